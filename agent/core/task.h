@@ -20,7 +20,7 @@ namespace det::agent {
 
 using AllocationId = base::Id<struct AllocationIdTag, std::string>;
 
-enum class DeviceType { kCpu, kCuda, kRocm };
+enum class DeviceType { kCpu, kCuda, kRocm, kTpu };
 
 // A slot that this agent offers.
 struct Device {

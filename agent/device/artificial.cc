@@ -19,6 +19,7 @@ absl::StatusOr<std::vector<Device>> DetectDevices(const DetectorOptions& options
   }
   std::vector<Device> devices = NvidiaGpus(options.nvml_library);
   if (devices.empty()) devices = AmdGpus(options.sys);
+  if (devices.empty()) devices = Tpus(options.sys);
   if (devices.empty()) devices.push_back(CpuSlot());
   return devices;
 }

@@ -1,6 +1,6 @@
 // Finds the slots that this machine offers, and what else tasks share there.
 // Called by Agent once, before it registers, on the main thread. Never runs a tool, never links a
-// vendor's library: NVIDIA's is opened at run time if it is there, AMD's driver is read in /sys.
+// vendor's library: NVIDIA's is opened at run time if it is there, AMD's driver and Google's TPUs are read in /sys.
 #ifndef AGENT_DEVICE_DETECTOR_H_
 #define AGENT_DEVICE_DETECTOR_H_
 
@@ -22,7 +22,7 @@ struct DetectorOptions {
   std::string sys = "/sys";
 };
 
-// Artificial slots if asked for, else the GPUs, else the machine's CPU as one slot.
+// Artificial slots if asked for, else the GPUs, else the TPUs, else the machine's CPU as one slot.
 // INVALID_ARGUMENT for numbers of slots and islands that are none.
 absl::StatusOr<std::vector<Device>> DetectDevices(const DetectorOptions& options);
 
@@ -33,6 +33,8 @@ Device CpuSlot();
 // GPU in MIG mode is no slot, each of its instances is one: instance 3 of GPU 1 is slot 203.
 // Islands are what NVLink connects.
 std::vector<Device> NvidiaGpus(const std::string& library);
+// Chips of Google's, as the kernel tells of its PCI bus.
+std::vector<Device> Tpus(const std::string& sys);
 // The same for AMD's driver (KFD); islands are what XGMI connects, directly
 // or through others (a hive). `uuid` is what
 // ROCR_VISIBLE_DEVICES calls the GPU.

@@ -122,6 +122,22 @@ TEST_F(SysTest, TheMachineWithinItsControlGroup) {
   EXPECT_EQ(MachineMemory(dir_.path()), 1048576);
 }
 
+TEST_F(SysTest, TpusByTheirNumbersOnTheBus) {
+  const auto write = [&](const std::string& address, const char* vendor, const char* device) {
+    Write("bus/pci/devices/" + address + "/vendor", vendor);
+    Write("bus/pci/devices/" + address + "/device", device);
+  };
+  write("0000:00:05.0", "0x1ae0\n", "0x0063\n");
+  write("0000:00:04.0", "0x1ae0\n", "0x0063\n");
+  write("0000:00:03.0", "0x1ae0\n", "0x0042\n");  // a network card of Google's
+  write("0000:00:02.0", "0x10de\n", "0x0063\n");
+  const auto devices = DetectDevices({.nvml_library = "no-such-library.so", .sys = dir_.path()});
+  ASSERT_TRUE(devices.ok());
+  const std::vector<Device> expected = {{0, DeviceType::kTpu, "Google TPU v5e", "0000:00:04.0", 0},
+                                        {1, DeviceType::kTpu, "Google TPU v5e", "0000:00:05.0", 0}};
+  EXPECT_EQ(*devices, expected);
+}
+
 TEST(Detector, TheCpuIsOneSlotWhereThereIsNoGpu) {
   const auto devices = DetectDevices({.nvml_library = "no-such-library.so", .sys = "/nowhere"});
   ASSERT_TRUE(devices.ok());

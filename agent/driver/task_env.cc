@@ -44,6 +44,7 @@ std::vector<std::string> TaskEnv(const TaskSpec& spec, const Host& host, const T
   const DeviceType type = devices.empty() ? DeviceType::kCpu : devices[0]->type;
   const bool cuda = type == DeviceType::kCuda;
   const bool rocm = type == DeviceType::kRocm;
+  const bool tpu = type == DeviceType::kTpu;
 
   std::map<std::string, std::string> env;
   for (const auto& [name, value] : inherited) {
@@ -60,6 +61,10 @@ std::vector<std::string> TaskEnv(const TaskSpec& spec, const Host& host, const T
     env[cuda ? "CUDA_VISIBLE_DEVICES" : "ROCR_VISIBLE_DEVICES"] = absl::StrJoin(
         devices, ",",
         [](std::string* out, const Device* device) { absl::StrAppend(out, device->uuid); });
+  }
+  if (tpu) {
+    env["PJRT_DEVICE"] = "TPU";
+    env["TPU_VISIBLE_CHIPS"] = absl::StrJoin(spec.slots, ",");
   }
   if (env["PATH"].empty()) env["PATH"] = std::string(kDefaultPath);
   if (!host.sdk_dir.empty()) env["PATH"] = absl::StrCat(host.sdk_dir, "/bin:", env["PATH"]);
@@ -90,7 +95,7 @@ std::vector<std::string> TaskEnv(const TaskSpec& spec, const Host& host, const T
   env["DET_ALLOCATION_ID"] = spec.allocation.value();
   env["DET_SESSION_TOKEN"] = spec.session_token;
   env["DET_SLOT_IDS"] = absl::StrCat("[", absl::StrJoin(spec.slots, ","), "]");
-  env["DET_SLOT_TYPE"] = cuda ? "cuda" : rocm ? "rocm" : "cpu";
+  env["DET_SLOT_TYPE"] = cuda ? "cuda" : rocm ? "rocm" : tpu ? "tpu" : "cpu";
   env["DET_WORKDIR"] = folders.work;
   env["DET_RUN_DIR"] = folders.run;
   env["DET_SDK_DIR"] = host.sdk_dir;

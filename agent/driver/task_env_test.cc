@@ -124,6 +124,13 @@ TEST(TaskEnv, GpusOfAmd) {
   EXPECT_FALSE(env.contains("CUDA_VISIBLE_DEVICES")) << "HIP would hide all of them";
 }
 
+TEST(TaskEnv, TpusByTheirNumbers) {
+  const auto env = Env(Spec(), OneHost(DeviceType::kTpu), {});
+  EXPECT_EQ(env.at("DET_SLOT_TYPE"), "tpu");
+  EXPECT_EQ(env.at("TPU_VISIBLE_CHIPS"), "0,2");
+  EXPECT_EQ(env.at("PJRT_DEVICE"), "TPU");
+}
+
 TEST(TaskEnv, InheritsTheMachineButNoSecrets) {
   const auto env = Env(Spec(), OneHost(DeviceType::kCpu),
                        {{"HOME", "/root"}, {"LC_ALL", "C"}, {"AWS_SECRET", "x"}, {"DET_X", "y"}});

@@ -20,6 +20,8 @@ v1::Device::Type ToProto(DeviceType type) {
       return v1::Device::CUDA;
     case DeviceType::kRocm:
       return v1::Device::ROCM;
+    case DeviceType::kTpu:
+      return v1::Device::TPU;
     case DeviceType::kCpu:
       break;
   }

@@ -24,6 +24,8 @@ model::DeviceType ToModel(wire::Device::Type type) {
       return model::DeviceType::kCuda;
     case wire::Device::ROCM:
       return model::DeviceType::kRocm;
+    case wire::Device::TPU:
+      return model::DeviceType::kTpu;
     default:
       return model::DeviceType::kCpu;
   }

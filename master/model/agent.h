@@ -15,7 +15,7 @@
 
 namespace det::model {
 
-enum class DeviceType { kCpu, kCuda, kRocm };
+enum class DeviceType { kCpu, kCuda, kRocm, kTpu };
 
 struct Device {
   int id = 0;  // the slot's number on its agent

@@ -49,7 +49,7 @@ struct ResourcesConfig {
   friend bool operator==(const ResourcesConfig&, const ResourcesConfig&) = default;
 };
 
-// One value for each type of slot; tasks without slots take cpu's.
+// One value for each type of slot; tasks without slots, and on TPUs, take cpu's.
 template <class T>
 struct PerSlotType {
   T cpu, cuda, rocm;

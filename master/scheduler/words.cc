@@ -8,7 +8,7 @@
 namespace det::scheduler {
 namespace {
 
-constexpr const char* kTypes[] = {"cpu", "cuda", "rocm"};  // by model::DeviceType
+constexpr const char* kTypes[] = {"cpu", "cuda", "rocm", "tpu"};  // by model::DeviceType
 
 }  // namespace
 

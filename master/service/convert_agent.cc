@@ -13,7 +13,7 @@ using model::AgentState;
 
 api::Device ToDevice(const model::Device& device) {
   static constexpr api::Device::Type kTypes[] = {api::Device::TYPE_CPU, api::Device::TYPE_CUDA,
-                                                 api::Device::TYPE_ROCM};
+                                                 api::Device::TYPE_ROCM, api::Device::TYPE_TPU};
   api::Device out;
   out.set_id(device.id);
   out.set_brand(device.brand);

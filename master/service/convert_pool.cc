@@ -111,7 +111,8 @@ void AddPolicy(const model::ResourcePool& pool, api::ResourcePool* out) {
 
 void AddFigures(const Figures& figures, api::ResourcePool* out) {
   static constexpr api::ResourcePool::SlotType kTypes[] = {
-      api::ResourcePool::TYPE_CPU, api::ResourcePool::TYPE_CUDA, api::ResourcePool::TYPE_ROCM};
+      api::ResourcePool::TYPE_CPU, api::ResourcePool::TYPE_CUDA, api::ResourcePool::TYPE_ROCM,
+      api::ResourcePool::TYPE_TPU};
   out->set_num_agents(figures.agents);
   out->set_slots_available(figures.slots);
   out->set_slots_used(static_cast<int>(figures.used.size()));

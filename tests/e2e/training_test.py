@@ -96,6 +96,21 @@ class TrainingTest(harness.ClusterTestCase):
         self.assertIn("exists", self.home.det("checkpoint", "download", uuid, "-o", target,
                                               code=1).stderr)
 
+    def test_slots_in_one_process_become_what_they_become_in_several(self):
+        same = ("reproducibility.experiment_seed=7", "data.train_records=4096",
+                "data.validation_records=500")
+        became = []
+        for strategy in ("allreduce", "in_process"):
+            experiment = self.create(60, f"optimizations.strategy={strategy}", *same)
+            described = self.home.finish(experiment)
+            trial = self.home.first_trial(experiment)
+            log = self.home.trial_log(trial["id"])
+            self.assertEqual("STATE_COMPLETED", described["state"], log)
+            self.assertEqual((0, 60), (trial["restarts"], trial["totalBatchesProcessed"]))
+            became.append(trial["latestValidation"]["metrics"]["avgMetrics"])
+        self.assertAlmostEqual(became[0]["accuracy"], became[1]["accuracy"], delta=0.005)
+        self.assertAlmostEqual(became[0]["loss"], became[1]["loss"], delta=0.01)
+
     def first_reports(self, trial):
         """After how many batches each run of a trial first reported, by run."""
         said = self.home.det("dev", "curl", "/api/v1/trials/metrics/trial_metrics?group=training"

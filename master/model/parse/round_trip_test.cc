@@ -93,7 +93,7 @@ ExperimentConfig RandomConfig(base::Rng& rng) {
   if (coin()) c.resources.cpus = rng.Uniform01();
   if (coin()) c.resources.memory = rng.UniformInt(0, int64_t{1} << 50);
   if (coin() && c.resources.slots_per_trial > 0) {
-    c.resources.slot_type = static_cast<DeviceType>(rng.UniformInt(0, 2));
+    c.resources.slot_type = static_cast<DeviceType>(rng.UniformInt(0, 3));
     c.resources.device = "H200";
   }
   if (coin()) c.resources.max_run_time = rng.UniformInt(1, 2147483647);

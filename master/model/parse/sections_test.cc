@@ -375,7 +375,7 @@ TEST(SlotsTest, RefusesWhatIsWrong) {
            "resources.device: says which slots, but slots_per_trial is 0"},
           {"slots_per_trial: 0, slot_type: cuda", "resources.slot_type: says which slots"},
           {"slot_type: gpu", "\"gpu\" is no more; write cuda (NVIDIA) or rocm (AMD)"},
-          {"slot_type: cudaa", "one of cpu, cuda, rocm, found \"cudaa\"; did you mean cuda?"},
+          {"slot_type: cudaa", "one of cpu, cuda, rocm, tpu, found \"cudaa\"; did you mean cuda?"},
           {"cpus: -1", "resources.cpus: expected a number >= 0, found -1"},
           {"memory: 4x", "resources.memory: expected bytes, or a size such as 4g, found \"4x\""},
           {"max_run_time: 0",

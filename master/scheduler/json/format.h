@@ -20,13 +20,15 @@ inline std::string_view NameOf(model::DeviceType type) {
       return "cuda";
     case model::DeviceType::kRocm:
       return "rocm";
+    case model::DeviceType::kTpu:
+      return "tpu";
   }
   return "";
 }
 
 inline std::optional<model::DeviceType> ParseDeviceType(std::string_view text) {
-  for (const auto type :
-       {model::DeviceType::kCpu, model::DeviceType::kCuda, model::DeviceType::kRocm}) {
+  for (const auto type : {model::DeviceType::kCpu, model::DeviceType::kCuda,
+                          model::DeviceType::kRocm, model::DeviceType::kTpu}) {
     if (text == NameOf(type)) return type;
   }
   return std::nullopt;

@@ -159,7 +159,7 @@ class Reader {
         if (value.AsObject() == nullptr) return;
         of.ReadInt("id", 0, kMostInt, &slot.id);
         if (of.Find("id") == nullptr) of.Complain("id", "is missing");
-        of.ReadName("type", ParseDeviceType, "cpu, cuda or rocm", &slot.type);
+        of.ReadName("type", ParseDeviceType, "cpu, cuda, rocm or tpu", &slot.type);
         of.Read("model", &slot.model);
         of.ReadInt("island", 0, kMostInt, &slot.island);
         of.Read("enabled", &slot.enabled);
@@ -253,7 +253,7 @@ class Reader {
     m.ReadInt("memory", int64_t{0}, kMostInt64, &gang.memory);
     m.Read("device", &gang.device);
     model::DeviceType type;
-    if (m.ReadName("slot_type", ParseDeviceType, "cpu, cuda or rocm", &type)) gang.slot_type = type;
+    if (m.ReadName("slot_type", ParseDeviceType, "cpu, cuda, rocm or tpu", &type)) gang.slot_type = type;
   }
 
   static void ReadSubmitted(Members& m, GangNotes& notes) {

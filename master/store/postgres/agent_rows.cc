@@ -101,7 +101,7 @@ absl::StatusOr<std::vector<model::Device>> ToDevices(const Result& result, int r
   if (list->AsList() == nullptr) return devices;
   for (const Value& one : *list->AsList()) {
     const int64_t type = ToInt(one.Find("type"));
-    if (type < 0 || type > static_cast<int64_t>(model::DeviceType::kRocm)) {
+    if (type < 0 || type > static_cast<int64_t>(model::DeviceType::kTpu)) {
       return absl::InternalError(absl::StrCat("the database holds device type ", type));
     }
     devices.push_back({.id = static_cast<int>(ToInt(one.Find("id"))),

@@ -1,5 +1,6 @@
 #include "trial_api/cpp/torch/all_reduce.h"
 
+#include <map>
 #include <string>
 #include <utility>
 
@@ -76,8 +77,9 @@ void AllReduce::MakeReducer() {
   }
   if (reducer_) left_out_ = reducer_->LeftOut();
   reducer_.reset();
-  reducer_ = std::make_unique<GradientReducer>(of_gradients(), parameters, Limits(),
-                                               optimizations_.gradient_compression);
+  reducer_ =
+      std::make_unique<GradientReducer>(of_gradients(), parameters, Limits(),
+                                        optimizations_.gradient_compression, Owners(parameters));
   reducer_->SetLeftOut(left_out_);
   left_out_.clear();
 }
@@ -123,9 +125,55 @@ void AllReduce::Load(torch::serialize::InputArchive& archive) {
 ShardedAllReduce::ShardedAllReduce(TrialContext& context, const Optimizations& optimizations,
                                    BucketTuner::Clock clock)
     : AllReduce(context, optimizations, std::move(clock)),
+      may_be_in_parts_(optimizations.gradient_compression != Optimizations::Compression::kInt8 &&
+                       !optimizations.hierarchical_allreduce),
       parts_(context, of_slots(), [&context](const std::vector<torch::Tensor>& parameters) {
         return BalancedOwners(parameters, context.ranks().size);
       }) {}
+
+Communicator& ShardedAllReduce::of_host() const { return context_.core().communicator(); }
+
+std::vector<int> ShardedAllReduce::Owners(const GradientReducer::NamedParameters& parameters) {
+  std::map<const void*, int> owner_of;
+  in_parts_ = may_be_in_parts_;
+  for (const auto& optimizer : context_.optimizers()) {
+    const std::vector<torch::Tensor> own = ParametersOf(*optimizer);
+    const std::vector<int> owners = parts_.OwnersOf(own);
+    for (size_t i = 0; i < own.size(); ++i) {
+      const bool first = owner_of.emplace(own[i].unsafeGetTensorImpl(), owners[i]).second;
+      in_parts_ = in_parts_ && first;
+    }
+  }
+  std::vector<int> owners;
+  if (!in_parts_) return owners;
+  for (const auto& [name, parameter] : parameters) {
+    // One of no optimizer is nobody's concern.
+    const auto known = owner_of.find(parameter.unsafeGetTensorImpl());
+    owners.push_back(known == owner_of.end() ? 0 : known->second);
+  }
+  return owners;
+}
+
+bool ShardedAllReduce::BeforeStep(torch::optim::Optimizer& optimizer) {
+  if (!in_parts_) return true;
+  std::vector<torch::Tensor> parameters = ParametersOf(optimizer);
+  const std::vector<int> owners = parts_.OwnersOf(parameters);
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if (owners[i] != context_.ranks().rank) parameters[i].mutable_grad().reset();
+  }
+  return true;
+}
+
+bool ShardedAllReduce::AllFinite(bool own) { return in_parts_ ? !AnyRank(of_host(), !own) : own; }
+
+void ShardedAllReduce::ClipGradients(torch::optim::Optimizer& optimizer, const Clip& clip) {
+  if (!in_parts_) return AllReduce::ClipGradients(optimizer, clip);
+  clip_gradients(optimizer, clip, [this](double squares) {
+    const torch::Tensor sum = torch::full({1}, squares, torch::kFloat64);
+    Sum(of_host(), sum);
+    return sum.item<double>();
+  });
+}
 
 void ShardedAllReduce::Step(torch::optim::Optimizer& optimizer) { parts_.Step(optimizer); }
 

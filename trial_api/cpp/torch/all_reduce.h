@@ -35,6 +35,8 @@ class AllReduce : public Strategy {
   void Load(torch::serialize::InputArchive& archive) override;
 
  protected:
+  // Of each parameter, the rank that alone needs its gradient; none: all need all.
+  virtual std::vector<int> Owners(const GradientReducer::NamedParameters&) { return {}; }
   // Of the memory that the slots compute in.
   Communicator& of_slots() const;
 
@@ -59,13 +61,17 @@ class AllReduce : public Strategy {
 };
 
 // Each rank steps with a part of the parameters, of which it alone has the state, and gives their
-// weights to the others. Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training Trillion
-// Parameter Models", 2020, stage 1.
+// weights to the others. Gradients go to that rank alone, but for those in bytes, by way of the
+// nodes, or of a parameter of two optimizers, which all get. Rajbhandari et al., "ZeRO: Memory
+// Optimizations Toward Training Trillion Parameter Models", 2020, stage 1.
 class ShardedAllReduce final : public AllReduce {
  public:
   ShardedAllReduce(TrialContext& context, const Optimizations& optimizations,
                    BucketTuner::Clock clock);
 
+  bool BeforeStep(torch::optim::Optimizer& optimizer) override;
+  bool AllFinite(bool own) override;
+  void ClipGradients(torch::optim::Optimizer& optimizer, const Clip& clip) override;
   void Step(torch::optim::Optimizer& optimizer) override;
   void AfterStep(torch::optim::Optimizer& optimizer) override;
   std::vector<int> Writers(const std::vector<torch::Tensor>& parameters) const override {
@@ -74,15 +80,12 @@ class ShardedAllReduce final : public AllReduce {
   void Release() override { parts_.Release(); }
 
  private:
-  StateParts parts_;
-};
+  std::vector<int> Owners(const GradientReducer::NamedParameters& parameters) override;
+  Communicator& of_host() const;
 
-// Of ranks that are threads of one process (run_trial.cc): they draw from one generator of random
-// numbers, so their Trials are made one after the other.
-class ReplicasInProcess final : public AllReduce {
- public:
-  using AllReduce::AllReduce;
-  bool SharesLater() const override { return true; }
+  const bool may_be_in_parts_;
+  bool in_parts_ = false;  // each gradient is its owner's alone, from the first Backward() on
+  StateParts parts_;
 };
 
 }  // namespace det::trial

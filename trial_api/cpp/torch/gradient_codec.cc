@@ -17,6 +17,11 @@ class PlainCodec final : public GradientCodec {
     channel.AllReduceSum(flat.data_ptr(), static_cast<size_t>(flat.numel()), dtype);
     flat.mul_(1.0 / channel.ranks().size);
   }
+  void AverageTo(int root, Communicator& channel, torch::Tensor flat) override {
+    const DType dtype = flat.scalar_type() == torch::kFloat64 ? DType::kFloat64 : DType::kFloat32;
+    channel.ReduceSum(flat.data_ptr(), static_cast<size_t>(flat.numel()), dtype, root);
+    if (channel.ranks().rank == root) flat.mul_(1.0 / channel.ranks().size);
+  }
 };
 
 class SixteenBitCodec final : public GradientCodec {
@@ -28,6 +33,11 @@ class SixteenBitCodec final : public GradientCodec {
     torch::Tensor sum = flat.mul(1.0 / channel.ranks().size).to(type_);
     channel.AllReduceSum(sum.data_ptr(), static_cast<size_t>(sum.numel()), dtype_);
     flat.copy_(sum);
+  }
+  void AverageTo(int root, Communicator& channel, torch::Tensor flat) override {
+    torch::Tensor sum = flat.mul(1.0 / channel.ranks().size).to(type_);
+    channel.ReduceSum(sum.data_ptr(), static_cast<size_t>(sum.numel()), dtype_, root);
+    if (channel.ranks().rank == root) flat.copy_(sum);
   }
 
  private:
@@ -53,6 +63,10 @@ class ByteCodec final : public GradientCodec {
       flat.slice(0, gradients).add_(floats.slice(0, 0, others));
     }
     flat.mul_(1.0 / size);
+  }
+
+  void AverageTo(int, Communicator& channel, torch::Tensor flat) override {
+    Average(channel, flat, flat.numel());
   }
 
   torch::Tensor left_out() const override { return left_out_; }

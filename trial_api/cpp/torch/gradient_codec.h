@@ -27,6 +27,8 @@ class GradientCodec {
   // double. Behind its first `gradients` numbers stand others, which stay above 0 if they are on
   // any rank, and 0 if they are on all. Throws PeerGone.
   virtual void Average(Communicator& channel, torch::Tensor flat, int64_t gradients) = 0;
+  // The same for `root` alone; what the others have then is undefined. Not in bytes.
+  virtual void AverageTo(int root, Communicator& channel, torch::Tensor flat) = 0;
 
   // What rounding has left out of this rank's gradients so far, and is to be added to the next:
   // as many numbers as gradients, or undefined where there is nothing.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <exception>
+#include <map>
 #include <mutex>
 
 #include "trial_api/cpp/core/error.h"
@@ -13,6 +14,8 @@
 
 namespace det::trial {
 namespace {
+
+constexpr int kAll = -1;  // ranks need the average
 
 void RequireAveraged(const std::string& name, const torch::Tensor& parameter, bool on_device) {
   if (parameter.is_cuda() != on_device || !(parameter.is_cuda() || parameter.device().is_cpu())) {
@@ -43,6 +46,7 @@ struct GradientReducer::Bucket {
   int64_t used = 0;
   size_t parameters = 0;
   size_t pending = 0;
+  int root = kAll;
 };
 
 struct GradientReducer::Parameter {
@@ -77,7 +81,11 @@ struct GradientReducer::Shared {
 
 void GradientReducer::Shared::Reduce(Bucket& bucket) {
   torch::NoGradGuard no_grad;
-  bucket.codec->Average(*channel, bucket.flat, bucket.used);
+  if (bucket.root == kAll) {
+    bucket.codec->Average(*channel, bucket.flat, bucket.used);
+  } else {
+    bucket.codec->AverageTo(bucket.root, *channel, bucket.flat);
+  }
 }
 
 void GradientReducer::Shared::Run() {
@@ -105,9 +113,10 @@ void GradientReducer::Shared::Run() {
 }
 
 GradientReducer::GradientReducer(Communicator& communicator, const NamedParameters& parameters,
-                                 const BucketLimits& limits, Optimizations::Compression compression)
+                                 const BucketLimits& limits, Optimizations::Compression compression,
+                                 const std::vector<int>& owners)
     : shared_(std::make_shared<Shared>()), given_(parameters.size()) {
-  FillBuckets(parameters, limits, communicator.on_device());
+  FillBuckets(parameters, limits, communicator.on_device(), owners);
   MakeCodecs(compression);
   AddHooks();
   shared_->channel = communicator.Duplicate("gradients");
@@ -132,27 +141,35 @@ GradientReducer::~GradientReducer() {
 }
 
 void GradientReducer::FillBuckets(const NamedParameters& parameters, const BucketLimits& limits,
-                                  bool on_device) {
+                                  bool on_device, const std::vector<int>& owners) {
   std::vector<Bucket>& buckets = shared_->buckets;
+  std::map<std::pair<int, torch::ScalarType>, size_t> open;  // the bucket that is being filled
   for (size_t i = parameters.size(); i-- > 0;) {
     const auto& [name, tensor] = parameters[i];
     if (!tensor.requires_grad()) continue;
     RequireAveraged(name, tensor, on_device);
-    const int64_t limit = buckets.size() <= 1 ? limits.first_bytes : limits.other_bytes;
+    const int root = owners.empty() ? kAll : owners[i];
+    const auto [known, is_new] = open.try_emplace({root, tensor.scalar_type()}, buckets.size());
+    const int64_t limit = known->second == 0 ? limits.first_bytes : limits.other_bytes;
     const int64_t size = tensor.numel();
-    if (buckets.empty() || buckets.back().flat.scalar_type() != tensor.scalar_type() ||
-        (buckets.back().used + size) * static_cast<int64_t>(tensor.element_size()) > limit) {
-      buckets.push_back({torch::empty({0}, tensor.options().requires_grad(false))});
+    const auto bytes = [&] {
+      return (buckets[known->second].used + size) * static_cast<int64_t>(tensor.element_size());
+    };
+    if (is_new || bytes() > limit) {
+      known->second = buckets.size();
+      buckets.push_back(
+          {.flat = torch::empty({0}, tensor.options().requires_grad(false)), .root = root});
     }
-    parameters_.push_back({.tensor = tensor, .given = i, .bucket = buckets.size() - 1});
-    buckets.back().used += size;
-    ++buckets.back().parameters;
+    parameters_.push_back({.tensor = tensor, .given = i, .bucket = known->second});
+    buckets[known->second].used += size;
+    ++buckets[known->second].parameters;
   }
   if (buckets.empty()) {
     throw Error("the wrapped models have no parameter that requires a gradient");
   }
   for (Bucket& bucket : buckets) {
     const bool last = &bucket == &buckets.back();
+    if (last) bucket.root = kAll;  // All hear of the wish to stop.
     bucket.flat = torch::zeros({bucket.used + (last ? 1 : 0)}, bucket.flat.options());
   }
   std::vector<int64_t> offsets(buckets.size(), 0);

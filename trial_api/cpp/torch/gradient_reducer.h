@@ -34,10 +34,13 @@ class GradientReducer {
   using NamedParameters = std::vector<std::pair<std::string, torch::Tensor>>;
 
   // Collective: every rank gives the same parameters in the same order, which lie where the data of
-  // `communicator` do. Throws Error naming a parameter whose type or device it cannot average.
+  // `communicator` do. `owners`: of each, the rank that alone needs the average, as others do not
+  // step with it; empty: all need all. Throws Error naming a parameter whose type or device it
+  // cannot average.
   GradientReducer(Communicator& communicator, const NamedParameters& parameters,
                   const BucketLimits& limits = {},
-                  Optimizations::Compression compression = Optimizations::Compression::kNone);
+                  Optimizations::Compression compression = Optimizations::Compression::kNone,
+                  const std::vector<int>& owners = {});
   // Does not wait for a peer: an all-reduce under way is left to its thread.
   ~GradientReducer();
   GradientReducer(const GradientReducer&) = delete;
@@ -45,7 +48,8 @@ class GradientReducer {
 
   // Around one backward pass, or the last of several whose gradients are added: passes outside of
   // the two add to this rank's gradients and communicate nothing. Finish() returns once every
-  // gradient is the average over all ranks: a parameter that took no part counts as zero. Its
+  // gradient is the average over all ranks, undefined on those that do not own it: a parameter that
+  // took no part counts as zero. Its
   // result: whether any rank said `want_stop`. Throws Error when a peer is gone.
   void Prepare(bool want_stop);
   bool Finish();
@@ -62,7 +66,8 @@ class GradientReducer {
   struct Bucket;
   struct Shared;
 
-  void FillBuckets(const NamedParameters& parameters, const BucketLimits& limits, bool on_device);
+  void FillBuckets(const NamedParameters& parameters, const BucketLimits& limits, bool on_device,
+                   const std::vector<int>& owners);
   void MakeCodecs(Optimizations::Compression compression);
   void AddHooks();
   void Ready(size_t parameter);

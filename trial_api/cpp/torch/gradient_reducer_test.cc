@@ -164,6 +164,37 @@ TEST(GradientReducerTest, InfinityIsNoNumberInBytesEither) {
   EXPECT_EQ(results, std::vector<std::string>(2, "recovers"));
 }
 
+TEST(GradientReducerTest, GradientsReachTheirOwners) {
+  for (const Compression compression : {Compression::kNone, Compression::kBFloat16}) {
+    for (const int64_t limit : {int64_t{1}, int64_t{1} << 20}) {
+      const auto results = RunRanks(3, [&](Communicator& communicator) -> std::string {
+        const Net net;
+        const std::vector<int> owners = {2, 1, 2};
+        GradientReducer reducer(communicator, net.named, {limit, limit}, compression, owners);
+        for (int step = 0; step < 3; ++step) {
+          const Net expected;
+          reducer.Prepare(communicator.ranks().rank == 0 && step == 2);
+          net.Loss(communicator.ranks().rank + step).backward();
+          if (reducer.Finish() != (step == 2)) return "wish";
+          ((expected.Loss(step) + expected.Loss(1 + step) + expected.Loss(2 + step)) / 3)
+              .backward();
+          for (size_t i = 0; i < 2; ++i) {
+            if (owners[i] == communicator.ranks().rank &&
+                !torch::allclose(net.weights[i].grad(), expected.weights[i].grad(), 0.02, 0.1)) {
+              return Text(net.weights[i].grad()) + " instead of " +
+                     Text(expected.weights[i].grad());
+            }
+            torch::Tensor weight = net.weights[i];
+            weight.mutable_grad().reset();
+          }
+        }
+        return std::to_string(reducer.num_buckets());
+      });
+      EXPECT_EQ(results, std::vector<std::string>(3, limit == 1 ? "3" : "2"));
+    }
+  }
+}
+
 TEST(GradientReducerTest, OneRanksWishToStopReachesAll) {
   const auto results = RunRanks(2, [](Communicator& communicator) {
     const Net net;

@@ -27,13 +27,15 @@ class InProcessTest : public ::testing::Test {
     int batches = 50;
     std::string restore = "";
     int fails = -1;  // rank
+    double dropout = 0;
   };
 
   // One process per slot, as the launcher starts them. Returns the exit codes in order.
   std::vector<int> Run(const Training& run) {
     folder_ = *base::TempDir::Create();
     std::ofstream(folder_.path() + "/config.yaml")
-        << "hyperparameters: {global_batch_size: 12, fails: " << run.fails << "}\n"
+        << "hyperparameters: {global_batch_size: 12, fails: " << run.fails
+        << ", dropout: " << run.dropout << "}\n"
         << "optimizations: {" << run.optimizations << "}\n"
         << "checkpoint_policy: none\n"
         << "min_checkpoint_period: {batches: 10}\n"
@@ -115,6 +117,17 @@ TEST_F(InProcessTest, AResumedRunIsTheUninterruptedOne) {
   const torch::Tensor uninterrupted = Weights(50);
   Run({.optimizations = kInProcess, .slots = 2, .restore = Uuid(20)});
   EXPECT_TRUE(torch::equal(Weights(50), uninterrupted)) << said_;
+}
+
+TEST_F(InProcessTest, EachReplicaDrawsWhatItsProcessWouldHaveDrawn) {
+  Run({.slots = 3, .dropout = 0.3});
+  const torch::Tensor in_processes = Weights(50);
+  for (int again = 0; again < 2; ++again) {
+    Run({.optimizations = kInProcess, .slots = 3, .dropout = 0.3});
+    EXPECT_TRUE(torch::equal(Weights(50), in_processes)) << said_;
+  }
+  Run({.optimizations = kInProcess, .slots = 3, .restore = Uuid(20), .dropout = 0.3});
+  EXPECT_TRUE(torch::equal(Weights(50), in_processes)) << said_;
 }
 
 TEST_F(InProcessTest, ACheckpointGoesOnInProcessesAndBack) {

@@ -7,7 +7,7 @@
 #include "trial_api/cpp/core/error.h"
 #include "trial_api/cpp/torch/collectives.h"
 #include "trial_api/cpp/torch/optimizer_state.h"
-#include "trial_api/cpp/torch/training_state.h"
+#include "trial_api/cpp/torch/random_source.h"
 #include "trial_api/cpp/torch/trial_context.h"
 
 namespace det::trial {

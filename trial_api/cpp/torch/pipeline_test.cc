@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "trial_api/cpp/core/error.h"
 #include "trial_api/cpp/torch/controller.h"
+#include "trial_api/cpp/torch/random_source.h"
 #include "trial_api/cpp/torch/testing/fake_context.h"
 #include "trial_api/cpp/torch/testing/forked_ranks.h"
 #include <gmock/gmock.h>

@@ -10,6 +10,7 @@
 #include "trial_api/cpp/core/error.h"
 #include "trial_api/cpp/torch/controller.h"
 #include "trial_api/cpp/torch/loss_scale.h"
+#include "trial_api/cpp/torch/random_source.h"
 #include "trial_api/cpp/torch/testing/fake_context.h"
 #include "trial_api/cpp/torch/testing/forked_ranks.h"
 #include <gtest/gtest.h>

@@ -2,13 +2,11 @@
 #include <malloc.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -16,6 +14,7 @@
 
 #include "trial_api/cpp/core/error.h"
 #include "trial_api/cpp/torch/controller.h"
+#include "trial_api/cpp/torch/random_source.h"
 #include "trial_api/cpp/torch/trial.h"
 
 namespace det {
@@ -53,56 +52,14 @@ void KeepFreedMemory() {
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
 }
 
-// In their order, the ranks of this process.
-class Turns {
- public:
-  void Await(int turn) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return turn_ == turn; });
-  }
-  void End() {
-    const std::lock_guard lock(mutex_);
-    ++turn_;
-    changed_.notify_all();
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int turn_ = 0;
-};
-
-// A Trial with what trains it.
-struct Training {
-  Training(TrialContext& context, const TrialFactory& make_trial)
-      : trial(make_trial(context)), controller(context, *trial) {}
-
-  const std::unique_ptr<Trial> trial;
-  trial::Controller controller;
-};
-
-// Threads draw from one generator of random numbers: their Trials are made one after the other,
-// each with the numbers that the chief draws, and nobody draws others before all are made.
-std::unique_ptr<Training> MakeInTurn(TrialContext& context, const TrialFactory& make_trial,
-                                     Turns& turns) {
-  turns.Await(context.ranks().local_rank);
-  trial::SeedTorch(context.seed(), 0);
-  auto made = std::make_unique<Training>(context, make_trial);
-  turns.End();
-  turns.Await(context.ranks().local_size);
-  return made;
-}
-
-void Train(Context& context, const TrialFactory& make_trial, Turns* turns) {
-  if (turns == nullptr) trial::SeedTorch(context.seed(), context.ranks().rank);
+void Train(Context& context, const TrialFactory& make_trial) {
   if (context.training().profiling) context.profiler().On();
   TrialContext trial_context(context);
-  const std::unique_ptr<Training> training =
-      turns == nullptr ? std::make_unique<Training>(trial_context, make_trial)
-                       : MakeInTurn(trial_context, make_trial, *turns);
-  trial_context.ShareModels();
+  trial::SeedTorch(context.seed(), trial_context.readers().rank, trial_context.device());
+  const std::unique_ptr<Trial> trial = make_trial(trial_context);
+  trial::Controller controller(trial_context, *trial);
   try {
-    training->controller.Run();
+    controller.Run();
   } catch (...) {
     context.tensorboard().Finish();  // The points before a failure are those one looks for.
     throw;
@@ -124,10 +81,10 @@ struct Said {};
 }
 
 void RunRank(const Context::OffCluster& off_cluster, const Ranks& ranks,
-             const TrialFactory& make_trial, Turns* turns) {
+             const TrialFactory& make_trial) {
   const std::unique_ptr<Context> context = Context::FromEnvironment(off_cluster, ranks);
   try {
-    Train(*context, make_trial, turns);
+    Train(*context, make_trial);
   } catch (const InvalidHp& error) {
     if (!context->on_cluster()) throw;
     PrintError(std::string("invalid hyperparameters: ") + error.what());
@@ -169,12 +126,13 @@ void Run(int argc, char** argv, const TrialFactory& make_trial) {
   at::set_num_interop_threads(1);
   const Context::OffCluster off_cluster = Context::ParseArguments(argc, argv);
   const std::vector<Ranks> ranks = Context::RanksOfProcess(off_cluster);
-  if (ranks.size() == 1) return RunRank(off_cluster, ranks.front(), make_trial, nullptr);
-  Turns turns;
+  if (ranks.size() == 1) return RunRank(off_cluster, ranks.front(), make_trial);
   std::vector<std::thread> threads;
   for (const Ranks& one : ranks) {
-    threads.emplace_back(
-        [&, one] { EndIfItFails([&] { RunRank(off_cluster, one, make_trial, &turns); }); });
+    threads.emplace_back([&, one] {
+      const trial::OwnRandomSource own;  // They draw what they would draw in processes.
+      EndIfItFails([&] { RunRank(off_cluster, one, make_trial); });
+    });
   }
   for (std::thread& thread : threads) thread.join();
 }

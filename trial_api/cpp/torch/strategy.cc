@@ -271,9 +271,8 @@ std::unique_ptr<Strategy> MakeStrategy(TrialContext& context, const Optimization
   if (context.ranks().size == 1) return std::make_unique<Strategy>();
   switch (optimizations.strategy) {
     case Optimizations::Strategy::kAllReduce:
-      break;
     case Optimizations::Strategy::kInProcess:
-      return std::make_unique<ReplicasInProcess>(context, optimizations, &Seconds);
+      break;
     case Optimizations::Strategy::kPipeline:
       return std::make_unique<Pipeline>(context, optimizations.pipeline_micro_batches);
     case Optimizations::Strategy::kLocalSgd:

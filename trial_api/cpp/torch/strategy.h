@@ -35,8 +35,6 @@ class Strategy {
 
   // Whether all ranks have the same records, each all of a batch, and not each its part.
   virtual bool SameRecords() const { return false; }
-  // Whether the ranks' weights are made one when all Trials are there, not when they are wrapped.
-  virtual bool SharesLater() const { return false; }
   // What a Trial gets for a net that it wraps, of which all is registered. RequireCut() throws
   // Error for a model that cannot be wrapped otherwise.
   virtual torch::nn::Sequential Cut(torch::nn::Sequential whole) { return whole; }

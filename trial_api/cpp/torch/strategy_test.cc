@@ -1,4 +1,5 @@
 // How ranks stay one net, from the configuration to the checkpoint.
+#include "trial_api/cpp/torch/random_source.h"
 #include "trial_api/cpp/torch/strategy.h"
 
 #include <cmath>

@@ -11,12 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/rng.h"
 #include "trial_api/cpp/core/error.h"
 #include "trial_api/cpp/torch/optimizer_state.h"
+#include "trial_api/cpp/torch/random_source.h"
 #include "trial_api/cpp/torch/reducers.h"
 #include "trial_api/cpp/torch/strategy.h"
-#include <ATen/CPUGeneratorImpl.h>
 #include <nlohmann/json.hpp>
 
 namespace det::trial {
@@ -124,9 +123,9 @@ void LoadLearned(const std::string& dir, const TrialContext& context, Trial& tri
 }
 
 torch::Tensor GeneratorState() {
-  at::Generator of_process = at::detail::getDefaultCPUGenerator();
-  const std::lock_guard lock(of_process.mutex());
-  return of_process.get_state();
+  at::Generator source = RandomSource();
+  const std::lock_guard lock(source.mutex());
+  return source.get_state();
 }
 
 // Bytes as a tensor: text in an archive has to be text.
@@ -161,9 +160,9 @@ void LoadRank(const std::string& path, const TrialContext& context, MetricsSum& 
   ReadArchive(path, torch::kCPU, [&](torch::serialize::InputArchive& archive) {
     torch::Tensor generator;
     archive.read("cpu_generator", generator);
-    at::Generator of_process = at::detail::getDefaultCPUGenerator();
-    const std::lock_guard lock(of_process.mutex());  // Ranks may be threads.
-    of_process.set_state(generator);
+    at::Generator source = RandomSource();
+    const std::lock_guard lock(source.mutex());
+    source.set_state(generator);
     c10::IValue metrics;
     archive.read("unreported_metrics", metrics);
     unreported.AddText(metrics.toStringRef());
@@ -232,10 +231,6 @@ Progress ProgressFromJson(const std::string& text) {
   } catch (const nlohmann::json::exception& error) {
     throw Error(std::string("state.json of the checkpoint is damaged: ") + error.what());
   }
-}
-
-void SeedTorch(uint64_t seed, int rank) {
-  torch::manual_seed(base::Rng(seed).Split(static_cast<uint64_t>(rank)).Next());
 }
 
 StateSnapshot::StateSnapshot() = default;

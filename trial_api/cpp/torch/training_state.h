@@ -45,9 +45,6 @@ std::string ToJson(const Progress& progress);
 // Throws Error when `json` is none of ToJson()'s.
 Progress ProgressFromJson(const std::string& json);
 
-// Starts every random number generator of torch anew, differently on each rank.
-void SeedTorch(uint64_t seed, int rank);
-
 // This rank's state at one moment, in the memory of the host, which is kept for the next one.
 class StateSnapshot {
  public:

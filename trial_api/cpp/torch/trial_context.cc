@@ -14,8 +14,6 @@
 namespace det {
 namespace {
 
-constexpr char kNameLetters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
-
 // As the configuration has it; none: everything as it is.
 std::optional<torch::ScalarType> PrecisionOf(const trial::Optimizations& optimizations,
                                              torch::Device device) {
@@ -38,17 +36,9 @@ TrialContext::TrialContext(Context& context)
     : TrialContext(context, trial::ParseOptimizations(context.config_json())) {}
 
 TrialContext::TrialContext(Context& context, const trial::Optimizations& optimizations)
-    : core_(context),
-      data_(context.data_json()),
-      device_(trial::SlotDevice(context.ranks())),
-      aggregation_frequency_(optimizations.aggregation_frequency),
-      batch_share_(optimizations.average_aggregated_gradients
-                       ? 1.0 / static_cast<double>(optimizations.aggregation_frequency)
-                       : 1.0),
-      scheduled_rates_(std::make_unique<trial::ScheduledRates>()),
-      reducers_(std::make_unique<trial::Reducers>()),
-      strategy_(trial::MakeStrategy(*this, optimizations)),
-      among_readers_(strategy_->SameRecords() ? core::MakeSingleCommunicator() : nullptr) {
+    : TrainingParts(context, optimizations), data_(context.data_json()) {
+  strategy_ = trial::MakeStrategy(*this, optimizations);
+  if (strategy_->SameRecords()) among_readers_ = core::MakeSingleCommunicator();
   if (const auto type = PrecisionOf(optimizations, device_)) {
     try {
       use_mixed_precision(*type);
@@ -94,18 +84,9 @@ void TrialContext::Register(std::shared_ptr<torch::nn::Module> model) {
   if (strategy_->OwnsGradients())
     throw Error("wrap_model() after the first backward(): wrap in the constructor");
   model->to(device_);
-  if (!strategy_->SharesLater()) Share(*model);
+  for (const torch::Tensor& parameter : model->parameters()) BroadcastTensor(parameter);
+  for (const torch::Tensor& buffer : model->buffers()) BroadcastTensor(buffer);
   models_.push_back(std::move(model));
-}
-
-void TrialContext::Share(const torch::nn::Module& model) {
-  for (const torch::Tensor& parameter : model.parameters()) BroadcastTensor(parameter);
-  for (const torch::Tensor& buffer : model.buffers()) BroadcastTensor(buffer);
-}
-
-void TrialContext::ShareModels() {
-  if (!strategy_->SharesLater()) return;
-  for (const auto& model : models_) Share(*model);
 }
 
 void TrialContext::RegisterReducer(std::shared_ptr<MetricReducer> reducer, ReducerUse use) {
@@ -115,29 +96,6 @@ void TrialContext::RegisterReducer(std::shared_ptr<MetricReducer> reducer, Reduc
 void TrialContext::schedule_lr(std::shared_ptr<torch::optim::Optimizer> optimizer,
                                LrFactor factor) {
   scheduled_rates_->Add(std::move(optimizer), std::move(factor));
-}
-
-void TrialContext::SetCallbacks(Callbacks callbacks) {
-  for (const auto& [name, callback] : callbacks) {
-    if (name.empty() || name.find_first_not_of(kNameLetters) != std::string::npos) {
-      throw Error("callback \"" + name + "\": a name is made of letters, digits and _");
-    }
-  }
-  callbacks_ = std::move(callbacks);
-}
-
-void TrialContext::BroadcastTensor(torch::Tensor tensor) {
-  if (ranks().size == 1 || tensor.numel() == 0) return;
-  torch::NoGradGuard no_grad;
-  torch::Tensor flat = tensor.detach().to(torch::kCPU).contiguous();
-  core_.communicator().Broadcast(flat.data_ptr(), flat.nbytes(), 0);
-  if (flat.data_ptr() != tensor.data_ptr()) tensor.copy_(flat);
-}
-
-void TrialContext::BroadcastBuffers() {
-  for (const auto& model : models_) {
-    for (const torch::Tensor& buffer : model->buffers()) BroadcastTensor(buffer);
-  }
 }
 
 void TrialContext::backward(const torch::Tensor& loss) {
@@ -179,24 +137,5 @@ void TrialContext::use_mixed_precision(torch::ScalarType type) {
 }
 
 void TrialContext::scale_losses(const LossScaling& scaling) { loss_scale_.emplace(scaling); }
-
-void TrialContext::SetSteps(int64_t completed, int64_t max) {
-  steps_completed_ = completed;
-  max_steps_ = max;
-  scheduled_rates_->Set(completed, max);
-  if (loss_scale_) loss_scale_->Update();
-}
-
-bool TrialContext::AgreeToStop() {
-  const bool want_stop = core_.preemption().Requested();
-  if (ranks().size == 1) return want_stop;
-  if (AmidAggregation()) return false;
-  return strategy_->AfterBatch(steps_completed_ / aggregation_frequency_, want_stop);
-}
-
-void TrialContext::Synchronize() {
-  strategy_->Synchronize();
-  BroadcastBuffers();
-}
 
 }  // namespace det

@@ -8,37 +8,27 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "trial_api/cpp/core/context.h"
-#include "trial_api/cpp/torch/callback.h"
 #include "trial_api/cpp/torch/clip.h"
 #include "trial_api/cpp/torch/loss_scale.h"
 #include "trial_api/cpp/torch/lr_schedule.h"
 #include "trial_api/cpp/torch/metric_reducer.h"
+#include "trial_api/cpp/torch/training_parts.h"
 #include <torch/torch.h>
 
 namespace det {
 
-namespace trial {
-class Reducers;
-class ScheduledRates;
-class Strategy;
-struct Optimizations;
-}  // namespace trial
-
-class TrialContext {
+class TrialContext : public trial::TrainingParts {
  public:
   // Throws InvalidHp when global_batch_size cannot be divided among the slots, Error when the
   // configuration's `optimizations` are wrong.
   explicit TrialContext(Context& context);
   ~TrialContext();
-  TrialContext(const TrialContext&) = delete;
-  TrialContext& operator=(const TrialContext&) = delete;
 
   // The hyperparameter `name`; throws Error naming it when it is missing or of another type.
   template <class T>
@@ -129,62 +119,14 @@ class TrialContext {
     step_optimizer(*optimizer, clip);
   }
 
-  // For the controller.
-  const std::vector<std::shared_ptr<torch::nn::Module>>& models() const { return models_; }
-  const std::vector<std::shared_ptr<torch::optim::Optimizer>>& optimizers() const {
-    return optimizers_;
-  }
-  std::optional<torch::ScalarType> autocast_type() const { return autocast_type_; }
-  std::optional<trial::LossScale>& scaling() { return loss_scale_; }
-  trial::Reducers& reducers() const { return *reducers_; }
-  const Callbacks& callbacks() const { return callbacks_; }
-  // Throws Error when a name cannot be one in a file.
-  void SetCallbacks(Callbacks callbacks);
-  // Before each batch, and at the end: sets the learning rates too.
-  void SetSteps(int64_t completed, int64_t max);
-  // Whether there are gradients for which no step has been made yet.
-  bool AmidAggregation() const { return steps_completed_ % aggregation_frequency_ != 0; }
-  // Collective, after each train_batch() and SetSteps(): whether any rank wants to stop. Several
-  // ranks hear of it where they communicate anyway: with every n-th batch, or some batches later.
-  bool AgreeToStop();
-  // Among readers(): what sums over records sums over these ranks.
-  Communicator& among_readers() { return among_readers_ ? *among_readers_ : core_.communicator(); }
-  // Collective, when the Trial is made: gives every rank the chief's models, where that was not
-  // done as they were wrapped.
-  void ShareModels();
-  // Collective: makes the ranks one net, with the chief's buffers, for a validation or checkpoint.
-  void Synchronize();
-  trial::Strategy& strategy() const { return *strategy_; }
-  // Collective: buffers (running means and such) of the chief replace those of the others.
-  void BroadcastBuffers();
-
  private:
   TrialContext(Context& context, const trial::Optimizations& optimizations);
   void RegisterModel(std::shared_ptr<torch::nn::Module> model);
   void Register(std::shared_ptr<torch::nn::Module> model);
-  void Share(const torch::nn::Module& model);
   void RegisterReducer(std::shared_ptr<MetricReducer> reducer, ReducerUse use);
-  void BroadcastTensor(torch::Tensor tensor);
-  // Whether the batch under way is the n-th of those that are aggregated.
-  bool StepsNow() const { return (steps_completed_ + 1) % aggregation_frequency_ == 0; }
 
-  Context& core_;
   const Hparams data_;
-  const torch::Device device_;
   int64_t global_batch_size_ = 0;
-  int64_t steps_completed_ = 0;
-  int64_t max_steps_ = 0;
-  const int64_t aggregation_frequency_;
-  const double batch_share_;  // of a batch among those that are aggregated
-  std::vector<std::shared_ptr<torch::nn::Module>> models_;
-  std::vector<std::shared_ptr<torch::optim::Optimizer>> optimizers_;
-  std::optional<torch::ScalarType> autocast_type_;
-  std::optional<trial::LossScale> loss_scale_;
-  const std::unique_ptr<trial::ScheduledRates> scheduled_rates_;
-  const std::unique_ptr<trial::Reducers> reducers_;
-  Callbacks callbacks_;
-  const std::unique_ptr<trial::Strategy> strategy_;
-  const std::unique_ptr<Communicator> among_readers_;  // none: the ranks'
 };
 
 }  // namespace det

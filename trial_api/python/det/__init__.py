@@ -4,6 +4,7 @@ from det import core, errors
 from det._errors import CheckpointError, InvalidHP, MasterError
 from det._info import ClusterInfo, TrialInfo, get_cluster_info
 from det._version import __version__
+from det.util import import_from_path
 
 # For logging.basicConfig(): the level in front, where the agent looks for that of a line. It adds the
 # time itself, and the launcher the rank.
@@ -20,4 +21,5 @@ __all__ = [
     "core",
     "errors",
     "get_cluster_info",
+    "import_from_path",
 ]

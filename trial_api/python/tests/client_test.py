@@ -200,6 +200,119 @@ class ClientTest(unittest.TestCase):
         self.assertEqual([{"destinationWorkspaceId": 3}],
                          self.master.bodies("/api/v1/models/5/move"))
 
+    def test_workspaces_and_their_projects(self):
+        answers, path = self.master.answers, "/api/v1/workspaces/5"
+        told = {"id": 5, "name": "vision", "defaultComputePool": "gpus"}
+        answers["/api/v1/workspaces"] = lambda method, _: (200, (
+            {"workspace": told} if method == "POST" else {"workspaces": [told]}))
+        answers[path] = lambda _, body: (200, {"workspace": {**told, **(body or {})}})
+        project = {"id": 8, "name": "cats", "workspaceId": 5}
+        answers[f"{path}/projects"] = lambda method, _: (200, (
+            {"project": project} if method == "POST" else {"projects": [project]}))
+        determined = self.signed_in()
+        self.assertEqual(5, determined.create_workspace("vision").id)
+        workspace = determined.get_workspace("vision")
+        self.assertEqual(("vision", "gpus", None), (
+            workspace.name, workspace.default_compute_pool, workspace.default_aux_pool))
+        workspace.set_default_pools(default_aux_pool="cpus")
+        self.assertEqual({"defaultAuxPool": "cpus"}, self.master.bodies(path)[-1])
+        self.assertEqual("cpus", workspace.default_aux_pool)
+        self.assertEqual(8, workspace.create_project("cats").id)
+        self.assertEqual(8, workspace.get_project("cats").id)
+        with self.assertRaisesRegex(MasterError, "no project 'dogs' in workspace 'vision'"):
+            workspace.get_project("dogs")
+        workspace.archive()
+        workspace.delete_project("cats")
+        determined.delete_workspace("vision")
+        called = [(method, called) for method, called, _ in self.master.calls]
+        for call in (("POST", f"{path}/archive"), ("DELETE", "/api/v1/projects/8"),
+                     ("DELETE", path)):
+            self.assertIn(call, called)
+        answers["/api/v1/workspaces"] = {"workspaces": []}
+        with self.assertRaisesRegex(MasterError, "no workspace 'none'"):
+            determined.get_workspace("none")
+
+    def test_notes_of_a_project(self):
+        path = "/api/v1/projects/8"
+        notes = [{"name": "a", "contents": "1"}, {"name": "b", "contents": "2"}]
+        self.master.answers[path] = {"project": {"id": 8, "notes": notes}}
+        self.master.answers[f"{path}/notes"] = lambda method, body: (
+            200, body if method == "PUT" else {"notes": notes + [body]})
+        project = self.signed_in().get_project(8)
+        project.add_note("c", "3")
+        self.assertEqual(["a", "b", "c"], [note["name"] for note in project.notes])
+        project.remove_note("a")
+        self.assertEqual([notes[1]], project.notes)
+        with self.assertRaisesRegex(ValueError, "0 notes of the name 'x'"):
+            project.remove_note("x")
+        project.clear_notes()
+        self.assertEqual([], project.notes)
+
+    def test_pools_and_whom_they_are_for(self):
+        path = "/api/v1/resource-pools/a%20b/workspace-bindings"
+        self.master.answers["/api/v1/resource-pools"] = {"resourcePools": [{"name": "a b"}]}
+        self.master.answers[path] = {"workspaceIds": [5]}
+        self.master.answers["/api/v1/workspaces/5"] = {"workspace": {"id": 5, "name": "w"}}
+        self.master.answers["/api/v1/workspaces/5/available-resource-pools"] = {
+            "resourcePools": ["a b"]}
+        [pool] = self.signed_in().list_resource_pools()
+        [workspace] = pool.list_workspaces()
+        self.assertEqual(("w", "a b"), (workspace.name, workspace.list_pools()[0].name))
+        for change in (pool.add_bindings, pool.remove_bindings, pool.replace_bindings):
+            change(["w"])
+        self.assertEqual(
+            [(method, {"workspaceNames": ["w"]}) for method in ("POST", "DELETE", "PUT")],
+            [(method, body) for method, called, body in self.master.calls
+             if called == path and body])
+
+    def test_users(self):
+        path, told = "/api/v1/users/4", {"id": 4, "username": "bob", "active": True}
+        answers = self.master.answers
+        answers["/api/v1/users"] = lambda method, body: (200, (
+            {"user": {"id": 4, **body["user"]}} if method == "POST" else {"users": [told]}))
+        answers[path] = lambda _, body: (200, {"user": {**told, **(body or {})}})
+        answers["/api/v1/users/bob/by-username"] = answers["/api/v1/me"] = {"user": told}
+        determined = self.signed_in()
+        self.assertTrue(determined.create_user("bob", admin=True, password="p").admin)
+        self.assertEqual("p", self.master.bodies("/api/v1/users")[-1]["password"])
+        self.assertEqual(["bob"] * 3, [
+            determined.get_user_by_name("bob").username, determined.list_users()[0].username,
+            determined.get_session_username()])
+        user = determined.get_user_by_id(4)
+        user.deactivate()
+        self.assertFalse(user.active)
+        user.change_display_name("Bob")
+        user.link_with_agent(agent_uid=7)
+        self.assertEqual((7, None), (user.agent_uid, user.agent_gid))
+        self.assertEqual([{"active": False}, {"displayName": "Bob"},
+                          {"agentUserGroup": {"agentUid": 7}}],
+                         [body for body in self.master.bodies(path) if body])
+
+    def test_lists_are_asked_for_in_an_order(self):
+        paths = []
+        handle = self.master.server.RequestHandlerClass.handle_any
+
+        def note(handler):
+            paths.append(handler.path)
+            handle(handler)
+
+        for method in ("do_GET", "do_POST"):
+            setattr(self.master.server.RequestHandlerClass, method, note)
+        self.master.answers["/api/v1/experiments/3"] = {"experiment": {"id": 3}}
+        self.master.answers["/api/v1/experiments/3/checkpoints"] = {"checkpoints": [
+            {"uuid": name, "state": "STATE_COMPLETED"} for name in "ab"]}
+        determined = self.signed_in()
+        experiment = determined.get_experiment(3)
+        self.assertEqual(["a"], [c.uuid for c in experiment.list_checkpoints(
+            client.CheckpointSortBy.SEARCHER_METRIC, client.OrderBy.DESC, max_results=1)])
+        experiment.list_checkpoints("f1")
+        experiment.list_trials(client.TrialSortBy.ID)
+        list(determined.list_experiments(states=[client.ExperimentState.PAUSED]))
+        asked = " ".join(paths)
+        for words in ("sortByAttr=SORT_BY_SEARCHER_METRIC&orderBy=ORDER_BY_DESC", "sortByMetric=f1",
+                      "trials?offset=0&limit=500&sortBy=SORT_BY_ID", "states=STATE_PAUSED"):
+            self.assertIn(words, asked)
+
     def test_labels_and_code_of_an_experiment(self):
         path = "/api/v1/experiments/3"
         self.master.answers[path] = {"experiment": {"id": 3, "labels": ["a"]}}

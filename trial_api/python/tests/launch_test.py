@@ -13,7 +13,7 @@ from unittest import mock
 
 import wheel_backend
 from det.exec import harness as exec_harness
-from det.launch import _engine, _layout, _run, _supervisor, horovod, mpi
+from det.launch import _engine, _layout, _run, _supervisor, horovod, mpi, tensorflow
 from fake_master import SERVICE, as_task, fake_master, task_environment
 
 NAMES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "DET_CHIEF_IP",
@@ -248,6 +248,25 @@ class LaunchTest(unittest.TestCase):
         self.assertEqual(2, len(asked))
         self.assertNotIn("DET_SLOTS_OF_RANKS", asked[0].env)
 
+    def test_tensorflow_has_one_process_a_node(self):
+        config = json.dumps({"resources": {"slots_per_trial": 3}})
+        with fake_master() as master, as_task(
+                master, self.folder, DET_SLOT_IDS="[4, 5]", DET_EXPERIMENT_CONFIG=config,
+                C10D_PORT="29444"):
+            master.answers["/api/v1/allocations/3.7.1/resources/agent-0/rendezvous"] = {
+                "rendezvousInfo": {"addresses": ["10.0.0.1", "fd00::2"], "rank": 1,
+                                   "slots": [1, 2]}}
+            layout = _layout.find_layout(one_process=True)
+            [rank] = _run.ranks_of(layout, ["x"], tensorflow.extra)
+            os.environ.pop("DET_RENDEZVOUS")
+        self.assertEqual({"cluster": {"worker": ["10.0.0.1:29444", "[fd00::2]:29444"]},
+                          "task": {"type": "worker", "index": 1}},
+                         json.loads(rank.env["TF_CONFIG"]))
+        self.assertEqual(["1", "2", "0", "1"], [rank.env[name] for name in NAMES[:4]])
+        script = self.script("import os; print(os.environ.get('TF_CONFIG'), os.environ['RANK'])")
+        result = self.launch("--slots", "4", script, module="det.launch.tensorflow")
+        self.assertEqual("[rank=0] None 0\n", result.stdout, result.stderr)
+
     def test_who_asks_for_processes_gets_them(self):
         config = json.dumps({"resources": {"slots_per_trial": 2},
                              "optimizations": {"strategy": "in_process"}})
@@ -270,19 +289,31 @@ class LaunchTest(unittest.TestCase):
                 os.environ.pop("DET_RENDEZVOUS", None)
 
     def test_engines_that_start_ranks_themselves(self):
-        one, two = (_layout.Layout(["a"] * n, [2] * n, 0) for n in (1, 2))
+        one = _layout.Layout(["a"], [2], 0)
+        several = _layout.Layout(["a", "b"], [2, 1], 0)
         with mock.patch("shutil.which", return_value="/bin/mpirun"):
-            self.assertIn("-np 2", " ".join(_engine.command_line(mpi.ENGINE, one)))
+            self.assertEqual("-np 2", " ".join(_engine.command_line(mpi.ENGINE, one, [])[-2:]))
+            self.assertEqual("-x A -np 3 --host a:2,b:1", " ".join(
+                _engine.command_line(mpi.ENGINE, several, ["-x", "A"])[-6:]))
+            self.assertEqual("-np 3 -H a:2,b:1", " ".join(
+                _engine.command_line(horovod.ENGINE, several, [])[-4:]))
         with mock.patch("shutil.which", return_value=None):
             with self.assertRaisesRegex(ValueError, "horovodrun is not on the PATH"):
-                _engine.command_line(horovod.ENGINE, one)
-        with self.assertRaisesRegex(ValueError, "remote shells"):
-            _engine.command_line(mpi.ENGINE, two)
+                _engine.command_line(horovod.ENGINE, one, [])
         told = {name: str(i) for i, name in enumerate(mpi.ENGINE.variables.values())}
         env = _engine.rank_environment(mpi.ENGINE, told)
         self.assertEqual(["0", "1", "2", "3"], [env[name] for name in NAMES[:4]])
         with self.assertRaisesRegex(ValueError, "mpirun has not started"):
             _engine.rank_environment(mpi.ENGINE, {})
+
+    def test_options_of_an_engine_stand_before_the_dashes(self):
+        for words, options, rest in (
+                ("x.py --a", "", "x.py --a"), ("--slots 2 x.py", "", "--slots 2 x.py"),
+                ("--a 1 --slots=2 -- x.py", "--a 1", "--slots=2 -- x.py"),
+                ("--slots 2 -- x.py -- --b", "", "--slots 2 -- x.py -- --b"),
+                ("--autohorovod x.py", "--autohorovod", "x.py")):
+            self.assertEqual((options.split(), rest.split()),
+                             _engine.split(horovod.ENGINE, words.split()))
 
     def test_the_harness_names_what_is_missing(self):
         with mock.patch("sys.path", [self.folder, *sys.path]), mock.patch(

@@ -11,6 +11,7 @@ class CurveTrial : public Trial {
       : context_(context),
         net_(context.wrap_model(torch::nn::Sequential(torch::nn::Linear(3, 8), torch::nn::Tanh(),
                                                       torch::nn::Linear(8, 1)))),
+        dropout_(context.hparam<double>("dropout")),
         adam_(context.wrap_optimizer(torch::optim::Adam(net_->parameters(), 0.01))) {}
 
   DataLoader build_training_data_loader() override { return {Curve(60), {.shuffle = true}}; }
@@ -20,7 +21,9 @@ class CurveTrial : public Trial {
     if (context_.steps_completed() == 3 && context_.hparam<int64_t>("fails") == rank()) {
       throw Error("no more wine");
     }
-    const torch::Tensor loss = torch::mse_loss(net_->forward(batch.data()), batch.target());
+    torch::Tensor data = torch::dropout(batch.data(), dropout_, /*train=*/true);
+    if (dropout_ > 0) data = data + 0.1 * torch::randn_like(data) * torch::rand({1});
+    const torch::Tensor loss = torch::mse_loss(net_->forward(data), batch.target());
     context_.backward(loss);
     context_.step_optimizer(adam_, {.norm = 5.0});
     return {{"loss", loss}};
@@ -39,6 +42,7 @@ class CurveTrial : public Trial {
 
   TrialContext& context_;
   torch::nn::Sequential net_;
+  const double dropout_;
   std::shared_ptr<torch::optim::Adam> adam_;
 };
 

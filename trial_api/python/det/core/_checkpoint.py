@@ -208,6 +208,10 @@ class CheckpointContext:
         """What it was saved with."""
         return self._storage.metadata(storage_id)
 
+    def store_beside(self, folder: Path, name: str) -> None:
+        """Copies the folder's files beside the checkpoints, below `name`. Any rank, for itself."""
+        self._storage.copy_beside(pathlib.Path(folder), name)
+
     def delete(self, storage_id: str) -> None:
         """All of its files. Refused, with a CheckpointError, while something holds it: a version of
         a model, or who is to go on from it."""

@@ -44,6 +44,10 @@ class Peer:
         except OSError as error:
             raise self._gone(error) from None
 
+    def fileno(self) -> int:
+        """Of the connection, to be waited for."""
+        return self._connection.fileno()
+
     def close(self) -> None:
         self._connection.close()
 
@@ -114,6 +118,12 @@ def join(address: Tuple[str, int], rank: int, key: bytes, timeout: float) -> Pee
             "another program's, or DET_RANK_KEY differs"
         ) from error
     return Peer(connection, 0)
+
+
+def admit(connection: socket.socket, key: bytes) -> Peer:
+    """The other end of what join() has opened. Raises OSError or ValueError for one that cannot prove
+    itself."""
+    return Peer(connection, _admit(connection, key))
 
 
 def pack(value: Any) -> bytes:

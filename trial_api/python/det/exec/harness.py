@@ -1,4 +1,5 @@
-"""Runs `module:Class` of the current directory, a PyTorchTrial that a configuration names.
+"""Runs `module:Class` of the current directory, a PyTorchTrial or DeepSpeedTrial that a configuration
+names.
 
     python3 -m det.exec.harness model_def:Net
 """
@@ -30,8 +31,10 @@ def main(arguments: List[str]) -> int:
         return 2
     trial_class = load_class(arguments[0])
     from det import pytorch  # Needs torch, which other tasks need not have.
+    from det.pytorch import deepspeed
 
-    pytorch.run_trial_class(trial_class)
+    kind: Any = deepspeed if issubclass(trial_class, deepspeed.DeepSpeedTrial) else pytorch
+    kind.run_trial_class(trial_class)
     return 0
 
 

@@ -1,14 +1,35 @@
 """What may still change: the SDK, `det.experimental.client`, whose classes are here, too."""
 
 from det.experimental import client
-from det.experimental.client import Checkpoint, Determined, Experiment, Model, ModelVersion, Trial
+from det.experimental.client import (
+    Checkpoint,
+    Determined,
+    DownloadMode,
+    Experiment,
+    Model,
+    ModelSortBy,
+    ModelVersion,
+    OrderBy,
+    Project,
+    ResourcePool,
+    Trial,
+    User,
+    Workspace,
+)
 
 __all__ = [
     "Checkpoint",
     "Determined",
+    "DownloadMode",
     "Experiment",
     "Model",
+    "ModelSortBy",
     "ModelVersion",
+    "OrderBy",
+    "Project",
+    "ResourcePool",
     "Trial",
+    "User",
+    "Workspace",
     "client",
 ]

@@ -28,6 +28,14 @@ class CheckpointState(enum.Enum):
     UNSPECIFIED = "UNSPECIFIED"
 
 
+class DownloadMode(enum.Enum):
+    """How Checkpoint.download() gets its files."""
+
+    AUTO = "auto"
+    DIRECT = "direct"
+    MASTER = "master"
+
+
 class Checkpoint:
     """One checkpoint, as it was when it was asked for."""
 
@@ -53,18 +61,20 @@ class Checkpoint:
         return float(found) if isinstance(found, (int, float, str)) else None
 
     def download(
-        self, path: Optional[Union[str, "os.PathLike[str]"]] = None, mode: str = "auto"
+        self,
+        path: Optional[Union[str, "os.PathLike[str]"]] = None,
+        mode: Union[str, DownloadMode] = DownloadMode.AUTO,
     ) -> str:
         """Into the folder, `checkpoints/<uuid>` without one; its path. mode: "direct" from the
         storage, a bucket with the credentials that this machine has; "master" through the master;
         "auto": direct where the storage is a folder that is mounted. Files are compared with what was
-        saved."""
-        if mode not in ("auto", "direct", "master"):
-            raise ValueError(f"mode is {mode!r}, and auto, direct and master are known")
+        saved. Raises ValueError for another mode."""
+        mode = DownloadMode(mode)
         for name in self.resources:
             _check_inside(name)
         target = pathlib.Path(path or pathlib.Path("checkpoints", self.uuid))
-        direct = mode == "direct" or (mode == "auto" and os.path.isdir(self.storage_path))
+        mounted = mode is DownloadMode.AUTO and os.path.isdir(self.storage_path)
+        direct = mode is DownloadMode.DIRECT or mounted
         fetch = self._from_storage() if direct else self._fetch
         for name in sorted(self.resources):
             if name.endswith("/"):

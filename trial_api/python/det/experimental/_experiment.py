@@ -5,12 +5,14 @@ from __future__ import annotations
 import base64
 import dataclasses
 import enum
+import itertools
 import pathlib
 import time
-from typing import Any, Callable, Dict, Iterator, List, Optional
+from typing import Any, Dict, Iterator, List, Optional
 
 from det._errors import MasterError
 from det.experimental._checkpoint import Checkpoint, best_of
+from det.experimental._order import of_checkpoints
 from det.experimental._session import Session
 
 
@@ -95,9 +97,16 @@ class Trial:
         """All reports, or those of a group, in their order."""
         yield from iter_metrics(self._session, [self.id], group)
 
-    def list_checkpoints(self) -> List[Checkpoint]:
-        """The complete ones, oldest first."""
-        return _checkpoints(self._session, f"/api/v1/trials/{self.id}/checkpoints")
+    def list_metrics(self, group: Optional[str] = None) -> List[TrialMetrics]:
+        return list(self.iter_metrics(group))
+
+    def list_checkpoints(
+        self, sort_by: Any = None, order_by: Any = None, max_results: Optional[int] = None
+    ) -> List[Checkpoint]:
+        """The complete ones; without sort_by (a CheckpointSortBy, or a validation metric's name)
+        oldest first."""
+        path = f"/api/v1/trials/{self.id}/checkpoints"
+        return _checkpoints(self._session, path, sort_by, order_by, max_results)
 
     def top_checkpoint(
         self, sort_by: Optional[str] = None, smaller_is_better: Optional[bool] = None
@@ -167,15 +176,21 @@ class Experiment:
                 raise ValueError(f"experiment {self.id} is {self.state.value} and has no trial")
             time.sleep(interval)
 
-    def list_trials(self) -> List[Trial]:
+    def list_trials(self, sort_by: Any = None, order_by: Any = None) -> List[Trial]:
+        """sort_by: a TrialSortBy; order_by: an OrderBy."""
         path = f"/api/v1/experiments/{self.id}/trials"
-        return [Trial(self._session, told) for told in self._session.pages(path, "trials")]
+        found = self._session.pages(path, "trials", sortBy=sort_by, orderBy=order_by)
+        return [Trial(self._session, told) for told in found]
 
     get_trials = list_trials
 
-    def list_checkpoints(self) -> List[Checkpoint]:
-        """The complete ones of all trials."""
-        return _checkpoints(self._session, f"/api/v1/experiments/{self.id}/checkpoints")
+    def list_checkpoints(
+        self, sort_by: Any = None, order_by: Any = None, max_results: Optional[int] = None
+    ) -> List[Checkpoint]:
+        """The complete ones of all trials; sort_by: a CheckpointSortBy, or a validation metric's
+        name."""
+        path = f"/api/v1/experiments/{self.id}/checkpoints"
+        return _checkpoints(self._session, path, sort_by, order_by, max_results)
 
     def top_checkpoint(
         self, sort_by: Optional[str] = None, smaller_is_better: Optional[bool] = None
@@ -284,6 +299,9 @@ def iter_metrics(
             )
 
 
-def _checkpoints(session: Session, path: str) -> List[Checkpoint]:
-    keep: Callable[[Dict[str, Any]], bool] = lambda c: c.get("state") == "STATE_COMPLETED"
-    return [Checkpoint(session, told) for told in session.pages(path, "checkpoints") if keep(told)]
+def _checkpoints(
+    session: Session, path: str, sort_by: Any, order_by: Any, most: Optional[int]
+) -> List[Checkpoint]:
+    found = session.pages(path, "checkpoints", **of_checkpoints(sort_by, order_by))
+    complete = (told for told in found if told.get("state") == "STATE_COMPLETED")
+    return [Checkpoint(session, told) for told in itertools.islice(complete, most)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import json
 import os
 import pathlib
@@ -33,6 +34,9 @@ class Session:
     def patch(self, path: str, body: Any) -> Dict[str, Any]:
         return self._master.call("PATCH", path, body)
 
+    def put(self, path: str, body: Any) -> Dict[str, Any]:
+        return self._master.call("PUT", path, body)
+
     def delete(self, path: str, body: Any = None) -> Dict[str, Any]:
         return self._master.call("DELETE", path, body)
 
@@ -41,12 +45,12 @@ class Session:
         with self._master.another() as master:
             yield from master.lines(path + _query(query))
 
-    def pages(self, path: str, name: str, **query: Any) -> Iterator[Dict[str, Any]]:
+    def pages(self, path: str, name: str, **query: Any) -> Iterator[Any]:
         """All elements of a list, page by page."""
         offset = 0
         while True:
             told = self.get(path, offset=offset, limit=_PAGE, **query)
-            found: List[Dict[str, Any]] = told.get(name) or []
+            found: List[Any] = told.get(name) or []
             yield from found
             offset += len(found)
             if not found or offset >= int((told.get("pagination") or {}).get("total", offset)):
@@ -109,4 +113,6 @@ def _query(query: Dict[str, Any]) -> str:
     for name, value in given.items():
         if isinstance(value, bool):
             given[name] = str(value).lower()
+        elif isinstance(value, enum.Enum):
+            given[name] = value.value
     return "?" + urllib.parse.urlencode(given, doseq=True) if given else ""

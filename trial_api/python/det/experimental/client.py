@@ -9,140 +9,90 @@ print(experiment.top_checkpoint().download())
 
 from __future__ import annotations
 
-import json
-import os
 import pathlib
-import urllib.parse
-import uuid
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Union
+from typing import Any, Iterable, Iterator, List, Mapping, Optional, Union
 
-from det.experimental._checkpoint import Checkpoint, CheckpointState, Model, ModelVersion
-from det.experimental._context_dir import read_context
+from det.experimental._checkpoint import (
+    Checkpoint,
+    CheckpointState,
+    DownloadMode,
+    Model,
+    ModelVersion,
+)
+from det.experimental._determined import Determined, Path
 from det.experimental._experiment import (
     Experiment,
     ExperimentState,
     Trial,
     TrialMetrics,
     TrialState,
-    iter_metrics,
 )
-from det.experimental._experiment import get_experiment as _get_experiment
-from det.experimental._session import Session, connect
+from det.experimental._order import (
+    CheckpointOrderBy,
+    CheckpointSortBy,
+    ExperimentOrderBy,
+    ExperimentSortBy,
+    ModelOrderBy,
+    ModelSortBy,
+    OrderBy,
+    TrialOrderBy,
+    TrialSortBy,
+)
+from det.experimental._user import User
+from det.experimental._workspace import Project, ResourcePool, Workspace
 
 __all__ = [
     "Checkpoint",
+    "CheckpointOrderBy",
+    "CheckpointSortBy",
     "CheckpointState",
     "Determined",
+    "DownloadMode",
     "Experiment",
+    "ExperimentOrderBy",
+    "ExperimentSortBy",
     "ExperimentState",
     "Model",
+    "ModelOrderBy",
+    "ModelSortBy",
     "ModelVersion",
+    "OrderBy",
+    "Project",
+    "ResourcePool",
     "Trial",
     "TrialMetrics",
+    "TrialOrderBy",
+    "TrialSortBy",
     "TrialState",
+    "User",
+    "Workspace",
     "create_experiment",
     "create_model",
+    "create_user",
+    "create_workspace",
+    "delete_workspace",
     "get_checkpoint",
     "get_experiment",
     "get_model",
+    "get_model_labels",
     "get_models",
+    "get_project",
+    "get_session_username",
     "get_trial",
+    "get_user_by_id",
+    "get_user_by_name",
+    "get_workspace",
+    "iter_trials_metrics",
     "list_experiments",
+    "list_models",
+    "list_resource_pools",
+    "list_users",
+    "list_workspaces",
     "login",
+    "logout",
     "stream_trials_metrics",
+    "whoami",
 ]
-
-Path = Union[str, "os.PathLike[str]"]
-
-
-class Determined:
-    """One user at one master. Arguments as of login()."""
-
-    def __init__(
-        self,
-        master: Optional[str] = None,
-        user: Optional[str] = None,
-        password: Optional[str] = None,
-        cert_path: Optional[str] = None,
-        cert_name: Optional[str] = None,
-    ) -> None:
-        self._session: Session = connect(master, user, password, cert_path, cert_name)
-
-    def create_experiment(
-        self,
-        config: Union[str, pathlib.Path, Mapping[str, Any]],
-        model_dir: Optional[Path] = None,
-        includes: Iterable[Path] = (),
-        parent_id: Optional[int] = None,
-        project_id: Optional[int] = None,
-        template: Optional[str] = None,
-    ) -> Experiment:
-        """Creates and starts one. config: a mapping, or the path of a YAML file. Raises ValueError
-        for a directory that does not fit, MasterError for what the master refuses."""
-        if isinstance(config, Mapping):
-            text, name = json.dumps(config), ""  # JSON is YAML.
-        else:
-            text, name = pathlib.Path(config).read_text(encoding="utf-8"), str(config)
-        body: Dict[str, Any] = {
-            "config": text,
-            "configPath": name,
-            "activate": True,
-            "requestId": str(uuid.uuid4()),
-            "modelDefinition": read_context(model_dir, includes) if model_dir else [],
-            "parentId": parent_id or 0,
-            "projectId": project_id or 0,
-            "template": template or "",
-        }
-        told = self._session.post("/api/v1/experiments", body)
-        return _get_experiment(self._session, int(told["experiment"]["id"]))
-
-    def get_experiment(self, experiment_id: int) -> Experiment:
-        return _get_experiment(self._session, experiment_id)
-
-    def list_experiments(self, **filters: Any) -> Iterator[Experiment]:
-        """filters: those of GetExperiments, such as name="mnist" or archived=False."""
-        for told in self._session.pages("/api/v1/experiments", "experiments", **filters):
-            yield Experiment(self._session, told)
-
-    def get_trial(self, trial_id: int) -> Trial:
-        return Trial(self._session, {"id": trial_id}).reload()
-
-    def get_checkpoint(self, uuid: str) -> Checkpoint:
-        told = self._session.get(f"/api/v1/checkpoints/{uuid}")
-        return Checkpoint(self._session, told["checkpoint"])
-
-    def create_model(
-        self,
-        name: str,
-        description: str = "",
-        metadata: Optional[Dict[str, Any]] = None,
-        labels: Optional[List[str]] = None,
-        workspace_name: Optional[str] = None,
-    ) -> Model:
-        body: Dict[str, Any] = {
-            "name": name,
-            "description": description,
-            "metadata": metadata or {},
-            "labels": labels or [],
-        }
-        if workspace_name:
-            body["workspaceName"] = workspace_name
-        return Model(self._session, self._session.post("/api/v1/models", body)["model"])
-
-    def get_model(self, identifier: Union[str, int]) -> Model:
-        """By name or number."""
-        quoted = urllib.parse.quote(str(identifier), safe="")
-        return Model(self._session, self._session.get(f"/api/v1/models/{quoted}")["model"])
-
-    def get_models(self, **filters: Any) -> List[Model]:
-        found = self._session.pages("/api/v1/models", "models", **filters)
-        return [Model(self._session, told) for told in found]
-
-    def stream_trials_metrics(
-        self, trial_ids: List[int], group: Optional[str] = None
-    ) -> Iterator[TrialMetrics]:
-        """All reports of some trials, or those of a group."""
-        return iter_metrics(self._session, trial_ids, group)
 
 
 _determined: Optional[Determined] = None
@@ -186,8 +136,10 @@ def get_experiment(experiment_id: int) -> Experiment:
     return _default().get_experiment(experiment_id)
 
 
-def list_experiments(**filters: Any) -> Iterator[Experiment]:
-    return _default().list_experiments(**filters)
+def list_experiments(
+    sort_by: Any = None, order_by: Any = None, **filters: Any
+) -> Iterator[Experiment]:
+    return _default().list_experiments(sort_by, order_by, **filters)
 
 
 def get_trial(trial_id: int) -> Trial:
@@ -206,11 +158,78 @@ def get_model(identifier: Union[str, int]) -> Model:
     return _default().get_model(identifier)
 
 
-def get_models(**filters: Any) -> List[Model]:
-    return _default().get_models(**filters)
+def get_models(sort_by: Any = None, order_by: Any = None, **filters: Any) -> List[Model]:
+    return _default().get_models(sort_by, order_by, **filters)
+
+
+list_models = get_models
+
+
+def get_model_labels() -> List[str]:
+    return _default().get_model_labels()
 
 
 def stream_trials_metrics(
     trial_ids: List[int], group: Optional[str] = None
 ) -> Iterator[TrialMetrics]:
     return _default().stream_trials_metrics(trial_ids, group)
+
+
+iter_trials_metrics = stream_trials_metrics
+
+
+def create_workspace(name: str) -> Workspace:
+    return _default().create_workspace(name)
+
+
+def get_workspace(name: Union[str, int]) -> Workspace:
+    return _default().get_workspace(name)
+
+
+def list_workspaces(**filters: Any) -> List[Workspace]:
+    return _default().list_workspaces(**filters)
+
+
+def delete_workspace(name: str) -> None:
+    _default().delete_workspace(name)
+
+
+def get_project(project_id: int) -> Project:
+    return _default().get_project(project_id)
+
+
+def list_resource_pools() -> List[ResourcePool]:
+    return _default().list_resource_pools()
+
+
+def create_user(
+    username: str, admin: bool, password: Optional[str] = None, remote: bool = False
+) -> User:
+    return _default().create_user(username, admin, password, remote)
+
+
+def get_user_by_id(user_id: int) -> User:
+    return _default().get_user_by_id(user_id)
+
+
+def get_user_by_name(user_name: str) -> User:
+    return _default().get_user_by_name(user_name)
+
+
+def list_users(active: Optional[bool] = None) -> List[User]:
+    return _default().list_users(active)
+
+
+def whoami() -> User:
+    return _default().whoami()
+
+
+def get_session_username() -> str:
+    return _default().get_session_username()
+
+
+def logout() -> None:
+    """Nobody is signed in here any more; the token of the session is void."""
+    global _determined
+    _default().logout()
+    _determined = None

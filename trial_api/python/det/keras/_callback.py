@@ -8,7 +8,9 @@ from __future__ import annotations
 import json
 import pathlib
 import tempfile
-from typing import Any, Dict, Mapping, Optional
+from typing import Any, Dict, Mapping, Optional, Union
+
+from det._errors import CheckpointError
 
 try:
     import keras  # type: ignore[import]
@@ -16,7 +18,7 @@ except ImportError:
     from tensorflow import keras  # type: ignore[import]
 
 _VALIDATION = "val_"
-_WEIGHTS, _POSITION = "model.weights.h5", "position.json"
+_WEIGHTS, _POSITION, _MODEL = "model.weights.h5", "position.json", "model.json"
 
 
 class DetCallback(keras.callbacks.Callback):  # type: ignore[misc]
@@ -119,7 +121,46 @@ class DetCallback(keras.callbacks.Callback):  # type: ignore[misc]
         with self._core.checkpoint.store_path(metadata) as (path, _):
             self.model.save_weights(str(path / _WEIGHTS))
             path.joinpath(_POSITION).write_text(json.dumps(self._position()), encoding="utf-8")
+            model = _described(self.model)
+            if model is not None:
+                path.joinpath(_MODEL).write_text(model, encoding="utf-8")
 
 
 def _numbers(logs: Optional[Mapping[str, Any]]) -> Dict[str, float]:
     return {name: float(value) for name, value in (logs or {}).items()}
+
+
+def _described(model: Any) -> Optional[str]:
+    """Its layers as JSON; None of a model that is a class of the script's own."""
+    try:
+        return str(model.to_json())
+    except (AttributeError, NotImplementedError, TypeError, ValueError):
+        return None
+
+
+def load_model_from_checkpoint_path(
+    path: Union[str, pathlib.Path], custom_objects: Optional[Dict[str, Any]] = None
+) -> Any:
+    """The model of a checkpoint, with its weights; compile() it to train it further.
+
+    Args:
+        path: a folder with the checkpoint's files.
+        custom_objects: layers and functions of the script's own, by the names in the model.
+
+    Raises:
+        CheckpointError: the files are no such checkpoint, or the model is a class of the script's own.
+    """
+    folder = pathlib.Path(path)
+    if not (folder / _WEIGHTS).exists():
+        raise CheckpointError(
+            f"{folder} has no {_WEIGHTS}: no checkpoint of a callback of det.keras"
+        )
+    if not (folder / _MODEL).exists():
+        raise CheckpointError(
+            f"{folder} has no {_MODEL}, as its model is a class of the script's own: make one and call "
+            f"its load_weights({str(folder / _WEIGHTS)!r})"
+        )
+    text = (folder / _MODEL).read_text(encoding="utf-8")
+    model = keras.models.model_from_json(text, custom_objects=custom_objects)
+    model.load_weights(str(folder / _WEIGHTS))
+    return model

@@ -1,77 +1,167 @@
-"""Launchers whose engine starts the ranks by a program of its own, on one node. The program's child
-is this module again, with --rank in front of the command: it gives the rank the names that all
-launchers set, and becomes the command."""
+"""Launchers whose engine starts the ranks by a program of its own: on the first node, which reaches the
+others by a shell (_shell.py) that their launchers serve. What the program starts is this module again,
+with --rank in front of the command: it gives the rank the names that all launchers set, runs the command,
+puts its rank in front of its lines, and says what it died of."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import itertools
+import json
 import os
+import pathlib
 import shutil
 import sys
-from typing import Dict, List
+import tempfile
+from typing import Dict, Iterator, List, Optional, Tuple
 
 from det._errors import MasterError
-from det.launch import _supervisor
+from det.launch import _shell, _supervisor
 from det.launch._layout import Layout, common_environment, find_layout
-from det.launch._run import finish, parse
+from det.launch._run import SLOTS, finish, parse
+
+_SLOTS_OF_NODES = "DET_SLOTS_OF_NODES"  # Ranks of each node, in order.
 
 
 @dataclasses.dataclass
 class Engine:
-    """program: `program -np N command` starts it. variables: by which its processes know their
-    rank, by the names of torch."""
+    """program: `program -np N command` starts it. hosts: its option for nodes, `ADDRESS:RANKS` with
+    commas between. variables: by which its processes know their rank, by the names of torch. shell:
+    variables that name it the command by which other nodes are reached; without them it runs `ssh`.
+    without: an option of the launcher's, with which a single rank is started without the program.
+    """
 
     name: str
     program: str
     options: List[str]
     options_of_root: List[str]
+    hosts: str
     variables: Dict[str, str]
+    shell: Dict[str, str] = dataclasses.field(default_factory=dict)
+    without: Optional[str] = None
 
 
 def main(engine: Engine, arguments: List[str]) -> int:
-    """The exit code of the program, which ends all ranks when one fails."""
+    """The exit code of the program, which ends all ranks when one fails; of another node's launcher 0,
+    once the first one's has ended."""
     if arguments[:1] == ["--rank"]:
-        become(engine, arguments[1:])
-    slots, command = parse(engine.name, arguments)
+        return run_rank(engine, arguments[1:])
+    options, rest = split(engine, arguments)
+    alone = engine.without in options
+    options = [option for option in options if option != engine.without]
+    slots, command = parse(engine.name, rest)
     try:
         layout = find_layout(slots)
-        program = command_line(engine, layout)
-        env = {**os.environ, **common_environment(layout), "DET_CHIEF_IP": layout.addresses[0]}
-        wrapped = [*program, sys.executable, "-m", f"det.launch.{engine.name}", "--rank", *command]
-        outcome = _supervisor.run([_supervisor.Rank(None, wrapped, env)])
+        if alone and layout.size == 1:
+            rank = {**os.environ, **common_environment(layout), **layout.environment(0)}
+            return finish(_supervisor.run([_supervisor.Rank(0, command, rank)]))
+        env = environment(layout)
+        if layout.node > 0:
+            return finish(_shell.serve(env))
+        program = [*command_line(engine, layout, options), *of_rank(engine), *command]
+        outcome = _start(engine, layout, program, env)
     except (ValueError, MasterError, OSError) as error:
         print(f"ERROR: det.launch.{engine.name}: {error}", file=sys.stderr, flush=True)
         return 1
     return finish(outcome)
 
 
-def command_line(engine: Engine, layout: Layout) -> List[str]:
+def split(engine: Engine, arguments: List[str]) -> Tuple[List[str], List[str]]:
+    """Options of the engine, which stand in front of "--", and what is the launcher's."""
+    at = arguments.index("--") if "--" in arguments else int(arguments[:1] == [engine.without])
+    options: List[str] = []
+    own: List[str] = []
+    words = iter(arguments[:at])
+    for word in words:
+        name, given, _ = word.partition("=")
+        if name not in SLOTS:
+            options.append(word)
+        else:
+            own += [word] if given else [word, next(words, "")]
+    return options, own + arguments[at:]
+
+
+def of_rank(engine: Engine) -> List[str]:
+    return [sys.executable, "-m", f"det.launch.{engine.name}", "--rank"]
+
+
+def environment(layout: Layout) -> Dict[str, str]:
+    """Of the engine's processes on this node."""
+    return {
+        **os.environ,
+        **common_environment(layout),
+        "DET_CHIEF_IP": layout.addresses[0],
+        _SLOTS_OF_NODES: json.dumps(layout.processes),
+    }
+
+
+def command_line(engine: Engine, layout: Layout, options: List[str]) -> List[str]:
     """Raises ValueError for what it cannot do."""
-    if len(layout.slots) > 1:
-        raise ValueError(
-            f"{engine.program} reaches other nodes by remote shells, which are not there: use "
-            "det.launch.torch_distributed, or as many slots_per_trial as one node has"
-        )
     program = shutil.which(engine.program)
     if program is None:
         raise ValueError(f"{engine.program} is not on the PATH; install it where the task runs")
     root = engine.options_of_root if os.geteuid() == 0 else []
-    return [program, *engine.options, *root, "-np", str(layout.size)]
+    line = [program, *engine.options, *root, *options, "-np", str(layout.size)]
+    if len(layout.slots) > 1:
+        nodes = zip(layout.addresses, layout.processes)
+        line += [engine.hosts, ",".join(f"{address}:{ranks}" for address, ranks in nodes)]
+    return line
+
+
+def _start(
+    engine: Engine, layout: Layout, program: List[str], env: Dict[str, str]
+) -> _supervisor.Outcome:
+    with _nodes(layout.addresses[1:]) as nodes, _shell_of(engine, env) as found:
+        rank = _supervisor.Rank(None, program, {**env, **(found if nodes else {})})
+        outcome = _supervisor.run([rank], watched=nodes)
+    return outcome
+
+
+@contextlib.contextmanager
+def _nodes(addresses: List[str]) -> Iterator[List[_shell.Node]]:
+    """The others; they end behind the block."""
+    nodes: List[_shell.Node] = []
+    try:
+        for address in addresses:
+            nodes.append(_shell.Node(address))
+        yield nodes
+    finally:
+        for node in nodes:
+            node.end()
+
+
+@contextlib.contextmanager
+def _shell_of(engine: Engine, env: Dict[str, str]) -> Iterator[Dict[str, str]]:
+    """Variables by which the engine finds the shell."""
+    with tempfile.TemporaryDirectory(prefix="det-shell-") as folder:
+        ssh = pathlib.Path(folder, "ssh")
+        ssh.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m det.launch._shell "$@"\n')
+        ssh.chmod(0o700)
+        found = {name: value.format(shell=ssh) for name, value in engine.shell.items()}
+        yield found or {"PATH": f"{folder}:{env.get('PATH', os.defpath)}"}
 
 
 def rank_environment(engine: Engine, env: Dict[str, str]) -> Dict[str, str]:
     """Of a process that the engine has started. Raises ValueError where it has not."""
     told = dict(env)
+    told.update(json.loads(told.pop(_shell.OWN, "{}")))
     for ours, name in engine.variables.items():
         if name not in env:
             raise ValueError(f"${name} is missing: {engine.program} has not started this process")
         told[ours] = env[name]
-    told.update(GROUP_RANK="0", GROUP_WORLD_SIZE="1")
+    ranks = json.loads(env.get(_SLOTS_OF_NODES) or "[1]")
+    ends = itertools.accumulate(ranks[:-1])
+    node = sum(int(told["RANK"]) >= end for end in ends)
+    told.update(GROUP_RANK=str(node), GROUP_WORLD_SIZE=str(len(ranks)))
     told.setdefault("MASTER_ADDR", env.get("DET_CHIEF_IP", "127.0.0.1"))
     return told
 
 
-def become(engine: Engine, command: List[str]) -> None:
-    """Replaces this process by the command."""
+def run_rank(engine: Engine, command: List[str]) -> int:
+    """The command's exit code, 128 + its signal."""
     env = rank_environment(engine, dict(os.environ))
-    os.execvpe(command[0], command, env)
+    outcome = _supervisor.run([_supervisor.Rank(int(env["RANK"]), command, env)])
+    if outcome.failure:
+        print(f"ERROR: {outcome.failure}", file=sys.stderr, flush=True)
+    return outcome.code

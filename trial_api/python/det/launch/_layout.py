@@ -66,15 +66,15 @@ class Layout:
         return env
 
 
-def find_layout(slots: Optional[int] = None) -> Layout:
+def find_layout(slots: Optional[int] = None, one_process: bool = False) -> Layout:
     """On the cluster as the master says; waits until all nodes have started. Off it this machine
-    alone, with so many ranks (1)."""
+    alone, with so many ranks (1). one_process: whatever the configuration says."""
     info = get_cluster_info()
     if info is None:
-        return Layout([_LOOPBACK], [slots or 1], 0, local=True)
+        return Layout([_LOOPBACK], [slots or 1], 0, local=True, one_process=one_process)
     here = slots or max(len(info.slot_ids), 1)
     # Who gives a number of processes wants them.
-    one_process = slots is None and _strategy(info) == "in_process"
+    one_process = one_process or (slots is None and _strategy(info) == "in_process")
     if _is_one_node(info):
         return Layout([_LOOPBACK], [here], 0, one_process=one_process)
     told = info.rendezvous()

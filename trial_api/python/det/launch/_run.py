@@ -14,7 +14,7 @@ from det.launch import _supervisor
 from det.launch._layout import Layout, common_environment, find_layout
 
 _LAST_PATIENCE = 30.0  # Seconds: the trial ends anyway, it need not wait for a master that is away.
-_SLOTS = ("--slots", "--nproc_per_node", "--nproc-per-node")
+SLOTS = ("--slots", "--nproc_per_node", "--nproc-per-node")
 Extra = Callable[[Layout, int], Dict[str, str]]
 
 
@@ -24,7 +24,7 @@ def parse(name: str, arguments: List[str]) -> Tuple[Optional[int], List[str]]:
     rest = list(arguments)
     while rest and rest[0].startswith("-") and rest[0] not in ("--", "--trial"):
         option, equals, value = rest.pop(0).partition("=")
-        if option not in _SLOTS:
+        if option not in SLOTS:
             _usage(name, f"{option} is not known")
         if not equals:
             value = rest.pop(0) if rest else ""
@@ -49,13 +49,13 @@ def command_of(words: List[str]) -> List[str]:
     return words
 
 
-def launch(name: str, arguments: List[str], extra: Extra) -> int:
-    """Runs a command once per slot of this node (once, where the configuration says in_process), each
-    with its rank and what `extra` adds. The exit code: 0, or that of the first rank that failed (128 +
-    its signal)."""
+def launch(name: str, arguments: List[str], extra: Extra, *, one_process: bool = False) -> int:
+    """Runs a command once per slot of this node (once, with one_process or where the configuration says
+    in_process), each with its rank and what `extra` adds. The exit code: 0, or that of the first rank
+    that failed (128 + its signal)."""
     slots, command = parse(name, arguments)
     try:
-        layout = find_layout(slots)
+        layout = find_layout(slots, one_process)
         outcome = _supervisor.run(ranks_of(layout, command, extra))
     except (ValueError, MasterError, OSError) as error:
         print(f"ERROR: det.launch.{name}: {error}", file=sys.stderr, flush=True)

@@ -16,7 +16,7 @@ import signal
 import subprocess
 import sys
 import time
-from typing import IO, Any, Dict, List, Optional
+from typing import IO, Any, Dict, List, Optional, Protocol, Sequence
 
 GRACE = 2.0  # Seconds between SIGTERM and SIGKILL.
 _CAUSE = 5.0  # Seconds for the end of a rank that another has lost.
@@ -28,6 +28,10 @@ _OTHER_GONE = re.compile(
     rb"rank \d+ has gone \(|[Cc]onnection closed by|[Cc]onnection reset by peer|Broken pipe"
     rb"|remote process exited|ncclRemoteError|HorovodInternalError"
 )
+
+
+# What wraps a rank that a program has started says of its end (_engine.py), in one of that program's lines.
+_RANK_FAILED = re.compile(rb"ERROR: (rank \d+ failed: .*)")
 
 
 @dataclasses.dataclass
@@ -56,6 +60,7 @@ class _Pipe:
         self._prefix = b"" if rank is None else f"[rank={rank}] ".encode()
         self._rest = b""
         self.last = b""  # The last line that says something.
+        self.failed: List[bytes] = []  # What ranks that a program has started died of.
         os.set_blocking(source.fileno(), False)
 
     def copy(self) -> bool:
@@ -85,6 +90,9 @@ class _Pipe:
             self._target.write(b"".join(self._prefix + line + b"\n" for line in lines))
             self._target.flush()
             self.last = next((line for line in reversed(lines) if line.strip()), self.last)
+            if not self._prefix:
+                found = map(_RANK_FAILED.search, lines)
+                self.failed += [match.group(1) for match in found if match]
 
     def finish(self) -> None:
         """What is left of a rank that has ended; its children may go on writing for ever."""
@@ -124,12 +132,25 @@ class _Running:
         return code > 0 and _OTHER_GONE.search(self.pipes[1].last) is not None
 
     def words(self, code: int) -> str:
+        ranks = [words for pipe in self.pipes for words in pipe.failed]
+        if ranks:
+            cause = next((words for words in ranks if not _OTHER_GONE.search(words)), ranks[0])
+            return cause.decode(errors="replace").strip()
         how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
         last = self.pipes[1].last.decode(errors="replace").strip()
         return f"{self.name} failed: {how}" + (f": {last}" if last else "")
 
 
-def run(ranks: List[Rank], grace: float = GRACE) -> Outcome:
+class Watched(Protocol):
+    """What the ranks cannot do without: once its fileno() can be read it has gone."""
+
+    def fileno(self) -> int: ...
+
+    def words(self) -> str:
+        """What is said then."""
+
+
+def run(ranks: List[Rank], grace: float = GRACE, watched: Sequence[Watched] = ()) -> Outcome:
     """Returns when all have ended. Raises OSError when one cannot be started; none is left then."""
     running: List[_Running] = []
     stopped: List[int] = []
@@ -145,7 +166,7 @@ def run(ranks: List[Rank], grace: float = GRACE) -> Outcome:
             running.append(_Running(rank))
         if stopped:  # One that has come meanwhile missed those that were not there yet.
             stop(stopped[0], None)
-        outcome = _watch(running, grace, stopped)
+        outcome = _watch(running, grace, stopped, watched)
     finally:
         for one in running:
             one.signal(signal.SIGKILL)
@@ -184,6 +205,12 @@ class _Failure:
         elif first:
             self._after(_CAUSE, signal.SIGTERM)
 
+    def lose(self, one: Watched) -> None:
+        """Without which the ranks are of no use."""
+        if not self.outcome.failure:
+            self.outcome = Outcome(1, one.words())
+        self._signal(signal.SIGTERM)
+
     def proceed(self) -> None:
         if self._next is not None and self.left() == 0:
             self._signal(self._next)
@@ -199,10 +226,14 @@ class _Failure:
         self._next, self._deadline = number, time.monotonic() + seconds
 
 
-def _watch(running: List[_Running], grace: float, stopped: List[int]) -> Outcome:
+def _watch(
+    running: List[_Running], grace: float, stopped: List[int], watched: Sequence[Watched]
+) -> Outcome:
     """stopped: gets the signal that we pass on, when it comes."""
     failure = _Failure(running, grace)
     with selectors.DefaultSelector() as selector:
+        for other in watched:
+            selector.register(other.fileno(), selectors.EVENT_READ, other)
         for one in running:
             selector.register(one.pidfd, selectors.EVENT_READ, one)
             for pipe in one.pipes:
@@ -219,5 +250,8 @@ def _watch(running: List[_Running], grace: float, stopped: List[int]) -> Outcome
                     code = key.data.end()
                     if code != 0:
                         failure.add(key.data, code, bool(stopped))
+                elif not isinstance(key.data, _Pipe):
+                    selector.unregister(key.fileobj)
+                    failure.lose(key.data)
             failure.proceed()
     return failure.outcome

@@ -1,6 +1,8 @@
-"""One process per slot, started by horovodrun on one node.
+"""One process per slot, started by horovodrun, on one node or several.
 
-python3 -m det.launch.horovod python3 train.py
+python3 -m det.launch.horovod [--autohorovod] [OPTIONS OF HOROVODRUN --] python3 train.py
+
+--autohorovod: on one slot without horovodrun.
 """
 
 from __future__ import annotations
@@ -14,12 +16,14 @@ ENGINE = Engine(
     program="horovodrun",
     options=[],
     options_of_root=[],
+    hosts="-H",
     variables={
         "RANK": "HOROVOD_RANK",
         "WORLD_SIZE": "HOROVOD_SIZE",
         "LOCAL_RANK": "HOROVOD_LOCAL_RANK",
         "LOCAL_WORLD_SIZE": "HOROVOD_LOCAL_SIZE",
     },
+    without="--autohorovod",
 )
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""One process per slot, started by mpirun on one node.
+"""One process per slot, started by Open MPI's mpirun, on one node or several.
 
-python3 -m det.launch.mpi python3 train.py
+python3 -m det.launch.mpi [OPTIONS OF MPIRUN --] python3 train.py
 """
 
 from __future__ import annotations
@@ -14,11 +14,21 @@ ENGINE = Engine(
     program="mpirun",
     options=["--oversubscribe"],
     options_of_root=["--allow-run-as-root"],
+    hosts="--host",
     variables={
         "RANK": "OMPI_COMM_WORLD_RANK",
         "WORLD_SIZE": "OMPI_COMM_WORLD_SIZE",
         "LOCAL_RANK": "OMPI_COMM_WORLD_LOCAL_RANK",
         "LOCAL_WORLD_SIZE": "OMPI_COMM_WORLD_LOCAL_SIZE",
+    },
+    # Of Open MPI 4, then 5. Each node is asked by the first, and its daemon stays with who asked.
+    shell={
+        "OMPI_MCA_plm_rsh_agent": "{shell}",
+        "OMPI_MCA_plm_rsh_no_tree_spawn": "1",
+        "OMPI_MCA_orte_leave_session_attached": "1",
+        "PRTE_MCA_plm_ssh_agent": "{shell}",
+        "PRTE_MCA_plm_ssh_no_tree_spawn": "1",
+        "PRTE_MCA_prte_leave_session_attached": "1",
     },
 )
 

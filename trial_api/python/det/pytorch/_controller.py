@@ -54,21 +54,18 @@ class Controller:
         policy: str = "best",
         latest_checkpoint: Optional[str] = None,
     ) -> None:
-        if not context.models:
-            name = type(trial).__name__
-            raise RuntimeError(f"{name} wrapped no model: call context.wrap_model() in __init__()")
         self._trial = trial
         self._context = context
+        self._by_batch = self._check()
         self._core = context._core
         self._ranks = context._ranks
         self._readers = context._readers
         self._schedule = schedule
         self._policy = policy
         self._latest = latest_checkpoint
-        self._by_batch = _trial.check_evaluation(trial)
         self._callbacks = Callbacks(trial.build_callbacks())
         self._events = _events.Events(context)
-        self._saver = Saver(context, trial, self._callbacks, self._events)
+        self._saver = self._make_saver()
         self._progress = Progress(trial_id=context.get_trial_id())
         self._unreported: List[Dict[str, Any]] = []
         self._saved_at = -1
@@ -78,19 +75,32 @@ class Controller:
         self._training: Any = None
         self._validation: Any = None
 
+    def _check(self) -> bool:
+        """Whether the Trial evaluates by batches. Raises RuntimeError or TypeError for one that cannot
+        be trained."""
+        if not self._context.models:
+            words = "wrapped no model: call context.wrap_model() in __init__()"
+            raise RuntimeError(f"{type(self._trial).__name__} {words}")
+        return _trial.check_evaluation(self._trial)
+
+    def _make_saver(self) -> Any:
+        return Saver(self._context, self._trial, self._callbacks, self._events)
+
+    @property
+    def _records_per_batch(self) -> int:
+        """Of a global batch; 0 where nobody knows."""
+        return int(self._training.records_per_batch)
+
     def run(self) -> None:
         """Collective. Returns when training is finished, or saved because it was to stop."""
         try:
-            self._run()
+            self._start()
+            self._callbacks.call("on_training_start")
+            self._train()
+            self._saver.finish()
         finally:
             self._events.close()
             self._callbacks.call("on_trial_shutdown")
-
-    def _run(self) -> None:
-        self._start()
-        self._callbacks.call("on_training_start")
-        self._train()
-        self._saver.finish()
 
     # Before training.
 
@@ -107,10 +117,11 @@ class Controller:
         if folder is not None:
             self._restore(state, folder, uuid)
         self._context._progress = self._progress
-        for model in self._context.models:
+        models = self._context.models
+        for model in models:
             model.train()
-        tuned = self._context._optimizations.auto_tune_tensor_fusion
-        self._fusion = _fusion.FusionTuning(self._context.models if tuned else [], self._ranks)
+        tuned = models if self._context._optimizations.auto_tune_tensor_fusion else []
+        self._fusion = _fusion.FusionTuning(tuned, self._ranks)
 
     def _read_latest(self) -> Any:
         """(state, folder, uuid) of the checkpoint to start from; Nones without one."""
@@ -135,7 +146,7 @@ class Controller:
 
     def _find_position(self) -> None:
         """In batches of today's size."""
-        size, progress = self._training.records_per_batch, self._progress
+        size, progress = self._records_per_batch, self._progress
         if size and progress.records:
             progress.batch = -(-progress.records // size)
         per_epoch = self._context._batches_per_epoch
@@ -164,8 +175,7 @@ class Controller:
                     f"the training data has {told[0]} batches an epoch on rank 0 and {length} on "
                     f"rank {rank}: let build_training_data_loader() give all ranks equally many"
                 )
-        agreed: Optional[int] = told[0]
-        return agreed
+        return None if told[0] is None else int(told[0])
 
     def _shard_validation(self) -> ShardedData:
         given = self._trial.build_validation_data_loader()
@@ -278,7 +288,7 @@ class Controller:
         progress = self._progress
         progress.steps_completed += 1
         progress.batch += 1
-        progress.records += self._training.records_per_batch
+        progress.records += self._records_per_batch
         if last:
             progress.epoch += 1
             progress.batch = progress.records = 0
@@ -342,7 +352,7 @@ class Controller:
         """Whether it is the best of the experiment, as the chief heard."""
         steps = self._progress.steps_completed
         self._context._strategy.synchronize()
-        metrics = _evaluate.evaluate(self._trial, self._context, self._validation, self._callbacks)
+        metrics = self._evaluate()
         self._progress.validated_at = steps
         best: bool = self._core.train.report_validation_metrics(
             steps, self._with_lengths(metrics), ask_best=self._policy == "best"
@@ -353,10 +363,14 @@ class Controller:
             self._events.upload()
         return best
 
+    def _evaluate(self) -> Dict[str, Any]:
+        """Collective: the metrics of a validation, on every rank."""
+        return _evaluate.evaluate(self._trial, self._context, self._validation, self._callbacks)
+
     def _with_lengths(self, metrics: Dict[str, Any]) -> Dict[str, Any]:
         """And how long training has gone on, as a search measures it. The Trial's own keep their
         names."""
-        steps, size = self._progress.steps_completed, self._training.records_per_batch
+        steps, size = self._progress.steps_completed, self._records_per_batch
         per_epoch = self._schedule.epoch or self._context._batches_per_epoch
         lengths = {
             "batches": steps,

@@ -39,6 +39,11 @@ def load_trial_from_checkpoint_path(
     if not (folder / "load_data.json").exists():
         raise CheckpointError(f"{folder} has no load_data.json: no checkpoint of a PyTorchTrial")
     told = json.loads((folder / "load_data.json").read_text(encoding="utf-8"))
+    if told.get("trial_type") == "DeepSpeedTrial":
+        raise CheckpointError(
+            f"{folder} is of a DeepSpeedTrial, whose engines load it: make them, and call "
+            f"load_checkpoint({str(folder)!r}, tag='model0')"
+        )
     if trial_class is None:
         trial_class = _find_class(folder, str(told["trial_cls_spec"]))
     context = PyTorchTrialContext(

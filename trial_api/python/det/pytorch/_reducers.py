@@ -30,8 +30,9 @@ class MetricReducer(abc.ABC):
 
     @abc.abstractmethod
     def cross_slot_reduce(self, per_slot_metrics: List[Any]) -> Any:
-        """The metric, from what per_slot_reduce() gave on each rank, in order; on the chief. A
-        dictionary of metrics, if wrap_reducer() was given no name."""
+        """The metric, from what per_slot_reduce() gave on each rank, in order; on the chief. In a run
+        that resumed amid two reports a rank has one more, of the run before. A dictionary of metrics, if
+        wrap_reducer() was given no name."""
 
 
 class SimpleReducer(MetricReducer):
@@ -59,6 +60,8 @@ class WrappedReducers:
 
     def __init__(self) -> None:
         self._wrapped: List[Any] = []  # (reducer, name, for_training, for_validation)
+        # Of training, what reducers of an earlier run had for the next report, one list for each.
+        self._carried: List[List[Any]] = []
 
     def wrap(
         self,
@@ -82,7 +85,20 @@ class WrappedReducers:
         """Whether there is one; on all ranks alike."""
         return any(one[2] if training else one[3] for one in self._wrapped)
 
+    def keep(self) -> List[List[Any]]:
+        """For a checkpoint amid two reports: what this rank has for the next one."""
+        reducers = [reducer for reducer, _, for_training, _ in self._wrapped if for_training]
+        carried = self._carried or [[] for _ in reducers]
+        return [[*of, reducer.per_slot_reduce()] for of, reducer in zip(carried, reducers)]
+
+    def carry(self, kept: List[List[Any]]) -> None:
+        """What keep() gave, in a run that goes on from there; of a Trial with other reducers nothing."""
+        if len(kept) == sum(for_training for _, _, for_training, _ in self._wrapped):
+            self._carried = kept
+
     def reset(self, training: bool) -> None:
+        if training:
+            self._carried = []
         for reducer, _, for_training, for_validation in self._wrapped:
             if for_training if training else for_validation:
                 reducer.reset()
@@ -90,13 +106,15 @@ class WrappedReducers:
     def reduce(self, training: bool, ranks: Any) -> Dict[str, Any]:
         """Collective: the metrics, on the chief; on the others nothing."""
         metrics: Dict[str, Any] = {}
+        carried = iter(self._carried if training else [])
         for reducer, name, for_training, for_validation in self._wrapped:
             if not (for_training if training else for_validation):
                 continue
-            gathered = ranks.gather(reducer.per_slot_reduce())
+            own = [*next(carried, []), reducer.per_slot_reduce()]
+            gathered = ranks.gather(own)
             if gathered is None:
                 continue
-            metric = reducer.cross_slot_reduce(gathered)
+            metric = reducer.cross_slot_reduce([one for of_rank in gathered for one in of_rank])
             if name is not None:
                 metrics[name] = metric
             elif isinstance(metric, dict):

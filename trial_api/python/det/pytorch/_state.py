@@ -6,12 +6,13 @@ import itertools
 import json
 import pathlib
 import shutil
+import sys
 from typing import AbstractSet, Any, Dict, Iterator, List, Optional, Set
 
 import torch
 
 from det._errors import CheckpointError
-from det.pytorch import _compression, _legacy, _parallel, _parts, _random, _snapshot
+from det.pytorch import _compression, _legacy, _parallel, _parts, _random, _snapshot, _tree
 from det.pytorch._callback import Callbacks
 from det.pytorch._context import PyTorchTrialContext
 from det.pytorch._schedule import Progress
@@ -89,6 +90,7 @@ def take_rank(
     """The file of this rank. metrics: of the batches since the last report. kept: what the strategy's
     keep() gave."""
     own: Dict[str, Any] = {"random": _random.get_state(), "metrics": metrics, "kept": kept}
+    own["reducers"] = kept_of_reducers(context) if metrics else []
     progress = context._progress
     keeps = context._strategy.keeps_gradients
     if keeps and progress and progress.steps_completed % context._aggregation_frequency:
@@ -102,6 +104,17 @@ def take_rank(
     if any(feedbacks):
         own["feedback"] = [f and f.save(model) for f, model in zip(feedbacks, context.models)]
     snapshot.take_tree(f"rank_{context._ranks.rank}.safetensors", own)
+
+
+def kept_of_reducers(context: PyTorchTrialContext) -> List[List[Any]]:
+    """Of the batches since the last report; nothing where it is of a kind that no checkpoint has."""
+    kept = context.reducers.keep()
+    try:
+        _tree.split(kept, "reducers")
+    except _tree.NotSavable as error:
+        print(f"WARNING: {error}; a run that goes on from here misses it", file=sys.stderr, flush=True)
+        return []
+    return kept
 
 
 def read(folder: pathlib.Path) -> Dict[str, Any]:
@@ -212,6 +225,7 @@ def restore_rank(folder: pathlib.Path, context: PyTorchTrialContext) -> List[Dic
         feedback = _compression.feedback_of(model)
         if feedback and left:
             feedback.load(model, left)
+    context.reducers.carry(own.get("reducers", []))
     _random.set_state(own["random"])
     return list(own["metrics"])
 
@@ -250,11 +264,13 @@ def _set_gradients(
             parameter.grad = None if gradient is None else gradient.to(parameter.device)
 
 
-def write_origin(folder: pathlib.Path, context: PyTorchTrialContext, trial: Any) -> None:
+def write_origin(
+    folder: pathlib.Path, context: PyTorchTrialContext, trial: Any, kind: str = "PyTorchTrial"
+) -> None:
     """What it takes to build the Trial again."""
     cls = type(trial)
     told = {
-        "trial_type": "PyTorchTrial",
+        "trial_type": kind,
         "experiment_config": context.get_experiment_config(),
         "hparams": context.get_hparams(),
         "trial_cls_spec": f"{cls.__module__}:{cls.__qualname__}",

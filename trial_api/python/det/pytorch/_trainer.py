@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Dict, Iterator, Optional
+from typing import Any, Dict, Iterator, Optional, Type
 
 import torch.distributed
 
@@ -40,6 +40,29 @@ def init(
     Raises:
         ValueError: `optimizations` of the configuration asks for what is not there.
     """
+    with open_context(
+        PyTorchTrialContext,
+        hparams=hparams,
+        exp_conf=exp_conf,
+        distributed=distributed,
+        checkpoint_storage=checkpoint_storage,
+        aggregation_frequency=aggregation_frequency,
+        enable_tensorboard_logging=enable_tensorboard_logging,
+    ) as context:
+        yield context
+
+
+@contextlib.contextmanager
+def open_context(
+    kind: Type[PyTorchTrialContext],
+    *,
+    hparams: Optional[Dict[str, Any]],
+    exp_conf: Optional[Dict[str, Any]],
+    distributed: Optional[core.DistributedContext],
+    checkpoint_storage: Any,
+    **options: Any,
+) -> Iterator[Any]:
+    """One of that kind; see init(). options: of its constructor."""
     info = get_cluster_info()
     trial = info.trial if info else None
     exp_conf = exp_conf if exp_conf is not None else (trial.config if trial else {})
@@ -59,15 +82,14 @@ def init(
             checkpoint_storage=checkpoint_storage,
         ) as core_context:
             _random.seed_all(_random.derive(seed))
-            yield PyTorchTrialContext(
+            yield kind(
                 core_context,
                 hparams=hparams,
                 exp_conf=exp_conf,
                 trial_seed=seed,
                 ranks=_ranks.Ranks(),
                 device=device,
-                aggregation_frequency=aggregation_frequency,
-                enable_tensorboard_logging=enable_tensorboard_logging,
+                **options,
             )
     finally:
         if joined:
@@ -76,6 +98,8 @@ def init(
 
 class Trainer:
     """Trains a Trial: `with init(...) as context: Trainer(MyTrial(context), context).fit(...)`."""
+
+    _controller: Type[Controller] = Controller
 
     def __init__(self, trial: PyTorchTrial, context: PyTorchTrialContext) -> None:
         self._trial = trial
@@ -137,7 +161,7 @@ class Trainer:
         )
         if profiling_enabled:
             self.configure_profiler()
-        Controller(
+        self._controller(
             self._trial,
             self._context,
             schedule,
@@ -200,27 +224,35 @@ def run_trial_class(cls: Any) -> None:
     Raises:
         RuntimeError: this is no task of a trial.
     """
+    config = trial_config()
+    frequency = _optimizations.read(config).aggregation_frequency
+    with init(aggregation_frequency=frequency) as context:
+        fit_as_configured(Trainer(cls(context), context), config)
+
+
+def trial_config() -> Dict[str, Any]:
+    """Raises RuntimeError where this is no task of a trial."""
     info = get_cluster_info()
     if info is None or info.trial is None:
         raise RuntimeError(
             "an entrypoint module:Class runs on the cluster; off it, write a script with "
             "det.pytorch.init() and Trainer"
         )
-    config = info.trial.config
-    frequency = _optimizations.read(config).aggregation_frequency
-    with init(aggregation_frequency=frequency) as context:
-        trainer = Trainer(cls(context), context)
+    return info.trial.config
 
-        def period(field: str) -> Optional[TrainUnit]:
-            return trainer._unit(config.get(field), field)
 
-        trainer.fit(
-            checkpoint_period=period("min_checkpoint_period"),
-            validation_period=period("min_validation_period")
-            or trainer._unit({"epochs": 1}, "min_validation_period"),
-            reporting_period=Batch(int(config.get("scheduling_unit") or 100)),
-            checkpoint_policy=str(config.get("checkpoint_policy") or "best"),
-            latest_checkpoint=info.latest_checkpoint,
-            step_zero_validation=bool(config.get("perform_initial_validation")),
-            profiling_enabled=bool((config.get("profiling") or {}).get("enabled")),
-        )
+def fit_as_configured(trainer: Trainer, config: Dict[str, Any]) -> None:
+    def period(field: str) -> Optional[TrainUnit]:
+        return trainer._unit(config.get(field), field)
+
+    info = get_cluster_info()
+    trainer.fit(
+        checkpoint_period=period("min_checkpoint_period"),
+        validation_period=period("min_validation_period")
+        or trainer._unit({"epochs": 1}, "min_validation_period"),
+        reporting_period=Batch(int(config.get("scheduling_unit") or 100)),
+        checkpoint_policy=str(config.get("checkpoint_policy") or "best"),
+        latest_checkpoint=info.latest_checkpoint if info else None,
+        step_zero_validation=bool(config.get("perform_initial_validation")),
+        profiling_enabled=bool((config.get("profiling") or {}).get("enabled")),
+    )

@@ -8,6 +8,8 @@ from unittest import mock
 
 import det
 from det import pytorch as dp
+from det.pytorch import deepspeed
+from fake_deepspeed import EngineTrial
 from trials import NetTrial, RecordingTrain
 
 CONFIG = {
@@ -45,7 +47,7 @@ class EntrypointTest(unittest.TestCase):
             **fields,
         )
 
-    def run_class(self, cls, **changes):
+    def run_class(self, cls, kind=dp, **changes):
         folder = tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR"))
         self.addCleanup(os.chdir, os.getcwd())
         os.chdir(folder)  # Where checkpoints go.
@@ -56,7 +58,7 @@ class EntrypointTest(unittest.TestCase):
             return cls(context)
 
         with mock.patch("det.pytorch._trainer.get_cluster_info", lambda: self.told(**changes)):
-            dp.run_trial_class(make)
+            kind.run_trial_class(make)
         return train
 
     def test_it_obeys_the_configuration(self):
@@ -78,6 +80,12 @@ class EntrypointTest(unittest.TestCase):
             with open(f"checkpoints/{name}/metadata.json", encoding="utf-8") as file:
                 steps.append(json.load(file)["steps_completed"])
         self.assertEqual(sorted(steps), [5, 7, 10, 15, 20, 21])
+
+    def test_a_deepspeed_trial_obeys_it_too(self):
+        train = self.run_class(EngineTrial, kind=deepspeed, optimizations={})
+        # Three epochs of six steps; records are those of steps, and 1 is a rung.
+        self.assertEqual([s for s, _ in train.of("validation", "error")], [0, 6, 10, 18])
+        self.assertEqual({s for s, _ in train.of("training", "loss")}, {4, 6, 8, 10, 12, 16, 18})
 
     def test_without_a_period_it_validates_after_each_epoch(self):
         train = self.run_class(NetTrial, min_validation_period=None)

@@ -1,11 +1,13 @@
 """det.keras, called as Keras calls callbacks: it is not here."""
 
+import json
 import os
 import pathlib
 import sys
 import tempfile
 import types
 import unittest
+from unittest import mock
 
 from det import core
 from trials import Preempts, RecordingTrain
@@ -24,16 +26,29 @@ class KerasTensorBoard:
 keras.callbacks = types.SimpleNamespace(
     Callback=type("Callback", (), {}), TensorBoard=KerasTensorBoard
 )
+keras.models = types.SimpleNamespace(
+    model_from_json=lambda text, custom_objects: Model(json.loads(text), custom_objects)
+)
 sys.modules["keras"] = keras
 
-from det.keras import DetCallback, DeterminedCallback, TensorBoard  # noqa: E402
+from det import CheckpointError  # noqa: E402
+from det.keras import (  # noqa: E402
+    DetCallback,
+    DeterminedCallback,
+    TensorBoard,
+    load_model_from_checkpoint_path,
+)
 
 
 class Model:
     """Adds 1 to its weight after each batch."""
 
-    def __init__(self):
+    def __init__(self, layers="two", custom_objects=None):
         self.weight, self.stop_training = 0, False
+        self.layers, self.custom_objects = layers, custom_objects
+
+    def to_json(self):
+        return json.dumps(self.layers)
 
     def save_weights(self, path):
         pathlib.Path(path).write_text(str(self.weight))
@@ -118,6 +133,21 @@ class KerasTest(Case):
         self.assertEqual(callback.initial_epoch, 0)
         self.model.fit(callback, 1)
         self.assertEqual(self.model.weight, 6)
+
+    def test_the_model_of_a_checkpoint(self):
+        self.model.fit(DetCallback(self.context), 1)
+        [uuid] = os.listdir("storage")
+        model = load_model_from_checkpoint_path(f"storage/{uuid}", {"mine": int})
+        self.assertEqual((model.weight, model.layers, model.custom_objects), (3, "two", {"mine": int}))
+        with self.assertRaisesRegex(CheckpointError, "no checkpoint of a callback"):
+            load_model_from_checkpoint_path("storage")
+
+    def test_a_model_that_is_a_class_of_its_own_gets_its_weights_by_hand(self):
+        self.model.to_json = mock.Mock(side_effect=NotImplementedError)
+        self.model.fit(DetCallback(self.context), 1)
+        [uuid] = os.listdir("storage")
+        with self.assertRaisesRegex(CheckpointError, r"load_weights\('.*model.weights.h5'\)"):
+            load_model_from_checkpoint_path(f"storage/{uuid}")
 
     def test_several_ranks_are_refused(self):
         self.context.distributed.size = 2

@@ -6,7 +6,8 @@ import unittest
 import keras_test  # noqa: F401  Its stand-in for Keras.
 
 NAMES = {
-    "det": "ClusterInfo InvalidHP LOG_FORMAT core errors get_cluster_info",
+    "det": "ClusterInfo InvalidHP LOG_FORMAT TrialInfo core errors get_cluster_info import_from_path",
+    "det.util": "force_create_symlink import_from_path is_overridden sizeof_fmt",
     "det.core": "CheckpointContext Context DistributedContext DownloadMode EarlyExitReason PreemptContext "
     "PreemptMode ProfilerContext SearcherContext SearcherMode TensorboardMode TrainContext init",
     "det.core.DistributedContext": "allgather allgather_local broadcast broadcast_local from_deepspeed "
@@ -36,23 +37,55 @@ NAMES = {
     "on_training_epoch_start on_training_start on_training_workload_end on_trial_shutdown "
     "on_trial_startup on_validation_end on_validation_epoch_end on_validation_epoch_start "
     "on_validation_start state_dict",
-    "det.keras": "DeterminedCallback TensorBoard",
-    "det.experimental.client": "Checkpoint Determined Experiment Model ModelVersion Trial "
-    "create_experiment create_model get_checkpoint get_experiment get_model get_models get_trial "
-    "list_experiments login stream_trials_metrics",
+    "det.pytorch.experimental": "TorchBatchProcessor TorchBatchProcessorContext torch_batch_process",
+    "det.pytorch.experimental.TorchBatchProcessor": "on_checkpoint_start on_finish process_batch",
+    "det.pytorch.experimental.TorchBatchProcessorContext": "get_distributed_rank get_distributed_size "
+    "get_tensorboard_path prepare_model_for_inference report_metrics report_task_using_checkpoint "
+    "report_task_using_model_version to_device upload_path",
+    "det.pytorch.deepspeed": "DeepSpeedTrial DeepSpeedTrialContext ModelParallelUnit Trainer "
+    "get_ds_config_from_hparams init make_data_parallel_mpu make_deepspeed_mpu "
+    "overwrite_deepspeed_config",
+    "det.pytorch.deepspeed.DeepSpeedTrial": "build_callbacks build_training_data_loader "
+    "build_validation_data_loader evaluate_batch evaluation_reducer load save train_batch",
+    "det.pytorch.deepspeed.DeepSpeedTrialContext": "disable_auto_grad_accumulation get_data_config "
+    "get_experiment_config get_global_batch_size get_hparam get_hparams "
+    "get_num_micro_batches_per_slot get_tensorboard_path get_train_micro_batch_size_per_gpu "
+    "get_trial_seed mpu set_mpu set_profiler set_stop_requested to_device use_pipeline_parallel "
+    "wrap_model_engine wrap_reducer",
+    "det.keras": "DeterminedCallback TensorBoard load_model_from_checkpoint_path",
+    "det.experimental": "Checkpoint Determined DownloadMode Experiment Model ModelVersion OrderBy "
+    "Project ResourcePool Trial User Workspace client",
+    "det.experimental.core_v2": "DefaultConfig UnmanagedConfig close init init_context",
+    "det.experimental.client": "Checkpoint CheckpointOrderBy CheckpointSortBy Determined DownloadMode "
+    "Experiment ExperimentOrderBy ExperimentSortBy ExperimentState Model ModelOrderBy ModelSortBy "
+    "ModelVersion OrderBy Project ResourcePool Trial TrialOrderBy TrialSortBy User Workspace "
+    "create_experiment create_model create_user create_workspace delete_workspace get_checkpoint "
+    "get_experiment get_model get_model_labels get_models get_project get_session_username get_trial "
+    "get_user_by_id get_user_by_name get_workspace iter_trials_metrics list_experiments list_models "
+    "list_resource_pools list_users list_workspaces login logout stream_trials_metrics whoami",
     "det.experimental.client.Experiment": "activate add_label archive await_first_trial cancel delete "
     "delete_tensorboard_files download_code kill list_checkpoints list_trials move_to_project pause "
     "reload remove_label set_description set_labels set_name set_notes top_checkpoint unarchive wait",
-    "det.experimental.client.Trial": "iter_logs iter_metrics kill list_checkpoints top_checkpoint",
+    "det.experimental.client.Trial": "iter_logs iter_metrics kill list_checkpoints list_metrics "
+    "top_checkpoint",
     "det.experimental.client.Checkpoint": "add_metadata delete download get_metrics remove_files "
     "remove_metadata",
     "det.experimental.client.Model": "add_metadata archive delete get_version get_versions "
     "list_versions move_to_workspace register_version remove_metadata set_description set_labels "
     "set_name set_notes unarchive",
     "det.experimental.client.ModelVersion": "delete set_name set_notes",
+    "det.experimental.client.Workspace": "archive create_project delete delete_project get_project "
+    "list_pools list_projects reload set_default_pools set_name unarchive",
+    "det.experimental.client.Project": "add_note archive clear_notes delete reload remove_note "
+    "set_description set_name unarchive",
+    "det.experimental.client.User": "activate change_display_name change_password deactivate "
+    "link_with_agent reload rename",
+    "det.experimental.client.ResourcePool": "add_bindings list_workspaces remove_bindings "
+    "replace_bindings",
     "det.launch.deepspeed": "",
     "det.launch.horovod": "",
     "det.launch.mpi": "",
+    "det.launch.tensorflow": "",
     "det.launch.torch_distributed": "",
     "det.launch.wrap_rank": "",
 }

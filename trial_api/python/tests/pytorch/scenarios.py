@@ -12,6 +12,8 @@ import torch
 from torch.utils.data import IterableDataset
 
 from det import pytorch as dp
+import batch_process_scenarios
+import deepspeed_scenarios
 import fsdp_scenarios
 import gradient_scenarios
 import pipeline_scenarios
@@ -253,7 +255,14 @@ def main():
     os.environ["STORAGE_OF_RANKS"] = storage
     torch.distributed.init_process_group("gloo")
     known = {**SCENARIOS, **STRATEGIES}
-    for others in (gradient_scenarios, replica_scenarios, pipeline_scenarios, fsdp_scenarios):
+    for others in (
+        gradient_scenarios,
+        replica_scenarios,
+        pipeline_scenarios,
+        fsdp_scenarios,
+        deepspeed_scenarios,
+        batch_process_scenarios,
+    ):
         known.update(others.SCENARIOS)
     told = {name: known[name](storage) for name in names}
     with open(output, "w", encoding="utf-8") as file:

@@ -1,5 +1,8 @@
 """Training on one rank, through the Trainer, with real checkpoints."""
 
+import contextlib
+import fractions
+import io
 import math
 import os
 import pathlib
@@ -369,6 +372,42 @@ class EvaluationTest(unittest.TestCase):
         from trials import records
 
         self.assertAlmostEqual(metrics["mean"], records(37, seed=8)[1].mean().item(), places=6)
+
+    def test_what_training_s_reducers_have_goes_on_in_the_next_run(self):
+        class Counted(NetTrial):
+            def __init__(self, context):
+                super().__init__(context)
+                self.seen = context.wrap_reducer(sum, name="seen", for_validation=False)
+
+            def train_batch(self, batch, epoch_idx, batch_idx):
+                self.seen.update(self.of(batch))
+                return super().train_batch(batch, epoch_idx, batch_idx)
+
+            @staticmethod
+            def of(batch):
+                return len(batch[0])
+
+        class Odd(Counted):
+            @staticmethod
+            def of(batch):
+                return fractions.Fraction(len(batch[0]))
+
+        def seen(cls):
+            """Stopped amid two reports, twice."""
+            arguments, told = dict(max_length=dp.Batch(12), reporting_period=dp.Batch(6)), []
+            first = run(cls, preempt_at=2, **arguments)
+            arguments.update(storage=first.storage)
+            second = run(cls, preempt_at=4, latest_checkpoint=first.last_uuid, **arguments)
+            third = run(cls, latest_checkpoint=second.last_uuid, **arguments)
+            for one in (first, second, third):
+                told += one.train.of("training", "seen")
+            return told
+
+        self.assertEqual(seen(Counted), [(6, 96), (12, 84)])
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            self.assertEqual([steps for steps, _ in seen(Odd)], [6, 12])
+        self.assertIn("reducers", said.getvalue())
+        self.assertIn("a run that goes on from here misses it", said.getvalue())
 
     def test_the_full_data_set_at_once(self):
         class Full(NetTrial):

@@ -1,0 +1,65 @@
+"""By what lists are ordered: the words of the API, under the names that programs know."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any, Dict
+
+
+class OrderBy(enum.Enum):
+    ASC = "ORDER_BY_ASC"
+    ASCENDING = "ORDER_BY_ASC"
+    DESC = "ORDER_BY_DESC"
+    DESCENDING = "ORDER_BY_DESC"
+
+
+class ExperimentSortBy(enum.Enum):
+    ID = "SORT_BY_ID"
+    NAME = "SORT_BY_NAME"
+    DESCRIPTION = "SORT_BY_DESCRIPTION"
+    START_TIME = "SORT_BY_START_TIME"
+    END_TIME = "SORT_BY_END_TIME"
+    STATE = "SORT_BY_STATE"
+    NUM_TRIALS = "SORT_BY_NUM_TRIALS"
+    PROGRESS = "SORT_BY_PROGRESS"
+    USER = "SORT_BY_USER"
+
+
+class TrialSortBy(enum.Enum):
+    ID = "SORT_BY_ID"
+    START_TIME = "SORT_BY_START_TIME"
+    END_TIME = "SORT_BY_END_TIME"
+    STATE = "SORT_BY_STATE"
+    BEST_VALIDATION_METRIC = "SORT_BY_BEST_VALIDATION_METRIC"
+    LATEST_VALIDATION_METRIC = "SORT_BY_LATEST_VALIDATION_METRIC"
+    BATCHES_PROCESSED = "SORT_BY_BATCHES_PROCESSED"
+    DURATION = "SORT_BY_DURATION"
+    RESTARTS = "SORT_BY_RESTARTS"
+
+
+class CheckpointSortBy(enum.Enum):
+    UUID = "SORT_BY_UUID"
+    TRIAL_ID = "SORT_BY_TRIAL_ID"
+    BATCH_NUMBER = "SORT_BY_BATCH_NUMBER"
+    END_TIME = "SORT_BY_END_TIME"
+    STATE = "SORT_BY_STATE"
+    SEARCHER_METRIC = "SORT_BY_SEARCHER_METRIC"
+
+
+class ModelSortBy(enum.Enum):
+    NAME = "SORT_BY_NAME"
+    DESCRIPTION = "SORT_BY_DESCRIPTION"
+    CREATION_TIME = "SORT_BY_CREATION_TIME"
+    LAST_UPDATED_TIME = "SORT_BY_LAST_UPDATED_TIME"
+    NUM_VERSIONS = "SORT_BY_NUM_VERSIONS"
+    WORKSPACE = "SORT_BY_WORKSPACE"
+
+
+ExperimentOrderBy = TrialOrderBy = CheckpointOrderBy = ModelOrderBy = OrderBy
+
+
+def of_checkpoints(sort_by: Any, order_by: Any) -> Dict[str, Any]:
+    """The query for a list of checkpoints. sort_by: a CheckpointSortBy, or the name of a metric of
+    validations."""
+    by = "sortByMetric" if isinstance(sort_by, str) else "sortByAttr"
+    return {by: sort_by, "orderBy": order_by}

@@ -1,0 +1,9 @@
+"""What may still change: batch inference on all slots, by torch_batch_process()."""
+
+from det.pytorch.experimental._batch_process import torch_batch_process
+from det.pytorch.experimental._batch_processor import (
+    TorchBatchProcessor,
+    TorchBatchProcessorContext,
+)
+
+__all__ = ["TorchBatchProcessor", "TorchBatchProcessorContext", "torch_batch_process"]

@@ -1,0 +1,103 @@
+"""A data set that is worked through; as a scenario, by two ranks."""
+
+import contextlib
+from unittest import mock
+
+import torch
+
+from det import core
+from det.core._preempt import PreemptContext
+from det.pytorch import experimental
+
+
+class Sums(experimental.TorchBatchProcessor):
+    """Notes which records it is given; class attributes are what all its runs of a process saw."""
+
+    batches, events, fails_at = [], [], None
+
+    def __init__(self, context):
+        self.context = context
+        self.net = context.prepare_model_for_inference(torch.nn.Linear(1, 1))
+
+    def process_batch(self, batch, batch_idx):
+        if batch_idx == self.fails_at:
+            raise RuntimeError("no wine")
+        records = [int(record) for record in self.context.to_device(batch)]
+        assert not self.net(torch.tensor([[1.0]])).requires_grad and not self.net.training
+        self.batches.append((batch_idx, records))
+
+    def on_checkpoint_start(self):
+        self.events.append("store")
+
+    def on_finish(self):
+        self.events.append("finish")
+
+
+class Numbers(torch.utils.data.Dataset):
+    def __init__(self, count):
+        self._count = count
+
+    def __len__(self):
+        return self._count
+
+    def __getitem__(self, index):
+        return index
+
+
+class Asks:
+    """The chief hears after so many batches that it is to go."""
+
+    def __init__(self, batches):
+        self.left = batches
+
+    @property
+    def requested(self):
+        self.left -= 1
+        return self.left < 0
+
+    def close(self):
+        pass
+
+
+@contextlib.contextmanager
+def preempted_after(batches):
+    if batches is None:
+        yield
+        return
+    asks = Asks(batches)
+
+    def make(distributed, mode, *_):
+        return PreemptContext(distributed, mode, asks if distributed.is_chief else None)
+
+    with mock.patch("det.core._context.PreemptContext", make):
+        yield
+
+
+def work(storage, *, records=20, preempt_after=None, cls=Sums, **arguments):
+    """(batches of this rank, its events, uuid of the newest progress)."""
+    cls.batches, cls.events = [], []
+    uuids = []
+    store = core.CheckpointContext.store_path
+
+    @contextlib.contextmanager
+    def note(self, *args, **kwargs):
+        with store(self, *args, **kwargs) as (path, uuid):
+            yield path, uuid
+        uuids.append(uuid)
+
+    with preempted_after(preempt_after), mock.patch.object(core.CheckpointContext, "store_path", note):
+        experimental.torch_batch_process(
+            cls, Numbers(records), checkpoint_storage=storage, **{"batch_size": 3, **arguments}
+        )
+    return cls.batches, cls.events, uuids[-1] if uuids else None
+
+
+def processed(storage):
+    """20 records on two ranks: all; then stopped after two batches."""
+    return {
+        "whole": work(storage + "/processed"),
+        "stopped": work(storage + "/processed", preempt_after=2),
+    }
+
+
+SCENARIOS = {"processed": processed}

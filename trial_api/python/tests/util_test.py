@@ -1,0 +1,113 @@
+"""det.util, and the Core API as a module's functions."""
+import contextlib
+import io
+import os
+import pathlib
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+import det
+from det import util
+from det.experimental import core_v2
+from fake_master import as_task, fake_master
+
+
+class UtilTest(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = pathlib.Path(temporary.name)
+
+    def code(self, name, value):
+        folder = self.folder / name
+        folder.mkdir()
+        (folder / "of_a_model.py").write_text(f"value = {value}\n")
+        return folder
+
+    def test_modules_of_one_name_lie_in_two_folders(self):
+        import_of = {}
+        for name in ("one", "two"):
+            with det.import_from_path(self.code(name, repr(name))):
+                import of_a_model  # noqa: E402
+
+                import_of[name] = of_a_model.value
+        self.assertEqual({"one": "one", "two": "two"}, import_of)
+        self.assertNotIn("of_a_model", sys.modules)
+        self.assertFalse([path for path in sys.path if str(self.folder) in path])
+
+    def test_one_that_was_there_is_there_again(self):
+        with det.import_from_path(self.code("one", 1)):
+            import of_a_model as first
+        sys.modules["of_a_model"] = first
+        self.addCleanup(sys.modules.pop, "of_a_model")
+        with self.assertRaises(KeyError):
+            with det.import_from_path(self.code("two", 2)):
+                import of_a_model
+
+                self.assertEqual(2, of_a_model.value)
+                raise KeyError
+        self.assertIs(first, sys.modules["of_a_model"])
+        with self.assertRaisesRegex(ValueError, "no folder"):
+            with det.import_from_path(self.folder / "absent"):
+                pass
+
+    def test_small_things(self):
+        class Above:
+            def mine(self):
+                pass
+
+        class Below(Above):
+            def mine(self):
+                pass
+
+        self.assertTrue(util.is_overridden(Below().mine, Above))
+        self.assertFalse(util.is_overridden(Above().mine, Above))
+        self.assertEqual(["0.0 B", "1.5 KiB", "3.0 GiB"],
+                         [util.sizeof_fmt(size) for size in (0, 1536, 3 << 30)])
+        link = self.folder / "link"
+        for target in ("a", "b"):
+            util.force_create_symlink(self.folder / target, link)
+            self.assertEqual(str(self.folder / target), os.readlink(link))
+
+
+class CoreV2Test(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = temporary.name
+        self.addCleanup(core_v2.close)
+
+    def test_elsewhere_metrics_are_printed_and_the_cluster_s_silence_is_said(self):
+        said, told = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(told):
+            core_v2.init(
+                defaults=core_v2.DefaultConfig(name="n", checkpoint_storage=self.folder),
+                unmanaged=core_v2.UnmanagedConfig(external_experiment_id="mine"))
+            core_v2.train.report_training_metrics(steps_completed=1, metrics={"loss": 1.0})
+            with core_v2.checkpoint.store_path({"steps_completed": 1}) as (path, uuid):
+                (path / "state").write_text("s")
+            core_v2.close()
+        self.assertIn("WARNING: experiment mine runs outside of the cluster", said.getvalue())
+        self.assertIn("training steps=1 ", told.getvalue())
+        self.assertTrue(os.path.exists(f"{self.folder}/{uuid}/state"))
+        with self.assertRaisesRegex(RuntimeError, "core_v2.init"):
+            core_v2.train
+        with self.assertRaises(AttributeError):
+            core_v2.absent
+
+    def test_in_a_task_it_is_the_trial_s_context(self):
+        with fake_master() as master, as_task(master, self.folder), mock.patch.object(
+                core_v2, "_say_where") as said:
+            with core_v2.init_context() as context:
+                self.assertIs(context.train, core_v2.train)
+                core_v2.train.report_validation_metrics(steps_completed=3, metrics={"loss": 1.0})
+                with self.assertRaisesRegex(RuntimeError, "called before"):
+                    core_v2.init()
+            self.assertEqual([(1, "validation", 3)], master.reports())
+        said.assert_not_called()
+
+
+if __name__ == "__main__":
+    unittest.main()
