@@ -254,6 +254,8 @@ std::vector<std::string> EmbeddedPostgres::Impl::Command() const {
   set("checkpoint_timeout=15min");
   set("huge_pages=off");
   set("jit=off");
+  // A new cluster has no statistics: its first long log is read by a scan of all until there are some.
+  set("autovacuum_naptime=10s");
   set("max_parallel_workers_per_gather=0");
   set("max_logical_replication_workers=0");
   set("autovacuum_max_workers=2");
