@@ -102,6 +102,10 @@ void StopStrays(Step& step, const model::AgentId& agent,
   }
 }
 
+AddCapacity CapacityOf(const model::Agent& agent, int slots, absl::Time now) {
+  return {.agent = agent.id, .resource_pool = agent.resource_pool, .slots = slots, .at = now};
+}
+
 }  // namespace
 
 bool IsRow(const model::Agent& agent) { return !agent.resource_pool.empty(); }
@@ -122,6 +126,9 @@ absl::StatusOr<Outcome> Apply(Step& step, const AgentRegistered& event) {
   agent.connected = true;
   agent.registered_at = before.id.value().empty() ? step.now : before.registered_at;
   if (!(RowOf(before) == RowOf(agent))) step.Change(PutAgent{RowOf(agent)}), step.Replan();
+  if (before.resource_pool != agent.resource_pool || before.slots.size() != agent.slots.size()) {
+    step.Change(CapacityOf(agent, static_cast<int>(agent.slots.size()), step.now));
+  }
   step.TouchNode(id);
   LoseShares(step, id, vanished);
   StopStrays(step, id, running);
@@ -153,7 +160,10 @@ absl::StatusOr<Outcome> Apply(Step& step, const AgentLost& event) {
   const auto it = step.s.agents.find(event.id);
   if (it == step.s.agents.end() || it->second.connected) return step.Finish();
   LoseShares(step, event.id, AllocationsOn(step, event.id));
-  if (IsRow(it->second)) step.Change(DropAgent{event.id});
+  if (IsRow(it->second)) {
+    step.Change(DropAgent{event.id});
+    step.Change(CapacityOf(it->second, 0, step.now));
+  }
   step.s.agents.erase(event.id);
   step.TouchNode(event.id);
   step.Reschedule();

@@ -1,5 +1,6 @@
 // Agents that come, go and come back, and the shares they run.
 #include <optional>
+#include <variant>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -34,6 +35,37 @@ TEST_F(AgentsTest, AFailedShareStopsTheOthersOfItsGang) {
   EXPECT_THAT(Exit("1.1.0", 143, "b").effects, ::testing::Not(IsEmpty()));
   EXPECT_THAT(allocation("1.1.0").exit_message, HasSubstr("on a ended with exit code 1"));
   EXPECT_EQ(trial(1).restarts, 1);
+}
+
+TEST_F(AgentsTest, WhatAnAgentOffersIsNotedWhenItChanges) {
+  const auto noted = [](const Outcome& outcome) {
+    std::vector<AddCapacity> found;
+    for (const Change& change : outcome.changes) {
+      if (const auto* add = std::get_if<AddCapacity>(&change)) found.push_back(*add);
+    }
+    return found;
+  };
+  AgentRegistered comes;
+  comes.agent.id = AgentId("a");
+  comes.agent.address = "10.0.0.a";
+  comes.agent.resource_pool = "default";
+  comes.agent.slots = {{.id = 0}, {.id = 1}};
+  const auto first = noted(Apply(comes));
+  ASSERT_THAT(first, SizeIs(1));
+  EXPECT_EQ(first[0].agent, AgentId("a"));
+  EXPECT_EQ(first[0].resource_pool, "default");
+  EXPECT_EQ(first[0].slots, 2);
+
+  Apply(AgentDisconnected{AgentId("a")});
+  EXPECT_THAT(noted(Apply(comes)), IsEmpty()) << "it offers what it did";
+  comes.agent.slots = {{.id = 0}};
+  EXPECT_EQ(noted(Apply(comes)).at(0).slots, 1);
+
+  EXPECT_THAT(noted(Apply(AgentDisconnected{AgentId("a")})), IsEmpty()) << "it may come back";
+  const auto last = noted(Apply(AgentLost{AgentId("a")}));
+  ASSERT_THAT(last, SizeIs(1));
+  EXPECT_EQ(last[0].slots, 0);
+  EXPECT_LE(first[0].at, last[0].at);
 }
 
 TEST_F(AgentsTest, ALostAgentCostsNoRestart) {

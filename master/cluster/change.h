@@ -86,6 +86,15 @@ struct DropAgent {
   model::AgentId id;
   friend bool operator==(const DropAgent&, const DropAgent&) = default;
 };
+// From `at` on an agent offers so many slots to a pool; 0: it is gone. Kept for reports: the
+// cluster never reads it.
+struct AddCapacity {
+  model::AgentId agent;
+  std::string resource_pool;
+  int slots = 0;
+  absl::Time at;
+  friend bool operator==(const AddCapacity&, const AddCapacity&) = default;
+};
 struct PutAgentState {
   model::AgentState agent;
   friend bool operator==(const PutAgentState&, const PutAgentState&) = default;
@@ -118,7 +127,7 @@ using Change =
     std::variant<PutExperiment, PutTrial, PutAllocation, PutSearcher, AddSearcherEvents, AddMetrics,
                  AddCheckpoint, MarkDamaged, SetProject, SetTexts, SetArchived, MarkDeleting,
                  PutRetention, DropCheckpoints, TrimCheckpoint, RetainOthers, AddLogLine,
-                 RaiseWebhooks, PutAgent, DropAgent, PutAgentState, PutPool, DropPool,
+                 RaiseWebhooks, PutAgent, DropAgent, AddCapacity, PutAgentState, PutPool, DropPool,
                  PutDefaultPools, SetQuota, DropQuota>;
 
 }  // namespace det::cluster

@@ -37,6 +37,13 @@ absl::StatusOr<UsageSpan> Checked(UsageSpan span) {
   return absl::InvalidArgumentError("the end of the report must come after its start");
 }
 
+absl::StatusOr<UsageSpan> Between(const std::string& after, const std::string& before) {
+  UsageSpan span;
+  DET_ASSIGN_OR_RETURN(span.from, ReadTime("timestamp_after", after));
+  DET_ASSIGN_OR_RETURN(span.until, ReadTime("timestamp_before", before));
+  return Checked(span);
+}
+
 // The part of the span during which it held its slots.
 UsageSpan HeldWithin(const store::UsageRecord& record, const UsageSpan& span, absl::Time now) {
   return {std::max(record.started_at, span.from),
@@ -99,10 +106,11 @@ void Append(const api::ResourceAllocationAggregatedEntry& entry, const char* typ
 }  // namespace
 
 absl::StatusOr<UsageSpan> SpanOf(const api::ResourceAllocationRawRequest& request) {
-  UsageSpan span;
-  DET_ASSIGN_OR_RETURN(span.from, ReadTime("timestamp_after", request.timestamp_after()));
-  DET_ASSIGN_OR_RETURN(span.until, ReadTime("timestamp_before", request.timestamp_before()));
-  return Checked(span);
+  return Between(request.timestamp_after(), request.timestamp_before());
+}
+
+absl::StatusOr<UsageSpan> SpanOf(const api::GetCapacityRequest& request) {
+  return Between(request.timestamp_after(), request.timestamp_before());
 }
 
 absl::StatusOr<UsageSpan> SpanOf(const api::ResourceAllocationAggregatedRequest& request) {
@@ -130,6 +138,19 @@ api::ResourceAllocationRawResponse RawReport(const std::vector<store::UsageRecor
     entry->set_allocation_id(record.allocation.value());
     entry->set_workspace_name(record.workspace);
     entry->set_resource_pool(record.resource_pool);
+  }
+  return report;
+}
+
+api::GetCapacityResponse CapacityReport(const std::vector<store::CapacityRecord>& capacity) {
+  api::GetCapacityResponse report;
+  for (const store::CapacityRecord& record : capacity) {
+    api::CapacityEntry* entry = report.add_entries();
+    entry->set_agent_id(record.agent.value());
+    entry->set_resource_pool(record.resource_pool);
+    entry->set_slots(record.slots);
+    *entry->mutable_start_time() = ToProto(record.began_at);
+    if (record.ended_at) *entry->mutable_end_time() = ToProto(*record.ended_at);
   }
   return report;
 }

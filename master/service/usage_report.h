@@ -22,6 +22,7 @@ struct UsageSpan {
 
 // INVALID_ARGUMENT for a text that is no time, and for an end that does not come after the start.
 absl::StatusOr<UsageSpan> SpanOf(const det::api::v1::ResourceAllocationRawRequest& request);
+absl::StatusOr<UsageSpan> SpanOf(const det::api::v1::GetCapacityRequest& request);
 // Whole days or months.
 absl::StatusOr<UsageSpan> SpanOf(const det::api::v1::ResourceAllocationAggregatedRequest& request);
 
@@ -32,6 +33,9 @@ det::api::v1::ResourceAllocationRawResponse RawReport(const std::vector<store::U
 det::api::v1::ResourceAllocationAggregatedResponse AggregatedReport(
     const std::vector<store::UsageRecord>& usage, const UsageSpan& span, bool monthly,
     absl::Time now);
+
+det::api::v1::GetCapacityResponse CapacityReport(
+    const std::vector<store::CapacityRecord>& capacity);
 
 // With a line of titles; lines end with a newline alone.
 std::string ToCsv(const det::api::v1::ResourceAllocationRawResponse& report);

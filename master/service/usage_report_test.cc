@@ -57,6 +57,23 @@ TEST(UsageReportTest, SpansAreReadInEachFormThatClientsSend) {
   EXPECT_EQ(SpanOf(Days("2026-11-20", "2026-12-01", true))->until, At("2027-01-01T00:00:00Z"));
 }
 
+TEST(UsageReportTest, CapacityHasAnEndWhereOneIsKnown) {
+  const absl::Time begin = At("2026-11-20T00:00:00Z"), end = At("2026-11-21T00:00:00Z");
+  const auto report = CapacityReport({{model::AgentId("a"), "gpu", 8, begin, end},
+                                      {model::AgentId("b"), "cpu", 2, begin, std::nullopt}});
+  ASSERT_EQ(report.entries_size(), 2);
+  EXPECT_EQ(report.entries(0).agent_id(), "a");
+  EXPECT_EQ(report.entries(0).resource_pool(), "gpu");
+  EXPECT_EQ(report.entries(0).slots(), 8);
+  EXPECT_EQ(report.entries(0).start_time().seconds(), absl::ToUnixSeconds(begin));
+  EXPECT_EQ(report.entries(0).end_time().seconds(), absl::ToUnixSeconds(end));
+  EXPECT_FALSE(report.entries(1).has_end_time());
+  api::GetCapacityRequest request;
+  request.set_timestamp_after("2026-11-20");
+  request.set_timestamp_before("2026-11-21");
+  EXPECT_EQ(SpanOf(request)->until, end);
+}
+
 TEST(UsageReportTest, RawCountsWhatLiesWithinTheSpan) {
   store::UsageRecord ended = Held("ann", "2026-11-20T23:00:00Z", "2026-11-21T01:00:00Z", 2);
   ended.labels = {"a", "b \"c\""};

@@ -22,6 +22,7 @@ class UsageService final : public Service {
  public:
   explicit UsageService(const Edge& edge) : Service("det.api.v1.UsageService"), edge_(edge) {
     Serve("ResourceAllocationRaw", &UsageService::ResourceAllocationRaw);
+    Serve("GetCapacity", &UsageService::GetCapacity);
     Serve("ResourceAllocationAggregated", &UsageService::ResourceAllocationAggregated);
     Serve("ExportResourceAllocationRaw", &UsageService::ExportResourceAllocationRaw);
     Serve("ExportAllocations", &UsageService::ExportAllocations);
@@ -34,6 +35,19 @@ class UsageService final : public Service {
     return UnaryNow(edge_, context, request, "det.api.v1.UsageService.ResourceAllocationRaw",
                     [this, request, response](const auth::Principal& caller) -> absl::Status {
                       DET_ASSIGN_OR_RETURN(*response, Raw(caller, *request));
+                      return absl::OkStatus();
+                    });
+  }
+
+  grpc::ServerUnaryReactor* GetCapacity(grpc::CallbackServerContext* context,
+                                        const api::GetCapacityRequest* request,
+                                        api::GetCapacityResponse* response) {
+    return UnaryNow(edge_, context, request, "det.api.v1.UsageService.GetCapacity",
+                    [this, request, response](const auth::Principal&) -> absl::Status {
+                      DET_ASSIGN_OR_RETURN(const UsageSpan span, SpanOf(*request));
+                      DET_ASSIGN_OR_RETURN(const auto capacity, edge_.store->usage().ListCapacity(
+                                                                    span.from, span.until));
+                      *response = CapacityReport(capacity);
                       return absl::OkStatus();
                     });
   }

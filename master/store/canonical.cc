@@ -74,6 +74,7 @@ void CleanInPlace(cluster::PutAgent& put) {
   agent.labels = std::move(labels);
 }
 void CleanInPlace(cluster::DropAgent& drop) { CleanInPlace(drop.id); }
+void CleanInPlace(cluster::AddCapacity& add) { CleanAll(add.agent, add.resource_pool, add.at); }
 
 void CleanInPlace(cluster::PutAgentState& put) {
   CleanInPlace(put.agent.id);

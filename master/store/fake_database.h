@@ -53,6 +53,7 @@ struct FakeDatabase {
   GovernanceRows governance;
   HookRows hooks;
   std::map<model::AgentId, model::Agent> known_agents;
+  std::map<std::pair<model::AgentId, absl::Time>, cluster::AddCapacity> capacity;
   std::map<model::AgentId, model::AgentState> agents;
   std::map<std::string, model::ResourcePool> pools;
   cluster::PutDefaultPools default_pools;
@@ -114,6 +115,7 @@ struct FakeDatabase {
   void Make(const cluster::RaiseWebhooks& raise) { Raise(raise.event); }
   void Make(const cluster::PutAgent& put) { known_agents[put.agent.id] = put.agent; }
   void Make(const cluster::DropAgent& drop) { known_agents.erase(drop.id); }
+  void Make(const cluster::AddCapacity& add) { capacity[{add.agent, add.at}] = add; }
   void Make(const cluster::PutAgentState& put) { agents[put.agent.id] = put.agent; }
   void Make(const cluster::PutPool& put) { pools[put.pool.name] = put.pool; }
   void Make(const cluster::DropPool& drop) { pools.erase(drop.name); }

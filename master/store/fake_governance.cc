@@ -1,6 +1,7 @@
 #include "master/store/fake_governance.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "absl/strings/match.h"
 #include "base/status_macros.h"
@@ -138,6 +139,31 @@ absl::StatusOr<std::vector<UsageRecord>> FakeUsage::ListUsage(absl::Time from, a
   }
   std::sort(found.begin(), found.end(), [](const UsageRecord& a, const UsageRecord& b) {
     return std::pair(a.started_at, a.experiment) < std::pair(b.started_at, b.experiment);
+  });
+  return found;
+}
+
+absl::StatusOr<std::vector<CapacityRecord>> FakeUsage::ListCapacity(absl::Time from,
+                                                                    absl::Time until) {
+  std::lock_guard lock(database_.mutex);
+  std::vector<CapacityRecord> found;
+  const auto& all = database_.capacity;
+  for (auto it = all.begin(); it != all.end(); ++it) {
+    const auto& [agent, began_at] = it->first;
+    const auto next = std::next(it);
+    const bool followed =
+        next != all.end() && next->first.first == agent && next->first.second < until;
+    if (began_at >= until || it->second.slots == 0) continue;
+    if (followed && next->first.second <= from) continue;
+    CapacityRecord& record = found.emplace_back();
+    record.agent = agent;
+    record.resource_pool = it->second.resource_pool;
+    record.slots = it->second.slots;
+    record.began_at = began_at;
+    if (followed) record.ended_at = next->first.second;
+  }
+  std::sort(found.begin(), found.end(), [](const CapacityRecord& a, const CapacityRecord& b) {
+    return std::pair(a.began_at, a.agent) < std::pair(b.began_at, b.agent);
   });
   return found;
 }

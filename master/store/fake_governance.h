@@ -75,6 +75,8 @@ class FakeUsage final : public Usage {
   explicit FakeUsage(FakeDatabase* database) : database_(*database) {}
 
   absl::StatusOr<std::vector<UsageRecord>> ListUsage(absl::Time from, absl::Time until) override;
+  absl::StatusOr<std::vector<CapacityRecord>> ListCapacity(absl::Time from,
+                                                           absl::Time until) override;
 
  private:
   FakeDatabase& database_;

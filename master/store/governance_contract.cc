@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "master/store/store_contract.h"
 #include "master/store/testing/make.h"
@@ -169,6 +170,32 @@ TEST_P(StoreContractTest, UsageIsWhatWasHeldWithinATime) {
   first.ended_at = TimeAt(20);
   EXPECT_EQ(all->front(), first);
   EXPECT_FALSE(all->back().ended_at.has_value());
+}
+
+TEST_P(StoreContractTest, CapacityIsWhatWasOfferedWithinATime) {
+  const model::AgentId one("one"), two("two");
+  const auto offers = [](const model::AgentId& agent, const char* pool, int slots, double at) {
+    return cluster::AddCapacity{agent, pool, slots, TimeAt(at)};
+  };
+  Commit({offers(one, "gpu", 8, 10), offers(two, "gpu", 4, 20)});
+  Commit({offers(one, "gpu", 0, 30), offers(two, "cpu", 2, 40), offers(one, "gpu", 6, 50)});
+  const auto offered = [&](double from, double until) {
+    std::vector<std::string> texts;
+    const auto records = store_->usage().ListCapacity(TimeAt(from), TimeAt(until));
+    for (const CapacityRecord& record : *records) {
+      texts.push_back(absl::StrCat(record.agent.value(), " ", record.slots, " ",
+                                   record.resource_pool, record.ended_at ? "" : " still"));
+    }
+    return texts;
+  };
+  EXPECT_THAT(offered(0, 10), IsEmpty());
+  EXPECT_THAT(offered(0, 11), ElementsAre("one 8 gpu still"));
+  EXPECT_THAT(offered(29, 45), ElementsAre("one 8 gpu", "two 4 gpu", "two 2 cpu still"));
+  EXPECT_THAT(offered(30, 45), ElementsAre("two 4 gpu", "two 2 cpu still"));
+  EXPECT_THAT(offered(60, 70), ElementsAre("two 2 cpu still", "one 6 gpu still"));
+  const auto all = store_->usage().ListCapacity(TimeAt(0), TimeAt(100));
+  ASSERT_EQ(all->size(), 4u);
+  EXPECT_EQ(all->front(), (CapacityRecord{one, "gpu", 8, TimeAt(10), TimeAt(30)}));
 }
 
 }  // namespace

@@ -32,6 +32,16 @@ struct UsageRecord {
   friend bool operator==(const UsageRecord&, const UsageRecord&) = default;
 };
 
+// What an agent offered to a pool.
+struct CapacityRecord {
+  model::AgentId agent;
+  std::string resource_pool;
+  int32_t slots = 0;
+  absl::Time began_at;
+  std::optional<absl::Time> ended_at;  // without: not before the end of what was asked for
+  friend bool operator==(const CapacityRecord&, const CapacityRecord&) = default;
+};
+
 class Usage {
  public:
   virtual ~Usage() = default;
@@ -39,6 +49,10 @@ class Usage {
   // What was held at any time from `from` until before `until`, by when it began. Of deleted
   // experiments the last month alone is known.
   virtual absl::StatusOr<std::vector<UsageRecord>> ListUsage(absl::Time from, absl::Time until) = 0;
+
+  // What was offered at any time from `from` until before `until`, by when it began.
+  virtual absl::StatusOr<std::vector<CapacityRecord>> ListCapacity(absl::Time from,
+                                                                   absl::Time until) = 0;
 };
 
 }  // namespace det::store

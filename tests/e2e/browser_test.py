@@ -49,6 +49,14 @@ urllib.request.urlopen(urllib.request.Request(
 """
 
 
+# Says a little of each rank and level, and ends.
+SAYS = r"""
+for rank in range(2):
+    for line in ("INFO: calm", "WARNING: warm", "ERROR: broken"):
+        print(f"[rank={rank}] {line} of {rank}", flush=True)
+"""
+
+
 class DashboardTestCase(harness.ClusterTestCase):
     options = ("--admin-password", PASSWORD, "--user-password", PASSWORD)
 
@@ -119,6 +127,24 @@ class BrowserTest(DashboardTestCase):
             self.run_script("charts.mjs", EXPERIMENT=str(made), TRIALS=f"{trial},{trial + 1}")
         finally:
             self.home.det("experiment", "kill", made, code=None)
+
+    def test_table(self):
+        ends = LEARNS.replace("10_000", "4").replace("time.sleep(0.2)", "")
+        searcher = {"name": "random", "metric": "loss", "max_trials": 4,
+                    "max_length": {"batches": 5000}}
+        made = self.home.create(
+            harness.job(name="tabled", entrypoint=["python3", "learns.py"], searcher=searcher,
+                        hyperparameters={"x": {"type": "double", "minval": 0, "maxval": 0.7}}),
+            self.home.context({"learns.py": ends}))
+        self.home.finish(self.home.create(harness.job(name="is-another")))
+        self.home.finish(made)
+        self.run_script("table.mjs", NAME="tabled", COUNT="4")
+
+    def test_logs(self):
+        made = self.home.create(harness.job(name="says", entrypoint=["python3", "says.py"]),
+                                self.home.context({"says.py": SAYS}))
+        self.home.finish(made)
+        self.run_script("logs.mjs", TRIAL=str(self.home.first_trial(made)["id"]))
 
     def test_admin(self):
         self.run_script("admin.mjs")

@@ -26,5 +26,6 @@ export const paths = {
   template: (name: string) => `/admin/templates/${encodeURIComponent(name)}`,
   webhooks: "/admin/webhooks",
   webhook: (id: number) => `/admin/webhooks/${id}`,
+  policies: "/admin/policies",
   audit: "/admin/audit",
 };

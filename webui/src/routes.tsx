@@ -103,6 +103,7 @@ const routesWith = (client: QueryClient): RouteObject[] => [
           page("/admin/templates/:name", "Template", () => import("./pages/Template/Template")),
           page(paths.webhooks, "Webhooks", () => import("./pages/Webhooks/Webhooks")),
           page("/admin/webhooks/:id", "Webhook", () => import("./pages/Webhook/Webhook")),
+          page(paths.policies, "Policies", () => import("./pages/Policies/Policies")),
           page(paths.audit, "Audit", () => import("./pages/Audit/Audit")),
         ],
       },

@@ -75,6 +75,7 @@ class Rows {
   void Put(const RaiseWebhooks& row) { raised.push_back(row.event); }
   void Put(const PutAgent& row) { known_agents[row.agent.id] = row.agent; }
   void Put(const DropAgent& row) { known_agents.erase(row.id); }
+  void Put(const AddCapacity&) {}  // for reports alone
   void Put(const PutAgentState& row) { agents[row.agent.id] = row.agent; }
   void Put(const PutPool& row) { pools[row.pool.name] = row.pool; }
   void Put(const DropPool& row) { pools.erase(row.name); }

@@ -27,6 +27,10 @@ ON CONFLICT (id) DO UPDATE SET version = excluded.version, address = excluded.ad
   memory = excluded.memory, network_switch = excluded.network_switch, labels = excluded.labels,
   registered_at = excluded.registered_at)sql";
 constexpr char kDropAgent[] = "DELETE FROM agents WHERE id = $1";
+constexpr char kAddCapacity[] = R"sql(
+INSERT INTO capacity (agent, resource_pool, slots, at) VALUES ($1,$2,$3,$4)
+ON CONFLICT (agent, at) DO UPDATE SET resource_pool = excluded.resource_pool,
+  slots = excluded.slots)sql";
 constexpr char kSelectAgents[] =
     "SELECT id, version, address, resource_pool, slots, cpus, memory, network_switch, labels, "
     "micros(registered_at) FROM agents ORDER BY id";
@@ -175,6 +179,10 @@ Statement Put(const model::Agent& agent) {
 }
 
 Statement Drop(const cluster::DropAgent& drop) { return {kDropAgent, MakeParams(drop.id)}; }
+
+Statement Add(const cluster::AddCapacity& add) {
+  return {kAddCapacity, MakeParams(add.agent, add.resource_pool, add.slots, add.at)};
+}
 
 Statement Put(const AgentState& agent) {
   return {kPutState, MakeParams(agent.id, agent.enabled, agent.draining, ToValue(agent.slots),

@@ -12,6 +12,7 @@ namespace det::store {
 
 Connection::Statement Put(const model::Agent& agent);
 Connection::Statement Drop(const cluster::DropAgent& drop);
+Connection::Statement Add(const cluster::AddCapacity& add);
 Connection::Statement Put(const model::AgentState& agent);
 
 // Reads all of them. INTERNAL for a row that does not make sense.

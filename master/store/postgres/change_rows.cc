@@ -307,6 +307,7 @@ Statement ToStatement(const cluster::Change& change, bool known) {
     }
     Statement operator()(const cluster::PutAgent& put) { return Put(put.agent); }
     Statement operator()(const cluster::DropAgent& drop) { return Drop(drop); }
+    Statement operator()(const cluster::AddCapacity& add) { return Add(add); }
     Statement operator()(const cluster::PutAgentState& put) { return Put(put.agent); }
     Statement operator()(const cluster::PutPool& put) { return Put(put.pool); }
     Statement operator()(const cluster::DropPool& drop) { return Drop(drop); }

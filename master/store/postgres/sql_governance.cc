@@ -54,6 +54,11 @@ SELECT 0, 0, d.owner, 0, d.workspace, '[]'::jsonb, '', d.slots, micros(d.began_a
 FROM deleted_usage d WHERE d.began_at < $2 AND d.ended_at > $1
 ORDER BY 9, 1)sql";
 
+constexpr char kListCapacity[] = R"sql(
+SELECT agent, resource_pool, slots, micros(at), micros(until) FROM (
+  SELECT *, lead(at) OVER (PARTITION BY agent ORDER BY at) AS until FROM capacity WHERE at < $2) c
+WHERE slots > 0 AND (until IS NULL OR until > $1) ORDER BY at, agent)sql";
+
 AuditRecord ToAudit(const Result& result, int row) {
   AuditRecord record;
   record.id = result.Int(row, 0);
@@ -195,6 +200,23 @@ absl::StatusOr<std::vector<UsageRecord>> SqlUsage::ListUsage(absl::Time from, ab
     std::vector<UsageRecord> found;
     for (int row = 0; row < result.rows(); ++row) {
       DET_ASSIGN_OR_RETURN(found.emplace_back(), ToUsage(result, row));
+    }
+    return found;
+  });
+}
+
+absl::StatusOr<std::vector<CapacityRecord>> SqlUsage::ListCapacity(absl::Time from,
+                                                                   absl::Time until) {
+  return pool_.Run([&](Connection& connection) -> absl::StatusOr<std::vector<CapacityRecord>> {
+    DET_ASSIGN_OR_RETURN(const Result result,
+                         connection.Exec(kListCapacity, MakeParams(from, until)));
+    std::vector<CapacityRecord> found;
+    for (int row = 0; row < result.rows(); ++row) {
+      found.push_back({.agent = model::AgentId(std::string(result.Text(row, 0))),
+                       .resource_pool = std::string(result.Text(row, 1)),
+                       .slots = static_cast<int32_t>(result.Int(row, 2)),
+                       .began_at = result.Time(row, 3),
+                       .ended_at = result.Maybe(&Result::Time, row, 4)});
     }
     return found;
   });

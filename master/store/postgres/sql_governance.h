@@ -63,6 +63,8 @@ class SqlUsage final : public Usage {
   explicit SqlUsage(Pool* pool) : pool_(*pool) {}
 
   absl::StatusOr<std::vector<UsageRecord>> ListUsage(absl::Time from, absl::Time until) override;
+  absl::StatusOr<std::vector<CapacityRecord>> ListCapacity(absl::Time from,
+                                                           absl::Time until) override;
 
  private:
   Pool& pool_;

@@ -22,7 +22,7 @@ await inBrowser(async (page) => {
   await page.mouse.move(x + 300, y + 50, { steps: 4 });
   await page.mouse.up();
   await isAt(/zoom=[\d.]+\.\.[\d.]+/);
-  await page.getByLabel("log").click(); // The address has it first, then the box.
+  await page.getByLabel("log").check();
   await isAt(/log=validation.loss/);
   const address = page.url();
   await page.goBack();

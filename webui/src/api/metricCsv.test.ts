@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import { readMetricCsv } from "./metricCsv";
+import { readMetricCsv, readThroughputCsv } from "./metricCsv";
 
 /** jsdom's Blob has no text(). */
 const textOf = (blob: Blob) =>
@@ -38,4 +38,30 @@ it("writes every report that has the metric, of as many trials as there are", as
     ].join("\r\n"),
   );
   expect(asked).toEqual(["training 100", "training 1"]);
+});
+
+it("writes how fast a trial was between all of its reports, but not across a start", async () => {
+  const at = (second: number) => new Date(second * 1000).toISOString();
+  const report = (totalBatches: number, second: number, metrics: object = { loss: 1 }) => ({
+    ...{ trialId: 7, totalBatches, endTime: at(second), metrics },
+  });
+  const messages = [
+    [report(10, 10), report(20, 12), report(25, 13, { other: 1 })],
+    [report(30, 14), report(40, 30)],
+  ];
+  vi.stubGlobal("fetch", () => {
+    const lines = messages.map((metrics) => `${JSON.stringify({ result: { metrics } })}\n`);
+    return Promise.resolve(new Response(lines.join("")));
+  });
+  const { signal } = new AbortController();
+  const metric = { group: "training", name: "loss" };
+  const csv = await readThroughputCsv(7, metric, [20_000], signal);
+  expect(await textOf(csv)).toBe(
+    [
+      "trial,batches,time,batches / s",
+      "7,20,1970-01-01T00:00:12.000Z,5",
+      "7,30,1970-01-01T00:00:14.000Z,5",
+      "",
+    ].join("\r\n"),
+  );
 });

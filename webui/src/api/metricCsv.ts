@@ -25,6 +25,40 @@ export async function readMetricCsv(
   return new Blob(parts, { type: "text/csv" });
 }
 
+/**
+ * How fast a trial trained, between each report of the metric and the one before it, as CSV. Not across
+ * `starts` (milliseconds): when it was started anew.
+ */
+export async function readThroughputCsv(
+  trial: number,
+  { group, name }: Metric,
+  starts: readonly number[],
+  signal: AbortSignal,
+): Promise<Blob> {
+  const parts = [csvOf([["trial", "batches", "time", "batches / s"]])];
+  const query = queryOf({ trialIds: [trial], group });
+  const path = `/api/v1/trials/metrics/trial_metrics?${query}`;
+  let before: Report | undefined;
+  for await (const { metrics = [] } of messagesOf<Message["GetMetricsResponse"]>(path, signal)) {
+    const lines: Cell[][] = [];
+    for (const report of metrics.filter(({ metrics: values = {} }) => name in values)) {
+      const speed = before && speedBetween(before, report, starts);
+      const { totalBatches = 0, endTime = "" } = report;
+      if (speed !== undefined) lines.push([trial, totalBatches, endTime, speed]);
+      before = report;
+    }
+    parts.push(csvOf(lines));
+  }
+  return new Blob(parts, { type: "text/csv" });
+}
+
+function speedBetween(before: Report, now: Report, starts: readonly number[]) {
+  const [from, to] = [Date.parse(before.endTime ?? ""), Date.parse(now.endTime ?? "")];
+  const batches = (now.totalBatches ?? 0) - (before.totalBatches ?? 0);
+  const isAcross = starts.some((start) => from < start && start <= to);
+  return !isAcross && batches > 0 && to > from ? (batches * 1000) / (to - from) : undefined;
+}
+
 type Cell = string | number;
 
 function lineOf({ trialId = 0, totalBatches = 0, endTime = "", metrics }: Report, name: string) {

@@ -31,14 +31,7 @@ export function ChartHead(props: Props) {
           Show all
         </button>
       )}
-      <label className={styles.option}>
-        <input
-          type="checkbox"
-          checked={view.isLog}
-          onChange={(e) => onView({ isLog: e.target.checked })}
-        />{" "}
-        log
-      </label>
+      <LogBox isLog={view.isLog} onLog={(isLog) => onView({ isLog })} />
       <label className={styles.option}>
         smooth{" "}
         <input
@@ -61,6 +54,25 @@ export function ChartHead(props: Props) {
       </button>
       <CsvButton title={title} onCsv={props.onCsv} />
     </figcaption>
+  );
+}
+
+/** Shows what was clicked before the address has it, and what the address says as soon as it changes. */
+function LogBox({ isLog, onLog }: { isLog: boolean; onLog: (isLog: boolean) => void }) {
+  const [shown, setShown] = useState(isLog);
+  useEffect(() => setShown(isLog), [isLog]);
+  return (
+    <label className={styles.option}>
+      <input
+        type="checkbox"
+        checked={shown}
+        onChange={({ target }) => {
+          setShown(target.checked);
+          onLog(target.checked);
+        }}
+      />{" "}
+      log
+    </label>
   );
 }
 

@@ -172,6 +172,13 @@ it("says numbers shortly", () => {
   expect(decimalsOf([1, 0.25, 3])).toBe(2);
   expect(formatFixed(3, 2)).toBe("3.00");
   expect(formatFixed(0.00001, 2)).toBe("1e-5");
+  // Four digits of the greatest, and of the others as much as that leaves.
+  expect(decimalsOf([0.032666, 0.5])).toBe(4);
+  expect(decimalsOf([0.032666, NaN])).toBe(5);
+  expect(decimalsOf([1234.5, 0.25])).toBe(0);
+  expect(decimalsOf([0, 12])).toBe(0);
+  expect(formatFixed(0.032666, 4)).toBe("0.0327");
+  expect(formatFixed(0.25, 0)).toBe("0.25");
 });
 
 it("says bytes with their unit", () => {

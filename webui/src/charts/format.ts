@@ -26,25 +26,27 @@ export function formatNumber(said: number | string | undefined | null): string {
   return String(Number(value.toPrecision(4)));
 }
 
-/** A number with the same count of decimals as its column. */
+/** A number with the same count of decimals as its column, unless they would say too little of it. */
 export function formatFixed(value: number, decimals: number): string {
   const size = Math.abs(value);
-  if (!Number.isFinite(value) || size >= 1e7 || (size > 0 && size < 10 ** -decimals)) {
-    return formatNumber(value);
-  }
-  return value.toFixed(decimals);
+  if (!Number.isFinite(value) || size >= 1e7) return formatNumber(value);
+  const text = value.toFixed(decimals);
+  return Math.abs(Number(text) - value) > size / 20 ? formatNumber(value) : text;
 }
 
-/** The decimals (0 to 4) with which all of a column's numbers can be told apart. */
+/** The decimals (0 to 6) of a column: as many as its numbers have, and four digits of the greatest at most. */
 export function decimalsOf(values: readonly number[]): number {
-  let most = 0;
+  let needed = 0;
+  let greatest = 0;
   for (const value of values) {
-    if (!Number.isFinite(value) || Number.isInteger(value)) continue;
+    if (!Number.isFinite(value)) continue;
+    greatest = Math.max(greatest, Math.abs(value));
     const text = String(Number(value.toPrecision(4)));
     const dot = text.indexOf(".");
-    if (dot >= 0 && !text.includes("e")) most = Math.max(most, text.length - dot - 1);
+    if (dot >= 0 && !text.includes("e")) needed = Math.max(needed, text.length - dot - 1);
   }
-  return Math.min(4, most);
+  if (greatest === 0) return 0;
+  return Math.min(needed, 6, Math.max(0, 3 - Math.floor(Math.log10(greatest))));
 }
 
 /** Seconds from a start: "2.5 s", "4 min 10 s". */

@@ -18,3 +18,24 @@ it("shows the first lines of long texts, and how many are left out", () => {
   render(<DiffView before={`old\n${long}`} after={`new\n${long}`} />);
   expect(screen.getByText(/… and 1002 more lines/)).toBeInTheDocument();
 });
+
+it("shows the lines around changes alone, and how many are left out", () => {
+  const lines = Array.from({ length: 20 }, (_, i) => `line ${i}`);
+  const after = lines.map((line, i) => (i === 5 || i === 19 ? `new ${i}` : line));
+  const text = (list: string[]) => list.join("\n") + "\n";
+  render(<DiffView before={text(lines)} after={text(after)} around={1} />);
+  expect(screen.getByLabelText("4 lines differ").textContent).toBe(
+    [
+      "… 4 lines alike",
+      "  line 4",
+      "- line 5",
+      "+ new 5",
+      "  line 6",
+      "… 11 lines alike",
+      "  line 18",
+      "- line 19",
+      "+ new 19",
+      "",
+    ].join("\n"),
+  );
+});

@@ -5,12 +5,22 @@ import styles from "./Code.module.css";
 interface Props {
   before: string;
   after: string;
+  /** So many lines around each change are shown; without: all. */
+  around?: number;
 }
 
 interface DiffLine {
-  mark: "+" | "-" | " ";
+  /** "…": lines that are left out, as the text says. */
+  mark: "+" | "-" | " " | "…";
   text: string;
 }
+
+const STYLES = {
+  "+": styles.added,
+  "-": styles.removed,
+  " ": styles.line,
+  "…": styles.skipped,
+};
 
 // A browser stutters at longer texts, and looking for the shortest difference of two takes as long as both.
 const MOST_LINES = 5000;
@@ -26,23 +36,38 @@ function linesOf(before: string, after: string): DiffLine[] | undefined {
   );
 }
 
+/** The lines near changes; of the others, how many they are. */
+function near(lines: readonly DiffLine[], around: number): DiffLine[] {
+  const isNear = lines.map(() => false);
+  lines.forEach(({ mark }, at) => {
+    if (mark !== " ") isNear.fill(true, Math.max(0, at - around), at + around + 1);
+  });
+  const out: DiffLine[] = [];
+  for (let at = 0; at < lines.length; at++) {
+    const line = lines[at];
+    if (line && isNear[at]) out.push(line);
+    if (isNear[at]) continue;
+    const next = isNear.indexOf(true, at);
+    const count = (next < 0 ? lines.length : next) - at;
+    out.push({ mark: "…", text: `${count} ${count === 1 ? "line" : "lines"} alike` });
+    at += count - 1;
+  }
+  return out;
+}
+
 /** Two texts line by line: what is gone, what is new, by mark and colour. */
-export function DiffView({ before, after }: Props) {
-  const lines = useMemo(() => linesOf(before, after), [before, after]);
-  if (lines === undefined) {
+export function DiffView({ before, after, around }: Props) {
+  const all = useMemo(() => linesOf(before, after), [before, after]);
+  if (all === undefined) {
     return <p>The two differ in too much to be shown here: compare them after a download.</p>;
   }
-  const changes = lines.filter((line) => line.mark !== " ").length;
+  const changes = all.filter((line) => line.mark !== " ").length;
   if (changes === 0) return <p>No difference.</p>;
+  const lines = around === undefined ? all : near(all, around);
   return (
     <pre className={styles.code} tabIndex={0} aria-label={`${changes} lines differ`}>
       {lines.slice(0, MOST_LINES).map((line, i) => (
-        <span
-          key={i}
-          className={
-            line.mark === "+" ? styles.added : line.mark === "-" ? styles.removed : styles.line
-          }
-        >
+        <span key={i} className={STYLES[line.mark]}>
           {`${line.mark} ${line.text}\n`}
         </span>
       ))}

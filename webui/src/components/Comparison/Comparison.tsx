@@ -1,4 +1,4 @@
-import { useMemo } from "react";
+import { lazy, Suspense, useMemo } from "react";
 import { Link } from "react-router";
 import { readMetricCsv } from "@/api/metricCsv";
 import { seriesOf } from "@/api/trialPoints";
@@ -14,15 +14,19 @@ import { ErrorPanel } from "../ErrorPanel/ErrorPanel";
 import { State } from "../State/State";
 import { paths } from "@/paths";
 import styles from "./Comparison.module.css";
-import { differencesOf } from "./differences";
+import { HyperparameterTable } from "./HyperparameterTable";
 import { isTerminal } from "../LogView/filters";
 import { useCurves, useLive, useNames, useTrials } from "./useCompared";
+
+// It brings what finds differences of texts.
+const Against = lazy(() => import("./Against").then((part) => ({ default: part.Against })));
 
 /** Trials side by side: their curves, and where hyperparameters, configurations and code differ. */
 export function Comparison({ ids }: { ids: readonly number[] }) {
   const { trials, experiments, error } = useTrials(ids);
   const { data: metrics = [] } = useNames([...experiments.keys()]);
   const axis = useAxis();
+  const known = [...experiments.values()].filter((experiment) => experiment !== undefined);
   const ranks = new Map(ids.map((id, rank) => [id, rank]));
   return (
     <div className={styles.parts}>
@@ -75,17 +79,17 @@ export function Comparison({ ids }: { ids: readonly number[] }) {
           <Curves key={`${metric.group}.${metric.name}`} {...{ ids, trials, metric, axis }} />
         ))}
       </div>
-      <Differences
-        title="Hyperparameters that differ"
-        heads={trials.map((trial) => `trial ${trial.id ?? 0}`)}
-        objects={trials.map((trial) => trial.hparams)}
-      />
-      <Differences
-        title="Configuration that differs"
-        heads={[...experiments.keys()].map((id) => `experiment ${id}`)}
-        objects={[...experiments.values()].map((experiment) => experiment?.config)}
-      />
-      <CodeLinks experimentIds={[...experiments.keys()]} />
+      <HyperparameterTable trials={trials} />
+      <Suspense>
+        {known.slice(1).map((experiment, i) => (
+          <Against
+            key={experiment.id}
+            first={known[0] ?? {}}
+            second={experiment}
+            isOpen={i === 0}
+          />
+        ))}
+      </Suspense>
     </div>
   );
 }
@@ -123,70 +127,5 @@ function Curves({ ids, trials, metric, axis }: CurvesProps) {
       {...(axis === "epochs" && points.length > 0 && { none: "No epochs were reported." })}
       readCsv={(signal) => readMetricCsv(ids, metric, signal)}
     />
-  );
-}
-
-function shown(value: unknown): string {
-  return value === undefined ? "–" : JSON.stringify(value);
-}
-
-interface DifferencesProps {
-  title: string;
-  heads: readonly string[];
-  objects: readonly unknown[];
-}
-
-function Differences({ title, heads, objects }: DifferencesProps) {
-  const differences = differencesOf(objects);
-  if (objects.length < 2) return null;
-  return (
-    <section>
-      <h2>{title}</h2>
-      {differences.length === 0 ? (
-        <p>None.</p>
-      ) : (
-        <div className={styles.scroll} tabIndex={0} role="group" aria-label={title}>
-          <table>
-            <thead>
-              <tr>
-                <th>Name</th>
-                {heads.map((head) => (
-                  <th key={head}>{head}</th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {differences.map(({ path, values }) => (
-                <tr key={path}>
-                  <td>
-                    <code>{path}</code>
-                  </td>
-                  {values.map((value, i) => (
-                    <td key={i}>{shown(value)}</td>
-                  ))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
-    </section>
-  );
-}
-
-function CodeLinks({ experimentIds }: { experimentIds: readonly number[] }) {
-  const [first, ...others] = experimentIds;
-  if (first === undefined || others.length === 0) return null;
-  return (
-    <section>
-      <h2>Code</h2>
-      {others.map((other) => (
-        <p key={other}>
-          <Link to={`${paths.experiment(first, "code")}?against=${other}`}>
-            How the files of experiment {first} differ from those of {other}
-          </Link>
-        </p>
-      ))}
-    </section>
   );
 }

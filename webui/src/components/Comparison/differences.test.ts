@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { differencesOf, leavesOf } from "./differences";
+import { comparedLeaves, differencesOf, leavesOf } from "./differences";
 
 it("finds the leaves of nested objects", () => {
   expect([...leavesOf({ a: { b: 1, "c.d": [1, 2] }, e: null })]).toEqual([
@@ -20,4 +20,16 @@ it("tells where objects differ, and who has nothing there", () => {
     { path: "more", values: [undefined, true] },
   ]);
   expect(differencesOf([])).toEqual([]);
+});
+
+it("marks what differs among all that there is", () => {
+  expect(
+    comparedLeaves([
+      { lr: 0.1, same: "s" },
+      { lr: 0.2, same: "s" },
+    ]),
+  ).toEqual([
+    { path: "lr", values: [0.1, 0.2], differs: true },
+    { path: "same", values: ["s", "s"], differs: false },
+  ]);
 });

@@ -17,11 +17,20 @@ export function leavesOf(value: unknown, path = ""): Map<string, unknown> {
   return leaves;
 }
 
-/** Where objects differ, by path. */
-export function differencesOf(objects: readonly unknown[]): Difference[] {
+/** All that objects have, by path, and whether they differ there. */
+export function comparedLeaves(objects: readonly unknown[]): (Difference & { differs: boolean })[] {
   const leaves = objects.map((object) => leavesOf(object));
   const paths = [...new Set(leaves.flatMap((each) => [...each.keys()]))].sort();
-  return paths
-    .map((path) => ({ path, values: leaves.map((each) => each.get(path)) }))
-    .filter(({ values }) => new Set(values.map((value) => JSON.stringify(value))).size > 1);
+  return paths.map((path) => {
+    const values = leaves.map((each) => each.get(path));
+    const differs = new Set(values.map((value) => JSON.stringify(value))).size > 1;
+    return { path, values, differs };
+  });
+}
+
+/** Where objects differ, by path. */
+export function differencesOf(objects: readonly unknown[]): Difference[] {
+  return comparedLeaves(objects)
+    .filter(({ differs }) => differs)
+    .map(({ path, values }) => ({ path, values }));
 }

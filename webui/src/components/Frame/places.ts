@@ -30,6 +30,7 @@ export const adminPlaces: AdminPlace[] = [
   { to: paths.users, label: "Users", mark: "", key: "u" },
   { to: paths.tokens, label: "Access tokens", mark: "", key: "k" },
   { to: paths.templates, label: "Templates", mark: "", key: "t" },
+  { to: paths.policies, label: "Policies", mark: "", key: "p" },
   { to: paths.webhooks, label: "Webhooks", mark: "", key: "b", role: "Editor" },
   { to: paths.audit, label: "Audit", mark: "", key: "a", role: "ClusterAdmin" },
 ];

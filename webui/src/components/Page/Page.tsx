@@ -1,9 +1,12 @@
 import type { ReactNode } from "react";
+import { CopyText } from "../CopyText/CopyText";
 import { ErrorPanel } from "../ErrorPanel/ErrorPanel";
 import styles from "./Page.module.css";
 
 interface Props {
   title: string;
+  /** The number or the name by which the API and `det` know it: a click copies it. */
+  id?: string | number | undefined;
   /** Behind the title: what narrows the page, what can be done. */
   head?: ReactNode;
   /** Why there is nothing to show. */
@@ -13,11 +16,12 @@ interface Props {
 }
 
 /** A page of a list or of one thing: its title, what can be done, and what there is. */
-export function Page({ title, head, error, onRetry, children }: Props) {
+export function Page({ title, id, head, error, onRetry, children }: Props) {
   return (
     <div className={styles.page}>
       <header className={styles.head}>
         <h1>{title}</h1>
+        {id !== undefined && <CopyText text={String(id)} />}
         {head}
       </header>
       {error ? <ErrorPanel error={error} {...(onRetry && { onRetry })} /> : children}

@@ -1,4 +1,4 @@
-import { useEffect, useRef, type ReactNode } from "react";
+import { useEffect, useLayoutEffect, useRef, type ReactNode } from "react";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import styles from "./DataTable.module.css";
 import { Head } from "./Head";
@@ -38,20 +38,25 @@ interface Props<Row> {
   onSelect: (selected: ReadonlySet<number>) => void;
 }
 
+// As the tokens --row and --compact-row say.
 const ROW = 32;
+const COMPACT_ROW = 28;
 const BOX = 36;
 
 /** A table of any length of which only the visible rows exist. Its head and its first columns stay. */
 export function DataTable<Row>(props: Props<Row>) {
   const { columns, count, rowAt, idOf, cellOf, onRange, view, onView, selected, onSelect } = props;
   const place = useRef<HTMLDivElement>(null);
+  const { isCompact } = view;
+  const height = isCompact ? COMPACT_ROW : ROW;
   const lines = useVirtualizer({
     count,
     getScrollElement: () => place.current,
-    estimateSize: () => ROW,
+    estimateSize: () => height,
     overscan: 12,
     initialRect: { width: 1000, height: 600 },
   });
+  useLayoutEffect(() => lines.measure(), [lines, height]);
   const shown = lines.getVirtualItems();
   const from = shown[0]?.index ?? 0;
   const to = (shown[shown.length - 1]?.index ?? 49) + 1;
@@ -74,7 +79,7 @@ export function DataTable<Row>(props: Props<Row>) {
   // Those that are seen: neither the spare ones around them nor those that only the head leaves no room.
   const seen = () => {
     const top = lines.scrollOffset ?? 0;
-    const bottom = top + (lines.scrollRect?.height ?? 0) - ROW;
+    const bottom = top + (lines.scrollRect?.height ?? 0) - height;
     return shown
       .filter(({ start, end }) => end > top && start < bottom)
       .map(({ index }) => rowAt(index))
@@ -85,7 +90,7 @@ export function DataTable<Row>(props: Props<Row>) {
   return (
     <div
       ref={place}
-      className={styles.place}
+      className={`${styles.place} ${isCompact ? styles.compact : ""}`}
       role="table"
       aria-label={props.label}
       aria-rowcount={count + 1}

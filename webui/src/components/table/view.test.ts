@@ -10,6 +10,7 @@ const BASE: TableView = {
   sort: [{ column: "id", isDescending: true }],
   heat: [],
   showArchived: false,
+  isCompact: false,
 };
 
 describe("a view in the address", () => {
@@ -23,6 +24,7 @@ describe("a view in the address", () => {
       sort: [],
       heat: ["validation.loss.min"],
       showArchived: true,
+      isCompact: true,
     };
     const written = writeView(new URLSearchParams("tab=x"), view, BASE);
     expect(readView(new URLSearchParams(written.toString()), BASE)).toEqual(view);

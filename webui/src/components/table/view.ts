@@ -14,6 +14,8 @@ export interface TableView {
   /** Columns coloured by their values. */
   heat: string[];
   showArchived: boolean;
+  /** Rows are lower: more of them are seen. */
+  isCompact: boolean;
 }
 
 export interface Sort {
@@ -35,6 +37,7 @@ export function readView(params: URLSearchParams, base: TableView): TableView {
     sort: params.has("sort") ? readSort(params.get("sort") ?? "") : base.sort,
     heat: list("heat", base.heat),
     showArchived: params.has("archived") ? params.get("archived") === "yes" : base.showArchived,
+    isCompact: params.has("rows") ? params.get("rows") === "compact" : base.isCompact,
   };
 }
 
@@ -62,6 +65,7 @@ export function writeView(
   put("sort", sortText(view.sort), sortText(base.sort));
   put("heat", list(view.heat), list(base.heat));
   put("archived", view.showArchived ? "yes" : "no", base.showArchived ? "yes" : "no");
+  put("rows", view.isCompact ? "compact" : "usual", base.isCompact ? "compact" : "usual");
   return next;
 }
 

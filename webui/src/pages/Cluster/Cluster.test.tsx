@@ -13,7 +13,7 @@ import { Agents } from "./Agents";
 import { sharesOf } from "./holders";
 import { moveBy, moveTo } from "./order";
 import { Queue } from "./Queue";
-import { usedBy, usedCsv, utilisationOf } from "./usage";
+import { usedBy, usedCsv, utilisationCsv, utilisationOf } from "./usage";
 
 const [machine] = machines.answer.agents;
 const busy = machine?.slots[0];
@@ -234,9 +234,36 @@ test("usage is summed, and drawn as steps", () => {
     { name: "bob", slotHours: 2 },
     { name: "ann", slotHours: 1 },
   ]);
-  const [series] = utilisationOf(entries, 0, 60 * 60_000, 60_000);
+  const [series] = utilisationOf(entries, [], 0, 60 * 60_000, 60_000);
   expect(series?.x).toEqual([-60, -60, -60, -40, -40, -30, -30, 0]);
   expect(series?.y).toEqual([0, 0, 2, 2, 6, 6, 4, 4]);
+});
+
+test("what there was is drawn beside what was used, and both are kept as a file", () => {
+  const at = (minute: number) => new Date(minute * 60_000).toISOString();
+  const used = [{ resourcePool: "gpu", slots: 2, startTime: at(10), endTime: at(30) }];
+  const there = [
+    { resourcePool: "gpu", slots: 8, startTime: at(-5), endTime: at(40) },
+    { resourcePool: "cpu", slots: 1, startTime: at(20) },
+  ];
+  const series = utilisationOf(used, there, 0, 60 * 60_000, 60_000);
+  expect(series.map(({ label, rank }) => [label, rank])).toEqual([
+    ["cpu: all slots", 8],
+    ["gpu", 1],
+    ["gpu: all slots", 9],
+  ]);
+  expect(series[2]?.x).toEqual([-60, -60, -60, -20, -20, 0]);
+  expect(series[2]?.y).toEqual([0, 0, 8, 8, 0, 0]);
+  expect(utilisationCsv(used, there, 0, 60 * 60_000).split("\r\n")).toEqual([
+    "pool,time,slots in use,all slots",
+    "cpu,1970-01-01T00:00:00.000Z,0,0",
+    "cpu,1970-01-01T00:20:00.000Z,0,1",
+    "gpu,1970-01-01T00:00:00.000Z,0,8",
+    "gpu,1970-01-01T00:10:00.000Z,2,8",
+    "gpu,1970-01-01T00:30:00.000Z,0,8",
+    "gpu,1970-01-01T00:40:00.000Z,0,0",
+    "",
+  ]);
 });
 
 test("usage is a file, too, in which no name is a formula", () => {

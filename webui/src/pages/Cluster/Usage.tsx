@@ -9,7 +9,7 @@ import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { Meter } from "@/components/Meter/Meter";
 import { ScrollBox } from "@/components/Page/ScrollBox";
 import styles from "./Cluster.module.css";
-import { usedBy, usedCsv, utilisationOf, type Used } from "./usage";
+import { usedBy, usedCsv, utilisationCsv, utilisationOf, type Used } from "./usage";
 import { csvOf, SPANS, useAllocations } from "./useUsage";
 
 /** Who has used how much of the cluster, and how full it was. */
@@ -19,7 +19,7 @@ export function Usage() {
   const { data, error } = useAllocations(span);
   const { view, onView } = useChartView("slots");
   const series = useMemo(
-    () => (data ? utilisationOf(data.entries, data.from, data.to, span.unit) : []),
+    () => (data ? utilisationOf(data.entries, data.capacity, data.from, data.to, span.unit) : []),
     [data, span],
   );
   if (error) return <ErrorPanel error={error} />;
@@ -63,6 +63,10 @@ export function Usage() {
             formatX={formatNumber}
             height={220}
             {...{ view, onView }}
+            readCsv={() => {
+              const text = utilisationCsv(data.entries, data.capacity, data.from, data.to);
+              return Promise.resolve(new Blob([text], { type: "text/csv" }));
+            }}
           />
           <div className={styles.columns}>
             <Table

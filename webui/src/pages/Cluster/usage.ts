@@ -32,17 +32,20 @@ export function usedCsv(head: string, rows: readonly Used[]): string {
   return csvOf([[head, "Slot-hours"], ...lines]);
 }
 
-/**
- * Slots in use over time, a curve for each pool: steps between `from` and `to` (milliseconds), with x in
- * `unit`s (milliseconds) before `to`, so that now is 0.
- */
-export function utilisationOf(
-  entries: readonly Entry[],
-  from: number,
-  to: number,
-  unit: number,
-): Series[] {
-  const changes = new Map<string, [at: number, by: number][]>();
+/** Slots that something had of a pool, for a while; without an end: still. */
+export interface Held {
+  resourcePool?: string;
+  slots?: number;
+  startTime?: string;
+  endTime?: string;
+}
+
+/** How many slots a pool had from a time on. */
+type Steps = [at: number, slots: number][];
+
+/** The slots of each pool over time: at `from` (milliseconds), and after each change until `to`. */
+function stepsOf(entries: readonly Held[], from: number, to: number): Map<string, Steps> {
+  const changes = new Map<string, Steps>();
   for (const { resourcePool = "", slots = 0, startTime, endTime } of entries) {
     const begin = Math.max(from, Date.parse(startTime ?? ""));
     const end = endTime ? Math.min(to, Date.parse(endTime)) : to;
@@ -51,18 +54,87 @@ export function utilisationOf(
     list.push([begin, slots], [end, -slots]);
     changes.set(resourcePool, list);
   }
-  return [...changes.keys()].sort().map((pool, rank) => {
-    const x = [(from - to) / unit];
-    const y = [0];
+  const steps = new Map<string, Steps>();
+  for (const [pool, list] of changes) {
     let now = 0;
-    for (const [at, by] of (changes.get(pool) ?? []).sort((a, b) => a[0] - b[0])) {
-      if (at >= to) break;
-      const place = (at - to) / unit;
-      x.push(place, place);
-      y.push(now, (now += by));
+    const sums = list
+      .sort((a, b) => a[0] - b[0])
+      .filter(([at]) => at < to)
+      .map(([at, by]): [number, number] => [at, (now += by)]);
+    steps.set(pool, [[from, 0], ...sums]);
+  }
+  return steps;
+}
+
+/** Steps as a curve, with x in `unit`s (milliseconds) before `to`, so that now is 0. */
+function curveOf(steps: Steps, to: number, unit: number) {
+  const x: number[] = [];
+  const y: number[] = [];
+  steps.forEach(([at, slots], i) => {
+    const place = (at - to) / unit;
+    if (i > 0) {
+      x.push(place);
+      y.push(steps[i - 1]?.[1] ?? 0);
     }
-    x.push(0);
-    y.push(now);
-    return { id: pool, label: pool || "no pool", rank, x, y };
+    x.push(place);
+    y.push(slots);
   });
+  return { x: [...x, 0], y: [...y, steps.at(-1)?.[1] ?? 0] };
+}
+
+// The same colours dashed: of each pool what there was beside what was used.
+const DASHED = 8;
+
+/**
+ * Slots in use over time and slots that there were, two curves for each pool, between `from` and `to`
+ * (milliseconds).
+ */
+export function utilisationOf(
+  entries: readonly Held[],
+  capacity: readonly Held[],
+  from: number,
+  to: number,
+  unit: number,
+): Series[] {
+  const used = stepsOf(entries, from, to);
+  const there = stepsOf(capacity, from, to);
+  return poolsOf(used, there).flatMap((pool, rank) => {
+    const label = pool || "no pool";
+    const [use, all] = [used.get(pool), there.get(pool)];
+    return [
+      ...(use ? [{ id: pool, label, rank: rank % DASHED, ...curveOf(use, to, unit) }] : []),
+      ...(all
+        ? [
+            {
+              ...{ id: `${pool} capacity`, label: `${label}: all slots` },
+              ...{ rank: (rank % DASHED) + DASHED, ...curveOf(all, to, unit) },
+            },
+          ]
+        : []),
+    ];
+  });
+}
+
+const poolsOf = (...each: Map<string, Steps>[]) =>
+  [...new Set(each.flatMap((steps) => [...steps.keys()]))].sort();
+
+/** Each change of the use and of what there was, as CSV. */
+export function utilisationCsv(
+  entries: readonly Held[],
+  capacity: readonly Held[],
+  from: number,
+  to: number,
+): string {
+  const used = stepsOf(entries, from, to);
+  const there = stepsOf(capacity, from, to);
+  const at = (steps: Steps | undefined, time: number) =>
+    steps?.filter(([begin]) => begin <= time).at(-1)?.[1] ?? 0;
+  const lines = poolsOf(used, there).flatMap((pool) => {
+    const [use, all] = [used.get(pool), there.get(pool)];
+    const times = [...new Set([...(use ?? []), ...(all ?? [])].map(([time]) => time))];
+    return times
+      .sort((a, b) => a - b)
+      .map((time) => [pool, new Date(time).toISOString(), at(use, time), at(all, time)] as const);
+  });
+  return csvOf([["pool", "time", "slots in use", "all slots"], ...lines]);
 }

@@ -23,7 +23,7 @@ interface Times {
   to: number;
 }
 
-/** Each allocation that held slots in the span. */
+/** Each allocation that held slots in the span, and each agent that offered some. */
 export function useAllocations(span: Span) {
   return useQuery({
     queryKey: ["cluster", "usage", span.name],
@@ -36,10 +36,11 @@ export function useAllocations(span: Span) {
         timestampAfter: new Date(from).toISOString(),
         timestampBefore: new Date(to).toISOString(),
       };
-      const { resourceEntries = [] } = await dataOf(
-        api.GET("/api/v1/resources/allocation/raw", { params: { query }, signal }),
-      );
-      return { entries: resourceEntries, from, to };
+      const [{ resourceEntries = [] }, { entries: capacity = [] }] = await Promise.all([
+        dataOf(api.GET("/api/v1/resources/allocation/raw", { params: { query }, signal })),
+        dataOf(api.GET("/api/v1/resources/capacity", { params: { query }, signal })),
+      ]);
+      return { entries: resourceEntries, capacity, from, to };
     },
   });
 }

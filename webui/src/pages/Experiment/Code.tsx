@@ -1,34 +1,15 @@
-import { useQuery } from "@tanstack/react-query";
 import { useSearchParams } from "react-router";
-import { api, dataOf } from "@/api/client";
 import type { Experiment } from "@/api/types";
 import { save } from "@/charts/export";
 import { formatBytes } from "@/charts/format";
 import { CodeView } from "@/components/Code/CodeView";
 import { DiffView } from "@/components/Code/DiffView";
+import { changeMark, textOf, useFiles } from "@/components/Code/files";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { Against } from "./Against";
 import styles from "./Experiment.module.css";
 import type { TarFile } from "@/tar";
-import { textOf, unpack } from "./tar";
-
-function useFiles(id: number | undefined) {
-  return useQuery({
-    queryKey: ["experiment", id, "files"],
-    enabled: id !== undefined,
-    staleTime: Infinity,
-    queryFn: async ({ signal }) => {
-      const { b64Tgz } = await dataOf(
-        api.GET("/api/v1/experiments/{experiment_id}/model_def", {
-          params: { path: { experiment_id: id ?? 0 } },
-          signal,
-        }),
-      );
-      return b64Tgz ? unpack(b64Tgz) : [];
-    },
-  });
-}
 
 /** The files as submitted; with another experiment's number, how they differ from that one's. */
 export function Code({ experiment }: { experiment: Experiment }) {
@@ -82,17 +63,6 @@ export function Code({ experiment }: { experiment: Experiment }) {
 }
 
 const find2 = (list: readonly TarFile[], name: string) => list.find((file) => file.path === name);
-
-/** How a file differs, by its bytes: it need be no text. */
-export function changeMark(mine: TarFile | undefined, theirs: TarFile | undefined): string {
-  if (!mine) return "(only there)";
-  if (!theirs) return "(only here)";
-  return isSame(mine, theirs) ? "" : "(differs)";
-}
-
-function isSame({ content: a }: TarFile, { content: b }: TarFile): boolean {
-  return a.length === b.length && a.every((byte, i) => byte === b[i]);
-}
 
 interface FileProps {
   path: string;

@@ -1,16 +1,14 @@
 import { useQuery } from "@tanstack/react-query";
 import { useSearchParams } from "react-router";
-import { stringify } from "yaml";
 import { api, dataOf } from "@/api/client";
 import type { Experiment } from "@/api/types";
 import { save } from "@/charts/export";
 import { CodeView } from "@/components/Code/CodeView";
 import { DiffView } from "@/components/Code/DiffView";
+import { toYaml } from "@/components/Code/yaml";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { Against } from "./Against";
 import styles from "./Experiment.module.css";
-
-const toYaml = (config: unknown) => stringify(config ?? {}, { sortMapEntries: true });
 
 /** The configuration as submitted or with all defaults, or against another experiment's. */
 export function Configuration({ experiment }: { experiment: Experiment }) {

@@ -2,6 +2,7 @@ import { lazy, Suspense } from "react";
 import { Link, useParams } from "react-router";
 import type { Experiment as Of } from "@/api/types";
 import { formatNumber } from "@/charts/format";
+import { CopyText } from "@/components/CopyText/CopyText";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { useCrumbs } from "@/components/Frame/useCrumbs";
 import { State } from "@/components/State/State";
@@ -79,6 +80,7 @@ function StatusLine({ experiment: e }: { experiment: Of }) {
       <h1 className="visually-hidden">
         Experiment {e.id} {e.name}
       </h1>
+      <CopyText text={String(e.id ?? 0)} />
       <State state={e.state} />
       <progress aria-label="Progress" value={percent} max={100} />
       <span>{percent} %</span>

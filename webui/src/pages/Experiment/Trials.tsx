@@ -3,7 +3,7 @@ import { keepPreviousData, useQueries, useQuery } from "@tanstack/react-query";
 import { Link, useSearchParams } from "react-router";
 import { api, dataOf } from "@/api/client";
 import type { Experiment, Message } from "@/api/types";
-import { formatNumber } from "@/charts/format";
+import { decimalsOf, formatFixed, numberOf } from "@/charts/format";
 import { duration } from "@/format";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { State } from "@/components/State/State";
@@ -36,6 +36,7 @@ export function Trials({ experiment }: { experiment: Experiment }) {
   ];
   const base: TableView = {
     ...{ filter: "", text: "", pinned: 1, widths: {}, heat: [], showArchived: true },
+    isCompact: false,
     columns: columns.map((column) => column.name),
     sort: [{ column: "id", isDescending: false }],
   };
@@ -45,6 +46,10 @@ export function Trials({ experiment }: { experiment: Experiment }) {
   const onRange = useCallback((first: number, last: number) => setRange([first, last]), []);
   const sort = view.sort.map((by) => `${by.column}=${by.isDescending ? "desc" : "asc"}`).join(",");
   const { total, rowAt, error } = useTrials(id, sort, from, to);
+  const values = Array.from({ length: to - from }, (_, i) =>
+    numberOf(rowAt(from + i)?.searcherMetricValue),
+  );
+  const decimals = decimalsOf(values);
   return (
     <div className={`${styles.stack} ${styles.full}`}>
       {error && <ErrorPanel error={error} />}
@@ -59,7 +64,7 @@ export function Trials({ experiment }: { experiment: Experiment }) {
         count={total}
         rowAt={rowAt}
         idOf={(run) => run.id ?? 0}
-        cellOf={cellOf}
+        cellOf={(run, column) => cellOf(run, column, decimals)}
         onRange={onRange}
         view={view}
         onView={(next) => setParams(writeView(params, next, base), { replace: true })}
@@ -95,11 +100,15 @@ export function hparamOf(hparams: unknown, path: string): string | number | unde
   return typeof value === "number" || typeof value === "string" ? value : JSON.stringify(value);
 }
 
-function cellOf(run: Run, column: string): Cell {
+function formatMetric({ searcherMetricValue: value }: Run, decimals: number): string {
+  return value === undefined ? "–" : formatFixed(numberOf(value), decimals);
+}
+
+function cellOf(run: Run, column: string, decimals: number): Cell {
   const id = run.id ?? 0;
   if (column === "id") return { content: <Link to={paths.trial(id)}>{id}</Link> };
   if (column === "state") return { content: <State state={run.state} /> };
-  if (column === "searcherMetricsVal") return { content: formatNumber(run.searcherMetricValue) };
+  if (column === "searcherMetricsVal") return { content: formatMetric(run, decimals) };
   if (column === "startTime") return { content: <Time at={run.startTime} /> };
   if (column === "duration") return { content: duration(run.duration ?? 0) };
   if (column === "checkpointCount") return { content: run.checkpointCount };

@@ -6,13 +6,28 @@ import type { Message } from "@/api/types";
 import { like } from "@/testing/goldens";
 import { showPage, viewer, type Answers } from "@/testing/pages";
 import { BulkBar } from "./BulkBar";
-import type { Kind } from "./rows";
+import type { Kind, Row } from "./rows";
 
-const show = (answers: Answers, onGone = vi.fn(), kind: Kind = "experiments") =>
+const row = (id: number, projectId: number): Row => ({
+  ...{ kind: "experiments", id, experiment: { id, projectId } },
+});
+
+interface Shown {
+  rows?: Row[];
+  found?: number;
+  onAll?: () => Promise<void>;
+}
+
+const show = (
+  answers: Answers,
+  onGone = vi.fn(),
+  kind: Kind = "experiments",
+  { rows = [row(1, 3), row(2, 3)], found = 2, onAll = () => Promise.resolve() }: Shown = {},
+) =>
   showPage(
     () => (
       <BulkBar
-        {...{ selected: new Set([1, 2]), rows: [], kind }}
+        {...{ selected: new Set(rows.map(({ id }) => id)), rows, kind, found, onAll }}
         onClear={() => undefined}
         onGone={onGone}
         onCompare={() => undefined}
@@ -43,18 +58,17 @@ it("offers a viewer none of it, and says why", async () => {
 it("deletes all that may be, after it has said what is lost, and tells what was refused", async () => {
   const asked = vi.spyOn(window, "confirm").mockReturnValue(true);
   const onGone = vi.fn();
-  const deletions = {
-    "DELETE /api/v1/experiments/1": {},
-    "DELETE /api/v1/experiments/2": new Error("it runs"),
-  };
-  show(deletions, onGone);
+  const results = [{ id: 1 }, { id: 2, error: "it runs" }];
+  const page = show({ "DELETE /api/v1/projects/3/experiments/delete": { results } }, onGone);
   await press("Delete");
   expect(await screen.findByText("1 deleted; 1 refused: it runs")).toBeVisible();
   expect(asked.mock.calls[0]?.[0]).toMatch(/^Delete 2 experiments\? Their trials/);
   // The master deletes none of which a model's version holds a checkpoint.
   expect(asked.mock.calls[0]?.[0]).toMatch(/holds a checkpoint are refused\.$/);
-  expect(screen.getByText("request r-1")).toBeVisible();
   expect(onGone).toHaveBeenCalledWith([1]);
+  expect(page.bodyOf("DELETE /api/v1/projects/3/experiments/delete")).toEqual({
+    experimentIds: [1, 2],
+  });
 });
 
 it("moves all to one project", async () => {
@@ -63,14 +77,60 @@ it("moves all to one project", async () => {
   });
   const page = show({
     "GET /api/v1/workspaces/7/projects": { projects: [project] },
-    "POST /api/v1/experiments/1/move": {},
-    "POST /api/v1/experiments/2/move": {},
+    "POST /api/v1/projects/3/experiments/move": {},
   });
   await press("Move");
   expect(await screen.findByLabelText("To project")).toHaveTextContent("vision / trees");
   await userEvent.click(screen.getAllByRole("button", { name: "Move" }).at(-1) as HTMLElement);
   expect(await screen.findByText("2 moved")).toBeVisible();
-  expect(page.bodyOf("POST /api/v1/experiments/2/move")).toEqual({ destinationProjectId: 4 });
+  expect(page.bodyOf("POST /api/v1/projects/3/experiments/move")).toEqual({
+    ...{ experimentIds: [1, 2], destinationProjectId: 4 },
+  });
+});
+
+it("asks each project for its own, a thousand at a time, and says how many they are before", async () => {
+  const asked = vi.spyOn(window, "confirm").mockReturnValue(true);
+  const rows = Array.from({ length: 1201 }, (_, i) => row(i + 1, i < 1200 ? 3 : 5));
+  const page = show(
+    {
+      "POST /api/v1/projects/3/experiments/pause": {},
+      "POST /api/v1/projects/5/experiments/pause": new Error("the database is away"),
+    },
+    vi.fn(),
+    "experiments",
+    { rows, found: 1201 },
+  );
+  await press("Pause");
+  expect(await screen.findByText("1200 paused; 1 refused: the database is away")).toBeVisible();
+  expect(screen.getByText("request r-1")).toBeVisible();
+  expect(asked).toHaveBeenCalledWith("Pause 1201 experiments?");
+  const sizes = page.calls
+    .filter(({ what }) => what.endsWith("/pause"))
+    .map(({ what, body }) => [
+      what.split("/")[4],
+      (body as { experimentIds: number[] }).experimentIds.length,
+    ]);
+  expect(sizes).toEqual([
+    ["3", 1000],
+    ["3", 200],
+    ["5", 1],
+  ]);
+});
+
+it("asks nothing before what is done to few and can be undone", async () => {
+  const asked = vi.spyOn(window, "confirm");
+  show({ "POST /api/v1/projects/3/experiments/pause": {} });
+  await press("Pause");
+  expect(await screen.findByText("2 paused")).toBeVisible();
+  expect(asked).not.toHaveBeenCalled();
+});
+
+it("selects all that match where more do, and says why it could not", async () => {
+  const onAll = vi.fn(() => Promise.reject(new Error("the master is away")));
+  show({}, vi.fn(), "experiments", { found: 1234, onAll });
+  await userEvent.click(screen.getByRole("button", { name: "Select all 1,234 that match" }));
+  expect(onAll).toHaveBeenCalledOnce();
+  expect(await screen.findByText(/could not be selected: the master is away/)).toBeVisible();
 });
 
 it("says why nothing can be moved, in place of doing nothing", async () => {

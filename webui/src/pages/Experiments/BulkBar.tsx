@@ -5,7 +5,7 @@ import { refusalOf, useRoles } from "@/api/useRoles";
 import { RequestId } from "@/components/ErrorPanel/RequestId";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
 import { counted } from "@/words";
-import { ACTIONS, doAll, moveTo, type Action, type Outcome } from "./bulk";
+import { ACTIONS, doAll, moveTo, type Action, type Outcome, type Target } from "./bulk";
 import type { Kind, Row } from "./rows";
 import { ROWS_KEY } from "./useRows";
 import styles from "./Experiments.module.css";
@@ -14,6 +14,9 @@ interface Props {
   selected: ReadonlySet<number>;
   rows: readonly Row[];
   kind: Kind;
+  /** How many rows the table's search finds, and what selects all of them. */
+  found: number;
+  onAll: () => Promise<void>;
   onClear: () => void;
   /** These rows are no more: no action would find them. */
   onGone: (ids: readonly number[]) => void;
@@ -22,7 +25,8 @@ interface Props {
 }
 
 /** What can be done with the selected rows, at the table's foot; once they are gone, what was done. */
-export function BulkBar({ selected, rows, kind, onClear, onGone, onCompare }: Props) {
+export function BulkBar(props: Props) {
+  const { selected, rows, kind, found, onAll, onClear, onGone, onCompare } = props;
   const client = useQueryClient();
   const [said, setSaid] = useState<Outcome>();
   const [isBusy, setBusy] = useState(false);
@@ -37,13 +41,26 @@ export function BulkBar({ selected, rows, kind, onClear, onGone, onCompare }: Pr
   const isOff = isBusy || Boolean(refused);
   const act = async (action: Action) => {
     const what = counted(ids.length, nounOf(kind));
-    if (action.loss && !confirm(`${action.label} ${what}? ${action.loss}`)) return;
+    const isAsked = action.loss !== undefined || ids.length > MANY;
+    const question = [`${action.label} ${what}?`, action.loss].filter(Boolean).join(" ");
+    if (isAsked && !confirm(question)) return;
     setBusy(true);
-    const outcome = await doAll(ids, action);
+    const outcome = await doAll(targetsOf(ids, rows), action);
     setSaid(outcome);
     setBusy(false);
     if (action.isEnd) onGone(outcome.done);
     await client.invalidateQueries({ queryKey: ROWS_KEY });
+  };
+  const selectAll = async () => {
+    setBusy(true);
+    try {
+      await onAll();
+      setSaid(undefined);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      setSaid({ done: [], words: `They could not be selected: ${why}`, error });
+    }
+    setBusy(false);
   };
   const clear = () => {
     setSaid(undefined);
@@ -53,7 +70,12 @@ export function BulkBar({ selected, rows, kind, onClear, onGone, onCompare }: Pr
   if (!areSome && !said) return null;
   return (
     <div className={styles.bulk} role="toolbar" aria-label="Selected rows">
-      {areSome && <strong>{ids.length} selected</strong>}
+      {areSome && <strong>{ids.length.toLocaleString("en")} selected</strong>}
+      {areSome && ids.length < found && (
+        <button type="button" disabled={isBusy} onClick={() => void selectAll()}>
+          Select all {found.toLocaleString("en")} that match
+        </button>
+      )}
       {areSome &&
         ACTIONS[kind].map((action) => (
           <button
@@ -103,6 +125,14 @@ export function BulkBar({ selected, rows, kind, onClear, onGone, onCompare }: Pr
       </span>
     </div>
   );
+}
+
+// More than one looks at: their number is asked for, whatever is done with them.
+const MANY = 50;
+
+function targetsOf(ids: readonly number[], rows: readonly Row[]): Target[] {
+  const projects = new Map(rows.map(({ id, experiment }) => [id, experiment?.projectId ?? 0]));
+  return ids.map((id) => ({ id, project: projects.get(id) ?? 0 }));
 }
 
 const nounOf = (kind: Kind) => (kind === "runs" ? "run" : "experiment");

@@ -45,6 +45,14 @@ export function ColumnPicker({ columns, view, onView }: Props) {
     <details className={styles.picker}>
       <summary>Columns</summary>
       <div className={styles.pickerBody}>
+        <label>
+          <input
+            type="checkbox"
+            checked={view.isCompact}
+            onChange={(event) => onView({ ...view, isCompact: event.target.checked })}
+          />{" "}
+          compact rows
+        </label>
         <h2>Shown</h2>
         <ol className={styles.shown}>
           {view.columns.map((name, i) => (
@@ -100,7 +108,7 @@ export function ColumnPicker({ columns, view, onView }: Props) {
         {GROUPS.map(([name, isIn]) => {
           const inside = columns.filter((column) => isIn(column) && fits(column));
           return inside.length === 0 ? null : (
-            <fieldset key={name}>
+            <fieldset key={name} className={styles.columnGroup}>
               <legend>{name}</legend>
               {inside.slice(0, 200).map((column) => (
                 <label key={column.column} title={column.column}>

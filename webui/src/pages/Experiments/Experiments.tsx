@@ -10,15 +10,18 @@ import { readView, writeView, type TableView } from "@/components/table/view";
 import { BulkBar } from "./BulkBar";
 import { cellOf, tableColumn } from "./cells";
 import { ColumnPicker } from "./ColumnPicker";
+import { Conditions } from "./Conditions";
 import { Empty } from "./Empty";
 import styles from "./Experiments.module.css";
 import { FilterBar } from "./FilterBar";
+import { likelyValues } from "./likely";
 import { ProjectChip } from "./ProjectChip";
 import { rowsBetween, valueOf, type Kind, type Row } from "./rows";
 import { SavedViews } from "./SavedViews";
 import { baseView, searchOf } from "./search";
 import { useColumns, useEnds, type Ends } from "./useColumns";
-import { ROWS_KEY, useRows, type Search } from "./useRows";
+import { useDecimals } from "./useDecimals";
+import { readAll, ROWS_KEY, useRows, type Search } from "./useRows";
 
 // Its charts are needed once something is compared.
 const CompareDrawer = lazy(() =>
@@ -75,20 +78,25 @@ export default function Experiments() {
     if (overview) renew();
   }, [overview, renew]);
 
+  const here = rowsBetween(rowAt, from, to);
+  const decimals = useDecimals(view.columns, here, listing);
   const isHot = view.heat.length > 0;
   const { data: ends, isLoading: areEndsComing } = useEnds(projectId, isHot);
   const rangeOf = (name: string): Ends | undefined => {
     const known = ends?.get(name.replace(/\.(last|min|max|mean)$/, ""));
     if (known || areEndsComing) return known;
-    const values = rowsBetween(rowAt, from, to).map((row) => Number(valueOf(row, name)));
+    const values = here.map((row) => Number(valueOf(row, name)));
     const finite = values.filter(Number.isFinite);
     return finite.length > 0 ? [Math.min(...finite), Math.max(...finite)] : undefined;
   };
   const ranges = new Map(view.heat.map((name) => [name, rangeOf(name)]));
   // Rows that were selected are kept, also once they are out of sight.
   const select = (ids: ReadonlySet<number>) => {
-    const here = new Map(rowsBetween(rowAt, from, to).map((row) => [row.id, row]));
-    setSelected(new Map([...ids].map((id) => [id, selected.get(id) ?? here.get(id)])));
+    const seen = new Map(here.map((row) => [row.id, row]));
+    setSelected(new Map([...ids].map((id) => [id, selected.get(id) ?? seen.get(id)])));
+  };
+  const selectAll = async () => {
+    if (search) setSelected(await readAll(search));
   };
   const forget = (gone: readonly number[]) =>
     setSelection((now) => {
@@ -140,6 +148,12 @@ export default function Experiments() {
           error={wrong}
           columns={columns.map((c) => c.column)}
         />
+        <Conditions
+          sentence={view.filter}
+          onSentence={(filter) => setView({ ...view, filter })}
+          columns={columns}
+          valuesOf={(column) => likelyValues(column, here)}
+        />
         <label className={styles.check}>
           <input
             type="checkbox"
@@ -165,7 +179,7 @@ export default function Experiments() {
           count={isLoading ? 20 : total}
           rowAt={rowAt}
           idOf={(row) => row.id}
-          cellOf={(row, name) => cellOf(row, name, ranges.get(name), isDark)}
+          cellOf={(row, name) => cellOf(row, name, ranges.get(name), isDark, decimals.get(name))}
           onRange={onRange}
           view={view}
           onView={setView}
@@ -178,6 +192,8 @@ export default function Experiments() {
         selected={new Set(selected.keys())}
         rows={[...selected.values()].filter((row) => row !== undefined)}
         kind={kind}
+        found={total}
+        onAll={selectAll}
         onCompare={(trials) => compare(trials.join(","))}
         onClear={() => setSelected(NONE)}
         onGone={forget}

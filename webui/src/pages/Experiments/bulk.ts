@@ -1,5 +1,4 @@
 import { api, dataOf } from "@/api/client";
-import type { Message } from "@/api/types";
 import type { Kind } from "./rows";
 
 /** With which it was done, and why not with others. */
@@ -19,40 +18,80 @@ export interface Action {
   /** There are no such rows afterwards. */
   isEnd?: boolean;
   /** With those that the answer names it was not done. */
-  send: (ids: readonly number[]) => Promise<Refusals>;
+  send: (targets: readonly Target[]) => Promise<Refusals>;
+}
+
+/** A row that something is done with, and the project that it lies in. */
+export interface Target {
+  id: number;
+  project: number;
 }
 
 /** Why something was not done with a row, by its id; in the order in which they were refused. */
 type Refusals = Map<number, unknown>;
 
-/** One after the other, so that many do not crowd out others' calls. */
-const eachBy = (send: (id: number) => Promise<unknown>) => async (ids: readonly number[]) => {
-  const refused: Refusals = new Map();
-  for (const id of ids) {
+interface Answer {
+  results?: { id?: number; error?: string }[];
+}
+
+// The master takes no more in one call.
+const MOST_AT_ONCE = 1000;
+
+/** One call after the other, of which each names what it did not do; all of one that fails were refused. */
+async function inCalls(
+  ids: readonly number[],
+  call: (ids: number[]) => Promise<Answer>,
+  refused: Refusals,
+) {
+  for (let i = 0; i < ids.length; i += MOST_AT_ONCE) {
+    const some = ids.slice(i, i + MOST_AT_ONCE);
     try {
-      await send(id);
+      for (const { id = 0, error } of (await call(some)).results ?? [])
+        if (error) refused.set(id, new Error(error));
     } catch (error) {
-      refused.set(id, error);
+      for (const id of some) refused.set(id, error);
     }
   }
+}
+
+/** The calls for experiments are of one project each. */
+const ofExperiments =
+  (call: (project: number, ids: number[]) => Promise<Answer>) =>
+  async (targets: readonly Target[]) => {
+    const refused: Refusals = new Map();
+    for (const project of new Set(targets.map((target) => target.project))) {
+      const ids = targets.filter((target) => target.project === project).map(({ id }) => id);
+      await inCalls(ids, (some) => call(project, some), refused);
+    }
+    return refused;
+  };
+
+const ofRuns = (call: (ids: number[]) => Promise<Answer>) => async (targets: readonly Target[]) => {
+  const refused: Refusals = new Map();
+  await inCalls(
+    targets.map(({ id }) => id),
+    call,
+    refused,
+  );
   return refused;
 };
 
 type Verb = "pause" | "activate" | "cancel" | "kill" | "archive" | "unarchive";
 
-const ofExperiments = (verb: Verb) =>
-  eachBy((id) => api.POST(`/api/v1/experiments/{id}/${verb}`, { params: { path: { id } } }));
+const experiments = (verb: Verb) =>
+  ofExperiments((project_id, experimentIds) =>
+    dataOf(
+      api.POST(`/api/v1/projects/{project_id}/experiments/${verb}`, {
+        params: { path: { project_id } },
+        body: { experimentIds },
+      }),
+    ),
+  );
 
 type RunVerb = "pause" | "resume" | "kill" | "archive" | "unarchive" | "delete";
 
-/** In one call, of which the answer names each run. */
-const refusedOf = (results: Message["RunActionResult"][] = []): Refusals =>
-  new Map(results.flatMap(({ id = 0, error }) => (error ? [[id, new Error(error)]] : [])));
-
-const ofRuns = (verb: RunVerb) => async (ids: readonly number[]) => {
-  const call = api.POST(`/api/v1/runs/${verb}`, { body: { runIds: [...ids] } });
-  return refusedOf((await dataOf(call)).results);
-};
+const runs = (verb: RunVerb) =>
+  ofRuns((runIds) => dataOf(api.POST(`/api/v1/runs/${verb}`, { body: { runIds } })));
 
 const CHECKPOINTS =
   "logs, metrics and checkpoints are lost. Those of which a version of a model holds a checkpoint are refused.";
@@ -61,74 +100,75 @@ const KILL_LOSS = "end at once, without a last checkpoint.";
 /** What can be done with rows of a kind, but for moving them. */
 export const ACTIONS: Record<Kind, Action[]> = {
   experiments: [
-    { label: "Pause", done: "paused", send: ofExperiments("pause") },
-    { label: "Activate", done: "activated", send: ofExperiments("activate") },
+    { label: "Pause", done: "paused", send: experiments("pause") },
+    { label: "Activate", done: "activated", send: experiments("activate") },
     {
       label: "Cancel",
       done: "canceled",
       loss: "Trials end after a last checkpoint, and what they have not done yet is not done.",
-      send: ofExperiments("cancel"),
+      send: experiments("cancel"),
     },
     {
       label: "Kill",
       done: "killed",
       loss: `Trials ${KILL_LOSS}`,
-      send: ofExperiments("kill"),
+      send: experiments("kill"),
     },
-    { label: "Archive", done: "archived", send: ofExperiments("archive") },
-    { label: "Unarchive", done: "unarchived", send: ofExperiments("unarchive") },
+    { label: "Archive", done: "archived", send: experiments("archive") },
+    { label: "Unarchive", done: "unarchived", send: experiments("unarchive") },
     {
       label: "Delete",
       done: "deleted",
       loss: `Their trials, ${CHECKPOINTS}`,
       isEnd: true,
-      send: eachBy((experiment_id) =>
-        api.DELETE("/api/v1/experiments/{experiment_id}", { params: { path: { experiment_id } } }),
+      send: ofExperiments((project_id, experimentIds) =>
+        dataOf(
+          api.DELETE("/api/v1/projects/{project_id}/experiments/delete", {
+            params: { path: { project_id } },
+            body: { experimentIds },
+          }),
+        ),
       ),
     },
   ],
   runs: [
-    { label: "Pause", done: "paused", send: ofRuns("pause") },
-    { label: "Resume", done: "resumed", send: ofRuns("resume") },
-    { label: "Kill", done: "killed", loss: `They ${KILL_LOSS}`, send: ofRuns("kill") },
-    { label: "Archive", done: "archived", send: ofRuns("archive") },
-    { label: "Unarchive", done: "unarchived", send: ofRuns("unarchive") },
+    { label: "Pause", done: "paused", send: runs("pause") },
+    { label: "Resume", done: "resumed", send: runs("resume") },
+    { label: "Kill", done: "killed", loss: `They ${KILL_LOSS}`, send: runs("kill") },
+    { label: "Archive", done: "archived", send: runs("archive") },
+    { label: "Unarchive", done: "unarchived", send: runs("unarchive") },
     {
       label: "Delete",
       done: "deleted",
       loss: `Their ${CHECKPOINTS}`,
       isEnd: true,
-      send: ofRuns("delete"),
+      send: runs("delete"),
     },
   ],
 };
 
 /** Moves all of them to a project. */
-export function moveTo(kind: Kind, project: number): Action {
+export function moveTo(kind: Kind, destinationProjectId: number): Action {
   const send =
     kind === "runs"
-      ? async (ids: readonly number[]) => {
-          const body = { runIds: [...ids], destinationProjectId: project };
-          return refusedOf((await dataOf(api.POST("/api/v1/runs/move", { body }))).results);
-        }
-      : eachBy((experiment_id) =>
-          api.POST("/api/v1/experiments/{experiment_id}/move", {
-            params: { path: { experiment_id } },
-            body: { destinationProjectId: project },
-          }),
+      ? ofRuns((runIds) =>
+          dataOf(api.POST("/api/v1/runs/move", { body: { runIds, destinationProjectId } })),
+        )
+      : ofExperiments((project_id, experimentIds) =>
+          dataOf(
+            api.POST("/api/v1/projects/{project_id}/experiments/move", {
+              params: { path: { project_id } },
+              body: { experimentIds, destinationProjectId },
+            }),
+          ),
         );
   return { label: "Move", done: "moved", send };
 }
 
 /** Does it with all of them, and tells with how many, and what was refused first. */
-export async function doAll(ids: readonly number[], action: Action): Promise<Outcome> {
-  let refused: Refusals;
-  try {
-    refused = await action.send(ids);
-  } catch (error) {
-    refused = new Map(ids.map((id) => [id, error]));
-  }
-  const done = ids.filter((id) => !refused.has(id));
+export async function doAll(targets: readonly Target[], action: Action): Promise<Outcome> {
+  const refused = await action.send(targets);
+  const done = targets.map(({ id }) => id).filter((id) => !refused.has(id));
   const words = `${done.length} ${action.done}`;
   if (refused.size === 0) return { done, words };
   const [error] = refused.values();

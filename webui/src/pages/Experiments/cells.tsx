@@ -1,6 +1,6 @@
 import { Link } from "react-router";
 import { viridis, wantsDarkText } from "@/charts/colours";
-import { formatBytes, formatNumber } from "@/charts/format";
+import { formatBytes, formatFixed, formatNumber } from "@/charts/format";
 import { duration } from "@/format";
 import { State } from "@/components/State/State";
 import type { Cell, TableColumn } from "@/components/table/DataTable";
@@ -25,22 +25,28 @@ export function tableColumn(column: Column): TableColumn {
   };
 }
 
-/** What a row shows in a column; coloured by its place between the column's ends if that is asked for. */
+/** What a row shows in a column; coloured by its place between the column's ends if that is asked for; `decimals` of a metric. */
 export function cellOf(
   row: Row,
   column: string,
   range: readonly [number, number] | undefined,
   isDark: boolean,
+  decimals?: number,
 ): Cell {
   const value = valueOf(row, column);
-  const content = contentOf(row, column, value);
+  const content = contentOf(row, column, value, decimals);
   if (!range || typeof value !== "number") return { content };
   const share = range[1] > range[0] ? (value - range[0]) / (range[1] - range[0]) : 0.5;
   const colour = wantsDarkText(share, isDark) ? "#000000" : "#ffffff";
   return { content, background: viridis(share, isDark), colour };
 }
 
-function contentOf(row: Row, column: string, value: Value): Cell["content"] {
+function contentOf(
+  row: Row,
+  column: string,
+  value: Value,
+  decimals: number | undefined,
+): Cell["content"] {
   if (column === "state") return <State state={value as string | undefined} />;
   if (value === undefined || value === "") return <span aria-label="none">–</span>;
   const to = addressOf(row, column);
@@ -51,12 +57,14 @@ function contentOf(row: Row, column: string, value: Value): Cell["content"] {
   if (column === "progress" || column === "experimentProgress")
     return `${Math.floor(Number(value) * 100)} %`;
   if (Array.isArray(value)) return value.join(", ") || "–";
+  if (isMetric(column) && typeof value === "number" && decimals !== undefined)
+    return formatFixed(value, decimals);
   if (isMetric(column)) return formatNumber(typeof value === "boolean" ? String(value) : value);
   return <span title={String(value)}>{String(value)}</span>;
 }
 
 /** Whether a column shows what was measured. */
-function isMetric(column: string): boolean {
+export function isMetric(column: string): boolean {
   return (
     column === "searcherMetricsVal" ||
     (/\.(last|min|max|mean)$/.test(column) && !/^(hp|metadata)\./.test(column))

@@ -198,6 +198,85 @@ describe("the page", () => {
     expect(await screen.findByText("18 killed")).toBeInTheDocument();
   });
 
+  it("selects all that match, also those that were never seen, and asks how many", async () => {
+    const many = Array.from({ length: 100 }, (_, i) => ({ experiment: { id: i + 1, name: "a" } }));
+    show("/experiments", { experiments: many, pagination: { total: 100 } });
+    await userEvent.click(await screen.findByRole("checkbox", { name: "Select 3" }));
+    await userEvent.click(screen.getByRole("button", { name: "Select all 100 that match" }));
+    expect(await screen.findByText("100 selected")).toBeInTheDocument();
+    expect(screen.queryByRole("button", { name: /that match/ })).toBeNull();
+    const search = asked.at(-1)?.body ?? "{}";
+    expect(JSON.parse(search)).toMatchObject({ sort: "id=asc", offset: 0, limit: 500 });
+    const confirm = vi.fn().mockReturnValue(true);
+    vi.stubGlobal("confirm", confirm);
+    await vi.waitFor(() => expect(screen.getByRole("button", { name: "Archive" })).toBeEnabled());
+    await userEvent.click(screen.getByRole("button", { name: "Archive" }));
+    expect(confirm).toHaveBeenCalledWith("Archive 100 experiments?");
+    expect(await screen.findByText("100 archived")).toBeInTheDocument();
+  });
+
+  it("writes conditions that are chosen as the sentence, and shows those of a sentence", async () => {
+    const router = show("/experiments?filter=id+>+1+or+id+is+empty");
+    await screen.findByRole("link", { name: "mnist-random" });
+    await userEvent.click(screen.getByText("Conditions 2"));
+    expect(screen.getAllByLabelText("Operator")[0]).toHaveValue(">");
+    await userEvent.click(screen.getAllByRole("button", { name: "Remove ID" })[1] as Element);
+    const sentence = screen.getByRole("combobox", { name: "Filter" });
+    await vi.waitFor(() => expect(sentence).toHaveValue("id > 1"));
+    // Without its value it asks nothing, and is there.
+    await userEvent.click(screen.getByRole("button", { name: "Add condition" }));
+    await userEvent.type(screen.getAllByLabelText("Column")[1] as Element, "state");
+    expect(screen.getAllByLabelText("Column")).toHaveLength(2);
+    expect(new URLSearchParams(router.state.location.search).get("filter")).toBe("id > 1");
+    await userEvent.type(screen.getAllByLabelText("Value")[1] as Element, "error");
+    await vi.waitFor(() => expect(sentence).toHaveValue("id > 1 and state is error"));
+    await vi.waitFor(() =>
+      expect(asked.some(({ body }) => body.includes('"value":"error"'))).toBe(true),
+    );
+    // Typed by hand, it is those conditions.
+    await userEvent.clear(sentence);
+    await userEvent.type(sentence, "numTrials = 3{Enter}");
+    await vi.waitFor(() => expect(screen.getByLabelText("Column")).toHaveValue("numTrials"));
+  });
+
+  it("keeps a sentence that it cannot read until there is something in its place", async () => {
+    const router = show("/experiments?filter=colour+is+red");
+    await userEvent.click(await screen.findByText("Conditions"));
+    expect(
+      await screen.findByText(/cannot be read: there is no column "colour"/),
+    ).toBeInTheDocument();
+    await userEvent.click(screen.getByRole("button", { name: "Add condition" }));
+    expect(router.state.location.search).toContain("colour");
+    await userEvent.type(screen.getByLabelText("Column"), "state");
+    await userEvent.type(screen.getByLabelText("Value"), "error");
+    await vi.waitFor(() => expect(router.state.location.search).toBe("?filter=state+is+error"));
+    expect(screen.queryByText(/cannot be read/)).toBeNull();
+  });
+
+  it("has lower rows where they are to be compact", async () => {
+    const many = Array.from({ length: 100 }, (_, i) => ({ experiment: { id: i + 1, name: "a" } }));
+    const router = show("/experiments", { experiments: many, pagination: { total: 100 } });
+    await screen.findByRole("checkbox", { name: "Select 1" });
+    await userEvent.click(screen.getByText("Columns"));
+    await userEvent.click(screen.getByLabelText("compact rows"));
+    await vi.waitFor(() => expect(router.state.location.search).toBe("?rows=compact"));
+    await userEvent.click(screen.getByRole("checkbox", { name: "Select the rows that are shown" }));
+    // 600 pixels, of which the head takes 28; the last one is seen in part.
+    expect(await screen.findByText("21 selected")).toBeInTheDocument();
+  });
+
+  it("shows a metric with the same decimals in each row", async () => {
+    const values = [0.5, 0.03266, 0.000012];
+    const found = values.map((bestTrialSearcherMetric, i) => ({
+      experiment: { id: i + 1, name: "a", bestTrialSearcherMetric },
+    }));
+    show("/experiments", { experiments: found, pagination: { total: 3 } });
+    expect(await screen.findByText("0.5000")).toBeInTheDocument();
+    expect(screen.getByText("0.0327")).toBeInTheDocument();
+    // Too small for them: it is not said to be nothing.
+    expect(screen.getByText("1.2e-5")).toBeInTheDocument();
+  });
+
   it("forgets what it has deleted, and says that it did", async () => {
     const many = [1, 2].map((id) => ({ experiment: { id, name: "a" } }));
     show("/experiments", { experiments: many, pagination: { total: 2 } });
@@ -244,7 +323,9 @@ describe("the page", () => {
     await vi.waitFor(() => expect(screen.getByRole("button", { name: "Archive" })).toBeEnabled());
     await userEvent.click(screen.getByRole("button", { name: "Archive" }));
     expect(await screen.findByText("1 archived")).toBeInTheDocument();
-    expect(asked.map(({ path }) => path)).toContain("/api/v1/experiments/1/archive");
+    expect(asked.find(({ path }) => path === "/api/v1/projects/1/experiments/archive")?.body).toBe(
+      '{"experimentIds":[1]}',
+    );
     await userEvent.click(screen.getByRole("button", { name: "Compare 1 trial" }));
     const drawer = within(await screen.findByRole("complementary", { name: "Compared trials" }));
     expect(drawer.getByRole("link", { name: "Open as a page" })).toHaveAttribute(

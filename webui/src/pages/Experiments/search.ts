@@ -27,6 +27,7 @@ export function baseView(kind: Kind): TableView {
         ];
   return {
     ...{ filter: "", text: "", columns, pinned: 2, widths: {}, heat: [], showArchived: false },
+    isCompact: false,
     sort: [{ column: "id", isDescending: true }],
   };
 }

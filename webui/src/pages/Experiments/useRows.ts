@@ -29,13 +29,9 @@ export const ROWS_KEY = ["experiments", "rows"] as const;
 // As many as a filter has conditions at most, so that the best runs of a page are found by one.
 export const PAGE = 100;
 
-async function readExperiments(
-  body: object,
-  needsRuns: boolean,
-  signal: AbortSignal,
-): Promise<Page> {
+async function readExperimentsAlone(body: object, signal?: AbortSignal): Promise<Page> {
   const { experiments = [], pagination } = await dataOf(
-    api.POST("/api/v1/experiments-search", { body, signal }),
+    api.POST("/api/v1/experiments-search", { body, ...(signal && { signal }) }),
   );
   const rows = experiments.map(({ experiment, bestTrial }): Row => {
     return {
@@ -45,12 +41,21 @@ async function readExperiments(
       bestTrial,
     };
   });
+  return { rows, total: pagination?.total ?? 0 };
+}
+
+async function readExperiments(
+  body: object,
+  needsRuns: boolean,
+  signal: AbortSignal,
+): Promise<Page> {
+  const { rows, total } = await readExperimentsAlone(body, signal);
   const best = rows.map((row) => row.bestTrial?.id ?? 0).filter((id) => id > 0);
   if (needsRuns && best.length > 0) {
     const byId = new Map((await readRunsById(best, signal)).map((run) => [run.id, run]));
     for (const row of rows) row.run = byId.get(row.bestTrial?.id);
   }
-  return { rows, total: pagination?.total ?? 0 };
+  return { rows, total };
 }
 
 async function readRunsById(ids: number[], signal: AbortSignal) {
@@ -63,8 +68,10 @@ async function readRunsById(ids: number[], signal: AbortSignal) {
   return runs;
 }
 
-async function readRuns(body: object, signal: AbortSignal): Promise<Page> {
-  const { runs = [], pagination } = await dataOf(api.POST("/api/v1/runs", { body, signal }));
+async function readRuns(body: object, signal?: AbortSignal): Promise<Page> {
+  const { runs = [], pagination } = await dataOf(
+    api.POST("/api/v1/runs", { body, ...(signal && { signal }) }),
+  );
   const rows = runs.map((run): Row => ({ kind: "runs", id: run.id ?? 0, run }));
   return { rows, total: pagination?.total ?? 0 };
 }
@@ -79,6 +86,25 @@ function readPage(search: Search, needsRuns: boolean, page: number, signal: Abor
     ...(projectId && { projectId }),
   };
   return kind === "runs" ? readRuns(body, signal) : readExperiments(body, needsRuns, signal);
+}
+
+// Of what is read to be selected and not to be shown: fewer calls.
+const PORTION = 500;
+
+/** All rows of a search, by their ids. */
+export async function readAll({ kind, projectId, filter }: Search): Promise<Map<number, Row>> {
+  const all = new Map<number, Row>();
+  for (let offset = 0, total = 1; offset < total; offset += PORTION) {
+    // In an order that does not change while they are read.
+    const body = {
+      ...{ filter, sort: "id=asc", offset, limit: PORTION },
+      ...(projectId && { projectId }),
+    };
+    const page = await (kind === "runs" ? readRuns(body) : readExperimentsAlone(body));
+    for (const row of page.rows) all.set(row.id, row);
+    total = page.total;
+  }
+  return all;
 }
 
 /**

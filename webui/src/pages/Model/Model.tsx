@@ -5,6 +5,7 @@ import type { Message } from "@/api/types";
 import { useRoles } from "@/api/useRoles";
 import { useWorkspaces, workspaceName } from "@/api/useWorkspaces";
 import { Actions } from "@/components/Actions/Actions";
+import { CopyText } from "@/components/CopyText/CopyText";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { useCrumbs } from "@/components/Frame/useCrumbs";
 import { Markdown } from "@/components/Markdown/Markdown";
@@ -56,7 +57,9 @@ function Shown({ model, versions }: { model: Message["Model"]; versions: Version
     },
     {
       head: "Checkpoint",
-      cell: ({ checkpoint }) => <code>{checkpoint?.uuid?.slice(0, 8)}</code>,
+      cell: ({ checkpoint: { uuid = "" } = {} }) => (
+        <CopyText text={uuid} label={uuid.slice(0, 8)} />
+      ),
     },
     { head: "By", cell: ({ username }) => username, sortBy: ({ username }) => username },
     {
@@ -68,6 +71,7 @@ function Shown({ model, versions }: { model: Message["Model"]; versions: Version
   return (
     <Page
       title={name}
+      id={id}
       head={
         <>
           <Labels labels={isArchived ? ["archived", ...(model.labels ?? [])] : model.labels} />

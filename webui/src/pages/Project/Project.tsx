@@ -39,6 +39,7 @@ export default function Project() {
   return (
     <Page
       title={name}
+      id={id}
       head={
         <>
           <Labels labels={project.archived ? ["archived"] : []} />

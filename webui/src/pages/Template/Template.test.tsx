@@ -2,10 +2,11 @@ import { screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
 import golden from "@goldens/template.json";
+import workspaces from "@goldens/workspaces.json";
 import type { Message } from "@/api/types";
 import { like } from "@/testing/goldens";
+import { syntaxProblems } from "@/components/YamlEditor/problems";
 import { showPage, viewer } from "@/testing/pages";
-import { syntaxProblems } from "./problems";
 import Template from "./Template";
 
 const read = "GET /api/v1/templates/small";
@@ -60,4 +61,33 @@ test("a reader reads it", async () => {
   show(viewer);
   expect(await screen.findByLabelText("Template, in YAML")).toHaveAttribute("readonly");
   expect(screen.queryByRole("button", { name: "Save" })).toBeNull();
+});
+
+test("it says whose it is, and is given to another workspace with its text", async () => {
+  const vision = like<Message["Workspace"]>(workspaces.answer.workspaces[0], {
+    ...{ id: 7, name: "vision", archived: false },
+  });
+  const page = show({
+    [read]: {
+      template: like<Message["Template"]>(golden.answer.template, {
+        ...{ yaml: "max_restarts: 1\n", workspaceId: 7 },
+      }),
+    },
+    "GET /api/v1/workspaces": {
+      workspaces: [vision, { ...vision, id: 8, name: "speech" }],
+    },
+  });
+  expect(await screen.findByRole("link", { name: "vision" })).toHaveAttribute(
+    "href",
+    "/workspaces/7",
+  );
+  await userEvent.click(screen.getByRole("button", { name: "Move" }));
+  expect(await screen.findByLabelText("To workspace")).toHaveTextContent(/^speech$/);
+  await userEvent.click(screen.getAllByRole("button", { name: "Move" }).at(-1) as HTMLElement);
+  const saved = () => page.calls.filter(({ what, query }) => what === put && query === "");
+  await vi.waitFor(() =>
+    expect(saved().map(({ body }) => body)).toEqual([
+      { name: "small", yaml: "max_restarts: 1\n", workspaceId: 8 },
+    ]),
+  );
 });

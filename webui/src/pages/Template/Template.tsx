@@ -1,15 +1,22 @@
 import { useEffect, useState } from "react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useNavigate, useParams } from "react-router";
+import { Link, useNavigate, useParams } from "react-router";
 import { api, dataOf } from "@/api/client";
+import type { Message } from "@/api/types";
 import { useRoles } from "@/api/useRoles";
+import { useWorkspaces, workspaceName } from "@/api/useWorkspaces";
 import { Actions } from "@/components/Actions/Actions";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { useCrumbs } from "@/components/Frame/useCrumbs";
-import { Page } from "@/components/Page/Page";
+import { Facts, Page } from "@/components/Page/Page";
+import { useDialog } from "@/components/Page/useParam";
+import { syntaxProblems } from "@/components/YamlEditor/problems";
+import { YamlEditor } from "@/components/YamlEditor/YamlEditor";
 import { paths } from "@/paths";
-import { masterProblems, syntaxProblems } from "./problems";
-import styles from "./Template.module.css";
+import { Move } from "./Move";
+import { masterProblems } from "./problems";
+
+type Of = Message["Template"];
 
 // After the last key, so that not every one is a call.
 const PAUSE = 300;
@@ -28,20 +35,23 @@ export default function Template() {
   });
   if (!read.data)
     return <Page title={name} error={read.error} onRetry={() => void read.refetch()} />;
-  return <Editor key={name} name={name} kept={read.data.yaml ?? ""} />;
+  return <Editor key={name} template={{ ...read.data, name }} />;
 }
 
-function Editor({ name, kept }: { name: string; kept: string }) {
+function Editor({ template }: { template: Of }) {
+  const { name = "", yaml: kept = "", workspaceId = 0 } = template;
   const client = useQueryClient();
   const navigate = useNavigate();
-  const { mayAnywhere } = useRoles();
+  const { may } = useRoles();
+  const { data: workspaces } = useWorkspaces();
+  const [dialog, setDialog] = useDialog();
   const [text, setText] = useState(kept);
   const [settled, setSettled] = useState(text);
   useEffect(() => {
     const timer = setTimeout(() => setSettled(text), PAUSE);
     return () => clearTimeout(timer);
   }, [text]);
-  const mayEdit = mayAnywhere("Editor");
+  const mayEdit = may("Editor", workspaceId);
   const syntax = syntaxProblems(text);
   const check = useQuery({
     queryKey: ["template-check", name, settled],
@@ -52,23 +62,25 @@ function Editor({ name, kept }: { name: string; kept: string }) {
   const isChecked = settled === text && check.data !== undefined;
   const problems = syntax.length > 0 ? syntax : settled === text ? (check.data ?? []) : [];
   const path = { template_name: name };
+  const renew = () => client.invalidateQueries({ queryKey: ["templates"] });
   const save = async () => {
     await api.PUT("/api/v1/templates/{template_name}", {
       params: { path },
       body: { name, yaml: text },
     });
-    await client.invalidateQueries({ queryKey: ["templates"] });
+    await renew();
   };
   const remove = async () => {
     await api.DELETE("/api/v1/templates/{template_name}", { params: { path } });
     await navigate(paths.templates);
     client.removeQueries({ queryKey: ["templates", name] });
-    await client.invalidateQueries({ queryKey: ["templates"] });
+    await renew();
   };
   const isSame = text === kept;
   return (
     <Page
       title={name}
+      id={name}
       head={
         mayEdit && (
           <Actions
@@ -83,6 +95,7 @@ function Editor({ name, kept }: { name: string; kept: string }) {
                 run: () => setText(kept),
                 refused: isSame && "Nothing has changed",
               },
+              { label: "Move", run: () => setDialog("move") },
               {
                 ...{ label: "Delete", run: remove },
                 confirm: `Delete the template ${name}? Experiments that were made with it stay as they are.`,
@@ -92,21 +105,28 @@ function Editor({ name, kept }: { name: string; kept: string }) {
         )
       }
     >
-      <textarea
-        className={styles.editor}
-        aria-label="Template, in YAML"
-        aria-invalid={problems.length > 0}
-        aria-describedby="template-problems"
-        spellCheck={false}
-        readOnly={!mayEdit}
-        value={text}
-        onChange={(event) => setText(event.target.value)}
+      <Facts
+        facts={[
+          [
+            "Workspace",
+            <Link key="" to={paths.workspace(workspaceId)}>
+              {workspaceName(workspaces, workspaceId)}
+            </Link>,
+          ],
+        ]}
       />
-      <div id="template-problems" role="status">
-        {problems.length > 0 && <pre className={styles.problems}>{problems.join("\n")}</pre>}
-        {isChecked && problems.length === 0 && "The template is good."}
-      </div>
+      <YamlEditor
+        label="Template, in YAML"
+        text={text}
+        onText={setText}
+        isReadOnly={!mayEdit}
+        problems={problems}
+        good={isChecked && "The template is good."}
+      />
       {check.error && <ErrorPanel error={check.error} />}
+      {dialog === "move" && mayEdit && (
+        <Move template={template} onClose={() => setDialog("")} renew={renew} />
+      )}
     </Page>
   );
 }

@@ -1,14 +1,4 @@
-import { parseDocument } from "yaml";
-import { api, dataOf } from "@/api/client";
-import { ApiError } from "@/api/client";
-
-/** What cannot be read as YAML, a line each; none: it can. */
-export function syntaxProblems(text: string): string[] {
-  return parseDocument(text).errors.map(({ message, linePos }) => {
-    const line = linePos?.[0].line;
-    return `${line === undefined ? "" : `${line}: `}${message.split("\n")[0] ?? ""}`;
-  });
-}
+import { api, ApiError, dataOf } from "@/api/client";
 
 /**
  * What the master finds wrong in a template's text, a line each, without keeping it. Empty where the

@@ -3,6 +3,7 @@ import { Link } from "react-router";
 import { api, dataOf } from "@/api/client";
 import type { Message } from "@/api/types";
 import { useRoles } from "@/api/useRoles";
+import { useWorkspaces, workspaceName, type Workspace } from "@/api/useWorkspaces";
 import { Actions } from "@/components/Actions/Actions";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
@@ -15,11 +16,16 @@ import { counted } from "@/words";
 
 type Template = Message["Template"];
 
-const columns: ListColumn<Template>[] = [
+const columnsWith = (workspaces: Workspace[] | undefined): ListColumn<Template>[] => [
   {
     ...{ head: "Name", least: 160 },
     cell: ({ name = "" }) => <Link to={paths.template(name)}>{name}</Link>,
     sortBy: ({ name }) => name,
+  },
+  {
+    head: "Workspace",
+    cell: ({ workspaceId }) => workspaceName(workspaces, workspaceId),
+    sortBy: ({ workspaceId }) => workspaceName(workspaces, workspaceId),
   },
   {
     ...{ head: "Says something of", share: 3, least: 240 },
@@ -29,7 +35,8 @@ const columns: ListColumn<Template>[] = [
 
 /** Parts of a configuration that experiments share. */
 export default function Templates() {
-  const { mayAnywhere } = useRoles();
+  const { may, mayAnywhere } = useRoles();
+  const { data: workspaces } = useWorkspaces();
   const [query] = useParam("q");
   const [dialog, setDialog] = useDialog();
   const client = useQueryClient();
@@ -38,6 +45,9 @@ export default function Templates() {
     queryFn: async ({ signal }) =>
       (await dataOf(api.GET("/api/v1/templates", { signal }))).templates ?? [],
   });
+  const places = (workspaces ?? [])
+    .filter(({ id, archived }) => !archived && may("Editor", id))
+    .map(({ id, name = "" }) => [String(id), name] as const);
   const shown = read.data?.filter(({ name }) => hasText(query, name));
   return (
     <Page
@@ -62,7 +72,7 @@ export default function Templates() {
     >
       <ListTable<Template>
         label="Templates"
-        columns={columns}
+        columns={columnsWith(workspaces)}
         rows={shown}
         idOf={({ name = "" }) => name}
       >
@@ -72,7 +82,7 @@ export default function Templates() {
             : "No templates yet. An experiment stands on one by det experiment create --template NAME."}
         </EmptyState>
       </ListTable>
-      {dialog === "create" && mayAnywhere("Editor") && (
+      {dialog === "create" && mayAnywhere("Editor") && workspaces && (
         <FormDialog
           title="New template"
           verb="Create"
@@ -82,11 +92,18 @@ export default function Templates() {
               ...{ name: "name", label: "Name", required: true, pattern: "[\\w.\\-]{1,128}" },
               hint: "Letters, digits, -, _ and .; its text comes next",
             },
+            {
+              ...{ name: "workspace", label: "Workspace", type: "choice", options: places },
+              ...{ value: places[0]?.[0], hint: "Its Editors change it" },
+            },
           ]}
-          onSubmit={async ({ name = "" }) => {
+          onSubmit={async ({ name = "", workspace }) => {
             await api.POST("/api/v1/templates/{template_name}", {
               params: { path: { template_name: name } },
-              body: { name, yaml: "# What experiments share, as in their own configuration.\n" },
+              body: {
+                ...{ name, workspaceId: Number(workspace) },
+                yaml: "# What experiments share, as in their own configuration.\n",
+              },
             });
             await client.invalidateQueries({ queryKey: ["templates"] });
             return paths.template(name);

@@ -59,3 +59,16 @@ test("what a token opens", () => {
   expect(standingOf({}, now)).toBe("valid");
   expect(standingOf({ revoked: true }, now)).toBe("revoked");
 });
+
+test("a token is described anew", async () => {
+  const page = show("", { "PATCH /api/v1/tokens/4": {} });
+  await userEvent.click(await screen.findByRole("button", { name: "Edit" }));
+  expect(page.router.state.location.search).toBe("?do=edit-4");
+  const field = screen.getByLabelText("Description");
+  expect(field).toHaveValue("nightly");
+  await userEvent.type(field, " build");
+  await userEvent.click(screen.getByRole("button", { name: "Save" }));
+  await vi.waitFor(() =>
+    expect(page.bodyOf("PATCH /api/v1/tokens/4")).toEqual({ description: "nightly build" }),
+  );
+});

@@ -6,6 +6,7 @@ import { useMe } from "@/api/useMe";
 import { useRoles } from "@/api/useRoles";
 import { useUsers } from "@/api/useUsers";
 import { Actions } from "@/components/Actions/Actions";
+import { CopyText } from "@/components/CopyText/CopyText";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { Count, ParamCheck } from "@/components/Page/Narrow";
 import { Page } from "@/components/Page/Page";
@@ -14,6 +15,7 @@ import { ListTable, type ListColumn } from "@/components/table/ListTable";
 import { Time } from "@/components/Time/Time";
 import { counted } from "@/words";
 import { Create } from "./Create";
+import { Describe } from "./Describe";
 import { Shown } from "./Shown";
 
 export type Token = Message["TokenInfo"];
@@ -50,6 +52,7 @@ export default function Tokens() {
     },
   });
   const rows = read.data?.filter(({ tokenType }) => tokenType !== "TOKEN_TYPE_USER_SESSION");
+  const edited = rows?.find(({ id = 0 }) => dialog === `edit-${id}`);
   const now = Date.now();
   const nameOf = (id: number | undefined) =>
     users?.find((user) => user.id === id)?.username ?? String(id);
@@ -61,7 +64,11 @@ export default function Tokens() {
     await client.invalidateQueries({ queryKey: ["tokens"] });
   };
   const columns: ListColumn<Token>[] = [
-    { ...{ head: "Number", least: 80, share: 0.5 }, cell: ({ id }) => id, sortBy: ({ id }) => id },
+    {
+      ...{ head: "Number", least: 80, share: 0.5 },
+      cell: ({ id }) => <CopyText text={String(id)} />,
+      sortBy: ({ id }) => id,
+    },
     {
       ...{ head: "Description", share: 2, least: 160 },
       cell: ({ description }) => description || "–",
@@ -84,10 +91,12 @@ export default function Tokens() {
         const standing = standingOf(token, now);
         const what = token.description || `number ${token.id ?? 0}`;
         if (standing !== "valid" || !mayAnywhere("Editor")) return standing;
+        const edit = () => setDialog(`edit-${token.id ?? 0}`);
         return (
           <Actions
             isInline
             actions={[
+              { label: "Edit", run: edit },
               {
                 label: "Revoke",
                 confirm: `Revoke the token ${what}? What uses it is refused from now on.`,
@@ -132,6 +141,13 @@ export default function Tokens() {
           No access tokens. A program signs in with one, without your password.
         </EmptyState>
       </ListTable>
+      {edited && mayAnywhere("Editor") && (
+        <Describe
+          token={edited}
+          onClose={() => setDialog("")}
+          renew={() => client.invalidateQueries({ queryKey: ["tokens"] })}
+        />
+      )}
       {dialog === "create" && mayAnywhere("Editor") && (
         <Create
           onClose={() => setDialog("")}

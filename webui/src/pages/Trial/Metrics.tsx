@@ -1,5 +1,5 @@
 import { useMemo } from "react";
-import { readMetricCsv } from "@/api/metricCsv";
+import { readMetricCsv, readThroughputCsv } from "@/api/metricCsv";
 import type { Message } from "@/api/types";
 import { LineChart } from "@/charts/LineChart";
 import {
@@ -149,7 +149,10 @@ function MetricChart({ trial, metric, axis, checkpoints, isThroughput = false }:
       ),
     [points, metric.name, axis, lengths, starts, isThroughput],
   );
-  const readCsv = (signal: AbortSignal) => readMetricCsv([trial.id ?? 0], metric, signal);
+  const readCsv = (signal: AbortSignal) =>
+    isThroughput
+      ? readThroughputCsv(trial.id ?? 0, metric, numbersOf(starts), signal)
+      : readMetricCsv([trial.id ?? 0], metric, signal);
   if (error) return <ErrorPanel error={error} />;
   return (
     <LineChart
@@ -157,8 +160,7 @@ function MetricChart({ trial, metric, axis, checkpoints, isThroughput = false }:
       series={series}
       xLabel={axis}
       syncKey="trial"
-      {...{ view, onView }}
-      {...(!isThroughput && { readCsv })}
+      {...{ view, onView, readCsv }}
       {...(axis === "epochs" && points?.length && { none: "No epochs were reported." })}
       {...(axis === "time" && { formatX: seconds })}
     />

@@ -1,4 +1,5 @@
 import type { Message } from "@/api/types";
+import { CopyText } from "@/components/CopyText/CopyText";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ScrollBox } from "@/components/Page/ScrollBox";
 import { Lasted, Time } from "@/components/Time/Time";
@@ -33,6 +34,7 @@ export function Runs({ trial }: { trial: Message["Trial"] }) {
               <th className="number">Slots</th>
               <th>Agents</th>
               <th>Ended with</th>
+              <th>Allocation</th>
             </tr>
           </thead>
           <tbody>
@@ -48,6 +50,9 @@ export function Runs({ trial }: { trial: Message["Trial"] }) {
                 <td className="number">{run.slots}</td>
                 <td>{run.agentIds?.join(", ")}</td>
                 <td className={isBad(run) ? styles.bad : undefined}>{endOf(run)}</td>
+                <td>
+                  <CopyText text={run.allocationId ?? ""} />
+                </td>
               </tr>
             ))}
           </tbody>

@@ -5,6 +5,7 @@ import type { Experiment, Message } from "@/api/types";
 import { refusalOf, useRoles } from "@/api/useRoles";
 import { formatNumber } from "@/charts/format";
 import { Actions } from "@/components/Actions/Actions";
+import { CopyText } from "@/components/CopyText/CopyText";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { useCrumbs } from "@/components/Frame/useCrumbs";
 import { isTerminal } from "@/components/LogView/filters";
@@ -84,6 +85,7 @@ function StatusLine({ trial, experiment }: { trial: Of; experiment: Experiment |
   return (
     <header className={styles.status}>
       <h1 className="visually-hidden">Trial {id}</h1>
+      <CopyText text={String(id)} />
       <State state={trial.state} />
       {trial.searcherMetricValue !== undefined && (
         <span>

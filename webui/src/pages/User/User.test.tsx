@@ -1,4 +1,4 @@
-import { screen } from "@testing-library/react";
+import { screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
 import golden from "@goldens/user.json";
@@ -67,7 +67,7 @@ test("of others one sees no roles and changes nothing", async () => {
     ...viewer,
   });
   await screen.findByText(/Roles of others/);
-  expect(screen.queryByRole("button")).toBeNull();
+  expect(screen.getAllByRole("button").map(({ title }) => title)).toEqual(["Copy 2"]);
   expect(page.calls.some(({ what }) => what.includes("by-user"))).toBe(false);
 });
 
@@ -80,4 +80,26 @@ test("the name that was changed alone is sent", async () => {
   await userEvent.type(await screen.findByLabelText("User"), "by");
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
   await vi.waitFor(() => expect(page.bodyOf(patch)).toEqual({ username: "bobby" }));
+});
+
+test("a role is exchanged for another: the new one first", async () => {
+  const add = "POST /api/v1/roles/add-assignments";
+  const remove = "POST /api/v1/roles/remove-assignments";
+  const page = showPage(User, "/admin/users/:id", "/admin/users/2", {
+    ...answersOf(2),
+    ...{ [add]: {}, [remove]: {} },
+  });
+  const row = await screen.findByRole("row", { name: /Editor vision/ });
+  await userEvent.click(await within(row).findByRole("button", { name: "Change" }));
+  await userEvent.selectOptions(screen.getByLabelText("Role"), "Viewer");
+  // Administration is of the cluster alone.
+  expect(screen.queryByRole("option", { name: "ClusterAdmin" })).toBeNull();
+  await userEvent.click(screen.getAllByRole("button", { name: "Change" }).at(-1) as HTMLElement);
+  const given = (name: string) => ({
+    userRoleAssignments: [{ userId: 2, roleAssignment: { role: { name }, scopeWorkspaceId: 7 } }],
+  });
+  await vi.waitFor(() => expect(page.bodyOf(remove)).toEqual(given("Editor")));
+  expect(page.bodyOf(add)).toEqual(given("Viewer"));
+  const posts = page.calls.map(({ what }) => what).filter((what) => what.startsWith("POST"));
+  expect(posts).toEqual([add, remove]);
 });

@@ -37,6 +37,7 @@ export default function User() {
   return (
     <Page
       title={name}
+      id={id}
       head={
         <>
           <Labels labels={user.active ? [] : ["deactivated"]} />

@@ -29,6 +29,9 @@ export function heldOf({ roles = [] }: Message["GetRolesAssignedToUserResponse"]
   );
 }
 
+/** The dialog in which a role is exchanged for another. */
+const changeOf = ({ role, workspaceId = 0 }: Held) => `role-${role}-${workspaceId}`;
+
 /** What a user may, and where. */
 export function UserRoles({ user: { id = 0, username = "", admin } }: { user: User }) {
   const client = useQueryClient();
@@ -87,6 +90,7 @@ export function UserRoles({ user: { id = 0, username = "", admin } }: { user: Us
           <Actions
             isInline
             actions={[
+              { label: "Change", run: () => setDialog(changeOf(held)) },
               {
                 label: "Remove",
                 confirm: `Take the role ${held.role} from ${username}?`,
@@ -97,6 +101,9 @@ export function UserRoles({ user: { id = 0, username = "", admin } }: { user: Us
           />
         ),
     });
+  const changed = read.data?.find((held) => changeOf(held) === dialog);
+  const placeOf = ({ workspaceId }: Held) =>
+    workspaceId ? workspaceName(workspaces, workspaceId) : "the cluster";
   const places = [
     ["", "the cluster"] as const,
     ...(workspaces ?? []).map(({ id: each, name = "" }) => [String(each), name] as const),
@@ -126,6 +133,30 @@ export function UserRoles({ user: { id = 0, username = "", admin } }: { user: Us
             No roles: {username} may sign in, and sees nothing.
           </EmptyState>
         </ListTable>
+      )}
+      {changed && mayChange && (
+        <FormDialog
+          title={`Role of ${username} in ${placeOf(changed)}`}
+          verb="Change"
+          onClose={() => setDialog("")}
+          fields={[
+            {
+              ...{ name: "role", label: "Role", type: "choice", value: changed.role },
+              options: ROLES.filter((role) => !changed.workspaceId || role !== "ClusterAdmin").map(
+                (role) => [role, role] as const,
+              ),
+            },
+          ]}
+          onSubmit={async (_, { role }) => {
+            if (role === undefined) return;
+            // The new one first: nobody is without any if the second call fails.
+            await api.POST("/api/v1/roles/add-assignments", {
+              body: bodyOf({ ...changed, role }),
+            });
+            await api.POST("/api/v1/roles/remove-assignments", { body: bodyOf(changed) });
+            await renew();
+          }}
+        />
       )}
       {dialog === "role" && mayChange && (
         <FormDialog

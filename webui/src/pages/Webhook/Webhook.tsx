@@ -46,6 +46,7 @@ function Shown({ webhook, name }: { webhook: Of; name: string }) {
   return (
     <Page
       title={name}
+      id={id}
       head={
         mayChange && (
           <Actions

@@ -40,6 +40,15 @@ export function membersOf(
     .sort((a, b) => a.username.localeCompare(b.username));
 }
 
+/** The dialog in which a role is exchanged for another. */
+const changeOf = ({ userId, role }: Member) => `role-${role}-${userId}`;
+
+const bodyOf = (workspaceId: number, { userId, role }: Pick<Member, "userId" | "role">) => ({
+  userRoleAssignments: [
+    { userId, roleAssignment: { role: { name: role }, scopeWorkspaceId: workspaceId } },
+  ],
+});
+
 /** Who may do what in the workspace. */
 export function Members({ workspace: { id = 0, name = "" } }: { workspace: Workspace }) {
   const client = useQueryClient();
@@ -58,11 +67,8 @@ export function Members({ workspace: { id = 0, name = "" } }: { workspace: Works
       ),
     select: membersOf,
   });
-  const remove = async ({ userId, role }: Member) => {
-    const roleAssignment = { role: { name: role }, scopeWorkspaceId: id };
-    await api.POST("/api/v1/roles/remove-assignments", {
-      body: { userRoleAssignments: [{ userId, roleAssignment }] },
-    });
+  const remove = async (member: Member) => {
+    await api.POST("/api/v1/roles/remove-assignments", { body: bodyOf(id, member) });
     await client.invalidateQueries({ queryKey: key });
     await client.invalidateQueries({ queryKey: ["roles"] });
   };
@@ -77,6 +83,7 @@ export function Members({ workspace: { id = 0, name = "" } }: { workspace: Works
         <Actions
           isInline
           actions={[
+            { label: "Change", run: () => setDialog(changeOf(member)) },
             {
               label: "Remove",
               confirm: `Take the role ${member.role} in ${name} from ${member.username}?`,
@@ -86,6 +93,7 @@ export function Members({ workspace: { id = 0, name = "" } }: { workspace: Works
         />
       ),
     });
+  const changed = read.data?.find((member) => changeOf(member) === dialog);
   return (
     <Section
       title="Members"
@@ -113,6 +121,9 @@ export function Members({ workspace: { id = 0, name = "" } }: { workspace: Works
           </EmptyState>
         </ListTable>
       )}
+      {changed && mayChange && (
+        <Change id={id} name={name} member={changed} onClose={() => setDialog("")} />
+      )}
       {dialog === "member" && mayChange && (
         <Add id={id} name={name} onClose={() => setDialog("")} />
       )}
@@ -126,6 +137,42 @@ const MAY: Record<RoleName, string> = {
   WorkspaceAdmin: "and changes the workspace, its projects and members",
   ClusterAdmin: "",
 };
+
+const CHOICES = ROLES.slice(0, 3).map((role) => [role, `${role}: ${MAY[role]}`] as const);
+
+interface ChangeProps {
+  id: number;
+  name: string;
+  member: Member;
+  onClose: () => void;
+}
+
+function Change({ id, name, member, onClose }: ChangeProps) {
+  const client = useQueryClient();
+  return (
+    <FormDialog
+      title={`Role of ${member.username} in ${name}`}
+      verb="Change"
+      onClose={onClose}
+      fields={[
+        {
+          ...{ name: "role", label: "Role", type: "choice", value: member.role },
+          options: CHOICES,
+        },
+      ]}
+      onSubmit={async (_, { role }) => {
+        if (role === undefined) return;
+        // The new one first: nobody is without any if the second call fails.
+        await api.POST("/api/v1/roles/add-assignments", {
+          body: bodyOf(id, { userId: member.userId, role }),
+        });
+        await api.POST("/api/v1/roles/remove-assignments", { body: bodyOf(id, member) });
+        await client.invalidateQueries({ queryKey: ["workspaces", id, "members"] });
+        await client.invalidateQueries({ queryKey: ["roles"] });
+      }}
+    />
+  );
+}
 
 function Add({ id, name, onClose }: { id: number; name: string; onClose: () => void }) {
   const client = useQueryClient();
@@ -146,13 +193,12 @@ function Add({ id, name, onClose }: { id: number; name: string; onClose: () => v
         },
         {
           ...{ name: "role", label: "Role", type: "choice", value: "Editor" },
-          options: ROLES.slice(0, 3).map((role) => [role, `${role}: ${MAY[role]}`] as const),
+          options: CHOICES,
         },
       ]}
       onSubmit={async ({ user, role = "" }) => {
-        const roleAssignment = { role: { name: role }, scopeWorkspaceId: id };
         await api.POST("/api/v1/roles/add-assignments", {
-          body: { userRoleAssignments: [{ userId: Number(user), roleAssignment }] },
+          body: bodyOf(id, { userId: Number(user), role }),
         });
         await client.invalidateQueries({ queryKey: ["workspaces", id, "members"] });
       }}

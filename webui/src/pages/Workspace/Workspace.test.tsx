@@ -1,4 +1,4 @@
-import { screen } from "@testing-library/react";
+import { screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
 import given from "@goldens/members.json";
@@ -110,4 +110,62 @@ test("what was changed alone is sent", async () => {
   await userEvent.type(pool, "gpu");
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
   await vi.waitFor(() => expect(page.bodyOf(patch)).toEqual({ defaultComputePool: "gpu" }));
+});
+
+test("a member's role is exchanged for another", async () => {
+  const add = "POST /api/v1/roles/add-assignments";
+  const remove = "POST /api/v1/roles/remove-assignments";
+  const page = show("/members", { [add]: {}, [remove]: {} });
+  const [, second] = await screen.findAllByRole("button", { name: "Change" });
+  await userEvent.click(second as HTMLElement);
+  await userEvent.selectOptions(screen.getByLabelText("Role"), "Viewer");
+  await userEvent.click(screen.getAllByRole("button", { name: "Change" }).at(-1) as HTMLElement);
+  const given = (name: string) => ({
+    userRoleAssignments: [{ userId: 2, roleAssignment: { role: { name }, scopeWorkspaceId: 7 } }],
+  });
+  await vi.waitFor(() => expect(page.bodyOf(remove)).toEqual(given("Editor")));
+  expect(page.bodyOf(add)).toEqual(given("Viewer"));
+});
+
+const policies = "/api/v1/config-policies/workspaces/7/EXPERIMENT";
+
+test("its policies are shown, and saved once they are right", async () => {
+  const configPolicies = { constraints: { priority_limit: 40 } };
+  const put = `PUT ${policies}`;
+  const refused = new Error("constraints.x: unknown\nconstraints.y: unknown");
+  const page = show("/policies", { [`GET ${policies}`]: { configPolicies }, [put]: refused });
+  const editor = await screen.findByLabelText("Policies of vision, in YAML");
+  expect(editor).toHaveValue("constraints:\n  priority_limit: 40\n");
+  const save = screen.getByRole("button", { name: "Save" });
+  expect(save).toHaveAttribute("aria-disabled", "true");
+  await userEvent.type(editor, "a: {{");
+  expect(save).toHaveAttribute("title", "The text is no YAML");
+  await userEvent.clear(editor);
+  await userEvent.type(editor, "x: 1");
+  await userEvent.click(save);
+  expect(await screen.findByText(/constraints.y: unknown/)).toBeVisible();
+  expect(editor).toHaveAttribute("aria-invalid", "true");
+  expect(page.bodyOf(put)).toEqual({ configPolicies: "x: 1" });
+  await userEvent.type(editor, "2");
+  expect(screen.queryByText(/constraints.y/)).toBeNull();
+});
+
+test("policies are for its administrators to change, and are deleted once that is confirmed", async () => {
+  const confirm = vi.spyOn(window, "confirm").mockReturnValue(true);
+  const configPolicies = { constraints: { priority_limit: 40 } };
+  const remove = `DELETE ${policies}`;
+  const page = show("/policies", { [`GET ${policies}`]: { configPolicies }, [remove]: {} });
+  await userEvent.click(
+    await within(await screen.findByRole("region", { name: /Policies/ })).findByRole("button", {
+      name: "Delete",
+    }),
+  );
+  await vi.waitFor(() => expect(page.calls.map(({ what }) => what)).toContain(remove));
+  expect(confirm.mock.calls[0]?.[0]).toMatch(/^Delete the policies of vision\?/);
+});
+
+test("a reader sees the policies, and that there are none", async () => {
+  show("/policies", { ...viewer, [`GET ${policies}`]: { configPolicies: {} } });
+  expect(await screen.findByText("There are none.")).toBeVisible();
+  expect(screen.queryByRole("button", { name: "Save" })).toBeNull();
 });

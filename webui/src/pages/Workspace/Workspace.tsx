@@ -8,6 +8,7 @@ import { FormDialog } from "@/components/FormDialog/FormDialog";
 import { useCrumbs } from "@/components/Frame/useCrumbs";
 import { Labels, Page } from "@/components/Page/Page";
 import { useDialog } from "@/components/Page/useParam";
+import { Policies } from "@/components/Policies/Policies";
 import { Tabs } from "@/components/Tabs/Tabs";
 import { paths } from "@/paths";
 import { counted } from "@/words";
@@ -19,6 +20,7 @@ const TABS: [name: string, label: string, Content: React.ComponentType<{ workspa
   ["", "Projects", Projects],
   ["members", "Members", Members],
   ["pools", "Pools and quota", Pools],
+  ["policies", "Policies", OwnPolicies],
 ];
 
 /** One workspace: its projects, who is in it, what it may use. */
@@ -44,6 +46,7 @@ export default function Workspace() {
   return (
     <Page
       title={name}
+      id={id}
       head={
         <>
           <Labels labels={archived ? ["archived"] : []} />
@@ -65,6 +68,11 @@ export default function Workspace() {
       )}
     </Page>
   );
+}
+
+function OwnPolicies({ workspace: { id = 0, name = "" } }: { workspace: Of }) {
+  const { may } = useRoles();
+  return <Policies scope={{ workspaceId: id }} of={name} mayChange={may("WorkspaceAdmin", id)} />;
 }
 
 function WorkspaceActions({ workspace, onEdit }: { workspace: Of; onEdit: () => void }) {

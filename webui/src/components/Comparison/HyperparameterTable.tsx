@@ -1,0 +1,52 @@
+import type { Message } from "@/api/types";
+import { ParamCheck } from "../Page/Narrow";
+import { useParam } from "../Page/useParam";
+import styles from "./Comparison.module.css";
+import { comparedLeaves } from "./differences";
+
+const shown = (value: unknown) => (value === undefined ? "–" : JSON.stringify(value));
+
+/** The hyperparameters in which trials differ; on request the others as well, among which these stand out. */
+export function HyperparameterTable({ trials }: { trials: readonly Message["Trial"][] }) {
+  const [all] = useParam("alike");
+  const leaves = comparedLeaves(trials.map((trial) => trial.hparams));
+  const rows = leaves.filter(({ differs }) => differs || all === "yes");
+  if (trials.length < 2) return null;
+  return (
+    <section aria-label="Hyperparameters">
+      <div className={styles.titled}>
+        <h2>Hyperparameters that differ</h2>
+        <ParamCheck name="alike" label="also those that are alike" />
+      </div>
+      {rows.length === 0 ? (
+        <p>None.</p>
+      ) : (
+        <div className={styles.scroll} tabIndex={0} role="group" aria-label="Hyperparameters">
+          <table>
+            <thead>
+              <tr>
+                <th>Name</th>
+                {trials.map(({ id = 0 }) => (
+                  <th key={id}>trial {id}</th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map(({ path, values, differs }) => (
+                <tr key={path} className={differs && all === "yes" ? styles.differs : ""}>
+                  <td>
+                    <code>{path}</code>
+                    {differs && all === "yes" && <span title="They differ"> ≠</span>}
+                  </td>
+                  {values.map((value, i) => (
+                    <td key={i}>{shown(value)}</td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  );
+}

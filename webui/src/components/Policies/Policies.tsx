@@ -1,0 +1,106 @@
+import { useState } from "react";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { stringify } from "yaml";
+import { ApiError } from "@/api/client";
+import {
+  policiesKey,
+  readPolicies,
+  removePolicies,
+  savePolicies,
+  type PolicyScope,
+} from "@/api/policies";
+import { Actions } from "../Actions/Actions";
+import { ErrorPanel } from "../ErrorPanel/ErrorPanel";
+import { Section } from "../Page/Page";
+import { syntaxProblems } from "../YamlEditor/problems";
+import { YamlEditor } from "../YamlEditor/YamlEditor";
+
+interface Props {
+  scope: PolicyScope;
+  /** "the cluster", "vision". */
+  of: string;
+  mayChange: boolean;
+}
+
+// What one begins with where there is none: it says nothing yet.
+const EXAMPLE = `# invariant_config:            # laid over every experiment
+#   resources: {resource_pool: shared}
+# constraints:
+#   resources: {max_slots: 8}  # that one experiment holds at once
+#   priority_limit: 40         # no smaller number, which would go first
+`;
+
+/** What those who create experiments may not decide for themselves: shown, and changed by who may. */
+export function Policies({ scope, of, mayChange }: Props) {
+  const read = useQuery({
+    queryKey: policiesKey(scope),
+    queryFn: ({ signal }) => readPolicies(scope, signal),
+  });
+  if (read.error) return <ErrorPanel error={read.error} onRetry={() => void read.refetch()} />;
+  if (!read.data) return null;
+  const isNone = Object.keys(read.data).length === 0;
+  const kept = isNone ? "" : stringify(read.data);
+  // What somebody else has changed takes the place of what was read.
+  return <Editor key={kept} {...{ scope, of, mayChange, kept }} />;
+}
+
+function Editor({ scope, of, mayChange, kept }: Props & { kept: string }) {
+  const client = useQueryClient();
+  const begin = kept || (mayChange ? EXAMPLE : "");
+  const [text, setText] = useState(begin);
+  // Of the text that was refused: another one may be right.
+  const [refused, setRefused] = useState({ text: "", problems: [] as string[] });
+  const syntax = syntaxProblems(text);
+  const problems = syntax.length > 0 ? syntax : refused.text === text ? refused.problems : [];
+  const renew = () => client.invalidateQueries({ queryKey: policiesKey(scope) });
+  const save = async () => {
+    try {
+      await savePolicies(scope, text);
+    } catch (error) {
+      if (!(error instanceof ApiError && error.status === 400)) throw error;
+      setRefused({ text, problems: error.message.split("\n") });
+      return;
+    }
+    await renew();
+  };
+  const isSame = text === begin && "Nothing has changed";
+  return (
+    <Section
+      title="Policies for experiments"
+      head={
+        mayChange && (
+          <Actions
+            actions={[
+              {
+                ...{ label: "Save", isPrimary: true, run: save },
+                refused: (syntax.length > 0 && "The text is no YAML") || isSame,
+              },
+              { label: "Revert", run: () => setText(begin), refused: isSame },
+              kept !== "" && {
+                label: "Delete",
+                confirm: `Delete the policies of ${of}? Experiments that are created from now on are not bound by them.`,
+                run: () => removePolicies(scope).then(renew),
+              },
+            ]}
+          />
+        )
+      }
+    >
+      <p>
+        What those who create experiments in {of} may not decide for themselves. The cluster&apos;s
+        policies go before those of a workspace.
+      </p>
+      {kept === "" && !mayChange ? (
+        <p>There are none.</p>
+      ) : (
+        <YamlEditor
+          label={`Policies of ${of}, in YAML`}
+          text={text}
+          onText={setText}
+          isReadOnly={!mayChange}
+          problems={problems}
+        />
+      )}
+    </Section>
+  );
+}

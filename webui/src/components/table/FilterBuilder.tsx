@@ -1,0 +1,217 @@
+import { useEffect, useId, useRef, useState } from "react";
+import {
+  columnOf,
+  emptyCondition,
+  emptyGroup,
+  fieldOf,
+  hasValue,
+  MOST_DEEP,
+  OPERATORS,
+  suggested,
+  withColumn,
+  type DraftCondition,
+  type DraftGroup,
+  type DraftNode,
+} from "./draft";
+import type { FilterColumn, Operator } from "./filter";
+import styles from "./FilterBuilder.module.css";
+import { wordsOf } from "./sentence";
+
+interface Known {
+  columns: readonly FilterColumn[];
+  /** Values that a column is likely to be asked for. */
+  valuesOf: (column: string) => readonly string[];
+}
+
+interface GroupProps extends Known {
+  group: DraftGroup;
+  onChange: (group: DraftGroup) => void;
+  /** Not of the outermost one. */
+  onRemove?: () => void;
+  depth?: number;
+  /** It was just added: one goes on with its first condition. */
+  isNew?: boolean;
+}
+
+/** Conditions in nested groups, put together by mouse or by keys. What is not complete yet asks nothing. */
+export function FilterBuilder(props: GroupProps) {
+  const { group, onChange, onRemove, depth = 1, isNew = false, ...known } = props;
+  const { children, conjunction } = group;
+  const place = useRef<HTMLFieldSetElement>(null);
+  // What was added is what one goes on with; where something was removed, its group.
+  const [added, setAdded] = useState(isNew ? children[0]?.id : undefined);
+  const change = (at: number, next: DraftNode) =>
+    onChange({ ...group, children: children.map((child, i) => (i === at ? next : child)) });
+  const remove = (at: number) => {
+    onChange({ ...group, children: children.filter((_, i) => i !== at) });
+    place.current?.focus();
+  };
+  const add = (node: DraftNode) => {
+    setAdded(node.id);
+    onChange({ ...group, children: [...children, node] });
+  };
+  const addGroup = () => {
+    const condition = emptyCondition();
+    add({ ...emptyGroup(conjunction === "and" ? "or" : "and"), children: [condition] });
+  };
+  const which = conjunction === "and" ? "All of these hold" : "One of these holds";
+  return (
+    <fieldset ref={place} tabIndex={-1} className={styles.group} aria-label={which}>
+      <div className={styles.line}>
+        <select
+          aria-label="Which must hold"
+          value={conjunction}
+          onChange={({ target }) =>
+            onChange({ ...group, conjunction: target.value === "or" ? "or" : "and" })
+          }
+        >
+          <option value="and">all of</option>
+          <option value="or">any of</option>
+        </select>
+        {onRemove && <Remove what="group" onRemove={onRemove} />}
+      </div>
+      {children.map((child, i) =>
+        child.kind === "group" ? (
+          <FilterBuilder
+            key={child.id}
+            {...known}
+            group={child}
+            depth={depth + 1}
+            isNew={child.id === added}
+            onChange={(next) => change(i, next)}
+            onRemove={() => remove(i)}
+          />
+        ) : (
+          <Condition
+            key={child.id}
+            {...known}
+            condition={child}
+            isNew={child.id === added}
+            onChange={(next) => change(i, next)}
+            onRemove={() => remove(i)}
+          />
+        ),
+      )}
+      <div className={styles.line}>
+        <button type="button" onClick={() => add(emptyCondition())}>
+          Add condition
+        </button>
+        <button
+          type="button"
+          disabled={depth >= MOST_DEEP}
+          title={depth >= MOST_DEEP ? `Groups lie ${MOST_DEEP} deep at most` : undefined}
+          onClick={addGroup}
+        >
+          Add group
+        </button>
+      </div>
+    </fieldset>
+  );
+}
+
+function Remove({ what, onRemove }: { what: string; onRemove: () => void }) {
+  return (
+    <button type="button" className="plain" aria-label={`Remove ${what}`} onClick={onRemove}>
+      ✕
+    </button>
+  );
+}
+
+interface ConditionProps extends Known {
+  condition: DraftCondition;
+  isNew: boolean;
+  onChange: (condition: DraftCondition) => void;
+  onRemove: () => void;
+}
+
+function Condition({ condition, isNew, columns, valuesOf, onChange, onRemove }: ConditionProps) {
+  const { operator, value } = condition;
+  const column = columnOf(condition.column, columns);
+  const type = column?.type ?? "COLUMN_TYPE_UNSPECIFIED";
+  const isWrong = column !== undefined && value !== "" && !fieldOf(condition, columns);
+  const what = column ? column.displayName || column.column : "condition";
+  return (
+    <div className={styles.line} role="group" aria-label={what}>
+      <Typed
+        label="Column"
+        text={condition.column}
+        suggestionsFor={(typed) => suggested(typed, columns).map((each) => each.column)}
+        isWrong={condition.column !== "" && !column}
+        isFocused={isNew}
+        onText={(typed) => onChange(withColumn(condition, typed, columns))}
+      />
+      <select
+        aria-label="Operator"
+        value={operator}
+        onChange={({ target }) => onChange({ ...condition, operator: target.value as Operator })}
+      >
+        {OPERATORS[type].map((each) => (
+          <option key={each} value={each}>
+            {wordsOf(each, type)}
+          </option>
+        ))}
+      </select>
+      {hasValue(operator) && (
+        <Typed
+          label="Value"
+          text={value}
+          isDate={type === "COLUMN_TYPE_DATE"}
+          suggestionsFor={() => (column ? valuesOf(column.column) : [])}
+          isWrong={isWrong}
+          onText={(typed) => onChange({ ...condition, value: typed })}
+        />
+      )}
+      <Remove what={what} onRemove={onRemove} />
+    </div>
+  );
+}
+
+interface TypedProps {
+  label: string;
+  text: string;
+  suggestionsFor: (typed: string) => readonly string[];
+  isWrong: boolean;
+  isFocused?: boolean;
+  isDate?: boolean;
+  /** On Enter, when it is left, and when a suggestion is taken. */
+  onText: (text: string) => void;
+}
+
+function Typed(props: TypedProps) {
+  const { label, text, suggestionsFor, isWrong, isFocused = false, isDate = false, onText } = props;
+  const id = useId();
+  const [typed, setTyped] = useState(text);
+  useEffect(() => setTyped(text), [text]);
+  const suggestions = suggestionsFor(typed);
+  const apply = () => {
+    if (typed !== text) onText(typed);
+  };
+  const isDay = isDate && /^(\d{4}-\d\d-\d\d)?$/.test(typed);
+  return (
+    <>
+      <input
+        aria-label={label}
+        aria-invalid={isWrong}
+        {...(isDay ? { type: "date" } : { list: id, spellCheck: false })}
+        autoFocus={isFocused}
+        placeholder={label}
+        value={typed}
+        onChange={({ target }) => {
+          setTyped(target.value);
+          if (isDay || suggestions.includes(target.value)) onText(target.value);
+        }}
+        onBlur={apply}
+        onKeyDown={(event) => {
+          if (event.key !== "Enter") return;
+          event.preventDefault();
+          apply();
+        }}
+      />
+      <datalist id={id}>
+        {suggestions.map((each) => (
+          <option key={each} value={each} />
+        ))}
+      </datalist>
+    </>
+  );
+}

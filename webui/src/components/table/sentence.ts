@@ -1,0 +1,42 @@
+import type { FilterField, FilterNode, Operator } from "./filter";
+
+/** A filter as people type it: parseFilter of it is the same filter. */
+export function sentenceOf(node: FilterNode): string {
+  if (node.kind === "field") return conditionOf(node);
+  return node.children
+    .map((child) =>
+      child.kind === "group" && child.children.length > 1
+        ? `(${sentenceOf(child)})`
+        : sentenceOf(child),
+    )
+    .filter(Boolean)
+    .join(` ${node.conjunction} `);
+}
+
+const WORDS: Partial<Record<Operator, string>> = {
+  contains: "contains",
+  notContains: "does not contain",
+  isEmpty: "is empty",
+  notEmpty: "is not empty",
+};
+
+/** An operator as the language says it: of numbers and dates by its sign, of texts by a word. */
+export function wordsOf(operator: Operator, type: FilterField["type"]): string {
+  const isText = type !== "COLUMN_TYPE_NUMBER" && type !== "COLUMN_TYPE_DATE";
+  if (isText && operator === "=") return "is";
+  if (isText && operator === "!=") return "is not";
+  return WORDS[operator] ?? operator;
+}
+
+function conditionOf({ columnName, type, operator, value }: FilterField): string {
+  const words = `${quoted(columnName)} ${wordsOf(operator, type)}`;
+  return value === null ? words : `${words} ${quoted(String(value))}`;
+}
+
+// Words of the language would be read as such.
+const RESERVED = /^(and|or|not|is|empty|does|contains?)$/i;
+
+function quoted(text: string): string {
+  if (/^[^\s"'<>=!()\\]+$/.test(text) && !RESERVED.test(text)) return text;
+  return `"${text.replace(/["\\]/g, "\\$&")}"`;
+}

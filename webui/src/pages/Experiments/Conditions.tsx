@@ -1,0 +1,75 @@
+import { useEffect, useRef, useState } from "react";
+import { draftOf, emptyGroup, filterOf, type DraftGroup } from "@/components/table/draft";
+import { FilterError, parseFilter, type FilterColumn } from "@/components/table/filter";
+import { FilterBuilder } from "@/components/table/FilterBuilder";
+import { sentenceOf } from "@/components/table/sentence";
+import styles from "./Experiments.module.css";
+
+interface Props {
+  /** The filter as the address has it: what is put together here is that sentence. */
+  sentence: string;
+  onSentence: (sentence: string) => void;
+  columns: readonly FilterColumn[];
+  valuesOf: (column: string) => readonly string[];
+}
+
+/** The filter as conditions to choose, beside the sentence that it is. */
+export function Conditions({ sentence, onSentence, columns, valuesOf }: Props) {
+  const { draft, problem, change } = useDraft(sentence, onSentence, columns);
+  const count = countOf(draft);
+  return (
+    <details className={styles.picker}>
+      <summary>Conditions{count > 0 && ` ${count}`}</summary>
+      <div className={`${styles.pickerBody} ${styles.conditions}`}>
+        {problem && (
+          <p role="status" className={styles.error}>
+            The sentence cannot be read: {problem}. What is added here takes its place.
+          </p>
+        )}
+        <FilterBuilder group={draft} onChange={change} {...{ columns, valuesOf }} />
+      </div>
+    </details>
+  );
+}
+
+const countOf = (group: DraftGroup): number =>
+  group.children.reduce((sum, child) => sum + (child.kind === "group" ? countOf(child) : 1), 0);
+
+function read(sentence: string, columns: readonly FilterColumn[]) {
+  try {
+    return { draft: draftOf(parseFilter(sentence, columns)), problem: "" };
+  } catch (error) {
+    if (!(error instanceof FilterError)) throw error;
+    return { draft: emptyGroup(), problem: error.message };
+  }
+}
+
+/** Conditions that are not complete are kept while one is at it, and are not in the sentence. */
+function useDraft(
+  sentence: string,
+  onSentence: (sentence: string) => void,
+  columns: readonly FilterColumn[],
+) {
+  const [state, setState] = useState(() => ({ draft: emptyGroup(), problem: "" }));
+  const shown = useRef<string>(undefined);
+  // Those that were made here come back as the address' own: they are no news.
+  const sent = useRef<string[]>([]);
+  const { problem } = state;
+  useEffect(() => {
+    // Columns that there are since may be what could not be read.
+    if (columns.length === 0 || (shown.current === sentence && !problem)) return;
+    shown.current = sentence;
+    const at = sent.current.indexOf(sentence);
+    sent.current = sent.current.slice(at + 1);
+    if (at < 0) setState(read(sentence, columns));
+  }, [sentence, columns, problem]);
+  const change = (draft: DraftGroup) => {
+    const next = sentenceOf(filterOf(draft, columns));
+    // What cannot be read stays until there is something in its place.
+    setState({ draft, problem: next ? "" : problem });
+    if (next === (sent.current.at(-1) ?? sentence) || (problem && !next)) return;
+    sent.current.push(next);
+    onSentence(next);
+  };
+  return { ...state, change };
+}

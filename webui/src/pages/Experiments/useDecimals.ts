@@ -1,0 +1,19 @@
+import { useRef } from "react";
+import { decimalsOf, numberOf } from "@/charts/format";
+import { isMetric } from "./cells";
+import { valueOf, type Row } from "./rows";
+
+/**
+ * The decimals of each column of metrics, by the rows that are here. They do not become fewer while one
+ * scrolls through a `listing`.
+ */
+export function useDecimals(columns: readonly string[], rows: readonly Row[], listing: string) {
+  const known = useRef({ listing, decimals: new Map<string, number>() });
+  if (known.current.listing !== listing) known.current = { listing, decimals: new Map() };
+  const { decimals } = known.current;
+  for (const column of columns.filter(isMetric)) {
+    const values = rows.map((row) => numberOf(valueOf(row, column) as number | undefined));
+    decimals.set(column, Math.max(decimals.get(column) ?? 0, decimalsOf(values)));
+  }
+  return decimals;
+}

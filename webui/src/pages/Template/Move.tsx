@@ -1,0 +1,47 @@
+import { api } from "@/api/client";
+import type { Message } from "@/api/types";
+import { useRoles } from "@/api/useRoles";
+import { useWorkspaces } from "@/api/useWorkspaces";
+import { FormDialog } from "@/components/FormDialog/FormDialog";
+
+interface Props {
+  template: Message["Template"];
+  onClose: () => void;
+  renew: () => Promise<unknown>;
+}
+
+/** Asks for the workspace whose Editors are to change the template. */
+export function Move({ template, onClose, renew }: Props) {
+  const { name = "", yaml = "", workspaceId } = template;
+  const { may } = useRoles();
+  const { data: workspaces } = useWorkspaces();
+  if (!workspaces) return null;
+  const options = workspaces
+    .filter(({ id, archived }) => id !== workspaceId && !archived && may("Editor", id))
+    .map(({ id, name: words = "" }) => [String(id), words] as const);
+  const problem =
+    options.length === 0
+      ? new Error("There is no other workspace in which you are an Editor.")
+      : undefined;
+  return (
+    <FormDialog
+      title={`Move the template ${name}`}
+      verb="Move"
+      problem={problem}
+      onClose={onClose}
+      fields={[
+        {
+          ...{ name: "workspace", label: "To workspace", type: "choice", required: true, options },
+          ...{ value: options[0]?.[0], hint: "Its Editors change it from then on" },
+        },
+      ]}
+      onSubmit={async ({ workspace }) => {
+        await api.PUT("/api/v1/templates/{template_name}", {
+          params: { path: { template_name: name } },
+          body: { name, yaml, workspaceId: Number(workspace) },
+        });
+        await renew();
+      }}
+    />
+  );
+}
