@@ -64,7 +64,7 @@ test("a token is described anew", async () => {
   const page = show("", { "PATCH /api/v1/tokens/4": {} });
   await userEvent.click(await screen.findByRole("button", { name: "Edit" }));
   expect(page.router.state.location.search).toBe("?do=edit-4");
-  const field = screen.getByLabelText("Description");
+  const field = await screen.findByLabelText("Description");
   expect(field).toHaveValue("nightly");
   await userEvent.type(field, " build");
   await userEvent.click(screen.getByRole("button", { name: "Save" }));

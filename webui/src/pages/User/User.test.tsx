@@ -90,11 +90,11 @@ test("a role is exchanged for another: the new one first", async () => {
     ...{ [add]: {}, [remove]: {} },
   });
   const row = await screen.findByRole("row", { name: /Editor vision/ });
-  await userEvent.click(await within(row).findByRole("button", { name: "Change" }));
-  await userEvent.selectOptions(screen.getByLabelText("Role"), "Viewer");
+  await userEvent.click(await within(row).findByRole("button", { name: "Change role" }));
+  await userEvent.selectOptions(await screen.findByLabelText("Role"), "Viewer");
   // Administration is of the cluster alone.
   expect(screen.queryByRole("option", { name: "ClusterAdmin" })).toBeNull();
-  await userEvent.click(screen.getAllByRole("button", { name: "Change" }).at(-1) as HTMLElement);
+  await userEvent.click(within(screen.getByRole("dialog")).getByRole("button", { name: "Change" }));
   const given = (name: string) => ({
     userRoleAssignments: [{ userId: 2, roleAssignment: { role: { name }, scopeWorkspaceId: 7 } }],
   });

@@ -90,7 +90,7 @@ export function UserRoles({ user: { id = 0, username = "", admin } }: { user: Us
           <Actions
             isInline
             actions={[
-              { label: "Change", run: () => setDialog(changeOf(held)) },
+              { label: "Change role", run: () => setDialog(changeOf(held)) },
               {
                 label: "Remove",
                 confirm: `Take the role ${held.role} from ${username}?`,
@@ -148,7 +148,7 @@ export function UserRoles({ user: { id = 0, username = "", admin } }: { user: Us
             },
           ]}
           onSubmit={async (_, { role }) => {
-            if (role === undefined) return;
+            if (role === undefined || role === changed.role) return;
             // The new one first: nobody is without any if the second call fails.
             await api.POST("/api/v1/roles/add-assignments", {
               body: bodyOf({ ...changed, role }),

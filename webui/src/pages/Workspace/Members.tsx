@@ -83,7 +83,7 @@ export function Members({ workspace: { id = 0, name = "" } }: { workspace: Works
         <Actions
           isInline
           actions={[
-            { label: "Change", run: () => setDialog(changeOf(member)) },
+            { label: "Change role", run: () => setDialog(changeOf(member)) },
             {
               label: "Remove",
               confirm: `Take the role ${member.role} in ${name} from ${member.username}?`,
@@ -161,7 +161,7 @@ function Change({ id, name, member, onClose }: ChangeProps) {
         },
       ]}
       onSubmit={async (_, { role }) => {
-        if (role === undefined) return;
+        if (role === undefined || role === member.role) return;
         // The new one first: nobody is without any if the second call fails.
         await api.POST("/api/v1/roles/add-assignments", {
           body: bodyOf(id, { userId: member.userId, role }),

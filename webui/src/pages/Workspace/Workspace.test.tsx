@@ -116,10 +116,10 @@ test("a member's role is exchanged for another", async () => {
   const add = "POST /api/v1/roles/add-assignments";
   const remove = "POST /api/v1/roles/remove-assignments";
   const page = show("/members", { [add]: {}, [remove]: {} });
-  const [, second] = await screen.findAllByRole("button", { name: "Change" });
+  const [, second] = await screen.findAllByRole("button", { name: "Change role" });
   await userEvent.click(second as HTMLElement);
-  await userEvent.selectOptions(screen.getByLabelText("Role"), "Viewer");
-  await userEvent.click(screen.getAllByRole("button", { name: "Change" }).at(-1) as HTMLElement);
+  await userEvent.selectOptions(await screen.findByLabelText("Role"), "Viewer");
+  await userEvent.click(within(screen.getByRole("dialog")).getByRole("button", { name: "Change" }));
   const given = (name: string) => ({
     userRoleAssignments: [{ userId: 2, roleAssignment: { role: { name }, scopeWorkspaceId: 7 } }],
   });
