@@ -36,8 +36,7 @@ if (root === null) throw new Error("index.html has no #root");
 createRoot(root).render(
   <StrictMode>
     <QueryClientProvider client={client}>
-      {/* The address is the view: a box or a chart that follows it must not wait for what is drawn. */}
-      <RouterProvider router={router} useTransitions={false} />
+      <RouterProvider router={router} />
     </QueryClientProvider>
   </StrictMode>,
 );
