@@ -13,7 +13,7 @@ await inBrowser(async (page, watch) => {
   await table.getByRole("link", { name: "learns" }).waitFor();
   await page.getByLabel("Filter").fill("colour is red");
   await page.keyboard.press("Enter");
-  await page.getByText('there is no column "colour"').waitFor();
+  await page.getByText(/^there is no column "colour"/).waitFor();
   await page.getByLabel("Filter").fill("name is learns and x >= 0");
   await page.keyboard.press("Enter");
   await page.getByText("1 experiments").waitFor();
