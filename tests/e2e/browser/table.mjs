@@ -62,7 +62,9 @@ await inBrowser(async (page) => {
   // Columns: a metric's, coloured by its values, as one of those that stay.
   await open("Columns").click();
   await page.getByLabel("Search columns").fill(METRIC);
-  await page.getByRole("checkbox", { name: METRIC }).check();
+  // The address has it first, then the box.
+  await page.getByRole("checkbox", { name: METRIC }).click();
+  await says(/columns=.*validation.loss.last/);
   const shown = page.locator("li", { hasText: METRIC });
   await shown.getByRole("button", { name: "colour" }).click();
   await says(/heat=validation.loss.last/);
@@ -70,7 +72,7 @@ await inBrowser(async (page) => {
     await shown.getByRole("button", { name: `Move ${METRIC} left` }).click();
   await shown.getByRole("button", { name: "pin" }).click();
   await says(/pin=3/);
-  await page.getByLabel("compact rows").check();
+  await page.getByLabel("compact rows").click();
   await open("Columns").click();
   const cells = table.locator('[role="row"][aria-rowindex="2"] [role="cell"]');
   const cell = cells.nth(3);
@@ -104,8 +106,16 @@ await inBrowser(async (page) => {
   await page.mouse.down();
   await page.mouse.move(x + 63, y + 10, { steps: 4 });
   await page.mouse.up();
+  await page.waitForFunction(
+    ([least]) =>
+      [...document.querySelectorAll('[role="separator"]')].some(
+        (it) =>
+          /Searcher Metric Value/i.test(it.getAttribute("aria-label")) &&
+          Number(it.getAttribute("aria-valuenow")) > least,
+      ),
+    [before + 40],
+  );
   await says(/widths=searcherMetricsVal:/);
-  assert.ok((await width()) > before + 40);
   await head(/^Started|^Start Time/)
     .getByRole("button")
     .dragTo(head(/^State/));
