@@ -44,6 +44,7 @@ await inBrowser(async (page) => {
 
   // By keys alone; a live region says where one is. The loss at step n is 1 + 1/n.
   const said = page.getByRole("figure").getByRole("status");
+  await page.mouse.move(0, 0); // A mouse that rests on a chart is told of where it is whenever that is drawn.
   await page.goto(`${url}/experiments/${experiment}`);
   await chart.locator("canvas").waitFor();
   await chart.focus();
