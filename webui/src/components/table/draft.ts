@@ -15,6 +15,8 @@ export interface DraftCondition {
   column: string;
   operator: Operator;
   value: string;
+  /** What it was made from: as long as it says the same, it is that, whatever could not be typed here. */
+  parsed?: FilterField;
 }
 
 /** Conditions and groups that all must hold (and), or one of them (or). */
@@ -62,11 +64,13 @@ export function draftOf(group: FilterGroup): DraftGroup {
   return { ...emptyGroup(conjunction), children: children.map(draftOfNode) };
 }
 
+const valueSaid = ({ value }: FilterField) => (value === null ? "" : String(value));
+
 function draftOfNode(node: FilterNode): DraftNode {
   if (node.kind === "group") return draftOf(node);
-  const { columnName, operator, value } = node;
-  const said = value === null ? "" : String(value);
-  return { ...emptyCondition(), column: columnName, operator, value: said };
+  const { columnName, operator } = node;
+  const value = valueSaid(node);
+  return { ...emptyCondition(), column: columnName, operator, value, parsed: node };
 }
 
 /** The one column that is meant by what was typed, if it is one. */
@@ -98,9 +102,11 @@ export function withColumn(
 
 /** The condition as the API takes it; undefined: it is not complete, or not right yet. */
 export function fieldOf(
-  { column: typed, operator, value }: DraftCondition,
+  { column: typed, operator, value, parsed }: DraftCondition,
   columns: readonly FilterColumn[],
 ): FilterField | undefined {
+  const isAsParsed = parsed?.columnName === typed && parsed.operator === operator;
+  if (isAsParsed && valueSaid(parsed) === value) return parsed;
   const column = columnOf(typed, columns);
   if (!column) return undefined;
   const field = { kind: "field" as const, columnName: column.column, type: column.type, operator };

@@ -58,10 +58,14 @@ function useDraft(
   useEffect(() => {
     // Columns that there are since may be what could not be read.
     if (columns.length === 0 || (shown.current === sentence && !problem)) return;
+    const isNews = shown.current !== sentence;
     shown.current = sentence;
     const at = sent.current.indexOf(sentence);
-    sent.current = sent.current.slice(at + 1);
-    if (at < 0) setState(read(sentence, columns));
+    sent.current = at < 0 ? [] : sent.current.slice(at + 1);
+    if (at >= 0) return;
+    const next = read(sentence, columns);
+    // Of one that still cannot be read, what was begun in its place stays.
+    if (isNews || !next.problem) setState(next);
   }, [sentence, columns, problem]);
   const change = (draft: DraftGroup) => {
     const next = sentenceOf(filterOf(draft, columns));

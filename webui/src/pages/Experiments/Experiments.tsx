@@ -96,7 +96,10 @@ export default function Experiments() {
     setSelected(new Map([...ids].map((id) => [id, selected.get(id) ?? seen.get(id)])));
   };
   const selectAll = async () => {
-    if (search) setSelected(await readAll(search));
+    if (!search) return;
+    const all = await readAll(search);
+    // Another filter may have been typed meanwhile: these are not what it finds.
+    if (good.current?.filter === search.filter) setSelected(all);
   };
   const forget = (gone: readonly number[]) =>
     setSelection((now) => {
