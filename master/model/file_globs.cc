@@ -90,4 +90,11 @@ bool HasFiles(const Resources& resources) {
                      [](const auto& each) { return !absl::EndsWith(each.first, "/"); });
 }
 
+bool TakesFiles(const Resources& all, const Globs& globs) {
+  const Resources left = LeftOf(all, globs);
+  return std::any_of(all.begin(), all.end(), [&](const auto& each) {
+    return !absl::EndsWith(each.first, "/") && !left.contains(each.first);
+  });
+}
+
 }  // namespace det::model

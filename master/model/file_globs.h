@@ -29,6 +29,8 @@ std::string GlobOf(const std::string& path);
 Resources LeftOf(const Resources& all, const Globs& globs);
 // More than folders.
 bool HasFiles(const Resources& resources);
+// Whether a file is named, not folders alone.
+bool TakesFiles(const Resources& all, const Globs& globs);
 
 }  // namespace det::model
 

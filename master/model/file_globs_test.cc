@@ -73,5 +73,11 @@ TEST(FileGlobsTest, WhatCanNameNoFileIsRefused) {
   EXPECT_FALSE(CheckGlobs(Globs(101, "a")).ok());
 }
 
+TEST(FileGlobsTest, AnEmptyFolderAloneIsNoFile) {
+  const Resources files = {{"logs/", 0}, {"model.pt", 1}};
+  EXPECT_FALSE(TakesFiles(files, {"log*"}));
+  EXPECT_TRUE(TakesFiles(files, {"model*"}));
+}
+
 }  // namespace
 }  // namespace det::model

@@ -38,8 +38,7 @@ absl::StatusOr<CheckpointRemoval> PlanRemoval(store::Store& store,
     experiments.insert(entry.experiment);
     if (all) {
       removal.event.ids.push_back(checkpoint.id);
-    } else if (CheckFilesStay(checkpoint).ok() &&
-               model::LeftOf(checkpoint.resources, globs) != checkpoint.resources) {
+    } else if (CheckFilesStay(checkpoint).ok() && model::TakesFiles(checkpoint.resources, globs)) {
       removal.event.trims.push_back({checkpoint.id, globs});
     } else {
       removal.unmatched.push_back(checkpoint.id);
