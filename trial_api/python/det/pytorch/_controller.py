@@ -45,6 +45,8 @@ class Controller:
         latest_checkpoint: to start from.
     """
 
+    _read_state: Any = staticmethod(_state.read)
+
     def __init__(
         self,
         trial: _trial.PyTorchTrial,
@@ -110,10 +112,9 @@ class Controller:
         self._context._first_batch = first
         self._callbacks.call("on_trial_startup", first, uuid)
         self._build_data()
-        seed = self._context.get_trial_seed()
         if folder is not None:
             self._callbacks.call("on_checkpoint_load_start", state)
-        _random.seed_all(_random.derive(seed, self._readers.rank, first))
+        _random.seed_all(_random.derive(self._context.get_trial_seed(), self._readers.rank, first))
         if folder is not None:
             self._restore(state, folder, uuid)
         self._context._progress = self._progress
@@ -132,7 +133,7 @@ class Controller:
             self._warm = progress is None or progress.trial_id != self._progress.trial_id
             if progress is not None and not self._warm:
                 self._progress = progress
-            return _state.read(folder), folder, self._latest
+            return self._read_state(folder), folder, self._latest
 
     def _restore(self, state: Dict[str, Any], folder: Any, uuid: str) -> None:
         where = f"checkpoint {uuid}"

@@ -6,7 +6,7 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 import torch
 
-from det.pytorch import _metrics, _parallel, _random, _snapshot, _state
+from det.pytorch import _metrics, _parallel, _random, _snapshot
 from det.pytorch._controller import Controller
 from det.pytorch._sharding import ShardedData
 from det.pytorch.deepspeed._context import DeepSpeedTrialContext
@@ -37,16 +37,10 @@ class DeepSpeedController(Controller):
 
     # Before training.
 
-    def _read_latest(self) -> Any:
-        if self._latest is None:
-            return None, None, None
-        with self._core.checkpoint.restore_path(self._latest) as folder:
-            progress = _state.read_progress(folder)
-            self._warm = progress is None or progress.trial_id != self._progress.trial_id
-            if progress is not None and not self._warm:
-                self._progress = progress
-            rest = folder / "training.safetensors"
-            return (_snapshot.read_tree(rest) if rest.exists() else {}), folder, self._latest
+    def _read_state(self, folder: Any) -> Any:
+        """Beside what the engines read themselves."""
+        rest = folder / "training.safetensors"
+        return _snapshot.read_tree(rest) if rest.exists() else {}
 
     def _restore(self, state: Dict[str, Any], folder: Any, uuid: str) -> None:
         self._context.warm_start = self._warm
