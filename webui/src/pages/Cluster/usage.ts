@@ -118,6 +118,21 @@ export function utilisationOf(
 const poolsOf = (...each: Map<string, Steps>[]) =>
   [...new Set(each.flatMap((steps) => [...steps.keys()]))].sort();
 
+/** Both at each time at which one of them changes. */
+function together(used: Steps, there: Steps): [at: number, use: number, all: number][] {
+  const changes = [
+    ...used.map(([at, slots]) => ({ at, use: slots })),
+    ...there.map(([at, slots]) => ({ at, all: slots })),
+  ].sort((a, b) => a.at - b.at);
+  let now = { use: 0, all: 0 };
+  const lines = new Map<number, [number, number, number]>();
+  for (const change of changes) {
+    now = { ...now, ...change };
+    lines.set(change.at, [change.at, now.use, now.all]);
+  }
+  return [...lines.values()];
+}
+
 /** Each change of the use and of what there was, as CSV. */
 export function utilisationCsv(
   entries: readonly Held[],
@@ -127,14 +142,10 @@ export function utilisationCsv(
 ): string {
   const used = stepsOf(entries, from, to);
   const there = stepsOf(capacity, from, to);
-  const at = (steps: Steps | undefined, time: number) =>
-    steps?.filter(([begin]) => begin <= time).at(-1)?.[1] ?? 0;
-  const lines = poolsOf(used, there).flatMap((pool) => {
-    const [use, all] = [used.get(pool), there.get(pool)];
-    const times = [...new Set([...(use ?? []), ...(all ?? [])].map(([time]) => time))];
-    return times
-      .sort((a, b) => a - b)
-      .map((time) => [pool, new Date(time).toISOString(), at(use, time), at(all, time)] as const);
-  });
+  const lines = poolsOf(used, there).flatMap((pool) =>
+    together(used.get(pool) ?? [], there.get(pool) ?? []).map(
+      ([time, use, all]) => [pool, new Date(time).toISOString(), use, all] as const,
+    ),
+  );
   return csvOf([["pool", "time", "slots in use", "all slots"], ...lines]);
 }
