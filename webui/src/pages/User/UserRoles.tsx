@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "react-router";
 import { api, dataOf } from "@/api/client";
+import { exchangeRole, giveRole, takeRole } from "@/api/heldRoles";
 import type { Message, User } from "@/api/types";
 import { ROLES, useRoles } from "@/api/useRoles";
 import { useWorkspaces, workspaceName } from "@/api/useWorkspaces";
@@ -50,17 +51,6 @@ export function UserRoles({ user: { id = 0, username = "", admin } }: { user: Us
       ),
     select: heldOf,
   });
-  const bodyOf = ({ role, workspaceId }: Held) => ({
-    userRoleAssignments: [
-      {
-        userId: id,
-        roleAssignment: {
-          role: { name: role },
-          ...(workspaceId ? { scopeWorkspaceId: workspaceId } : { scopeCluster: true }),
-        },
-      },
-    ],
-  });
   const renew = async () => {
     await client.invalidateQueries({ queryKey: ["users", id] });
     await client.invalidateQueries({ queryKey: ["roles"] });
@@ -94,8 +84,7 @@ export function UserRoles({ user: { id = 0, username = "", admin } }: { user: Us
               {
                 label: "Remove",
                 confirm: `Take the role ${held.role} from ${username}?`,
-                run: () =>
-                  api.POST("/api/v1/roles/remove-assignments", { body: bodyOf(held) }).then(renew),
+                run: () => takeRole({ userId: id, ...held }).then(renew),
               },
             ]}
           />
@@ -148,12 +137,7 @@ export function UserRoles({ user: { id = 0, username = "", admin } }: { user: Us
             },
           ]}
           onSubmit={async (_, { role }) => {
-            if (role === undefined || role === changed.role) return;
-            // The new one first: nobody is without any if the second call fails.
-            await api.POST("/api/v1/roles/add-assignments", {
-              body: bodyOf({ ...changed, role }),
-            });
-            await api.POST("/api/v1/roles/remove-assignments", { body: bodyOf(changed) });
+            await exchangeRole({ userId: id, ...changed }, role);
             await renew();
           }}
         />
@@ -173,9 +157,7 @@ export function UserRoles({ user: { id = 0, username = "", admin } }: { user: Us
           ]}
           onSubmit={async ({ role = "", workspace }) => {
             const workspaceId = Number(workspace) || undefined;
-            await api.POST("/api/v1/roles/add-assignments", {
-              body: bodyOf({ role, workspaceId }),
-            });
+            await giveRole({ userId: id, role, workspaceId });
             await renew();
           }}
         />

@@ -1,5 +1,6 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { api, dataOf } from "@/api/client";
+import { exchangeRole, giveRole, takeRole } from "@/api/heldRoles";
 import { ROLES, useRoles, type RoleName } from "@/api/useRoles";
 import { useUsers } from "@/api/useUsers";
 import type { Workspace } from "@/api/useWorkspaces";
@@ -43,21 +44,24 @@ export function membersOf(
 /** The dialog in which a role is exchanged for another. */
 const changeOf = ({ userId, role }: Member) => `role-${role}-${userId}`;
 
-const bodyOf = (workspaceId: number, { userId, role }: Pick<Member, "userId" | "role">) => ({
-  userRoleAssignments: [
-    { userId, roleAssignment: { role: { name: role }, scopeWorkspaceId: workspaceId } },
-  ],
-});
+/** What was read of the workspace's members, and of anyone's roles, is read again. */
+function useRenew(workspaceId: number) {
+  const client = useQueryClient();
+  return async () => {
+    await client.invalidateQueries({ queryKey: membersKey(workspaceId) });
+    await client.invalidateQueries({ queryKey: ["roles"] });
+  };
+}
+const membersKey = (workspaceId: number) => ["workspaces", workspaceId, "members"];
 
 /** Who may do what in the workspace. */
 export function Members({ workspace: { id = 0, name = "" } }: { workspace: Workspace }) {
-  const client = useQueryClient();
+  const renew = useRenew(id);
   const { may } = useRoles();
   const [dialog, setDialog] = useDialog();
   const mayChange = may("WorkspaceAdmin", id);
-  const key = ["workspaces", id, "members"];
   const read = useQuery({
-    queryKey: key,
+    queryKey: membersKey(id),
     queryFn: ({ signal }) =>
       dataOf(
         api.GET("/api/v1/roles/workspace/{workspace_id}", {
@@ -67,11 +71,6 @@ export function Members({ workspace: { id = 0, name = "" } }: { workspace: Works
       ),
     select: membersOf,
   });
-  const remove = async (member: Member) => {
-    await api.POST("/api/v1/roles/remove-assignments", { body: bodyOf(id, member) });
-    await client.invalidateQueries({ queryKey: key });
-    await client.invalidateQueries({ queryKey: ["roles"] });
-  };
   const columns: ListColumn<Member>[] = [
     { head: "User", cell: ({ username }) => username, sortBy: ({ username }) => username },
     { head: "Role", cell: ({ role }) => role, sortBy: ({ role }) => role },
@@ -87,7 +86,7 @@ export function Members({ workspace: { id = 0, name = "" } }: { workspace: Works
             {
               label: "Remove",
               confirm: `Take the role ${member.role} in ${name} from ${member.username}?`,
-              run: () => remove(member),
+              run: () => takeRole({ ...member, workspaceId: id }).then(renew),
             },
           ]}
         />
@@ -148,7 +147,7 @@ interface ChangeProps {
 }
 
 function Change({ id, name, member, onClose }: ChangeProps) {
-  const client = useQueryClient();
+  const renew = useRenew(id);
   return (
     <FormDialog
       title={`Role of ${member.username} in ${name}`}
@@ -161,21 +160,15 @@ function Change({ id, name, member, onClose }: ChangeProps) {
         },
       ]}
       onSubmit={async (_, { role }) => {
-        if (role === undefined || role === member.role) return;
-        // The new one first: nobody is without any if the second call fails.
-        await api.POST("/api/v1/roles/add-assignments", {
-          body: bodyOf(id, { userId: member.userId, role }),
-        });
-        await api.POST("/api/v1/roles/remove-assignments", { body: bodyOf(id, member) });
-        await client.invalidateQueries({ queryKey: ["workspaces", id, "members"] });
-        await client.invalidateQueries({ queryKey: ["roles"] });
+        await exchangeRole({ ...member, workspaceId: id }, role);
+        await renew();
       }}
     />
   );
 }
 
 function Add({ id, name, onClose }: { id: number; name: string; onClose: () => void }) {
-  const client = useQueryClient();
+  const renew = useRenew(id);
   const { data: users } = useUsers();
   if (!users) return null;
   const options = users
@@ -197,10 +190,8 @@ function Add({ id, name, onClose }: { id: number; name: string; onClose: () => v
         },
       ]}
       onSubmit={async ({ user, role = "" }) => {
-        await api.POST("/api/v1/roles/add-assignments", {
-          body: bodyOf(id, { userId: Number(user), role }),
-        });
-        await client.invalidateQueries({ queryKey: ["workspaces", id, "members"] });
+        await giveRole({ userId: Number(user), role, workspaceId: id });
+        await renew();
       }}
     />
   );
