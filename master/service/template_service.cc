@@ -242,7 +242,7 @@ class TemplateService final : public Service {
     given.set_name(request.template_name());
     *given.mutable_config() = request.config();
     DET_ASSIGN_OR_RETURN(const auto record, TemplateFromProto(given));
-    DET_RETURN_IF_ERROR(edge_.store->templates().PutTemplate(record, there.workspace));
+    DET_RETURN_IF_ERROR(edge_.store->templates().ReplaceTemplate(record));
     return Read(record.name, out);
   }
 

@@ -41,6 +41,18 @@ absl::Status FakeTemplates::PutTemplate(const TemplateRecord& record, int32_t fr
   return absl::OkStatus();
 }
 
+absl::Status FakeTemplates::ReplaceTemplate(const TemplateRecord& record) {
+  DET_RETURN_IF_ERROR(held_());
+  std::lock_guard lock(db_.mutex);
+  DET_RETURN_IF_ERROR(CheckOpen(record.workspace));
+  const auto it = records_.find(record.name);
+  if (it == records_.end() || it->second.workspace != record.workspace) {
+    return NoSuchTemplate(record.name);
+  }
+  it->second = record;
+  return absl::OkStatus();
+}
+
 absl::Status FakeTemplates::RenameTemplate(const std::string& name, int32_t in,
                                            const std::string& to) {
   DET_RETURN_IF_ERROR(held_());

@@ -23,6 +23,7 @@ class FakeTemplates final : public Templates {
   absl::StatusOr<TemplateRecord> GetTemplate(const std::string& name) override;
   absl::Status AddTemplate(const TemplateRecord& record) override;
   absl::Status PutTemplate(const TemplateRecord& record, int32_t from) override;
+  absl::Status ReplaceTemplate(const TemplateRecord& record) override;
   absl::Status RenameTemplate(const std::string& name, int32_t in, const std::string& to) override;
   absl::Status DeleteTemplate(const std::string& name, int32_t in) override;
 

@@ -37,6 +37,9 @@ class Templates {
   // ALREADY_EXISTS when that one lies elsewhere: whoever asks may have been asked about `from`
   // alone. As AddTemplate of the workspace.
   virtual absl::Status PutTemplate(const TemplateRecord& record, int32_t from) = 0;
+  // The one of its name in its own workspace, which is NOT_FOUND when it lies there no longer.
+  // FAILED_PRECONDITION when the workspace is archived.
+  virtual absl::Status ReplaceTemplate(const TemplateRecord& record) = 0;
   // Of the one that lies in workspace `in`: whoever asks was asked about that alone. NOT_FOUND when
   // nothing there is named `name`, ALREADY_EXISTS when something is named `to`.
   virtual absl::Status RenameTemplate(const std::string& name, int32_t in,

@@ -49,6 +49,11 @@ TEST_P(StoreContractTest, TemplatesBelongToWorkspaces) {
   ASSERT_TRUE(templates.PutTemplate({"tiny", "{a: 1}"}, vision).ok()) << "moved here meanwhile";
   EXPECT_EQ(templates.GetTemplate("tiny")->yaml, "{a: 1}");
   EXPECT_TRUE(absl::IsNotFound(templates.PutTemplate({"tiny", "{}", 99}, kUncategorized)));
+  ASSERT_TRUE(templates.ReplaceTemplate({"tiny", "{a: 2}"}).ok());
+  EXPECT_EQ(templates.GetTemplate("tiny")->yaml, "{a: 2}");
+  EXPECT_TRUE(absl::IsNotFound(templates.ReplaceTemplate({"tiny", "{}", vision})));
+  EXPECT_TRUE(absl::IsNotFound(templates.ReplaceTemplate({"gone", "{}"})));
+  EXPECT_TRUE(absl::IsNotFound(templates.GetTemplate("gone").status())) << "it is not made again";
   EXPECT_TRUE(absl::IsNotFound(templates.AddTemplate({"other", "{}", 99})));
 
   ASSERT_TRUE(templates.AddTemplate({"kept", "{}"}).ok());

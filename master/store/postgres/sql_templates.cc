@@ -15,6 +15,8 @@ constexpr char kTemplatePut[] =
     "INSERT INTO templates (name, yaml, workspace) VALUES ($1, $2, $3) "
     "ON CONFLICT (name) DO UPDATE SET yaml = excluded.yaml, workspace = excluded.workspace "
     "WHERE templates.workspace IN ($4, excluded.workspace) RETURNING name";
+constexpr char kReplace[] =
+    "UPDATE templates SET yaml = $2 WHERE name = $1 AND workspace = $3 RETURNING name";
 // Both names, as far as they are taken, held until the end.
 constexpr char kLockNames[] =
     "SELECT name, workspace FROM templates WHERE name IN ($1, $2) FOR UPDATE";
@@ -69,6 +71,14 @@ absl::Status SqlTemplates::PutTemplate(const TemplateRecord& record, int32_t fro
                          connection.Exec(kTemplatePut, MakeParams(record.name, record.yaml,
                                                                   record.workspace, from)));
     return put.rows() > 0 ? absl::OkStatus() : TemplateExists(record.name);
+  });
+}
+
+absl::Status SqlTemplates::ReplaceTemplate(const TemplateRecord& record) {
+  return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
+    DET_RETURN_IF_ERROR(LockOpen(connection, record.workspace));
+    DET_ASSIGN_OR_RETURN(const Result put, connection.Exec(kReplace, ParamsOf(record)));
+    return put.rows() > 0 ? absl::OkStatus() : NoSuchTemplate(record.name);
   });
 }
 
