@@ -1,6 +1,7 @@
 """What det.pytorch costs; run_python starts it, in a folder of its own.
 
-Usage: python_bench.py overhead ROUNDS | start | stall MEGABYTES
+Usage: python_bench.py overhead ROUNDS [BATCH WIDTH PRECISION] | start | stall MEGABYTES
+BATCH: records on each slot; PRECISION: of the configuration's optimizations.mixed_precision.
 """
 
 import os
@@ -21,18 +22,27 @@ BLOCK = 20  # Batches in turn.
 ROUND = 100  # Batches of a ratio; one report of ours is among them.
 
 
+AUTOCAST = {"O0": None, "float16": torch.float16, "bfloat16": torch.bfloat16}
+
+
 def now():
-    """Seconds that have passed, and those that this process has computed."""
+    """Seconds that have passed, and those that this process has computed; a GPU has done by then what
+    it was told."""
+    if torch.cuda.is_initialized():
+        torch.cuda.synchronize()
     return torch.tensor([time.perf_counter(), time.process_time()], dtype=torch.float64)
 
 
 class HandWritten:
     """The same net and schedule in a plain loop over DistributedDataParallel."""
 
-    def __init__(self, model_def, context):
+    def __init__(self, model_def, context, kind):
+        """kind: of mixed precision; None without."""
         self.batch_size = context.get_per_slot_batch_size()
         self.rank, self.size = context.distributed.rank, context.distributed.size
-        self.net = model_def.Net(context.get_hparam("width"))
+        self.device, self.kind = context.device, kind
+        self.scaler = torch.cuda.amp.GradScaler(enabled=kind is torch.float16)
+        self.net = model_def.Net(context.get_hparam("width")).to(self.device)
         if self.size > 1:
             self.net = nn.parallel.DistributedDataParallel(self.net, gradient_as_bucket_view=True)
         self.adam = torch.optim.Adam(self.net.parameters(), 0.003)
@@ -48,24 +58,34 @@ class HandWritten:
         order = torch.randperm(len(self.images))
         step = self.batch_size * self.size
         for begin in range(self.rank * self.batch_size, batches * step, step):
-            rows = order[begin : begin + self.batch_size]
-            loss = nn.functional.cross_entropy(self.net(self.images[rows]), self.kinds[rows])
-            self.adam.zero_grad()
-            loss.backward()
-            self.adam.step()
-            self.schedule.step()
+            self.step(order[begin : begin + self.batch_size])
         return now() - began
 
+    def step(self, rows):
+        images = self.images[rows].to(self.device, non_blocking=True)
+        kinds = self.kinds[rows].to(self.device, non_blocking=True)
+        with torch.autocast(self.device.type, self.kind, enabled=self.kind is not None):
+            loss = nn.functional.cross_entropy(self.net(images), kinds)
+        self.adam.zero_grad()
+        if self.scaler.is_enabled():
+            self.scaler.scale(loss).backward()
+            self.scaler.step(self.adam)
+            self.scaler.update()
+        else:
+            loss.backward()
+            self.adam.step()
+        self.schedule.step()
 
-def overhead(rounds):
+
+def overhead(rounds, batch=64, width=32, precision="O0"):
     """Both in turns in one process, so that what disturbs one disturbs the other."""
     import model_def
 
     class InTurns(model_def.FashionMnistTrial):
         def __init__(self, context):
             super().__init__(context)
-            self.other = HandWritten(model_def, context)
-            self.ratios = []
+            self.other = HandWritten(model_def, context, AUTOCAST[precision])
+            self.ratios, self.milliseconds = [], []
             self.began, self.ours, self.others = None, 0, 0
 
         def build_training_data_loader(self):
@@ -80,6 +100,7 @@ def overhead(rounds):
                 self.others = self.others + self.other.train(BLOCK)
                 if batch_idx % ROUND == 0 and batch_idx > ROUND:  # The first round warms up.
                     self.ratios.append((self.others / self.ours).tolist())
+                    self.milliseconds.append(1000 / ROUND * self.ours[0].item())
                 if batch_idx % ROUND == 0:
                     self.ours, self.others = 0, 0
                 self.began = now()
@@ -88,14 +109,17 @@ def overhead(rounds):
         def evaluate_batch(self, batch, batch_idx=0):
             return {}
 
-    hparams = {"global_batch_size": 128, "learning_rate": 0.003, "width": 32, "epochs": 1}
-    with pytorch.init(hparams=hparams) as context:
+    ranks = int(os.environ.get("WORLD_SIZE") or 1)
+    hparams = {"global_batch_size": batch * ranks, "learning_rate": 0.003, "width": width, "epochs": 1}
+    config = {"optimizations": {"mixed_precision": precision}}
+    with pytorch.init(hparams=hparams, exp_conf=config) as context:
         trial = InTurns(context)
         length = pytorch.Batch(ROUND * (rounds + 1) + 1)
         pytorch.Trainer(trial, context).fit(max_length=length, checkpoint_policy="none")
         if context.distributed.rank == 0:
             for i, name in enumerate(("passed", "computed")):
                 print(name, *[f"{ratio[i]:.4f}" for ratio in trial.ratios], flush=True)
+            print("milliseconds", *[f"{batch:.3f}" for batch in trial.milliseconds], flush=True)
 
 
 class Line(pytorch.PyTorchTrial):
@@ -166,4 +190,5 @@ def stall(megabytes):
 
 
 if __name__ == "__main__":
-    {"overhead": overhead, "start": start, "stall": stall}[sys.argv[1]](*map(int, sys.argv[2:]))
+    wanted = [int(word) if word.isdigit() else word for word in sys.argv[2:]]
+    {"overhead": overhead, "start": start, "stall": stall}[sys.argv[1]](*wanted)

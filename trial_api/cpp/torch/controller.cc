@@ -5,6 +5,7 @@
 
 #include "trial_api/cpp/core/error.h"
 #include "trial_api/cpp/torch/autocast.h"
+#include "trial_api/cpp/torch/device.h"
 #include "trial_api/cpp/torch/reducers.h"
 #include "trial_api/cpp/torch/strategy.h"
 
@@ -238,7 +239,7 @@ Batch Controller::Read(const DataLoader& loader, Sampler& sampler, int64_t epoch
   const std::span<const int64_t> indices = sampler.Slice(epoch, batch);
   if (indices.empty()) return {};
   Batch records = loader.dataset().get_batch(indices);
-  for (torch::Tensor& tensor : records.tensors) tensor = tensor.to(context_.device());
+  for (torch::Tensor& tensor : records.tensors) tensor = OnDevice(tensor, context_.device());
   return records;
 }
 

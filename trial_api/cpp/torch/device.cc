@@ -59,4 +59,9 @@ torch::Device SlotDevice(const Ranks& ranks) {
   return DeviceOfSlot(slot_type == nullptr ? "" : slot_type, Gpus::Find(), ranks);
 }
 
+torch::Tensor OnDevice(const torch::Tensor& tensor, torch::Device device) {
+  if (!device.is_cuda() || tensor.is_cuda()) return tensor.to(device);
+  return tensor.pin_memory().to(device, /*non_blocking=*/true);
+}
+
 }  // namespace det::trial

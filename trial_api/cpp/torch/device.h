@@ -1,6 +1,6 @@
 // Where this rank computes: its GPU on a GPU slot, else the CPU.
 //
-// Called once by TrialContext. The only place that knows of devices.
+// Called by TrialContext, and for each batch. The only place that knows of devices.
 #ifndef TRIAL_API_CPP_TORCH_DEVICE_H_
 #define TRIAL_API_CPP_TORCH_DEVICE_H_
 
@@ -25,6 +25,10 @@ struct Gpus {
 torch::Device DeviceOfSlot(const std::string& slot_type, const Gpus& gpus, const Ranks& ranks);
 
 torch::Device SlotDevice(const Ranks& ranks);
+
+// The tensor there. A GPU goes on computing while it is copied: from memory that it may read by
+// itself.
+torch::Tensor OnDevice(const torch::Tensor& tensor, torch::Device device);
 
 }  // namespace det::trial
 

@@ -11,6 +11,7 @@ os.environ["PYTHONPATH"] = PACKAGE  # Of the ranks, too.
 sys.path[:0] = [HERE, PACKAGE, os.path.join(os.getcwd(), "trial_api/python/tests"),
                 os.path.join(os.getcwd(), "tests/e2e")]
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("DET_SLOT_TYPE", "cpu")  # Also where there is a GPU: gpu_test asks for it.
 import harness  # noqa: E402
 
 

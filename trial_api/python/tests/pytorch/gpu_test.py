@@ -1,0 +1,109 @@
+"""Training on a GPU. Where there is none, each case says `skipped: no GPU`; that of several needs two."""
+
+import os
+import tempfile
+import unittest
+from unittest import mock
+
+import torch
+import torch.distributed as dist
+from torch import nn
+
+import scenarios
+from det import pytorch as dp
+from ranks_test import on_ranks
+from trials import NetTrial, run
+
+
+class Convolves(NetTrial):
+    """GPUs have libraries of their own for convolutions. computed: (where, in which type)."""
+
+    computed = set()
+
+    def __init__(self, context):
+        self.context = context
+        net = nn.Sequential(nn.Conv1d(1, 16, 2), nn.Tanh(), nn.Flatten(), nn.Linear(48, 1))
+        self.net = context.wrap_model(net)
+        self.sgd = context.wrap_optimizer(torch.optim.Adam(self.net.parameters(), 0.01))
+
+    def loss(self, batch):
+        out = self.net(batch[0].unsqueeze(1))
+        self.computed.add((out.device.type, out.dtype))
+        return torch.mean((out.float() - batch[1]) ** 2)
+
+
+class GpuTest(unittest.TestCase):
+    def setUp(self):
+        if not torch.cuda.is_available():
+            print("skipped: no GPU")
+            self.skipTest("no GPU")
+
+    def train(self, slots="cuda", precision="O0", kind=torch.float32, **options):
+        """The last validation's error."""
+        Convolves.computed = set()
+        options.setdefault("max_length", dp.Batch(50))
+        with mock.patch.dict(os.environ, DET_SLOT_TYPE=slots):
+            result = run(Convolves, optimizations={"mixed_precision": precision}, **options)
+        if "preempt_at" not in options:
+            self.assertEqual({(slots, kind)}, Convolves.computed)
+            self.error = result.train.of("validation", "error")[-1][1]
+        return result
+
+    def assertLearned(self, wanted, within):
+        self.assertLess(abs(self.error - wanted), within * wanted)
+
+    def test_learns_what_a_cpu_learns(self):
+        self.train("cpu")
+        on_cpu = self.error
+        self.train()
+        self.assertLearned(on_cpu, 1e-3)
+
+    def test_mixed_precision_computes_in_it_and_learns(self):
+        self.train()
+        whole = self.error
+        for precision, kind in (
+            ("O1", torch.float16),
+            ("float16", torch.float16),
+            ("bfloat16", torch.bfloat16),
+        ):
+            with self.subTest(precision):
+                self.train("cuda", precision, kind)
+                self.assertLearned(whole, 0.1)
+
+    def test_goes_on_from_a_checkpoint_on_a_gpu_and_on_a_cpu(self):
+        self.train()
+        whole = self.error
+        first = self.train(preempt_at=20)
+        self.assertEqual(20, first.steps)
+        for slots in ("cuda", "cpu"):
+            with self.subTest(slots):
+                self.train(slots, storage=first.storage, latest_checkpoint=first.last_uuid)
+                self.assertLearned(whole, 1e-3)
+
+    def test_several_groups_of_nccl_on_one_device(self):
+        with tempfile.TemporaryDirectory(dir=os.environ.get("TEST_TMPDIR")) as folder:
+            store = dist.FileStore(os.path.join(folder, "store"), 1)
+            dist.init_process_group("nccl", store=store, rank=0, world_size=1)
+            try:
+                for group in (None, dist.new_group([0]), dist.new_group([0])):
+                    numbers = torch.arange(1000.0, device="cuda")
+                    dist.all_reduce(numbers, group=group)
+                    self.assertTrue(torch.equal(numbers.cpu(), torch.arange(1000.0)))
+            finally:
+                dist.destroy_process_group()
+
+    def test_two_gpus_learn_what_one_learns(self):
+        if torch.cuda.device_count() < 2:
+            print("skipped: no GPU beside the first")
+            self.skipTest("no GPU beside the first")
+        with mock.patch.dict(os.environ, DET_SLOT_TYPE="cuda"):
+            one = scenarios.fifty_steps()
+            with tempfile.TemporaryDirectory(dir=os.environ.get("TEST_TMPDIR")) as folder:
+                two = on_ranks(2, ["fifty_steps"], folder)["fifty_steps"]
+        for name, weights in one["weights"].items():
+            expected, got = torch.tensor(weights), torch.tensor(two[0]["weights"][name])
+            self.assertTrue(torch.allclose(expected, got, rtol=1e-3, atol=1e-4), name)
+
+
+if __name__ == "__main__":
+    unittest.main()
