@@ -1,5 +1,6 @@
 #!/bin/bash
-# The installed Trial API compiles a source that uses it, with the precompiled header and not past it.
+# The installed Trial API compiles a source that uses it, with the precompiled header and not past it,
+# and what is linked with it finds Gloo's own functions before those that a libtorch may have in itself.
 set -euo pipefail
 sdk=trial_api/cpp/sdk
 cat > "$TEST_TMPDIR/use.cc" <<'CC'
@@ -18,3 +19,9 @@ nm -DC "$sdk/lib/libdet_trial.so" > "$TEST_TMPDIR/symbols"
 for symbol in 'T det::RunTrialMain(' 'T det::Context::FromEnvironment(' 'det::Hparams::Get<double>('; do
   grep -qF "$symbol" "$TEST_TMPDIR/symbols" || { echo "libdet_trial.so lacks $symbol"; exit 1; }
 done
+
+echo 'int main() {}' > "$TEST_TMPDIR/main.cc"
+# shellcheck disable=SC2046
+g++ "$TEST_TMPDIR/main.cc" -o "$TEST_TMPDIR/program" -L"$sdk/lib" $(cat "$sdk/share/link_flags")
+needed=$(readelf -d "$TEST_TMPDIR/program" | grep -oE 'lib(gloo|torch_cpu)\.so' | head -1)
+[[ $needed == libgloo.so ]] || { echo "the first of both is ${needed:-missing}"; exit 1; }
