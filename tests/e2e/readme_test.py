@@ -1,0 +1,56 @@
+#!/usr/bin/env -S python3 -B
+"""The Trials that README.md shows, as it shows them."""
+import json
+import os
+import re
+import subprocess
+
+import harness
+
+LAUNCH = os.path.join(harness.ROOT, "trial_api/cpp/sdk/bin/resolute-launch")
+
+
+def blocks():
+    """{language: text} of the Trials."""
+    with open(os.path.join(harness.ROOT, "README.md"), encoding="utf-8") as file:
+        [_, part] = file.read().split("## A Trial in thirty lines")
+    return dict(re.findall(r"^```(python|yaml|cpp)\n(.*?)^```", part, re.M | re.S))
+
+
+class ReadmeTest(harness.ClusterTestCase):
+    def setUp(self):
+        shown = blocks()
+        self.folder = self.home.context({"line.py": shown["python"], "line.yaml": shown["yaml"],
+                                         "line.cc": shown["cpp"]})
+        self.config = os.path.join(self.folder, "line.yaml")
+
+    def learns(self, *options):
+        """The error of the last validation of an experiment that ran to its end."""
+        made = self.home.json("experiment", "create", self.config, self.folder,
+                              *[x for option in options for x in ("--config", option)])
+        described = self.home.finish(made["experiment"]["id"])
+        trial = self.home.first_trial(described["id"])["id"]
+        self.assertEqual("STATE_COMPLETED", described["state"], self.home.trial_log(trial))
+        path = f"/api/v1/trials/metrics/trial_metrics?trial_ids={trial}&group=validation"
+        told = json.loads(self.home.det("dev", "curl", path).stdout)
+        return told.get("result", told)["metrics"][-1]["metrics"]["error"]
+
+    def test_the_trial_in_python_learns_the_line_on_two_slots_and_on_one(self):
+        self.assertLess(self.learns(), 1e-3)
+        self.assertLess(self.learns("resources.slots_per_trial=1"), 1e-3)
+
+    def test_the_trial_in_cpp_learns_the_line(self):
+        self.assertLess(self.learns("entrypoint=line.cc:LineTrial"), 1e-3)
+
+    def test_the_trial_in_cpp_trains_off_the_cluster(self):
+        done = subprocess.run(
+            [LAUNCH, "--local", "--slots", "2", "--source", "line.cc", "--class", "LineTrial",
+             "--config", "line.yaml"], cwd=self.folder, text=True, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, timeout=harness.PATIENCE, check=False)
+        self.assertEqual(0, done.returncode, done.stdout)
+        error = re.findall(r"validation .*error=(\S+)", done.stdout)[-1]
+        self.assertLess(float(error), 1e-3, done.stdout)
+
+
+if __name__ == "__main__":
+    harness.main()
