@@ -57,11 +57,15 @@ api::DataPoint ToPoint(const model::MetricReport& report, const Names& names) {
   return point;
 }
 
-void AddToColumns(const model::MetricReport& report, const std::string& metric,
-                  api::CurveColumns* out) {
-  out->add_batches(static_cast<int32_t>(report.steps_completed));
-  out->add_values(store::MetricNumber(report.metrics, metric)
-                      .value_or(std::numeric_limits<double>::quiet_NaN()));
+size_t MostOf(int max_datapoints) {
+  return static_cast<size_t>(max_datapoints > 0 ? max_datapoints : kPoints);
+}
+
+void AddColumns(const store::NumberCurve& curve, int most, api::CurveColumns* out) {
+  for (const size_t i : Thin(curve.values, MostOf(most))) {
+    out->add_batches(static_cast<int32_t>(curve.steps[i]));
+    out->add_values(curve.values[i]);
+  }
 }
 
 // What has one of the metrics (empty: any), thinned out by the first of them.
@@ -82,24 +86,23 @@ std::vector<const model::MetricReport*> Choose(const Reports& reports, const Nam
     heights.push_back(store::MetricNumber(report.metrics, first).value_or(0));
   }
   std::vector<const model::MetricReport*> curve;
-  for (const size_t i : Thin(heights, static_cast<size_t>(most > 0 ? most : kPoints))) {
+  for (const size_t i : Thin(heights, MostOf(most))) {
     curve.push_back(asked[i]);
   }
   return curve;
 }
 
-// Of what Choose needs no more than it will show, where there is very much of it.
+// Of the points no more than will be shown, where there are very many.
 template <class Request>
-absl::StatusOr<store::Curves> ReadCurves(store::Store& store, const store::TrialPage& page,
-                                         const std::string& group, const Names& names,
-                                         const Request& request) {
+store::CurveQuery QueryOf(const store::TrialPage& page, const std::string& group,
+                          const Names& names, const Request& request) {
   store::CurveQuery query{.group = group};
   for (const store::TrialRecord& record : page.trials) query.trials.push_back(record.trial.id);
   if (!names.empty()) query.metric = names.front();
   query.first_steps = request.start_batches();
   if (request.end_batches() > 0) query.last_steps = request.end_batches();
   query.most = request.max_datapoints() > 0 ? request.max_datapoints() : kPoints;
-  return store.runs().ReadCurves(query);
+  return query;
 }
 
 absl::StatusOr<store::TrialPage> TrialsOf(store::Store& store, int experiment) {
@@ -186,21 +189,26 @@ absl::StatusOr<api::TrialsSampleResponse> ReadSample(store::Store& store,
       std::min(request.max_trials() > 0 ? request.max_trials() : kTrials, kMostTrials);
   DET_ASSIGN_OR_RETURN(const store::TrialPage page, store.ListTrials(query));
   const Names names = {request.metric_name()};
-  DET_ASSIGN_OR_RETURN(store::Curves curves, ReadCurves(store, page, group, names, request));
+  const store::CurveQuery curve_query = QueryOf(page, group, names, request);
+  store::Curves curves;
+  store::NumberCurves columns;
+  if (request.as_columns()) {
+    DET_ASSIGN_OR_RETURN(columns, store.runs().ReadNumbers(curve_query));
+  } else {
+    DET_ASSIGN_OR_RETURN(curves, store.runs().ReadCurves(curve_query));
+  }
   api::TrialsSampleResponse response;
   for (const store::TrialRecord& each : page.trials) {
-    const Reports& reports = curves[each.trial.id];
     auto& trial = *response.add_trials();
     trial.set_trial_id(each.trial.id.value());
     *trial.mutable_hparams() = ToStruct(each.trial.hparams);
+    if (const auto curve = columns.find(each.trial.id); curve != columns.end()) {
+      AddColumns(curve->second, request.max_datapoints(), trial.mutable_columns());
+    }
     for (const model::MetricReport* report :
-         Choose(reports, names, request.start_batches(), request.end_batches(),
+         Choose(curves[each.trial.id], names, request.start_batches(), request.end_batches(),
                 request.max_datapoints())) {
-      if (request.as_columns()) {
-        AddToColumns(*report, request.metric_name(), trial.mutable_columns());
-      } else {
-        *trial.add_data() = ToPoint(*report, names);
-      }
+      *trial.add_data() = ToPoint(*report, names);
     }
     response.add_promoted_trials(each.trial.id.value());
   }
@@ -222,7 +230,8 @@ absl::Status Compare(store::Store& store, const api::CompareTrialsRequest& reque
     *response->add_trials()->mutable_trial() = ToProto(record, LiveTrials(), {}, now);
   }
   for (const auto& [group, names] : asked) {
-    DET_ASSIGN_OR_RETURN(store::Curves curves, ReadCurves(store, page, group, names, request));
+    DET_ASSIGN_OR_RETURN(store::Curves curves,
+                         store.runs().ReadCurves(QueryOf(page, group, names, request)));
     for (int i = 0; i < response->trials_size(); ++i) {
       api::DownsampledMetrics& metrics = *response->mutable_trials(i)->add_metrics();
       metrics.set_group(group);

@@ -212,6 +212,17 @@ std::optional<double> MetricNumber(const model::Value& metrics, const std::strin
   return metric->AsNumber();
 }
 
+NumberCurve NumbersOf(const std::vector<model::MetricReport>& reports, const std::string& name) {
+  NumberCurve curve;
+  for (const model::MetricReport& report : reports) {
+    if (report.metrics.Find(name) == nullptr) continue;
+    curve.steps.push_back(report.steps_completed);
+    curve.values.push_back(
+        MetricNumber(report.metrics, name).value_or(std::numeric_limits<double>::quiet_NaN()));
+  }
+  return curve;
+}
+
 int64_t TotalSize(const model::CheckpointRecord& checkpoint) {
   int64_t size = 0;
   for (const auto& [path, bytes] : checkpoint.resources) size += bytes;

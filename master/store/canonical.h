@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 #include "master/cluster/change.h"
 #include "master/model/experiment_config.h"
+#include "master/store/metric_query.h"
 #include "master/store/records.h"
 
 namespace det::store {
@@ -37,6 +38,9 @@ model::LogLine Canonical(model::LogLine line);
 
 // The metric `name` as a number; the strings "NaN", "Infinity" and "-Infinity" count as such.
 std::optional<double> MetricNumber(const model::Value& metrics, const std::string& name);
+
+// That of the reports that have it.
+NumberCurve NumbersOf(const std::vector<model::MetricReport>& reports, const std::string& name);
 
 // The bytes of all files of a checkpoint.
 int64_t TotalSize(const model::CheckpointRecord& checkpoint);

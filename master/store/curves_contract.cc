@@ -1,4 +1,5 @@
-// What trials reported, step by step, as every Store reads it; a part of the suite in store_contract.h.
+// What trials reported, step by step, as every Store reads it; a part of the suite in
+// store_contract.h.
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -12,6 +13,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::IsNan;
 using ::testing::Pair;
 
 TEST_P(StoreContractTest, AShortCurveIsReadWhole) {
@@ -33,6 +35,37 @@ TEST_P(StoreContractTest, AShortCurveIsReadWhole) {
               ElementsAre(Pair(model::TrialId(1), ElementsAre(next))));
   query.last_steps = 19;
   EXPECT_THAT(*store_->runs().ReadCurves(query), IsEmpty());
+}
+
+TEST_P(StoreContractTest, TheNumbersOfOneMetricAreReadAlone) {
+  const auto with = [](int trial, int64_t steps, model::Value value, int run = 0) {
+    model::MetricReport report = MakeReport(trial, "training", steps, 0);
+    report.metrics = model::Value::Object{{"lo\"ss", std::move(value)}, {"zero", 0}};
+    report.run_id = run;
+    return report;
+  };
+  model::MetricReport without = MakeReport(1, "training", 30, 0.3);
+  without.run_id = 1;  // Hides what an older run has told of the step.
+  ASSERT_TRUE(
+      store_
+          ->AddMetrics({with(1, 10, 0.25), with(1, 10, -1.5e-7, 1), with(1, 20, "NaN"),
+                        with(1, 30, 1), without, with(1, 40, "-Infinity"), with(1, 50, "text"),
+                        with(1, 60, model::Value()), with(1, 70, model::Value::List{1}),
+                        with(1, 80, 7), with(2, 10, true), MakeReport(3, "training", 10, 0.5)})
+          .ok());
+  CurveQuery query{.trials = {model::TrialId(3), model::TrialId(2), model::TrialId(1)},
+                   .group = "training",
+                   .metric = "lo\"ss"};
+  const NumberCurves curves = *store_->runs().ReadNumbers(query);
+  ASSERT_EQ(curves.size(), 2u);  // The third has never told of it.
+  const NumberCurve& first = curves.at(model::TrialId(1));
+  EXPECT_THAT(first.steps, ElementsAre(10, 20, 40, 50, 60, 70, 80));
+  EXPECT_THAT(first.values, ElementsAre(-1.5e-7, IsNan(), -std::numeric_limits<double>::infinity(),
+                                        IsNan(), IsNan(), IsNan(), 7));
+  EXPECT_THAT(curves.at(model::TrialId(2)).values, ElementsAre(IsNan()));
+  query.first_steps = 11;
+  query.last_steps = 40;
+  EXPECT_THAT(store_->runs().ReadNumbers(query)->at(model::TrialId(1)).steps, ElementsAre(20, 40));
 }
 
 TEST_P(StoreContractTest, AMetricOfAllTrialsIsReadAtOnce) {

@@ -1,6 +1,8 @@
 // FakeRuns: what trials reported, step by step.
 #include <set>
+#include <utility>
 
+#include "base/status_macros.h"
 #include "master/store/canonical.h"
 #include "master/store/fake_runs.h"
 
@@ -19,6 +21,16 @@ absl::StatusOr<Curves> FakeRuns::ReadCurves(const CurveQuery& query) {
     if (!curve.empty()) curves.emplace(trial, std::move(curve));
   }
   return curves;
+}
+
+absl::StatusOr<NumberCurves> FakeRuns::ReadNumbers(const CurveQuery& query) {
+  DET_ASSIGN_OR_RETURN(const Curves curves, ReadCurves(query));
+  NumberCurves numbers;
+  for (const auto& [trial, reports] : curves) {
+    NumberCurve curve = NumbersOf(reports, query.metric);
+    if (!curve.steps.empty()) numbers.emplace(trial, std::move(curve));
+  }
+  return numbers;
 }
 
 template <class Visit>

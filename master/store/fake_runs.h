@@ -26,6 +26,7 @@ class FakeRuns final : public Runs {
       const std::vector<model::ExperimentId>& experiments) override;
   absl::StatusOr<std::vector<MetricRange>> MetricRanges(int32_t project) override;
   absl::StatusOr<Curves> ReadCurves(const CurveQuery& query) override;
+  absl::StatusOr<NumberCurves> ReadNumbers(const CurveQuery& query) override;
   absl::StatusOr<std::vector<int64_t>> ListSteps(const SeriesQuery& query) override;
   absl::StatusOr<std::vector<SeriesPoint>> ReadLast(const SeriesQuery& query) override;
   absl::Status PutMetadata(model::TrialId id, const model::Value& metadata) override;

@@ -44,6 +44,13 @@ struct CurveQuery {
 inline constexpr int kWholeCurve = 16384;
 using Curves = std::map<model::TrialId, std::vector<model::MetricReport>>;
 
+// One metric of a curve, side by side; what is no number is NaN.
+struct NumberCurve {
+  std::vector<int64_t> steps;
+  std::vector<double> values;
+};
+using NumberCurves = std::map<model::TrialId, NumberCurve>;
+
 // A metric in all trials of an experiment, of each step the newest run's.
 struct SeriesQuery {
   model::ExperimentId experiment;

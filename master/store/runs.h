@@ -115,6 +115,8 @@ class Runs {
   // between those where the metric is lowest and highest. A value that a later run has replaced may
   // keep its step in, and may count.
   virtual absl::StatusOr<Curves> ReadCurves(const CurveQuery& query) = 0;
+  // The same of one metric, `query.metric`, of the reports that have it, for half of the time.
+  virtual absl::StatusOr<NumberCurves> ReadNumbers(const CurveQuery& query) = 0;
   // The steps at which any trial has reported the metric, in order.
   virtual absl::StatusOr<std::vector<int64_t>> ListSteps(const SeriesQuery& query) = 0;
   // The last number of each trial that has one, by trial.

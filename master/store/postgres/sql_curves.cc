@@ -1,14 +1,18 @@
 // Curves of trials, few points of very many (migration 016), and what else is asked of a metric in
 // all trials of an experiment.
 #include <algorithm>
+#include <charconv>
+#include <limits>
 #include <map>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "master/store/canonical.h"
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/rows.h"
 #include "master/store/postgres/sql_runs.h"
@@ -53,6 +57,13 @@ model::TrialId TrialAt(const Result& result, int row) {
   return model::TrialId(static_cast<int32_t>(result.Int(row, 0)));
 }
 
+// Of the trials the next that are asked for at once.
+Trials Portion(const Trials& trials, size_t first) {
+  const auto begin = trials.begin() + static_cast<int64_t>(first);
+  return Trials(begin,
+                begin + static_cast<int64_t>(std::min(kTrialsAtOnce, trials.size() - first)));
+}
+
 // The first reports of each trial, of no more than `most` of all runs. Read in the order of the
 // index and sorted out here: a query that does so itself may be planned to sort all that a trial
 // has reported.
@@ -72,6 +83,48 @@ absl::StatusOr<Curves> ReadFirst(Connection& connection, const CurveQuery& query
   for (int row = 0; row < result.rows(); ++row) {
     DET_ASSIGN_OR_RETURN(model::MetricReport report, ToMetricReport(result, row));
     curves[report.trial].push_back(std::move(report));
+  }
+  return curves;
+}
+
+// A number in JSON, or the text of one that JSON lacks; as MetricNumber(), else NaN.
+double ParseNumber(std::string_view json) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (json == "\"Infinity\"") return kInfinity;
+  if (json == "\"-Infinity\"") return -kInfinity;
+  double number = std::numeric_limits<double>::quiet_NaN();
+  // Takes "nan" and "inf" for numbers, too; no JSON begins like that.
+  std::from_chars(json.data(), json.data() + json.size(), number);
+  return number;
+}
+
+// As ReadFirst, of one metric. `cut`: those of which there are `most` reports.
+absl::StatusOr<NumberCurves> ReadFirstNumbers(Connection& connection, const CurveQuery& query,
+                                              const Trials& trials, int most, Trials* cut) {
+  DET_ASSIGN_OR_RETURN(
+      const Result result,
+      connection.Exec(
+          absl::StrCat("SELECT m.trial, m.steps, m.metrics -> $5::text FROM unnest($1::int[]) t "
+                       "(id) CROSS JOIN LATERAL (SELECT * FROM metrics n WHERE n.trial = t.id AND "
+                       "n.group_name = $2 AND n.steps BETWEEN $3 AND $4 "
+                       "ORDER BY n.steps, n.run_id LIMIT ",
+                       most, ") m"),
+          {ToArray(trials), ToParam(query.group), ToParam(query.first_steps),
+           ToParam(query.last_steps), ToParam(query.metric)}));
+  NumberCurves curves;
+  int first = 0;  // row of the trial
+  for (int row = 0; row < result.rows(); ++row) {
+    const model::TrialId trial = TrialAt(result, row);
+    if (trial != TrialAt(result, first)) first = row;
+    if (row - first + 1 == most) cut->push_back(trial);
+    const int64_t steps = result.Int(row, 1);
+    // The newest run's is the last of a step's.
+    const bool replaced = row + 1 < result.rows() && TrialAt(result, row + 1) == trial &&
+                          result.Int(row + 1, 1) == steps;
+    if (replaced || result.IsNull(row, 2)) continue;
+    NumberCurve& curve = curves[trial];
+    curve.steps.push_back(steps);
+    curve.values.push_back(ParseNumber(result.Text(row, 2)));
   }
   return curves;
 }
@@ -182,9 +235,7 @@ absl::Status SqlRuns::ReadLongCurves(const CurveQuery& query, const Trials& tria
 absl::StatusOr<Curves> SqlRuns::ReadCurves(const CurveQuery& query) {
   Curves curves;
   for (size_t first = 0; first < query.trials.size(); first += kTrialsAtOnce) {
-    const size_t end = std::min(first + kTrialsAtOnce, query.trials.size());
-    const Trials trials(query.trials.begin() + static_cast<int64_t>(first),
-                        query.trials.begin() + static_cast<int64_t>(end));
+    const Trials trials = Portion(query.trials, first);
     DET_ASSIGN_OR_RETURN(Curves some, pool_.Run([&](Connection& connection) {
       return ReadFirst(connection, query, trials, kFewReports + 1);
     }));
@@ -194,6 +245,28 @@ absl::StatusOr<Curves> SqlRuns::ReadCurves(const CurveQuery& query) {
     }
     if (!longer.empty()) DET_RETURN_IF_ERROR(ReadLongCurves(query, longer, &some));
     for (auto& [trial, reports] : some) KeepNewestRuns(reports);
+    curves.merge(some);
+  }
+  return curves;
+}
+
+absl::StatusOr<NumberCurves> SqlRuns::ReadNumbers(const CurveQuery& query) {
+  NumberCurves curves;
+  for (size_t first = 0; first < query.trials.size(); first += kTrialsAtOnce) {
+    const Trials trials = Portion(query.trials, first);
+    Trials longer;
+    DET_ASSIGN_OR_RETURN(NumberCurves some, pool_.Run([&](Connection& connection) {
+      longer.clear();
+      return ReadFirstNumbers(connection, query, trials, kFewReports + 1, &longer);
+    }));
+    Curves whole;
+    if (!longer.empty()) DET_RETURN_IF_ERROR(ReadLongCurves(query, longer, &whole));
+    for (auto& [trial, reports] : whole) {
+      KeepNewestRuns(reports);
+      some.erase(trial);
+      NumberCurve curve = NumbersOf(reports, query.metric);
+      if (!curve.steps.empty()) some.emplace(trial, std::move(curve));
+    }
     curves.merge(some);
   }
   return curves;
