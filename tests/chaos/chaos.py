@@ -18,13 +18,14 @@ from standby import StandbyCluster
 from workload import Job, jobs
 
 ENDED = ("STATE_COMPLETED", "STATE_CANCELED", "STATE_ERROR")
-AGENTS = 2
+AGENTS = 3
 
 
-def submit(cluster: Cluster, todo: list[Job], source: pathlib.Path) -> dict[str, int]:
+def submit(cluster: Cluster, todo: list[Job], sources: pathlib.Path) -> dict[str, int]:
     context = cluster.folder / "context"
     context.mkdir()
-    (context / source.name).write_text(source.read_text())
+    for name in ("chaos_trial.cc", "chaos_model.py"):
+        (context / name).write_text((sources / name).read_text())
     ids = {}
     for job in todo:
         folder = cluster.folder / job.name
@@ -60,7 +61,7 @@ def play(
     wrong: list[str] = []
     try:
         todo = jobs(flags.minutes, flags.seed, cluster.folder)
-        ids = submit(cluster, todo, flags.source)
+        ids = submit(cluster, todo, flags.sources)
         faults = kind[1](cluster, flags.seed, flags.outage)
         if disturbed:
             faults.run(60 * flags.minutes)
@@ -95,8 +96,8 @@ def main() -> int:
                         help="with two masters: only, or after a run with one")  # fmt: skip
     parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path.cwd(),
                         help="where the built programs are")  # fmt: skip
-    parser.add_argument("--source", type=pathlib.Path, help="of the trial",
-                        default=pathlib.Path("tests/chaos/chaos_trial.cc"))  # fmt: skip
+    parser.add_argument("--sources", type=pathlib.Path, help="where those of the trials are",
+                        default=pathlib.Path("tests/chaos"))  # fmt: skip
     parser.add_argument("--keep", action="store_true", help="leave data and logs there")
     flags = parser.parse_args()
     os.umask(0o022)

@@ -130,7 +130,8 @@ class Cluster:
 
     def ranks(self) -> list[int]:
         """Processes that train."""
-        return [pid for pid in self.processes() if "DET_RANK" in environment_of(pid)]
+        told = {"DET_RANK", "RANK"}  # by the launchers of both languages
+        return [pid for pid in self.processes() if told & environment_of(pid).keys()]
 
     def keepers(self) -> list[tuple[int, str]]:
         """(process, allocation) of each task's."""

@@ -15,10 +15,15 @@ class Job:
     name: str
 
 
-def _config(name: str, seed: int, slots: int, searcher: dict, ledger: pathlib.Path) -> dict:
+CPP, PYTHON = "chaos_trial.cc:ChaosTrial", "chaos_model:ChaosTrial"
+
+
+def _config(
+    name: str, seed: int, entrypoint: str, slots: int, searcher: dict, ledger: pathlib.Path
+) -> dict:
     return {
         "name": name,
-        "entrypoint": "chaos_trial.cc:ChaosTrial",
+        "entrypoint": entrypoint,
         "data": {"pause_ms": PAUSE_MS},
         "hyperparameters": {
             "global_batch_size": 8,
@@ -42,23 +47,25 @@ def _config(name: str, seed: int, slots: int, searcher: dict, ledger: pathlib.Pa
 
 
 def jobs(minutes: float, seed: int, folder: pathlib.Path) -> list[Job]:
-    """That keep four slots busy for about `minutes` when nobody disturbs them.
+    """That keep six slots busy for about `minutes` when nobody disturbs them.
 
     A search has one trial at a time: what it decides then depends on nothing but their reports.
     """
     batches = int(minutes * 60 * BATCHES_PER_SECOND) // VALIDATION_PERIOD * VALIDATION_PERIOD
     batches = max(batches, 4 * VALIDATION_PERIOD)
     rung = max(VALIDATION_PERIOD, batches // 8 // VALIDATION_PERIOD * VALIDATION_PERIOD)
+    single = {"name": "single", "max_length": {"batches": batches}}
     searchers = {
-        "gang": (2, {"name": "single", "max_length": {"batches": batches}}),
-        "asha": (1, {"name": "async_halving", "max_length": {"batches": 4 * rung},
+        "gang": (CPP, 2, single),
+        "python": (PYTHON, 2, single),
+        "asha": (CPP, 1, {"name": "async_halving", "max_length": {"batches": 4 * rung},
                      "num_rungs": 2, "divisor": 4, "max_trials": 5,
                      "max_concurrent_trials": 1}),
-        "random": (1, {"name": "random", "max_length": {"batches": max(VALIDATION_PERIOD,
+        "random": (CPP, 1, {"name": "random", "max_length": {"batches": max(VALIDATION_PERIOD,
                                                                        batches // 4)},
                        "max_trials": 4, "max_concurrent_trials": 1}),
     }  # fmt: skip
     return [
-        Job(_config(name, seed, slots, searcher, folder / name / "ledger"), name)
-        for name, (slots, searcher) in searchers.items()
+        Job(_config(name, seed, entrypoint, slots, searcher, folder / name / "ledger"), name)
+        for name, (entrypoint, slots, searcher) in searchers.items()
     ]
