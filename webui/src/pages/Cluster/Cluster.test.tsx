@@ -4,6 +4,7 @@ import userEvent from "@testing-library/user-event";
 import { MemoryRouter } from "react-router";
 import { expect, test, vi } from "vitest";
 import machines from "@goldens/agents.json";
+import capacity from "@goldens/capacity.json";
 import explanation from "@goldens/explanation.json";
 import permissions from "@goldens/permissions.json";
 import queue from "@goldens/queue.json";
@@ -242,9 +243,11 @@ test("usage is summed, and drawn as steps", () => {
 test("what there was is drawn beside what was used, and both are kept as a file", () => {
   const at = (minute: number) => new Date(minute * 60_000).toISOString();
   const used = [{ resourcePool: "gpu", slots: 2, startTime: at(10), endTime: at(30) }];
+  const offered = (more: Message["CapacityEntry"]) =>
+    like<Message["CapacityEntry"]>(capacity.answer.entries[0], more);
   const there = [
-    { resourcePool: "gpu", slots: 8, startTime: at(-5), endTime: at(40) },
-    { resourcePool: "cpu", slots: 1, startTime: at(20) },
+    offered({ resourcePool: "gpu", slots: 8, startTime: at(-5), endTime: at(40) }),
+    offered({ resourcePool: "cpu", slots: 1, startTime: at(20), endTime: undefined }),
   ];
   const series = utilisationOf(used, there, 0, 60 * 60_000, 60_000);
   expect(series.map(({ label, rank }) => [label, rank])).toEqual([

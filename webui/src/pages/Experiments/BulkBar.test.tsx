@@ -88,6 +88,26 @@ it("moves all to one project", async () => {
   });
 });
 
+it("finds what was moved in its new project", async () => {
+  const project = like<Message["Project"]>(projects.answer.projects[0], {
+    ...{ id: 4, name: "trees", archived: false },
+  });
+  const page = show({
+    "GET /api/v1/workspaces/7/projects": { projects: [project] },
+    "POST /api/v1/projects/3/experiments/move": { results: [{ id: 2, error: "it is archived" }] },
+    "POST /api/v1/projects/3/experiments/pause": {},
+    "POST /api/v1/projects/4/experiments/pause": {},
+  });
+  await press("Move");
+  await screen.findByLabelText("To project");
+  await userEvent.click(screen.getAllByRole("button", { name: "Move" }).at(-1) as HTMLElement);
+  expect(await screen.findByText(/^1 moved; 1 refused/)).toBeVisible();
+  await press("Pause");
+  expect(await screen.findByText("2 paused")).toBeVisible();
+  expect(page.bodyOf("POST /api/v1/projects/4/experiments/pause")).toEqual({ experimentIds: [1] });
+  expect(page.bodyOf("POST /api/v1/projects/3/experiments/pause")).toEqual({ experimentIds: [2] });
+});
+
 it("asks each project for its own, a thousand at a time, and says how many they are before", async () => {
   const asked = vi.spyOn(window, "confirm").mockReturnValue(true);
   const rows = Array.from({ length: 1201 }, (_, i) => row(i + 1, i < 1200 ? 3 : 5));

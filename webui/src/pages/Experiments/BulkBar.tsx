@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { useQueryClient } from "@tanstack/react-query";
 import { useProjectChoices } from "@/api/useProjectChoices";
 import { refusalOf, useRoles } from "@/api/useRoles";
@@ -36,6 +36,8 @@ export function BulkBar(props: Props) {
     ? ids
     : rows.map((row) => row.experiment?.bestTrialId ?? 0).filter((id) => id > 0);
   const [isMoving, setMoving] = useState(false);
+  // Rows are read again a while later; from a project's table they are gone.
+  const moved = useRef(new Map<number, number>());
   // Of those of which one may not, the master says so.
   const refused = refusalOf(useRoles(), "Editor");
   const isOff = isBusy || Boolean(refused);
@@ -45,7 +47,9 @@ export function BulkBar(props: Props) {
     const question = [`${action.label} ${what}?`, action.loss].filter(Boolean).join(" ");
     if (isAsked && !confirm(question)) return;
     setBusy(true);
-    const outcome = await doAll(targetsOf(ids, rows), action);
+    const outcome = await doAll(targetsOf(ids, rows, moved.current), action);
+    for (const id of action.destination ? outcome.done : [])
+      moved.current.set(id, action.destination ?? 0);
     setSaid(outcome);
     setBusy(false);
     if (action.isEnd) onGone(outcome.done);
@@ -130,9 +134,14 @@ export function BulkBar(props: Props) {
 // More than one looks at: their number is asked for, whatever is done with them.
 const MANY = 50;
 
-function targetsOf(ids: readonly number[], rows: readonly Row[]): Target[] {
+/** moved: the projects of those that were moved from here. */
+function targetsOf(
+  ids: readonly number[],
+  rows: readonly Row[],
+  moved: ReadonlyMap<number, number>,
+): Target[] {
   const projects = new Map(rows.map(({ id, experiment }) => [id, experiment?.projectId ?? 0]));
-  return ids.map((id) => ({ id, project: projects.get(id) ?? 0 }));
+  return ids.map((id) => ({ id, project: moved.get(id) ?? projects.get(id) ?? 0 }));
 }
 
 const nounOf = (kind: Kind) => (kind === "runs" ? "run" : "experiment");

@@ -17,6 +17,8 @@ export interface Action {
   loss?: string;
   /** There are no such rows afterwards. */
   isEnd?: boolean;
+  /** The project in which they lie afterwards. */
+  destination?: number;
   /** With those that the answer names it was not done. */
   send: (targets: readonly Target[]) => Promise<Refusals>;
 }
@@ -162,7 +164,7 @@ export function moveTo(kind: Kind, destinationProjectId: number): Action {
             }),
           ),
         );
-  return { label: "Move", done: "moved", send };
+  return { label: "Move", done: "moved", destination: destinationProjectId, send };
 }
 
 /** Does it with all of them, and tells with how many, and what was refused first. */

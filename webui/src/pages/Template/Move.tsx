@@ -1,4 +1,4 @@
-import { api } from "@/api/client";
+import { api, dataOf } from "@/api/client";
 import type { Message } from "@/api/types";
 import { useRoles } from "@/api/useRoles";
 import { useWorkspaces } from "@/api/useWorkspaces";
@@ -12,7 +12,7 @@ interface Props {
 
 /** Asks for the workspace whose Editors are to change the template. */
 export function Move({ template, onClose, renew }: Props) {
-  const { name = "", yaml = "", workspaceId } = template;
+  const { name = "", workspaceId } = template;
   const { may } = useRoles();
   const { data: workspaces } = useWorkspaces();
   if (!workspaces) return null;
@@ -36,8 +36,12 @@ export function Move({ template, onClose, renew }: Props) {
         },
       ]}
       onSubmit={async ({ workspace }) => {
+        const params = { path: { template_name: name } };
+        // As it is by now, not as this page has it: somebody may have changed it meanwhile.
+        const read = await dataOf(api.GET("/api/v1/templates/{template_name}", { params }));
+        const yaml = read.template?.yaml ?? "";
         await api.PUT("/api/v1/templates/{template_name}", {
-          params: { path: { template_name: name } },
+          params,
           body: { name, yaml, workspaceId: Number(workspace) },
         });
         await renew();

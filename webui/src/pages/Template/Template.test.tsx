@@ -6,7 +6,7 @@ import workspaces from "@goldens/workspaces.json";
 import type { Message } from "@/api/types";
 import { like } from "@/testing/goldens";
 import { syntaxProblems } from "@/components/YamlEditor/problems";
-import { showPage, viewer } from "@/testing/pages";
+import { showPage, viewer, type Answers } from "@/testing/pages";
 import Template from "./Template";
 
 const read = "GET /api/v1/templates/small";
@@ -63,31 +63,33 @@ test("a reader reads it", async () => {
   expect(screen.queryByRole("button", { name: "Save" })).toBeNull();
 });
 
-test("it says whose it is, and is given to another workspace with its text", async () => {
+test("it says whose it is, and is given to another workspace with the text that it has by now", async () => {
   const vision = like<Message["Workspace"]>(workspaces.answer.workspaces[0], {
     ...{ id: 7, name: "vision", archived: false },
   });
-  const page = show({
-    [read]: {
-      template: like<Message["Template"]>(golden.answer.template, {
-        ...{ yaml: "max_restarts: 1\n", workspaceId: 7 },
-      }),
-    },
+  const ofYaml = (yaml: string) => ({
+    template: like<Message["Template"]>(golden.answer.template, { yaml, workspaceId: 7 }),
+  });
+  const answers: Answers = {
+    [read]: ofYaml("max_restarts: 1\n"),
+    [put]: {},
     "GET /api/v1/workspaces": {
       workspaces: [vision, { ...vision, id: 8, name: "speech" }],
     },
-  });
+  };
+  const page = showPage(Template, "/admin/templates/:name", "/admin/templates/small", answers);
   expect(await screen.findByRole("link", { name: "vision" })).toHaveAttribute(
     "href",
     "/workspaces/7",
   );
+  answers[read] = ofYaml("max_restarts: 2\n"); // By somebody else, meanwhile.
   await userEvent.click(screen.getByRole("button", { name: "Move" }));
   expect(await screen.findByLabelText("To workspace")).toHaveTextContent(/^speech$/);
   await userEvent.click(screen.getAllByRole("button", { name: "Move" }).at(-1) as HTMLElement);
   const saved = () => page.calls.filter(({ what, query }) => what === put && query === "");
   await vi.waitFor(() =>
     expect(saved().map(({ body }) => body)).toEqual([
-      { name: "small", yaml: "max_restarts: 1\n", workspaceId: 8 },
+      { name: "small", yaml: "max_restarts: 2\n", workspaceId: 8 },
     ]),
   );
 });
