@@ -1,32 +1,22 @@
 #include "agent/agent.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <filesystem>
 #include <limits>
 #include <random>
-#include <system_error>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "agent/core/supervisor.h"
-#include "agent/device/detector.h"
 #include "agent/driver/library_files.h"
 #include "agent/driver/process_driver.h"
 #include "agent/keeper/control_group.h"
 #include "agent/link/context_cache.h"
 #include "agent/link/log_shipper.h"
 #include "agent/link/master_link.h"
+#include "agent/parts.h"
 #include "base/event_loop.h"
 #include "base/fd.h"
-#include "base/file.h"
 #include "base/install.h"
 #include "base/log.h"
 #include "base/status_macros.h"
@@ -37,33 +27,6 @@ namespace {
 
 // How long the end of the agent waits for the master to acknowledge the last reports.
 constexpr absl::Duration kAckPatience = absl::Seconds(3);
-
-absl::Status CheckId(const std::string& id) {
-  bool good = !id.empty() && id.size() <= 253;
-  for (const char c : id)
-    good = good && (absl::ascii_isalnum(c) || c == '.' || c == '-' || c == '_');
-  if (good) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("--id ", id, " is no name for an agent; use letters, digits, '.', '-' and '_'"));
-}
-
-// Keeps a second agent out of the folder, as long as this process lives.
-absl::StatusOr<base::Fd> LockFolder(const std::string& work_dir) {
-  const std::string path = work_dir + "/agent.lock";
-  base::Fd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
-  if (!lock.valid()) return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path));
-  if (::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return lock;
-  return absl::FailedPreconditionError(absl::StrCat(
-      "another agent uses ", work_dir, "; stop it or choose another folder with --work-dir"));
-}
-
-// What tasks may use together, unless the flags say it.
-void CountMachine(AgentOptions& options) {
-  if (!options.cpus) options.cpus = MachineCpus();
-  if (!options.memory) options.memory = MachineMemory();
-  if (options.cpus == 0) options.cpus.reset();
-  if (options.memory == 0) options.memory.reset();
-}
 
 // Once, here: it is the same for every task.
 std::string TasksGroup() {
@@ -84,20 +47,6 @@ LibraryPlaces TasksPlaces() {
       << base::Field("reason", places.status().message());
   return {};
 }
-
-std::string Urls(const std::vector<MasterAddress>& masters) {
-  return absl::StrJoin(masters, ",", [](std::string* out, const MasterAddress& master) {
-    absl::StrAppend(out, master.Url());
-  });
-}
-
-// The agent once all that can be refused has been checked.
-struct Parts {
-  AgentOptions options;
-  std::vector<MasterAddress> masters;
-  Host host;
-  base::Fd lock;
-};
 
 class RealAgent final : public Agent, private LinkListener, private TaskListener {
  public:
@@ -352,51 +301,10 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Agent>> Agent::Start(const AgentOptions& given,
+absl::StatusOr<std::unique_ptr<Agent>> Agent::Start(const AgentOptions& options,
                                                     absl::AnyInvocable<void(absl::Status)> on_end) {
-  AgentOptions options = given;
-  DET_RETURN_IF_ERROR(CheckId(options.id));
-  DET_ASSIGN_OR_RETURN(std::vector<MasterAddress> masters, ParseMasterAddresses(options.master));
-  DET_RETURN_IF_ERROR(CheckTls(masters, options.tls));
-  DET_ASSIGN_OR_RETURN(std::vector<Device> devices,
-                       DetectDevices({.artificial_slots = options.slots,
-                                      .artificial_device = options.artificial_device,
-                                      .artificial_islands = options.artificial_islands}));
-  CountMachine(options);
-  if (options.address.empty()) {
-    DET_ASSIGN_OR_RETURN(options.address, LocalAddressTowards(masters));
-  }
-  std::error_code error;
-  options.work_dir = std::filesystem::absolute(options.work_dir, error).lexically_normal();
-  if (const absl::Status made = base::MakeDirs(options.work_dir, 0700); !made.ok()) {
-    return absl::Status(made.code(),
-                        absl::StrCat(made.message(), "; choose another folder with --work-dir"));
-  }
-  options.keeper = std::filesystem::absolute(options.keeper, error);
-  if (::access(options.keeper.c_str(), X_OK) != 0) {
-    return absl::NotFoundError(
-        absl::StrCat("there is no program ", options.keeper, "; it belongs beside resolute-agent"));
-  }
-  DET_ASSIGN_OR_RETURN(base::Fd lock, LockFolder(options.work_dir));
-  (void)::unlink((options.work_dir + "/agent.json").c_str());
-  DET_RETURN_IF_ERROR(base::MakeDirs(options.work_dir + "/cache"));
-
-  Host host{.agent_id = options.id,
-            .master_url = masters[0].Url(),
-            .masters = Urls(masters),
-            .master_host = masters[0].host,
-            .master_port = masters[0].port,
-            .address = options.address,
-            .sdk_dir = options.sdk_dir,
-            .python_dir = options.python_dir,
-            .cache_dir = options.work_dir + "/cache",
-            .devices = std::move(devices),
-            .tls = {.on = masters[0].tls,
-                    .authority = options.tls.authority,
-                    .master_name = options.tls.master_name}};
-  return std::make_unique<RealAgent>(
-      Parts{std::move(options), std::move(masters), std::move(host), std::move(lock)},
-      std::move(on_end));
+  DET_ASSIGN_OR_RETURN(Parts parts, Prepare(options));
+  return std::make_unique<RealAgent>(std::move(parts), std::move(on_end));
 }
 
 }  // namespace det::agent
