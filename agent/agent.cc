@@ -17,6 +17,7 @@
 #include "agent/parts.h"
 #include "base/event_loop.h"
 #include "base/fd.h"
+#include "base/file.h"
 #include "base/install.h"
 #include "base/log.h"
 #include "base/status_macros.h"
