@@ -34,7 +34,8 @@ constexpr Field kGeneralFields[] = {
      .target = DET_AT(project),
      .default_json = "\"\""},
     {.path = "entrypoint",
-     .description = "file.cc:Class of a C++ Trial, a command for sh -c, or a list as argv.",
+     .description = "A Trial, as file.cc:Class in C++ and module:Class in Python; a command for sh "
+                    "-c; or a list as argv.",
      .target = DET_AT(entrypoint),
      .required = true},
     {.path = "hyperparameters",

@@ -267,14 +267,6 @@ void CheckHonoured(const ConfigNode& root, const ExperimentConfig& config,
     problems.push_back({WhereIs(root, "resources.weight"), "resources.weight",
                         "0 is no share; write a number above 0"});
   }
-  if (IsPythonEntrypoint(config.entrypoint)) {
-    warnings.push_back(
-        {WhereIs(root, "entrypoint"), "entrypoint",
-         absl::StrCat(
-             "names a Python class, which is an older way: it runs as `",
-             absl::StrJoin(PythonTrialCommand(config.entrypoint), " "),
-             "`, with what the agent's Python has; a command of your own says it better")});
-  }
 }
 
 }  // namespace det::model

@@ -220,16 +220,17 @@ integrations: null
   EXPECT_THAT(warnings, ElementsAre());
 }
 
-TEST(WarningsTest, APythonClassRunsByItsOwnLauncher) {
-  std::vector<std::string> warnings;
-  const auto config =
-      Parse("entrypoint: model_def:MNistTrial\nsearcher: {name: single, metric: m, max_length: 1}",
-            {}, &warnings);
-  ASSERT_TRUE(config.ok()) << config.status();
-  EXPECT_THAT(warnings, ElementsAre(HasSubstr(
-                            "const.yaml:1: entrypoint: names a Python class, which is an older "
-                            "way: it runs as `python3 -m determined.launch.torch_distributed -- "
-                            "--trial model_def:MNistTrial`")));
+TEST(WarningsTest, NothingIsSaidOfATrialClass) {
+  for (const char* entrypoint : {"model_def:MNistTrial", "net.cc:MNistTrial"}) {
+    std::vector<std::string> warnings;
+    const auto config =
+        Parse(absl::StrCat("entrypoint: ", entrypoint,
+                           "\nhyperparameters: {global_batch_size: 8}\n"
+                           "searcher: {name: single, metric: m, max_length: {epochs: 1}}"),
+              {}, &warnings);
+    ASSERT_TRUE(config.ok()) << config.status();
+    EXPECT_THAT(warnings, ElementsAre()) << entrypoint;
+  }
 }
 
 }  // namespace

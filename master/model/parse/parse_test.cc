@@ -143,8 +143,8 @@ TEST(ParseTest, SaysAllProblemsAtOnceInTheOrderOfTheFile) {
             "  max_trails: 5\n"
             "  smaller_is_better: yes\n"
             "checkpoint_policy: some\n"),
-      "const.yaml: entrypoint: required, but missing. file.cc:Class of a C++ Trial, a "
-      "command for sh -c, or a list as argv.\n"
+      "const.yaml: entrypoint: required, but missing. A Trial, as file.cc:Class in "
+      "C++ and module:Class in Python; a command for sh -c; or a list as argv.\n"
       "const.yaml:1: name: expected a string, found 3\n"
       "const.yaml:3: resources.slots_per_trial: expected an integer >= 0, a part of one device "
       "such as 0.5, or {min: 2, max: 8}, found \"two\"\n"
