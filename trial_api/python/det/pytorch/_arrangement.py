@@ -12,6 +12,8 @@ from typing import Any, Dict, List, Optional
 
 import torch
 
+from det.pytorch import _replicas
+
 
 class Arrival:
     """Listens to the first backward pass whose gradients travel.
@@ -70,11 +72,11 @@ def arrange(model: Any, order: List[str]) -> bool:
 
 
 def _parameters(model: Any) -> Dict[str, torch.nn.Parameter]:
-    """Those whose gradients travel."""
+    """Those whose gradients travel, by the Trial's names: on nodes of several slots torch has others."""
     ignored = getattr(model, "parameters_to_ignore", ())
     return {
         name: parameter
-        for name, parameter in model.module.named_parameters()
+        for name, parameter in _replicas.unwrap(model.module).named_parameters()
         if parameter.requires_grad and name not in ignored
     }
 

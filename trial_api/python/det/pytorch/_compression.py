@@ -88,13 +88,14 @@ class ErrorFeedback:
         """In the order of the model's parameters; None: nothing was left out."""
         return [self._left.get(parameter) for parameter in model.parameters()]
 
-    def load(self, model: torch.nn.Module, left: List[Optional[torch.Tensor]]) -> None:
-        """What save() gave, in another process."""
-        self._left = {
-            parameter: part.to(parameter.device)
-            for parameter, part in zip(model.parameters(), left)
-            if part is not None
-        }
+    def add(self, model: torch.nn.Module, left: List[Optional[torch.Tensor]], weight: float) -> None:
+        """What save() gave in another process, so much of it."""
+        for parameter, part in zip(model.parameters(), left):
+            if part is None:
+                continue
+            part = (part if weight == 1 else part * weight).to(parameter.device)
+            known = self._left.get(parameter)
+            self._left[parameter] = part if known is None else known + part
 
 
 def feedback_of(model: torch.nn.Module) -> Optional[ErrorFeedback]:

@@ -14,6 +14,7 @@ from torch.utils.data import IterableDataset
 from det import pytorch as dp
 import batch_process_scenarios
 import deepspeed_scenarios
+import elastic_scenarios
 import fsdp_scenarios
 import gradient_scenarios
 import pipeline_scenarios
@@ -261,6 +262,7 @@ def main():
         pipeline_scenarios,
         fsdp_scenarios,
         deepspeed_scenarios,
+        elastic_scenarios,
         batch_process_scenarios,
     ):
         known.update(others.SCENARIOS)
