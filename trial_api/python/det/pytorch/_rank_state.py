@@ -26,7 +26,8 @@ def take(
     metrics: Unreported,
     kept: Dict[str, Any],
 ) -> None:
-    """The file of this rank. metrics: of the batches since the last report. kept: what the strategy's keep() gave."""
+    """The file of this rank. metrics: of the batches since the last report. kept: what the strategy's
+    keep() gave."""
     own: _Part = {**reports(context, metrics), "kept": kept}
     progress = context._progress
     keeps = context._strategy.keeps_gradients
