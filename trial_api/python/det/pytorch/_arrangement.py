@@ -61,6 +61,8 @@ def arrange(model: Any, order: List[str]) -> bool:
     parameters = _parameters(model)
     if set(order) != set(parameters) or _has_sparse_gradients(model):
         return False
+    if not hasattr(model.reducer, "_rebuild_buckets"):
+        return False  # Of a torch that keeps it to itself: the last bits are others then.
     model.reducer.prepare_for_forward()
     model.reducer.prepare_for_backward([])
     for name in order:

@@ -38,7 +38,7 @@ def compress(model: DistributedDataParallel, form: str, device: torch.device) ->
     elif form == "bfloat16" and not adds:
         model.register_comm_hook(None, gathered_bfloat16_hook)
     elif form == "bfloat16":
-        model.register_comm_hook(None, default_hooks.bf16_compress_hook)
+        model.register_comm_hook(None, summed_bfloat16_hook)
     elif form == "int8":
         model._det_feedback = ErrorFeedback()
         model.register_comm_hook(model._det_feedback, byte_hook)
@@ -142,6 +142,11 @@ def byte_hook(state, bucket):  # type: ignore[no-untyped-def]
         return bucket.buffer().copy_(total / len(packets))
 
     return future.then(average)
+
+
+def summed_bfloat16_hook(state, bucket):  # type: ignore[no-untyped-def]
+    """Torch's, by another name: by its own, a model refuses it unless it is NCCL that adds."""
+    return default_hooks.bf16_compress_hook(state, bucket)
 
 
 def gathered_bfloat16_hook(state, bucket):  # type: ignore[no-untyped-def]

@@ -14,16 +14,9 @@ from det.pytorch._optimizations import Optimizations
 from det.pytorch._ranks import Ranks
 
 
-# What a model that is made anew keeps: the mode, and what others have hung on it.
-_OF_OTHERS = (
-    "training",
-    "_hook",
-    "_backward_hooks",
-    "_forward_hooks",
-    "_forward_hooks_with_kwargs",
-    "_forward_pre_hooks",
-    "_forward_pre_hooks_with_kwargs",
-)
+# What a model that is made anew keeps: the mode, and what others have hung on it; of each torch what it
+# has of that.
+_OF_OTHERS = {"_hook", *vars(torch.nn.Module())} - {"_parameters", "_buffers", "_modules"}
 
 
 class ParallelModel(DistributedDataParallel):

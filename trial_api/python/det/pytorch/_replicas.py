@@ -72,8 +72,12 @@ class _Modes:
     def __init__(self) -> None:
         self._grad = torch.is_grad_enabled()
         self._inference = torch.is_inference_mode_enabled()
-        self._autocast = torch.is_autocast_cpu_enabled()
-        self._type = torch.get_autocast_cpu_dtype()
+        if hasattr(torch, "get_autocast_dtype"):  # From 2.4 on, which warns of the older names.
+            self._autocast = torch.is_autocast_enabled("cpu")  # type: ignore[call-arg]
+            self._type = torch.get_autocast_dtype("cpu")
+        else:
+            self._autocast = torch.is_autocast_cpu_enabled()
+            self._type = torch.get_autocast_cpu_dtype()
 
     def call(
         self, draws: ContextManager[Any], model: torch.nn.Module, inputs: Any, kwargs: Any
