@@ -28,12 +28,14 @@ class PyTorchTrialContext:
         trial_seed: int,
         ranks: Ranks,
         device: torch.device,
-        aggregation_frequency: int = 1,
+        aggregation_frequency: Optional[int] = None,
         enable_tensorboard_logging: bool = True,
     ) -> None:
+        self._optimizations = _optimizations.read(exp_conf)
+        if aggregation_frequency is None:
+            aggregation_frequency = self._optimizations.aggregation_frequency
         if aggregation_frequency < 1:
             raise ValueError(f"aggregation_frequency is {aggregation_frequency}: at least 1")
-        self._optimizations = _optimizations.read(exp_conf)
         self._core = core
         self._hparams = hparams
         self._exp_conf = exp_conf
@@ -293,9 +295,16 @@ class PyTorchTrialContext:
             auto_zero_grads: clears the gradients behind the step.
             scaler: of wrap_scaler(); it is updated by the Trial. grad_scaler: the same.
         """
-        sharded = self._optimizations.shard_optimizer
-        if sharded and not any(optimizer is wrapped for wrapped in self.optimizers):
-            raise ValueError("step_optimizer() takes what wrap_optimizer() returned")
+        if not any(optimizer is wrapped for wrapped in self.optimizers):
+            raise ValueError(
+                "step_optimizer() takes what wrap_optimizer() returned: of another optimizer no "
+                "checkpoint would have the state"
+            )
+        if clip_grads is not None and not callable(clip_grads):
+            raise TypeError(
+                f"clip_grads is {clip_grads!r}: give a function of parameters, for example "
+                "lambda p: torch.nn.utils.clip_grad_norm_(p, 1.0)"
+            )
         if not self.steps_now:
             return
         if scaler is not None or grad_scaler is not None:

@@ -7,8 +7,7 @@ All ranks take every decision alike.
 
 from __future__ import annotations
 
-import contextlib
-from typing import Any, ContextManager, Dict, Iterator, Optional, Tuple
+from typing import Any, Dict, Iterator, Optional, Tuple
 
 from det._version import __version__
 from det.pytorch import (
@@ -35,7 +34,6 @@ from det.pytorch._sharding import ShardedData
 
 _Mode = LRScheduler.StepMode
 _NONE: Any = object()  # No batch.
-_NOTHING: ContextManager[Any] = contextlib.nullcontext()
 
 
 class Controller:
@@ -66,7 +64,7 @@ class Controller:
         self._schedule = schedule
         self._policy = policy
         self._latest = latest_checkpoint
-        self._callbacks = Callbacks(trial.build_callbacks())
+        self._callbacks = Callbacks(trial.build_callbacks(), warns=self._ranks.is_chief)
         self._events = _events.Events(context)
         self._saver = self._make_saver()
         self._progress = Progress(trial_id=context.get_trial_id())
@@ -205,6 +203,8 @@ class Controller:
     # Training.
 
     def _train(self) -> None:
+        if self._ranks.is_chief and self._schedule.ended(self._progress):
+            print(f"nothing is left to train: {self._schedule.max_length} is reached", flush=True)
         if self._do_due_work():
             return
         while True:
@@ -274,7 +274,7 @@ class Controller:
             _compression.rescale(context.models, context.scaler)
             self._fusion.before()
         with context.experimental.autocast():
-            with _NOTHING if averages else _parallel.without_averaging(context.models):
+            with _parallel.one_batch(context.models, averages):
                 metrics = self._trial.train_batch(batch, progress.epoch, progress.steps_completed)
         if averages:
             self._fusion.after()

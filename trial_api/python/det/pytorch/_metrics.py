@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Dict, List, Tuple, Union
+import sys
+from typing import Any, Collection, Dict, Iterable, List, Set, Tuple, Union
 
 import torch
 
@@ -60,6 +61,17 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float))
 
 
+_said: Set[Tuple[str, str]] = set()
+
+
+def _say_once(names: Iterable[str], reported: Collection[str], why: str) -> None:
+    """Of those that are not among what is reported."""
+    for name in dict.fromkeys(names):
+        if name not in reported and (name, why) not in _said:
+            _said.add((name, why))
+            print(f"WARNING: metric {name!r} {why}", file=sys.stderr, flush=True)
+
+
 class Unreported:
     """The metrics of training's batches since the last report, of this rank and, in a run that resumed,
     of those that it took over. A batch counts for the part of its records that the rank had.
@@ -100,6 +112,9 @@ class Unreported:
                 if _is_number(value):
                     added, count = sums.get(name, (0.0, 0.0))
                     sums[name] = (added + value * weight, count + weight)
+        if ranks.is_chief:
+            names = (name for batch in self.batches for name in batch)
+            _say_once(names, sums, "of train_batch() is no single number, and is not reported")
         gathered = ranks.allgather(sums)
         means: Dict[str, Any] = {}
         for name in dict.fromkeys(name for rank in gathered for name in rank):
@@ -137,6 +152,13 @@ class Evaluation:
         for name in dict.fromkeys(name for output, _ in everything for name in output):
             values = [(output[name], records) for output, records in everything if name in output]
             metrics[name] = _reduce(self._reducer_of(name), values)
+        if ranks.is_chief:
+            names = (name for output in self.outputs for name in output)
+            _say_once(
+                names, metrics, "of evaluate_batch() is no single number, and is not reported"
+            )
+            reduced = self._reducer if isinstance(self._reducer, dict) and everything else {}
+            _say_once(reduced, metrics, "of evaluation_reducer() is none of evaluate_batch()")
         return metrics
 
 

@@ -26,6 +26,21 @@ class ParallelModel(DistributedDataParallel):
         super().__init__(module, **arguments)
         self._arguments = arguments
         self._arrival = _arrangement.Arrival(self)
+        self._exchanged = False
+
+    def begin_batch(self) -> None:
+        """The next forward pass takes the chief's buffers, and no other of the batch: autograd refuses
+        what changed between two passes of one loss."""
+        self._exchanged = False
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        exchange = self.broadcast_buffers
+        self.broadcast_buffers = exchange and not self._exchanged
+        self._exchanged = True
+        try:
+            return super().forward(*inputs, **kwargs)
+        finally:
+            self.broadcast_buffers = exchange
 
     def register_comm_hook(self, state: object, hook: Any) -> None:
         super().register_comm_hook(state, hook)
@@ -110,12 +125,14 @@ def unwrap(model: torch.nn.Module) -> torch.nn.Module:
     return _replicas.unwrap(inner)
 
 
-def without_averaging(models: List[torch.nn.Module]) -> contextlib.ExitStack:
-    """Gradients stay on their ranks inside."""
+def one_batch(models: List[torch.nn.Module], averages: bool) -> contextlib.ExitStack:
+    """Around train_batch(). averages: else gradients stay on their ranks inside."""
     stack = contextlib.ExitStack()
     for model in models:
-        if isinstance(model, DistributedDataParallel):
-            stack.enter_context(model.no_sync())
+        if isinstance(model, ParallelModel):
+            model.begin_batch()
+            if not averages:
+                stack.enter_context(model.no_sync())
     return stack
 
 

@@ -17,12 +17,22 @@ class Reducer(enum.Enum):
     MIN = 4
 
 
+def check(given: Any) -> None:
+    """Raises TypeError for what evaluation_reducer() must not give."""
+    for name, one in (given if isinstance(given, dict) else {"all metrics": given}).items():
+        if not isinstance(one, Reducer):
+            raise TypeError(
+                f"evaluation_reducer() gives {one!r} for {name}: give a det.pytorch.Reducer; for a "
+                "function of all values there is context.wrap_reducer()"
+            )
+
+
 class MetricReducer(abc.ABC):
     """A metric that is no mean. Filled by train_batch() or evaluate_batch() on each rank."""
 
     @abc.abstractmethod
     def reset(self) -> None:
-        """Starts from nothing: before a validation, and after a report of training."""
+        """Starts from nothing: before and after a validation, and after a report of training."""
 
     @abc.abstractmethod
     def per_slot_reduce(self) -> Any:

@@ -221,6 +221,24 @@ def aggregated_as_one():
     return of(run(InOrder, batch_size=20, max_length=dp.Batch(10)))
 
 
+class TwoPasses(NetTrial):
+    """One loss of two forward passes of a net that keeps running means, as nets that tell real records
+    from made ones have it."""
+
+    def __init__(self, context):
+        self.context = context
+        layers = [torch.nn.Linear(4, 8), torch.nn.BatchNorm1d(8), torch.nn.Linear(8, 1)]
+        self.net = context.wrap_model(torch.nn.Sequential(*layers))
+        self.sgd = context.wrap_optimizer(torch.optim.SGD(self.net.parameters(), 0.05))
+
+    def loss(self, batch):
+        return torch.mean((self.net(batch[0]) - self.net(-batch[0]) - batch[1]) ** 2)
+
+
+def two_passes(_storage):
+    return of(run(TwoPasses, frequency=2, max_length=dp.Batch(8)))
+
+
 SCENARIOS = {
     function.__name__: function
     for function in (
@@ -236,6 +254,7 @@ SCENARIOS = {
         aggregated,
         uneven,
         uneven_and_unknown,
+        two_passes,
     )
 }
 

@@ -116,6 +116,7 @@ class DeepSpeedController(Controller):
             self._callbacks.call("on_validation_epoch_end", evaluation.outputs)
         metrics = evaluation.reduce(self._ranks)
         metrics.update(context.reducers.reduce(training=False, ranks=self._ranks))
+        context.reducers.reset(training=False)  # One may be training's, too, which has been reported.
         metrics = dict(self._ranks.broadcast(metrics))
         self._callbacks.call("on_validation_end", metrics)
         return metrics
