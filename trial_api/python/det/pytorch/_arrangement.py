@@ -26,8 +26,8 @@ class Arrival:
         self._model = model
         self._names: Dict[str, None] = {}  # In the order in which they came.
         self._hooks: List[Any] = []
-        if _has_sparse_gradients(model):
-            return  # A pass of zeros would be another one.
+        if _has_sparse_gradients(model) or model.find_unused_parameters:
+            return  # A pass of zeros would be another one; such buckets stay as they are.
         for name, parameter in _parameters(model).items():
             # What adds the gradient to the parameter: torch listens there, too.
             node = parameter.expand_as(parameter).grad_fn.next_functions[0][0]
@@ -47,6 +47,13 @@ class Arrival:
         for hook in self._hooks:
             hook.remove()
         self._hooks = []
+
+    @property
+    def missing(self) -> List[str]:
+        """Names of those that have not come yet, where others have."""
+        if not self._names or not self._hooks:
+            return []
+        return [name for name in _parameters(self._model) if name not in self._names]
 
     @property
     def order(self) -> Optional[List[str]]:

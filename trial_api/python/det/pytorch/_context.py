@@ -171,15 +171,23 @@ class PyTorchTrialContext:
 
     # What is wrapped.
 
-    def wrap_model(self, model: torch.nn.Module) -> torch.nn.Module:
+    def wrap_model(
+        self, model: torch.nn.Module, find_unused_parameters: bool = False
+    ) -> torch.nn.Module:
         """The model to compute with: on the slot's device, with the chief's initial weights, its
-        gradients averaged over the slots. It is saved in checkpoints."""
+        gradients averaged over the slots. It is saved in checkpoints.
+
+        Args:
+            find_unused_parameters: batches may use some of its parameters only; on several slots
+                this takes a walk through each forward pass.
+        """
         if not isinstance(model, torch.nn.Module):
             raise TypeError(f"wrap_model() takes a torch.nn.Module, not a {type(model).__name__}")
         wrapped = self._strategy.wrap(model)
         if wrapped is None:
+            told, share, finds = self._optimizations, self._share, find_unused_parameters
             wrapped = _parallel.wrap(
-                model, self._device, self._ranks, self._optimizations, self._share, self._nodes
+                model, self._device, self._ranks, told, share, self._nodes, finds
             )
         self.models.append(wrapped)
         return wrapped
@@ -307,6 +315,7 @@ class PyTorchTrialContext:
             )
         if not self.steps_now:
             return
+        _parallel.check_arrived(self.models)
         if scaler is not None or grad_scaler is not None:
             self.experimental.refuse_scaler("step_optimizer() with a scaler")
         own = self.experimental.scaler
@@ -317,7 +326,7 @@ class PyTorchTrialContext:
                 "bfloat16, which needs none"
             )
         if self._aggregation_frequency > 1 and self._averages.get(id(optimizer), True):
-            gradients = [p.grad for p in _parameters(optimizer) if p.grad is not None]
+            gradients = [p.grad for p in _strategy.parameters_of(optimizer) if p.grad is not None]
             torch._foreach_div_(gradients, self._aggregation_frequency)
         if self._strategy.before_step(optimizer):
             self._step(optimizer, clip_grads, scaler)
@@ -380,8 +389,3 @@ class PyTorchTrialContext:
             torch.profiler.tensorboard_trace_handler(str(self.get_tensorboard_path())),
         )
         self._profiler = torch.profiler.profile(*args, **kwargs)
-
-
-def _parameters(optimizer: torch.optim.Optimizer) -> Iterator[torch.nn.Parameter]:
-    for group in optimizer.param_groups:
-        yield from group["params"]

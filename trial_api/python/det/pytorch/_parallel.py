@@ -74,9 +74,11 @@ def wrap(
     told: Optimizations,
     share: _shares.Share,
     nodes: Optional[_hierarchy.Nodes] = None,
+    find_unused: bool = False,
 ) -> torch.nn.Module:
     """The model on the slot's device with the chief's weights; with allreduce, its gradients are
-    averaged over the ranks, by way of `nodes` if there are. On one slot the model itself."""
+    averaged over the ranks, by way of `nodes` if there are; find_unused: of those that a batch has. On
+    one slot the model itself."""
     model = _replicas.wrap(model.to(device), device, share.slots)
     if ranks.size == 1:
         return model
@@ -89,7 +91,13 @@ def wrap(
     devices = [device] if device.type == "cuda" else None
     megabytes = told.bucket_megabytes
     buckets = {} if megabytes is None else {"bucket_cap_mb": megabytes}
-    wrapped = ParallelModel(model, device_ids=devices, gradient_as_bucket_view=True, **buckets)
+    wrapped = ParallelModel(
+        model,
+        device_ids=devices,
+        gradient_as_bucket_view=True,
+        find_unused_parameters=find_unused,
+        **buckets,
+    )
     if share.slots * ranks.size != share.total:
         wrapped.register_comm_hook(share.fraction, _weighted_hook)
         wrapped._det_weighted = True
@@ -106,6 +114,20 @@ def _weighted_hook(state, bucket):  # type: ignore[no-untyped-def]
     weighted = bucket.buffer().mul_(state)
     work = torch.distributed.all_reduce(weighted, async_op=True)
     return work.get_future().then(lambda future: future.value()[0])
+
+
+def check_arrived(models: List[torch.nn.Module]) -> None:
+    """Before a step. Raises RuntimeError where slots still wait for gradients: in the next forward pass
+    torch would say so, when weights differ."""
+    for model in models:
+        missing = model._arrival.missing if isinstance(model, ParallelModel) else []
+        if missing:
+            more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+            raise RuntimeError(
+                f"the first step has no gradient of {', '.join(missing[:3])}{more}, and slots wait for "
+                "each other's: freeze what is never used by requires_grad_(False) before wrap_model(); "
+                "if other batches use it, call wrap_model(model, find_unused_parameters=True)"
+            )
 
 
 def arrival_of(model: torch.nn.Module) -> Optional[List[str]]:

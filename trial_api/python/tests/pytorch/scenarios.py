@@ -239,6 +239,42 @@ def two_passes(_storage):
     return of(run(TwoPasses, frequency=2, max_length=dp.Batch(8)))
 
 
+class Heads(torch.nn.Module):
+    """Uses one of two, in turn."""
+
+    def __init__(self, turns):
+        super().__init__()
+        self.heads = torch.nn.ModuleList(torch.nn.Linear(4, 1) for _ in range(2))
+        self.turns, self.calls = turns, 0
+
+    def forward(self, x):
+        self.calls += self.turns and self.training
+        return self.heads[self.calls % 2](x)
+
+
+class HeadsTrial(NetTrial):
+    turns, finds = True, True
+
+    def __init__(self, context):
+        self.context = context
+        self.net = context.wrap_model(Heads(self.turns), find_unused_parameters=self.finds)
+        self.sgd = context.wrap_optimizer(torch.optim.SGD(self.net.parameters(), 0.05))
+
+
+class UnusedTrial(HeadsTrial):
+    turns, finds = False, False
+
+
+def unused(_storage=None):
+    """Of what batches do not use: what the second kind of trial says, and weights of the first."""
+    try:
+        run(UnusedTrial, max_length=dp.Batch(2))
+        said = None
+    except RuntimeError as error:
+        said = str(error)
+    return {**of(run(HeadsTrial, max_length=dp.Batch(10), batch_size=20)), "said": said}
+
+
 SCENARIOS = {
     function.__name__: function
     for function in (
@@ -255,6 +291,7 @@ SCENARIOS = {
         uneven,
         uneven_and_unknown,
         two_passes,
+        unused,
     )
 }
 
