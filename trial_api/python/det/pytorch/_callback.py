@@ -34,7 +34,8 @@ class PyTorchCallback:
         self, avg_metrics: Dict[str, Any], batch_metrics: List[Dict[str, Any]]
     ) -> None:
         """When training's metrics are reported: their means over all ranks, and those of each batch
-        of this rank since the last report."""
+        of this rank since the last report; in a run that resumed on fewer ranks, also of the ranks that
+        it took over."""
 
     def on_validation_start(self) -> None:
         """Before a validation."""
