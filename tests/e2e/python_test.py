@@ -149,6 +149,10 @@ for mode in ("direct", "master"):
 model = client.create_model("counter", metadata={"a": 1})
 print(model.register_version(best.uuid).model_version)
 print(client.get_model("counter").get_version().checkpoint.uuid == best.uuid)
+loss = trial.summary_metrics["validation_metrics"]["loss"]
+print(loss["count"], loss["last"], loss["max"])
+experiment.set_labels({"b", "a"})
+print(experiment.labels)
 """
 
 
@@ -296,7 +300,8 @@ class OneAgentTest(ScriptTestCase):
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=harness.PATIENCE, check=False)
         self.assertEqual([
             "COMPLETED", "[1, 0.5, 0.3333333333333333, 0.25]", "True",
-            "4 ['manifest.json', 'metadata.json', 'rank0', 'rank1']", "4", "4", "1", "True"],
+            "4 ['manifest.json', 'metadata.json', 'rank0', 'rank1']", "4", "4", "1", "True",
+            "4 0.25 1", "['a', 'b']"],
             done.stdout.splitlines(), done.stderr + self.home.logs())
 
 

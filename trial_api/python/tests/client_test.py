@@ -313,6 +313,29 @@ class ClientTest(unittest.TestCase):
                       "trials?offset=0&limit=500&sortBy=SORT_BY_ID", "states=STATE_PAUSED"):
             self.assertIn(words, asked)
 
+    def test_labels_are_several_in_an_order(self):
+        path = "/api/v1/experiments/3"
+        self.master.answers[path] = {"experiment": {"id": 3}}
+        experiment = self.signed_in().get_experiment(3)
+        experiment.set_labels({"b", "a"})
+        experiment.set_labels(["b", "a"])
+        self.assertEqual([["a", "b"], ["b", "a"]],
+                         [body["labels"] for body in self.master.bodies(path) if body])
+        with self.assertRaisesRegex(TypeError, "labels is 'ab': give a list or a set"):
+            experiment.set_labels("ab")
+        with self.assertRaisesRegex(TypeError, "sort_by is 5: give a CheckpointSortBy"):
+            experiment.list_checkpoints(sort_by=5)
+
+    def test_the_summary_of_a_trial_s_metrics(self):
+        self.master.answers["/api/v1/trials/7"] = {"trial": {"id": 7, "experimentId": 3}}
+        told = {"validation_metrics": {"loss": {"count": 2, "last": 0.5}}}
+        self.master.answers["/api/v1/runs"] = {"runs": [{"id": 7, "summaryMetrics": told}]}
+        trial = self.signed_in().get_trial(7)
+        self.assertEqual(told, trial.summary_metrics)
+        [body] = self.master.bodies("/api/v1/runs")
+        [own] = json.loads(body["filter"])["filterGroup"]["children"]
+        self.assertEqual(("id", "=", 7), (own["columnName"], own["operator"], own["value"]))
+
     def test_labels_and_code_of_an_experiment(self):
         path = "/api/v1/experiments/3"
         self.master.answers[path] = {"experiment": {"id": 3, "labels": ["a"]}}

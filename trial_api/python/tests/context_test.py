@@ -2,6 +2,7 @@ import io
 import json
 import math
 import os
+import pathlib
 import subprocess
 import sys
 import tempfile
@@ -114,6 +115,19 @@ class ClusterTest(unittest.TestCase):
                 context.train.report_training_metrics(-1, {})
             with self.assertRaisesRegex(ValueError, "progress is 2"):
                 context.train.report_progress(2)
+            with self.assertRaisesRegex(TypeError, "progress is '50%': give a number"):
+                context.train.report_progress("50%")
+            with self.assertRaisesRegex(TypeError, "steps_completed is '1': give a number"):
+                context.train.report_training_metrics("1", {})
+            with self.assertRaisesRegex(TypeError, "metrics of validation are 0.5: give a dict"):
+                context.train.report_validation_metrics(1, 0.5)
+            with self.assertRaisesRegex(TypeError, r"metrics\.sub\.b: a value of type object"):
+                context.train.report_training_metrics(1, {"a": 1, "sub": {"b": object()}})
+            with self.assertRaisesRegex(TypeError, "is 'INVALID_HP': give one of .*EarlyExitReason"):
+                context.train.report_early_exit("INVALID_HP")
+            with self.assertRaisesRegex(ValueError, "alert is 'bad': give one of trace, debug"):
+                context.alert("t", level="bad")
+            self.assertEqual([], self.reported())
 
     def test_a_checkpoint_is_registered_after_the_metrics_before_it(self):
         with det.core.init() as context:
@@ -319,6 +333,27 @@ class OffClusterTest(unittest.TestCase):
                     pass
                 context.alert("t")
                 context.profiler.on()
+            self.assertEqual([uuid], os.listdir(folder))
+
+    def test_wrong_arguments_are_refused(self):
+        for name, value, words in (
+            ("preempt_mode", "ChiefOnly", "give one of det.core.PreemptMode"),
+            ("tensorboard_mode", "auto", "give one of det.core.TensorboardMode"),
+            ("checkpoint_storage", 5, "give a folder"),
+        ):
+            with self.assertRaisesRegex(TypeError, f"{name} is {value!r}: {words}"):
+                det.core.init(**{name: value})
+        with det.core.init() as context:
+            with self.assertRaisesRegex(TypeError, "reason is 'INVALID_HP': give one of"):
+                context.train.report_early_exit("INVALID_HP")
+            with self.assertRaisesRegex(TypeError, "^a: a value of type object"):
+                context.train.report_training_metrics(1, {"a": object()})
+
+    def test_a_storage_may_be_a_path(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with det.core.init(checkpoint_storage=pathlib.Path(folder)) as context:
+                with context.checkpoint.store_path({"steps_completed": 1}) as (_, uuid):
+                    pass
             self.assertEqual([uuid], os.listdir(folder))
 
     def test_only_the_chief_asks_in_its_mode(self):

@@ -179,6 +179,17 @@ class LaunchTest(unittest.TestCase):
             self.assertIn(words, result.stderr)
             self.assertIn("usage: python3 -m det.launch.torch_distributed", result.stderr)
 
+    def test_options_of_the_library_s_own_launcher_are_left_out(self):
+        script = self.script("print('here')")
+        options = ("--max_restarts", "1", "--slots", "2", "--rdzv_backend=c10d", "--")
+        for module in ("det.launch.torch_distributed", "det.launch.deepspeed"):
+            result = self.launch(*options, script, module=module)
+            self.assertEqual(0, result.returncode, result.stderr)
+            self.assertEqual(2, result.stdout.count("here"))
+            self.assertIn("WARNING: --max_restarts 1 --rdzv_backend=c10d: no such", result.stderr)
+        result = self.launch(*options, script, module="det.launch.command")
+        self.assertEqual(2, result.returncode)
+
     def test_what_cannot_be_started_is_said(self):
         result = self.launch("no-such-program", module="det.launch.command")
         self.assertEqual(1, result.returncode)

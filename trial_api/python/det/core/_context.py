@@ -29,6 +29,7 @@ from det.core._train import ClusterTrain, EarlyExitReason, PrintedTrain, TrainCo
 
 _DEFAULT_CHECKPOINTS = "checkpoints"
 _OFF_CLUSTER = {"searcher": {"max_length": {"epochs": 1}}}  # Enough to see that a script runs.
+_LEVELS = ("TRACE", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")  # Of an alert.
 _FOLDER_KEYS = {"shared_fs": "host_path", "directory": "container_path"}
 
 
@@ -81,7 +82,10 @@ class Context:
     ) -> None:
         """Tells the webhooks with a trigger of type CUSTOM. level: "debug", "info", "warning",
         "error", "critical", or an enumeration's member of such a name."""
-        name = str(getattr(level, "name", level)).upper()
+        name = str(getattr(level, "name", level)).upper().replace("LOG_LEVEL_", "")
+        if name not in _LEVELS:
+            levels = ", ".join(known.lower() for known in _LEVELS)
+            raise ValueError(f"the level of an alert is {level!r}: give one of {levels}")
         if self._master is None or self.info is None or self.info.trial is None:
             print(f"alert {name}: {title}: {description}", flush=True)
             return
@@ -92,7 +96,7 @@ class Context:
                 "data": {
                     "title": title or "",
                     "description": description or "",
-                    "level": "LOG_LEVEL_" + name.replace("LOG_LEVEL_", ""),
+                    "level": "LOG_LEVEL_" + name,
                 },
                 "experimentId": trial.experiment_id,
                 "trialId": trial.trial_id,
@@ -173,7 +177,22 @@ def init(
         checkpoint_storage: off the cluster, a folder or {"type": "shared_fs", "host_path": ...}, or
             {"type": "s3", "bucket": ...} as in a configuration;
             None: ./checkpoints. On the cluster the configuration's.
+
+    Raises:
+        TypeError, ValueError: arguments that make no sense.
     """
+    for name, mode, kind in (
+        ("preempt_mode", preempt_mode, PreemptMode),
+        ("tensorboard_mode", tensorboard_mode, TensorboardMode),
+    ):
+        if not isinstance(mode, kind):
+            raise TypeError(f"{name} is {mode!r}: give one of det.core.{kind.__name__}")
+    if isinstance(checkpoint_storage, os.PathLike):
+        checkpoint_storage = os.fspath(checkpoint_storage)
+    if checkpoint_storage is not None and not isinstance(checkpoint_storage, (str, Mapping)):
+        raise TypeError(
+            f"checkpoint_storage is {checkpoint_storage!r}: give a folder, or what a configuration says"
+        )
     info = get_cluster_info()
     distributed = distributed or _ranks(info)
     modes = (preempt_mode, tensorboard_mode)

@@ -37,6 +37,20 @@ def encode(value: Mapping[str, Any]) -> str:
         return "".join(_fast(value, 0)) if _fast else _ENCODER.encode(value)
     except ValueError:
         return _ENCODER.encode(_finite(value))
+    except TypeError as error:
+        raise TypeError(f"{_place(value)}: {error}") from None
+
+
+def _place(value: Any) -> str:
+    """Of what has made encode() fail."""
+    items = value.items() if isinstance(value, Mapping) else ()
+    for name, inner in items:
+        try:
+            encode(inner)
+        except TypeError:
+            rest = _place(inner)
+            return f"{name}.{rest}" if rest else str(name)
+    return ""
 
 
 def _finite(value: Any) -> Any:

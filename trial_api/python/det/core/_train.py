@@ -45,7 +45,7 @@ class TrainContext:
     ) -> None:
         """Of a group of any name without '.'. One report per steps_completed: the master keeps the
         first, so what belongs together is reported together."""
-        _check(group, steps_completed)
+        _check(group, steps_completed, metrics)
         self._report(group, steps_completed, metrics, batch_metrics)
 
     def report_training_metrics(
@@ -61,7 +61,7 @@ class TrainContext:
     ) -> bool:
         """With ask_best waits up to a second for the master's word on whether this is the best
         validation of the experiment; True where it does not say, and without ask_best."""
-        _check("validation", steps_completed)
+        _check("validation", steps_completed, metrics)
         return self._report("validation", steps_completed, metrics, None, ask_best)
 
     def _report(
@@ -173,6 +173,7 @@ class ClusterTrain(TrainContext):
             self._queue.set_progress(float(progress))
 
     def report_early_exit(self, reason: EarlyExitReason, message: str = "") -> None:
+        _check_reason(reason)
         if reason is EarlyExitReason.INVALID_HP:
             self._master.post(
                 SERVICE + "ReportEarlyExit",
@@ -261,6 +262,7 @@ class PrintedTrain(TrainContext):
         _check_progress(progress)
 
     def report_early_exit(self, reason: EarlyExitReason, message: str = "") -> None:
+        _check_reason(reason)
         print(f"early exit: {reason.name} {message}".rstrip(), file=sys.stderr)
 
     def set_status(self, status: str) -> None:
@@ -294,13 +296,28 @@ def _inside(path: pathlib.Path) -> pathlib.Path:
     return path
 
 
-def _check(group: str, steps_completed: int) -> None:
+def _check(group: str, steps_completed: int, metrics: Mapping[str, Any]) -> None:
     if not group or "." in group:
         raise ValueError(f"{group!r} is no group of metrics: give a name without '.'")
+    if type(metrics) is not dict and not isinstance(metrics, Mapping):
+        raise TypeError(f"the metrics of {group} are {metrics!r}: give a dictionary, by name")
+    _check_number("steps_completed", steps_completed)
     if not 0 <= steps_completed < _MAX_STEPS:
         raise ValueError(f"steps_completed is {steps_completed}, and must be 0 or more")
 
 
+def _check_number(name: str, value: Any) -> None:
+    """Also of numpy and torch."""
+    if type(value) is not int and (isinstance(value, str) or not hasattr(value, "__float__")):
+        raise TypeError(f"{name} is {value!r}: give a number")
+
+
+def _check_reason(reason: Any) -> None:
+    if not isinstance(reason, EarlyExitReason):
+        raise TypeError(f"the reason is {reason!r}: give one of det.core.EarlyExitReason")
+
+
 def _check_progress(progress: float) -> None:
+    _check_number("progress", progress)
     if not 0 <= progress <= 1:
         raise ValueError(f"progress is {progress}, and must be from 0 to 1")

@@ -10,10 +10,11 @@ import os
 import pathlib
 import shutil
 import urllib.parse
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Union
+from typing import Any, Callable, Collection, Dict, Iterable, List, Mapping, Optional, Union
 
 from det._errors import CheckpointError
 from det.core._buckets import is_bucket, open_bucket, prefix_of
+from det.experimental._order import in_order
 from det.experimental._session import Session
 
 _MASKED = "********"
@@ -253,9 +254,10 @@ class Model:
     def set_notes(self, notes: str) -> None:
         self._patch(notes=notes)
 
-    def set_labels(self, labels: List[str]) -> None:
-        self._patch(labels=labels)
-        self.labels = list(labels)
+    def set_labels(self, labels: Collection[str]) -> None:
+        given = in_order(labels)
+        self._patch(labels=given)
+        self.labels = given
 
     def add_metadata(self, metadata: Mapping[str, Any]) -> None:
         """Adds, or replaces, what these keys name."""

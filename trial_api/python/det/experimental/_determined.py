@@ -20,6 +20,7 @@ from det.experimental._experiment import (
     iter_metrics,
 )
 from det.experimental._experiment import get_experiment as _get_experiment
+from det.experimental._order import in_order
 from det.experimental._session import Session, connect
 from det.experimental._user import User
 from det.experimental._workspace import Project, ResourcePool, Workspace
@@ -104,7 +105,7 @@ class Determined:
             "name": name,
             "description": description,
             "metadata": metadata or {},
-            "labels": labels or [],
+            "labels": in_order(labels or []),
         }
         if workspace_name:
             body["workspaceName"] = workspace_name

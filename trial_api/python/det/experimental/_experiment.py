@@ -6,13 +6,14 @@ import base64
 import dataclasses
 import enum
 import itertools
+import json
 import pathlib
 import time
-from typing import Any, Dict, Iterator, List, Optional
+from typing import Any, Collection, Dict, Iterator, List, Optional
 
 from det._errors import MasterError
 from det.experimental._checkpoint import Checkpoint, best_of
-from det.experimental._order import of_checkpoints
+from det.experimental._order import in_order, of_checkpoints
 from det.experimental._session import Session
 
 
@@ -74,7 +75,15 @@ class Trial:
         self.state = TrialState.of(told.get("state") or "STATE_UNSPECIFIED")
         self.hparams: Dict[str, Any] = told.get("hparams") or {}
         self.restarts = int(told.get("restarts") or 0)
-        self.summary_metrics: Dict[str, Any] = told.get("summaryMetrics") or {}
+
+    @property
+    def summary_metrics(self) -> Dict[str, Any]:
+        """Of what it has reported by now: by group and name the count, sum, min, max, last and such."""
+        own = {"kind": "field", "columnName": "id", "operator": "=", "value": self.id}
+        group = {"kind": "group", "conjunction": "and", "children": [own]}
+        body = {"limit": 1, "filter": json.dumps({"filterGroup": group, "showArchived": True})}
+        runs = self._session.post("/api/v1/runs", body).get("runs") or [{}]
+        return dict(runs[0].get("summaryMetrics") or {})
 
     def reload(self) -> Trial:
         self._take(self._session.get(f"/api/v1/trials/{self.id}")["trial"])
@@ -241,8 +250,8 @@ class Experiment:
     def set_notes(self, notes: str) -> None:
         self._patch(notes=notes)
 
-    def set_labels(self, labels: List[str]) -> None:
-        self._patch(labels=labels)
+    def set_labels(self, labels: Collection[str]) -> None:
+        self._patch(labels=in_order(labels))
 
     def add_label(self, label: str) -> None:
         if label not in self.labels:

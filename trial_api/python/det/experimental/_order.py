@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from typing import Any, Dict
+from typing import Any, Collection, Dict, List
 
 
 class OrderBy(enum.Enum):
@@ -58,8 +58,17 @@ class ModelSortBy(enum.Enum):
 ExperimentOrderBy = TrialOrderBy = CheckpointOrderBy = ModelOrderBy = OrderBy
 
 
+def in_order(labels: Collection[str]) -> List[str]:
+    """As they are given; those of a set by the alphabet. Raises TypeError for a single one."""
+    if isinstance(labels, str):
+        raise TypeError(f"labels is {labels!r}: give a list or a set of labels")
+    return list(labels) if isinstance(labels, (list, tuple)) else sorted(labels)
+
+
 def of_checkpoints(sort_by: Any, order_by: Any) -> Dict[str, Any]:
     """The query for a list of checkpoints. sort_by: a CheckpointSortBy, or the name of a metric of
     validations."""
+    if not isinstance(sort_by, (str, CheckpointSortBy, type(None))):
+        raise TypeError(f"sort_by is {sort_by!r}: give a CheckpointSortBy, or a metric's name")
     by = "sortByMetric" if isinstance(sort_by, str) else "sortByAttr"
     return {by: sort_by, "orderBy": order_by}

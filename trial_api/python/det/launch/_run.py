@@ -15,13 +15,14 @@ from det.launch._layout import Layout, common_environment, find_layout
 
 _LAST_PATIENCE = 30.0  # Seconds: the trial ends anyway, it need not wait for a master that is away.
 SLOTS = ("--slots", "--nproc_per_node", "--nproc-per-node")
+_TAKE_OVERRIDES = ("torch_distributed", "deepspeed")  # As scripts know them.
 Extra = Callable[[Layout, int], Dict[str, str]]
 
 
 def parse(name: str, arguments: List[str]) -> Tuple[Optional[int], List[str]]:
     """The number of ranks, where it is given, and the command. Exits with 2 on wrong usage."""
     slots: Optional[int] = None
-    rest = list(arguments)
+    rest = _without_overrides(arguments) if name in _TAKE_OVERRIDES else list(arguments)
     while rest and rest[0].startswith("-") and rest[0] not in ("--", "--trial"):
         option, equals, value = rest.pop(0).partition("=")
         if option not in SLOTS:
@@ -36,6 +37,22 @@ def parse(name: str, arguments: List[str]) -> Tuple[Optional[int], List[str]]:
     if not rest:
         _usage(name, "there is nothing to run")
     return slots, command_of(rest)
+
+
+def _without_overrides(arguments: List[str]) -> List[str]:
+    """What stands before `--` and is no option of ours was meant for the library's own launcher."""
+    if "--" not in arguments:
+        return list(arguments)
+    end = arguments.index("--")
+    own: List[str] = []
+    others: List[str] = []
+    for i, word in enumerate(arguments[:end]):
+        of_ours = word.partition("=")[0] in SLOTS or (i > 0 and arguments[i - 1] in SLOTS)
+        (own if of_ours else others).append(word)
+    if others:
+        words = " ".join(others)
+        print(f"WARNING: {words}: no such launcher is used here; left out", file=sys.stderr, flush=True)
+    return own + arguments[end:]
 
 
 def command_of(words: List[str]) -> List[str]:

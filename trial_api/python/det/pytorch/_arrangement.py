@@ -12,6 +12,8 @@ from typing import Any, Dict, List, Optional
 
 import torch
 
+from det.pytorch import _replicas
+
 
 class Arrival:
     """Listens to the first backward pass whose gradients travel.
@@ -24,8 +26,8 @@ class Arrival:
         self._model = model
         self._names: Dict[str, None] = {}  # In the order in which they came.
         self._hooks: List[Any] = []
-        if _has_sparse_gradients(model):
-            return  # A pass of zeros would be another one.
+        if _has_sparse_gradients(model) or model.find_unused_parameters:
+            return  # A pass of zeros would be another one; such buckets stay as they are.
         for name, parameter in _parameters(model).items():
             # What adds the gradient to the parameter: torch listens there, too.
             node = parameter.expand_as(parameter).grad_fn.next_functions[0][0]
@@ -47,6 +49,13 @@ class Arrival:
         self._hooks = []
 
     @property
+    def missing(self) -> List[str]:
+        """Names of those that have not come yet, where others have."""
+        if not self._names or not self._hooks:
+            return []
+        return [name for name in _parameters(self._model) if name not in self._names]
+
+    @property
     def order(self) -> Optional[List[str]]:
         """Names of parameters; None before all have come."""
         return list(self._names) if self._names and not self._hooks else None
@@ -59,6 +68,8 @@ def arrange(model: Any, order: List[str]) -> bool:
     parameters = _parameters(model)
     if set(order) != set(parameters) or _has_sparse_gradients(model):
         return False
+    if not hasattr(model.reducer, "_rebuild_buckets"):
+        return False  # Of a torch that keeps it to itself: the last bits are others then.
     model.reducer.prepare_for_forward()
     model.reducer.prepare_for_backward([])
     for name in order:
@@ -70,11 +81,11 @@ def arrange(model: Any, order: List[str]) -> bool:
 
 
 def _parameters(model: Any) -> Dict[str, torch.nn.Parameter]:
-    """Those whose gradients travel."""
+    """Those whose gradients travel, by the Trial's names: on nodes of several slots torch has others."""
     ignored = getattr(model, "parameters_to_ignore", ())
     return {
         name: parameter
-        for name, parameter in model.module.named_parameters()
+        for name, parameter in _replicas.unwrap(model.module).named_parameters()
         if parameter.requires_grad and name not in ignored
     }
 

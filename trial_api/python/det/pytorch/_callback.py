@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional
+import difflib
+import inspect
+import sys
+from typing import Any, Dict, List, Mapping, Optional
 
 
 class PyTorchCallback:
@@ -31,7 +34,8 @@ class PyTorchCallback:
         self, avg_metrics: Dict[str, Any], batch_metrics: List[Dict[str, Any]]
     ) -> None:
         """When training's metrics are reported: their means over all ranks, and those of each batch
-        of this rank since the last report."""
+        of this rank since the last report; in a run that resumed on fewer ranks, also of the ranks that
+        it took over."""
 
     def on_validation_start(self) -> None:
         """Before a validation."""
@@ -68,18 +72,43 @@ class PyTorchCallback:
         pass
 
 
+_MOMENTS = [name for name in dir(PyTorchCallback) if name.startswith("on_")]
+
+
+def _unheard(callback: PyTorchCallback) -> List[str]:
+    """Methods that are named as if they were called, and are not."""
+    return [m for m in dir(type(callback)) if m.startswith("on_") and m not in _MOMENTS]
+
+
 class Callbacks:
     """Those of a Trial, called by the name of the moment."""
 
-    def __init__(self, named: Dict[str, PyTorchCallback]) -> None:
+    def __init__(self, named: Dict[str, PyTorchCallback], warns: bool = False) -> None:
+        """warns: of what looks as if it were called, and is not."""
+        if not isinstance(named, Mapping):
+            raise TypeError(
+                f"build_callbacks() returned a {type(named).__name__}: return callbacks by name, for "
+                "example {'mine': MyCallback()}"
+            )
         for name, callback in named.items():
             if not isinstance(callback, PyTorchCallback):
                 raise TypeError(f"build_callbacks(): {name!r} is no det.pytorch.PyTorchCallback")
+            for method in _unheard(callback) if warns else ():
+                [near] = difflib.get_close_matches(method, _MOMENTS, 1, cutoff=0)
+                print(
+                    f"WARNING: nothing calls {method}() of the callback {name!r}; there is {near}()",
+                    file=sys.stderr,
+                    flush=True,
+                )
         self.named = named
 
     def call(self, moment: str, *arguments: Any) -> None:
         for callback in self.named.values():
-            getattr(callback, moment)(*arguments)
+            method = getattr(callback, moment)
+            if moment == "on_training_epoch_start" and not inspect.signature(method).parameters:
+                method()  # As older code has it.
+            else:
+                method(*arguments)
 
     def hear(self, moment: str) -> bool:
         """Whether any of them has a method of its own for it."""

@@ -38,7 +38,7 @@ def compress(model: DistributedDataParallel, form: str, device: torch.device) ->
     elif form == "bfloat16" and not adds:
         model.register_comm_hook(None, gathered_bfloat16_hook)
     elif form == "bfloat16":
-        model.register_comm_hook(None, default_hooks.bf16_compress_hook)
+        model.register_comm_hook(None, summed_bfloat16_hook)
     elif form == "int8":
         model._det_feedback = ErrorFeedback()
         model.register_comm_hook(model._det_feedback, byte_hook)
@@ -88,13 +88,14 @@ class ErrorFeedback:
         """In the order of the model's parameters; None: nothing was left out."""
         return [self._left.get(parameter) for parameter in model.parameters()]
 
-    def load(self, model: torch.nn.Module, left: List[Optional[torch.Tensor]]) -> None:
-        """What save() gave, in another process."""
-        self._left = {
-            parameter: part.to(parameter.device)
-            for parameter, part in zip(model.parameters(), left)
-            if part is not None
-        }
+    def add(self, model: torch.nn.Module, left: List[Optional[torch.Tensor]], weight: float) -> None:
+        """What save() gave in another process, so much of it."""
+        for parameter, part in zip(model.parameters(), left):
+            if part is None:
+                continue
+            part = (part if weight == 1 else part * weight).to(parameter.device)
+            known = self._left.get(parameter)
+            self._left[parameter] = part if known is None else known + part
 
 
 def feedback_of(model: torch.nn.Module) -> Optional[ErrorFeedback]:
@@ -141,6 +142,11 @@ def byte_hook(state, bucket):  # type: ignore[no-untyped-def]
         return bucket.buffer().copy_(total / len(packets))
 
     return future.then(average)
+
+
+def summed_bfloat16_hook(state, bucket):  # type: ignore[no-untyped-def]
+    """Torch's, by another name: by its own, a model refuses it unless it is NCCL that adds."""
+    return default_hooks.bf16_compress_hook(state, bucket)
 
 
 def gathered_bfloat16_hook(state, bucket):  # type: ignore[no-untyped-def]

@@ -28,12 +28,14 @@ class PyTorchTrialContext:
         trial_seed: int,
         ranks: Ranks,
         device: torch.device,
-        aggregation_frequency: int = 1,
+        aggregation_frequency: Optional[int] = None,
         enable_tensorboard_logging: bool = True,
     ) -> None:
+        self._optimizations = _optimizations.read(exp_conf)
+        if aggregation_frequency is None:
+            aggregation_frequency = self._optimizations.aggregation_frequency
         if aggregation_frequency < 1:
             raise ValueError(f"aggregation_frequency is {aggregation_frequency}: at least 1")
-        self._optimizations = _optimizations.read(exp_conf)
         self._core = core
         self._hparams = hparams
         self._exp_conf = exp_conf
@@ -169,15 +171,23 @@ class PyTorchTrialContext:
 
     # What is wrapped.
 
-    def wrap_model(self, model: torch.nn.Module) -> torch.nn.Module:
+    def wrap_model(
+        self, model: torch.nn.Module, find_unused_parameters: bool = False
+    ) -> torch.nn.Module:
         """The model to compute with: on the slot's device, with the chief's initial weights, its
-        gradients averaged over the slots. It is saved in checkpoints."""
+        gradients averaged over the slots. It is saved in checkpoints.
+
+        Args:
+            find_unused_parameters: batches may use some of its parameters only; on several slots
+                this takes a walk through each forward pass.
+        """
         if not isinstance(model, torch.nn.Module):
             raise TypeError(f"wrap_model() takes a torch.nn.Module, not a {type(model).__name__}")
         wrapped = self._strategy.wrap(model)
         if wrapped is None:
+            told, share, finds = self._optimizations, self._share, find_unused_parameters
             wrapped = _parallel.wrap(
-                model, self._device, self._ranks, self._optimizations, self._share, self._nodes
+                model, self._device, self._ranks, told, share, self._nodes, finds
             )
         self.models.append(wrapped)
         return wrapped
@@ -293,11 +303,19 @@ class PyTorchTrialContext:
             auto_zero_grads: clears the gradients behind the step.
             scaler: of wrap_scaler(); it is updated by the Trial. grad_scaler: the same.
         """
-        sharded = self._optimizations.shard_optimizer
-        if sharded and not any(optimizer is wrapped for wrapped in self.optimizers):
-            raise ValueError("step_optimizer() takes what wrap_optimizer() returned")
+        if not any(optimizer is wrapped for wrapped in self.optimizers):
+            raise ValueError(
+                "step_optimizer() takes what wrap_optimizer() returned: of another optimizer no "
+                "checkpoint would have the state"
+            )
+        if clip_grads is not None and not callable(clip_grads):
+            raise TypeError(
+                f"clip_grads is {clip_grads!r}: give a function of parameters, for example "
+                "lambda p: torch.nn.utils.clip_grad_norm_(p, 1.0)"
+            )
         if not self.steps_now:
             return
+        _parallel.check_arrived(self.models)
         if scaler is not None or grad_scaler is not None:
             self.experimental.refuse_scaler("step_optimizer() with a scaler")
         own = self.experimental.scaler
@@ -308,7 +326,7 @@ class PyTorchTrialContext:
                 "bfloat16, which needs none"
             )
         if self._aggregation_frequency > 1 and self._averages.get(id(optimizer), True):
-            gradients = [p.grad for p in _parameters(optimizer) if p.grad is not None]
+            gradients = [p.grad for p in _strategy.parameters_of(optimizer) if p.grad is not None]
             torch._foreach_div_(gradients, self._aggregation_frequency)
         if self._strategy.before_step(optimizer):
             self._step(optimizer, clip_grads, scaler)
@@ -371,8 +389,3 @@ class PyTorchTrialContext:
             torch.profiler.tensorboard_trace_handler(str(self.get_tensorboard_path())),
         )
         self._profiler = torch.profiler.profile(*args, **kwargs)
-
-
-def _parameters(optimizer: torch.optim.Optimizer) -> Iterator[torch.nn.Parameter]:
-    for group in optimizer.param_groups:
-        yield from group["params"]

@@ -7,8 +7,7 @@ All ranks take every decision alike.
 
 from __future__ import annotations
 
-import contextlib
-from typing import Any, ContextManager, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterator, Optional, Tuple
 
 from det._version import __version__
 from det.pytorch import (
@@ -20,6 +19,7 @@ from det.pytorch import (
     _metrics,
     _parallel,
     _random,
+    _rank_state,
     _state,
     _trial,
     _xla,
@@ -34,7 +34,6 @@ from det.pytorch._sharding import ShardedData
 
 _Mode = LRScheduler.StepMode
 _NONE: Any = object()  # No batch.
-_NOTHING: ContextManager[Any] = contextlib.nullcontext()
 
 
 class Controller:
@@ -65,11 +64,11 @@ class Controller:
         self._schedule = schedule
         self._policy = policy
         self._latest = latest_checkpoint
-        self._callbacks = Callbacks(trial.build_callbacks())
+        self._callbacks = Callbacks(trial.build_callbacks(), warns=self._ranks.is_chief)
         self._events = _events.Events(context)
         self._saver = self._make_saver()
         self._progress = Progress(trial_id=context.get_trial_id())
-        self._unreported: List[Dict[str, Any]] = []
+        self._unreported = _metrics.Unreported(context._share)
         self._saved_at = -1
         self._stop = StopAgreement(self._ranks)
         self._warm = False
@@ -141,7 +140,7 @@ class Controller:
             _state.restore_weights(state, self._context, where)
             return
         _state.restore(state, self._context, self._callbacks, where)
-        self._unreported = _state.restore_rank(folder, self._context)
+        _rank_state.restore(folder, self._context, self._unreported)
         self._saved_at = self._progress.steps_completed
         self._find_position()
 
@@ -204,6 +203,8 @@ class Controller:
     # Training.
 
     def _train(self) -> None:
+        if self._ranks.is_chief and self._schedule.ended(self._progress):
+            print(f"nothing is left to train: {self._schedule.max_length} is reached", flush=True)
         if self._do_due_work():
             return
         while True:
@@ -251,7 +252,7 @@ class Controller:
             batch = context.to_device(batch)
         metrics = self._compute(batch)
         _xla.end_batch(context.device)
-        self._unreported.append(_metrics.detach(metrics, "train_batch"))
+        self._unreported.add(_metrics.detach(metrics, "train_batch"))
         last = self._stop.last()
         if context.steps_now:
             steps = progress.steps_completed + 1
@@ -273,7 +274,7 @@ class Controller:
             _compression.rescale(context.models, context.scaler)
             self._fusion.before()
         with context.experimental.autocast():
-            with _NOTHING if averages else _parallel.without_averaging(context.models):
+            with _parallel.one_batch(context.models, averages):
                 metrics = self._trial.train_batch(batch, progress.epoch, progress.steps_completed)
         if averages:
             self._fusion.after()
@@ -332,21 +333,20 @@ class Controller:
 
     def _report(self) -> None:
         steps = self._progress.steps_completed
-        batches = _metrics.to_plain_all(self._unreported)
-        metrics = _metrics.training_means(batches, self._readers, self._context._share.slots)
+        metrics = self._unreported.means(self._readers)
         reducers = self._context.reducers
         if reducers.wanted(training=True):
             reduced = reducers.reduce(training=True, ranks=self._readers)
             metrics.update(self._ranks.broadcast(reduced))
             reducers.reset(training=True)
-        self._callbacks.call("on_training_workload_end", metrics, batches)
+        self._callbacks.call("on_training_workload_end", metrics, self._unreported.batches)
         self._core.train.report_training_metrics(steps, self._with_lengths(metrics))
         self._events.add("training", steps, metrics)
         per_epoch = self._context._batches_per_epoch
         if per_epoch is not None:
             share = steps / self._schedule.max_batches(per_epoch)
             self._core.train.report_progress(min(1.0, share))
-        self._unreported = []
+        self._unreported = _metrics.Unreported(self._context._share)
         self._progress.reported_at = steps
 
     def _validate(self) -> bool:
@@ -393,7 +393,6 @@ class Controller:
         kept = strategy.keep()
         strategy.synchronize()
         _parallel.broadcast_buffers(self._context.models, self._ranks)
-        self._unreported = _metrics.to_plain_all(self._unreported)
         self._saver.save(self._progress, self._unreported, kept, __version__)
         if kept:
             strategy.go_on(kept)

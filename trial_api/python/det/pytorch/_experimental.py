@@ -43,7 +43,9 @@ class PyTorchExperimentalContext:
 
     def _new_scaler(self) -> Any:
         if not self._in_parts:
-            return torch.cuda.amp.GradScaler()
+            # Torch 2.3 has it for every device, and from 2.4 on warns of the older name.
+            newer = getattr(getattr(torch, "amp", None), "GradScaler", None)
+            return newer("cuda") if newer else torch.cuda.amp.GradScaler()
         # Whether a gradient overflowed, all ranks must know.
         from torch.distributed.fsdp.sharded_grad_scaler import ShardedGradScaler
 

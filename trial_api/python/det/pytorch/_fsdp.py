@@ -73,7 +73,11 @@ class FullySharded(InParts):
 
     def _whole_optimizer(self, optimizer: torch.optim.Optimizer) -> Dict[str, Any]:
         model = self._model_of(optimizer)
-        told = self._class.full_optim_state_dict(model, optimizer)
+        if hasattr(self._class, "full_optim_state_dict"):
+            told = self._class.full_optim_state_dict(model, optimizer)
+        else:
+            with self._whole(model, rank0_only=True, optimizers=True):
+                told = self._class.optim_state_dict(model, optimizer)
         return numbered(told, self._groups_of(optimizer)) if self._ranks.is_chief else {}
 
     def load_model(self, model: torch.nn.Module, state: Dict[str, Any]) -> None:
@@ -86,13 +90,24 @@ class FullySharded(InParts):
     def load_optimizer(self, optimizer: torch.optim.Optimizer, state: Dict[str, Any]) -> None:
         model = self._model_of(optimizer)
         whole = named(state, self._groups_of(optimizer))
-        own = self._class.shard_full_optim_state_dict(whole, model, optim=optimizer)
+        if hasattr(self._class, "shard_full_optim_state_dict"):
+            own = self._class.shard_full_optim_state_dict(whole, model, optim=optimizer)
+        else:
+            with self._whole(model, rank0_only=False, optimizers=True):
+                own = self._class.optim_state_dict_to_load(
+                    model=model, optim=optimizer, optim_state_dict=whole
+                )
         optimizer.load_state_dict(own)
 
-    def _whole(self, model: torch.nn.Module, rank0_only: bool) -> Any:
-        form = self._fsdp.FullStateDictConfig(offload_to_cpu=True, rank0_only=rank0_only)
+    def _whole(self, model: torch.nn.Module, rank0_only: bool, optimizers: bool = False) -> Any:
+        """optimizers: their state is wanted, too, by the names that torch 2.0 and later have for it; the
+        older ones, of which those warn, do without."""
+        options = {"offload_to_cpu": True, "rank0_only": rank0_only}
+        forms = [self._fsdp.FullStateDictConfig(**options)]
+        if optimizers:
+            forms.append(self._fsdp.FullOptimStateDictConfig(**options))
         kind = self._fsdp.StateDictType.FULL_STATE_DICT
-        return self._class.state_dict_type(model, kind, form)
+        return self._class.state_dict_type(model, kind, *forms)
 
     def _groups_of(self, optimizer: torch.optim.Optimizer) -> List[List[str]]:
         """The names of its parameters in the model that the Trial gave."""

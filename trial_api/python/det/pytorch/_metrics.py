@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Dict, List, Tuple, Union
+import sys
+from typing import Any, Collection, Dict, Iterable, List, Set, Tuple, Union
 
 import torch
 
 from det.pytorch._ranks import Ranks
 from det.pytorch._reducers import Reducer
+from det.pytorch._shares import Share
 
 
 def detach(metrics: Any, what: str) -> Dict[str, Any]:
@@ -59,23 +61,66 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float))
 
 
-def training_means(
-    batches: List[Dict[str, Any]], ranks: Ranks, weight: int = 1
-) -> Dict[str, Any]:
-    """Collective: the means over all batches of all ranks. `batches`: plain. What is no number is
-    left out. weight: what this rank's count, beside other ranks'."""
-    sums: Dict[str, Tuple[float, int]] = {}
-    for batch in batches:
-        for name, value in batch.items():
-            if _is_number(value):
-                total, count = sums.get(name, (0.0, 0))
-                sums[name] = (total + value * weight, count + weight)
-    gathered = ranks.allgather(sums)
-    means: Dict[str, Any] = {}
-    for name in dict.fromkeys(name for rank in gathered for name in rank):
-        known = [rank[name] for rank in gathered if name in rank]
-        means[name] = math.fsum(t for t, _ in known) / sum(c for _, c in known)
-    return means
+_said: Set[Tuple[str, str]] = set()
+
+
+def _say_once(names: Iterable[str], reported: Collection[str], why: str) -> None:
+    """Of those that are not among what is reported."""
+    for name in dict.fromkeys(names):
+        if name not in reported and (name, why) not in _said:
+            _said.add((name, why))
+            print(f"WARNING: metric {name!r} {why}", file=sys.stderr, flush=True)
+
+
+class Unreported:
+    """The metrics of training's batches since the last report, of this rank and, in a run that resumed,
+    of those that it took over. A batch counts for the part of its records that the rank had.
+
+    share: of the global batch, this rank's.
+    """
+
+    def __init__(self, share: Share) -> None:
+        self._share = share
+        self.batches: List[Dict[str, Any]] = []
+        self._shares: List[Tuple[int, int]] = []  # (slots, of so many); of each batch.
+
+    def add(self, metrics: Dict[str, Any]) -> None:
+        """Of a batch; they may lie on the device."""
+        self.batches.append(metrics)
+        self._shares.append((self._share.slots, self._share.total))
+
+    def save(self) -> Dict[str, Any]:
+        """For a checkpoint."""
+        self.batches = to_plain_all(self.batches)
+        return {"metrics": self.batches, "shares": [list(share) for share in self._shares]}
+
+    def take_over(self, saved: Dict[str, Any], share: Tuple[int, int]) -> None:
+        """What save() gave, on some rank of an earlier run; share: of that, for older checkpoints."""
+        self.batches.extend(saved["metrics"])
+        shares = saved.get("shares") or [share] * len(saved["metrics"])
+        self._shares.extend((slots, total) for slots, total in shares)
+
+    def means(self, ranks: Ranks) -> Dict[str, Any]:
+        """Collective: over all batches of all ranks. What is no number is left out."""
+        self.batches = to_plain_all(self.batches)
+        sums: Dict[str, Tuple[float, float]] = {}
+        for batch, (slots, total) in zip(self.batches, self._shares):
+            weight = (
+                slots * self._share.total / total
+            )  # A whole number, but for ranks of other runs.
+            for name, value in batch.items():
+                if _is_number(value):
+                    added, count = sums.get(name, (0.0, 0.0))
+                    sums[name] = (added + value * weight, count + weight)
+        if ranks.is_chief:
+            names = (name for batch in self.batches for name in batch)
+            _say_once(names, sums, "of train_batch() is no single number, and is not reported")
+        gathered = ranks.allgather(sums)
+        means: Dict[str, Any] = {}
+        for name in dict.fromkeys(name for rank in gathered for name in rank):
+            known = [rank[name] for rank in gathered if name in rank]
+            means[name] = math.fsum(t for t, _ in known) / math.fsum(c for _, c in known)
+        return means
 
 
 class Evaluation:
@@ -107,6 +152,13 @@ class Evaluation:
         for name in dict.fromkeys(name for output, _ in everything for name in output):
             values = [(output[name], records) for output, records in everything if name in output]
             metrics[name] = _reduce(self._reducer_of(name), values)
+        if ranks.is_chief:
+            names = (name for output in self.outputs for name in output)
+            _say_once(
+                names, metrics, "of evaluate_batch() is no single number, and is not reported"
+            )
+            reduced = self._reducer if isinstance(self._reducer, dict) and everything else {}
+            _say_once(reduced, metrics, "of evaluation_reducer() is none of evaluate_batch()")
         return metrics
 
 

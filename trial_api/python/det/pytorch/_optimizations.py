@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 from typing import Any, Dict, Mapping, Optional, Tuple
 
 import torch
@@ -10,6 +11,23 @@ import torch
 FORMATS = ("none", "float16", "bfloat16", "int8")
 STRATEGIES = ("allreduce", "local_sgd", "async", "parameter_server", "fsdp", "pipeline", "in_process")
 PRECISIONS = ("O0", "O1", "O2", "O3", "float16", "bfloat16")
+# Of the configuration; some are read by nobody, as the master says when it is submitted.
+_NAMES = (
+    "aggregation_frequency",
+    "auto_tune_tensor_fusion",
+    "average_aggregated_gradients",
+    "average_training_metrics",
+    "grad_updates_size_file",
+    "gradient_compression",
+    "hierarchical_allreduce",
+    "local_sgd_steps",
+    "mixed_precision",
+    "pipeline_micro_batches",
+    "shard_optimizer",
+    "strategy",
+    "tensor_fusion_cycle_time",
+    "tensor_fusion_threshold",
+)
 _FUSION = 64  # Megabytes, the configuration's default: torch's own way.
 
 
@@ -70,6 +88,10 @@ def read(config: Mapping[str, Any]) -> Optimizations:
     """Of a whole configuration; what is not said has its default. Raises ValueError for what makes
     no sense, or is not there."""
     told: Dict[str, Any] = config.get("optimizations") or {}
+    for name in told:
+        if name not in _NAMES:
+            near = difflib.get_close_matches(name, _NAMES, 1, cutoff=0)[0]
+            raise ValueError(f"there is no optimizations.{name}; there is {near}")
     average = told.get("average_aggregated_gradients")
     read = Optimizations(
         aggregation_frequency=_number(told, "aggregation_frequency", 1, 1),

@@ -14,16 +14,9 @@ from det.pytorch._optimizations import Optimizations
 from det.pytorch._ranks import Ranks
 
 
-# What a model that is made anew keeps: the mode, and what others have hung on it.
-_OF_OTHERS = (
-    "training",
-    "_hook",
-    "_backward_hooks",
-    "_forward_hooks",
-    "_forward_hooks_with_kwargs",
-    "_forward_pre_hooks",
-    "_forward_pre_hooks_with_kwargs",
-)
+# What a model that is made anew keeps: the mode, and what others have hung on it; of each torch what it
+# has of that.
+_OF_OTHERS = {"_hook", *vars(torch.nn.Module())} - {"_parameters", "_buffers", "_modules"}
 
 
 class ParallelModel(DistributedDataParallel):
@@ -33,6 +26,21 @@ class ParallelModel(DistributedDataParallel):
         super().__init__(module, **arguments)
         self._arguments = arguments
         self._arrival = _arrangement.Arrival(self)
+        self._exchanged = False
+
+    def begin_batch(self) -> None:
+        """The next forward pass takes the chief's buffers, and no other of the batch: autograd refuses
+        what changed between two passes of one loss."""
+        self._exchanged = False
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        exchange = self.broadcast_buffers
+        self.broadcast_buffers = exchange and not self._exchanged
+        self._exchanged = True
+        try:
+            return super().forward(*inputs, **kwargs)
+        finally:
+            self.broadcast_buffers = exchange
 
     def register_comm_hook(self, state: object, hook: Any) -> None:
         super().register_comm_hook(state, hook)
@@ -66,9 +74,11 @@ def wrap(
     told: Optimizations,
     share: _shares.Share,
     nodes: Optional[_hierarchy.Nodes] = None,
+    find_unused: bool = False,
 ) -> torch.nn.Module:
     """The model on the slot's device with the chief's weights; with allreduce, its gradients are
-    averaged over the ranks, by way of `nodes` if there are. On one slot the model itself."""
+    averaged over the ranks, by way of `nodes` if there are; find_unused: of those that a batch has. On
+    one slot the model itself."""
     model = _replicas.wrap(model.to(device), device, share.slots)
     if ranks.size == 1:
         return model
@@ -81,7 +91,13 @@ def wrap(
     devices = [device] if device.type == "cuda" else None
     megabytes = told.bucket_megabytes
     buckets = {} if megabytes is None else {"bucket_cap_mb": megabytes}
-    wrapped = ParallelModel(model, device_ids=devices, gradient_as_bucket_view=True, **buckets)
+    wrapped = ParallelModel(
+        model,
+        device_ids=devices,
+        gradient_as_bucket_view=True,
+        find_unused_parameters=find_unused,
+        **buckets,
+    )
     if share.slots * ranks.size != share.total:
         wrapped.register_comm_hook(share.fraction, _weighted_hook)
         wrapped._det_weighted = True
@@ -98,6 +114,20 @@ def _weighted_hook(state, bucket):  # type: ignore[no-untyped-def]
     weighted = bucket.buffer().mul_(state)
     work = torch.distributed.all_reduce(weighted, async_op=True)
     return work.get_future().then(lambda future: future.value()[0])
+
+
+def check_arrived(models: List[torch.nn.Module]) -> None:
+    """Before a step. Raises RuntimeError where slots still wait for gradients: in the next forward pass
+    torch would say so, when weights differ."""
+    for model in models:
+        missing = model._arrival.missing if isinstance(model, ParallelModel) else []
+        if missing:
+            more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+            raise RuntimeError(
+                f"the first step has no gradient of {', '.join(missing[:3])}{more}, and slots wait for "
+                "each other's: freeze what is never used by requires_grad_(False) before wrap_model(); "
+                "if other batches use it, call wrap_model(model, find_unused_parameters=True)"
+            )
 
 
 def arrival_of(model: torch.nn.Module) -> Optional[List[str]]:
@@ -117,12 +147,14 @@ def unwrap(model: torch.nn.Module) -> torch.nn.Module:
     return _replicas.unwrap(inner)
 
 
-def without_averaging(models: List[torch.nn.Module]) -> contextlib.ExitStack:
-    """Gradients stay on their ranks inside."""
+def one_batch(models: List[torch.nn.Module], averages: bool) -> contextlib.ExitStack:
+    """Around train_batch(). averages: else gradients stay on their ranks inside."""
     stack = contextlib.ExitStack()
     for model in models:
-        if isinstance(model, DistributedDataParallel):
-            stack.enter_context(model.no_sync())
+        if isinstance(model, ParallelModel):
+            model.begin_batch()
+            if not averages:
+                stack.enter_context(model.no_sync())
     return stack
 
 

@@ -17,12 +17,22 @@ class Reducer(enum.Enum):
     MIN = 4
 
 
+def check(given: Any) -> None:
+    """Raises TypeError for what evaluation_reducer() must not give."""
+    for name, one in (given if isinstance(given, dict) else {"all metrics": given}).items():
+        if not isinstance(one, Reducer):
+            raise TypeError(
+                f"evaluation_reducer() gives {one!r} for {name}: give a det.pytorch.Reducer; for a "
+                "function of all values there is context.wrap_reducer()"
+            )
+
+
 class MetricReducer(abc.ABC):
     """A metric that is no mean. Filled by train_batch() or evaluate_batch() on each rank."""
 
     @abc.abstractmethod
     def reset(self) -> None:
-        """Starts from nothing: before a validation, and after a report of training."""
+        """Starts from nothing: before and after a validation, and after a report of training."""
 
     @abc.abstractmethod
     def per_slot_reduce(self) -> Any:
@@ -31,8 +41,8 @@ class MetricReducer(abc.ABC):
     @abc.abstractmethod
     def cross_slot_reduce(self, per_slot_metrics: List[Any]) -> Any:
         """The metric, from what per_slot_reduce() gave on each rank, in order; on the chief. In a run
-        that resumed amid two reports a rank has one more, of the run before. A dictionary of metrics, if
-        wrap_reducer() was given no name."""
+        that resumed amid two reports a rank has one more, of the run before, and those of the ranks that
+        it took over. A dictionary of metrics, if wrap_reducer() was given no name."""
 
 
 class SimpleReducer(MetricReducer):
@@ -92,9 +102,11 @@ class WrappedReducers:
         return [[*of, reducer.per_slot_reduce()] for of, reducer in zip(carried, reducers)]
 
     def carry(self, kept: List[List[Any]]) -> None:
-        """What keep() gave, in a run that goes on from there; of a Trial with other reducers nothing."""
+        """What keep() gave, in a run that goes on from there; of a Trial with other reducers nothing. Once
+        for each rank that this one takes over."""
         if len(kept) == sum(for_training for _, _, for_training, _ in self._wrapped):
-            self._carried = kept
+            before = self._carried or [[] for _ in kept]
+            self._carried = [[*old, *more] for old, more in zip(before, kept)]
 
     def reset(self, training: bool) -> None:
         if training:

@@ -5,9 +5,11 @@ autograd adds their gradients."""
 from __future__ import annotations
 
 import concurrent.futures
-from typing import Any, Callable, Iterator, List, Mapping, Tuple
+from typing import Any, Callable, ContextManager, Dict, Iterator, List, Mapping, Sequence, Tuple
 
 import torch
+
+from det.pytorch import _copies, _draws
 
 
 class _OneModel:
@@ -39,27 +41,28 @@ class GpuReplicas(_OneModel, torch.nn.DataParallel):
 
 
 class ThreadReplicas(_OneModel, torch.nn.Module):
-    """On as many threads, which torch lets compute at once. They share the parameters; buffers (running
-    means and such) are those that the first one leaves, as they are the chief's among ranks. In which
-    order they draw random numbers is the threads' affair."""
+    """On as many threads, which torch lets compute at once. They share the parameters (_copies.py);
+    buffers (running means and such) are those that the first one leaves, as they are the chief's among
+    ranks. Each draws random numbers of its own (_draws.py)."""
 
     def __init__(self, module: torch.nn.Module, slots: int) -> None:
         super().__init__()
         self.module = module
         self._slots = slots
+        self._draws = _draws.Draws()
         self._threads = concurrent.futures.ThreadPoolExecutor(
             slots, "det-replica", initializer=lambda: torch.set_num_threads(1)
         )
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         parts = split((inputs, kwargs), self._slots)
-        modes = _Modes()
-        replicas = [self.module] + [_replica(self.module, {}) for _ in parts[1:]]
-        under_way = [
-            self._threads.submit(modes.call, replica, *part)
-            for replica, part in zip(replicas, parts)
-        ]
-        concurrent.futures.wait(under_way)
+        modes, draws = _Modes(), self._draws.one_pass(self.training)
+        with _copies.of(self.module, len(parts)) as replicas, draws as own:
+            under_way = [
+                self._threads.submit(modes.call, own(number), replica, *part)
+                for number, (replica, part) in enumerate(zip(replicas, parts))
+            ]
+            concurrent.futures.wait(under_way)
         return join([future.result() for future in under_way], rows(parts))
 
 
@@ -69,12 +72,18 @@ class _Modes:
     def __init__(self) -> None:
         self._grad = torch.is_grad_enabled()
         self._inference = torch.is_inference_mode_enabled()
-        self._autocast = torch.is_autocast_cpu_enabled()
-        self._type = torch.get_autocast_cpu_dtype()
+        if hasattr(torch, "get_autocast_dtype"):  # From 2.4 on, which warns of the older names.
+            self._autocast = torch.is_autocast_enabled("cpu")  # type: ignore[call-arg]
+            self._type = torch.get_autocast_dtype("cpu")
+        else:
+            self._autocast = torch.is_autocast_cpu_enabled()
+            self._type = torch.get_autocast_cpu_dtype()
 
-    def call(self, model: torch.nn.Module, inputs: Any, kwargs: Any) -> Any:
+    def call(
+        self, draws: ContextManager[Any], model: torch.nn.Module, inputs: Any, kwargs: Any
+    ) -> Any:
         with torch.inference_mode(self._inference), torch.set_grad_enabled(self._grad):
-            with torch.autocast("cpu", dtype=self._type, enabled=self._autocast):
+            with torch.autocast("cpu", dtype=self._type, enabled=self._autocast), draws:
                 return model(*inputs, **kwargs)
 
 
@@ -95,24 +104,6 @@ def unwrap(model: torch.nn.Module) -> torch.nn.Module:
     return model.module if isinstance(model, _OneModel) else model  # type: ignore[return-value]
 
 
-def _replica(module: torch.nn.Module, known: Any) -> torch.nn.Module:
-    """The same parameters, and buffers of its own."""
-    if module not in known:
-        known[module] = replica = module.__new__(type(module))
-        replica.__dict__ = dict(module.__dict__)
-        replica._buffers = {
-            name: None if buffer is None else buffer.clone()
-            for name, buffer in module._buffers.items()
-        }
-        replica._parameters = dict(module._parameters)
-        replica._modules = {
-            name: None if child is None else _replica(child, known)
-            for name, child in module._modules.items()
-        }
-    found: torch.nn.Module = known[module]
-    return found
-
-
 def split(value: Any, parts: int) -> List[Any]:
     """Of forward()'s arguments at most so many, as ranks would read them; a part without a record is left
     out. Each tensor has one row a record. Only one that has a single row, or no dimension, goes to all:
@@ -125,17 +116,20 @@ def split(value: Any, parts: int) -> List[Any]:
     count = _records(value)
     if not count:
         return [value]
-    bounds = [count * i // parts for i in range(parts + 1)]
+    bounds = sorted({count * i // parts for i in range(parts + 1)})
+    of_all: Dict[int, Sequence[torch.Tensor]] = {}
 
-    def cut(begin: int, end: int) -> Callable[[torch.Tensor], torch.Tensor]:
+    def cut(number: int) -> Callable[[torch.Tensor], torch.Tensor]:
         def take(tensor: torch.Tensor) -> torch.Tensor:
-            return tensor[begin:end] if _rows(tensor) != 1 else tensor
+            if _rows(tensor) != 1:
+                return tensor[bounds[number] : bounds[number + 1]]
+            if id(tensor) not in of_all:
+                of_all[id(tensor)] = _copies.fan(tensor, len(bounds) - 1)
+            return of_all[id(tensor)][number]
 
         return take
 
-    return [
-        _each_tensor(value, cut(begin, end)) for begin, end in zip(bounds, bounds[1:]) if begin < end
-    ]
+    return [_each_tensor(value, cut(number)) for number in range(len(bounds) - 1)]
 
 
 def rows(parts: List[Any]) -> List[int]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import pathlib
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, Optional
 
 import torch
 
-from det.pytorch import _parts, _state, _strategy
+from det.pytorch import _parts, _rank_state, _state, _strategy
 from det.pytorch._callback import Callbacks
 from det.pytorch._context import PyTorchTrialContext
 from det.pytorch._events import Events
+from det.pytorch._metrics import Unreported
 from det.pytorch._schedule import Progress
 from det.pytorch._snapshot import Snapshot
 
@@ -41,7 +42,7 @@ class Saver:
     def save(
         self,
         progress: Progress,
-        metrics: List[Dict[str, Any]],
+        metrics: Unreported,
         kept: Dict[str, Any],
         code_version: str,
     ) -> None:
@@ -58,7 +59,7 @@ class Saver:
             _state.take(snapshot, context, state, progress)
         elif divided:
             _state.take_tensors(snapshot, context, divided)
-        _state.take_rank(snapshot, context, metrics, kept)
+        _rank_state.take(snapshot, context, metrics, kept)
         snapshot.end()
         context._strategy.saved()
 

@@ -1,4 +1,5 @@
-"""What a checkpoint of a PyTorchTrial holds, file by file: see README.md."""
+"""What a checkpoint of a PyTorchTrial holds, file by file: see README.md; the files of ranks are
+_rank_state.py's."""
 
 from __future__ import annotations
 
@@ -6,13 +7,10 @@ import itertools
 import json
 import pathlib
 import shutil
-import sys
-from typing import AbstractSet, Any, Dict, Iterator, List, Optional, Set
-
-import torch
+from typing import Any, Dict, Iterator, List, Optional
 
 from det._errors import CheckpointError
-from det.pytorch import _compression, _legacy, _parallel, _parts, _random, _snapshot, _tree
+from det.pytorch import _legacy, _parallel, _parts, _snapshot
 from det.pytorch._callback import Callbacks
 from det.pytorch._context import PyTorchTrialContext
 from det.pytorch._schedule import Progress
@@ -79,42 +77,6 @@ def take(
     rest = {name: part for name, part in state.items() if name not in (_MODELS, _OPTIMIZERS)}
     snapshot.take_tree("training.safetensors", rest)
     snapshot.take_text(_PROGRESS_FILE, progress.to_json() + "\n")
-
-
-def take_rank(
-    snapshot: _snapshot.Snapshot,
-    context: PyTorchTrialContext,
-    metrics: List[Dict[str, Any]],
-    kept: Dict[str, Any],
-) -> None:
-    """The file of this rank. metrics: of the batches since the last report. kept: what the strategy's
-    keep() gave."""
-    own: Dict[str, Any] = {"random": _random.get_state(), "metrics": metrics, "kept": kept}
-    own["reducers"] = kept_of_reducers(context) if metrics else []
-    progress = context._progress
-    keeps = context._strategy.keeps_gradients
-    if keeps and progress and progress.steps_completed % context._aggregation_frequency:
-        own["gradients"] = [_gradients(model) for model in context.models]
-    else:
-        own["cleared"] = [list(_there(_gradients(model))) for model in context.models]
-    # Torch divides those that lie in its buckets, and multiplies others: the last bits are others.
-    own["in_buckets"] = [_in_buckets(_gradients(model)) for model in context.models]
-    _compression.rescale(context.models, context.scaler)
-    feedbacks = [_compression.feedback_of(model) for model in context.models]
-    if any(feedbacks):
-        own["feedback"] = [f and f.save(model) for f, model in zip(feedbacks, context.models)]
-    snapshot.take_tree(f"rank_{context._ranks.rank}.safetensors", own)
-
-
-def kept_of_reducers(context: PyTorchTrialContext) -> List[List[Any]]:
-    """Of the batches since the last report; nothing where it is of a kind that no checkpoint has."""
-    kept = context.reducers.keep()
-    try:
-        _tree.split(kept, "reducers")
-    except _tree.NotSavable as error:
-        print(f"WARNING: {error}; a run that goes on from here misses it", file=sys.stderr, flush=True)
-        return []
-    return kept
 
 
 def read(folder: pathlib.Path) -> Dict[str, Any]:
@@ -201,67 +163,6 @@ def _options(group: Dict[str, Any]) -> Dict[str, Any]:
 def _check_count(found: int, wanted: int, what: str, where: str) -> None:
     if found != wanted:
         raise CheckpointError(f"{where} has {found} {what}, this trial wraps {wanted}")
-
-
-def restore_rank(folder: pathlib.Path, context: PyTorchTrialContext) -> List[Dict[str, Any]]:
-    """The random state of this rank, gradients that had no step yet, what compressing them left out
-    and what the strategy kept; gives its metrics since the last report. A rank that the checkpoint does
-    not know keeps the state that it has."""
-    path = folder / f"rank_{context._ranks.rank}.safetensors"
-    if not path.exists():
-        return []
-    own = _snapshot.read_tree(path)
-    keeps = context._strategy.keeps_gradients
-    in_buckets = own.get("in_buckets", [[] for _ in context.models])
-    for model, gradients, names in zip(context.models, own.get("gradients", []), in_buckets):
-        if keeps:
-            _set_gradients(model, gradients, set(names))
-    for model, cleared, names in zip(context.models, own.get("cleared", []), in_buckets):
-        if keeps:
-            _set_gradients(model, _zeros(model, set(cleared)), set(names))
-    if own.get("kept"):
-        context._strategy.go_on(own["kept"])
-    for model, left in zip(context.models, own.get("feedback", [])):
-        feedback = _compression.feedback_of(model)
-        if feedback and left:
-            feedback.load(model, left)
-    context.reducers.carry(own.get("reducers", []))
-    _random.set_state(own["random"])
-    return list(own["metrics"])
-
-
-def _gradients(model: torch.nn.Module) -> Dict[str, Any]:
-    return {name: p.grad for name, p in _parallel.unwrap(model).named_parameters()}
-
-
-def _there(gradients: Dict[str, Any]) -> Dict[str, torch.Tensor]:
-    return {name: gradient for name, gradient in gradients.items() if gradient is not None}
-
-
-def _in_buckets(gradients: Dict[str, Any]) -> List[str]:
-    """A bucket is one row of numbers; other gradients may be views too, transposed ones."""
-    there = _there(gradients).items()
-    return [name for name, g in there if g._base is not None and g._base.dim() == 1]
-
-
-def _zeros(model: torch.nn.Module, names: Set[str]) -> Dict[str, torch.Tensor]:
-    parameters = _parallel.unwrap(model).named_parameters()
-    return {name: torch.zeros_like(p) for name, p in parameters if name in names}
-
-
-def _set_gradients(
-    model: torch.nn.Module, gradients: Any, in_buckets: AbstractSet[str] = frozenset()
-) -> None:
-    """What _gradients() gave; in older checkpoints a list, in the order of the parameters."""
-    named = dict(_parallel.unwrap(model).named_parameters())
-    if not isinstance(gradients, dict):
-        gradients = dict(zip(named, gradients))
-    for name, parameter in named.items():
-        gradient = gradients.get(name)
-        if gradient is not None and parameter.grad is not None and name in in_buckets:
-            parameter.grad.copy_(gradient)
-        else:
-            parameter.grad = None if gradient is None else gradient.to(parameter.device)
 
 
 def write_origin(

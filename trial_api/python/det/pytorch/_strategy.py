@@ -7,6 +7,7 @@ of them is the checkpoint.
 
 from __future__ import annotations
 
+import inspect
 from typing import Any, Dict, Iterable, Iterator, List, Optional
 
 import torch
@@ -283,7 +284,16 @@ def shard(
     from torch.distributed.optim import ZeroRedundancyOptimizer
 
     groups = [dict(group) for group in optimizer.param_groups]
-    return ZeroRedundancyOptimizer(groups, optimizer_class=type(optimizer), **optimizer.defaults)
+    return ZeroRedundancyOptimizer(groups, optimizer_class=type(optimizer), **_arguments(optimizer))
+
+
+def _arguments(optimizer: torch.optim.Optimizer) -> Dict[str, Any]:
+    """What its class can be made with again. Its groups have all; torch 2.7's AdamW has among its
+    defaults what it sets itself, and takes from nobody."""
+    known = inspect.signature(type(optimizer).__init__).parameters
+    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in known.values()):
+        return dict(optimizer.defaults)
+    return {name: value for name, value in optimizer.defaults.items() if name in known}
 
 
 def is_sharded(optimizer: Optional[torch.optim.Optimizer]) -> bool:

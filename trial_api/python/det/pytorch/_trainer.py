@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Dict, Iterator, Optional, Type
+from typing import Any, Dict, Iterator, Mapping, Optional, Type
 
 import torch.distributed
 
@@ -14,7 +14,7 @@ from det.pytorch._context import PyTorchTrialContext
 from det.pytorch._controller import Controller
 from det.pytorch._schedule import Schedule, rungs_from_config
 from det.pytorch._trial import PyTorchTrial
-from det.pytorch._units import Batch, TrainUnit, configured_epoch, unit_from_config
+from det.pytorch._units import Batch, TrainUnit, check_units, configured_epoch, unit_from_config
 
 _POLICIES = ("best", "all", "none")
 
@@ -25,7 +25,7 @@ def init(
     hparams: Optional[Dict[str, Any]] = None,
     exp_conf: Optional[Dict[str, Any]] = None,
     distributed: Optional[core.DistributedContext] = None,
-    aggregation_frequency: int = 1,
+    aggregation_frequency: Optional[int] = None,
     enable_tensorboard_logging: bool = True,
     checkpoint_storage: Any = None,
 ) -> Iterator[PyTorchTrialContext]:
@@ -34,11 +34,13 @@ def init(
     Args:
         hparams, exp_conf: hyperparameters and configuration; None: on the cluster the trial's.
         distributed: the ranks; None: those of the launcher's environment, else one.
-        aggregation_frequency: of how many batches the gradients make one step.
+        aggregation_frequency: of how many batches the gradients make one step; None: what
+            `optimizations` of the configuration says, else 1.
         checkpoint_storage: off the cluster, a folder; None: ./checkpoints.
 
     Raises:
-        ValueError: `optimizations` of the configuration asks for what is not there.
+        TypeError, ValueError: arguments that make no sense, or `optimizations` of the configuration
+            asks for what is not there.
     """
     with open_context(
         PyTorchTrialContext,
@@ -63,6 +65,9 @@ def open_context(
     **options: Any,
 ) -> Iterator[Any]:
     """One of that kind; see init(). options: of its constructor."""
+    for name, given in (("hparams", hparams), ("exp_conf", exp_conf)):
+        if given is not None and not isinstance(given, Mapping):
+            raise TypeError(f"{name} is {given!r}: give a dictionary")
     info = get_cluster_info()
     trial = info.trial if info else None
     exp_conf = exp_conf if exp_conf is not None else (trial.config if trial else {})
@@ -142,12 +147,18 @@ class Trainer:
             test_mode: one batch, validation and checkpoint, to see that all runs; off the cluster.
 
         Raises:
-            ValueError: arguments that make no sense.
+            TypeError, ValueError: arguments that make no sense.
             CheckpointError: a checkpoint does not fit, or one could not be saved.
         """
         if checkpoint_policy not in _POLICIES:
             names = ", ".join(_POLICIES)
             raise ValueError(f"checkpoint_policy is {checkpoint_policy!r}: give one of {names}")
+        check_units(
+            checkpoint_period=checkpoint_period,
+            validation_period=validation_period,
+            max_length=max_length,
+            reporting_period=reporting_period,
+        )
         if test_mode and self._on_cluster:
             raise ValueError("test_mode is for runs off the cluster")
         schedule = Schedule(
@@ -225,8 +236,7 @@ def run_trial_class(cls: Any) -> None:
         RuntimeError: this is no task of a trial.
     """
     config = trial_config()
-    frequency = _optimizations.read(config).aggregation_frequency
-    with init(aggregation_frequency=frequency) as context:
+    with init() as context:
         fit_as_configured(Trainer(cls(context), context), config)
 
 

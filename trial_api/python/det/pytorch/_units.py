@@ -31,6 +31,16 @@ class TrainUnit:
         return hash((type(self), repr(self.value)))
 
 
+def check_units(**given: Any) -> None:
+    """Raises TypeError for one that is neither a TrainUnit nor None, by its name."""
+    for name, unit in given.items():
+        if unit is not None and not isinstance(unit, TrainUnit):
+            number = unit if isinstance(unit, int) and not isinstance(unit, bool) else 100
+            raise TypeError(
+                f"{name} is {unit!r}: give a det.pytorch.Batch or Epoch, for example Batch({number})"
+            )
+
+
 class Batch(TrainUnit):
     """Global batches."""
 

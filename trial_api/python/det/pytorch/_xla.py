@@ -18,7 +18,7 @@ def choose_device() -> torch.device:
         RuntimeError: torch_xla is not there, or finds none.
     """
     try:
-        device: torch.device = _model().xla_device()
+        device: torch.device = _newest("device", "xla_device")()
     except ImportError as error:
         raise RuntimeError(
             f"the slots of this task are TPUs (DET_SLOT_TYPE is {SLOTS}), which torch uses through "
@@ -42,8 +42,10 @@ def backend() -> str:
 def end_batch(device: torch.device) -> None:
     """What a batch has asked of a TPU is computed now; else it would grow from batch to batch."""
     if device.type == _BACKEND:
-        _model().mark_step()
+        _newest("sync", "mark_step")()
 
 
-def _model() -> Any:
-    return importlib.import_module("torch_xla.core.xla_model")
+def _newest(name: str, older: str) -> Any:
+    """A function of torch_xla, which before 2.4 had it under another name in one of its modules."""
+    found = getattr(importlib.import_module("torch_xla"), name, None)
+    return found or getattr(importlib.import_module("torch_xla.core.xla_model"), older)

@@ -68,6 +68,16 @@ class DeviceTest(unittest.TestCase):
         self.assertEqual(("xla",), joined.call_args[0])
         self.assertEqual("xla://", joined.call_args[1]["init_method"])
 
+    def test_a_tpu_by_the_names_of_torch_xla_2_4_and_later(self):
+        marked = []
+        tpu = torch.device("xla", 1)
+        with self.with_torch_xla():
+            package = sys.modules["torch_xla"]
+            package.device, package.sync = lambda: tpu, lambda: marked.append(1)
+            self.assertEqual(tpu, self.told(True, DET_SLOT_TYPE="tpu"))
+            _xla.end_batch(tpu)
+        self.assertEqual([1], marked)
+
     def test_a_tpu_that_is_not_there_is_an_error(self):
         with mock.patch.dict(sys.modules, {"torch_xla": None}):
             with self.assertRaisesRegex(RuntimeError, "are TPUs .* torch_xla, .*install"):

@@ -22,18 +22,22 @@ class FullStateDictConfig:
         self.offload_to_cpu, self.rank0_only = offload_to_cpu, rank0_only
 
 
+class FullOptimStateDictConfig(FullStateDictConfig):
+    pass
+
+
 def size_based_auto_wrap_policy(module, recurse, nonwrapped_numel, min_num_params=int(1e8)):
     return nonwrapped_numel >= min_num_params
 
 
-class FullyShardedDataParallel(torch.nn.Module):
-    """As of torch 2.1."""
+class _Wrapper(torch.nn.Module):
+    """What all of torch 2.x have."""
 
     def __init__(self, module, auto_wrap_policy=None, device_id=None, use_orig_params=False):
         super().__init__()
         calls.append(("wrap", auto_wrap_policy.keywords, device_id, use_orig_params))
         self._fsdp_wrapped_module = module
-        self._form = None
+        self._form = self._of_optimizer = None
         for parameter in module.parameters():
             parameter.register_hook(self._average)
 
@@ -49,14 +53,14 @@ class FullyShardedDataParallel(torch.nn.Module):
 
     @staticmethod
     @contextlib.contextmanager
-    def state_dict_type(module, kind, form):
+    def state_dict_type(module, kind, form, of_optimizer=None):
         assert kind is StateDictType.FULL_STATE_DICT
         calls.append(("state_dict_type", kind.name, form.offload_to_cpu, form.rank0_only))
-        module._form = form
+        module._form, module._of_optimizer = form, of_optimizer
         try:
             yield
         finally:
-            module._form = None
+            module._form = module._of_optimizer = None
 
     def state_dict(self, *arguments, **options):
         assert self._form is not None, "this would be the local part"
@@ -74,22 +78,50 @@ class FullyShardedDataParallel(torch.nn.Module):
         names = {id(p): name for name, p in model._fsdp_wrapped_module.named_parameters()}
         return [names[id(p)] for group in optim.param_groups for p in group["params"]]
 
-    @staticmethod
-    def full_optim_state_dict(model, optim):
-        calls.append(("full_optim_state_dict",))
+    @classmethod
+    def _whole(cls, model, optim):
         dist.barrier()
         if dist.get_rank():
             return {}
-        names, told = FullyShardedDataParallel._names(model, optim), optim.state_dict()
+        names, told = cls._names(model, optim), optim.state_dict()
         groups = [dict(g, params=[names[i] for i in g["params"]]) for g in told["param_groups"]]
         return {"state": {names[i]: s for i, s in told["state"].items()}, "param_groups": groups}
 
-    @staticmethod
-    def shard_full_optim_state_dict(full, model, optim=None):
-        calls.append(("shard_full_optim_state_dict",))
-        number = {name: i for i, name in enumerate(FullyShardedDataParallel._names(model, optim))}
+    @classmethod
+    def _part(cls, full, model, optim):
+        number = {name: i for i, name in enumerate(cls._names(model, optim))}
         groups = [dict(g, params=[number[n] for n in g["params"]]) for g in full["param_groups"]]
         return {"state": {number[n]: s for n, s in full["state"].items()}, "param_groups": groups}
+
+
+class FullyShardedDataParallel(_Wrapper):
+    """As of torch 2.1; later ones warn of the names."""
+
+    @classmethod
+    def full_optim_state_dict(cls, model, optim):
+        calls.append(("full_optim_state_dict",))
+        return cls._whole(model, optim)
+
+    @classmethod
+    def shard_full_optim_state_dict(cls, full, model, optim=None):
+        calls.append(("shard_full_optim_state_dict",))
+        return cls._part(full, model, optim)
+
+
+class WithoutOlderNames(_Wrapper):
+    @classmethod
+    def optim_state_dict(cls, model, optim):
+        assert isinstance(model._of_optimizer, FullOptimStateDictConfig)
+        assert model._of_optimizer.rank0_only and model._of_optimizer.offload_to_cpu
+        calls.append(("optim_state_dict",))
+        return cls._whole(model, optim)
+
+    @classmethod
+    def optim_state_dict_to_load(cls, model, optim, optim_state_dict):
+        assert isinstance(model._of_optimizer, FullOptimStateDictConfig)
+        assert not model._of_optimizer.rank0_only
+        calls.append(("optim_state_dict_to_load",))
+        return cls._part(optim_state_dict, model, optim)
 
 
 wrap = types.SimpleNamespace(size_based_auto_wrap_policy=size_based_auto_wrap_policy)

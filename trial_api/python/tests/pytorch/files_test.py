@@ -11,7 +11,7 @@ import unittest
 import torch
 
 from det import pytorch as dp
-from det.pytorch import _metrics, _safetensors, _state, _tree
+from det.pytorch import _metrics, _rank_state, _safetensors, _tree
 from det.pytorch._snapshot import Snapshot, read_model, read_tree
 from det.pytorch._units import unit_from_config
 
@@ -135,13 +135,18 @@ class GradientsTest(unittest.TestCase):
         first, second = (torch.nn.Linear(3, 1) for _ in range(2))
         first(torch.ones(3)).backward()
         first.bias.grad = None
-        _state._set_gradients(second, _state._gradients(first))
+
+        def give(gradients):
+            by_name = _rank_state._by_name(second, gradients)
+            _rank_state._set_gradients(second, by_name, set())
+
+        give(_rank_state._gradients(first))
         self.assertTrue(torch.equal(second.weight.grad, torch.ones(1, 3)))
-        _state._set_gradients(second, [None, torch.ones(1)])
+        give([None, torch.ones(1)])
         self.assertIsNone(second.weight.grad)
         self.assertEqual(second.bias.grad.item(), 1)
         # Of a checkpoint whose ranks had other parts of the net.
-        _state._set_gradients(second, {"other.weight": torch.ones(5)})
+        give({"other.weight": torch.ones(5)})
         self.assertIsNone(second.bias.grad)
 
 

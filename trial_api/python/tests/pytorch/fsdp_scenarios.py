@@ -81,4 +81,12 @@ def fsdp(storage):
     return told
 
 
-SCENARIOS = {"fsdp": fsdp}
+def fsdp_without_older_names(storage):
+    options = dict(storage=storage + "/newest", optimizations=FSDP)
+    newest = fake_fsdp.WithoutOlderNames
+    with mock.patch.object(fake_fsdp, "FullyShardedDataParallel", newest):
+        first = fifty(preempt_at=20, **options)
+        return {"first": first, "resumed": fifty(latest_checkpoint=first["uuid"], **options)}
+
+
+SCENARIOS = {"fsdp": fsdp, "fsdp_without_older_names": fsdp_without_older_names}

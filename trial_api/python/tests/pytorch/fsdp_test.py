@@ -21,7 +21,8 @@ class FsdpTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.folder = folder.name
-        cls.ranks = on_two_ranks(["fsdp"], cls.folder)["fsdp"]
+        told = on_two_ranks(["fsdp", "fsdp_without_older_names"], cls.folder)
+        cls.ranks, cls.newest = told["fsdp"], told["fsdp_without_older_names"]
         cls.one = fsdp_scenarios.fifty()
 
     def assert_close(self, weights, other):
@@ -56,6 +57,12 @@ class FsdpTest(unittest.TestCase):
             loads = rank["resumed"]["calls"][1:3]
             wanted = ["state_dict_type", "FULL_STATE_DICT", True, False]
             self.assertEqual(loads, [wanted, ["shard_full_optim_state_dict"]])
+
+    def test_a_torch_without_the_names_that_later_ones_warn_of(self):
+        for rank in self.newest:
+            self.assertIn(["optim_state_dict"], rank["first"]["calls"])
+            self.assertIn(["optim_state_dict_to_load"], rank["resumed"]["calls"])
+            self.assert_close(rank["resumed"]["weights"], self.one["weights"])
 
     def test_checkpoints_are_for_every_strategy(self):
         for rank in self.ranks:

@@ -26,7 +26,7 @@ class FusionTest(unittest.TestCase):
         self.assertNotEqual(self.left["plain"]["weights"], self.left["in_half"]["weights"])
 
     def test_what_hangs_on_the_model_stays(self):
-        self.assertEqual(self.left["tuned"]["seen"], 50)
+        self.assertEqual(self.left["tuned"]["seen"], [50, 50])
         self.assertEqual(self.left["tuned"]["modes"], [True])
 
     def test_what_was_found_is_said_once(self):

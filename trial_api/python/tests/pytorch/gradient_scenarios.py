@@ -39,11 +39,15 @@ class NotesSizes(NetTrial):
 
     def __init__(self, context):
         super().__init__(context)
-        self.sizes, self.seen, self.modes = [], 0, set()
+        self.sizes, self.seen, self.seen_back, self.modes = [], 0, 0, set()
         self.net.register_forward_hook(self.see)
+        self.net.register_full_backward_hook(self.see_back)
 
     def see(self, *_):
         self.seen += self.net.training
+
+    def see_back(self, *_):
+        self.seen_back += 1
 
     def train_batch(self, batch, epoch_idx, batch_idx):
         self.sizes.append(self.net.bucket_bytes_cap / MEGABYTE)
@@ -65,7 +69,7 @@ def _tuned(costs, **optimizations):
     return {
         "weights": {name: tensor.tolist() for name, tensor in result.weights.items()},
         "sizes": result.trial.sizes,
-        "seen": result.trial.seen,
+        "seen": [result.trial.seen, result.trial.seen_back],
         "modes": list(result.trial.modes),
         "said": lines,
     }

@@ -151,6 +151,18 @@ class TwoRanksTest(unittest.TestCase):
         self.assertEqual((left["steps"], right["steps"]), (10, 10))
         self.assertEqual(left["weights"], right["weights"])
 
+    def test_a_loss_of_two_forward_passes_of_a_net_with_running_means(self):
+        left, right = self.two["two_passes"]
+        self.assertEqual(8, left["steps"])
+        self.assertEqual(left["weights"], right["weights"])  # And the means.
+
+    def test_parameters_that_a_batch_does_not_use(self):
+        one = scenarios.unused()
+        self.assertIsNone(one["said"])
+        for two in self.two["unused"]:
+            self.assert_close(two["weights"], one["weights"])
+            self.assertIn("no gradient of heads.1.weight, heads.1.bias, and slots", two["said"])
+
     def test_aggregated_batches_are_as_one(self):
         one = scenarios.aggregated_as_one()
         for two in self.two["aggregated"]:

@@ -14,6 +14,7 @@ from torch.utils.data import IterableDataset
 from det import pytorch as dp
 import batch_process_scenarios
 import deepspeed_scenarios
+import elastic_scenarios
 import fsdp_scenarios
 import gradient_scenarios
 import pipeline_scenarios
@@ -220,6 +221,60 @@ def aggregated_as_one():
     return of(run(InOrder, batch_size=20, max_length=dp.Batch(10)))
 
 
+class TwoPasses(NetTrial):
+    """One loss of two forward passes of a net that keeps running means, as nets that tell real records
+    from made ones have it."""
+
+    def __init__(self, context):
+        self.context = context
+        layers = [torch.nn.Linear(4, 8), torch.nn.BatchNorm1d(8), torch.nn.Linear(8, 1)]
+        self.net = context.wrap_model(torch.nn.Sequential(*layers))
+        self.sgd = context.wrap_optimizer(torch.optim.SGD(self.net.parameters(), 0.05))
+
+    def loss(self, batch):
+        return torch.mean((self.net(batch[0]) - self.net(-batch[0]) - batch[1]) ** 2)
+
+
+def two_passes(_storage):
+    return of(run(TwoPasses, frequency=2, max_length=dp.Batch(8)))
+
+
+class Heads(torch.nn.Module):
+    """Uses one of two, in turn."""
+
+    def __init__(self, turns):
+        super().__init__()
+        self.heads = torch.nn.ModuleList(torch.nn.Linear(4, 1) for _ in range(2))
+        self.turns, self.calls = turns, 0
+
+    def forward(self, x):
+        self.calls += self.turns and self.training
+        return self.heads[self.calls % 2](x)
+
+
+class HeadsTrial(NetTrial):
+    turns, finds = True, True
+
+    def __init__(self, context):
+        self.context = context
+        self.net = context.wrap_model(Heads(self.turns), find_unused_parameters=self.finds)
+        self.sgd = context.wrap_optimizer(torch.optim.SGD(self.net.parameters(), 0.05))
+
+
+class UnusedTrial(HeadsTrial):
+    turns, finds = False, False
+
+
+def unused(_storage=None):
+    """Of what batches do not use: what the second kind of trial says, and weights of the first."""
+    try:
+        run(UnusedTrial, max_length=dp.Batch(2))
+        said = None
+    except RuntimeError as error:
+        said = str(error)
+    return {**of(run(HeadsTrial, max_length=dp.Batch(10), batch_size=20)), "said": said}
+
+
 SCENARIOS = {
     function.__name__: function
     for function in (
@@ -235,6 +290,8 @@ SCENARIOS = {
         aggregated,
         uneven,
         uneven_and_unknown,
+        two_passes,
+        unused,
     )
 }
 
@@ -261,6 +318,7 @@ def main():
         pipeline_scenarios,
         fsdp_scenarios,
         deepspeed_scenarios,
+        elastic_scenarios,
         batch_process_scenarios,
     ):
         known.update(others.SCENARIOS)

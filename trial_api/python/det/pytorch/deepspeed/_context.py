@@ -102,7 +102,7 @@ class DeepSpeedTrialContext(PyTorchTrialContext):
 
     # What is an engine's.
 
-    def wrap_model(self, model: Any) -> NoReturn:
+    def wrap_model(self, *args: Any, **kwargs: Any) -> NoReturn:
         _refuse("wrap_model")
 
     def wrap_optimizer(self, *args: Any, **kwargs: Any) -> NoReturn:

@@ -6,7 +6,7 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 import torch
 
-from det.pytorch import _metrics, _parallel, _random, _snapshot
+from det.pytorch import _metrics, _parallel, _random, _rank_state, _snapshot
 from det.pytorch._controller import Controller
 from det.pytorch._sharding import ShardedData
 from det.pytorch.deepspeed._context import DeepSpeedTrialContext
@@ -48,12 +48,7 @@ class DeepSpeedController(Controller):
         if self._warm:
             return
         self._callbacks.load_state_dict(state.get("callbacks", {}))
-        path = folder / f"rank_{self._ranks.rank}.safetensors"
-        if path.exists():
-            own = _snapshot.read_tree(path)
-            self._context.reducers.carry(own.get("reducers", []))
-            _random.set_state(own["random"])
-            self._unreported = list(own["metrics"])
+        _rank_state.restore_reports(folder, self._context, self._unreported)
         self._saved_at = self._progress.steps_completed
         self._find_position()
 
@@ -121,6 +116,7 @@ class DeepSpeedController(Controller):
             self._callbacks.call("on_validation_epoch_end", evaluation.outputs)
         metrics = evaluation.reduce(self._ranks)
         metrics.update(context.reducers.reduce(training=False, ranks=self._ranks))
+        context.reducers.reset(training=False)  # One may be training's, too, which has been reported.
         metrics = dict(self._ranks.broadcast(metrics))
         self._callbacks.call("on_validation_end", metrics)
         return metrics

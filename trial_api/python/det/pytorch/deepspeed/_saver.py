@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, Optional
 
 import torch
 
-from det.pytorch import _random, _state
+from det.pytorch import _rank_state, _state
 from det.pytorch._callback import Callbacks
+from det.pytorch._metrics import Unreported
 from det.pytorch._schedule import Progress
 from det.pytorch._snapshot import Snapshot
 from det.pytorch.deepspeed._context import DeepSpeedTrialContext
@@ -25,7 +26,7 @@ class DeepSpeedSaver:
     def save(
         self,
         progress: Progress,
-        metrics: List[Dict[str, Any]],
+        metrics: Unreported,
         kept: Dict[str, Any],
         code_version: str,
     ) -> None:
@@ -39,9 +40,8 @@ class DeepSpeedSaver:
         }
         snapshot = Snapshot()
         snapshot.begin()
-        own = {"random": _random.get_state(), "metrics": metrics}
-        own["reducers"] = _state.kept_of_reducers(context) if metrics else []
-        snapshot.take_tree(f"rank_{context._ranks.rank}.safetensors", own)
+        own = _rank_state.reports(context, metrics)
+        snapshot.take_tree(_rank_state.file_of(context._ranks.rank), own)
         if chief:
             rest: Dict[str, Any] = {"callbacks": self._callbacks.state_dict()}
             self._callbacks.call("on_checkpoint_save_start", rest)

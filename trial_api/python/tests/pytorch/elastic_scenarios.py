@@ -1,0 +1,116 @@
+"""Training that is saved on some number of ranks, amid two steps and two reports, and goes on on another;
+see scenarios.py."""
+
+import json
+import os
+from unittest import mock
+
+import torch
+
+from det import pytorch as dp
+from trials import NetTrial, run
+
+SLOTS = "DET_SLOTS_OF_RANKS"
+
+
+class CountingTrial(NetTrial):
+    """Reports a mean, and what it saw of every record."""
+
+    training_records = 96  # No records are left that some number of ranks would not divide.
+
+    def __init__(self, context):
+        super().__init__(context)
+        self.seen = context.wrap_reducer(sorted, name="seen", for_validation=False)
+
+    def train_batch(self, batch, epoch_idx, batch_idx):
+        for number in batch[1].flatten().tolist():
+            self.seen.update(round(number, 4))
+        return super().train_batch(batch, epoch_idx, batch_idx)
+
+
+class LinearTrial(CountingTrial):
+    """Whose gradients do not depend on its weights, and are of any size."""
+
+    def __init__(self, context):
+        self.context = context
+        self.net = context.wrap_model(torch.nn.Linear(4, 1))
+        self.sgd = context.wrap_optimizer(torch.optim.SGD(self.net.parameters(), 0.05))
+        self.seen = context.wrap_reducer(sorted, name="seen", for_validation=False)
+
+    def loss(self, batch):
+        return torch.mean(self.net(batch[0] ** 3 * torch.tensor([1e-4, 1e-3, 1e-2, 1.0])))
+
+
+CASES = {
+    "net": (CountingTrial, {}),
+    "server": (CountingTrial, {"strategy": "parameter_server"}),
+    "nodes": (CountingTrial, {}),
+    "pipeline": (CountingTrial, {}),
+    "bytes": (LinearTrial, {"gradient_compression": "int8"}),
+}
+# Slots of nodes, by how many nodes there are.
+NODES = {1: "[4]", 2: "[1, 3]", 3: "[1, 1, 2]"}
+
+
+def ranks():
+    return torch.distributed.get_world_size() if torch.distributed.is_initialized() else 1
+
+
+def go(name, storage, rounds=True, **options):
+    """To the eighth batch, whose step is the second, and a report."""
+    trial, told = CASES[name]
+    slots = NODES.get(ranks()) if name == "nodes" else None
+    if slots:
+        told = {"strategy": "in_process"}
+    elif name == "pipeline" and ranks() == 2:
+        told = {"strategy": "pipeline"}
+    options = {"max_length": dp.Batch(8), "storage": f"{storage}/{name}", **options}
+    with mock.patch.dict(os.environ, {SLOTS: slots} if slots else {}):
+        return run(
+            trial,
+            batch_size=24,
+            frequency=4,
+            reporting_period=dp.Batch(8),
+            optimizations=told if rounds else {},
+            **options,
+        )
+
+
+def of(result):
+    return {
+        "weights": {name: tensor.tolist() for name, tensor in result.weights.items()},
+        "reports": [one for one in result.train.reports if one[0] == "training"],
+    }
+
+
+def saved(storage):
+    """The uuid of each case's checkpoint amid two steps."""
+    return {name: go(name, storage, checkpoint_period=dp.Batch(6)).uuids[0] for name in CASES}
+
+
+def gone_on(storage, uuids):
+    """From there to the next step."""
+    told = {
+        name: of(go(name, storage, latest_checkpoint=uuid, rounds=name != "bytes"))
+        for name, uuid in uuids.items()
+    }
+    # Of a run that rounds, too, one more checkpoint amid two steps.
+    options = dict(max_length=dp.Batch(12), checkpoint_period=dp.Batch(10))
+    again = go("bytes", storage, latest_checkpoint=uuids["bytes"], **options)
+    return {**told, "again": again.uuids[0]}
+
+
+def all_gone_on(storage):
+    """By the number of ranks that saved: what $SAVED_BY has of them."""
+    return {
+        size: gone_on(storage, uuids) for size, uuids in json.loads(os.environ["SAVED_BY"]).items()
+    }
+
+
+def whole(name="net", max_length=dp.Batch(8)):
+    """On one rank, without a stop and without rounding."""
+    options = dict(batch_size=24, frequency=4, reporting_period=dp.Batch(8))
+    return of(run(CASES[name][0], max_length=max_length, **options))
+
+
+SCENARIOS = {function.__name__: function for function in (saved, all_gone_on)}

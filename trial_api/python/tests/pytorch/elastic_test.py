@@ -1,0 +1,88 @@
+"""A trial that goes on on more or fewer ranks than saved it, against one that was not stopped: the ranks
+that are no more leave nothing behind, and those that are new bring nothing."""
+
+import json
+import os
+import tempfile
+import unittest
+from unittest import mock
+
+import torch
+
+import elastic_scenarios
+from det import pytorch as dp
+from ranks_test import on_ranks
+
+SIZES = (1, 2, 3, 4)
+
+
+class ElasticTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.storage = folder.name
+        saved = {size: cls.on(size, "saved")[0] for size in SIZES}
+        with mock.patch.dict(os.environ, SAVED_BY=json.dumps(saved)):
+            cls.told = {size: cls.on(size, "all_gone_on") for size in SIZES}
+
+    @classmethod
+    def on(cls, size, name):
+        if size == 1:
+            told = elastic_scenarios.SCENARIOS[name](cls.storage)
+            return [json.loads(json.dumps(told))]
+        return on_ranks(size, [name], cls.storage)[name]
+
+    def cases(self, name):
+        """By the numbers of ranks that saved and that went on, what each rank told of it."""
+        for size, ranks in self.told.items():
+            for saved_by in ranks[0]:
+                yield f"{saved_by} to {size}", [rank[saved_by][name] for rank in ranks]
+
+    def assert_weights(self, whole, weights):
+        self.assertTrue(weights)
+        for name, numbers in weights.items():
+            torch.testing.assert_close(
+                torch.tensor(numbers), torch.tensor(whole[name]), rtol=1e-5, atol=1e-6
+            )
+
+    def assert_as_uninterrupted(self, name):
+        whole = json.loads(json.dumps(elastic_scenarios.whole(name)))
+        [[*wanted, expected]] = whole["reports"]
+        for sizes, ranks in self.cases(name):
+            with self.subTest(sizes):
+                for rank in ranks:
+                    self.assert_weights(whole["weights"], rank["weights"])
+                known = {weight for rank in ranks for weight in rank["weights"]}
+                self.assertEqual(set(whole["weights"]), known)
+                [[*where, metrics]] = ranks[0]["reports"]
+                self.assertEqual(wanted, where)
+                self.assertEqual(expected["seen"], metrics["seen"])
+                self.assertAlmostEqual(expected["loss"], metrics["loss"], delta=1e-5)
+
+    def test_gradients_and_metrics(self):
+        self.assert_as_uninterrupted("net")
+
+    def test_gradients_that_a_server_adds(self):
+        self.assert_as_uninterrupted("server")
+
+    def test_of_nodes_with_several_slots(self):
+        self.assert_as_uninterrupted("nodes")
+
+    def test_of_stages_and_into_stages(self):
+        self.assert_as_uninterrupted("pipeline")
+
+    def test_what_rounding_left_out_where_nothing_is_rounded_any_more(self):
+        self.assert_as_uninterrupted("bytes")
+
+    def test_what_rounding_left_out_where_it_goes_on(self):
+        whole = elastic_scenarios.whole("bytes", dp.Batch(12))
+        for sizes, ranks in self.cases("again"):
+            with self.subTest(sizes):
+                options = dict(latest_checkpoint=ranks[0], max_length=dp.Batch(12), rounds=False)
+                ended = elastic_scenarios.of(elastic_scenarios.go("bytes", self.storage, **options))
+                self.assert_weights(whole["weights"], ended["weights"])
+
+
+if __name__ == "__main__":
+    unittest.main()

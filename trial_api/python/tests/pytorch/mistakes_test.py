@@ -1,0 +1,167 @@
+"""What a script gets wrong is said: what, where, and what there is in its place."""
+
+import contextlib
+import io
+import unittest
+
+import torch
+
+from det import pytorch as dp
+from trials import NetTrial, run
+
+
+def said_by(trial, **options):
+    """What a short run writes to stderr."""
+    with contextlib.redirect_stderr(io.StringIO()) as said:
+        run(trial, max_length=dp.Batch(2), **options)
+    return said.getvalue()
+
+
+class ErrorsTest(unittest.TestCase):
+    def test_lengths_and_periods_have_a_unit(self):
+        for name, value, words in (
+            ("max_length", 5, r"max_length is 5: .* for example Batch\(5\)"),
+            ("max_length", {"epochs": 1}, r"max_length is {'epochs': 1}: give .* Epoch"),
+            ("validation_period", "epochs", "validation_period is 'epochs': give"),
+            ("checkpoint_period", 1.5, "checkpoint_period is 1.5: give"),
+            ("reporting_period", True, "reporting_period is True: give"),
+        ):
+            with self.assertRaisesRegex(TypeError, words):
+                run(NetTrial, **{name: value})
+
+    def test_configurations_and_hyperparameters_are_dictionaries(self):
+        for name in ("exp_conf", "hparams"):
+            with self.assertRaisesRegex(TypeError, f"{name} is 'const.yaml': give a dictionary"):
+                with dp.init(**{name: "const.yaml"}):
+                    pass
+
+    def test_unknown_optimizations(self):
+        with self.assertRaisesRegex(ValueError, "no optimizations.agregation_frequency; .* aggreg"):
+            run(NetTrial, optimizations={"agregation_frequency": 2})
+
+    def test_callbacks_have_names(self):
+        class Listed(NetTrial):
+            def build_callbacks(self):
+                return [dp.PyTorchCallback()]
+
+        with self.assertRaisesRegex(TypeError, r"build_callbacks\(\) returned a list: .* by name"):
+            with dp.init(hparams={"global_batch_size": 4}, exp_conf={}) as context:
+                dp.Trainer(Listed(context), context).fit(max_length=dp.Batch(1))
+
+    def test_an_optimizer_is_wrapped_before_it_steps(self):
+        class Other(NetTrial):
+            def __init__(self, context):
+                super().__init__(context)
+                self.sgd = torch.optim.SGD(self.net.parameters(), 0.1)
+
+        with self.assertRaisesRegex(ValueError, r"takes what wrap_optimizer\(\) returned"):
+            run(Other)
+
+    def test_clipping_is_a_function(self):
+        class Clips(NetTrial):
+            def train_batch(self, batch, epoch_idx, batch_idx):
+                self.context.backward(self.loss(batch))
+                self.context.step_optimizer(self.sgd, clip_grads=1.0)
+
+        with self.assertRaisesRegex(TypeError, "clip_grads is 1.0: give a function"):
+            run(Clips)
+
+    def test_validation_is_reduced_by_what_is_known_said_before_training(self):
+        for given, words in (
+            ({"error": max}, "gives <built-in function max> for error: .*wrap_reducer"),
+            ("AVG", "gives 'AVG' for all metrics: give a det.pytorch.Reducer"),
+        ):
+
+            class Reduces(NetTrial):
+                def train_batch(self, batch, epoch_idx, batch_idx):
+                    raise AssertionError("it trains")
+
+                def evaluation_reducer(self):
+                    return given  # noqa: B023
+
+            with self.assertRaisesRegex(TypeError, words):
+                run(Reduces)
+
+
+class WarningsTest(unittest.TestCase):
+    def test_a_callback_that_nothing_calls(self):
+        class Typing(dp.PyTorchCallback):
+            def on_train_epoch_end(self, epoch_idx):
+                raise AssertionError("it was called")
+
+        said = said_by(NetTrial, callbacks={"mine": Typing()})
+        self.assertEqual(1, said.count("nothing calls on_train_epoch_end() of the callback 'mine'"))
+        self.assertIn("there is on_training_epoch_end()", said)
+
+    def test_metrics_that_are_not_reported_once_each(self):
+        class Several(NetTrial):
+            def train_batch(self, batch, epoch_idx, batch_idx):
+                super().train_batch(batch, epoch_idx, batch_idx)
+                return {"loss": 1.0, "each row's": batch[1]}
+
+            def evaluate_batch(self, batch, batch_idx):
+                return {"error": 1.0, "rows' names": "a b"}
+
+            def evaluation_reducer(self):
+                return {"eror": dp.Reducer.MAX}
+
+        said = said_by(Several, reporting_period=dp.Batch(1), validation_period=dp.Batch(1))
+        for words in (
+            'metric "each row\'s" of train_batch() is no single number, and is not reported',
+            'metric "rows\' names" of evaluate_batch() is no single number, and is not reported',
+            "metric 'eror' of evaluation_reducer() is none of evaluate_batch()",
+        ):
+            self.assertEqual(1, said.count(words), words)
+
+    def test_a_run_that_has_nothing_left_to_train(self):
+        first = run(NetTrial, max_length=dp.Batch(4))
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            options = dict(storage=first.storage, latest_checkpoint=first.last_uuid)
+            run(NetTrial, max_length=dp.Batch(3), **options)
+        self.assertIn("nothing is left to train: Batch(3) is reached", said.getvalue())
+
+
+class OlderCodeTest(unittest.TestCase):
+    def test_an_epoch_s_start_without_its_number(self):
+        class Older(dp.PyTorchCallback):
+            seen = 0
+
+            def on_training_epoch_start(self):
+                self.seen += 1
+
+        older = Older()
+        run(NetTrial, max_length=dp.Epoch(2), callbacks={"older": older})
+        self.assertEqual(2, older.seen)
+
+    def test_aggregation_as_the_configuration_says(self):
+        def steps(**options):
+            trial = run(NetTrial, max_length=dp.Batch(8), **options).trial
+            return trial.context._optimizer_steps[id(trial.sgd)]
+
+        told = {"aggregation_frequency": 4}
+        self.assertEqual(2, steps(optimizations=told, frequency=None))
+        self.assertEqual(4, steps(optimizations=told, frequency=2))
+
+
+class SharedReducerTest(unittest.TestCase):
+    def test_what_validation_saw_is_not_training_s(self):
+        class Counting(NetTrial):
+            def __init__(self, context):
+                super().__init__(context)
+                self.seen = context.wrap_reducer(len, name="seen")
+
+            def train_batch(self, batch, epoch_idx, batch_idx):
+                self.seen.update(1)
+                return super().train_batch(batch, epoch_idx, batch_idx)
+
+            def evaluate_batch(self, batch, batch_idx):
+                self.seen.update(1)
+                return {}
+
+        result = run(Counting, max_length=dp.Batch(6), validation_period=dp.Batch(2))
+        self.assertEqual([(2, 2), (4, 2), (6, 2)], result.train.of("training", "seen"))
+        self.assertEqual([(2, 5), (4, 5), (6, 5)], result.train.of("validation", "seen"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,110 @@
+"""What torch has otherwise since the one that the tests have: stand-ins of its newer forms."""
+
+import types
+import unittest
+import warnings
+from unittest import mock
+
+import torch
+import torch.distributed as dist
+
+from det.pytorch import _arrangement, _compression, _replicas, _strategy
+from det.pytorch._experimental import PyTorchExperimentalContext
+from det.pytorch._optimizations import Optimizations
+
+
+class RefusingModel:
+    """As torch 2.x's DistributedDataParallel is where gradients do not travel by NCCL."""
+
+    def register_comm_hook(self, state, hook):
+        if hook.__name__ in ("bf16_compress_hook", "bf16_compress_wrapper_hook"):
+            raise TypeError("BF16 all reduce communication hook required CUDA 11+ and NCCL 2.10+.")
+        self.hook = hook
+
+
+class NewAdamW(torch.optim.Adam):
+    """As torch 2.7 has it: its defaults have what its constructor does not take."""
+
+    def __init__(self, params, lr=1e-3, weight_decay=1e-2, *, foreach=None):
+        super().__init__(params, lr, weight_decay=weight_decay, foreach=foreach)
+        self.defaults["decoupled_weight_decay"] = True
+        for group in self.param_groups:
+            group.setdefault("decoupled_weight_decay", True)
+
+
+class NewerTorchTest(unittest.TestCase):
+    def test_a_gloo_that_adds_bfloat16(self):
+        model = RefusingModel()
+        with mock.patch.object(_compression, "_adds_bfloat16", lambda device: True):
+            _compression.compress(model, "bfloat16", torch.device("cpu"))
+        future = torch.futures.Future()
+        gradients = torch.tensor([1.0, 2.0])
+        bucket = types.SimpleNamespace(buffer=lambda: gradients)
+
+        def all_reduce(tensor, group=None, async_op=False):
+            future.set_result([tensor * 2])  # Two ranks have the same.
+            return types.SimpleNamespace(get_future=lambda: future)
+
+        group = types.SimpleNamespace(size=lambda: 2)
+        with mock.patch.object(dist, "all_reduce", all_reduce):
+            with mock.patch.object(dist.group, "WORLD", group):
+                told = model.hook(None, bucket).wait()
+        self.assertEqual([1.0, 2.0], told.tolist())
+
+    def test_an_optimizer_whose_defaults_are_not_all_arguments(self):
+        ranks = types.SimpleNamespace(size=2)
+        net = torch.nn.Linear(3, 2)
+        made = NewAdamW(net.parameters(), lr=0.5)
+        with mock.patch("torch.distributed.optim.ZeroRedundancyOptimizer") as zero:
+            _strategy.shard(made, ranks, Optimizations(shard_optimizer=True))
+        [groups], told = zero.call_args
+        self.assertIs(NewAdamW, told.pop("optimizer_class"))
+        self.assertEqual({"lr": 0.5, "weight_decay": 1e-2, "foreach": None}, told)
+        again = NewAdamW(groups, **told).param_groups[0]
+        self.assertEqual(made.param_groups[0], again)
+
+    def test_an_optimizer_that_takes_anything(self):
+        class Any(torch.optim.SGD):
+            def __init__(self, params, **options):
+                super().__init__(params, **options)
+
+        made = Any(torch.nn.Linear(1, 1).parameters(), lr=0.5)
+        self.assertEqual(made.defaults, _strategy._arguments(made))
+
+    def test_a_scaler_by_the_name_of_all_devices(self):
+        asked = []
+        told = Optimizations(mixed_precision="float16")
+        with mock.patch.object(torch.amp, "GradScaler", asked.append, create=True):
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                PyTorchExperimentalContext(torch.device("cuda"), told)
+        self.assertEqual(["cuda"], asked)
+        self.assertEqual([], said)
+
+    def test_autocast_by_the_names_of_all_devices(self):
+        asked = []
+
+        def enabled(*device):
+            asked.append(device)
+            return True
+
+        dtype = mock.patch.object(
+            torch, "get_autocast_dtype", lambda _: torch.bfloat16, create=True
+        )
+        with mock.patch.object(torch, "is_autocast_enabled", enabled), dtype:
+            modes = _replicas._Modes()
+        self.assertEqual([("cpu",)], asked)
+        self.assertEqual((True, torch.bfloat16), (modes._autocast, modes._type))
+
+    def test_buckets_that_nobody_may_arrange(self):
+        model = types.SimpleNamespace(
+            module=torch.nn.Linear(2, 1),
+            reducer=object(),
+            modules=lambda: [],
+            parameters_to_ignore=(),
+        )
+        self.assertFalse(_arrangement.arrange(model, ["weight", "bias"]))
+
+
+if __name__ == "__main__":
+    unittest.main()
