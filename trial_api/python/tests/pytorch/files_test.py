@@ -11,6 +11,7 @@ import unittest
 import torch
 
 from det import pytorch as dp
+from det import pytorch
 from det.pytorch import _metrics, _safetensors, _state, _tree
 from det.pytorch._snapshot import Snapshot, read_model, read_tree
 from det.pytorch._units import unit_from_config
@@ -33,6 +34,7 @@ class FileTest(unittest.TestCase):
         tensors["empty"] = torch.empty(0, 3)
         _safetensors.write(self.path, tensors, {"a": "b"})
         read, metadata = _safetensors.read(self.path)
+        self.assertEqual(set(read), set(pytorch.read_safetensors(self.path)))
         self.assertEqual(metadata, {"a": "b"})
         self.assertEqual(set(read), set(tensors))
         for name, tensor in tensors.items():
