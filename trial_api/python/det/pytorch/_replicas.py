@@ -5,7 +5,8 @@ autograd adds their gradients."""
 from __future__ import annotations
 
 import concurrent.futures
-from typing import Any, Callable, Iterator, List, Mapping, Tuple
+import functools
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple
 
 import torch
 
@@ -54,12 +55,20 @@ class ThreadReplicas(_OneModel, torch.nn.Module):
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         parts = split((inputs, kwargs), self._slots)
         modes = _Modes()
-        replicas = [self.module] + [_replica(self.module, {}) for _ in parts[1:]]
-        under_way = [
-            self._threads.submit(modes.call, replica, *part)
-            for replica, part in zip(replicas, parts)
-        ]
-        concurrent.futures.wait(under_way)
+        shares = _shares(self.module, len(parts))
+        replicas = [self.module] + [_replica(self.module, {}, share) for share in shares[1:]]
+        own = [(module, dict(module._parameters)) for module in self.module.modules()]
+        try:
+            for module, parameters in own:
+                _point(module, parameters, shares[0])
+            under_way = [
+                self._threads.submit(modes.call, replica, *part)
+                for replica, part in zip(replicas, parts)
+            ]
+            concurrent.futures.wait(under_way)
+        finally:
+            for module, parameters in own:
+                _point(module, parameters, {})
         return join([future.result() for future in under_way], rows(parts))
 
 
@@ -95,8 +104,46 @@ def unwrap(model: torch.nn.Module) -> torch.nn.Module:
     return model.module if isinstance(model, _OneModel) else model  # type: ignore[return-value]
 
 
-def _replica(module: torch.nn.Module, known: Any) -> torch.nn.Module:
-    """The same parameters, and buffers of its own."""
+_Share = Dict[torch.Tensor, torch.Tensor]  # What stands for a parameter.
+
+
+class _Shared(torch.autograd.Function):
+    """A parameter as each replica has it. Gradients are added in the order of the replicas; autograd
+    by itself would add them in the order in which threads have come to their layers."""
+
+    @staticmethod
+    def forward(ctx: Any, parameter: torch.Tensor, count: int) -> Tuple[torch.Tensor, ...]:
+        ctx.set_materialize_grads(False)
+        return tuple(parameter.view_as(parameter) for _ in range(count))
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Optional[torch.Tensor]) -> Tuple[Any, None]:
+        given = [gradient for gradient in gradients if gradient is not None]
+        return functools.reduce(torch.add, given) if given else None, None
+
+
+def _shares(model: torch.nn.Module, count: int) -> List[_Share]:
+    """Of each replica."""
+    shares: List[_Share] = [{} for _ in range(count)]
+    if count > 1 and torch.is_grad_enabled():
+        for parameter in model.parameters():
+            if parameter.requires_grad:
+                for share, tensor in zip(shares, _Shared.apply(parameter, count)):
+                    share[parameter] = tensor
+    return shares
+
+
+def _point(module: torch.nn.Module, parameters: Mapping[str, Any], share: _Share) -> None:
+    """Lets the module, without its children, compute with what stands for the parameters."""
+    pointed = {name: share.get(p, p) for name, p in parameters.items()}
+    module._parameters = pointed  # type: ignore[assignment]
+    if isinstance(module, torch.nn.RNNBase):  # Which keeps them in a list, too.
+        names = module._flat_weights_names
+        module.__dict__["_flat_weights"] = [pointed.get(name) for name in names]
+
+
+def _replica(module: torch.nn.Module, known: Any, share: _Share) -> torch.nn.Module:
+    """Parameters as shared, and buffers of its own."""
     if module not in known:
         known[module] = replica = module.__new__(type(module))
         replica.__dict__ = dict(module.__dict__)
@@ -104,9 +151,9 @@ def _replica(module: torch.nn.Module, known: Any) -> torch.nn.Module:
             name: None if buffer is None else buffer.clone()
             for name, buffer in module._buffers.items()
         }
-        replica._parameters = dict(module._parameters)
+        _point(replica, module._parameters, share)
         replica._modules = {
-            name: None if child is None else _replica(child, known)
+            name: None if child is None else _replica(child, known, share)
             for name, child in module._modules.items()
         }
     found: torch.nn.Module = known[module]
@@ -134,7 +181,9 @@ def split(value: Any, parts: int) -> List[Any]:
         return take
 
     return [
-        _each_tensor(value, cut(begin, end)) for begin, end in zip(bounds, bounds[1:]) if begin < end
+        _each_tensor(value, cut(begin, end))
+        for begin, end in zip(bounds, bounds[1:])
+        if begin < end
     ]
 
 
@@ -212,7 +261,9 @@ def join(outputs: List[Any], weights: List[int]) -> Any:
     if isinstance(first, torch.Tensor):
         return _join_tensors(outputs, weights)
     if isinstance(first, Mapping):
-        return _like(first, [(name, join([one[name] for one in outputs], weights)) for name in first])
+        return _like(
+            first, [(name, join([one[name] for one in outputs], weights)) for name in first]
+        )
     if isinstance(first, (list, tuple)):
         return _like(first, [join(list(ones), weights) for ones in zip(*outputs)])
     if all(one == first for one in outputs[1:]):
