@@ -3,8 +3,10 @@
 import argparse
 import pathlib
 import pickle
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List, NamedTuple, Tuple
 
+import bert
+import net
 import squad
 import torch
 import torch.nn.functional as F
@@ -14,54 +16,8 @@ from det import pytorch
 
 FOLDER = pathlib.Path(__file__).parent
 WEIGHTS, VOCABULARY = "weights.pt", "vocabulary.txt"  # The files of a folder of weights.
+TRAINING = "train.json"
 WARM_UP = 100  # Batches.
-
-
-class Encoder(nn.Module):
-    """Numbers and segments of words, [records, words], to [records, words, width]."""
-
-    def __init__(self, words: int, longest: int, width: int, heads: int, layers: int) -> None:
-        super().__init__()
-        self.word = nn.Embedding(words, width)
-        self.position = nn.Embedding(longest, width)
-        self.segment = nn.Embedding(3, width)
-        self.first_norm = nn.LayerNorm(width)
-        # No dropout: each rank draws its own, so the result would depend on the number of slots.
-        layer = nn.TransformerEncoderLayer(
-            width, heads, 4 * width, 0.0, activation="gelu", batch_first=True, norm_first=True
-        )
-        last_norm = nn.LayerNorm(width)
-        self.layers = nn.TransformerEncoder(layer, layers, last_norm, enable_nested_tensor=False)
-        for weight in self.parameters():
-            if weight.dim() > 1:
-                nn.init.normal_(weight, std=width**-0.5)
-        # Learned, but begun as sine waves: "two words before" is soon found.
-        angles = torch.arange(longest)[:, None] * 200 ** -(torch.arange(0, width, 2) / width)
-        waves = torch.cat([angles.sin(), angles.cos()], dim=1) * (2 / width) ** 0.5
-        self.position.weight.data.copy_(waves)
-
-    def forward(self, numbers: torch.Tensor, segments: torch.Tensor) -> torch.Tensor:
-        places = torch.arange(numbers.shape[1], device=numbers.device)
-        x = self.first_norm(self.word(numbers) + self.position(places) + self.segment(segments))
-        encoded: torch.Tensor = self.layers(x, src_key_padding_mask=numbers == squad.PAD)
-        return encoded
-
-
-class Net(nn.Module):
-    """Scores of each word as the first and as the last of the answer: two of [records, words]."""
-
-    def __init__(self, encoder: Encoder, width: int) -> None:
-        super().__init__()
-        self.encoder = encoder
-        self.span = nn.Linear(width, 2)
-
-    def forward(
-        self, numbers: torch.Tensor, segments: torch.Tensor
-    ) -> Tuple[torch.Tensor, torch.Tensor]:
-        of_context = (segments != squad.QUESTION) & (numbers != squad.SEPARATOR)
-        scores = self.span(self.encoder(numbers, segments))
-        first, last = scores.masked_fill(~of_context[:, :, None], -1e9).unbind(2)
-        return first, last
 
 
 def best_spans(first: torch.Tensor, last: torch.Tensor, longest: int) -> List[Tuple[int, int]]:
@@ -80,8 +36,8 @@ def records(
     """Of each example (numbers, segments, [first, last] of the answer, its index)."""
     rows, segments, answers = [], [], []
     for example in examples:
-        question = [squad.BEGIN, *vocabulary.numbers(example.question), squad.SEPARATOR]
-        context = [*vocabulary.numbers(example.words), squad.SEPARATOR]
+        question = [vocabulary.begin, *vocabulary.numbers(example.question), vocabulary.separator]
+        context = [*vocabulary.numbers(example.words), vocabulary.separator]
         rows.append(question + context)
         of_words = squad.segments(example)
         segments.append([squad.QUESTION] * len(question) + [*of_words, squad.TEXT])
@@ -92,12 +48,44 @@ def records(
             f"a question and its text have {words} words together: set the hyperparameter "
             f"longest_record, which is {longest}, to at least as many"
         )
+    fillers = zip((rows, segments), (vocabulary.pad, squad.QUESTION))
     padded = [
-        torch.tensor([row + [squad.PAD] * (words - len(row)) for row in part])
-        for part in (rows, segments)
+        torch.tensor([row + [filler] * (words - len(row)) for row in part])
+        for part, filler in fillers
     ]
     indices = torch.arange(len(rows))
     return torch.utils.data.TensorDataset(*padded, torch.tensor(answers), indices)
+
+
+class Start(NamedTuple):
+    """What a training begins with."""
+
+    shape: net.Shape
+    vocabulary: squad.Vocabulary
+    split: squad.Split
+    weights: Dict[str, torch.Tensor]  # Empty: all begin afresh.
+
+
+def start(context: pytorch.PyTorchTrialContext, data: pathlib.Path) -> Start:
+    weights = context.get_hparam("weights")
+    folder = FOLDER / weights
+    if weights and bert.is_in(folder):
+        pieces = bert.WordPieces(folder)
+        return Start(bert.shape(folder), pieces.vocabulary, pieces.split, bert.weights(folder))
+    vocabulary = (
+        load_vocabulary(folder) if weights else squad.Vocabulary.of(squad.read(data / TRAINING))
+    )
+    width = context.get_hparam("width")
+    shape = net.Shape(
+        len(vocabulary.words),
+        context.get_hparam("longest_record"),
+        width,
+        context.get_hparam("heads"),
+        context.get_hparam("layers"),
+        inner=4 * width,
+    )
+    loaded = load_weights(folder / WEIGHTS) if weights else {}
+    return Start(shape, vocabulary, squad.split, loaded)
 
 
 def load_vocabulary(folder: pathlib.Path) -> squad.Vocabulary:
@@ -105,31 +93,37 @@ def load_vocabulary(folder: pathlib.Path) -> squad.Vocabulary:
         if not path.exists():
             raise ValueError(
                 f"cannot open {path}: the hyperparameter weights names a folder of {WEIGHTS}, a "
-                f"state dict, and {VOCABULARY}, a word per line"
+                f"state dict, and {VOCABULARY}, a word per line, or one of a BERT, which has "
+                "config.json and vocab.txt"
             )
     return squad.Vocabulary((folder / VOCABULARY).read_text(encoding="utf-8").splitlines())
 
 
-def load_weights(net: nn.Module, path: pathlib.Path) -> None:
-    """Of the encoder, and of the heads where the file has them."""
+def load_weights(path: pathlib.Path) -> Dict[str, torch.Tensor]:
     try:
-        loaded = torch.load(path, map_location="cpu", weights_only=True)
-        told = net.load_state_dict(loaded, strict=False)
+        return dict(torch.load(path, map_location="cpu", weights_only=True))
     except pickle.UnpicklingError:
         raise ValueError(f"{path} is no state dict that torch.save() wrote") from None
+
+
+def take(model: nn.Module, weights: Dict[str, torch.Tensor], folder: str) -> None:
+    """Of the encoder, and of the heads where there are any."""
+    try:
+        told = model.load_state_dict(weights, strict=False)
     except RuntimeError as error:
-        raise ValueError(f"the weights in {path} do not fit: {error}") from None
+        raise ValueError(f"the weights in {folder} do not fit: {error}") from None
     missing = [name for name in told.missing_keys if not name.startswith("span.")]
     if missing or told.unexpected_keys:
         raise ValueError(
-            f"the weights in {path} do not fit: missing {missing}, unknown {told.unexpected_keys}; "
-            "the hyperparameters layers, width and heads must be those they were trained with"
+            f"the weights in {folder} do not fit: missing {missing}, unknown "
+            f"{told.unexpected_keys}; what says the shape (the hyperparameters layers, width and "
+            "heads, or config.json) must be as when they were trained"
         )
 
 
-def save_weights(net: nn.Module, vocabulary: squad.Vocabulary, folder: pathlib.Path) -> None:
+def save_weights(model: nn.Module, vocabulary: squad.Vocabulary, folder: pathlib.Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    torch.save(net.state_dict(), folder / WEIGHTS)
+    torch.save(model.state_dict(), folder / WEIGHTS)
     text = "".join(word + "\n" for word in vocabulary.words)
     (folder / VOCABULARY).write_text(text, encoding="utf-8")
 
@@ -158,23 +152,23 @@ class SquadScores(pytorch.MetricReducer):
 class QuestionAnsweringTrial(pytorch.PyTorchTrial):
     def __init__(self, context: pytorch.PyTorchTrialContext) -> None:
         self.context = context
-        folder = FOLDER / (context.get_data_config().get("path") or "")
-        self.train = squad.read(folder / "train.json")
-        self.validation = squad.read(folder / "validation.json")
-        weights = context.get_hparam("weights")
-        self.vocabulary = (
-            load_vocabulary(FOLDER / weights) if weights else squad.Vocabulary.of(self.train)
-        )
+        data = FOLDER / (context.get_data_config().get("path") or "")
+        begin = start(context, data)
+        self.vocabulary = begin.vocabulary
+        self.train = squad.read(data / TRAINING, begin.split)
+        self.validation = squad.read(data / "validation.json", begin.split)
         self.longest = context.get_hparam("longest_record")
-        width, heads = context.get_hparam("width"), context.get_hparam("heads")
-        layers = context.get_hparam("layers")
-        encoder = Encoder(len(self.vocabulary.words), self.longest, width, heads, layers)
-        net = Net(encoder, width)
-        if weights:
-            load_weights(net, FOLDER / weights / WEIGHTS)
-        self.net = context.wrap_model(net)
+        if self.longest > begin.shape.longest:
+            raise ValueError(
+                f"the hyperparameter longest_record is {self.longest}; the weights have positions "
+                f"for {begin.shape.longest} words"
+            )
+        model = net.Net(begin.shape, begin.vocabulary)
+        if begin.weights:
+            take(model, begin.weights, context.get_hparam("weights"))
+        self.net = context.wrap_model(model)
         rate = context.get_hparam("learning_rate")
-        self.adam = context.wrap_optimizer(torch.optim.AdamW(net.parameters(), rate))
+        self.adam = context.wrap_optimizer(torch.optim.AdamW(model.parameters(), rate))
         steps = context.get_hparam("epochs") * len(self.train) // context.get_global_batch_size()
         # Rises and falls to zero, both along a line.
         context.wrap_lr_scheduler(
@@ -233,14 +227,16 @@ def main() -> None:
         "longest_answer": 8,
         "weights": str(pathlib.Path(options.weights).absolute()) if options.weights else "",
     }
+    if options.save and bert.is_in(FOLDER / hparams["weights"]):
+        parser.error("--save keeps nets of this example; --weights names a BERT")
     with pytorch.init(hparams=hparams) as context:
         trial = QuestionAnsweringTrial(context)
         pytorch.Trainer(trial, context).fit(
             max_length=pytorch.Epoch(options.epochs), validation_period=pytorch.Epoch(1)
         )
         if options.save and context.distributed.rank == 0:
-            net = getattr(trial.net, "module", trial.net)  # DistributedDataParallel's inside.
-            save_weights(net, trial.vocabulary, options.save)
+            inside = getattr(trial.net, "module", trial.net)  # DistributedDataParallel's.
+            save_weights(inside, trial.vocabulary, options.save)
 
 
 if __name__ == "__main__":

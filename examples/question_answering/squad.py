@@ -5,10 +5,9 @@ import json
 import pathlib
 import re
 import string
-from typing import Any, Dict, List, NamedTuple, Sequence, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Sequence, Tuple
 
-PAD, UNKNOWN, BEGIN, SEPARATOR = range(4)
-MARKS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]  # The words of these numbers.
+MARKS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
 QUESTION, TEXT, REPEATED = range(3)  # What a word is of: its segment.
 
 _WORD = re.compile(r"\w+|[^\w\s]")
@@ -38,14 +37,17 @@ def split(text: str) -> List[Word]:
     return [Word(m.group().lower(), *m.span()) for m in _WORD.finditer(text)]
 
 
-def read(path: pathlib.Path) -> List[Example]:
+Split = Callable[[str], List[Word]]  # Of a text, or of a question.
+
+
+def read(path: pathlib.Path, split: Split = split) -> List[Example]:
     """All questions of a file, in order. ValueError: an answer that is not where the file says."""
     articles = json.loads(path.read_text(encoding="utf-8"))["data"]
     paragraphs = [paragraph for article in articles for paragraph in article["paragraphs"]]
-    return [_example(p["context"], qa) for p in paragraphs for qa in p["qas"]]
+    return [_example(p["context"], qa, split) for p in paragraphs for qa in p["qas"]]
 
 
-def _example(context: str, qa: Dict[str, Any]) -> Example:
+def _example(context: str, qa: Dict[str, Any], split: Split) -> Example:
     answers = [answer["text"] for answer in qa["answers"]]
     if not answers:
         raise ValueError(f"question {qa['id']} has no answer: SQuAD 1.1 has one for each")
@@ -79,11 +81,17 @@ def text_of(example: Example, begin: int, end: int) -> str:
 
 
 class Vocabulary:
-    """Words and their numbers, which begin with those of the marks."""
+    """Words and their numbers; ValueError: one without the marks."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self.words = list(words)
         self._number = {word: number for number, word in enumerate(self.words)}
+        missing = [mark for mark in MARKS if mark not in self._number]
+        if missing:
+            raise ValueError(
+                f"the vocabulary lacks {', '.join(missing)}, each in a line of its own"
+            )
+        self.pad, self.unknown, self.begin, self.separator = (self._number[m] for m in MARKS)
 
     @staticmethod
     def of(examples: Sequence[Example]) -> "Vocabulary":
@@ -92,7 +100,7 @@ class Vocabulary:
         return Vocabulary(MARKS + sorted(seen))
 
     def numbers(self, words: Sequence[Word]) -> List[int]:
-        return [self._number.get(word.text, UNKNOWN) for word in words]
+        return [self._number.get(word.text, self.unknown) for word in words]
 
 
 def normal(answer: str) -> List[str]:

@@ -65,7 +65,11 @@ class VocabularyTest(unittest.TestCase):
         vocabulary = squad.Vocabulary.of([read("Ann met Bo.", "Bo", 8)])
         self.assertEqual([*squad.MARKS, ".", "?", "ann", "bo", "met", "who"], vocabulary.words)
         numbers = vocabulary.numbers(squad.split("BO knows"))
-        self.assertEqual([vocabulary.words.index("bo"), squad.UNKNOWN], numbers)
+        self.assertEqual([vocabulary.words.index("bo"), vocabulary.unknown], numbers)
+
+    def test_one_without_marks_is_refused(self):
+        with self.assertRaisesRegex(ValueError, r"lacks \[UNK\], \[SEP\]"):
+            squad.Vocabulary(["[CLS]", "[PAD]", "ann"])
 
 
 if __name__ == "__main__":

@@ -158,27 +158,35 @@ TEST_F(DoorTest, WhatThePoolCouldNeverHoldIsRefusedWithTheLargestThatItCould) {
 }
 
 TEST_F(DoorTest, DevicesThatAreNotThereAreNamedWithThoseThatAre) {
-  Check({{"device: H100", "needs 1 slot of device h100; pool default has a100, nvidia h200"},
-         {"slot_type: rocm", "needs 1 slot of type rocm; pool default has a100, nvidia h200"},
-         {"slot_type: cpu", "needs 1 slot of type cpu; pool default has a100, nvidia h200"},
+  Check({{"device: H100",
+          "needs 1 slot of device h100; pool default has a100 (cuda), nvidia h200 (cuda): ask for "
+          "those, or in another pool"},
+         {"slot_type: rocm",
+          "needs 1 slot of type rocm; pool default has a100 (cuda), nvidia h200 (cuda): ask for "
+          "those, or in another pool"},
+         {"slot_type: cpu",
+          "needs 1 slot of type cpu; pool default has a100 (cuda), nvidia h200 (cuda): ask for "
+          "those, or in another pool"},
          {"slots_per_trial: 8, device: h200", ""},
          {"slots_per_trial: 9, device: h200",
           "needs 9 slots of device h200; pool default has 8 in all, and 8 on one agent"},
          {"slots_per_trial: 8, device: a100, is_single_node: true",
           "needs 8 slots of device a100 on one agent; the largest agent of pool default has 4"},
          {"device: h200, blocked_agents: [h]",
-          "needs 1 slot of device h200; pool default without the blocked agents has a100"},
+          "needs 1 slot of device h200; pool default without the blocked agents has a100 (cuda): "
+          "ask for those, or in another pool"},
          {"slot_type: cpu, resource_pool: shared", ""}});
 }
 
 TEST_F(DoorTest, FractionsAreForPoolsThatShareDevices) {
-  Check({{"slots_per_trial: 0.5",
-          "needs 0.5 of a slot; pool default does not share devices: ask for whole slots"},
-         {"slots_per_trial: 0.5, resource_pool: shared", ""},
-         {"slots_per_trial: 0.5, slot_type: cuda, resource_pool: shared",
-          "needs 0.5 of a slot of type cuda; pool shared has cpu"},
-         {"slots_per_trial: 0.5, cpus: 9, resource_pool: shared",
-          "needs 0.5 of a slot with 9 cpus; no agent of pool shared has more than 8 cpus"}});
+  Check(
+      {{"slots_per_trial: 0.5",
+        "needs 0.5 of a slot; pool default does not share devices: ask for whole slots"},
+       {"slots_per_trial: 0.5, resource_pool: shared", ""},
+       {"slots_per_trial: 0.5, slot_type: cuda, resource_pool: shared",
+        "needs 0.5 of a slot of type cuda; pool shared has cpu: ask for those, or in another pool"},
+       {"slots_per_trial: 0.5, cpus: 9, resource_pool: shared",
+        "needs 0.5 of a slot with 9 cpus; no agent of pool shared has more than 8 cpus"}});
 }
 
 TEST_F(DoorTest, CpusAndMemoryAreForEachSlotOrForTheTask) {
@@ -200,8 +208,9 @@ TEST_F(DoorTest, CpusAndMemoryAreForEachSlotOrForTheTask) {
 }
 
 TEST_F(DoorTest, AgentsOfAPoolWithoutAnyMayComeLater) {
-  Check({{"slots_per_trial: 512, device: B300, resource_pool: shared",
-          "needs 512 slots of device b300; pool shared has cpu"}});
+  Check(
+      {{"slots_per_trial: 512, device: B300, resource_pool: shared",
+        "needs 512 slots of device b300; pool shared has cpu: ask for those, or in another pool"}});
   Apply(PutResourcePool{.pool = {.name = "coming"}});
   Check({{"slots_per_trial: 512, device: B300, resource_pool: coming", ""}});
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "master/cluster/parts.h"
 
 namespace det::cluster {
@@ -59,9 +60,14 @@ bool NoteMetric(Step& step, Entry& entry, Trial& trial, int64_t steps, double me
 void SayMissing(Step& step, Entry& entry, const Trial& trial, const model::MetricReport& report,
                 const std::string& metric, const char* consequence) {
   if (!entry.missing.emplace(trial.id, metric).second) return;
+  std::vector<std::string> names;
+  if (const auto* told = report.metrics.AsObject()) {
+    for (const auto& [name, value] : *told) names.push_back(name);
+  }
   step.Log(trial, *trial.allocation, model::LogLevel::kWarning,
            absl::StrCat("the validation after ", report.steps_completed, " batches has no metric ",
-                        metric, consequence));
+                        metric, consequence, "; it has ",
+                        names.empty() ? "none" : absl::StrJoin(names, ", ")));
 }
 
 // How long the trial has trained; the number of batches where the report does not say.

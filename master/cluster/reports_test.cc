@@ -115,10 +115,11 @@ TEST_F(ReportsTest, AMissingSearcherMetricIsSaidInTheLog) {
   AddAgent("a", 1);
   Create(MakeConfig());
   model::MetricReport report = Validation(1, 10, 0.5);
-  report.metrics = model::Value::Object{{"accuracy", 0.5}};
+  report.metrics = model::Value::Object{{"accuracy", 0.5}, {"losses", 2}};
   Apply(ValidationReported{model::AllocationId("1.1.0"), report});
   ASSERT_FALSE(rows_.lines.empty());
   EXPECT_THAT(rows_.lines.back().text, HasSubstr("has no metric loss"));
+  EXPECT_THAT(rows_.lines.back().text, HasSubstr("; it has accuracy, losses"));
 }
 
 TEST_F(ReportsTest, StaleAndRepeatedFactsChangeNothing) {

@@ -136,7 +136,7 @@ std::string DevicesFor(const PoolState& pool, const GangClass& c) {
   for (size_t i = 0; i < pool.nodes.size(); ++i) {
     if (!c.blocked.empty() && c.blocked[i]) continue;
     for (const SlotState& slot : pool.nodes[i]->slots) {
-      names.insert(DeviceName(pool.devices[static_cast<size_t>(slot.device)]));
+      names.insert(DeviceAndType(pool.devices[static_cast<size_t>(slot.device)]));
     }
   }
   return names.empty() ? "no devices" : absl::StrJoin(names, ", ");
@@ -179,7 +179,8 @@ std::string WhyInfeasible(const PoolState& pool, const GangClass& c) {
                         more.empty() ? " takes such tasks" : more);
   }
   if (rooms.right_device == 0 && (!shape.device.empty() || shape.slot_type >= 0)) {
-    return absl::StrCat(needs, "; pool ", pool.name, rest, " has ", DevicesFor(pool, c));
+    return absl::StrCat(needs, "; pool ", pool.name, rest, " has ", DevicesFor(pool, c),
+                        ": ask for those, or in another pool");
   }
   const int most = LargestThatFits(pool, rooms, shape);
   const std::string at_most = most == 0

@@ -46,8 +46,9 @@ std::string Needs(const Shape& shape) {
   return text;
 }
 
-std::string DeviceName(const std::pair<int, std::string>& device) {
-  return device.second.empty() ? kTypes[device.first] : device.second;
+std::string DeviceAndType(const std::pair<int, std::string>& device) {
+  const char* const type = kTypes[device.first];
+  return device.second.empty() ? type : absl::StrCat(device.second, " (", type, ")");
 }
 
 }  // namespace det::scheduler

@@ -16,7 +16,7 @@ std::string Slots(int64_t count);       // "1 slot", "4 slots"
 std::string SlotsOf(Micro amount);      // "2.5"
 std::string Bytes(int64_t bytes);       // "8 GiB"
 std::string Needs(const Shape& shape);  // "needs 4 slots of H200 with 2 cpus each"
-std::string DeviceName(const std::pair<int, std::string>& device);  // "nvidia h200"
+std::string DeviceAndType(const std::pair<int, std::string>& device);  // "nvidia h200 (cuda)"
 
 }  // namespace det::scheduler
 

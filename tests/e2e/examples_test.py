@@ -22,6 +22,7 @@ class ExamplesTest(harness.ClusterTestCase):
         options = [f"resources.slots_per_trial={slots}", *options]
         made = self.home.json("experiment", "create", os.path.join(context, "const.yaml"), context,
                               *[x for o in options for x in ("--config", o)])
+        self.assertEqual([], made.get("warnings", []), "an example is written as it should be")
         described = self.home.finish(made["experiment"]["id"])
         trial = self.home.first_trial(described["id"])["id"]
         self.assertEqual("STATE_COMPLETED", described["state"], self.home.trial_log(trial))

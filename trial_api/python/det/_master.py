@@ -184,24 +184,32 @@ class Master:
     def _try_until_answered(
         self, method: str, path: str, data: Optional[bytes], headers: Dict[str, str], timeout: float
     ) -> Tuple[int, bytes]:
-        start, pause = time.monotonic(), FIRST_PAUSE
+        away_since: Optional[float] = None
+        pause = FIRST_PAUSE
         while True:
+            start = time.monotonic()
             if self._closing.is_set():
                 raise MasterError(_CLOSED)
-            reused = self._connection is not None
+            reused, timed_out = self._connection is not None, False
             try:
                 status, text = self._try(method, path, data, headers, timeout)
                 why = "" if status not in _TRANSIENT else _words(text)
             except (OSError, http.client.HTTPException) as error:
                 status, text, why = 0, b"", str(error) or type(error).__name__
                 self._drop()
-                if reused and not isinstance(error, socket.timeout):
+                if self._closing.is_set():  # Which has broken it.
+                    raise MasterError(_CLOSED) from None
+                timed_out = isinstance(error, socket.timeout)
+                if reused and not timed_out:
                     continue  # It was closed as idle, as a rule.
             self.away = bool(why)
             if not why:
                 self._say_back()
                 return status, text
-            gone = time.monotonic() - start
+            # An answer may be long in coming, by a master that is there until it breaks off.
+            now = time.monotonic()
+            away_since = away_since or (start if timed_out else now)
+            gone = now - away_since
             if self.patience is not None and gone + pause > self.patience:
                 raise MasterError(f"the master at {self._address()} does not answer: {why}", status)
             if gone > SILENCE:

@@ -1,4 +1,6 @@
+import contextlib
 import http.client
+import io
 import os
 import socket
 import ssl
@@ -98,6 +100,49 @@ class MasterTest(unittest.TestCase):
             go_on.set()
             thread.join(5)
         self.assertEqual(1, len(ended))
+
+    def test_an_answer_that_was_long_in_coming_is_no_outage(self):
+        for ends in ("closed", "broken"):
+            waiting, go_on = threading.Event(), threading.Event()
+            tries = []
+
+            def slowly(_method, _body):
+                tries.append(1)
+                if len(tries) == 1:
+                    waiting.set()
+                    go_on.wait(60)
+                    hour[0] += 3600
+                    if ends == "broken":
+                        raise ConnectionError  # The server breaks the connection.
+                return 200, b"{}"
+
+            self.master.answers["/slow"] = slowly
+            hour = [0]
+            said, told = io.StringIO(), []
+            with mock.patch("det._master.time.monotonic", lambda: hour[0]):
+                with Master([self.master.url], {}, patience=60) as master, contextlib.redirect_stderr(
+                    said
+                ):
+
+                    def ask():
+                        try:
+                            told.append(master.get("/slow"))
+                        except MasterError as error:
+                            told.append(str(error))
+
+                    asking = threading.Thread(target=ask)
+                    asking.start()
+                    self.assertTrue(waiting.wait(60))
+                    if ends == "closed":
+                        master.close()
+                    else:
+                        go_on.set()
+                    asking.join(60)
+                    go_on.set()
+            self.assertFalse(asking.is_alive())
+            closed = "this connection to the master is closed"
+            self.assertEqual([closed if ends == "closed" else {}], told)
+            self.assertEqual("", said.getvalue())
 
     def test_wrong_addresses(self):
         for url in ("ftp://x", "http://"):

@@ -8,6 +8,7 @@ from det.pytorch._experimental import PyTorchExperimentalContext
 from det.pytorch._load import load_trial_from_checkpoint_path
 from det.pytorch._lr_scheduler import LRScheduler
 from det.pytorch._reducers import MetricReducer, Reducer
+from det.pytorch._safetensors import read_safetensors
 from det.pytorch._trainer import Trainer, init, run_trial_class
 from det.pytorch._trial import PyTorchTrial
 from det.pytorch._units import Batch, Epoch, TrainUnit
@@ -30,6 +31,7 @@ __all__ = [
     "init",
     "load_trial_from_checkpoint_path",
     "lr",
+    "read_safetensors",
     "run_trial_class",
     "samplers",
     "to_device",

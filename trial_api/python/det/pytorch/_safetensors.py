@@ -92,6 +92,15 @@ def read(path: Union[str, pathlib.Path]) -> Tuple[Dict[str, torch.Tensor], Dict[
         raise DamagedFile(f"{path}: its header is damaged: {error!r}") from error
 
 
+def read_safetensors(path: Union[str, pathlib.Path]) -> Dict[str, torch.Tensor]:
+    """The tensors of a safetensors file, of a checkpoint or of anybody's, by name, on the CPU.
+
+    Raises:
+        ValueError: it is none, or not whole; the message names it.
+    """
+    return read(path)[0]
+
+
 def _read(path: Union[str, pathlib.Path]) -> Tuple[Dict[str, torch.Tensor], Dict[str, str]]:
     """Fails in many ways where the header makes no sense."""
     with open(path, "rb") as file:

@@ -33,6 +33,7 @@ class FileTest(unittest.TestCase):
         tensors["empty"] = torch.empty(0, 3)
         _safetensors.write(self.path, tensors, {"a": "b"})
         read, metadata = _safetensors.read(self.path)
+        self.assertEqual(set(read), set(dp.read_safetensors(self.path)))
         self.assertEqual(metadata, {"a": "b"})
         self.assertEqual(set(read), set(tensors))
         for name, tensor in tensors.items():

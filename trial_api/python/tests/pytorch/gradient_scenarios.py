@@ -9,7 +9,7 @@ import torch
 from det import core
 from det import pytorch as dp
 from det.pytorch import _fusion, _hierarchy
-from strategy_scenarios import ClippedTrial, WideTrial, resumed_strategies
+from strategy_scenarios import ClippedTrial, WideTrial, promised, resumed_strategies
 from trials import NetTrial, run
 
 MEGABYTE = 1 << 20
@@ -135,6 +135,12 @@ def hierarchical(_storage=None):
     return told
 
 
+def promised_hierarchical(_storage=None):
+    options = {"hierarchical_allreduce": True}
+    cases = {"plain": options, "sharded": {**options, "shard_optimizer": True}}
+    return promised(cases=cases, distributed=on_this_machine)
+
+
 class TwoModels(NetTrial):
     """Whose gradients come out of one backward pass."""
 
@@ -167,5 +173,12 @@ def resumed_hierarchical(storage):
 
 SCENARIOS = {
     function.__name__: function
-    for function in (fusion, hierarchical, two_models, clipped, resumed_hierarchical)
+    for function in (
+        fusion,
+        hierarchical,
+        promised_hierarchical,
+        two_models,
+        clipped,
+        resumed_hierarchical,
+    )
 }

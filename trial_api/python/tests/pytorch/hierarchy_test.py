@@ -11,13 +11,14 @@ import torch
 import gradient_scenarios
 from det.pytorch import _hierarchy, _optimizations
 from ranks_test import on_ranks
-from strategy_scenarios import ClippedTrial
+from strategy_scenarios import ClippedTrial, promised
 
 
 class HierarchyTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         names = ["hierarchical", "two_models", "clipped", "resumed_hierarchical"]
+        names.append("promised_hierarchical")
         with tempfile.TemporaryDirectory() as folder:
             cls.told = on_ranks(4, names, folder, nodes=2)
 
@@ -35,6 +36,13 @@ class HierarchyTest(unittest.TestCase):
                 self.assert_close(rank[name]["weights"], one)
             self.assert_close(rank["in_half"]["weights"], one, 0.02, 0.02)
             self.assertNotEqual(rank["in_half"]["weights"], rank["sums"]["weights"])
+
+    def test_clipped_aggregated_and_sharded_too(self):
+        one = promised(cases={"one": {}})["one"][1]
+        for rank in self.told["promised_hierarchical"]:
+            for told in rank.values():
+                for frequency in ("1", "2"):
+                    self.assert_close(told[frequency], one)
 
     def test_two_models_in_one_backward_pass(self):
         one = gradient_scenarios.fifty(gradient_scenarios.TwoModels)

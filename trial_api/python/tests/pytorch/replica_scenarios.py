@@ -3,6 +3,8 @@
 import os
 from unittest import mock
 
+import torch
+
 from det import pytorch as dp
 from strategy_scenarios import ClippedTrial
 from trials import NetTrial, run
@@ -32,6 +34,30 @@ class WholeBatches(NetTrial):
     """No records are left that some number of slots would not divide."""
 
     training_records = 96
+
+
+class Recurrent(torch.nn.Module):
+    """Whose weights are used several times in a batch."""
+
+    def __init__(self):
+        super().__init__()
+        self.cell = torch.nn.GRUCell(1, 6)
+        self.layer = torch.nn.LSTM(1, 6, batch_first=True)
+        self.last = torch.nn.Linear(6, 1)
+
+    def forward(self, x):
+        state = torch.zeros(len(x), 6)
+        for column in x.unbind(1):
+            state = self.cell(column[:, None], state)
+        _, (last, _) = self.layer(x[:, :, None])
+        return self.last(state) + self.last(last[0])
+
+
+class RecurrentTrial(NetTrial):
+    def __init__(self, context):
+        self.context = context
+        self.net = context.wrap_model(Recurrent())
+        self.sgd = context.wrap_optimizer(self.optimizer(self.net.parameters()))
 
 
 class Compressed(NetTrial):

@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 import replica_scenarios
+import strategy_scenarios
 from det.pytorch import _replicas, load_trial_from_checkpoint_path
 from det import pytorch as dp
 from ranks_test import on_two_ranks
@@ -52,6 +53,32 @@ class OneNodeTest(Case):
 
         replica_scenarios.fifty(Watched, slots=[2], mixed_precision="bfloat16")
         self.assertEqual(kinds, {torch.bfloat16})
+
+    def test_clipped_and_aggregated_they_learn_what_one_learns(self):
+        with mock.patch.dict(os.environ, {SLOTS: "[3]"}):
+            told = strategy_scenarios.promised(cases={"three": {"strategy": "in_process"}})["three"]
+        one = strategy_scenarios.promised(cases={"one": {}})["one"][1]
+        for frequency in (1, 2):
+            self.assert_close(told[frequency], one)
+
+    def test_a_resumed_run_is_the_uninterrupted_one_to_the_last_bit(self):
+        with mock.patch.dict(os.environ, {SLOTS: "[3]"}), tempfile.TemporaryDirectory() as folder:
+            told = strategy_scenarios.resumed_strategies(
+                folder,
+                {
+                    trial.__name__: (trial, {"strategy": "in_process"})
+                    for trial in (strategy_scenarios.WideTrial, replica_scenarios.RecurrentTrial)
+                },
+            )
+        for name, each in told.items():
+            with self.subTest(name):
+                self.assertGreater(each["trained"], 0)
+                self.assertEqual(each["whole"], each["resumed"])
+
+    def test_recurrent_ones_learn_what_one_learns(self):
+        cls = replica_scenarios.RecurrentTrial
+        one, four = replica_scenarios.fifty(cls), replica_scenarios.fifty(cls, slots=[4])
+        self.assert_close(four["weights"], one["weights"])
 
     def test_each_replica_has_a_slot_s_part(self):
         seen = collections.Counter()

@@ -303,6 +303,7 @@ STRATEGIES = {
         strategy_scenarios.resumed_strategies,
         strategy_scenarios.saved_by_two,
         strategy_scenarios.heads,
+        strategy_scenarios.promised,
     )
 }
 

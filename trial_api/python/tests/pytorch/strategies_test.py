@@ -19,10 +19,11 @@ class StrategiesTest(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.folder.cleanup)
-        names = ["strategies", "saved_by_two", "heads"]
+        names = ["strategies", "saved_by_two", "heads", "promised"]
         told = on_two_ranks(names, cls.folder.name)
         cls.left, cls.right = told["strategies"]
         cls.heads = told["heads"]
+        cls.promised = told["promised"]
         cls.saved = told["saved_by_two"]
 
     def assert_close(self, weights, other):
@@ -45,6 +46,16 @@ class StrategiesTest(unittest.TestCase):
         ):
             with self.subTest(name):
                 self.assert_close(self.left[name]["weights"], self.left[same]["weights"])
+
+    def test_one_rank_clipped_and_aggregated_is_what_they_are(self):
+        one = strategy_scenarios.promised(cases={"one": {}})["one"]
+        self.assert_close(one[2], one[1])
+        for rank in self.promised:
+            self.assertEqual(set(strategy_scenarios.PROMISED), set(rank))
+            for name, told in rank.items():
+                for frequency in ("1", "2"):
+                    with self.subTest(name, frequency=frequency):
+                        self.assert_close(told[frequency], one[1])
 
     def test_those_that_do_not_still_learn(self):
         for name in ("local_sgd", "async", "bfloat16"):

@@ -5,7 +5,7 @@ import hashlib
 import torch
 
 from det import pytorch as dp
-from trials import NetTrial, NoisyTrial, run
+from trials import NetTrial, NoisyTrial, records, run
 
 
 def _of(result):
@@ -81,6 +81,52 @@ def strategies(_storage=None):
         "adam": _of(_fifty(AdamTrial)),
         "bfloat16": _of(_fifty(mixed_precision="bfloat16")),
         "sharded": _of(_fifty(AdamTrial, shard_optimizer=True)),
+    }
+
+
+class PromisedTrial(AdamTrial):
+    """Whose gradients are clipped, and whose batches, in their order, make up larger ones."""
+
+    training_records = 96
+
+    def build_training_data_loader(self):
+        dataset = torch.utils.data.TensorDataset(*records(self.training_records))
+        return dp.DataLoader(dataset, self.context.get_per_slot_batch_size())
+
+    def train_batch(self, batch, epoch_idx, batch_idx):
+        loss = self.loss(batch)
+        self.context.backward(loss)
+        clip = lambda parameters: torch.nn.utils.clip_grad_norm_(parameters, 0.05)  # noqa: E731
+        self.context.step_optimizer(self.sgd, clip_grads=clip)
+        return {"loss": loss}
+
+
+# Those that promise to be one rank with the same global batch.
+PROMISED = {
+    "allreduce": {},
+    "sharded": {"shard_optimizer": True},
+    "parameter_server": {"strategy": "parameter_server"},
+    "small_buckets": {"tensor_fusion_threshold": 1},
+}
+
+
+def promised(_storage=None, cases=PROMISED, distributed=lambda: None):
+    """By name: the weights after 50 steps, each of a batch or of two that are aggregated."""
+    return {
+        name: {
+            frequency: _of(
+                run(
+                    PromisedTrial,
+                    batch_size=24 // frequency,
+                    frequency=frequency,
+                    max_length=dp.Batch(50 * frequency),
+                    optimizations=optimizations,
+                    distributed=distributed(),
+                )
+            )["weights"]
+            for frequency in (1, 2)
+        }
+        for name, optimizations in cases.items()
     }
 
 
