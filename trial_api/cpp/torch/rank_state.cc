@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <mutex>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "trial_api/cpp/core/error.h"
@@ -13,6 +14,7 @@
 #include "trial_api/cpp/torch/reducers.h"
 #include "trial_api/cpp/torch/strategy.h"
 #include "trial_api/cpp/torch/trial_context.h"
+#include <ATen/Context.h>
 
 namespace det::trial {
 namespace {
@@ -27,16 +29,31 @@ using Parts = std::vector<torch::Tensor>;
 constexpr char kGradient[] = "gradient_";
 constexpr char kLeftOut[] = "left_out_";
 
-torch::Tensor GeneratorState() {
-  at::Generator source = RandomSource();
-  const std::lock_guard lock(source.mutex());
-  return source.get_state();
+// Of the host, and where a slot is a GPU, of that.
+std::vector<std::pair<std::string, at::Generator>> Generators(const TrialContext& context) {
+  std::vector<std::pair<std::string, at::Generator>> generators = {
+      {"cpu_generator", RandomSource()}};
+  if (context.device().is_cuda()) {
+    generators.emplace_back("gpu_generator",
+                            at::globalContext().defaultGenerator(context.device()));
+  }
+  return generators;
 }
 
-void SetGeneratorState(const torch::Tensor& state) {
-  at::Generator source = RandomSource();
-  const std::lock_guard lock(source.mutex());
-  source.set_state(state);
+void WriteGenerators(OutputArchive& archive, const TrialContext& context) {
+  for (auto& [name, generator] : Generators(context)) {
+    const std::lock_guard lock(generator.mutex());
+    archive.write(name, generator.get_state());
+  }
+}
+
+void ReadGenerators(InputArchive& archive, const TrialContext& context) {
+  for (auto& [name, generator] : Generators(context)) {
+    torch::Tensor state;
+    if (!archive.try_read(name, state)) continue;  // The slot is of another kind now.
+    const std::lock_guard lock(generator.mutex());
+    generator.set_state(state);
+  }
 }
 
 // Bytes as a tensor: text in an archive has to be text.
@@ -135,7 +152,7 @@ std::string RankFileName(int rank) { return "rank_" + std::to_string(rank) + ".p
 OutputArchive RankState(TrialContext& context, MetricsSum& unreported) {
   OutputArchive archive;
   archive.write("readers", c10::IValue(int64_t{context.readers().size}));
-  archive.write("cpu_generator", GeneratorState());
+  WriteGenerators(archive, context);
   archive.write("unreported_metrics", c10::IValue(unreported.ToText()));
   if (!context.reducers().empty()) {
     archive.write("reducers", BytesOf(context.reducers().TrainingText()));
@@ -162,11 +179,7 @@ void LoadRankState(const std::string& dir, TrialContext& context, MetricsSum& un
   for (int rank = mine.rank; rank < ranks; rank += mine.size) {
     const std::string path = dir + "/" + RankFileName(rank);
     ReadArchive(path, torch::kCPU, [&](InputArchive& archive) {
-      if (rank == context.ranks().rank) {
-        torch::Tensor generator;
-        archive.read("cpu_generator", generator);
-        SetGeneratorState(generator);
-      }
+      if (rank == context.ranks().rank) ReadGenerators(archive, context);
       if (rank < readers) AddReports(archive, context, unreported);
       gradients.Add(archive, context, path);
       left_out.Add(archive, context, path);
