@@ -14,8 +14,6 @@
 namespace det::trial {
 namespace {
 
-std::string NameLeftOut(size_t parameter) { return "left_out_" + std::to_string(parameter); }
-
 GradientReducer::NamedParameters NamedParametersOf(const TrialContext& context) {
   GradientReducer::NamedParameters parameters;
   for (size_t i = 0; i < context.models().size(); ++i) {
@@ -101,25 +99,14 @@ bool AllReduce::AfterBatch(int64_t, bool want_stop) {
   return std::exchange(stop_, false);
 }
 
-void AllReduce::Save(torch::serialize::OutputArchive& archive) const {
-  const std::vector<torch::Tensor> left_out = reducer_ ? reducer_->LeftOut() : left_out_;
-  for (size_t i = 0; i < left_out.size(); ++i) {
-    if (left_out[i].defined()) archive.write(NameLeftOut(i), left_out[i], /*is_buffer=*/true);
-  }
+std::vector<torch::Tensor> AllReduce::LeftOut() const {
+  return reducer_ ? reducer_->LeftOut() : left_out_;
 }
 
-void AllReduce::Load(torch::serialize::InputArchive& archive) {
-  left_out_.clear();
-  for (const auto& [name, parameter] : NamedParametersOf(context_)) {
-    torch::Tensor part;
-    if (archive.try_read(NameLeftOut(left_out_.size()), part, /*is_buffer=*/true) &&
-        part.sizes() != parameter.sizes()) {
-      throw Error("what compression left out of parameter " + name +
-                  " has another shape in the checkpoint");
-    }
-    left_out_.push_back(part.defined() ? part.to(parameter.device()) : part);
-  }
-  if (reducer_) reducer_->SetLeftOut(std::exchange(left_out_, {}));
+bool AllReduce::SetLeftOut(const std::vector<torch::Tensor>& left_out) {
+  if (optimizations_.gradient_compression != Optimizations::Compression::kInt8) return false;
+  left_out_ = left_out;
+  return true;
 }
 
 ShardedAllReduce::ShardedAllReduce(TrialContext& context, const Optimizations& optimizations,

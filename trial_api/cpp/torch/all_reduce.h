@@ -31,8 +31,8 @@ class AllReduce : public Strategy {
   }
   // Of the last Backward().
   size_t buckets() const { return reducer_->num_buckets(); }
-  void Save(torch::serialize::OutputArchive& archive) const override;
-  void Load(torch::serialize::InputArchive& archive) override;
+  std::vector<torch::Tensor> LeftOut() const override;
+  bool SetLeftOut(const std::vector<torch::Tensor>& left_out) override;
 
  protected:
   // Of each parameter, the rank that alone needs its gradient; none: all need all.

@@ -4,9 +4,26 @@
 
 #include "trial_api/cpp/core/error.h"
 #include <ATen/autocast_mode.h>
+#include <torch/version.h>
 
 namespace det::trial {
 namespace {
+
+// libtorch 2.4 asks for the device in one function, and those of each device are deprecated.
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 4)
+
+torch::DeviceType DeviceOf(bool cuda) { return cuda ? torch::kCUDA : torch::kCPU; }
+
+bool IsOn(bool cuda) { return at::autocast::is_autocast_enabled(DeviceOf(cuda)); }
+
+torch::ScalarType TypeOf(bool cuda) { return at::autocast::get_autocast_dtype(DeviceOf(cuda)); }
+
+void Set(bool cuda, bool on, torch::ScalarType type) {
+  at::autocast::set_autocast_dtype(DeviceOf(cuda), type);
+  at::autocast::set_autocast_enabled(DeviceOf(cuda), on);
+}
+
+#else
 
 bool IsOn(bool cuda) { return cuda ? at::autocast::is_enabled() : at::autocast::is_cpu_enabled(); }
 
@@ -23,6 +40,8 @@ void Set(bool cuda, bool on, torch::ScalarType type) {
     at::autocast::set_cpu_enabled(on);
   }
 }
+
+#endif
 
 }  // namespace
 

@@ -27,8 +27,9 @@ using testing::RunRanks;
 // those.
 class SineTrial : public Trial {
  public:
-  explicit SineTrial(TrialContext& context)
+  SineTrial(TrialContext& context, bool noise)
       : context_(context),
+        noise_(noise),
         net_(context.wrap_model(torch::nn::Sequential(torch::nn::Conv1d(1, 16, 2),
                                                       torch::nn::Tanh(), torch::nn::Flatten(),
                                                       torch::nn::Linear(32, 1)))),
@@ -39,8 +40,9 @@ class SineTrial : public Trial {
 
   BatchMetrics train_batch(const Batch& batch, int64_t, int64_t) override {
     computed_on = batch.data().device();
-    const torch::Tensor out = net_->forward(batch.data());
+    torch::Tensor out = net_->forward(batch.data());
     computed_in = out.scalar_type();
+    if (noise_) out = out + torch::randn_like(out);
     const torch::Tensor loss = torch::mse_loss(out.to(torch::kFloat32), batch.target());
     context_.backward(loss);
     context_.step_optimizer(adam_, {.norm = 10.0});
@@ -61,6 +63,7 @@ class SineTrial : public Trial {
   }
 
   TrialContext& context_;
+  const bool noise_;
   torch::nn::Sequential net_;
   std::shared_ptr<torch::optim::Adam> adam_;
 };
@@ -71,6 +74,7 @@ struct Wanted {
   int64_t batches = 50;
   std::optional<std::string> latest = {};
   torch::ScalarType computes_in = torch::kFloat32;
+  bool noise = false;  // random numbers of the GPU's
 };
 
 class GpuTest : public ::testing::Test {
@@ -106,7 +110,7 @@ class GpuTest : public ::testing::Test {
     FakeContext core(communicator, options);
     TrialContext context(core);
     SeedTorch(7, communicator.ranks().rank, context.device());
-    SineTrial trial(context);
+    SineTrial trial(context, wanted.noise);
     Controller(context, trial).Run();
     if (trial.computed_on != context.device() ||
         context.device().is_cuda() != (wanted.slots == "cuda")) {
@@ -143,6 +147,13 @@ TEST_F(GpuTest, GoesOnFromACheckpointOnAGpuAndOnACpu) {
   Train(1, {.batches = 20});
   EXPECT_NEAR(Train(1, {.latest = "steps-20"}), whole, 1e-3 * whole);
   EXPECT_NEAR(Train(1, {.slots = "cpu", .latest = "steps-20"}), whole, 1e-3 * whole);
+}
+
+TEST_F(GpuTest, GoesOnWithTheRandomNumbersOfTheGpu) {
+  if (!Has(1)) return;
+  const double whole = Train(1, {.noise = true});
+  Train(1, {.batches = 20, .noise = true});
+  EXPECT_NEAR(Train(1, {.latest = "steps-20", .noise = true}), whole, 1e-3 * whole);
 }
 
 TEST_F(GpuTest, TwoGpusLearnWhatOneLearns) {

@@ -30,9 +30,9 @@ class MetricReducer {
   virtual void reset() = 0;
   // What this rank was given since reset(), of any shape and type.
   virtual torch::Tensor per_rank() = 0;
-  // The metrics, by name, from the parts of all ranks, on the CPU. A part more than there are ranks
-  // may be among them: what a rank had when its checkpoint was saved. The result must not depend
-  // on the order; each rank computes it for itself.
+  // The metrics, by name, from the parts of all ranks, on the CPU. More parts than there are ranks
+  // may be among them: what each rank had when a checkpoint was saved, be they many or few since.
+  // The result must not depend on the order; each rank computes it for itself.
   virtual std::map<std::string, double> across_ranks(const std::vector<torch::Tensor>& parts) = 0;
 };
 

@@ -2,18 +2,28 @@
 
 #include <algorithm>
 #include <numeric>
+#include <sstream>
 #include <type_traits>
 #include <utility>
 
 #include "trial_api/cpp/torch/host_copies.h"
 #include "trial_api/cpp/torch/trial_context.h"
-#include <c10/util/string_utils.h>
 
 namespace det::trial {
 namespace {
 
-std::string KeyOf(const torch::Tensor& parameter) {
-  return c10::guts::to_string(parameter.unsafeGetTensorImpl());
+using States = std::remove_reference_t<decltype(std::declval<torch::optim::Optimizer>().state())>;
+
+// Where libtorch keeps a parameter's state: under its address, which 1.13 writes as text.
+template <class Key = States::key_type>
+Key KeyOf(const torch::Tensor& parameter) {
+  if constexpr (std::is_pointer_v<Key>) {
+    return parameter.unsafeGetTensorImpl();
+  } else {
+    std::ostringstream text;
+    text << static_cast<const void*>(parameter.unsafeGetTensorImpl());
+    return text.str();
+  }
 }
 
 // Of weights, an optimizer's state is about as many numbers twice: Adam's, say.
@@ -72,8 +82,8 @@ std::vector<int> EvenWriters(const TrialContext& context,
 torch::serialize::OutputArchive ArchiveOfPart(torch::optim::Optimizer& optimizer,
                                               const std::vector<int>& writers, int rank) {
   const std::vector<torch::Tensor> parameters = ParametersOf(optimizer);
-  auto& state = optimizer.state();
-  std::remove_reference_t<decltype(state)> of_others;
+  States& state = optimizer.state();
+  States of_others;
   for (size_t i = 0; i < parameters.size(); ++i) {
     const auto found = state.find(KeyOf(parameters[i]));
     if (writers[i] == rank || found == state.end()) continue;

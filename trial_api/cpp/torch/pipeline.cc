@@ -109,6 +109,10 @@ std::vector<int> Pipeline::Writers(const std::vector<torch::Tensor>& parameters)
   return writers;
 }
 
+bool Pipeline::StepsWith(const torch::Tensor& parameter) const {
+  return Writers({parameter}).front() == context_.ranks().rank;
+}
+
 void Pipeline::Release() {
   for (const auto& optimizer : context_.optimizers()) {
     const std::vector<torch::Tensor> parameters = ParametersOf(*optimizer);

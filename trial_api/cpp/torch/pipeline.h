@@ -32,6 +32,7 @@ class Pipeline final : public Strategy {
   void Synchronize() override;
   std::vector<int> Writers(const std::vector<torch::Tensor>& parameters) const override;
   void Release() override;
+  bool StepsWith(const torch::Tensor& parameter) const override;
 
  private:
   struct Net {

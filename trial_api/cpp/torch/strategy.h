@@ -65,9 +65,13 @@ class Strategy {
   }
   // Behind the loading of a file with state of optimizers: forgets what this rank does not keep.
   virtual void Release() {}
-  // What this rank alone knows, among its other things in a checkpoint.
-  virtual void Save(torch::serialize::OutputArchive&) const {}
-  virtual void Load(torch::serialize::InputArchive&) {}
+  // Whether this rank can step with the parameter, so that it has use for gradients of it.
+  virtual bool StepsWith(const torch::Tensor& /*parameter*/) const { return true; }
+  // What has not travelled of this rank's gradients and is added to the next, for each parameter of
+  // all models in their order: undefined, or not there: nothing.
+  virtual std::vector<torch::Tensor> LeftOut() const { return {}; }
+  // Before the first Backward(). Returns false where nothing is ever left out.
+  virtual bool SetLeftOut(const std::vector<torch::Tensor>&) { return false; }
 };
 
 // Collective. `context` outlives it, and need not be whole yet. Throws Error.

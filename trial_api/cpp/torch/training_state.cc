@@ -5,16 +5,15 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <mutex>
 #include <sstream>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "trial_api/cpp/core/error.h"
+#include "trial_api/cpp/torch/archive_file.h"
 #include "trial_api/cpp/torch/optimizer_state.h"
-#include "trial_api/cpp/torch/random_source.h"
-#include "trial_api/cpp/torch/reducers.h"
+#include "trial_api/cpp/torch/rank_state.h"
 #include "trial_api/cpp/torch/strategy.h"
 #include <nlohmann/json.hpp>
 
@@ -40,20 +39,6 @@ OutputArchive ArchiveOf(const T& saveable) {
   return archive;
 }
 
-// Calls `read` with the archive of `path`, its tensors on `device`; libtorch's own errors do not
-// say which file it was.
-template <class F>
-void ReadArchive(const std::string& path, torch::Device device, const F& read) {
-  try {
-    torch::serialize::InputArchive archive;
-    archive.load_from(path, device);
-    read(archive);
-  } catch (const c10::Error& error) {
-    throw Error("checkpoint file " + path +
-                " does not fit this trial: " + error.what_without_backtrace());
-  }
-}
-
 // libtorch takes whatever shape the file has, and its device: compare with what the model had.
 void LoadModel(const std::string& path, torch::Device device, torch::nn::Module& model) {
   ReadArchive(path, device, [&](torch::serialize::InputArchive& archive) {
@@ -67,32 +52,6 @@ void LoadModel(const std::string& path, torch::Device device, torch::nn::Module&
         throw Error("checkpoint file " + path + " does not fit this trial: parameter " +
                     parameters[i].key() + " has another shape");
       }
-    }
-  });
-}
-
-// Parameters of all models, numbered: "gradient_0" and so on.
-template <class F>
-void ForEachParameter(const TrialContext& context, const F& visit) {
-  size_t index = 0;
-  for (const auto& model : context.models()) {
-    for (torch::Tensor parameter : model->parameters()) {
-      visit("gradient_" + std::to_string(index++), parameter);
-    }
-  }
-}
-
-void SaveGradients(const TrialContext& context, OutputArchive& archive) {
-  ForEachParameter(context, [&](const std::string& name, const torch::Tensor& parameter) {
-    if (parameter.grad().defined()) archive.write(name, parameter.grad());
-  });
-}
-
-void LoadGradients(const TrialContext& context, torch::serialize::InputArchive& archive) {
-  ForEachParameter(context, [&](const std::string& name, torch::Tensor& parameter) {
-    torch::Tensor gradient;
-    if (archive.try_read(name, gradient)) {
-      parameter.mutable_grad() = gradient.to(parameter.device());
     }
   });
 }
@@ -122,19 +81,6 @@ void LoadLearned(const std::string& dir, const TrialContext& context, Trial& tri
               [&](torch::serialize::InputArchive& archive) { trial.load_state(archive); });
 }
 
-torch::Tensor GeneratorState() {
-  at::Generator source = RandomSource();
-  const std::lock_guard lock(source.mutex());
-  return source.get_state();
-}
-
-// Bytes as a tensor: text in an archive has to be text.
-torch::Tensor BytesOf(const std::string& text) {
-  const torch::Tensor bytes = torch::empty({static_cast<int64_t>(text.size())}, torch::kUInt8);
-  std::copy(text.begin(), text.end(), bytes.data_ptr<uint8_t>());
-  return bytes;
-}
-
 OutputArchive ArchiveOf(const Callbacks& callbacks) {
   OutputArchive archive;
   for (const auto& [name, callback] : callbacks) {
@@ -153,26 +99,6 @@ void LoadCallbacks(const std::string& dir, const Callbacks& callbacks) {
       torch::serialize::InputArchive own;
       if (archive.try_read(name, own)) callback->load_state(own);
     }
-  });
-}
-
-void LoadRank(const std::string& path, const TrialContext& context, MetricsSum& unreported) {
-  ReadArchive(path, torch::kCPU, [&](torch::serialize::InputArchive& archive) {
-    torch::Tensor generator;
-    archive.read("cpu_generator", generator);
-    at::Generator source = RandomSource();
-    const std::lock_guard lock(source.mutex());
-    source.set_state(generator);
-    c10::IValue metrics;
-    archive.read("unreported_metrics", metrics);
-    unreported.AddText(metrics.toStringRef());
-    torch::Tensor reducers;
-    if (!context.reducers().empty() && archive.try_read("reducers", reducers)) {
-      const auto* bytes = reinterpret_cast<const char*>(reducers.data_ptr<uint8_t>());
-      context.reducers().AddTrainingText({bytes, static_cast<size_t>(reducers.numel())});
-    }
-    LoadGradients(context, archive);
-    context.strategy().Load(archive);
   });
 }
 
@@ -248,15 +174,7 @@ void StateSnapshot::Take(TrialContext& context, const Trial& trial, const Progre
   copies_.Restart();
   progress_.clear();
   const Ranks& ranks = context.ranks();
-  OutputArchive own;
-  own.write("cpu_generator", GeneratorState());
-  own.write("unreported_metrics", c10::IValue(unreported.ToText()));
-  if (!context.reducers().empty()) {
-    own.write("reducers", BytesOf(context.reducers().TrainingText()));
-  }
-  if (context.AmidAggregation()) SaveGradients(context, own);
-  context.strategy().Save(own);
-  Add(FileName("rank", static_cast<size_t>(ranks.rank)), std::move(own));
+  Add(RankFileName(ranks.rank), RankState(context, unreported));
   for (auto& [name, archive] : LearnedOf(context)) Add(name, std::move(archive));
   if (ranks.is_chief()) {
     AddOfChief(context, trial);
@@ -312,8 +230,7 @@ void LoadWeights(const std::string& dir, const TrialContext& context, Trial& tri
 Progress LoadState(const std::string& dir, TrialContext& context, Trial& trial,
                    MetricsSum& unreported) {
   LoadLearned(dir, context, trial);
-  const std::string own = dir + "/" + FileName("rank", static_cast<size_t>(context.ranks().rank));
-  if (std::filesystem::exists(own)) LoadRank(own, context, unreported);
+  LoadRankState(dir, context, unreported);
   LoadCallbacks(dir, context.callbacks());
   const std::string scale = dir + "/loss_scale.pt";
   if (context.scaling() && std::filesystem::exists(scale)) {

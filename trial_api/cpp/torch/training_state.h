@@ -8,10 +8,7 @@
 //   loss_scale.pt     the scale of the losses, where they are scaled (chief)
 //   callbacks.pt      what the callbacks' save_state wrote, by name (chief)
 //   state.json        Progress (chief)
-//   rank_<r>.pt       random state of rank r, its metrics and parts of reducers since the last
-//                     report, and its gradients for which no step has been made yet
-//                     (optimizations.aggregation_frequency); what compression left out of its
-//                     gradients (gradient_codec.h)
+//   rank_<r>.pt       what rank r alone knows (rank_state.h)
 //
 // No pickle: nothing in a checkpoint is code. Called by the controller; not collective.
 #ifndef TRIAL_API_CPP_TORCH_TRAINING_STATE_H_
@@ -74,9 +71,8 @@ class StateSnapshot {
 // and the random state. Throws Error naming the file that does not fit.
 void LoadWeights(const std::string& dir, const TrialContext& context, Trial& trial);
 
-// Everything that SaveState wrote. A rank that the checkpoint does not know (more slots than
-// before) keeps the random state it has, and the waiting gradients of ranks that are no more are
-// lost. Throws Error naming the file that does not fit.
+// All that snapshots of any number of ranks wrote there; what each of them alone knew is divided
+// among the ranks of now (rank_state.h). Throws Error naming the file that does not fit.
 Progress LoadState(const std::string& dir, TrialContext& context, Trial& trial,
                    MetricsSum& unreported);
 

@@ -1,0 +1,193 @@
+#include "trial_api/cpp/torch/rank_state.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <mutex>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "trial_api/cpp/core/error.h"
+#include "trial_api/cpp/torch/archive_file.h"
+#include "trial_api/cpp/torch/random_source.h"
+#include "trial_api/cpp/torch/reducers.h"
+#include "trial_api/cpp/torch/strategy.h"
+#include "trial_api/cpp/torch/trial_context.h"
+#include <ATen/Context.h>
+
+namespace det::trial {
+namespace {
+
+using torch::serialize::InputArchive;
+using torch::serialize::OutputArchive;
+
+// One for each parameter of all models in their order; undefined: nothing.
+using Parts = std::vector<torch::Tensor>;
+
+// As they are named in an archive, with the number of the parameter behind it.
+constexpr char kGradient[] = "gradient_";
+constexpr char kLeftOut[] = "left_out_";
+
+// Of the host, and where a slot is a GPU, of that.
+std::vector<std::pair<std::string, at::Generator>> Generators(const TrialContext& context) {
+  std::vector<std::pair<std::string, at::Generator>> generators = {
+      {"cpu_generator", RandomSource()}};
+  if (context.device().is_cuda()) {
+    generators.emplace_back("gpu_generator",
+                            at::globalContext().defaultGenerator(context.device()));
+  }
+  return generators;
+}
+
+void WriteGenerators(OutputArchive& archive, const TrialContext& context) {
+  for (auto& [name, generator] : Generators(context)) {
+    const std::lock_guard lock(generator.mutex());
+    archive.write(name, generator.get_state());
+  }
+}
+
+void ReadGenerators(InputArchive& archive, const TrialContext& context) {
+  for (auto& [name, generator] : Generators(context)) {
+    torch::Tensor state;
+    if (!archive.try_read(name, state)) continue;  // The slot is of another kind now.
+    const std::lock_guard lock(generator.mutex());
+    generator.set_state(state);
+  }
+}
+
+// Bytes as a tensor: text in an archive has to be text.
+torch::Tensor BytesOf(const std::string& text) {
+  const torch::Tensor bytes = torch::empty({static_cast<int64_t>(text.size())}, torch::kUInt8);
+  std::copy(text.begin(), text.end(), bytes.data_ptr<uint8_t>());
+  return bytes;
+}
+
+// Of all models in their order, with its place; one of several models at its first.
+template <class F>
+void ForEachParameter(const TrialContext& context, const F& visit) {
+  size_t place = 0;
+  std::set<const c10::TensorImpl*> seen;
+  for (const auto& model : context.models()) {
+    for (torch::Tensor parameter : model->parameters()) {
+      if (seen.insert(parameter.unsafeGetTensorImpl()).second) visit(place, parameter);
+      ++place;
+    }
+  }
+}
+
+void WritePart(OutputArchive& archive, const std::string& name, const torch::Tensor& part) {
+  if (part.defined()) archive.write(name, part, /*is_buffer=*/true);
+}
+
+// Adds up what old ranks had. `factor`: of each, as the mean is over another number of ranks now.
+class TakenOver {
+ public:
+  TakenOver(const char* prefix, double factor) : prefix_(prefix), factor_(factor) {}
+
+  void Add(InputArchive& archive, const TrialContext& context, const std::string& path) {
+    ForEachParameter(context, [&](size_t place, const torch::Tensor& parameter) {
+      torch::Tensor part;
+      const std::string name = prefix_ + std::to_string(place);
+      if (!archive.try_read(name, part, /*is_buffer=*/true)) return;
+      if (part.sizes() != parameter.sizes()) {
+        throw Error("checkpoint file " + path + " does not fit this trial: " + name +
+                    " has another shape than its parameter");
+      }
+      if (!context.strategy().StepsWith(parameter)) return;
+      if (factor_ != 1.0) part.mul_(factor_);
+      if (parts_.size() <= place) parts_.resize(place + 1);
+      torch::Tensor& sum = parts_[place];
+      sum = sum.defined() ? sum.add_(part) : part;
+    });
+  }
+  const Parts& parts() const { return parts_; }
+
+ private:
+  const std::string prefix_;
+  const double factor_;
+  Parts parts_;
+};
+
+void AddToGradients(const TrialContext& context, const Parts& parts) {
+  ForEachParameter(context, [&](size_t place, torch::Tensor& parameter) {
+    if (place >= parts.size() || !parts[place].defined()) return;
+    const torch::Tensor part = parts[place].to(parameter.device());
+    torch::Tensor& gradient = parameter.mutable_grad();
+    gradient = gradient.defined() ? gradient + part : part;
+  });
+}
+
+void AddReports(InputArchive& archive, const TrialContext& context, MetricsSum& unreported) {
+  c10::IValue metrics;
+  archive.read("unreported_metrics", metrics);
+  unreported.AddText(metrics.toStringRef());
+  torch::Tensor reducers;
+  if (!context.reducers().empty() && archive.try_read("reducers", reducers)) {
+    const auto* bytes = reinterpret_cast<const char*>(reducers.data_ptr<uint8_t>());
+    context.reducers().AddTrainingText({bytes, static_cast<size_t>(reducers.numel())});
+  }
+}
+
+int RanksIn(const std::string& dir) {
+  int ranks = 0;
+  while (std::filesystem::exists(dir + "/" + RankFileName(ranks))) ++ranks;
+  return ranks;
+}
+
+// Among how many ranks the records of a batch were divided then.
+int ReadersIn(const std::string& dir, int ranks) {
+  int readers = ranks;
+  ReadArchive(dir + "/" + RankFileName(0), torch::kCPU, [&](InputArchive& archive) {
+    c10::IValue told;
+    if (archive.try_read("readers", told)) readers = static_cast<int>(told.toInt());
+  });
+  return readers;
+}
+
+}  // namespace
+
+std::string RankFileName(int rank) { return "rank_" + std::to_string(rank) + ".pt"; }
+
+OutputArchive RankState(TrialContext& context, MetricsSum& unreported) {
+  OutputArchive archive;
+  archive.write("readers", c10::IValue(int64_t{context.readers().size}));
+  WriteGenerators(archive, context);
+  archive.write("unreported_metrics", c10::IValue(unreported.ToText()));
+  if (!context.reducers().empty()) {
+    archive.write("reducers", BytesOf(context.reducers().TrainingText()));
+  }
+  const Parts left_out = context.strategy().LeftOut();
+  ForEachParameter(context, [&](size_t place, const torch::Tensor& parameter) {
+    const std::string number = std::to_string(place);
+    if (context.AmidAggregation()) WritePart(archive, kGradient + number, parameter.grad());
+    if (place < left_out.size()) WritePart(archive, kLeftOut + number, left_out[place]);
+  });
+  return archive;
+}
+
+void LoadRankState(const std::string& dir, TrialContext& context, MetricsSum& unreported) {
+  torch::NoGradGuard no_grad;
+  const int ranks = RanksIn(dir);
+  if (ranks == 0) return;
+  const int readers = ReadersIn(dir, ranks);
+  // Where all have the same records (Strategy::SameRecords), each takes over all.
+  const Ranks mine = context.readers();
+  const double factor = static_cast<double>(mine.size) / readers;
+  TakenOver gradients(kGradient, factor);
+  TakenOver left_out(kLeftOut, factor);
+  for (int rank = mine.rank; rank < ranks; rank += mine.size) {
+    const std::string path = dir + "/" + RankFileName(rank);
+    ReadArchive(path, torch::kCPU, [&](InputArchive& archive) {
+      if (rank == context.ranks().rank) ReadGenerators(archive, context);
+      if (rank < readers) AddReports(archive, context, unreported);
+      gradients.Add(archive, context, path);
+      left_out.Add(archive, context, path);
+    });
+  }
+  AddToGradients(context, gradients.parts());
+  // Of gradients that travel whole now, nothing waits any more.
+  if (!context.strategy().SetLeftOut(left_out.parts())) AddToGradients(context, left_out.parts());
+}
+
+}  // namespace det::trial

@@ -1,0 +1,100 @@
+// How much the ranks tell each other in a step.
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "trial_api/cpp/torch/testing/counting_communicator.h"
+#include "trial_api/cpp/torch/testing/fake_context.h"
+#include "trial_api/cpp/torch/testing/forked_ranks.h"
+#include "trial_api/cpp/torch/trial_context.h"
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+namespace det::trial {
+namespace {
+
+using testing::CountingCommunicator;
+using testing::FakeContext;
+using testing::RunRanks;
+using testing::Traffic;
+
+constexpr int kLayers = 24;
+constexpr int64_t kWidth = 512;
+constexpr size_t kWeights = kLayers * kWidth * kWidth * sizeof(float);  // bytes of one layer: 1 MB
+
+// In parts of all weights.
+struct Told {
+  double gradients_for_all = 0;
+  double gradients_for_one = 0;
+  double weights = 0;
+  double sent = 0;
+};
+
+// Of one step behind the first, by rank 0.
+Told OneStep(int ranks, const std::string& optimizations) {
+  const std::string text =
+      RunRanks(ranks, [&](Communicator& inner) -> std::string {
+        CountingCommunicator communicator(inner);
+        FakeContext::Options options;
+        options.hparams = R"({"global_batch_size": 12})";
+        options.config =
+            R"({"optimizations": {"tensor_fusion_threshold": 1)" + optimizations + "}}";
+        FakeContext core(communicator, options);
+        TrialContext context(core);
+        torch::nn::Sequential net;
+        for (int i = 0; i < kLayers; ++i) {
+          net->push_back(torch::nn::Linear(torch::nn::LinearOptions(kWidth, kWidth).bias(false)));
+        }
+        net = context.wrap_model(net);
+        const auto sgd = context.wrap_optimizer(torch::optim::SGD(net->parameters(), 0.01));
+        const Traffic& traffic = communicator.traffic();
+        std::vector<size_t> before;
+        for (int step = 0; step < 2; ++step) {
+          before = {traffic.summed_for_all, traffic.summed_for_one, traffic.broadcast,
+                    traffic.sent()};
+          context.backward(net->forward(torch::ones({1, kWidth})).mean());
+          context.step_optimizer(sgd);
+          context.AgreeToStop();
+        }
+        const std::vector<size_t> after = {traffic.summed_for_all, traffic.summed_for_one,
+                                           traffic.broadcast, traffic.sent()};
+        std::ostringstream parts;
+        for (size_t i = 0; i < after.size(); ++i) {
+          parts << static_cast<double>(after[i] - before[i]) / kWeights << " ";
+        }
+        return parts.str();
+      }).front();
+  EXPECT_EQ(text.find("error"), std::string::npos) << text;
+  Told told;
+  std::istringstream(text) >> told.gradients_for_all >> told.gradients_for_one >> told.weights >>
+      told.sent;
+  return told;
+}
+
+TEST(TrafficTest, AllReduceTellsEachGradientToAll) {
+  const Told told = OneStep(2, "");
+  EXPECT_NEAR(told.gradients_for_all, 1, 1e-3);
+  EXPECT_EQ(told.gradients_for_one, 0);
+  EXPECT_EQ(told.weights, 0);
+}
+
+TEST(TrafficTest, SixteenBitsAreHalf) {
+  EXPECT_NEAR(OneStep(2, R"(, "gradient_compression": "bfloat16")").gradients_for_all, 0.5, 1e-3);
+}
+
+// But for the last bucket, which tells all of the wish to stop.
+TEST(TrafficTest, AShardedOptimizerTellsEachGradientToOneAndEachWeightToAll) {
+  for (const int ranks : {2, 3}) {
+    const Told plain = OneStep(ranks, "");
+    const Told told = OneStep(ranks, R"(, "shard_optimizer": true)");
+    EXPECT_NEAR(told.gradients_for_all, 1.0 / kLayers, 1e-3) << ranks;
+    EXPECT_NEAR(told.gradients_for_all + told.gradients_for_one, 1, 1e-3) << ranks;
+    EXPECT_NEAR(told.weights, 1, 1e-3) << ranks;
+    const double of_gradients = told.sent - told.weights;
+    EXPECT_LT(of_gradients, 0.55 * plain.sent) << ranks;
+  }
+}
+
+}  // namespace
+}  // namespace det::trial
