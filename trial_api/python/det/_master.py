@@ -185,6 +185,7 @@ class Master:
         self, method: str, path: str, data: Optional[bytes], headers: Dict[str, str], timeout: float
     ) -> Tuple[int, bytes]:
         start, pause = time.monotonic(), FIRST_PAUSE
+        failed: Optional[float] = None  # When it first did; an answer may take long.
         while True:
             if self._closing.is_set():
                 raise MasterError(_CLOSED)
@@ -201,10 +202,11 @@ class Master:
             if not why:
                 self._say_back()
                 return status, text
-            gone = time.monotonic() - start
+            now = time.monotonic()
+            gone, failed = now - start, failed or now
             if self.patience is not None and gone + pause > self.patience:
                 raise MasterError(f"the master at {self._address()} does not answer: {why}", status)
-            if gone > SILENCE:
+            if now - failed > SILENCE:
                 self._say_away(why)
             self._closing.wait(pause)
             pause = self._next(pause)
