@@ -326,8 +326,7 @@ class PyTorchTrialContext:
                 "bfloat16, which needs none"
             )
         if self._aggregation_frequency > 1 and self._averages.get(id(optimizer), True):
-            gradients = [p.grad for p in _strategy.parameters_of(optimizer) if p.grad is not None]
-            torch._foreach_div_(gradients, self._aggregation_frequency)
+            _strategy.divide_gradients(optimizer, self._aggregation_frequency)
         if self._strategy.before_step(optimizer):
             self._step(optimizer, clip_grads, scaler)
         self._strategy.after_step(optimizer)

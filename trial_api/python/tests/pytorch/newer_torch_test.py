@@ -100,7 +100,7 @@ class NewerTorchTest(unittest.TestCase):
         model = types.SimpleNamespace(
             module=torch.nn.Linear(2, 1),
             reducer=object(),
-            modules=lambda: [],
+            named_modules=lambda: [],
             parameters_to_ignore=(),
         )
         self.assertFalse(_arrangement.arrange(model, ["weight", "bias"]))
