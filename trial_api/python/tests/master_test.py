@@ -35,6 +35,30 @@ class MasterTest(unittest.TestCase):
             with self.assertRaisesRegex(MasterError, "127.0.0.1.* does not answer: starting"):
                 master.get("/x")
 
+    def test_a_long_poll_that_breaks_off_is_no_outage(self):
+        answer = (200, b"{}")
+        for outcomes, outage in (
+            ([(30, OSError("gone")), (0, answer)], False),
+            ([(0, OSError("gone")), (6, OSError("gone")), (0, answer)], True),
+        ):
+            told, now = iter(outcomes), [100.0]
+
+            def try_(*_):
+                seconds, outcome = next(told)  # noqa: B023
+                now[0] += seconds  # noqa: B023
+                if isinstance(outcome, OSError):
+                    raise outcome
+                return outcome
+
+            master = Master(["http://127.0.0.1:1"], {})
+            clock = mock.patch("det._master.time.monotonic", lambda: now[0])  # noqa: B023
+            with mock.patch.object(master, "_closing") as closing, clock:
+                closing.is_set.return_value = False
+                with mock.patch.object(master, "_try", try_):
+                    with contextlib.redirect_stderr(io.StringIO()) as said:
+                        master.get("/poll")
+            self.assertEqual(outage, "does not answer: gone" in said.getvalue())
+
     def test_patience_of_a_task_is_whole_seconds_as_in_cpp(self):
         info = mock.Mock(master_url=self.master.url, masters=[], master_cert_file=None)
         info.master_cert_name = None

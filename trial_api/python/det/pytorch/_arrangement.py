@@ -8,7 +8,7 @@ checkpoint has that order, and a run that resumed makes a pass of zeros in it be
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Set
 
 import torch
 
@@ -26,7 +26,7 @@ class Arrival:
         self._model = model
         self._names: Dict[str, None] = {}  # In the order in which they came.
         self._hooks: List[Any] = []
-        if _has_sparse_gradients(model) or model.find_unused_parameters:
+        if with_sparse_gradients(model) or model.find_unused_parameters:
             return  # A pass of zeros would be another one; such buckets stay as they are.
         for name, parameter in _parameters(model).items():
             # What adds the gradient to the parameter: torch listens there, too.
@@ -66,7 +66,7 @@ def arrange(model: Any, order: List[str]) -> bool:
     came in this order. Leaves gradients of zeros. False, and nothing happens, where that order is not
     this model's."""
     parameters = _parameters(model)
-    if set(order) != set(parameters) or _has_sparse_gradients(model):
+    if set(order) != set(parameters) or with_sparse_gradients(model):
         return False
     if not hasattr(model.reducer, "_rebuild_buckets"):
         return False  # Of a torch that keeps it to itself: the last bits are others then.
@@ -90,6 +90,11 @@ def _parameters(model: Any) -> Dict[str, torch.nn.Parameter]:
     }
 
 
-def _has_sparse_gradients(model: torch.nn.Module) -> bool:
+def with_sparse_gradients(model: torch.nn.Module) -> Set[str]:
+    """Names of parameters."""
     kinds = (torch.nn.Embedding, torch.nn.EmbeddingBag)
-    return any(isinstance(module, kinds) and module.sparse for module in model.modules())
+    return {
+        f"{name}.weight" if name else "weight"
+        for name, module in model.named_modules()
+        if isinstance(module, kinds) and module.sparse
+    }

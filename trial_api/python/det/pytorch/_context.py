@@ -183,6 +183,8 @@ class PyTorchTrialContext:
         """
         if not isinstance(model, torch.nn.Module):
             raise TypeError(f"wrap_model() takes a torch.nn.Module, not a {type(model).__name__}")
+        if any(_parallel.unwrap(model) is _parallel.unwrap(known) for known in self.models):
+            raise ValueError("wrap_model() was called twice with the same model")
         wrapped = self._strategy.wrap(model)
         if wrapped is None:
             told, share, finds = self._optimizations, self._share, find_unused_parameters
@@ -283,6 +285,8 @@ class PyTorchTrialContext:
     ) -> None:
         """Gradients of the loss, a mean over this rank's records, averaged over all ranks where
         they step after this batch. Every rank calls it equally often."""
+        if not isinstance(loss, torch.Tensor):
+            raise TypeError(f"the loss is {loss!r}: backward() takes a tensor")
         if self.experimental.scaler is not None:
             loss = self.experimental.scaler.scale(loss)
         loss.backward(gradient=gradient, retain_graph=retain_graph, create_graph=create_graph)
@@ -326,8 +330,7 @@ class PyTorchTrialContext:
                 "bfloat16, which needs none"
             )
         if self._aggregation_frequency > 1 and self._averages.get(id(optimizer), True):
-            gradients = [p.grad for p in _strategy.parameters_of(optimizer) if p.grad is not None]
-            torch._foreach_div_(gradients, self._aggregation_frequency)
+            _strategy.divide_gradients(optimizer, self._aggregation_frequency)
         if self._strategy.before_step(optimizer):
             self._step(optimizer, clip_grads, scaler)
         self._strategy.after_step(optimizer)

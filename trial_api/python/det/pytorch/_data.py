@@ -81,6 +81,11 @@ class DataLoader:
         self._check()
 
     def _check(self) -> None:
+        if not self.iterable and not hasattr(self.dataset, "__getitem__"):
+            raise TypeError(
+                f"a DataLoader of a {type(self.dataset).__name__}: give a data set with records by number, "
+                "a list for example, or a torch.utils.data.IterableDataset"
+            )
         if self.batch_sampler is not None:
             if self.batch_size != 1 or self.shuffle or self.sampler is not None or self.drop_last:
                 raise ValueError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import pathlib
-from typing import Any, Dict
+from typing import Any, Dict, List
 
 import torch
 
@@ -40,14 +40,31 @@ def _load(path: pathlib.Path) -> Any:
         trusting = {"weights_only": False} if _knows_weights_only() else {}
         return torch.load(path, map_location="cpu", **trusting)
     why = "weights_only is safe from torch 2.6 on: CVE-2025-32434"
-    if _weights_only_is_safe():
+    for allowed in _of_numpy() if _weights_only_is_safe() else []:
         try:
-            return torch.load(path, map_location="cpu", weights_only=True)
+            with torch.serialization.safe_globals(allowed):  # type: ignore[attr-defined]
+                return torch.load(path, map_location="cpu", weights_only=True)
         except Exception as error:  # Torch says it in many ways.
             why = str(error)
     raise CheckpointError(
         f"{path} needs Python's pickle, which can run code: set {_TRUST}=1 if you trust it ({why})"
     )
+
+
+def _of_numpy() -> List[List[Any]]:
+    """What makes arrays and numbers of numpy, which these files have of its random generator: first
+    under the names of every numpy, then, for a torch that takes no names, under today's."""
+    try:
+        import numpy
+    except ImportError:
+        return [[]]
+    core: Any = getattr(numpy, "_core", None) or numpy.core
+    makers = [core.multiarray._reconstruct, core.multiarray.scalar]
+    kinds = {type(numpy.dtype(code)) for code in numpy.typecodes["All"] if code not in "OV"}
+    others = [numpy.ndarray, numpy.dtype, *kinds]
+    packages = ("numpy.core.multiarray", "numpy._core.multiarray")
+    named = [(maker, f"{package}.{maker.__name__}") for maker in makers for package in packages]
+    return [[*named, *others], [*makers, *others]]
 
 
 def _knows_weights_only() -> bool:

@@ -22,6 +22,8 @@ class LRScheduler:
             raise TypeError(f"step_mode is {step_mode!r}: give one of LRScheduler.StepMode")
         if not isinstance(frequency, int) or frequency < 1:
             raise ValueError(f"frequency is {frequency!r}: must be a number of at least 1")
+        if not callable(getattr(scheduler, "step", None)):
+            raise TypeError(f"{scheduler!r} is no schedule of learning rates: it has no step()")
         self._scheduler = scheduler
         self._mode = step_mode
         self._frequency = frequency

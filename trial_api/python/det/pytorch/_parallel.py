@@ -34,13 +34,14 @@ class ParallelModel(DistributedDataParallel):
         self._exchanged = False
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        exchange = self.broadcast_buffers
-        self.broadcast_buffers = exchange and not self._exchanged
-        self._exchanged = True
+        if not (self._exchanged and self.broadcast_buffers):
+            self.__dict__["_exchanged"] = True  # Quicker, in each pass.
+            return super().forward(*inputs, **kwargs)
+        self.broadcast_buffers = False
         try:
             return super().forward(*inputs, **kwargs)
         finally:
-            self.broadcast_buffers = exchange
+            self.broadcast_buffers = True
 
     def register_comm_hook(self, state: object, hook: Any) -> None:
         super().register_comm_hook(state, hook)

@@ -13,7 +13,7 @@ from typing import AbstractSet, Any, Dict, Iterable, List, Optional, Set, Tuple
 
 import torch
 
-from det.pytorch import _compression, _parallel, _random, _snapshot, _tree
+from det.pytorch import _arrangement, _compression, _parallel, _random, _snapshot, _tree
 from det.pytorch._context import PyTorchTrialContext
 from det.pytorch._metrics import Unreported
 
@@ -195,8 +195,10 @@ def _sum(weighted: Iterable[Tuple[Dict[str, Any], float]]) -> Dict[str, torch.Te
 
 
 def _zeros(model: torch.nn.Module, names: Set[str]) -> Dict[str, torch.Tensor]:
-    parameters = _parallel.unwrap(model).named_parameters()
-    return {name: torch.zeros_like(p) for name, p in parameters if name in names}
+    """But for those whose gradients are sparse, where torch takes no others."""
+    inner = _parallel.unwrap(model)
+    names = names - _arrangement.with_sparse_gradients(inner)
+    return {name: torch.zeros_like(p) for name, p in inner.named_parameters() if name in names}
 
 
 def _set_gradients(

@@ -233,6 +233,16 @@ def parameters_of(optimizer: torch.optim.Optimizer) -> Iterator[torch.nn.Paramet
         yield from group["params"]
 
 
+def divide_gradients(optimizer: torch.optim.Optimizer, by: int) -> None:
+    gradients = [p.grad for p in parameters_of(optimizer) if p.grad is not None]
+    together = [gradient for gradient in gradients if not gradient.is_sparse]
+    if together:
+        torch._foreach_div_(together, by)
+    for gradient in gradients:
+        if gradient.is_sparse:
+            gradient.div_(by)
+
+
 def unique(tensors: Iterable[torch.Tensor]) -> List[torch.Tensor]:
     return list({tensor.data_ptr(): tensor for tensor in tensors}.values())
 

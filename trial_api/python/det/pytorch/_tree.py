@@ -65,6 +65,10 @@ def encode(value: Any, place: str, tensors: Dict[str, torch.Tensor]) -> Any:
         return value
     if kind is float:
         return value if math.isfinite(value) else {"$": "float", "value": repr(value)}
+    if isinstance(value, torch.Tensor) and value.layout is torch.sparse_coo:
+        # As it is: what is added up at an index has an order, and the sum other last bits.
+        parts = [list(value.shape), value._indices(), value._values(), value.is_coalesced()]
+        return {"$": "sparse", "parts": encode(parts, place, tensors)}
     if isinstance(value, torch.Tensor):
         return {"$": "tensor", "name": _put(value.detach(), place, tensors)}
     if kind is list:
@@ -144,6 +148,9 @@ def decode(node: Any, tensors: Mapping[str, torch.Tensor]) -> Any:
 def _decode_other(kind: str, node: Dict[str, Any], tensors: Mapping[str, torch.Tensor]) -> Any:
     if kind == "tensor":
         return tensors[node["name"]]
+    if kind == "sparse":
+        shape, indices, values, coalesced = decode(node["parts"], tensors)
+        return torch.sparse_coo_tensor(indices, values, shape)._coalesced_(coalesced)
     if kind == "array":
         return tensors[node["name"]].numpy()
     if kind == "float":

@@ -8,6 +8,7 @@ from unittest import mock
 import torch
 
 from det import pytorch as dp
+from strategy_scenarios import SparseTrial
 from trials import NetTrial, run
 
 SLOTS = "DET_SLOTS_OF_RANKS"
@@ -41,11 +42,22 @@ class LinearTrial(CountingTrial):
         return torch.mean(self.net(batch[0] ** 3 * torch.tensor([1e-4, 1e-3, 1e-2, 1.0])))
 
 
+class SparseCountingTrial(CountingTrial):
+    """Whose first gradient is of the rows that a batch uses."""
+
+    def __init__(self, context):
+        SparseTrial.__init__(self, context)
+        self.seen = context.wrap_reducer(sorted, name="seen", for_validation=False)
+
+    loss = SparseTrial.loss
+
+
 CASES = {
     "net": (CountingTrial, {}),
     "server": (CountingTrial, {"strategy": "parameter_server"}),
     "nodes": (CountingTrial, {}),
     "pipeline": (CountingTrial, {}),
+    "sparse": (SparseCountingTrial, {}),
     "bytes": (LinearTrial, {"gradient_compression": "int8"}),
 }
 # Slots of nodes, by how many nodes there are.

@@ -66,6 +66,9 @@ class ElasticTest(unittest.TestCase):
     def test_gradients_that_a_server_adds(self):
         self.assert_as_uninterrupted("server")
 
+    def test_sparse_gradients(self):
+        self.assert_as_uninterrupted("sparse")
+
     def test_of_nodes_with_several_slots(self):
         self.assert_as_uninterrupted("nodes")
 

@@ -131,6 +131,17 @@ class FileTest(unittest.TestCase):
         self.assertEqual(tree["state"][0]["step"].item(), 4.0)
 
 
+class SparseTest(unittest.TestCase):
+    def test_sparse_tensors_are_as_they_were(self):
+        twice = torch.sparse_coo_tensor([[2, 0, 2]], [1.0, 2.0, 3.0], (4,))
+        for given in (twice, twice.coalesce()):
+            tree, tensors = _tree.split({"a": given}, "t")
+            told = _tree.decode(json.loads(json.dumps(tree)), tensors)["a"]
+            self.assertEqual(given.is_coalesced(), told.is_coalesced())
+            self.assertTrue(torch.equal(given._values(), told._values()))
+            self.assertTrue(torch.equal(given.to_dense(), told.to_dense()))
+
+
 class GradientsTest(unittest.TestCase):
     def test_by_name_and_as_older_checkpoints_have_them(self):
         first, second = (torch.nn.Linear(3, 1) for _ in range(2))

@@ -57,6 +57,33 @@ class ErrorsTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, r"takes what wrap_optimizer\(\) returned"):
             run(Other)
 
+    def test_data_sets_have_records_by_number(self):
+        with self.assertRaisesRegex(TypeError, "DataLoader of a generator: give a data set with"):
+            dp.DataLoader((number for number in range(8)), 4)
+
+    def test_what_is_wrapped_and_what_is_a_loss(self):
+        class Twice(NetTrial):
+            def __init__(self, context):
+                super().__init__(context)
+                context.wrap_model(self.net)
+
+        class Schedules(NetTrial):
+            def __init__(self, context):
+                super().__init__(context)
+                context.wrap_lr_scheduler(0.1, dp.LRScheduler.StepMode.STEP_EVERY_BATCH)
+
+        class Loses(NetTrial):
+            def train_batch(self, batch, epoch_idx, batch_idx):
+                self.context.backward(self.loss(batch).item())
+
+        for trial, error, words in (
+            (Twice, ValueError, r"wrap_model\(\) was called twice with the same model"),
+            (Schedules, TypeError, r"0.1 is no schedule of learning rates: it has no step\(\)"),
+            (Loses, TypeError, r"the loss is [0-9.]+: backward\(\) takes a tensor"),
+        ):
+            with self.assertRaisesRegex(error, words):
+                run(trial)
+
     def test_clipping_is_a_function(self):
         class Clips(NetTrial):
             def train_batch(self, batch, epoch_idx, batch_idx):

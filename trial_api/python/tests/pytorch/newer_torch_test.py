@@ -1,14 +1,19 @@
 """What torch has otherwise since the one that the tests have: stand-ins of its newer forms."""
 
+import pathlib
+import pickle
+import tempfile
 import types
 import unittest
 import warnings
 from unittest import mock
 
+import numpy
 import torch
 import torch.distributed as dist
 
-from det.pytorch import _arrangement, _compression, _replicas, _strategy
+from det._errors import CheckpointError
+from det.pytorch import _arrangement, _compression, _legacy, _replicas, _strategy
 from det.pytorch._experimental import PyTorchExperimentalContext
 from det.pytorch._optimizations import Optimizations
 
@@ -32,7 +37,78 @@ class NewAdamW(torch.optim.Adam):
             group.setdefault("decoupled_weight_decay", True)
 
 
+class SafeGlobals:
+    """As torch.serialization.safe_globals; takes_names: as from 2.7 on, a function with a name to be
+    known by."""
+
+    allowed = {}
+
+    def __init__(self, given):
+        names = [one if isinstance(one, tuple) else (one, None) for one in given]
+        if not self.takes_names and any(name for _, name in names):
+            raise AttributeError("'tuple' object has no attribute '__module__'")
+        SafeGlobals.allowed = {
+            name or f"{one.__module__}.{one.__qualname__}": one for one, name in names
+        }
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, *_):
+        SafeGlobals.allowed = {}
+
+
+class _Reader(pickle.Unpickler):
+    """Knows what is allowed only."""
+
+    def find_class(self, module, name):
+        if (module, name) == ("_codecs", "encode"):
+            return super().find_class(module, name)
+        return SafeGlobals.allowed[f"{module}.{name}"]
+
+
+def safe_load(path, map_location, weights_only):
+    """As torch.load() of a file without tensors."""
+    assert weights_only
+    with open(path, "rb") as file:
+        return _Reader(file).load()
+
+
 class NewerTorchTest(unittest.TestCase):
+    def test_a_checkpoint_with_the_state_of_numpy_s_generator_needs_no_trust(self):
+        state = {
+            "models_state_dict": [{"module.weight": numpy.float64(2.5)}],
+            "rng_state": {"np_rng_state": numpy.random.get_state()},
+        }
+        written = pickle.dumps(state, protocol=2)
+        for takes_names in (True, False):
+            for older in (True, False) if takes_names else (None,):
+                data = written
+                if older is not None:  # As the other numpy would have written it.
+                    names = (b"numpy._core", b"numpy.core")
+                    data = written.replace(*(names if older else names[::-1]))
+                with tempfile.TemporaryDirectory() as folder:
+                    path = pathlib.Path(folder, "state_dict.pth")
+                    path.write_bytes(data)
+                    SafeGlobals.takes_names = takes_names
+                    safe = mock.patch.object(
+                        torch.serialization, "safe_globals", SafeGlobals, create=True
+                    )
+                    newer = mock.patch.object(torch, "__version__", "2.7.0")
+                    with safe, newer, mock.patch.object(torch, "load", safe_load):
+                        told = _legacy.read(path.parent)
+                    self.assertEqual({"weight": 2.5}, told["models_state_dict"][0])
+
+    def test_a_checkpoint_that_runs_code_is_refused(self):
+        SafeGlobals.takes_names = True
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "state_dict.pth").write_bytes(pickle.dumps(print))
+            safe = mock.patch.object(torch.serialization, "safe_globals", SafeGlobals, create=True)
+            newer = mock.patch.object(torch, "__version__", "2.7.0")
+            with safe, newer, mock.patch.object(torch, "load", safe_load):
+                with self.assertRaisesRegex(CheckpointError, "DET_TRUST_PICKLE=1 if you trust it"):
+                    _legacy.read(pathlib.Path(folder))
+
     def test_a_gloo_that_adds_bfloat16(self):
         model = RefusingModel()
         with mock.patch.object(_compression, "_adds_bfloat16", lambda device: True):
@@ -100,7 +176,7 @@ class NewerTorchTest(unittest.TestCase):
         model = types.SimpleNamespace(
             module=torch.nn.Linear(2, 1),
             reducer=object(),
-            modules=lambda: [],
+            named_modules=lambda: [],
             parameters_to_ignore=(),
         )
         self.assertFalse(_arrangement.arrange(model, ["weight", "bias"]))

@@ -161,11 +161,26 @@ class RemovingTrial(WideTrial):
         return {"loss": loss}
 
 
+class SparseTrial(NetTrial):
+    """Whose first gradient is of the rows that a batch uses."""
+
+    def __init__(self, context):
+        self.context = context
+        layers = [torch.nn.Embedding(10, 4, sparse=True), torch.nn.Flatten(), torch.nn.Linear(16, 1)]
+        self.net = context.wrap_model(torch.nn.Sequential(*layers))
+        self.sgd = context.wrap_optimizer(torch.optim.SGD(self.net.parameters(), 0.05))
+
+    def loss(self, batch):
+        rows = (batch[0].abs() * 4).long().clamp(max=9)
+        return torch.mean((self.net(rows) - batch[1]) ** 2)
+
+
 # Three steps of the optimizer between two averages: a stop behind the fourth lies between two.
 RESUMED = {
     "allreduce": (NoisyTrial, {}),
     "wide": (WideTrial, {}),
     "removed": (RemovingTrial, {}),
+    "sparse": (SparseTrial, {}),
     "bytes": (WideTrial, {"gradient_compression": "int8"}),
     "local_sgd": (NoisyTrial, {"strategy": "local_sgd", "local_sgd_steps": 2}),
     "local_sgd_between": (NoisyTrial, {"strategy": "local_sgd", "local_sgd_steps": 3}),
