@@ -38,7 +38,7 @@ def is_in(folder: pathlib.Path) -> bool:
 
 def shape(folder: pathlib.Path) -> net.Shape:
     """ValueError: what is there is another net."""
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    config = _read(folder / "config.json")
     kind = config.get("model_type", "bert")
     positions = config.get("position_embedding_type", "absolute")
     activation = config.get("hidden_act", "gelu")
@@ -61,6 +61,13 @@ def shape(folder: pathlib.Path) -> net.Shape:
         )
     except KeyError as missing:
         raise ValueError(f"{folder / 'config.json'} lacks {missing}") from None
+
+
+def _read(path: pathlib.Path) -> Dict[str, Any]:
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except ValueError as error:
+        raise ValueError(f"{path} is no JSON object: {error}") from None
 
 
 def weights(folder: pathlib.Path) -> Dict[str, torch.Tensor]:
@@ -118,7 +125,7 @@ class WordPieces:
         self._known = set(words)
         told: Dict[str, Any] = {}
         if (folder / "tokenizer_config.json").exists():
-            told = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
+            told = _read(folder / "tokenizer_config.json")
         self._lower = told.get("do_lower_case", True)
 
     def split(self, text: str) -> List[squad.Word]:

@@ -189,6 +189,9 @@ class WeightsTest(Case):
         self.write("config.json", {n: v for n, v in CONFIG.items() if n != "hidden_size"})
         with self.assertRaisesRegex(ValueError, "config.json lacks 'hidden_size'"):
             self.model()
+        (self.folder / "config.json").write_text("{bad", encoding="utf-8")
+        with self.assertRaisesRegex(ValueError, "config.json is no JSON object: "):
+            self.model()
 
 
 class WordPiecesTest(Case):
@@ -267,6 +270,14 @@ class TrialTest(Case):
             self.assertFalse(torch.equal(before, trial.net.encoder.word.weight))
         last = re.findall(r"^validation steps=60 (.*)$", said.getvalue(), re.MULTILINE)
         self.assertEqual(100, json.loads(last[-1])["f1"], last)
+
+    def test_a_vocabulary_of_another_bert_is_refused(self):
+        torch.save(tensors(), self.folder / "pytorch_model.bin")
+        with (self.folder / "vocab.txt").open("a", encoding="utf-8") as file:
+            file.write("more\n")
+        with self.training() as context:
+            with self.assertRaisesRegex(ValueError, "vocab.txt has .* not of one BERT"):
+                model_def.QuestionAnsweringTrial(context)
 
     def test_records_longer_than_the_positions_are_refused(self):
         torch.save(tensors(), self.folder / "pytorch_model.bin")
