@@ -3,6 +3,7 @@ pytorch_model.bin, and tokenizer_config.json where there is one."""
 
 import json
 import pathlib
+import pickle
 import re
 import unicodedata
 from typing import Any, Dict, List
@@ -78,7 +79,10 @@ def weights(folder: pathlib.Path) -> Dict[str, torch.Tensor]:
     if path.suffix == ".safetensors":
         found = pytorch.read_safetensors(path)
     else:
-        found = torch.load(path, map_location="cpu", weights_only=True)
+        try:
+            found = torch.load(path, map_location="cpu", weights_only=True)
+        except (pickle.UnpicklingError, RuntimeError, EOFError) as error:
+            raise ValueError(f"{path} is no whole file of torch.save(): {error}") from None
     named = {_plain(name): tensor.float() for name, tensor in found.items()}
     named = {n: t for n, t in named.items() if not n.startswith(_OTHER_TASKS)}
     told: Dict[str, torch.Tensor] = {}

@@ -172,6 +172,10 @@ class WeightsTest(Case):
     def test_what_does_not_fit_is_said(self):
         with self.assertRaisesRegex(ValueError, "neither model.safetensors nor pytorch_model.bin"):
             self.model()
+        for damaged in (b"", b"no weights", b"PK\x03\x04 cut off"):
+            (self.folder / "pytorch_model.bin").write_bytes(damaged)
+            with self.assertRaisesRegex(ValueError, "pytorch_model.bin is no whole file of torch"):
+                self.model()
         told = tensors()
         del told["bert.encoder.layer.1.output.dense.bias"]
         torch.save(told, self.folder / "pytorch_model.bin")
