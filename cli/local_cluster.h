@@ -20,7 +20,8 @@ namespace det::cli {
 
 class LocalTls;
 
-// What is left out is as it runs, if it runs, and else the default.
+// What is left out is as it runs, or as it ran until its machine went down; after Down() the
+// default.
 struct ClusterOptions {
   std::optional<int> port = std::nullopt;    // 8080, with TLS 8443
   std::optional<int> agents = std::nullopt;  // 1

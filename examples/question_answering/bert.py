@@ -3,6 +3,7 @@ pytorch_model.bin, and tokenizer_config.json where there is one."""
 
 import json
 import pathlib
+import pickle
 import re
 import unicodedata
 from typing import Any, Dict, List
@@ -38,7 +39,7 @@ def is_in(folder: pathlib.Path) -> bool:
 
 def shape(folder: pathlib.Path) -> net.Shape:
     """ValueError: what is there is another net."""
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    config = _read(folder / "config.json")
     kind = config.get("model_type", "bert")
     positions = config.get("position_embedding_type", "absolute")
     activation = config.get("hidden_act", "gelu")
@@ -63,6 +64,13 @@ def shape(folder: pathlib.Path) -> net.Shape:
         raise ValueError(f"{folder / 'config.json'} lacks {missing}") from None
 
 
+def _read(path: pathlib.Path) -> Dict[str, Any]:
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except ValueError as error:
+        raise ValueError(f"{path} is no JSON object: {error}") from None
+
+
 def weights(folder: pathlib.Path) -> Dict[str, torch.Tensor]:
     """By the names of net.Net; without "span." where the file has an encoder alone."""
     path = next((folder / name for name in _WEIGHTS if (folder / name).exists()), None)
@@ -71,7 +79,10 @@ def weights(folder: pathlib.Path) -> Dict[str, torch.Tensor]:
     if path.suffix == ".safetensors":
         found = pytorch.read_safetensors(path)
     else:
-        found = torch.load(path, map_location="cpu", weights_only=True)
+        try:
+            found = torch.load(path, map_location="cpu", weights_only=True)
+        except (pickle.UnpicklingError, RuntimeError, EOFError) as error:
+            raise ValueError(f"{path} is no whole file of torch.save(): {error}") from None
     named = {_plain(name): tensor.float() for name, tensor in found.items()}
     named = {n: t for n, t in named.items() if not n.startswith(_OTHER_TASKS)}
     told: Dict[str, torch.Tensor] = {}
@@ -118,7 +129,7 @@ class WordPieces:
         self._known = set(words)
         told: Dict[str, Any] = {}
         if (folder / "tokenizer_config.json").exists():
-            told = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
+            told = _read(folder / "tokenizer_config.json")
         self._lower = told.get("do_lower_case", True)
 
     def split(self, text: str) -> List[squad.Word]:

@@ -172,6 +172,10 @@ class WeightsTest(Case):
     def test_what_does_not_fit_is_said(self):
         with self.assertRaisesRegex(ValueError, "neither model.safetensors nor pytorch_model.bin"):
             self.model()
+        for damaged in (b"", b"no weights", b"PK\x03\x04 cut off"):
+            (self.folder / "pytorch_model.bin").write_bytes(damaged)
+            with self.assertRaisesRegex(ValueError, "pytorch_model.bin is no whole file of torch"):
+                self.model()
         told = tensors()
         del told["bert.encoder.layer.1.output.dense.bias"]
         torch.save(told, self.folder / "pytorch_model.bin")
@@ -188,6 +192,9 @@ class WeightsTest(Case):
                 self.model()
         self.write("config.json", {n: v for n, v in CONFIG.items() if n != "hidden_size"})
         with self.assertRaisesRegex(ValueError, "config.json lacks 'hidden_size'"):
+            self.model()
+        (self.folder / "config.json").write_text("{bad", encoding="utf-8")
+        with self.assertRaisesRegex(ValueError, "config.json is no JSON object: "):
             self.model()
 
 
@@ -267,6 +274,14 @@ class TrialTest(Case):
             self.assertFalse(torch.equal(before, trial.net.encoder.word.weight))
         last = re.findall(r"^validation steps=60 (.*)$", said.getvalue(), re.MULTILINE)
         self.assertEqual(100, json.loads(last[-1])["f1"], last)
+
+    def test_a_vocabulary_of_another_bert_is_refused(self):
+        torch.save(tensors(), self.folder / "pytorch_model.bin")
+        with (self.folder / "vocab.txt").open("a", encoding="utf-8") as file:
+            file.write("more\n")
+        with self.training() as context:
+            with self.assertRaisesRegex(ValueError, "vocab.txt has .* not of one BERT"):
+                model_def.QuestionAnsweringTrial(context)
 
     def test_records_longer_than_the_positions_are_refused(self):
         torch.save(tensors(), self.folder / "pytorch_model.bin")

@@ -70,8 +70,13 @@ def start(context: pytorch.PyTorchTrialContext, data: pathlib.Path) -> Start:
     weights = context.get_hparam("weights")
     folder = FOLDER / weights
     if weights and bert.is_in(folder):
-        pieces = bert.WordPieces(folder)
-        return Start(bert.shape(folder), pieces.vocabulary, pieces.split, bert.weights(folder))
+        shape, pieces = bert.shape(folder), bert.WordPieces(folder)
+        if len(pieces.vocabulary.words) > shape.words:
+            raise ValueError(
+                f"{folder}: vocab.txt has {len(pieces.vocabulary.words)} lines, and config.json says "
+                f"vocab_size {shape.words}: they are not of one BERT"
+            )
+        return Start(shape, pieces.vocabulary, pieces.split, bert.weights(folder))
     vocabulary = (
         load_vocabulary(folder) if weights else squad.Vocabulary.of(squad.read(data / TRAINING))
     )

@@ -204,6 +204,16 @@ class LocalClusterTest(unittest.TestCase):
         self.assertEqual([before["master"], before["agent-1"]],
                          [after["master"], after["agent-1"]])
 
+    def test_up_after_the_machine_went_down_starts_it_as_it_was(self):
+        self.home.up(agents=2, slots=3)
+        address = self.home.json("deploy", "local", "status")["url"]
+        for name in ("agent-0", "agent-1", "master"):
+            self.home.kill(name)
+        self.home.det("deploy", "local", "up")
+        self.assertEqual(address, self.home.json("deploy", "local", "status")["url"])
+        info = self.home.json("master", "info")
+        self.assertEqual((2, 6), (info["agents"], info["slots"]))
+
     def test_an_up_that_fails_leaves_what_ran(self):
         self.home.up()
         before = self.pids()

@@ -74,7 +74,8 @@ def check(test, sees, master, code, before):
             test.assertRegex(words, sees["early_exit"])
     else:
         test.assertEqual([], early, "early exit")
-    test.assertEqual(bool(sees.get("repeated")), master.repeats > 0, "repeated reports")
+    if sees.get("repeated") != "perhaps":
+        test.assertEqual(bool(sees.get("repeated")), master.repeats > 0, "repeated reports")
 
 
 def expanded(listed):

@@ -175,6 +175,8 @@ void CheckLengthIsKnown(const ConfigNode& root, const ExperimentConfig& config,
   const SearcherConfig& searcher = config.searcher;
   const ConfigNode* node = root.Find("searcher");
   if (node == nullptr || !node->is_map()) return;  // said already
+  const ConfigNode* const length = node->Find("max_length");
+  if (length != nullptr && !length->is_null() && !searcher.max_length) return;  // said already
   if (!ParseTrialEntrypoint(config.entrypoint) && !IsPythonEntrypoint(config.entrypoint)) return;
   if (searcher.max_length || IsAmong("batches|records|epochs", searcher.time_metric)) return;
   problems.push_back(
@@ -233,6 +235,26 @@ void CheckStrategy(const ConfigNode& root, const ExperimentConfig& config,
   if (given.auto_tune_tensor_fusion) refuse("optimizations.auto_tune_tensor_fusion");
 }
 
+// What belongs to strategies that are not chosen.
+void CheckOfOtherStrategies(const ConfigNode& root, const ExperimentConfig& config,
+                            std::vector<Problem>& warnings) {
+  const OptimizationsConfig defaults;
+  const OptimizationsConfig& given = config.optimizations;
+  const auto warn = [&](const char* path, const char* strategies) {
+    warnings.push_back({WhereIs(root, path), path,
+                        absl::StrCat("kept, but without effect: it is for optimizations.strategy ",
+                                     strategies, ", which is ", given.strategy)});
+  };
+  if (given.local_sgd_steps != defaults.local_sgd_steps &&
+      !IsAmong("local_sgd|async", given.strategy)) {
+    warn("optimizations.local_sgd_steps", "local_sgd or async");
+  }
+  if (given.pipeline_micro_batches != defaults.pipeline_micro_batches &&
+      given.strategy != "pipeline") {
+    warn("optimizations.pipeline_micro_batches", "pipeline");
+  }
+}
+
 }  // namespace
 
 void CheckHonoured(const ConfigNode& root, const ExperimentConfig& config,
@@ -262,6 +284,7 @@ void CheckHonoured(const ConfigNode& root, const ExperimentConfig& config,
   CheckLengthIsKnown(root, config, problems);
   CheckTrialClass(root, config, problems);
   CheckStrategy(root, config, problems);
+  CheckOfOtherStrategies(root, config, warnings);
   CheckLogPolicies(root, config, problems);
   if (config.resources.weight == 0) {
     problems.push_back({WhereIs(root, "resources.weight"), "resources.weight",

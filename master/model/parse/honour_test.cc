@@ -127,6 +127,25 @@ TEST(StrategiesTest, TrialsInCppHaveFewer) {
   }
 }
 
+TEST(WarningsTest, WhatIsOfAnotherStrategyIsNamed) {
+  const auto warned = [](const std::string& optimizations) {
+    std::vector<std::string> warnings;
+    EXPECT_TRUE(
+        Parse(absl::StrCat(kMinimal, "optimizations: {", optimizations, "}"), {}, &warnings).ok());
+    return absl::StrJoin(warnings, "; ");
+  };
+  EXPECT_THAT(warned("local_sgd_steps: 4"),
+              HasSubstr("optimizations.local_sgd_steps: kept, but without effect: it is for "
+                        "optimizations.strategy local_sgd or async, which is allreduce"));
+  EXPECT_THAT(warned("pipeline_micro_batches: 2, strategy: in_process"),
+              HasSubstr("is for optimizations.strategy pipeline, which is in_process"));
+  for (const char* fits :
+       {"local_sgd_steps: 4, strategy: local_sgd", "local_sgd_steps: 4, strategy: async",
+        "local_sgd_steps: 8", "pipeline_micro_batches: 2, strategy: pipeline"}) {
+    EXPECT_EQ(warned(fits), "") << fits;
+  }
+}
+
 TEST(WarningsTest, VariablesThatAreTheClustersAreNamed) {
   const auto warned = [](const std::string& variables) {
     std::vector<std::string> warnings;
@@ -198,6 +217,11 @@ TEST(RefusalsTest, ATrialClassMustBeToldHowLong) {
     EXPECT_THAT(error(entrypoint, ", max_time: 3, time_metric: hours"),
                 HasSubstr("batches, records or epochs instead of hours"));
   }
+  // One that is there and makes no sense is said once.
+  EXPECT_THAT(error("net.cc:Net", ", max_length: {epoch: 3}"),
+              ::testing::AllOf(HasSubstr("searcher.max_length: expected a length such as"),
+                               ::testing::Not(HasSubstr("until it is told to stop"))));
+  EXPECT_THAT(error("net.cc:Net", ", max_length: null"), HasSubstr("until it is told to stop"));
   EXPECT_EQ(error("python3 train.py", ""), "OK");
   EXPECT_EQ(error("python3 train.py", ", max_time: 3, time_metric: hours"), "OK");
 }

@@ -28,17 +28,19 @@ class InProcessTest : public ::testing::Test {
     std::string restore = "";
     int fails = -1;  // rank
     double dropout = 0;
+    int batch = 12;     // records
+    double clip = 5.0;  // norm of gradients
   };
 
   // One process per slot, as the launcher starts them. Returns the exit codes in order.
   std::vector<int> Run(const Training& run) {
     folder_ = *base::TempDir::Create();
     std::ofstream(folder_.path() + "/config.yaml")
-        << "hyperparameters: {global_batch_size: 12, fails: " << run.fails
-        << ", dropout: " << run.dropout << "}\n"
+        << "hyperparameters: {global_batch_size: " << run.batch << ", clip: " << run.clip
+        << ", fails: " << run.fails << ", dropout: " << run.dropout << "}\n"
         << "optimizations: {" << run.optimizations << "}\n"
         << "checkpoint_policy: none\n"
-        << "min_checkpoint_period: {batches: 10}\n"
+        << "min_checkpoint_period: {batches: 5}\n"
         << "searcher: {name: single, metric: error, max_length: {batches: " << run.batches
         << "}}\n";
     std::vector<pid_t> processes;
@@ -117,6 +119,19 @@ TEST_F(InProcessTest, AResumedRunIsTheUninterruptedOne) {
   const torch::Tensor uninterrupted = Weights(50);
   Run({.optimizations = kInProcess, .slots = 2, .restore = Uuid(20)});
   EXPECT_TRUE(torch::equal(Weights(50), uninterrupted)) << said_;
+}
+
+TEST_F(InProcessTest, BatchesThatAreAggregatedAreALargerOneAlsoWhenResumedBetween) {
+  EXPECT_EQ(Run({.batch = 24, .clip = 0.05}), std::vector<int>{0});
+  const torch::Tensor one = Weights(50);
+  const std::string two = std::string(kInProcess) + R"(, "aggregation_frequency": 2)";
+  for (const int slots : {2, 3}) {
+    Run({.optimizations = two, .slots = slots, .batches = 100, .clip = 0.05});
+    EXPECT_LT(Distance(Weights(100), one), 1e-4) << slots << said_;
+    const torch::Tensor uninterrupted = Weights(100);
+    Run({.optimizations = two, .slots = slots, .batches = 100, .restore = Uuid(15), .clip = 0.05});
+    EXPECT_TRUE(torch::equal(Weights(100), uninterrupted)) << said_;
+  }
 }
 
 TEST_F(InProcessTest, EachReplicaDrawsWhatItsProcessWouldHaveDrawn) {

@@ -1,5 +1,4 @@
 // How ranks stay one net, from the configuration to the checkpoint.
-#include "trial_api/cpp/torch/random_source.h"
 #include "trial_api/cpp/torch/strategy.h"
 
 #include <cmath>
@@ -16,6 +15,7 @@
 #include "trial_api/cpp/torch/all_reduce.h"
 #include "trial_api/cpp/torch/controller.h"
 #include "trial_api/cpp/torch/optimizer_state.h"
+#include "trial_api/cpp/torch/random_source.h"
 #include "trial_api/cpp/torch/testing/fake_context.h"
 #include "trial_api/cpp/torch/testing/forked_ranks.h"
 #include <gtest/gtest.h>
@@ -41,6 +41,9 @@ struct Training {
   bool adam = true;
   int64_t preempt_at = -1;   // steps behind which the last rank hears of a preemption
   int64_t overflow_at = -1;  // the batch in which the last rank's loss is infinite
+  int64_t batch = 12;        // records
+  int64_t records = kRecords;
+  double norm = 5.0;  // to which gradients are clipped
 };
 
 TensorDataset Curve(int64_t records) {
@@ -67,7 +70,9 @@ class CurveTrial : public Trial {
     if (run.overflow_at >= 0) context.scale_losses({.initial = 8.0});
   }
 
-  DataLoader build_training_data_loader() override { return {Curve(kRecords), {.shuffle = true}}; }
+  DataLoader build_training_data_loader() override {
+    return {Curve(run_.records), {.shuffle = true}};
+  }
   DataLoader build_validation_data_loader() override { return Curve(24); }
 
   BatchMetrics train_batch(const Batch& batch, int64_t, int64_t) override {
@@ -78,7 +83,7 @@ class CurveTrial : public Trial {
       loss = loss * std::numeric_limits<float>::infinity();
     }
     context_.backward(loss);
-    context_.step_optimizer(optimizer_, {.norm = 5.0});
+    context_.step_optimizer(optimizer_, {.norm = run_.norm});
     return {{"loss", loss}};
   }
   BatchMetrics evaluate_batch(const Batch& batch) override {
@@ -124,7 +129,7 @@ std::string RunRank(Communicator& communicator, const Training& run) {
   SeedTorch(7, communicator.ranks().rank);
   FakeContext::Options options;
   options.config = R"({"optimizations": {)" + run.optimizations + "}}";
-  options.hparams = R"({"global_batch_size": 12})";
+  options.hparams = R"({"global_batch_size": )" + std::to_string(run.batch) + "}";
   options.directory = run.directory;
   if (!run.latest.empty()) options.latest = run.latest;
   options.training.max_length = Length{Unit::kBatches, run.steps};
@@ -205,6 +210,7 @@ constexpr char kSharded[] = R"("shard_optimizer": true)";
 constexpr char kServer[] = R"("strategy": "parameter_server")";
 constexpr char kLocal[] = R"("strategy": "local_sgd", "local_sgd_steps": 4)";
 constexpr char kAsync[] = R"("strategy": "async", "local_sgd_steps": 4)";
+constexpr char kHierarchical[] = R"("hierarchical_allreduce": true)";
 constexpr char kBytes[] = R"("gradient_compression": "int8")";
 constexpr char kHalves[] = R"("gradient_compression": "float16")";
 constexpr char kShardedBytes[] = R"("shard_optimizer": true, "gradient_compression": "int8")";
@@ -226,6 +232,27 @@ TEST_F(StrategyTest, SeveralRanksAreOneWithTheSameGlobalBatch) {
           TrainOn({.optimizations = optimizations, .ranks = ranks, .per_node = ranks / 2});
       EXPECT_LT(Distance(several.weights, one.weights), 1e-4) << ranks << optimizations;
       EXPECT_EQ(several.error > 0, true) << optimizations;
+    }
+  }
+}
+
+TEST_F(StrategyTest, SoTheyAreWhereBatchesAreAggregatedAndGradientsClipped) {
+  const Outcome one = TrainOn({.batch = 24, .records = 72, .norm = 0.05});
+  EXPECT_GT(Distance(TrainOn({.batch = 24, .records = 72}).weights, one.weights), 1e-3);
+  const std::string two = R"("aggregation_frequency": 2)";
+  for (const std::string& optimizations : {two, two + ", " + kSharded, two + ", " + kServer,
+                                           two + R"(, "hierarchical_allreduce": true)",
+                                           two + R"(, "hierarchical_allreduce": true, )" + kSharded,
+                                           two + R"(, "tensor_fusion_threshold": 1)"}) {
+    for (const int ranks : {1, 2, 4}) {
+      const Outcome several = TrainOn({.optimizations = optimizations,
+                                       .ranks = ranks,
+                                       .per_node = ranks / 2,
+                                       .steps = 100,
+                                       .batch = 12,
+                                       .records = 72,
+                                       .norm = 0.05});
+      EXPECT_LT(Distance(several.weights, one.weights), 1e-4) << ranks << optimizations;
     }
   }
 }
@@ -255,11 +282,17 @@ TEST_F(StrategyTest, OtherMathematicsLearnTheSame) {
 
 TEST_F(StrategyTest, AResumedRunIsTheUninterruptedOne) {
   int number = 0;
-  for (const char* optimizations :
-       {kAllReduce, kSharded, kServer, kLocal, kAsync, kBytes, kShardedBytes, kHalves}) {
+  // Seven batches are half of a step of two, and lie between two averages.
+  const std::string two = R"("aggregation_frequency": 2)";
+  for (const std::string& optimizations :
+       {std::string(kAllReduce), std::string(kSharded), std::string(kServer), std::string(kLocal),
+        std::string(kAsync), std::string(kBytes), std::string(kShardedBytes), std::string(kHalves),
+        std::string(kHierarchical), two, two + ", " + kSharded, two + ", " + kServer,
+        two + ", " + kLocal, two + ", " + kAsync, two + ", " + kBytes}) {
     const std::string directory = directory_ + "/" + std::to_string(number++);
     const Training whole = {.optimizations = optimizations,
-                            .ranks = 3,
+                            .ranks = 4,
+                            .per_node = 2,
                             .steps = 20,
                             .directory = directory,
                             .save_every = 7};

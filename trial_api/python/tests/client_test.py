@@ -199,6 +199,10 @@ class ClientTest(unittest.TestCase):
         model.move_to_workspace(3)
         self.assertEqual([{"destinationWorkspaceId": 3}],
                          self.master.bodies("/api/v1/models/5/move"))
+        told = {"version": 2, "model": {"id": 5}, "checkpoint": {"uuid": "u"}}
+        self.master.answers["/api/v1/models/5/versions"] = {"modelVersion": told}
+        version = model.register_version("u")
+        self.assertEqual("ModelVersion(model_id=5, model_version=2)", repr(version))
 
     def test_workspaces_and_their_projects(self):
         answers, path = self.master.answers, "/api/v1/workspaces/5"

@@ -1,6 +1,7 @@
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -334,6 +335,13 @@ class LaunchTest(unittest.TestCase):
             self.assertEqual("Net", exec_harness.load_class("one_model:Net").__name__)
             for named, words in (("one_model", "module:Class"), ("one_model:thing", "no class")):
                 with self.assertRaisesRegex(ValueError, words):
+                    exec_harness.load_class(named)
+            with open(os.path.join(self.folder, "needs.py"), "w", encoding="utf-8") as file:
+                file.write("import no_such_library\n")
+            for named, words in (
+                    ("no_model:Net", f"'no_model': there is no no_model.py in {self.folder}"),
+                    ("needs:Net", f"'no_such_library': {sys.executable}, which runs this, has none")):
+                with self.assertRaisesRegex(ModuleNotFoundError, re.escape(words)):
                     exec_harness.load_class(named)
 
 

@@ -14,7 +14,7 @@ class CurveTrial : public Trial {
         dropout_(context.hparam<double>("dropout")),
         adam_(context.wrap_optimizer(torch::optim::Adam(net_->parameters(), 0.01))) {}
 
-  DataLoader build_training_data_loader() override { return {Curve(60), {.shuffle = true}}; }
+  DataLoader build_training_data_loader() override { return {Curve(120), {.shuffle = true}}; }
   DataLoader build_validation_data_loader() override { return Curve(24); }
 
   BatchMetrics train_batch(const Batch& batch, int64_t, int64_t) override {
@@ -25,7 +25,7 @@ class CurveTrial : public Trial {
     if (dropout_ > 0) data = data + 0.1 * torch::randn_like(data) * torch::rand({1});
     const torch::Tensor loss = torch::mse_loss(net_->forward(data), batch.target());
     context_.backward(loss);
-    context_.step_optimizer(adam_, {.norm = 5.0});
+    context_.step_optimizer(adam_, {.norm = context_.hparam<double>("clip")});
     return {{"loss", loss}};
   }
   BatchMetrics evaluate_batch(const Batch& batch) override {

@@ -18,7 +18,15 @@ def load_class(named: str) -> Any:
     if not colon or not module_name or not class_name:
         raise ValueError(f"{named!r} names no class; write module:Class")
     sys.path.insert(0, os.getcwd())
-    module = importlib.import_module(module_name)
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        own = module_name.partition(".")[0]
+        if error.name == own:
+            error.msg += f": there is no {own}.py in {os.getcwd()}"
+        else:  # Who wonders has installed it, for another one.
+            error.msg += f": {sys.executable}, which runs this, has none"
+        raise
     found = getattr(module, class_name, None)
     if not isinstance(found, type):
         raise ValueError(f"module {module_name} has no class {class_name}")

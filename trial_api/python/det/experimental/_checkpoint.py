@@ -204,6 +204,9 @@ class ModelVersion:
     def _path(self) -> str:
         return f"/api/v1/models/{self.model_id}/versions/{self.model_version}"
 
+    def __repr__(self) -> str:
+        return f"ModelVersion(model_id={self.model_id}, model_version={self.model_version})"
+
 
 class Model:
     """A model of the registry."""
