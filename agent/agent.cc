@@ -1,10 +1,7 @@
 #include "agent/agent.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <filesystem>
 #include <limits>
 #include <random>
@@ -20,6 +17,7 @@
 #include "agent/device/detector.h"
 #include "agent/driver/library_files.h"
 #include "agent/driver/process_driver.h"
+#include "agent/folder_lock.h"
 #include "agent/keeper/control_group.h"
 #include "agent/link/context_cache.h"
 #include "agent/link/log_shipper.h"
@@ -45,16 +43,6 @@ absl::Status CheckId(const std::string& id) {
   if (good) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("--id ", id, " is no name for an agent; use letters, digits, '.', '-' and '_'"));
-}
-
-// Keeps a second agent out of the folder, as long as this process lives.
-absl::StatusOr<base::Fd> LockFolder(const std::string& work_dir) {
-  const std::string path = work_dir + "/agent.lock";
-  base::Fd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
-  if (!lock.valid()) return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path));
-  if (::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return lock;
-  return absl::FailedPreconditionError(absl::StrCat(
-      "another agent uses ", work_dir, "; stop it or choose another folder with --work-dir"));
 }
 
 // What tasks may use together, unless the flags say it.
