@@ -1,19 +1,17 @@
 #include "agent/link/master_link.h"
 
 #include <atomic>
-#include <deque>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "agent/link/calls.h"
+#include "agent/link/control_stream.h"
 #include "agent/link/messages.h"
 #include "base/check.h"
 #include "base/log.h"
@@ -24,10 +22,6 @@ namespace det::agent {
 namespace {
 
 constexpr absl::Duration kPostDeadline = absl::Seconds(30);
-
-absl::Status ToStatus(const grpc::Status& status) {
-  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
-}
 
 std::shared_ptr<grpc::Channel> MakeChannel(const MasterAddress& master, const TlsOptions& tls) {
   grpc::ChannelArguments arguments;
@@ -49,160 +43,6 @@ std::shared_ptr<grpc::Channel> MakeChannel(const MasterAddress& master, const Tl
   const grpc::SslCredentialsOptions own = {tls.authority, tls.key, tls.certificate};
   return grpc::CreateCustomChannel(master.Target(), grpc::SslCredentials(own), arguments);
 }
-
-// gRPC's completions, taken by a thread that sleeps until there is one and passes each on to the
-// loop. (The callback interface would need no thread of ours, but in this version keeps several of
-// its own that wake up every second.)
-class Completions {
- public:
-  using Function = absl::AnyInvocable<void(bool ok)>;
-
-  explicit Completions(base::EventLoop* loop) : loop_(loop), thread_([this] { Run(); }) {}
-
-  grpc::CompletionQueue* queue() { return &queue_; }
-
-  // A tag for an operation: `fn` runs on the loop when the operation is over. What it owns lives
-  // until then.
-  static void* Tag(Function fn) { return new Function(std::move(fn)); }
-
-  // Waits for all operations. REQUIRES that no new ones are begun.
-  void Close() {
-    queue_.Shutdown();
-    thread_.join();
-  }
-
- private:
-  void Run() {
-    void* tag = nullptr;
-    bool ok = false;
-    while (queue_.Next(&tag, &ok)) {
-      std::unique_ptr<Function> fn(static_cast<Function*>(tag));
-      loop_->Post([fn = std::move(fn), ok] { (*fn)(ok); });
-    }
-  }
-
-  base::EventLoop* const loop_;
-  grpc::CompletionQueue queue_;
-  std::thread thread_;
-};
-
-// The calls under way, so that Close can end them. Any thread.
-class Calls {
- public:
-  // False once closed: the call must not be made.
-  bool Begin(grpc::ClientContext* context) {
-    std::lock_guard lock(mutex_);
-    if (!closed_) contexts_.insert(context);
-    return !closed_;
-  }
-  void End(grpc::ClientContext* context) {
-    std::lock_guard lock(mutex_);
-    contexts_.erase(context);
-  }
-  void Cancel() {
-    std::lock_guard lock(mutex_);
-    closed_ = true;
-    for (grpc::ClientContext* context : contexts_) context->TryCancel();
-  }
-
- private:
-  std::mutex mutex_;
-  bool closed_ = false;
-  std::set<grpc::ClientContext*> contexts_;
-};
-
-// A context that is among the calls for as long as it lives, which may be longer than the link:
-// what the loop has not run when it stops dies with the loop.
-class CallContext {
- public:
-  explicit CallContext(const std::shared_ptr<Calls>& calls)
-      : calls_(calls), open_(calls->Begin(&context_)) {}
-  CallContext(const CallContext&) = delete;
-  CallContext& operator=(const CallContext&) = delete;
-  ~CallContext() { calls_->End(&context_); }
-
-  bool open() const { return open_; }
-  grpc::ClientContext& operator*() { return context_; }
-  grpc::ClientContext* operator->() { return &context_; }
-
- private:
-  const std::shared_ptr<Calls> calls_;
-  grpc::ClientContext context_;
-  const bool open_;
-};
-
-// One control stream, on the loop. Its operations under way keep it alive.
-class ControlStream final : public std::enable_shared_from_this<ControlStream> {
- public:
-  using OnMessage = std::function<void(const v1::MasterMessage&)>;
-  using OnEnd = std::function<void(const absl::Status&)>;
-
-  ControlStream(const std::shared_ptr<Calls>& calls, OnMessage on_message, OnEnd on_end)
-      : context_(calls), on_message_(std::move(on_message)), on_end_(std::move(on_end)) {}
-
-  CallContext& context() { return context_; }
-
-  void Start(v1::AgentHub::Stub& stub, grpc::CompletionQueue* queue, v1::AgentMessage first) {
-    outgoing_.push_back(std::move(first));
-    call_ = stub.PrepareAsyncConnect(&*context_, queue);
-    call_->StartCall(Completions::Tag([self = shared_from_this()](bool ok) {
-      if (!ok) return self->Finish();
-      self->ReadNext();
-      self->WriteNext();
-    }));
-  }
-
-  void Write(v1::AgentMessage message) {
-    outgoing_.push_back(std::move(message));
-    if (reading_ && !writing_) WriteNext();
-  }
-
- private:
-  void ReadNext() {
-    reading_ = true;
-    call_->Read(&incoming_, Completions::Tag([self = shared_from_this()](bool ok) {
-      self->reading_ = ok;
-      if (!ok) return self->FinishOnce();
-      self->on_message_(self->incoming_);
-      self->ReadNext();
-    }));
-  }
-
-  void WriteNext() {
-    if (outgoing_.empty()) return;
-    writing_ = true;
-    call_->Write(outgoing_.front(), Completions::Tag([self = shared_from_this()](bool ok) {
-                   self->writing_ = false;
-                   self->outgoing_.pop_front();
-                   // A write that failed is followed by a read that fails.
-                   if (!self->reading_) return self->FinishOnce();
-                   if (ok) self->WriteNext();
-                 }));
-  }
-
-  // Once neither reading nor writing goes on.
-  void FinishOnce() {
-    if (!reading_ && !writing_) Finish();
-  }
-
-  void Finish() {
-    call_->Finish(&status_, Completions::Tag([self = shared_from_this()](bool) {
-      // A master that ends the stream in order has no more to say than one that breaks off.
-      self->on_end_(self->status_.ok() ? absl::UnavailableError("the master ended the stream")
-                                       : ToStatus(self->status_));
-    }));
-  }
-
-  CallContext context_;
-  const OnMessage on_message_;
-  const OnEnd on_end_;
-  std::unique_ptr<grpc::ClientAsyncReaderWriter<v1::AgentMessage, v1::MasterMessage>> call_;
-  v1::MasterMessage incoming_;
-  std::deque<v1::AgentMessage> outgoing_;  // the first is being written if writing_
-  bool reading_ = false;
-  bool writing_ = false;
-  grpc::Status status_;
-};
 
 class GrpcMasterLink final : public MasterLink {
  public:

@@ -1,5 +1,10 @@
 #include "trial_api/cpp/torch/archive_file.h"
 
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
 #include "trial_api/cpp/core/error.h"
 
 namespace det::trial {
@@ -14,6 +19,27 @@ void ReadArchive(const std::string& path, torch::Device device,
     throw Error("checkpoint file " + path +
                 " does not fit this trial: " + error.what_without_backtrace());
   }
+}
+
+// Libtorch is not told of a failure, such as of a full disk: it would throw, and its writer once
+// more from its destructor, which ends the process.
+void WriteArchive(torch::serialize::OutputArchive& archive, const std::string& path) {
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "wb"),
+                                                       &std::fclose);
+  int error = file ? 0 : errno;
+  const auto write = [&](const void* data, size_t size) {
+    if (error == 0 && std::fwrite(data, 1, size, file.get()) != size) error = errno;
+    return size;
+  };
+  if (file) {
+    try {
+      archive.save_to(write);
+    } catch (const c10::Error& failure) {
+      throw Error("cannot write " + path + ": " + failure.what_without_backtrace());
+    }
+    if (std::fclose(file.release()) != 0 && error == 0) error = errno;  // It writes the rest.
+  }
+  if (error != 0) throw Error("cannot write " + path + ": " + std::strerror(error));
 }
 
 }  // namespace det::trial

@@ -201,13 +201,7 @@ void StateSnapshot::Add(const std::string& name, OutputArchive archive) {
 }
 
 void StateSnapshot::Write(const std::string& dir) {
-  for (auto& [name, archive] : archives_) {
-    try {
-      archive.save_to(dir + "/" + name);
-    } catch (const c10::Error& error) {
-      throw Error("cannot write " + dir + "/" + name + ": " + error.what_without_backtrace());
-    }
-  }
+  for (auto& [name, archive] : archives_) WriteArchive(archive, dir + "/" + name);
   if (progress_.empty()) return;
   std::ofstream file(dir + "/state.json");
   file << progress_ << "\n";

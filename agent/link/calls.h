@@ -1,0 +1,105 @@
+// What the calls of a master link have in common: where they end, and how they are ended.
+#ifndef AGENT_LINK_CALLS_H_
+#define AGENT_LINK_CALLS_H_
+
+#include <memory>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "base/event_loop.h"
+#include <grpcpp/grpcpp.h>
+
+namespace det::agent {
+
+inline absl::Status ToStatus(const grpc::Status& status) {
+  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+}
+
+// gRPC's completions, taken by a thread that sleeps until there is one and passes each on to the
+// loop. (The callback interface would need no thread of ours, but in this version keeps several of
+// its own that wake up every second.)
+class Completions {
+ public:
+  using Function = absl::AnyInvocable<void(bool ok)>;
+
+  explicit Completions(base::EventLoop* loop) : loop_(loop), thread_([this] { Run(); }) {}
+
+  grpc::CompletionQueue* queue() { return &queue_; }
+
+  // A tag for an operation: `fn` runs on the loop when the operation is over. What it owns lives
+  // until then.
+  static void* Tag(Function fn) { return new Function(std::move(fn)); }
+
+  // Waits for all operations. REQUIRES that no new ones are begun.
+  void Close() {
+    queue_.Shutdown();
+    thread_.join();
+  }
+
+ private:
+  void Run() {
+    void* tag = nullptr;
+    bool ok = false;
+    while (queue_.Next(&tag, &ok)) {
+      std::unique_ptr<Function> fn(static_cast<Function*>(tag));
+      loop_->Post([fn = std::move(fn), ok] { (*fn)(ok); });
+    }
+  }
+
+  base::EventLoop* const loop_;
+  grpc::CompletionQueue queue_;
+  std::thread thread_;
+};
+
+// The calls under way, so that Close can end them. Any thread.
+class Calls {
+ public:
+  // False once closed: the call must not be made.
+  bool Begin(grpc::ClientContext* context) {
+    std::lock_guard lock(mutex_);
+    if (!closed_) contexts_.insert(context);
+    return !closed_;
+  }
+  void End(grpc::ClientContext* context) {
+    std::lock_guard lock(mutex_);
+    contexts_.erase(context);
+  }
+  void Cancel() {
+    std::lock_guard lock(mutex_);
+    closed_ = true;
+    for (grpc::ClientContext* context : contexts_) context->TryCancel();
+  }
+
+ private:
+  std::mutex mutex_;
+  bool closed_ = false;
+  std::set<grpc::ClientContext*> contexts_;
+};
+
+// A context that is among the calls for as long as it lives, which may be longer than the link:
+// what the loop has not run when it stops dies with the loop.
+class CallContext {
+ public:
+  explicit CallContext(const std::shared_ptr<Calls>& calls)
+      : calls_(calls), open_(calls->Begin(&context_)) {}
+  CallContext(const CallContext&) = delete;
+  CallContext& operator=(const CallContext&) = delete;
+  ~CallContext() { calls_->End(&context_); }
+
+  bool open() const { return open_; }
+  grpc::ClientContext& operator*() { return context_; }
+  grpc::ClientContext* operator->() { return &context_; }
+
+ private:
+  const std::shared_ptr<Calls> calls_;
+  grpc::ClientContext context_;
+  const bool open_;
+};
+
+}  // namespace det::agent
+
+#endif  // AGENT_LINK_CALLS_H_
