@@ -8,6 +8,44 @@
 
 namespace det::store {
 
+void FakeDatabase::Make(const cluster::PutExperiment& put) {
+  const auto known = experiments.find(put.experiment.id);
+  int32_t project = known == experiments.end() ? put.experiment.project : known->second.project;
+  if (!spaces.projects.contains(project)) project = kUncategorized;  // deleted beside it
+  experiments[put.experiment.id] = put.experiment;
+  experiments[put.experiment.id].project = project;
+  archived.erase(put.experiment.id);
+  retained.erase(put.experiment.id);
+}
+
+void FakeDatabase::Make(const cluster::PutSearcher& put) {
+  const auto [it, inserted] = searchers.emplace(put.experiment, put);
+  if (!inserted && it->second.sequence <= put.sequence) it->second = put;
+  std::erase_if(searcher_events, [&](const auto& event) {
+    return event.first.first == put.experiment && event.first.second <= put.sequence;
+  });
+}
+
+void FakeDatabase::Make(const cluster::AddCheckpoint& add) {
+  // Nobody takes over the checkpoint of another trial by naming it.
+  const auto [it, inserted] = checkpoints.emplace(add.checkpoint.id, add.checkpoint);
+  const model::CheckpointState state = it->second.state;
+  if (inserted || it->second.trial != add.checkpoint.trial) return;
+  if (state == model::CheckpointState::kError) return;
+  if (state == model::CheckpointState::kPartiallyDeleted) return;
+  it->second = add.checkpoint;
+  it->second.state = state;
+}
+
+void FakeDatabase::Add(const model::LogLine& line) {
+  if (IsGone(line.task)) return;
+  if (line.sequence > 0 &&
+      !log_sequences.emplace(line.allocation, line.agent, line.sequence).second) {
+    return;
+  }
+  logs.push_back({++last_log, line});
+}
+
 void FakeDatabase::Make(const cluster::SetProject& set) {
   const auto e = experiments.find(set.experiment);
   if (e == experiments.end() || !spaces.projects.contains(set.to.project)) return;

@@ -70,15 +70,7 @@ struct FakeDatabase {
   };
   std::vector<DeletedRun> deleted_runs;
 
-  void Make(const cluster::PutExperiment& put) {
-    const auto known = experiments.find(put.experiment.id);
-    int32_t project = known == experiments.end() ? put.experiment.project : known->second.project;
-    if (!spaces.projects.contains(project)) project = kUncategorized;  // deleted beside it
-    experiments[put.experiment.id] = put.experiment;
-    experiments[put.experiment.id].project = project;
-    archived.erase(put.experiment.id);
-    retained.erase(put.experiment.id);
-  }
+  void Make(const cluster::PutExperiment& put);
   void Make(const cluster::SetProject& set);
   void Make(const cluster::SetTexts& set);
   void Make(const cluster::SetArchived& set);
@@ -89,27 +81,12 @@ struct FakeDatabase {
   void Make(const cluster::RetainOthers& retain);
   void Make(const cluster::PutTrial& put) { trials[put.trial.id] = put.trial; }
   void Make(const cluster::PutAllocation& put) { allocations[put.allocation.id] = put.allocation; }
-  void Make(const cluster::PutSearcher& put) {
-    const auto [it, inserted] = searchers.emplace(put.experiment, put);
-    if (!inserted && it->second.sequence <= put.sequence) it->second = put;
-    std::erase_if(searcher_events, [&](const auto& event) {
-      return event.first.first == put.experiment && event.first.second <= put.sequence;
-    });
-  }
+  void Make(const cluster::PutSearcher& put);
   void Make(const cluster::AddSearcherEvents& add) {
     searcher_events.emplace(std::pair(add.experiment, add.sequence), add);
   }
   void Make(const cluster::AddMetrics& add) { Add(add.report); }
-  void Make(const cluster::AddCheckpoint& add) {
-    // Nobody takes over the checkpoint of another trial by naming it.
-    const auto [it, inserted] = checkpoints.emplace(add.checkpoint.id, add.checkpoint);
-    const model::CheckpointState state = it->second.state;
-    if (inserted || it->second.trial != add.checkpoint.trial) return;
-    if (state == model::CheckpointState::kError) return;
-    if (state == model::CheckpointState::kPartiallyDeleted) return;
-    it->second = add.checkpoint;
-    it->second.state = state;
-  }
+  void Make(const cluster::AddCheckpoint& add);
   void Make(const cluster::MarkDamaged& mark);
   void Make(const cluster::AddLogLine& add) { Add(add.line); }
   void Make(const cluster::RaiseWebhooks& raise) { Raise(raise.event); }
@@ -138,14 +115,7 @@ struct FakeDatabase {
   }
   // Of an experiment that was deleted.
   bool IsGone(const model::TaskId& task) const;
-  void Add(const model::LogLine& line) {
-    if (IsGone(line.task)) return;
-    if (line.sequence > 0 &&
-        !log_sequences.emplace(line.allocation, line.agent, line.sequence).second) {
-      return;
-    }
-    logs.push_back({++last_log, line});
-  }
+  void Add(const model::LogLine& line);
 
   bool UsesContext(const std::string& hash) const {
     return std::any_of(experiments.begin(), experiments.end(),
