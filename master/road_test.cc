@@ -72,6 +72,21 @@ TEST_F(RoadTest, BadInputIsRefusedAndNothingStored) {
   EXPECT_EQ(world_.store().ListExperiments({})->total, 0);
 }
 
+TEST_F(RoadTest, APoolThatIsNotThereYetIsSaid) {
+  PlayedAgent agent(world_, "a1", 1);
+  auto request = Request(std::string(kConfig) + "resources:\n  resource_pool: gpus\n");
+  request.set_config_path("const.yaml");
+  request.set_validate_only(true);
+  api::CreateExperimentResponse response;
+  ASSERT_TRUE(Create(request, &response).ok());
+  EXPECT_THAT(response.config_warnings(),
+              ElementsAre("const.yaml:7: there is no pool gpus yet; there is default. Trials wait "
+                          "until an agent brings it"));
+  *request.mutable_config() = std::string(kConfig) + "resources:\n  resource_pool: default\n";
+  ASSERT_TRUE(Create(request, &response).ok());
+  EXPECT_THAT(response.config_warnings(), ElementsAre());
+}
+
 TEST_F(RoadTest, CheckpointsOfUsersStayOutOfTheSystemsFolders) {
   auto request = Request(std::string(kConfig) + "checkpoint_storage:\n  host_path: /etc/cron.d\n");
   request.set_config_path("const.yaml");

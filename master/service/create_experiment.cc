@@ -1,9 +1,11 @@
 #include "master/service/create_experiment.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/rng.h"
 #include "base/status_macros.h"
 #include "master/auth/tokens.h"
@@ -131,10 +133,22 @@ std::string PoolOf(const model::ResourcesConfig& resources,
                                        : workspace.default_aux_pool;
 }
 
+// Agents may bring the pool yet, and a name may be wrong.
+void WarnOfPool(const Pools& pools, const std::string& pool,
+                const det::api::v1::CreateExperimentRequest& request,
+                std::vector<std::string>& warnings) {
+  if (pool.empty() || std::count(pools.names.begin(), pools.names.end(), pool) > 0) return;
+  warnings.push_back(absl::StrCat(
+      model::LocateInConfig(request.config(), request.config_path(), "resources.resource_pool"),
+      ": there is no pool ", pool, " yet; there ", pools.names.size() == 1 ? "is " : "are ",
+      pools.names.empty() ? "none" : absl::StrJoin(pools.names, ", "),
+      ". Trials wait until an agent brings it"));
+}
+
 // The configuration with the layers of where the experiment goes.
 absl::StatusOr<ReadyConfig> ReadPlaced(const Edge& edge, GivenConfig given,
                                        const det::api::v1::CreateExperimentRequest& request,
-                                       const DefaultPools& default_pools,
+                                       const Pools& pools,
                                        const std::optional<experiment::Experiment>& parent,
                                        cluster::Space* space) {
   DET_ASSIGN_OR_RETURN(ReadyConfig ready, ReadConfig(edge, given));
@@ -149,11 +163,12 @@ absl::StatusOr<ReadyConfig> ReadPlaced(const Edge& edge, GivenConfig given,
   }
   const std::string pool = PoolOf(ready.config.resources, workspace);
   given.resource_pool = !pool.empty()                                ? pool
-                        : ready.config.resources.slots_per_trial > 0 ? default_pools.compute
-                                                                     : default_pools.aux;
+                        : ready.config.resources.slots_per_trial > 0 ? pools.default_compute
+                                                                     : pools.default_aux;
   if (edge.task_defaults.pools.contains(given.resource_pool)) {
     DET_ASSIGN_OR_RETURN(ready, ReadConfig(edge, given));
   }
+  WarnOfPool(pools, pool, request, ready.warnings);
   DET_RETURN_IF_ERROR(ApplyLimits(policy, ready.config));
   ready.config.resources.resource_pool = pool;
   ready.config.workspace = found.space.workspace_name;
@@ -166,8 +181,7 @@ absl::StatusOr<ReadyConfig> ReadPlaced(const Edge& edge, GivenConfig given,
 
 absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
                                              const det::api::v1::CreateExperimentRequest& request,
-                                             const DefaultPools& default_pools,
-                                             const auth::Principal& principal) {
+                                             const Pools& pools, const auth::Principal& principal) {
   if (request.request_id().size() > kRequestIdLimit) {
     return absl::InvalidArgumentError(absl::StrCat("request_id: ", request.request_id().size(),
                                                    " bytes; at most ", kRequestIdLimit,
@@ -194,7 +208,7 @@ absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
   }
   cluster::Space space;
   DET_ASSIGN_OR_RETURN(ReadyConfig ready,
-                       ReadPlaced(edge, std::move(given), request, default_pools, parent, &space));
+                       ReadPlaced(edge, std::move(given), request, pools, parent, &space));
   DET_RETURN_IF_ERROR(auth::AuthorizeIn("det.api.v1.ExperimentService.CreateExperiment", principal,
                                         model::Role::kEditor, space.workspace,
                                         auth::Where::kWorkspace, space.workspace_name));

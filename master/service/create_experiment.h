@@ -22,9 +22,10 @@ struct Submission {
   std::vector<std::string> warnings;  // of the configuration, each with its line
 };
 
-// Pools of those who name none, as the cluster has them.
-struct DefaultPools {
-  std::string compute, aux;
+// The resource pools that the cluster has.
+struct Pools {
+  std::string default_compute, default_aux;  // of those who name none
+  std::vector<std::string> names;
 };
 
 // PERMISSION_DENIED for what a policy does not leave to users (config_policy.h).
@@ -33,8 +34,7 @@ struct DefaultPools {
 // the caller, who will own it, may not create. Stores nothing.
 absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
                                              const det::api::v1::CreateExperimentRequest& request,
-                                             const DefaultPools& default_pools,
-                                             const auth::Principal& principal);
+                                             const Pools& pools, const auth::Principal& principal);
 
 // What ContinueExperiment submits. NOT_FOUND for the experiment, INVALID_ARGUMENT for the changes.
 absl::StatusOr<cluster::ContinueExperiment> PrepareContinuation(

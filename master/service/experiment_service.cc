@@ -258,13 +258,14 @@ class ExperimentService final : public Service {
 
   void Create(const api::CreateExperimentRequest& request, api::CreateExperimentResponse* response,
               const auth::Principal& principal, Done done) {
-    if (edge_.task_defaults.pools.empty()) {  // nobody asks which is the default
-      return CreateIn({}, request, response, principal, std::move(done));
-    }
-    const auto pools = std::make_shared<DefaultPools>();
+    const auto pools = std::make_shared<Pools>();
     edge_.engine->Query(
         [pools](const cluster::Cluster& cluster) {
-          *pools = {.compute = cluster.default_compute(), .aux = cluster.default_aux()};
+          pools->default_compute = cluster.default_compute();
+          pools->default_aux = cluster.default_aux();
+          for (const cluster::KnownPool& known : cluster.pools()) {
+            pools->names.push_back(known.pool.name);
+          }
         },
         [this, &request, response, principal, pools,
          done = std::move(done)](absl::Status status) mutable {
@@ -276,7 +277,7 @@ class ExperimentService final : public Service {
         });
   }
 
-  void CreateIn(const DefaultPools& pools, const api::CreateExperimentRequest& request,
+  void CreateIn(const Pools& pools, const api::CreateExperimentRequest& request,
                 api::CreateExperimentResponse* response, const auth::Principal& principal,
                 Done done) {
     absl::StatusOr<Submission> submission = PrepareSubmission(edge_, request, pools, principal);
