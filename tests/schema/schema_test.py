@@ -2,6 +2,7 @@
 """The JSON Schema of the experiment configuration takes what the parser takes, and refuses what the
 parser refuses, but for rules between fields."""
 
+import ast
 import json
 import subprocess
 import unittest
@@ -169,6 +170,15 @@ class SchemaTest(unittest.TestCase):
     def test_the_example(self):
         with open("examples/fashion_mnist/const.yaml", encoding="utf-8") as file:
             self.assertTrue(self.is_valid(yaml.safe_load(file)))
+
+    def test_scripts_in_python_know_the_same_optimizations(self):
+        path = "trial_api/python/package/det/pytorch/_optimizations.py"
+        with open(path, encoding="utf-8") as file:
+            names = ast.parse(file.read())
+        [known] = [one.value for one in names.body if isinstance(one, ast.Assign)
+                   and one.targets[0].id == "_NAMES"]
+        [table, _] = self.validator.schema["properties"]["optimizations"]["anyOf"]
+        self.assertEqual(sorted(table["properties"]), sorted(ast.literal_eval(known)))
 
 
 if __name__ == "__main__":
