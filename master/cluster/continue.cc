@@ -69,7 +69,7 @@ absl::StatusOr<Entry*> Adopt(Step& step, const ContinueExperiment& event, Experi
                                         .searcher_sequence = sequence,
                                         .trials = {},
                                         .waiting = {},
-                                        .missing = {}})
+                                        .warned = {}})
                      .first->second;
   for (const Trial& trial : event.rows.trials) {
     entry.trials.emplace(trial.request, trial.id);

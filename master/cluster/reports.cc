@@ -59,7 +59,7 @@ bool NoteMetric(Step& step, Entry& entry, Trial& trial, int64_t steps, double me
 // Says in the trial's log, once per trial and metric, that its validations lack it.
 void SayMissing(Step& step, Entry& entry, const Trial& trial, const model::MetricReport& report,
                 const std::string& metric, const char* consequence) {
-  if (!entry.missing.emplace(trial.id, metric).second) return;
+  if (!entry.warned.emplace(trial.id, "no " + metric).second) return;
   std::vector<std::string> names;
   if (const auto* told = report.metrics.AsObject()) {
     for (const auto& [name, value] : *told) names.push_back(name);
@@ -68,6 +68,15 @@ void SayMissing(Step& step, Entry& entry, const Trial& trial, const model::Metri
            absl::StrCat("the validation after ", report.steps_completed, " batches has no metric ",
                         metric, consequence, "; it has ",
                         names.empty() ? "none" : absl::StrJoin(names, ", ")));
+}
+
+// Likewise, that the search has only not-a-number of it to judge by.
+void SayNaN(Step& step, Entry& entry, const Trial& trial, const model::MetricReport& report,
+            const std::string& metric) {
+  if (!entry.warned.emplace(trial.id, metric + " is NaN").second) return;
+  step.Log(trial, *trial.allocation, model::LogLevel::kWarning,
+           absl::StrCat("the validation after ", report.steps_completed, " batches has ", metric,
+                        " NaN, which is never the best; the trial goes on"));
 }
 
 // How long the trial has trained; the number of batches where the report does not say.
@@ -95,6 +104,7 @@ std::vector<double> MetricsOf(Step& step, Entry& entry, const Trial& trial,
     const std::optional<double> metric = Number(report.metrics.Find(objective.metric));
     complete = complete && metric;
     metrics.push_back(metric.value_or(0));
+    if (metric && std::isnan(*metric)) SayNaN(step, entry, trial, report, objective.metric);
     if (metric) continue;
     SayMissing(step, entry, trial, report, objective.metric,
                ", which searcher.metric names; the search cannot use it");

@@ -122,6 +122,20 @@ TEST_F(ReportsTest, AMissingSearcherMetricIsSaidInTheLog) {
   EXPECT_THAT(rows_.lines.back().text, HasSubstr("; it has accuracy, losses"));
 }
 
+TEST_F(ReportsTest, ASearcherMetricThatIsNoNumberIsSaidInTheLogOnce) {
+  AddAgent("a", 1);
+  Create(MakeConfig());
+  Start("1.1.0");
+  const model::AllocationId id("1.1.0");
+  Apply(ValidationReported{id, Validation(1, 10, 0.5)});
+  const size_t before = rows_.lines.size();
+  for (const int steps : {20, 30}) Apply(ValidationReported{id, Validation(1, steps, "NaN")});
+  ASSERT_EQ(rows_.lines.size(), before + 1);
+  EXPECT_EQ(rows_.lines.back().text,
+            "the validation after 20 batches has loss NaN, which is never the best; the trial goes "
+            "on");
+}
+
 TEST_F(ReportsTest, StaleAndRepeatedFactsChangeNothing) {
   AddAgent("a", 1);
   Create(MakeConfig());

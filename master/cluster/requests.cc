@@ -81,7 +81,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const CreateExperiment& event) {
                                         .searcher = std::move(searcher),
                                         .trials = {},
                                         .waiting = {},
-                                        .missing = {}})
+                                        .warned = {}})
                      .first->second;
   step.TouchJob(entry.experiment);
   step.out.created = id;

@@ -71,7 +71,7 @@ absl::Status AddExperiment(Cluster::State& s, experiment::Experiment experiment,
                                   .told = told,
                                   .trials = {},
                                   .waiting = {},
-                                  .missing = {}});
+                                  .warned = {}});
   return absl::OkStatus();
 }
 

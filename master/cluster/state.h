@@ -33,8 +33,8 @@ struct Entry {
   std::optional<model::ExperimentState> told = {};
   std::map<model::RequestId, model::TrialId> trials;
   std::set<model::TrialId> waiting;  // those with waits_for
-  // Metrics that a trial's validations lack and its log says so. No durable state.
-  std::set<std::pair<model::TrialId, std::string>> missing;
+  // What a trial's log has warned of, once each: "no loss", "loss is NaN". No durable state.
+  std::set<std::pair<model::TrialId, std::string>> warned;
 };
 
 // A plan of the scheduler of which not all has been done yet. No durable state: the next pass finds
