@@ -62,6 +62,7 @@ absl::StatusOr<ClusterState> ReadClusterFile(const std::string& path) {
     state.slots = json.at("slots").get<int>();
     state.master_config = json.value("master_config", "");
     state.tls = json.value("tls", false);
+    state.allow_blank_passwords = json.value("allow_blank_passwords", false);
     for (const Json& member : json.at("members")) {
       state.members.push_back(
           {member.at("name").get<std::string>(),
@@ -87,7 +88,8 @@ absl::Status WriteClusterFile(const std::string& path, const ClusterState& state
   }
   const Json json = {{"url", state.url},     {"agents", state.agents},
                      {"slots", state.slots}, {"master_config", state.master_config},
-                     {"tls", state.tls},     {"members", members}};
+                     {"tls", state.tls},     {"allow_blank_passwords", state.allow_blank_passwords},
+                     {"members", members}};
   return base::WriteFileAtomically(path, json.dump(2) + "\n", 0600);
 }
 

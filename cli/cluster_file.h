@@ -23,6 +23,7 @@ struct ClusterState {
   int slots = 0;              // of each agent
   std::string master_config;  // absolute path; empty: none
   bool tls = false;
+  bool allow_blank_passwords = false;
   std::vector<ClusterMember> members;  // the master first
 
   bool AllAlive() const;  // and none is missing

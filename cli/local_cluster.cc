@@ -189,6 +189,7 @@ absl::StatusOr<UpResult> LocalCluster::Up(const ClusterOptions& options, Progres
   DET_ASSIGN_OR_RETURN(const base::Fd lock, LockDataDir(data_dir_, progress));
   DET_ASSIGN_OR_RETURN(const std::optional<ClusterState> before, Running());
   UpResult up;
+  ClusterState last;  // of one that Down() has not ended: its machine went down, say
   int last_port = 0;
   if (before && before->AnyAlive() && before->port() > 0) {
     DET_RETURN_IF_ERROR(CheckSame(data_dir_, *before, options));
@@ -196,20 +197,22 @@ absl::StatusOr<UpResult> LocalCluster::Up(const ClusterOptions& options, Progres
     up.state = *before;
     if (up.state.AllAlive()) return up;
   } else {
-    // Not NOT_FOUND where Down() has not ended it: its machine went down, say.
-    const ClusterState last = ReadClusterFile(Path("cluster.json")).value_or(ClusterState());
+    last = ReadClusterFile(Path("cluster.json")).value_or(ClusterState());
     if (before) StopAll(*before, progress);
     const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
     up.state.agents = options.agents.value_or(std::max(1, last.agents));
     up.state.slots = options.slots.value_or(last.slots > 0 ? last.slots : cores);
     up.state.master_config = options.master_config.value_or(last.master_config);
     up.state.tls = options.tls || last.tls;
+    up.state.allow_blank_passwords = options.allow_blank_passwords || last.allow_blank_passwords;
     if (last.tls == up.state.tls) last_port = last.port();
   }
   const int usual = last_port > 0 ? last_port : up.state.tls ? kTlsPort : kPort;
   const int port = up.state.port() > 0 ? up.state.port() : options.port.value_or(usual);
   if (const absl::Status started = Start(port, options, progress, &up); !started.ok()) {
     TakeBack(up, progress);
+    // What it had is not forgotten: the next Up() may find what this one lacked.
+    if (last.agents > 0) WriteClusterFile(Path("cluster.json"), last).IgnoreError();
     return started;
   }
   return up;

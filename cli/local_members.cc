@@ -100,7 +100,7 @@ absl::Status LocalCluster::StartMaster(const std::string& program, int port,
   }
   if (tls != nullptr) DET_RETURN_IF_ERROR(tls->AddMasterFlags(&flags));
   DET_RETURN_IF_ERROR(CheckConfig(program, flags, up->state));
-  flags.push_back(options.allow_blank_passwords ? "--allow-blank-passwords" : "--make-passwords");
+  flags.push_back(up->state.allow_blank_passwords ? "--allow-blank-passwords" : "--make-passwords");
   // Not as flags: everybody may list those.
   std::vector<std::string> passwords;
   if (options.admin_password) {

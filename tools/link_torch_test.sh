@@ -19,10 +19,15 @@ package True
 said=$("$tool")
 [[ $said == "linked torch 2.6.0+cu124 (CUDA 12.4) of $PWD/site/torch" ]] || fail "said: $said"
 "$tool" > again  # Repeats.
-[[ -e root/usr/local/include/torch/version.h ]] || fail "no headers"
+[[ -e root/usr/local/include/torch-wheel/torch/version.h ]] || fail "no headers"
 [[ -e root/usr/local/lib/torch/libtorch.so ]] || fail "no libraries"
-[[ ! -e root/usr/local/include/caffe2 ]] || fail "a header that the package lacks"
+[[ ! -e root/usr/local/include/torch-wheel/caffe2 ]] || fail "a header that the package lacks"
+[[ $(ls root/usr/local/include) == torch-wheel ]] || fail "all compilers would see it"
 [[ $(< root/etc/ld.so.conf.d/torch.conf) == "$PWD/site/torch/lib" ]] || fail "ld.so does not know"
+
+mkdir -p site/torch/include/caffe2 && "$tool" > again && rm -r site/torch/include/caffe2
+"$tool" > again
+[[ ! -L root/usr/local/include/torch-wheel/caffe2 ]] || fail "a link of another version is left"
 
 "$tool" --remove
 [[ -z $(find root ! -type d) ]] || fail "left: $(find root ! -type d)"

@@ -209,6 +209,11 @@ class LocalClusterTest(unittest.TestCase):
         address = self.home.json("deploy", "local", "status")["url"]
         for name in ("agent-0", "agent-1", "master"):
             self.home.kill(name)
+        with socket.socket() as taken:  # One that fails forgets nothing.
+            taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            taken.bind(("127.0.0.1", self.home.port))
+            taken.listen()
+            self.assertIn("is in use", self.home.det("deploy", "local", "up", code=1).stderr)
         self.home.det("deploy", "local", "up")
         self.assertEqual(address, self.home.json("deploy", "local", "status")["url"])
         info = self.home.json("master", "info")

@@ -60,7 +60,11 @@ torch::Device SlotDevice(const Ranks& ranks) {
 }
 
 torch::Tensor OnDevice(const torch::Tensor& tensor, torch::Device device) {
-  if (!device.is_cuda() || tensor.is_cuda()) return tensor.to(device);
+  // Pinned memory has the same strides, so it can be no copy of an expanded tensor; what is pinned
+  // already is its owner's, who may fill it anew while it waits to be copied.
+  const bool plain = tensor.device().is_cpu() && tensor.layout() == torch::kStrided &&
+                     tensor.is_non_overlapping_and_dense();
+  if (!device.is_cuda() || !plain || tensor.is_pinned()) return tensor.to(device);
   return tensor.pin_memory().to(device, /*non_blocking=*/true);
 }
 

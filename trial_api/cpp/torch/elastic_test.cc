@@ -55,11 +55,14 @@ struct Training {
   std::string latest = "";
   // The gradients are the same wherever the weights are, so that what is left out is seen alone.
   bool linear = false;
+  // The loss has the weights' squares, too, of which each rank has a gradient, whosever they are.
+  bool penalty = false;
 };
 
 class NetTrial : public Trial {
  public:
-  NetTrial(TrialContext& context, bool linear) : context_(context), linear_(linear), net_(nullptr) {
+  NetTrial(TrialContext& context, bool linear, bool penalty)
+      : context_(context), linear_(linear), penalty_(penalty), net_(nullptr) {
     torch::manual_seed(5);  // Alike for any number of ranks.
     net_ =
         torch::nn::Sequential(torch::nn::Linear(3, 5), torch::nn::Tanh(), torch::nn::Linear(5, 5),
@@ -78,8 +81,11 @@ class NetTrial : public Trial {
   BatchMetrics train_batch(const Batch& batch, int64_t, int64_t) override {
     squares_->update(batch.target());
     const torch::Tensor out = net_->forward(batch.data());
-    const torch::Tensor loss =
+    torch::Tensor loss =
         linear_ ? out.mul(batch.target()).mean() : torch::mse_loss(out, batch.target());
+    for (const torch::Tensor& weights : penalty_ ? whole_ : std::vector<torch::Tensor>()) {
+      loss = loss + 0.01 * weights.pow(2).sum();
+    }
     context_.backward(loss);
     context_.step_optimizer(sgd_);
     return {{"loss", loss}};
@@ -101,6 +107,7 @@ class NetTrial : public Trial {
  private:
   TrialContext& context_;
   const bool linear_;
+  const bool penalty_;
   torch::nn::Sequential net_;
   std::vector<torch::Tensor> whole_;
   std::shared_ptr<torch::optim::SGD> sgd_;
@@ -122,7 +129,7 @@ std::string RunRank(Communicator& communicator, const Training& run) {
   options.training.searcher_metric = "error";
   FakeContext core(communicator, options);
   TrialContext context(core);
-  NetTrial trial(context, run.linear);
+  NetTrial trial(context, run.linear, run.penalty);
   Controller(context, trial).Run();
   context.Synchronize();
   std::ostringstream text;
@@ -214,6 +221,18 @@ TEST_F(ElasticTest, APipelineTakesOverAndIsTakenOver) {
     run.ranks = c.ranks;
     EXPECT_LT(Distance(Train(run), uninterrupted), 1e-5) << number;
   }
+}
+
+TEST_F(ElasticTest, APipelineTakesOverGradientsOfTheStagesAlone) {
+  Training run = {.optimizations = std::string(kAmid) + R"(, "strategy": "pipeline")",
+                  .ranks = 3,
+                  .directory = directory_,
+                  .penalty = true};
+  const std::vector<double> uninterrupted = Train(run);
+  run.latest = "steps-6";
+  EXPECT_EQ(Train(run), uninterrupted);
+  run.ranks = 2;
+  EXPECT_LT(Distance(Train(run), uninterrupted), 1e-5);
 }
 
 // What bytes left out comes late, not never: behind a step in whole numbers all of it is there.

@@ -160,7 +160,9 @@ OutputArchive RankState(TrialContext& context, MetricsSum& unreported) {
   const Parts left_out = context.strategy().LeftOut();
   ForEachParameter(context, [&](size_t place, const torch::Tensor& parameter) {
     const std::string number = std::to_string(place);
-    if (context.AmidAggregation()) WritePart(archive, kGradient + number, parameter.grad());
+    // With a pipeline also other ranks may have some, of weights as they last were.
+    const bool own = context.strategy().StepsWith(parameter);
+    if (context.AmidAggregation() && own) WritePart(archive, kGradient + number, parameter.grad());
     if (place < left_out.size()) WritePart(archive, kLeftOut + number, left_out[place]);
   });
   return archive;

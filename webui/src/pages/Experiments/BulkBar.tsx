@@ -67,6 +67,7 @@ export function BulkBar(props: Props) {
     setBusy(false);
   };
   const clear = () => {
+    moved.current.clear();
     setSaid(undefined);
     onClear();
   };
