@@ -1,3 +1,4 @@
+import contextlib
 import io
 import json
 import os
@@ -19,6 +20,15 @@ from fake_master import SERVICE, as_task, fake_master, task_environment
 
 NAMES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "DET_CHIEF_IP",
          "DET_RANK", "DET_SIZE", "DET_CROSS_SIZE")
+
+
+class OptionsTest(unittest.TestCase):
+    def test_what_runs_keeps_its_own_arguments(self):
+        for words in (["python3", "t.py", "--", "--data", "d"], ["run", "--lr", "1", "--", "x"]):
+            for options in ([], ["--nproc_per_node", "2"], ["--rdzv_backend", "c10d", "--"]):
+                with contextlib.redirect_stderr(io.StringIO()):
+                    _, command = _run.parse("torch_distributed", [*options, *words])
+                self.assertEqual(words, command, options)
 
 
 class LaunchTest(unittest.TestCase):

@@ -49,9 +49,15 @@ def _without_overrides(arguments: List[str]) -> List[str]:
     for i, word in enumerate(arguments[:end]):
         of_ours = word.partition("=")[0] in SLOTS or (i > 0 and arguments[i - 1] in SLOTS)
         (own if of_ours else others).append(word)
+    if others and (not others[0].startswith("-") or others[0] == "--trial"):
+        return list(arguments)  # What runs, and its own arguments.
     if others:
         words = " ".join(others)
-        print(f"WARNING: {words}: no such launcher is used here; left out", file=sys.stderr, flush=True)
+        print(
+            f"WARNING: {words}: no such launcher is used here; left out",
+            file=sys.stderr,
+            flush=True,
+        )
     return own + arguments[end:]
 
 

@@ -26,17 +26,23 @@ class Arrival:
         self._model = model
         self._names: Dict[str, None] = {}  # In the order in which they came.
         self._hooks: List[Any] = []
-        if with_sparse_gradients(model) or model.find_unused_parameters:
-            return  # A pass of zeros would be another one; such buckets stay as they are.
+        self._prepared = False
+        if not _can_be_arranged(model):
+            return
         for name, parameter in _parameters(model).items():
             # What adds the gradient to the parameter: torch listens there, too.
             node = parameter.expand_as(parameter).grad_fn.next_functions[0][0]
             self._hooks.append(node.register_hook(self._listener(name)))
         self._wanted = len(self._hooks)
 
+    def begin_pass(self) -> None:
+        """A forward pass of the model begins, not of a part of it, of which no gradients travel."""
+        if self._hooks and torch.is_grad_enabled() and self._model.require_backward_grad_sync:
+            self._prepared = True
+
     def _listener(self, name: str) -> Any:
         def heard(*_: Any) -> None:
-            if self._model.require_backward_grad_sync and self._hooks:
+            if self._prepared and self._model.require_backward_grad_sync and self._hooks:
                 self._names[name] = None
                 if len(self._names) == self._wanted:
                     self._end()
@@ -51,14 +57,15 @@ class Arrival:
     @property
     def missing(self) -> List[str]:
         """Names of those that have not come yet, where others have."""
-        if not self._names or not self._hooks:
+        if not self._names or not self._hooks or not _can_be_arranged(self._model):
             return []
         return [name for name in _parameters(self._model) if name not in self._names]
 
     @property
     def order(self) -> Optional[List[str]]:
         """Names of parameters; None before all have come."""
-        return list(self._names) if self._names and not self._hooks else None
+        done = self._names and not self._hooks and _can_be_arranged(self._model)
+        return list(self._names) if done else None
 
 
 def arrange(model: Any, order: List[str]) -> bool:
@@ -66,7 +73,7 @@ def arrange(model: Any, order: List[str]) -> bool:
     came in this order. Leaves gradients of zeros. False, and nothing happens, where that order is not
     this model's."""
     parameters = _parameters(model)
-    if set(order) != set(parameters) or with_sparse_gradients(model):
+    if set(order) != set(parameters) or not _can_be_arranged(model):
         return False
     if not hasattr(model.reducer, "_rebuild_buckets"):
         return False  # Of a torch that keeps it to itself: the last bits are others then.
@@ -78,6 +85,13 @@ def arrange(model: Any, order: List[str]) -> bool:
     # Now, and not in the next forward pass: a gradient that a checkpoint has would go into a bucket.
     model.reducer._rebuild_buckets()
     return True
+
+
+def _can_be_arranged(model: Any) -> bool:
+    """Else a pass of zeros would be another one; such buckets stay as they are. A static graph may be
+    told after the model was made."""
+    static = getattr(model, "static_graph", False)
+    return not (static or model.find_unused_parameters or with_sparse_gradients(model))
 
 
 def _parameters(model: Any) -> Dict[str, torch.nn.Parameter]:

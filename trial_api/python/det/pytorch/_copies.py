@@ -17,7 +17,8 @@ class _Fan(torch.autograd.Function):
     def forward(ctx: Any, *given: Any, **_: Any) -> Tuple[torch.Tensor, ...]:
         tensor, count = given
         ctx.set_materialize_grads(False)
-        return tuple(tensor.view_as(tensor) for _ in range(count))
+        # No views: autograd refuses what a forward pass changes in place of one of several.
+        return tuple(tensor.detach() for _ in range(count))
 
     @staticmethod
     def backward(ctx: Any, *gradients: Optional[torch.Tensor]) -> Any:
@@ -29,6 +30,11 @@ def fan(tensor: torch.Tensor, count: int) -> Sequence[torch.Tensor]:
     """So many, each for one thread. The tensor itself where no gradient will be asked for."""
     if count == 1 or not (tensor.requires_grad and torch.is_grad_enabled()):
         return [tensor] * count
+    if torch.nn.parameter.is_lazy(tensor):
+        raise RuntimeError(
+            "a lazy module has no parameters before its first forward pass: make one before "
+            "wrap_model(), which gives them to several slots"
+        )
     views: Sequence[torch.Tensor] = _Fan.apply(tensor, count)
     return views
 

@@ -33,9 +33,9 @@ def evaluate(
         else:
             metrics = {}
     metrics.update(context.reducers.reduce(training=False, ranks=ranks))
-    context.reducers.reset(training=False)  # One may be training's, too, which has been reported.
     metrics = dict(context._ranks.broadcast(metrics))
     callbacks.call("on_validation_end", metrics)
+    context.reducers.reset(training=False)  # One may be training's, too, which has been reported.
     return metrics
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import Any, Collection, Dict, Iterable, List, Set, Tuple, Union
+from typing import Any, Collection, Dict, Iterable, List, Mapping, Set, Tuple, Union
 
 import torch
 
@@ -136,7 +136,7 @@ class Evaluation:
         self._records.append(records)
 
     def _reducer_of(self, name: str) -> Reducer:
-        if isinstance(self._reducer, dict):
+        if isinstance(self._reducer, Mapping):
             return self._reducer.get(name, Reducer.AVG)
         return self._reducer
 

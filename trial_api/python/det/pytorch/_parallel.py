@@ -34,6 +34,7 @@ class ParallelModel(DistributedDataParallel):
         self._exchanged = False
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        self._arrival.begin_pass()
         if not (self._exchanged and self.broadcast_buffers):
             self.__dict__["_exchanged"] = True  # Quicker, in each pass.
             return super().forward(*inputs, **kwargs)

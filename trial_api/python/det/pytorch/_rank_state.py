@@ -7,6 +7,7 @@ Of a rank that the checkpoint does not know, it is as if it had seen nothing yet
 
 from __future__ import annotations
 
+import itertools
 import pathlib
 import sys
 from typing import AbstractSet, Any, Dict, Iterable, List, Optional, Set, Tuple
@@ -107,7 +108,9 @@ def _read(
 ) -> Tuple[List[_Part], Optional[_Part]]:
     """The files of the old ranks that this one takes over, all where all ranks work on the same records;
     and one that is like it in what ranks have alike, None in a checkpoint without any."""
-    count = len(list(folder.glob("rank_*.safetensors")))
+    # Not by a pattern: a callback may have added files of such names.
+    files = (folder / file_of(rank) for rank in itertools.count())
+    count = sum(1 for _ in itertools.takewhile(pathlib.Path.exists, files))
     if not count:
         return [], None
     ranks, readers, share = context._ranks, context._readers, context._share

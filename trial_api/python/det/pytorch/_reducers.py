@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import enum
-from typing import Any, Callable, Dict, List, Optional, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Union
 
 
 class Reducer(enum.Enum):
@@ -19,7 +19,7 @@ class Reducer(enum.Enum):
 
 def check(given: Any) -> None:
     """Raises TypeError for what evaluation_reducer() must not give."""
-    for name, one in (given if isinstance(given, dict) else {"all metrics": given}).items():
+    for name, one in (given if isinstance(given, Mapping) else {"all metrics": given}).items():
         if not isinstance(one, Reducer):
             raise TypeError(
                 f"evaluation_reducer() gives {one!r} for {name}: give a det.pytorch.Reducer; for a "

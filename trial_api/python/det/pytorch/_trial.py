@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Dict, Union
 
 import torch
 
-from det.pytorch import _data, _reducers
+from det.pytorch import _data
 from det.pytorch._callback import PyTorchCallback
 from det.pytorch._reducers import Reducer
 
@@ -23,7 +23,8 @@ class PyTorchTrial(abc.ABC):
     """
 
     @abc.abstractmethod
-    def __init__(self, context: PyTorchTrialContext) -> None: ...
+    def __init__(self, context: PyTorchTrialContext) -> None:
+        ...
 
     @abc.abstractmethod
     def build_training_data_loader(self) -> Any:
@@ -79,8 +80,7 @@ def check_evaluation(trial: PyTorchTrial) -> bool:
     """Whether the Trial evaluates by batches.
 
     Raises:
-        TypeError: it overrides neither or both of the two ways, or reduces metrics in none that is
-            known.
+        TypeError: it overrides neither or both of the two ways.
     """
     by_batch = overrides(trial, "evaluate_batch")
     if by_batch == overrides(trial, "evaluate_full_dataset"):
@@ -88,6 +88,4 @@ def check_evaluation(trial: PyTorchTrial) -> bool:
             f"{type(trial).__name__} must override one of evaluate_batch() and "
             f"evaluate_full_dataset(), and overrides {'both' if by_batch else 'neither'}"
         )
-    if by_batch:
-        _reducers.check(trial.evaluation_reducer())
     return by_batch

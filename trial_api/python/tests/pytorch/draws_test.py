@@ -39,12 +39,49 @@ class SteadyTrial(DeepTrial):
                 module.p = 0.0
 
 
+class Clamped(nn.Module):
+    """Holds its weights in bounds, as some nets that tell real records from made ones."""
+
+    def __init__(self):
+        super().__init__()
+        self.line = nn.Linear(4, 1)
+
+    def forward(self, x):
+        with torch.no_grad():
+            self.line.weight.clamp_(-0.25, 0.25)
+        return self.line(x)
+
+
+class ClampedTrial(NetTrial):
+    def __init__(self, context):
+        self.context = context
+        self.net = context.wrap_model(Clamped())
+        self.sgd = context.wrap_optimizer(torch.optim.SGD(self.net.parameters(), 0.5))
+
+
+class LazyTrial(ClampedTrial):
+    def __init__(self, context):
+        self.context = context
+        self.net = context.wrap_model(nn.LazyLinear(1))
+        self.sgd = context.wrap_optimizer(torch.optim.SGD(self.net.parameters(), 0.5))
+
+
 class RunsTest(unittest.TestCase):
     def train(self, trial, slots, **options):
         told = {"strategy": "in_process"}
         options = {"batch_size": 12, "max_length": dp.Batch(24), "optimizations": told, **options}
         with mock.patch.dict(os.environ, {SLOTS: f"[{slots}]"}):
             return run(trial, validation_period=dp.Batch(5), **options)
+
+    def test_parameters_may_be_changed_in_place(self):
+        weights = self.train(ClampedTrial, 2).weights
+        with_one = self.train(ClampedTrial, 1).weights
+        for name, tensor in with_one.items():
+            self.assertTrue(torch.allclose(tensor, weights[name], atol=1e-5), name)
+
+    def test_a_lazy_module_is_told_what_to_do(self):
+        with self.assertRaisesRegex(RuntimeError, "lazy module .*: make one before wrap_model"):
+            self.train(LazyTrial, 2)
 
     def test_repeated_and_resumed_to_the_last_bit(self):
         for trial, slots in ((DeepTrial, 2), (DeepTrial, 4), (SteadyTrial, 4)):

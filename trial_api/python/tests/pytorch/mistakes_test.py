@@ -2,6 +2,8 @@
 
 import contextlib
 import io
+import pathlib
+import types
 import unittest
 
 import torch
@@ -108,6 +110,69 @@ class ErrorsTest(unittest.TestCase):
 
             with self.assertRaisesRegex(TypeError, words):
                 run(Reduces)
+
+
+class Count(dp.MetricReducer):
+    def __init__(self):
+        self.count = 0
+
+    def reset(self):
+        self.count = 0
+
+    def per_slot_reduce(self):
+        return self.count
+
+    def cross_slot_reduce(self, per_slot_metrics):
+        return sum(per_slot_metrics)
+
+
+class AsBeforeTest(unittest.TestCase):
+    """What looks odd, and works."""
+
+    def test_reducers_that_the_data_tells_of(self):
+        class Late(NetTrial):
+            def build_validation_data_loader(self):
+                self.names = ["error"]
+                return super().build_validation_data_loader()
+
+            def evaluation_reducer(self):
+                return types.MappingProxyType(dict.fromkeys(self.names, dp.Reducer.MAX))
+
+        self.assertEqual(1, len(run(Late, max_length=dp.Batch(2)).train.of("validation", "error")))
+
+    def test_a_reducer_is_full_until_its_validation_has_ended(self):
+        seen = []
+
+        class Counts(NetTrial):
+            def __init__(self, context):
+                super().__init__(context)
+                self.count = context.wrap_reducer(Count(), "count", for_training=False)
+
+            def evaluate_batch(self, batch, batch_idx):
+                self.count.count += len(batch[0])
+                return super().evaluate_batch(batch, batch_idx)
+
+            def build_callbacks(self):
+                trial = self
+
+                class Looks(dp.PyTorchCallback):
+                    def on_validation_end(self, metrics):
+                        seen.append(trial.count.count)
+
+                return {"looks": Looks()}
+
+        run(Counts, max_length=dp.Batch(2))
+        self.assertEqual([Counts.validation_records], seen)
+
+    def test_a_callback_may_add_files_that_are_named_as_those_of_ranks(self):
+        class Adds(dp.PyTorchCallback):
+            def on_checkpoint_write_end(self, checkpoint_dir):
+                (pathlib.Path(checkpoint_dir) / "rank_embeddings.safetensors").write_text("mine")
+
+        first = run(NetTrial, preempt_at=3, callbacks={"adds": Adds()})
+        second = run(NetTrial, storage=first.storage, latest_checkpoint=first.last_uuid)
+        for name, tensor in run(NetTrial).weights.items():
+            self.assertTrue(torch.equal(tensor, second.weights[name]), name)
 
 
 class WarningsTest(unittest.TestCase):

@@ -163,6 +163,15 @@ class TwoRanksTest(unittest.TestCase):
             self.assert_close(two["weights"], one["weights"])
             self.assertIn("no gradient of heads.1.weight, heads.1.bias, and slots", two["said"])
 
+    def test_a_model_whose_buckets_nobody_arranges_resumes(self):
+        left, right = self.two["other_buckets"]
+        self.assertEqual(left, right)
+        self.assert_close(left["finds"], left["whole"])
+
+    def test_a_pass_of_a_part_of_the_model_is_not_taken_for_one_of_the_whole(self):
+        left, right = self.two["part_first"]
+        self.assertEqual((4, left["weights"]), (left["steps"], right["weights"]))
+
     def test_aggregated_batches_are_as_one(self):
         one = scenarios.aggregated_as_one()
         for two in self.two["aggregated"]:

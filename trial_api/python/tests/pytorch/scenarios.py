@@ -275,6 +275,49 @@ def unused(_storage=None):
     return {**of(run(HeadsTrial, max_length=dp.Batch(10), batch_size=20)), "said": said}
 
 
+class FindsTrial(NetTrial):
+    def __init__(self, context):
+        self.context = context
+        layers = [torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Dropout(0), torch.nn.Linear(8, 1)]
+        net = torch.nn.Sequential(*layers)
+        self.net = context.wrap_model(net, find_unused_parameters=True)
+        self.sgd = context.wrap_optimizer(self.optimizer(self.net.parameters()))
+
+
+class StaticTrial(UnusedTrial):
+    """Tells torch that each pass is as the first; it has a head that none uses."""
+
+    def __init__(self, context):
+        super().__init__(context)
+        self.net._set_static_graph()
+
+
+def other_buckets(storage):
+    """Resumed with a model whose buckets nobody arranges: one that may have unused parameters, and one
+    that is static."""
+    length = dict(max_length=dp.Batch(8))
+    told = {"whole": of(run(NetTrial, **length))["weights"]}
+    for name, first, second in (("finds", NetTrial, FindsTrial), ("static", StaticTrial, StaticTrial)):
+        begun = run(first, preempt_at=3, storage=os.path.join(storage, name), **length)
+        more = dict(storage=begun.storage, latest_checkpoint=begun.last_uuid)
+        told[name] = of(run(second, **more, **length))["weights"]
+    return told
+
+
+class PartFirst(NetTrial):
+    """Its first batch goes through a part of the model, too, in a pass of its own."""
+
+    def train_batch(self, batch, epoch_idx, batch_idx):
+        if batch_idx == 0:
+            self.net.module[0](batch[0]).sum().backward()
+            self.sgd.zero_grad()
+        return super().train_batch(batch, epoch_idx, batch_idx)
+
+
+def part_first(_storage=None):
+    return of(run(PartFirst, max_length=dp.Batch(4)))
+
+
 SCENARIOS = {
     function.__name__: function
     for function in (
@@ -292,6 +335,8 @@ SCENARIOS = {
         uneven_and_unknown,
         two_passes,
         unused,
+        other_buckets,
+        part_first,
     )
 }
 

@@ -116,9 +116,11 @@ class DeepSpeedController(Controller):
             self._callbacks.call("on_validation_epoch_end", evaluation.outputs)
         metrics = evaluation.reduce(self._ranks)
         metrics.update(context.reducers.reduce(training=False, ranks=self._ranks))
-        context.reducers.reset(training=False)  # One may be training's, too, which has been reported.
         metrics = dict(self._ranks.broadcast(metrics))
         self._callbacks.call("on_validation_end", metrics)
+        context.reducers.reset(
+            training=False
+        )  # One may be training's, too, which has been reported.
         return metrics
 
     def _evaluate_batches(self, evaluation: _metrics.Evaluation) -> None:
