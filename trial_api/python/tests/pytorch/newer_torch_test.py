@@ -178,6 +178,7 @@ class NewerTorchTest(unittest.TestCase):
             reducer=object(),
             named_modules=lambda: [],
             parameters_to_ignore=(),
+            find_unused_parameters=False,
         )
         self.assertFalse(_arrangement.arrange(model, ["weight", "bias"]))
 
