@@ -259,8 +259,7 @@ std::vector<Command> DeployCommands() {
   const char* const up_notes =
       "Returns when the master answers and the agents are registered. What runs already is left "
       "as it is; to run it with other options, stop it first with `det deploy local down`. What "
-      "was "
-      "not stopped so, as the machine went down, starts with the options that it had.\n"
+      "was not stopped so, as the machine went down, starts with the options that it had.\n"
       "Port and data directory are this command's, whatever the file says of them.\n"
       "Passwords that are made are printed this once. On this machine `det` needs none.\n"
       "With --tls, `det` trusts the cluster from here; elsewhere give it tls/ca.crt of the data "

@@ -1,6 +1,5 @@
 #!/usr/bin/env -S python3 -B
 """The examples in Python that need torch, each for a few batches."""
-import json
 import os
 import shutil
 
@@ -23,12 +22,7 @@ class ExamplesTest(harness.ClusterTestCase):
         made = self.home.json("experiment", "create", os.path.join(context, "const.yaml"), context,
                               *[x for o in options for x in ("--config", o)])
         self.assertEqual([], made.get("warnings", []), "an example is written as it should be")
-        described = self.home.finish(made["experiment"]["id"])
-        trial = self.home.first_trial(described["id"])["id"]
-        self.assertEqual("STATE_COMPLETED", described["state"], self.home.trial_log(trial))
-        path = f"/api/v1/trials/metrics/trial_metrics?trial_ids={trial}&group=validation"
-        told = json.loads(self.home.det("dev", "curl", path).stdout)
-        return told.get("result", told)["metrics"][-1]["metrics"]
+        return self.home.last_validation(made["experiment"]["id"])
 
     def test_answers_are_the_same_on_one_slot_on_two_and_on_four(self):
         options = ["searcher.max_length={batches: 48}", "hyperparameters.epochs=1"]

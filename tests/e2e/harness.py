@@ -205,6 +205,16 @@ class Home:
         self.det("experiment", "wait", experiment, code=None)
         return self.experiment(experiment)
 
+    def last_validation(self, experiment):
+        """The metrics of the first trial's, of an experiment that ran to its end."""
+        described = self.finish(experiment)
+        trial = self.first_trial(experiment)["id"]
+        if described["state"] != "STATE_COMPLETED":
+            raise AssertionError(f"{described['state']}:\n{self.trial_log(trial)}")
+        path = f"/api/v1/trials/metrics/trial_metrics?trial_ids={trial}&group=validation"
+        told = json.loads(self.det("dev", "curl", path).stdout)
+        return told.get("result", told)["metrics"][-1]["metrics"]
+
     def trial_log(self, trial):
         return self.det("trial", "logs", trial).stdout
 

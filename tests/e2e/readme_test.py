@@ -1,6 +1,5 @@
 #!/usr/bin/env -S python3 -B
 """The Trials that README.md shows, as it shows them."""
-import json
 import os
 import re
 import subprocess
@@ -28,12 +27,7 @@ class ReadmeTest(harness.ClusterTestCase):
         """The error of the last validation of an experiment that ran to its end."""
         made = self.home.json("experiment", "create", self.config, self.folder,
                               *[x for option in options for x in ("--config", option)])
-        described = self.home.finish(made["experiment"]["id"])
-        trial = self.home.first_trial(described["id"])["id"]
-        self.assertEqual("STATE_COMPLETED", described["state"], self.home.trial_log(trial))
-        path = f"/api/v1/trials/metrics/trial_metrics?trial_ids={trial}&group=validation"
-        told = json.loads(self.home.det("dev", "curl", path).stdout)
-        return told.get("result", told)["metrics"][-1]["metrics"]["error"]
+        return self.home.last_validation(made["experiment"]["id"])["error"]
 
     def test_the_trial_in_python_learns_the_line_on_two_slots_and_on_one(self):
         self.assertLess(self.learns(), 1e-3)

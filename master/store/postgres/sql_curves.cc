@@ -64,21 +64,26 @@ Trials Portion(const Trials& trials, size_t first) {
                 begin + static_cast<int64_t>(std::min(kTrialsAtOnce, trials.size() - first)));
 }
 
-// The first reports of each trial, of no more than `most` of all runs. Read in the order of the
-// index and sorted out here: a query that does so itself may be planned to sort all that a trial
-// has reported.
+// The first reports of each trial as m, `most` of all runs at most. Read in the order of the index
+// and sorted out here: a query that does so itself may be planned to sort all that a trial has
+// reported.
+std::string FirstReports(const char* columns, int most) {
+  return absl::StrCat("SELECT ", columns,
+                      " FROM unnest($1::int[]) t (id) CROSS JOIN LATERAL (SELECT * FROM metrics n "
+                      "WHERE n.trial = t.id AND n.group_name = $2 AND n.steps BETWEEN $3 AND $4 "
+                      "ORDER BY n.steps, n.run_id LIMIT ",
+                      most, ") m");
+}
+
+Params ParamsOf(const CurveQuery& query, const Trials& trials) {
+  return {ToArray(trials), ToParam(query.group), ToParam(query.first_steps),
+          ToParam(query.last_steps)};
+}
+
 absl::StatusOr<Curves> ReadFirst(Connection& connection, const CurveQuery& query,
                                  const Trials& trials, int most) {
-  DET_ASSIGN_OR_RETURN(
-      const Result result,
-      connection.Exec(
-          absl::StrCat("SELECT ", kMetricColumns,
-                       " FROM unnest($1::int[]) t (id) CROSS JOIN LATERAL (SELECT * FROM metrics n "
-                       "WHERE n.trial = t.id AND n.group_name = $2 AND n.steps BETWEEN $3 AND $4 "
-                       "ORDER BY n.steps, n.run_id LIMIT ",
-                       most, ") m"),
-          {ToArray(trials), ToParam(query.group), ToParam(query.first_steps),
-           ToParam(query.last_steps)}));
+  DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(FirstReports(kMetricColumns, most),
+                                                            ParamsOf(query, trials)));
   Curves curves;
   for (int row = 0; row < result.rows(); ++row) {
     DET_ASSIGN_OR_RETURN(model::MetricReport report, ToMetricReport(result, row));
@@ -101,16 +106,11 @@ double ParseNumber(std::string_view json) {
 // As ReadFirst, of one metric. `cut`: those of which there are `most` reports.
 absl::StatusOr<NumberCurves> ReadFirstNumbers(Connection& connection, const CurveQuery& query,
                                               const Trials& trials, int most, Trials* cut) {
+  Params params = ParamsOf(query, trials);
+  params.push_back(ToParam(query.metric));
   DET_ASSIGN_OR_RETURN(
       const Result result,
-      connection.Exec(
-          absl::StrCat("SELECT m.trial, m.steps, m.metrics -> $5::text FROM unnest($1::int[]) t "
-                       "(id) CROSS JOIN LATERAL (SELECT * FROM metrics n WHERE n.trial = t.id AND "
-                       "n.group_name = $2 AND n.steps BETWEEN $3 AND $4 "
-                       "ORDER BY n.steps, n.run_id LIMIT ",
-                       most, ") m"),
-          {ToArray(trials), ToParam(query.group), ToParam(query.first_steps),
-           ToParam(query.last_steps), ToParam(query.metric)}));
+      connection.Exec(FirstReports("m.trial, m.steps, m.metrics -> $5::text", most), params));
   NumberCurves curves;
   int first = 0;  // row of the trial
   for (int row = 0; row < result.rows(); ++row) {

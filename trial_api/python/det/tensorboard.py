@@ -50,7 +50,10 @@ def record(data: bytes) -> bytes:
     """A frame: length and its checksum, bytes and theirs."""
     length = struct.pack("<Q", len(data))
     return (
-        length + struct.pack("<I", masked_crc(length)) + data + struct.pack("<I", masked_crc(data))
+        length
+        + struct.pack("<I", masked_crc(length))
+        + data
+        + struct.pack("<I", masked_crc(data))
     )
 
 

@@ -189,7 +189,9 @@ class BucketStorage(Storage):
                 self._bucket.put_file(key, path)
                 self._sent[key] = (stat.st_size, stat.st_mtime_ns)
 
-    def _fetch(self, uuid: str, folder: pathlib.Path, selector: Optional[Selector] = None) -> None:
+    def _fetch(
+        self, uuid: str, folder: pathlib.Path, selector: Optional[Selector] = None
+    ) -> None:
         _check_uuid(uuid)
         listed: Optional[Files] = None
         try:
@@ -256,9 +258,7 @@ class BucketStorage(Storage):
         if not self.owner:
             return []
         folder = self._entry("")
-        return [
-            key[len(folder) :] for key in self._bucket.list(folder) if is_uuid(key[len(folder) :])
-        ]
+        return [key[len(folder) :] for key in self._bucket.list(folder) if is_uuid(key[len(folder) :])]
 
     def _is_whole(self, uuid: str) -> bool:
         try:

@@ -181,10 +181,7 @@ def _google_of_file(path: pathlib.Path) -> Tuple[str, float]:
     elif kind == "authorized_user":
         form = {"grant_type": "refresh_token"}
         form.update(
-            {
-                name: account.get(name, "")
-                for name in ("client_id", "client_secret", "refresh_token")
-            }
+            {name: account.get(name, "") for name in ("client_id", "client_secret", "refresh_token")}
         )
     else:
         raise CheckpointError(
@@ -230,9 +227,7 @@ def _assertion(account: Dict[str, Any], uri: str) -> str:
 def ask_azure() -> Tuple[str, float]:
     base = os.environ.get("AZURE_POD_IDENTITY_AUTHORITY_HOST") or "http://169.254.169.254"
     query = [("api-version", "2018-02-01"), ("resource", "https://storage.azure.com/")]
-    answer = _ask(
-        f"{base}/metadata/identity/oauth2/token?{query_text(query)}", {"Metadata": "true"}
-    )
+    answer = _ask(f"{base}/metadata/identity/oauth2/token?{query_text(query)}", {"Metadata": "true"})
     if answer is None:
         raise CheckpointError(_NO_AZURE)
     return _token_of("this machine's identity", answer)

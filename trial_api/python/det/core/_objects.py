@@ -43,16 +43,14 @@ class Bucket(abc.ABC):
         """Replaces what is there. At most PART bytes."""
 
     @abc.abstractmethod
-    def _put_parts(self, key: str, parts: Iterator[bytes], size: int) -> None:
-        ...
+    def _put_parts(self, key: str, parts: Iterator[bytes], size: int) -> None: ...
 
     @abc.abstractmethod
     def list(self, prefix: str) -> List[str]:
         """The keys that begin so, in order."""
 
     @abc.abstractmethod
-    def _sign(self, call: Call, host: str, now: datetime.datetime) -> None:
-        ...
+    def _sign(self, call: Call, host: str, now: datetime.datetime) -> None: ...
 
     def _renew(self) -> None:
         """The server no longer takes what was given; other credentials may be there by now."""

@@ -46,7 +46,9 @@ def query_text(query: List[Tuple[str, str]]) -> str:
     return "&".join(f"{quote(name)}={quote(value)}" for name, value in query)
 
 
-def sign_s3(call: Call, host: str, keys: S3Keys, region: str, now: datetime.datetime) -> None:
+def sign_s3(
+    call: Call, host: str, keys: S3Keys, region: str, now: datetime.datetime
+) -> None:
     """Adds the headers that prove who makes this call to `host`. `now`: in UTC.
 
     docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html

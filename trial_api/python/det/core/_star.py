@@ -163,7 +163,9 @@ def _receive_challenge(connection: socket.socket) -> bytes:
 def _introduce(connection: socket.socket, rank: int, key: bytes, challenge: bytes) -> None:
     mine = secrets.token_bytes(_CHALLENGE_BYTES)
     connection.sendall(struct.pack("!I", rank) + mine + _proof(key, b"rank", challenge, rank))
-    if not hmac.compare_digest(_receive_exactly(connection, 32), _proof(key, b"chief", mine, rank)):
+    if not hmac.compare_digest(
+        _receive_exactly(connection, 32), _proof(key, b"chief", mine, rank)
+    ):
         raise ValueError("wrong proof")
     connection.settimeout(None)
 

@@ -78,8 +78,7 @@ class Storage(abc.ABC):
     @abc.abstractmethod
     def open(self, uuid: str, selector: Optional[Selector] = None) -> pathlib.Path:
         """A folder with the files, at least those of which selector(path below it) holds, each
-        compared with the manifest. One without a manifest, of another library, is taken as it is.
-        """
+        compared with the manifest. One without a manifest, of another library, is taken as it is."""
 
     @abc.abstractmethod
     def copy_beside(self, source: pathlib.Path, name: str, place: Place = as_it_is) -> None:

@@ -152,7 +152,9 @@ class ClusterTrain(TrainContext):
             return True
         self._warn_of_repetition(group, steps_completed)
         kind = VALIDATION if group == "validation" else METRICS
-        number = self._queue.add(kind, _report.pack(group, steps_completed, metrics, batch_metrics))
+        number = self._queue.add(
+            kind, _report.pack(group, steps_completed, metrics, batch_metrics)
+        )
         return self._queue.best(number) if ask_best else True
 
     def _warn_of_repetition(self, group: str, steps_completed: int) -> None:

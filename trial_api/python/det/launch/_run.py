@@ -53,11 +53,7 @@ def _without_overrides(arguments: List[str]) -> List[str]:
         return list(arguments)  # What runs, and its own arguments.
     if others:
         words = " ".join(others)
-        print(
-            f"WARNING: {words}: no such launcher is used here; left out",
-            file=sys.stderr,
-            flush=True,
-        )
+        print(f"WARNING: {words}: no such launcher is used here; left out", file=sys.stderr, flush=True)
     return own + arguments[end:]
 
 

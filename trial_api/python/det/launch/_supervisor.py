@@ -144,8 +144,7 @@ class _Running:
 class Watched(Protocol):
     """What the ranks cannot do without: once its fileno() can be read it has gone."""
 
-    def fileno(self) -> int:
-        ...
+    def fileno(self) -> int: ...
 
     def words(self) -> str:
         """What is said then."""

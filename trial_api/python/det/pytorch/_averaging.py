@@ -166,9 +166,7 @@ def _set_state(optimizer: torch.optim.Optimizer, kept: Dict[Any, Any]) -> None:
 
 
 def _lies_with(parameter: Any, name: str, value: Any) -> bool:
-    return (
-        isinstance(value, torch.Tensor) and isinstance(parameter, torch.Tensor) and name != "step"
-    )
+    return isinstance(value, torch.Tensor) and isinstance(parameter, torch.Tensor) and name != "step"
 
 
 _Place = Tuple[int, int]  # Of a parameter: which optimizer's, and which of its own.
@@ -211,3 +209,5 @@ def _others(context: Any) -> List[torch.Tensor]:
         for p in model.parameters()
         if not p.requires_grad and p.is_floating_point()
     )
+
+

@@ -88,9 +88,7 @@ class ErrorFeedback:
         """In the order of the model's parameters; None: nothing was left out."""
         return [self._left.get(parameter) for parameter in model.parameters()]
 
-    def add(
-        self, model: torch.nn.Module, left: List[Optional[torch.Tensor]], weight: float
-    ) -> None:
+    def add(self, model: torch.nn.Module, left: List[Optional[torch.Tensor]], weight: float) -> None:
         """What save() gave in another process, so much of it."""
         for parameter, part in zip(model.parameters(), left):
             if part is None:
@@ -140,9 +138,7 @@ def byte_hook(state, bucket):  # type: ignore[no-untyped-def]
     def average(_: Any) -> torch.Tensor:
         total = torch.zeros(len(levels), device=levels.device)
         for one in packets:  # In the order of the ranks: the same sum on all of them.
-            total += dequantize(
-                one[:-_SCALE_BYTES], one[-_SCALE_BYTES:].clone().view(torch.float32)
-            )
+            total += dequantize(one[:-_SCALE_BYTES], one[-_SCALE_BYTES:].clone().view(torch.float32))
         return bucket.buffer().copy_(total / len(packets))
 
     return future.then(average)

@@ -7,15 +7,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Union
 
 import torch
 
-from det.pytorch import (
-    _compression,
-    _data,
-    _hierarchy,
-    _optimizations,
-    _parallel,
-    _shares,
-    _strategy,
-)
+from det.pytorch import _compression, _data, _hierarchy, _optimizations, _parallel, _shares, _strategy
 from det.pytorch._experimental import PyTorchExperimentalContext
 from det.pytorch._lr_scheduler import LRScheduler
 from det.pytorch._ranks import Ranks

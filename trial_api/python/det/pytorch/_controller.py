@@ -20,7 +20,6 @@ from det.pytorch import (
     _parallel,
     _random,
     _rank_state,
-    _reducers,
     _state,
     _trial,
     _xla,
@@ -163,8 +162,7 @@ class Controller:
         )
         if self._by_batch:
             self._validation = self._shard_validation()
-            # Now: the data may have told the Trial which metrics there are.
-            _reducers.check(self._trial.evaluation_reducer())
+            _trial.check_reduction(self._trial)
         elif self._readers.is_chief or self._context._strategy.in_parts:
             self._validation = self._trial.build_validation_data_loader()
         self._context._batches_per_epoch = self._agreed_length(self._training)

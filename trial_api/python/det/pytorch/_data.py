@@ -218,7 +218,9 @@ def _from_torch(loader: Any, what: str) -> DataLoader:
     default = torch.utils.data.default_collate
     workers["collate_fn"] = None if loader.collate_fn is default else loader.collate_fn
     if isinstance(loader.dataset, IterableDataset):
-        return DataLoader(loader.dataset, loader.batch_size, drop_last=loader.drop_last, **workers)
+        return DataLoader(
+            loader.dataset, loader.batch_size, drop_last=loader.drop_last, **workers
+        )
     if loader.batch_sampler is None:
         raise ValueError(f"{what}(): a DataLoader with batch_size=None: give a size")
     if type(loader.batch_sampler) is not torch.utils.data.BatchSampler:

@@ -29,9 +29,7 @@ class FullySharded(InParts):
         self._fsdp = fsdp
         self._class = fsdp.FullyShardedDataParallel
         known = inspect.signature(self._class.__init__).parameters
-        self._options: Dict[str, Any] = (
-            {"use_orig_params": True} if "use_orig_params" in known else {}
-        )
+        self._options: Dict[str, Any] = {"use_orig_params": True} if "use_orig_params" in known else {}
         self._names: Dict[int, List[str]] = {}  # Of a model's parameters, by its id.
 
     def wrap(self, model: torch.nn.Module) -> Any:

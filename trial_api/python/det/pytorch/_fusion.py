@@ -71,7 +71,9 @@ class FusionTuning:
             model.rebuild(size)
 
     def _decide(self) -> None:
-        medians = {size: statistics.median(times[SETTLING:]) for size, times in self._times.items()}
+        medians = {
+            size: statistics.median(times[SETTLING:]) for size, times in self._times.items()
+        }
         size = self._ranks.broadcast(min(medians, key=lambda size: medians[size]))
         self._rebuild(size)
         self._models = []

@@ -105,9 +105,8 @@ class Unreported:
         self.batches = to_plain_all(self.batches)
         sums: Dict[str, Tuple[float, float]] = {}
         for batch, (slots, total) in zip(self.batches, self._shares):
-            weight = (
-                slots * self._share.total / total
-            )  # A whole number, but for ranks of other runs.
+            # A whole number, but for ranks of other runs.
+            weight = slots * self._share.total / total
             for name, value in batch.items():
                 if _is_number(value):
                     added, count = sums.get(name, (0.0, 0.0))

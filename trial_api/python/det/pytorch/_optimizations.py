@@ -9,15 +9,7 @@ from typing import Any, Dict, Mapping, Optional, Tuple
 import torch
 
 FORMATS = ("none", "float16", "bfloat16", "int8")
-STRATEGIES = (
-    "allreduce",
-    "local_sgd",
-    "async",
-    "parameter_server",
-    "fsdp",
-    "pipeline",
-    "in_process",
-)
+STRATEGIES = ("allreduce", "local_sgd", "async", "parameter_server", "fsdp", "pipeline", "in_process")
 PRECISIONS = ("O0", "O1", "O2", "O3", "float16", "bfloat16")
 # Of the configuration; some are read by nobody, as the master says when it is submitted.
 _NAMES = (
@@ -47,8 +39,7 @@ class Optimizations:
     strategy: one of STRATEGIES. local_sgd_steps: of the optimizers, between two averages.
     shard_optimizer: each rank keeps a part of their state. mixed_precision: one of PRECISIONS.
     auto_tune_tensor_fusion: that threshold is found by trying. hierarchical_allreduce: gradients are
-    summed within nodes first. pipeline_micro_batches: parts of a batch that are under way at once.
-    """
+    summed within nodes first. pipeline_micro_batches: parts of a batch that are under way at once."""
 
     aggregation_frequency: int = 1
     average_aggregated_gradients: bool = True

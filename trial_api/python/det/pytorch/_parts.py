@@ -49,9 +49,7 @@ def _own(context: Any, optimizer: torch.optim.Optimizer) -> Dict[str, Any]:
         told = optimizer.state_dict()
         weights = sum(p.numel() for model in context.models for p in model.parameters())
         writers = balanced(
-            [parameter.numel() for parameter in parameters],
-            ranks.size,
-            weights // _STATES_OF_WEIGHT,
+            [parameter.numel() for parameter in parameters], ranks.size, weights // _STATES_OF_WEIGHT
         )
         by_place = dict(enumerate(writers))  # What belongs to no parameter is the chief's.
         state = {k: v for k, v in told["state"].items() if by_place.get(k, 0) == ranks.rank}

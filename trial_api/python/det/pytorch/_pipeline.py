@@ -37,7 +37,9 @@ def cut(modules: List[torch.nn.Module], stages: int) -> List[range]:
     # best[n]: of the first n modules in so many stages, the greatest stage and where each begins.
     best: List[Any] = [(0, [])] + [None] * len(modules)
     for _ in range(stages):
-        best = [None] + [_best_last(best, sizes, trains, end) for end in range(1, len(modules) + 1)]
+        best = [None] + [
+            _best_last(best, sizes, trains, end) for end in range(1, len(modules) + 1)
+        ]
     begins = [*best[-1][1], len(modules)]
     return [range(begin, end) for begin, end in zip(begins, begins[1:])]
 

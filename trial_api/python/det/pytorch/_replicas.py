@@ -206,9 +206,7 @@ def join(outputs: List[Any], weights: List[int]) -> Any:
     if isinstance(first, torch.Tensor):
         return _join_tensors(outputs, weights)
     if isinstance(first, Mapping):
-        return _like(
-            first, [(name, join([one[name] for one in outputs], weights)) for name in first]
-        )
+        return _like(first, [(name, join([one[name] for one in outputs], weights)) for name in first])
     if isinstance(first, (list, tuple)):
         return _like(first, [join(list(ones), weights) for ones in zip(*outputs)])
     if all(one == first for one in outputs[1:]):

@@ -125,7 +125,9 @@ class ShardedData:
         return iter(self._torch_loader)
 
     def _read_iterable(self, epoch: int, first: int) -> Iterator[Any]:
-        batches = _IterableShard(self.loader, self._share, self._training, self._seed, epoch, first)
+        batches = _IterableShard(
+            self.loader, self._share, self._training, self._seed, epoch, first
+        )
         generator = torch.Generator()
         generator.manual_seed(_random.derive(self._seed, epoch, self._rank))
         arguments = self.loader.workers.arguments()

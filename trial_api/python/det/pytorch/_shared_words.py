@@ -52,9 +52,7 @@ class SharedWords:
             if spins > _SPINS:
                 end = end or time.monotonic() + self._patience
                 if time.monotonic() > end:
-                    raise RuntimeError(
-                        f"rank {rank} has not begun a batch for {self._patience:.0f} s"
-                    )
+                    raise RuntimeError(f"rank {rank} has not begun a batch for {self._patience:.0f} s")
                 time.sleep(_PAUSE)
 
     def _place(self, rank: int) -> int:

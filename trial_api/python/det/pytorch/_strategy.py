@@ -142,8 +142,7 @@ class InParts(Strategy):
 class ParameterServer(Strategy):
     """The chief has the optimizers: it gets the mean of all gradients, steps, and gives weights and
     buffers back. The same mathematics as allreduce; the optimizers' state lies on one rank alone.
-    Li et al., "Scaling distributed machine learning with the parameter server", 2014, synchronous.
-    """
+    Li et al., "Scaling distributed machine learning with the parameter server", 2014, synchronous."""
 
     divides_state = False
 

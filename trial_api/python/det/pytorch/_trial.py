@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Dict, Union
 
 import torch
 
-from det.pytorch import _data
+from det.pytorch import _data, _reducers
 from det.pytorch._callback import PyTorchCallback
 from det.pytorch._reducers import Reducer
 
@@ -23,8 +23,7 @@ class PyTorchTrial(abc.ABC):
     """
 
     @abc.abstractmethod
-    def __init__(self, context: PyTorchTrialContext) -> None:
-        ...
+    def __init__(self, context: PyTorchTrialContext) -> None: ...
 
     @abc.abstractmethod
     def build_training_data_loader(self) -> Any:
@@ -89,3 +88,12 @@ def check_evaluation(trial: PyTorchTrial) -> bool:
             f"evaluate_full_dataset(), and overrides {'both' if by_batch else 'neither'}"
         )
     return by_batch
+
+
+def check_reduction(trial: PyTorchTrial) -> None:
+    """Behind build_validation_data_loader(), which may have told the Trial what metrics there are.
+
+    Raises:
+        TypeError: it reduces metrics in none of the ways that are known.
+    """
+    _reducers.check(trial.evaluation_reducer())

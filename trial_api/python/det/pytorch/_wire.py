@@ -35,10 +35,7 @@ class Wire:
 
     def send(self, tensor: torch.Tensor, to: int) -> None:
         """Returns at once; the tensor must not change until finish()."""
-        for part, tag, group in (
-            (_head(tensor), _HEAD, self._group),
-            (_bytes(tensor), _BODY, None),
-        ):
+        for part, tag, group in ((_head(tensor), _HEAD, self._group), (_bytes(tensor), _BODY, None)):
             if part.numel():
                 self._under_way.append((dist.isend(part, to, group=group, tag=tag), part))
 

@@ -118,9 +118,7 @@ class DeepSpeedController(Controller):
         metrics.update(context.reducers.reduce(training=False, ranks=self._ranks))
         metrics = dict(self._ranks.broadcast(metrics))
         self._callbacks.call("on_validation_end", metrics)
-        context.reducers.reset(
-            training=False
-        )  # One may be training's, too, which has been reported.
+        context.reducers.reset(training=False)  # One may be training's, too, which has been reported.
         return metrics
 
     def _evaluate_batches(self, evaluation: _metrics.Evaluation) -> None:

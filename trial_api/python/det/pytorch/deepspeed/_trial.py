@@ -21,8 +21,7 @@ class DeepSpeedTrial(abc.ABC):
     on many. Engines are made, and given to context.wrap_model_engine(), in the constructor."""
 
     @abc.abstractmethod
-    def __init__(self, context: DeepSpeedTrialContext) -> None:
-        ...
+    def __init__(self, context: DeepSpeedTrialContext) -> None: ...
 
     @abc.abstractmethod
     def build_training_data_loader(self) -> Any:

@@ -85,8 +85,7 @@ class TorchBatchProcessor(abc.ABC):
     """Works on the batches of one rank."""
 
     @abc.abstractmethod
-    def __init__(self, context: TorchBatchProcessorContext) -> None:
-        ...
+    def __init__(self, context: TorchBatchProcessorContext) -> None: ...
 
     @abc.abstractmethod
     def process_batch(self, batch: Any, batch_idx: int) -> None:
