@@ -1,7 +1,7 @@
 // Writes the JSON Schema of the experiment configuration; det carries its output (//cli).
 #include <iostream>
 
-#include "master/model/fields_schema.h"
+#include "master/core/model/fields_schema.h"
 
 int main() {
   std::cout << det::model::ExperimentConfigSchema().ToJson() << "\n";

@@ -12,8 +12,8 @@
 #include "absl/strings/str_split.h"
 #include "agent/driver/unpack.h"
 #include "base/utf8.h"
-#include "master/service/context_archive.h"
-#include "master/service/context_files.h"
+#include "master/api/experiments/context_archive.h"
+#include "master/api/experiments/context_files.h"
 #include "tests/fuzz/folder.h"
 
 namespace fs = std::filesystem;
@@ -49,7 +49,7 @@ bool Fits(const std::set<std::string>& paths) {
 std::set<std::string> PathsOf(const Files& files) {
   std::set<std::string> paths;
   for (const det::api::v1::File& file : files) {
-    const auto path = det::service::NormalizeContextPath(file.path());
+    const auto path = det::api::NormalizeContextPath(file.path());
     if (path.ok()) paths.insert(*path);
     // A link's target has the same bounds.
     if (file.type() == '2') paths.insert(file.content());
@@ -63,13 +63,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   if (!det::base::IsUtf8(text)) return 0;  // JSON and protobuf bring no other
   const Files files = Read(text);
-  const auto context = det::service::PackContext(files);
+  const auto context = det::api::PackContext(files);
   if (!context.ok()) {
     fuzz::Promise(absl::IsInvalidArgument(context.status()), context.status().ToString());
     return 0;
   }
   if (context->tgz.empty()) return 0;
-  const auto listed = det::service::ListContext(context->tgz);
+  const auto listed = det::api::ListContext(context->tgz);
   fuzz::Promise(listed.ok(), "packed, not listed: " + listed.status().ToString());
   const fs::path folder = fuzz::Place();
   fs::create_directories(folder);
