@@ -18,42 +18,60 @@
 
 namespace det::api {
 
-std::vector<std::unique_ptr<Service>> MakeServices(const Edge& edge, live::AllocationWatch& watch,
-                                                   AllGather& all_gather) {
+std::vector<std::unique_ptr<Service>> MakeServices(const ServiceParts& from) {
   std::vector<std::unique_ptr<Service>> services;
-  services.push_back(MakeMasterService(edge));
-  services.push_back(MakeAuthService(edge));
-  services.push_back(MakeUserService(edge));
-  services.push_back(MakeRoleService(edge));
-  services.push_back(MakeUsageService(edge));
-  services.push_back(MakeTokenService(edge));
-  services.push_back(MakeExperimentService(edge));
-  services.push_back(MakeTrialService(edge));
-  services.push_back(MakeLogRetentionService(edge));
-  services.push_back(MakeCheckpointService(edge));
-  services.push_back(MakeJobService(edge));
-  services.push_back(MakeAgentService(edge));
-  services.push_back(MakeResourcePoolService(edge));
-  services.push_back(MakeTaskService(edge));
-  services.push_back(MakeTaskRuntimeService(edge, watch));
-  services.push_back(MakeCommandService(edge));
-  services.push_back(MakeUnservedService(edge));
-  services.push_back(MakeTemplateService(edge));
-  services.push_back(MakeSearchService(edge));
-  services.push_back(MakeWorkspaceService(edge));
-  services.push_back(MakeProjectService(edge));
-  services.push_back(MakeModelService(edge));
-  services.push_back(MakeWebhookService(edge));
-  services.push_back(MakeConfigPolicyService(edge));
-  services.push_back(MakeOverviewService(edge));
-  services.push_back(MakeRunService(edge));
-  services.push_back(MakeRunActionService(edge));
-  services.push_back(MakeExperimentActionService(edge));
-  services.push_back(MakeModelDefService(edge));
-  services.push_back(MakeRawService(edge));
-  services.push_back(MakeTrialSourceService(edge));
-  services.push_back(MakeLogFieldsService(edge));
-  services.push_back(MakeTrialRuntimeService(edge, watch, all_gather));
+  services.push_back(MakeMasterService(*from.calls, *from.engine, *from.store, *from.pool,
+                                       *from.loop, *from.clock, from.facts));
+  services.push_back(MakeAuthService(*from.calls, *from.store, *from.authenticator, *from.passwords,
+                                     *from.clock, from.allow_blank_passwords));
+  services.push_back(MakeUserService(*from.calls, *from.store, *from.authenticator, *from.passwords,
+                                     *from.clock, from.allow_blank_passwords));
+  services.push_back(MakeRoleService(*from.calls, *from.store, *from.authenticator));
+  services.push_back(MakeUsageService(*from.calls, *from.store, *from.clock));
+  services.push_back(MakeTokenService(*from.calls, *from.store, *from.authenticator, *from.clock));
+  services.push_back(MakeExperimentService(*from.calls, *from.engine, *from.store, *from.watch,
+                                           *from.pool, *from.clock, from.facts, from.defaults));
+  services.push_back(
+      MakeTrialService(*from.calls, *from.engine, *from.store, *from.pool, *from.clock));
+  services.push_back(MakeLogRetentionService(*from.calls, *from.store, *from.clock, from.facts));
+  services.push_back(MakeCheckpointService(*from.calls, *from.engine, *from.store,
+                                           from.defaults.checkpoint_places));
+  services.push_back(
+      MakeJobService(*from.calls, *from.engine, *from.store, *from.pool, *from.clock));
+  services.push_back(MakeAgentService(*from.calls, *from.engine, *from.clock));
+  services.push_back(MakeResourcePoolService(*from.calls, *from.engine, *from.store, *from.pool));
+  services.push_back(
+      MakeTaskService(*from.calls, *from.engine, *from.store, *from.pool, *from.watch));
+  services.push_back(MakeTaskRuntimeService(*from.calls, *from.engine, *from.store, *from.watch,
+                                            *from.allocations, from.triggers, *from.pool,
+                                            *from.loop, *from.clock));
+  services.push_back(MakeCommandService(*from.calls));
+  services.push_back(MakeUnservedService(*from.calls));
+  services.push_back(MakeTemplateService(*from.calls, *from.store));
+  services.push_back(MakeSearchService(*from.calls, *from.engine, *from.store, *from.watch,
+                                       *from.pool, *from.clock, from.defaults));
+  services.push_back(MakeWorkspaceService(*from.calls, *from.engine, *from.store,
+                                          *from.authenticator, *from.pool, *from.clock));
+  services.push_back(MakeProjectService(*from.calls, *from.engine, *from.store, *from.clock));
+  services.push_back(MakeModelService(*from.calls, *from.store, *from.clock));
+  services.push_back(MakeWebhookService(*from.calls, *from.store, from.triggers, *from.deliverer));
+  services.push_back(MakeConfigPolicyService(*from.calls, *from.store));
+  services.push_back(MakeOverviewService(*from.calls, *from.engine, *from.store, *from.pool,
+                                         *from.loop, *from.clock));
+  services.push_back(
+      MakeRunService(*from.calls, *from.engine, *from.store, *from.pool, *from.clock));
+  services.push_back(
+      MakeRunActionService(*from.calls, *from.engine, *from.store, *from.authorizer, *from.pool));
+  services.push_back(MakeExperimentActionService(*from.calls, *from.engine, *from.store,
+                                                 *from.authorizer, *from.pool));
+  services.push_back(MakeModelDefService(*from.calls, *from.store));
+  services.push_back(
+      MakeRawService(*from.calls, *from.engine, *from.store, from.defaults.checkpoint_places));
+  services.push_back(MakeTrialSourceService(*from.calls, *from.store, *from.authorizer));
+  services.push_back(MakeLogFieldsService(*from.calls, *from.store, *from.watch));
+  services.push_back(MakeTrialRuntimeService(*from.calls, *from.engine, *from.store, *from.watch,
+                                             *from.allocations, *from.all_gather, from.triggers,
+                                             *from.pool, *from.clock));
   return services;
 }
 

@@ -1,8 +1,7 @@
-// The gRPC services of the API and of running trials. Thin: admit, validate, convert, then submit
-// to the engine or read from the store.
+// Creates the gRPC services of the API and of running trials. This is the one place that knows what
+// all of them need; each states its own needs in its constructor.
 //
-// Made by master.cc, which registers them with the server; `edge` must outlive them. Their methods
-// run on gRPC's threads and on the edge's pool.
+// Called by app/master.cc, which registers them with the server.
 #ifndef MASTER_API_SERVICES_H_
 #define MASTER_API_SERVICES_H_
 
@@ -10,18 +9,54 @@
 #include <memory>
 #include <vector>
 
-#include "master/api/rpc/edge.h"
+#include "base/clock.h"
+#include "base/event_loop.h"
+#include "base/thread_pool.h"
+#include "master/api/authz/authorizer.h"
+#include "master/api/common/master_facts.h"
+#include "master/api/experiments/experiment_config.h"
+#include "master/api/rpc/call.h"
 #include "master/api/rpc/service.h"
 #include "master/api/runtime/all_gather.h"
+#include "master/auth/authenticator.h"
+#include "master/auth/password_queue.h"
+#include "master/engine/engine.h"
 #include "master/live/allocation_watch.h"
+#include "master/live/experiment_watch.h"
+#include "master/store/interfaces/store.h"
+
+namespace det::webhooks {
+class Deliverer;
+class TriggerWatch;
+}  // namespace det::webhooks
 
 namespace det::api {
 
-// All of them: what is listed here is served by gRPC and by HTTP.
-std::vector<std::unique_ptr<Service>> MakeServices(const Edge& edge, live::AllocationWatch& watch,
-                                                   AllGather& all_gather);
+// What the services are made from. Must outlive them, and so must what it points to.
+struct ServiceParts {
+  CallPipeline* calls = nullptr;
+  engine::Engine* engine = nullptr;
+  store::Store* store = nullptr;
+  auth::Authenticator* authenticator = nullptr;
+  Authorizer* authorizer = nullptr;
+  auth::PasswordQueue* passwords = nullptr;
+  base::ThreadPool* pool = nullptr;  // for work that blocks
+  base::EventLoop* loop = nullptr;   // for timers
+  const base::Clock* clock = nullptr;
+  live::ExperimentWatch* watch = nullptr;
+  live::AllocationWatch* allocations = nullptr;
+  AllGather* all_gather = nullptr;
+  webhooks::TriggerWatch* triggers = nullptr;  // may be null
+  webhooks::Deliverer* deliverer = nullptr;
+  MasterFacts facts;
+  ExperimentDefaults defaults;
+  bool allow_blank_passwords = false;
+};
 
-// Those of their methods that HTTP serves as one answer and that wait for something to happen.
+// All services; gRPC and HTTP serve exactly these.
+std::vector<std::unique_ptr<Service>> MakeServices(const ServiceParts& from);
+
+// The unary methods that wait for something to happen; HTTP must not time them out.
 inline constexpr std::array kLongPolls = {
     "det.api.v1.TaskRuntimeService.AllocationRendezvousInfo",
     "det.api.v1.TaskRuntimeService.AllocationPreemptionSignal",

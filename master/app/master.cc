@@ -93,16 +93,17 @@ class Master::Impl {
   std::unique_ptr<store::Store> store_;
   base::RealClock clock_;
   std::unique_ptr<auth::Authenticator> authenticator_;
-  std::unique_ptr<api::Whereabouts> whereabouts_;
-  std::unique_ptr<api::Admission> admission_;
-  std::unique_ptr<api::FirstAnswers> answers_;
+  std::unique_ptr<api::WorkspaceResolver> workspace_resolver_;
+  std::unique_ptr<api::Authorizer> authorizer_;
+  std::unique_ptr<api::IdempotencyStore> answers_;
   std::unique_ptr<base::EventLoop> loop_;
   std::unique_ptr<base::ThreadPool> pool_;
   std::unique_ptr<auth::PasswordQueue> passwords_;
-  api::Edge edge_;
-  api::ExperimentWatch experiment_watch_;
+  api::ServiceParts parts_;
+  std::unique_ptr<api::CallPipeline> calls_;
+  live::ExperimentWatch experiment_watch_;
   api::AllGather all_gather_;
-  api::AllocationWatch allocation_watch_{
+  live::AllocationWatch allocation_watch_{
       [this](const model::AllocationId& id) { all_gather_.Close(id); }};
   std::unique_ptr<agents::AgentHub> hub_;
   gc::Sweep sweep_;
@@ -134,7 +135,7 @@ absl::Status Master::Impl::Start(const Config& config, absl::AnyInvocable<void(a
   DET_ASSIGN_OR_RETURN(port_, gateway::BindPort({.bind = config.bind, .port = config.port}));
   if (config.standby) DET_RETURN_IF_ERROR(StandBy(config, stop_within));
   DET_RETURN_IF_ERROR(OpenStore(config));
-  DET_RETURN_IF_ERROR(FillFacts(config, *store_, data_dir_->path(), clock_.Now(), &edge_));
+  DET_RETURN_IF_ERROR(FillFacts(config, *store_, data_dir_->path(), clock_.Now(), &parts_));
   DET_RETURN_IF_ERROR(StartEngine(config));
   DET_RETURN_IF_ERROR(StartDeliverer(config));
   DET_RETURN_IF_ERROR(StartServer(config));
@@ -182,12 +183,12 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
                        store_->GetOrSetProperty("task_secret", auth::NewToken()));
   authenticator_ =
       std::make_unique<auth::Authenticator>(store_.get(), &clock_, auth::AllocationTokens(secret));
-  whereabouts_ = api::MakeWhereabouts(store_.get());
-  admission_ = std::make_unique<api::Admission>(
-      authenticator_.get(), whereabouts_.get(), &clock_,
+  workspace_resolver_ = api::MakeWorkspaceResolver(store_.get());
+  authorizer_ = std::make_unique<api::Authorizer>(
+      authenticator_.get(), workspace_resolver_.get(), &clock_,
       auth::LimitOptions{.requests_per_second = static_cast<double>(config.requests_per_second),
                          .streams_per_user = config.streams_per_user});
-  answers_ = std::make_unique<api::FirstAnswers>(&store_->answers(), &clock_);
+  answers_ = std::make_unique<api::IdempotencyStore>(&store_->answers(), &clock_);
   audit_ = std::make_unique<api::AuditTrail>(
       &store_->audit(), [this](int64_t records) { metrics_.CountLostAudit(records); });
   loop_ = base::MakeAsioEventLoop("cluster");
@@ -197,7 +198,7 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
   triggers_ = std::make_unique<webhooks::TriggerWatch>(store_.get(), &clock_,
                                                        [this] { deliverer_.Soon(); });
   hub_ = std::make_unique<agents::AgentHub>(
-      agents::HubOptions{.cluster_id = edge_.facts.cluster_id,
+      agents::HubOptions{.cluster_id = parts_.facts.cluster_id,
                          .version = base::kVersion,
                          .patience = config.agent_patience,
                          .topology = config.topology},
@@ -211,7 +212,7 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
           .look_at_logs = [this](const auto& lines) { return triggers_->Look(lines); }});
   experiment_watch_.SetLoop(loop_.get());
   engine_ = std::make_unique<engine::Engine>(
-      cluster::Settings{.cluster_id = edge_.facts.cluster_id,
+      cluster::Settings{.cluster_id = parts_.facts.cluster_id,
                         .pools = config.resource_pools,
                         .quotas = config.quotas,
                         .default_compute_pool = config.default_compute_pool,
@@ -224,27 +225,24 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
                     .webhooks = &deliverer_},
       [this](const absl::Status& status) { Fail(status); });
   hub_->SetEngine(engine_.get());
-  edge_.engine = engine_.get();
-  edge_.store = store_.get();
-  edge_.authenticator = authenticator_.get();
-  edge_.admission = admission_.get();
-  edge_.audit = audit_.get();
-  edge_.answers = answers_.get();
-  edge_.passwords = passwords_.get();
-  edge_.allow_blank_passwords = config.allow_blank_passwords;
-  edge_.pool = pool_.get();
-  edge_.loop = loop_.get();
-  edge_.clock = &clock_;
-  edge_.watch = &experiment_watch_;
-  edge_.webhooks = triggers_.get();
-  edge_.deliverer = &deliverer_;
-  edge_.on_call = [this](absl::StatusCode code) { metrics_.CountCall(code); };
+  parts_.engine = engine_.get();
+  parts_.store = store_.get();
+  parts_.authenticator = authenticator_.get();
+  parts_.authorizer = authorizer_.get();
+  parts_.passwords = passwords_.get();
+  parts_.allow_blank_passwords = config.allow_blank_passwords;
+  parts_.pool = pool_.get();
+  parts_.loop = loop_.get();
+  parts_.clock = &clock_;
+  parts_.watch = &experiment_watch_;
+  parts_.triggers = triggers_.get();
+  parts_.deliverer = &deliverer_;
   const bool shared = !config.db_url.empty();
   if (shared) DET_RETURN_IF_ERROR(store_->ClaimLease(std::nullopt).status());
   DET_RETURN_IF_ERROR(engine_->Start());
   sweep_.Start(store_.get(), engine_.get(),
                {.log_days = config.log_days, .audit_days = config.audit_days},
-               edge_.checkpoint_places.buckets);
+               parts_.defaults.checkpoint_places.buckets);
   if (!shared) return absl::OkStatus();
   lease_ = std::make_unique<LeaseKeeper>(store_.get(), config.lease,
                                          [this](bool leads) { hub_->SetLeading(leads); });
@@ -261,9 +259,20 @@ absl::Status Master::Impl::StartDeliverer(const Config& config) {
 }
 
 absl::Status Master::Impl::StartServer(const Config& config) {
-  services_ = api::MakeServices(edge_, allocation_watch_, all_gather_);
+  calls_ = std::make_unique<api::CallPipeline>(api::CallPipeline::Parts{
+      .authenticator = authenticator_.get(),
+      .authorizer = authorizer_.get(),
+      .idempotency = answers_.get(),
+      .audit = audit_.get(),
+      .pool = pool_.get(),
+      .clock = &clock_,
+      .on_call = [this](absl::StatusCode code) { metrics_.CountCall(code); }});
+  parts_.calls = calls_.get();
+  parts_.allocations = &allocation_watch_;
+  parts_.all_gather = &all_gather_;
+  services_ = api::MakeServices(parts_);
   std::vector<grpc::Service*> all;
-  for (const auto& each : services_) all.push_back(each->registered());
+  for (const auto& each : services_) all.push_back(each->grpc_service());
   if (config.tls_client_ca.empty()) {
     all.push_back(hub_->service());
   } else {
@@ -318,7 +327,7 @@ absl::Status Master::Impl::StartGateway(const Config& config) {
 void Master::Impl::Admit(const std::string& method, const std::string& authorization,
                          absl::AnyInvocable<void(absl::StatusOr<gateway::Admission>)> reply) {
   pool_->Post([this, method, authorization, reply = std::move(reply)]() mutable {
-    const absl::StatusOr<auth::Principal> principal = admission_->AdmitHead(method, authorization);
+    const absl::StatusOr<auth::Principal> principal = authorizer_->AdmitHead(method, authorization);
     if (!principal.ok()) {
       metrics_.CountCall(principal.status().code());
       NoteRefusal(method, authorization, principal.status());

@@ -10,8 +10,8 @@
 namespace det::app {
 
 absl::Status FillFacts(const Config& config, store::Store& store, const std::string& data_dir,
-                       absl::Time now, api::Edge* edge) {
-  api::MasterFacts& facts = edge->facts;
+                       absl::Time now, api::ServiceParts* parts) {
+  api::MasterFacts& facts = parts->facts;
   DET_ASSIGN_OR_RETURN(facts.cluster_id, store.GetOrSetProperty("cluster_id", base::NewUuid()));
   facts.version = base::kVersion;
   facts.master_id = base::NewUuid();
@@ -20,14 +20,14 @@ absl::Status FillFacts(const Config& config, store::Store& store, const std::str
   facts.started_at = now;
   facts.config = ShownConfig(config);
   facts.log_days = config.log_days;
-  edge->task_defaults = config.task_defaults;
-  api::CheckpointPlaces& places = edge->checkpoint_places;
+  parts->defaults.task_defaults = config.task_defaults;
+  checkpoint_storage::CheckpointPlaces& places = parts->defaults.checkpoint_places;
   model::ExperimentConfig defaults;
   defaults.checkpoint_storage = config.checkpoint_storage;
   std::string own = defaults.checkpoint_storage.host_path;
   if (own.empty()) own = data_dir + "/checkpoints";
   if (defaults.checkpoint_storage.type == "shared_fs") defaults.checkpoint_storage.host_path = own;
-  edge->checkpoint_storage =
+  parts->defaults.checkpoint_storage =
       model::FieldValue(*model::FindField("checkpoint_storage"), defaults).ToJson();
   places.own = own;
   places.data_dir = data_dir;

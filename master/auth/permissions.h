@@ -1,6 +1,7 @@
-// Who may call which method, and where: one table (docs/api.md).
+// Who may call which method, and where (docs/api.md). What a method asks for is an option of its
+// text in proto/ (det/access.proto).
 //
-// Asked by service/admission.h and agents/agent_hub.cc for every call, on any thread. PURE.
+// Asked by api/authz/authorizer.h and agents/agent_hub.cc for every call, on any thread.
 #ifndef MASTER_AUTH_PERMISSIONS_H_
 #define MASTER_AUTH_PERMISSIONS_H_
 
@@ -13,6 +14,10 @@
 #include "absl/status/status.h"
 #include "master/core/model/ids.h"
 #include "master/core/model/role.h"
+
+namespace google::protobuf {
+class MethodDescriptor;
+}  // namespace google::protobuf
 
 namespace det::auth {
 
@@ -109,6 +114,8 @@ struct Requirement {
   bool leaves_record() const { return noted || changes(); }
 };
 Requirement RequirementOf(std::string_view method);
+// Whether the method says who may call it. The master refuses to serve one that does not.
+bool HasAccessOption(const google::protobuf::MethodDescriptor& method);
 
 // By the caller's kind, and of a user whether the role is held somewhere where it may count.
 // UNAUTHENTICATED without a token where one is needed, PERMISSION_DENIED otherwise.

@@ -75,7 +75,7 @@ std::vector<std::string> ValuesAt(const Message& request, std::string_view path)
   return values;
 }
 
-absl::StatusOr<auth::Principal> Admission::Admit(std::string_view method,
+absl::StatusOr<auth::Principal> Authorizer::Admit(std::string_view method,
                                                  std::string_view authorization,
                                                  const Message& request) {
   if (auth::RequirementOf(method).anyone) return auth::Principal();
@@ -88,7 +88,7 @@ absl::StatusOr<auth::Principal> Admission::Admit(std::string_view method,
   return principal;
 }
 
-absl::StatusOr<auth::Principal> Admission::AdmitHead(std::string_view method,
+absl::StatusOr<auth::Principal> Authorizer::AdmitHead(std::string_view method,
                                                      std::string_view authorization) {
   absl::StatusOr<auth::Principal> principal = authenticator_.Admit(method, authorization);
   if (principal.ok()) return principal;
@@ -97,7 +97,7 @@ absl::StatusOr<auth::Principal> Admission::AdmitHead(std::string_view method,
   return principal;
 }
 
-absl::Status Admission::Count(const auth::Principal& caller) {
+absl::Status Authorizer::Count(const auth::Principal& caller) {
   if (caller.kind != auth::PrincipalKind::kUser) return absl::OkStatus();
   const auto wait = limits_.Take(caller.token_hash, clock_.Now());
   if (!wait) return absl::OkStatus();
@@ -108,7 +108,7 @@ absl::Status Admission::Count(const auth::Principal& caller) {
   return refusal;
 }
 
-absl::Status Admission::JudgeNamed(std::string_view method, const auth::Principal& principal,
+absl::Status Authorizer::JudgeNamed(std::string_view method, const auth::Principal& principal,
                                    const Message& request) {
   const auth::Requirement needs = auth::RequirementOf(method);
   if (!needs.field.empty()) {
@@ -124,7 +124,7 @@ absl::Status Admission::JudgeNamed(std::string_view method, const auth::Principa
   return absl::OkStatus();
 }
 
-absl::Status Admission::Judge(std::string_view method, const auth::Principal& principal,
+absl::Status Authorizer::Judge(std::string_view method, const auth::Principal& principal,
                               model::Role role, Where where, const std::string& id) {
   if (principal.kind == auth::PrincipalKind::kAllocation) return JudgeTask(principal, where, id);
   // Whoever may do it everywhere need not be told where it is; the service says what is not there.
@@ -143,7 +143,7 @@ absl::Status Admission::Judge(std::string_view method, const auth::Principal& pr
   return auth::AuthorizeIn(method, principal, role, *workspace, where, id);
 }
 
-absl::Status Admission::JudgeTask(const auth::Principal& task, Where where, const std::string& id) {
+absl::Status Authorizer::JudgeTask(const auth::Principal& task, Where where, const std::string& id) {
   const auto run = model::RunOf(task.allocation);
   if (!run) return NotItsOwn(task, where, id);
   const std::string experiment = absl::StrCat(run->experiment.value());
@@ -161,7 +161,7 @@ absl::Status Admission::JudgeTask(const auth::Principal& task, Where where, cons
   return own ? absl::OkStatus() : NotItsOwn(task, where, id);
 }
 
-absl::StatusOr<int32_t> Admission::WorkspaceOf(Where where, const std::string& id) {
+absl::StatusOr<int32_t> Authorizer::WorkspaceOf(Where where, const std::string& id) {
   const absl::Time now = clock_.Now();
   std::pair<Where, std::string> key(where, id);
   {
@@ -169,14 +169,14 @@ absl::StatusOr<int32_t> Admission::WorkspaceOf(Where where, const std::string& i
     const auto it = known_.find(key);
     if (it != known_.end() && now < it->second.until) return it->second.workspace;
   }
-  DET_ASSIGN_OR_RETURN(const int32_t workspace, whereabouts_.WorkspaceOf(where, id));
+  DET_ASSIGN_OR_RETURN(const int32_t workspace, workspace_resolver_.WorkspaceOf(where, id));
   std::lock_guard lock(mutex_);
   if (known_.size() >= kMostRemembered) known_.clear();
   known_[std::move(key)] = {workspace, now + kRemember};
   return workspace;
 }
 
-absl::StatusOr<std::shared_ptr<void>> Admission::TakeStream(const auth::Principal& principal) {
+absl::StatusOr<std::shared_ptr<void>> Authorizer::TakeStream(const auth::Principal& principal) {
   if (principal.kind != auth::PrincipalKind::kUser) return nullptr;
   if (!limits_.OpenStream(principal.user)) {
     absl::Status refusal = absl::ResourceExhaustedError(

@@ -1,7 +1,7 @@
 // Whether a call may be made: who is asking, what the table of auth/permissions.h asks for, in
 // which workspace lies what the request names, and whether the caller asks too often.
 //
-// Asked by call.h and open_stream.h for every call, on the edge's pool: it may block.
+// Used by rpc/call.h for every call, on the pool: it may block.
 #ifndef MASTER_API_AUTHZ_AUTHORIZER_H_
 #define MASTER_API_AUTHZ_AUTHORIZER_H_
 
@@ -37,13 +37,13 @@ inline constexpr char kRetryAfter[] = "retry-after";
 // without those that are not set.
 std::vector<std::string> ValuesAt(const google::protobuf::Message& request, std::string_view path);
 
-class Admission {
+class Authorizer {
  public:
   // All must outlive it.
-  Admission(auth::Authenticator* authenticator, Whereabouts* whereabouts, const base::Clock* clock,
-            auth::LimitOptions limits)
+  Authorizer(auth::Authenticator* authenticator, WorkspaceResolver* workspace_resolver,
+             const base::Clock* clock, auth::LimitOptions limits)
       : authenticator_(*authenticator),
-        whereabouts_(*whereabouts),
+        workspace_resolver_(*workspace_resolver),
         clock_(*clock),
         limits_(limits) {}
 
@@ -82,7 +82,7 @@ class Admission {
   absl::Status JudgeTask(const auth::Principal& task, auth::Where where, const std::string& id);
 
   auth::Authenticator& authenticator_;
-  Whereabouts& whereabouts_;
+  WorkspaceResolver& workspace_resolver_;
   const base::Clock& clock_;
   auth::CallLimits limits_;
   std::mutex mutex_;

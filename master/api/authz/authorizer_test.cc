@@ -1,4 +1,4 @@
-// Admission: every method of the API by every role, in a workspace of one's own and in another.
+// Authorizer: every method of the API by every role, in a workspace of one's own and in another.
 #include "master/api/authz/authorizer.h"
 
 #include <map>
@@ -28,7 +28,7 @@ constexpr int32_t kOwn = 1;
 constexpr int32_t kOther = 2;
 
 // Whatever is called 100 and something lies in workspace 1, 200 and something in 2.
-class Map final : public Whereabouts {
+class Map final : public WorkspaceResolver {
  public:
   absl::StatusOr<int32_t> WorkspaceOf(Where where, const std::string& id) override {
     ++asked;
@@ -60,7 +60,7 @@ void Put(std::string_view path, int id, Message* message) {
   }
 }
 
-class AdmissionTest : public testing::Test {
+class AuthorizerTest : public testing::Test {
  protected:
   void SetUp() override {
     google::protobuf::FileDescriptorSet files;
@@ -93,7 +93,7 @@ class AdmissionTest : public testing::Test {
   absl::Status Judge(const MethodDescriptor& method, const Principal& principal,
                      const Message& request) {
     const absl::Status status = auth::Authorize(method.full_name(), principal);
-    return status.ok() ? admission_.JudgeNamed(method.full_name(), principal, request) : status;
+    return status.ok() ? authorizer_.JudgeNamed(method.full_name(), principal, request) : status;
   }
   static Principal Holds(Role role, int32_t workspace) {
     Principal principal{.kind = PrincipalKind::kUser, .user = model::UserId(5)};
@@ -108,11 +108,11 @@ class AdmissionTest : public testing::Test {
   base::FakeClock clock_{absl::FromUnixSeconds(1'000'000)};
   auth::Authenticator authenticator_{&store_, &clock_, auth::AllocationTokens("secret")};
   Map map_;
-  Admission admission_{
+  Authorizer authorizer_{
       &authenticator_, &map_, &clock_, {.requests_per_second = 1, .streams_per_user = 1}};
 };
 
-TEST_F(AdmissionTest, TheTableKnowsEveryMethodAndItsFields) {
+TEST_F(AuthorizerTest, TheTableKnowsEveryMethodAndItsFields) {
   for (const MethodDescriptor* method : methods_) {
     const auth::Requirement needs = auth::RequirementOf(method->full_name());
     EXPECT_FALSE(needs.nobody) << method->full_name() << " needs a row in auth/permissions.cc";
@@ -124,7 +124,7 @@ TEST_F(AdmissionTest, TheTableKnowsEveryMethodAndItsFields) {
   }
 }
 
-TEST_F(AdmissionTest, EveryMethodByEveryRoleHereAndElsewhere) {
+TEST_F(AuthorizerTest, EveryMethodByEveryRoleHereAndElsewhere) {
   using enum Role;
   int judged = 0;
   for (const MethodDescriptor* method : methods_) {
@@ -158,7 +158,7 @@ TEST_F(AdmissionTest, EveryMethodByEveryRoleHereAndElsewhere) {
 }
 
 // Experiment and trial are called 100: they lie in workspace 1.
-TEST_F(AdmissionTest, ATaskReadsItsOwnAndTheCheckpointsOfItsWorkspace) {
+TEST_F(AuthorizerTest, ATaskReadsItsOwnAndTheCheckpointsOfItsWorkspace) {
   const Principal task{.kind = PrincipalKind::kAllocation,
                        .allocation = model::AllocationId("100.100.0")};
   int open = 0;
@@ -175,13 +175,13 @@ TEST_F(AdmissionTest, ATaskReadsItsOwnAndTheCheckpointsOfItsWorkspace) {
   EXPECT_EQ(open, 6);
 }
 
-TEST_F(AdmissionTest, WhatTasksTellIsNotForUsers) {
+TEST_F(AuthorizerTest, WhatTasksTellIsNotForUsers) {
   const auto* report = pool_.FindMethodByName("det.api.v1.TaskRuntimeService.ReportTrialMetrics");
   Principal admin = Holds(Role::kClusterAdmin, 0);
   EXPECT_TRUE(absl::IsPermissionDenied(Judge(*report, admin, *Request(*report))));
 }
 
-TEST_F(AdmissionTest, WhatIsSeenButNotChangedSaysWhichRoleIsMissing) {
+TEST_F(AuthorizerTest, WhatIsSeenButNotChangedSaysWhichRoleIsMissing) {
   const auto* kill = pool_.FindMethodByName("det.api.v1.ExperimentService.KillExperiment");
   Principal both = Holds(Role::kViewer, kOwn);
   both.roles.push_back({kOther, Role::kEditor});
@@ -193,7 +193,7 @@ TEST_F(AdmissionTest, WhatIsSeenButNotChangedSaysWhichRoleIsMissing) {
   EXPECT_TRUE(Judge(*kill, both, *RequestIn(*kill, kOther)).ok());
 }
 
-TEST_F(AdmissionTest, WhatMayNotBeSeenIsAsIfItWereNotThere) {
+TEST_F(AuthorizerTest, WhatMayNotBeSeenIsAsIfItWereNotThere) {
   const auto* get = pool_.FindMethodByName("det.api.v1.ExperimentService.GetExperiment");
   const auto ask = [&](int id) {
     std::unique_ptr<Message> request = Request(*get);
@@ -205,7 +205,7 @@ TEST_F(AdmissionTest, WhatMayNotBeSeenIsAsIfItWereNotThere) {
   EXPECT_TRUE(ask(101).ok());
 }
 
-TEST_F(AdmissionTest, OneOfManyThatMayNotBeChangedRefusesAll) {
+TEST_F(AuthorizerTest, OneOfManyThatMayNotBeChangedRefusesAll) {
   const auto* remove = pool_.FindMethodByName("det.api.v1.CheckpointService.DeleteCheckpoints");
   std::unique_ptr<Message> request = Request(*remove);
   for (const int id : {101, 102, 201}) Put("checkpoint_uuids", id, request.get());
@@ -219,7 +219,7 @@ TEST_F(AdmissionTest, OneOfManyThatMayNotBeChangedRefusesAll) {
   EXPECT_TRUE(absl::IsNotFound(Judge(*order, Holds(Role::kEditor, kOwn), *request)));
 }
 
-TEST_F(AdmissionTest, BothPlacesOfAMoveCount) {
+TEST_F(AuthorizerTest, BothPlacesOfAMoveCount) {
   const auto* move = pool_.FindMethodByName("det.api.v1.ProjectService.MoveProject");
   std::unique_ptr<Message> request = Request(*move);
   Put("project_id", 101, request.get());
@@ -232,7 +232,7 @@ TEST_F(AdmissionTest, BothPlacesOfAMoveCount) {
   EXPECT_TRUE(Judge(*move, admin, *request).ok());
 }
 
-TEST_F(AdmissionTest, OthersAreChangedByAdministratorsOfTheCluster) {
+TEST_F(AuthorizerTest, OthersAreChangedByAdministratorsOfTheCluster) {
   const auto* set = pool_.FindMethodByName("det.api.v1.UserService.SetUserPassword");
   std::unique_ptr<Message> request = Request(*set);
   Put("user_id", 6, request.get());
@@ -241,7 +241,7 @@ TEST_F(AdmissionTest, OthersAreChangedByAdministratorsOfTheCluster) {
   EXPECT_TRUE(Judge(*set, Holds(Role::kClusterAdmin, 0), *request).ok());
 }
 
-TEST_F(AdmissionTest, AsksOnceForAWhile) {
+TEST_F(AuthorizerTest, AsksOnceForAWhile) {
   const auto* get = pool_.FindMethodByName("det.api.v1.TrialService.GetTrial");
   const auto ask = [&] {
     return Judge(*get, Holds(Role::kViewer, kOwn), *RequestIn(*get, kOwn)).ok();
@@ -254,7 +254,7 @@ TEST_F(AdmissionTest, AsksOnceForAWhile) {
   EXPECT_EQ(map_.asked, 2);
 }
 
-TEST_F(AdmissionTest, LimitsUsersAndSaysWhenToComeBack) {
+TEST_F(AuthorizerTest, LimitsUsersAndSaysWhenToComeBack) {
   const auto user = store_.people().AddUser({.username = "ada"}, Role::kEditor);
   ASSERT_TRUE(user.ok());
   for (const auto& [token, kind] : std::map<std::string, store::SessionRecord::Kind>{
@@ -267,7 +267,7 @@ TEST_F(AdmissionTest, LimitsUsersAndSaysWhenToComeBack) {
   }
   const auto* me = pool_.FindMethodByName("det.api.v1.AuthService.GetMe");
   const auto ask = [&] {
-    return admission_.Admit(me->full_name(), "Bearer user", *Request(*me)).status();
+    return authorizer_.Admit(me->full_name(), "Bearer user", *Request(*me)).status();
   };
   EXPECT_TRUE(ask().ok());
   EXPECT_TRUE(ask().ok());
@@ -275,20 +275,20 @@ TEST_F(AdmissionTest, LimitsUsersAndSaysWhenToComeBack) {
   EXPECT_EQ(refusal.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(refusal.GetPayload(kRetryAfter), absl::Cord("1"));
   clock_.Advance(absl::Seconds(1));
-  const auto principal = admission_.Admit(me->full_name(), "Bearer user", *Request(*me));
+  const auto principal = authorizer_.Admit(me->full_name(), "Bearer user", *Request(*me));
   ASSERT_TRUE(principal.ok()) << principal.status();
   EXPECT_EQ(principal->name, "ada");
   const std::string task =
       "Bearer " + authenticator_.allocation_tokens().Make(model::AllocationId("1.1.0"));
   for (int i = 0; i < 10; ++i) {
     EXPECT_TRUE(
-        admission_.Admit("det.agent.v1.AgentHub.Connect", "Bearer agent", *Request(*me)).ok());
+        authorizer_.Admit("det.agent.v1.AgentHub.Connect", "Bearer agent", *Request(*me)).ok());
     EXPECT_TRUE(
-        admission_.Admit("det.trial.v1.TrialRuntime.ReportProgress", task, *Request(*me)).ok());
+        authorizer_.Admit("det.trial.v1.TrialRuntime.ReportProgress", task, *Request(*me)).ok());
   }
 }
 
-TEST_F(AdmissionTest, ACallThatIsRefusedCountsToo) {
+TEST_F(AuthorizerTest, ACallThatIsRefusedCountsToo) {
   const auto user = store_.people().AddUser({.username = "ada"}, Role::kEditor);
   ASSERT_TRUE(user.ok());
   ASSERT_TRUE(
@@ -296,10 +296,10 @@ TEST_F(AdmissionTest, ACallThatIsRefusedCountsToo) {
   // For administrators.
   const auto* all = pool_.FindMethodByName("det.api.v1.UserService.PostUser");
   const auto by_head = [&] {
-    return admission_.AdmitHead(all->full_name(), "Bearer user").status().code();
+    return authorizer_.AdmitHead(all->full_name(), "Bearer user").status().code();
   };
   const auto whole = [&] {
-    return admission_.Admit(all->full_name(), "Bearer user", *Request(*all)).status().code();
+    return authorizer_.Admit(all->full_name(), "Bearer user", *Request(*all)).status().code();
   };
   EXPECT_EQ(by_head(), absl::StatusCode::kPermissionDenied);
   EXPECT_EQ(whole(), absl::StatusCode::kPermissionDenied);
@@ -307,15 +307,15 @@ TEST_F(AdmissionTest, ACallThatIsRefusedCountsToo) {
   EXPECT_EQ(whole(), absl::StatusCode::kResourceExhausted);
 }
 
-TEST_F(AdmissionTest, AStreamHasItsPlaceUntilItIsOver) {
+TEST_F(AuthorizerTest, AStreamHasItsPlaceUntilItIsOver) {
   const Principal ada = Holds(Role::kViewer, kOwn);
-  auto first = admission_.TakeStream(ada);
+  auto first = authorizer_.TakeStream(ada);
   ASSERT_TRUE(first.ok());
-  EXPECT_EQ(admission_.TakeStream(ada).status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(authorizer_.TakeStream(ada).status().code(), absl::StatusCode::kResourceExhausted);
   const Principal task{.kind = PrincipalKind::kAllocation};
-  EXPECT_TRUE(admission_.TakeStream(task).ok());
+  EXPECT_TRUE(authorizer_.TakeStream(task).ok());
   first->reset();
-  EXPECT_TRUE(admission_.TakeStream(ada).ok());
+  EXPECT_TRUE(authorizer_.TakeStream(ada).ok());
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace {
 
 using auth::Where;
 
-class StoreWhereabouts final : public Whereabouts {
+class StoreWhereabouts final : public WorkspaceResolver {
  public:
   explicit StoreWhereabouts(store::Store* store) : store_(*store) {}
 
@@ -73,7 +73,7 @@ class StoreWhereabouts final : public Whereabouts {
 
 }  // namespace
 
-std::unique_ptr<Whereabouts> MakeWhereabouts(store::Store* store) {
+std::unique_ptr<WorkspaceResolver> MakeWorkspaceResolver(store::Store* store) {
   return std::make_unique<StoreWhereabouts>(store);
 }
 

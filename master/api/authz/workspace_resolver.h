@@ -14,15 +14,15 @@
 
 namespace det::api {
 
-class Whereabouts {
+class WorkspaceResolver {
  public:
-  virtual ~Whereabouts() = default;
+  virtual ~WorkspaceResolver() = default;
   // NOT_FOUND when there is none. `where` is a kind of thing, `id` as requests write it.
   virtual absl::StatusOr<int32_t> WorkspaceOf(auth::Where where, const std::string& id) = 0;
 };
 
 // By the store's rows; `store` must outlive it.
-std::unique_ptr<Whereabouts> MakeWhereabouts(store::Store* store);
+std::unique_ptr<WorkspaceResolver> MakeWorkspaceResolver(store::Store* store);
 
 }  // namespace det::api
 

@@ -101,7 +101,7 @@ absl::StatusOr<Pieces> OpenCheckpointFile(const checkpoint_storage::Rules& rules
     DET_ASSIGN_OR_RETURN(auto bucket, checkpoint_storage::Open(rules, storage));
     return PiecesOfObject(std::move(bucket), std::move(key));
   }
-  DET_ASSIGN_OR_RETURN(base::Fd fd, OpenInFolder(id.value(), CheckpointFolder(storage, id), path));
+  DET_ASSIGN_OR_RETURN(base::Fd fd, OpenInFolder(id.value(), checkpoint_storage::CheckpointFolder(storage, id), path));
   return PiecesOfFile(std::move(fd));
 }
 

@@ -4,14 +4,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/checkpoint.pb.h"
+#include "det/api/v1/checkpoint.grpc.pb.h"
 #include "master/api/checkpoints/checkpoint_files.h"
 #include "master/api/checkpoints/checkpoint_removal.h"
 #include "master/api/checkpoints/services.h"
 #include "master/api/common/convert.h"
-#include "master/api/rpc/call.h"
-#include "master/api/rpc/open_stream.h"
-#include "master/api/rpc/service.h"
+#include "master/api/rpc/api_service.h"
 #include "master/checkpoint_storage/checkpoint_place.h"
 
 namespace det::api {
@@ -60,58 +58,49 @@ absl::StatusOr<store::CheckpointQuery> ToCheckpointQuery(const Request& request)
   return query;
 }
 
-class CheckpointService final : public Service {
+class CheckpointService final : public ApiService<v1::CheckpointService> {
  public:
-  explicit CheckpointService(const Edge& edge)
-      : Service("det.api.v1.CheckpointService"), edge_(edge) {
-    Serve("GetCheckpoint", &CheckpointService::GetCheckpoint);
-    Serve("GetExperimentCheckpoints", &CheckpointService::GetExperimentCheckpoints);
-    Serve("GetTrialCheckpoints", &CheckpointService::GetTrialCheckpoints);
-    Serve("DeleteCheckpoints", &CheckpointService::DeleteCheckpoints);
-    Serve("CheckpointsRemoveFiles", &CheckpointService::CheckpointsRemoveFiles);
-    Serve("PostCheckpointMetadata", &CheckpointService::PostCheckpointMetadata);
-    Serve("ReadCheckpointFile", &CheckpointService::ReadCheckpointFile);
-  }
+  CheckpointService(CallPipeline& calls, engine::Engine& engine, store::Store& store,
+                    const checkpoint_storage::CheckpointPlaces& checkpoint_places)
+      : ApiService(calls), engine_(engine), store_(store), checkpoint_places_(checkpoint_places) {}
 
   grpc::ServerUnaryReactor* GetCheckpoint(grpc::CallbackServerContext* context,
                                           const v1::GetCheckpointRequest* request,
-                                          v1::GetCheckpointResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.CheckpointService.GetCheckpoint",
-                    [this, request, response](const auth::Principal&) {
-                      return Read(model::CheckpointId(request->checkpoint_uuid()),
-                                  response->mutable_checkpoint());
-                    });
+                                          v1::GetCheckpointResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal&) {
+                   return Read(model::CheckpointId(request->checkpoint_uuid()),
+                               response->mutable_checkpoint());
+                 });
   }
 
   grpc::ServerUnaryReactor* GetExperimentCheckpoints(
       grpc::CallbackServerContext* context, const v1::GetExperimentCheckpointsRequest* request,
-      v1::GetExperimentCheckpointsResponse* response) {
-    return UnaryNow(
-        edge_, context, request, "det.api.v1.CheckpointService.GetExperimentCheckpoints",
-        [this, request, response](const auth::Principal&) -> absl::Status {
-          DET_ASSIGN_OR_RETURN(store::CheckpointQuery query, ToCheckpointQuery(*request));
-          query.experiment = model::ExperimentId(request->id());
-          return List(query, *query.experiment, *request, response);
-        });
+      v1::GetExperimentCheckpointsResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal&) -> absl::Status {
+                   DET_ASSIGN_OR_RETURN(store::CheckpointQuery query, ToCheckpointQuery(*request));
+                   query.experiment = model::ExperimentId(request->id());
+                   return List(query, *query.experiment, *request, response);
+                 });
   }
 
-  grpc::ServerUnaryReactor* GetTrialCheckpoints(grpc::CallbackServerContext* context,
-                                                const v1::GetTrialCheckpointsRequest* request,
-                                                v1::GetTrialCheckpointsResponse* response) {
-    return UnaryNow(
-        edge_, context, request, "det.api.v1.CheckpointService.GetTrialCheckpoints",
-        [this, request, response](const auth::Principal&) -> absl::Status {
-          DET_ASSIGN_OR_RETURN(store::CheckpointQuery query, ToCheckpointQuery(*request));
-          query.trial = model::TrialId(request->id());
-          DET_ASSIGN_OR_RETURN(const auto trial, edge_.store->GetBareTrial(*query.trial));
-          return List(query, trial.trial.experiment, *request, response);
-        });
+  grpc::ServerUnaryReactor* GetTrialCheckpoints(
+      grpc::CallbackServerContext* context, const v1::GetTrialCheckpointsRequest* request,
+      v1::GetTrialCheckpointsResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal&) -> absl::Status {
+                   DET_ASSIGN_OR_RETURN(store::CheckpointQuery query, ToCheckpointQuery(*request));
+                   query.trial = model::TrialId(request->id());
+                   DET_ASSIGN_OR_RETURN(const auto trial, store_.GetBareTrial(*query.trial));
+                   return List(query, trial.trial.experiment, *request, response);
+                 });
   }
 
   grpc::ServerUnaryReactor* DeleteCheckpoints(grpc::CallbackServerContext* context,
                                               const v1::DeleteCheckpointsRequest* request,
-                                              v1::DeleteCheckpointsResponse* response) {
-    return Unary(edge_, context, request, "det.api.v1.CheckpointService.DeleteCheckpoints",
+                                              v1::DeleteCheckpointsResponse* response) override {
+    return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&, Done done) {
                    auto removal = Plan(*request, {});
                    if (!removal.ok()) return done(removal.status());
@@ -119,10 +108,10 @@ class CheckpointService final : public Service {
                  });
   }
 
-  grpc::ServerUnaryReactor* CheckpointsRemoveFiles(grpc::CallbackServerContext* context,
-                                                   const v1::CheckpointsRemoveFilesRequest* request,
-                                                   v1::CheckpointsRemoveFilesResponse* response) {
-    return Unary(edge_, context, request, "det.api.v1.CheckpointService.CheckpointsRemoveFiles",
+  grpc::ServerUnaryReactor* CheckpointsRemoveFiles(
+      grpc::CallbackServerContext* context, const v1::CheckpointsRemoveFilesRequest* request,
+      v1::CheckpointsRemoveFilesResponse* response) override {
+    return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&, Done done) {
                    auto removal = Plan(*request, {request->checkpoint_globs().begin(),
                                                   request->checkpoint_globs().end()});
@@ -134,24 +123,23 @@ class CheckpointService final : public Service {
                  });
   }
 
-  grpc::ServerUnaryReactor* PostCheckpointMetadata(grpc::CallbackServerContext* context,
-                                                   const v1::PostCheckpointMetadataRequest* request,
-                                                   v1::PostCheckpointMetadataResponse* response) {
-    return UnaryOnceNow(
-        edge_, context, request, response, "det.api.v1.CheckpointService.PostCheckpointMetadata",
-        [this, request, response](const auth::Principal&) -> absl::Status {
-          const model::CheckpointId id(request->checkpoint().uuid());
-          const model::Value metadata =
-              FromStruct(request->checkpoint().metadata(), Numbers::kIntegersIfWhole);
-          DET_RETURN_IF_ERROR(edge_.store->runs().PutCheckpointMetadata(id, metadata));
-          return Read(id, response->mutable_checkpoint());
-        });
+  grpc::ServerUnaryReactor* PostCheckpointMetadata(
+      grpc::CallbackServerContext* context, const v1::PostCheckpointMetadataRequest* request,
+      v1::PostCheckpointMetadataResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal&) -> absl::Status {
+                   const model::CheckpointId id(request->checkpoint().uuid());
+                   const model::Value metadata =
+                       FromStruct(request->checkpoint().metadata(), Numbers::kIntegersIfWhole);
+                   DET_RETURN_IF_ERROR(store_.runs().PutCheckpointMetadata(id, metadata));
+                   return Read(id, response->mutable_checkpoint());
+                 });
   }
 
-  MessageStream* ReadCheckpointFile(grpc::CallbackServerContext* context,
-                                    const v1::ReadCheckpointFileRequest* request) {
-    return OpenStream<v1::ReadCheckpointFileResponse>(
-        edge_, context, request, "det.api.v1.CheckpointService.ReadCheckpointFile",
+  grpc::ServerWriteReactor<v1::ReadCheckpointFileResponse>* ReadCheckpointFile(
+      grpc::CallbackServerContext* context, const v1::ReadCheckpointFileRequest* request) override {
+    return ServerStream<v1::ReadCheckpointFileResponse>(
+        __func__, context, request,
         [this, request = *request](const auth::Principal&,
                                    std::shared_ptr<Stream<v1::ReadCheckpointFileResponse>> stream) {
           absl::StatusOr<Pieces> opened = Open(request);
@@ -163,10 +151,10 @@ class CheckpointService final : public Service {
 
  private:
   absl::Status Read(const model::CheckpointId& id, v1::Checkpoint* out) {
-    DET_ASSIGN_OR_RETURN(const auto entry, edge_.store->GetCheckpoint(id));
-    DET_ASSIGN_OR_RETURN(const auto experiment, edge_.store->GetExperiment(entry.experiment));
+    DET_ASSIGN_OR_RETURN(const auto entry, store_.GetCheckpoint(id));
+    DET_ASSIGN_OR_RETURN(const auto experiment, store_.GetExperiment(entry.experiment));
     const model::ExperimentConfig& config = *experiment.experiment.config;
-    *out = ToProto(entry, CheckpointFolder(config.checkpoint_storage, entry.checkpoint.id));
+    *out = ToProto(entry, checkpoint_storage::CheckpointFolder(config.checkpoint_storage, entry.checkpoint.id));
     *out->mutable_training()->mutable_experiment_config() = ToStruct(model::ToShownValue(config));
     return absl::OkStatus();
   }
@@ -175,12 +163,12 @@ class CheckpointService final : public Service {
   template <class Request, class Response>
   absl::Status List(const store::CheckpointQuery& query, model::ExperimentId id,
                     const Request& request, Response* response) {
-    DET_ASSIGN_OR_RETURN(const auto experiment, edge_.store->GetExperiment(id));
-    DET_ASSIGN_OR_RETURN(const auto page, edge_.store->ListCheckpoints(query));
+    DET_ASSIGN_OR_RETURN(const auto experiment, store_.GetExperiment(id));
+    DET_ASSIGN_OR_RETURN(const auto page, store_.ListCheckpoints(query));
     for (const store::CheckpointEntry& entry : page.checkpoints) {
       *response->add_checkpoints() = ToProto(
           entry,
-          CheckpointFolder(experiment.experiment.config->checkpoint_storage, entry.checkpoint.id));
+          checkpoint_storage::CheckpointFolder(experiment.experiment.config->checkpoint_storage, entry.checkpoint.id));
     }
     *response->mutable_pagination() =
         ToPagination(request.offset(), request.limit(), response->checkpoints_size(), page.total);
@@ -190,27 +178,27 @@ class CheckpointService final : public Service {
   template <class Request>
   absl::StatusOr<CheckpointRemoval> Plan(const Request& request, const model::Globs& globs) {
     const auto& uuids = request.checkpoint_uuids();
-    return PlanRemoval(*edge_.store, {uuids.begin(), uuids.end()}, globs);
+    return PlanRemoval(store_, {uuids.begin(), uuids.end()}, globs);
   }
 
   template <class Response>
   void Remove(CheckpointRemoval removal, Response* response, Done done) {
     for (const store::HeldCheckpoint& each : removal.kept) *response->add_kept() = ToProto(each);
     if (removal.empty()) return done(absl::OkStatus());
-    SubmitAndFinish(edge_, std::move(removal.event), std::move(done));
+    SubmitAndFinish(engine_, std::move(removal.event), std::move(done));
   }
 
   // It must be a file that the checkpoint lists.
   absl::StatusOr<Pieces> Open(const v1::ReadCheckpointFileRequest& request) {
     const model::CheckpointId id(request.checkpoint_uuid());
-    DET_ASSIGN_OR_RETURN(const auto entry, edge_.store->GetCheckpoint(id));
-    DET_ASSIGN_OR_RETURN(const auto experiment, edge_.store->GetExperiment(entry.experiment));
+    DET_ASSIGN_OR_RETURN(const auto entry, store_.GetCheckpoint(id));
+    DET_ASSIGN_OR_RETURN(const auto experiment, store_.GetExperiment(entry.experiment));
     DET_RETURN_IF_ERROR(CheckFilesStay(entry.checkpoint));
     const std::string& path = request.path();
     if (!entry.checkpoint.resources.contains(path) || path.empty() || path.back() == '/') {
       return absl::NotFoundError(absl::StrCat("checkpoint ", id.value(), " has no file ", path));
     }
-    return OpenCheckpointFile(edge_.checkpoint_places.buckets,
+    return OpenCheckpointFile(checkpoint_places_.buckets,
                               experiment.experiment.config->checkpoint_storage, id, path);
   }
 
@@ -226,13 +214,17 @@ class CheckpointService final : public Service {
     out.Wake();
   }
 
-  const Edge& edge_;
+  engine::Engine& engine_;
+  store::Store& store_;
+  const checkpoint_storage::CheckpointPlaces& checkpoint_places_;
 };
 
 }  // namespace
 
-std::unique_ptr<Service> MakeCheckpointService(const Edge& edge) {
-  return std::make_unique<CheckpointService>(edge);
+std::unique_ptr<Service> MakeCheckpointService(CallPipeline& calls, engine::Engine& engine,
+                                               store::Store& store,
+                                               const checkpoint_storage::CheckpointPlaces& checkpoint_places) {
+  return std::make_unique<CheckpointService>(calls, engine, store, checkpoint_places);
 }
 
 }  // namespace det::api

@@ -10,15 +10,13 @@
 #include "base/recent_log.h"
 #include "base/status_macros.h"
 #include "base/utf8.h"
-#include "det/api/v1/master.pb.h"
+#include "det/api/v1/master.grpc.pb.h"
 #include "master/api/audit/audit_query.h"
 #include "master/api/cluster/services.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/database_probe.h"
 #include "master/api/logs/log_config.h"
-#include "master/api/rpc/call.h"
-#include "master/api/rpc/open_stream.h"
-#include "master/api/rpc/service.h"
+#include "master/api/rpc/api_service.h"
 #include "master/live/topic.h"
 
 namespace det::api {
@@ -150,63 +148,56 @@ class LogReader {
   const bool follow_;
 };
 
-class MasterService final : public Service {
+class MasterService final : public ApiService<v1::MasterService> {
  public:
-  explicit MasterService(const Edge& edge)
-      : Service("det.api.v1.MasterService"),
-        edge_(edge),
-        probe_([store = edge.store] { return store->Ping(); }, edge.pool, edge.loop) {
-    Serve("GetMaster", &MasterService::GetMaster);
-    Serve("GetInfo", &MasterService::GetInfo);
-    Serve("GetTelemetry", &MasterService::GetTelemetry);
-    Serve("GetHealth", &MasterService::GetHealth);
-    Serve("GetClusterMessage", &MasterService::GetClusterMessage);
-    Serve("SetClusterMessage", &MasterService::SetClusterMessage);
-    Serve("DeleteClusterMessage", &MasterService::DeleteClusterMessage);
-    Serve("GetMasterConfig", &MasterService::GetMasterConfig);
-    Serve("PatchMasterConfig", &MasterService::PatchMasterConfig);
-    Serve("MasterLogs", &MasterService::MasterLogs);
-    Serve("GetAudit", &MasterService::GetAudit);
-    base::OnLogLine([lines = lines_] { lines->Notify(0); });
-  }
+  MasterService(CallPipeline& calls, engine::Engine& engine, store::Store& store,
+                base::ThreadPool& pool, base::EventLoop& loop, const base::Clock& clock,
+                const MasterFacts& facts)
+      : ApiService(calls),
+        engine_(engine),
+        store_(store),
+        pool_(pool),
+        loop_(loop),
+        clock_(clock),
+        facts_(facts),
+        probe_([this] { return store_.Ping(); }, &pool_, &loop_) {}
   ~MasterService() override { base::OnLogLine(nullptr); }
 
   grpc::ServerUnaryReactor* GetMaster(grpc::CallbackServerContext* context,
                                       const v1::GetMasterRequest* request,
-                                      v1::GetMasterResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.MasterService.GetMaster",
-                    [this, response](const auth::Principal&) {
-                      response->set_version(edge_.facts.version);
-                      response->set_master_id(edge_.facts.master_id);
-                      response->set_cluster_id(edge_.facts.cluster_id);
-                      response->set_cluster_name(edge_.facts.cluster_name);
-                      response->set_rbac_enabled(true);
-                      response->set_user_management_enabled(true);
-                      response->set_product(v1::GetMasterResponse::PRODUCT_COMMUNITY);
-                      ShowMessage(response);
-                      return absl::OkStatus();
-                    });
+                                      v1::GetMasterResponse* response) override {
+    return Unary(__func__, context, request, response, [this, response](const auth::Principal&) {
+      response->set_version(facts_.version);
+      response->set_master_id(facts_.master_id);
+      response->set_cluster_id(facts_.cluster_id);
+      response->set_cluster_name(facts_.cluster_name);
+      response->set_rbac_enabled(true);
+      response->set_user_management_enabled(true);
+      response->set_product(v1::GetMasterResponse::PRODUCT_COMMUNITY);
+      ShowMessage(response);
+      return absl::OkStatus();
+    });
   }
 
   grpc::ServerUnaryReactor* GetTelemetry(grpc::CallbackServerContext* context,
                                          const v1::GetTelemetryRequest* request,
-                                         v1::GetTelemetryResponse*) {
-    return UnaryNow(edge_, context, request, "det.api.v1.MasterService.GetTelemetry",
-                    [](const auth::Principal&) { return absl::OkStatus(); });
+                                         v1::GetTelemetryResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [](const auth::Principal&) { return absl::OkStatus(); });
   }
 
   grpc::ServerUnaryReactor* GetInfo(grpc::CallbackServerContext* context,
                                     const v1::GetInfoRequest* request,
-                                    v1::GetInfoResponse* response) {
-    return Unary(edge_, context, request, "det.api.v1.MasterService.GetInfo",
+                                    v1::GetInfoResponse* response) override {
+    return Unary(__func__, context, request, response,
                  [this, response](const auth::Principal&, Done done) {
-                   response->set_version(edge_.facts.version);
-                   response->set_master_id(edge_.facts.master_id);
-                   response->set_cluster_id(edge_.facts.cluster_id);
-                   response->set_cluster_name(edge_.facts.cluster_name);
-                   *response->mutable_started_at() = ToProto(edge_.facts.started_at);
-                   response->set_database(edge_.facts.database);
-                   edge_.engine->Query(
+                   response->set_version(facts_.version);
+                   response->set_master_id(facts_.master_id);
+                   response->set_cluster_id(facts_.cluster_id);
+                   response->set_cluster_name(facts_.cluster_name);
+                   *response->mutable_started_at() = ToProto(facts_.started_at);
+                   response->set_database(facts_.database);
+                   engine_.Query(
                        [response](const cluster::Cluster& cluster) {
                          const Slots count = CountSlots(cluster);
                          response->set_agents(count.agents);
@@ -219,69 +210,66 @@ class MasterService final : public Service {
 
   grpc::ServerUnaryReactor* GetHealth(grpc::CallbackServerContext* context,
                                       const v1::GetHealthRequest*,
-                                      v1::GetHealthResponse* response) {
+                                      v1::GetHealthResponse* response) override {
     // Not by the door of the others: behind it all threads may wait for a database that hangs.
-    return UnaryAtOnce(edge_, context, [this, response](Done done) {
+    return calls().RunInline(context, [this, response](Done done) {
       response->set_status(v1::GetHealthResponse::up);
       response->set_database(v1::GetHealthResponse::up);
-      if (const absl::Status commits = edge_.engine->health(); !commits.ok()) return done(commits);
+      if (const absl::Status commits = engine_.health(); !commits.ok()) return done(commits);
       probe_.Ask(std::move(done));
     });
   }
 
   grpc::ServerUnaryReactor* GetClusterMessage(grpc::CallbackServerContext* context,
                                               const v1::GetClusterMessageRequest* request,
-                                              v1::GetClusterMessageResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.MasterService.GetClusterMessage",
-                    [this, response](const auth::Principal&) -> absl::Status {
-                      DET_ASSIGN_OR_RETURN(const auto message, Message());
-                      if (message) *response->mutable_cluster_message() = ShownMessage(*message);
-                      return absl::OkStatus();
-                    });
+                                              v1::GetClusterMessageResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, response](const auth::Principal&) -> absl::Status {
+                   DET_ASSIGN_OR_RETURN(const auto message, Message());
+                   if (message) *response->mutable_cluster_message() = ShownMessage(*message);
+                   return absl::OkStatus();
+                 });
   }
 
   grpc::ServerUnaryReactor* SetClusterMessage(grpc::CallbackServerContext* context,
                                               const v1::SetClusterMessageRequest* request,
-                                              v1::SetClusterMessageResponse*) {
-    return UnaryNow(edge_, context, request, "det.api.v1.MasterService.SetClusterMessage",
-                    [this, request](const auth::Principal&) -> absl::Status {
-                      DET_ASSIGN_OR_RETURN(const auto message,
-                                           ReadMessage(*request, edge_.clock->Now()));
-                      return Change([&] { return messages().SetMessage(message); });
-                    });
+                                              v1::SetClusterMessageResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request](const auth::Principal&) -> absl::Status {
+                   DET_ASSIGN_OR_RETURN(const auto message, ReadMessage(*request, clock_.Now()));
+                   return Change([&] { return messages().SetMessage(message); });
+                 });
   }
 
-  grpc::ServerUnaryReactor* DeleteClusterMessage(grpc::CallbackServerContext* context,
-                                                 const v1::DeleteClusterMessageRequest* request,
-                                                 v1::DeleteClusterMessageResponse*) {
-    return UnaryNow(edge_, context, request, "det.api.v1.MasterService.DeleteClusterMessage",
-                    [this](const auth::Principal&) {
-                      return Change([this] { return messages().ClearMessage(); });
-                    });
+  grpc::ServerUnaryReactor* DeleteClusterMessage(
+      grpc::CallbackServerContext* context, const v1::DeleteClusterMessageRequest* request,
+      v1::DeleteClusterMessageResponse* response) override {
+    return Unary(__func__, context, request, response, [this](const auth::Principal&) {
+      return Change([this] { return messages().ClearMessage(); });
+    });
   }
 
   grpc::ServerUnaryReactor* GetMasterConfig(grpc::CallbackServerContext* context,
                                             const v1::GetMasterConfigRequest* request,
-                                            v1::GetMasterConfigResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.MasterService.GetMasterConfig",
-                    [this, response](const auth::Principal&) {
-                      *response->mutable_config() = ToStruct(edge_.facts.config);
-                      ShowLogLevel(response->mutable_config());
-                      return absl::OkStatus();
-                    });
+                                            v1::GetMasterConfigResponse* response) override {
+    return Unary(__func__, context, request, response, [this, response](const auth::Principal&) {
+      *response->mutable_config() = ToStruct(facts_.config);
+      ShowLogLevel(response->mutable_config());
+      return absl::OkStatus();
+    });
   }
 
   grpc::ServerUnaryReactor* PatchMasterConfig(grpc::CallbackServerContext* context,
                                               const v1::PatchMasterConfigRequest* request,
-                                              v1::PatchMasterConfigResponse*) {
-    return UnaryNow(edge_, context, request, "det.api.v1.MasterService.PatchMasterConfig",
-                    [request](const auth::Principal&) { return PatchLog(*request); });
+                                              v1::PatchMasterConfigResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [request](const auth::Principal&) { return PatchLog(*request); });
   }
 
-  MessageStream* MasterLogs(grpc::CallbackServerContext* context,
-                            const v1::MasterLogsRequest* request) {
-    return OpenStream<v1::MasterLogsResponse>(
-        edge_, context, request, "det.api.v1.MasterService.MasterLogs",
+  grpc::ServerWriteReactor<v1::MasterLogsResponse>* MasterLogs(
+      grpc::CallbackServerContext* context, const v1::MasterLogsRequest* request) override {
+    return ServerStream<v1::MasterLogsResponse>(
+        __func__, context, request,
         [this, request = *request](const auth::Principal&,
                                    std::shared_ptr<Stream<v1::MasterLogsResponse>> stream) {
           std::function<void()> on_over;
@@ -300,15 +288,15 @@ class MasterService final : public Service {
 
   grpc::ServerUnaryReactor* GetAudit(grpc::CallbackServerContext* context,
                                      const v1::GetAuditRequest* request,
-                                     v1::GetAuditResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.MasterService.GetAudit",
-                    [this, request, response](const auth::Principal&) {
-                      return ReadAudit(*edge_.store, *request, response);
-                    });
+                                     v1::GetAuditResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal&) {
+                   return ReadAudit(store_, *request, response);
+                 });
   }
 
  private:
-  store::ClusterMessage& messages() { return edge_.store->cluster_message(); }
+  store::ClusterMessage& messages() { return store_.cluster_message(); }
 
   // Remembered: strangers ask for it with GetMaster, and only this master changes it.
   absl::StatusOr<std::optional<store::MessageRecord>> Message() {
@@ -332,12 +320,17 @@ class MasterService final : public Service {
     const auto message = Message();
     if (!message.ok() || !message->has_value()) return;
     const store::MessageRecord& record = **message;
-    const absl::Time now = edge_.clock->Now();
+    const absl::Time now = clock_.Now();
     if (now < record.starts_at || (record.ends_at && now >= *record.ends_at)) return;
     *response->mutable_cluster_message() = ShownMessage(record);
   }
 
-  const Edge& edge_;
+  engine::Engine& engine_;
+  store::Store& store_;
+  base::ThreadPool& pool_;
+  base::EventLoop& loop_;
+  const base::Clock& clock_;
+  const MasterFacts& facts_;
   DatabaseProbe probe_;
   std::mutex mutex_;
   bool known_ = false;
@@ -348,8 +341,11 @@ class MasterService final : public Service {
 
 }  // namespace
 
-std::unique_ptr<Service> MakeMasterService(const Edge& edge) {
-  return std::make_unique<MasterService>(edge);
+std::unique_ptr<Service> MakeMasterService(CallPipeline& calls, engine::Engine& engine,
+                                           store::Store& store, base::ThreadPool& pool,
+                                           base::EventLoop& loop, const base::Clock& clock,
+                                           const MasterFacts& facts) {
+  return std::make_unique<MasterService>(calls, engine, store, pool, loop, clock, facts);
 }
 
 }  // namespace det::api

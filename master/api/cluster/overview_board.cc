@@ -81,14 +81,14 @@ void OverviewBoard::Look(std::vector<Visible> of, bool again) {
   const auto then = [self = shared_from_this(), again] {
     if (again) self->LookLater();
   };
-  edge_.engine->Query(
+  engine_.Query(
       [cluster](const cluster::Cluster& now) { CountSlots(now, cluster.get()); },
       [self = shared_from_this(), cluster, of = std::move(of), then](const absl::Status& status) {
         if (!status.ok()) {
           self->Refuse(status);
           return then();
         }
-        ReadLive(*self->edge_.engine, *self->edge_.pool, std::nullopt,
+        ReadLive(self->engine_, self->pool_, std::nullopt,
                  [self, cluster, of, then](const absl::StatusOr<LiveTrials>& live) {
                    if (live.ok()) {
                      self->Show(*cluster, *live, of);
@@ -101,7 +101,7 @@ void OverviewBoard::Look(std::vector<Visible> of, bool again) {
 }
 
 void OverviewBoard::LookLater() {
-  edge_.loop->PostAfter(kPause, [self = shared_from_this()] {
+  loop_.PostAfter(kPause, [self = shared_from_this()] {
     {
       std::lock_guard lock(self->mutex_);
       std::erase_if(self->audiences_, [](const auto& each) { return each.second.streams.empty(); });
@@ -162,12 +162,12 @@ absl::StatusOr<OverviewBoard::Response> OverviewBoard::Make(const Response& clus
   ended.window = ToWindow(0, kMostEnded);
   ended.sort = store::ExperimentQuery::Sort::kEndTime;
   ended.states = {kCompleted, kCanceled, kError};
-  DET_ASSIGN_OR_RETURN(const store::ExperimentPage now, edge_.store->ListExperiments(running));
-  DET_ASSIGN_OR_RETURN(const store::ExperimentPage before, edge_.store->ListExperiments(ended));
+  DET_ASSIGN_OR_RETURN(const store::ExperimentPage now, store_.ListExperiments(running));
+  DET_ASSIGN_OR_RETURN(const store::ExperimentPage before, store_.ListExperiments(ended));
   Response out = cluster;
   CountJobs(live, &out);
   const auto add = [&](const store::ExperimentRecord& record, v1::Experiment* to) {
-    *to = ToProto(record, live, edge_.clock->Now(), /*detail=*/false);
+    *to = ToProto(record, live, clock_.Now(), /*detail=*/false);
     to->clear_duration();
     to->clear_notes();
   };

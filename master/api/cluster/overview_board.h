@@ -12,10 +12,14 @@
 #include <optional>
 #include <vector>
 
+#include "base/clock.h"
+#include "base/event_loop.h"
+#include "base/thread_pool.h"
 #include "det/api/v1/overview.pb.h"
 #include "master/api/common/live_trials.h"
-#include "master/api/rpc/edge.h"
 #include "master/api/rpc/stream.h"
+#include "master/engine/engine.h"
+#include "master/store/interfaces/store.h"
 
 namespace det::api {
 
@@ -24,7 +28,9 @@ class OverviewBoard final : public std::enable_shared_from_this<OverviewBoard> {
   using Response = v1::GetOverviewResponse;
   using Visible = std::optional<std::vector<int32_t>>;  // workspaces; nullopt: all
 
-  explicit OverviewBoard(const Edge& edge) : edge_(edge) {}
+  OverviewBoard(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
+                base::EventLoop& loop, const base::Clock& clock)
+      : engine_(engine), store_(store), pool_(pool), loop_(loop), clock_(clock) {}
 
   // Sends the overview to `stream`: once, or until that is over. Who is slow is not sent what is
   // out of date.
@@ -51,7 +57,11 @@ class OverviewBoard final : public std::enable_shared_from_this<OverviewBoard> {
   void Leave(const Visible& visible, int64_t id);
   Shown Newest(const Visible& visible);
 
-  const Edge& edge_;
+  engine::Engine& engine_;
+  store::Store& store_;
+  base::ThreadPool& pool_;
+  base::EventLoop& loop_;
+  const base::Clock& clock_;
   std::mutex mutex_;
   bool looking_ = false;
   int64_t last_ = 0;

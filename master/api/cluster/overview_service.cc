@@ -1,28 +1,30 @@
 #include <memory>
 #include <utility>
 
-#include "det/api/v1/overview.pb.h"
+#include "det/api/v1/overview.grpc.pb.h"
 #include "master/api/cluster/overview_board.h"
 #include "master/api/cluster/services.h"
-#include "master/api/rpc/open_stream.h"
-#include "master/api/rpc/service.h"
+#include "master/api/rpc/api_service.h"
 
 namespace det::api {
 namespace {
 
-class OverviewService final : public Service {
+class OverviewService final : public ApiService<v1::OverviewService> {
  public:
-  explicit OverviewService(const Edge& edge)
-      : Service("det.api.v1.OverviewService"),
-        edge_(edge),
-        board_(std::make_shared<OverviewBoard>(edge)) {
-    Serve("GetOverview", &OverviewService::GetOverview);
-  }
+  OverviewService(CallPipeline& calls, engine::Engine& engine, store::Store& store,
+                  base::ThreadPool& pool, base::EventLoop& loop, const base::Clock& clock)
+      : ApiService(calls),
+        engine_(engine),
+        store_(store),
+        pool_(pool),
+        loop_(loop),
+        clock_(clock),
+        board_(std::make_shared<OverviewBoard>(engine_, store_, pool_, loop_, clock_)) {}
 
-  MessageStream* GetOverview(grpc::CallbackServerContext* context,
-                             const v1::GetOverviewRequest* request) {
-    return OpenStream<v1::GetOverviewResponse>(
-        edge_, context, request, "det.api.v1.OverviewService.GetOverview",
+  grpc::ServerWriteReactor<v1::GetOverviewResponse>* GetOverview(
+      grpc::CallbackServerContext* context, const v1::GetOverviewRequest* request) override {
+    return ServerStream<v1::GetOverviewResponse>(
+        __func__, context, request,
         [board = board_, follow = request->follow()](const auth::Principal& principal,
                                                      auto stream) {
           board->Join(principal.Visible(), follow, std::move(stream));
@@ -30,14 +32,20 @@ class OverviewService final : public Service {
   }
 
  private:
-  const Edge& edge_;
+  engine::Engine& engine_;
+  store::Store& store_;
+  base::ThreadPool& pool_;
+  base::EventLoop& loop_;
+  const base::Clock& clock_;
   const std::shared_ptr<OverviewBoard> board_;
 };
 
 }  // namespace
 
-std::unique_ptr<Service> MakeOverviewService(const Edge& edge) {
-  return std::make_unique<OverviewService>(edge);
+std::unique_ptr<Service> MakeOverviewService(CallPipeline& calls, engine::Engine& engine,
+                                             store::Store& store, base::ThreadPool& pool,
+                                             base::EventLoop& loop, const base::Clock& clock) {
+  return std::make_unique<OverviewService>(calls, engine, store, pool, loop, clock);
 }
 
 }  // namespace det::api

@@ -1,16 +1,27 @@
-// The gRPC services of this folder; api/services.cc creates them.
+// Creates the gRPC services of this folder. Their arguments must outlive them.
 #ifndef MASTER_API_CLUSTER_SERVICES_H_
 #define MASTER_API_CLUSTER_SERVICES_H_
 
 #include <memory>
 
-#include "master/api/rpc/edge.h"
+#include "base/clock.h"
+#include "base/event_loop.h"
+#include "base/thread_pool.h"
+#include "master/api/common/master_facts.h"
+#include "master/api/rpc/call.h"
 #include "master/api/rpc/service.h"
+#include "master/engine/engine.h"
+#include "master/store/interfaces/store.h"
 
 namespace det::api {
 
-std::unique_ptr<Service> MakeMasterService(const Edge& edge);
-std::unique_ptr<Service> MakeOverviewService(const Edge& edge);
+std::unique_ptr<Service> MakeMasterService(CallPipeline& calls, engine::Engine& engine,
+                                           store::Store& store, base::ThreadPool& pool,
+                                           base::EventLoop& loop, const base::Clock& clock,
+                                           const MasterFacts& facts);
+std::unique_ptr<Service> MakeOverviewService(CallPipeline& calls, engine::Engine& engine,
+                                             store::Store& store, base::ThreadPool& pool,
+                                             base::EventLoop& loop, const base::Clock& clock);
 
 }  // namespace det::api
 

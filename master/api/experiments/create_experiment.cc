@@ -20,9 +20,9 @@ namespace det::api {
 namespace {
 
 // Different for each submission, and the same for a repeated one.
-uint32_t SeedFor(const Edge& edge, const std::string& request_id) {
+uint32_t SeedFor(const std::string& cluster_id, const std::string& request_id) {
   const std::string text =
-      request_id.empty() ? auth::NewToken() : absl::StrCat(edge.facts.cluster_id, request_id);
+      request_id.empty() ? auth::NewToken() : absl::StrCat(cluster_id, request_id);
   const std::string hash = auth::Sha256Hex(text);
   return static_cast<uint32_t>(std::stoul(hash.substr(0, 8), nullptr, 16)) & 0x7fffffff;
 }
@@ -56,10 +56,10 @@ absl::Status CheckEntrypoint(const model::ExperimentConfig& config, const Contex
                    ": entrypoint: ", trial->file, " is not in the context directory"));
 }
 
-absl::Status CheckPlace(const Edge& edge, const model::ExperimentConfig& config,
+absl::Status CheckPlace(const ExperimentDefaults& defaults, const model::ExperimentConfig& config,
                         const v1::CreateExperimentRequest& request) {
   const absl::Status allowed =
-      CheckCheckpointPlace(edge.checkpoint_places, config.checkpoint_storage);
+      checkpoint_storage::CheckCheckpointPlace(defaults.checkpoint_places, config.checkpoint_storage);
   if (allowed.ok()) return allowed;
   const std::string member = absl::StrCat(
       "checkpoint_storage.", checkpoint_storage::IsBucket(config.checkpoint_storage) ? "type"
@@ -145,27 +145,27 @@ void WarnOfPool(const Pools& pools, const std::string& pool,
 }
 
 // The configuration with the layers of where the experiment goes.
-absl::StatusOr<ReadyConfig> ReadPlaced(const Edge& edge, GivenConfig given,
+absl::StatusOr<ReadyConfig> ReadPlaced(store::Store& store, const ExperimentDefaults& defaults,
+                                       GivenConfig given,
                                        const v1::CreateExperimentRequest& request,
                                        const Pools& pools,
                                        const std::optional<experiment::Experiment>& parent,
                                        cluster::Space* space) {
-  DET_ASSIGN_OR_RETURN(ReadyConfig ready, ReadConfig(edge, given));
-  DET_ASSIGN_OR_RETURN(FoundSpace found, FindSpaceOf(*edge.store, request, ready.config, parent));
+  DET_ASSIGN_OR_RETURN(ReadyConfig ready, ReadConfig(store, defaults, given));
+  DET_ASSIGN_OR_RETURN(FoundSpace found, FindSpaceOf(store, request, ready.config, parent));
   const store::WorkspaceRecord& workspace = found.workspace;
-  DET_ASSIGN_OR_RETURN(ConfigPolicy policy,
-                       FindConfigPolicy(*edge.store, workspace.id, workspace.name));
+  DET_ASSIGN_OR_RETURN(ConfigPolicy policy, FindConfigPolicy(store, workspace.id, workspace.name));
   if (!workspace.checkpoint_storage.empty() || !policy.layers.empty()) {
     given.checkpoint_storage = workspace.checkpoint_storage;
     given.policies = policy.layers;
-    DET_ASSIGN_OR_RETURN(ready, ReadConfig(edge, given));
+    DET_ASSIGN_OR_RETURN(ready, ReadConfig(store, defaults, given));
   }
   const std::string pool = PoolOf(ready.config.resources, workspace);
   given.resource_pool = !pool.empty()                                ? pool
                         : ready.config.resources.slots_per_trial > 0 ? pools.default_compute
                                                                      : pools.default_aux;
-  if (edge.task_defaults.pools.contains(given.resource_pool)) {
-    DET_ASSIGN_OR_RETURN(ready, ReadConfig(edge, given));
+  if (defaults.task_defaults.pools.contains(given.resource_pool)) {
+    DET_ASSIGN_OR_RETURN(ready, ReadConfig(store, defaults, given));
   }
   WarnOfPool(pools, pool, request, ready.warnings);
   DET_RETURN_IF_ERROR(ApplyLimits(policy, ready.config));
@@ -178,7 +178,9 @@ absl::StatusOr<ReadyConfig> ReadPlaced(const Edge& edge, GivenConfig given,
 
 }  // namespace
 
-absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
+absl::StatusOr<Submission> PrepareSubmission(store::Store& store,
+                                             const ExperimentDefaults& defaults,
+                                             const std::string& cluster_id,
                                              const v1::CreateExperimentRequest& request,
                                              const Pools& pools, const auth::Principal& principal) {
   if (request.request_id().size() > kRequestIdLimit) {
@@ -192,36 +194,35 @@ absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
         "elsewhere. "
         "Leave `unmanaged` out to have it run here");
   }
-  DET_RETURN_IF_ERROR(CheckTemplate(*edge.store, request.template_(), principal));
+  DET_RETURN_IF_ERROR(CheckTemplate(store, request.template_(), principal));
   GivenConfig given{.yaml = request.config(), .path = request.config_path()};
   given.overrides.assign(request.config_overrides().begin(), request.config_overrides().end());
   given.template_name = request.template_();
-  given.seed = SeedFor(edge, request.request_id());
+  given.seed = SeedFor(cluster_id, request.request_id());
   given.name = NameFor(given.seed);
   DET_ASSIGN_OR_RETURN(const std::optional<experiment::Experiment> parent,
-                       FindParent(*edge.store, request));
+                       FindParent(store, request));
   if (parent && given.yaml.empty()) {
     DET_RETURN_IF_ERROR(CheckSecrets(*parent, principal));
     given.yaml = parent->original_config;
     given.path = absl::StrCat("experiment ", parent->id.value());
   }
   cluster::Space space;
-  DET_ASSIGN_OR_RETURN(ReadyConfig ready,
-                       ReadPlaced(edge, std::move(given), request, pools, parent, &space));
+  DET_ASSIGN_OR_RETURN(ReadyConfig ready, ReadPlaced(store, defaults, std::move(given), request,
+                                                     pools, parent, &space));
   DET_RETURN_IF_ERROR(auth::AuthorizeIn("det.api.v1.ExperimentService.CreateExperiment", principal,
                                         model::Role::kEditor, space.workspace,
                                         auth::Where::kWorkspace, space.workspace_name));
-  DET_RETURN_IF_ERROR(CheckPlace(edge, ready.config, request));
+  DET_RETURN_IF_ERROR(CheckPlace(defaults, ready.config, request));
   DET_ASSIGN_OR_RETURN(const std::optional<WarmStart> warm_start,
-                       FindWarmStart(*edge.store, ready.config.searcher));
+                       FindWarmStart(store, ready.config.searcher));
   if (warm_start) {
-    DET_ASSIGN_OR_RETURN(const int32_t from,
-                         edge.store->projects().WorkspaceOf(warm_start->experiment));
+    DET_ASSIGN_OR_RETURN(const int32_t from, store.projects().WorkspaceOf(warm_start->experiment));
     DET_RETURN_IF_ERROR(auth::AuthorizeIn(
         "det.api.v1.ExperimentService.CreateExperiment", principal, model::Role::kViewer, from,
         auth::Where::kExperiment, absl::StrCat(warm_start->experiment.value())));
   }
-  DET_ASSIGN_OR_RETURN(const store::UserRecord user, edge.store->people().GetUser(principal.user));
+  DET_ASSIGN_OR_RETURN(const store::UserRecord user, store.people().GetUser(principal.user));
   Submission submission;
   submission.warnings = std::move(ready.warnings);
   const bool whole = !parent || !request.model_definition().empty();
@@ -248,15 +249,16 @@ absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
 }
 
 absl::StatusOr<cluster::ContinueExperiment> PrepareContinuation(
-    const Edge& edge, const v1::ContinueExperimentRequest& request) {
+    store::Store& store, const ExperimentDefaults& defaults,
+    const v1::ContinueExperimentRequest& request) {
   cluster::ContinueExperiment event;
-  DET_ASSIGN_OR_RETURN(event.rows, edge.store->LoadExperiment(model::ExperimentId(request.id())));
+  DET_ASSIGN_OR_RETURN(event.rows, store.LoadExperiment(model::ExperimentId(request.id())));
   const model::ExperimentConfig& now = *event.rows.experiments.front().config;
   const std::vector<std::string> overrides(request.config_overrides().begin(),
                                            request.config_overrides().end());
   const experiment::Experiment& before = event.rows.experiments.front();
   DET_ASSIGN_OR_RETURN(ConfigPolicy policy,
-                       FindConfigPolicy(*edge.store, before.workspace, now.workspace));
+                       FindConfigPolicy(store, before.workspace, now.workspace));
   const bool limited = policy.max_slots || policy.priority || !policy.layers.empty();
   if (request.override_config().empty() && overrides.empty() && !limited) return event;
   model::ConfigDefaults defaults;
@@ -271,7 +273,7 @@ absl::StatusOr<cluster::ContinueExperiment> PrepareContinuation(
                                                     overrides, defaults));
   DET_RETURN_IF_ERROR(CheckSize("configuration", model::ToValue(config).ToJson().size()));
   DET_RETURN_IF_ERROR(ApplyLimits(policy, config));
-  DET_RETURN_IF_ERROR(CheckCheckpointPlace(edge.checkpoint_places, config.checkpoint_storage));
+  DET_RETURN_IF_ERROR(checkpoint_storage::CheckCheckpointPlace(defaults.checkpoint_places, config.checkpoint_storage));
   if (config.workspace != now.workspace || config.project != now.project) {
     return absl::InvalidArgumentError(
         "project: an experiment goes on where it lies; move it before or after that");

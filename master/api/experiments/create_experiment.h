@@ -11,8 +11,10 @@
 #include "absl/status/statusor.h"
 #include "det/api/v1/experiment.pb.h"
 #include "master/api/experiments/context_archive.h"
-#include "master/api/rpc/edge.h"
+#include "master/api/experiments/experiment_config.h"
+#include "master/auth/permissions.h"
 #include "master/core/cluster/event.h"
+#include "master/store/interfaces/store.h"
 
 namespace det::api {
 
@@ -32,13 +34,16 @@ struct Pools {
 // INVALID_ARGUMENT with every problem of the configuration, or the first of the context directory;
 // NOT_FOUND and FAILED_PRECONDITION of its project (spaces.h), PERMISSION_DENIED for one in which
 // the caller, who will own it, may not create. Stores nothing.
-absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
+absl::StatusOr<Submission> PrepareSubmission(store::Store& store,
+                                             const ExperimentDefaults& defaults,
+                                             const std::string& cluster_id,
                                              const v1::CreateExperimentRequest& request,
                                              const Pools& pools, const auth::Principal& principal);
 
 // What ContinueExperiment submits. NOT_FOUND for the experiment, INVALID_ARGUMENT for the changes.
 absl::StatusOr<cluster::ContinueExperiment> PrepareContinuation(
-    const Edge& edge, const v1::ContinueExperimentRequest& request);
+    store::Store& store, const ExperimentDefaults& defaults,
+    const v1::ContinueExperimentRequest& request);
 
 // The experiment that an earlier call of the user with this request id made.
 absl::StatusOr<std::optional<model::ExperimentId>> FindByRequestId(store::Store& store,

@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/experiment_action.pb.h"
+#include "det/api/v1/experiment_action.grpc.pb.h"
 #include "master/api/authz/authorizer.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/log_retention.h"
@@ -16,17 +16,14 @@
 #include "master/api/experiments/experiment_patch.h"
 #include "master/api/experiments/services.h"
 #include "master/api/experiments/state_change.h"
+#include "master/api/rpc/api_service.h"
 #include "master/api/rpc/batch.h"
-#include "master/api/rpc/call.h"
-#include "master/api/rpc/service.h"
 
 namespace det::api {
 namespace {
 
 using Context = grpc::CallbackServerContext;
 using Reactor = grpc::ServerUnaryReactor;
-
-#define DET_METHOD(name) "det.api.v1.ExperimentActionService." name
 
 absl::StatusOr<store::ExperimentQuery> ToBulkQuery(const v1::BulkExperimentFilters& filters,
                                                    int32_t project) {
@@ -49,104 +46,96 @@ absl::StatusOr<store::ExperimentQuery> ToBulkQuery(const v1::BulkExperimentFilte
   return query;
 }
 
-class ExperimentActionService final : public Service {
+class ExperimentActionService final : public ApiService<v1::ExperimentActionService> {
  public:
-  explicit ExperimentActionService(const Edge& edge)
-      : Service("det.api.v1.ExperimentActionService"), edge_(edge) {
-    Serve("PauseExperiments", &ExperimentActionService::PauseExperiments);
-    Serve("ActivateExperiments", &ExperimentActionService::ActivateExperiments);
-    Serve("CancelExperiments", &ExperimentActionService::CancelExperiments);
-    Serve("KillExperiments", &ExperimentActionService::KillExperiments);
-    Serve("ArchiveExperiments", &ExperimentActionService::ArchiveExperiments);
-    Serve("UnarchiveExperiments", &ExperimentActionService::UnarchiveExperiments);
-    Serve("DeleteExperiments", &ExperimentActionService::DeleteExperiments);
-    Serve("MoveExperiments", &ExperimentActionService::MoveExperiments);
-    Serve("PutExperimentsRetainLogs", &ExperimentActionService::PutExperimentsRetainLogs);
-  }
+  ExperimentActionService(CallPipeline& calls, engine::Engine& engine, store::Store& store,
+                          Authorizer& authorizer, base::ThreadPool& pool)
+      : ApiService(calls), engine_(engine), store_(store), authorizer_(authorizer), pool_(pool) {}
 
   Reactor* PauseExperiments(Context* context, const v1::PauseExperimentsRequest* request,
-                            v1::PauseExperimentsResponse* response) {
-    return ToEach(context, DET_METHOD("PauseExperiments"), request, response,
-                  [this](model::ExperimentId id, Done done) { Pause(edge_, id, std::move(done)); });
+                            v1::PauseExperimentsResponse* response) override {
+    return ToEach(context, __func__, request, response, [this](model::ExperimentId id, Done done) {
+      Pause(engine_, store_, pool_, id, std::move(done));
+    });
   }
   Reactor* ActivateExperiments(Context* context, const v1::ActivateExperimentsRequest* request,
-                               v1::ActivateExperimentsResponse* response) {
-    return ToEach(
-        context, DET_METHOD("ActivateExperiments"), request, response,
-        [this](model::ExperimentId id, Done done) { Activate(edge_, id, std::move(done)); });
+                               v1::ActivateExperimentsResponse* response) override {
+    return ToEach(context, __func__, request, response, [this](model::ExperimentId id, Done done) {
+      Activate(engine_, store_, pool_, id, std::move(done));
+    });
   }
   Reactor* CancelExperiments(Context* context, const v1::CancelExperimentsRequest* request,
-                             v1::CancelExperimentsResponse* response) {
-    return ToEach(
-        context, DET_METHOD("CancelExperiments"), request, response,
-        [this](model::ExperimentId id, Done done) { Cancel(edge_, id, std::move(done)); });
+                             v1::CancelExperimentsResponse* response) override {
+    return ToEach(context, __func__, request, response, [this](model::ExperimentId id, Done done) {
+      Cancel(engine_, store_, pool_, id, std::move(done));
+    });
   }
   Reactor* KillExperiments(Context* context, const v1::KillExperimentsRequest* request,
-                           v1::KillExperimentsResponse* response) {
-    return ToEach(context, DET_METHOD("KillExperiments"), request, response,
-                  [this](model::ExperimentId id, Done done) { Kill(edge_, id, std::move(done)); });
+                           v1::KillExperimentsResponse* response) override {
+    return ToEach(context, __func__, request, response, [this](model::ExperimentId id, Done done) {
+      Kill(engine_, store_, pool_, id, std::move(done));
+    });
   }
   Reactor* ArchiveExperiments(Context* context, const v1::ArchiveExperimentsRequest* request,
-                              v1::ArchiveExperimentsResponse* response) {
-    return ToEach(
-        context, DET_METHOD("ArchiveExperiments"), request, response,
-        [this](model::ExperimentId id, Done done) { Archive(edge_, id, true, std::move(done)); });
+                              v1::ArchiveExperimentsResponse* response) override {
+    return ToEach(context, __func__, request, response, [this](model::ExperimentId id, Done done) {
+      Archive(engine_, store_, id, true, std::move(done));
+    });
   }
   Reactor* UnarchiveExperiments(Context* context, const v1::UnarchiveExperimentsRequest* request,
-                                v1::UnarchiveExperimentsResponse* response) {
-    return ToEach(
-        context, DET_METHOD("UnarchiveExperiments"), request, response,
-        [this](model::ExperimentId id, Done done) { Archive(edge_, id, false, std::move(done)); });
+                                v1::UnarchiveExperimentsResponse* response) override {
+    return ToEach(context, __func__, request, response, [this](model::ExperimentId id, Done done) {
+      Archive(engine_, store_, id, false, std::move(done));
+    });
   }
   Reactor* DeleteExperiments(Context* context, const v1::DeleteExperimentsRequest* request,
-                             v1::DeleteExperimentsResponse* response) {
-    return ToEach(context, DET_METHOD("DeleteExperiments"), request, response,
-                  [this](model::ExperimentId id, Done done) {
-                    v1::DeleteExperimentRequest one;
-                    one.set_experiment_id(id.value());
-                    const auto kept = std::make_shared<v1::DeleteExperimentResponse>();
-                    Delete(edge_, one, kept.get(),
-                           [kept, done = std::move(done)](absl::Status status) mutable {
-                             done(std::move(status));
-                           });
-                  });
+                             v1::DeleteExperimentsResponse* response) override {
+    return ToEach(context, __func__, request, response, [this](model::ExperimentId id, Done done) {
+      v1::DeleteExperimentRequest one;
+      one.set_experiment_id(id.value());
+      const auto kept = std::make_shared<v1::DeleteExperimentResponse>();
+      Delete(
+          engine_, store_, pool_, one, kept.get(),
+          [kept, done = std::move(done)](absl::Status status) mutable { done(std::move(status)); });
+    });
   }
   Reactor* MoveExperiments(Context* context, const v1::MoveExperimentsRequest* request,
-                           v1::MoveExperimentsResponse* response) {
+                           v1::MoveExperimentsResponse* response) override {
     return ToEach(
-        context, DET_METHOD("MoveExperiments"), request, response,
-        [this, request](model::ExperimentId id, Done done) {
+        context, __func__, request, response, [this, request](model::ExperimentId id, Done done) {
           if (request->destination_project_id() == 0) {
             return done(absl::InvalidArgumentError("say where to: destination_project_id"));
           }
           v1::MoveExperimentRequest one;
           one.set_experiment_id(id.value());
           one.set_destination_project_id(request->destination_project_id());
-          Move(edge_, one, std::move(done));
+          Move(engine_, store_, one, std::move(done));
         });
   }
   Reactor* PutExperimentsRetainLogs(Context* context,
                                     const v1::PutExperimentsRetainLogsRequest* request,
-                                    v1::PutExperimentsRetainLogsResponse* response) {
-    return ToEach(context, DET_METHOD("PutExperimentsRetainLogs"), request, response,
+                                    v1::PutExperimentsRetainLogsResponse* response) override {
+    return ToEach(context, __func__, request, response,
                   [this, days = request->num_days()](model::ExperimentId id, Done done) {
-                    done(KeepLogs(*edge_.store, id, days));
+                    done(KeepLogs(store_, id, days));
                   });
   }
 
  private:
   template <class Request, class Response, class Act>
-  Reactor* ToEach(Context* context, std::string_view method, const Request* request,
-                  Response* response, Act act) {
-    return ForEach(
-        edge_, context, method, "experiment", request, response,
-        [this, request](const auth::Principal&) { return Choose(*request); },
-        [this, method, project = request->project_id(), act = std::move(act)](
-            const auth::Principal& caller, int32_t id, Done done) mutable {
-          const absl::Status may = Check(method, caller, project, model::ExperimentId(id));
-          if (!may.ok()) return done(may);
-          act(model::ExperimentId(id), std::move(done));
-        });
+  Reactor* ToEach(Context* context, const char* method, const Request* request, Response* response,
+                  Act act) {
+    return Unary(method, context, request, response,
+                 ForEach(
+                     pool_, "experiment", response,
+                     [this, request](const auth::Principal&) { return Choose(*request); },
+                     [this, method, project = request->project_id(), act = std::move(act)](
+                         const auth::Principal& caller, int32_t id, Done done) mutable {
+                       const absl::Status may =
+                           Check(method, caller, project, model::ExperimentId(id));
+                       if (!may.ok()) return done(may);
+                       act(model::ExperimentId(id), std::move(done));
+                     }));
   }
 
   // Those that the request names, or that its filters find.
@@ -170,7 +159,7 @@ class ExperimentActionService final : public Service {
                          EachOnce(filters.excluded_experiment_ids(), "excluded experiment"));
     DET_ASSIGN_OR_RETURN(store::ExperimentQuery query, ToBulkQuery(filters, project));
     query.window.limit = kMostInBatch + static_cast<int>(excluded.size()) + 1;
-    DET_ASSIGN_OR_RETURN(const store::ExperimentPage page, edge_.store->ListExperiments(query));
+    DET_ASSIGN_OR_RETURN(const store::ExperimentPage page, store_.ListExperiments(query));
     std::vector<int32_t> found;
     for (const store::ExperimentRecord& record : page.experiments) {
       const int32_t id = record.experiment.id.value();
@@ -182,23 +171,28 @@ class ExperimentActionService final : public Service {
   }
 
   // Whether the caller may do it to this one, and it is the project's.
-  absl::Status Check(std::string_view method, const auth::Principal& caller, int32_t project,
+  absl::Status Check(const char* method, const auth::Principal& caller, int32_t project,
                      model::ExperimentId id) {
     const std::string text = absl::StrCat(id.value());
-    DET_RETURN_IF_ERROR(edge_.admission->Judge(method, caller, model::Role::kEditor,
-                                               auth::Where::kExperiment, text));
-    DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, edge_.store->GetExperiment(id));
+    DET_RETURN_IF_ERROR(
+        authorizer_.Judge(FullName(method), caller, model::Role::kEditor, auth::Where::kExperiment, text));
+    DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, store_.GetExperiment(id));
     if (record.experiment.project == project) return absl::OkStatus();
     return absl::NotFoundError(absl::StrCat("project ", project, " has no experiment ", text));
   }
 
-  const Edge& edge_;
+  engine::Engine& engine_;
+  store::Store& store_;
+  Authorizer& authorizer_;
+  base::ThreadPool& pool_;
 };
 
 }  // namespace
 
-std::unique_ptr<Service> MakeExperimentActionService(const Edge& edge) {
-  return std::make_unique<ExperimentActionService>(edge);
+std::unique_ptr<Service> MakeExperimentActionService(CallPipeline& calls, engine::Engine& engine,
+                                                     store::Store& store, Authorizer& authorizer,
+                                                     base::ThreadPool& pool) {
+  return std::make_unique<ExperimentActionService>(calls, engine, store, authorizer, pool);
 }
 
 }  // namespace det::api

@@ -62,14 +62,14 @@ void ExperimentBoard::Read(const Shown& shown) {
     }
   }
   if (shown.second != model::TrialId()) {
-    return ReadTrial(edge_, shown.second,
+    return ReadTrial(engine_, store_, pool_, clock_, shown.second,
                      [self = shared_from_this(), shown,
                       waiting = std::move(waiting)](absl::StatusOr<v1::Trial> trial) mutable {
                        self->Answer(shown, std::move(waiting),
                                     LookAt(shown.first, std::move(trial)));
                      });
   }
-  ReadFull(edge_, shown.first,
+  ReadFull(engine_, store_, pool_, clock_, shown.first,
            [self = shared_from_this(), shown,
             waiting = std::move(waiting)](absl::StatusOr<v1::Experiment> experiment) mutable {
              self->Answer(shown, std::move(waiting), LookAt(std::move(experiment)));

@@ -14,8 +14,11 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
+#include "base/clock.h"
+#include "base/thread_pool.h"
 #include "det/api/v1/experiment.pb.h"
-#include "master/api/rpc/edge.h"
+#include "master/engine/engine.h"
+#include "master/store/interfaces/store.h"
 
 namespace det::api {
 
@@ -31,7 +34,9 @@ class ExperimentBoard final : public std::enable_shared_from_this<ExperimentBoar
   using Seen = std::shared_ptr<const Look>;
   using Then = absl::AnyInvocable<void(absl::StatusOr<Seen>)>;
 
-  explicit ExperimentBoard(const Edge& edge) : edge_(edge) {}
+  ExperimentBoard(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
+                  const base::Clock& clock)
+      : engine_(engine), store_(store), pool_(pool), clock_(clock) {}
 
   // As it is after this call; `then` runs on the pool.
   void Show(model::ExperimentId id, Then then) {
@@ -51,7 +56,10 @@ class ExperimentBoard final : public std::enable_shared_from_this<ExperimentBoar
   void Read(const Shown& shown);
   void Answer(const Shown& shown, std::vector<Then> waiting, absl::StatusOr<Seen> seen);
 
-  const Edge& edge_;
+  engine::Engine& engine_;
+  store::Store& store_;
+  base::ThreadPool& pool_;
+  const base::Clock& clock_;
   std::mutex mutex_;
   std::map<Shown, std::vector<Then>> waiting_;  // of those that are being read
 };

@@ -31,21 +31,24 @@ void AddTaskDefaults(const model::TaskDefaults& defaults, const std::string& poo
 
 }  // namespace
 
-absl::StatusOr<ReadyConfig> ReadConfig(const Edge& edge, const GivenConfig& given) {
+absl::StatusOr<ReadyConfig> ReadConfig(store::Store& store,
+                                       const ExperimentDefaults& experiment_defaults,
+                                       const GivenConfig& given) {
   size_t bytes = given.yaml.size();
   for (const std::string& each : given.overrides) bytes += each.size();
   DET_RETURN_IF_ERROR(CheckSize(given.path.empty() ? "configuration" : given.path, bytes));
   model::ConfigDefaults defaults;
-  defaults.checkpoint_host_path = edge.checkpoint_places.own;
+  defaults.checkpoint_host_path = experiment_defaults.checkpoint_places.own;
   defaults.experiment_seed = given.seed;
   defaults.name = given.name;
-  AddStorage("the master's checkpoint_storage", edge.checkpoint_storage, defaults.below);
+  AddStorage("the master's checkpoint_storage", experiment_defaults.checkpoint_storage,
+             defaults.below);
   AddStorage("workspace", given.checkpoint_storage, defaults.below);
-  AddTaskDefaults(edge.task_defaults, given.resource_pool, defaults.below);
+  AddTaskDefaults(experiment_defaults.task_defaults, given.resource_pool, defaults.below);
   std::vector<model::ConfigLayer> own;  // what is kept of the submission; the rest is looked up
   if (!given.template_name.empty()) {
     DET_ASSIGN_OR_RETURN(const store::TemplateRecord record,
-                         edge.store->templates().GetTemplate(given.template_name));
+                         store.templates().GetTemplate(given.template_name));
     own.push_back({absl::StrCat("template ", record.name), record.yaml});
     defaults.below.push_back(own.back());
   }

@@ -11,11 +11,21 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "master/api/rpc/edge.h"
+#include "master/checkpoint_storage/checkpoint_place.h"
 #include "master/core/model/experiment_config.h"
+#include "master/core/model/task_defaults.h"
 #include "master/parse/parse.h"
+#include "master/store/interfaces/store.h"
 
 namespace det::api {
+
+// What the master's own configuration gives to every experiment: the lowest layer of its
+// configuration.
+struct ExperimentDefaults {
+  std::string checkpoint_storage;  // as JSON; empty: none
+  model::TaskDefaults task_defaults;
+  checkpoint_storage::CheckpointPlaces checkpoint_places;  // `own` is the default of checkpoint_storage.host_path
+};
 
 struct GivenConfig {
   std::string yaml;
@@ -46,7 +56,9 @@ void AddStorage(const std::string& name, const std::string& storage,
                 std::vector<model::ConfigLayer>& layers);
 
 // INVALID_ARGUMENT with every problem; NOT_FOUND for the template.
-absl::StatusOr<ReadyConfig> ReadConfig(const Edge& edge, const GivenConfig& given);
+absl::StatusOr<ReadyConfig> ReadConfig(store::Store& store,
+                                       const ExperimentDefaults& experiment_defaults,
+                                       const GivenConfig& given);
 
 }  // namespace det::api
 

@@ -26,29 +26,32 @@ absl::Status CheckUnheld(store::Store& store, model::ExperimentId id) {
 
 }  // namespace
 
-void Archive(const Edge& edge, model::ExperimentId id, bool archived, Done done) {
-  const auto record = edge.store->GetExperiment(id);
+void Archive(engine::Engine& engine, store::Store& store, model::ExperimentId id, bool archived,
+             Done done) {
+  const auto record = store.GetExperiment(id);
   if (!record.ok()) return done(record.status());
-  SubmitAndFinish(edge, cluster::ArchiveExperiment{id, archived}, std::move(done));
+  SubmitAndFinish(engine, cluster::ArchiveExperiment{id, archived}, std::move(done));
 }
 
-void Delete(const Edge& edge, const v1::DeleteExperimentRequest& request,
-            v1::DeleteExperimentResponse* response, Done done) {
+void Delete(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
+            const v1::DeleteExperimentRequest& request, v1::DeleteExperimentResponse* response,
+            Done done) {
   const model::ExperimentId id(request.experiment_id());
-  const auto record = edge.store->GetExperiment(id);
+  const auto record = store.GetExperiment(id);
   if (!record.ok()) return done(record.status());
-  absl::Status unheld = CheckUnheld(*edge.store, id);
+  absl::Status unheld = CheckUnheld(store, id);
   if (!unheld.ok()) return done(std::move(unheld));
-  SubmitAndFinish(edge, cluster::DeleteExperiment{id},
-                  [&edge, id, response, done = std::move(done)](absl::Status applied) mutable {
-                    if (!applied.ok()) return done(std::move(applied));
-                    edge.pool->Post([&edge, id, response, done = std::move(done)]() mutable {
-                      const auto held = edge.store->disposal().ListHeld(id);
-                      if (!held.ok()) return done(held.status());
-                      for (const auto& each : *held) *response->add_kept() = ToProto(each);
-                      done(absl::OkStatus());
-                    });
-                  });
+  SubmitAndFinish(
+      engine, cluster::DeleteExperiment{id},
+      [&store, &pool, id, response, done = std::move(done)](absl::Status applied) mutable {
+        if (!applied.ok()) return done(std::move(applied));
+        pool.Post([&store, id, response, done = std::move(done)]() mutable {
+          const auto held = store.disposal().ListHeld(id);
+          if (!held.ok()) return done(held.status());
+          for (const auto& each : *held) *response->add_kept() = ToProto(each);
+          done(absl::OkStatus());
+        });
+      });
 }
 
 }  // namespace det::api

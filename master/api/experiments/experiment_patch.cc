@@ -117,23 +117,25 @@ absl::StatusOr<std::deque<cluster::Event>> ReadEvents(const experiment::Experime
 }
 
 // One after the other, until one is refused.
-void SubmitAll(const Edge& edge, std::shared_ptr<std::deque<cluster::Event>> events, Done done) {
+void SubmitAll(engine::Engine& engine, std::shared_ptr<std::deque<cluster::Event>> events,
+               Done done) {
   if (events->empty()) return done(absl::OkStatus());
   cluster::Event event = std::move(events->front());
   events->pop_front();
-  SubmitAndFinish(edge, std::move(event),
-                  [&edge, events, done = std::move(done)](absl::Status applied) mutable {
+  SubmitAndFinish(engine, std::move(event),
+                  [&engine, events, done = std::move(done)](absl::Status applied) mutable {
                     if (!applied.ok()) return done(std::move(applied));
-                    SubmitAll(edge, events, std::move(done));
+                    SubmitAll(engine, events, std::move(done));
                   });
 }
 
 }  // namespace
 
-void Patch(const Edge& edge, const v1::PatchExperimentRequest& request,
+void Patch(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
+           const base::Clock& clock, const v1::PatchExperimentRequest& request,
            v1::PatchExperimentResponse* response, Done done) {
   const model::ExperimentId id(request.experiment().id());
-  const auto record = edge.store->GetExperiment(id);
+  const auto record = store.GetExperiment(id);
   if (!record.ok()) return done(record.status());
   if (absl::Status deleted = CheckNotDeleted(record->experiment); !deleted.ok()) {
     return done(std::move(deleted));
@@ -143,14 +145,15 @@ void Patch(const Edge& edge, const v1::PatchExperimentRequest& request,
   for (const cluster::Event& event : *events) {
     const auto* update = event.As<cluster::UpdateQueue>();
     if (update == nullptr) continue;
-    absl::Status allowed = CheckQueueUpdate(*edge.store, *update);
+    absl::Status allowed = CheckQueueUpdate(store, *update);
     if (!allowed.ok()) return done(std::move(allowed));
   }
-  SubmitAll(edge, std::make_shared<std::deque<cluster::Event>>(*std::move(events)),
-            [&edge, id, response, done = std::move(done)](absl::Status applied) mutable {
+  SubmitAll(engine, std::make_shared<std::deque<cluster::Event>>(*std::move(events)),
+            [&engine, &store, &pool, &clock, id, response,
+             done = std::move(done)](absl::Status applied) mutable {
               if (!applied.ok()) return done(std::move(applied));
               ReadFull(
-                  edge, id,
+                  engine, store, pool, clock, id,
                   [response, done = std::move(done)](absl::StatusOr<v1::Experiment> read) mutable {
                     if (read.ok()) *response->mutable_experiment() = *std::move(read);
                     done(read.status());
@@ -158,22 +161,23 @@ void Patch(const Edge& edge, const v1::PatchExperimentRequest& request,
             });
 }
 
-void Move(const Edge& edge, const v1::MoveExperimentRequest& request, Done done) {
+void Move(engine::Engine& engine, store::Store& store, const v1::MoveExperimentRequest& request,
+          Done done) {
   const model::ExperimentId id(request.experiment_id());
-  const auto record = edge.store->GetExperiment(id);
+  const auto record = store.GetExperiment(id);
   if (!record.ok()) return done(record.status());
   if (absl::Status deleted = CheckNotDeleted(record->experiment); !deleted.ok()) {
     return done(std::move(deleted));
   }
-  const auto found = FindSpace(*edge.store, request.destination_project_id());
+  const auto found = FindSpace(store, request.destination_project_id());
   if (!found.ok()) return done(found.status());
-  SubmitAndFinish(edge, cluster::MoveExperiment{id, found->space}, std::move(done));
+  SubmitAndFinish(engine, cluster::MoveExperiment{id, found->space}, std::move(done));
 }
 
-void Label(const Edge& edge, model::ExperimentId id, const std::string& label, bool add,
-           Labels* labels, Done done) {
+void Label(engine::Engine& engine, store::Store& store, model::ExperimentId id,
+           const std::string& label, bool add, Labels* labels, Done done) {
   if (absl::Status bad = CheckLabel(label); !bad.ok()) return done(std::move(bad));
-  const auto record = edge.store->GetExperiment(id);
+  const auto record = store.GetExperiment(id);
   if (!record.ok()) return done(record.status());
   if (absl::Status deleted = CheckNotDeleted(record->experiment); !deleted.ok()) {
     return done(std::move(deleted));
@@ -186,18 +190,18 @@ void Label(const Edge& edge, model::ExperimentId id, const std::string& label, b
   if (add == has) return done(absl::OkStatus());
   cluster::Texts texts;
   texts.labels = std::move(now);
-  SubmitAndFinish(edge, cluster::DescribeExperiment{id, std::move(texts)}, std::move(done));
+  SubmitAndFinish(engine, cluster::DescribeExperiment{id, std::move(texts)}, std::move(done));
 }
 
-absl::Status Preview(const Edge& edge, const v1::PreviewRetentionRequest& request,
+absl::Status Preview(store::Store& store, const v1::PreviewRetentionRequest& request,
                      v1::PreviewRetentionResponse* response) {
   const model::ExperimentId id(request.id());
-  DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, edge.store->GetExperiment(id));
+  DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, store.GetExperiment(id));
   DET_RETURN_IF_ERROR(CheckNotDeleted(record.experiment));
   const model::ExperimentConfig& config = *record.experiment.config;
   DET_ASSIGN_OR_RETURN(const experiment::RetentionPolicy policy,
                        ReadPolicy(record.experiment, request));
-  DET_ASSIGN_OR_RETURN(const auto all, store::ListRetainable(*edge.store, id));
+  DET_ASSIGN_OR_RETURN(const auto all, store::ListRetainable(store, id));
   std::set<model::CheckpointId> drop;
   for (const model::CheckpointId& each :
        experiment::NotRetained(policy, config.searcher.smaller_is_better, all)) {
@@ -205,12 +209,12 @@ absl::Status Preview(const Edge& edge, const v1::PreviewRetentionRequest& reques
   }
   store::CheckpointQuery query;
   query.experiment = id;
-  DET_ASSIGN_OR_RETURN(const store::CheckpointPage page, edge.store->ListCheckpoints(query));
+  DET_ASSIGN_OR_RETURN(const store::CheckpointPage page, store.ListCheckpoints(query));
   for (const store::CheckpointEntry& entry : page.checkpoints) {
     const model::CheckpointId& checkpoint = entry.checkpoint.id;
     if (!drop.contains(checkpoint)) continue;
     *response->add_checkpoints() =
-        ToProto(entry, CheckpointFolder(config.checkpoint_storage, checkpoint));
+        ToProto(entry, checkpoint_storage::CheckpointFolder(config.checkpoint_storage, checkpoint));
   }
   response->set_kept(static_cast<int32_t>(all.size() - drop.size()));
   return absl::OkStatus();

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/status_macros.h"
-#include "det/api/v1/experiment.pb.h"
+#include "det/api/v1/experiment.grpc.pb.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/live_trials.h"
 #include "master/api/experiments/create_experiment.h"
@@ -16,57 +16,42 @@
 #include "master/api/experiments/state_change.h"
 #include "master/api/experiments/watch_experiment.h"
 #include "master/api/queue/queue_view.h"
-#include "master/api/rpc/call.h"
-#include "master/api/rpc/open_stream.h"
-#include "master/api/rpc/service.h"
+#include "master/api/rpc/api_service.h"
 
 namespace det::api {
 namespace {
 
-class ExperimentService final : public Service {
+class ExperimentService final : public ApiService<v1::ExperimentService> {
  public:
-  explicit ExperimentService(const Edge& edge)
-      : Service("det.api.v1.ExperimentService"),
-        edge_(edge),
-        board_(std::make_shared<ExperimentBoard>(edge)) {
-    Serve("CreateExperiment", &ExperimentService::CreateExperiment);
-    Serve("GetExperiments", &ExperimentService::GetExperiments);
-    Serve("GetExperiment", &ExperimentService::GetExperiment);
-    Serve("WatchExperiment", &ExperimentService::WatchExperiment);
-    Serve("PauseExperiment", &ExperimentService::PauseExperiment);
-    Serve("ActivateExperiment", &ExperimentService::ActivateExperiment);
-    Serve("CancelExperiment", &ExperimentService::CancelExperiment);
-    Serve("KillExperiment", &ExperimentService::KillExperiment);
-    Serve("ContinueExperiment", &ExperimentService::ContinueExperiment);
-    Serve("ArchiveExperiment", &ExperimentService::ArchiveExperiment);
-    Serve("UnarchiveExperiment", &ExperimentService::UnarchiveExperiment);
-    Serve("DeleteExperiment", &ExperimentService::DeleteExperiment);
-    Serve("PatchExperiment", &ExperimentService::PatchExperiment);
-    Serve("MoveExperiment", &ExperimentService::MoveExperiment);
-    Serve("GetExperimentLabels", &ExperimentService::GetExperimentLabels);
-    Serve("PutExperimentLabel", &ExperimentService::PutExperimentLabel);
-    Serve("DeleteExperimentLabel", &ExperimentService::DeleteExperimentLabel);
-    Serve("PreviewRetention", &ExperimentService::PreviewRetention);
-    Serve("GetModelDef", &ExperimentService::GetModelDef);
-  }
+  ExperimentService(CallPipeline& calls, engine::Engine& engine, store::Store& store,
+                    live::ExperimentWatch& watch, base::ThreadPool& pool, const base::Clock& clock,
+                    const MasterFacts& facts, const ExperimentDefaults& defaults)
+      : ApiService(calls),
+        engine_(engine),
+        store_(store),
+        watch_(watch),
+        pool_(pool),
+        clock_(clock),
+        facts_(facts),
+        defaults_(defaults),
+        board_(std::make_shared<ExperimentBoard>(engine_, store_, pool_, clock_)) {}
 
   grpc::ServerUnaryReactor* CreateExperiment(grpc::CallbackServerContext* context,
                                              const v1::CreateExperimentRequest* request,
-                                             v1::CreateExperimentResponse* response) {
-    return UnaryOnce(edge_, context, request, response,
-                     "det.api.v1.ExperimentService.CreateExperiment",
-                     [this, request, response](const auth::Principal& principal, Done done) {
-                       Create(*request, response, principal, std::move(done));
-                     });
+                                             v1::CreateExperimentResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal& principal, Done done) {
+                   Create(*request, response, principal, std::move(done));
+                 });
   }
 
   grpc::ServerUnaryReactor* GetExperiments(grpc::CallbackServerContext* context,
                                            const v1::GetExperimentsRequest* request,
-                                           v1::GetExperimentsResponse* response) {
-    return Unary(edge_, context, request, "det.api.v1.ExperimentService.GetExperiments",
+                                           v1::GetExperimentsResponse* response) override {
+    return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal& principal, Done done) {
                    ReadLive(
-                       *edge_.engine, *edge_.pool, std::nullopt,
+                       engine_, pool_, std::nullopt,
                        [this, request, response, visible = principal.Visible(),
                         done = std::move(done)](const absl::StatusOr<LiveTrials>& live) mutable {
                          done(live.ok() ? List(*request, std::move(visible), *live, response)
@@ -77,163 +62,163 @@ class ExperimentService final : public Service {
 
   grpc::ServerUnaryReactor* GetExperiment(grpc::CallbackServerContext* context,
                                           const v1::GetExperimentRequest* request,
-                                          v1::GetExperimentResponse* response) {
-    return Unary(edge_, context, request, "det.api.v1.ExperimentService.GetExperiment",
+                                          v1::GetExperimentResponse* response) override {
+    return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&, Done done) {
                    Get(model::ExperimentId(request->experiment_id()), response, std::move(done));
                  });
   }
 
-  MessageStream* WatchExperiment(grpc::CallbackServerContext* context,
-                                 const v1::WatchExperimentRequest* request) {
-    return OpenStream<v1::WatchExperimentResponse>(
-        edge_, context, request, "det.api.v1.ExperimentService.WatchExperiment",
+  grpc::ServerWriteReactor<v1::WatchExperimentResponse>* WatchExperiment(
+      grpc::CallbackServerContext* context, const v1::WatchExperimentRequest* request) override {
+    return ServerStream<v1::WatchExperimentResponse>(
+        __func__, context, request,
         [this, request = *request](const auth::Principal&,
                                    std::shared_ptr<Stream<v1::WatchExperimentResponse>> stream) {
-          api::WatchExperiment(edge_, board_, request, std::move(stream));
+          api::WatchExperiment(watch_, board_, request, std::move(stream));
         });
   }
 
   grpc::ServerUnaryReactor* PauseExperiment(grpc::CallbackServerContext* context,
                                             const v1::PauseExperimentRequest* request,
-                                            v1::PauseExperimentResponse*) {
-    return Change(context, "det.api.v1.ExperimentService.PauseExperiment", request, &Pause);
+                                            v1::PauseExperimentResponse* response) override {
+    return Change(context, __func__, request, &Pause);
   }
   grpc::ServerUnaryReactor* ActivateExperiment(grpc::CallbackServerContext* context,
                                                const v1::ActivateExperimentRequest* request,
-                                               v1::ActivateExperimentResponse*) {
-    return Change(context, "det.api.v1.ExperimentService.ActivateExperiment", request, &Activate);
+                                               v1::ActivateExperimentResponse* response) override {
+    return Change(context, __func__, request, &Activate);
   }
   grpc::ServerUnaryReactor* CancelExperiment(grpc::CallbackServerContext* context,
                                              const v1::CancelExperimentRequest* request,
-                                             v1::CancelExperimentResponse*) {
-    return Change(context, "det.api.v1.ExperimentService.CancelExperiment", request, &Cancel);
+                                             v1::CancelExperimentResponse* response) override {
+    return Change(context, __func__, request, &Cancel);
   }
   grpc::ServerUnaryReactor* KillExperiment(grpc::CallbackServerContext* context,
                                            const v1::KillExperimentRequest* request,
-                                           v1::KillExperimentResponse*) {
-    return Change(context, "det.api.v1.ExperimentService.KillExperiment", request, &Kill);
+                                           v1::KillExperimentResponse* response) override {
+    return Change(context, __func__, request, &Kill);
   }
 
   grpc::ServerUnaryReactor* ContinueExperiment(grpc::CallbackServerContext* context,
                                                const v1::ContinueExperimentRequest* request,
-                                               v1::ContinueExperimentResponse* response) {
-    return UnaryOnce(edge_, context, request, response,
-                     "det.api.v1.ExperimentService.ContinueExperiment",
-                     [this, request, response](const auth::Principal&, Done done) {
-                       Continue(*request, response, std::move(done));
-                     });
+                                               v1::ContinueExperimentResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal&, Done done) {
+                   Continue(*request, response, std::move(done));
+                 });
   }
 
   grpc::ServerUnaryReactor* ArchiveExperiment(grpc::CallbackServerContext* context,
                                               const v1::ArchiveExperimentRequest* request,
-                                              v1::ArchiveExperimentResponse*) {
-    return Unary(edge_, context, request, "det.api.v1.ExperimentService.ArchiveExperiment",
+                                              v1::ArchiveExperimentResponse* response) override {
+    return Unary(__func__, context, request, response,
                  [this, id = request->id()](const auth::Principal&, Done done) {
-                   Archive(edge_, model::ExperimentId(id), true, std::move(done));
+                   Archive(engine_, store_, model::ExperimentId(id), true, std::move(done));
                  });
   }
-  grpc::ServerUnaryReactor* UnarchiveExperiment(grpc::CallbackServerContext* context,
-                                                const v1::UnarchiveExperimentRequest* request,
-                                                v1::UnarchiveExperimentResponse*) {
-    return Unary(edge_, context, request, "det.api.v1.ExperimentService.UnarchiveExperiment",
+  grpc::ServerUnaryReactor* UnarchiveExperiment(
+      grpc::CallbackServerContext* context, const v1::UnarchiveExperimentRequest* request,
+      v1::UnarchiveExperimentResponse* response) override {
+    return Unary(__func__, context, request, response,
                  [this, id = request->id()](const auth::Principal&, Done done) {
-                   Archive(edge_, model::ExperimentId(id), false, std::move(done));
+                   Archive(engine_, store_, model::ExperimentId(id), false, std::move(done));
                  });
   }
   grpc::ServerUnaryReactor* DeleteExperiment(grpc::CallbackServerContext* context,
                                              const v1::DeleteExperimentRequest* request,
-                                             v1::DeleteExperimentResponse* response) {
-    return Unary(edge_, context, request, "det.api.v1.ExperimentService.DeleteExperiment",
+                                             v1::DeleteExperimentResponse* response) override {
+    return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&, Done done) {
-                   Delete(edge_, *request, response, std::move(done));
+                   Delete(engine_, store_, pool_, *request, response, std::move(done));
                  });
   }
   grpc::ServerUnaryReactor* PatchExperiment(grpc::CallbackServerContext* context,
                                             const v1::PatchExperimentRequest* request,
-                                            v1::PatchExperimentResponse* response) {
-    return Unary(edge_, context, request, "det.api.v1.ExperimentService.PatchExperiment",
+                                            v1::PatchExperimentResponse* response) override {
+    return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&, Done done) {
-                   Patch(edge_, *request, response, std::move(done));
+                   Patch(engine_, store_, pool_, clock_, *request, response, std::move(done));
                  });
   }
   grpc::ServerUnaryReactor* MoveExperiment(grpc::CallbackServerContext* context,
                                            const v1::MoveExperimentRequest* request,
-                                           v1::MoveExperimentResponse*) {
-    return Unary(edge_, context, request, "det.api.v1.ExperimentService.MoveExperiment",
+                                           v1::MoveExperimentResponse* response) override {
+    return Unary(__func__, context, request, response,
                  [this, request](const auth::Principal&, Done done) {
-                   Move(edge_, *request, std::move(done));
+                   Move(engine_, store_, *request, std::move(done));
                  });
   }
-  grpc::ServerUnaryReactor* GetExperimentLabels(grpc::CallbackServerContext* context,
-                                                const v1::GetExperimentLabelsRequest* request,
-                                                v1::GetExperimentLabelsResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.ExperimentService.GetExperimentLabels",
-                    [this, request, response](const auth::Principal& principal) -> absl::Status {
-                      DET_ASSIGN_OR_RETURN(const std::vector<std::string> labels,
-                                           edge_.store->projects().ListLabels(request->project_id(),
-                                                                              principal.Visible()));
-                      response->mutable_labels()->Assign(labels.begin(), labels.end());
-                      return absl::OkStatus();
-                    });
+  grpc::ServerUnaryReactor* GetExperimentLabels(
+      grpc::CallbackServerContext* context, const v1::GetExperimentLabelsRequest* request,
+      v1::GetExperimentLabelsResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal& principal) -> absl::Status {
+                   DET_ASSIGN_OR_RETURN(
+                       const std::vector<std::string> labels,
+                       store_.projects().ListLabels(request->project_id(), principal.Visible()));
+                   response->mutable_labels()->Assign(labels.begin(), labels.end());
+                   return absl::OkStatus();
+                 });
   }
   grpc::ServerUnaryReactor* PutExperimentLabel(grpc::CallbackServerContext* context,
                                                const v1::PutExperimentLabelRequest* request,
-                                               v1::PutExperimentLabelResponse* response) {
-    return Unary(edge_, context, request, "det.api.v1.ExperimentService.PutExperimentLabel",
+                                               v1::PutExperimentLabelResponse* response) override {
+    return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&, Done done) {
-                   Label(edge_, model::ExperimentId(request->experiment_id()), request->label(),
-                         true, response->mutable_labels(), std::move(done));
+                   Label(engine_, store_, model::ExperimentId(request->experiment_id()),
+                         request->label(), true, response->mutable_labels(), std::move(done));
                  });
   }
-  grpc::ServerUnaryReactor* DeleteExperimentLabel(grpc::CallbackServerContext* context,
-                                                  const v1::DeleteExperimentLabelRequest* request,
-                                                  v1::DeleteExperimentLabelResponse* response) {
-    return Unary(edge_, context, request, "det.api.v1.ExperimentService.DeleteExperimentLabel",
+  grpc::ServerUnaryReactor* DeleteExperimentLabel(
+      grpc::CallbackServerContext* context, const v1::DeleteExperimentLabelRequest* request,
+      v1::DeleteExperimentLabelResponse* response) override {
+    return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&, Done done) {
-                   Label(edge_, model::ExperimentId(request->experiment_id()), request->label(),
-                         false, response->mutable_labels(), std::move(done));
+                   Label(engine_, store_, model::ExperimentId(request->experiment_id()),
+                         request->label(), false, response->mutable_labels(), std::move(done));
                  });
   }
   grpc::ServerUnaryReactor* PreviewRetention(grpc::CallbackServerContext* context,
                                              const v1::PreviewRetentionRequest* request,
-                                             v1::PreviewRetentionResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.ExperimentService.PreviewRetention",
-                    [this, request, response](const auth::Principal&) {
-                      return Preview(edge_, *request, response);
-                    });
+                                             v1::PreviewRetentionResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal&) {
+                   return Preview(store_, *request, response);
+                 });
   }
 
   grpc::ServerUnaryReactor* GetModelDef(grpc::CallbackServerContext* context,
                                         const v1::GetModelDefRequest* request,
-                                        v1::GetModelDefResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.ExperimentService.GetModelDef",
-                    [this, request, response](const auth::Principal&) -> absl::Status {
-                      DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record,
-                                           edge_.store->GetExperiment(
-                                               model::ExperimentId(request->experiment_id())));
-                      const std::string& hash = record.experiment.context_hash;
-                      if (hash.empty()) return absl::OkStatus();
-                      DET_ASSIGN_OR_RETURN(std::string tgz, edge_.store->GetContext(hash));
-                      response->set_b64_tgz(std::move(tgz));
-                      return absl::OkStatus();
-                    });
+                                        v1::GetModelDefResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal&) -> absl::Status {
+                   DET_ASSIGN_OR_RETURN(
+                       const store::ExperimentRecord record,
+                       store_.GetExperiment(model::ExperimentId(request->experiment_id())));
+                   const std::string& hash = record.experiment.context_hash;
+                   if (hash.empty()) return absl::OkStatus();
+                   DET_ASSIGN_OR_RETURN(std::string tgz, store_.GetContext(hash));
+                   response->set_b64_tgz(std::move(tgz));
+                   return absl::OkStatus();
+                 });
   }
 
  private:
   template <class Request>
-  grpc::ServerUnaryReactor* Change(grpc::CallbackServerContext* context, std::string_view method,
+  grpc::ServerUnaryReactor* Change(grpc::CallbackServerContext* context, const char* method,
                                    const Request* request,
-                                   void (*change)(const Edge&, model::ExperimentId, Done)) {
-    return Unary(edge_, context, request, method,
+                                   void (*change)(engine::Engine&, store::Store&, base::ThreadPool&,
+                                                  model::ExperimentId, Done)) {
+    return Unary(method, context, request, nullptr,
                  [this, id = request->id(), change](const auth::Principal&, Done done) {
-                   change(edge_, model::ExperimentId(id), std::move(done));
+                   change(engine_, store_, pool_, model::ExperimentId(id), std::move(done));
                  });
   }
 
   void Get(model::ExperimentId id, v1::GetExperimentResponse* response, Done done) {
     const auto read = [this, id, response](Done done) {
-      ReadFull(edge_, id,
+      ReadFull(engine_, store_, pool_, clock_, id,
                [response, done = std::move(done)](absl::StatusOr<v1::Experiment> read) mutable {
                  if (read.ok()) {
                    *response->mutable_config() = read->config();
@@ -242,7 +227,7 @@ class ExperimentService final : public Service {
                  done(read.status());
                });
     };
-    edge_.engine->Query(
+    engine_.Query(
         [id, response](const cluster::Cluster& cluster) {
           if (auto place = PlaceOf(cluster, id)) {
             *response->mutable_job_summary() = *std::move(place);
@@ -257,7 +242,7 @@ class ExperimentService final : public Service {
   void Create(const v1::CreateExperimentRequest& request, v1::CreateExperimentResponse* response,
               const auth::Principal& principal, Done done) {
     const auto pools = std::make_shared<Pools>();
-    edge_.engine->Query(
+    engine_.Query(
         [pools](const cluster::Cluster& cluster) {
           pools->default_compute = cluster.default_compute();
           pools->default_aux = cluster.default_aux();
@@ -268,7 +253,7 @@ class ExperimentService final : public Service {
         [this, &request, response, principal, pools,
          done = std::move(done)](absl::Status status) mutable {
           if (!status.ok()) return done(std::move(status));
-          edge_.pool->Post(
+          pool_.Post(
               [this, &request, response, principal, pools, done = std::move(done)]() mutable {
                 CreateIn(*pools, request, response, principal, std::move(done));
               });
@@ -278,7 +263,8 @@ class ExperimentService final : public Service {
   void CreateIn(const Pools& pools, const v1::CreateExperimentRequest& request,
                 v1::CreateExperimentResponse* response, const auth::Principal& principal,
                 Done done) {
-    absl::StatusOr<Submission> submission = PrepareSubmission(edge_, request, pools, principal);
+    absl::StatusOr<Submission> submission =
+        PrepareSubmission(store_, defaults_, facts_.cluster_id, request, pools, principal);
     if (!submission.ok()) return done(submission.status());
     for (const std::string& warning : submission->warnings) response->add_config_warnings(warning);
     if (request.validate_only()) {
@@ -288,44 +274,44 @@ class ExperimentService final : public Service {
       response->mutable_experiment()->set_name(submission->event.config->name);
       return done(absl::OkStatus());
     }
-    const auto earlier = FindByRequestId(*edge_.store, principal.user, request.request_id());
+    const auto earlier = FindByRequestId(store_, principal.user, request.request_id());
     if (!earlier.ok()) return done(earlier.status());
     if (earlier->has_value()) return Answer(**earlier, response, std::move(done));
     const ContextArchive& context = submission->context;
     if (!context.hash.empty()) {
-      const absl::Status stored = edge_.store->PutContext(context.hash, context.tgz);
+      const absl::Status stored = store_.PutContext(context.hash, context.tgz);
       if (!stored.ok()) return done(stored);
     }
-    edge_.engine->Submit(std::move(submission->event),
-                         [this, response, done = std::move(done)](
-                             const absl::StatusOr<engine::Applied>& applied) mutable {
-                           if (!applied.ok()) return done(applied.status());
-                           if (!applied->created) {
-                             return done(absl::InternalError("the experiment got no id"));
-                           }
-                           Answer(*applied->created, response, std::move(done));
-                         });
+    engine_.Submit(std::move(submission->event),
+                   [this, response, done = std::move(done)](
+                       const absl::StatusOr<engine::Applied>& applied) mutable {
+                     if (!applied.ok()) return done(applied.status());
+                     if (!applied->created) {
+                       return done(absl::InternalError("the experiment got no id"));
+                     }
+                     Answer(*applied->created, response, std::move(done));
+                   });
   }
 
   void Continue(const v1::ContinueExperimentRequest& request,
                 v1::ContinueExperimentResponse* response, Done done) {
-    absl::StatusOr<cluster::ContinueExperiment> event = PrepareContinuation(edge_, request);
+    absl::StatusOr<cluster::ContinueExperiment> event =
+        PrepareContinuation(store_, defaults_, request);
     if (!event.ok()) return done(event.status());
     const model::ExperimentId id(request.id());
-    edge_.engine->Submit(
-        *std::move(event), [this, id, response, done = std::move(done)](
-                               const absl::StatusOr<engine::Applied>& applied) mutable {
-          if (!applied.ok()) return done(applied.status());
-          ReadFull(edge_, id,
-                   [response, done = std::move(done)](absl::StatusOr<v1::Experiment> read) mutable {
-                     if (read.ok()) *response->mutable_experiment() = *std::move(read);
-                     done(read.status());
-                   });
-        });
+    engine_.Submit(*std::move(event), [this, id, response, done = std::move(done)](
+                                          const absl::StatusOr<engine::Applied>& applied) mutable {
+      if (!applied.ok()) return done(applied.status());
+      ReadFull(engine_, store_, pool_, clock_, id,
+               [response, done = std::move(done)](absl::StatusOr<v1::Experiment> read) mutable {
+                 if (read.ok()) *response->mutable_experiment() = *std::move(read);
+                 done(read.status());
+               });
+    });
   }
 
   void Answer(model::ExperimentId id, v1::CreateExperimentResponse* response, Done done) {
-    ReadFull(edge_, id,
+    ReadFull(engine_, store_, pool_, clock_, id,
              [response, done = std::move(done)](absl::StatusOr<v1::Experiment> experiment) mutable {
                if (experiment.ok()) {
                  *response->mutable_config() = experiment->config();
@@ -340,23 +326,34 @@ class ExperimentService final : public Service {
                     v1::GetExperimentsResponse* response) {
     store::ExperimentQuery query = ToQuery(request);
     query.visible = std::move(visible);
-    DET_ASSIGN_OR_RETURN(const store::ExperimentPage page, edge_.store->ListExperiments(query));
+    DET_ASSIGN_OR_RETURN(const store::ExperimentPage page, store_.ListExperiments(query));
     for (const store::ExperimentRecord& record : page.experiments) {
-      *response->add_experiments() = ToProto(record, live, edge_.clock->Now(), /*detail=*/false);
+      *response->add_experiments() = ToProto(record, live, clock_.Now(), /*detail=*/false);
     }
     *response->mutable_pagination() =
         ToPagination(request.offset(), request.limit(), response->experiments_size(), page.total);
     return absl::OkStatus();
   }
 
-  const Edge& edge_;
+  engine::Engine& engine_;
+  store::Store& store_;
+  live::ExperimentWatch& watch_;
+  base::ThreadPool& pool_;
+  const base::Clock& clock_;
+  const MasterFacts& facts_;
+  const ExperimentDefaults& defaults_;
   const std::shared_ptr<ExperimentBoard> board_;
 };
 
 }  // namespace
 
-std::unique_ptr<Service> MakeExperimentService(const Edge& edge) {
-  return std::make_unique<ExperimentService>(edge);
+std::unique_ptr<Service> MakeExperimentService(CallPipeline& calls, engine::Engine& engine,
+                                               store::Store& store, live::ExperimentWatch& watch,
+                                               base::ThreadPool& pool, const base::Clock& clock,
+                                               const MasterFacts& facts,
+                                               const ExperimentDefaults& defaults) {
+  return std::make_unique<ExperimentService>(calls, engine, store, watch, pool, clock, facts,
+                                             defaults);
 }
 
 }  // namespace det::api

@@ -5,12 +5,11 @@
 #include <vector>
 
 #include "base/status_macros.h"
-#include "det/api/v1/model_def.pb.h"
+#include "det/api/v1/model_def.grpc.pb.h"
 #include "master/api/common/convert.h"
 #include "master/api/experiments/context_files.h"
 #include "master/api/experiments/services.h"
-#include "master/api/rpc/call.h"
-#include "master/api/rpc/service.h"
+#include "master/api/rpc/api_service.h"
 
 namespace det::api {
 namespace {
@@ -57,57 +56,54 @@ class Tree {
   std::map<std::string, Nodes*> folders_;
 };
 
-class ModelDefService final : public Service {
+class ModelDefService final : public ApiService<v1::ModelDefService> {
  public:
-  explicit ModelDefService(const Edge& edge) : Service("det.api.v1.ModelDefService"), edge_(edge) {
-    Serve("GetModelDefTree", &ModelDefService::GetModelDefTree);
-    Serve("GetModelDefFile", &ModelDefService::GetModelDefFile);
-  }
+  ModelDefService(CallPipeline& calls, store::Store& store) : ApiService(calls), store_(store) {}
 
   Reactor* GetModelDefTree(Context* context, const v1::GetModelDefTreeRequest* request,
-                           v1::GetModelDefTreeResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.ModelDefService.GetModelDefTree",
-                    [this, request, response](const auth::Principal&) -> absl::Status {
-                      DET_ASSIGN_OR_RETURN(const auto experiment, Get(request->experiment_id()));
-                      if (experiment.context_hash.empty()) return absl::OkStatus();
-                      DET_ASSIGN_OR_RETURN(const std::string tgz,
-                                           edge_.store->GetContext(experiment.context_hash));
-                      DET_ASSIGN_OR_RETURN(const std::vector<ContextFile> files, ListContext(tgz));
-                      Tree tree(experiment.created_at, response->mutable_files());
-                      for (const ContextFile& file : files) tree.Add(file);
-                      return absl::OkStatus();
-                    });
+                           v1::GetModelDefTreeResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal&) -> absl::Status {
+                   DET_ASSIGN_OR_RETURN(const auto experiment, Get(request->experiment_id()));
+                   if (experiment.context_hash.empty()) return absl::OkStatus();
+                   DET_ASSIGN_OR_RETURN(const std::string tgz,
+                                        store_.GetContext(experiment.context_hash));
+                   DET_ASSIGN_OR_RETURN(const std::vector<ContextFile> files, ListContext(tgz));
+                   Tree tree(experiment.created_at, response->mutable_files());
+                   for (const ContextFile& file : files) tree.Add(file);
+                   return absl::OkStatus();
+                 });
   }
 
   Reactor* GetModelDefFile(Context* context, const v1::GetModelDefFileRequest* request,
-                           v1::GetModelDefFileResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.ModelDefService.GetModelDefFile",
-                    [this, request, response](const auth::Principal&) -> absl::Status {
-                      DET_ASSIGN_OR_RETURN(const auto experiment, Get(request->experiment_id()));
-                      std::string tgz;
-                      if (!experiment.context_hash.empty()) {
-                        DET_ASSIGN_OR_RETURN(tgz, edge_.store->GetContext(experiment.context_hash));
-                      }
-                      DET_ASSIGN_OR_RETURN(*response->mutable_file(),
-                                           ReadContextFile(tgz, request->path()));
-                      return absl::OkStatus();
-                    });
+                           v1::GetModelDefFileResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal&) -> absl::Status {
+                   DET_ASSIGN_OR_RETURN(const auto experiment, Get(request->experiment_id()));
+                   std::string tgz;
+                   if (!experiment.context_hash.empty()) {
+                     DET_ASSIGN_OR_RETURN(tgz, store_.GetContext(experiment.context_hash));
+                   }
+                   DET_ASSIGN_OR_RETURN(*response->mutable_file(),
+                                        ReadContextFile(tgz, request->path()));
+                   return absl::OkStatus();
+                 });
   }
 
  private:
   absl::StatusOr<experiment::Experiment> Get(int id) {
     DET_ASSIGN_OR_RETURN(store::ExperimentRecord record,
-                         edge_.store->GetExperiment(model::ExperimentId(id)));
+                         store_.GetExperiment(model::ExperimentId(id)));
     return std::move(record.experiment);
   }
 
-  const Edge& edge_;
+  store::Store& store_;
 };
 
 }  // namespace
 
-std::unique_ptr<Service> MakeModelDefService(const Edge& edge) {
-  return std::make_unique<ModelDefService>(edge);
+std::unique_ptr<Service> MakeModelDefService(CallPipeline& calls, store::Store& store) {
+  return std::make_unique<ModelDefService>(calls, store);
 }
 
 }  // namespace det::api

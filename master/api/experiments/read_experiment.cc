@@ -10,42 +10,45 @@
 namespace det::api {
 namespace {
 
-absl::StatusOr<v1::Experiment> ReadAt(const Edge& edge, model::ExperimentId id,
-                                      const LiveTrials& live) {
-  DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, edge.store->GetExperiment(id));
-  v1::Experiment out = ToProto(record, live, edge.clock->Now(), /*detail=*/true);
-  DET_ASSIGN_OR_RETURN(const store::TrialPage trials,
-                       edge.store->ListTrials(store::BareTrialsOf(id)));
+absl::StatusOr<v1::Experiment> ReadAt(store::Store& store, const base::Clock& clock,
+                                      model::ExperimentId id, const LiveTrials& live) {
+  DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, store.GetExperiment(id));
+  v1::Experiment out = ToProto(record, live, clock.Now(), /*detail=*/true);
+  DET_ASSIGN_OR_RETURN(const store::TrialPage trials, store.ListTrials(store::BareTrialsOf(id)));
   for (const store::TrialRecord& trial : trials.trials) {
     out.add_trial_ids(trial.trial.id.value());
   }
   return out;
 }
 
-absl::StatusOr<v1::Trial> ReadTrialWith(const Edge& edge, model::TrialId id,
-                                        const LiveTrials& live) {
-  DET_ASSIGN_OR_RETURN(const store::TrialRecord record, edge.store->GetTrial(id));
-  DET_ASSIGN_OR_RETURN(const auto runs, edge.store->ListAllocations(record.trial.task));
-  return ToProto(record, live, runs, edge.clock->Now());
+absl::StatusOr<v1::Trial> ReadTrialWith(store::Store& store, const base::Clock& clock,
+                                        model::TrialId id, const LiveTrials& live) {
+  DET_ASSIGN_OR_RETURN(const store::TrialRecord record, store.GetTrial(id));
+  DET_ASSIGN_OR_RETURN(const auto runs, store.ListAllocations(record.trial.task));
+  return ToProto(record, live, runs, clock.Now());
 }
 
 }  // namespace
 
-void ReadFull(const Edge& edge, model::ExperimentId id,
+void ReadFull(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
+              const base::Clock& clock, model::ExperimentId id,
               absl::AnyInvocable<void(absl::StatusOr<v1::Experiment>)> then) {
   ReadLive(
-      *edge.engine, *edge.pool, id,
-      [&edge, id, then = std::move(then)](const absl::StatusOr<LiveTrials>& live) mutable {
-        then(live.ok() ? ReadAt(edge, id, *live) : absl::StatusOr<v1::Experiment>(live.status()));
+      engine, pool, id,
+      [&store, &clock, id, then = std::move(then)](const absl::StatusOr<LiveTrials>& live) mutable {
+        then(live.ok() ? ReadAt(store, clock, id, *live)
+                       : absl::StatusOr<v1::Experiment>(live.status()));
       });
 }
 
-void ReadTrial(const Edge& edge, model::TrialId id,
+void ReadTrial(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
+               const base::Clock& clock, model::TrialId id,
                absl::AnyInvocable<void(absl::StatusOr<v1::Trial>)> then) {
   ReadLive(
-      *edge.engine, *edge.pool, std::nullopt,
-      [&edge, id, then = std::move(then)](const absl::StatusOr<LiveTrials>& live) mutable {
-        then(live.ok() ? ReadTrialWith(edge, id, *live) : absl::StatusOr<v1::Trial>(live.status()));
+      engine, pool, std::nullopt,
+      [&store, &clock, id, then = std::move(then)](const absl::StatusOr<LiveTrials>& live) mutable {
+        then(live.ok() ? ReadTrialWith(store, clock, id, *live)
+                       : absl::StatusOr<v1::Trial>(live.status()));
       });
 }
 

@@ -5,10 +5,13 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
+#include "base/clock.h"
+#include "base/thread_pool.h"
 #include "det/api/v1/experiment.pb.h"
 #include "det/api/v1/trial.pb.h"
-#include "master/api/rpc/edge.h"
+#include "master/engine/engine.h"
 #include "master/store/interfaces/records.h"
+#include "master/store/interfaces/store.h"
 
 namespace det::api {
 
@@ -16,11 +19,13 @@ namespace det::api {
 store::ExperimentQuery ToQuery(const v1::GetExperimentsRequest& request);
 
 // Reads it with the live part; `then` runs on the pool.
-void ReadFull(const Edge& edge, model::ExperimentId id,
+void ReadFull(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
+              const base::Clock& clock, model::ExperimentId id,
               absl::AnyInvocable<void(absl::StatusOr<v1::Experiment>)> then);
 
 // As ReadFull.
-void ReadTrial(const Edge& edge, model::TrialId id,
+void ReadTrial(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
+               const base::Clock& clock, model::TrialId id,
                absl::AnyInvocable<void(absl::StatusOr<v1::Trial>)> then);
 
 }  // namespace det::api

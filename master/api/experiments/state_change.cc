@@ -32,51 +32,57 @@ absl::Status JudgeFinished(store::Store& store, model::TrialId id) {
 }
 
 // Submits `event`; what the cluster does not know is judged by `judge`, on the pool.
-void SubmitOrJudge(const Edge& edge, cluster::Event event, std::function<absl::Status()> judge,
-                   Done done) {
+void SubmitOrJudge(engine::Engine& engine, base::ThreadPool& pool, cluster::Event event,
+                   std::function<absl::Status()> judge, Done done) {
   SubmitAndFinish(
-      edge, std::move(event),
-      [&edge, judge = std::move(judge), done = std::move(done)](absl::Status status) mutable {
+      engine, std::move(event),
+      [&pool, judge = std::move(judge), done = std::move(done)](absl::Status status) mutable {
         if (!absl::IsNotFound(status)) return done(std::move(status));
-        edge.pool->Post(
-            [judge = std::move(judge), done = std::move(done)]() mutable { done(judge()); });
+        pool.Post([judge = std::move(judge), done = std::move(done)]() mutable { done(judge()); });
       });
 }
 
-void Submit(const Edge& edge, model::ExperimentId id, cluster::Event event, const char* rule,
+void Submit(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
+            model::ExperimentId id, cluster::Event event, const char* rule,
             std::optional<model::ExperimentState> wanted, Done done) {
   SubmitOrJudge(
-      edge, std::move(event),
-      [&edge, id, rule, wanted] { return JudgeFinished(*edge.store, id, rule, wanted); },
+      engine, pool, std::move(event),
+      [&store, id, rule, wanted] { return JudgeFinished(store, id, rule, wanted); },
       std::move(done));
 }
 
 }  // namespace
 
-void Pause(const Edge& edge, model::ExperimentId id, Done done) {
-  Submit(edge, id, cluster::PauseExperiment{id}, "only ACTIVE experiments can be paused",
-         std::nullopt, std::move(done));
+void Pause(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
+           model::ExperimentId id, Done done) {
+  Submit(engine, store, pool, id, cluster::PauseExperiment{id},
+         "only ACTIVE experiments can be paused", std::nullopt, std::move(done));
 }
 
-void Activate(const Edge& edge, model::ExperimentId id, Done done) {
-  Submit(edge, id, cluster::ActivateExperiment{id}, "only PAUSED experiments can be activated",
-         std::nullopt, std::move(done));
+void Activate(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
+              model::ExperimentId id, Done done) {
+  Submit(engine, store, pool, id, cluster::ActivateExperiment{id},
+         "only PAUSED experiments can be activated", std::nullopt, std::move(done));
 }
 
-void Cancel(const Edge& edge, model::ExperimentId id, Done done) {
-  Submit(edge, id, cluster::CancelExperiment{id},
+void Cancel(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
+            model::ExperimentId id, Done done) {
+  Submit(engine, store, pool, id, cluster::CancelExperiment{id},
          "only ACTIVE or PAUSED experiments can be canceled", model::ExperimentState::kCanceled,
          std::move(done));
 }
 
-void Kill(const Edge& edge, model::ExperimentId id, Done done) {
-  Submit(edge, id, cluster::KillExperiment{id}, "only ACTIVE or PAUSED experiments can be killed",
-         model::ExperimentState::kCanceled, std::move(done));
+void Kill(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
+          model::ExperimentId id, Done done) {
+  Submit(engine, store, pool, id, cluster::KillExperiment{id},
+         "only ACTIVE or PAUSED experiments can be killed", model::ExperimentState::kCanceled,
+         std::move(done));
 }
 
-void Kill(const Edge& edge, model::TrialId id, Done done) {
+void Kill(engine::Engine& engine, store::Store& store, base::ThreadPool& pool, model::TrialId id,
+          Done done) {
   SubmitOrJudge(
-      edge, cluster::KillTrial{id}, [&edge, id] { return JudgeFinished(*edge.store, id); },
+      engine, pool, cluster::KillTrial{id}, [&store, id] { return JudgeFinished(store, id); },
       std::move(done));
 }
 

@@ -3,18 +3,25 @@
 #ifndef MASTER_API_EXPERIMENTS_STATE_CHANGE_H_
 #define MASTER_API_EXPERIMENTS_STATE_CHANGE_H_
 
+#include "base/thread_pool.h"
 #include "master/api/rpc/call.h"
-#include "master/api/rpc/edge.h"
+#include "master/engine/engine.h"
+#include "master/store/interfaces/store.h"
 
 namespace det::api {
 
 // Each ends the call. NOT_FOUND for what is not there, FAILED_PRECONDITION for what is in another
 // state, also for what has ended and the cluster has forgotten; OK where it has ended as was asked.
-void Pause(const Edge& edge, model::ExperimentId id, Done done);
-void Activate(const Edge& edge, model::ExperimentId id, Done done);
-void Cancel(const Edge& edge, model::ExperimentId id, Done done);
-void Kill(const Edge& edge, model::ExperimentId id, Done done);
-void Kill(const Edge& edge, model::TrialId id, Done done);
+void Pause(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
+           model::ExperimentId id, Done done);
+void Activate(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
+              model::ExperimentId id, Done done);
+void Cancel(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
+            model::ExperimentId id, Done done);
+void Kill(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
+          model::ExperimentId id, Done done);
+void Kill(engine::Engine& engine, store::Store& store, base::ThreadPool& pool, model::TrialId id,
+          Done done);
 
 }  // namespace det::api
 

@@ -20,9 +20,9 @@ bool IsOver(v1::Experiment::State state) {
 // One who watches, and what he was sent last.
 class Watcher final : public std::enable_shared_from_this<Watcher> {
  public:
-  Watcher(const Edge& edge, std::shared_ptr<ExperimentBoard> board,
+  Watcher(live::ExperimentWatch& watch, std::shared_ptr<ExperimentBoard> board,
           const v1::WatchExperimentRequest& request)
-      : edge_(edge),
+      : watch_(watch),
         board_(std::move(board)),
         id_(request.experiment_id()),
         trial_(request.trial_id()),
@@ -31,10 +31,10 @@ class Watcher final : public std::enable_shared_from_this<Watcher> {
 
   // Before the first look, once it hears of reports.
   void Begin() {
-    if (wants_points_) place_ = edge_.watch->feed().Open(id_, after_);
+    if (wants_points_) place_ = watch_.feed().Open(id_, after_);
   }
   void End() {
-    if (wants_points_) edge_.watch->CloseFeed(id_);
+    if (wants_points_) watch_.CloseFeed(id_);
   }
 
   void Changed() { changed_ = true; }
@@ -102,7 +102,7 @@ class Watcher final : public std::enable_shared_from_this<Watcher> {
   void Finish(bool over, Out& out) {
     if (over) {
       // What was reported before the end, and waits for the moment to be told.
-      if (wants_points_) edge_.watch->feed().Seal(id_);
+      if (wants_points_) watch_.feed().Seal(id_);
       SendReports(out);
       out.Close(absl::OkStatus());
     }
@@ -121,7 +121,7 @@ class Watcher final : public std::enable_shared_from_this<Watcher> {
   }
 
   void SendPoints(Out& out) {
-    live::MetricFeed::News news = edge_.watch->feed().After(id_, place_.number);
+    live::MetricFeed::News news = watch_.feed().After(id_, place_.number);
     if (news.place.missed) {
       Response response;
       response.set_missed(true);
@@ -133,7 +133,7 @@ class Watcher final : public std::enable_shared_from_this<Watcher> {
     place_ = std::move(news.place);
   }
 
-  const Edge& edge_;
+  live::ExperimentWatch& watch_;
   const std::shared_ptr<ExperimentBoard> board_;
   const model::ExperimentId id_;
   const model::TrialId trial_;
@@ -158,35 +158,35 @@ class Watcher final : public std::enable_shared_from_this<Watcher> {
 
 }  // namespace
 
-void WatchExperiment(const Edge& edge, std::shared_ptr<ExperimentBoard> board,
+void WatchExperiment(live::ExperimentWatch& watch, std::shared_ptr<ExperimentBoard> board,
                      const v1::WatchExperimentRequest& request, std::shared_ptr<Out> stream) {
   const model::ExperimentId id(request.experiment_id());
   const std::weak_ptr<Out> weak = stream;
   const auto wake = [weak] {
     if (const auto held = weak.lock()) held->Wake();
   };
-  auto watcher = std::make_shared<Watcher>(edge, std::move(board), request);
+  auto watcher = std::make_shared<Watcher>(watch, std::move(board), request);
   // Before the first look, so that nothing falls between the two.
-  const int64_t changes = edge.watch->experiments().Subscribe(id, [watcher, wake] {
+  const int64_t changes = watch.experiments().Subscribe(id, [watcher, wake] {
     watcher->Changed();
     wake();
   });
-  const int64_t queue = edge.watch->queue().Subscribe({}, [watcher, wake] {
+  const int64_t queue = watch.queue().Subscribe({}, [watcher, wake] {
     if (!watcher->waits()) return;
     watcher->Changed();
     wake();
   });
-  const int64_t metrics = edge.watch->metrics().Subscribe(id, [watcher, wake] {
+  const int64_t metrics = watch.metrics().Subscribe(id, [watcher, wake] {
     watcher->Reported();
     wake();
   });
   watcher->Begin();
   stream->Start([watcher](Out& out) { watcher->Produce(out); },
-                [&edge, watcher, id, changes, queue, metrics] {
+                [&watch, watcher, id, changes, queue, metrics] {
                   watcher->End();
-                  edge.watch->experiments().Unsubscribe(id, changes);
-                  edge.watch->queue().Unsubscribe({}, queue);
-                  edge.watch->metrics().Unsubscribe(id, metrics);
+                  watch.experiments().Unsubscribe(id, changes);
+                  watch.queue().Unsubscribe({}, queue);
+                  watch.metrics().Unsubscribe(id, metrics);
                 });
 }
 

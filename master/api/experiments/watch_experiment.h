@@ -7,14 +7,14 @@
 
 #include "det/api/v1/experiment.pb.h"
 #include "master/api/experiments/experiment_board.h"
-#include "master/api/rpc/edge.h"
 #include "master/api/rpc/stream.h"
+#include "master/live/experiment_watch.h"
 
 namespace det::api {
 
 // Sends it now and after each change, until it has ended, as `board` shows it. What is sent to many
 // is one message, so that it is put into words once.
-void WatchExperiment(const Edge& edge, std::shared_ptr<ExperimentBoard> board,
+void WatchExperiment(live::ExperimentWatch& watch, std::shared_ptr<ExperimentBoard> board,
                      const v1::WatchExperimentRequest& request,
                      std::shared_ptr<Stream<v1::WatchExperimentResponse>> stream);
 

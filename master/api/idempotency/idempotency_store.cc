@@ -41,7 +41,7 @@ bool HoldsSecret(const Message& response) {
 
 }  // namespace
 
-std::string FirstAnswers::HashOf(const Message& request) {
+std::string IdempotencyStore::HashOf(const Message& request) {
   // A hash of a password, quickly made, would be a way to guess it.
   const FieldDescriptor* password = request.GetDescriptor()->FindFieldByName("password");
   if (password == nullptr) return auth::Sha256Hex(Serialized(request));
@@ -51,7 +51,7 @@ std::string FirstAnswers::HashOf(const Message& request) {
   return auth::Sha256Hex(Serialized(*copy));
 }
 
-absl::StatusOr<std::optional<absl::Status>> FirstAnswers::Begin(const Ask& ask, Message* response) {
+absl::StatusOr<std::optional<absl::Status>> IdempotencyStore::Begin(const Request& ask, Message* response) {
   if (ask.key.size() > kLongestKey) {
     return absl::InvalidArgumentError(absl::StrCat("Idempotency-Key: at most ", kLongestKey,
                                                    " characters, found ", ask.key.size()));
@@ -67,7 +67,7 @@ absl::StatusOr<std::optional<absl::Status>> FirstAnswers::Begin(const Ask& ask, 
     std::lock_guard lock(mutex_);
     under_way_.erase({ask.user, ask.key});
   };
-  const auto first = store_.GetAnswer(ask.user, ask.key, clock_.Now() - kAnswerLives);
+  const auto first = store_.GetAnswer(ask.user, ask.key, clock_.Now() - kStoredResponseLifetime);
   if (first.ok() && !first->has_value()) return std::nullopt;
   leave();
   if (!first.ok()) return first.status();
@@ -85,7 +85,7 @@ absl::StatusOr<std::optional<absl::Status>> FirstAnswers::Begin(const Ask& ask, 
       absl::Status(static_cast<absl::StatusCode>(answer.code), answer.message));
 }
 
-void FirstAnswers::End(const Ask& ask, const absl::Status& status, const Message& response) {
+void IdempotencyStore::End(const Request& ask, const absl::Status& status, const Message& response) {
   const bool doubt = store::IsInDoubt(status);  // asked again it might be done twice
   if (doubt || IsForGood(status.code())) {
     store::AnswerRecord answer;
@@ -104,7 +104,7 @@ void FirstAnswers::End(const Ask& ask, const absl::Status& status, const Message
     } else if (status.ok()) {
       answer.response = Serialized(response);
     }
-    const absl::Status kept = store_.PutAnswer(answer, answer.at - kAnswerLives);
+    const absl::Status kept = store_.PutAnswer(answer, answer.at - kStoredResponseLifetime);
     if (!kept.ok()) {
       DET_LOG(WARNING) << "a first answer is not kept" << base::Field("method", ask.method)
                        << base::Field("error", kept.message());

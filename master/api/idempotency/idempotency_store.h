@@ -1,7 +1,7 @@
 // Idempotency keys: a create under a key is done once, and whoever repeats it gets its first answer
 // (docs/api.md).
 //
-// Asked by call.h on the edge's pool: it blocks on the store.
+// Used by rpc/call.h on the pool: it blocks on the store.
 #ifndef MASTER_API_IDEMPOTENCY_IDEMPOTENCY_STORE_H_
 #define MASTER_API_IDEMPOTENCY_IDEMPOTENCY_STORE_H_
 
@@ -25,15 +25,16 @@ class Message;
 namespace det::api {
 
 // How long a first answer is good.
-inline constexpr absl::Duration kAnswerLives = absl::Hours(24);
+inline constexpr absl::Duration kStoredResponseLifetime = absl::Hours(24);
 
-class FirstAnswers {
+class IdempotencyStore {
  public:
   // Both must outlive it.
-  FirstAnswers(store::Answers* store, const base::Clock* clock) : store_(*store), clock_(*clock) {}
+  IdempotencyStore(store::Answers* store, const base::Clock* clock)
+      : store_(*store), clock_(*clock) {}
 
   // One request under a key.
-  struct Ask {
+  struct Request {
     model::UserId user;
     std::string key;
     std::string method;
@@ -43,12 +44,13 @@ class FirstAnswers {
   // follow. Else the first answer, with its response in `response`. ABORTED while the first is
   // under way, INVALID_ARGUMENT for a key that no header can carry and for one that another request
   // has used.
-  absl::StatusOr<std::optional<absl::Status>> Begin(const Ask& ask,
+  absl::StatusOr<std::optional<absl::Status>> Begin(const Request& ask,
                                                     google::protobuf::Message* response);
 
   // The end of what began. Keeps the answer, if it is for good; one that holds a secret is not
   // kept: a repetition is then refused, as it cannot be told and must not be made twice.
-  void End(const Ask& ask, const absl::Status& status, const google::protobuf::Message& response);
+  void End(const Request& ask, const absl::Status& status,
+           const google::protobuf::Message& response);
 
   // Of a request without its passwords.
   static std::string HashOf(const google::protobuf::Message& request);

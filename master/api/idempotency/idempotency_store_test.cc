@@ -12,13 +12,13 @@ namespace {
 
 using ::testing::HasSubstr;
 
-class FirstAnswersTest : public testing::Test {
+class IdempotencyStoreTest : public testing::Test {
  protected:
-  static FirstAnswers::Ask Make(const std::string& name, const std::string& key = "k",
+  static IdempotencyStore::Request Make(const std::string& name, const std::string& key = "k",
                                 int user = 1) {
     v1::PostWorkspaceRequest request;
     request.set_name(name);
-    return {model::UserId(user), key, "m", FirstAnswers::HashOf(request)};
+    return {model::UserId(user), key, "m", IdempotencyStore::HashOf(request)};
   }
   static v1::PostWorkspaceResponse Made(int id) {
     v1::PostWorkspaceResponse response;
@@ -28,27 +28,27 @@ class FirstAnswersTest : public testing::Test {
 
   store::FakeStore store_;
   base::FakeClock clock_;
-  FirstAnswers answers_{&store_.answers(), &clock_};
+  IdempotencyStore answers_{&store_.answers(), &clock_};
   v1::PostWorkspaceResponse response_;
 };
 
-TEST_F(FirstAnswersTest, ARepetitionGetsTheFirstAnswer) {
+TEST_F(IdempotencyStoreTest, ARepetitionGetsTheFirstAnswer) {
   EXPECT_FALSE(answers_.Begin(Make("a"), &response_)->has_value());
   answers_.End(Make("a"), absl::OkStatus(), Made(7));
   EXPECT_EQ(answers_.Begin(Make("a"), &response_).value(), absl::OkStatus());
   EXPECT_EQ(response_.workspace().id(), 7);
 
   // Also by the master that comes next; not for another user, under another key.
-  FirstAnswers next(&store_.answers(), &clock_);
+  IdempotencyStore next(&store_.answers(), &clock_);
   EXPECT_TRUE(next.Begin(Make("a"), &response_)->has_value());
   EXPECT_FALSE(next.Begin(Make("a", "k", 2), &response_)->has_value());
   EXPECT_FALSE(next.Begin(Make("a", "other"), &response_)->has_value());
 
-  clock_.Advance(kAnswerLives + absl::Seconds(1));
+  clock_.Advance(kStoredResponseLifetime + absl::Seconds(1));
   EXPECT_FALSE(answers_.Begin(Make("b"), &response_)->has_value());
 }
 
-TEST_F(FirstAnswersTest, AnotherRequestUnderTheKeyIsRefused) {
+TEST_F(IdempotencyStoreTest, AnotherRequestUnderTheKeyIsRefused) {
   ASSERT_TRUE(answers_.Begin(Make("a"), &response_).ok());
   answers_.End(Make("a"), absl::OkStatus(), Made(7));
   const absl::Status other = answers_.Begin(Make("b"), &response_).status();
@@ -59,14 +59,14 @@ TEST_F(FirstAnswersTest, AnotherRequestUnderTheKeyIsRefused) {
       answers_.Begin(Make("a", std::string(256, 'x')), &response_).status()));
 }
 
-TEST_F(FirstAnswersTest, OneAtATime) {
+TEST_F(IdempotencyStoreTest, OneAtATime) {
   ASSERT_FALSE(answers_.Begin(Make("a"), &response_)->has_value());
   EXPECT_TRUE(absl::IsAborted(answers_.Begin(Make("a"), &response_).status()));
   answers_.End(Make("a"), absl::OkStatus(), Made(7));
   EXPECT_TRUE(answers_.Begin(Make("a"), &response_)->has_value());
 }
 
-TEST_F(FirstAnswersTest, OnlyWhatFailedForGoodIsNotTriedAgain) {
+TEST_F(IdempotencyStoreTest, OnlyWhatFailedForGoodIsNotTriedAgain) {
   ASSERT_TRUE(answers_.Begin(Make("a"), &response_).ok());
   answers_.End(Make("a"), absl::UnavailableError("away"), response_);
   EXPECT_FALSE(answers_.Begin(Make("a"), &response_)->has_value());
@@ -74,15 +74,15 @@ TEST_F(FirstAnswersTest, OnlyWhatFailedForGoodIsNotTriedAgain) {
   EXPECT_EQ(answers_.Begin(Make("a"), &response_).value(), absl::AlreadyExistsError("taken"));
 }
 
-TEST_F(FirstAnswersTest, SecretsAreNotKept) {
+TEST_F(IdempotencyStoreTest, SecretsAreNotKept) {
   v1::PostUserRequest user;
   user.mutable_user()->set_username("ann");
   user.set_password("one");
-  const std::string hash = FirstAnswers::HashOf(user);
+  const std::string hash = IdempotencyStore::HashOf(user);
   user.set_password("two");
-  EXPECT_EQ(FirstAnswers::HashOf(user), hash);
+  EXPECT_EQ(IdempotencyStore::HashOf(user), hash);
   user.mutable_user()->set_username("ben");
-  EXPECT_NE(FirstAnswers::HashOf(user), hash);
+  EXPECT_NE(IdempotencyStore::HashOf(user), hash);
 
   v1::PostAccessTokenResponse token;
   token.set_token("secret");

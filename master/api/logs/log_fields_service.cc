@@ -3,12 +3,11 @@
 #include <string>
 #include <utility>
 
-#include "det/api/v1/log_fields.pb.h"
+#include "det/api/v1/log_fields.grpc.pb.h"
 #include "master/api/common/task_trial.h"
 #include "master/api/logs/log_stream.h"
 #include "master/api/logs/services.h"
-#include "master/api/rpc/open_stream.h"
-#include "master/api/rpc/service.h"
+#include "master/api/rpc/api_service.h"
 
 namespace det::api {
 namespace {
@@ -44,34 +43,31 @@ Response NewIn(const std::vector<store::LogRecord>& lines, Named* named) {
   return response;
 }
 
-class LogFieldsService final : public Service {
+class LogFieldsService final : public ApiService<v1::LogFieldsService> {
  public:
-  explicit LogFieldsService(const Edge& edge)
-      : Service("det.api.v1.LogFieldsService"), edge_(edge) {
-    Serve("TrialLogsFields", &LogFieldsService::TrialLogsFields);
-    Serve("TaskLogsFields", &LogFieldsService::TaskLogsFields);
-  }
+  LogFieldsService(CallPipeline& calls, store::Store& store, live::ExperimentWatch& watch)
+      : ApiService(calls), store_(store), watch_(watch) {}
 
-  MessageStream* TrialLogsFields(grpc::CallbackServerContext* context,
-                                 const v1::TrialLogsFieldsRequest* request) {
+  grpc::ServerWriteReactor<v1::TrialLogsFieldsResponse>* TrialLogsFields(
+      grpc::CallbackServerContext* context, const v1::TrialLogsFieldsRequest* request) override {
     using Response = v1::TrialLogsFieldsResponse;
-    return OpenStream<Response>(
-        edge_, context, request, "det.api.v1.LogFieldsService.TrialLogsFields",
+    return ServerStream<Response>(
+        __func__, context, request,
         [this, request = *request](const auth::Principal&,
                                    std::shared_ptr<Stream<Response>> stream) {
-          Tell(edge_.store->GetBareTrial(model::TrialId(request.trial_id())), request.follow(),
+          Tell(store_.GetBareTrial(model::TrialId(request.trial_id())), request.follow(),
                std::move(stream));
         });
   }
 
-  MessageStream* TaskLogsFields(grpc::CallbackServerContext* context,
-                                const v1::TaskLogsFieldsRequest* request) {
+  grpc::ServerWriteReactor<v1::TaskLogsFieldsResponse>* TaskLogsFields(
+      grpc::CallbackServerContext* context, const v1::TaskLogsFieldsRequest* request) override {
     using Response = v1::TaskLogsFieldsResponse;
-    return OpenStream<Response>(
-        edge_, context, request, "det.api.v1.LogFieldsService.TaskLogsFields",
+    return ServerStream<Response>(
+        __func__, context, request,
         [this, request = *request](const auth::Principal&,
                                    std::shared_ptr<Stream<Response>> stream) {
-          Tell(TrialOf(*edge_.store, request.task_id()), request.follow(), std::move(stream));
+          Tell(TrialOf(store_, request.task_id()), request.follow(), std::move(stream));
         });
   }
 
@@ -83,7 +79,7 @@ class LogFieldsService final : public Service {
     LogQuestion question{
         .trial = record->trial.id, .experiment = record->trial.experiment, .follow = follow};
     question.query.task = record->trial.task;
-    ServePortions<Response>(edge_, std::move(stream), std::move(question),
+    ServePortions<Response>(store_, watch_, std::move(stream), std::move(question),
                             [named = std::make_shared<Named>()](
                                 const std::vector<store::LogRecord>& lines, Stream<Response>& out) {
                               Response fresh = NewIn<Response>(lines, named.get());
@@ -91,13 +87,15 @@ class LogFieldsService final : public Service {
                             });
   }
 
-  const Edge& edge_;
+  store::Store& store_;
+  live::ExperimentWatch& watch_;
 };
 
 }  // namespace
 
-std::unique_ptr<Service> MakeLogFieldsService(const Edge& edge) {
-  return std::make_unique<LogFieldsService>(edge);
+std::unique_ptr<Service> MakeLogFieldsService(CallPipeline& calls, store::Store& store,
+                                              live::ExperimentWatch& watch) {
+  return std::make_unique<LogFieldsService>(calls, store, watch);
 }
 
 }  // namespace det::api

@@ -40,8 +40,8 @@ std::vector<std::string> PartsOfPattern(const std::string& pattern) {
 
 }  // namespace
 
-LogCursor::LogCursor(const Edge& edge, LogQuestion question)
-    : edge_(edge), question_(std::move(question)), left_(question_.limit) {
+LogCursor::LogCursor(store::Store& store, LogQuestion question)
+    : store_(store), question_(std::move(question)), left_(question_.limit) {
   if (!question_.pattern.empty()) {
     pattern_ = std::make_shared<re2::RE2>(question_.pattern, re2::RE2::Quiet);
     question_.query.parts = PartsOfPattern(question_.pattern);
@@ -58,14 +58,13 @@ absl::StatusOr<LogCursor::Portion> LogCursor::Next() {
   // at before the lines: what is stored by the time a trial is over is all there will be.
   bool over = !question_.follow || question_.query.descending || question_.query.before_id > 0;
   if (!over) {
-    DET_ASSIGN_OR_RETURN(const store::TrialRecord record,
-                         edge_.store->GetBareTrial(question_.trial));
+    DET_ASSIGN_OR_RETURN(const store::TrialRecord record, store_.GetBareTrial(question_.trial));
     over = model::IsTerminal(record.trial.state);
   }
   store::LogQuery& query = question_.query;
   const bool bounded = question_.limit > 0;
   query.limit = bounded && pattern_ == nullptr ? std::min(left_, kLogPortion) : kLogPortion;
-  DET_ASSIGN_OR_RETURN(portion.lines, edge_.store->ListLogs(query));
+  DET_ASSIGN_OR_RETURN(portion.lines, store_.ListLogs(query));
   const int count = static_cast<int>(portion.lines.size());
   if (count > 0) {
     (query.descending ? query.before_id : query.after_id) = portion.lines.back().id;

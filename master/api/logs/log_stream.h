@@ -12,10 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "master/api/rpc/edge.h"
 #include "master/api/rpc/stream.h"
 #include "master/core/model/states.h"
+#include "master/live/experiment_watch.h"
 #include "master/store/interfaces/records.h"
+#include "master/store/interfaces/store.h"
 
 namespace re2 {
 class RE2;
@@ -35,7 +36,7 @@ struct LogQuestion {
 // What has been sent, and the next portion of it, of bounded length in either order.
 class LogCursor {
  public:
-  LogCursor(const Edge& edge, LogQuestion question);
+  LogCursor(store::Store& store, LogQuestion question);
 
   struct Portion {
     std::vector<store::LogRecord> lines;
@@ -48,7 +49,7 @@ class LogCursor {
   const LogQuestion& question() const { return question_; }
 
  private:
-  const Edge& edge_;
+  store::Store& store_;
   LogQuestion question_;
   int left_;
   std::shared_ptr<const re2::RE2> pattern_;  // null: none
@@ -57,9 +58,10 @@ class LogCursor {
 // `send` gets each portion of lines, and the stream to say of them what it likes.
 template <class Response>
 void ServePortions(
-    const Edge& edge, std::shared_ptr<Stream<Response>> stream, LogQuestion question,
+    store::Store& store, live::ExperimentWatch& watch, std::shared_ptr<Stream<Response>> stream,
+    LogQuestion question,
     std::function<void(const std::vector<store::LogRecord>&, Stream<Response>&)> send) {
-  auto cursor = std::make_shared<LogCursor>(edge, std::move(question));
+  auto cursor = std::make_shared<LogCursor>(store, std::move(question));
   const auto task = cursor->question().query.task;
   const auto experiment = cursor->question().experiment;
   std::function<void()> on_over;
@@ -69,11 +71,11 @@ void ServePortions(
       if (const auto held = weak.lock()) held->Wake();
     };
     // Before the first look, so that nothing falls between the two.
-    const int64_t lines = edge.watch->logs().Subscribe(task, wake);
-    const int64_t changes = edge.watch->experiments().Subscribe(experiment, wake);
-    on_over = [&edge, task, experiment, lines, changes] {
-      edge.watch->logs().Unsubscribe(task, lines);
-      edge.watch->experiments().Unsubscribe(experiment, changes);
+    const int64_t lines = watch.logs().Subscribe(task, wake);
+    const int64_t changes = watch.experiments().Subscribe(experiment, wake);
+    on_over = [&watch, task, experiment, lines, changes] {
+      watch.logs().Unsubscribe(task, lines);
+      watch.experiments().Unsubscribe(experiment, changes);
     };
   }
   stream->Start(
@@ -89,9 +91,10 @@ void ServePortions(
 
 // A message for each line.
 template <class Response>
-void ServeLogs(const Edge& edge, std::shared_ptr<Stream<Response>> stream, LogQuestion question,
+void ServeLogs(store::Store& store, live::ExperimentWatch& watch,
+               std::shared_ptr<Stream<Response>> stream, LogQuestion question,
                std::function<Response(const store::LogRecord&)> convert) {
-  ServePortions<Response>(edge, std::move(stream), std::move(question),
+  ServePortions<Response>(store, watch, std::move(stream), std::move(question),
                           [convert = std::move(convert)](const std::vector<store::LogRecord>& lines,
                                                          Stream<Response>& out) {
                             for (const store::LogRecord& line : lines) out.Send(convert(line));

@@ -22,7 +22,6 @@ class LogCursorTest : public testing::Test {
       lines.push_back(store::MakeLine("2.2", i, "another's"));
     }
     EXPECT_TRUE(store_.AddLogLines(lines).ok());
-    edge_.store = &store_;
   }
 
   // All lines, of which no portion has more than fits into memory.
@@ -32,7 +31,7 @@ class LogCursorTest : public testing::Test {
     question.query.descending = descending;
     question.limit = limit;
     question.pattern = pattern;
-    LogCursor cursor(edge_, question);
+    LogCursor cursor(store_, question);
     std::vector<std::string> texts;
     for (bool last = false; !last;) {
       const absl::StatusOr<LogCursor::Portion> portion = cursor.Next();
@@ -46,7 +45,6 @@ class LogCursorTest : public testing::Test {
   }
 
   store::FakeStore store_;
-  Edge edge_;
 };
 
 TEST_F(LogCursorTest, ReadsInPortionsInEitherOrder) {
@@ -66,11 +64,11 @@ TEST_F(LogCursorTest, ReadsInPortionsInEitherOrder) {
 TEST_F(LogCursorTest, GoesOnAfterALine) {
   LogQuestion question;
   question.query.task = model::TaskId("1.1");
-  question.query.after_id = LogCursor(edge_, question).Next()->lines[9].id;
+  question.query.after_id = LogCursor(store_, question).Next()->lines[9].id;
   for (const bool descending : {false, true}) {
     question.query.descending = descending;
     size_t count = 0;
-    LogCursor cursor(edge_, question);
+    LogCursor cursor(store_, question);
     for (bool last = false; !last;) {
       const absl::StatusOr<LogCursor::Portion> portion = cursor.Next();
       ASSERT_TRUE(portion.ok()) << portion.status();
@@ -84,10 +82,10 @@ TEST_F(LogCursorTest, GoesOnAfterALine) {
 TEST_F(LogCursorTest, GoesBackFromALine) {
   LogQuestion question;
   question.query.task = model::TaskId("1.1");
-  question.query.before_id = LogCursor(edge_, question).Next()->lines[9].id;
+  question.query.before_id = LogCursor(store_, question).Next()->lines[9].id;
   question.query.descending = true;
   question.limit = 3;
-  LogCursor cursor(edge_, question);
+  LogCursor cursor(store_, question);
   const absl::StatusOr<LogCursor::Portion> portion = cursor.Next();
   ASSERT_TRUE(portion.ok()) << portion.status();
   ASSERT_EQ(portion->lines.size(), 3u);
@@ -130,7 +128,7 @@ TEST_F(LogCursorTest, RefusesWhatIsNoPattern) {
   LogQuestion question;
   question.query.task = model::TaskId("1.1");
   question.pattern = "(";
-  const absl::Status status = LogCursor(edge_, question).Next().status();
+  const absl::Status status = LogCursor(store_, question).Next().status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_NE(status.message().find("missing )"), std::string::npos) << status;
 }

@@ -1,16 +1,23 @@
-// The gRPC services of this folder; api/services.cc creates them.
+// Creates the gRPC services of this folder. Their arguments must outlive them.
 #ifndef MASTER_API_LOGS_SERVICES_H_
 #define MASTER_API_LOGS_SERVICES_H_
 
 #include <memory>
 
-#include "master/api/rpc/edge.h"
+#include "base/clock.h"
+#include "master/api/common/master_facts.h"
+#include "master/api/rpc/call.h"
 #include "master/api/rpc/service.h"
+#include "master/live/experiment_watch.h"
+#include "master/store/interfaces/store.h"
 
 namespace det::api {
 
-std::unique_ptr<Service> MakeLogFieldsService(const Edge& edge);
-std::unique_ptr<Service> MakeLogRetentionService(const Edge& edge);
+std::unique_ptr<Service> MakeLogFieldsService(CallPipeline& calls, store::Store& store,
+                                              live::ExperimentWatch& watch);
+std::unique_ptr<Service> MakeLogRetentionService(CallPipeline& calls, store::Store& store,
+                                                 const base::Clock& clock,
+                                                 const MasterFacts& facts);
 
 }  // namespace det::api
 

@@ -4,20 +4,17 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/config_policy.pb.h"
+#include "det/api/v1/config_policy.grpc.pb.h"
 #include "master/api/common/convert.h"
 #include "master/api/policies/config_policy.h"
 #include "master/api/policies/services.h"
-#include "master/api/rpc/call.h"
-#include "master/api/rpc/service.h"
+#include "master/api/rpc/api_service.h"
 
 namespace det::api {
 namespace {
 
 using Context = grpc::CallbackServerContext;
 using Reactor = grpc::ServerUnaryReactor;
-
-#define DET_METHOD(name) "det.api.v1.ConfigPolicyService." name
 
 constexpr size_t kPoliciesLimit = 1 << 20;
 
@@ -29,75 +26,68 @@ absl::StatusOr<std::string> ReadWorkload(const std::string& given) {
       absl::StrCat("workload_type: \"", given, "\" is neither EXPERIMENT nor NTSC"));
 }
 
-class ConfigPolicyService final : public Service {
+class ConfigPolicyService final : public ApiService<v1::ConfigPolicyService> {
  public:
-  explicit ConfigPolicyService(const Edge& edge)
-      : Service("det.api.v1.ConfigPolicyService"), edge_(edge) {
-    Serve("GetGlobalConfigPolicies", &ConfigPolicyService::GetGlobalConfigPolicies);
-    Serve("PutGlobalConfigPolicies", &ConfigPolicyService::PutGlobalConfigPolicies);
-    Serve("DeleteGlobalConfigPolicies", &ConfigPolicyService::DeleteGlobalConfigPolicies);
-    Serve("GetWorkspaceConfigPolicies", &ConfigPolicyService::GetWorkspaceConfigPolicies);
-    Serve("PutWorkspaceConfigPolicies", &ConfigPolicyService::PutWorkspaceConfigPolicies);
-    Serve("DeleteWorkspaceConfigPolicies", &ConfigPolicyService::DeleteWorkspaceConfigPolicies);
-  }
+  ConfigPolicyService(CallPipeline& calls, store::Store& store)
+      : ApiService(calls), store_(store) {}
 
   Reactor* GetGlobalConfigPolicies(Context* context,
                                    const v1::GetGlobalConfigPoliciesRequest* request,
-                                   v1::GetGlobalConfigPoliciesResponse* response) {
-    return UnaryNow(
-        edge_, context, request, DET_METHOD("GetGlobalConfigPolicies"),
+                                   v1::GetGlobalConfigPoliciesResponse* response) override {
+    return Unary(
+        __func__, context, request, response,
         [this, request, response](const auth::Principal&) { return Get(0, *request, response); });
   }
   Reactor* PutGlobalConfigPolicies(Context* context,
                                    const v1::PutGlobalConfigPoliciesRequest* request,
-                                   v1::PutGlobalConfigPoliciesResponse* response) {
-    return UnaryNow(
-        edge_, context, request, DET_METHOD("PutGlobalConfigPolicies"),
+                                   v1::PutGlobalConfigPoliciesResponse* response) override {
+    return Unary(
+        __func__, context, request, response,
         [this, request, response](const auth::Principal&) { return Put(0, *request, response); });
   }
   Reactor* DeleteGlobalConfigPolicies(Context* context,
                                       const v1::DeleteGlobalConfigPoliciesRequest* request,
-                                      v1::DeleteGlobalConfigPoliciesResponse*) {
-    return UnaryNow(
-        edge_, context, request, DET_METHOD("DeleteGlobalConfigPolicies"),
-        [this, request](const auth::Principal&) { return Delete(0, request->workload_type()); });
+                                      v1::DeleteGlobalConfigPoliciesResponse* response) override {
+    return Unary(__func__, context, request, response, [this, request](const auth::Principal&) {
+      return Delete(0, request->workload_type());
+    });
   }
 
   Reactor* GetWorkspaceConfigPolicies(Context* context,
                                       const v1::GetWorkspaceConfigPoliciesRequest* request,
-                                      v1::GetWorkspaceConfigPoliciesResponse* response) {
-    return UnaryNow(edge_, context, request, DET_METHOD("GetWorkspaceConfigPolicies"),
-                    [this, request, response](const auth::Principal&) {
-                      return Get(request->workspace_id(), *request, response);
-                    });
+                                      v1::GetWorkspaceConfigPoliciesResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal&) {
+                   return Get(request->workspace_id(), *request, response);
+                 });
   }
   Reactor* PutWorkspaceConfigPolicies(Context* context,
                                       const v1::PutWorkspaceConfigPoliciesRequest* request,
-                                      v1::PutWorkspaceConfigPoliciesResponse* response) {
-    return UnaryNow(edge_, context, request, DET_METHOD("PutWorkspaceConfigPolicies"),
-                    [this, request, response](const auth::Principal&) {
-                      return Put(request->workspace_id(), *request, response);
-                    });
+                                      v1::PutWorkspaceConfigPoliciesResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal&) {
+                   return Put(request->workspace_id(), *request, response);
+                 });
   }
-  Reactor* DeleteWorkspaceConfigPolicies(Context* context,
-                                         const v1::DeleteWorkspaceConfigPoliciesRequest* request,
-                                         v1::DeleteWorkspaceConfigPoliciesResponse*) {
-    return UnaryNow(edge_, context, request, DET_METHOD("DeleteWorkspaceConfigPolicies"),
-                    [this, request](const auth::Principal&) -> absl::Status {
-                      const int32_t id = request->workspace_id();
-                      if (id == 0) return store::NoSuchWorkspace(id);
-                      return Delete(id, request->workload_type());
-                    });
+  Reactor* DeleteWorkspaceConfigPolicies(
+      Context* context, const v1::DeleteWorkspaceConfigPoliciesRequest* request,
+      v1::DeleteWorkspaceConfigPoliciesResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request](const auth::Principal&) -> absl::Status {
+                   const int32_t id = request->workspace_id();
+                   if (id == 0) return store::NoSuchWorkspace(id);
+                   return Delete(id, request->workload_type());
+                 });
   }
 
  private:
-  store::ConfigPolicies& policies() { return edge_.store->config_policies(); }
+  store::ConfigPolicies& policies() { return store_.config_policies(); }
 
   template <class Request, class Response>
   absl::Status Get(int32_t workspace, const Request& request, Response* response) {
     DET_ASSIGN_OR_RETURN(const std::string workload, ReadWorkload(request.workload_type()));
     if constexpr (requires { request.workspace_id(); }) {
-      DET_RETURN_IF_ERROR(edge_.store->workspaces().NameOf(workspace).status());
+      DET_RETURN_IF_ERROR(store_.workspaces().NameOf(workspace).status());
     }
     DET_ASSIGN_OR_RETURN(const model::Value found, policies().GetPolicies(workspace, workload));
     *response->mutable_config_policies() = ToStruct(found);
@@ -126,15 +116,15 @@ class ConfigPolicyService final : public Service {
     return policies().DeletePolicies(workspace, workload);
   }
 
-  const Edge& edge_;
+  store::Store& store_;
 };
 
 #undef DET_METHOD
 
 }  // namespace
 
-std::unique_ptr<Service> MakeConfigPolicyService(const Edge& edge) {
-  return std::make_unique<ConfigPolicyService>(edge);
+std::unique_ptr<Service> MakeConfigPolicyService(CallPipeline& calls, store::Store& store) {
+  return std::make_unique<ConfigPolicyService>(calls, store);
 }
 
 }  // namespace det::api

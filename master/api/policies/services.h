@@ -1,15 +1,16 @@
-// The gRPC services of this folder; api/services.cc creates them.
+// Creates the gRPC services of this folder. Their arguments must outlive them.
 #ifndef MASTER_API_POLICIES_SERVICES_H_
 #define MASTER_API_POLICIES_SERVICES_H_
 
 #include <memory>
 
-#include "master/api/rpc/edge.h"
+#include "master/api/rpc/call.h"
 #include "master/api/rpc/service.h"
+#include "master/store/interfaces/store.h"
 
 namespace det::api {
 
-std::unique_ptr<Service> MakeConfigPolicyService(const Edge& edge);
+std::unique_ptr<Service> MakeConfigPolicyService(CallPipeline& calls, store::Store& store);
 
 }  // namespace det::api
 

@@ -9,7 +9,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/job.pb.h"
+#include "det/api/v1/job.grpc.pb.h"
 #include "google/protobuf/util/json_util.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/convert_resources.h"
@@ -17,8 +17,7 @@
 #include "master/api/queue/queue_view.h"
 #include "master/api/queue/runtime_stats.h"
 #include "master/api/queue/services.h"
-#include "master/api/rpc/call.h"
-#include "master/api/rpc/service.h"
+#include "master/api/rpc/api_service.h"
 #include "master/core/model/id_text.h"
 #include "master/core/scheduler/estimate.h"
 #include "master/core/scheduler/json/snapshot_json.h"
@@ -104,31 +103,26 @@ void FillEstimates(const AskedEstimate& asked,
   }
 }
 
-class JobService final : public Service {
+class JobService final : public ApiService<v1::JobService> {
  public:
-  explicit JobService(const Edge& edge) : Service("det.api.v1.JobService"), edge_(edge) {
-    Serve("GetJobs", &JobService::GetJobs);
-    Serve("GetJobsV2", &JobService::GetJobsV2);
-    Serve("GetJobQueueStats", &JobService::GetJobQueueStats);
-    Serve("UpdateJobQueue", &JobService::UpdateJobQueue);
-    Serve("ExplainJob", &JobService::ExplainJob);
-    Serve("GetSchedulerSnapshot", &JobService::GetSchedulerSnapshot);
-  }
+  JobService(CallPipeline& calls, engine::Engine& engine, store::Store& store,
+             base::ThreadPool& pool, const base::Clock& clock)
+      : ApiService(calls), engine_(engine), store_(store), pool_(pool), clock_(clock) {}
 
   grpc::ServerUnaryReactor* GetJobs(grpc::CallbackServerContext* context,
                                     const v1::GetJobsRequest* request,
-                                    v1::GetJobsResponse* response) {
-    return Listed(context, "det.api.v1.JobService.GetJobs", *request,
-                  response->mutable_pagination(), [response](std::vector<v1::Job> jobs) {
+                                    v1::GetJobsResponse* response) override {
+    return Listed(context, __func__, *request, response->mutable_pagination(),
+                  [response](std::vector<v1::Job> jobs) {
                     for (v1::Job& job : jobs) *response->add_jobs() = std::move(job);
                   });
   }
 
   grpc::ServerUnaryReactor* GetJobsV2(grpc::CallbackServerContext* context,
                                       const v1::GetJobsRequest* request,
-                                      v1::GetJobsV2Response* response) {
-    return Listed(context, "det.api.v1.JobService.GetJobsV2", *request,
-                  response->mutable_pagination(), [response](std::vector<v1::Job> jobs) {
+                                      v1::GetJobsV2Response* response) override {
+    return Listed(context, __func__, *request, response->mutable_pagination(),
+                  [response](std::vector<v1::Job> jobs) {
                     for (v1::Job& job : jobs) {
                       *response->add_jobs()->mutable_full() = std::move(job);
                     }
@@ -137,10 +131,10 @@ class JobService final : public Service {
 
   grpc::ServerUnaryReactor* GetJobQueueStats(grpc::CallbackServerContext* context,
                                              const v1::GetJobQueueStatsRequest* request,
-                                             v1::GetJobQueueStatsResponse* response) {
-    return Unary(edge_, context, request, "det.api.v1.JobService.GetJobQueueStats",
+                                             v1::GetJobQueueStatsResponse* response) override {
+    return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&, Done done) {
-                   edge_.engine->Query(
+                   engine_.Query(
                        [request, response](const cluster::Cluster& cluster) {
                          Stats(cluster, *request, response);
                        },
@@ -150,40 +144,40 @@ class JobService final : public Service {
 
   grpc::ServerUnaryReactor* UpdateJobQueue(grpc::CallbackServerContext* context,
                                            const v1::UpdateJobQueueRequest* request,
-                                           v1::UpdateJobQueueResponse*) {
+                                           v1::UpdateJobQueueResponse* response) override {
     return Unary(
-        edge_, context, request, "det.api.v1.JobService.UpdateJobQueue",
+        __func__, context, request, response,
         [this, request](const auth::Principal&, Done done) { Update(*request, std::move(done)); });
   }
 
   grpc::ServerUnaryReactor* ExplainJob(grpc::CallbackServerContext* context,
                                        const v1::ExplainJobRequest* request,
-                                       v1::ExplainJobResponse* response) {
-    return Unary(edge_, context, request, "det.api.v1.JobService.ExplainJob",
+                                       v1::ExplainJobResponse* response) override {
+    return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&, Done done) {
                    Explain(request->job_id(), response, std::move(done));
                  });
   }
 
-  grpc::ServerUnaryReactor* GetSchedulerSnapshot(grpc::CallbackServerContext* context,
-                                                 const v1::GetSchedulerSnapshotRequest* request,
-                                                 v1::GetSchedulerSnapshotResponse* response) {
-    return Unary(edge_, context, request, "det.api.v1.JobService.GetSchedulerSnapshot",
+  grpc::ServerUnaryReactor* GetSchedulerSnapshot(
+      grpc::CallbackServerContext* context, const v1::GetSchedulerSnapshotRequest* request,
+      v1::GetSchedulerSnapshotResponse* response) override {
+    return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&, Done done) {
                    Dump(request->resource_pool(), response, std::move(done));
                  });
   }
 
  private:
-  grpc::ServerUnaryReactor* Listed(grpc::CallbackServerContext* context, std::string_view method,
+  grpc::ServerUnaryReactor* Listed(grpc::CallbackServerContext* context, const char* method,
                                    const v1::GetJobsRequest& request, v1::Pagination* pagination,
                                    std::function<void(std::vector<v1::Job>)> fill) {
     return Unary(
-        edge_, context, &request, method,
+        method, context, &request, nullptr,
         [this, &request, pagination, fill = std::move(fill)](const auth::Principal& caller,
                                                              Done done) {
           auto judged = std::make_shared<absl::Status>();
-          edge_.engine->Query(
+          engine_.Query(
               [&request, caller, pagination, fill, judged](const cluster::Cluster& cluster) {
                 std::vector<v1::Job> jobs;
                 *judged = ListJobs(cluster, request, caller, &jobs, pagination);
@@ -197,25 +191,23 @@ class JobService final : public Service {
 
   void Update(const v1::UpdateJobQueueRequest& request, Done done) {
     auto event = std::make_shared<absl::StatusOr<cluster::UpdateQueue>>();
-    edge_.engine->Query(
-        [&request, event](const cluster::Cluster& cluster) {
-          *event = ToUpdates(cluster, request);
-        },
-        [this, event, done = std::move(done)](const absl::Status& status) mutable {
-          if (!status.ok()) return done(status);
-          if (!event->ok()) return done(event->status());
-          edge_.pool->Post([this, event, done = std::move(done)]() mutable {
-            absl::Status allowed = CheckQueueUpdate(*edge_.store, **event);
-            if (!allowed.ok()) return done(std::move(allowed));
-            SubmitAndFinish(edge_, **std::move(event), std::move(done));
-          });
-        });
+    engine_.Query([&request, event](
+                      const cluster::Cluster& cluster) { *event = ToUpdates(cluster, request); },
+                  [this, event, done = std::move(done)](const absl::Status& status) mutable {
+                    if (!status.ok()) return done(status);
+                    if (!event->ok()) return done(event->status());
+                    pool_.Post([this, event, done = std::move(done)]() mutable {
+                      absl::Status allowed = CheckQueueUpdate(store_, **event);
+                      if (!allowed.ok()) return done(std::move(allowed));
+                      SubmitAndFinish(engine_, **std::move(event), std::move(done));
+                    });
+                  });
   }
 
   void Explain(const std::string& job, v1::ExplainJobResponse* response, Done done) {
     auto asked = std::make_shared<AskedEstimate>();
-    edge_.engine->Query(
-        [job, asked, now = edge_.clock->Now()](const cluster::Cluster& cluster) {
+    engine_.Query(
+        [job, asked, now = clock_.Now()](const cluster::Cluster& cluster) {
           const experiment::Experiment* e = FindJob(cluster, job);
           if (e == nullptr) return;
           asked->job = QueuedJobOf(cluster, *e);
@@ -224,7 +216,7 @@ class JobService final : public Service {
         },
         [this, job, asked, response, done = std::move(done)](const absl::Status& status) mutable {
           if (!status.ok()) return done(status);
-          edge_.pool->Post([this, job, asked, response, done = std::move(done)]() mutable {
+          pool_.Post([this, job, asked, response, done = std::move(done)]() mutable {
             done(asked->job ? Answer(*asked, response) : Absent(job));
           });
         });
@@ -245,7 +237,7 @@ class JobService final : public Service {
     }
     KeepPool(asked.job->job.resource_pool(), &asked.snapshot);
     DET_ASSIGN_OR_RETURN(const scheduler::Experience experience,
-                         ReadExperience(*edge_.store, asked.snapshot));
+                         ReadExperience(store_, asked.snapshot));
     FillEstimates(asked, scheduler::EstimateStarts(asked.snapshot, experience, gangs), response);
     return absl::OkStatus();
   }
@@ -257,7 +249,7 @@ class JobService final : public Service {
                                                       ? std::optional(model::ExperimentId(number))
                                                       : model::ExperimentOf(model::JobId(job));
     if (id) {
-      const auto record = edge_.store->GetExperiment(*id);
+      const auto record = store_.GetExperiment(*id);
       if (!record.ok() && !absl::IsNotFound(record.status())) return record.status();
       if (record.ok()) {
         return absl::FailedPreconditionError(
@@ -271,8 +263,8 @@ class JobService final : public Service {
 
   void Dump(const std::string& pool, v1::GetSchedulerSnapshotResponse* response, Done done) {
     auto snapshot = std::make_shared<absl::StatusOr<scheduler::Snapshot>>();
-    edge_.engine->Query(
-        [pool, snapshot, now = edge_.clock->Now()](const cluster::Cluster& cluster) {
+    engine_.Query(
+        [pool, snapshot, now = clock_.Now()](const cluster::Cluster& cluster) {
           if (!pool.empty() && !HasPool(cluster, pool)) {
             *snapshot = NoSuchPool(cluster, pool);
           } else {
@@ -281,7 +273,7 @@ class JobService final : public Service {
         },
         [this, pool, snapshot, response, done = std::move(done)](const absl::Status& s) mutable {
           if (!s.ok()) return done(s);
-          edge_.pool->Post([pool, snapshot, response, done = std::move(done)]() mutable {
+          pool_.Post([pool, snapshot, response, done = std::move(done)]() mutable {
             if (!snapshot->ok()) return done(snapshot->status());
             if (!pool.empty()) KeepPool(pool, &**snapshot);
             const auto parsed = google::protobuf::util::JsonStringToMessage(
@@ -291,13 +283,18 @@ class JobService final : public Service {
         });
   }
 
-  const Edge& edge_;
+  engine::Engine& engine_;
+  store::Store& store_;
+  base::ThreadPool& pool_;
+  const base::Clock& clock_;
 };
 
 }  // namespace
 
-std::unique_ptr<Service> MakeJobService(const Edge& edge) {
-  return std::make_unique<JobService>(edge);
+std::unique_ptr<Service> MakeJobService(CallPipeline& calls, engine::Engine& engine,
+                                        store::Store& store, base::ThreadPool& pool,
+                                        const base::Clock& clock) {
+  return std::make_unique<JobService>(calls, engine, store, pool, clock);
 }
 
 }  // namespace det::api

@@ -6,12 +6,11 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/agent.pb.h"
+#include "det/api/v1/agent.grpc.pb.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/convert_resources.h"
 #include "master/api/resources/services.h"
-#include "master/api/rpc/call.h"
-#include "master/api/rpc/service.h"
+#include "master/api/rpc/api_service.h"
 
 namespace det::api {
 namespace {
@@ -54,38 +53,28 @@ absl::StatusOr<cluster::SetMaintenance> MaintenanceToEvent(
   return event;
 }
 
-class AgentService final : public Service {
+class AgentService final : public ApiService<v1::AgentService> {
  public:
-  explicit AgentService(const Edge& edge) : Service("det.api.v1.AgentService"), edge_(edge) {
-    Serve("GetAgents", &AgentService::GetAgents);
-    Serve("GetAgent", &AgentService::GetAgent);
-    Serve("GetSlots", &AgentService::GetSlots);
-    Serve("GetSlot", &AgentService::GetSlot);
-    Serve("EnableAgent", &AgentService::EnableAgent);
-    Serve("DisableAgent", &AgentService::DisableAgent);
-    Serve("SetMaintenance", &AgentService::SetMaintenance);
-    Serve("EnableSlot", &AgentService::EnableSlot);
-    Serve("DisableSlot", &AgentService::DisableSlot);
-  }
+  AgentService(CallPipeline& calls, engine::Engine& engine, const base::Clock& clock)
+      : ApiService(calls), engine_(engine), clock_(clock) {}
 
   grpc::ServerUnaryReactor* GetAgents(grpc::CallbackServerContext* context,
                                       const v1::GetAgentsRequest* request,
-                                      v1::GetAgentsResponse* response) {
-    return Unary(
-        edge_, context, request, "det.api.v1.AgentService.GetAgents",
-        [this, request, response](const auth::Principal&, Done done) {
-          edge_.engine->Query(
-              [request, response, now = edge_.clock->Now()](const cluster::Cluster& cluster) {
-                List(cluster, now, *request, response);
-              },
-              std::move(done));
-        });
+                                      v1::GetAgentsResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal&, Done done) {
+                   engine_.Query(
+                       [request, response, now = clock_.Now()](const cluster::Cluster& cluster) {
+                         List(cluster, now, *request, response);
+                       },
+                       std::move(done));
+                 });
   }
 
   grpc::ServerUnaryReactor* GetAgent(grpc::CallbackServerContext* context,
                                      const v1::GetAgentRequest* request,
-                                     v1::GetAgentResponse* response) {
-    return Unary(edge_, context, request, "det.api.v1.AgentService.GetAgent",
+                                     v1::GetAgentResponse* response) override {
+    return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&, Done done) {
                    Find(request->agent_id(), response->mutable_agent(), std::move(done));
                  });
@@ -93,9 +82,9 @@ class AgentService final : public Service {
 
   grpc::ServerUnaryReactor* GetSlots(grpc::CallbackServerContext* context,
                                      const v1::GetSlotsRequest* request,
-                                     v1::GetSlotsResponse* response) {
+                                     v1::GetSlotsResponse* response) override {
     return Unary(
-        edge_, context, request, "det.api.v1.AgentService.GetSlots",
+        __func__, context, request, response,
         [this, request, response](const auth::Principal&, Done done) {
           auto agent = std::make_shared<v1::Agent>();
           Find(request->agent_id(), agent.get(),
@@ -115,8 +104,8 @@ class AgentService final : public Service {
 
   grpc::ServerUnaryReactor* GetSlot(grpc::CallbackServerContext* context,
                                     const v1::GetSlotRequest* request,
-                                    v1::GetSlotResponse* response) {
-    return Unary(edge_, context, request, "det.api.v1.AgentService.GetSlot",
+                                    v1::GetSlotResponse* response) override {
+    return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&, Done done) {
                    FindSlot(request->agent_id(), request->slot_id(), response->mutable_slot(),
                             std::move(done));
@@ -125,45 +114,43 @@ class AgentService final : public Service {
 
   grpc::ServerUnaryReactor* EnableAgent(grpc::CallbackServerContext* context,
                                         const v1::EnableAgentRequest* request,
-                                        v1::EnableAgentResponse* response) {
-    return ChangeAgent(context, "det.api.v1.AgentService.EnableAgent", request, request->agent_id(),
+                                        v1::EnableAgentResponse* response) override {
+    return ChangeAgent(context, __func__, request, request->agent_id(),
                        cluster::EnableAgent{model::AgentId(request->agent_id())},
                        response->mutable_agent());
   }
 
   grpc::ServerUnaryReactor* DisableAgent(grpc::CallbackServerContext* context,
                                          const v1::DisableAgentRequest* request,
-                                         v1::DisableAgentResponse* response) {
-    return ChangeAgent(context, "det.api.v1.AgentService.DisableAgent", request,
-                       request->agent_id(),
+                                         v1::DisableAgentResponse* response) override {
+    return ChangeAgent(context, __func__, request, request->agent_id(),
                        cluster::DisableAgent{model::AgentId(request->agent_id()), request->drain()},
                        response->mutable_agent());
   }
 
   grpc::ServerUnaryReactor* SetMaintenance(grpc::CallbackServerContext* context,
                                            const v1::SetMaintenanceRequest* request,
-                                           v1::SetMaintenanceResponse* response) {
+                                           v1::SetMaintenanceResponse* response) override {
     auto event = MaintenanceToEvent(*request);
     return ChangeAgent(
-        context, "det.api.v1.AgentService.SetMaintenance", request, request->agent_id(),
+        context, __func__, request, request->agent_id(),
         event.ok() ? absl::StatusOr<cluster::Event>(*std::move(event)) : event.status(),
         response->mutable_agent());
   }
 
   grpc::ServerUnaryReactor* EnableSlot(grpc::CallbackServerContext* context,
                                        const v1::EnableSlotRequest* request,
-                                       v1::EnableSlotResponse* response) {
-    return ChangeSlot(context, "det.api.v1.AgentService.EnableSlot", *request,
-                      response->mutable_slot(), [](model::AgentId agent, int slot) {
+                                       v1::EnableSlotResponse* response) override {
+    return ChangeSlot(context, __func__, *request, response->mutable_slot(),
+                      [](model::AgentId agent, int slot) {
                         return cluster::EnableSlot{std::move(agent), slot};
                       });
   }
 
   grpc::ServerUnaryReactor* DisableSlot(grpc::CallbackServerContext* context,
                                         const v1::DisableSlotRequest* request,
-                                        v1::DisableSlotResponse* response) {
-    return ChangeSlot(context, "det.api.v1.AgentService.DisableSlot", *request,
-                      response->mutable_slot(),
+                                        v1::DisableSlotResponse* response) override {
+    return ChangeSlot(context, __func__, *request, response->mutable_slot(),
                       [drain = request->drain()](model::AgentId agent, int slot) {
                         return cluster::DisableSlot{std::move(agent), slot, drain};
                       });
@@ -195,8 +182,8 @@ class AgentService final : public Service {
 
   void Find(const std::string& id, v1::Agent* out, Done done) {
     auto found = std::make_shared<bool>(false);
-    edge_.engine->Query(
-        [id, out, found, now = edge_.clock->Now()](const cluster::Cluster& cluster) {
+    engine_.Query(
+        [id, out, found, now = clock_.Now()](const cluster::Cluster& cluster) {
           auto agent = FindAgent(cluster, OccupantsOf(cluster), model::AgentId(id), now);
           *found = agent.has_value();
           if (agent) *out = *std::move(agent);
@@ -221,16 +208,15 @@ class AgentService final : public Service {
          });
   }
 
-  grpc::ServerUnaryReactor* ChangeAgent(grpc::CallbackServerContext* context,
-                                        std::string_view method,
+  grpc::ServerUnaryReactor* ChangeAgent(grpc::CallbackServerContext* context, const char* method,
                                         const google::protobuf::Message* request,
                                         const std::string& id, absl::StatusOr<cluster::Event> event,
                                         v1::Agent* out) {
     return Unary(
-        edge_, context, request, method,
+        method, context, request, nullptr,
         [this, id, event = std::move(event), out](const auth::Principal&, Done done) mutable {
           if (!event.ok()) return done(event.status());
-          SubmitAndFinish(edge_, *std::move(event),
+          SubmitAndFinish(engine_, *std::move(event),
                           [this, id, out, done = std::move(done)](absl::Status status) mutable {
                             if (!status.ok()) return done(std::move(status));
                             Find(id, out, std::move(done));
@@ -239,15 +225,14 @@ class AgentService final : public Service {
   }
 
   template <class Request, class MakeEvent>
-  grpc::ServerUnaryReactor* ChangeSlot(grpc::CallbackServerContext* context,
-                                       std::string_view method, const Request& request,
-                                       v1::Slot* out, MakeEvent make) {
-    return Unary(edge_, context, &request, method,
+  grpc::ServerUnaryReactor* ChangeSlot(grpc::CallbackServerContext* context, const char* method,
+                                       const Request& request, v1::Slot* out, MakeEvent make) {
+    return Unary(method, context, &request, nullptr,
                  [this, &request, out, make](const auth::Principal&, Done done) {
                    const absl::StatusOr<int> slot = ParseSlot(request.slot_id());
                    if (!slot.ok()) return done(slot.status());
                    SubmitAndFinish(
-                       edge_, make(model::AgentId(request.agent_id()), *slot),
+                       engine_, make(model::AgentId(request.agent_id()), *slot),
                        [this, &request, out, done = std::move(done)](absl::Status status) mutable {
                          if (!status.ok()) return done(std::move(status));
                          FindSlot(request.agent_id(), request.slot_id(), out, std::move(done));
@@ -255,13 +240,15 @@ class AgentService final : public Service {
                  });
   }
 
-  const Edge& edge_;
+  engine::Engine& engine_;
+  const base::Clock& clock_;
 };
 
 }  // namespace
 
-std::unique_ptr<Service> MakeAgentService(const Edge& edge) {
-  return std::make_unique<AgentService>(edge);
+std::unique_ptr<Service> MakeAgentService(CallPipeline& calls, engine::Engine& engine,
+                                          const base::Clock& clock) {
+  return std::make_unique<AgentService>(calls, engine, clock);
 }
 
 }  // namespace det::api

@@ -9,12 +9,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/resource_pool.pb.h"
+#include "det/api/v1/resource_pool.grpc.pb.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/convert_resources.h"
 #include "master/api/resources/services.h"
-#include "master/api/rpc/call.h"
-#include "master/api/rpc/service.h"
+#include "master/api/rpc/api_service.h"
 
 namespace det::api {
 namespace {
@@ -135,28 +134,18 @@ absl::StatusOr<std::vector<std::string>> Workspaces(store::Store& store, const R
   return names;
 }
 
-class ResourcePoolService final : public Service {
+class ResourcePoolService final : public ApiService<v1::ResourcePoolService> {
  public:
-  explicit ResourcePoolService(const Edge& edge)
-      : Service("det.api.v1.ResourcePoolService"), edge_(edge) {
-    Serve("GetResourcePools", &ResourcePoolService::GetResourcePools);
-    Serve("PutResourcePool", &ResourcePoolService::PutResourcePool);
-    Serve("DeleteResourcePool", &ResourcePoolService::DeleteResourcePool);
-    Serve("ListWorkspacesBoundToRP", &ResourcePoolService::ListWorkspacesBoundToRP);
-    Serve("BindRPToWorkspace", &ResourcePoolService::BindRPToWorkspace);
-    Serve("UnbindRPFromWorkspace", &ResourcePoolService::UnbindRPFromWorkspace);
-    Serve("OverwriteRPWorkspaceBindings", &ResourcePoolService::OverwriteRPWorkspaceBindings);
-    Serve("GetQuotas", &ResourcePoolService::GetQuotas);
-    Serve("PutQuota", &ResourcePoolService::PutQuota);
-    Serve("DeleteQuota", &ResourcePoolService::DeleteQuota);
-  }
+  ResourcePoolService(CallPipeline& calls, engine::Engine& engine, store::Store& store,
+                      base::ThreadPool& pool)
+      : ApiService(calls), engine_(engine), store_(store), pool_(pool) {}
 
   grpc::ServerUnaryReactor* GetResourcePools(grpc::CallbackServerContext* context,
                                              const v1::GetResourcePoolsRequest* request,
-                                             v1::GetResourcePoolsResponse* response) {
-    return Unary(edge_, context, request, "det.api.v1.ResourcePoolService.GetResourcePools",
+                                             v1::GetResourcePoolsResponse* response) override {
+    return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&, Done done) {
-                   edge_.engine->Query(
+                   engine_.Query(
                        [request, response](const cluster::Cluster& cluster) {
                          AddPools(cluster, *request, response);
                        },
@@ -166,8 +155,8 @@ class ResourcePoolService final : public Service {
 
   grpc::ServerUnaryReactor* PutResourcePool(grpc::CallbackServerContext* context,
                                             const v1::PutResourcePoolRequest* request,
-                                            v1::PutResourcePoolResponse* response) {
-    return Unary(edge_, context, request, "det.api.v1.ResourcePoolService.PutResourcePool",
+                                            v1::PutResourcePoolResponse* response) override {
+    return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&, Done done) {
                    Put(*request, response->mutable_resource_pool(), std::move(done));
                  });
@@ -175,30 +164,29 @@ class ResourcePoolService final : public Service {
 
   grpc::ServerUnaryReactor* DeleteResourcePool(grpc::CallbackServerContext* context,
                                                const v1::DeleteResourcePoolRequest* request,
-                                               v1::DeleteResourcePoolResponse*) {
-    return Unary(edge_, context, request, "det.api.v1.ResourcePoolService.DeleteResourcePool",
-                 [this, request](const auth::Principal&, Done done) {
-                   SubmitAndFinish(edge_, cluster::DeleteResourcePool{request->name()},
-                                   std::move(done));
-                 });
+                                               v1::DeleteResourcePoolResponse* response) override {
+    return Unary(
+        __func__, context, request, response, [this, request](const auth::Principal&, Done done) {
+          SubmitAndFinish(engine_, cluster::DeleteResourcePool{request->name()}, std::move(done));
+        });
   }
 
   grpc::ServerUnaryReactor* ListWorkspacesBoundToRP(
       grpc::CallbackServerContext* context, const v1::ListWorkspacesBoundToRPRequest* request,
-      v1::ListWorkspacesBoundToRPResponse* response) {
+      v1::ListWorkspacesBoundToRPResponse* response) override {
     return Unary(
-        edge_, context, request, "det.api.v1.ResourcePoolService.ListWorkspacesBoundToRP",
+        __func__, context, request, response,
         [this, request, response](const auth::Principal&, Done done) {
           auto judged = std::make_shared<absl::Status>();
-          edge_.engine->Query(
+          engine_.Query(
               [request, response, judged](const cluster::Cluster& cluster) {
                 *judged = ListBound(cluster, *request, response);
               },
               [this, judged, response, done = std::move(done)](absl::Status status) mutable {
                 if (status.ok()) status = *judged;
                 if (!status.ok()) return done(std::move(status));
-                edge_.pool->Post([this, response, done = std::move(done)]() mutable {
-                  done(AddIds(*edge_.store, response));
+                pool_.Post([this, response, done = std::move(done)]() mutable {
+                  done(AddIds(store_, response));
                 });
               });
         });
@@ -206,17 +194,17 @@ class ResourcePoolService final : public Service {
 
   grpc::ServerUnaryReactor* BindRPToWorkspace(grpc::CallbackServerContext* context,
                                               const v1::BindRPToWorkspaceRequest* request,
-                                              v1::BindRPToWorkspaceResponse*) {
-    return Bind(context, "det.api.v1.ResourcePoolService.BindRPToWorkspace", *request,
+                                              v1::BindRPToWorkspaceResponse* response) override {
+    return Bind(context, __func__, *request,
                 [](const std::vector<std::string>& names, std::vector<std::string>* bound) {
                   bound->insert(bound->end(), names.begin(), names.end());
                 });
   }
 
-  grpc::ServerUnaryReactor* UnbindRPFromWorkspace(grpc::CallbackServerContext* context,
-                                                  const v1::UnbindRPFromWorkspaceRequest* request,
-                                                  v1::UnbindRPFromWorkspaceResponse*) {
-    return Bind(context, "det.api.v1.ResourcePoolService.UnbindRPFromWorkspace", *request,
+  grpc::ServerUnaryReactor* UnbindRPFromWorkspace(
+      grpc::CallbackServerContext* context, const v1::UnbindRPFromWorkspaceRequest* request,
+      v1::UnbindRPFromWorkspaceResponse* response) override {
+    return Bind(context, __func__, *request,
                 [](const std::vector<std::string>& names, std::vector<std::string>* bound) {
                   std::erase_if(*bound, [&](const std::string& name) {
                     return std::count(names.begin(), names.end(), name) > 0;
@@ -226,8 +214,8 @@ class ResourcePoolService final : public Service {
 
   grpc::ServerUnaryReactor* OverwriteRPWorkspaceBindings(
       grpc::CallbackServerContext* context, const v1::OverwriteRPWorkspaceBindingsRequest* request,
-      v1::OverwriteRPWorkspaceBindingsResponse*) {
-    return Bind(context, "det.api.v1.ResourcePoolService.OverwriteRPWorkspaceBindings", *request,
+      v1::OverwriteRPWorkspaceBindingsResponse* response) override {
+    return Bind(context, __func__, *request,
                 [](const std::vector<std::string>& names, std::vector<std::string>* bound) {
                   *bound = names;
                 });
@@ -235,10 +223,10 @@ class ResourcePoolService final : public Service {
 
   grpc::ServerUnaryReactor* GetQuotas(grpc::CallbackServerContext* context,
                                       const v1::GetQuotasRequest* request,
-                                      v1::GetQuotasResponse* response) {
-    return Unary(edge_, context, request, "det.api.v1.ResourcePoolService.GetQuotas",
+                                      v1::GetQuotasResponse* response) override {
+    return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&, Done done) {
-                   edge_.engine->Query(
+                   engine_.Query(
                        [request, response](const cluster::Cluster& cluster) {
                          for (v1::Quota& quota : ListQuotas(cluster)) {
                            *response->add_quotas() = std::move(quota);
@@ -252,8 +240,8 @@ class ResourcePoolService final : public Service {
 
   grpc::ServerUnaryReactor* PutQuota(grpc::CallbackServerContext* context,
                                      const v1::PutQuotaRequest* request,
-                                     v1::PutQuotaResponse* response) {
-    return Unary(edge_, context, request, "det.api.v1.ResourcePoolService.PutQuota",
+                                     v1::PutQuotaResponse* response) override {
+    return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&, Done done) {
                    Put(request->quota(), response->mutable_quota(), std::move(done));
                  });
@@ -261,13 +249,12 @@ class ResourcePoolService final : public Service {
 
   grpc::ServerUnaryReactor* DeleteQuota(grpc::CallbackServerContext* context,
                                         const v1::DeleteQuotaRequest* request,
-                                        v1::DeleteQuotaResponse*) {
+                                        v1::DeleteQuotaResponse* response) override {
     return Unary(
-        edge_, context, request, "det.api.v1.ResourcePoolService.DeleteQuota",
-        [this, request](const auth::Principal&, Done done) {
+        __func__, context, request, response, [this, request](const auth::Principal&, Done done) {
           const auto scope = ParseScope(request->scope());
           if (!scope.ok()) return done(scope.status());
-          SubmitAndFinish(edge_, cluster::DeleteQuota{*scope, request->name()}, std::move(done));
+          SubmitAndFinish(engine_, cluster::DeleteQuota{*scope, request->name()}, std::move(done));
         });
   }
 
@@ -276,7 +263,7 @@ class ResourcePoolService final : public Service {
     Change([&request](const cluster::Cluster& cluster) { return MakeChange(cluster, request); },
            [this, &request, out, done = std::move(done)](absl::Status status) mutable {
              if (!status.ok()) return done(std::move(status));
-             edge_.engine->Query(
+             engine_.Query(
                  [&request, out](const cluster::Cluster& cluster) {
                    for (v1::ResourcePool& pool : ListPools(cluster)) {
                      if (pool.name() == request.name()) *out = std::move(pool);
@@ -287,12 +274,12 @@ class ResourcePoolService final : public Service {
   }
 
   template <class Request>
-  grpc::ServerUnaryReactor* Bind(grpc::CallbackServerContext* context, std::string_view method,
+  grpc::ServerUnaryReactor* Bind(grpc::CallbackServerContext* context, const char* method,
                                  const Request& request, ChangeBound change) {
     return Unary(
-        edge_, context, &request, method,
+        method, context, &request, nullptr,
         [this, &request, change](const auth::Principal&, Done done) {
-          auto names = Workspaces(*edge_.store, request);
+          auto names = Workspaces(store_, request);
           if (!names.ok()) return done(names.status());
           Change(
               [&request, names = *std::move(names), change](const cluster::Cluster& cluster) {
@@ -305,26 +292,26 @@ class ResourcePoolService final : public Service {
   // A pool is read, changed and put, and all that again where somebody else put it meanwhile.
   void Change(MakePut make, Done done) {
     auto made = std::make_shared<absl::StatusOr<cluster::PutResourcePool>>();
-    edge_.engine->Query(
-        [make, made](const cluster::Cluster& cluster) { *made = make(cluster); },
-        [this, make, made, done = std::move(done)](const absl::Status& status) mutable {
-          if (!status.ok()) return done(status);
-          if (!made->ok()) return done(made->status());
-          SubmitAndFinish(edge_, **std::move(made),
-                          [this, make, done = std::move(done)](absl::Status put) mutable {
-                            if (absl::IsAborted(put)) return Change(make, std::move(done));
-                            done(std::move(put));
-                          });
-        });
+    engine_.Query([make, made](const cluster::Cluster& cluster) { *made = make(cluster); },
+                  [this, make, made, done = std::move(done)](const absl::Status& status) mutable {
+                    if (!status.ok()) return done(status);
+                    if (!made->ok()) return done(made->status());
+                    SubmitAndFinish(engine_, **std::move(made),
+                                    [this, make, done = std::move(done)](absl::Status put) mutable {
+                                      if (absl::IsAborted(put))
+                                        return Change(make, std::move(done));
+                                      done(std::move(put));
+                                    });
+                  });
   }
 
   void Put(const v1::Quota& quota, v1::Quota* out, Done done) {
     const absl::StatusOr<model::Quota> wanted = FromProto(quota);
     if (!wanted.ok()) return done(wanted.status());
-    SubmitAndFinish(edge_, cluster::PutQuota{*wanted},
+    SubmitAndFinish(engine_, cluster::PutQuota{*wanted},
                     [this, &quota, out, done = std::move(done)](absl::Status status) mutable {
                       if (!status.ok()) return done(std::move(status));
-                      edge_.engine->Query(
+                      engine_.Query(
                           [&quota, out](const cluster::Cluster& cluster) {
                             for (v1::Quota& each : ListQuotas(cluster)) {
                               const bool same =
@@ -336,13 +323,16 @@ class ResourcePoolService final : public Service {
                     });
   }
 
-  const Edge& edge_;
+  engine::Engine& engine_;
+  store::Store& store_;
+  base::ThreadPool& pool_;
 };
 
 }  // namespace
 
-std::unique_ptr<Service> MakeResourcePoolService(const Edge& edge) {
-  return std::make_unique<ResourcePoolService>(edge);
+std::unique_ptr<Service> MakeResourcePoolService(CallPipeline& calls, engine::Engine& engine,
+                                                 store::Store& store, base::ThreadPool& pool) {
+  return std::make_unique<ResourcePoolService>(calls, engine, store, pool);
 }
 
 }  // namespace det::api

@@ -8,13 +8,13 @@
 namespace det::api {
 namespace {
 
-void GoOn(const Edge& edge, std::shared_ptr<Batch> batch) {
+void RunNext(base::ThreadPool& pool, std::shared_ptr<Batch> batch) {
   if (batch->next == batch->ids.size()) return batch->done(absl::OkStatus());
   const int32_t id = batch->ids[batch->next++];
-  batch->act(id, [&edge, batch, id](const absl::Status& status) {
+  batch->act(id, [&pool, batch, id](const absl::Status& status) {
     batch->answer(id, status);
-    batch->note(absl::StrCat(batch->noun, " ", id), status);
-    edge.pool->Post([&edge, batch] { GoOn(edge, batch); });
+    batch->record(absl::StrCat(batch->noun, " ", id), status);
+    pool.Post([&pool, batch] { RunNext(pool, batch); });
   });
 }
 
@@ -36,6 +36,8 @@ absl::StatusOr<std::vector<int32_t>> EachOnce(const google::protobuf::RepeatedFi
   return each;
 }
 
-void Start(const Edge& edge, Batch batch) { GoOn(edge, std::make_shared<Batch>(std::move(batch))); }
+void Start(base::ThreadPool& pool, Batch batch) {
+  RunNext(pool, std::make_shared<Batch>(std::move(batch)));
+}
 
 }  // namespace det::api

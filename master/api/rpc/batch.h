@@ -31,38 +31,40 @@ struct Batch {
   std::vector<int32_t> ids;
   absl::AnyInvocable<void(int32_t id, Done done)> act;
   std::function<void(int32_t id, const absl::Status& status)> answer;
-  NotePart note;
+  std::function<void(const std::string& target, const absl::Status& status)> record;
   Done done;
   size_t next = 0;
 };
 // `done` comes after the last.
-void Start(const Edge& edge, Batch batch);
+void Start(base::ThreadPool& pool, Batch batch);
 
-// The method of a service: does `act(caller, id, done)` to each of those that `choose(caller)`
-// names, and writes the results.
-template <class Request, class Response, class Choose, class Act>
-grpc::ServerUnaryReactor* ForEach(const Edge& edge, grpc::CallbackServerContext* context,
-                                  std::string_view method, const char* noun, const Request* request,
-                                  Response* response, Choose choose, Act act) {
-  return UnaryOfParts(
-      edge, context, request, method,
-      [&edge, noun, response, choose = std::move(choose), act = std::move(act)](
-          const auth::Principal& caller, NotePart note, Done done) mutable {
-        absl::StatusOr<std::vector<int32_t>> ids = choose(caller);
-        if (!ids.ok()) return done(ids.status());
-        Start(edge, {.noun = noun,
-                     .ids = *std::move(ids),
-                     .act = [caller, act = std::move(act)](
-                                int32_t id, Done one) mutable { act(caller, id, std::move(one)); },
-                     .answer =
-                         [response](int32_t id, const absl::Status& status) {
-                           auto& result = *response->add_results();
-                           result.set_id(id);
-                           if (!status.ok()) result.set_error(std::string(status.message()));
-                         },
-                     .note = std::move(note),
-                     .done = std::move(done)});
-      });
+// The work of a unary method: calls `act(caller, id, done)` for each of the ids that
+// `choose(caller)` returns, and writes the results into the response.
+template <class Response, class Choose, class Act>
+CallPipeline::Work ForEach(base::ThreadPool& pool, const char* noun, Response* response,
+                           Choose choose, Act act) {
+  return [&pool, noun, response, choose = std::move(choose), act = std::move(act)](
+             Call& call, Done done) mutable {
+    const auth::Principal caller = call.principal();
+    absl::StatusOr<std::vector<int32_t>> ids = choose(caller);
+    if (!ids.ok()) return done(ids.status());
+    Batch batch;
+    batch.noun = noun;
+    batch.ids = *std::move(ids);
+    batch.act = [caller, act = std::move(act)](int32_t id, Done one) mutable {
+      act(caller, id, std::move(one));
+    };
+    batch.answer = [response](int32_t id, const absl::Status& status) {
+      auto& result = *response->add_results();
+      result.set_id(id);
+      if (!status.ok()) result.set_error(std::string(status.message()));
+    };
+    batch.record = [&call](const std::string& target, const absl::Status& status) {
+      call.RecordPart(target, status);
+    };
+    batch.done = std::move(done);
+    Start(pool, std::move(batch));
+  };
 }
 
 }  // namespace det::api

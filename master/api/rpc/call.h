@@ -1,13 +1,15 @@
-// The one door of every unary method: who is asking, may they, then the work, on a thread that may
-// block. And absl::Status as gRPC's.
+// What every call passes through: authorization, a check of list parameters, idempotency, then the
+// method's own work on a thread that may block, and at the end counters, log and audit record.
 //
-// Called by the services' methods on gRPC's threads.
+// CallPipeline is used by api_service.h, which each service extends. All methods may be called on
+// any thread.
 #ifndef MASTER_API_RPC_CALL_H_
 #define MASTER_API_RPC_CALL_H_
 
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,8 +17,15 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "master/api/rpc/edge.h"
+#include "base/clock.h"
+#include "base/thread_pool.h"
+#include "master/api/audit/audit_trail.h"
+#include "master/api/authz/authorizer.h"
+#include "master/api/idempotency/idempotency_store.h"
+#include "master/auth/authenticator.h"
 #include "master/auth/permissions.h"
+#include "master/core/cluster/event.h"
+#include "master/engine/engine.h"
 #include <google/protobuf/message.h>
 
 namespace grpc {
@@ -27,103 +36,119 @@ class Status;
 
 namespace det::api {
 
+class MessageStream;
+
 grpc::Status ToGrpc(const absl::Status& status);
 
-// What a call says beside its message.
+// The metadata of a call.
 struct CallHead {
-  std::string authorization;  // the header, empty without one
-  std::string request_id;     // the caller's, or made here
-  std::string key;            // the caller's idempotency key, if any
-  std::string peer;           // the address, where the gateway or gRPC knows it
+  std::string authorization;    // the header, empty without one
+  std::string request_id;       // the caller's, or a new one
+  std::string idempotency_key;  // the caller's, if any
+  std::string peer;             // the address, if the gateway or gRPC knows it
 };
-// Also puts the request's id into the answer; to be called once, before the call can end.
-CallHead HeadOf(grpc::CallbackServerContext& context);
 
-// The Accept header of a call by HTTP; empty without one.
-std::string AcceptOf(const grpc::CallbackServerContext& context);
+// Reads the metadata, and adds the request's id to the trailing metadata of the response. Must be
+// called once, before the call can end.
+CallHead ReadCallHead(grpc::CallbackServerContext& context);
 
-// For a call that comes too early: when it may come again, into the answer. While the call lasts.
-void SayWhen(const absl::Status& refusal, grpc::CallbackServerContext* context);
+// The Accept header of a call that came by HTTP; empty without one.
+std::string GetAcceptHeader(const grpc::CallbackServerContext& context);
 
-// For each call that has ended, once: counts it; its line in the log, if it changes something or
-// failed by our fault; its audit record. `response` may be null.
-void NoteEnd(const Edge& edge, std::string_view method, const CallHead& head,
-             const absl::StatusOr<auth::Principal>& principal,
-             const google::protobuf::Message& request, const google::protobuf::Message* response,
-             const absl::Status& status);
-
-// Ends the call; to be called once, on any thread.
+// Ends a call; must be called once, on any thread.
 using Done = absl::AnyInvocable<void(absl::Status)>;
 
-// Admits the caller to `method` ("det.api.v1.TrialService.GetTrial") and runs `work` on the pool.
-// Request and response live until `done` is called.
-grpc::ServerUnaryReactor* Unary(
-    const Edge& edge, grpc::CallbackServerContext* context,
-    const google::protobuf::Message* request, std::string_view method,
-    absl::AnyInvocable<void(const auth::Principal& principal, Done done)> work);
+class CallPipeline;
 
-// Tells the log and the audit what became of a part of the call: "run 7". Before the call's `done`.
-using NotePart = std::function<void(const std::string& target, const absl::Status& status)>;
-// As Unary(), for what does something to many, each by itself.
-grpc::ServerUnaryReactor* UnaryOfParts(
-    const Edge& edge, grpc::CallbackServerContext* context,
-    const google::protobuf::Message* request, std::string_view method,
-    absl::AnyInvocable<void(const auth::Principal& principal, NotePart note, Done done)> work);
-
-// Says who the caller is, of whom the token says nothing: the record is of theirs. Before `done`.
-using SayWho = std::function<void(const auth::Principal& caller)>;
-// As Unary(), for what finds out who is asking: a login.
-grpc::ServerUnaryReactor* UnaryNaming(const Edge& edge, grpc::CallbackServerContext* context,
-                                      const google::protobuf::Message* request,
-                                      std::string_view method,
-                                      absl::AnyInvocable<void(SayWho say_who, Done done)> work);
-
-// That a call's caller has gone. Any thread.
-class Departure {
+// One unary call. Lives until it has ended: a method may keep a reference until it calls its Done.
+class Call {
  public:
-  // Runs `then` when that happens, at once if it has. To be called once, at most.
-  void Then(absl::AnyInvocable<void()> then);
-  void Tell();
+  // Who makes the call.
+  const auth::Principal& principal() const { return *principal_; }
+
+  // Says who makes the call if its token does not: a login. The audit record names this principal.
+  void SetPrincipal(const auth::Principal& principal) { principal_ = principal; }
+
+  // Logs and audits the result of one part of the call ("run 7"). To be called before Done.
+  void RecordPart(const std::string& target, const absl::Status& status) const;
+
+  // Runs `callback` when the caller cancels the call or disconnects, at once if that has happened.
+  // To be called at most once; for methods that wait for something.
+  void OnCancel(absl::AnyInvocable<void()> callback);
 
  private:
+  friend class CallPipeline;
+  class Reactor;
+
+  Call(CallPipeline& pipeline, const google::protobuf::Message& request,
+       google::protobuf::Message* response, std::string method, CallHead head);
+  void NotifyCanceled();
+
+  CallPipeline& pipeline_;
+  const google::protobuf::Message& request_;
+  google::protobuf::Message* const response_;
+  const std::string method_;
+  const CallHead head_;
+  absl::StatusOr<auth::Principal> principal_ = auth::Principal();
+  std::optional<IdempotencyStore::Request> idempotent_;
+
   std::mutex mutex_;
-  bool told_ = false;
-  absl::AnyInvocable<void()> then_;
+  bool canceled_ = false;
+  absl::AnyInvocable<void()> on_cancel_;
 };
-// As Unary(), for what waits for something to happen: it is to end when its caller has gone.
-grpc::ServerUnaryReactor* UnaryWaiting(
-    const Edge& edge, grpc::CallbackServerContext* context,
-    const google::protobuf::Message* request, std::string_view method,
-    absl::AnyInvocable<void(const auth::Principal& principal, Departure& departure, Done done)>
-        work);
 
-// As Unary(), for work that has ended when it returns.
-grpc::ServerUnaryReactor* UnaryNow(
-    const Edge& edge, grpc::CallbackServerContext* context,
-    const google::protobuf::Message* request, std::string_view method,
-    absl::AnyInvocable<absl::Status(const auth::Principal& principal)> work);
+// Submits `event` to the engine and ends the call with its result.
+void SubmitAndFinish(engine::Engine& engine, cluster::Event event, Done done);
 
-// Both for a method that makes something (Requirement::makes): under an idempotency key it is done
-// once, and a repetition gets the first answer, which is read from `response`. The others refuse
-// keys for such a method.
-grpc::ServerUnaryReactor* UnaryOnce(
-    const Edge& edge, grpc::CallbackServerContext* context,
-    const google::protobuf::Message* request, google::protobuf::Message* response,
-    std::string_view method,
-    absl::AnyInvocable<void(const auth::Principal& principal, Done done)> work);
-grpc::ServerUnaryReactor* UnaryOnceNow(
-    const Edge& edge, grpc::CallbackServerContext* context,
-    const google::protobuf::Message* request, google::protobuf::Message* response,
-    std::string_view method,
-    absl::AnyInvocable<absl::Status(const auth::Principal& principal)> work);
+class CallPipeline {
+ public:
+  // All must outlive the pipeline.
+  struct Parts {
+    auth::Authenticator* authenticator = nullptr;
+    Authorizer* authorizer = nullptr;
+    IdempotencyStore* idempotency = nullptr;
+    AuditTrail* audit = nullptr;       // may be null
+    base::ThreadPool* pool = nullptr;  // runs the methods, which may block
+    const base::Clock* clock = nullptr;
+    // Called after each unary call, on any thread; may be null.
+    std::function<void(absl::StatusCode)> on_call;
+  };
+  explicit CallPipeline(Parts parts) : parts_(std::move(parts)) {}
 
-// Without admission, and at once on gRPC's thread: for what must be answered when all threads of
-// the pool wait. `work` must not block.
-grpc::ServerUnaryReactor* UnaryAtOnce(const Edge& edge, grpc::CallbackServerContext* context,
+  using Work = absl::AnyInvocable<void(Call& call, Done done)>;
+  using StreamWork = absl::AnyInvocable<void(const auth::Principal& principal)>;
+
+  // Authorizes the caller of `method` ("det.api.v1.TrialService.GetTrial") and runs `work` on the
+  // pool. Request and response live until the call has ended.
+  grpc::ServerUnaryReactor* RunUnary(grpc::CallbackServerContext* context,
+                                     const google::protobuf::Message& request,
+                                     google::protobuf::Message* response, std::string method,
+                                     Work work);
+
+  // Runs `work` at once on gRPC's thread, without authorization: for health checks, which must be
+  // answered while all threads of the pool wait. `work` must not block.
+  grpc::ServerUnaryReactor* RunInline(grpc::CallbackServerContext* context,
                                       absl::AnyInvocable<void(Done done)> work);
 
-// Submits `event` and ends the call with its result.
-void SubmitAndFinish(const Edge& edge, cluster::Event event, Done done);
+  // Authorizes the caller of a streaming method and runs `open` on the pool, or closes the stream.
+  void RunStream(grpc::CallbackServerContext* context, const google::protobuf::Message& request,
+                 std::string method, std::shared_ptr<MessageStream> stream, StreamWork open);
+
+  base::ThreadPool& pool() const { return *parts_.pool; }
+
+ private:
+  friend class Call;
+
+  void Start(const std::shared_ptr<Call>& call, Work work, Call::Reactor* reactor);
+  // Whether the work must run; otherwise the call has ended.
+  bool BeginIdempotent(Call& call, Call::Reactor* reactor);
+  void Finish(Call& call, const absl::Status& status, Call::Reactor* reactor);
+  void RecordEnd(const Call& call, const absl::Status& status);
+  void RecordChange(const Call& call, const auth::Principal& caller, const std::string& target,
+                    const absl::Status& status);
+
+  const Parts parts_;
+};
 
 }  // namespace det::api
 

@@ -2,33 +2,30 @@
 
 #include <utility>
 
-#include "master/api/rpc/stream_writer.h"
-
 namespace det::api {
 
-MessageStream::MessageStream(base::ThreadPool* pool)
-    : pool_(pool), writer_(std::make_unique<Writer>(this)) {}
+MessageStream::MessageStream(base::ThreadPool* pool) : pool_(pool) {}
 
 MessageStream::~MessageStream() = default;
 
 void MessageStream::HoldSelf() { self_ = shared_from_this(); }
 
-void MessageStream::StartAny(AnyProducer producer, std::function<void()> on_over) {
+void MessageStream::StartAny(AnyProducer producer, std::function<void()> on_end) {
   {
     std::lock_guard lock(mutex_);
-    if (!over_) {
+    if (!ended_) {
       producer_ = std::move(producer);
-      on_over_ = std::exchange(on_over, nullptr);
+      on_end_ = std::exchange(on_end, nullptr);
     }
   }
-  // The caller may have left before.
-  if (on_over) on_over();
+  // The client may have disconnected before.
+  if (on_end) on_end();
   Wake();
 }
 
 void MessageStream::Hold(std::shared_ptr<void> what) {
   std::lock_guard lock(mutex_);
-  if (!over_) held_ = std::move(what);
+  if (!ended_) held_ = std::move(what);
 }
 
 void MessageStream::Wake() {
@@ -69,25 +66,25 @@ void MessageStream::OnCancel() {
 
 void MessageStream::OnDone() {
   AnyProducer producer;
-  std::function<void()> on_over;
+  std::function<void()> on_end;
   std::shared_ptr<MessageStream> self;
   std::shared_ptr<void> held;
   {
     std::lock_guard lock(mutex_);
     canceled_ = true;
-    over_ = true;
+    ended_ = true;
     held = std::move(held_);
     producer = std::exchange(producer_, nullptr);
-    on_over = std::exchange(on_over_, nullptr);
+    on_end = std::exchange(on_end_, nullptr);
     self = std::move(self_);
   }
-  if (on_over) on_over();
+  if (on_end) on_end();
 }
 
 void MessageStream::Cancel() {
   canceled_ = true;
-  if (!closed_) closed_ = absl::CancelledError("the caller has gone");
-  // The message on its way is the writer's, until gRPC has let go of it.
+  if (!closed_) closed_ = absl::CancelledError("the client disconnected");
+  // The message that is being written belongs to gRPC's side until OnWriteDone().
   queue_.clear();
 }
 
@@ -97,10 +94,10 @@ void MessageStream::MaybeWrite() {
     writing_ = true;
     auto next = std::move(queue_.front());
     queue_.pop_front();
-    writer_->Write(std::move(next));
+    Write(std::move(next));
   } else if (closed_) {
     finished_ = true;
-    writer_->Finish(ToGrpc(*closed_));
+    Finish(*closed_);
   }
 }
 

@@ -1,9 +1,9 @@
-// A server stream of messages that anybody may write to: they queue up, one is on its way at a
-// time. With a producer it pulls: that runs on the pool whenever the queue is empty and there may
-// be more. Stream<Response> of stream.h is what services use.
+// A server stream of messages that any thread may write to: they queue up, and one is written at a
+// time. A stream with a producer pulls: the producer runs on the pool whenever the queue is empty
+// and there may be more. Services use Stream<Response> of stream.h.
 //
-// Lives until gRPC and its last holder are done with it. All methods on any thread; nothing but
-// Close()'s `before` is called under its lock.
+// Lives until gRPC and its last holder have released it. All methods may be called on any thread;
+// only the `before` of Close() runs under its lock.
 #ifndef MASTER_API_RPC_MESSAGE_STREAM_H_
 #define MASTER_API_RPC_MESSAGE_STREAM_H_
 
@@ -21,48 +21,46 @@ namespace det::api {
 
 class MessageStream : public std::enable_shared_from_this<MessageStream> {
  public:
-  // gRPC's side of it, in message_stream.cc.
-  class Writer;
-
   virtual ~MessageStream();
 
-  // Keeps `what` until the stream is over. At most once.
+  // Keeps `what` until the stream has ended. At most once.
   void Hold(std::shared_ptr<void> what);
 
-  // Something may have changed: runs the producer soon. Many calls may become one run.
+  // Runs the producer soon, because something may have changed. Many calls may become one run.
   void Wake();
 
-  // Ends the stream after what was sent. Later calls do nothing. `before` runs, under the lock, if
-  // this call is what ends it: until then gRPC's context of the call is there.
+  // Ends the stream after the messages that were sent. Later calls do nothing. `before` runs under
+  // the lock if this call is the one that ends the stream: until then gRPC's context exists.
   void Close(const absl::Status& status, const std::function<void()>& before = nullptr);
-
-  // For service.cc, which gives it to gRPC.
-  Writer& writer() { return *writer_; }
 
  protected:
   using AnyProducer = std::function<void(MessageStream&)>;
 
   explicit MessageStream(base::ThreadPool* pool);
-  // From now until it is over it holds itself, for gRPC.
+  // Keeps the stream alive for gRPC until it has ended.
   void HoldSelf();
-  void StartAny(AnyProducer producer, std::function<void()> on_over);
+  void StartAny(AnyProducer producer, std::function<void()> on_end);
   bool SendAny(std::shared_ptr<const google::protobuf::Message> message);
 
- private:
+  // gRPC's side, under the lock. Write() is called again only after OnWriteDone().
+  virtual void Write(std::shared_ptr<const google::protobuf::Message> message) = 0;
+  virtual void Finish(const absl::Status& status) = 0;
+  // What gRPC reports.
   void OnWriteDone(bool ok);
   void OnCancel();
   void OnDone();
+
+ private:
   // These REQUIRE the lock.
   void Cancel();
   void MaybeWrite();
   void MaybeProduce();
 
   base::ThreadPool* const pool_;
-  const std::unique_ptr<Writer> writer_;
   std::mutex mutex_;
   std::shared_ptr<MessageStream> self_;
   AnyProducer producer_;
-  std::function<void()> on_over_;
+  std::function<void()> on_end_;
   std::shared_ptr<void> held_;
   std::deque<std::shared_ptr<const google::protobuf::Message>> queue_;
   std::optional<absl::Status> closed_;
@@ -71,7 +69,7 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   bool canceled_ = false;
   bool awake_ = false;
   bool producing_ = false;
-  bool over_ = false;
+  bool ended_ = false;
 };
 
 }  // namespace det::api

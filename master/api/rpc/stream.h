@@ -1,6 +1,6 @@
-// A server stream of one type of message: message_stream.h has what it does and who may call it.
+// A server stream of one type of message: message_stream.h says what it does and who may call it.
 //
-// Made by a service's method.
+// Created by ApiService::ServerStream().
 #ifndef MASTER_API_RPC_STREAM_H_
 #define MASTER_API_RPC_STREAM_H_
 
@@ -8,14 +8,16 @@
 #include <memory>
 #include <utility>
 
+#include "master/api/rpc/call.h"
 #include "master/api/rpc/message_stream.h"
+#include <grpcpp/grpcpp.h>
 
 namespace det::api {
 
 template <class Response>
 class Stream final : public MessageStream {
  public:
-  // Sends what it has by Send(), calls Close() when there will be no more. One run at a time.
+  // Sends what it has with Send(), and calls Close() when there will be no more. One run at a time.
   using Producer = std::function<void(Stream&)>;
 
   static std::shared_ptr<Stream> Make(base::ThreadPool* pool) {
@@ -28,26 +30,52 @@ class Stream final : public MessageStream {
     return std::static_pointer_cast<Stream>(MessageStream::shared_from_this());
   }
 
-  // Sets what runs at Wake() and what runs once the stream is over (both may hold references to it;
-  // they are dropped then). At most once.
-  void Start(Producer producer, std::function<void()> on_over) {
+  // Sets what runs at Wake() and what runs once the stream has ended (both may hold references to
+  // it; they are released then). At most once.
+  void Start(Producer producer, std::function<void()> on_end) {
     AnyProducer any;
     if (producer) {
       any = [producer = std::move(producer)](MessageStream& stream) {
         producer(static_cast<Stream&>(stream));
       };
     }
-    StartAny(std::move(any), std::move(on_over));
+    StartAny(std::move(any), std::move(on_end));
   }
 
-  // False when nobody listens any more.
+  // Returns false if the client has disconnected or the stream is closed.
   bool Send(Response message) { return Send(std::make_shared<Response>(std::move(message))); }
-  // One that other streams send, too. The same object: its bytes are then the same for all, and
-  // what hangs on them need be done once (gateway/recent_json.h).
+  // For a message that several streams send. It must be the same object: its bytes are then the
+  // same in all of them, and the gateway converts it once (gateway/recent_json.h).
   bool Send(std::shared_ptr<const Response> message) { return SendAny(std::move(message)); }
 
+  // What a method returns to gRPC.
+  grpc::ServerWriteReactor<Response>* reactor() { return &reactor_; }
+
  private:
-  explicit Stream(base::ThreadPool* pool) : MessageStream(pool) {}
+  // gRPC's side of the stream; a part of it, so that both are released together.
+  class Reactor final : public grpc::ServerWriteReactor<Response> {
+   public:
+    explicit Reactor(Stream* stream) : stream_(*stream) {}
+    void Write(std::shared_ptr<const google::protobuf::Message> message) {
+      writing_ = std::move(message);
+      this->StartWrite(static_cast<const Response*>(writing_.get()));
+    }
+    void OnWriteDone(bool ok) override { stream_.OnWriteDone(ok); }
+    void OnCancel() override { stream_.OnCancel(); }
+    void OnDone() override { stream_.OnDone(); }
+
+   private:
+    Stream& stream_;
+    std::shared_ptr<const google::protobuf::Message> writing_;
+  };
+
+  explicit Stream(base::ThreadPool* pool) : MessageStream(pool), reactor_(this) {}
+  void Write(std::shared_ptr<const google::protobuf::Message> message) override {
+    reactor_.Write(std::move(message));
+  }
+  void Finish(const absl::Status& status) override { reactor_.Finish(ToGrpc(status)); }
+
+  Reactor reactor_;
 };
 
 }  // namespace det::api

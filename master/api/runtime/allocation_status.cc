@@ -65,9 +65,10 @@ absl::Status Ended(const model::AllocationId& allocation) {
 // A call that waits for news. Whoever comes first answers it.
 class Wait : public std::enable_shared_from_this<Wait> {
  public:
-  Wait(const Edge& edge, live::AllocationWatch& watch, model::AllocationId allocation,
-       absl::AnyInvocable<void(absl::StatusOr<News>)> answer)
-      : edge_(edge),
+  Wait(base::ThreadPool& pool, base::EventLoop& loop, live::AllocationWatch& watch,
+       model::AllocationId allocation, absl::AnyInvocable<void(absl::StatusOr<News>)> answer)
+      : pool_(pool),
+        loop_(loop),
         watch_(watch),
         allocation_(std::move(allocation)),
         answer_(std::move(answer)) {}
@@ -92,7 +93,7 @@ class Wait : public std::enable_shared_from_this<Wait> {
   void Limit(absl::Duration limit) {
     const std::lock_guard lock(mutex_);
     if (over_) return;
-    timer_ = edge_.loop->PostAfter(limit, [self = shared_from_this()] { self->Finish(News()); });
+    timer_ = loop_.PostAfter(limit, [self = shared_from_this()] { self->Finish(News()); });
   }
 
   // On any thread, also from the watch, into which it must not call back.
@@ -100,9 +101,9 @@ class Wait : public std::enable_shared_from_this<Wait> {
     const std::lock_guard lock(mutex_);
     if (over_) return;
     over_ = true;
-    if (timer_) edge_.loop->Cancel(*timer_);
-    edge_.pool->Post([self = shared_from_this(), subscription = subscription_,
-                      result = std::move(result)]() mutable {
+    if (timer_) loop_.Cancel(*timer_);
+    pool_.Post([self = shared_from_this(), subscription = subscription_,
+                result = std::move(result)]() mutable {
       if (subscription) self->watch_.Unsubscribe(self->allocation_, *subscription);
       auto answer = std::move(self->answer_);
       answer(std::move(result));
@@ -110,7 +111,8 @@ class Wait : public std::enable_shared_from_this<Wait> {
   }
 
  private:
-  const Edge& edge_;
+  base::ThreadPool& pool_;
+  base::EventLoop& loop_;
   live::AllocationWatch& watch_;
   const model::AllocationId allocation_;
   absl::AnyInvocable<void(absl::StatusOr<News>)> answer_;
@@ -129,15 +131,16 @@ absl::Status CheckOwn(const auth::Principal& principal, const std::string& alloc
                                                   " is not good for allocation ", allocation));
 }
 
-void WithStanding(const Edge& edge, const model::AllocationId& allocation,
+void WithStanding(engine::Engine& engine, base::ThreadPool& pool,
+                  const model::AllocationId& allocation,
                   absl::AnyInvocable<void(absl::StatusOr<Standing>)> then) {
   auto standing = std::make_shared<Standing>();
-  edge.engine->Query(
+  engine.Query(
       [standing, id = allocation](const cluster::Cluster& cluster) {
         *standing = StandingOf(cluster, id);
       },
-      [&edge, allocation, standing, then = std::move(then)](const absl::Status& status) mutable {
-        edge.pool->Post([allocation, standing, status, then = std::move(then)]() mutable {
+      [&pool, allocation, standing, then = std::move(then)](const absl::Status& status) mutable {
+        pool.Post([allocation, standing, status, then = std::move(then)]() mutable {
           if (!status.ok()) return then(status);
           if (!standing->live) return then(Ended(allocation));
           then(std::move(*standing));
@@ -145,22 +148,23 @@ void WithStanding(const Edge& edge, const model::AllocationId& allocation,
       });
 }
 
-void AwaitNews(const Edge& edge, live::AllocationWatch& watch,
-               const model::AllocationId& allocation, AllocationUpdate::UpdateCase kind,
-               absl::Duration limit, Departure& departure,
+void AwaitNews(engine::Engine& engine, base::ThreadPool& pool, base::EventLoop& loop,
+               live::AllocationWatch& watch, const model::AllocationId& allocation,
+               AllocationUpdate::UpdateCase kind, absl::Duration limit, Call& call,
                absl::AnyInvocable<void(absl::StatusOr<News>)> answer) {
-  auto wait = std::make_shared<Wait>(edge, watch, allocation, std::move(answer));
+  auto wait = std::make_shared<Wait>(pool, loop, watch, allocation, std::move(answer));
   // Before the look at what is known, so that nothing falls between the two.
   wait->Listen(kind);
-  departure.Then([wait] { wait->Finish(absl::CancelledError("the caller has gone")); });
-  WithStanding(edge, allocation, [wait, kind, limit](const absl::StatusOr<Standing>& standing) {
-    if (!standing.ok()) return wait->Finish(standing.status());
-    for (const AllocationUpdate& update : standing->news) {
-      if (update.update_case() == kind) return wait->Finish(News(update));
-    }
-    if (limit <= absl::ZeroDuration()) return wait->Finish(News());
-    wait->Limit(limit);
-  });
+  call.OnCancel([wait] { wait->Finish(absl::CancelledError("the caller has gone")); });
+  WithStanding(engine, pool, allocation,
+               [wait, kind, limit](const absl::StatusOr<Standing>& standing) {
+                 if (!standing.ok()) return wait->Finish(standing.status());
+                 for (const AllocationUpdate& update : standing->news) {
+                   if (update.update_case() == kind) return wait->Finish(News(update));
+                 }
+                 if (limit <= absl::ZeroDuration()) return wait->Finish(News());
+                 wait->Limit(limit);
+               });
 }
 
 }  // namespace det::api

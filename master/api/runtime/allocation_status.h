@@ -13,11 +13,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "base/event_loop.h"
+#include "base/thread_pool.h"
 #include "det/trial/v1/trial.pb.h"
 #include "master/api/rpc/call.h"
-#include "master/api/rpc/edge.h"
 #include "master/auth/permissions.h"
 #include "master/core/model/ids.h"
+#include "master/engine/engine.h"
 #include "master/live/allocation_watch.h"
 
 namespace det::api {
@@ -37,17 +39,18 @@ struct Standing {
 absl::Status CheckOwn(const auth::Principal& principal, const std::string& allocation);
 
 // FAILED_PRECONDITION when it has ended.
-void WithStanding(const Edge& edge, const model::AllocationId& allocation,
+void WithStanding(engine::Engine& engine, base::ThreadPool& pool,
+                  const model::AllocationId& allocation,
                   absl::AnyInvocable<void(absl::StatusOr<Standing>)> then);
 
 // Answers once: with the first update of this kind, also one that should have been heard already;
 // with nullopt when there is none within `limit`; FAILED_PRECONDITION when the allocation has
 // ended; CANCELLED when the caller has gone.
 using News = std::optional<det::trial::v1::AllocationUpdate>;
-void AwaitNews(const Edge& edge, live::AllocationWatch& watch,
-               const model::AllocationId& allocation,
-               det::trial::v1::AllocationUpdate::UpdateCase kind, absl::Duration limit,
-               Departure& departure, absl::AnyInvocable<void(absl::StatusOr<News>)> answer);
+void AwaitNews(engine::Engine& engine, base::ThreadPool& pool, base::EventLoop& loop,
+               live::AllocationWatch& watch, const model::AllocationId& allocation,
+               det::trial::v1::AllocationUpdate::UpdateCase kind, absl::Duration limit, Call& call,
+               absl::AnyInvocable<void(absl::StatusOr<News>)> answer);
 
 }  // namespace det::api
 

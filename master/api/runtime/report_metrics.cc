@@ -50,32 +50,34 @@ absl::StatusOr<model::MetricReport> ToModel(const trial::ReportMetricsRequest& r
 }
 
 // Webhooks may want to hear of what was stored, before the sender is answered.
-Done LookAfterwards(const Edge& edge, std::vector<model::MetricReport> reports, Done done) {
-  return
-      [&edge, reports = std::move(reports), done = std::move(done)](absl::Status stored) mutable {
-        if (!stored.ok()) return done(std::move(stored));
-        // The engine's answers come on its loop, which must not wait.
-        edge.pool->Post([&edge, reports = std::move(reports), done = std::move(done)]() mutable {
-          done(edge.webhooks->Look(reports));
-        });
-      };
+Done LookAfterwards(webhooks::TriggerWatch& triggers, base::ThreadPool& pool,
+                    std::vector<model::MetricReport> reports, Done done) {
+  return [&triggers, &pool, reports = std::move(reports),
+          done = std::move(done)](absl::Status stored) mutable {
+    if (!stored.ok()) return done(std::move(stored));
+    // The engine's answers come on its loop, which must not wait.
+    pool.Post([&triggers, reports = std::move(reports), done = std::move(done)]() mutable {
+      done(triggers.Look(reports));
+    });
+  };
 }
 
-void SubmitValidations(const Edge& edge, model::ExperimentId experiment,
-                       const model::AllocationId& id, std::vector<model::MetricReport> reports,
-                       size_t next, std::function<void(bool)> best_so_far, Done done) {
+void SubmitValidations(engine::Engine& engine, live::ExperimentWatch& watch,
+                       model::ExperimentId experiment, const model::AllocationId& id,
+                       std::vector<model::MetricReport> reports, size_t next,
+                       std::function<void(bool)> best_so_far, Done done) {
   if (next == reports.size()) return done(absl::OkStatus());
   cluster::ValidationReported event{.allocation = id, .report = reports[next]};
-  edge.engine->Submit(
-      std::move(event), [&edge, experiment, id, reports = std::move(reports), next,
-                         best_so_far = std::move(best_so_far), done = std::move(done)](
-                            const absl::StatusOr<engine::Applied>& applied) mutable {
-        if (!applied.ok()) return done(applied.status());
-        edge.watch->MetricsArrived(experiment, absl::MakeConstSpan(&reports[next], 1));
-        if (applied->best_so_far && best_so_far) best_so_far(true);
-        SubmitValidations(edge, experiment, id, std::move(reports), next + 1,
-                          std::move(best_so_far), std::move(done));
-      });
+  engine.Submit(std::move(event),
+                [&engine, &watch, experiment, id, reports = std::move(reports), next,
+                 best_so_far = std::move(best_so_far),
+                 done = std::move(done)](const absl::StatusOr<engine::Applied>& applied) mutable {
+                  if (!applied.ok()) return done(applied.status());
+                  watch.MetricsArrived(experiment, absl::MakeConstSpan(&reports[next], 1));
+                  if (applied->best_so_far && best_so_far) best_so_far(true);
+                  SubmitValidations(engine, watch, experiment, id, std::move(reports), next + 1,
+                                    std::move(best_so_far), std::move(done));
+                });
 }
 
 }  // namespace
@@ -90,11 +92,13 @@ absl::StatusOr<std::vector<model::MetricReport>> ToReports(
   return reports;
 }
 
-void AddMetrics(const Edge& edge, model::ExperimentId experiment,
-                const model::AllocationId& allocation, std::vector<model::MetricReport> reports,
-                std::function<void(bool)> best_so_far, Done done) {
-  if (edge.webhooks != nullptr && edge.webhooks->WantsMetrics()) {
-    done = LookAfterwards(edge, reports, std::move(done));
+void AddMetrics(engine::Engine& engine, store::Store& store, live::ExperimentWatch& watch,
+                webhooks::TriggerWatch* triggers, base::ThreadPool& pool,
+                model::ExperimentId experiment, const model::AllocationId& allocation,
+                std::vector<model::MetricReport> reports, std::function<void(bool)> best_so_far,
+                Done done) {
+  if (triggers != nullptr && triggers->WantsMetrics()) {
+    done = LookAfterwards(*triggers, pool, reports, std::move(done));
   }
   std::vector<model::MetricReport> bulk;
   std::vector<model::MetricReport> validations;
@@ -102,12 +106,12 @@ void AddMetrics(const Edge& edge, model::ExperimentId experiment,
     (report.group == "validation" ? validations : bulk).push_back(std::move(report));
   }
   if (!bulk.empty()) {
-    const absl::Status stored = edge.store->AddMetrics(bulk);
+    const absl::Status stored = store.AddMetrics(bulk);
     if (!stored.ok()) return done(stored);
-    edge.watch->MetricsArrived(experiment, bulk);
+    watch.MetricsArrived(experiment, bulk);
   }
-  SubmitValidations(edge, experiment, allocation, std::move(validations), 0, std::move(best_so_far),
-                    std::move(done));
+  SubmitValidations(engine, watch, experiment, allocation, std::move(validations), 0,
+                    std::move(best_so_far), std::move(done));
 }
 
 }  // namespace det::api

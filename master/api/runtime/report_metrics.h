@@ -9,10 +9,17 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "base/thread_pool.h"
 #include "det/trial/v1/trial.pb.h"
 #include "master/api/rpc/call.h"
-#include "master/api/rpc/edge.h"
 #include "master/core/model/reports.h"
+#include "master/engine/engine.h"
+#include "master/live/experiment_watch.h"
+#include "master/store/interfaces/store.h"
+
+namespace det::webhooks {
+class TriggerWatch;
+}  // namespace det::webhooks
 
 namespace det::api {
 
@@ -25,9 +32,11 @@ absl::StatusOr<std::vector<model::MetricReport>> ToReports(
 // store. `done` when all are durable; before, `best_so_far` says whether one of the validations is
 // the best that the experiment has seen. May be null.
 // Who watches `experiment`, the trial's, hears of it.
-void AddMetrics(const Edge& edge, model::ExperimentId experiment,
-                const model::AllocationId& allocation, std::vector<model::MetricReport> reports,
-                std::function<void(bool)> best_so_far, Done done);
+void AddMetrics(engine::Engine& engine, store::Store& store, live::ExperimentWatch& watch,
+                webhooks::TriggerWatch* triggers, base::ThreadPool& pool,
+                model::ExperimentId experiment, const model::AllocationId& allocation,
+                std::vector<model::MetricReport> reports, std::function<void(bool)> best_so_far,
+                Done done);
 
 }  // namespace det::api
 

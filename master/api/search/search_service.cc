@@ -7,14 +7,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/search.pb.h"
+#include "det/api/v1/search.grpc.pb.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/project_resolver.h"
 #include "master/api/experiments/experiment_config.h"
 #include "master/api/policies/config_policy.h"
-#include "master/api/rpc/call.h"
-#include "master/api/rpc/open_stream.h"
-#include "master/api/rpc/service.h"
+#include "master/api/rpc/api_service.h"
 #include "master/api/rpc/stream.h"
 #include "master/api/search/convert_search.h"
 #include "master/api/search/services.h"
@@ -30,22 +28,23 @@ constexpr size_t kSearchPortion = 1000;
 
 // As the experiment would be read where it says that it goes; a place that is not there yet has no
 // policy of its own.
-absl::StatusOr<ReadyConfig> ReadUnderPolicy(const Edge& edge, GivenConfig given) {
-  DET_ASSIGN_OR_RETURN(ReadyConfig ready, ReadConfig(edge, given));
-  const auto found = FindSpace(*edge.store, ready.config.workspace, ready.config.project);
+absl::StatusOr<ReadyConfig> ReadUnderPolicy(store::Store& store, const ExperimentDefaults& defaults,
+                                            GivenConfig given) {
+  DET_ASSIGN_OR_RETURN(ReadyConfig ready, ReadConfig(store, defaults, given));
+  const auto found = FindSpace(store, ready.config.workspace, ready.config.project);
   DET_ASSIGN_OR_RETURN(
       ConfigPolicy policy,
-      FindConfigPolicy(*edge.store, found.ok() ? found->workspace.id : 0, ready.config.workspace));
+      FindConfigPolicy(store, found.ok() ? found->workspace.id : 0, ready.config.workspace));
   given.policies = policy.layers;
   if (!policy.layers.empty()) {
-    DET_ASSIGN_OR_RETURN(ready, ReadConfig(edge, given));
+    DET_ASSIGN_OR_RETURN(ready, ReadConfig(store, defaults, given));
   }
   DET_RETURN_IF_ERROR(ApplyLimits(policy, ready.config));
   return ready;
 }
 
-absl::Status Preview(const Edge& edge, const v1::PreviewHPSearchRequest& request,
-                     v1::SearchSummary* out) {
+absl::Status Preview(store::Store& store, const ExperimentDefaults& defaults,
+                     const v1::PreviewHPSearchRequest& request, v1::SearchSummary* out) {
   GivenConfig given{.yaml = request.yaml(), .path = request.config_path()};
   given.overrides.assign(request.config_overrides().begin(), request.config_overrides().end());
   given.template_name = request.template_();
@@ -53,7 +52,7 @@ absl::Status Preview(const Edge& edge, const v1::PreviewHPSearchRequest& request
   if (given.yaml.empty()) {
     given.yaml = FromStruct(request.config(), Numbers::kIntegersIfWhole).ToJson();
   }
-  DET_ASSIGN_OR_RETURN(ReadyConfig ready, ReadUnderPolicy(edge, std::move(given)));
+  DET_ASSIGN_OR_RETURN(ReadyConfig ready, ReadUnderPolicy(store, defaults, std::move(given)));
   if (request.has_seed()) ready.config.experiment_seed = request.seed();
   DET_ASSIGN_OR_RETURN(const searcher::Searcher searcher, searcher::Searcher::Make(ready.config));
   *out = ToSummary(ready.config, searcher.Preview());
@@ -62,13 +61,14 @@ absl::Status Preview(const Edge& edge, const v1::PreviewHPSearchRequest& request
 
 constexpr absl::Duration kSimulationLimit = absl::Seconds(60);
 
-absl::Status Simulate(const Edge& edge, const v1::SimulateSearchRequest& request,
+absl::Status Simulate(store::Store& store, const ExperimentDefaults& defaults,
+                      const base::Clock& clock, const v1::SimulateSearchRequest& request,
                       v1::SimulateSearchResponse* out) {
   GivenConfig given{.yaml = request.yaml(), .path = request.config_path()};
   given.overrides.assign(request.config_overrides().begin(), request.config_overrides().end());
   given.template_name = request.template_();
   given.seed = request.seed();
-  DET_ASSIGN_OR_RETURN(ReadyConfig ready, ReadUnderPolicy(edge, std::move(given)));
+  DET_ASSIGN_OR_RETURN(ReadyConfig ready, ReadUnderPolicy(store, defaults, std::move(given)));
   if (request.has_seed()) ready.config.experiment_seed = request.seed();
   // It computes on a thread that others wait for.
   static std::mutex one_at_a_time;
@@ -76,24 +76,24 @@ absl::Status Simulate(const Edge& edge, const v1::SimulateSearchRequest& request
   if (!lock.owns_lock()) {
     return absl::ResourceExhaustedError("another simulation runs; try again when it has ended");
   }
-  const absl::Time end = edge.clock->Now() + kSimulationLimit;
+  const absl::Time end = clock.Now() + kSimulationLimit;
   DET_ASSIGN_OR_RETURN(*out, SimulateAgainst(ready.config, request.curves(), request.curves_path(),
-                                             [&] { return edge.clock->Now() < end; }));
+                                             [&] { return clock.Now() < end; }));
   return absl::OkStatus();
 }
 
 using Brackets = std::vector<searcher::Bracket>;
 
 // Of an experiment that is over, which the cluster has forgotten.
-absl::StatusOr<Brackets> BracketsOfEnded(const Edge& edge, model::ExperimentId id) {
-  DET_ASSIGN_OR_RETURN(cluster::Image image, edge.store->LoadExperiment(id));
+absl::StatusOr<Brackets> BracketsOfEnded(store::Store& store, model::ExperimentId id) {
+  DET_ASSIGN_OR_RETURN(cluster::Image image, store.LoadExperiment(id));
   cluster::Cluster alone{cluster::Settings()};
   DET_RETURN_IF_ERROR(alone.Restore(std::move(image)));
   const searcher::Searcher* searcher = alone.FindSearcher(id);
   return searcher == nullptr ? Brackets() : searcher->Brackets();
 }
 
-absl::Status Describe(const Edge& edge, const store::ExperimentRecord& record,
+absl::Status Describe(store::Store& store, const store::ExperimentRecord& record,
                       const Brackets& brackets, v1::Search* out) {
   const experiment::Experiment& experiment = record.experiment;
   const model::SearcherConfig& config = experiment.config->searcher;
@@ -105,7 +105,7 @@ absl::Status Describe(const Edge& edge, const store::ExperimentRecord& record,
     each->set_smaller_is_better(objective.smaller_is_better);
   }
   DET_ASSIGN_OR_RETURN(const store::TrialPage page,
-                       edge.store->ListTrials(store::BareTrialsOf(experiment.id)));
+                       store.ListTrials(store::BareTrialsOf(experiment.id)));
   std::map<model::TrialId, model::Hparams> hparams;
   std::map<model::RequestId, SearchedTrial> searched;
   std::vector<model::TrialId> trials;
@@ -125,7 +125,7 @@ absl::Status Describe(const Edge& edge, const store::ExperimentRecord& record,
   }
   if (config.other_objectives.empty() || trials.empty()) return absl::OkStatus();
   DET_ASSIGN_OR_RETURN(const std::vector<model::MetricReport> validations,
-                       edge.store->ListMetrics(trials, "validation"));
+                       store.ListMetrics(trials, "validation"));
   for (auto& point : FrontOf(*experiment.config, validations, hparams)) {
     *out->add_front() = std::move(point);
   }
@@ -140,40 +140,41 @@ struct Reading {
   bool follow = false;
 };
 
-class SearchService final : public Service {
+class SearchService final : public ApiService<v1::SearchService> {
  public:
-  explicit SearchService(const Edge& edge) : Service("det.api.v1.SearchService"), edge_(edge) {
-    Serve("PreviewHPSearch", &SearchService::PreviewHPSearch);
-    Serve("SimulateSearch", &SearchService::SimulateSearch);
-    Serve("GetSearch", &SearchService::GetSearch);
-    Serve("GetBestSearcherValidationMetric", &SearchService::GetBestSearcherValidationMetric);
-    Serve("GetExperimentValidationHistory", &SearchService::GetExperimentValidationHistory);
-    Serve("WatchSearcherEvents", &SearchService::WatchSearcherEvents);
-    Serve("PostSearcherOperations", &SearchService::PostSearcherOperations);
-  }
+  SearchService(CallPipeline& calls, engine::Engine& engine, store::Store& store,
+                live::ExperimentWatch& watch, base::ThreadPool& pool, const base::Clock& clock,
+                const ExperimentDefaults& defaults)
+      : ApiService(calls),
+        engine_(engine),
+        store_(store),
+        watch_(watch),
+        pool_(pool),
+        clock_(clock),
+        defaults_(defaults) {}
 
   grpc::ServerUnaryReactor* PreviewHPSearch(grpc::CallbackServerContext* context,
                                             const v1::PreviewHPSearchRequest* request,
-                                            v1::PreviewHPSearchResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.SearchService.PreviewHPSearch",
-                    [this, request, response](const auth::Principal&) {
-                      return Preview(edge_, *request, response->mutable_summary());
-                    });
+                                            v1::PreviewHPSearchResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal&) {
+                   return Preview(store_, defaults_, *request, response->mutable_summary());
+                 });
   }
 
   grpc::ServerUnaryReactor* SimulateSearch(grpc::CallbackServerContext* context,
                                            const v1::SimulateSearchRequest* request,
-                                           v1::SimulateSearchResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.SearchService.SimulateSearch",
-                    [this, request, response](const auth::Principal&) {
-                      return Simulate(edge_, *request, response);
-                    });
+                                           v1::SimulateSearchResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal&) {
+                   return Simulate(store_, defaults_, clock_, *request, response);
+                 });
   }
 
   grpc::ServerUnaryReactor* GetSearch(grpc::CallbackServerContext* context,
                                       const v1::GetSearchRequest* request,
-                                      v1::GetSearchResponse* response) {
-    return Unary(edge_, context, request, "det.api.v1.SearchService.GetSearch",
+                                      v1::GetSearchResponse* response) override {
+    return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&, Done done) {
                    Get(model::ExperimentId(request->experiment_id()), response->mutable_search(),
                        std::move(done));
@@ -183,54 +184,52 @@ class SearchService final : public Service {
   grpc::ServerUnaryReactor* GetBestSearcherValidationMetric(
       grpc::CallbackServerContext* context,
       const v1::GetBestSearcherValidationMetricRequest* request,
-      v1::GetBestSearcherValidationMetricResponse* response) {
-    return UnaryNow(edge_, context, request,
-                    "det.api.v1.SearchService.GetBestSearcherValidationMetric",
-                    [this, request, response](const auth::Principal&) {
-                      return GetBest(model::ExperimentId(request->experiment_id()), response);
-                    });
+      v1::GetBestSearcherValidationMetricResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal&) {
+                   return GetBest(model::ExperimentId(request->experiment_id()), response);
+                 });
   }
 
   grpc::ServerUnaryReactor* GetExperimentValidationHistory(
       grpc::CallbackServerContext* context,
       const v1::GetExperimentValidationHistoryRequest* request,
-      v1::GetExperimentValidationHistoryResponse* response) {
-    return UnaryNow(edge_, context, request,
-                    "det.api.v1.SearchService.GetExperimentValidationHistory",
-                    [this, request, response](const auth::Principal&) -> absl::Status {
-                      DET_ASSIGN_OR_RETURN(
-                          const auto history,
-                          ReadHistory(*edge_.store, model::ExperimentId(request->experiment_id())));
-                      for (const Validation& each : history) {
-                        v1::ValidationHistoryEntry& entry = *response->add_validation_history();
-                        entry.set_trial_id(each.trial.value());
-                        *entry.mutable_end_time() = ToProto(each.time);
-                        entry.set_searcher_metric(each.metric);
-                      }
-                      return absl::OkStatus();
-                    });
+      v1::GetExperimentValidationHistoryResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal&) -> absl::Status {
+                   DET_ASSIGN_OR_RETURN(
+                       const auto history,
+                       ReadHistory(store_, model::ExperimentId(request->experiment_id())));
+                   for (const Validation& each : history) {
+                     v1::ValidationHistoryEntry& entry = *response->add_validation_history();
+                     entry.set_trial_id(each.trial.value());
+                     *entry.mutable_end_time() = ToProto(each.time);
+                     entry.set_searcher_metric(each.metric);
+                   }
+                   return absl::OkStatus();
+                 });
   }
 
-  MessageStream* WatchSearcherEvents(grpc::CallbackServerContext* context,
-                                     const v1::WatchSearcherEventsRequest* request) {
+  grpc::ServerWriteReactor<v1::SearcherEvent>* WatchSearcherEvents(
+      grpc::CallbackServerContext* context,
+      const v1::WatchSearcherEventsRequest* request) override {
     auto reading = std::make_shared<Reading>(Reading{request->after(), request->follow()});
-    return OpenStream<v1::SearcherEvent>(
-        edge_, context, request, "det.api.v1.SearchService.WatchSearcherEvents",
+    return ServerStream<v1::SearcherEvent>(
+        __func__, context, request,
         [this, reading, id = model::ExperimentId(request->experiment_id())](
             const auth::Principal&, std::shared_ptr<EventStream> stream) {
           Watch(id, reading, std::move(stream));
         });
   }
 
-  grpc::ServerUnaryReactor* PostSearcherOperations(grpc::CallbackServerContext* context,
-                                                   const v1::PostSearcherOperationsRequest* request,
-                                                   v1::PostSearcherOperationsResponse* response) {
-    return UnaryOnce(
-        edge_, context, request, response, "det.api.v1.SearchService.PostSearcherOperations",
-        [this, request](const auth::Principal&, Done done) {
+  grpc::ServerUnaryReactor* PostSearcherOperations(
+      grpc::CallbackServerContext* context, const v1::PostSearcherOperationsRequest* request,
+      v1::PostSearcherOperationsResponse* response) override {
+    return Unary(
+        __func__, context, request, response, [this, request](const auth::Principal&, Done done) {
           absl::StatusOr<searcher::OperationsPosted> posted = FromProto(*request);
           if (!posted.ok()) return done(posted.status());
-          SubmitAndFinish(edge_,
+          SubmitAndFinish(engine_,
                           cluster::PostSearcherOperations{
                               model::ExperimentId(request->experiment_id()), *std::move(posted)},
                           std::move(done));
@@ -240,7 +239,7 @@ class SearchService final : public Service {
  private:
   void Get(model::ExperimentId id, v1::Search* out, Done done) {
     auto brackets = std::make_shared<std::optional<Brackets>>();
-    edge_.engine->Query(
+    engine_.Query(
         [id, brackets](const cluster::Cluster& cluster) {
           const searcher::Searcher* searcher = cluster.FindSearcher(id);
           if (searcher != nullptr) *brackets = searcher->Brackets();
@@ -248,7 +247,7 @@ class SearchService final : public Service {
         [this, id, out, brackets, done = std::move(done)](const absl::Status& status) mutable {
           if (!status.ok()) return done(status);
           // Rows are read after the searcher was asked: each trial that it names has one.
-          edge_.pool->Post([this, id, out, brackets, done = std::move(done)]() mutable {
+          pool_.Post([this, id, out, brackets, done = std::move(done)]() mutable {
             done(DescribeBy(id, std::move(*brackets), out));
           });
         });
@@ -256,16 +255,16 @@ class SearchService final : public Service {
 
   // `live`: of an experiment that the cluster knows.
   absl::Status DescribeBy(model::ExperimentId id, std::optional<Brackets> live, v1::Search* out) {
-    DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, edge_.store->GetExperiment(id));
+    DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, store_.GetExperiment(id));
     if (!live) {
-      DET_ASSIGN_OR_RETURN(live, BracketsOfEnded(edge_, id));
+      DET_ASSIGN_OR_RETURN(live, BracketsOfEnded(store_, id));
     }
-    return Describe(edge_, record, *live, out);
+    return Describe(store_, record, *live, out);
   }
 
   absl::Status GetBest(model::ExperimentId id,
                        v1::GetBestSearcherValidationMetricResponse* response) {
-    DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, edge_.store->GetExperiment(id));
+    DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, store_.GetExperiment(id));
     if (!record.experiment.best_metric) {
       return absl::NotFoundError(
           absl::StrCat("experiment ", id.value(), " has no validation metric yet"));
@@ -276,16 +275,16 @@ class SearchService final : public Service {
 
   void Watch(model::ExperimentId id, std::shared_ptr<Reading> reading,
              std::shared_ptr<EventStream> stream) {
-    const absl::Status known = edge_.store->GetExperiment(id).status();
+    const absl::Status known = store_.GetExperiment(id).status();
     if (!known.ok()) return stream->Close(known);
     const std::weak_ptr<EventStream> weak = stream;
     // Before the first look, so that nothing falls between the two.
-    const int64_t subscription = edge_.watch->experiments().Subscribe(id, [weak] {
+    const int64_t subscription = watch_.experiments().Subscribe(id, [weak] {
       if (const auto held = weak.lock()) held->Wake();
     });
     stream->Start(
         [this, id, reading](EventStream& out) { Look(id, reading, out.shared_from_this()); },
-        [this, id, subscription] { edge_.watch->experiments().Unsubscribe(id, subscription); });
+        [this, id, subscription] { watch_.experiments().Unsubscribe(id, subscription); });
   }
 
   // Looks may overlap: each sends what is new to it on the cluster's loop, one after the other.
@@ -293,7 +292,7 @@ class SearchService final : public Service {
             std::shared_ptr<EventStream> stream) {
     auto events = std::make_shared<std::vector<searcher::PendingEvent>>();
     auto over = std::make_shared<bool>(false);
-    edge_.engine->Query(
+    engine_.Query(
         [id, events, over, reading](const cluster::Cluster& cluster) {
           const searcher::Searcher* searcher = cluster.FindSearcher(id);
           *over = searcher == nullptr;
@@ -315,13 +314,21 @@ class SearchService final : public Service {
         });
   }
 
-  const Edge& edge_;
+  engine::Engine& engine_;
+  store::Store& store_;
+  live::ExperimentWatch& watch_;
+  base::ThreadPool& pool_;
+  const base::Clock& clock_;
+  const ExperimentDefaults& defaults_;
 };
 
 }  // namespace
 
-std::unique_ptr<Service> MakeSearchService(const Edge& edge) {
-  return std::make_unique<SearchService>(edge);
+std::unique_ptr<Service> MakeSearchService(CallPipeline& calls, engine::Engine& engine,
+                                           store::Store& store, live::ExperimentWatch& watch,
+                                           base::ThreadPool& pool, const base::Clock& clock,
+                                           const ExperimentDefaults& defaults) {
+  return std::make_unique<SearchService>(calls, engine, store, watch, pool, clock, defaults);
 }
 
 }  // namespace det::api

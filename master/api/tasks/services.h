@@ -1,18 +1,27 @@
-// The gRPC services of this folder; api/services.cc creates them.
+// Creates the gRPC services of this folder. Their arguments must outlive them.
 #ifndef MASTER_API_TASKS_SERVICES_H_
 #define MASTER_API_TASKS_SERVICES_H_
 
 #include <memory>
 
-#include "master/api/rpc/edge.h"
+#include "base/thread_pool.h"
+#include "master/api/rpc/call.h"
 #include "master/api/rpc/service.h"
+#include "master/checkpoint_storage/checkpoint_place.h"
+#include "master/engine/engine.h"
+#include "master/live/experiment_watch.h"
+#include "master/store/interfaces/store.h"
 
 namespace det::api {
 
-std::unique_ptr<Service> MakeCommandService(const Edge& edge);
-std::unique_ptr<Service> MakeRawService(const Edge& edge);
-std::unique_ptr<Service> MakeTaskService(const Edge& edge);
-std::unique_ptr<Service> MakeUnservedService(const Edge& edge);
+std::unique_ptr<Service> MakeCommandService(CallPipeline& calls);
+std::unique_ptr<Service> MakeRawService(
+    CallPipeline& calls, engine::Engine& engine, store::Store& store,
+    const checkpoint_storage::CheckpointPlaces& checkpoint_places);
+std::unique_ptr<Service> MakeTaskService(CallPipeline& calls, engine::Engine& engine,
+                                         store::Store& store, base::ThreadPool& pool,
+                                         live::ExperimentWatch& watch);
+std::unique_ptr<Service> MakeUnservedService(CallPipeline& calls);
 
 }  // namespace det::api
 

@@ -34,9 +34,9 @@ void AddSummary(const cluster::Cluster& cluster, const experiment::Allocation& a
 
 }  // namespace
 
-void ReadTaskSummaries(const Edge& edge, const auth::Principal& caller,
+void ReadTaskSummaries(engine::Engine& engine, const auth::Principal& caller,
                        v1::GetTasksResponse* response, Done done) {
-  edge.engine->Query(
+  engine.Query(
       [caller, response](const cluster::Cluster& cluster) {
         for (const auto* allocation : cluster.live_allocations()) {
           AddSummary(cluster, *allocation, caller, response);

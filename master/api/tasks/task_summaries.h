@@ -10,7 +10,7 @@
 namespace det::api {
 
 // Of the workspaces that the caller sees. `response` must live until `done` is called.
-void ReadTaskSummaries(const Edge& edge, const auth::Principal& caller,
+void ReadTaskSummaries(engine::Engine& engine, const auth::Principal& caller,
                        v1::GetTasksResponse* response, Done done);
 
 }  // namespace det::api

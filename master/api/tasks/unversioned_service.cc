@@ -6,16 +6,14 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/raw.pb.h"
+#include "det/api/v1/raw.grpc.pb.h"
 #include "google/api/httpbody.pb.h"
 #include "master/api/checkpoints/checkpoint_archive.h"
 #include "master/api/checkpoints/checkpoint_files.h"
 #include "master/api/common/convert.h"
 #include "master/api/experiments/context_files.h"
 #include "master/api/experiments/experiment_patch.h"
-#include "master/api/rpc/call.h"
-#include "master/api/rpc/open_stream.h"
-#include "master/api/rpc/service.h"
+#include "master/api/rpc/api_service.h"
 #include "master/api/tasks/services.h"
 #include "master/api/tasks/task_summaries.h"
 #include <google/protobuf/util/time_util.h>
@@ -25,7 +23,7 @@ namespace {
 
 using google::protobuf::Struct;
 using google::protobuf::util::TimeUtil;
-using google::v1::HttpBody;
+using google::api::HttpBody;
 using Format = CheckpointArchive::Format;
 
 constexpr size_t kRawPortion = size_t{1} << 20;
@@ -128,21 +126,17 @@ absl::StatusOr<Format> FormatOf(const v1::DownloadCheckpointRequest& request,
   return zip < tgz ? Format::kZip : Format::kTgz;
 }
 
-class RawService final : public Service {
+class RawService final : public ApiService<v1::RawService> {
  public:
-  explicit RawService(const Edge& edge) : Service("det.api.v1.RawService"), edge_(edge) {
-    Serve("DownloadCheckpoint", &RawService::DownloadCheckpoint);
-    Serve("DownloadModelDef", &RawService::DownloadModelDef);
-    Serve("DownloadModelDefFile", &RawService::DownloadModelDefFile);
-    Serve("PreviewGc", &RawService::PreviewGc);
-    Serve("GetTaskSummaries", &RawService::GetTaskSummaries);
-  }
+  RawService(CallPipeline& calls, engine::Engine& engine, store::Store& store,
+             const checkpoint_storage::CheckpointPlaces& checkpoint_places)
+      : ApiService(calls), engine_(engine), store_(store), checkpoint_places_(checkpoint_places) {}
 
-  MessageStream* DownloadCheckpoint(grpc::CallbackServerContext* context,
-                                    const v1::DownloadCheckpointRequest* request) {
-    return OpenStream<HttpBody>(
-        edge_, context, request, "det.api.v1.RawService.DownloadCheckpoint",
-        [this, request = *request, accept = AcceptOf(*context)](
+  grpc::ServerWriteReactor<google::api::HttpBody>* DownloadCheckpoint(
+      grpc::CallbackServerContext* context, const v1::DownloadCheckpointRequest* request) override {
+    return ServerStream<HttpBody>(
+        __func__, context, request,
+        [this, request = *request, accept = GetAcceptHeader(*context)](
             const auth::Principal&, std::shared_ptr<Stream<HttpBody>> stream) {
           const absl::StatusOr<Format> format = FormatOf(request, accept);
           if (!format.ok()) return stream->Close(format.status());
@@ -155,10 +149,10 @@ class RawService final : public Service {
         });
   }
 
-  MessageStream* DownloadModelDef(grpc::CallbackServerContext* context,
-                                  const v1::DownloadModelDefRequest* request) {
-    return OpenStream<HttpBody>(
-        edge_, context, request, "det.api.v1.RawService.DownloadModelDef",
+  grpc::ServerWriteReactor<google::api::HttpBody>* DownloadModelDef(
+      grpc::CallbackServerContext* context, const v1::DownloadModelDefRequest* request) override {
+    return ServerStream<HttpBody>(
+        __func__, context, request,
         [this, id = request->experiment_id()](const auth::Principal&,
                                               const std::shared_ptr<Stream<HttpBody>>& stream) {
           absl::StatusOr<std::string> tgz = Context(id);
@@ -167,10 +161,11 @@ class RawService final : public Service {
         });
   }
 
-  MessageStream* DownloadModelDefFile(grpc::CallbackServerContext* context,
-                                      const v1::DownloadModelDefFileRequest* request) {
-    return OpenStream<HttpBody>(
-        edge_, context, request, "det.api.v1.RawService.DownloadModelDefFile",
+  grpc::ServerWriteReactor<google::api::HttpBody>* DownloadModelDefFile(
+      grpc::CallbackServerContext* context,
+      const v1::DownloadModelDefFileRequest* request) override {
+    return ServerStream<HttpBody>(
+        __func__, context, request,
         [this, request = *request](const auth::Principal&,
                                    const std::shared_ptr<Stream<HttpBody>>& stream) {
           const absl::StatusOr<std::string> tgz = Context(request.experiment_id());
@@ -183,32 +178,32 @@ class RawService final : public Service {
 
   grpc::ServerUnaryReactor* PreviewGc(grpc::CallbackServerContext* context,
                                       const v1::PreviewRetentionRequest* request,
-                                      Struct* response) {
-    return UnaryNow(
-        edge_, context, request, "det.api.v1.RawService.PreviewGc",
-        [this, request, response](const auth::Principal&) -> absl::Status {
-          v1::PreviewRetentionResponse preview;
-          DET_RETURN_IF_ERROR(Preview(edge_, *request, &preview));
-          DET_ASSIGN_OR_RETURN(const auto record,
-                               edge_.store->GetExperiment(model::ExperimentId(request->id())));
-          model::Value::List checkpoints;
-          for (const v1::Checkpoint& each : preview.checkpoints()) {
-            checkpoints.push_back(RawCheckpoint(each));
-          }
-          *response = ToStruct(
-              model::Value::Object{{"metric_name", record.experiment.config->searcher.metric},
-                                   {"checkpoints", std::move(checkpoints)}});
-          return absl::OkStatus();
-        });
+                                      Struct* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal&) -> absl::Status {
+                   v1::PreviewRetentionResponse preview;
+                   DET_RETURN_IF_ERROR(Preview(store_, *request, &preview));
+                   DET_ASSIGN_OR_RETURN(const auto record,
+                                        store_.GetExperiment(model::ExperimentId(request->id())));
+                   model::Value::List checkpoints;
+                   for (const v1::Checkpoint& each : preview.checkpoints()) {
+                     checkpoints.push_back(RawCheckpoint(each));
+                   }
+                   *response = ToStruct(model::Value::Object{
+                       {"metric_name", record.experiment.config->searcher.metric},
+                       {"checkpoints", std::move(checkpoints)}});
+                   return absl::OkStatus();
+                 });
   }
 
   grpc::ServerUnaryReactor* GetTaskSummaries(grpc::CallbackServerContext* context,
-                                             const v1::GetTasksRequest* request, Struct* response) {
-    return Unary(edge_, context, request, "det.api.v1.RawService.GetTaskSummaries",
+                                             const v1::GetTasksRequest* request,
+                                             Struct* response) override {
+    return Unary(__func__, context, request, response,
                  [this, response](const auth::Principal& caller, Done done) {
                    auto tasks = std::make_shared<v1::GetTasksResponse>();
                    v1::GetTasksResponse* const filled = tasks.get();
-                   ReadTaskSummaries(edge_, caller, filled,
+                   ReadTaskSummaries(engine_, caller, filled,
                                      [tasks = std::move(tasks), response,
                                       done = std::move(done)](const absl::Status& status) mutable {
                                        if (status.ok()) *response = RawTasks(*tasks);
@@ -220,36 +215,39 @@ class RawService final : public Service {
  private:
   absl::StatusOr<std::string> Context(int id) const {
     DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record,
-                         edge_.store->GetExperiment(model::ExperimentId(id)));
+                         store_.GetExperiment(model::ExperimentId(id)));
     const std::string& hash = record.experiment.context_hash;
     if (hash.empty()) {
       return absl::NotFoundError(absl::StrCat("experiment ", id, " has no context directory"));
     }
-    return edge_.store->GetContext(hash);
+    return store_.GetContext(hash);
   }
 
   // Its first file is opened already, so that who cannot have it hears why.
   absl::StatusOr<std::shared_ptr<CheckpointArchive>> Archive(const model::CheckpointId& id,
                                                              Format format) const {
-    DET_ASSIGN_OR_RETURN(const auto entry, edge_.store->GetCheckpoint(id));
+    DET_ASSIGN_OR_RETURN(const auto entry, store_.GetCheckpoint(id));
     DET_RETURN_IF_ERROR(CheckFilesStay(entry.checkpoint));
-    DET_ASSIGN_OR_RETURN(const auto experiment, edge_.store->GetExperiment(entry.experiment));
-    CheckpointArchive::Open open =
-        [this, id, config = experiment.experiment.config](const std::string& path) {
-          return OpenCheckpointFile(edge_.checkpoint_places.buckets, config->checkpoint_storage, id,
-                                    path);
-        };
+    DET_ASSIGN_OR_RETURN(const auto experiment, store_.GetExperiment(entry.experiment));
+    CheckpointArchive::Open open = [this, id, config = experiment.experiment.config](
+                                       const std::string& path) {
+      return OpenCheckpointFile(checkpoint_places_.buckets, config->checkpoint_storage, id, path);
+    };
     return std::make_shared<CheckpointArchive>(format, entry.checkpoint.resources,
                                                entry.checkpoint.time, std::move(open));
   }
 
-  const Edge& edge_;
+  engine::Engine& engine_;
+  store::Store& store_;
+  const checkpoint_storage::CheckpointPlaces& checkpoint_places_;
 };
 
 }  // namespace
 
-std::unique_ptr<Service> MakeRawService(const Edge& edge) {
-  return std::make_unique<RawService>(edge);
+std::unique_ptr<Service> MakeRawService(CallPipeline& calls, engine::Engine& engine,
+                                        store::Store& store,
+                                        const checkpoint_storage::CheckpointPlaces& checkpoint_places) {
+  return std::make_unique<RawService>(calls, engine, store, checkpoint_places);
 }
 
 }  // namespace det::api

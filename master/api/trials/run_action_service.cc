@@ -8,14 +8,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/run_action.pb.h"
+#include "det/api/v1/run_action.grpc.pb.h"
 #include "master/api/authz/authorizer.h"
 #include "master/api/experiments/experiment_deletion.h"
 #include "master/api/experiments/experiment_patch.h"
 #include "master/api/experiments/state_change.h"
+#include "master/api/rpc/api_service.h"
 #include "master/api/rpc/batch.h"
-#include "master/api/rpc/call.h"
-#include "master/api/rpc/service.h"
 #include "master/api/trials/services.h"
 
 namespace det::api {
@@ -34,90 +33,86 @@ int32_t ProjectOf(const Request& request) {
 }
 int32_t ProjectOf(const v1::MoveRunsRequest& request) { return request.source_project_id(); }
 
-class RunActionService final : public Service {
+class RunActionService final : public ApiService<v1::RunActionService> {
  public:
-  explicit RunActionService(const Edge& edge)
-      : Service("det.api.v1.RunActionService"), edge_(edge) {
-    Serve("ArchiveRuns", &RunActionService::ArchiveRuns);
-    Serve("UnarchiveRuns", &RunActionService::UnarchiveRuns);
-    Serve("DeleteRuns", &RunActionService::DeleteRuns);
-    Serve("KillRuns", &RunActionService::KillRuns);
-    Serve("PauseRuns", &RunActionService::PauseRuns);
-    Serve("ResumeRuns", &RunActionService::ResumeRuns);
-    Serve("MoveRuns", &RunActionService::MoveRuns);
-  }
+  RunActionService(CallPipeline& calls, engine::Engine& engine, store::Store& store,
+                   Authorizer& authorizer, base::ThreadPool& pool)
+      : ApiService(calls), engine_(engine), store_(store), authorizer_(authorizer), pool_(pool) {}
 
   Reactor* ArchiveRuns(Context* context, const v1::ArchiveRunsRequest* request,
-                       v1::ArchiveRunsResponse* response) {
-    return ToEach(context, "det.api.v1.RunActionService.ArchiveRuns", Subject::kExperiment, request,
-                  response, [this](const experiment::Trial& run, Done done) {
-                    Archive(edge_, run.experiment, true, std::move(done));
+                       v1::ArchiveRunsResponse* response) override {
+    return ToEach(context, __func__, Subject::kExperiment, request, response,
+                  [this](const experiment::Trial& run, Done done) {
+                    Archive(engine_, store_, run.experiment, true, std::move(done));
                   });
   }
   Reactor* UnarchiveRuns(Context* context, const v1::UnarchiveRunsRequest* request,
-                         v1::UnarchiveRunsResponse* response) {
-    return ToEach(context, "det.api.v1.RunActionService.UnarchiveRuns", Subject::kExperiment,
-                  request, response, [this](const experiment::Trial& run, Done done) {
-                    Archive(edge_, run.experiment, false, std::move(done));
+                         v1::UnarchiveRunsResponse* response) override {
+    return ToEach(context, __func__, Subject::kExperiment, request, response,
+                  [this](const experiment::Trial& run, Done done) {
+                    Archive(engine_, store_, run.experiment, false, std::move(done));
                   });
   }
   Reactor* DeleteRuns(Context* context, const v1::DeleteRunsRequest* request,
-                      v1::DeleteRunsResponse* response) {
-    return ToEach(context, "det.api.v1.RunActionService.DeleteRuns", Subject::kExperiment, request,
-                  response, [this](const experiment::Trial& run, Done done) {
+                      v1::DeleteRunsResponse* response) override {
+    return ToEach(context, __func__, Subject::kExperiment, request, response,
+                  [this](const experiment::Trial& run, Done done) {
                     v1::DeleteExperimentRequest one;
                     one.set_experiment_id(run.experiment.value());
                     const auto kept = std::make_shared<v1::DeleteExperimentResponse>();
-                    Delete(edge_, one, kept.get(),
+                    Delete(engine_, store_, pool_, one, kept.get(),
                            [kept, done = std::move(done)](absl::Status status) mutable {
                              done(std::move(status));
                            });
                   });
   }
   Reactor* KillRuns(Context* context, const v1::KillRunsRequest* request,
-                    v1::KillRunsResponse* response) {
-    return ToEach(
-        context, "det.api.v1.RunActionService.KillRuns", Subject::kRun, request, response,
-        [this](const experiment::Trial& run, Done done) { Kill(edge_, run.id, std::move(done)); });
+                    v1::KillRunsResponse* response) override {
+    return ToEach(context, __func__, Subject::kRun, request, response,
+                  [this](const experiment::Trial& run, Done done) {
+                    Kill(engine_, store_, pool_, run.id, std::move(done));
+                  });
   }
   Reactor* PauseRuns(Context* context, const v1::PauseRunsRequest* request,
-                     v1::PauseRunsResponse* response) {
-    return ToEach(context, "det.api.v1.RunActionService.PauseRuns", Subject::kExperiment, request,
-                  response, [this](const experiment::Trial& run, Done done) {
-                    Pause(edge_, run.experiment, std::move(done));
+                     v1::PauseRunsResponse* response) override {
+    return ToEach(context, __func__, Subject::kExperiment, request, response,
+                  [this](const experiment::Trial& run, Done done) {
+                    Pause(engine_, store_, pool_, run.experiment, std::move(done));
                   });
   }
   Reactor* ResumeRuns(Context* context, const v1::ResumeRunsRequest* request,
-                      v1::ResumeRunsResponse* response) {
-    return ToEach(context, "det.api.v1.RunActionService.ResumeRuns", Subject::kExperiment, request,
-                  response, [this](const experiment::Trial& run, Done done) {
-                    Activate(edge_, run.experiment, std::move(done));
+                      v1::ResumeRunsResponse* response) override {
+    return ToEach(context, __func__, Subject::kExperiment, request, response,
+                  [this](const experiment::Trial& run, Done done) {
+                    Activate(engine_, store_, pool_, run.experiment, std::move(done));
                   });
   }
   Reactor* MoveRuns(Context* context, const v1::MoveRunsRequest* request,
-                    v1::MoveRunsResponse* response) {
-    return ToEach(context, "det.api.v1.RunActionService.MoveRuns", Subject::kExperiment, request,
-                  response, [this, request](const experiment::Trial& run, Done done) {
+                    v1::MoveRunsResponse* response) override {
+    return ToEach(context, __func__, Subject::kExperiment, request, response,
+                  [this, request](const experiment::Trial& run, Done done) {
                     v1::MoveExperimentRequest one;
                     one.set_experiment_id(run.experiment.value());
                     one.set_destination_project_id(request->destination_project_id());
-                    Move(edge_, one, std::move(done));
+                    Move(engine_, store_, one, std::move(done));
                   });
   }
 
  private:
   template <class Request, class Response, class Act>
-  Reactor* ToEach(Context* context, std::string_view method, Subject subject,
-                  const Request* request, Response* response, Act act) {
-    return ForEach(
-        edge_, context, method, "run", request, response,
-        [this, request](const auth::Principal& caller) { return Choose(*request, caller); },
-        [this, method, subject, project = ProjectOf(*request), act = std::move(act)](
-            const auth::Principal& caller, int32_t id, Done done) mutable {
-          const auto run = Check(method, subject, caller, project, model::TrialId(id));
-          if (!run.ok()) return done(run.status());
-          act(*run, std::move(done));
-        });
+  Reactor* ToEach(Context* context, const char* method, Subject subject, const Request* request,
+                  Response* response, Act act) {
+    return Unary(
+        method, context, request, response,
+        ForEach(
+            pool_, "run", response,
+            [this, request](const auth::Principal& caller) { return Choose(*request, caller); },
+            [this, method, subject, project = ProjectOf(*request), act = std::move(act)](
+                const auth::Principal& caller, int32_t id, Done done) mutable {
+              const auto run = Check(method, subject, caller, project, model::TrialId(id));
+              if (!run.ok()) return done(run.status());
+              act(*run, std::move(done));
+            }));
   }
 
   // Those that the request names, or that its filter finds.
@@ -141,7 +136,7 @@ class RunActionService final : public Service {
     store::RunQuery query{.project = project, .visible = caller.Visible()};
     DET_ASSIGN_OR_RETURN(query.search, store::ParseSearch(Table::kRuns, filter, ""));
     query.window.limit = kMostInBatch;
-    DET_ASSIGN_OR_RETURN(const store::RunPage page, edge_.store->runs().SearchRuns(query));
+    DET_ASSIGN_OR_RETURN(const store::RunPage page, store_.runs().SearchRuns(query));
     if (page.total > kMostInBatch) return TooMany(page.total, "run");
     std::vector<int32_t> runs;
     for (const store::RunRecord& run : page.runs) runs.push_back(run.trial.id.value());
@@ -149,15 +144,15 @@ class RunActionService final : public Service {
   }
 
   // The run, if the caller may do it to this one by itself. `project` 0: wherever it lies.
-  absl::StatusOr<experiment::Trial> Check(std::string_view method, Subject subject,
+  absl::StatusOr<experiment::Trial> Check(const char* method, Subject subject,
                                           const auth::Principal& caller, int32_t project,
                                           model::TrialId id) {
     const std::string text = absl::StrCat(id.value());
     DET_RETURN_IF_ERROR(
-        edge_.admission->Judge(method, caller, model::Role::kEditor, auth::Where::kTrial, text));
-    DET_ASSIGN_OR_RETURN(store::TrialRecord run, edge_.store->GetBareTrial(id));
+        authorizer_.Judge(FullName(method), caller, model::Role::kEditor, auth::Where::kTrial, text));
+    DET_ASSIGN_OR_RETURN(store::TrialRecord run, store_.GetBareTrial(id));
     const model::ExperimentId parent = run.trial.experiment;
-    DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, edge_.store->GetExperiment(parent));
+    DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, store_.GetExperiment(parent));
     if (project != 0 && record.experiment.project != project) {
       return absl::NotFoundError(absl::StrCat("project ", project, " has no run ", text));
     }
@@ -171,13 +166,18 @@ class RunActionService final : public Service {
     return std::move(run.trial);
   }
 
-  const Edge& edge_;
+  engine::Engine& engine_;
+  store::Store& store_;
+  Authorizer& authorizer_;
+  base::ThreadPool& pool_;
 };
 
 }  // namespace
 
-std::unique_ptr<Service> MakeRunActionService(const Edge& edge) {
-  return std::make_unique<RunActionService>(edge);
+std::unique_ptr<Service> MakeRunActionService(CallPipeline& calls, engine::Engine& engine,
+                                              store::Store& store, Authorizer& authorizer,
+                                              base::ThreadPool& pool) {
+  return std::make_unique<RunActionService>(calls, engine, store, authorizer, pool);
 }
 
 }  // namespace det::api

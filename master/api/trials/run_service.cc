@@ -10,12 +10,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/run.pb.h"
+#include "det/api/v1/run.grpc.pb.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/live_trials.h"
-#include "master/api/rpc/call.h"
-#include "master/api/rpc/open_stream.h"
-#include "master/api/rpc/service.h"
+#include "master/api/rpc/api_service.h"
 #include "master/api/trials/convert_run.h"
 #include "master/api/trials/run_series.h"
 #include "master/api/trials/services.h"
@@ -85,43 +83,31 @@ void Answer(Stream<Response>& stream, absl::StatusOr<Response> response) {
   stream.Close(status);
 }
 
-class RunService final : public Service {
+class RunService final : public ApiService<v1::RunService> {
  public:
-  explicit RunService(const Edge& edge) : Service("det.api.v1.RunService"), edge_(edge) {
-    Serve("SearchRuns", &RunService::SearchRuns);
-    Serve("SearchExperiments", &RunService::SearchExperiments);
-    Serve("GetProjectColumns", &RunService::GetProjectColumns);
-    Serve("GetProjectNumericMetricsRange", &RunService::GetProjectNumericMetricsRange);
-    Serve("GetRunMetadata", &RunService::GetRunMetadata);
-    Serve("PostRunMetadata", &RunService::PostRunMetadata);
-    Serve("GetMetadataValues", &RunService::GetMetadataValues);
-    Serve("ExpMetricNames", &RunService::ExpMetricNames);
-    Serve("MetricBatches", &RunService::MetricBatches);
-    Serve("TrialsSnapshot", &RunService::TrialsSnapshot);
-    Serve("TrialsSample", &RunService::TrialsSample);
-    Serve("CompareTrials", &RunService::CompareTrials);
-  }
+  RunService(CallPipeline& calls, engine::Engine& engine, store::Store& store,
+             base::ThreadPool& pool, const base::Clock& clock)
+      : ApiService(calls), engine_(engine), store_(store), pool_(pool), clock_(clock) {}
 
   grpc::ServerUnaryReactor* SearchRuns(grpc::CallbackServerContext* context,
                                        const v1::SearchRunsRequest* request,
-                                       v1::SearchRunsResponse* response) {
-    return Search(context, request, response, "det.api.v1.RunService.SearchRuns", Table::kRuns);
+                                       v1::SearchRunsResponse* response) override {
+    return Search(context, request, response, __func__, Table::kRuns);
   }
   grpc::ServerUnaryReactor* SearchExperiments(grpc::CallbackServerContext* context,
                                               const v1::SearchExperimentsRequest* request,
-                                              v1::SearchExperimentsResponse* response) {
-    return Search(context, request, response, "det.api.v1.RunService.SearchExperiments",
-                  Table::kExperiments);
+                                              v1::SearchExperimentsResponse* response) override {
+    return Search(context, request, response, __func__, Table::kExperiments);
   }
 
   grpc::ServerUnaryReactor* GetProjectColumns(grpc::CallbackServerContext* context,
                                               const v1::GetProjectColumnsRequest* request,
-                                              v1::GetProjectColumnsResponse* response) {
-    return UnaryNow(
-        edge_, context, request, "det.api.v1.RunService.GetProjectColumns",
+                                              v1::GetProjectColumnsResponse* response) override {
+    return Unary(
+        __func__, context, request, response,
         [this, request, response](const auth::Principal&) -> absl::Status {
           const bool runs = request->table_type() == v1::TABLE_TYPE_RUN;
-          DET_RETURN_IF_ERROR(edge_.store->projects().WorkspaceOfProject(request->id()).status());
+          DET_RETURN_IF_ERROR(store_.projects().WorkspaceOfProject(request->id()).status());
           DET_ASSIGN_OR_RETURN(const auto values, this->runs().ListValueColumns(request->id()));
           DET_ASSIGN_OR_RETURN(const auto metrics, this->runs().ListMetricNames(request->id()));
           for (v1::ProjectColumn& column :
@@ -134,29 +120,29 @@ class RunService final : public Service {
 
   grpc::ServerUnaryReactor* GetProjectNumericMetricsRange(
       grpc::CallbackServerContext* context, const v1::GetProjectNumericMetricsRangeRequest* request,
-      v1::GetProjectNumericMetricsRangeResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.RunService.GetProjectNumericMetricsRange",
-                    [this, request, response](const auth::Principal&) -> absl::Status {
-                      return ReadRanges(request->id(), response);
-                    });
+      v1::GetProjectNumericMetricsRangeResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal&) -> absl::Status {
+                   return ReadRanges(request->id(), response);
+                 });
   }
 
   grpc::ServerUnaryReactor* GetRunMetadata(grpc::CallbackServerContext* context,
                                            const v1::GetRunMetadataRequest* request,
-                                           v1::GetRunMetadataResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.RunService.GetRunMetadata",
-                    [this, request, response](const auth::Principal&) -> absl::Status {
-                      DET_ASSIGN_OR_RETURN(const model::Value metadata,
-                                           runs().GetMetadata(model::TrialId(request->run_id())));
-                      *response->mutable_metadata() = ToStruct(metadata);
-                      return absl::OkStatus();
-                    });
+                                           v1::GetRunMetadataResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal&) -> absl::Status {
+                   DET_ASSIGN_OR_RETURN(const model::Value metadata,
+                                        runs().GetMetadata(model::TrialId(request->run_id())));
+                   *response->mutable_metadata() = ToStruct(metadata);
+                   return absl::OkStatus();
+                 });
   }
   grpc::ServerUnaryReactor* PostRunMetadata(grpc::CallbackServerContext* context,
                                             const v1::PostRunMetadataRequest* request,
-                                            v1::PostRunMetadataResponse* response) {
-    return UnaryOnceNow(
-        edge_, context, request, response, "det.api.v1.RunService.PostRunMetadata",
+                                            v1::PostRunMetadataResponse* response) override {
+    return Unary(
+        __func__, context, request, response,
         [this, request, response](const auth::Principal&) -> absl::Status {
           const model::Value metadata = FromStruct(request->metadata(), Numbers::kIntegersIfWhole);
           DET_RETURN_IF_ERROR(CheckMetadata(metadata));
@@ -167,68 +153,68 @@ class RunService final : public Service {
   }
   grpc::ServerUnaryReactor* GetMetadataValues(grpc::CallbackServerContext* context,
                                               const v1::GetMetadataValuesRequest* request,
-                                              v1::GetMetadataValuesResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.RunService.GetMetadataValues",
-                    [this, request, response](const auth::Principal&) -> absl::Status {
-                      DET_ASSIGN_OR_RETURN(
-                          const auto values,
-                          runs().ListMetadataValues(request->project_id(), request->key()));
-                      for (const std::string& value : values) response->add_values(value);
-                      return absl::OkStatus();
-                    });
+                                              v1::GetMetadataValuesResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal&) -> absl::Status {
+                   DET_ASSIGN_OR_RETURN(
+                       const auto values,
+                       runs().ListMetadataValues(request->project_id(), request->key()));
+                   for (const std::string& value : values) response->add_values(value);
+                   return absl::OkStatus();
+                 });
   }
 
-  MessageStream* ExpMetricNames(grpc::CallbackServerContext* context,
-                                const v1::ExpMetricNamesRequest* request) {
-    return OpenStream<v1::ExpMetricNamesResponse>(
-        edge_, context, request, "det.api.v1.RunService.ExpMetricNames",
+  grpc::ServerWriteReactor<v1::ExpMetricNamesResponse>* ExpMetricNames(
+      grpc::CallbackServerContext* context, const v1::ExpMetricNamesRequest* request) override {
+    return ServerStream<v1::ExpMetricNamesResponse>(
+        __func__, context, request,
         [this, request = *request](const auth::Principal&,
                                    std::shared_ptr<Stream<v1::ExpMetricNamesResponse>> stream) {
           Answer(*stream, ListNames(request));
         });
   }
-  MessageStream* MetricBatches(grpc::CallbackServerContext* context,
-                               const v1::MetricBatchesRequest* request) {
-    return OpenStream<v1::MetricBatchesResponse>(
-        edge_, context, request, "det.api.v1.RunService.MetricBatches",
+  grpc::ServerWriteReactor<v1::MetricBatchesResponse>* MetricBatches(
+      grpc::CallbackServerContext* context, const v1::MetricBatchesRequest* request) override {
+    return ServerStream<v1::MetricBatchesResponse>(
+        __func__, context, request,
         [this, request = *request](const auth::Principal&,
                                    std::shared_ptr<Stream<v1::MetricBatchesResponse>> stream) {
-          Answer(*stream, ListBatches(*edge_.store, request));
+          Answer(*stream, ListBatches(store_, request));
         });
   }
-  MessageStream* TrialsSnapshot(grpc::CallbackServerContext* context,
-                                const v1::TrialsSnapshotRequest* request) {
-    return OpenStream<v1::TrialsSnapshotResponse>(
-        edge_, context, request, "det.api.v1.RunService.TrialsSnapshot",
+  grpc::ServerWriteReactor<v1::TrialsSnapshotResponse>* TrialsSnapshot(
+      grpc::CallbackServerContext* context, const v1::TrialsSnapshotRequest* request) override {
+    return ServerStream<v1::TrialsSnapshotResponse>(
+        __func__, context, request,
         [this, request = *request](const auth::Principal&,
                                    std::shared_ptr<Stream<v1::TrialsSnapshotResponse>> stream) {
-          Answer(*stream, ReadSnapshot(*edge_.store, request));
+          Answer(*stream, ReadSnapshot(store_, request));
         });
   }
-  MessageStream* TrialsSample(grpc::CallbackServerContext* context,
-                              const v1::TrialsSampleRequest* request) {
-    return OpenStream<v1::TrialsSampleResponse>(
-        edge_, context, request, "det.api.v1.RunService.TrialsSample",
+  grpc::ServerWriteReactor<v1::TrialsSampleResponse>* TrialsSample(
+      grpc::CallbackServerContext* context, const v1::TrialsSampleRequest* request) override {
+    return ServerStream<v1::TrialsSampleResponse>(
+        __func__, context, request,
         [this, request = *request](const auth::Principal&,
                                    std::shared_ptr<Stream<v1::TrialsSampleResponse>> stream) {
-          Answer(*stream, ReadSample(*edge_.store, request));
+          Answer(*stream, ReadSample(store_, request));
         });
   }
   grpc::ServerUnaryReactor* CompareTrials(grpc::CallbackServerContext* context,
                                           const v1::CompareTrialsRequest* request,
-                                          v1::CompareTrialsResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.RunService.CompareTrials",
-                    [this, request, response](const auth::Principal&) {
-                      return Compare(*edge_.store, *request, edge_.clock->Now(), response);
-                    });
+                                          v1::CompareTrialsResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal&) {
+                   return Compare(store_, *request, clock_.Now(), response);
+                 });
   }
 
  private:
-  store::Runs& runs() { return edge_.store->runs(); }
+  store::Runs& runs() { return store_.runs(); }
 
   // Of a project with many runs good for a minute: people set filters by them.
   absl::Status ReadRanges(int32_t project, v1::GetProjectNumericMetricsRangeResponse* response) {
-    const absl::Time now = edge_.clock->Now();
+    const absl::Time now = clock_.Now();
     {
       std::lock_guard lock(mutex_);
       std::erase_if(ranges_, [now](const auto& item) { return item.second.until <= now; });
@@ -238,7 +224,7 @@ class RunService final : public Service {
         return absl::OkStatus();
       }
     }
-    DET_ASSIGN_OR_RETURN(const auto record, edge_.store->projects().GetProject(project));
+    DET_ASSIGN_OR_RETURN(const auto record, store_.projects().GetProject(project));
     DET_ASSIGN_OR_RETURN(const auto ranges, runs().MetricRanges(project));
     for (const store::MetricRange& range : ranges) {
       v1::MetricsRange& out = *response->add_ranges();
@@ -254,12 +240,12 @@ class RunService final : public Service {
 
   template <class Request, class Response>
   grpc::ServerUnaryReactor* Search(grpc::CallbackServerContext* context, const Request* request,
-                                   Response* response, std::string_view method, Table table) {
-    return Unary(edge_, context, request, method,
+                                   Response* response, const char* method, Table table) {
+    return Unary(method, context, request, response,
                  [this, request, response, table](const auth::Principal& principal, Done done) {
                    absl::StatusOr<store::RunQuery> query = ToRunQuery(*request, table, principal);
                    if (!query.ok()) return done(query.status());
-                   ReadLive(*edge_.engine, *edge_.pool, std::nullopt,
+                   ReadLive(engine_, pool_, std::nullopt,
                             [this, query = *std::move(query), response, done = std::move(done)](
                                 const absl::StatusOr<LiveTrials>& live) mutable {
                               done(live.ok() ? Read(query, *live, response) : live.status());
@@ -271,7 +257,7 @@ class RunService final : public Service {
                     v1::SearchRunsResponse* response) {
     DET_ASSIGN_OR_RETURN(const store::RunPage page, runs().SearchRuns(query));
     for (const store::RunRecord& run : page.runs) {
-      *response->add_runs() = ToProto(run, live, edge_.clock->Now());
+      *response->add_runs() = ToProto(run, live, clock_.Now());
     }
     *response->mutable_pagination() =
         ToPagination(query.window.offset, query.window.limit, response->runs_size(), page.total);
@@ -286,16 +272,16 @@ class RunService final : public Service {
     if (found.ids.empty()) return absl::OkStatus();
     store::ExperimentQuery these;
     these.ids = found.ids;
-    DET_ASSIGN_OR_RETURN(const store::ExperimentPage page, edge_.store->ListExperiments(these));
+    DET_ASSIGN_OR_RETURN(const store::ExperimentPage page, store_.ListExperiments(these));
     DET_ASSIGN_OR_RETURN(const store::TrialPage trials, BestTrials(page));
     for (const model::ExperimentId id : found.ids) {
       for (const store::ExperimentRecord& record : page.experiments) {
         if (record.experiment.id != id) continue;
         auto& out = *response->add_experiments();
-        *out.mutable_experiment() = ToProto(record, live, edge_.clock->Now(), /*detail=*/false);
+        *out.mutable_experiment() = ToProto(record, live, clock_.Now(), /*detail=*/false);
         for (const store::TrialRecord& trial : trials.trials) {
           if (record.experiment.best_trial != trial.trial.id) continue;
-          *out.mutable_best_trial() = ToProto(trial, live, {}, edge_.clock->Now());
+          *out.mutable_best_trial() = ToProto(trial, live, {}, clock_.Now());
         }
       }
     }
@@ -308,7 +294,7 @@ class RunService final : public Service {
       if (record.experiment.best_trial) query.ids.push_back(*record.experiment.best_trial);
     }
     if (query.ids.empty()) return store::TrialPage();
-    return edge_.store->ListTrials(query);
+    return store_.ListTrials(query);
   }
 
   absl::StatusOr<v1::ExpMetricNamesResponse> ListNames(const v1::ExpMetricNamesRequest& request) {
@@ -319,7 +305,7 @@ class RunService final : public Service {
     DET_ASSIGN_OR_RETURN(const auto names, runs().ListMetricNames(ids));
     store::ExperimentQuery these;
     these.ids = ids;
-    DET_ASSIGN_OR_RETURN(const store::ExperimentPage page, edge_.store->ListExperiments(these));
+    DET_ASSIGN_OR_RETURN(const store::ExperimentPage page, store_.ListExperiments(these));
     std::set<std::string> searchers;
     for (const store::ExperimentRecord& record : page.experiments) {
       searchers.insert(record.experiment.config->searcher.metric);
@@ -340,15 +326,20 @@ class RunService final : public Service {
     v1::GetProjectNumericMetricsRangeResponse response;
   };
 
-  const Edge& edge_;
+  engine::Engine& engine_;
+  store::Store& store_;
+  base::ThreadPool& pool_;
+  const base::Clock& clock_;
   std::mutex mutex_;
   std::map<int32_t, Ranges> ranges_;  // by project
 };
 
 }  // namespace
 
-std::unique_ptr<Service> MakeRunService(const Edge& edge) {
-  return std::make_unique<RunService>(edge);
+std::unique_ptr<Service> MakeRunService(CallPipeline& calls, engine::Engine& engine,
+                                        store::Store& store, base::ThreadPool& pool,
+                                        const base::Clock& clock) {
+  return std::make_unique<RunService>(calls, engine, store, pool, clock);
 }
 
 }  // namespace det::api

@@ -1,18 +1,30 @@
-// The gRPC services of this folder; api/services.cc creates them.
+// Creates the gRPC services of this folder. Their arguments must outlive them.
 #ifndef MASTER_API_TRIALS_SERVICES_H_
 #define MASTER_API_TRIALS_SERVICES_H_
 
 #include <memory>
 
-#include "master/api/rpc/edge.h"
+#include "base/clock.h"
+#include "base/thread_pool.h"
+#include "master/api/authz/authorizer.h"
+#include "master/api/rpc/call.h"
 #include "master/api/rpc/service.h"
+#include "master/engine/engine.h"
+#include "master/store/interfaces/store.h"
 
 namespace det::api {
 
-std::unique_ptr<Service> MakeRunActionService(const Edge& edge);
-std::unique_ptr<Service> MakeRunService(const Edge& edge);
-std::unique_ptr<Service> MakeTrialService(const Edge& edge);
-std::unique_ptr<Service> MakeTrialSourceService(const Edge& edge);
+std::unique_ptr<Service> MakeRunActionService(CallPipeline& calls, engine::Engine& engine,
+                                              store::Store& store, Authorizer& authorizer,
+                                              base::ThreadPool& pool);
+std::unique_ptr<Service> MakeRunService(CallPipeline& calls, engine::Engine& engine,
+                                        store::Store& store, base::ThreadPool& pool,
+                                        const base::Clock& clock);
+std::unique_ptr<Service> MakeTrialService(CallPipeline& calls, engine::Engine& engine,
+                                          store::Store& store, base::ThreadPool& pool,
+                                          const base::Clock& clock);
+std::unique_ptr<Service> MakeTrialSourceService(CallPipeline& calls, store::Store& store,
+                                                Authorizer& authorizer);
 
 }  // namespace det::api
 

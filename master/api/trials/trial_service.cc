@@ -4,15 +4,13 @@
 #include <utility>
 
 #include "base/status_macros.h"
-#include "det/api/v1/trial.pb.h"
+#include "det/api/v1/trial.grpc.pb.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/live_trials.h"
 #include "master/api/experiments/read_experiment.h"
 #include "master/api/experiments/state_change.h"
 #include "master/api/logs/log_stream.h"
-#include "master/api/rpc/call.h"
-#include "master/api/rpc/open_stream.h"
-#include "master/api/rpc/service.h"
+#include "master/api/rpc/api_service.h"
 #include "master/api/trials/metric_cursor.h"
 #include "master/api/trials/services.h"
 #include "master/api/trials/trial_workloads.h"
@@ -64,26 +62,19 @@ struct MetricPlace {
   std::optional<store::MetricQuery::Place> after;
 };
 
-class TrialService final : public Service {
+class TrialService final : public ApiService<v1::TrialService> {
  public:
-  explicit TrialService(const Edge& edge) : Service("det.api.v1.TrialService"), edge_(edge) {
-    Serve("GetTrial", &TrialService::GetTrial);
-    Serve("GetTrialWorkloads", &TrialService::GetTrialWorkloads);
-    Serve("GetExperimentTrials", &TrialService::GetExperimentTrials);
-    Serve("KillTrial", &TrialService::KillTrial);
-    Serve("TrialLogs", &TrialService::TrialLogs);
-    Serve("GetMetrics", &TrialService::GetMetrics);
-    Serve("GetTrainingMetrics", &TrialService::GetTrainingMetrics);
-    Serve("GetValidationMetrics", &TrialService::GetValidationMetrics);
-  }
+  TrialService(CallPipeline& calls, engine::Engine& engine, store::Store& store,
+               base::ThreadPool& pool, const base::Clock& clock)
+      : ApiService(calls), engine_(engine), store_(store), pool_(pool), clock_(clock) {}
 
   grpc::ServerUnaryReactor* GetTrial(grpc::CallbackServerContext* context,
                                      const v1::GetTrialRequest* request,
-                                     v1::GetTrialResponse* response) {
-    return Unary(edge_, context, request, "det.api.v1.TrialService.GetTrial",
+                                     v1::GetTrialResponse* response) override {
+    return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&, Done done) {
                    ReadTrial(
-                       edge_, model::TrialId(request->trial_id()),
+                       engine_, store_, pool_, clock_, model::TrialId(request->trial_id()),
                        [response, done = std::move(done)](absl::StatusOr<v1::Trial> trial) mutable {
                          if (trial.ok()) *response->mutable_trial() = *std::move(trial);
                          done(trial.status());
@@ -93,46 +84,46 @@ class TrialService final : public Service {
 
   grpc::ServerUnaryReactor* GetTrialWorkloads(grpc::CallbackServerContext* context,
                                               const v1::GetTrialWorkloadsRequest* request,
-                                              v1::GetTrialWorkloadsResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.TrialService.GetTrialWorkloads",
-                    [this, request, response](const auth::Principal&) {
-                      return ListWorkloads(*edge_.store, *request, response);
-                    });
+                                              v1::GetTrialWorkloadsResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal&) {
+                   return ListWorkloads(store_, *request, response);
+                 });
   }
 
-  grpc::ServerUnaryReactor* GetExperimentTrials(grpc::CallbackServerContext* context,
-                                                const v1::GetExperimentTrialsRequest* request,
-                                                v1::GetExperimentTrialsResponse* response) {
-    return Unary(edge_, context, request, "det.api.v1.TrialService.GetExperimentTrials",
+  grpc::ServerUnaryReactor* GetExperimentTrials(
+      grpc::CallbackServerContext* context, const v1::GetExperimentTrialsRequest* request,
+      v1::GetExperimentTrialsResponse* response) override {
+    return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&, Done done) {
-                   ReadLive(
-                       *edge_.engine, *edge_.pool, model::ExperimentId(request->experiment_id()),
-                       [this, request, response,
-                        done = std::move(done)](const absl::StatusOr<LiveTrials>& live) mutable {
-                         done(live.ok() ? List(*request, *live, response) : live.status());
-                       });
+                   ReadLive(engine_, pool_, model::ExperimentId(request->experiment_id()),
+                            [this, request, response, done = std::move(done)](
+                                const absl::StatusOr<LiveTrials>& live) mutable {
+                              done(live.ok() ? List(*request, *live, response) : live.status());
+                            });
                  });
   }
 
   grpc::ServerUnaryReactor* KillTrial(grpc::CallbackServerContext* context,
-                                      const v1::KillTrialRequest* request, v1::KillTrialResponse*) {
-    return Unary(edge_, context, request, "det.api.v1.TrialService.KillTrial",
+                                      const v1::KillTrialRequest* request,
+                                      v1::KillTrialResponse* response) override {
+    return Unary(__func__, context, request, response,
                  [this, id = request->id()](const auth::Principal&, Done done) {
-                   Kill(edge_, model::TrialId(id), std::move(done));
+                   Kill(engine_, store_, pool_, model::TrialId(id), std::move(done));
                  });
   }
 
-  MessageStream* TrialLogs(grpc::CallbackServerContext* context,
-                           const v1::TrialLogsRequest* request) {
-    return OpenStream<v1::TrialLogsResponse>(
-        edge_, context, request, "det.api.v1.TrialService.TrialLogs",
+  grpc::ServerWriteReactor<v1::TrialLogsResponse>* TrialLogs(
+      grpc::CallbackServerContext* context, const v1::TrialLogsRequest* request) override {
+    return ServerStream<v1::TrialLogsResponse>(
+        __func__, context, request,
         [this, request = *request](const auth::Principal&,
                                    std::shared_ptr<Stream<v1::TrialLogsResponse>> stream) {
           const model::TrialId id(request.trial_id());
-          const auto record = edge_.store->GetBareTrial(id);
+          const auto record = store_.GetBareTrial(id);
           if (!record.ok()) return stream->Close(record.status());
           ServeLogs<v1::TrialLogsResponse>(
-              edge_, std::move(stream),
+              store_, watch_, std::move(stream),
               {.query = ToLogQuery(request, record->trial.task),
                .trial = id,
                .experiment = record->trial.experiment,
@@ -143,29 +134,28 @@ class TrialService final : public Service {
         });
   }
 
-  MessageStream* GetMetrics(grpc::CallbackServerContext* context,
-                            const v1::GetMetricsRequest* request) {
-    return StreamMetrics(context, "det.api.v1.TrialService.GetMetrics", request, request->group());
+  grpc::ServerWriteReactor<v1::GetMetricsResponse>* GetMetrics(
+      grpc::CallbackServerContext* context, const v1::GetMetricsRequest* request) override {
+    return StreamMetrics(context, __func__, request, request->group());
   }
-  MessageStream* GetTrainingMetrics(grpc::CallbackServerContext* context,
-                                    const v1::GetTrainingMetricsRequest* request) {
-    return StreamMetrics(context, "det.api.v1.TrialService.GetTrainingMetrics", request,
-                         "training");
+  grpc::ServerWriteReactor<v1::GetMetricsResponse>* GetTrainingMetrics(
+      grpc::CallbackServerContext* context, const v1::GetTrainingMetricsRequest* request) override {
+    return StreamMetrics(context, __func__, request, "training");
   }
-  MessageStream* GetValidationMetrics(grpc::CallbackServerContext* context,
-                                      const v1::GetValidationMetricsRequest* request) {
-    return StreamMetrics(context, "det.api.v1.TrialService.GetValidationMetrics", request,
-                         "validation");
+  grpc::ServerWriteReactor<v1::GetMetricsResponse>* GetValidationMetrics(
+      grpc::CallbackServerContext* context,
+      const v1::GetValidationMetricsRequest* request) override {
+    return StreamMetrics(context, __func__, request, "validation");
   }
 
  private:
   template <class Request>
-  MessageStream* StreamMetrics(grpc::CallbackServerContext* context, std::string_view method,
+  grpc::ServerWriteReactor<v1::GetMetricsResponse>* StreamMetrics(grpc::CallbackServerContext* context, const char* method,
                                const Request* request, std::string group) {
     store::MetricQuery query{.group = std::move(group), .limit = kMetricPortion};
     for (const int32_t id : request->trial_ids()) query.trials.emplace_back(id);
-    return OpenStream<v1::GetMetricsResponse>(
-        edge_, context, request, method,
+    return ServerStream<v1::GetMetricsResponse>(
+        method, context, request,
         [this, query = std::move(query)](const auth::Principal&,
                                          std::shared_ptr<Stream<v1::GetMetricsResponse>> stream) {
           auto place = std::make_shared<MetricPlace>();
@@ -180,11 +170,10 @@ class TrialService final : public Service {
   absl::Status List(const v1::GetExperimentTrialsRequest& request, const LiveTrials& live,
                     v1::GetExperimentTrialsResponse* response) {
     DET_RETURN_IF_ERROR(
-        edge_.store->GetExperiment(model::ExperimentId(request.experiment_id())).status());
-    DET_ASSIGN_OR_RETURN(const store::TrialPage page,
-                         edge_.store->ListTrials(ToTrialQuery(request)));
+        store_.GetExperiment(model::ExperimentId(request.experiment_id())).status());
+    DET_ASSIGN_OR_RETURN(const store::TrialPage page, store_.ListTrials(ToTrialQuery(request)));
     for (const store::TrialRecord& record : page.trials) {
-      *response->add_trials() = ToProto(record, live, {}, edge_.clock->Now());
+      *response->add_trials() = ToProto(record, live, {}, clock_.Now());
     }
     *response->mutable_pagination() =
         ToPagination(request.offset(), request.limit(), response->trials_size(), page.total);
@@ -195,10 +184,10 @@ class TrialService final : public Service {
   void SendMetrics(const store::MetricQuery& asked, MetricPlace& place,
                    Stream<v1::GetMetricsResponse>& out) {
     if (place.trial == asked.trials.size()) return out.Close(absl::OkStatus());
-    const auto reports = edge_.store->ReadMetrics({.trials = {asked.trials[place.trial]},
-                                                   .group = asked.group,
-                                                   .after = place.after,
-                                                   .limit = asked.limit});
+    const auto reports = store_.ReadMetrics({.trials = {asked.trials[place.trial]},
+                                             .group = asked.group,
+                                             .after = place.after,
+                                             .limit = asked.limit});
     if (!reports.ok()) return out.Close(reports.status());
     v1::GetMetricsResponse response;
     for (const model::MetricReport& report : *reports) *response.add_metrics() = ToProto(report);
@@ -212,13 +201,18 @@ class TrialService final : public Service {
     out.Wake();
   }
 
-  const Edge& edge_;
+  engine::Engine& engine_;
+  store::Store& store_;
+  base::ThreadPool& pool_;
+  const base::Clock& clock_;
 };
 
 }  // namespace
 
-std::unique_ptr<Service> MakeTrialService(const Edge& edge) {
-  return std::make_unique<TrialService>(edge);
+std::unique_ptr<Service> MakeTrialService(CallPipeline& calls, engine::Engine& engine,
+                                          store::Store& store, base::ThreadPool& pool,
+                                          const base::Clock& clock) {
+  return std::make_unique<TrialService>(calls, engine, store, pool, clock);
 }
 
 }  // namespace det::api

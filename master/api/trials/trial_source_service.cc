@@ -4,11 +4,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/trial_source.pb.h"
+#include "det/api/v1/trial_source.grpc.pb.h"
 #include "master/api/authz/authorizer.h"
 #include "master/api/common/convert.h"
-#include "master/api/rpc/call.h"
-#include "master/api/rpc/service.h"
+#include "master/api/rpc/api_service.h"
 #include "master/api/trials/metric_cursor.h"
 #include "master/api/trials/services.h"
 
@@ -21,36 +20,32 @@ using Reactor = grpc::ServerUnaryReactor;
 // In one message; more would have to be held at once.
 constexpr int kMostReports = 100'000;
 
-class TrialSourceService final : public Service {
+class TrialSourceService final : public ApiService<v1::TrialSourceService> {
  public:
-  explicit TrialSourceService(const Edge& edge)
-      : Service("det.api.v1.TrialSourceService"), edge_(edge) {
-    Serve("GetTrialMetricsByCheckpoint", &TrialSourceService::GetTrialMetricsByCheckpoint);
-    Serve("GetTrialMetricsByModelVersion", &TrialSourceService::GetTrialMetricsByModelVersion);
-  }
+  TrialSourceService(CallPipeline& calls, store::Store& store, Authorizer& authorizer)
+      : ApiService(calls), store_(store), authorizer_(authorizer) {}
 
   Reactor* GetTrialMetricsByCheckpoint(Context* context,
                                        const v1::GetTrialMetricsByCheckpointRequest* request,
-                                       v1::GetTrialMetricsByCheckpointResponse* response) {
-    return UnaryNow(
-        edge_, context, request, "det.api.v1.TrialSourceService.GetTrialMetricsByCheckpoint",
-        [this, request, response](const auth::Principal& caller) {
-          return Read(model::CheckpointId(request->checkpoint_uuid()), *request, caller, response);
-        });
+                                       v1::GetTrialMetricsByCheckpointResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal& caller) {
+                   return Read(model::CheckpointId(request->checkpoint_uuid()), *request, caller,
+                               response);
+                 });
   }
 
-  Reactor* GetTrialMetricsByModelVersion(Context* context,
-                                         const v1::GetTrialMetricsByModelVersionRequest* request,
-                                         v1::GetTrialMetricsByModelVersionResponse* response) {
-    return UnaryNow(
-        edge_, context, request, "det.api.v1.TrialSourceService.GetTrialMetricsByModelVersion",
-        [this, request, response](const auth::Principal& caller) -> absl::Status {
-          store::Models& models = edge_.store->models();
-          DET_ASSIGN_OR_RETURN(const auto model, models.GetModel(request->model_name()));
-          DET_ASSIGN_OR_RETURN(const auto version,
-                               models.GetVersion(model.id, request->model_version_num()));
-          return Read(version.checkpoint, *request, caller, response);
-        });
+  Reactor* GetTrialMetricsByModelVersion(
+      Context* context, const v1::GetTrialMetricsByModelVersionRequest* request,
+      v1::GetTrialMetricsByModelVersionResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal& caller) -> absl::Status {
+                   store::Models& models = store_.models();
+                   DET_ASSIGN_OR_RETURN(const auto model, models.GetModel(request->model_name()));
+                   DET_ASSIGN_OR_RETURN(const auto version,
+                                        models.GetVersion(model.id, request->model_version_num()));
+                   return Read(version.checkpoint, *request, caller, response);
+                 });
   }
 
  private:
@@ -58,18 +53,18 @@ class TrialSourceService final : public Service {
   template <class Request, class Response>
   absl::Status Read(const model::CheckpointId& id, const Request& request,
                     const auth::Principal& caller, Response* response) {
-    DET_RETURN_IF_ERROR(edge_.store->GetCheckpoint(id).status());
+    DET_RETURN_IF_ERROR(store_.GetCheckpoint(id).status());
     if (request.trial_source_info_type() == v1::TRIAL_SOURCE_INFO_TYPE_INFERENCE) {
       return absl::OkStatus();
     }
     store::TrialQuery query;
     query.warm_start = id;
     query.bare = true;
-    DET_ASSIGN_OR_RETURN(const store::TrialPage page, edge_.store->ListTrials(query));
+    DET_ASSIGN_OR_RETURN(const store::TrialPage page, store_.ListTrials(query));
     for (const store::TrialRecord& record : page.trials) {
       const absl::Status seen =
-          edge_.admission->Judge("det.api.v1.TrialService.GetMetrics", caller, model::Role::kViewer,
-                                 auth::Where::kTrial, absl::StrCat(record.trial.id.value()));
+          authorizer_.Judge("det.api.v1.TrialService.GetMetrics", caller, model::Role::kViewer,
+                            auth::Where::kTrial, absl::StrCat(record.trial.id.value()));
       if (absl::IsNotFound(seen)) continue;
       DET_RETURN_IF_ERROR(seen);
       DET_RETURN_IF_ERROR(AddReports(record.trial.id, request.metric_group(), response));
@@ -79,7 +74,7 @@ class TrialSourceService final : public Service {
 
   template <class Response>
   absl::Status AddReports(model::TrialId trial, const std::string& group, Response* response) {
-    MetricCursor reports(*edge_.store, trial, group);
+    MetricCursor reports(store_, trial, group);
     for (;; reports.Pop()) {
       DET_ASSIGN_OR_RETURN(const model::MetricReport* report, reports.Peek());
       if (report == nullptr) return absl::OkStatus();
@@ -93,13 +88,15 @@ class TrialSourceService final : public Service {
     }
   }
 
-  const Edge& edge_;
+  store::Store& store_;
+  Authorizer& authorizer_;
 };
 
 }  // namespace
 
-std::unique_ptr<Service> MakeTrialSourceService(const Edge& edge) {
-  return std::make_unique<TrialSourceService>(edge);
+std::unique_ptr<Service> MakeTrialSourceService(CallPipeline& calls, store::Store& store,
+                                                Authorizer& authorizer) {
+  return std::make_unique<TrialSourceService>(calls, store, authorizer);
 }
 
 }  // namespace det::api

@@ -9,10 +9,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/role.pb.h"
+#include "det/api/v1/role.grpc.pb.h"
 #include "master/api/common/convert.h"
-#include "master/api/rpc/call.h"
-#include "master/api/rpc/service.h"
+#include "master/api/rpc/api_service.h"
 #include "master/api/users/convert_role.h"
 #include "master/api/users/convert_user.h"
 #include "master/api/users/services.h"
@@ -21,101 +20,90 @@
 namespace det::api {
 namespace {
 
-class RoleService final : public Service {
+class RoleService final : public ApiService<v1::RoleService> {
  public:
-  explicit RoleService(const Edge& edge) : Service("det.api.v1.RoleService"), edge_(edge) {
-    Serve("GetPermissionsSummary", &RoleService::GetPermissionsSummary);
-    Serve("ListRoles", &RoleService::ListRoles);
-    Serve("GetRolesByID", &RoleService::GetRolesByID);
-    Serve("SearchRolesAssignableToScope", &RoleService::SearchRolesAssignableToScope);
-    Serve("GetRolesAssignedToUser", &RoleService::GetRolesAssignedToUser);
-    Serve("GetGroupsAndUsersAssignedToWorkspace",
-          &RoleService::GetGroupsAndUsersAssignedToWorkspace);
-    Serve("AssignRoles", &RoleService::AssignRoles);
-    Serve("RemoveAssignments", &RoleService::RemoveAssignments);
-  }
+  RoleService(CallPipeline& calls, store::Store& store, auth::Authenticator& authenticator)
+      : ApiService(calls), store_(store), authenticator_(authenticator) {}
 
-  grpc::ServerUnaryReactor* GetPermissionsSummary(grpc::CallbackServerContext* context,
-                                                  const v1::GetPermissionsSummaryRequest* request,
-                                                  v1::GetPermissionsSummaryResponse* response) {
-    return UnaryNow(
-        edge_, context, request, "det.api.v1.RoleService.GetPermissionsSummary",
-        [response](const auth::Principal& caller) { return Summarize(caller, response); });
+  grpc::ServerUnaryReactor* GetPermissionsSummary(
+      grpc::CallbackServerContext* context, const v1::GetPermissionsSummaryRequest* request,
+      v1::GetPermissionsSummaryResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [response](const auth::Principal& caller) { return Summarize(caller, response); });
   }
 
   grpc::ServerUnaryReactor* ListRoles(grpc::CallbackServerContext* context,
                                       const v1::ListRolesRequest* request,
-                                      v1::ListRolesResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.RoleService.ListRoles",
-                    [request, response](const auth::Principal&) {
-                      Answer(AllRoles(), *request, response);
-                      return absl::OkStatus();
-                    });
+                                      v1::ListRolesResponse* response) override {
+    return Unary(__func__, context, request, response, [request, response](const auth::Principal&) {
+      Answer(AllRoles(), *request, response);
+      return absl::OkStatus();
+    });
   }
 
   grpc::ServerUnaryReactor* GetRolesByID(grpc::CallbackServerContext* context,
                                          const v1::GetRolesByIDRequest* request,
-                                         v1::GetRolesByIDResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.RoleService.GetRolesByID",
-                    [request, response](const auth::Principal&) -> absl::Status {
-                      for (const int32_t id : request->role_ids()) {
-                        v1::Role role;
-                        role.set_role_id(id);
-                        DET_ASSIGN_OR_RETURN(const model::Role known, FromProto(role));
-                        *response->add_roles()->mutable_role() = ToProto(known);
-                      }
-                      return absl::OkStatus();
-                    });
+                                         v1::GetRolesByIDResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [request, response](const auth::Principal&) -> absl::Status {
+                   for (const int32_t id : request->role_ids()) {
+                     v1::Role role;
+                     role.set_role_id(id);
+                     DET_ASSIGN_OR_RETURN(const model::Role known, FromProto(role));
+                     *response->add_roles()->mutable_role() = ToProto(known);
+                   }
+                   return absl::OkStatus();
+                 });
   }
 
   grpc::ServerUnaryReactor* SearchRolesAssignableToScope(
       grpc::CallbackServerContext* context, const v1::SearchRolesAssignableToScopeRequest* request,
-      v1::SearchRolesAssignableToScopeResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.RoleService.SearchRolesAssignableToScope",
-                    [request, response](const auth::Principal& caller) {
-                      std::vector<model::Role> roles = AllRoles();
-                      std::erase_if(roles, [&](model::Role role) {
-                        return !CheckMayAssign(caller, request->workspace_id(), role).ok();
-                      });
-                      Answer(roles, *request, response);
-                      return absl::OkStatus();
-                    });
+      v1::SearchRolesAssignableToScopeResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [request, response](const auth::Principal& caller) {
+                   std::vector<model::Role> roles = AllRoles();
+                   std::erase_if(roles, [&](model::Role role) {
+                     return !CheckMayAssign(caller, request->workspace_id(), role).ok();
+                   });
+                   Answer(roles, *request, response);
+                   return absl::OkStatus();
+                 });
   }
 
-  grpc::ServerUnaryReactor* GetRolesAssignedToUser(grpc::CallbackServerContext* context,
-                                                   const v1::GetRolesAssignedToUserRequest* request,
-                                                   v1::GetRolesAssignedToUserResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.RoleService.GetRolesAssignedToUser",
-                    [this, request, response](const auth::Principal&) {
-                      return ListOf(model::UserId(request->user_id()), response);
-                    });
+  grpc::ServerUnaryReactor* GetRolesAssignedToUser(
+      grpc::CallbackServerContext* context, const v1::GetRolesAssignedToUserRequest* request,
+      v1::GetRolesAssignedToUserResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal&) {
+                   return ListOf(model::UserId(request->user_id()), response);
+                 });
   }
 
   grpc::ServerUnaryReactor* GetGroupsAndUsersAssignedToWorkspace(
       grpc::CallbackServerContext* context,
       const v1::GetGroupsAndUsersAssignedToWorkspaceRequest* request,
-      v1::GetGroupsAndUsersAssignedToWorkspaceResponse* response) {
-    return UnaryNow(
-        edge_, context, request, "det.api.v1.RoleService.GetGroupsAndUsersAssignedToWorkspace",
+      v1::GetGroupsAndUsersAssignedToWorkspaceResponse* response) override {
+    return Unary(
+        __func__, context, request, response,
         [this, request, response](const auth::Principal&) { return ListIn(*request, response); });
   }
 
   grpc::ServerUnaryReactor* AssignRoles(grpc::CallbackServerContext* context,
                                         const v1::AssignRolesRequest* request,
-                                        v1::AssignRolesResponse*) {
-    return UnaryNow(edge_, context, request, "det.api.v1.RoleService.AssignRoles",
-                    [this, request](const auth::Principal& caller) {
-                      return Change(caller, *request, &store::Access::AddRole);
-                    });
+                                        v1::AssignRolesResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request](const auth::Principal& caller) {
+                   return Change(caller, *request, &store::Access::AddRole);
+                 });
   }
 
   grpc::ServerUnaryReactor* RemoveAssignments(grpc::CallbackServerContext* context,
                                               const v1::RemoveAssignmentsRequest* request,
-                                              v1::RemoveAssignmentsResponse*) {
-    return UnaryNow(edge_, context, request, "det.api.v1.RoleService.RemoveAssignments",
-                    [this, request](const auth::Principal& caller) {
-                      return Change(caller, *request, &store::Access::RemoveRole);
-                    });
+                                              v1::RemoveAssignmentsResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request](const auth::Principal& caller) {
+                   return Change(caller, *request, &store::Access::RemoveRole);
+                 });
   }
 
  private:
@@ -152,9 +140,9 @@ class RoleService final : public Service {
     }
     DET_ASSIGN_OR_RETURN(assignment.role, FromProto(given.role_assignment().role()));
     DET_RETURN_IF_ERROR(CheckMayAssign(caller, assignment.workspace, assignment.role));
-    DET_RETURN_IF_ERROR(edge_.store->people().GetUser(assignment.user).status());
+    DET_RETURN_IF_ERROR(store_.people().GetUser(assignment.user).status());
     if (assignment.workspace == 0) return assignment;
-    DET_RETURN_IF_ERROR(edge_.store->workspaces().NameOf(assignment.workspace).status());
+    DET_RETURN_IF_ERROR(store_.workspaces().NameOf(assignment.workspace).status());
     return assignment;
   }
 
@@ -170,17 +158,17 @@ class RoleService final : public Service {
       DET_ASSIGN_OR_RETURN(assignments.emplace_back(), Read(caller, given));
     }
     for (const store::RoleAssignment& assignment : assignments) {
-      const absl::Status written = std::invoke(write, edge_.store->access(), assignment);
-      edge_.authenticator->Recheck(assignment.user);
+      const absl::Status written = std::invoke(write, store_.access(), assignment);
+      authenticator_.Recheck(assignment.user);
       DET_RETURN_IF_ERROR(written);
     }
     return absl::OkStatus();
   }
 
   absl::Status ListOf(model::UserId id, v1::GetRolesAssignedToUserResponse* response) {
-    DET_ASSIGN_OR_RETURN(const store::UserRecord user, edge_.store->people().GetUser(id));
+    DET_ASSIGN_OR_RETURN(const store::UserRecord user, store_.people().GetUser(id));
     DET_ASSIGN_OR_RETURN(std::vector<store::RoleAssignment> assignments,
-                         edge_.store->access().RolesOf(id));
+                         store_.access().RolesOf(id));
     if (user.admin) assignments.push_back({id, 0, model::Role::kClusterAdmin});
     AddByRole(assignments, response->mutable_roles());
     return absl::OkStatus();
@@ -191,11 +179,11 @@ class RoleService final : public Service {
     if (request.workspace_id() == 0) {
       return absl::InvalidArgumentError("workspace_id: expected the number of a workspace");
     }
-    DET_ASSIGN_OR_RETURN(const auto all, edge_.store->access().RolesIn(request.workspace_id()));
+    DET_ASSIGN_OR_RETURN(const auto all, store_.access().RolesIn(request.workspace_id()));
     std::vector<store::RoleAssignment> shown;
     std::set<model::UserId> seen;
     for (const store::RoleAssignment& each : all) {
-      const auto user = edge_.store->people().GetUser(each.user);
+      const auto user = store_.people().GetUser(each.user);
       if (absl::IsNotFound(user.status())) continue;
       DET_RETURN_IF_ERROR(user.status());
       if (!absl::StrContains(absl::AsciiStrToLower(user->username),
@@ -243,13 +231,15 @@ class RoleService final : public Service {
     *response->mutable_pagination() = KeepWindow(request, response->mutable_roles());
   }
 
-  const Edge& edge_;
+  store::Store& store_;
+  auth::Authenticator& authenticator_;
 };
 
 }  // namespace
 
-std::unique_ptr<Service> MakeRoleService(const Edge& edge) {
-  return std::make_unique<RoleService>(edge);
+std::unique_ptr<Service> MakeRoleService(CallPipeline& calls, store::Store& store,
+                                         auth::Authenticator& authenticator) {
+  return std::make_unique<RoleService>(calls, store, authenticator);
 }
 
 }  // namespace det::api

@@ -5,10 +5,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/status_macros.h"
-#include "det/api/v1/token.pb.h"
+#include "det/api/v1/token.grpc.pb.h"
 #include "master/api/common/convert.h"
-#include "master/api/rpc/call.h"
-#include "master/api/rpc/service.h"
+#include "master/api/rpc/api_service.h"
 #include "master/api/users/convert_user.h"
 #include "master/api/users/services.h"
 #include "master/auth/tokens.h"
@@ -60,40 +59,37 @@ store::TokenQuery::Sort TokenSortFromProto(v1::GetAccessTokensRequest::SortBy so
   }
 }
 
-class TokenService final : public Service {
+class TokenService final : public ApiService<v1::TokenService> {
  public:
-  explicit TokenService(const Edge& edge) : Service("det.api.v1.TokenService"), edge_(edge) {
-    Serve("GetAccessTokens", &TokenService::GetAccessTokens);
-    Serve("PostAccessToken", &TokenService::PostAccessToken);
-    Serve("PatchAccessToken", &TokenService::PatchAccessToken);
-  }
+  TokenService(CallPipeline& calls, store::Store& store, auth::Authenticator& authenticator,
+               const base::Clock& clock)
+      : ApiService(calls), store_(store), authenticator_(authenticator), clock_(clock) {}
 
   grpc::ServerUnaryReactor* GetAccessTokens(grpc::CallbackServerContext* context,
                                             const v1::GetAccessTokensRequest* request,
-                                            v1::GetAccessTokensResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.TokenService.GetAccessTokens",
-                    [this, request, response](const auth::Principal& caller) {
-                      return List(caller, *request, response);
-                    });
+                                            v1::GetAccessTokensResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal& caller) {
+                   return List(caller, *request, response);
+                 });
   }
 
   grpc::ServerUnaryReactor* PostAccessToken(grpc::CallbackServerContext* context,
                                             const v1::PostAccessTokenRequest* request,
-                                            v1::PostAccessTokenResponse* response) {
-    return UnaryOnceNow(edge_, context, request, response,
-                        "det.api.v1.TokenService.PostAccessToken",
-                        [this, request, response](const auth::Principal& caller) {
-                          return Make(caller, *request, response);
-                        });
+                                            v1::PostAccessTokenResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal& caller) {
+                   return Make(caller, *request, response);
+                 });
   }
 
   grpc::ServerUnaryReactor* PatchAccessToken(grpc::CallbackServerContext* context,
                                              const v1::PatchAccessTokenRequest* request,
-                                             v1::PatchAccessTokenResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.TokenService.PatchAccessToken",
-                    [this, request, response](const auth::Principal& caller) {
-                      return Change(caller, *request, response->mutable_token_info());
-                    });
+                                             v1::PatchAccessTokenResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal& caller) {
+                   return Change(caller, *request, response->mutable_token_info());
+                 });
   }
 
  private:
@@ -104,10 +100,9 @@ class TokenService final : public Service {
     query.sort = TokenSortFromProto(request.sort_by());
     query.descending = request.order_by() == v1::ORDER_BY_DESC;
     query.ids.assign(request.token_ids().begin(), request.token_ids().end());
-    if (!request.show_inactive()) query.active_at = edge_.clock->Now();
+    if (!request.show_inactive()) query.active_at = clock_.Now();
     if (!request.username().empty()) {
-      DET_ASSIGN_OR_RETURN(const auto user,
-                           edge_.store->people().GetUserByName(request.username()));
+      DET_ASSIGN_OR_RETURN(const auto user, store_.people().GetUserByName(request.username()));
       query.user = user.id;
     }
     if (caller.RoleIn(0) != model::Role::kClusterAdmin &&
@@ -116,7 +111,7 @@ class TokenService final : public Service {
           "the access tokens of others are shown to administrators; ask one");
     }
     if (caller.RoleIn(0) != model::Role::kClusterAdmin) query.user = caller.user;
-    DET_ASSIGN_OR_RETURN(const store::TokenPage page, edge_.store->access().ListTokens(query));
+    DET_ASSIGN_OR_RETURN(const store::TokenPage page, store_.access().ListTokens(query));
     for (const store::SessionRecord& token : page.tokens) {
       *response->add_token_info() = ToProto(token);
     }
@@ -137,17 +132,17 @@ class TokenService final : public Service {
       return absl::PermissionDeniedError(
           "access tokens of others are made by administrators; ask one");
     }
-    DET_RETURN_IF_ERROR(edge_.store->people().GetUser(user).status());
+    DET_RETURN_IF_ERROR(store_.people().GetUser(user).status());
     const std::string token = auth::NewToken();
     store::SessionRecord session;
     session.token_hash = auth::HashToken(token);
     session.kind = store::SessionRecord::Kind::kAccess;
     session.user = user;
     session.description = request.description();
-    session.created_at = edge_.clock->Now();
+    session.created_at = clock_.Now();
     DET_ASSIGN_OR_RETURN(session.expires_at, ExpiryOf(request.lifespan(), session.created_at));
     DET_ASSIGN_OR_RETURN(session.limit, LimitOf(request.role()));
-    DET_ASSIGN_OR_RETURN(const int32_t id, edge_.store->access().PutSession(session));
+    DET_ASSIGN_OR_RETURN(const int32_t id, store_.access().PutSession(session));
     response->set_token(token);
     response->set_token_id(id);
     return absl::OkStatus();
@@ -158,25 +153,29 @@ class TokenService final : public Service {
     store::TokenQuery query;
     query.ids = {request.token_id()};
     if (caller.RoleIn(0) != model::Role::kClusterAdmin) query.user = caller.user;
-    DET_ASSIGN_OR_RETURN(const store::TokenPage found, edge_.store->access().ListTokens(query));
+    DET_ASSIGN_OR_RETURN(const store::TokenPage found, store_.access().ListTokens(query));
     if (found.tokens.empty()) return store::NoSuchToken(request.token_id());
     std::optional<std::string> description;
     if (request.has_description()) description = request.description();
     DET_ASSIGN_OR_RETURN(
         const store::SessionRecord token,
-        edge_.store->access().ChangeToken(request.token_id(), description, request.set_revoked()));
-    if (token.revoked) edge_.authenticator->Recheck(token.user);
+        store_.access().ChangeToken(request.token_id(), description, request.set_revoked()));
+    if (token.revoked) authenticator_.Recheck(token.user);
     *out = ToProto(token);
     return absl::OkStatus();
   }
 
-  const Edge& edge_;
+  store::Store& store_;
+  auth::Authenticator& authenticator_;
+  const base::Clock& clock_;
 };
 
 }  // namespace
 
-std::unique_ptr<Service> MakeTokenService(const Edge& edge) {
-  return std::make_unique<TokenService>(edge);
+std::unique_ptr<Service> MakeTokenService(CallPipeline& calls, store::Store& store,
+                                          auth::Authenticator& authenticator,
+                                          const base::Clock& clock) {
+  return std::make_unique<TokenService>(calls, store, authenticator, clock);
 }
 
 }  // namespace det::api

@@ -7,10 +7,9 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/user.pb.h"
+#include "det/api/v1/user.grpc.pb.h"
 #include "master/api/common/convert.h"
-#include "master/api/rpc/call.h"
-#include "master/api/rpc/service.h"
+#include "master/api/rpc/api_service.h"
 #include "master/api/users/convert_user.h"
 #include "master/api/users/services.h"
 #include "master/auth/password_queue.h"
@@ -77,99 +76,92 @@ absl::StatusOr<store::UserPatch> ToPatch(const v1::PatchUser& given, bool allow_
   return patch;
 }
 
-class UserService final : public Service {
+class UserService final : public ApiService<v1::UserService> {
  public:
-  explicit UserService(const Edge& edge) : Service("det.api.v1.UserService"), edge_(edge) {
-    Serve("GetUsers", &UserService::GetUsers);
-    Serve("GetUserSetting", &UserService::GetUserSetting);
-    Serve("PostUserSetting", &UserService::PostUserSetting);
-    Serve("ResetUserSetting", &UserService::ResetUserSetting);
-    Serve("GetUser", &UserService::GetUser);
-    Serve("GetUserByUsername", &UserService::GetUserByUsername);
-    Serve("PostUser", &UserService::PostUser);
-    Serve("PatchUser", &UserService::PatchUser);
-    Serve("SetUserPassword", &UserService::SetUserPassword);
-    Serve("PatchUsers", &UserService::PatchUsers);
-    Serve("PostUserActivity", &UserService::PostUserActivity);
-  }
+  UserService(CallPipeline& calls, store::Store& store, auth::Authenticator& authenticator,
+              auth::PasswordQueue& passwords, const base::Clock& clock, bool allow_blank_passwords)
+      : ApiService(calls),
+        store_(store),
+        authenticator_(authenticator),
+        passwords_(passwords),
+        clock_(clock),
+        allow_blank_passwords_(allow_blank_passwords) {}
 
   grpc::ServerUnaryReactor* GetUsers(grpc::CallbackServerContext* context,
                                      const v1::GetUsersRequest* request,
-                                     v1::GetUsersResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.UserService.GetUsers",
-                    [this, request, response](const auth::Principal& caller) {
-                      return List(caller, *request, response);
-                    });
+                                     v1::GetUsersResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal& caller) {
+                   return List(caller, *request, response);
+                 });
   }
 
   grpc::ServerUnaryReactor* GetUserSetting(grpc::CallbackServerContext* context,
                                            const v1::GetUserSettingRequest* request,
-                                           v1::GetUserSettingResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.UserService.GetUserSetting",
-                    [this, response](const auth::Principal& caller) -> absl::Status {
-                      DET_ASSIGN_OR_RETURN(const auto all, people().ListSettings(caller.user));
-                      for (const auto& each : all) *response->add_settings() = ToProto(each);
-                      return absl::OkStatus();
-                    });
+                                           v1::GetUserSettingResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, response](const auth::Principal& caller) -> absl::Status {
+                   DET_ASSIGN_OR_RETURN(const auto all, people().ListSettings(caller.user));
+                   for (const auto& each : all) *response->add_settings() = ToProto(each);
+                   return absl::OkStatus();
+                 });
   }
 
   grpc::ServerUnaryReactor* PostUserSetting(grpc::CallbackServerContext* context,
                                             const v1::PostUserSettingRequest* request,
-                                            v1::PostUserSettingResponse*) {
-    return UnaryNow(edge_, context, request, "det.api.v1.UserService.PostUserSetting",
-                    [this, request](const auth::Principal& caller) {
-                      std::vector<store::UserSetting> settings;
-                      for (const auto& each : request->settings()) {
-                        settings.push_back(FromProto(each));
-                      }
-                      return people().PutSettings(caller.user, settings);
-                    });
+                                            v1::PostUserSettingResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request](const auth::Principal& caller) {
+                   std::vector<store::UserSetting> settings;
+                   for (const auto& each : request->settings()) {
+                     settings.push_back(FromProto(each));
+                   }
+                   return people().PutSettings(caller.user, settings);
+                 });
   }
 
   grpc::ServerUnaryReactor* ResetUserSetting(grpc::CallbackServerContext* context,
                                              const v1::ResetUserSettingRequest* request,
-                                             v1::ResetUserSettingResponse*) {
-    return UnaryNow(
-        edge_, context, request, "det.api.v1.UserService.ResetUserSetting",
-        [this](const auth::Principal& caller) { return people().DropSettings(caller.user); });
+                                             v1::ResetUserSettingResponse* response) override {
+    return Unary(__func__, context, request, response, [this](const auth::Principal& caller) {
+      return people().DropSettings(caller.user);
+    });
   }
 
   grpc::ServerUnaryReactor* GetUser(grpc::CallbackServerContext* context,
                                     const v1::GetUserRequest* request,
-                                    v1::GetUserResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.UserService.GetUser",
-                    [this, request, response](const auth::Principal&) {
-                      return Write(people().GetUser(model::UserId(request->user_id())),
-                                   response->mutable_user());
-                    });
+                                    v1::GetUserResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal&) {
+                   return Write(people().GetUser(model::UserId(request->user_id())),
+                                response->mutable_user());
+                 });
   }
 
   grpc::ServerUnaryReactor* GetUserByUsername(grpc::CallbackServerContext* context,
                                               const v1::GetUserByUsernameRequest* request,
-                                              v1::GetUserByUsernameResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.UserService.GetUserByUsername",
-                    [this, request, response](const auth::Principal&) {
-                      return Write(people().GetUserByName(request->username()),
-                                   response->mutable_user());
-                    });
+                                              v1::GetUserByUsernameResponse* response) override {
+    return Unary(
+        __func__, context, request, response, [this, request, response](const auth::Principal&) {
+          return Write(people().GetUserByName(request->username()), response->mutable_user());
+        });
   }
 
   grpc::ServerUnaryReactor* PostUser(grpc::CallbackServerContext* context,
                                      const v1::PostUserRequest* request,
-                                     v1::PostUserResponse* response) {
-    return UnaryOnce(
-        edge_, context, request, response, "det.api.v1.UserService.PostUser",
-        [this, request, response](const auth::Principal&, Done done) {
-          edge_.passwords->Run(
-              [this, request, response] { return Add(*request, response->mutable_user()); },
-              std::move(done));
-        });
+                                     v1::PostUserResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal&, Done done) {
+                   passwords_.Run([this, request,
+                                   response] { return Add(*request, response->mutable_user()); },
+                                  std::move(done));
+                 });
   }
 
   grpc::ServerUnaryReactor* PatchUser(grpc::CallbackServerContext* context,
                                       const v1::PatchUserRequest* request,
-                                      v1::PatchUserResponse* response) {
-    return Unary(edge_, context, request, "det.api.v1.UserService.PatchUser",
+                                      v1::PatchUserResponse* response) override {
+    return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal& caller, Done done) {
                    Patch(caller, model::UserId(request->user_id()), request->user(),
                          response->mutable_user(), std::move(done));
@@ -178,8 +170,8 @@ class UserService final : public Service {
 
   grpc::ServerUnaryReactor* SetUserPassword(grpc::CallbackServerContext* context,
                                             const v1::SetUserPasswordRequest* request,
-                                            v1::SetUserPasswordResponse* response) {
-    return Unary(edge_, context, request, "det.api.v1.UserService.SetUserPassword",
+                                            v1::SetUserPasswordResponse* response) override {
+    return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal& caller, Done done) {
                    v1::PatchUser patch;
                    patch.set_password(request->password());
@@ -191,24 +183,24 @@ class UserService final : public Service {
 
   grpc::ServerUnaryReactor* PatchUsers(grpc::CallbackServerContext* context,
                                        const v1::PatchUsersRequest* request,
-                                       v1::PatchUsersResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.UserService.PatchUsers",
-                    [this, request, response](const auth::Principal&) {
-                      return ActivateMany(*request, response);
-                    });
+                                       v1::PatchUsersResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal&) {
+                   return ActivateMany(*request, response);
+                 });
   }
 
   grpc::ServerUnaryReactor* PostUserActivity(grpc::CallbackServerContext* context,
                                              const v1::PostUserActivityRequest* request,
-                                             v1::PostUserActivityResponse*) {
-    return UnaryNow(edge_, context, request, "det.api.v1.UserService.PostUserActivity",
-                    [this, request](const auth::Principal& caller) {
-                      return NoteActivity(caller.user, *request);
-                    });
+                                             v1::PostUserActivityResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request](const auth::Principal& caller) {
+                   return NoteActivity(caller.user, *request);
+                 });
   }
 
  private:
-  store::People& people() { return edge_.store->people(); }
+  store::People& people() { return store_.people(); }
 
   absl::Status NoteActivity(model::UserId user, const v1::PostUserActivityRequest& request) {
     if (request.activity_type() != v1::PostUserActivityRequest::ACTIVITY_TYPE_GET ||
@@ -217,7 +209,7 @@ class UserService final : public Service {
           "only ACTIVITY_TYPE_GET of an ENTITY_TYPE_PROJECT is kept: activity_type and entity_type "
           "must say so");
     }
-    return edge_.store->projects().NoteVisit(user, request.entity_id(), edge_.clock->Now());
+    return store_.projects().NoteVisit(user, request.entity_id(), clock_.Now());
   }
 
   static absl::Status Write(const absl::StatusOr<store::UserRecord>& user, v1::User* out) {
@@ -250,10 +242,10 @@ class UserService final : public Service {
     user.active = given.active();
     user.remote = given.remote();
     if (given.has_agent_user_group()) user.agent_user = FromProto(given.agent_user_group());
-    user.modified_at = edge_.clock->Now();
+    user.modified_at = clock_.Now();
     if (!user.remote) {
-      DET_RETURN_IF_ERROR(auth::CheckNewPassword(request.password(), request.is_hashed(),
-                                                 edge_.allow_blank_passwords));
+      DET_RETURN_IF_ERROR(
+          auth::CheckNewPassword(request.password(), request.is_hashed(), allow_blank_passwords_));
       DET_ASSIGN_OR_RETURN(user.password_hash, auth::HashPassword(auth::ClientHashOf(
                                                    request.password(), request.is_hashed())));
     }
@@ -265,20 +257,20 @@ class UserService final : public Service {
              v1::User* out, Done done) {
     if (const absl::Status may = CheckMayPatch(caller, id, patch); !may.ok()) return done(may);
     if (!patch.has_password()) return done(Change(caller, id, patch, out));
-    edge_.passwords->Run([this, caller, id, patch, out] { return Change(caller, id, patch, out); },
-                         std::move(done));
+    passwords_.Run([this, caller, id, patch, out] { return Change(caller, id, patch, out); },
+                   std::move(done));
   }
 
   absl::Status Change(const auth::Principal& caller, model::UserId id, const v1::PatchUser& given,
                       v1::User* out) {
-    DET_ASSIGN_OR_RETURN(const store::UserPatch patch, ToPatch(given, edge_.allow_blank_passwords));
+    DET_ASSIGN_OR_RETURN(const store::UserPatch patch, ToPatch(given, allow_blank_passwords_));
     DET_ASSIGN_OR_RETURN(const store::UserRecord user,
-                         people().ChangeUser(id, patch, edge_.clock->Now()));
+                         people().ChangeUser(id, patch, clock_.Now()));
     if (patch.password_hash) {
-      DET_RETURN_IF_ERROR(edge_.store->access().DeleteLogins(id, caller.token_hash));
+      DET_RETURN_IF_ERROR(store_.access().DeleteLogins(id, caller.token_hash));
     }
-    if (!user.active) DET_RETURN_IF_ERROR(edge_.store->access().DeleteSessionsOf(id));
-    edge_.authenticator->Recheck(id);
+    if (!user.active) DET_RETURN_IF_ERROR(store_.access().DeleteSessionsOf(id));
+    authenticator_.Recheck(id);
     *out = ToProto(user);
     return absl::OkStatus();
   }
@@ -309,13 +301,21 @@ class UserService final : public Service {
     return absl::OkStatus();
   }
 
-  const Edge& edge_;
+  store::Store& store_;
+  auth::Authenticator& authenticator_;
+  auth::PasswordQueue& passwords_;
+  const base::Clock& clock_;
+  const bool allow_blank_passwords_;
 };
 
 }  // namespace
 
-std::unique_ptr<Service> MakeUserService(const Edge& edge) {
-  return std::make_unique<UserService>(edge);
+std::unique_ptr<Service> MakeUserService(CallPipeline& calls, store::Store& store,
+                                         auth::Authenticator& authenticator,
+                                         auth::PasswordQueue& passwords, const base::Clock& clock,
+                                         bool allow_blank_passwords) {
+  return std::make_unique<UserService>(calls, store, authenticator, passwords, clock,
+                                       allow_blank_passwords);
 }
 
 }  // namespace det::api

@@ -7,11 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/webhook.pb.h"
+#include "det/api/v1/webhook.grpc.pb.h"
 #include "google/protobuf/repeated_ptr_field.h"
 #include "master/api/common/convert.h"
-#include "master/api/rpc/call.h"
-#include "master/api/rpc/service.h"
+#include "master/api/rpc/api_service.h"
 #include "master/api/webhooks/services.h"
 #include "master/webhooks/conditions.h"
 #include "master/webhooks/deliverer.h"
@@ -151,57 +150,50 @@ std::string LevelOf(v1::LogLevel level) {
   return name.size() > kPrefix ? name.substr(kPrefix) : "UNSPECIFIED";
 }
 
-class WebhookService final : public Service {
+class WebhookService final : public ApiService<v1::WebhookService> {
  public:
-  explicit WebhookService(const Edge& edge) : Service("det.api.v1.WebhookService"), edge_(edge) {
-    Serve("GetWebhooks", &WebhookService::GetWebhooks);
-    Serve("GetWebhook", &WebhookService::GetWebhook);
-    Serve("PostWebhook", &WebhookService::PostWebhook);
-    Serve("PatchWebhook", &WebhookService::PatchWebhook);
-    Serve("DeleteWebhook", &WebhookService::DeleteWebhook);
-    Serve("TestWebhook", &WebhookService::TestWebhook);
-    Serve("GetWebhookDeliveries", &WebhookService::GetWebhookDeliveries);
-    Serve("PostWebhookEventData", &WebhookService::PostWebhookEventData);
-  }
+  WebhookService(CallPipeline& calls, store::Store& store, webhooks::TriggerWatch* triggers,
+                 webhooks::Deliverer& deliverer)
+      : ApiService(calls), store_(store), triggers_(triggers), deliverer_(deliverer) {}
 
   grpc::ServerUnaryReactor* GetWebhooks(grpc::CallbackServerContext* context,
                                         const v1::GetWebhooksRequest* request,
-                                        v1::GetWebhooksResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.WebhookService.GetWebhooks",
-                    [this, request, response](const auth::Principal& principal) -> absl::Status {
-                      DET_ASSIGN_OR_RETURN(const auto all, hooks().ListWebhooks());
-                      for (const store::WebhookRecord& each : all) {
-                        if (principal.RoleIn(each.workspace) < model::Role::kEditor) continue;
-                        *response->add_webhooks() = WebhookToProto(each);
-                      }
-                      *response->mutable_pagination() =
-                          KeepWindow(*request, response->mutable_webhooks());
-                      return absl::OkStatus();
-                    });
+                                        v1::GetWebhooksResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal& principal) -> absl::Status {
+                   DET_ASSIGN_OR_RETURN(const auto all, hooks().ListWebhooks());
+                   for (const store::WebhookRecord& each : all) {
+                     if (principal.RoleIn(each.workspace) < model::Role::kEditor) continue;
+                     *response->add_webhooks() = WebhookToProto(each);
+                   }
+                   *response->mutable_pagination() =
+                       KeepWindow(*request, response->mutable_webhooks());
+                   return absl::OkStatus();
+                 });
   }
 
   grpc::ServerUnaryReactor* GetWebhook(grpc::CallbackServerContext* context,
                                        const v1::GetWebhookRequest* request,
-                                       v1::GetWebhookResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.WebhookService.GetWebhook",
-                    [this, request, response](const auth::Principal&) -> absl::Status {
-                      DET_ASSIGN_OR_RETURN(const auto record, hooks().GetWebhook(request->id()));
-                      *response->mutable_webhook() = WebhookToProto(record);
-                      return absl::OkStatus();
-                    });
+                                       v1::GetWebhookResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal&) -> absl::Status {
+                   DET_ASSIGN_OR_RETURN(const auto record, hooks().GetWebhook(request->id()));
+                   *response->mutable_webhook() = WebhookToProto(record);
+                   return absl::OkStatus();
+                 });
   }
 
   grpc::ServerUnaryReactor* PostWebhook(grpc::CallbackServerContext* context,
                                         const v1::PostWebhookRequest* request,
-                                        v1::PostWebhookResponse* response) {
-    return UnaryOnceNow(
-        edge_, context, request, response, "det.api.v1.WebhookService.PostWebhook",
+                                        v1::PostWebhookResponse* response) override {
+    return Unary(
+        __func__, context, request, response,
         [this, request, response](const auth::Principal& principal) -> absl::Status {
           DET_RETURN_IF_ERROR(CheckMayChange(principal, request->webhook().workspace_id()));
           DET_ASSIGN_OR_RETURN(const auto wanted, WebhookFromProto(request->webhook()));
           DET_RETURN_IF_ERROR(CheckPatterns(wanted));
           DET_ASSIGN_OR_RETURN(const auto made, hooks().AddWebhook(wanted));
-          edge_.webhooks->Changed();
+          triggers_->Changed();
           *response->mutable_webhook() = WebhookToProto(made);
           return absl::OkStatus();
         });
@@ -209,53 +201,52 @@ class WebhookService final : public Service {
 
   grpc::ServerUnaryReactor* PatchWebhook(grpc::CallbackServerContext* context,
                                          const v1::PatchWebhookRequest* request,
-                                         v1::PatchWebhookResponse*) {
-    return UnaryNow(
-        edge_, context, request, "det.api.v1.WebhookService.PatchWebhook",
+                                         v1::PatchWebhookResponse* response) override {
+    return Unary(
+        __func__, context, request, response,
         [this, request](const auth::Principal& principal) { return Patch(*request, principal); });
   }
 
   grpc::ServerUnaryReactor* DeleteWebhook(grpc::CallbackServerContext* context,
                                           const v1::DeleteWebhookRequest* request,
-                                          v1::DeleteWebhookResponse*) {
-    return UnaryNow(edge_, context, request, "det.api.v1.WebhookService.DeleteWebhook",
-                    [this, request](const auth::Principal& principal) -> absl::Status {
-                      DET_RETURN_IF_ERROR(ReadToChange(request->id(), principal).status());
-                      DET_RETURN_IF_ERROR(hooks().DeleteWebhook(request->id()));
-                      edge_.webhooks->Changed();
-                      return absl::OkStatus();
-                    });
+                                          v1::DeleteWebhookResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request](const auth::Principal& principal) -> absl::Status {
+                   DET_RETURN_IF_ERROR(ReadToChange(request->id(), principal).status());
+                   DET_RETURN_IF_ERROR(hooks().DeleteWebhook(request->id()));
+                   triggers_->Changed();
+                   return absl::OkStatus();
+                 });
   }
 
   grpc::ServerUnaryReactor* TestWebhook(grpc::CallbackServerContext* context,
                                         const v1::TestWebhookRequest* request,
-                                        v1::TestWebhookResponse* response) {
-    return UnaryOnce(edge_, context, request, response, "det.api.v1.WebhookService.TestWebhook",
-                     [this, request, response](const auth::Principal& principal, Done done) {
-                       Test(request->id(), principal, response, std::move(done));
-                     });
+                                        v1::TestWebhookResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal& principal, Done done) {
+                   Test(request->id(), principal, response, std::move(done));
+                 });
   }
 
-  grpc::ServerUnaryReactor* GetWebhookDeliveries(grpc::CallbackServerContext* context,
-                                                 const v1::GetWebhookDeliveriesRequest* request,
-                                                 v1::GetWebhookDeliveriesResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.WebhookService.GetWebhookDeliveries",
-                    [this, request, response](const auth::Principal&) -> absl::Status {
-                      DET_RETURN_IF_ERROR(hooks().GetWebhook(request->id()).status());
-                      return ReadDeliveries(*request, response);
-                    });
+  grpc::ServerUnaryReactor* GetWebhookDeliveries(
+      grpc::CallbackServerContext* context, const v1::GetWebhookDeliveriesRequest* request,
+      v1::GetWebhookDeliveriesResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal&) -> absl::Status {
+                   DET_RETURN_IF_ERROR(hooks().GetWebhook(request->id()).status());
+                   return ReadDeliveries(*request, response);
+                 });
   }
 
-  grpc::ServerUnaryReactor* PostWebhookEventData(grpc::CallbackServerContext* context,
-                                                 const v1::PostWebhookEventDataRequest* request,
-                                                 v1::PostWebhookEventDataResponse* response) {
-    return UnaryOnceNow(edge_, context, request, response,
-                        "det.api.v1.WebhookService.PostWebhookEventData",
-                        [this, request](const auth::Principal&) { return Tell(*request); });
+  grpc::ServerUnaryReactor* PostWebhookEventData(
+      grpc::CallbackServerContext* context, const v1::PostWebhookEventDataRequest* request,
+      v1::PostWebhookEventDataResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request](const auth::Principal&) { return Tell(*request); });
   }
 
  private:
-  store::Webhooks& hooks() { return edge_.store->webhooks(); }
+  store::Webhooks& hooks() { return store_.webhooks(); }
 
   absl::Status ReadDeliveries(const v1::GetWebhookDeliveriesRequest& request,
                               v1::GetWebhookDeliveriesResponse* response) {
@@ -338,7 +329,7 @@ class WebhookService final : public Service {
       patch.url = request.webhook().url();
     }
     DET_RETURN_IF_ERROR(hooks().ChangeWebhook(request.id(), patch).status());
-    edge_.webhooks->Changed();
+    triggers_->Changed();
     return absl::OkStatus();
   }
 
@@ -346,7 +337,7 @@ class WebhookService final : public Service {
             Done done) {
     const absl::StatusOr<store::WebhookRecord> record = ReadToChange(id, principal);
     if (!record.ok()) return done(record.status());
-    edge_.deliverer->Try(*record, [response, done = std::move(done)](absl::Status sent) mutable {
+    deliverer_.Try(*record, [response, done = std::move(done)](absl::Status sent) mutable {
       response->set_completed(sent.ok());
       if (sent.ok() || absl::IsCancelled(sent)) return done(std::move(sent));
       done(absl::FailedPreconditionError(
@@ -364,17 +355,21 @@ class WebhookService final : public Service {
                                   {"title", data.title()},
                                   {"description", data.description()}};
     if (request.trial_id() > 0) facts["trial_id"] = int64_t{request.trial_id()};
-    return edge_.webhooks->Tell(model::ExperimentId(request.experiment_id()),
-                                {{"custom_trigger", std::move(facts)}});
+    return triggers_->Tell(model::ExperimentId(request.experiment_id()),
+                           {{"custom_trigger", std::move(facts)}});
   }
 
-  const Edge& edge_;
+  store::Store& store_;
+  webhooks::TriggerWatch* triggers_;
+  webhooks::Deliverer& deliverer_;
 };
 
 }  // namespace
 
-std::unique_ptr<Service> MakeWebhookService(const Edge& edge) {
-  return std::make_unique<WebhookService>(edge);
+std::unique_ptr<Service> MakeWebhookService(CallPipeline& calls, store::Store& store,
+                                            webhooks::TriggerWatch* triggers,
+                                            webhooks::Deliverer& deliverer) {
+  return std::make_unique<WebhookService>(calls, store, triggers, deliverer);
 }
 
 }  // namespace det::api

@@ -5,69 +5,58 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/project.pb.h"
+#include "det/api/v1/project.grpc.pb.h"
 #include "master/api/common/convert.h"
-#include "master/api/rpc/call.h"
-#include "master/api/rpc/service.h"
+#include "master/api/rpc/api_service.h"
 #include "master/api/workspaces/convert_workspace.h"
 #include "master/api/workspaces/services.h"
 
 namespace det::api {
 namespace {
 
-class ProjectService final : public Service {
+class ProjectService final : public ApiService<v1::ProjectService> {
  public:
-  explicit ProjectService(const Edge& edge) : Service("det.api.v1.ProjectService"), edge_(edge) {
-    Serve("GetProject", &ProjectService::GetProject);
-    Serve("GetProjectByKey", &ProjectService::GetProjectByKey);
-    Serve("PostProject", &ProjectService::PostProject);
-    Serve("PatchProject", &ProjectService::PatchProject);
-    Serve("DeleteProject", &ProjectService::DeleteProject);
-    Serve("ArchiveProject", &ProjectService::ArchiveProject);
-    Serve("UnarchiveProject", &ProjectService::UnarchiveProject);
-    Serve("MoveProject", &ProjectService::MoveProject);
-    Serve("AddProjectNote", &ProjectService::AddProjectNote);
-    Serve("PutProjectNotes", &ProjectService::PutProjectNotes);
-    Serve("GetProjectsByUserActivity", &ProjectService::GetProjectsByUserActivity);
-  }
+  ProjectService(CallPipeline& calls, engine::Engine& engine, store::Store& store,
+                 const base::Clock& clock)
+      : ApiService(calls), engine_(engine), store_(store), clock_(clock) {}
 
   grpc::ServerUnaryReactor* GetProject(grpc::CallbackServerContext* context,
                                        const v1::GetProjectRequest* request,
-                                       v1::GetProjectResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.ProjectService.GetProject",
-                    [this, request, response](const auth::Principal& principal) -> absl::Status {
-                      DET_ASSIGN_OR_RETURN(const auto record, projects().GetProject(request->id()));
-                      NoteVisit(principal.user, record.id);
-                      *response->mutable_project() = ToProto(record);
-                      return absl::OkStatus();
-                    });
+                                       v1::GetProjectResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal& principal) -> absl::Status {
+                   DET_ASSIGN_OR_RETURN(const auto record, projects().GetProject(request->id()));
+                   NoteVisit(principal.user, record.id);
+                   *response->mutable_project() = ToProto(record);
+                   return absl::OkStatus();
+                 });
   }
 
   grpc::ServerUnaryReactor* GetProjectByKey(grpc::CallbackServerContext* context,
                                             const v1::GetProjectByKeyRequest* request,
-                                            v1::GetProjectByKeyResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.ProjectService.GetProjectByKey",
-                    [this, request, response](const auth::Principal&) -> absl::Status {
-                      DET_ASSIGN_OR_RETURN(const auto record,
-                                           projects().GetProjectByKey(request->key()));
-                      *response->mutable_project() = ToProto(record);
-                      return absl::OkStatus();
-                    });
+                                            v1::GetProjectByKeyResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal&) -> absl::Status {
+                   DET_ASSIGN_OR_RETURN(const auto record,
+                                        projects().GetProjectByKey(request->key()));
+                   *response->mutable_project() = ToProto(record);
+                   return absl::OkStatus();
+                 });
   }
 
   grpc::ServerUnaryReactor* PostProject(grpc::CallbackServerContext* context,
                                         const v1::PostProjectRequest* request,
-                                        v1::PostProjectResponse* response) {
-    return UnaryOnceNow(edge_, context, request, response, "det.api.v1.ProjectService.PostProject",
-                        [this, request, response](const auth::Principal& principal) {
-                          return Post(*request, principal.user, response->mutable_project());
-                        });
+                                        v1::PostProjectResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal& principal) {
+                   return Post(*request, principal.user, response->mutable_project());
+                 });
   }
 
   grpc::ServerUnaryReactor* PatchProject(grpc::CallbackServerContext* context,
                                          const v1::PatchProjectRequest* request,
-                                         v1::PatchProjectResponse* response) {
-    return Unary(edge_, context, request, "det.api.v1.ProjectService.PatchProject",
+                                         v1::PatchProjectResponse* response) override {
+    return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&, Done done) {
                    Patch(*request, response->mutable_project(), std::move(done));
                  });
@@ -75,88 +64,86 @@ class ProjectService final : public Service {
 
   grpc::ServerUnaryReactor* DeleteProject(grpc::CallbackServerContext* context,
                                           const v1::DeleteProjectRequest* request,
-                                          v1::DeleteProjectResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.ProjectService.DeleteProject",
-                    [this, request, response](const auth::Principal&) -> absl::Status {
-                      DET_RETURN_IF_ERROR(projects().DeleteProject(request->id()));
-                      response->set_completed(true);
-                      return absl::OkStatus();
-                    });
+                                          v1::DeleteProjectResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal&) -> absl::Status {
+                   DET_RETURN_IF_ERROR(projects().DeleteProject(request->id()));
+                   response->set_completed(true);
+                   return absl::OkStatus();
+                 });
   }
 
   grpc::ServerUnaryReactor* ArchiveProject(grpc::CallbackServerContext* context,
                                            const v1::ArchiveProjectRequest* request,
-                                           v1::ArchiveProjectResponse*) {
-    return UnaryNow(
-        edge_, context, request, "det.api.v1.ProjectService.ArchiveProject",
-        [this, request](const auth::Principal&) { return Archive(request->id(), true); });
+                                           v1::ArchiveProjectResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request](const auth::Principal&) { return Archive(request->id(), true); });
   }
   grpc::ServerUnaryReactor* UnarchiveProject(grpc::CallbackServerContext* context,
                                              const v1::UnarchiveProjectRequest* request,
-                                             v1::UnarchiveProjectResponse*) {
-    return UnaryNow(
-        edge_, context, request, "det.api.v1.ProjectService.UnarchiveProject",
-        [this, request](const auth::Principal&) { return Archive(request->id(), false); });
+                                             v1::UnarchiveProjectResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request](const auth::Principal&) { return Archive(request->id(), false); });
   }
 
   grpc::ServerUnaryReactor* MoveProject(grpc::CallbackServerContext* context,
                                         const v1::MoveProjectRequest* request,
-                                        v1::MoveProjectResponse*) {
-    return UnaryNow(edge_, context, request, "det.api.v1.ProjectService.MoveProject",
-                    [this, request](const auth::Principal&) { return Move(*request); });
+                                        v1::MoveProjectResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request](const auth::Principal&) { return Move(*request); });
   }
 
   grpc::ServerUnaryReactor* AddProjectNote(grpc::CallbackServerContext* context,
                                            const v1::AddProjectNoteRequest* request,
-                                           v1::AddProjectNoteResponse* response) {
-    return UnaryOnceNow(
-        edge_, context, request, response, "det.api.v1.ProjectService.AddProjectNote",
-        [this, request, response](const auth::Principal&) -> absl::Status {
-          DET_ASSIGN_OR_RETURN(const auto notes, projects().AddNote(request->project_id(),
-                                                                    FromProto(request->note())));
-          for (const store::ProjectNote& note : notes) *response->add_notes() = ToProto(note);
-          return absl::OkStatus();
-        });
+                                           v1::AddProjectNoteResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal&) -> absl::Status {
+                   DET_ASSIGN_OR_RETURN(
+                       const auto notes,
+                       projects().AddNote(request->project_id(), FromProto(request->note())));
+                   for (const store::ProjectNote& note : notes)
+                     *response->add_notes() = ToProto(note);
+                   return absl::OkStatus();
+                 });
   }
 
   grpc::ServerUnaryReactor* PutProjectNotes(grpc::CallbackServerContext* context,
                                             const v1::PutProjectNotesRequest* request,
-                                            v1::PutProjectNotesResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.ProjectService.PutProjectNotes",
-                    [this, request, response](const auth::Principal&) -> absl::Status {
-                      store::ProjectPatch patch;
-                      patch.notes.emplace();
-                      for (const v1::Note& note : request->notes())
-                        patch.notes->push_back(FromProto(note));
-                      DET_ASSIGN_OR_RETURN(const auto record,
-                                           projects().ChangeProject(request->project_id(), patch));
-                      *response->mutable_notes() = ToProto(record).notes();
-                      return absl::OkStatus();
-                    });
+                                            v1::PutProjectNotesResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal&) -> absl::Status {
+                   store::ProjectPatch patch;
+                   patch.notes.emplace();
+                   for (const v1::Note& note : request->notes())
+                     patch.notes->push_back(FromProto(note));
+                   DET_ASSIGN_OR_RETURN(const auto record,
+                                        projects().ChangeProject(request->project_id(), patch));
+                   *response->mutable_notes() = ToProto(record).notes();
+                   return absl::OkStatus();
+                 });
   }
 
   grpc::ServerUnaryReactor* GetProjectsByUserActivity(
       grpc::CallbackServerContext* context, const v1::GetProjectsByUserActivityRequest* request,
-      v1::GetProjectsByUserActivityResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.ProjectService.GetProjectsByUserActivity",
-                    [this, request, response](const auth::Principal& principal) -> absl::Status {
-                      DET_ASSIGN_OR_RETURN(
-                          const auto visited,
-                          projects().LastVisited(principal.user, request->limit()));
-                      for (const auto& record : visited) {
-                        if (!principal.Sees(record.workspace)) continue;
-                        *response->add_projects() = ToProto(record);
-                      }
-                      return absl::OkStatus();
-                    });
+      v1::GetProjectsByUserActivityResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal& principal) -> absl::Status {
+                   DET_ASSIGN_OR_RETURN(const auto visited,
+                                        projects().LastVisited(principal.user, request->limit()));
+                   for (const auto& record : visited) {
+                     if (!principal.Sees(record.workspace)) continue;
+                     *response->add_projects() = ToProto(record);
+                   }
+                   return absl::OkStatus();
+                 });
   }
 
  private:
-  store::Projects& projects() { return edge_.store->projects(); }
+  store::Projects& projects() { return store_.projects(); }
 
   // Once a minute while a user stays with a project: it is a write for what is a read.
   void NoteVisit(model::UserId user, int32_t project) {
-    const absl::Time now = edge_.clock->Now();
+    const absl::Time now = clock_.Now();
     {
       std::lock_guard lock(visiting_);
       Visit& last = visits_[user];
@@ -201,7 +188,7 @@ class ProjectService final : public Service {
     if (!changed.ok()) return done(changed.status());
     *out = ToProto(*changed);
     if (!request.project().has_name()) return done(absl::OkStatus());
-    SubmitAndFinish(edge_, cluster::RenameSpace{.project = request.id(), .name = changed->name},
+    SubmitAndFinish(engine_, cluster::RenameSpace{.project = request.id(), .name = changed->name},
                     std::move(done));
   }
 
@@ -226,7 +213,9 @@ class ProjectService final : public Service {
     absl::Time at;
   };
 
-  const Edge& edge_;
+  engine::Engine& engine_;
+  store::Store& store_;
+  const base::Clock& clock_;
   std::mutex renaming_;
   std::mutex visiting_;
   std::map<model::UserId, Visit> visits_;  // the last of each user
@@ -234,8 +223,9 @@ class ProjectService final : public Service {
 
 }  // namespace
 
-std::unique_ptr<Service> MakeProjectService(const Edge& edge) {
-  return std::make_unique<ProjectService>(edge);
+std::unique_ptr<Service> MakeProjectService(CallPipeline& calls, engine::Engine& engine,
+                                            store::Store& store, const base::Clock& clock) {
+  return std::make_unique<ProjectService>(calls, engine, store, clock);
 }
 
 }  // namespace det::api

@@ -1,17 +1,26 @@
-// The gRPC services of this folder; api/services.cc creates them.
+// Creates the gRPC services of this folder. Their arguments must outlive them.
 #ifndef MASTER_API_WORKSPACES_SERVICES_H_
 #define MASTER_API_WORKSPACES_SERVICES_H_
 
 #include <memory>
 
-#include "master/api/rpc/edge.h"
+#include "base/clock.h"
+#include "base/thread_pool.h"
+#include "master/api/rpc/call.h"
 #include "master/api/rpc/service.h"
+#include "master/auth/authenticator.h"
+#include "master/engine/engine.h"
+#include "master/store/interfaces/store.h"
 
 namespace det::api {
 
-std::unique_ptr<Service> MakeProjectService(const Edge& edge);
-std::unique_ptr<Service> MakeTemplateService(const Edge& edge);
-std::unique_ptr<Service> MakeWorkspaceService(const Edge& edge);
+std::unique_ptr<Service> MakeProjectService(CallPipeline& calls, engine::Engine& engine,
+                                            store::Store& store, const base::Clock& clock);
+std::unique_ptr<Service> MakeTemplateService(CallPipeline& calls, store::Store& store);
+std::unique_ptr<Service> MakeWorkspaceService(CallPipeline& calls, engine::Engine& engine,
+                                              store::Store& store,
+                                              auth::Authenticator& authenticator,
+                                              base::ThreadPool& pool, const base::Clock& clock);
 
 }  // namespace det::api
 

@@ -6,10 +6,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/template.pb.h"
+#include "det/api/v1/template.grpc.pb.h"
 #include "master/api/common/convert.h"
-#include "master/api/rpc/call.h"
-#include "master/api/rpc/service.h"
+#include "master/api/rpc/api_service.h"
 #include "master/api/workspaces/services.h"
 #include "master/parse/template.h"
 #include "master/store/interfaces/canonical.h"
@@ -61,156 +60,142 @@ absl::StatusOr<store::TemplateRecord> TemplateFromProto(const v1::Template& give
   return record;
 }
 
-class TemplateService final : public Service {
+class TemplateService final : public ApiService<v1::TemplateService> {
  public:
-  explicit TemplateService(const Edge& edge) : Service("det.api.v1.TemplateService"), edge_(edge) {
-    Serve("GetTemplates", &TemplateService::GetTemplates);
-    Serve("GetTemplate", &TemplateService::GetTemplate);
-    Serve("PostTemplate", &TemplateService::PostTemplate);
-    Serve("PutTemplate", &TemplateService::PutTemplate);
-    Serve("PatchTemplateConfig", &TemplateService::PatchTemplateConfig);
-    Serve("PatchTemplateName", &TemplateService::PatchTemplateName);
-    Serve("DeleteTemplate", &TemplateService::DeleteTemplate);
-  }
+  TemplateService(CallPipeline& calls, store::Store& store) : ApiService(calls), store_(store) {}
 
   grpc::ServerUnaryReactor* GetTemplates(grpc::CallbackServerContext* context,
                                          const v1::GetTemplatesRequest* request,
-                                         v1::GetTemplatesResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.TemplateService.GetTemplates",
-                    [this, request, response](const auth::Principal& principal) {
-                      return List(*request, principal, response);
-                    });
+                                         v1::GetTemplatesResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal& principal) {
+                   return List(*request, principal, response);
+                 });
   }
 
   grpc::ServerUnaryReactor* GetTemplate(grpc::CallbackServerContext* context,
                                         const v1::GetTemplateRequest* request,
-                                        v1::GetTemplateResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.TemplateService.GetTemplate",
-                    [this, request, response](const auth::Principal&) {
-                      return Read(request->template_name(), response->mutable_template_());
-                    });
+                                        v1::GetTemplateResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal&) {
+                   return Read(request->template_name(), response->mutable_template_());
+                 });
   }
 
   grpc::ServerUnaryReactor* PostTemplate(grpc::CallbackServerContext* context,
                                          const v1::PostTemplateRequest* request,
-                                         v1::PostTemplateResponse* response) {
-    return UnaryOnceNow(edge_, context, request, response,
-                        "det.api.v1.TemplateService.PostTemplate",
-                        [this, request, response](const auth::Principal& principal) {
-                          return Add(*request, principal, response->mutable_template_());
-                        });
+                                         v1::PostTemplateResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal& principal) {
+                   return Add(*request, principal, response->mutable_template_());
+                 });
   }
 
   grpc::ServerUnaryReactor* PutTemplate(grpc::CallbackServerContext* context,
                                         const v1::PutTemplateRequest* request,
-                                        v1::PutTemplateResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.TemplateService.PutTemplate",
-                    [this, request, response](const auth::Principal& principal) {
-                      return Put(*request, principal, response->mutable_template_());
-                    });
+                                        v1::PutTemplateResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal& principal) {
+                   return Put(*request, principal, response->mutable_template_());
+                 });
   }
 
-  grpc::ServerUnaryReactor* PatchTemplateConfig(grpc::CallbackServerContext* context,
-                                                const v1::PatchTemplateConfigRequest* request,
-                                                v1::PatchTemplateConfigResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.TemplateService.PatchTemplateConfig",
-                    [this, request, response](const auth::Principal& principal) {
-                      return Patch(*request, principal, response->mutable_template_());
-                    });
+  grpc::ServerUnaryReactor* PatchTemplateConfig(
+      grpc::CallbackServerContext* context, const v1::PatchTemplateConfigRequest* request,
+      v1::PatchTemplateConfigResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal& principal) {
+                   return Patch(*request, principal, response->mutable_template_());
+                 });
   }
 
   grpc::ServerUnaryReactor* PatchTemplateName(grpc::CallbackServerContext* context,
                                               const v1::PatchTemplateNameRequest* request,
-                                              v1::PatchTemplateNameResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.TemplateService.PatchTemplateName",
-                    [this, request, response](const auth::Principal& principal) {
-                      return Rename(*request, principal, response->mutable_template_());
-                    });
+                                              v1::PatchTemplateNameResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal& principal) {
+                   return Rename(*request, principal, response->mutable_template_());
+                 });
   }
 
   grpc::ServerUnaryReactor* DeleteTemplate(grpc::CallbackServerContext* context,
                                            const v1::DeleteTemplateRequest* request,
-                                           v1::DeleteTemplateResponse*) {
-    return UnaryNow(edge_, context, request, "det.api.v1.TemplateService.DeleteTemplate",
-                    [this, request](const auth::Principal& principal) -> absl::Status {
-                      DET_ASSIGN_OR_RETURN(const auto there,
-                                           ReadToWrite("det.api.v1.TemplateService.DeleteTemplate",
-                                                       principal, request->template_name()));
-                      return edge_.store->templates().DeleteTemplate(there.name, there.workspace);
-                    });
+                                           v1::DeleteTemplateResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request](const auth::Principal& principal) -> absl::Status {
+                   DET_ASSIGN_OR_RETURN(const auto there,
+                                        ReadToWrite("DeleteTemplate", principal, request->template_name()));
+                   return store_.templates().DeleteTemplate(there.name, there.workspace);
+                 });
   }
 
  private:
   absl::Status Read(const std::string& name, v1::Template* out) {
-    DET_ASSIGN_OR_RETURN(const auto record, edge_.store->templates().GetTemplate(name));
+    DET_ASSIGN_OR_RETURN(const auto record, store_.templates().GetTemplate(name));
     DET_ASSIGN_OR_RETURN(*out, TemplateToProto(record));
     return absl::OkStatus();
   }
 
-  // Where it is by now: it may have moved since the door looked.
-  absl::Status AskEditorOf(const char* method, const auth::Principal& principal,
+  // Where it is by now: it may have moved since the call was authorized.
+  absl::Status CheckEditorOf(const char* method, const auth::Principal& principal,
                            const store::TemplateRecord& there) {
-    return auth::AuthorizeIn(method, principal, model::Role::kEditor, there.workspace,
+    return auth::AuthorizeIn(FullName(method), principal, model::Role::kEditor, there.workspace,
                              auth::Where::kTemplate, there.name);
   }
   absl::StatusOr<store::TemplateRecord> ReadToWrite(const char* method,
                                                     const auth::Principal& principal,
                                                     const std::string& name) {
-    DET_ASSIGN_OR_RETURN(auto there, edge_.store->templates().GetTemplate(name));
-    DET_RETURN_IF_ERROR(AskEditorOf(method, principal, there));
+    DET_ASSIGN_OR_RETURN(auto there, store_.templates().GetTemplate(name));
+    DET_RETURN_IF_ERROR(CheckEditorOf(method, principal, there));
     return there;
   }
 
   absl::Status Rename(const v1::PatchTemplateNameRequest& request, const auth::Principal& principal,
                       v1::Template* out) {
     DET_RETURN_IF_ERROR(CheckTemplateName("new_name", request.new_name()));
-    DET_ASSIGN_OR_RETURN(
-        const auto there,
-        ReadToWrite("det.api.v1.TemplateService.PatchTemplateName", principal, request.old_name()));
+    DET_ASSIGN_OR_RETURN(const auto there, ReadToWrite("PatchTemplateName", principal, request.old_name()));
     DET_RETURN_IF_ERROR(
-        edge_.store->templates().RenameTemplate(there.name, there.workspace, request.new_name()));
+        store_.templates().RenameTemplate(there.name, there.workspace, request.new_name()));
     return Read(request.new_name(), out);
   }
 
   // What no field of the request names: the workspace that stands in where none is given.
-  absl::Status AskEditor(const char* method, const auth::Principal& principal, int32_t workspace) {
-    return auth::AuthorizeIn(method, principal, model::Role::kEditor, workspace,
+  absl::Status CheckEditor(const char* method, const auth::Principal& principal, int32_t workspace) {
+    return auth::AuthorizeIn(FullName(method), principal, model::Role::kEditor, workspace,
                              auth::Where::kWorkspace, absl::StrCat(workspace));
   }
 
   absl::Status Add(const v1::PostTemplateRequest& request, const auth::Principal& principal,
                    v1::Template* out) {
     DET_ASSIGN_OR_RETURN(const auto record, TemplateFromProto(request.template_()));
-    DET_RETURN_IF_ERROR(
-        AskEditor("det.api.v1.TemplateService.PostTemplate", principal, record.workspace));
-    DET_RETURN_IF_ERROR(edge_.store->templates().AddTemplate(record));
+    DET_RETURN_IF_ERROR(CheckEditor("PostTemplate", principal, record.workspace));
+    DET_RETURN_IF_ERROR(store_.templates().AddTemplate(record));
     return Read(record.name, out);
   }
 
   absl::Status Put(const v1::PutTemplateRequest& request, const auth::Principal& principal,
                    v1::Template* out) {
-    constexpr char kMethod[] = "det.api.v1.TemplateService.PutTemplate";
     DET_ASSIGN_OR_RETURN(auto record, TemplateFromProto(request.template_()));
-    const auto there = edge_.store->templates().GetTemplate(record.name);
+    const auto there = store_.templates().GetTemplate(record.name);
     if (there.ok()) {
-      DET_RETURN_IF_ERROR(AskEditorOf(kMethod, principal, *there));
+      DET_RETURN_IF_ERROR(CheckEditorOf("PutTemplate", principal, *there));
       if (request.template_().workspace_id() == 0) record.workspace = there->workspace;
     } else if (!absl::IsNotFound(there.status())) {
       return there.status();
     }
-    DET_RETURN_IF_ERROR(AskEditor(kMethod, principal, record.workspace));
+    DET_RETURN_IF_ERROR(CheckEditor("PutTemplate", principal, record.workspace));
     if (request.validate_only()) {
       DET_ASSIGN_OR_RETURN(*out, TemplateToProto(record));
       return absl::OkStatus();
     }
     const int32_t from = there.ok() ? there->workspace : record.workspace;
-    DET_RETURN_IF_ERROR(edge_.store->templates().PutTemplate(record, from));
+    DET_RETURN_IF_ERROR(store_.templates().PutTemplate(record, from));
     return Read(record.name, out);
   }
 
   absl::Status List(const v1::GetTemplatesRequest& request, const auth::Principal& principal,
                     v1::GetTemplatesResponse* response) {
-    DET_ASSIGN_OR_RETURN(auto records, edge_.store->templates().ListTemplates());
+    DET_ASSIGN_OR_RETURN(auto records, store_.templates().ListTemplates());
     const auto& of = request.workspace_ids();
     std::erase_if(records, [&](const store::TemplateRecord& record) {
       if (!principal.Sees(record.workspace)) return true;
@@ -233,24 +218,23 @@ class TemplateService final : public Service {
   absl::Status Patch(const v1::PatchTemplateConfigRequest& request,
                      const auth::Principal& principal, v1::Template* out) {
     DET_ASSIGN_OR_RETURN(const store::TemplateRecord there,
-                         ReadToWrite("det.api.v1.TemplateService.PatchTemplateConfig", principal,
-                                     request.template_name()));
+                         ReadToWrite("PatchTemplateConfig", principal, request.template_name()));
     v1::Template given;
     given.set_workspace_id(there.workspace);
     given.set_name(request.template_name());
     *given.mutable_config() = request.config();
     DET_ASSIGN_OR_RETURN(const auto record, TemplateFromProto(given));
-    DET_RETURN_IF_ERROR(edge_.store->templates().ReplaceTemplate(record));
+    DET_RETURN_IF_ERROR(store_.templates().ReplaceTemplate(record));
     return Read(record.name, out);
   }
 
-  const Edge& edge_;
+  store::Store& store_;
 };
 
 }  // namespace
 
-std::unique_ptr<Service> MakeTemplateService(const Edge& edge) {
-  return std::make_unique<TemplateService>(edge);
+std::unique_ptr<Service> MakeTemplateService(CallPipeline& calls, store::Store& store) {
+  return std::make_unique<TemplateService>(calls, store);
 }
 
 }  // namespace det::api

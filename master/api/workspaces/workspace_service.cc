@@ -9,12 +9,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/workspace.pb.h"
+#include "det/api/v1/workspace.grpc.pb.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/convert_resources.h"
 #include "master/api/experiments/experiment_config.h"
-#include "master/api/rpc/call.h"
-#include "master/api/rpc/service.h"
+#include "master/api/rpc/api_service.h"
 #include "master/api/users/convert_user.h"
 #include "master/api/workspaces/convert_workspace.h"
 #include "master/api/workspaces/services.h"
@@ -56,7 +55,8 @@ absl::Status CheckUnnamed(const cluster::Cluster& cluster, const std::string& wo
 }
 
 // As the layer of configurations that it will be.
-absl::StatusOr<std::string> ReadStorage(const Edge& edge, const google::protobuf::Struct& given) {
+absl::StatusOr<std::string> ReadStorage(const ExperimentDefaults& experiment_defaults,
+                                        const google::protobuf::Struct& given) {
   if (given.fields().empty()) return std::string();
   for (const char* secret : {"access_key", "secret_key", "connection_string", "credential"}) {
     const auto it = given.fields().find(secret);
@@ -67,40 +67,37 @@ absl::StatusOr<std::string> ReadStorage(const Edge& edge, const google::protobuf
   }
   std::string text = FromStruct(given, Numbers::kIntegersIfWhole).ToJson();
   model::ConfigDefaults defaults;
-  defaults.checkpoint_host_path = edge.checkpoint_places.own;
-  AddStorage("the master's checkpoint_storage", edge.checkpoint_storage, defaults.below);
+  defaults.checkpoint_host_path = experiment_defaults.checkpoint_places.own;
+  AddStorage("the master's checkpoint_storage", experiment_defaults.checkpoint_storage,
+             defaults.below);
   AddStorage("checkpoint_storage_config", text, defaults.below);
   DET_ASSIGN_OR_RETURN(
       const model::ExperimentConfig config,
       model::ParseExperimentConfig(
           "{entrypoint: any, searcher: {name: single, metric: any, max_length: {batches: 1}}}", "",
           {}, defaults));
-  DET_RETURN_IF_ERROR(CheckCheckpointPlace(edge.checkpoint_places, config.checkpoint_storage));
+  DET_RETURN_IF_ERROR(
+      checkpoint_storage::CheckCheckpointPlace(experiment_defaults.checkpoint_places, config.checkpoint_storage));
   return text;
 }
 
-class WorkspaceService final : public Service {
+class WorkspaceService final : public ApiService<v1::WorkspaceService> {
  public:
-  explicit WorkspaceService(const Edge& edge)
-      : Service("det.api.v1.WorkspaceService"), edge_(edge) {
-    Serve("GetWorkspaces", &WorkspaceService::GetWorkspaces);
-    Serve("GetWorkspace", &WorkspaceService::GetWorkspace);
-    Serve("PostWorkspace", &WorkspaceService::PostWorkspace);
-    Serve("PatchWorkspace", &WorkspaceService::PatchWorkspace);
-    Serve("DeleteWorkspace", &WorkspaceService::DeleteWorkspace);
-    Serve("ArchiveWorkspace", &WorkspaceService::ArchiveWorkspace);
-    Serve("UnarchiveWorkspace", &WorkspaceService::UnarchiveWorkspace);
-    Serve("PinWorkspace", &WorkspaceService::PinWorkspace);
-    Serve("UnpinWorkspace", &WorkspaceService::UnpinWorkspace);
-    Serve("GetWorkspaceProjects", &WorkspaceService::GetWorkspaceProjects);
-    Serve("ListRPsBoundToWorkspace", &WorkspaceService::ListRPsBoundToWorkspace);
-  }
+  WorkspaceService(CallPipeline& calls, engine::Engine& engine, store::Store& store,
+                   auth::Authenticator& authenticator, base::ThreadPool& pool,
+                   const base::Clock& clock)
+      : ApiService(calls),
+        engine_(engine),
+        store_(store),
+        authenticator_(authenticator),
+        pool_(pool),
+        clock_(clock) {}
 
   grpc::ServerUnaryReactor* GetWorkspaces(grpc::CallbackServerContext* context,
                                           const v1::GetWorkspacesRequest* request,
-                                          v1::GetWorkspacesResponse* response) {
-    return UnaryNow(
-        edge_, context, request, "det.api.v1.WorkspaceService.GetWorkspaces",
+                                          v1::GetWorkspacesResponse* response) override {
+    return Unary(
+        __func__, context, request, response,
         [this, request, response](const auth::Principal& principal) -> absl::Status {
           store::WorkspaceQuery query = ToQuery(*request, principal.user);
           query.visible = principal.Visible();
@@ -116,29 +113,29 @@ class WorkspaceService final : public Service {
 
   grpc::ServerUnaryReactor* GetWorkspace(grpc::CallbackServerContext* context,
                                          const v1::GetWorkspaceRequest* request,
-                                         v1::GetWorkspaceResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.WorkspaceService.GetWorkspace",
-                    [this, request, response](const auth::Principal& principal) -> absl::Status {
-                      DET_ASSIGN_OR_RETURN(const auto record, workspaces().GetWorkspace(
-                                                                  request->id(), principal.user));
-                      *response->mutable_workspace() = ToProto(record);
-                      return absl::OkStatus();
-                    });
+                                         v1::GetWorkspaceResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal& principal) -> absl::Status {
+                   DET_ASSIGN_OR_RETURN(const auto record,
+                                        workspaces().GetWorkspace(request->id(), principal.user));
+                   *response->mutable_workspace() = ToProto(record);
+                   return absl::OkStatus();
+                 });
   }
 
   grpc::ServerUnaryReactor* PostWorkspace(grpc::CallbackServerContext* context,
                                           const v1::PostWorkspaceRequest* request,
-                                          v1::PostWorkspaceResponse* response) {
-    return UnaryOnce(edge_, context, request, response, "det.api.v1.WorkspaceService.PostWorkspace",
-                     [this, request, response](const auth::Principal& principal, Done done) {
-                       Post(*request, principal, response->mutable_workspace(), std::move(done));
-                     });
+                                          v1::PostWorkspaceResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal& principal, Done done) {
+                   Post(*request, principal, response->mutable_workspace(), std::move(done));
+                 });
   }
 
   grpc::ServerUnaryReactor* PatchWorkspace(grpc::CallbackServerContext* context,
                                            const v1::PatchWorkspaceRequest* request,
-                                           v1::PatchWorkspaceResponse* response) {
-    return Unary(edge_, context, request, "det.api.v1.WorkspaceService.PatchWorkspace",
+                                           v1::PatchWorkspaceResponse* response) override {
+    return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal& principal, Done done) {
                    Patch(*request, principal, response->mutable_workspace(), std::move(done));
                  });
@@ -146,8 +143,8 @@ class WorkspaceService final : public Service {
 
   grpc::ServerUnaryReactor* DeleteWorkspace(grpc::CallbackServerContext* context,
                                             const v1::DeleteWorkspaceRequest* request,
-                                            v1::DeleteWorkspaceResponse* response) {
-    return Unary(edge_, context, request, "det.api.v1.WorkspaceService.DeleteWorkspace",
+                                            v1::DeleteWorkspaceResponse* response) override {
+    return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&, Done done) {
                    Delete(request->id(), response, std::move(done));
                  });
@@ -155,57 +152,54 @@ class WorkspaceService final : public Service {
 
   grpc::ServerUnaryReactor* ArchiveWorkspace(grpc::CallbackServerContext* context,
                                              const v1::ArchiveWorkspaceRequest* request,
-                                             v1::ArchiveWorkspaceResponse*) {
-    return UnaryNow(
-        edge_, context, request, "det.api.v1.WorkspaceService.ArchiveWorkspace",
-        [this, request](const auth::Principal&) { return Archive(request->id(), true); });
+                                             v1::ArchiveWorkspaceResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request](const auth::Principal&) { return Archive(request->id(), true); });
   }
   grpc::ServerUnaryReactor* UnarchiveWorkspace(grpc::CallbackServerContext* context,
                                                const v1::UnarchiveWorkspaceRequest* request,
-                                               v1::UnarchiveWorkspaceResponse*) {
-    return UnaryNow(
-        edge_, context, request, "det.api.v1.WorkspaceService.UnarchiveWorkspace",
-        [this, request](const auth::Principal&) { return Archive(request->id(), false); });
+                                               v1::UnarchiveWorkspaceResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request](const auth::Principal&) { return Archive(request->id(), false); });
   }
 
   grpc::ServerUnaryReactor* PinWorkspace(grpc::CallbackServerContext* context,
                                          const v1::PinWorkspaceRequest* request,
-                                         v1::PinWorkspaceResponse*) {
-    return UnaryNow(edge_, context, request, "det.api.v1.WorkspaceService.PinWorkspace",
-                    [this, request](const auth::Principal& principal) {
-                      return workspaces().PinWorkspace(principal.user, request->id(),
-                                                       edge_.clock->Now());
-                    });
+                                         v1::PinWorkspaceResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request](const auth::Principal& principal) {
+                   return workspaces().PinWorkspace(principal.user, request->id(), clock_.Now());
+                 });
   }
   grpc::ServerUnaryReactor* UnpinWorkspace(grpc::CallbackServerContext* context,
                                            const v1::UnpinWorkspaceRequest* request,
-                                           v1::UnpinWorkspaceResponse*) {
-    return UnaryNow(edge_, context, request, "det.api.v1.WorkspaceService.UnpinWorkspace",
-                    [this, request](const auth::Principal& principal) {
-                      return workspaces().PinWorkspace(principal.user, request->id(), std::nullopt);
-                    });
+                                           v1::UnpinWorkspaceResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request](const auth::Principal& principal) {
+                   return workspaces().PinWorkspace(principal.user, request->id(), std::nullopt);
+                 });
   }
 
-  grpc::ServerUnaryReactor* GetWorkspaceProjects(grpc::CallbackServerContext* context,
-                                                 const v1::GetWorkspaceProjectsRequest* request,
-                                                 v1::GetWorkspaceProjectsResponse* response) {
-    return UnaryNow(edge_, context, request, "det.api.v1.WorkspaceService.GetWorkspaceProjects",
-                    [this, request, response](const auth::Principal& principal) {
-                      return ListProjects(*request, principal, response);
-                    });
+  grpc::ServerUnaryReactor* GetWorkspaceProjects(
+      grpc::CallbackServerContext* context, const v1::GetWorkspaceProjectsRequest* request,
+      v1::GetWorkspaceProjectsResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal& principal) {
+                   return ListProjects(*request, principal, response);
+                 });
   }
 
   grpc::ServerUnaryReactor* ListRPsBoundToWorkspace(
       grpc::CallbackServerContext* context, const v1::ListRPsBoundToWorkspaceRequest* request,
-      v1::ListRPsBoundToWorkspaceResponse* response) {
-    return Unary(edge_, context, request, "det.api.v1.WorkspaceService.ListRPsBoundToWorkspace",
+      v1::ListRPsBoundToWorkspaceResponse* response) override {
+    return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&, Done done) {
                    ListPools(*request, response, std::move(done));
                  });
   }
 
  private:
-  store::Workspaces& workspaces() { return edge_.store->workspaces(); }
+  store::Workspaces& workspaces() { return store_.workspaces(); }
 
   absl::Status Archive(int32_t id, bool archived) {
     return workspaces().ChangeWorkspace(id, {.archived = archived}).status();
@@ -214,16 +208,14 @@ class WorkspaceService final : public Service {
   // Asks the cluster, then goes on on the pool.
   void Judge(std::function<absl::Status(const cluster::Cluster& cluster)> judge, Done then) {
     auto judged = std::make_shared<absl::Status>();
-    edge_.engine->Query(
-        [judge = std::move(judge), judged](const cluster::Cluster& cluster) {
-          *judged = judge(cluster);
-        },
-        [this, judged, then = std::move(then)](absl::Status status) mutable {
-          if (status.ok()) status = *judged;
-          edge_.pool->Post([status = std::move(status), then = std::move(then)]() mutable {
-            then(std::move(status));
-          });
-        });
+    engine_.Query([judge = std::move(judge),
+                   judged](const cluster::Cluster& cluster) { *judged = judge(cluster); },
+                  [this, judged, then = std::move(then)](absl::Status status) mutable {
+                    if (status.ok()) status = *judged;
+                    pool_.Post([status = std::move(status), then = std::move(then)]() mutable {
+                      then(std::move(status));
+                    });
+                  });
   }
 
   static bool MayTakeAnyName(const auth::Principal& asking) {
@@ -236,7 +228,7 @@ class WorkspaceService final : public Service {
     wanted.owner = owner;
     DET_ASSIGN_OR_RETURN(wanted.name, ReadName(request.name()));
     DET_ASSIGN_OR_RETURN(wanted.checkpoint_storage,
-                         ReadStorage(edge_, request.checkpoint_storage_config()));
+                         ReadStorage(defaults_, request.checkpoint_storage_config()));
     if (request.has_agent_user_group()) wanted.agent_user = FromProto(request.agent_user_group());
     wanted.default_compute_pool = request.default_compute_pool();
     wanted.default_aux_pool = request.default_aux_pool();
@@ -259,7 +251,7 @@ class WorkspaceService final : public Service {
           const auto made = workspaces().AddWorkspace(wanted);
           if (made.ok()) {
             *out = ToProto(*made);
-            edge_.authenticator->Recheck(wanted.owner);  // who administers it from now on
+            authenticator_.Recheck(wanted.owner);  // who administers it from now on
           }
           done(made.status());
         });
@@ -273,7 +265,7 @@ class WorkspaceService final : public Service {
     if (given.has_agent_user_group()) patch.agent_user = FromProto(given.agent_user_group());
     if (given.has_checkpoint_storage_config()) {
       DET_ASSIGN_OR_RETURN(patch.checkpoint_storage,
-                           ReadStorage(edge_, given.checkpoint_storage_config()));
+                           ReadStorage(defaults_, given.checkpoint_storage_config()));
     }
     if (given.has_default_compute_resource_pool()) {
       patch.default_compute_pool = given.default_compute_resource_pool();
@@ -325,7 +317,7 @@ class WorkspaceService final : public Service {
           if (!changed.ok()) return done(changed.status());
           *out = ToProto(*changed);
           if (!renamed) return done(absl::OkStatus());
-          SubmitAndFinish(edge_, cluster::RenameSpace{.workspace = id, .name = changed->name},
+          SubmitAndFinish(engine_, cluster::RenameSpace{.workspace = id, .name = changed->name},
                           std::move(done));
         });
   }
@@ -338,8 +330,7 @@ class WorkspaceService final : public Service {
     }
     store::ProjectQuery query = ToQuery(request);
     query.visible = principal.Visible();
-    DET_ASSIGN_OR_RETURN(const store::ProjectPage page,
-                         edge_.store->projects().ListProjects(query));
+    DET_ASSIGN_OR_RETURN(const store::ProjectPage page, store_.projects().ListProjects(query));
     for (const auto& record : page.projects) *response->add_projects() = ToProto(record);
     *response->mutable_pagination() =
         ToPagination(request.offset(), request.limit(), response->projects_size(), page.total);
@@ -350,7 +341,7 @@ class WorkspaceService final : public Service {
                  v1::ListRPsBoundToWorkspaceResponse* response, Done done) {
     auto name = workspaces().NameOf(request.workspace_id());
     if (!name.ok()) return done(name.status());
-    edge_.engine->Query(
+    engine_.Query(
         [&request, response, name = *std::move(name)](const cluster::Cluster& cluster) {
           for (const cluster::KnownPool& known : cluster.pools()) {
             const std::vector<std::string>& bound = known.pool.workspaces;
@@ -363,14 +354,21 @@ class WorkspaceService final : public Service {
         std::move(done));
   }
 
-  const Edge& edge_;
+  engine::Engine& engine_;
+  store::Store& store_;
+  auth::Authenticator& authenticator_;
+  base::ThreadPool& pool_;
+  const base::Clock& clock_;
   std::mutex renaming_;
 };
 
 }  // namespace
 
-std::unique_ptr<Service> MakeWorkspaceService(const Edge& edge) {
-  return std::make_unique<WorkspaceService>(edge);
+std::unique_ptr<Service> MakeWorkspaceService(CallPipeline& calls, engine::Engine& engine,
+                                              store::Store& store,
+                                              auth::Authenticator& authenticator,
+                                              base::ThreadPool& pool, const base::Clock& clock) {
+  return std::make_unique<WorkspaceService>(calls, engine, store, authenticator, pool, clock);
 }
 
 }  // namespace det::api

@@ -65,7 +65,7 @@ TEST_F(CallsRoadTest, ATemplateGetsAnotherName) {
 
 TEST_F(CallsRoadTest, HowLongALogIsKept) {
   using Service = api::LogRetentionService;
-  world_.edge().facts.log_days = 30;
+  world_.parts().facts.log_days = 30;
   const int trial = Get(Create()).trial_ids(0);
   api::GetTrialRemainingLogRetentionDaysRequest request;
   request.set_id(trial);
@@ -225,7 +225,7 @@ TEST_F(CallsRoadTest, MetricsOfOneGroupAreReportedAndRead) {
 // Else it would wait its time, up to ten minutes, and the end of the master with it.
 TEST_F(CallsRoadTest, ACallThatWaitsEndsWithItsCaller) {
   std::atomic<int> canceled = 0;
-  world_.edge().on_call = [&](absl::StatusCode code) {
+  world_.on_call() = [&](absl::StatusCode code) {
     if (code == absl::StatusCode::kCancelled) ++canceled;
   };
   PlayedAgent agent(world_, "a1", 1);

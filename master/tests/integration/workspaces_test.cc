@@ -166,7 +166,7 @@ TEST_F(SpacesRoadTest, ExperimentsMoveWhileTheyRunAndWhenTheyHaveEnded) {
 }
 
 TEST_F(SpacesRoadTest, AWorkspaceGivesItsStorageAndItsPools) {
-  world_.edge().checkpoint_storage = R"({"save_trial_best": 5, "save_trial_latest": 4})";
+  world_.parts().defaults.checkpoint_storage = R"({"save_trial_best": 5, "save_trial_latest": 4})";
   api::PutResourcePoolRequest pool;
   pool.set_name("gpus");
   api::PutResourcePoolResponse put;

@@ -44,20 +44,18 @@ World::World(std::shared_ptr<store::FakeDatabase> database, absl::Duration patie
                                                      .webhooks = &deliverer_},
                                        [](const absl::Status& status) { FAIL() << status; });
   hub_->SetEngine(engine_.get());
-  edge_.engine = engine_.get();
-  edge_.store = &store_;
-  edge_.authenticator = &authenticator_;
-  edge_.admission = &admission_;
-  edge_.audit = &audit_;
-  edge_.answers = &answers_;
-  edge_.passwords = &passwords_;
-  edge_.pool = pool_.get();
-  edge_.loop = loop_.get();
-  edge_.clock = &clock_;
-  edge_.watch = &watch_;
-  edge_.webhooks = &triggers_;
-  edge_.deliverer = &deliverer_;
-  edge_.checkpoint_places.own = "/nowhere";
+  parts_.engine = engine_.get();
+  parts_.store = &store_;
+  parts_.authenticator = &authenticator_;
+  parts_.authorizer = &authorizer_;
+  parts_.passwords = &passwords_;
+  parts_.pool = pool_.get();
+  parts_.loop = loop_.get();
+  parts_.clock = &clock_;
+  parts_.watch = &watch_;
+  parts_.triggers = &triggers_;
+  parts_.deliverer = &deliverer_;
+  parts_.defaults.checkpoint_places.own = "/nowhere";
   EXPECT_TRUE(engine_->Start().ok());
   sweep_.Start(&store_, engine_.get());
   webhooks::DelivererOptions options;
@@ -81,9 +79,22 @@ World::~World() {
 }
 
 void World::StartServer() {
-  services_ = api::MakeServices(edge_, allocations_, gather_);
+  calls_ = std::make_unique<api::CallPipeline>(
+      api::CallPipeline::Parts{.authenticator = &authenticator_,
+                               .authorizer = &authorizer_,
+                               .idempotency = &answers_,
+                               .audit = &audit_,
+                               .pool = pool_.get(),
+                               .clock = &clock_,
+                               .on_call = [this](absl::StatusCode code) {
+                                 if (on_call_) on_call_(code);
+                               }});
+  parts_.calls = calls_.get();
+  parts_.allocations = &allocations_;
+  parts_.all_gather = &gather_;
+  services_ = api::MakeServices(parts_);
   grpc::ServerBuilder builder;
-  for (const auto& one : services_) builder.RegisterService(one->registered());
+  for (const auto& one : services_) builder.RegisterService(one->grpc_service());
   builder.RegisterService(hub_->service());
   server_ = builder.BuildAndStart();
   channel_ = server_->InProcessChannel({});

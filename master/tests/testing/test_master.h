@@ -43,7 +43,10 @@ class World {
   store::FakeStore& store() { return store_; }
   agents::AgentHub& hub() { return *hub_; }
   api::AuditTrail& audit() { return audit_; }
-  api::Edge& edge() { return edge_; }  // to be changed before the first call
+  api::ServiceParts& parts() { return parts_; }
+  std::function<void(absl::StatusCode)>& on_call() {
+    return on_call_;
+  }  // to be changed before the first call
   // In front of it: what the engine commits by.
   store::FaultyStore& commits() { return commits_; }
   // Full names of all services, that of the agents among them.
@@ -59,18 +62,20 @@ class World {
   store::FaultyStore commits_{&store_};
   base::RealClock clock_;
   auth::Authenticator authenticator_{&store_, &clock_, auth::AllocationTokens("secret")};
-  std::unique_ptr<api::Whereabouts> whereabouts_ = api::MakeWhereabouts(&store_);
-  api::Admission admission_{&authenticator_, whereabouts_.get(), &clock_, {}};
+  std::unique_ptr<api::WorkspaceResolver> workspace_resolver_ = api::MakeWorkspaceResolver(&store_);
+  api::Authorizer authorizer_{&authenticator_, workspace_resolver_.get(), &clock_, {}};
   api::AuditTrail audit_{&store_.audit(), nullptr};
-  api::FirstAnswers answers_{&store_.answers(), &clock_};
+  api::IdempotencyStore answers_{&store_.answers(), &clock_};
   std::unique_ptr<base::EventLoop> loop_ = base::MakeAsioEventLoop("cluster");
   std::unique_ptr<base::ThreadPool> pool_ = std::make_unique<base::ThreadPool>(4);
   auth::PasswordQueue passwords_{loop_.get()};
   model::UserId user_;
-  api::Edge edge_;
-  api::ExperimentWatch watch_;
+  api::ServiceParts parts_;
+  std::function<void(absl::StatusCode)> on_call_;
+  std::unique_ptr<api::CallPipeline> calls_;
+  live::ExperimentWatch watch_;
   api::AllGather gather_;
-  api::AllocationWatch allocations_{[this](const model::AllocationId& id) { gather_.Close(id); }};
+  live::AllocationWatch allocations_{[this](const model::AllocationId& id) { gather_.Close(id); }};
   std::unique_ptr<agents::AgentHub> hub_;
   gc::Sweep sweep_;
   webhooks::Deliverer deliverer_;
