@@ -31,8 +31,8 @@ std::vector<std::unique_ptr<Service>> MakeServices(const ServiceParts& from) {
   services.push_back(MakeTokenService(*from.calls, *from.store, *from.authenticator, *from.clock));
   services.push_back(MakeExperimentService(*from.calls, *from.engine, *from.store, *from.watch,
                                            *from.pool, *from.clock, from.facts, from.defaults));
-  services.push_back(
-      MakeTrialService(*from.calls, *from.engine, *from.store, *from.pool, *from.clock));
+  services.push_back(MakeTrialService(*from.calls, *from.engine, *from.store, *from.pool,
+                                      *from.clock, *from.watch));
   services.push_back(MakeLogRetentionService(*from.calls, *from.store, *from.clock, from.facts));
   services.push_back(MakeCheckpointService(*from.calls, *from.engine, *from.store,
                                            from.defaults.checkpoint_places));

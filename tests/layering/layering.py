@@ -28,44 +28,81 @@ PURE_ABSL = ("absl/algorithm/", "absl/container/", "absl/functional/", "absl/has
 # no folder below it), one that ends with ".h" a file. Folders that are not pure may include base.
 PURE = "pure"
 PROTO = "proto/"
+CORE = ["master/core/model/", "master/core/searcher/", "master/core/scheduler/",
+        "master/core/experiment/", "master/core/cluster/"]
+# What rows are made of.
+STORED = ["master/core/model/", "master/core/experiment/", "master/core/searcher/operation.h",
+          "master/core/cluster/change.h", "master/core/cluster/image.h"]
+# What every part of the API may use. The searcher: to preview and to simulate searches that nobody
+# runs. The scheduler: to show and to explain the queue.
+API = CORE + ["master/core/scheduler/json/", "master/parse/", "master/engine/",
+              "master/store/interfaces/", "master/auth/", "master/webhooks/",
+              "master/checkpoint_storage/", PROTO]
+CALLS = ["master/live/", "master/api/common/", "master/api/authz/", "master/api/audit/",
+         "master/api/idempotency/"]
+RESOURCE = API + CALLS + ["master/api/rpc/"]
 FOLDERS = {
     "base": [],
     "base/objects": [],
     "proto": [],
-    "master": ["master/**", PROTO],
+    # The binary alone; its parts are in app.
+    "master": [],
     "master/core/model": [PURE],
-    "master/parse": ["master/core/model/"],
-    "master/auth": ["master/core/model/", "master/store/"],
     "master/core/searcher": [PURE, "master/core/model/"],
     "master/core/scheduler": [PURE, "master/core/model/"],
     "master/core/scheduler/json": [PURE, "master/core/model/", "master/core/scheduler/"],
     "master/core/experiment": [PURE, "master/core/model/", "master/core/searcher/"],
-    "master/core/cluster": [PURE, "master/core/model/", "master/core/searcher/", "master/core/scheduler/",
-                       "master/core/experiment/"],
-    "master/engine": ["master/core/model/", "master/core/searcher/", "master/core/scheduler/",
-                      "master/core/experiment/", "master/core/cluster/", "master/store/"],
+    "master/core/cluster": [PURE, "master/core/model/", "master/core/searcher/",
+                            "master/core/scheduler/", "master/core/experiment/"],
+    # YAML and JSON of configurations to values of the model.
+    "master/parse": ["master/core/model/"],
+    "master/engine": [*CORE, "master/store/interfaces/"],
     # The cluster in virtual time, and one pass of the scheduler on a file.
     "master/simulate": ["master/core/model/", "master/parse/", "master/core/scheduler/",
-                        "master/core/scheduler/json/", "master/core/experiment/", "master/core/cluster/"],
-    "master/store": ["master/core/model/", "master/core/experiment/", "master/core/searcher/operation.h",
-                     "master/core/cluster/change.h", "master/core/cluster/image.h", PROTO],
-    "master/store/postgres": ["master/core/model/", "master/parse/", "master/core/experiment/",
-                              "master/core/searcher/operation.h", "master/core/cluster/change.h",
-                              "master/core/cluster/image.h", "master/store/", PROTO],
-    # The searcher: to preview and to simulate searches that nobody runs. The scheduler: to show
-    # and to explain the queue.
-    "master/api": ["master/core/model/", "master/parse/", "master/core/searcher/",
-                       "master/core/scheduler/", "master/core/scheduler/json/",
-                       "master/core/experiment/", "master/core/cluster/", "master/engine/",
-                       "master/store/", "master/auth/", "master/webhooks/", "master/checkpoint_storage/", PROTO],
-    "master/agents": ["master/core/model/", "master/core/experiment/", "master/core/cluster/",
-                      "master/engine/", "master/store/", "master/auth/", PROTO],
-    "master/webhooks": ["master/core/model/", "master/core/experiment/", "master/store/",
-                        "master/engine/sinks.h", "master/auth/"],
+                        "master/core/scheduler/json/", "master/core/experiment/",
+                        "master/core/cluster/"],
+    "master/store/interfaces": STORED + [PROTO],
+    "master/store/testing": STORED + ["master/store/interfaces/", PROTO],
+    "master/store/postgres": STORED + ["master/parse/", "master/store/interfaces/", PROTO],
+    "master/auth": ["master/core/model/", "master/store/interfaces/", PROTO],
     "master/checkpoint_storage": ["master/core/model/"],
-    "master/gc": ["master/core/model/", "master/core/experiment/", "master/core/cluster/", "master/engine/",
-                     "master/store/", "master/checkpoint_storage/"],
+    "master/webhooks": ["master/core/model/", "master/core/experiment/", "master/store/interfaces/",
+                        "master/engine/sinks.h", "master/auth/"],
+    "master/gc": ["master/core/model/", "master/core/experiment/", "master/core/cluster/",
+                  "master/engine/", "master/store/interfaces/", "master/checkpoint_storage/"],
+    "master/agents": ["master/core/model/", "master/core/experiment/", "master/core/cluster/",
+                      "master/engine/", "master/store/interfaces/", "master/auth/", PROTO],
     "master/gateway": [PROTO],
+    # What the API's folders share; then what every call passes through; then a folder a resource.
+    "master/api/common": API,
+    "master/live": API + ["master/api/common/"],
+    "master/api/authz": API,
+    "master/api/idempotency": API + ["master/api/common/"],
+    "master/api/audit": API + ["master/api/common/"],
+    "master/api/rpc": API + CALLS,
+    "master/api/checkpoints": RESOURCE,
+    "master/api/cluster": RESOURCE + ["master/api/logs/"],
+    "master/api/experiments": RESOURCE + ["master/api/policies/", "master/api/queue/"],
+    "master/api/logs": RESOURCE,
+    "master/api/models": RESOURCE,
+    "master/api/policies": RESOURCE,
+    "master/api/queue": RESOURCE + ["master/api/policies/"],
+    "master/api/resources": RESOURCE,
+    "master/api/runtime": RESOURCE + ["master/api/checkpoints/"],
+    "master/api/search": RESOURCE + ["master/api/experiments/", "master/api/policies/",
+                                     "master/api/trials/"],
+    "master/api/tasks": RESOURCE + ["master/api/checkpoints/", "master/api/experiments/",
+                                    "master/api/logs/"],
+    "master/api/trials": RESOURCE + ["master/api/experiments/", "master/api/logs/"],
+    "master/api/users": RESOURCE,
+    "master/api/webhooks": RESOURCE,
+    "master/api/workspaces": RESOURCE + ["master/api/experiments/", "master/api/users/"],
+    # Creates the services of all of them.
+    "master/api": ["master/**"],
+    "master/app": ["master/**", PROTO],
+    "master/tests/authz": ["master/**", PROTO],
+    "master/tests/integration": ["master/**", PROTO],
+    "master/tests": ["master/**", PROTO],
     "agent": ["agent/**", PROTO],
     "agent/core": [PURE],
     "agent/device": ["agent/core/"],
@@ -88,7 +125,7 @@ FOLDERS = {
 # Libraries that compute and nothing else: sources of pure folders may have them.
 PURE_LIBRARIES = (r"nlohmann/", r"eigen3/")
 # Single files under a stricter rule than their folder's.
-PURE_FILES = ("agent/keeper/segments.", "master/auth/failed_logins.", "master/auth/permissions.")
+PURE_FILES = ("agent/keeper/segments.", "master/auth/failed_logins.")
 
 # Libraries: (pattern of the include, folders whose headers may have it, folders whose sources
 # may). None: any folder that is not pure. The first pattern that matches counts.
@@ -115,8 +152,8 @@ LIBRARIES = (
     (r"(torch|ATen|c10)/", ("trial_api/cpp/torch",), ("trial_api/cpp/torch",)),
     (r"(gloo|nccl)", (), ("trial_api/cpp/core", "trial_api/cpp/torch")),
     (r"sodium", (), ("master/auth", "cli")),
-    (r"prometheus/", (), ("master", "master/gateway")),
-    (r"CLI/", (), ("master", "master/simulate", "agent", "cli", "cli/commands", "trial_api/cpp/launch")),
+    (r"prometheus/", (), ("master/app", "master/gateway")),
+    (r"CLI/", (), ("master/app", "master/simulate", "agent", "cli", "cli/commands", "trial_api/cpp/launch")),
     (r"(archive|archive_entry)\.h$", (), ("master/api", "agent/driver", "cli",
                                           "cli/commands")),
     (r"eigen3/", (), ("master/core/searcher",)),
@@ -148,7 +185,7 @@ def is_test(path):
 def folder_of(path):
     """The folder whose line in the table counts; `testing` belongs to the folder around it."""
     folder = os.path.dirname(path)
-    if os.path.basename(folder) == "testing":
+    if folder not in FOLDERS and os.path.basename(folder) == "testing":
         folder = os.path.dirname(folder)
     return folder if folder in FOLDERS else None
 
@@ -200,7 +237,7 @@ def check_system(path, folder, include):
         if is_pure(path, folder) and (header or pattern not in PURE_LIBRARIES):
             return "a pure folder may not include this library"
         where = headers if header else sources
-        if where is None or folder in where:
+        if where is None or any(folder == each or folder.startswith(each + "/") for each in where):
             return None
         kind = "headers" if header else "sources"
         return f"only {kind} of {', '.join(where) or 'no folder'} may include this library"

@@ -10,6 +10,7 @@
 #include "master/api/rpc/call.h"
 #include "master/api/rpc/service.h"
 #include "master/engine/engine.h"
+#include "master/live/experiment_watch.h"
 #include "master/store/interfaces/store.h"
 
 namespace det::api {
@@ -22,7 +23,7 @@ std::unique_ptr<Service> MakeRunService(CallPipeline& calls, engine::Engine& eng
                                         const base::Clock& clock);
 std::unique_ptr<Service> MakeTrialService(CallPipeline& calls, engine::Engine& engine,
                                           store::Store& store, base::ThreadPool& pool,
-                                          const base::Clock& clock);
+                                          const base::Clock& clock, live::ExperimentWatch& watch);
 std::unique_ptr<Service> MakeTrialSourceService(CallPipeline& calls, store::Store& store,
                                                 Authorizer& authorizer);
 

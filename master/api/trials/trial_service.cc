@@ -65,8 +65,13 @@ struct MetricPlace {
 class TrialService final : public ApiService<v1::TrialService> {
  public:
   TrialService(CallPipeline& calls, engine::Engine& engine, store::Store& store,
-               base::ThreadPool& pool, const base::Clock& clock)
-      : ApiService(calls), engine_(engine), store_(store), pool_(pool), clock_(clock) {}
+               base::ThreadPool& pool, const base::Clock& clock, live::ExperimentWatch& watch)
+      : ApiService(calls),
+        engine_(engine),
+        store_(store),
+        pool_(pool),
+        clock_(clock),
+        watch_(watch) {}
 
   grpc::ServerUnaryReactor* GetTrial(grpc::CallbackServerContext* context,
                                      const v1::GetTrialRequest* request,
@@ -150,8 +155,9 @@ class TrialService final : public ApiService<v1::TrialService> {
 
  private:
   template <class Request>
-  grpc::ServerWriteReactor<v1::GetMetricsResponse>* StreamMetrics(grpc::CallbackServerContext* context, const char* method,
-                               const Request* request, std::string group) {
+  grpc::ServerWriteReactor<v1::GetMetricsResponse>* StreamMetrics(
+      grpc::CallbackServerContext* context, const char* method, const Request* request,
+      std::string group) {
     store::MetricQuery query{.group = std::move(group), .limit = kMetricPortion};
     for (const int32_t id : request->trial_ids()) query.trials.emplace_back(id);
     return ServerStream<v1::GetMetricsResponse>(
@@ -205,14 +211,15 @@ class TrialService final : public ApiService<v1::TrialService> {
   store::Store& store_;
   base::ThreadPool& pool_;
   const base::Clock& clock_;
+  live::ExperimentWatch& watch_;
 };
 
 }  // namespace
 
 std::unique_ptr<Service> MakeTrialService(CallPipeline& calls, engine::Engine& engine,
                                           store::Store& store, base::ThreadPool& pool,
-                                          const base::Clock& clock) {
-  return std::make_unique<TrialService>(calls, engine, store, pool, clock);
+                                          const base::Clock& clock, live::ExperimentWatch& watch) {
+  return std::make_unique<TrialService>(calls, engine, store, pool, clock, watch);
 }
 
 }  // namespace det::api
