@@ -345,7 +345,7 @@ TEST(ConfigFieldsTest, DefaultsOfTheTableAreThoseOfTheStructs) {
   for (const model::Field& field : ConfigFields().fields()) {
     if (field.target == nullptr || field.default_json == nullptr) continue;
     if (field.role == model::Field::Role::kList) continue;
-    EXPECT_EQ(ValueAt(field, ConfigFields().TypeOf(field)).ToJson(), field.default_json)
+    EXPECT_EQ(ValueAt(field, ConfigFields().GetType(field)).ToJson(), field.default_json)
         << field.path;
   }
 }

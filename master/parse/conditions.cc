@@ -82,7 +82,7 @@ struct IsNumber {
   bool operator()(const NestedHparam&) const { return false; }
 };
 
-const Hyperparameter* Look(const SearchSpace& space, std::string_view path) {
+const Hyperparameter* FindHyperparameter(const SearchSpace& space, std::string_view path) {
   const SearchSpace* at = &space;
   const Hyperparameter* hparam = nullptr;
   for (const std::string& name :
@@ -106,9 +106,9 @@ void ListPaths(const SearchSpace& space, const std::string& prefix,
 }
 
 // What is wrong with a condition by itself; empty if nothing is.
-std::string Judge(const SearchSpace& space, const WrittenCondition& written) {
+std::string CheckCondition(const SearchSpace& space, const WrittenCondition& written) {
   const Condition& condition = written.condition;
-  const Hyperparameter* hparam = Look(space, condition.path);
+  const Hyperparameter* hparam = FindHyperparameter(space, condition.path);
   if (condition.path == written.owner) return "looks at itself; name another hyperparameter";
   if (hparam == nullptr) {
     std::vector<std::string> paths;
@@ -197,7 +197,7 @@ void CheckConditions(const SearchSpace& space, const std::vector<WrittenConditio
   std::map<std::string, std::set<std::string>> looks_at;
   std::set<std::string> told;  // a map's condition is judged once
   for (const WrittenCondition& written : conditions) {
-    const std::string wrong = Judge(space, written);
+    const std::string wrong = CheckCondition(space, written);
     if (wrong.empty()) {
       looks_at[written.owner].insert(written.condition.path);
     } else if (told.insert(written.path).second) {

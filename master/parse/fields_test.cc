@@ -24,7 +24,7 @@ absl::StatusOr<ExperimentConfig> ConfigFor(const Field& field) {
     }
   }
   const std::string yaml =
-      absl::StrCat("entrypoint: x\nsearcher: ", SearcherOf(searcher), R"(
+      absl::StrCat("entrypoint: x\nsearcher: ", MakeSearcher(searcher), R"(
 resources: {devices: ["/dev/a:/dev/b"]}
 environment: {proxy_ports: [{proxy_port: 1}]}
 bind_mounts: [{host_path: /a, container_path: /a}]
@@ -60,7 +60,7 @@ TEST(FieldsTest, EveryRowIsSound) {
   for (const Field& field : Fields()) {
     EXPECT_TRUE(paths.insert(field.path).second) << field.path;
     const std::string description = field.description;
-    EXPECT_TRUE(description.ends_with('.') || field.role == Field::Role::kGone) << field.path;
+    EXPECT_TRUE(description.ends_with('.') || field.role == Field::Role::kRemoved) << field.path;
     const bool has_place = field.role == Field::Role::kValue || field.role == Field::Role::kList;
     EXPECT_EQ(field.target != nullptr, has_place) << field.path;
     EXPECT_NE(ExperimentFields().Expected(field), "") << field.path;
@@ -98,7 +98,7 @@ void ExpectKnown(const Value& value, const std::string& path) {
 
 TEST(FieldsTest, EverythingThatIsShownHasARow) {
   for (const std::string& name : SplitWords(FindField("searcher.name")->choices)) {
-    const auto config = Parse(absl::StrCat("entrypoint: x\nsearcher: ", SearcherOf(name)));
+    const auto config = Parse(absl::StrCat("entrypoint: x\nsearcher: ", MakeSearcher(name)));
     ASSERT_TRUE(config.ok()) << name << ": " << config.status();
     const Value shown = ToValue(*config);
     for (const auto& [key, member] : *shown.AsObject()) ExpectKnown(member, key);

@@ -191,7 +191,7 @@ struct Filling {
     resources.slot_fraction = 1;
     const double* part = node.scalar.AsDouble();
     if (part == nullptr || AsInteger(node)) return Integer(&resources.slots_per_trial);
-    if (!(*part >= kLeastSlotFraction && *part < 1)) return &node;
+    if (!(*part >= kMinSlotFraction && *part < 1)) return &node;
     resources.slots_per_trial = 1;
     resources.slot_fraction = *part;
     return nullptr;

@@ -32,13 +32,13 @@ bool MergesAsMap(const std::string& path, const ConfigNode& low, const ConfigNod
 }
 
 // What stands in the way of another kind of searcher or storage.
-void DropWhatIsOfAnotherKind(const std::string& prefix, const ConfigNode& high, ConfigNode& low) {
+void RemoveMembersOfOtherKind(const std::string& prefix, const ConfigNode& high, ConfigNode& low) {
   const Field* kind = KindField(prefix);
   if (kind == nullptr) return;
   const std::string key = std::string(kind->path).substr(prefix.size());
   const ConfigNode* after = high.Find(key);
   const ConfigNode* before = low.Find(key);
-  const Value was = before != nullptr ? before->ToValue() : DefaultOf(*kind);
+  const Value was = before != nullptr ? before->ToValue() : GetDefault(*kind);
   if (after == nullptr || after->AsString() == nullptr || was.is_null() || was == after->scalar) {
     return;
   }
@@ -51,7 +51,7 @@ void DropWhatIsOfAnotherKind(const std::string& prefix, const ConfigNode& high, 
 
 ConfigNode MergeMaps(const std::string& path, ConfigNode low, const ConfigNode& high) {
   const std::string prefix = path.empty() ? "" : path + ".";
-  DropWhatIsOfAnotherKind(prefix, high, low);
+  RemoveMembersOfOtherKind(prefix, high, low);
   for (const ConfigMember& member : high.members) {
     ConfigMember* mine = FindMember(low, member.key);
     if (member.value.is_null() && high.leads) {

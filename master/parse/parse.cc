@@ -31,7 +31,7 @@ ExperimentConfig FromTree(const ConfigNode& root, const ConfigDefaults& defaults
 ConfigNode BuiltIn() {
   Value::Object lists;
   for (const Field& field : Fields()) {
-    if (field.merge == Field::Merge::kByKey) lists.emplace(field.path, DefaultOf(field));
+    if (field.merge == Field::Merge::kByKey) lists.emplace(field.path, GetDefault(field));
   }
   std::erase_if(lists, [](const auto& list) {
     return list.second.AsList()->empty() || list.first.find('.') != list.first.npos;
@@ -81,7 +81,7 @@ absl::StatusOr<ExperimentConfig> ParseExperimentConfig(std::string_view yaml,
   root.where = source;
   std::vector<Problem> problems, soft;
   ExperimentConfig config = FromTree(root, defaults, problems);
-  CheckHonoured(root, config, problems, soft);
+  CheckUnsupportedFields(root, config, problems, soft);
   DET_RETURN_IF_ERROR(ToStatus(std::move(problems)));
   if (warnings != nullptr) *warnings = ToLines(std::move(soft));
   return config;

@@ -140,19 +140,19 @@ Value AnyOf(const Field& field, const Kinds& kinds) {
   if (field.role == Field::Role::kSection) return AnyMembers(path + ".", kinds);
   if (field.role == Field::Role::kList) {
     // What is built in comes back in any case.
-    Value::List items = *DefaultOf(field).AsList();
+    Value::List items = *GetDefault(field).AsList();
     if (Coin()) items.push_back(AnyMembers(path + "[].", kinds));
     return items;
   }
   if (field.choices != nullptr) return *rc::gen::elementOf(SplitWords(field.choices));
-  return std::visit(AnyValue{field}, ExperimentFields().TypeOf(field));
+  return std::visit(AnyValue{field}, ExperimentFields().GetType(field));
 }
 
 Value AnyMembers(const std::string& path, const Kinds& kinds) {
   Value::Object object;
   for (const Field* each : FieldsAt(path)) {
     const Field& field = *each;
-    if (field.role == Field::Role::kGone || field.role == Field::Role::kIgnored) continue;
+    if (field.role == Field::Role::kRemoved || field.role == Field::Role::kIgnored) continue;
     if (field.only_for != nullptr && !IsAmong(field.only_for, kinds.For(field))) continue;
     const std::string own = field.path;
     const bool must = field.required || field.required_for != nullptr || KindField(own) == &field ||

@@ -60,7 +60,7 @@ class TableReader {
   std::vector<std::string> KnownAt(const std::string& path) const {
     std::vector<std::string> known;
     for (const Field* field : table_.At(path)) {
-      const bool useful = field->role != Role::kIgnored && field->role != Role::kGone;
+      const bool useful = field->role != Role::kIgnored && field->role != Role::kRemoved;
       if (useful) known.emplace_back(field->path + path.size());
     }
     return known;
@@ -68,10 +68,10 @@ class TableReader {
 
   // The kind of searcher or storage that the field stands in; nothing where it is none of ours.
   std::optional<std::string> KindAround(const Field& field) const {
-    const Field* kind = table_.KindOf(field.path);
+    const Field* kind = table_.GetKindField(field.path);
     if (kind == nullptr) return std::nullopt;
     const ConfigNode* node = root_.FindPath(kind->path);
-    const Value value = node == nullptr ? DefaultOf(*kind) : node->ToValue();
+    const Value value = node == nullptr ? GetDefault(*kind) : node->ToValue();
     if (value.AsString() == nullptr || !IsAmong(kind->choices, *value.AsString())) {
       return std::nullopt;
     }
@@ -106,7 +106,7 @@ class TableReader {
     const std::string shown =
         member.implied ? place.shown.substr(0, place.shown.size() - 1) : place.shown + member.key;
     if (field.role == Role::kIgnored) return;
-    if (field.role == Role::kGone) return Add(member.where, shown, field.description);
+    if (field.role == Role::kRemoved) return Add(member.where, shown, field.description);
     if (field.role == Role::kSection) {
       if (!node.is_map()) return Add(node.where, shown, Mismatch(field, node, &node));
       return ReadMap(node, {absl::StrCat(field.path, "."), shown + ".", place.item});
@@ -144,8 +144,8 @@ class TableReader {
 
   // What to write in place of a word of older versions: "adaptive: use x|..."
   static std::string Gone(const Field& field, const ConfigNode& node) {
-    if (field.gone == nullptr || node.AsString() == nullptr) return "";
-    for (const std::string& gone : SplitWords(field.gone)) {
+    if (field.removed == nullptr || node.AsString() == nullptr) return "";
+    for (const std::string& gone : SplitWords(field.removed)) {
       const size_t colon = gone.find(':');
       if (gone.substr(0, colon) != *node.AsString()) continue;
       return absl::StrCat("\"", *node.AsString(), "\" is no more;", gone.substr(colon + 1));

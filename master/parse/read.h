@@ -68,7 +68,7 @@ void CheckStorage(const ConfigNode& root, CheckpointStorageConfig& storage,
 
 // What this cluster does not act on: said as a warning where leaving it out does no harm, as a
 // problem where something would silently be lost (honour.cc).
-void CheckHonoured(const ConfigNode& root, const ExperimentConfig& config,
+void CheckUnsupportedFields(const ConfigNode& root, const ExperimentConfig& config,
                    std::vector<Problem>& problems, std::vector<Problem>& warnings);
 
 // The one of them that is the name but for this many edits, or a quarter of its letters; empty if

@@ -36,7 +36,7 @@ std::string WithSearcher(const std::string& searcher) {
 
 TEST(SearcherTest, EveryMethodIsAcceptedWithWhatItNeeds) {
   for (const std::string& name : SplitWords(FindField("searcher.name")->choices)) {
-    const auto config = Parse(WithSearcher(SearcherOf(name)));
+    const auto config = Parse(WithSearcher(MakeSearcher(name)));
     ASSERT_TRUE(config.ok()) << name << ": " << config.status();
     EXPECT_EQ(config->searcher.name, name);
   }
@@ -48,7 +48,7 @@ TEST(SearcherTest, WhatBelongsToOthersIsRefused) {
     const std::string key = std::string(field.path).substr(9);
     for (const std::string& name : SplitWords(FindField("searcher.name")->choices)) {
       if (IsAmong(field.only_for, name)) continue;
-      const std::string message = Error(WithSearcher(SearcherOf(name, key + ": 3")));
+      const std::string message = Error(WithSearcher(MakeSearcher(name, key + ": 3")));
       EXPECT_THAT(message, HasSubstr(absl::StrCat("searcher.", key, ": belongs to ")));
       EXPECT_THAT(message, HasSubstr(absl::StrCat("not to ", name, "; remove it")));
     }
@@ -87,7 +87,7 @@ TEST(SearcherTest, ReadsEveryMember) {
 }
 
 TEST(SearcherTest, HyperbandWithoutMaxTrialsCountsItsOwn) {
-  EXPECT_EQ(Parse(WithSearcher(SearcherOf("hyperband")))->searcher.max_trials, 0);
+  EXPECT_EQ(Parse(WithSearcher(MakeSearcher("hyperband")))->searcher.max_trials, 0);
   EXPECT_EQ(Parse(WithSearcher("{name: hyperband, metric: m, max_length: 9, max_trials: 5}"))
                 ->searcher.max_trials,
             5);
@@ -122,18 +122,18 @@ TEST(SearcherTest, RefusesByName) {
           {"{name: single, metric: m, max_length: {epochs: 0}}", "found 0 in a map"},
           {"{name: single, metric: m, max_length: {epochs: 1, batches: 2}}", "found a map"},
           {"{name: single, metric: m, max_length: {minutes: 3}}", "found a map"},
-          {SearcherOf("asha", "divisor: 1"), "searcher.divisor: expected a number > 1, found 1"},
-          {SearcherOf("adaptive_asha", "mode: fast"),
+          {MakeSearcher("asha", "divisor: 1"), "searcher.divisor: expected a number > 1, found 1"},
+          {MakeSearcher("adaptive_asha", "mode: fast"),
            "expected one of aggressive, standard, conservative, found \"fast\""},
-          {SearcherOf("adaptive_asha", "bracket_rungs: [2, 0]"),
+          {MakeSearcher("adaptive_asha", "bracket_rungs: [2, 0]"),
            "bracket_rungs: expected a list of integers from 1 to 1000, found 0 in a list"},
-          {SearcherOf("adaptive_asha", "max_length: 64, max_rungs: 0"),
+          {MakeSearcher("adaptive_asha", "max_length: 64, max_rungs: 0"),
            "expected an integer from 1 to 1000"},
-          {SearcherOf("pbt", "population_size: 1"), "expected an integer from 2 to 100000"},
-          {SearcherOf("pbt", "replaced_fraction: 0.6"),
+          {MakeSearcher("pbt", "population_size: 1"), "expected an integer from 2 to 100000"},
+          {MakeSearcher("pbt", "replaced_fraction: 0.6"),
            "expected a number above 0 and at most 0.5, found 0.6"},
-          {SearcherOf("pbt", "perturb_factor: 1"), "expected a number > 1, found 1"},
-          {SearcherOf("random", "sampler: gp"), "expected one of random, tpe, bayesian"},
+          {MakeSearcher("pbt", "perturb_factor: 1"), "expected a number > 1, found 1"},
+          {MakeSearcher("random", "sampler: gp"), "expected one of random, tpe, bayesian"},
       },
       "entrypoint: x\nsearcher: ");
 }

@@ -7,7 +7,7 @@
 namespace det::model {
 namespace {
 
-constexpr int64_t kMost = 2147483647;
+constexpr int64_t kMaxSlots = 2147483647;
 
 class ElasticReader {
  public:
@@ -47,7 +47,7 @@ class ElasticReader {
     const ConfigNode* node = node_.Find(key);
     if (node == nullptr) return otherwise;
     const std::optional<double> number = node->scalar.AsNumber();
-    if (number && std::floor(*number) == *number && *number >= 1 && *number <= kMost) {
+    if (number && std::floor(*number) == *number && *number >= 1 && *number <= kMaxSlots) {
       return static_cast<int64_t>(*number);
     }
     Add(node->where, key, absl::StrCat("expected an integer >= 1, found ", node->Describe()));

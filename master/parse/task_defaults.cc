@@ -81,7 +81,7 @@ ConfigNode InterfaceLayer(const std::string& name, const std::string& where) {
 }
 
 // A layer with nothing but the member, at its place in an experiment's configuration.
-ConfigNode LayerOf(std::string_view path, const ConfigMember& member) {
+ConfigNode MakeLayer(std::string_view path, const ConfigMember& member) {
   ConfigNode node = member.value;
   while (!path.empty()) {
     const size_t dot = path.rfind('.');
@@ -126,7 +126,7 @@ Value ReadTaskDefaults(const ConfigNode& node, const std::string& path,
     } else if (key->use == Key::Use::kIgnored) {
       warnings.push_back({member.where, here, key->words});
     } else if (key->use == Key::Use::kTaken) {
-      layer = MergeConfig(std::move(layer), LayerOf(key->words, member));
+      layer = MergeConfig(std::move(layer), MakeLayer(key->words, member));
     } else if (member.value.AsString() == nullptr || member.value.AsString()->empty()) {
       problems.push_back({member.where, here,
                           absl::StrCat("expected the name of a network interface, found ",

@@ -32,7 +32,7 @@ inline std::string Error(const std::string& yaml, const std::vector<std::string>
 }
 
 // The least that a searcher of this name must be told: {name: asha, max_trials: 4, ...}
-inline std::string SearcherOf(const std::string& name, const std::string& more = "") {
+inline std::string MakeSearcher(const std::string& name, const std::string& more = "") {
   std::string text = absl::StrCat("{name: ", name, ", metric: loss");
   for (const Field& field : Fields()) {
     const bool needed =

@@ -56,7 +56,7 @@ class DocumentStarts : public YAML::EventHandler {
 
 // 0 where there is none. YAML::LoadAll would not return for a text such as ",": the library sees
 // one empty document after the other there.
-int LineOfSecondDocument(std::string_view text) {
+int FindSecondDocument(std::string_view text) {
   std::istringstream stream{std::string(text)};
   YAML::Parser parser(stream);
   DocumentStarts starts;
@@ -73,10 +73,10 @@ class Reader {
 
   absl::StatusOr<ConfigNode> Read(std::string_view text) {
     if (const auto bad = FirstBadByte(text)) {
-      return Error(LineOf(text, *bad), "not UTF-8 text; save the file as UTF-8");
+      return Error(GetLine(text, *bad), "not UTF-8 text; save the file as UTF-8");
     }
     try {
-      if (const int second = LineOfSecondDocument(text)) {
+      if (const int second = FindSecondDocument(text)) {
         return Error(second,
                      "the document ends here, but the text goes on; keep one YAML document");
       }
@@ -95,7 +95,7 @@ class Reader {
   absl::Status Error(int line, std::string_view what) const {
     return absl::InvalidArgumentError(absl::StrCat(Where(line), ": ", std::string(what)));
   }
-  static int LineOf(std::string_view text, size_t position) {
+  static int GetLine(std::string_view text, size_t position) {
     int line = 1;
     for (size_t i = 0; i < position; ++i) line += text[i] == '\n' ? 1 : 0;
     return line;

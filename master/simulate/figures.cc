@@ -60,11 +60,11 @@ std::vector<Waits> GroupWaits(const Workload& workload, const Simulation& simula
 
 // Size classes by their upper ends: 0, 1, 2-4, 5-8, 9-64, 65 and more.
 constexpr int kClasses[] = {0, 1, 4, 8, 64};
-int ClassOf(const Job& job) {
+int GetSizeClass(const Job& job) {
   return static_cast<int>(std::lower_bound(std::begin(kClasses), std::end(kClasses), job.slots) -
                           std::begin(kClasses));
 }
-std::string NameOfClass(int index) {
+std::string GetSizeClassName(int index) {
   if (index == std::ssize(kClasses)) return absl::StrCat("> ", kClasses[index - 1], " slots");
   const int high = kClasses[index];
   const int low = index == 0 ? 0 : kClasses[index - 1] + 1;
@@ -109,7 +109,7 @@ std::map<std::string, PoolWork> ByPool(const Workload& workload, const Options& 
 
 }  // namespace
 
-double BoundOfSlotSeconds(const Workload& jobs_of_pool, double slots, absl::Duration until) {
+double ComputeSlotSecondsBound(const Workload& jobs_of_pool, double slots, absl::Duration until) {
   double done = 0, waiting = 0;
   absl::Duration now;
   const auto serve_to = [&](absl::Duration time) {
@@ -127,7 +127,7 @@ double BoundOfSlotSeconds(const Workload& jobs_of_pool, double slots, absl::Dura
   return done;
 }
 
-absl::Duration BoundOfMakespan(const Workload& jobs_of_pool, double slots) {
+absl::Duration ComputeMakespanBound(const Workload& jobs_of_pool, double slots) {
   absl::Duration free, last;
   for (const Job& job : jobs_of_pool) {
     free = std::max(free, job.arrival);
@@ -169,8 +169,8 @@ Figures MakeFigures(const Workload& workload, const Options& options,
   double bound_in_window = 0;
   absl::Duration bound_end = last;
   for (const auto& [name, pool] : ByPool(workload, options)) {
-    bound_in_window += BoundOfSlotSeconds(pool.jobs, pool.slots, last);
-    bound_end = std::max(bound_end, BoundOfMakespan(pool.jobs, pool.slots));
+    bound_in_window += ComputeSlotSecondsBound(pool.jobs, pool.slots, last);
+    bound_end = std::max(bound_end, ComputeMakespanBound(pool.jobs, pool.slots));
   }
   const auto there = [&](absl::Duration span) {
     return std::max(1e-9, static_cast<double>(f.slots) * absl::ToDoubleSeconds(span));
@@ -180,7 +180,7 @@ Figures MakeFigures(const Workload& workload, const Options& options,
   // The same work in the shortest time that is possible.
   f.in_makespan = {served / there(f.makespan), served / there(bound_end - first)};
   f.all = MakeWaits("all", std::move(waits), offered);
-  f.by_size = GroupWaits<int>(workload, simulation, ClassOf, NameOfClass);
+  f.by_size = GroupWaits<int>(workload, simulation, GetSizeClass, GetSizeClassName);
   f.by_priority = GroupWaits<int>(
       workload, simulation, [](const Job& job) { return job.priority; },
       [](const int& priority) { return absl::StrCat("priority ", priority); });

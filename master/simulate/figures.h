@@ -19,7 +19,7 @@ namespace det::simulate {
 struct Utilisation {
   double reached = 0;
   double bound = 0;
-  double OfBound() const { return bound > 0 ? reached / bound : 1; }
+  double GetRatioToBound() const { return bound > 0 ? reached / bound : 1; }
 };
 
 // Waits until the first start, over the jobs of one kind; those that never started are not in them.
@@ -56,9 +56,9 @@ Figures MakeFigures(const Workload& workload, const Options& options, const Simu
 // The offline bound. Gangs relaxed to slots: every slot second of a job may be served by any slot
 // of its pool at any time after its arrival, in any order. `until`: those that could have been
 // served by then, where no job gets more than its slots could do by then.
-double BoundOfSlotSeconds(const Workload& jobs_of_pool, double slots, absl::Duration until);
+double ComputeSlotSecondsBound(const Workload& jobs_of_pool, double slots, absl::Duration until);
 // When the last of them could have ended.
-absl::Duration BoundOfMakespan(const Workload& jobs_of_pool, double slots);
+absl::Duration ComputeMakespanBound(const Workload& jobs_of_pool, double slots);
 
 // Of values in order, by nearest rank; zero for none.
 absl::Duration Quantile(const std::vector<absl::Duration>& sorted, double q);

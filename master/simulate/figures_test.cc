@@ -24,21 +24,21 @@ JobRecord Ran(int begin, int end) {
 TEST(Bound, SlotSecondsAreServedAfterTheirArrivalAndByAsManySlotsAsThereAre) {
   // 40 slot seconds at 0 on 4 slots: done at 10; nothing until 15; then 8 slots' worth.
   const Workload jobs = {Make(0, 4, 10), Make(15, 8, 100)};
-  EXPECT_EQ(BoundOfSlotSeconds(jobs, 4, Seconds(5)), 20);
-  EXPECT_EQ(BoundOfSlotSeconds(jobs, 4, Seconds(15)), 40);
-  EXPECT_EQ(BoundOfSlotSeconds(jobs, 4, Seconds(20)), 60);
+  EXPECT_EQ(ComputeSlotSecondsBound(jobs, 4, Seconds(5)), 20);
+  EXPECT_EQ(ComputeSlotSecondsBound(jobs, 4, Seconds(15)), 40);
+  EXPECT_EQ(ComputeSlotSecondsBound(jobs, 4, Seconds(20)), 60);
 }
 
 TEST(Bound, AJobGetsNoMoreThanItsOwnSlotsCouldDoByThen) {
-  EXPECT_EQ(BoundOfSlotSeconds({Make(0, 1, 100)}, 4, Seconds(20)), 20);
-  EXPECT_EQ(BoundOfSlotSeconds({Make(15, 1, 100)}, 4, Seconds(20)), 5);
-  EXPECT_EQ(BoundOfSlotSeconds({Make(25, 1, 100)}, 4, Seconds(20)), 0);
+  EXPECT_EQ(ComputeSlotSecondsBound({Make(0, 1, 100)}, 4, Seconds(20)), 20);
+  EXPECT_EQ(ComputeSlotSecondsBound({Make(15, 1, 100)}, 4, Seconds(20)), 5);
+  EXPECT_EQ(ComputeSlotSecondsBound({Make(25, 1, 100)}, 4, Seconds(20)), 0);
 }
 
 TEST(Bound, TheLastEndsWhenTheSlotsOrTheLongestJobAllow) {
-  EXPECT_EQ(BoundOfMakespan({Make(0, 4, 10), Make(0, 4, 10)}, 4), Seconds(20));
-  EXPECT_EQ(BoundOfMakespan({Make(0, 1, 50), Make(30, 1, 40)}, 4), Seconds(70));
-  EXPECT_EQ(BoundOfMakespan({Make(0, 4, 10), Make(100, 4, 10)}, 4), Seconds(110));
+  EXPECT_EQ(ComputeMakespanBound({Make(0, 4, 10), Make(0, 4, 10)}, 4), Seconds(20));
+  EXPECT_EQ(ComputeMakespanBound({Make(0, 1, 50), Make(30, 1, 40)}, 4), Seconds(70));
+  EXPECT_EQ(ComputeMakespanBound({Make(0, 4, 10), Make(100, 4, 10)}, 4), Seconds(110));
 }
 
 TEST(Quantile, IsByNearestRank) {
@@ -70,7 +70,7 @@ TEST_F(FiguresTest, UtilisationIsOverTheWindowAndUntilTheLastEnds) {
   EXPECT_DOUBLE_EQ(f.in_window.reached, 60.0 / (4 * 30));
   // bob could have run from 10 on.
   EXPECT_DOUBLE_EQ(f.in_window.bound, 80.0 / (4 * 30));
-  EXPECT_DOUBLE_EQ(f.in_window.OfBound(), 0.75);
+  EXPECT_DOUBLE_EQ(f.in_window.GetRatioToBound(), 0.75);
   EXPECT_DOUBLE_EQ(f.in_makespan.reached, 160.0 / (4 * 70));
   // bob's length alone takes until 50.
   EXPECT_DOUBLE_EQ(f.in_makespan.bound, 160.0 / (4 * 50));

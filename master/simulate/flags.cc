@@ -109,7 +109,7 @@ CLI::App* AddWorkload(CLI::App& app, Flags& flags, Words& words) {
 }
 
 std::string ReadSpan(const std::string& option, const std::string& text, absl::Duration* out) {
-  const auto span = scheduler::DurationOf(text);
+  const auto span = scheduler::ParseDuration(text);
   if (!span || *span <= absl::ZeroDuration() || *span == absl::InfiniteDuration()) {
     return absl::StrCat(option, ": expected seconds or a duration such as 90m, found \"", text,
                         "\"");

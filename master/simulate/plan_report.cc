@@ -31,8 +31,8 @@ std::string Where(const std::vector<model::Placement>& on) {
   const auto part = [](std::string* out, const model::Placement& p) {
     absl::StrAppend(out, p.agent.value(), p.slots.empty() ? "" : " ", Ids(p.slots));
   };
-  constexpr size_t kMost = 4;
-  const size_t shown = std::min(on.size(), kMost);
+  constexpr size_t kMaxShown = 4;
+  const size_t shown = std::min(on.size(), kMaxShown);
   const std::string text =
       absl::StrJoin(on.begin(), on.begin() + static_cast<std::ptrdiff_t>(shown), ", ", part);
   if (on.size() == shown) return text;

@@ -54,7 +54,7 @@ std::vector<std::pair<std::string, int64_t>> Failures(const Simulation& simulati
 }
 
 Value ToValue(const Utilisation& u) {
-  return Value::Object{{"reached", u.reached}, {"bound", u.bound}, {"of_bound", u.OfBound()}};
+  return Value::Object{{"reached", u.reached}, {"bound", u.bound}, {"of_bound", u.GetRatioToBound()}};
 }
 
 Value ToValue(const Waits& w) {
@@ -83,9 +83,9 @@ std::string FiguresText(const Figures& f, const Simulation& simulation, bool bol
              {"OF BOUND", true},
              {"OVER", true}},
             {{"while jobs arrive", Percent(f.in_window.reached), Percent(f.in_window.bound),
-              Fixed(f.in_window.OfBound(), 3), Span(f.window)},
+              Fixed(f.in_window.GetRatioToBound(), 3), Span(f.window)},
              {"until the last ends", Percent(f.in_makespan.reached), Percent(f.in_makespan.bound),
-              Fixed(f.in_makespan.OfBound(), 3), Span(f.makespan)}},
+              Fixed(f.in_makespan.GetRatioToBound(), 3), Span(f.makespan)}},
             bold);
   absl::StrAppend(&text, "\n");
   std::vector<std::vector<std::string>> facts = {

@@ -21,7 +21,7 @@ namespace {
 // A Monday; nothing depends on it.
 const absl::Time kBegin = absl::FromUnixSeconds(1'767'571'200);
 // So many passes at one moment, or without a start while nothing runs, are a fault.
-constexpr int kMostPasses = 10'000;
+constexpr int kMaxPasses = 10'000;
 
 // What comes due. Of things at one moment the first that was planned comes first.
 struct Arrive {
@@ -93,7 +93,7 @@ class World {
     DET_RETURN_IF_ERROR(AddAgents());
     for (size_t i = 0; i < workload_.size(); ++i) Plan(kBegin + workload_[i].arrival, Arrive{i});
     int idle_passes = 0;
-    while (!due_.empty() && ended_ < workload_.size() && idle_passes < kMostPasses) {
+    while (!due_.empty() && ended_ < workload_.size() && idle_passes < kMaxPasses) {
       now_ = due_.top().at;
       const bool idle = runs_.empty() && std::holds_alternative<LookAgain>(due_.top().action);
       idle_passes = idle ? idle_passes + 1 : 0;
@@ -141,7 +141,7 @@ class World {
   // As the engine does: several wishes become one pass, after all that happens at this moment.
   absl::Status Schedule() {
     for (int passes = 0; schedule_soon_; ++passes) {
-      if (passes == kMostPasses) return absl::InternalError("the scheduler does not come to rest");
+      if (passes == kMaxPasses) return absl::InternalError("the scheduler does not come to rest");
       schedule_soon_ = false;
       ++result_.passes;
       DET_RETURN_IF_ERROR(Apply(cluster::ScheduleTick{}));
@@ -180,7 +180,7 @@ class World {
     event.allocation = save.run;
     event.checkpoint.id = model::CheckpointId(absl::StrCat("checkpoint-", ++saved_));
     event.checkpoint.allocation = save.run;
-    const experiment::Trial* trial = TrialOf(save.run);
+    const experiment::Trial* trial = GetTrial(save.run);
     if (trial == nullptr) return absl::OkStatus();
     event.checkpoint.trial = trial->id;
     event.checkpoint.steps_completed = saved_;
@@ -233,12 +233,12 @@ class World {
 
   absl::Status Do(const cluster::StartTask& start) {
     const model::AllocationId& id = start.spec.allocation;
-    const experiment::Trial* trial = TrialOf(id);
+    const experiment::Trial* trial = GetTrial(id);
     if (trial == nullptr) return absl::OkStatus();
     RunState& run = runs_[id.value()];
     run.job = job_of_.at(trial->experiment.value());
     run.agents.push_back(start.agent);
-    return Apply(cluster::ShareStarted{id, start.agent});
+    return Apply(cluster::LocalTaskStarted{id, start.agent});
   }
 
   // All of its shares have started.
@@ -302,11 +302,11 @@ class World {
   absl::Status Do(const cluster::SetCalendarTimer&) { return absl::OkStatus(); }
   absl::Status Do(const cluster::QueueChanged&) { return absl::OkStatus(); }
   absl::Status Do(const cluster::ExperimentChanged&) { return absl::OkStatus(); }
-  absl::Status Do(const cluster::SweepSoon&) { return absl::OkStatus(); }
-  absl::Status Do(const cluster::DeliverSoon&) { return absl::OkStatus(); }
+  absl::Status Do(const cluster::CollectGarbageSoon&) { return absl::OkStatus(); }
+  absl::Status Do(const cluster::DeliverWebhooksSoon&) { return absl::OkStatus(); }
 
   // Of an allocation that has not ended, else nullptr.
-  const experiment::Trial* TrialOf(const model::AllocationId& id) const {
+  const experiment::Trial* GetTrial(const model::AllocationId& id) const {
     const experiment::Allocation* allocation = cluster_.FindAllocation(id);
     return allocation == nullptr ? nullptr : cluster_.FindTrial(allocation->trial);
   }
@@ -318,7 +318,7 @@ class World {
     JobRecord& record = result_.jobs[run.job];
     const absl::Duration ran = now_ - *run.began;
     record.runs.back().end = now_ - kBegin;
-    const experiment::Trial* trial = TrialOf(id);
+    const experiment::Trial* trial = GetTrial(id);
     // One that is to end, as its max_run_time is over, saves what it has and is not preempted.
     if (trial == nullptr || trial->state == model::TrialState::kStopping) return;
     const absl::Duration kept = absl::Floor(ran, options_.checkpoint_every);
@@ -333,7 +333,7 @@ class World {
     const std::vector<model::AgentId> agents = std::move(runs_.at(id.value()).agents);
     runs_.erase(id.value());
     for (const model::AgentId& agent : agents) {
-      cluster::ShareExited event{.allocation = id, .agent = agent, .message = ""};
+      cluster::LocalTaskExited event{.allocation = id, .agent = agent, .message = ""};
       event.exit_code = code;
       event.signal = signal;
       DET_RETURN_IF_ERROR(Apply(event));

@@ -40,7 +40,7 @@ int Draw(const Weighted (&from)[kCount], int most, base::Rng& rng) {
   return from[0].value;
 }
 
-int LargestOf(const TraceOptions& o) {
+int GetMaxSlots(const TraceOptions& o) {
   const int chosen = o.max_slots > 0 ? o.max_slots : std::clamp(o.cluster_slots / 8, 8, 512);
   return std::max(1, std::min(chosen, o.cluster_slots));
 }
@@ -68,8 +68,8 @@ absl::Duration DrawLength(const TraceOptions& o, int slots, base::Rng& rng) {
     const double median = absl::ToDoubleSeconds(o.median_length) * std::pow(slots, 0.35);
     seconds = median * std::exp(o.sigma * rng.Normal());
   }
-  constexpr double kLeast = 10;
-  return absl::Seconds(std::round(std::clamp(seconds, std::min(kLeast, most), most)));
+  constexpr double kMinSeconds = 10;
+  return absl::Seconds(std::round(std::clamp(seconds, std::min(kMinSeconds, most), most)));
 }
 
 // Draws ranks 0 to count-1, rank k with a weight of 1 / (k + 1).
@@ -114,7 +114,7 @@ Workload MakeTrace(const TraceOptions& o) {
   for (int i = 0; i < o.users; ++i) workspace_of.push_back(workspace_ranks.Draw(users));
   double work = 0;
   for (Job& job : trace) {
-    job.slots = DrawSize(LargestOf(o), sizes);
+    job.slots = DrawSize(GetMaxSlots(o), sizes);
     job.length = DrawLength(o, job.slots, lengths);
     work += job.slots * absl::ToDoubleSeconds(job.length);
     const int user = user_ranks.Draw(users);

@@ -23,7 +23,7 @@ using model::Value;
 using scheduler::Members;
 using scheduler::Problems;
 
-constexpr int kMostSlots = 1 << 24;
+constexpr int kMaxSlots = 1 << 24;
 
 void Require(Members& m, std::string_view key) {
   if (!m.is_object()) return;
@@ -37,7 +37,7 @@ Job ReadJob(const Value& row, const std::string& where, Problems* problems) {
   Require(m, "arrival");
   m.ReadDuration("arrival", &job.arrival);
   Require(m, "slots");
-  m.ReadInt("slots", 0, kMostSlots, &job.slots);
+  m.ReadInt("slots", 0, kMaxSlots, &job.slots);
   Require(m, "length");
   if (m.ReadDuration("length", &job.length) && job.length == absl::ZeroDuration()) {
     m.Complain("length", "must be longer than 0");

@@ -106,7 +106,7 @@ class AuthService final : public Service {
 
   // A task is its experiment's owner.
   absl::StatusOr<model::UserId> UserOf(const auth::Principal& principal) {
-    const auto run = model::RunOf(principal.allocation);
+    const auto run = model::ParseAllocationId(principal.allocation);
     if (!run) return principal.user;
     DET_ASSIGN_OR_RETURN(const auto record, edge_.store->GetExperiment(run->experiment));
     return record.experiment.owner;

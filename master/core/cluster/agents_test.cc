@@ -113,7 +113,7 @@ TEST_F(AgentsTest, AShareOfAGangThatIsFoundRunningIsWrittenDown) {
   config->resources.slots_per_trial = 2;
   Create(config);
   AddAgent("a", 1, {"1.1.0"});  // the fixture compares memory and rows
-  EXPECT_TRUE(allocation("1.1.0").shares[0].started);
+  EXPECT_TRUE(allocation("1.1.0").local_tasks[0].started);
   EXPECT_THAT(Of<AnnounceRendezvous>(Start("1.1.0", "b")), SizeIs(1));
 }
 

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "master/core/cluster/disposal.h"
+#include "master/core/cluster/deletion_changes.h"
 #include "master/core/cluster/spaces.h"
 #include "master/core/experiment/allocation.h"
 #include "master/core/experiment/experiment.h"
@@ -126,7 +126,7 @@ struct DropQuota {
 using Change =
     std::variant<PutExperiment, PutTrial, PutAllocation, PutSearcher, AddSearcherEvents, AddMetrics,
                  AddCheckpoint, MarkDamaged, SetProject, SetTexts, SetArchived, MarkDeleting,
-                 PutRetention, DropCheckpoints, TrimCheckpoint, RetainOthers, AddLogLine,
+                 PutRetention, DropCheckpoints, TrimCheckpoint, ApplyRetention, AddLogLine,
                  RaiseWebhooks, PutAgent, DropAgent, AddCapacity, PutAgentState, PutPool, DropPool,
                  PutDefaultPools, SetQuota, DropQuota>;
 

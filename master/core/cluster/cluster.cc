@@ -3,15 +3,15 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "master/core/cluster/mirror.h"
-#include "master/core/cluster/parts.h"
+#include "master/core/cluster/scheduler_input.h"
+#include "master/core/cluster/handlers.h"
 #include "master/core/model/id_text.h"
 
 namespace det::cluster {
 
 Cluster::Cluster(Settings settings) : state_(std::make_unique<State>()) {
   state_->settings = std::move(settings);
-  Derive(*state_, {});
+  DeriveState(*state_, {});
 }
 
 Cluster::~Cluster() = default;
@@ -80,7 +80,7 @@ const std::map<model::AgentId, model::AgentState>& Cluster::agent_states() const
 }
 
 std::optional<scheduler::WaitReason> Cluster::FindWaitReason(const model::AllocationId& id) const {
-  return state_->scheduler.ReasonOf(id);
+  return state_->scheduler.GetWaitReason(id);
 }
 
 bool Cluster::IsBackfilled(const model::AllocationId& id) const {
@@ -126,7 +126,7 @@ const scheduler::Scheduler& Cluster::scheduler() const { return state_->schedule
 
 absl::Status Cluster::CheckScheduler() const {
   scheduler::Scheduler fresh;
-  Mirror(*state_, absl::InfinitePast(), fresh);
+  FillScheduler(*state_, absl::InfinitePast(), fresh);
   scheduler::Snapshot told = state_->scheduler.Dump(absl::InfinitePast());
   scheduler::Snapshot is = fresh.Dump(absl::InfinitePast());
   for (scheduler::Snapshot* snapshot : {&told, &is}) {

@@ -59,7 +59,7 @@ class Cluster {
   // Every effect that the present state still calls for; used after Restore. With an agent: only
   // what concerns that agent. AgentRegistered's outcome holds it already.
   std::vector<Effect> Regenerate() const;
-  std::vector<Effect> RegenerateFor(const model::AgentId& agent) const;
+  std::vector<Effect> Regenerate(const model::AgentId& agent) const;
 
   // Reads, for engine::Engine::Query. Pointers live until the next Apply.
   const experiment::Experiment* FindExperiment(model::ExperimentId id) const;

@@ -74,7 +74,7 @@ TEST_F(ClusterTest, EachStateThatItEntersIsToldOnceInTheCommitThatEntersIt) {
   Restart();
   Tick();
   EXPECT_EQ(told(), "") << "a restart is no news";
-  EXPECT_THAT(Of<DeliverSoon>(Apply(KillExperiment{ExperimentId(1)})), SizeIs(1));
+  EXPECT_THAT(Of<DeliverWebhooksSoon>(Apply(KillExperiment{ExperimentId(1)})), SizeIs(1));
   EXPECT_EQ(told(), "CANCELED ") << "the steps in between are none";
 
   auto quiet = MakeConfig();

@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "master/core/cluster/mirror.h"
-#include "master/core/cluster/parts.h"
+#include "master/core/cluster/scheduler_input.h"
+#include "master/core/cluster/handlers.h"
 
 namespace det::cluster {
 namespace {
@@ -58,7 +58,7 @@ absl::StatusOr<Entry*> Adopt(Step& step, const ContinueExperiment& event, Experi
   if (event.config != nullptr) experiment.queue = MakePlace(step.s, *experiment.config, id);
   experiment.queue.position = BehindAll(step.s);
   experiment.queue.position_set = false;
-  DET_RETURN_IF_ERROR(CanEverRun(step.s, *experiment.config, experiment.queue.resource_pool));
+  DET_RETURN_IF_ERROR(CheckCanRun(step.s, *experiment.config, experiment.queue.resource_pool));
   DET_ASSIGN_OR_RETURN(searcher::Searcher searcher, searcher::Searcher::Make(*experiment.config));
   experiment.reason.clear();
   experiment.progress = 0;
@@ -96,21 +96,21 @@ absl::StatusOr<Outcome> Apply(Step& step, const ContinueExperiment& event) {
   DET_RETURN_IF_ERROR(CheckRows(step.s, event));
   DET_ASSIGN_OR_RETURN(Entry * entry, Adopt(step, event, before));
   step.TouchJob(entry->experiment);
-  Do(step, *entry, entry->searcher.Start());
+  ApplyOperations(step, *entry, entry->searcher.Start());
   return step.Finish();
 }
 
-void AskedAgain(Step& step, Entry& entry, Trial& trial) {
-  Tell(step, entry, searcher::TrialCreated{trial.request});
+void RequeueTrial(Step& step, Entry& entry, Trial& trial) {
+  NotifySearcher(step, entry, searcher::TrialCreated{trial.request});
   const bool again = entry.experiment.config->searcher.name == "single";
   if (trial.state == model::TrialState::kCompleted && !again) {
-    Tell(step, entry, searcher::TrialExited{trial.request, searcher::TrialEnd::kCompleted});
+    NotifySearcher(step, entry, searcher::TrialExited{trial.request, searcher::TrialEnd::kCompleted});
   } else {
     experiment::TrialActions actions = experiment::Continue(trial);
     const bool paused = entry.experiment.state == model::ExperimentState::kPaused;
     if (paused) actions.new_run = false;
-    Do(step, trial, actions);
-    if (paused) Do(step, trial, experiment::Pause(trial, step.now));
+    ApplyActions(step, trial, actions);
+    if (paused) ApplyActions(step, trial, experiment::Pause(trial, step.now));
   }
 }
 

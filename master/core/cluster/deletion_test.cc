@@ -36,7 +36,7 @@ class DeletionTest : public Fixture {
     Apply(Checkpoint("1.1.0", 1, "c1", 10));
     const Outcome outcome = Exit("1.1.0", 0);
     ASSERT_EQ(experiment(1).state, ExperimentState::kCompleted);
-    EXPECT_THAT(Of<SweepSoon>(outcome), SizeIs(1));
+    EXPECT_THAT(Of<CollectGarbageSoon>(outcome), SizeIs(1));
   }
   ContinueExperiment Again() {
     ContinueExperiment event;
@@ -72,7 +72,7 @@ TEST_F(DeletionTest, WhatIsBeingDeletedIsNeitherContinuedNorForkedNorStartedFrom
   for (int i = 0; i < 2; ++i) {
     const Outcome outcome = Apply(DeleteExperiment{ExperimentId(1)});
     EXPECT_THAT(Changes<MarkDeleting>(outcome), SizeIs(1)) << "also twice";
-    EXPECT_THAT(Of<SweepSoon>(outcome), SizeIs(1));
+    EXPECT_THAT(Of<CollectGarbageSoon>(outcome), SizeIs(1));
   }
   EXPECT_TRUE(absl::IsFailedPrecondition(Refused(again)));
   EXPECT_TRUE(absl::IsFailedPrecondition(Refused(SetRetention{ExperimentId(1), {}})));
@@ -92,13 +92,13 @@ TEST_F(DeletionTest, NobodyBuildsOnACheckpointThatIsGivenUp) {
   RunToTheEnd();
   const ContinueExperiment again = Again();
   const Outcome outcome = Apply(RetainCheckpoints{ExperimentId(1), {}, {CheckpointId("c1")}});
-  EXPECT_EQ(Changes<RetainOthers>(outcome).at(0),
-            (RetainOthers{ExperimentId(1), {}, {CheckpointId("c1")}}));
+  EXPECT_EQ(Changes<ApplyRetention>(outcome).at(0),
+            (ApplyRetention{ExperimentId(1), {}, {CheckpointId("c1")}}));
   EXPECT_TRUE(absl::IsAborted(Refused(again)));
   CreateExperiment warm = New();
   warm.warm_start = CheckpointId("c1");
   EXPECT_THAT(std::string(Refused(warm).message()), HasSubstr("checkpoint c1 is being deleted"));
-  EXPECT_THAT(Of<SweepSoon>(Apply(DeleteCheckpoints{{CheckpointId("c2")}})), SizeIs(1));
+  EXPECT_THAT(Of<CollectGarbageSoon>(Apply(DeleteCheckpoints{{CheckpointId("c2")}})), SizeIs(1));
 }
 
 TEST_F(DeletionTest, NobodyBuildsOnACheckpointOfWhichFilesGo) {
@@ -108,7 +108,7 @@ TEST_F(DeletionTest, NobodyBuildsOnACheckpointOfWhichFilesGo) {
   const Outcome outcome = Apply(DeleteCheckpoints{{}, {trim}});
   EXPECT_THAT(Changes<TrimCheckpoint>(outcome), ElementsAre(trim)) << "as it was asked for";
   EXPECT_THAT(Changes<DropCheckpoints>(outcome), IsEmpty());
-  EXPECT_THAT(Of<SweepSoon>(outcome), SizeIs(1));
+  EXPECT_THAT(Of<CollectGarbageSoon>(outcome), SizeIs(1));
   EXPECT_TRUE(absl::IsAborted(Refused(again)));
   CreateExperiment warm = New();
   warm.warm_start = CheckpointId("c1");
@@ -129,14 +129,14 @@ TEST_F(DeletionTest, ThePolicyOfARunningExperimentChangesAndSurvivesARestart) {
   EXPECT_THAT(Changes<PutRetention>(outcome), SizeIs(1));
   Restart();
   EXPECT_EQ(
-      experiment::PolicyOf(cluster_.FindExperiment(ExperimentId(1))->config->checkpoint_storage),
+      experiment::GetRetentionPolicy(cluster_.FindExperiment(ExperimentId(1))->config->checkpoint_storage),
       (experiment::RetentionPolicy{3, 4, 5}));
 }
 
 TEST_F(DeletionTest, AStartLooksForWhatIsLeftToRemove) {
   int sweeps = 0;
   for (const Effect& effect : cluster_.Regenerate()) {
-    sweeps += std::holds_alternative<SweepSoon>(effect) ? 1 : 0;
+    sweeps += std::holds_alternative<CollectGarbageSoon>(effect) ? 1 : 0;
   }
   EXPECT_EQ(sweeps, 1);
 }

@@ -98,18 +98,18 @@ struct ExperimentChanged {
 };
 
 // There may be something to remove.
-struct SweepSoon {
-  friend bool operator==(const SweepSoon&, const SweepSoon&) = default;
+struct CollectGarbageSoon {
+  friend bool operator==(const CollectGarbageSoon&, const CollectGarbageSoon&) = default;
 };
 // There may be something to tell webhooks.
-struct DeliverSoon {
-  friend bool operator==(const DeliverSoon&, const DeliverSoon&) = default;
+struct DeliverWebhooksSoon {
+  friend bool operator==(const DeliverWebhooksSoon&, const DeliverWebhooksSoon&) = default;
 };
 
 using Effect =
     std::variant<StartTask, StopTask, AnnounceRendezvous, AnnouncePreemption, CloseAllocation,
                  SetDeadline, ScheduleSoon, SetScheduleTimer, SetCalendarTimer, QueueChanged,
-                 ExperimentChanged, SweepSoon, DeliverSoon>;
+                 ExperimentChanged, CollectGarbageSoon, DeliverWebhooksSoon>;
 
 }  // namespace det::cluster
 

@@ -39,9 +39,9 @@ class ElasticTest : public Fixture {
     Create(Wanting(4));
     Start("2.2.0", "b");
   }
-  size_t SlotsOf(const std::string& id) const {
+  size_t FormatMicroSlots(const std::string& id) const {
     size_t slots = 0;
-    for (const auto& share : allocation(id).shares) slots += share.placement.slots.size();
+    for (const auto& local_task : allocation(id).local_tasks) slots += local_task.placement.slots.size();
     return slots;
   }
   // It saves, says so and goes.
@@ -61,7 +61,7 @@ class ElasticTest : public Fixture {
 };
 
 TEST_F(ElasticTest, StartsWithWhatThereIsAndGrowsAtACheckpoint) {
-  EXPECT_EQ(SlotsOf("1.1.0"), 4u);
+  EXPECT_EQ(FormatMicroSlots("1.1.0"), 4u);
   Exit("2.2.0", 0, "b");
   const absl::Time settled = *allocation("1.1.0").started_at + absl::Minutes(10);
   const Outcome early = Tick();
@@ -73,12 +73,12 @@ TEST_F(ElasticTest, StartsWithWhatThereIsAndGrowsAtACheckpoint) {
   EXPECT_THAT(asked[0].reason, HasSubstr("it can have 8 slots instead of 4"));
   EXPECT_THAT(Of<AnnouncePreemption>(Tick()), IsEmpty()) << "it is asked once";
   SaveAndLeave("1.1.0", "c1", 50);
-  const std::vector<TaskSpec> shares = Starts(Tick(), "1.1.1");
-  ASSERT_THAT(shares, SizeIs(2));
-  for (const TaskSpec& share : shares) {
-    EXPECT_THAT(share.slots, SizeIs(4));
-    EXPECT_EQ(share.env.at("DET_LATEST_CHECKPOINT"), "c1");
-    EXPECT_EQ(share.env.at("DET_STEPS_COMPLETED"), "50");
+  const std::vector<TaskSpec> local_tasks = Starts(Tick(), "1.1.1");
+  ASSERT_THAT(local_tasks, SizeIs(2));
+  for (const TaskSpec& local_task : local_tasks) {
+    EXPECT_THAT(local_task.slots, SizeIs(4));
+    EXPECT_EQ(local_task.env.at("DET_LATEST_CHECKPOINT"), "c1");
+    EXPECT_EQ(local_task.env.at("DET_STEPS_COMPLETED"), "50");
   }
   EXPECT_EQ(trial(1).restarts, 0) << "growing is no failure";
   Start("1.1.1", "a");
@@ -95,10 +95,10 @@ TEST_F(ElasticTest, ShrinksAtACheckpointForWhoIsMoreImportant) {
   SaveAndLeave("1.1.0", "c1", 70);
   const Outcome after = Tick();
   EXPECT_THAT(Starts(after, "3.3.0"), SizeIs(1));
-  const std::vector<TaskSpec> shares = Starts(after, "1.1.1");
-  ASSERT_THAT(shares, SizeIs(1));
-  EXPECT_THAT(shares[0].slots, SizeIs(2));
-  EXPECT_EQ(shares[0].env.at("DET_LATEST_CHECKPOINT"), "c1");
+  const std::vector<TaskSpec> local_tasks = Starts(after, "1.1.1");
+  ASSERT_THAT(local_tasks, SizeIs(1));
+  EXPECT_THAT(local_tasks[0].slots, SizeIs(2));
+  EXPECT_EQ(local_tasks[0].env.at("DET_LATEST_CHECKPOINT"), "c1");
   EXPECT_EQ(trial(1).restarts, 0);
 }
 

@@ -29,8 +29,8 @@ using AllEvents = EventKinds<
     DescribeExperiment, ArchiveExperiment, DeleteExperiment, SetRetention, DeleteCheckpoints,
     RetainCheckpoints, UpdateQueue, EnableAgent, DisableAgent, EnableSlot, DisableSlot,
     SetMaintenance, PutResourcePool, DeleteResourcePool, PutQuota, DeleteQuota, HardwareSuspected,
-    LogPolicyMatched, CalendarTick, AgentRegistered, AgentDisconnected, AgentLost, ShareStarted,
-    ShareExited, ValidationReported, CheckpointReported, CheckpointDamaged, ProgressReported,
+    LogPolicyMatched, CalendarTick, AgentRegistered, AgentDisconnected, AgentLost, LocalTaskStarted,
+    LocalTaskExited, ValidationReported, CheckpointReported, CheckpointDamaged, ProgressReported,
     PreemptionAcked, EarlyExitReported, ScheduleTick, AllocationDeadline>;
 
 // One of them. A value that never changes: copies share it. (Not a std::variant: moving one of

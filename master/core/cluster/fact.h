@@ -31,11 +31,11 @@ struct AgentDisconnected {
 struct AgentLost {
   model::AgentId id;
 };
-struct ShareStarted {
+struct LocalTaskStarted {
   model::AllocationId allocation;
   model::AgentId agent;
 };
-struct ShareExited {
+struct LocalTaskExited {
   model::AllocationId allocation;
   model::AgentId agent;
   int exit_code = 0;

@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "master/core/cluster/mirror.h"
-#include "master/core/cluster/parts.h"
+#include "master/core/cluster/scheduler_input.h"
+#include "master/core/cluster/handlers.h"
 #include "master/core/model/id_text.h"
 
 namespace det::cluster {
@@ -59,7 +59,7 @@ bool IsKnown(const Cluster::State& s, const std::string& pool) {
 }
 
 absl::StatusOr<const Experiment*> Draft::Find(const model::JobId& job) const {
-  const std::optional<model::ExperimentId> id = model::ExperimentOf(job);
+  const std::optional<model::ExperimentId> id = model::ParseJobId(job);
   const auto entry = id ? s_.experiments.find(*id) : s_.experiments.end();
   if (entry != s_.experiments.end()) return &entry->second.experiment;
   return absl::NotFoundError(absl::StrCat("job ", job.value(), " is not in the queue"));
@@ -108,7 +108,7 @@ absl::Status Draft::Apply(const UpdateQueue::Update& update) {
       return absl::NotFoundError(
           absl::StrCat("job ", job, " cannot be moved: there is no resource pool \"", pool, "\""));
     }
-    DET_RETURN_IF_ERROR(CanEverRun(s_, *e->config, pool));
+    DET_RETURN_IF_ERROR(CheckCanRun(s_, *e->config, pool));
     place.resource_pool = pool;
   }
   if (update.priority) place.priority = *update.priority;
@@ -146,7 +146,7 @@ absl::Status Draft::MoveBeside(model::ExperimentId id, const model::JobId& job, 
 }
 
 void Draft::Respace(const QueuePlace& place) {
-  const QueueOrder::Peers peers = order_.PeersOf(place);
+  const QueueOrder::Peers peers = order_.GetPeers(place);
   double position = std::floor(peers.rbegin()->first) - static_cast<double>(peers.size());
   for (const auto& [unused, id] : peers) {
     QueuePlace moved = Look(id);

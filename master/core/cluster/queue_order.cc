@@ -21,7 +21,7 @@ void QueueOrder::Remove(model::ExperimentId id) {
   spots_.erase(spot);
 }
 
-const QueueOrder::Peers& QueueOrder::PeersOf(const experiment::QueuePlace& place) const {
+const QueueOrder::Peers& QueueOrder::GetPeers(const experiment::QueuePlace& place) const {
   static const Peers& none = *new Peers;
   const auto peers = peers_.find({place.resource_pool, place.priority});
   return peers == peers_.end() ? none : peers->second;

@@ -26,7 +26,7 @@ class QueueOrder {
   void Remove(model::ExperimentId id);
 
   // Those of the place's pool and priority.
-  const Peers& PeersOf(const experiment::QueuePlace& place) const;
+  const Peers& GetPeers(const experiment::QueuePlace& place) const;
   // Right before the job, or right behind it: a position that no other of its peers has. Nullopt
   // where the numbers between it and its neighbour have run out. REQUIRES that it was put.
   std::optional<double> Beside(model::ExperimentId id, bool ahead) const;

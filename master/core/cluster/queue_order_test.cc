@@ -64,7 +64,7 @@ TEST(QueueOrderTest, IsThatOfThePlaces) {
         expected.emplace_back(place.position, other);
       }
       std::sort(expected.begin(), expected.end());
-      ASSERT_THAT(order.PeersOf(mine), ::testing::ElementsAreArray(expected)) << "step " << step;
+      ASSERT_THAT(order.GetPeers(mine), ::testing::ElementsAreArray(expected)) << "step " << step;
     }
   }
 }

@@ -10,15 +10,15 @@
 namespace det::cluster {
 
 // All that `allocation` calls for; with an agent, the orders to that agent and the news.
-std::vector<Effect> EffectsOf(const Cluster::State& state, const experiment::Allocation& allocation,
+std::vector<Effect> ComputeEffects(const Cluster::State& state, const experiment::Allocation& allocation,
                               const model::AgentId* agent);
 
 // When its AllocationDeadline is due; InfiniteFuture: never.
-absl::Time DeadlineOf(const Cluster::State& state, const experiment::Allocation& allocation);
+absl::Time ComputeDeadline(const Cluster::State& state, const experiment::Allocation& allocation);
 
 // How long it has to save and leave when it is asked to now: its preemption_timeout, but no longer
 // than leaves the grace of a stop before the end of its max_run_time.
-absl::Duration TimeToSave(const Cluster::State& state, const experiment::Allocation& allocation,
+absl::Duration GetPreemptionGrace(const Cluster::State& state, const experiment::Allocation& allocation,
                           absl::Time now);
 
 }  // namespace det::cluster

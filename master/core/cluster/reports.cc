@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "master/core/cluster/parts.h"
+#include "master/core/cluster/handlers.h"
 
 namespace det::cluster {
 namespace {
@@ -38,7 +38,7 @@ bool Better(double a, const std::optional<double>& b, bool smaller_is_better) {
 }
 
 // Notes the searcher's metric; true when the experiment has seen no better one.
-bool NoteMetric(Step& step, Entry& entry, Trial& trial, int64_t steps, double metric) {
+bool RecordMetric(Step& step, Entry& entry, Trial& trial, int64_t steps, double metric) {
   if (std::isnan(metric)) return false;
   const bool smaller = entry.experiment.config->searcher.smaller_is_better;
   trial.latest_metric = metric;
@@ -80,7 +80,7 @@ void SayNaN(Step& step, Entry& entry, const Trial& trial, const model::MetricRep
 }
 
 // How long the trial has trained; the number of batches where the report does not say.
-double LengthOf(Step& step, Entry& entry, const Trial& trial, const model::MetricReport& report) {
+double ReadLength(Step& step, Entry& entry, const Trial& trial, const model::MetricReport& report) {
   const model::SearcherConfig& config = entry.experiment.config->searcher;
   const std::string unit = model::LengthMetric(config);
   const std::optional<double> length = Number(report.metrics.Find(unit));
@@ -96,7 +96,7 @@ double LengthOf(Step& step, Entry& entry, const Trial& trial, const model::Metri
 }
 
 // All objectives, in their order; none when one of them is missing, which the trial's log says.
-std::vector<double> MetricsOf(Step& step, Entry& entry, const Trial& trial,
+std::vector<double> ReadObjectives(Step& step, Entry& entry, const Trial& trial,
                               const model::MetricReport& report) {
   std::vector<double> metrics;
   bool complete = true;
@@ -118,15 +118,15 @@ absl::StatusOr<Outcome> Apply(Step& step, const ValidationReported& event) {
   const Allocation* allocation = Present(step, event.allocation);
   if (allocation == nullptr || allocation->trial != event.report.trial) return step.Finish();
   Trial& trial = step.s.trials.at(allocation->trial);
-  Entry& entry = step.EntryOf(trial);
+  Entry& entry = step.GetEntry(trial);
   const model::MetricReport& report = event.report;
   step.Change(AddMetrics{report});
   step.Touch(trial);
-  std::vector<double> metrics = MetricsOf(step, entry, trial, report);
+  std::vector<double> metrics = ReadObjectives(step, entry, trial, report);
   if (metrics.empty()) return step.Finish();
-  step.out.best_so_far = NoteMetric(step, entry, trial, report.steps_completed, metrics.front());
-  const double length = LengthOf(step, entry, trial, report);
-  Tell(step, entry,
+  step.out.best_so_far = RecordMetric(step, entry, trial, report.steps_completed, metrics.front());
+  const double length = ReadLength(step, entry, trial, report);
+  NotifySearcher(step, entry,
        searcher::ValidationReported{trial.request, report.steps_completed, length,
                                     std::move(metrics)});
   return step.Finish();
@@ -175,7 +175,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const ProgressReported& event) {
   trial.progress = progress;
   trial.runner_state = event.runner_state;
   step.Touch(trial);
-  Entry& entry = step.EntryOf(trial);
+  Entry& entry = step.GetEntry(trial);
   entry.searcher.SetTrialProgress(trial.request, progress);
   entry.experiment.progress = std::max(entry.experiment.progress, entry.searcher.Progress());
   step.Touch(entry.experiment);

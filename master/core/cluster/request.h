@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "master/core/cluster/disposal.h"
+#include "master/core/cluster/deletion_changes.h"
 #include "master/core/cluster/image.h"
 #include "master/core/cluster/spaces.h"
 #include "master/core/model/agent.h"

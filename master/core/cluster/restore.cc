@@ -2,8 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "master/core/cluster/mirror.h"
-#include "master/core/cluster/parts.h"
+#include "master/core/cluster/scheduler_input.h"
+#include "master/core/cluster/handlers.h"
 #include "master/core/searcher/journal.h"
 
 namespace det::cluster {
@@ -18,10 +18,10 @@ void AddAbsentAgents(Cluster::State& s, std::vector<model::Agent> known) {
     s.agents.emplace(id, std::move(agent));
   }
   for (const auto& [id, allocation] : s.allocations) {
-    for (const experiment::Share& share : allocation.shares) {
-      if (share.exited || s.agents.contains(share.placement.agent)) continue;
+    for (const experiment::LocalTask& local_task : allocation.local_tasks) {
+      if (local_task.exited || s.agents.contains(local_task.placement.agent)) continue;
       model::Agent agent;
-      agent.id = share.placement.agent;
+      agent.id = local_task.placement.agent;
       agent.connected = false;
       agent.registered_at = allocation.started_at.value_or(allocation.queued_at);
       s.agents.emplace(agent.id, std::move(agent));
@@ -152,7 +152,7 @@ absl::Status Cluster::Restore(Image image) {
     const auto key = std::pair(quota.scope, quota.name);
     fresh->quotas.emplace(key, std::move(quota));
   }
-  Derive(*fresh, image.usage);
+  DeriveState(*fresh, image.usage);
   state_ = std::move(fresh);
   return absl::OkStatus();
 }
@@ -170,7 +170,7 @@ Image Cluster::Dump() const {
   image.last_trial = state_->last_trial;
   image.last_submitted = state_->last_submitted;
   for (const auto& [id, agent] : state_->agents) {
-    if (IsRow(agent)) image.known_agents.push_back(RowOf(agent));
+    if (HasRow(agent)) image.known_agents.push_back(ToRow(agent));
   }
   for (const auto& [id, agent] : state_->agent_states) image.agents.push_back(agent);
   for (const auto& [name, pool] : state_->pools) image.pools.push_back(pool);

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "master/core/cluster/mirror.h"
-#include "master/core/cluster/parts.h"
+#include "master/core/cluster/scheduler_input.h"
+#include "master/core/cluster/handlers.h"
 
 namespace det::cluster {
 namespace {
@@ -41,7 +41,7 @@ bool StillFits(const Cluster::State& s, const Allocation& a,
 constexpr absl::Duration kRetry = absl::Seconds(1);
 // Orders leave with the commit of their tick: a plan of thousands is done in so many ticks that
 // none of them keeps its orders, and who comes behind it, waiting for long.
-constexpr int kMostOfATick = 24;
+constexpr int kMaxOfATick = 24;
 // What is left of a plan after this time is planned again: something else may matter by now.
 constexpr absl::Duration kPlanHolds = absl::Seconds(1);
 
@@ -52,8 +52,8 @@ bool AssignSlots(Step& step, const scheduler::Assignment& assignment) {
   Allocation& a = it->second;
   if (!StillFits(step.s, a, assignment.on)) return false;
   experiment::Trial& trial = step.s.trials.at(a.trial);
-  Do(step, trial, experiment::OnAssigned(trial));
-  Do(step, a, experiment::Assign(a, assignment.on, step.now));
+  ApplyActions(step, trial, experiment::OnAssigned(trial));
+  ApplyActions(step, a, experiment::Assign(a, assignment.on, step.now));
   // What comes later in the plan must not take the same.
   step.s.slots.Put(a);
   if (assignment.backfilled) step.s.backfilled.insert(a.id);
@@ -69,7 +69,7 @@ absl::Time NextMicrosecond(absl::Time time) {
 // Of maintenance the scheduler knows neither the note nor, in its text, the end.
 std::string WhyAsked(const Step& step, const scheduler::Preemption& preemption) {
   const Allocation& a = step.s.allocations.at(preemption.victim);
-  const std::string maintenance = preemption.in_favour_of ? "" : MaintenanceOf(step.s, a, step.now);
+  const std::string maintenance = preemption.preemptor ? "" : DescribeMaintenance(step.s, a, step.now);
   return maintenance.empty() ? preemption.reason : maintenance;
 }
 
@@ -90,7 +90,7 @@ absl::Time MakePlan(Step& step) {
 // Does the next part of the plan, in its order; gives when to look again.
 absl::Time DoNext(Step& step, OpenPlan& plan) {
   absl::Time look_again = absl::InfiniteFuture();
-  int left = kMostOfATick;
+  int left = kMaxOfATick;
   for (; left > 0 && !plan.assign.empty(); --left) {
     // Not at once: a plan that is refused again and again must not keep the loop busy.
     if (!AssignSlots(step, plan.assign.front())) look_again = step.now + kRetry;

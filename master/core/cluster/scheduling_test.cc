@@ -370,8 +370,8 @@ TEST_F(LargePlanTest, IsFoundAgainByARestart) {
   Restart();
   std::vector<std::string> on_a, on_b;
   for (const auto& [id, a] : rows_.allocations) {
-    for (const auto& share : a.shares) {
-      (share.placement.agent == AgentId("a") ? on_a : on_b).push_back(id.value());
+    for (const auto& local_task : a.local_tasks) {
+      (local_task.placement.agent == AgentId("a") ? on_a : on_b).push_back(id.value());
     }
   }
   AddAgent("a", 22, on_a);

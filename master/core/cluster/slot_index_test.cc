@@ -17,7 +17,7 @@ experiment::Allocation Part(const std::string& id, double fraction) {
   experiment::Allocation allocation;
   allocation.id = AllocationId(id);
   allocation.fraction = fraction;
-  allocation.shares.push_back({.placement = kSlot});
+  allocation.local_tasks.push_back({.placement = kSlot});
   return allocation;
 }
 
@@ -40,7 +40,7 @@ TEST(SlotIndexTest, AnExitedShareHoldsNothing) {
   experiment::Allocation allocation = Part("1", 1);
   index.Put(allocation);
   EXPECT_FALSE(index.HasRoom(kSlot, 1));
-  allocation.shares[0].exited = true;
+  allocation.local_tasks[0].exited = true;
   index.Put(allocation);
   EXPECT_TRUE(index.HasRoom(kSlot, 1));
   EXPECT_EQ(index.On(AgentId("a")).size(), 1);

@@ -16,8 +16,8 @@
 
 namespace det::cluster {
 
-absl::Time MonthOf(absl::Time time);  // its first moment
-absl::Time NextMonthOf(absl::Time time);
+absl::Time GetMonthStart(absl::Time time);  // its first moment
+absl::Time GetNextMonthStart(absl::Time time);
 
 class SlotTime {
  public:

@@ -30,7 +30,7 @@ struct Entry {
   int64_t journaled = 0;          // events in the rows since the last snapshot
   bool is_new = true;             // no snapshot is in the rows
   // Of which webhooks were told last.
-  std::optional<model::ExperimentState> told = {};
+  std::optional<model::ExperimentState> notified_state = {};
   std::map<model::RequestId, model::TrialId> trials;
   std::set<model::TrialId> waiting;  // those with waits_for
   // What a trial's log has warned of, once each: "no loss", "loss is NaN". No durable state.

@@ -43,7 +43,7 @@ class Step {
   // So that a plan of before must not go on either.
   void Replan() { s.plan = {}, Reschedule(); }
 
-  Entry& EntryOf(const experiment::Trial& trial) { return s.experiments.at(trial.experiment); }
+  Entry& GetEntry(const experiment::Trial& trial) { return s.experiments.at(trial.experiment); }
 
   // Writes the rows, forgets what is over, and gives the outcome.
   Outcome Finish();
@@ -53,16 +53,16 @@ class Step {
   Outcome out;
   // What the searcher of the experiment has asked for and has not got yet, and whether that is
   // being done: what is done may make it ask for more.
-  std::deque<searcher::Operation> wishes;
-  bool granting = false;
+  std::deque<searcher::Operation> pending_operations;
+  bool applying_operations = false;
 
  private:
   // A line in the journal, or a snapshot once the journal is long.
   cluster::Change SearcherRow(Entry& entry, const std::vector<searcher::Event>& heard);
   // Changes of state that webhooks may want to hear of.
-  void TellWebhooks();
+  void NotifyWebhooks();
   void Forget();
-  void TellScheduler();
+  void UpdateScheduler();
 
   std::set<model::ExperimentId> experiments_;
   std::map<model::ExperimentId, std::vector<searcher::Event>> heard_;

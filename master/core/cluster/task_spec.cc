@@ -4,7 +4,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "master/core/cluster/parts.h"
+#include "master/core/cluster/handlers.h"
 #include "master/core/model/entrypoint.h"
 #include "master/core/model/variables.h"
 
@@ -82,12 +82,12 @@ Value MakeLibraryTrial(const Entry& entry, const Trial& t, const experiment::All
 
 // Where its shares are; nothing while the address of one is unknown.
 std::optional<Value> MakeRendezvous(const Cluster::State& s, const experiment::Allocation& a,
-                                    const experiment::Share& share) {
+                                    const experiment::LocalTask& local_task) {
   Value::List addresses;
   Value::List slots;
   int64_t rank = 0;
-  for (const RendezvousNode& node : NodesOf(s, a)) {
-    if (node.agent == share.placement.agent) rank = static_cast<int64_t>(addresses.size());
+  for (const RendezvousNode& node : GetRendezvousNodes(s, a)) {
+    if (node.agent == local_task.placement.agent) rank = static_cast<int64_t>(addresses.size());
     addresses.emplace_back(node.address);
     slots.emplace_back(node.slots);
   }
@@ -116,9 +116,9 @@ void AddPorts(std::map<std::string, std::string>& env, const std::string& cluste
 // The kernel takes no variable of more than 128 KiB; what is longer is in the files alone.
 void AddUnlessLong(std::map<std::string, std::string>& env, const std::string& name,
                    const Value& value) {
-  constexpr size_t kLongest = 64 << 10;
+  constexpr size_t kMaxVariableBytes = 64 << 10;
   std::string text = value.ToJson();
-  if (text.size() <= kLongest) env[name] = std::move(text);
+  if (text.size() <= kMaxVariableBytes) env[name] = std::move(text);
 }
 
 // What programs look for that use the existing library for tasks, besides what is ours.
@@ -144,7 +144,7 @@ std::map<std::string, std::string> MakeEnv(const Cluster::State& s, const experi
   std::map<std::string, std::string> env;
   for (const std::string& variable : VariablesFor(s, e, placement)) {
     const std::string name(model::VariableName(variable));
-    if (!model::IsUsersVariable(name)) continue;
+    if (!model::IsUserVariable(name)) continue;
     env[name] = name.size() == variable.size() ? "" : variable.substr(name.size() + 1);
   }
   env["DET_CLUSTER_ID"] = s.settings.cluster_id;
@@ -172,20 +172,20 @@ std::map<std::string, std::string> MakeEnv(const Cluster::State& s, const experi
 }  // namespace
 
 TaskSpec MakeTaskSpec(const Cluster::State& state, const experiment::Allocation& allocation,
-                      const experiment::Share& share) {
+                      const experiment::LocalTask& local_task) {
   const Trial& trial = state.trials.at(allocation.trial);
   const Entry& entry = state.experiments.at(trial.experiment);
   const experiment::Experiment& experiment = entry.experiment;
   TaskSpec spec;
   spec.allocation = allocation.id;
   spec.task = allocation.task;
-  spec.slots = share.placement.slots;
+  spec.slots = local_task.placement.slots;
   spec.fraction = allocation.fraction;
   spec.argv = MakeArgv(experiment.config->entrypoint);
-  spec.env = MakeEnv(state, experiment, trial, allocation, share.placement);
+  spec.env = MakeEnv(state, experiment, trial, allocation, local_task.placement);
   spec.files["info/trial.json"] = MakeTrialInfo(entry, trial, allocation).ToJson();
   spec.files["determined/info/trial.json"] = MakeLibraryTrial(entry, trial, allocation).ToJson();
-  if (const auto rendezvous = MakeRendezvous(state, allocation, share)) {
+  if (const auto rendezvous = MakeRendezvous(state, allocation, local_task)) {
     spec.files["determined/info/rendezvous.json"] = rendezvous->ToJson();
   }
   spec.context_hash = experiment.context_hash;

@@ -5,8 +5,8 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "master/core/cluster/mirror.h"
-#include "master/core/cluster/parts.h"
+#include "master/core/cluster/scheduler_input.h"
+#include "master/core/cluster/handlers.h"
 #include "master/core/cluster/regenerate.h"
 
 namespace det::cluster {
@@ -23,10 +23,10 @@ constexpr absl::Duration kKillGrace = absl::Seconds(1);
 
 // Queues the allocation of the trial's next run.
 void NewRun(Step& step, Trial& trial) {
-  const Entry& entry = step.EntryOf(trial);
+  const Entry& entry = step.GetEntry(trial);
   const model::ResourcesConfig& resources = entry.experiment.config->resources;
-  if (WorkLeft(step.s, trial) <= absl::ZeroDuration()) {
-    return Do(step, trial, experiment::TimeOver(trial, TimeIsOver(entry), step.now));
+  if (GetRemainingWorkTime(step.s, trial) <= absl::ZeroDuration()) {
+    return ApplyActions(step, trial, experiment::OnRunTimeExceeded(trial, DescribeRunTimeLimit(entry), step.now));
   }
   experiment::Allocation allocation;
   allocation.id = model::AllocationId(absl::StrCat(trial.task.value(), ".", trial.run_id));
@@ -47,7 +47,7 @@ void NewRun(Step& step, Trial& trial) {
   step.Reschedule();
 }
 
-searcher::TrialEnd EndOf(const Step& step, const Trial& trial) {
+searcher::TrialEnd GetTrialEnd(const Step& step, const Trial& trial) {
   switch (trial.state) {
     case TrialState::kCompleted:
       return searcher::TrialEnd::kCompleted;
@@ -72,13 +72,13 @@ void OnEnded(Step& step, Trial& trial) {
            absl::StrCat("trial ", trial.id.value(),
                         " ended: ", std::string(model::ToString(trial.state)),
                         trial.reason.empty() ? "" : ": ", trial.reason));
-  Entry& entry = step.EntryOf(trial);
+  Entry& entry = step.GetEntry(trial);
   const bool timed = trial.state == TrialState::kCanceled &&
                      trial.run_time > absl::ZeroDuration() &&
-                     WorkLeft(step.s, trial) <= absl::ZeroDuration();
+                     GetRemainingWorkTime(step.s, trial) <= absl::ZeroDuration();
   if (bad || timed)
     entry.experiment.reason = absl::StrCat("trial ", trial.id.value(), ": ", trial.reason);
-  Tell(step, entry, searcher::TrialExited{trial.request, EndOf(step, trial)});
+  NotifySearcher(step, entry, searcher::TrialExited{trial.request, GetTrialEnd(step, trial)});
   entry.experiment.progress = std::max(entry.experiment.progress, entry.searcher.Progress());
   step.Touch(entry.experiment);
   EndIfDone(step, entry);
@@ -115,7 +115,7 @@ Trial* FindLive(Step& step, const Entry& entry, const model::RequestId& request)
 
 void Grant(Step& step, Entry& entry, const searcher::CreateTrial& wish) {
   if (const auto it = entry.trials.find(wish.request); it != entry.trials.end()) {
-    return AskedAgain(step, entry, step.s.trials.at(it->second));
+    return RequeueTrial(step, entry, step.s.trials.at(it->second));
   }
   Trial trial;
   trial.id = model::TrialId(++step.s.last_trial);
@@ -132,25 +132,25 @@ void Grant(Step& step, Entry& entry, const searcher::CreateTrial& wish) {
   Trial& stored = step.s.trials.emplace(trial.id, std::move(trial)).first->second;
   step.Touch(stored);
   if (!paused) NewRun(step, stored);
-  Tell(step, entry, searcher::TrialCreated{wish.request});
+  NotifySearcher(step, entry, searcher::TrialCreated{wish.request});
 }
 
 void Grant(Step& step, Entry& entry, const searcher::StopTrial& wish) {
   Trial* trial = FindLive(step, entry, wish.request);
   if (trial == nullptr) return;
-  Do(step, *trial, experiment::Finish(*trial, TrialState::kCompleted, step.now));
+  ApplyActions(step, *trial, experiment::Finish(*trial, TrialState::kCompleted, step.now));
 }
 
 void Grant(Step& step, Entry& entry, const searcher::PauseTrial& wish) {
   Trial* trial = FindLive(step, entry, wish.request);
-  if (trial != nullptr) Do(step, *trial, experiment::Hold(*trial, step.now));
+  if (trial != nullptr) ApplyActions(step, *trial, experiment::Hold(*trial, step.now));
 }
 
 void Grant(Step& step, Entry& entry, const searcher::ResumeTrial& wish) {
   Trial* trial = FindLive(step, entry, wish.request);
   if (trial == nullptr) return;
   const bool active = entry.experiment.state == ExperimentState::kActive;
-  Do(step, *trial, experiment::Resume(*trial, active));
+  ApplyActions(step, *trial, experiment::Resume(*trial, active));
 }
 
 void Grant(Step& step, Entry& entry, const searcher::Shutdown& said) {
@@ -164,11 +164,11 @@ void Grant(Step& step, Entry& entry, const searcher::Shutdown& said) {
   // Nobody will let these go on any more.
   for (const auto& [request, id] : entry.trials) {
     Trial& trial = step.s.trials.at(id);
-    if (trial.held) Do(step, trial, experiment::Finish(trial, TrialState::kCompleted, step.now));
+    if (trial.held) ApplyActions(step, trial, experiment::Finish(trial, TrialState::kCompleted, step.now));
   }
 }
 
-std::string WhyReleased(const Trial& trial) {
+std::string GetReleaseReason(const Trial& trial) {
   if (trial.end_as == TrialState::kCompleted) return "the search has seen enough of this trial";
   if (trial.held) return "the search holds this trial until others have come as far";
   return trial.end_as == TrialState::kPaused ? "the experiment was paused"
@@ -177,18 +177,18 @@ std::string WhyReleased(const Trial& trial) {
 
 }  // namespace
 
-void Do(Step& step, Trial& trial, const TrialActions& actions) {
+void ApplyActions(Step& step, Trial& trial, const TrialActions& actions) {
   if (actions.changed) step.Touch(trial);
   // A queued trial that was let go has no run to end it: its allocation only goes.
   if (actions.release != TrialActions::Release::kNone && trial.allocation) {
     const auto it = step.s.allocations.find(*trial.allocation);
     if (it != step.s.allocations.end()) {
       experiment::Allocation& allocation = it->second;
-      const absl::Duration timeout = TimeToSave(step.s, allocation, step.now);
-      Do(step, allocation,
+      const absl::Duration timeout = GetPreemptionGrace(step.s, allocation, step.now);
+      ApplyActions(step, allocation,
          actions.release == TrialActions::Release::kPreempt
              ? experiment::Preempt(allocation,
-                                   actions.why.empty() ? WhyReleased(trial) : actions.why, timeout,
+                                   actions.why.empty() ? GetReleaseReason(trial) : actions.why, timeout,
                                    step.now)
              : experiment::Stop(allocation, kKillGrace, step.now));
     }
@@ -198,7 +198,7 @@ void Do(Step& step, Trial& trial, const TrialActions& actions) {
 }
 
 void StartChildren(Step& step, const Trial& parent) {
-  Entry& entry = step.EntryOf(parent);
+  Entry& entry = step.GetEntry(parent);
   const bool active = entry.experiment.state == ExperimentState::kActive;
   for (auto it = entry.waiting.begin(); it != entry.waiting.end();) {
     Trial& child = step.s.trials.at(*it);
@@ -208,7 +208,7 @@ void StartChildren(Step& step, const Trial& parent) {
       continue;
     }
     it = entry.waiting.erase(it);
-    if (!over) Do(step, child, experiment::OnParentSaved(child, Newest(parent), active));
+    if (!over) ApplyActions(step, child, experiment::OnParentSaved(child, Newest(parent), active));
   }
 }
 
@@ -216,22 +216,22 @@ bool IsSearching(const experiment::Experiment& e) {
   return e.state == ExperimentState::kActive || e.state == ExperimentState::kPaused;
 }
 
-void Tell(Step& step, Entry& entry, const searcher::Event& event) {
+void NotifySearcher(Step& step, Entry& entry, const searcher::Event& event) {
   if (!IsSearching(entry.experiment)) return;
   step.Journal(entry, event);
-  Do(step, entry, entry.searcher.Handle(event));
+  ApplyOperations(step, entry, entry.searcher.Handle(event));
 }
 
-void Do(Step& step, Entry& entry, std::vector<searcher::Operation> operations) {
-  for (searcher::Operation& operation : operations) step.wishes.push_back(std::move(operation));
+void ApplyOperations(Step& step, Entry& entry, std::vector<searcher::Operation> operations) {
+  for (searcher::Operation& operation : operations) step.pending_operations.push_back(std::move(operation));
   // The outermost call does them all, in the order in which they were asked for.
-  if (std::exchange(step.granting, true)) return;
-  while (!step.wishes.empty()) {
-    const searcher::Operation operation = std::move(step.wishes.front());
-    step.wishes.pop_front();
+  if (std::exchange(step.applying_operations, true)) return;
+  while (!step.pending_operations.empty()) {
+    const searcher::Operation operation = std::move(step.pending_operations.front());
+    step.pending_operations.pop_front();
     std::visit([&](const auto& wish) { Grant(step, entry, wish); }, operation);
   }
-  step.granting = false;
+  step.applying_operations = false;
   EndIfDone(step, entry);
 }
 

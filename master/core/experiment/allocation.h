@@ -26,7 +26,7 @@
 namespace det::experiment {
 
 // How one agent's share goes.
-struct Share {
+struct LocalTask {
   model::Placement placement;
   bool started = false;
   bool exited = false;
@@ -34,7 +34,7 @@ struct Share {
   int signal = 0;
   std::string message;
   std::string suspect;  // a line of its log that looks like broken hardware; empty: none
-  friend bool operator==(const Share&, const Share&) = default;
+  friend bool operator==(const LocalTask&, const LocalTask&) = default;
 };
 
 struct Allocation {
@@ -50,7 +50,7 @@ struct Allocation {
   int granted = 0;        // slots that it got; 0 while queued
   int64_t submitted = 0;  // order in the queue
   model::AllocationState state = model::AllocationState::kQueued;
-  std::vector<Share> shares;  // in order of node rank; empty while queued
+  std::vector<LocalTask> local_tasks;  // in order of node rank; empty while queued
   bool preemption_acked = false;
   std::string preemption_reason;
   std::optional<absl::Time> deadline;  // of the preemption or of the stop; then SIGKILL
@@ -70,7 +70,7 @@ struct Allocation {
 // What the caller must bring about. A call that does not apply in the present state changes nothing
 // and asks for nothing: late and repeated messages are ordinary.
 struct AllocationActions {
-  bool start_shares = false;    // send StartTask for each share
+  bool start_local_tasks = false;    // send StartTask for each share
   bool announce = false;        // all shares have started: the rendezvous is known
   bool notify_preempt = false;  // tell the trial
   // Agents whose share must be stopped; grace zero means SIGKILL now.
@@ -81,7 +81,7 @@ struct AllocationActions {
 };
 
 // How a share ended, as its agent says it.
-struct ShareExit {
+struct LocalTaskExit {
   int exit_code = 0;
   int signal = 0;
   std::string message;
@@ -89,10 +89,10 @@ struct ShareExit {
 };
 
 AllocationActions Assign(Allocation& a, std::vector<model::Placement> placements, absl::Time now);
-AllocationActions ShareStarted(Allocation& a, const model::AgentId& agent);
-AllocationActions ShareExited(Allocation& a, const model::AgentId& agent, const ShareExit& exit,
+AllocationActions OnLocalTaskStarted(Allocation& a, const model::AgentId& agent);
+AllocationActions OnLocalTaskExited(Allocation& a, const model::AgentId& agent, const LocalTaskExit& exit,
                               absl::Time now);
-AllocationActions AgentLost(Allocation& a, const model::AgentId& agent, absl::Time now);
+AllocationActions OnAgentLost(Allocation& a, const model::AgentId& agent, absl::Time now);
 // Asks the trial to save and exit before now + timeout.
 AllocationActions Preempt(Allocation& a, const std::string& reason, absl::Duration timeout,
                           absl::Time now);

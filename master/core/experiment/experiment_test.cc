@@ -24,8 +24,8 @@ Allocation Running() {
   a.id = model::AllocationId("1.1.0");
   a.slots = 2;
   Assign(a, {{AgentId("a"), {0}}, {AgentId("b"), {1}}}, kNow);
-  ShareStarted(a, AgentId("a"));
-  ShareStarted(a, AgentId("b"));
+  OnLocalTaskStarted(a, AgentId("a"));
+  OnLocalTaskStarted(a, AgentId("b"));
   return a;
 }
 
@@ -38,19 +38,19 @@ TEST(StateMachinesTest, TheCommittedPageIsWrittenFromTheTables) {
 
 TEST(AllocationTest, RunsOnceEveryShareHasStarted) {
   Allocation a;
-  EXPECT_TRUE(Assign(a, {{AgentId("a"), {0}}, {AgentId("b"), {0}}}, kNow).start_shares);
-  EXPECT_FALSE(ShareStarted(a, AgentId("a")).announce);
+  EXPECT_TRUE(Assign(a, {{AgentId("a"), {0}}, {AgentId("b"), {0}}}, kNow).start_local_tasks);
+  EXPECT_FALSE(OnLocalTaskStarted(a, AgentId("a")).announce);
   EXPECT_EQ(a.state, AllocationState::kAssigned);
-  EXPECT_TRUE(ShareStarted(a, AgentId("b")).announce);
+  EXPECT_TRUE(OnLocalTaskStarted(a, AgentId("b")).announce);
   EXPECT_EQ(a.state, AllocationState::kRunning);
-  EXPECT_FALSE(ShareStarted(a, AgentId("b")).announce) << "repeated";
+  EXPECT_FALSE(OnLocalTaskStarted(a, AgentId("b")).announce) << "repeated";
 }
 
 TEST(AllocationTest, TheFirstFailureIsTheReason) {
   Allocation a = Running();
-  const auto actions = ShareExited(a, AgentId("b"), {.signal = 11, .message = ""}, kNow);
+  const auto actions = OnLocalTaskExited(a, AgentId("b"), {.signal = 11, .message = ""}, kNow);
   EXPECT_THAT(actions.stop, ElementsAre(AgentId("a")));
-  EXPECT_TRUE(ShareExited(a, AgentId("a"), {.exit_code = 143, .message = ""}, kNow).terminated);
+  EXPECT_TRUE(OnLocalTaskExited(a, AgentId("a"), {.exit_code = 143, .message = ""}, kNow).terminated);
   EXPECT_EQ(a.exit_reason, ExitReason::kFailed);
   EXPECT_THAT(a.exit_message, HasSubstr("on b was killed by signal 11 (SIGSEGV)"));
 }
@@ -58,8 +58,8 @@ TEST(AllocationTest, TheFirstFailureIsTheReason) {
 TEST(AllocationTest, WhatTheTrialSaidExplainsMoreThanTheExitCode) {
   Allocation a = Running();
   a.reported_message = "rank 1 failed: killed by SIGKILL";
-  ShareExited(a, AgentId("a"), {.exit_code = 137, .message = ""}, kNow);
-  ShareExited(a, AgentId("b"), {.exit_code = 143, .message = ""}, kNow);
+  OnLocalTaskExited(a, AgentId("a"), {.exit_code = 137, .message = ""}, kNow);
+  OnLocalTaskExited(a, AgentId("b"), {.exit_code = 143, .message = ""}, kNow);
   EXPECT_EQ(a.exit_reason, ExitReason::kFailed);
   EXPECT_EQ(a.exit_message, "rank 1 failed: killed by SIGKILL");
   EXPECT_EQ(a.exit_code, 137);
@@ -83,8 +83,8 @@ TEST(AllocationTest, ExitZeroMeansPreemptedOnlyWhenAcknowledged) {
     if (c.ack) {
       EXPECT_TRUE(AckPreemption(a));
     }
-    ShareExited(a, AgentId("a"), {.exit_code = c.code, .message = ""}, kNow);
-    ShareExited(a, AgentId("b"), {.exit_code = 0, .message = ""}, kNow);
+    OnLocalTaskExited(a, AgentId("a"), {.exit_code = c.code, .message = ""}, kNow);
+    OnLocalTaskExited(a, AgentId("b"), {.exit_code = 0, .message = ""}, kNow);
     EXPECT_EQ(a.state, AllocationState::kTerminated) << c.name;
     EXPECT_EQ(a.exit_reason, c.want) << c.name;
   }
@@ -94,8 +94,8 @@ TEST(AllocationTest, AStoppedOneIsStoppedWhateverItsExitCode) {
   Allocation a = Running();
   EXPECT_THAT(Stop(a, absl::Seconds(1), kNow).stop, ElementsAre(AgentId("a"), AgentId("b")));
   EXPECT_TRUE(Stop(a, absl::Seconds(1), kNow).stop.empty()) << "twice";
-  ShareExited(a, AgentId("a"), {.exit_code = 143, .message = ""}, kNow);
-  ShareExited(a, AgentId("b"), {.exit_code = 0, .message = ""}, kNow);
+  OnLocalTaskExited(a, AgentId("a"), {.exit_code = 143, .message = ""}, kNow);
+  OnLocalTaskExited(a, AgentId("b"), {.exit_code = 0, .message = ""}, kNow);
   EXPECT_EQ(a.exit_reason, ExitReason::kStopped);
 }
 

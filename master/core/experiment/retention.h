@@ -23,11 +23,11 @@ struct RetentionPolicy {
   int trial_latest = 1;
   friend bool operator==(const RetentionPolicy&, const RetentionPolicy&) = default;
 };
-RetentionPolicy PolicyOf(const model::CheckpointStorageConfig& storage);
-void SetPolicy(model::CheckpointStorageConfig& storage, const RetentionPolicy& policy);
+RetentionPolicy GetRetentionPolicy(const model::CheckpointStorageConfig& storage);
+void SetRetentionPolicy(model::CheckpointStorageConfig& storage, const RetentionPolicy& policy);
 
 // A checkpoint whose files are there.
-struct Retainable {
+struct RetentionCandidate {
   model::CheckpointId id;
   model::TrialId trial;
   int64_t steps = 0;
@@ -40,8 +40,8 @@ struct Retainable {
 // The ids that go, in the order of `all`. A checkpoint without a metric, or with NaN, is never
 // among the best; of equals the newer one is better. One that is not whole stays as it would if it
 // were, but takes nobody's place. The order of `all` does not matter for which go.
-std::vector<model::CheckpointId> NotRetained(const RetentionPolicy& policy, bool smaller_is_better,
-                                             const std::vector<Retainable>& all);
+std::vector<model::CheckpointId> SelectForRemoval(const RetentionPolicy& policy, bool smaller_is_better,
+                                             const std::vector<RetentionCandidate>& all);
 
 }  // namespace det::experiment
 

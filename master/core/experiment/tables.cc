@@ -42,7 +42,7 @@ std::string_view ToString(TrialEvent event) {
       return "failed more than max_restarts times or where a log policy forbids a retry, or code "
              "or "
              "hyperparameters invalid";
-    case TrialEvent::kTimeOver:
+    case TrialEvent::kRunTimeExceeded:
       return "its max_run_time is over";
     case TrialEvent::kContinue:
       return "its experiment is continued";

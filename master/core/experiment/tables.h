@@ -53,7 +53,7 @@ enum class TrialEvent {
   kComplete,
   kCancel,
   kFail,
-  kTimeOver,  // its max_run_time
+  kRunTimeExceeded,  // its max_run_time
   kContinue,  // its experiment goes on after its end
 };
 
@@ -76,8 +76,8 @@ inline constexpr base::Transition<model::TrialState, TrialEvent> kTrialTable[] =
     {{model::TrialState::kRunning, model::TrialState::kStopping},
      TrialEvent::kFail,
      model::TrialState::kError},
-    {{model::TrialState::kRunning}, TrialEvent::kTimeOver, model::TrialState::kStopping},
-    {{model::TrialState::kQueued}, TrialEvent::kTimeOver, model::TrialState::kCanceled},
+    {{model::TrialState::kRunning}, TrialEvent::kRunTimeExceeded, model::TrialState::kStopping},
+    {{model::TrialState::kQueued}, TrialEvent::kRunTimeExceeded, model::TrialState::kCanceled},
     {{model::TrialState::kCompleted, model::TrialState::kCanceled, model::TrialState::kError},
      TrialEvent::kContinue,
      model::TrialState::kQueued},

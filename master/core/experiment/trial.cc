@@ -43,7 +43,7 @@ TrialActions RunAgain(Trial& trial) {
 
 // While it holds slots: lets go of them to become `end_as`. Later wishes replace earlier ones, but
 // nothing replaces a cancel, and a kill hastens what is under way.
-TrialActions LetGo(Trial& trial, TrialState end_as, Release release) {
+TrialActions ReleaseSlots(Trial& trial, TrialState end_as, Release release) {
   TrialActions actions;
   if (trial.state == TrialState::kStopping) {
     const bool canceled = trial.end_as == TrialState::kCanceled;
@@ -120,7 +120,7 @@ TrialActions Pause(Trial& trial, absl::Time) {
   if (HoldsSlots(trial)) {
     // On its way to an end already: that end is nearer than a pause.
     if (trial.end_as && *trial.end_as != TrialState::kQueued) return {};
-    return LetGo(trial, TrialState::kPaused, Release::kPreempt);
+    return ReleaseSlots(trial, TrialState::kPaused, Release::kPreempt);
   }
   TrialActions actions;
   if (!Move(trial, TrialEvent::kPause)) return actions;
@@ -134,7 +134,7 @@ TrialActions Activate(Trial& trial) {
   TrialActions actions;
   if (trial.held || trial.waits_for) return actions;
   if (trial.state == TrialState::kStopping && trial.end_as == TrialState::kPaused) {
-    return LetGo(trial, TrialState::kQueued, Release::kNone);
+    return ReleaseSlots(trial, TrialState::kQueued, Release::kNone);
   }
   if (!Move(trial, TrialEvent::kActivate)) return actions;
   actions.changed = true;
@@ -190,7 +190,7 @@ TrialActions Continue(Trial& trial) {
 }
 
 TrialActions Finish(Trial& trial, TrialState end, absl::Time now) {
-  if (HoldsSlots(trial)) return LetGo(trial, end, Release::kPreempt);
+  if (HoldsSlots(trial)) return ReleaseSlots(trial, end, Release::kPreempt);
   const bool queued = trial.state == TrialState::kQueued;
   TrialActions actions =
       End(trial, end == TrialState::kCompleted ? TrialEvent::kComplete : TrialEvent::kCancel, now);
@@ -199,18 +199,18 @@ TrialActions Finish(Trial& trial, TrialState end, absl::Time now) {
 }
 
 TrialActions Kill(Trial& trial, absl::Time now) {
-  if (HoldsSlots(trial)) return LetGo(trial, TrialState::kCanceled, Release::kStop);
+  if (HoldsSlots(trial)) return ReleaseSlots(trial, TrialState::kCanceled, Release::kStop);
   return Finish(trial, TrialState::kCanceled, now);
 }
 
-TrialActions TimeOver(Trial& trial, const std::string& reason, absl::Time now) {
+TrialActions OnRunTimeExceeded(Trial& trial, const std::string& reason, absl::Time now) {
   if (trial.state == TrialState::kQueued) {
-    TrialActions actions = End(trial, TrialEvent::kTimeOver, now);
+    TrialActions actions = End(trial, TrialEvent::kRunTimeExceeded, now);
     trial.reason = reason;
     return actions;
   }
   TrialActions actions;
-  if (!Move(trial, TrialEvent::kTimeOver)) return actions;
+  if (!Move(trial, TrialEvent::kRunTimeExceeded)) return actions;
   trial.end_as = TrialState::kCanceled;
   trial.reason = reason;
   actions.changed = true;

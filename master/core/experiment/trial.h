@@ -98,7 +98,7 @@ TrialActions Finish(Trial& trial, model::TrialState end, absl::Time now);
 TrialActions Kill(Trial& trial, absl::Time now);
 
 // It has run for as long as it may: it saves and ends as CANCELED, for `reason`.
-TrialActions TimeOver(Trial& trial, const std::string& reason, absl::Time now);
+TrialActions OnRunTimeExceeded(Trial& trial, const std::string& reason, absl::Time now);
 
 // Its allocation has ended for `reason`: what becomes of the trial. `message` says why in words.
 TrialActions OnRunEnded(Trial& trial, model::ExitReason reason, const std::string& message,

@@ -24,7 +24,7 @@ struct Field {
     kSection,  // a map of further fields
     kList,     // a list of maps of further fields
     kIgnored,  // older configurations have it; without effect
-    kGone,     // older configurations have it; refused with these words
+    kRemoved,     // older configurations have it; refused with these words
   };
   // How a value of a higher layer meets one of a lower layer. Maps always merge member by member;
   // hyperparameters do so where both are nested.
@@ -57,7 +57,7 @@ struct Field {
   std::optional<double> max;
   bool above_min = false;             // min itself is too little
   const char* choices = nullptr;      // "best|all|none"
-  const char* gone = nullptr;         // "adaptive: use adaptive_asha|..."
+  const char* removed = nullptr;         // "adaptive: use adaptive_asha|..."
   const char* only_for = nullptr;     // "random|asha": values of the section's kind
   const char* ignored_for = nullptr;  // without effect there
   Merge merge = Merge::kReplace;
@@ -86,9 +86,9 @@ class FieldTable {
   // Those directly below a path, which is empty or ends with a dot, in the table's order.
   const std::vector<const Field*>& At(std::string_view path) const;
   // The field whose value says what kind of section the path stands in; nullptr elsewhere.
-  const Field* KindOf(std::string_view path) const;
+  const Field* GetKindField(std::string_view path) const;
   // The type of the field: its place in the scratch. REQUIRES a kValue or kList.
-  FieldTarget TypeOf(const Field& field) const { return field.target(scratch_, 0); }
+  FieldTarget GetType(const Field& field) const { return field.target(scratch_, 0); }
   // "an integer >= 0", "true or false", "one of best, all, none".
   std::string Expected(const Field& field) const;
 
@@ -105,7 +105,7 @@ std::vector<std::string> SplitWords(const char* words);  // "a|b|c"
 
 // What stands in a place, in the configuration's own format. REQUIRES a kValue's.
 Value ValueAt(const Field& field, const FieldTarget& target);
-Value DefaultOf(const Field& field);
+Value GetDefault(const Field& field);
 
 }  // namespace det::model
 

@@ -104,7 +104,7 @@ Value ValueAt(const Field& field, const FieldTarget& target) {
   return std::visit(Write{field}, target);
 }
 
-Value DefaultOf(const Field& field) {
+Value GetDefault(const Field& field) {
   if (field.default_json == nullptr) return Value();
   const absl::StatusOr<Value> value = Value::FromJson(field.default_json);
   DET_CHECK(value.ok());

@@ -109,8 +109,8 @@ std::string Notes(const Field& field) {
   }
   if (field.only_for != nullptr)
     absl::StrAppend(&notes, " Only for ", CodeWords(field.only_for), ".");
-  if (field.gone != nullptr) {
-    absl::StrAppend(&notes, " No more: ", absl::StrJoin(SplitWords(field.gone), "; "), ".");
+  if (field.removed != nullptr) {
+    absl::StrAppend(&notes, " No more: ", absl::StrJoin(SplitWords(field.removed), "; "), ".");
   }
   absl::StrAppend(&notes, MergeNote(field));
   if (field.secret) absl::StrAppend(&notes, " Never shown.");
@@ -126,7 +126,7 @@ std::string Notes(const Field& field) {
 }
 
 std::string Row(const FieldTable& table, const Field& field) {
-  if (field.role == Role::kGone) {
+  if (field.role == Role::kRemoved) {
     return absl::StrCat("| ", Code(field.path), " | refused | | ", Notes(field), " |\n");
   }
   return absl::StrCat("| ", Code(field.path), " | ", TypeCell(table, field), " | ",

@@ -22,7 +22,7 @@ constexpr Field kSearcherFields[] = {
      .required = true,
      .choices =
          "single|random|grid|adaptive_asha|async_halving|asha|hyperband|tpe|bayesian|pbt|custom",
-     .gone = "sync_halving: use asha|adaptive: use adaptive_asha|adaptive_simple: use "
+     .removed = "sync_halving: use asha|adaptive: use adaptive_asha|adaptive_simple: use "
              "adaptive_asha",
      .kind = true},
     {.path = "searcher.smaller_is_better",

@@ -38,7 +38,7 @@ constexpr Field kTaskFields[] = {
      .min = 0},
     {.path = "resources.memory",
      .description = "Memory, likewise: bytes, or text such as 512m, 4g (powers of 1024).",
-     .target = DET_TARGET(SizeOf(c.resources.memory)),
+     .target = DET_TARGET(MakeSizeTarget(c.resources.memory)),
      .default_json = "0",
      .min = 0},
     {.path = "resources.slot_type",
@@ -46,7 +46,7 @@ constexpr Field kTaskFields[] = {
      .target = DET_CHOICE(resources.slot_type),
      .default_json = "null",
      .choices = "cpu|cuda|rocm|tpu",
-     .gone = "gpu: write cuda (NVIDIA) or rocm (AMD)"},
+     .removed = "gpu: write cuda (NVIDIA) or rocm (AMD)"},
     {.path = "resources.device",
      .description = "Part of the device's name, in any case of letters: H200, or MIG 1g.18gb; "
                     "empty is any device.",
@@ -57,7 +57,7 @@ constexpr Field kTaskFields[] = {
                     "preemption_timeout but at most by an eighth of it, the trial is asked to save "
                     "and leave; at its end it is gone. Lets it fill holes that are too short for "
                     "others.",
-     .target = DET_TARGET(DurationOf(c.resources.max_run_time)),
+     .target = DET_TARGET(MakeDurationTarget(c.resources.max_run_time)),
      .default_json = "null",
      .min = 1,
      .max = kMaxInt},
@@ -94,7 +94,7 @@ constexpr Field kTaskFields[] = {
     {.path = "resources.shm_size",
      .description = "Size of /dev/shm: bytes, or text such as 512m, 4g, \"1.5 GiB\" (powers of "
                     "1024).",
-     .target = DET_TARGET(SizeOf(c.resources.shm_size)),
+     .target = DET_TARGET(MakeSizeTarget(c.resources.shm_size)),
      .default_json = "null",
      .min = 0,
      .warning = kNoContainers},
@@ -128,7 +128,7 @@ constexpr Field kTaskFields[] = {
     Ignored("resources.agent_label"),
     {.path = "resources.slots",
      .description = "is for commands and notebooks; write slots_per_trial",
-     .role = Role::kGone},
+     .role = Role::kRemoved},
 
     Section("environment", "What the trial's processes find around them."),
     {.path = "environment.environment_variables",

@@ -54,7 +54,7 @@ bool NamesAll(const Globs& globs) {
   });
 }
 
-std::string GlobOf(const std::string& path) {
+std::string ToGlob(const std::string& path) {
   std::string glob;
   for (const char c : path) {
     if (absl::StrContains("*?[\\", absl::string_view(&c, 1))) glob += '\\';
@@ -63,7 +63,7 @@ std::string GlobOf(const std::string& path) {
   return glob;
 }
 
-Resources LeftOf(const Resources& all, const Globs& globs) {
+Resources GetRemaining(const Resources& all, const Globs& globs) {
   const std::vector<base::Glob> patterns(globs.begin(), globs.end());
   Resources files, folders, gone;
   for (const auto& [path, bytes] : all) {
@@ -91,7 +91,7 @@ bool HasFiles(const Resources& resources) {
 }
 
 bool TakesFiles(const Resources& all, const Globs& globs) {
-  const Resources left = LeftOf(all, globs);
+  const Resources left = GetRemaining(all, globs);
   return std::any_of(all.begin(), all.end(), [&](const auto& each) {
     return !absl::EndsWith(each.first, "/") && !left.contains(each.first);
   });

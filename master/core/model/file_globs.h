@@ -24,9 +24,9 @@ absl::Status CheckGlobs(const Globs& globs);
 // Whether one of them names all files, whatever they are.
 bool NamesAll(const Globs& globs);
 // The pattern that names this file alone.
-std::string GlobOf(const std::string& path);
+std::string ToGlob(const std::string& path);
 // Without the files that are named. A folder goes with the last file that lies in it.
-Resources LeftOf(const Resources& all, const Globs& globs);
+Resources GetRemaining(const Resources& all, const Globs& globs);
 // More than folders.
 bool HasFiles(const Resources& resources);
 // Whether a file is named, not folders alone.

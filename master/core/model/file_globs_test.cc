@@ -16,7 +16,7 @@ const Resources kFiles = {{"code/", 0},     {"code/lib/", 0},    {"code/lib/a.py
 
 std::string Left(const Globs& globs) {
   std::string names;
-  for (const auto& [path, bytes] : LeftOf(kFiles, globs)) {
+  for (const auto& [path, bytes] : GetRemaining(kFiles, globs)) {
     EXPECT_EQ(bytes, kFiles.at(path));
     names += (names.empty() ? "" : " ") + path;
   }
@@ -45,7 +45,7 @@ TEST(FileGlobsTest, TwoStarsAreAnyFoldersAndFoldersGoWithTheirLastFile) {
   EXPECT_EQ(Left({"code/**"}), "logs/ model.pt opt.pt opt_rank 0.pt");
   EXPECT_EQ(Left({"code/"}), Left({"code/**"}));
   EXPECT_EQ(Left({"**/*.pt", "**/*.py"}), "logs/");
-  EXPECT_FALSE(HasFiles(LeftOf(kFiles, {"**/*.pt", "code/"})));
+  EXPECT_FALSE(HasFiles(GetRemaining(kFiles, {"**/*.pt", "code/"})));
   for (const char* all : {"**", "**/*"}) {
     EXPECT_TRUE(NamesAll({"x", all}));
     EXPECT_EQ(Left({all}), "") << all;
@@ -58,7 +58,7 @@ TEST(FileGlobsTest, AFileHasAPatternOfItsOwn) {
     const Resources files = {{path, 1}, {"a1b", 1}, {"a", 1}, {"d/e/f", 1}, {"aXb", 1}};
     Resources others = files;
     others.erase(path);
-    EXPECT_EQ(LeftOf(files, {GlobOf(path)}), others) << path;
+    EXPECT_EQ(GetRemaining(files, {ToGlob(path)}), others) << path;
   }
 }
 

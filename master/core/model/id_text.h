@@ -12,9 +12,9 @@
 
 namespace det::model {
 
-JobId JobOf(ExperimentId experiment);  // "exp-7"
+JobId ToJobId(ExperimentId experiment);  // "exp-7"
 // Nullopt for what no experiment's job is called.
-std::optional<ExperimentId> ExperimentOf(const JobId& job);
+std::optional<ExperimentId> ParseJobId(const JobId& job);
 // With which the ids of all of the experiment's allocations begin, and no others: "7."
 std::string AllocationPrefix(ExperimentId experiment);
 
@@ -26,7 +26,7 @@ struct RunName {
   int run = 0;
   TaskId task;
 };
-std::optional<RunName> RunOf(const AllocationId& allocation);
+std::optional<RunName> ParseAllocationId(const AllocationId& allocation);
 
 }  // namespace det::model
 

@@ -194,24 +194,24 @@ TEST(ExperimentConfigTest, ValueHasEveryDefault) {
 }
 
 TEST(IdTextTest, AJobIsNamedAfterItsExperiment) {
-  EXPECT_EQ(JobOf(ExperimentId(7)), JobId("exp-7"));
-  EXPECT_EQ(ExperimentOf(JobId("exp-7")), ExperimentId(7));
+  EXPECT_EQ(ToJobId(ExperimentId(7)), JobId("exp-7"));
+  EXPECT_EQ(ParseJobId(JobId("exp-7")), ExperimentId(7));
   for (const char* other :
        {"", "7", "exp-", "exp-7x", "exp-07", "exp-+7", "Exp-7", "exp-99999999999"}) {
-    EXPECT_EQ(ExperimentOf(JobId(other)), std::nullopt) << other;
+    EXPECT_EQ(ParseJobId(JobId(other)), std::nullopt) << other;
   }
   EXPECT_EQ(AllocationPrefix(ExperimentId(1)), "1.") << "and not those of experiment 12";
 }
 
 TEST(IdTextTest, AnAllocationSaysWhoseItIs) {
-  const auto run = RunOf(AllocationId("7.12.3"));
+  const auto run = ParseAllocationId(AllocationId("7.12.3"));
   ASSERT_TRUE(run);
   EXPECT_EQ(run->experiment, ExperimentId(7));
   EXPECT_EQ(run->trial, TrialId(12));
   EXPECT_EQ(run->task, TaskId("7.12"));
   EXPECT_EQ(run->run, 3);
   for (const char* other : {"", "7", "7.12", "7.12.3.4", "7.x.3"}) {
-    EXPECT_FALSE(RunOf(AllocationId(other))) << other;
+    EXPECT_FALSE(ParseAllocationId(AllocationId(other))) << other;
   }
 }
 

@@ -20,7 +20,7 @@ struct Name {
 
 // "UNKNOWN" for a value that the table lacks.
 template <class Enum, size_t N>
-std::string_view TextOf(const Name<Enum> (&names)[N], Enum value) {
+std::string_view GetName(const Name<Enum> (&names)[N], Enum value) {
   for (const Name<Enum>& name : names) {
     if (name.value == value) return name.text;
   }
@@ -28,7 +28,7 @@ std::string_view TextOf(const Name<Enum> (&names)[N], Enum value) {
 }
 
 template <class Enum, size_t N>
-std::optional<Enum> ValueOf(const Name<Enum> (&names)[N], std::string_view text) {
+std::optional<Enum> ParseName(const Name<Enum> (&names)[N], std::string_view text) {
   for (const Name<Enum>& name : names) {
     if (name.text == text) return name.value;
   }

@@ -76,8 +76,8 @@ int64_t MaxLength(const SearcherConfig& config);
 // MaxLength; "batches" is also the report's own steps_completed.
 std::string LengthMetric(const SearcherConfig& config);
 
-const char* ToText(SearchMode mode);    // "standard"
-const char* ToText(Length::Unit unit);  // "batches"
+const char* ToString(SearchMode mode);    // "standard"
+const char* ToString(Length::Unit unit);  // "batches"
 
 // In the configuration's own format.
 Value ToValue(const Length& length);

@@ -24,7 +24,7 @@ struct DeviceConfig {
 };
 
 // Less of a device is no part of it.
-inline constexpr double kLeastSlotFraction = 0.01;
+inline constexpr double kMinSlotFraction = 0.01;
 
 struct ResourcesConfig {
   // Of each trial; 0 needs none. With max_slots_per_trial above it the trial is elastic: it starts

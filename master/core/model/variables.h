@@ -10,7 +10,7 @@
 namespace det::model {
 
 // Those of the DET_ names that are the user's to set.
-inline constexpr std::array<const char*, 5> kUsersVariables = {
+inline constexpr std::array<const char*, 5> kUserVariables = {
     "DET_CXX", "DET_CXXFLAGS", "DET_LDFLAGS", "DET_MASTER_PATIENCE", "DET_OUTBOX_LIMIT"};
 
 // The name in an entry NAME=value of environment.environment_variables.
@@ -19,9 +19,9 @@ inline std::string_view VariableName(std::string_view entry) {
 }
 
 // Whether a task is given it as the user says.
-inline bool IsUsersVariable(std::string_view name) {
+inline bool IsUserVariable(std::string_view name) {
   return !name.starts_with("DET_") ||
-         std::find(kUsersVariables.begin(), kUsersVariables.end(), name) != kUsersVariables.end();
+         std::find(kUserVariables.begin(), kUserVariables.end(), name) != kUserVariables.end();
 }
 
 }  // namespace det::model

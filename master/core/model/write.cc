@@ -10,14 +10,14 @@ namespace {
 using Role = Field::Role;
 
 // The table's places may be written to; here they are only read.
-FieldTarget TargetOf(const Field& field, const ExperimentConfig& config, size_t item) {
+FieldTarget GetTarget(const Field& field, const ExperimentConfig& config, size_t item) {
   return field.target(const_cast<ExperimentConfig*>(&config), item);
 }
 
 Value Members(const std::string& path, const ExperimentConfig& config, size_t item) {
   Value::Object object;
   for (const Field* field : FieldsAt(path)) {
-    if (field->role == Role::kIgnored || field->role == Role::kGone) continue;
+    if (field->role == Role::kIgnored || field->role == Role::kRemoved) continue;
     if (!AppliesTo(*field, config)) continue;
     object.emplace(field->path + path.size(), FieldValue(*field, config, item));
   }
@@ -54,11 +54,11 @@ Value FieldValue(const Field& field, const ExperimentConfig& config, size_t item
   if (field.role == Role::kSection) {
     Value section = Members(absl::StrCat(field.path, "."), config, item);
     if (field.default_json != nullptr && section == Members(absl::StrCat(field.path, "."), {}, 0)) {
-      return DefaultOf(field);
+      return GetDefault(field);
     }
     return section;
   }
-  const FieldTarget target = TargetOf(field, config, item);
+  const FieldTarget target = GetTarget(field, config, item);
   if (field.role != Role::kList) return ValueAt(field, target);
   const auto& list = std::get<ListTarget>(target);
   Value::List items;

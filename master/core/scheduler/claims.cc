@@ -39,7 +39,7 @@ absl::Time WholeOn(const PoolState& pool, const GangClass& c, const NodeState& n
   for (const GangState* gang : node.gangs) {
     for (const Hold& hold : gang->holds) {
       if (hold.node != &node) continue;
-      releases.emplace_back(gang->leaving ? pool.now : gang->ends_at(), Matching(c, hold));
+      releases.emplace_back(gang->terminating ? pool.now : gang->ends_at(), Matching(c, hold));
     }
   }
   return Whole(std::move(releases), c.shape.slots - c.view(kNow).free(node.rank));
@@ -130,7 +130,7 @@ ClaimState ClaimAllNodes(const PoolState& pool, GangState& gang) {
     ByFreeSlots(view, [&](int r) {
       const NodeState& node = *pool.nodes[static_cast<size_t>(r)];
       if (!MayRunOn(pool, c, node)) return false;
-      const int most = std::min(view.free(r), MostOn(node, c));
+      const int most = std::min(view.free(r), MaxSlotsOn(node, c));
       const auto has = shares.find(r);
       const int more = std::min(missing, most - (has == shares.end() ? 0 : has->second));
       if (more > 0) shares[r] += more;
@@ -170,7 +170,7 @@ ClaimState ClaimSharedSlot(const PoolState& pool, GangState& gang) {
 double Missing(const Counted& counted, int64_t asked) {
   if (asked <= 0) return 0;
   const auto wanted = static_cast<double>(asked);
-  return std::max(0.0, 1 - static_cast<double>(FreeOf(counted, kNow)) / wanted);
+  return std::max(0.0, 1 - static_cast<double>(CountFree(counted, kNow)) / wanted);
 }
 
 // Cpus and memory for a gang without slots, on the node where the least of either is missing.
@@ -204,13 +204,13 @@ ClaimState ChooseClaim(const PoolState& pool, GangState& gang) {
   return ClaimAllNodes(pool, gang);
 }
 
-std::vector<Hold> HoldsOf(const GangClass& c, const Fitting& fitting, Horizon horizon) {
+std::vector<Hold> MakeHolds(const GangClass& c, const Fitting& fitting, Horizon horizon) {
   std::vector<Hold> holds;
   for (const Share& share : fitting) holds.push_back(PickSlots(c, share, horizon));
   return holds;
 }
 
-bool WouldTake(const ClaimState& claim, const GangState& leaving) {
+bool WouldTake(const ClaimState& claim, const GangState& terminating) {
   if (!claim.lacks) return false;
   const GangClass& c = *claim.gang->gang_class;
   return std::any_of(leaving.holds.begin(), leaving.holds.end(), [&](const Hold& hold) {

@@ -29,10 +29,10 @@ struct ClaimState {
 ClaimState ChooseClaim(const PoolState& pool, GangState& gang);
 
 // The holds of a fitting.
-std::vector<Hold> HoldsOf(const GangClass& gang_class, const Fitting& fitting, Horizon horizon);
+std::vector<Hold> MakeHolds(const GangClass& gang_class, const Fitting& fitting, Horizon horizon);
 
 // Whether a claim that lacks something would have some of what the gang holds, were it to leave.
-bool WouldTake(const ClaimState& claim, const GangState& leaving);
+bool WouldTake(const ClaimState& claim, const GangState& terminating);
 
 void Apply(const ClaimState& claim);
 void Release(const ClaimState& claim);

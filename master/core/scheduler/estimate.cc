@@ -14,7 +14,7 @@ namespace {
 using model::AllocationId;
 using SlotKey = std::pair<model::AgentId, int>;
 
-constexpr size_t kMostNamed = 4;
+constexpr size_t kMaxNamed = 4;
 
 // Where a gang's end is known from.
 enum class Basis { kUnknown, kLeaving, kMaxRunTime, kExperience };
@@ -25,7 +25,7 @@ struct Expected {
 };
 
 std::string Named(const std::vector<std::string>& names) {
-  const size_t shown = std::min(names.size(), kMostNamed);
+  const size_t shown = std::min(names.size(), kMaxNamed);
   std::string text = absl::StrJoin(names.begin(), names.begin() + shown, ", ");
   if (shown < names.size()) absl::StrAppend(&text, " and ", names.size() - shown, " more");
   return text;
@@ -33,9 +33,9 @@ std::string Named(const std::vector<std::string>& names) {
 
 class Play {
  public:
-  Play(const Snapshot& snapshot, const Experience& experience,
+  RunRounds(const Snapshot& snapshot, const RuntimeStats& runtime_stats,
        const std::vector<AllocationId>& asked)
-      : experience_(experience),
+      : experience_(runtime_stats),
         now_(snapshot.now),
         // What nobody knows the end of ends after all else.
         never_(snapshot.now + absl::Hours(24 * 365 * 1000)),
@@ -51,8 +51,8 @@ class Play {
     }
   }
 
-  std::map<AllocationId, Estimate> Run(int most_steps) {
-    for (int step = 0; step < most_steps && !asked_.empty(); ++step) {
+  std::map<AllocationId, Estimate> Run(int max_steps) {
+    for (int step = 0; step < max_steps && !asked_.empty(); ++step) {
       const Plan plan = scheduler_.Pass(now_);
       for (const Assignment& assignment : plan.assign) Start(assignment);
       for (const Preemption& preemption : plan.preempt) Leave(preemption.victim);
@@ -74,7 +74,7 @@ class Play {
     if (known != experience_.end() && gang.started_at + known->second < expected.end) {
       expected = {gang.started_at + known->second, Basis::kExperience};
     }
-    if (gang.leaving) expected = {now_, Basis::kLeaving};
+    if (gang.terminating) expected = {now_, Basis::kLeaving};
     expected.end = std::max(expected.end, now_);
     // In the order of their starts, where nothing else tells.
     if (expected.basis == Basis::kUnknown) expected.end += gang.started_at - absl::UnixEpoch();
@@ -86,7 +86,7 @@ class Play {
     Gang& gang = gangs_.at(assignment.gang);
     gang.running_on = assignment.on;
     gang.started_at = gang.saved_at = now_;
-    gang.leaving = false;
+    gang.terminating = false;
     scheduler_.Put(gang);
     Expect(gang);
     if (asked_.erase(gang.id) > 0) estimates_[gang.id] = Reached(gang);
@@ -101,7 +101,7 @@ class Play {
       ends_.erase(it);
       break;
     }
-    gang.leaving = true;
+    gang.terminating = true;
     victims_.insert(id);
     Expect(gang);
     scheduler_.Put(gang);
@@ -136,7 +136,7 @@ class Play {
       return;
     }
     gang.running_on.clear();
-    gang.leaving = false;
+    gang.terminating = false;
     gang.queued_at = now_;
     scheduler_.Put(gang);
   }
@@ -188,14 +188,14 @@ class Play {
   }
 
   Estimate Unreached(const AllocationId& id) const {
-    const std::optional<WaitReason> reason = scheduler_.ReasonOf(id);
+    const std::optional<WaitReason> reason = scheduler_.GetWaitReason(id);
     if (reason && reason->kind == WaitReason::Kind::kInfeasible) {
       return {.basis = "the cluster must change first"};
     }
     return {.basis = stuck_ ? "no end of what runs lets it start" : "too much is before it"};
   }
 
-  const Experience& experience_;
+  const RuntimeStats& experience_;
   Scheduler scheduler_;
   absl::Time now_;
   const absl::Time never_;
@@ -213,10 +213,10 @@ class Play {
 }  // namespace
 
 std::map<AllocationId, Estimate> EstimateStarts(const Snapshot& snapshot,
-                                                const Experience& experience,
+                                                const RuntimeStats& runtime_stats,
                                                 const std::vector<AllocationId>& gangs,
-                                                int most_steps) {
-  return Play(snapshot, experience, gangs).Run(most_steps);
+                                                int max_steps) {
+  return RunRounds(snapshot, runtime_stats, gangs).Run(max_steps);
 }
 
 }  // namespace det::scheduler

@@ -20,7 +20,7 @@
 namespace det::scheduler {
 
 // How long gangs of a job took that have ended: their mean.
-using Experience = std::map<model::JobId, absl::Duration>;
+using RuntimeStats = std::map<model::JobId, absl::Duration>;
 
 struct Estimate {
   // Whose end, or leave, lets the gang start; those that end first, first. Gangs that wait
@@ -32,10 +32,10 @@ struct Estimate {
   friend bool operator==(const Estimate&, const Estimate&) = default;
 };
 
-// One for each of `gangs`, which wait in the snapshot. `most_steps` bounds the passes.
+// One for each of `gangs`, which wait in the snapshot. `max_steps` bounds the passes.
 std::map<model::AllocationId, Estimate> EstimateStarts(
-    const Snapshot& snapshot, const Experience& experience,
-    const std::vector<model::AllocationId>& gangs, int most_steps = 1000);
+    const Snapshot& snapshot, const RuntimeStats& runtime_stats,
+    const std::vector<model::AllocationId>& gangs, int max_steps = 1000);
 
 }  // namespace det::scheduler
 

@@ -38,10 +38,10 @@ Snapshot Of(std::vector<Node> nodes, std::vector<Gang> gangs) {
   return snapshot;
 }
 
-Estimate Of(const Snapshot& snapshot, const std::string& gang, const Experience& experience = {},
-            int most_steps = 1000) {
+Estimate Of(const Snapshot& snapshot, const std::string& gang, const RuntimeStats& runtime_stats = {},
+            int max_steps = 1000) {
   const AllocationId id(gang);
-  return EstimateStarts(snapshot, experience, {id}, most_steps).at(id);
+  return EstimateStarts(snapshot, runtime_stats, {id}, max_steps).at(id);
 }
 
 TEST(EstimateTest, TheEndByMaxRunTimeOfWhoHoldsItsSlots) {
@@ -128,7 +128,7 @@ TEST(EstimateTest, ThePassesAreBounded) {
 
 TEST(EstimateTest, WhatLeavesIsSoonGone) {
   Gang first = Running("a", "n1", {0});
-  first.leaving = true;
+  first.terminating = true;
   EXPECT_EQ(Of(Of({MakeNode("n1", 1)}, {first, Waiting("w", 1)}), "w").start, kNow);
 }
 

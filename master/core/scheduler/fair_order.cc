@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
-#include "master/core/scheduler/books.h"
+#include "master/core/scheduler/registry.h"
 #include "master/core/scheduler/fair_tree.h"
 #include "master/core/scheduler/order.h"
 
@@ -162,7 +162,7 @@ class FairOrder : public Order {
     heap_.Sift();
   }
 
-  Place PlaceOf(const GangState& gang) const override {
+  Place GetPlace(const GangState& gang) const override {
     Place place;
     place.workspace = gang.job->job.workspace;
     place.user = gang.job->job.user;

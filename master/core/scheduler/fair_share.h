@@ -10,7 +10,7 @@
 #include "absl/container/btree_set.h"
 #include "absl/time/time.h"
 #include "master/core/scheduler/fair_tree.h"
-#include "master/core/scheduler/least_useful.h"
+#include "master/core/scheduler/victim_order.h"
 #include "master/core/scheduler/pool_state.h"
 #include "master/core/scheduler/state.h"
 
@@ -32,7 +32,7 @@ class FairVictims {
   absl::Time first_settled() const { return first_settled_; }
 
  private:
-  using Settled = absl::btree_set<GangState*, LeastUseful>;
+  using Settled = absl::btree_set<GangState*, VictimOrder>;
   struct Source {
     Settled::const_iterator at, end;
   };
@@ -43,7 +43,7 @@ class FairVictims {
   void AddSources(const Branch& other, double mine);
   double Mine(const Branch& own) const;
   bool IsFairer(const GangState& other) const;
-  void NoteUnsettled();
+  void RecordUnsettled();
 
   PoolState& pool_;
   const GangState& gang_;

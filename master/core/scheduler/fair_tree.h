@@ -13,7 +13,7 @@
 #include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
 #include "absl/time/time.h"
-#include "master/core/scheduler/least_useful.h"
+#include "master/core/scheduler/victim_order.h"
 #include "master/core/scheduler/state.h"
 
 namespace det::scheduler {
@@ -34,16 +34,16 @@ inline Usage operator-(const Usage& a, const Usage& b) {
 // The largest of its shares of slots, cpus and memory.
 double DominantShare(const Usage& usage, const Usage& total);
 // What a gang uses, or will, with so many slots.
-Usage UsageOf(const GangState& gang, int slots);
+Usage ComputeUsage(const GangState& gang, int slots);
 
 // Nobody who started less than that ago is asked to go again: shares change with every start.
-inline constexpr absl::Duration kSettled = absl::Minutes(10);
+inline constexpr absl::Duration kMinRunBeforePreemption = absl::Minutes(10);
 
 // Running gangs of a branch that may be asked to go and use as much each.
 struct Victims {
   Usage each;
   int unsettled = 0;
-  absl::btree_set<GangState*, LeastUseful> settled;
+  absl::btree_set<GangState*, VictimOrder> settled;
 };
 
 struct Branch {
@@ -120,7 +120,7 @@ class FairTree {
   const Workspaces& workspaces() const { return workspaces_; }
 
  private:
-  UserBranch& UserOf(const JobState& job);
+  UserBranch& GetUserBranch(const JobState& job);
   void Attach(std::unique_ptr<JobBranch> branch);
   std::unique_ptr<JobBranch> Detach(JobBranch& branch);
   void MarkStale(Branch& branch);

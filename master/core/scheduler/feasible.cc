@@ -11,7 +11,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "master/core/scheduler/words.h"
+#include "master/core/scheduler/reason_text.h"
 
 namespace det::scheduler {
 namespace {
@@ -131,7 +131,7 @@ std::string MoreThanAnyHas(const Rooms& rooms, const Shape& shape) {
 }
 
 // The devices of the nodes that gangs of the class may run on.
-std::string DevicesFor(const PoolState& pool, const GangClass& c) {
+std::string DescribeDevices(const PoolState& pool, const GangClass& c) {
   std::set<std::string> names;
   for (size_t i = 0; i < pool.nodes.size(); ++i) {
     if (!c.blocked.empty() && c.blocked[i]) continue;
@@ -149,7 +149,7 @@ bool CanHold(const NodeState& node, const GangClass& c) {
   return c.shape.slots == 0 ? room.place : room.slots >= c.shape.slots;
 }
 
-int MostOn(const NodeState& node, const GangClass& c) {
+int MaxSlotsOn(const NodeState& node, const GangClass& c) {
   return RoomOn(node, c, /*all_nodes=*/false).slots;
 }
 
@@ -163,7 +163,7 @@ bool FitsEmpty(const PoolState& pool, const GangClass& c, bool all_nodes) {
   return holds(RoomIn(pool, c, all_nodes, holds));
 }
 
-std::string WhyInfeasible(const PoolState& pool, const GangClass& c) {
+std::string DescribeInfeasible(const PoolState& pool, const GangClass& c) {
   const Shape& shape = c.shape;
   const std::string needs = Needs(shape);
   if (shape.fraction < kWhole && !pool.config.shared_devices) {
@@ -179,7 +179,7 @@ std::string WhyInfeasible(const PoolState& pool, const GangClass& c) {
                         more.empty() ? " takes such tasks" : more);
   }
   if (rooms.right_device == 0 && (!shape.device.empty() || shape.slot_type >= 0)) {
-    return absl::StrCat(needs, "; pool ", pool.name, rest, " has ", DevicesFor(pool, c),
+    return absl::StrCat(needs, "; pool ", pool.name, rest, " has ", DescribeDevices(pool, c),
                         ": ask for those, or in another pool");
   }
   const int most = LargestThatFits(pool, rooms, shape);

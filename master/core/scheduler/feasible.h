@@ -22,10 +22,10 @@ bool CanHold(const NodeState& node, const GangClass& gang_class);
 bool CanHoldPart(const NodeState& node, const GangClass& gang_class);
 
 // The most slots that one gang of the class could have of the empty node.
-int MostOn(const NodeState& node, const GangClass& gang_class);
+int MaxSlotsOn(const NodeState& node, const GangClass& gang_class);
 
 // Why no gang of the class ever fits, and the largest of its kind that does.
-std::string WhyInfeasible(const PoolState& pool, const GangClass& gang_class);
+std::string DescribeInfeasible(const PoolState& pool, const GangClass& gang_class);
 
 }  // namespace det::scheduler
 

@@ -9,7 +9,7 @@
 namespace det::scheduler {
 namespace {
 
-constexpr int kMostSteps = 256;
+constexpr int kMaxSteps = 256;
 
 // What the largest `nodes` nodes hold together.
 int64_t Largest(const NodesBySize& counts, int nodes) {
@@ -49,7 +49,7 @@ class Search {
 
   std::vector<int> Fewest() {
     const std::vector<int> greedy = Greedy();
-    for (size_t count = 2; count < greedy.size() && steps_ < kMostSteps; ++count) {
+    for (size_t count = 2; count < greedy.size() && steps_ < kMaxSteps; ++count) {
       chosen_.clear();
       if (Choose(0, count, {})) return chosen_;
     }
@@ -79,7 +79,7 @@ class Search {
       // The largest nodes of several hold no more than the largest of each.
       int64_t most = held;
       for (size_t i = first; i < first + left; ++i) most += LargestOf(order_[i]);
-      if (most < slots_ || ++steps_ > kMostSteps) return false;
+      if (most < slots_ || ++steps_ > kMaxSteps) return false;
       NodesBySize with = together;
       Add(CountsOf(order_[first]), with);
       chosen_.push_back(order_[first]);

@@ -63,8 +63,8 @@ std::optional<Fitting> FitWithoutSlots(const PoolState& pool, const GangClass& c
   for (const NodeSet& nodes : pool.index[h].by_places) {
     for (int r = nodes.Next(0); r >= 0; r = nodes.Next(r + 1)) {
       NodeState& node = *pool.nodes[static_cast<size_t>(r)];
-      if (MayRunOn(pool, c, node) && FreeOf(node.cpus, h) >= c.shape.cpus &&
-          FreeOf(node.memory, h) >= c.shape.memory) {
+      if (MayRunOn(pool, c, node) && CountFree(node.cpus, h) >= c.shape.cpus &&
+          CountFree(node.memory, h) >= c.shape.memory) {
         return Fitting{{&node, 0}};
       }
     }
@@ -79,8 +79,8 @@ std::optional<Fitting> FitFraction(const PoolState& pool, const GangClass& c, Ho
        it != pool.index[h].shared.end(); ++it) {
     NodeState& node = *pool.nodes[static_cast<size_t>(std::get<1>(*it))];
     const SlotState& slot = node.slots[static_cast<size_t>(std::get<2>(*it))];
-    if (c.Matches(slot.device) && MayRunOn(pool, c, node) && FreeOf(node.cpus, h) >= c.shape.cpus &&
-        FreeOf(node.memory, h) >= c.shape.memory) {
+    if (c.Matches(slot.device) && MayRunOn(pool, c, node) && CountFree(node.cpus, h) >= c.shape.cpus &&
+        CountFree(node.memory, h) >= c.shape.memory) {
       return Fitting{{&node, 1}};
     }
   }
@@ -90,7 +90,7 @@ std::optional<Fitting> FitFraction(const PoolState& pool, const GangClass& c, Ho
 struct FreeSlot {
   int index = 0;
   int island = 0;
-  bool leaving = false;
+  bool terminating = false;
   int beside = 0;  // free ones of its island, itself included
 };
 using FreeSlots = absl::InlinedVector<FreeSlot, 16>;
@@ -100,7 +100,7 @@ FreeSlots FindFree(const NodeState& node, const GangClass& c, Horizon h) {
   for (int i = 0; i < static_cast<int>(node.slots.size()); ++i) {
     const SlotState& slot = node.slots[static_cast<size_t>(i)];
     if (FreePart(slot, h) != kWhole || !c.Matches(slot.device)) continue;
-    free.push_back({.index = i, .island = slot.island, .leaving = slot.leaving > 0});
+    free.push_back({.index = i, .island = slot.island, .terminating = slot.terminating > 0});
   }
   return free;
 }
@@ -114,7 +114,7 @@ void SortByIsland(FreeSlots& free, int wanted) {
   }
   const auto key = [&](const FreeSlot& s) {
     const bool suffices = s.beside >= wanted;
-    return std::tuple(!suffices, suffices ? s.beside : -s.beside, s.island, s.leaving, s.index);
+    return std::tuple(!suffices, suffices ? s.beside : -s.beside, s.island, s.terminating, s.index);
   };
   std::sort(free.begin(), free.end(),
             [&](const FreeSlot& a, const FreeSlot& b) { return key(a) < key(b); });
@@ -152,7 +152,7 @@ int Usable(const PoolState& pool, const GangClass& c, int rank, Horizon h) {
   if (!MayRunOn(pool, c, node)) return 0;
   const auto limit = [&](const Counted& counted, int64_t each) {
     if (each > 0) {
-      usable = static_cast<int>(std::min<int64_t>(usable, FreeOf(counted, h) / each));
+      usable = static_cast<int>(std::min<int64_t>(usable, CountFree(counted, h) / each));
     }
   };
   limit(node.cpus, c.shape.cpus);
@@ -172,16 +172,16 @@ std::optional<Fitting> Fit(const PoolState& pool, const GangClass& c, int slots,
 
 Hold PickSlots(const GangClass& c, const Share& share, Horizon h) {
   Hold hold{.node = share.node, .slots = {}};
-  if (share.slots == 0) return hold;
+  if (local_task.slots == 0) return hold;
   if (c.shape.fraction < kWhole) {
     const int slot = PickShared(*share.node, c, h);
     if (slot >= 0) hold.slots.push_back(slot);
     return hold;
   }
   FreeSlots free = FindFree(*share.node, c, h);
-  const auto wanted = static_cast<size_t>(share.slots);
+  const auto wanted = static_cast<size_t>(local_task.slots);
   if (free.size() > wanted) {
-    SortByIsland(free, share.slots);
+    SortByIsland(free, local_task.slots);
     free.resize(wanted);
   }
   for (const FreeSlot& slot : free) hold.slots.push_back(slot.index);

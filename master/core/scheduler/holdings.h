@@ -22,10 +22,10 @@ void Vacate(GangState& gang);
 void VacateAll(absl::Span<GangState* const> gangs);
 
 // It will go soon, or not after all. REQUIRES that it runs and that this is news.
-void SetLeaving(GangState& gang, bool leaving);
+void SetTerminating(GangState& gang, bool terminating);
 
 // The same on its nodes alone, to try what it would give: to be taken back before anything else.
-void MarkLeaving(GangState& gang, bool leaving);
+void MarkTerminating(GangState& gang, bool terminating);
 
 // Takes what is free of the hold out of what others may have, for a gang of the class.
 void Claim(const GangClass& gang_class, const Hold& hold);

@@ -13,21 +13,21 @@
 namespace det::scheduler {
 
 // A limit that has no room for a gang.
-struct Refusal {
+struct ExceededLimit {
   WaitReason::Kind kind = WaitReason::Kind::kOverQuota;
   const JobState* job = nullptr;  // whose limit it is: this one's
   const Owner* owner = nullptr;   // or this one's
-  bool for_ever = false;          // the gang is larger than the limit: it holds back nobody
+  bool permanent = false;          // the gang is larger than the limit: it holds back nobody
 };
 
-std::optional<Refusal> RefusedBy(const GangState& gang);
+std::optional<ExceededLimit> FindExceededLimit(const GangState& gang);
 
 // The most slots, of at least those it asks for, that the limits leave an elastic gang.
 // REQUIRES that none refuses it.
 int SlotsWithinLimits(const GangState& gang);
 
 // "needs 2 slots; its experiment holds 1 of max_slots 2"
-std::string Describe(const Refusal& refusal, const GangState& gang, Micro held, int64_t gangs);
+std::string Describe(const ExceededLimit& refusal, const GangState& gang, Micro held, int64_t gangs);
 
 }  // namespace det::scheduler
 

@@ -23,7 +23,7 @@ class Order {
   // Goes past the gang that Next gave: it started, or waits.
   virtual void Advance() = 0;
   // As of now, also for gangs that Next never gave.
-  virtual Place PlaceOf(const GangState& gang) const = 0;
+  virtual Place GetPlace(const GangState& gang) const = 0;
 };
 
 // By priority, position and submission: policies priority and fifo.

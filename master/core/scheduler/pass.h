@@ -11,31 +11,31 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "master/core/scheduler/books.h"
+#include "master/core/scheduler/registry.h"
 #include "master/core/scheduler/claims.h"
 #include "master/core/scheduler/limits.h"
-#include "master/core/scheduler/notes.h"
+#include "master/core/scheduler/wait_notes.h"
 #include "master/core/scheduler/pool_state.h"
 
 namespace det::scheduler {
 
 // Asked to go in this pass.
-struct Asked {
+struct PreemptionRequest {
   GangState* victim = nullptr;
-  const GangState* in_favour_of = nullptr;
+  const GangState* preemptor = nullptr;
   std::string reason;
 };
 
 // What a pass has changed so far.
 struct Changes {
   std::vector<GangState*> started;
-  std::vector<Asked> asked;
+  std::vector<PreemptionRequest> preemptions;
   absl::Time look_again = absl::InfiniteFuture();
 };
 
 class PoolPass {
  public:
-  PoolPass(const Books& books, PoolState& pool, Changes& changes);
+  PoolPass(const Registry& registry, PoolState& pool, Changes& changes);
   ~PoolPass();
   PoolPass(const PoolPass&) = delete;
   PoolPass& operator=(const PoolPass&) = delete;
@@ -46,31 +46,31 @@ class PoolPass {
  private:
   void Consider(GangState& gang);
   void EnterLevel(int level);
-  void Refuse(GangState& gang, const Refusal& refusal);
+  void Refuse(GangState& gang, const ExceededLimit& refusal);
   bool TryStart(GangState& gang);
   bool TryBackfill(GangState& gang);
-  bool AwaitLeaving(GangState& gang);
-  bool AskAway(GangState& gang);
+  bool AwaitTerminating(GangState& gang);
+  bool TryPreempt(GangState& gang);
   void Promise(const GangState& gang, int sign);
   void ClaimOrPass(GangState& gang);
   bool AddClaim(GangState& gang);
   void Start(GangState& gang, const Fitting& fitting);
   std::optional<Fitting> FitElastic(const GangState& gang) const;
-  void NoteFailure(GangState& gang);
-  void NoteBehind(GangState& gang, const GangState& ahead);
-  const GangState* WhoseClaimIsInTheWay(const GangClass& gang_class) const;
+  void RecordFailure(GangState& gang);
+  void RecordBehind(GangState& gang, const GangState& ahead);
+  const GangState* FindBlockingClaim(const GangClass& gang_class) const;
   bool FitsWithoutClaims(const GangClass& gang_class);
   bool CannotMove(const GangClass& gang_class) const;
   bool IsBarred(const GangClass& gang_class) const;
-  bool HoldsAtOnce(const GangState& gang);
+  bool ClaimsImmediately(const GangState& gang);
   bool IsFair() const;
-  void NoteWhatIsFree();
+  void RecordFreeSlots();
 
-  const Books& books_;
+  const Registry& registry_;
   PoolState& pool_;
   Changes& changes_;
   bool changed_ = false;
-  bool somebody_waits_ = false;  // for slots, of those that have been served
+  bool gang_waits_ = false;  // for slots, of those that have been served
   int level_ = 0;
   std::vector<ClaimState> claims_;     // in order; some of nothing yet
   std::vector<GangState*> soft_;       // will claim when their equals are served
@@ -87,7 +87,7 @@ class PoolPass {
 
 // Who is worth asking away for the gang, none of whom can be spared; empty: it would not help.
 // `claims` are of those ahead of it, to whom would go what they lack. In victims.cc.
-std::vector<GangState*> FindVictims(const Books& books, PoolState& pool, const GangState& gang,
+std::vector<GangState*> FindVictims(const Registry& registry, PoolState& pool, const GangState& gang,
                                     const std::vector<ClaimState>& claims, Changes& changes);
 
 }  // namespace det::scheduler

@@ -48,7 +48,7 @@ struct Assignment {
 // Ask `victim` to save and go.
 struct Preemption {
   model::AllocationId victim;
-  std::optional<model::AllocationId> in_favour_of;  // absent: see reason
+  std::optional<model::AllocationId> preemptor;  // absent: see reason
   std::string reason;  // told to the user: "its slots are needed by 7.1.1 of priority 10"
   friend bool operator==(const Preemption&, const Preemption&) = default;
 };

@@ -1,7 +1,7 @@
 // One resource pool with its indexes: nodes by what is free on them, gangs by how little it would
 // cost to stop them.
 //
-// Owned by Books. PURE.
+// Owned by Registry. PURE.
 #ifndef MASTER_CORE_SCHEDULER_POOL_STATE_H_
 #define MASTER_CORE_SCHEDULER_POOL_STATE_H_
 
@@ -17,7 +17,7 @@
 #include "absl/time/time.h"
 #include "master/core/model/resource_pool.h"
 #include "master/core/scheduler/fair_tree.h"
-#include "master/core/scheduler/least_useful.h"
+#include "master/core/scheduler/victim_order.h"
 #include "master/core/scheduler/node_set.h"
 #include "master/core/scheduler/shape.h"
 #include "master/core/scheduler/state.h"
@@ -58,10 +58,10 @@ struct PoolState {
 
   absl::flat_hash_map<Shape, std::unique_ptr<GangClass>> classes;
   FairTree tree;  // whose branches hold what
-  absl::btree_set<GangState*, LeastUseful>
+  absl::btree_set<GangState*, VictimOrder>
       victims;                                      // that may be asked to go; but by share: `tree`
   absl::btree_set<GangState*, SoonestEnd> ending;   // that run and end by themselves
-  int leaving = 0;                                  // holds of gangs that are leaving
+  int terminating = 0;                                  // holds of gangs that are leaving
   absl::btree_set<GangState*, SoonestEnd> elastic;  // that run with less than they could use
 
   std::unique_ptr<Notes> notes;  // of the last pass
@@ -76,7 +76,7 @@ struct PoolState {
   // What the nodes that accept work have in all.
   const Usage& Total() const;
   // Whether running gangs are asked to go by what their branches hold.
-  bool AsksByShare() const {
+  bool PreemptsByShare() const {
     return config.preemption && config.policy == model::SchedulingPolicy::kFairShare;
   }
   bool IsOpen(const NodeState& node) const {
@@ -98,11 +98,11 @@ struct PoolState {
 };
 
 // What a node has of them that nobody has or claims.
-int64_t FreeOf(const Counted& counted, Horizon horizon);
+int64_t CountFree(const Counted& counted, Horizon horizon);
 // The part of a slot that nobody has or claims.
 inline Micro FreePart(const SlotState& slot, Horizon horizon) {
   if (!slot.enabled || slot.claimed) return 0;
-  const Micro free = kWhole - slot.used + (horizon == kSoon ? slot.leaving : 0);
+  const Micro free = kWhole - slot.used + (horizon == kSoon ? slot.terminating : 0);
   return free > 0 ? free : 0;
 }
 

@@ -83,7 +83,7 @@ Submission Fixed(Submission made) {
 Submission InJob(Submission made, const std::string& job, double max_slots, double weight = 1) {
   made.job.max_slots = max_slots;
   made.job.weight = weight;
-  return OfJob(std::move(made), job);
+  return WithJob(std::move(made), job);
 }
 std::vector<Submission> Many(int count, const std::string& job, int slots, double max_slots,
                              double weight = 1) {
@@ -240,9 +240,9 @@ std::vector<Vector> FairVectors() {
        "t1 t2 / ", "t1 / "},
       {"blocked, with preemption",
        With(Cluster({4, 4}, kFairPreemption),
-            {OfJob(RunningOn(MakeGang("t1", 4), "a", {0, 1, 2, 3}), "g1"),
+            {WithJob(RunningOn(MakeGang("t1", 4), "a", {0, 1, 2, 3}), "g1"),
              NotOn(MakeGang("t2", 4), {"a"}),
-             OfJob(RunningOn(MakeGang("t3", 4), "b", {0, 1, 2, 3}), "g1")}),
+             WithJob(RunningOn(MakeGang("t3", 4), "b", {0, 1, 2, 3}), "g1")}),
        "t2 / t3", " / t3"},
       {"blocked everywhere",
        With(Cluster({4, 4}, kFairPreemption),
@@ -267,8 +267,8 @@ std::vector<Vector> FairVectors() {
        ""},
       {"5 and 4 on 4", With(Cluster({4}, kFair), {MakeGang("x", 5), MakeGang("y", 4)}), "y / ", ""},
       {"4 + 3 slots, four groups",
-       With(Cluster({4, 3}, kFair), {MakeGang("g1", 3), OfJob(MakeGang("g2", 1), "g2"),
-                                     OfJob(RunningOn(MakeGang("g2r", 1), "b", {0}), "g2"),
+       With(Cluster({4, 3}, kFair), {MakeGang("g1", 3), WithJob(MakeGang("g2", 1), "g2"),
+                                     WithJob(RunningOn(MakeGang("g2r", 1), "b", {0}), "g2"),
                                      MakeGang("g3", 4), MakeGang("g4", 1)}),
        "g1 g2 g4 / ", ""},
       {"two on one slot",

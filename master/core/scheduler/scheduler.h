@@ -43,14 +43,14 @@ class Scheduler {
   Plan Pass(absl::Time now);
 
   // Why a waiting gang waits, as of the last Pass; nullopt for one that does not wait.
-  std::optional<WaitReason> ReasonOf(const model::AllocationId& gang) const;
+  std::optional<WaitReason> GetWaitReason(const model::AllocationId& gang) const;
   // In the order in which the policy of the pool serves its waiting gangs: first 0. As of the last
   // Pass.
   std::vector<model::AllocationId> Queue(const std::string& resource_pool) const;
 
   // INVALID_ARGUMENT when the gang cannot start in its pool even if all of it were free and
   // accepted work: says why, and the largest request of its kind that could.
-  absl::Status CanEverRun(const Gang& gang) const;
+  absl::Status CheckCanRun(const Gang& gang) const;
 
   // All that was put, each list by id.
   Snapshot Dump(absl::Time now) const;

@@ -10,9 +10,9 @@
 namespace det::scheduler {
 namespace {
 
-Submission OfJob(Submission made, const std::string& job, int max_slots) {
+Submission WithJob(Submission made, const std::string& job, int max_slots) {
   made.job.max_slots = max_slots;
-  return OfJob(made, job);
+  return WithJob(made, job);
 }
 Submission SingleNode(Submission made) {
   made.gang.single_node = true;
@@ -30,11 +30,11 @@ Snapshot Of(std::vector<Node> nodes) {
 
 TEST(ScheduleTest, EmptyClusterAndEmptyQueue) {
   EXPECT_EQ(Schedule({}).plan, Plan{});
-  Play(Of({MakeNode("a", 2)}), {{.starts = "", .waits = ""}});
+  RunRounds(Of({MakeNode("a", 2)}), {{.starts = "", .waits = ""}});
 }
 
 TEST(ScheduleTest, PlacesInOrderOfPriorityThenSubmission) {
-  Play(Of({MakeNode("a", 2)}),
+  RunRounds(Of({MakeNode("a", 2)}),
        {{.submit = {MakeGang("low", 1, 50), MakeGang("first", 1), MakeGang("second", 1)},
          .starts = "first=a:0 second=a:1",
          .waits = "low:NO_CAPACITY"},
@@ -42,7 +42,7 @@ TEST(ScheduleTest, PlacesInOrderOfPriorityThenSubmission) {
 }
 
 TEST(ScheduleTest, TakesTheNodeWithTheFewestFreeSlotsThatSuffices) {
-  Play(Of({MakeNode("big", 8), MakeNode("b", 3), MakeNode("a", 3), MakeNode("one", 1)}),
+  RunRounds(Of({MakeNode("big", 8), MakeNode("b", 3), MakeNode("a", 3), MakeNode("one", 1)}),
        {{.submit = {MakeGang("g", 2)}, .starts = "g=a:0,1"},
         {.submit = {MakeGang("h", 1)}, .starts = "h=a:2"},
         {.submit = {MakeGang("i", 2)}, .starts = "i=b:0,1"},
@@ -50,18 +50,18 @@ TEST(ScheduleTest, TakesTheNodeWithTheFewestFreeSlotsThatSuffices) {
 }
 
 TEST(ScheduleTest, SpreadsAGangOverTheFewestNodesAndFillsTheLastBest) {
-  Play(Of({MakeNode("a", 4), MakeNode("b", 2), MakeNode("c", 3), MakeNode("d", 1)}),
+  RunRounds(Of({MakeNode("a", 4), MakeNode("b", 2), MakeNode("c", 3), MakeNode("d", 1)}),
        {{.submit = {MakeGang("six", 6)}, .starts = "six=a:0,1,2,3+b:0,1"},
         {.submit = {MakeGang("four", 4)}, .starts = "four=c:0,1,2+d:0"}});
 }
 
 TEST(ScheduleTest, UsesPartlyOccupiedNodesForALargeGang) {
-  Play(Of({MakeNode("a", 4), MakeNode("b", 4)}),
+  RunRounds(Of({MakeNode("a", 4), MakeNode("b", 4)}),
        {{.submit = {MakeGang("x", 1), MakeGang("y", 7)}, .starts = "x=a:0 y=b:0,1,2,3+a:1,2,3"}});
 }
 
 TEST(ScheduleTest, SingleNodeIsNeverSpread) {
-  Play(Of({MakeNode("a", 4), MakeNode("b", 4)}),
+  RunRounds(Of({MakeNode("a", 4), MakeNode("b", 4)}),
        {{.submit = {MakeGang("x", 2), MakeGang("y", 2), MakeGang("fills", 2)},
          .starts = "fills=b:0,1 x=a:0,1 y=a:2,3"},
         {.submit = {SingleNode(MakeGang("s", 4))}, .waits = "s:NO_CAPACITY"},
@@ -70,7 +70,7 @@ TEST(ScheduleTest, SingleNodeIsNeverSpread) {
 }
 
 TEST(ScheduleTest, AGangThatWaitsHoldsBackWorsePrioritiesButNotItsEquals) {
-  Play(Of({MakeNode("a", 4)}),
+  RunRounds(Of({MakeNode("a", 4)}),
        {{.submit = {MakeGang("run", 2)}, .starts = "run=a:0,1"},
         {.submit = {MakeGang("large", 4, 40), MakeGang("equal", 1, 40), MakeGang("worse", 1, 41)},
          .starts = "equal=a:2",
@@ -79,7 +79,7 @@ TEST(ScheduleTest, AGangThatWaitsHoldsBackWorsePrioritiesButNotItsEquals) {
 }
 
 TEST(ScheduleTest, WhatIsInfeasibleHoldsBackNobody) {
-  Play(Of({MakeNode("a", 2), MakeNode("b", 2)}),
+  RunRounds(Of({MakeNode("a", 2), MakeNode("b", 2)}),
        {{.submit = {MakeGang("huge", 5, 1), SingleNode(MakeGang("wide", 3, 1)),
                     InPool(MakeGang("lost", 1, 1), "gpu"), MakeGang("small", 1, 99)},
          .starts = "small=a:0",
@@ -87,17 +87,17 @@ TEST(ScheduleTest, WhatIsInfeasibleHoldsBackNobody) {
 }
 
 TEST(ScheduleTest, AnExperimentKeepsWithinItsMaxSlots) {
-  Play(Of({MakeNode("a", 8)}),
-       {{.submit = {OfJob(MakeGang("a1", 2, 1), "j", 4), OfJob(MakeGang("a2", 2, 1), "j", 4),
-                    OfJob(MakeGang("a3", 2, 1), "j", 4), MakeGang("other", 2, 99)},
+  RunRounds(Of({MakeNode("a", 8)}),
+       {{.submit = {WithJob(MakeGang("a1", 2, 1), "j", 4), WithJob(MakeGang("a2", 2, 1), "j", 4),
+                    WithJob(MakeGang("a3", 2, 1), "j", 4), MakeGang("other", 2, 99)},
          .starts = "a1=a:0,1 a2=a:2,3 other=a:4,5",
          .waits = "a3:OVER_MAX_SLOTS"},
         {.end = {"a1"}, .starts = "a3=a:0,1"},
-        {.submit = {OfJob(MakeGang("never", 5), "j", 4)}, .waits = "never:INFEASIBLE"}});
+        {.submit = {WithJob(MakeGang("never", 5), "j", 4)}, .waits = "never:INFEASIBLE"}});
 }
 
 TEST(ScheduleTest, GangsWithoutSlotsSpreadByCountAndIgnoreTheQueue) {
-  Play(Of({MakeNode("a", 1), MakeNode("b", 0)}),
+  RunRounds(Of({MakeNode("a", 1), MakeNode("b", 0)}),
        {{.submit = {MakeGang("z1", 0, 99), MakeGang("z2", 0, 99), MakeGang("z3", 0, 99),
                     MakeGang("x", 1), MakeGang("y", 1)},
          .starts = "x=a:0 z1=a: z2=b: z3=a:",
@@ -105,7 +105,7 @@ TEST(ScheduleTest, GangsWithoutSlotsSpreadByCountAndIgnoreTheQueue) {
 }
 
 TEST(ScheduleTest, PoolsDoNotTouchEachOther) {
-  Play(Of({MakeNode("a", 1), MakeNode("g", 2, "gpu")}),
+  RunRounds(Of({MakeNode("a", 1), MakeNode("g", 2, "gpu")}),
        {{.submit = {InPool(MakeGang("x", 2, 1), "gpu"), InPool(MakeGang("y", 2, 2), "gpu"),
                     InPool(MakeGang("w", 1, 3), "gpu"), MakeGang("z", 1, 99)},
          .starts = "x=g:0,1 z=a:0",
@@ -115,10 +115,10 @@ TEST(ScheduleTest, PoolsDoNotTouchEachOther) {
 TEST(ScheduleTest, ANodeThatAcceptsNoWorkIsWaitedForWithoutHoldingBackOthers) {
   Node away = MakeNode("b", 2);
   away.accepts_work = false;
-  Play(Of({MakeNode("a", 2), away}), {{.submit = {MakeGang("x", 4), MakeGang("z", 0)},
+  RunRounds(Of({MakeNode("a", 2), away}), {{.submit = {MakeGang("x", 4), MakeGang("z", 0)},
                                        .starts = "z=a:",
                                        .waits = "x:NO_CAPACITY"}});
-  Play(Of({away}), {{.submit = {MakeGang("z", 0)}, .waits = "z:NO_CAPACITY"}});
+  RunRounds(Of({away}), {{.submit = {MakeGang("z", 0)}, .waits = "z:NO_CAPACITY"}});
 }
 
 std::string ReasonFor(const std::vector<Node>& nodes, const Submission& made,
@@ -146,8 +146,8 @@ TEST(ScheduleTest, ReasonsSayTheNumbers) {
             "needs 2 slots on one agent; at most 1 are free on one of pool default");
   EXPECT_EQ(ReasonFor(two, MakeGang("g", 1, 50), {run, MakeGang("big", 4, 10)}),
             "waits behind big of priority 10, which needs 4 slots");
-  EXPECT_EQ(ReasonFor(two, OfJob(MakeGang("g", 3), "j", 2)), "needs 3 slots; its max_slots is 2");
-  EXPECT_EQ(ReasonFor(two, OfJob(MakeGang("g", 2), "j", 2), {OfJob(run, "j", 2)}),
+  EXPECT_EQ(ReasonFor(two, WithJob(MakeGang("g", 3), "j", 2)), "needs 3 slots; its max_slots is 2");
+  EXPECT_EQ(ReasonFor(two, WithJob(MakeGang("g", 2), "j", 2), {WithJob(run, "j", 2)}),
             "needs 2 slots; its experiment holds 1 of max_slots 2");
 }
 

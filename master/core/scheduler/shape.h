@@ -41,9 +41,9 @@ struct Shape {
   }
 };
 
-Shape ShapeOf(const Gang& gang);
+Shape MakeShape(const Gang& gang);
 // True only if both have the same shape, and mostly then: cheaper than to make it.
-bool AskAlike(const Gang& a, const Gang& b);
+bool HaveSameShape(const Gang& a, const Gang& b);
 
 // Why the gangs of a class, from one place in the order on, do not start.
 struct ClassNote {

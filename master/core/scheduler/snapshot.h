@@ -83,7 +83,7 @@ struct Gang {
   std::vector<model::Placement> running_on;
   absl::Time started_at;
   absl::Time saved_at;   // of its newest checkpoint in this run, or its start
-  bool leaving = false;  // told to go, or being stopped: its slots will be free soon
+  bool terminating = false;  // told to go, or being stopped: its slots will be free soon
   friend bool operator==(const Gang&, const Gang&) = default;
 };
 

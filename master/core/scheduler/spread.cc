@@ -94,7 +94,7 @@ std::optional<Fitting> SpreadOverFewest(const PoolState& pool, const GangClass& 
   if (!plain) own = CountsBySwitch(pool, all);
   std::vector<const NodesBySize*> counts;
   for (int s = 0; s < static_cast<int>(pool.switches.size()); ++s) {
-    counts.push_back(plain ? &c.view(h).OfSwitch(s) : &own[static_cast<size_t>(s)]);
+    counts.push_back(plain ? &c.view(h).GetSwitchCounts(s) : &own[static_cast<size_t>(s)]);
   }
   std::vector<Candidate> below;
   for (const int s : FewestSwitches(counts, static_cast<int>(fitting->size()), slots)) {

@@ -1,7 +1,7 @@
 // What a Scheduler remembers of nodes, gangs and jobs, with pointers instead of names, and what is
-// free counted. Changed by books.h, read by everybody in this folder.
+// free counted. Changed by registry.h, read by everybody in this folder.
 //
-// Owned by Books. PURE.
+// Owned by Registry. PURE.
 #ifndef MASTER_CORE_SCHEDULER_STATE_H_
 #define MASTER_CORE_SCHEDULER_STATE_H_
 
@@ -21,7 +21,7 @@ namespace det::scheduler {
 // Millionths of a slot: sums of fractions are exact.
 using Micro = int64_t;
 inline constexpr Micro kWhole = 1'000'000;
-inline Micro MicroOf(double slots) {
+inline Micro ToMicro(double slots) {
   return slots >= 1e9 ? Micro{1'000'000'000} * kWhole : static_cast<Micro>(slots * kWhole + 0.5);
 }
 
@@ -41,7 +41,7 @@ struct SlotState {
   bool enabled = true;
   bool claimed = false;
   Micro used = 0;             // by the gangs on it
-  Micro leaving = 0;          // of that, by gangs that are leaving
+  Micro terminating = 0;          // of that, by gangs that are leaving
   Micro offered[2] = {0, 0};  // its part in Index::shared, by horizon; 0: not in it
 };
 
@@ -49,7 +49,7 @@ struct SlotState {
 struct Counted {
   int64_t total = -1;  // -1: not counted, there is always enough
   int64_t used = 0;
-  int64_t leaving = 0;  // of that, by gangs that are leaving
+  int64_t terminating = 0;  // of that, by gangs that are leaving
   int64_t claimed = 0;
 };
 
@@ -108,7 +108,7 @@ struct GangState {
   JobBranch* branch = nullptr;  // of its job in its pool
   GangClass* gang_class = nullptr;
   bool running = false;
-  bool leaving = false;
+  bool terminating = false;
   bool fresh = false;                  // started in this pass
   bool backfilled = false;             // if it is fresh: Assignment::backfilled
   std::optional<int> victim_priority;  // may be asked to go, and is listed as of this priority
@@ -135,7 +135,7 @@ struct JobState {
   Owner* user = nullptr;
   Owner* workspace = nullptr;
   Micro held = 0;
-  Micro leaving = 0;    // of that
+  Micro terminating = 0;    // of that
   int64_t gangs = 0;    // that run
   bool closed = false;  // in this round: its max_slots or max_gangs refused somebody
   int fresh = 0;        // gangs that started in this pass

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "master/core/scheduler/books.h"
+#include "master/core/scheduler/registry.h"
 #include "master/core/scheduler/order.h"
 
 namespace det::scheduler {
@@ -104,8 +104,8 @@ class StaticOrder : public Order {
     }
   }
 
-  Place PlaceOf(const GangState& gang) const override {
-    const OrderKey key = KeyOf(gang);
+  Place GetPlace(const GangState& gang) const override {
+    const OrderKey key = MakeOrderKey(gang);
     Place place;
     place.priority = key.priority;
     place.position = key.position;

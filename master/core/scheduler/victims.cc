@@ -14,10 +14,10 @@ namespace {
 enum class Answer { kYes, kNo, kNobodyBehind };
 
 // Whether the gang may ask the other away; kNobodyBehind: nor any that would be asked after it.
-Answer MayAsk(const Books& books, const GangState& gang, const GangState& other) {
-  const int own = PriorityOf(gang);
+Answer MayPreempt(const Registry& registry, const GangState& gang, const GangState& other) {
+  const int own = GetPriority(gang);
   if (*other.victim_priority > own) return Answer::kYes;
-  if (*other.victim_priority < own || !books.any_position_set()) return Answer::kNobodyBehind;
+  if (*other.victim_priority < own || !registry.any_position_set()) return Answer::kNobodyBehind;
   const Job& a = gang.job->job;
   const Job& b = other.job->job;
   const bool behind = (a.position_set || b.position_set) && a.position < b.position;
@@ -69,15 +69,15 @@ void Spare(const PoolState& pool, const GangClass& c, std::vector<GangState*>& v
   const Fitting fitting = *Fit(pool, c, c.shape.slots, kSoon);
   std::erase_if(victims, [&](GangState* victim) {
     if (Touches(*victim, fitting)) return false;
-    MarkLeaving(*victim, false);
+    MarkTerminating(*victim, false);
     return true;
   });
   for (auto it = victims.rbegin(); it != victims.rend(); ++it) {
-    MarkLeaving(**it, false);
+    MarkTerminating(**it, false);
     if (FitsSoon(pool, c)) {
       *it = nullptr;
     } else {
-      MarkLeaving(**it, true);
+      MarkTerminating(**it, true);
     }
   }
   std::erase(victims, nullptr);
@@ -88,14 +88,14 @@ class VictimSearch {
  public:
   VictimSearch(const PoolState& pool, const GangClass& c) : pool_(pool), class_(c) {}
   ~VictimSearch() {
-    for (GangState* victim : victims_) MarkLeaving(*victim, false);
+    for (GangState* victim : victims_) MarkTerminating(*victim, false);
   }
   VictimSearch(const VictimSearch&) = delete;
   VictimSearch& operator=(const VictimSearch&) = delete;
 
   // Whether it is enough with this one.
   bool Add(GangState& victim) {
-    MarkLeaving(victim, true);
+    MarkTerminating(victim, true);
     victims_.push_back(&victim);
     return MayFitNow(pool_, class_, victim) && FitsSoon(pool_, class_);
   }
@@ -135,13 +135,13 @@ std::vector<GangState*> FindByShare(PoolState& pool, const GangState& gang,
 
 }  // namespace
 
-std::vector<GangState*> FindVictims(const Books& books, PoolState& pool, const GangState& gang,
+std::vector<GangState*> FindVictims(const Registry& registry, PoolState& pool, const GangState& gang,
                                     const std::vector<ClaimState>& claims, Changes& changes) {
-  if (pool.AsksByShare()) return FindByShare(pool, gang, claims, changes);
+  if (pool.PreemptsByShare()) return FindByShare(pool, gang, claims, changes);
   const GangClass& c = *gang.gang_class;
   VictimSearch search(pool, c);
   for (GangState* other : pool.victims) {
-    const Answer answer = MayAsk(books, gang, *other);
+    const Answer answer = MayPreempt(registry, gang, *other);
     if (answer == Answer::kNobodyBehind) break;
     if (answer == Answer::kNo || !IsOfUse(c, *other)) continue;
     if (GoesToOthers(claims, *other)) continue;

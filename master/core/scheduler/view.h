@@ -49,20 +49,20 @@ class View {
   // The largest free part of a node, at most `below`.
   int LargestFree(int below) const;
   // By free slots: how many nodes below a switch have so many.
-  const std::vector<int>& OfSwitch(int network_switch) const {
-    return of_switch_[static_cast<size_t>(network_switch)];
+  const std::vector<int>& GetSwitchCounts(int network_switch) const {
+    return switch_counts_[static_cast<size_t>(network_switch)];
   }
 
  private:
   void Insert(int rank, int network_switch, int capacity, int free);
-  Group& GroupOf(int capacity);
+  Group& GetGroup(int capacity);
 
   std::vector<bool> devices_;
   std::vector<int> free_;
   std::vector<int> capacity_;  // -1: closed
   std::vector<Group> groups_;
   std::vector<int> counts_;
-  std::vector<std::vector<int>> of_switch_;
+  std::vector<std::vector<int>> switch_counts_;
   int64_t total_free_ = 0;
   int64_t total_capacity_ = 0;
 };

@@ -13,7 +13,7 @@
 #include "master/core/searcher/search_method_contract.h"
 #include "master/core/searcher/simulate.h"
 #include "master/core/searcher/testing.h"
-#include "master/core/searcher/tournament.h"
+#include "master/core/searcher/multi_bracket.h"
 #include <gtest/gtest.h>
 
 namespace det::searcher {
@@ -138,7 +138,7 @@ TEST(AdaptiveAshaTest, TheTrialsOfAllBracketsAreTheBudget) {
 TEST(AdaptiveAshaTest, BracketsHaveTheirOwnNamesAndNumbers) {
   Searcher searcher = *Searcher::Make(WithBrackets({2, 1}, 8, 2));
   const auto operations = searcher.Start();
-  EXPECT_EQ(Told(operations), "create 0-1, create 1-1");
+  EXPECT_EQ(Describe(operations), "create 0-1, create 1-1");
   EXPECT_NE(std::get<CreateTrial>(operations[0]).hparams,
             std::get<CreateTrial>(operations[1]).hparams);
   EXPECT_EQ(searcher.ReportLengths(model::RequestId("0-1")), (Numbers{27, 81}));
@@ -168,7 +168,7 @@ TEST(AdaptiveAshaTest, SlotsOfABracketThatHasEndedGoToTheOthers) {
       // Those of the small bracket end first.
       const std::string next = *running.rbegin();
       running.erase(next);
-      operations = searcher.Handle(EndOf(next));
+      operations = searcher.Handle(MakeExit(next));
     }
     EXPECT_EQ(running.rbegin()->substr(0, 1), "0") << "the small one has ended";
   }
@@ -199,18 +199,18 @@ class RecordingSampler final : public Sampler {
   Heard* heard_;
 };
 
-TEST(TournamentTest, OneSamplerLearnsFromAllBrackets) {
+TEST(MultiBracketSearchTest, OneSamplerLearnsFromAllBrackets) {
   const model::SearcherConfig config = Config(SearchMode::kStandard, 3, 9, 4, 2).searcher;
   RecordingSampler::Heard heard;
-  Tournament tournament({{.halving = AshaBracket(config, 2, 2), .share = 1},
+  MultiBracketSearch tournament({{.halving = AshaBracket(config, 2, 2), .share = 1},
                          {.halving = AshaBracket(config, 1, 2), .share = 1}},
                         std::make_unique<RecordingSampler>(&heard));
   const base::Rng rng(1);
   const Context context{.space = {}, .rng = rng};
-  EXPECT_EQ(Told(tournament.Start(context)), "create 0-1, create 1-1");
-  EXPECT_EQ(Told(tournament.OnReport(context, {model::RequestId("0-1"), 3, {0.5}})), "");
-  EXPECT_EQ(Told(tournament.OnReport(context, {model::RequestId("1-1"), 9, {0.5}})), "stop 1-1");
-  EXPECT_EQ(Told(tournament.OnTrialExited(context, EndOf("1-1"))), "create 1-2");
+  EXPECT_EQ(Describe(tournament.Start(context)), "create 0-1, create 1-1");
+  EXPECT_EQ(Describe(tournament.OnReport(context, {model::RequestId("0-1"), 3, {0.5}})), "");
+  EXPECT_EQ(Describe(tournament.OnReport(context, {model::RequestId("1-1"), 9, {0.5}})), "stop 1-1");
+  EXPECT_EQ(Describe(tournament.OnTrialExited(context, MakeExit("1-1"))), "create 1-2");
   EXPECT_EQ(heard.asked, (std::vector<std::string>{"0-1", "1-1", "1-2"}));
   EXPECT_EQ(heard.reported, (std::vector<std::string>{"0-1", "1-1"}));
   EXPECT_EQ(heard.exited, (std::vector<std::string>{"1-1"}));

@@ -78,8 +78,8 @@ Searcher Started(const model::ExperimentConfig& config) {
 
 TEST(AshaStopTest, TheFirstOfARungGoesOnAndTheBetterOnes) {
   Searcher searcher = Started(Config(9, 3, 3, 10, 2));
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("1", 1, 0.5))), "");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("2", 1, 0.4))), "");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 1, 0.5))), "");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("2", 1, 0.4))), "");
   const Bracket bracket = searcher.Brackets().at(0);
   EXPECT_EQ(bracket[0].reported, 2);
   EXPECT_EQ(bracket[0].continued, 2);
@@ -89,13 +89,13 @@ TEST(AshaStopTest, TheFirstOfARungGoesOnAndTheBetterOnes) {
 
 TEST(AshaStopTest, AWorseOneIsStoppedAndReplacedWhenItEnds) {
   Searcher searcher = Started(Config(9, 3, 3, 10, 2));
-  searcher.Handle(ReportOf("1", 1, 0.5));
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("2", 1, 0.6))), "stop 2");
+  searcher.Handle(MakeValidation("1", 1, 0.5));
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("2", 1, 0.6))), "stop 2");
   EXPECT_EQ(searcher.Brackets().at(0)[0].continued, 1);
   // The predecessor counts this one again, and makes another trial.
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("2", 3, 0.1))), "");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("2", 3, 0.1))), "");
   EXPECT_EQ(searcher.Brackets().at(0)[0].reported, 2);
-  EXPECT_EQ(Told(searcher.Handle(EndOf("2"))), "create 3");
+  EXPECT_EQ(Describe(searcher.Handle(MakeExit("2"))), "create 3");
 }
 
 // By the predecessor's rule every one of them goes on.
@@ -104,63 +104,63 @@ TEST(AshaStopTest, OfEqualOnesNoMoreThanTheBestPartGoesOn) {
   int continued = 0;
   for (int i = 1; i <= 12; ++i) {
     const std::string trial = std::to_string(i);
-    continued += Told(searcher.Handle(ReportOf(trial, 3, 0.5))).empty() ? 1 : 0;
+    continued += Describe(searcher.Handle(MakeValidation(trial, 3, 0.5))).empty() ? 1 : 0;
     EXPECT_EQ(continued, std::max(i / 3, 1)) << "of " << i;
-    searcher.Handle(EndOf(trial));
+    searcher.Handle(MakeExit(trial));
   }
   EXPECT_EQ(searcher.Brackets().at(0)[0].continued, 4);
 }
 
 TEST(AshaStopTest, ABetterOneGoesOnHoweverManyHave) {
   Searcher searcher = Started(Config(9, 2, 3, 12, 3));
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("1", 3, 0.5))), "");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("2", 3, 0.4))), "");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("3", 3, 0.4))), "stop 3") << "two of three have gone on";
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 3, 0.5))), "");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("2", 3, 0.4))), "");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("3", 3, 0.4))), "stop 3") << "two of three have gone on";
 }
 
 TEST(AshaStopTest, LargerMayBeBetter) {
   model::ExperimentConfig config = Config(9, 3, 3, 10, 2);
   config.searcher.smaller_is_better = false;
   Searcher searcher = Started(config);
-  searcher.Handle(ReportOf("1", 1, 0.5));
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("2", 1, 0.4))), "stop 2");
+  searcher.Handle(MakeValidation("1", 1, 0.5));
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("2", 1, 0.4))), "stop 2");
 }
 
 TEST(AshaStopTest, OneReportCountsInEveryRungThatItIsBeyond) {
   Searcher searcher = Started(Config(9, 3, 3, 10, 2));
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("1", 4, 0.5))), "");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 4, 0.5))), "");
   EXPECT_EQ(searcher.Brackets().at(0)[0].reported, 1);
   EXPECT_EQ(searcher.Brackets().at(0)[1].reported, 1);
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("2", 100, 0.4))), "stop 2");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("2", 100, 0.4))), "stop 2");
   EXPECT_EQ(searcher.Brackets().at(0)[2].reported, 1);
 }
 
 TEST(AshaStopTest, WhatIsNotFiniteNeverGoesOn) {
   for (const double metric : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
     Searcher searcher = Started(Config(9, 3, 3, 10, 2));
-    EXPECT_EQ(Told(searcher.Handle(ReportOf("1", 1, metric))), "stop 1") << metric;
+    EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 1, metric))), "stop 1") << metric;
     EXPECT_EQ(searcher.Brackets().at(0)[0].best_loss, std::nullopt);
-    EXPECT_EQ(Told(searcher.Handle(ReportOf("2", 1, 7))), "") << "worse than none";
+    EXPECT_EQ(Describe(searcher.Handle(MakeValidation("2", 1, 7))), "") << "worse than none";
   }
 }
 
 TEST(AshaStopTest, HowTrialsEnd) {
   Searcher searcher = Started(Config(9, 3, 3, 10, 4));
   // By itself below its rung: by its last loss.
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("1", 1, 0.5))), "");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("1", 2, 0.3))), "");
-  EXPECT_EQ(Told(searcher.Handle(EndOf("1"))), "create 5");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 1, 0.5))), "");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 2, 0.3))), "");
+  EXPECT_EQ(Describe(searcher.Handle(MakeExit("1"))), "create 5");
   EXPECT_EQ(searcher.Brackets().at(0)[1].best_loss, 0.3);
   // Failed: the worst there.
-  EXPECT_EQ(Told(searcher.Handle(EndOf("2", TrialEnd::kFailed))), "create 6");
+  EXPECT_EQ(Describe(searcher.Handle(MakeExit("2", TrialEnd::kFailed))), "create 6");
   EXPECT_EQ(searcher.Brackets().at(0)[0].reported, 2);
   // Canceled: not counted.
-  EXPECT_EQ(Told(searcher.Handle(EndOf("3", TrialEnd::kCanceled))), "create 7");
+  EXPECT_EQ(Describe(searcher.Handle(MakeExit("3", TrialEnd::kCanceled))), "create 7");
   EXPECT_EQ(searcher.Brackets().at(0)[0].reported, 2);
   // Invalid: as if it had never been.
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("4", 1, 0.1))), "");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("4", 1, 0.1))), "");
   EXPECT_EQ(searcher.Brackets().at(0)[0].reported, 3);
-  EXPECT_EQ(Told(searcher.Handle(EndOf("4", TrialEnd::kInvalidHp))), "create 8");
+  EXPECT_EQ(Describe(searcher.Handle(MakeExit("4", TrialEnd::kInvalidHp))), "create 8");
   EXPECT_EQ(searcher.Brackets().at(0)[0].reported, 2);
   EXPECT_EQ(searcher.Brackets().at(0)[0].best_loss, 0.5);
 }
@@ -169,9 +169,9 @@ TEST(AshaStopTest, HowTrialsEnd) {
 TEST(AshaStopTest, TrialsThatEndByThemselvesAreFollowedByOthers) {
   Searcher searcher = Started(Config(900, 3, 3, 5, 1));
   for (int i = 1; i < 5; ++i) {
-    EXPECT_EQ(Told(searcher.Handle(EndOf(std::to_string(i)))), "create " + std::to_string(i + 1));
+    EXPECT_EQ(Describe(searcher.Handle(MakeExit(std::to_string(i)))), "create " + std::to_string(i + 1));
   }
-  EXPECT_EQ(Told(searcher.Handle(EndOf("5"))), "shutdown");
+  EXPECT_EQ(Describe(searcher.Handle(MakeExit("5"))), "shutdown");
 }
 
 // Every new trial is worse than all before it.
@@ -198,20 +198,20 @@ TEST(AshaStopTest, AWholeSearchOfWorseningTrials) {
 
 TEST(AshaPromoteTest, TheBestPausedTrialGoesOnAndTheHighestRungFirst) {
   Searcher searcher = *Searcher::Make(Config(4, 3, 2, 4, 1, false));
-  EXPECT_EQ(Told(searcher.Start()), "create 1");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("1", 1, 0.4))), "pause 1, create 2");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("2", 1, 0.3))), "") << "the best of two goes on at once";
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("2", 2, 0.25))), "pause 2, create 3");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("3", 1, 0.5))), "stop 3")
+  EXPECT_EQ(Describe(searcher.Start()), "create 1");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 1, 0.4))), "pause 1, create 2");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("2", 1, 0.3))), "") << "the best of two goes on at once";
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("2", 2, 0.25))), "pause 2, create 3");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("3", 1, 0.5))), "stop 3")
       << "two are better, and no more than two of four will go on";
-  EXPECT_EQ(Told(searcher.Handle(EndOf("3"))), "create 4");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("4", 1, 0.6))), "stop 4");
-  EXPECT_EQ(Told(searcher.Handle(EndOf("4"))), "resume 1") << "the second of four";
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("1", 2, 0.35))), "pause 1, resume 2");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("1", 3, 0.1))), "") << "paused, and not heard now";
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("2", 4, 0.2))), "stop 2, stop 1");
-  EXPECT_EQ(Told(searcher.Handle(EndOf("2"))), "");
-  EXPECT_EQ(Told(searcher.Handle(EndOf("1"))), "shutdown");
+  EXPECT_EQ(Describe(searcher.Handle(MakeExit("3"))), "create 4");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("4", 1, 0.6))), "stop 4");
+  EXPECT_EQ(Describe(searcher.Handle(MakeExit("4"))), "resume 1") << "the second of four";
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 2, 0.35))), "pause 1, resume 2");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 3, 0.1))), "") << "paused, and not heard now";
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("2", 4, 0.2))), "stop 2, stop 1");
+  EXPECT_EQ(Describe(searcher.Handle(MakeExit("2"))), "");
+  EXPECT_EQ(Describe(searcher.Handle(MakeExit("1"))), "shutdown");
   EXPECT_EQ(searcher.Brackets().at(0)[0].continued, 2);
 }
 
@@ -222,53 +222,53 @@ TEST(AshaPromoteTest, WhatATrialReportsOnItsWayToItsPauseIsHeardWhenItGoesOn) {
   prompt.Start();
   late.Start();
   const auto both = [&](const Event& event) {
-    const std::string told = Told(prompt.Handle(event));
-    EXPECT_EQ(Told(late.Handle(event)), told);
+    const std::string told = Describe(prompt.Handle(event));
+    EXPECT_EQ(Describe(late.Handle(event)), told);
     return told;
   };
-  EXPECT_EQ(both(ReportOf("1", 1, 0.4)), "pause 1, create 2");
-  EXPECT_EQ(Told(late.Handle(ReportOf("1", 2, 0.35))), "");
-  EXPECT_EQ(both(ReportOf("2", 1, 0.3)), "");
-  EXPECT_EQ(both(ReportOf("2", 2, 0.25)), "pause 2, create 3");
-  EXPECT_EQ(Told(late.Handle(ReportOf("2", 3, 0.22))), "");
-  EXPECT_EQ(Told(late.Handle(ReportOf("2", 4, 0.2))), "");
-  EXPECT_EQ(Told(late.Handle(EndOf("2"))), "") << "it trained to its end";
-  EXPECT_EQ(both(ReportOf("3", 1, 0.5)), "stop 3");
-  EXPECT_EQ(both(EndOf("3")), "create 4");
-  EXPECT_EQ(both(ReportOf("4", 1, 0.6)), "stop 4");
+  EXPECT_EQ(both(MakeValidation("1", 1, 0.4)), "pause 1, create 2");
+  EXPECT_EQ(Describe(late.Handle(MakeValidation("1", 2, 0.35))), "");
+  EXPECT_EQ(both(MakeValidation("2", 1, 0.3)), "");
+  EXPECT_EQ(both(MakeValidation("2", 2, 0.25)), "pause 2, create 3");
+  EXPECT_EQ(Describe(late.Handle(MakeValidation("2", 3, 0.22))), "");
+  EXPECT_EQ(Describe(late.Handle(MakeValidation("2", 4, 0.2))), "");
+  EXPECT_EQ(Describe(late.Handle(MakeExit("2"))), "") << "it trained to its end";
+  EXPECT_EQ(both(MakeValidation("3", 1, 0.5)), "stop 3");
+  EXPECT_EQ(both(MakeExit("3")), "create 4");
+  EXPECT_EQ(both(MakeValidation("4", 1, 0.6)), "stop 4");
 
-  EXPECT_EQ(Told(prompt.Handle(EndOf("4"))), "resume 1");
-  EXPECT_EQ(Told(prompt.Handle(ReportOf("1", 2, 0.35))), "pause 1, resume 2");
-  EXPECT_EQ(Told(prompt.Handle(ReportOf("2", 3, 0.22))), "");
-  EXPECT_EQ(Told(prompt.Handle(ReportOf("2", 4, 0.2))), "stop 2, stop 1");
-  EXPECT_EQ(Told(prompt.Handle(EndOf("2"))), "");
+  EXPECT_EQ(Describe(prompt.Handle(MakeExit("4"))), "resume 1");
+  EXPECT_EQ(Describe(prompt.Handle(MakeValidation("1", 2, 0.35))), "pause 1, resume 2");
+  EXPECT_EQ(Describe(prompt.Handle(MakeValidation("2", 3, 0.22))), "");
+  EXPECT_EQ(Describe(prompt.Handle(MakeValidation("2", 4, 0.2))), "stop 2, stop 1");
+  EXPECT_EQ(Describe(prompt.Handle(MakeExit("2"))), "");
 
   const Searcher restored = *Searcher::Restore(Config(4, 3, 2, 4, 1, false), late.Snapshot());
   EXPECT_EQ(restored.Snapshot(), late.Snapshot());
-  EXPECT_EQ(Told(late.Handle(EndOf("4"))), "resume 1, pause 1, stop 1")
+  EXPECT_EQ(Describe(late.Handle(MakeExit("4"))), "resume 1, pause 1, stop 1")
       << "2 is over: nothing is asked of it";
   EXPECT_EQ(late.Snapshot(), prompt.Snapshot());
 }
 
 TEST(AshaPromoteTest, OneComesToTheTopEvenOfFewerThanTheDivisor) {
   Searcher searcher = *Searcher::Make(Config(16, 3, 4, 2, 2, false));
-  EXPECT_EQ(Told(searcher.Start()), "create 1, create 2");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("1", 1, 0.4))), "pause 1");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("2", 1, 0.5))), "stop 2, resume 1");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("1", 4, 0.4))), "");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("1", 16, 0.4))), "stop 1");
+  EXPECT_EQ(Describe(searcher.Start()), "create 1, create 2");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 1, 0.4))), "pause 1");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("2", 1, 0.5))), "stop 2, resume 1");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 4, 0.4))), "");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 16, 0.4))), "stop 1");
 }
 
 TEST(AshaPromoteTest, APausedTrialThatEndsKeepsItsPlaceAndIsNotResumed) {
   Searcher searcher = *Searcher::Make(Config(4, 3, 2, 4, 1, false));
   searcher.Start();
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("1", 1, 0.4))), "pause 1, create 2");
-  EXPECT_EQ(Told(searcher.Handle(EndOf("1", TrialEnd::kFailed))), "");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("2", 1, 0.5))), "pause 2, create 3");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("3", 1, 0.6))), "stop 3");
-  EXPECT_EQ(Told(searcher.Handle(EndOf("3"))), "create 4");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("4", 1, 0.7))), "stop 4");
-  EXPECT_EQ(Told(searcher.Handle(EndOf("4"))), "resume 2");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 1, 0.4))), "pause 1, create 2");
+  EXPECT_EQ(Describe(searcher.Handle(MakeExit("1", TrialEnd::kFailed))), "");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("2", 1, 0.5))), "pause 2, create 3");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("3", 1, 0.6))), "stop 3");
+  EXPECT_EQ(Describe(searcher.Handle(MakeExit("3"))), "create 4");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("4", 1, 0.7))), "stop 4");
+  EXPECT_EQ(Describe(searcher.Handle(MakeExit("4"))), "resume 2");
 }
 
 TEST(AshaPromoteTest, EndsWithATrialOfFullLength) {
@@ -355,13 +355,13 @@ TEST(AshaTest, TenThousandTrialsMakeASmallSnapshot) {
     for (; !created.empty() && judged < 9'999; ++judged) {
       const model::RequestId request = created.front();
       created.pop_front();
-      const auto operations = searcher.Handle(ReportOf(request.value(), 3, rng.Uniform01()));
+      const auto operations = searcher.Handle(MakeValidation(request.value(), 3, rng.Uniform01()));
       take(operations);
-      if (!Paused(operations, request)) take(searcher.Handle(EndOf(request.value())));
+      if (!Paused(operations, request)) take(searcher.Handle(MakeExit(request.value())));
       // Those that are resumed do not report again, and would fill the slots.
       for (const Operation& operation : operations) {
         const auto* resume = std::get_if<ResumeTrial>(&operation);
-        if (resume != nullptr) take(searcher.Handle(EndOf(resume->request.value())));
+        if (resume != nullptr) take(searcher.Handle(MakeExit(resume->request.value())));
       }
     }
     EXPECT_EQ(judged, 9'999) << "stop_once " << stop_once;

@@ -19,8 +19,8 @@ using Ranked = History::Ranked;
 // Judged trials before the first model.
 constexpr int64_t kStart = 8;
 // What a model looks at: the best of the ranking first, of the rest the latest.
-constexpr size_t kMostPoints = 128;
-constexpr size_t kMostPending = 32;
+constexpr size_t kMaxPoints = 128;
+constexpr size_t kMaxPending = 32;
 // How the most promising point is looked for: from so many, the best few are moved.
 constexpr int kUniform = 256;
 constexpr int kNearBest = 128;
@@ -52,7 +52,7 @@ double Shift(const std::vector<Ranked>& ranked, int from, int to, size_t objecti
 }
 
 // One loss of each trial, at one length; infinite where it failed.
-std::vector<double> LossesOf(const std::vector<Ranked>& ranked, int level, size_t objective) {
+std::vector<double> GetLosses(const std::vector<Ranked>& ranked, int level, size_t objective) {
   std::vector<double> losses;
   std::map<int, double> shifts;
   for (const Ranked& r : ranked) {
@@ -94,13 +94,13 @@ std::vector<double> Normalize(std::vector<double> losses) {
 
 std::vector<double> Targets(const std::vector<Ranked>& ranked, int level, size_t objectives,
                             base::Rng& rng) {
-  std::vector<double> one = Normalize(LossesOf(ranked, level, 0));
+  std::vector<double> one = Normalize(GetLosses(ranked, level, 0));
   if (objectives == 1) return one;
   std::vector<std::vector<double>> all;
   std::vector<double> weights;
   double total = 0;
   for (size_t i = 0; i < objectives; ++i) {
-    all.push_back(Normalize(LossesOf(ranked, level, i)));
+    all.push_back(Normalize(GetLosses(ranked, level, i)));
     weights.push_back(-std::log(1 - rng.Uniform01()));
     total += weights.back();
   }
@@ -232,7 +232,7 @@ Coordinates BayesianSampler::Choose(const Encoding& encoding, base::Rng& rng) co
   const std::vector<double> losses = Targets(judged, ranking.level, objectives_, rng);
   Points points;
   std::vector<double> targets;
-  for (size_t i = 0; i < std::min(judged.size(), kMostPoints); ++i) {
+  for (size_t i = 0; i < std::min(judged.size(), kMaxPoints); ++i) {
     points.push_back(judged[i].trial->x);
     targets.push_back(losses[i]);
   }
@@ -240,7 +240,7 @@ Coordinates BayesianSampler::Choose(const Encoding& encoding, base::Rng& rng) co
   model.Fit(points, targets);
   double best = std::numeric_limits<double>::infinity();
   for (const auto& p : model.Predict(points)) best = std::min(best, p.mean);
-  for (size_t i = 0; i < std::min(ranking.pending.size(), kMostPending); ++i) {
+  for (size_t i = 0; i < std::min(ranking.pending.size(), kMaxPending); ++i) {
     const Coordinates& x = ranking.pending[i]->x;
     model.Add(x, model.Predict({x})[0].mean);
   }

@@ -43,9 +43,9 @@ class CustomSearch final : public SearchMethod {
  public:
   static constexpr size_t kRememberedPosts = 1000;
   static constexpr size_t kMaxIdLength = 64;       // bytes, of a post's id and of a trial's
-  static constexpr size_t kMostOperations = 1000;  // of a post
+  static constexpr size_t kMaxOperations = 1000;  // of a post
   // With more events unread, a validation takes the place of the one before it of its trial.
-  static constexpr size_t kMostUnread = 10'000;
+  static constexpr size_t kMaxUnread = 10'000;
 
   struct Options {
     int64_t max_concurrent_trials = 16;  // 0: no limit
@@ -68,11 +68,11 @@ class CustomSearch final : public SearchMethod {
   absl::Status Restore(const model::Value& snapshot) override;
 
  private:
-  enum class Wish { kRun, kPause, kStop };
+  enum class DesiredState { kRun, kPause, kStop };
   struct Trial {
     CreateTrial asked;   // as posted
     int64_t number = 0;  // of its random numbers
-    Wish wish = Wish::kRun;
+    DesiredState desired = DesiredState::kRun;
     bool started = false;  // CreateTrial was asked for
     bool running = false;  // started, neither paused nor exited
     bool exited = false;
@@ -87,7 +87,7 @@ class CustomSearch final : public SearchMethod {
   void Exit(Trial& trial, TrialEnd end);
   // Starts who waits, as far as there is room; ends the search when that is due.
   std::vector<Operation> Continue(Context context);
-  void Tell(model::Value::Object description);
+  void AppendEvent(model::Value::Object description);
   absl::Status RestoreTrial(const model::Value& saved);
   absl::Status RestoreEvents(const model::Value& snapshot);
 

@@ -136,7 +136,7 @@ TEST_F(CustomTest, DoesWhatIsPosted) {
 
 TEST_F(CustomTest, APostHasABound) {
   std::vector<Operation> operations;
-  for (size_t i = 0; i <= CustomSearch::kMostOperations; ++i) {
+  for (size_t i = 0; i <= CustomSearch::kMaxOperations; ++i) {
     operations.push_back(Create(absl::StrCat(i)));
   }
   EXPECT_EQ(Refused(operations),
@@ -149,12 +149,12 @@ TEST_F(CustomTest, OfReportsThatNobodyReadsTheNewestStays) {
   Post({Create("a")});
   searcher_.Handle(TrialCreated{Id("a")});
   const size_t others = searcher_.PendingEvents().size();
-  const auto most = static_cast<int64_t>(CustomSearch::kMostUnread);
+  const auto most = static_cast<int64_t>(CustomSearch::kMaxUnread);
   for (int64_t steps = 1; steps <= most + 10; ++steps) {
     searcher_.Handle(ValidationReported{Id("a"), steps, static_cast<double>(steps), {0.5, 0.5}});
   }
   const std::vector<PendingEvent> events = searcher_.PendingEvents();
-  EXPECT_EQ(events.size(), CustomSearch::kMostUnread);
+  EXPECT_EQ(events.size(), CustomSearch::kMaxUnread);
   EXPECT_EQ(events[others].description.Find("length")->AsNumber(), 11.0 + others);
   EXPECT_EQ(events.back().description.Find("length")->AsNumber(), static_cast<double>(most + 10));
 }

@@ -20,7 +20,7 @@ using model::Value;
 constexpr double kAbsent = std::numeric_limits<double>::quiet_NaN();
 
 // As doubles, because the difference of two integers may not be one.
-double CountOf(const IntHparam& h) {
+double CountValues(const IntHparam& h) {
   return static_cast<double>(h.maxval) - static_cast<double>(h.minval) + 1;
 }
 
@@ -38,7 +38,7 @@ struct ToCoordinate {
   double operator()(const NestedHparam&) const { return 0; }
   double operator()(const IntHparam& h) const {
     const double v = value.AsNumber().value_or(0);
-    return std::clamp((v - static_cast<double>(h.minval) + 0.5) / CountOf(h), 0.0, 1.0);
+    return std::clamp((v - static_cast<double>(h.minval) + 0.5) / CountValues(h), 0.0, 1.0);
   }
   double operator()(const DoubleHparam& h) const {
     return Fraction(value.AsNumber().value_or(0), h.minval, h.maxval);
@@ -59,7 +59,7 @@ struct ToHparam {
   Value operator()(const ConstHparam& h) const { return h.val; }
   Value operator()(const NestedHparam&) const { return Value::Object{}; }
   Value operator()(const IntHparam& h) const {
-    const double cell = std::floor(std::clamp(x, 0.0, 1.0) * CountOf(h));
+    const double cell = std::floor(std::clamp(x, 0.0, 1.0) * CountValues(h));
     const double v = static_cast<double>(h.minval) + cell;
     // Near 2^63 a double is no int64_t any more.
     if (v >= static_cast<double>(h.maxval)) return h.maxval;
@@ -81,7 +81,7 @@ struct CountValues {
   int64_t operator()(const ConstHparam&) const { return 1; }
   int64_t operator()(const NestedHparam&) const { return 1; }
   int64_t operator()(const IntHparam& h) const {
-    const double count = CountOf(h);
+    const double count = CountValues(h);
     // Cells much wider than the 1e-9 of a coordinate.
     return count <= 1e6 ? static_cast<int64_t>(count) : 0;
   }

@@ -21,8 +21,8 @@ constexpr double kSqrt5 = 2.2360679774997896964;
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
 // What parameters may be: a scale between a hundredth and thirty times the range.
-constexpr double kLeastScale = -7, kMostScale = 9;
-constexpr double kLeastNoise = -14, kMostNoise = 0;
+constexpr double kMinScale = -7, kMaxScale = 9;
+constexpr double kMinNoise = -14, kMaxNoise = 0;
 constexpr int kSteps = 40;
 
 // The order of a product's sums depends on the sizes of the caches, so they are made to be equal.
@@ -107,8 +107,8 @@ class Posterior {
 };
 
 double Clamp(size_t i, size_t d, double p) {
-  if (i < d) return std::clamp(p, kLeastScale, kMostScale);
-  return i == d ? std::clamp(p, -4.0, 4.0) : std::clamp(p, kLeastNoise, kMostNoise);
+  if (i < d) return std::clamp(p, kMinScale, kMaxScale);
+  return i == d ? std::clamp(p, -4.0, 4.0) : std::clamp(p, kMinNoise, kMaxNoise);
 }
 
 // Resilient propagation (Riedmiller and Braun, 1993): steps by the sign of the slope alone.

@@ -25,8 +25,8 @@
 namespace det::searcher {
 
 // More would never end, and is a mistake.
-inline constexpr int64_t kMostGridPoints = 1'000'000;
-inline constexpr int64_t kMostConditionalPoints = 10'000;  // where there are conditions
+inline constexpr int64_t kMaxGridPoints = 1'000'000;
+inline constexpr int64_t kMaxConditionalPoints = 10'000;  // where there are conditions
 
 class Grid {
  public:
@@ -51,13 +51,13 @@ class Grid {
   explicit Grid(const model::SearchSpace& space)
       : space_(std::make_unique<model::SearchSpace>(space)) {}
   // How many points begin with `so_far`, which has what the axes before `axis` chose; more than
-  // kMostGridPoints where it is too many.
+  // kMaxGridPoints where it is too many.
   int64_t Count(size_t axis, model::Hparams& so_far) const;
 
   std::unique_ptr<const model::SearchSpace> space_;  // what the axes' leaves point into
   std::vector<Axis> axes_;
   int64_t size_ = 0;
-  int64_t most_ = kMostGridPoints;
+  int64_t most_ = kMaxGridPoints;
 };
 
 // The values of one hyperparameter, in order, each once.

@@ -201,10 +201,10 @@ TEST(GridTest, InvalidHyperparametersAreNotReplaced) {
   Searcher searcher = *Searcher::Make(Config(TwoAxes(), 1));
   searcher.Start();
   for (int i = 1; i < 9; ++i) {
-    EXPECT_EQ(Told(searcher.Handle(EndOf(std::to_string(i), TrialEnd::kInvalidHp))),
+    EXPECT_EQ(Describe(searcher.Handle(MakeExit(std::to_string(i), TrialEnd::kInvalidHp))),
               "create " + std::to_string(i + 1));
   }
-  EXPECT_EQ(Told(searcher.Handle(EndOf("9"))), "shutdown");
+  EXPECT_EQ(Describe(searcher.Handle(MakeExit("9"))), "shutdown");
 }
 
 }  // namespace

@@ -65,8 +65,8 @@ class Halving {
   explicit Halving(const Options& options);
 
   // What it does with one more slot: resumes or creates a trial; nullopt: it has no use for it now.
-  std::optional<Operation> TakeSlot(Context context, Sampler& sampler);
-  int64_t slots() const { return slots_; }
+  std::optional<Operation> StartNext(Context context, Sampler& sampler);
+  int64_t running() const { return running_; }
 
   // `trial` is the number in its request id. Of a trial that is not live or not running: nothing.
   std::vector<Operation> OnReport(int64_t trial, const Report& report);
@@ -97,9 +97,9 @@ class Halving {
   bool AllCreated() const { return created_ - replaced_ >= options_.max_trials; }
   model::RequestId Request(int64_t trial) const;
   // All were created, and none is on its way to a rung.
-  bool NobodyComes() const;
+  bool NoneArriving() const;
   // Of one that has come to the rung.
-  Outcome OutcomeOf(size_t rung, int64_t trial) const;
+  Outcome GetOutcome(size_t rung, int64_t trial) const;
   // All that can come to the rung have.
   bool IsClosed(size_t rung) const;
   // How many of the rung may go on.
@@ -107,7 +107,7 @@ class Halving {
   // The paused trial that is next to go on.
   std::optional<int64_t> Promotable() const;
   // By the stopping rule, of one that `better` are better than.
-  bool GoesOn(size_t rung, double loss, int64_t better) const;
+  bool Continues(size_t rung, double loss, int64_t better) const;
   // Counts it where it was on its way to, and says whether it is to be stopped.
   bool Arrive(int64_t number, Trial& trial, const Report& report);
   void Advance(int64_t number, Trial& trial);
@@ -124,7 +124,7 @@ class Halving {
   Ends ends_;
   Live live_;
   // All that follows is derived from live_.
-  int64_t slots_ = 0;
+  int64_t running_ = 0;
   std::vector<int64_t> coming_;                 // to each rung, running
   std::vector<std::set<Rungs::Entry>> paused_;  // at each rung
 };

@@ -29,7 +29,7 @@ constexpr size_t kEnoughToForget = 32;
 constexpr int kNoLength = -4096;
 
 // Two to an octave.
-int LevelOf(double length) {
+int ToLevel(double length) {
   if (!(length > 0) || !std::isfinite(length)) return kNoLength;
   int exponent = 0;
   const double mantissa = std::frexp(length, &exponent);
@@ -46,7 +46,7 @@ Ranked At(const Trial& trial, int level) {
 }
 
 // The longest that at least `enough` have reached; where none is, the shortest.
-int LevelOfMost(const std::vector<const Trial*>& trials, size_t enough) {
+int FindCommonLevel(const std::vector<const Trial*>& trials, size_t enough) {
   std::vector<int> reached;
   for (const Trial* trial : trials) {
     if (!trial->curve.empty()) reached.push_back(trial->curve.back().first);
@@ -111,7 +111,7 @@ void Sort(std::vector<Ranked>& ranked, size_t objectives, size_t most) {
 History::Ranking RankAll(const std::vector<const Trial*>& judged, size_t enough, size_t objectives,
                          size_t most) {
   History::Ranking ranking;
-  ranking.level = LevelOfMost(judged, enough);
+  ranking.level = FindCommonLevel(judged, enough);
   ranking.judged.reserve(judged.size());
   for (const Trial* trial : judged) ranking.judged.push_back(At(*trial, ranking.level));
   Sort(ranking.judged, objectives, most);
@@ -197,7 +197,7 @@ void History::OnReport(const Report& report) {
   Trial* trial = Find(report.request);
   if (trial == nullptr || report.losses.size() != objectives_) return;
   judged_ += trial->judged() ? 0 : 1;
-  const int level = LevelOf(report.length);
+  const int level = ToLevel(report.length);
   auto& curve = trial->curve;
   const auto at = std::lower_bound(curve.begin(), curve.end(), level,
                                    [](const auto& point, int l) { return point.first < l; });

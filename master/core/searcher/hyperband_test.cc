@@ -55,8 +55,8 @@ TEST(HyperbandTest, MaxRungsAndMaxTrialsBoundIt) {
   EXPECT_EQ(Searcher::Make(config)->Brackets().size(), 4u) << "1000 is 10^3, exactly";
   config.searcher.max_rungs = 2;
   EXPECT_EQ(Searcher::Make(config)->Brackets().size(), 2u);
-  EXPECT_EQ(SumOf(Searcher::Make(Config(81, 3, 40, 16))->Preview()).trials, 40);
-  EXPECT_EQ(SumOf(Searcher::Make(Config(81, 3, 9999, 16))->Preview()).trials, 143);
+  EXPECT_EQ(SumPlan(Searcher::Make(Config(81, 3, 40, 16))->Preview()).trials, 40);
+  EXPECT_EQ(SumPlan(Searcher::Make(Config(81, 3, 9999, 16))->Preview()).trials, 143);
   config = Config(1'000'000'000, 4, 0, 16);
   config.searcher.max_rungs = 64;
   EXPECT_EQ(Searcher::Make(config).status().message(),
@@ -75,29 +75,29 @@ TEST(HyperbandTest, ARungWaitsForAllAndTheNextBracketUsesTheFreeSlots) {
   // Brackets: 4 trials at 1 and 2, 2 of them... n = ceil(2 * 2 / 2) = 2 at 1, 2; ceil(2 / 1) = 2
   // at 2.
   Searcher searcher = *Searcher::Make(Config(2, 2, 0, 2));
-  EXPECT_EQ(Told(searcher.Start()), "create 0-1, create 0-2");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("0-1", 1, 0.5))), "pause 0-1, create 1-1");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("0-2", 1, 0.6))), "stop 0-2")
+  EXPECT_EQ(Describe(searcher.Start()), "create 0-1, create 0-2");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("0-1", 1, 0.5))), "pause 0-1, create 1-1");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("0-2", 1, 0.6))), "stop 0-2")
       << "its slot is free when it has ended";
-  EXPECT_EQ(Told(searcher.Handle(EndOf("0-2"))), "resume 0-1");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("1-1", 2, 0.1))), "stop 1-1");
-  EXPECT_EQ(Told(searcher.Handle(EndOf("1-1"))), "create 1-2");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("0-1", 2, 0.4))), "stop 0-1");
-  EXPECT_EQ(Told(searcher.Handle(EndOf("0-1"))), "");
-  EXPECT_EQ(Told(searcher.Handle(EndOf("1-2"))), "shutdown");
+  EXPECT_EQ(Describe(searcher.Handle(MakeExit("0-2"))), "resume 0-1");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1-1", 2, 0.1))), "stop 1-1");
+  EXPECT_EQ(Describe(searcher.Handle(MakeExit("1-1"))), "create 1-2");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("0-1", 2, 0.4))), "stop 0-1");
+  EXPECT_EQ(Describe(searcher.Handle(MakeExit("0-1"))), "");
+  EXPECT_EQ(Describe(searcher.Handle(MakeExit("1-2"))), "shutdown");
 }
 
 TEST(HyperbandTest, TheLastOfARungGoesOnWithoutAPauseWhereItIsTheBest) {
   Searcher searcher = *Searcher::Make(Config(2, 2, 2, 2));
-  EXPECT_EQ(Told(searcher.Start()), "create 0-1, create 1-1");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("0-1", 1, 0.5))), "");
+  EXPECT_EQ(Describe(searcher.Start()), "create 0-1, create 1-1");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("0-1", 1, 0.5))), "");
 }
 
 TEST(HyperbandTest, ARungDoesNotWaitForWhoHasEnded) {
   Searcher searcher = *Searcher::Make(Config(2, 2, 0, 2));
   searcher.Start();
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("0-1", 1, 0.5))), "pause 0-1, create 1-1");
-  EXPECT_EQ(Told(searcher.Handle(EndOf("0-2", TrialEnd::kFailed))), "resume 0-1");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("0-1", 1, 0.5))), "pause 0-1, create 1-1");
+  EXPECT_EQ(Describe(searcher.Handle(MakeExit("0-2", TrialEnd::kFailed))), "resume 0-1");
 }
 
 // What the plan says is what happens, whatever the number of slots.
@@ -110,7 +110,7 @@ TEST(HyperbandTest, ASearchKeepsToItsPlan) {
       const model::ExperimentConfig config = Config(81, 3, trials, slots);
       const auto simulation = Simulate(config, curve);
       ASSERT_TRUE(simulation.ok()) << simulation.status();
-      const PlanTotals plan = SumOf(Searcher::Make(config)->Preview());
+      const PlanTotals plan = SumPlan(Searcher::Make(config)->Preview());
       std::map<int64_t, int64_t> ended, planned;
       for (const SimulatedTrial& trial : simulation->trials) ++ended[trial.length];
       for (const PlannedTrials& row : plan.rows) planned[row.length] = row.trials;

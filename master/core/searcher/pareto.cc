@@ -26,7 +26,7 @@ std::vector<size_t> Lexicographic(const std::vector<Losses>& points) {
   return order;
 }
 
-bool BeatenByOneOf(const std::vector<size_t>& front, const std::vector<Losses>& points,
+bool IsDominatedByAny(const std::vector<size_t>& front, const std::vector<Losses>& points,
                    size_t point) {
   // From the last one, which is the likeliest to be near.
   return std::any_of(front.rbegin(), front.rend(),
@@ -49,7 +49,7 @@ bool Dominates(const Losses& a, const Losses& b) {
 std::vector<size_t> Front(const std::vector<Losses>& points) {
   std::vector<size_t> front;
   for (const size_t point : Lexicographic(points)) {
-    if (!BeatenByOneOf(front, points, point)) front.push_back(point);
+    if (!IsDominatedByAny(front, points, point)) front.push_back(point);
   }
   std::sort(front.begin(), front.end());
   return front;
@@ -62,7 +62,7 @@ std::vector<int64_t> Ranks(const std::vector<Losses>& points) {
     // Who is beaten by a member of a front is beaten by one of each front before it.
     const auto front = std::partition_point(
         fronts.begin(), fronts.end(),
-        [&](const std::vector<size_t>& one) { return BeatenByOneOf(one, points, point); });
+        [&](const std::vector<size_t>& one) { return IsDominatedByAny(one, points, point); });
     ranks[point] = front - fronts.begin();
     if (front == fronts.end()) {
       fronts.push_back({point});

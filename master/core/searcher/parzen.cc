@@ -13,7 +13,7 @@ constexpr double kPriorWeight = 1;
 // As much as so many points of each value.
 constexpr double kCategoryPrior = 2;
 // No kernel is narrower: the best points would be sampled again and again.
-constexpr double kLeastBandwidth = 0.01;
+constexpr double kMinBandwidth = 0.01;
 constexpr double kUniformWeight = -1;
 
 double Cdf(double z) { return 0.5 * std::erfc(-z * 0.70710678118654752); }
@@ -31,13 +31,13 @@ double LogMass(double center, double sigma) {
 constexpr Eigen::Index kBlock = 8;
 using Block = Eigen::Array<float, kBlock, 1>;
 constexpr float kNothing = -1e30F;
-constexpr float kLeastLog = -17;  // of a part of a sum that is seen in single precision
+constexpr float kMinLog = -17;  // of a part of a sum that is seen in single precision
 
-// e to the power of x <= 0, to a hundred-thousandth; below kLeastLog, of that. A third of a
+// e to the power of x <= 0, to a hundred-thousandth; below kMinLog, of that. A third of a
 // decision is spent in it; Eigen's own, which is right for every number, takes twice as long.
 Block Exp(const Block& x) {
   // (e^(x/64))^64, the inner one by its series.
-  const Block t = x.max(kLeastLog) / 64;
+  const Block t = x.max(kMinLog) / 64;
   Block power = 1 + t * (1 + t * (1.F / 2 + t * (1.F / 6 + t * (1.F / 24 + t * (1.F / 120)))));
   for (int i = 0; i < 6; ++i) power *= power;
   return power;
@@ -100,7 +100,7 @@ void Parzen::AddGaussians(size_t a, const std::vector<Point>& points, double ban
   // Scott's rule; of integers at least half a cell.
   const double sigma =
       std::max({bandwidth * std::pow(n, -1 / (static_cast<double>(axes_.size()) + 4)),
-                kLeastBandwidth, values > 0 ? 0.5 / values : 0});
+                kMinBandwidth, values > 0 ? 0.5 / values : 0});
   kernels.sigma = sigma;
   // Without 1 / sqrt(2 pi) the density would be off by a factor against the uniform.
   const double log_scale = -std::log(sigma) - 0.91893853320467274;
@@ -191,7 +191,7 @@ double Parzen::LogDensity(const Coordinates& x) const {
   float sum = 0;
   for (Eigen::Index k = 0; k < all.size(); k += kBlock) {
     const Block below = Eigen::Map<const Block>(logs.data() + k) - largest;
-    if (below.maxCoeff() > kLeastLog) sum += Exp(below).sum();
+    if (below.maxCoeff() > kMinLog) sum += Exp(below).sum();
   }
   return static_cast<double>(largest) + std::log(static_cast<double>(sum));
 }

@@ -22,7 +22,7 @@ Value ToValue(const Rung& rung) {
   for (const Arrival& arrival : rung.arrivals) {
     arrivals.emplace_back(Value::Object{{"request", arrival.request.value()},
                                         {"loss", arrival.loss},
-                                        {"let_on", arrival.outcome == Outcome::kContinued}});
+                                        {"promoted", arrival.outcome == Outcome::kContinued}});
   }
   return Value::Object{{"reported", rung.reported},
                        {"continued", rung.continued},
@@ -40,8 +40,8 @@ absl::StatusOr<std::vector<Arrival>> ReadArrivals(const Value& rung) {
     DET_ASSIGN_OR_RETURN(const std::string request, ReadText(each, "request"));
     arrival.request = RequestId(request);
     DET_ASSIGN_OR_RETURN(arrival.loss, ReadNumber(each, "loss"));
-    const Value* let_on = each.Find("let_on");
-    const bool goes_on = let_on != nullptr && let_on->AsBool() != nullptr && *let_on->AsBool();
+    const Value* promoted = each.Find("promoted");
+    const bool goes_on = promoted != nullptr && promoted->AsBool() != nullptr && *promoted->AsBool();
     arrival.outcome = goes_on ? Outcome::kContinued : Outcome::kStopped;
   }
   return arrivals;

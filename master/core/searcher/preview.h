@@ -16,7 +16,7 @@ struct PlanTotals {
   double units = 0;  // of length, of all trials; a double, because trials times length may be large
 };
 
-PlanTotals SumOf(const Plan& plan);
+PlanTotals SumPlan(const Plan& plan);
 
 }  // namespace det::searcher
 

@@ -16,7 +16,7 @@
 namespace det::searcher {
 
 // More than this have the same length anyway, whatever the divisor.
-inline constexpr int64_t kMostRungs = 64;
+inline constexpr int64_t kMaxRungs = 64;
 
 // The largest k with divisor^(k-1) <= n, at most `most`. Counted, not by logarithms, whose quotient
 // is too small for exact powers such as (3, 243) and (10, 1000). REQUIRES divisor > 1, n >= 1.
@@ -43,15 +43,15 @@ class Rungs {
   size_t top() const { return rungs_.size() - 1; }
   int64_t length(size_t rung) const { return rungs_[rung].length; }
   int64_t reported(size_t rung) const { return static_cast<int64_t>(rungs_[rung].entries.size()); }
-  int64_t continued(size_t rung) const { return static_cast<int64_t>(rungs_[rung].let_on.size()); }
-  bool WasLetOn(size_t rung, int64_t trial) const { return rungs_[rung].let_on.contains(trial); }
+  int64_t continued(size_t rung) const { return static_cast<int64_t>(rungs_[rung].promoted.size()); }
+  bool WasPromoted(size_t rung, int64_t trial) const { return rungs_[rung].promoted.contains(trial); }
   const std::vector<Entry>& entries(size_t rung) const { return rungs_[rung].entries; }
   // How many there have this very loss.
   int64_t equal(size_t rung, double loss) const;
 
   // Answers how many there have a smaller loss.
   int64_t Add(size_t rung, const Entry& entry);
-  void NoteContinued(size_t rung, int64_t trial) { rungs_[rung].let_on.insert(trial); }
+  void RecordPromoted(size_t rung, int64_t trial) { rungs_[rung].promoted.insert(trial); }
   // As if the trial, which has been let go on below `rung`, had never been.
   void Forget(int64_t trial, size_t rung);
   // How many are better than this one.
@@ -67,7 +67,7 @@ class Rungs {
   struct OneRung {
     int64_t length = 0;
     std::vector<Entry> entries = {};  // best first
-    std::set<int64_t> let_on = {};    // trials
+    std::set<int64_t> promoted = {};    // trials
   };
   std::vector<OneRung> rungs_;
 };

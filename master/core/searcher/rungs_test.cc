@@ -22,7 +22,7 @@ TEST(RungsTest, LengthsAreAtLeastOneAndExact) {
   EXPECT_EQ(RungLengths(2, 10, 2.5), (Lengths{4, 10}));
   const int64_t large = int64_t{1} << 62;
   EXPECT_EQ(RungLengths(3, large - 1, 2), (Lengths{large / 4 - 1, large / 2 - 1, large - 1}));
-  EXPECT_EQ(RungLengths(kMostRungs, 100, 1e300).front(), 1);
+  EXPECT_EQ(RungLengths(kMaxRungs, 100, 1e300).front(), 1);
 }
 
 // The predecessor divides logarithms, and has a rung less for these.
@@ -62,7 +62,7 @@ TEST(RungsTest, AddAnswersHowManyAreBetter) {
 TEST(RungsTest, ForgetsATrialInAllItsRungs) {
   Rungs rungs({1, 3, 9});
   rungs.Add(0, {0.5, 1});
-  rungs.NoteContinued(0, 1);
+  rungs.RecordPromoted(0, 1);
   rungs.Add(1, {0.4, 1});
   rungs.Add(0, {0.7, 2});
   rungs.Forget(1, 1);
@@ -78,7 +78,7 @@ TEST(RungsTest, RestoresThroughText) {
   Rungs rungs({1, 3});
   rungs.Add(0, {std::numeric_limits<double>::infinity(), 3});
   rungs.Add(0, {0.1, 1});
-  rungs.NoteContinued(0, 1);
+  rungs.RecordPromoted(0, 1);
   rungs.Add(1, {1, 1});
   const auto text = model::Value::FromJson(rungs.Snapshot().ToJson());
   ASSERT_TRUE(text.ok());
@@ -92,16 +92,16 @@ TEST(RungsTest, OfAnOlderSnapshotWhoWentOnIsWhoCameToTheNextRung) {
   const auto old = model::Value::FromJson(
       R"([{"continued":2,"entries":[0.1,2,0.5,1]},{"continued":0,"entries":[0.1,2]}])");
   ASSERT_TRUE(rungs.Restore(*old).ok());
-  EXPECT_TRUE(rungs.WasLetOn(0, 2));
-  EXPECT_FALSE(rungs.WasLetOn(0, 1));
+  EXPECT_TRUE(rungs.WasPromoted(0, 2));
+  EXPECT_FALSE(rungs.WasPromoted(0, 1));
   EXPECT_EQ(rungs.continued(0), 1);
 }
 
 TEST(RungsTest, RefusesWhatIsNoSnapshotOfIts) {
   for (const char* text :
-       {"null", "[]", "[{}]", R"([{"let_on":[],"entries":[1]},{"let_on":[],"entries":[]}])",
-        R"([{"let_on":[],"entries":[2,1,1,2]},{"let_on":[],"entries":[]}])",
-        R"([{"let_on":["x"],"entries":[]},{"let_on":[],"entries":[]}])",
+       {"null", "[]", "[{}]", R"([{"promoted":[],"entries":[1]},{"promoted":[],"entries":[]}])",
+        R"([{"promoted":[],"entries":[2,1,1,2]},{"promoted":[],"entries":[]}])",
+        R"([{"promoted":["x"],"entries":[]},{"promoted":[],"entries":[]}])",
         R"([{"entries":[]},{"entries":[]}])",
         R"([{"continued":-1,"entries":[]},{"continued":0,"entries":[]}])"}) {
     Rungs rungs({1, 3});

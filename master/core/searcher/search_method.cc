@@ -91,17 +91,17 @@ Method Of(const model::ExperimentConfig& config) {
 }
 
 // No search asks for more at once: all that it asks for is one step of the cluster.
-constexpr int64_t kMostConcurrent = 10'000;
+constexpr int64_t kMaxConcurrent = 10'000;
 
 model::ExperimentConfig Bounded(model::ExperimentConfig config) {
   SearcherConfig& searcher = config.searcher;
   int64_t& concurrent = searcher.max_concurrent_trials;
-  concurrent = std::min(concurrent, kMostConcurrent);
+  concurrent = std::min(concurrent, kMaxConcurrent);
   // To asynchronous halving 0 is a number of its own, of at most max_trials.
   const std::string& name = searcher.name;
   const bool own = name == "asha" || name == "async_halving" || name == "adaptive_asha";
-  if (concurrent == 0 && !(own && searcher.max_trials <= kMostConcurrent)) {
-    concurrent = kMostConcurrent;
+  if (concurrent == 0 && !(own && searcher.max_trials <= kMaxConcurrent)) {
+    concurrent = kMaxConcurrent;
   }
   return config;
 }

@@ -19,7 +19,7 @@ bool HasConditions(const model::SearchSpace& space) {
 }
 
 template <class Container>
-auto& AnyOf(const Container& from, base::Rng& rng) {
+auto& PickAny(const Container& from, base::Rng& rng) {
   return *std::next(from.begin(), rng.UniformInt(0, static_cast<int64_t>(from.size()) - 1));
 }
 
@@ -133,13 +133,13 @@ const HostileWorld::Live::value_type* HostileWorld::Pick(
   for (const auto& trial : live_) {
     if (which(trial.second)) found.push_back(&trial);
   }
-  return found.empty() ? nullptr : AnyOf(found, rng_);
+  return found.empty() ? nullptr : PickAny(found, rng_);
 }
 
 Event HostileWorld::Next() {
   const int64_t dice = rng_.UniformInt(0, 9);
   // Often repeated, sometimes for a trial that is over.
-  if (dice == 0) return TrialCreated{AnyOf(asked_, rng_)};
+  if (dice == 0) return TrialCreated{PickAny(asked_, rng_)};
   if (dice == 1) return TrialExited{RequestId("never asked for"), TrialEnd::kFailed};
   if (dice == 2 && trials != Trials::kSilent) return WildValidation();
   if (dice < 7 && trials != Trials::kSilent) {
@@ -152,7 +152,7 @@ Event HostileWorld::Next() {
 }
 
 Event HostileWorld::WildValidation() {
-  const RequestId& request = AnyOf(asked_, rng_);
+  const RequestId& request = PickAny(asked_, rng_);
   const auto live = live_.find(request);
   // An obedient trial may be late, but what it reports is true.
   if (trials == Trials::kObedient && live != live_.end() && !live->second.stopped &&

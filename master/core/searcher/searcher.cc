@@ -136,7 +136,7 @@ std::vector<Operation> Searcher::HandleValidation(const ValidationReported& even
     it->second.withheld.emplace_back(event);
     return {};
   }
-  return Record(Tell(event));
+  return Record(Dispatch(event));
 }
 
 std::vector<Operation> Searcher::HandleExited(const TrialExited& event) {
@@ -149,10 +149,10 @@ std::vector<Operation> Searcher::HandleExited(const TrialExited& event) {
   }
   live_.erase(it);
   if (shutdown_) return {};
-  return Record(Tell(event));
+  return Record(Dispatch(event));
 }
 
-std::vector<Operation> Searcher::Tell(const Event& event) {
+std::vector<Operation> Searcher::Dispatch(const Event& event) {
   if (const auto* validation = std::get_if<ValidationReported>(&event)) {
     return method_->OnReport(context(), MakeReport(*validation));
   }
@@ -180,13 +180,13 @@ std::vector<Operation> Searcher::Record(std::vector<Operation> operations) {
       const auto* resume = std::get_if<ResumeTrial>(&operation);
       if (stop != nullptr) heard.push_back(stop->request);
       if (resume != nullptr) heard.push_back(resume->request);
-      if (Note(operation)) noted.push_back(std::move(operation));
+      if (Accept(operation)) noted.push_back(std::move(operation));
     }
   };
   note(std::move(operations));
   while (!heard.empty() && !shutdown_) {
     if (const std::optional<Event> event = NextWithheld(heard.front())) {
-      note(Tell(*event));
+      note(Dispatch(*event));
     } else {
       heard.pop_front();
     }
@@ -195,7 +195,7 @@ std::vector<Operation> Searcher::Record(std::vector<Operation> operations) {
 }
 
 // Whether it means something: it is about a trial that lives and is not on its way to its end.
-bool Searcher::Note(const Operation& operation) {
+bool Searcher::Accept(const Operation& operation) {
   DET_CHECK(!shutdown_) << "a search method asked for more after its Shutdown";
   if (const auto* shutdown = std::get_if<Shutdown>(&operation)) {
     shutdown_ = *shutdown;

@@ -89,9 +89,9 @@ class Searcher {
   // Notes what was asked for, leaves out what no longer means anything, and lets the method hear
   // what was withheld of those that go on or stop.
   std::vector<Operation> Record(std::vector<Operation> operations);
-  bool Note(const Operation& operation);
+  bool Accept(const Operation& operation);
   std::optional<Event> NextWithheld(const model::RequestId& request);
-  std::vector<Operation> Tell(const Event& event);
+  std::vector<Operation> Dispatch(const Event& event);
   absl::Status RestoreTrials(const model::Value& trials);
 
   model::SearchSpace space_;

@@ -18,7 +18,7 @@ namespace det::searcher {
 namespace {
 
 // The units of all trials together stay a number of 64 bits.
-constexpr int64_t kLongest = 1'000'000'000;
+constexpr int64_t kMaxUnits = 1'000'000'000;
 
 using model::RequestId;
 
@@ -86,7 +86,7 @@ class World {
   // Hears what has happened at this time, then starts who waits, until nothing more does.
   void Settle() {
     while (true) {
-      gave_up_ = gave_up_ || (options_.go_on && !options_.go_on());
+      gave_up_ = gave_up_ || (options_.keep_going && !options_.keep_going());
       if (gave_up_) return;
       if (!events_.empty()) {
         const Event event = std::move(events_.front());
@@ -219,9 +219,9 @@ absl::StatusOr<Simulation> Simulate(const model::ExperimentConfig& config,
     return absl::InvalidArgumentError(
         "searcher.max_length: a simulation needs it, or max_time, to know when a trial ends");
   }
-  if (model::MaxLength(config.searcher) > kLongest) {
+  if (model::MaxLength(config.searcher) > kMaxUnits) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "searcher.max_length: a simulation counts units up to ", kLongest, " for each trial"));
+        "searcher.max_length: a simulation counts units up to ", kMaxUnits, " for each trial"));
   }
   DET_ASSIGN_OR_RETURN(Searcher searcher, Searcher::Make(config));
   return World(config, std::move(searcher), curve, options).Run();

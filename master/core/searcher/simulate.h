@@ -27,7 +27,7 @@ struct SimulationOptions {
   // at no others.
   int64_t report_every = 0;
   // Asked after each event; false ends the simulation with RESOURCE_EXHAUSTED.
-  std::function<bool()> go_on = nullptr;
+  std::function<bool()> keep_going = nullptr;
 };
 
 struct SimulatedTrial {

@@ -117,7 +117,7 @@ TEST(SimulateTest, HalvingFindsAsMuchAsRandomForFewerUnits) {
 TEST(SimulateTest, EndsWhenItIsToldTo) {
   int asked = 0;
   const auto given_up = Simulate(TestConfig("random", 1000, 64, 8), ByX,
-                                 {.go_on = [&asked] { return ++asked < 100; }});
+                                 {.keep_going = [&asked] { return ++asked < 100; }});
   EXPECT_EQ(given_up.status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(asked, 100);
 }

@@ -25,16 +25,16 @@ inline model::ExperimentConfig TestConfig(const std::string& method, int64_t max
   return config;
 }
 
-inline ValidationReported ReportOf(const std::string& request, int64_t length, double metric) {
+inline ValidationReported MakeValidation(const std::string& request, int64_t length, double metric) {
   return {model::RequestId(request), length, static_cast<double>(length), {metric}};
 }
 
-inline TrialExited EndOf(const std::string& request, TrialEnd end = TrialEnd::kCompleted) {
+inline TrialExited MakeExit(const std::string& request, TrialEnd end = TrialEnd::kCompleted) {
   return {model::RequestId(request), end};
 }
 
 // "create 3, pause 1, resume 2, stop 4, shutdown" in their order.
-inline std::string Told(const std::vector<Operation>& operations) {
+inline std::string Describe(const std::vector<Operation>& operations) {
   std::string text;
   const auto add = [&text](const std::string& what) { text += (text.empty() ? "" : ", ") + what; };
   for (const Operation& operation : operations) {

@@ -17,9 +17,9 @@ namespace {
 constexpr int64_t kFirstRandom = 10;
 // Of the judged trials this part is good, at most so many.
 constexpr double kGoodPart = 0.12;
-constexpr int64_t kMostGood = 25;
+constexpr int64_t kMaxGood = 25;
 // Bounds the work: the best of the bad, and the latest that run.
-constexpr size_t kMostBad = 160;
+constexpr size_t kMaxBad = 160;
 constexpr size_t kPendingLimit = 40;
 constexpr int kCandidates = 24;
 // Of one point, when there are 100; wider before and narrower later, so that the search goes from
@@ -60,7 +60,7 @@ bool IsRough(const History::Ranking& ranking) {
 
 UnitPoints Bad(const History::Ranking& ranking, size_t good) {
   UnitPoints points;
-  const size_t end = std::min(ranking.judged.size(), good + kMostBad);
+  const size_t end = std::min(ranking.judged.size(), good + kMaxBad);
   for (size_t i = good; i < end; ++i) points.push_back({.x = &ranking.judged[i].trial->x});
   for (size_t i = 0; i < std::min(ranking.pending.size(), kPendingLimit); ++i) {
     points.push_back({.x = &ranking.pending[i]->x});
@@ -124,10 +124,10 @@ Coordinates TpeSampler::Choose(const Encoding& encoding, base::Rng& rng) const {
   const size_t axes = encoding.axes().size();
   if (axes == 0) return {};
   const int64_t good_count = std::clamp<int64_t>(
-      std::llround(std::ceil(kGoodPart * static_cast<double>(history_.judged()))), 1, kMostGood);
+      std::llround(std::ceil(kGoodPart * static_cast<double>(history_.judged()))), 1, kMaxGood);
   // A length that few have reached cannot tell the good from the others.
   const size_t enough = axes + 2;
-  const History::Ranking ranking = history_.Rank(axes, enough, kMostGood + kMostBad);
+  const History::Ranking ranking = history_.Rank(axes, enough, kMaxGood + kMaxBad);
   if (static_cast<int64_t>(ranking.judged.size()) < kFirstRandom) {
     return StartPoint(encoding, ranking, rng);
   }

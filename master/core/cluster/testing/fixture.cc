@@ -62,12 +62,12 @@ model::ExperimentId Fixture::Create(std::shared_ptr<model::ExperimentConfig> con
 }
 
 Outcome Fixture::Start(const std::string& allocation, const std::string& agent) {
-  return Apply(ShareStarted{model::AllocationId(allocation), model::AgentId(agent)});
+  return Apply(LocalTaskStarted{model::AllocationId(allocation), model::AgentId(agent)});
 }
 
 Outcome Fixture::Exit(const std::string& allocation, int code, const std::string& agent,
                       int signal) {
-  ShareExited event;
+  LocalTaskExited event;
   event.allocation = model::AllocationId(allocation);
   event.agent = model::AgentId(agent);
   event.exit_code = code;

@@ -64,7 +64,7 @@ class Rows {
     const auto it = checkpoints.find(row.id);
     if (it != checkpoints.end()) it->second.state = model::CheckpointState::kPartiallyDeleted;
   }
-  void Put(const RetainOthers& row) { Drop(row.drop); }
+  void Put(const ApplyRetention& row) { Drop(row.drop); }
   void Drop(const std::vector<model::CheckpointId>& ids) {
     for (const auto& id : ids) {
       const auto it = checkpoints.find(id);

@@ -43,7 +43,7 @@ class Members {
   Members(const model::Value& value, std::string path, Problems* problems);
 
   bool is_object() const { return object_ != nullptr; }
-  std::string PathOf(std::string_view key) const;
+  std::string GetPath(std::string_view key) const;
   void Complain(std::string_view key, std::string_view what) const;
 
   // nullptr where it is absent or null. From here on the key is known.
@@ -60,8 +60,8 @@ class Members {
   bool ReadTime(std::string_view key, absl::Time* out);
   // Seconds, or "90s", "2h30m". Not negative.
   bool ReadDuration(std::string_view key, absl::Duration* out);
-  bool ReadTexts(std::string_view key, std::vector<std::string>* out);
-  bool ReadTexts(std::string_view key, std::map<std::string, std::string>* out);
+  bool ReadStrings(std::string_view key, std::vector<std::string>* out);
+  bool ReadStrings(std::string_view key, std::map<std::string, std::string>* out);
 
   // By a function from text to an optional value; `names` is what a message offers.
   template <class E, class Parse>
@@ -94,12 +94,12 @@ class Members {
 };
 
 // A number's digits or a text; nullopt for anything else.
-std::optional<std::string> TextOf(const model::Value& value);
+std::optional<std::string> ParseText(const model::Value& value);
 // A whole number, also one that was written as 4.0 or 2e12.
-std::optional<int64_t> IntOf(const model::Value& value);
+std::optional<int64_t> ParseInt(const model::Value& value);
 // Nullopt for anything else than what ReadTime, ReadDuration accept.
-std::optional<absl::Time> TimeOf(const model::Value& value);
-std::optional<absl::Duration> DurationOf(const model::Value& value);
+std::optional<absl::Time> ParseTime(const model::Value& value);
+std::optional<absl::Duration> ParseDuration(const model::Value& value);
 
 }  // namespace det::scheduler
 

@@ -241,7 +241,7 @@ Gang RandomGang(Dice& dice, int number, const std::vector<Node>& nodes) {
     const Node& node = nodes[static_cast<size_t>(number)];
     gang.running_on = {On(node.id.value(), {})};
     for (const Slot& slot : node.slots) gang.running_on[0].slots.push_back(slot.id);
-    gang.leaving = dice.Coin();
+    gang.terminating = dice.Coin();
   }
   gang.started_at = dice.Time();
   gang.saved_at = dice.Time();

@@ -20,8 +20,8 @@ namespace {
 
 using model::Value;
 
-constexpr int kMostInt = std::numeric_limits<int>::max();
-constexpr int64_t kMostInt64 = std::numeric_limits<int64_t>::max();
+constexpr int kMaxInt = std::numeric_limits<int>::max();
+constexpr int64_t kMaxInt64 = std::numeric_limits<int64_t>::max();
 
 // What stands with a gang and is settled once everything is read.
 struct GangNotes {
@@ -76,7 +76,7 @@ class Reader {
     m.Read("backfill", &pool.backfill);
     m.ReadDuration("hold_after", &pool.hold_after);
     m.ReadDuration("maintenance_lead", &pool.maintenance_lead);
-    m.ReadInt("max_aux_per_agent", 0, kMostInt, &pool.max_aux_per_agent);
+    m.ReadInt("max_aux_per_agent", 0, kMaxInt, &pool.max_aux_per_agent);
     m.Read("shared_devices", &pool.shared_devices);
     m.ReadInt("default_priority", 1, 99, &pool.default_priority);
   }
@@ -87,12 +87,12 @@ class Reader {
     pool.name = ReadId(m, "name", pool_names_);
     m.Read("description", &pool.description);
     ReadSettings(m, pool);
-    m.ReadTexts("workspaces", &pool.workspaces);
+    m.ReadStrings("workspaces", &pool.workspaces);
     m.RefuseOthers();
     snapshot_.pools.push_back(std::move(pool));
   }
 
-  const model::ResourcePool& SettingsOf(const std::string& name) const {
+  const model::ResourcePool& GetSettings(const std::string& name) const {
     for (const model::ResourcePool& pool : snapshot_.pools) {
       if (pool.name == name) return pool;
     }
@@ -105,17 +105,17 @@ class Reader {
     node.id = model::AgentId(ReadId(m, "id", agent_ids_));
     node.resource_pool = kDefaultPool;
     m.Read("pool", &node.resource_pool);
-    node.aux = SettingsOf(node.resource_pool).max_aux_per_agent;
-    m.ReadInt("aux", 0, kMostInt, &node.aux);
+    node.aux = GetSettings(node.resource_pool).max_aux_per_agent;
+    m.ReadInt("aux", 0, kMaxInt, &node.aux);
     bool enabled = true, draining = false;
     m.Read("enabled", &enabled);
     m.Read("draining", &draining);
     node.accepts_work = enabled && !draining;
-    m.ReadTexts("labels", &node.labels);
+    m.ReadStrings("labels", &node.labels);
     double cpus = 0;
     if (m.ReadNumber("cpus", 0, &cpus)) node.cpus = cpus;
     int64_t memory = 0;
-    if (m.ReadInt("memory", int64_t{0}, kMostInt64, &memory)) node.memory = memory;
+    if (m.ReadInt("memory", int64_t{0}, kMaxInt64, &memory)) node.memory = memory;
     m.Read("switch", &node.network_switch);
     m.ForEach("maintenance", [&](const Value& v, const std::string& at) {
       node.maintenance.push_back(ReadMaintenance(v, at));
@@ -145,23 +145,23 @@ class Reader {
     if (slots == nullptr) return;
     if (slots->AsList() == nullptr) {
       int count = 0;
-      m.ReadInt("slots", 0, kMostSlots, &count);
+      m.ReadInt("slots", 0, kMaxSlots, &count);
       for (int i = 0; i < count; ++i) node.slots.push_back({.id = i});
       return;
     }
     std::set<int> taken;
     m.ForEach("slots", [&](const Value& value, const std::string& path) {
       Slot slot;
-      if (const auto id = IntOf(value); id && *id >= 0 && *id <= kMostInt) {
+      if (const auto id = ParseInt(value); id && *id >= 0 && *id <= kMaxInt) {
         slot.id = static_cast<int>(*id);
       } else {
         Members of(value, path, &problems_);
         if (value.AsObject() == nullptr) return;
-        of.ReadInt("id", 0, kMostInt, &slot.id);
+        of.ReadInt("id", 0, kMaxInt, &slot.id);
         if (of.Find("id") == nullptr) of.Complain("id", "is missing");
         of.ReadName("type", ParseDeviceType, "cpu, cuda, rocm or tpu", &slot.type);
         of.Read("model", &slot.model);
-        of.ReadInt("island", 0, kMostInt, &slot.island);
+        of.ReadInt("island", 0, kMaxInt, &slot.island);
         of.Read("enabled", &slot.enabled);
         of.RefuseOthers();
       }
@@ -186,7 +186,7 @@ class Reader {
     double slots = 0;
     if (m.ReadNumber("max_slots", 0, &slots)) job.max_slots = slots;
     int64_t gangs = 0;
-    if (m.ReadInt("max_gangs", int64_t{0}, kMostInt64, &gangs)) job.max_gangs = gangs;
+    if (m.ReadInt("max_gangs", int64_t{0}, kMaxInt64, &gangs)) job.max_gangs = gangs;
     m.Read("workspace", &job.workspace);
     m.Read("user", &job.user);
     m.RefuseOthers();
@@ -209,7 +209,7 @@ class Reader {
     m.Read("single_agent", &gang.single_node);
     m.Read("preemptible", &gang.preemptible);
     std::vector<std::string> blocked;
-    m.ReadTexts("blocked", &blocked);
+    m.ReadStrings("blocked", &blocked);
     for (std::string& agent : blocked) gang.blocked.emplace_back(std::move(agent));
     ReadSubmitted(m, notes);
     m.ReadDuration("max_run_time", &gang.max_run_time);
@@ -223,7 +223,7 @@ class Reader {
     m.ReadTime("started", &gang.started_at);
     gang.saved_at = gang.started_at;
     m.ReadTime("saved", &gang.saved_at);
-    m.Read("leaving", &gang.leaving);
+    m.Read("leaving", &gang.terminating);
     m.RefuseOthers();
     snapshot_.gangs.push_back(std::move(gang));
     notes_.push_back(std::move(notes));
@@ -237,7 +237,7 @@ class Reader {
     if (part != nullptr && *part > 0 && *part < 1) {
       gang.fraction = *part;
     } else {
-      m.ReadInt("slots", 0, kMostInt, &gang.slots);
+      m.ReadInt("slots", 0, kMaxInt, &gang.slots);
     }
     if (m.ReadNumber("fraction", 0, &gang.fraction) && (gang.fraction == 0 || gang.fraction > 1)) {
       m.Complain("fraction", "must be greater than 0, and 1 at most");
@@ -245,12 +245,12 @@ class Reader {
     if (gang.fraction < 1 && gang.slots != 1) {
       m.Complain("fraction", "is for gangs of one slot alone");
     }
-    m.ReadInt("max_slots", 0, kMostInt, &gang.max_slots);
+    m.ReadInt("max_slots", 0, kMaxInt, &gang.max_slots);
     if (gang.max_slots != 0 && gang.max_slots < gang.slots) {
       m.Complain("max_slots", "is less than slots");
     }
     m.ReadNumber("cpus", 0, &gang.cpus);
-    m.ReadInt("memory", int64_t{0}, kMostInt64, &gang.memory);
+    m.ReadInt("memory", int64_t{0}, kMaxInt64, &gang.memory);
     m.Read("device", &gang.device);
     model::DeviceType type;
     if (m.ReadName("slot_type", ParseDeviceType, "cpu, cuda, rocm or tpu", &type))
@@ -280,11 +280,11 @@ class Reader {
     part.agent = model::AgentId(std::move(agent));
     const Value* slots = m.Find("slots");
     if (slots != nullptr && slots->AsList() == nullptr) {
-      m.ReadInt("slots", 0, kMostInt, &part.count);
+      m.ReadInt("slots", 0, kMaxInt, &part.count);
     } else {
       m.ForEach("slots", [&](const Value& slot, const std::string& at) {
-        const auto id = IntOf(slot);
-        if (id && *id >= 0 && *id <= kMostInt) {
+        const auto id = ParseInt(slot);
+        if (id && *id >= 0 && *id <= kMaxInt) {
           part.slots.push_back(static_cast<int>(*id));
         } else {
           problems_.Add(at, absl::StrCat("expected the id of a slot, found ", Describe(slot)));
@@ -368,7 +368,7 @@ class Reader {
     return static_cast<int64_t>(std::clamp(number, -9e18, 9e18));
   }
 
-  static constexpr int kMostSlots = 1 << 16;  // of one agent: against a slip, not a law
+  static constexpr int kMaxSlots = 1 << 16;  // of one agent: against a slip, not a law
 
   Problems problems_;
   Snapshot snapshot_;

@@ -88,7 +88,7 @@ Value ToValue(const std::vector<Slot>& slots) {
       list.emplace_back(slot.id);
       continue;
     }
-    Value::Object out = {{"id", slot.id}, {"type", Text(NameOf(slot.type))}};
+    Value::Object out = {{"id", slot.id}, {"type", Text(ToName(slot.type))}};
     if (!slot.model.empty()) out["model"] = slot.model;
     if (slot.island != 0) out["island"] = slot.island;
     if (!slot.enabled) out["enabled"] = false;
@@ -142,7 +142,7 @@ Value ToValue(const Gang& gang, absl::Time now) {
   if (gang.max_slots != 0) out["max_slots"] = gang.max_slots;
   if (gang.cpus != 0) out["cpus"] = Number(gang.cpus);
   if (gang.memory != 0) out["memory"] = gang.memory;
-  if (gang.slot_type) out["slot_type"] = Text(NameOf(*gang.slot_type));
+  if (gang.slot_type) out["slot_type"] = Text(ToName(*gang.slot_type));
   if (!gang.device.empty()) out["device"] = gang.device;
   Value::List blocked;
   for (const model::AgentId& id : gang.blocked) blocked.emplace_back(id.value());
@@ -153,12 +153,12 @@ Value ToValue(const Gang& gang, absl::Time now) {
   const absl::Time started = gang.running_on.empty() ? standard.started_at : now;
   if (gang.started_at != started) out["started"] = Time(gang.started_at);
   if (gang.saved_at != gang.started_at) out["saved"] = Time(gang.saved_at);
-  if (gang.leaving) out["leaving"] = true;
+  if (gang.terminating) out["leaving"] = true;
   return out;
 }
 
 Value ToValue(const Limit& limit) {
-  Value::Object out = {{"scope", Text(NameOf(limit.quota.scope))},
+  Value::Object out = {{"scope", Text(ToName(limit.quota.scope))},
                        {"name", limit.quota.name},
                        {"slot_hours_used", Number(limit.slot_hours_used)}};
   if (limit.quota.max_slots) out["max_slots"] = Number(*limit.quota.max_slots);

@@ -40,7 +40,7 @@ inline Submission MakeGang(const std::string& id, int slots, int priority = 42) 
   return made;
 }
 
-inline Submission OfJob(Submission made, const std::string& job) {
+inline Submission WithJob(Submission made, const std::string& job) {
   made.job.id = made.gang.job = model::JobId(job);
   return made;
 }
@@ -66,7 +66,7 @@ inline void Apply(const Plan& plan, Snapshot& snapshot) {
       gang.started_at = gang.saved_at = snapshot.now;
     }
     for (const Preemption& preemption : plan.preempt) {
-      if (preemption.victim == gang.id) gang.leaving = true;
+      if (preemption.victim == gang.id) gang.terminating = true;
     }
   }
 }
@@ -86,7 +86,7 @@ inline std::string Starts(const Plan& plan) {
 }
 
 // "g1 g2", in the order in which they are asked.
-inline std::string Asked(const Plan& plan) {
+inline std::string Preempted(const Plan& plan) {
   return absl::StrJoin(plan.preempt, " ", [](std::string* out, const Preemption& preemption) {
     out->append(preemption.victim.value());
   });

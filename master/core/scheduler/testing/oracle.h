@@ -22,7 +22,7 @@ bool CouldUse(const Snapshot& snapshot, const Gang& gang, const Node& node, cons
 
 // Without anything that one of the gangs could use and holds while it waits: slots, and cpus,
 // memory and places where they ask for those.
-Snapshot WithoutWhatTheyWaitFor(Snapshot snapshot, const std::vector<Gang>& waiting);
+Snapshot RemoveHeldResources(Snapshot snapshot, const std::vector<Gang>& waiting);
 
 // When the gang fits at the latest, as far as max_run_time tells, and those that are leaving go;
 // nullopt: nobody knows. Those for whom `ignored` holds are not there.
@@ -36,8 +36,8 @@ std::string WrongPlacement(const Snapshot& after, const Gang& gang);
 // What a job, user or workspace holds too much of after the plan; "" when nothing.
 std::string OverLimit(const Snapshot& after, const Plan& plan);
 
-const model::ResourcePool& PoolOf(const Snapshot& snapshot, const std::string& name);
-const Job& JobOf(const Snapshot& snapshot, const model::JobId& id);
+const model::ResourcePool& GetPool(const Snapshot& snapshot, const std::string& name);
+const Job& GetJob(const Snapshot& snapshot, const model::JobId& id);
 
 }  // namespace det::scheduler
 

@@ -20,7 +20,7 @@ struct Round {
   std::vector<Submission> submit;
   std::string starts;
   std::string waits;
-  std::string asks;
+  std::string preempts;
 };
 
 inline void Leave(Snapshot& snapshot, const std::string& name) {
@@ -29,7 +29,7 @@ inline void Leave(Snapshot& snapshot, const std::string& name) {
   for (Gang& gang : snapshot.gangs) {
     if (gang.id.value() != id) continue;
     gang.running_on.clear();
-    gang.leaving = false;
+    gang.terminating = false;
     gang.queued_at = snapshot.now;
   }
   if (!again) {
@@ -38,7 +38,7 @@ inline void Leave(Snapshot& snapshot, const std::string& name) {
 }
 
 // Plays the rounds, then one more in which nothing may happen.
-inline Snapshot Play(Snapshot snapshot, const std::vector<Round>& rounds) {
+inline Snapshot RunRounds(Snapshot snapshot, const std::vector<Round>& rounds) {
   for (size_t i = 0; i < rounds.size(); ++i) {
     SCOPED_TRACE(absl::StrCat("round ", i));
     snapshot.now += rounds[i].later;
@@ -50,11 +50,11 @@ inline Snapshot Play(Snapshot snapshot, const std::vector<Round>& rounds) {
     const Scheduled scheduled = Schedule(snapshot);
     EXPECT_EQ(Starts(scheduled.plan), rounds[i].starts);
     EXPECT_EQ(Waits(scheduled.waiting), rounds[i].waits);
-    EXPECT_EQ(Asked(scheduled.plan), rounds[i].asks);
+    EXPECT_EQ(Preempted(scheduled.plan), rounds[i].preempts);
     Apply(scheduled.plan, snapshot);
     const Scheduled rest = Schedule(snapshot);
     EXPECT_EQ(Starts(rest.plan), "") << "a cluster at rest stays at rest";
-    EXPECT_EQ(Asked(rest.plan), "") << "nobody is asked twice";
+    EXPECT_EQ(Preempted(rest.plan), "") << "nobody is asked twice";
   }
   return snapshot;
 }

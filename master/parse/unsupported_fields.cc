@@ -13,7 +13,7 @@
 namespace det::model {
 namespace {
 
-std::string WhereIs(const ConfigNode& root, std::string_view path) {
+std::string Locate(const ConfigNode& root, std::string_view path) {
   const ConfigNode* node = root.FindPath(path);
   return node == nullptr ? root.where : node->where;
 }
@@ -99,16 +99,16 @@ void CheckVariables(const ConfigNode& root, const ExperimentConfig& config,
   for (const auto* list : {&given.cpu, &given.cuda, &given.rocm}) {
     for (const std::string& entry : *list) {
       const std::string_view name = VariableName(entry);
-      if (!IsUsersVariable(name)) taken.emplace(name);
+      if (!IsUserVariable(name)) taken.emplace(name);
     }
   }
   if (taken.empty()) return;
   constexpr char kPath[] = "environment.environment_variables";
   warnings.push_back(
-      {WhereIs(root, kPath), kPath,
+      {Locate(root, kPath), kPath,
        absl::StrCat("kept, but without effect: ", absl::StrJoin(taken, ", "),
                     "; names that begin with DET_ are the cluster's own, and of them only ",
-                    absl::StrJoin(kUsersVariables, ", "), " are yours to set")});
+                    absl::StrJoin(kUserVariables, ", "), " are yours to set")});
 }
 
 // A number of records that a trial may be told to take at once and could not divide among so many
@@ -138,7 +138,7 @@ void CheckBatchSize(const ConfigNode& root, const ExperimentConfig& config,
     const std::optional<int64_t> records = Indivisible(size->second, slots);
     if (!records) continue;
     constexpr char kPath[] = "hyperparameters.global_batch_size";
-    warnings.push_back({WhereIs(root, kPath), kPath,
+    warnings.push_back({Locate(root, kPath), kPath,
                         absl::StrCat(*records, " records cannot be divided evenly among ", slots,
                                      " slots of a trial; a Trial class then refuses to train")});
     return;
@@ -163,7 +163,7 @@ void CheckCommand(const ConfigNode& root, const ExperimentConfig& config,
     const Field& field = *FindField(path);
     if (root.FindPath(path) == nullptr) continue;
     if (FieldValue(field, config) == FieldValue(field, ExperimentConfig())) continue;
-    warnings.push_back({WhereIs(root, path), path,
+    warnings.push_back({Locate(root, path), path,
                         "kept, but without effect: Trial classes alone are held to it; a script "
                         "decides by itself, and may look it up"});
   }
@@ -196,7 +196,7 @@ void CheckTrialClass(const ConfigNode& root, const ExperimentConfig& config,
   if (!ParseTrialEntrypoint(config.entrypoint)) return;
   const std::string& strategy = config.optimizations.strategy;
   if (strategy != "fsdp") return;
-  problems.push_back({WhereIs(root, "optimizations.strategy"), "optimizations.strategy",
+  problems.push_back({Locate(root, "optimizations.strategy"), "optimizations.strategy",
                       absl::StrCat(strategy,
                                    " is of Trials in Python; those in C++ have allreduce, "
                                    "local_sgd, async, parameter_server, pipeline and "
@@ -207,7 +207,7 @@ void CheckTrialClass(const ConfigNode& root, const ExperimentConfig& config,
 void RefuseBesideInt8(const ConfigNode& root, const OptimizationsConfig& given,
                       std::vector<Problem>& problems) {
   const auto refuse = [&](const char* path) {
-    problems.push_back({WhereIs(root, path), path,
+    problems.push_back({Locate(root, path), path,
                         "does not go with gradient_compression int8; choose float16 or bfloat16"});
   };
   if (given.auto_tune_tensor_fusion) refuse("optimizations.auto_tune_tensor_fusion");
@@ -223,7 +223,7 @@ void CheckStrategy(const ConfigNode& root, const ExperimentConfig& config,
   if (given.gradient_compression == "int8") RefuseBesideInt8(root, given, problems);
   if (given.strategy == defaults.strategy) return;
   const auto refuse = [&](const char* path) {
-    problems.push_back({WhereIs(root, path), path,
+    problems.push_back({Locate(root, path), path,
                         absl::StrCat("goes with the strategy ", defaults.strategy, ", not ",
                                      given.strategy, "; leave one of the two out")});
   };
@@ -241,7 +241,7 @@ void CheckOfOtherStrategies(const ConfigNode& root, const ExperimentConfig& conf
   const OptimizationsConfig defaults;
   const OptimizationsConfig& given = config.optimizations;
   const auto warn = [&](const char* path, const char* strategies) {
-    warnings.push_back({WhereIs(root, path), path,
+    warnings.push_back({Locate(root, path), path,
                         absl::StrCat("kept, but without effect: it is for optimizations.strategy ",
                                      strategies, ", which is ", given.strategy)});
   };
@@ -257,7 +257,7 @@ void CheckOfOtherStrategies(const ConfigNode& root, const ExperimentConfig& conf
 
 }  // namespace
 
-void CheckHonoured(const ConfigNode& root, const ExperimentConfig& config,
+void CheckUnsupportedFields(const ConfigNode& root, const ExperimentConfig& config,
                    std::vector<Problem>& problems, std::vector<Problem>& warnings) {
   const ExperimentConfig defaults;
   const Field* const profiling = FindField("profiling.enabled");
@@ -270,9 +270,9 @@ void CheckHonoured(const ConfigNode& root, const ExperimentConfig& config,
     const Value value = FieldValue(field, config);
     if (value == FieldValue(field, defaults)) continue;
     if (IsRefused(field, value)) {
-      problems.push_back({WhereIs(root, field.path), field.path, field.refusal});
+      problems.push_back({Locate(root, field.path), field.path, field.refusal});
     } else if (field.warning != nullptr) {
-      warnings.push_back({WhereIs(root, field.path), field.path,
+      warnings.push_back({Locate(root, field.path), field.path,
                           absl::StrCat("kept, but without effect: ", field.warning)});
     }
   }
@@ -287,7 +287,7 @@ void CheckHonoured(const ConfigNode& root, const ExperimentConfig& config,
   CheckOfOtherStrategies(root, config, warnings);
   CheckLogPolicies(root, config, problems);
   if (config.resources.weight == 0) {
-    problems.push_back({WhereIs(root, "resources.weight"), "resources.weight",
+    problems.push_back({Locate(root, "resources.weight"), "resources.weight",
                         "0 is no share; write a number above 0"});
   }
 }

@@ -228,7 +228,7 @@ TEST_F(UpkeepTest, LogPoliciesForbidRetriesAndNodes) {
   Tick();
   Apply(LogPolicyMatched{AllocationId("1.1.1"), AgentId("b"), "OOM", true, false});
   if (allocation("1.1.1").state != AllocationState::kQueued) {
-    Exit("1.1.1", 1, allocation("1.1.1").shares[0].placement.agent.value());
+    Exit("1.1.1", 1, allocation("1.1.1").local_tasks[0].placement.agent.value());
     EXPECT_EQ(trial(1).state, TrialState::kError);
     EXPECT_THAT(trial(1).reason, HasSubstr("log policy \"OOM\" forbids a retry"));
   }

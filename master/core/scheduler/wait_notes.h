@@ -1,8 +1,8 @@
 // What a pass leaves behind to answer why somebody waits, without a text for each who does.
 //
 // PURE.
-#ifndef MASTER_CORE_SCHEDULER_NOTES_H_
-#define MASTER_CORE_SCHEDULER_NOTES_H_
+#ifndef MASTER_CORE_SCHEDULER_WAIT_NOTES_H_
+#define MASTER_CORE_SCHEDULER_WAIT_NOTES_H_
 
 #include <cstdint>
 #include <memory>
@@ -34,4 +34,4 @@ struct Notes {
 
 }  // namespace det::scheduler
 
-#endif  // MASTER_CORE_SCHEDULER_NOTES_H_
+#endif  // MASTER_CORE_SCHEDULER_WAIT_NOTES_H_

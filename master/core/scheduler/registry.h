@@ -2,8 +2,8 @@
 // they say of each other consistent whatever comes first, goes, or comes again.
 //
 // Owned by a Scheduler. PURE.
-#ifndef MASTER_CORE_SCHEDULER_BOOKS_H_
-#define MASTER_CORE_SCHEDULER_BOOKS_H_
+#ifndef MASTER_CORE_SCHEDULER_REGISTRY_H_
+#define MASTER_CORE_SCHEDULER_REGISTRY_H_
 
 #include <deque>
 #include <map>
@@ -22,7 +22,7 @@
 
 namespace det::scheduler {
 
-class Books {
+class Registry {
  public:
   // Each Put replaces what has the same id.
   void Put(model::ResourcePool pool);
@@ -50,7 +50,7 @@ class Books {
   const std::map<model::JobId, JobState*>& limited() const { return limited_; }
 
   // INVALID_ARGUMENT when it can never run in its pool.
-  absl::Status CanEverRun(const Gang& gang) const;
+  absl::Status CheckCanRun(const Gang& gang) const;
   void ForEachWaiting(absl::FunctionRef<void(const GangState&)> visit) const;
 
   Snapshot Dump(absl::Time now) const;
@@ -59,17 +59,17 @@ class Books {
   // Hashes and compares.
   struct GangById {
     using is_transparent = void;
-    static const std::string& IdOf(const GangState* gang) { return gang->gang->id.value(); }
-    static const std::string& IdOf(const model::AllocationId& id) { return id.value(); }
-    size_t operator()(const auto& gang) const { return absl::Hash<std::string>()(IdOf(gang)); }
-    bool operator()(const auto& a, const auto& b) const { return IdOf(a) == IdOf(b); }
+    static const std::string& GetId(const GangState* gang) { return gang->gang->id.value(); }
+    static const std::string& GetId(const model::AllocationId& id) { return id.value(); }
+    size_t operator()(const auto& gang) const { return absl::Hash<std::string>()(GetId(gang)); }
+    bool operator()(const auto& a, const auto& b) const { return GetId(a) == GetId(b); }
   };
 
   PoolState& PoolNamed(const std::string& name);
   NodeState& NodeNamed(const model::AgentId& id);
   JobState& JobNamed(const model::JobId& id);
   Owner* OwnerNamed(model::Quota::Scope scope, const std::string& name);
-  GangClass& ClassOf(PoolState& pool, const Gang& gang);
+  GangClass& GetClass(PoolState& pool, const Gang& gang);
   void PutNode(const Node& node, std::unique_ptr<const Node> owned);
   void PutGang(const Gang& gang, std::unique_ptr<const Gang> owned);
   void Enter(GangState& gang);
@@ -97,9 +97,9 @@ class Books {
 void ListQueue(JobQueue& queue);
 void UnlistQueue(JobQueue& queue);
 // 0 where the policy of its pool knows none.
-int PriorityOf(const GangState& gang);
+int GetPriority(const GangState& gang);
 // The place of a waiting gang under the policy of its pool, if that has a fixed order.
-OrderKey KeyOf(const GangState& gang);
+OrderKey MakeOrderKey(const GangState& gang);
 // Whether the job's workspace may use the pool.
 bool IsBound(const PoolState& pool, const JobState& job);
 // Whether the job may ever hold as much.
@@ -107,4 +107,4 @@ bool ExceedsJob(const JobState& job, const Shape& shape);
 
 }  // namespace det::scheduler
 
-#endif  // MASTER_CORE_SCHEDULER_BOOKS_H_
+#endif  // MASTER_CORE_SCHEDULER_REGISTRY_H_

@@ -2,8 +2,8 @@
 // experiments, trials and allocations ask for.
 //
 // Included by this folder's sources alone. PURE.
-#ifndef MASTER_CORE_CLUSTER_PARTS_H_
-#define MASTER_CORE_CLUSTER_PARTS_H_
+#ifndef MASTER_CORE_CLUSTER_HANDLERS_H_
+#define MASTER_CORE_CLUSTER_HANDLERS_H_
 
 #include <string>
 #include <vector>
@@ -24,7 +24,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const PostSearcherOperations& event);
 // ---- continue.cc ----
 absl::StatusOr<Outcome> Apply(Step& step, const ContinueExperiment& event);
 // The searcher of an experiment that goes on asks for a trial that is there.
-void AskedAgain(Step& step, Entry& entry, experiment::Trial& trial);
+void RequeueTrial(Step& step, Entry& entry, experiment::Trial& trial);
 
 // ---- deletion.cc ----
 absl::StatusOr<Outcome> Apply(Step& step, const ArchiveExperiment& event);
@@ -48,12 +48,12 @@ absl::StatusOr<Outcome> Apply(Step& step, const DescribeExperiment& event);
 absl::StatusOr<Outcome> Apply(Step& step, const AgentRegistered& event);
 absl::StatusOr<Outcome> Apply(Step& step, const AgentDisconnected& event);
 absl::StatusOr<Outcome> Apply(Step& step, const AgentLost& event);
-absl::StatusOr<Outcome> Apply(Step& step, const ShareStarted& event);
-absl::StatusOr<Outcome> Apply(Step& step, const ShareExited& event);
+absl::StatusOr<Outcome> Apply(Step& step, const LocalTaskStarted& event);
+absl::StatusOr<Outcome> Apply(Step& step, const LocalTaskExited& event);
 // Whether it has a row, which it has from when it registers; one that is known by its work alone
 // has not.
-bool IsRow(const model::Agent& agent);
-model::Agent RowOf(model::Agent agent);
+bool HasRow(const model::Agent& agent);
+model::Agent ToRow(model::Agent agent);
 
 // ---- reports.cc ----
 absl::StatusOr<Outcome> Apply(Step& step, const ValidationReported& event);
@@ -85,15 +85,15 @@ absl::StatusOr<Outcome> Apply(Step& step, const CalendarTick& event);
 // The next CalendarTick, where there is something to wait for.
 void SetCalendar(Step& step);
 // Why the allocation cannot stay where it is: "agent a is in maintenance until ...". Empty: it can.
-std::string MaintenanceOf(const Cluster::State& s, const experiment::Allocation& a, absl::Time now);
+std::string DescribeMaintenance(const Cluster::State& s, const experiment::Allocation& a, absl::Time now);
 
 // ---- hardware.cc ----
 absl::StatusOr<Outcome> Apply(Step& step, const HardwareSuspected& event);
 absl::StatusOr<Outcome> Apply(Step& step, const LogPolicyMatched& event);
 // The run is over: counts it for or against the slots it was on.
-void NoteHardware(Step& step, const experiment::Allocation& allocation, experiment::Trial& trial);
+void RecordHardwareOutcome(Step& step, const experiment::Allocation& allocation, experiment::Trial& trial);
 // Trials that failed there as on broken hardware may run there again.
-void Trust(Step& step, const model::AgentId& agent);
+void UnblockAgent(Step& step, const model::AgentId& agent);
 
 // ---- scheduling.cc ----
 absl::StatusOr<Outcome> Apply(Step& step, const ScheduleTick& event);
@@ -101,31 +101,31 @@ absl::StatusOr<Outcome> Apply(Step& step, const ScheduleTick& event);
 // ---- allocations.cc ----
 absl::StatusOr<Outcome> Apply(Step& step, const AllocationDeadline& event);
 // Brings about what an allocation's machine asked for, up to the end of the experiment.
-void Do(Step& step, experiment::Allocation& allocation,
+void ApplyActions(Step& step, experiment::Allocation& allocation,
         const experiment::AllocationActions& actions);
 // Asks it to save and go, if it runs and was not asked before.
 void Preempt(Step& step, experiment::Allocation& allocation, const std::string& reason);
-std::string TimeIsOver(const Entry& entry);
-std::vector<RendezvousNode> NodesOf(const Cluster::State& state,
+std::string DescribeRunTimeLimit(const Entry& entry);
+std::vector<RendezvousNode> GetRendezvousNodes(const Cluster::State& state,
                                     const experiment::Allocation& allocation);
 
 // ---- trials.cc ----
 // Brings about what a trial's machine asked for.
-void Do(Step& step, experiment::Trial& trial, const experiment::TrialActions& actions);
+void ApplyActions(Step& step, experiment::Trial& trial, const experiment::TrialActions& actions);
 // The trial's run has ended: those that waited for its checkpoint start.
 void StartChildren(Step& step, const experiment::Trial& parent);
 // Tells the searcher, as long as the experiment searches, and does what it asks for.
-void Tell(Step& step, Entry& entry, const searcher::Event& event);
+void NotifySearcher(Step& step, Entry& entry, const searcher::Event& event);
 // Does what the searcher asks for, and ends the experiment if that was the last.
-void Do(Step& step, Entry& entry, std::vector<searcher::Operation> operations);
+void ApplyOperations(Step& step, Entry& entry, std::vector<searcher::Operation> operations);
 bool IsSearching(const experiment::Experiment& e);
 // Ends the experiment once all its trials have ended.
 void EndIfDone(Step& step, Entry& entry);
 
 // ---- task_spec.cc ----
 TaskSpec MakeTaskSpec(const Cluster::State& state, const experiment::Allocation& allocation,
-                      const experiment::Share& share);
+                      const experiment::LocalTask& local_task);
 
 }  // namespace det::cluster
 
-#endif  // MASTER_CORE_CLUSTER_PARTS_H_
+#endif  // MASTER_CORE_CLUSTER_HANDLERS_H_

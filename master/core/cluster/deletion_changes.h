@@ -2,8 +2,8 @@
 // that runs they change nothing that its next row would not. Held: view held_checkpoints.
 //
 // PURE.
-#ifndef MASTER_CORE_CLUSTER_DISPOSAL_H_
-#define MASTER_CORE_CLUSTER_DISPOSAL_H_
+#ifndef MASTER_CORE_CLUSTER_DELETION_CHANGES_H_
+#define MASTER_CORE_CLUSTER_DELETION_CHANGES_H_
 
 #include <vector>
 
@@ -43,13 +43,13 @@ struct TrimCheckpoint {
 };
 // As DropCheckpoints, and the experiment's retention is done; nothing if its policy is another by
 // now.
-struct RetainOthers {
+struct ApplyRetention {
   model::ExperimentId experiment;
   experiment::RetentionPolicy policy;
   std::vector<model::CheckpointId> drop;
-  friend bool operator==(const RetainOthers&, const RetainOthers&) = default;
+  friend bool operator==(const ApplyRetention&, const ApplyRetention&) = default;
 };
 
 }  // namespace det::cluster
 
-#endif  // MASTER_CORE_CLUSTER_DISPOSAL_H_
+#endif  // MASTER_CORE_CLUSTER_DELETION_CHANGES_H_

@@ -1,4 +1,4 @@
-#include "master/core/cluster/mirror.h"
+#include "master/core/cluster/scheduler_input.h"
 
 #include <algorithm>
 #include <utility>
@@ -84,15 +84,15 @@ scheduler::Gang MakeGang(const Cluster::State& s, const experiment::Allocation& 
   gang.blocked.insert(gang.blocked.end(), trial.suspects.begin(), trial.suspects.end());
   gang.submitted = a.submitted;
   gang.queued_at = a.queued_at;
-  gang.max_run_time = TimeLeft(config, trial);
-  for (const experiment::Share& share : a.shares) {
-    if (!share.exited) gang.running_on.push_back(share.placement);
+  gang.max_run_time = GetRemainingRunTime(config, trial);
+  for (const experiment::LocalTask& local_task : a.local_tasks) {
+    if (!local_task.exited) gang.running_on.push_back(local_task.placement);
   }
   if (a.started_at) {
     gang.started_at = *a.started_at;
     gang.saved_at = a.saved_at.value_or(*a.started_at);
   }
-  gang.leaving = a.state == AllocationState::kPreempting || a.state == AllocationState::kStopping;
+  gang.terminating = a.state == AllocationState::kPreempting || a.state == AllocationState::kStopping;
   return gang;
 }
 
@@ -100,7 +100,7 @@ scheduler::Limit MakeLimit(const Cluster::State& s, const model::Quota& quota, a
   return {.quota = quota, .slot_hours_used = s.slot_time.Hours(quota.scope, quota.name, now)};
 }
 
-void Mirror(const Cluster::State& s, absl::Time now, scheduler::Scheduler& scheduler) {
+void FillScheduler(const Cluster::State& s, absl::Time now, scheduler::Scheduler& scheduler) {
   for (const model::ResourcePool& pool : s.settings.pools) {
     if (!s.pools.contains(pool.name)) scheduler.Put(pool);
   }
@@ -111,7 +111,7 @@ void Mirror(const Cluster::State& s, absl::Time now, scheduler::Scheduler& sched
   for (const model::Quota& quota : Quotas(s)) scheduler.Put(MakeLimit(s, quota, now));
 }
 
-void Derive(Cluster::State& s, const Usage& usage) {
+void DeriveState(Cluster::State& s, const Usage& usage) {
   s.slot_time = SlotTime(usage);
   for (const auto& [id, a] : s.allocations) {
     s.slots.Put(a);
@@ -123,7 +123,7 @@ void Derive(Cluster::State& s, const Usage& usage) {
   for (const auto& [id, entry] : s.experiments) s.order.Put(id, entry.experiment.queue);
   s.scheduler = scheduler::Scheduler();
   // The limits are told anew before each pass that looks at them.
-  Mirror(s, usage.month, s.scheduler);
+  FillScheduler(s, usage.month, s.scheduler);
 }
 
 const model::ResourcePool* FindPool(const Cluster::State& s, const std::string& name) {
@@ -158,7 +158,7 @@ bool HasAgents(const Cluster::State& s, const std::string& pool) {
                      [&](const auto& agent) { return agent.second.resource_pool == pool; });
 }
 
-absl::Status CanEverRun(const Cluster::State& s, const model::ExperimentConfig& config,
+absl::Status CheckCanRun(const Cluster::State& s, const model::ExperimentConfig& config,
                         const std::string& name) {
   const model::ResourcePool* pool = FindPool(s, name);
   if (pool != nullptr && !pool->workspaces.empty() &&
@@ -173,30 +173,30 @@ absl::Status CanEverRun(const Cluster::State& s, const model::ExperimentConfig& 
   if (!HasAgents(s, name)) return absl::OkStatus();
   scheduler::Gang gang = MakeRequest(config);
   gang.resource_pool = name;
-  return s.scheduler.CanEverRun(gang);
+  return s.scheduler.CheckCanRun(gang);
 }
 
-absl::Duration TimeLeft(const model::ExperimentConfig& config, const experiment::Trial& trial) {
+absl::Duration GetRemainingRunTime(const model::ExperimentConfig& config, const experiment::Trial& trial) {
   if (!config.resources.max_run_time) return absl::InfiniteDuration();
   return std::max(absl::Seconds(*config.resources.max_run_time) - trial.run_time,
                   absl::ZeroDuration());
 }
 
-absl::Duration TimeToLeave(const Cluster::State& s, const model::ExperimentConfig& config) {
+absl::Duration GetReleaseLeadTime(const Cluster::State& s, const model::ExperimentConfig& config) {
   if (!config.resources.max_run_time) return absl::ZeroDuration();
   return std::min(absl::Seconds(config.preemption_timeout_seconds) + s.settings.stop_grace,
                   absl::Seconds(*config.resources.max_run_time) / 8);
 }
 
-absl::Duration WorkLeft(const Cluster::State& s, const experiment::Trial& trial) {
+absl::Duration GetRemainingWorkTime(const Cluster::State& s, const experiment::Trial& trial) {
   const model::ExperimentConfig& config = *s.experiments.at(trial.experiment).experiment.config;
-  return TimeLeft(config, trial) - TimeToLeave(s, config);
+  return GetRemainingRunTime(config, trial) - GetReleaseLeadTime(s, config);
 }
 
-absl::Time EndOfTime(const Cluster::State& s, const experiment::Allocation& a) {
+absl::Time GetRunTimeEnd(const Cluster::State& s, const experiment::Allocation& a) {
   if (!a.started_at) return absl::InfiniteFuture();
   const experiment::Trial& trial = s.trials.at(a.trial);
-  return *a.started_at + TimeLeft(*s.experiments.at(trial.experiment).experiment.config, trial);
+  return *a.started_at + GetRemainingRunTime(*s.experiments.at(trial.experiment).experiment.config, trial);
 }
 
 }  // namespace det::cluster

@@ -7,8 +7,8 @@
 // named "b-1", "b-2", ... and draw from rng.Split(b); those of a single bracket "1", "2", ...
 //
 // Made by asha.h, adaptive_asha.h and hyperband.h. PURE.
-#ifndef MASTER_CORE_SEARCHER_TOURNAMENT_H_
-#define MASTER_CORE_SEARCHER_TOURNAMENT_H_
+#ifndef MASTER_CORE_SEARCHER_MULTI_BRACKET_H_
+#define MASTER_CORE_SEARCHER_MULTI_BRACKET_H_
 
 #include <map>
 #include <memory>
@@ -21,14 +21,14 @@
 
 namespace det::searcher {
 
-class Tournament final : public SearchMethod {
+class MultiBracketSearch final : public SearchMethod {
  public:
-  struct Entrant {
+  struct BracketOptions {
     Halving::Options halving;  // whose prefix is set here
     int64_t share = 0;         // of the slots; 0: what the others leave
   };
   // REQUIRES one entrant or more, and a share that is not 0.
-  Tournament(const std::vector<Entrant>& entrants, std::unique_ptr<Sampler> sampler);
+  MultiBracketSearch(const std::vector<BracketOptions>& brackets, std::unique_ptr<Sampler> sampler);
 
   std::vector<Operation> Start(Context context) override;
   std::vector<Operation> OnReport(Context context, const Report& report) override;
@@ -42,7 +42,7 @@ class Tournament final : public SearchMethod {
   absl::Status Restore(const model::Value& snapshot) override;
 
  private:
-  struct Seat {
+  struct BracketState {
     Halving halving;
     int64_t share = 0;
   };
@@ -55,14 +55,14 @@ class Tournament final : public SearchMethod {
   std::optional<Place> Locate(const model::RequestId& request) const;
   // Hands out what slots are free, and ends the search when every bracket is done.
   void Continue(Context context, std::vector<Operation>& operations);
-  std::optional<Operation> TakeSlot(Context context);
-  std::optional<Operation> TakeSlot(Context context, size_t bracket);
+  std::optional<Operation> StartNext(Context context);
+  std::optional<Operation> StartNext(Context context, size_t bracket);
 
-  std::vector<Seat> seats_;
-  int64_t max_slots_ = 0;
+  std::vector<BracketState> brackets_;
+  int64_t max_concurrent_ = 0;
   std::unique_ptr<Sampler> sampler_;
 };
 
 }  // namespace det::searcher
 
-#endif  // MASTER_CORE_SEARCHER_TOURNAMENT_H_
+#endif  // MASTER_CORE_SEARCHER_MULTI_BRACKET_H_

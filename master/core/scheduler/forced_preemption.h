@@ -2,17 +2,17 @@
 // what runs on a node in maintenance, and what could have more slots.
 //
 // PURE.
-#ifndef MASTER_CORE_SCHEDULER_DUTIES_H_
-#define MASTER_CORE_SCHEDULER_DUTIES_H_
+#ifndef MASTER_CORE_SCHEDULER_FORCED_PREEMPTION_H_
+#define MASTER_CORE_SCHEDULER_FORCED_PREEMPTION_H_
 
-#include "master/core/scheduler/books.h"
+#include "master/core/scheduler/registry.h"
 #include "master/core/scheduler/pass.h"
 #include "master/core/scheduler/pool_state.h"
 
 namespace det::scheduler {
 
 // Least useful first, and no more than needed.
-void ReleaseAboveLimits(const Books& books, Changes& changes);
+void ReleaseAboveLimits(const Registry& registry, Changes& changes);
 
 // What runs on nodes whose maintenance has begun; and when the next window counts.
 void DrainForMaintenance(PoolState& pool, Changes& changes);
@@ -23,4 +23,4 @@ void GrowElastic(PoolState& pool, Changes& changes);
 
 }  // namespace det::scheduler
 
-#endif  // MASTER_CORE_SCHEDULER_DUTIES_H_
+#endif  // MASTER_CORE_SCHEDULER_FORCED_PREEMPTION_H_

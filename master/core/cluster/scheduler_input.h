@@ -2,8 +2,8 @@
 // tells it of everything, which comes to the same.
 //
 // Included by this folder's sources alone. PURE.
-#ifndef MASTER_CORE_CLUSTER_MIRROR_H_
-#define MASTER_CORE_CLUSTER_MIRROR_H_
+#ifndef MASTER_CORE_CLUSTER_SCHEDULER_INPUT_H_
+#define MASTER_CORE_CLUSTER_SCHEDULER_INPUT_H_
 
 #include <map>
 #include <optional>
@@ -21,9 +21,9 @@ scheduler::Gang MakeGang(const Cluster::State& s, const experiment::Allocation& 
 scheduler::Limit MakeLimit(const Cluster::State& s, const model::Quota& quota, absl::Time now);
 
 // Tells it of all pools, nodes, jobs, gangs and limits (these as of `now`).
-void Mirror(const Cluster::State& s, absl::Time now, scheduler::Scheduler& scheduler);
+void FillScheduler(const Cluster::State& s, absl::Time now, scheduler::Scheduler& scheduler);
 // Makes everything of the state that follows from the rest of it.
-void Derive(Cluster::State& s, const Usage& usage);
+void DeriveState(Cluster::State& s, const Usage& usage);
 
 // ---- what several parts of this folder ask ----
 
@@ -36,18 +36,18 @@ std::vector<model::Quota> Quotas(const Cluster::State& s);
 bool HasAgents(const Cluster::State& s, const std::string& pool);
 // INVALID_ARGUMENT when a trial of this configuration can never run in the pool, as far as the
 // agents that are known tell.
-absl::Status CanEverRun(const Cluster::State& s, const model::ExperimentConfig& config,
+absl::Status CheckCanRun(const Cluster::State& s, const model::ExperimentConfig& config,
                         const std::string& pool);
 // What the run may still take; infinite without max_run_time.
-absl::Duration TimeLeft(const model::ExperimentConfig& config, const experiment::Trial& trial);
+absl::Duration GetRemainingRunTime(const model::ExperimentConfig& config, const experiment::Trial& trial);
 // When the run must have ended by its max_run_time; infinite without, or while it is queued.
-absl::Time EndOfTime(const Cluster::State& s, const experiment::Allocation& a);
+absl::Time GetRunTimeEnd(const Cluster::State& s, const experiment::Allocation& a);
 // How long before that it is asked to save and leave: the end is one, for whom it makes room too.
 // Its preemption_timeout and the grace of a stop, but at most an eighth of max_run_time.
-absl::Duration TimeToLeave(const Cluster::State& s, const model::ExperimentConfig& config);
+absl::Duration GetReleaseLeadTime(const Cluster::State& s, const model::ExperimentConfig& config);
 // What the trial may still work, before it has to leave; infinite without max_run_time.
-absl::Duration WorkLeft(const Cluster::State& s, const experiment::Trial& trial);
+absl::Duration GetRemainingWorkTime(const Cluster::State& s, const experiment::Trial& trial);
 
 }  // namespace det::cluster
 
-#endif  // MASTER_CORE_CLUSTER_MIRROR_H_
+#endif  // MASTER_CORE_CLUSTER_SCHEDULER_INPUT_H_
