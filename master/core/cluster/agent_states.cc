@@ -1,4 +1,4 @@
-// Agents and slots that people take out of service and back, and maintenance windows.
+// Enabling and disabling of agents and slots, and maintenance windows.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -38,7 +38,7 @@ AgentState& GetOrCreateState(Step& step, const model::AgentId& id) {
       .first->second;
 }
 
-// Writes what differs, and has it looked at.
+// Stores the state and requests a scheduling pass if it changed.
 void Save(Step& step, AgentState after) {
   AgentState& state = GetOrCreateState(step, after.id);
   const bool same = state == after;
@@ -47,7 +47,7 @@ void Save(Step& step, AgentState after) {
   if (!same) step.Replan();
 }
 
-// Once no slot is under suspicion any more, nobody shuns the agent for its hardware.
+// Unblocks the agent for all trials once none of its slots has a suspected failure.
 void SaveEnabled(Step& step, AgentState after) {
   const bool sound = std::all_of(after.slots.begin(), after.slots.end(), [](const auto& slot) {
     return slot.second.failures == 0 && !slot.second.quarantined;
@@ -56,7 +56,7 @@ void SaveEnabled(Step& step, AgentState after) {
   Save(step, std::move(after));
 }
 
-bool HasShareOn(const Allocation& a, const model::AgentId& agent, std::optional<int> slot) {
+bool HasLocalTaskOn(const Allocation& a, const model::AgentId& agent, std::optional<int> slot) {
   for (const experiment::LocalTask& local_task : a.local_tasks) {
     if (local_task.placement.agent != agent || local_task.exited) continue;
     const std::vector<int>& slots = local_task.placement.slots;
@@ -65,12 +65,12 @@ bool HasShareOn(const Allocation& a, const model::AgentId& agent, std::optional<
   return false;
 }
 
-// Every allocation that has a live share there. `act` may end it.
+// Calls `act` for every allocation with a live local task there. `act` may end the allocation.
 template <class Act>
 void ForEachOn(Step& step, const model::AgentId& agent, std::optional<int> slot, const Act& act) {
   for (const model::AllocationId& id : step.s.slots.On(agent)) {
     const auto it = step.s.allocations.find(id);
-    if (it != step.s.allocations.end() && HasShareOn(it->second, agent, slot)) act(it->second);
+    if (it != step.s.allocations.end() && HasLocalTaskOn(it->second, agent, slot)) act(it->second);
   }
 }
 
@@ -84,7 +84,7 @@ void StopOn(Step& step, const model::AgentId& agent, std::optional<int> slot,
   });
 }
 
-// The agent's windows without past ones. What runs in them is asked to go by the scheduler's plan.
+// Stores the maintenance windows without past ones. The scheduler preempts what runs in a window.
 void KeepMaintenance(Step& step, AgentState after) {
   std::erase_if(after.maintenance,
                 [&](const model::Maintenance& window) { return window.end <= step.now; });
@@ -98,9 +98,12 @@ absl::StatusOr<Outcome> Apply(Step& step, const EnableAgent& event) {
   AgentState after = GetOrCreateState(step, event.id);
   after.enabled = true;
   after.draining = false;
-  // Who enables it says that it is sound, but for what is in quarantine: that is by the slot.
+  // Enabling an agent resets the failure counts of its slots, except of quarantined ones, which are
+  // enabled one by one.
   for (auto& [slot, state] : after.slots) {
-    if (!state.quarantined) state.failures = 0, state.reason.clear();
+    if (state.quarantined) continue;
+    state.failures = 0;
+    state.reason.clear();
   }
   SaveEnabled(step, std::move(after));
   return step.Finish();
@@ -155,7 +158,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const SetMaintenance& event) {
 }
 
 absl::StatusOr<Outcome> Apply(Step& step, const CalendarTick&) {
-  // Copies: what is kept of them replaces them.
+  // Iterates over copies, because KeepMaintenance replaces the states.
   for (const auto& [id, state] : std::map(step.s.agent_states)) {
     if (!state.maintenance.empty()) KeepMaintenance(step, state);
   }

@@ -18,7 +18,7 @@ const LocalTask* FindLocalTask(const Allocation& a, const model::AgentId& agent)
   return it == a.local_tasks.end() ? nullptr : &*it;
 }
 
-// Ids first: ending a share may end allocations and experiments.
+// Returns ids because ending a local task may remove allocations and experiments.
 std::vector<model::AllocationId> AllocationsOn(const Step& step, const model::AgentId& agent) {
   std::vector<model::AllocationId> ids = step.s.slots.On(agent);
   std::erase_if(ids, [&](const model::AllocationId& id) {
@@ -27,7 +27,7 @@ std::vector<model::AllocationId> AllocationsOn(const Step& step, const model::Ag
   return ids;
 }
 
-// The first of the placement's slots that the agent has no more, or has another device for.
+// Returns the first slot of the placement that the agent no longer has or that is another device.
 std::optional<int> MissingSlot(const model::Agent& before, const model::Agent& after,
                                const model::Placement& placement) {
   const auto find = [](const model::Agent& agent, int id) -> const model::Device* {
@@ -45,7 +45,7 @@ std::optional<int> MissingSlot(const model::Agent& before, const model::Agent& a
   return std::nullopt;
 }
 
-// An agent keeps the devices that its tasks run on.
+// An agent must keep the devices that its local tasks use.
 absl::Status CheckDevices(const Step& step, const model::Agent& agent,
                           const std::set<model::AllocationId>& running) {
   const auto before = step.s.agents.find(agent.id);
@@ -56,15 +56,14 @@ absl::Status CheckDevices(const Step& step, const model::Agent& agent,
     const std::optional<int> slot = MissingSlot(before->second, agent, local_task->placement);
     if (!slot) continue;
     return absl::FailedPreconditionError(absl::StrCat(
-        "agent ", agent.id.value(), " comes back without the device that was its slot ", *slot,
-        ", on which ", id.value(),
-        " runs; start it with its devices as they were, or end that "
-        "task first"));
+        "agent ", agent.id.value(), " reconnects without the device of slot ", *slot,
+        ", on which allocation ", id.value(),
+        " runs; start the agent with the same devices, or kill that task first"));
   }
   return absl::OkStatus();
 }
 
-void LoseShares(Step& step, const model::AgentId& agent,
+void LoseLocalTasks(Step& step, const model::AgentId& agent,
                 const std::vector<model::AllocationId>& ids) {
   for (const model::AllocationId& id : ids) {
     const auto it = step.s.allocations.find(id);
@@ -73,22 +72,23 @@ void LoseShares(Step& step, const model::AgentId& agent,
   }
 }
 
-// Shares that we believe started there and that are gone; unless their start may still be on its
-// way, in which case it is ordered again, as long as `now` has their slots.
+// Returns the allocations whose local task the agent no longer runs. A local task that has not
+// started yet is not among them, because its start may still be on its way and is sent again, unless
+// the agent (`now`) no longer has its slots.
 std::vector<model::AllocationId> Vanished(const Step& step, const model::AgentId& agent,
                                           const model::Agent& now,
                                           const std::set<model::AllocationId>& running) {
-  std::vector<model::AllocationId> gone;
+  std::vector<model::AllocationId> vanished;
   for (const model::AllocationId& id : AllocationsOn(step, agent)) {
     const LocalTask* local_task = FindLocalTask(step.s.allocations.at(id), agent);
     if (running.contains(id)) continue;
     const bool slots_left = !MissingSlot(step.s.agents.at(agent), now, local_task->placement);
-    if (local_task->started || !slots_left) gone.push_back(id);
+    if (local_task->started || !slots_left) vanished.push_back(id);
   }
-  return gone;
+  return vanished;
 }
 
-void StopStrays(Step& step, const model::AgentId& agent,
+void StopUnassigned(Step& step, const model::AgentId& agent,
                 const std::set<model::AllocationId>& running) {
   for (const model::AllocationId& id : running) {
     const auto it = step.s.allocations.find(id);
@@ -97,8 +97,8 @@ void StopStrays(Step& step, const model::AgentId& agent,
     step.Effect(StopTask{agent, id, absl::ZeroDuration()});
     if (it == step.s.allocations.end() || local_task != nullptr) continue;
     step.Log(step.s.trials.at(it->second.trial), id, model::LogLevel::kWarning,
-             absl::StrCat("agent ", agent.value(), " says that it runs ", id.value(),
-                          ", which was not given to it; it is told to stop it"));
+             absl::StrCat("agent ", agent.value(), " reports that it runs ", id.value(),
+                          ", which is not assigned to it; stopping it there"));
   }
 }
 
@@ -125,13 +125,16 @@ absl::StatusOr<Outcome> Apply(Step& step, const AgentRegistered& event) {
   agent = event.agent;
   agent.connected = true;
   agent.registered_at = before.id.value().empty() ? step.now : before.registered_at;
-  if (!(ToRow(before) == ToRow(agent))) step.Change(PutAgent{ToRow(agent)}), step.Replan();
+  if (!(ToRow(before) == ToRow(agent))) {
+    step.Change(PutAgent{ToRow(agent)});
+    step.Replan();
+  }
   if (before.resource_pool != agent.resource_pool || before.slots.size() != agent.slots.size()) {
     step.Change(MakeCapacity(agent, static_cast<int>(agent.slots.size()), step.now));
   }
   step.TouchNode(id);
-  LoseShares(step, id, vanished);
-  StopStrays(step, id, running);
+  LoseLocalTasks(step, id, vanished);
+  StopUnassigned(step, id, running);
   for (const model::AllocationId& allocation_id : running) {
     const auto it = step.s.allocations.find(allocation_id);
     const LocalTask* local_task = it == step.s.allocations.end() ? nullptr : FindLocalTask(it->second, id);
@@ -139,7 +142,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const AgentRegistered& event) {
     ApplyActions(step, it->second, experiment::OnLocalTaskStarted(it->second, id));
   }
   step.Reschedule();
-  // What was ordered while it was away, and the news that waited for its address.
+  // Commands that were issued while it was away, and rendezvous that waited for its address.
   for (const model::AllocationId& allocation_id : step.s.slots.On(id)) {
     const Allocation& allocation = step.s.allocations.at(allocation_id);
     for (Effect& effect : ComputeEffects(step.s, allocation, &id)) step.Effect(std::move(effect));
@@ -159,7 +162,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const AgentDisconnected& event) {
 absl::StatusOr<Outcome> Apply(Step& step, const AgentLost& event) {
   const auto it = step.s.agents.find(event.id);
   if (it == step.s.agents.end() || it->second.connected) return step.Finish();
-  LoseShares(step, event.id, AllocationsOn(step, event.id));
+  LoseLocalTasks(step, event.id, AllocationsOn(step, event.id));
   if (HasRow(it->second)) {
     step.Change(DropAgent{event.id});
     step.Change(MakeCapacity(it->second, 0, step.now));
@@ -191,7 +194,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const LocalTaskExited& event) {
                               .message = event.message,
                               .start_failed = event.start_failed},
                              step.now));
-  // Its slots are free, even if others of the gang still hold theirs.
+  // Its slots are free even if other local tasks of the gang still hold theirs.
   step.Reschedule();
   return step.Finish();
 }

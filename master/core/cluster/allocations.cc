@@ -14,8 +14,8 @@ using experiment::Allocation;
 using experiment::AllocationActions;
 using experiment::LocalTask;
 
-// By fractions of slots, and what an elastic one got.
-double HeldBy(const Allocation& a) { return a.granted * a.fraction; }
+// Returns the slots that the allocation holds; a fraction counts as such.
+double GetHeldSlots(const Allocation& a) { return a.granted * a.fraction; }
 
 void StartLocalTasks(Step& step, const Allocation& a) {
   std::vector<std::string> places;
@@ -26,10 +26,10 @@ void StartLocalTasks(Step& step, const Allocation& a) {
   }
   const experiment::Trial& trial = step.s.trials.at(a.trial);
   step.Log(trial, a.id, model::LogLevel::kInfo,
-           absl::StrCat("run ", a.run_id, " got ", HeldBy(a),
+           absl::StrCat("run ", a.run_id, " got ", GetHeldSlots(a),
                         a.granted == 1 ? " slot on " : " slots on ", absl::StrJoin(places, ", ")));
   const experiment::Experiment& e = step.GetEntry(trial).experiment;
-  step.s.slot_time.Begin(a.id, experiment::OwnerName(e), e.config->workspace, HeldBy(a),
+  step.s.slot_time.Begin(a.id, experiment::OwnerName(e), e.config->workspace, GetHeldSlots(a),
                          *a.started_at);
   const absl::Time due = ComputeDeadline(step.s, a);
   if (due != absl::InfiniteFuture()) step.Effect(SetDeadline{a.id, due});
@@ -78,7 +78,7 @@ std::vector<RendezvousNode> GetRendezvousNodes(const Cluster::State& state, cons
   std::vector<RendezvousNode> nodes;
   for (const LocalTask& local_task : a.local_tasks) {
     const auto agent = state.agents.find(local_task.placement.agent);
-    // Its address comes with its registration; the news is sent then.
+    // The rendezvous is announced when the agent registers with its address.
     if (agent == state.agents.end() || agent->second.address.empty()) return {};
     nodes.push_back({local_task.placement.agent, agent->second.address,
                      static_cast<int>(local_task.placement.slots.size())});
@@ -109,7 +109,7 @@ void Preempt(Step& step, Allocation& a, const std::string& reason) {
   const AllocationActions actions = experiment::Preempt(a, reason, timeout, step.now);
   if (!actions.notify_preempt) return;
   step.Log(trial, a.id, model::LogLevel::kInfo,
-           absl::StrCat("run ", a.run_id, " is asked to save and go within ",
+           absl::StrCat("run ", a.run_id, " is preempted and must checkpoint and exit within ",
                         absl::FormatDuration(timeout), ": ", reason));
   ApplyActions(step, a, actions);
 }
@@ -117,7 +117,7 @@ void Preempt(Step& step, Allocation& a, const std::string& reason) {
 absl::StatusOr<Outcome> Apply(Step& step, const AllocationDeadline& event) {
   const auto it = step.s.allocations.find(event.id);
   if (it == step.s.allocations.end()) return step.Finish();
-  // Early, by a clock that was set back or runs slower than the timer: the rest is waited for.
+  // Too early, because the clock was set back or is slower than the timer: wait for the rest.
   if (const absl::Time due = ComputeDeadline(step.s, it->second);
       step.now < due && due != absl::InfiniteFuture()) {
     step.Effect(SetDeadline{event.id, due});
@@ -126,14 +126,14 @@ absl::StatusOr<Outcome> Apply(Step& step, const AllocationDeadline& event) {
   experiment::Trial& trial = step.s.trials.at(it->second.trial);
   if (it->second.started_at && *it->second.started_at + GetRemainingWorkTime(step.s, trial) <= step.now) {
     ApplyActions(step, trial, experiment::OnRunTimeExceeded(trial, DescribeRunTimeLimit(step.GetEntry(trial)), step.now));
-    // One that was on its way out already keeps to its own deadline.
+    // An allocation that was already terminating keeps its own deadline.
   }
   const absl::Duration grace = std::clamp(GetRunTimeEnd(step.s, it->second) - step.now,
                                           absl::ZeroDuration(), step.s.settings.stop_grace);
   const AllocationActions actions = experiment::OnDeadline(it->second, grace, step.now);
   if (actions.stop.empty()) return step.Finish();
   step.Log(trial, event.id, model::LogLevel::kWarning,
-           "the trial did not save and exit in time after it was preempted; stopping it");
+           "the trial did not checkpoint and exit in time after it was preempted; stopping it");
   ApplyActions(step, it->second, actions);
   return step.Finish();
 }

@@ -105,7 +105,7 @@ std::vector<KnownPool> Cluster::pools() const {
   }
   std::vector<KnownPool> views;
   for (auto& [name, view] : by_name) {
-    // An agent that has not come back since the start has not said yet.
+    // An agent that has no row is known without its pool until it registers.
     if (!name.empty()) views.push_back(std::move(view));
   }
   return views;
@@ -127,19 +127,19 @@ const scheduler::Scheduler& Cluster::scheduler() const { return state_->schedule
 absl::Status Cluster::CheckScheduler() const {
   scheduler::Scheduler fresh;
   FillScheduler(*state_, absl::InfinitePast(), fresh);
-  scheduler::Snapshot told = state_->scheduler.Dump(absl::InfinitePast());
-  scheduler::Snapshot is = fresh.Dump(absl::InfinitePast());
-  for (scheduler::Snapshot* snapshot : {&told, &is}) {
-    // As of different times.
+  scheduler::Snapshot actual = state_->scheduler.Dump(absl::InfinitePast());
+  scheduler::Snapshot expected = fresh.Dump(absl::InfinitePast());
+  for (scheduler::Snapshot* snapshot : {&actual, &expected}) {
+    // The limits are as of different times.
     for (scheduler::Limit& limit : snapshot->limits) limit.slot_hours_used = 0;
   }
-  if (told == is) return absl::OkStatus();
-  const char* part = told.pools != is.pools   ? "pools"
-                     : told.nodes != is.nodes ? "nodes"
-                     : told.jobs != is.jobs   ? "jobs"
-                     : told.gangs != is.gangs ? "gangs"
-                                              : "limits";
-  return absl::InternalError(absl::StrCat("the scheduler was told of other ", part));
+  if (actual == expected) return absl::OkStatus();
+  const char* part = actual.pools != expected.pools   ? "pools"
+                     : actual.nodes != expected.nodes ? "nodes"
+                     : actual.jobs != expected.jobs   ? "jobs"
+                     : actual.gangs != expected.gangs ? "gangs"
+                                                      : "limits";
+  return absl::InternalError(absl::StrCat("the scheduler has other ", part, " than the cluster"));
 }
 
 }  // namespace det::cluster

@@ -1,6 +1,6 @@
-// An experiment that has ended goes on: a search of the same kind starts anew over the trials that
-// are there. Trial n of these searches does not depend on what became of the others, so the new
-// search asks for the same trials.
+// Continues an ended experiment: a new search of the same kind runs over the existing trials. Trial
+// n of these searches does not depend on the results of other trials, so the new search creates the
+// same trials again.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -23,13 +23,15 @@ absl::Status CheckContinues(const Experiment& e, const model::SearcherConfig& co
     return absl::OkStatus();
   }
   return absl::FailedPreconditionError(
-      absl::StrCat("experiment ", e.id.value(), " searches by ", config.name,
+      absl::StrCat("experiment ", e.id.value(), " uses the searcher ", config.name,
                    independent ? "" : absl::StrCat(" with the sampler ", config.sampler),
-                   "; only single, random and grid with independent samples can be continued"));
+                   "; only the searchers single, random and grid can be continued, with the sampler "
+                   "random"));
 }
 
-// Before the next experiment that is created, whose position is its id.
-double BehindAll(const Cluster::State& s) {
+// Returns a position at the end of the queue, but ahead of the next created experiment, whose
+// position is its id.
+double GetLastPosition(const Cluster::State& s) {
   double last = s.last_experiment;
   for (const auto& [id, entry] : s.experiments) {
     last = std::max(last, entry.experiment.queue.position);
@@ -37,26 +39,26 @@ double BehindAll(const Cluster::State& s) {
   return last + (s.last_experiment + 1 - last) / 2;
 }
 
-// Memory of the experiment as its rows have it, with a new searcher.
-absl::StatusOr<Entry*> Adopt(Step& step, const ContinueExperiment& event, Experiment experiment) {
+// Loads the experiment from its rows into memory, with a new searcher.
+absl::StatusOr<Entry*> Load(Step& step, const ContinueExperiment& event, Experiment experiment) {
   const model::ExperimentId id = experiment.id;
   if (event.config != nullptr) experiment.config = event.config;
   DET_RETURN_IF_ERROR(CheckContinues(experiment, experiment.config->searcher));
   if (!experiment::Move(experiment, experiment::ExperimentEvent::kContinue)) {
     return absl::FailedPreconditionError(absl::StrCat(
         "experiment ", id.value(), " is ", std::string(model::ToString(experiment.state)),
-        "; only one that has ended can be continued"));
+        "; only an ended experiment can be continued"));
   }
   const auto row = event.rows.searchers.find(id);
   const int64_t sequence = row == event.rows.searchers.end() ? 0 : row->second.sequence;
   const auto ended = step.s.ended.find(id);
   if (ended != step.s.ended.end() && ended->second != sequence) {
     return absl::AbortedError(absl::StrCat("experiment ", id.value(),
-                                           " has gone on and ended again meanwhile; try again"));
+                                           " was continued and ended again meanwhile; try again"));
   }
-  // With another configuration it takes the place that this asks for.
+  // A new configuration determines the place in the queue.
   if (event.config != nullptr) experiment.queue = MakePlace(step.s, *experiment.config, id);
-  experiment.queue.position = BehindAll(step.s);
+  experiment.queue.position = GetLastPosition(step.s);
   experiment.queue.position_set = false;
   DET_RETURN_IF_ERROR(CheckCanRun(step.s, *experiment.config, experiment.queue.resource_pool));
   DET_ASSIGN_OR_RETURN(searcher::Searcher searcher, searcher::Searcher::Make(*experiment.config));
@@ -82,7 +84,7 @@ absl::StatusOr<Entry*> Adopt(Step& step, const ContinueExperiment& event, Experi
 
 absl::StatusOr<Outcome> Apply(Step& step, const ContinueExperiment& event) {
   if (event.rows.experiments.size() != 1) {
-    return absl::InvalidArgumentError("the rows of one experiment are needed to continue it");
+    return absl::InvalidArgumentError("continuing an experiment needs exactly one experiment row");
   }
   const Experiment& before = event.rows.experiments.front();
   const auto live = step.s.experiments.find(before.id);
@@ -91,10 +93,10 @@ absl::StatusOr<Outcome> Apply(Step& step, const ContinueExperiment& event) {
     if (event.config == nullptr || *event.config == *e.config) return step.Finish();
     return absl::FailedPreconditionError(
         absl::StrCat("experiment ", e.id.value(), " is ", std::string(model::ToString(e.state)),
-                     "; only one that has ended can be continued with another configuration"));
+                     "; only an ended experiment can be continued with another configuration"));
   }
   DET_RETURN_IF_ERROR(CheckRows(step.s, event));
-  DET_ASSIGN_OR_RETURN(Entry * entry, Adopt(step, event, before));
+  DET_ASSIGN_OR_RETURN(Entry * entry, Load(step, event, before));
   step.TouchJob(entry->experiment);
   ApplyOperations(step, *entry, entry->searcher.Start());
   return step.Finish();

@@ -1,5 +1,5 @@
-// What becomes of experiments that have ended. The cluster has forgotten them: their rows are
-// changed, and whoever looked at these before is refused.
+// Archiving, deletion and retention of ended experiments. The cluster does not keep them in memory:
+// their rows are changed, and a request that was prepared from older rows is refused.
 #include <string>
 #include <utility>
 

@@ -1,4 +1,4 @@
-// Runs that fail as on broken hardware, and lines of a log that a policy has an answer to.
+// Suspected hardware failures of slots, and log policies that match a line.
 #include <algorithm>
 #include <string>
 
@@ -15,7 +15,7 @@ using experiment::LocalTask;
 using experiment::Trial;
 using model::AgentState;
 
-// So many runs in a row that failed as on broken hardware, and a slot gets no more.
+// A slot is quarantined after this many consecutive runs with a suspected hardware failure.
 constexpr int kMaxFailures = 2;
 
 void Quarantine(Step& step, const Trial& trial, const Allocation& a, const model::AgentId& agent,
@@ -26,7 +26,7 @@ void Quarantine(Step& step, const Trial& trial, const Allocation& a, const model
            absl::StrCat("slot ", slot, " of agent ", agent.value(),
                         " is in quarantine: ", state.failures,
                         " runs in a row failed there, the last with \"", state.reason,
-                        "\"; once it is mended: det slot enable ", agent.value(), " ", slot));
+                        "\"; repair it, then run: det slot enable ", agent.value(), " ", slot));
 }
 
 void CountFailure(Step& step, const Trial& trial, const Allocation& a, const LocalTask& local_task) {
@@ -69,8 +69,8 @@ bool Contains(const std::vector<model::AgentId>& agents, const model::AgentId& a
   return std::find(agents.begin(), agents.end(), agent) != agents.end();
 }
 
-// The next run goes elsewhere, where there is an elsewhere.
-void Avoid(Step& step, const Allocation& a, Trial& trial, const model::AgentId& agent) {
+// Makes the next run use another agent, if the trial can run without this one.
+void AvoidAgent(Step& step, const Allocation& a, Trial& trial, const model::AgentId& agent) {
   if (Contains(trial.blocked, agent) || Contains(trial.suspects, agent)) return;
   if (!CouldRunWithout(step, a, agent)) return;
   trial.suspects.push_back(agent);
@@ -86,7 +86,7 @@ void RecordHardwareOutcome(Step& step, const Allocation& a, Trial& trial) {
     if (well) ForgetFailures(step, local_task);
     if (a.exit_reason != model::ExitReason::kFailed || local_task.suspect.empty()) continue;
     CountFailure(step, trial, a, local_task);
-    Avoid(step, a, trial, local_task.placement.agent);
+    AvoidAgent(step, a, trial, local_task.placement.agent);
   }
 }
 
@@ -94,7 +94,7 @@ void UnblockAgent(Step& step, const model::AgentId& agent) {
   for (auto& [id, trial] : step.s.trials) {
     if (std::erase(trial.suspects, agent) == 0) continue;
     step.Touch(trial);
-    // The scheduler hears of it.
+    // Updates the scheduler.
     const auto a =
         trial.allocation ? step.s.allocations.find(*trial.allocation) : step.s.allocations.end();
     if (a != step.s.allocations.end()) step.Touch(a->second);
@@ -122,15 +122,15 @@ absl::StatusOr<Outcome> Apply(Step& step, const LogPolicyMatched& event) {
   });
   const bool blocked = Contains(trial.blocked, event.agent);
   if (event.exclude_node && runs_there && !blocked && !CouldRunWithout(step, a, event.agent)) {
-    // It would wait for ever.
+    // Without this agent it would wait forever.
     step.Log(
         trial, a.id, model::LogLevel::kWarning,
-        absl::StrCat("log policy \"", event.policy, "\" matched, but without ", event.agent.value(),
-                     " the trial could not run at all: it may run there"));
+        absl::StrCat("log policy \"", event.policy, "\" matched, but the trial cannot run without agent ",
+                     event.agent.value(), "; the agent is not excluded"));
   } else if (event.exclude_node && runs_there && !blocked) {
     trial.blocked.push_back(event.agent);
     step.Touch(trial);
-    // The scheduler hears of it.
+    // Updates the scheduler.
     step.Touch(a);
     step.Log(trial, a.id, model::LogLevel::kWarning,
              absl::StrCat("log policy \"", event.policy, "\" matched: the trial will not run on ",

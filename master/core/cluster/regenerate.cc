@@ -13,7 +13,7 @@ using experiment::Allocation;
 using experiment::LocalTask;
 using model::AllocationState;
 
-// The grace of a stop that may have been ordered before: what is over by now has had its time.
+// The grace period of a stop that may have been sent before: most of its grace period has passed.
 constexpr absl::Duration kRepeatedStopGrace = absl::Seconds(2);
 
 }  // namespace
@@ -73,7 +73,7 @@ std::vector<Effect> Cluster::Regenerate() const {
   const std::vector<model::Quota> quotas = Quotas(*state_);
   if (std::any_of(state_->agent_states.begin(), state_->agent_states.end(), planned) ||
       std::any_of(quotas.begin(), quotas.end(), monthly)) {
-    // At once: nobody here knows what time it is.
+    // Immediately, because the current time is unknown here.
     effects.push_back(SetCalendarTimer{absl::InfinitePast()});
   }
   return effects;

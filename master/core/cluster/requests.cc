@@ -32,7 +32,7 @@ absl::Status Refuse(const experiment::Experiment& e, absl::string_view allowed,
 // Applies `act` to every live trial, then ends the experiment if none is left.
 template <class Act>
 Outcome ForEachTrial(Step& step, Entry& entry, const Act& act) {
-  // By id: what a trial's end asks for may add trials.
+  // Iterates over ids: the end of a trial may create trials.
   std::vector<model::TrialId> ids;
   for (const auto& [request, id] : entry.trials) ids.push_back(id);
   for (const model::TrialId& id : ids) {
@@ -147,7 +147,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const KillTrial& event) {
 
 absl::StatusOr<Outcome> Apply(Step& step, const PostSearcherOperations& event) {
   DET_ASSIGN_OR_RETURN(Entry * entry, Find(step, event.id));
-  // After its own shutdown the search knows best what is a repetition.
+  // After its own shutdown the search itself recognizes repeated posts.
   if (!IsSearching(entry->experiment) && !entry->searcher.shut_down()) {
     return Refuse(entry->experiment, "ACTIVE and PAUSED", "given operations");
   }

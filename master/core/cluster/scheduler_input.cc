@@ -11,7 +11,7 @@ namespace {
 
 using model::AllocationState;
 
-// What each trial of the configuration asks for.
+// Returns the resources that each trial of the configuration requests.
 scheduler::Gang MakeRequest(const model::ExperimentConfig& config) {
   const model::ResourcesConfig& resources = config.resources;
   scheduler::Gang gang;
@@ -62,7 +62,7 @@ scheduler::Job MakeJob(const experiment::Experiment& e) {
   job.position = e.queue.position;
   job.position_set = e.queue.position_set;
   if (e.queue.max_slots) job.max_slots = *e.queue.max_slots;
-  // The searcher counts a trial no more once it is told to pause; its slots may take longer.
+  // The searcher stops counting a trial when it pauses it; the slots are released later.
   const int64_t concurrent = e.config->searcher.max_concurrent_trials;
   if (concurrent > 0) job.max_gangs = concurrent;
   job.workspace = e.config->workspace;
@@ -122,40 +122,8 @@ void DeriveState(Cluster::State& s, const Usage& usage) {
   }
   for (const auto& [id, entry] : s.experiments) s.order.Put(id, entry.experiment.queue);
   s.scheduler = scheduler::Scheduler();
-  // The limits are told anew before each pass that looks at them.
+  // The limits are updated before each pass that uses them.
   FillScheduler(s, usage.month, s.scheduler);
-}
-
-const model::ResourcePool* FindPool(const Cluster::State& s, const std::string& name) {
-  const auto it = s.pools.find(name);
-  if (it != s.pools.end()) return &it->second;
-  for (const model::ResourcePool& pool : s.settings.pools) {
-    if (pool.name == name) return &pool;
-  }
-  return nullptr;
-}
-
-const std::string& DefaultComputePool(const Cluster::State& s) {
-  return s.default_pools.compute ? *s.default_pools.compute : s.settings.default_compute_pool;
-}
-
-const std::string& DefaultAuxPool(const Cluster::State& s) {
-  return s.default_pools.aux ? *s.default_pools.aux : s.settings.default_aux_pool;
-}
-
-std::vector<model::Quota> Quotas(const Cluster::State& s) {
-  auto quotas = s.quotas;
-  for (const model::Quota& quota : s.settings.quotas) {
-    quotas.emplace(std::pair(quota.scope, quota.name), quota);
-  }
-  std::vector<model::Quota> all;
-  for (auto& [key, quota] : quotas) all.push_back(std::move(quota));
-  return all;
-}
-
-bool HasAgents(const Cluster::State& s, const std::string& pool) {
-  return std::any_of(s.agents.begin(), s.agents.end(),
-                     [&](const auto& agent) { return agent.second.resource_pool == pool; });
 }
 
 absl::Status CheckCanRun(const Cluster::State& s, const model::ExperimentConfig& config,
@@ -166,37 +134,14 @@ absl::Status CheckCanRun(const Cluster::State& s, const model::ExperimentConfig&
           pool->workspaces.end()) {
     return absl::InvalidArgumentError(
         absl::StrCat("workspace \"", config.workspace, "\" may not use resource pool \"", name,
-                     "\", which is for ", absl::StrJoin(pool->workspaces, ", "),
-                     "; name another by resources.resource_pool"));
+                     "\", which is bound to ", absl::StrJoin(pool->workspaces, ", "),
+                     "; choose another pool with resources.resource_pool"));
   }
   // Agents may come later.
   if (!HasAgents(s, name)) return absl::OkStatus();
   scheduler::Gang gang = MakeRequest(config);
   gang.resource_pool = name;
   return s.scheduler.CheckCanRun(gang);
-}
-
-absl::Duration GetRemainingRunTime(const model::ExperimentConfig& config, const experiment::Trial& trial) {
-  if (!config.resources.max_run_time) return absl::InfiniteDuration();
-  return std::max(absl::Seconds(*config.resources.max_run_time) - trial.run_time,
-                  absl::ZeroDuration());
-}
-
-absl::Duration GetReleaseLeadTime(const Cluster::State& s, const model::ExperimentConfig& config) {
-  if (!config.resources.max_run_time) return absl::ZeroDuration();
-  return std::min(absl::Seconds(config.preemption_timeout_seconds) + s.settings.stop_grace,
-                  absl::Seconds(*config.resources.max_run_time) / 8);
-}
-
-absl::Duration GetRemainingWorkTime(const Cluster::State& s, const experiment::Trial& trial) {
-  const model::ExperimentConfig& config = *s.experiments.at(trial.experiment).experiment.config;
-  return GetRemainingRunTime(config, trial) - GetReleaseLeadTime(s, config);
-}
-
-absl::Time GetRunTimeEnd(const Cluster::State& s, const experiment::Allocation& a) {
-  if (!a.started_at) return absl::InfiniteFuture();
-  const experiment::Trial& trial = s.trials.at(a.trial);
-  return *a.started_at + GetRemainingRunTime(*s.experiments.at(trial.experiment).experiment.config, trial);
 }
 
 }  // namespace det::cluster

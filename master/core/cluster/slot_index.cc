@@ -6,7 +6,7 @@
 namespace det::cluster {
 namespace {
 
-// Millionths, rounded down: the scheduler counts so, and what it finds room for has room here.
+// Slots are counted in millionths, rounded down, as in the scheduler: what fits there fits here.
 constexpr int64_t kParts = 1'000'000;
 
 int64_t ToParts(double fraction) {

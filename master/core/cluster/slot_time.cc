@@ -75,7 +75,7 @@ void SlotTime::End(const model::AllocationId& id, absl::Time ended) {
 double SlotTime::Hours(Scope scope, const std::string& name, absl::Time now) const {
   const absl::Time month = GetMonthStart(now);
   if (month > month_) {
-    // Nothing has happened in it yet: only what runs counts, from its beginning.
+    // No run has started or ended in this month yet: only running ones count.
     double slots = 0;
     const auto it = sums_.find({scope, name});
     if (it != sums_.end()) slots = it->second.slots;

@@ -10,8 +10,8 @@
 namespace det::cluster {
 namespace {
 
-// A snapshot costs as much as there are trials; spread over so many events it costs each little,
-// and a restart replays no more than these.
+// The cost of a snapshot grows with the number of trials. One snapshot per this many events keeps
+// the cost per event small and bounds the replay at a restart.
 constexpr int64_t kMinJournalLength = 64;
 constexpr int64_t kTrialsPerEvent = 8;
 
@@ -63,7 +63,7 @@ Outcome Step::Finish() {
     changed.insert(s.trials.at(allocation.trial).experiment);
   }
   for (const model::ExperimentId& id : experiments_) {
-    // The last one is a snapshot, also if nothing was heard in this step.
+    // The first and the last row are snapshots, even without an event in this step.
     const Entry& entry = s.experiments.at(id);
     if (entry.is_new || model::IsTerminal(entry.experiment.state)) heard_[id];
   }
@@ -78,7 +78,7 @@ Outcome Step::Finish() {
   for (const model::ExperimentId& id : changed) Effect(ExperimentChanged{id});
   if (reschedule_) Effect(ScheduleSoon{});
   for (const model::ExperimentId& id : experiments_) {
-    // Its checkpoints are thinned out, and what it held may go.
+    // Retention applies to its checkpoints, and what it held may be removed.
     if (model::IsTerminal(s.experiments.at(id).experiment.state)) Effect(CollectGarbageSoon{});
   }
   NotifyWebhooks();

@@ -18,7 +18,7 @@ using experiment::TrialActions;
 using model::ExperimentState;
 using model::TrialState;
 
-// A kill leaves this long between SIGTERM and SIGKILL: enough to flush a file, not to train on.
+// The time between SIGTERM and SIGKILL of a kill: enough to flush a file, not to continue training.
 constexpr absl::Duration kKillGrace = absl::Seconds(1);
 
 // Queues the allocation of the trial's next run.
@@ -84,14 +84,16 @@ void OnEnded(Step& step, Trial& trial) {
   EndIfDone(step, entry);
 }
 
-// The newest weights of a trial.
-const std::optional<model::CheckpointId>& Newest(const Trial& trial) {
+// Returns the checkpoint with the newest weights of a trial.
+const std::optional<model::CheckpointId>& GetNewestCheckpoint(const Trial& trial) {
   return trial.latest_checkpoint ? trial.latest_checkpoint : trial.warm_start;
 }
 
-// From where the trial starts: its parent, once that has saved, or where the whole experiment does.
-void SetWarmStart(const Step& step, Entry& entry, const searcher::CreateTrial& wish, Trial& trial) {
-  const auto it = wish.parent ? entry.trials.find(*wish.parent) : entry.trials.end();
+// Sets the checkpoint from which the trial starts: that of its parent, once the parent has saved, or
+// that of the experiment.
+void SetWarmStart(const Step& step, Entry& entry, const searcher::CreateTrial& create,
+                  Trial& trial) {
+  const auto it = create.parent ? entry.trials.find(*create.parent) : entry.trials.end();
   if (it == entry.trials.end()) {
     trial.warm_start = entry.experiment.warm_start;
     return;
@@ -101,11 +103,11 @@ void SetWarmStart(const Step& step, Entry& entry, const searcher::CreateTrial& w
     trial.waits_for = parent.id;
     entry.waiting.insert(trial.id);
   } else {
-    trial.warm_start = Newest(parent);
+    trial.warm_start = GetNewestCheckpoint(parent);
   }
 }
 
-// The trial that was asked for; null when it is over.
+// Returns the trial of the request; null if it has ended.
 Trial* FindLive(Step& step, const Entry& entry, const model::RequestId& request) {
   const auto it = entry.trials.find(request);
   if (it == entry.trials.end()) return nullptr;
@@ -113,18 +115,18 @@ Trial* FindLive(Step& step, const Entry& entry, const model::RequestId& request)
   return model::IsTerminal(trial.state) ? nullptr : &trial;
 }
 
-void Grant(Step& step, Entry& entry, const searcher::CreateTrial& wish) {
-  if (const auto it = entry.trials.find(wish.request); it != entry.trials.end()) {
+void ApplyOperation(Step& step, Entry& entry, const searcher::CreateTrial& create) {
+  if (const auto it = entry.trials.find(create.request); it != entry.trials.end()) {
     return RequeueTrial(step, entry, step.s.trials.at(it->second));
   }
   Trial trial;
   trial.id = model::TrialId(++step.s.last_trial);
   trial.experiment = entry.experiment.id;
-  trial.request = wish.request;
+  trial.request = create.request;
   trial.task = model::TaskId(absl::StrCat(entry.experiment.id.value(), ".", trial.id.value()));
-  trial.seed = wish.seed;
-  trial.hparams = wish.hparams;
-  SetWarmStart(step, entry, wish, trial);
+  trial.seed = create.seed;
+  trial.hparams = create.hparams;
+  SetWarmStart(step, entry, create, trial);
   trial.created_at = step.now;
   const bool paused = entry.experiment.state == ExperimentState::kPaused || trial.waits_for;
   trial.state = paused ? TrialState::kPaused : TrialState::kQueued;
@@ -132,36 +134,36 @@ void Grant(Step& step, Entry& entry, const searcher::CreateTrial& wish) {
   Trial& stored = step.s.trials.emplace(trial.id, std::move(trial)).first->second;
   step.Touch(stored);
   if (!paused) NewRun(step, stored);
-  NotifySearcher(step, entry, searcher::TrialCreated{wish.request});
+  NotifySearcher(step, entry, searcher::TrialCreated{create.request});
 }
 
-void Grant(Step& step, Entry& entry, const searcher::StopTrial& wish) {
-  Trial* trial = FindLive(step, entry, wish.request);
+void ApplyOperation(Step& step, Entry& entry, const searcher::StopTrial& stop) {
+  Trial* trial = FindLive(step, entry, stop.request);
   if (trial == nullptr) return;
   ApplyActions(step, *trial, experiment::Finish(*trial, TrialState::kCompleted, step.now));
 }
 
-void Grant(Step& step, Entry& entry, const searcher::PauseTrial& wish) {
-  Trial* trial = FindLive(step, entry, wish.request);
+void ApplyOperation(Step& step, Entry& entry, const searcher::PauseTrial& pause) {
+  Trial* trial = FindLive(step, entry, pause.request);
   if (trial != nullptr) ApplyActions(step, *trial, experiment::Hold(*trial, step.now));
 }
 
-void Grant(Step& step, Entry& entry, const searcher::ResumeTrial& wish) {
-  Trial* trial = FindLive(step, entry, wish.request);
+void ApplyOperation(Step& step, Entry& entry, const searcher::ResumeTrial& resume) {
+  Trial* trial = FindLive(step, entry, resume.request);
   if (trial == nullptr) return;
   const bool active = entry.experiment.state == ExperimentState::kActive;
   ApplyActions(step, *trial, experiment::Resume(*trial, active));
 }
 
-void Grant(Step& step, Entry& entry, const searcher::Shutdown& said) {
+void ApplyOperation(Step& step, Entry& entry, const searcher::Shutdown& shutdown) {
   experiment::Experiment& e = entry.experiment;
-  const ExperimentEvent event = said.failed     ? ExperimentEvent::kFail
-                                : said.canceled ? ExperimentEvent::kCancel
-                                                : ExperimentEvent::kFinish;
+  const ExperimentEvent event = shutdown.failed     ? ExperimentEvent::kFail
+                                : shutdown.canceled ? ExperimentEvent::kCancel
+                                                    : ExperimentEvent::kFinish;
   if (!experiment::Move(e, event)) return;
-  if (!said.failed && !said.canceled) e.reason.clear();
+  if (!shutdown.failed && !shutdown.canceled) e.reason.clear();
   step.Touch(e);
-  // Nobody will let these go on any more.
+  // The searcher will not resume held trials any more.
   for (const auto& [request, id] : entry.trials) {
     Trial& trial = step.s.trials.at(id);
     if (trial.held) ApplyActions(step, trial, experiment::Finish(trial, TrialState::kCompleted, step.now));
@@ -169,8 +171,8 @@ void Grant(Step& step, Entry& entry, const searcher::Shutdown& said) {
 }
 
 std::string GetReleaseReason(const Trial& trial) {
-  if (trial.end_as == TrialState::kCompleted) return "the search has seen enough of this trial";
-  if (trial.held) return "the search holds this trial until others have come as far";
+  if (trial.end_as == TrialState::kCompleted) return "the searcher stopped this trial early";
+  if (trial.held) return "the searcher paused this trial until others reach the same rung";
   return trial.end_as == TrialState::kPaused ? "the experiment was paused"
                                              : "the experiment was canceled";
 }
@@ -179,7 +181,7 @@ std::string GetReleaseReason(const Trial& trial) {
 
 void ApplyActions(Step& step, Trial& trial, const TrialActions& actions) {
   if (actions.changed) step.Touch(trial);
-  // A queued trial that was let go has no run to end it: its allocation only goes.
+  // A queued allocation has no run that must end: it is withdrawn at once.
   if (actions.release != TrialActions::Release::kNone && trial.allocation) {
     const auto it = step.s.allocations.find(*trial.allocation);
     if (it != step.s.allocations.end()) {
@@ -208,7 +210,7 @@ void StartChildren(Step& step, const Trial& parent) {
       continue;
     }
     it = entry.waiting.erase(it);
-    if (!over) ApplyActions(step, child, experiment::OnParentSaved(child, Newest(parent), active));
+    if (!over) ApplyActions(step, child, experiment::OnParentSaved(child, GetNewestCheckpoint(parent), active));
   }
 }
 
@@ -224,12 +226,12 @@ void NotifySearcher(Step& step, Entry& entry, const searcher::Event& event) {
 
 void ApplyOperations(Step& step, Entry& entry, std::vector<searcher::Operation> operations) {
   for (searcher::Operation& operation : operations) step.pending_operations.push_back(std::move(operation));
-  // The outermost call does them all, in the order in which they were asked for.
+  // The outermost call applies them all, in the order in which they were returned.
   if (std::exchange(step.applying_operations, true)) return;
   while (!step.pending_operations.empty()) {
     const searcher::Operation operation = std::move(step.pending_operations.front());
     step.pending_operations.pop_front();
-    std::visit([&](const auto& wish) { Grant(step, entry, wish); }, operation);
+    std::visit([&](const auto& kind) { ApplyOperation(step, entry, kind); }, operation);
   }
   step.applying_operations = false;
   EndIfDone(step, entry);

@@ -29,8 +29,8 @@ Outcome Fixture::Apply(const Event& event) {
   const absl::Status restored = again.Restore(rows_.Load());
   EXPECT_TRUE(restored.ok()) << restored;
   EXPECT_TRUE(again.Dump() == cluster_.Dump()) << "memory and rows differ";
-  const absl::Status told = cluster_.CheckScheduler();
-  EXPECT_TRUE(told.ok()) << told;
+  const absl::Status checked = cluster_.CheckScheduler();
+  EXPECT_TRUE(checked.ok()) << checked;
   return *std::move(outcome);
 }
 
