@@ -394,7 +394,7 @@ TEST_F(SchedulingTest, APoolThatIsUsedCannotBeDeleted) {
   config->resources.resource_pool = "gpus";
   const absl::Status elsewhere = Refused(CreateExperiment{.config = config});
   EXPECT_TRUE(absl::IsInvalidArgument(elsewhere));
-  EXPECT_THAT(std::string(elsewhere.message()), HasSubstr("which is for vision"));
+  EXPECT_THAT(std::string(elsewhere.message()), HasSubstr("which is bound to vision"));
   config->workspace = "vision";
   Create(config);
   EXPECT_THAT(std::string(Refused(DeleteResourcePool{"gpus"}).message()),

@@ -273,7 +273,7 @@ TEST_F(SearchTest, ADamagedJournalIsAnErrorThatSaysWhere) {
   ASSERT_THAT(good.searcher_events, SizeIs(::testing::Ge(2u)));
   Image gap = good;
   gap.searcher_events.erase(gap.searcher_events.begin());
-  EXPECT_THAT(std::string(restored(gap).message()), HasSubstr("goes on with step"));
+  EXPECT_THAT(std::string(restored(gap).message()), HasSubstr("continues with step"));
   Image odd = good;
   odd.searcher_events.back().events = model::Value::List{"nonsense"};
   EXPECT_THAT(std::string(restored(odd).message()), HasSubstr("nonsense"));

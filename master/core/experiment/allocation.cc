@@ -13,10 +13,10 @@ namespace {
 using model::AllocationState;
 using model::ExitReason;
 
-// Long enough to close files; the other ranks of a gang that lost one cannot go on anyway.
+// Long enough to close files: the other ranks of a gang cannot continue after one has failed.
 constexpr absl::Duration kPeerGrace = absl::Seconds(2);
 
-// Moves along the table; false when the event does not apply in this state.
+// Makes the transition of the table; returns false if the event does not apply in this state.
 bool Move(Allocation& a, AllocationEvent event) {
   const std::optional<AllocationState> next = base::Lookup(kAllocationTable, a.state, event);
   if (next) a.state = *next;
@@ -63,7 +63,7 @@ AllocationActions StopRest(Allocation& a, absl::Duration grace, absl::Time now) 
   return actions;
 }
 
-// The first cause counts: what follows is only its consequence.
+// Only the first failure is recorded: later ones are its consequences.
 void SetFirstFailure(Allocation& a, ExitReason reason, std::string message) {
   if (a.exit_reason != ExitReason::kNone) return;
   a.exit_reason = reason;
@@ -72,13 +72,13 @@ void SetFirstFailure(Allocation& a, ExitReason reason, std::string message) {
 
 void Terminate(Allocation& a, absl::Time now) {
   if (a.exit_reason == ExitReason::kNone) {
-    const bool yielded = a.state == AllocationState::kPreempting && a.preemption_acked;
-    a.exit_reason = yielded ? ExitReason::kPreempted : ExitReason::kFinished;
+    const bool preempted = a.state == AllocationState::kPreempting && a.preemption_acked;
+    a.exit_reason = preempted ? ExitReason::kPreempted : ExitReason::kFinished;
   }
   if (a.reported != ExitReason::kNone && a.exit_reason != ExitReason::kStopped) {
     a.exit_reason = a.reported;
   }
-  // What the trial itself said explains more than an exit code does.
+  // The trial's own message explains more than an exit code.
   if (!a.reported_message.empty() && a.exit_reason != ExitReason::kStopped &&
       a.exit_reason != ExitReason::kNodeLost) {
     a.exit_message = a.reported_message;
@@ -90,7 +90,7 @@ void Terminate(Allocation& a, absl::Time now) {
   a.ended_at = now;
 }
 
-// A share is over. `fault` says why that is a failure of the whole; kNone: it is none.
+// Ends a local task. `fault` is why that is a failure of the allocation; kNone if it is not.
 AllocationActions EndLocalTask(Allocation& a, LocalTask& local_task, ExitReason fault, absl::Time now) {
   local_task.exited = true;
   if (fault != ExitReason::kNone) {
@@ -142,10 +142,10 @@ AllocationActions OnLocalTaskExited(Allocation& a, const model::AgentId& agent, 
   local_task->exit_code = exit.exit_code;
   local_task->signal = exit.signal;
   local_task->message = exit.message;
-  // It ran, even if the news of its start was lost: its peers need not wait for that.
+  // It ran even if its start was not reported: its peers must not wait for the report.
   if (!exit.start_failed) local_task->started = true;
   const bool failed = exit.exit_code != 0 || exit.signal != 0 || exit.start_failed;
-  // While it is being stopped, a bad exit is what was asked for.
+  // While the allocation is being stopped, a failed exit is expected.
   const bool expected = a.state == AllocationState::kStopping;
   if (failed && expected && !a.exit_code) a.exit_code = exit.exit_code;
   return EndLocalTask(a, *local_task, failed && !expected ? ExitReason::kFailed : ExitReason::kNone, now);

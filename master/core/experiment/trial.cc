@@ -41,8 +41,8 @@ TrialActions RunAgain(Trial& trial) {
   return actions;
 }
 
-// While it holds slots: lets go of them to become `end_as`. Later wishes replace earlier ones, but
-// nothing replaces a cancel, and a kill hastens what is under way.
+// Releases the slots of a trial that holds them, to become `end_as`. Later requests replace earlier
+// ones, except a cancel; a kill speeds up a release in progress.
 TrialActions ReleaseSlots(Trial& trial, TrialState end_as, Release release) {
   TrialActions actions;
   if (trial.state == TrialState::kStopping) {
@@ -87,7 +87,7 @@ TrialActions OnFailed(Trial& trial, const std::string& message, int max_restarts
   return RunAgain(trial);
 }
 
-// It was asked to let go and did, in whatever way.
+// It was told to release its slots, and its run has ended in some way.
 TrialActions OnReleased(Trial& trial, absl::Time now) {
   switch (*trial.end_as) {
     case TrialState::kCanceled:
@@ -111,14 +111,14 @@ TrialActions OnReleased(Trial& trial, absl::Time now) {
 TrialActions OnAssigned(Trial& trial) {
   TrialActions actions;
   actions.changed = Move(trial, TrialEvent::kAssigned);
-  // Why the run before it ended stands with that run.
+  // The reason why the previous run ended is stored with that run.
   if (actions.changed) trial.reason.clear();
   return actions;
 }
 
 TrialActions Pause(Trial& trial, absl::Time) {
   if (HoldsSlots(trial)) {
-    // On its way to an end already: that end is nearer than a pause.
+    // It is already ending, which takes precedence over a pause.
     if (trial.end_as && *trial.end_as != TrialState::kQueued) return {};
     return ReleaseSlots(trial, TrialState::kPaused, Release::kPreempt);
   }
@@ -233,7 +233,7 @@ TrialActions OnRunEnded(Trial& trial, ExitReason reason, const std::string& mess
       trial.reason = message;
       return End(trial, TrialEvent::kFail, now);
     case ExitReason::kFailed:
-      // A searcher that has seen enough, or a user who cancels, does not want it back.
+      // A trial that the searcher stopped or a user canceled is not restarted.
       if (trial.end_as == TrialState::kCompleted || canceled) return OnReleased(trial, now);
       return OnFailed(trial, message, max_restarts, now);
     case ExitReason::kNodeLost:

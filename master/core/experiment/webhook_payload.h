@@ -1,4 +1,4 @@
-// What others are told of an experiment (docs/webhooks.md): the same words for each event.
+// The payload of webhooks about an experiment (docs/webhooks.md), the same for each event.
 //
 // PURE.
 #ifndef MASTER_CORE_EXPERIMENT_WEBHOOK_PAYLOAD_H_
@@ -11,7 +11,7 @@
 
 namespace det::experiment {
 
-// Whether entering this state is news; the steps in between are not.
+// Whether webhooks are notified of this state; intermediate states are not notified.
 bool IsNotifiable(model::ExperimentState state);
 
 model::Value MakeWebhookPayload(const Experiment& experiment, absl::Time now);

@@ -1,5 +1,5 @@
-// What the files of a table of fields write their rows with. Each says first whose members its rows
-// fill: `using Owner = ExperimentConfig;`. Private to those files.
+// Helpers for the rows of a table of fields. Each file that uses them first declares the struct that
+// its rows fill: `using Owner = ExperimentConfig;`. Private to those files.
 #ifndef MASTER_CORE_MODEL_FIELD_ROWS_H_
 #define MASTER_CORE_MODEL_FIELD_ROWS_H_
 
@@ -64,12 +64,12 @@ constexpr Field Section(const char* path, const char* description) {
   return {.path = path, .description = description, .role = Field::Role::kSection};
 }
 constexpr Field Ignored(const char* path) {
-  return {.path = path, .description = "Without effect.", .role = Field::Role::kIgnored};
+  return {.path = path, .description = "Ignored.", .role = Field::Role::kIgnored};
 }
 
 }  // namespace det::model
 
-// A place of the configuration `c` that a row fills; `i`: the item of the list that it stands in.
+// The member of the configuration `c` that a row fills; `i` is the index of the list item.
 #define DET_TARGET(...)                                       \
   [](void* owner, [[maybe_unused]] size_t i) -> FieldTarget { \
     auto& c = *static_cast<Owner*>(owner);                    \

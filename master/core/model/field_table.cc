@@ -12,7 +12,7 @@ namespace {
 
 using Role = Field::Role;
 
-// Without an exponent.
+// Formats a number without an exponent.
 std::string Plain(double number) {
   const auto integer = static_cast<int64_t>(number);
   return static_cast<double>(integer) == number ? absl::StrCat(integer) : absl::StrCat(number);

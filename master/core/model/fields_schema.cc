@@ -12,7 +12,7 @@ namespace {
 using Role = Field::Role;
 using Object = Value::Object;
 
-// What a hyperparameter may be: no row of the table says it.
+// The schema of a hyperparameter, which is not a row of the table.
 constexpr char kHyperparameter[] = R"({
   "if": {"type": "object"},
   "then": {
@@ -155,7 +155,7 @@ Value Choices(const char* words) {
 
 Value Members(const std::string& path);
 
-// The forms that become the table's own (parse/shape.h).
+// Adds the alternative forms that parse/shape.h converts.
 Value WithShorterForms(const Field& field, Value schema) {
   Object& object = *schema.MutableObject();
   switch (field.shape) {
@@ -203,7 +203,7 @@ Value ToSchema(const Field& field) {
     schema = std::visit(TypeSchema{field}, ExperimentFields().GetType(field));
   }
   schema = WithShorterForms(field, std::move(schema));
-  // Null is absent.
+  // Null is equivalent to absent.
   if (!field.required && field.role != Role::kIgnored) {
     schema = MakeAnyOf({std::move(schema), Object{{"type", "null"}}});
   }
@@ -212,7 +212,7 @@ Value ToSchema(const Field& field) {
   return schema;
 }
 
-// What only some kinds of searcher or storage have, and what they must have.
+// The fields that only some kinds of searcher or storage have or require.
 Value RulesOfKind(const Field& kind, const std::string& key, const std::string& word,
                   const std::string& path) {
   Object properties;
@@ -230,7 +230,7 @@ Value RulesOfKind(const Field& kind, const std::string& key, const std::string& 
     }
   }
   Object is_kind{{"properties", Object{{key, Object{{"const", word}}}}}};
-  // Where it is missing, the default counts.
+  // If the kind is missing, its default applies.
   if (kind.default_json == nullptr || GetDefault(kind) != Value(word)) {
     is_kind["required"] = Value::List{key};
   }
@@ -246,7 +246,7 @@ Value Members(const std::string& path) {
     if (field.role == Role::kRemoved) continue;
     const std::string key = field.path + path.size();
     Value schema = ToSchema(field);
-    // Required by some kinds: null elsewhere.
+    // Required by some kinds; null for others.
     if (field.required && field.only_for == nullptr) required.emplace_back(key);
     if (field.required && field.only_for != nullptr) {
       schema = MakeAnyOf({std::move(schema), Object{{"type", "null"}}});

@@ -23,7 +23,7 @@ std::optional<ExperimentId> ParseJobId(const JobId& job) {
   if (!absl::ConsumePrefix(&digits, kJobPrefix) || !absl::SimpleAtoi(digits, &number)) {
     return std::nullopt;
   }
-  // "exp-07" and "exp-+7" are no names of 7.
+  // "exp-07" and "exp-+7" are not ids of experiment 7.
   const ExperimentId experiment(number);
   if (ToJobId(experiment) != job) return std::nullopt;
   return experiment;

@@ -1,4 +1,4 @@
-// The words of an enumeration, in one table for writing and reading them.
+// The names of an enumeration's values, in one table for formatting and parsing.
 //
 //   constexpr Name<Color> kColors[] = {{Color::kRed, "red"}, {Color::kBlue, "blue"}};
 //
@@ -18,7 +18,7 @@ struct Name {
   std::string_view text;
 };
 
-// "UNKNOWN" for a value that the table lacks.
+// "UNKNOWN" for a value that is not in the table.
 template <class Enum, size_t N>
 std::string_view GetName(const Name<Enum> (&names)[N], Enum value) {
   for (const Name<Enum>& name : names) {

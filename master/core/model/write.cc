@@ -1,4 +1,4 @@
-// Writes a configuration by the table of fields.
+// Conversion of a configuration to JSON, by the table of fields.
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,7 +9,7 @@ namespace {
 
 using Role = Field::Role;
 
-// The table's places may be written to; here they are only read.
+// The table returns mutable members; they are only read here.
 FieldTarget GetTarget(const Field& field, const ExperimentConfig& config, size_t item) {
   return field.target(const_cast<ExperimentConfig*>(&config), item);
 }
@@ -24,7 +24,7 @@ Value Members(const std::string& path, const ExperimentConfig& config, size_t it
   return object;
 }
 
-// Below data.secrets, whatever it is.
+// Replaces every value below data.secrets.
 void HideAll(Value& value) {
   if (Value::Object* object = value.MutableObject()) {
     for (auto& [key, member] : *object) HideAll(member);
