@@ -13,8 +13,8 @@
 namespace det::model {
 namespace {
 
-// A configuration in which the field means something and is not set.
-absl::StatusOr<ExperimentConfig> ConfigFor(const Field& field) {
+// Returns a configuration to which the field applies and in which it is not set.
+absl::StatusOr<ExperimentConfig> MakeConfigFor(const Field& field) {
   std::string searcher = "single", storage = "shared_fs";
   if (field.only_for != nullptr) {
     const bool of_searcher = std::string(field.path).starts_with("searcher.");
@@ -35,7 +35,7 @@ checkpoint_storage: {type: )",
                    "}\n");
   const absl::StatusOr<ExperimentConfig> config = Parse(yaml);
   if (config.ok()) return config;
-  // Storage that this cluster does not have is known all the same.
+  // The table also has storage types that this cluster does not support.
   ExperimentConfig made = *Parse(kMinimal);
   made.checkpoint_storage.type = storage;
   return made;
@@ -44,10 +44,10 @@ checkpoint_storage: {type: )",
 TEST(FieldsTest, DefaultsOfTheTableAreThoseOfTheStructs) {
   for (const Field& field : Fields()) {
     if (field.default_json == nullptr || field.role == Field::Role::kIgnored) continue;
-    auto config = ConfigFor(field);
+    auto config = MakeConfigFor(field);
     ASSERT_TRUE(config.ok()) << field.path << ": " << config.status();
     ASSERT_TRUE(AppliesTo(field, *config)) << field.path;
-    // These lists are filled to look at their items.
+    // These lists have items so that the fields of items exist.
     if (field.role == Field::Role::kList) config = Parse(kMinimal);
     // Two policies are built in.
     const size_t item = std::string(field.path).starts_with("log_policies[].") ? 2 : 0;
@@ -64,7 +64,7 @@ TEST(FieldsTest, EveryRowIsSound) {
     const bool has_place = field.role == Field::Role::kValue || field.role == Field::Role::kList;
     EXPECT_EQ(field.target != nullptr, has_place) << field.path;
     EXPECT_NE(ExperimentFields().Expected(field), "") << field.path;
-    // The section around it is a row too.
+    // The section that contains it is a row too.
     const std::string path = field.path;
     const size_t dot = path.rfind('.');
     if (dot != path.npos) {
@@ -129,7 +129,7 @@ TEST(FieldsTest, ThePageOfTheDocumentationIsCurrent) {
 TEST(SuggestTest, PrefersANearNameOverTheList) {
   EXPECT_EQ(Suggest(ExperimentFields(), "max_trails", {"max_trials", "metric"}),
             "did you mean max_trials?");
-  EXPECT_EQ(Suggest(ExperimentFields(), "q", {"a", "b"}), "known here: a, b");
+  EXPECT_EQ(Suggest(ExperimentFields(), "q", {"a", "b"}), "expected one of a, b");
   EXPECT_EQ(Suggest(ExperimentFields(), "max_trials", {"name"}),
             "did you mean searcher.max_trials?");
 }

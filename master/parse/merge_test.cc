@@ -27,7 +27,7 @@ struct Case {
   const char* merged;
 };
 
-// The rules of the reference, one by one.
+// Each merge rule of the reference.
 TEST(MergeTest, FollowsTheRuleOfEachField) {
   const Case cases[] = {
       // Scalars override, maps merge, lists replace.
@@ -41,17 +41,17 @@ TEST(MergeTest, FollowsTheRuleOfEachField) {
       // A length is one value.
       {"{min_validation_period: {batches: 1}}", "{min_validation_period: {epochs: 2}}",
        R"({"min_validation_period":{"epochs":2}})"},
-      // Null is absent.
+      // Null is equivalent to absent.
       {"{max_restarts: 1}", "{max_restarts: null}", R"({"max_restarts":1})"},
       {"{max_restarts: null}", "{max_restarts: 3}", R"({"max_restarts":3})"},
       {"{resources: {priority: 3}}", "{resources: null}", R"({"resources":{"priority":3}})"},
-      // Older forms are what they stand for.
+      // Old forms are converted.
       {"{optimizations: {gradient_compression: int8}}",
        "{optimizations: {gradient_compression: true}}",
        R"({"optimizations":{"gradient_compression":"float16"}})"},
       {"{optimizations: {gradient_compression: false}}", "{}",
        R"({"optimizations":{"gradient_compression":"none"}})"},
-      // Lists that append, or replace by key.
+      // Lists that are appended, or replaced by key.
       {"{bind_mounts: [{host_path: /a, container_path: /x}, {host_path: /b, container_path: /y}]}",
        "{bind_mounts: [{host_path: /c, container_path: /x}, {host_path: /d, container_path: /z}]}",
        R"({"bind_mounts":[{"container_path":"/x","host_path":"/c"},)"
@@ -84,7 +84,7 @@ TEST(MergeTest, FollowsTheRuleOfEachField) {
        "{log_policies: [{name: n, pattern: r, action: {type: exclude_node}}]}",
        R"({"log_policies":[{"action":"exclude_node","name":"n","pattern":"r"},)"
        R"({"name":"m","pattern":"q"}]})"},
-      // Hyperparameters merge where both are nested.
+      // Hyperparameters merge if both are nested.
       {"{hyperparameters: {a: 1, n: {x: 1, y: 2}}}", "{hyperparameters: {n: {y: 3}, b: 2}}",
        R"({"hyperparameters":{"a":1,"b":2,"n":{"x":1,"y":3}}})"},
       {"{hyperparameters: {a: {type: int, minval: 1, maxval: 2}}}",
@@ -94,7 +94,7 @@ TEST(MergeTest, FollowsTheRuleOfEachField) {
        R"({"hyperparameters":{"a":{"type":"const","val":1}}})"},
       {"{hyperparameters: {a: 1}}", "{hyperparameters: {a: null}}",
        R"({"hyperparameters":{"a":null}})"},
-      // Another kind takes over only what it knows.
+      // Fields that do not apply to the new kind are dropped.
       {"{searcher: {name: random, max_trials: 4, metric: m, sampler: tpe}}",
        "{searcher: {name: grid}}", R"({"searcher":{"metric":"m","name":"grid"}})"},
       {"{searcher: {name: random, max_trials: 4, metric: m}}", "{searcher: {name: tpe}}",
@@ -143,13 +143,13 @@ TEST(MergeTest, AProblemIsNamedByTheLayerItCameFrom) {
   const std::string message(config.status().message());
   EXPECT_THAT(message, HasSubstr("template t:2: max_restarts: expected an integer >= 0, found"));
   EXPECT_THAT(message,
-              HasSubstr("template t:4: searcher.metrik: unknown key; did you mean metric"));
+              HasSubstr("template t:4: searcher.metrik: unknown field; did you mean metric"));
   EXPECT_THAT(message, HasSubstr("policy:1: resources.weight: expected a number"));
   EXPECT_THAT(message, HasSubstr("c.yaml:3: debug: expected true or false, found 3"));
   EXPECT_THAT(message, HasSubstr("--config preemption_timeout: preemption_timeout: expected"));
   defaults.below = {{"master", "checkpoint_storage: {save_trial_best: 2}"}};
   EXPECT_THAT(ParseExperimentConfig("", "c.yaml", {}, defaults).status().ToString(),
-              HasSubstr("c.yaml: is empty"));
+              HasSubstr("c.yaml: the configuration is empty"));
   defaults.below = {{"template broken", "a: ["}};
   EXPECT_THAT(ParseExperimentConfig(kMinimal, "c.yaml", {}, defaults).status().ToString(),
               HasSubstr("template broken:1: not valid YAML"));

@@ -15,7 +15,7 @@
 namespace det::model {
 namespace {
 
-// `root` is in the table's form.
+// Reads a tree in the table's form.
 ExperimentConfig FromTree(const ConfigNode& root, const ConfigDefaults& defaults,
                           std::vector<Problem>& problems) {
   ExperimentConfig config;
@@ -27,7 +27,7 @@ ExperimentConfig FromTree(const ConfigNode& root, const ConfigDefaults& defaults
   return config;
 }
 
-// The lists that every experiment has something in; an entry of the user's replaces its like.
+// Returns the lists with built-in entries; an entry of the user with the same key replaces one.
 ConfigNode BuiltIn() {
   Value::Object lists;
   for (const Field& field : Fields()) {
@@ -75,11 +75,12 @@ absl::StatusOr<ExperimentConfig> ParseExperimentConfig(std::string_view yaml,
   DET_ASSIGN_OR_RETURN(ConfigNode root, Stack(std::move(own), overrides, defaults));
   if (empty && root.Find("entrypoint") == nullptr && root.Find("searcher") == nullptr) {
     return absl::InvalidArgumentError(
-        absl::StrCat(source, ": is empty; it needs at least entrypoint and searcher"));
+        absl::StrCat(source, ": the configuration is empty; set at least entrypoint and searcher"));
   }
-  // What concerns the whole is said without a line.
+  // Problems of the whole configuration have no line.
   root.where = source;
-  std::vector<Problem> problems, soft;
+  std::vector<Problem> problems;
+  std::vector<Problem> soft;
   ExperimentConfig config = FromTree(root, defaults, problems);
   CheckUnsupportedFields(root, config, problems, soft);
   DET_RETURN_IF_ERROR(ToStatus(std::move(problems)));

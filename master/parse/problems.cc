@@ -10,7 +10,7 @@
 namespace det::model {
 namespace {
 
-// The line of "const.yaml:12"; 0 where it has none.
+// Returns the line of "const.yaml:12"; 0 if it has none.
 int GetLine(const std::string& where) {
   int line = 0;
   const size_t colon = where.rfind(':');

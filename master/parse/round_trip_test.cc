@@ -149,7 +149,7 @@ TEST(JsonTest, WhatToValueWritesIsReadBackEqual) {
     const auto again = ExperimentConfigFromJson(json);
     ASSERT_TRUE(again.ok()) << "seed " << seed << ": " << again.status() << "\n" << json;
     ASSERT_EQ(*again, config) << "seed " << seed << ": " << json;
-    // And through the door that users take.
+    // The same for ParseExperimentConfig.
     const auto yaml = ParseExperimentConfig(json, "c.json", {}, {});
     ASSERT_TRUE(yaml.ok()) << "seed " << seed << ": " << yaml.status() << "\n" << json;
     ASSERT_EQ(*yaml, config) << "seed " << seed << ": " << json;

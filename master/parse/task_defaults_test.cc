@@ -58,7 +58,7 @@ bind_mounts: [{host_path: /own, container_path: /own}]
 TEST(TaskDefaultsTest, SayWhatIsWrongAndWhere) {
   EXPECT_THAT(Read("environment_variable: [A=b]\n").problems,
               ElementsAre("master.yaml:1: task_container_defaults.environment_variable: unknown "
-                          "key; did you mean environment_variables?"));
+                          "field; did you mean environment_variables?"));
   EXPECT_THAT(Read("preemption_timeout: soon\n").problems,
               ElementsAre(HasSubstr("master.yaml:1: task_container_defaults: preemption_timeout: "
                                     "expected")));
@@ -76,8 +76,8 @@ TEST(TaskDefaultsTest, WarnOfWhatHasNoEffect) {
   EXPECT_THAT(answer.problems, IsEmpty());
   EXPECT_THAT(
       answer.warnings,
-      ElementsAre("master.yaml:1: task_container_defaults.image: tasks are processes of the "
-                  "agent's machine, not containers",
+      ElementsAre("master.yaml:1: task_container_defaults.image: tasks run as processes on the "
+                  "agent's machine, not in containers",
                   HasSubstr("shm_size_bytes")));
 }
 

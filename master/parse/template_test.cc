@@ -23,7 +23,7 @@ TEST(TemplateTest, WhatIsThereMustBeLegal) {
   EXPECT_THAT(message("resources:\n  slots_per_trial: two\n"),
               HasSubstr("template t:2: resources.slots_per_trial: expected an integer"));
   EXPECT_THAT(message("resourcs: {}"),
-              HasSubstr("template t:1: resourcs: unknown key; did you mean"));
+              HasSubstr("template t:1: resourcs: unknown field; did you mean"));
   EXPECT_THAT(message("- a"), HasSubstr("template t: expected a map"));
   EXPECT_THAT(message("searcher: {max_trials: -1}\nname: [x]\n"), HasSubstr("template t:2: name"));
 }

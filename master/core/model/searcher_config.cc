@@ -15,7 +15,7 @@ int64_t MaxLength(const SearcherConfig& config) {
 
 std::string LengthMetric(const SearcherConfig& config) {
   if (!config.time_metric.empty()) return config.time_metric;
-  return config.max_length ? ToText(config.max_length->unit) : "batches";
+  return config.max_length ? ToString(config.max_length->unit) : "batches";
 }
 
 const char* ToString(SearchMode mode) {
