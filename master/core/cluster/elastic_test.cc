@@ -70,7 +70,7 @@ TEST_F(ElasticTest, StartsWithWhatThereIsAndGrowsAtACheckpoint) {
   now_ = settled;
   const auto asked = Of<AnnouncePreemption>(Tick());
   ASSERT_THAT(asked, SizeIs(1));
-  EXPECT_THAT(asked[0].reason, HasSubstr("it can have 8 slots instead of 4"));
+  EXPECT_THAT(asked[0].reason, HasSubstr("it can run with 8 slots instead of 4"));
   EXPECT_THAT(Of<AnnouncePreemption>(Tick()), IsEmpty()) << "it is asked once";
   SaveAndLeave("1.1.0", "c1", 50);
   const std::vector<TaskSpec> local_tasks = Starts(Tick(), "1.1.1");

@@ -174,17 +174,17 @@ TEST_F(DoorTest, DevicesThatAreNotThereAreNamedWithThoseThatAre) {
           "needs 8 slots of device a100 on one agent; the largest agent of pool default has 4"},
          {"device: h200, blocked_agents: [h]",
           "needs 1 slot of device h200; pool default without the blocked agents has a100 (cuda): "
-          "ask for those, or in another pool"},
+          "request those, or use another pool"},
          {"slot_type: cpu, resource_pool: shared", ""}});
 }
 
 TEST_F(DoorTest, FractionsAreForPoolsThatShareDevices) {
   Check(
       {{"slots_per_trial: 0.5",
-        "needs 0.5 of a slot; pool default does not share devices: ask for whole slots"},
+        "needs 0.5 of a slot; pool default does not share devices; request whole slots"},
        {"slots_per_trial: 0.5, resource_pool: shared", ""},
        {"slots_per_trial: 0.5, slot_type: cuda, resource_pool: shared",
-        "needs 0.5 of a slot of type cuda; pool shared has cpu: ask for those, or in another pool"},
+        "needs 0.5 of a slot of type cuda; pool shared has cpu; request those, or use another pool"},
        {"slots_per_trial: 0.5, cpus: 9, resource_pool: shared",
         "needs 0.5 of a slot with 9 cpus; no agent of pool shared has more than 8 cpus"}});
 }
@@ -192,7 +192,7 @@ TEST_F(DoorTest, FractionsAreForPoolsThatShareDevices) {
 TEST_F(DoorTest, CpusAndMemoryAreForEachSlotOrForTheTask) {
   Check({{"slots_per_trial: 16, cpus: 4", ""},
          {"slots_per_trial: 16, cpus: 8",
-          "needs 16 slots with 8 cpus for each; no agent of pool default has so much for each "
+          "needs 16 slots with 8 cpus for each; no agent of pool default has that much for each "
           "slot; the largest request that fits is 12 slots"},
          {"cpus: 65", "needs 1 slot with 65 cpus; no agent of pool default has more than 64 cpus"},
          {"slots_per_trial: 9, memory: 32g", ""},
@@ -210,7 +210,7 @@ TEST_F(DoorTest, CpusAndMemoryAreForEachSlotOrForTheTask) {
 TEST_F(DoorTest, AgentsOfAPoolWithoutAnyMayComeLater) {
   Check(
       {{"slots_per_trial: 512, device: B300, resource_pool: shared",
-        "needs 512 slots of device b300; pool shared has cpu: ask for those, or in another pool"}});
+        "needs 512 slots of device b300; pool shared has cpu; request those, or use another pool"}});
   Apply(PutResourcePool{.pool = {.name = "coming"}});
   Check({{"slots_per_trial: 512, device: B300, resource_pool: coming", ""}});
 }

@@ -109,7 +109,7 @@ TEST(EstimateTest, WhatCanNeverRunIsSaid) {
   const Estimate estimate = Of(Of({MakeNode("n1", 1)}, {Waiting("w", 64)}), "w");
   EXPECT_EQ(estimate.start, std::nullopt);
   EXPECT_THAT(estimate.after, IsEmpty());
-  EXPECT_EQ(estimate.basis, "the cluster must change first");
+  EXPECT_EQ(estimate.basis, "it cannot start unless the cluster changes");
 }
 
 TEST(EstimateTest, ThePassesAreBounded) {
@@ -122,7 +122,7 @@ TEST(EstimateTest, ThePassesAreBounded) {
   gangs.push_back(Waiting("w", 1));
   const Snapshot snapshot = Of({MakeNode("n1", 1)}, gangs);
   EXPECT_EQ(Of(snapshot, "w", {}, 10).start, std::nullopt);
-  EXPECT_EQ(Of(snapshot, "w", {}, 10).basis, "too much is before it");
+  EXPECT_EQ(Of(snapshot, "w", {}, 10).basis, "too many allocations are ahead of it");
   EXPECT_NE(Of(snapshot, "w").start, std::nullopt);
 }
 

@@ -40,7 +40,7 @@ void FairVictims::AddSources(const Branch& other, double mine) {
   }
 }
 
-// Whom it may ask, as of now, of those after the one that was taken last.
+// The victims after the one that was taken last, by the current shares.
 void FairVictims::FindSources() {
   sources_.clear();
   unsettled_ = 0;
@@ -89,7 +89,7 @@ GangState* FairVictims::Next() {
     std::pop_heap(sources_.begin(), sources_.end(), Later);
     Source& least = sources_.back();
     GangState* victim = *least.at;
-    // The others of a source are of the same size and branch.
+    // The other victims of a source have the same size and branch.
     const bool fair = IsFairer(*victim);
     if (!fair || ++least.at == least.end) {
       sources_.pop_back();
@@ -104,8 +104,8 @@ GangState* FairVictims::Next() {
 void FairVictims::Take(GangState& victim) {
   pool_.tree.Expect(*victim.branch, ComputeUsage(victim, victim.slots()), -1);
   taken_.push_back(&victim);
-  // From elsewhere: that branch alone holds less, which Next sees. From its own workspace: its side
-  // holds less, and may ask more.
+  // A victim of another workspace reduces only that branch, which Next takes into account. A victim of
+  // its own workspace reduces its own side as well, so more victims may qualify.
   if (victim.branch->user->workspace == gang_.branch->user->workspace) FindSources();
 }
 

@@ -175,7 +175,7 @@ void FairTree::List(GangState& gang, int sign) {
   });
 }
 
-// Those without slots are never asked.
+// Gangs without slots are never preempted.
 void FairTree::ListVictim(GangState& gang) {
   if (gang.held == 0) return;
   gang.settled = IsSettled(gang, now_);

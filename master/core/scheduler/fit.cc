@@ -11,7 +11,7 @@
 namespace det::scheduler {
 namespace {
 
-// Of the nodes that hold it, that with the fewest free slots.
+// Returns the node with the fewest free slots on which the gang fits.
 int BestNode(const PoolState& pool, const GangClass& c, int slots, Horizon h) {
   const View& view = c.view(h);
   const int largest = view.LargestFree(1 << 30);
@@ -24,7 +24,7 @@ int BestNode(const PoolState& pool, const GangClass& c, int slots, Horizon h) {
   return -1;
 }
 
-// That with the largest free part.
+// Returns the node with the most free slots.
 int WorstNode(const PoolState& pool, const GangClass& c, int slots, Horizon h) {
   int best = -1;
   int64_t best_free = 0;
@@ -58,7 +58,7 @@ std::optional<Fitting> FitOnOne(const PoolState& pool, const GangClass& c, int s
   return Fitting{{pool.nodes[static_cast<size_t>(rank)], slots}};
 }
 
-// The node with the fewest gangs of the kind: they share cpus and memory, and are spread.
+// Returns the node with the fewest gangs without slots, to spread them.
 std::optional<Fitting> FitWithoutSlots(const PoolState& pool, const GangClass& c, Horizon h) {
   for (const NodeSet& nodes : pool.index[h].by_places) {
     for (int r = nodes.Next(0); r >= 0; r = nodes.Next(r + 1)) {
@@ -72,7 +72,7 @@ std::optional<Fitting> FitWithoutSlots(const PoolState& pool, const GangClass& c
   return std::nullopt;
 }
 
-// On a device that is shared already, that with the least room that suffices; else on a free one.
+// Uses the shared device with the least sufficient room; otherwise a free one.
 std::optional<Fitting> FitFraction(const PoolState& pool, const GangClass& c, Horizon h) {
   if (!pool.config.shared_devices) return std::nullopt;
   for (auto it = pool.index[h].shared.lower_bound({c.shape.fraction, 0, 0});
@@ -91,7 +91,7 @@ struct FreeSlot {
   int index = 0;
   int island = 0;
   bool terminating = false;
-  int beside = 0;  // free ones of its island, itself included
+  int beside = 0;  // free slots of its island, itself included
 };
 using FreeSlots = absl::InlinedVector<FreeSlot, 16>;
 
@@ -105,8 +105,8 @@ FreeSlots FindFree(const NodeState& node, const GangClass& c, Horizon h) {
   return free;
 }
 
-// An island that suffices first, the smallest of them; without one, the largest. In it, those that
-// nobody leaves: what is free already can be had at once.
+// Sorts by island: the smallest sufficient one first, otherwise the largest. Within an island, slots
+// that are free now come before those of terminating gangs.
 void SortByIsland(FreeSlots& free, int wanted) {
   for (FreeSlot& slot : free) {
     slot.beside = static_cast<int>(std::count_if(
@@ -120,7 +120,7 @@ void SortByIsland(FreeSlots& free, int wanted) {
             [&](const FreeSlot& a, const FreeSlot& b) { return key(a) < key(b); });
 }
 
-// The slot with the least room that suffices.
+// Returns the slot with the least sufficient room.
 int PickShared(const NodeState& node, const GangClass& c, Horizon h) {
   int best = -1;
   Micro least = kWhole + 1;
@@ -172,16 +172,16 @@ std::optional<Fitting> Fit(const PoolState& pool, const GangClass& c, int slots,
 
 Hold PickSlots(const GangClass& c, const Share& share, Horizon h) {
   Hold hold{.node = share.node, .slots = {}};
-  if (local_task.slots == 0) return hold;
+  if (share.slots == 0) return hold;
   if (c.shape.fraction < kWhole) {
     const int slot = PickShared(*share.node, c, h);
     if (slot >= 0) hold.slots.push_back(slot);
     return hold;
   }
   FreeSlots free = FindFree(*share.node, c, h);
-  const auto wanted = static_cast<size_t>(local_task.slots);
+  const auto wanted = static_cast<size_t>(share.slots);
   if (free.size() > wanted) {
-    SortByIsland(free, local_task.slots);
+    SortByIsland(free, share.slots);
     free.resize(wanted);
   }
   for (const FreeSlot& slot : free) hold.slots.push_back(slot.index);

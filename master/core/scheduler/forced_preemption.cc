@@ -16,12 +16,13 @@
 namespace det::scheduler {
 namespace {
 
-void AskToGo(GangState& gang, std::string reason, Changes& changes) {
+void RequestPreemption(GangState& gang, std::string reason, Changes& changes) {
   SetTerminating(gang, true);
   changes.preemptions.push_back({&gang, nullptr, std::move(reason)});
 }
 
-// Of the job, least useful first, until `excess` is gone; none that the rest can do without.
+// Preempts gangs of the job, least useful first, until `excess` slots are released; spares a gang if the
+// others suffice.
 std::vector<GangState*> ToRelease(const JobState& job, Micro excess) {
   std::vector<GangState*> candidates;
   for (GangState* gang : job.running) {
@@ -43,7 +44,7 @@ std::vector<GangState*> ToRelease(const JobState& job, Micro excess) {
   return chosen;
 }
 
-// The most slots that it could start with if it left; what it has now when there is no more.
+// Returns the most slots that the gang could restart with; its current slots if there are no more.
 int CouldHave(PoolState& pool, GangState& gang, ClaimState& claim) {
   const GangClass& c = *gang.gang_class;
   int fits = gang.slots();
@@ -67,7 +68,7 @@ bool AnybodyWaits(const PoolState& pool) {
     if (shape.slots == 0 || !gang_class->feasible) continue;
     for (const JobQueue* queue : gang_class->queues) {
       for (const GangState* gang : queue->gangs) {
-        // Whom a limit holds back would not start if others stayed as they are.
+        // A gang that a limit holds back would not start anyway.
         if (!gang->fresh && !FindExceededLimit(*gang)) return true;
       }
     }
@@ -83,7 +84,7 @@ void ReleaseAboveLimits(const Registry& registry, Changes& changes) {
     if (excess <= 0) continue;
     const Micro held = job->held - job->terminating;
     for (GangState* gang : ToRelease(*job, excess)) {
-      AskToGo(*gang,
+      RequestPreemption(*gang,
               absl::StrCat("its experiment holds ", FormatMicroSlots(held), " slots, and its max_slots is ",
                            *job->job.max_slots),
               changes);
@@ -107,7 +108,7 @@ void DrainForMaintenance(PoolState& pool, Changes& changes) {
               [](const GangState* a, const GangState* b) { return a->gang->id < b->gang->id; });
     for (GangState* gang : gangs) {
       if (!gang->victim_priority) continue;
-      AskToGo(*gang, absl::StrCat("agent ", node->id.value(), " is in maintenance"), changes);
+      RequestPreemption(*gang, absl::StrCat("agent ", node->id.value(), " is in maintenance"), changes);
     }
   }
 }
@@ -133,7 +134,7 @@ void GrowElastic(PoolState& pool, Changes& changes) {
   }
   for (const ClaimState& claim : claims) Release(claim);
   for (const auto& [gang, slots] : grow) {
-    AskToGo(*gang, absl::StrCat("it can have ", Slots(slots), " instead of ", gang->slots()),
+    RequestPreemption(*gang, absl::StrCat("it can run with ", Slots(slots), " instead of ", gang->slots()),
             changes);
   }
 }

@@ -1,5 +1,5 @@
-// Whom to ask away though nobody waits for it: what a job holds above a max_slots that was lowered,
-// what runs on a node in maintenance, and what could have more slots.
+// Preemptions that are not for a waiting gang: of gangs above a lowered max_slots, on nodes in
+// maintenance, and of elastic gangs that could have more slots.
 //
 // PURE.
 #ifndef MASTER_CORE_SCHEDULER_FORCED_PREEMPTION_H_
@@ -11,14 +11,14 @@
 
 namespace det::scheduler {
 
-// Least useful first, and no more than needed.
+// Preempts the least useful gangs first, and no more than needed.
 void ReleaseAboveLimits(const Registry& registry, Changes& changes);
 
-// What runs on nodes whose maintenance has begun; and when the next window counts.
+// Preempts gangs on nodes whose maintenance has begun, and sets when the next window begins.
 void DrainForMaintenance(PoolState& pool, Changes& changes);
 
-// Elastic gangs that could start again with at least half as many slots again, at most one of a
-// job: only where nobody waits or leaves, and no sooner than ten minutes after they started.
+// Preempts elastic gangs that could restart with at least 50% more slots, at most one per job: only if
+// no gang waits or terminates, and at least ten minutes after the gang started.
 void GrowElastic(PoolState& pool, Changes& changes);
 
 }  // namespace det::scheduler

@@ -14,13 +14,13 @@ namespace {
 
 bool HasSlots(const GangState& gang) { return gang.gang_class->shape.slots > 0; }
 
-// How often the gang's cpus and memory are due for a hold.
+// How many times the gang's cpus and memory count for a hold.
 int64_t Times(const Shape& shape, const Hold& hold) {
   if (shape.slots == 0) return 1;
   return static_cast<int64_t>(hold.slots.size()) + hold.vanished;
 }
 
-// The counts of the node; its place in the indexes follows by PoolState::Refresh.
+// Updates the counts of the node; PoolState::Refresh updates the indexes.
 void CountOnNode(GangState& gang, const Hold& hold, int sign, bool only_leaving) {
   NodeState& node = *hold.node;
   const Shape& shape = gang.gang_class->shape;
@@ -54,7 +54,7 @@ void AddToJob(GangState& gang, int sign) {
   gang.pool->tree.Use(gang, sign);
 }
 
-// Whoever came last mostly goes first.
+// Searches from the end: the newest gang is usually removed first.
 template <class Gangs>
 void EraseFromBack(Gangs& gangs, const GangState* gang) {
   const auto at = std::find(gangs.rbegin(), gangs.rend(), gang);

@@ -45,7 +45,7 @@ std::optional<ExceededLimit> FindExceededLimit(const GangState& gang) {
     return ExceededLimit{
         .kind = Kind::kOverMaxSlots, .job = &job, .permanent = needed > ToMicro(*job.job.max_slots)};
   }
-  // One that lets go of its slots still counts: its successor waits until it has.
+  // A terminating gang still counts: the next one waits until it has exited.
   if (job.job.max_gangs && job.gangs >= *job.job.max_gangs) {
     return ExceededLimit{.kind = Kind::kOverMaxTrials, .job = &job};
   }
@@ -77,7 +77,7 @@ std::string Describe(const ExceededLimit& refusal, const GangState& gang, Micro 
     return absl::StrCat(needs, "; its experiment holds ", FormatMicroSlots(held), " of max_slots ",
                         *refusal.job->job.max_slots);
   }
-  if (!refusal.owner->limit) return absl::StrCat(needs, "; a quota that was lifted held it back");
+  if (!refusal.owner->limit) return absl::StrCat(needs, "; a quota held it back that was removed since");
   const Limit& limit = *refusal.owner->limit;
   const std::string whose = absl::StrCat(GetOwnerName(*refusal.owner), " ", refusal.owner->name);
   if (limit.quota.slot_hours && limit.slot_hours_used >= *limit.quota.slot_hours) {

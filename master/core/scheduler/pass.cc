@@ -40,8 +40,8 @@ PoolPass::PoolPass(const Registry& registry, PoolState& pool, Changes& changes)
   pool_.notes->order = MakeOrder(pool_);
 }
 
-// Nothing is free, or will be by somebody's leaving: nobody of the class starts, asks or claims.
-// Spares a walk through the tree.
+// Whether nothing is free or becoming free, so that no gang of the class can start, preempt or claim.
+// Avoids a walk through the tree.
 bool PoolPass::CannotMove(const GangClass& c) const {
   return IsFair() && c.shape.slots > 0 && c.view(kNow).total_free() == 0 && pool_.terminating == 0 &&
          pool_.index[kNow].shared.empty() && !pool_.config.preemption;
@@ -73,7 +73,7 @@ bool PoolPass::Run() {
   return changed_;
 }
 
-// Less important ones come now: what the more important ones wait for is theirs.
+// Gangs of lower priority follow: the waiting gangs of higher priority claim what they can use.
 void PoolPass::EnterLevel(int level) {
   level_ = level;
   for (GangState* gang : soft_) {
@@ -155,7 +155,7 @@ void PoolPass::Start(GangState& gang, const Fitting& fitting) {
   changed_ = true;
 }
 
-// With as many slots as there are, up to what it can use.
+// Fits an elastic gang with as many slots as possible.
 std::optional<Fitting> PoolPass::FitElastic(const GangState& gang) const {
   const GangClass& c = *gang.gang_class;
   auto fitting = Fit(pool_, c, c.shape.slots, kNow);
@@ -174,7 +174,7 @@ std::optional<Fitting> PoolPass::FitElastic(const GangState& gang) const {
   return fitting;
 }
 
-// Uses what others claim, if it is over before they can have all they need.
+// Starts the gang on claimed slots if it ends before the claimants can start.
 bool PoolPass::TryBackfill(GangState& gang) {
   const GangClass& c = *gang.gang_class;
   if (c.shape.max_run_time == absl::InfiniteDuration() || c.shape.slots == 0) return false;
@@ -202,7 +202,7 @@ bool PoolPass::TryBackfill(GangState& gang) {
   return fitting.has_value();
 }
 
-// What others are leaving may be enough.
+// Waits if the slots of terminating gangs suffice.
 bool PoolPass::AwaitTerminating(GangState& gang) {
   GangClass& c = *gang.gang_class;
   if (pool_.terminating == 0 || c.soon_failed == soon_version_) return false;
@@ -227,7 +227,7 @@ bool PoolPass::AwaitTerminating(GangState& gang) {
   return true;
 }
 
-// What others are leaving counts as its own where shares are compared.
+// The slots of terminating gangs that it waits for count as its own when shares are compared.
 void PoolPass::Promise(const GangState& gang, int sign) {
   pool_.tree.Expect(*gang.branch, ComputeUsage(gang, gang.gang_class->shape.slots), sign);
 }
@@ -264,7 +264,7 @@ void PoolPass::ClaimOrPass(GangState& gang) {
   const bool only_slots = c.shape.slots > 0 && c.shape.cpus == 0 && c.shape.memory == 0;
   if (c.shape.slots > 0 && !pool_.config.backfill && strict_ == nullptr) {
     strict_ = &gang;
-    // Against those without slots, who go on.
+    // It bars only gangs with slots; gangs without slots continue.
     if (!only_slots) AddClaim(gang);
   }
   const bool only_a_place = c.shape.slots == 0 && c.shape.cpus == 0 && c.shape.memory == 0;
@@ -286,7 +286,7 @@ void PoolPass::ClaimOrPass(GangState& gang) {
   }
 }
 
-// False when there is nothing that it could hold.
+// Returns false if there is nothing that the gang could claim.
 bool PoolPass::AddClaim(GangState& gang) {
   GangClass& c = *gang.gang_class;
   if (c.nothing_to_claim) return false;
@@ -294,7 +294,7 @@ bool PoolPass::AddClaim(GangState& gang) {
   claim.lacks = true;
   c.nothing_to_claim = claim.holds.empty();
   Apply(claim);
-  // Also one of nothing: what falls free goes to it, so that nobody behind it asks for that.
+  // An empty claim counts as well: it gets what becomes free, so that no gang behind preempts for it.
   claims_.push_back(std::move(claim));
   return !c.nothing_to_claim;
 }

@@ -1,8 +1,7 @@
-// One round of a pass over one pool: the waiting gangs in order, each of which starts, asks others
-// away, claims what it can, or is passed by. docs/scheduling.md, One pass.
+// One round of a pass over one pool: each waiting gang, in order, starts, preempts others, claims free
+// slots, or is passed over. docs/scheduling.md, One pass.
 //
-// Lives for one round; what it starts and asks away is in the state when it ends, and its claims
-// are not. PURE.
+// Lives for one round. Starts and preemptions remain in the state when it ends; claims do not. PURE.
 #ifndef MASTER_CORE_SCHEDULER_PASS_H_
 #define MASTER_CORE_SCHEDULER_PASS_H_
 
@@ -19,7 +18,7 @@
 
 namespace det::scheduler {
 
-// Asked to go in this pass.
+// A preemption of this pass.
 struct PreemptionRequest {
   GangState* victim = nullptr;
   const GangState* preemptor = nullptr;
@@ -70,11 +69,11 @@ class PoolPass {
   PoolState& pool_;
   Changes& changes_;
   bool changed_ = false;
-  bool gang_waits_ = false;  // for slots, of those that have been served
+  bool gang_waits_ = false;  // whether a gang that was served waits for slots
   int level_ = 0;
-  std::vector<ClaimState> claims_;     // in order; some of nothing yet
-  std::vector<GangState*> soft_;       // will claim when their equals are served
-  size_t unsatisfied_[2] = {0, 0};     // claims that nobody leaves for: with slots, without
+  std::vector<ClaimState> claims_;     // in order; some are empty
+  std::vector<GangState*> soft_;       // gangs that will claim when gangs of equal rank are served
+  size_t unsatisfied_[2] = {0, 0};     // claims without preemptions: with slots, without
   int64_t soon_version_ = 0;           // counts what makes more slots free soon
   const GangState* strict_ = nullptr;  // without backfill: the first that waits for slots
   std::vector<bool> barred_;           // devices for which there are too many claims
@@ -82,11 +81,11 @@ class PoolPass {
   const GangState* barred_by_[2] = {nullptr, nullptr};  // with slots, without
   std::vector<JobState*> closed_jobs_;
   std::vector<Owner*> closed_owners_;
-  std::vector<GangState*> promised_;  // what others are leaving
+  std::vector<GangState*> promised_;  // gangs that get the slots of terminating ones
 };
 
-// Who is worth asking away for the gang, none of whom can be spared; empty: it would not help.
-// `claims` are of those ahead of it, to whom would go what they lack. In victims.cc.
+// Returns the gangs to preempt for the gang, each of which is needed; empty if preemption would not help.
+// `claims` are those of gangs ahead of it, which would get released slots first. In victims.cc.
 std::vector<GangState*> FindVictims(const Registry& registry, PoolState& pool, const GangState& gang,
                                     const std::vector<ClaimState>& claims, Changes& changes);
 

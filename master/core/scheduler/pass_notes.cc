@@ -1,4 +1,4 @@
-// The part of PoolPass that says why somebody does not start.
+// The part of PoolPass that records why gangs do not start.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -41,7 +41,7 @@ void PoolPass::RecordFailure(GangState& gang) {
   pool_.ignores_maintenance = false;
 }
 
-// For what claims hold besides slots.
+// Checks the claimed cpus, memory and places.
 bool PoolPass::FitsWithoutClaims(const GangClass& c) {
   for (const ClaimState& claim : claims_) Release(claim);
   const bool fits = Fit(pool_, c, c.shape.slots, kNow).has_value();
@@ -49,7 +49,7 @@ bool PoolPass::FitsWithoutClaims(const GangClass& c) {
   return fits;
 }
 
-// The first claim on a node, or on any, but for which the class might fit there.
+// Returns the first claim, on this node or on any, without which the class might fit.
 const GangState* PoolPass::FindBlockingClaim(const GangClass& c) const {
   struct OnNode {
     int slots = 0;

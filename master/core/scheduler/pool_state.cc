@@ -37,7 +37,7 @@ void PoolState::Prepare(absl::Time time) {
   if (UpdateMaintenance()) ++version;
 }
 
-// Devices by type and model, in order; most slots are like the one before.
+// Numbers devices by type and model; most slots are like the previous one.
 void PoolState::NumberDevices() {
   std::map<std::pair<int, std::string>, std::vector<SlotState*>> slots_of;
   std::vector<SlotState*>* like = nullptr;
@@ -96,7 +96,7 @@ void PoolState::Rebuild() {
   for (NodeState* node : nodes) Refresh(*node);
 }
 
-// Whether a window began or ended.
+// Returns whether a maintenance window began or ended.
 bool PoolState::UpdateMaintenance() {
   bool changed = false;
   for (NodeState* node : with_maintenance) {

@@ -1,4 +1,4 @@
-// Words that reasons are made of.
+// Text fragments of wait reasons.
 //
 // PURE.
 #ifndef MASTER_CORE_SCHEDULER_REASON_TEXT_H_

@@ -22,7 +22,7 @@ WaitReason NoAgents(const Registry& registry, const PoolState& pool) {
     if (!other->nodes.empty()) with_agents.push_back(name);
   }
   return {Kind::kInfeasible,
-          absl::StrCat("no agent is in resource pool \"", pool.name, "\"; ",
+          absl::StrCat("resource pool \"", pool.name, "\" has no agents; ",
                        with_agents.empty()
                            ? "no agent is connected"
                            : absl::StrCat("pools with agents: ", absl::StrJoin(with_agents, ", "))),
@@ -33,7 +33,7 @@ std::string Away(const PoolState& pool) {
   const auto away = std::count_if(pool.nodes.begin(), pool.nodes.end(),
                                   [&](const NodeState* node) { return !pool.IsOpen(*node); });
   if (away == 0) return "";
-  return absl::StrCat("; ", away, away == 1 ? " agent is" : " agents are", " away");
+  return absl::StrCat("; ", away, away == 1 ? " agent is" : " agents are", " disconnected");
 }
 
 std::string NoCapacity(const PoolState& pool, const GangClass& c) {
@@ -47,7 +47,7 @@ std::string NoCapacity(const PoolState& pool, const GangClass& c) {
                       " are free in pool ", pool.name, Away(pool));
 }
 
-// The limit that was closed when it was the gang's turn.
+// Returns the limit that was exhausted when it was the gang's turn.
 std::optional<WaitReason> ClosedLimit(const PoolState& pool, const GangState& gang) {
   const Place place = pool.notes->order->GetPlace(gang);
   const JobState& job = *gang.job;
@@ -74,8 +74,8 @@ WaitReason MakeReason(const PoolState& pool, const GangClass& c) {
       return {note.kind, absl::StrCat("waits behind ", note.ahead), note.behind};
     case Kind::kMaintenance:
       return {note.kind,
-              absl::StrCat(Needs(c.shape), "; the agents that are free in pool ", pool.name,
-                           " go into maintenance before it would end"),
+              absl::StrCat(Needs(c.shape), "; the free agents of pool ", pool.name,
+                           " enter maintenance before it would end"),
               std::nullopt};
     default:
       return {Kind::kNoCapacity, NoCapacity(pool, c), std::nullopt};
@@ -92,7 +92,7 @@ std::optional<WaitReason> ComputePermanentReason(const Registry& registry, const
     return WaitReason{
         Kind::kNotBound,
         absl::StrCat("workspace ", gang.job->job.workspace, " may not use pool ", pool.name,
-                     "; it serves ", absl::StrJoin(pool.config.workspaces, ", ")),
+                     "; the pool is bound to ", absl::StrJoin(pool.config.workspaces, ", ")),
         std::nullopt};
   }
   if (c.views[kNow] != nullptr && !c.feasible) {
@@ -109,7 +109,7 @@ WaitReason ComputeWaitReason(const Registry& registry, const GangState& gang) {
   const PoolState& pool = *gang.pool;
   if (auto never = ComputePermanentReason(registry, gang)) return *std::move(never);
   if (pool.notes->order == nullptr || !gang.gang_class->note) {
-    return {Kind::kNoCapacity, "has not been looked at yet", std::nullopt};
+    return {Kind::kNoCapacity, "has not been considered by the scheduler yet", std::nullopt};
   }
   if (!pool.notes->closed.empty()) {
     if (auto closed = ClosedLimit(pool, gang)) return *std::move(closed);
@@ -125,8 +125,8 @@ WaitReason ComputeWaitReason(const Registry& registry, const GangState& gang) {
   if (awaited != awaiting.end()) {
     const auto id = [](std::string* out, const model::AllocationId& a) { out->append(a.value()); };
     return {Kind::kAwaitingPreemption,
-            absl::StrCat("waits until ", absl::StrJoin(awaited->second, ", ", id),
-                         awaited->second.size() == 1 ? " has left" : " have left"),
+            absl::StrCat("waits for ", absl::StrJoin(awaited->second, ", ", id),
+                         " to release slots"),
             std::nullopt};
   }
   const ClassNote& note = *gang.gang_class->note;

@@ -1,4 +1,4 @@
-// Why a gang waits, from the notes of the last pass.
+// Why a gang waits, computed from the notes of the last pass.
 //
 // PURE.
 #ifndef MASTER_CORE_SCHEDULER_REASONS_H_
@@ -13,7 +13,7 @@ namespace det::scheduler {
 // REQUIRES that the gang waits.
 WaitReason ComputeWaitReason(const Registry& registry, const GangState& gang);
 
-// Why it could never start, whatever ran: its pool, its job's max_slots, quotas. nullopt: it could.
+// Returns why the gang can never start: its pool, its job's max_slots, quotas. nullopt if it can.
 std::optional<WaitReason> ComputePermanentReason(const Registry& registry, const GangState& gang);
 
 }  // namespace det::scheduler

@@ -9,8 +9,7 @@
 namespace det::scheduler {
 namespace {
 
-// Nothing that the indexes depend on has changed, besides whether it accepts work and what of its
-// slots is enabled.
+// Whether the nodes differ only in whether they accept work and which slots are enabled.
 bool SameShape(const Node& a, const Node& b) {
   const auto same = [](const Slot& x, const Slot& y) {
     return x.id == y.id && x.type == y.type && x.model == y.model && x.island == y.island;
@@ -21,7 +20,7 @@ bool SameShape(const Node& a, const Node& b) {
          std::equal(a.slots.begin(), a.slots.end(), b.slots.begin(), b.slots.end(), same);
 }
 
-// Without two of one id, by id.
+// Sorts the slots by id and removes duplicates.
 bool AreSorted(const std::vector<Slot>& slots) {
   return std::adjacent_find(slots.begin(), slots.end(), [](const Slot& a, const Slot& b) {
            return a.id >= b.id;
@@ -99,7 +98,7 @@ NodeState& Registry::NodeNamed(const model::AgentId& id) {
   return *node;
 }
 
-// Takes the gangs of the node off all of their nodes.
+// Removes the gangs of the node from all of their nodes.
 void Registry::EvictFrom(NodeState& node, std::vector<GangState*>& gangs) {
   gangs = node.gangs;
   std::sort(gangs.begin(), gangs.end());

@@ -266,7 +266,7 @@ void Registry::ForEachWaiting(absl::FunctionRef<void(const GangState&)> visit) c
 
 absl::Status Registry::CheckCanRun(const Gang& gang) const {
   PoolState* pool = FindPool(gang.resource_pool);
-  // Agents may come; which pools there are is another question.
+  // Agents may connect later; whether the pool exists is checked elsewhere.
   if (pool == nullptr || pool->nodes.empty()) return absl::OkStatus();
   if (pool->stale) pool->Prepare(pool->now);
   GangClass gang_class;
@@ -280,7 +280,7 @@ absl::Status Registry::CheckCanRun(const Gang& gang) const {
   state.pool = pool;
   state.job = job == jobs_.end() ? &nobody : job->second.get();
   state.gang_class = &gang_class;
-  // Who may use the pool is another question.
+  // Whether the workspace may use the pool is checked elsewhere.
   auto why = ComputePermanentReason(*this, state);
   if (!why || why->kind == WaitReason::Kind::kNotBound) return absl::OkStatus();
   return absl::InvalidArgumentError(why->text);

@@ -43,14 +43,14 @@ std::vector<model::Placement> ToPlacements(const GangState& gang) {
   return placements;
 }
 
-// What a pass found, as the caller sees it; the state is as it was before.
+// Converts the changes of a pass to a plan and reverts them.
 Plan RevertChanges(const Changes& changes) {
   Plan plan;
   plan.assign.reserve(changes.started.size());
   for (GangState* gang : changes.started) {
     plan.assign.push_back({gang->gang->id, ToPlacements(*gang), gang->backfilled});
   }
-  // The last first: it is the last of its job's and of its nodes', too.
+  // In reverse order: the last gang is also the last of its job and of its nodes.
   const std::vector<GangState*> back(changes.started.rbegin(), changes.started.rend());
   VacateAll(back);
   for (GangState* gang : back) {
@@ -68,7 +68,7 @@ Plan RevertChanges(const Changes& changes) {
   return plan;
 }
 
-// `started`: whom the plan starts.
+// `started` are the gangs that the plan starts.
 Plan RunPass(Registry& registry, absl::Time now, std::vector<GangState*>& started) {
   Changes changes;
   ReleaseAboveLimits(registry, changes);
@@ -77,8 +77,8 @@ Plan RunPass(Registry& registry, absl::Time now, std::vector<GangState*>& starte
     DrainForMaintenance(*pool, changes);
   }
   const absl::Time next_window = changes.look_again;
-  // Until nothing happens: a start may use up a limit, so that a sibling no longer holds others
-  // back.
+  // Repeats until nothing changes: a start may exhaust a limit, so that a sibling no longer blocks
+  // others.
   for (bool changed = true; changed;) {
     changed = false;
     changes.look_again = next_window;
@@ -93,7 +93,7 @@ Plan RunPass(Registry& registry, absl::Time now, std::vector<GangState*>& starte
 }
 
 struct Waiting {
-  uint64_t prefix = 0;  // of its id: spares most looks at the rest
+  uint64_t prefix = 0;  // of its id; decides most comparisons
   const GangState* gang = nullptr;
   friend bool operator<(const Waiting& a, const Waiting& b) {
     return a.prefix != b.prefix ? a.prefix < b.prefix : a.gang->gang->id < b.gang->gang->id;

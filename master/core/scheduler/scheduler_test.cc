@@ -136,9 +136,9 @@ TEST(ScheduleTest, ReasonsSayTheNumbers) {
   EXPECT_EQ(ReasonFor(two, SingleNode(MakeGang("g", 4))),
             "needs 4 slots on one agent; the largest agent of pool default has 2");
   EXPECT_EQ(ReasonFor(two, InPool(MakeGang("g", 1), "gpu")),
-            "no agent is in resource pool \"gpu\"; pools with agents: default");
+            "resource pool \"gpu\" has no agents; pools with agents: default");
   EXPECT_EQ(ReasonFor({}, MakeGang("g", 1)),
-            "no agent is in resource pool \"default\"; no agent is connected");
+            "resource pool \"default\" has no agents; no agent is connected");
   const Submission run = RunningOn(MakeGang("run", 1), "a", {0});
   EXPECT_EQ(ReasonFor(two, MakeGang("g", 4), {run}),
             "needs 4 slots; 3 of 4 are free in pool default");

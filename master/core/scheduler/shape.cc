@@ -8,7 +8,7 @@
 namespace det::scheduler {
 namespace {
 
-// Up to three binary digits of whole seconds: few classes, whatever users ask for.
+// Rounds up to three significant binary digits of seconds, so that there are few classes.
 absl::Duration RoundUp(absl::Duration time) {
   if (time == absl::InfiniteDuration()) return time;
   int64_t seconds = std::max<int64_t>(1, absl::ToInt64Seconds(absl::Ceil(time, absl::Seconds(1))));

@@ -1,6 +1,5 @@
-// Whom to ask away first: worst priority; above its minimum; least work lost; newest.
-//
-// The order of those who may be asked, wherever they are listed. PURE.
+// The order of preemption victims: lowest priority first; then gangs above their minimum; then least
+// lost work; then newest. Used in every list of victims. PURE.
 #ifndef MASTER_CORE_SCHEDULER_VICTIM_ORDER_H_
 #define MASTER_CORE_SCHEDULER_VICTIM_ORDER_H_
 
@@ -8,7 +7,7 @@ namespace det::scheduler {
 
 struct GangState;
 
-// REQUIRES of both that they are listed as victims (GangState::victim_priority).
+// REQUIRES that both are listed as victims (GangState::victim_priority).
 struct VictimOrder {
   bool operator()(const GangState* a, const GangState* b) const;
 };

@@ -20,7 +20,7 @@ using model::Value;
 constexpr double kAbsent = std::numeric_limits<double>::quiet_NaN();
 
 // As doubles, because the difference of two integers may not be one.
-double CountValues(const IntHparam& h) {
+double CountIntegers(const IntHparam& h) {
   return static_cast<double>(h.maxval) - static_cast<double>(h.minval) + 1;
 }
 

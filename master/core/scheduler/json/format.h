@@ -1,4 +1,4 @@
-// Words of the snapshot format that reading and writing share. Private to scheduler/json. PURE.
+// Names of the snapshot format, shared by reading and writing. Private to scheduler/json. PURE.
 #ifndef MASTER_CORE_SCHEDULER_JSON_FORMAT_H_
 #define MASTER_CORE_SCHEDULER_JSON_FORMAT_H_
 

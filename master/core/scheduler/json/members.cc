@@ -46,7 +46,7 @@ std::optional<std::string> ParseText(const model::Value& value) {
 
 std::optional<int64_t> ParseInt(const model::Value& value) {
   if (const int64_t* number = value.AsInt()) return *number;
-  constexpr double kMaxExactInteger = 9e15;  // beyond, not every integer is a double
+  constexpr double kMaxExactInteger = 9e15;  // doubles cannot represent all larger integers
   const double* number = value.AsDouble();
   if (number == nullptr || std::floor(*number) != *number || std::abs(*number) > kMaxExactInteger) {
     return std::nullopt;
@@ -202,7 +202,7 @@ bool Members::ReadStrings(std::string_view key, std::vector<std::string>* out) {
     if (text) {
       out->push_back(*std::move(text));
     } else {
-      problems_->Add(path, absl::StrCat("expected text, found ", Describe(value)));
+      problems_->Add(path, absl::StrCat("expected a string, found ", Describe(value)));
     }
   });
   return true;
@@ -213,7 +213,7 @@ bool Members::ReadStrings(std::string_view key, std::map<std::string, std::strin
   if (value == nullptr) return false;
   const model::Value::Object* object = value->AsObject();
   if (object == nullptr) {
-    Expected(key, "an object of texts");
+    Expected(key, "an object of strings");
     return false;
   }
   for (const auto& [name, member] : *object) {
@@ -223,7 +223,7 @@ bool Members::ReadStrings(std::string_view key, std::map<std::string, std::strin
       out->insert_or_assign(name, *std::move(text));
     } else {
       problems_->Add(absl::StrCat(GetPath(key), ".", name),
-                     absl::StrCat("expected text, found ", Describe(member)));
+                     absl::StrCat("expected a string, found ", Describe(member)));
     }
   }
   return true;
@@ -249,7 +249,7 @@ void Members::RefuseOthers() const {
       out->append(known.data(), known.size());
     };
     problems_->Add(GetPath(key),
-                   absl::StrCat("unknown; known are ", absl::StrJoin(known_, ", ", name)));
+                   absl::StrCat("unknown field; expected one of ", absl::StrJoin(known_, ", ", name)));
   }
 }
 

@@ -1,4 +1,4 @@
-// From JSON to a Snapshot, in two turns: every list by itself, then what one says of another.
+// Parses a Snapshot from JSON in two passes: each list, then the references between them.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -23,13 +23,13 @@ using model::Value;
 constexpr int kMaxInt = std::numeric_limits<int>::max();
 constexpr int64_t kMaxInt64 = std::numeric_limits<int64_t>::max();
 
-// What stands with a gang and is settled once everything is read.
+// Members of a gang that are resolved once everything is read.
 struct GangNotes {
   std::string path;
   std::optional<int> priority;
   bool has_job = false;
   bool submitted_is_time = false;
-  std::optional<double> submitted;  // as it was written
+  std::optional<double> submitted;  // as in the text
 };
 
 class Reader {
@@ -54,7 +54,7 @@ class Reader {
   }
 
  private:
-  // The id of an element, which must be there, and once.
+  // Reads the id of an element, which is required and must be unique.
   std::string ReadId(Members& m, std::string_view key, std::set<std::string>& taken) {
     std::string id;
     if (!m.Read(key, &id)) {
@@ -62,7 +62,7 @@ class Reader {
     } else if (id.empty()) {
       m.Complain(key, "is empty");
     } else if (!taken.insert(id).second) {
-      m.Complain(key, absl::StrCat("\"", id, "\" is there already"));
+      m.Complain(key, absl::StrCat("duplicate id \"", id, "\""));
     }
     return id;
   }
@@ -166,7 +166,7 @@ class Reader {
         of.RefuseOthers();
       }
       if (!taken.insert(slot.id).second) {
-        problems_.Add(path, absl::StrCat("slot ", slot.id, " is there already"));
+        problems_.Add(path, absl::StrCat("duplicate slot ", slot.id));
       }
       node.slots.push_back(std::move(slot));
     });
@@ -230,7 +230,7 @@ class Reader {
     running_.push_back(std::move(running));
   }
 
-  // What it asks for.
+  // The requested resources.
   void ReadRequest(Members& m, Gang& gang) {
     const Value* slots = m.Find("slots");
     const double* part = slots == nullptr ? nullptr : slots->AsDouble();
@@ -240,10 +240,10 @@ class Reader {
       m.ReadInt("slots", 0, kMaxInt, &gang.slots);
     }
     if (m.ReadNumber("fraction", 0, &gang.fraction) && (gang.fraction == 0 || gang.fraction > 1)) {
-      m.Complain("fraction", "must be greater than 0, and 1 at most");
+      m.Complain("fraction", "must be greater than 0 and at most 1");
     }
     if (gang.fraction < 1 && gang.slots != 1) {
-      m.Complain("fraction", "is for gangs of one slot alone");
+      m.Complain("fraction", "is only valid for gangs of one slot");
     }
     m.ReadInt("max_slots", 0, kMaxInt, &gang.max_slots);
     if (gang.max_slots != 0 && gang.max_slots < gang.slots) {
@@ -303,7 +303,7 @@ class Reader {
     if (m.is_object() && (m.Find("scope") == nullptr || limit.quota.name.empty())) {
       problems_.Add(path, "needs scope (user or workspace) and name");
     } else if (!limits_.emplace(limit.quota.scope, limit.quota.name).second) {
-      problems_.Add(path, absl::StrCat("there is a limit of \"", limit.quota.name, "\" already"));
+      problems_.Add(path, absl::StrCat("duplicate limit of \"", limit.quota.name, "\""));
     }
     double number = 0;
     if (m.ReadNumber("max_slots", 0, &number)) limit.quota.max_slots = number;
@@ -313,7 +313,7 @@ class Reader {
     snapshot_.limits.push_back(std::move(limit));
   }
 
-  // Pools that only agents and gangs name have the settings that stand outermost.
+  // Pools that only agents and gangs name get the outermost settings.
   void AddPools() {
     if (others_ == model::ResourcePool()) return;
     std::set<std::string> named;
@@ -326,7 +326,7 @@ class Reader {
     }
   }
 
-  // A gang's `priority` makes the job that it alone names.
+  // The `priority` of a gang applies to a job that only it names.
   void AddJobs() {
     std::map<model::JobId, int> made;
     for (size_t i = 0; i < notes_.size(); ++i) {
@@ -336,7 +336,7 @@ class Reader {
       const std::string path = absl::StrCat(notes.path, ".priority");
       if (job_ids_.contains(gang.job.value())) {
         problems_.Add(path, absl::StrCat("belongs to its job \"", gang.job.value(),
-                                         "\", which stands under jobs"));
+                                         "\", which is listed under jobs"));
         continue;
       }
       const auto [it, added] = made.emplace(gang.job, *notes.priority);
@@ -344,12 +344,12 @@ class Reader {
         snapshot_.jobs.push_back({.id = gang.job, .priority = *notes.priority});
       } else if (it->second != *notes.priority) {
         problems_.Add(
-            path, absl::StrCat("another gang of job \"", gang.job.value(), "\" says ", it->second));
+            path, absl::StrCat("another gang of job \"", gang.job.value(), "\" has ", it->second));
       }
     }
   }
 
-  // `submitted` is an order: where some are parts of a second, all count in millionths.
+  // `submitted` is an order: if some are fractions of seconds, all are converted to millionths.
   void NumberSubmissions() {
     bool parts = false, numbers = false, times = false;
     for (const GangNotes& notes : notes_) {
@@ -357,7 +357,7 @@ class Reader {
       (notes.submitted_is_time ? times : numbers) = true;
       parts = parts || *notes.submitted != static_cast<double>(ToInt(*notes.submitted));
     }
-    if (numbers && times) problems_.Add("gangs", "submitted is a time in some, a number in others");
+    if (numbers && times) problems_.Add("gangs", "submitted must be a time in all gangs or a number in all gangs");
     for (size_t i = 0; i < notes_.size(); ++i) {
       if (!notes_[i].submitted) continue;
       snapshot_.gangs[i].submitted = ToInt(*notes_[i].submitted * (parts ? 1e6 : 1));
@@ -368,15 +368,15 @@ class Reader {
     return static_cast<int64_t>(std::clamp(number, -9e18, 9e18));
   }
 
-  static constexpr int kMaxSlots = 1 << 16;  // of one agent: against a slip, not a law
+  static constexpr int kMaxSlots = 1 << 16;  // of one agent, to detect mistakes
 
   Problems problems_;
   Snapshot snapshot_;
-  model::ResourcePool others_;  // of pools that are not listed
+  model::ResourcePool others_;  // settings of pools that are not listed
   std::set<std::string> pool_names_, agent_ids_, job_ids_, gang_ids_;
   std::set<std::pair<model::Quota::Scope, std::string>> limits_;
-  std::vector<GangNotes> notes_;                   // of gangs, in their order
-  std::vector<std::vector<RunningPart>> running_;  // likewise
+  std::vector<GangNotes> notes_;                   // in the order of the gangs
+  std::vector<std::vector<RunningPart>> running_;  // in the order of the gangs
 };
 
 }  // namespace

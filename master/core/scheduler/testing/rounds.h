@@ -1,4 +1,4 @@
-// Plays a cluster round by round and says what is to happen in each.
+// Simulates a cluster round by round and checks the plan of each round.
 #ifndef MASTER_CORE_SCHEDULER_TESTING_ROUNDS_H_
 #define MASTER_CORE_SCHEDULER_TESTING_ROUNDS_H_
 
@@ -12,8 +12,8 @@
 
 namespace det::scheduler {
 
-// One pass; before it, time goes by, some end, others come. Those that were asked to go leave, and
-// wait again, where `end` names them with a "-" behind: "g1-".
+// One pass; before it, time advances, some gangs end, others are submitted. A preempted gang that `end`
+// names with a trailing "-" exits and is queued again: "g1-".
 struct Round {
   absl::Duration later = absl::ZeroDuration();
   std::vector<std::string> end;
@@ -23,7 +23,7 @@ struct Round {
   std::string preempts;
 };
 
-inline void Leave(Snapshot& snapshot, const std::string& name) {
+inline void End(Snapshot& snapshot, const std::string& name) {
   const bool again = name.back() == '-';
   const std::string id = again ? name.substr(0, name.size() - 1) : name;
   for (Gang& gang : snapshot.gangs) {
@@ -37,12 +37,12 @@ inline void Leave(Snapshot& snapshot, const std::string& name) {
   }
 }
 
-// Plays the rounds, then one more in which nothing may happen.
+// Runs the rounds, and after each a second pass in which nothing may happen.
 inline Snapshot RunRounds(Snapshot snapshot, const std::vector<Round>& rounds) {
   for (size_t i = 0; i < rounds.size(); ++i) {
     SCOPED_TRACE(absl::StrCat("round ", i));
     snapshot.now += rounds[i].later;
-    for (const std::string& id : rounds[i].end) Leave(snapshot, id);
+    for (const std::string& id : rounds[i].end) End(snapshot, id);
     for (const Submission& made : rounds[i].submit) {
       Add(made, snapshot);
       snapshot.gangs.back().queued_at = snapshot.now;
@@ -54,7 +54,7 @@ inline Snapshot RunRounds(Snapshot snapshot, const std::vector<Round>& rounds) {
     Apply(scheduled.plan, snapshot);
     const Scheduled rest = Schedule(snapshot);
     EXPECT_EQ(Starts(rest.plan), "") << "a cluster at rest stays at rest";
-    EXPECT_EQ(Preempted(rest.plan), "") << "nobody is asked twice";
+    EXPECT_EQ(Preempted(rest.plan), "") << "a gang is preempted twice";
   }
   return snapshot;
 }
