@@ -16,7 +16,7 @@ double Work(const Job& job, absl::Duration by = absl::InfiniteDuration()) {
   return job.slots * absl::ToDoubleSeconds(time);
 }
 
-// Slot seconds of its runs before `by`, without what they lost.
+// Returns the slot seconds of its runs before `by`, without lost work.
 double Served(const Job& job, const JobRecord& record,
               absl::Duration by = absl::InfiniteDuration()) {
   absl::Duration sum;
@@ -29,7 +29,7 @@ double Served(const Job& job, const JobRecord& record,
 
 Waits MakeWaits(std::string of, std::vector<absl::Duration> waits, double slot_seconds) {
   std::sort(waits.begin(), waits.end());
-  // Those without an end stand last.
+  // Jobs that never started are last.
   while (!waits.empty() && waits.back() == absl::InfiniteDuration()) waits.pop_back();
   Waits out{.of = std::move(of), .jobs = static_cast<int64_t>(waits.size())};
   out.slot_hours = slot_seconds / 3600;
@@ -40,7 +40,7 @@ Waits MakeWaits(std::string of, std::vector<absl::Duration> waits, double slot_s
   return out;
 }
 
-// By a key, whose order is that of the result.
+// Groups waits by a key; the result is sorted by key.
 template <class Key>
 std::vector<Waits> GroupWaits(const Workload& workload, const Simulation& simulation,
                               const std::function<Key(const Job&)>& key,
@@ -58,7 +58,7 @@ std::vector<Waits> GroupWaits(const Workload& workload, const Simulation& simula
   return out;
 }
 
-// Size classes by their upper ends: 0, 1, 2-4, 5-8, 9-64, 65 and more.
+// The upper bounds of the size classes: 0, 1, 2-4, 5-8, 9-64, 65 and more.
 constexpr int kClasses[] = {0, 1, 4, 8, 64};
 int GetSizeClass(const Job& job) {
   return static_cast<int>(std::lower_bound(std::begin(kClasses), std::end(kClasses), job.slots) -
@@ -73,7 +73,7 @@ std::string GetSizeClassName(int index) {
 }
 
 double Fairness(const Workload& workload, const Simulation& simulation, absl::Duration window) {
-  std::map<std::string, std::pair<double, double>> users;  // served, could have been
+  std::map<std::string, std::pair<double, double>> users;  // served, and possible
   for (size_t i = 0; i < workload.size(); ++i) {
     auto& [served, wanted] = users[workload[i].user];
     served += Served(workload[i], simulation.jobs[i], window);
@@ -90,7 +90,7 @@ double Fairness(const Workload& workload, const Simulation& simulation, absl::Du
   return squares > 0 ? sum * sum / (count * squares) : 1;
 }
 
-// The pools with what each is to do.
+// Returns the slots and jobs of each pool.
 struct PoolWork {
   double slots = 0;
   Workload jobs;
@@ -177,7 +177,7 @@ Figures MakeFigures(const Workload& workload, const Options& options,
   };
   f.offered_load = offered / there(f.window);
   f.in_window = {served_in_window / there(f.window), bound_in_window / there(f.window)};
-  // The same work in the shortest time that is possible.
+  // The same work in the shortest possible time.
   f.in_makespan = {served / there(f.makespan), served / there(bound_end - first)};
   f.all = MakeWaits("all", std::move(waits), offered);
   f.by_size = GroupWaits<int>(workload, simulation, GetSizeClass, GetSizeClassName);

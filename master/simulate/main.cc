@@ -1,4 +1,4 @@
-// resolute-simulate: what a master would decide. Reads files, prints; all else is beside this file.
+// resolute-simulate: simulates the decisions of a master. Only this file does I/O.
 #include <unistd.h>
 
 #include <cstdlib>

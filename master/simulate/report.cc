@@ -37,7 +37,7 @@ std::string WaitsTable(const std::string& title, const std::vector<Waits>& group
   return absl::StrCat("\n", text, left == 0 ? "" : absl::StrCat("and ", left, " more\n"));
 }
 
-// Why jobs did not complete: each reason with the number of jobs that it holds for.
+// Returns why jobs did not complete: each reason with the number of jobs.
 std::vector<std::pair<std::string, int64_t>> Failures(const Simulation& simulation) {
   std::vector<std::pair<std::string, int64_t>> out;
   for (const JobRecord& job : simulation.jobs) {

@@ -53,7 +53,7 @@ TEST(PlanText, HasARowForEachDecisionWithItsReason) {
 }
 
 TEST(PlanText, SaysSoWhereNothingIsToChange) {
-  EXPECT_EQ(PlanText({}, {}, false), "Nothing waits, and nothing is to change.\n");
+  EXPECT_EQ(PlanText({}, {}, false), "No gang waits, and nothing changes.\n");
 }
 
 TEST(Figures, TextAndJsonSayWhyJobsDidNotComplete) {

@@ -71,7 +71,7 @@ TEST(Workload, SaysAllThatIsWrongWithItsPlace) {
             "w:3: priority: expected an integer from 1 to 99, found 100\n"
             "w:4: gpus: unknown field; expected one of arrival, slots, length, user, workspace, priority, "
             "weight, max_run_time, pool, preemptible\n"
-            "w:5: 2 cells where there are 5 columns\n"
+            "w:5: 2 cells; expected 5 columns\n"
             "w:6: arrival: is missing");
   EXPECT_THAT(Refusal("- {arrival: 0, slots: 1, length: soon}\n"), HasSubstr("w:1: length: "));
   EXPECT_THAT(Refusal("- 5\n"), HasSubstr("expected an object, found 5"));

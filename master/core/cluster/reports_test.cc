@@ -132,8 +132,8 @@ TEST_F(ReportsTest, ASearcherMetricThatIsNoNumberIsSaidInTheLogOnce) {
   for (const int steps : {20, 30}) Apply(ValidationReported{id, Validation(1, steps, "NaN")});
   ASSERT_EQ(rows_.lines.size(), before + 1);
   EXPECT_EQ(rows_.lines.back().text,
-            "the validation after 20 batches has loss NaN, which is never the best; the trial continues "
-            "on");
+            "the validation after 20 batches has loss NaN, which is never the best; the trial "
+            "continues");
 }
 
 TEST_F(ReportsTest, StaleAndRepeatedFactsChangeNothing) {

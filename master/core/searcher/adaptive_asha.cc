@@ -54,7 +54,7 @@ std::vector<int64_t> BracketTrials(int64_t max_trials, double divisor,
                                    const std::vector<int64_t>& rungs) {
   std::vector<double> weights;
   for (const int64_t r : rungs) {
-    // Relative to the first, which is the largest: the power itself may overflow.
+    // Relative to the first, which is the largest, because the power itself may overflow.
     weights.push_back(std::pow(divisor, static_cast<double>(r - rungs.front())) /
                       static_cast<double>(r));
   }

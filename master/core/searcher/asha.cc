@@ -16,7 +16,7 @@ namespace {
 
 using model::SearcherConfig;
 
-// At once, when nobody says how many.
+// The default concurrency limit.
 int64_t DefaultConcurrency(double divisor, int64_t rungs, int64_t max_trials) {
   const double wanted = std::pow(divisor, static_cast<double>(rungs - 1));
   return wanted < static_cast<double>(max_trials)
@@ -34,7 +34,7 @@ absl::Status CheckHalving(const SearcherConfig& config) {
   if (model::MaxLength(config) < 1) {
     return absl::InvalidArgumentError(
         absl::StrCat("searcher.max_length: ", config.name,
-                     " compares trials at parts of it; set it, or max_time with time_metric"));
+                     " compares trials at fractions of it; set it, or max_time with time_metric"));
   }
   for (const auto& [field, least, value] :
        {std::tuple("max_trials", 1, config.max_trials),

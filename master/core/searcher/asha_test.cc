@@ -321,7 +321,7 @@ TEST(AshaTest, RefusesWhatCannotBeHalved) {
   EXPECT_EQ(why([](auto& s) { s.divisor = 1; }),
             "searcher.divisor: expected a number greater than 1, found 1");
   EXPECT_EQ(why([](auto& s) { s.max_length.reset(); }),
-            "searcher.max_length: asha compares trials at parts of it; set it, or max_time with "
+            "searcher.max_length: asha compares trials at fractions of it; set it, or max_time with "
             "time_metric");
   EXPECT_EQ(why([](auto& s) { s.max_trials = 0; }),
             "searcher.max_trials: expected 1 or more, found 0");
@@ -330,7 +330,7 @@ TEST(AshaTest, RefusesWhatCannotBeHalved) {
   EXPECT_EQ(why([](auto& s) { s.num_rungs = 65; }),
             "searcher.num_rungs: expected at most 64, found 65");
   EXPECT_EQ(why([](auto& s) { s.sampler = "best"; }).substr(0, 30),
-            "no sampler is named \"best\"; kn");
+            "unknown sampler \"best\"; ex");
 }
 
 // Whether it was told to pause; one that was not ends by itself here, told to stop or not.

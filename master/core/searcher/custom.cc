@@ -28,7 +28,7 @@ const char* ToText(TrialEnd end) {
   return "";
 }
 
-// As JSON will have it, so that an event is the same before and after a restart.
+// Converts to the JSON form, so that an event is equal before and after a restart.
 Value Number(double number) {
   if (std::isnan(number)) return "NaN";
   if (std::isinf(number)) return number > 0 ? "Infinity" : "-Infinity";
@@ -39,7 +39,7 @@ absl::Status Refuse(size_t index, const std::string& why) {
   return absl::InvalidArgumentError(absl::StrCat("operation ", index, ": ", why));
 }
 
-// nullptr for those about no trial that must exist.
+// Returns the trial that must exist for the operation; nullptr if there is none.
 const RequestId* About(const Operation& operation) {
   if (const auto* stop = std::get_if<StopTrial>(&operation)) return &stop->request;
   if (const auto* pause = std::get_if<PauseTrial>(&operation)) return &pause->request;
@@ -85,7 +85,7 @@ absl::StatusOr<std::vector<Operation>> CustomSearch::OnPosted(Context context,
   posts_.push_back(post.id);
   if (posts_.size() > kRememberedPosts) posts_.pop_front();
   while (!events_.empty() && events_.front().id <= post.events_read) events_.pop_front();
-  // Without operations, or there would have been a refusal.
+  // A repeated post has no operations left to apply.
   if (shutdown_) return std::vector<Operation>();
   std::vector<Operation> operations;
   for (const Operation& operation : post.operations) Apply(operation, operations);
@@ -229,7 +229,7 @@ std::vector<Operation> CustomSearch::Continue(Context context) {
 }
 
 void CustomSearch::AppendEvent(Value::Object description) {
-  // Of a trial whose reports nobody reads, the newest stands for those before it.
+  // Only the newest validation of a trial is kept while too many events are unread.
   const auto same = [&](const PendingEvent& event) {
     const Value* type = event.description.Find("type");
     const Value* request = event.description.Find("request");

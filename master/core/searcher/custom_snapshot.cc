@@ -1,4 +1,4 @@
-// What a custom search remembers, as a value and back.
+// Snapshots of custom searches.
 #include <algorithm>
 #include <iterator>
 
@@ -21,7 +21,7 @@ absl::StatusOr<std::deque<std::string>> ReadTexts(const Value& from, const char*
   for (const Value& value : *list) {
     if (value.AsString() == nullptr) {
       return absl::InvalidArgumentError(
-          absl::StrCat("searcher snapshot: ", name, " holds what is no text"));
+          absl::StrCat("searcher snapshot: ", name, " contains a value that is not a string"));
     }
     texts.push_back(*value.AsString());
   }
@@ -39,7 +39,7 @@ Value CustomSearch::Snapshot() const {
                       {"hparams", trial.asked.hparams},
                       {"parent", trial.asked.parent ? Value(trial.asked.parent->value()) : Value()},
                       {"number", trial.number},
-                      {"desired", kDesiredStates[static_cast<size_t>(trial.desired)]},
+                      {"wish", kDesiredStates[static_cast<size_t>(trial.desired)]},
                       {"started", trial.started},
                       {"running", trial.running},
                       {"exited", trial.exited}});
@@ -70,11 +70,11 @@ absl::Status CustomSearch::RestoreTrial(const Value& saved) {
     trial.asked.parent = RequestId(*parent->AsString());
   }
   DET_ASSIGN_OR_RETURN(trial.number, ReadCount(saved, "number"));
-  DET_ASSIGN_OR_RETURN(const std::string desired, ReadText(saved, "desired"));
+  DET_ASSIGN_OR_RETURN(const std::string desired, ReadText(saved, "wish"));
   const auto known = std::find(std::begin(kDesiredStates), std::end(kDesiredStates), desired);
   if (known == std::end(kDesiredStates)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("searcher snapshot: the desired for trial ", request, " is ", desired));
+        absl::StrCat("searcher snapshot: the desired state of trial ", request, " is ", desired));
   }
   trial.desired = static_cast<DesiredState>(known - std::begin(kDesiredStates));
   DET_ASSIGN_OR_RETURN(trial.started, ReadBool(saved, "started"));
@@ -103,7 +103,7 @@ absl::Status CustomSearch::Restore(const Value& snapshot) {
   for (const std::string& request : waiting) {
     if (!restored.trials_.contains(RequestId(request))) {
       return absl::InvalidArgumentError(
-          absl::StrCat("searcher snapshot: ", request, " waits, and is no trial"));
+          absl::StrCat("searcher snapshot: ", request, " waits, but is not a trial"));
     }
     restored.waiting_.emplace_back(request);
   }

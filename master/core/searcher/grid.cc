@@ -19,13 +19,13 @@ using model::Value;
 
 using Values = absl::StatusOr<std::vector<Value>>;
 
-// numerator / denominator, half away from zero. REQUIRES denominator > 0.
+// Returns numerator / denominator, rounded half away from zero. REQUIRES denominator > 0.
 int64_t Round(absl::int128 numerator, absl::int128 denominator) {
   const absl::int128 half = numerator < 0 ? -denominator / 2 : denominator / 2;
   return static_cast<int64_t>((numerator + half) / denominator);
 }
 
-// As reals: where step `i` of `count` lies between the two.
+// Returns step `i` of `count` between the two bounds.
 double Between(double lo, double hi, int64_t i, int64_t count) {
   return std::lerp(lo, hi,
                    count == 1 ? 0.5 : static_cast<double>(i) / static_cast<double>(count - 1));
@@ -37,7 +37,7 @@ std::string GetLeafPath(const Leaf& leaf) {
 
 absl::Status TooMany(const std::string& what, int64_t most = kMaxGridPoints) {
   return absl::InvalidArgumentError(
-      absl::StrCat(what, ": more than ", most, " points; lower the counts, or search at random"));
+      absl::StrCat(what, ": more than ", most, " points; lower the counts, or use the random searcher"));
 }
 
 struct Offering {
@@ -45,7 +45,7 @@ struct Offering {
 
   Values operator()(const model::ConstHparam& h) const { return std::vector<Value>{h.val}; }
   Values operator()(const model::CategoricalHparam& h) const { return h.vals; }
-  Values operator()(const model::NestedHparam&) const { DET_CHECK(false) << "a map is no leaf"; }
+  Values operator()(const model::NestedHparam&) const { DET_CHECK(false) << "a map is not a leaf"; }
 
   Values operator()(const model::IntHparam& h) const {
     const absl::int128 range = absl::int128(h.maxval) - h.minval;
@@ -80,7 +80,7 @@ struct Offering {
 
   absl::Status NeedsCount() const {
     return absl::InvalidArgumentError(
-        absl::StrCat(path, ": the grid searcher needs a count of 1 or more here"));
+        absl::StrCat(path, ": the grid searcher requires a count of 1 or more"));
   }
 };
 
@@ -95,7 +95,7 @@ Values GridValues(const Leaf& leaf) {
     if (known.insert(value.ToJson()).second) values.push_back(std::move(value));
   }
   if (values.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(GetLeafPath(leaf), ": has no values to choose from"));
+    return absl::InvalidArgumentError(absl::StrCat(GetLeafPath(leaf), ": has no values"));
   }
   return values;
 }
@@ -114,7 +114,7 @@ absl::StatusOr<Grid> Grid::Make(const model::SearchSpace& space) {
   for (Axis& axis : grid.axes_) {
     axis.looked_at = looked_at.contains(absl::StrJoin(axis.leaf.path, "."));
   }
-  // With conditions each point costs a walk over those before it.
+  // With conditions, computing a point takes a walk over those before it.
   if (!looked_at.empty()) grid.most_ = kMaxConditionalPoints;
   model::Hparams so_far = Skeleton(*grid.space_);
   grid.size_ = grid.Count(0, so_far);
@@ -128,7 +128,7 @@ int64_t Grid::Count(size_t axis, model::Hparams& so_far) const {
   const Axis& here = axes_[axis];
   if (!IsPresent(here.leaf, so_far)) return Count(axis + 1, so_far);
   if (!here.looked_at) {
-    // Neither factor is beyond too_many, so that the product is no overflow.
+    // Neither factor exceeds too_many, so the product does not overflow.
     return std::min(too_many, Count(axis + 1, so_far) * static_cast<int64_t>(here.values.size()));
   }
   int64_t points = 0;
@@ -172,7 +172,7 @@ model::Hparams GridSampler::Next(const model::SearchSpace&, const model::Request
 
 absl::Status GridSampler::Restore(const Value& snapshot) {
   if (snapshot.is_null()) return absl::OkStatus();
-  return absl::InvalidArgumentError("searcher snapshot: the grid remembers nothing");
+  return absl::InvalidArgumentError("searcher snapshot: the grid sampler has no state");
 }
 
 }  // namespace det::searcher

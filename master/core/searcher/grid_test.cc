@@ -185,16 +185,16 @@ TEST(GridTest, RefusesWhatIsNoGridAndSaysWhere) {
     return std::string(Searcher::Make(Config(space, 1)).status().message());
   };
   EXPECT_EQ(why({{"a", {NestedHparam{{{"lr", {DoubleHparam{0, 1, {}}}}}}}}}),
-            "hyperparameters.a.lr: the grid searcher needs a count of 1 or more here");
+            "hyperparameters.a.lr: the grid searcher requires a count of 1 or more");
   EXPECT_EQ(why({{"lr", {LogHparam{10, -4, -1, {}}}}}),
-            "hyperparameters.lr: the grid searcher needs a count of 1 or more here");
+            "hyperparameters.lr: the grid searcher requires a count of 1 or more");
   EXPECT_EQ(why({{"n", {IntHparam{0, 4, 0}}}}),
-            "hyperparameters.n: the grid searcher needs a count of 1 or more here");
+            "hyperparameters.n: the grid searcher requires a count of 1 or more");
   EXPECT_EQ(why({{"n", {IntHparam{0, 1'000'000, {}}}}}),
-            "hyperparameters.n: more than 1000000 points; lower the counts, or search at random");
+            "hyperparameters.n: more than 1000000 points; lower the counts, or use the random searcher");
   EXPECT_EQ(why({{"n", {IntHparam{0, 1000, {}}}}, {"m", {IntHparam{0, 1000, {}}}}}),
-            "hyperparameters: more than 1000000 points; lower the counts, or search at random");
-  EXPECT_EQ(why({{"c", {CategoricalHparam{}}}}), "hyperparameters.c: has no values to choose from");
+            "hyperparameters: more than 1000000 points; lower the counts, or use the random searcher");
+  EXPECT_EQ(why({{"c", {CategoricalHparam{}}}}), "hyperparameters.c: has no values");
 }
 
 TEST(GridTest, InvalidHyperparametersAreNotReplaced) {

@@ -57,7 +57,7 @@ std::vector<Operation> Halving::OnReport(int64_t number, const Report& report) {
       operations.emplace_back(StopTrial{Request(number)});
     }
   }
-  // What goes on at once need not be paused, and keeps its slot.
+  // A trial that is promoted immediately is not paused.
   if (trial.state == State::kPaused && Promotable() == number) Advance(number, trial);
   const bool waited = trial.state == State::kPaused;
   Settle(operations);
@@ -132,7 +132,7 @@ std::optional<int64_t> Halving::Promotable() const {
 
 void Halving::Settle(std::vector<Operation>& operations) {
   if (options_.rule == Rule::kStop) return;
-  // No more than max_trials come to the lowest rung, so that most there can be let go early.
+  // At most max_trials arrive at the lowest rung, so most trials there can be stopped early.
   StopFrom(0, std::max<int64_t>(Survivors(options_.max_trials, options_.divisor), 1), operations);
   if (options_.rule == Rule::kSynchronous) {
     for (size_t rung = 0; rung < paused_.size() && IsClosed(rung); ++rung) {
@@ -180,7 +180,7 @@ void Halving::CountEnd(Context context, int64_t number, const Trial& trial, Tria
       break;
     case TrialEnd::kInvalidHp:
       rungs_.Forget(number, trial.rung);
-      // Another sample of a single point would be the same invalid one.
+      // In a space with a single point, another sample would be equally invalid.
       if (replaced_ < options_.max_replacements && !IsSinglePoint(context.space)) {
         ++replaced_;
       } else {
@@ -194,7 +194,7 @@ void Halving::CountEnd(Context context, int64_t number, const Trial& trial, Tria
 }
 
 double Halving::Progress() const {
-  // All at the lowest rung is most of the work; the rest are few, and long.
+  // Most of the work is at the lowest rung; the higher rungs have few long trials.
   const double trials = static_cast<double>(options_.max_trials);
   const double begun = static_cast<double>(rungs_.reported(0)) / (1.2 * trials);
   return std::clamp(std::max(begun, static_cast<double>(ends_.all()) / trials), 0.0, 1.0);
@@ -231,7 +231,7 @@ Bracket Halving::Describe() const {
   return bracket;
 }
 
-// A live trial is four numbers: its own, its rung, its state and its last loss.
+// A live trial is stored as four numbers: its number, its rung, its state and its last loss.
 Value Halving::Snapshot() const {
   Value::List live;
   live.reserve(4 * live_.size());
@@ -272,7 +272,7 @@ absl::Status Halving::RestoreLive(const std::vector<double>& flat) {
     if (!good) break;
     const Trial trial{static_cast<size_t>(rung), static_cast<State>(state), flat[i + 3]};
     live_.emplace(static_cast<int64_t>(number), trial);
-    // Older snapshots do not say so of those that are on their way.
+    // Old snapshots do not record promotions of trials on their way.
     for (size_t below = 0; below < trial.rung; ++below) {
       rungs_.RecordPromoted(below, static_cast<int64_t>(number));
     }
@@ -283,7 +283,7 @@ absl::Status Halving::RestoreLive(const std::vector<double>& flat) {
     }
   }
   if (good) return absl::OkStatus();
-  return absl::InvalidArgumentError("searcher snapshot: live is no list of trials of this bracket");
+  return absl::InvalidArgumentError("searcher snapshot: live is not a list of trials of this bracket");
 }
 
 }  // namespace det::searcher

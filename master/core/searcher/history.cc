@@ -18,17 +18,17 @@ using Trial = History::Trial;
 using Ranked = History::Ranked;
 using Losses = std::vector<double>;
 
-// So many judged trials are remembered, and of these so many for being the best.
+// The number of judged trials that are remembered, and how many of these because they are the best.
 constexpr size_t kRemembered = 384;
 constexpr size_t kBest = 128;
-// Forgetting looks at all, so it is done for some at a time.
+// Forgetting scans all trials, so it removes several at a time.
 constexpr size_t kSlack = 64;
-// How many must have reached a level for it to tell the best.
+// The number of trials that must have reached a level to compare the best at it.
 constexpr size_t kEnoughToForget = 32;
 
 constexpr int kNoLength = -4096;
 
-// Two to an octave.
+// Returns the level of a length; there are two levels per octave.
 int ToLevel(double length) {
   if (!(length > 0) || !std::isfinite(length)) return kNoLength;
   int exponent = 0;
@@ -36,7 +36,7 @@ int ToLevel(double length) {
   return 2 * exponent + (mantissa >= 0.70710678118654752 ? 1 : 0);
 }
 
-// What the trial says at this level: the first report at or above it, or else its last.
+// Returns the result of the trial at this level: the first report at or above it, or else its last.
 Ranked At(const Trial& trial, int level) {
   if (trial.curve.empty()) return {.trial = &trial, .level = kNoLength - 1, .losses = nullptr};
   for (const auto& [at, losses] : trial.curve) {
@@ -45,7 +45,7 @@ Ranked At(const Trial& trial, int level) {
   return {.trial = &trial, .level = trial.curve.back().first, .losses = &trial.curve.back().second};
 }
 
-// The longest that at least `enough` have reached; where none is, the shortest.
+// Returns the longest level that at least `enough` trials have reached; the shortest if there is none.
 int FindCommonLevel(const std::vector<const Trial*>& trials, size_t enough) {
   std::vector<int> reached;
   for (const Trial* trial : trials) {
@@ -68,7 +68,7 @@ void SortByPareto(std::vector<Ranked>::iterator begin, std::vector<Ranked>::iter
   std::copy(sorted.begin(), sorted.end(), begin);
 }
 
-// The keys side by side: a decision sorts hundreds.
+// The sort keys are stored together, because a decision sorts hundreds of trials.
 struct Key {
   int level = 0;
   double loss = 0;
@@ -80,7 +80,7 @@ struct Key {
   }
 };
 
-// The best `most` first, what is equal in its order; then the others. Fronts need all in order.
+// Sorts the best `most` to the front, stably. Pareto fronts need all in order.
 void Sort(std::vector<Ranked>& ranked, size_t objectives, size_t most) {
   std::vector<Key> keys;
   keys.reserve(ranked.size());
@@ -140,7 +140,7 @@ bool ReadNumbers(const Value* list, double null, std::vector<double>& numbers) {
 
 Value ToSnapshot(int64_t age, const Trial& trial) {
   Value::List x;
-  // In units of 1e-9, of which coordinates are multiples.
+  // In units of 1e-9; coordinates are multiples of it.
   for (const double v : trial.x) {
     x.push_back(std::isnan(v) ? Value() : Value(static_cast<int64_t>(std::llround(v * 1e9))));
   }
@@ -288,7 +288,7 @@ absl::Status History::Restore(const Value& snapshot) {
     Trial trial;
     if (!FromSnapshot(saved, age, trial)) {
       return BadSnapshot(
-          absl::StrCat("trial is no [age, request, failed, point, curve]: ", saved.ToJson()));
+          absl::StrCat("trial is not [age, request, failed, point, curve]: ", saved.ToJson()));
     }
     for (const auto& [level, losses] : trial.curve) {
       if (losses.size() != objectives_) return BadSnapshot("trials have other objectives");

@@ -17,8 +17,7 @@ namespace {
 
 using model::SearcherConfig;
 
-// Beyond it the set of brackets is a mistake: of a max_length in small units, and a large
-// max_rungs.
+// A larger set of brackets is a mistake, caused by a max_length in small units and a large max_rungs.
 constexpr double kMaxTrials = 1e6;
 
 }  // namespace
@@ -26,7 +25,7 @@ constexpr double kMaxTrials = 1e6;
 std::vector<int64_t> HyperbandTrials(int64_t s_max, double divisor) {
   std::vector<int64_t> trials;
   for (int64_t s = s_max; s >= 0; --s) {
-    // Exact up to the division, so that ceil sees an integer where there is one.
+    // Exact up to the division, so that ceil gets an exact integer.
     const double dividend = static_cast<double>(s_max + 1) * std::pow(divisor, s);
     const double n = std::ceil(dividend / static_cast<double>(s + 1));
     trials.push_back(static_cast<int64_t>(std::min(n, 2 * kMaxTrials)));
@@ -36,7 +35,7 @@ std::vector<int64_t> HyperbandTrials(int64_t s_max, double divisor) {
 
 absl::StatusOr<std::unique_ptr<SearchMethod>> MakeHyperband(const SearcherConfig& given) {
   SearcherConfig config = given;
-  if (given.max_trials == 0) config.max_trials = 1;  // its own number
+  if (given.max_trials == 0) config.max_trials = 1;  // replaced by hyperband's number
   DET_RETURN_IF_ERROR(CheckHalving(config));
   DET_ASSIGN_OR_RETURN(std::unique_ptr<Sampler> sampler, MakeSampler(config.sampler, config));
   const int64_t most = std::min(config.max_rungs, kMaxRungs);
@@ -49,7 +48,7 @@ absl::StatusOr<std::unique_ptr<SearchMethod>> MakeHyperband(const SearcherConfig
   } else if (static_cast<double>(total) > kMaxTrials) {
     return absl::InvalidArgumentError(absl::StrCat(
         "searcher.max_trials: hyperband with ", most_rungs,
-        " rungs makes more than a million trials; set max_trials, or lower max_rungs"));
+        " rungs creates more than a million trials; set max_trials, or lower max_rungs"));
   }
   std::vector<MultiBracketSearch::BracketOptions> brackets;
   for (size_t b = 0; b < trials.size(); ++b) {

@@ -60,7 +60,7 @@ TEST(HyperbandTest, MaxRungsAndMaxTrialsBoundIt) {
   config = Config(1'000'000'000, 4, 0, 16);
   config.searcher.max_rungs = 64;
   EXPECT_EQ(Searcher::Make(config).status().message(),
-            "searcher.max_trials: hyperband with 15 rungs makes more than a million trials; set "
+            "searcher.max_trials: hyperband with 15 rungs creates more than a million trials; set "
             "max_trials, or lower max_rungs");
   config.searcher.max_trials = 500;
   EXPECT_TRUE(Searcher::Make(config).ok());

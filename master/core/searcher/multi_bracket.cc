@@ -27,7 +27,7 @@ MultiBracketSearch::MultiBracketSearch(const std::vector<BracketOptions>& bracke
     brackets_.push_back(BracketState{.halving = Halving(options), .share = entrant.share});
     max_concurrent_ += entrant.share;
   }
-  DET_CHECK(max_concurrent_ > 0) << "brackets without a slot never end";
+  DET_CHECK(max_concurrent_ > 0) << "without a concurrency limit above 0 the search never ends";
 }
 
 std::optional<MultiBracketSearch::Place> MultiBracketSearch::Locate(const RequestId& request) const {
@@ -81,7 +81,7 @@ void MultiBracketSearch::Continue(Context context, std::vector<Operation>& opera
     ends.completed += seat.halving.ends().completed;
     ends.failed += seat.halving.ends().failed;
   }
-  // One good trial makes a good search.
+  // A search succeeds if one trial completes.
   operations.emplace_back(Shutdown{.failed = ends.completed == 0 && ends.failed > 0,
                                    .canceled = ends.completed == 0 && ends.failed == 0});
 }

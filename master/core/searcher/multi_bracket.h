@@ -1,12 +1,11 @@
-// Several brackets side by side: which of them gets a slot that is free. The first one that holds
-// fewer than its share and has a use for a slot; otherwise the first that has a use for it, so that
-// slots do not idle while a bracket waits or has ended. Together they never hold more slots than
-// the sum of the shares.
+// A search over several brackets with a common concurrency limit, the sum of their shares. The next trial
+// is that of the first bracket that runs fewer than its share and can start one; otherwise that of the
+// first bracket that can start one, so that the limit is used while a bracket waits or has ended.
 //
-// One sampler serves all, so that a model learns from every bracket. The trials of bracket b are
+// One sampler serves all brackets, so that a model learns from each of them. The trials of bracket b are
 // named "b-1", "b-2", ... and draw from rng.Split(b); those of a single bracket "1", "2", ...
 //
-// Made by asha.h, adaptive_asha.h and hyperband.h. PURE.
+// Created by asha.h, adaptive_asha.h and hyperband.h. PURE.
 #ifndef MASTER_CORE_SEARCHER_MULTI_BRACKET_H_
 #define MASTER_CORE_SEARCHER_MULTI_BRACKET_H_
 
@@ -24,16 +23,16 @@ namespace det::searcher {
 class MultiBracketSearch final : public SearchMethod {
  public:
   struct BracketOptions {
-    Halving::Options halving;  // whose prefix is set here
-    int64_t share = 0;         // of the slots; 0: what the others leave
+    Halving::Options halving;  // its prefix is overwritten
+    int64_t share = 0;         // of the concurrency limit; 0: what the others leave
   };
-  // REQUIRES one entrant or more, and a share that is not 0.
+  // REQUIRES at least one bracket, and a share that is not 0.
   MultiBracketSearch(const std::vector<BracketOptions>& brackets, std::unique_ptr<Sampler> sampler);
 
   std::vector<Operation> Start(Context context) override;
   std::vector<Operation> OnReport(Context context, const Report& report) override;
   std::vector<Operation> OnTrialExited(Context context, const TrialExited& event) override;
-  // The mean over the brackets, each with the weight of its trials.
+  // The mean over the brackets, weighted by their trials.
   double Progress(const std::map<model::RequestId, double>& trial_progress) const override;
   std::vector<Bracket> Brackets() const override;
   std::vector<int64_t> ReportLengths(const model::RequestId& request) const override;
@@ -46,14 +45,14 @@ class MultiBracketSearch final : public SearchMethod {
     Halving halving;
     int64_t share = 0;
   };
-  struct Place {
+  struct Location {
     size_t bracket = 0;
     int64_t trial = 0;
   };
 
-  // Where the trial is; nullopt for a request id that is none of its own.
-  std::optional<Place> Locate(const model::RequestId& request) const;
-  // Hands out what slots are free, and ends the search when every bracket is done.
+  // Returns the bracket and number of the trial; nullopt for an unknown request id.
+  std::optional<Location> Locate(const model::RequestId& request) const;
+  // Starts trials up to the concurrency limit, and ends the search when every bracket is done.
   void Continue(Context context, std::vector<Operation>& operations);
   std::optional<Operation> StartNext(Context context);
   std::optional<Operation> StartNext(Context context, size_t bracket);

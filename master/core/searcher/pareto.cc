@@ -14,7 +14,7 @@ double Comparable(double loss) {
   return std::isnan(loss) ? std::numeric_limits<double>::infinity() : loss;
 }
 
-// Best first; no point is beaten by one that comes after it.
+// Returns the points in lexicographic order: no point is dominated by a later one.
 std::vector<size_t> Lexicographic(const std::vector<Losses>& points) {
   std::vector<size_t> order(points.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -28,7 +28,7 @@ std::vector<size_t> Lexicographic(const std::vector<Losses>& points) {
 
 bool IsDominatedByAny(const std::vector<size_t>& front, const std::vector<Losses>& points,
                    size_t point) {
-  // From the last one, which is the likeliest to be near.
+  // Starts from the last one, which most likely dominates the point.
   return std::any_of(front.rbegin(), front.rend(),
                      [&](size_t other) { return Dominates(points[other], points[point]); });
 }
@@ -59,7 +59,7 @@ std::vector<int64_t> Ranks(const std::vector<Losses>& points) {
   std::vector<std::vector<size_t>> fronts;
   std::vector<int64_t> ranks(points.size());
   for (const size_t point : Lexicographic(points)) {
-    // Who is beaten by a member of a front is beaten by one of each front before it.
+    // A point that a member of a front dominates is dominated by one of each earlier front.
     const auto front = std::partition_point(
         fronts.begin(), fronts.end(),
         [&](const std::vector<size_t>& one) { return IsDominatedByAny(one, points, point); });

@@ -99,9 +99,9 @@ TEST(RungsTest, OfAnOlderSnapshotWhoWentOnIsWhoCameToTheNextRung) {
 
 TEST(RungsTest, RefusesWhatIsNoSnapshotOfIts) {
   for (const char* text :
-       {"null", "[]", "[{}]", R"([{"promoted":[],"entries":[1]},{"promoted":[],"entries":[]}])",
-        R"([{"promoted":[],"entries":[2,1,1,2]},{"promoted":[],"entries":[]}])",
-        R"([{"promoted":["x"],"entries":[]},{"promoted":[],"entries":[]}])",
+       {"null", "[]", "[{}]", R"([{"let_on":[],"entries":[1]},{"let_on":[],"entries":[]}])",
+        R"([{"let_on":[],"entries":[2,1,1,2]},{"let_on":[],"entries":[]}])",
+        R"([{"let_on":["x"],"entries":[]},{"let_on":[],"entries":[]}])",
         R"([{"entries":[]},{"entries":[]}])",
         R"([{"continued":-1,"entries":[]},{"continued":0,"entries":[]}])"}) {
     Rungs rungs({1, 3});

@@ -1,4 +1,4 @@
-// The world and the tests of SearchMethodContract; linked into each test that instantiates it.
+// The environment and the tests of SearchMethodContract; linked into each test that instantiates it.
 #include "master/core/searcher/search_method_contract.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ void HostileWorld::Play(Searcher& searcher) {
     Take(history.back().operations);
     CheckBrackets(searcher.Brackets());
   }
-  ASSERT_TRUE(shut_down_) << "no end in sight";
+  ASSERT_TRUE(shut_down_) << "the search does not end";
   if (keep_snapshots) snapshots.push_back(searcher.Snapshot());
   EXPECT_TRUE(searcher.shut_down());
   EXPECT_EQ(searcher.Progress(), 1);
@@ -46,7 +46,7 @@ void HostileWorld::Play(Searcher& searcher) {
 
 void HostileWorld::Take(const std::vector<Operation>& operations) {
   for (const Operation& operation : operations) {
-    EXPECT_FALSE(shut_down_) << "asked for more after Shutdown";
+    EXPECT_FALSE(shut_down_) << "operations after Shutdown";
     if (const auto* create = std::get_if<CreateTrial>(&operation)) {
       Create(*create);
     } else if (const auto* stop = std::get_if<StopTrial>(&operation)) {
@@ -87,7 +87,7 @@ void HostileWorld::CheckBrackets(const std::vector<Bracket>& brackets) const {
       for (size_t place = 0; place < rung.arrivals.size(); ++place) {
         const Arrival& arrival = rung.arrivals[place];
         EXPECT_TRUE(asked_.contains(arrival.request)) << arrival.request;
-        EXPECT_TRUE(come.insert(arrival.request).second) << arrival.request << " came twice";
+        EXPECT_TRUE(come.insert(arrival.request).second) << arrival.request << " arrived twice";
         EXPECT_FALSE(stopped.contains(arrival.request)) << arrival.request << " was stopped";
         EXPECT_TRUE(place == 0 || rung.arrivals[place - 1].loss <= arrival.loss);
         EXPECT_EQ(arrival.outcome == Outcome::kDone, i + 1 == bracket.size());
@@ -111,7 +111,7 @@ int64_t HostileWorld::Running() const {
   return std::count_if(live_.begin(), live_.end(), [](const auto& t) { return !t.second.paused; });
 }
 
-// A paused trial never moves by itself, although it may end.
+// A paused trial does not train, but it may end.
 bool HostileWorld::SomebodyMoves() const {
   return std::any_of(live_.begin(), live_.end(),
                      [](const auto& t) { return !t.second.paused || t.second.stopped; });
@@ -138,9 +138,9 @@ const HostileWorld::Live::value_type* HostileWorld::Pick(
 
 Event HostileWorld::Next() {
   const int64_t dice = rng_.UniformInt(0, 9);
-  // Often repeated, sometimes for a trial that is over.
+  // Often repeated, sometimes for a trial that has ended.
   if (dice == 0) return TrialCreated{PickAny(asked_, rng_)};
-  if (dice == 1) return TrialExited{RequestId("never asked for"), TrialEnd::kFailed};
+  if (dice == 1) return TrialExited{RequestId("never created"), TrialEnd::kFailed};
   if (dice == 2 && trials != Trials::kSilent) return WildValidation();
   if (dice < 7 && trials != Trials::kSilent) {
     const auto* trial = Pick([this](const Trial& t) {
@@ -154,7 +154,7 @@ Event HostileWorld::Next() {
 Event HostileWorld::WildValidation() {
   const RequestId& request = PickAny(asked_, rng_);
   const auto live = live_.find(request);
-  // An obedient trial may be late, but what it reports is true.
+  // An obedient trial may be late, but its reports are correct.
   if (trials == Trials::kObedient && live != live_.end() && !live->second.stopped &&
       !live->second.paused) {
     return NextValidation(request);
@@ -192,7 +192,7 @@ double HostileWorld::Metric() {
     case 3:
       return std::numeric_limits<double>::max();
     case 4:
-      return 0;  // so that there are ties
+      return 0;  // to get ties
     case 5:
       return rng_.Normal();
     default:
@@ -240,7 +240,7 @@ TEST_P(SearchMethodContract, TerminatesWhenEveryTrialEndsTheSameWay) {
   }
 }
 
-// None is stuck because the others do not report or do not end.
+// No method waits forever for trials that do not report or do not end.
 TEST_P(SearchMethodContract, TerminatesWhenTrialsAreSilentAndWhenTheyOnlyObey) {
   for (uint64_t seed = 0; seed < kSeeds; ++seed) {
     SCOPED_TRACE(seed);
@@ -279,7 +279,7 @@ TEST_P(SearchMethodContract, RestoreAtEveryPrefixContinuesIdentically) {
     world.keep_snapshots = true;
     world.Play(original);
     for (size_t from = 0; from < world.snapshots.size(); ++from) {
-      // Through text, as the store keeps it.
+      // Through JSON text, as in the store.
       const auto snapshot = model::Value::FromJson(world.snapshots[from].ToJson());
       ASSERT_TRUE(snapshot.ok()) << snapshot.status();
       auto restored = Searcher::Restore(GetParam().config, *snapshot);
@@ -304,7 +304,7 @@ TEST_P(SearchMethodContract, RefusesWhatIsNoSnapshotOfIts) {
     EXPECT_FALSE(Searcher::Restore(GetParam().config, bad).ok()) << "without " << name;
   }
   model::Value bad = good;
-  (*bad.MutableObject())["method"] = "not its own";
+  (*bad.MutableObject())["method"] = "of another method";
   EXPECT_FALSE(Searcher::Restore(GetParam().config, bad).ok());
 }
 

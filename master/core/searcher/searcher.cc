@@ -60,7 +60,7 @@ absl::StatusOr<Searcher> Searcher::Restore(const model::ExperimentConfig& config
 }
 
 absl::Status Searcher::RestoreTrials(const Value& trials) {
-  if (trials.AsObject() == nullptr) return BadSearcher("trials is no object");
+  if (trials.AsObject() == nullptr) return BadSearcher("trials is not an object");
   for (const auto& [id, saved] : *trials.AsObject()) {
     LiveTrial& trial = live_[RequestId(id)];
     trial.created = IsTrue(saved.Find("created"));
@@ -71,7 +71,7 @@ absl::Status Searcher::RestoreTrials(const Value& trials) {
     if (const int64_t* steps = last->AsInt()) trial.last_validation = *steps;
     const Value* withheld = saved.Find("withheld");
     if (withheld == nullptr) continue;
-    if (withheld->AsList() == nullptr) return BadSearcher("withheld is no list");
+    if (withheld->AsList() == nullptr) return BadSearcher("withheld is not a list");
     for (const Value& value : *withheld->AsList()) {
       DET_ASSIGN_OR_RETURN(Event event, EventFromValue(value));
       trial.withheld.push_back(std::move(event));
@@ -173,7 +173,7 @@ Report Searcher::MakeReport(const ValidationReported& event) const {
 
 std::vector<Operation> Searcher::Record(std::vector<Operation> operations) {
   std::vector<Operation> noted;
-  std::deque<RequestId> heard;  // trials of which what was withheld may be told
+  std::deque<RequestId> heard;  // trials whose withheld events may be handled
   const auto note = [&](std::vector<Operation> asked) {
     for (Operation& operation : asked) {
       const auto* stop = std::get_if<StopTrial>(&operation);
@@ -194,16 +194,16 @@ std::vector<Operation> Searcher::Record(std::vector<Operation> operations) {
   return noted;
 }
 
-// Whether it means something: it is about a trial that lives and is not on its way to its end.
+// Whether the operation has an effect: its trial is live and not being stopped.
 bool Searcher::Accept(const Operation& operation) {
-  DET_CHECK(!shutdown_) << "a search method asked for more after its Shutdown";
+  DET_CHECK(!shutdown_) << "a search method returned an operation after its Shutdown";
   if (const auto* shutdown = std::get_if<Shutdown>(&operation)) {
     shutdown_ = *shutdown;
     return true;
   }
   if (const auto* create = std::get_if<CreateTrial>(&operation)) {
     DET_CHECK(live_.emplace(create->request, LiveTrial{}).second)
-        << "a search method asked twice for trial " << create->request;
+        << "a search method created twice the trial " << create->request;
     return true;
   }
   const auto* stop = std::get_if<StopTrial>(&operation);
@@ -223,7 +223,7 @@ bool Searcher::Accept(const Operation& operation) {
   return std::exchange(trial.paused, pause != nullptr) != (pause != nullptr) && !trial.IsOver();
 }
 
-// Nothing while the trial is to pause.
+// Returns nothing while the trial is being paused.
 std::optional<Event> Searcher::NextWithheld(const RequestId& request) {
   const auto it = live_.find(request);
   if (it == live_.end() || it->second.withheld.empty()) return std::nullopt;

@@ -197,7 +197,7 @@ TEST(SearcherTest, RefusesAnUnknownMethodWithTheKnownOnes) {
   EXPECT_EQ(searcher.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(
       searcher.status().message(),
-      "no searcher is named \"best\"; known: adaptive_asha, asha, async_halving, bayesian, custom, "
+      "unknown searcher \"best\"; expected one of adaptive_asha, asha, async_halving, bayesian, custom, "
       "grid, hyperband, pbt, random, single, tpe");
 }
 
