@@ -28,7 +28,8 @@ std::optional<std::vector<model::LogPolicyConfig>> PoliciesOf(const cluster::Clu
   if (allocation == nullptr) return std::nullopt;
   bool runs_on_agent = false;
   for (const experiment::LocalTask& local_task : allocation->local_tasks) {
-    runs_on_agent = runs_on_agent || (local_task.placement.agent.value() == agent && !local_task.exited);
+    runs_on_agent =
+        runs_on_agent || (local_task.placement.agent.value() == agent && !local_task.exited);
   }
   const experiment::Trial* trial = cluster.FindTrial(allocation->trial);
   if (!runs_on_agent || trial == nullptr) return std::nullopt;

@@ -113,11 +113,11 @@ absl::StatusOr<std::optional<cluster::Event>> ToEvent(const wire::TaskReport& re
       return cluster::LocalTaskStarted{.allocation = allocation, .agent = agent};
     case wire::TaskReport::kExited:
       return cluster::LocalTaskExited{.allocation = allocation,
-                                  .agent = agent,
-                                  .exit_code = report.exited().exit_code(),
-                                  .signal = report.exited().signal(),
-                                  .message = report.exited().message(),
-                                  .start_failed = report.exited().start_failed()};
+                                      .agent = agent,
+                                      .exit_code = report.exited().exit_code(),
+                                      .signal = report.exited().signal(),
+                                      .message = report.exited().message(),
+                                      .start_failed = report.exited().start_failed()};
     case wire::TaskReport::EVENT_NOT_SET:
       break;
   }

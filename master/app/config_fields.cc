@@ -10,11 +10,11 @@ namespace {
 
 using Owner = FileConfig;
 using Role = model::Field::Role;
-using model::MakeChoiceTarget;
-using model::MakeDurationTarget;
 using model::Field;
 using model::FieldTarget;
 using model::kMaxInt;
+using model::MakeChoiceTarget;
+using model::MakeDurationTarget;
 using model::MakeListTarget;
 using model::Section;
 

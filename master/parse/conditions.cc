@@ -214,9 +214,8 @@ void CheckConditions(const SearchSpace& space, const std::vector<WrittenConditio
     if (cycle.empty()) continue;
     in_cycles.insert(cycle.begin(), cycle.end());
     cycle.push_back(written.owner);
-    problems.push_back(
-        {written.where, written.path,
-         absl::StrCat("cyclic conditions: ", absl::StrJoin(cycle, " -> "))});
+    problems.push_back({written.where, written.path,
+                        absl::StrCat("cyclic conditions: ", absl::StrJoin(cycle, " -> "))});
   }
 }
 

@@ -110,14 +110,13 @@ hyperparameters:
 }
 
 TEST(ConditionsTest, RefusesCircles) {
-  EXPECT_EQ(
-      Error(absl::StrCat(kMinimal, R"(hyperparameters:
+  EXPECT_EQ(Error(absl::StrCat(kMinimal, R"(hyperparameters:
   a: {type: int, minval: 0, maxval: 1, when: {b: 1}}
   b: {type: int, minval: 0, maxval: 1, when: {c.d: 1}}
   c: {d: {type: int, minval: 0, maxval: 1, when: {a: 1}}}
   leads_in: {type: int, minval: 0, maxval: 1, when: {a: 1}}
 )")),
-      "const.yaml:4: hyperparameters.a.when.b: cyclic conditions: a -> b -> c.d -> a");
+            "const.yaml:4: hyperparameters.a.when.b: cyclic conditions: a -> b -> c.d -> a");
   // Through the condition of an enclosing map.
   EXPECT_THAT(Error(absl::StrCat(kMinimal, R"(hyperparameters:
   g: {when: {x: 1}, y: {type: int, minval: 0, maxval: 1}}

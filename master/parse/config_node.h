@@ -1,5 +1,5 @@
-// A configuration before interpretation: a tree in which each node has its file and line. Built from
-// YAML or from a Value. Private to master/parse.
+// A configuration before interpretation: a tree in which each node has its file and line. Built
+// from YAML or from a Value. Private to master/parse.
 #ifndef MASTER_PARSE_CONFIG_NODE_H_
 #define MASTER_PARSE_CONFIG_NODE_H_
 
@@ -47,9 +47,9 @@ struct ConfigMember {
   bool implied = false;  // not in the text itself, but derived from the node around it
 };
 
-// Parses one YAML document. INVALID_ARGUMENT "source:line: why" for invalid YAML, a duplicate key, or
-// text that is not UTF-8. Anchors, aliases and merge keys are resolved. If `with_lines` is false,
-// `where` is the source without a line.
+// Parses one YAML document. INVALID_ARGUMENT "source:line: why" for invalid YAML, a duplicate key,
+// or text that is not UTF-8. Anchors, aliases and merge keys are resolved. If `with_lines` is
+// false, `where` is the source without a line.
 absl::StatusOr<ConfigNode> ReadYaml(std::string_view text, const std::string& source,
                                     bool with_lines);
 

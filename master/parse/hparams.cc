@@ -1,5 +1,5 @@
-// Reads hyperparameters: a plain value is a constant, a map with a `type` is a range or a choice, any
-// other map is nested. The conditions of a nested map apply to each of its members.
+// Reads hyperparameters: a plain value is a constant, a map with a `type` is a range or a choice,
+// any other map is nested. The conditions of a nested map apply to each of its members.
 #include <algorithm>
 #include <utility>
 

@@ -42,8 +42,8 @@ absl::StatusOr<ExperimentConfig> ParseExperimentConfig(
     std::string_view yaml, const std::string& path, const std::vector<std::string>& overrides,
     const ConfigDefaults& defaults, std::vector<std::string>* warnings = nullptr);
 
-// Returns the text to store: the user's text, or if there are layers below it or overrides, the merged
-// configuration as JSON. REQUIRES that the text was parsed before.
+// Returns the text to store: the user's text, or if there are layers below it or overrides, the
+// merged configuration as JSON. REQUIRES that the text was parsed before.
 absl::StatusOr<std::string> TextToKeep(std::string_view yaml, const std::vector<ConfigLayer>& below,
                                        const std::vector<std::string>& overrides);
 

@@ -182,7 +182,8 @@ TEST(ParseTest, RefusesBadFields) {
       {"min_validation_period: {seconds: 1}", "expected a length such as"},
       {"environment: {environment_variables: [=x]}", "expected a list of NAME=value"},
       {"workspace: w", "workspace: workspace and project must be set together"},
-      {"checkpoint_storage: {host_path: tmp}", "\"tmp\" is a relative path; expected an absolute path"},
+      {"checkpoint_storage: {host_path: tmp}",
+       "\"tmp\" is a relative path; expected an absolute path"},
       {"checkpoint_storage: {storage_path: a/../../b}", "is not below host_path /ckpt"},
       {"checkpoint_storage: {storage_path: /elsewhere}", "is not below host_path /ckpt"},
       {"hyperparameters: {a: {type: int, minval: 2, maxval: 1}}",
@@ -218,7 +219,8 @@ TEST(ParseTest, RefusesBadSearchersAndEntrypoints) {
        "const.yaml:2: searcher.name: expected one of single, random, grid, adaptive_asha, "
        "async_halving, asha, hyperband, tpe, bayesian, pbt, custom, found \"best\""},
       {"entrypoint: x\nsearcher: {name: single, metric: m, max_trials: 3}",
-       "const.yaml:2: searcher.max_trials: only valid for random, tpe, bayesian, asha, async_halving, "
+       "const.yaml:2: searcher.max_trials: only valid for random, tpe, bayesian, asha, "
+       "async_halving, "
        "adaptive_asha, hyperband, not for single; remove it"},
       {"entrypoint: x\nsearcher: {name: random, metric: m, max_trials: 0}",
        "searcher.max_trials: expected an integer from 1 to 1000000, found 0"},
@@ -230,8 +232,10 @@ TEST(ParseTest, RefusesBadSearchersAndEntrypoints) {
        "const.yaml:1: entrypoint: \"../a.cc\" is outside of the context directory"},
       {"entrypoint: /a.cc:T\nsearcher: {name: single, metric: m, max_length: 1}",
        "is outside of the context directory"},
-      {"entrypoint: ' '\nsearcher: {name: single, metric: m}", "is empty; expected a command or a Trial class"},
-      {"entrypoint: []\nsearcher: {name: single, metric: m}", "is empty; expected a program to run"},
+      {"entrypoint: ' '\nsearcher: {name: single, metric: m}",
+       "is empty; expected a command or a Trial class"},
+      {"entrypoint: []\nsearcher: {name: single, metric: m}",
+       "is empty; expected a program to run"},
       {"entrypoint: 5\nsearcher: {name: single, metric: m}",
        "const.yaml:1: entrypoint: expected a string or a list of strings, found 5"},
       {"entrypoint: {a: b}\nsearcher: {name: single, metric: m}",
@@ -358,8 +362,9 @@ TEST(ParseTest, ProblemsOfAnOverrideNameIt) {
 TEST(ParseTest, SourceWithoutANameIsCalledConfiguration) {
   EXPECT_THAT(ParseExperimentConfig("a: [", "", {}, {}).status().ToString(),
               HasSubstr("configuration:"));
-  EXPECT_THAT(ParseExperimentConfig(kMinimal, "", {}, {}).status().ToString(),
-              HasSubstr("checkpoint_storage.host_path: required but missing; expected an absolute path"));
+  EXPECT_THAT(
+      ParseExperimentConfig(kMinimal, "", {}, {}).status().ToString(),
+      HasSubstr("checkpoint_storage.host_path: required but missing; expected an absolute path"));
 }
 
 // Damaged text never crashes the parser; each problem has a position, and most have a line.

@@ -1,5 +1,5 @@
-// Any configuration that the table allows is equal after printing and parsing it. rapidcheck prints the
-// seed and the smallest counterexample.
+// Any configuration that the table allows is equal after printing and parsing it. rapidcheck prints
+// the seed and the smallest counterexample.
 #include <string>
 #include <utility>
 #include <vector>

@@ -43,8 +43,8 @@ class TableReader {
       if (member != map.members.end() && !member->value.is_null()) {
         Read(field, *member, place);
       } else if (IsRequired(field)) {
-        Add(map.where, place.shown + key,
-            absl::StrCat("required but missing. ", field.description), /*missing=*/true);
+        Add(map.where, place.shown + key, absl::StrCat("required but missing. ", field.description),
+            /*missing=*/true);
       }
     }
   }

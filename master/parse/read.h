@@ -70,13 +70,13 @@ void CheckStorage(const ConfigNode& root, CheckpointStorageConfig& storage,
 // Reports fields that this cluster does not support: as a warning if ignoring them is harmless,
 // otherwise as a problem (unsupported_fields.cc).
 void CheckUnsupportedFields(const ConfigNode& root, const ExperimentConfig& config,
-                   std::vector<Problem>& problems, std::vector<Problem>& warnings);
+                            std::vector<Problem>& problems, std::vector<Problem>& warnings);
 
-// Returns the known name within `edits` edits, or a quarter of the letters, of `name`; empty if there
-// is none (suggest.cc).
+// Returns the known name within `edits` edits, or a quarter of the letters, of `name`; empty if
+// there is none (suggest.cc).
 std::string Nearest(std::string_view name, const std::vector<std::string>& known, size_t edits);
-// Returns "did you mean x?" for a name that is similar to a known one, or that exists elsewhere in the
-// table; otherwise "expected one of ...".
+// Returns "did you mean x?" for a name that is similar to a known one, or that exists elsewhere in
+// the table; otherwise "expected one of ...".
 std::string Suggest(const FieldTable& table, std::string_view name,
                     const std::vector<std::string>& known);
 

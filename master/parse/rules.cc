@@ -111,8 +111,7 @@ class Rules {
   void CheckVersion() {
     const ConfigNode* version = root_.Find("version");
     if (version == nullptr || version->ToValue() == Value(0)) return;
-    Add("version",
-        absl::StrCat("expected 0, the only version, found ", version->Describe()));
+    Add("version", absl::StrCat("expected 0, the only version, found ", version->Describe()));
   }
 
   void CheckEntrypoint() {

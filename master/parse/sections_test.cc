@@ -111,7 +111,8 @@ TEST(SearcherTest, RefusesByName) {
           {"{name: adaptive_asha, metric: m, max_trials: 3}",
            "adaptive_asha requires a training length: set max_length (Trial classes), or "
            "max_time with time_metric (scripts)"},
-          {"{name: async_halving, metric: m, max_trials: 3, num_rungs: 1}", "requires a training length"},
+          {"{name: async_halving, metric: m, max_trials: 3, num_rungs: 1}",
+           "requires a training length"},
           {"{name: pbt, metric: m}", "pbt requires a training length"},
           {"{name: hyperband, metric: m}", "hyperband requires a training length"},
           {"{name: single, metric: m, max_length: 3, max_time: 3, time_metric: t}",
@@ -206,7 +207,8 @@ TEST(StorageTest, EachTypeHasItsOwnFields) {
   ExpectRefused(
       {
           {"{type: directory}", "container_path: required but missing"},
-          {"{type: directory, container_path: x}", "\"x\" is a relative path; expected an absolute path"},
+          {"{type: directory, container_path: x}",
+           "\"x\" is a relative path; expected an absolute path"},
           {"{type: directory, container_path: /x, host_path: /y}",
            "only valid for shared_fs, not for directory"},
           {"{type: shared_fs, bucket: b}", "bucket: only valid for s3, gcs, not for shared_fs"},
@@ -220,10 +222,13 @@ TEST(StorageTest, EachTypeHasItsOwnFields) {
   for (const auto& [yaml, message] : std::vector<std::pair<const char*, const char*>>{
            {"{type: s3}", "checkpoint_storage.bucket: required"},
            {"{type: s3, bucket: b, prefix: a/../b}", "prefix: contains \"..\""},
-           {"{type: s3, bucket: b, access_key: k}", "access_key and secret_key must be set together"},
+           {"{type: s3, bucket: b, access_key: k}",
+            "access_key and secret_key must be set together"},
            {"{type: gcs, bucket: b, access_key: k}", "access_key: only valid for s3, not for gcs"},
-           {"{type: azure, container: c}", "requires exactly one of connection_string and account_url"},
-           {"{type: azure, container: c, connection_string: s, account_url: u}", "requires exactly one of"},
+           {"{type: azure, container: c}",
+            "requires exactly one of connection_string and account_url"},
+           {"{type: azure, container: c, connection_string: s, account_url: u}",
+            "requires exactly one of"},
            {"{type: azure, container: c, connection_string: s, credential: k}",
             "credential: requires account_url"}}) {
     EXPECT_THAT(Error(absl::StrCat(kMinimal, "checkpoint_storage: ", yaml)), HasSubstr(message));
@@ -382,7 +387,8 @@ TEST(SlotsTest, RefusesWhatIsWrong) {
            "resources.max_run_time: expected seconds >= 1, or a duration such as 90m, 2h, 1d12h, "
            "found 0"},
           {"blocked_agents: a-1", "expected a list of strings, found \"a-1\""},
-          {"blocked_agents: [a, '']", "resources.blocked_agents[1]: is empty; expected the id of an agent"},
+          {"blocked_agents: [a, '']",
+           "resources.blocked_agents[1]: is empty; expected the id of an agent"},
           {"weight: 0", "resources.weight: expected a number above 0, found 0"},
           {"max_runtime: 2h", "resources.max_runtime: unknown field; did you mean max_run_time?"},
           {"blocked_nodes: [a]", "resources.blocked_nodes: unknown field"},
@@ -462,17 +468,22 @@ TEST(TaskTest, RefusesWhatIsWrong) {
            "in_process, found"},
           {"optimizations: {local_sgd_steps: 0}", "expected an integer >= 1, found 0"},
           {"optimizations: {strategy: async, gradient_compression: int8}",
-           "optimizations.gradient_compression: is only supported with the strategy allreduce, not async"},
+           "optimizations.gradient_compression: is only supported with the strategy allreduce, not "
+           "async"},
           {"optimizations: {strategy: local_sgd, shard_optimizer: true}",
-           "optimizations.shard_optimizer: is only supported with the strategy allreduce, not local_sgd"},
+           "optimizations.shard_optimizer: is only supported with the strategy allreduce, not "
+           "local_sgd"},
           {"optimizations: {strategy: fsdp, hierarchical_allreduce: true}",
-           "optimizations.hierarchical_allreduce: is only supported with the strategy allreduce, not fsdp"},
+           "optimizations.hierarchical_allreduce: is only supported with the strategy allreduce, "
+           "not fsdp"},
           {"optimizations: {strategy: pipeline, auto_tune_tensor_fusion: true}",
-           "optimizations.auto_tune_tensor_fusion: is only supported with the strategy allreduce, not pipeline"},
+           "optimizations.auto_tune_tensor_fusion: is only supported with the strategy allreduce, "
+           "not pipeline"},
           {"optimizations: {gradient_compression: int8, hierarchical_allreduce: true}",
            "optimizations.hierarchical_allreduce: is not supported with gradient_compression int8"},
           {"optimizations: {gradient_compression: int8, auto_tune_tensor_fusion: true}",
-           "optimizations.auto_tune_tensor_fusion: is not supported with gradient_compression int8"},
+           "optimizations.auto_tune_tensor_fusion: is not supported with gradient_compression "
+           "int8"},
           {"optimizations: {pipeline_micro_batches: 0}", "expected an integer >= 1, found 0"},
           {"optimizations: {mixed_precision: O4}", "expected one of O0, O1, O2, O3"},
           {"slurm: {slots_per_nod: 2}", "did you mean slots_per_node?"},
@@ -488,9 +499,8 @@ TEST(TaskTest, LogPoliciesHaveABound) {
   std::string yaml = absl::StrCat(kMinimal, "log_policies:\n");
   for (size_t i = 2; i < kMaxLogPolicies; ++i) absl::StrAppend(&yaml, "- {pattern: p", i, "}\n");
   EXPECT_TRUE(Parse(yaml).ok());
-  EXPECT_THAT(
-      Error(yaml + "- {pattern: more}\n"),
-      HasSubstr("log_policies: too many log policies: 101; at most 100 are allowed"));
+  EXPECT_THAT(Error(yaml + "- {pattern: more}\n"),
+              HasSubstr("log_policies: too many log policies: 101; at most 100 are allowed"));
 }
 
 TEST(TaskTest, APatternThatWasLetInOnceIsKept) {

@@ -144,7 +144,7 @@ std::string TaskDefaultsTable() {
   std::string table = "\n| key | effect |\n|---|---|\n";
   for (const Key& key : kKeys) {
     const std::string words =
-        key.use == Key::Use::kForwarded       ? absl::StrCat("the experiment's `", key.words, "`")
+        key.use == Key::Use::kForwarded   ? absl::StrCat("the experiment's `", key.words, "`")
         : key.use == Key::Use::kInterface ? key.words
         : key.use == Key::Use::kRefused   ? absl::StrCat("refused: ", key.words)
                                           : absl::StrCat("*ignored: ", key.words, "*");

@@ -11,8 +11,8 @@
 
 namespace det::model {
 
-// Parses a template. INVALID_ARGUMENT with all problems, a line each: the fields that it sets must be
-// valid; required fields may be missing.
+// Parses a template. INVALID_ARGUMENT with all problems, a line each: the fields that it sets must
+// be valid; required fields may be missing.
 //   template small:3: resources.slots_per_trial: expected an integer >= 0, found "two"
 absl::StatusOr<Value> ParseTemplate(std::string_view yaml, const std::string& name);
 

@@ -105,11 +105,10 @@ void CheckVariables(const ConfigNode& root, const ExperimentConfig& config,
   }
   if (taken.empty()) return;
   constexpr char kPath[] = "environment.environment_variables";
-  warnings.push_back(
-      {Locate(root, kPath), kPath,
-       absl::StrCat("ignored: ", absl::StrJoin(taken, ", "),
-                    "; names that begin with DET_ are reserved, except ",
-                    absl::StrJoin(kUserVariables, ", "))});
+  warnings.push_back({Locate(root, kPath), kPath,
+                      absl::StrCat("ignored: ", absl::StrJoin(taken, ", "),
+                                   "; names that begin with DET_ are reserved, except ",
+                                   absl::StrJoin(kUserVariables, ", "))});
 }
 
 // Returns a possible batch size that is not divisible by the number of slots.
@@ -163,8 +162,8 @@ void CheckCommand(const ConfigNode& root, const ExperimentConfig& config,
     const Field& field = *FindField(path);
     if (root.FindPath(path) == nullptr) continue;
     if (FieldValue(field, config) == FieldValue(field, ExperimentConfig())) continue;
-    warnings.push_back({Locate(root, path), path,
-                        "ignored: only Trial classes apply it; a script may read it"});
+    warnings.push_back(
+        {Locate(root, path), path, "ignored: only Trial classes apply it; a script may read it"});
   }
 }
 
@@ -180,11 +179,11 @@ void CheckLengthIsKnown(const ConfigNode& root, const ExperimentConfig& config,
   if (searcher.max_length || IsAmong("batches|records|epochs", searcher.time_metric)) return;
   problems.push_back(
       {node->where, "searcher",
-       absl::StrCat("a Trial class requires a training length: set max_length, for example {epochs: "
-                    "3}, or max_time with the time_metric batches, records or epochs",
-                    searcher.time_metric.empty()
-                        ? ""
-                        : absl::StrCat(" instead of ", searcher.time_metric))});
+       absl::StrCat(
+           "a Trial class requires a training length: set max_length, for example {epochs: "
+           "3}, or max_time with the time_metric batches, records or epochs",
+           searcher.time_metric.empty() ? ""
+                                        : absl::StrCat(" instead of ", searcher.time_metric))});
 }
 
 // C++ Trials support all strategies but one. They would fail too, but only after they got their
@@ -203,7 +202,7 @@ void CheckTrialClass(const ConfigNode& root, const ExperimentConfig& config,
 
 // The scale of int8 belongs to one bucket of one slot, so buckets cannot change.
 void RefuseWithInt8(const ConfigNode& root, const OptimizationsConfig& given,
-                      std::vector<Problem>& problems) {
+                    std::vector<Problem>& problems) {
   const auto refuse = [&](const char* path) {
     problems.push_back({Locate(root, path), path,
                         "is not supported with gradient_compression int8; choose float16 or "
@@ -213,8 +212,8 @@ void RefuseWithInt8(const ConfigNode& root, const OptimizationsConfig& given,
   if (given.hierarchical_allreduce) refuse("optimizations.hierarchical_allreduce");
 }
 
-// Options for gradients do not apply to strategies that exchange weights. The Trial class would fail
-// too, but only after it got its slots.
+// Options for gradients do not apply to strategies that exchange weights. The Trial class would
+// fail too, but only after it got its slots.
 void CheckStrategy(const ConfigNode& root, const ExperimentConfig& config,
                    std::vector<Problem>& problems) {
   const OptimizationsConfig defaults;
@@ -236,7 +235,7 @@ void CheckStrategy(const ConfigNode& root, const ExperimentConfig& config,
 
 // Warns about options of strategies that are not chosen.
 void CheckOtherStrategies(const ConfigNode& root, const ExperimentConfig& config,
-                            std::vector<Problem>& warnings) {
+                          std::vector<Problem>& warnings) {
   const OptimizationsConfig defaults;
   const OptimizationsConfig& given = config.optimizations;
   const auto warn = [&](const char* path, const char* strategies) {
@@ -257,7 +256,7 @@ void CheckOtherStrategies(const ConfigNode& root, const ExperimentConfig& config
 }  // namespace
 
 void CheckUnsupportedFields(const ConfigNode& root, const ExperimentConfig& config,
-                   std::vector<Problem>& problems, std::vector<Problem>& warnings) {
+                            std::vector<Problem>& problems, std::vector<Problem>& warnings) {
   const ExperimentConfig defaults;
   const Field* const profiling = FindField("profiling.enabled");
   const bool of_a_class = RunsTrialClass(config.entrypoint);
@@ -271,8 +270,8 @@ void CheckUnsupportedFields(const ConfigNode& root, const ExperimentConfig& conf
     if (IsRefused(field, value)) {
       problems.push_back({Locate(root, field.path), field.path, field.refusal});
     } else if (field.warning != nullptr) {
-      warnings.push_back({Locate(root, field.path), field.path,
-                          absl::StrCat("ignored: ", field.warning)});
+      warnings.push_back(
+          {Locate(root, field.path), field.path, absl::StrCat("ignored: ", field.warning)});
     }
   }
   CheckMounts(root, config, problems, warnings);

@@ -24,7 +24,8 @@ TEST(WarningsTest, WhatHasNoEffectIsSaidAndKept) {
       {"environment: {image: i}",
        "const.yaml:3: environment.image: ignored: tasks run as processes on the "
        "agent's machine, not in containers"},
-      {"environment: {force_pull_image: true}", "const.yaml:3: environment.force_pull_image: ignored"},
+      {"environment: {force_pull_image: true}",
+       "const.yaml:3: environment.force_pull_image: ignored"},
       {"environment: {registry_auth: {username: u}}", "environment.registry_auth: ignored"},
       {"environment: {add_capabilities: [A]}", "environment.add_capabilities: ignored"},
       {"environment: {drop_capabilities: [A]}", "environment.drop_capabilities: ignored"},
@@ -104,8 +105,7 @@ TEST(WarningsTest, ACommandIsNotHeldToWhatTrialClassesRead) {
   }
   EXPECT_EQ(warned("python3 train.py", "scheduling_unit: 100\ncheckpoint_policy: best"), "");
   const std::string profiling = "profiling: {enabled: true}";
-  EXPECT_THAT(warned("python3 train.py", profiling),
-              HasSubstr("profiling.enabled: ignored: only"));
+  EXPECT_THAT(warned("python3 train.py", profiling), HasSubstr("profiling.enabled: ignored: only"));
   EXPECT_THAT(warned("net.cc:Net", profiling), ::testing::Not(HasSubstr("profiling")));
   EXPECT_THAT(warned("model_def:Net", profiling), ::testing::Not(HasSubstr("profiling")));
 }
@@ -118,8 +118,9 @@ TEST(StrategiesTest, TrialsInCppHaveFewer) {
                               strategy, "}"))
         .status();
   };
-  EXPECT_THAT(parsed("net.cc:Net", "fsdp").ToString(),
-              HasSubstr("const.yaml:3: optimizations.strategy: fsdp is only supported by Python Trials"));
+  EXPECT_THAT(
+      parsed("net.cc:Net", "fsdp").ToString(),
+      HasSubstr("const.yaml:3: optimizations.strategy: fsdp is only supported by Python Trials"));
   EXPECT_TRUE(parsed("model_def:Net", "fsdp").ok());
   for (const char* strategy :
        {"allreduce", "local_sgd", "async", "parameter_server", "pipeline", "in_process"}) {
@@ -155,10 +156,9 @@ TEST(WarningsTest, VariablesThatAreTheClustersAreNamed) {
     EXPECT_TRUE(config.ok()) << config.status();
     return absl::StrJoin(warnings, "\n");
   };
-  EXPECT_THAT(
-      warned("[A=1, DET_RANK=1, DET_MASTER, DET_RANK=2, DET_CXX=clang++]"),
-      HasSubstr("const.yaml:3: environment.environment_variables: ignored: DET_MASTER, "
-                "DET_RANK; names that begin with DET_ are reserved, except DET_CXX, "));
+  EXPECT_THAT(warned("[A=1, DET_RANK=1, DET_MASTER, DET_RANK=2, DET_CXX=clang++]"),
+              HasSubstr("const.yaml:3: environment.environment_variables: ignored: DET_MASTER, "
+                        "DET_RANK; names that begin with DET_ are reserved, except DET_CXX, "));
   EXPECT_THAT(warned("{cuda: [DET_USER=me]}"), HasSubstr("DET_USER;"));
   EXPECT_EQ(warned("[A=1, DET, MY_DET_RANK=1, DET_CXX=clang++, DET_OUTBOX_LIMIT=1]"), "");
 }

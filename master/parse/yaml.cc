@@ -25,7 +25,8 @@ constexpr int kMaxNodes = 100'000;
 // level of a Struct is three, and responses add levels.
 constexpr int kMaxDepth = 25;
 
-// Returns the first byte that is not part of valid UTF-8, or is NUL, which the database cannot store.
+// Returns the first byte that is not part of valid UTF-8, or is NUL, which the database cannot
+// store.
 std::optional<size_t> FirstBadByte(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
     const size_t length = text[i] == '\0' ? 0 : base::Utf8Length(text.substr(i));
@@ -77,8 +78,7 @@ class Reader {
     }
     try {
       if (const int second = FindSecondDocument(text)) {
-        return Error(second,
-                     "a second YAML document starts here; keep only one");
+        return Error(second, "a second YAML document starts here; keep only one");
       }
       return Convert(YAML::Load(std::string(text)), 1, 0);
     } catch (const YAML::Exception& error) {

@@ -1,5 +1,5 @@
-// The metrics of a simulation: utilisation compared with an upper bound for any scheduler, wait times,
-// cost of preemption, fairness among users. Called by main, report and benchmarks. PURE.
+// The metrics of a simulation: utilisation compared with an upper bound for any scheduler, wait
+// times, cost of preemption, fairness among users. Called by main, report and benchmarks. PURE.
 #ifndef MASTER_SIMULATE_FIGURES_H_
 #define MASTER_SIMULATE_FIGURES_H_
 
@@ -13,8 +13,8 @@
 
 namespace det::simulate {
 
-// Slot seconds of useful work (without work lost by preemption) per available slot second: the reached
-// value, and the upper bound.
+// Slot seconds of useful work (without work lost by preemption) per available slot second: the
+// reached value, and the upper bound.
 struct Utilisation {
   double reached = 0;
   double bound = 0;
@@ -49,17 +49,18 @@ struct Figures {
   std::vector<Waits> by_user;  // by requested slot hours, descending
   int64_t preemptions = 0;
   double lost_slot_hours = 0;
-  // The fairness index of Jain, Chiu and Hawe (DEC-TR-301, 1984) over users: of the slot seconds that each
-  // got in the window, divided by those that it could have used there. 1 is perfectly fair.
+  // The fairness index of Jain, Chiu and Hawe (DEC-TR-301, 1984) over users: of the slot seconds
+  // that each got in the window, divided by those that it could have used there. 1 is perfectly
+  // fair.
   double fairness = 1;
 };
 
 // REQUIRES that the simulation is of this workload.
 Figures MakeFigures(const Workload& workload, const Options& options, const Simulation& simulation);
 
-// Returns the offline bound on slot seconds that can be served until `until`. Gangs are relaxed to slots:
-// every slot second of a job may be served by any slot of its pool at any time after its arrival, but no
-// job gets more than its own slots could do by then.
+// Returns the offline bound on slot seconds that can be served until `until`. Gangs are relaxed to
+// slots: every slot second of a job may be served by any slot of its pool at any time after its
+// arrival, but no job gets more than its own slots could do by then.
 double ComputeSlotSecondsBound(const Workload& jobs_of_pool, double slots, absl::Duration until);
 // Returns a lower bound on the time when the last job ends.
 absl::Duration ComputeMakespanBound(const Workload& jobs_of_pool, double slots);

@@ -46,9 +46,11 @@ void AddTraceShape(CLI::App& app, Flags& flags, Words& words) {
                  "Slots of the largest job (0: an eighth of the cluster, from 8 to 512)")
       ->check(CLI::Range(0, 1 << 24))
       ->capture_default_str();
-  app.add_option("--median-length", words.median_length, "Median length of one-slot jobs outside of the tail")
+  app.add_option("--median-length", words.median_length,
+                 "Median length of one-slot jobs outside of the tail")
       ->capture_default_str();
-  app.add_option("--max-length", words.max_length, "Maximum length of a job")->capture_default_str();
+  app.add_option("--max-length", words.max_length, "Maximum length of a job")
+      ->capture_default_str();
   app.add_option("--tail", t.tail, "Fraction of the jobs with a length of the heavy tail")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
@@ -68,7 +70,8 @@ void AddAgents(CLI::App& app, Words& words) {
 CLI::App* AddSchedule(CLI::App& app, Flags& flags) {
   CLI::App* command =
       app.add_subcommand("schedule", "Run one scheduling pass on a snapshot and explain it");
-  command->add_option("--snapshot", flags.snapshot, "Snapshot file (JSON), or - for stdin")->required();
+  command->add_option("--snapshot", flags.snapshot, "Snapshot file (JSON), or - for stdin")
+      ->required();
   command->add_flag("--json", flags.json, "Print the plan as JSON");
   return command;
 }
@@ -94,7 +97,8 @@ CLI::App* AddCluster(CLI::App& app, Flags& flags, Words& words) {
                    "Interval of checkpoints, from which preempted jobs resume")
       ->capture_default_str();
   AddTrace(*command, flags);
-  command->add_option("--jobs-out", flags.jobs_file, "Write the outcome of each job to a file (CSV)");
+  command->add_option("--jobs-out", flags.jobs_file,
+                      "Write the outcome of each job to a file (CSV)");
   command->add_flag("--json", flags.json, "Print the figures as JSON");
   return command;
 }

@@ -54,7 +54,8 @@ std::vector<std::pair<std::string, int64_t>> Failures(const Simulation& simulati
 }
 
 Value ToValue(const Utilisation& u) {
-  return Value::Object{{"reached", u.reached}, {"bound", u.bound}, {"of_bound", u.GetRatioToBound()}};
+  return Value::Object{
+      {"reached", u.reached}, {"bound", u.bound}, {"of_bound", u.GetRatioToBound()}};
 }
 
 Value ToValue(const Waits& w) {

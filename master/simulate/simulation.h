@@ -61,8 +61,8 @@ struct Simulation {
   int64_t passes = 0;           // of the scheduler
 };
 
-// INVALID_ARGUMENT for a job whose pool has no agents. A job that the cluster refuses, or that can never
-// start, is recorded as not completed.
+// INVALID_ARGUMENT for a job whose pool has no agents. A job that the cluster refuses, or that can
+// never start, is recorded as not completed.
 absl::StatusOr<Simulation> Simulate(const Workload& workload, const Options& options);
 
 }  // namespace det::simulate

@@ -15,8 +15,8 @@ struct Column {
   bool right = false;  // numbers
 };
 
-// Formats the header and the rows, each with a newline; `bold` makes the header bold, for a terminal.
-// REQUIRES one cell per column.
+// Formats the header and the rows, each with a newline; `bold` makes the header bold, for a
+// terminal. REQUIRES one cell per column.
 std::string Table(const std::vector<Column>& columns,
                   const std::vector<std::vector<std::string>>& rows, bool bold);
 

@@ -88,7 +88,8 @@ class Zipf {
   std::vector<double> sums_;
 };
 
-// Returns sorted times in [0, window], denser in the afternoon of each day. The trace begins at midnight.
+// Returns sorted times in [0, window], denser in the afternoon of each day. The trace begins at
+// midnight.
 std::vector<double> DrawArrivals(const TraceOptions& o, double window, base::Rng& rng) {
   constexpr double kDay = 86400, kPeak = 15 * 3600;
   std::vector<double> arrivals;

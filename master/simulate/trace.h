@@ -33,8 +33,7 @@ struct TraceOptions {
   double day_swing = 0.6;  // arrivals vary by this around the mean, most in the afternoon
   int users = 64;
   int workspaces = 8;
-  double run_times =
-      0;  // fraction of the jobs with a max_run_time, of 1.2 to 4 times their length
+  double run_times = 0;  // fraction of the jobs with a max_run_time, of 1.2 to 4 times their length
   uint64_t seed = 1;
 };
 

@@ -30,9 +30,10 @@ struct Job {
 };
 using Workload = std::vector<Job>;  // by arrival
 
-// Parses CSV with a header line (lines that begin with # are comments), or a YAML list of jobs, possibly
-// below `jobs:`. Times are seconds or durations such as 90m. Absent columns have their defaults; arrival,
-// slots and length are required. INVALID_ARGUMENT with all problems, a line each:
+// Parses CSV with a header line (lines that begin with # are comments), or a YAML list of jobs,
+// possibly below `jobs:`. Times are seconds or durations such as 90m. Absent columns have their
+// defaults; arrival, slots and length are required. INVALID_ARGUMENT with all problems, a line
+// each:
 //   trace.csv:12: slots: expected an integer >= 0, found "two"
 absl::StatusOr<Workload> ParseWorkload(std::string_view text, const std::string& name);
 

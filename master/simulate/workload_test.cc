@@ -69,7 +69,8 @@ TEST(Workload, SaysAllThatIsWrongWithItsPlace) {
             "w:3: arrival: expected seconds or a duration such as \"2h30m\", found -1\n"
             "w:3: length: must be longer than 0\n"
             "w:3: priority: expected an integer from 1 to 99, found 100\n"
-            "w:4: gpus: unknown field; expected one of arrival, slots, length, user, workspace, priority, "
+            "w:4: gpus: unknown field; expected one of arrival, slots, length, user, workspace, "
+            "priority, "
             "weight, max_run_time, pool, preemptible\n"
             "w:5: 2 cells; expected 5 columns\n"
             "w:6: arrival: is missing");

@@ -151,7 +151,8 @@ struct Committed {
     const auto it = rows.allocations.find(id);
     return it == rows.allocations.end() ? nullptr : &it->second;
   }
-  const experiment::LocalTask* FindLocalTask(const model::AllocationId& id, const model::AgentId& agent) const {
+  const experiment::LocalTask* FindLocalTask(const model::AllocationId& id,
+                                             const model::AgentId& agent) const {
     const experiment::Allocation* a = Find(id);
     if (a == nullptr) return nullptr;
     for (const experiment::LocalTask& local_task : a->local_tasks) {

@@ -178,11 +178,11 @@ void MasterProcess::Report(int64_t stream, const model::AgentId& agent,
   cluster::Event event = cluster::LocalTaskStarted{allocation, agent};
   if (const auto* exit = std::get_if<agent::TaskExit>(&report.event)) {
     event = cluster::LocalTaskExited{.allocation = allocation,
-                                 .agent = agent,
-                                 .exit_code = exit->exit_code,
-                                 .signal = exit->signal,
-                                 .message = exit->message,
-                                 .start_failed = exit->start_failed};
+                                     .agent = agent,
+                                     .exit_code = exit->exit_code,
+                                     .signal = exit->signal,
+                                     .message = exit->message,
+                                     .start_failed = exit->start_failed};
   }
   Submit(event, [this, agent, stream, sequence = report.sequence](const auto& applied) {
     if (absl::IsUnavailable(applied.status())) return Refuse(stream, agent);

@@ -111,7 +111,8 @@ Occupants OccupantsOf(const cluster::Cluster& cluster) {
   Occupants occupants;
   for (const experiment::Allocation* allocation : cluster.live_allocations()) {
     for (const experiment::LocalTask& local_task : allocation->local_tasks) {
-      if (!local_task.exited) occupants[local_task.placement.agent].emplace_back(allocation, &local_task);
+      if (!local_task.exited)
+        occupants[local_task.placement.agent].emplace_back(allocation, &local_task);
     }
   }
   return occupants;

@@ -56,7 +56,8 @@ std::map<std::string, Figures> FiguresOf(const cluster::Cluster& cluster,
     for (const experiment::LocalTask& local_task : allocation->local_tasks) {
       if (local_task.exited) continue;
       placed = true;
-      for (const int slot : local_task.placement.slots) pool.used.emplace(local_task.placement.agent, slot);
+      for (const int slot : local_task.placement.slots)
+        pool.used.emplace(local_task.placement.agent, slot);
       if (local_task.placement.slots.empty()) ++pool.aux_running;
     }
     (placed ? pool.scheduled : pool.queued).insert(allocation->job);

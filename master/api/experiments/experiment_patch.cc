@@ -29,7 +29,8 @@ constexpr size_t kExperimentTextLimit = 1 << 20;
 template <class Message>
 absl::StatusOr<experiment::RetentionPolicy> ReadPolicy(const experiment::Experiment& experiment,
                                                        const Message& message) {
-  experiment::RetentionPolicy policy = experiment::GetRetentionPolicy(experiment.config->checkpoint_storage);
+  experiment::RetentionPolicy policy =
+      experiment::GetRetentionPolicy(experiment.config->checkpoint_storage);
   if (message.has_save_experiment_best()) policy.experiment_best = message.save_experiment_best();
   if (message.has_save_trial_best()) policy.trial_best = message.save_trial_best();
   if (message.has_save_trial_latest()) policy.trial_latest = message.save_trial_latest();

@@ -15,7 +15,7 @@ constexpr int kTrialsOfJob = 8;
 }  // namespace
 
 absl::StatusOr<scheduler::RuntimeStats> ReadExperience(store::Store& store,
-                                                     const scheduler::Snapshot& snapshot) {
+                                                       const scheduler::Snapshot& snapshot) {
   std::set<model::ExperimentId> jobs;
   for (const bool running : {true, false}) {
     for (const scheduler::Gang& gang : snapshot.gangs) {

@@ -55,16 +55,16 @@ absl::Status CheckDevices(const Step& step, const model::Agent& agent,
     const LocalTask* local_task = FindLocalTask(step.s.allocations.at(id), agent.id);
     const std::optional<int> slot = MissingSlot(before->second, agent, local_task->placement);
     if (!slot) continue;
-    return absl::FailedPreconditionError(absl::StrCat(
-        "agent ", agent.id.value(), " reconnects without the device of slot ", *slot,
-        ", on which allocation ", id.value(),
-        " runs; start the agent with the same devices, or kill that task first"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("agent ", agent.id.value(), " reconnects without the device of slot ", *slot,
+                     ", on which allocation ", id.value(),
+                     " runs; start the agent with the same devices, or kill that task first"));
   }
   return absl::OkStatus();
 }
 
 void LoseLocalTasks(Step& step, const model::AgentId& agent,
-                const std::vector<model::AllocationId>& ids) {
+                    const std::vector<model::AllocationId>& ids) {
   for (const model::AllocationId& id : ids) {
     const auto it = step.s.allocations.find(id);
     if (it == step.s.allocations.end()) continue;
@@ -73,8 +73,8 @@ void LoseLocalTasks(Step& step, const model::AgentId& agent,
 }
 
 // Returns the allocations whose local task the agent no longer runs. A local task that has not
-// started yet is not among them, because its start may still be on its way and is sent again, unless
-// the agent (`now`) no longer has its slots.
+// started yet is not among them, because its start may still be on its way and is sent again,
+// unless the agent (`now`) no longer has its slots.
 std::vector<model::AllocationId> Vanished(const Step& step, const model::AgentId& agent,
                                           const model::Agent& now,
                                           const std::set<model::AllocationId>& running) {
@@ -89,10 +89,11 @@ std::vector<model::AllocationId> Vanished(const Step& step, const model::AgentId
 }
 
 void StopUnassigned(Step& step, const model::AgentId& agent,
-                const std::set<model::AllocationId>& running) {
+                    const std::set<model::AllocationId>& running) {
   for (const model::AllocationId& id : running) {
     const auto it = step.s.allocations.find(id);
-    const LocalTask* local_task = it == step.s.allocations.end() ? nullptr : FindLocalTask(it->second, agent);
+    const LocalTask* local_task =
+        it == step.s.allocations.end() ? nullptr : FindLocalTask(it->second, agent);
     if (local_task != nullptr && !local_task->exited) continue;
     step.Effect(StopTask{agent, id, absl::ZeroDuration()});
     if (it == step.s.allocations.end() || local_task != nullptr) continue;
@@ -137,7 +138,8 @@ absl::StatusOr<Outcome> Apply(Step& step, const AgentRegistered& event) {
   StopUnassigned(step, id, running);
   for (const model::AllocationId& allocation_id : running) {
     const auto it = step.s.allocations.find(allocation_id);
-    const LocalTask* local_task = it == step.s.allocations.end() ? nullptr : FindLocalTask(it->second, id);
+    const LocalTask* local_task =
+        it == step.s.allocations.end() ? nullptr : FindLocalTask(it->second, id);
     if (local_task == nullptr || local_task->started) continue;
     ApplyActions(step, it->second, experiment::OnLocalTaskStarted(it->second, id));
   }
@@ -188,12 +190,12 @@ absl::StatusOr<Outcome> Apply(Step& step, const LocalTaskExited& event) {
   const LocalTask* local_task = FindLocalTask(it->second, event.agent);
   if (local_task == nullptr || local_task->exited) return step.Finish();
   ApplyActions(step, it->second,
-     experiment::OnLocalTaskExited(it->second, event.agent,
-                             {.exit_code = event.exit_code,
-                              .signal = event.signal,
-                              .message = event.message,
-                              .start_failed = event.start_failed},
-                             step.now));
+               experiment::OnLocalTaskExited(it->second, event.agent,
+                                             {.exit_code = event.exit_code,
+                                              .signal = event.signal,
+                                              .message = event.message,
+                                              .start_failed = event.start_failed},
+                                             step.now));
   // Its slots are free even if other local tasks of the gang still hold theirs.
   step.Reschedule();
   return step.Finish();

@@ -3,9 +3,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "master/core/cluster/scheduler_input.h"
 #include "master/core/cluster/handlers.h"
 #include "master/core/cluster/regenerate.h"
+#include "master/core/cluster/scheduler_input.h"
 
 namespace det::cluster {
 namespace {
@@ -124,8 +124,11 @@ absl::StatusOr<Outcome> Apply(Step& step, const AllocationDeadline& event) {
     return step.Finish();
   }
   experiment::Trial& trial = step.s.trials.at(it->second.trial);
-  if (it->second.started_at && *it->second.started_at + GetRemainingWorkTime(step.s, trial) <= step.now) {
-    ApplyActions(step, trial, experiment::OnRunTimeExceeded(trial, DescribeRunTimeLimit(step.GetEntry(trial)), step.now));
+  if (it->second.started_at &&
+      *it->second.started_at + GetRemainingWorkTime(step.s, trial) <= step.now) {
+    ApplyActions(
+        step, trial,
+        experiment::OnRunTimeExceeded(trial, DescribeRunTimeLimit(step.GetEntry(trial)), step.now));
     // An allocation that was already terminating keeps its own deadline.
   }
   const absl::Duration grace = std::clamp(GetRunTimeEnd(step.s, it->second) - step.now,

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "master/core/cluster/scheduler_input.h"
 #include "master/core/cluster/handlers.h"
+#include "master/core/cluster/scheduler_input.h"
 #include "master/core/model/id_text.h"
 
 namespace det::cluster {

@@ -88,8 +88,8 @@ class Cluster {
   // INTERNAL if the scheduler's copy of the state differs from the state. For tests.
   absl::Status CheckScheduler() const;
 
-  // Returns the state as an Image, each searcher as a snapshot without a journal. Equals the Dump of
-  // a cluster that was restored from the committed rows. For tests.
+  // Returns the state as an Image, each searcher as a snapshot without a journal. Equals the Dump
+  // of a cluster that was restored from the committed rows. For tests.
   Image Dump() const;
 
   // Private to this folder; defined in state.h.

@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "master/core/cluster/scheduler_input.h"
 #include "master/core/cluster/handlers.h"
+#include "master/core/cluster/scheduler_input.h"
 
 namespace det::cluster {
 namespace {
@@ -22,11 +22,11 @@ absl::Status CheckContinues(const Experiment& e, const model::SearcherConfig& co
       (independent && (config.name == "random" || config.name == "grid"))) {
     return absl::OkStatus();
   }
-  return absl::FailedPreconditionError(
-      absl::StrCat("experiment ", e.id.value(), " uses the searcher ", config.name,
-                   independent ? "" : absl::StrCat(" with the sampler ", config.sampler),
-                   "; only the searchers single, random and grid can be continued, with the sampler "
-                   "random"));
+  return absl::FailedPreconditionError(absl::StrCat(
+      "experiment ", e.id.value(), " uses the searcher ", config.name,
+      independent ? "" : absl::StrCat(" with the sampler ", config.sampler),
+      "; only the searchers single, random and grid can be continued, with the sampler "
+      "random"));
 }
 
 // Returns a position at the end of the queue, but ahead of the next created experiment, whose
@@ -106,7 +106,8 @@ void RequeueTrial(Step& step, Entry& entry, Trial& trial) {
   NotifySearcher(step, entry, searcher::TrialCreated{trial.request});
   const bool again = entry.experiment.config->searcher.name == "single";
   if (trial.state == model::TrialState::kCompleted && !again) {
-    NotifySearcher(step, entry, searcher::TrialExited{trial.request, searcher::TrialEnd::kCompleted});
+    NotifySearcher(step, entry,
+                   searcher::TrialExited{trial.request, searcher::TrialEnd::kCompleted});
   } else {
     experiment::TrialActions actions = experiment::Continue(trial);
     const bool paused = entry.experiment.state == model::ExperimentState::kPaused;

@@ -128,9 +128,9 @@ TEST_F(DeletionTest, ThePolicyOfARunningExperimentChangesAndSurvivesARestart) {
   const Outcome outcome = Apply(SetRetention{ExperimentId(1), {3, 4, 5}});
   EXPECT_THAT(Changes<PutRetention>(outcome), SizeIs(1));
   Restart();
-  EXPECT_EQ(
-      experiment::GetRetentionPolicy(cluster_.FindExperiment(ExperimentId(1))->config->checkpoint_storage),
-      (experiment::RetentionPolicy{3, 4, 5}));
+  EXPECT_EQ(experiment::GetRetentionPolicy(
+                cluster_.FindExperiment(ExperimentId(1))->config->checkpoint_storage),
+            (experiment::RetentionPolicy{3, 4, 5}));
 }
 
 TEST_F(DeletionTest, AStartLooksForWhatIsLeftToRemove) {

@@ -41,7 +41,8 @@ class ElasticTest : public Fixture {
   }
   size_t FormatMicroSlots(const std::string& id) const {
     size_t slots = 0;
-    for (const auto& local_task : allocation(id).local_tasks) slots += local_task.placement.slots.size();
+    for (const auto& local_task : allocation(id).local_tasks)
+      slots += local_task.placement.slots.size();
     return slots;
   }
   // It saves, says so and goes.

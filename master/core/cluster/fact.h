@@ -1,4 +1,5 @@
-// Facts that agents, trials and the engine's timers report. event.h combines all events in one type.
+// Facts that agents, trials and the engine's timers report. event.h combines all events in one
+// type.
 //
 // PURE.
 #ifndef MASTER_CORE_CLUSTER_FACT_H_

@@ -87,13 +87,15 @@ absl::StatusOr<Outcome> Apply(Step& step, const CalendarTick& event);
 void SetCalendar(Step& step);
 // Returns the maintenance that the allocation must make room for: "agent a is in maintenance until
 // ..."; empty if there is none.
-std::string DescribeMaintenance(const Cluster::State& s, const experiment::Allocation& a, absl::Time now);
+std::string DescribeMaintenance(const Cluster::State& s, const experiment::Allocation& a,
+                                absl::Time now);
 
 // ---- hardware.cc ----
 absl::StatusOr<Outcome> Apply(Step& step, const HardwareSuspected& event);
 absl::StatusOr<Outcome> Apply(Step& step, const LogPolicyMatched& event);
 // Counts an ended run as a success or a failure of the slots that it used.
-void RecordHardwareOutcome(Step& step, const experiment::Allocation& allocation, experiment::Trial& trial);
+void RecordHardwareOutcome(Step& step, const experiment::Allocation& allocation,
+                           experiment::Trial& trial);
 // Lets trials run on the agent again that had a suspected hardware failure there.
 void UnblockAgent(Step& step, const model::AgentId& agent);
 
@@ -105,12 +107,12 @@ absl::StatusOr<Outcome> Apply(Step& step, const AllocationDeadline& event);
 // Executes the actions that the state machine of an allocation returned, which may end the
 // experiment.
 void ApplyActions(Step& step, experiment::Allocation& allocation,
-        const experiment::AllocationActions& actions);
+                  const experiment::AllocationActions& actions);
 // Preempts the allocation if it runs and is not being preempted yet.
 void Preempt(Step& step, experiment::Allocation& allocation, const std::string& reason);
 std::string DescribeRunTimeLimit(const Entry& entry);
 std::vector<RendezvousNode> GetRendezvousNodes(const Cluster::State& state,
-                                    const experiment::Allocation& allocation);
+                                               const experiment::Allocation& allocation);
 
 // ---- trials.cc ----
 // Executes the actions that the state machine of a trial returned.

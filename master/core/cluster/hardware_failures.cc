@@ -3,8 +3,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "master/core/cluster/scheduler_input.h"
 #include "master/core/cluster/handlers.h"
+#include "master/core/cluster/scheduler_input.h"
 #include "master/core/scheduler/scheduler.h"
 
 namespace det::cluster {
@@ -29,7 +29,8 @@ void Quarantine(Step& step, const Trial& trial, const Allocation& a, const model
                         "\"; repair it, then run: det slot enable ", agent.value(), " ", slot));
 }
 
-void CountFailure(Step& step, const Trial& trial, const Allocation& a, const LocalTask& local_task) {
+void CountFailure(Step& step, const Trial& trial, const Allocation& a,
+                  const LocalTask& local_task) {
   const model::AgentId& agent = local_task.placement.agent;
   AgentState& state =
       step.s.agent_states
@@ -117,16 +118,16 @@ absl::StatusOr<Outcome> Apply(Step& step, const LogPolicyMatched& event) {
   if (it == step.s.allocations.end()) return step.Finish();
   const Allocation& a = it->second;
   Trial& trial = step.s.trials.at(a.trial);
-  const bool runs_there = std::any_of(a.local_tasks.begin(), a.local_tasks.end(), [&](const LocalTask& local_task) {
-    return local_task.placement.agent == event.agent;
-  });
+  const bool runs_there = std::any_of(
+      a.local_tasks.begin(), a.local_tasks.end(),
+      [&](const LocalTask& local_task) { return local_task.placement.agent == event.agent; });
   const bool blocked = Contains(trial.blocked, event.agent);
   if (event.exclude_node && runs_there && !blocked && !CouldRunWithout(step, a, event.agent)) {
     // Without this agent it would wait forever.
-    step.Log(
-        trial, a.id, model::LogLevel::kWarning,
-        absl::StrCat("log policy \"", event.policy, "\" matched, but the trial cannot run without agent ",
-                     event.agent.value(), "; the agent is not excluded"));
+    step.Log(trial, a.id, model::LogLevel::kWarning,
+             absl::StrCat("log policy \"", event.policy,
+                          "\" matched, but the trial cannot run without agent ",
+                          event.agent.value(), "; the agent is not excluded"));
   } else if (event.exclude_node && runs_there && !blocked) {
     trial.blocked.push_back(event.agent);
     step.Touch(trial);

@@ -179,14 +179,14 @@ TEST_F(DoorTest, DevicesThatAreNotThereAreNamedWithThoseThatAre) {
 }
 
 TEST_F(DoorTest, FractionsAreForPoolsThatShareDevices) {
-  Check(
-      {{"slots_per_trial: 0.5",
-        "needs 0.5 of a slot; pool default does not share devices; request whole slots"},
-       {"slots_per_trial: 0.5, resource_pool: shared", ""},
-       {"slots_per_trial: 0.5, slot_type: cuda, resource_pool: shared",
-        "needs 0.5 of a slot of type cuda; pool shared has cpu; request those, or use another pool"},
-       {"slots_per_trial: 0.5, cpus: 9, resource_pool: shared",
-        "needs 0.5 of a slot with 9 cpus; no agent of pool shared has more than 8 cpus"}});
+  Check({{"slots_per_trial: 0.5",
+          "needs 0.5 of a slot; pool default does not share devices; request whole slots"},
+         {"slots_per_trial: 0.5, resource_pool: shared", ""},
+         {"slots_per_trial: 0.5, slot_type: cuda, resource_pool: shared",
+          "needs 0.5 of a slot of type cuda; pool shared has cpu; request those, or use another "
+          "pool"},
+         {"slots_per_trial: 0.5, cpus: 9, resource_pool: shared",
+          "needs 0.5 of a slot with 9 cpus; no agent of pool shared has more than 8 cpus"}});
 }
 
 TEST_F(DoorTest, CpusAndMemoryAreForEachSlotOrForTheTask) {
@@ -208,9 +208,9 @@ TEST_F(DoorTest, CpusAndMemoryAreForEachSlotOrForTheTask) {
 }
 
 TEST_F(DoorTest, AgentsOfAPoolWithoutAnyMayComeLater) {
-  Check(
-      {{"slots_per_trial: 512, device: B300, resource_pool: shared",
-        "needs 512 slots of device b300; pool shared has cpu; request those, or use another pool"}});
+  Check({{"slots_per_trial: 512, device: B300, resource_pool: shared",
+          "needs 512 slots of device b300; pool shared has cpu; request those, or use another "
+          "pool"}});
   Apply(PutResourcePool{.pool = {.name = "coming"}});
   Check({{"slots_per_trial: 512, device: B300, resource_pool: coming", ""}});
 }

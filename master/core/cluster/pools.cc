@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "master/core/cluster/scheduler_input.h"
 #include "master/core/cluster/handlers.h"
+#include "master/core/cluster/scheduler_input.h"
 
 namespace det::cluster {
 namespace {
@@ -31,8 +31,8 @@ absl::Status CheckName(const std::string& what, const std::string& name) {
     return static_cast<unsigned char>(c) >= 0x20 && c != 0x7f && c != '/';
   });
   if (!name.empty() && name.size() <= 255 && plain) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      what, ": the name must have 1 to 255 bytes and no control characters or \"/\""));
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, ": the name must have 1 to 255 bytes and no control characters or \"/\""));
 }
 
 absl::Status Check(const model::ResourcePool& pool) {

@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "master/core/cluster/scheduler_input.h"
 #include "master/core/cluster/handlers.h"
+#include "master/core/cluster/scheduler_input.h"
 #include "master/core/model/id_text.h"
 
 namespace det::cluster {
@@ -41,8 +41,8 @@ class Draft {
   // FAILED_PRECONDITION if the policy of the pool ignores the update.
   absl::Status CheckPolicy(const UpdateQueue::Update& update, const std::string& pool) const;
   absl::Status MoveBeside(model::ExperimentId id, const model::JobId& other, bool ahead);
-  // Renumbers the positions of the peers in steps of 1. The last position does not increase, so that
-  // later jobs stay behind it.
+  // Renumbers the positions of the peers in steps of 1. The last position does not increase, so
+  // that later jobs stay behind it.
   void Respace(const QueuePlace& place);
 
   const Cluster::State& s_;

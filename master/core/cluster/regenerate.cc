@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "master/core/cluster/scheduler_input.h"
 #include "master/core/cluster/handlers.h"
+#include "master/core/cluster/scheduler_input.h"
 
 namespace det::cluster {
 namespace {
@@ -19,7 +19,7 @@ constexpr absl::Duration kRepeatedStopGrace = absl::Seconds(2);
 }  // namespace
 
 std::vector<Effect> ComputeEffects(const Cluster::State& state, const Allocation& a,
-                              const model::AgentId* agent) {
+                                   const model::AgentId* agent) {
   std::vector<Effect> effects;
   if (a.local_tasks.empty() || a.state == AllocationState::kTerminated) return effects;
   for (const LocalTask& local_task : a.local_tasks) {
@@ -30,8 +30,9 @@ std::vector<Effect> ComputeEffects(const Cluster::State& state, const Allocation
       effects.push_back(StartTask{local_task.placement.agent, MakeTaskSpec(state, a, local_task)});
     }
   }
-  const bool all_started = std::all_of(a.local_tasks.begin(), a.local_tasks.end(),
-                                       [](const LocalTask& local_task) { return local_task.started; });
+  const bool all_started =
+      std::all_of(a.local_tasks.begin(), a.local_tasks.end(),
+                  [](const LocalTask& local_task) { return local_task.started; });
   if (all_started && a.state != AllocationState::kStopping) {
     std::vector<RendezvousNode> nodes = GetRendezvousNodes(state, a);
     if (!nodes.empty()) effects.push_back(AnnounceRendezvous{a.id, std::move(nodes)});
@@ -82,9 +83,9 @@ std::vector<Effect> Cluster::Regenerate() const {
 std::vector<Effect> Cluster::Regenerate(const model::AgentId& agent) const {
   std::vector<Effect> effects;
   for (const auto& [id, allocation] : state_->allocations) {
-    const bool concerned =
-        std::any_of(allocation.local_tasks.begin(), allocation.local_tasks.end(),
-                    [&](const LocalTask& local_task) { return local_task.placement.agent == agent; });
+    const bool concerned = std::any_of(
+        allocation.local_tasks.begin(), allocation.local_tasks.end(),
+        [&](const LocalTask& local_task) { return local_task.placement.agent == agent; });
     if (!concerned) continue;
     std::vector<Effect> of = ComputeEffects(*state_, allocation, &agent);
     std::move(of.begin(), of.end(), std::back_inserter(effects));

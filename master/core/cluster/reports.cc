@@ -99,7 +99,7 @@ double ReadLength(Step& step, Entry& entry, const Trial& trial, const model::Met
 
 // Returns the values of all objectives in order; empty if one is missing, which is logged.
 std::vector<double> ReadObjectives(Step& step, Entry& entry, const Trial& trial,
-                              const model::MetricReport& report) {
+                                   const model::MetricReport& report) {
   std::vector<double> metrics;
   bool complete = true;
   for (const auto& objective : model::Objectives(entry.experiment.config->searcher)) {
@@ -129,8 +129,8 @@ absl::StatusOr<Outcome> Apply(Step& step, const ValidationReported& event) {
   step.out.best_so_far = RecordMetric(step, entry, trial, report.steps_completed, metrics.front());
   const double length = ReadLength(step, entry, trial, report);
   NotifySearcher(step, entry,
-       searcher::ValidationReported{trial.request, report.steps_completed, length,
-                                    std::move(metrics)});
+                 searcher::ValidationReported{trial.request, report.steps_completed, length,
+                                              std::move(metrics)});
   return step.Finish();
 }
 

@@ -2,8 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "master/core/cluster/scheduler_input.h"
 #include "master/core/cluster/handlers.h"
+#include "master/core/cluster/scheduler_input.h"
 #include "master/core/searcher/journal.h"
 
 namespace det::cluster {
@@ -40,7 +40,8 @@ absl::StatusOr<std::vector<model::RequestId>> Replay(Entry& entry, const AddSear
     return damaged(
         absl::StrCat("continues with step ", row.sequence, ", not with ", entry.searcher_sequence));
   }
-  if (row.events.AsList() == nullptr) return damaged("contains a value that is not a list of events");
+  if (row.events.AsList() == nullptr)
+    return damaged("contains a value that is not a list of events");
   std::vector<model::RequestId> asked;
   for (const model::Value& value : *row.events.AsList()) {
     const absl::StatusOr<searcher::Event> event = searcher::EventFromValue(value);

@@ -92,7 +92,8 @@ scheduler::Gang MakeGang(const Cluster::State& s, const experiment::Allocation& 
     gang.started_at = *a.started_at;
     gang.saved_at = a.saved_at.value_or(*a.started_at);
   }
-  gang.terminating = a.state == AllocationState::kPreempting || a.state == AllocationState::kStopping;
+  gang.terminating =
+      a.state == AllocationState::kPreempting || a.state == AllocationState::kStopping;
   return gang;
 }
 
@@ -127,7 +128,7 @@ void DeriveState(Cluster::State& s, const Usage& usage) {
 }
 
 absl::Status CheckCanRun(const Cluster::State& s, const model::ExperimentConfig& config,
-                        const std::string& name) {
+                         const std::string& name) {
   const model::ResourcePool* pool = FindPool(s, name);
   if (pool != nullptr && !pool->workspaces.empty() &&
       std::find(pool->workspaces.begin(), pool->workspaces.end(), config.workspace) ==

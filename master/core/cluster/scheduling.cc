@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "master/core/cluster/scheduler_input.h"
 #include "master/core/cluster/handlers.h"
+#include "master/core/cluster/scheduler_input.h"
 
 namespace det::cluster {
 namespace {
@@ -39,8 +39,8 @@ bool StillFits(const Cluster::State& s, const Allocation& a,
 }
 
 constexpr absl::Duration kRetry = absl::Seconds(1);
-// Commands are sent after the commit of their tick. A large plan is applied in several ticks, so that
-// neither its own commands nor later events wait long.
+// Commands are sent after the commit of their tick. A large plan is applied in several ticks, so
+// that neither its own commands nor later events wait long.
 constexpr int kMaxDecisionsPerTick = 24;
 // The rest of a plan is discarded after this time, because priorities may have changed since.
 constexpr absl::Duration kMaxPlanAge = absl::Seconds(1);
@@ -70,7 +70,8 @@ absl::Time NextMicrosecond(absl::Time time) {
 // end of the window.
 std::string GetPreemptionReason(const Step& step, const scheduler::Preemption& preemption) {
   const Allocation& a = step.s.allocations.at(preemption.victim);
-  const std::string maintenance = preemption.preemptor ? "" : DescribeMaintenance(step.s, a, step.now);
+  const std::string maintenance =
+      preemption.preemptor ? "" : DescribeMaintenance(step.s, a, step.now);
   return maintenance.empty() ? preemption.reason : maintenance;
 }
 

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/status_macros.h"
-#include "master/core/cluster/scheduler_input.h"
 #include "master/core/cluster/handlers.h"
+#include "master/core/cluster/scheduler_input.h"
 
 namespace det::cluster {
 namespace {
@@ -73,8 +73,8 @@ absl::StatusOr<Outcome> Apply(Step& step, const RenameSpace& event) {
     const bool by_project = event.project != 0 && e.project == event.project;
     if (!by_workspace && !by_project) continue;
     SetProjectRef(step, entry,
-         {e.workspace, e.project, by_workspace ? event.name : e.config->workspace,
-          by_project ? event.name : e.config->project});
+                  {e.workspace, e.project, by_workspace ? event.name : e.config->workspace,
+                   by_project ? event.name : e.config->project});
   }
   return step.Finish();
 }

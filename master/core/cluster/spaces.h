@@ -38,8 +38,8 @@ void Put(const Texts& texts, experiment::Experiment& e);
 
 // ---- requests, also about experiments that have ended ----
 
-// Moves an experiment to another project. While it runs, fair share and quotas count its whole usage
-// for the new workspace; INVALID_ARGUMENT if that workspace may not use its pool.
+// Moves an experiment to another project. While it runs, fair share and quotas count its whole
+// usage for the new workspace; INVALID_ARGUMENT if that workspace may not use its pool.
 struct MoveExperiment {
   model::ExperimentId id;
   Space to;

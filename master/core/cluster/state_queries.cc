@@ -37,7 +37,8 @@ bool HasAgents(const Cluster::State& s, const std::string& pool) {
                      [&](const auto& agent) { return agent.second.resource_pool == pool; });
 }
 
-absl::Duration GetRemainingRunTime(const model::ExperimentConfig& config, const experiment::Trial& trial) {
+absl::Duration GetRemainingRunTime(const model::ExperimentConfig& config,
+                                   const experiment::Trial& trial) {
   if (!config.resources.max_run_time) return absl::InfiniteDuration();
   return std::max(absl::Seconds(*config.resources.max_run_time) - trial.run_time,
                   absl::ZeroDuration());
@@ -57,7 +58,8 @@ absl::Duration GetRemainingWorkTime(const Cluster::State& s, const experiment::T
 absl::Time GetRunTimeEnd(const Cluster::State& s, const experiment::Allocation& a) {
   if (!a.started_at) return absl::InfiniteFuture();
   const experiment::Trial& trial = s.trials.at(a.trial);
-  return *a.started_at + GetRemainingRunTime(*s.experiments.at(trial.experiment).experiment.config, trial);
+  return *a.started_at +
+         GetRemainingRunTime(*s.experiments.at(trial.experiment).experiment.config, trial);
 }
 
 }  // namespace det::cluster

@@ -12,7 +12,8 @@
 
 namespace det::cluster {
 
-// Returns a pool that the configuration file or a request defined; null if it has only the defaults.
+// Returns a pool that the configuration file or a request defined; null if it has only the
+// defaults.
 const model::ResourcePool* FindPool(const Cluster::State& s, const std::string& name);
 const std::string& DefaultComputePool(const Cluster::State& s);
 const std::string& DefaultAuxPool(const Cluster::State& s);

@@ -60,8 +60,8 @@ class Step {
   Cluster::State& s;
   const absl::Time now;
   Outcome out;
-  // The searcher's operations that are not applied yet, and whether they are being applied: applying
-  // one may make the searcher return more.
+  // The searcher's operations that are not applied yet, and whether they are being applied:
+  // applying one may make the searcher return more.
   std::deque<searcher::Operation> pending_operations;
   bool applying_operations = false;
 

@@ -5,9 +5,9 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "master/core/cluster/scheduler_input.h"
 #include "master/core/cluster/handlers.h"
 #include "master/core/cluster/regenerate.h"
+#include "master/core/cluster/scheduler_input.h"
 
 namespace det::cluster {
 namespace {
@@ -26,7 +26,8 @@ void NewRun(Step& step, Trial& trial) {
   const Entry& entry = step.GetEntry(trial);
   const model::ResourcesConfig& resources = entry.experiment.config->resources;
   if (GetRemainingWorkTime(step.s, trial) <= absl::ZeroDuration()) {
-    return ApplyActions(step, trial, experiment::OnRunTimeExceeded(trial, DescribeRunTimeLimit(entry), step.now));
+    return ApplyActions(
+        step, trial, experiment::OnRunTimeExceeded(trial, DescribeRunTimeLimit(entry), step.now));
   }
   experiment::Allocation allocation;
   allocation.id = model::AllocationId(absl::StrCat(trial.task.value(), ".", trial.run_id));
@@ -89,8 +90,8 @@ const std::optional<model::CheckpointId>& GetNewestCheckpoint(const Trial& trial
   return trial.latest_checkpoint ? trial.latest_checkpoint : trial.warm_start;
 }
 
-// Sets the checkpoint from which the trial starts: that of its parent, once the parent has saved, or
-// that of the experiment.
+// Sets the checkpoint from which the trial starts: that of its parent, once the parent has saved,
+// or that of the experiment.
 void SetWarmStart(const Step& step, Entry& entry, const searcher::CreateTrial& create,
                   Trial& trial) {
   const auto it = create.parent ? entry.trials.find(*create.parent) : entry.trials.end();
@@ -166,7 +167,8 @@ void ApplyOperation(Step& step, Entry& entry, const searcher::Shutdown& shutdown
   // The searcher will not resume held trials any more.
   for (const auto& [request, id] : entry.trials) {
     Trial& trial = step.s.trials.at(id);
-    if (trial.held) ApplyActions(step, trial, experiment::Finish(trial, TrialState::kCompleted, step.now));
+    if (trial.held)
+      ApplyActions(step, trial, experiment::Finish(trial, TrialState::kCompleted, step.now));
   }
 }
 
@@ -187,12 +189,13 @@ void ApplyActions(Step& step, Trial& trial, const TrialActions& actions) {
     if (it != step.s.allocations.end()) {
       experiment::Allocation& allocation = it->second;
       const absl::Duration timeout = GetPreemptionGrace(step.s, allocation, step.now);
-      ApplyActions(step, allocation,
-         actions.release == TrialActions::Release::kPreempt
-             ? experiment::Preempt(allocation,
-                                   actions.why.empty() ? GetReleaseReason(trial) : actions.why, timeout,
-                                   step.now)
-             : experiment::Stop(allocation, kKillGrace, step.now));
+      ApplyActions(
+          step, allocation,
+          actions.release == TrialActions::Release::kPreempt
+              ? experiment::Preempt(allocation,
+                                    actions.why.empty() ? GetReleaseReason(trial) : actions.why,
+                                    timeout, step.now)
+              : experiment::Stop(allocation, kKillGrace, step.now));
     }
   }
   if (actions.new_run) NewRun(step, trial);
@@ -210,7 +213,9 @@ void StartChildren(Step& step, const Trial& parent) {
       continue;
     }
     it = entry.waiting.erase(it);
-    if (!over) ApplyActions(step, child, experiment::OnParentSaved(child, GetNewestCheckpoint(parent), active));
+    if (!over)
+      ApplyActions(step, child,
+                   experiment::OnParentSaved(child, GetNewestCheckpoint(parent), active));
   }
 }
 
@@ -225,7 +230,8 @@ void NotifySearcher(Step& step, Entry& entry, const searcher::Event& event) {
 }
 
 void ApplyOperations(Step& step, Entry& entry, std::vector<searcher::Operation> operations) {
-  for (searcher::Operation& operation : operations) step.pending_operations.push_back(std::move(operation));
+  for (searcher::Operation& operation : operations)
+    step.pending_operations.push_back(std::move(operation));
   // The outermost call applies them all, in the order in which they were returned.
   if (std::exchange(step.applying_operations, true)) return;
   while (!step.pending_operations.empty()) {

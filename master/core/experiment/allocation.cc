@@ -46,11 +46,13 @@ std::string Describe(const LocalTask& local_task) {
 }
 
 bool AllStarted(const Allocation& a) {
-  return std::all_of(a.local_tasks.begin(), a.local_tasks.end(), [](const LocalTask& s) { return s.started; });
+  return std::all_of(a.local_tasks.begin(), a.local_tasks.end(),
+                     [](const LocalTask& s) { return s.started; });
 }
 
 bool AllExited(const Allocation& a) {
-  return std::all_of(a.local_tasks.begin(), a.local_tasks.end(), [](const LocalTask& s) { return s.exited; });
+  return std::all_of(a.local_tasks.begin(), a.local_tasks.end(),
+                     [](const LocalTask& s) { return s.exited; });
 }
 
 AllocationActions StopRest(Allocation& a, absl::Duration grace, absl::Time now) {
@@ -91,7 +93,8 @@ void Terminate(Allocation& a, absl::Time now) {
 }
 
 // Ends a local task. `fault` is why that is a failure of the allocation; kNone if it is not.
-AllocationActions EndLocalTask(Allocation& a, LocalTask& local_task, ExitReason fault, absl::Time now) {
+AllocationActions EndLocalTask(Allocation& a, LocalTask& local_task, ExitReason fault,
+                               absl::Time now) {
   local_task.exited = true;
   if (fault != ExitReason::kNone) {
     if (!a.exit_code && fault == ExitReason::kFailed) a.exit_code = local_task.exit_code;
@@ -135,8 +138,8 @@ AllocationActions OnLocalTaskStarted(Allocation& a, const model::AgentId& agent)
   return actions;
 }
 
-AllocationActions OnLocalTaskExited(Allocation& a, const model::AgentId& agent, const LocalTaskExit& exit,
-                              absl::Time now) {
+AllocationActions OnLocalTaskExited(Allocation& a, const model::AgentId& agent,
+                                    const LocalTaskExit& exit, absl::Time now) {
   LocalTask* local_task = FindLocalTask(a, agent);
   if (local_task == nullptr || local_task->exited) return {};
   local_task->exit_code = exit.exit_code;
@@ -148,7 +151,8 @@ AllocationActions OnLocalTaskExited(Allocation& a, const model::AgentId& agent, 
   // While the allocation is being stopped, a failed exit is expected.
   const bool expected = a.state == AllocationState::kStopping;
   if (failed && expected && !a.exit_code) a.exit_code = exit.exit_code;
-  return EndLocalTask(a, *local_task, failed && !expected ? ExitReason::kFailed : ExitReason::kNone, now);
+  return EndLocalTask(a, *local_task, failed && !expected ? ExitReason::kFailed : ExitReason::kNone,
+                      now);
 }
 
 AllocationActions OnAgentLost(Allocation& a, const model::AgentId& agent, absl::Time now) {

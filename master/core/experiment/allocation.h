@@ -70,9 +70,9 @@ struct Allocation {
 // What the caller must do. A call that does not apply in the current state changes nothing and
 // returns no action: late and repeated messages are normal.
 struct AllocationActions {
-  bool start_local_tasks = false;    // send StartTask for each local task
-  bool announce = false;        // all local tasks have started: the rendezvous is known
-  bool notify_preempt = false;  // notify the trial
+  bool start_local_tasks = false;  // send StartTask for each local task
+  bool announce = false;           // all local tasks have started: the rendezvous is known
+  bool notify_preempt = false;     // notify the trial
   // Agents whose local task must be stopped; grace zero means SIGKILL now.
   std::vector<model::AgentId> stop;
   absl::Duration grace;
@@ -90,16 +90,16 @@ struct LocalTaskExit {
 
 AllocationActions Assign(Allocation& a, std::vector<model::Placement> placements, absl::Time now);
 AllocationActions OnLocalTaskStarted(Allocation& a, const model::AgentId& agent);
-AllocationActions OnLocalTaskExited(Allocation& a, const model::AgentId& agent, const LocalTaskExit& exit,
-                              absl::Time now);
+AllocationActions OnLocalTaskExited(Allocation& a, const model::AgentId& agent,
+                                    const LocalTaskExit& exit, absl::Time now);
 AllocationActions OnAgentLost(Allocation& a, const model::AgentId& agent, absl::Time now);
 // Requests that the trial checkpoints and exits before now + timeout.
 AllocationActions Preempt(Allocation& a, const std::string& reason, absl::Duration timeout,
                           absl::Time now);
 // Returns false if nothing changed.
 bool AckPreemption(Allocation& a);
-// Stops the allocation: SIGTERM, and SIGKILL after `grace`. A queued one terminates at once. `why` is
-// the exit message unless there is an earlier one.
+// Stops the allocation: SIGTERM, and SIGKILL after `grace`. A queued one terminates at once. `why`
+// is the exit message unless there is an earlier one.
 AllocationActions Stop(Allocation& a, absl::Duration grace, absl::Time now,
                        const std::string& why = "");
 // Turns a preemption that timed out into a Stop.

@@ -50,7 +50,8 @@ TEST(AllocationTest, TheFirstFailureIsTheReason) {
   Allocation a = Running();
   const auto actions = OnLocalTaskExited(a, AgentId("b"), {.signal = 11, .message = ""}, kNow);
   EXPECT_THAT(actions.stop, ElementsAre(AgentId("a")));
-  EXPECT_TRUE(OnLocalTaskExited(a, AgentId("a"), {.exit_code = 143, .message = ""}, kNow).terminated);
+  EXPECT_TRUE(
+      OnLocalTaskExited(a, AgentId("a"), {.exit_code = 143, .message = ""}, kNow).terminated);
   EXPECT_EQ(a.exit_reason, ExitReason::kFailed);
   EXPECT_THAT(a.exit_message, HasSubstr("on b was killed by signal 11 (SIGSEGV)"));
 }

@@ -38,10 +38,12 @@ struct RetentionCandidate {
 };
 
 // Returns the ids to remove, in the order of `all`. A checkpoint without a metric, or with NaN, is
-// never among the best; of equal ones the newer is better. A checkpoint that is not whole is kept as
-// if it were, but does not replace a whole one. The selection does not depend on the order of `all`.
-std::vector<model::CheckpointId> SelectForRemoval(const RetentionPolicy& policy, bool smaller_is_better,
-                                             const std::vector<RetentionCandidate>& all);
+// never among the best; of equal ones the newer is better. A checkpoint that is not whole is kept
+// as if it were, but does not replace a whole one. The selection does not depend on the order of
+// `all`.
+std::vector<model::CheckpointId> SelectForRemoval(const RetentionPolicy& policy,
+                                                  bool smaller_is_better,
+                                                  const std::vector<RetentionCandidate>& all);
 
 }  // namespace det::experiment
 

@@ -17,7 +17,8 @@ using ::testing::IsEmpty;
 
 using Names = std::set<std::string>;
 
-RetentionCandidate Make(const std::string& id, int trial, int64_t steps, std::optional<double> metric) {
+RetentionCandidate Make(const std::string& id, int trial, int64_t steps,
+                        std::optional<double> metric) {
   return {.id = model::CheckpointId(id),
           .trial = model::TrialId(trial),
           .steps = steps,
@@ -63,9 +64,9 @@ TEST(RetentionTest, TheDirectionOfTheMetricCounts) {
 }
 
 TEST(RetentionTest, NanIsNotGoodAndOfEqualsTheNewerStays) {
-  const std::vector<RetentionCandidate> all = {Make("nan", 1, 10, std::numeric_limits<double>::quiet_NaN()),
-                                       Make("old", 1, 20, 0.5), Make("new", 1, 30, 0.5),
-                                       Make("bad", 1, 40, std::numeric_limits<double>::infinity())};
+  const std::vector<RetentionCandidate> all = {
+      Make("nan", 1, 10, std::numeric_limits<double>::quiet_NaN()), Make("old", 1, 20, 0.5),
+      Make("new", 1, 30, 0.5), Make("bad", 1, 40, std::numeric_limits<double>::infinity())};
   EXPECT_EQ(Kept({0, 1, 0}, all), (Names{"new"}));
   EXPECT_EQ(Kept({0, 9, 0}, all), (Names{"old", "new", "bad"}));
 }

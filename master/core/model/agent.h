@@ -49,8 +49,8 @@ struct Maintenance {
   friend bool operator==(const Maintenance&, const Maintenance&) = default;
 };
 
-// The administrative state of an agent, set by users or by the master. Stored by its id, whether the
-// agent is connected or not.
+// The administrative state of an agent, set by users or by the master. Stored by its id, whether
+// the agent is connected or not.
 struct AgentState {
   // Whether a slot accepts work, and if not, why.
   struct SlotState {

@@ -17,7 +17,8 @@ struct TrialEntrypoint {
   friend bool operator==(const TrialEntrypoint&, const TrialEntrypoint&) = default;
 };
 
-// Parses "file.cc:Class" (.cc, .cpp or .cxx; one word); nullopt for any other string and for a list.
+// Parses "file.cc:Class" (.cc, .cpp or .cxx; one word); nullopt for any other string and for a
+// list.
 std::optional<TrialEntrypoint> ParseTrialEntrypoint(const Entrypoint& entrypoint);
 
 // Whether the entrypoint is one word "module:Class" that does not name a C++ source.

@@ -40,8 +40,8 @@ struct ProfilingConfig {
   friend bool operator==(const ProfilingConfig&, const ProfilingConfig&) = default;
 };
 
-// Limits on the memory of a pattern in RE2 and on the number of policies: every line of a task's log
-// is matched against all of them.
+// Limits on the memory of a pattern in RE2 and on the number of policies: every line of a task's
+// log is matched against all of them.
 inline constexpr int64_t kLogPatternMemory = 1 << 20;  // bytes
 inline constexpr size_t kMaxLogPolicies = 100;
 

@@ -1,5 +1,5 @@
-// Helpers for the rows of a table of fields. Each file that uses them first declares the struct that
-// its rows fill: `using Owner = ExperimentConfig;`. Private to those files.
+// Helpers for the rows of a table of fields. Each file that uses them first declares the struct
+// that its rows fill: `using Owner = ExperimentConfig;`. Private to those files.
 #ifndef MASTER_CORE_MODEL_FIELD_ROWS_H_
 #define MASTER_CORE_MODEL_FIELD_ROWS_H_
 

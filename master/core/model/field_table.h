@@ -1,7 +1,7 @@
 // A table of all fields of a configuration: type, range, default, merge rule and description.
-// Reading, validation, writing, merging, the documentation page and the JSON Schema are derived from
-// it. There are two tables: of experiments (fields.h) and of the master (master/app/config_fields.h).
-// On any thread. PURE.
+// Reading, validation, writing, merging, the documentation page and the JSON Schema are derived
+// from it. There are two tables: of experiments (fields.h) and of the master
+// (master/app/config_fields.h). On any thread. PURE.
 //
 // A field of the items of a list has a path like "bind_mounts[].host_path".
 #ifndef MASTER_CORE_MODEL_FIELD_TABLE_H_
@@ -26,8 +26,8 @@ struct Field {
     kIgnored,  // deprecated; accepted without effect
     kRemoved,  // deprecated; refused, with the description as the error
   };
-  // How a value of a higher layer is combined with one of a lower layer. Maps always merge member by
-  // member; hyperparameters only if both are nested.
+  // How a value of a higher layer is combined with one of a lower layer. Maps always merge member
+  // by member; hyperparameters only if both are nested.
   enum class Merge {
     kReplace,
     kAppend,  // the lower layer's items first
@@ -58,14 +58,14 @@ struct Field {
   std::optional<double> max;
   bool above_min = false;             // min itself is excluded
   const char* choices = nullptr;      // "best|all|none"
-  const char* removed = nullptr;         // "adaptive: use adaptive_asha|..."
+  const char* removed = nullptr;      // "adaptive: use adaptive_asha|..."
   const char* only_for = nullptr;     // "random|asha": values of the section's kind
   const char* ignored_for = nullptr;  // accepted without effect for these
   Merge merge = Merge::kReplace;
   const char* key = nullptr;
   Shape shape = Shape::kPlain;
-  // The message if the field is set although this cluster does not support it: a warning if ignoring
-  // it is harmless, an error otherwise.
+  // The message if the field is set although this cluster does not support it: a warning if
+  // ignoring it is harmless, an error otherwise.
   const char* warning = nullptr;
   const char* refusal = nullptr;
   const char* refused = nullptr;  // `refusal` applies only to these values
@@ -75,8 +75,8 @@ struct Field {
 
 class FieldTable {
  public:
-  // `scratch` is a configuration of the table's type that outlives the table. Each of its lists gets
-  // one item, to determine types; it is not modified afterwards.
+  // `scratch` is a configuration of the table's type that outlives the table. Each of its lists
+  // gets one item, to determine types; it is not modified afterwards.
   FieldTable(std::vector<Field> fields, void* scratch);
   FieldTable(const FieldTable&) = delete;
   FieldTable& operator=(const FieldTable&) = delete;

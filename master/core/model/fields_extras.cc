@@ -79,8 +79,9 @@ constexpr Field kExtraFields[] = {
      .max = 32767},
 
     {.path = "optimizations",
-     .description = "Distributed training. PyTorchTrial uses the fields without a warning; so do C++ "
-                    "Trials, except for the strategy fsdp.",
+     .description =
+         "Distributed training. PyTorchTrial uses the fields without a warning; so do C++ "
+         "Trials, except for the strategy fsdp.",
      .role = Role::kSection},
     {.path = "optimizations.aggregation_frequency",
      .description = "Number of batches whose gradients are accumulated before a step.",
@@ -98,14 +99,16 @@ constexpr Field kExtraFields[] = {
      .warning = kOnlyRead},
     {.path = "optimizations.strategy",
      .description =
-         "Strategy of distributed training. allreduce: gradients are averaged over all slots before "
-        "each step. parameter_server: gradients are sent to one slot, which has the optimizer "
-        "state, steps, and returns the weights; mathematically the same. "
-        "local_sgd: each slot steps by itself, and weights are averaged every local_sgd_steps. "
-        "async: like local_sgd, but the average is computed during training and applied one period "
-        "later. fsdp: weights are sharded over the slots as well (PyTorch FSDP). pipeline: a "
-        "Sequential model is split into stages, one on each slot. in_process: one process "
-        "computes on all slots of a node, with a replica of the model on each.",
+         "Strategy of distributed training. allreduce: gradients are averaged over all slots "
+         "before "
+         "each step. parameter_server: gradients are sent to one slot, which has the optimizer "
+         "state, steps, and returns the weights; mathematically the same. "
+         "local_sgd: each slot steps by itself, and weights are averaged every local_sgd_steps. "
+         "async: like local_sgd, but the average is computed during training and applied one "
+         "period "
+         "later. fsdp: weights are sharded over the slots as well (PyTorch FSDP). pipeline: a "
+         "Sequential model is split into stages, one on each slot. in_process: one process "
+         "computes on all slots of a node, with a replica of the model on each.",
      .target = DET_AT(optimizations.strategy),
      .default_json = "\"allreduce\"",
      .choices = "allreduce|local_sgd|async|parameter_server|fsdp|pipeline|in_process"},
@@ -115,13 +118,15 @@ constexpr Field kExtraFields[] = {
      .default_json = "8",
      .min = 1},
     {.path = "optimizations.shard_optimizer",
-     .description = "Whether the optimizer state is sharded over the slots to save memory (ZeRO-1); "
-                    "with allreduce.",
+     .description =
+         "Whether the optimizer state is sharded over the slots to save memory (ZeRO-1); "
+         "with allreduce.",
      .target = DET_AT(optimizations.shard_optimizer),
      .default_json = "false"},
     {.path = "optimizations.hierarchical_allreduce",
-     .description = "Whether gradients are reduced within each node first, so that only one slot of "
-                    "each node communicates with other nodes; with allreduce.",
+     .description =
+         "Whether gradients are reduced within each node first, so that only one slot of "
+         "each node communicates with other nodes; with allreduce.",
      .target = DET_AT(optimizations.hierarchical_allreduce),
      .default_json = "false"},
     {.path = "optimizations.pipeline_micro_batches",
@@ -130,8 +135,9 @@ constexpr Field kExtraFields[] = {
      .default_json = "4",
      .min = 1},
     {.path = "optimizations.gradient_compression",
-     .description = "Data type of gradients in transit; true is float16, false is none. int8 carries "
-                    "the rounding error over to the next step.",
+     .description =
+         "Data type of gradients in transit; true is float16, false is none. int8 carries "
+         "the rounding error over to the next step.",
      .target = DET_AT(optimizations.gradient_compression),
      .default_json = "\"none\"",
      .choices = "none|float16|bfloat16|int8",
@@ -142,9 +148,10 @@ constexpr Field kExtraFields[] = {
      .default_json = "null",
      .warning = kOnlyRead},
     {.path = "optimizations.mixed_precision",
-     .description = "Data type of the forward pass: O0 is float32; O1, O2 and O3 are float16 on GPUs "
-                    "and bfloat16 on CPU slots; or the name of the type. float16 enables loss "
-                    "scaling.",
+     .description =
+         "Data type of the forward pass: O0 is float32; O1, O2 and O3 are float16 on GPUs "
+         "and bfloat16 on CPU slots; or the name of the type. float16 enables loss "
+         "scaling.",
      .target = DET_AT(optimizations.mixed_precision),
      .default_json = "\"O0\"",
      .choices = "O0|O1|O2|O3|float16|bfloat16"},
@@ -160,7 +167,8 @@ constexpr Field kExtraFields[] = {
      .min = 0,
      .warning = kOnlyRead},
     {.path = "optimizations.auto_tune_tensor_fusion",
-     .description = "Whether tensor_fusion_threshold is tuned in the first batches; with allreduce.",
+     .description =
+         "Whether tensor_fusion_threshold is tuned in the first batches; with allreduce.",
      .target = DET_AT(optimizations.auto_tune_tensor_fusion),
      .default_json = "false"},
 

@@ -22,7 +22,7 @@ constexpr Field kGeneralFields[] = {
      .shape = Field::Shape::kLabels},
     {.path = "data",
      .description = "Free-form; passed to the trial unchanged. Values below data.secrets are never "
-                   "shown.",
+                    "shown.",
      .target = DET_AT(data),
      .default_json = "{}"},
     {.path = "workspace",
@@ -34,8 +34,9 @@ constexpr Field kGeneralFields[] = {
      .target = DET_AT(project),
      .default_json = "\"\""},
     {.path = "entrypoint",
-     .description = "A Trial class, as file.cc:Class in C++ or module:Class in Python; a command for "
-                    "sh -c; or a list of strings as argv.",
+     .description =
+         "A Trial class, as file.cc:Class in C++ or module:Class in Python; a command for "
+         "sh -c; or a list of strings as argv.",
      .target = DET_AT(entrypoint),
      .required = true},
     {.path = "hyperparameters",

@@ -98,7 +98,8 @@ std::string MergeNote(const Field& field) {
     case Field::Merge::kAppend:
       return " Layers are appended, lowest first.";
     case Field::Merge::kByKey:
-      return absl::StrCat(" Layers are appended; an item with the same `", field.key, "` is replaced.");
+      return absl::StrCat(" Layers are appended; an item with the same `", field.key,
+                          "` is replaced.");
   }
   return "";
 }

@@ -11,8 +11,8 @@ namespace det::model {
 // docs/reference/experiment-config.md
 std::string ExperimentConfigPage();
 
-// The parts of the page of any table: the fields outside of sections, and the sections and lists, each
-// with a heading.
+// The parts of the page of any table: the fields outside of sections, and the sections and lists,
+// each with a heading.
 std::string GeneralTable(const FieldTable& table);
 std::string SectionTables(const FieldTable& table);
 

@@ -82,10 +82,10 @@ struct TypeSchema {
   Value LengthForms() const {
     const Object units{{"batches", Integer()}, {"records", Integer()}, {"epochs", Integer()}};
     return MakeAnyOf({Integer(), Object{{"type", "object"},
-                                    {"properties", units},
-                                    {"additionalProperties", false},
-                                    {"minProperties", 1},
-                                    {"maxProperties", 1}}});
+                                        {"properties", units},
+                                        {"additionalProperties", false},
+                                        {"minProperties", 1},
+                                        {"maxProperties", 1}}});
   }
 
   Value operator()(std::monostate) const { return Object{}; }
@@ -115,12 +115,14 @@ struct TypeSchema {
     return ListOfThese(Object{{"type", "string"}, {"pattern", "^[^=]"}});
   }
   Value operator()(SizeTarget) const {
-    return MakeAnyOf({Integer(), Object{{"type", "string"},
-                                    {"pattern", "^[0-9.]+ *([kKmMgGtTpP]([iI]?[bB])?|[bB])?$"}}});
+    return MakeAnyOf(
+        {Integer(),
+         Object{{"type", "string"}, {"pattern", "^[0-9.]+ *([kKmMgGtTpP]([iI]?[bB])?|[bB])?$"}}});
   }
   Value operator()(DurationTarget) const {
-    return MakeAnyOf({Number("number"), Object{{"type", "string"},
-                                           {"pattern", "^ *([0-9.]+ *[dhmsDHMS] *)+$|^[0-9.]+$"}}});
+    return MakeAnyOf(
+        {Number("number"),
+         Object{{"type", "string"}, {"pattern", "^ *([0-9.]+ *[dhmsDHMS] *)+$|^[0-9.]+$"}}});
   }
   Value operator()(SlotsTarget) const {
     const Value part =
@@ -128,10 +130,10 @@ struct TypeSchema {
     const Value count = Object{{"type", "integer"}, {"minimum", 1}, {"maximum", *field.max}};
     const Value or_null = MakeAnyOf({count, Object{{"type", "null"}}});
     return MakeAnyOf({Integer(), part,
-                  Object{{"type", "object"},
-                         {"properties", Object{{"min", or_null}, {"max", count}}},
-                         {"required", Value::List{"max"}},
-                         {"additionalProperties", false}}});
+                      Object{{"type", "object"},
+                             {"properties", Object{{"min", or_null}, {"max", count}}},
+                             {"required", Value::List{"max"}},
+                             {"additionalProperties", false}}});
   }
   Value operator()(MetricTarget) const {
     const Value objective =
@@ -274,7 +276,8 @@ Value ExperimentConfigSchema() {
   Object& object = *schema.MutableObject();
   object["$schema"] = "https://json-schema.org/draft/2020-12/schema";
   object["title"] = "Resolute experiment configuration";
-  object["$defs"] = Object{{"hyperparameter", ParseJson(kHyperparameter)}, {"when", ParseJson(kWhen)}};
+  object["$defs"] =
+      Object{{"hyperparameter", ParseJson(kHyperparameter)}, {"when", ParseJson(kWhen)}};
   return schema;
 }
 

@@ -16,14 +16,14 @@ constexpr Field kSearcherFields[] = {
     {.path = "searcher.name",
      .description =
          "single: one trial; random, grid: independent points; tpe, bayesian: points chosen by a "
-        "model of previous results; asha (async_halving), adaptive_asha, hyperband: stop worse "
-        "trials early; pbt: population-based training; custom: your own program.",
+         "model of previous results; asha (async_halving), adaptive_asha, hyperband: stop worse "
+         "trials early; pbt: population-based training; custom: your own program.",
      .target = DET_AT(searcher.name),
      .required = true,
      .choices =
          "single|random|grid|adaptive_asha|async_halving|asha|hyperband|tpe|bayesian|pbt|custom",
      .removed = "sync_halving: use asha|adaptive: use adaptive_asha|adaptive_simple: use "
-             "adaptive_asha",
+                "adaptive_asha",
      .kind = true},
     {.path = "searcher.smaller_is_better",
      .description = "Whether smaller values of the metric are better.",
@@ -32,7 +32,7 @@ constexpr Field kSearcherFields[] = {
     {.path = "searcher.metric",
      .description =
          "Validation metric to optimize, or a list of names or of {name, smaller_is_better} for "
-        "several objectives; the first objective determines the best checkpoints.",
+         "several objectives; the first objective determines the best checkpoints.",
      .target = DET_AS(MetricTarget, searcher),
      .required = true},
     {.path = "searcher.max_length",
@@ -86,7 +86,8 @@ constexpr Field kSearcherFields[] = {
      .max = 1000,
      .only_for = "asha|async_halving"},
     {.path = "searcher.mode",
-     .description = "How aggressively trials are stopped early: with one bracket, half of them, or all.",
+     .description =
+         "How aggressively trials are stopped early: with one bracket, half of them, or all.",
      .target = DET_CHOICE(searcher.mode),
      .default_json = "\"standard\"",
      .choices = "aggressive|standard|conservative",
@@ -106,8 +107,9 @@ constexpr Field kSearcherFields[] = {
      .max = 1000,
      .only_for = "adaptive_asha"},
     {.path = "searcher.stop_once",
-     .description = "true: a trial is compared once, when it reaches a rung, and stopped or continued; "
-                    "false: it pauses there, and the best paused trials are promoted.",
+     .description =
+         "true: a trial is compared once, when it reaches a rung, and stopped or continued; "
+         "false: it pauses there, and the best paused trials are promoted.",
      .target = DET_AT(searcher.stop_once),
      .default_json = "true",
      .only_for = "asha|async_halving|adaptive_asha"},
@@ -135,7 +137,8 @@ constexpr Field kSearcherFields[] = {
      .above_min = true,
      .only_for = "pbt"},
     {.path = "searcher.resample_probability",
-     .description = "Probability that a hyperparameter of a copy is resampled instead of perturbed.",
+     .description =
+         "Probability that a hyperparameter of a copy is resampled instead of perturbed.",
      .target = DET_AT(searcher.population.resample_probability),
      .default_json = "0.25",
      .min = 0,

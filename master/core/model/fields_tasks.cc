@@ -14,19 +14,20 @@ constexpr char kNoProxy[] = "the master does not proxy the ports of trials yet";
 constexpr char kNoBatch[] = "this cluster does not use a batch scheduler";
 constexpr char kPropagations[] = "rprivate|private|rshared|shared|rslave|slave";
 
-#define DET_AUTH(name)                                                                       \
-  {                                                                                          \
-    .path = "environment.registry_auth." #name, .description = "Credential of the registry.",   \
-    .target = DET_AT(environment.registry_auth.name), .default_json = "null", .secret = true \
+#define DET_AUTH(name)                                                                        \
+  {                                                                                           \
+    .path = "environment.registry_auth." #name, .description = "Credential of the registry.", \
+    .target = DET_AT(environment.registry_auth.name), .default_json = "null", .secret = true  \
   }
 
 constexpr Field kTaskFields[] = {
     Section("resources", "Resources of each trial."),
     {.path = "resources.slots_per_trial",
-     .description = "Slots (GPUs, or CPU slots) of each trial; 0 for none. 0.5 is half of one device, "
-                    "in a pool with shared_devices. With {min: 2, max: 8} a trial is elastic: it "
-                    "starts with as many slots as are free within these bounds, and grows or shrinks "
-                    "at a checkpoint; min defaults to 1.",
+     .description =
+         "Slots (GPUs, or CPU slots) of each trial; 0 for none. 0.5 is half of one device, "
+         "in a pool with shared_devices. With {min: 2, max: 8} a trial is elastic: it "
+         "starts with as many slots as are free within these bounds, and grows or shrinks "
+         "at a checkpoint; min defaults to 1.",
      .target = DET_TARGET(SlotsTarget{&c.resources}),
      .default_json = "1",
      .min = 0,
@@ -37,8 +38,9 @@ constexpr Field kTaskFields[] = {
      .default_json = "0.0",
      .min = 0},
     {.path = "resources.memory",
-     .description = "Memory for each slot, or for the trial if it has no slots: bytes, or a size such "
-                   "as 512m, 4g (powers of 1024); 0 is no request.",
+     .description =
+         "Memory for each slot, or for the trial if it has no slots: bytes, or a size such "
+         "as 512m, 4g (powers of 1024); 0 is no request.",
      .target = DET_TARGET(MakeSizeTarget(c.resources.memory)),
      .default_json = "0",
      .min = 0},
@@ -49,14 +51,16 @@ constexpr Field kTaskFields[] = {
      .choices = "cpu|cuda|rocm|tpu",
      .removed = "gpu: write cuda (NVIDIA) or rocm (AMD)"},
     {.path = "resources.device",
-     .description = "Part of the device's name, case-insensitive: H200, or MIG 1g.18gb; empty is any "
-                    "device.",
+     .description =
+         "Part of the device's name, case-insensitive: H200, or MIG 1g.18gb; empty is any "
+         "device.",
      .target = DET_AT(resources.device),
      .default_json = "\"\""},
     {.path = "resources.max_run_time",
-     .description = "Maximum time that a trial may run, over all its runs. The trial is preempted "
-                    "preemption_timeout before the end, but at most an eighth of max_run_time before "
-                    "it, and is killed at the end. Lets the scheduler backfill with the trial.",
+     .description =
+         "Maximum time that a trial may run, over all its runs. The trial is preempted "
+         "preemption_timeout before the end, but at most an eighth of max_run_time before "
+         "it, and is killed at the end. Lets the scheduler backfill with the trial.",
      .target = DET_TARGET(MakeDurationTarget(c.resources.max_run_time)),
      .default_json = "null",
      .min = 1,
@@ -251,7 +255,8 @@ constexpr Field kTaskFields[] = {
      .target = DET_ITEM(bind_mounts, container_path),
      .required = true},
     {.path = "bind_mounts[].read_only",
-     .description = "Whether the mount is read-only; for processes only file permissions enforce it.",
+     .description =
+         "Whether the mount is read-only; for processes only file permissions enforce it.",
      .target = DET_ITEM(bind_mounts, read_only),
      .default_json = "false"},
     {.path = "bind_mounts[].propagation",

@@ -1,4 +1,5 @@
-// Glob patterns for the files of a checkpoint. `*` and `?` match any characters but '/', `[a-z]` and
+// Glob patterns for the files of a checkpoint. `*` and `?` match any characters but '/', `[a-z]`
+// and
 // `[!a-z]` one such character, `\` escapes a character, `**` matches any number of directories. A
 // pattern that ends with '/' matches everything below. Used by the API, which refuses patterns that
 // cannot match, and by garbage collection, which removes matching files.

@@ -15,7 +15,9 @@ constexpr char kJobPrefix[] = "exp-";
 
 }  // namespace
 
-JobId ToJobId(ExperimentId experiment) { return JobId(absl::StrCat(kJobPrefix, experiment.value())); }
+JobId ToJobId(ExperimentId experiment) {
+  return JobId(absl::StrCat(kJobPrefix, experiment.value()));
+}
 
 std::optional<ExperimentId> ParseJobId(const JobId& job) {
   absl::string_view digits = job.value();

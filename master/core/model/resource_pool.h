@@ -37,7 +37,8 @@ struct ResourcePool {
   // Whether a gang may start ahead of a higher-ranked one that does not fit, if this cannot delay
   // that one.
   bool backfill = true;
-  // Gangs of equal rank may overtake one that does not fit for this long; then it claims free slots.
+  // Gangs of equal rank may overtake one that does not fit for this long; then it claims free
+  // slots.
   absl::Duration hold_after = absl::Seconds(3);
   int default_priority = 42;    // 1..99, smaller first
   int max_aux_per_agent = 100;  // tasks without slots on one agent

@@ -1,5 +1,5 @@
-// The states of experiments, trials and allocations, and how an allocation ended. The state machines
-// and their diagrams are in master/core/experiment.
+// The states of experiments, trials and allocations, and how an allocation ended. The state
+// machines and their diagrams are in master/core/experiment.
 //
 // PURE.
 #ifndef MASTER_CORE_MODEL_STATES_H_

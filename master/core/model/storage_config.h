@@ -1,5 +1,5 @@
-// The `checkpoint_storage` section: where checkpoints are stored and how many are kept. The table of
-// fields (fields.h) defines which members apply to which type.
+// The `checkpoint_storage` section: where checkpoints are stored and how many are kept. The table
+// of fields (fields.h) defines which members apply to which type.
 //
 // PURE.
 #ifndef MASTER_CORE_MODEL_STORAGE_CONFIG_H_

@@ -39,8 +39,8 @@ Json ToNlohmann(const Value& value) {
   return nullptr;
 }
 
-// Builds a Value while the text is parsed: building the library's document first would cost a second
-// tree of allocations, and a page of trials has hundreds of such texts.
+// Builds a Value while the text is parsed: building the library's document first would cost a
+// second tree of allocations, and a page of trials has hundreds of such texts.
 class Builder : public nlohmann::json_sax<Json> {
  public:
   bool null() override { return Put(Value()); }

@@ -22,8 +22,8 @@ enum class WebhookTrigger {
   kCustom,                   // {}
 };
 
-// An event for webhooks. The store finds the webhooks to notify: those of the experiment's workspace
-// and global ones that the experiment's configuration does not exclude.
+// An event for webhooks. The store finds the webhooks to notify: those of the experiment's
+// workspace and global ones that the experiment's configuration does not exclude.
 struct WebhookEvent {
   WebhookTrigger trigger = WebhookTrigger::kCustom;
   ExperimentId experiment;

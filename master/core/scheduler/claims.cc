@@ -32,8 +32,8 @@ int Matching(const GangClass& c, const Hold& hold) {
   }));
 }
 
-// Returns when the node will have all the slots that a gang of the class needs, by the max_run_time of
-// the gangs there; InfiniteFuture if unknown.
+// Returns when the node will have all the slots that a gang of the class needs, by the max_run_time
+// of the gangs there; InfiniteFuture if unknown.
 absl::Time WholeOn(const PoolState& pool, const GangClass& c, const NodeState& node) {
   Releases releases;
   for (const GangState* gang : node.gangs) {
@@ -174,8 +174,9 @@ double Missing(const Counted& counted, int64_t asked) {
   return std::max(0.0, 1 - static_cast<double>(CountFree(counted, kNow)) / wanted);
 }
 
-// Claims cpus and memory for a gang without slots, on the node where the least of either is missing.
-// A gang that requests neither waits only for a place and gets the first one that becomes free.
+// Claims cpus and memory for a gang without slots, on the node where the least of either is
+// missing. A gang that requests neither waits only for a place and gets the first one that becomes
+// free.
 ClaimState ClaimWithoutSlots(const PoolState& pool, GangState& gang) {
   const GangClass& c = *gang.gang_class;
   ClaimState claim{.gang = &gang, .holds = {}};

@@ -22,10 +22,10 @@ struct ClaimState {
   absl::Time whole_at = absl::InfinitePast();
 };
 
-// Chooses which free slots a gang that fits nowhere should claim: all that it can use if it may run on
-// several nodes; otherwise those of one node, the one that has all it needs first, if that is known, or
-// the one with the most free slots. Without slots: cpus and memory of the node that lacks the least. May
-// be empty. Does not apply the claim.
+// Chooses which free slots a gang that fits nowhere should claim: all that it can use if it may run
+// on several nodes; otherwise those of one node, the one that has all it needs first, if that is
+// known, or the one with the most free slots. Without slots: cpus and memory of the node that lacks
+// the least. May be empty. Does not apply the claim.
 ClaimState ChooseClaim(const PoolState& pool, GangState& gang);
 
 // Converts a fitting to holds.

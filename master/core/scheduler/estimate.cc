@@ -34,7 +34,7 @@ std::string Named(const std::vector<std::string>& names) {
 class QueueSimulation {
  public:
   QueueSimulation(const Snapshot& snapshot, const RuntimeStats& runtime_stats,
-       const std::vector<AllocationId>& asked)
+                  const std::vector<AllocationId>& asked)
       : runtime_stats_(runtime_stats),
         now_(snapshot.now),
         // Gangs with an unknown end are assumed to end last.
@@ -193,7 +193,8 @@ class QueueSimulation {
     if (reason && reason->kind == WaitReason::Kind::kInfeasible) {
       return {.basis = "it cannot start unless the cluster changes"};
     }
-    return {.basis = stuck_ ? "no running allocation frees enough slots when it ends" : "too many allocations are ahead of it"};
+    return {.basis = stuck_ ? "no running allocation frees enough slots when it ends"
+                            : "too many allocations are ahead of it"};
   }
 
   const RuntimeStats& runtime_stats_;
@@ -201,7 +202,7 @@ class QueueSimulation {
   absl::Time now_;
   const absl::Time never_;
   std::set<AllocationId> pending_;  // requested and not started yet
-  bool stuck_ = false;            // nothing more will happen
+  bool stuck_ = false;              // nothing more will happen
   std::map<AllocationId, Gang> gangs_;
   std::map<AllocationId, Expected> expected_;
   std::multimap<absl::Time, AllocationId> ends_;

@@ -32,7 +32,8 @@ struct Estimate {
   friend bool operator==(const Estimate&, const Estimate&) = default;
 };
 
-// Returns an estimate for each of `gangs`, which wait in the snapshot. `max_steps` limits the passes.
+// Returns an estimate for each of `gangs`, which wait in the snapshot. `max_steps` limits the
+// passes.
 std::map<model::AllocationId, Estimate> EstimateStarts(
     const Snapshot& snapshot, const RuntimeStats& runtime_stats,
     const std::vector<model::AllocationId>& gangs, int max_steps = 1000);

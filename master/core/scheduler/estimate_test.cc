@@ -38,8 +38,8 @@ Snapshot Of(std::vector<Node> nodes, std::vector<Gang> gangs) {
   return snapshot;
 }
 
-Estimate Of(const Snapshot& snapshot, const std::string& gang, const RuntimeStats& runtime_stats = {},
-            int max_steps = 1000) {
+Estimate Of(const Snapshot& snapshot, const std::string& gang,
+            const RuntimeStats& runtime_stats = {}, int max_steps = 1000) {
   const AllocationId id(gang);
   return EstimateStarts(snapshot, runtime_stats, {id}, max_steps).at(id);
 }

@@ -1,21 +1,21 @@
 // Dominant Resource Fairness (Ghodsi et al., NSDI 2011) over a tree of workspaces, their users and
-// their jobs, as in H-DRF (Bhattacharya et al., SoCC 2013): on each level the waiting child with the
-// smallest share is next. Usages are in PoolState::tree; a round visits only the branches whose turn
-// comes.
+// their jobs, as in H-DRF (Bhattacharya et al., SoCC 2013): on each level the waiting child with
+// the smallest share is next. Usages are in PoolState::tree; a round visits only the branches whose
+// turn comes.
 #include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
-#include "master/core/scheduler/registry.h"
 #include "master/core/scheduler/fair_tree.h"
 #include "master/core/scheduler/order.h"
+#include "master/core/scheduler/registry.h"
 
 namespace det::scheduler {
 namespace {
 
-// A heap of which only the first element changes. The shares are stored together, because they decide
-// most comparisons without a cache miss.
+// A heap of which only the first element changes. The shares are stored together, because they
+// decide most comparisons without a cache miss.
 template <class Node>
 class Heap {
  public:

@@ -104,8 +104,8 @@ GangState* FairVictims::Next() {
 void FairVictims::Take(GangState& victim) {
   pool_.tree.Expect(*victim.branch, ComputeUsage(victim, victim.slots()), -1);
   taken_.push_back(&victim);
-  // A victim of another workspace reduces only that branch, which Next takes into account. A victim of
-  // its own workspace reduces its own side as well, so more victims may qualify.
+  // A victim of another workspace reduces only that branch, which Next takes into account. A victim
+  // of its own workspace reduces its own side as well, so more victims may qualify.
   if (victim.branch->user->workspace == gang_.branch->user->workspace) FindSources();
 }
 

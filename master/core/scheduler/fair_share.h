@@ -1,6 +1,6 @@
-// The preemption victims of a waiting gang under fair share. At the level where their paths in the tree
-// diverge (workspace, user or job), the waiting gang's side must hold no more with the gang than the
-// other side without the victim.
+// The preemption victims of a waiting gang under fair share. At the level where their paths in the
+// tree diverge (workspace, user or job), the waiting gang's side must hold no more with the gang
+// than the other side without the victim.
 //
 // Lives while victims for one gang are chosen. PURE.
 #ifndef MASTER_CORE_SCHEDULER_FAIR_SHARE_H_
@@ -11,9 +11,9 @@
 #include "absl/container/btree_set.h"
 #include "absl/time/time.h"
 #include "master/core/scheduler/fair_tree.h"
-#include "master/core/scheduler/victim_order.h"
 #include "master/core/scheduler/pool_state.h"
 #include "master/core/scheduler/state.h"
+#include "master/core/scheduler/victim_order.h"
 
 namespace det::scheduler {
 

@@ -28,7 +28,9 @@ void DropIfEmpty(Branch& branch, const Victims& victims) {
   branch.victims.erase(branch.victims.begin() + (&victims - branch.victims.data()));
 }
 
-bool IsSettled(const GangState& gang, absl::Time now) { return gang.started_at + kMinRunBeforePreemption <= now; }
+bool IsSettled(const GangState& gang, absl::Time now) {
+  return gang.started_at + kMinRunBeforePreemption <= now;
+}
 
 }  // namespace
 

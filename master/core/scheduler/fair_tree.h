@@ -1,5 +1,5 @@
-// The usage of a pool by workspaces, their users, and their jobs: updated incrementally, so that a pass
-// visits only the branches that it needs.
+// The usage of a pool by workspaces, their users, and their jobs: updated incrementally, so that a
+// pass visits only the branches that it needs.
 //
 // Owned by PoolState. PURE.
 #ifndef MASTER_CORE_SCHEDULER_FAIR_TREE_H_
@@ -13,8 +13,8 @@
 #include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
 #include "absl/time/time.h"
-#include "master/core/scheduler/victim_order.h"
 #include "master/core/scheduler/state.h"
+#include "master/core/scheduler/victim_order.h"
 
 namespace det::scheduler {
 

@@ -79,8 +79,8 @@ std::optional<Fitting> FitFraction(const PoolState& pool, const GangClass& c, Ho
        it != pool.index[h].shared.end(); ++it) {
     NodeState& node = *pool.nodes[static_cast<size_t>(std::get<1>(*it))];
     const SlotState& slot = node.slots[static_cast<size_t>(std::get<2>(*it))];
-    if (c.Matches(slot.device) && MayRunOn(pool, c, node) && CountFree(node.cpus, h) >= c.shape.cpus &&
-        CountFree(node.memory, h) >= c.shape.memory) {
+    if (c.Matches(slot.device) && MayRunOn(pool, c, node) &&
+        CountFree(node.cpus, h) >= c.shape.cpus && CountFree(node.memory, h) >= c.shape.memory) {
       return Fitting{{&node, 1}};
     }
   }
@@ -105,8 +105,8 @@ FreeSlots FindFree(const NodeState& node, const GangClass& c, Horizon h) {
   return free;
 }
 
-// Sorts by island: the smallest sufficient one first, otherwise the largest. Within an island, slots
-// that are free now come before those of terminating gangs.
+// Sorts by island: the smallest sufficient one first, otherwise the largest. Within an island,
+// slots that are free now come before those of terminating gangs.
 void SortByIsland(FreeSlots& free, int wanted) {
   for (FreeSlot& slot : free) {
     slot.beside = static_cast<int>(std::count_if(

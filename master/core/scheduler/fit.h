@@ -19,8 +19,9 @@ struct Share {
 };
 using Fitting = std::vector<Share>;
 
-// Returns the best placement of a gang of the class with `slots` slots (docs/scheduling.md, Fit): one
-// node, or the fewest nodes; nullopt if it does not fit. REQUIRES a prepared pool and a compiled class.
+// Returns the best placement of a gang of the class with `slots` slots (docs/scheduling.md, Fit):
+// one node, or the fewest nodes; nullopt if it does not fit. REQUIRES a prepared pool and a
+// compiled class.
 std::optional<Fitting> Fit(const PoolState& pool, const GangClass& gang_class, int slots,
                            Horizon horizon);
 
@@ -30,8 +31,8 @@ int Usable(const PoolState& pool, const GangClass& gang_class, int rank, Horizon
 // Whether gangs of the class may run on the node: it is not blocked and has no maintenance soon.
 bool MayRunOn(const PoolState& pool, const GangClass& gang_class, const NodeState& node);
 
-// Chooses the slots of the share among the free ones of the node, of one island if possible. May return
-// fewer than requested if fewer are free.
+// Chooses the slots of the share among the free ones of the node, of one island if possible. May
+// return fewer than requested if fewer are free.
 Hold PickSlots(const GangClass& gang_class, const Share& share, Horizon horizon);
 
 }  // namespace det::scheduler

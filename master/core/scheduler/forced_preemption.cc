@@ -9,9 +9,9 @@
 #include "master/core/scheduler/claims.h"
 #include "master/core/scheduler/fit.h"
 #include "master/core/scheduler/holdings.h"
-#include "master/core/scheduler/victim_order.h"
 #include "master/core/scheduler/limits.h"
 #include "master/core/scheduler/reason_text.h"
+#include "master/core/scheduler/victim_order.h"
 
 namespace det::scheduler {
 namespace {
@@ -21,8 +21,8 @@ void RequestPreemption(GangState& gang, std::string reason, Changes& changes) {
   changes.preemptions.push_back({&gang, nullptr, std::move(reason)});
 }
 
-// Preempts gangs of the job, least useful first, until `excess` slots are released; spares a gang if the
-// others suffice.
+// Preempts gangs of the job, least useful first, until `excess` slots are released; spares a gang
+// if the others suffice.
 std::vector<GangState*> ToRelease(const JobState& job, Micro excess) {
   std::vector<GangState*> candidates;
   for (GangState* gang : job.running) {
@@ -85,9 +85,9 @@ void ReleaseAboveLimits(const Registry& registry, Changes& changes) {
     const Micro held = job->held - job->terminating;
     for (GangState* gang : ToRelease(*job, excess)) {
       RequestPreemption(*gang,
-              absl::StrCat("its experiment holds ", FormatMicroSlots(held), " slots, and its max_slots is ",
-                           *job->job.max_slots),
-              changes);
+                        absl::StrCat("its experiment holds ", FormatMicroSlots(held),
+                                     " slots, and its max_slots is ", *job->job.max_slots),
+                        changes);
     }
   }
 }
@@ -108,7 +108,8 @@ void DrainForMaintenance(PoolState& pool, Changes& changes) {
               [](const GangState* a, const GangState* b) { return a->gang->id < b->gang->id; });
     for (GangState* gang : gangs) {
       if (!gang->victim_priority) continue;
-      RequestPreemption(*gang, absl::StrCat("agent ", node->id.value(), " is in maintenance"), changes);
+      RequestPreemption(*gang, absl::StrCat("agent ", node->id.value(), " is in maintenance"),
+                        changes);
     }
   }
 }
@@ -134,8 +135,9 @@ void GrowElastic(PoolState& pool, Changes& changes) {
   }
   for (const ClaimState& claim : claims) Release(claim);
   for (const auto& [gang, slots] : grow) {
-    RequestPreemption(*gang, absl::StrCat("it can run with ", Slots(slots), " instead of ", gang->slots()),
-            changes);
+    RequestPreemption(*gang,
+                      absl::StrCat("it can run with ", Slots(slots), " instead of ", gang->slots()),
+                      changes);
   }
 }
 

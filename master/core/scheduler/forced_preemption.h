@@ -5,9 +5,9 @@
 #ifndef MASTER_CORE_SCHEDULER_FORCED_PREEMPTION_H_
 #define MASTER_CORE_SCHEDULER_FORCED_PREEMPTION_H_
 
-#include "master/core/scheduler/registry.h"
 #include "master/core/scheduler/pass.h"
 #include "master/core/scheduler/pool_state.h"
+#include "master/core/scheduler/registry.h"
 
 namespace det::scheduler {
 
@@ -17,8 +17,8 @@ void ReleaseAboveLimits(const Registry& registry, Changes& changes);
 // Preempts gangs on nodes whose maintenance has begun, and sets when the next window begins.
 void DrainForMaintenance(PoolState& pool, Changes& changes);
 
-// Preempts elastic gangs that could restart with at least 50% more slots, at most one per job: only if
-// no gang waits or terminates, and at least ten minutes after the gang started.
+// Preempts elastic gangs that could restart with at least 50% more slots, at most one per job: only
+// if no gang waits or terminates, and at least ten minutes after the gang started.
 void GrowElastic(PoolState& pool, Changes& changes);
 
 }  // namespace det::scheduler

@@ -6,8 +6,8 @@
 #include <iterator>
 #include <utility>
 
-#include "master/core/scheduler/registry.h"
 #include "master/core/scheduler/fair_tree.h"
+#include "master/core/scheduler/registry.h"
 
 namespace det::scheduler {
 namespace {

@@ -1,4 +1,5 @@
-// The only functions that assign and release slots in the state and keep counts and indexes consistent.
+// The only functions that assign and release slots in the state and keep counts and indexes
+// consistent.
 //
 // PURE.
 #ifndef MASTER_CORE_SCHEDULER_HOLDINGS_H_

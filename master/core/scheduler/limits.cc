@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "master/core/scheduler/shape.h"
 #include "master/core/scheduler/reason_text.h"
+#include "master/core/scheduler/shape.h"
 
 namespace det::scheduler {
 namespace {
@@ -42,8 +42,9 @@ std::optional<ExceededLimit> FindExceededLimit(const GangState& gang) {
   const JobState& job = *gang.job;
   const Micro needed = Needed(gang);
   if (needed > 0 && job.job.max_slots && job.held + needed > ToMicro(*job.job.max_slots)) {
-    return ExceededLimit{
-        .kind = Kind::kOverMaxSlots, .job = &job, .permanent = needed > ToMicro(*job.job.max_slots)};
+    return ExceededLimit{.kind = Kind::kOverMaxSlots,
+                         .job = &job,
+                         .permanent = needed > ToMicro(*job.job.max_slots)};
   }
   // A terminating gang still counts: the next one waits until it has exited.
   if (job.job.max_gangs && job.gangs >= *job.job.max_gangs) {
@@ -65,7 +66,8 @@ int SlotsWithinLimits(const GangState& gang) {
   return std::max(shape.slots, static_cast<int>(most / kWhole));
 }
 
-std::string Describe(const ExceededLimit& refusal, const GangState& gang, Micro held, int64_t gangs) {
+std::string Describe(const ExceededLimit& refusal, const GangState& gang, Micro held,
+                     int64_t gangs) {
   const std::string needs = Needs(gang.gang_class->shape);
   if (refusal.kind == Kind::kOverMaxTrials) {
     return absl::StrCat("its experiment runs ", gangs, " trials, its max_concurrent_trials");
@@ -77,7 +79,8 @@ std::string Describe(const ExceededLimit& refusal, const GangState& gang, Micro 
     return absl::StrCat(needs, "; its experiment holds ", FormatMicroSlots(held), " of max_slots ",
                         *refusal.job->job.max_slots);
   }
-  if (!refusal.owner->limit) return absl::StrCat(needs, "; a quota held it back that was removed since");
+  if (!refusal.owner->limit)
+    return absl::StrCat(needs, "; a quota held it back that was removed since");
   const Limit& limit = *refusal.owner->limit;
   const std::string whose = absl::StrCat(GetOwnerName(*refusal.owner), " ", refusal.owner->name);
   if (limit.quota.slot_hours && limit.slot_hours_used >= *limit.quota.slot_hours) {

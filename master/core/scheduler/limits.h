@@ -17,7 +17,7 @@ struct ExceededLimit {
   WaitReason::Kind kind = WaitReason::Kind::kOverQuota;
   const JobState* job = nullptr;  // the job of the limit,
   const Owner* owner = nullptr;   // or its user or workspace
-  bool permanent = false;          // the gang is larger than the limit and does not block others
+  bool permanent = false;         // the gang is larger than the limit and does not block others
 };
 
 std::optional<ExceededLimit> FindExceededLimit(const GangState& gang);
@@ -27,7 +27,8 @@ std::optional<ExceededLimit> FindExceededLimit(const GangState& gang);
 int SlotsWithinLimits(const GangState& gang);
 
 // "needs 2 slots; its experiment holds 1 of max_slots 2"
-std::string Describe(const ExceededLimit& refusal, const GangState& gang, Micro held, int64_t gangs);
+std::string Describe(const ExceededLimit& refusal, const GangState& gang, Micro held,
+                     int64_t gangs);
 
 }  // namespace det::scheduler
 

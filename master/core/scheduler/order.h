@@ -17,8 +17,8 @@ class Order {
  public:
   virtual ~Order() = default;
 
-  // Returns the first gang that may still be served: not started (GangState::fresh), not passed over,
-  // class not done, no limit closed. nullptr if none is left.
+  // Returns the first gang that may still be served: not started (GangState::fresh), not passed
+  // over, class not done, no limit closed. nullptr if none is left.
   virtual GangState* Next() = 0;
   // Advances past the gang that Next returned: it has started, or waits.
   virtual void Advance() = 0;
@@ -38,8 +38,8 @@ inline bool IsClosed(const JobState& job) {
          (job.workspace != nullptr && job.workspace->closed);
 }
 
-// Iterates over the gangs of one queue, except those that have started. Accesses only the queue until it
-// must, because there are many queues.
+// Iterates over the gangs of one queue, except those that have started. Accesses only the queue
+// until it must, because there are many queues.
 class QueueCursor {
  public:
   // REQUIRES that the queue is listed.

@@ -40,11 +40,11 @@ PoolPass::PoolPass(const Registry& registry, PoolState& pool, Changes& changes)
   pool_.notes->order = MakeOrder(pool_);
 }
 
-// Whether nothing is free or becoming free, so that no gang of the class can start, preempt or claim.
-// Avoids a walk through the tree.
+// Whether nothing is free or becoming free, so that no gang of the class can start, preempt or
+// claim. Avoids a walk through the tree.
 bool PoolPass::CannotMove(const GangClass& c) const {
-  return IsFair() && c.shape.slots > 0 && c.view(kNow).total_free() == 0 && pool_.terminating == 0 &&
-         pool_.index[kNow].shared.empty() && !pool_.config.preemption;
+  return IsFair() && c.shape.slots > 0 && c.view(kNow).total_free() == 0 &&
+         pool_.terminating == 0 && pool_.index[kNow].shared.empty() && !pool_.config.preemption;
 }
 
 PoolPass::~PoolPass() {
@@ -294,7 +294,8 @@ bool PoolPass::AddClaim(GangState& gang) {
   claim.lacks = true;
   c.nothing_to_claim = claim.holds.empty();
   Apply(claim);
-  // An empty claim counts as well: it gets what becomes free, so that no gang behind preempts for it.
+  // An empty claim counts as well: it gets what becomes free, so that no gang behind preempts for
+  // it.
   claims_.push_back(std::move(claim));
   return !c.nothing_to_claim;
 }

@@ -1,7 +1,8 @@
-// One round of a pass over one pool: each waiting gang, in order, starts, preempts others, claims free
-// slots, or is passed over. docs/scheduling.md, One pass.
+// One round of a pass over one pool: each waiting gang, in order, starts, preempts others, claims
+// free slots, or is passed over. docs/scheduling.md, One pass.
 //
-// Lives for one round. Starts and preemptions remain in the state when it ends; claims do not. PURE.
+// Lives for one round. Starts and preemptions remain in the state when it ends; claims do not.
+// PURE.
 #ifndef MASTER_CORE_SCHEDULER_PASS_H_
 #define MASTER_CORE_SCHEDULER_PASS_H_
 
@@ -10,11 +11,11 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "master/core/scheduler/registry.h"
 #include "master/core/scheduler/claims.h"
 #include "master/core/scheduler/limits.h"
-#include "master/core/scheduler/wait_notes.h"
 #include "master/core/scheduler/pool_state.h"
+#include "master/core/scheduler/registry.h"
+#include "master/core/scheduler/wait_notes.h"
 
 namespace det::scheduler {
 
@@ -84,10 +85,12 @@ class PoolPass {
   std::vector<GangState*> promised_;  // gangs that get the slots of terminating ones
 };
 
-// Returns the gangs to preempt for the gang, each of which is needed; empty if preemption would not help.
-// `claims` are those of gangs ahead of it, which would get released slots first. In victims.cc.
-std::vector<GangState*> FindVictims(const Registry& registry, PoolState& pool, const GangState& gang,
-                                    const std::vector<ClaimState>& claims, Changes& changes);
+// Returns the gangs to preempt for the gang, each of which is needed; empty if preemption would not
+// help. `claims` are those of gangs ahead of it, which would get released slots first. In
+// victims.cc.
+std::vector<GangState*> FindVictims(const Registry& registry, PoolState& pool,
+                                    const GangState& gang, const std::vector<ClaimState>& claims,
+                                    Changes& changes);
 
 }  // namespace det::scheduler
 

@@ -1,5 +1,5 @@
-// The output of a scheduling pass: assignments and preemptions. cluster/scheduling.cc checks the plan
-// against the current state and applies it.
+// The output of a scheduling pass: assignments and preemptions. cluster/scheduling.cc checks the
+// plan against the current state and applies it.
 //
 // PURE.
 #ifndef MASTER_CORE_SCHEDULER_PLAN_H_

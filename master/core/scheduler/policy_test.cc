@@ -48,11 +48,12 @@ TEST(PriorityTest, AsksTheLeastUsefulAway) {
   for (Gang& gang : snapshot.gangs) {
     if (gang.id.value() == "saved") gang.saved_at = snapshot.now - absl::Minutes(1);
   }
-  RunRounds(snapshot, {{.submit = {MakeGang("high", 1, 10), MakeGang("equal", 1, 50)},
-                   .waits = "equal:AWAITING_PREEMPTION high:AWAITING_PREEMPTION",
-                   .preempts = "saved"},
-                  {.end = {"saved-"}, .starts = "equal=a:1 high=a:0", .waits = "saved:NO_CAPACITY"},
-                  {.end = {"lost"}, .starts = "saved=b:0,1"}});
+  RunRounds(snapshot,
+            {{.submit = {MakeGang("high", 1, 10), MakeGang("equal", 1, 50)},
+              .waits = "equal:AWAITING_PREEMPTION high:AWAITING_PREEMPTION",
+              .preempts = "saved"},
+             {.end = {"saved-"}, .starts = "equal=a:1 high=a:0", .waits = "saved:NO_CAPACITY"},
+             {.end = {"lost"}, .starts = "saved=b:0,1"}});
 }
 
 TEST(PriorityTest, NobodyIsAskedAwayForWhatWouldGoToSomebodyAhead) {
@@ -60,26 +61,27 @@ TEST(PriorityTest, NobodyIsAskedAwayForWhatWouldGoToSomebodyAhead) {
   busy.gang.preemptible = false;
   const auto cluster = Cluster({MakeNode("a", 5)}, SchedulingPolicy::kPriority, true);
   RunRounds(cluster, {{.submit = {busy, MakeGang("low", 1, 50)}, .starts = "busy=a:0,1,2 low=a:3"},
-                 {.submit = {MakeGang("large", 4)}, .waits = "large:NO_CAPACITY"},
-                 {.later = absl::Minutes(6),
-                  .submit = {MakeGang("small", 1)},
-                  .waits = "large:NO_CAPACITY small:BEHIND_OTHERS"},
-                 {.end = {"low"}, .waits = "large:NO_CAPACITY small:BEHIND_OTHERS"},
-                 {.end = {"busy"}, .starts = "large=a:0,1,2,3 small=a:4"}});
+                      {.submit = {MakeGang("large", 4)}, .waits = "large:NO_CAPACITY"},
+                      {.later = absl::Minutes(6),
+                       .submit = {MakeGang("small", 1)},
+                       .waits = "large:NO_CAPACITY small:BEHIND_OTHERS"},
+                      {.end = {"low"}, .waits = "large:NO_CAPACITY small:BEHIND_OTHERS"},
+                      {.end = {"busy"}, .starts = "large=a:0,1,2,3 small=a:4"}});
 }
 
 TEST(PriorityTest, NobodyIsAskedAwayForOneAheadWhoHasNothingYet) {
   Submission busy = MakeGang("busy", 4);
   busy.gang.preemptible = false;
   const auto cluster = Cluster({MakeNode("a", 5)}, SchedulingPolicy::kPriority, true);
-  RunRounds(
-      cluster,
-      {{.submit = {busy, MakeGang("low", 1, 50)}, .starts = "busy=a:0,1,2,3 low=a:4"},
-       {.submit = {MakeGang("large", 5)}, .waits = "large:NO_CAPACITY"},
-       {.later = absl::Minutes(6),
-        .submit = {MakeGang("small", 1)},
-        .waits = "large:NO_CAPACITY small:NO_CAPACITY"},
-       {.end = {"busy"}, .waits = "large:AWAITING_PREEMPTION small:BEHIND_OTHERS", .preempts = "low"}});
+  RunRounds(cluster,
+            {{.submit = {busy, MakeGang("low", 1, 50)}, .starts = "busy=a:0,1,2,3 low=a:4"},
+             {.submit = {MakeGang("large", 5)}, .waits = "large:NO_CAPACITY"},
+             {.later = absl::Minutes(6),
+              .submit = {MakeGang("small", 1)},
+              .waits = "large:NO_CAPACITY small:NO_CAPACITY"},
+             {.end = {"busy"},
+              .waits = "large:AWAITING_PREEMPTION small:BEHIND_OTHERS",
+              .preempts = "low"}});
 }
 
 TEST(PriorityTest, NobodyIsAskedAwayForOneAheadWhoNeedsSeveralAgents) {
@@ -87,13 +89,14 @@ TEST(PriorityTest, NobodyIsAskedAwayForOneAheadWhoNeedsSeveralAgents) {
   busy.gang.preemptible = false;
   const auto cluster =
       Cluster({MakeNode("a", 3), MakeNode("b", 1)}, SchedulingPolicy::kPriority, true);
-  RunRounds(cluster, {{.submit = {MakeGang("low", 1, 50), busy}, .starts = "busy=a:0,1 low=a:2"},
-                 {.submit = {MakeGang("large", 4)}, .waits = "large:NO_CAPACITY"},
-                 {.later = absl::Minutes(6),
-                  .submit = {MakeGang("small", 1)},
-                  .waits = "large:NO_CAPACITY small:BEHIND_OTHERS"},
-                 {.end = {"low"}, .waits = "large:NO_CAPACITY small:BEHIND_OTHERS"},
-                 {.end = {"busy"}, .starts = "large=a:0,1,2+b:0", .waits = "small:NO_CAPACITY"}});
+  RunRounds(cluster,
+            {{.submit = {MakeGang("low", 1, 50), busy}, .starts = "busy=a:0,1 low=a:2"},
+             {.submit = {MakeGang("large", 4)}, .waits = "large:NO_CAPACITY"},
+             {.later = absl::Minutes(6),
+              .submit = {MakeGang("small", 1)},
+              .waits = "large:NO_CAPACITY small:BEHIND_OTHERS"},
+             {.end = {"low"}, .waits = "large:NO_CAPACITY small:BEHIND_OTHERS"},
+             {.end = {"busy"}, .starts = "large=a:0,1,2+b:0", .waits = "small:NO_CAPACITY"}});
 }
 
 TEST(PriorityTest, APlaceSetByHandAsksAwayWhoIsBehindIt) {
@@ -103,35 +106,36 @@ TEST(PriorityTest, APlaceSetByHandAsksAwayWhoIsBehindIt) {
   second.job.position = 2;
   const auto cluster = Cluster({MakeNode("a", 2)}, SchedulingPolicy::kPriority, true);
   Snapshot snapshot = RunRounds(cluster, {{.submit = {second}, .starts = "second=a:0,1"},
-                                     {.submit = {first}, .waits = "first:NO_CAPACITY"}});
+                                          {.submit = {first}, .waits = "first:NO_CAPACITY"}});
   snapshot.jobs.back().position_set = true;
   RunRounds(snapshot, {{.waits = "first:AWAITING_PREEMPTION", .preempts = "second"}});
 }
 
 TEST(PriorityTest, AClaimHoldsAgainstWorseAtOnceAndAgainstEqualsAfterAWhile) {
   RunRounds(Cluster({MakeNode("a", 4)}),
-       {{.submit = {MakeGang("run", 2)}, .starts = "run=a:0,1"},
-        {.submit = {MakeGang("large", 4, 42), MakeGang("worse", 1, 50)},
-         .waits = "large:NO_CAPACITY worse:BEHIND_OTHERS"},
-        {.submit = {MakeGang("equal", 1, 42)},
-         .starts = "equal=a:2",
-         .waits = "large:NO_CAPACITY worse:BEHIND_OTHERS"},
-        {.later = absl::Minutes(6),
-         .submit = {MakeGang("late", 1, 42)},
-         .waits = "large:NO_CAPACITY late:BEHIND_OTHERS worse:BEHIND_OTHERS"},
-        {.end = {"run", "equal"},
-         .starts = "large=a:0,1,2,3",
-         .waits = "late:NO_CAPACITY worse:NO_CAPACITY"}});
+            {{.submit = {MakeGang("run", 2)}, .starts = "run=a:0,1"},
+             {.submit = {MakeGang("large", 4, 42), MakeGang("worse", 1, 50)},
+              .waits = "large:NO_CAPACITY worse:BEHIND_OTHERS"},
+             {.submit = {MakeGang("equal", 1, 42)},
+              .starts = "equal=a:2",
+              .waits = "large:NO_CAPACITY worse:BEHIND_OTHERS"},
+             {.later = absl::Minutes(6),
+              .submit = {MakeGang("late", 1, 42)},
+              .waits = "large:NO_CAPACITY late:BEHIND_OTHERS worse:BEHIND_OTHERS"},
+             {.end = {"run", "equal"},
+              .starts = "large=a:0,1,2,3",
+              .waits = "late:NO_CAPACITY worse:NO_CAPACITY"}});
 }
 
 TEST(PriorityTest, ShortWorkUsesAClaimUntilItCanBeWhole) {
-  RunRounds(Cluster({MakeNode("a", 4)}),
-       {{.submit = {Takes(MakeGang("run", 2), absl::Hours(2))}, .starts = "run=a:0,1"},
-        {.later = absl::Hours(1),
-         .submit = {MakeGang("large", 4, 10), Takes(MakeGang("short", 1, 50), absl::Minutes(30)),
-                    Takes(MakeGang("long", 1, 50), absl::Hours(2))},
-         .starts = "short=a:2",
-         .waits = "large:NO_CAPACITY long:BEHIND_OTHERS"}});
+  RunRounds(
+      Cluster({MakeNode("a", 4)}),
+      {{.submit = {Takes(MakeGang("run", 2), absl::Hours(2))}, .starts = "run=a:0,1"},
+       {.later = absl::Hours(1),
+        .submit = {MakeGang("large", 4, 10), Takes(MakeGang("short", 1, 50), absl::Minutes(30)),
+                   Takes(MakeGang("long", 1, 50), absl::Hours(2))},
+        .starts = "short=a:2",
+        .waits = "large:NO_CAPACITY long:BEHIND_OTHERS"}});
 }
 
 TEST(PriorityTest, SaysWhoStartsBeforeSomebodyWhoWaits) {
@@ -151,17 +155,18 @@ TEST(PriorityTest, SaysWhoStartsBeforeSomebodyWhoWaits) {
 TEST(PriorityTest, WithoutBackfillNobodyStartsBehindOneWhoWaits) {
   Snapshot strict = Cluster({MakeNode("a", 4)});
   strict.pools[0].backfill = false;
-  RunRounds(strict, {{.submit = {MakeGang("run", 2)}, .starts = "run=a:0,1"},
-                {.submit = {MakeGang("large", 4), Takes(MakeGang("equal", 1), absl::Seconds(1))},
-                 .waits = "equal:BEHIND_OTHERS large:NO_CAPACITY"}});
+  RunRounds(strict,
+            {{.submit = {MakeGang("run", 2)}, .starts = "run=a:0,1"},
+             {.submit = {MakeGang("large", 4), Takes(MakeGang("equal", 1), absl::Seconds(1))},
+              .waits = "equal:BEHIND_OTHERS large:NO_CAPACITY"}});
 }
 
 TEST(FifoTest, ServesInOrderWhateverThePriority) {
   RunRounds(Cluster({MakeNode("a", 1)}, SchedulingPolicy::kFifo),
-       {{.submit = {MakeGang("x", 1, 99), MakeGang("y", 1, 1)},
-         .starts = "x=a:0",
-         .waits = "y:NO_CAPACITY"},
-        {.end = {"x"}, .starts = "y=a:0"}});
+            {{.submit = {MakeGang("x", 1, 99), MakeGang("y", 1, 1)},
+              .starts = "x=a:0",
+              .waits = "y:NO_CAPACITY"},
+             {.end = {"x"}, .starts = "y=a:0"}});
 }
 
 TEST(FairShareTest, SharesAmongWorkspacesThenUsersThenJobs) {
@@ -173,11 +178,11 @@ TEST(FairShareTest, SharesAmongWorkspacesThenUsersThenJobs) {
   }
   const std::vector<Node> nodes = {MakeNode("a", 4)};
   const Snapshot after = RunRounds(Cluster(nodes, SchedulingPolicy::kFairShare),
-                              {{.submit = all,
-                                .starts = "p0=a:0 q0=a:2 r0=a:1 r1=a:3",
-                                .waits = "p1:NO_CAPACITY p2:NO_CAPACITY p3:NO_CAPACITY "
-                                         "q1:NO_CAPACITY q2:NO_CAPACITY q3:NO_CAPACITY "
-                                         "r2:NO_CAPACITY r3:NO_CAPACITY"}});
+                                   {{.submit = all,
+                                     .starts = "p0=a:0 q0=a:2 r0=a:1 r1=a:3",
+                                     .waits = "p1:NO_CAPACITY p2:NO_CAPACITY p3:NO_CAPACITY "
+                                              "q1:NO_CAPACITY q2:NO_CAPACITY q3:NO_CAPACITY "
+                                              "r2:NO_CAPACITY r3:NO_CAPACITY"}});
   EXPECT_EQ(after.gangs.size(), 12u);
 }
 
@@ -188,41 +193,41 @@ TEST(FairShareTest, AsksAwayWhoHoldsMoreOnceItHasSettled) {
   }
   const Submission bob = Of(WithJob(MakeGang("b0", 1), "bob"), "w2", "bob");
   RunRounds(Cluster({MakeNode("n", 4)}, SchedulingPolicy::kFairShare, true),
-       {{.submit = ann, .starts = "a0=n:0 a1=n:1 a2=n:2 a3=n:3"},
-        {.later = absl::Minutes(5), .submit = {bob}, .waits = "b0:NO_CAPACITY"},
-        {.later = absl::Minutes(6), .waits = "b0:AWAITING_PREEMPTION", .preempts = "a3"},
-        {.end = {"a3-"}, .starts = "b0=n:3", .waits = "a3:NO_CAPACITY"},
-        {.later = absl::Hours(1), .waits = "a3:NO_CAPACITY"}});
+            {{.submit = ann, .starts = "a0=n:0 a1=n:1 a2=n:2 a3=n:3"},
+             {.later = absl::Minutes(5), .submit = {bob}, .waits = "b0:NO_CAPACITY"},
+             {.later = absl::Minutes(6), .waits = "b0:AWAITING_PREEMPTION", .preempts = "a3"},
+             {.end = {"a3-"}, .starts = "b0=n:3", .waits = "a3:NO_CAPACITY"},
+             {.later = absl::Hours(1), .waits = "a3:NO_CAPACITY"}});
 }
 
 TEST(FairShareTest, WhatStartsInTheSamePassCountsBeforeSomebodyIsAskedAway) {
   const auto fair = SchedulingPolicy::kFairShare;
   Snapshot snapshot = Cluster({MakeNode("a", 4), MakeNode("b", 2)}, fair, true);
   snapshot = RunRounds(snapshot, {{.submit = {OnOne(Of(MakeGang("theirs", 4), "w1", "u")),
-                                         OnOne(Of(MakeGang("ends", 2), "w2", "u"))},
-                              .starts = "ends=b:0,1 theirs=a:0,1,2,3"}});
+                                              OnOne(Of(MakeGang("ends", 2), "w2", "u"))},
+                                   .starts = "ends=b:0,1 theirs=a:0,1,2,3"}});
   // With both, w2 would hold more than w1 without "theirs": the first starts, the second waits.
   RunRounds(snapshot, {{.later = absl::Hours(1),
-                   .end = {"ends"},
-                   .submit = {OnOne(Of(MakeGang("starts", 2), "w2", "u")),
-                              OnOne(Of(MakeGang("waits", 1), "w2", "u"))},
-                   .starts = "starts=b:0,1",
-                   .waits = "waits:NO_CAPACITY"}});
+                        .end = {"ends"},
+                        .submit = {OnOne(Of(MakeGang("starts", 2), "w2", "u")),
+                                   OnOne(Of(MakeGang("waits", 1), "w2", "u"))},
+                        .starts = "starts=b:0,1",
+                        .waits = "waits:NO_CAPACITY"}});
 }
 
 TEST(FairShareTest, AsksNobodyWhoseSideWouldThenHoldLess) {
   const auto fair = SchedulingPolicy::kFairShare;
   Snapshot snapshot = Cluster({MakeNode("a", 8)}, fair, true);
-  snapshot =
-      RunRounds(snapshot,
-           {{.submit = {Of(MakeGang("w1-1", 3), "w1", "u1"), Of(MakeGang("w1-2", 1), "w1", "u2"),
-                        Of(MakeGang("w2-1", 2), "w2", "u1"), Of(MakeGang("w2-2", 2), "w2", "u2")},
-             .starts = "w1-1=a:0,1,2 w1-2=a:7 w2-1=a:3,4 w2-2=a:5,6"}});
+  snapshot = RunRounds(
+      snapshot,
+      {{.submit = {Of(MakeGang("w1-1", 3), "w1", "u1"), Of(MakeGang("w1-2", 1), "w1", "u2"),
+                   Of(MakeGang("w2-1", 2), "w2", "u1"), Of(MakeGang("w2-2", 2), "w2", "u2")},
+        .starts = "w1-1=a:0,1,2 w1-2=a:7 w2-1=a:3,4 w2-2=a:5,6"}});
   // u1 holds more of w1 than u2 would with one more, but not without its only gang.
   RunRounds(snapshot, {{.later = absl::Hours(1),
-                   .submit = {Of(MakeGang("more", 1), "w1", "u2")},
-                   .waits = "more:NO_CAPACITY"},
-                  {.end = {"w1-2"}, .starts = "more=a:7"}});
+                        .submit = {Of(MakeGang("more", 1), "w1", "u2")},
+                        .waits = "more:NO_CAPACITY"},
+                       {.end = {"w1-2"}, .starts = "more=a:7"}});
 }
 
 TEST(LimitsTest, HoldBackTheirOwnAndNobodyElse) {
@@ -230,13 +235,14 @@ TEST(LimitsTest, HoldBackTheirOwnAndNobodyElse) {
   snapshot.limits.push_back({.quota = {model::Quota::Scope::kUser, "ann", 2, {}}});
   snapshot.limits.push_back(
       {.quota = {model::Quota::Scope::kWorkspace, "w2", {}, 10}, .slot_hours_used = 10});
-  RunRounds(snapshot,
-       {{.submit = {Of(MakeGang("x", 2, 1), "w1", "ann"), Of(MakeGang("y", 1, 1), "w1", "ann"),
-                    Of(MakeGang("z", 4, 1), "w1", "ann"), Of(MakeGang("spent", 1, 1), "w2", "bob"),
-                    Of(MakeGang("other", 1, 99), "w1", "cid")},
-         .starts = "other=a:2 x=a:0,1",
-         .waits = "spent:OVER_QUOTA y:OVER_QUOTA z:OVER_QUOTA"},
-        {.end = {"x"}, .starts = "y=a:0", .waits = "spent:OVER_QUOTA z:OVER_QUOTA"}});
+  RunRounds(
+      snapshot,
+      {{.submit = {Of(MakeGang("x", 2, 1), "w1", "ann"), Of(MakeGang("y", 1, 1), "w1", "ann"),
+                   Of(MakeGang("z", 4, 1), "w1", "ann"), Of(MakeGang("spent", 1, 1), "w2", "bob"),
+                   Of(MakeGang("other", 1, 99), "w1", "cid")},
+        .starts = "other=a:2 x=a:0,1",
+        .waits = "spent:OVER_QUOTA y:OVER_QUOTA z:OVER_QUOTA"},
+       {.end = {"x"}, .starts = "y=a:0", .waits = "spent:OVER_QUOTA z:OVER_QUOTA"}});
 }
 
 // The example of Ghodsi et al. (NSDI 2011), with slots for memory: 9 cpus and 18 slots; ann's gangs
@@ -282,9 +288,9 @@ TEST(FitTest, SharesADeviceByFractions) {
     return made;
   };
   RunRounds(snapshot, {{.submit = {half("x"), half("y"), half("z"), MakeGang("whole", 1)},
-                   .starts = "x=a:0 y=a:0 z=a:1",
-                   .waits = "whole:NO_CAPACITY"},
-                  {.end = {"z"}, .starts = "whole=a:1"}});
+                        .starts = "x=a:0 y=a:0 z=a:1",
+                        .waits = "whole:NO_CAPACITY"},
+                       {.end = {"z"}, .starts = "whole=a:1"}});
 }
 
 TEST(FitTest, StartsAnElasticGangWithWhatThereIsAndLetsItGrow) {
@@ -292,10 +298,10 @@ TEST(FitTest, StartsAnElasticGangWithWhatThereIsAndLetsItGrow) {
   Submission elastic = MakeGang("e", 2);
   elastic.gang.max_slots = 8;
   RunRounds(Cluster({MakeNode("a", 8)}),
-       {{.submit = {run, elastic}, .starts = "e=a:4,5,6,7 run=a:0,1,2,3"},
-        {.later = absl::Minutes(5), .end = {"run"}},
-        {.later = absl::Minutes(6), .preempts = "e"},
-        {.end = {"e-"}, .starts = "e=a:0,1,2,3,4,5,6,7"}});
+            {{.submit = {run, elastic}, .starts = "e=a:4,5,6,7 run=a:0,1,2,3"},
+             {.later = absl::Minutes(5), .end = {"run"}},
+             {.later = absl::Minutes(6), .preempts = "e"},
+             {.end = {"e-"}, .starts = "e=a:0,1,2,3,4,5,6,7"}});
 }
 
 TEST(FitTest, WhoIsHeldBackByALimitDoesNotKeepAnElasticGangSmall) {
@@ -306,22 +312,25 @@ TEST(FitTest, WhoIsHeldBackByALimitDoesNotKeepAnElasticGangSmall) {
   held.job.max_slots = 2;
   Submission elastic = MakeGang("e", 2);
   elastic.gang.max_slots = 8;
-  RunRounds(Cluster({MakeNode("a", 8)}),
-       {{.submit = {run, over, elastic, held},
-         .starts = "e=a:6,7 over=a:4,5 run=a:0,1,2,3",
-         .waits = "held:OVER_MAX_SLOTS"},
-        {.later = absl::Minutes(11), .end = {"run"}, .waits = "held:OVER_MAX_SLOTS", .preempts = "e"}});
+  RunRounds(Cluster({MakeNode("a", 8)}), {{.submit = {run, over, elastic, held},
+                                           .starts = "e=a:6,7 over=a:4,5 run=a:0,1,2,3",
+                                           .waits = "held:OVER_MAX_SLOTS"},
+                                          {.later = absl::Minutes(11),
+                                           .end = {"run"},
+                                           .waits = "held:OVER_MAX_SLOTS",
+                                           .preempts = "e"}});
 }
 
 TEST(FitTest, KeepsClearOfMaintenance) {
   Snapshot snapshot = Cluster({MakeNode("a", 2)});
   const absl::Time begin = snapshot.now + absl::Minutes(50);
   snapshot.nodes[0].maintenance = {{begin, begin + absl::Hours(1)}};
-  RunRounds(snapshot, {{.submit = {MakeGang("long", 1), Takes(MakeGang("short", 1), absl::Minutes(40))},
-                   .starts = "short=a:0",
-                   .waits = "long:MAINTENANCE"},
-                  {.later = absl::Minutes(50), .waits = "long:NO_CAPACITY", .preempts = "short"},
-                  {.later = absl::Hours(1), .end = {"short"}, .starts = "long=a:0"}});
+  RunRounds(snapshot,
+            {{.submit = {MakeGang("long", 1), Takes(MakeGang("short", 1), absl::Minutes(40))},
+              .starts = "short=a:0",
+              .waits = "long:MAINTENANCE"},
+             {.later = absl::Minutes(50), .waits = "long:NO_CAPACITY", .preempts = "short"},
+             {.later = absl::Hours(1), .end = {"short"}, .starts = "long=a:0"}});
 }
 
 TEST(SchedulerTest, RefusesWhatCanNeverRunWithTheLargestThatCould) {

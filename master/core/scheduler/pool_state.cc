@@ -19,7 +19,8 @@ bool SoonestEnd::operator()(const GangState* a, const GangState* b) const {
 
 int64_t CountFree(const Counted& counted, Horizon horizon) {
   if (counted.total < 0) return std::numeric_limits<int64_t>::max();
-  const int64_t used = counted.used - (horizon == kSoon ? counted.terminating : 0) + counted.claimed;
+  const int64_t used =
+      counted.used - (horizon == kSoon ? counted.terminating : 0) + counted.claimed;
   return std::max<int64_t>(0, counted.total - used);
 }
 

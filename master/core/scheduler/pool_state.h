@@ -1,4 +1,5 @@
-// One resource pool with its indexes: nodes by free slots, gangs in the order of preemption victims.
+// One resource pool with its indexes: nodes by free slots, gangs in the order of preemption
+// victims.
 //
 // Owned by Registry. PURE.
 #ifndef MASTER_CORE_SCHEDULER_POOL_STATE_H_
@@ -16,10 +17,10 @@
 #include "absl/time/time.h"
 #include "master/core/model/resource_pool.h"
 #include "master/core/scheduler/fair_tree.h"
-#include "master/core/scheduler/victim_order.h"
 #include "master/core/scheduler/node_set.h"
 #include "master/core/scheduler/shape.h"
 #include "master/core/scheduler/state.h"
+#include "master/core/scheduler/victim_order.h"
 #include "master/core/scheduler/view.h"
 
 namespace det::scheduler {
@@ -46,8 +47,8 @@ struct PoolState {
   bool configured = false;  // put explicitly, not only named by nodes and gangs
 
   std::vector<NodeState*> nodes;  // by id once !stale
-  bool stale = true;              // nodes were added, removed or changed: the indexes must be rebuilt
-  int64_t version = 0;            // counts changes of what the empty pool can hold
+  bool stale = true;    // nodes were added, removed or changed: the indexes must be rebuilt
+  int64_t version = 0;  // counts changes of what the empty pool can hold
   std::vector<std::pair<int, std::string>> devices;  // type, model in lower case
   std::vector<std::vector<int>> switches;            // ranks of the nodes below each
   Index index[2];                                    // by horizon
@@ -58,10 +59,11 @@ struct PoolState {
   absl::flat_hash_map<Shape, std::unique_ptr<GangClass>> classes;
   FairTree tree;  // the usage of each branch
   absl::btree_set<GangState*, VictimOrder>
-      victims;                                      // possible victims, unless the pool preempts by share (`tree`)
-  absl::btree_set<GangState*, SoonestEnd> ending;   // running gangs with a max_run_time
-  int terminating = 0;                                  // holds of terminating gangs
-  absl::btree_set<GangState*, SoonestEnd> elastic;  // running gangs with fewer slots than they could use
+      victims;  // possible victims, unless the pool preempts by share (`tree`)
+  absl::btree_set<GangState*, SoonestEnd> ending;  // running gangs with a max_run_time
+  int terminating = 0;                             // holds of terminating gangs
+  absl::btree_set<GangState*, SoonestEnd>
+      elastic;  // running gangs with fewer slots than they could use
 
   std::unique_ptr<Notes> notes;  // of the last pass
 

@@ -8,8 +8,8 @@
 #include "absl/strings/str_join.h"
 #include "master/core/scheduler/feasible.h"
 #include "master/core/scheduler/limits.h"
-#include "master/core/scheduler/wait_notes.h"
 #include "master/core/scheduler/reason_text.h"
+#include "master/core/scheduler/wait_notes.h"
 
 namespace det::scheduler {
 namespace {
@@ -124,10 +124,10 @@ WaitReason ComputeWaitReason(const Registry& registry, const GangState& gang) {
   const auto awaited = awaiting.empty() ? awaiting.end() : awaiting.find(gang.gang->id);
   if (awaited != awaiting.end()) {
     const auto id = [](std::string* out, const model::AllocationId& a) { out->append(a.value()); };
-    return {Kind::kAwaitingPreemption,
-            absl::StrCat("waits for ", absl::StrJoin(awaited->second, ", ", id),
-                         " to release slots"),
-            std::nullopt};
+    return {
+        Kind::kAwaitingPreemption,
+        absl::StrCat("waits for ", absl::StrJoin(awaited->second, ", ", id), " to release slots"),
+        std::nullopt};
   }
   const ClassNote& note = *gang.gang_class->note;
   if (!note.reason) note.reason = MakeReason(pool, *gang.gang_class);

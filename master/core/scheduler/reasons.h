@@ -4,8 +4,8 @@
 #ifndef MASTER_CORE_SCHEDULER_REASONS_H_
 #define MASTER_CORE_SCHEDULER_REASONS_H_
 
-#include "master/core/scheduler/registry.h"
 #include "master/core/scheduler/plan.h"
+#include "master/core/scheduler/registry.h"
 #include "master/core/scheduler/state.h"
 
 namespace det::scheduler {

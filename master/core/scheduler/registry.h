@@ -1,5 +1,5 @@
-// The pools, nodes, jobs, gangs and limits of a Scheduler by name. Keeps their references to each other
-// consistent, whatever the order in which they are put and removed.
+// The pools, nodes, jobs, gangs and limits of a Scheduler by name. Keeps their references to each
+// other consistent, whatever the order in which they are put and removed.
 //
 // Owned by a Scheduler. PURE.
 #ifndef MASTER_CORE_SCHEDULER_REGISTRY_H_

@@ -3,9 +3,9 @@
 #include <utility>
 #include <vector>
 
-#include "master/core/scheduler/registry.h"
 #include "master/core/scheduler/holdings.h"
 #include "master/core/scheduler/reasons.h"
+#include "master/core/scheduler/registry.h"
 
 namespace det::scheduler {
 namespace {

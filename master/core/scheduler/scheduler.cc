@@ -5,14 +5,14 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "master/core/model/names.h"
-#include "master/core/scheduler/registry.h"
-#include "master/core/scheduler/forced_preemption.h"
 #include "master/core/scheduler/feasible.h"
+#include "master/core/scheduler/forced_preemption.h"
 #include "master/core/scheduler/holdings.h"
-#include "master/core/scheduler/wait_notes.h"
 #include "master/core/scheduler/order.h"
 #include "master/core/scheduler/pass.h"
 #include "master/core/scheduler/reasons.h"
+#include "master/core/scheduler/registry.h"
+#include "master/core/scheduler/wait_notes.h"
 
 namespace det::scheduler {
 namespace {
@@ -117,7 +117,8 @@ WaitReasons CollectReasons(const Registry& registry, const std::vector<GangState
   std::sort(waiting.begin(), waiting.end());
   WaitReasons reasons;
   for (const Waiting& each : waiting) {
-    reasons.emplace_hint(reasons.end(), each.gang->gang->id, ComputeWaitReason(registry, *each.gang));
+    reasons.emplace_hint(reasons.end(), each.gang->gang->id,
+                         ComputeWaitReason(registry, *each.gang));
   }
   return reasons;
 }
@@ -173,7 +174,9 @@ std::vector<model::AllocationId> Scheduler::Queue(const std::string& resource_po
   return ids;
 }
 
-absl::Status Scheduler::CheckCanRun(const Gang& gang) const { return impl_->registry.CheckCanRun(gang); }
+absl::Status Scheduler::CheckCanRun(const Gang& gang) const {
+  return impl_->registry.CheckCanRun(gang);
+}
 
 Snapshot Scheduler::Dump(absl::Time now) const { return impl_->registry.Dump(now); }
 

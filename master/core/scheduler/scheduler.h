@@ -1,9 +1,9 @@
 // The scheduler: computes assignments and preemptions from the state of the cluster.
 //
 // Schedule() is a pure function of a snapshot. Scheduler is the incremental form: it receives each
-// change and keeps indexes, so that the cost of a pass depends on the changes and not on the size of the
-// cluster. Both return the same plan for the same state; equal snapshots give equal plans, whatever the
-// order of their lists; a cluster at rest gives an empty plan.
+// change and keeps indexes, so that the cost of a pass depends on the changes and not on the size
+// of the cluster. Both return the same plan for the same state; equal snapshots give equal plans,
+// whatever the order of their lists; a cluster at rest gives an empty plan.
 //
 // Owned by cluster::Cluster and accessed only on its loop. PURE.
 #ifndef MASTER_CORE_SCHEDULER_SCHEDULER_H_
@@ -26,8 +26,8 @@ class Scheduler {
   Scheduler& operator=(Scheduler&&) noexcept;
   ~Scheduler();
 
-  // Each Put replaces an object with the same id. Put a gang again when it has changed (got slots, is
-  // terminating, lost a local task); remove it when it has ended.
+  // Each Put replaces an object with the same id. Put a gang again when it has changed (got slots,
+  // is terminating, lost a local task); remove it when it has ended.
   void Put(model::ResourcePool pool);
   void RemovePool(const std::string& name);
   void Put(Node node);
@@ -47,8 +47,8 @@ class Scheduler {
   // Returns the waiting gangs of the pool in the order of its policy, as of the last Pass.
   std::vector<model::AllocationId> Queue(const std::string& resource_pool) const;
 
-  // INVALID_ARGUMENT if the gang could not start in its pool even if all of it were free and accepted
-  // work; the message has the cause and the largest similar request that could start.
+  // INVALID_ARGUMENT if the gang could not start in its pool even if all of it were free and
+  // accepted work; the message has the cause and the largest similar request that could start.
   absl::Status CheckCanRun(const Gang& gang) const;
 
   // Returns everything that was put, each list by id.

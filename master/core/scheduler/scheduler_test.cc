@@ -35,89 +35,92 @@ TEST(ScheduleTest, EmptyClusterAndEmptyQueue) {
 
 TEST(ScheduleTest, PlacesInOrderOfPriorityThenSubmission) {
   RunRounds(Of({MakeNode("a", 2)}),
-       {{.submit = {MakeGang("low", 1, 50), MakeGang("first", 1), MakeGang("second", 1)},
-         .starts = "first=a:0 second=a:1",
-         .waits = "low:NO_CAPACITY"},
-        {.end = {"second"}, .starts = "low=a:1"}});
+            {{.submit = {MakeGang("low", 1, 50), MakeGang("first", 1), MakeGang("second", 1)},
+              .starts = "first=a:0 second=a:1",
+              .waits = "low:NO_CAPACITY"},
+             {.end = {"second"}, .starts = "low=a:1"}});
 }
 
 TEST(ScheduleTest, TakesTheNodeWithTheFewestFreeSlotsThatSuffices) {
   RunRounds(Of({MakeNode("big", 8), MakeNode("b", 3), MakeNode("a", 3), MakeNode("one", 1)}),
-       {{.submit = {MakeGang("g", 2)}, .starts = "g=a:0,1"},
-        {.submit = {MakeGang("h", 1)}, .starts = "h=a:2"},
-        {.submit = {MakeGang("i", 2)}, .starts = "i=b:0,1"},
-        {.submit = {MakeGang("j", 4)}, .starts = "j=big:0,1,2,3"}});
+            {{.submit = {MakeGang("g", 2)}, .starts = "g=a:0,1"},
+             {.submit = {MakeGang("h", 1)}, .starts = "h=a:2"},
+             {.submit = {MakeGang("i", 2)}, .starts = "i=b:0,1"},
+             {.submit = {MakeGang("j", 4)}, .starts = "j=big:0,1,2,3"}});
 }
 
 TEST(ScheduleTest, SpreadsAGangOverTheFewestNodesAndFillsTheLastBest) {
   RunRounds(Of({MakeNode("a", 4), MakeNode("b", 2), MakeNode("c", 3), MakeNode("d", 1)}),
-       {{.submit = {MakeGang("six", 6)}, .starts = "six=a:0,1,2,3+b:0,1"},
-        {.submit = {MakeGang("four", 4)}, .starts = "four=c:0,1,2+d:0"}});
+            {{.submit = {MakeGang("six", 6)}, .starts = "six=a:0,1,2,3+b:0,1"},
+             {.submit = {MakeGang("four", 4)}, .starts = "four=c:0,1,2+d:0"}});
 }
 
 TEST(ScheduleTest, UsesPartlyOccupiedNodesForALargeGang) {
-  RunRounds(Of({MakeNode("a", 4), MakeNode("b", 4)}),
-       {{.submit = {MakeGang("x", 1), MakeGang("y", 7)}, .starts = "x=a:0 y=b:0,1,2,3+a:1,2,3"}});
+  RunRounds(
+      Of({MakeNode("a", 4), MakeNode("b", 4)}),
+      {{.submit = {MakeGang("x", 1), MakeGang("y", 7)}, .starts = "x=a:0 y=b:0,1,2,3+a:1,2,3"}});
 }
 
 TEST(ScheduleTest, SingleNodeIsNeverSpread) {
   RunRounds(Of({MakeNode("a", 4), MakeNode("b", 4)}),
-       {{.submit = {MakeGang("x", 2), MakeGang("y", 2), MakeGang("fills", 2)},
-         .starts = "fills=b:0,1 x=a:0,1 y=a:2,3"},
-        {.submit = {SingleNode(MakeGang("s", 4))}, .waits = "s:NO_CAPACITY"},
-        {.end = {"x"}, .waits = "s:NO_CAPACITY"},
-        {.end = {"y"}, .starts = "s=a:0,1,2,3"}});
+            {{.submit = {MakeGang("x", 2), MakeGang("y", 2), MakeGang("fills", 2)},
+              .starts = "fills=b:0,1 x=a:0,1 y=a:2,3"},
+             {.submit = {SingleNode(MakeGang("s", 4))}, .waits = "s:NO_CAPACITY"},
+             {.end = {"x"}, .waits = "s:NO_CAPACITY"},
+             {.end = {"y"}, .starts = "s=a:0,1,2,3"}});
 }
 
 TEST(ScheduleTest, AGangThatWaitsHoldsBackWorsePrioritiesButNotItsEquals) {
-  RunRounds(Of({MakeNode("a", 4)}),
-       {{.submit = {MakeGang("run", 2)}, .starts = "run=a:0,1"},
-        {.submit = {MakeGang("large", 4, 40), MakeGang("equal", 1, 40), MakeGang("worse", 1, 41)},
-         .starts = "equal=a:2",
-         .waits = "large:NO_CAPACITY worse:BEHIND_OTHERS"},
-        {.end = {"run", "equal"}, .starts = "large=a:0,1,2,3", .waits = "worse:NO_CAPACITY"}});
+  RunRounds(
+      Of({MakeNode("a", 4)}),
+      {{.submit = {MakeGang("run", 2)}, .starts = "run=a:0,1"},
+       {.submit = {MakeGang("large", 4, 40), MakeGang("equal", 1, 40), MakeGang("worse", 1, 41)},
+        .starts = "equal=a:2",
+        .waits = "large:NO_CAPACITY worse:BEHIND_OTHERS"},
+       {.end = {"run", "equal"}, .starts = "large=a:0,1,2,3", .waits = "worse:NO_CAPACITY"}});
 }
 
 TEST(ScheduleTest, WhatIsInfeasibleHoldsBackNobody) {
   RunRounds(Of({MakeNode("a", 2), MakeNode("b", 2)}),
-       {{.submit = {MakeGang("huge", 5, 1), SingleNode(MakeGang("wide", 3, 1)),
-                    InPool(MakeGang("lost", 1, 1), "gpu"), MakeGang("small", 1, 99)},
-         .starts = "small=a:0",
-         .waits = "huge:INFEASIBLE lost:INFEASIBLE wide:INFEASIBLE"}});
+            {{.submit = {MakeGang("huge", 5, 1), SingleNode(MakeGang("wide", 3, 1)),
+                         InPool(MakeGang("lost", 1, 1), "gpu"), MakeGang("small", 1, 99)},
+              .starts = "small=a:0",
+              .waits = "huge:INFEASIBLE lost:INFEASIBLE wide:INFEASIBLE"}});
 }
 
 TEST(ScheduleTest, AnExperimentKeepsWithinItsMaxSlots) {
-  RunRounds(Of({MakeNode("a", 8)}),
-       {{.submit = {WithJob(MakeGang("a1", 2, 1), "j", 4), WithJob(MakeGang("a2", 2, 1), "j", 4),
-                    WithJob(MakeGang("a3", 2, 1), "j", 4), MakeGang("other", 2, 99)},
-         .starts = "a1=a:0,1 a2=a:2,3 other=a:4,5",
-         .waits = "a3:OVER_MAX_SLOTS"},
-        {.end = {"a1"}, .starts = "a3=a:0,1"},
-        {.submit = {WithJob(MakeGang("never", 5), "j", 4)}, .waits = "never:INFEASIBLE"}});
+  RunRounds(
+      Of({MakeNode("a", 8)}),
+      {{.submit = {WithJob(MakeGang("a1", 2, 1), "j", 4), WithJob(MakeGang("a2", 2, 1), "j", 4),
+                   WithJob(MakeGang("a3", 2, 1), "j", 4), MakeGang("other", 2, 99)},
+        .starts = "a1=a:0,1 a2=a:2,3 other=a:4,5",
+        .waits = "a3:OVER_MAX_SLOTS"},
+       {.end = {"a1"}, .starts = "a3=a:0,1"},
+       {.submit = {WithJob(MakeGang("never", 5), "j", 4)}, .waits = "never:INFEASIBLE"}});
 }
 
 TEST(ScheduleTest, GangsWithoutSlotsSpreadByCountAndIgnoreTheQueue) {
   RunRounds(Of({MakeNode("a", 1), MakeNode("b", 0)}),
-       {{.submit = {MakeGang("z1", 0, 99), MakeGang("z2", 0, 99), MakeGang("z3", 0, 99),
-                    MakeGang("x", 1), MakeGang("y", 1)},
-         .starts = "x=a:0 z1=a: z2=b: z3=a:",
-         .waits = "y:NO_CAPACITY"}});
+            {{.submit = {MakeGang("z1", 0, 99), MakeGang("z2", 0, 99), MakeGang("z3", 0, 99),
+                         MakeGang("x", 1), MakeGang("y", 1)},
+              .starts = "x=a:0 z1=a: z2=b: z3=a:",
+              .waits = "y:NO_CAPACITY"}});
 }
 
 TEST(ScheduleTest, PoolsDoNotTouchEachOther) {
   RunRounds(Of({MakeNode("a", 1), MakeNode("g", 2, "gpu")}),
-       {{.submit = {InPool(MakeGang("x", 2, 1), "gpu"), InPool(MakeGang("y", 2, 2), "gpu"),
-                    InPool(MakeGang("w", 1, 3), "gpu"), MakeGang("z", 1, 99)},
-         .starts = "x=g:0,1 z=a:0",
-         .waits = "w:NO_CAPACITY y:NO_CAPACITY"}});
+            {{.submit = {InPool(MakeGang("x", 2, 1), "gpu"), InPool(MakeGang("y", 2, 2), "gpu"),
+                         InPool(MakeGang("w", 1, 3), "gpu"), MakeGang("z", 1, 99)},
+              .starts = "x=g:0,1 z=a:0",
+              .waits = "w:NO_CAPACITY y:NO_CAPACITY"}});
 }
 
 TEST(ScheduleTest, ANodeThatAcceptsNoWorkIsWaitedForWithoutHoldingBackOthers) {
   Node away = MakeNode("b", 2);
   away.accepts_work = false;
   RunRounds(Of({MakeNode("a", 2), away}), {{.submit = {MakeGang("x", 4), MakeGang("z", 0)},
-                                       .starts = "z=a:",
-                                       .waits = "x:NO_CAPACITY"}});
+                                            .starts = "z=a:",
+                                            .waits = "x:NO_CAPACITY"}});
   RunRounds(Of({away}), {{.submit = {MakeGang("z", 0)}, .waits = "z:NO_CAPACITY"}});
 }
 

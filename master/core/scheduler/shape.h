@@ -1,5 +1,5 @@
-// The resource request of a gang. Gangs of one shape are served by one search: if one of them does not
-// fit, no other does.
+// The resource request of a gang. Gangs of one shape are served by one search: if one of them does
+// not fit, no other does.
 //
 // PURE.
 #ifndef MASTER_CORE_SCHEDULER_SHAPE_H_

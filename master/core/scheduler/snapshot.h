@@ -1,6 +1,6 @@
-// The complete input of the scheduler, as plain values: pools, nodes with their slots, jobs, limits,
-// running and waiting gangs. Built by cluster/scheduler_input.cc, or read from a file (snapshot_json.h;
-// docs/scheduling.md describes the format).
+// The complete input of the scheduler, as plain values: pools, nodes with their slots, jobs,
+// limits, running and waiting gangs. Built by cluster/scheduler_input.cc, or read from a file
+// (snapshot_json.h; docs/scheduling.md describes the format).
 //
 // PURE.
 #ifndef MASTER_CORE_SCHEDULER_SNAPSHOT_H_
@@ -82,7 +82,7 @@ struct Gang {
   // Where it runs; empty: it waits.
   std::vector<model::Placement> running_on;
   absl::Time started_at;
-  absl::Time saved_at;   // of its newest checkpoint in this run, or its start
+  absl::Time saved_at;       // of its newest checkpoint in this run, or its start
   bool terminating = false;  // preempted or being stopped: its slots will be free soon
   friend bool operator==(const Gang&, const Gang&) = default;
 };

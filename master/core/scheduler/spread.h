@@ -8,8 +8,8 @@
 
 namespace det::scheduler {
 
-// Spreads over the fewest nodes, then over the fewest switches, largest shares first. Exact: shares may
-// have any size, so a greedy choice of the largest is optimal.
+// Spreads over the fewest nodes, then over the fewest switches, largest shares first. Exact: shares
+// may have any size, so a greedy choice of the largest is optimal.
 std::optional<Fitting> SpreadOverFewest(const PoolState& pool, const GangClass& gang_class,
                                         int slots, Horizon horizon);
 

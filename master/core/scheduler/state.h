@@ -1,5 +1,5 @@
-// The Scheduler's state of nodes, gangs and jobs, with pointers instead of names, and with counts of
-// free resources. Only registry.h changes it.
+// The Scheduler's state of nodes, gangs and jobs, with pointers instead of names, and with counts
+// of free resources. Only registry.h changes it.
 //
 // Owned by Registry. PURE.
 #ifndef MASTER_CORE_SCHEDULER_STATE_H_
@@ -136,10 +136,10 @@ struct JobState {
   Owner* user = nullptr;
   Owner* workspace = nullptr;
   Micro held = 0;
-  Micro terminating = 0;    // of that
-  int64_t gangs = 0;    // running ones
-  bool closed = false;  // in this round: its max_slots or max_gangs was exceeded
-  int fresh = 0;        // gangs that started in this pass
+  Micro terminating = 0;  // of that
+  int64_t gangs = 0;      // running ones
+  bool closed = false;    // in this round: its max_slots or max_gangs was exceeded
+  int fresh = 0;          // gangs that started in this pass
   absl::InlinedVector<std::unique_ptr<JobQueue>, 1> queues;
   absl::InlinedVector<GangState*, 2> running;
   absl::InlinedVector<JobBranch*, 1> branches;  // of each pool that its gangs name

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "master/core/scheduler/registry.h"
 #include "master/core/scheduler/order.h"
+#include "master/core/scheduler/registry.h"
 
 namespace det::scheduler {
 namespace {

@@ -1,5 +1,5 @@
-// The order of preemption victims: lowest priority first; then gangs above their minimum; then least
-// lost work; then newest. Used in every list of victims. PURE.
+// The order of preemption victims: lowest priority first; then gangs above their minimum; then
+// least lost work; then newest. Used in every list of victims. PURE.
 #ifndef MASTER_CORE_SCHEDULER_VICTIM_ORDER_H_
 #define MASTER_CORE_SCHEDULER_VICTIM_ORDER_H_
 

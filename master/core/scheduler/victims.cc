@@ -135,8 +135,9 @@ std::vector<GangState*> FindByShare(PoolState& pool, const GangState& gang,
 
 }  // namespace
 
-std::vector<GangState*> FindVictims(const Registry& registry, PoolState& pool, const GangState& gang,
-                                    const std::vector<ClaimState>& claims, Changes& changes) {
+std::vector<GangState*> FindVictims(const Registry& registry, PoolState& pool,
+                                    const GangState& gang, const std::vector<ClaimState>& claims,
+                                    Changes& changes) {
   if (pool.PreemptsByShare()) return FindByShare(pool, gang, claims, changes);
   const GangClass& c = *gang.gang_class;
   VictimSearch search(pool, c);

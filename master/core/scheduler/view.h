@@ -1,5 +1,5 @@
-// The nodes of a pool by their free slots of some devices; the index for fits. There is one view for each
-// set of devices that waiting gangs can use, usually one for all.
+// The nodes of a pool by their free slots of some devices; the index for fits. There is one view
+// for each set of devices that waiting gangs can use, usually one for all.
 //
 // Owned by PoolState, which keeps it up to date. PURE.
 #ifndef MASTER_CORE_SCHEDULER_VIEW_H_

@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "master/core/searcher/asha.h"
+#include "master/core/searcher/multi_bracket.h"
 #include "master/core/searcher/search_method_contract.h"
 #include "master/core/searcher/simulate.h"
 #include "master/core/searcher/testing.h"
-#include "master/core/searcher/multi_bracket.h"
 #include <gtest/gtest.h>
 
 namespace det::searcher {
@@ -203,13 +203,14 @@ TEST(MultiBracketSearchTest, OneSamplerLearnsFromAllBrackets) {
   const model::SearcherConfig config = Config(SearchMode::kStandard, 3, 9, 4, 2).searcher;
   RecordingSampler::Heard heard;
   MultiBracketSearch tournament({{.halving = AshaBracket(config, 2, 2), .share = 1},
-                         {.halving = AshaBracket(config, 1, 2), .share = 1}},
-                        std::make_unique<RecordingSampler>(&heard));
+                                 {.halving = AshaBracket(config, 1, 2), .share = 1}},
+                                std::make_unique<RecordingSampler>(&heard));
   const base::Rng rng(1);
   const Context context{.space = {}, .rng = rng};
   EXPECT_EQ(Describe(tournament.Start(context)), "create 0-1, create 1-1");
   EXPECT_EQ(Describe(tournament.OnReport(context, {model::RequestId("0-1"), 3, {0.5}})), "");
-  EXPECT_EQ(Describe(tournament.OnReport(context, {model::RequestId("1-1"), 9, {0.5}})), "stop 1-1");
+  EXPECT_EQ(Describe(tournament.OnReport(context, {model::RequestId("1-1"), 9, {0.5}})),
+            "stop 1-1");
   EXPECT_EQ(Describe(tournament.OnTrialExited(context, MakeExit("1-1"))), "create 1-2");
   EXPECT_EQ(heard.asked, (std::vector<std::string>{"0-1", "1-1", "1-2"}));
   EXPECT_EQ(heard.reported, (std::vector<std::string>{"0-1", "1-1"}));

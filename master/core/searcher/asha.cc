@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "master/core/searcher/rungs.h"
 #include "master/core/searcher/multi_bracket.h"
+#include "master/core/searcher/rungs.h"
 
 namespace det::searcher {
 namespace {

@@ -1,10 +1,10 @@
 // `asha`, also named `async_halving`: one bracket of asynchronous successive halving (halving.h).
 //
-// If stop_once is true, uses the stopping rule; otherwise the promotion rule of Li et al., "A System for
-// Massively Parallel Hyperparameter Tuning" (MLSys 2020).
-// If num_rungs is 0, uses as many rungs as are useful for max_length and max_trials with the divisor, at
-// most max_rungs, which is `adaptive_asha` in aggressive mode. If max_concurrent_trials is 0, uses
-// divisor^(num_rungs-1), so that one trial reaches the top, at least 1 and at most max_trials. PURE.
+// If stop_once is true, uses the stopping rule; otherwise the promotion rule of Li et al., "A
+// System for Massively Parallel Hyperparameter Tuning" (MLSys 2020). If num_rungs is 0, uses as
+// many rungs as are useful for max_length and max_trials with the divisor, at most max_rungs, which
+// is `adaptive_asha` in aggressive mode. If max_concurrent_trials is 0, uses divisor^(num_rungs-1),
+// so that one trial reaches the top, at least 1 and at most max_trials. PURE.
 #ifndef MASTER_CORE_SEARCHER_ASHA_H_
 #define MASTER_CORE_SEARCHER_ASHA_H_
 

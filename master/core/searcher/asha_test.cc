@@ -115,7 +115,8 @@ TEST(AshaStopTest, ABetterOneGoesOnHoweverManyHave) {
   Searcher searcher = Started(Config(9, 2, 3, 12, 3));
   EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 3, 0.5))), "");
   EXPECT_EQ(Describe(searcher.Handle(MakeValidation("2", 3, 0.4))), "");
-  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("3", 3, 0.4))), "stop 3") << "two of three have gone on";
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("3", 3, 0.4))), "stop 3")
+      << "two of three have gone on";
 }
 
 TEST(AshaStopTest, LargerMayBeBetter) {
@@ -169,7 +170,8 @@ TEST(AshaStopTest, HowTrialsEnd) {
 TEST(AshaStopTest, TrialsThatEndByThemselvesAreFollowedByOthers) {
   Searcher searcher = Started(Config(900, 3, 3, 5, 1));
   for (int i = 1; i < 5; ++i) {
-    EXPECT_EQ(Describe(searcher.Handle(MakeExit(std::to_string(i)))), "create " + std::to_string(i + 1));
+    EXPECT_EQ(Describe(searcher.Handle(MakeExit(std::to_string(i)))),
+              "create " + std::to_string(i + 1));
   }
   EXPECT_EQ(Describe(searcher.Handle(MakeExit("5"))), "shutdown");
 }
@@ -200,7 +202,8 @@ TEST(AshaPromoteTest, TheBestPausedTrialGoesOnAndTheHighestRungFirst) {
   Searcher searcher = *Searcher::Make(Config(4, 3, 2, 4, 1, false));
   EXPECT_EQ(Describe(searcher.Start()), "create 1");
   EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 1, 0.4))), "pause 1, create 2");
-  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("2", 1, 0.3))), "") << "the best of two goes on at once";
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("2", 1, 0.3))), "")
+      << "the best of two goes on at once";
   EXPECT_EQ(Describe(searcher.Handle(MakeValidation("2", 2, 0.25))), "pause 2, create 3");
   EXPECT_EQ(Describe(searcher.Handle(MakeValidation("3", 1, 0.5))), "stop 3")
       << "two are better, and no more than two of four will go on";
@@ -208,7 +211,8 @@ TEST(AshaPromoteTest, TheBestPausedTrialGoesOnAndTheHighestRungFirst) {
   EXPECT_EQ(Describe(searcher.Handle(MakeValidation("4", 1, 0.6))), "stop 4");
   EXPECT_EQ(Describe(searcher.Handle(MakeExit("4"))), "resume 1") << "the second of four";
   EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 2, 0.35))), "pause 1, resume 2");
-  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 3, 0.1))), "") << "paused, and not heard now";
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 3, 0.1))), "")
+      << "paused, and not heard now";
   EXPECT_EQ(Describe(searcher.Handle(MakeValidation("2", 4, 0.2))), "stop 2, stop 1");
   EXPECT_EQ(Describe(searcher.Handle(MakeExit("2"))), "");
   EXPECT_EQ(Describe(searcher.Handle(MakeExit("1"))), "shutdown");
@@ -320,17 +324,17 @@ TEST(AshaTest, RefusesWhatCannotBeHalved) {
   };
   EXPECT_EQ(why([](auto& s) { s.divisor = 1; }),
             "searcher.divisor: expected a number greater than 1, found 1");
-  EXPECT_EQ(why([](auto& s) { s.max_length.reset(); }),
-            "searcher.max_length: asha compares trials at fractions of it; set it, or max_time with "
-            "time_metric");
+  EXPECT_EQ(
+      why([](auto& s) { s.max_length.reset(); }),
+      "searcher.max_length: asha compares trials at fractions of it; set it, or max_time with "
+      "time_metric");
   EXPECT_EQ(why([](auto& s) { s.max_trials = 0; }),
             "searcher.max_trials: expected 1 or more, found 0");
   EXPECT_EQ(why([](auto& s) { s.num_rungs = -1; }),
             "searcher.num_rungs: expected 0 or more, found -1");
   EXPECT_EQ(why([](auto& s) { s.num_rungs = 65; }),
             "searcher.num_rungs: expected at most 64, found 65");
-  EXPECT_EQ(why([](auto& s) { s.sampler = "best"; }).substr(0, 30),
-            "unknown sampler \"best\"; ex");
+  EXPECT_EQ(why([](auto& s) { s.sampler = "best"; }).substr(0, 30), "unknown sampler \"best\"; ex");
 }
 
 // Whether it was told to pause; one that was not ends by itself here, told to stop or not.

@@ -37,8 +37,8 @@ double Median(std::vector<double> v) {
   return *middle;
 }
 
-// Returns the median change of the loss from one level to the level of comparison, over the trials that
-// reported at both.
+// Returns the median change of the loss from one level to the level of comparison, over the trials
+// that reported at both.
 double Shift(const std::vector<Ranked>& ranked, int from, int to, size_t objective) {
   std::vector<double> shifts;
   for (const Ranked& r : ranked) {
@@ -68,8 +68,8 @@ std::vector<double> GetLosses(const std::vector<Ranked>& ranked, int level, size
   return losses;
 }
 
-// Normalizes to mean 0 and variance 1 after compressing the losses above the median: how bad the bad
-// trials are says little about the good ones.
+// Normalizes to mean 0 and variance 1 after compressing the losses above the median: how bad the
+// bad trials are says little about the good ones.
 std::vector<double> Normalize(std::vector<double> losses) {
   double most = 0;
   for (const double v : losses) most = std::isfinite(v) ? std::max(most, std::abs(v)) : most;
@@ -129,8 +129,8 @@ double LogImprovement(double z) {
   return std::log(std::exp(log_phi) + z * 0.5 * std::erfc(-z * 0.70710678118654752));
 }
 
-// Returns the logarithms of the expected improvements. Points that were tried before come last: noise
-// may make them look best although there is nothing left to find.
+// Returns the logarithms of the expected improvements. Points that were tried before come last:
+// noise may make them look best although there is nothing left to find.
 std::vector<double> Scores(const GaussianProcess& model, const Points& points, double best,
                            const History::Ranking& ranking) {
   constexpr double kTried = -1e9;
@@ -168,7 +168,8 @@ Coordinates Move(const Encoding& encoding, Coordinates x, double step, base::Rng
   return x;
 }
 
-// Returns the point with the largest expected improvement: the best of many, refined by local search.
+// Returns the point with the largest expected improvement: the best of many, refined by local
+// search.
 Coordinates Search(const Encoding& encoding, const GaussianProcess& model,
                    const History::Ranking& ranking, double best, base::Rng& rng) {
   const std::vector<Ranked>& ranked = ranking.judged;

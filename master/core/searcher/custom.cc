@@ -65,9 +65,9 @@ std::vector<Operation> CustomSearch::OnReport(Context, const Report& report) {
     metrics.emplace(options_.metrics[i], Number(report.metrics[i]));
   }
   AppendEvent({{"type", "validation"},
-        {"request", report.request.value()},
-        {"length", Number(report.length)},
-        {"metrics", std::move(metrics)}});
+               {"request", report.request.value()},
+               {"length", Number(report.length)},
+               {"metrics", std::move(metrics)}});
   return {};
 }
 
@@ -202,7 +202,8 @@ void CustomSearch::Exit(Trial& trial, TrialEnd end) {
   } else {
     std::erase(waiting_, trial.asked.request);
   }
-  AppendEvent({{"type", "trial_exited"}, {"request", trial.asked.request.value()}, {"end", ToText(end)}});
+  AppendEvent(
+      {{"type", "trial_exited"}, {"request", trial.asked.request.value()}, {"end", ToText(end)}});
 }
 
 std::vector<Operation> CustomSearch::Continue(Context context) {

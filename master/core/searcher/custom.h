@@ -1,26 +1,29 @@
-// `custom`: a user's program drives the search by ask and tell. It reads events and posts operations;
-// both may be repeated at any time, after a lost response or a restart on either side.
+// `custom`: a user's program drives the search by ask and tell. It reads events and posts
+// operations; both may be repeated at any time, after a lost response or a restart on either side.
 //
-// Events have ids 1, 2, ... and are kept until a post acknowledges them (events_read, the highest id
-// read; a smaller one than before is allowed), so each is delivered at least once. As JSON, by "type":
+// Events have ids 1, 2, ... and are kept until a post acknowledges them (events_read, the highest
+// id read; a smaller one than before is allowed), so each is delivered at least once. As JSON, by
+// "type":
 //   {"type": "search_started"}                                  first, and once
 //   {"type": "trial_created", "request": "a"}
 //   {"type": "validation", "request": "a", "length": 12.0, "metrics": {"loss": 0.25}}
 //   {"type": "trial_exited", "request": "a", "end": "completed"}
 // `length` is in the searcher's unit. `metrics` are those of the objectives, as reported: "NaN",
-// "Infinity" and "-Infinity" if they are not finite, absent if the trial did not report them. `end` is
-// completed, failed, invalid_hp or canceled. A validation by a trial that is being paused is delivered
-// when the trial resumes; one by a trial that is being stopped is not delivered.
+// "Infinity" and "-Infinity" if they are not finite, absent if the trial did not report them. `end`
+// is completed, failed, invalid_hp or canceled. A validation by a trial that is being paused is
+// delivered when the trial resumes; one by a trial that is being stopped is not delivered.
 //
-// The program chooses an id for each post. The last kRememberedPosts ids are remembered: a repeated post
-// changes nothing. Either all operations of a post are applied, or none:
-//   create    a trial named `request`, with these hyperparameters. Idempotent. If the seed is 0, the
+// The program chooses an id for each post. The last kRememberedPosts ids are remembered: a repeated
+// post changes nothing. Either all operations of a post are applied, or none:
+//   create    a trial named `request`, with these hyperparameters. Idempotent. If the seed is 0,
+//   the
 //             search chooses it.
 //   pause, resume, stop    any trial that was ever created; no effect after it has ended.
-//   shutdown  stops running trials, drops waiting ones, and ends the search when all have exited, as
+//   shutdown  stops running trials, drops waiting ones, and ends the search when all have exited,
+//   as
 //             failed or canceled if the operation says so. Must be the last operation.
-// Trials start in the order of posting, at most max_concurrent_trials at the same time. A trial that is
-// stopped before it was created exits as canceled.
+// Trials start in the order of posting, at most max_concurrent_trials at the same time. A trial
+// that is stopped before it was created exits as canceled.
 //
 // The search continues until it is shut down, whatever its trials do.
 // PURE.
@@ -42,7 +45,7 @@ namespace det::searcher {
 class CustomSearch final : public SearchMethod {
  public:
   static constexpr size_t kRememberedPosts = 1000;
-  static constexpr size_t kMaxIdLength = 64;       // bytes, of a post's id and of a trial's
+  static constexpr size_t kMaxIdLength = 64;      // bytes, of a post's id and of a trial's
   static constexpr size_t kMaxOperations = 1000;  // of a post
   // If more events are unread, a validation replaces the previous one of its trial.
   static constexpr size_t kMaxUnread = 10'000;
@@ -92,8 +95,8 @@ class CustomSearch final : public SearchMethod {
   absl::Status RestoreEvents(const model::Value& snapshot);
 
   Options options_;
-  std::map<model::RequestId, Trial> trials_;     // all that were ever created
-  std::deque<model::RequestId> waiting_;         // to be created or resumed, in order
+  std::map<model::RequestId, Trial> trials_;  // all that were ever created
+  std::deque<model::RequestId> waiting_;      // to be created or resumed, in order
   int64_t running_ = 0;
   int64_t live_ = 0;  // started and not exited
   int64_t exited_ = 0;

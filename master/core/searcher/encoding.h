@@ -1,8 +1,8 @@
-// The encoding of a search space for models: a point has one coordinate per hyperparameter with more
-// than one value. An ordered one is in [0, 1] in its own scale (for `log` the exponent; an integer is the
-// middle of one of equal cells), a categorical one is the index of its value, and an absent one is NaN.
-// All are multiples of 1e-9, so that snapshots are small and exact.
-// Created for one call of a sampler; refers to the space. PURE.
+// The encoding of a search space for models: a point has one coordinate per hyperparameter with
+// more than one value. An ordered one is in [0, 1] in its own scale (for `log` the exponent; an
+// integer is the middle of one of equal cells), a categorical one is the index of its value, and an
+// absent one is NaN. All are multiples of 1e-9, so that snapshots are small and exact. Created for
+// one call of a sampler; refers to the space. PURE.
 #ifndef MASTER_CORE_SEARCHER_ENCODING_H_
 #define MASTER_CORE_SEARCHER_ENCODING_H_
 
@@ -31,11 +31,13 @@ class Encoding {
   const std::vector<Axis>& axes() const { return axes_; }
 
   Coordinates Encode(const model::Hparams& point) const;
-  // The inverse. Hyperparameters whose conditions do not hold are absent, whatever their coordinate;
-  // other coordinates are rounded to the nearest value. REQUIRES that present ones are not NaN.
+  // The inverse. Hyperparameters whose conditions do not hold are absent, whatever their
+  // coordinate; other coordinates are rounded to the nearest value. REQUIRES that present ones are
+  // not NaN.
   model::Hparams Decode(const Coordinates& x) const;
 
-  // Rounds each coordinate to the nearest value; NaN for hyperparameters whose conditions do not hold.
+  // Rounds each coordinate to the nearest value; NaN for hyperparameters whose conditions do not
+  // hold.
   void Snap(Coordinates& x) const;
   // Draws a point that is uniform in each coordinate.
   Coordinates Draw(base::Rng& rng) const;
@@ -53,8 +55,8 @@ double DrawCoordinate(const Axis& axis, base::Rng& rng);
 // Rounds to the nearest value of the axis.
 double SnapCoordinate(const Axis& axis, double x);
 
-// Returns the squared distance of two coordinates; about 1 for different categories, and between a present
-// and an absent coordinate. Euclidean in some space, as kernels require.
+// Returns the squared distance of two coordinates; about 1 for different categories, and between a
+// present and an absent coordinate. Euclidean in some space, as kernels require.
 double SquareDistance(const Axis& axis, double a, double b);
 
 }  // namespace det::searcher

@@ -1,8 +1,7 @@
-// Trains every trial to the full length: max_trials points of a sampler, at most max_concurrent_trials at
-// once. With independent samples it is `random`, with one trial `single`, with a model `tpe` or
-// `bayesian`.
-// Made by MakeSearchMethod; see search_method.h for how it is called.
-// PURE.
+// Trains every trial to the full length: max_trials points of a sampler, at most
+// max_concurrent_trials at once. With independent samples it is `random`, with one trial `single`,
+// with a model `tpe` or `bayesian`. Made by MakeSearchMethod; see search_method.h for how it is
+// called. PURE.
 #ifndef MASTER_CORE_SEARCHER_FULL_LENGTH_H_
 #define MASTER_CORE_SEARCHER_FULL_LENGTH_H_
 
@@ -22,8 +21,8 @@ class FullLengthSearch final : public SearchMethod {
   struct Options {
     int64_t max_trials = 1;
     int64_t max_concurrent_trials = 16;  // 0: no limit
-    // Maximum number of trials with invalid hyperparameters that new samples replace. Bounded, because a
-    // space may have no valid point.
+    // Maximum number of trials with invalid hyperparameters that new samples replace. Bounded,
+    // because a space may have no valid point.
     int64_t max_replacements = 0;
     int64_t max_length = 0;
   };

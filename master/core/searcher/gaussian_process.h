@@ -3,8 +3,8 @@
 // distance of two categories is 0 or 1, and about 1 between a present and an absent coordinate.
 //
 // The parameters maximize the posterior, with the prior of Hvarfner, Hellsten and Nardi ("Vanilla
-// Bayesian optimization performs great in high dimensions", ICML 2024), by gradient ascent from fixed
-// starts. Deterministic on every machine. Cost: O(points^3). PURE.
+// Bayesian optimization performs great in high dimensions", ICML 2024), by gradient ascent from
+// fixed starts. Deterministic on every machine. Cost: O(points^3). PURE.
 #ifndef MASTER_CORE_SEARCHER_GAUSSIAN_PROCESS_H_
 #define MASTER_CORE_SEARCHER_GAUSSIAN_PROCESS_H_
 

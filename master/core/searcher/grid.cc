@@ -36,8 +36,8 @@ std::string GetLeafPath(const Leaf& leaf) {
 }
 
 absl::Status TooMany(const std::string& what, int64_t most = kMaxGridPoints) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(what, ": more than ", most, " points; lower the counts, or use the random searcher"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      what, ": more than ", most, " points; lower the counts, or use the random searcher"));
 }
 
 struct Offering {

@@ -2,9 +2,9 @@
 // conditional hyperparameter is an axis only for the points in which it is present.
 //
 // The first axis by name changes slowest, except that a hyperparameter comes after those that its
-// conditions name. `int` without a count has all its values; `double` and `log` require a count. Their
-// values are spaced evenly, those of `log` by exponent; a count of 1 is the middle. Half integers are
-// rounded away from zero.
+// conditions name. `int` without a count has all its values; `double` and `log` require a count.
+// Their values are spaced evenly, those of `log` by exponent; a count of 1 is the middle. Half
+// integers are rounded away from zero.
 //
 // Points are computed by index and not stored, so a large grid costs nothing until it runs.
 // PURE.
@@ -30,7 +30,8 @@ inline constexpr int64_t kMaxConditionalPoints = 10'000;  // where there are con
 
 class Grid {
  public:
-  // INVALID_ARGUMENT, naming the hyperparameter, if a count is missing or there are too many points.
+  // INVALID_ARGUMENT, naming the hyperparameter, if a count is missing or there are too many
+  // points.
   static absl::StatusOr<Grid> Make(const model::SearchSpace& space);
 
   Grid(Grid&&) = default;
@@ -49,8 +50,8 @@ class Grid {
 
   explicit Grid(const model::SearchSpace& space)
       : space_(std::make_unique<model::SearchSpace>(space)) {}
-  // Returns the number of points that begin with `so_far`, the values of the axes before `axis`; more
-  // than kMaxGridPoints if there are too many.
+  // Returns the number of points that begin with `so_far`, the values of the axes before `axis`;
+  // more than kMaxGridPoints if there are too many.
   int64_t Count(size_t axis, model::Hparams& so_far) const;
 
   std::unique_ptr<const model::SearchSpace> space_;  // what the axes' leaves point into

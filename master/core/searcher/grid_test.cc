@@ -190,10 +190,12 @@ TEST(GridTest, RefusesWhatIsNoGridAndSaysWhere) {
             "hyperparameters.lr: the grid searcher requires a count of 1 or more");
   EXPECT_EQ(why({{"n", {IntHparam{0, 4, 0}}}}),
             "hyperparameters.n: the grid searcher requires a count of 1 or more");
-  EXPECT_EQ(why({{"n", {IntHparam{0, 1'000'000, {}}}}}),
-            "hyperparameters.n: more than 1000000 points; lower the counts, or use the random searcher");
-  EXPECT_EQ(why({{"n", {IntHparam{0, 1000, {}}}}, {"m", {IntHparam{0, 1000, {}}}}}),
-            "hyperparameters: more than 1000000 points; lower the counts, or use the random searcher");
+  EXPECT_EQ(
+      why({{"n", {IntHparam{0, 1'000'000, {}}}}}),
+      "hyperparameters.n: more than 1000000 points; lower the counts, or use the random searcher");
+  EXPECT_EQ(
+      why({{"n", {IntHparam{0, 1000, {}}}}, {"m", {IntHparam{0, 1000, {}}}}}),
+      "hyperparameters: more than 1000000 points; lower the counts, or use the random searcher");
   EXPECT_EQ(why({{"c", {CategoricalHparam{}}}}), "hyperparameters.c: has no values");
 }
 

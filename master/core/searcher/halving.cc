@@ -205,8 +205,10 @@ std::vector<PlannedTrials> Halving::Preview() const {
   int64_t trials = options_.max_trials;
   for (size_t rung = 0; rung <= rungs_.top(); ++rung) {
     const bool is_top = rung == rungs_.top();
-    const int64_t keep_going = is_top ? 0 : std::max<int64_t>(Survivors(trials, options_.divisor), 1);
-    if (trials > keep_going) plan.push_back({.trials = trials - keep_going, .length = rungs_.length(rung)});
+    const int64_t keep_going =
+        is_top ? 0 : std::max<int64_t>(Survivors(trials, options_.divisor), 1);
+    if (trials > keep_going)
+      plan.push_back({.trials = trials - keep_going, .length = rungs_.length(rung)});
     trials = keep_going;
   }
   return plan;
@@ -283,7 +285,8 @@ absl::Status Halving::RestoreLive(const std::vector<double>& flat) {
     }
   }
   if (good) return absl::OkStatus();
-  return absl::InvalidArgumentError("searcher snapshot: live is not a list of trials of this bracket");
+  return absl::InvalidArgumentError(
+      "searcher snapshot: live is not a list of trials of this bracket");
 }
 
 }  // namespace det::searcher

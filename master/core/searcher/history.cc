@@ -45,7 +45,8 @@ Ranked At(const Trial& trial, int level) {
   return {.trial = &trial, .level = trial.curve.back().first, .losses = &trial.curve.back().second};
 }
 
-// Returns the longest level that at least `enough` trials have reached; the shortest if there is none.
+// Returns the longest level that at least `enough` trials have reached; the shortest if there is
+// none.
 int FindCommonLevel(const std::vector<const Trial*>& trials, size_t enough) {
   std::vector<int> reached;
   for (const Trial* trial : trials) {

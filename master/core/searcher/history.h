@@ -1,8 +1,9 @@
-// The results of the trials of a search, for models: points as coordinates, losses by length. Keeps the
-// best and the latest trials, so that the cost of a decision and the size of a snapshot are bounded.
+// The results of the trials of a search, for models: points as coordinates, losses by length. Keeps
+// the best and the latest trials, so that the cost of a decision and the size of a snapshot are
+// bounded.
 //
-// Lengths are grouped in levels, two per octave, so that trials that report at slightly different lengths
-// can be compared; the last report of a level counts. PURE.
+// Lengths are grouped in levels, two per octave, so that trials that report at slightly different
+// lengths can be compared; the last report of a level counts. PURE.
 #ifndef MASTER_CORE_SEARCHER_HISTORY_H_
 #define MASTER_CORE_SEARCHER_HISTORY_H_
 
@@ -57,10 +58,10 @@ class History {
   // The number of trials that have reported or failed, forgotten ones included.
   int64_t judged() const { return judged_; }
 
-  // Ranks all trials with `axes` coordinates at the longest level that at least `enough` of them have
-  // reached (Falkner et al., "BOHB", ICML 2018): first the trials that reached it, by their loss there,
-  // then shorter ones, by their level and their loss there; failed ones last. Several objectives are
-  // ranked by Pareto order (pareto.h). Only the best `most` are sorted.
+  // Ranks all trials with `axes` coordinates at the longest level that at least `enough` of them
+  // have reached (Falkner et al., "BOHB", ICML 2018): first the trials that reached it, by their
+  // loss there, then shorter ones, by their level and their loss there; failed ones last. Several
+  // objectives are ranked by Pareto order (pareto.h). Only the best `most` are sorted.
   Ranking Rank(size_t axes, size_t enough, size_t most = std::numeric_limits<size_t>::max()) const;
 
   model::Value Snapshot() const;

@@ -9,15 +9,16 @@
 #include "base/status_macros.h"
 #include "master/core/searcher/adaptive_asha.h"
 #include "master/core/searcher/asha.h"
-#include "master/core/searcher/rungs.h"
 #include "master/core/searcher/multi_bracket.h"
+#include "master/core/searcher/rungs.h"
 
 namespace det::searcher {
 namespace {
 
 using model::SearcherConfig;
 
-// A larger set of brackets is a mistake, caused by a max_length in small units and a large max_rungs.
+// A larger set of brackets is a mistake, caused by a max_length in small units and a large
+// max_rungs.
 constexpr double kMaxTrials = 1e6;
 
 }  // namespace

@@ -19,7 +19,8 @@ using model::Value;
 
 }  // namespace
 
-MultiBracketSearch::MultiBracketSearch(const std::vector<BracketOptions>& brackets, std::unique_ptr<Sampler> sampler)
+MultiBracketSearch::MultiBracketSearch(const std::vector<BracketOptions>& brackets,
+                                       std::unique_ptr<Sampler> sampler)
     : sampler_(std::move(sampler)) {
   for (const BracketOptions& entrant : brackets) {
     Halving::Options options = entrant.halving;
@@ -30,12 +31,14 @@ MultiBracketSearch::MultiBracketSearch(const std::vector<BracketOptions>& bracke
   DET_CHECK(max_concurrent_ > 0) << "without a concurrency limit above 0 the search never ends";
 }
 
-std::optional<MultiBracketSearch::Place> MultiBracketSearch::Locate(const RequestId& request) const {
+std::optional<MultiBracketSearch::Place> MultiBracketSearch::Locate(
+    const RequestId& request) const {
   Place place;
   const std::vector<std::string> parts = absl::StrSplit(request.value(), '-');
   const bool prefixed = brackets_.size() > 1;
   if (parts.size() != (prefixed ? 2 : 1)) return std::nullopt;
-  if (prefixed && (!absl::SimpleAtoi(parts[0], &place.bracket) || place.bracket >= brackets_.size())) {
+  if (prefixed &&
+      (!absl::SimpleAtoi(parts[0], &place.bracket) || place.bracket >= brackets_.size())) {
     return std::nullopt;
   }
   if (!absl::SimpleAtoi(parts.back(), &place.trial)) return std::nullopt;
@@ -52,12 +55,14 @@ std::vector<Operation> MultiBracketSearch::OnReport(Context context, const Repor
   const std::optional<Place> place = Locate(report.request);
   if (!place) return {};
   sampler_->OnReport(report);
-  std::vector<Operation> operations = brackets_[place->bracket].halving.OnReport(place->trial, report);
+  std::vector<Operation> operations =
+      brackets_[place->bracket].halving.OnReport(place->trial, report);
   Continue(context, operations);
   return operations;
 }
 
-std::vector<Operation> MultiBracketSearch::OnTrialExited(Context context, const TrialExited& event) {
+std::vector<Operation> MultiBracketSearch::OnTrialExited(Context context,
+                                                         const TrialExited& event) {
   const std::optional<Place> place = Locate(event.request);
   if (!place) return {};
   sampler_->OnExited(event.request, event.end);

@@ -1,9 +1,10 @@
-// A search over several brackets with a common concurrency limit, the sum of their shares. The next trial
-// is that of the first bracket that runs fewer than its share and can start one; otherwise that of the
-// first bracket that can start one, so that the limit is used while a bracket waits or has ended.
+// A search over several brackets with a common concurrency limit, the sum of their shares. The next
+// trial is that of the first bracket that runs fewer than its share and can start one; otherwise
+// that of the first bracket that can start one, so that the limit is used while a bracket waits or
+// has ended.
 //
-// One sampler serves all brackets, so that a model learns from each of them. The trials of bracket b are
-// named "b-1", "b-2", ... and draw from rng.Split(b); those of a single bracket "1", "2", ...
+// One sampler serves all brackets, so that a model learns from each of them. The trials of bracket
+// b are named "b-1", "b-2", ... and draw from rng.Split(b); those of a single bracket "1", "2", ...
 //
 // Created by asha.h, adaptive_asha.h and hyperband.h. PURE.
 #ifndef MASTER_CORE_SEARCHER_MULTI_BRACKET_H_

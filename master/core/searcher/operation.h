@@ -1,5 +1,5 @@
-// The operations that a searcher returns and the events that it handles. It knows no slots, agents or
-// processes.
+// The operations that a searcher returns and the events that it handles. It knows no slots, agents
+// or processes.
 //
 // PURE.
 #ifndef MASTER_CORE_SEARCHER_OPERATION_H_
@@ -22,8 +22,8 @@ struct CreateTrial {
   model::RequestId request;  // unique in the experiment; idempotent
   uint32_t seed = 0;
   model::Hparams hparams;
-  // The trial whose newest checkpoint it starts from, if that has one. The child waits until a parent
-  // that is being paused has saved a checkpoint.
+  // The trial whose newest checkpoint it starts from, if that has one. The child waits until a
+  // parent that is being paused has saved a checkpoint.
   std::optional<model::RequestId> parent = std::nullopt;
   friend bool operator==(const CreateTrial&, const CreateTrial&) = default;
 };
@@ -34,8 +34,9 @@ struct StopTrial {
   friend bool operator==(const StopTrial&, const StopTrial&) = default;
 };
 
-// Pauses the trial until ResumeTrial or StopTrial: it saves a checkpoint and releases its slots. Its
-// reports until then are handled when it resumes. It saves even if ResumeTrial follows immediately.
+// Pauses the trial until ResumeTrial or StopTrial: it saves a checkpoint and releases its slots.
+// Its reports until then are handled when it resumes. It saves even if ResumeTrial follows
+// immediately.
 struct PauseTrial {
   model::RequestId request;
   friend bool operator==(const PauseTrial&, const PauseTrial&) = default;
@@ -45,8 +46,8 @@ struct ResumeTrial {
   friend bool operator==(const ResumeTrial&, const ResumeTrial&) = default;
 };
 
-// Ends the search. `failed`: no trial completed and at least one failed; `canceled`: every trial was
-// canceled.
+// Ends the search. `failed`: no trial completed and at least one failed; `canceled`: every trial
+// was canceled.
 struct Shutdown {
   bool failed = false;
   bool canceled = false;
@@ -79,8 +80,8 @@ struct TrialExited {
   friend bool operator==(const TrialExited&, const TrialExited&) = default;
 };
 
-// A user's program drives the search (method `custom` only): its operations, and the last event that it
-// has read. Idempotent by id.
+// A user's program drives the search (method `custom` only): its operations, and the last event
+// that it has read. Idempotent by id.
 struct OperationsPosted {
   std::string id;
   int64_t events_read = 0;

@@ -27,7 +27,7 @@ std::vector<size_t> Lexicographic(const std::vector<Losses>& points) {
 }
 
 bool IsDominatedByAny(const std::vector<size_t>& front, const std::vector<Losses>& points,
-                   size_t point) {
+                      size_t point) {
   // Starts from the last one, which most likely dominates the point.
   return std::any_of(front.rbegin(), front.rend(),
                      [&](size_t other) { return Dominates(points[other], points[point]); });

@@ -18,7 +18,8 @@ constexpr double kUniformWeight = -1;
 
 double Cdf(double z) { return 0.5 * std::erfc(-z * 0.70710678118654752); }
 
-// Returns the logarithm of the mass of a Gaussian in [0, 1]. Beyond 5 sigma it is zero up to a millionth.
+// Returns the logarithm of the mass of a Gaussian in [0, 1]. Beyond 5 sigma it is zero up to a
+// millionth.
 double LogMass(double center, double sigma) {
   const bool near_one = 1 - center <= 5 * sigma, near_zero = center <= 5 * sigma;
   if (!near_one && !near_zero) return 0;
@@ -32,8 +33,8 @@ using Block = Eigen::Array<float, kBlock, 1>;
 constexpr float kNothing = -1e30F;
 constexpr float kMinLog = -17;  // smaller terms vanish in a sum in single precision
 
-// Returns e^max(x, kMinLog) for x <= 0 with a relative error of 1e-5. A third of a decision is spent here;
-// Eigen's function, which is exact for every number, takes twice as long.
+// Returns e^max(x, kMinLog) for x <= 0 with a relative error of 1e-5. A third of a decision is
+// spent here; Eigen's function, which is exact for every number, takes twice as long.
 Block Exp(const Block& x) {
   // (e^(x/64))^64, with a series for the inner one.
   const Block t = x.max(kMinLog) / 64;
@@ -184,8 +185,8 @@ double Parzen::LogDensity(const Coordinates& x) const {
     }
     sum = total;
   }
-  // Factors out the largest term to avoid underflow. Blocks with negligible terms, most of them, are
-  // skipped.
+  // Factors out the largest term to avoid underflow. Blocks with negligible terms, most of them,
+  // are skipped.
   const float largest = all.maxCoeff();
   float sum = 0;
   for (Eigen::Index k = 0; k < all.size(); k += kBlock) {

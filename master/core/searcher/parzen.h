@@ -1,8 +1,8 @@
-// A density over a space: a mixture with one kernel per point, and a wide one, the prior, with the weight
-// of a point. A kernel is a product over coordinates: a truncated Gaussian, or for a category a
-// probability for the point's value and the rest divided evenly. If a coordinate of the point is absent,
-// the kernel is uniform in it, so that points of one condition say nothing about hyperparameters that
-// are present only under another (Falkner et al., "BOHB", ICML 2018). PURE.
+// A density over a space: a mixture with one kernel per point, and a wide one, the prior, with the
+// weight of a point. A kernel is a product over coordinates: a truncated Gaussian, or for a
+// category a probability for the point's value and the rest divided evenly. If a coordinate of the
+// point is absent, the kernel is uniform in it, so that points of one condition say nothing about
+// hyperparameters that are present only under another (Falkner et al., "BOHB", ICML 2018). PURE.
 #ifndef MASTER_CORE_SEARCHER_PARZEN_H_
 #define MASTER_CORE_SEARCHER_PARZEN_H_
 
@@ -20,8 +20,9 @@ class Parzen {
     const Coordinates* x = nullptr;
     double weight = 1;
   };
-  // A density over these axes of the encoding, which must outlive it. `bandwidth` is the width of the
-  // kernel of one point, as a fraction of the range; with more points kernels narrow by Scott's rule.
+  // A density over these axes of the encoding, which must outlive it. `bandwidth` is the width of
+  // the kernel of one point, as a fraction of the range; with more points kernels narrow by Scott's
+  // rule.
   Parzen(const Encoding& encoding, std::vector<size_t> axes, const std::vector<Point>& points,
          double bandwidth);
 
@@ -31,9 +32,9 @@ class Parzen {
   double LogDensity(const Coordinates& x) const;
 
  private:
-  // The kernels of one axis, by point; the prior is last, then padding of the last block. A decision
-  // evaluates thousands of them, so each quantity is a separate array in single precision, which is
-  // accurate enough to compare candidates. Sampling uses double precision.
+  // The kernels of one axis, by point; the prior is last, then padding of the last block. A
+  // decision evaluates thousands of them, so each quantity is a separate array in single precision,
+  // which is accurate enough to compare candidates. Sampling uses double precision.
   struct Kernels {
     std::vector<double> center;  // -1: uniform
     std::vector<float> value;    // of a category; -1: uniform

@@ -1,30 +1,33 @@
-// Population-based training: Jaderberg et al., "Population based training of neural networks" (2017). A
-// population trains in generations. After each, copies of the best members replace the worst (exploit:
-// from the checkpoint) with hyperparameters near theirs (explore: perturb.h).
+// Population-based training: Jaderberg et al., "Population based training of neural networks"
+// (2017). A population trains in generations. After each, copies of the best members replace the
+// worst (exploit: from the checkpoint) with hyperparameters near theirs (explore: perturb.h).
 //
 // Generation g (0, 1, ...) trains every member up to End(g) = max_length * (g + 1) / generations. A
 // member that arrives there is paused and releases its slots; in the last generation it is stopped.
-// When all members of a generation have arrived or ended, they are ranked: by loss (several: by Pareto
-// rank, then by the first), then those with an infinite loss, the failed last. Then
-//   - the worst replaced_fraction of them (at least one of two or more, at most half) are stopped, and a
+// When all members of a generation have arrived or ended, they are ranked: by loss (several: by
+// Pareto rank, then by the first), then those with an infinite loss, the failed last. Then
+//   - the worst replaced_fraction of them (at least one of two or more, at most half) are stopped,
+//   and a
 //     child replaces each;
-//   - a child also replaces each member that has ended, or that has an infinite loss while another has a
+//   - a child also replaces each member that has ended, or that has an infinite loss while another
+//   has a
 //     finite one;
 //   - the rest continue.
-// The parents are the same number of best members with finite losses, in turn, best first. (The paper
-// draws parents; turns give each the same number of children.) A child starts from its parent's
-// checkpoint and counts its own length from 0: born in generation g, it arrives at the end of generation
-// h when it has trained End(h) - End(g - 1). Children start before any parent resumes, so that the
-// parent's newest checkpoint is that of its pause.
+// The parents are the same number of best members with finite losses, in turn, best first. (The
+// paper draws parents; turns give each the same number of children.) A child starts from its
+// parent's checkpoint and counts its own length from 0: born in generation g, it arrives at the end
+// of generation h when it has trained End(h) - End(g - 1). Children start before any parent
+// resumes, so that the parent's newest checkpoint is that of its pause.
 //
 // Trials that end by themselves:
 //   completed  before the end of its generation: ranked by its last report, and may be a parent.
 //   failed     ranked last, so a child replaces it, except in the last generation.
-//   invalid    in the first generation a new sample replaces it at once, up to max_replacements; beyond
+//   invalid    in the first generation a new sample replaces it at once, up to max_replacements;
+//   beyond
 //              that, and later, as failed.
 //   canceled   is not replaced.
-// If no member survives a generation, the search ends. At most size * generations + max_replacements
-// trials are created.
+// If no member survives a generation, the search ends. At most size * generations +
+// max_replacements trials are created.
 //
 // A first report beyond the end of several generations counts for all of them.
 // PURE.
@@ -61,8 +64,8 @@ class PopulationSearch final : public SearchMethod {
   std::vector<Bracket> Brackets() const override;
   // The trial's own lengths at the ends of the generations.
   std::vector<int64_t> ReportLengths(const model::RequestId& request) const override;
-  // `size` trials to max_length: a child continues a replaced member, so this is the amount of work,
-  // though not the number of trials.
+  // `size` trials to max_length: a child continues a replaced member, so this is the amount of
+  // work, though not the number of trials.
   Plan Preview(const model::SearchSpace& space) const override;
   model::Value Snapshot() const override;
   absl::Status Restore(const model::Value& snapshot) override;

@@ -41,7 +41,8 @@ absl::StatusOr<std::vector<Arrival>> ReadArrivals(const Value& rung) {
     arrival.request = RequestId(request);
     DET_ASSIGN_OR_RETURN(arrival.loss, ReadNumber(each, "loss"));
     const Value* promoted = each.Find("let_on");
-    const bool goes_on = promoted != nullptr && promoted->AsBool() != nullptr && *promoted->AsBool();
+    const bool goes_on =
+        promoted != nullptr && promoted->AsBool() != nullptr && *promoted->AsBool();
     arrival.outcome = goes_on ? Outcome::kContinued : Outcome::kStopped;
   }
   return arrivals;

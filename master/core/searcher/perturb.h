@@ -1,6 +1,6 @@
-// Perturbation of points, the explore step of population-based training (Jaderberg et al., "Population
-// based training of neural networks", 2017, section 4.1.1 and appendix A). Called by search methods.
-// PURE.
+// Perturbation of points, the explore step of population-based training (Jaderberg et al.,
+// "Population based training of neural networks", 2017, section 4.1.1 and appendix A). Called by
+// search methods. PURE.
 #ifndef MASTER_CORE_SEARCHER_PERTURB_H_
 #define MASTER_CORE_SEARCHER_PERTURB_H_
 
@@ -11,13 +11,14 @@
 namespace det::searcher {
 
 // Perturbs one hyperparameter, up or down with equal probability:
-//   int, double, log   multiplied or divided by `factor` and clamped to the range. An int is rounded and
+//   int, double, log   multiplied or divided by `factor` and clamped to the range. An int is
+//   rounded and
 //                      moves by at least 1, inwards from a bound. A double that is 0 is resampled,
 //                      because no factor changes it.
 //   categorical        the previous or next choice in the list; at its ends, the inner one.
 //   const              unchanged.
-// A value that is not valid for the hyperparameter is resampled. REQUIRES factor >= 1, not a map, and
-// what Draw requires.
+// A value that is not valid for the hyperparameter is resampled. REQUIRES factor >= 1, not a map,
+// and what Draw requires.
 model::Value Perturb(const model::Hyperparameter& hparam, const model::Value& value, double factor,
                      base::Rng& rng);
 

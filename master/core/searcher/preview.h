@@ -1,5 +1,5 @@
-// The planned trials of a search in one table: the plan of a method (SearchMethod::Preview) summed over
-// its brackets. Called by SearchService for `det preview-search`. PURE.
+// The planned trials of a search in one table: the plan of a method (SearchMethod::Preview) summed
+// over its brackets. Called by SearchService for `det preview-search`. PURE.
 #ifndef MASTER_CORE_SEARCHER_PREVIEW_H_
 #define MASTER_CORE_SEARCHER_PREVIEW_H_
 

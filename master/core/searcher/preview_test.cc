@@ -32,8 +32,10 @@ TEST(PreviewTest, OfFewerThanTheDivisorOneGoesOn) {
 }
 
 TEST(PreviewTest, MethodsWithoutRungsHaveOneRow) {
-  EXPECT_EQ(SumPlan(Searcher::Make(TestConfig("random", 50, 7, 2))->Preview()).rows, (Rows{{7, 50}}));
-  EXPECT_EQ(SumPlan(Searcher::Make(TestConfig("single", 50, 7, 2))->Preview()).rows, (Rows{{1, 50}}));
+  EXPECT_EQ(SumPlan(Searcher::Make(TestConfig("random", 50, 7, 2))->Preview()).rows,
+            (Rows{{7, 50}}));
+  EXPECT_EQ(SumPlan(Searcher::Make(TestConfig("single", 50, 7, 2))->Preview()).rows,
+            (Rows{{1, 50}}));
   model::ExperimentConfig grid = TestConfig("grid", 50, 1, 2);
   grid.hyperparameters = {{"n", {model::IntHparam{1, 5, {}}}}};
   EXPECT_EQ(SumPlan(Searcher::Make(grid)->Preview()).rows, (Rows{{5, 50}}));

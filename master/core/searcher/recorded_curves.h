@@ -1,7 +1,7 @@
-// Recorded learning curves for simulated searches: a configuration gets the curve of the nearest recorded
-// one. Read from CSV (RFC 4180): a header; a column for each hyperparameter, nested ones as
-// "optimizer.lr"; then `length`, then a column for each metric. A row is one validation. An empty field is
-// an absent hyperparameter or metric.
+// Recorded learning curves for simulated searches: a configuration gets the curve of the nearest
+// recorded one. Read from CSV (RFC 4180): a header; a column for each hyperparameter, nested ones
+// as "optimizer.lr"; then `length`, then a column for each metric. A row is one validation. An
+// empty field is an absent hyperparameter or metric.
 //
 // Used by `det search simulate` (the master's SearchService) and by benchmarks. PURE.
 #ifndef MASTER_CORE_SEARCHER_RECORDED_CURVES_H_
@@ -24,8 +24,8 @@ class RecordedCurves {
   // INVALID_ARGUMENT "name:line: what is wrong".
   static absl::StatusOr<RecordedCurves> Parse(std::string_view csv, const std::string& name);
 
-  // Returns the metrics of the nearest configuration at the longest recorded length up to `length`, or at
-  // its shortest. In the order of `metrics()`; NaN if absent.
+  // Returns the metrics of the nearest configuration at the longest recorded length up to `length`,
+  // or at its shortest. In the order of `metrics()`; NaN if absent.
   const std::vector<double>& At(const model::Hparams& point, double length) const;
 
   const std::vector<std::string>& metrics() const { return metrics_; }

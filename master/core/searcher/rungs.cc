@@ -106,7 +106,8 @@ Bracket Rungs::Describe() const {
   return bracket;
 }
 
-// A rung is {let_on: [trial, ...], entries: [loss, trial, loss, trial, ...]}; let_on are promoted trials.
+// A rung is {let_on: [trial, ...], entries: [loss, trial, loss, trial, ...]}; let_on are promoted
+// trials.
 Value Rungs::Snapshot() const {
   Value::List rungs;
   for (const OneRung& rung : rungs_) {

@@ -1,6 +1,6 @@
-// The rungs of one successive halving: the lengths at which trials are compared, and the losses reported
-// there. The best of a rung have the smallest losses; of equal ones the older trial comes first. Called
-// by Halving. PURE.
+// The rungs of one successive halving: the lengths at which trials are compared, and the losses
+// reported there. The best of a rung have the smallest losses; of equal ones the older trial comes
+// first. Called by Halving. PURE.
 #ifndef MASTER_CORE_SEARCHER_RUNGS_H_
 #define MASTER_CORE_SEARCHER_RUNGS_H_
 
@@ -18,12 +18,13 @@ namespace det::searcher {
 // The maximum number of rungs: more would have equal lengths, whatever the divisor.
 inline constexpr int64_t kMaxRungs = 64;
 
-// Returns the largest k with divisor^(k-1) <= n, at most `most`. Counted, because a quotient of logarithms
-// is too small for exact powers such as (3, 243) and (10, 1000). REQUIRES divisor > 1, n >= 1.
+// Returns the largest k with divisor^(k-1) <= n, at most `most`. Counted, because a quotient of
+// logarithms is too small for exact powers such as (3, 243) and (10, 1000). REQUIRES divisor > 1, n
+// >= 1.
 int64_t RungsWithin(double divisor, int64_t n, int64_t most);
 
-// Returns floor(max_length / divisor^(rungs-1-i)) for i = 0 .. rungs-1, at least 1. Exact for an integral
-// divisor. REQUIRES divisor > 1, max_length >= 1, rungs >= 1.
+// Returns floor(max_length / divisor^(rungs-1-i)) for i = 0 .. rungs-1, at least 1. Exact for an
+// integral divisor. REQUIRES divisor > 1, max_length >= 1, rungs >= 1.
 std::vector<int64_t> RungLengths(int64_t rungs, int64_t max_length, double divisor);
 
 // Returns floor(n / divisor), the number of n trials that continue.
@@ -43,8 +44,12 @@ class Rungs {
   size_t top() const { return rungs_.size() - 1; }
   int64_t length(size_t rung) const { return rungs_[rung].length; }
   int64_t reported(size_t rung) const { return static_cast<int64_t>(rungs_[rung].entries.size()); }
-  int64_t continued(size_t rung) const { return static_cast<int64_t>(rungs_[rung].promoted.size()); }
-  bool WasPromoted(size_t rung, int64_t trial) const { return rungs_[rung].promoted.contains(trial); }
+  int64_t continued(size_t rung) const {
+    return static_cast<int64_t>(rungs_[rung].promoted.size());
+  }
+  bool WasPromoted(size_t rung, int64_t trial) const {
+    return rungs_[rung].promoted.contains(trial);
+  }
   const std::vector<Entry>& entries(size_t rung) const { return rungs_[rung].entries; }
   // Returns the number of entries with exactly this loss.
   int64_t equal(size_t rung, double loss) const;
@@ -67,7 +72,7 @@ class Rungs {
   struct OneRung {
     int64_t length = 0;
     std::vector<Entry> entries = {};  // best first
-    std::set<int64_t> promoted = {};    // trials
+    std::set<int64_t> promoted = {};  // trials
   };
   std::vector<OneRung> rungs_;
 };

@@ -44,8 +44,8 @@ absl::StatusOr<std::unique_ptr<Sampler>> MakeSampler(const std::string& name,
   for (const SamplerEntry& entry : kSamplers) {
     if (name == entry.name) return entry.make(config);
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "unknown sampler \"", name, "\"; expected one of ", absl::StrJoin(SamplerNames(), ", ")));
+  return absl::InvalidArgumentError(absl::StrCat("unknown sampler \"", name, "\"; expected one of ",
+                                                 absl::StrJoin(SamplerNames(), ", ")));
 }
 
 CreateTrial MakeTrial(Context context, Sampler& sampler, int64_t number,

@@ -147,8 +147,9 @@ Method MakeSearchMethod(const model::ExperimentConfig& config) {
   for (const Entry& entry : kMethods) {
     if (name == entry.name) return entry.make(Bounded(config));
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "unknown searcher \"", name, "\"; expected one of ", absl::StrJoin(SearchMethodNames(), ", ")));
+  return absl::InvalidArgumentError(absl::StrCat("unknown searcher \"", name,
+                                                 "\"; expected one of ",
+                                                 absl::StrJoin(SearchMethodNames(), ", ")));
 }
 
 }  // namespace det::searcher

@@ -1,6 +1,6 @@
 // A search method: handles events, returns operations, and has a snapshot. Deterministic: its only
-// randomness is the given Rng, so the same history gives the same search. Each implementation has its own
-// file and passes search_method_contract.h.
+// randomness is the given Rng, so the same history gives the same search. Each implementation has
+// its own file and passes search_method_contract.h.
 //
 // Called by searcher::Searcher, on the cluster's loop. Does no I/O and never blocks.
 // PURE.
@@ -22,14 +22,15 @@
 namespace det::searcher {
 
 // The input of a method: the search space and the experiment's random numbers. A method draws from
-// rng.Split(n) for its n-th trial, so that the trial does not depend on the order in which others end.
+// rng.Split(n) for its n-th trial, so that the trial does not depend on the order in which others
+// end.
 struct Context {
   const model::SearchSpace& space;
   const base::Rng& rng;
 };
 
-// A validation for methods: every loss is minimized; a metric that is not finite becomes an infinite
-// loss, which is the worst. One loss per objective.
+// A validation for methods: every loss is minimized; a metric that is not finite becomes an
+// infinite loss, which is the worst. One loss per objective.
 struct Report {
   model::RequestId request;
   double length = 0;
@@ -88,14 +89,14 @@ class SearchMethod {
   // Returns the first operations of a search.
   virtual std::vector<Operation> Start(Context context) = 0;
 
-  // Called once per event, in the order of the journal, and only for a trial that was created by the
-  // method and has not exited; OnTrialExited may come without OnTrialCreated. Reports are only of trials
-  // that are not being stopped or paused, in ascending order of steps, with any length.
+  // Called once per event, in the order of the journal, and only for a trial that was created by
+  // the method and has not exited; OnTrialExited may come without OnTrialCreated. Reports are only
+  // of trials that are not being stopped or paused, in ascending order of steps, with any length.
   virtual std::vector<Operation> OnTrialCreated(Context, const TrialCreated&) { return {}; }
   virtual std::vector<Operation> OnReport(Context context, const Report& report) = 0;
   virtual std::vector<Operation> OnTrialExited(Context context, const TrialExited& event) = 0;
-  // FAILED_PRECONDITION unless a program drives the method; an error changes nothing. After Shutdown it
-  // returns no operations.
+  // FAILED_PRECONDITION unless a program drives the method; an error changes nothing. After
+  // Shutdown it returns no operations.
   virtual absl::StatusOr<std::vector<Operation>> OnPosted(Context context,
                                                           const OperationsPosted& event);
   // Returns the events that the program has not acknowledged: the first `most` after event `after`.
@@ -123,13 +124,13 @@ class SearchMethod {
 // Sorted.
 std::vector<std::string> SearchMethodNames();
 
-// INVALID_ARGUMENT for an unknown name, and, with the path of the field, for a configuration that the
-// method does not support.
+// INVALID_ARGUMENT for an unknown name, and, with the path of the field, for a configuration that
+// the method does not support.
 absl::StatusOr<std::unique_ptr<SearchMethod>> MakeSearchMethod(
     const model::ExperimentConfig& config);
 
-// Returns the maximum number of trials with invalid hyperparameters that a search of `trials` trials
-// replaces.
+// Returns the maximum number of trials with invalid hyperparameters that a search of `trials`
+// trials replaces.
 int64_t MaxReplacements(int64_t trials);
 
 }  // namespace det::searcher

@@ -1,4 +1,5 @@
-// The environment and the tests of SearchMethodContract; linked into each test that instantiates it.
+// The environment and the tests of SearchMethodContract; linked into each test that instantiates
+// it.
 #include "master/core/searcher/search_method_contract.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // The contract test suite of search methods: instantiate SearchMethodContract with a case per
-// configuration. The simulated environment is hostile: late, repeated and missing events, NaN and infinite
-// metrics, trials that end in any way. Every failure reports its seed.
+// configuration. The simulated environment is hostile: late, repeated and missing events, NaN and
+// infinite metrics, trials that end in any way. Every failure reports its seed.
 #ifndef MASTER_CORE_SEARCHER_SEARCH_METHOD_CONTRACT_H_
 #define MASTER_CORE_SEARCHER_SEARCH_METHOD_CONTRACT_H_
 
@@ -63,7 +63,8 @@ class HostileWorld {
   // Applies the operations and checks that they are allowed.
   void Take(const std::vector<Operation>& operations);
   void Create(const CreateTrial& create);
-  // Checks that arrivals match the counts, each once, and that no stopped trial is reported as waiting.
+  // Checks that arrivals match the counts, each once, and that no stopped trial is reported as
+  // waiting.
   void CheckBrackets(const std::vector<Bracket>& brackets) const;
   int64_t Running() const;
   bool SomebodyMoves() const;

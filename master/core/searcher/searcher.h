@@ -32,12 +32,12 @@ class Searcher {
   Searcher& operator=(Searcher&&) = default;
 
   std::vector<Operation> Start();
-  // Handles an event and returns operations. A repeated or late event changes nothing and returns nothing:
-  // a trial created or exited twice, any event of a trial that has exited or was never created, a
-  // validation not later than the last one of its trial, or of a trial that is being stopped. Validations
-  // of a trial that is being paused are withheld until it resumes, because the time to pause must not
-  // change the search; so is its exit if it trains to its end instead. After Shutdown it returns nothing.
-  // An OperationsPosted that is refused changes nothing.
+  // Handles an event and returns operations. A repeated or late event changes nothing and returns
+  // nothing: a trial created or exited twice, any event of a trial that has exited or was never
+  // created, a validation not later than the last one of its trial, or of a trial that is being
+  // stopped. Validations of a trial that is being paused are withheld until it resumes, because the
+  // time to pause must not change the search; so is its exit if it trains to its end instead. After
+  // Shutdown it returns nothing. An OperationsPosted that is refused changes nothing.
   std::vector<Operation> Handle(const Event& event);
   // Like Handle, but returns why the operations were refused.
   absl::StatusOr<std::vector<Operation>> Post(const OperationsPosted& event);
@@ -86,8 +86,8 @@ class Searcher {
   std::vector<Operation> HandleValidation(const ValidationReported& event);
   std::vector<Operation> HandleExited(const TrialExited& event);
   Report MakeReport(const ValidationReported& event) const;
-  // Records the operations, drops those without an effect, and passes the withheld events of resumed and
-  // stopped trials to the method.
+  // Records the operations, drops those without an effect, and passes the withheld events of
+  // resumed and stopped trials to the method.
   std::vector<Operation> Record(std::vector<Operation> operations);
   bool Accept(const Operation& operation);
   std::optional<Event> NextWithheld(const model::RequestId& request);

@@ -195,10 +195,10 @@ TEST(SearcherTest, WhatATrialGetsDoesNotDependOnTheOrderOfEnds) {
 TEST(SearcherTest, RefusesAnUnknownMethodWithTheKnownOnes) {
   const auto searcher = Searcher::Make(Config("best", 1, 1));
   EXPECT_EQ(searcher.status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(
-      searcher.status().message(),
-      "unknown searcher \"best\"; expected one of adaptive_asha, asha, async_halving, bayesian, custom, "
-      "grid, hyperband, pbt, random, single, tpe");
+  EXPECT_EQ(searcher.status().message(),
+            "unknown searcher \"best\"; expected one of adaptive_asha, asha, async_halving, "
+            "bayesian, custom, "
+            "grid, hyperband, pbt, random, single, tpe");
 }
 
 }  // namespace

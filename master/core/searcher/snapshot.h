@@ -1,6 +1,6 @@
-// Reading the members of a snapshot. Each returns INVALID_ARGUMENT with the name of the member if it is
-// missing or of another type; pointers are valid as long as the snapshot. Called by implementations of
-// Restore. PURE.
+// Reading the members of a snapshot. Each returns INVALID_ARGUMENT with the name of the member if
+// it is missing or of another type; pointers are valid as long as the snapshot. Called by
+// implementations of Restore. PURE.
 #ifndef MASTER_CORE_SEARCHER_SNAPSHOT_H_
 #define MASTER_CORE_SEARCHER_SNAPSHOT_H_
 

@@ -8,8 +8,8 @@
 
 namespace det::searcher {
 
-// Returns the one of several uniform points that is farthest from all existing ones (Mitchell, "Spectrally
-// optimal sampling for distribution ray tracing", 1991).
+// Returns the one of several uniform points that is farthest from all existing ones (Mitchell,
+// "Spectrally optimal sampling for distribution ray tracing", 1991).
 Coordinates StartPoint(const Encoding& encoding, const History::Ranking& ranking, base::Rng& rng);
 
 }  // namespace det::searcher

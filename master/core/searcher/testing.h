@@ -10,8 +10,8 @@
 
 namespace det::searcher {
 
-// Returns the configuration of a method over one real hyperparameter x in [0, 1], with lengths in batches
-// and the metric `loss`.
+// Returns the configuration of a method over one real hyperparameter x in [0, 1], with lengths in
+// batches and the metric `loss`.
 inline model::ExperimentConfig TestConfig(const std::string& method, int64_t max_length,
                                           int64_t max_trials, int64_t max_concurrent_trials) {
   model::ExperimentConfig config;
@@ -25,7 +25,8 @@ inline model::ExperimentConfig TestConfig(const std::string& method, int64_t max
   return config;
 }
 
-inline ValidationReported MakeValidation(const std::string& request, int64_t length, double metric) {
+inline ValidationReported MakeValidation(const std::string& request, int64_t length,
+                                         double metric) {
   return {model::RequestId(request), length, static_cast<double>(length), {metric}};
 }
 

@@ -22,19 +22,21 @@ constexpr int64_t kMaxGood = 25;
 constexpr size_t kMaxBad = 160;
 constexpr size_t kPendingLimit = 40;
 constexpr int kCandidates = 24;
-// The bandwidth of a kernel with 100 points; wider with fewer points and narrower with more, so that the
-// search proceeds from exploration to exploitation. The density of the good points is sharper.
+// The bandwidth of a kernel with 100 points; wider with fewer points and narrower with more, so
+// that the search proceeds from exploration to exploitation. The density of the good points is
+// sharper.
 constexpr double kGoodBandwidth = 0.04;
 constexpr double kBadBandwidth = 0.06;
 constexpr double kNarrowing = 1.25;  // exponent
 // Each trial widens the kernels by a random factor up to this, so that some trials explore more.
 constexpr double kWidest = 2;
-// If most trials were stopped before the length of comparison, their losses are rough and favor fast
-// learners. Then this fraction of points is random, as in BOHB, and the kernels are wider by this factor.
+// If most trials were stopped before the length of comparison, their losses are rough and favor
+// fast learners. Then this fraction of points is random, as in BOHB, and the kernels are wider by
+// this factor.
 constexpr double kRandomPart = 1.0 / 3;
 constexpr double kRough = 6;
-// The probability that each hyperparameter is chosen separately. Zero with categorical ones, because they
-// often determine which values of the others are good.
+// The probability that each hyperparameter is chosen separately. Zero with categorical ones,
+// because they often determine which values of the others are good.
 constexpr double kAlone = 0.2;
 
 using UnitPoints = std::vector<Parzen::Point>;

@@ -1,17 +1,19 @@
 // Tree-structured Parzen estimator (Bergstra, Bardenet, Bengio and Kegl, "Algorithms for
-// hyper-parameter optimization", NIPS 2011): fits one density to the good points and one to the others,
-// and chooses, among candidates drawn from the first, the one with the largest ratio of the densities.
+// hyper-parameter optimization", NIPS 2011): fits one density to the good points and one to the
+// others, and chooses, among candidates drawn from the first, the one with the largest ratio of the
+// densities.
 //
-// Usually over all hyperparameters jointly, as in BOHB (Falkner et al., ICML 2018); for some trials over
-// each separately, which is better if they are independent. The settings follow Watanabe
-// ("Tree-structured Parzen estimator: understanding its algorithm components and their roles", 2023); the
-// narrow kernels were tuned with tests/bench/search.
+// Usually over all hyperparameters jointly, as in BOHB (Falkner et al., ICML 2018); for some trials
+// over each separately, which is better if they are independent. The settings follow Watanabe
+// ("Tree-structured Parzen estimator: understanding its algorithm components and their roles",
+// 2023); the narrow kernels were tuned with tests/bench/search.
 //
-// Running trials without a report count as bad (constant liar). With several objectives, the good points
-// are the first in Pareto order (Ozaki et al., "Multiobjective tree-structured Parzen estimator", 2020).
+// Running trials without a report count as bad (constant liar). With several objectives, the good
+// points are the first in Pareto order (Ozaki et al., "Multiobjective tree-structured Parzen
+// estimator", 2020).
 //
-// For trials of different lengths see History::Rank. Under successive halving, where most trials end
-// early, a third of the points is random and the kernels are wide, as in BOHB. PURE.
+// For trials of different lengths see History::Rank. Under successive halving, where most trials
+// end early, a third of the points is random and the kernels are wide, as in BOHB. PURE.
 #ifndef MASTER_CORE_SEARCHER_TPE_H_
 #define MASTER_CORE_SEARCHER_TPE_H_
 

@@ -7,7 +7,7 @@
 namespace det::store {
 
 absl::StatusOr<std::vector<experiment::RetentionCandidate>> ListRetainable(Store& store,
-                                                                   model::ExperimentId id) {
+                                                                           model::ExperimentId id) {
   CheckpointQuery query;
   query.experiment = id;
   query.states = {model::CheckpointState::kCompleted, model::CheckpointState::kPartiallyDeleted};

@@ -13,7 +13,7 @@ namespace det::store {
 // The experiment's checkpoints that are COMPLETED or PARTIALLY_DELETED, oldest first. Damaged ones
 // are left to people.
 absl::StatusOr<std::vector<experiment::RetentionCandidate>> ListRetainable(Store& store,
-                                                                   model::ExperimentId id);
+                                                                           model::ExperimentId id);
 
 }  // namespace det::store
 

@@ -82,8 +82,9 @@ cluster::Image MakeBusyImage() {
 
   experiment::Allocation a = MakeAllocation(running, 2);
   a.state = model::AllocationState::kPreempting;
-  a.local_tasks = {{{model::AgentId("agent-0"), {0, 3}}, true, true, 1, 9, "killed \"hard\"", "Xid 79"},
-              {{model::AgentId("agent-1"), {1}}, true, false, 0, 0, "", ""}};
+  a.local_tasks = {
+      {{model::AgentId("agent-0"), {0, 3}}, true, true, 1, 9, "killed \"hard\"", "Xid 79"},
+      {{model::AgentId("agent-1"), {1}}, true, false, 0, 0, "", ""}};
   a.preemption_acked = true;
   a.preemption_reason = "a better one came";
   a.deadline = TimeAt(1000.5);

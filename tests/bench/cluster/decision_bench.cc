@@ -95,7 +95,8 @@ class Play {
     const experiment::Allocation* a = cluster.FindAllocation(id);
     if (a == nullptr) return;
     const experiment::Trial* trial = cluster.FindTrial(a->trial);
-    if (a->state == model::AllocationState::kAssigned) Apply(LocalTaskStarted{id, model::AgentId("a")});
+    if (a->state == model::AllocationState::kAssigned)
+      Apply(LocalTaskStarted{id, model::AgentId("a")});
     int64_t& trained = trained_[trial->id];
     if (trial->state == model::TrialState::kRunning && trained < 1024) {
       trained = std::max<int64_t>(1, trained * 4);

@@ -12,8 +12,8 @@
 
 namespace det::cluster {
 
-// Returns the canonical experiment: one trial, one slot, command `train`; each test changes only the
-// fields that it tests.
+// Returns the canonical experiment: one trial, one slot, command `train`; each test changes only
+// the fields that it tests.
 std::shared_ptr<model::ExperimentConfig> MakeConfig();
 
 class Fixture : public ::testing::Test {

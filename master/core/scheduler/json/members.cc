@@ -248,8 +248,8 @@ void Members::RefuseOthers() const {
     const auto name = [](std::string* out, std::string_view known) {
       out->append(known.data(), known.size());
     };
-    problems_->Add(GetPath(key),
-                   absl::StrCat("unknown field; expected one of ", absl::StrJoin(known_, ", ", name)));
+    problems_->Add(GetPath(key), absl::StrCat("unknown field; expected one of ",
+                                              absl::StrJoin(known_, ", ", name)));
   }
 }
 

@@ -1,5 +1,5 @@
-// Reads the members of a JSON object one by one. Collects all problems with their paths, unknown members
-// included. Private to scheduler/json and to simulate, which reads workloads with it. PURE.
+// Reads the members of a JSON object one by one. Collects all problems with their paths, unknown
+// members included. Private to scheduler/json and to simulate, which reads workloads with it. PURE.
 #ifndef MASTER_CORE_SCHEDULER_JSON_MEMBERS_H_
 #define MASTER_CORE_SCHEDULER_JSON_MEMBERS_H_
 
@@ -35,9 +35,9 @@ std::string Describe(const model::Value& value);
 
 class Members {
  public:
-  // `path` is empty for the outermost object; if it ends with ":" ("trace.csv:12:"), a space follows
-  // instead of a dot. A value that is not an object is a problem and has no members. The arguments
-  // must outlive this.
+  // `path` is empty for the outermost object; if it ends with ":" ("trace.csv:12:"), a space
+  // follows instead of a dot. A value that is not an object is a problem and has no members. The
+  // arguments must outlive this.
   Members(const model::Value& value, std::string path, Problems* problems);
 
   bool is_object() const { return object_ != nullptr; }
@@ -61,7 +61,8 @@ class Members {
   bool ReadStrings(std::string_view key, std::vector<std::string>* out);
   bool ReadStrings(std::string_view key, std::map<std::string, std::string>* out);
 
-  // Reads an enumeration value with `parse`, which returns an optional; `names` are listed in messages.
+  // Reads an enumeration value with `parse`, which returns an optional; `names` are listed in
+  // messages.
   template <class E, class Parse>
   bool ReadName(std::string_view key, Parse parse, std::string_view names, E* out) {
     std::string text;

@@ -19,8 +19,8 @@ struct RunningPart {
   int count = 0;           // slots that are still to be chosen
 };
 
-// Assigns named slots first, then counted ones in order: the lowest free slots. `parts` has an entry
-// for each of `gangs`. A slot that does not exist or is in use is a problem.
+// Assigns named slots first, then counted ones in order: the lowest free slots. `parts` has an
+// entry for each of `gangs`. A slot that does not exist or is in use is a problem.
 void PlaceRunning(const std::vector<Node>& nodes, std::vector<std::vector<RunningPart>>& parts,
                   std::vector<Gang>& gangs, Problems* problems);
 

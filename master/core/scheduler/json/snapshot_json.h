@@ -19,8 +19,8 @@ namespace det::scheduler {
 //   gangs[4].running[0].slots: agent "a" has no slot 9
 absl::StatusOr<Snapshot> ParseSnapshot(std::string_view json);
 
-// Formats a snapshot with a line for each agent, job and gang. ParseSnapshot returns an equal snapshot
-// if all ids are unique.
+// Formats a snapshot with a line for each agent, job and gang. ParseSnapshot returns an equal
+// snapshot if all ids are unique.
 std::string ToJson(const Snapshot& snapshot);
 
 // {assign: {gang: [{agent, slots: [id]}]}, preempt: [gang], waiting: {gang: "NO_CAPACITY"},

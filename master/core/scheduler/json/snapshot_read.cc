@@ -357,7 +357,8 @@ class Reader {
       (notes.submitted_is_time ? times : numbers) = true;
       parts = parts || *notes.submitted != static_cast<double>(ToInt(*notes.submitted));
     }
-    if (numbers && times) problems_.Add("gangs", "submitted must be a time in all gangs or a number in all gangs");
+    if (numbers && times)
+      problems_.Add("gangs", "submitted must be a time in all gangs or a number in all gangs");
     for (size_t i = 0; i < notes_.size(); ++i) {
       if (!notes_[i].submitted) continue;
       snapshot_.gangs[i].submitted = ToInt(*notes_[i].submitted * (parts ? 1e6 : 1));

@@ -7,8 +7,8 @@
 
 namespace det::scheduler {
 
-// Returns two pools of any policy, up to six nodes, a dozen gangs, some of them running: most where a
-// scheduler placed them, a few where it would not.
+// Returns two pools of any policy, up to six nodes, a dozen gangs, some of them running: most where
+// a scheduler placed them, a few where it would not.
 Snapshot RandomSnapshot(base::Rng& rng);
 
 Node RandomNode(base::Rng& rng, int number);

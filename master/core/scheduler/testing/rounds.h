@@ -12,8 +12,8 @@
 
 namespace det::scheduler {
 
-// One pass; before it, time advances, some gangs end, others are submitted. A preempted gang that `end`
-// names with a trailing "-" exits and is queued again: "g1-".
+// One pass; before it, time advances, some gangs end, others are submitted. A preempted gang that
+// `end` names with a trailing "-" exits and is queued again: "g1-".
 struct Round {
   absl::Duration later = absl::ZeroDuration();
   std::vector<std::string> end;
