@@ -39,7 +39,7 @@ TEST(ConditionsTest, ReadsEveryForm) {
                   Condition{"opt", {"sgd"}, {}, {}}, Condition{"rate", {}, {}, 0.7}));
 }
 
-TEST(ConditionsTest, AMapsConditionsAreItsMembersOwn) {
+TEST(ConditionsTest, AppliesConditionsOfMapToMembers) {
   const auto config = Parse(absl::StrCat(kMinimal, kSpace, R"(
   sgd: {when: {opt: sgd}, nesterov: {type: const, val: true},
         inner: {when: {layers: {minval: 2}}, v: {type: int, minval: 0, maxval: 9}}}
@@ -55,13 +55,13 @@ TEST(ConditionsTest, AMapsConditionsAreItsMembersOwn) {
   EXPECT_EQ(members.size(), 2u);
 }
 
-TEST(ConditionsTest, AtTheTopWhenIsANameLikeAnother) {
+TEST(ConditionsTest, TreatsWhenAsName_AtTopLevel) {
   const auto config = Parse(absl::StrCat(kMinimal, "hyperparameters: {when: 3}\n"));
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->hyperparameters.at("when"), (Hyperparameter{ConstHparam{3}}));
 }
 
-TEST(ConditionsTest, RefusesWhatNeverHoldsOrMeansNothing) {
+TEST(ConditionsTest, RejectsInvalidConditions) {
   struct Bad {
     const char* when;
     const char* message;
@@ -109,7 +109,7 @@ hyperparameters:
               HasSubstr("an enclosing map already has a condition on a"));
 }
 
-TEST(ConditionsTest, RefusesCircles) {
+TEST(ConditionsTest, RejectsCycles) {
   EXPECT_EQ(Error(absl::StrCat(kMinimal, R"(hyperparameters:
   a: {type: int, minval: 0, maxval: 1, when: {b: 1}}
   b: {type: int, minval: 0, maxval: 1, when: {c.d: 1}}

@@ -41,7 +41,7 @@ checkpoint_storage: {type: )",
   return made;
 }
 
-TEST(FieldsTest, DefaultsOfTheTableAreThoseOfTheStructs) {
+TEST(FieldsTest, MatchesDefaultsOfStructs) {
   for (const Field& field : Fields()) {
     if (field.default_json == nullptr || field.role == Field::Role::kIgnored) continue;
     auto config = MakeConfigFor(field);
@@ -55,7 +55,7 @@ TEST(FieldsTest, DefaultsOfTheTableAreThoseOfTheStructs) {
   }
 }
 
-TEST(FieldsTest, EveryRowIsSound) {
+TEST(FieldsTest, HasValidRows) {
   std::set<std::string> paths;
   for (const Field& field : Fields()) {
     EXPECT_TRUE(paths.insert(field.path).second) << field.path;
@@ -96,7 +96,7 @@ void ExpectKnown(const Value& value, const std::string& path) {
   for (const auto& [key, member] : *value.AsObject()) ExpectKnown(member, path + "." + key);
 }
 
-TEST(FieldsTest, EverythingThatIsShownHasARow) {
+TEST(FieldsTest, HasRowForEveryShownField) {
   for (const std::string& name : SplitWords(FindField("searcher.name")->choices)) {
     const auto config = Parse(absl::StrCat("entrypoint: x\nsearcher: ", MakeSearcher(name)));
     ASSERT_TRUE(config.ok()) << name << ": " << config.status();
@@ -105,7 +105,7 @@ TEST(FieldsTest, EverythingThatIsShownHasARow) {
   }
 }
 
-TEST(FieldsTest, SecretsAreNeverShown) {
+TEST(FieldsTest, HidesSecrets) {
   ExperimentConfig config = *Parse(absl::StrCat(
       kMinimal, "data: {secrets: {token: t1, list: [t2, {deep: t3}], none: null}, open: o}\n",
       "environment: {registry_auth: {username: me, password: t4}}\n",
@@ -119,14 +119,14 @@ TEST(FieldsTest, SecretsAreNeverShown) {
   EXPECT_NE(shown.find("\"open\":\"o\""), shown.npos);
 }
 
-TEST(FieldsTest, ThePageOfTheDocumentationIsCurrent) {
+TEST(FieldsTest, GeneratesTheCommittedPage) {
   const auto page = base::ReadFile("docs/reference/experiment-config.md");
   ASSERT_TRUE(page.ok()) << page.status();
   EXPECT_EQ(*page, ExperimentConfigPage())
       << "run: bazel run //tools:experiment_config_doc > docs/reference/experiment-config.md";
 }
 
-TEST(SuggestTest, PrefersANearNameOverTheList) {
+TEST(SuggestTest, PrefersSimilarName) {
   EXPECT_EQ(Suggest(ExperimentFields(), "max_trails", {"max_trials", "metric"}),
             "did you mean max_trials?");
   EXPECT_EQ(Suggest(ExperimentFields(), "q", {"a", "b"}), "expected one of a, b");

@@ -28,7 +28,7 @@ struct Case {
 };
 
 // Each merge rule of the reference.
-TEST(MergeTest, FollowsTheRuleOfEachField) {
+TEST(MergeTest, AppliesMergeRuleOfEachField) {
   const Case cases[] = {
       // Scalars override, maps merge, lists replace.
       {"{max_restarts: 1}", "{max_restarts: 2}", R"({"max_restarts":2})"},
@@ -110,7 +110,7 @@ TEST(MergeTest, FollowsTheRuleOfEachField) {
     EXPECT_EQ(Merged(c.low, c.high), c.merged) << c.low << " + " << c.high;
 }
 
-TEST(MergeTest, LayersStackInTheirOrder) {
+TEST(MergeTest, MergesLayersInOrder) {
   ConfigDefaults defaults = TestDefaults();
   defaults.below = {{"scheduler", "resources: {priority: 42}"},
                     {"master", "checkpoint_storage: {type: directory, container_path: /m}"},
@@ -134,7 +134,7 @@ TEST(MergeTest, LayersStackInTheirOrder) {
   EXPECT_EQ(config->max_restarts, 1);
 }
 
-TEST(MergeTest, AProblemIsNamedByTheLayerItCameFrom) {
+TEST(MergeTest, ReportsLayerOfProblem) {
   ConfigDefaults defaults = TestDefaults();
   defaults.below = {{"template t", "name: a\nmax_restarts: many\nsearcher:\n  metrik: x\n"}};
   defaults.above = {{"policy", "resources: {weight: heavy}"}};
@@ -158,7 +158,7 @@ TEST(MergeTest, AProblemIsNamedByTheLayerItCameFrom) {
               HasSubstr("template list: expected a map"));
 }
 
-TEST(MergeTest, ATemplateAloneMakesAConfiguration) {
+TEST(MergeTest, AcceptsTemplateAlone) {
   ConfigDefaults defaults = TestDefaults();
   defaults.below = {{"template t", kMinimal}};
   const auto config = ParseExperimentConfig("", "c.yaml", {}, defaults);
@@ -166,7 +166,7 @@ TEST(MergeTest, ATemplateAloneMakesAConfiguration) {
   EXPECT_EQ(config->searcher.metric, "loss");
 }
 
-TEST(MergeTest, OverridesFollowTheSameRules) {
+TEST(MergeTest, AppliesSameRulesToOverrides) {
   const std::string yaml = absl::StrCat(kMinimal, R"(
 environment: {environment_variables: [A=1]}
 hyperparameters: {lr: {type: log, minval: -4, maxval: -1}, n: {x: 1}}
@@ -187,7 +187,7 @@ labels: [a]
   EXPECT_EQ(config->resources.priority, 4);
 }
 
-TEST(MergeTest, TheTextThatIsKeptHoldsTheOverrides) {
+TEST(MergeTest, StoresOverridesInText) {
   EXPECT_EQ(*TextToKeep("# mine\nname: a\n", {}, {}), "# mine\nname: a\n");
   EXPECT_EQ(*TextToKeep("name: a\nlabels: [x]\n", {}, {"labels=[y]", "data.z=1", "name=null"}),
             R"({"data":{"z":1},"labels":["y"]})");
@@ -195,7 +195,7 @@ TEST(MergeTest, TheTextThatIsKeptHoldsTheOverrides) {
             R"({"debug":true,"name":"a"})");
 }
 
-TEST(MergeTest, BuiltInLogPoliciesCanBeReplacedAndSwitchedOff) {
+TEST(MergeTest, ReplacesAndDisablesBuiltInLogPolicies) {
   const auto config = Parse(absl::StrCat(kMinimal, R"(log_policies:
 - {name: CUDA OOM, pattern: null}
 - {name: mine, pattern: oh no, action: cancel_retries}

@@ -20,7 +20,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(ParseTest, MinimalConfigurationHasEveryDefault) {
+TEST(ParseTest, AppliesDefaults) {
   const auto config = Parse(kMinimal);
   ASSERT_TRUE(config.ok()) << config.status();
   ExperimentConfig expected;
@@ -132,7 +132,7 @@ TEST(ParseTest, AcceptsJson) {
   EXPECT_TRUE(Parse(R"({"entrypoint": "x", "searcher": {"name": "single", "metric": "m"}})").ok());
 }
 
-TEST(ParseTest, SaysAllProblemsAtOnceInTheOrderOfTheFile) {
+TEST(ParseTest, ReportsAllProblemsInOrder) {
   EXPECT_EQ(
       Error("name: 3\n"
             "resources:\n"
@@ -164,7 +164,7 @@ struct Bad {
   std::string message;
 };
 
-TEST(ParseTest, RefusesBadFields) {
+TEST(ParseTest, RejectsInvalidFields) {
   const Bad cases[] = {
       {"max_restarts: -1", "max_restarts: expected an integer >= 0, found -1"},
       {"max_restarts: 1.5", "max_restarts: expected an integer >= 0, found 1.5"},
@@ -213,7 +213,7 @@ TEST(ParseTest, RefusesBadFields) {
   }
 }
 
-TEST(ParseTest, RefusesBadSearchersAndEntrypoints) {
+TEST(ParseTest, RejectsInvalidSearchersAndEntrypoints) {
   const Bad cases[] = {
       {"entrypoint: x\nsearcher: {name: best, metric: m}",
        "const.yaml:2: searcher.name: expected one of single, random, grid, adaptive_asha, "
@@ -248,7 +248,7 @@ TEST(ParseTest, RefusesBadSearchersAndEntrypoints) {
   }
 }
 
-TEST(ParseTest, RefusesWhatIsNoYamlWithItsLine) {
+TEST(ParseTest, RejectsInvalidYaml) {
   const Bad cases[] = {
       {"a: 1\nb: [1, 2\nc: 3\n", "const.yaml:"},
       {"a: 1\n  b: 2\n", "const.yaml:2: not valid YAML: "},
@@ -276,7 +276,7 @@ TEST(ParseTest, RefusesWhatIsNoYamlWithItsLine) {
   }
 }
 
-TEST(ParseTest, RefusesAliasesThatGrowWithoutBound) {
+TEST(ParseTest, RejectsExponentialAliases) {
   std::string yaml = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n";
   for (int i = 1; i < 12; ++i) {
     const std::string item = absl::StrCat("*a", i - 1);
@@ -330,7 +330,7 @@ TEST(ParseTest, ReadsPlainScalarsByTheCoreSchema) {
   }
 }
 
-TEST(ParseTest, OverridesReplaceAddAndRemove) {
+TEST(ParseTest, AppliesOverrides) {
   const std::string yaml = absl::StrCat(kMinimal, "max_restarts: 3\nresources: {priority: 5}\n");
   const auto config = Parse(yaml, {"max_restarts=null", "resources.slots_per_trial=2",
                                    "hyperparameters.net.width={type: int, minval: 1, maxval: 2}",
@@ -345,7 +345,7 @@ TEST(ParseTest, OverridesReplaceAddAndRemove) {
             R"({"net":{"width":{"maxval":2,"minval":1,"type":"int"}}})");
 }
 
-TEST(ParseTest, ProblemsOfAnOverrideNameIt) {
+TEST(ParseTest, NamesOverrideInProblems) {
   EXPECT_EQ(Error(kMinimal, {"resources.slots_per_trial=two"}),
             "--config resources.slots_per_trial: resources.slots_per_trial: expected an integer "
             ">= 0, a part of one device such as 0.5, or {min: 2, max: 8}, found \"two\"");
@@ -359,7 +359,7 @@ TEST(ParseTest, ProblemsOfAnOverrideNameIt) {
   EXPECT_THAT(Error(kMinimal, {"data={"}), HasSubstr("--config data: not valid YAML"));
 }
 
-TEST(ParseTest, SourceWithoutANameIsCalledConfiguration) {
+TEST(ParseTest, NamesSourceConfiguration_WithoutPath) {
   EXPECT_THAT(ParseExperimentConfig("a: [", "", {}, {}).status().ToString(),
               HasSubstr("configuration:"));
   EXPECT_THAT(
@@ -418,7 +418,7 @@ checkpoint_storage: {type: directory, container_path: /x}
 }
 
 // Any value in place of any member of a valid configuration never crashes the parser.
-TEST(ParseTest, SurvivesValuesAtTheWrongPlace) {
+TEST(ParseTest, SurvivesMisplacedValues) {
   ExperimentConfig config = *Parse(absl::StrCat(kMinimal, R"(
 bind_mounts: [{host_path: /a, container_path: /a}]
 resources: {devices: ["a:b"]}
@@ -469,7 +469,7 @@ hyperparameters: {a: {type: int, minval: 0, maxval: 1}, n: {x: [1]}}
   EXPECT_GT(tried, 1000);
 }
 
-TEST(LocateInConfigTest, FindsTheLineOfAMember) {
+TEST(LocateInConfigTest, FindsLineOfMember) {
   const char* yaml = "name: x\nsearcher:\n  metric: loss\n";
   EXPECT_EQ(LocateInConfig(yaml, "a.yaml", "searcher.metric"), "a.yaml:3");
   EXPECT_EQ(LocateInConfig(yaml, "a.yaml", "entrypoint"), "a.yaml");

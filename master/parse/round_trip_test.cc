@@ -141,7 +141,7 @@ ExperimentConfig RandomConfig(base::Rng& rng) {
   return c;
 }
 
-TEST(JsonTest, WhatToValueWritesIsReadBackEqual) {
+TEST(JsonTest, RoundTripsThroughJson) {
   for (uint64_t seed = 0; seed < 500; ++seed) {
     base::Rng rng(seed);
     const ExperimentConfig config = RandomConfig(rng);
@@ -156,7 +156,7 @@ TEST(JsonTest, WhatToValueWritesIsReadBackEqual) {
   }
 }
 
-TEST(JsonTest, RefusesWhatIsNoConfiguration) {
+TEST(JsonTest, RejectsInvalidConfigurations) {
   EXPECT_FALSE(ExperimentConfigFromJson("").ok());
   EXPECT_FALSE(ExperimentConfigFromJson("[]").ok());
   EXPECT_FALSE(ExperimentConfigFromJson("{}").ok());

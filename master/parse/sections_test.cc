@@ -34,7 +34,7 @@ std::string WithSearcher(const std::string& searcher) {
   return absl::StrCat("entrypoint: x\nsearcher: ", searcher, "\n");
 }
 
-TEST(SearcherTest, EveryMethodIsAcceptedWithWhatItNeeds) {
+TEST(SearcherTest, AcceptsEveryMethod) {
   for (const std::string& name : SplitWords(FindField("searcher.name")->choices)) {
     const auto config = Parse(WithSearcher(MakeSearcher(name)));
     ASSERT_TRUE(config.ok()) << name << ": " << config.status();
@@ -42,7 +42,7 @@ TEST(SearcherTest, EveryMethodIsAcceptedWithWhatItNeeds) {
   }
 }
 
-TEST(SearcherTest, WhatBelongsToOthersIsRefused) {
+TEST(SearcherTest, RejectsFieldsOfOtherMethods) {
   for (const Field& field : Fields()) {
     if (!std::string(field.path).starts_with("searcher.") || field.only_for == nullptr) continue;
     const std::string key = std::string(field.path).substr(9);
@@ -86,14 +86,14 @@ TEST(SearcherTest, ReadsEveryMember) {
   EXPECT_EQ(pbt->searcher.population, (PopulationConfig{4, 3, 0.5, 0, 1.5}));
 }
 
-TEST(SearcherTest, HyperbandWithoutMaxTrialsCountsItsOwn) {
+TEST(SearcherTest, DefaultsMaxTrialsOfHyperband) {
   EXPECT_EQ(Parse(WithSearcher(MakeSearcher("hyperband")))->searcher.max_trials, 0);
   EXPECT_EQ(Parse(WithSearcher("{name: hyperband, metric: m, max_length: 9, max_trials: 5}"))
                 ->searcher.max_trials,
             5);
 }
 
-TEST(SearcherTest, RefusesByName) {
+TEST(SearcherTest, RejectsInvalidSearchers) {
   ExpectRefused(
       {
           {"{name: sync_halving, metric: m}", "\"sync_halving\" was removed; use asha"},
@@ -139,7 +139,7 @@ TEST(SearcherTest, RefusesByName) {
       "entrypoint: x\nsearcher: ");
 }
 
-TEST(SearcherTest, OneSourceOfAWarmStart) {
+TEST(SearcherTest, RejectsTwoWarmStarts) {
   ExperimentConfig config = *Parse(kMinimal);
   config.searcher.source_trial_id = 3;
   EXPECT_TRUE(ExperimentConfigFromJson(ToValue(config).ToJson()).ok());
@@ -148,7 +148,7 @@ TEST(SearcherTest, OneSourceOfAWarmStart) {
               HasSubstr("source_trial_id and source_checkpoint_uuid are exclusive"));
 }
 
-TEST(SearcherTest, SeveralObjectives) {
+TEST(SearcherTest, AcceptsSeveralObjectives) {
   const auto config = Parse(WithSearcher(
       "{name: tpe, max_trials: 3, metric: [a, {name: b, smaller_is_better: true}, {name: c}],\n"
       " smaller_is_better: false}"));
@@ -177,7 +177,7 @@ TEST(SearcherTest, SeveralObjectives) {
       "entrypoint: x\nsearcher: ");
 }
 
-TEST(GridTest, NeedsACountOnEachAxis) {
+TEST(GridTest, RequiresCountOfEachAxis) {
   const std::string grid = WithSearcher("{name: grid, metric: m}");
   EXPECT_TRUE(Parse(grid + "hyperparameters: {a: {type: int, minval: 0, maxval: 1, count: 2}, "
                            "b: {type: categorical, vals: [1]}, c: 3, d: {}}\n")
@@ -194,7 +194,7 @@ TEST(GridTest, NeedsACountOnEachAxis) {
             "points of this axis");
 }
 
-TEST(StorageTest, EachTypeHasItsOwnFields) {
+TEST(StorageTest, RejectsFieldsOfOtherTypes) {
   const auto directory =
       Parse(absl::StrCat(kMinimal, "checkpoint_storage: {type: directory, container_path: /d}"));
   ASSERT_TRUE(directory.ok()) << directory.status();
@@ -235,7 +235,7 @@ TEST(StorageTest, EachTypeHasItsOwnFields) {
   }
 }
 
-TEST(TaskTest, ReadsShorterForms) {
+TEST(TaskTest, ReadsShortForms) {
   const auto config = Parse(absl::StrCat(kMinimal, R"(
 labels: {fast: true, old: false, new: yes}
 resources:
@@ -285,7 +285,7 @@ TEST(TaskTest, ReadsSizes) {
   }
 }
 
-TEST(SlotsTest, AWholeNumberAPartAndARange) {
+TEST(SlotsTest, ReadsIntegersFractionsAndRanges) {
   struct Slots {
     const char* text;
     int min, max;
@@ -311,7 +311,7 @@ TEST(SlotsTest, AWholeNumberAPartAndARange) {
   }
 }
 
-TEST(SlotsTest, LayersMergeARangeMemberByMember) {
+TEST(SlotsTest, MergesRangesByMember) {
   ConfigDefaults defaults = TestDefaults();
   defaults.below = {{"template t", "resources: {slots_per_trial: {min: 2, max: 4}}"}};
   const auto parse = [&](const std::string& slots, const std::vector<std::string>& overrides) {
@@ -327,7 +327,7 @@ TEST(SlotsTest, LayersMergeARangeMemberByMember) {
             "template t:1: resources.slots_per_trial.max: 4 is less than min 8");
 }
 
-TEST(SlotsTest, BlockedAgentsOfLayersAppend) {
+TEST(SlotsTest, AppendsBlockedAgents) {
   ConfigDefaults defaults = TestDefaults();
   defaults.below = {{"template t", "resources: {blocked_agents: [a]}"}};
   const auto config = ParseExperimentConfig(
@@ -336,7 +336,7 @@ TEST(SlotsTest, BlockedAgentsOfLayersAppend) {
   EXPECT_THAT(config->resources.blocked_agents, ElementsAre("a", "b"));
 }
 
-TEST(SlotsTest, WhatItNeedsBesides) {
+TEST(SlotsTest, ReadsOtherResources) {
   const auto config = Parse(absl::StrCat(kMinimal, R"(
 resources: {cpus: 2.5, memory: 4g, slot_type: cuda, device: H200, max_run_time: 1d 12h,
             blocked_agents: [a-1, a-2], max_slots: 1, slots_per_trial: {min: 1, max: 3}}
@@ -352,7 +352,7 @@ resources: {cpus: 2.5, memory: 4g, slot_type: cuda, device: H200, max_run_time: 
   EXPECT_EQ(FieldValue(*FindField("resources.slot_type"), *config), Value("cuda"));
 }
 
-TEST(SlotsTest, RefusesWhatIsWrong) {
+TEST(SlotsTest, RejectsInvalidResources) {
   ExpectRefused(
       {
           {"slots_per_trial: -1",
@@ -415,7 +415,7 @@ TEST(SlotsTest, ReadsDurations) {
   }
 }
 
-TEST(TaskTest, RefusesWhatIsWrong) {
+TEST(TaskTest, RejectsInvalidFields) {
   ExpectRefused(
       {
           {"version: 1", "version: expected 0, the only version, found 1"},
@@ -495,7 +495,7 @@ TEST(TaskTest, RefusesWhatIsWrong) {
       kMinimal);
 }
 
-TEST(TaskTest, LogPoliciesHaveABound) {
+TEST(TaskTest, LimitsLogPolicies) {
   std::string yaml = absl::StrCat(kMinimal, "log_policies:\n");
   for (size_t i = 2; i < kMaxLogPolicies; ++i) absl::StrAppend(&yaml, "- {pattern: p", i, "}\n");
   EXPECT_TRUE(Parse(yaml).ok());
@@ -503,7 +503,7 @@ TEST(TaskTest, LogPoliciesHaveABound) {
               HasSubstr("log_policies: too many log policies: 101; at most 100 are allowed"));
 }
 
-TEST(TaskTest, APatternThatWasLetInOnceIsKept) {
+TEST(TaskTest, KeepsStoredInvalidPattern) {
   ExperimentConfig config = *Parse(kMinimal);
   config.log_policies.push_back({"old", "(", ""});
   const auto again = ExperimentConfigFromJson(ToValue(config).ToJson());

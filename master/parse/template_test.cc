@@ -9,14 +9,14 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(TemplateTest, APartOfAConfigurationIsEnough) {
+TEST(TemplateTest, AcceptsPartialConfiguration) {
   const auto given = ParseTemplate("resources:\n  slots_per_trial: 8\n", "large");
   ASSERT_TRUE(given.ok()) << given.status();
   EXPECT_EQ(given->ToJson(), R"({"resources":{"slots_per_trial":8}})");
   EXPECT_TRUE(ParseTemplate("", "empty").ok());
 }
 
-TEST(TemplateTest, WhatIsThereMustBeLegal) {
+TEST(TemplateTest, RejectsInvalidFields) {
   const auto message = [](const char* yaml) {
     return std::string(ParseTemplate(yaml, "t").status().message());
   };
@@ -28,7 +28,7 @@ TEST(TemplateTest, WhatIsThereMustBeLegal) {
   EXPECT_THAT(message("searcher: {max_trials: -1}\nname: [x]\n"), HasSubstr("template t:2: name"));
 }
 
-TEST(TemplateTest, TheConfigurationStandsOnIt) {
+TEST(TemplateTest, IsMergedBelowConfiguration) {
   ConfigDefaults defaults;
   defaults.checkpoint_host_path = "/ckpt";
   defaults.below.push_back({"template t", "max_restarts: 1\nresources: {slots_per_trial: 8}\n"});

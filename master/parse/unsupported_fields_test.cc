@@ -15,7 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-TEST(WarningsTest, WhatHasNoEffectIsSaidAndKept) {
+TEST(WarningsTest, WarnsAboutUnsupportedFields) {
   struct Warned {
     const char* yaml;
     const char* warning;
@@ -55,7 +55,7 @@ TEST(WarningsTest, WhatHasNoEffectIsSaidAndKept) {
   }
 }
 
-TEST(WarningsTest, WhatNothingReadsIsSaid) {
+TEST(WarningsTest, WarnsAboutDeprecatedFields) {
   const std::pair<const char*, const char*> cases[] = {
       {"data_layer: {a: 1}", "const.yaml:3: data_layer: ignored: the field is deprecated"},
       {"internal: x", "internal: ignored"},
@@ -81,7 +81,7 @@ TEST(WarningsTest, WhatNothingReadsIsSaid) {
   }
 }
 
-TEST(WarningsTest, ACommandIsNotHeldToWhatTrialClassesRead) {
+TEST(WarningsTest, WarnsAboutTrialClassFields_WithCommand) {
   const auto warned = [](const std::string& entrypoint, const std::string& more) {
     std::vector<std::string> warnings;
     const auto config =
@@ -110,7 +110,7 @@ TEST(WarningsTest, ACommandIsNotHeldToWhatTrialClassesRead) {
   EXPECT_THAT(warned("model_def:Net", profiling), ::testing::Not(HasSubstr("profiling")));
 }
 
-TEST(StrategiesTest, TrialsInCppHaveFewer) {
+TEST(StrategiesTest, RejectsFsdp_WithCppTrial) {
   const auto parsed = [](const std::string& entrypoint, const std::string& strategy) {
     return Parse(absl::StrCat("entrypoint: ", entrypoint,
                               "\nsearcher: {name: single, metric: m, max_length: 9}\n"
@@ -128,7 +128,7 @@ TEST(StrategiesTest, TrialsInCppHaveFewer) {
   }
 }
 
-TEST(WarningsTest, WhatIsOfAnotherStrategyIsNamed) {
+TEST(WarningsTest, WarnsAboutOptionsOfOtherStrategies) {
   const auto warned = [](const std::string& optimizations) {
     std::vector<std::string> warnings;
     EXPECT_TRUE(
@@ -147,7 +147,7 @@ TEST(WarningsTest, WhatIsOfAnotherStrategyIsNamed) {
   }
 }
 
-TEST(WarningsTest, VariablesThatAreTheClustersAreNamed) {
+TEST(WarningsTest, WarnsAboutReservedVariables) {
   const auto warned = [](const std::string& variables) {
     std::vector<std::string> warnings;
     const auto config =
@@ -163,7 +163,7 @@ TEST(WarningsTest, VariablesThatAreTheClustersAreNamed) {
   EXPECT_EQ(warned("[A=1, DET, MY_DET_RANK=1, DET_CXX=clang++, DET_OUTBOX_LIMIT=1]"), "");
 }
 
-TEST(WarningsTest, BatchesThatSlotsCannotShare) {
+TEST(WarningsTest, WarnsAboutIndivisibleBatchSize) {
   struct Case {
     const char* slots;
     const char* size;
@@ -200,7 +200,7 @@ TEST(WarningsTest, BatchesThatSlotsCannotShare) {
   }
 }
 
-TEST(RefusalsTest, ATrialClassMustBeToldHowLong) {
+TEST(RefusalsTest, RequiresLength_WithTrialClass) {
   const auto error = [](const std::string& entrypoint, const std::string& more) {
     return Error(absl::StrCat("entrypoint: ", entrypoint, "\nsearcher: {name: single, metric: m",
                               more, "}"));
@@ -225,7 +225,7 @@ TEST(RefusalsTest, ATrialClassMustBeToldHowLong) {
   EXPECT_EQ(error("python3 train.py", ", max_time: 3, time_metric: hours"), "OK");
 }
 
-TEST(WarningsTest, NothingIsSaidOfDefaults) {
+TEST(WarningsTest, DoesNotWarnAboutDefaults) {
   std::vector<std::string> warnings;
   const auto config = Parse(absl::StrCat(kMinimal, R"(
 version: 0
@@ -243,7 +243,7 @@ integrations: null
   EXPECT_THAT(warnings, ElementsAre());
 }
 
-TEST(WarningsTest, NothingIsSaidOfATrialClass) {
+TEST(WarningsTest, DoesNotWarnAboutTrialClass) {
   for (const char* entrypoint : {"model_def:MNistTrial", "net.cc:MNistTrial"}) {
     std::vector<std::string> warnings;
     const auto config =

@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(Table, AlignsColumnsAndLeavesNoSpaceAtTheEnd) {
+TEST(Table, AlignsColumns) {
   EXPECT_EQ(
       Table({{"NAME"}, {"N", true}, {"WHY"}}, {{"é", "7", ""}, {"long name", "12", "x"}}, false),
       "NAME        N  WHY\n"
@@ -18,7 +18,7 @@ TEST(Table, AlignsColumnsAndLeavesNoSpaceAtTheEnd) {
       "long name  12  x\n");
 }
 
-TEST(Table, SpansHaveTheUnitThatTells) {
+TEST(Table, FormatsSpans) {
   EXPECT_EQ(Span(absl::ZeroDuration()), "0 s");
   EXPECT_EQ(Span(absl::Seconds(99)), "99 s");
   EXPECT_EQ(Span(absl::Seconds(100)), "2 min");
@@ -33,7 +33,7 @@ scheduler::Gang MakeGang(const std::string& id, int slots) {
   return gang;
 }
 
-TEST(PlanText, HasARowForEachDecisionWithItsReason) {
+TEST(PlanText, HasRowForEachDecision) {
   scheduler::Snapshot snapshot;
   snapshot.gangs = {MakeGang("1.1", 5), MakeGang("2.1", 1), MakeGang("3.1", 8)};
   snapshot.gangs[1].fraction = 0.5;
@@ -52,11 +52,11 @@ TEST(PlanText, HasARowForEachDecisionWithItsReason) {
   EXPECT_THAT(PlanJson(scheduled), HasSubstr("\"1.1\": \"fits: all 5 slots on 2 agents\""));
 }
 
-TEST(PlanText, SaysSoWhereNothingIsToChange) {
+TEST(PlanText, ReportsEmptyPlan) {
   EXPECT_EQ(PlanText({}, {}, false), "No gang waits, and nothing changes.\n");
 }
 
-TEST(Figures, TextAndJsonSayWhyJobsDidNotComplete) {
+TEST(Figures, ReportWhyJobsDidNotComplete) {
   const Workload workload = {{.arrival = absl::Seconds(0), .length = absl::Seconds(9)},
                              {.arrival = absl::Seconds(1), .length = absl::Seconds(9)}};
   Simulation simulation;

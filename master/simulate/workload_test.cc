@@ -27,12 +27,12 @@ Job Make(int arrival, int slots, absl::Duration length) {
   return {.arrival = absl::Seconds(arrival), .slots = slots, .length = length};
 }
 
-TEST(Workload, CsvIsSortedByArrivalAndTakesDefaults) {
+TEST(Workload, ReadsCsv) {
   EXPECT_THAT(Parse("# of an hour\n\narrival, slots, length\n90,8,2h\r\n1m,1,30\n"),
               ElementsAre(Make(60, 1, absl::Seconds(30)), Make(90, 8, absl::Hours(2))));
 }
 
-TEST(Workload, EveryColumnCounts) {
+TEST(Workload, ReadsEveryColumn) {
   Job job = Make(5, 2, absl::Minutes(1));
   job.user = "42";
   job.workspace = "vision";
@@ -49,7 +49,7 @@ TEST(Workload, EveryColumnCounts) {
   EXPECT_EQ(ToCsv({Make(5, 2, absl::Minutes(1))}, ""), "arrival,slots,length\n5,2,60\n");
 }
 
-TEST(Workload, YamlIsAListPerhapsBelowJobs) {
+TEST(Workload, ReadsYaml) {
   const auto both = ElementsAre(Make(0, 1, absl::Seconds(30)), Make(9, 4, absl::Minutes(90)));
   const std::string list =
       "- {arrival: 9, slots: 4, length: 90m}\n"
@@ -58,7 +58,7 @@ TEST(Workload, YamlIsAListPerhapsBelowJobs) {
   EXPECT_THAT(Parse("jobs:\n" + list), both);
 }
 
-TEST(Workload, SaysAllThatIsWrongWithItsPlace) {
+TEST(Workload, ReportsAllProblems) {
   EXPECT_EQ(Refusal("arrival,slots,length,priority,gpus\n"
                     "0,two,60,42,\n"
                     "-1,1,0,100,\n"

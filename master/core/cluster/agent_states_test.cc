@@ -19,14 +19,14 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-class UpkeepTest : public Fixture {
+class AgentStatesTest : public Fixture {
  protected:
   std::string LastLine() const { return rows_.lines.back().text; }
 };
 
 // ---- agents ----
 
-TEST_F(UpkeepTest, ADrainingAgentFinishesItsWorkAndGetsNoMore) {
+TEST_F(AgentStatesTest, FinishesRunningWork_WhenDraining) {
   AddAgent("a", 2);
   Create(MakeConfig());
   Start("1.1.0");
@@ -42,7 +42,7 @@ TEST_F(UpkeepTest, ADrainingAgentFinishesItsWorkAndGetsNoMore) {
   EXPECT_TRUE(absl::IsNotFound(Refused(EnableAgent{AgentId("zz")})));
 }
 
-TEST_F(UpkeepTest, WorkOfADisabledAgentIsQueuedAgainAtNoCost) {
+TEST_F(AgentStatesTest, RequeuesWithoutRestart_WhenAgentIsDisabled) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Start("1.1.0");
@@ -59,7 +59,7 @@ TEST_F(UpkeepTest, WorkOfADisabledAgentIsQueuedAgainAtNoCost) {
   EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty()) << "what was decided holds when it comes back";
 }
 
-TEST_F(UpkeepTest, ADisabledSlotTakesNoWork) {
+TEST_F(AgentStatesTest, DoesNotUseDisabledSlot) {
   AddAgent("a", 2);
   Create(MakeConfig());
   Start("1.1.0");
@@ -75,7 +75,7 @@ TEST_F(UpkeepTest, ADisabledSlotTakesNoWork) {
   EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(1));
 }
 
-TEST_F(UpkeepTest, MaintenanceDrainsAndIsForgottenAfterwards) {
+TEST_F(AgentStatesTest, DrainsForMaintenance) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Start("1.1.0");
@@ -103,7 +103,7 @@ TEST_F(UpkeepTest, MaintenanceDrainsAndIsForgottenAfterwards) {
   EXPECT_THAT(rows_.agents.at(AgentId("a")).maintenance, IsEmpty());
 }
 
-TEST_F(UpkeepTest, AnAgentKeepsTheDevicesThatItsTasksRunOn) {
+TEST_F(AgentStatesTest, RejectsAgentWithoutUsedDevices) {
   AddAgent("a", 2);
   auto config = MakeConfig();
   config->resources.slots_per_trial = 2;
@@ -126,7 +126,7 @@ TEST_F(UpkeepTest, AnAgentKeepsTheDevicesThatItsTasksRunOn) {
   EXPECT_EQ(trial(1).state, TrialState::kQueued) << "it came back without the task";
 }
 
-TEST_F(UpkeepTest, AnAgentThatRunsWhatIsNotItsOwnIsToldSo) {
+TEST_F(AgentStatesTest, StopsUnassignedTasks) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Start("1.1.0");
@@ -143,7 +143,7 @@ TEST_F(UpkeepTest, AnAgentThatRunsWhatIsNotItsOwnIsToldSo) {
 
 // ---- hardware ----
 
-TEST_F(UpkeepTest, ASlotWhoseRunsFailInARowAsOnBrokenHardwareIsPutAside) {
+TEST_F(AgentStatesTest, QuarantinesSlot_AfterHardwareFailures) {
   AddAgent("a", 1);
   Create(MakeConfig());
   const auto fail = [&](const std::string& id) {
@@ -176,7 +176,7 @@ TEST_F(UpkeepTest, ASlotWhoseRunsFailInARowAsOnBrokenHardwareIsPutAside) {
   EXPECT_FALSE(state.slots.at(0).quarantined);
 }
 
-TEST_F(UpkeepTest, WhoEnablesWhatFailedLetsTrialsRunThereAgain) {
+TEST_F(AgentStatesTest, UnblocksAgent_WhenEnabled) {
   AddAgent("a", 2);
   AddAgent("b", 1);
   const auto fail = [&](int experiment, const std::string& id) {
@@ -214,7 +214,7 @@ TEST_F(UpkeepTest, WhoEnablesWhatFailedLetsTrialsRunThereAgain) {
   EXPECT_THAT(trial(3).suspects, IsEmpty());
 }
 
-TEST_F(UpkeepTest, LogPoliciesForbidRetriesAndNodes) {
+TEST_F(AgentStatesTest, AppliesLogPolicies) {
   AddAgent("a", 1);
   AddAgent("b", 1);
   Create(MakeConfig());

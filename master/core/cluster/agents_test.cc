@@ -21,7 +21,7 @@ using ::testing::SizeIs;
 
 using AgentsTest = Fixture;
 
-TEST_F(AgentsTest, AFailedShareStopsTheOthersOfItsGang) {
+TEST_F(AgentsTest, StopsGang_WhenLocalTaskFails) {
   AddAgent("a", 1);
   AddAgent("b", 1);
   auto config = MakeConfig();
@@ -37,7 +37,7 @@ TEST_F(AgentsTest, AFailedShareStopsTheOthersOfItsGang) {
   EXPECT_EQ(trial(1).restarts, 1);
 }
 
-TEST_F(AgentsTest, WhatAnAgentOffersIsNotedWhenItChanges) {
+TEST_F(AgentsTest, RecordsCapacityChanges) {
   const auto noted = [](const Outcome& outcome) {
     std::vector<AddCapacity> found;
     for (const Change& change : outcome.changes) {
@@ -68,7 +68,7 @@ TEST_F(AgentsTest, WhatAnAgentOffersIsNotedWhenItChanges) {
   EXPECT_LE(first[0].at, last[0].at);
 }
 
-TEST_F(AgentsTest, ALostAgentCostsNoRestart) {
+TEST_F(AgentsTest, DoesNotCountRestart_WhenAgentIsLost) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Start("1.1.0");
@@ -81,7 +81,7 @@ TEST_F(AgentsTest, ALostAgentCostsNoRestart) {
   EXPECT_EQ(allocation("1.1.0").exit_code, std::nullopt) << "nobody knows it";
 }
 
-TEST_F(AgentsTest, ARegistrationIsReconciled) {
+TEST_F(AgentsTest, ReconcilesRegistration) {
   AddAgent("a", 3);
   Create(MakeConfig());
   Create(MakeConfig());
@@ -106,7 +106,7 @@ TEST_F(AgentsTest, ARegistrationIsReconciled) {
   EXPECT_EQ(stops[0].allocation, model::AllocationId("9.9.9"));
 }
 
-TEST_F(AgentsTest, AShareOfAGangThatIsFoundRunningIsWrittenDown) {
+TEST_F(AgentsTest, RecordsRunningLocalTask_OnRegistration) {
   AddAgent("a", 1);
   AddAgent("b", 1);
   auto config = MakeConfig();
@@ -117,7 +117,7 @@ TEST_F(AgentsTest, AShareOfAGangThatIsFoundRunningIsWrittenDown) {
   EXPECT_THAT(Of<AnnounceRendezvous>(Start("1.1.0", "b")), SizeIs(1));
 }
 
-TEST_F(AgentsTest, AnAgentThatComesBackWithoutItsTaskGetsNoNewsOfIt) {
+TEST_F(AgentsTest, SendsNoEffects_WhenTaskVanished) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Start("1.1.0");
@@ -132,7 +132,7 @@ TEST_F(AgentsTest, AnAgentThatComesBackWithoutItsTaskGetsNoNewsOfIt) {
   EXPECT_EQ(trial(1).restarts, 0);
 }
 
-TEST_F(AgentsTest, AnExitWithoutTheNewsOfTheStartIsAStartToo) {
+TEST_F(AgentsTest, TreatsExitAsStart_WhenStartWasNotReported) {
   AddAgent("a", 1);
   AddAgent("b", 1);
   auto config = MakeConfig();
@@ -142,7 +142,7 @@ TEST_F(AgentsTest, AnExitWithoutTheNewsOfTheStartIsAStartToo) {
   EXPECT_THAT(Of<AnnounceRendezvous>(Exit("1.1.0", 0, "b")), SizeIs(1));
 }
 
-TEST_F(AgentsTest, AnIdleAgentThatGoesAwayIsKeptAsAway) {
+TEST_F(AgentsTest, KeepsIdleAgentAsDisconnected) {
   AddAgent("a", 1);
   Apply(AgentDisconnected{model::AgentId("a")});
   ASSERT_EQ(cluster_.agents().size(), 1u);
@@ -151,7 +151,7 @@ TEST_F(AgentsTest, AnIdleAgentThatGoesAwayIsKeptAsAway) {
   EXPECT_TRUE(cluster_.agents().empty());
 }
 
-TEST_F(AgentsTest, ARestartedMasterSendsWhatIsStillCalledFor) {
+TEST_F(AgentsTest, RegeneratesEffects_AfterRestart) {
   AddAgent("a", 2);
   Create(MakeConfig());
   Create(MakeConfig());
@@ -170,7 +170,7 @@ TEST_F(AgentsTest, ARestartedMasterSendsWhatIsStillCalledFor) {
   EXPECT_EQ(allocation("2.2.0").state, AllocationState::kRunning);
 }
 
-TEST_F(AgentsTest, AreKnownAfterARestartBeforeTheyReturn) {
+TEST_F(AgentsTest, RestoresAgents_AfterRestart) {
   AddAgent("a", 4);
   AddAgent("b", 4);
   const model::Agent before = cluster_.agents().at(AgentId("b"));
@@ -195,7 +195,7 @@ TEST_F(AgentsTest, AreKnownAfterARestartBeforeTheyReturn) {
   EXPECT_EQ(cluster_.agents().at(AgentId("b")).registered_at, before.registered_at);
 }
 
-TEST_F(AgentsTest, ThatComesBackAsItWasIsNotWrittenAgain) {
+TEST_F(AgentsTest, DoesNotRewriteUnchangedAgent) {
   AddAgent("a", 4);
   Apply(AgentDisconnected{AgentId("a")});
   AgentRegistered event{.agent = cluster_.agents().at(AgentId("a")), .running = {}};
@@ -204,7 +204,7 @@ TEST_F(AgentsTest, ThatComesBackAsItWasIsNotWrittenAgain) {
   EXPECT_THAT(Apply(event).changes, SizeIs(1));
 }
 
-TEST_F(AgentsTest, ThatAreLostAreForgottenByRestartsToo) {
+TEST_F(AgentsTest, DoesNotRestoreLostAgents) {
   AddAgent("a", 4);
   Restart();
   Apply(AgentLost{AgentId("a")});

@@ -22,7 +22,7 @@ using ::testing::SizeIs;
 
 using ClusterTest = Fixture;
 
-TEST_F(ClusterTest, RunsACommandToItsEnd) {
+TEST_F(ClusterTest, RunsCommandToCompletion) {
   AddAgent("a", 1);
   const Outcome created = Apply(CreateExperiment{.config = MakeConfig(),
                                                  .original_config = "x: 1",
@@ -54,7 +54,7 @@ TEST_F(ClusterTest, RunsACommandToItsEnd) {
   EXPECT_EQ(cluster_.FindExperiment(ExperimentId(1)), nullptr);
 }
 
-TEST_F(ClusterTest, EachStateThatItEntersIsToldOnceInTheCommitThatEntersIt) {
+TEST_F(ClusterTest, NotifiesWebhooksOncePerState) {
   const auto told = [&] {
     std::string states;
     for (const model::WebhookEvent& event : std::exchange(rows_.raised, {})) {
@@ -83,7 +83,7 @@ TEST_F(ClusterTest, EachStateThatItEntersIsToldOnceInTheCommitThatEntersIt) {
   EXPECT_EQ(told(), "");
 }
 
-TEST_F(ClusterTest, ATrialClassIsRunByTheLauncher) {
+TEST_F(ClusterTest, RunsTrialClassWithLauncher) {
   AddAgent("a", 2);
   auto config = MakeConfig();
   config->entrypoint = "net.cc:Net";
@@ -96,7 +96,7 @@ TEST_F(ClusterTest, ATrialClassIsRunByTheLauncher) {
   EXPECT_THAT(orders[0].spec.slots, ElementsAre(0, 1));
 }
 
-TEST_F(ClusterTest, UserVariablesNeverOverrideOurs) {
+TEST_F(ClusterTest, DoesNotOverrideReservedVariables) {
   AddAgent("a", 1);
   auto config = MakeConfig();
   config->environment.variables.cpu = {"DET_TRIAL_ID=9", "A=b=c", "EMPTY", "TWICE=1", "TWICE=2"};
@@ -110,7 +110,7 @@ TEST_F(ClusterTest, UserVariablesNeverOverrideOurs) {
   EXPECT_EQ(orders[0].spec.env.at("TWICE"), "2");
 }
 
-TEST_F(ClusterTest, APythonClassIsRunByItsOwnLauncher) {
+TEST_F(ClusterTest, RunsPythonClassWithLauncher) {
   AddAgent("a", 1);
   auto config = MakeConfig();
   config->entrypoint = "model_def:MNistTrial";
@@ -122,7 +122,7 @@ TEST_F(ClusterTest, APythonClassIsRunByItsOwnLauncher) {
                           "model_def:MNistTrial"));
 }
 
-TEST_F(ClusterTest, TheExistingLibraryIsToldAllThatItLooksFor) {
+TEST_F(ClusterTest, SetsVariablesOfDeterminedLibrary) {
   AddAgent("a", 1);
   AddAgent("b", 1);
   auto config = MakeConfig();
@@ -149,7 +149,7 @@ TEST_F(ClusterTest, TheExistingLibraryIsToldAllThatItLooksFor) {
       R"({"container_addrs":["10.0.0.a","10.0.0.b"],"container_rank":1,"container_slot_counts":[1,1]})");
 }
 
-TEST_F(ClusterTest, RunsOfOneMachineHavePortsOfTheirOwn) {
+TEST_F(ClusterTest, AssignsDistinctPorts) {
   AddAgent("a", 2);
   Apply(CreateExperiment{.config = MakeConfig()});
   Apply(CreateExperiment{.config = MakeConfig()});
@@ -165,7 +165,7 @@ TEST_F(ClusterTest, RunsOfOneMachineHavePortsOfTheirOwn) {
   EXPECT_THAT(ports, SizeIs(3));
 }
 
-TEST_F(ClusterTest, TheSameRequestMakesOneExperiment) {
+TEST_F(ClusterTest, CreatesOneExperiment_WhenRequestIsRepeated) {
   const CreateExperiment request{.config = MakeConfig(), .request_id = "r"};
   EXPECT_EQ(Apply(request).created, ExperimentId(1));
   const Outcome again = Apply(request);
@@ -173,7 +173,7 @@ TEST_F(ClusterTest, TheSameRequestMakesOneExperiment) {
   EXPECT_THAT(again.changes, IsEmpty());
 }
 
-TEST_F(ClusterTest, WaitsForSlotsAndSaysWhy) {
+TEST_F(ClusterTest, ReportsWaitReason) {
   auto config = MakeConfig();
   config->resources.slots_per_trial = 4;
   Create(config);
@@ -188,7 +188,7 @@ TEST_F(ClusterTest, WaitsForSlotsAndSaysWhy) {
   EXPECT_EQ(cluster_.FindWaitReason(model::AllocationId("1.1.0")), std::nullopt);
 }
 
-TEST_F(ClusterTest, AFailureRestartsFromTheLatestCheckpoint) {
+TEST_F(ClusterTest, RestartsFromLatestCheckpoint) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Start("1.1.0");
@@ -204,7 +204,7 @@ TEST_F(ClusterTest, AFailureRestartsFromTheLatestCheckpoint) {
   EXPECT_EQ(orders[0].spec.env.at("DET_STEPS_COMPLETED"), "100");
 }
 
-TEST_F(ClusterTest, ATrialThatRecoversDoesNotKeepTheReasonOfItsRestart) {
+TEST_F(ClusterTest, ClearsReason_WhenTrialRecovers) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Start("1.1.0");
@@ -217,7 +217,7 @@ TEST_F(ClusterTest, ATrialThatRecoversDoesNotKeepTheReasonOfItsRestart) {
   EXPECT_EQ(trial(1).reason, "");
 }
 
-TEST_F(ClusterTest, PastMaxRestartsTheExperimentEndsInErrorWithTheReason) {
+TEST_F(ClusterTest, EndsInError_AfterMaxRestarts) {
   AddAgent("a", 1);
   auto config = MakeConfig();
   config->max_restarts = 2;
@@ -235,7 +235,7 @@ TEST_F(ClusterTest, PastMaxRestartsTheExperimentEndsInErrorWithTheReason) {
   EXPECT_THAT(experiment(1).reason, HasSubstr("all 2 restarts are used up"));
 }
 
-TEST_F(ClusterTest, InvalidCodeIsNotRestarted) {
+TEST_F(ClusterTest, DoesNotRestartInvalidCode) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Start("1.1.0");
@@ -248,7 +248,7 @@ TEST_F(ClusterTest, InvalidCodeIsNotRestarted) {
   EXPECT_THAT(experiment(1).reason, HasSubstr("net.cc:3"));
 }
 
-TEST_F(ClusterTest, KillEndsWhatIsQueuedAndWhatRuns) {
+TEST_F(ClusterTest, KillsQueuedAndRunningTrials) {
   Create(MakeConfig());  // no agent: queued
   Apply(KillExperiment{ExperimentId(1)});
   EXPECT_EQ(experiment(1).state, ExperimentState::kCanceled);
@@ -263,7 +263,7 @@ TEST_F(ClusterTest, KillEndsWhatIsQueuedAndWhatRuns) {
   EXPECT_TRUE(absl::IsNotFound(Refused(KillExperiment{ExperimentId(2)})));
 }
 
-TEST_F(ClusterTest, PauseSavesAndActivateResumes) {
+TEST_F(ClusterTest, PausesAndResumes) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Start("1.1.0");
@@ -281,7 +281,7 @@ TEST_F(ClusterTest, PauseSavesAndActivateResumes) {
   EXPECT_EQ(orders[0].spec.env.at("DET_LATEST_CHECKPOINT"), "c1");
 }
 
-TEST_F(ClusterTest, ActivateBeforeThePauseIsDoneRunsAgain) {
+TEST_F(ClusterTest, RunsAgain_WhenActivatedDuringPause) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Start("1.1.0");
@@ -293,7 +293,7 @@ TEST_F(ClusterTest, ActivateBeforeThePauseIsDoneRunsAgain) {
   EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(1));
 }
 
-TEST_F(ClusterTest, APreemptionThatIsNotObeyedBecomesAStop) {
+TEST_F(ClusterTest, StopsAllocation_WhenPreemptionTimesOut) {
   AddAgent("a", 1);
   auto config = MakeConfig();
   config->preemption_timeout_seconds = 10;
@@ -309,7 +309,7 @@ TEST_F(ClusterTest, APreemptionThatIsNotObeyedBecomesAStop) {
   EXPECT_EQ(experiment(1).state, ExperimentState::kCanceled);
 }
 
-TEST_F(ClusterTest, RefusalsNameTheStateAndChangeNothing) {
+TEST_F(ClusterTest, RejectsRequestsInWrongState) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Start("1.1.0");
@@ -321,7 +321,7 @@ TEST_F(ClusterTest, RefusalsNameTheStateAndChangeNothing) {
   EXPECT_TRUE(absl::IsNotFound(Refused(ActivateExperiment{ExperimentId(5)})));
 }
 
-TEST_F(ClusterTest, RandomSearchRunsItsTrialsWithinItsLimits) {
+TEST_F(ClusterTest, RunsRandomSearchWithinLimits) {
   AddAgent("a", 2);
   auto config = MakeConfig();
   config->searcher.name = "random";
@@ -340,7 +340,7 @@ TEST_F(ClusterTest, RandomSearchRunsItsTrialsWithinItsLimits) {
   EXPECT_EQ(experiment(1).state, ExperimentState::kCompleted);
 }
 
-TEST_F(ClusterTest, KillingTheOnlyTrialCancelsTheExperiment) {
+TEST_F(ClusterTest, CancelsExperiment_WhenOnlyTrialIsKilled) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Apply(KillTrial{model::TrialId(1)});

@@ -52,7 +52,7 @@ class DeletionTest : public Fixture {
   }
 };
 
-TEST_F(DeletionTest, NothingOfWhatRunsIsArchivedOrDeleted) {
+TEST_F(DeletionTest, RejectsDeletionOfRunningExperiment) {
   AddAgent("a", 1);
   Create(MakeConfig());
   for (const Event& event :
@@ -66,7 +66,7 @@ TEST_F(DeletionTest, NothingOfWhatRunsIsArchivedOrDeleted) {
       absl::IsAborted(Refused(RetainCheckpoints{ExperimentId(1), {}, {CheckpointId("c1")}})));
 }
 
-TEST_F(DeletionTest, WhatIsBeingDeletedIsNeitherContinuedNorForkedNorStartedFrom) {
+TEST_F(DeletionTest, RejectsUseOfExperimentBeingDeleted) {
   RunToTheEnd();
   const ContinueExperiment again = Again();  // as somebody read it before
   for (int i = 0; i < 2; ++i) {
@@ -88,7 +88,7 @@ TEST_F(DeletionTest, WhatIsBeingDeletedIsNeitherContinuedNorForkedNorStartedFrom
   EXPECT_TRUE(absl::IsFailedPrecondition(Refused(Again())));
 }
 
-TEST_F(DeletionTest, NobodyBuildsOnACheckpointThatIsGivenUp) {
+TEST_F(DeletionTest, RejectsUseOfCheckpointBeingDeleted) {
   RunToTheEnd();
   const ContinueExperiment again = Again();
   const Outcome outcome = Apply(RetainCheckpoints{ExperimentId(1), {}, {CheckpointId("c1")}});
@@ -101,7 +101,7 @@ TEST_F(DeletionTest, NobodyBuildsOnACheckpointThatIsGivenUp) {
   EXPECT_THAT(Of<CollectGarbageSoon>(Apply(DeleteCheckpoints{{CheckpointId("c2")}})), SizeIs(1));
 }
 
-TEST_F(DeletionTest, NobodyBuildsOnACheckpointOfWhichFilesGo) {
+TEST_F(DeletionTest, RejectsUseOfPartiallyDeletedCheckpoint) {
   RunToTheEnd();
   const ContinueExperiment again = Again();
   const TrimCheckpoint trim{CheckpointId("c1"), {"opt*"}};
@@ -115,14 +115,14 @@ TEST_F(DeletionTest, NobodyBuildsOnACheckpointOfWhichFilesGo) {
   EXPECT_THAT(std::string(Refused(warm).message()), HasSubstr("checkpoint c1 is being deleted"));
 }
 
-TEST_F(DeletionTest, AnExperimentThatGoesOnIsThinnedOutAtItsNextEnd) {
+TEST_F(DeletionTest, DefersRetention_WhenExperimentIsContinued) {
   RunToTheEnd();
   Apply(Again());
   EXPECT_TRUE(
       absl::IsAborted(Refused(RetainCheckpoints{ExperimentId(1), {}, {CheckpointId("c1")}})));
 }
 
-TEST_F(DeletionTest, ThePolicyOfARunningExperimentChangesAndSurvivesARestart) {
+TEST_F(DeletionTest, ChangesRetentionPolicyOfRunningExperiment) {
   AddAgent("a", 1);
   Create(MakeConfig());
   const Outcome outcome = Apply(SetRetention{ExperimentId(1), {3, 4, 5}});
@@ -133,7 +133,7 @@ TEST_F(DeletionTest, ThePolicyOfARunningExperimentChangesAndSurvivesARestart) {
             (experiment::RetentionPolicy{3, 4, 5}));
 }
 
-TEST_F(DeletionTest, AStartLooksForWhatIsLeftToRemove) {
+TEST_F(DeletionTest, CollectsGarbage_AtStart) {
   int sweeps = 0;
   for (const Effect& effect : cluster_.Regenerate()) {
     sweeps += std::holds_alternative<CollectGarbageSoon>(effect) ? 1 : 0;

@@ -61,7 +61,7 @@ class ElasticTest : public Fixture {
   }
 };
 
-TEST_F(ElasticTest, StartsWithWhatThereIsAndGrowsAtACheckpoint) {
+TEST_F(ElasticTest, GrowsAtCheckpoint) {
   EXPECT_EQ(FormatMicroSlots("1.1.0"), 4u);
   Exit("2.2.0", 0, "b");
   const absl::Time settled = *allocation("1.1.0").started_at + absl::Minutes(10);
@@ -88,7 +88,7 @@ TEST_F(ElasticTest, StartsWithWhatThereIsAndGrowsAtACheckpoint) {
   EXPECT_THAT(Of<AnnouncePreemption>(Tick()), IsEmpty()) << "it has all that it may";
 }
 
-TEST_F(ElasticTest, ShrinksAtACheckpointForWhoIsMoreImportant) {
+TEST_F(ElasticTest, ShrinksForHigherPriority) {
   Create(Wanting(2, 0, 10));
   EXPECT_EQ(allocation("1.1.0").state, AllocationState::kPreempting) << "it comes back smaller";
   EXPECT_EQ(allocation("2.2.0").state, AllocationState::kRunning);
@@ -103,7 +103,7 @@ TEST_F(ElasticTest, ShrinksAtACheckpointForWhoIsMoreImportant) {
   EXPECT_EQ(trial(1).restarts, 0);
 }
 
-TEST_F(ElasticTest, GrowsNotWhileOthersWait) {
+TEST_F(ElasticTest, DoesNotGrow_WhileOthersWait) {
   Create(Wanting(5));
   Exit("2.2.0", 0, "b");
   now_ += absl::Hours(1);
@@ -113,7 +113,7 @@ TEST_F(ElasticTest, GrowsNotWhileOthersWait) {
   EXPECT_THAT(Of<AnnouncePreemption>(Tick()), SizeIs(1));
 }
 
-TEST_F(ElasticTest, ARestartedMasterLetsItGrowToo) {
+TEST_F(ElasticTest, Grows_AfterMasterRestart) {
   Exit("2.2.0", 0, "b");
   Restart();
   AddAgent("a", 4, {"1.1.0"});

@@ -24,7 +24,7 @@ QueuePlace At(double position, int priority = 42, const std::string& pool = "def
   return place;
 }
 
-TEST(QueueOrderTest, BesideIsBetweenAJobAndItsNeighbour) {
+TEST(QueueOrderTest, ReturnsPositionBetweenNeighbors) {
   QueueOrder order;
   order.Put(ExperimentId(1), At(1));
   order.Put(ExperimentId(2), At(2));
@@ -41,7 +41,7 @@ TEST(QueueOrderTest, BesideIsBetweenAJobAndItsNeighbour) {
 }
 
 // After any comings and goings: the same as sorted anew.
-TEST(QueueOrderTest, IsThatOfThePlaces) {
+TEST(QueueOrderTest, OrdersByPosition) {
   const uint64_t seed = 20261122;
   SCOPED_TRACE(absl::StrCat("seed ", seed));
   base::Rng rng(seed);

@@ -25,7 +25,7 @@ model::MetricReport Validation(int trial, int64_t steps, model::Value loss) {
   return report;
 }
 
-TEST_F(ReportsTest, OnlyCheckpointsMoveTheResumePositionAndNeverBack) {
+TEST_F(ReportsTest, MovesResumePositionOnlyForward) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Start("1.1.0");
@@ -38,7 +38,7 @@ TEST_F(ReportsTest, OnlyCheckpointsMoveTheResumePositionAndNeverBack) {
   EXPECT_EQ(trial(1).steps_completed, 200);
 }
 
-TEST_F(ReportsTest, ADamagedCheckpointGivesItsPlaceToTheOneThatTheRunGoesOnFrom) {
+TEST_F(ReportsTest, ReplacesDamagedCheckpoint) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Start("1.1.0");
@@ -69,7 +69,7 @@ TEST_F(ReportsTest, ADamagedCheckpointGivesItsPlaceToTheOneThatTheRunGoesOnFrom)
   EXPECT_EQ(trial(1).steps_completed, 250);
 }
 
-TEST_F(ReportsTest, DamageIsTakenFromTheRunThatLivesAlone) {
+TEST_F(ReportsTest, IgnoresDamageReportsOfOldRuns) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Start("1.1.0");
@@ -84,7 +84,7 @@ TEST_F(ReportsTest, DamageIsTakenFromTheRunThatLivesAlone) {
   EXPECT_EQ(trial(1).latest_checkpoint, model::CheckpointId("c1"));
 }
 
-TEST_F(ReportsTest, AKilledExperimentKeepsItsProgressAndTheRealExitCode) {
+TEST_F(ReportsTest, KeepsProgressAndExitCode_WhenKilled) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Start("1.1.0");
@@ -95,7 +95,7 @@ TEST_F(ReportsTest, AKilledExperimentKeepsItsProgressAndTheRealExitCode) {
   EXPECT_EQ(allocation("1.1.0").exit_code, 137);
 }
 
-TEST_F(ReportsTest, ValidationsReachTheSearcherAndTheBestIsKept) {
+TEST_F(ReportsTest, PassesValidationsToSearcher) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Start("1.1.0");
@@ -111,7 +111,7 @@ TEST_F(ReportsTest, ValidationsReachTheSearcherAndTheBestIsKept) {
   EXPECT_EQ(trial(1).latest_metric, 0.1);
 }
 
-TEST_F(ReportsTest, AMissingSearcherMetricIsSaidInTheLog) {
+TEST_F(ReportsTest, LogsMissingSearcherMetric) {
   AddAgent("a", 1);
   Create(MakeConfig());
   model::MetricReport report = Validation(1, 10, 0.5);
@@ -122,7 +122,7 @@ TEST_F(ReportsTest, AMissingSearcherMetricIsSaidInTheLog) {
   EXPECT_THAT(rows_.lines.back().text, HasSubstr("; it has accuracy, losses"));
 }
 
-TEST_F(ReportsTest, ASearcherMetricThatIsNoNumberIsSaidInTheLogOnce) {
+TEST_F(ReportsTest, LogsNaNMetricOnce) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Start("1.1.0");
@@ -136,7 +136,7 @@ TEST_F(ReportsTest, ASearcherMetricThatIsNoNumberIsSaidInTheLogOnce) {
             "continues");
 }
 
-TEST_F(ReportsTest, StaleAndRepeatedFactsChangeNothing) {
+TEST_F(ReportsTest, IgnoresStaleAndRepeatedFacts) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Start("1.1.0");

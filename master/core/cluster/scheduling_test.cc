@@ -57,7 +57,7 @@ UpdateQueue Behind(int job, int of) {
 
 // ---- the queue ----
 
-TEST_F(SchedulingTest, AnExperimentTakesThePlaceThatItsConfigurationAsksFor) {
+TEST_F(SchedulingTest, UsesPlaceOfConfiguration) {
   model::ResourcePool pool{.name = "gpus", .description = "", .workspaces = {}};
   pool.default_priority = 30;
   Apply(PutResourcePool{.pool = pool, .default_compute = true});
@@ -75,7 +75,7 @@ TEST_F(SchedulingTest, AnExperimentTakesThePlaceThatItsConfigurationAsksFor) {
   EXPECT_EQ(experiment(2).queue.priority, 3);
 }
 
-TEST_F(SchedulingTest, JobsMoveBesideOthersOfTheirPoolAndPriority) {
+TEST_F(SchedulingTest, MovesJobsWithinPoolAndPriority) {
   for (int i = 0; i < 4; ++i) Create(MakeConfig());
   Apply(Ahead(4, 1));
   EXPECT_THAT(Order(), ElementsAre(4, 1, 2, 3));
@@ -90,7 +90,7 @@ TEST_F(SchedulingTest, JobsMoveBesideOthersOfTheirPoolAndPriority) {
   EXPECT_THAT(Order(), ElementsAre(4, 1, 3, 2, 5)) << "who comes later is behind all";
 }
 
-TEST_F(SchedulingTest, WhoStartsPastAnotherIsKnown) {
+TEST_F(SchedulingTest, RecordsBackfilledAllocations) {
   model::ResourcePool pool{.name = "default", .description = "", .workspaces = {}};
   pool.hold_after = absl::Minutes(1);
   Apply(PutResourcePool{.pool = pool});
@@ -109,7 +109,7 @@ TEST_F(SchedulingTest, WhoStartsPastAnotherIsKnown) {
   EXPECT_FALSE(cluster_.IsBackfilled(AllocationId("3.3.0")));
 }
 
-TEST_F(SchedulingTest, PositionsNeverRunOut) {
+TEST_F(SchedulingTest, RenumbersPositions_WhenExhausted) {
   for (int i = 0; i < 3; ++i) Create(MakeConfig());
   for (int i = 0; i < 100; ++i) {
     Apply(Ahead(1, 3));
@@ -128,7 +128,7 @@ TEST_F(SchedulingTest, PositionsNeverRunOut) {
   EXPECT_EQ(Order().back(), 5);
 }
 
-TEST_F(SchedulingTest, UpdatesAreMadeTogetherOrNotAtAll) {
+TEST_F(SchedulingTest, AppliesAllUpdatesOrNone) {
   Create(MakeConfig());
   Create(MakeConfig());
   const UpdateQueue::Update good{.job = JobId("exp-1"), .priority = 10};
@@ -158,7 +158,7 @@ TEST_F(SchedulingTest, UpdatesAreMadeTogetherOrNotAtAll) {
   EXPECT_EQ(experiment(2).queue.max_slots, std::nullopt);
 }
 
-TEST_F(SchedulingTest, ARefusedMoveLeavesTheOrderAsItWas) {
+TEST_F(SchedulingTest, KeepsOrder_WhenMoveIsRejected) {
   for (int i = 0; i < 3; ++i) Create(MakeConfig());
   const UpdateQueue bad = {{{.job = JobId("exp-3"), .ahead_of = JobId("exp-1")},
                             {.job = JobId("exp-9"), .priority = 1}}};
@@ -168,7 +168,7 @@ TEST_F(SchedulingTest, ARefusedMoveLeavesTheOrderAsItWas) {
   EXPECT_THAT(Order(), ElementsAre(2, 1, 3));
 }
 
-TEST_F(SchedulingTest, AMoveToAnotherPoolTakesWhatRunsAlong) {
+TEST_F(SchedulingTest, MovesRunningTrialsToOtherPool) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Create(MakeConfig());
@@ -191,7 +191,7 @@ TEST_F(SchedulingTest, AMoveToAnotherPoolTakesWhatRunsAlong) {
 
 // ---- time ----
 
-TEST_F(SchedulingTest, ATrialSavesAndEndsWhenItsTimeIsOver) {
+TEST_F(SchedulingTest, EndsTrial_WhenMaxRunTimeIsExceeded) {
   AddAgent("a", 1);
   auto config = MakeConfig();
   config->resources.max_run_time = 7200;
@@ -215,7 +215,7 @@ TEST_F(SchedulingTest, ATrialSavesAndEndsWhenItsTimeIsOver) {
   EXPECT_THAT(experiment(1).reason, HasSubstr("max_run_time of 2h is over"));
 }
 
-TEST_F(SchedulingTest, TimeIsCountedOverAllRuns) {
+TEST_F(SchedulingTest, CountsRunTimeOverAllRuns) {
   AddAgent("a", 1);
   auto config = MakeConfig();
   config->resources.max_run_time = 100;
@@ -242,7 +242,7 @@ TEST_F(SchedulingTest, TimeIsCountedOverAllRuns) {
   EXPECT_THAT(trial(1).reason, HasSubstr("max_run_time of 1m40s is over"));
 }
 
-TEST_F(SchedulingTest, WhoDoesNotListenIsGoneWhenItsTimeIsOver) {
+TEST_F(SchedulingTest, KillsTrial_WhenItIgnoresPreemption) {
   AddAgent("a", 2);
   auto config = MakeConfig();
   config->resources.max_run_time = 800;
@@ -259,7 +259,7 @@ TEST_F(SchedulingTest, WhoDoesNotListenIsGoneWhenItsTimeIsOver) {
   EXPECT_EQ(now_ + stops[0].grace, end);
 }
 
-TEST_F(SchedulingTest, WhoIsAskedShortlyBeforeItsEndHasNoLongerThanThat) {
+TEST_F(SchedulingTest, ShortensGracePeriodBeforeEndOfRunTime) {
   AddAgent("a", 1);
   auto config = MakeConfig();
   config->resources.max_run_time = 800;
@@ -273,7 +273,7 @@ TEST_F(SchedulingTest, WhoIsAskedShortlyBeforeItsEndHasNoLongerThanThat) {
 }
 
 // The scheduler lends what a more important one waits for to who is gone before it is whole.
-TEST_F(SchedulingTest, ADeafBackfillerDelaysNobody) {
+TEST_F(SchedulingTest, DoesNotDelayOthers_WhenBackfilledGangIgnoresPreemption) {
   AddAgent("a", 2);
   auto longer = MakeConfig();
   longer->resources.max_run_time = 8000;
@@ -325,7 +325,7 @@ class LargePlanTest : public SchedulingTest {
   }
 };
 
-TEST_F(LargePlanTest, IsDoneInPartsAndInOrder) {
+TEST_F(LargePlanTest, IsAppliedInPartsAndInOrder) {
   std::vector<AllocationId> started;
   const auto tick = [&] {
     const Outcome outcome = Tick();
@@ -346,7 +346,7 @@ TEST_F(LargePlanTest, IsDoneInPartsAndInOrder) {
   EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
 }
 
-TEST_F(LargePlanTest, IsMadeAnewWherePeopleChangeWhatItStoodOn) {
+TEST_F(LargePlanTest, IsDiscarded_WhenStateChanges) {
   EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(24));
   Apply(DisableAgent{AgentId("b"), true});
   EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty());
@@ -354,7 +354,7 @@ TEST_F(LargePlanTest, IsMadeAnewWherePeopleChangeWhatItStoodOn) {
   EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(20));
 }
 
-TEST_F(LargePlanTest, IsMadeAnewWhenItIsOld) {
+TEST_F(LargePlanTest, IsDiscarded_WhenTooOld) {
   EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(24));
   auto urgent = MakeConfig();
   urgent->resources.priority = 1;
@@ -365,7 +365,7 @@ TEST_F(LargePlanTest, IsMadeAnewWhenItIsOld) {
   EXPECT_EQ(starts[0].spec.allocation, AllocationId("2.45.0"));
 }
 
-TEST_F(LargePlanTest, IsFoundAgainByARestart) {
+TEST_F(LargePlanTest, IsRecomputed_AfterRestart) {
   EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(24));
   Restart();
   std::vector<std::string> on_a, on_b;
@@ -381,7 +381,7 @@ TEST_F(LargePlanTest, IsFoundAgainByARestart) {
 
 // ---- pools and quotas ----
 
-TEST_F(SchedulingTest, APoolThatIsUsedCannotBeDeleted) {
+TEST_F(SchedulingTest, RejectsDeletionOfUsedPool) {
   model::ResourcePool pool{.name = "gpus", .description = "", .workspaces = {"vision"}};
   Apply(PutResourcePool{.pool = pool, .default_compute = true});
   EXPECT_EQ(cluster_.default_compute(), "gpus");
@@ -409,7 +409,7 @@ TEST_F(SchedulingTest, APoolThatIsUsedCannotBeDeleted) {
                               .default_compute = false})));
 }
 
-TEST_F(SchedulingTest, APoolIsPutOnTopOfWhatWasSeen) {
+TEST_F(SchedulingTest, RejectsPoolUpdate_WhenPoolChanged) {
   const model::ResourcePool unknown{.name = "gpus", .description = "", .workspaces = {}};
   model::ResourcePool first = unknown, second = unknown;
   first.workspaces = {"vision"};
@@ -421,7 +421,7 @@ TEST_F(SchedulingTest, APoolIsPutOnTopOfWhatWasSeen) {
   Apply(PutResourcePool{first});
 }
 
-TEST_F(SchedulingTest, QuotasKnowWhatWasUsedInTheirMonth) {
+TEST_F(SchedulingTest, CountsUsageOfMonthForQuotas) {
   now_ = absl::FromCivil(absl::CivilHour(2026, 1, 31, 20), absl::UTCTimeZone());
   Apply(PutQuota{{.scope = Scope::kUser, .name = "ann", .max_slots = 4, .slot_hours = {}}});
   const auto timers = Of<SetCalendarTimer>(

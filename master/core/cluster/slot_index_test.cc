@@ -23,7 +23,7 @@ experiment::Allocation Part(const std::string& id, double fraction) {
 
 // What the scheduler finds room for, in whole millionths, has room here: or its plan would be
 // refused for ever.
-TEST(SlotIndexTest, CountsPartsAsTheSchedulerDoes) {
+TEST(SlotIndexTest, CountsFractionsLikeScheduler) {
   SlotIndex index;
   for (const char* id : {"1", "2", "3"}) {
     EXPECT_TRUE(index.HasRoom(kSlot, 0.3333337)) << id;
@@ -35,7 +35,7 @@ TEST(SlotIndexTest, CountsPartsAsTheSchedulerDoes) {
   EXPECT_FALSE(index.HasRoom(kSlot, 1));
 }
 
-TEST(SlotIndexTest, AnExitedShareHoldsNothing) {
+TEST(SlotIndexTest, ReleasesSlotsOfExitedLocalTask) {
   SlotIndex index;
   experiment::Allocation allocation = Part("1", 1);
   index.Put(allocation);

@@ -43,7 +43,7 @@ std::vector<RetentionCandidate> Example() {
           Make("9", 2, 40, {}),  Make("10", 2, 50, {})};
 }
 
-TEST(RetentionTest, TheWorkedExample) {
+TEST(RetentionTest, MatchesDocumentedExample) {
   const std::vector<RetentionCandidate> all = Example();
   EXPECT_EQ(Kept({0, 0, 1}, all), (Names{"10", "5"}));
   EXPECT_EQ(Kept({0, 0, 3}, all), (Names{"10", "9", "8", "5", "4", "3"}));
@@ -59,11 +59,11 @@ TEST(RetentionTest, TheWorkedExample) {
   EXPECT_THAT(Kept({0, 0, 0}, all), IsEmpty());
 }
 
-TEST(RetentionTest, TheDirectionOfTheMetricCounts) {
+TEST(RetentionTest, RespectsMetricDirection) {
   EXPECT_EQ(Kept({1, 0, 0}, Example(), /*smaller_is_better=*/false), (Names{"3"}));
 }
 
-TEST(RetentionTest, NanIsNotGoodAndOfEqualsTheNewerStays) {
+TEST(RetentionTest, IgnoresNanAndPrefersNewerOfEquals) {
   const std::vector<RetentionCandidate> all = {
       Make("nan", 1, 10, std::numeric_limits<double>::quiet_NaN()), Make("old", 1, 20, 0.5),
       Make("new", 1, 30, 0.5), Make("bad", 1, 40, std::numeric_limits<double>::infinity())};
@@ -71,7 +71,7 @@ TEST(RetentionTest, NanIsNotGoodAndOfEqualsTheNewerStays) {
   EXPECT_EQ(Kept({0, 9, 0}, all), (Names{"old", "new", "bad"}));
 }
 
-TEST(RetentionTest, WhatIsNotWholeTakesNobodysPlace) {
+TEST(RetentionTest, DoesNotCountPartialCheckpoints) {
   std::vector<RetentionCandidate> all = Example();
   all[4].whole = false;  // 5: trial 1's newest and best
   EXPECT_EQ(Kept({0, 1, 0}, all), (Names{"7", "5", "4"}));
@@ -80,7 +80,7 @@ TEST(RetentionTest, WhatIsNotWholeTakesNobodysPlace) {
   EXPECT_THAT(Kept({0, 0, 0}, all), IsEmpty());
 }
 
-TEST(RetentionTest, TheHeldStayAndTakeNobodysPlace) {
+TEST(RetentionTest, KeepsHeldCheckpointsWithoutCountingThem) {
   std::vector<RetentionCandidate> all = Example();
   all[1].held = true;
   EXPECT_EQ(Kept({0, 1, 0}, all), (Names{"7", "5", "2"}));
@@ -102,7 +102,7 @@ std::vector<RetentionCandidate> Random(base::Rng& rng) {
   return all;
 }
 
-TEST(RetentionTest, Properties) {
+TEST(RetentionTest, SatisfiesProperties) {
   constexpr uint64_t kSeed = 20261122;
   for (uint64_t round = 0; round < 2000; ++round) {
     SCOPED_TRACE(absl::StrCat("seed ", kSeed + round));

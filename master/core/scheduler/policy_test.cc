@@ -38,7 +38,7 @@ Submission OnOne(Submission made) {
   return made;
 }
 
-TEST(PriorityTest, AsksTheLeastUsefulAway) {
+TEST(PriorityTest, PreemptsLeastUsefulGang) {
   Submission saved = MakeGang("saved", 2, 50);
   Submission lost = MakeGang("lost", 2, 50);
   Snapshot snapshot =
@@ -56,7 +56,7 @@ TEST(PriorityTest, AsksTheLeastUsefulAway) {
              {.end = {"lost"}, .starts = "saved=b:0,1"}});
 }
 
-TEST(PriorityTest, NobodyIsAskedAwayForWhatWouldGoToSomebodyAhead) {
+TEST(PriorityTest, DoesNotPreempt_WhenSlotsWouldGoToHigherRankedGang) {
   Submission busy = MakeGang("busy", 3);
   busy.gang.preemptible = false;
   const auto cluster = Cluster({MakeNode("a", 5)}, SchedulingPolicy::kPriority, true);
@@ -69,7 +69,7 @@ TEST(PriorityTest, NobodyIsAskedAwayForWhatWouldGoToSomebodyAhead) {
                       {.end = {"busy"}, .starts = "large=a:0,1,2,3 small=a:4"}});
 }
 
-TEST(PriorityTest, NobodyIsAskedAwayForOneAheadWhoHasNothingYet) {
+TEST(PriorityTest, DoesNotPreempt_WhenHigherRankedGangHasNoSlots) {
   Submission busy = MakeGang("busy", 4);
   busy.gang.preemptible = false;
   const auto cluster = Cluster({MakeNode("a", 5)}, SchedulingPolicy::kPriority, true);
@@ -84,7 +84,7 @@ TEST(PriorityTest, NobodyIsAskedAwayForOneAheadWhoHasNothingYet) {
               .preempts = "low"}});
 }
 
-TEST(PriorityTest, NobodyIsAskedAwayForOneAheadWhoNeedsSeveralAgents) {
+TEST(PriorityTest, DoesNotPreempt_WhenHigherRankedGangNeedsSeveralNodes) {
   Submission busy = MakeGang("busy", 2);
   busy.gang.preemptible = false;
   const auto cluster =
@@ -99,7 +99,7 @@ TEST(PriorityTest, NobodyIsAskedAwayForOneAheadWhoNeedsSeveralAgents) {
              {.end = {"busy"}, .starts = "large=a:0,1,2+b:0", .waits = "small:NO_CAPACITY"}});
 }
 
-TEST(PriorityTest, APlaceSetByHandAsksAwayWhoIsBehindIt) {
+TEST(PriorityTest, PreemptsEqualPriority_WhenPositionWasSet) {
   Submission first = MakeGang("first", 2);
   first.job.position = 1;
   Submission second = MakeGang("second", 2);
@@ -111,7 +111,7 @@ TEST(PriorityTest, APlaceSetByHandAsksAwayWhoIsBehindIt) {
   RunRounds(snapshot, {{.waits = "first:AWAITING_PREEMPTION", .preempts = "second"}});
 }
 
-TEST(PriorityTest, AClaimHoldsAgainstWorseAtOnceAndAgainstEqualsAfterAWhile) {
+TEST(PriorityTest, ClaimsAgainstEqualsOnlyAfterHoldTime) {
   RunRounds(Cluster({MakeNode("a", 4)}),
             {{.submit = {MakeGang("run", 2)}, .starts = "run=a:0,1"},
              {.submit = {MakeGang("large", 4, 42), MakeGang("worse", 1, 50)},
@@ -127,7 +127,7 @@ TEST(PriorityTest, AClaimHoldsAgainstWorseAtOnceAndAgainstEqualsAfterAWhile) {
               .waits = "late:NO_CAPACITY worse:NO_CAPACITY"}});
 }
 
-TEST(PriorityTest, ShortWorkUsesAClaimUntilItCanBeWhole) {
+TEST(PriorityTest, BackfillsClaimedSlotsWithShortGangs) {
   RunRounds(
       Cluster({MakeNode("a", 4)}),
       {{.submit = {Takes(MakeGang("run", 2), absl::Hours(2))}, .starts = "run=a:0,1"},
@@ -138,7 +138,7 @@ TEST(PriorityTest, ShortWorkUsesAClaimUntilItCanBeWhole) {
         .waits = "large:NO_CAPACITY long:BEHIND_OTHERS"}});
 }
 
-TEST(PriorityTest, SaysWhoStartsBeforeSomebodyWhoWaits) {
+TEST(PriorityTest, MarksBackfilledAssignments) {
   Snapshot snapshot = Cluster({MakeNode("a", 4)});
   for (const Submission& made :
        {MakeGang("first", 2), MakeGang("large", 4), MakeGang("small", 1), MakeGang("without", 0)}) {
@@ -152,7 +152,7 @@ TEST(PriorityTest, SaysWhoStartsBeforeSomebodyWhoWaits) {
   }
 }
 
-TEST(PriorityTest, WithoutBackfillNobodyStartsBehindOneWhoWaits) {
+TEST(PriorityTest, StartsInStrictOrder_WithoutBackfill) {
   Snapshot strict = Cluster({MakeNode("a", 4)});
   strict.pools[0].backfill = false;
   RunRounds(strict,
@@ -161,7 +161,7 @@ TEST(PriorityTest, WithoutBackfillNobodyStartsBehindOneWhoWaits) {
               .waits = "equal:BEHIND_OTHERS large:NO_CAPACITY"}});
 }
 
-TEST(FifoTest, ServesInOrderWhateverThePriority) {
+TEST(FifoTest, IgnoresPriority) {
   RunRounds(Cluster({MakeNode("a", 1)}, SchedulingPolicy::kFifo),
             {{.submit = {MakeGang("x", 1, 99), MakeGang("y", 1, 1)},
               .starts = "x=a:0",
@@ -169,7 +169,7 @@ TEST(FifoTest, ServesInOrderWhateverThePriority) {
              {.end = {"x"}, .starts = "y=a:0"}});
 }
 
-TEST(FairShareTest, SharesAmongWorkspacesThenUsersThenJobs) {
+TEST(FairShareTest, SharesByWorkspaceThenUserThenJob) {
   std::vector<Submission> all;
   for (int i = 0; i < 4; ++i) {
     all.push_back(Of(WithJob(MakeGang(absl::StrCat("p", i), 1), "p"), "w1", "ann"));
@@ -186,7 +186,7 @@ TEST(FairShareTest, SharesAmongWorkspacesThenUsersThenJobs) {
   EXPECT_EQ(after.gangs.size(), 12u);
 }
 
-TEST(FairShareTest, AsksAwayWhoHoldsMoreOnceItHasSettled) {
+TEST(FairShareTest, PreemptsLargerShare_AfterMinimumRun) {
   std::vector<Submission> ann;
   for (int i = 0; i < 4; ++i) {
     ann.push_back(Of(WithJob(MakeGang(absl::StrCat("a", i), 1), "ann"), "w1", "ann"));
@@ -200,7 +200,7 @@ TEST(FairShareTest, AsksAwayWhoHoldsMoreOnceItHasSettled) {
              {.later = absl::Hours(1), .waits = "a3:NO_CAPACITY"}});
 }
 
-TEST(FairShareTest, WhatStartsInTheSamePassCountsBeforeSomebodyIsAskedAway) {
+TEST(FairShareTest, CountsStartsOfSamePassBeforePreempting) {
   const auto fair = SchedulingPolicy::kFairShare;
   Snapshot snapshot = Cluster({MakeNode("a", 4), MakeNode("b", 2)}, fair, true);
   snapshot = RunRounds(snapshot, {{.submit = {OnOne(Of(MakeGang("theirs", 4), "w1", "u")),
@@ -215,7 +215,7 @@ TEST(FairShareTest, WhatStartsInTheSamePassCountsBeforeSomebodyIsAskedAway) {
                         .waits = "waits:NO_CAPACITY"}});
 }
 
-TEST(FairShareTest, AsksNobodyWhoseSideWouldThenHoldLess) {
+TEST(FairShareTest, DoesNotPreempt_WhenVictimSideWouldHoldLess) {
   const auto fair = SchedulingPolicy::kFairShare;
   Snapshot snapshot = Cluster({MakeNode("a", 8)}, fair, true);
   snapshot = RunRounds(
@@ -230,7 +230,7 @@ TEST(FairShareTest, AsksNobodyWhoseSideWouldThenHoldLess) {
                        {.end = {"w1-2"}, .starts = "more=a:7"}});
 }
 
-TEST(LimitsTest, HoldBackTheirOwnAndNobodyElse) {
+TEST(LimitsTest, BlockOnlyTheirOwnGangs) {
   Snapshot snapshot = Cluster({MakeNode("a", 8)});
   snapshot.limits.push_back({.quota = {model::Quota::Scope::kUser, "ann", 2, {}}});
   snapshot.limits.push_back(
@@ -248,7 +248,7 @@ TEST(LimitsTest, HoldBackTheirOwnAndNobodyElse) {
 // The example of Ghodsi et al. (NSDI 2011), with slots for memory: 9 cpus and 18 slots; ann's gangs
 // take a cpu and four slots, bob's three cpus and one slot. Shares after k and l of them: 4k/18,
 // 3l/9.
-TEST(FairShareTest, ComparesWhatEachHoldsMostOf) {
+TEST(FairShareTest, ComparesDominantShares) {
   Node node = MakeNode("a", 18);
   node.cpus = 9;
   Snapshot snapshot = Cluster({node}, SchedulingPolicy::kFairShare);
@@ -267,7 +267,7 @@ TEST(FairShareTest, ComparesWhatEachHoldsMostOf) {
   EXPECT_EQ(absl::StrJoin(order, " "), "ann0 bob0 ann1 bob1 ann2");
 }
 
-TEST(FitTest, TakesOneIslandAndOneSwitch) {
+TEST(FitTest, PrefersOneIslandAndOneSwitch) {
   Node node = MakeNode("a", 8);
   for (Slot& slot : node.slots) slot.island = slot.id % 2;
   RunRounds(Cluster({node}), {{.submit = {MakeGang("x", 4)}, .starts = "x=a:0,2,4,6"}});
@@ -279,7 +279,7 @@ TEST(FitTest, TakesOneIslandAndOneSwitch) {
   RunRounds(Cluster(nodes), {{.submit = {MakeGang("x", 4)}, .starts = "x=b:0,1+d:0,1"}});
 }
 
-TEST(FitTest, SharesADeviceByFractions) {
+TEST(FitTest, PlacesFractionsOnOneDevice) {
   Snapshot snapshot = Cluster({MakeNode("a", 2)});
   snapshot.pools[0].shared_devices = true;
   const auto half = [](const std::string& id) {
@@ -293,7 +293,7 @@ TEST(FitTest, SharesADeviceByFractions) {
                        {.end = {"z"}, .starts = "whole=a:1"}});
 }
 
-TEST(FitTest, StartsAnElasticGangWithWhatThereIsAndLetsItGrow) {
+TEST(FitTest, GrowsElasticGang) {
   const Submission run = MakeGang("run", 4);
   Submission elastic = MakeGang("e", 2);
   elastic.gang.max_slots = 8;
@@ -304,7 +304,7 @@ TEST(FitTest, StartsAnElasticGangWithWhatThereIsAndLetsItGrow) {
              {.end = {"e-"}, .starts = "e=a:0,1,2,3,4,5,6,7"}});
 }
 
-TEST(FitTest, WhoIsHeldBackByALimitDoesNotKeepAnElasticGangSmall) {
+TEST(FitTest, GrowsElasticGang_WhenWaitingGangIsLimited) {
   const Submission run = MakeGang("run", 4);
   Submission over = WithJob(MakeGang("over", 2), "limited");
   over.job.max_slots = 2;
@@ -321,7 +321,7 @@ TEST(FitTest, WhoIsHeldBackByALimitDoesNotKeepAnElasticGangSmall) {
                                            .preempts = "e"}});
 }
 
-TEST(FitTest, KeepsClearOfMaintenance) {
+TEST(FitTest, AvoidsNodesBeforeMaintenance) {
   Snapshot snapshot = Cluster({MakeNode("a", 2)});
   const absl::Time begin = snapshot.now + absl::Minutes(50);
   snapshot.nodes[0].maintenance = {{begin, begin + absl::Hours(1)}};
@@ -333,7 +333,7 @@ TEST(FitTest, KeepsClearOfMaintenance) {
              {.later = absl::Hours(1), .end = {"short"}, .starts = "long=a:0"}});
 }
 
-TEST(SchedulerTest, RefusesWhatCanNeverRunWithTheLargestThatCould) {
+TEST(SchedulerTest, RejectsInfeasibleGangWithLargestFeasible) {
   Scheduler scheduler;
   scheduler.Put(MakeNode("a", 4));
   scheduler.Put(MakeNode("b", 4));
@@ -390,31 +390,31 @@ class Starvation : public ::testing::TestWithParam<SchedulingPolicy> {
   }
 };
 
-TEST_P(Starvation, OneThatNeedsAWholeNodeStarts) {
+TEST_P(Starvation, StartsGangThatNeedsWholeNode) {
   EXPECT_TRUE(AllStart(Cluster({MakeNode("a", 4), MakeNode("b", 4)}, GetParam()), MakeGang("s", 1),
                        4, {OnOne(MakeGang("large", 4))}));
 }
 
-TEST_P(Starvation, OneThatNeedsAllNodesStarts) {
+TEST_P(Starvation, StartsGangThatNeedsAllNodes) {
   EXPECT_TRUE(AllStart(Cluster({MakeNode("a", 4), MakeNode("b", 4)}, GetParam()), MakeGang("s", 1),
                        4, {MakeGang("large", 8)}));
 }
 
-TEST_P(Starvation, OneWithoutSlotsThatNeedsManyCpusStarts) {
+TEST_P(Starvation, StartsGangWithoutSlotsThatNeedsManyCpus) {
   const Snapshot cluster =
       Cluster({WithCpus(MakeNode("a", 1), 8), WithCpus(MakeNode("b", 1), 8)}, GetParam());
   EXPECT_TRUE(
       AllStart(cluster, AsksCpus(MakeGang("s", 0), 1), 4, {AsksCpus(MakeGang("large", 0), 8)}));
 }
 
-TEST_P(Starvation, OneWithASlotThatNeedsManyCpusStarts) {
+TEST_P(Starvation, StartsGangWithSlotThatNeedsManyCpus) {
   const Snapshot cluster = Cluster({WithCpus(MakeNode("a", 2), 8)}, GetParam());
   const Submission large = AsksCpus(MakeGang("large", 1), 8);
   EXPECT_TRUE(AllStart(cluster, AsksCpus(MakeGang("s", 0), 1), 4, {large})) << "several nodes";
   EXPECT_TRUE(AllStart(cluster, AsksCpus(MakeGang("s", 0), 1), 4, {OnOne(large)})) << "one node";
 }
 
-TEST_P(Starvation, MoreThanThereAreClaimsForStart) {
+TEST_P(Starvation, StartsMoreGangsThanClaims) {
   std::vector<Submission> large;
   for (int i = 0; i < 70; ++i) large.push_back(OnOne(MakeGang(absl::StrCat("large", i), 4)));
   std::vector<Node> nodes;

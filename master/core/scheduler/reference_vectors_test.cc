@@ -280,7 +280,7 @@ std::vector<Vector> FairVectors() {
 
 class ReferenceVectors : public ::testing::TestWithParam<Vector> {};
 
-TEST_P(ReferenceVectors, Hold) {
+TEST_P(ReferenceVectors, Pass) {
   const Vector& v = GetParam();
   EXPECT_EQ(Answer(v.snapshot), v.ours.empty() ? v.theirs : v.ours);
 }
@@ -297,7 +297,7 @@ INSTANTIATE_TEST_SUITE_P(Priority, ReferenceVectors, ::testing::ValuesIn(Priorit
                          NameOf);
 INSTANTIATE_TEST_SUITE_P(Fair, ReferenceVectors, ::testing::ValuesIn(FairVectors()), NameOf);
 
-TEST(ReferenceVectorsTest, FitTakesTheNodeTheyTake) {
+TEST(ReferenceVectorsTest, ChoosesSameNode) {
   const auto node = [](const std::vector<int>& slots, const std::vector<int>& used, int asked,
                        model::FittingPolicy fitting) {
     model::ResourcePool pool = kPriority;
@@ -331,7 +331,7 @@ TEST(ReferenceVectorsTest, FitTakesTheNodeTheyTake) {
   EXPECT_EQ(node({1, 2}, {}, 0, kBest), "a");
 }
 
-TEST(ReferenceVectorsTest, AGangWithoutSlotsGoesToTheSameAgentWhereverThatIsListed) {
+TEST(ReferenceVectorsTest, ChoosesSameAgent_WhateverTheOrder) {
   Snapshot snapshot = Cluster({0, 0}, kPriority);
   snapshot.nodes[0].aux = 2;
   snapshot.nodes[1].aux = 4;
@@ -365,13 +365,13 @@ TEST(ReferenceVectorsTest, SortsByPriorityThenSubmission) {
   EXPECT_EQ(queue, "t4 t3 t6 t5 t2 t1 ");
 }
 
-TEST(ReferenceVectorsTest, FourOnTwoAndFourOnesPrefersFewerNodes) {
+TEST(ReferenceVectorsTest, PrefersFewerNodes) {
   // They prefer equal nodes, four of one slot; we the fewest.
   const Snapshot snapshot = With(Cluster({2, 1, 1, 1, 1}, kPriority), {MakeGang("g", 4)});
   EXPECT_EQ(Schedule(snapshot).plan.assign.at(0).on.size(), 3u);
 }
 
-TEST(ReferenceVectorsTest, BlockedNodes) {
+TEST(ReferenceVectorsTest, SkipsBlockedNodes) {
   Submission made = MakeGang("g", 1);
   made.gang.blocked = {model::AgentId("a")};
   EXPECT_EQ(Starts(Schedule(With(Cluster({1, 1}, kPriority), {made})).plan), "g=b:0");

@@ -253,7 +253,7 @@ void CheckDeterminism(base::Rng& rng, const Snapshot& snapshot, const Scheduled&
   EXPECT_EQ(again.waiting, scheduled.waiting);
 }
 
-TEST(SchedulePropertyTest, HoldsOnRandomSnapshots) {
+TEST(SchedulePropertyTest, SatisfiesInvariantsOnRandomSnapshots) {
   for (uint64_t seed = 0; seed < 100000; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     base::Rng rng(seed);
@@ -333,7 +333,7 @@ class Story {
   absl::Time now_ = absl::UnixEpoch() + absl::Hours(1);
 };
 
-TEST(SchedulePropertyTest, ASchedulerThatLivesAnswersAsAFreshOne) {
+TEST(SchedulePropertyTest, MatchesFreshSchedulerAfterChanges) {
   for (uint64_t seed = 0; seed < 5000; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     Story story(seed);
@@ -345,7 +345,7 @@ TEST(SchedulePropertyTest, ASchedulerThatLivesAnswersAsAFreshOne) {
   }
 }
 
-TEST(SchedulePropertyTest, ALoneGangThatWaitsForRoomStartsOnTheEmptyCluster) {
+TEST(SchedulePropertyTest, StartsLoneGangOnEmptyCluster) {
   for (uint64_t seed = 0; seed < 10000; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     base::Rng rng(seed);

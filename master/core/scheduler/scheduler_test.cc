@@ -28,12 +28,12 @@ Snapshot Of(std::vector<Node> nodes) {
   return snapshot;
 }
 
-TEST(ScheduleTest, EmptyClusterAndEmptyQueue) {
+TEST(ScheduleTest, ReturnsEmptyPlan_WhenNothingToDo) {
   EXPECT_EQ(Schedule({}).plan, Plan{});
   RunRounds(Of({MakeNode("a", 2)}), {{.starts = "", .waits = ""}});
 }
 
-TEST(ScheduleTest, PlacesInOrderOfPriorityThenSubmission) {
+TEST(ScheduleTest, OrdersByPriorityThenSubmission) {
   RunRounds(Of({MakeNode("a", 2)}),
             {{.submit = {MakeGang("low", 1, 50), MakeGang("first", 1), MakeGang("second", 1)},
               .starts = "first=a:0 second=a:1",
@@ -41,7 +41,7 @@ TEST(ScheduleTest, PlacesInOrderOfPriorityThenSubmission) {
              {.end = {"second"}, .starts = "low=a:1"}});
 }
 
-TEST(ScheduleTest, TakesTheNodeWithTheFewestFreeSlotsThatSuffices) {
+TEST(ScheduleTest, ChoosesNodeWithFewestSufficientSlots) {
   RunRounds(Of({MakeNode("big", 8), MakeNode("b", 3), MakeNode("a", 3), MakeNode("one", 1)}),
             {{.submit = {MakeGang("g", 2)}, .starts = "g=a:0,1"},
              {.submit = {MakeGang("h", 1)}, .starts = "h=a:2"},
@@ -49,19 +49,19 @@ TEST(ScheduleTest, TakesTheNodeWithTheFewestFreeSlotsThatSuffices) {
              {.submit = {MakeGang("j", 4)}, .starts = "j=big:0,1,2,3"}});
 }
 
-TEST(ScheduleTest, SpreadsAGangOverTheFewestNodesAndFillsTheLastBest) {
+TEST(ScheduleTest, SpreadsOverFewestNodes) {
   RunRounds(Of({MakeNode("a", 4), MakeNode("b", 2), MakeNode("c", 3), MakeNode("d", 1)}),
             {{.submit = {MakeGang("six", 6)}, .starts = "six=a:0,1,2,3+b:0,1"},
              {.submit = {MakeGang("four", 4)}, .starts = "four=c:0,1,2+d:0"}});
 }
 
-TEST(ScheduleTest, UsesPartlyOccupiedNodesForALargeGang) {
+TEST(ScheduleTest, SpreadsLargeGangOverPartlyUsedNodes) {
   RunRounds(
       Of({MakeNode("a", 4), MakeNode("b", 4)}),
       {{.submit = {MakeGang("x", 1), MakeGang("y", 7)}, .starts = "x=a:0 y=b:0,1,2,3+a:1,2,3"}});
 }
 
-TEST(ScheduleTest, SingleNodeIsNeverSpread) {
+TEST(ScheduleTest, DoesNotSpreadSingleNodeGang) {
   RunRounds(Of({MakeNode("a", 4), MakeNode("b", 4)}),
             {{.submit = {MakeGang("x", 2), MakeGang("y", 2), MakeGang("fills", 2)},
               .starts = "fills=b:0,1 x=a:0,1 y=a:2,3"},
@@ -70,7 +70,7 @@ TEST(ScheduleTest, SingleNodeIsNeverSpread) {
              {.end = {"y"}, .starts = "s=a:0,1,2,3"}});
 }
 
-TEST(ScheduleTest, AGangThatWaitsHoldsBackWorsePrioritiesButNotItsEquals) {
+TEST(ScheduleTest, BlocksLowerPrioritiesButNotEquals_WhenGangWaits) {
   RunRounds(
       Of({MakeNode("a", 4)}),
       {{.submit = {MakeGang("run", 2)}, .starts = "run=a:0,1"},
@@ -80,7 +80,7 @@ TEST(ScheduleTest, AGangThatWaitsHoldsBackWorsePrioritiesButNotItsEquals) {
        {.end = {"run", "equal"}, .starts = "large=a:0,1,2,3", .waits = "worse:NO_CAPACITY"}});
 }
 
-TEST(ScheduleTest, WhatIsInfeasibleHoldsBackNobody) {
+TEST(ScheduleTest, DoesNotBlockOthers_WhenGangIsInfeasible) {
   RunRounds(Of({MakeNode("a", 2), MakeNode("b", 2)}),
             {{.submit = {MakeGang("huge", 5, 1), SingleNode(MakeGang("wide", 3, 1)),
                          InPool(MakeGang("lost", 1, 1), "gpu"), MakeGang("small", 1, 99)},
@@ -88,7 +88,7 @@ TEST(ScheduleTest, WhatIsInfeasibleHoldsBackNobody) {
               .waits = "huge:INFEASIBLE lost:INFEASIBLE wide:INFEASIBLE"}});
 }
 
-TEST(ScheduleTest, AnExperimentKeepsWithinItsMaxSlots) {
+TEST(ScheduleTest, EnforcesMaxSlots) {
   RunRounds(
       Of({MakeNode("a", 8)}),
       {{.submit = {WithJob(MakeGang("a1", 2, 1), "j", 4), WithJob(MakeGang("a2", 2, 1), "j", 4),
@@ -99,7 +99,7 @@ TEST(ScheduleTest, AnExperimentKeepsWithinItsMaxSlots) {
        {.submit = {WithJob(MakeGang("never", 5), "j", 4)}, .waits = "never:INFEASIBLE"}});
 }
 
-TEST(ScheduleTest, GangsWithoutSlotsSpreadByCountAndIgnoreTheQueue) {
+TEST(ScheduleTest, SpreadsGangsWithoutSlots) {
   RunRounds(Of({MakeNode("a", 1), MakeNode("b", 0)}),
             {{.submit = {MakeGang("z1", 0, 99), MakeGang("z2", 0, 99), MakeGang("z3", 0, 99),
                          MakeGang("x", 1), MakeGang("y", 1)},
@@ -107,7 +107,7 @@ TEST(ScheduleTest, GangsWithoutSlotsSpreadByCountAndIgnoreTheQueue) {
               .waits = "y:NO_CAPACITY"}});
 }
 
-TEST(ScheduleTest, PoolsDoNotTouchEachOther) {
+TEST(ScheduleTest, SchedulesPoolsIndependently) {
   RunRounds(Of({MakeNode("a", 1), MakeNode("g", 2, "gpu")}),
             {{.submit = {InPool(MakeGang("x", 2, 1), "gpu"), InPool(MakeGang("y", 2, 2), "gpu"),
                          InPool(MakeGang("w", 1, 3), "gpu"), MakeGang("z", 1, 99)},
@@ -115,7 +115,7 @@ TEST(ScheduleTest, PoolsDoNotTouchEachOther) {
               .waits = "w:NO_CAPACITY y:NO_CAPACITY"}});
 }
 
-TEST(ScheduleTest, ANodeThatAcceptsNoWorkIsWaitedForWithoutHoldingBackOthers) {
+TEST(ScheduleTest, DoesNotBlockOthers_WhenNodeAcceptsNoWork) {
   Node away = MakeNode("b", 2);
   away.accepts_work = false;
   RunRounds(Of({MakeNode("a", 2), away}), {{.submit = {MakeGang("x", 4), MakeGang("z", 0)},
@@ -132,7 +132,7 @@ std::string ReasonFor(const std::vector<Node>& nodes, const Submission& made,
   return Schedule(snapshot).waiting.at(made.gang.id).text;
 }
 
-TEST(ScheduleTest, ReasonsSayTheNumbers) {
+TEST(ScheduleTest, ReportsNumbersInWaitReasons) {
   const std::vector<Node> two = {MakeNode("a", 2), MakeNode("b", 2)};
   EXPECT_EQ(ReasonFor(two, MakeGang("g", 5)),
             "needs 5 slots; pool default has 4 in all, and 2 on one agent");

@@ -76,7 +76,7 @@ Searcher Started(const model::ExperimentConfig& config) {
 
 // ---- the stopping rule ----
 
-TEST(AshaStopTest, TheFirstOfARungGoesOnAndTheBetterOnes) {
+TEST(AshaStopTest, ContinuesFirstAndBetterTrials) {
   Searcher searcher = Started(Config(9, 3, 3, 10, 2));
   EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 1, 0.5))), "");
   EXPECT_EQ(Describe(searcher.Handle(MakeValidation("2", 1, 0.4))), "");
@@ -87,7 +87,7 @@ TEST(AshaStopTest, TheFirstOfARungGoesOnAndTheBetterOnes) {
   EXPECT_EQ(bracket[1].reported, 0);
 }
 
-TEST(AshaStopTest, AWorseOneIsStoppedAndReplacedWhenItEnds) {
+TEST(AshaStopTest, StopsAndReplacesWorseTrial) {
   Searcher searcher = Started(Config(9, 3, 3, 10, 2));
   searcher.Handle(MakeValidation("1", 1, 0.5));
   EXPECT_EQ(Describe(searcher.Handle(MakeValidation("2", 1, 0.6))), "stop 2");
@@ -99,7 +99,7 @@ TEST(AshaStopTest, AWorseOneIsStoppedAndReplacedWhenItEnds) {
 }
 
 // By the predecessor's rule every one of them goes on.
-TEST(AshaStopTest, OfEqualOnesNoMoreThanTheBestPartGoesOn) {
+TEST(AshaStopTest, LimitsContinuationOfEqualTrials) {
   Searcher searcher = Started(Config(9, 2, 3, 12, 1));
   int continued = 0;
   for (int i = 1; i <= 12; ++i) {
@@ -111,7 +111,7 @@ TEST(AshaStopTest, OfEqualOnesNoMoreThanTheBestPartGoesOn) {
   EXPECT_EQ(searcher.Brackets().at(0)[0].continued, 4);
 }
 
-TEST(AshaStopTest, ABetterOneGoesOnHoweverManyHave) {
+TEST(AshaStopTest, ContinuesBetterTrial_HoweverManyContinued) {
   Searcher searcher = Started(Config(9, 2, 3, 12, 3));
   EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 3, 0.5))), "");
   EXPECT_EQ(Describe(searcher.Handle(MakeValidation("2", 3, 0.4))), "");
@@ -119,7 +119,7 @@ TEST(AshaStopTest, ABetterOneGoesOnHoweverManyHave) {
       << "two of three have gone on";
 }
 
-TEST(AshaStopTest, LargerMayBeBetter) {
+TEST(AshaStopTest, MaximizesMetric_WhenConfigured) {
   model::ExperimentConfig config = Config(9, 3, 3, 10, 2);
   config.searcher.smaller_is_better = false;
   Searcher searcher = Started(config);
@@ -127,7 +127,7 @@ TEST(AshaStopTest, LargerMayBeBetter) {
   EXPECT_EQ(Describe(searcher.Handle(MakeValidation("2", 1, 0.4))), "stop 2");
 }
 
-TEST(AshaStopTest, OneReportCountsInEveryRungThatItIsBeyond) {
+TEST(AshaStopTest, CountsReportInEveryPassedRung) {
   Searcher searcher = Started(Config(9, 3, 3, 10, 2));
   EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 4, 0.5))), "");
   EXPECT_EQ(searcher.Brackets().at(0)[0].reported, 1);
@@ -136,7 +136,7 @@ TEST(AshaStopTest, OneReportCountsInEveryRungThatItIsBeyond) {
   EXPECT_EQ(searcher.Brackets().at(0)[2].reported, 1);
 }
 
-TEST(AshaStopTest, WhatIsNotFiniteNeverGoesOn) {
+TEST(AshaStopTest, StopsTrialsWithNonFiniteLoss) {
   for (const double metric : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
     Searcher searcher = Started(Config(9, 3, 3, 10, 2));
     EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 1, metric))), "stop 1") << metric;
@@ -145,7 +145,7 @@ TEST(AshaStopTest, WhatIsNotFiniteNeverGoesOn) {
   }
 }
 
-TEST(AshaStopTest, HowTrialsEnd) {
+TEST(AshaStopTest, HandlesEveryKindOfExit) {
   Searcher searcher = Started(Config(9, 3, 3, 10, 4));
   // By itself below its rung: by its last loss.
   EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 1, 0.5))), "");
@@ -167,7 +167,7 @@ TEST(AshaStopTest, HowTrialsEnd) {
 }
 
 // The predecessor never replaces such a trial, so that its search ends with the first ones.
-TEST(AshaStopTest, TrialsThatEndByThemselvesAreFollowedByOthers) {
+TEST(AshaStopTest, CreatesTrialsAfterExits) {
   Searcher searcher = Started(Config(900, 3, 3, 5, 1));
   for (int i = 1; i < 5; ++i) {
     EXPECT_EQ(Describe(searcher.Handle(MakeExit(std::to_string(i)))),
@@ -187,7 +187,7 @@ std::map<int64_t, int> TrialsByLength(const Simulation& simulation) {
   return count;
 }
 
-TEST(AshaStopTest, AWholeSearchOfWorseningTrials) {
+TEST(AshaStopTest, RunsWholeSearchOfWorseningTrials) {
   int calls = 0;
   const auto simulation =
       Simulate(Config(900, 3, 3, 10, 3), Worsening(calls), {.slots = 3, .report_every = 100});
@@ -198,7 +198,7 @@ TEST(AshaStopTest, AWholeSearchOfWorseningTrials) {
 
 // ---- the promotion rule ----
 
-TEST(AshaPromoteTest, TheBestPausedTrialGoesOnAndTheHighestRungFirst) {
+TEST(AshaPromoteTest, PromotesBestPausedTrialOfHighestRung) {
   Searcher searcher = *Searcher::Make(Config(4, 3, 2, 4, 1, false));
   EXPECT_EQ(Describe(searcher.Start()), "create 1");
   EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 1, 0.4))), "pause 1, create 2");
@@ -220,7 +220,7 @@ TEST(AshaPromoteTest, TheBestPausedTrialGoesOnAndTheHighestRungFirst) {
 }
 
 // How soon a trial pauses must not change what the rungs know.
-TEST(AshaPromoteTest, WhatATrialReportsOnItsWayToItsPauseIsHeardWhenItGoesOn) {
+TEST(AshaPromoteTest, WithholdsReportsUntilResume) {
   Searcher prompt = *Searcher::Make(Config(4, 3, 2, 4, 1, false));
   Searcher late = *Searcher::Make(Config(4, 3, 2, 4, 1, false));
   prompt.Start();
@@ -254,7 +254,7 @@ TEST(AshaPromoteTest, WhatATrialReportsOnItsWayToItsPauseIsHeardWhenItGoesOn) {
   EXPECT_EQ(late.Snapshot(), prompt.Snapshot());
 }
 
-TEST(AshaPromoteTest, OneComesToTheTopEvenOfFewerThanTheDivisor) {
+TEST(AshaPromoteTest, PromotesOneToTop_WithFewerThanDivisor) {
   Searcher searcher = *Searcher::Make(Config(16, 3, 4, 2, 2, false));
   EXPECT_EQ(Describe(searcher.Start()), "create 1, create 2");
   EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 1, 0.4))), "pause 1");
@@ -263,7 +263,7 @@ TEST(AshaPromoteTest, OneComesToTheTopEvenOfFewerThanTheDivisor) {
   EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 16, 0.4))), "stop 1");
 }
 
-TEST(AshaPromoteTest, APausedTrialThatEndsKeepsItsPlaceAndIsNotResumed) {
+TEST(AshaPromoteTest, DoesNotResumeEndedTrial) {
   Searcher searcher = *Searcher::Make(Config(4, 3, 2, 4, 1, false));
   searcher.Start();
   EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 1, 0.4))), "pause 1, create 2");
@@ -275,7 +275,7 @@ TEST(AshaPromoteTest, APausedTrialThatEndsKeepsItsPlaceAndIsNotResumed) {
   EXPECT_EQ(Describe(searcher.Handle(MakeExit("4"))), "resume 2");
 }
 
-TEST(AshaPromoteTest, EndsWithATrialOfFullLength) {
+TEST(AshaPromoteTest, TrainsOneTrialToFullLength) {
   for (const int64_t slots : {1, 3, 16}) {
     const auto curve = [](const model::Hparams& h, int64_t length) {
       return std::vector<double>{*h.at("x").AsDouble() + 1.0 / static_cast<double>(length)};
@@ -290,7 +290,7 @@ TEST(AshaPromoteTest, EndsWithATrialOfFullLength) {
 
 // ---- configuration ----
 
-TEST(AshaTest, SaysAtWhichLengthsItComparesTrials) {
+TEST(AshaTest, ReportsComparisonLengths) {
   EXPECT_EQ(Started(Config(9, 3, 3, 4, 2)).ReportLengths(model::RequestId("1")),
             (std::vector<int64_t>{1, 3, 9}));
   EXPECT_EQ(Started(Config(4, 4, 4, 4, 2)).ReportLengths(model::RequestId("1")),
@@ -298,7 +298,7 @@ TEST(AshaTest, SaysAtWhichLengthsItComparesTrials) {
       << "each once";
 }
 
-TEST(AshaTest, CountsItsRungsWhenNotTold) {
+TEST(AshaTest, ComputesRungs_WhenNotConfigured) {
   const auto rungs = [](int64_t length, double divisor, int64_t trials, int64_t most) {
     model::ExperimentConfig config = Config(length, 0, divisor, trials, 1);
     config.searcher.max_rungs = most;
@@ -310,13 +310,13 @@ TEST(AshaTest, CountsItsRungsWhenNotTold) {
   EXPECT_EQ(rungs(1000, 4, 10, 9), 2u) << "ten trials have no use for more";
 }
 
-TEST(AshaTest, WithoutALimitAsManyRunAsBringOneToTheTop) {
+TEST(AshaTest, ComputesConcurrencyLimit_WhenNotConfigured) {
   EXPECT_EQ(Searcher::Make(Config(9, 3, 3, 100, 0))->Start().size(), 9u);
   EXPECT_EQ(Searcher::Make(Config(9, 3, 3, 5, 0))->Start().size(), 5u);
   EXPECT_EQ(Searcher::Make(Config(9, 1, 3, 5, 0))->Start().size(), 1u);
 }
 
-TEST(AshaTest, RefusesWhatCannotBeHalved) {
+TEST(AshaTest, RejectsInvalidConfiguration) {
   const auto why = [](auto change) {
     model::ExperimentConfig config = Config(9, 3, 3, 4, 2);
     change(config.searcher);
@@ -343,7 +343,7 @@ bool Paused(const std::vector<Operation>& operations, const model::RequestId& re
          operations.end();
 }
 
-TEST(AshaTest, TenThousandTrialsMakeASmallSnapshot) {
+TEST(AshaTest, KeepsSnapshotSmall_WithManyTrials) {
   for (const bool stop_once : {true, false}) {
     Searcher searcher = *Searcher::Make(Config(1000, 5, 4, 10'000, 16, stop_once));
     base::Rng rng(1);

@@ -39,7 +39,7 @@ INSTANTIATE_TEST_SUITE_P(
                       ContractCase{"fewer_trials_than_brackets", Config(81, 3, 2, 2), 2 + 2 * 16}),
     [](const auto& info) { return info.param.name; });
 
-TEST(HyperbandTest, TheTableOfThePaper) {
+TEST(HyperbandTest, MatchesTableOfPaper) {
   EXPECT_EQ(HyperbandTrials(4, 3), (Numbers{81, 34, 15, 8, 5}));
   const Plan plan = Searcher::Make(Config(81, 3, 0, 16))->Preview();
   // In the paper the trials that come to a length; here those that end at it.
@@ -50,7 +50,7 @@ TEST(HyperbandTest, TheTableOfThePaper) {
   EXPECT_EQ(plan[4], (std::vector<PlannedTrials>{{5, 81}}));
 }
 
-TEST(HyperbandTest, MaxRungsAndMaxTrialsBoundIt) {
+TEST(HyperbandTest, RespectsMaxRungsAndMaxTrials) {
   model::ExperimentConfig config = Config(1000, 10, 0, 16);
   EXPECT_EQ(Searcher::Make(config)->Brackets().size(), 4u) << "1000 is 10^3, exactly";
   config.searcher.max_rungs = 2;
@@ -66,12 +66,12 @@ TEST(HyperbandTest, MaxRungsAndMaxTrialsBoundIt) {
   EXPECT_TRUE(Searcher::Make(config).ok());
 }
 
-TEST(HyperbandTest, OneTrialIsOneTrial) {
+TEST(HyperbandTest, RunsOneTrial_WithMaxTrialsOne) {
   const Plan plan = Searcher::Make(Config(81, 3, 1, 16))->Preview();
   EXPECT_EQ(plan, (Plan{{{1, 81}}})) << "1 is no word for the full set";
 }
 
-TEST(HyperbandTest, ARungWaitsForAllAndTheNextBracketUsesTheFreeSlots) {
+TEST(HyperbandTest, StartsNextBracketWhileRungWaits) {
   // Brackets: 4 trials at 1 and 2, 2 of them... n = ceil(2 * 2 / 2) = 2 at 1, 2; ceil(2 / 1) = 2
   // at 2.
   Searcher searcher = *Searcher::Make(Config(2, 2, 0, 2));
@@ -87,13 +87,13 @@ TEST(HyperbandTest, ARungWaitsForAllAndTheNextBracketUsesTheFreeSlots) {
   EXPECT_EQ(Describe(searcher.Handle(MakeExit("1-2"))), "shutdown");
 }
 
-TEST(HyperbandTest, TheLastOfARungGoesOnWithoutAPauseWhereItIsTheBest) {
+TEST(HyperbandTest, DoesNotPauseBestLastTrialOfRung) {
   Searcher searcher = *Searcher::Make(Config(2, 2, 2, 2));
   EXPECT_EQ(Describe(searcher.Start()), "create 0-1, create 1-1");
   EXPECT_EQ(Describe(searcher.Handle(MakeValidation("0-1", 1, 0.5))), "");
 }
 
-TEST(HyperbandTest, ARungDoesNotWaitForWhoHasEnded) {
+TEST(HyperbandTest, DoesNotWaitForEndedTrials) {
   Searcher searcher = *Searcher::Make(Config(2, 2, 0, 2));
   searcher.Start();
   EXPECT_EQ(Describe(searcher.Handle(MakeValidation("0-1", 1, 0.5))), "pause 0-1, create 1-1");
@@ -101,7 +101,7 @@ TEST(HyperbandTest, ARungDoesNotWaitForWhoHasEnded) {
 }
 
 // What the plan says is what happens, whatever the number of slots.
-TEST(HyperbandTest, ASearchKeepsToItsPlan) {
+TEST(HyperbandTest, MatchesPreview) {
   const LearningCurve curve = [](const model::Hparams& h, int64_t length) {
     return std::vector<double>{*h.at("x").AsDouble() + 1.0 / static_cast<double>(length)};
   };

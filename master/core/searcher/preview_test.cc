@@ -17,7 +17,7 @@ Plan PlanOf(model::SearchMode mode, double divisor, int64_t length, int64_t tria
 }
 
 // Vectors of the predecessor.
-TEST(PreviewTest, AdaptiveAsha) {
+TEST(PreviewTest, PreviewsAdaptiveAsha) {
   EXPECT_EQ(SumPlan(PlanOf(model::SearchMode::kStandard, 4, 937, 500)).rows,
             (Rows{{266, 3}, {149, 14}, {65, 58}, {16, 234}, {4, 937}}));
   EXPECT_EQ(SumPlan(PlanOf(model::SearchMode::kAggressive, 4, 937, 500)).rows,
@@ -27,11 +27,11 @@ TEST(PreviewTest, AdaptiveAsha) {
   EXPECT_EQ(SumPlan(PlanOf(model::SearchMode::kStandard, 4, 1, 10)).rows, (Rows{{10, 1}}));
 }
 
-TEST(PreviewTest, OfFewerThanTheDivisorOneGoesOn) {
+TEST(PreviewTest, PromotesOneOfFewerThanDivisor) {
   EXPECT_EQ(SumPlan(PlanOf(model::SearchMode::kAggressive, 3, 9, 3)).rows, (Rows{{2, 3}, {1, 9}}));
 }
 
-TEST(PreviewTest, MethodsWithoutRungsHaveOneRow) {
+TEST(PreviewTest, ReturnsOneRow_WithoutRungs) {
   EXPECT_EQ(SumPlan(Searcher::Make(TestConfig("random", 50, 7, 2))->Preview()).rows,
             (Rows{{7, 50}}));
   EXPECT_EQ(SumPlan(Searcher::Make(TestConfig("single", 50, 7, 2))->Preview()).rows,

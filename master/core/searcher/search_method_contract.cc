@@ -216,7 +216,7 @@ Event HostileWorld::Exit() {
   return TrialExited{id, TrialEnd::kCompleted};
 }
 
-TEST_P(SearchMethodContract, TerminatesWithinItsBudgetInAHostileWorld) {
+TEST_P(SearchMethodContract, TerminatesWithinBudget_InHostileEnvironment) {
   for (uint64_t seed = 0; seed < kSeeds; ++seed) {
     SCOPED_TRACE(seed);
     Searcher searcher = Make();
@@ -226,7 +226,7 @@ TEST_P(SearchMethodContract, TerminatesWithinItsBudgetInAHostileWorld) {
   }
 }
 
-TEST_P(SearchMethodContract, TerminatesWhenEveryTrialEndsTheSameWay) {
+TEST_P(SearchMethodContract, TerminatesWhenAllTrialsEndTheSameWay) {
   for (const int way : {0, 1, 2, 3}) {
     SCOPED_TRACE(way);
     Searcher searcher = Make();
@@ -242,7 +242,7 @@ TEST_P(SearchMethodContract, TerminatesWhenEveryTrialEndsTheSameWay) {
 }
 
 // No method waits forever for trials that do not report or do not end.
-TEST_P(SearchMethodContract, TerminatesWhenTrialsAreSilentAndWhenTheyOnlyObey) {
+TEST_P(SearchMethodContract, TerminatesWhenTrialsAreSilentOrObedient) {
   for (uint64_t seed = 0; seed < kSeeds; ++seed) {
     SCOPED_TRACE(seed);
     Searcher silent = Make(), obeyed = Make();
@@ -259,7 +259,7 @@ TEST_P(SearchMethodContract, TerminatesWhenTrialsAreSilentAndWhenTheyOnlyObey) {
   }
 }
 
-TEST_P(SearchMethodContract, SameSeedAndEventsGiveTheSameSearch) {
+TEST_P(SearchMethodContract, IsDeterministic) {
   for (uint64_t seed = 0; seed < kSeeds; ++seed) {
     SCOPED_TRACE(seed);
     Searcher one = Make();
@@ -296,7 +296,7 @@ TEST_P(SearchMethodContract, RestoreAtEveryPrefixContinuesIdentically) {
   }
 }
 
-TEST_P(SearchMethodContract, RefusesWhatIsNoSnapshotOfIts) {
+TEST_P(SearchMethodContract, RejectsForeignSnapshot) {
   const model::Value good = Make().Snapshot();
   EXPECT_FALSE(Searcher::Restore(GetParam().config, model::Value()).ok());
   for (const auto& [name, value] : *good.AsObject()) {
