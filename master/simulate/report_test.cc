@@ -43,12 +43,12 @@ TEST(PlanText, HasRowForEachDecision) {
       {snapshot.gangs[0].id, {{model::AgentId("a"), {2, 0, 1, 5}}, {model::AgentId("b"), {0}}}}};
   scheduled.plan.preempt = {{snapshot.gangs[1].id, snapshot.gangs[2].id, "3.1 needs it"}};
   scheduled.waiting[snapshot.gangs[2].id] = {scheduler::WaitReason::Kind::kAwaitingPreemption,
-                                             "2.1 was asked to go", std::nullopt};
+                                             "waits for 2.1 to release slots", std::nullopt};
   EXPECT_EQ(PlanText(snapshot, scheduled, false),
             "DECISION  GANG  SLOTS  WHERE                WHY\n"
             "start     1.1       5  a 0-2,5, b 0         fits: all 5 slots on 2 agents\n"
             "preempt   2.1     0.5  b 7                  3.1 needs it\n"
-            "wait      3.1       8  AWAITING_PREEMPTION  2.1 was asked to go\n");
+            "wait      3.1       8  AWAITING_PREEMPTION  waits for 2.1 to release slots\n");
   EXPECT_THAT(PlanJson(scheduled), HasSubstr("\"1.1\": \"fits: all 5 slots on 2 agents\""));
 }
 

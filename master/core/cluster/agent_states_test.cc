@@ -1,4 +1,4 @@
-// Agents and slots out of service, maintenance, broken hardware, log policies.
+// Disabled agents and slots, maintenance, hardware failures, log policies.
 #include <string>
 
 #include "gmock/gmock.h"
@@ -56,7 +56,7 @@ TEST_F(AgentStatesTest, RequeuesWithoutRestart_WhenAgentIsDisabled) {
   Apply(AgentDisconnected{AgentId("a")});
   Apply(AgentLost{AgentId("a")});
   AddAgent("a", 1);
-  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty()) << "what was decided holds when it comes back";
+  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty()) << "the state is kept when the agent reconnects";
 }
 
 TEST_F(AgentStatesTest, DoesNotUseDisabledSlot) {
@@ -65,7 +65,7 @@ TEST_F(AgentStatesTest, DoesNotUseDisabledSlot) {
   Start("1.1.0");
   EXPECT_TRUE(absl::IsNotFound(Refused(DisableSlot{AgentId("a"), 2})));
   Apply(DisableSlot{AgentId("a"), 1});
-  EXPECT_EQ(allocation("1.1.0").state, AllocationState::kRunning) << "it runs on the other";
+  EXPECT_EQ(allocation("1.1.0").state, AllocationState::kRunning) << "it runs on the other agent";
   Create(MakeConfig());
   EXPECT_EQ(allocation("2.2.0").state, AllocationState::kQueued);
   EXPECT_THAT(Of<StopTask>(Apply(DisableSlot{AgentId("a"), 0, true})), IsEmpty());
@@ -94,7 +94,7 @@ TEST_F(AgentStatesTest, DrainsForMaintenance) {
   EXPECT_THAT(Of<SetCalendarTimer>(again), SizeIs(1));
   AddAgent("a", 1, {"1.1.0"});
   now_ = begin;
-  EXPECT_THAT(Of<AnnouncePreemption>(Apply(CalendarTick{})), IsEmpty()) << "the plan does it";
+  EXPECT_THAT(Of<AnnouncePreemption>(Apply(CalendarTick{})), IsEmpty()) << "the scheduling pass preempts it";
   const Outcome begun = Tick();
   ASSERT_THAT(Of<AnnouncePreemption>(begun), SizeIs(1));
   EXPECT_THAT(Of<AnnouncePreemption>(begun)[0].reason, HasSubstr(" UTC: new fans"));
@@ -117,13 +117,13 @@ TEST_F(AgentStatesTest, RejectsAgentWithoutUsedDevices) {
   EXPECT_TRUE(absl::IsFailedPrecondition(refused));
   EXPECT_THAT(std::string(refused.message()), HasSubstr("slot 1, on which 1.1.0 runs"));
   EXPECT_EQ(allocation("1.1.0").state, AllocationState::kRunning);
-  // More of them disturb nobody; where nothing runs they may go.
+  // Additional devices are allowed; devices without a task may be removed.
   AddAgent("a", 3, {"1.1.0"});
   EXPECT_EQ(cluster_.agents().at(AgentId("a")).slots.size(), 3u);
   AddAgent("a", 2, {"1.1.0"});
   EXPECT_EQ(allocation("1.1.0").state, AllocationState::kRunning);
   AddAgent("a", 1);
-  EXPECT_EQ(trial(1).state, TrialState::kQueued) << "it came back without the task";
+  EXPECT_EQ(trial(1).state, TrialState::kQueued) << "the agent reconnected without the task";
 }
 
 TEST_F(AgentStatesTest, StopsUnassignedTasks) {
@@ -157,7 +157,7 @@ TEST_F(AgentStatesTest, QuarantinesSlot_AfterHardwareFailures) {
   EXPECT_EQ(state.slots.at(0).failures, 1);
   EXPECT_FALSE(state.slots.at(0).quarantined);
   Apply(KillExperiment{ExperimentId(1)});
-  // One that goes well says that the hardware is.
+  // A successful run resets the failure count.
   if (cluster_.FindExperiment(ExperimentId(1)) != nullptr) Exit("1.1.1", 143);
   Create(MakeConfig());
   Start("2.2.0");
@@ -193,7 +193,7 @@ TEST_F(AgentStatesTest, UnblocksAgent_WhenEnabled) {
     Apply(AgentDisconnected{AgentId("c")});
   };
   fail(1, "1.1.0");
-  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty()) << "it shuns a, and c is away";
+  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty()) << "a is excluded, and c is disconnected";
   Restart();
   AddAgent("a", 2);
   EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty());
@@ -202,7 +202,7 @@ TEST_F(AgentStatesTest, UnblocksAgent_WhenEnabled) {
   EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(1));
   Apply(KillExperiment{ExperimentId(1)});
   Exit("1.1.1", 143);
-  // In quarantine after two in a row: each slot is to be enabled by itself.
+  // Quarantined after two consecutive failures: each slot must be enabled separately.
   fail(2, "2.2.0");
   fail(3, "3.3.0");
   EXPECT_TRUE(rows_.agents.at(AgentId("a")).slots.at(1).quarantined);

@@ -1,4 +1,4 @@
-// Agents that come, go and come back, and the shares they run.
+// Agents that connect, disconnect and reconnect, and their local tasks.
 #include <optional>
 #include <variant>
 #include <vector>
@@ -57,11 +57,11 @@ TEST_F(AgentsTest, RecordsCapacityChanges) {
   EXPECT_EQ(first[0].slots, 2);
 
   Apply(AgentDisconnected{AgentId("a")});
-  EXPECT_THAT(noted(Apply(comes)), IsEmpty()) << "it offers what it did";
+  EXPECT_THAT(noted(Apply(comes)), IsEmpty()) << "its capacity is unchanged";
   comes.agent.slots = {{.id = 0}};
   EXPECT_EQ(noted(Apply(comes)).at(0).slots, 1);
 
-  EXPECT_THAT(noted(Apply(AgentDisconnected{AgentId("a")})), IsEmpty()) << "it may come back";
+  EXPECT_THAT(noted(Apply(AgentDisconnected{AgentId("a")})), IsEmpty()) << "it may reconnect";
   const auto last = noted(Apply(AgentLost{AgentId("a")}));
   ASSERT_THAT(last, SizeIs(1));
   EXPECT_EQ(last[0].slots, 0);
@@ -78,7 +78,7 @@ TEST_F(AgentsTest, DoesNotCountRestart_WhenAgentIsLost) {
   EXPECT_EQ(trial(1).state, TrialState::kQueued);
   EXPECT_EQ(trial(1).restarts, 0);
   EXPECT_EQ(trial(1).run_id, 1);
-  EXPECT_EQ(allocation("1.1.0").exit_code, std::nullopt) << "nobody knows it";
+  EXPECT_EQ(allocation("1.1.0").exit_code, std::nullopt) << "it is unknown";
 }
 
 TEST_F(AgentsTest, ReconcilesRegistration) {
@@ -97,9 +97,9 @@ TEST_F(AgentsTest, ReconcilesRegistration) {
   back.running = {model::AllocationId("1.1.0"), model::AllocationId("9.9.9")};
   const Outcome outcome = Apply(back);
   EXPECT_EQ(trial(1).state, TrialState::kRunning);
-  EXPECT_EQ(trial(2).state, TrialState::kQueued) << "its share is gone";
+  EXPECT_EQ(trial(2).state, TrialState::kQueued) << "its local task vanished";
   const auto starts = Of<StartTask>(outcome);
-  ASSERT_THAT(starts, SizeIs(1)) << "the order that may have been lost is repeated";
+  ASSERT_THAT(starts, SizeIs(1)) << "the command is repeated, because it may have been lost";
   EXPECT_EQ(starts[0].spec.allocation, model::AllocationId("3.3.0"));
   const auto stops = Of<StopTask>(outcome);
   ASSERT_THAT(stops, SizeIs(1));
@@ -182,7 +182,7 @@ TEST_F(AgentsTest, RestoresAgents_AfterRestart) {
   auto config = MakeConfig();
   config->resources.slots_per_trial = 8;
   Create(config);
-  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty()) << "the slots of b are not there yet";
+  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty()) << "b is not connected yet";
   config->resources.slots_per_trial = 9;
   EXPECT_TRUE(absl::IsInvalidArgument(Refused(CreateExperiment{.config = config})));
   Apply(DisableAgent{AgentId("b"), true});

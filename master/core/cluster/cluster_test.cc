@@ -55,7 +55,7 @@ TEST_F(ClusterTest, RunsCommandToCompletion) {
 }
 
 TEST_F(ClusterTest, NotifiesWebhooksOncePerState) {
-  const auto told = [&] {
+  const auto notified = [&] {
     std::string states;
     for (const model::WebhookEvent& event : std::exchange(rows_.raised, {})) {
       EXPECT_EQ(event.experiment, ExperimentId(1));
@@ -65,22 +65,22 @@ TEST_F(ClusterTest, NotifiesWebhooksOncePerState) {
     return states;
   };
   Create(MakeConfig());
-  EXPECT_EQ(told(), "ACTIVE ");
+  EXPECT_EQ(notified(), "ACTIVE ");
   Apply(PauseExperiment{ExperimentId(1)});
-  EXPECT_EQ(told(), "PAUSED ");
+  EXPECT_EQ(notified(), "PAUSED ");
   Restart();
   Apply(ActivateExperiment{ExperimentId(1)});
-  EXPECT_EQ(told(), "ACTIVE ");
+  EXPECT_EQ(notified(), "ACTIVE ");
   Restart();
   Tick();
-  EXPECT_EQ(told(), "") << "a restart is no news";
+  EXPECT_EQ(notified(), "") << "a restart does not notify";
   EXPECT_THAT(Of<DeliverWebhooksSoon>(Apply(KillExperiment{ExperimentId(1)})), SizeIs(1));
-  EXPECT_EQ(told(), "CANCELED ") << "the steps in between are none";
+  EXPECT_EQ(notified(), "CANCELED ") << "intermediate states do not notify";
 
   auto quiet = MakeConfig();
   quiet->integrations.webhooks.exclude = true;
   Create(quiet);
-  EXPECT_EQ(told(), "");
+  EXPECT_EQ(notified(), "");
 }
 
 TEST_F(ClusterTest, RunsTrialClassWithLauncher) {
@@ -182,7 +182,7 @@ TEST_F(ClusterTest, ReportsWaitReason) {
   const auto reason = cluster_.FindWaitReason(model::AllocationId("1.1.0"));
   ASSERT_TRUE(reason.has_value());
   EXPECT_EQ(reason->kind, scheduler::WaitReason::Kind::kInfeasible);
-  EXPECT_THAT(Tick().effects, IsEmpty()) << "rest must be quiet";
+  EXPECT_THAT(Tick().effects, IsEmpty()) << "a cluster at rest has no effects";
   AddAgent("b", 3);
   EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(2));
   EXPECT_EQ(cluster_.FindWaitReason(model::AllocationId("1.1.0")), std::nullopt);
@@ -300,7 +300,7 @@ TEST_F(ClusterTest, StopsAllocation_WhenPreemptionTimesOut) {
   Create(config);
   Start("1.1.0");
   Apply(CancelExperiment{ExperimentId(1)});
-  // A timer keeps its delay when the clock is set back; what is left is waited for.
+  // If the clock is set back, the timer is early: the rest is waited for.
   EXPECT_THAT(Of<SetDeadline>(Apply(AllocationDeadline{model::AllocationId("1.1.0")})),
               ElementsAre(SetDeadline{model::AllocationId("1.1.0"), now_ + absl::Seconds(10)}));
   now_ += absl::Seconds(10);

@@ -1,4 +1,4 @@
-// What becomes of experiments that have ended, and who is refused because of it.
+// Archiving, deletion and retention of ended experiments.
 #include <string>
 
 #include "gmock/gmock.h"
@@ -28,7 +28,7 @@ std::vector<T> Changes(const Outcome& outcome) {
 
 class DeletionTest : public Fixture {
  protected:
-  // An experiment that has saved checkpoint c1 and has ended.
+  // An ended experiment with the checkpoint c1.
   void RunToTheEnd() {
     AddAgent("a", 1);
     Create(MakeConfig());
@@ -68,10 +68,10 @@ TEST_F(DeletionTest, RejectsDeletionOfRunningExperiment) {
 
 TEST_F(DeletionTest, RejectsUseOfExperimentBeingDeleted) {
   RunToTheEnd();
-  const ContinueExperiment again = Again();  // as somebody read it before
+  const ContinueExperiment again = Again();  // read before the deletion
   for (int i = 0; i < 2; ++i) {
     const Outcome outcome = Apply(DeleteExperiment{ExperimentId(1)});
-    EXPECT_THAT(Changes<MarkDeleting>(outcome), SizeIs(1)) << "also twice";
+    EXPECT_THAT(Changes<MarkDeleting>(outcome), SizeIs(1)) << "idempotent";
     EXPECT_THAT(Of<CollectGarbageSoon>(outcome), SizeIs(1));
   }
   EXPECT_TRUE(absl::IsFailedPrecondition(Refused(again)));
@@ -83,7 +83,7 @@ TEST_F(DeletionTest, RejectsUseOfExperimentBeingDeleted) {
   warm.warm_start = CheckpointId("c1");
   warm.warm_start_from = ExperimentId(1);
   EXPECT_THAT(std::string(Refused(warm).message()), HasSubstr("experiment 1 is being deleted"));
-  // What was read after a restart says so itself.
+  // Rows that are read after a restart have the state.
   Restart();
   EXPECT_TRUE(absl::IsFailedPrecondition(Refused(Again())));
 }
@@ -106,7 +106,7 @@ TEST_F(DeletionTest, RejectsUseOfPartiallyDeletedCheckpoint) {
   const ContinueExperiment again = Again();
   const TrimCheckpoint trim{CheckpointId("c1"), {"opt*"}};
   const Outcome outcome = Apply(DeleteCheckpoints{{}, {trim}});
-  EXPECT_THAT(Changes<TrimCheckpoint>(outcome), ElementsAre(trim)) << "as it was asked for";
+  EXPECT_THAT(Changes<TrimCheckpoint>(outcome), ElementsAre(trim)) << "as requested";
   EXPECT_THAT(Changes<DropCheckpoints>(outcome), IsEmpty());
   EXPECT_THAT(Of<CollectGarbageSoon>(outcome), SizeIs(1));
   EXPECT_TRUE(absl::IsAborted(Refused(again)));

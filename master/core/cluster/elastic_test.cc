@@ -1,4 +1,4 @@
-// Trials that take what there is, and grow and shrink at a checkpoint.
+// Elastic trials, which grow and shrink at a checkpoint.
 #include <memory>
 #include <string>
 #include <vector>
@@ -45,13 +45,13 @@ class ElasticTest : public Fixture {
       slots += local_task.placement.slots.size();
     return slots;
   }
-  // It saves, says so and goes.
+  // It saves a checkpoint, acknowledges the preemption and exits.
   void SaveAndLeave(const std::string& id, const std::string& checkpoint, int64_t steps) {
     Apply(Checkpoint(id, 1, checkpoint, steps));
     Apply(PreemptionAcked{AllocationId(id)});
     Exit(id, 0);
   }
-  // What each agent is told to start of the allocation.
+  // The local tasks of the allocation that agents must start.
   std::vector<TaskSpec> Starts(const Outcome& outcome, const std::string& id) {
     std::vector<TaskSpec> specs;
     for (const cluster::StartTask& start : Of<StartTask>(outcome)) {
@@ -66,13 +66,13 @@ TEST_F(ElasticTest, GrowsAtCheckpoint) {
   Exit("2.2.0", 0, "b");
   const absl::Time settled = *allocation("1.1.0").started_at + absl::Minutes(10);
   const Outcome early = Tick();
-  EXPECT_THAT(Of<AnnouncePreemption>(early), IsEmpty()) << "it has hardly begun";
+  EXPECT_THAT(Of<AnnouncePreemption>(early), IsEmpty()) << "it started too recently";
   EXPECT_THAT(Of<SetScheduleTimer>(early), ElementsAre(SetScheduleTimer{settled}));
   now_ = settled;
   const auto asked = Of<AnnouncePreemption>(Tick());
   ASSERT_THAT(asked, SizeIs(1));
   EXPECT_THAT(asked[0].reason, HasSubstr("it can run with 8 slots instead of 4"));
-  EXPECT_THAT(Of<AnnouncePreemption>(Tick()), IsEmpty()) << "it is asked once";
+  EXPECT_THAT(Of<AnnouncePreemption>(Tick()), IsEmpty()) << "it is preempted once";
   SaveAndLeave("1.1.0", "c1", 50);
   const std::vector<TaskSpec> local_tasks = Starts(Tick(), "1.1.1");
   ASSERT_THAT(local_tasks, SizeIs(2));
@@ -81,16 +81,16 @@ TEST_F(ElasticTest, GrowsAtCheckpoint) {
     EXPECT_EQ(local_task.env.at("DET_LATEST_CHECKPOINT"), "c1");
     EXPECT_EQ(local_task.env.at("DET_STEPS_COMPLETED"), "50");
   }
-  EXPECT_EQ(trial(1).restarts, 0) << "growing is no failure";
+  EXPECT_EQ(trial(1).restarts, 0) << "growing does not count as a restart";
   Start("1.1.1", "a");
   Start("1.1.1", "b");
   now_ += absl::Hours(1);
-  EXPECT_THAT(Of<AnnouncePreemption>(Tick()), IsEmpty()) << "it has all that it may";
+  EXPECT_THAT(Of<AnnouncePreemption>(Tick()), IsEmpty()) << "it has its maximum";
 }
 
 TEST_F(ElasticTest, ShrinksForHigherPriority) {
   Create(Wanting(2, 0, 10));
-  EXPECT_EQ(allocation("1.1.0").state, AllocationState::kPreempting) << "it comes back smaller";
+  EXPECT_EQ(allocation("1.1.0").state, AllocationState::kPreempting) << "it will restart with fewer slots";
   EXPECT_EQ(allocation("2.2.0").state, AllocationState::kRunning);
   EXPECT_EQ(allocation("3.3.0").state, AllocationState::kQueued);
   SaveAndLeave("1.1.0", "c1", 70);
@@ -123,7 +123,7 @@ TEST_F(ElasticTest, Grows_AfterMasterRestart) {
   Restart();
   AddAgent("a", 4, {"1.1.0"});
   AddAgent("b", 4);
-  EXPECT_THAT(Of<AnnouncePreemption>(Tick()), IsEmpty()) << "it was asked already";
+  EXPECT_THAT(Of<AnnouncePreemption>(Tick()), IsEmpty()) << "it is already being preempted";
   SaveAndLeave("1.1.0", "c1", 50);
   EXPECT_THAT(Starts(Tick(), "1.1.1"), SizeIs(2));
 }

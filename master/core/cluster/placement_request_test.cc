@@ -1,5 +1,4 @@
-// From what people write under resources to what the scheduler is asked for, and what is refused at
-// the door because no agent could ever hold it.
+// The scheduler request of the `resources` section, and the rejection of infeasible requests.
 #include <memory>
 #include <string>
 #include <vector>
@@ -43,10 +42,10 @@ class PlacementRequestTest : public Fixture {
 
 struct Asked {
   const char* resources;
-  Gang gang;  // but for what does not come from the configuration
+  Gang gang;  // without members that do not come from the configuration
 };
 
-// Only what the configuration says.
+// Only the members that come from the configuration.
 Gang Request(int slots, int max_slots = 0) {
   Gang gang;
   gang.slots = slots;
@@ -110,7 +109,7 @@ TEST_F(PlacementRequestTest, RequestsConfiguredResources) {
 
 struct Submitted {
   const char* resources;
-  const char* refusal;  // "": it is taken
+  const char* refusal;  // "" if it is accepted
 };
 
 class RequestValidationTest : public PlacementRequestTest {

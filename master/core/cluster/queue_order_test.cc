@@ -40,7 +40,7 @@ TEST(QueueOrderTest, ReturnsPositionBetweenNeighbors) {
   EXPECT_EQ(order.Beside(ExperimentId(1), false), 1.5);
 }
 
-// After any comings and goings: the same as sorted anew.
+// After random insertions and removals the order equals a sorted list.
 TEST(QueueOrderTest, OrdersByPosition) {
   const uint64_t seed = 20261122;
   SCOPED_TRACE(absl::StrCat("seed ", seed));

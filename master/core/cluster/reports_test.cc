@@ -1,4 +1,4 @@
-// What running trials report.
+// Reports of running trials.
 #include <cmath>
 #include <utility>
 
@@ -54,7 +54,7 @@ TEST_F(ReportsTest, ReplacesDamagedCheckpoint) {
   Apply(Checkpoint("1.1.0", 1, "c1", 100));
   Apply(Checkpoint("1.1.0", 1, "c2", 200));
   Apply(Checkpoint("1.1.0", 1, "c3", 300));
-  // An older one is of no consequence to the trial.
+  // An older checkpoint does not change the trial.
   Apply(damaged("c1", "c2", 200));
   EXPECT_EQ(rows_.checkpoints.at(model::CheckpointId("c1")).state, model::CheckpointState::kError);
   EXPECT_EQ(trial(1).latest_checkpoint, model::CheckpointId("c3"));
@@ -62,7 +62,7 @@ TEST_F(ReportsTest, ReplacesDamagedCheckpoint) {
   EXPECT_EQ(rows_.checkpoints.at(model::CheckpointId("c3")).state, model::CheckpointState::kError);
   EXPECT_EQ(trial(1).latest_checkpoint, model::CheckpointId("c2"));
   EXPECT_EQ(trial(1).steps_completed, 200);
-  // What is saved on the way back to where it was counts.
+  // Checkpoints of repeated steps count.
   Apply(Checkpoint("1.1.0", 1, "c4", 250));
   EXPECT_EQ(trial(1).latest_checkpoint, model::CheckpointId("c4"));
   Restart();

@@ -39,7 +39,7 @@ class SchedulingTest : public Fixture {
     for (const auto& [position, id] : order) ids.push_back(id);
     return ids;
   }
-  // Preempted, it saves and goes.
+  // The preempted trial saves a checkpoint and exits.
   void Yield(const std::string& id) {
     Apply(PreemptionAcked{AllocationId(id)});
     Exit(id, 0);
@@ -87,7 +87,7 @@ TEST_F(SchedulingTest, MovesJobsWithinPoolAndPriority) {
   EXPECT_THAT(Order(), ElementsAre(2, 4, 1, 3));
   Apply(Behind(2, 3));
   Create(MakeConfig());
-  EXPECT_THAT(Order(), ElementsAre(4, 1, 3, 2, 5)) << "who comes later is behind all";
+  EXPECT_THAT(Order(), ElementsAre(4, 1, 3, 2, 5)) << "later jobs are behind all";
 }
 
 TEST_F(SchedulingTest, RecordsBackfilledAllocations) {
@@ -164,7 +164,7 @@ TEST_F(SchedulingTest, KeepsOrder_WhenMoveIsRejected) {
                             {.job = JobId("exp-9"), .priority = 1}}};
   EXPECT_TRUE(absl::IsNotFound(Refused(bad)));
   Apply(Ahead(2, 1));
-  EXPECT_EQ(experiment(2).queue.position, 0) << "nobody is ahead of 1";
+  EXPECT_EQ(experiment(2).queue.position, 0) << "no job is ahead of 1";
   EXPECT_THAT(Order(), ElementsAre(2, 1, 3));
 }
 
@@ -175,7 +175,7 @@ TEST_F(SchedulingTest, MovesRunningTrialsToOtherPool) {
   Start("1.1.0");
   const auto nowhere =
       cluster_.Apply(UpdateQueue{{{.job = JobId("exp-1"), .resource_pool = "otter"}}}, now_);
-  EXPECT_EQ(nowhere.status().code(), absl::StatusCode::kNotFound) << "nobody knows that pool";
+  EXPECT_EQ(nowhere.status().code(), absl::StatusCode::kNotFound) << "unknown pool";
   Apply(PutResourcePool{{.name = "other"}});
   const Outcome moved = Apply(UpdateQueue{{{.job = JobId("exp-1"), .resource_pool = "other"},
                                            {.job = JobId("exp-2"), .resource_pool = "other"}}});
@@ -186,7 +186,7 @@ TEST_F(SchedulingTest, MovesRunningTrialsToOtherPool) {
   Yield("1.1.0");
   EXPECT_EQ(allocation("1.1.1").resource_pool, "other");
   EXPECT_EQ(trial(1).restarts, 0);
-  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty()) << "nobody is in that pool";
+  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty()) << "the pool has no agents";
 }
 
 // ---- time ----
@@ -198,7 +198,7 @@ TEST_F(SchedulingTest, EndsTrial_WhenMaxRunTimeIsExceeded) {
   Apply(CreateExperiment{.config = config});
   const auto deadlines = Of<SetDeadline>(Tick());
   ASSERT_THAT(deadlines, SizeIs(1));
-  EXPECT_EQ(deadlines[0].at, now_ + absl::Minutes(105)) << "an eighth is for leaving";
+  EXPECT_EQ(deadlines[0].at, now_ + absl::Minutes(105)) << "an eighth is reserved to checkpoint and exit";
   Start("1.1.0");
   EXPECT_THAT(Apply(AllocationDeadline{AllocationId("1.1.0")}).changes, IsEmpty()) << "early";
   now_ = deadlines[0].at;
@@ -230,7 +230,7 @@ TEST_F(SchedulingTest, CountsRunTimeOverAllRuns) {
   const auto deadlines = Of<SetDeadline>(Tick());
   ASSERT_THAT(deadlines, SizeIs(1));
   EXPECT_EQ(deadlines[0].at, now_ + absl::Seconds(87.5) - used);
-  // A restarted master watches the time too.
+  // A restarted master enforces the limit too.
   Restart();
   Outcome again;
   again.effects = cluster_.Regenerate();
@@ -238,7 +238,7 @@ TEST_F(SchedulingTest, CountsRunTimeOverAllRuns) {
   AddAgent("a", 1, {"1.1.1"});
   now_ += absl::Hours(1);
   Exit("1.1.1", 1);
-  EXPECT_EQ(trial(1).state, TrialState::kCanceled) << "no third run: its time is over";
+  EXPECT_EQ(trial(1).state, TrialState::kCanceled) << "no third run: its max_run_time is exceeded";
   EXPECT_THAT(trial(1).reason, HasSubstr("max_run_time of 1m40s is over"));
 }
 
@@ -272,7 +272,7 @@ TEST_F(SchedulingTest, ShortensGracePeriodBeforeEndOfRunTime) {
   EXPECT_EQ(asked[0].deadline, end - absl::Seconds(15));
 }
 
-// The scheduler lends what a more important one waits for to who is gone before it is whole.
+// The scheduler backfills claimed slots with gangs that end in time.
 TEST_F(SchedulingTest, DoesNotDelayOthers_WhenBackfilledGangIgnoresPreemption) {
   AddAgent("a", 2);
   auto longer = MakeConfig();
@@ -334,11 +334,11 @@ TEST_F(LargePlanTest, IsAppliedInPartsAndInOrder) {
     return std::pair(starts.size(), Of<ScheduleSoon>(outcome).size());
   };
   EXPECT_EQ(tick(), std::pair(size_t{24}, size_t{1}));
-  // What comes meanwhile is looked at after it.
+  // Later events are handled after it.
   auto urgent = MakeConfig();
   urgent->resources.priority = 1;
   Apply(CreateExperiment{.config = urgent});
-  now_ -= absl::Seconds(2);  // all within a moment
+  now_ -= absl::Seconds(2);  // all at the same time
   EXPECT_EQ(tick(), std::pair(size_t{20}, size_t{1}));
   EXPECT_EQ(tick(), std::pair(size_t{0}, size_t{0}));
   std::vector<int64_t> order;
@@ -456,7 +456,7 @@ TEST_F(SchedulingTest, CountsUsageOfMonthForQuotas) {
   };
   const absl::Time end = *allocation("1.1.0").ended_at;
   expect(2 * absl::ToDoubleHours(end - first) + 2 * absl::ToDoubleHours(now_ - second));
-  // A new month begins anew, with what runs.
+  // In a new month only running allocations count.
   now_ = february + absl::Hours(1);
   EXPECT_THAT(Of<SetCalendarTimer>(Apply(CalendarTick{})), SizeIs(1));
   expect(2 * absl::ToDoubleHours(now_ - february));

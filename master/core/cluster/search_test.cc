@@ -1,6 +1,5 @@
-// What the cluster does for a search: trials held and let go on, warm starts, the journal, limits,
-// and an experiment that goes on after its end. The search is `custom`, so that the test says what
-// it asks for.
+// Searches in the cluster: held and resumed trials, warm starts, the journal, limits, and continued
+// experiments. The search is `custom`, so that the test determines its operations.
 #include <cmath>
 #include <string>
 
@@ -43,7 +42,7 @@ class SearchTest : public Fixture {
     if (!parent.empty()) create.parent = RequestId(parent);
     return create;
   }
-  // The allocation of the trial's run saves and ends as it was asked to.
+  // The preempted allocation of the trial saves a checkpoint and exits.
   void Yield(const std::string& id) {
     Apply(PreemptionAcked{AllocationId(id)});
     Exit(id, 0);
@@ -92,7 +91,7 @@ TEST_F(SearchTest, ReleasesSlotsOfHeldTrialUntilResumed) {
   EXPECT_TRUE(trial(1).held);
   Apply(PauseExperiment{ExperimentId(1)});
   Apply(ActivateExperiment{ExperimentId(1)});
-  EXPECT_EQ(trial(1).state, TrialState::kPaused) << "the searcher alone wakes it";
+  EXPECT_EQ(trial(1).state, TrialState::kPaused) << "only the searcher resumes it";
   Restart();
   AddAgent("a", 1);
   EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty());
@@ -173,7 +172,7 @@ TEST_F(SearchTest, EnforcesConcurrencyLimit) {
   Start("1.1.0");
   Post(searcher::PauseTrial{RequestId("x")});
   EXPECT_EQ(trial(3).state, TrialState::kQueued);
-  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty()) << "the one that saves still has its slot";
+  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty()) << "the trial that saves still has its slot";
   EXPECT_THAT(cluster_.FindWaitReason(AllocationId("1.3.0"))->text,
               HasSubstr("max_concurrent_trials"));
   Yield("1.1.0");
@@ -355,7 +354,7 @@ TEST_F(ContinueTest, ContinuesSingleTrialFromCheckpoint) {
   Start("1.1.1");
   Exit("1.1.1", 0);
   EXPECT_EQ(experiment(1).state, ExperimentState::kCompleted);
-  EXPECT_TRUE(absl::IsAborted(Refused(request))) << "its rows are old by now";
+  EXPECT_TRUE(absl::IsAborted(Refused(request))) << "its rows are outdated";
   Apply(Again());
   EXPECT_EQ(experiment(1).state, ExperimentState::kActive);
 }

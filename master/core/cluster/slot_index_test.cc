@@ -21,8 +21,8 @@ experiment::Allocation Part(const std::string& id, double fraction) {
   return allocation;
 }
 
-// What the scheduler finds room for, in whole millionths, has room here: or its plan would be
-// refused for ever.
+// What fits in the scheduler, in millionths of a slot, must fit here: otherwise its plan would be
+// rejected forever.
 TEST(SlotIndexTest, CountsFractionsLikeScheduler) {
   SlotIndex index;
   for (const char* id : {"1", "2", "3"}) {

@@ -1,4 +1,4 @@
-// Where experiments lie and what people call them.
+// Projects and descriptive texts of experiments.
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "master/core/cluster/testing/fixture.h"
@@ -38,7 +38,7 @@ TEST_F(SpacesTest, MovesRunningExperimentWithUsage) {
   Exit("1.1.0", 0);
   EXPECT_NEAR(HoursOf(cluster_, "vision"), 2, 0.01);
   Restart();
-  EXPECT_NEAR(HoursOf(cluster_, "vision"), 2, 0.01) << "by the rows";
+  EXPECT_NEAR(HoursOf(cluster_, "vision"), 2, 0.01) << "computed from the rows";
 }
 
 TEST_F(SpacesTest, RenamesInRunningExperiments) {

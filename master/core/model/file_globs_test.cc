@@ -35,7 +35,7 @@ TEST(FileGlobsTest, MatchesWholePath) {
   EXPECT_EQ(Left({"code/*.py"}),
             "code/ code/lib/ code/lib/a.py logs/ model.pt opt.pt opt_rank 0.pt");
   EXPECT_EQ(Left({"*"}), "code/ code/b.py code/lib/ code/lib/a.py") << "and the empty folder";
-  EXPECT_EQ(Left({"code", "code/lib"}), Left({})) << "a folder is no file";
+  EXPECT_EQ(Left({"code", "code/lib"}), Left({})) << "a directory is not a file";
 }
 
 TEST(FileGlobsTest, MatchesAnyDirectories_AndRemovesEmptiedOnes) {

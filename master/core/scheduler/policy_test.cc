@@ -344,7 +344,7 @@ TEST(SchedulerTest, RejectsInfeasibleGangWithLargestFeasible) {
             "needs 5 slots on one agent; the largest agent of pool default has 4");
 }
 
-// Small gangs come for ever, as many as there is room for; large ones wait among them.
+// Small gangs arrive forever and fill the cluster; large ones wait among them.
 class Starvation : public ::testing::TestWithParam<SchedulingPolicy> {
  protected:
   static constexpr int kMinutes = 120;

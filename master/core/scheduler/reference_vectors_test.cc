@@ -17,7 +17,7 @@ namespace {
 struct Vector {
   std::string name;
   Snapshot snapshot;
-  std::string theirs;  // "starts / asked away", gangs by name
+  std::string theirs;  // "starts / preemptions", gangs by name
   std::string ours;    // empty: the same
 };
 

@@ -28,7 +28,7 @@ bool StartsIn(const Plan& plan, const Gang& gang) {
 
 const auto kNobody = [](const Gang&) { return false; };
 
-// Where it stands in the queue of a policy with a fixed order.
+// The place in the queue of a policy with a fixed order.
 auto GetPlace(const Snapshot& snapshot, const Gang& gang) {
   const Job& job = GetJob(snapshot, gang.job);
   const bool by_priority =
@@ -213,7 +213,7 @@ void CheckVictims(const Snapshot& before, const Snapshot& after, const Scheduled
       EXPECT_TRUE(gang.preemptible && !gang.terminating && !gang.running_on.empty()) << gang.id;
     }
   }
-  // What goes for nobody's sake gives room that nobody knew of.
+  // Forced preemptions free slots that the check does not know.
   const bool duties =
       std::any_of(asked.begin(), asked.end(), [](const Preemption& p) { return !p.preemptor; });
   for (size_t spared = 0; spared < asked.size() && !duties; ++spared) {
@@ -266,12 +266,12 @@ TEST(SchedulePropertyTest, SatisfiesInvariantsOnRandomSnapshots) {
     Apply(scheduled.plan, after);
     const Scheduled second = Schedule(after);
     EXPECT_EQ(Starts(second.plan), "") << "the second round starts nothing";
-    EXPECT_EQ(Preempted(second.plan), "") << "the second round asks nobody away";
+    EXPECT_EQ(Preempted(second.plan), "") << "the second pass preempts nothing";
     if (HasFailure()) return;
   }
 }
 
-// One random change of what a Scheduler knows, told to it and made in the snapshot.
+// Makes one random change in the Scheduler and in the snapshot.
 class Story {
  public:
   explicit Story(uint64_t seed) : rng_(seed) {

@@ -174,7 +174,7 @@ TEST(AdaptiveAshaTest, UsesConcurrencyOfEndedBracket) {
   }
 }
 
-// What it is asked, and what it hears.
+// Records the calls and the reports.
 class RecordingSampler final : public Sampler {
  public:
   struct Heard {

@@ -98,7 +98,7 @@ TEST(AshaStopTest, StopsAndReplacesWorseTrial) {
   EXPECT_EQ(Describe(searcher.Handle(MakeExit("2"))), "create 3");
 }
 
-// By the predecessor's rule every one of them goes on.
+// By the rule of Determined every one of them continues.
 TEST(AshaStopTest, LimitsContinuationOfEqualTrials) {
   Searcher searcher = Started(Config(9, 2, 3, 12, 1));
   int continued = 0;
@@ -203,10 +203,10 @@ TEST(AshaPromoteTest, PromotesBestPausedTrialOfHighestRung) {
   EXPECT_EQ(Describe(searcher.Start()), "create 1");
   EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 1, 0.4))), "pause 1, create 2");
   EXPECT_EQ(Describe(searcher.Handle(MakeValidation("2", 1, 0.3))), "")
-      << "the best of two goes on at once";
+      << "the best of two continues immediately";
   EXPECT_EQ(Describe(searcher.Handle(MakeValidation("2", 2, 0.25))), "pause 2, create 3");
   EXPECT_EQ(Describe(searcher.Handle(MakeValidation("3", 1, 0.5))), "stop 3")
-      << "two are better, and no more than two of four will go on";
+      << "two are better, and at most two of four continue";
   EXPECT_EQ(Describe(searcher.Handle(MakeExit("3"))), "create 4");
   EXPECT_EQ(Describe(searcher.Handle(MakeValidation("4", 1, 0.6))), "stop 4");
   EXPECT_EQ(Describe(searcher.Handle(MakeExit("4"))), "resume 1") << "the second of four";
@@ -226,9 +226,9 @@ TEST(AshaPromoteTest, WithholdsReportsUntilResume) {
   prompt.Start();
   late.Start();
   const auto both = [&](const Event& event) {
-    const std::string told = Describe(prompt.Handle(event));
-    EXPECT_EQ(Describe(late.Handle(event)), told);
-    return told;
+    const std::string operations = Describe(prompt.Handle(event));
+    EXPECT_EQ(Describe(late.Handle(event)), operations);
+    return operations;
   };
   EXPECT_EQ(both(MakeValidation("1", 1, 0.4)), "pause 1, create 2");
   EXPECT_EQ(Describe(late.Handle(MakeValidation("1", 2, 0.35))), "");
@@ -337,7 +337,7 @@ TEST(AshaTest, RejectsInvalidConfiguration) {
   EXPECT_EQ(why([](auto& s) { s.sampler = "best"; }).substr(0, 30), "unknown sampler \"best\"; ex");
 }
 
-// Whether it was told to pause; one that was not ends by itself here, told to stop or not.
+// Returns whether the trial was paused; otherwise it ends, whether it was stopped or not.
 bool Paused(const std::vector<Operation>& operations, const model::RequestId& request) {
   return std::find(operations.begin(), operations.end(), Operation(PauseTrial{request})) !=
          operations.end();

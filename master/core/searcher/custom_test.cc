@@ -318,12 +318,12 @@ class Client {
   Client(int total, int at_once, uint64_t seed) : total_(total), at_once_(at_once), rng_(seed) {}
 
   int64_t read = 0;
-  std::map<RequestId, int> exits;        // as told
+  std::map<RequestId, int> exits;        // as delivered
   std::optional<OperationsPosted> next;  // until it is answered
 
   void Read(const std::vector<PendingEvent>& events) {
     for (const PendingEvent& event : events) {
-      if (event.id <= read) continue;  // told again
+      if (event.id <= read) continue;  // repeated
       EXPECT_EQ(event.id, read + 1) << "an event was lost";
       read = event.id;
       const Value& what = event.description;

@@ -68,7 +68,7 @@ TEST(HyperbandTest, RespectsMaxRungsAndMaxTrials) {
 
 TEST(HyperbandTest, RunsOneTrial_WithMaxTrialsOne) {
   const Plan plan = Searcher::Make(Config(81, 3, 1, 16))->Preview();
-  EXPECT_EQ(plan, (Plan{{{1, 81}}})) << "1 is no word for the full set";
+  EXPECT_EQ(plan, (Plan{{{1, 81}}})) << "1 does not mean the full set";
 }
 
 TEST(HyperbandTest, StartsNextBracketWhileRungWaits) {

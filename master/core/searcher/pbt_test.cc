@@ -248,7 +248,7 @@ TEST_F(PopulationTest, DoesNotReplaceCanceledMember) {
   Make({.size = 3, .generations = 2, .replaced_fraction = 0}, 10);
   Report("1", 5, 0.1);
   Report("2", 5, 0.1);
-  EXPECT_EQ(Exit("3", TrialEnd::kCanceled), "resume 1, resume 2") << "nobody else is missing";
+  EXPECT_EQ(Exit("3", TrialEnd::kCanceled), "resume 1, resume 2") << "no other member is missing";
   EXPECT_EQ(Exit("1", TrialEnd::kCanceled), "");
   EXPECT_EQ(Exit("2", TrialEnd::kCanceled), "canceled");
 }
@@ -330,7 +330,7 @@ TEST(PopulationConfigTest, RequiresLength) {
 
 // A run that reaches every length it was asked to report at, one unit at a time, in any order.
 // `quality` is what a checkpoint holds: it moves by how near the learning rate is to the best one,
-// which falls as training goes on.
+// which decreases during training.
 class CalmWorld {
  public:
   CalmWorld(const model::ExperimentConfig& config, uint64_t seed)
