@@ -116,7 +116,7 @@ class AgentHub::Impl final : public ConnectionOwner, public std::enable_shared_f
   void Submit(cluster::Event report,
               absl::AnyInvocable<void(absl::StatusOr<engine::Applied>)> reply) override {
     // Its lines came before.
-    if (const auto* exited = report.As<cluster::ShareExited>()) {
+    if (const auto* exited = report.As<cluster::LocalTaskExited>()) {
       log_watch_->Forget(exited->allocation, exited->agent);
     }
     engine_->Submit(std::move(report), std::move(reply));

@@ -26,12 +26,13 @@ std::optional<std::vector<model::LogPolicyConfig>> PoliciesOf(const cluster::Clu
                                                               const std::string& agent) {
   const experiment::Allocation* allocation = cluster.FindAllocation(id);
   if (allocation == nullptr) return std::nullopt;
-  bool shares = false;
-  for (const experiment::Share& share : allocation->shares) {
-    shares = shares || (share.placement.agent.value() == agent && !share.exited);
+  bool runs_on_agent = false;
+  for (const experiment::LocalTask& local_task : allocation->local_tasks) {
+    runs_on_agent =
+        runs_on_agent || (local_task.placement.agent.value() == agent && !local_task.exited);
   }
   const experiment::Trial* trial = cluster.FindTrial(allocation->trial);
-  if (!shares || trial == nullptr) return std::nullopt;
+  if (!runs_on_agent || trial == nullptr) return std::nullopt;
   const experiment::Experiment* experiment = cluster.FindExperiment(trial->experiment);
   if (experiment == nullptr) return std::nullopt;
   return experiment->config->log_policies;

@@ -110,14 +110,14 @@ absl::StatusOr<std::optional<cluster::Event>> ToEvent(const wire::TaskReport& re
   const model::AllocationId allocation(report.allocation_id());
   switch (report.event_case()) {
     case wire::TaskReport::kStarted:
-      return cluster::ShareStarted{.allocation = allocation, .agent = agent};
+      return cluster::LocalTaskStarted{.allocation = allocation, .agent = agent};
     case wire::TaskReport::kExited:
-      return cluster::ShareExited{.allocation = allocation,
-                                  .agent = agent,
-                                  .exit_code = report.exited().exit_code(),
-                                  .signal = report.exited().signal(),
-                                  .message = report.exited().message(),
-                                  .start_failed = report.exited().start_failed()};
+      return cluster::LocalTaskExited{.allocation = allocation,
+                                      .agent = agent,
+                                      .exit_code = report.exited().exit_code(),
+                                      .signal = report.exited().signal(),
+                                      .message = report.exited().message(),
+                                      .start_failed = report.exited().start_failed()};
     case wire::TaskReport::EVENT_NOT_SET:
       break;
   }

@@ -9,7 +9,7 @@
 namespace det::app {
 
 constexpr model::Field Gone(const char* path, const char* words) {
-  return {.path = path, .description = words, .role = model::Field::Role::kGone};
+  return {.path = path, .description = words, .role = model::Field::Role::kRemoved};
 }
 constexpr model::Field WithoutEffect(const char* path, const char* why) {
   return {.path = path,

@@ -10,12 +10,12 @@ namespace {
 
 using Owner = FileConfig;
 using Role = model::Field::Role;
-using model::ChoiceOf;
-using model::DurationOf;
 using model::Field;
 using model::FieldTarget;
 using model::kMaxInt;
-using model::ListOf;
+using model::MakeChoiceTarget;
+using model::MakeDurationTarget;
+using model::MakeListTarget;
 using model::Section;
 
 constexpr char kLogin[] = "people log in with names and passwords of this master; remove it";
@@ -60,7 +60,7 @@ constexpr Field kFields[] = {
      .default_json = "\"\""},
     {.path = "agent_reconnect_wait",
      .description = "How long an agent may be away before its tasks are given up.",
-     .target = DET_TARGET(DurationOf(c.config.agent_patience)),
+     .target = DET_TARGET(MakeDurationTarget(c.config.agent_patience)),
      .default_json = "3600",
      .min = 0,
      .max = kMaxInt},
@@ -120,7 +120,7 @@ constexpr Field kFields[] = {
     Section("lease", "How masters on one PostgreSQL (db) know which of them leads."),
     {.path = "lease.renew_every",
      .description = "How often the leader gives a sign of life.",
-     .target = DET_TARGET(DurationOf(c.config.lease.renew_every)),
+     .target = DET_TARGET(MakeDurationTarget(c.config.lease.renew_every)),
      .default_json = "2",
      .min = 1,
      .max = 3600},
@@ -129,7 +129,7 @@ constexpr Field kFields[] = {
          "After how long without one a standby takes over, and a leader that cannot give "
          "one lets its agents go; at least twice renew_every, and the same for all "
          "masters of a cluster.",
-     .target = DET_TARGET(DurationOf(c.config.lease.length)),
+     .target = DET_TARGET(MakeDurationTarget(c.config.lease.length)),
      .default_json = "6",
      .min = 2,
      .max = 86400},
@@ -140,7 +140,7 @@ constexpr Field kFields[] = {
      .target = DET_AT(config.log_level),
      .default_json = "\"info\"",
      .choices = "debug|info|warning|error",
-     .gone = "trace: use debug|warn: use warning|fatal: use error"},
+     .removed = "trace: use debug|warn: use warning|fatal: use error"},
     {.path = "log.json",
      .description = "Whether lines are JSON.",
      .target = DET_AT(config.log_json),

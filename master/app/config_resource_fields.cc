@@ -8,12 +8,12 @@ namespace {
 
 using Owner = FileConfig;
 using Role = model::Field::Role;
-using model::ChoiceOf;
-using model::DurationOf;
 using model::Field;
 using model::FieldTarget;
 using model::kMaxInt;
-using model::ListOf;
+using model::MakeChoiceTarget;
+using model::MakeDurationTarget;
+using model::MakeListTarget;
 using model::Section;
 
 // The rows of a scheduler below `prefix`, whose members stand in a ResourcePool.
@@ -23,15 +23,15 @@ using model::Section;
        .description =                                                                             \
            "Who goes first: by priority, by fair share, or in the order of "                      \
            "submission.",                                                                         \
-       .target = DET_TARGET(ChoiceOf(pool.policy)),                                               \
+       .target = DET_TARGET(MakeChoiceTarget(pool.policy)),                                       \
        .default_json = "\"priority\"",                                                            \
        .choices = "priority|fair_share|fifo",                                                     \
-       .gone = "round_robin: use fifo or fair_share"},                                            \
+       .removed = "round_robin: use fifo or fair_share"},                                         \
       {.path = prefix ".fitting_policy",                                                          \
        .description =                                                                             \
            "Where a trial goes that fits in several places: best is the fullest "                 \
            "machine, worst the emptiest.",                                                        \
-       .target = DET_TARGET(ChoiceOf(pool.fitting)),                                              \
+       .target = DET_TARGET(MakeChoiceTarget(pool.fitting)),                                      \
        .default_json = "\"best\"",                                                                \
        .choices = "best|worst"},                                                                  \
       {.path = prefix ".preemption",                                                              \
@@ -60,7 +60,7 @@ using model::Section;
        .description =                                                                             \
            "How long equals may pass by a trial that does not fit; then it holds what "           \
            "it needs.",                                                                           \
-       .target = DET_TARGET(DurationOf(pool.hold_after)),                                         \
+       .target = DET_TARGET(MakeDurationTarget(pool.hold_after)),                                 \
        .default_json = "3",                                                                       \
        .min = 0,                                                                                  \
        .max = kMaxInt},                                                                           \
@@ -69,8 +69,8 @@ using model::Section;
     .description =                                                                                \
         "How long before an announced maintenance of an agent no trial without "                  \
         "max_run_time starts there any more.",                                                    \
-    .target = DET_TARGET(DurationOf(pool.maintenance_lead)), .default_json = "3600", .min = 0,    \
-    .max = kMaxInt                                                                                \
+    .target = DET_TARGET(MakeDurationTarget(pool.maintenance_lead)), .default_json = "3600",      \
+    .min = 0, .max = kMaxInt                                                                      \
   }
 
 constexpr Field kResourceFields[] = {
@@ -149,7 +149,7 @@ constexpr Field kResourceFields[] = {
      .default_json = "[]"},
     {.path = "quotas[].scope",
      .description = "Whose it is.",
-     .target = DET_TARGET(ChoiceOf(c.config.quotas.at(i).scope)),
+     .target = DET_TARGET(MakeChoiceTarget(c.config.quotas.at(i).scope)),
      .required = true,
      .choices = "user|workspace"},
     {.path = "quotas[].name",

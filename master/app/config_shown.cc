@@ -21,7 +21,7 @@ bool IsKept(std::string_view path) {
 Value Members(const std::string& path, FileConfig& config, size_t item) {
   Value::Object object;
   for (const Field* field : ConfigFields().At(path)) {
-    if (field->role == Role::kIgnored || field->role == Role::kGone || !IsKept(field->path)) {
+    if (field->role == Role::kIgnored || field->role == Role::kRemoved || !IsKept(field->path)) {
       continue;
     }
     Value& member = object[field->path + path.size()];

@@ -37,8 +37,9 @@ Counts Count(const cluster::Cluster& cluster) {
   }
   for (const experiment::Allocation* allocation : cluster.live_allocations()) {
     ++counts.allocations[Label("state", View(model::ToString(allocation->state)))];
-    for (const experiment::Share& share : allocation->shares) {
-      if (!share.exited) counts.slots_in_use += static_cast<int>(share.placement.slots.size());
+    for (const experiment::LocalTask& local_task : allocation->local_tasks) {
+      if (!local_task.exited)
+        counts.slots_in_use += static_cast<int>(local_task.placement.slots.size());
     }
   }
   for (const experiment::Experiment* experiment : cluster.live_experiments()) {

@@ -47,11 +47,11 @@ void Dispatcher::Do(const cluster::ExperimentChanged& effect) {
   if (sinks_.experiments != nullptr) sinks_.experiments->Changed(effect.id);
 }
 
-void Dispatcher::Do(const cluster::SweepSoon&) {
+void Dispatcher::Do(const cluster::CollectGarbageSoon&) {
   if (sinks_.sweep != nullptr) sinks_.sweep->Soon();
 }
 
-void Dispatcher::Do(const cluster::DeliverSoon&) {
+void Dispatcher::Do(const cluster::DeliverWebhooksSoon&) {
   if (sinks_.webhooks != nullptr) sinks_.webhooks->Soon();
 }
 

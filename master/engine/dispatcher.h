@@ -30,8 +30,8 @@ class Dispatcher {
   void Do(const cluster::SetCalendarTimer& effect);
   void Do(const cluster::QueueChanged& effect);
   void Do(const cluster::ExperimentChanged& effect);
-  void Do(const cluster::SweepSoon& effect);
-  void Do(const cluster::DeliverSoon& effect);
+  void Do(const cluster::CollectGarbageSoon& effect);
+  void Do(const cluster::DeliverWebhooksSoon& effect);
 
   const Sinks sinks_;
   Timers& timers_;

@@ -99,7 +99,7 @@ TEST_F(EngineTest, TheCalendarIsKeptAcrossARestart) {
   Submit(Register("agent-0", 1), "register");
   Submit(Create("a"), "create");
   Settle();
-  Submit(cluster::ShareStarted{model::AllocationId("1.1.0"), model::AgentId("agent-0")}, "");
+  Submit(cluster::LocalTaskStarted{model::AllocationId("1.1.0"), model::AgentId("agent-0")}, "");
   const absl::Time begin = loop_.Now() + absl::Hours(2);
   Submit(cluster::SetMaintenance{model::AgentId("agent-0"), {{begin, begin + absl::Hours(1), ""}}},
          "maintenance");

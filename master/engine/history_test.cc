@@ -31,9 +31,9 @@ class EngineHistoryTest : public EngineTest, public ::testing::WithParamInterfac
       case 1:
         return Register(agent.value(), 1);
       case 2:
-        return cluster::ShareStarted{allocation, agent};
+        return cluster::LocalTaskStarted{allocation, agent};
       case 3:
-        return cluster::ShareExited{allocation, agent, static_cast<int>(rng.UniformInt(0, 1))};
+        return cluster::LocalTaskExited{allocation, agent, static_cast<int>(rng.UniformInt(0, 1))};
       case 4:
         return cluster::PauseExperiment{experiment};
       case 5:

@@ -147,7 +147,7 @@ TEST_F(EngineTest, WhatNobodyWouldSayAgainIsHeardDuringAnOutage) {
   Submit(Register("agent-0", 1), "register");
   Submit(Create("a"), "create");
   Settle();
-  Submit(cluster::ShareStarted{model::AllocationId("1.1.0"), model::AgentId("agent-0")}, "");
+  Submit(cluster::LocalTaskStarted{model::AllocationId("1.1.0"), model::AgentId("agent-0")}, "");
   Settle();
   store_.Script(std::vector(100, FaultyStore::Fault::kUnreached));
   Submit(Create("held"), "held");

@@ -92,10 +92,11 @@ absl::Status Sweeper::ApplyRetention(model::ExperimentId id) {
   if (absl::IsNotFound(record.status())) return absl::OkStatus();
   DET_RETURN_IF_ERROR(record.status());
   const model::ExperimentConfig& config = *record->experiment.config;
-  cluster::RetainCheckpoints event{id, experiment::PolicyOf(config.checkpoint_storage), {}};
-  DET_ASSIGN_OR_RETURN(const std::vector<experiment::Retainable> all,
+  cluster::RetainCheckpoints event{
+      id, experiment::GetRetentionPolicy(config.checkpoint_storage), {}};
+  DET_ASSIGN_OR_RETURN(const std::vector<experiment::RetentionCandidate> all,
                        store::ListRetainable(*deps_.store, id));
-  event.drop = experiment::NotRetained(event.policy, config.searcher.smaller_is_better, all);
+  event.drop = experiment::SelectForRemoval(event.policy, config.searcher.smaller_is_better, all);
   const absl::Status applied = deps_.submit(std::move(event));
   // It runs again, and will end again.
   return absl::IsAborted(applied) ? absl::OkStatus() : applied;
@@ -120,7 +121,7 @@ absl::Status Sweeper::TrimFiles() {
     if (trimmed.empty()) return absl::OkStatus();
     for (const store::TrimmedCheckpoint& each : trimmed) {
       DET_RETURN_IF_ERROR(CheckStop());
-      const model::Resources left = model::LeftOf(each.resources, each.globs);
+      const model::Resources left = model::GetRemaining(each.resources, each.globs);
       const absl::Status removed = Remove(each.storage, away, [&] {
         if (!model::HasFiles(left)) return deps_.remove_files(each.storage, each.id);
         model::Resources gone;

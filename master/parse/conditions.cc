@@ -14,7 +14,7 @@ namespace {
 
 constexpr char kForms[] = "a value, a list of values or {minval, maxval}";
 
-// {minval: 3}, {maxval: 5}, both.
+// Reads {minval: 3}, {maxval: 5} or both.
 bool ReadBounds(const ConfigNode& node, Condition& condition) {
   for (const ConfigMember& member : node.members) {
     if (member.value.is_null()) continue;
@@ -33,7 +33,8 @@ bool ReadBounds(const ConfigNode& node, Condition& condition) {
 
 // 1 and 1.0 are the same choice.
 bool Same(const Value& a, const Value& b) {
-  const std::optional<double> x = a.AsNumber(), y = b.AsNumber();
+  const std::optional<double> x = a.AsNumber();
+  const std::optional<double> y = b.AsNumber();
   return x && y ? *x == *y : a == b;
 }
 
@@ -55,7 +56,8 @@ struct CanBe {
   }
   bool operator()(const LogHparam& h) const {
     const std::optional<double> number = value.AsNumber();
-    const double a = std::pow(h.base, h.minval), b = std::pow(h.base, h.maxval);
+    const double a = std::pow(h.base, h.minval);
+    const double b = std::pow(h.base, h.maxval);
     return number && Between(std::min(a, b), *number, std::max(a, b));
   }
   bool operator()(const CategoricalHparam& h) const {
@@ -67,7 +69,7 @@ struct CanBe {
   bool operator()(const NestedHparam&) const { return false; }
 };
 
-// Whether it is a number, always.
+// Whether every value of the hyperparameter is a number.
 struct IsNumber {
   bool operator()(const ConstHparam& h) const { return h.val.AsNumber().has_value(); }
   bool operator()(const IntHparam&) const { return true; }
@@ -82,7 +84,7 @@ struct IsNumber {
   bool operator()(const NestedHparam&) const { return false; }
 };
 
-const Hyperparameter* Look(const SearchSpace& space, std::string_view path) {
+const Hyperparameter* FindHyperparameter(const SearchSpace& space, std::string_view path) {
   const SearchSpace* at = &space;
   const Hyperparameter* hparam = nullptr;
   for (const std::string& name :
@@ -105,26 +107,27 @@ void ListPaths(const SearchSpace& space, const std::string& prefix,
   }
 }
 
-// What is wrong with a condition by itself; empty if nothing is.
-std::string Judge(const SearchSpace& space, const WrittenCondition& written) {
+// Returns what is wrong with a single condition; empty if nothing is.
+std::string CheckCondition(const SearchSpace& space, const WrittenCondition& written) {
   const Condition& condition = written.condition;
-  const Hyperparameter* hparam = Look(space, condition.path);
-  if (condition.path == written.owner) return "looks at itself; name another hyperparameter";
+  const Hyperparameter* hparam = FindHyperparameter(space, condition.path);
+  if (condition.path == written.owner) return "depends on itself; name another hyperparameter";
   if (hparam == nullptr) {
     std::vector<std::string> paths;
     ListPaths(space, "", paths);
     const std::string nearest = Nearest(condition.path, paths, 2);
-    return absl::StrCat("there is no hyperparameter ", condition.path,
-                        nearest.empty() ? absl::StrCat("; known: ", absl::StrJoin(paths, ", "))
-                                        : absl::StrCat("; did you mean ", nearest, "?"));
+    return absl::StrCat("unknown hyperparameter ", condition.path,
+                        nearest.empty()
+                            ? absl::StrCat("; expected one of ", absl::StrJoin(paths, ", "))
+                            : absl::StrCat("; did you mean ", nearest, "?"));
   }
   if (std::holds_alternative<NestedHparam>(hparam->kind)) {
     return absl::StrCat(condition.path, " is a map of hyperparameters; name one of them");
   }
   for (const Value& value : condition.any_of) {
     if (std::visit(CanBe{value}, hparam->kind)) continue;
-    return absl::StrCat(condition.path, " is never ", value.ToJson(), ", but what ",
-                        ToValue(*hparam).ToJson(), " gives");
+    return absl::StrCat(condition.path, " is never ", value.ToJson(), "; its values are ",
+                        ToValue(*hparam).ToJson());
   }
   const bool bounds = condition.minval || condition.maxval;
   if (bounds && !std::visit(IsNumber{}, hparam->kind)) {
@@ -133,15 +136,15 @@ std::string Judge(const SearchSpace& space, const WrittenCondition& written) {
   return "";
 }
 
-// A path from the hyperparameter back to itself; empty where there is none.
-std::vector<std::string> FindCircle(const std::map<std::string, std::set<std::string>>& looks_at,
-                                    const std::string& start) {
+// Returns a path from the hyperparameter back to itself; empty if there is none.
+std::vector<std::string> FindCycle(const std::map<std::string, std::set<std::string>>& depends_on,
+                                   const std::string& start) {
   std::vector<std::string> trail = {start};
   std::set<std::string> seen;
   while (!trail.empty()) {
-    const auto edges = looks_at.find(trail.back());
+    const auto edges = depends_on.find(trail.back());
     bool moved = false;
-    if (edges != looks_at.end()) {
+    if (edges != depends_on.end()) {
       for (const std::string& next : edges->second) {
         if (next == start) return trail;
         if (!seen.insert(next).second) continue;
@@ -194,26 +197,25 @@ void ReadConditions(const ConfigNode& when, const std::string& path,
 
 void CheckConditions(const SearchSpace& space, const std::vector<WrittenCondition>& conditions,
                      std::vector<Problem>& problems) {
-  std::map<std::string, std::set<std::string>> looks_at;
-  std::set<std::string> told;  // a map's condition is judged once
+  std::map<std::string, std::set<std::string>> depends_on;
+  std::set<std::string> reported;  // the condition of a map is reported once
   for (const WrittenCondition& written : conditions) {
-    const std::string wrong = Judge(space, written);
+    const std::string wrong = CheckCondition(space, written);
     if (wrong.empty()) {
-      looks_at[written.owner].insert(written.condition.path);
-    } else if (told.insert(written.path).second) {
+      depends_on[written.owner].insert(written.condition.path);
+    } else if (reported.insert(written.path).second) {
       problems.push_back({written.where, written.path, wrong});
     }
   }
-  std::set<std::string> in_circles;
+  std::set<std::string> in_cycles;
   for (const WrittenCondition& written : conditions) {
-    if (in_circles.contains(written.owner)) continue;
-    std::vector<std::string> circle = FindCircle(looks_at, written.owner);
-    if (circle.empty()) continue;
-    in_circles.insert(circle.begin(), circle.end());
-    circle.push_back(written.owner);
-    problems.push_back(
-        {written.where, written.path,
-         absl::StrCat("conditions go in a circle: ", absl::StrJoin(circle, " -> "))});
+    if (in_cycles.contains(written.owner)) continue;
+    std::vector<std::string> cycle = FindCycle(depends_on, written.owner);
+    if (cycle.empty()) continue;
+    in_cycles.insert(cycle.begin(), cycle.end());
+    cycle.push_back(written.owner);
+    problems.push_back({written.where, written.path,
+                        absl::StrCat("cyclic conditions: ", absl::StrJoin(cycle, " -> "))});
   }
 }
 

@@ -1,4 +1,4 @@
-// Hyperparameters that are there only when others have certain values.
+// Conditional hyperparameters.
 #include <string>
 #include <vector>
 
@@ -39,7 +39,7 @@ TEST(ConditionsTest, ReadsEveryForm) {
                   Condition{"opt", {"sgd"}, {}, {}}, Condition{"rate", {}, {}, 0.7}));
 }
 
-TEST(ConditionsTest, AMapsConditionsAreItsMembersOwn) {
+TEST(ConditionsTest, AppliesConditionsOfMapToMembers) {
   const auto config = Parse(absl::StrCat(kMinimal, kSpace, R"(
   sgd: {when: {opt: sgd}, nesterov: {type: const, val: true},
         inner: {when: {layers: {minval: 2}}, v: {type: int, minval: 0, maxval: 9}}}
@@ -55,25 +55,25 @@ TEST(ConditionsTest, AMapsConditionsAreItsMembersOwn) {
   EXPECT_EQ(members.size(), 2u);
 }
 
-TEST(ConditionsTest, AtTheTopWhenIsANameLikeAnother) {
+TEST(ConditionsTest, TreatsWhenAsName_AtTopLevel) {
   const auto config = Parse(absl::StrCat(kMinimal, "hyperparameters: {when: 3}\n"));
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->hyperparameters.at("when"), (Hyperparameter{ConstHparam{3}}));
 }
 
-TEST(ConditionsTest, RefusesWhatNeverHoldsOrMeansNothing) {
+TEST(ConditionsTest, RejectsInvalidConditions) {
   struct Bad {
     const char* when;
     const char* message;
   };
   const Bad cases[] = {
-      {"{opts: sgd}", "m.when.opts: there is no hyperparameter opts; did you mean opt?"},
+      {"{opts: sgd}", "m.when.opts: unknown hyperparameter opts; did you mean opt?"},
       {"{zzzzz: 1}",
-       "there is no hyperparameter zzzzz; known: decay, fixed, layers, m, net.deep.x"},
-      {"{m: 0.5}", "m.when.m: looks at itself"},
+       "unknown hyperparameter zzzzz; expected one of decay, fixed, layers, m, net.deep.x"},
+      {"{m: 0.5}", "m.when.m: depends on itself"},
       {"{net: 1}", "net is a map of hyperparameters; name one of them"},
-      {"{net.deep.y: 1}", "there is no hyperparameter net.deep.y; did you mean net.deep.x?"},
-      {"{opt: rmsprop}", "opt is never \"rmsprop\", but what {\"type\":\"categorical\""},
+      {"{net.deep.y: 1}", "unknown hyperparameter net.deep.y; did you mean net.deep.x?"},
+      {"{opt: rmsprop}", "opt is never \"rmsprop\"; its values are {\"type\":\"categorical\""},
       {"{opt: [sgd, lion]}", "opt is never \"lion\""},
       {"{layers: 5}", "layers is never 5"},
       {"{layers: 1.5}", "layers is never 1.5"},
@@ -106,24 +106,23 @@ hyperparameters:
   a: {type: categorical, vals: [1, 2]}
   g: {when: {a: 1}, b: {type: const, val: 1, when: {a: 2}}}
 )")),
-              HasSubstr("the map around it has a condition on a already"));
+              HasSubstr("an enclosing map already has a condition on a"));
 }
 
-TEST(ConditionsTest, RefusesCircles) {
-  EXPECT_EQ(
-      Error(absl::StrCat(kMinimal, R"(hyperparameters:
+TEST(ConditionsTest, RejectsCycles) {
+  EXPECT_EQ(Error(absl::StrCat(kMinimal, R"(hyperparameters:
   a: {type: int, minval: 0, maxval: 1, when: {b: 1}}
   b: {type: int, minval: 0, maxval: 1, when: {c.d: 1}}
   c: {d: {type: int, minval: 0, maxval: 1, when: {a: 1}}}
   leads_in: {type: int, minval: 0, maxval: 1, when: {a: 1}}
 )")),
-      "const.yaml:4: hyperparameters.a.when.b: conditions go in a circle: a -> b -> c.d -> a");
-  // Through the condition of a map around it.
+            "const.yaml:4: hyperparameters.a.when.b: cyclic conditions: a -> b -> c.d -> a");
+  // Through the condition of an enclosing map.
   EXPECT_THAT(Error(absl::StrCat(kMinimal, R"(hyperparameters:
   g: {when: {x: 1}, y: {type: int, minval: 0, maxval: 1}}
   x: {type: int, minval: 0, maxval: 1, when: {g.y: 1}}
 )")),
-              HasSubstr("conditions go in a circle: g.y -> x -> g.y"));
+              HasSubstr("cyclic conditions: g.y -> x -> g.y"));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// A configuration as it was written, before anyone knows what it means: a tree that remembers where
-// each part stands. Made from YAML or from a Value. Private to model/parse.
+// A configuration before interpretation: a tree in which each node has its file and line. Built
+// from YAML or from a Value. Private to master/parse.
 #ifndef MASTER_PARSE_CONFIG_NODE_H_
 #define MASTER_PARSE_CONFIG_NODE_H_
 
@@ -21,7 +21,7 @@ struct ConfigNode {
   std::string where;                  // "const.yaml:12", "--config a.b"
   std::vector<ConfigNode> items;      // kList
   std::vector<ConfigMember> members;  // kMap, in the order of the text
-  // A map that was not written, but leads to the value of an override "a.b.c=value".
+  // A map that is not in the text, but is on the path to the value of an override "a.b.c=value".
   bool leads = false;
 
   bool is_null() const { return kind == Kind::kNull; }
@@ -30,9 +30,9 @@ struct ConfigNode {
   const std::string* AsString() const { return is_scalar() ? scalar.AsString() : nullptr; }
   bool is_scalar() const { return kind == Kind::kScalar; }
 
-  // A member that is not null, or nullptr.
+  // Returns a member that is not null, or nullptr.
   const ConfigNode* Find(std::string_view key) const;
-  // By "a.b.c"; nullptr where any of them is missing or null.
+  // Returns the node at "a.b.c"; nullptr if a part of the path is missing or null.
   const ConfigNode* FindPath(std::string_view path) const;
   ConfigNode* FindPath(std::string_view path);
   Value ToValue() const;
@@ -44,12 +44,12 @@ struct ConfigMember {
   std::string key;
   std::string where;  // of the key
   ConfigNode value;
-  bool implied = false;  // was not written itself, but follows from what stands around it
+  bool implied = false;  // not in the text itself, but derived from the node around it
 };
 
-// One YAML document. INVALID_ARGUMENT "source:line: why" for what is none, for a key that stands
-// twice, for text that is not UTF-8. Anchors, aliases and merge keys are resolved.
-// `with_lines` false: `where` is the source alone.
+// Parses one YAML document. INVALID_ARGUMENT "source:line: why" for invalid YAML, a duplicate key,
+// or text that is not UTF-8. Anchors, aliases and merge keys are resolved. If `with_lines` is
+// false, `where` is the source without a line.
 absl::StatusOr<ConfigNode> ReadYaml(std::string_view text, const std::string& source,
                                     bool with_lines);
 

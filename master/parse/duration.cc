@@ -15,7 +15,7 @@ std::optional<double> ParseDuration(std::string_view text) {
     const size_t end = std::min(words.find_first_not_of("0123456789.", at), words.size());
     double number = 0;
     if (!absl::SimpleAtod(words.substr(at, end - at), &number)) return std::nullopt;
-    // A number alone.
+    // A number without a unit.
     if (end == words.size()) return at == 0 ? std::optional(number) : std::nullopt;
     at = std::min(words.find_first_not_of(' ', end), words.size());
     const size_t unit = at == words.size() ? kUnits.npos : kUnits.find(words[at], next_unit);

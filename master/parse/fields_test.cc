@@ -13,8 +13,8 @@
 namespace det::model {
 namespace {
 
-// A configuration in which the field means something and is not set.
-absl::StatusOr<ExperimentConfig> ConfigFor(const Field& field) {
+// Returns a configuration to which the field applies and in which it is not set.
+absl::StatusOr<ExperimentConfig> MakeConfigFor(const Field& field) {
   std::string searcher = "single", storage = "shared_fs";
   if (field.only_for != nullptr) {
     const bool of_searcher = std::string(field.path).starts_with("searcher.");
@@ -24,7 +24,7 @@ absl::StatusOr<ExperimentConfig> ConfigFor(const Field& field) {
     }
   }
   const std::string yaml =
-      absl::StrCat("entrypoint: x\nsearcher: ", SearcherOf(searcher), R"(
+      absl::StrCat("entrypoint: x\nsearcher: ", MakeSearcher(searcher), R"(
 resources: {devices: ["/dev/a:/dev/b"]}
 environment: {proxy_ports: [{proxy_port: 1}]}
 bind_mounts: [{host_path: /a, container_path: /a}]
@@ -35,19 +35,19 @@ checkpoint_storage: {type: )",
                    "}\n");
   const absl::StatusOr<ExperimentConfig> config = Parse(yaml);
   if (config.ok()) return config;
-  // Storage that this cluster does not have is known all the same.
+  // The table also has storage types that this cluster does not support.
   ExperimentConfig made = *Parse(kMinimal);
   made.checkpoint_storage.type = storage;
   return made;
 }
 
-TEST(FieldsTest, DefaultsOfTheTableAreThoseOfTheStructs) {
+TEST(FieldsTest, MatchesDefaultsOfStructs) {
   for (const Field& field : Fields()) {
     if (field.default_json == nullptr || field.role == Field::Role::kIgnored) continue;
-    auto config = ConfigFor(field);
+    auto config = MakeConfigFor(field);
     ASSERT_TRUE(config.ok()) << field.path << ": " << config.status();
     ASSERT_TRUE(AppliesTo(field, *config)) << field.path;
-    // These lists are filled to look at their items.
+    // These lists have items so that the fields of items exist.
     if (field.role == Field::Role::kList) config = Parse(kMinimal);
     // Two policies are built in.
     const size_t item = std::string(field.path).starts_with("log_policies[].") ? 2 : 0;
@@ -55,16 +55,16 @@ TEST(FieldsTest, DefaultsOfTheTableAreThoseOfTheStructs) {
   }
 }
 
-TEST(FieldsTest, EveryRowIsSound) {
+TEST(FieldsTest, HasValidRows) {
   std::set<std::string> paths;
   for (const Field& field : Fields()) {
     EXPECT_TRUE(paths.insert(field.path).second) << field.path;
     const std::string description = field.description;
-    EXPECT_TRUE(description.ends_with('.') || field.role == Field::Role::kGone) << field.path;
+    EXPECT_TRUE(description.ends_with('.') || field.role == Field::Role::kRemoved) << field.path;
     const bool has_place = field.role == Field::Role::kValue || field.role == Field::Role::kList;
     EXPECT_EQ(field.target != nullptr, has_place) << field.path;
     EXPECT_NE(ExperimentFields().Expected(field), "") << field.path;
-    // The section around it is a row too.
+    // The section that contains it is a row too.
     const std::string path = field.path;
     const size_t dot = path.rfind('.');
     if (dot != path.npos) {
@@ -96,16 +96,16 @@ void ExpectKnown(const Value& value, const std::string& path) {
   for (const auto& [key, member] : *value.AsObject()) ExpectKnown(member, path + "." + key);
 }
 
-TEST(FieldsTest, EverythingThatIsShownHasARow) {
+TEST(FieldsTest, HasRowForEveryShownField) {
   for (const std::string& name : SplitWords(FindField("searcher.name")->choices)) {
-    const auto config = Parse(absl::StrCat("entrypoint: x\nsearcher: ", SearcherOf(name)));
+    const auto config = Parse(absl::StrCat("entrypoint: x\nsearcher: ", MakeSearcher(name)));
     ASSERT_TRUE(config.ok()) << name << ": " << config.status();
     const Value shown = ToValue(*config);
     for (const auto& [key, member] : *shown.AsObject()) ExpectKnown(member, key);
   }
 }
 
-TEST(FieldsTest, SecretsAreNeverShown) {
+TEST(FieldsTest, HidesSecrets) {
   ExperimentConfig config = *Parse(absl::StrCat(
       kMinimal, "data: {secrets: {token: t1, list: [t2, {deep: t3}], none: null}, open: o}\n",
       "environment: {registry_auth: {username: me, password: t4}}\n",
@@ -119,17 +119,17 @@ TEST(FieldsTest, SecretsAreNeverShown) {
   EXPECT_NE(shown.find("\"open\":\"o\""), shown.npos);
 }
 
-TEST(FieldsTest, ThePageOfTheDocumentationIsCurrent) {
+TEST(FieldsTest, GeneratesTheCommittedPage) {
   const auto page = base::ReadFile("docs/reference/experiment-config.md");
   ASSERT_TRUE(page.ok()) << page.status();
   EXPECT_EQ(*page, ExperimentConfigPage())
       << "run: bazel run //tools:experiment_config_doc > docs/reference/experiment-config.md";
 }
 
-TEST(SuggestTest, PrefersANearNameOverTheList) {
+TEST(SuggestTest, PrefersSimilarName) {
   EXPECT_EQ(Suggest(ExperimentFields(), "max_trails", {"max_trials", "metric"}),
             "did you mean max_trials?");
-  EXPECT_EQ(Suggest(ExperimentFields(), "q", {"a", "b"}), "known here: a, b");
+  EXPECT_EQ(Suggest(ExperimentFields(), "q", {"a", "b"}), "expected one of a, b");
   EXPECT_EQ(Suggest(ExperimentFields(), "max_trials", {"name"}),
             "did you mean searcher.max_trials?");
 }

@@ -1,4 +1,4 @@
-// Puts a node into the place of its field.
+// Stores a node in the member of its field.
 #include <cmath>
 #include <utility>
 
@@ -12,7 +12,7 @@ namespace {
 std::optional<int64_t> AsInteger(const ConfigNode& node) {
   if (const int64_t* value = node.scalar.AsInt()) return *value;
   const double* value = node.scalar.AsDouble();
-  // 1e3 is an integer, too; 2^53 is where doubles begin to skip some.
+  // 1e3 is an integer as well; beyond 2^53 doubles cannot represent all integers.
   if (value != nullptr && std::floor(*value) == *value && std::abs(*value) < 0x1p53) {
     return static_cast<int64_t>(*value);
   }
@@ -24,7 +24,7 @@ bool InRange(const Field& field, double value) {
   return !field.max || value <= *field.max;
 }
 
-// "512m", "4 GiB", "1.5g": a number and a power of 1024.
+// Parses "512m", "4 GiB", "1.5g": a number and a power of 1024.
 std::optional<int64_t> ParseSize(const std::string& text) {
   const size_t digits = text.find_first_not_of("0123456789.");
   double number = 0;
@@ -45,7 +45,7 @@ std::optional<int64_t> ParseSize(const std::string& text) {
   return static_cast<int64_t>(bytes);
 }
 
-// Each overload: nullptr where the node fits, otherwise the node that does not.
+// Each overload returns nullptr if the node is valid, otherwise the node that is not.
 struct Filling {
   const Field& field;
   const ConfigNode& node;
@@ -131,9 +131,9 @@ struct Filling {
       Length length;
       for (const Length::Unit unit :
            {Length::Unit::kBatches, Length::Unit::kRecords, Length::Unit::kEpochs}) {
-        if (member.key == ToText(unit)) length.unit = unit;
+        if (member.key == ToString(unit)) length.unit = unit;
       }
-      if (read || member.key != ToText(length.unit)) return &node;
+      if (read || member.key != ToString(length.unit)) return &node;
       if (const Misfit misfit = Filling{field, member.value}.Integer(&length.count)) return misfit;
       read = length;
     }
@@ -155,7 +155,7 @@ struct Filling {
     if (misfit == nullptr) *out = std::move(argv);
     return misfit;
   }
-  // Has a reader of its own: its problems lie deeper.
+  // Read separately (ReadSearchSpace), to report nested problems.
   Misfit operator()(SearchSpace*) const { return If(node.is_map()); }
   Misfit operator()(VariablesTarget out) const {
     std::vector<std::string> variables;
@@ -184,14 +184,14 @@ struct Filling {
     return nullptr;
   }
   Misfit operator()(SlotsTarget out) const {
-    // Has a reader of its own: its problems lie deeper.
+    // Read separately (ReadElasticSlots), to report nested problems.
     if (node.is_map()) return nullptr;
     ResourcesConfig& resources = *out.resources;
     resources.max_slots_per_trial = 0;
     resources.slot_fraction = 1;
     const double* part = node.scalar.AsDouble();
     if (part == nullptr || AsInteger(node)) return Integer(&resources.slots_per_trial);
-    if (!(*part >= kLeastSlotFraction && *part < 1)) return &node;
+    if (!(*part >= kMinSlotFraction && *part < 1)) return &node;
     resources.slots_per_trial = 1;
     resources.slot_fraction = *part;
     return nullptr;
@@ -210,7 +210,7 @@ struct Filling {
   Misfit operator()(ListTarget) const { return &node; }
 };
 
-// {name: accuracy, smaller_is_better: false}
+// Reads {name: accuracy, smaller_is_better: false} or a name.
 bool ReadObjective(const ConfigNode& node, Objective& objective) {
   if (node.AsString() != nullptr) objective.metric = *node.AsString();
   for (const ConfigMember& member : node.members) {
@@ -227,7 +227,7 @@ bool ReadObjective(const ConfigNode& node, Objective& objective) {
   return !objective.metric.empty();
 }
 
-// REQUIRES smaller_is_better to be read before: names alone are judged by it.
+// REQUIRES that smaller_is_better was read before: it applies to names without a direction.
 const ConfigNode* Filling::operator()(MetricTarget out) const {
   SearcherConfig& searcher = *out.searcher;
   if (!node.is_list()) {

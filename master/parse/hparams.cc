@@ -1,5 +1,5 @@
-// Reads hyperparameters: a bare value is a constant, an object with a `type` is a range or a
-// choice, any other object is nested. The conditions of a nested one become its members' own.
+// Reads hyperparameters: a plain value is a constant, a map with a `type` is a range or a choice,
+// any other map is nested. The conditions of a nested map apply to each of its members.
 #include <algorithm>
 #include <utility>
 
@@ -9,7 +9,7 @@
 namespace det::model {
 namespace {
 
-// What is common to a whole space: where it stands, its conditions.
+// The state that is shared while reading a whole space.
 struct Reading {
   size_t root_size = 0;  // of the path of the space, with its dot
   std::vector<WrittenCondition> conditions;
@@ -24,7 +24,7 @@ class HparamReader {
   HparamReader(const ConfigNode& node, std::string path, Reading& reading)
       : node_(node), path_(std::move(path)), reading_(reading), problems_(reading.problems) {}
 
-  // `around`: the conditions of the maps that it is nested in.
+  // `around` are the conditions of the maps that contain the hyperparameter.
   Hyperparameter Read(const std::vector<WrittenCondition>& around) {
     std::vector<WrittenCondition> conditions = Conditions(around);
     if (node_.is_map() && Member("type") == nullptr) {
@@ -38,7 +38,7 @@ class HparamReader {
       hparam.when.push_back(written.condition);
       reading_.conditions.push_back(std::move(written));
     }
-    // In the order in which they are written again.
+    // Sorted as ToValue writes them.
     std::sort(hparam.when.begin(), hparam.when.end(),
               [](const Condition& a, const Condition& b) { return a.path < b.path; });
     return hparam;
@@ -68,15 +68,15 @@ class HparamReader {
       for (const WrittenCondition& own : conditions) {
         if (own.condition.path != outer.condition.path) continue;
         problems_.push_back({own.where, own.path,
-                             absl::StrCat("the map around it has a condition on ",
-                                          outer.condition.path, " already; keep one")});
+                             absl::StrCat("an enclosing map already has a condition on ",
+                                          outer.condition.path, "; keep one")});
       }
     }
     conditions.insert(conditions.end(), around.begin(), around.end());
     return conditions;
   }
 
-  // Null members included: null is a value here.
+  // Returns null members as well: null is a value here.
   const ConfigNode* Member(std::string_view key) const {
     for (const ConfigMember& member : node_.members) {
       if (member.key == key) return &member.value;
@@ -98,7 +98,7 @@ class HparamReader {
       if (is_known) continue;
       problems_.push_back(
           {member.where, absl::StrCat(path_, ".", member.key),
-           absl::StrCat("unknown key; ", Suggest(ExperimentFields(), member.key, known))});
+           absl::StrCat("unknown field; ", Suggest(ExperimentFields(), member.key, known))});
     }
   }
 
@@ -128,7 +128,7 @@ class HparamReader {
 
   void AddExpected(const ConfigNode* member, std::string_view key, std::string_view what) {
     if (member == nullptr) {
-      Add(node_, key, absl::StrCat("required, but missing; expected ", std::string(what)));
+      Add(node_, key, absl::StrCat("required but missing; expected ", std::string(what)));
     } else {
       Add(*member, key,
           absl::StrCat("expected ", std::string(what), ", found ", member->Describe()));

@@ -21,7 +21,7 @@ ConfigMember* FindMember(ConfigNode& map, std::string_view key) {
   return nullptr;
 }
 
-// Whether a map is a thing of many members, not one value such as {batches: 100}.
+// Whether maps at the path merge member by member; not so for one value such as {batches: 100}.
 bool MergesAsMap(const std::string& path, const ConfigNode& low, const ConfigNode& high) {
   if (path.starts_with("hyperparameters.")) {
     const bool nested = low.Find("type") == nullptr && high.Find("type") == nullptr;
@@ -31,14 +31,14 @@ bool MergesAsMap(const std::string& path, const ConfigNode& low, const ConfigNod
   return field == nullptr || IsMap(*field);
 }
 
-// What stands in the way of another kind of searcher or storage.
-void DropWhatIsOfAnotherKind(const std::string& prefix, const ConfigNode& high, ConfigNode& low) {
+// Removes fields that do not apply to the kind of searcher or storage that `high` chooses.
+void RemoveMembersOfOtherKind(const std::string& prefix, const ConfigNode& high, ConfigNode& low) {
   const Field* kind = KindField(prefix);
   if (kind == nullptr) return;
   const std::string key = std::string(kind->path).substr(prefix.size());
   const ConfigNode* after = high.Find(key);
   const ConfigNode* before = low.Find(key);
-  const Value was = before != nullptr ? before->ToValue() : DefaultOf(*kind);
+  const Value was = before != nullptr ? before->ToValue() : GetDefault(*kind);
   if (after == nullptr || after->AsString() == nullptr || was.is_null() || was == after->scalar) {
     return;
   }
@@ -51,7 +51,7 @@ void DropWhatIsOfAnotherKind(const std::string& prefix, const ConfigNode& high, 
 
 ConfigNode MergeMaps(const std::string& path, ConfigNode low, const ConfigNode& high) {
   const std::string prefix = path.empty() ? "" : path + ".";
-  DropWhatIsOfAnotherKind(prefix, high, low);
+  RemoveMembersOfOtherKind(prefix, high, low);
   for (const ConfigMember& member : high.members) {
     ConfigMember* mine = FindMember(low, member.key);
     if (member.value.is_null() && high.leads) {
@@ -88,7 +88,7 @@ ConfigNode MergeLists(const Field& field, ConfigNode low, const ConfigNode& high
 }
 
 ConfigNode MergeAt(const std::string& path, ConfigNode low, const ConfigNode& high) {
-  // Null is absent, but as a hyperparameter it is a value.
+  // Null is equivalent to absent, except as the value of a hyperparameter.
   if (high.is_null()) return path.starts_with("hyperparameters.") ? high : low;
   if (low.is_null()) return high;
   if (low.is_map() && high.is_map() && MergesAsMap(path, low, high)) {
@@ -117,15 +117,15 @@ absl::Status ApplyOverride(const std::string& override_text, ConfigNode& root) {
       equals != std::string::npos && std::find(keys.begin(), keys.end(), "") == keys.end();
   if (!named) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--config ", override_text, ": write it as key.subkey=value"));
+        absl::StrCat("--config ", override_text, ": expected the form key.subkey=value"));
   }
   DET_ASSIGN_OR_RETURN(ConfigNode layer,
                        ReadYaml(std::string_view(override_text).substr(equals + 1), where, false));
   const ConfigNode* below = &root;
   for (const std::string& key : keys) {
     if (below != nullptr && !below->is_null() && !below->is_map()) {
-      return absl::InvalidArgumentError(absl::StrCat(where, ": there is no map to set \"", key,
-                                                     "\" in, but ", below->Describe()));
+      return absl::InvalidArgumentError(absl::StrCat(where, ": cannot set \"", key, "\" in ",
+                                                     below->Describe(), "; expected a map"));
     }
     below = below == nullptr ? nullptr : below->Find(key);
   }

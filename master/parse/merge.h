@@ -1,6 +1,6 @@
-// Layers of a configuration put over each other, by the rules of the table of fields (fields.h):
-// maps member by member, lists as their row says, everything else replaced. Each node keeps where
-// it came from. Called by parse.cc, on any thread.
+// Merging of the layers of a configuration, by the rules of the table of fields (fields.h): maps
+// member by member, lists according to their row, everything else replaced. Each node keeps its
+// position. Called by parse.cc, on any thread.
 #ifndef MASTER_PARSE_MERGE_H_
 #define MASTER_PARSE_MERGE_H_
 
@@ -11,11 +11,11 @@
 
 namespace det::model {
 
-// `high` over `low`, both in the table's form (shape.h). A searcher or storage of another kind than
-// the lower layer's takes over only what means something to it.
+// Merges `high` over `low`, both in the table's form (shape.h). If `high` chooses another kind of
+// searcher or storage, the fields of `low` that do not apply to it are dropped.
 ConfigNode MergeConfig(ConfigNode low, const ConfigNode& high);
 
-// Puts "a.b.c=<yaml>" over the tree by the same rules; null takes away what is there.
+// Merges "a.b.c=<yaml>" over the tree by the same rules; null removes the value.
 // INVALID_ARGUMENT names the override.
 absl::Status ApplyOverride(const std::string& override_text, ConfigNode& root);
 

@@ -27,8 +27,8 @@ struct Case {
   const char* merged;
 };
 
-// The rules of the reference, one by one.
-TEST(MergeTest, FollowsTheRuleOfEachField) {
+// Each merge rule of the reference.
+TEST(MergeTest, AppliesMergeRuleOfEachField) {
   const Case cases[] = {
       // Scalars override, maps merge, lists replace.
       {"{max_restarts: 1}", "{max_restarts: 2}", R"({"max_restarts":2})"},
@@ -41,17 +41,17 @@ TEST(MergeTest, FollowsTheRuleOfEachField) {
       // A length is one value.
       {"{min_validation_period: {batches: 1}}", "{min_validation_period: {epochs: 2}}",
        R"({"min_validation_period":{"epochs":2}})"},
-      // Null is absent.
+      // Null is equivalent to absent.
       {"{max_restarts: 1}", "{max_restarts: null}", R"({"max_restarts":1})"},
       {"{max_restarts: null}", "{max_restarts: 3}", R"({"max_restarts":3})"},
       {"{resources: {priority: 3}}", "{resources: null}", R"({"resources":{"priority":3}})"},
-      // Older forms are what they stand for.
+      // Old forms are converted.
       {"{optimizations: {gradient_compression: int8}}",
        "{optimizations: {gradient_compression: true}}",
        R"({"optimizations":{"gradient_compression":"float16"}})"},
       {"{optimizations: {gradient_compression: false}}", "{}",
        R"({"optimizations":{"gradient_compression":"none"}})"},
-      // Lists that append, or replace by key.
+      // Lists that are appended, or replaced by key.
       {"{bind_mounts: [{host_path: /a, container_path: /x}, {host_path: /b, container_path: /y}]}",
        "{bind_mounts: [{host_path: /c, container_path: /x}, {host_path: /d, container_path: /z}]}",
        R"({"bind_mounts":[{"container_path":"/x","host_path":"/c"},)"
@@ -84,7 +84,7 @@ TEST(MergeTest, FollowsTheRuleOfEachField) {
        "{log_policies: [{name: n, pattern: r, action: {type: exclude_node}}]}",
        R"({"log_policies":[{"action":"exclude_node","name":"n","pattern":"r"},)"
        R"({"name":"m","pattern":"q"}]})"},
-      // Hyperparameters merge where both are nested.
+      // Hyperparameters merge if both are nested.
       {"{hyperparameters: {a: 1, n: {x: 1, y: 2}}}", "{hyperparameters: {n: {y: 3}, b: 2}}",
        R"({"hyperparameters":{"a":1,"b":2,"n":{"x":1,"y":3}}})"},
       {"{hyperparameters: {a: {type: int, minval: 1, maxval: 2}}}",
@@ -94,7 +94,7 @@ TEST(MergeTest, FollowsTheRuleOfEachField) {
        R"({"hyperparameters":{"a":{"type":"const","val":1}}})"},
       {"{hyperparameters: {a: 1}}", "{hyperparameters: {a: null}}",
        R"({"hyperparameters":{"a":null}})"},
-      // Another kind takes over only what it knows.
+      // Fields that do not apply to the new kind are dropped.
       {"{searcher: {name: random, max_trials: 4, metric: m, sampler: tpe}}",
        "{searcher: {name: grid}}", R"({"searcher":{"metric":"m","name":"grid"}})"},
       {"{searcher: {name: random, max_trials: 4, metric: m}}", "{searcher: {name: tpe}}",
@@ -110,7 +110,7 @@ TEST(MergeTest, FollowsTheRuleOfEachField) {
     EXPECT_EQ(Merged(c.low, c.high), c.merged) << c.low << " + " << c.high;
 }
 
-TEST(MergeTest, LayersStackInTheirOrder) {
+TEST(MergeTest, MergesLayersInOrder) {
   ConfigDefaults defaults = TestDefaults();
   defaults.below = {{"scheduler", "resources: {priority: 42}"},
                     {"master", "checkpoint_storage: {type: directory, container_path: /m}"},
@@ -134,7 +134,7 @@ TEST(MergeTest, LayersStackInTheirOrder) {
   EXPECT_EQ(config->max_restarts, 1);
 }
 
-TEST(MergeTest, AProblemIsNamedByTheLayerItCameFrom) {
+TEST(MergeTest, ReportsLayerOfProblem) {
   ConfigDefaults defaults = TestDefaults();
   defaults.below = {{"template t", "name: a\nmax_restarts: many\nsearcher:\n  metrik: x\n"}};
   defaults.above = {{"policy", "resources: {weight: heavy}"}};
@@ -143,13 +143,13 @@ TEST(MergeTest, AProblemIsNamedByTheLayerItCameFrom) {
   const std::string message(config.status().message());
   EXPECT_THAT(message, HasSubstr("template t:2: max_restarts: expected an integer >= 0, found"));
   EXPECT_THAT(message,
-              HasSubstr("template t:4: searcher.metrik: unknown key; did you mean metric"));
+              HasSubstr("template t:4: searcher.metrik: unknown field; did you mean metric"));
   EXPECT_THAT(message, HasSubstr("policy:1: resources.weight: expected a number"));
   EXPECT_THAT(message, HasSubstr("c.yaml:3: debug: expected true or false, found 3"));
   EXPECT_THAT(message, HasSubstr("--config preemption_timeout: preemption_timeout: expected"));
   defaults.below = {{"master", "checkpoint_storage: {save_trial_best: 2}"}};
   EXPECT_THAT(ParseExperimentConfig("", "c.yaml", {}, defaults).status().ToString(),
-              HasSubstr("c.yaml: is empty"));
+              HasSubstr("c.yaml: the configuration is empty"));
   defaults.below = {{"template broken", "a: ["}};
   EXPECT_THAT(ParseExperimentConfig(kMinimal, "c.yaml", {}, defaults).status().ToString(),
               HasSubstr("template broken:1: not valid YAML"));
@@ -158,7 +158,7 @@ TEST(MergeTest, AProblemIsNamedByTheLayerItCameFrom) {
               HasSubstr("template list: expected a map"));
 }
 
-TEST(MergeTest, ATemplateAloneMakesAConfiguration) {
+TEST(MergeTest, AcceptsTemplateAlone) {
   ConfigDefaults defaults = TestDefaults();
   defaults.below = {{"template t", kMinimal}};
   const auto config = ParseExperimentConfig("", "c.yaml", {}, defaults);
@@ -166,7 +166,7 @@ TEST(MergeTest, ATemplateAloneMakesAConfiguration) {
   EXPECT_EQ(config->searcher.metric, "loss");
 }
 
-TEST(MergeTest, OverridesFollowTheSameRules) {
+TEST(MergeTest, AppliesSameRulesToOverrides) {
   const std::string yaml = absl::StrCat(kMinimal, R"(
 environment: {environment_variables: [A=1]}
 hyperparameters: {lr: {type: log, minval: -4, maxval: -1}, n: {x: 1}}
@@ -187,7 +187,7 @@ labels: [a]
   EXPECT_EQ(config->resources.priority, 4);
 }
 
-TEST(MergeTest, TheTextThatIsKeptHoldsTheOverrides) {
+TEST(MergeTest, StoresOverridesInText) {
   EXPECT_EQ(*TextToKeep("# mine\nname: a\n", {}, {}), "# mine\nname: a\n");
   EXPECT_EQ(*TextToKeep("name: a\nlabels: [x]\n", {}, {"labels=[y]", "data.z=1", "name=null"}),
             R"({"data":{"z":1},"labels":["y"]})");
@@ -195,7 +195,7 @@ TEST(MergeTest, TheTextThatIsKeptHoldsTheOverrides) {
             R"({"debug":true,"name":"a"})");
 }
 
-TEST(MergeTest, BuiltInLogPoliciesCanBeReplacedAndSwitchedOff) {
+TEST(MergeTest, ReplacesAndDisablesBuiltInLogPolicies) {
   const auto config = Parse(absl::StrCat(kMinimal, R"(log_policies:
 - {name: CUDA OOM, pattern: null}
 - {name: mine, pattern: oh no, action: cancel_retries}

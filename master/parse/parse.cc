@@ -15,7 +15,7 @@
 namespace det::model {
 namespace {
 
-// `root` is in the table's form.
+// Reads a tree in the table's form.
 ExperimentConfig FromTree(const ConfigNode& root, const ConfigDefaults& defaults,
                           std::vector<Problem>& problems) {
   ExperimentConfig config;
@@ -27,11 +27,11 @@ ExperimentConfig FromTree(const ConfigNode& root, const ConfigDefaults& defaults
   return config;
 }
 
-// The lists that every experiment has something in; an entry of the user's replaces its like.
+// Returns the lists with built-in entries; an entry of the user with the same key replaces one.
 ConfigNode BuiltIn() {
   Value::Object lists;
   for (const Field& field : Fields()) {
-    if (field.merge == Field::Merge::kByKey) lists.emplace(field.path, DefaultOf(field));
+    if (field.merge == Field::Merge::kByKey) lists.emplace(field.path, GetDefault(field));
   }
   std::erase_if(lists, [](const auto& list) {
     return list.second.AsList()->empty() || list.first.find('.') != list.first.npos;
@@ -75,13 +75,14 @@ absl::StatusOr<ExperimentConfig> ParseExperimentConfig(std::string_view yaml,
   DET_ASSIGN_OR_RETURN(ConfigNode root, Stack(std::move(own), overrides, defaults));
   if (empty && root.Find("entrypoint") == nullptr && root.Find("searcher") == nullptr) {
     return absl::InvalidArgumentError(
-        absl::StrCat(source, ": is empty; it needs at least entrypoint and searcher"));
+        absl::StrCat(source, ": the configuration is empty; set at least entrypoint and searcher"));
   }
-  // What concerns the whole is said without a line.
+  // Problems of the whole configuration have no line.
   root.where = source;
-  std::vector<Problem> problems, soft;
+  std::vector<Problem> problems;
+  std::vector<Problem> soft;
   ExperimentConfig config = FromTree(root, defaults, problems);
-  CheckHonoured(root, config, problems, soft);
+  CheckUnsupportedFields(root, config, problems, soft);
   DET_RETURN_IF_ERROR(ToStatus(std::move(problems)));
   if (warnings != nullptr) *warnings = ToLines(std::move(soft));
   return config;

@@ -20,7 +20,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(ParseTest, MinimalConfigurationHasEveryDefault) {
+TEST(ParseTest, AppliesDefaults) {
   const auto config = Parse(kMinimal);
   ASSERT_TRUE(config.ok()) << config.status();
   ExperimentConfig expected;
@@ -132,7 +132,7 @@ TEST(ParseTest, AcceptsJson) {
   EXPECT_TRUE(Parse(R"({"entrypoint": "x", "searcher": {"name": "single", "metric": "m"}})").ok());
 }
 
-TEST(ParseTest, SaysAllProblemsAtOnceInTheOrderOfTheFile) {
+TEST(ParseTest, ReportsAllProblemsInOrder) {
   EXPECT_EQ(
       Error("name: 3\n"
             "resources:\n"
@@ -143,18 +143,18 @@ TEST(ParseTest, SaysAllProblemsAtOnceInTheOrderOfTheFile) {
             "  max_trails: 5\n"
             "  smaller_is_better: yes\n"
             "checkpoint_policy: some\n"),
-      "const.yaml: entrypoint: required, but missing. A Trial, as file.cc:Class in "
-      "C++ and module:Class in Python; a command for sh -c; or a list as argv.\n"
+      "const.yaml: entrypoint: required but missing. A Trial class, as file.cc:Class "
+      "in C++ or module:Class in Python; a command for sh -c; or a list of strings as argv.\n"
       "const.yaml:1: name: expected a string, found 3\n"
       "const.yaml:3: resources.slots_per_trial: expected an integer >= 0, a part of one device "
       "such as 0.5, or {min: 2, max: 8}, found \"two\"\n"
-      "const.yaml:4: resources.slot_per_trial: unknown key; did you mean slots_per_trial?\n"
-      "const.yaml:6: searcher.metric: required, but missing. Validation metric that trials "
-      "are judged by, or a list of names or of {name, smaller_is_better} for several "
-      "objectives, of which the first one picks the best checkpoints.\n"
-      "const.yaml:6: searcher.max_trials: required, but missing. Number of trials; hyperband "
-      "without it makes as many as its brackets hold.\n"
-      "const.yaml:7: searcher.max_trails: unknown key; did you mean max_trials?\n"
+      "const.yaml:4: resources.slot_per_trial: unknown field; did you mean slots_per_trial?\n"
+      "const.yaml:6: searcher.metric: required but missing. Validation metric to "
+      "optimize, or a list of names or of {name, smaller_is_better} for several objectives; the "
+      "first objective determines the best checkpoints.\n"
+      "const.yaml:6: searcher.max_trials: required but missing. Number of trials; by "
+      "default hyperband fills its brackets.\n"
+      "const.yaml:7: searcher.max_trails: unknown field; did you mean max_trials?\n"
       "const.yaml:8: searcher.smaller_is_better: expected true or false, found \"yes\"\n"
       "const.yaml:9: checkpoint_policy: expected one of best, all, none, found \"some\"");
 }
@@ -164,33 +164,34 @@ struct Bad {
   std::string message;
 };
 
-TEST(ParseTest, RefusesBadFields) {
+TEST(ParseTest, RejectsInvalidFields) {
   const Bad cases[] = {
       {"max_restarts: -1", "max_restarts: expected an integer >= 0, found -1"},
       {"max_restarts: 1.5", "max_restarts: expected an integer >= 0, found 1.5"},
       {"max_restarts: 3000000000", "max_restarts: expected an integer >= 0, found 3000000000"},
       {"resources: {priority: 100}", "expected an integer from 1 to 99, found 100"},
-      {"resources: {max_slots: 1, slots_per_trial: 2}", "no trial could ever start"},
+      {"resources: {max_slots: 1, slots_per_trial: 2}", "no trial could start"},
       {"resources: [1]", "resources: expected a map, found a list"},
       {"resources: {weight: -0.5}", "expected a number >= 0, found -0.5"},
-      {"slots_per_trial: 2", "unknown key; did you mean resources.slots_per_trial?"},
-      {"xyzzy: 2", "xyzzy: unknown key; known here: name, description, labels"},
-      {"a.b: 2", "a.b: unknown key"},
+      {"slots_per_trial: 2", "unknown field; did you mean resources.slots_per_trial?"},
+      {"xyzzy: 2", "xyzzy: unknown field; expected one of name, description, labels"},
+      {"a.b: 2", "a.b: unknown field"},
       {"labels: [1]", "labels: expected a list of strings, found 1 in a list"},
       {"labels: [[x]]", "labels: expected a list of strings, found a list in a list"},
       {"min_validation_period: {batches: 1, epochs: 2}", "expected a length such as"},
       {"min_validation_period: {seconds: 1}", "expected a length such as"},
       {"environment: {environment_variables: [=x]}", "expected a list of NAME=value"},
-      {"workspace: w", "workspace: workspace and project go together"},
-      {"checkpoint_storage: {host_path: tmp}", "\"tmp\" is relative; start it with /"},
-      {"checkpoint_storage: {storage_path: a/../../b}", "leaves host_path /ckpt"},
-      {"checkpoint_storage: {storage_path: /elsewhere}", "leaves host_path /ckpt"},
+      {"workspace: w", "workspace: workspace and project must be set together"},
+      {"checkpoint_storage: {host_path: tmp}",
+       "\"tmp\" is a relative path; expected an absolute path"},
+      {"checkpoint_storage: {storage_path: a/../../b}", "is not below host_path /ckpt"},
+      {"checkpoint_storage: {storage_path: /elsewhere}", "is not below host_path /ckpt"},
       {"hyperparameters: {a: {type: int, minval: 2, maxval: 1}}",
        "hyperparameters.a: minval 2 is greater than maxval 1"},
       {"hyperparameters: {a: {type: int, minval: 0.5, maxval: 1}}",
        "hyperparameters.a.minval: expected an integer, found 0.5"},
       {"hyperparameters: {a: {type: int, maxval: 1}}",
-       "hyperparameters.a.minval: required, but missing; expected an integer"},
+       "hyperparameters.a.minval: required but missing; expected an integer"},
       {"hyperparameters: {a: {b: {type: float, minval: 0, maxval: 1}}}",
        "hyperparameters.a.b.type: expected one of const, int, double, log, categorical, found "
        "\"float\""},
@@ -201,7 +202,7 @@ TEST(ParseTest, RefusesBadFields) {
       {"hyperparameters: {a: {type: int, minval: 0, maxval: 1, count: 0}}",
        "hyperparameters.a.count: expected an integer >= 1, found 0"},
       {"hyperparameters: {a: {type: const, val: 1, vals: 2}}",
-       "hyperparameters.a.vals: unknown key; did you mean val?"},
+       "hyperparameters.a.vals: unknown field; did you mean val?"},
       {"hyperparameters: 3", "hyperparameters: expected a map, found 3"},
   };
   for (const Bad& bad : cases) {
@@ -212,26 +213,29 @@ TEST(ParseTest, RefusesBadFields) {
   }
 }
 
-TEST(ParseTest, RefusesBadSearchersAndEntrypoints) {
+TEST(ParseTest, RejectsInvalidSearchersAndEntrypoints) {
   const Bad cases[] = {
       {"entrypoint: x\nsearcher: {name: best, metric: m}",
        "const.yaml:2: searcher.name: expected one of single, random, grid, adaptive_asha, "
        "async_halving, asha, hyperband, tpe, bayesian, pbt, custom, found \"best\""},
       {"entrypoint: x\nsearcher: {name: single, metric: m, max_trials: 3}",
-       "const.yaml:2: searcher.max_trials: belongs to random, tpe, bayesian, asha, async_halving, "
-       "adaptive_asha, hyperband, not to single; remove it"},
+       "const.yaml:2: searcher.max_trials: only valid for random, tpe, bayesian, asha, "
+       "async_halving, "
+       "adaptive_asha, hyperband, not for single; remove it"},
       {"entrypoint: x\nsearcher: {name: random, metric: m, max_trials: 0}",
        "searcher.max_trials: expected an integer from 1 to 1000000, found 0"},
       {"entrypoint: x\nsearcher: single",
        "const.yaml:2: searcher: expected a map, found \"single\""},
-      {"entrypoint: x", "const.yaml: searcher: required, but missing"},
-      {"entrypoint: x\nsearcher: null", "const.yaml: searcher: required, but missing"},
+      {"entrypoint: x", "const.yaml: searcher: required but missing"},
+      {"entrypoint: x\nsearcher: null", "const.yaml: searcher: required but missing"},
       {"entrypoint: ../a.cc:T\nsearcher: {name: single, metric: m, max_length: 1}",
-       "const.yaml:1: entrypoint: \"../a.cc\" leaves the context directory"},
+       "const.yaml:1: entrypoint: \"../a.cc\" is outside of the context directory"},
       {"entrypoint: /a.cc:T\nsearcher: {name: single, metric: m, max_length: 1}",
-       "leaves the context directory"},
-      {"entrypoint: ' '\nsearcher: {name: single, metric: m}", "names nothing to run"},
-      {"entrypoint: []\nsearcher: {name: single, metric: m}", "names no program to run"},
+       "is outside of the context directory"},
+      {"entrypoint: ' '\nsearcher: {name: single, metric: m}",
+       "is empty; expected a command or a Trial class"},
+      {"entrypoint: []\nsearcher: {name: single, metric: m}",
+       "is empty; expected a program to run"},
       {"entrypoint: 5\nsearcher: {name: single, metric: m}",
        "const.yaml:1: entrypoint: expected a string or a list of strings, found 5"},
       {"entrypoint: {a: b}\nsearcher: {name: single, metric: m}",
@@ -244,25 +248,25 @@ TEST(ParseTest, RefusesBadSearchersAndEntrypoints) {
   }
 }
 
-TEST(ParseTest, RefusesWhatIsNoYamlWithItsLine) {
+TEST(ParseTest, RejectsInvalidYaml) {
   const Bad cases[] = {
       {"a: 1\nb: [1, 2\nc: 3\n", "const.yaml:"},
       {"a: 1\n  b: 2\n", "const.yaml:2: not valid YAML: "},
-      {"", "const.yaml: is empty"},
-      {"# only words\n", "const.yaml: is empty"},
-      {"null", "const.yaml: is empty"},
+      {"", "const.yaml: the configuration is empty"},
+      {"# only words\n", "const.yaml: the configuration is empty"},
+      {"null", "const.yaml: the configuration is empty"},
       {"- a\n", "const.yaml: expected a map such as"},
-      {"a: 1\n---\nb: 2\n", "const.yaml:2: the document ends here, but the text goes on"},
-      {",", "const.yaml:1: the document ends here, but the text goes on"},
+      {"a: 1\n---\nb: 2\n", "const.yaml:2: a second YAML document starts here"},
+      {",", "const.yaml:1: a second YAML document starts here"},
       {",]\nx", "const.yaml:"},
-      {"a: 1\nb: 2\na: 3\n", "const.yaml:3: key \"a\" stands twice, first at const.yaml:1"},
+      {"a: 1\nb: 2\na: 3\n", "const.yaml:3: duplicate key \"a\", first at const.yaml:1"},
       {"a: \xff\n", "const.yaml:1: not UTF-8 text"},
-      {"a: 1\nb: \"\\0\"\n", "const.yaml:2: a value holds characters that are not text"},
+      {"a: 1\nb: \"\\0\"\n", "const.yaml:2: a value contains invalid characters"},
       {"? [a]\n: b\n", "a key must be plain text"},
       {"a: &x [*x]\n", "const.yaml"},
       {"a: .nan\n", "const.yaml:1: .nan is not a finite number"},
       {"a: 1e999\n", "const.yaml:1: 1e999 is not a finite number"},
-      {"a: !!binary aGk=\n", "has no meaning here"},
+      {"a: !!binary aGk=\n", "is not supported"},
       {std::string(50'000, '['), "const.yaml"},
       {std::string(150, '[') + std::string(150, ']'), "nested deeper"},
       {"data: " + std::string(26, '[') + std::string(26, ']'), "nested deeper than 25 levels"},
@@ -272,7 +276,7 @@ TEST(ParseTest, RefusesWhatIsNoYamlWithItsLine) {
   }
 }
 
-TEST(ParseTest, RefusesAliasesThatGrowWithoutBound) {
+TEST(ParseTest, RejectsExponentialAliases) {
   std::string yaml = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n";
   for (int i = 1; i < 12; ++i) {
     const std::string item = absl::StrCat("*a", i - 1);
@@ -326,7 +330,7 @@ TEST(ParseTest, ReadsPlainScalarsByTheCoreSchema) {
   }
 }
 
-TEST(ParseTest, OverridesReplaceAddAndRemove) {
+TEST(ParseTest, AppliesOverrides) {
   const std::string yaml = absl::StrCat(kMinimal, "max_restarts: 3\nresources: {priority: 5}\n");
   const auto config = Parse(yaml, {"max_restarts=null", "resources.slots_per_trial=2",
                                    "hyperparameters.net.width={type: int, minval: 1, maxval: 2}",
@@ -341,28 +345,29 @@ TEST(ParseTest, OverridesReplaceAddAndRemove) {
             R"({"net":{"width":{"maxval":2,"minval":1,"type":"int"}}})");
 }
 
-TEST(ParseTest, ProblemsOfAnOverrideNameIt) {
+TEST(ParseTest, NamesOverrideInProblems) {
   EXPECT_EQ(Error(kMinimal, {"resources.slots_per_trial=two"}),
             "--config resources.slots_per_trial: resources.slots_per_trial: expected an integer "
             ">= 0, a part of one device such as 0.5, or {min: 2, max: 8}, found \"two\"");
   EXPECT_EQ(Error(kMinimal, {"resources.slots=2"}),
-            "--config resources.slots: resources.slots: is for commands and notebooks; write "
+            "--config resources.slots: resources.slots: is a field of commands and notebooks; use "
             "slots_per_trial");
-  EXPECT_EQ(Error(kMinimal, {"name"}), "--config name: write it as key.subkey=value");
-  EXPECT_EQ(Error(kMinimal, {"a..b=1"}), "--config a..b=1: write it as key.subkey=value");
+  EXPECT_EQ(Error(kMinimal, {"name"}), "--config name: expected the form key.subkey=value");
+  EXPECT_EQ(Error(kMinimal, {"a..b=1"}), "--config a..b=1: expected the form key.subkey=value");
   EXPECT_EQ(Error(kMinimal, {"entrypoint.x=1"}),
-            "--config entrypoint.x: there is no map to set \"x\" in, but \"true\"");
+            "--config entrypoint.x: cannot set \"x\" in \"true\"; expected a map");
   EXPECT_THAT(Error(kMinimal, {"data={"}), HasSubstr("--config data: not valid YAML"));
 }
 
-TEST(ParseTest, SourceWithoutANameIsCalledConfiguration) {
+TEST(ParseTest, NamesSourceConfiguration_WithoutPath) {
   EXPECT_THAT(ParseExperimentConfig("a: [", "", {}, {}).status().ToString(),
               HasSubstr("configuration:"));
-  EXPECT_THAT(ParseExperimentConfig(kMinimal, "", {}, {}).status().ToString(),
-              HasSubstr("checkpoint_storage.host_path: required; an absolute path"));
+  EXPECT_THAT(
+      ParseExperimentConfig(kMinimal, "", {}, {}).status().ToString(),
+      HasSubstr("checkpoint_storage.host_path: required but missing; expected an absolute path"));
 }
 
-// Whatever comes, it is an answer and no crash; each problem has a place, and most of them a line.
+// Damaged text never crashes the parser; each problem has a position, and most have a line.
 TEST(ParseTest, SurvivesDamagedText) {
   const std::string good = absl::StrCat(kMinimal, R"(
 name: "a\tb"
@@ -412,8 +417,8 @@ checkpoint_storage: {type: directory, container_path: /x}
   EXPECT_GT(with_line, refused * 9 / 10);
 }
 
-// Any member of a good configuration in place of any other: still an answer with a place.
-TEST(ParseTest, SurvivesValuesAtTheWrongPlace) {
+// Any value in place of any member of a valid configuration never crashes the parser.
+TEST(ParseTest, SurvivesMisplacedValues) {
   ExperimentConfig config = *Parse(absl::StrCat(kMinimal, R"(
 bind_mounts: [{host_path: /a, container_path: /a}]
 resources: {devices: ["a:b"]}
@@ -464,7 +469,7 @@ hyperparameters: {a: {type: int, minval: 0, maxval: 1}, n: {x: [1]}}
   EXPECT_GT(tried, 1000);
 }
 
-TEST(LocateInConfigTest, FindsTheLineOfAMember) {
+TEST(LocateInConfigTest, FindsLineOfMember) {
   const char* yaml = "name: x\nsearcher:\n  metric: loss\n";
   EXPECT_EQ(LocateInConfig(yaml, "a.yaml", "searcher.metric"), "a.yaml:3");
   EXPECT_EQ(LocateInConfig(yaml, "a.yaml", "entrypoint"), "a.yaml");

@@ -10,8 +10,8 @@
 namespace det::model {
 namespace {
 
-// The line of "const.yaml:12"; 0 where it has none.
-int LineOf(const std::string& where) {
+// Returns the line of "const.yaml:12"; 0 if it has none.
+int GetLine(const std::string& where) {
   int line = 0;
   const size_t colon = where.rfind(':');
   if (colon == std::string::npos || !absl::SimpleAtoi(where.substr(colon + 1), &line)) return 0;
@@ -22,7 +22,7 @@ int LineOf(const std::string& where) {
 
 std::vector<std::string> ToLines(std::vector<Problem> problems) {
   std::stable_sort(problems.begin(), problems.end(), [](const Problem& a, const Problem& b) {
-    return LineOf(a.where) < LineOf(b.where);
+    return GetLine(a.where) < GetLine(b.where);
   });
   std::vector<std::string> lines;
   for (const Problem& problem : problems) {

@@ -1,4 +1,4 @@
-// Problems as a user reads them. Called by this folder's sources, on any thread.
+// Formatting of problems for users. Called by this folder's sources, on any thread.
 #ifndef MASTER_PARSE_PROBLEMS_H_
 #define MASTER_PARSE_PROBLEMS_H_
 
@@ -14,10 +14,10 @@ namespace det::model {
 // "const.yaml:12: path: what is wrong", in the order of the file.
 std::vector<std::string> ToLines(std::vector<Problem> problems);
 
-// All of them in one; OK for none.
+// All problems in one error; OK if there are none.
 absl::Status ToStatus(std::vector<Problem> problems);
 
-// INVALID_ARGUMENT unless the whole is a map, or nothing.
+// INVALID_ARGUMENT unless the root is a map or null.
 absl::Status CheckIsMap(const ConfigNode& root, const std::string& source);
 
 }  // namespace det::model

@@ -1,5 +1,5 @@
-// Any configuration that the table allows, printed, parses back to itself. rapidcheck prints the
-// seed and the smallest counterexample.
+// Any configuration that the table allows is equal after printing and parsing it. rapidcheck prints
+// the seed and the smallest counterexample.
 #include <string>
 #include <utility>
 #include <vector>
@@ -93,7 +93,7 @@ struct AnyValue {
   Value operator()(ListTarget) const { return Value(); }
 };
 
-// Where the table's type says too little: rules between fields, and paths.
+// Values for fields with rules that the table does not have.
 const std::map<std::string, Value>& Fixed() {
   static const auto* const fixed = new std::map<std::string, Value>{
       {"workspace", "w"},
@@ -132,27 +132,27 @@ struct Kinds {
 
 Value AnyMembers(const std::string& path, const Kinds& kinds);
 
-Value AnyOf(const Field& field, const Kinds& kinds) {
+Value AnyFieldValue(const Field& field, const Kinds& kinds) {
   const std::string path = field.path;
   if (path == "searcher.name") return kinds.searcher;
   if (path == "checkpoint_storage.type") return kinds.storage;
   if (const auto it = Fixed().find(path); it != Fixed().end()) return it->second;
   if (field.role == Field::Role::kSection) return AnyMembers(path + ".", kinds);
   if (field.role == Field::Role::kList) {
-    // What is built in comes back in any case.
-    Value::List items = *DefaultOf(field).AsList();
+    // Built-in items are always present.
+    Value::List items = *GetDefault(field).AsList();
     if (Coin()) items.push_back(AnyMembers(path + "[].", kinds));
     return items;
   }
   if (field.choices != nullptr) return *rc::gen::elementOf(SplitWords(field.choices));
-  return std::visit(AnyValue{field}, ExperimentFields().TypeOf(field));
+  return std::visit(AnyValue{field}, ExperimentFields().GetType(field));
 }
 
 Value AnyMembers(const std::string& path, const Kinds& kinds) {
   Value::Object object;
   for (const Field* each : FieldsAt(path)) {
     const Field& field = *each;
-    if (field.role == Field::Role::kGone || field.role == Field::Role::kIgnored) continue;
+    if (field.role == Field::Role::kRemoved || field.role == Field::Role::kIgnored) continue;
     if (field.only_for != nullptr && !IsAmong(field.only_for, kinds.For(field))) continue;
     const std::string own = field.path;
     const bool must = field.required || field.required_for != nullptr || KindField(own) == &field ||
@@ -161,12 +161,12 @@ Value AnyMembers(const std::string& path, const Kinds& kinds) {
                       own == "checkpoint_storage.account_url" ||
                       own == "checkpoint_storage.access_key" ||
                       own == "checkpoint_storage.secret_key";
-    if (must || Coin()) object.emplace(own.substr(path.size()), AnyOf(field, kinds));
+    if (must || Coin()) object.emplace(own.substr(path.size()), AnyFieldValue(field, kinds));
   }
   return object;
 }
 
-// What ExperimentConfigFromJson reads and ParseExperimentConfig refuses.
+// Whether ParseExperimentConfig refuses what ExperimentConfigFromJson accepts.
 bool IsRefused(const ExperimentConfig& config) {
   for (const Field& field : Fields()) {
     if (field.refusal == nullptr) continue;
@@ -190,7 +190,7 @@ RC_GTEST_PROP(ConfigProperty, PrintedParsesBackToItself, ()) {
   RC_ASSERT(*again == *config);
   RC_ASSERT(ToValue(*again).ToJson() == printed);
   RC_CLASSIFY(IsRefused(*config), "refused by this cluster");
-  // And through the door that users take.
+  // The same for ParseExperimentConfig.
   const auto parsed = ParseExperimentConfig(printed, "c.json", {}, {});
   if (IsRefused(*config)) {
     RC_ASSERT(!parsed.ok());

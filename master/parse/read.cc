@@ -1,4 +1,4 @@
-// Reads a tree by the table of fields.
+// Reading of a tree by the table of fields.
 #include "master/parse/read.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 using Role = Field::Role;
 
-// A map of the table: the root, a section, an item of a list.
+// The position of a map in the table: the root, a section, or an item of a list.
 struct Place {
   std::string table;  // "bind_mounts[]."; empty, or ends with a dot
   std::string shown;  // "bind_mounts[2]."
@@ -27,14 +27,14 @@ class TableReader {
 
   void ReadMap(const ConfigNode& map, const Place& place) {
     for (const ConfigMember& member : map.members) {
-      // A key with a dot or a bracket inside is no path of ours.
+      // A key that contains a dot or a bracket is never a field.
       const bool plain = member.key.find_first_of(".[") == std::string::npos;
       if (!plain || table_.Find(place.table + member.key) == nullptr) {
         Add(member.where, place.shown + member.key,
-            absl::StrCat("unknown key; ", Suggest(table_, member.key, KnownAt(place.table))));
+            absl::StrCat("unknown field; ", Suggest(table_, member.key, KnownAt(place.table))));
       }
     }
-    // In the table's order: what comes later may depend on what came before.
+    // In the order of the table: later fields may depend on earlier ones.
     for (const Field* each : table_.At(place.table)) {
       const Field& field = *each;
       const std::string key = field.path + place.table.size();
@@ -43,8 +43,8 @@ class TableReader {
       if (member != map.members.end() && !member->value.is_null()) {
         Read(field, *member, place);
       } else if (IsRequired(field)) {
-        Add(map.where, place.shown + key,
-            absl::StrCat("required, but missing. ", field.description), /*missing=*/true);
+        Add(map.where, place.shown + key, absl::StrCat("required but missing. ", field.description),
+            /*missing=*/true);
       }
     }
   }
@@ -52,7 +52,7 @@ class TableReader {
  private:
   void Add(const std::string& where, std::string path, std::string text, bool missing = false) {
     Problem problem{where, std::move(path), std::move(text), missing};
-    // What stands for every type of slot is wrong once.
+    // A value for all slot types is reported once.
     if (std::find(problems_.begin(), problems_.end(), problem) != problems_.end()) return;
     problems_.push_back(std::move(problem));
   }
@@ -60,18 +60,18 @@ class TableReader {
   std::vector<std::string> KnownAt(const std::string& path) const {
     std::vector<std::string> known;
     for (const Field* field : table_.At(path)) {
-      const bool useful = field->role != Role::kIgnored && field->role != Role::kGone;
+      const bool useful = field->role != Role::kIgnored && field->role != Role::kRemoved;
       if (useful) known.emplace_back(field->path + path.size());
     }
     return known;
   }
 
-  // The kind of searcher or storage that the field stands in; nothing where it is none of ours.
+  // Returns the kind of the searcher or storage that contains the field; nullopt if it is invalid.
   std::optional<std::string> KindAround(const Field& field) const {
-    const Field* kind = table_.KindOf(field.path);
+    const Field* kind = table_.GetKindField(field.path);
     if (kind == nullptr) return std::nullopt;
     const ConfigNode* node = root_.FindPath(kind->path);
-    const Value value = node == nullptr ? DefaultOf(*kind) : node->ToValue();
+    const Value value = node == nullptr ? GetDefault(*kind) : node->ToValue();
     if (value.AsString() == nullptr || !IsAmong(kind->choices, *value.AsString())) {
       return std::nullopt;
     }
@@ -86,27 +86,27 @@ class TableReader {
     return kind && IsAmong(for_kinds, *kind);
   }
 
-  // Whether the field belongs to the searcher or storage around it; says so where it does not.
+  // Whether the field applies to the searcher or storage that contains it; reports it if not.
   bool Belongs(const Field& field, const ConfigMember& member) {
     if (field.only_for == nullptr) return true;
     const std::optional<std::string> kind = KindAround(field);
-    // Silent where the kind is wrong itself.
+    // An invalid kind is reported elsewhere.
     if (!kind) return false;
     if (IsAmong(field.only_for, *kind)) return true;
     if (field.ignored_for != nullptr && IsAmong(field.ignored_for, *kind)) return false;
     std::string words = absl::StrJoin(SplitWords(field.only_for), ", ");
     Add(member.where, field.path,
-        absl::StrCat("belongs to ", words, ", not to ", *kind, "; remove it"));
+        absl::StrCat("only valid for ", words, ", not for ", *kind, "; remove it"));
     return false;
   }
 
   void Read(const Field& field, const ConfigMember& member, const Place& place) {
     const ConfigNode& node = member.value;
-    // What was written stands around what is implied.
+    // An implied member is reported at the node that it is derived from.
     const std::string shown =
         member.implied ? place.shown.substr(0, place.shown.size() - 1) : place.shown + member.key;
     if (field.role == Role::kIgnored) return;
-    if (field.role == Role::kGone) return Add(member.where, shown, field.description);
+    if (field.role == Role::kRemoved) return Add(member.where, shown, field.description);
     if (field.role == Role::kSection) {
       if (!node.is_map()) return Add(node.where, shown, Mismatch(field, node, &node));
       return ReadMap(node, {absl::StrCat(field.path, "."), shown + ".", place.item});
@@ -142,20 +142,20 @@ class TableReader {
     }
   }
 
-  // What to write in place of a word of older versions: "adaptive: use x|..."
-  static std::string Gone(const Field& field, const ConfigNode& node) {
-    if (field.gone == nullptr || node.AsString() == nullptr) return "";
-    for (const std::string& gone : SplitWords(field.gone)) {
-      const size_t colon = gone.find(':');
-      if (gone.substr(0, colon) != *node.AsString()) continue;
-      return absl::StrCat("\"", *node.AsString(), "\" is no more;", gone.substr(colon + 1));
+  // Returns the replacement of a removed value: "adaptive: use x|..."
+  static std::string DescribeRemoved(const Field& field, const ConfigNode& node) {
+    if (field.removed == nullptr || node.AsString() == nullptr) return "";
+    for (const std::string& removed : SplitWords(field.removed)) {
+      const size_t colon = removed.find(':');
+      if (removed.substr(0, colon) != *node.AsString()) continue;
+      return absl::StrCat("\"", *node.AsString(), "\" was removed;", removed.substr(colon + 1));
     }
     return "";
   }
 
   std::string Mismatch(const Field& field, const ConfigNode& node, const ConfigNode* misfit) const {
-    std::string gone = Gone(field, node);
-    if (!gone.empty()) return gone;
+    std::string removed = DescribeRemoved(field, node);
+    if (!removed.empty()) return removed;
     std::string text =
         absl::StrCat("expected ", table_.Expected(field), ", found ", misfit->Describe(),
                      misfit == &node ? "" : absl::StrCat(" in ", node.Describe()));

@@ -1,5 +1,5 @@
-// From a tree in the table's form to a configuration, and all that is wrong with it.
-// Called by parse.cc and by the reader of the master's own configuration, on any thread.
+// Reading of a tree in the table's form into a configuration; collects all problems.
+// Called by parse.cc and by the reader of the master's configuration, on any thread.
 #ifndef MASTER_PARSE_READ_H_
 #define MASTER_PARSE_READ_H_
 
@@ -14,38 +14,38 @@
 
 namespace det::model {
 
-// What is wrong with a configuration, and where.
+// A problem of a configuration and its position.
 struct Problem {
   std::string where;
   std::string path;
   std::string text;
-  // A field that is required is not there: another layer may still bring it.
+  // A required field is missing; another layer may provide it.
   bool missing = false;
   friend bool operator==(const Problem&, const Problem&) = default;
 };
 
-// Reads the whole tree by a table. Fields that are missing keep what `config`, which is of the
-// table's type, holds.
+// Reads the whole tree by a table into `config`, which has the table's type. Missing fields keep
+// their values.
 void ReadFields(const FieldTable& table, const ConfigNode& root, void* config,
                 std::vector<Problem>& problems);
 
-// Puts a node into the place of its field. nullptr if it is what the field expects, otherwise the
-// part of it that is not (fill.cc).
+// Stores a node in the member of its field. Returns nullptr if the node is valid, otherwise the
+// invalid part of it (fill.cc).
 const ConfigNode* Fill(const Field& field, const ConfigNode& node, const FieldTarget& target);
 
-// Reads the hyperparameters, whose map stands at `path` (hparams.cc).
+// Reads the map of hyperparameters at `path` (hparams.cc).
 void ReadSearchSpace(const ConfigNode& node, const std::string& path, SearchSpace& space,
                      std::vector<Problem>& problems);
 
-// Reads {min, max}, which stands at `path` (slots.cc).
+// Reads {min, max} at `path` (slots.cc).
 void ReadElasticSlots(const ConfigNode& node, const std::string& path, ResourcesConfig& resources,
                       std::vector<Problem>& problems);
 
-// Seconds of "90m", "1d 12h", "1.5h"; units d, h, m, s, each once, the larger first. A number alone
-// counts seconds.
+// Returns the seconds of "90m", "1d 12h", "1.5h": units d, h, m, s, each at most once, larger ones
+// first. A number without a unit is seconds.
 std::optional<double> ParseDuration(std::string_view text);
 
-// A condition as it was written.
+// A condition with its position in the text.
 struct WrittenCondition {
   std::string owner;  // path of the hyperparameter, from the root of the space
   Condition condition;
@@ -55,27 +55,28 @@ struct WrittenCondition {
 // Reads the `when` of a hyperparameter (conditions.cc).
 void ReadConditions(const ConfigNode& when, const std::string& path,
                     std::vector<WrittenCondition>& conditions, std::vector<Problem>& problems);
-// What they look at is there, can have these values, and does not depend on them.
+// Checks that the hyperparameters that conditions name exist, can have these values, and do not
+// depend on the conditional ones.
 void CheckConditions(const SearchSpace& space, const std::vector<WrittenCondition>& conditions,
                      std::vector<Problem>& problems);
 
-// What the table cannot say: rules between fields (rules.cc). Settles what follows from them.
+// Checks rules between fields (rules.cc) and sets derived values.
 void CheckRules(const ConfigNode& root, ExperimentConfig& config, std::vector<Problem>& problems);
 
-// The part of them that is about `checkpoint_storage`, which stands in the master's file too.
+// Checks the rules of `checkpoint_storage`, which the master's configuration has as well.
 void CheckStorage(const ConfigNode& root, CheckpointStorageConfig& storage,
                   std::vector<Problem>& problems);
 
-// What this cluster does not act on: said as a warning where leaving it out does no harm, as a
-// problem where something would silently be lost (honour.cc).
-void CheckHonoured(const ConfigNode& root, const ExperimentConfig& config,
-                   std::vector<Problem>& problems, std::vector<Problem>& warnings);
+// Reports fields that this cluster does not support: as a warning if ignoring them is harmless,
+// otherwise as a problem (unsupported_fields.cc).
+void CheckUnsupportedFields(const ConfigNode& root, const ExperimentConfig& config,
+                            std::vector<Problem>& problems, std::vector<Problem>& warnings);
 
-// The one of them that is the name but for this many edits, or a quarter of its letters; empty if
-// none is (suggest.cc).
+// Returns the known name within `edits` edits, or a quarter of the letters, of `name`; empty if
+// there is none (suggest.cc).
 std::string Nearest(std::string_view name, const std::vector<std::string>& known, size_t edits);
-// "did you mean x?" for a name much like one of them, or that stands elsewhere in the table;
-// otherwise the list.
+// Returns "did you mean x?" for a name that is similar to a known one, or that exists elsewhere in
+// the table; otherwise "expected one of ...".
 std::string Suggest(const FieldTable& table, std::string_view name,
                     const std::vector<std::string>& known);
 

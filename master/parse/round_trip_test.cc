@@ -141,7 +141,7 @@ ExperimentConfig RandomConfig(base::Rng& rng) {
   return c;
 }
 
-TEST(JsonTest, WhatToValueWritesIsReadBackEqual) {
+TEST(JsonTest, RoundTripsThroughJson) {
   for (uint64_t seed = 0; seed < 500; ++seed) {
     base::Rng rng(seed);
     const ExperimentConfig config = RandomConfig(rng);
@@ -149,14 +149,14 @@ TEST(JsonTest, WhatToValueWritesIsReadBackEqual) {
     const auto again = ExperimentConfigFromJson(json);
     ASSERT_TRUE(again.ok()) << "seed " << seed << ": " << again.status() << "\n" << json;
     ASSERT_EQ(*again, config) << "seed " << seed << ": " << json;
-    // And through the door that users take.
+    // The same for ParseExperimentConfig.
     const auto yaml = ParseExperimentConfig(json, "c.json", {}, {});
     ASSERT_TRUE(yaml.ok()) << "seed " << seed << ": " << yaml.status() << "\n" << json;
     ASSERT_EQ(*yaml, config) << "seed " << seed << ": " << json;
   }
 }
 
-TEST(JsonTest, RefusesWhatIsNoConfiguration) {
+TEST(JsonTest, RejectsInvalidConfigurations) {
   EXPECT_FALSE(ExperimentConfigFromJson("").ok());
   EXPECT_FALSE(ExperimentConfigFromJson("[]").ok());
   EXPECT_FALSE(ExperimentConfigFromJson("{}").ok());

@@ -1,4 +1,4 @@
-// What the table cannot say: rules between fields.
+// Rules between fields, which the table does not have.
 #include <filesystem>
 #include <set>
 #include <utility>
@@ -31,19 +31,19 @@ class StorageRules {
       CheckAbsolute("container_path", storage_.container_path);
     }
     for (const std::string& part : std::vector<std::string>(absl::StrSplit(storage_.prefix, '/'))) {
-      if (part == "..") Add("prefix", "holds \"..\"; name the place itself");
+      if (part == "..") Add("prefix", "contains \"..\"; use a path without it");
     }
     if (storage_.type == "s3" && storage_.access_key.empty() != storage_.secret_key.empty()) {
       Add(storage_.access_key.empty() ? "secret_key" : "access_key",
-          "access_key and secret_key go together; give both, or neither for the machine's own "
-          "account");
+          "access_key and secret_key must be set together; set both, or neither to use the "
+          "credentials of the machine");
     }
     if (storage_.type != "azure") return;
     if (storage_.connection_string.empty() == storage_.account_url.empty()) {
-      Add("", "azure needs one of connection_string and account_url");
+      Add("", "azure requires exactly one of connection_string and account_url");
     }
     if (!storage_.credential.empty() && storage_.account_url.empty()) {
-      Add("credential", "goes with account_url, which is missing");
+      Add("credential", "requires account_url, which is missing");
     }
   }
 
@@ -55,9 +55,9 @@ class StorageRules {
   }
 
   void CheckAbsolute(const std::string& member, const std::string& value) {
-    if (value.empty()) return Add(member, "required; an absolute path");
+    if (value.empty()) return Add(member, "required but missing; expected an absolute path");
     if (!fs::path(value).is_absolute()) {
-      Add(member, absl::StrCat("\"", value, "\" is relative; start it with /"));
+      Add(member, absl::StrCat("\"", value, "\" is a relative path; expected an absolute path"));
     }
   }
 
@@ -70,8 +70,8 @@ class StorageRules {
           fs::path(storage_.host_path).lexically_normal());
     }
     if (below.empty() || LeavesItsDirectory(below)) {
-      return Add("storage_path", absl::StrCat("\"", storage_.storage_path, "\" leaves host_path ",
-                                              storage_.host_path));
+      return Add("storage_path", absl::StrCat("\"", storage_.storage_path,
+                                              "\" is not below host_path ", storage_.host_path));
     }
     below = below.lexically_normal();
     storage_.storage_path = below == "." ? "" : below.string();
@@ -97,7 +97,7 @@ class Rules {
     CheckTask();
     if (config_.workspace.empty() != config_.project.empty()) {
       Add(config_.workspace.empty() ? "project" : "workspace",
-          "workspace and project go together; give both or neither");
+          "workspace and project must be set together; set both or neither");
     }
   }
 
@@ -111,66 +111,68 @@ class Rules {
   void CheckVersion() {
     const ConfigNode* version = root_.Find("version");
     if (version == nullptr || version->ToValue() == Value(0)) return;
-    Add("version",
-        absl::StrCat("expected 0, the only version there is, found ", version->Describe()));
+    Add("version", absl::StrCat("expected 0, the only version, found ", version->Describe()));
   }
 
   void CheckEntrypoint() {
     if (!IsGiven("entrypoint")) return;
     if (const auto* argv = std::get_if<std::vector<std::string>>(&config_.entrypoint)) {
-      if (argv->empty() || argv->front().empty()) Add("entrypoint", "names no program to run");
+      if (argv->empty() || argv->front().empty()) {
+        Add("entrypoint", "is empty; expected a program to run");
+      }
       return;
     }
-    // Of a wrong type: said already.
+    // A wrong type was reported before.
     if (root_.Find("entrypoint")->AsString() == nullptr) return;
     const std::string& text = std::get<std::string>(config_.entrypoint);
     if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
-      return Add("entrypoint", "names nothing to run");
+      return Add("entrypoint", "is empty; expected a command or a Trial class");
     }
     const auto trial = ParseTrialEntrypoint(config_.entrypoint);
     if (trial && LeavesItsDirectory(trial->file)) {
-      Add("entrypoint", absl::StrCat("\"", trial->file, "\" leaves the context directory"));
+      Add("entrypoint", absl::StrCat("\"", trial->file, "\" is outside of the context directory"));
     }
   }
 
-  // One of max_length and max_time, or neither.
+  // Checks that at most one of max_length and max_time is set.
   void CheckLength() {
     const bool time = IsGiven("searcher.max_time");
     const bool metric = IsGiven("searcher.time_metric");
     if (time && IsGiven("searcher.max_length")) {
-      Add("searcher.max_time", "max_length says how long a trial trains already; keep one of them");
+      Add("searcher.max_time", "max_length and max_time are exclusive; keep one of them");
     }
     if (time && !metric) {
       Add("searcher.max_time",
-          "needs time_metric, the validation metric that it is counted in, such as epochs");
+          "requires time_metric, the validation metric that measures it, such as epochs");
     }
     if (metric && !time) {
-      Add("searcher.time_metric", "goes with max_time, which is missing");
+      Add("searcher.time_metric", "requires max_time, which is missing");
     }
     const std::string& name = config_.searcher.name;
     const bool needs =
         IsAmong("asha|async_halving|adaptive_asha|hyperband|pbt", name) && IsGiven("searcher.name");
     if (needs && !time && !IsGiven("searcher.max_length")) {
       Add("searcher", absl::StrCat(name,
-                                   " must know how long a trial trains: give max_length "
-                                   "(Trial classes), or max_time with time_metric (scripts)"));
+                                   " requires a training length: set max_length (Trial classes), "
+                                   "or max_time with time_metric (scripts)"));
     }
   }
 
   void CheckSearcher() {
     SearcherConfig& searcher = config_.searcher;
     if (searcher.source_trial_id && !searcher.source_checkpoint_uuid.empty()) {
-      Add("searcher.source_checkpoint_uuid", "source_trial_id is given too; keep one of them");
+      Add("searcher.source_checkpoint_uuid",
+          "source_trial_id and source_checkpoint_uuid are exclusive; keep one of them");
     }
-    // A full search, unless the user wants less.
+    // By default hyperband runs all its brackets.
     if (searcher.name == "hyperband" && !IsGiven("searcher.max_trials")) searcher.max_trials = 0;
     const bool many = IsAmong("single|random|grid|tpe|bayesian|pbt|custom", searcher.name) ||
                       searcher.sampler != "random";
     if (!searcher.other_objectives.empty() && !many) {
       Add("searcher.metric", absl::StrCat(searcher.name,
-                                          " judges by one metric; several are for single, random, "
-                                          "grid, tpe, bayesian, pbt, custom, and for sampler: tpe "
-                                          "and bayesian"));
+                                          " supports one metric; several are supported by single, "
+                                          "random, grid, tpe, bayesian, pbt, custom, and with the "
+                                          "samplers tpe and bayesian"));
     }
   }
 
@@ -185,12 +187,12 @@ class Rules {
       const auto* l = std::get_if<LogHparam>(&hparam.kind);
       if ((i != nullptr && !i->count) || (d != nullptr && !d->count) ||
           (l != nullptr && !l->count)) {
-        Add(own, "a grid needs count, the number of points on this axis");
+        Add(own, "the grid searcher requires count, the number of points of this axis");
       }
     }
   }
 
-  // The i-th item of a list, as messages call it.
+  // Adds a problem of the i-th item of a list.
   void AddItem(const std::string& list, size_t i, const std::string& member, std::string text) {
     const ConfigNode* node = root_.FindPath(list);
     const bool there = node != nullptr && i < node->items.size();
@@ -206,16 +208,16 @@ class Rules {
           absl::StrCat(*resources.max_slots, " is less than slots_per_trial",
                        elastic ? ".min " : " ",
                        resources.slot_fraction < 1 ? resources.slot_fraction : slots,
-                       "; no trial could ever start"));
+                       "; no trial could start"));
     }
     for (const char* path : {"resources.slot_type", "resources.device"}) {
       const ConfigNode* node = root_.FindPath(path);
       if (slots > 0 || node == nullptr || node->ToValue() == Value("")) continue;
-      Add(path, "says which slots, but slots_per_trial is 0; ask for a slot, or remove it");
+      Add(path, "requires slots, but slots_per_trial is 0; request a slot, or remove it");
     }
     for (size_t i = 0; i < resources.blocked_agents.size(); ++i) {
       if (!resources.blocked_agents[i].empty()) continue;
-      AddItem("resources.blocked_agents", i, "", "is empty; write an agent's id");
+      AddItem("resources.blocked_agents", i, "", "is empty; expected the id of an agent");
     }
   }
 
@@ -232,18 +234,19 @@ class Rules {
       const BindMountConfig& mount = config_.bind_mounts[i];
       if (!mount.host_path.empty() && !mount.host_path.starts_with('/')) {
         AddItem("bind_mounts", i, ".host_path",
-                absl::StrCat("\"", mount.host_path, "\" is relative; start it with /"));
+                absl::StrCat("\"", mount.host_path,
+                             "\" is a relative path; expected an absolute path"));
       }
       if (mount.container_path == ".") {
         AddItem("bind_mounts", i, ".container_path",
-                "\".\" would hide the experiment's own directory; name another");
+                "\".\" would hide the experiment's working directory; use another path");
       }
     }
     std::set<std::string> names;
     for (size_t i = 0; i < config_.log_policies.size(); ++i) {
       const std::string& name = config_.log_policies[i].name;
       if (name.empty() || names.insert(name).second) continue;
-      AddItem("log_policies", i, ".name", absl::StrCat("\"", name, "\" stands twice"));
+      AddItem("log_policies", i, ".name", absl::StrCat("duplicate name \"", name, "\""));
     }
     const ProfilingConfig& profiling = config_.profiling;
     if (profiling.end_after_batch && *profiling.end_after_batch < profiling.begin_on_batch) {

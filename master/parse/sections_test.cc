@@ -1,4 +1,4 @@
-// Each section of the configuration: what is accepted and refused.
+// Valid and invalid values of each section of the configuration.
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,23 +34,23 @@ std::string WithSearcher(const std::string& searcher) {
   return absl::StrCat("entrypoint: x\nsearcher: ", searcher, "\n");
 }
 
-TEST(SearcherTest, EveryMethodIsAcceptedWithWhatItNeeds) {
+TEST(SearcherTest, AcceptsEveryMethod) {
   for (const std::string& name : SplitWords(FindField("searcher.name")->choices)) {
-    const auto config = Parse(WithSearcher(SearcherOf(name)));
+    const auto config = Parse(WithSearcher(MakeSearcher(name)));
     ASSERT_TRUE(config.ok()) << name << ": " << config.status();
     EXPECT_EQ(config->searcher.name, name);
   }
 }
 
-TEST(SearcherTest, WhatBelongsToOthersIsRefused) {
+TEST(SearcherTest, RejectsFieldsOfOtherMethods) {
   for (const Field& field : Fields()) {
     if (!std::string(field.path).starts_with("searcher.") || field.only_for == nullptr) continue;
     const std::string key = std::string(field.path).substr(9);
     for (const std::string& name : SplitWords(FindField("searcher.name")->choices)) {
       if (IsAmong(field.only_for, name)) continue;
-      const std::string message = Error(WithSearcher(SearcherOf(name, key + ": 3")));
-      EXPECT_THAT(message, HasSubstr(absl::StrCat("searcher.", key, ": belongs to ")));
-      EXPECT_THAT(message, HasSubstr(absl::StrCat("not to ", name, "; remove it")));
+      const std::string message = Error(WithSearcher(MakeSearcher(name, key + ": 3")));
+      EXPECT_THAT(message, HasSubstr(absl::StrCat("searcher.", key, ": only valid for ")));
+      EXPECT_THAT(message, HasSubstr(absl::StrCat("not for ", name, "; remove it")));
     }
   }
 }
@@ -86,75 +86,76 @@ TEST(SearcherTest, ReadsEveryMember) {
   EXPECT_EQ(pbt->searcher.population, (PopulationConfig{4, 3, 0.5, 0, 1.5}));
 }
 
-TEST(SearcherTest, HyperbandWithoutMaxTrialsCountsItsOwn) {
-  EXPECT_EQ(Parse(WithSearcher(SearcherOf("hyperband")))->searcher.max_trials, 0);
+TEST(SearcherTest, DefaultsMaxTrialsOfHyperband) {
+  EXPECT_EQ(Parse(WithSearcher(MakeSearcher("hyperband")))->searcher.max_trials, 0);
   EXPECT_EQ(Parse(WithSearcher("{name: hyperband, metric: m, max_length: 9, max_trials: 5}"))
                 ->searcher.max_trials,
             5);
 }
 
-TEST(SearcherTest, RefusesByName) {
+TEST(SearcherTest, RejectsInvalidSearchers) {
   ExpectRefused(
       {
-          {"{name: sync_halving, metric: m}", "\"sync_halving\" is no more; use asha"},
-          {"{name: adaptive, metric: m}", "\"adaptive\" is no more; use adaptive_asha"},
-          {"{name: adaptive_simple, metric: m}", "no more; use adaptive_asha"},
+          {"{name: sync_halving, metric: m}", "\"sync_halving\" was removed; use asha"},
+          {"{name: adaptive, metric: m}", "\"adaptive\" was removed; use adaptive_asha"},
+          {"{name: adaptive_simple, metric: m}", "was removed; use adaptive_asha"},
           {"{name: randon, metric: m}", "found \"randon\"; did you mean random?"},
-          {"{name: random, metric: m}", "searcher.max_trials: required, but missing"},
-          {"{name: tpe, metric: m}", "searcher.max_trials: required, but missing"},
-          {"{name: bayesian, metric: m}", "searcher.max_trials: required, but missing"},
+          {"{name: random, metric: m}", "searcher.max_trials: required but missing"},
+          {"{name: tpe, metric: m}", "searcher.max_trials: required but missing"},
+          {"{name: bayesian, metric: m}", "searcher.max_trials: required but missing"},
           {"{name: asha, metric: m, max_length: 3, num_rungs: 2}", "max_trials: required"},
           {"{name: async_halving, metric: m, max_length: 3, num_rungs: 2}", "max_trials: required"},
           {"{name: async_halving, metric: m, max_length: 3, max_trials: 2}", "num_rungs: required"},
           {"{name: adaptive_asha, metric: m, max_length: 3}", "max_trials: required"},
           {"{name: single}", "searcher.metric: required"},
           {"{name: adaptive_asha, metric: m, max_trials: 3}",
-           "adaptive_asha must know how long a trial trains: give max_length (Trial classes), or "
+           "adaptive_asha requires a training length: set max_length (Trial classes), or "
            "max_time with time_metric (scripts)"},
-          {"{name: async_halving, metric: m, max_trials: 3, num_rungs: 1}", "must know how long"},
-          {"{name: pbt, metric: m}", "pbt must know how long a trial trains"},
-          {"{name: hyperband, metric: m}", "hyperband must know how long"},
+          {"{name: async_halving, metric: m, max_trials: 3, num_rungs: 1}",
+           "requires a training length"},
+          {"{name: pbt, metric: m}", "pbt requires a training length"},
+          {"{name: hyperband, metric: m}", "hyperband requires a training length"},
           {"{name: single, metric: m, max_length: 3, max_time: 3, time_metric: t}",
-           "searcher.max_time: max_length says how long a trial trains already"},
-          {"{name: single, metric: m, max_time: 3}", "searcher.max_time: needs time_metric"},
-          {"{name: single, metric: m, time_metric: t}", "goes with max_time, which is missing"},
+           "searcher.max_time: max_length and max_time are exclusive"},
+          {"{name: single, metric: m, max_time: 3}", "searcher.max_time: requires time_metric"},
+          {"{name: single, metric: m, time_metric: t}", "requires max_time, which is missing"},
           {"{name: single, metric: m, max_length: 0}", "expected a length such as"},
           {"{name: single, metric: m, max_length: {epochs: 0}}", "found 0 in a map"},
           {"{name: single, metric: m, max_length: {epochs: 1, batches: 2}}", "found a map"},
           {"{name: single, metric: m, max_length: {minutes: 3}}", "found a map"},
-          {SearcherOf("asha", "divisor: 1"), "searcher.divisor: expected a number > 1, found 1"},
-          {SearcherOf("adaptive_asha", "mode: fast"),
+          {MakeSearcher("asha", "divisor: 1"), "searcher.divisor: expected a number > 1, found 1"},
+          {MakeSearcher("adaptive_asha", "mode: fast"),
            "expected one of aggressive, standard, conservative, found \"fast\""},
-          {SearcherOf("adaptive_asha", "bracket_rungs: [2, 0]"),
+          {MakeSearcher("adaptive_asha", "bracket_rungs: [2, 0]"),
            "bracket_rungs: expected a list of integers from 1 to 1000, found 0 in a list"},
-          {SearcherOf("adaptive_asha", "max_length: 64, max_rungs: 0"),
+          {MakeSearcher("adaptive_asha", "max_length: 64, max_rungs: 0"),
            "expected an integer from 1 to 1000"},
-          {SearcherOf("pbt", "population_size: 1"), "expected an integer from 2 to 100000"},
-          {SearcherOf("pbt", "replaced_fraction: 0.6"),
+          {MakeSearcher("pbt", "population_size: 1"), "expected an integer from 2 to 100000"},
+          {MakeSearcher("pbt", "replaced_fraction: 0.6"),
            "expected a number above 0 and at most 0.5, found 0.6"},
-          {SearcherOf("pbt", "perturb_factor: 1"), "expected a number > 1, found 1"},
-          {SearcherOf("random", "sampler: gp"), "expected one of random, tpe, bayesian"},
+          {MakeSearcher("pbt", "perturb_factor: 1"), "expected a number > 1, found 1"},
+          {MakeSearcher("random", "sampler: gp"), "expected one of random, tpe, bayesian"},
       },
       "entrypoint: x\nsearcher: ");
 }
 
-TEST(SearcherTest, OneSourceOfAWarmStart) {
+TEST(SearcherTest, RejectsTwoWarmStarts) {
   ExperimentConfig config = *Parse(kMinimal);
   config.searcher.source_trial_id = 3;
   EXPECT_TRUE(ExperimentConfigFromJson(ToValue(config).ToJson()).ok());
   config.searcher.source_checkpoint_uuid = "u";
   EXPECT_THAT(ExperimentConfigFromJson(ToValue(config).ToJson()).status().ToString(),
-              HasSubstr("source_trial_id is given too; keep one of them"));
+              HasSubstr("source_trial_id and source_checkpoint_uuid are exclusive"));
 }
 
-TEST(SearcherTest, SeveralObjectives) {
+TEST(SearcherTest, AcceptsSeveralObjectives) {
   const auto config = Parse(WithSearcher(
       "{name: tpe, max_trials: 3, metric: [a, {name: b, smaller_is_better: true}, {name: c}],\n"
       " smaller_is_better: false}"));
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_THAT(Objectives(config->searcher),
               ElementsAre(Objective{"a", false}, Objective{"b", true}, Objective{"c", false}));
-  // The first one's direction is the searcher's.
+  // The direction of the first objective is that of the searcher.
   const auto one =
       Parse(WithSearcher("{name: single, metric: [{name: b, smaller_is_better: false}]}"));
   ASSERT_TRUE(one.ok()) << one.status();
@@ -166,7 +167,7 @@ TEST(SearcherTest, SeveralObjectives) {
   ExpectRefused(
       {
           {"{name: asha, max_trials: 2, max_length: 9, num_rungs: 2, metric: [a, b]}",
-           "asha judges by one metric; several are for single, random, grid, tpe"},
+           "asha supports one metric; several are supported by single, random, grid, tpe"},
           {"{name: single, metric: []}", "found an empty list"},
           {"{name: single, metric: [a, a]}", "found \"a\" in a list"},
           {"{name: single, metric: [3]}", "found 3 in a list"},
@@ -176,7 +177,7 @@ TEST(SearcherTest, SeveralObjectives) {
       "entrypoint: x\nsearcher: ");
 }
 
-TEST(GridTest, NeedsACountOnEachAxis) {
+TEST(GridTest, RequiresCountOfEachAxis) {
   const std::string grid = WithSearcher("{name: grid, metric: m}");
   EXPECT_TRUE(Parse(grid + "hyperparameters: {a: {type: int, minval: 0, maxval: 1, count: 2}, "
                            "b: {type: categorical, vals: [1]}, c: 3, d: {}}\n")
@@ -185,52 +186,56 @@ TEST(GridTest, NeedsACountOnEachAxis) {
                          "  a: {type: int, minval: 0, maxval: 1}\n"
                          "  n: {b: {type: double, minval: 0, maxval: 1}}\n"
                          "  c: {type: log, minval: 0, maxval: 1}\n"),
-            "const.yaml:4: hyperparameters.a: a grid needs count, the number of points on this "
-            "axis\n"
-            "const.yaml:5: hyperparameters.n.b: a grid needs count, the number of points on this "
-            "axis\n"
-            "const.yaml:6: hyperparameters.c: a grid needs count, the number of points on this "
-            "axis");
+            "const.yaml:4: hyperparameters.a: the grid searcher requires count, the number of "
+            "points of this axis\n"
+            "const.yaml:5: hyperparameters.n.b: the grid searcher requires count, the number of "
+            "points of this axis\n"
+            "const.yaml:6: hyperparameters.c: the grid searcher requires count, the number of "
+            "points of this axis");
 }
 
-TEST(StorageTest, EachTypeHasItsOwnFields) {
+TEST(StorageTest, RejectsFieldsOfOtherTypes) {
   const auto directory =
       Parse(absl::StrCat(kMinimal, "checkpoint_storage: {type: directory, container_path: /d}"));
   ASSERT_TRUE(directory.ok()) << directory.status();
   EXPECT_EQ(CheckpointDirectory(directory->checkpoint_storage), "/d");
-  // Legacy members of shared_fs have no effect.
+  // Deprecated fields of shared_fs are ignored.
   EXPECT_TRUE(Parse(absl::StrCat(kMinimal,
                                  "checkpoint_storage: {container_path: /x, checkpoint_path: y, "
                                  "tensorboard_path: z, propagation: shared}"))
                   .ok());
   ExpectRefused(
       {
-          {"{type: directory}", "container_path: required, but missing"},
-          {"{type: directory, container_path: x}", "\"x\" is relative; start it with /"},
+          {"{type: directory}", "container_path: required but missing"},
+          {"{type: directory, container_path: x}",
+           "\"x\" is a relative path; expected an absolute path"},
           {"{type: directory, container_path: /x, host_path: /y}",
-           "belongs to shared_fs, not to directory"},
-          {"{type: shared_fs, bucket: b}", "bucket: belongs to s3, gcs, not to shared_fs"},
+           "only valid for shared_fs, not for directory"},
+          {"{type: shared_fs, bucket: b}", "bucket: only valid for s3, gcs, not for shared_fs"},
           {"{type: ftp}", "expected one of shared_fs, directory, s3, gcs, azure, found \"ftp\""},
           {"{propagation: wide}", "propagation: expected one of rprivate, private"},
           {"{save_trial_best: -1}", "expected an integer >= 0, found -1"},
-          {"{host_path: x}", "\"x\" is relative; start it with /"},
-          {"{storage_path: ../x}", "leaves host_path /ckpt"},
+          {"{host_path: x}", "\"x\" is a relative path; expected an absolute path"},
+          {"{storage_path: ../x}", "is not below host_path /ckpt"},
       },
       absl::StrCat(kMinimal, "checkpoint_storage: "));
   for (const auto& [yaml, message] : std::vector<std::pair<const char*, const char*>>{
            {"{type: s3}", "checkpoint_storage.bucket: required"},
-           {"{type: s3, bucket: b, prefix: a/../b}", "prefix: holds \"..\""},
-           {"{type: s3, bucket: b, access_key: k}", "access_key and secret_key go together"},
-           {"{type: gcs, bucket: b, access_key: k}", "access_key: belongs to s3, not to gcs"},
-           {"{type: azure, container: c}", "needs one of connection_string and account_url"},
-           {"{type: azure, container: c, connection_string: s, account_url: u}", "needs one of"},
+           {"{type: s3, bucket: b, prefix: a/../b}", "prefix: contains \"..\""},
+           {"{type: s3, bucket: b, access_key: k}",
+            "access_key and secret_key must be set together"},
+           {"{type: gcs, bucket: b, access_key: k}", "access_key: only valid for s3, not for gcs"},
+           {"{type: azure, container: c}",
+            "requires exactly one of connection_string and account_url"},
+           {"{type: azure, container: c, connection_string: s, account_url: u}",
+            "requires exactly one of"},
            {"{type: azure, container: c, connection_string: s, credential: k}",
-            "credential: goes with account_url"}}) {
+            "credential: requires account_url"}}) {
     EXPECT_THAT(Error(absl::StrCat(kMinimal, "checkpoint_storage: ", yaml)), HasSubstr(message));
   }
 }
 
-TEST(TaskTest, ReadsShorterForms) {
+TEST(TaskTest, ReadsShortForms) {
   const auto config = Parse(absl::StrCat(kMinimal, R"(
 labels: {fast: true, old: false, new: yes}
 resources:
@@ -280,7 +285,7 @@ TEST(TaskTest, ReadsSizes) {
   }
 }
 
-TEST(SlotsTest, AWholeNumberAPartAndARange) {
+TEST(SlotsTest, ReadsIntegersFractionsAndRanges) {
   struct Slots {
     const char* text;
     int min, max;
@@ -306,7 +311,7 @@ TEST(SlotsTest, AWholeNumberAPartAndARange) {
   }
 }
 
-TEST(SlotsTest, LayersMergeARangeMemberByMember) {
+TEST(SlotsTest, MergesRangesByMember) {
   ConfigDefaults defaults = TestDefaults();
   defaults.below = {{"template t", "resources: {slots_per_trial: {min: 2, max: 4}}"}};
   const auto parse = [&](const std::string& slots, const std::vector<std::string>& overrides) {
@@ -322,7 +327,7 @@ TEST(SlotsTest, LayersMergeARangeMemberByMember) {
             "template t:1: resources.slots_per_trial.max: 4 is less than min 8");
 }
 
-TEST(SlotsTest, BlockedAgentsOfLayersAppend) {
+TEST(SlotsTest, AppendsBlockedAgents) {
   ConfigDefaults defaults = TestDefaults();
   defaults.below = {{"template t", "resources: {blocked_agents: [a]}"}};
   const auto config = ParseExperimentConfig(
@@ -331,7 +336,7 @@ TEST(SlotsTest, BlockedAgentsOfLayersAppend) {
   EXPECT_THAT(config->resources.blocked_agents, ElementsAre("a", "b"));
 }
 
-TEST(SlotsTest, WhatItNeedsBesides) {
+TEST(SlotsTest, ReadsOtherResources) {
   const auto config = Parse(absl::StrCat(kMinimal, R"(
 resources: {cpus: 2.5, memory: 4g, slot_type: cuda, device: H200, max_run_time: 1d 12h,
             blocked_agents: [a-1, a-2], max_slots: 1, slots_per_trial: {min: 1, max: 3}}
@@ -347,7 +352,7 @@ resources: {cpus: 2.5, memory: 4g, slot_type: cuda, device: H200, max_run_time: 
   EXPECT_EQ(FieldValue(*FindField("resources.slot_type"), *config), Value("cuda"));
 }
 
-TEST(SlotsTest, RefusesWhatIsWrong) {
+TEST(SlotsTest, RejectsInvalidResources) {
   ExpectRefused(
       {
           {"slots_per_trial: -1",
@@ -359,22 +364,22 @@ TEST(SlotsTest, RefusesWhatIsWrong) {
           {"slots_per_trial: [1, 2]", "found a list"},
           {"slots_per_trial: 2147483648", "found 2147483648"},
           {"slots_per_trial: {}",
-           "has no max, the most slots that a trial may grow to; write {min: 1, max: 4}, or 1"},
-          {"slots_per_trial: {min: 2}", "write {min: 2, max: 8}, or 2 for always 2"},
+           "max, the maximum number of slots, is missing; use {min: 1, max: 4}, or 1"},
+          {"slots_per_trial: {min: 2}", "use {min: 2, max: 8}, or 2 for a fixed number"},
           {"slots_per_trial: {min: 0, max: 2}",
            "const.yaml:3: resources.slots_per_trial.min: expected an integer >= 1, found 0"},
           {"slots_per_trial: {min: 0.5, max: 2}", "min: expected an integer >= 1, found 0.5"},
           {"slots_per_trial: {max: many}", "max: expected an integer >= 1, found \"many\""},
           {"slots_per_trial: {min: 8, max: 2}", "slots_per_trial.max: 2 is less than min 8"},
           {"slots_per_trial: {mni: 1, max: 2}",
-           "resources.slots_per_trial.mni: unknown key; did you mean min?"},
+           "resources.slots_per_trial.mni: unknown field; did you mean min?"},
           {"slots_per_trial: {min: 4, max: 8}, max_slots: 3",
-           "resources.max_slots: 3 is less than slots_per_trial.min 4; no trial could ever start"},
+           "resources.max_slots: 3 is less than slots_per_trial.min 4; no trial could start"},
           {"slots_per_trial: 0.5, max_slots: 0", "0 is less than slots_per_trial 0.5"},
           {"slots_per_trial: 0, device: H200",
-           "resources.device: says which slots, but slots_per_trial is 0"},
-          {"slots_per_trial: 0, slot_type: cuda", "resources.slot_type: says which slots"},
-          {"slot_type: gpu", "\"gpu\" is no more; write cuda (NVIDIA) or rocm (AMD)"},
+           "resources.device: requires slots, but slots_per_trial is 0"},
+          {"slots_per_trial: 0, slot_type: cuda", "resources.slot_type: requires slots"},
+          {"slot_type: gpu", "\"gpu\" was removed; write cuda (NVIDIA) or rocm (AMD)"},
           {"slot_type: cudaa", "one of cpu, cuda, rocm, tpu, found \"cudaa\"; did you mean cuda?"},
           {"cpus: -1", "resources.cpus: expected a number >= 0, found -1"},
           {"memory: 4x", "resources.memory: expected bytes, or a size such as 4g, found \"4x\""},
@@ -382,10 +387,11 @@ TEST(SlotsTest, RefusesWhatIsWrong) {
            "resources.max_run_time: expected seconds >= 1, or a duration such as 90m, 2h, 1d12h, "
            "found 0"},
           {"blocked_agents: a-1", "expected a list of strings, found \"a-1\""},
-          {"blocked_agents: [a, '']", "resources.blocked_agents[1]: is empty; write an agent's id"},
-          {"weight: 0", "resources.weight: 0 is no share; write a number above 0"},
-          {"max_runtime: 2h", "resources.max_runtime: unknown key; did you mean max_run_time?"},
-          {"blocked_nodes: [a]", "resources.blocked_nodes: unknown key"},
+          {"blocked_agents: [a, '']",
+           "resources.blocked_agents[1]: is empty; expected the id of an agent"},
+          {"weight: 0", "resources.weight: expected a number above 0, found 0"},
+          {"max_runtime: 2h", "resources.max_runtime: unknown field; did you mean max_run_time?"},
+          {"blocked_nodes: [a]", "resources.blocked_nodes: unknown field"},
           {"slots_per_trail: 2", "did you mean slots_per_trial?"},
       },
       absl::StrCat(kMinimal, "resources: {"), "}");
@@ -409,44 +415,44 @@ TEST(SlotsTest, ReadsDurations) {
   }
 }
 
-TEST(TaskTest, RefusesWhatIsWrong) {
+TEST(TaskTest, RejectsInvalidFields) {
   ExpectRefused(
       {
-          {"version: 1", "version: expected 0, the only version there is, found 1"},
+          {"version: 1", "version: expected 0, the only version, found 1"},
           {"resources: {slots: 2}",
-           "resources.slots: is for commands and notebooks; write slots_pe"},
+           "resources.slots: is a field of commands and notebooks; use slots_pe"},
           {"resources: {devices: [x]}", "resources.devices[0]: expected a list of maps or of"},
           {"resources: {devices: ['a:b:q']}", "resources.devices[0].mode: expected any of m, r, w"},
           {"resources: {devices: [{host_path: a}]}", "devices[0].container_path: required"},
           {"resources: {devices: 3}", "resources.devices: expected a list of maps"},
           {"resources: {shm_size: -1}", "expected bytes"},
           {"bind_mounts: [{host_path: a, container_path: a}]",
-           "\"a\" is relative; start it with /"},
+           "\"a\" is a relative path; expected an absolute path"},
           {"bind_mounts: [{host_path: /a, container_path: /a, mode: x}]",
-           "bind_mounts[0].mode: unknown key; did you mean searcher.mode?"},
+           "bind_mounts[0].mode: unknown field; did you mean searcher.mode?"},
           {"bind_mounts: [{host_path: /a, container_path: /b}]",
-           "write /a for both, or the trial would not find its files"},
+           "and use host_path itself; set both to /a"},
           {"environment: {environment_variables: 3}",
            "expected a list of NAME=value, or a map of such lists for cpu, cuda, rocm, found 3"},
           {"environment: {environment_variables: [A=1, 3]}",
            "environment.environment_variables: expected a list of NAME=value, found 3 in a list"},
           {"environment: {environment_variables: [A=1, '=3']}", "found \"=3\" in a list"},
           {"environment: {environment_variables: {tpu: []}}",
-           "environment_variables.tpu: unknown key; did you mean cpu?"},
+           "environment_variables.tpu: unknown field; did you mean cpu?"},
           {"environment: {image: 3}", "environment.image: expected a string, found 3"},
           {"environment: {image: [a]}", "expected an image, or a map of images"},
           {"environment: {ports: {a: 70000}}", "expected a map of integers from 1 to 65535, found"},
           {"environment: {proxy_ports: [{proxy_port: 0}]}", "from 1 to 65535, found 0"},
           {"environment: {proxy_ports: [{proxy_prt: 1, proxy_port: 2}]}",
            "did you mean proxy_port?"},
-          {"environment: {pod_spec: {spec: {}}}", "there are no pods here, and what it mounts"},
+          {"environment: {pod_spec: {spec: {}}}", "this cluster does not run pods"},
           {"environment: {registry_auth: {user: x}}",
-           "registry_auth.user: unknown key; known here: username, password"},
+           "registry_auth.user: unknown field; expected one of username, password"},
           {"log_policies: [{action: cancel_retries}]", "log_policies[2].name: required"},
           {"log_policies: [{name: a, action: reboot}]",
            "expected one of cancel_retries, exclude_n"},
           {"log_policies: [{name: a, pattern: '('}]",
-           "const.yaml:3: log_policies[2].pattern: \"(\" is no regular expression (RE2): missing "
+           "const.yaml:3: log_policies[2].pattern: invalid regular expression (RE2) \"(\": missing "
            ")"},
           {"log_policies: [{name: a, pattern: '((a{1,90}){1,90}){1,9}'}]", "repetition"},
           {"log_policies: [{name: a, pattern: '((\\pL{1,90}){1,9}'}]", "missing )"},
@@ -462,17 +468,22 @@ TEST(TaskTest, RefusesWhatIsWrong) {
            "in_process, found"},
           {"optimizations: {local_sgd_steps: 0}", "expected an integer >= 1, found 0"},
           {"optimizations: {strategy: async, gradient_compression: int8}",
-           "optimizations.gradient_compression: goes with the strategy allreduce, not async"},
+           "optimizations.gradient_compression: is only supported with the strategy allreduce, not "
+           "async"},
           {"optimizations: {strategy: local_sgd, shard_optimizer: true}",
-           "optimizations.shard_optimizer: goes with the strategy allreduce, not local_sgd"},
+           "optimizations.shard_optimizer: is only supported with the strategy allreduce, not "
+           "local_sgd"},
           {"optimizations: {strategy: fsdp, hierarchical_allreduce: true}",
-           "optimizations.hierarchical_allreduce: goes with the strategy allreduce, not fsdp"},
+           "optimizations.hierarchical_allreduce: is only supported with the strategy allreduce, "
+           "not fsdp"},
           {"optimizations: {strategy: pipeline, auto_tune_tensor_fusion: true}",
-           "optimizations.auto_tune_tensor_fusion: goes with the strategy allreduce, not pipeline"},
+           "optimizations.auto_tune_tensor_fusion: is only supported with the strategy allreduce, "
+           "not pipeline"},
           {"optimizations: {gradient_compression: int8, hierarchical_allreduce: true}",
-           "optimizations.hierarchical_allreduce: does not go with gradient_compression int8"},
+           "optimizations.hierarchical_allreduce: is not supported with gradient_compression int8"},
           {"optimizations: {gradient_compression: int8, auto_tune_tensor_fusion: true}",
-           "optimizations.auto_tune_tensor_fusion: does not go with gradient_compression int8"},
+           "optimizations.auto_tune_tensor_fusion: is not supported with gradient_compression "
+           "int8"},
           {"optimizations: {pipeline_micro_batches: 0}", "expected an integer >= 1, found 0"},
           {"optimizations: {mixed_precision: O4}", "expected one of O0, O1, O2, O3"},
           {"slurm: {slots_per_nod: 2}", "did you mean slots_per_node?"},
@@ -484,16 +495,15 @@ TEST(TaskTest, RefusesWhatIsWrong) {
       kMinimal);
 }
 
-TEST(TaskTest, LogPoliciesHaveABound) {
+TEST(TaskTest, LimitsLogPolicies) {
   std::string yaml = absl::StrCat(kMinimal, "log_policies:\n");
   for (size_t i = 2; i < kMaxLogPolicies; ++i) absl::StrAppend(&yaml, "- {pattern: p", i, "}\n");
   EXPECT_TRUE(Parse(yaml).ok());
-  EXPECT_THAT(
-      Error(yaml + "- {pattern: more}\n"),
-      HasSubstr("log_policies: 101 are more than every line can be held against; keep 100"));
+  EXPECT_THAT(Error(yaml + "- {pattern: more}\n"),
+              HasSubstr("log_policies: too many log policies: 101; at most 100 are allowed"));
 }
 
-TEST(TaskTest, APatternThatWasLetInOnceIsKept) {
+TEST(TaskTest, KeepsStoredInvalidPattern) {
   ExperimentConfig config = *Parse(kMinimal);
   config.log_policies.push_back({"old", "(", ""});
   const auto again = ExperimentConfigFromJson(ToValue(config).ToJson());

@@ -23,7 +23,7 @@ ConfigNode TextAt(const std::string& where, std::string text) {
   return node;
 }
 
-// One value for every type of slot; `gpu` is what `cuda` was called.
+// Expands one value to every slot type, and renames `gpu` to `cuda`.
 void SpreadOverSlotTypes(ConfigNode& node, ConfigNode::Kind one) {
   if (node.kind == one) {
     ConfigNode map = MapAt(node.where);
@@ -48,7 +48,7 @@ void SpreadOverSlotTypes(ConfigNode& node, ConfigNode::Kind one) {
   }
 }
 
-// "/dev/a:/dev/b[:mode]"
+// Splits "/dev/a:/dev/b[:mode]".
 void SplitDevice(ConfigNode& node) {
   if (node.AsString() == nullptr) return;
   const std::vector<std::string> parts = absl::StrSplit(*node.AsString(), ':');
@@ -61,7 +61,7 @@ void SplitDevice(ConfigNode& node) {
   node = std::move(map);
 }
 
-// {fast: true, old: false}
+// Converts {fast: true, old: false} to a list.
 void ListLabels(ConfigNode& node) {
   if (!node.is_map()) return;
   ConfigNode list;
@@ -75,7 +75,7 @@ void ListLabels(ConfigNode& node) {
   node = std::move(list);
 }
 
-// {type: cancel_retries} is the word alone.
+// Converts {type: cancel_retries} to the word.
 void UnwrapAction(ConfigNode& action) {
   const ConfigNode* type = action.members.size() == 1 ? action.Find("type") : nullptr;
   if (type == nullptr) return;
@@ -89,8 +89,8 @@ void SetMember(ConfigNode& map, const std::string& key, ConfigNode value) {
   map.members.push_back({key, std::move(where), std::move(value)});
 }
 
-// `actions: [{signal: name}, action]`: the name and the action of a policy, each at most once.
-// False where it is something else.
+// Reads the name and the action of a policy from `actions: [{signal: name}, action]`, each at most
+// once. Returns false for another form.
 bool ReadActions(const ConfigNode& actions, ConfigNode& name, ConfigNode& action) {
   if (!actions.is_list()) return false;
   for (const ConfigNode& item : actions.items) {
@@ -102,9 +102,10 @@ bool ReadActions(const ConfigNode& actions, ConfigNode& name, ConfigNode& action
   return true;
 }
 
-// Older policies have no name, and a list of actions.
+// Converts the old form of a log policy, which has no name, and a list of actions.
 void ModernizeLogPolicy(ConfigNode& policy) {
-  ConfigNode name, action;
+  ConfigNode name;
+  ConfigNode action;
   const ConfigNode* actions = policy.Find("actions");
   if (actions != nullptr && ReadActions(*actions, name, action)) {
     std::erase_if(policy.members, [](const ConfigMember& m) { return m.key == "actions"; });
@@ -116,7 +117,7 @@ void ModernizeLogPolicy(ConfigNode& policy) {
   if (!name.is_null()) SetMember(policy, "name", std::move(name));
 }
 
-// Older versions had one kind of it.
+// Converts the old form of gradient_compression, a boolean.
 void NameCompression(ConfigNode& node) {
   const bool* wanted = node.is_scalar() ? node.scalar.AsBool() : nullptr;
   if (wanted != nullptr) node = TextAt(node.where, *wanted ? "float16" : "none");

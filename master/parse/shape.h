@@ -1,5 +1,5 @@
-// Shorter and older ways to write a field, brought to the one form that the table of fields knows,
-// before layers merge. What cannot be understood stays as it is, for the reader to refuse.
+// Conversion of short and old forms of a field to the form of the table of fields, before layers
+// merge. A form that is not recognized stays unchanged; the reader refuses it.
 // Called by parse.cc and merge.cc, on any thread.
 #ifndef MASTER_PARSE_SHAPE_H_
 #define MASTER_PARSE_SHAPE_H_

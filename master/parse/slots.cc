@@ -1,4 +1,4 @@
-// {min: 2, max: 8}: between how many slots a trial may have.
+// Reading of {min: 2, max: 8}, the bounds of an elastic trial.
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
@@ -7,7 +7,7 @@
 namespace det::model {
 namespace {
 
-constexpr int64_t kMost = 2147483647;
+constexpr int64_t kMaxSlots = 2147483647;
 
 class ElasticReader {
  public:
@@ -18,7 +18,7 @@ class ElasticReader {
     for (const ConfigMember& member : node_.members) {
       if (member.key == "min" || member.key == "max") continue;
       Add(member.where, member.key,
-          absl::StrCat("unknown key; ", Suggest(ExperimentFields(), member.key, {"min", "max"})));
+          absl::StrCat("unknown field; ", Suggest(ExperimentFields(), member.key, {"min", "max"})));
     }
     const int64_t min = Bound("min", 1);
     const int64_t max = Bound("max", min);
@@ -27,8 +27,8 @@ class ElasticReader {
     if (last == nullptr) {
       problems_.push_back(
           {node_.where, path_,
-           absl::StrCat("has no max, the most slots that a trial may grow to; write {min: ", min,
-                        ", max: ", min * 4, "}, or ", min, " for always ", min)});
+           absl::StrCat("max, the maximum number of slots, is missing; use {min: ", min,
+                        ", max: ", min * 4, "}, or ", min, " for a fixed number")});
     } else if (max < min) {
       Add(last->where, "max", absl::StrCat(max, " is less than min ", min));
     } else {
@@ -47,7 +47,7 @@ class ElasticReader {
     const ConfigNode* node = node_.Find(key);
     if (node == nullptr) return otherwise;
     const std::optional<double> number = node->scalar.AsNumber();
-    if (number && std::floor(*number) == *number && *number >= 1 && *number <= kMost) {
+    if (number && std::floor(*number) == *number && *number >= 1 && *number <= kMaxSlots) {
       return static_cast<int64_t>(*number);
     }
     Add(node->where, key, absl::StrCat("expected an integer >= 1, found ", node->Describe()));

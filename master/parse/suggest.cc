@@ -29,13 +29,13 @@ std::string Suggest(const FieldTable& table, std::string_view name,
                     const std::vector<std::string>& known) {
   const std::string nearest = Nearest(name, known, 2);
   if (!nearest.empty()) return absl::StrCat("did you mean ", nearest, "?");
-  // The right name at the wrong place.
+  // The name of a field of another section.
   for (const Field& field : table.fields()) {
     if (field.role == Field::Role::kValue && LastPart(field.path) == name) {
       return absl::StrCat("did you mean ", field.path, "?");
     }
   }
-  return absl::StrCat("known here: ", absl::StrJoin(known, ", "));
+  return absl::StrCat("expected one of ", absl::StrJoin(known, ", "));
 }
 
 }  // namespace det::model

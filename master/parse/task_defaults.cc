@@ -12,28 +12,28 @@ namespace det::model {
 namespace {
 
 struct Key {
-  enum class Use { kTaken, kInterface, kIgnored, kRefused };
+  enum class Use { kForwarded, kInterface, kIgnored, kRefused };
   const char* name;
   Use use;
-  // kTaken: where it stands in an experiment's configuration; otherwise what is done, or why
-  // nothing.
+  // kForwarded: the field of an experiment's configuration; otherwise a description, or why the key
+  // is ignored or refused.
   const char* words;
 };
 
-constexpr char kNoContainers[] = "tasks are processes of the agent's machine, not containers";
-constexpr char kNoPods[] = "there are no pods here";
-constexpr char kNoBatch[] = "this cluster starts its tasks itself";
-constexpr char kPorts[] = "ranks take free ports";
+constexpr char kNoContainers[] = "tasks run as processes on the agent's machine, not in containers";
+constexpr char kNoPods[] = "this cluster does not run pods";
+constexpr char kNoBatch[] = "this cluster does not use a batch scheduler";
+constexpr char kPorts[] = "ranks choose free ports";
 
 constexpr Key kKeys[] = {
-    {"environment_variables", Key::Use::kTaken, "environment.environment_variables"},
-    {"bind_mounts", Key::Use::kTaken, "bind_mounts"},
-    {"log_policies", Key::Use::kTaken, "log_policies"},
-    {"preemption_timeout", Key::Use::kTaken, "preemption_timeout"},
+    {"environment_variables", Key::Use::kForwarded, "environment.environment_variables"},
+    {"bind_mounts", Key::Use::kForwarded, "bind_mounts"},
+    {"log_policies", Key::Use::kForwarded, "log_policies"},
+    {"preemption_timeout", Key::Use::kForwarded, "preemption_timeout"},
     {"dtrain_network_interface", Key::Use::kInterface,
-     "sets `NCCL_SOCKET_IFNAME` and `GLOO_SOCKET_IFNAME`, by which ranks find each other"},
+     "sets `NCCL_SOCKET_IFNAME` and `GLOO_SOCKET_IFNAME`, the network interface of the ranks"},
     {"startup_hook", Key::Use::kRefused,
-     "no script of the cluster runs before a task; put it into what starts the agents, or into "
+     "the cluster runs no script before a task; add it to the start script of the agents, or to "
      "startup-hook.sh of the context directory"},
     {"image", Key::Use::kIgnored, kNoContainers},
     {"registry_auth", Key::Use::kIgnored, kNoContainers},
@@ -43,7 +43,7 @@ constexpr Key kKeys[] = {
     {"add_capabilities", Key::Use::kIgnored, kNoContainers},
     {"drop_capabilities", Key::Use::kIgnored, kNoContainers},
     {"devices", Key::Use::kIgnored, kNoContainers},
-    {"work_dir", Key::Use::kIgnored, "a task works in a directory of its own"},
+    {"work_dir", Key::Use::kIgnored, "each task has its own working directory"},
     {"nccl_port_range", Key::Use::kIgnored, kPorts},
     {"gloo_port_range", Key::Use::kIgnored, kPorts},
     {"slurm", Key::Use::kIgnored, kNoBatch},
@@ -64,11 +64,11 @@ std::string UnknownKey(const std::string& name) {
   std::vector<std::string> known;
   for (const Key& key : kKeys) known.emplace_back(key.name);
   const std::string nearest = Nearest(name, known, 2);
-  if (!nearest.empty()) return absl::StrCat("unknown key; did you mean ", nearest, "?");
-  return "unknown key; docs/reference/master-config.md has those that are known";
+  if (!nearest.empty()) return absl::StrCat("unknown field; did you mean ", nearest, "?");
+  return "unknown field; see docs/reference/master-config.md";
 }
 
-// What the transports of NCCL and Gloo are told it by.
+// Returns a layer that sets the network interface of NCCL and Gloo.
 ConfigNode InterfaceLayer(const std::string& name, const std::string& where) {
   ConfigNode layer = FromValue(
       Value::Object{
@@ -80,8 +80,8 @@ ConfigNode InterfaceLayer(const std::string& name, const std::string& where) {
   return layer;
 }
 
-// A layer with nothing but the member, at its place in an experiment's configuration.
-ConfigNode LayerOf(std::string_view path, const ConfigMember& member) {
+// Returns a layer with only this member, at `path` of an experiment's configuration.
+ConfigNode MakeLayer(std::string_view path, const ConfigMember& member) {
   ConfigNode node = member.value;
   while (!path.empty()) {
     const size_t dot = path.rfind('.');
@@ -96,7 +96,7 @@ ConfigNode LayerOf(std::string_view path, const ConfigMember& member) {
   return node;
 }
 
-// What no layer could mend.
+// Reports the problems of a layer that no other layer could fix.
 void CheckLayer(const ConfigNode& layer, const std::string& path, std::vector<Problem>& problems) {
   ExperimentConfig scratch;
   std::vector<Problem> found;
@@ -125,8 +125,8 @@ Value ReadTaskDefaults(const ConfigNode& node, const std::string& path,
       problems.push_back({member.where, here, key->words});
     } else if (key->use == Key::Use::kIgnored) {
       warnings.push_back({member.where, here, key->words});
-    } else if (key->use == Key::Use::kTaken) {
-      layer = MergeConfig(std::move(layer), LayerOf(key->words, member));
+    } else if (key->use == Key::Use::kForwarded) {
+      layer = MergeConfig(std::move(layer), MakeLayer(key->words, member));
     } else if (member.value.AsString() == nullptr || member.value.AsString()->empty()) {
       problems.push_back({member.where, here,
                           absl::StrCat("expected the name of a network interface, found ",
@@ -141,13 +141,13 @@ Value ReadTaskDefaults(const ConfigNode& node, const std::string& path,
 }
 
 std::string TaskDefaultsTable() {
-  std::string table = "\n| key | what it does |\n|---|---|\n";
+  std::string table = "\n| key | effect |\n|---|---|\n";
   for (const Key& key : kKeys) {
     const std::string words =
-        key.use == Key::Use::kTaken       ? absl::StrCat("the experiment's `", key.words, "`")
+        key.use == Key::Use::kForwarded   ? absl::StrCat("the experiment's `", key.words, "`")
         : key.use == Key::Use::kInterface ? key.words
         : key.use == Key::Use::kRefused   ? absl::StrCat("refused: ", key.words)
-                                          : absl::StrCat("*without effect: ", key.words, "*");
+                                          : absl::StrCat("*ignored: ", key.words, "*");
     absl::StrAppend(&table, "| `", key.name, "` | ", words, " |\n");
   }
   return table;

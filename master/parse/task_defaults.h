@@ -1,6 +1,6 @@
-// `task_container_defaults`: what the master's file gives every experiment of the cluster, or of
-// one pool, that says nothing else. A layer below the user's configuration (parse.h), in keys of
-// its own. Called by the reader of the master's configuration, before anything starts.
+// `task_container_defaults`: defaults of the master's configuration for every experiment of the
+// cluster or of one pool. A layer below the user's configuration (parse.h), with its own keys.
+// Called by the reader of the master's configuration, before anything starts.
 #ifndef MASTER_PARSE_TASK_DEFAULTS_H_
 #define MASTER_PARSE_TASK_DEFAULTS_H_
 
@@ -13,12 +13,12 @@
 
 namespace det::model {
 
-// The layer of an experiment's configuration that the node stands for; null where it says nothing.
-// `path` is the node's own, for messages. `warnings`: keys that have no effect on this cluster.
+// Converts the node to a layer of an experiment's configuration; null if it sets nothing. `path` is
+// the path of the node, for messages. `warnings` are about keys that this cluster ignores.
 Value ReadTaskDefaults(const ConfigNode& node, const std::string& path,
                        std::vector<Problem>& problems, std::vector<Problem>& warnings);
 
-// The keys, as a table of the documentation.
+// Returns the keys as a table for the documentation.
 std::string TaskDefaultsTable();
 
 }  // namespace det::model

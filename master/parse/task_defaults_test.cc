@@ -28,7 +28,7 @@ Answer Read(const std::string& yaml) {
   return answer;
 }
 
-TEST(TaskDefaultsTest, AreALayerBelowTheExperiment) {
+TEST(TaskDefaultsTest, AreMergedBelowExperiment) {
   const Answer answer = Read(R"(
 environment_variables: [SITE=here, PROXY=p]
 dtrain_network_interface: ib0
@@ -55,10 +55,10 @@ bind_mounts: [{host_path: /own, container_path: /own}]
   EXPECT_EQ(config->preemption_timeout_seconds, 60);
 }
 
-TEST(TaskDefaultsTest, SayWhatIsWrongAndWhere) {
+TEST(TaskDefaultsTest, ReportProblems) {
   EXPECT_THAT(Read("environment_variable: [A=b]\n").problems,
               ElementsAre("master.yaml:1: task_container_defaults.environment_variable: unknown "
-                          "key; did you mean environment_variables?"));
+                          "field; did you mean environment_variables?"));
   EXPECT_THAT(Read("preemption_timeout: soon\n").problems,
               ElementsAre(HasSubstr("master.yaml:1: task_container_defaults: preemption_timeout: "
                                     "expected")));
@@ -70,14 +70,14 @@ TEST(TaskDefaultsTest, SayWhatIsWrongAndWhere) {
               ElementsAre(HasSubstr("name of a network interface, found a list")));
 }
 
-TEST(TaskDefaultsTest, WarnOfWhatHasNoEffect) {
+TEST(TaskDefaultsTest, WarnAboutIgnoredKeys) {
   const Answer answer = Read("image: x\nshm_size_bytes: 4294967296\n");
   EXPECT_TRUE(answer.layer.is_null());
   EXPECT_THAT(answer.problems, IsEmpty());
   EXPECT_THAT(
       answer.warnings,
-      ElementsAre("master.yaml:1: task_container_defaults.image: tasks are processes of the "
-                  "agent's machine, not containers",
+      ElementsAre("master.yaml:1: task_container_defaults.image: tasks run as processes on the "
+                  "agent's machine, not in containers",
                   HasSubstr("shm_size_bytes")));
 }
 

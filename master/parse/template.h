@@ -1,5 +1,5 @@
-// A template: a part of an experiment's configuration, which others stand on.
-// Called by service, on any thread.
+// Templates: partial experiment configurations that experiments are merged with.
+// Called by the API services, on any thread.
 #ifndef MASTER_PARSE_TEMPLATE_H_
 #define MASTER_PARSE_TEMPLATE_H_
 
@@ -11,8 +11,8 @@
 
 namespace det::model {
 
-// What the text says. INVALID_ARGUMENT with all its problems, a line each: what is there must be
-// legal, what is missing may come from the configuration that stands on it.
+// Parses a template. INVALID_ARGUMENT with all problems, a line each: the fields that it sets must
+// be valid; required fields may be missing.
 //   template small:3: resources.slots_per_trial: expected an integer >= 0, found "two"
 absl::StatusOr<Value> ParseTemplate(std::string_view yaml, const std::string& name);
 

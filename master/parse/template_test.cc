@@ -9,26 +9,26 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(TemplateTest, APartOfAConfigurationIsEnough) {
+TEST(TemplateTest, AcceptsPartialConfiguration) {
   const auto given = ParseTemplate("resources:\n  slots_per_trial: 8\n", "large");
   ASSERT_TRUE(given.ok()) << given.status();
   EXPECT_EQ(given->ToJson(), R"({"resources":{"slots_per_trial":8}})");
   EXPECT_TRUE(ParseTemplate("", "empty").ok());
 }
 
-TEST(TemplateTest, WhatIsThereMustBeLegal) {
+TEST(TemplateTest, RejectsInvalidFields) {
   const auto message = [](const char* yaml) {
     return std::string(ParseTemplate(yaml, "t").status().message());
   };
   EXPECT_THAT(message("resources:\n  slots_per_trial: two\n"),
               HasSubstr("template t:2: resources.slots_per_trial: expected an integer"));
   EXPECT_THAT(message("resourcs: {}"),
-              HasSubstr("template t:1: resourcs: unknown key; did you mean"));
+              HasSubstr("template t:1: resourcs: unknown field; did you mean"));
   EXPECT_THAT(message("- a"), HasSubstr("template t: expected a map"));
   EXPECT_THAT(message("searcher: {max_trials: -1}\nname: [x]\n"), HasSubstr("template t:2: name"));
 }
 
-TEST(TemplateTest, TheConfigurationStandsOnIt) {
+TEST(TemplateTest, IsMergedBelowConfiguration) {
   ConfigDefaults defaults;
   defaults.checkpoint_host_path = "/ckpt";
   defaults.below.push_back({"template t", "max_restarts: 1\nresources: {slots_per_trial: 8}\n"});

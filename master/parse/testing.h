@@ -1,4 +1,4 @@
-// What tests of this folder begin with.
+// Helpers for tests of this folder.
 #ifndef MASTER_PARSE_TESTING_H_
 #define MASTER_PARSE_TESTING_H_
 
@@ -25,14 +25,14 @@ inline absl::StatusOr<ExperimentConfig> Parse(const std::string& yaml,
   return ParseExperimentConfig(yaml, "const.yaml", overrides, TestDefaults(), warnings);
 }
 
-// The words of the refusal; "OK" for none.
+// Returns the error message; "OK" if there is none.
 inline std::string Error(const std::string& yaml, const std::vector<std::string>& overrides = {}) {
   const auto config = Parse(yaml, overrides);
   return config.ok() ? "OK" : std::string(config.status().message());
 }
 
-// The least that a searcher of this name must be told: {name: asha, max_trials: 4, ...}
-inline std::string SearcherOf(const std::string& name, const std::string& more = "") {
+// Returns a searcher with its required fields: {name: asha, max_trials: 4, ...}
+inline std::string MakeSearcher(const std::string& name, const std::string& more = "") {
   std::string text = absl::StrCat("{name: ", name, ", metric: loss");
   for (const Field& field : Fields()) {
     const bool needed =

@@ -19,13 +19,14 @@
 namespace det::model {
 namespace {
 
-// Aliases can make a small text enormous, or endless.
+// Aliases can make a small text enormous or infinite.
 constexpr int kMaxNodes = 100'000;
-// What is deeper could be stored and not be read: protobuf takes messages within each other 100
-// times, a level of a Struct is three, and answers have levels of their own.
+// A deeper configuration could be stored but not read: protobuf limits nesting to 100 messages, a
+// level of a Struct is three, and responses add levels.
 constexpr int kMaxDepth = 25;
 
-// Where the text stops being UTF-8 without NUL, which the database could not keep.
+// Returns the first byte that is not part of valid UTF-8, or is NUL, which the database cannot
+// store.
 std::optional<size_t> FirstBadByte(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
     const size_t length = text[i] == '\0' ? 0 : base::Utf8Length(text.substr(i));
@@ -35,7 +36,7 @@ std::optional<size_t> FirstBadByte(std::string_view text) {
   return std::nullopt;
 }
 
-// Hears of documents alone.
+// Handles only the starts of documents.
 class DocumentStarts : public YAML::EventHandler {
  public:
   void OnDocumentStart(const YAML::Mark& mark) override { line = mark.line + 1; }
@@ -54,9 +55,9 @@ class DocumentStarts : public YAML::EventHandler {
   int line = 0;
 };
 
-// 0 where there is none. YAML::LoadAll would not return for a text such as ",": the library sees
-// one empty document after the other there.
-int LineOfSecondDocument(std::string_view text) {
+// Returns the line of the second document; 0 if there is none. YAML::LoadAll does not return for a
+// text such as ",", in which the library finds an infinite number of empty documents.
+int FindSecondDocument(std::string_view text) {
   std::istringstream stream{std::string(text)};
   YAML::Parser parser(stream);
   DocumentStarts starts;
@@ -73,12 +74,11 @@ class Reader {
 
   absl::StatusOr<ConfigNode> Read(std::string_view text) {
     if (const auto bad = FirstBadByte(text)) {
-      return Error(LineOf(text, *bad), "not UTF-8 text; save the file as UTF-8");
+      return Error(GetLine(text, *bad), "not UTF-8 text; save the file as UTF-8");
     }
     try {
-      if (const int second = LineOfSecondDocument(text)) {
-        return Error(second,
-                     "the document ends here, but the text goes on; keep one YAML document");
+      if (const int second = FindSecondDocument(text)) {
+        return Error(second, "a second YAML document starts here; keep only one");
       }
       return Convert(YAML::Load(std::string(text)), 1, 0);
     } catch (const YAML::Exception& error) {
@@ -95,7 +95,7 @@ class Reader {
   absl::Status Error(int line, std::string_view what) const {
     return absl::InvalidArgumentError(absl::StrCat(Where(line), ": ", std::string(what)));
   }
-  static int LineOf(std::string_view text, size_t position) {
+  static int GetLine(std::string_view text, size_t position) {
     int line = 1;
     for (size_t i = 0; i < position; ++i) line += text[i] == '\n' ? 1 : 0;
     return line;
@@ -106,7 +106,7 @@ class Reader {
     return node;
   }
 
-  // `line` is the parent's, for what has no place of its own.
+  // `line` is that of the parent, for nodes without a position.
   absl::StatusOr<ConfigNode> Convert(const YAML::Node& yaml, int line, int depth) {
     if (yaml.Mark().line >= 0) line = yaml.Mark().line + 1;
     if (depth > kMaxDepth) {
@@ -143,7 +143,7 @@ class Reader {
       const int key_line = pair.first.Mark().line >= 0 ? pair.first.Mark().line + 1 : line;
       if (!pair.first.IsScalar()) return Error(key_line, "a key must be plain text");
       std::string key = pair.first.Scalar();
-      if (FirstBadByte(key)) return Error(key_line, "a key holds characters that are not text");
+      if (FirstBadByte(key)) return Error(key_line, "a key contains invalid characters");
       DET_ASSIGN_OR_RETURN(ConfigNode value, Convert(pair.second, key_line, depth + 1));
       if (key == "<<") {
         if (value.is_map()) merged.push_back(std::move(value));
@@ -153,11 +153,11 @@ class Reader {
       for (const ConfigMember& earlier : node.members) {
         if (earlier.key != key) continue;
         return Error(key_line,
-                     absl::StrCat("key \"", key, "\" stands twice, first at ", earlier.where));
+                     absl::StrCat("duplicate key \"", key, "\", first at ", earlier.where));
       }
       node.members.push_back({std::move(key), Where(key_line), std::move(value)});
     }
-    // What the map says itself goes before what it merges, earlier merges before later ones.
+    // The map's own members override merged ones, and earlier merges override later ones.
     for (ConfigNode& from : merged) {
       for (ConfigMember& member : from.members) {
         bool there = false;
@@ -171,7 +171,7 @@ class Reader {
   absl::StatusOr<ConfigNode> ConvertScalar(const YAML::Node& yaml, ConfigNode node, int line) {
     const std::string& text = yaml.Scalar();
     const std::string& tag = yaml.Tag();
-    if (FirstBadByte(text)) return Error(line, "a value holds characters that are not text");
+    if (FirstBadByte(text)) return Error(line, "a value contains invalid characters");
     node.kind = ConfigNode::Kind::kScalar;
     if (tag == "!" || tag == "tag:yaml.org,2002:str") {
       node.scalar = text;
@@ -179,16 +179,17 @@ class Reader {
     }
     if (tag != "?" && !tag.empty() && tag != "tag:yaml.org,2002:int" &&
         tag != "tag:yaml.org,2002:float" && tag != "tag:yaml.org,2002:bool") {
-      return Error(line, absl::StrCat("the tag ", tag, " has no meaning here; remove it"));
+      return Error(line, absl::StrCat("the tag ", tag, " is not supported; remove it"));
     }
     std::optional<Value> plain = ParsePlain(text);
-    if (!plain)
-      return Error(line, absl::StrCat(text, " is not a finite number; quote it if it is text"));
+    if (!plain) {
+      return Error(line, absl::StrCat(text, " is not a finite number; quote it if it is a string"));
+    }
     node.scalar = *std::move(plain);
     return node;
   }
 
-  // The core schema of YAML 1.2; nothing for NaN and the infinities.
+  // Parses a scalar by the core schema of YAML 1.2; nullopt for NaN and the infinities.
   static std::optional<Value> ParsePlain(const std::string& text) {
     if (text == "true" || text == "True" || text == "TRUE") return Value(true);
     if (text == "false" || text == "False" || text == "FALSE") return Value(false);

@@ -15,8 +15,8 @@ absl::StatusOr<AgentGroup> ParseAgentGroup(std::string_view text) {
   const size_t end = colon == std::string_view::npos ? text.size() : colon;
   const bool good = times != std::string_view::npos && number(0, times, &group.agents) &&
                     number(times + 1, end, &group.slots) && colon != text.size() - 1;
-  constexpr int64_t kMostSlots = 10'000'000;
-  if (!good || int64_t{group.agents} * group.slots > kMostSlots) {
+  constexpr int64_t kMaxSlots = 10'000'000;
+  if (!good || int64_t{group.agents} * group.slots > kMaxSlots) {
     return absl::InvalidArgumentError(absl::StrCat(
         "expected agents as NUMBERxSLOTS[:POOL], such as 1000x8 or 4x8:large, found \"",
         std::string(text), "\""));

@@ -16,7 +16,7 @@ double Work(const Job& job, absl::Duration by = absl::InfiniteDuration()) {
   return job.slots * absl::ToDoubleSeconds(time);
 }
 
-// Slot seconds of its runs before `by`, without what they lost.
+// Returns the slot seconds of its runs before `by`, without lost work.
 double Served(const Job& job, const JobRecord& record,
               absl::Duration by = absl::InfiniteDuration()) {
   absl::Duration sum;
@@ -29,7 +29,7 @@ double Served(const Job& job, const JobRecord& record,
 
 Waits MakeWaits(std::string of, std::vector<absl::Duration> waits, double slot_seconds) {
   std::sort(waits.begin(), waits.end());
-  // Those without an end stand last.
+  // Jobs that never started are last.
   while (!waits.empty() && waits.back() == absl::InfiniteDuration()) waits.pop_back();
   Waits out{.of = std::move(of), .jobs = static_cast<int64_t>(waits.size())};
   out.slot_hours = slot_seconds / 3600;
@@ -40,7 +40,7 @@ Waits MakeWaits(std::string of, std::vector<absl::Duration> waits, double slot_s
   return out;
 }
 
-// By a key, whose order is that of the result.
+// Groups waits by a key; the result is sorted by key.
 template <class Key>
 std::vector<Waits> GroupWaits(const Workload& workload, const Simulation& simulation,
                               const std::function<Key(const Job&)>& key,
@@ -58,13 +58,13 @@ std::vector<Waits> GroupWaits(const Workload& workload, const Simulation& simula
   return out;
 }
 
-// Size classes by their upper ends: 0, 1, 2-4, 5-8, 9-64, 65 and more.
+// The upper bounds of the size classes: 0, 1, 2-4, 5-8, 9-64, 65 and more.
 constexpr int kClasses[] = {0, 1, 4, 8, 64};
-int ClassOf(const Job& job) {
+int GetSizeClass(const Job& job) {
   return static_cast<int>(std::lower_bound(std::begin(kClasses), std::end(kClasses), job.slots) -
                           std::begin(kClasses));
 }
-std::string NameOfClass(int index) {
+std::string GetSizeClassName(int index) {
   if (index == std::ssize(kClasses)) return absl::StrCat("> ", kClasses[index - 1], " slots");
   const int high = kClasses[index];
   const int low = index == 0 ? 0 : kClasses[index - 1] + 1;
@@ -73,7 +73,7 @@ std::string NameOfClass(int index) {
 }
 
 double Fairness(const Workload& workload, const Simulation& simulation, absl::Duration window) {
-  std::map<std::string, std::pair<double, double>> users;  // served, could have been
+  std::map<std::string, std::pair<double, double>> users;  // served, and possible
   for (size_t i = 0; i < workload.size(); ++i) {
     auto& [served, wanted] = users[workload[i].user];
     served += Served(workload[i], simulation.jobs[i], window);
@@ -90,7 +90,7 @@ double Fairness(const Workload& workload, const Simulation& simulation, absl::Du
   return squares > 0 ? sum * sum / (count * squares) : 1;
 }
 
-// The pools with what each is to do.
+// Returns the slots and jobs of each pool.
 struct PoolWork {
   double slots = 0;
   Workload jobs;
@@ -109,7 +109,7 @@ std::map<std::string, PoolWork> ByPool(const Workload& workload, const Options& 
 
 }  // namespace
 
-double BoundOfSlotSeconds(const Workload& jobs_of_pool, double slots, absl::Duration until) {
+double ComputeSlotSecondsBound(const Workload& jobs_of_pool, double slots, absl::Duration until) {
   double done = 0, waiting = 0;
   absl::Duration now;
   const auto serve_to = [&](absl::Duration time) {
@@ -127,7 +127,7 @@ double BoundOfSlotSeconds(const Workload& jobs_of_pool, double slots, absl::Dura
   return done;
 }
 
-absl::Duration BoundOfMakespan(const Workload& jobs_of_pool, double slots) {
+absl::Duration ComputeMakespanBound(const Workload& jobs_of_pool, double slots) {
   absl::Duration free, last;
   for (const Job& job : jobs_of_pool) {
     free = std::max(free, job.arrival);
@@ -169,18 +169,18 @@ Figures MakeFigures(const Workload& workload, const Options& options,
   double bound_in_window = 0;
   absl::Duration bound_end = last;
   for (const auto& [name, pool] : ByPool(workload, options)) {
-    bound_in_window += BoundOfSlotSeconds(pool.jobs, pool.slots, last);
-    bound_end = std::max(bound_end, BoundOfMakespan(pool.jobs, pool.slots));
+    bound_in_window += ComputeSlotSecondsBound(pool.jobs, pool.slots, last);
+    bound_end = std::max(bound_end, ComputeMakespanBound(pool.jobs, pool.slots));
   }
   const auto there = [&](absl::Duration span) {
     return std::max(1e-9, static_cast<double>(f.slots) * absl::ToDoubleSeconds(span));
   };
   f.offered_load = offered / there(f.window);
   f.in_window = {served_in_window / there(f.window), bound_in_window / there(f.window)};
-  // The same work in the shortest time that is possible.
+  // The same work in the shortest possible time.
   f.in_makespan = {served / there(f.makespan), served / there(bound_end - first)};
   f.all = MakeWaits("all", std::move(waits), offered);
-  f.by_size = GroupWaits<int>(workload, simulation, ClassOf, NameOfClass);
+  f.by_size = GroupWaits<int>(workload, simulation, GetSizeClass, GetSizeClassName);
   f.by_priority = GroupWaits<int>(
       workload, simulation, [](const Job& job) { return job.priority; },
       [](const int& priority) { return absl::StrCat("priority ", priority); });

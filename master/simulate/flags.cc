@@ -12,7 +12,7 @@
 namespace det::simulate {
 namespace {
 
-// As written, before they are looked at.
+// Flag values as strings, before parsing.
 struct Words {
   std::vector<std::string> agents;
   std::string policy = "priority";
@@ -25,34 +25,36 @@ struct Words {
 
 void AddTrace(CLI::App& app, Flags& flags) {
   TraceOptions& t = flags.trace;
-  app.add_option("--jobs", t.jobs, "Jobs of the synthetic workload")
+  app.add_option("--jobs", t.jobs, "Number of jobs of the synthetic workload")
       ->check(CLI::Range(1, 10'000'000))
       ->capture_default_str();
-  app.add_option("--load", t.load, "Slot hours that they want, of those there are as they arrive")
+  app.add_option("--load", t.load, "Requested slot hours per available slot hour during arrivals")
       ->check(CLI::Range(0.01, 100.0))
       ->capture_default_str();
-  app.add_option("--seed", t.seed, "Another seed, another workload")->capture_default_str();
+  app.add_option("--seed", t.seed, "Seed of the workload")->capture_default_str();
 }
 
 void AddTraceShape(CLI::App& app, Flags& flags, Words& words) {
   TraceOptions& t = flags.trace;
-  app.add_option("--users", t.users, "Users, the k-th with 1/k of the jobs of the first")
+  app.add_option("--users", t.users, "Number of users; the k-th has 1/k of the jobs of the first")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
-  app.add_option("--workspaces", t.workspaces, "Workspaces to which the users belong")
+  app.add_option("--workspaces", t.workspaces, "Number of workspaces of the users")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
   app.add_option("--max-slots", t.max_slots,
-                 "Slots of the largest job (0: an eighth of the cluster, 8 at least, 512 at most)")
+                 "Slots of the largest job (0: an eighth of the cluster, from 8 to 512)")
       ->check(CLI::Range(0, 1 << 24))
       ->capture_default_str();
-  app.add_option("--median-length", words.median_length, "Of the jobs of one slot in the body")
+  app.add_option("--median-length", words.median_length,
+                 "Median length of one-slot jobs outside of the tail")
       ->capture_default_str();
-  app.add_option("--max-length", words.max_length, "Of any job")->capture_default_str();
-  app.add_option("--tail", t.tail, "Share of the jobs whose length is of the heavy tail")
+  app.add_option("--max-length", words.max_length, "Maximum length of a job")
+      ->capture_default_str();
+  app.add_option("--tail", t.tail, "Fraction of the jobs with a length of the heavy tail")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
-  app.add_option("--run-times", t.run_times, "Share of the jobs that say a max_run_time")
+  app.add_option("--run-times", t.run_times, "Fraction of the jobs with a max_run_time")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
 }
@@ -60,48 +62,50 @@ void AddTraceShape(CLI::App& app, Flags& flags, Words& words) {
 void AddAgents(CLI::App& app, Words& words) {
   app.add_option(
          "--agents", words.agents,
-         "Agents and their slots, such as 1000x8 or 4x8:large for a pool of its own; may be "
-         "given again (default: 1000x8)")
+         "Agents and their slots, such as 1000x8, or 4x8:large for another pool; repeatable "
+         "(default: 1000x8)")
       ->allow_extra_args(false);
 }
 
 CLI::App* AddSchedule(CLI::App& app, Flags& flags) {
   CLI::App* command =
-      app.add_subcommand("schedule", "One pass of the scheduler on a snapshot, with its reasons");
-  command->add_option("--snapshot", flags.snapshot, "Snapshot (JSON); - is stdin")->required();
+      app.add_subcommand("schedule", "Run one scheduling pass on a snapshot and explain it");
+  command->add_option("--snapshot", flags.snapshot, "Snapshot file (JSON), or - for stdin")
+      ->required();
   command->add_flag("--json", flags.json, "Print the plan as JSON");
   return command;
 }
 
 CLI::App* AddCluster(CLI::App& app, Flags& flags, Words& words) {
   CLI::App* command =
-      app.add_subcommand("cluster", "A workload on a cluster, in virtual time: utilisation, waits");
+      app.add_subcommand("cluster", "Simulate a workload on a cluster in virtual time");
   command->add_option("--workload", flags.workload,
-                      "Jobs (CSV or YAML); - is stdin; without: a synthetic workload");
+                      "Workload file (CSV or YAML), or - for stdin (default: synthetic)");
   AddAgents(*command, words);
-  command->add_option("--policy", words.policy, "priority, fair_share or fifo")
+  command->add_option("--policy", words.policy, "Scheduling policy: priority, fair_share or fifo")
       ->check(CLI::IsMember({"priority", "fair_share", "fifo"}))
       ->capture_default_str();
   command->add_flag("--preemption", flags.options.settings.preemption,
-                    "More important jobs make less important ones leave");
+                    "Let jobs preempt jobs of lower rank");
   command->add_flag("--no-backfill", words.no_backfill,
-                    "Nobody starts behind one who waits for slots: strict order");
-  command->add_option("--fit", words.fit, "best or worst")
+                    "Disable backfill: start jobs in strict order");
+  command->add_option("--fit", words.fit, "Fitting policy: best or worst")
       ->check(CLI::IsMember({"best", "worst"}))
       ->capture_default_str();
   command
       ->add_option("--checkpoint-every", words.checkpoint_every,
-                   "What a preempted job keeps: all up to a multiple of this")
+                   "Interval of checkpoints, from which preempted jobs resume")
       ->capture_default_str();
   AddTrace(*command, flags);
-  command->add_option("--jobs-out", flags.jobs_file, "Write what became of each job (CSV)");
+  command->add_option("--jobs-out", flags.jobs_file,
+                      "Write the outcome of each job to a file (CSV)");
   command->add_flag("--json", flags.json, "Print the figures as JSON");
   return command;
 }
 
 CLI::App* AddWorkload(CLI::App& app, Flags& flags, Words& words) {
   CLI::App* command = app.add_subcommand(
-      "workload", "Print a synthetic workload (CSV) with a heavy tail of sizes and lengths");
+      "workload", "Print a synthetic workload (CSV) with heavy-tailed sizes and lengths");
   AddAgents(*command, words);
   AddTrace(*command, flags);
   AddTraceShape(*command, flags, words);
@@ -109,7 +113,7 @@ CLI::App* AddWorkload(CLI::App& app, Flags& flags, Words& words) {
 }
 
 std::string ReadSpan(const std::string& option, const std::string& text, absl::Duration* out) {
-  const auto span = scheduler::DurationOf(text);
+  const auto span = scheduler::ParseDuration(text);
   if (!span || *span <= absl::ZeroDuration() || *span == absl::InfiniteDuration()) {
     return absl::StrCat(option, ": expected seconds or a duration such as 90m, found \"", text,
                         "\"");
@@ -118,7 +122,7 @@ std::string ReadSpan(const std::string& option, const std::string& text, absl::D
   return "";
 }
 
-// Empty, or what is wrong.
+// Returns an error message; empty if the flags are valid.
 std::string Settle(const Words& words, Flags& flags) {
   Options& options = flags.options;
   options.settings.policy = *model::ParseSchedulingPolicy(words.policy);
@@ -130,7 +134,7 @@ std::string Settle(const Words& words, Flags& flags) {
     if (!group.ok()) return absl::StrCat("--agents: ", group.status().message());
     options.agents.push_back(*std::move(group));
   }
-  // Jobs without a pool go to the first: that is what the load is of.
+  // Jobs without a pool run in the first one, so the load refers to it.
   int64_t slots = 0;
   for (const AgentGroup& group : options.agents) {
     if (group.pool == options.agents[0].pool) slots += int64_t{group.agents} * group.slots;
@@ -151,8 +155,8 @@ std::variant<Flags, Exit> ParseFlags(int argc, char** argv) {
   Flags flags;
   Words words;
   CLI::App app(
-      "The decisions of a Resolute master without a master: one pass of its scheduler on a "
-      "snapshot, or a whole workload on a cluster in virtual time.",
+      "Simulate the decisions of a Resolute master: one scheduling pass on a snapshot, or a "
+      "whole workload on a cluster in virtual time.",
       "resolute-simulate");
   app.set_version_flag("--version", std::string("resolute-simulate ") + base::kVersion);
   app.require_subcommand(1);

@@ -16,12 +16,12 @@ struct Flags {
   Command command = Command::kCluster;
   bool json = false;
   std::string snapshot;   // a file; "-": stdin
-  std::string workload;   // likewise; empty: a synthetic one
-  std::string jobs_file;  // where to write what became of each job; empty: nowhere
+  std::string workload;   // a file; "-": stdin; empty: a synthetic workload
+  std::string jobs_file;  // output file for the outcome of each job; empty: none
   Options options;
   TraceOptions trace;
 };
-// The process ends with this code; all is said.
+// The process ends with this code; all output was printed.
 struct Exit {
   int code = 0;
 };

@@ -1,4 +1,4 @@
-// resolute-simulate: what a master would decide. Reads files, prints; all else is beside this file.
+// resolute-simulate: simulates the decisions of a master. Only this file does I/O.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -23,14 +23,14 @@ absl::StatusOr<std::string> ReadInput(const std::string& file) {
   return std::string(std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>());
 }
 
-std::string NameOf(const std::string& file) { return file == "-" ? "stdin" : file; }
+std::string GetDisplayName(const std::string& file) { return file == "-" ? "stdin" : file; }
 
 absl::Status RunSchedule(const Flags& flags) {
   DET_ASSIGN_OR_RETURN(const std::string text, ReadInput(flags.snapshot));
   const auto snapshot = scheduler::ParseSnapshot(text);
   if (!snapshot.ok()) {
     return absl::InvalidArgumentError(
-        absl::StrCat(NameOf(flags.snapshot), ": ", snapshot.status().message()));
+        absl::StrCat(GetDisplayName(flags.snapshot), ": ", snapshot.status().message()));
   }
   const scheduler::Scheduled scheduled = scheduler::Schedule(*snapshot);
   std::cout << (flags.json ? PlanJson(scheduled) : PlanText(*snapshot, scheduled, Bold()));
@@ -40,7 +40,7 @@ absl::Status RunSchedule(const Flags& flags) {
 absl::StatusOr<Workload> ReadWorkload(const Flags& flags) {
   if (flags.workload.empty()) return MakeTrace(flags.trace);
   DET_ASSIGN_OR_RETURN(const std::string text, ReadInput(flags.workload));
-  return ParseWorkload(text, NameOf(flags.workload));
+  return ParseWorkload(text, GetDisplayName(flags.workload));
 }
 
 absl::Status RunCluster(const Flags& flags) {

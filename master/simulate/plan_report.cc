@@ -1,4 +1,4 @@
-// One pass of the scheduler, in words.
+// Report of one pass of the scheduler.
 #include <algorithm>
 #include <map>
 #include <vector>
@@ -12,7 +12,7 @@
 namespace det::simulate {
 namespace {
 
-// "0-3,6": ids in order, neighbours together.
+// Formats ids as "0-3,6": ascending, in ranges.
 std::string Ids(std::vector<int> slots) {
   std::sort(slots.begin(), slots.end());
   std::vector<std::string> parts;
@@ -26,20 +26,20 @@ std::string Ids(std::vector<int> slots) {
   return absl::StrJoin(parts, ",");
 }
 
-// "a 0-3, b 0,2": where it starts.
+// Formats a placement as "a 0-3, b 0,2".
 std::string Where(const std::vector<model::Placement>& on) {
   const auto part = [](std::string* out, const model::Placement& p) {
     absl::StrAppend(out, p.agent.value(), p.slots.empty() ? "" : " ", Ids(p.slots));
   };
-  constexpr size_t kMost = 4;
-  const size_t shown = std::min(on.size(), kMost);
+  constexpr size_t kMaxShown = 4;
+  const size_t shown = std::min(on.size(), kMaxShown);
   const std::string text =
       absl::StrJoin(on.begin(), on.begin() + static_cast<std::ptrdiff_t>(shown), ", ", part);
   if (on.size() == shown) return text;
   return absl::StrCat(text, " and ", on.size() - shown, " more agents");
 }
 
-// Why a gang may start: it fits, whole, into what is free and not claimed by those before it.
+// Returns why a gang starts: the whole gang fits into the slots that are free and not claimed.
 std::string WhyStarts(const scheduler::Assignment& assignment) {
   size_t slots = 0;
   for (const model::Placement& p : assignment.on) slots += p.slots.size();
@@ -72,12 +72,12 @@ std::string PlanText(const scheduler::Snapshot& snapshot, const scheduler::Sched
     rows.push_back(
         {"wait", id.value(), slots(id), std::string(ToString(reason.kind)), reason.text});
   }
-  if (rows.empty()) return "Nothing waits, and nothing is to change.\n";
+  if (rows.empty()) return "No gang waits, and nothing changes.\n";
   std::string text =
       Table({{"DECISION"}, {"GANG"}, {"SLOTS", true}, {"WHERE"}, {"WHY"}}, rows, bold);
   if (scheduled.plan.look_again) {
     absl::StrAppend(
-        &text, "\nTime alone may change this at ",
+        &text, "\nThe plan may change without an event at ",
         absl::FormatTime(absl::RFC3339_sec, *scheduled.plan.look_again, absl::UTCTimeZone()),
         ".\n");
   }

@@ -37,7 +37,7 @@ std::string WaitsTable(const std::string& title, const std::vector<Waits>& group
   return absl::StrCat("\n", text, left == 0 ? "" : absl::StrCat("and ", left, " more\n"));
 }
 
-// Why jobs did not complete: each reason with the number of jobs that it holds for.
+// Returns why jobs did not complete: each reason with the number of jobs.
 std::vector<std::pair<std::string, int64_t>> Failures(const Simulation& simulation) {
   std::vector<std::pair<std::string, int64_t>> out;
   for (const JobRecord& job : simulation.jobs) {
@@ -54,7 +54,8 @@ std::vector<std::pair<std::string, int64_t>> Failures(const Simulation& simulati
 }
 
 Value ToValue(const Utilisation& u) {
-  return Value::Object{{"reached", u.reached}, {"bound", u.bound}, {"of_bound", u.OfBound()}};
+  return Value::Object{
+      {"reached", u.reached}, {"bound", u.bound}, {"of_bound", u.GetRatioToBound()}};
 }
 
 Value ToValue(const Waits& w) {
@@ -83,9 +84,9 @@ std::string FiguresText(const Figures& f, const Simulation& simulation, bool bol
              {"OF BOUND", true},
              {"OVER", true}},
             {{"while jobs arrive", Percent(f.in_window.reached), Percent(f.in_window.bound),
-              Fixed(f.in_window.OfBound(), 3), Span(f.window)},
+              Fixed(f.in_window.GetRatioToBound(), 3), Span(f.window)},
              {"until the last ends", Percent(f.in_makespan.reached), Percent(f.in_makespan.bound),
-              Fixed(f.in_makespan.OfBound(), 3), Span(f.makespan)}},
+              Fixed(f.in_makespan.GetRatioToBound(), 3), Span(f.makespan)}},
             bold);
   absl::StrAppend(&text, "\n");
   std::vector<std::vector<std::string>> facts = {

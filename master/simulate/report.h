@@ -1,4 +1,4 @@
-// Figures and plans for the eye and as JSON.
+// Figures and plans as text and as JSON.
 // Called by main. PURE.
 #ifndef MASTER_SIMULATE_REPORT_H_
 #define MASTER_SIMULATE_REPORT_H_
@@ -11,19 +11,19 @@
 
 namespace det::simulate {
 
-// The users who asked for most, up to this many, are listed in text; JSON has them all.
+// The maximum number of users in text, those with the most requested slot hours; JSON has all.
 inline constexpr size_t kUsersShown = 10;
 
 std::string FiguresText(const Figures& figures, const Simulation& simulation, bool bold);
 // {utilisation, waits: {all, by_size, by_user, by_priority}, ...}; times in seconds.
 std::string FiguresJson(const Figures& figures, const Simulation& simulation);
-// What became of each job: a CSV of arrival, slots, user, priority, wait, preemptions and so on.
+// The outcome of each job as CSV: arrival, slots, user, priority, wait, preemptions and so on.
 std::string JobsCsv(const Workload& workload, const Simulation& simulation);
 
-// One pass of the scheduler: what it decides about each gang, and why.
+// The decision of one pass of the scheduler about each gang, with the reason.
 std::string PlanText(const scheduler::Snapshot& snapshot, const scheduler::Scheduled& scheduled,
                      bool bold);
-// As scheduler::ToJson, with words for the gangs that start.
+// Like scheduler::ToJson, with texts for the gangs that start.
 std::string PlanJson(const scheduler::Scheduled& scheduled);
 
 }  // namespace det::simulate

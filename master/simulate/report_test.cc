@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(Table, AlignsColumnsAndLeavesNoSpaceAtTheEnd) {
+TEST(Table, AlignsColumns) {
   EXPECT_EQ(
       Table({{"NAME"}, {"N", true}, {"WHY"}}, {{"é", "7", ""}, {"long name", "12", "x"}}, false),
       "NAME        N  WHY\n"
@@ -18,7 +18,7 @@ TEST(Table, AlignsColumnsAndLeavesNoSpaceAtTheEnd) {
       "long name  12  x\n");
 }
 
-TEST(Table, SpansHaveTheUnitThatTells) {
+TEST(Table, FormatsSpans) {
   EXPECT_EQ(Span(absl::ZeroDuration()), "0 s");
   EXPECT_EQ(Span(absl::Seconds(99)), "99 s");
   EXPECT_EQ(Span(absl::Seconds(100)), "2 min");
@@ -33,7 +33,7 @@ scheduler::Gang MakeGang(const std::string& id, int slots) {
   return gang;
 }
 
-TEST(PlanText, HasARowForEachDecisionWithItsReason) {
+TEST(PlanText, HasRowForEachDecision) {
   scheduler::Snapshot snapshot;
   snapshot.gangs = {MakeGang("1.1", 5), MakeGang("2.1", 1), MakeGang("3.1", 8)};
   snapshot.gangs[1].fraction = 0.5;
@@ -43,20 +43,20 @@ TEST(PlanText, HasARowForEachDecisionWithItsReason) {
       {snapshot.gangs[0].id, {{model::AgentId("a"), {2, 0, 1, 5}}, {model::AgentId("b"), {0}}}}};
   scheduled.plan.preempt = {{snapshot.gangs[1].id, snapshot.gangs[2].id, "3.1 needs it"}};
   scheduled.waiting[snapshot.gangs[2].id] = {scheduler::WaitReason::Kind::kAwaitingPreemption,
-                                             "2.1 was asked to go", std::nullopt};
+                                             "waits for 2.1 to release slots", std::nullopt};
   EXPECT_EQ(PlanText(snapshot, scheduled, false),
             "DECISION  GANG  SLOTS  WHERE                WHY\n"
             "start     1.1       5  a 0-2,5, b 0         fits: all 5 slots on 2 agents\n"
             "preempt   2.1     0.5  b 7                  3.1 needs it\n"
-            "wait      3.1       8  AWAITING_PREEMPTION  2.1 was asked to go\n");
+            "wait      3.1       8  AWAITING_PREEMPTION  waits for 2.1 to release slots\n");
   EXPECT_THAT(PlanJson(scheduled), HasSubstr("\"1.1\": \"fits: all 5 slots on 2 agents\""));
 }
 
-TEST(PlanText, SaysSoWhereNothingIsToChange) {
-  EXPECT_EQ(PlanText({}, {}, false), "Nothing waits, and nothing is to change.\n");
+TEST(PlanText, ReportsEmptyPlan) {
+  EXPECT_EQ(PlanText({}, {}, false), "No gang waits, and nothing changes.\n");
 }
 
-TEST(Figures, TextAndJsonSayWhyJobsDidNotComplete) {
+TEST(Figures, ReportWhyJobsDidNotComplete) {
   const Workload workload = {{.arrival = absl::Seconds(0), .length = absl::Seconds(9)},
                              {.arrival = absl::Seconds(1), .length = absl::Seconds(9)}};
   Simulation simulation;

@@ -18,12 +18,12 @@
 namespace det::simulate {
 namespace {
 
-// A Monday; nothing depends on it.
+// An arbitrary start time, a Monday.
 const absl::Time kBegin = absl::FromUnixSeconds(1'767'571'200);
-// So many passes at one moment, or without a start while nothing runs, are a fault.
-constexpr int kMostPasses = 10'000;
+// More passes at one time, or without a start while nothing runs, indicate a bug.
+constexpr int kMaxPasses = 10'000;
 
-// What comes due. Of things at one moment the first that was planned comes first.
+// A timed event. Events at the same time are handled in the order of their creation.
 struct Arrive {
   size_t job;
 };
@@ -93,7 +93,7 @@ class World {
     DET_RETURN_IF_ERROR(AddAgents());
     for (size_t i = 0; i < workload_.size(); ++i) Plan(kBegin + workload_[i].arrival, Arrive{i});
     int idle_passes = 0;
-    while (!due_.empty() && ended_ < workload_.size() && idle_passes < kMostPasses) {
+    while (!due_.empty() && ended_ < workload_.size() && idle_passes < kMaxPasses) {
       now_ = due_.top().at;
       const bool idle = runs_.empty() && std::holds_alternative<LookAgain>(due_.top().action);
       idle_passes = idle ? idle_passes + 1 : 0;
@@ -138,10 +138,10 @@ class World {
     return absl::OkStatus();
   }
 
-  // As the engine does: several wishes become one pass, after all that happens at this moment.
+  // Like the engine, combines several requests to one pass after all events of this time.
   absl::Status Schedule() {
     for (int passes = 0; schedule_soon_; ++passes) {
-      if (passes == kMostPasses) return absl::InternalError("the scheduler does not come to rest");
+      if (passes == kMaxPasses) return absl::InternalError("the scheduler does not converge");
       schedule_soon_ = false;
       ++result_.passes;
       DET_RETURN_IF_ERROR(Apply(cluster::ScheduleTick{}));
@@ -149,7 +149,7 @@ class World {
     return absl::OkStatus();
   }
 
-  // ---- what comes due ----
+  // ---- timed events ----
 
   absl::Status Do(const Arrive& arrive) {
     const Job& job = workload_[arrive.job];
@@ -180,7 +180,7 @@ class World {
     event.allocation = save.run;
     event.checkpoint.id = model::CheckpointId(absl::StrCat("checkpoint-", ++saved_));
     event.checkpoint.allocation = save.run;
-    const experiment::Trial* trial = TrialOf(save.run);
+    const experiment::Trial* trial = GetTrial(save.run);
     if (trial == nullptr) return absl::OkStatus();
     event.checkpoint.trial = trial->id;
     event.checkpoint.steps_completed = saved_;
@@ -199,7 +199,7 @@ class World {
     return absl::OkStatus();
   }
 
-  // ---- what the cluster asks for ----
+  // ---- effects of the cluster ----
 
   absl::Status Apply(const cluster::Event& event) {
     ++result_.events;
@@ -210,7 +210,7 @@ class World {
     }
     for (cluster::Effect& effect : outcome.effects) effects_.push_back(std::move(effect));
     if (working_) return absl::OkStatus();
-    // Not by recursion: what an effect leads to comes behind those that are there.
+    // Without recursion: new effects are handled after the existing ones.
     working_ = true;
     absl::Status status;
     while (status.ok() && !effects_.empty()) {
@@ -233,15 +233,15 @@ class World {
 
   absl::Status Do(const cluster::StartTask& start) {
     const model::AllocationId& id = start.spec.allocation;
-    const experiment::Trial* trial = TrialOf(id);
+    const experiment::Trial* trial = GetTrial(id);
     if (trial == nullptr) return absl::OkStatus();
     RunState& run = runs_[id.value()];
     run.job = job_of_.at(trial->experiment.value());
     run.agents.push_back(start.agent);
-    return Apply(cluster::ShareStarted{id, start.agent});
+    return Apply(cluster::LocalTaskStarted{id, start.agent});
   }
 
-  // All of its shares have started.
+  // All of its local tasks have started.
   absl::Status Do(const cluster::AnnounceRendezvous& announce) {
     const auto it = runs_.find(announce.allocation.value());
     if (it == runs_.end() || it->second.began) return absl::OkStatus();
@@ -251,14 +251,14 @@ class World {
     record.waited += now_ - queued_since_[run.job];
     record.runs.push_back({now_ - kBegin, now_ - kBegin + left_[run.job]});
     Plan(now_ + left_[run.job], Finish{announce.allocation});
-    // Without preemption nobody asks what is saved.
+    // Without preemption, checkpoints do not matter.
     if (options_.settings.preemption) {
       Plan(now_ + options_.checkpoint_every, Save{announce.allocation});
     }
     return absl::OkStatus();
   }
 
-  // It leaves at once, with what it has saved; one that does not listen is stopped later.
+  // It exits at once with its last checkpoint; a job that is not preemptible is stopped later.
   absl::Status Do(const cluster::AnnouncePreemption& announce) {
     const auto run = runs_.find(announce.allocation.value());
     if (run == runs_.end() || !workload_[run->second.job].preemptible) return absl::OkStatus();
@@ -298,15 +298,15 @@ class World {
     return absl::OkStatus();
   }
 
-  // There are no months' budgets and no maintenance here, and nobody watches.
+  // The simulation has no quotas, maintenance or watchers.
   absl::Status Do(const cluster::SetCalendarTimer&) { return absl::OkStatus(); }
   absl::Status Do(const cluster::QueueChanged&) { return absl::OkStatus(); }
   absl::Status Do(const cluster::ExperimentChanged&) { return absl::OkStatus(); }
-  absl::Status Do(const cluster::SweepSoon&) { return absl::OkStatus(); }
-  absl::Status Do(const cluster::DeliverSoon&) { return absl::OkStatus(); }
+  absl::Status Do(const cluster::CollectGarbageSoon&) { return absl::OkStatus(); }
+  absl::Status Do(const cluster::DeliverWebhooksSoon&) { return absl::OkStatus(); }
 
-  // Of an allocation that has not ended, else nullptr.
-  const experiment::Trial* TrialOf(const model::AllocationId& id) const {
+  // Returns the trial of a live allocation; nullptr if it has ended.
+  const experiment::Trial* GetTrial(const model::AllocationId& id) const {
     const experiment::Allocation* allocation = cluster_.FindAllocation(id);
     return allocation == nullptr ? nullptr : cluster_.FindTrial(allocation->trial);
   }
@@ -318,8 +318,8 @@ class World {
     JobRecord& record = result_.jobs[run.job];
     const absl::Duration ran = now_ - *run.began;
     record.runs.back().end = now_ - kBegin;
-    const experiment::Trial* trial = TrialOf(id);
-    // One that is to end, as its max_run_time is over, saves what it has and is not preempted.
+    const experiment::Trial* trial = GetTrial(id);
+    // A run that exceeds its max_run_time saves its work and does not count as preempted.
     if (trial == nullptr || trial->state == model::TrialState::kStopping) return;
     const absl::Duration kept = absl::Floor(ran, options_.checkpoint_every);
     left_[run.job] -= kept;
@@ -329,11 +329,11 @@ class World {
   }
 
   absl::Status Exit(const model::AllocationId& id, int code, int signal) {
-    // A copy: with its last share the run is forgotten.
+    // A copy: the run is removed with its last local task.
     const std::vector<model::AgentId> agents = std::move(runs_.at(id.value()).agents);
     runs_.erase(id.value());
     for (const model::AgentId& agent : agents) {
-      cluster::ShareExited event{.allocation = id, .agent = agent, .message = ""};
+      cluster::LocalTaskExited event{.allocation = id, .agent = agent, .message = ""};
       event.exit_code = code;
       event.signal = signal;
       DET_RETURN_IF_ERROR(Apply(event));
@@ -363,7 +363,7 @@ class World {
   std::unordered_map<int32_t, size_t> job_of_;  // by experiment
   size_t arriving_ = 0;
   std::unordered_map<std::string, RunState> runs_;
-  std::vector<absl::Duration> left_;      // of each job, after what it has saved
+  std::vector<absl::Duration> left_;      // remaining work of each job after its last checkpoint
   std::vector<absl::Time> queued_since_;  // of each job
   int64_t saved_ = 0;
   size_t ended_ = 0;
@@ -377,8 +377,8 @@ absl::Status CheckPools(const Workload& workload, const Options& options) {
   for (size_t i = 0; i < workload.size(); ++i) {
     if (workload[i].pool.empty() || pools.contains(workload[i].pool)) continue;
     return absl::InvalidArgumentError(
-        absl::StrCat("job ", i + 1, " wants pool \"", workload[i].pool,
-                     "\", which has no agents; add them by --agents 4x8:", workload[i].pool));
+        absl::StrCat("job ", i + 1, " requires pool \"", workload[i].pool,
+                     "\", which has no agents; add some with --agents 4x8:", workload[i].pool));
   }
   return absl::OkStatus();
 }

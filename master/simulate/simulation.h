@@ -1,7 +1,7 @@
-// A workload on a cluster in virtual time. The decisions are the real ones: cluster::Cluster, told
-// of agents, experiments, starts and exits as the engine tells it. What is simulated is the rest:
-// commits, orders and starts take no time; a trial computes until it is done, saves every
-// `checkpoint_every`, and leaves at once when it is asked to, with what it had saved.
+// Simulation of a workload on a cluster in virtual time. The decisions are real: those of
+// cluster::Cluster, which gets the same events as from the engine. The rest is simulated: commits,
+// commands and starts take no time; a trial computes until it is done, saves a checkpoint every
+// `checkpoint_every`, and exits at once when it is preempted, with the last checkpoint.
 // Deterministic. Called by main and by benchmarks, on one thread. Never does I/O, reads no clock.
 #ifndef MASTER_SIMULATE_SIMULATION_H_
 #define MASTER_SIMULATE_SIMULATION_H_
@@ -18,19 +18,19 @@
 
 namespace det::simulate {
 
-// So many agents of so many slots each.
+// A number of agents with the same number of slots.
 struct AgentGroup {
   int agents = 0;
   int slots = 0;
   std::string pool = "default";
   friend bool operator==(const AgentGroup&, const AgentGroup&) = default;
 };
-// "1000x8", "4x8:large". INVALID_ARGUMENT for anything else.
+// Parses "1000x8" or "4x8:large". INVALID_ARGUMENT for anything else.
 absl::StatusOr<AgentGroup> ParseAgentGroup(std::string_view text);
 
 struct Options {
-  std::vector<AgentGroup> agents = {{1000, 8}};  // jobs without a pool go to that of the first
-  model::ResourcePool settings;                  // of every pool; its name does not count
+  std::vector<AgentGroup> agents = {{1000, 8}};  // jobs without a pool use that of the first group
+  model::ResourcePool settings;                  // of every pool; the name is ignored
   absl::Duration checkpoint_every = absl::Minutes(10);
 };
 
@@ -38,19 +38,18 @@ struct Options {
 struct Run {
   absl::Duration begin;
   absl::Duration end;
-  absl::Duration lost = absl::ZeroDuration();  // at its end: not saved when it was preempted
+  absl::Duration lost = absl::ZeroDuration();  // work that was not saved when it was preempted
 };
 
-// What became of a job.
+// The outcome of a job.
 struct JobRecord {
   std::vector<Run> runs;
   absl::Duration waited;  // in the queue, all its waits together
   absl::Duration lost;    // by all runs together
   int preemptions = 0;
   bool completed = false;
-  std::string why;  // not completed: the cluster's words
-
-  // Until its first start; that of a job that never started has no end.
+  std::string why;  // if not completed: the reason of the cluster
+  // The wait until the first start; infinite for a job that never started.
   absl::Duration FirstWait(const Job& job) const {
     return runs.empty() ? absl::InfiniteDuration() : runs.front().begin - job.arrival;
   }

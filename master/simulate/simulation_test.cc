@@ -33,7 +33,7 @@ class SimulationTest : public ::testing::Test {
   Options options_;
 };
 
-TEST_F(SimulationTest, AJobRunsFromItsArrivalForItsLength) {
+TEST_F(SimulationTest, RunsJobForItsLength) {
   const Simulation s = Simulated({Make(Seconds(7), 8, Minutes(3))}, options_);
   ASSERT_EQ(s.jobs[0].runs.size(), 1u);
   EXPECT_EQ(s.jobs[0].runs[0].begin, Seconds(7));
@@ -42,21 +42,21 @@ TEST_F(SimulationTest, AJobRunsFromItsArrivalForItsLength) {
   EXPECT_EQ(s.jobs[0].waited, absl::ZeroDuration());
 }
 
-TEST_F(SimulationTest, OneThatDoesNotFitWaitsForTheOther) {
+TEST_F(SimulationTest, QueuesJobThatDoesNotFit) {
   const Simulation s =
       Simulated({Make(Seconds(0), 5, Seconds(100)), Make(Seconds(10), 4, Seconds(50))}, options_);
   EXPECT_EQ(s.jobs[1].runs[0].begin, Seconds(100));
   EXPECT_EQ(s.jobs[1].waited, Seconds(90));
 }
 
-TEST_F(SimulationTest, JobsWithoutSlotsRunBesideTheOthers) {
+TEST_F(SimulationTest, RunsJobsWithoutSlotsInParallel) {
   const Simulation s =
       Simulated({Make(Seconds(0), 8, Seconds(100)), Make(Seconds(1), 0, Seconds(5))}, options_);
   EXPECT_EQ(s.jobs[1].runs[0].begin, Seconds(1));
   EXPECT_TRUE(s.jobs[1].completed);
 }
 
-TEST_F(SimulationTest, APreemptedJobGoesOnFromItsLastCheckpoint) {
+TEST_F(SimulationTest, ResumesPreemptedJobFromCheckpoint) {
   options_.settings.preemption = true;
   options_.checkpoint_every = Seconds(10);
   const Simulation s = Simulated(
@@ -73,7 +73,7 @@ TEST_F(SimulationTest, APreemptedJobGoesOnFromItsLastCheckpoint) {
   EXPECT_TRUE(victim.completed);
 }
 
-TEST_F(SimulationTest, OneThatDoesNotListenIsKilledInTheEnd) {
+TEST_F(SimulationTest, KillsJob_WhenItIgnoresPreemption) {
   options_.settings.preemption = true;
   Workload workload = {Make(Seconds(0), 8, absl::Hours(5)), Make(Seconds(60), 8, Seconds(50), 1)};
   workload[0].preemptible = false;
@@ -82,7 +82,7 @@ TEST_F(SimulationTest, OneThatDoesNotListenIsKilledInTheEnd) {
   EXPECT_EQ(s.jobs[0].preemptions, 1);
 }
 
-TEST_F(SimulationTest, MaxRunTimeEndsAJobThatTakesLonger) {
+TEST_F(SimulationTest, EndsJob_AfterMaxRunTime) {
   Workload workload = {Make(Seconds(0), 8, absl::Hours(5)), Make(Seconds(1), 8, Seconds(1))};
   workload[0].max_run_time = absl::Hours(1);
   const Simulation s = Simulated(workload, options_);
@@ -94,7 +94,7 @@ TEST_F(SimulationTest, MaxRunTimeEndsAJobThatTakesLonger) {
   EXPECT_EQ(s.jobs[1].runs[0].begin, absl::Minutes(52.5));
 }
 
-TEST_F(SimulationTest, AJobThatIsTooLargeIsSaidSoAndTheOthersRun) {
+TEST_F(SimulationTest, ReportsInfeasibleJob) {
   const Simulation s =
       Simulated({Make(Seconds(0), 9, Seconds(1)), Make(Seconds(1), 8, Seconds(1))}, options_);
   EXPECT_FALSE(s.jobs[0].completed);
@@ -103,7 +103,7 @@ TEST_F(SimulationTest, AJobThatIsTooLargeIsSaidSoAndTheOthersRun) {
   EXPECT_TRUE(s.jobs[1].completed);
 }
 
-TEST_F(SimulationTest, PoolsDoNotTouchEachOther) {
+TEST_F(SimulationTest, SimulatesPoolsIndependently) {
   options_.agents = {{1, 4, "a"}, {1, 4, "b"}};
   Workload workload = {Make(Seconds(0), 4, Seconds(100)), Make(Seconds(0), 4, Seconds(100)),
                        Make(Seconds(0), 4, Seconds(100))};
@@ -117,7 +117,7 @@ TEST_F(SimulationTest, PoolsDoNotTouchEachOther) {
 
 // Of any workload: no more slots busy than there are, each completed job has run for its length and
 // what it lost, and the same again gives the same.
-TEST_F(SimulationTest, AnyWorkloadKeepsTheLawsOfTheCluster) {
+TEST_F(SimulationTest, SatisfiesInvariantsOnRandomWorkloads) {
   for (uint64_t seed = 0; seed < 12; ++seed) {
     TraceOptions trace;
     trace.jobs = 120;

@@ -9,7 +9,7 @@
 namespace det::simulate {
 namespace {
 
-// Bytes that begin a character: as many columns as this text takes.
+// Returns the number of bytes that begin a character, as the width of the text.
 size_t Width(std::string_view text) {
   return static_cast<size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));

@@ -1,4 +1,4 @@
-// Aligned columns, without boxes; as det's own tables look. PURE.
+// Tables with aligned columns, in the format of det. PURE.
 #ifndef MASTER_SIMULATE_TABLE_H_
 #define MASTER_SIMULATE_TABLE_H_
 
@@ -15,8 +15,8 @@ struct Column {
   bool right = false;  // numbers
 };
 
-// Header and rows, each with a newline; `bold`: the header, for a terminal. REQUIRES as many cells
-// as columns.
+// Formats the header and the rows, each with a newline; `bold` makes the header bold, for a
+// terminal. REQUIRES one cell per column.
 std::string Table(const std::vector<Column>& columns,
                   const std::vector<std::vector<std::string>>& rows, bool bold);
 

@@ -12,7 +12,7 @@
 namespace det::simulate {
 namespace {
 
-// Each aspect draws from a stream of its own, so that an option changes only what it is about.
+// Each property has its own random stream, so that an option changes only what it describes.
 enum Stream : uint64_t { kSizes, kLengths, kArrivals, kUsers, kPriorities, kRunTimes };
 
 struct Weighted {
@@ -20,13 +20,13 @@ struct Weighted {
   double weight;
 };
 
-// Of single GPUs half of all jobs, of one full machine of 8 another peak.
+// Half of all jobs have a single GPU, and there is another peak at a full machine of 8.
 constexpr Weighted kSizesOfJobs[] = {{1, 52},   {2, 12}, {4, 10},    {8, 13},    {16, 5},
                                      {32, 3.5}, {64, 2}, {128, 1.0}, {256, 0.4}, {512, 0.15}};
-constexpr double kOddSize = 0.04;  // no power of two
+constexpr double kOddSize = 0.04;  // not a power of two
 constexpr Weighted kPrioritiesOfJobs[] = {{1, 2}, {20, 8}, {42, 75}, {80, 15}};
 
-// The value at a place of the summed weights, of those up to `most`.
+// Returns the value at a position of the cumulative weights of values up to `most`.
 template <size_t kCount>
 int Draw(const Weighted (&from)[kCount], int most, base::Rng& rng) {
   double sum = 0;
@@ -40,7 +40,7 @@ int Draw(const Weighted (&from)[kCount], int most, base::Rng& rng) {
   return from[0].value;
 }
 
-int LargestOf(const TraceOptions& o) {
+int GetMaxSlots(const TraceOptions& o) {
   const int chosen = o.max_slots > 0 ? o.max_slots : std::clamp(o.cluster_slots / 8, 8, 512);
   return std::max(1, std::min(chosen, o.cluster_slots));
 }
@@ -51,13 +51,13 @@ int DrawSize(int largest, base::Rng& rng) {
   return static_cast<int>(rng.UniformInt(std::max(1, size / 2), std::min(largest, size * 2)));
 }
 
-// By inversion, on [low, high].
+// Draws by inversion on [low, high].
 double BoundedPareto(double low, double high, double alpha, base::Rng& rng) {
   const double ratio = std::pow(low / high, alpha);
   return low / std::pow(1 - rng.Uniform01() * (1 - ratio), 1 / alpha);
 }
 
-// Whole seconds.
+// Rounds to whole seconds.
 absl::Duration DrawLength(const TraceOptions& o, int slots, base::Rng& rng) {
   const double most = absl::ToDoubleSeconds(o.max_length);
   const double from = std::min(absl::ToDoubleSeconds(o.tail_from), most / 2);
@@ -68,8 +68,8 @@ absl::Duration DrawLength(const TraceOptions& o, int slots, base::Rng& rng) {
     const double median = absl::ToDoubleSeconds(o.median_length) * std::pow(slots, 0.35);
     seconds = median * std::exp(o.sigma * rng.Normal());
   }
-  constexpr double kLeast = 10;
-  return absl::Seconds(std::round(std::clamp(seconds, std::min(kLeast, most), most)));
+  constexpr double kMinSeconds = 10;
+  return absl::Seconds(std::round(std::clamp(seconds, std::min(kMinSeconds, most), most)));
 }
 
 // Draws ranks 0 to count-1, rank k with a weight of 1 / (k + 1).
@@ -88,7 +88,8 @@ class Zipf {
   std::vector<double> sums_;
 };
 
-// In [0, window], sorted; denser in the afternoon of each day. The trace begins at midnight.
+// Returns sorted times in [0, window], denser in the afternoon of each day. The trace begins at
+// midnight.
 std::vector<double> DrawArrivals(const TraceOptions& o, double window, base::Rng& rng) {
   constexpr double kDay = 86400, kPeak = 15 * 3600;
   std::vector<double> arrivals;
@@ -114,7 +115,7 @@ Workload MakeTrace(const TraceOptions& o) {
   for (int i = 0; i < o.users; ++i) workspace_of.push_back(workspace_ranks.Draw(users));
   double work = 0;
   for (Job& job : trace) {
-    job.slots = DrawSize(LargestOf(o), sizes);
+    job.slots = DrawSize(GetMaxSlots(o), sizes);
     job.length = DrawLength(o, job.slots, lengths);
     work += job.slots * absl::ToDoubleSeconds(job.length);
     const int user = user_ranks.Draw(users);

@@ -1,11 +1,11 @@
-// Synthetic workloads in the shape of what GPU clusters report (Jeon et al., "Analysis of
+// Synthetic workloads with the statistics of real GPU clusters (Jeon et al., "Analysis of
 // Large-Scale Multi-Tenant GPU Clusters for DNN Training Workloads", ATC 2019; Hu et al.,
 // "Characterization and Prediction of Deep Learning Workloads in Large-Scale GPU Datacenters",
-// SC 2021; Weng et al., "MLaaS in the Wild", NSDI 2022): half of the jobs want one slot, nearly all
+// SC 2021; Weng et al., "MLaaS in the Wild", NSDI 2022): half of the jobs need one slot, nearly all
 // a power of two, and the few large ones most of the slot hours; lengths have a median of minutes
 // and a tail of days; arrivals follow the working day; a few users submit most of the jobs.
 //
-// The same options give the same workload on every machine. PURE but for its caller's seed.
+// The same options give the same workload on every machine. PURE.
 #ifndef MASTER_SIMULATE_TRACE_H_
 #define MASTER_SIMULATE_TRACE_H_
 
@@ -18,10 +18,10 @@ namespace det::simulate {
 
 struct TraceOptions {
   int jobs = 5000;
-  // Slot seconds that the jobs want, of what the cluster has while they arrive.
+  // Requested slot seconds per available slot second while jobs arrive.
   double load = 0.9;
   int cluster_slots = 8000;
-  int max_slots = 0;  // of one job; 0: an eighth of the cluster, 8 at least, 512 at most
+  int max_slots = 0;  // of one job; 0: an eighth of the cluster, from 8 to 512
   // Lengths: lognormal (of this median for one slot, longer for more), and for the share `tail` of
   // the jobs bounded Pareto from tail_from to max_length.
   absl::Duration median_length = absl::Minutes(4);
@@ -33,8 +33,7 @@ struct TraceOptions {
   double day_swing = 0.6;  // arrivals vary by this around the mean, most in the afternoon
   int users = 64;
   int workspaces = 8;
-  double run_times =
-      0;  // share of the jobs that say a max_run_time, of 1.2 to 4 times their length
+  double run_times = 0;  // fraction of the jobs with a max_run_time, of 1.2 to 4 times their length
   uint64_t seed = 1;
 };
 

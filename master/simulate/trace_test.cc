@@ -19,7 +19,7 @@ TraceOptions Large() {
 
 double Work(const Job& job) { return job.slots * absl::ToDoubleSeconds(job.length); }
 
-TEST(Trace, IsTheSameForTheSameSeedAlone) {
+TEST(Trace, DependsOnSeed) {
   TraceOptions options;
   options.jobs = 500;
   EXPECT_EQ(MakeTrace(options), MakeTrace(options));
@@ -28,7 +28,7 @@ TEST(Trace, IsTheSameForTheSameSeedAlone) {
   EXPECT_NE(MakeTrace(options), MakeTrace(other));
 }
 
-TEST(Trace, AnOptionChangesOnlyWhatItIsAbout) {
+TEST(Trace, ChangesOnlyWhatOptionDescribes) {
   TraceOptions options;
   options.jobs = 500;
   TraceOptions with_run_times = options;
@@ -42,7 +42,7 @@ TEST(Trace, AnOptionChangesOnlyWhatItIsAbout) {
   EXPECT_EQ(timed, MakeTrace(options));
 }
 
-TEST(Trace, OffersTheLoadThatWasAskedFor) {
+TEST(Trace, OffersRequestedLoad) {
   for (const double load : {0.3, 0.9, 1.5}) {
     TraceOptions options = Large();
     options.load = load;
@@ -57,7 +57,7 @@ TEST(Trace, OffersTheLoadThatWasAskedFor) {
 }
 
 // Half of the jobs are of one slot and use little; a tenth of the jobs uses most.
-TEST(Trace, HasAHeavyTailOfSizesAndLengths) {
+TEST(Trace, HasHeavyTails) {
   Workload trace = MakeTrace(Large());
   const auto count = [&](auto is) {
     return static_cast<double>(std::count_if(trace.begin(), trace.end(), is)) /
@@ -82,7 +82,7 @@ TEST(Trace, HasAHeavyTailOfSizesAndLengths) {
   EXPECT_GT(of_the_largest / all, 0.8);
 }
 
-TEST(Trace, FewUsersSubmitMostAndEachIsOfOneWorkspace) {
+TEST(Trace, HasFewHeavyUsers) {
   std::map<std::string, int> jobs;
   std::map<std::string, std::string> workspace;
   for (const Job& job : MakeTrace(Large())) {
@@ -93,7 +93,7 @@ TEST(Trace, FewUsersSubmitMostAndEachIsOfOneWorkspace) {
   EXPECT_GT(jobs["user-1"], 5 * jobs["user-10"]);
 }
 
-TEST(Trace, MoreArriveInTheAfternoonThanAtNight) {
+TEST(Trace, HasDailyCycle) {
   TraceOptions options = Large();
   options.cluster_slots = 500;  // a window of many days
   int afternoon = 0, night = 0;
@@ -105,7 +105,7 @@ TEST(Trace, MoreArriveInTheAfternoonThanAtNight) {
   EXPECT_GT(afternoon, 2 * night);
 }
 
-TEST(Trace, FitsASmallCluster) {
+TEST(Trace, FitsSmallCluster) {
   TraceOptions options;
   options.jobs = 300;
   options.cluster_slots = 3;

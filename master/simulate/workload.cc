@@ -23,7 +23,7 @@ using model::Value;
 using scheduler::Members;
 using scheduler::Problems;
 
-constexpr int kMostSlots = 1 << 24;
+constexpr int kMaxSlots = 1 << 24;
 
 void Require(Members& m, std::string_view key) {
   if (!m.is_object()) return;
@@ -37,7 +37,7 @@ Job ReadJob(const Value& row, const std::string& where, Problems* problems) {
   Require(m, "arrival");
   m.ReadDuration("arrival", &job.arrival);
   Require(m, "slots");
-  m.ReadInt("slots", 0, kMostSlots, &job.slots);
+  m.ReadInt("slots", 0, kMaxSlots, &job.slots);
   Require(m, "length");
   if (m.ReadDuration("length", &job.length) && job.length == absl::ZeroDuration()) {
     m.Complain("length", "must be longer than 0");
@@ -58,7 +58,7 @@ Job ReadJob(const Value& row, const std::string& where, Problems* problems) {
   return job;
 }
 
-// A cell as the value that it would be in YAML.
+// Converts a cell to the value that it would have in YAML.
 Value CellValue(absl::string_view text) {
   int64_t integer = 0;
   double number = 0;
@@ -84,7 +84,7 @@ class CsvReader {
       if (columns_.empty()) {
         ReadHeader(cells, where);
       } else if (cells.size() != columns_.size()) {
-        problems_->Add("", absl::StrCat(where, " ", cells.size(), " cells where there are ",
+        problems_->Add("", absl::StrCat(where, " ", cells.size(), " cells; expected ",
                                         columns_.size(), " columns"));
       } else {
         workload.push_back(ReadJob(Row(cells), where, problems_));
@@ -105,7 +105,7 @@ class CsvReader {
   void ReadHeader(const std::vector<std::string>& names, const std::string& where) {
     columns_ = names;
     if (std::set<std::string>(names.begin(), names.end()).size() != names.size()) {
-      problems_->Add("", where + " a column is there twice");
+      problems_->Add("", where + " duplicate column");
     }
   }
 
@@ -137,7 +137,7 @@ absl::StatusOr<Workload> ReadYamlJobs(std::string_view text, const std::string& 
   return workload;
 }
 
-// By the first line that says something: a list of column names has commas and no colon.
+// Decides by the first line that is not empty: a list of column names has commas and no colon.
 bool LooksLikeCsv(absl::string_view text) {
   for (absl::string_view line : absl::StrSplit(text, '\n')) {
     line = absl::StripAsciiWhitespace(line);
@@ -151,7 +151,7 @@ std::string Seconds(absl::Duration duration) {
   return absl::StrCat(absl::ToDoubleSeconds(duration));
 }
 
-// A column of the written file, and whether a job says something there.
+// A column of the written file, and its text for a job; empty for the default.
 struct ColumnText {
   const char* name;
   std::string (*text)(const Job&);
@@ -168,7 +168,7 @@ constexpr ColumnText kColumns[] = {
     {"pool", [](const Job& j) { return j.pool; }},
     {"preemptible", [](const Job& j) { return std::string(j.preemptible ? "true" : "false"); }},
 };
-constexpr int kAlways = 3;  // so many columns from the left stand in every file
+constexpr int kAlways = 3;  // the number of leading columns that every file has
 
 }  // namespace
 

@@ -1,6 +1,6 @@
-// Workloads: which jobs come when, how large and how long they are. Read from CSV or YAML, written
-// as CSV; docs/scheduling.md, "Workloads", is the manual.
-// Called by main and by benchmarks, on any thread. Never reads files.
+// Workloads: the arrivals, sizes and lengths of jobs. Read from CSV or YAML, written as CSV;
+// docs/scheduling.md, "Workloads", documents the format.
+// Called by main and by benchmarks, on any thread. Reads no files.
 #ifndef MASTER_SIMULATE_WORKLOAD_H_
 #define MASTER_SIMULATE_WORKLOAD_H_
 
@@ -30,14 +30,14 @@ struct Job {
 };
 using Workload = std::vector<Job>;  // by arrival
 
-// CSV whose first line names the columns (lines that begin with # are comments), or a YAML list of
-// jobs, perhaps below `jobs:`. Times are seconds or durations such as 90m. What is absent has its
-// default; arrival, slots and length must be there. INVALID_ARGUMENT with all problems, a line
+// Parses CSV with a header line (lines that begin with # are comments), or a YAML list of jobs,
+// possibly below `jobs:`. Times are seconds or durations such as 90m. Absent columns have their
+// defaults; arrival, slots and length are required. INVALID_ARGUMENT with all problems, a line
 // each:
 //   trace.csv:12: slots: expected an integer >= 0, found "two"
 absl::StatusOr<Workload> ParseWorkload(std::string_view text, const std::string& name);
 
-// The columns that say something. `comment` becomes lines that begin with #.
+// Formats the columns that are not all defaults. `comment` becomes lines that begin with #.
 std::string ToCsv(const Workload& workload, std::string_view comment);
 
 }  // namespace det::simulate

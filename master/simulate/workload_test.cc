@@ -27,12 +27,12 @@ Job Make(int arrival, int slots, absl::Duration length) {
   return {.arrival = absl::Seconds(arrival), .slots = slots, .length = length};
 }
 
-TEST(Workload, CsvIsSortedByArrivalAndTakesDefaults) {
+TEST(Workload, ReadsCsv) {
   EXPECT_THAT(Parse("# of an hour\n\narrival, slots, length\n90,8,2h\r\n1m,1,30\n"),
               ElementsAre(Make(60, 1, absl::Seconds(30)), Make(90, 8, absl::Hours(2))));
 }
 
-TEST(Workload, EveryColumnCounts) {
+TEST(Workload, ReadsEveryColumn) {
   Job job = Make(5, 2, absl::Minutes(1));
   job.user = "42";
   job.workspace = "vision";
@@ -49,7 +49,7 @@ TEST(Workload, EveryColumnCounts) {
   EXPECT_EQ(ToCsv({Make(5, 2, absl::Minutes(1))}, ""), "arrival,slots,length\n5,2,60\n");
 }
 
-TEST(Workload, YamlIsAListPerhapsBelowJobs) {
+TEST(Workload, ReadsYaml) {
   const auto both = ElementsAre(Make(0, 1, absl::Seconds(30)), Make(9, 4, absl::Minutes(90)));
   const std::string list =
       "- {arrival: 9, slots: 4, length: 90m}\n"
@@ -58,7 +58,7 @@ TEST(Workload, YamlIsAListPerhapsBelowJobs) {
   EXPECT_THAT(Parse("jobs:\n" + list), both);
 }
 
-TEST(Workload, SaysAllThatIsWrongWithItsPlace) {
+TEST(Workload, ReportsAllProblems) {
   EXPECT_EQ(Refusal("arrival,slots,length,priority,gpus\n"
                     "0,two,60,42,\n"
                     "-1,1,0,100,\n"
@@ -69,9 +69,10 @@ TEST(Workload, SaysAllThatIsWrongWithItsPlace) {
             "w:3: arrival: expected seconds or a duration such as \"2h30m\", found -1\n"
             "w:3: length: must be longer than 0\n"
             "w:3: priority: expected an integer from 1 to 99, found 100\n"
-            "w:4: gpus: unknown; known are arrival, slots, length, user, workspace, priority, "
+            "w:4: gpus: unknown field; expected one of arrival, slots, length, user, workspace, "
+            "priority, "
             "weight, max_run_time, pool, preemptible\n"
-            "w:5: 2 cells where there are 5 columns\n"
+            "w:5: 2 cells; expected 5 columns\n"
             "w:6: arrival: is missing");
   EXPECT_THAT(Refusal("- {arrival: 0, slots: 1, length: soon}\n"), HasSubstr("w:1: length: "));
   EXPECT_THAT(Refusal("- 5\n"), HasSubstr("expected an object, found 5"));

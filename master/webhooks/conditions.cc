@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "master/core/experiment/facts.h"
+#include "master/core/experiment/webhook_payload.h"
 #include "master/core/model/extras_config.h"
 #include "master/core/model/states.h"
 #include "master/store/interfaces/canonical.h"
@@ -32,7 +32,7 @@ absl::StatusOr<Value> CheckState(const Value& condition) {
   std::string text = TextAt(condition, "state");
   if (text.starts_with("STATE_")) text.erase(0, 6);
   const auto state = model::ParseExperimentState(text);
-  if (!state || !experiment::IsTold(*state)) {
+  if (!state || !experiment::IsNotifiable(*state)) {
     return Refuse(model::WebhookTrigger::kExperimentStateChange,
                   "expected state: ACTIVE, PAUSED, COMPLETED, CANCELED or ERROR");
   }

@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "base/status_macros.h"
-#include "master/core/experiment/facts.h"
+#include "master/core/experiment/webhook_payload.h"
 #include "master/core/model/id_text.h"
 #include "master/webhooks/conditions.h"
 #include "master/webhooks/pattern_set.h"
@@ -146,7 +146,7 @@ absl::Status TriggerWatch::LookAt(const std::vector<model::LogLine>& lines) {
   DET_ASSIGN_OR_RETURN(const std::shared_ptr<const Watched> watched, Read());
   if (watched->logs.empty()) return absl::OkStatus();
   for (const model::LogLine& line : lines) {
-    const std::optional<model::RunName> run = model::RunOf(line.allocation);
+    const std::optional<model::RunName> run = model::ParseAllocationId(line.allocation);
     if (!run) continue;
     DET_ASSIGN_OR_RETURN(const std::optional<int32_t> workspace, WorkspaceOf(run->experiment));
     if (!workspace) continue;
@@ -209,7 +209,7 @@ absl::StatusOr<int> TriggerWatch::Raise(model::WebhookEvent& event, Value::Objec
   DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record,
                        store_.GetExperiment(event.experiment));
   event.at = clock_.Now();
-  data["experiment"] = experiment::Facts(record.experiment, event.at);
+  data["experiment"] = experiment::MakeWebhookPayload(record.experiment, event.at);
   event.data = std::move(data);
   DET_ASSIGN_OR_RETURN(const int made, store_.webhooks().Raise(event));
   if (made > 0) raised_();

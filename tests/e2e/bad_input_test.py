@@ -40,7 +40,7 @@ class BadInputTest(harness.ClusterTestCase):
         path = self.home.write("image.yaml", GOOD + "environment: {image: ubuntu}\n")
         said = self.home.det("experiment", "create", path, self.home.context(), "--validate-only",
                              "--json")
-        self.assertIn("warning: " + path + ":8: environment.image: kept, but without effect",
+        self.assertIn("warning: " + path + ":8: environment.image: ignored",
                       said.stderr)
         self.assertEqual("ubuntu", json.loads(said.stdout)["config"]["environment"]["image"]["cpu"])
 

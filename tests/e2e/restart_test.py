@@ -206,7 +206,7 @@ class MasterRestartTest(Daemons):
         self.start_agent("changing", "devices", slots=1)
         self.up()
         # It may not take devices away from what runs.
-        eventually(lambda: "comes back without the device" in self.agent_log("changing"),
+        eventually(lambda: "reconnects without the device" in self.agent_log("changing"),
                    "the refusal")
         self.assertTrue(os.path.exists(f"/proc/{pid}"))
         self.end_agent("changing", signal.SIGTERM)

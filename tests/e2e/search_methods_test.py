@@ -183,7 +183,7 @@ class SearchMethodsTest(harness.ClusterTestCase):
         self.assert_state(fork, "COMPLETED")
         self.assertEqual(first, fork["forkedFrom"])
         other = self.run_search({**ASHA, "max_trials": 2})
-        self.assertIn("only single, random and grid", self.home.det(
+        self.assertIn("only the searchers single, random and grid", self.home.det(
             "experiment", "continue", other["id"], code=1).stderr)
         self.home.det("experiment", "continue", first, "--config",
                       "environment.environment_variables=[GOES_ON=/]")

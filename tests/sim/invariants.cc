@@ -19,21 +19,21 @@ absl::Status Broken(const std::string& what) { return absl::InternalError(what);
 
 absl::Status CheckGang(const experiment::Allocation& a,
                        std::set<std::pair<model::AgentId, int>>& taken) {
-  if (a.shares.empty()) {
+  if (a.local_tasks.empty()) {
     if (a.state == AllocationState::kQueued) return absl::OkStatus();
-    return Broken(absl::StrCat(a.id.value(), " is not queued and has no shares"));
+    return Broken(absl::StrCat(a.id.value(), " is not queued and has no local tasks"));
   }
   int slots = 0;
   std::set<model::AgentId> agents;
-  for (const experiment::Share& share : a.shares) {
-    if (!agents.insert(share.placement.agent).second) {
-      return Broken(absl::StrCat(a.id.value(), " has two shares on one agent"));
+  for (const experiment::LocalTask& local_task : a.local_tasks) {
+    if (!agents.insert(local_task.placement.agent).second) {
+      return Broken(absl::StrCat(a.id.value(), " has two local tasks on one agent"));
     }
-    slots += static_cast<int>(share.placement.slots.size());
-    if (share.exited) continue;
-    for (const int slot : share.placement.slots) {
-      if (taken.emplace(share.placement.agent, slot).second) continue;
-      return Broken(absl::StrCat("slot ", slot, " of ", share.placement.agent.value(),
+    slots += static_cast<int>(local_task.placement.slots.size());
+    if (local_task.exited) continue;
+    for (const int slot : local_task.placement.slots) {
+      if (taken.emplace(local_task.placement.agent, slot).second) continue;
+      return Broken(absl::StrCat("slot ", slot, " of ", local_task.placement.agent.value(),
                                  " is used twice, by ", a.id.value()));
     }
   }
@@ -98,7 +98,7 @@ struct Live {
 absl::Status CheckConcurrency(const Live& live) {
   std::map<model::ExperimentId, int64_t> running;
   for (const experiment::Allocation* a : live.allocations) {
-    if (!a->shares.empty()) ++running[live.trials.at(a->trial)->experiment];
+    if (!a->local_tasks.empty()) ++running[live.trials.at(a->trial)->experiment];
   }
   for (const auto& [id, count] : running) {
     const int64_t limit = live.experiments.at(id)->config->searcher.max_concurrent_trials;
@@ -151,29 +151,30 @@ struct Committed {
     const auto it = rows.allocations.find(id);
     return it == rows.allocations.end() ? nullptr : &it->second;
   }
-  const experiment::Share* Share(const model::AllocationId& id, const model::AgentId& agent) const {
+  const experiment::LocalTask* FindLocalTask(const model::AllocationId& id,
+                                             const model::AgentId& agent) const {
     const experiment::Allocation* a = Find(id);
     if (a == nullptr) return nullptr;
-    for (const experiment::Share& share : a->shares) {
-      if (share.placement.agent == agent) return &share;
+    for (const experiment::LocalTask& local_task : a->local_tasks) {
+      if (local_task.placement.agent == agent) return &local_task;
     }
     return nullptr;
   }
   bool operator()(const cluster::StartTask& e) const {
-    const experiment::Share* share = Share(e.spec.allocation, e.agent);
-    return share != nullptr && share->placement.slots == e.spec.slots;
+    const experiment::LocalTask* local_task = FindLocalTask(e.spec.allocation, e.agent);
+    return local_task != nullptr && local_task->placement.slots == e.spec.slots;
   }
   bool operator()(const cluster::StopTask& e) const {
     const experiment::Allocation* a = Find(e.allocation);
-    const experiment::Share* share = Share(e.allocation, e.agent);
+    const experiment::LocalTask* local_task = FindLocalTask(e.allocation, e.agent);
     return a == nullptr || a->state == AllocationState::kStopping ||
-           a->state == AllocationState::kTerminated || share == nullptr || share->exited;
+           a->state == AllocationState::kTerminated || local_task == nullptr || local_task->exited;
   }
   bool operator()(const cluster::AnnounceRendezvous& e) const {
     const experiment::Allocation* a = Find(e.allocation);
-    if (a == nullptr || a->shares.size() != e.nodes.size()) return false;
-    return std::all_of(a->shares.begin(), a->shares.end(),
-                       [](const experiment::Share& share) { return share.started; });
+    if (a == nullptr || a->local_tasks.size() != e.nodes.size()) return false;
+    return std::all_of(a->local_tasks.begin(), a->local_tasks.end(),
+                       [](const experiment::LocalTask& local_task) { return local_task.started; });
   }
   bool operator()(const cluster::AnnouncePreemption& e) const {
     const experiment::Allocation* a = Find(e.allocation);
@@ -188,8 +189,8 @@ struct Committed {
   bool operator()(const cluster::SetScheduleTimer&) const { return true; }
   bool operator()(const cluster::SetCalendarTimer&) const { return true; }
   bool operator()(const cluster::QueueChanged&) const { return true; }
-  bool operator()(const cluster::SweepSoon&) const { return true; }
-  bool operator()(const cluster::DeliverSoon&) const { return true; }
+  bool operator()(const cluster::CollectGarbageSoon&) const { return true; }
+  bool operator()(const cluster::DeliverWebhooksSoon&) const { return true; }
   bool operator()(const cluster::ExperimentChanged& e) const {
     return rows.experiments.contains(e.id);
   }

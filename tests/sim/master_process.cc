@@ -48,8 +48,8 @@ absl::Status MasterProcess::Start() {
       [this](const cluster::Cluster& cluster) {
         cluster_ = &cluster;
         for (const experiment::Allocation* allocation : cluster.live_allocations()) {
-          for (const experiment::Share& share : allocation->shares) {
-            if (!share.exited) hub_[share.placement.agent];
+          for (const experiment::LocalTask& local_task : allocation->local_tasks) {
+            if (!local_task.exited) hub_[local_task.placement.agent];
           }
         }
       },
@@ -175,14 +175,14 @@ void MasterProcess::Report(int64_t stream, const model::AgentId& agent,
   const auto it = hub_.find(agent);
   if (it == hub_.end() || it->second.id != stream) return;
   const model::AllocationId allocation(report.allocation.value());
-  cluster::Event event = cluster::ShareStarted{allocation, agent};
+  cluster::Event event = cluster::LocalTaskStarted{allocation, agent};
   if (const auto* exit = std::get_if<agent::TaskExit>(&report.event)) {
-    event = cluster::ShareExited{.allocation = allocation,
-                                 .agent = agent,
-                                 .exit_code = exit->exit_code,
-                                 .signal = exit->signal,
-                                 .message = exit->message,
-                                 .start_failed = exit->start_failed};
+    event = cluster::LocalTaskExited{.allocation = allocation,
+                                     .agent = agent,
+                                     .exit_code = exit->exit_code,
+                                     .signal = exit->signal,
+                                     .message = exit->message,
+                                     .start_failed = exit->start_failed};
   }
   Submit(event, [this, agent, stream, sequence = report.sequence](const auto& applied) {
     if (absl::IsUnavailable(applied.status())) return Refuse(stream, agent);

@@ -49,8 +49,8 @@ void Programs::Watch(const Rank& rank) {
     master_.Watch(rank.allocation, [this, rank, answered](const experiment::Allocation* seen) {
       *answered = true;
       if (seen == nullptr) return;
-      const bool all = std::all_of(seen->shares.begin(), seen->shares.end(),
-                                   [](const auto& share) { return share.started; });
+      const bool all = std::all_of(seen->local_tasks.begin(), seen->local_tasks.end(),
+                                   [](const auto& local_task) { return local_task.started; });
       OnNews(rank, all, seen->state == model::AllocationState::kPreempting);
     });
   });
@@ -62,10 +62,10 @@ void Programs::Watch(const Rank& rank) {
 void Programs::OnNews(const Rank& rank, bool rendezvous, bool preempt) {
   if (!rank.Lives()) return;
   const auto row = master_.committed().allocations.find(rank.allocation);
-  if (row == master_.committed().allocations.end() || row->second.shares.empty()) {
+  if (row == master_.committed().allocations.end() || row->second.local_tasks.empty()) {
     return stage_.Fail(absl::StrCat(rank.allocation.value(), " runs but was never committed"));
   }
-  const bool chief = row->second.shares.front().placement.agent == rank.machine->id();
+  const bool chief = row->second.local_tasks.front().placement.agent == rank.machine->id();
   if (preempt && preempted_.insert(rank.life).second) {
     ++stage_.counts.preemptions;
     // Before it trains there is nothing to save; some never listen.

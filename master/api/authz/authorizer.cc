@@ -144,7 +144,7 @@ absl::Status Authorizer::Judge(std::string_view method, const auth::Principal& p
 }
 
 absl::Status Authorizer::JudgeTask(const auth::Principal& task, Where where, const std::string& id) {
-  const auto run = model::RunOf(task.allocation);
+  const auto run = model::ParseAllocationId(task.allocation);
   if (!run) return NotItsOwn(task, where, id);
   const std::string experiment = absl::StrCat(run->experiment.value());
   bool own = false;

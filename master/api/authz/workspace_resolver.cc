@@ -59,7 +59,7 @@ class StoreWhereabouts final : public WorkspaceResolver {
   // Tasks and allocations are named after their experiment: "7.12", "7.12.0"; jobs too: "exp-7".
   static std::optional<int> NumberIn(Where where, const std::string& id) {
     if (where == Where::kJob) {
-      const auto experiment = model::ExperimentOf(model::JobId(id));
+      const auto experiment = model::ParseJobId(model::JobId(id));
       if (experiment) return experiment->value();
     }
     const bool named = where == Where::kTask || where == Where::kAllocation;

@@ -63,7 +63,7 @@ absl::Status RemoveAllBut(const model::Resources& left, const model::CheckpointR
   cluster::TrimCheckpoint trim{checkpoint.id, {}};
   for (const auto& [path, bytes] : checkpoint.resources) {
     if (!left.contains(path) && !absl::EndsWith(path, "/")) {
-      trim.globs.push_back(model::GlobOf(path));
+      trim.globs.push_back(model::ToGlob(path));
     }
   }
   if (!trim.globs.empty()) event->trims.push_back(std::move(trim));

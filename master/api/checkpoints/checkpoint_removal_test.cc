@@ -79,7 +79,7 @@ TEST_F(CheckpointRemovalTest, ATaskTellsWhichFilesAreLeft) {
   ASSERT_TRUE(RemoveAllBut({{"model.pt", 1000}}, a, &event).ok());
   EXPECT_THAT(event.ids, IsEmpty());
   ASSERT_EQ(event.trims.size(), 1u);
-  EXPECT_EQ(model::LeftOf(a.resources, event.trims[0].globs),
+  EXPECT_EQ(model::GetRemaining(a.resources, event.trims[0].globs),
             (model::Resources{{"model.pt", 1000}}));
   event = {};
   ASSERT_TRUE(RemoveAllBut(a.resources, a, &event).ok());

@@ -36,8 +36,8 @@ Slots CountSlots(const cluster::Cluster& cluster) {
     count.slots += static_cast<int>(agent.slots.size());
   }
   for (const experiment::Allocation* allocation : cluster.live_allocations()) {
-    for (const experiment::Share& share : allocation->shares) {
-      if (!share.exited) count.in_use += static_cast<int>(share.placement.slots.size());
+    for (const experiment::LocalTask& local_task : allocation->local_tasks) {
+      if (!local_task.exited) count.in_use += static_cast<int>(local_task.placement.slots.size());
     }
   }
   return count;

@@ -130,8 +130,8 @@ v1::TrialRun ToRun(const experiment::Allocation& allocation) {
                             : allocation.exit_message);
   }
   if (allocation.exit_code) out.set_exit_code(*allocation.exit_code);
-  for (const experiment::Share& share : allocation.shares) {
-    out.add_agent_ids(share.placement.agent.value());
+  for (const experiment::LocalTask& local_task : allocation.local_tasks) {
+    out.add_agent_ids(local_task.placement.agent.value());
   }
   out.set_slots(allocation.slots);
   return out;

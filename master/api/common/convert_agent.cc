@@ -23,11 +23,11 @@ v1::Device ToDevice(const model::Device& device) {
 }
 
 v1::Container ToContainer(const experiment::Allocation& allocation,
-                          const experiment::Share& share) {
+                          const experiment::LocalTask& local_task) {
   v1::Container out;
   out.set_id(allocation.id.value());
   out.set_parent(allocation.task.value());
-  out.set_state(share.started ? v1::Container::STATE_RUNNING : v1::Container::STATE_STARTING);
+  out.set_state(local_task.started ? v1::Container::STATE_RUNNING : v1::Container::STATE_STARTING);
   return out;
 }
 
@@ -88,14 +88,14 @@ void AddFacts(const model::Agent& agent, v1::Agent* out) {
 void AddOccupants(const Occupants& occupants, const model::AgentId& id, v1::Agent* out) {
   const auto here = occupants.find(id);
   if (here == occupants.end()) return;
-  for (const auto& [allocation, share] : here->second) {
-    v1::Container container = ToContainer(*allocation, *share);
-    for (const int slot : share->placement.slots) {
+  for (const auto& [allocation, local_task] : here->second) {
+    v1::Container container = ToContainer(*allocation, *local_task);
+    for (const int slot : local_task->placement.slots) {
       *container.add_devices() = out->slots().count(absl::StrCat(slot)) > 0
                                      ? out->slots().at(absl::StrCat(slot)).device()
                                      : v1::Device();
     }
-    for (const int number : share->placement.slots) {
+    for (const int number : local_task->placement.slots) {
       const auto slot = out->mutable_slots()->find(absl::StrCat(number));
       if (slot == out->mutable_slots()->end()) continue;
       if (!slot->second.has_container()) *slot->second.mutable_container() = container;
@@ -110,8 +110,9 @@ void AddOccupants(const Occupants& occupants, const model::AgentId& id, v1::Agen
 Occupants OccupantsOf(const cluster::Cluster& cluster) {
   Occupants occupants;
   for (const experiment::Allocation* allocation : cluster.live_allocations()) {
-    for (const experiment::Share& share : allocation->shares) {
-      if (!share.exited) occupants[share.placement.agent].emplace_back(allocation, &share);
+    for (const experiment::LocalTask& local_task : allocation->local_tasks) {
+      if (!local_task.exited)
+        occupants[local_task.placement.agent].emplace_back(allocation, &local_task);
     }
   }
   return occupants;

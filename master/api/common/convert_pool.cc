@@ -53,11 +53,12 @@ std::map<std::string, Figures> FiguresOf(const cluster::Cluster& cluster,
   for (const experiment::Allocation* allocation : cluster.live_allocations()) {
     Figures& pool = figures[allocation->resource_pool];
     bool placed = false;
-    for (const experiment::Share& share : allocation->shares) {
-      if (share.exited) continue;
+    for (const experiment::LocalTask& local_task : allocation->local_tasks) {
+      if (local_task.exited) continue;
       placed = true;
-      for (const int slot : share.placement.slots) pool.used.emplace(share.placement.agent, slot);
-      if (share.placement.slots.empty()) ++pool.aux_running;
+      for (const int slot : local_task.placement.slots)
+        pool.used.emplace(local_task.placement.agent, slot);
+      if (local_task.placement.slots.empty()) ++pool.aux_running;
     }
     (placed ? pool.scheduled : pool.queued).insert(allocation->job);
   }

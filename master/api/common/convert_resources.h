@@ -22,7 +22,7 @@ namespace det::api {
 // What runs where: shares that have not ended, by agent.
 using Occupants =
     std::map<model::AgentId,
-             std::vector<std::pair<const experiment::Allocation*, const experiment::Share*>>>;
+             std::vector<std::pair<const experiment::Allocation*, const experiment::LocalTask*>>>;
 Occupants OccupantsOf(const cluster::Cluster& cluster);
 
 // An agent that is known; one that only was, and of which somebody has decided something, has no

@@ -29,7 +29,8 @@ constexpr size_t kExperimentTextLimit = 1 << 20;
 template <class Message>
 absl::StatusOr<experiment::RetentionPolicy> ReadPolicy(const experiment::Experiment& experiment,
                                                        const Message& message) {
-  experiment::RetentionPolicy policy = experiment::PolicyOf(experiment.config->checkpoint_storage);
+  experiment::RetentionPolicy policy =
+      experiment::GetRetentionPolicy(experiment.config->checkpoint_storage);
   if (message.has_save_experiment_best()) policy.experiment_best = message.save_experiment_best();
   if (message.has_save_trial_best()) policy.trial_best = message.save_trial_best();
   if (message.has_save_trial_latest()) policy.trial_latest = message.save_trial_latest();
@@ -204,7 +205,7 @@ absl::Status Preview(store::Store& store, const v1::PreviewRetentionRequest& req
   DET_ASSIGN_OR_RETURN(const auto all, store::ListRetainable(store, id));
   std::set<model::CheckpointId> drop;
   for (const model::CheckpointId& each :
-       experiment::NotRetained(policy, config.searcher.smaller_is_better, all)) {
+       experiment::SelectForRemoval(policy, config.searcher.smaller_is_better, all)) {
     drop.insert(each);
   }
   store::CheckpointQuery query;

@@ -206,7 +206,7 @@ absl::Status CheckUpdate(const ConfigPolicy& policy, const cluster::UpdateQueue:
 
 absl::Status CheckQueueUpdate(store::Store& store, const cluster::UpdateQueue& update) {
   for (const cluster::UpdateQueue::Update& each : update.updates) {
-    const std::optional<model::ExperimentId> id = model::ExperimentOf(each.job);
+    const std::optional<model::ExperimentId> id = model::ParseJobId(each.job);
     if (!id) continue;
     DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, store.GetExperiment(*id));
     const experiment::Experiment& e = record.experiment;

@@ -236,7 +236,7 @@ class JobService final : public ApiService<v1::JobService> {
       return absl::ResourceExhaustedError("another job is being explained; try again in a moment");
     }
     KeepPool(asked.job->job.resource_pool(), &asked.snapshot);
-    DET_ASSIGN_OR_RETURN(const scheduler::Experience experience,
+    DET_ASSIGN_OR_RETURN(const scheduler::RuntimeStats experience,
                          ReadExperience(store_, asked.snapshot));
     FillEstimates(asked, scheduler::EstimateStarts(asked.snapshot, experience, gangs), response);
     return absl::OkStatus();
@@ -247,7 +247,7 @@ class JobService final : public ApiService<v1::JobService> {
     int32_t number = 0;
     const std::optional<model::ExperimentId> id = absl::SimpleAtoi(job, &number)
                                                       ? std::optional(model::ExperimentId(number))
-                                                      : model::ExperimentOf(model::JobId(job));
+                                                      : model::ParseJobId(model::JobId(job));
     if (id) {
       const auto record = store_.GetExperiment(*id);
       if (!record.ok() && !absl::IsNotFound(record.status())) return record.status();

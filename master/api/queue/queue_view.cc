@@ -37,10 +37,10 @@ v1::JobSummary::State StateOf(bool waits, bool backfilled) {
 void AddAllocation(const cluster::Cluster& cluster, const Allocation& allocation, Draft* draft) {
   int held = 0;
   bool placed = false;
-  for (const experiment::Share& share : allocation.shares) {
-    if (share.exited) continue;
+  for (const experiment::LocalTask& local_task : allocation.local_tasks) {
+    if (local_task.exited) continue;
     placed = true;
-    held += static_cast<int>(share.placement.slots.size());
+    held += static_cast<int>(local_task.placement.slots.size());
   }
   draft->requested += std::max(allocation.slots, held);
   draft->allocated += held;
@@ -221,7 +221,7 @@ std::optional<v1::JobSummary> PlaceOf(const cluster::Cluster& cluster, model::Ex
 const Experiment* FindJob(const cluster::Cluster& cluster, const std::string& text) {
   int32_t id = 0;
   if (absl::SimpleAtoi(text, &id)) return cluster.FindExperiment(model::ExperimentId(id));
-  const std::optional<model::ExperimentId> of_job = model::ExperimentOf(model::JobId(text));
+  const std::optional<model::ExperimentId> of_job = model::ParseJobId(model::JobId(text));
   return of_job ? cluster.FindExperiment(*of_job) : nullptr;
 }
 

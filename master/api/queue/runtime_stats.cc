@@ -14,21 +14,21 @@ constexpr int kTrialsOfJob = 8;
 
 }  // namespace
 
-absl::StatusOr<scheduler::Experience> ReadExperience(store::Store& store,
-                                                     const scheduler::Snapshot& snapshot) {
+absl::StatusOr<scheduler::RuntimeStats> ReadExperience(store::Store& store,
+                                                       const scheduler::Snapshot& snapshot) {
   std::set<model::ExperimentId> jobs;
   for (const bool running : {true, false}) {
     for (const scheduler::Gang& gang : snapshot.gangs) {
       if (gang.running_on.empty() == running) continue;
       if (jobs.size() >= kMostJobs) break;
-      const std::optional<model::ExperimentId> id = model::ExperimentOf(gang.job);
+      const std::optional<model::ExperimentId> id = model::ParseJobId(gang.job);
       if (id) jobs.insert(*id);
     }
   }
   DET_ASSIGN_OR_RETURN(const auto means,
                        store.MeanRunTimes({jobs.begin(), jobs.end()}, kTrialsOfJob));
-  scheduler::Experience experience;
-  for (const auto& [id, mean] : means) experience.emplace(model::JobOf(id), mean);
+  scheduler::RuntimeStats experience;
+  for (const auto& [id, mean] : means) experience.emplace(model::ToJobId(id), mean);
   return experience;
 }
 

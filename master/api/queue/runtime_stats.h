@@ -13,8 +13,8 @@ namespace det::api {
 
 // The mean time on slots of the newest completed trials of each job that has gangs in the snapshot;
 // of at most some dozens of jobs, those that run first.
-absl::StatusOr<scheduler::Experience> ReadExperience(store::Store& store,
-                                                     const scheduler::Snapshot& snapshot);
+absl::StatusOr<scheduler::RuntimeStats> ReadExperience(store::Store& store,
+                                                       const scheduler::Snapshot& snapshot);
 
 }  // namespace det::api
 

@@ -48,8 +48,8 @@ Held HeldSlots(const cluster::Cluster& cluster) {
         trial == nullptr ? nullptr : cluster.FindExperiment(trial->experiment);
     if (e == nullptr) continue;
     double slots = 0;
-    for (const experiment::Share& share : allocation->shares) {
-      if (!share.exited) slots += static_cast<double>(share.placement.slots.size());
+    for (const experiment::LocalTask& local_task : allocation->local_tasks) {
+      if (!local_task.exited) slots += static_cast<double>(local_task.placement.slots.size());
     }
     slots *= allocation->fraction;
     held[{model::Quota::Scope::kUser, experiment::OwnerName(*e)}] += slots;

@@ -18,14 +18,14 @@ using det::trial::v1::AllocationUpdate;
 std::optional<cluster::AnnounceRendezvous> RendezvousOf(const cluster::Cluster& cluster,
                                                         const experiment::Allocation& allocation) {
   cluster::AnnounceRendezvous news{.allocation = allocation.id};
-  for (const experiment::Share& share : allocation.shares) {
-    const auto agent = cluster.agents().find(share.placement.agent);
-    if (!share.started || agent == cluster.agents().end() || agent->second.address.empty()) {
+  for (const experiment::LocalTask& local_task : allocation.local_tasks) {
+    const auto agent = cluster.agents().find(local_task.placement.agent);
+    if (!local_task.started || agent == cluster.agents().end() || agent->second.address.empty()) {
       return std::nullopt;
     }
-    news.nodes.push_back({.agent = share.placement.agent,
+    news.nodes.push_back({.agent = local_task.placement.agent,
                           .address = agent->second.address,
-                          .slots = static_cast<int>(share.placement.slots.size())});
+                          .slots = static_cast<int>(local_task.placement.slots.size())});
   }
   return news;
 }

@@ -41,13 +41,13 @@ absl::Status NotItsOwn(const auth::Principal& principal, absl::string_view noun,
 }
 
 absl::Status CheckOwnTask(const auth::Principal& principal, const std::string& task) {
-  const auto run = model::RunOf(principal.allocation);
+  const auto run = model::ParseAllocationId(principal.allocation);
   if (run && run->task.value() == task) return absl::OkStatus();
   return NotItsOwn(principal, "task", task);
 }
 
 absl::Status CheckOwnTrial(const auth::Principal& principal, int32_t id) {
-  const auto run = model::RunOf(principal.allocation);
+  const auto run = model::ParseAllocationId(principal.allocation);
   if (run && run->trial.value() == id) return absl::OkStatus();
   return NotItsOwn(principal, "trial", absl::StrCat(id));
 }
@@ -89,7 +89,7 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal& principal) -> absl::Status {
                    DET_RETURN_IF_ERROR(CheckOwnTask(principal, request->task_id()));
-                   const auto run = model::RunOf(principal.allocation);
+                   const auto run = model::ParseAllocationId(principal.allocation);
                    DET_ASSIGN_OR_RETURN(const auto record, store_.GetExperiment(run->experiment));
                    const std::string& hash = record.experiment.context_hash;
                    if (hash.empty()) return absl::OkStatus();
@@ -158,7 +158,7 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
                         v1::PostTaskLogsResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, request](const auth::Principal& principal) -> absl::Status {
-                   const auto run = model::RunOf(principal.allocation);
+                   const auto run = model::ParseAllocationId(principal.allocation);
                    std::vector<model::LogLine> lines;
                    for (const v1::TaskLog& log : request->logs()) {
                      DET_RETURN_IF_ERROR(CheckOwnTask(principal, log.task_id()));
@@ -319,7 +319,7 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
   // What the caller has removed of its trial's checkpoints, and nobody holds.
   absl::StatusOr<cluster::DeleteCheckpoints> Gone(const auth::Principal& principal,
                                                   const v1::PatchCheckpointsRequest& request) {
-    const auto run = model::RunOf(principal.allocation);
+    const auto run = model::ParseAllocationId(principal.allocation);
     cluster::DeleteCheckpoints gone;
     for (const v1::PatchCheckpoint& patch : request.checkpoints()) {
       DET_ASSIGN_OR_RETURN(const auto entry,

@@ -44,7 +44,7 @@ absl::Status CheckUuidIsOwn(store::Store& store, const std::string& uuid,
   const auto there = store.GetCheckpoint(model::CheckpointId(uuid));
   if (absl::IsNotFound(there.status())) return absl::OkStatus();
   DET_RETURN_IF_ERROR(there.status());
-  const auto run = model::RunOf(allocation);
+  const auto run = model::ParseAllocationId(allocation);
   if (run && run->trial == there->checkpoint.trial) return absl::OkStatus();
   return absl::AlreadyExistsError(absl::StrCat(
       "checkpoint ", uuid, " is another trial's; save this one under a UUID of its own"));

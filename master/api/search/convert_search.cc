@@ -92,7 +92,7 @@ v1::SearchSummary ToSummary(const model::ExperimentConfig& config, const searche
   const std::string unit = model::LengthMetric(config.searcher);
   v1::SearchSummary out;
   *out.mutable_config() = ToStruct(model::ToShownValue(config));
-  const searcher::PlanTotals totals = searcher::SumOf(plan);
+  const searcher::PlanTotals totals = searcher::SumPlan(plan);
   for (const searcher::PlannedTrials& row : totals.rows)
     *out.add_trials() = PlannedToProto(row, unit);
   for (const std::vector<searcher::PlannedTrials>& bracket : plan) {
@@ -206,7 +206,7 @@ std::vector<v1::Search::FrontPoint> FrontOf(
 absl::StatusOr<v1::SimulateSearchResponse> SimulateAgainst(const model::ExperimentConfig& config,
                                                            const std::string& curves,
                                                            const std::string& path,
-                                                           std::function<bool()> go_on) {
+                                                           std::function<bool()> keep_going) {
   DET_ASSIGN_OR_RETURN(const searcher::RecordedCurves recorded,
                        searcher::RecordedCurves::Parse(curves, path.empty() ? "objective" : path));
   DET_ASSIGN_OR_RETURN(const std::vector<size_t> columns, FindMetrics(config, recorded, path));
@@ -217,7 +217,7 @@ absl::StatusOr<v1::SimulateSearchResponse> SimulateAgainst(const model::Experime
     return picked;
   };
   DET_ASSIGN_OR_RETURN(const searcher::Simulation simulation,
-                       searcher::Simulate(config, curve, {.go_on = std::move(go_on)}));
+                       searcher::Simulate(config, curve, {.keep_going = std::move(keep_going)}));
   return SimulationToProto(simulation);
 }
 

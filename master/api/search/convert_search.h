@@ -41,11 +41,11 @@ std::vector<v1::Search::FrontPoint> FrontOf(
     const std::map<model::TrialId, model::Hparams>& hparams);
 
 // The search of `config` against recorded curves; INVALID_ARGUMENT where they lack its metric,
-// RESOURCE_EXHAUSTED once `go_on` says no.
+// RESOURCE_EXHAUSTED once `keep_going` says no.
 absl::StatusOr<v1::SimulateSearchResponse> SimulateAgainst(const model::ExperimentConfig& config,
                                                            const std::string& curves,
                                                            const std::string& path,
-                                                           std::function<bool()> go_on);
+                                                           std::function<bool()> keep_going);
 
 }  // namespace det::api
 

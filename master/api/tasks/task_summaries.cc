@@ -24,9 +24,9 @@ void AddSummary(const cluster::Cluster& cluster, const experiment::Allocation& a
   out.set_resource_pool(allocation.resource_pool);
   out.set_slots_needed(allocation.slots);
   out.set_priority(job->queue.priority);
-  for (const experiment::Share& share : allocation.shares) {
+  for (const experiment::LocalTask& local_task : allocation.local_tasks) {
     v1::ResourcesSummary* resources = out.add_resources();
-    resources->set_resources_id(share.placement.agent.value());
+    resources->set_resources_id(local_task.placement.agent.value());
     resources->set_allocation_id(id);
     resources->set_container_id(id);
   }

@@ -109,7 +109,7 @@ class AuthService final : public ApiService<v1::AuthService> {
 
   // A task is its experiment's owner.
   absl::StatusOr<model::UserId> UserOf(const auth::Principal& principal) {
-    const auto run = model::RunOf(principal.allocation);
+    const auto run = model::ParseAllocationId(principal.allocation);
     if (!run) return principal.user;
     DET_ASSIGN_OR_RETURN(const auto record, store_.GetExperiment(run->experiment));
     return record.experiment.owner;

@@ -3,31 +3,31 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "master/core/cluster/parts.h"
+#include "master/core/cluster/handlers.h"
 #include "master/core/cluster/regenerate.h"
 
 namespace det::cluster {
 namespace {
 
 using experiment::Allocation;
-using experiment::Share;
+using experiment::LocalTask;
 
-const Share* FindShare(const Allocation& a, const model::AgentId& agent) {
-  const auto it = std::find_if(a.shares.begin(), a.shares.end(),
-                               [&](const Share& s) { return s.placement.agent == agent; });
-  return it == a.shares.end() ? nullptr : &*it;
+const LocalTask* FindLocalTask(const Allocation& a, const model::AgentId& agent) {
+  const auto it = std::find_if(a.local_tasks.begin(), a.local_tasks.end(),
+                               [&](const LocalTask& s) { return s.placement.agent == agent; });
+  return it == a.local_tasks.end() ? nullptr : &*it;
 }
 
-// Ids first: ending a share may end allocations and experiments.
+// Returns ids because ending a local task may remove allocations and experiments.
 std::vector<model::AllocationId> AllocationsOn(const Step& step, const model::AgentId& agent) {
   std::vector<model::AllocationId> ids = step.s.slots.On(agent);
   std::erase_if(ids, [&](const model::AllocationId& id) {
-    return FindShare(step.s.allocations.at(id), agent)->exited;
+    return FindLocalTask(step.s.allocations.at(id), agent)->exited;
   });
   return ids;
 }
 
-// The first of the placement's slots that the agent has no more, or has another device for.
+// Returns the first slot of the placement that the agent no longer has or that is another device.
 std::optional<int> MissingSlot(const model::Agent& before, const model::Agent& after,
                                const model::Placement& placement) {
   const auto find = [](const model::Agent& agent, int id) -> const model::Device* {
@@ -45,72 +45,73 @@ std::optional<int> MissingSlot(const model::Agent& before, const model::Agent& a
   return std::nullopt;
 }
 
-// An agent keeps the devices that its tasks run on.
+// An agent must keep the devices that its local tasks use.
 absl::Status CheckDevices(const Step& step, const model::Agent& agent,
                           const std::set<model::AllocationId>& running) {
   const auto before = step.s.agents.find(agent.id);
   if (before == step.s.agents.end()) return absl::OkStatus();
   for (const model::AllocationId& id : AllocationsOn(step, agent.id)) {
     if (!running.contains(id)) continue;
-    const Share* share = FindShare(step.s.allocations.at(id), agent.id);
-    const std::optional<int> slot = MissingSlot(before->second, agent, share->placement);
+    const LocalTask* local_task = FindLocalTask(step.s.allocations.at(id), agent.id);
+    const std::optional<int> slot = MissingSlot(before->second, agent, local_task->placement);
     if (!slot) continue;
-    return absl::FailedPreconditionError(absl::StrCat(
-        "agent ", agent.id.value(), " comes back without the device that was its slot ", *slot,
-        ", on which ", id.value(),
-        " runs; start it with its devices as they were, or end that "
-        "task first"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("agent ", agent.id.value(), " reconnects without the device of slot ", *slot,
+                     ", on which allocation ", id.value(),
+                     " runs; start the agent with the same devices, or kill that task first"));
   }
   return absl::OkStatus();
 }
 
-void LoseShares(Step& step, const model::AgentId& agent,
-                const std::vector<model::AllocationId>& ids) {
+void LoseLocalTasks(Step& step, const model::AgentId& agent,
+                    const std::vector<model::AllocationId>& ids) {
   for (const model::AllocationId& id : ids) {
     const auto it = step.s.allocations.find(id);
     if (it == step.s.allocations.end()) continue;
-    Do(step, it->second, experiment::AgentLost(it->second, agent, step.now));
+    ApplyActions(step, it->second, experiment::OnAgentLost(it->second, agent, step.now));
   }
 }
 
-// Shares that we believe started there and that are gone; unless their start may still be on its
-// way, in which case it is ordered again, as long as `now` has their slots.
+// Returns the allocations whose local task the agent no longer runs. A local task that has not
+// started yet is not among them, because its start may still be on its way and is sent again,
+// unless the agent (`now`) no longer has its slots.
 std::vector<model::AllocationId> Vanished(const Step& step, const model::AgentId& agent,
                                           const model::Agent& now,
                                           const std::set<model::AllocationId>& running) {
-  std::vector<model::AllocationId> gone;
+  std::vector<model::AllocationId> vanished;
   for (const model::AllocationId& id : AllocationsOn(step, agent)) {
-    const Share* share = FindShare(step.s.allocations.at(id), agent);
+    const LocalTask* local_task = FindLocalTask(step.s.allocations.at(id), agent);
     if (running.contains(id)) continue;
-    const bool slots_left = !MissingSlot(step.s.agents.at(agent), now, share->placement);
-    if (share->started || !slots_left) gone.push_back(id);
+    const bool slots_left = !MissingSlot(step.s.agents.at(agent), now, local_task->placement);
+    if (local_task->started || !slots_left) vanished.push_back(id);
   }
-  return gone;
+  return vanished;
 }
 
-void StopStrays(Step& step, const model::AgentId& agent,
-                const std::set<model::AllocationId>& running) {
+void StopUnassigned(Step& step, const model::AgentId& agent,
+                    const std::set<model::AllocationId>& running) {
   for (const model::AllocationId& id : running) {
     const auto it = step.s.allocations.find(id);
-    const Share* share = it == step.s.allocations.end() ? nullptr : FindShare(it->second, agent);
-    if (share != nullptr && !share->exited) continue;
+    const LocalTask* local_task =
+        it == step.s.allocations.end() ? nullptr : FindLocalTask(it->second, agent);
+    if (local_task != nullptr && !local_task->exited) continue;
     step.Effect(StopTask{agent, id, absl::ZeroDuration()});
-    if (it == step.s.allocations.end() || share != nullptr) continue;
+    if (it == step.s.allocations.end() || local_task != nullptr) continue;
     step.Log(step.s.trials.at(it->second.trial), id, model::LogLevel::kWarning,
-             absl::StrCat("agent ", agent.value(), " says that it runs ", id.value(),
-                          ", which was not given to it; it is told to stop it"));
+             absl::StrCat("agent ", agent.value(), " reports that it runs ", id.value(),
+                          ", which is not assigned to it; stopping it there"));
   }
 }
 
-AddCapacity CapacityOf(const model::Agent& agent, int slots, absl::Time now) {
+AddCapacity MakeCapacity(const model::Agent& agent, int slots, absl::Time now) {
   return {.agent = agent.id, .resource_pool = agent.resource_pool, .slots = slots, .at = now};
 }
 
 }  // namespace
 
-bool IsRow(const model::Agent& agent) { return !agent.resource_pool.empty(); }
+bool HasRow(const model::Agent& agent) { return !agent.resource_pool.empty(); }
 
-model::Agent RowOf(model::Agent agent) {
+model::Agent ToRow(model::Agent agent) {
   agent.connected = false;
   return agent;
 }
@@ -125,24 +126,28 @@ absl::StatusOr<Outcome> Apply(Step& step, const AgentRegistered& event) {
   agent = event.agent;
   agent.connected = true;
   agent.registered_at = before.id.value().empty() ? step.now : before.registered_at;
-  if (!(RowOf(before) == RowOf(agent))) step.Change(PutAgent{RowOf(agent)}), step.Replan();
+  if (!(ToRow(before) == ToRow(agent))) {
+    step.Change(PutAgent{ToRow(agent)});
+    step.Replan();
+  }
   if (before.resource_pool != agent.resource_pool || before.slots.size() != agent.slots.size()) {
-    step.Change(CapacityOf(agent, static_cast<int>(agent.slots.size()), step.now));
+    step.Change(MakeCapacity(agent, static_cast<int>(agent.slots.size()), step.now));
   }
   step.TouchNode(id);
-  LoseShares(step, id, vanished);
-  StopStrays(step, id, running);
+  LoseLocalTasks(step, id, vanished);
+  StopUnassigned(step, id, running);
   for (const model::AllocationId& allocation_id : running) {
     const auto it = step.s.allocations.find(allocation_id);
-    const Share* share = it == step.s.allocations.end() ? nullptr : FindShare(it->second, id);
-    if (share == nullptr || share->started) continue;
-    Do(step, it->second, experiment::ShareStarted(it->second, id));
+    const LocalTask* local_task =
+        it == step.s.allocations.end() ? nullptr : FindLocalTask(it->second, id);
+    if (local_task == nullptr || local_task->started) continue;
+    ApplyActions(step, it->second, experiment::OnLocalTaskStarted(it->second, id));
   }
   step.Reschedule();
-  // What was ordered while it was away, and the news that waited for its address.
+  // Commands that were issued while it was away, and rendezvous that waited for its address.
   for (const model::AllocationId& allocation_id : step.s.slots.On(id)) {
     const Allocation& allocation = step.s.allocations.at(allocation_id);
-    for (Effect& effect : EffectsOf(step.s, allocation, &id)) step.Effect(std::move(effect));
+    for (Effect& effect : ComputeEffects(step.s, allocation, &id)) step.Effect(std::move(effect));
   }
   return step.Finish();
 }
@@ -159,10 +164,10 @@ absl::StatusOr<Outcome> Apply(Step& step, const AgentDisconnected& event) {
 absl::StatusOr<Outcome> Apply(Step& step, const AgentLost& event) {
   const auto it = step.s.agents.find(event.id);
   if (it == step.s.agents.end() || it->second.connected) return step.Finish();
-  LoseShares(step, event.id, AllocationsOn(step, event.id));
-  if (IsRow(it->second)) {
+  LoseLocalTasks(step, event.id, AllocationsOn(step, event.id));
+  if (HasRow(it->second)) {
     step.Change(DropAgent{event.id});
-    step.Change(CapacityOf(it->second, 0, step.now));
+    step.Change(MakeCapacity(it->second, 0, step.now));
   }
   step.s.agents.erase(event.id);
   step.TouchNode(event.id);
@@ -170,28 +175,28 @@ absl::StatusOr<Outcome> Apply(Step& step, const AgentLost& event) {
   return step.Finish();
 }
 
-absl::StatusOr<Outcome> Apply(Step& step, const ShareStarted& event) {
+absl::StatusOr<Outcome> Apply(Step& step, const LocalTaskStarted& event) {
   const auto it = step.s.allocations.find(event.allocation);
   if (it == step.s.allocations.end()) return step.Finish();
-  const Share* share = FindShare(it->second, event.agent);
-  if (share == nullptr || share->started || share->exited) return step.Finish();
-  Do(step, it->second, experiment::ShareStarted(it->second, event.agent));
+  const LocalTask* local_task = FindLocalTask(it->second, event.agent);
+  if (local_task == nullptr || local_task->started || local_task->exited) return step.Finish();
+  ApplyActions(step, it->second, experiment::OnLocalTaskStarted(it->second, event.agent));
   return step.Finish();
 }
 
-absl::StatusOr<Outcome> Apply(Step& step, const ShareExited& event) {
+absl::StatusOr<Outcome> Apply(Step& step, const LocalTaskExited& event) {
   const auto it = step.s.allocations.find(event.allocation);
   if (it == step.s.allocations.end()) return step.Finish();
-  const Share* share = FindShare(it->second, event.agent);
-  if (share == nullptr || share->exited) return step.Finish();
-  Do(step, it->second,
-     experiment::ShareExited(it->second, event.agent,
-                             {.exit_code = event.exit_code,
-                              .signal = event.signal,
-                              .message = event.message,
-                              .start_failed = event.start_failed},
-                             step.now));
-  // Its slots are free, even if others of the gang still hold theirs.
+  const LocalTask* local_task = FindLocalTask(it->second, event.agent);
+  if (local_task == nullptr || local_task->exited) return step.Finish();
+  ApplyActions(step, it->second,
+               experiment::OnLocalTaskExited(it->second, event.agent,
+                                             {.exit_code = event.exit_code,
+                                              .signal = event.signal,
+                                              .message = event.message,
+                                              .start_failed = event.start_failed},
+                                             step.now));
+  // Its slots are free even if other local tasks of the gang still hold theirs.
   step.Reschedule();
   return step.Finish();
 }

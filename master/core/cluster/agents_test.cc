@@ -1,4 +1,4 @@
-// Agents that come, go and come back, and the shares they run.
+// Agents that connect, disconnect and reconnect, and their local tasks.
 #include <optional>
 #include <variant>
 #include <vector>
@@ -21,7 +21,7 @@ using ::testing::SizeIs;
 
 using AgentsTest = Fixture;
 
-TEST_F(AgentsTest, AFailedShareStopsTheOthersOfItsGang) {
+TEST_F(AgentsTest, StopsGang_WhenLocalTaskFails) {
   AddAgent("a", 1);
   AddAgent("b", 1);
   auto config = MakeConfig();
@@ -37,7 +37,7 @@ TEST_F(AgentsTest, AFailedShareStopsTheOthersOfItsGang) {
   EXPECT_EQ(trial(1).restarts, 1);
 }
 
-TEST_F(AgentsTest, WhatAnAgentOffersIsNotedWhenItChanges) {
+TEST_F(AgentsTest, RecordsCapacityChanges) {
   const auto noted = [](const Outcome& outcome) {
     std::vector<AddCapacity> found;
     for (const Change& change : outcome.changes) {
@@ -57,18 +57,18 @@ TEST_F(AgentsTest, WhatAnAgentOffersIsNotedWhenItChanges) {
   EXPECT_EQ(first[0].slots, 2);
 
   Apply(AgentDisconnected{AgentId("a")});
-  EXPECT_THAT(noted(Apply(comes)), IsEmpty()) << "it offers what it did";
+  EXPECT_THAT(noted(Apply(comes)), IsEmpty()) << "its capacity is unchanged";
   comes.agent.slots = {{.id = 0}};
   EXPECT_EQ(noted(Apply(comes)).at(0).slots, 1);
 
-  EXPECT_THAT(noted(Apply(AgentDisconnected{AgentId("a")})), IsEmpty()) << "it may come back";
+  EXPECT_THAT(noted(Apply(AgentDisconnected{AgentId("a")})), IsEmpty()) << "it may reconnect";
   const auto last = noted(Apply(AgentLost{AgentId("a")}));
   ASSERT_THAT(last, SizeIs(1));
   EXPECT_EQ(last[0].slots, 0);
   EXPECT_LE(first[0].at, last[0].at);
 }
 
-TEST_F(AgentsTest, ALostAgentCostsNoRestart) {
+TEST_F(AgentsTest, DoesNotCountRestart_WhenAgentIsLost) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Start("1.1.0");
@@ -78,10 +78,10 @@ TEST_F(AgentsTest, ALostAgentCostsNoRestart) {
   EXPECT_EQ(trial(1).state, TrialState::kQueued);
   EXPECT_EQ(trial(1).restarts, 0);
   EXPECT_EQ(trial(1).run_id, 1);
-  EXPECT_EQ(allocation("1.1.0").exit_code, std::nullopt) << "nobody knows it";
+  EXPECT_EQ(allocation("1.1.0").exit_code, std::nullopt) << "it is unknown";
 }
 
-TEST_F(AgentsTest, ARegistrationIsReconciled) {
+TEST_F(AgentsTest, ReconcilesRegistration) {
   AddAgent("a", 3);
   Create(MakeConfig());
   Create(MakeConfig());
@@ -97,27 +97,27 @@ TEST_F(AgentsTest, ARegistrationIsReconciled) {
   back.running = {model::AllocationId("1.1.0"), model::AllocationId("9.9.9")};
   const Outcome outcome = Apply(back);
   EXPECT_EQ(trial(1).state, TrialState::kRunning);
-  EXPECT_EQ(trial(2).state, TrialState::kQueued) << "its share is gone";
+  EXPECT_EQ(trial(2).state, TrialState::kQueued) << "its local task vanished";
   const auto starts = Of<StartTask>(outcome);
-  ASSERT_THAT(starts, SizeIs(1)) << "the order that may have been lost is repeated";
+  ASSERT_THAT(starts, SizeIs(1)) << "the command is repeated, because it may have been lost";
   EXPECT_EQ(starts[0].spec.allocation, model::AllocationId("3.3.0"));
   const auto stops = Of<StopTask>(outcome);
   ASSERT_THAT(stops, SizeIs(1));
   EXPECT_EQ(stops[0].allocation, model::AllocationId("9.9.9"));
 }
 
-TEST_F(AgentsTest, AShareOfAGangThatIsFoundRunningIsWrittenDown) {
+TEST_F(AgentsTest, RecordsRunningLocalTask_OnRegistration) {
   AddAgent("a", 1);
   AddAgent("b", 1);
   auto config = MakeConfig();
   config->resources.slots_per_trial = 2;
   Create(config);
   AddAgent("a", 1, {"1.1.0"});  // the fixture compares memory and rows
-  EXPECT_TRUE(allocation("1.1.0").shares[0].started);
+  EXPECT_TRUE(allocation("1.1.0").local_tasks[0].started);
   EXPECT_THAT(Of<AnnounceRendezvous>(Start("1.1.0", "b")), SizeIs(1));
 }
 
-TEST_F(AgentsTest, AnAgentThatComesBackWithoutItsTaskGetsNoNewsOfIt) {
+TEST_F(AgentsTest, SendsNoEffects_WhenTaskVanished) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Start("1.1.0");
@@ -132,7 +132,7 @@ TEST_F(AgentsTest, AnAgentThatComesBackWithoutItsTaskGetsNoNewsOfIt) {
   EXPECT_EQ(trial(1).restarts, 0);
 }
 
-TEST_F(AgentsTest, AnExitWithoutTheNewsOfTheStartIsAStartToo) {
+TEST_F(AgentsTest, TreatsExitAsStart_WhenStartWasNotReported) {
   AddAgent("a", 1);
   AddAgent("b", 1);
   auto config = MakeConfig();
@@ -142,7 +142,7 @@ TEST_F(AgentsTest, AnExitWithoutTheNewsOfTheStartIsAStartToo) {
   EXPECT_THAT(Of<AnnounceRendezvous>(Exit("1.1.0", 0, "b")), SizeIs(1));
 }
 
-TEST_F(AgentsTest, AnIdleAgentThatGoesAwayIsKeptAsAway) {
+TEST_F(AgentsTest, KeepsIdleAgentAsDisconnected) {
   AddAgent("a", 1);
   Apply(AgentDisconnected{model::AgentId("a")});
   ASSERT_EQ(cluster_.agents().size(), 1u);
@@ -151,7 +151,7 @@ TEST_F(AgentsTest, AnIdleAgentThatGoesAwayIsKeptAsAway) {
   EXPECT_TRUE(cluster_.agents().empty());
 }
 
-TEST_F(AgentsTest, ARestartedMasterSendsWhatIsStillCalledFor) {
+TEST_F(AgentsTest, RegeneratesEffects_AfterRestart) {
   AddAgent("a", 2);
   Create(MakeConfig());
   Create(MakeConfig());
@@ -170,7 +170,7 @@ TEST_F(AgentsTest, ARestartedMasterSendsWhatIsStillCalledFor) {
   EXPECT_EQ(allocation("2.2.0").state, AllocationState::kRunning);
 }
 
-TEST_F(AgentsTest, AreKnownAfterARestartBeforeTheyReturn) {
+TEST_F(AgentsTest, RestoresAgents_AfterRestart) {
   AddAgent("a", 4);
   AddAgent("b", 4);
   const model::Agent before = cluster_.agents().at(AgentId("b"));
@@ -182,7 +182,7 @@ TEST_F(AgentsTest, AreKnownAfterARestartBeforeTheyReturn) {
   auto config = MakeConfig();
   config->resources.slots_per_trial = 8;
   Create(config);
-  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty()) << "the slots of b are not there yet";
+  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty()) << "b is not connected yet";
   config->resources.slots_per_trial = 9;
   EXPECT_TRUE(absl::IsInvalidArgument(Refused(CreateExperiment{.config = config})));
   Apply(DisableAgent{AgentId("b"), true});
@@ -195,7 +195,7 @@ TEST_F(AgentsTest, AreKnownAfterARestartBeforeTheyReturn) {
   EXPECT_EQ(cluster_.agents().at(AgentId("b")).registered_at, before.registered_at);
 }
 
-TEST_F(AgentsTest, ThatComesBackAsItWasIsNotWrittenAgain) {
+TEST_F(AgentsTest, DoesNotRewriteUnchangedAgent) {
   AddAgent("a", 4);
   Apply(AgentDisconnected{AgentId("a")});
   AgentRegistered event{.agent = cluster_.agents().at(AgentId("a")), .running = {}};
@@ -204,7 +204,7 @@ TEST_F(AgentsTest, ThatComesBackAsItWasIsNotWrittenAgain) {
   EXPECT_THAT(Apply(event).changes, SizeIs(1));
 }
 
-TEST_F(AgentsTest, ThatAreLostAreForgottenByRestartsToo) {
+TEST_F(AgentsTest, DoesNotRestoreLostAgents) {
   AddAgent("a", 4);
   Restart();
   Apply(AgentLost{AgentId("a")});

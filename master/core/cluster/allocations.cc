@@ -3,39 +3,39 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "master/core/cluster/mirror.h"
-#include "master/core/cluster/parts.h"
+#include "master/core/cluster/handlers.h"
 #include "master/core/cluster/regenerate.h"
+#include "master/core/cluster/scheduler_input.h"
 
 namespace det::cluster {
 namespace {
 
 using experiment::Allocation;
 using experiment::AllocationActions;
-using experiment::Share;
+using experiment::LocalTask;
 
-// By fractions of slots, and what an elastic one got.
-double HeldBy(const Allocation& a) { return a.granted * a.fraction; }
+// Returns the slots that the allocation holds; a fraction counts as such.
+double GetHeldSlots(const Allocation& a) { return a.granted * a.fraction; }
 
-void StartShares(Step& step, const Allocation& a) {
+void StartLocalTasks(Step& step, const Allocation& a) {
   std::vector<std::string> places;
-  for (const Share& share : a.shares) {
-    step.Effect(StartTask{share.placement.agent, MakeTaskSpec(step.s, a, share)});
-    places.push_back(absl::StrCat(share.placement.agent.value(), " (",
-                                  absl::StrJoin(share.placement.slots, ", "), ")"));
+  for (const LocalTask& local_task : a.local_tasks) {
+    step.Effect(StartTask{local_task.placement.agent, MakeTaskSpec(step.s, a, local_task)});
+    places.push_back(absl::StrCat(local_task.placement.agent.value(), " (",
+                                  absl::StrJoin(local_task.placement.slots, ", "), ")"));
   }
   const experiment::Trial& trial = step.s.trials.at(a.trial);
   step.Log(trial, a.id, model::LogLevel::kInfo,
-           absl::StrCat("run ", a.run_id, " got ", HeldBy(a),
+           absl::StrCat("run ", a.run_id, " got ", GetHeldSlots(a),
                         a.granted == 1 ? " slot on " : " slots on ", absl::StrJoin(places, ", ")));
-  const experiment::Experiment& e = step.EntryOf(trial).experiment;
-  step.s.slot_time.Begin(a.id, experiment::OwnerName(e), e.config->workspace, HeldBy(a),
+  const experiment::Experiment& e = step.GetEntry(trial).experiment;
+  step.s.slot_time.Begin(a.id, experiment::OwnerName(e), e.config->workspace, GetHeldSlots(a),
                          *a.started_at);
-  const absl::Time due = DeadlineOf(step.s, a);
+  const absl::Time due = ComputeDeadline(step.s, a);
   if (due != absl::InfiniteFuture()) step.Effect(SetDeadline{a.id, due});
 }
 
-const std::string& WhyEnded(const Allocation& a) {
+const std::string& GetExitText(const Allocation& a) {
   return a.exit_message.empty() ? a.preemption_reason : a.exit_message;
 }
 
@@ -48,49 +48,49 @@ void OnTerminated(Step& step, Allocation& a) {
     trial.run_time += *a.ended_at - *a.started_at;
     step.Touch(trial);
   }
-  NoteHardware(step, a, trial);
+  RecordHardwareOutcome(step, a, trial);
   if (trial.allocation != a.id) return;
-  const int max_restarts = step.EntryOf(trial).experiment.config->max_restarts;
+  const int max_restarts = step.GetEntry(trial).experiment.config->max_restarts;
   const int before = trial.restarts;
   const experiment::TrialActions actions =
-      experiment::OnRunEnded(trial, a.exit_reason, WhyEnded(a), max_restarts, step.now);
+      experiment::OnRunEnded(trial, a.exit_reason, GetExitText(a), max_restarts, step.now);
   if (trial.restarts > before) {
     step.Log(trial, a.id, model::LogLevel::kWarning,
              absl::StrCat("restart ", trial.restarts, " of ", max_restarts, ": ", trial.reason));
   } else if (actions.new_run) {
     step.Log(trial, a.id, model::LogLevel::kInfo,
              absl::StrCat("run ", a.run_id, " ended (", std::string(model::ToString(a.exit_reason)),
-                          WhyEnded(a).empty() ? "" : ": ", WhyEnded(a),
+                          GetExitText(a).empty() ? "" : ": ", GetExitText(a),
                           "); the trial goes back to the queue"));
   }
-  Do(step, trial, actions);
+  ApplyActions(step, trial, actions);
   StartChildren(step, trial);
 }
 
 }  // namespace
 
-std::string TimeIsOver(const Entry& entry) {
+std::string DescribeRunTimeLimit(const Entry& entry) {
   const auto limit = absl::Seconds(*entry.experiment.config->resources.max_run_time);
   return absl::StrCat("its max_run_time of ", absl::FormatDuration(limit), " is over");
 }
 
-std::vector<RendezvousNode> NodesOf(const Cluster::State& state, const Allocation& a) {
+std::vector<RendezvousNode> GetRendezvousNodes(const Cluster::State& state, const Allocation& a) {
   std::vector<RendezvousNode> nodes;
-  for (const Share& share : a.shares) {
-    const auto agent = state.agents.find(share.placement.agent);
-    // Its address comes with its registration; the news is sent then.
+  for (const LocalTask& local_task : a.local_tasks) {
+    const auto agent = state.agents.find(local_task.placement.agent);
+    // The rendezvous is announced when the agent registers with its address.
     if (agent == state.agents.end() || agent->second.address.empty()) return {};
-    nodes.push_back({share.placement.agent, agent->second.address,
-                     static_cast<int>(share.placement.slots.size())});
+    nodes.push_back({local_task.placement.agent, agent->second.address,
+                     static_cast<int>(local_task.placement.slots.size())});
   }
   return nodes;
 }
 
-void Do(Step& step, Allocation& a, const AllocationActions& actions) {
+void ApplyActions(Step& step, Allocation& a, const AllocationActions& actions) {
   step.Touch(a);
-  if (actions.start_shares) StartShares(step, a);
+  if (actions.start_local_tasks) StartLocalTasks(step, a);
   if (actions.announce) {
-    std::vector<RendezvousNode> nodes = NodesOf(step.s, a);
+    std::vector<RendezvousNode> nodes = GetRendezvousNodes(step.s, a);
     if (!nodes.empty()) step.Effect(AnnounceRendezvous{a.id, std::move(nodes)});
   }
   if (actions.notify_preempt) {
@@ -105,36 +105,39 @@ void Do(Step& step, Allocation& a, const AllocationActions& actions) {
 
 void Preempt(Step& step, Allocation& a, const std::string& reason) {
   experiment::Trial& trial = step.s.trials.at(a.trial);
-  const absl::Duration timeout = TimeToSave(step.s, a, step.now);
+  const absl::Duration timeout = GetPreemptionGrace(step.s, a, step.now);
   const AllocationActions actions = experiment::Preempt(a, reason, timeout, step.now);
   if (!actions.notify_preempt) return;
   step.Log(trial, a.id, model::LogLevel::kInfo,
-           absl::StrCat("run ", a.run_id, " is asked to save and go within ",
+           absl::StrCat("run ", a.run_id, " is preempted and must checkpoint and exit within ",
                         absl::FormatDuration(timeout), ": ", reason));
-  Do(step, a, actions);
+  ApplyActions(step, a, actions);
 }
 
 absl::StatusOr<Outcome> Apply(Step& step, const AllocationDeadline& event) {
   const auto it = step.s.allocations.find(event.id);
   if (it == step.s.allocations.end()) return step.Finish();
-  // Early, by a clock that was set back or runs slower than the timer: the rest is waited for.
-  if (const absl::Time due = DeadlineOf(step.s, it->second);
+  // Too early, because the clock was set back or is slower than the timer: wait for the rest.
+  if (const absl::Time due = ComputeDeadline(step.s, it->second);
       step.now < due && due != absl::InfiniteFuture()) {
     step.Effect(SetDeadline{event.id, due});
     return step.Finish();
   }
   experiment::Trial& trial = step.s.trials.at(it->second.trial);
-  if (it->second.started_at && *it->second.started_at + WorkLeft(step.s, trial) <= step.now) {
-    Do(step, trial, experiment::TimeOver(trial, TimeIsOver(step.EntryOf(trial)), step.now));
-    // One that was on its way out already keeps to its own deadline.
+  if (it->second.started_at &&
+      *it->second.started_at + GetRemainingWorkTime(step.s, trial) <= step.now) {
+    ApplyActions(
+        step, trial,
+        experiment::OnRunTimeExceeded(trial, DescribeRunTimeLimit(step.GetEntry(trial)), step.now));
+    // An allocation that was already terminating keeps its own deadline.
   }
-  const absl::Duration grace = std::clamp(EndOfTime(step.s, it->second) - step.now,
+  const absl::Duration grace = std::clamp(GetRunTimeEnd(step.s, it->second) - step.now,
                                           absl::ZeroDuration(), step.s.settings.stop_grace);
   const AllocationActions actions = experiment::OnDeadline(it->second, grace, step.now);
   if (actions.stop.empty()) return step.Finish();
   step.Log(trial, event.id, model::LogLevel::kWarning,
-           "the trial did not save and exit in time after it was preempted; stopping it");
-  Do(step, it->second, actions);
+           "the trial did not checkpoint and exit in time after it was preempted; stopping it");
+  ApplyActions(step, it->second, actions);
   return step.Finish();
 }
 

@@ -1,5 +1,5 @@
 // A change of durable state, as a value: an upsert of one row or an append of one line. The store
-// knows how to make each of them; equal changes made twice leave the same rows.
+// applies changes; applying the same change twice leaves the same rows.
 //
 // PURE.
 #ifndef MASTER_CORE_CLUSTER_CHANGE_H_
@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "master/core/cluster/disposal.h"
+#include "master/core/cluster/deletion_changes.h"
 #include "master/core/cluster/spaces.h"
 #include "master/core/experiment/allocation.h"
 #include "master/core/experiment/experiment.h"
@@ -37,14 +37,16 @@ struct PutAllocation {
   experiment::Allocation allocation;
   friend bool operator==(const PutAllocation&, const PutAllocation&) = default;
 };
-// What the searcher heard in its `sequence`-th step; it is written either so or as a snapshot.
+// The events that the searcher handled in its `sequence`-th step. A step is stored either as its
+// events or as a snapshot (PutSearcher).
 struct AddSearcherEvents {
   model::ExperimentId experiment;
   int64_t sequence = 0;
   model::Value events;  // a list; searcher/journal.h
   friend bool operator==(const AddSearcherEvents&, const AddSearcherEvents&) = default;
 };
-// The searcher after its `sequence`-th step: its snapshot and its events up to there are dropped.
+// The state of the searcher after its `sequence`-th step. Replaces the previous snapshot and all
+// events up to this step.
 struct PutSearcher {
   model::ExperimentId experiment;
   int64_t sequence = 0;
@@ -59,35 +61,36 @@ struct AddCheckpoint {
   model::CheckpointRecord checkpoint;
   friend bool operator==(const AddCheckpoint&, const AddCheckpoint&) = default;
 };
-// COMPLETED becomes ERROR, and its metadata say why: "damage". Nothing for another trial's.
+// Changes a checkpoint from COMPLETED to ERROR and stores the cause in its metadata as "damage".
+// Has no effect on a checkpoint of another trial.
 struct MarkDamaged {
   model::CheckpointId id;
   model::TrialId trial;
   std::string damage;
   friend bool operator==(const MarkDamaged&, const MarkDamaged&) = default;
 };
-// A line of the master's own in a task's log: "restart 1 of 5: rank 1 was killed by SIGKILL".
+// A line that the master writes to a task's log: "restart 1 of 5: rank 1 was killed by SIGKILL".
 struct AddLogLine {
   model::LogLine line;
   friend bool operator==(const AddLogLine&, const AddLogLine&) = default;
 };
-// What webhooks are to be told: a delivery for each that wants to hear of it.
+// Queues a delivery for each webhook with a trigger that matches the event.
 struct RaiseWebhooks {
   model::WebhookEvent event;
   friend bool operator==(const RaiseWebhooks&, const RaiseWebhooks&) = default;
 };
 
-// An agent as it registered, so that a restarted master knows of it before it returns.
+// An agent as it registered, so that a restarted master knows the agent before it reconnects.
 struct PutAgent {
-  model::Agent agent;  // not connected: a row does not know
+  model::Agent agent;  // `connected` is always false: rows do not store it
   friend bool operator==(const PutAgent&, const PutAgent&) = default;
 };
 struct DropAgent {
   model::AgentId id;
   friend bool operator==(const DropAgent&, const DropAgent&) = default;
 };
-// From `at` on an agent offers so many slots to a pool; 0: it is gone. Kept for reports: the
-// cluster never reads it.
+// The number of slots that an agent offers to a pool from `at` on; 0 if the agent was lost. Stored
+// for usage reports only; the cluster never reads it.
 struct AddCapacity {
   model::AgentId agent;
   std::string resource_pool;
@@ -99,7 +102,7 @@ struct PutAgentState {
   model::AgentState agent;
   friend bool operator==(const PutAgentState&, const PutAgentState&) = default;
 };
-// Pools and defaults that were set at run time; those of the configuration file have no row.
+// A pool that was defined at run time. Pools of the configuration file have no row.
 struct PutPool {
   model::ResourcePool pool;
   friend bool operator==(const PutPool&, const PutPool&) = default;
@@ -109,7 +112,7 @@ struct DropPool {
   friend bool operator==(const DropPool&, const DropPool&) = default;
 };
 struct PutDefaultPools {
-  std::optional<std::string> compute;  // absent: the configuration file's
+  std::optional<std::string> compute;  // absent: the default of the configuration file
   std::optional<std::string> aux;
   friend bool operator==(const PutDefaultPools&, const PutDefaultPools&) = default;
 };
@@ -126,7 +129,7 @@ struct DropQuota {
 using Change =
     std::variant<PutExperiment, PutTrial, PutAllocation, PutSearcher, AddSearcherEvents, AddMetrics,
                  AddCheckpoint, MarkDamaged, SetProject, SetTexts, SetArchived, MarkDeleting,
-                 PutRetention, DropCheckpoints, TrimCheckpoint, RetainOthers, AddLogLine,
+                 PutRetention, DropCheckpoints, TrimCheckpoint, ApplyRetention, AddLogLine,
                  RaiseWebhooks, PutAgent, DropAgent, AddCapacity, PutAgentState, PutPool, DropPool,
                  PutDefaultPools, SetQuota, DropQuota>;
 

@@ -3,15 +3,15 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "master/core/cluster/mirror.h"
-#include "master/core/cluster/parts.h"
+#include "master/core/cluster/handlers.h"
+#include "master/core/cluster/scheduler_input.h"
 #include "master/core/model/id_text.h"
 
 namespace det::cluster {
 
 Cluster::Cluster(Settings settings) : state_(std::make_unique<State>()) {
   state_->settings = std::move(settings);
-  Derive(*state_, {});
+  DeriveState(*state_, {});
 }
 
 Cluster::~Cluster() = default;
@@ -80,7 +80,7 @@ const std::map<model::AgentId, model::AgentState>& Cluster::agent_states() const
 }
 
 std::optional<scheduler::WaitReason> Cluster::FindWaitReason(const model::AllocationId& id) const {
-  return state_->scheduler.ReasonOf(id);
+  return state_->scheduler.GetWaitReason(id);
 }
 
 bool Cluster::IsBackfilled(const model::AllocationId& id) const {
@@ -105,7 +105,7 @@ std::vector<KnownPool> Cluster::pools() const {
   }
   std::vector<KnownPool> views;
   for (auto& [name, view] : by_name) {
-    // An agent that has not come back since the start has not said yet.
+    // An agent that has no row is known without its pool until it registers.
     if (!name.empty()) views.push_back(std::move(view));
   }
   return views;
@@ -126,20 +126,20 @@ const scheduler::Scheduler& Cluster::scheduler() const { return state_->schedule
 
 absl::Status Cluster::CheckScheduler() const {
   scheduler::Scheduler fresh;
-  Mirror(*state_, absl::InfinitePast(), fresh);
-  scheduler::Snapshot told = state_->scheduler.Dump(absl::InfinitePast());
-  scheduler::Snapshot is = fresh.Dump(absl::InfinitePast());
-  for (scheduler::Snapshot* snapshot : {&told, &is}) {
-    // As of different times.
+  FillScheduler(*state_, absl::InfinitePast(), fresh);
+  scheduler::Snapshot actual = state_->scheduler.Dump(absl::InfinitePast());
+  scheduler::Snapshot expected = fresh.Dump(absl::InfinitePast());
+  for (scheduler::Snapshot* snapshot : {&actual, &expected}) {
+    // The limits are as of different times.
     for (scheduler::Limit& limit : snapshot->limits) limit.slot_hours_used = 0;
   }
-  if (told == is) return absl::OkStatus();
-  const char* part = told.pools != is.pools   ? "pools"
-                     : told.nodes != is.nodes ? "nodes"
-                     : told.jobs != is.jobs   ? "jobs"
-                     : told.gangs != is.gangs ? "gangs"
-                                              : "limits";
-  return absl::InternalError(absl::StrCat("the scheduler was told of other ", part));
+  if (actual == expected) return absl::OkStatus();
+  const char* part = actual.pools != expected.pools   ? "pools"
+                     : actual.nodes != expected.nodes ? "nodes"
+                     : actual.jobs != expected.jobs   ? "jobs"
+                     : actual.gangs != expected.gangs ? "gangs"
+                                                      : "limits";
+  return absl::InternalError(absl::StrCat("the scheduler has other ", part, " than the cluster"));
 }
 
 }  // namespace det::cluster

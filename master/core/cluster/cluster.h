@@ -1,7 +1,8 @@
-// The whole truth in memory and the one function that changes it. A router: each event goes to the
-// machine that owns it; logic lives in experiment/, searcher/, scheduler/.
+// The state of all live experiments, agents and pools in memory, and the one function that changes
+// it. A router: each event is handled by the component that owns it; the logic is in experiment/,
+// searcher/ and scheduler/.
 //
-// Owned by engine::Engine and touched on its loop alone. Never does I/O, reads no clock. PURE.
+// Owned by engine::Engine and accessed only on its loop. Does no I/O and reads no clock. PURE.
 #ifndef MASTER_CORE_CLUSTER_CLUSTER_H_
 #define MASTER_CORE_CLUSTER_CLUSTER_H_
 
@@ -26,16 +27,16 @@ namespace det::cluster {
 struct Settings {
   std::string cluster_id;
   absl::Duration stop_grace = absl::Seconds(15);  // between SIGTERM and SIGKILL
-  // Of the configuration file.
+  // The values of the configuration file.
   std::vector<model::ResourcePool> pools;
   std::vector<model::Quota> quotas;
-  std::string default_compute_pool = "default";  // of trials with slots that name no pool
-  std::string default_aux_pool = "default";      // of those without slots
+  std::string default_compute_pool = "default";  // for trials with slots that name no pool
+  std::string default_aux_pool = "default";      // for trials without slots that name no pool
   friend bool operator==(const Settings&, const Settings&) = default;
 };
 
-// A resource pool, and who defined it: the configuration file, a request, or nobody (agents name
-// it).
+// A resource pool and where it was defined: in the configuration file, by a request, or nowhere
+// (only agents name it).
 struct KnownPool {
   enum class Source { kFile, kRuntime, kAgents };
   model::ResourcePool pool;
@@ -49,49 +50,49 @@ class Cluster {
   Cluster& operator=(Cluster&&) noexcept;
   ~Cluster();
 
-  // Rebuilds memory from what was committed. INTERNAL when rows contradict each other.
+  // Rebuilds memory from the committed rows. INTERNAL if rows contradict each other.
   absl::Status Restore(Image image);
 
-  // The only way to change anything. A refusal (any error Status) changes nothing. A late or
-  // repeated fact is OK with an empty outcome.
+  // Applies an event; the only way to change the state. An error changes nothing. A late or
+  // repeated fact returns OK with an empty outcome.
   absl::StatusOr<Outcome> Apply(const Event& event, absl::Time now);
 
-  // Every effect that the present state still calls for; used after Restore. With an agent: only
-  // what concerns that agent. AgentRegistered's outcome holds it already.
+  // Returns every effect that the current state still requires; used after Restore. With an agent,
+  // only the effects that concern that agent; the outcome of AgentRegistered includes them.
   std::vector<Effect> Regenerate() const;
-  std::vector<Effect> RegenerateFor(const model::AgentId& agent) const;
+  std::vector<Effect> Regenerate(const model::AgentId& agent) const;
 
-  // Reads, for engine::Engine::Query. Pointers live until the next Apply.
+  // Reads, for engine::Engine::Query. Pointers are valid until the next Apply.
   const experiment::Experiment* FindExperiment(model::ExperimentId id) const;
   const searcher::Searcher* FindSearcher(model::ExperimentId id) const;
   const experiment::Trial* FindTrial(model::TrialId id) const;
   const experiment::Allocation* FindAllocation(const model::AllocationId& id) const;
   const std::map<model::AgentId, model::Agent>& agents() const;
-  // What people have decided about agents; absent: nothing.
+  // The administrative states of agents (disabled, draining, maintenance); absent: enabled.
   const std::map<model::AgentId, model::AgentState>& agent_states() const;
   std::vector<const experiment::Allocation*> live_allocations() const;
   std::vector<const experiment::Allocation*> live_allocations(model::ExperimentId id) const;
   bool HasAllocations(model::ExperimentId id) const;  // live ones
   std::vector<const experiment::Experiment*> live_experiments() const;
-  // Why a queued allocation waits, as of the last ScheduleTick.
+  // Returns why a queued allocation waits, as of the last ScheduleTick.
   std::optional<scheduler::WaitReason> FindWaitReason(const model::AllocationId& id) const;
-  // Whether it started past one that goes before it in its pool, by this master.
+  // Whether this master started the allocation ahead of a higher-ranked one of its pool (backfill).
   bool IsBackfilled(const model::AllocationId& id) const;
   std::vector<KnownPool> pools() const;        // by name
-  const std::string& default_compute() const;  // pool of who names none and needs slots
-  const std::string& default_aux() const;      // and of who needs none
-  // By scope and name; with what is used of them, as of the last event.
+  const std::string& default_compute() const;  // the pool for tasks with slots that name none
+  const std::string& default_aux() const;      // the pool for tasks without slots that name none
+  // The quotas by scope and name, with their usage as of the last event.
   std::vector<scheduler::Limit> limits() const;
   const scheduler::Scheduler& scheduler() const;
 
-  // INTERNAL where the scheduler was told something else than what is so. For tests.
+  // INTERNAL if the scheduler's copy of the state differs from the state. For tests.
   absl::Status CheckScheduler() const;
 
-  // Memory as an Image, each searcher as a snapshot without a journal; what a Restore of the
-  // committed rows dumps is equal. For tests.
+  // Returns the state as an Image, each searcher as a snapshot without a journal. Equals the Dump
+  // of a cluster that was restored from the committed rows. For tests.
   Image Dump() const;
 
-  // Of this folder's sources alone: its members stand in state.h.
+  // Private to this folder; defined in state.h.
   struct State;
 
  private:

@@ -22,7 +22,7 @@ using ::testing::SizeIs;
 
 using ClusterTest = Fixture;
 
-TEST_F(ClusterTest, RunsACommandToItsEnd) {
+TEST_F(ClusterTest, RunsCommandToCompletion) {
   AddAgent("a", 1);
   const Outcome created = Apply(CreateExperiment{.config = MakeConfig(),
                                                  .original_config = "x: 1",
@@ -54,8 +54,8 @@ TEST_F(ClusterTest, RunsACommandToItsEnd) {
   EXPECT_EQ(cluster_.FindExperiment(ExperimentId(1)), nullptr);
 }
 
-TEST_F(ClusterTest, EachStateThatItEntersIsToldOnceInTheCommitThatEntersIt) {
-  const auto told = [&] {
+TEST_F(ClusterTest, NotifiesWebhooksOncePerState) {
+  const auto notified = [&] {
     std::string states;
     for (const model::WebhookEvent& event : std::exchange(rows_.raised, {})) {
       EXPECT_EQ(event.experiment, ExperimentId(1));
@@ -65,25 +65,25 @@ TEST_F(ClusterTest, EachStateThatItEntersIsToldOnceInTheCommitThatEntersIt) {
     return states;
   };
   Create(MakeConfig());
-  EXPECT_EQ(told(), "ACTIVE ");
+  EXPECT_EQ(notified(), "ACTIVE ");
   Apply(PauseExperiment{ExperimentId(1)});
-  EXPECT_EQ(told(), "PAUSED ");
+  EXPECT_EQ(notified(), "PAUSED ");
   Restart();
   Apply(ActivateExperiment{ExperimentId(1)});
-  EXPECT_EQ(told(), "ACTIVE ");
+  EXPECT_EQ(notified(), "ACTIVE ");
   Restart();
   Tick();
-  EXPECT_EQ(told(), "") << "a restart is no news";
-  EXPECT_THAT(Of<DeliverSoon>(Apply(KillExperiment{ExperimentId(1)})), SizeIs(1));
-  EXPECT_EQ(told(), "CANCELED ") << "the steps in between are none";
+  EXPECT_EQ(notified(), "") << "a restart does not notify";
+  EXPECT_THAT(Of<DeliverWebhooksSoon>(Apply(KillExperiment{ExperimentId(1)})), SizeIs(1));
+  EXPECT_EQ(notified(), "CANCELED ") << "intermediate states do not notify";
 
   auto quiet = MakeConfig();
   quiet->integrations.webhooks.exclude = true;
   Create(quiet);
-  EXPECT_EQ(told(), "");
+  EXPECT_EQ(notified(), "");
 }
 
-TEST_F(ClusterTest, ATrialClassIsRunByTheLauncher) {
+TEST_F(ClusterTest, RunsTrialClassWithLauncher) {
   AddAgent("a", 2);
   auto config = MakeConfig();
   config->entrypoint = "net.cc:Net";
@@ -96,7 +96,7 @@ TEST_F(ClusterTest, ATrialClassIsRunByTheLauncher) {
   EXPECT_THAT(orders[0].spec.slots, ElementsAre(0, 1));
 }
 
-TEST_F(ClusterTest, UserVariablesNeverOverrideOurs) {
+TEST_F(ClusterTest, DoesNotOverrideReservedVariables) {
   AddAgent("a", 1);
   auto config = MakeConfig();
   config->environment.variables.cpu = {"DET_TRIAL_ID=9", "A=b=c", "EMPTY", "TWICE=1", "TWICE=2"};
@@ -110,7 +110,7 @@ TEST_F(ClusterTest, UserVariablesNeverOverrideOurs) {
   EXPECT_EQ(orders[0].spec.env.at("TWICE"), "2");
 }
 
-TEST_F(ClusterTest, APythonClassIsRunByItsOwnLauncher) {
+TEST_F(ClusterTest, RunsPythonClassWithLauncher) {
   AddAgent("a", 1);
   auto config = MakeConfig();
   config->entrypoint = "model_def:MNistTrial";
@@ -122,7 +122,7 @@ TEST_F(ClusterTest, APythonClassIsRunByItsOwnLauncher) {
                           "model_def:MNistTrial"));
 }
 
-TEST_F(ClusterTest, TheExistingLibraryIsToldAllThatItLooksFor) {
+TEST_F(ClusterTest, SetsVariablesOfDeterminedLibrary) {
   AddAgent("a", 1);
   AddAgent("b", 1);
   auto config = MakeConfig();
@@ -149,7 +149,7 @@ TEST_F(ClusterTest, TheExistingLibraryIsToldAllThatItLooksFor) {
       R"({"container_addrs":["10.0.0.a","10.0.0.b"],"container_rank":1,"container_slot_counts":[1,1]})");
 }
 
-TEST_F(ClusterTest, RunsOfOneMachineHavePortsOfTheirOwn) {
+TEST_F(ClusterTest, AssignsDistinctPorts) {
   AddAgent("a", 2);
   Apply(CreateExperiment{.config = MakeConfig()});
   Apply(CreateExperiment{.config = MakeConfig()});
@@ -165,7 +165,7 @@ TEST_F(ClusterTest, RunsOfOneMachineHavePortsOfTheirOwn) {
   EXPECT_THAT(ports, SizeIs(3));
 }
 
-TEST_F(ClusterTest, TheSameRequestMakesOneExperiment) {
+TEST_F(ClusterTest, CreatesOneExperiment_WhenRequestIsRepeated) {
   const CreateExperiment request{.config = MakeConfig(), .request_id = "r"};
   EXPECT_EQ(Apply(request).created, ExperimentId(1));
   const Outcome again = Apply(request);
@@ -173,7 +173,7 @@ TEST_F(ClusterTest, TheSameRequestMakesOneExperiment) {
   EXPECT_THAT(again.changes, IsEmpty());
 }
 
-TEST_F(ClusterTest, WaitsForSlotsAndSaysWhy) {
+TEST_F(ClusterTest, ReportsWaitReason) {
   auto config = MakeConfig();
   config->resources.slots_per_trial = 4;
   Create(config);
@@ -182,13 +182,13 @@ TEST_F(ClusterTest, WaitsForSlotsAndSaysWhy) {
   const auto reason = cluster_.FindWaitReason(model::AllocationId("1.1.0"));
   ASSERT_TRUE(reason.has_value());
   EXPECT_EQ(reason->kind, scheduler::WaitReason::Kind::kInfeasible);
-  EXPECT_THAT(Tick().effects, IsEmpty()) << "rest must be quiet";
+  EXPECT_THAT(Tick().effects, IsEmpty()) << "a cluster at rest has no effects";
   AddAgent("b", 3);
   EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(2));
   EXPECT_EQ(cluster_.FindWaitReason(model::AllocationId("1.1.0")), std::nullopt);
 }
 
-TEST_F(ClusterTest, AFailureRestartsFromTheLatestCheckpoint) {
+TEST_F(ClusterTest, RestartsFromLatestCheckpoint) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Start("1.1.0");
@@ -204,7 +204,7 @@ TEST_F(ClusterTest, AFailureRestartsFromTheLatestCheckpoint) {
   EXPECT_EQ(orders[0].spec.env.at("DET_STEPS_COMPLETED"), "100");
 }
 
-TEST_F(ClusterTest, ATrialThatRecoversDoesNotKeepTheReasonOfItsRestart) {
+TEST_F(ClusterTest, ClearsReason_WhenTrialRecovers) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Start("1.1.0");
@@ -217,7 +217,7 @@ TEST_F(ClusterTest, ATrialThatRecoversDoesNotKeepTheReasonOfItsRestart) {
   EXPECT_EQ(trial(1).reason, "");
 }
 
-TEST_F(ClusterTest, PastMaxRestartsTheExperimentEndsInErrorWithTheReason) {
+TEST_F(ClusterTest, EndsInError_AfterMaxRestarts) {
   AddAgent("a", 1);
   auto config = MakeConfig();
   config->max_restarts = 2;
@@ -235,7 +235,7 @@ TEST_F(ClusterTest, PastMaxRestartsTheExperimentEndsInErrorWithTheReason) {
   EXPECT_THAT(experiment(1).reason, HasSubstr("all 2 restarts are used up"));
 }
 
-TEST_F(ClusterTest, InvalidCodeIsNotRestarted) {
+TEST_F(ClusterTest, DoesNotRestartInvalidCode) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Start("1.1.0");
@@ -248,7 +248,7 @@ TEST_F(ClusterTest, InvalidCodeIsNotRestarted) {
   EXPECT_THAT(experiment(1).reason, HasSubstr("net.cc:3"));
 }
 
-TEST_F(ClusterTest, KillEndsWhatIsQueuedAndWhatRuns) {
+TEST_F(ClusterTest, KillsQueuedAndRunningTrials) {
   Create(MakeConfig());  // no agent: queued
   Apply(KillExperiment{ExperimentId(1)});
   EXPECT_EQ(experiment(1).state, ExperimentState::kCanceled);
@@ -263,7 +263,7 @@ TEST_F(ClusterTest, KillEndsWhatIsQueuedAndWhatRuns) {
   EXPECT_TRUE(absl::IsNotFound(Refused(KillExperiment{ExperimentId(2)})));
 }
 
-TEST_F(ClusterTest, PauseSavesAndActivateResumes) {
+TEST_F(ClusterTest, PausesAndResumes) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Start("1.1.0");
@@ -281,7 +281,7 @@ TEST_F(ClusterTest, PauseSavesAndActivateResumes) {
   EXPECT_EQ(orders[0].spec.env.at("DET_LATEST_CHECKPOINT"), "c1");
 }
 
-TEST_F(ClusterTest, ActivateBeforeThePauseIsDoneRunsAgain) {
+TEST_F(ClusterTest, RunsAgain_WhenActivatedDuringPause) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Start("1.1.0");
@@ -293,14 +293,14 @@ TEST_F(ClusterTest, ActivateBeforeThePauseIsDoneRunsAgain) {
   EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(1));
 }
 
-TEST_F(ClusterTest, APreemptionThatIsNotObeyedBecomesAStop) {
+TEST_F(ClusterTest, StopsAllocation_WhenPreemptionTimesOut) {
   AddAgent("a", 1);
   auto config = MakeConfig();
   config->preemption_timeout_seconds = 10;
   Create(config);
   Start("1.1.0");
   Apply(CancelExperiment{ExperimentId(1)});
-  // A timer keeps its delay when the clock is set back; what is left is waited for.
+  // If the clock is set back, the timer is early: the rest is waited for.
   EXPECT_THAT(Of<SetDeadline>(Apply(AllocationDeadline{model::AllocationId("1.1.0")})),
               ElementsAre(SetDeadline{model::AllocationId("1.1.0"), now_ + absl::Seconds(10)}));
   now_ += absl::Seconds(10);
@@ -309,7 +309,7 @@ TEST_F(ClusterTest, APreemptionThatIsNotObeyedBecomesAStop) {
   EXPECT_EQ(experiment(1).state, ExperimentState::kCanceled);
 }
 
-TEST_F(ClusterTest, RefusalsNameTheStateAndChangeNothing) {
+TEST_F(ClusterTest, RejectsRequestsInWrongState) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Start("1.1.0");
@@ -321,7 +321,7 @@ TEST_F(ClusterTest, RefusalsNameTheStateAndChangeNothing) {
   EXPECT_TRUE(absl::IsNotFound(Refused(ActivateExperiment{ExperimentId(5)})));
 }
 
-TEST_F(ClusterTest, RandomSearchRunsItsTrialsWithinItsLimits) {
+TEST_F(ClusterTest, RunsRandomSearchWithinLimits) {
   AddAgent("a", 2);
   auto config = MakeConfig();
   config->searcher.name = "random";
@@ -340,7 +340,7 @@ TEST_F(ClusterTest, RandomSearchRunsItsTrialsWithinItsLimits) {
   EXPECT_EQ(experiment(1).state, ExperimentState::kCompleted);
 }
 
-TEST_F(ClusterTest, KillingTheOnlyTrialCancelsTheExperiment) {
+TEST_F(ClusterTest, CancelsExperiment_WhenOnlyTrialIsKilled) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Apply(KillTrial{model::TrialId(1)});

@@ -1,14 +1,14 @@
-// An experiment that has ended goes on: a search of the same kind starts anew over the trials that
-// are there. Trial n of these searches does not depend on what became of the others, so the new
-// search asks for the same trials.
+// Continues an ended experiment: a new search of the same kind runs over the existing trials. Trial
+// n of these searches does not depend on the results of other trials, so the new search creates the
+// same trials again.
 #include <algorithm>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "master/core/cluster/mirror.h"
-#include "master/core/cluster/parts.h"
+#include "master/core/cluster/handlers.h"
+#include "master/core/cluster/scheduler_input.h"
 
 namespace det::cluster {
 namespace {
@@ -22,14 +22,16 @@ absl::Status CheckContinues(const Experiment& e, const model::SearcherConfig& co
       (independent && (config.name == "random" || config.name == "grid"))) {
     return absl::OkStatus();
   }
-  return absl::FailedPreconditionError(
-      absl::StrCat("experiment ", e.id.value(), " searches by ", config.name,
-                   independent ? "" : absl::StrCat(" with the sampler ", config.sampler),
-                   "; only single, random and grid with independent samples can be continued"));
+  return absl::FailedPreconditionError(absl::StrCat(
+      "experiment ", e.id.value(), " uses the searcher ", config.name,
+      independent ? "" : absl::StrCat(" with the sampler ", config.sampler),
+      "; only the searchers single, random and grid can be continued, with the sampler "
+      "random"));
 }
 
-// Before the next experiment that is created, whose position is its id.
-double BehindAll(const Cluster::State& s) {
+// Returns a position at the end of the queue, but ahead of the next created experiment, whose
+// position is its id.
+double GetLastPosition(const Cluster::State& s) {
   double last = s.last_experiment;
   for (const auto& [id, entry] : s.experiments) {
     last = std::max(last, entry.experiment.queue.position);
@@ -37,28 +39,28 @@ double BehindAll(const Cluster::State& s) {
   return last + (s.last_experiment + 1 - last) / 2;
 }
 
-// Memory of the experiment as its rows have it, with a new searcher.
-absl::StatusOr<Entry*> Adopt(Step& step, const ContinueExperiment& event, Experiment experiment) {
+// Loads the experiment from its rows into memory, with a new searcher.
+absl::StatusOr<Entry*> Load(Step& step, const ContinueExperiment& event, Experiment experiment) {
   const model::ExperimentId id = experiment.id;
   if (event.config != nullptr) experiment.config = event.config;
   DET_RETURN_IF_ERROR(CheckContinues(experiment, experiment.config->searcher));
   if (!experiment::Move(experiment, experiment::ExperimentEvent::kContinue)) {
     return absl::FailedPreconditionError(absl::StrCat(
         "experiment ", id.value(), " is ", std::string(model::ToString(experiment.state)),
-        "; only one that has ended can be continued"));
+        "; only an ended experiment can be continued"));
   }
   const auto row = event.rows.searchers.find(id);
   const int64_t sequence = row == event.rows.searchers.end() ? 0 : row->second.sequence;
   const auto ended = step.s.ended.find(id);
   if (ended != step.s.ended.end() && ended->second != sequence) {
     return absl::AbortedError(absl::StrCat("experiment ", id.value(),
-                                           " has gone on and ended again meanwhile; try again"));
+                                           " was continued and ended again meanwhile; try again"));
   }
-  // With another configuration it takes the place that this asks for.
+  // A new configuration determines the place in the queue.
   if (event.config != nullptr) experiment.queue = MakePlace(step.s, *experiment.config, id);
-  experiment.queue.position = BehindAll(step.s);
+  experiment.queue.position = GetLastPosition(step.s);
   experiment.queue.position_set = false;
-  DET_RETURN_IF_ERROR(CanEverRun(step.s, *experiment.config, experiment.queue.resource_pool));
+  DET_RETURN_IF_ERROR(CheckCanRun(step.s, *experiment.config, experiment.queue.resource_pool));
   DET_ASSIGN_OR_RETURN(searcher::Searcher searcher, searcher::Searcher::Make(*experiment.config));
   experiment.reason.clear();
   experiment.progress = 0;
@@ -82,7 +84,7 @@ absl::StatusOr<Entry*> Adopt(Step& step, const ContinueExperiment& event, Experi
 
 absl::StatusOr<Outcome> Apply(Step& step, const ContinueExperiment& event) {
   if (event.rows.experiments.size() != 1) {
-    return absl::InvalidArgumentError("the rows of one experiment are needed to continue it");
+    return absl::InvalidArgumentError("continuing an experiment needs exactly one experiment row");
   }
   const Experiment& before = event.rows.experiments.front();
   const auto live = step.s.experiments.find(before.id);
@@ -91,26 +93,27 @@ absl::StatusOr<Outcome> Apply(Step& step, const ContinueExperiment& event) {
     if (event.config == nullptr || *event.config == *e.config) return step.Finish();
     return absl::FailedPreconditionError(
         absl::StrCat("experiment ", e.id.value(), " is ", std::string(model::ToString(e.state)),
-                     "; only one that has ended can be continued with another configuration"));
+                     "; only an ended experiment can be continued with another configuration"));
   }
   DET_RETURN_IF_ERROR(CheckRows(step.s, event));
-  DET_ASSIGN_OR_RETURN(Entry * entry, Adopt(step, event, before));
+  DET_ASSIGN_OR_RETURN(Entry * entry, Load(step, event, before));
   step.TouchJob(entry->experiment);
-  Do(step, *entry, entry->searcher.Start());
+  ApplyOperations(step, *entry, entry->searcher.Start());
   return step.Finish();
 }
 
-void AskedAgain(Step& step, Entry& entry, Trial& trial) {
-  Tell(step, entry, searcher::TrialCreated{trial.request});
+void RequeueTrial(Step& step, Entry& entry, Trial& trial) {
+  NotifySearcher(step, entry, searcher::TrialCreated{trial.request});
   const bool again = entry.experiment.config->searcher.name == "single";
   if (trial.state == model::TrialState::kCompleted && !again) {
-    Tell(step, entry, searcher::TrialExited{trial.request, searcher::TrialEnd::kCompleted});
+    NotifySearcher(step, entry,
+                   searcher::TrialExited{trial.request, searcher::TrialEnd::kCompleted});
   } else {
     experiment::TrialActions actions = experiment::Continue(trial);
     const bool paused = entry.experiment.state == model::ExperimentState::kPaused;
     if (paused) actions.new_run = false;
-    Do(step, trial, actions);
-    if (paused) Do(step, trial, experiment::Pause(trial, step.now));
+    ApplyActions(step, trial, actions);
+    if (paused) ApplyActions(step, trial, experiment::Pause(trial, step.now));
   }
 }
 

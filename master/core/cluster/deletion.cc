@@ -1,11 +1,11 @@
-// What becomes of experiments that have ended. The cluster has forgotten them: their rows are
-// changed, and whoever looked at these before is refused.
+// Archiving, deletion and retention of ended experiments. The cluster does not keep them in memory:
+// their rows are changed, and a request that was prepared from older rows is refused.
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "master/core/cluster/parts.h"
+#include "master/core/cluster/handlers.h"
 
 namespace det::cluster {
 namespace {
@@ -38,7 +38,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const DeleteExperiment& event) {
   step.s.deleting.insert(event.id);
   step.Change(MarkDeleting{event.id});
   step.Effect(ExperimentChanged{event.id});
-  step.Effect(SweepSoon{});
+  step.Effect(CollectGarbageSoon{});
   return step.Finish();
 }
 
@@ -47,14 +47,14 @@ absl::StatusOr<Outcome> Apply(Step& step, const SetRetention& event) {
   if (live != step.s.experiments.end()) {
     experiment::Experiment& e = live->second.experiment;
     model::ExperimentConfig config = *e.config;
-    experiment::SetPolicy(config.checkpoint_storage, event.policy);
+    experiment::SetRetentionPolicy(config.checkpoint_storage, event.policy);
     e.config = std::make_shared<const model::ExperimentConfig>(std::move(config));
   } else {
     DET_RETURN_IF_ERROR(CheckNotDeleting(step.s, event.id));
   }
   step.Change(PutRetention{event.id, event.policy});
   step.Effect(ExperimentChanged{event.id});
-  step.Effect(SweepSoon{});
+  step.Effect(CollectGarbageSoon{});
   return step.Finish();
 }
 
@@ -65,7 +65,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const DeleteCheckpoints& event) {
     step.s.dropped.insert(trim.id);
     step.Change(trim);
   }
-  step.Effect(SweepSoon{});
+  step.Effect(CollectGarbageSoon{});
   return step.Finish();
 }
 
@@ -74,7 +74,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const RetainCheckpoints& event) {
     return absl::AbortedError(absl::StrCat("experiment ", event.id.value(), " runs again"));
   }
   step.s.dropped.insert(event.drop.begin(), event.drop.end());
-  step.Change(RetainOthers{event.id, event.policy, event.drop});
+  step.Change(ApplyRetention{event.id, event.policy, event.drop});
   step.Effect(ExperimentChanged{event.id});
   return step.Finish();
 }

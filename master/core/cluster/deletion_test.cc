@@ -1,4 +1,4 @@
-// What becomes of experiments that have ended, and who is refused because of it.
+// Archiving, deletion and retention of ended experiments.
 #include <string>
 
 #include "gmock/gmock.h"
@@ -28,7 +28,7 @@ std::vector<T> Changes(const Outcome& outcome) {
 
 class DeletionTest : public Fixture {
  protected:
-  // An experiment that has saved checkpoint c1 and has ended.
+  // An ended experiment with the checkpoint c1.
   void RunToTheEnd() {
     AddAgent("a", 1);
     Create(MakeConfig());
@@ -36,7 +36,7 @@ class DeletionTest : public Fixture {
     Apply(Checkpoint("1.1.0", 1, "c1", 10));
     const Outcome outcome = Exit("1.1.0", 0);
     ASSERT_EQ(experiment(1).state, ExperimentState::kCompleted);
-    EXPECT_THAT(Of<SweepSoon>(outcome), SizeIs(1));
+    EXPECT_THAT(Of<CollectGarbageSoon>(outcome), SizeIs(1));
   }
   ContinueExperiment Again() {
     ContinueExperiment event;
@@ -52,7 +52,7 @@ class DeletionTest : public Fixture {
   }
 };
 
-TEST_F(DeletionTest, NothingOfWhatRunsIsArchivedOrDeleted) {
+TEST_F(DeletionTest, RejectsDeletionOfRunningExperiment) {
   AddAgent("a", 1);
   Create(MakeConfig());
   for (const Event& event :
@@ -66,13 +66,13 @@ TEST_F(DeletionTest, NothingOfWhatRunsIsArchivedOrDeleted) {
       absl::IsAborted(Refused(RetainCheckpoints{ExperimentId(1), {}, {CheckpointId("c1")}})));
 }
 
-TEST_F(DeletionTest, WhatIsBeingDeletedIsNeitherContinuedNorForkedNorStartedFrom) {
+TEST_F(DeletionTest, RejectsUseOfExperimentBeingDeleted) {
   RunToTheEnd();
-  const ContinueExperiment again = Again();  // as somebody read it before
+  const ContinueExperiment again = Again();  // read before the deletion
   for (int i = 0; i < 2; ++i) {
     const Outcome outcome = Apply(DeleteExperiment{ExperimentId(1)});
-    EXPECT_THAT(Changes<MarkDeleting>(outcome), SizeIs(1)) << "also twice";
-    EXPECT_THAT(Of<SweepSoon>(outcome), SizeIs(1));
+    EXPECT_THAT(Changes<MarkDeleting>(outcome), SizeIs(1)) << "idempotent";
+    EXPECT_THAT(Of<CollectGarbageSoon>(outcome), SizeIs(1));
   }
   EXPECT_TRUE(absl::IsFailedPrecondition(Refused(again)));
   EXPECT_TRUE(absl::IsFailedPrecondition(Refused(SetRetention{ExperimentId(1), {}})));
@@ -83,60 +83,60 @@ TEST_F(DeletionTest, WhatIsBeingDeletedIsNeitherContinuedNorForkedNorStartedFrom
   warm.warm_start = CheckpointId("c1");
   warm.warm_start_from = ExperimentId(1);
   EXPECT_THAT(std::string(Refused(warm).message()), HasSubstr("experiment 1 is being deleted"));
-  // What was read after a restart says so itself.
+  // Rows that are read after a restart have the state.
   Restart();
   EXPECT_TRUE(absl::IsFailedPrecondition(Refused(Again())));
 }
 
-TEST_F(DeletionTest, NobodyBuildsOnACheckpointThatIsGivenUp) {
+TEST_F(DeletionTest, RejectsUseOfCheckpointBeingDeleted) {
   RunToTheEnd();
   const ContinueExperiment again = Again();
   const Outcome outcome = Apply(RetainCheckpoints{ExperimentId(1), {}, {CheckpointId("c1")}});
-  EXPECT_EQ(Changes<RetainOthers>(outcome).at(0),
-            (RetainOthers{ExperimentId(1), {}, {CheckpointId("c1")}}));
+  EXPECT_EQ(Changes<ApplyRetention>(outcome).at(0),
+            (ApplyRetention{ExperimentId(1), {}, {CheckpointId("c1")}}));
   EXPECT_TRUE(absl::IsAborted(Refused(again)));
   CreateExperiment warm = New();
   warm.warm_start = CheckpointId("c1");
   EXPECT_THAT(std::string(Refused(warm).message()), HasSubstr("checkpoint c1 is being deleted"));
-  EXPECT_THAT(Of<SweepSoon>(Apply(DeleteCheckpoints{{CheckpointId("c2")}})), SizeIs(1));
+  EXPECT_THAT(Of<CollectGarbageSoon>(Apply(DeleteCheckpoints{{CheckpointId("c2")}})), SizeIs(1));
 }
 
-TEST_F(DeletionTest, NobodyBuildsOnACheckpointOfWhichFilesGo) {
+TEST_F(DeletionTest, RejectsUseOfPartiallyDeletedCheckpoint) {
   RunToTheEnd();
   const ContinueExperiment again = Again();
   const TrimCheckpoint trim{CheckpointId("c1"), {"opt*"}};
   const Outcome outcome = Apply(DeleteCheckpoints{{}, {trim}});
-  EXPECT_THAT(Changes<TrimCheckpoint>(outcome), ElementsAre(trim)) << "as it was asked for";
+  EXPECT_THAT(Changes<TrimCheckpoint>(outcome), ElementsAre(trim)) << "as requested";
   EXPECT_THAT(Changes<DropCheckpoints>(outcome), IsEmpty());
-  EXPECT_THAT(Of<SweepSoon>(outcome), SizeIs(1));
+  EXPECT_THAT(Of<CollectGarbageSoon>(outcome), SizeIs(1));
   EXPECT_TRUE(absl::IsAborted(Refused(again)));
   CreateExperiment warm = New();
   warm.warm_start = CheckpointId("c1");
   EXPECT_THAT(std::string(Refused(warm).message()), HasSubstr("checkpoint c1 is being deleted"));
 }
 
-TEST_F(DeletionTest, AnExperimentThatGoesOnIsThinnedOutAtItsNextEnd) {
+TEST_F(DeletionTest, DefersRetention_WhenExperimentIsContinued) {
   RunToTheEnd();
   Apply(Again());
   EXPECT_TRUE(
       absl::IsAborted(Refused(RetainCheckpoints{ExperimentId(1), {}, {CheckpointId("c1")}})));
 }
 
-TEST_F(DeletionTest, ThePolicyOfARunningExperimentChangesAndSurvivesARestart) {
+TEST_F(DeletionTest, ChangesRetentionPolicyOfRunningExperiment) {
   AddAgent("a", 1);
   Create(MakeConfig());
   const Outcome outcome = Apply(SetRetention{ExperimentId(1), {3, 4, 5}});
   EXPECT_THAT(Changes<PutRetention>(outcome), SizeIs(1));
   Restart();
-  EXPECT_EQ(
-      experiment::PolicyOf(cluster_.FindExperiment(ExperimentId(1))->config->checkpoint_storage),
-      (experiment::RetentionPolicy{3, 4, 5}));
+  EXPECT_EQ(experiment::GetRetentionPolicy(
+                cluster_.FindExperiment(ExperimentId(1))->config->checkpoint_storage),
+            (experiment::RetentionPolicy{3, 4, 5}));
 }
 
-TEST_F(DeletionTest, AStartLooksForWhatIsLeftToRemove) {
+TEST_F(DeletionTest, CollectsGarbage_AtStart) {
   int sweeps = 0;
   for (const Effect& effect : cluster_.Regenerate()) {
-    sweeps += std::holds_alternative<SweepSoon>(effect) ? 1 : 0;
+    sweeps += std::holds_alternative<CollectGarbageSoon>(effect) ? 1 : 0;
   }
   EXPECT_EQ(sweeps, 1);
 }

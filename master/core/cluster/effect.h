@@ -1,5 +1,5 @@
-// What the process does to the world once the changes of the same outcome are committed. Every
-// effect can be done twice and can be derived again from state (regenerate.h).
+// What the process does once the changes of the same outcome are committed. Every effect is
+// idempotent and can be derived from the state again (regenerate.h).
 //
 // PURE.
 #ifndef MASTER_CORE_CLUSTER_EFFECT_H_
@@ -17,12 +17,12 @@
 
 namespace det::cluster {
 
-// A resolved order to an agent; becomes det.agent.v1.TaskSpec on the wire.
+// What an agent starts; becomes det.agent.v1.TaskSpec on the wire.
 struct TaskSpec {
   model::AllocationId allocation;
   model::TaskId task;
   std::vector<int> slots;
-  double fraction = 1;  // of each slot: others may have the rest
+  double fraction = 1;  // of each slot; other tasks may use the rest
   std::vector<std::string> argv;
   std::map<std::string, std::string> env;
   std::map<std::string, std::string> files;  // below the run directory
@@ -42,7 +42,7 @@ struct StopTask {
   friend bool operator==(const StopTask&, const StopTask&) = default;
 };
 
-// To those who watch the allocation (the trial's WatchAllocation stream).
+// The AnnounceX effects go to the watchers of the allocation (the trial's WatchAllocation stream).
 struct RendezvousNode {
   model::AgentId agent;
   std::string address;
@@ -60,20 +60,20 @@ struct AnnouncePreemption {
   absl::Time deadline;
   friend bool operator==(const AnnouncePreemption&, const AnnouncePreemption&) = default;
 };
-// The allocation has ended: its watch streams end, its token is void.
+// The allocation has ended: ends its watch streams and revokes its token.
 struct CloseAllocation {
   model::AllocationId allocation;
   friend bool operator==(const CloseAllocation&, const CloseAllocation&) = default;
 };
 
-// Apply AllocationDeadline{allocation} at `at`. A later SetDeadline of the same allocation replaces
-// it.
+// Apply AllocationDeadline{allocation} at `at`. A later SetDeadline for the same allocation
+// replaces it.
 struct SetDeadline {
   model::AllocationId allocation;
   absl::Time at;
   friend bool operator==(const SetDeadline&, const SetDeadline&) = default;
 };
-// Apply a ScheduleTick soon; several become one.
+// Apply a ScheduleTick soon; several requests become one.
 struct ScheduleSoon {
   friend bool operator==(const ScheduleSoon&, const ScheduleSoon&) = default;
 };
@@ -87,29 +87,29 @@ struct SetCalendarTimer {
   absl::Time at;
   friend bool operator==(const SetCalendarTimer&, const SetCalendarTimer&) = default;
 };
-// Who waits, or why, may have changed: those who watch what is queued look again.
+// The queue or a wait reason may have changed: wakes the watchers of the queue.
 struct QueueChanged {
   friend bool operator==(const QueueChanged&, const QueueChanged&) = default;
 };
-// Something about this experiment (its trials included) changed: watchers look again.
+// The experiment or one of its trials changed: wakes the watchers of the experiment.
 struct ExperimentChanged {
   model::ExperimentId id;
   friend bool operator==(const ExperimentChanged&, const ExperimentChanged&) = default;
 };
 
-// There may be something to remove.
-struct SweepSoon {
-  friend bool operator==(const SweepSoon&, const SweepSoon&) = default;
+// Run garbage collection soon: files or rows may have become removable.
+struct CollectGarbageSoon {
+  friend bool operator==(const CollectGarbageSoon&, const CollectGarbageSoon&) = default;
 };
-// There may be something to tell webhooks.
-struct DeliverSoon {
-  friend bool operator==(const DeliverSoon&, const DeliverSoon&) = default;
+// Deliver to webhooks soon: a delivery may have been queued.
+struct DeliverWebhooksSoon {
+  friend bool operator==(const DeliverWebhooksSoon&, const DeliverWebhooksSoon&) = default;
 };
 
 using Effect =
     std::variant<StartTask, StopTask, AnnounceRendezvous, AnnouncePreemption, CloseAllocation,
                  SetDeadline, ScheduleSoon, SetScheduleTimer, SetCalendarTimer, QueueChanged,
-                 ExperimentChanged, SweepSoon, DeliverSoon>;
+                 ExperimentChanged, CollectGarbageSoon, DeliverWebhooksSoon>;
 
 }  // namespace det::cluster
 

@@ -1,4 +1,4 @@
-// Trials that take what there is, and grow and shrink at a checkpoint.
+// Elastic trials, which grow and shrink at a checkpoint.
 #include <memory>
 #include <string>
 #include <vector>
@@ -39,18 +39,19 @@ class ElasticTest : public Fixture {
     Create(Wanting(4));
     Start("2.2.0", "b");
   }
-  size_t SlotsOf(const std::string& id) const {
+  size_t FormatMicroSlots(const std::string& id) const {
     size_t slots = 0;
-    for (const auto& share : allocation(id).shares) slots += share.placement.slots.size();
+    for (const auto& local_task : allocation(id).local_tasks)
+      slots += local_task.placement.slots.size();
     return slots;
   }
-  // It saves, says so and goes.
+  // It saves a checkpoint, acknowledges the preemption and exits.
   void SaveAndLeave(const std::string& id, const std::string& checkpoint, int64_t steps) {
     Apply(Checkpoint(id, 1, checkpoint, steps));
     Apply(PreemptionAcked{AllocationId(id)});
     Exit(id, 0);
   }
-  // What each agent is told to start of the allocation.
+  // The local tasks of the allocation that agents must start.
   std::vector<TaskSpec> Starts(const Outcome& outcome, const std::string& id) {
     std::vector<TaskSpec> specs;
     for (const cluster::StartTask& start : Of<StartTask>(outcome)) {
@@ -60,49 +61,49 @@ class ElasticTest : public Fixture {
   }
 };
 
-TEST_F(ElasticTest, StartsWithWhatThereIsAndGrowsAtACheckpoint) {
-  EXPECT_EQ(SlotsOf("1.1.0"), 4u);
+TEST_F(ElasticTest, GrowsAtCheckpoint) {
+  EXPECT_EQ(FormatMicroSlots("1.1.0"), 4u);
   Exit("2.2.0", 0, "b");
   const absl::Time settled = *allocation("1.1.0").started_at + absl::Minutes(10);
   const Outcome early = Tick();
-  EXPECT_THAT(Of<AnnouncePreemption>(early), IsEmpty()) << "it has hardly begun";
+  EXPECT_THAT(Of<AnnouncePreemption>(early), IsEmpty()) << "it started too recently";
   EXPECT_THAT(Of<SetScheduleTimer>(early), ElementsAre(SetScheduleTimer{settled}));
   now_ = settled;
   const auto asked = Of<AnnouncePreemption>(Tick());
   ASSERT_THAT(asked, SizeIs(1));
-  EXPECT_THAT(asked[0].reason, HasSubstr("it can have 8 slots instead of 4"));
-  EXPECT_THAT(Of<AnnouncePreemption>(Tick()), IsEmpty()) << "it is asked once";
+  EXPECT_THAT(asked[0].reason, HasSubstr("it can run with 8 slots instead of 4"));
+  EXPECT_THAT(Of<AnnouncePreemption>(Tick()), IsEmpty()) << "it is preempted once";
   SaveAndLeave("1.1.0", "c1", 50);
-  const std::vector<TaskSpec> shares = Starts(Tick(), "1.1.1");
-  ASSERT_THAT(shares, SizeIs(2));
-  for (const TaskSpec& share : shares) {
-    EXPECT_THAT(share.slots, SizeIs(4));
-    EXPECT_EQ(share.env.at("DET_LATEST_CHECKPOINT"), "c1");
-    EXPECT_EQ(share.env.at("DET_STEPS_COMPLETED"), "50");
+  const std::vector<TaskSpec> local_tasks = Starts(Tick(), "1.1.1");
+  ASSERT_THAT(local_tasks, SizeIs(2));
+  for (const TaskSpec& local_task : local_tasks) {
+    EXPECT_THAT(local_task.slots, SizeIs(4));
+    EXPECT_EQ(local_task.env.at("DET_LATEST_CHECKPOINT"), "c1");
+    EXPECT_EQ(local_task.env.at("DET_STEPS_COMPLETED"), "50");
   }
-  EXPECT_EQ(trial(1).restarts, 0) << "growing is no failure";
+  EXPECT_EQ(trial(1).restarts, 0) << "growing does not count as a restart";
   Start("1.1.1", "a");
   Start("1.1.1", "b");
   now_ += absl::Hours(1);
-  EXPECT_THAT(Of<AnnouncePreemption>(Tick()), IsEmpty()) << "it has all that it may";
+  EXPECT_THAT(Of<AnnouncePreemption>(Tick()), IsEmpty()) << "it has its maximum";
 }
 
-TEST_F(ElasticTest, ShrinksAtACheckpointForWhoIsMoreImportant) {
+TEST_F(ElasticTest, ShrinksForHigherPriority) {
   Create(Wanting(2, 0, 10));
-  EXPECT_EQ(allocation("1.1.0").state, AllocationState::kPreempting) << "it comes back smaller";
+  EXPECT_EQ(allocation("1.1.0").state, AllocationState::kPreempting) << "it will restart with fewer slots";
   EXPECT_EQ(allocation("2.2.0").state, AllocationState::kRunning);
   EXPECT_EQ(allocation("3.3.0").state, AllocationState::kQueued);
   SaveAndLeave("1.1.0", "c1", 70);
   const Outcome after = Tick();
   EXPECT_THAT(Starts(after, "3.3.0"), SizeIs(1));
-  const std::vector<TaskSpec> shares = Starts(after, "1.1.1");
-  ASSERT_THAT(shares, SizeIs(1));
-  EXPECT_THAT(shares[0].slots, SizeIs(2));
-  EXPECT_EQ(shares[0].env.at("DET_LATEST_CHECKPOINT"), "c1");
+  const std::vector<TaskSpec> local_tasks = Starts(after, "1.1.1");
+  ASSERT_THAT(local_tasks, SizeIs(1));
+  EXPECT_THAT(local_tasks[0].slots, SizeIs(2));
+  EXPECT_EQ(local_tasks[0].env.at("DET_LATEST_CHECKPOINT"), "c1");
   EXPECT_EQ(trial(1).restarts, 0);
 }
 
-TEST_F(ElasticTest, GrowsNotWhileOthersWait) {
+TEST_F(ElasticTest, DoesNotGrow_WhileOthersWait) {
   Create(Wanting(5));
   Exit("2.2.0", 0, "b");
   now_ += absl::Hours(1);
@@ -112,7 +113,7 @@ TEST_F(ElasticTest, GrowsNotWhileOthersWait) {
   EXPECT_THAT(Of<AnnouncePreemption>(Tick()), SizeIs(1));
 }
 
-TEST_F(ElasticTest, ARestartedMasterLetsItGrowToo) {
+TEST_F(ElasticTest, Grows_AfterMasterRestart) {
   Exit("2.2.0", 0, "b");
   Restart();
   AddAgent("a", 4, {"1.1.0"});
@@ -122,7 +123,7 @@ TEST_F(ElasticTest, ARestartedMasterLetsItGrowToo) {
   Restart();
   AddAgent("a", 4, {"1.1.0"});
   AddAgent("b", 4);
-  EXPECT_THAT(Of<AnnouncePreemption>(Tick()), IsEmpty()) << "it was asked already";
+  EXPECT_THAT(Of<AnnouncePreemption>(Tick()), IsEmpty()) << "it is already being preempted";
   SaveAndLeave("1.1.0", "c1", 50);
   EXPECT_THAT(Starts(Tick(), "1.1.1"), SizeIs(2));
 }

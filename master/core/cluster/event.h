@@ -1,4 +1,4 @@
-// Everything that can happen to the cluster, as one type: requests of people (request.h) and facts
+// Everything that can happen to the cluster, as one type: requests of users (request.h) and facts
 // (fact.h). Each may arrive late or twice.
 //
 // PURE.
@@ -29,26 +29,26 @@ using AllEvents = EventKinds<
     DescribeExperiment, ArchiveExperiment, DeleteExperiment, SetRetention, DeleteCheckpoints,
     RetainCheckpoints, UpdateQueue, EnableAgent, DisableAgent, EnableSlot, DisableSlot,
     SetMaintenance, PutResourcePool, DeleteResourcePool, PutQuota, DeleteQuota, HardwareSuspected,
-    LogPolicyMatched, CalendarTick, AgentRegistered, AgentDisconnected, AgentLost, ShareStarted,
-    ShareExited, ValidationReported, CheckpointReported, CheckpointDamaged, ProgressReported,
+    LogPolicyMatched, CalendarTick, AgentRegistered, AgentDisconnected, AgentLost, LocalTaskStarted,
+    LocalTaskExited, ValidationReported, CheckpointReported, CheckpointDamaged, ProgressReported,
     PreemptionAcked, EarlyExitReported, ScheduleTick, AllocationDeadline>;
 
-// One of them. A value that never changes: copies share it. (Not a std::variant: moving one of
-// forty alternatives costs each source that submits an event seconds of compile time.)
+// One event. Immutable; copies share the value. (Not a std::variant: moving one of forty
+// alternatives costs each source that submits an event seconds of compile time.)
 class Event {
  public:
   template <class Kind>
   requires(AllEvents::kIndexOf<Kind> >= 0) Event(Kind kind)
       : index_(AllEvents::kIndexOf<Kind>), kind_(std::make_shared<const Kind>(std::move(kind))) {}
 
-  // Null when it is another.
+  // Returns null if the event is of another kind.
   template <class Kind>
   const Kind* As() const {
     static_assert(AllEvents::kIndexOf<Kind> >= 0);
     return index_ == AllEvents::kIndexOf<Kind> ? static_cast<const Kind*>(kind_.get()) : nullptr;
   }
 
-  // What `visitor` answers for the kind that it is.
+  // Calls `visitor` with the event's kind and returns its result.
   template <class Result, class Visitor>
   Result Visit(const Visitor& visitor) const {
     return VisitAs<Result>(visitor, AllEvents());

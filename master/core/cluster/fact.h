@@ -1,5 +1,5 @@
-// What happens to the cluster without a person's asking: told by agents and trials, and by the
-// engine's own timers. event.h has the events as one type.
+// Facts that agents, trials and the engine's timers report. event.h combines all events in one
+// type.
 //
 // PURE.
 #ifndef MASTER_CORE_CLUSTER_FACT_H_
@@ -22,20 +22,20 @@ namespace det::cluster {
 
 struct AgentRegistered {
   model::Agent agent;
-  std::vector<model::AllocationId> running;  // shares that live on it now
+  std::vector<model::AllocationId> running;  // allocations with a local task on the agent
 };
 struct AgentDisconnected {
   model::AgentId id;
 };
-// Away for longer than the master's patience.
+// The agent was disconnected for longer than the master's agent timeout.
 struct AgentLost {
   model::AgentId id;
 };
-struct ShareStarted {
+struct LocalTaskStarted {
   model::AllocationId allocation;
   model::AgentId agent;
 };
-struct ShareExited {
+struct LocalTaskExited {
   model::AllocationId allocation;
   model::AgentId agent;
   int exit_code = 0;
@@ -54,12 +54,12 @@ struct HardwareSuspected {
 struct LogPolicyMatched {
   model::AllocationId allocation;
   model::AgentId agent;
-  std::string policy;  // its name, or its pattern where it has none
+  std::string policy;  // its name, or its pattern if it has no name
   bool cancel_retries = false;
   bool exclude_node = false;
 };
 
-// ---- facts from trials; `allocation` is the sender's and stale ones are dropped ----
+// ---- facts from trials; `allocation` is the sender's; facts of an old allocation are dropped ----
 
 struct ValidationReported {
   model::AllocationId allocation;
@@ -69,8 +69,8 @@ struct CheckpointReported {
   model::AllocationId allocation;
   model::CheckpointRecord checkpoint;
 };
-// On load it was found that the files of a registered checkpoint are not what was saved; the run
-// goes on from another one. No report when there was none: then the storage may be what is missing.
+// A trial found on load that the files of a checkpoint are damaged, and continues from another
+// checkpoint. Not reported if there was no other one: then the storage itself may be unavailable.
 struct CheckpointDamaged {
   model::AllocationId allocation;
   model::TrialId trial;
@@ -94,17 +94,17 @@ struct EarlyExitReported {
   std::string message;
 };
 
-// ---- the engine's own ----
+// ---- facts from the engine ----
 
 struct ScheduleTick {};
-// The sweep has looked at an experiment that has ended: by this policy, if it still is the
-// experiment's, `drop` go. ABORTED when the experiment runs again.
+// Garbage collection evaluated the retention policy of an ended experiment: the checkpoints in
+// `drop` are deleted if the policy is unchanged. ABORTED if the experiment runs again.
 struct RetainCheckpoints {
   model::ExperimentId id;
   experiment::RetentionPolicy policy;
   std::vector<model::CheckpointId> drop;
 };
-// A maintenance window is over; a month has ended.
+// A maintenance window or a month has ended.
 struct CalendarTick {};
 struct AllocationDeadline {
   model::AllocationId id;

@@ -1,5 +1,4 @@
-// The durable state of the cluster as one value: what a store loads, what a cluster is restored
-// from.
+// The durable state of the cluster as one value. The store loads it; Cluster::Restore reads it.
 //
 // PURE.
 #ifndef MASTER_CORE_CLUSTER_IMAGE_H_
@@ -16,17 +15,17 @@
 
 namespace det::cluster {
 
-// What the runs that have ended used of the month (UTC) in which the newest of them ended.
+// The usage of ended runs in the month (UTC) in which the newest of them ended.
 struct Usage {
   absl::Time month;  // its beginning
-  // Slot-seconds, fractions of devices as such; by name.
+  // Slot-seconds by name; a fraction of a device counts as that fraction.
   std::map<std::string, double> users;
   std::map<std::string, double> workspaces;
   friend bool operator==(const Usage&, const Usage&) = default;
 };
 
-// What the store loads at start: every experiment, trial and allocation that is not over, the
-// newest snapshot of each searcher and what it has heard since, and the highest ids ever used.
+// What the store loads at start: every live experiment, its trials and allocations, the newest
+// snapshot of each searcher with the events since, and the highest ids ever used.
 struct Image {
   std::vector<experiment::Experiment> experiments;
   std::vector<experiment::Trial> trials;            // of those experiments, terminal ones included
@@ -36,12 +35,12 @@ struct Image {
   int32_t last_experiment = 0;
   int32_t last_trial = 0;
   int64_t last_submitted = 0;
-  std::vector<model::Agent> known_agents;  // that registered and were not lost; by id
+  std::vector<model::Agent> known_agents;  // registered and not lost; by id
   std::vector<model::AgentState> agents;   // by id
-  std::vector<model::ResourcePool> pools;  // that were set at run time; by name
-  PutDefaultPools default_pools;           // likewise
+  std::vector<model::ResourcePool> pools;  // defined at run time; by name
+  PutDefaultPools default_pools;           // set at run time
   std::vector<model::Quota> quotas;        // by scope and name
-  Usage usage;  // not in a Dump: it is a sum of the rows that the cluster forgets
+  Usage usage;  // not in a Dump: a sum over rows that the cluster does not keep in memory
   friend bool operator==(const Image&, const Image&) = default;
 };
 

@@ -1,5 +1,5 @@
-// What an event leads to: the durable part, then what follows from it, and the answer to whoever
-// asked. PURE.
+// The result of one event: the changes to commit, the effects that follow the commit, and values
+// for the response to the caller. PURE.
 #ifndef MASTER_CORE_CLUSTER_OUTCOME_H_
 #define MASTER_CORE_CLUSTER_OUTCOME_H_
 
@@ -14,9 +14,9 @@ namespace det::cluster {
 struct Outcome {
   std::vector<Change> changes;
   std::vector<Effect> effects;
-  // Set by CreateExperiment alone.
+  // Set only by CreateExperiment.
   std::optional<model::ExperimentId> created;
-  // Set by ValidationReported alone: the best the experiment has seen.
+  // Set only by ValidationReported: whether the validation is the best of the experiment.
   bool best_so_far = false;
 };
 

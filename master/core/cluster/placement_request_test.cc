@@ -1,5 +1,4 @@
-// From what people write under resources to what the scheduler is asked for, and what is refused at
-// the door because no agent could ever hold it.
+// The scheduler request of the `resources` section, and the rejection of infeasible requests.
 #include <memory>
 #include <string>
 #include <vector>
@@ -43,10 +42,10 @@ class PlacementRequestTest : public Fixture {
 
 struct Asked {
   const char* resources;
-  Gang gang;  // but for what does not come from the configuration
+  Gang gang;  // without members that do not come from the configuration
 };
 
-// Only what the configuration says.
+// Only the members that come from the configuration.
 Gang Request(int slots, int max_slots = 0) {
   Gang gang;
   gang.slots = slots;
@@ -87,7 +86,7 @@ std::vector<Asked> AllThatCanBeAsked() {
   return cases;
 }
 
-TEST_F(PlacementRequestTest, AsksForWhatTheConfigurationSays) {
+TEST_F(PlacementRequestTest, RequestsConfiguredResources) {
   int id = 0;
   for (Asked& asked : AllThatCanBeAsked()) {
     SCOPED_TRACE(asked.resources);
@@ -110,13 +109,13 @@ TEST_F(PlacementRequestTest, AsksForWhatTheConfigurationSays) {
 
 struct Submitted {
   const char* resources;
-  const char* refusal;  // "": it is taken
+  const char* refusal;  // "" if it is accepted
 };
 
-class DoorTest : public PlacementRequestTest {
+class RequestValidationTest : public PlacementRequestTest {
  protected:
   // default: two agents of A100, one of H200; shared: one, whose devices may be shared.
-  DoorTest() {
+  RequestValidationTest() {
     Apply(PutResourcePool{.pool = {.name = "default"}, .default_compute = true});
     Apply(PutResourcePool{.pool = {.name = "shared", .shared_devices = true}});
     constexpr int64_t kGiB = int64_t{1} << 30;
@@ -140,7 +139,7 @@ class DoorTest : public PlacementRequestTest {
   }
 };
 
-TEST_F(DoorTest, WhatThePoolCouldNeverHoldIsRefusedWithTheLargestThatItCould) {
+TEST_F(RequestValidationTest, RejectsInfeasibleRequestWithLargestFeasible) {
   Check(
       {{"slots_per_trial: 16", ""},
        {"slots_per_trial: 17", "needs 17 slots; pool default has 16 in all, and 8 on one agent"},
@@ -157,7 +156,7 @@ TEST_F(DoorTest, WhatThePoolCouldNeverHoldIsRefusedWithTheLargestThatItCould) {
        {"slots_per_trial: 8, blocked_agents: [h]", ""}});
 }
 
-TEST_F(DoorTest, DevicesThatAreNotThereAreNamedWithThoseThatAre) {
+TEST_F(RequestValidationTest, ListsAvailableDevices_WhenDeviceIsMissing) {
   Check({{"device: H100",
           "needs 1 slot of device h100; pool default has a100 (cuda), nvidia h200 (cuda): ask for "
           "those, or in another pool"},
@@ -174,25 +173,25 @@ TEST_F(DoorTest, DevicesThatAreNotThereAreNamedWithThoseThatAre) {
           "needs 8 slots of device a100 on one agent; the largest agent of pool default has 4"},
          {"device: h200, blocked_agents: [h]",
           "needs 1 slot of device h200; pool default without the blocked agents has a100 (cuda): "
-          "ask for those, or in another pool"},
+          "request those, or use another pool"},
          {"slot_type: cpu, resource_pool: shared", ""}});
 }
 
-TEST_F(DoorTest, FractionsAreForPoolsThatShareDevices) {
-  Check(
-      {{"slots_per_trial: 0.5",
-        "needs 0.5 of a slot; pool default does not share devices: ask for whole slots"},
-       {"slots_per_trial: 0.5, resource_pool: shared", ""},
-       {"slots_per_trial: 0.5, slot_type: cuda, resource_pool: shared",
-        "needs 0.5 of a slot of type cuda; pool shared has cpu: ask for those, or in another pool"},
-       {"slots_per_trial: 0.5, cpus: 9, resource_pool: shared",
-        "needs 0.5 of a slot with 9 cpus; no agent of pool shared has more than 8 cpus"}});
+TEST_F(RequestValidationTest, RejectsFractions_WhenPoolDoesNotShareDevices) {
+  Check({{"slots_per_trial: 0.5",
+          "needs 0.5 of a slot; pool default does not share devices; request whole slots"},
+         {"slots_per_trial: 0.5, resource_pool: shared", ""},
+         {"slots_per_trial: 0.5, slot_type: cuda, resource_pool: shared",
+          "needs 0.5 of a slot of type cuda; pool shared has cpu; request those, or use another "
+          "pool"},
+         {"slots_per_trial: 0.5, cpus: 9, resource_pool: shared",
+          "needs 0.5 of a slot with 9 cpus; no agent of pool shared has more than 8 cpus"}});
 }
 
-TEST_F(DoorTest, CpusAndMemoryAreForEachSlotOrForTheTask) {
+TEST_F(RequestValidationTest, CountsCpusAndMemoryPerSlot) {
   Check({{"slots_per_trial: 16, cpus: 4", ""},
          {"slots_per_trial: 16, cpus: 8",
-          "needs 16 slots with 8 cpus for each; no agent of pool default has so much for each "
+          "needs 16 slots with 8 cpus for each; no agent of pool default has that much for each "
           "slot; the largest request that fits is 12 slots"},
          {"cpus: 65", "needs 1 slot with 65 cpus; no agent of pool default has more than 64 cpus"},
          {"slots_per_trial: 9, memory: 32g", ""},
@@ -207,10 +206,10 @@ TEST_F(DoorTest, CpusAndMemoryAreForEachSlotOrForTheTask) {
           "memory"}});
 }
 
-TEST_F(DoorTest, AgentsOfAPoolWithoutAnyMayComeLater) {
-  Check(
-      {{"slots_per_trial: 512, device: B300, resource_pool: shared",
-        "needs 512 slots of device b300; pool shared has cpu: ask for those, or in another pool"}});
+TEST_F(RequestValidationTest, AcceptsRequest_WhenPoolHasNoAgents) {
+  Check({{"slots_per_trial: 512, device: B300, resource_pool: shared",
+          "needs 512 slots of device b300; pool shared has cpu; request those, or use another "
+          "pool"}});
   Apply(PutResourcePool{.pool = {.name = "coming"}});
   Check({{"slots_per_trial: 512, device: B300, resource_pool: coming", ""}});
 }

@@ -1,12 +1,12 @@
-// Resource pools and quotas, as people change them at run time.
+// Resource pools and quotas that are changed at run time.
 #include <algorithm>
 #include <cmath>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "master/core/cluster/mirror.h"
-#include "master/core/cluster/parts.h"
+#include "master/core/cluster/handlers.h"
+#include "master/core/cluster/scheduler_input.h"
 
 namespace det::cluster {
 namespace {
@@ -25,14 +25,14 @@ const model::Quota* FindInFile(const Cluster::State& s, Scope scope, const std::
   return nullptr;
 }
 
-// As the configuration file has it: rows, paths and lines of text must carry the name unchanged.
+// The same rule as in the configuration file: names appear in rows, paths and lines of text.
 absl::Status CheckName(const std::string& what, const std::string& name) {
   const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
     return static_cast<unsigned char>(c) >= 0x20 && c != 0x7f && c != '/';
   });
   if (!name.empty() && name.size() <= 255 && plain) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      what, ": 1 to 255 bytes, without control characters and \"/\", are expected as a name"));
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, ": the name must have 1 to 255 bytes and no control characters or \"/\""));
 }
 
 absl::Status Check(const model::ResourcePool& pool) {
@@ -59,11 +59,11 @@ absl::Status CheckSeen(const Cluster::State& s, const PutResourcePool& event) {
                         : *event.seen == model::ResourcePool{.name = event.pool.name};
   if (same) return absl::OkStatus();
   return absl::AbortedError(absl::StrCat("resource pool ", event.pool.name,
-                                         " was changed by somebody else meanwhile; try again"));
+                                         " was changed by another user meanwhile; try again"));
 }
 
-// Whether the pool is to be the default: what its row becomes. `file`: what the configuration file
-// has for it.
+// Updates the row of a default pool. `wanted`: whether the pool should be the default; `file`: the
+// default of the configuration file.
 absl::Status SetDefault(std::optional<std::string>& row, const std::string& file,
                         const std::string& name, std::optional<bool> wanted, const char* what) {
   if (!wanted) return absl::OkStatus();
@@ -76,12 +76,12 @@ absl::Status SetDefault(std::optional<std::string>& row, const std::string& file
   } else {
     return absl::FailedPreconditionError(
         absl::StrCat("resource pool ", name, " is the default for ", what,
-                     " by the configuration file; make another the default instead"));
+                     " in the configuration file; make another pool the default instead"));
   }
   return absl::OkStatus();
 }
 
-// All of its agents look at it.
+// Updates the nodes of the pool in the scheduler.
 void TouchPool(Step& step, const std::string& name) {
   for (const auto& [id, agent] : step.s.agents) {
     if (agent.resource_pool == name) step.TouchNode(id);
@@ -167,7 +167,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const PutQuota& event) {
   DET_RETURN_IF_ERROR(CheckName("quota", quota.name));
   if (!quota.max_slots && !quota.slot_hours) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the quota of ", quota.name, " limits nothing: give max_slots or slot_hours"));
+        absl::StrCat("the quota of ", quota.name, " has no limit: set max_slots or slot_hours"));
   }
   for (const std::optional<double>& limit : {quota.max_slots, quota.slot_hours}) {
     if (limit && !(std::isfinite(*limit) && *limit >= 0)) {
@@ -194,7 +194,8 @@ absl::StatusOr<Outcome> Apply(Step& step, const DeleteQuota& event) {
       return absl::NotFoundError(absl::StrCat(whose, " has no quota"));
     }
     return absl::FailedPreconditionError(absl::StrCat(
-        "the quota of ", whose, " stands in the master's configuration file; put another instead"));
+        "the quota of ", whose,
+        " is defined in the master's configuration file; set another quota to override it"));
   }
   if (const model::Quota* before = FindInFile(step.s, event.scope, event.name)) {
     step.s.scheduler.Put(MakeLimit(step.s, *before, step.now));

@@ -1,4 +1,4 @@
-// The order of the queue, as people change it.
+// Changes of the queue by users.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "master/core/cluster/mirror.h"
-#include "master/core/cluster/parts.h"
+#include "master/core/cluster/handlers.h"
+#include "master/core/cluster/scheduler_input.h"
 #include "master/core/model/id_text.h"
 
 namespace det::cluster {
@@ -18,13 +18,13 @@ using experiment::Experiment;
 using experiment::QueuePlace;
 using model::SchedulingPolicy;
 
-// The queue with the updates so far; the cluster's own is changed once all of them are known to do.
+// The queue with the updates so far. The cluster's queue is changed only if all updates are valid.
 class Draft {
  public:
   explicit Draft(Cluster::State& s) : s_(s), order_(s.order) {}
 
   absl::Status Apply(const UpdateQueue::Update& update);
-  // The order that the updates began with.
+  // Restores the order of before the updates.
   void Undo();
   const std::map<model::ExperimentId, QueuePlace>& changed() const { return places_; }
 
@@ -34,15 +34,15 @@ class Draft {
     order_.Put(id, place);
     places_.insert_or_assign(id, std::move(place));
   }
-  const QueuePlace& Look(model::ExperimentId id) const {
+  const QueuePlace& GetPlace(model::ExperimentId id) const {
     const auto it = places_.find(id);
     return it == places_.end() ? s_.experiments.at(id).experiment.queue : it->second;
   }
-  // Whether the policy of the pool looks at it.
+  // FAILED_PRECONDITION if the policy of the pool ignores the update.
   absl::Status CheckPolicy(const UpdateQueue::Update& update, const std::string& pool) const;
   absl::Status MoveBeside(model::ExperimentId id, const model::JobId& other, bool ahead);
-  // The peers' positions a step of 1 apart, the last no later than it was: who comes later comes
-  // behind it.
+  // Renumbers the positions of the peers in steps of 1. The last position does not increase, so
+  // that later jobs stay behind it.
   void Respace(const QueuePlace& place);
 
   const Cluster::State& s_;
@@ -50,7 +50,7 @@ class Draft {
   std::map<model::ExperimentId, QueuePlace> places_;
 };
 
-// Whether somebody defined the pool, or an agent named it, or trials go there that name none.
+// Whether the pool is defined, is named by an agent, or is a default pool.
 bool IsKnown(const Cluster::State& s, const std::string& pool) {
   if (FindPool(s, pool) != nullptr) return true;
   if (pool == DefaultComputePool(s) || pool == DefaultAuxPool(s)) return true;
@@ -59,7 +59,7 @@ bool IsKnown(const Cluster::State& s, const std::string& pool) {
 }
 
 absl::StatusOr<const Experiment*> Draft::Find(const model::JobId& job) const {
-  const std::optional<model::ExperimentId> id = model::ExperimentOf(job);
+  const std::optional<model::ExperimentId> id = model::ParseJobId(job);
   const auto entry = id ? s_.experiments.find(*id) : s_.experiments.end();
   if (entry != s_.experiments.end()) return &entry->second.experiment;
   return absl::NotFoundError(absl::StrCat("job ", job.value(), " is not in the queue"));
@@ -71,7 +71,7 @@ absl::Status Draft::CheckPolicy(const UpdateQueue::Update& update, const std::st
   const auto refuse = [&](const char* what) {
     return absl::FailedPreconditionError(absl::StrCat("resource pool ", name, " schedules by ",
                                                       std::string(model::ToString(policy)),
-                                                      " and does not look at ", what));
+                                                      " and ignores ", what));
   };
   if (update.priority && policy != SchedulingPolicy::kPriority) return refuse("priorities");
   if (update.weight && policy != SchedulingPolicy::kFairShare) return refuse("weights");
@@ -100,7 +100,7 @@ absl::Status Draft::Apply(const UpdateQueue::Update& update) {
     return absl::InvalidArgumentError(
         absl::StrCat("job ", job, " cannot be moved ahead of one job and behind another at once"));
   }
-  QueuePlace place = Look(e->id);
+  QueuePlace place = GetPlace(e->id);
   const std::string pool = update.resource_pool.value_or(place.resource_pool);
   DET_RETURN_IF_ERROR(CheckPolicy(update, pool));
   if (pool != place.resource_pool) {
@@ -108,7 +108,7 @@ absl::Status Draft::Apply(const UpdateQueue::Update& update) {
       return absl::NotFoundError(
           absl::StrCat("job ", job, " cannot be moved: there is no resource pool \"", pool, "\""));
     }
-    DET_RETURN_IF_ERROR(CanEverRun(s_, *e->config, pool));
+    DET_RETURN_IF_ERROR(CheckCanRun(s_, *e->config, pool));
     place.resource_pool = pool;
   }
   if (update.priority) place.priority = *update.priority;
@@ -124,13 +124,13 @@ absl::Status Draft::Apply(const UpdateQueue::Update& update) {
 
 absl::Status Draft::MoveBeside(model::ExperimentId id, const model::JobId& job, bool ahead) {
   DET_ASSIGN_OR_RETURN(const Experiment* other, Find(job));
-  QueuePlace place = Look(id);
-  const QueuePlace& beside = Look(other->id);
+  QueuePlace place = GetPlace(id);
+  const QueuePlace& beside = GetPlace(other->id);
   if (other->id == id || beside.resource_pool != place.resource_pool ||
       beside.priority != place.priority) {
     return absl::InvalidArgumentError(absl::StrCat(
         "job ", s_.experiments.at(id).experiment.job.value(),
-        " can be moved beside another job of its own pool and priority alone; ", job.value(),
+        " can only be moved next to another job of its own pool and priority; ", job.value(),
         " is in pool ", beside.resource_pool, " with priority ", beside.priority));
   }
   order_.Remove(id);
@@ -146,10 +146,10 @@ absl::Status Draft::MoveBeside(model::ExperimentId id, const model::JobId& job, 
 }
 
 void Draft::Respace(const QueuePlace& place) {
-  const QueueOrder::Peers peers = order_.PeersOf(place);
+  const QueueOrder::Peers peers = order_.GetPeers(place);
   double position = std::floor(peers.rbegin()->first) - static_cast<double>(peers.size());
   for (const auto& [unused, id] : peers) {
-    QueuePlace moved = Look(id);
+    QueuePlace moved = GetPlace(id);
     moved.position = ++position;
     Set(id, std::move(moved));
   }
@@ -159,7 +159,7 @@ void Draft::Undo() {
   for (const auto& [id, unused] : places_) order_.Put(id, s_.experiments.at(id).experiment.queue);
 }
 
-void Take(Step& step, Entry& entry, const QueuePlace& place) {
+void SetPlace(Step& step, Entry& entry, const QueuePlace& place) {
   Experiment& e = entry.experiment;
   const bool moves = place.resource_pool != e.queue.resource_pool;
   e.queue = place;
@@ -193,7 +193,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const UpdateQueue& event) {
   }
   for (const auto& [id, place] : draft.changed()) {
     Entry& entry = step.s.experiments.at(id);
-    if (!(entry.experiment.queue == place)) Take(step, entry, place);
+    if (!(entry.experiment.queue == place)) SetPlace(step, entry, place);
   }
   return step.Finish();
 }

@@ -21,7 +21,7 @@ void QueueOrder::Remove(model::ExperimentId id) {
   spots_.erase(spot);
 }
 
-const QueueOrder::Peers& QueueOrder::PeersOf(const experiment::QueuePlace& place) const {
+const QueueOrder::Peers& QueueOrder::GetPeers(const experiment::QueuePlace& place) const {
   static const Peers& none = *new Peers;
   const auto peers = peers_.find({place.resource_pool, place.priority});
   return peers == peers_.end() ? none : peers->second;
@@ -33,7 +33,7 @@ std::optional<double> QueueOrder::Beside(model::ExperimentId id, bool ahead) con
   const auto it = peers.find({spot.position, id});
   const double at = spot.position;
   if (ahead && it == peers.begin()) return at - 1;
-  // Behind the last: before the next whole number, which may be that of one who comes later.
+  // Behind the last job: below the next whole number, which may be the position of a later job.
   const double next = std::next(it) != peers.end() ? std::next(it)->first : std::floor(at) + 1;
   const double low = ahead ? std::prev(it)->first : at;
   const double high = ahead ? at : next;

@@ -1,7 +1,7 @@
 // The jobs of each pool and priority in the order of their positions. Part of the cluster's memory;
 // derived from its experiments.
 //
-// Included by this folder's sources alone. PURE.
+// Private to this folder. PURE.
 #ifndef MASTER_CORE_CLUSTER_QUEUE_ORDER_H_
 #define MASTER_CORE_CLUSTER_QUEUE_ORDER_H_
 
@@ -18,17 +18,17 @@ namespace det::cluster {
 
 class QueueOrder {
  public:
-  // By position; those of equal ones by id.
+  // Ordered by position, then by id.
   using Peers = std::set<std::pair<double, model::ExperimentId>>;
 
-  // Where it stands now.
+  // Adds the job or moves it.
   void Put(model::ExperimentId id, const experiment::QueuePlace& place);
   void Remove(model::ExperimentId id);
 
-  // Those of the place's pool and priority.
-  const Peers& PeersOf(const experiment::QueuePlace& place) const;
-  // Right before the job, or right behind it: a position that no other of its peers has. Nullopt
-  // where the numbers between it and its neighbour have run out. REQUIRES that it was put.
+  // Returns the jobs of the place's pool and priority.
+  const Peers& GetPeers(const experiment::QueuePlace& place) const;
+  // Returns an unused position directly ahead of or behind the job. Nullopt if no number is left
+  // between the job and its neighbour. REQUIRES that the job was put.
   std::optional<double> Beside(model::ExperimentId id, bool ahead) const;
 
  private:

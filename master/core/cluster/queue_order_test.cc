@@ -24,7 +24,7 @@ QueuePlace At(double position, int priority = 42, const std::string& pool = "def
   return place;
 }
 
-TEST(QueueOrderTest, BesideIsBetweenAJobAndItsNeighbour) {
+TEST(QueueOrderTest, ReturnsPositionBetweenNeighbors) {
   QueueOrder order;
   order.Put(ExperimentId(1), At(1));
   order.Put(ExperimentId(2), At(2));
@@ -40,8 +40,8 @@ TEST(QueueOrderTest, BesideIsBetweenAJobAndItsNeighbour) {
   EXPECT_EQ(order.Beside(ExperimentId(1), false), 1.5);
 }
 
-// After any comings and goings: the same as sorted anew.
-TEST(QueueOrderTest, IsThatOfThePlaces) {
+// After random insertions and removals the order equals a sorted list.
+TEST(QueueOrderTest, OrdersByPosition) {
   const uint64_t seed = 20261122;
   SCOPED_TRACE(absl::StrCat("seed ", seed));
   base::Rng rng(seed);
@@ -64,7 +64,7 @@ TEST(QueueOrderTest, IsThatOfThePlaces) {
         expected.emplace_back(place.position, other);
       }
       std::sort(expected.begin(), expected.end());
-      ASSERT_THAT(order.PeersOf(mine), ::testing::ElementsAreArray(expected)) << "step " << step;
+      ASSERT_THAT(order.GetPeers(mine), ::testing::ElementsAreArray(expected)) << "step " << step;
     }
   }
 }

@@ -1,4 +1,4 @@
-// Effects as a function of state: what an allocation still calls for, whatever was sent before.
+// Effects as a function of the state: what an allocation still requires, whatever was sent before.
 // Used at start, when an agent connects, and in tests. PURE.
 #ifndef MASTER_CORE_CLUSTER_REGENERATE_H_
 #define MASTER_CORE_CLUSTER_REGENERATE_H_
@@ -9,17 +9,19 @@
 
 namespace det::cluster {
 
-// All that `allocation` calls for; with an agent, the orders to that agent and the news.
-std::vector<Effect> EffectsOf(const Cluster::State& state, const experiment::Allocation& allocation,
-                              const model::AgentId* agent);
+// Returns all effects that `allocation` requires; with an agent, only the commands to that agent
+// and the announcements.
+std::vector<Effect> ComputeEffects(const Cluster::State& state,
+                                   const experiment::Allocation& allocation,
+                                   const model::AgentId* agent);
 
-// When its AllocationDeadline is due; InfiniteFuture: never.
-absl::Time DeadlineOf(const Cluster::State& state, const experiment::Allocation& allocation);
+// Returns when the AllocationDeadline of the allocation is due; InfiniteFuture if never.
+absl::Time ComputeDeadline(const Cluster::State& state, const experiment::Allocation& allocation);
 
-// How long it has to save and leave when it is asked to now: its preemption_timeout, but no longer
-// than leaves the grace of a stop before the end of its max_run_time.
-absl::Duration TimeToSave(const Cluster::State& state, const experiment::Allocation& allocation,
-                          absl::Time now);
+// Returns how long the allocation may take to checkpoint and exit if it is preempted now: its
+// preemption_timeout, shortened so that the grace period of a stop ends with its max_run_time.
+absl::Duration GetPreemptionGrace(const Cluster::State& state,
+                                  const experiment::Allocation& allocation, absl::Time now);
 
 }  // namespace det::cluster
 

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "master/core/cluster/parts.h"
+#include "master/core/cluster/handlers.h"
 
 namespace det::cluster {
 namespace {
@@ -15,14 +15,15 @@ namespace {
 using experiment::Allocation;
 using experiment::Trial;
 
-// The sender's allocation, if it is its trial's present one; reports of any other are stale.
-Allocation* Present(Step& step, const model::AllocationId& id) {
+// Returns the sender's allocation if it is the current one of its trial; reports of any other
+// allocation are stale.
+Allocation* FindCurrent(Step& step, const model::AllocationId& id) {
   const auto it = step.s.allocations.find(id);
   if (it == step.s.allocations.end()) return nullptr;
   return step.s.trials.at(it->second.trial).allocation == id ? &it->second : nullptr;
 }
 
-// JSON has no NaN: a report that came that way carries it as text.
+// JSON has no NaN: a report that was sent as JSON has it as a string.
 std::optional<double> Number(const model::Value* value) {
   if (value == nullptr) return std::nullopt;
   if (const std::string* text = value->AsString()) {
@@ -37,8 +38,8 @@ bool Better(double a, const std::optional<double>& b, bool smaller_is_better) {
   return !b || (smaller_is_better ? a < *b : a > *b);
 }
 
-// Notes the searcher's metric; true when the experiment has seen no better one.
-bool NoteMetric(Step& step, Entry& entry, Trial& trial, int64_t steps, double metric) {
+// Records the searcher metric; returns whether it is the best of the experiment.
+bool RecordMetric(Step& step, Entry& entry, Trial& trial, int64_t steps, double metric) {
   if (std::isnan(metric)) return false;
   const bool smaller = entry.experiment.config->searcher.smaller_is_better;
   trial.latest_metric = metric;
@@ -56,13 +57,13 @@ bool NoteMetric(Step& step, Entry& entry, Trial& trial, int64_t steps, double me
          trial.best_steps == steps;
 }
 
-// Says in the trial's log, once per trial and metric, that its validations lack it.
-void SayMissing(Step& step, Entry& entry, const Trial& trial, const model::MetricReport& report,
+// Logs once per trial and metric that its validations lack the metric.
+void LogMissing(Step& step, Entry& entry, const Trial& trial, const model::MetricReport& report,
                 const std::string& metric, const char* consequence) {
   if (!entry.warned.emplace(trial.id, "no " + metric).second) return;
   std::vector<std::string> names;
-  if (const auto* told = report.metrics.AsObject()) {
-    for (const auto& [name, value] : *told) names.push_back(name);
+  if (const auto* reported = report.metrics.AsObject()) {
+    for (const auto& [name, value] : *reported) names.push_back(name);
   }
   step.Log(trial, *trial.allocation, model::LogLevel::kWarning,
            absl::StrCat("the validation after ", report.steps_completed, " batches has no metric ",
@@ -70,17 +71,18 @@ void SayMissing(Step& step, Entry& entry, const Trial& trial, const model::Metri
                         names.empty() ? "none" : absl::StrJoin(names, ", ")));
 }
 
-// Likewise, that the search has only not-a-number of it to judge by.
-void SayNaN(Step& step, Entry& entry, const Trial& trial, const model::MetricReport& report,
+// Logs once per trial and metric that the value is NaN.
+void LogNaN(Step& step, Entry& entry, const Trial& trial, const model::MetricReport& report,
             const std::string& metric) {
   if (!entry.warned.emplace(trial.id, metric + " is NaN").second) return;
   step.Log(trial, *trial.allocation, model::LogLevel::kWarning,
            absl::StrCat("the validation after ", report.steps_completed, " batches has ", metric,
-                        " NaN, which is never the best; the trial goes on"));
+                        " NaN, which is never the best; the trial continues"));
 }
 
-// How long the trial has trained; the number of batches where the report does not say.
-double LengthOf(Step& step, Entry& entry, const Trial& trial, const model::MetricReport& report) {
+// Returns how long the trial has trained, in the searcher's unit; the number of batches if the
+// report does not contain it.
+double ReadLength(Step& step, Entry& entry, const Trial& trial, const model::MetricReport& report) {
   const model::SearcherConfig& config = entry.experiment.config->searcher;
   const std::string unit = model::LengthMetric(config);
   const std::optional<double> length = Number(report.metrics.Find(unit));
@@ -88,25 +90,25 @@ double LengthOf(Step& step, Entry& entry, const Trial& trial, const model::Metri
   const bool matters =
       !config.time_metric.empty() || !entry.searcher.ReportLengths(trial.request).empty();
   if (matters && unit != "batches") {
-    SayMissing(step, entry, trial, report, unit,
-               ", by which the search measures how long a trial has trained; it takes the number "
-               "of batches instead");
+    LogMissing(step, entry, trial, report, unit,
+               ", which measures how long a trial has trained; the search uses the number of "
+               "batches instead");
   }
   return static_cast<double>(report.steps_completed);
 }
 
-// All objectives, in their order; none when one of them is missing, which the trial's log says.
-std::vector<double> MetricsOf(Step& step, Entry& entry, const Trial& trial,
-                              const model::MetricReport& report) {
+// Returns the values of all objectives in order; empty if one is missing, which is logged.
+std::vector<double> ReadObjectives(Step& step, Entry& entry, const Trial& trial,
+                                   const model::MetricReport& report) {
   std::vector<double> metrics;
   bool complete = true;
   for (const auto& objective : model::Objectives(entry.experiment.config->searcher)) {
     const std::optional<double> metric = Number(report.metrics.Find(objective.metric));
     complete = complete && metric;
     metrics.push_back(metric.value_or(0));
-    if (metric && std::isnan(*metric)) SayNaN(step, entry, trial, report, objective.metric);
+    if (metric && std::isnan(*metric)) LogNaN(step, entry, trial, report, objective.metric);
     if (metric) continue;
-    SayMissing(step, entry, trial, report, objective.metric,
+    LogMissing(step, entry, trial, report, objective.metric,
                ", which searcher.metric names; the search cannot use it");
   }
   return complete ? metrics : std::vector<double>();
@@ -115,31 +117,31 @@ std::vector<double> MetricsOf(Step& step, Entry& entry, const Trial& trial,
 }  // namespace
 
 absl::StatusOr<Outcome> Apply(Step& step, const ValidationReported& event) {
-  const Allocation* allocation = Present(step, event.allocation);
+  const Allocation* allocation = FindCurrent(step, event.allocation);
   if (allocation == nullptr || allocation->trial != event.report.trial) return step.Finish();
   Trial& trial = step.s.trials.at(allocation->trial);
-  Entry& entry = step.EntryOf(trial);
+  Entry& entry = step.GetEntry(trial);
   const model::MetricReport& report = event.report;
   step.Change(AddMetrics{report});
   step.Touch(trial);
-  std::vector<double> metrics = MetricsOf(step, entry, trial, report);
+  std::vector<double> metrics = ReadObjectives(step, entry, trial, report);
   if (metrics.empty()) return step.Finish();
-  step.out.best_so_far = NoteMetric(step, entry, trial, report.steps_completed, metrics.front());
-  const double length = LengthOf(step, entry, trial, report);
-  Tell(step, entry,
-       searcher::ValidationReported{trial.request, report.steps_completed, length,
-                                    std::move(metrics)});
+  step.out.best_so_far = RecordMetric(step, entry, trial, report.steps_completed, metrics.front());
+  const double length = ReadLength(step, entry, trial, report);
+  NotifySearcher(step, entry,
+                 searcher::ValidationReported{trial.request, report.steps_completed, length,
+                                              std::move(metrics)});
   return step.Finish();
 }
 
 absl::StatusOr<Outcome> Apply(Step& step, const CheckpointReported& event) {
-  Allocation* allocation = Present(step, event.allocation);
+  Allocation* allocation = FindCurrent(step, event.allocation);
   const model::CheckpointRecord& checkpoint = event.checkpoint;
   if (allocation == nullptr || allocation->trial != checkpoint.trial) return step.Finish();
   Trial& trial = step.s.trials.at(allocation->trial);
   if (trial.latest_checkpoint == checkpoint.id) return step.Finish();
   step.Change(AddCheckpoint{checkpoint});
-  // A report that was delayed or repeated must not take the trial back.
+  // A delayed or repeated report must not move the trial back.
   if (trial.latest_checkpoint && checkpoint.steps_completed < trial.steps_completed) {
     return step.Finish();
   }
@@ -152,11 +154,11 @@ absl::StatusOr<Outcome> Apply(Step& step, const CheckpointReported& event) {
 }
 
 absl::StatusOr<Outcome> Apply(Step& step, const CheckpointDamaged& event) {
-  Allocation* allocation = Present(step, event.allocation);
+  Allocation* allocation = FindCurrent(step, event.allocation);
   if (allocation == nullptr || allocation->trial != event.trial) return step.Finish();
   Trial& trial = step.s.trials.at(allocation->trial);
   step.Change(MarkDamaged{event.id, trial.id, event.damage});
-  // It trains again what came after: what it saves there counts again, too.
+  // The trial repeats the steps after `instead`: its next checkpoints must count.
   if (trial.latest_checkpoint == event.id) {
     trial.latest_checkpoint = event.instead;
     trial.steps_completed = event.steps_completed;
@@ -167,7 +169,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const CheckpointDamaged& event) {
 }
 
 absl::StatusOr<Outcome> Apply(Step& step, const ProgressReported& event) {
-  const Allocation* allocation = Present(step, event.allocation);
+  const Allocation* allocation = FindCurrent(step, event.allocation);
   if (allocation == nullptr || allocation->trial != event.trial) return step.Finish();
   Trial& trial = step.s.trials.at(allocation->trial);
   const double progress = std::isnan(event.progress) ? 0 : std::clamp(event.progress, 0.0, 1.0);
@@ -175,7 +177,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const ProgressReported& event) {
   trial.progress = progress;
   trial.runner_state = event.runner_state;
   step.Touch(trial);
-  Entry& entry = step.EntryOf(trial);
+  Entry& entry = step.GetEntry(trial);
   entry.searcher.SetTrialProgress(trial.request, progress);
   entry.experiment.progress = std::max(entry.experiment.progress, entry.searcher.Progress());
   step.Touch(entry.experiment);
@@ -183,14 +185,14 @@ absl::StatusOr<Outcome> Apply(Step& step, const ProgressReported& event) {
 }
 
 absl::StatusOr<Outcome> Apply(Step& step, const PreemptionAcked& event) {
-  Allocation* allocation = Present(step, event.allocation);
+  Allocation* allocation = FindCurrent(step, event.allocation);
   if (allocation != nullptr && experiment::AckPreemption(*allocation)) step.Touch(*allocation);
   return step.Finish();
 }
 
 absl::StatusOr<Outcome> Apply(Step& step, const EarlyExitReported& event) {
-  Allocation* allocation = Present(step, event.allocation);
-  // The first word counts; a message may come without a reason, to explain the exit code.
+  Allocation* allocation = FindCurrent(step, event.allocation);
+  // The first report counts; a message without a reason may explain the exit code.
   if (allocation == nullptr || !allocation->reported_message.empty()) return step.Finish();
   allocation->reported = event.reason;
   allocation->reported_message = event.message;

@@ -1,4 +1,4 @@
-// What running trials report.
+// Reports of running trials.
 #include <cmath>
 #include <utility>
 
@@ -25,7 +25,7 @@ model::MetricReport Validation(int trial, int64_t steps, model::Value loss) {
   return report;
 }
 
-TEST_F(ReportsTest, OnlyCheckpointsMoveTheResumePositionAndNeverBack) {
+TEST_F(ReportsTest, MovesResumePositionOnlyForward) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Start("1.1.0");
@@ -38,7 +38,7 @@ TEST_F(ReportsTest, OnlyCheckpointsMoveTheResumePositionAndNeverBack) {
   EXPECT_EQ(trial(1).steps_completed, 200);
 }
 
-TEST_F(ReportsTest, ADamagedCheckpointGivesItsPlaceToTheOneThatTheRunGoesOnFrom) {
+TEST_F(ReportsTest, ReplacesDamagedCheckpoint) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Start("1.1.0");
@@ -54,7 +54,7 @@ TEST_F(ReportsTest, ADamagedCheckpointGivesItsPlaceToTheOneThatTheRunGoesOnFrom)
   Apply(Checkpoint("1.1.0", 1, "c1", 100));
   Apply(Checkpoint("1.1.0", 1, "c2", 200));
   Apply(Checkpoint("1.1.0", 1, "c3", 300));
-  // An older one is of no consequence to the trial.
+  // An older checkpoint does not change the trial.
   Apply(damaged("c1", "c2", 200));
   EXPECT_EQ(rows_.checkpoints.at(model::CheckpointId("c1")).state, model::CheckpointState::kError);
   EXPECT_EQ(trial(1).latest_checkpoint, model::CheckpointId("c3"));
@@ -62,14 +62,14 @@ TEST_F(ReportsTest, ADamagedCheckpointGivesItsPlaceToTheOneThatTheRunGoesOnFrom)
   EXPECT_EQ(rows_.checkpoints.at(model::CheckpointId("c3")).state, model::CheckpointState::kError);
   EXPECT_EQ(trial(1).latest_checkpoint, model::CheckpointId("c2"));
   EXPECT_EQ(trial(1).steps_completed, 200);
-  // What is saved on the way back to where it was counts.
+  // Checkpoints of repeated steps count.
   Apply(Checkpoint("1.1.0", 1, "c4", 250));
   EXPECT_EQ(trial(1).latest_checkpoint, model::CheckpointId("c4"));
   Restart();
   EXPECT_EQ(trial(1).steps_completed, 250);
 }
 
-TEST_F(ReportsTest, DamageIsTakenFromTheRunThatLivesAlone) {
+TEST_F(ReportsTest, IgnoresDamageReportsOfOldRuns) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Start("1.1.0");
@@ -84,7 +84,7 @@ TEST_F(ReportsTest, DamageIsTakenFromTheRunThatLivesAlone) {
   EXPECT_EQ(trial(1).latest_checkpoint, model::CheckpointId("c1"));
 }
 
-TEST_F(ReportsTest, AKilledExperimentKeepsItsProgressAndTheRealExitCode) {
+TEST_F(ReportsTest, KeepsProgressAndExitCode_WhenKilled) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Start("1.1.0");
@@ -95,7 +95,7 @@ TEST_F(ReportsTest, AKilledExperimentKeepsItsProgressAndTheRealExitCode) {
   EXPECT_EQ(allocation("1.1.0").exit_code, 137);
 }
 
-TEST_F(ReportsTest, ValidationsReachTheSearcherAndTheBestIsKept) {
+TEST_F(ReportsTest, PassesValidationsToSearcher) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Start("1.1.0");
@@ -111,7 +111,7 @@ TEST_F(ReportsTest, ValidationsReachTheSearcherAndTheBestIsKept) {
   EXPECT_EQ(trial(1).latest_metric, 0.1);
 }
 
-TEST_F(ReportsTest, AMissingSearcherMetricIsSaidInTheLog) {
+TEST_F(ReportsTest, LogsMissingSearcherMetric) {
   AddAgent("a", 1);
   Create(MakeConfig());
   model::MetricReport report = Validation(1, 10, 0.5);
@@ -122,7 +122,7 @@ TEST_F(ReportsTest, AMissingSearcherMetricIsSaidInTheLog) {
   EXPECT_THAT(rows_.lines.back().text, HasSubstr("; it has accuracy, losses"));
 }
 
-TEST_F(ReportsTest, ASearcherMetricThatIsNoNumberIsSaidInTheLogOnce) {
+TEST_F(ReportsTest, LogsNaNMetricOnce) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Start("1.1.0");
@@ -132,11 +132,11 @@ TEST_F(ReportsTest, ASearcherMetricThatIsNoNumberIsSaidInTheLogOnce) {
   for (const int steps : {20, 30}) Apply(ValidationReported{id, Validation(1, steps, "NaN")});
   ASSERT_EQ(rows_.lines.size(), before + 1);
   EXPECT_EQ(rows_.lines.back().text,
-            "the validation after 20 batches has loss NaN, which is never the best; the trial goes "
-            "on");
+            "the validation after 20 batches has loss NaN, which is never the best; the trial "
+            "continues");
 }
 
-TEST_F(ReportsTest, StaleAndRepeatedFactsChangeNothing) {
+TEST_F(ReportsTest, IgnoresStaleAndRepeatedFacts) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Start("1.1.0");

@@ -1,5 +1,5 @@
-// What people ask of the cluster, as values: each is answered with a Status, and refused without
-// any change. Part of event.h. PURE.
+// Requests of users, as values. Each returns a Status; a refused request changes nothing. Part of
+// event.h. PURE.
 #ifndef MASTER_CORE_CLUSTER_REQUEST_H_
 #define MASTER_CORE_CLUSTER_REQUEST_H_
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "master/core/cluster/disposal.h"
+#include "master/core/cluster/deletion_changes.h"
 #include "master/core/cluster/image.h"
 #include "master/core/cluster/spaces.h"
 #include "master/core/model/agent.h"
@@ -30,11 +30,12 @@ struct CreateExperiment {
   std::string owner_name;
   std::string request_id;
   bool activate = true;
-  // From which every trial starts; what searcher.source_* names, looked up.
+  // The checkpoint from which every trial starts: the one that searcher.source_* names.
   std::optional<model::CheckpointId> warm_start = std::nullopt;
-  std::optional<model::ExperimentId> warm_start_from = std::nullopt;  // whose that checkpoint is
+  std::optional<model::ExperimentId> warm_start_from = std::nullopt;  // owner of the checkpoint
   std::optional<model::ExperimentId> forked_from = std::nullopt;
-  int32_t workspace = 1, project = 1;  // where it goes; by name in `config`
+  int32_t workspace = 1;  // ids; `config` has the names
+  int32_t project = 1;
 };
 struct PauseExperiment {
   model::ExperimentId id;
@@ -51,36 +52,37 @@ struct KillExperiment {
 struct KillTrial {
   model::TrialId id;
 };
-// An experiment that has ended goes on: `single` with its trial, `random` and `grid` with the
-// trials that have not completed, each from its newest checkpoint. `rows`: of this experiment
-// alone, as the store has them, since the cluster has forgotten it. OK and nothing more where it
-// runs already with this configuration; ABORTED when it has gone on and ended again since the rows
-// were read.
+// Continues an ended experiment: `single` with its trial, `random` and `grid` with the trials that
+// have not completed, each from its newest checkpoint. `rows` are the stored rows of this one
+// experiment, because the cluster keeps no ended experiments. OK without a change if it already
+// runs with this configuration; ABORTED if it was continued and ended again since the rows were
+// read.
 struct ContinueExperiment {
   Image rows;
-  std::shared_ptr<const model::ExperimentConfig> config;  // null: as it was
+  std::shared_ptr<const model::ExperimentConfig> config;  // null: unchanged
 };
 // Hidden from lists, or shown again. FAILED_PRECONDITION while it runs.
 struct ArchiveExperiment {
   model::ExperimentId id;
   bool archived = true;
 };
-// All of it but checkpoints that others hold. FAILED_PRECONDITION while it runs; OK also twice.
+// Deletes an experiment, except checkpoints that are held. FAILED_PRECONDITION while it runs;
+// idempotent.
 struct DeleteExperiment {
   model::ExperimentId id;
 };
-// Applied now, if it has ended, else at its end.
+// Sets the retention policy: applied now if the experiment has ended, otherwise when it ends.
 struct SetRetention {
   model::ExperimentId id;
   experiment::RetentionPolicy policy;
 };
-// Those that are held stay.
+// Deletes checkpoints or some of their files; held checkpoints are kept.
 struct DeleteCheckpoints {
   std::vector<model::CheckpointId> ids;    // all of their files
   std::vector<TrimCheckpoint> trims = {};  // some
 };
-// The user's own program drives the search. FAILED_PRECONDITION unless the experiment's searcher
-// takes operations; the same id of `posted` again is OK.
+// Operations of a user's program that drives the search. FAILED_PRECONDITION unless the searcher is
+// `custom`; idempotent by the id of `posted`.
 struct PostSearcherOperations {
   model::ExperimentId id;
   searcher::OperationsPosted posted;
@@ -88,16 +90,16 @@ struct PostSearcherOperations {
 
 // ---- the queue, the machines, the pools ----
 
-// All of them or none. NOT_FOUND for a job that is not in the queue.
+// Applies all updates or none. NOT_FOUND for a job that is not in the queue.
 struct UpdateQueue {
   struct Update {
     model::JobId job;
     std::optional<int> priority = std::nullopt;
     std::optional<double> weight = std::nullopt;
-    std::optional<int> max_slots = std::nullopt;  // 0: as many as there are
-    // What runs is asked to save and go, and queued again there.
+    std::optional<int> max_slots = std::nullopt;  // 0: no limit
+    // Running allocations are preempted and queued in the new pool.
     std::optional<std::string> resource_pool = std::nullopt;
-    // Right before, or right behind, a job of the same pool and priority.
+    // Directly ahead of, or behind, a job of the same pool and priority.
     std::optional<model::JobId> ahead_of = std::nullopt;
     std::optional<model::JobId> behind_of = std::nullopt;
   };
@@ -106,8 +108,8 @@ struct UpdateQueue {
 struct EnableAgent {
   model::AgentId id;
 };
-// What runs there may end by itself where `drain`; else it is stopped and queued again, which
-// costs it no restart.
+// With `drain`, running tasks finish; otherwise they are stopped and queued again, which does not
+// count as a restart.
 struct DisableAgent {
   model::AgentId id;
   bool drain = false;
@@ -125,12 +127,12 @@ struct SetMaintenance {
   model::AgentId agent;
   std::vector<model::Maintenance> windows;
 };
-// At run time: wins over the configuration file. ABORTED where the pool is another than was `seen`
-// when this was made of it.
+// Defines a pool at run time; overrides the configuration file. ABORTED if the pool has changed
+// since the caller read it as `seen`.
 struct PutResourcePool {
   model::ResourcePool pool;
-  std::optional<model::ResourcePool> seen = std::nullopt;  // absent: whatever it is
-  // Absent: as it is.
+  std::optional<model::ResourcePool> seen = std::nullopt;  // absent: not checked
+  // Absent: unchanged.
   std::optional<bool> default_compute = std::nullopt;
   std::optional<bool> default_aux = std::nullopt;
 };

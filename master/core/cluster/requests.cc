@@ -4,8 +4,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "base/status_macros.h"
-#include "master/core/cluster/mirror.h"
-#include "master/core/cluster/parts.h"
+#include "master/core/cluster/handlers.h"
+#include "master/core/cluster/scheduler_input.h"
 #include "master/core/model/id_text.h"
 
 namespace det::cluster {
@@ -32,12 +32,12 @@ absl::Status Refuse(const experiment::Experiment& e, absl::string_view allowed,
 // Applies `act` to every live trial, then ends the experiment if none is left.
 template <class Act>
 Outcome ForEachTrial(Step& step, Entry& entry, const Act& act) {
-  // By id: what a trial's end asks for may add trials.
+  // Iterates over ids: the end of a trial may create trials.
   std::vector<model::TrialId> ids;
   for (const auto& [request, id] : entry.trials) ids.push_back(id);
   for (const model::TrialId& id : ids) {
     experiment::Trial& trial = step.s.trials.at(id);
-    if (!model::IsTerminal(trial.state)) Do(step, trial, act(trial));
+    if (!model::IsTerminal(trial.state)) ApplyActions(step, trial, act(trial));
   }
   EndIfDone(step, entry);
   return step.Finish();
@@ -57,12 +57,12 @@ absl::StatusOr<Outcome> Apply(Step& step, const CreateExperiment& event) {
   DET_RETURN_IF_ERROR(CheckOrigins(step.s, event));
   experiment::QueuePlace place =
       MakePlace(step.s, *event.config, model::ExperimentId(step.s.last_experiment + 1));
-  DET_RETURN_IF_ERROR(CanEverRun(step.s, *event.config, place.resource_pool));
+  DET_RETURN_IF_ERROR(CheckCanRun(step.s, *event.config, place.resource_pool));
   DET_ASSIGN_OR_RETURN(searcher::Searcher searcher, searcher::Searcher::Make(*event.config));
   const model::ExperimentId id(++step.s.last_experiment);
   experiment::Experiment experiment;
   experiment.id = id;
-  experiment.job = model::JobOf(id);
+  experiment.job = model::ToJobId(id);
   experiment.owner = event.owner;
   experiment.owner_name = event.owner_name;
   experiment.queue = std::move(place);
@@ -85,7 +85,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const CreateExperiment& event) {
                      .first->second;
   step.TouchJob(entry.experiment);
   step.out.created = id;
-  Do(step, entry, entry.searcher.Start());
+  ApplyOperations(step, entry, entry.searcher.Start());
   return step.Finish();
 }
 
@@ -141,20 +141,20 @@ absl::StatusOr<Outcome> Apply(Step& step, const KillTrial& event) {
   if (model::IsTerminal(trial.state)) return step.Finish();
   trial.reason = "killed by a user";
   step.Touch(trial);
-  Do(step, trial, experiment::Kill(trial, step.now));
+  ApplyActions(step, trial, experiment::Kill(trial, step.now));
   return step.Finish();
 }
 
 absl::StatusOr<Outcome> Apply(Step& step, const PostSearcherOperations& event) {
   DET_ASSIGN_OR_RETURN(Entry * entry, Find(step, event.id));
-  // After its own shutdown the search knows best what is a repetition.
+  // After its own shutdown the search itself recognizes repeated posts.
   if (!IsSearching(entry->experiment) && !entry->searcher.shut_down()) {
     return Refuse(entry->experiment, "ACTIVE and PAUSED", "given operations");
   }
   DET_ASSIGN_OR_RETURN(std::vector<searcher::Operation> operations,
                        entry->searcher.Post(event.posted));
   step.Journal(*entry, event.posted);
-  Do(step, *entry, std::move(operations));
+  ApplyOperations(step, *entry, std::move(operations));
   return step.Finish();
 }
 

@@ -2,15 +2,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "master/core/cluster/mirror.h"
-#include "master/core/cluster/parts.h"
+#include "master/core/cluster/handlers.h"
+#include "master/core/cluster/scheduler_input.h"
 #include "master/core/searcher/journal.h"
 
 namespace det::cluster {
 namespace {
 
-// Those that registered are only away. So are those that hold work and have no row: they registered
-// with a master that kept none.
+// Adds agents that registered before as disconnected. So are agents without a row that have an
+// allocation: they registered with a master version that stored no agents.
 void AddAbsentAgents(Cluster::State& s, std::vector<model::Agent> known) {
   for (model::Agent& agent : known) {
     agent.connected = false;
@@ -18,10 +18,10 @@ void AddAbsentAgents(Cluster::State& s, std::vector<model::Agent> known) {
     s.agents.emplace(id, std::move(agent));
   }
   for (const auto& [id, allocation] : s.allocations) {
-    for (const experiment::Share& share : allocation.shares) {
-      if (share.exited || s.agents.contains(share.placement.agent)) continue;
+    for (const experiment::LocalTask& local_task : allocation.local_tasks) {
+      if (local_task.exited || s.agents.contains(local_task.placement.agent)) continue;
       model::Agent agent;
-      agent.id = share.placement.agent;
+      agent.id = local_task.placement.agent;
       agent.connected = false;
       agent.registered_at = allocation.started_at.value_or(allocation.queued_at);
       s.agents.emplace(agent.id, std::move(agent));
@@ -29,8 +29,8 @@ void AddAbsentAgents(Cluster::State& s, std::vector<model::Agent> known) {
   }
 }
 
-// The journal's next line, heard again. What the searcher asks for is in the rows already; gives
-// the trials among it, to look whether they are.
+// Replays the next row of the journal. The operations of the searcher were applied before; returns
+// the requests of created trials, to check that their rows exist.
 absl::StatusOr<std::vector<model::RequestId>> Replay(Entry& entry, const AddSearcherEvents& row) {
   const auto damaged = [&](const std::string& what) {
     return absl::InternalError(
@@ -38,9 +38,10 @@ absl::StatusOr<std::vector<model::RequestId>> Replay(Entry& entry, const AddSear
   };
   if (row.sequence != ++entry.searcher_sequence) {
     return damaged(
-        absl::StrCat("goes on with step ", row.sequence, ", not with ", entry.searcher_sequence));
+        absl::StrCat("continues with step ", row.sequence, ", not with ", entry.searcher_sequence));
   }
-  if (row.events.AsList() == nullptr) return damaged("holds what is no list of events");
+  if (row.events.AsList() == nullptr)
+    return damaged("contains a value that is not a list of events");
   std::vector<model::RequestId> asked;
   for (const model::Value& value : *row.events.AsList()) {
     const absl::StatusOr<searcher::Event> event = searcher::EventFromValue(value);
@@ -63,12 +64,12 @@ absl::Status AddExperiment(Cluster::State& s, experiment::Experiment experiment,
   }
   DET_ASSIGN_OR_RETURN(searcher::Searcher searcher,
                        searcher::Searcher::Restore(*experiment.config, row->second.snapshot));
-  const model::ExperimentState told = experiment.state;
+  const model::ExperimentState notified_state = experiment.state;
   s.experiments.emplace(id, Entry{.experiment = std::move(experiment),
                                   .searcher = std::move(searcher),
                                   .searcher_sequence = row->second.sequence,
                                   .is_new = false,
-                                  .told = told,
+                                  .notified_state = notified_state,
                                   .trials = {},
                                   .waiting = {},
                                   .warned = {}});
@@ -79,7 +80,7 @@ absl::Status AddTrial(Cluster::State& s, experiment::Trial trial) {
   const auto entry = s.experiments.find(trial.experiment);
   if (entry == s.experiments.end()) {
     return absl::InternalError(absl::StrCat("trial ", trial.id.value(), " belongs to experiment ",
-                                            trial.experiment.value(), ", which is not there"));
+                                            trial.experiment.value(), ", which does not exist"));
   }
   entry->second.trials.emplace(trial.request, trial.id);
   if (trial.waits_for) entry->second.waiting.insert(trial.id);
@@ -90,7 +91,8 @@ absl::Status AddTrial(Cluster::State& s, experiment::Trial trial) {
   return absl::OkStatus();
 }
 
-// The journal first: what a trial says of its progress is about the searcher as it is now.
+// Replays the journal before adding the trials: the progress of a trial refers to the current state
+// of the searcher.
 absl::Status AddTrials(Cluster::State& s, std::vector<experiment::Trial> trials,
                        const std::vector<AddSearcherEvents>& journal) {
   std::map<model::ExperimentId, std::vector<model::RequestId>> asked;
@@ -106,7 +108,7 @@ absl::Status AddTrials(Cluster::State& s, std::vector<experiment::Trial> trials,
       if (s.experiments.at(id).trials.contains(request)) continue;
       return absl::InternalError(absl::StrCat("the searcher of experiment ", id.value(),
                                               " asked for trial ", request.value(),
-                                              ", which is not there"));
+                                              ", which does not exist"));
     }
   }
   return absl::OkStatus();
@@ -116,7 +118,7 @@ absl::Status AddAllocation(Cluster::State& s, experiment::Allocation allocation)
   if (!s.trials.contains(allocation.trial)) {
     return absl::InternalError(absl::StrCat("allocation ", allocation.id.value(),
                                             " belongs to trial ", allocation.trial.value(),
-                                            ", which is not there"));
+                                            ", which does not exist"));
   }
   const model::AllocationId id = allocation.id;
   s.allocations.emplace(id, std::move(allocation));
@@ -152,7 +154,7 @@ absl::Status Cluster::Restore(Image image) {
     const auto key = std::pair(quota.scope, quota.name);
     fresh->quotas.emplace(key, std::move(quota));
   }
-  Derive(*fresh, image.usage);
+  DeriveState(*fresh, image.usage);
   state_ = std::move(fresh);
   return absl::OkStatus();
 }
@@ -170,7 +172,7 @@ Image Cluster::Dump() const {
   image.last_trial = state_->last_trial;
   image.last_submitted = state_->last_submitted;
   for (const auto& [id, agent] : state_->agents) {
-    if (IsRow(agent)) image.known_agents.push_back(RowOf(agent));
+    if (HasRow(agent)) image.known_agents.push_back(ToRow(agent));
   }
   for (const auto& [id, agent] : state_->agent_states) image.agents.push_back(agent);
   for (const auto& [name, pool] : state_->pools) image.pools.push_back(pool);

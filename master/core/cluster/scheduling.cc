@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "master/core/cluster/mirror.h"
-#include "master/core/cluster/parts.h"
+#include "master/core/cluster/handlers.h"
+#include "master/core/cluster/scheduler_input.h"
 
 namespace det::cluster {
 namespace {
@@ -22,7 +22,7 @@ bool IsOpen(const Cluster::State& s, const model::Agent& agent, int slot) {
   return of == state->second.slots.end() || (of->second.enabled && !of->second.quarantined);
 }
 
-// Whether the placements still name free slots of agents that take work.
+// Whether the slots of the placements are still free, on agents that accept work.
 bool StillFits(const Cluster::State& s, const Allocation& a,
                const std::vector<model::Placement>& placements) {
   for (const model::Placement& placement : placements) {
@@ -39,41 +39,43 @@ bool StillFits(const Cluster::State& s, const Allocation& a,
 }
 
 constexpr absl::Duration kRetry = absl::Seconds(1);
-// Orders leave with the commit of their tick: a plan of thousands is done in so many ticks that
-// none of them keeps its orders, and who comes behind it, waiting for long.
-constexpr int kMostOfATick = 24;
-// What is left of a plan after this time is planned again: something else may matter by now.
-constexpr absl::Duration kPlanHolds = absl::Seconds(1);
+// Commands are sent after the commit of their tick. A large plan is applied in several ticks, so
+// that neither its own commands nor later events wait long.
+constexpr int kMaxDecisionsPerTick = 24;
+// The rest of a plan is discarded after this time, because priorities may have changed since.
+constexpr absl::Duration kMaxPlanAge = absl::Seconds(1);
 
-// False where the plan does not hold: to be tried again.
+// Returns false if the assignment no longer fits and must be planned again.
 bool AssignSlots(Step& step, const scheduler::Assignment& assignment) {
   const auto it = step.s.allocations.find(assignment.gang);
   if (it == step.s.allocations.end() || it->second.state != AllocationState::kQueued) return true;
   Allocation& a = it->second;
   if (!StillFits(step.s, a, assignment.on)) return false;
   experiment::Trial& trial = step.s.trials.at(a.trial);
-  Do(step, trial, experiment::OnAssigned(trial));
-  Do(step, a, experiment::Assign(a, assignment.on, step.now));
-  // What comes later in the plan must not take the same.
+  ApplyActions(step, trial, experiment::OnAssigned(trial));
+  ApplyActions(step, a, experiment::Assign(a, assignment.on, step.now));
+  // Later assignments of the plan must not take the same slots.
   step.s.slots.Put(a);
   if (assignment.backfilled) step.s.backfilled.insert(a.id);
   return true;
 }
 
-// A timer that comes due is truncated to microseconds, as every event is.
+// The time of an event, timers included, is truncated to microseconds.
 absl::Time NextMicrosecond(absl::Time time) {
   const absl::Time down = absl::FromUnixMicros(absl::ToUnixMicros(time));
   return down < time ? down + absl::Microseconds(1) : time;
 }
 
-// Of maintenance the scheduler knows neither the note nor, in its text, the end.
-std::string WhyAsked(const Step& step, const scheduler::Preemption& preemption) {
+// Returns the reason of a preemption. The scheduler's text for maintenance lacks the note and the
+// end of the window.
+std::string GetPreemptionReason(const Step& step, const scheduler::Preemption& preemption) {
   const Allocation& a = step.s.allocations.at(preemption.victim);
-  const std::string maintenance = preemption.in_favour_of ? "" : MaintenanceOf(step.s, a, step.now);
+  const std::string maintenance =
+      preemption.preemptor ? "" : DescribeMaintenance(step.s, a, step.now);
   return maintenance.empty() ? preemption.reason : maintenance;
 }
 
-// A pass; gives when to look again.
+// Runs a scheduling pass and returns when to run the next one.
 absl::Time MakePlan(Step& step) {
   for (const model::Quota& quota : Quotas(step.s)) {
     if (quota.slot_hours) step.s.scheduler.Put(MakeLimit(step.s, quota, step.now));
@@ -87,12 +89,12 @@ absl::Time MakePlan(Step& step) {
   return plan.look_again.value_or(absl::InfiniteFuture());
 }
 
-// Does the next part of the plan, in its order; gives when to look again.
-absl::Time DoNext(Step& step, OpenPlan& plan) {
+// Applies the next part of the plan, in order, and returns when to run the next pass.
+absl::Time ApplyNext(Step& step, OpenPlan& plan) {
   absl::Time look_again = absl::InfiniteFuture();
-  int left = kMostOfATick;
+  int left = kMaxDecisionsPerTick;
   for (; left > 0 && !plan.assign.empty(); --left) {
-    // Not at once: a plan that is refused again and again must not keep the loop busy.
+    // Delayed: an assignment that fails repeatedly must not keep the loop busy.
     if (!AssignSlots(step, plan.assign.front())) look_again = step.now + kRetry;
     plan.assign.pop_front();
   }
@@ -100,7 +102,7 @@ absl::Time DoNext(Step& step, OpenPlan& plan) {
     const scheduler::Preemption& preemption = plan.preempt.front();
     const auto victim = step.s.allocations.find(preemption.victim);
     if (victim != step.s.allocations.end())
-      Preempt(step, victim->second, WhyAsked(step, preemption));
+      Preempt(step, victim->second, GetPreemptionReason(step, preemption));
     plan.preempt.pop_front();
   }
   return look_again;
@@ -110,15 +112,15 @@ absl::Time DoNext(Step& step, OpenPlan& plan) {
 
 absl::StatusOr<Outcome> Apply(Step& step, const ScheduleTick&) {
   OpenPlan& plan = step.s.plan;
-  const bool goes_on = !plan.done() && step.now - plan.made <= kPlanHolds;
-  absl::Time look_again = goes_on ? absl::InfiniteFuture() : MakePlan(step);
+  const bool continues = !plan.done() && step.now - plan.made <= kMaxPlanAge;
+  absl::Time look_again = continues ? absl::InfiniteFuture() : MakePlan(step);
   if (step.s.queue_changed || !plan.done()) step.Effect(QueueChanged{});
-  look_again = std::min(look_again, DoNext(step, plan));
+  look_again = std::min(look_again, ApplyNext(step, plan));
   if (look_again < absl::InfiniteFuture()) {
     step.Effect(SetScheduleTimer{NextMicrosecond(look_again)});
   }
-  // After the last part too: what happened meanwhile has not been looked at.
-  if (goes_on || !plan.done()) step.Effect(ScheduleSoon{});
+  // Also after the last part: events that arrived meanwhile are not planned yet.
+  if (continues || !plan.done()) step.Effect(ScheduleSoon{});
   Outcome outcome = step.Finish();
   step.s.queue_changed = false;
   return outcome;

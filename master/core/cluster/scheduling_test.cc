@@ -39,7 +39,7 @@ class SchedulingTest : public Fixture {
     for (const auto& [position, id] : order) ids.push_back(id);
     return ids;
   }
-  // Preempted, it saves and goes.
+  // The preempted trial saves a checkpoint and exits.
   void Yield(const std::string& id) {
     Apply(PreemptionAcked{AllocationId(id)});
     Exit(id, 0);
@@ -57,7 +57,7 @@ UpdateQueue Behind(int job, int of) {
 
 // ---- the queue ----
 
-TEST_F(SchedulingTest, AnExperimentTakesThePlaceThatItsConfigurationAsksFor) {
+TEST_F(SchedulingTest, UsesPlaceOfConfiguration) {
   model::ResourcePool pool{.name = "gpus", .description = "", .workspaces = {}};
   pool.default_priority = 30;
   Apply(PutResourcePool{.pool = pool, .default_compute = true});
@@ -75,7 +75,7 @@ TEST_F(SchedulingTest, AnExperimentTakesThePlaceThatItsConfigurationAsksFor) {
   EXPECT_EQ(experiment(2).queue.priority, 3);
 }
 
-TEST_F(SchedulingTest, JobsMoveBesideOthersOfTheirPoolAndPriority) {
+TEST_F(SchedulingTest, MovesJobsWithinPoolAndPriority) {
   for (int i = 0; i < 4; ++i) Create(MakeConfig());
   Apply(Ahead(4, 1));
   EXPECT_THAT(Order(), ElementsAre(4, 1, 2, 3));
@@ -87,10 +87,10 @@ TEST_F(SchedulingTest, JobsMoveBesideOthersOfTheirPoolAndPriority) {
   EXPECT_THAT(Order(), ElementsAre(2, 4, 1, 3));
   Apply(Behind(2, 3));
   Create(MakeConfig());
-  EXPECT_THAT(Order(), ElementsAre(4, 1, 3, 2, 5)) << "who comes later is behind all";
+  EXPECT_THAT(Order(), ElementsAre(4, 1, 3, 2, 5)) << "later jobs are behind all";
 }
 
-TEST_F(SchedulingTest, WhoStartsPastAnotherIsKnown) {
+TEST_F(SchedulingTest, RecordsBackfilledAllocations) {
   model::ResourcePool pool{.name = "default", .description = "", .workspaces = {}};
   pool.hold_after = absl::Minutes(1);
   Apply(PutResourcePool{.pool = pool});
@@ -109,7 +109,7 @@ TEST_F(SchedulingTest, WhoStartsPastAnotherIsKnown) {
   EXPECT_FALSE(cluster_.IsBackfilled(AllocationId("3.3.0")));
 }
 
-TEST_F(SchedulingTest, PositionsNeverRunOut) {
+TEST_F(SchedulingTest, RenumbersPositions_WhenExhausted) {
   for (int i = 0; i < 3; ++i) Create(MakeConfig());
   for (int i = 0; i < 100; ++i) {
     Apply(Ahead(1, 3));
@@ -128,7 +128,7 @@ TEST_F(SchedulingTest, PositionsNeverRunOut) {
   EXPECT_EQ(Order().back(), 5);
 }
 
-TEST_F(SchedulingTest, UpdatesAreMadeTogetherOrNotAtAll) {
+TEST_F(SchedulingTest, AppliesAllUpdatesOrNone) {
   Create(MakeConfig());
   Create(MakeConfig());
   const UpdateQueue::Update good{.job = JobId("exp-1"), .priority = 10};
@@ -158,24 +158,24 @@ TEST_F(SchedulingTest, UpdatesAreMadeTogetherOrNotAtAll) {
   EXPECT_EQ(experiment(2).queue.max_slots, std::nullopt);
 }
 
-TEST_F(SchedulingTest, ARefusedMoveLeavesTheOrderAsItWas) {
+TEST_F(SchedulingTest, KeepsOrder_WhenMoveIsRejected) {
   for (int i = 0; i < 3; ++i) Create(MakeConfig());
   const UpdateQueue bad = {{{.job = JobId("exp-3"), .ahead_of = JobId("exp-1")},
                             {.job = JobId("exp-9"), .priority = 1}}};
   EXPECT_TRUE(absl::IsNotFound(Refused(bad)));
   Apply(Ahead(2, 1));
-  EXPECT_EQ(experiment(2).queue.position, 0) << "nobody is ahead of 1";
+  EXPECT_EQ(experiment(2).queue.position, 0) << "no job is ahead of 1";
   EXPECT_THAT(Order(), ElementsAre(2, 1, 3));
 }
 
-TEST_F(SchedulingTest, AMoveToAnotherPoolTakesWhatRunsAlong) {
+TEST_F(SchedulingTest, MovesRunningTrialsToOtherPool) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Create(MakeConfig());
   Start("1.1.0");
   const auto nowhere =
       cluster_.Apply(UpdateQueue{{{.job = JobId("exp-1"), .resource_pool = "otter"}}}, now_);
-  EXPECT_EQ(nowhere.status().code(), absl::StatusCode::kNotFound) << "nobody knows that pool";
+  EXPECT_EQ(nowhere.status().code(), absl::StatusCode::kNotFound) << "unknown pool";
   Apply(PutResourcePool{{.name = "other"}});
   const Outcome moved = Apply(UpdateQueue{{{.job = JobId("exp-1"), .resource_pool = "other"},
                                            {.job = JobId("exp-2"), .resource_pool = "other"}}});
@@ -186,19 +186,19 @@ TEST_F(SchedulingTest, AMoveToAnotherPoolTakesWhatRunsAlong) {
   Yield("1.1.0");
   EXPECT_EQ(allocation("1.1.1").resource_pool, "other");
   EXPECT_EQ(trial(1).restarts, 0);
-  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty()) << "nobody is in that pool";
+  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty()) << "the pool has no agents";
 }
 
 // ---- time ----
 
-TEST_F(SchedulingTest, ATrialSavesAndEndsWhenItsTimeIsOver) {
+TEST_F(SchedulingTest, EndsTrial_WhenMaxRunTimeIsExceeded) {
   AddAgent("a", 1);
   auto config = MakeConfig();
   config->resources.max_run_time = 7200;
   Apply(CreateExperiment{.config = config});
   const auto deadlines = Of<SetDeadline>(Tick());
   ASSERT_THAT(deadlines, SizeIs(1));
-  EXPECT_EQ(deadlines[0].at, now_ + absl::Minutes(105)) << "an eighth is for leaving";
+  EXPECT_EQ(deadlines[0].at, now_ + absl::Minutes(105)) << "an eighth is reserved to checkpoint and exit";
   Start("1.1.0");
   EXPECT_THAT(Apply(AllocationDeadline{AllocationId("1.1.0")}).changes, IsEmpty()) << "early";
   now_ = deadlines[0].at;
@@ -215,7 +215,7 @@ TEST_F(SchedulingTest, ATrialSavesAndEndsWhenItsTimeIsOver) {
   EXPECT_THAT(experiment(1).reason, HasSubstr("max_run_time of 2h is over"));
 }
 
-TEST_F(SchedulingTest, TimeIsCountedOverAllRuns) {
+TEST_F(SchedulingTest, CountsRunTimeOverAllRuns) {
   AddAgent("a", 1);
   auto config = MakeConfig();
   config->resources.max_run_time = 100;
@@ -230,7 +230,7 @@ TEST_F(SchedulingTest, TimeIsCountedOverAllRuns) {
   const auto deadlines = Of<SetDeadline>(Tick());
   ASSERT_THAT(deadlines, SizeIs(1));
   EXPECT_EQ(deadlines[0].at, now_ + absl::Seconds(87.5) - used);
-  // A restarted master watches the time too.
+  // A restarted master enforces the limit too.
   Restart();
   Outcome again;
   again.effects = cluster_.Regenerate();
@@ -238,11 +238,11 @@ TEST_F(SchedulingTest, TimeIsCountedOverAllRuns) {
   AddAgent("a", 1, {"1.1.1"});
   now_ += absl::Hours(1);
   Exit("1.1.1", 1);
-  EXPECT_EQ(trial(1).state, TrialState::kCanceled) << "no third run: its time is over";
+  EXPECT_EQ(trial(1).state, TrialState::kCanceled) << "no third run: its max_run_time is exceeded";
   EXPECT_THAT(trial(1).reason, HasSubstr("max_run_time of 1m40s is over"));
 }
 
-TEST_F(SchedulingTest, WhoDoesNotListenIsGoneWhenItsTimeIsOver) {
+TEST_F(SchedulingTest, KillsTrial_WhenItIgnoresPreemption) {
   AddAgent("a", 2);
   auto config = MakeConfig();
   config->resources.max_run_time = 800;
@@ -259,7 +259,7 @@ TEST_F(SchedulingTest, WhoDoesNotListenIsGoneWhenItsTimeIsOver) {
   EXPECT_EQ(now_ + stops[0].grace, end);
 }
 
-TEST_F(SchedulingTest, WhoIsAskedShortlyBeforeItsEndHasNoLongerThanThat) {
+TEST_F(SchedulingTest, ShortensGracePeriodBeforeEndOfRunTime) {
   AddAgent("a", 1);
   auto config = MakeConfig();
   config->resources.max_run_time = 800;
@@ -272,8 +272,8 @@ TEST_F(SchedulingTest, WhoIsAskedShortlyBeforeItsEndHasNoLongerThanThat) {
   EXPECT_EQ(asked[0].deadline, end - absl::Seconds(15));
 }
 
-// The scheduler lends what a more important one waits for to who is gone before it is whole.
-TEST_F(SchedulingTest, ADeafBackfillerDelaysNobody) {
+// The scheduler backfills claimed slots with gangs that end in time.
+TEST_F(SchedulingTest, DoesNotDelayOthers_WhenBackfilledGangIgnoresPreemption) {
   AddAgent("a", 2);
   auto longer = MakeConfig();
   longer->resources.max_run_time = 8000;
@@ -325,7 +325,7 @@ class LargePlanTest : public SchedulingTest {
   }
 };
 
-TEST_F(LargePlanTest, IsDoneInPartsAndInOrder) {
+TEST_F(LargePlanTest, IsAppliedInPartsAndInOrder) {
   std::vector<AllocationId> started;
   const auto tick = [&] {
     const Outcome outcome = Tick();
@@ -334,11 +334,11 @@ TEST_F(LargePlanTest, IsDoneInPartsAndInOrder) {
     return std::pair(starts.size(), Of<ScheduleSoon>(outcome).size());
   };
   EXPECT_EQ(tick(), std::pair(size_t{24}, size_t{1}));
-  // What comes meanwhile is looked at after it.
+  // Later events are handled after it.
   auto urgent = MakeConfig();
   urgent->resources.priority = 1;
   Apply(CreateExperiment{.config = urgent});
-  now_ -= absl::Seconds(2);  // all within a moment
+  now_ -= absl::Seconds(2);  // all at the same time
   EXPECT_EQ(tick(), std::pair(size_t{20}, size_t{1}));
   EXPECT_EQ(tick(), std::pair(size_t{0}, size_t{0}));
   std::vector<int64_t> order;
@@ -346,7 +346,7 @@ TEST_F(LargePlanTest, IsDoneInPartsAndInOrder) {
   EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
 }
 
-TEST_F(LargePlanTest, IsMadeAnewWherePeopleChangeWhatItStoodOn) {
+TEST_F(LargePlanTest, IsDiscarded_WhenStateChanges) {
   EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(24));
   Apply(DisableAgent{AgentId("b"), true});
   EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty());
@@ -354,7 +354,7 @@ TEST_F(LargePlanTest, IsMadeAnewWherePeopleChangeWhatItStoodOn) {
   EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(20));
 }
 
-TEST_F(LargePlanTest, IsMadeAnewWhenItIsOld) {
+TEST_F(LargePlanTest, IsDiscarded_WhenTooOld) {
   EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(24));
   auto urgent = MakeConfig();
   urgent->resources.priority = 1;
@@ -365,13 +365,13 @@ TEST_F(LargePlanTest, IsMadeAnewWhenItIsOld) {
   EXPECT_EQ(starts[0].spec.allocation, AllocationId("2.45.0"));
 }
 
-TEST_F(LargePlanTest, IsFoundAgainByARestart) {
+TEST_F(LargePlanTest, IsRecomputed_AfterRestart) {
   EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(24));
   Restart();
   std::vector<std::string> on_a, on_b;
   for (const auto& [id, a] : rows_.allocations) {
-    for (const auto& share : a.shares) {
-      (share.placement.agent == AgentId("a") ? on_a : on_b).push_back(id.value());
+    for (const auto& local_task : a.local_tasks) {
+      (local_task.placement.agent == AgentId("a") ? on_a : on_b).push_back(id.value());
     }
   }
   AddAgent("a", 22, on_a);
@@ -381,7 +381,7 @@ TEST_F(LargePlanTest, IsFoundAgainByARestart) {
 
 // ---- pools and quotas ----
 
-TEST_F(SchedulingTest, APoolThatIsUsedCannotBeDeleted) {
+TEST_F(SchedulingTest, RejectsDeletionOfUsedPool) {
   model::ResourcePool pool{.name = "gpus", .description = "", .workspaces = {"vision"}};
   Apply(PutResourcePool{.pool = pool, .default_compute = true});
   EXPECT_EQ(cluster_.default_compute(), "gpus");
@@ -394,7 +394,7 @@ TEST_F(SchedulingTest, APoolThatIsUsedCannotBeDeleted) {
   config->resources.resource_pool = "gpus";
   const absl::Status elsewhere = Refused(CreateExperiment{.config = config});
   EXPECT_TRUE(absl::IsInvalidArgument(elsewhere));
-  EXPECT_THAT(std::string(elsewhere.message()), HasSubstr("which is for vision"));
+  EXPECT_THAT(std::string(elsewhere.message()), HasSubstr("which is bound to vision"));
   config->workspace = "vision";
   Create(config);
   EXPECT_THAT(std::string(Refused(DeleteResourcePool{"gpus"}).message()),
@@ -409,7 +409,7 @@ TEST_F(SchedulingTest, APoolThatIsUsedCannotBeDeleted) {
                               .default_compute = false})));
 }
 
-TEST_F(SchedulingTest, APoolIsPutOnTopOfWhatWasSeen) {
+TEST_F(SchedulingTest, RejectsPoolUpdate_WhenPoolChanged) {
   const model::ResourcePool unknown{.name = "gpus", .description = "", .workspaces = {}};
   model::ResourcePool first = unknown, second = unknown;
   first.workspaces = {"vision"};
@@ -421,7 +421,7 @@ TEST_F(SchedulingTest, APoolIsPutOnTopOfWhatWasSeen) {
   Apply(PutResourcePool{first});
 }
 
-TEST_F(SchedulingTest, QuotasKnowWhatWasUsedInTheirMonth) {
+TEST_F(SchedulingTest, CountsUsageOfMonthForQuotas) {
   now_ = absl::FromCivil(absl::CivilHour(2026, 1, 31, 20), absl::UTCTimeZone());
   Apply(PutQuota{{.scope = Scope::kUser, .name = "ann", .max_slots = 4, .slot_hours = {}}});
   const auto timers = Of<SetCalendarTimer>(
@@ -456,7 +456,7 @@ TEST_F(SchedulingTest, QuotasKnowWhatWasUsedInTheirMonth) {
   };
   const absl::Time end = *allocation("1.1.0").ended_at;
   expect(2 * absl::ToDoubleHours(end - first) + 2 * absl::ToDoubleHours(now_ - second));
-  // A new month begins anew, with what runs.
+  // In a new month only running allocations count.
   now_ = february + absl::Hours(1);
   EXPECT_THAT(Of<SetCalendarTimer>(Apply(CalendarTick{})), SizeIs(1));
   expect(2 * absl::ToDoubleHours(now_ - february));

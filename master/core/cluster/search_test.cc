@@ -1,6 +1,5 @@
-// What the cluster does for a search: trials held and let go on, warm starts, the journal, limits,
-// and an experiment that goes on after its end. The search is `custom`, so that the test says what
-// it asks for.
+// Searches in the cluster: held and resumed trials, warm starts, the journal, limits, and continued
+// experiments. The search is `custom`, so that the test determines its operations.
 #include <cmath>
 #include <string>
 
@@ -43,7 +42,7 @@ class SearchTest : public Fixture {
     if (!parent.empty()) create.parent = RequestId(parent);
     return create;
   }
-  // The allocation of the trial's run saves and ends as it was asked to.
+  // The preempted allocation of the trial saves a checkpoint and exits.
   void Yield(const std::string& id) {
     Apply(PreemptionAcked{AllocationId(id)});
     Exit(id, 0);
@@ -76,7 +75,7 @@ class SearchTest : public Fixture {
   int posts_ = 0;
 };
 
-TEST_F(SearchTest, AHeldTrialGivesItsSlotsBackAndGoesOnWhenTheSearchSaysSo) {
+TEST_F(SearchTest, ReleasesSlotsOfHeldTrialUntilResumed) {
   AddAgent("a", 1);
   Create(Custom());
   Post(Ask("x"));
@@ -92,7 +91,7 @@ TEST_F(SearchTest, AHeldTrialGivesItsSlotsBackAndGoesOnWhenTheSearchSaysSo) {
   EXPECT_TRUE(trial(1).held);
   Apply(PauseExperiment{ExperimentId(1)});
   Apply(ActivateExperiment{ExperimentId(1)});
-  EXPECT_EQ(trial(1).state, TrialState::kPaused) << "the searcher alone wakes it";
+  EXPECT_EQ(trial(1).state, TrialState::kPaused) << "only the searcher resumes it";
   Restart();
   AddAgent("a", 1);
   EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty());
@@ -103,7 +102,7 @@ TEST_F(SearchTest, AHeldTrialGivesItsSlotsBackAndGoesOnWhenTheSearchSaysSo) {
   EXPECT_EQ(orders[0].spec.env.at("DET_STEPS_COMPLETED"), "10");
 }
 
-TEST_F(SearchTest, AQueuedTrialIsWithdrawn) {
+TEST_F(SearchTest, WithdrawsQueuedTrial) {
   Create(Custom());
   Post(Ask("x"), searcher::PauseTrial{RequestId("x")});
   Post(Ask("y"));
@@ -115,7 +114,7 @@ TEST_F(SearchTest, AQueuedTrialIsWithdrawn) {
   EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(1));
 }
 
-TEST_F(SearchTest, AResumeThatComesEarlyRunsItAgain) {
+TEST_F(SearchTest, RunsAgain_WhenResumedEarly) {
   AddAgent("a", 1);
   Create(Custom());
   Post(Ask("x"));
@@ -129,7 +128,7 @@ TEST_F(SearchTest, AResumeThatComesEarlyRunsItAgain) {
   EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(1));
 }
 
-TEST_F(SearchTest, StopAndShutdownEndHeldTrialsAsCompleted) {
+TEST_F(SearchTest, CompletesHeldTrials_OnStopAndShutdown) {
   AddAgent("a", 2);
   Create(Custom());
   Post(Ask("x"), Ask("y"));
@@ -147,7 +146,7 @@ TEST_F(SearchTest, StopAndShutdownEndHeldTrialsAsCompleted) {
   EXPECT_THAT(rows_.searcher_events, IsEmpty()) << "the last row is a snapshot";
 }
 
-TEST_F(SearchTest, ACancelEndsHeldTrialsAndTheSearchAsksForNoMore) {
+TEST_F(SearchTest, CancelsHeldTrials) {
   AddAgent("a", 2);
   Create(Custom());
   Post(Ask("x"), Ask("y"), Ask("z"));
@@ -165,7 +164,7 @@ TEST_F(SearchTest, ACancelEndsHeldTrialsAndTheSearchAsksForNoMore) {
   EXPECT_EQ(experiment(1).state, ExperimentState::kCanceled);
 }
 
-TEST_F(SearchTest, NoMoreTrialsHoldSlotsThanMayRunAtOnce) {
+TEST_F(SearchTest, EnforcesConcurrencyLimit) {
   AddAgent("a", 4);
   Create(Custom());
   Post(Ask("x"), Ask("y"), Ask("z"));
@@ -173,14 +172,14 @@ TEST_F(SearchTest, NoMoreTrialsHoldSlotsThanMayRunAtOnce) {
   Start("1.1.0");
   Post(searcher::PauseTrial{RequestId("x")});
   EXPECT_EQ(trial(3).state, TrialState::kQueued);
-  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty()) << "the one that saves still has its slot";
+  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty()) << "the trial that saves still has its slot";
   EXPECT_THAT(cluster_.FindWaitReason(AllocationId("1.3.0"))->text,
               HasSubstr("max_concurrent_trials"));
   Yield("1.1.0");
   EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(1));
 }
 
-TEST_F(SearchTest, AChildStartsFromItsParentsNewestCheckpointAndCountsFromZero) {
+TEST_F(SearchTest, StartsChildFromParentCheckpoint) {
   AddAgent("a", 2);
   Create(Custom());
   Post(Ask("x"));
@@ -207,7 +206,7 @@ TEST_F(SearchTest, AChildStartsFromItsParentsNewestCheckpointAndCountsFromZero) 
   EXPECT_THAT(again[0].spec.files.at("info/trial.json"), HasSubstr(R"("warm_start":false)"));
 }
 
-TEST_F(SearchTest, AChildWaitsForAParentThatSaves) {
+TEST_F(SearchTest, WaitsForParentCheckpoint) {
   AddAgent("a", 2);
   Create(Custom());
   Post(Ask("x"));
@@ -230,7 +229,7 @@ TEST_F(SearchTest, AChildWaitsForAParentThatSaves) {
   EXPECT_EQ(orders[0].spec.env.at("DET_LATEST_CHECKPOINT"), "c1");
 }
 
-TEST_F(SearchTest, ATrialWithoutAParentStartsWhereTheExperimentDoes) {
+TEST_F(SearchTest, StartsFromExperimentCheckpoint_WithoutParent) {
   AddAgent("a", 2);
   Apply(CreateExperiment{.config = Custom(), .warm_start = model::CheckpointId("c0")});
   Post(Ask("x"), Ask("y", "x"));
@@ -238,7 +237,7 @@ TEST_F(SearchTest, ATrialWithoutAParentStartsWhereTheExperimentDoes) {
   EXPECT_EQ(trial(2).warm_start, model::CheckpointId("c0")) << "its parent has none of its own";
 }
 
-TEST_F(SearchTest, TheJournalIsShortAndASnapshotTakesItsPlace) {
+TEST_F(SearchTest, ReplacesJournalWithSnapshot) {
   AddAgent("a", 1);
   Create(Custom());
   Post(Ask("x"));
@@ -258,7 +257,7 @@ TEST_F(SearchTest, TheJournalIsShortAndASnapshotTakesItsPlace) {
   EXPECT_THAT(snapshots, ::testing::AllOf(::testing::Ge(2), ::testing::Le(4)));
 }
 
-TEST_F(SearchTest, ADamagedJournalIsAnErrorThatSaysWhere) {
+TEST_F(SearchTest, RejectsDamagedJournal) {
   AddAgent("a", 1);
   Create(Custom());
   Post(Ask("x"));
@@ -273,7 +272,7 @@ TEST_F(SearchTest, ADamagedJournalIsAnErrorThatSaysWhere) {
   ASSERT_THAT(good.searcher_events, SizeIs(::testing::Ge(2u)));
   Image gap = good;
   gap.searcher_events.erase(gap.searcher_events.begin());
-  EXPECT_THAT(std::string(restored(gap).message()), HasSubstr("goes on with step"));
+  EXPECT_THAT(std::string(restored(gap).message()), HasSubstr("continues with step"));
   Image odd = good;
   odd.searcher_events.back().events = model::Value::List{"nonsense"};
   EXPECT_THAT(std::string(restored(odd).message()), HasSubstr("nonsense"));
@@ -283,7 +282,7 @@ TEST_F(SearchTest, ADamagedJournalIsAnErrorThatSaysWhere) {
   EXPECT_THAT(std::string(restored(lost).message()), HasSubstr("asked for trial x"));
 }
 
-TEST_F(SearchTest, PostsAreAnsweredAndRepeatable) {
+TEST_F(SearchTest, AcceptsRepeatedPosts) {
   Create(Custom());
   const PostSearcherOperations post{ExperimentId(1), {.id = "p", .operations = {Ask("x")}}};
   Apply(post);
@@ -297,7 +296,7 @@ TEST_F(SearchTest, PostsAreAnsweredAndRepeatable) {
       absl::IsFailedPrecondition(Refused(PostSearcherOperations{ExperimentId(2), {.id = "s"}})));
 }
 
-TEST_F(SearchTest, WhatAValidationLacksIsSaidOnce) {
+TEST_F(SearchTest, LogsMissingMetricOnce) {
   AddAgent("a", 1);
   auto config = Custom();
   config->searcher.max_length.reset();
@@ -332,7 +331,7 @@ class ContinueTest : public SearchTest {
   }
 };
 
-TEST_F(ContinueTest, ASingleTrialTrainsOnFromItsCheckpoint) {
+TEST_F(ContinueTest, ContinuesSingleTrialFromCheckpoint) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Start("1.1.0");
@@ -355,12 +354,12 @@ TEST_F(ContinueTest, ASingleTrialTrainsOnFromItsCheckpoint) {
   Start("1.1.1");
   Exit("1.1.1", 0);
   EXPECT_EQ(experiment(1).state, ExperimentState::kCompleted);
-  EXPECT_TRUE(absl::IsAborted(Refused(request))) << "its rows are old by now";
+  EXPECT_TRUE(absl::IsAborted(Refused(request))) << "its rows are outdated";
   Apply(Again());
   EXPECT_EQ(experiment(1).state, ExperimentState::kActive);
 }
 
-TEST_F(ContinueTest, ARandomSearchRunsWhatHasNotCompleted) {
+TEST_F(ContinueTest, ContinuesIncompleteTrialsOfRandomSearch) {
   AddAgent("a", 1);
   auto config = MakeConfig();
   config->searcher.name = "random";
@@ -395,7 +394,7 @@ TEST_F(ContinueTest, ARandomSearchRunsWhatHasNotCompleted) {
   for (const auto& [id, one] : rows_.trials) EXPECT_EQ(one.state, TrialState::kCompleted);
 }
 
-TEST_F(ContinueTest, WhatIsAskedForAgainWaitsWhileTheExperimentIsPaused) {
+TEST_F(ContinueTest, KeepsTrialsPaused_WhenExperimentIsPaused) {
   AddAgent("a", 1);
   auto config = MakeConfig();
   config->searcher.name = "random";
@@ -419,7 +418,7 @@ TEST_F(ContinueTest, WhatIsAskedForAgainWaitsWhileTheExperimentIsPaused) {
   EXPECT_EQ(trial(2).state, TrialState::kQueued);
 }
 
-TEST_F(ContinueTest, AKilledTrialIsRunAgainAfterARestartOfTheMaster) {
+TEST_F(ContinueTest, ContinuesKilledTrial_AfterMasterRestart) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Start("1.1.0");
@@ -433,7 +432,7 @@ TEST_F(ContinueTest, AKilledTrialIsRunAgainAfterARestartOfTheMaster) {
   EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(1));
 }
 
-TEST_F(ContinueTest, OtherSearchesAreRefused) {
+TEST_F(ContinueTest, RejectsOtherSearchers) {
   Create(Custom());
   Post(searcher::Shutdown{});
   EXPECT_THAT(std::string(Refused(Again()).message()), HasSubstr("searches by custom"));

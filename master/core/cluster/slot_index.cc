@@ -6,10 +6,10 @@
 namespace det::cluster {
 namespace {
 
-// Millionths, rounded down: the scheduler counts so, and what it finds room for has room here.
+// Slots are counted in millionths, rounded down, as in the scheduler: what fits there fits here.
 constexpr int64_t kParts = 1'000'000;
 
-int64_t PartsOf(double fraction) {
+int64_t ToParts(double fraction) {
   if (fraction >= 1) return kParts;
   return std::max<int64_t>(1, static_cast<int64_t>(fraction * kParts + 1e-6));
 }
@@ -18,16 +18,16 @@ int64_t PartsOf(double fraction) {
 
 void SlotIndex::Put(const experiment::Allocation& allocation) {
   Remove(allocation.id);
-  if (allocation.shares.empty()) return;
-  Held held{.on = {}, .machines = {}, .parts = PartsOf(allocation.fraction)};
-  for (const experiment::Share& share : allocation.shares) {
-    const model::AgentId& agent = share.placement.agent;
+  if (allocation.local_tasks.empty()) return;
+  Held held{.on = {}, .machines = {}, .parts = ToParts(allocation.fraction)};
+  for (const experiment::LocalTask& local_task : allocation.local_tasks) {
+    const model::AgentId& agent = local_task.placement.agent;
     Machine& machine = machines_[agent];
     machine.allocations.insert(allocation.id);
     held.machines.push_back(agent);
-    if (share.exited) continue;
-    for (const int slot : share.placement.slots) machine.used[slot] += held.parts;
-    held.on.push_back(share.placement);
+    if (local_task.exited) continue;
+    for (const int slot : local_task.placement.slots) machine.used[slot] += held.parts;
+    held.on.push_back(local_task.placement);
   }
   held_.emplace(allocation.id, std::move(held));
 }
@@ -62,7 +62,7 @@ bool SlotIndex::HasRoom(const model::Placement& placement, double fraction) cons
   if (machine == machines_.end()) return true;
   for (const int slot : placement.slots) {
     const auto used = machine->second.used.find(slot);
-    if (used != machine->second.used.end() && used->second + PartsOf(fraction) > kParts) {
+    if (used != machine->second.used.end() && used->second + ToParts(fraction) > kParts) {
       return false;
     }
   }

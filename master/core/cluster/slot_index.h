@@ -1,7 +1,7 @@
-// Which slots are taken, and which allocations have a share on which agent. Part of the cluster's
-// memory; derived from its allocations.
+// Which slots are in use, and which allocations have a local task on which agent. Part of the
+// cluster's memory; derived from its allocations.
 //
-// Included by this folder's sources alone. PURE.
+// Private to this folder. PURE.
 #ifndef MASTER_CORE_CLUSTER_SLOT_INDEX_H_
 #define MASTER_CORE_CLUSTER_SLOT_INDEX_H_
 
@@ -18,11 +18,11 @@ namespace det::cluster {
 
 class SlotIndex {
  public:
-  // What the allocation holds now.
+  // Replaces what the allocation holds.
   void Put(const experiment::Allocation& allocation);
   void Remove(const model::AllocationId& id);
 
-  // Those with a share on the agent, exited shares included; by id.
+  // Returns the allocations with a local task on the agent, exited ones included; by id.
   std::vector<model::AllocationId> On(const model::AgentId& agent) const;
   // Whether `fraction` of each of these slots is free.
   bool HasRoom(const model::Placement& placement, double fraction) const;
@@ -33,8 +33,8 @@ class SlotIndex {
     std::set<model::AllocationId> allocations;
   };
   struct Held {
-    std::vector<model::Placement> on;      // of shares that have not exited
-    std::vector<model::AgentId> machines;  // of all shares
+    std::vector<model::Placement> on;      // of local tasks that have not exited
+    std::vector<model::AgentId> machines;  // of all local tasks
     int64_t parts = 0;                     // of each slot
   };
 

@@ -17,13 +17,13 @@ experiment::Allocation Part(const std::string& id, double fraction) {
   experiment::Allocation allocation;
   allocation.id = AllocationId(id);
   allocation.fraction = fraction;
-  allocation.shares.push_back({.placement = kSlot});
+  allocation.local_tasks.push_back({.placement = kSlot});
   return allocation;
 }
 
-// What the scheduler finds room for, in whole millionths, has room here: or its plan would be
-// refused for ever.
-TEST(SlotIndexTest, CountsPartsAsTheSchedulerDoes) {
+// What fits in the scheduler, in millionths of a slot, must fit here: otherwise its plan would be
+// rejected forever.
+TEST(SlotIndexTest, CountsFractionsLikeScheduler) {
   SlotIndex index;
   for (const char* id : {"1", "2", "3"}) {
     EXPECT_TRUE(index.HasRoom(kSlot, 0.3333337)) << id;
@@ -35,12 +35,12 @@ TEST(SlotIndexTest, CountsPartsAsTheSchedulerDoes) {
   EXPECT_FALSE(index.HasRoom(kSlot, 1));
 }
 
-TEST(SlotIndexTest, AnExitedShareHoldsNothing) {
+TEST(SlotIndexTest, ReleasesSlotsOfExitedLocalTask) {
   SlotIndex index;
   experiment::Allocation allocation = Part("1", 1);
   index.Put(allocation);
   EXPECT_FALSE(index.HasRoom(kSlot, 1));
-  allocation.shares[0].exited = true;
+  allocation.local_tasks[0].exited = true;
   index.Put(allocation);
   EXPECT_TRUE(index.HasRoom(kSlot, 1));
   EXPECT_EQ(index.On(AgentId("a")).size(), 1);

@@ -13,11 +13,11 @@ constexpr double kSecondsInAnHour = 3600;
 
 }  // namespace
 
-absl::Time MonthOf(absl::Time time) {
+absl::Time GetMonthStart(absl::Time time) {
   return absl::FromCivil(absl::ToCivilMonth(time, absl::UTCTimeZone()), absl::UTCTimeZone());
 }
 
-absl::Time NextMonthOf(absl::Time time) {
+absl::Time GetNextMonthStart(absl::Time time) {
   return absl::FromCivil(absl::ToCivilMonth(time, absl::UTCTimeZone()) + 1, absl::UTCTimeZone());
 }
 
@@ -38,7 +38,7 @@ void SlotTime::Add(const Run& run, double sign) {
 }
 
 void SlotTime::Roll(absl::Time time) {
-  const absl::Time month = MonthOf(time);
+  const absl::Time month = GetMonthStart(time);
   if (month <= month_) return;
   month_ = month;
   sums_.clear();
@@ -73,9 +73,9 @@ void SlotTime::End(const model::AllocationId& id, absl::Time ended) {
 }
 
 double SlotTime::Hours(Scope scope, const std::string& name, absl::Time now) const {
-  const absl::Time month = MonthOf(now);
+  const absl::Time month = GetMonthStart(now);
   if (month > month_) {
-    // Nothing has happened in it yet: only what runs counts, from its beginning.
+    // No run has started or ended in this month yet: only running ones count.
     double slots = 0;
     const auto it = sums_.find({scope, name});
     if (it != sums_.end()) slots = it->second.slots;

@@ -1,7 +1,7 @@
-// Slot-seconds of the present month (UTC), by user and by workspace: what quotas are about. Part of
-// the cluster's memory; derived from rows.
+// Slot-seconds of the current month (UTC) by user and by workspace, which quotas limit. Part of the
+// cluster's memory; derived from rows.
 //
-// Included by this folder's sources alone. PURE.
+// Private to this folder. PURE.
 #ifndef MASTER_CORE_CLUSTER_SLOT_TIME_H_
 #define MASTER_CORE_CLUSTER_SLOT_TIME_H_
 
@@ -16,32 +16,33 @@
 
 namespace det::cluster {
 
-absl::Time MonthOf(absl::Time time);  // its first moment
-absl::Time NextMonthOf(absl::Time time);
+absl::Time GetMonthStart(absl::Time time);  // its first moment
+absl::Time GetNextMonthStart(absl::Time time);
 
 class SlotTime {
  public:
   SlotTime() = default;
-  // What the runs that have ended used.
+  // Starts from the usage of ended runs.
   explicit SlotTime(const Usage& usage);
 
-  // A run holds this many slots from `started` on.
+  // Adds a run that holds `slots` slots from `started` on.
   void Begin(const model::AllocationId& id, const std::string& user, const std::string& workspace,
              double slots, absl::Time started);
-  // It counts for another workspace from its beginning.
+  // Counts the whole run for another workspace.
   void Move(const model::AllocationId& id, const std::string& workspace);
   void End(const model::AllocationId& id, absl::Time ended);
-  // Used up to `now` in the month of `now`, in hours; running gangs included.
+  // Returns the slot-hours used up to `now` in the month of `now`, running gangs included.
   double Hours(model::Quota::Scope scope, const std::string& name, absl::Time now) const;
 
  private:
   struct Run {
-    std::string user, workspace;
+    std::string user;
+    std::string workspace;
     double slots = 0;
     absl::Time started;
   };
-  // Of one user or workspace, in month_. The slots that run now have used slots * seconds since the
-  // month began, less `before`: what they would have used before they started.
+  // The usage of one user or workspace in month_. The running slots have used slots * seconds since
+  // the month began, less `before`: what they would have used before they started.
   struct Sum {
     double ended = 0;
     double slots = 0;
@@ -50,7 +51,7 @@ class SlotTime {
   };
   using Key = std::pair<model::Quota::Scope, std::string>;
 
-  // Into the month of `time`, if that is a later one.
+  // Advances to the month of `time` if it is later than month_.
   void Roll(absl::Time time);
   double Seconds(absl::Time time) const;  // since the month began; 0 for what was before
   void Add(const Run& run, double sign);

@@ -4,13 +4,13 @@
 #include <utility>
 
 #include "base/status_macros.h"
-#include "master/core/cluster/mirror.h"
-#include "master/core/cluster/parts.h"
+#include "master/core/cluster/handlers.h"
+#include "master/core/cluster/scheduler_input.h"
 
 namespace det::cluster {
 namespace {
 
-void Tell(Step& step, Entry& entry, const Space& space) {
+void SetProjectRef(Step& step, Entry& entry, const Space& space) {
   experiment::Experiment& e = entry.experiment;
   Put(space, e);
   for (const auto& [request, id] : entry.trials) {
@@ -26,9 +26,9 @@ absl::Status Move(Step& step, Entry& entry, const Space& to) {
   if (to.workspace_name != e.config->workspace) {
     model::ExperimentConfig there = *e.config;
     there.workspace = to.workspace_name;
-    DET_RETURN_IF_ERROR(CanEverRun(step.s, there, e.queue.resource_pool));
+    DET_RETURN_IF_ERROR(CheckCanRun(step.s, there, e.queue.resource_pool));
   }
-  Tell(step, entry, to);
+  SetProjectRef(step, entry, to);
   return absl::OkStatus();
 }
 
@@ -72,9 +72,9 @@ absl::StatusOr<Outcome> Apply(Step& step, const RenameSpace& event) {
     const bool by_workspace = event.workspace != 0 && e.workspace == event.workspace;
     const bool by_project = event.project != 0 && e.project == event.project;
     if (!by_workspace && !by_project) continue;
-    Tell(step, entry,
-         {e.workspace, e.project, by_workspace ? event.name : e.config->workspace,
-          by_project ? event.name : e.config->project});
+    SetProjectRef(step, entry,
+                  {e.workspace, e.project, by_workspace ? event.name : e.config->workspace,
+                   by_project ? event.name : e.config->project});
   }
   return step.Finish();
 }

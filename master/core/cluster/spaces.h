@@ -1,5 +1,5 @@
-// Where an experiment lies and what people call it, as they may change it at any time. Part of
-// request.h and change.h.
+// The project of an experiment and its descriptive texts, which users may change at any time. Part
+// of request.h and change.h.
 //
 // PURE.
 #ifndef MASTER_CORE_CLUSTER_SPACES_H_
@@ -23,28 +23,28 @@ struct Space {
   std::string project_name;
   friend bool operator==(const Space&, const Space&) = default;
 };
-// What is set changes.
+// The texts to change; an absent one is unchanged.
 struct Texts {
   std::optional<std::string> name = std::nullopt;
   std::optional<std::string> description = std::nullopt;
   std::optional<std::vector<std::string>> labels = std::nullopt;
-  std::optional<std::string> notes = std::nullopt;  // of the row alone
+  std::optional<std::string> notes = std::nullopt;  // stored in the row only
   friend bool operator==(const Texts&, const Texts&) = default;
 };
 
-// Puts them into the experiment, its configuration too.
+// Stores them in the experiment and in its configuration.
 void Put(const Space& space, experiment::Experiment& e);
 void Put(const Texts& texts, experiment::Experiment& e);
 
 // ---- requests, also about experiments that have ended ----
 
-// To another project. While it runs, fair share and quotas count it by its workspace, what its runs
-// have used so far included; INVALID_ARGUMENT when that may not use its pool.
+// Moves an experiment to another project. While it runs, fair share and quotas count its whole
+// usage for the new workspace; INVALID_ARGUMENT if that workspace may not use its pool.
 struct MoveExperiment {
   model::ExperimentId id;
   Space to;
 };
-// A workspace, or a project, has another name now: those that run there are told.
+// Updates the name of a workspace or of a project in the experiments that run there.
 struct RenameSpace {
   int32_t workspace = 0;  // one of the two, the other is 0
   int32_t project = 0;

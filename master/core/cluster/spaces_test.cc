@@ -1,4 +1,4 @@
-// Where experiments lie and what people call them.
+// Projects and descriptive texts of experiments.
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "master/core/cluster/testing/fixture.h"
@@ -17,7 +17,7 @@ double HoursOf(const Cluster& cluster, const std::string& workspace) {
   return -1;
 }
 
-TEST_F(SpacesTest, ARunningExperimentMovesWithWhatItHasUsed) {
+TEST_F(SpacesTest, MovesRunningExperimentWithUsage) {
   for (const char* name : {"vision", "lab"}) {
     Apply(PutQuota{{.scope = model::Quota::Scope::kWorkspace, .name = name, .slot_hours = 100}});
   }
@@ -38,10 +38,10 @@ TEST_F(SpacesTest, ARunningExperimentMovesWithWhatItHasUsed) {
   Exit("1.1.0", 0);
   EXPECT_NEAR(HoursOf(cluster_, "vision"), 2, 0.01);
   Restart();
-  EXPECT_NEAR(HoursOf(cluster_, "vision"), 2, 0.01) << "by the rows";
+  EXPECT_NEAR(HoursOf(cluster_, "vision"), 2, 0.01) << "computed from the rows";
 }
 
-TEST_F(SpacesTest, ANewNameIsToldToAllThatRunThere) {
+TEST_F(SpacesTest, RenamesInRunningExperiments) {
   Apply(PutQuota{{.scope = model::Quota::Scope::kWorkspace, .name = "sight", .slot_hours = 100}});
   AddAgent("a", 1);
   CreateExperiment event;
@@ -68,7 +68,7 @@ TEST_F(SpacesTest, ANewNameIsToldToAllThatRunThere) {
   EXPECT_NEAR(HoursOf(cluster_, "sight"), 2, 0.01);
 }
 
-TEST_F(SpacesTest, NobodyMovesToWhereItsPoolIsClosed) {
+TEST_F(SpacesTest, RejectsMove_WhenPoolIsNotBound) {
   AddAgent("a", 1);
   auto config = MakeConfig();
   config->workspace = "lab";
@@ -80,7 +80,7 @@ TEST_F(SpacesTest, NobodyMovesToWhereItsPoolIsClosed) {
   EXPECT_EQ(experiment(1).project, 3);
 }
 
-TEST_F(SpacesTest, OneThatHasEndedMovesByItsRowUnlessItIsBeingDeleted) {
+TEST_F(SpacesTest, MovesEndedExperimentUnlessDeleting) {
   const model::ExperimentId id = Create(MakeConfig());
   Apply(KillExperiment{id});
   ASSERT_EQ(cluster_.FindExperiment(id), nullptr);
@@ -94,7 +94,7 @@ TEST_F(SpacesTest, OneThatHasEndedMovesByItsRowUnlessItIsBeingDeleted) {
   EXPECT_TRUE(absl::IsFailedPrecondition(Refused(DescribeExperiment{id, {.name = "new"}})));
 }
 
-TEST_F(SpacesTest, WhatItIsCalledChangesWhileItRuns) {
+TEST_F(SpacesTest, ChangesTextsWhileRunning) {
   const model::ExperimentId id = Create(MakeConfig());
   Texts texts{.name = "lion"};
   texts.labels = std::vector<std::string>{"cat"};
@@ -105,7 +105,7 @@ TEST_F(SpacesTest, WhatItIsCalledChangesWhileItRuns) {
   EXPECT_EQ(experiment(1).config->labels, std::vector<std::string>{"cat"});
 }
 
-TEST_F(SpacesTest, AnExperimentBeginsWhereItsRequestSays) {
+TEST_F(SpacesTest, CreatesExperimentInRequestedProject) {
   CreateExperiment event;
   event.config = MakeConfig();
   event.workspace = 2;

@@ -1,6 +1,6 @@
-// The cluster's memory. Changed by a Step (step.h) alone.
+// The cluster's memory. Only a Step (step.h) changes it.
 //
-// Included by this folder's sources alone. PURE.
+// Private to this folder. PURE.
 #ifndef MASTER_CORE_CLUSTER_STATE_H_
 #define MASTER_CORE_CLUSTER_STATE_H_
 
@@ -26,19 +26,19 @@ namespace det::cluster {
 struct Entry {
   experiment::Experiment experiment;
   searcher::Searcher searcher;
-  int64_t searcher_sequence = 0;  // of its last step that is in the rows
+  int64_t searcher_sequence = 0;  // of its last stored step
   int64_t journaled = 0;          // events in the rows since the last snapshot
-  bool is_new = true;             // no snapshot is in the rows
-  // Of which webhooks were told last.
-  std::optional<model::ExperimentState> told = {};
+  bool is_new = true;             // the rows have no snapshot yet
+  // The last state that webhooks were notified of.
+  std::optional<model::ExperimentState> notified_state = {};
   std::map<model::RequestId, model::TrialId> trials;
   std::set<model::TrialId> waiting;  // those with waits_for
-  // What a trial's log has warned of, once each: "no loss", "loss is NaN". No durable state.
+  // Warnings that were written to a trial's log, once each: "no loss", "loss is NaN". Not durable.
   std::set<std::pair<model::TrialId, std::string>> warned;
 };
 
-// A plan of the scheduler of which not all has been done yet. No durable state: the next pass finds
-// again what a restart forgets.
+// A scheduling plan that is partly applied. Not durable: after a restart the next pass makes a new
+// plan.
 struct OpenPlan {
   std::deque<scheduler::Assignment> assign;
   std::deque<scheduler::Preemption> preempt;
@@ -53,11 +53,11 @@ struct Cluster::State {
   std::map<model::AllocationId, experiment::Allocation> allocations;  // not terminated
   std::map<model::AgentId, model::Agent> agents;
   std::map<model::AgentId, model::AgentState> agent_states;
-  std::map<std::string, model::ResourcePool> pools;  // that were set at run time
-  PutDefaultPools default_pools;                     // likewise
+  std::map<std::string, model::ResourcePool> pools;  // defined at run time
+  PutDefaultPools default_pools;                     // set at run time
   std::map<std::pair<model::Quota::Scope, std::string>, model::Quota> quotas;
 
-  // What follows from the above and is kept beside it (mirror.h).
+  // Derived from the members above (DeriveState).
   scheduler::Scheduler scheduler;
   SlotIndex slots;
   SlotTime slot_time;
@@ -66,13 +66,13 @@ struct Cluster::State {
   absl::Time now;              // of the last event
   bool queue_changed = false;  // since the last ScheduleTick
 
-  // Of the experiments that ended since the start: their searcher's last step. No durable state.
+  // The last searcher step of each experiment that ended since the start. Not durable.
   std::map<model::ExperimentId, int64_t> ended;
-  // What was given up for deletion since the start: whoever looked at the rows before that must not
-  // build on it. No durable state.
+  // Experiments and checkpoints that were marked for deletion since the start; a request that was
+  // prepared from older rows must not use them. Not durable.
   std::set<model::ExperimentId> deleting;
   std::set<model::CheckpointId> dropped;
-  // Of the allocations: those that started past one that goes before them. No durable state.
+  // Allocations that started ahead of a higher-ranked one (backfill). Not durable.
   std::set<model::AllocationId> backfilled;
   int32_t last_experiment = 0;
   int32_t last_trial = 0;

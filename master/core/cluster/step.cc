@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <utility>
 
-#include "master/core/cluster/mirror.h"
-#include "master/core/experiment/facts.h"
+#include "master/core/cluster/scheduler_input.h"
+#include "master/core/experiment/webhook_payload.h"
 #include "master/core/searcher/journal.h"
 
 namespace det::cluster {
 namespace {
 
-// A snapshot costs as much as there are trials; spread over so many events it costs each little,
-// and a restart replays no more than these.
-constexpr int64_t kShortestJournal = 64;
+// The cost of a snapshot grows with the number of trials. One snapshot per this many events keeps
+// the cost per event small and bounds the replay at a restart.
+constexpr int64_t kMinJournalLength = 64;
 constexpr int64_t kTrialsPerEvent = 8;
 
 }  // namespace
@@ -27,7 +27,7 @@ cluster::Change Step::SearcherRow(Entry& entry, const std::vector<searcher::Even
   ++entry.searcher_sequence;
   entry.journaled += static_cast<int64_t>(heard.size());
   if (std::exchange(entry.is_new, false) || model::IsTerminal(entry.experiment.state) ||
-      entry.journaled > std::max(kShortestJournal, trials / kTrialsPerEvent)) {
+      entry.journaled > std::max(kMinJournalLength, trials / kTrialsPerEvent)) {
     entry.journaled = 0;
     return PutSearcher{id, entry.searcher_sequence, entry.searcher.Snapshot()};
   }
@@ -63,7 +63,7 @@ Outcome Step::Finish() {
     changed.insert(s.trials.at(allocation.trial).experiment);
   }
   for (const model::ExperimentId& id : experiments_) {
-    // The last one is a snapshot, also if nothing was heard in this step.
+    // The first and the last row are snapshots, even without an event in this step.
     const Entry& entry = s.experiments.at(id);
     if (entry.is_new || model::IsTerminal(entry.experiment.state)) heard_[id];
   }
@@ -78,30 +78,30 @@ Outcome Step::Finish() {
   for (const model::ExperimentId& id : changed) Effect(ExperimentChanged{id});
   if (reschedule_) Effect(ScheduleSoon{});
   for (const model::ExperimentId& id : experiments_) {
-    // Its checkpoints are thinned out, and what it held may go.
-    if (model::IsTerminal(s.experiments.at(id).experiment.state)) Effect(SweepSoon{});
+    // Retention applies to its checkpoints, and what it held may be removed.
+    if (model::IsTerminal(s.experiments.at(id).experiment.state)) Effect(CollectGarbageSoon{});
   }
-  TellWebhooks();
+  NotifyWebhooks();
   Forget();
-  TellScheduler();
+  UpdateScheduler();
   return std::move(out);
 }
 
-void Step::TellWebhooks() {
+void Step::NotifyWebhooks() {
   for (const model::ExperimentId& id : experiments_) {
     Entry& entry = s.experiments.at(id);
     const experiment::Experiment& e = entry.experiment;
-    if (entry.told == e.state || !experiment::IsTold(e.state)) continue;
-    entry.told = e.state;
+    if (entry.notified_state == e.state || !experiment::IsNotifiable(e.state)) continue;
+    entry.notified_state = e.state;
     if (e.config->integrations.webhooks.exclude) continue;
     model::WebhookEvent event;
     event.trigger = model::WebhookTrigger::kExperimentStateChange;
     event.experiment = id;
     event.state = std::string(ToString(e.state));
-    event.data = model::Value::Object{{"experiment", experiment::Facts(e, now)}};
+    event.data = model::Value::Object{{"experiment", experiment::MakeWebhookPayload(e, now)}};
     event.at = now;
     Change(RaiseWebhooks{std::move(event)});
-    Effect(DeliverSoon{});
+    Effect(DeliverWebhooksSoon{});
   }
 }
 
@@ -121,7 +121,7 @@ void Step::Forget() {
   }
 }
 
-void Step::TellScheduler() {
+void Step::UpdateScheduler() {
   for (const auto& [id, job] : jobs_) {
     const auto entry = s.experiments.find(id);
     if (entry != s.experiments.end()) {

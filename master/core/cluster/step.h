@@ -1,7 +1,7 @@
-// The one way in which the parts of this folder change the cluster's memory: a Step notes what was
-// touched and turns it into changes at its end, each row once.
+// The only way in which this folder changes the cluster's memory: a Step records what was touched
+// and turns it into changes when it finishes, each row once.
 //
-// Included by this folder's sources alone. PURE.
+// Private to this folder. PURE.
 #ifndef MASTER_CORE_CLUSTER_STEP_H_
 #define MASTER_CORE_CLUSTER_STEP_H_
 
@@ -17,52 +17,61 @@
 
 namespace det::cluster {
 
-// One event being applied.
+// The application of one event.
 class Step {
  public:
   Step(Cluster::State& state, absl::Time now) : s(state), now(now) {}
 
-  // Rows to write.
+  // Marks rows to write.
   void Touch(const experiment::Experiment& e) { experiments_.insert(e.id); }
   void Touch(const experiment::Trial& t) { trials_.insert(t.id); }
   void Touch(const experiment::Allocation& a) { allocations_.insert(a.id); }
-  void Touch(const model::AgentState& a) { agent_states_.insert(a.id), TouchNode(a.id); }
-  // What the scheduler is to hear of, besides allocations: the agent; the experiment's place in the
-  // queue.
+  void Touch(const model::AgentState& a) {
+    agent_states_.insert(a.id);
+    TouchNode(a.id);
+  }
+  // Marks what the scheduler must be updated with, besides allocations: the agent; the experiment's
+  // place in the queue.
   void TouchNode(const model::AgentId& id) { nodes_.insert(id); }
-  void TouchJob(const experiment::Experiment& e) { Touch(e), jobs_.emplace(e.id, e.job); }
-  // The searcher has heard this.
+  void TouchJob(const experiment::Experiment& e) {
+    Touch(e);
+    jobs_.emplace(e.id, e.job);
+  }
+  // Records an event that the searcher handled.
   void Journal(const Entry& entry, const searcher::Event& event);
   void Change(cluster::Change change) { out.changes.push_back(std::move(change)); }
   void Effect(cluster::Effect effect) { out.effects.push_back(std::move(effect)); }
-  // A line of the master's own in the trial's log.
+  // Adds a line of the master to the trial's log.
   void Log(const experiment::Trial& trial, const model::AllocationId& allocation,
            model::LogLevel level, std::string text);
-  // The queue or the slots have changed.
+  // Requests a scheduling pass: the queue or the slots have changed.
   void Reschedule() { reschedule_ = true; }
-  // So that a plan of before must not go on either.
-  void Replan() { s.plan = {}, Reschedule(); }
+  // Discards the current plan and requests a scheduling pass.
+  void Replan() {
+    s.plan = {};
+    Reschedule();
+  }
 
-  Entry& EntryOf(const experiment::Trial& trial) { return s.experiments.at(trial.experiment); }
+  Entry& GetEntry(const experiment::Trial& trial) { return s.experiments.at(trial.experiment); }
 
-  // Writes the rows, forgets what is over, and gives the outcome.
+  // Writes the rows, removes ended objects from memory, and returns the outcome.
   Outcome Finish();
 
   Cluster::State& s;
   const absl::Time now;
   Outcome out;
-  // What the searcher of the experiment has asked for and has not got yet, and whether that is
-  // being done: what is done may make it ask for more.
-  std::deque<searcher::Operation> wishes;
-  bool granting = false;
+  // The searcher's operations that are not applied yet, and whether they are being applied:
+  // applying one may make the searcher return more.
+  std::deque<searcher::Operation> pending_operations;
+  bool applying_operations = false;
 
  private:
-  // A line in the journal, or a snapshot once the journal is long.
+  // Returns a journal row, or a snapshot if the journal is long.
   cluster::Change SearcherRow(Entry& entry, const std::vector<searcher::Event>& heard);
-  // Changes of state that webhooks may want to hear of.
-  void TellWebhooks();
+  // Queues webhook deliveries for changed states.
+  void NotifyWebhooks();
   void Forget();
-  void TellScheduler();
+  void UpdateScheduler();
 
   std::set<model::ExperimentId> experiments_;
   std::map<model::ExperimentId, std::vector<searcher::Event>> heard_;
@@ -70,7 +79,7 @@ class Step {
   std::set<model::AllocationId> allocations_;
   std::set<model::AgentId> agent_states_;
   std::set<model::AgentId> nodes_;
-  std::map<model::ExperimentId, model::JobId> jobs_;  // and those that ended, whose job goes
+  std::map<model::ExperimentId, model::JobId> jobs_;  // ended ones included; their job is removed
   bool reschedule_ = false;
 };
 

@@ -4,7 +4,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "master/core/cluster/parts.h"
+#include "master/core/cluster/handlers.h"
 #include "master/core/model/entrypoint.h"
 #include "master/core/model/variables.h"
 
@@ -23,7 +23,8 @@ std::vector<std::string> MakeArgv(const model::Entrypoint& entrypoint) {
   return std::get<std::vector<std::string>>(entrypoint);
 }
 
-// Its own newest checkpoint, else the one of another trial from which it starts.
+// Returns the newest checkpoint of the trial, or else the checkpoint of another trial from which it
+// starts.
 const std::optional<model::CheckpointId>& StartsFrom(const Trial& t) {
   return t.latest_checkpoint ? t.latest_checkpoint : t.warm_start;
 }
@@ -49,8 +50,8 @@ Value MakeTrialInfo(const Entry& entry, const Trial& t, const experiment::Alloca
   };
 }
 
-// What the user sets, for the type of slots that the share is on.
-const std::vector<std::string>& VariablesFor(const Cluster::State& s,
+// Returns the user's environment variables for the slot type of the placement.
+const std::vector<std::string>& GetVariables(const Cluster::State& s,
                                              const experiment::Experiment& e,
                                              const model::Placement& placement) {
   const auto& variables = e.config->environment.variables;
@@ -64,8 +65,8 @@ const std::vector<std::string>& VariablesFor(const Cluster::State& s,
   return variables.cpu;
 }
 
-// The same as programs expect it that use the existing library for tasks: these members and no
-// others (docs/task_environment.md).
+// The same in the format of Determined's task library: exactly these members
+// (docs/task_environment.md).
 Value MakeLibraryTrial(const Entry& entry, const Trial& t, const experiment::Allocation& a) {
   const experiment::Experiment& e = entry.experiment;
   return Value::Object{
@@ -80,14 +81,14 @@ Value MakeLibraryTrial(const Entry& entry, const Trial& t, const experiment::All
   };
 }
 
-// Where its shares are; nothing while the address of one is unknown.
+// Returns the addresses of the local tasks; nullopt while one is unknown.
 std::optional<Value> MakeRendezvous(const Cluster::State& s, const experiment::Allocation& a,
-                                    const experiment::Share& share) {
+                                    const experiment::LocalTask& local_task) {
   Value::List addresses;
   Value::List slots;
   int64_t rank = 0;
-  for (const RendezvousNode& node : NodesOf(s, a)) {
-    if (node.agent == share.placement.agent) rank = static_cast<int64_t>(addresses.size());
+  for (const RendezvousNode& node : GetRendezvousNodes(s, a)) {
+    if (node.agent == local_task.placement.agent) rank = static_cast<int64_t>(addresses.size());
     addresses.emplace_back(node.address);
     slots.emplace_back(node.slots);
   }
@@ -97,9 +98,9 @@ std::optional<Value> MakeRendezvous(const Cluster::State& s, const experiment::A
                              {"container_slot_counts", std::move(slots)}});
 }
 
-// Ports for programs that must agree on them beforehand, below those that the system gives out.
-// Those of one experiment that start together differ, and clusters on one machine begin elsewhere;
-// two others may meet, and the next run of the one that then fails has others.
+// Sets ports for programs that must agree on them in advance, below the ephemeral range. Trials of
+// one experiment that start together get different ports, and clusters on one machine use different
+// offsets. Other trials may collide; the next run of the one that fails gets other ports.
 void AddPorts(std::map<std::string, std::string>& env, const std::string& cluster_id,
               const Trial& t, const experiment::Allocation& a) {
   constexpr int64_t kPorts = 3000;
@@ -113,15 +114,15 @@ void AddPorts(std::map<std::string, std::string>& env, const std::string& cluste
   env.emplace("C10D_PORT", absl::StrCat(29400 + offset));
 }
 
-// The kernel takes no variable of more than 128 KiB; what is longer is in the files alone.
+// The kernel limits a variable to 128 KiB; a longer value is only in the files.
 void AddUnlessLong(std::map<std::string, std::string>& env, const std::string& name,
                    const Value& value) {
-  constexpr size_t kLongest = 64 << 10;
+  constexpr size_t kMaxVariableBytes = 64 << 10;
   std::string text = value.ToJson();
-  if (text.size() <= kLongest) env[name] = std::move(text);
+  if (text.size() <= kMaxVariableBytes) env[name] = std::move(text);
 }
 
-// What programs look for that use the existing library for tasks, besides what is ours.
+// Sets the variables that Determined's task library reads, besides our own.
 void AddLibraryVariables(std::map<std::string, std::string>& env, const experiment::Experiment& e,
                          const Trial& t, const experiment::Allocation& a) {
   env["DET_USER"] = experiment::OwnerName(e);
@@ -142,9 +143,9 @@ std::map<std::string, std::string> MakeEnv(const Cluster::State& s, const experi
                                            const Trial& t, const experiment::Allocation& a,
                                            const model::Placement& placement) {
   std::map<std::string, std::string> env;
-  for (const std::string& variable : VariablesFor(s, e, placement)) {
+  for (const std::string& variable : GetVariables(s, e, placement)) {
     const std::string name(model::VariableName(variable));
-    if (!model::IsUsersVariable(name)) continue;
+    if (!model::IsUserVariable(name)) continue;
     env[name] = name.size() == variable.size() ? "" : variable.substr(name.size() + 1);
   }
   env["DET_CLUSTER_ID"] = s.settings.cluster_id;
@@ -153,7 +154,7 @@ std::map<std::string, std::string> MakeEnv(const Cluster::State& s, const experi
   env["DET_TRIAL_ID"] = absl::StrCat(t.id.value());
   env["DET_TRIAL_RUN_ID"] = absl::StrCat(a.run_id);
   env["DET_TRIAL_SEED"] = absl::StrCat(t.seed);
-  // To these the agent holds it.
+  // The agent enforces these limits.
   const auto& resources = e.config->resources;
   const auto times = static_cast<int64_t>(std::max<size_t>(1, placement.slots.size()));
   if (resources.cpus > 0) {
@@ -172,20 +173,20 @@ std::map<std::string, std::string> MakeEnv(const Cluster::State& s, const experi
 }  // namespace
 
 TaskSpec MakeTaskSpec(const Cluster::State& state, const experiment::Allocation& allocation,
-                      const experiment::Share& share) {
+                      const experiment::LocalTask& local_task) {
   const Trial& trial = state.trials.at(allocation.trial);
   const Entry& entry = state.experiments.at(trial.experiment);
   const experiment::Experiment& experiment = entry.experiment;
   TaskSpec spec;
   spec.allocation = allocation.id;
   spec.task = allocation.task;
-  spec.slots = share.placement.slots;
+  spec.slots = local_task.placement.slots;
   spec.fraction = allocation.fraction;
   spec.argv = MakeArgv(experiment.config->entrypoint);
-  spec.env = MakeEnv(state, experiment, trial, allocation, share.placement);
+  spec.env = MakeEnv(state, experiment, trial, allocation, local_task.placement);
   spec.files["info/trial.json"] = MakeTrialInfo(entry, trial, allocation).ToJson();
   spec.files["determined/info/trial.json"] = MakeLibraryTrial(entry, trial, allocation).ToJson();
-  if (const auto rendezvous = MakeRendezvous(state, allocation, share)) {
+  if (const auto rendezvous = MakeRendezvous(state, allocation, local_task)) {
     spec.files["determined/info/rendezvous.json"] = rendezvous->ToJson();
   }
   spec.context_hash = experiment.context_hash;

@@ -5,9 +5,9 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "master/core/cluster/mirror.h"
-#include "master/core/cluster/parts.h"
+#include "master/core/cluster/handlers.h"
 #include "master/core/cluster/regenerate.h"
+#include "master/core/cluster/scheduler_input.h"
 
 namespace det::cluster {
 namespace {
@@ -18,15 +18,16 @@ using experiment::TrialActions;
 using model::ExperimentState;
 using model::TrialState;
 
-// A kill leaves this long between SIGTERM and SIGKILL: enough to flush a file, not to train on.
+// The time between SIGTERM and SIGKILL of a kill: enough to flush a file, not to continue training.
 constexpr absl::Duration kKillGrace = absl::Seconds(1);
 
 // Queues the allocation of the trial's next run.
 void NewRun(Step& step, Trial& trial) {
-  const Entry& entry = step.EntryOf(trial);
+  const Entry& entry = step.GetEntry(trial);
   const model::ResourcesConfig& resources = entry.experiment.config->resources;
-  if (WorkLeft(step.s, trial) <= absl::ZeroDuration()) {
-    return Do(step, trial, experiment::TimeOver(trial, TimeIsOver(entry), step.now));
+  if (GetRemainingWorkTime(step.s, trial) <= absl::ZeroDuration()) {
+    return ApplyActions(
+        step, trial, experiment::OnRunTimeExceeded(trial, DescribeRunTimeLimit(entry), step.now));
   }
   experiment::Allocation allocation;
   allocation.id = model::AllocationId(absl::StrCat(trial.task.value(), ".", trial.run_id));
@@ -47,7 +48,7 @@ void NewRun(Step& step, Trial& trial) {
   step.Reschedule();
 }
 
-searcher::TrialEnd EndOf(const Step& step, const Trial& trial) {
+searcher::TrialEnd GetTrialEnd(const Step& step, const Trial& trial) {
   switch (trial.state) {
     case TrialState::kCompleted:
       return searcher::TrialEnd::kCompleted;
@@ -72,26 +73,28 @@ void OnEnded(Step& step, Trial& trial) {
            absl::StrCat("trial ", trial.id.value(),
                         " ended: ", std::string(model::ToString(trial.state)),
                         trial.reason.empty() ? "" : ": ", trial.reason));
-  Entry& entry = step.EntryOf(trial);
+  Entry& entry = step.GetEntry(trial);
   const bool timed = trial.state == TrialState::kCanceled &&
                      trial.run_time > absl::ZeroDuration() &&
-                     WorkLeft(step.s, trial) <= absl::ZeroDuration();
+                     GetRemainingWorkTime(step.s, trial) <= absl::ZeroDuration();
   if (bad || timed)
     entry.experiment.reason = absl::StrCat("trial ", trial.id.value(), ": ", trial.reason);
-  Tell(step, entry, searcher::TrialExited{trial.request, EndOf(step, trial)});
+  NotifySearcher(step, entry, searcher::TrialExited{trial.request, GetTrialEnd(step, trial)});
   entry.experiment.progress = std::max(entry.experiment.progress, entry.searcher.Progress());
   step.Touch(entry.experiment);
   EndIfDone(step, entry);
 }
 
-// The newest weights of a trial.
-const std::optional<model::CheckpointId>& Newest(const Trial& trial) {
+// Returns the checkpoint with the newest weights of a trial.
+const std::optional<model::CheckpointId>& GetNewestCheckpoint(const Trial& trial) {
   return trial.latest_checkpoint ? trial.latest_checkpoint : trial.warm_start;
 }
 
-// From where the trial starts: its parent, once that has saved, or where the whole experiment does.
-void SetWarmStart(const Step& step, Entry& entry, const searcher::CreateTrial& wish, Trial& trial) {
-  const auto it = wish.parent ? entry.trials.find(*wish.parent) : entry.trials.end();
+// Sets the checkpoint from which the trial starts: that of its parent, once the parent has saved,
+// or that of the experiment.
+void SetWarmStart(const Step& step, Entry& entry, const searcher::CreateTrial& create,
+                  Trial& trial) {
+  const auto it = create.parent ? entry.trials.find(*create.parent) : entry.trials.end();
   if (it == entry.trials.end()) {
     trial.warm_start = entry.experiment.warm_start;
     return;
@@ -101,11 +104,11 @@ void SetWarmStart(const Step& step, Entry& entry, const searcher::CreateTrial& w
     trial.waits_for = parent.id;
     entry.waiting.insert(trial.id);
   } else {
-    trial.warm_start = Newest(parent);
+    trial.warm_start = GetNewestCheckpoint(parent);
   }
 }
 
-// The trial that was asked for; null when it is over.
+// Returns the trial of the request; null if it has ended.
 Trial* FindLive(Step& step, const Entry& entry, const model::RequestId& request) {
   const auto it = entry.trials.find(request);
   if (it == entry.trials.end()) return nullptr;
@@ -113,18 +116,18 @@ Trial* FindLive(Step& step, const Entry& entry, const model::RequestId& request)
   return model::IsTerminal(trial.state) ? nullptr : &trial;
 }
 
-void Grant(Step& step, Entry& entry, const searcher::CreateTrial& wish) {
-  if (const auto it = entry.trials.find(wish.request); it != entry.trials.end()) {
-    return AskedAgain(step, entry, step.s.trials.at(it->second));
+void ApplyOperation(Step& step, Entry& entry, const searcher::CreateTrial& create) {
+  if (const auto it = entry.trials.find(create.request); it != entry.trials.end()) {
+    return RequeueTrial(step, entry, step.s.trials.at(it->second));
   }
   Trial trial;
   trial.id = model::TrialId(++step.s.last_trial);
   trial.experiment = entry.experiment.id;
-  trial.request = wish.request;
+  trial.request = create.request;
   trial.task = model::TaskId(absl::StrCat(entry.experiment.id.value(), ".", trial.id.value()));
-  trial.seed = wish.seed;
-  trial.hparams = wish.hparams;
-  SetWarmStart(step, entry, wish, trial);
+  trial.seed = create.seed;
+  trial.hparams = create.hparams;
+  SetWarmStart(step, entry, create, trial);
   trial.created_at = step.now;
   const bool paused = entry.experiment.state == ExperimentState::kPaused || trial.waits_for;
   trial.state = paused ? TrialState::kPaused : TrialState::kQueued;
@@ -132,65 +135,67 @@ void Grant(Step& step, Entry& entry, const searcher::CreateTrial& wish) {
   Trial& stored = step.s.trials.emplace(trial.id, std::move(trial)).first->second;
   step.Touch(stored);
   if (!paused) NewRun(step, stored);
-  Tell(step, entry, searcher::TrialCreated{wish.request});
+  NotifySearcher(step, entry, searcher::TrialCreated{create.request});
 }
 
-void Grant(Step& step, Entry& entry, const searcher::StopTrial& wish) {
-  Trial* trial = FindLive(step, entry, wish.request);
+void ApplyOperation(Step& step, Entry& entry, const searcher::StopTrial& stop) {
+  Trial* trial = FindLive(step, entry, stop.request);
   if (trial == nullptr) return;
-  Do(step, *trial, experiment::Finish(*trial, TrialState::kCompleted, step.now));
+  ApplyActions(step, *trial, experiment::Finish(*trial, TrialState::kCompleted, step.now));
 }
 
-void Grant(Step& step, Entry& entry, const searcher::PauseTrial& wish) {
-  Trial* trial = FindLive(step, entry, wish.request);
-  if (trial != nullptr) Do(step, *trial, experiment::Hold(*trial, step.now));
+void ApplyOperation(Step& step, Entry& entry, const searcher::PauseTrial& pause) {
+  Trial* trial = FindLive(step, entry, pause.request);
+  if (trial != nullptr) ApplyActions(step, *trial, experiment::Hold(*trial, step.now));
 }
 
-void Grant(Step& step, Entry& entry, const searcher::ResumeTrial& wish) {
-  Trial* trial = FindLive(step, entry, wish.request);
+void ApplyOperation(Step& step, Entry& entry, const searcher::ResumeTrial& resume) {
+  Trial* trial = FindLive(step, entry, resume.request);
   if (trial == nullptr) return;
   const bool active = entry.experiment.state == ExperimentState::kActive;
-  Do(step, *trial, experiment::Resume(*trial, active));
+  ApplyActions(step, *trial, experiment::Resume(*trial, active));
 }
 
-void Grant(Step& step, Entry& entry, const searcher::Shutdown& said) {
+void ApplyOperation(Step& step, Entry& entry, const searcher::Shutdown& shutdown) {
   experiment::Experiment& e = entry.experiment;
-  const ExperimentEvent event = said.failed     ? ExperimentEvent::kFail
-                                : said.canceled ? ExperimentEvent::kCancel
-                                                : ExperimentEvent::kFinish;
+  const ExperimentEvent event = shutdown.failed     ? ExperimentEvent::kFail
+                                : shutdown.canceled ? ExperimentEvent::kCancel
+                                                    : ExperimentEvent::kFinish;
   if (!experiment::Move(e, event)) return;
-  if (!said.failed && !said.canceled) e.reason.clear();
+  if (!shutdown.failed && !shutdown.canceled) e.reason.clear();
   step.Touch(e);
-  // Nobody will let these go on any more.
+  // The searcher will not resume held trials any more.
   for (const auto& [request, id] : entry.trials) {
     Trial& trial = step.s.trials.at(id);
-    if (trial.held) Do(step, trial, experiment::Finish(trial, TrialState::kCompleted, step.now));
+    if (trial.held)
+      ApplyActions(step, trial, experiment::Finish(trial, TrialState::kCompleted, step.now));
   }
 }
 
-std::string WhyReleased(const Trial& trial) {
-  if (trial.end_as == TrialState::kCompleted) return "the search has seen enough of this trial";
-  if (trial.held) return "the search holds this trial until others have come as far";
+std::string GetReleaseReason(const Trial& trial) {
+  if (trial.end_as == TrialState::kCompleted) return "the searcher stopped this trial early";
+  if (trial.held) return "the searcher paused this trial until others reach the same rung";
   return trial.end_as == TrialState::kPaused ? "the experiment was paused"
                                              : "the experiment was canceled";
 }
 
 }  // namespace
 
-void Do(Step& step, Trial& trial, const TrialActions& actions) {
+void ApplyActions(Step& step, Trial& trial, const TrialActions& actions) {
   if (actions.changed) step.Touch(trial);
-  // A queued trial that was let go has no run to end it: its allocation only goes.
+  // A queued allocation has no run that must end: it is withdrawn at once.
   if (actions.release != TrialActions::Release::kNone && trial.allocation) {
     const auto it = step.s.allocations.find(*trial.allocation);
     if (it != step.s.allocations.end()) {
       experiment::Allocation& allocation = it->second;
-      const absl::Duration timeout = TimeToSave(step.s, allocation, step.now);
-      Do(step, allocation,
-         actions.release == TrialActions::Release::kPreempt
-             ? experiment::Preempt(allocation,
-                                   actions.why.empty() ? WhyReleased(trial) : actions.why, timeout,
-                                   step.now)
-             : experiment::Stop(allocation, kKillGrace, step.now));
+      const absl::Duration timeout = GetPreemptionGrace(step.s, allocation, step.now);
+      ApplyActions(
+          step, allocation,
+          actions.release == TrialActions::Release::kPreempt
+              ? experiment::Preempt(allocation,
+                                    actions.why.empty() ? GetReleaseReason(trial) : actions.why,
+                                    timeout, step.now)
+              : experiment::Stop(allocation, kKillGrace, step.now));
     }
   }
   if (actions.new_run) NewRun(step, trial);
@@ -198,7 +203,7 @@ void Do(Step& step, Trial& trial, const TrialActions& actions) {
 }
 
 void StartChildren(Step& step, const Trial& parent) {
-  Entry& entry = step.EntryOf(parent);
+  Entry& entry = step.GetEntry(parent);
   const bool active = entry.experiment.state == ExperimentState::kActive;
   for (auto it = entry.waiting.begin(); it != entry.waiting.end();) {
     Trial& child = step.s.trials.at(*it);
@@ -208,7 +213,9 @@ void StartChildren(Step& step, const Trial& parent) {
       continue;
     }
     it = entry.waiting.erase(it);
-    if (!over) Do(step, child, experiment::OnParentSaved(child, Newest(parent), active));
+    if (!over)
+      ApplyActions(step, child,
+                   experiment::OnParentSaved(child, GetNewestCheckpoint(parent), active));
   }
 }
 
@@ -216,22 +223,23 @@ bool IsSearching(const experiment::Experiment& e) {
   return e.state == ExperimentState::kActive || e.state == ExperimentState::kPaused;
 }
 
-void Tell(Step& step, Entry& entry, const searcher::Event& event) {
+void NotifySearcher(Step& step, Entry& entry, const searcher::Event& event) {
   if (!IsSearching(entry.experiment)) return;
   step.Journal(entry, event);
-  Do(step, entry, entry.searcher.Handle(event));
+  ApplyOperations(step, entry, entry.searcher.Handle(event));
 }
 
-void Do(Step& step, Entry& entry, std::vector<searcher::Operation> operations) {
-  for (searcher::Operation& operation : operations) step.wishes.push_back(std::move(operation));
-  // The outermost call does them all, in the order in which they were asked for.
-  if (std::exchange(step.granting, true)) return;
-  while (!step.wishes.empty()) {
-    const searcher::Operation operation = std::move(step.wishes.front());
-    step.wishes.pop_front();
-    std::visit([&](const auto& wish) { Grant(step, entry, wish); }, operation);
+void ApplyOperations(Step& step, Entry& entry, std::vector<searcher::Operation> operations) {
+  for (searcher::Operation& operation : operations)
+    step.pending_operations.push_back(std::move(operation));
+  // The outermost call applies them all, in the order in which they were returned.
+  if (std::exchange(step.applying_operations, true)) return;
+  while (!step.pending_operations.empty()) {
+    const searcher::Operation operation = std::move(step.pending_operations.front());
+    step.pending_operations.pop_front();
+    std::visit([&](const auto& kind) { ApplyOperation(step, entry, kind); }, operation);
   }
-  step.granting = false;
+  step.applying_operations = false;
   EndIfDone(step, entry);
 }
 

@@ -13,20 +13,20 @@ namespace {
 using model::AllocationState;
 using model::ExitReason;
 
-// Long enough to close files; the other ranks of a gang that lost one cannot go on anyway.
+// Long enough to close files: the other ranks of a gang cannot continue after one has failed.
 constexpr absl::Duration kPeerGrace = absl::Seconds(2);
 
-// Moves along the table; false when the event does not apply in this state.
+// Makes the transition of the table; returns false if the event does not apply in this state.
 bool Move(Allocation& a, AllocationEvent event) {
   const std::optional<AllocationState> next = base::Lookup(kAllocationTable, a.state, event);
   if (next) a.state = *next;
   return next.has_value();
 }
 
-Share* FindShare(Allocation& a, const model::AgentId& agent) {
-  const auto it = std::find_if(a.shares.begin(), a.shares.end(),
-                               [&](const Share& s) { return s.placement.agent == agent; });
-  return it == a.shares.end() ? nullptr : &*it;
+LocalTask* FindLocalTask(Allocation& a, const model::AgentId& agent) {
+  const auto it = std::find_if(a.local_tasks.begin(), a.local_tasks.end(),
+                               [&](const LocalTask& s) { return s.placement.agent == agent; });
+  return it == a.local_tasks.end() ? nullptr : &*it;
 }
 
 std::string SignalText(int signal) {
@@ -36,35 +36,37 @@ std::string SignalText(int signal) {
 }
 
 // "the task on agent-0 was killed by signal 9 (SIGKILL)".
-std::string Describe(const Share& share) {
-  const std::string agent = share.placement.agent.value();
-  if (!share.message.empty()) return absl::StrCat(share.message, " (on ", agent, ")");
-  if (share.signal != 0) {
-    return absl::StrCat("the task on ", agent, " was killed by ", SignalText(share.signal));
+std::string Describe(const LocalTask& local_task) {
+  const std::string agent = local_task.placement.agent.value();
+  if (!local_task.message.empty()) return absl::StrCat(local_task.message, " (on ", agent, ")");
+  if (local_task.signal != 0) {
+    return absl::StrCat("the task on ", agent, " was killed by ", SignalText(local_task.signal));
   }
-  return absl::StrCat("the task on ", agent, " ended with exit code ", share.exit_code);
+  return absl::StrCat("the task on ", agent, " ended with exit code ", local_task.exit_code);
 }
 
 bool AllStarted(const Allocation& a) {
-  return std::all_of(a.shares.begin(), a.shares.end(), [](const Share& s) { return s.started; });
+  return std::all_of(a.local_tasks.begin(), a.local_tasks.end(),
+                     [](const LocalTask& s) { return s.started; });
 }
 
 bool AllExited(const Allocation& a) {
-  return std::all_of(a.shares.begin(), a.shares.end(), [](const Share& s) { return s.exited; });
+  return std::all_of(a.local_tasks.begin(), a.local_tasks.end(),
+                     [](const LocalTask& s) { return s.exited; });
 }
 
 AllocationActions StopRest(Allocation& a, absl::Duration grace, absl::Time now) {
   AllocationActions actions;
-  for (const Share& share : a.shares) {
-    if (!share.exited) actions.stop.push_back(share.placement.agent);
+  for (const LocalTask& local_task : a.local_tasks) {
+    if (!local_task.exited) actions.stop.push_back(local_task.placement.agent);
   }
   actions.grace = grace;
   a.deadline = now + grace;
   return actions;
 }
 
-// The first cause counts: what follows is only its consequence.
-void Blame(Allocation& a, ExitReason reason, std::string message) {
+// Only the first failure is recorded: later ones are its consequences.
+void SetFirstFailure(Allocation& a, ExitReason reason, std::string message) {
   if (a.exit_reason != ExitReason::kNone) return;
   a.exit_reason = reason;
   a.exit_message = std::move(message);
@@ -72,30 +74,31 @@ void Blame(Allocation& a, ExitReason reason, std::string message) {
 
 void Terminate(Allocation& a, absl::Time now) {
   if (a.exit_reason == ExitReason::kNone) {
-    const bool yielded = a.state == AllocationState::kPreempting && a.preemption_acked;
-    a.exit_reason = yielded ? ExitReason::kPreempted : ExitReason::kFinished;
+    const bool preempted = a.state == AllocationState::kPreempting && a.preemption_acked;
+    a.exit_reason = preempted ? ExitReason::kPreempted : ExitReason::kFinished;
   }
   if (a.reported != ExitReason::kNone && a.exit_reason != ExitReason::kStopped) {
     a.exit_reason = a.reported;
   }
-  // What the trial itself said explains more than an exit code does.
+  // The trial's own message explains more than an exit code.
   if (!a.reported_message.empty() && a.exit_reason != ExitReason::kStopped &&
       a.exit_reason != ExitReason::kNodeLost) {
     a.exit_message = a.reported_message;
   }
   const bool known = a.exit_reason != ExitReason::kNodeLost;
-  if (!a.exit_code && !a.shares.empty() && known) a.exit_code = 0;
-  Move(a, a.shares.empty() ? AllocationEvent::kWithdraw : AllocationEvent::kAllExited);
+  if (!a.exit_code && !a.local_tasks.empty() && known) a.exit_code = 0;
+  Move(a, a.local_tasks.empty() ? AllocationEvent::kWithdraw : AllocationEvent::kAllExited);
   a.deadline.reset();
   a.ended_at = now;
 }
 
-// A share is over. `fault` says why that is a failure of the whole; kNone: it is none.
-AllocationActions EndShare(Allocation& a, Share& share, ExitReason fault, absl::Time now) {
-  share.exited = true;
+// Ends a local task. `fault` is why that is a failure of the allocation; kNone if it is not.
+AllocationActions EndLocalTask(Allocation& a, LocalTask& local_task, ExitReason fault,
+                               absl::Time now) {
+  local_task.exited = true;
   if (fault != ExitReason::kNone) {
-    if (!a.exit_code && fault == ExitReason::kFailed) a.exit_code = share.exit_code;
-    Blame(a, fault, Describe(share));
+    if (!a.exit_code && fault == ExitReason::kFailed) a.exit_code = local_task.exit_code;
+    SetFirstFailure(a, fault, Describe(local_task));
   }
   AllocationActions actions;
   if (AllExited(a)) {
@@ -117,45 +120,46 @@ AllocationActions Assign(Allocation& a, std::vector<model::Placement> placements
   if (!Move(a, AllocationEvent::kAssign)) return actions;
   for (model::Placement& placement : placements) {
     a.granted += static_cast<int>(placement.slots.size());
-    a.shares.push_back({.placement = std::move(placement), .message = "", .suspect = ""});
+    a.local_tasks.push_back({.placement = std::move(placement), .message = "", .suspect = ""});
   }
   a.started_at = now;
-  actions.start_shares = true;
+  actions.start_local_tasks = true;
   return actions;
 }
 
-AllocationActions ShareStarted(Allocation& a, const model::AgentId& agent) {
+AllocationActions OnLocalTaskStarted(Allocation& a, const model::AgentId& agent) {
   AllocationActions actions;
-  Share* share = FindShare(a, agent);
-  if (share == nullptr || share->started || share->exited) return actions;
-  share->started = true;
+  LocalTask* local_task = FindLocalTask(a, agent);
+  if (local_task == nullptr || local_task->started || local_task->exited) return actions;
+  local_task->started = true;
   if (!AllStarted(a)) return actions;
   Move(a, AllocationEvent::kAllStarted);
   actions.announce = a.state != AllocationState::kStopping;
   return actions;
 }
 
-AllocationActions ShareExited(Allocation& a, const model::AgentId& agent, const ShareExit& exit,
-                              absl::Time now) {
-  Share* share = FindShare(a, agent);
-  if (share == nullptr || share->exited) return {};
-  share->exit_code = exit.exit_code;
-  share->signal = exit.signal;
-  share->message = exit.message;
-  // It ran, even if the news of its start was lost: its peers need not wait for that.
-  if (!exit.start_failed) share->started = true;
+AllocationActions OnLocalTaskExited(Allocation& a, const model::AgentId& agent,
+                                    const LocalTaskExit& exit, absl::Time now) {
+  LocalTask* local_task = FindLocalTask(a, agent);
+  if (local_task == nullptr || local_task->exited) return {};
+  local_task->exit_code = exit.exit_code;
+  local_task->signal = exit.signal;
+  local_task->message = exit.message;
+  // It ran even if its start was not reported: its peers must not wait for the report.
+  if (!exit.start_failed) local_task->started = true;
   const bool failed = exit.exit_code != 0 || exit.signal != 0 || exit.start_failed;
-  // While it is being stopped, a bad exit is what was asked for.
+  // While the allocation is being stopped, a failed exit is expected.
   const bool expected = a.state == AllocationState::kStopping;
   if (failed && expected && !a.exit_code) a.exit_code = exit.exit_code;
-  return EndShare(a, *share, failed && !expected ? ExitReason::kFailed : ExitReason::kNone, now);
+  return EndLocalTask(a, *local_task, failed && !expected ? ExitReason::kFailed : ExitReason::kNone,
+                      now);
 }
 
-AllocationActions AgentLost(Allocation& a, const model::AgentId& agent, absl::Time now) {
-  Share* share = FindShare(a, agent);
-  if (share == nullptr || share->exited) return {};
-  share->message = "the agent was lost";
-  return EndShare(a, *share, ExitReason::kNodeLost, now);
+AllocationActions OnAgentLost(Allocation& a, const model::AgentId& agent, absl::Time now) {
+  LocalTask* local_task = FindLocalTask(a, agent);
+  if (local_task == nullptr || local_task->exited) return {};
+  local_task->message = "the agent was lost";
+  return EndLocalTask(a, *local_task, ExitReason::kNodeLost, now);
 }
 
 AllocationActions Preempt(Allocation& a, const std::string& reason, absl::Duration timeout,
@@ -179,13 +183,13 @@ AllocationActions Stop(Allocation& a, absl::Duration grace, absl::Time now,
                        const std::string& why) {
   AllocationActions actions;
   if (a.state == AllocationState::kQueued) {
-    Blame(a, ExitReason::kStopped, why);
+    SetFirstFailure(a, ExitReason::kStopped, why);
     Terminate(a, now);
     actions.terminated = true;
     return actions;
   }
   if (!Move(a, AllocationEvent::kStop)) return actions;
-  Blame(a, ExitReason::kStopped, why);
+  SetFirstFailure(a, ExitReason::kStopped, why);
   return StopRest(a, grace, now);
 }
 

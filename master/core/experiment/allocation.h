@@ -1,16 +1,16 @@
-// An allocation: one start of a trial, from the wish for slots to the last exit of its shares.
+// An allocation: one run of a trial, from the request for slots to the exit of its last local task.
 //
 //            Assign          AllStarted          Preempt             (acked, exit 0)
 //   QUEUED ─────────► ASSIGNED ────────► RUNNING ────────► PREEMPTING ──────┐
 //     │                  │                  │                  │            │
-//     │ Withdraw         │ Stop             │ Stop             │ Stop       │ every share
+//     │ Withdraw         │ Stop             │ Stop             │ Stop       │ every local task
 //     │                  ▼                  ▼                  ▼            │ has exited
 //     │               STOPPING ◄────────────┴──────────────────┘            │
-//     ▼                  │ every share has exited                           │
+//     ▼                  │ every local task has exited                      │
 //   TERMINATED ◄─────────┴──────────────────────────────────────────────────┘
 //
-// A share that fails (exit code not 0, agent lost) stops the others. The reason of the first
-// failure is the reason of the whole. PURE; table in tables.h.
+// If a local task fails (exit code not 0, agent lost), the others are stopped. The reason of the
+// first failure is the reason of the allocation. PURE; table in tables.h.
 #ifndef MASTER_CORE_EXPERIMENT_ALLOCATION_H_
 #define MASTER_CORE_EXPERIMENT_ALLOCATION_H_
 
@@ -25,16 +25,16 @@
 
 namespace det::experiment {
 
-// How one agent's share goes.
-struct Share {
+// One agent's part of an allocation.
+struct LocalTask {
   model::Placement placement;
   bool started = false;
   bool exited = false;
   int exit_code = 0;
   int signal = 0;
   std::string message;
-  std::string suspect;  // a line of its log that looks like broken hardware; empty: none
-  friend bool operator==(const Share&, const Share&) = default;
+  std::string suspect;  // a log line that indicates a hardware failure; empty: none
+  friend bool operator==(const LocalTask&, const LocalTask&) = default;
 };
 
 struct Allocation {
@@ -50,11 +50,11 @@ struct Allocation {
   int granted = 0;        // slots that it got; 0 while queued
   int64_t submitted = 0;  // order in the queue
   model::AllocationState state = model::AllocationState::kQueued;
-  std::vector<Share> shares;  // in order of node rank; empty while queued
+  std::vector<LocalTask> local_tasks;  // in order of node rank; empty while queued
   bool preemption_acked = false;
   std::string preemption_reason;
   std::optional<absl::Time> deadline;  // of the preemption or of the stop; then SIGKILL
-  // What the trial said about its end, before it ended.
+  // What the trial reported about its exit.
   model::ExitReason reported = model::ExitReason::kNone;
   std::string reported_message;
   model::ExitReason exit_reason = model::ExitReason::kNone;
@@ -67,21 +67,21 @@ struct Allocation {
   friend bool operator==(const Allocation&, const Allocation&) = default;
 };
 
-// What the caller must bring about. A call that does not apply in the present state changes nothing
-// and asks for nothing: late and repeated messages are ordinary.
+// What the caller must do. A call that does not apply in the current state changes nothing and
+// returns no action: late and repeated messages are normal.
 struct AllocationActions {
-  bool start_shares = false;    // send StartTask for each share
-  bool announce = false;        // all shares have started: the rendezvous is known
-  bool notify_preempt = false;  // tell the trial
-  // Agents whose share must be stopped; grace zero means SIGKILL now.
+  bool start_local_tasks = false;  // send StartTask for each local task
+  bool announce = false;           // all local tasks have started: the rendezvous is known
+  bool notify_preempt = false;     // notify the trial
+  // Agents whose local task must be stopped; grace zero means SIGKILL now.
   std::vector<model::AgentId> stop;
   absl::Duration grace;
   std::optional<absl::Time> set_timer;  // call OnDeadline then
   bool terminated = false;              // just now
 };
 
-// How a share ended, as its agent says it.
-struct ShareExit {
+// How a local task ended, as its agent reports it.
+struct LocalTaskExit {
   int exit_code = 0;
   int signal = 0;
   std::string message;
@@ -89,20 +89,20 @@ struct ShareExit {
 };
 
 AllocationActions Assign(Allocation& a, std::vector<model::Placement> placements, absl::Time now);
-AllocationActions ShareStarted(Allocation& a, const model::AgentId& agent);
-AllocationActions ShareExited(Allocation& a, const model::AgentId& agent, const ShareExit& exit,
-                              absl::Time now);
-AllocationActions AgentLost(Allocation& a, const model::AgentId& agent, absl::Time now);
-// Asks the trial to save and exit before now + timeout.
+AllocationActions OnLocalTaskStarted(Allocation& a, const model::AgentId& agent);
+AllocationActions OnLocalTaskExited(Allocation& a, const model::AgentId& agent,
+                                    const LocalTaskExit& exit, absl::Time now);
+AllocationActions OnAgentLost(Allocation& a, const model::AgentId& agent, absl::Time now);
+// Requests that the trial checkpoints and exits before now + timeout.
 AllocationActions Preempt(Allocation& a, const std::string& reason, absl::Duration timeout,
                           absl::Time now);
-// False when it changes nothing.
+// Returns false if nothing changed.
 bool AckPreemption(Allocation& a);
-// Ends it: SIGTERM, SIGKILL after grace. A queued one terminates at once. `why`: for its end, where
-// that has no better reason.
+// Stops the allocation: SIGTERM, and SIGKILL after `grace`. A queued one terminates at once. `why`
+// is the exit message unless there is an earlier one.
 AllocationActions Stop(Allocation& a, absl::Duration grace, absl::Time now,
                        const std::string& why = "");
-// A preemption that was not obeyed in time becomes a Stop.
+// Turns a preemption that timed out into a Stop.
 AllocationActions OnDeadline(Allocation& a, absl::Duration grace, absl::Time now);
 
 }  // namespace det::experiment

@@ -8,7 +8,7 @@
 //             ▼                        │
 //   STOPPING_COMPLETED | STOPPING_CANCELED | STOPPING_ERROR
 //
-// One that has ended may be continued: ACTIVE again.
+// An ended experiment may be continued: it becomes ACTIVE again.
 //
 // PURE; table in tables.h.
 #ifndef MASTER_CORE_EXPERIMENT_EXPERIMENT_H_
@@ -27,14 +27,14 @@
 
 namespace det::experiment {
 
-// Where it stands in the queue now: what its configuration asked for, until somebody changes it.
+// Its current place in the queue: what its configuration requests, until a user changes it.
 struct QueuePlace {
   std::string resource_pool;
   int priority = 42;             // 1..99, smaller first
   double weight = 1;             // under fair share
   double position = 0;           // inside a pool and a priority, smaller first; its id at first
-  bool position_set = false;     // by hand
-  std::optional<int> max_slots;  // that its trials hold at once
+  bool position_set = false;     // a user moved it
+  std::optional<int> max_slots;  // maximum that its trials hold at once
   friend bool operator==(const QueuePlace&, const QueuePlace&) = default;
 };
 
@@ -43,16 +43,16 @@ struct Experiment {
   model::ExperimentId id;
   model::JobId job;
   model::UserId owner;
-  std::string owner_name;  // by which quotas know the owner; empty: the id's digits
-  // Where it lies; by name in `config`, which follows these.
+  std::string owner_name;  // the owner's name for quotas; empty: the digits of the id
+  // The ids of its workspace and project; `config` has their names and is kept consistent.
   int32_t workspace = 1;
   int32_t project = 1;
   std::string request_id;  // of the client that created it; empty: none
-  // Shared and never changed after creation: configurations are large and copied with every change.
+  // Immutable and shared: configurations are large, and a change copies the whole.
   std::shared_ptr<const model::ExperimentConfig> config;
   std::string original_config;  // the YAML as submitted
   std::string context_hash;     // empty: no context directory
-  // From which every trial starts that has no other parent.
+  // The checkpoint from which every trial without a parent starts.
   std::optional<model::CheckpointId> warm_start;
   std::optional<model::ExperimentId> forked_from;
   QueuePlace queue;
@@ -64,13 +64,13 @@ struct Experiment {
   absl::Time created_at;
   std::optional<absl::Time> ended_at;
 };
-// Equality compares the configuration by value.
+// Compares the configuration by value.
 bool operator==(const Experiment& a, const Experiment& b);
 
-// The owner's name for quotas.
+// Returns the owner's name for quotas.
 std::string OwnerName(const Experiment& experiment);
 
-// Moves along the table; false when `event` does not apply in the present state.
+// Makes the transition of the table; returns false if `event` does not apply in the current state.
 bool Move(Experiment& experiment, ExperimentEvent event);
 
 }  // namespace det::experiment

@@ -24,42 +24,43 @@ Allocation Running() {
   a.id = model::AllocationId("1.1.0");
   a.slots = 2;
   Assign(a, {{AgentId("a"), {0}}, {AgentId("b"), {1}}}, kNow);
-  ShareStarted(a, AgentId("a"));
-  ShareStarted(a, AgentId("b"));
+  OnLocalTaskStarted(a, AgentId("a"));
+  OnLocalTaskStarted(a, AgentId("b"));
   return a;
 }
 
-TEST(StateMachinesTest, TheCommittedPageIsWrittenFromTheTables) {
+TEST(StateMachinesTest, GeneratesTheCommittedPage) {
   const auto page = base::ReadFile("docs/state_machines.md");
   ASSERT_TRUE(page.ok()) << page.status();
   EXPECT_EQ(*page, StateMachinesText())
       << "run: bazel run //tools:state_machines_doc > docs/state_machines.md";
 }
 
-TEST(AllocationTest, RunsOnceEveryShareHasStarted) {
+TEST(AllocationTest, RunsWhenAllLocalTasksStarted) {
   Allocation a;
-  EXPECT_TRUE(Assign(a, {{AgentId("a"), {0}}, {AgentId("b"), {0}}}, kNow).start_shares);
-  EXPECT_FALSE(ShareStarted(a, AgentId("a")).announce);
+  EXPECT_TRUE(Assign(a, {{AgentId("a"), {0}}, {AgentId("b"), {0}}}, kNow).start_local_tasks);
+  EXPECT_FALSE(OnLocalTaskStarted(a, AgentId("a")).announce);
   EXPECT_EQ(a.state, AllocationState::kAssigned);
-  EXPECT_TRUE(ShareStarted(a, AgentId("b")).announce);
+  EXPECT_TRUE(OnLocalTaskStarted(a, AgentId("b")).announce);
   EXPECT_EQ(a.state, AllocationState::kRunning);
-  EXPECT_FALSE(ShareStarted(a, AgentId("b")).announce) << "repeated";
+  EXPECT_FALSE(OnLocalTaskStarted(a, AgentId("b")).announce) << "repeated";
 }
 
-TEST(AllocationTest, TheFirstFailureIsTheReason) {
+TEST(AllocationTest, ReportsFirstFailure) {
   Allocation a = Running();
-  const auto actions = ShareExited(a, AgentId("b"), {.signal = 11, .message = ""}, kNow);
+  const auto actions = OnLocalTaskExited(a, AgentId("b"), {.signal = 11, .message = ""}, kNow);
   EXPECT_THAT(actions.stop, ElementsAre(AgentId("a")));
-  EXPECT_TRUE(ShareExited(a, AgentId("a"), {.exit_code = 143, .message = ""}, kNow).terminated);
+  EXPECT_TRUE(
+      OnLocalTaskExited(a, AgentId("a"), {.exit_code = 143, .message = ""}, kNow).terminated);
   EXPECT_EQ(a.exit_reason, ExitReason::kFailed);
   EXPECT_THAT(a.exit_message, HasSubstr("on b was killed by signal 11 (SIGSEGV)"));
 }
 
-TEST(AllocationTest, WhatTheTrialSaidExplainsMoreThanTheExitCode) {
+TEST(AllocationTest, PrefersReportedMessageToExitCode) {
   Allocation a = Running();
   a.reported_message = "rank 1 failed: killed by SIGKILL";
-  ShareExited(a, AgentId("a"), {.exit_code = 137, .message = ""}, kNow);
-  ShareExited(a, AgentId("b"), {.exit_code = 143, .message = ""}, kNow);
+  OnLocalTaskExited(a, AgentId("a"), {.exit_code = 137, .message = ""}, kNow);
+  OnLocalTaskExited(a, AgentId("b"), {.exit_code = 143, .message = ""}, kNow);
   EXPECT_EQ(a.exit_reason, ExitReason::kFailed);
   EXPECT_EQ(a.exit_message, "rank 1 failed: killed by SIGKILL");
   EXPECT_EQ(a.exit_code, 137);
@@ -73,7 +74,7 @@ struct ExitCase {
   ExitReason want;
 };
 
-TEST(AllocationTest, ExitZeroMeansPreemptedOnlyWhenAcknowledged) {
+TEST(AllocationTest, IsPreemptedOnlyWhenAcknowledged) {
   for (const ExitCase& c : {ExitCase{"finished", false, false, 0, ExitReason::kFinished},
                             ExitCase{"finished meanwhile", true, false, 0, ExitReason::kFinished},
                             ExitCase{"preempted", true, true, 0, ExitReason::kPreempted},
@@ -83,19 +84,19 @@ TEST(AllocationTest, ExitZeroMeansPreemptedOnlyWhenAcknowledged) {
     if (c.ack) {
       EXPECT_TRUE(AckPreemption(a));
     }
-    ShareExited(a, AgentId("a"), {.exit_code = c.code, .message = ""}, kNow);
-    ShareExited(a, AgentId("b"), {.exit_code = 0, .message = ""}, kNow);
+    OnLocalTaskExited(a, AgentId("a"), {.exit_code = c.code, .message = ""}, kNow);
+    OnLocalTaskExited(a, AgentId("b"), {.exit_code = 0, .message = ""}, kNow);
     EXPECT_EQ(a.state, AllocationState::kTerminated) << c.name;
     EXPECT_EQ(a.exit_reason, c.want) << c.name;
   }
 }
 
-TEST(AllocationTest, AStoppedOneIsStoppedWhateverItsExitCode) {
+TEST(AllocationTest, IsStopped_WhateverTheExitCode) {
   Allocation a = Running();
   EXPECT_THAT(Stop(a, absl::Seconds(1), kNow).stop, ElementsAre(AgentId("a"), AgentId("b")));
   EXPECT_TRUE(Stop(a, absl::Seconds(1), kNow).stop.empty()) << "twice";
-  ShareExited(a, AgentId("a"), {.exit_code = 143, .message = ""}, kNow);
-  ShareExited(a, AgentId("b"), {.exit_code = 0, .message = ""}, kNow);
+  OnLocalTaskExited(a, AgentId("a"), {.exit_code = 143, .message = ""}, kNow);
+  OnLocalTaskExited(a, AgentId("b"), {.exit_code = 0, .message = ""}, kNow);
   EXPECT_EQ(a.exit_reason, ExitReason::kStopped);
 }
 
@@ -114,7 +115,7 @@ struct EndCase {
   bool new_run;
 };
 
-TEST(TrialTest, WhatBecomesOfARun) {
+TEST(TrialTest, MovesToNextStateAfterRun) {
   const EndCase cases[] = {
       {"finished", {}, ExitReason::kFinished, 0, TrialState::kCompleted, false},
       {"failed", {}, ExitReason::kFailed, 0, TrialState::kQueued, true},
@@ -151,7 +152,7 @@ TEST(TrialTest, WhatBecomesOfARun) {
   }
 }
 
-TEST(TrialTest, AHeldTrialIsWokenByTheSearcherAlone) {
+TEST(TrialTest, ResumesHeldTrialOnlyBySearcher) {
   Trial trial = InState(TrialState::kRunning);
   EXPECT_EQ(Hold(trial, kNow).release, TrialActions::Release::kPreempt);
   EXPECT_FALSE(Hold(trial, kNow).changed) << "twice";
@@ -166,14 +167,14 @@ TEST(TrialTest, AHeldTrialIsWokenByTheSearcherAlone) {
   EXPECT_FALSE(Resume(trial, true).changed) << "twice";
 }
 
-TEST(TrialTest, AQueuedTrialIsHeldAtOnce) {
+TEST(TrialTest, HoldsQueuedTrialImmediately) {
   Trial trial = InState(TrialState::kQueued);
   EXPECT_EQ(Hold(trial, kNow).release, TrialActions::Release::kStop);
   EXPECT_EQ(trial.state, TrialState::kPaused);
   EXPECT_TRUE(trial.held);
 }
 
-TEST(TrialTest, AHeldTrialOfAPausedExperimentNeedsBothToGoOn) {
+TEST(TrialTest, ResumesHeldTrialOfPausedExperiment_WhenBothAllow) {
   Trial trial = InState(TrialState::kPaused);
   EXPECT_TRUE(Hold(trial, kNow).changed);
   EXPECT_TRUE(Resume(trial, false).changed);
@@ -181,7 +182,7 @@ TEST(TrialTest, AHeldTrialOfAPausedExperimentNeedsBothToGoOn) {
   EXPECT_TRUE(Activate(trial).new_run);
 }
 
-TEST(TrialTest, AResumeOnItsWayOutRunsAgain) {
+TEST(TrialTest, RunsAgain_WhenResumedWhileStopping) {
   Trial trial = InState(TrialState::kRunning);
   Hold(trial, kNow);
   EXPECT_TRUE(Resume(trial, true).changed);
@@ -191,7 +192,7 @@ TEST(TrialTest, AResumeOnItsWayOutRunsAgain) {
   EXPECT_TRUE(OnRunEnded(trial, ExitReason::kPreempted, "", 2, kNow).new_run);
 }
 
-TEST(TrialTest, AChildWaitsForItsParentToSave) {
+TEST(TrialTest, WaitsForParentCheckpoint) {
   Trial child = InState(TrialState::kPaused);
   child.waits_for = model::TrialId(7);
   EXPECT_FALSE(Activate(child).changed);
@@ -203,7 +204,7 @@ TEST(TrialTest, AChildWaitsForItsParentToSave) {
   EXPECT_FALSE(OnParentSaved(child, std::nullopt, true).changed) << "once";
 }
 
-TEST(TrialTest, WhatBecomesOfAHeldTrial) {
+TEST(TrialTest, EndsHeldTrial) {
   const auto held = [] {
     Trial trial = InState(TrialState::kRunning);
     Hold(trial, kNow);
@@ -232,7 +233,7 @@ TEST(TrialTest, WhatBecomesOfAHeldTrial) {
   EXPECT_FALSE(Hold(killed, kNow).changed);
 }
 
-TEST(TrialTest, RequestsTwiceAreOnceAndTerminalIsTerminal) {
+TEST(TrialTest, IgnoresRepeatedRequests) {
   Trial trial = InState(TrialState::kRunning);
   EXPECT_EQ(Pause(trial, kNow).release, TrialActions::Release::kPreempt);
   EXPECT_FALSE(Pause(trial, kNow).changed);

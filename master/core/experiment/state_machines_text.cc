@@ -19,7 +19,7 @@ std::string StateMachinesText() {
   return absl::StrCat(
       "# State machines\n\nWritten from the tables in `master/core/experiment/tables.h` by "
       "`bazel run //tools:state_machines_doc`;\na test keeps this page equal to them. "
-      "An event that has no row for a state changes nothing there.\n\n"
+      "An event without a row for a state has no effect in that state.\n\n"
       "## Experiment\n\n",
       Table(kExperimentTable), "\n## Trial\n\n", Table(kTrialTable), "\n## Allocation\n\n",
       Table(kAllocationTable));

@@ -1,4 +1,4 @@
-// The text of docs/state_machines.md, from the tables. Called by the generator and its test.
+// Generates docs/state_machines.md from the tables. Called by the generator and its test.
 #ifndef MASTER_CORE_EXPERIMENT_STATE_MACHINES_TEXT_H_
 #define MASTER_CORE_EXPERIMENT_STATE_MACHINES_TEXT_H_
 

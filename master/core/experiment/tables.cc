@@ -9,13 +9,13 @@ std::string_view ToString(AllocationEvent event) {
     case AllocationEvent::kWithdraw:
       return "withdrawn";
     case AllocationEvent::kAllStarted:
-      return "every share has started";
+      return "every local task has started";
     case AllocationEvent::kPreempt:
-      return "asked to save and exit";
+      return "preempted";
     case AllocationEvent::kStop:
-      return "told to end, or a share failed";
+      return "stopped, or a local task failed";
     case AllocationEvent::kAllExited:
-      return "every share has exited";
+      return "every local task has exited";
   }
   return "";
 }
@@ -25,27 +25,26 @@ std::string_view ToString(TrialEvent event) {
     case TrialEvent::kAssigned:
       return "slots assigned";
     case TrialEvent::kPause:
-      return "pause, or held by the searcher, while it holds no slots";
+      return "pause, or held by the searcher, without slots";
     case TrialEvent::kActivate:
-      return "activate, or let go on by the searcher";
+      return "activate, or resumed by the searcher";
     case TrialEvent::kRelease:
-      return "pause, held by the searcher, cancel, kill or searcher stop, while it holds slots";
+      return "pause, held by the searcher, cancel, kill or searcher stop, with slots";
     case TrialEvent::kRunAgain:
-      return "preempted, node lost, failed with restarts left, or activated or let go on again";
+      return "preempted, node lost, failed with restarts left, or activated or resumed again";
     case TrialEvent::kPaused:
-      return "slots released for a pause, or because the searcher holds it";
+      return "slots released for a pause or a hold by the searcher";
     case TrialEvent::kComplete:
       return "exit code 0, or stopped by the searcher";
     case TrialEvent::kCancel:
-      return "canceled or killed, and holds no slots";
+      return "canceled or killed, without slots";
     case TrialEvent::kFail:
-      return "failed more than max_restarts times or where a log policy forbids a retry, or code "
-             "or "
+      return "failed more than max_restarts times or when a log policy forbids a retry, or code or "
              "hyperparameters invalid";
-    case TrialEvent::kTimeOver:
-      return "its max_run_time is over";
+    case TrialEvent::kRunTimeExceeded:
+      return "max_run_time exceeded";
     case TrialEvent::kContinue:
-      return "its experiment is continued";
+      return "experiment continued";
   }
   return "";
 }

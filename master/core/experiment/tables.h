@@ -1,5 +1,5 @@
-// The three state machines as tables. The machines move by them, docs/state_machines.md is written
-// from them. PURE.
+// The transition tables of the three state machines. docs/state_machines.md is generated from them.
+// PURE.
 #ifndef MASTER_CORE_EXPERIMENT_TABLES_H_
 #define MASTER_CORE_EXPERIMENT_TABLES_H_
 
@@ -11,12 +11,12 @@
 namespace det::experiment {
 
 enum class AllocationEvent {
-  kAssign,      // the scheduler gave it slots
-  kWithdraw,    // nobody wants it any more
-  kAllStarted,  // every share runs
-  kPreempt,     // asked to save and exit
-  kStop,        // asked to end; or a share failed, and the others must end
-  kAllExited,   // the last share has ended
+  kAssign,      // the scheduler assigned slots
+  kWithdraw,    // no longer needed while queued
+  kAllStarted,  // every local task has started
+  kPreempt,     // must checkpoint and exit
+  kStop,        // stopped; or a local task failed, and the others must end
+  kAllExited,   // the last local task has exited
 };
 
 inline constexpr base::Transition<model::AllocationState, AllocationEvent> kAllocationTable[] = {
@@ -45,16 +45,16 @@ static_assert(base::IsDeterministic(kAllocationTable));
 
 enum class TrialEvent {
   kAssigned,  // its allocation has slots
-  kPause,     // or held by the searcher; while it holds slots this goes by kRelease first
+  kPause,     // or held by the searcher; if it holds slots, kRelease comes first
   kActivate,
-  kRelease,   // pause, hold, cancel, kill or enough seen, while it holds slots
+  kRelease,   // pause, hold, cancel, kill or searcher stop, while it holds slots
   kRunAgain,  // preempted, lost its node, or failed with restarts left
-  kPaused,    // released, and paused it becomes
+  kPaused,    // its slots were released for a pause
   kComplete,
   kCancel,
   kFail,
-  kTimeOver,  // its max_run_time
-  kContinue,  // its experiment goes on after its end
+  kRunTimeExceeded,  // its max_run_time
+  kContinue,         // its experiment was continued after its end
 };
 
 inline constexpr base::Transition<model::TrialState, TrialEvent> kTrialTable[] = {
@@ -76,8 +76,8 @@ inline constexpr base::Transition<model::TrialState, TrialEvent> kTrialTable[] =
     {{model::TrialState::kRunning, model::TrialState::kStopping},
      TrialEvent::kFail,
      model::TrialState::kError},
-    {{model::TrialState::kRunning}, TrialEvent::kTimeOver, model::TrialState::kStopping},
-    {{model::TrialState::kQueued}, TrialEvent::kTimeOver, model::TrialState::kCanceled},
+    {{model::TrialState::kRunning}, TrialEvent::kRunTimeExceeded, model::TrialState::kStopping},
+    {{model::TrialState::kQueued}, TrialEvent::kRunTimeExceeded, model::TrialState::kCanceled},
     {{model::TrialState::kCompleted, model::TrialState::kCanceled, model::TrialState::kError},
      TrialEvent::kContinue,
      model::TrialState::kQueued},
@@ -87,7 +87,7 @@ static_assert(base::IsDeterministic(kTrialTable));
 enum class ExperimentEvent {
   kPause,
   kActivate,
-  kFinish,  // the searcher asks for nothing more
+  kFinish,  // the searcher shut down
   kCancel,  // cancel, kill
   kFail,    // the search has failed
   kEnd,     // every trial has ended

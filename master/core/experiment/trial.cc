@@ -41,9 +41,9 @@ TrialActions RunAgain(Trial& trial) {
   return actions;
 }
 
-// While it holds slots: lets go of them to become `end_as`. Later wishes replace earlier ones, but
-// nothing replaces a cancel, and a kill hastens what is under way.
-TrialActions LetGo(Trial& trial, TrialState end_as, Release release) {
+// Releases the slots of a trial that holds them, to become `end_as`. Later requests replace earlier
+// ones, except a cancel; a kill speeds up a release in progress.
+TrialActions ReleaseSlots(Trial& trial, TrialState end_as, Release release) {
   TrialActions actions;
   if (trial.state == TrialState::kStopping) {
     const bool canceled = trial.end_as == TrialState::kCanceled;
@@ -87,7 +87,7 @@ TrialActions OnFailed(Trial& trial, const std::string& message, int max_restarts
   return RunAgain(trial);
 }
 
-// It was asked to let go and did, in whatever way.
+// It was told to release its slots, and its run has ended in some way.
 TrialActions OnReleased(Trial& trial, absl::Time now) {
   switch (*trial.end_as) {
     case TrialState::kCanceled:
@@ -111,16 +111,16 @@ TrialActions OnReleased(Trial& trial, absl::Time now) {
 TrialActions OnAssigned(Trial& trial) {
   TrialActions actions;
   actions.changed = Move(trial, TrialEvent::kAssigned);
-  // Why the run before it ended stands with that run.
+  // The reason why the previous run ended is stored with that run.
   if (actions.changed) trial.reason.clear();
   return actions;
 }
 
 TrialActions Pause(Trial& trial, absl::Time) {
   if (HoldsSlots(trial)) {
-    // On its way to an end already: that end is nearer than a pause.
+    // It is already ending, which takes precedence over a pause.
     if (trial.end_as && *trial.end_as != TrialState::kQueued) return {};
-    return LetGo(trial, TrialState::kPaused, Release::kPreempt);
+    return ReleaseSlots(trial, TrialState::kPaused, Release::kPreempt);
   }
   TrialActions actions;
   if (!Move(trial, TrialEvent::kPause)) return actions;
@@ -134,7 +134,7 @@ TrialActions Activate(Trial& trial) {
   TrialActions actions;
   if (trial.held || trial.waits_for) return actions;
   if (trial.state == TrialState::kStopping && trial.end_as == TrialState::kPaused) {
-    return LetGo(trial, TrialState::kQueued, Release::kNone);
+    return ReleaseSlots(trial, TrialState::kQueued, Release::kNone);
   }
   if (!Move(trial, TrialEvent::kActivate)) return actions;
   actions.changed = true;
@@ -190,7 +190,7 @@ TrialActions Continue(Trial& trial) {
 }
 
 TrialActions Finish(Trial& trial, TrialState end, absl::Time now) {
-  if (HoldsSlots(trial)) return LetGo(trial, end, Release::kPreempt);
+  if (HoldsSlots(trial)) return ReleaseSlots(trial, end, Release::kPreempt);
   const bool queued = trial.state == TrialState::kQueued;
   TrialActions actions =
       End(trial, end == TrialState::kCompleted ? TrialEvent::kComplete : TrialEvent::kCancel, now);
@@ -199,18 +199,18 @@ TrialActions Finish(Trial& trial, TrialState end, absl::Time now) {
 }
 
 TrialActions Kill(Trial& trial, absl::Time now) {
-  if (HoldsSlots(trial)) return LetGo(trial, TrialState::kCanceled, Release::kStop);
+  if (HoldsSlots(trial)) return ReleaseSlots(trial, TrialState::kCanceled, Release::kStop);
   return Finish(trial, TrialState::kCanceled, now);
 }
 
-TrialActions TimeOver(Trial& trial, const std::string& reason, absl::Time now) {
+TrialActions OnRunTimeExceeded(Trial& trial, const std::string& reason, absl::Time now) {
   if (trial.state == TrialState::kQueued) {
-    TrialActions actions = End(trial, TrialEvent::kTimeOver, now);
+    TrialActions actions = End(trial, TrialEvent::kRunTimeExceeded, now);
     trial.reason = reason;
     return actions;
   }
   TrialActions actions;
-  if (!Move(trial, TrialEvent::kTimeOver)) return actions;
+  if (!Move(trial, TrialEvent::kRunTimeExceeded)) return actions;
   trial.end_as = TrialState::kCanceled;
   trial.reason = reason;
   actions.changed = true;
@@ -233,7 +233,7 @@ TrialActions OnRunEnded(Trial& trial, ExitReason reason, const std::string& mess
       trial.reason = message;
       return End(trial, TrialEvent::kFail, now);
     case ExitReason::kFailed:
-      // A searcher that has seen enough, or a user who cancels, does not want it back.
+      // A trial that the searcher stopped or a user canceled is not restarted.
       if (trial.end_as == TrialState::kCompleted || canceled) return OnReleased(trial, now);
       return OnFailed(trial, message, max_restarts, now);
     case ExitReason::kNodeLost:

@@ -1,4 +1,4 @@
-// A trial: restarts and runs around its allocations.
+// A trial: its runs, each with one allocation, and its restarts.
 //
 //             slots assigned
 //   QUEUED ──────────────────► RUNNING ──► COMPLETED   exit 0, or stopped by the searcher
@@ -8,13 +8,13 @@
 //   PAUSED ◄─────────────────────┘ │ failed, restarts left: a new run, QUEUED
 //     │                            │
 //     │ kill, cancel               ▼ pause, hold, kill, cancel, searcher stop
-//     └──────────► CANCELED ◄── STOPPING (end_as says what it becomes)
+//     └──────────► CANCELED ◄── STOPPING (`end_as` is the next state)
 //
-// Its max_run_time ends it as a cancel does.
+// A trial whose max_run_time is exceeded ends like a canceled one.
 //
 // A trial is PAUSED with its experiment, because the searcher holds it at its rung (`held`), or
-// because the trial from which it is to start has not saved yet (`waits_for`); it goes on when none
-// of these is left.
+// because its parent has not saved a checkpoint yet (`waits_for`). It resumes when none of these
+// holds any more.
 //
 // PURE; table in tables.h.
 #ifndef MASTER_CORE_EXPERIMENT_TRIAL_H_
@@ -41,25 +41,25 @@ struct Trial {
   model::TrialState state = model::TrialState::kQueued;
   // While kStopping: what it becomes once its allocation has ended.
   std::optional<model::TrialState> end_as;
-  // The searcher holds it at its rung: PAUSED, or on its way there. Only Resume lets it go on.
+  // The searcher holds it at its rung: it is PAUSED or is being paused. Only Resume continues it.
   bool held = false;
   std::string reason;                             // of the end, or of the last restart
-  int restarts = 0;                               // that count against max_restarts
-  int run_id = 0;                                 // number of the present or next run
-  std::optional<model::AllocationId> allocation;  // of the present run
+  int restarts = 0;                               // counted against max_restarts
+  int run_id = 0;                                 // number of the current or next run
+  std::optional<model::AllocationId> allocation;  // of the current run
   std::optional<model::CheckpointId> latest_checkpoint;
-  // Its parent, which saves before this trial takes the checkpoint as its warm_start.
+  // Its parent, which must save the checkpoint that becomes this trial's warm_start.
   std::optional<model::TrialId> waits_for;
-  // A checkpoint of another trial, from which it starts while it has none of its own.
+  // A checkpoint of another trial, from which it starts until it has one of its own.
   std::optional<model::CheckpointId> warm_start;
   int64_t steps_completed = 0;  // at its latest checkpoint: where the next run resumes
   double progress = 0;
   std::string runner_state;
-  std::vector<model::AgentId> blocked;  // where it must not run again
-  // Where a run of it failed as on broken hardware: not again, until somebody enables them.
+  std::vector<model::AgentId> blocked;  // excluded by log policies
+  // Agents where a run failed with a suspected hardware failure; excluded until they are enabled.
   std::vector<model::AgentId> suspects;
-  absl::Duration run_time;  // of all its runs that have ended
-  std::string no_restart;   // why its next failure is its last; empty: it is not
+  absl::Duration run_time;  // of all its ended runs
+  std::string no_restart;   // why it is not restarted after a failure; empty: it is
   // The searcher's metric: best (by direction) and latest.
   std::optional<double> best_metric;
   std::optional<double> latest_metric;
@@ -69,38 +69,38 @@ struct Trial {
   friend bool operator==(const Trial&, const Trial&) = default;
 };
 
-// What the caller must bring about.
+// What the caller must do.
 struct TrialActions {
   bool changed = false;
-  bool new_run = false;  // make and queue the allocation of run `run_id`
+  bool new_run = false;  // create and queue the allocation of run `run_id`
   enum class Release { kNone, kPreempt, kStop } release = Release::kNone;  // of its allocation
-  std::string why;     // of the release, where the state does not say
-  bool ended = false;  // it is terminal, just now
+  std::string why;     // the reason of the release, if the state does not imply it
+  bool ended = false;  // it has just become terminal
 };
 
-// Its allocation has got slots.
+// Its allocation was assigned slots.
 TrialActions OnAssigned(Trial& trial);
 
-// Requests. One that asks for what is so already, or is on its way, changes nothing.
+// Requests of users. A request for the current or the pending state changes nothing.
 TrialActions Pause(Trial& trial, absl::Time now);
 TrialActions Activate(Trial& trial);
-// The searcher's pause and its end. Resume wakes the trial only if its experiment is active.
+// Pause and resume by the searcher. Resume queues the trial only if its experiment is active.
 TrialActions Hold(Trial& trial, absl::Time now);
 TrialActions Resume(Trial& trial, bool experiment_active);
 // Its parent has saved `checkpoint`.
 TrialActions OnParentSaved(Trial& trial, std::optional<model::CheckpointId> checkpoint,
                            bool experiment_active);
-// One that has ended runs again from its newest checkpoint, with all its restarts.
+// Runs an ended trial again from its newest checkpoint, with all its restarts.
 TrialActions Continue(Trial& trial);
-// Lets it save, then ends it as `end` (kCanceled or kCompleted).
+// Lets it checkpoint, then ends it as `end` (kCanceled or kCompleted).
 TrialActions Finish(Trial& trial, model::TrialState end, absl::Time now);
 // Ends it as CANCELED, at once.
 TrialActions Kill(Trial& trial, absl::Time now);
 
-// It has run for as long as it may: it saves and ends as CANCELED, for `reason`.
-TrialActions TimeOver(Trial& trial, const std::string& reason, absl::Time now);
+// Its max_run_time is exceeded: it checkpoints and ends as CANCELED, with `reason`.
+TrialActions OnRunTimeExceeded(Trial& trial, const std::string& reason, absl::Time now);
 
-// Its allocation has ended for `reason`: what becomes of the trial. `message` says why in words.
+// Its allocation has ended for `reason`: determines the next state. `message` explains the reason.
 TrialActions OnRunEnded(Trial& trial, model::ExitReason reason, const std::string& message,
                         int max_restarts, absl::Time now);
 

@@ -32,16 +32,16 @@ struct Agent {
   std::string address;
   std::string resource_pool;
   std::vector<Device> slots;
-  std::optional<double> cpus;     // that tasks may use together; absent: not counted
-  std::optional<int64_t> memory;  // bytes; likewise
+  std::optional<double> cpus;     // for all tasks together; absent: not limited
+  std::optional<int64_t> memory;  // bytes for all tasks together; absent: not limited
   std::string network_switch;     // agents of one switch reach each other fastest; empty: unknown
   std::map<std::string, std::string> labels;
   absl::Time registered_at;
-  bool connected = true;  // false: lost, and still within the master's patience
+  bool connected = true;  // false: disconnected, and the master's agent timeout has not passed
   friend bool operator==(const Agent&, const Agent&) = default;
 };
 
-// From begin to end no task may run on the agent.
+// A window in which no task may run on the agent.
 struct Maintenance {
   absl::Time begin;
   absl::Time end;
@@ -49,26 +49,26 @@ struct Maintenance {
   friend bool operator==(const Maintenance&, const Maintenance&) = default;
 };
 
-// What people, or the master by itself, have decided about an agent. Kept by its id, whether it is
-// connected or not.
+// The administrative state of an agent, set by users or by the master. Stored by its id, whether
+// the agent is connected or not.
 struct AgentState {
-  // Why a slot takes no work.
+  // Whether a slot accepts work, and if not, why.
   struct SlotState {
     bool enabled = true;
-    bool quarantined = false;  // by the master: its tasks failed in a row as on broken hardware
+    bool quarantined = false;  // by the master, after consecutive suspected hardware failures
     std::string reason;        // the last of these failures
-    int failures = 0;          // in a row
+    int failures = 0;          // consecutive
     friend bool operator==(const SlotState&, const SlotState&) = default;
   };
   AgentId id;
   bool enabled = true;
-  bool draining = false;                 // disabled, and what runs may end by itself
+  bool draining = false;                 // disabled, but running tasks may finish
   std::map<int, SlotState> slots;        // by Device::id; absent: enabled
   std::vector<Maintenance> maintenance;  // by begin; past ones are dropped
   friend bool operator==(const AgentState&, const AgentState&) = default;
 };
 
-// A share of an allocation on one agent.
+// The slots of an allocation on one agent.
 struct Placement {
   AgentId agent;
   std::vector<int> slots;  // Device::id

@@ -18,7 +18,7 @@ bool IsClassName(std::string_view text) {
                      [](char c) { return absl::ascii_isalnum(c) || c == '_' || c == ':'; });
 }
 
-// The parts before and after the first colon of a text that is one word.
+// Splits a one-word string at its first colon.
 std::optional<std::pair<std::string_view, std::string_view>> Split(const Entrypoint& entrypoint) {
   const std::string* text = std::get_if<std::string>(&entrypoint);
   if (text == nullptr) return std::nullopt;

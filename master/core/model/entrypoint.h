@@ -1,5 +1,5 @@
-// The shapes of an entrypoint: a Trial class in a C++ source or a Python module, or a command.
-// Called by model/parse, cluster and service, on any thread. Never looks at files. PURE.
+// The forms of an entrypoint: a Trial class in a C++ source or a Python module, or a command.
+// Called by parse, cluster and the API services, on any thread. Reads no files. PURE.
 #ifndef MASTER_CORE_MODEL_ENTRYPOINT_H_
 #define MASTER_CORE_MODEL_ENTRYPOINT_H_
 
@@ -17,13 +17,14 @@ struct TrialEntrypoint {
   friend bool operator==(const TrialEntrypoint&, const TrialEntrypoint&) = default;
 };
 
-// "file.cc:Class" (.cc, .cpp or .cxx; one word); nothing for any other string and for a list.
+// Parses "file.cc:Class" (.cc, .cpp or .cxx; one word); nullopt for any other string and for a
+// list.
 std::optional<TrialEntrypoint> ParseTrialEntrypoint(const Entrypoint& entrypoint);
 
-// Whether it is one word "module:Class" of no C++ source: the name of a Python class.
+// Whether the entrypoint is one word "module:Class" that does not name a C++ source.
 bool IsPythonEntrypoint(const Entrypoint& entrypoint);
 
-// What older versions run for such a name: their launcher, as the agent's Python finds it.
+// Returns the command that Determined runs for such a name: its launcher, in the agent's Python.
 // REQUIRES IsPythonEntrypoint.
 std::vector<std::string> PythonTrialCommand(const Entrypoint& entrypoint);
 

@@ -1,5 +1,4 @@
-// What a user asks for: the experiment configuration after parsing, merging and defaults. Built by
-// model/parse alone; everybody else reads it.
+// The experiment configuration after parsing, merging and defaults. Only master/parse creates it.
 //
 // PURE.
 #ifndef MASTER_CORE_MODEL_EXPERIMENT_CONFIG_H_
@@ -23,14 +22,14 @@ namespace det::model {
 
 enum class CheckpointPolicy { kBest, kAll, kNone };
 
-// A string is run by `sh -c`, unless it names a Trial class (entrypoint.h); a list is an argv.
+// A string is run with `sh -c` unless it names a Trial class (entrypoint.h); a list is an argv.
 using Entrypoint = std::variant<std::string, std::vector<std::string>>;
 
 struct ExperimentConfig {
   std::string name;
   std::string description;
   std::vector<std::string> labels;
-  Value data = Value::Object{};  // free-form, handed to the trial
+  Value data = Value::Object{};  // free-form, passed to the trial
   std::string workspace;
   std::string project;
   Entrypoint entrypoint;
@@ -51,7 +50,7 @@ struct ExperimentConfig {
   ProfilingConfig profiling;
   uint32_t experiment_seed = 0;
   std::vector<LogPolicyConfig> log_policies = BuiltInLogPolicies();
-  std::optional<int> log_retention_days;  // -1: for ever; none: the cluster's
+  std::optional<int> log_retention_days;  // -1: forever; absent: the cluster's default
   int64_t preemption_timeout_seconds = 3600;
   BatchSchedulerConfig slurm;
   BatchSchedulerConfig pbs;
@@ -60,16 +59,15 @@ struct ExperimentConfig {
   friend bool operator==(const ExperimentConfig&, const ExperimentConfig&) = default;
 };
 
-// The search space in the configuration's own format; constants are written out as
-// {type: const, val: ...}.
+// Converts to the format of the configuration; constants become {type: const, val: ...}.
 Value ToValue(const Hyperparameter& hparam);
 Value ToValue(const SearchSpace& space);
 
-// The same as the JSON object that is kept and that the trial reads: every field of the table
-// (fields.h) that means something here, all defaults present.
+// Converts to the JSON object that is stored and that the trial reads: every field of the table
+// (fields.h) that applies, all defaults included.
 Value ToValue(const ExperimentConfig& config);
 
-// The same for the eyes of others: what is secret is "********".
+// The same for users: secret values are "********".
 Value ToShownValue(const ExperimentConfig& config);
 
 }  // namespace det::model

@@ -1,4 +1,5 @@
-// Smaller sections of the experiment configuration: what is watched, kept and told to others.
+// Smaller sections of the experiment configuration: optimizations, profiling, log policies and
+// integrations.
 //
 // PURE.
 #ifndef MASTER_CORE_MODEL_EXTRAS_CONFIG_H_
@@ -12,13 +13,13 @@
 
 namespace det::model {
 
-// Of the Trial classes of older versions; scripts read them from the configuration.
+// The `optimizations` section; Trial classes and scripts read it.
 struct OptimizationsConfig {
   int64_t aggregation_frequency = 1;
   bool average_aggregated_gradients = true;
   bool average_training_metrics = true;
   std::string strategy = "allreduce";
-  int64_t local_sgd_steps = 8;  // of the optimizers, between two averages
+  int64_t local_sgd_steps = 8;  // optimizer steps between two averages
   bool shard_optimizer = false;
   bool hierarchical_allreduce = false;
   int64_t pipeline_micro_batches = 4;
@@ -39,20 +40,20 @@ struct ProfilingConfig {
   friend bool operator==(const ProfilingConfig&, const ProfilingConfig&) = default;
 };
 
-// What RE2 may spend on a pattern, and how many there may be: every line of a task's log is held
-// against all of them.
+// Limits on the memory of a pattern in RE2 and on the number of policies: every line of a task's
+// log is matched against all of them.
 inline constexpr int64_t kLogPatternMemory = 1 << 20;  // bytes
 inline constexpr size_t kMaxLogPolicies = 100;
 
-// What to do about a log line.
+// An action on log lines that match a pattern.
 struct LogPolicyConfig {
-  std::string name;     // shown as a label where the pattern matched
-  std::string pattern;  // RE2; empty: switched off
-  std::string action;   // cancel_retries, exclude_node; empty: the label alone
+  std::string name;     // label of a run in whose log the pattern matched
+  std::string pattern;  // RE2; empty: disabled
+  std::string action;   // cancel_retries, exclude_node; empty: only the label
   friend bool operator==(const LogPolicyConfig&, const LogPolicyConfig&) = default;
 };
 
-// Every experiment has these, unless it names them itself.
+// The policies of every experiment, unless its configuration overrides them by name.
 inline std::vector<LogPolicyConfig> BuiltInLogPolicies() {
   std::vector<LogPolicyConfig> policies;
   policies.emplace_back("CUDA OOM", ".*CUDA out of memory.*", "");

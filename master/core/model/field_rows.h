@@ -1,5 +1,5 @@
-// What the files of a table of fields write their rows with. Each says first whose members its rows
-// fill: `using Owner = ExperimentConfig;`. Private to those files.
+// Helpers for the rows of a table of fields. Each file that uses them first declares the struct
+// that its rows fill: `using Owner = ExperimentConfig;`. Private to those files.
 #ifndef MASTER_CORE_MODEL_FIELD_ROWS_H_
 #define MASTER_CORE_MODEL_FIELD_ROWS_H_
 
@@ -12,19 +12,19 @@
 namespace det::model {
 
 template <class T>
-ListTarget ListOf(std::vector<T>& list) {
+ListTarget MakeListTarget(std::vector<T>& list) {
   return {&list, [](const void* at) { return static_cast<const std::vector<T>*>(at)->size(); },
           [](void* at, size_t size) { static_cast<std::vector<T>*>(at)->resize(size); }};
 }
 
 // Enumerators count from 0, in the order of the field's choices.
 template <class E>
-ChoiceTarget ChoiceOf(E& value) {
+ChoiceTarget MakeChoiceTarget(E& value) {
   return {&value, [](const void* at) { return static_cast<int>(*static_cast<const E*>(at)); },
           [](void* at, int index) { *static_cast<E*>(at) = static_cast<E>(index); }};
 }
 template <class E>
-ChoiceTarget ChoiceOf(std::optional<E>& value) {
+ChoiceTarget MakeChoiceTarget(std::optional<E>& value) {
   using Place = std::optional<E>;
   return {&value,
           [](const void* at) {
@@ -36,12 +36,12 @@ ChoiceTarget ChoiceOf(std::optional<E>& value) {
 
 // T: int64_t, or an optional one.
 template <class T>
-SizeTarget SizeOf(T& value) {
+SizeTarget MakeSizeTarget(T& value) {
   return {&value, [](const void* at) { return std::optional<int64_t>(*static_cast<const T*>(at)); },
           [](void* at, int64_t bytes) { *static_cast<T*>(at) = bytes; }};
 }
 
-inline DurationTarget DurationOf(std::optional<int64_t>& seconds) {
+inline DurationTarget MakeDurationTarget(std::optional<int64_t>& seconds) {
   using Place = std::optional<int64_t>;
   return {&seconds,
           [](const void* at) {
@@ -50,7 +50,7 @@ inline DurationTarget DurationOf(std::optional<int64_t>& seconds) {
           },
           [](void* at, double value) { *static_cast<Place*>(at) = static_cast<int64_t>(value); }};
 }
-inline DurationTarget DurationOf(absl::Duration& duration) {
+inline DurationTarget MakeDurationTarget(absl::Duration& duration) {
   return {&duration,
           [](const void* at) {
             return std::optional(absl::ToDoubleSeconds(*static_cast<const absl::Duration*>(at)));
@@ -64,12 +64,12 @@ constexpr Field Section(const char* path, const char* description) {
   return {.path = path, .description = description, .role = Field::Role::kSection};
 }
 constexpr Field Ignored(const char* path) {
-  return {.path = path, .description = "Without effect.", .role = Field::Role::kIgnored};
+  return {.path = path, .description = "Ignored.", .role = Field::Role::kIgnored};
 }
 
 }  // namespace det::model
 
-// A place of the configuration `c` that a row fills; `i`: the item of the list that it stands in.
+// The member of the configuration `c` that a row fills; `i` is the index of the list item.
 #define DET_TARGET(...)                                       \
   [](void* owner, [[maybe_unused]] size_t i) -> FieldTarget { \
     auto& c = *static_cast<Owner*>(owner);                    \
@@ -77,8 +77,8 @@ constexpr Field Ignored(const char* path) {
   }
 #define DET_AT(member) DET_TARGET(&c.member)
 #define DET_ITEM(list, member) DET_TARGET(&c.list.at(i).member)
-#define DET_LIST(member) DET_TARGET(ListOf(c.member))
-#define DET_CHOICE(member) DET_TARGET(ChoiceOf(c.member))
+#define DET_LIST(member) DET_TARGET(MakeListTarget(c.member))
+#define DET_CHOICE(member) DET_TARGET(MakeChoiceTarget(c.member))
 #define DET_AS(Target, member) DET_TARGET(Target{&c.member})
 
 #endif  // MASTER_CORE_MODEL_FIELD_ROWS_H_

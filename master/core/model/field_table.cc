@@ -12,7 +12,7 @@ namespace {
 
 using Role = Field::Role;
 
-// Without an exponent.
+// Formats a number without an exponent.
 std::string Plain(double number) {
   const auto integer = static_cast<int64_t>(number);
   return static_cast<double>(integer) == number ? absl::StrCat(integer) : absl::StrCat(number);
@@ -99,7 +99,7 @@ const std::vector<const Field*>& FieldTable::At(std::string_view path) const {
   return found == below_.end() ? *none : found->second;
 }
 
-const Field* FieldTable::KindOf(std::string_view path) const {
+const Field* FieldTable::GetKindField(std::string_view path) const {
   for (const Field* field : At(path.substr(0, path.rfind('.') + 1))) {
     if (field->kind) return field;
   }
@@ -126,7 +126,7 @@ std::string FieldTable::Expected(const Field& field) const {
     const std::vector<std::string> words = SplitWords(field.choices);
     return absl::StrCat(words.size() == 1 ? "" : "one of ", absl::StrJoin(words, ", "));
   }
-  return std::visit(ExpectedText{field}, TypeOf(field));
+  return std::visit(ExpectedText{field}, GetType(field));
 }
 
 std::vector<std::string> SplitWords(const char* words) { return absl::StrSplit(words, '|'); }

@@ -1,6 +1,6 @@
-// A table of all fields of a configuration: what may stand there, what it defaults to, how layers
-// merge, what it is for. Reading, validation, writing, merging, the documentation page and the JSON
-// Schema come from it. There are two: of experiments (fields.h) and of the master
+// A table of all fields of a configuration: type, range, default, merge rule and description.
+// Reading, validation, writing, merging, the documentation page and the JSON Schema are derived
+// from it. There are two tables: of experiments (fields.h) and of the master
 // (master/app/config_fields.h). On any thread. PURE.
 //
 // A field of the items of a list has a path like "bind_mounts[].host_path".
@@ -23,17 +23,17 @@ struct Field {
     kValue,
     kSection,  // a map of further fields
     kList,     // a list of maps of further fields
-    kIgnored,  // older configurations have it; without effect
-    kGone,     // older configurations have it; refused with these words
+    kIgnored,  // deprecated; accepted without effect
+    kRemoved,  // deprecated; refused, with the description as the error
   };
-  // How a value of a higher layer meets one of a lower layer. Maps always merge member by member;
-  // hyperparameters do so where both are nested.
+  // How a value of a higher layer is combined with one of a lower layer. Maps always merge member
+  // by member; hyperparameters only if both are nested.
   enum class Merge {
     kReplace,
     kAppend,  // the lower layer's items first
-    kByKey,   // the same, and an item of an equal `key` takes the lower one's place
+    kByKey,   // as kAppend, but an item replaces a lower one with an equal `key`
   };
-  // Shorter and older forms that become the table's form before layers merge (parse/shape.h).
+  // Short and old forms, which parse/shape.h converts before layers merge.
   enum class Shape {
     kPlain,
     kImages,       // a string stands for every type of slot
@@ -46,49 +46,50 @@ struct Field {
   const char* path;
   const char* description;
   Role role = Role::kValue;
-  // The place in a configuration of the table's type; `item`: of the list that the path names, if
-  // any. The place's type is the field's type.
+  // Returns the member of a configuration of the table's type; `item` is the index in the list that
+  // the path names, if any. The type of the member is the type of the field.
   FieldTarget (*target)(void* config, size_t item) = nullptr;
-  // As JSON; nullptr: none. A section that has one is written as it while all members are defaults.
+  // As JSON; nullptr: none. A section with a default is written as that while all members are
+  // defaults.
   const char* default_json = nullptr;
-  bool required = false;               // wherever the field means something
-  const char* required_for = nullptr;  // by these values of the section's kind alone
+  bool required = false;               // wherever the field applies
+  const char* required_for = nullptr;  // only for these values of the section's kind
   std::optional<double> min;
   std::optional<double> max;
-  bool above_min = false;             // min itself is too little
+  bool above_min = false;             // min itself is excluded
   const char* choices = nullptr;      // "best|all|none"
-  const char* gone = nullptr;         // "adaptive: use adaptive_asha|..."
+  const char* removed = nullptr;      // "adaptive: use adaptive_asha|..."
   const char* only_for = nullptr;     // "random|asha": values of the section's kind
-  const char* ignored_for = nullptr;  // without effect there
+  const char* ignored_for = nullptr;  // accepted without effect for these
   Merge merge = Merge::kReplace;
   const char* key = nullptr;
   Shape shape = Shape::kPlain;
-  // What is said where it is set, because this cluster does not act on it: as a warning where
-  // leaving it out does no harm, as a refusal where something would silently be lost.
+  // The message if the field is set although this cluster does not support it: a warning if
+  // ignoring it is harmless, an error otherwise.
   const char* warning = nullptr;
   const char* refusal = nullptr;
-  const char* refused = nullptr;  // the refusal is for these values alone
-  bool kind = false;              // its value says what kind of section it stands in
-  bool secret = false;            // never shown to others
+  const char* refused = nullptr;  // `refusal` applies only to these values
+  bool kind = false;              // its value determines the kind of its section
+  bool secret = false;            // never shown to users
 };
 
 class FieldTable {
  public:
-  // `scratch`: a configuration of the table's type, which outlives it; its lists are given an item
-  // to look at, and it is never written to again.
+  // `scratch` is a configuration of the table's type that outlives the table. Each of its lists
+  // gets one item, to determine types; it is not modified afterwards.
   FieldTable(std::vector<Field> fields, void* scratch);
   FieldTable(const FieldTable&) = delete;
   FieldTable& operator=(const FieldTable&) = delete;
 
-  // In the order in which documentation shows them.
+  // The fields in the order of the documentation.
   std::span<const Field> fields() const { return fields_; }
   const Field* Find(std::string_view path) const;
-  // Those directly below a path, which is empty or ends with a dot, in the table's order.
+  // The fields directly below a path, which is empty or ends with a dot, in the table's order.
   const std::vector<const Field*>& At(std::string_view path) const;
-  // The field whose value says what kind of section the path stands in; nullptr elsewhere.
-  const Field* KindOf(std::string_view path) const;
-  // The type of the field: its place in the scratch. REQUIRES a kValue or kList.
-  FieldTarget TypeOf(const Field& field) const { return field.target(scratch_, 0); }
+  // The field whose value is the kind of the section that contains the path; nullptr if none.
+  const Field* GetKindField(std::string_view path) const;
+  // The type of the field, as a member of the scratch configuration. REQUIRES a kValue or kList.
+  FieldTarget GetType(const Field& field) const { return field.target(scratch_, 0); }
   // "an integer >= 0", "true or false", "one of best, all, none".
   std::string Expected(const Field& field) const;
 
@@ -96,16 +97,16 @@ class FieldTable {
   std::vector<Field> fields_;
   void* scratch_;
   std::unordered_map<std::string_view, const Field*> by_path_;
-  // By the path around it with its dot.
+  // By the parent path with its dot.
   std::unordered_map<std::string_view, std::vector<const Field*>> below_;
 };
 
 bool IsAmong(const char* words, std::string_view word);
 std::vector<std::string> SplitWords(const char* words);  // "a|b|c"
 
-// What stands in a place, in the configuration's own format. REQUIRES a kValue's.
+// Returns the value of a member in the format of the configuration. REQUIRES a kValue.
 Value ValueAt(const Field& field, const FieldTarget& target);
-Value DefaultOf(const Field& field);
+Value GetDefault(const Field& field);
 
 }  // namespace det::model
 

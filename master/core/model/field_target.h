@@ -1,4 +1,4 @@
-// The types that a field of a configuration can have, as the place that it fills.
+// The types that a field of a configuration can have, as a pointer to the member that it fills.
 //
 // PURE.
 #ifndef MASTER_CORE_MODEL_FIELD_TARGET_H_
@@ -20,19 +20,19 @@ namespace det::model {
 struct VariablesTarget {
   std::vector<std::string>* variables;
 };
-// Bytes, or text such as "4g".
+// Bytes, or a size such as "4g".
 struct SizeTarget {
   void* at;
   std::optional<int64_t> (*get)(const void* at);
   void (*set)(void* at, int64_t bytes);
 };
-// Seconds, or text such as "1d12h".
+// Seconds, or a duration such as "1d12h".
 struct DurationTarget {
   void* at;
   std::optional<double> (*get)(const void* at);
   void (*set)(void* at, double seconds);
 };
-// An integer, a part of one device, or {min, max}.
+// An integer, a fraction of one device, or {min, max}.
 struct SlotsTarget {
   ResourcesConfig* resources;
 };
@@ -40,7 +40,7 @@ struct SlotsTarget {
 struct MetricTarget {
   SearcherConfig* searcher;
 };
-// An enumerator, as its place among the field's choices; -1 where there is none.
+// An enumerator, as its index among the field's choices; -1 if there is none.
 struct ChoiceTarget {
   void* at;
   int (*get)(const void* at);

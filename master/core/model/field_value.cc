@@ -1,4 +1,4 @@
-// What stands in a field, as a value.
+// The value of a field in the format of the configuration.
 #include <utility>
 
 #include "base/check.h"
@@ -31,7 +31,7 @@ Value ToValue(const SearcherConfig& searcher) {
   return metrics;
 }
 
-// What an empty place looks like: null where the table says that this is the default.
+// Converts a member; an empty one becomes null if the default of the field is null.
 struct Write {
   const Field& field;
   bool NullWhenEmpty() const {
@@ -104,7 +104,7 @@ Value ValueAt(const Field& field, const FieldTarget& target) {
   return std::visit(Write{field}, target);
 }
 
-Value DefaultOf(const Field& field) {
+Value GetDefault(const Field& field) {
   if (field.default_json == nullptr) return Value();
   const absl::StatusOr<Value> value = Value::FromJson(field.default_json);
   DET_CHECK(value.ok());

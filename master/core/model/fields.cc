@@ -28,7 +28,7 @@ const Field* FindField(std::string_view path) { return ExperimentFields().Find(p
 const std::vector<const Field*>& FieldsAt(std::string_view path) {
   return ExperimentFields().At(path);
 }
-const Field* KindField(std::string_view path) { return ExperimentFields().KindOf(path); }
+const Field* KindField(std::string_view path) { return ExperimentFields().GetKindField(path); }
 
 bool AppliesTo(const Field& field, const ExperimentConfig& config) {
   if (field.only_for == nullptr) return true;
@@ -41,7 +41,7 @@ bool AppliesTo(const Field& field, const ExperimentConfig& config) {
 bool IsMap(const Field& field) {
   if (field.role == Role::kSection) return true;
   if (field.role != Role::kValue) return false;
-  const FieldTarget target = ExperimentFields().TypeOf(field);
+  const FieldTarget target = ExperimentFields().GetType(field);
   return std::holds_alternative<Value*>(target) || std::holds_alternative<SearchSpace*>(target) ||
          std::holds_alternative<SlotsTarget>(target) ||
          std::holds_alternative<std::map<std::string, int64_t>*>(target);

@@ -19,20 +19,20 @@ const Field* FindField(std::string_view path);
 const std::vector<const Field*>& FieldsAt(std::string_view path);
 const Field* KindField(std::string_view path);
 
-// The parts of the table, in the order in which documentation shows them.
+// The parts of the table, in the order of the documentation.
 std::span<const Field> GeneralFields();
 std::span<const Field> SearcherFields();
 std::span<const Field> TaskFields();
 std::span<const Field> TrainingFields();
 std::span<const Field> ExtraFields();
 
-// Whether a map stands there whose members are things of their own.
+// Whether the value of the field is a map.
 bool IsMap(const Field& field);
 
-// Whether the field means something in this configuration.
+// Whether the field applies to this configuration.
 bool AppliesTo(const Field& field, const ExperimentConfig& config);
 
-// What stands in the field, in the configuration's own format.
+// Returns the value of the field in the format of the configuration.
 Value FieldValue(const Field& field, const ExperimentConfig& config, size_t item = 0);
 
 }  // namespace det::model

@@ -7,7 +7,7 @@ namespace {
 using Owner = ExperimentConfig;
 using Role = Field::Role;
 
-constexpr char kOnlyRead[] = "Trial classes here do not read it; a script may";
+constexpr char kOnlyRead[] = "Trial classes ignore it; a script may read it";
 
 #define DET_PACHYDERM(name, place, words)                                  \
   {                                                                        \
@@ -17,34 +17,34 @@ constexpr char kOnlyRead[] = "Trial classes here do not read it; a script may";
 
 constexpr Field kExtraFields[] = {
     {.path = "profiling",
-     .description = "Records what the machine does while a trial trains.",
+     .description = "Profiling of the machine while a trial trains.",
      .role = Role::kSection},
     {.path = "profiling.enabled",
-     .description = "Whether a Trial class reports how busy the node of its first rank is.",
+     .description = "Whether a Trial class reports the utilization of the node of its first rank.",
      .target = DET_AT(profiling.enabled),
      .default_json = "false",
-     .warning = "Trial classes alone report it; a script calls the profiler of its own"},
+     .warning = "only Trial classes report it; a script must start the profiler itself"},
     {.path = "profiling.begin_on_batch",
-     .description = "First batch that is recorded.",
+     .description = "First batch to profile.",
      .target = DET_AT(profiling.begin_on_batch),
      .default_json = "0",
      .min = 0,
-     .warning = "all of a trial is reported"},
+     .warning = "the whole trial is profiled"},
     {.path = "profiling.end_after_batch",
-     .description = "Last batch that is recorded; null is the trial's last.",
+     .description = "Last batch to profile; null is the last batch of the trial.",
      .target = DET_AT(profiling.end_after_batch),
      .default_json = "null",
      .min = 0,
-     .warning = "all of a trial is reported"},
+     .warning = "the whole trial is profiled"},
     {.path = "profiling.sync_timings",
-     .description = "Whether the GPU is waited for before a time is taken.",
+     .description = "Whether to synchronize with the GPU before each timing.",
      .target = DET_AT(profiling.sync_timings),
      .default_json = "true",
-     .warning = "no times of batches are taken"},
+     .warning = "batches are not timed"},
 
     {.path = "log_policies",
-     .description = "What is done about lines of a trial's log. Two are built in; an entry of the "
-                    "same name replaces one, and without a pattern switches it off.",
+     .description = "Actions on lines of a trial's log. Two policies are built in; an entry of the "
+                    "same name replaces one, and without a pattern disables it.",
      .role = Role::kList,
      .target = DET_LIST(log_policies),
      .default_json = R"([{"action":null,"name":"CUDA OOM","pattern":".*CUDA out of memory.*"},)"
@@ -54,41 +54,42 @@ constexpr Field kExtraFields[] = {
      .key = "name",
      .shape = Field::Shape::kLogPolicies},
     {.path = "log_policies[].name",
-     .description = "Shown as a label where the pattern matched.",
+     .description = "Label of a run in whose log the pattern matched.",
      .target = DET_ITEM(log_policies, name),
      .required = true},
     {.path = "log_policies[].pattern",
-     .description = "A regular expression (RE2), looked for anywhere in a line; null switches the "
-                    "policy off.",
+     .description = "A regular expression (RE2) that matches anywhere in a line; null disables the "
+                    "policy.",
      .target = DET_ITEM(log_policies, pattern),
      .default_json = "null"},
     {.path = "log_policies[].action",
-     .description = "cancel_retries: do not start the trial again; exclude_node: not on this "
-                    "agent again. Null is the label alone; {type: ...} is the same as the word.",
+     .description = "cancel_retries: do not restart the trial; exclude_node: do not run it on this "
+                    "agent again; null: only the label. {type: ...} is accepted as well.",
      .target = DET_ITEM(log_policies, action),
      .default_json = "null",
      .choices = "cancel_retries|exclude_node"},
 
-    Section("retention_policy", "How long things are kept."),
+    Section("retention_policy", "Retention of logs."),
     {.path = "retention_policy.log_retention_days",
-     .description = "Days after a trial's end for which its logs are kept; -1 is for ever, null is "
-                    "as the cluster says.",
+     .description = "Days to keep the logs of a trial after its end; -1 is forever, null is the "
+                    "cluster's default.",
      .target = DET_AT(log_retention_days),
      .default_json = "null",
      .min = -1,
      .max = 32767},
 
     {.path = "optimizations",
-     .description = "How slots agree and gradients are gathered. PyTorchTrial reads what has no "
-                    "warning; so do Trials in C++, but for the strategy fsdp.",
+     .description =
+         "Distributed training. PyTorchTrial uses the fields without a warning; so do C++ "
+         "Trials, except for the strategy fsdp.",
      .role = Role::kSection},
     {.path = "optimizations.aggregation_frequency",
-     .description = "Batches whose gradients are added before a step.",
+     .description = "Number of batches whose gradients are accumulated before a step.",
      .target = DET_AT(optimizations.aggregation_frequency),
      .default_json = "1",
      .min = 1},
     {.path = "optimizations.average_aggregated_gradients",
-     .description = "Whether their sum is divided by their number.",
+     .description = "Whether accumulated gradients are averaged instead of summed.",
      .target = DET_AT(optimizations.average_aggregated_gradients),
      .default_json = "true"},
     {.path = "optimizations.average_training_metrics",
@@ -98,40 +99,45 @@ constexpr Field kExtraFields[] = {
      .warning = kOnlyRead},
     {.path = "optimizations.strategy",
      .description =
-         "How the slots of a trial stay one model. allreduce: gradients are averaged before each "
-         "step, on all slots. parameter_server: they go to one slot, which alone has the "
-         "optimizers' state, steps, and gives the weights back; the mathematics are the same. "
+         "Strategy of distributed training. allreduce: gradients are averaged over all slots "
+         "before "
+         "each step. parameter_server: gradients are sent to one slot, which has the optimizer "
+         "state, steps, and returns the weights; mathematically the same. "
          "local_sgd: each slot steps by itself, and weights are averaged every local_sgd_steps. "
-         "async: so, but the average is taken beside training, and taken in a period later. "
-         "fsdp: each slot keeps a part of the weights, too (torch's FSDP). pipeline: a net that is "
-         "a Sequential is cut into stages, one on each slot. in_process: one process "
-         "computes on all slots of a node, with a replica of the net on each.",
+         "async: like local_sgd, but the average is computed during training and applied one "
+         "period "
+         "later. fsdp: weights are sharded over the slots as well (PyTorch FSDP). pipeline: a "
+         "Sequential model is split into stages, one on each slot. in_process: one process "
+         "computes on all slots of a node, with a replica of the model on each.",
      .target = DET_AT(optimizations.strategy),
      .default_json = "\"allreduce\"",
      .choices = "allreduce|local_sgd|async|parameter_server|fsdp|pipeline|in_process"},
     {.path = "optimizations.local_sgd_steps",
-     .description = "Steps of the optimizers between two averages, of local_sgd and async.",
+     .description = "Optimizer steps between two averages, for local_sgd and async.",
      .target = DET_AT(optimizations.local_sgd_steps),
      .default_json = "8",
      .min = 1},
     {.path = "optimizations.shard_optimizer",
-     .description = "Whether each slot keeps a part of the optimizers' state alone, which then "
-                    "takes less memory; with allreduce.",
+     .description =
+         "Whether the optimizer state is sharded over the slots to save memory (ZeRO-1); "
+         "with allreduce.",
      .target = DET_AT(optimizations.shard_optimizer),
      .default_json = "false"},
     {.path = "optimizations.hierarchical_allreduce",
-     .description = "Whether gradients are summed among the slots of each node first, so that one "
-                    "slot of each speaks with other nodes; with allreduce.",
+     .description =
+         "Whether gradients are reduced within each node first, so that only one slot of "
+         "each node communicates with other nodes; with allreduce.",
      .target = DET_AT(optimizations.hierarchical_allreduce),
      .default_json = "false"},
     {.path = "optimizations.pipeline_micro_batches",
-     .description = "Parts of a batch that are under way at once, of pipeline.",
+     .description = "Number of micro-batches that a batch is split into, for pipeline.",
      .target = DET_AT(optimizations.pipeline_micro_batches),
      .default_json = "4",
      .min = 1},
     {.path = "optimizations.gradient_compression",
-     .description = "As what gradients travel between slots; true is float16, false none. int8 "
-                    "keeps what rounding takes for the next step.",
+     .description =
+         "Data type of gradients in transit; true is float16, false is none. int8 carries "
+         "the rounding error over to the next step.",
      .target = DET_AT(optimizations.gradient_compression),
      .default_json = "\"none\"",
      .choices = "none|float16|bfloat16|int8",
@@ -142,39 +148,40 @@ constexpr Field kExtraFields[] = {
      .default_json = "null",
      .warning = kOnlyRead},
     {.path = "optimizations.mixed_precision",
-     .description = "What the forward pass computes in: O0 float32; O1 (also O2 and O3) float16 "
-                    "on GPUs and bfloat16 on CPU slots; or the type by its name. float16 comes "
-                    "with loss scaling.",
+     .description =
+         "Data type of the forward pass: O0 is float32; O1, O2 and O3 are float16 on GPUs "
+         "and bfloat16 on CPU slots; or the name of the type. float16 enables loss "
+         "scaling.",
      .target = DET_AT(optimizations.mixed_precision),
      .default_json = "\"O0\"",
      .choices = "O0|O1|O2|O3|float16|bfloat16"},
     {.path = "optimizations.tensor_fusion_threshold",
-     .description = "Megabytes of gradients that travel together; 64 leaves it to torch, 0 is 1.",
+     .description = "Bucket size of gradients in megabytes; 64 uses PyTorch's default, 0 is 1.",
      .target = DET_AT(optimizations.tensor_fusion_threshold),
      .default_json = "64",
      .min = 0},
     {.path = "optimizations.tensor_fusion_cycle_time",
-     .description = "Milliseconds that gradients wait for each other.",
+     .description = "Milliseconds between two fusion cycles.",
      .target = DET_AT(optimizations.tensor_fusion_cycle_time),
      .default_json = "1",
      .min = 0,
      .warning = kOnlyRead},
     {.path = "optimizations.auto_tune_tensor_fusion",
-     .description = "Whether tensor_fusion_threshold is found by trying, in the first batches; "
-                    "with allreduce.",
+     .description =
+         "Whether tensor_fusion_threshold is tuned in the first batches; with allreduce.",
      .target = DET_AT(optimizations.auto_tune_tensor_fusion),
      .default_json = "false"},
 
     {.path = "integrations",
-     .description = "Other programs that the experiment has to do with.",
+     .description = "Integrations with other systems.",
      .role = Role::kSection,
      .default_json = "null"},
     {.path = "integrations.pachyderm",
-     .description = "Data from Pachyderm; handed to the trial.",
+     .description = "Data from Pachyderm; passed to the trial.",
      .role = Role::kSection,
      .default_json = "null",
-     .warning = "the trial is handed it and nothing else is done"},
-    Section("integrations.pachyderm.pachd", "Its server."),
+     .warning = "it is only passed to the trial"},
+    Section("integrations.pachyderm.pachd", "Pachyderm server."),
     DET_PACHYDERM("pachd.host", pachd_host, "Host of the server."),
     {.path = "integrations.pachyderm.pachd.port",
      .description = "Port of the server.",
@@ -182,7 +189,7 @@ constexpr Field kExtraFields[] = {
      .default_json = "null",
      .min = 1,
      .max = 65535},
-    Section("integrations.pachyderm.proxy", "What stands before it."),
+    Section("integrations.pachyderm.proxy", "Proxy of the server."),
     DET_PACHYDERM("proxy.scheme", proxy_scheme, "http or https."),
     DET_PACHYDERM("proxy.host", proxy_host, "Host of the proxy."),
     {.path = "integrations.pachyderm.proxy.port",
@@ -191,18 +198,18 @@ constexpr Field kExtraFields[] = {
      .default_json = "null",
      .min = 1,
      .max = 65535},
-    Section("integrations.pachyderm.dataset", "Which data."),
+    Section("integrations.pachyderm.dataset", "Dataset."),
     DET_PACHYDERM("dataset.project", project, "Project of the data."),
     DET_PACHYDERM("dataset.repo", repo, "Repository of the data."),
     DET_PACHYDERM("dataset.commit", commit, "Commit of the data."),
     DET_PACHYDERM("dataset.branch", branch, "Branch of the data."),
     {.path = "integrations.pachyderm.dataset.token",
-     .description = "Who asks for the data.",
+     .description = "Access token for the dataset.",
      .target = DET_AT(integrations.pachyderm.token),
      .default_json = "null",
      .secret = true},
     {.path = "integrations.webhooks",
-     .description = "Which webhooks hear of this experiment.",
+     .description = "Webhooks that are notified of this experiment.",
      .role = Role::kSection,
      .default_json = "null"},
     {.path = "integrations.webhooks.webhook_id",
@@ -215,7 +222,7 @@ constexpr Field kExtraFields[] = {
      .target = DET_AT(integrations.webhooks.names),
      .default_json = "[]"},
     {.path = "integrations.webhooks.exclude",
-     .description = "Whether no webhook at all hears of it.",
+     .description = "Whether no webhook is notified.",
      .target = DET_AT(integrations.webhooks.exclude),
      .default_json = "false"},
 };

@@ -21,34 +21,35 @@ same as a JSON Schema: `det dev config-schema`.
 
 A configuration is one YAML document (JSON is a part of YAML). Rules for all of it:
 
-- `null` is the same as leaving a key out, except inside `data` and as a hyperparameter's value.
-- An unknown key is refused, except below `data`. All problems are said at once, each with its file,
+- `null` is equivalent to omitting a key, except inside `data` and as the value of a hyperparameter.
+- Unknown keys are errors, except below `data`. All errors are reported at once, each with its file,
   line and path.
-- The configuration is put together from layers, the lowest first: the defaults below, the
-  scheduler's default priority, the master's checkpoint storage, the workspace's, task container
-  defaults, the template, your file, `--config a.b.c=value`, what a policy does not leave to you.
-- A higher layer's map is merged into a lower one's member by member, hyperparameters where both are
-  nested; scalars and lists replace what is below, except where the table says otherwise. A searcher
-  or storage of another kind takes over only what means something to it. `--config a.b=null` takes
-  away what is there.
-- What this cluster does not act on is accepted with a warning where leaving it out does no harm,
-  and refused where something would silently be lost. What is accepted is kept and shown.
+- The configuration is merged from layers, lowest first: the defaults below, the scheduler's default
+  priority, the checkpoint storage of the master, that of the workspace, task container defaults, the
+  template, your file, `--config a.b.c=value`, and the policies of the workspace and the cluster.
+- Maps are merged member by member, hyperparameters only if both are nested; scalars and lists of a
+  higher layer replace those of a lower one, unless the table says otherwise. If a higher layer
+  chooses another kind of searcher or storage, only fields of that kind are kept.
+  `--config a.b=null` removes a value.
+- A field that this cluster does not support is accepted with a warning if ignoring it is harmless,
+  and refused otherwise. Accepted fields are stored and shown.
 )";
 
 constexpr char kHyperparameters[] = R"(
-### What a hyperparameter may be
+### Hyperparameters
 
-| written as | means | points on a grid |
+| form | value | points on a grid |
 |---|---|---|
-| any value that is no map; `{type: const, val: x}` | always this value | 1 |
+| any value except a map; `{type: const, val: x}` | always this value | 1 |
 | `{type: int, minval: 1, maxval: 8, count: 4}` | an integer, both bounds included | `count` |
 | `{type: double, minval: 0, maxval: 1, count: 3}` | a number between the bounds | `count` |
 | `{type: log, base: 10, minval: -4, maxval: -1, count: 4}` | `base` to the power of a number between the bounds; `base` is 10 by default | `count` |
 | `{type: categorical, vals: [relu, gelu]}` | one of the values | all of them |
 | a map without `type` | further hyperparameters, by name | theirs |
 
-`count` is needed by the grid searcher alone. `when` makes one, or a map of them, present only where
-all its conditions hold; it names others by their path from the root:
+`count` is required only by the grid searcher. `when` makes a hyperparameter, or a map of them,
+conditional: it is present only if all conditions hold. Conditions name other hyperparameters by
+their path from the root:
 
 ```yaml
 hyperparameters:
@@ -59,10 +60,10 @@ hyperparameters:
   warmup: {type: int, minval: 0, maxval: 9, when: {optimizer: [sgd, adam], layers: {maxval: 2}}}
 ```
 
-A condition is a value, a list of values, or `{minval, maxval}` (both included, numbers alone).
+A condition is a value, a list of values, or `{minval, maxval}` (both included, for numbers only).
 )";
 
-// In a cell of a table.
+// Escapes a text for a table cell.
 std::string Cell(std::string_view text) {
   return absl::StrReplaceAll(absl::string_view(text.data(), text.size()), {{"|", "\\|"}});
 }
@@ -87,7 +88,7 @@ std::string DefaultCell(const Field& field) {
   if (field.required) return "required";
   if (field.default_json == nullptr) return "";
   const std::string json = field.default_json;
-  return json.size() > 40 ? "see there" : Code(json);
+  return json.size() > 40 ? "see notes" : Code(json);
 }
 
 std::string MergeNote(const Field& field) {
@@ -95,9 +96,10 @@ std::string MergeNote(const Field& field) {
     case Field::Merge::kReplace:
       return "";
     case Field::Merge::kAppend:
-      return " Layers append, the lower first.";
+      return " Layers are appended, lowest first.";
     case Field::Merge::kByKey:
-      return absl::StrCat(" Layers append; an item of the same `", field.key, "` replaces.");
+      return absl::StrCat(" Layers are appended; an item with the same `", field.key,
+                          "` is replaced.");
   }
   return "";
 }
@@ -109,13 +111,13 @@ std::string Notes(const Field& field) {
   }
   if (field.only_for != nullptr)
     absl::StrAppend(&notes, " Only for ", CodeWords(field.only_for), ".");
-  if (field.gone != nullptr) {
-    absl::StrAppend(&notes, " No more: ", absl::StrJoin(SplitWords(field.gone), "; "), ".");
+  if (field.removed != nullptr) {
+    absl::StrAppend(&notes, " Removed: ", absl::StrJoin(SplitWords(field.removed), "; "), ".");
   }
   absl::StrAppend(&notes, MergeNote(field));
-  if (field.secret) absl::StrAppend(&notes, " Never shown.");
+  if (field.secret) absl::StrAppend(&notes, " Secret: never shown.");
   if (field.warning != nullptr) {
-    absl::StrAppend(&notes, " *Without effect, with a warning: ", Cell(field.warning), ".*");
+    absl::StrAppend(&notes, " *Ignored, with a warning: ", Cell(field.warning), ".*");
   }
   if (field.refusal != nullptr) {
     absl::StrAppend(&notes, " *Refused",
@@ -126,7 +128,7 @@ std::string Notes(const Field& field) {
 }
 
 std::string Row(const FieldTable& table, const Field& field) {
-  if (field.role == Role::kGone) {
+  if (field.role == Role::kRemoved) {
     return absl::StrCat("| ", Code(field.path), " | refused | | ", Notes(field), " |\n");
   }
   return absl::StrCat("| ", Code(field.path), " | ", TypeCell(table, field), " | ",
@@ -139,7 +141,7 @@ bool HasMembers(const Field& field) {
   return field.role == Role::kSection || field.role == Role::kList;
 }
 
-// Everything below a top-level field.
+// Whether a field is below a top-level field.
 bool IsBelow(const Field& field, const Field& top) {
   const std::string_view path = field.path;
   const std::string_view own = top.path;

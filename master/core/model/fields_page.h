@@ -11,8 +11,8 @@ namespace det::model {
 // docs/reference/experiment-config.md
 std::string ExperimentConfigPage();
 
-// What the pages of other tables consist of: the fields that stand alone, and all below sections
-// and lists, a heading each.
+// The parts of the page of any table: the fields outside of sections, and the sections and lists,
+// each with a heading.
 std::string GeneralTable(const FieldTable& table);
 std::string SectionTables(const FieldTable& table);
 

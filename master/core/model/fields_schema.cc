@@ -12,7 +12,7 @@ namespace {
 using Role = Field::Role;
 using Object = Value::Object;
 
-// What a hyperparameter may be: no row of the table says it.
+// The schema of a hyperparameter, which is not a row of the table.
 constexpr char kHyperparameter[] = R"({
   "if": {"type": "object"},
   "then": {
@@ -56,15 +56,15 @@ constexpr char kWhen[] = R"({
   ]}
 })";
 
-Value Parsed(const char* json) {
+Value ParseJson(const char* json) {
   absl::StatusOr<Value> value = Value::FromJson(json);
   DET_CHECK(value.ok()) << value.status();
   return *std::move(value);
 }
 
-Value AnyOf(Value::List forms) { return Object{{"anyOf", std::move(forms)}}; }
+Value MakeAnyOf(Value::List forms) { return Object{{"anyOf", std::move(forms)}}; }
 Value ListOfThese(Value item) { return Object{{"type", "array"}, {"items", std::move(item)}}; }
-Value MapOfThese(Value member) {
+Value MakeMapSchema(Value member) {
   return Object{{"type", "object"}, {"additionalProperties", std::move(member)}};
 }
 
@@ -81,11 +81,11 @@ struct TypeSchema {
   Value String() const { return Object{{"type", "string"}}; }
   Value LengthForms() const {
     const Object units{{"batches", Integer()}, {"records", Integer()}, {"epochs", Integer()}};
-    return AnyOf({Integer(), Object{{"type", "object"},
-                                    {"properties", units},
-                                    {"additionalProperties", false},
-                                    {"minProperties", 1},
-                                    {"maxProperties", 1}}});
+    return MakeAnyOf({Integer(), Object{{"type", "object"},
+                                        {"properties", units},
+                                        {"additionalProperties", false},
+                                        {"minProperties", 1},
+                                        {"maxProperties", 1}}});
   }
 
   Value operator()(std::monostate) const { return Object{}; }
@@ -103,35 +103,37 @@ struct TypeSchema {
   Value operator()(std::vector<std::vector<int64_t>>*) const {
     return ListOfThese(ListOfThese(Integer()));
   }
-  Value operator()(std::map<std::string, int64_t>*) const { return MapOfThese(Integer()); }
+  Value operator()(std::map<std::string, int64_t>*) const { return MakeMapSchema(Integer()); }
   Value operator()(Length*) const { return LengthForms(); }
   Value operator()(std::optional<Length>*) const { return LengthForms(); }
   Value operator()(Value*) const { return Object{{"type", "object"}}; }
-  Value operator()(Entrypoint*) const { return AnyOf({String(), ListOfThese(String())}); }
+  Value operator()(Entrypoint*) const { return MakeAnyOf({String(), ListOfThese(String())}); }
   Value operator()(SearchSpace*) const {
-    return MapOfThese(Object{{"$ref", "#/$defs/hyperparameter"}});
+    return MakeMapSchema(Object{{"$ref", "#/$defs/hyperparameter"}});
   }
   Value operator()(VariablesTarget) const {
     return ListOfThese(Object{{"type", "string"}, {"pattern", "^[^=]"}});
   }
   Value operator()(SizeTarget) const {
-    return AnyOf({Integer(), Object{{"type", "string"},
-                                    {"pattern", "^[0-9.]+ *([kKmMgGtTpP]([iI]?[bB])?|[bB])?$"}}});
+    return MakeAnyOf(
+        {Integer(),
+         Object{{"type", "string"}, {"pattern", "^[0-9.]+ *([kKmMgGtTpP]([iI]?[bB])?|[bB])?$"}}});
   }
   Value operator()(DurationTarget) const {
-    return AnyOf({Number("number"), Object{{"type", "string"},
-                                           {"pattern", "^ *([0-9.]+ *[dhmsDHMS] *)+$|^[0-9.]+$"}}});
+    return MakeAnyOf(
+        {Number("number"),
+         Object{{"type", "string"}, {"pattern", "^ *([0-9.]+ *[dhmsDHMS] *)+$|^[0-9.]+$"}}});
   }
   Value operator()(SlotsTarget) const {
     const Value part =
-        Object{{"type", "number"}, {"minimum", kLeastSlotFraction}, {"exclusiveMaximum", 1}};
+        Object{{"type", "number"}, {"minimum", kMinSlotFraction}, {"exclusiveMaximum", 1}};
     const Value count = Object{{"type", "integer"}, {"minimum", 1}, {"maximum", *field.max}};
-    const Value or_null = AnyOf({count, Object{{"type", "null"}}});
-    return AnyOf({Integer(), part,
-                  Object{{"type", "object"},
-                         {"properties", Object{{"min", or_null}, {"max", count}}},
-                         {"required", Value::List{"max"}},
-                         {"additionalProperties", false}}});
+    const Value or_null = MakeAnyOf({count, Object{{"type", "null"}}});
+    return MakeAnyOf({Integer(), part,
+                      Object{{"type", "object"},
+                             {"properties", Object{{"min", or_null}, {"max", count}}},
+                             {"required", Value::List{"max"}},
+                             {"additionalProperties", false}}});
   }
   Value operator()(MetricTarget) const {
     const Value objective =
@@ -140,9 +142,9 @@ struct TypeSchema {
                 Object{{"name", String()}, {"smaller_is_better", Object{{"type", "boolean"}}}}},
                {"required", Value::List{"name"}},
                {"additionalProperties", false}};
-    Value list = ListOfThese(AnyOf({String(), objective}));
+    Value list = ListOfThese(MakeAnyOf({String(), objective}));
     list.MutableObject()->emplace("minItems", 1);
-    return AnyOf({String(), list});
+    return MakeAnyOf({String(), list});
   }
   Value operator()(ChoiceTarget) const { return String(); }
   Value operator()(ListTarget) const { return Object{}; }
@@ -155,7 +157,7 @@ Value Choices(const char* words) {
 
 Value Members(const std::string& path);
 
-// The forms that become the table's own (parse/shape.h).
+// Adds the alternative forms that parse/shape.h converts.
 Value WithShorterForms(const Field& field, Value schema) {
   Object& object = *schema.MutableObject();
   switch (field.shape) {
@@ -165,34 +167,34 @@ Value WithShorterForms(const Field& field, Value schema) {
     case Field::Shape::kVariables: {
       const Value one = object["properties"].Find("cuda")->Find("anyOf")->AsList()->front();
       object["properties"].MutableObject()->emplace("gpu", one);
-      return AnyOf({one, std::move(schema)});
+      return MakeAnyOf({one, std::move(schema)});
     }
     case Field::Shape::kDevices: {
       const Value text = Object{{"type", "string"}, {"pattern", "^[^:]+:[^:]+(:[mrw]+)?$"}};
-      object["items"] = AnyOf({text, object["items"]});
+      object["items"] = MakeAnyOf({text, object["items"]});
       return schema;
     }
     case Field::Shape::kLabels:
-      return AnyOf({std::move(schema), MapOfThese(Object{{"type", "boolean"}})});
+      return MakeAnyOf({std::move(schema), MakeMapSchema(Object{{"type", "boolean"}})});
     case Field::Shape::kCompression:
-      return AnyOf({std::move(schema), Object{{"type", "boolean"}}});
+      return MakeAnyOf({std::move(schema), Object{{"type", "boolean"}}});
     case Field::Shape::kLogPolicies: {
       Object& item = *object["items"].MutableObject();
       Object& properties = *item["properties"].MutableObject();
       item["required"] = Value::List{};
       properties["actions"] = Object{{"type", "array"}};
-      properties["action"] = AnyOf({properties["action"], Object{{"type", "object"}}});
+      properties["action"] = MakeAnyOf({properties["action"], Object{{"type", "object"}}});
       return schema;
     }
   }
   return schema;
 }
 
-Value Of(const Field& field) {
+Value ToSchema(const Field& field) {
   Value schema;
   if (field.role == Role::kIgnored) {
     schema = Object{};
-    if (field.default_json != nullptr) schema = Object{{"const", DefaultOf(field)}};
+    if (field.default_json != nullptr) schema = Object{{"const", GetDefault(field)}};
   } else if (field.role == Role::kSection) {
     schema = Members(absl::StrCat(field.path, "."));
   } else if (field.role == Role::kList) {
@@ -200,19 +202,19 @@ Value Of(const Field& field) {
   } else if (field.choices != nullptr) {
     schema = Choices(field.choices);
   } else {
-    schema = std::visit(TypeSchema{field}, ExperimentFields().TypeOf(field));
+    schema = std::visit(TypeSchema{field}, ExperimentFields().GetType(field));
   }
   schema = WithShorterForms(field, std::move(schema));
-  // Null is absent.
+  // Null is equivalent to absent.
   if (!field.required && field.role != Role::kIgnored) {
-    schema = AnyOf({std::move(schema), Object{{"type", "null"}}});
+    schema = MakeAnyOf({std::move(schema), Object{{"type", "null"}}});
   }
   schema.MutableObject()->emplace("description", field.description);
-  if (field.default_json != nullptr) schema.MutableObject()->emplace("default", DefaultOf(field));
+  if (field.default_json != nullptr) schema.MutableObject()->emplace("default", GetDefault(field));
   return schema;
 }
 
-// What only some kinds of searcher or storage have, and what they must have.
+// The fields that only some kinds of searcher or storage have or require.
 Value RulesOfKind(const Field& kind, const std::string& key, const std::string& word,
                   const std::string& path) {
   Object properties;
@@ -230,8 +232,8 @@ Value RulesOfKind(const Field& kind, const std::string& key, const std::string& 
     }
   }
   Object is_kind{{"properties", Object{{key, Object{{"const", word}}}}}};
-  // Where it is missing, the default counts.
-  if (kind.default_json == nullptr || DefaultOf(kind) != Value(word)) {
+  // If the kind is missing, its default applies.
+  if (kind.default_json == nullptr || GetDefault(kind) != Value(word)) {
     is_kind["required"] = Value::List{key};
   }
   return Object{{"if", is_kind},
@@ -243,13 +245,13 @@ Value Members(const std::string& path) {
   Value::List required;
   for (const Field* each : FieldsAt(path)) {
     const Field& field = *each;
-    if (field.role == Role::kGone) continue;
+    if (field.role == Role::kRemoved) continue;
     const std::string key = field.path + path.size();
-    Value schema = Of(field);
-    // Required by some kinds: null elsewhere.
+    Value schema = ToSchema(field);
+    // Required by some kinds; null for others.
     if (field.required && field.only_for == nullptr) required.emplace_back(key);
     if (field.required && field.only_for != nullptr) {
-      schema = AnyOf({std::move(schema), Object{{"type", "null"}}});
+      schema = MakeAnyOf({std::move(schema), Object{{"type", "null"}}});
     }
     properties.emplace(key, std::move(schema));
   }
@@ -274,7 +276,8 @@ Value ExperimentConfigSchema() {
   Object& object = *schema.MutableObject();
   object["$schema"] = "https://json-schema.org/draft/2020-12/schema";
   object["title"] = "Resolute experiment configuration";
-  object["$defs"] = Object{{"hyperparameter", Parsed(kHyperparameter)}, {"when", Parsed(kWhen)}};
+  object["$defs"] =
+      Object{{"hyperparameter", ParseJson(kHyperparameter)}, {"when", ParseJson(kWhen)}};
   return schema;
 }
 

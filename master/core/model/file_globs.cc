@@ -12,18 +12,19 @@
 namespace det::model {
 namespace {
 
-constexpr size_t kMostGlobs = 100;
-constexpr size_t kMostBytes = 1024;
+constexpr size_t kMaxGlobs = 100;
+constexpr size_t kMaxBytes = 1024;
 
 absl::Status CheckGlob(const std::string& glob) {
   const auto refuse = [&](const std::string& why) {
     return absl::InvalidArgumentError(
         absl::StrCat("pattern \"", glob, "\" ", why,
-                     "; expected a path within the checkpoint, as optimizer*.pt or code/**"));
+                     "; expected a path within the checkpoint, such as optimizer*.pt or code/**"));
   };
-  if (glob.empty()) return refuse("names no file");
-  if (glob.size() > kMostBytes)
-    return refuse(absl::StrCat("is longer than ", kMostBytes, " bytes"));
+  if (glob.empty()) return refuse("is empty");
+  if (glob.size() > kMaxBytes) {
+    return refuse(absl::StrCat("is longer than ", kMaxBytes, " bytes"));
+  }
   for (const absl::string_view part : absl::StrSplit(absl::StripSuffix(glob, "/"), '/')) {
     if (part.empty() || part == "." || part == "..") return refuse("leads out of the checkpoint");
   }
@@ -38,9 +39,9 @@ bool AnyBelow(const Resources& paths, const std::string& folder) {
 }  // namespace
 
 absl::Status CheckGlobs(const Globs& globs) {
-  if (globs.size() > kMostGlobs) {
+  if (globs.size() > kMaxGlobs) {
     return absl::InvalidArgumentError(
-        absl::StrCat("at most ", kMostGlobs, " patterns are taken at once, not ", globs.size()));
+        absl::StrCat("too many patterns: ", globs.size(), "; at most ", kMaxGlobs, " are allowed"));
   }
   for (const std::string& glob : globs) {
     if (absl::Status status = CheckGlob(glob); !status.ok()) return status;
@@ -54,7 +55,7 @@ bool NamesAll(const Globs& globs) {
   });
 }
 
-std::string GlobOf(const std::string& path) {
+std::string ToGlob(const std::string& path) {
   std::string glob;
   for (const char c : path) {
     if (absl::StrContains("*?[\\", absl::string_view(&c, 1))) glob += '\\';
@@ -63,9 +64,11 @@ std::string GlobOf(const std::string& path) {
   return glob;
 }
 
-Resources LeftOf(const Resources& all, const Globs& globs) {
+Resources GetRemaining(const Resources& all, const Globs& globs) {
   const std::vector<base::Glob> patterns(globs.begin(), globs.end());
-  Resources files, folders, gone;
+  Resources files;
+  Resources folders;
+  Resources removed;
   for (const auto& [path, bytes] : all) {
     const absl::string_view name = absl::StripSuffix(path, "/");
     const bool named =
@@ -73,13 +76,13 @@ Resources LeftOf(const Resources& all, const Globs& globs) {
           return pattern.Fits({name.data(), name.size()});
         });
     const bool folder = absl::EndsWith(path, "/");
-    if (named) gone.emplace(path, bytes);
+    if (named) removed.emplace(path, bytes);
     if (folder) folders.emplace(path, bytes);
     if (!named && !folder) files.emplace(path, bytes);
   }
   Resources left = files;
   for (const auto& [path, bytes] : folders) {
-    const bool emptied = gone.contains(path) || AnyBelow(gone, path);
+    const bool emptied = removed.contains(path) || AnyBelow(removed, path);
     if (AnyBelow(files, path) || !emptied) left.emplace(path, bytes);
   }
   return left;
@@ -91,7 +94,7 @@ bool HasFiles(const Resources& resources) {
 }
 
 bool TakesFiles(const Resources& all, const Globs& globs) {
-  const Resources left = LeftOf(all, globs);
+  const Resources left = GetRemaining(all, globs);
   return std::any_of(all.begin(), all.end(), [&](const auto& each) {
     return !absl::EndsWith(each.first, "/") && !left.contains(each.first);
   });

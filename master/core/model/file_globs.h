@@ -1,7 +1,7 @@
-// Which files of a checkpoint patterns name. `*` and `?` stand for what is no '/', `[a-z]` and
-// `[!a-z]` for one such character, a `\` before one for itself, `**` for any number of folders. A
-// '/' at the end stands for all that lies below. Read by the service, which refuses what names no
-// file, and by the sweep, which removes what is named.
+// Glob patterns for the files of a checkpoint. `*` and `?` match any characters but '/', `[a-z]`
+// and `[!a-z]` one such character, `\` escapes a character, `**` matches any number of directories.
+// A pattern that ends with '/' matches everything below. Used by the API, which refuses patterns
+// that cannot match, and by garbage collection, which removes matching files.
 //
 // PURE.
 #ifndef MASTER_CORE_MODEL_FILE_GLOBS_H_
@@ -19,17 +19,17 @@ namespace det::model {
 using Globs = std::vector<std::string>;
 using Resources = std::map<std::string, int64_t>;  // relative path -> bytes; a folder ends with '/'
 
-// INVALID_ARGUMENT says which of them can name no file of a checkpoint.
+// INVALID_ARGUMENT, naming the pattern, if one cannot match a file of a checkpoint.
 absl::Status CheckGlobs(const Globs& globs);
-// Whether one of them names all files, whatever they are.
+// Whether one pattern matches every file.
 bool NamesAll(const Globs& globs);
-// The pattern that names this file alone.
-std::string GlobOf(const std::string& path);
-// Without the files that are named. A folder goes with the last file that lies in it.
-Resources LeftOf(const Resources& all, const Globs& globs);
-// More than folders.
+// Returns the pattern that matches only this file.
+std::string ToGlob(const std::string& path);
+// Returns the resources without the matching files. A directory is removed with its last file.
+Resources GetRemaining(const Resources& all, const Globs& globs);
+// Whether there is a file, not only directories.
 bool HasFiles(const Resources& resources);
-// Whether a file is named, not folders alone.
+// Whether a file matches, not only directories.
 bool TakesFiles(const Resources& all, const Globs& globs);
 
 }  // namespace det::model

@@ -16,7 +16,7 @@ const Resources kFiles = {{"code/", 0},     {"code/lib/", 0},    {"code/lib/a.py
 
 std::string Left(const Globs& globs) {
   std::string names;
-  for (const auto& [path, bytes] : LeftOf(kFiles, globs)) {
+  for (const auto& [path, bytes] : GetRemaining(kFiles, globs)) {
     EXPECT_EQ(bytes, kFiles.at(path));
     names += (names.empty() ? "" : " ") + path;
   }
@@ -25,7 +25,7 @@ std::string Left(const Globs& globs) {
 
 constexpr char kCode[] = "code/ code/b.py code/lib/ code/lib/a.py ";
 
-TEST(FileGlobsTest, PatternsNameFilesByTheirWholePath) {
+TEST(FileGlobsTest, MatchesWholePath) {
   EXPECT_EQ(Left({}), std::string(kCode) + "logs/ model.pt opt.pt opt_rank 0.pt");
   EXPECT_EQ(Left({"opt*"}), std::string(kCode) + "logs/ model.pt");
   EXPECT_EQ(Left({"opt?pt", "model.pt"}), std::string(kCode) + "logs/ opt_rank 0.pt");
@@ -35,17 +35,17 @@ TEST(FileGlobsTest, PatternsNameFilesByTheirWholePath) {
   EXPECT_EQ(Left({"code/*.py"}),
             "code/ code/lib/ code/lib/a.py logs/ model.pt opt.pt opt_rank 0.pt");
   EXPECT_EQ(Left({"*"}), "code/ code/b.py code/lib/ code/lib/a.py") << "and the empty folder";
-  EXPECT_EQ(Left({"code", "code/lib"}), Left({})) << "a folder is no file";
+  EXPECT_EQ(Left({"code", "code/lib"}), Left({})) << "a directory is not a file";
 }
 
-TEST(FileGlobsTest, TwoStarsAreAnyFoldersAndFoldersGoWithTheirLastFile) {
+TEST(FileGlobsTest, MatchesAnyDirectories_AndRemovesEmptiedOnes) {
   EXPECT_EQ(Left({"**/*.py"}), "logs/ model.pt opt.pt opt_rank 0.pt");
   EXPECT_EQ(Left({"**/b.py"}), "code/ code/lib/ code/lib/a.py logs/ model.pt opt.pt opt_rank 0.pt");
   EXPECT_EQ(Left({"code/**/a.py"}), "code/ code/b.py logs/ model.pt opt.pt opt_rank 0.pt");
   EXPECT_EQ(Left({"code/**"}), "logs/ model.pt opt.pt opt_rank 0.pt");
   EXPECT_EQ(Left({"code/"}), Left({"code/**"}));
   EXPECT_EQ(Left({"**/*.pt", "**/*.py"}), "logs/");
-  EXPECT_FALSE(HasFiles(LeftOf(kFiles, {"**/*.pt", "code/"})));
+  EXPECT_FALSE(HasFiles(GetRemaining(kFiles, {"**/*.pt", "code/"})));
   for (const char* all : {"**", "**/*"}) {
     EXPECT_TRUE(NamesAll({"x", all}));
     EXPECT_EQ(Left({all}), "") << all;
@@ -53,16 +53,16 @@ TEST(FileGlobsTest, TwoStarsAreAnyFoldersAndFoldersGoWithTheirLastFile) {
   EXPECT_FALSE(NamesAll({"*", "code/**", ""}));
 }
 
-TEST(FileGlobsTest, AFileHasAPatternOfItsOwn) {
+TEST(FileGlobsTest, EscapesPathAsGlob) {
   for (const char* path : {"a*b", "a?", "[a]", "a\\b", "d/**", "d/[!x]*"}) {
     const Resources files = {{path, 1}, {"a1b", 1}, {"a", 1}, {"d/e/f", 1}, {"aXb", 1}};
     Resources others = files;
     others.erase(path);
-    EXPECT_EQ(LeftOf(files, {GlobOf(path)}), others) << path;
+    EXPECT_EQ(GetRemaining(files, {ToGlob(path)}), others) << path;
   }
 }
 
-TEST(FileGlobsTest, WhatCanNameNoFileIsRefused) {
+TEST(FileGlobsTest, RejectsPatternsThatCannotMatch) {
   EXPECT_TRUE(CheckGlobs({"a", "**", "a/", "..a/b..", "[", "**/.x"}).ok());
   for (const char* wrong : {"", "/a", "a//b", "../a", "a/..", "./a", "/", "a//"}) {
     const absl::Status status = CheckGlobs({"fine", wrong});
@@ -73,7 +73,7 @@ TEST(FileGlobsTest, WhatCanNameNoFileIsRefused) {
   EXPECT_FALSE(CheckGlobs(Globs(101, "a")).ok());
 }
 
-TEST(FileGlobsTest, AnEmptyFolderAloneIsNoFile) {
+TEST(FileGlobsTest, ReportsNoFiles_WhenOnlyDirectories) {
   const Resources files = {{"logs/", 0}, {"model.pt", 1}};
   EXPECT_FALSE(TakesFiles(files, {"log*"}));
   EXPECT_TRUE(TakesFiles(files, {"model*"}));

@@ -15,17 +15,19 @@ constexpr char kJobPrefix[] = "exp-";
 
 }  // namespace
 
-JobId JobOf(ExperimentId experiment) { return JobId(absl::StrCat(kJobPrefix, experiment.value())); }
+JobId ToJobId(ExperimentId experiment) {
+  return JobId(absl::StrCat(kJobPrefix, experiment.value()));
+}
 
-std::optional<ExperimentId> ExperimentOf(const JobId& job) {
+std::optional<ExperimentId> ParseJobId(const JobId& job) {
   absl::string_view digits = job.value();
   int32_t number = 0;
   if (!absl::ConsumePrefix(&digits, kJobPrefix) || !absl::SimpleAtoi(digits, &number)) {
     return std::nullopt;
   }
-  // "exp-07" and "exp-+7" are no names of 7.
+  // "exp-07" and "exp-+7" are not ids of experiment 7.
   const ExperimentId experiment(number);
-  if (JobOf(experiment) != job) return std::nullopt;
+  if (ToJobId(experiment) != job) return std::nullopt;
   return experiment;
 }
 
@@ -33,7 +35,7 @@ std::string AllocationPrefix(ExperimentId experiment) {
   return absl::StrCat(experiment.value(), ".");
 }
 
-std::optional<RunName> RunOf(const AllocationId& allocation) {
+std::optional<RunName> ParseAllocationId(const AllocationId& allocation) {
   const std::vector<absl::string_view> parts = absl::StrSplit(allocation.value(), '.');
   int experiment = 0;
   int trial = 0;

@@ -1,5 +1,5 @@
-// How ids are made of others, and what they say: a job is named after its experiment, and an
-// allocation's id begins with it. Nobody else takes ids apart.
+// Conversions between ids: the id of a job contains its experiment, and that of an allocation its
+// experiment, trial and run. Only these functions parse ids.
 //
 // On any thread. PURE.
 #ifndef MASTER_CORE_MODEL_ID_TEXT_H_
@@ -12,21 +12,21 @@
 
 namespace det::model {
 
-JobId JobOf(ExperimentId experiment);  // "exp-7"
-// Nullopt for what no experiment's job is called.
-std::optional<ExperimentId> ExperimentOf(const JobId& job);
-// With which the ids of all of the experiment's allocations begin, and no others: "7."
+JobId ToJobId(ExperimentId experiment);  // "exp-7"
+// Nullopt if the id is not that of an experiment's job.
+std::optional<ExperimentId> ParseJobId(const JobId& job);
+// Returns the prefix of the ids of exactly the experiment's allocations: "7."
 std::string AllocationPrefix(ExperimentId experiment);
 
-// "7.12.0" is run 0 of trial 12 of experiment 7, whose task is "7.12". Nullopt for what no
-// allocation is called.
+// The parts of an allocation id: "7.12.0" is run 0 of trial 12 of experiment 7, whose task is
+// "7.12". Nullopt if the id is not that of an allocation.
 struct RunName {
   ExperimentId experiment;
   TrialId trial;
   int run = 0;
   TaskId task;
 };
-std::optional<RunName> RunOf(const AllocationId& allocation);
+std::optional<RunName> ParseAllocationId(const AllocationId& allocation);
 
 }  // namespace det::model
 

@@ -1,5 +1,4 @@
-// The names of things. Each is a type of its own, so that a trial is never passed for an
-// experiment.
+// Ids. Each kind has its own type, so that a trial id cannot be passed as an experiment id.
 //
 // PURE.
 #ifndef MASTER_CORE_MODEL_IDS_H_
@@ -20,11 +19,11 @@ using TaskId = base::Id<struct TaskTag, std::string>;
 // "<task>.<run>": each start of a task is one allocation.
 using AllocationId = base::Id<struct AllocationTag, std::string>;
 using AgentId = base::Id<struct AgentTag, std::string>;
-// A UUID that the trial chose.
+// A UUID that the trial chooses.
 using CheckpointId = base::Id<struct CheckpointTag, std::string>;
 // The unit of fairness and order: one experiment's queue entry.
 using JobId = base::Id<struct JobTag, std::string>;
-// The searcher's name for a trial that it asked for; makes replay idempotent.
+// The searcher's id of a trial that it created; makes replay idempotent.
 using RequestId = base::Id<struct RequestTag, std::string>;
 
 }  // namespace det::model

@@ -23,7 +23,7 @@ TEST(ValueTest, WritesCompactJsonWithSortedKeys) {
   EXPECT_EQ(value.ToJson(), R"({"a":{},"b":[1,1.0,"x\n",true,null]})");
 }
 
-TEST(ValueTest, KeepsIntegersAndDoublesApart) {
+TEST(ValueTest, DistinguishesIntegersAndDoubles) {
   EXPECT_NE(Value(1), Value(1.0));
   EXPECT_EQ(*Value::FromJson("1"), Value(1));
   EXPECT_EQ(*Value::FromJson("1.0"), Value(1.0));
@@ -33,19 +33,19 @@ TEST(ValueTest, KeepsIntegersAndDoublesApart) {
   EXPECT_EQ(Value("2.5").AsNumber(), std::nullopt);
 }
 
-TEST(ValueTest, IntegersBeyondInt64BecomeDoubles) {
+TEST(ValueTest, ConvertsIntegersBeyondInt64ToDoubles) {
   EXPECT_EQ(*Value::FromJson("9223372036854775807"), Value(std::numeric_limits<int64_t>::max()));
   EXPECT_EQ(*Value::FromJson("9223372036854775808"), Value(9223372036854775808.0));
 }
 
-TEST(ValueTest, WritesWhatJsonLacksAsText) {
+TEST(ValueTest, WritesNonFiniteNumbersAsStrings) {
   const double inf = std::numeric_limits<double>::infinity();
   EXPECT_EQ((Value(Value::List{std::nan(""), inf, -inf})).ToJson(),
             R"(["NaN","Infinity","-Infinity"])");
   EXPECT_EQ(Value(std::string("\xff")).ToJson(), "\"\xEF\xBF\xBD\"");
 }
 
-TEST(ValueTest, RefusesWhatIsNotOneJsonValue) {
+TEST(ValueTest, RejectsInvalidJson) {
   for (const char* text : {"", "{", "[1,]", "1 2", "nul", "{\"a\":1e999}", "\"\xff\""}) {
     const auto value = Value::FromJson(text);
     EXPECT_EQ(value.status().code(), absl::StatusCode::kInvalidArgument) << text;
@@ -53,14 +53,14 @@ TEST(ValueTest, RefusesWhatIsNotOneJsonValue) {
   }
 }
 
-TEST(ValueTest, RefusesNestingThatWouldExhaustTheStack) {
+TEST(ValueTest, RejectsDeepNesting) {
   const std::string deep(100'000, '[');
   EXPECT_FALSE(Value::FromJson(deep).ok());
   EXPECT_FALSE(Value::FromJson(deep + std::string(100'000, ']')).ok());
   EXPECT_TRUE(Value::FromJson(std::string(100, '[') + std::string(100, ']')).ok());
 }
 
-TEST(ValueTest, FindLooksIntoObjectsOnly) {
+TEST(ValueTest, FindsMembersOnlyInObjects) {
   const Value value = Value::Object{{"a", 1}};
   ASSERT_NE(value.Find("a"), nullptr);
   EXPECT_EQ(*value.Find("a"), Value(1));
@@ -99,7 +99,7 @@ Value RandomValue(base::Rng& rng, int depth) {
   }
 }
 
-TEST(ValueTest, JsonRoundTripIsExact) {
+TEST(ValueTest, RoundTripsThroughJson) {
   for (uint64_t seed = 0; seed < 2000; ++seed) {
     base::Rng rng(seed);
     const Value value = RandomValue(rng, 4);
@@ -109,7 +109,7 @@ TEST(ValueTest, JsonRoundTripIsExact) {
   }
 }
 
-TEST(StatesTest, NamesRoundTrip) {
+TEST(StatesTest, RoundTripsNames) {
   for (int i = 0; i <= static_cast<int>(ExperimentState::kError); ++i) {
     const auto state = static_cast<ExperimentState>(i);
     EXPECT_EQ(ParseExperimentState(ToString(state)), state);
@@ -129,7 +129,7 @@ TEST(StatesTest, NamesRoundTrip) {
   EXPECT_EQ(ParseTrialState("running"), std::nullopt);
 }
 
-TEST(StatesTest, OnlyTheLastThreeAreTerminal) {
+TEST(StatesTest, ReportsOnlyEndStatesAsTerminal) {
   EXPECT_FALSE(IsTerminal(ExperimentState::kStoppingError));
   EXPECT_TRUE(IsTerminal(ExperimentState::kError));
   EXPECT_TRUE(IsTerminal(TrialState::kCanceled));
@@ -161,7 +161,7 @@ TEST(EntrypointTest, RecognisesAPythonClass) {
   EXPECT_FALSE(IsPythonEntrypoint(std::vector<std::string>{"a:B"}));
 }
 
-TEST(ExperimentConfigTest, ValueHasEveryDefault) {
+TEST(ExperimentConfigTest, WritesEveryDefault) {
   ExperimentConfig config;
   config.name = "one";
   config.entrypoint = "true";
@@ -193,25 +193,25 @@ TEST(ExperimentConfigTest, ValueHasEveryDefault) {
   }
 }
 
-TEST(IdTextTest, AJobIsNamedAfterItsExperiment) {
-  EXPECT_EQ(JobOf(ExperimentId(7)), JobId("exp-7"));
-  EXPECT_EQ(ExperimentOf(JobId("exp-7")), ExperimentId(7));
+TEST(IdTextTest, DerivesJobIdFromExperiment) {
+  EXPECT_EQ(ToJobId(ExperimentId(7)), JobId("exp-7"));
+  EXPECT_EQ(ParseJobId(JobId("exp-7")), ExperimentId(7));
   for (const char* other :
        {"", "7", "exp-", "exp-7x", "exp-07", "exp-+7", "Exp-7", "exp-99999999999"}) {
-    EXPECT_EQ(ExperimentOf(JobId(other)), std::nullopt) << other;
+    EXPECT_EQ(ParseJobId(JobId(other)), std::nullopt) << other;
   }
   EXPECT_EQ(AllocationPrefix(ExperimentId(1)), "1.") << "and not those of experiment 12";
 }
 
-TEST(IdTextTest, AnAllocationSaysWhoseItIs) {
-  const auto run = RunOf(AllocationId("7.12.3"));
+TEST(IdTextTest, ParsesAllocationId) {
+  const auto run = ParseAllocationId(AllocationId("7.12.3"));
   ASSERT_TRUE(run);
   EXPECT_EQ(run->experiment, ExperimentId(7));
   EXPECT_EQ(run->trial, TrialId(12));
   EXPECT_EQ(run->task, TaskId("7.12"));
   EXPECT_EQ(run->run, 3);
   for (const char* other : {"", "7", "7.12", "7.12.3.4", "7.x.3"}) {
-    EXPECT_FALSE(RunOf(AllocationId(other))) << other;
+    EXPECT_FALSE(ParseAllocationId(AllocationId(other))) << other;
   }
 }
 

@@ -1,4 +1,4 @@
-// The words of an enumeration, in one table for writing and reading them.
+// The names of an enumeration's values, in one table for formatting and parsing.
 //
 //   constexpr Name<Color> kColors[] = {{Color::kRed, "red"}, {Color::kBlue, "blue"}};
 //
@@ -18,9 +18,9 @@ struct Name {
   std::string_view text;
 };
 
-// "UNKNOWN" for a value that the table lacks.
+// "UNKNOWN" for a value that is not in the table.
 template <class Enum, size_t N>
-std::string_view TextOf(const Name<Enum> (&names)[N], Enum value) {
+std::string_view GetName(const Name<Enum> (&names)[N], Enum value) {
   for (const Name<Enum>& name : names) {
     if (name.value == value) return name.text;
   }
@@ -28,7 +28,7 @@ std::string_view TextOf(const Name<Enum> (&names)[N], Enum value) {
 }
 
 template <class Enum, size_t N>
-std::optional<Enum> ValueOf(const Name<Enum> (&names)[N], std::string_view text) {
+std::optional<Enum> ParseName(const Name<Enum> (&names)[N], std::string_view text) {
   for (const Name<Enum>& name : names) {
     if (name.text == text) return name.value;
   }

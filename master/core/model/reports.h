@@ -1,4 +1,4 @@
-// What trials and tasks tell: metrics, checkpoints, log lines.
+// Reports of trials and tasks: metrics, checkpoints, log lines.
 //
 // PURE.
 #ifndef MASTER_CORE_MODEL_REPORTS_H_
@@ -18,7 +18,7 @@ namespace det::model {
 
 struct MetricReport {
   TrialId trial;
-  int run_id = 0;  // which start of the trial
+  int run_id = 0;  // the run of the trial
   std::string group;
   int64_t steps_completed = 0;
   absl::Time time;
@@ -39,7 +39,7 @@ struct CheckpointRecord {
   friend bool operator==(const CheckpointRecord&, const CheckpointRecord&) = default;
 };
 
-// Same numbers as det.api.v1.LogLevel.
+// The same numbers as in det.api.v1.LogLevel.
 enum class LogLevel { kUnknown, kTrace, kDebug, kInfo, kWarning, kError, kCritical };
 
 struct LogLine {

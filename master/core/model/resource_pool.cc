@@ -18,13 +18,13 @@ constexpr Name<FittingPolicy> kFittings[] = {
 
 }  // namespace
 
-std::string_view ToString(SchedulingPolicy policy) { return TextOf(kPolicies, policy); }
-std::string_view ToString(FittingPolicy policy) { return TextOf(kFittings, policy); }
+std::string_view ToString(SchedulingPolicy policy) { return GetName(kPolicies, policy); }
+std::string_view ToString(FittingPolicy policy) { return GetName(kFittings, policy); }
 std::optional<SchedulingPolicy> ParseSchedulingPolicy(std::string_view text) {
-  return ValueOf(kPolicies, text);
+  return ParseName(kPolicies, text);
 }
 std::optional<FittingPolicy> ParseFittingPolicy(std::string_view text) {
-  return ValueOf(kFittings, text);
+  return ParseName(kFittings, text);
 }
 
 }  // namespace det::model

@@ -1,6 +1,5 @@
-// Resource pools and quotas: how agents are grouped, who may use which group, in what order, and
-// how much. Defined in the master's configuration file and changed at run time by
-// ResourcePoolService.
+// Resource pools, which group agents with a scheduling policy, and quotas. Defined in the master's
+// configuration file and changed at run time by ResourcePoolService.
 //
 // PURE.
 #ifndef MASTER_CORE_MODEL_RESOURCE_POOL_H_
@@ -16,9 +15,9 @@
 
 namespace det::model {
 
-// Who goes first. docs/scheduling.md.
+// The order of the queue; docs/scheduling.md.
 enum class SchedulingPolicy { kPriority, kFairShare, kFifo };
-// Where a gang goes that fits in several places: the fullest node or the emptiest.
+// The node of a gang that fits on several: the fullest (best) or the emptiest (worst).
 enum class FittingPolicy { kBest, kWorst };
 
 std::string_view ToString(SchedulingPolicy policy);  // "priority"
@@ -32,24 +31,25 @@ struct ResourcePool {
   SchedulingPolicy policy = SchedulingPolicy::kPriority;
   FittingPolicy fitting = FittingPolicy::kBest;
   bool preemption = false;
-  // Whether a gang may run on nodes of unequal size and beside others. Without, as the predecessor
-  // did it: on one node, or on wholly idle nodes of one size.
+  // Whether a gang may run on nodes of different sizes and beside other gangs. If false, as in
+  // Determined: on one node, or on idle nodes of one size.
   bool heterogeneous = true;
-  // Whether a gang may start before a more important one that does not fit, where this cannot delay
+  // Whether a gang may start ahead of a higher-ranked one that does not fit, if this cannot delay
   // that one.
   bool backfill = true;
-  // A gang that does not fit is passed by its equals for this long; then it holds what it needs.
+  // Gangs of equal rank may overtake one that does not fit for this long; then it claims free
+  // slots.
   absl::Duration hold_after = absl::Seconds(3);
   int default_priority = 42;    // 1..99, smaller first
   int max_aux_per_agent = 100;  // tasks without slots on one agent
   bool shared_devices = false;  // whether slots may be fractions of a device
-  // A gang without max_run_time does not start on a node that goes into maintenance within this.
+  // A gang without max_run_time does not start on a node whose maintenance begins within this time.
   absl::Duration maintenance_lead = absl::Hours(1);
-  std::vector<std::string> workspaces;  // that may use it; empty: all
+  std::vector<std::string> workspaces;  // bound workspaces; empty: all may use the pool
   friend bool operator==(const ResourcePool&, const ResourcePool&) = default;
 };
 
-// A limit on what one user, or all users of one workspace, hold at once and spend in a month.
+// A limit on the slots that a user, or all users of a workspace, hold at once and use in a month.
 struct Quota {
   enum class Scope { kUser, kWorkspace };
   Scope scope = Scope::kWorkspace;

@@ -1,4 +1,4 @@
-// What users may, from least to most; each role includes the one above it.
+// Roles, from the fewest permissions to the most; each role includes the one above it.
 // PURE.
 #ifndef MASTER_CORE_MODEL_ROLE_H_
 #define MASTER_CORE_MODEL_ROLE_H_
@@ -10,10 +10,10 @@ namespace det::model {
 
 enum class Role {
   kNone,
-  kViewer,          // reads
-  kEditor,          // and creates, changes, ends: experiments, tasks, models, templates
-  kWorkspaceAdmin,  // and the workspace itself: its projects, and who may what in it
-  kClusterAdmin,    // and what belongs to no workspace: users, agents, pools, policies
+  kViewer,          // may read
+  kEditor,          // may create, change and stop experiments, tasks, models and templates
+  kWorkspaceAdmin,  // may change the workspace, its projects and its role assignments
+  kClusterAdmin,    // may change users, agents, pools and policies
 };
 
 // "Viewer", "Editor", "WorkspaceAdmin", "ClusterAdmin"; "" for none.
@@ -33,7 +33,7 @@ constexpr std::string_view ToString(Role role) {
   return "";
 }
 
-// Nothing for a text that names no role.
+// Nullopt if the text is not the name of a role.
 constexpr std::optional<Role> ParseRole(std::string_view text) {
   for (const Role role :
        {Role::kNone, Role::kViewer, Role::kEditor, Role::kWorkspaceAdmin, Role::kClusterAdmin}) {

@@ -1,7 +1,7 @@
-// What a searcher may choose from: one Hyperparameter per name, nested as in the configuration.
-// Facts of the format: integers include both bounds; a `log` is base^x with x in [min, max].
+// The search space: one Hyperparameter per name, nested as in the configuration. Integer ranges
+// include both bounds; a `log` is base^x with x in [minval, maxval].
 //
-// A hyperparameter with conditions is present only where all of them hold:
+// A hyperparameter with conditions is present only if all of them hold:
 //   momentum: {type: double, minval: 0, maxval: 1, when: {optimizer: sgd}}
 //   width_3: {type: int, minval: 8, maxval: 64, when: {layers: {minval: 3}}}
 //
@@ -56,7 +56,7 @@ struct NestedHparam {
   friend bool operator==(const NestedHparam&, const NestedHparam&);
 };
 
-// Holds where the hyperparameter at `path` is present and its value is one of `any_of`, or a number
+// Holds if the hyperparameter at `path` is present and its value is one of `any_of`, or a number
 // between the bounds, both included.
 struct Condition {
   std::string path;  // "optimizer.name", from the root of the space

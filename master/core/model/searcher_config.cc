@@ -15,10 +15,10 @@ int64_t MaxLength(const SearcherConfig& config) {
 
 std::string LengthMetric(const SearcherConfig& config) {
   if (!config.time_metric.empty()) return config.time_metric;
-  return config.max_length ? ToText(config.max_length->unit) : "batches";
+  return config.max_length ? ToString(config.max_length->unit) : "batches";
 }
 
-const char* ToText(SearchMode mode) {
+const char* ToString(SearchMode mode) {
   switch (mode) {
     case SearchMode::kAggressive:
       return "aggressive";
@@ -30,7 +30,7 @@ const char* ToText(SearchMode mode) {
   return "standard";
 }
 
-const char* ToText(Length::Unit unit) {
+const char* ToString(Length::Unit unit) {
   switch (unit) {
     case Length::Unit::kBatches:
       return "batches";
@@ -42,6 +42,6 @@ const char* ToText(Length::Unit unit) {
   return "batches";
 }
 
-Value ToValue(const Length& length) { return Value::Object{{ToText(length.unit), length.count}}; }
+Value ToValue(const Length& length) { return Value::Object{{ToString(length.unit), length.count}}; }
 
 }  // namespace det::model

@@ -1,5 +1,5 @@
-// How an experiment searches: the `searcher` section of its configuration. Which members mean
-// something to which method is said by the table of fields (fields.h).
+// The `searcher` section of the experiment configuration. The table of fields (fields.h) defines
+// which members apply to which method.
 //
 // PURE.
 #ifndef MASTER_CORE_MODEL_SEARCHER_CONFIG_H_
@@ -15,7 +15,7 @@
 
 namespace det::model {
 
-// A metric of a validation, and which way is better.
+// A validation metric and the direction of improvement.
 struct Objective {
   std::string metric;
   bool smaller_is_better = true;
@@ -29,25 +29,25 @@ struct PopulationConfig {
   int64_t size = 8;                    // trials of a generation
   int64_t generations = 8;             // each trains max_length / generations
   double replaced_fraction = 0.25;     // the worst of a generation, replaced by copies of the best
-  double resample_probability = 0.25;  // of a hyperparameter: drawn anew rather than perturbed
+  double resample_probability = 0.25;  // of a hyperparameter: resampled instead of perturbed
   double perturb_factor = 1.2;
   friend bool operator==(const PopulationConfig&, const PopulationConfig&) = default;
 };
 
 struct SearcherConfig {
   std::string name;
-  // The first objective; best checkpoints are judged by it.
+  // The first objective; it determines the best checkpoints.
   std::string metric;
   bool smaller_is_better = true;
   std::vector<Objective> other_objectives;
 
-  // How long a trial trains at most, and the unit of rungs: one of the two, or neither. A Trial
-  // class is told max_length; a script that owns its loop reports `time_metric` in its validations.
+  // The maximum training length of a trial, and the unit of rungs: one of the two, or neither. A
+  // Trial class gets max_length; a script that owns its loop reports `time_metric` in validations.
   std::optional<Length> max_length;
   std::optional<int64_t> max_time;
   std::string time_metric;
 
-  int64_t max_trials = 1;              // 0: hyperband's own number
+  int64_t max_trials = 1;              // 0: as many as hyperband's brackets have
   int64_t max_concurrent_trials = 16;  // 0: no limit
   std::string sampler = "random";      // random, tpe, bayesian
 
@@ -55,9 +55,9 @@ struct SearcherConfig {
   double divisor = 4;
   int64_t num_rungs = 0;               // async_halving
   int64_t max_rungs = 5;               // adaptive_asha
-  std::vector<int64_t> bracket_rungs;  // empty: by the mode
+  std::vector<int64_t> bracket_rungs;  // empty: determined by the mode
   SearchMode mode = SearchMode::kStandard;
-  bool stop_once = true;  // false: trials pause at their rung, and the best of them go on
+  bool stop_once = true;  // false: trials pause at their rung, and the best are promoted
 
   PopulationConfig population;
 
@@ -69,17 +69,17 @@ struct SearcherConfig {
 // All objectives, the first one first.
 std::vector<Objective> Objectives(const SearcherConfig& config);
 
-// The longest that a trial trains, in the searcher's unit; 0 when the configuration does not say.
+// Returns the maximum training length of a trial in the searcher's unit; 0 if there is none.
 int64_t MaxLength(const SearcherConfig& config);
 
-// The member of a validation's metrics that says how long the trial has trained, in the unit of
-// MaxLength; "batches" is also the report's own steps_completed.
+// Returns the validation metric that measures how long the trial has trained, in the unit of
+// MaxLength; "batches" is also the report's steps_completed.
 std::string LengthMetric(const SearcherConfig& config);
 
-const char* ToText(SearchMode mode);    // "standard"
-const char* ToText(Length::Unit unit);  // "batches"
+const char* ToString(SearchMode mode);    // "standard"
+const char* ToString(Length::Unit unit);  // "batches"
 
-// In the configuration's own format.
+// Converts to the format of the configuration.
 Value ToValue(const Length& length);
 
 }  // namespace det::model

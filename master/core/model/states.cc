@@ -53,26 +53,26 @@ constexpr Name<ExitReason> kExitReasons[] = {
 
 }  // namespace
 
-std::string_view ToString(ExperimentState state) { return TextOf(kExperimentStates, state); }
-std::string_view ToString(CheckpointState state) { return TextOf(kCheckpointStates, state); }
-std::string_view ToString(TrialState state) { return TextOf(kTrialStates, state); }
-std::string_view ToString(AllocationState state) { return TextOf(kAllocationStates, state); }
-std::string_view ToString(ExitReason reason) { return TextOf(kExitReasons, reason); }
+std::string_view ToString(ExperimentState state) { return GetName(kExperimentStates, state); }
+std::string_view ToString(CheckpointState state) { return GetName(kCheckpointStates, state); }
+std::string_view ToString(TrialState state) { return GetName(kTrialStates, state); }
+std::string_view ToString(AllocationState state) { return GetName(kAllocationStates, state); }
+std::string_view ToString(ExitReason reason) { return GetName(kExitReasons, reason); }
 
 std::optional<ExperimentState> ParseExperimentState(std::string_view text) {
-  return ValueOf(kExperimentStates, text);
+  return ParseName(kExperimentStates, text);
 }
 std::optional<CheckpointState> ParseCheckpointState(std::string_view text) {
-  return ValueOf(kCheckpointStates, text);
+  return ParseName(kCheckpointStates, text);
 }
 std::optional<TrialState> ParseTrialState(std::string_view text) {
-  return ValueOf(kTrialStates, text);
+  return ParseName(kTrialStates, text);
 }
 std::optional<AllocationState> ParseAllocationState(std::string_view text) {
-  return ValueOf(kAllocationStates, text);
+  return ParseName(kAllocationStates, text);
 }
 std::optional<ExitReason> ParseExitReason(std::string_view text) {
-  return ValueOf(kExitReasons, text);
+  return ParseName(kExitReasons, text);
 }
 
 bool IsTerminal(ExperimentState state) {

@@ -1,5 +1,5 @@
-// States of the three machines, and how an allocation ended. The machines themselves are in
-// master/core/experiment; transition diagrams stand there.
+// The states of experiments, trials and allocations, and how an allocation ended. The state
+// machines and their diagrams are in master/core/experiment.
 //
 // PURE.
 #ifndef MASTER_CORE_MODEL_STATES_H_
@@ -20,26 +20,26 @@ enum class ExperimentState {
   kCompleted,
   kCanceled,
   kError,
-  // It had ended and is being deleted (docs/durability.md).
+  // An ended experiment that is being deleted (docs/durability.md).
   kDeleting,
-  kDeleteFailed,  // its files could not be removed; its reason says why
-  kDeleted,       // nothing is left of it but checkpoints that others hold
+  kDeleteFailed,  // its files could not be removed; the cause is its reason
+  kDeleted,       // deleted, except for checkpoints that are held
 };
 
-// Of a checkpoint's files.
+// The state of a checkpoint's files.
 enum class CheckpointState {
   kCompleted,
   kError,             // damaged
-  kPartiallyDeleted,  // some are gone, or about to go; nobody starts from it any more
-  kDeleting,          // to be removed
-  kDeleted,           // gone; what is known of the checkpoint stays
+  kPartiallyDeleted,  // some are or will be removed; no trial may start from it
+  kDeleting,          // will be removed
+  kDeleted,           // removed; the row of the checkpoint is kept
 };
 
 enum class TrialState {
-  kQueued,   // wants to run, has no slots
+  kQueued,   // waits for slots
   kRunning,  // has an allocation with slots
   kPaused,
-  kStopping,  // its allocation was told to end; `end_as` says what it will be
+  kStopping,  // its allocation is terminating; `end_as` is the next state
   kCompleted,
   kCanceled,
   kError,
@@ -48,22 +48,22 @@ enum class TrialState {
 enum class AllocationState {
   kQueued,      // waits for slots
   kAssigned,    // has slots; processes are being started
-  kRunning,     // every share has started
-  kPreempting,  // asked to save and exit
+  kRunning,     // every local task has started
+  kPreempting,  // must checkpoint and exit
   kStopping,    // being killed
   kTerminated,
 };
 
 // Why an allocation ended.
 enum class ExitReason {
-  kNone,         // it has not
+  kNone,         // it has not ended
   kFinished,     // exit code 0
   kPreempted,    // exit code 0 after the preemption was acknowledged
-  kStopped,      // we killed it, as asked
-  kFailed,       // its own fault: a non-zero code, a signal, a program that cannot be started
-  kInvalidHp,    // the trial said so
-  kInvalidCode,  // the trial's source does not compile or is not there
-  kNodeLost,     // not its fault: the agent is gone, or came back without the task
+  kStopped,      // killed on request
+  kFailed,       // a non-zero exit code, a signal, or a program that cannot be started
+  kInvalidHp,    // the trial reported invalid hyperparameters
+  kInvalidCode,  // the trial's source does not compile or does not exist
+  kNodeLost,     // the agent was lost, or reconnected without the task
 };
 
 std::string_view ToString(ExperimentState state);  // "ACTIVE"
@@ -77,9 +77,9 @@ std::optional<TrialState> ParseTrialState(std::string_view text);
 std::optional<AllocationState> ParseAllocationState(std::string_view text);
 std::optional<ExitReason> ParseExitReason(std::string_view text);
 
-// It has ended, whatever has become of it since.
+// Whether it has ended; deletion states are terminal too.
 bool IsTerminal(ExperimentState state);
-// It is being deleted, or was.
+// Whether it is being deleted or was deleted.
 bool IsDeletion(ExperimentState state);
 bool IsTerminal(TrialState state);
 

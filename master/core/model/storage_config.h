@@ -1,5 +1,5 @@
-// Where checkpoints lie and how many are kept: the `checkpoint_storage` section. Which members mean
-// something to which type is said by the table of fields (fields.h).
+// The `checkpoint_storage` section: where checkpoints are stored and how many are kept. The table
+// of fields (fields.h) defines which members apply to which type.
 //
 // PURE.
 #ifndef MASTER_CORE_MODEL_STORAGE_CONFIG_H_
@@ -30,8 +30,7 @@ struct CheckpointStorageConfig {
   friend bool operator==(const CheckpointStorageConfig&, const CheckpointStorageConfig&) = default;
 };
 
-// The directory that a path leads to for the types that are directories (shared_fs, directory);
-// empty for the others.
+// Returns the directory of the types shared_fs and directory; empty for the others.
 std::string CheckpointDirectory(const CheckpointStorageConfig& storage);
 
 }  // namespace det::model

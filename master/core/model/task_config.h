@@ -1,5 +1,5 @@
-// What surrounds a trial's processes: resources, environment, mounts, and the sections for other
-// schedulers. Facts of the format: docs/reference/experiment-config.md.
+// The resources and the environment of a trial's processes, mounts, and the sections for batch
+// schedulers; documented in docs/reference/experiment-config.md.
 //
 // PURE.
 #ifndef MASTER_CORE_MODEL_TASK_CONFIG_H_
@@ -23,20 +23,20 @@ struct DeviceConfig {
   friend bool operator==(const DeviceConfig&, const DeviceConfig&) = default;
 };
 
-// Less of a device is no part of it.
-inline constexpr double kLeastSlotFraction = 0.01;
+// The smallest fraction of a device.
+inline constexpr double kMinSlotFraction = 0.01;
 
 struct ResourcesConfig {
-  // Of each trial; 0 needs none. With max_slots_per_trial above it the trial is elastic: it starts
-  // with what is there between the two, and grows or shrinks at a checkpoint.
+  // Slots of each trial; 0 for none. With a greater max_slots_per_trial the trial is elastic: it
+  // starts with as many slots as are free within the bounds, and grows or shrinks at a checkpoint.
   int slots_per_trial = 1;
   int max_slots_per_trial = 0;  // 0: exactly slots_per_trial
   double slot_fraction = 1;     // of the device; below 1 only where slots_per_trial is 1
-  double cpus = 0;              // for each slot, or for the trial where it has none; 0: not counted
-  int64_t memory = 0;           // bytes; likewise
+  double cpus = 0;              // for each slot, or for a trial without slots; 0: no request
+  int64_t memory = 0;           // bytes for each slot, or for a trial without slots; 0: no request
   std::optional<DeviceType> slot_type;
   std::string device;                   // part of the device's name: "H200"; empty: any
-  std::optional<int64_t> max_run_time;  // seconds that a trial runs, over all its runs
+  std::optional<int64_t> max_run_time;  // maximum seconds of a trial, over all its runs
   std::vector<std::string> blocked_agents;
   std::optional<int> max_slots;  // of the whole experiment
   double weight = 1;
@@ -49,7 +49,7 @@ struct ResourcesConfig {
   friend bool operator==(const ResourcesConfig&, const ResourcesConfig&) = default;
 };
 
-// One value for each type of slot; tasks without slots, and on TPUs, take cpu's.
+// One value for each slot type; tasks without slots and on TPUs use that of `cpu`.
 template <class T>
 struct PerSlotType {
   T cpu, cuda, rocm;
@@ -71,7 +71,7 @@ struct RegistryAuthConfig {
 
 struct EnvironmentConfig {
   PerSlotType<std::string> image;                   // empty: the cluster's
-  PerSlotType<std::vector<std::string>> variables;  // "NAME=value"; the last of a name counts
+  PerSlotType<std::vector<std::string>> variables;  // "NAME=value"; the last of a name applies
   std::vector<ProxyPortConfig> proxy_ports;
   std::map<std::string, int64_t> ports;
   bool force_pull_image = false;

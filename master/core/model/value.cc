@@ -39,15 +39,15 @@ Json ToNlohmann(const Value& value) {
   return nullptr;
 }
 
-// Builds a Value as the text is read: a document of the library's own first would cost a second
-// tree of allocations, and a page of trials is hundreds of such texts.
+// Builds a Value while the text is parsed: building the library's document first would cost a
+// second tree of allocations, and a page of trials has hundreds of such texts.
 class Builder : public nlohmann::json_sax<Json> {
  public:
   bool null() override { return Put(Value()); }
   bool boolean(bool v) override { return Put(v); }
   bool number_integer(number_integer_t v) override { return Put(static_cast<int64_t>(v)); }
   bool number_unsigned(number_unsigned_t v) override {
-    // Beyond int64 a double is the nearest there is.
+    // Beyond the range of int64, a double is the closest representation.
     if (v > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
       return Put(static_cast<double>(v));
     }
@@ -71,14 +71,14 @@ class Builder : public nlohmann::json_sax<Json> {
     return false;
   }
 
-  // What was built. INVALID_ARGUMENT after an error.
+  // Returns the value that was built; INVALID_ARGUMENT after an error.
   absl::StatusOr<Value> Finish() && {
     if (!error_.empty()) return absl::InvalidArgumentError(error_);
     return std::move(root_);
   }
 
  private:
-  // Into the innermost list or object that is open; of two equal keys the last one counts.
+  // Adds to the innermost open list or object; of two equal keys the last one applies.
   Value* Place(Value value) {
     if (open_.empty()) return &(root_ = std::move(value));
     if (Value::List* list = open_.back()->MutableList()) {
@@ -93,7 +93,7 @@ class Builder : public nlohmann::json_sax<Json> {
     Place(std::move(value));
     return true;
   }
-  // Its place stays where it is until it is closed: only the innermost grows.
+  // The pointer stays valid until the container is closed: only the innermost one grows.
   bool Open(Value value) {
     if (open_.size() >= kMaxDepth) {
       error_ = absl::StrCat("JSON is nested deeper than ", kMaxDepth, " levels; flatten it");

@@ -1,5 +1,5 @@
-// A JSON-like value: hyperparameters, free-form configuration, metrics of any shape. Ours, because
-// equality must be plain and the JSON library's header is too heavy for a header of ours.
+// A JSON-like value: hyperparameters, free-form configuration, metrics of any shape. A type of its
+// own because it needs plain equality and a cheap header.
 //
 // Integers and doubles are distinct; an object keeps its keys sorted. Any thread; immutable use.
 // PURE.
@@ -46,7 +46,7 @@ class Value {
   // An integer or a double as a double.
   std::optional<double> AsNumber() const;
 
-  // The member of an object, or null when there is none or this is no object.
+  // Returns the member of an object; null if it does not exist or this is not an object.
   const Value* Find(std::string_view key) const;
 
   // Compact JSON. NaN and the infinities, which JSON lacks, become the strings "NaN", "Infinity"

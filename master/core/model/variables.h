@@ -1,5 +1,5 @@
-// Whose the environment variables of a task are: names that begin with DET_ are the cluster's own,
-// but for a few settings (docs/task_environment.md). On any thread. PURE.
+// Which environment variables of a task users may set: names that begin with DET_ are reserved for
+// the cluster, except a few settings (docs/task_environment.md). On any thread. PURE.
 #ifndef MASTER_CORE_MODEL_VARIABLES_H_
 #define MASTER_CORE_MODEL_VARIABLES_H_
 
@@ -9,19 +9,19 @@
 
 namespace det::model {
 
-// Those of the DET_ names that are the user's to set.
-inline constexpr std::array<const char*, 5> kUsersVariables = {
+// The DET_ variables that users may set.
+inline constexpr std::array<const char*, 5> kUserVariables = {
     "DET_CXX", "DET_CXXFLAGS", "DET_LDFLAGS", "DET_MASTER_PATIENCE", "DET_OUTBOX_LIMIT"};
 
-// The name in an entry NAME=value of environment.environment_variables.
+// Returns the name of an entry NAME=value of environment.environment_variables.
 inline std::string_view VariableName(std::string_view entry) {
   return entry.substr(0, entry.find('='));
 }
 
-// Whether a task is given it as the user says.
-inline bool IsUsersVariable(std::string_view name) {
+// Whether users may set the variable.
+inline bool IsUserVariable(std::string_view name) {
   return !name.starts_with("DET_") ||
-         std::find(kUsersVariables.begin(), kUsersVariables.end(), name) != kUsersVariables.end();
+         std::find(kUserVariables.begin(), kUserVariables.end(), name) != kUserVariables.end();
 }
 
 }  // namespace det::model

@@ -14,9 +14,9 @@ constexpr Name<WebhookTrigger> kTriggers[] = {
 
 }  // namespace
 
-std::string_view ToString(WebhookTrigger trigger) { return TextOf(kTriggers, trigger); }
+std::string_view ToString(WebhookTrigger trigger) { return GetName(kTriggers, trigger); }
 std::optional<WebhookTrigger> ParseWebhookTrigger(std::string_view text) {
-  return ValueOf(kTriggers, text);
+  return ParseName(kTriggers, text);
 }
 
 }  // namespace det::model

@@ -1,4 +1,4 @@
-// What webhooks are told: something that happened to an experiment, as a value.
+// An event of an experiment that webhooks are notified of, as a value.
 //
 // Any thread. PURE.
 #ifndef MASTER_CORE_MODEL_WEBHOOK_H_
@@ -22,17 +22,17 @@ enum class WebhookTrigger {
   kCustom,                   // {}
 };
 
-// Something that webhooks may want to hear of. Which of them do is the store's to find: those of
-// the experiment's workspace, and of all, that the experiment's configuration does not keep out.
+// An event for webhooks. The store finds the webhooks to notify: those of the experiment's
+// workspace and global ones that the experiment's configuration does not exclude.
 struct WebhookEvent {
   WebhookTrigger trigger = WebhookTrigger::kCustom;
   ExperimentId experiment;
-  // Of a metric or a log line: the trigger whose condition holds, and the trial, of which that
-  // trigger tells once.
+  // For a metric or a log line: the trigger whose condition holds, and the trial for which the
+  // trigger fires at most once.
   int32_t only_trigger = 0;
   std::optional<TrialId> once_for;
-  std::string state;  // of a change of state: those alone that ask for it
-  Value data;         // what is sent as event_data
+  std::string state;  // for a change of state: only triggers of this state fire
+  Value data;         // sent as event_data
   absl::Time at;
   friend bool operator==(const WebhookEvent&, const WebhookEvent&) = default;
 };

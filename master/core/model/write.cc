@@ -1,4 +1,4 @@
-// Writes a configuration by the table of fields.
+// Conversion of a configuration to JSON, by the table of fields.
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,22 +9,22 @@ namespace {
 
 using Role = Field::Role;
 
-// The table's places may be written to; here they are only read.
-FieldTarget TargetOf(const Field& field, const ExperimentConfig& config, size_t item) {
+// The table returns mutable members; they are only read here.
+FieldTarget GetTarget(const Field& field, const ExperimentConfig& config, size_t item) {
   return field.target(const_cast<ExperimentConfig*>(&config), item);
 }
 
 Value Members(const std::string& path, const ExperimentConfig& config, size_t item) {
   Value::Object object;
   for (const Field* field : FieldsAt(path)) {
-    if (field->role == Role::kIgnored || field->role == Role::kGone) continue;
+    if (field->role == Role::kIgnored || field->role == Role::kRemoved) continue;
     if (!AppliesTo(*field, config)) continue;
     object.emplace(field->path + path.size(), FieldValue(*field, config, item));
   }
   return object;
 }
 
-// Below data.secrets, whatever it is.
+// Replaces every value below data.secrets.
 void HideAll(Value& value) {
   if (Value::Object* object = value.MutableObject()) {
     for (auto& [key, member] : *object) HideAll(member);
@@ -54,11 +54,11 @@ Value FieldValue(const Field& field, const ExperimentConfig& config, size_t item
   if (field.role == Role::kSection) {
     Value section = Members(absl::StrCat(field.path, "."), config, item);
     if (field.default_json != nullptr && section == Members(absl::StrCat(field.path, "."), {}, 0)) {
-      return DefaultOf(field);
+      return GetDefault(field);
     }
     return section;
   }
-  const FieldTarget target = TargetOf(field, config, item);
+  const FieldTarget target = GetTarget(field, config, item);
   if (field.role != Role::kList) return ValueAt(field, target);
   const auto& list = std::get<ListTarget>(target);
   Value::List items;

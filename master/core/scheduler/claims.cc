@@ -13,7 +13,7 @@
 namespace det::scheduler {
 namespace {
 
-// Slots that the gangs of the class can use, when they fall free: by time.
+// The slots that gangs of the class can use, by the time when they become free.
 using Releases = std::vector<std::pair<absl::Time, int>>;
 
 absl::Time Whole(Releases releases, int missing) {
@@ -32,14 +32,14 @@ int Matching(const GangClass& c, const Hold& hold) {
   }));
 }
 
-// When the node will have all the slots that a gang of the class needs, by the max_run_time of what
-// runs there; InfiniteFuture when nobody knows.
+// Returns when the node will have all the slots that a gang of the class needs, by the max_run_time
+// of the gangs there; InfiniteFuture if unknown.
 absl::Time WholeOn(const PoolState& pool, const GangClass& c, const NodeState& node) {
   Releases releases;
   for (const GangState* gang : node.gangs) {
     for (const Hold& hold : gang->holds) {
       if (hold.node != &node) continue;
-      releases.emplace_back(gang->leaving ? pool.now : gang->ends_at(), Matching(c, hold));
+      releases.emplace_back(gang->terminating ? pool.now : gang->ends_at(), Matching(c, hold));
     }
   }
   return Whole(std::move(releases), c.shape.slots - c.view(kNow).free(node.rank));
@@ -55,7 +55,8 @@ absl::Time WholeInPool(const PoolState& pool, const GangClass& c, int missing) {
   return absl::InfiniteFuture();
 }
 
-// Of the nodes with something that ends by itself, that which is whole first; nullptr: unknown.
+// Returns the node that has all the needed slots first, among nodes with gangs that have a
+// max_run_time; nullptr if unknown.
 NodeState* FirstWhole(const PoolState& pool, const GangClass& c) {
   NodeState* best = nullptr;
   std::tuple<absl::Time, int, int> best_key;
@@ -78,7 +79,7 @@ NodeState* FirstWhole(const PoolState& pool, const GangClass& c) {
   return best;
 }
 
-// That with the most free slots.
+// Returns the node with the most free slots.
 NodeState* MostFree(const PoolState& pool, const GangClass& c) {
   const View& view = c.view(kNow);
   for (int free = view.LargestFree(1 << 30); free > 0; free = view.LargestFree(free - 1)) {
@@ -104,7 +105,7 @@ ClaimState ClaimOneNode(const PoolState& pool, GangState& gang) {
   return claim;
 }
 
-// Nodes with free slots, those with the most first, until `take` answers that it is enough.
+// Visits nodes with free slots, those with the most first, until `take` returns that it is enough.
 void ByFreeSlots(const View& view, absl::FunctionRef<bool(int rank)> take) {
   for (int free = view.LargestFree(1 << 30); free > 0; free = view.LargestFree(free - 1)) {
     for (int r = view.NextWithFree(free, 0); r >= 0; r = view.NextWithFree(free, r + 1)) {
@@ -113,8 +114,8 @@ void ByFreeSlots(const View& view, absl::FunctionRef<bool(int rank)> take) {
   }
 }
 
-// All that it can use: any slot that somebody else got would be one more to wait for. First those
-// that it could have now, then those that lack only cpus or memory, which it waits for there.
+// Claims all slots that the gang can use, because any slot that another gets delays it. First slots
+// that it could use now, then slots that lack only cpus or memory.
 ClaimState ClaimAllNodes(const PoolState& pool, GangState& gang) {
   const GangClass& c = *gang.gang_class;
   const View& view = c.view(kNow);
@@ -130,7 +131,7 @@ ClaimState ClaimAllNodes(const PoolState& pool, GangState& gang) {
     ByFreeSlots(view, [&](int r) {
       const NodeState& node = *pool.nodes[static_cast<size_t>(r)];
       if (!MayRunOn(pool, c, node)) return false;
-      const int most = std::min(view.free(r), MostOn(node, c));
+      const int most = std::min(view.free(r), MaxSlotsOn(node, c));
       const auto has = shares.find(r);
       const int more = std::min(missing, most - (has == shares.end() ? 0 : has->second));
       if (more > 0) shares[r] += more;
@@ -149,7 +150,7 @@ ClaimState ClaimAllNodes(const PoolState& pool, GangState& gang) {
   return claim;
 }
 
-// The slot that is shared already and has the most room; else one that nobody has.
+// Claims the shared slot with the most room; otherwise a free one.
 ClaimState ClaimSharedSlot(const PoolState& pool, GangState& gang) {
   ClaimState claim{.gang = &gang, .holds = {}};
   const auto& shared = pool.index[kNow].shared;
@@ -166,15 +167,16 @@ ClaimState ClaimSharedSlot(const PoolState& pool, GangState& gang) {
   return claim;
 }
 
-// The part that is missing of what is asked for.
+// Returns the fraction of the request that is missing.
 double Missing(const Counted& counted, int64_t asked) {
   if (asked <= 0) return 0;
   const auto wanted = static_cast<double>(asked);
-  return std::max(0.0, 1 - static_cast<double>(FreeOf(counted, kNow)) / wanted);
+  return std::max(0.0, 1 - static_cast<double>(CountFree(counted, kNow)) / wanted);
 }
 
-// Cpus and memory for a gang without slots, on the node where the least of either is missing.
-// One that asks for neither waits for a place alone, and the first place that falls free is its.
+// Claims cpus and memory for a gang without slots, on the node where the least of either is
+// missing. A gang that requests neither waits only for a place and gets the first one that becomes
+// free.
 ClaimState ClaimWithoutSlots(const PoolState& pool, GangState& gang) {
   const GangClass& c = *gang.gang_class;
   ClaimState claim{.gang = &gang, .holds = {}};
@@ -204,18 +206,18 @@ ClaimState ChooseClaim(const PoolState& pool, GangState& gang) {
   return ClaimAllNodes(pool, gang);
 }
 
-std::vector<Hold> HoldsOf(const GangClass& c, const Fitting& fitting, Horizon horizon) {
+std::vector<Hold> MakeHolds(const GangClass& c, const Fitting& fitting, Horizon horizon) {
   std::vector<Hold> holds;
   for (const Share& share : fitting) holds.push_back(PickSlots(c, share, horizon));
   return holds;
 }
 
-bool WouldTake(const ClaimState& claim, const GangState& leaving) {
+bool WouldTake(const ClaimState& claim, const GangState& terminating) {
   if (!claim.lacks) return false;
   const GangClass& c = *claim.gang->gang_class;
-  return std::any_of(leaving.holds.begin(), leaving.holds.end(), [&](const Hold& hold) {
+  return std::any_of(terminating.holds.begin(), terminating.holds.end(), [&](const Hold& hold) {
     if (hold.node->pool != c.pool || !c.pool->IsOpen(*hold.node)) return false;
-    const Shape& given = leaving.gang_class->shape;
+    const Shape& given = terminating.gang_class->shape;
     const auto fits = [&](int slot) {
       return c.Matches(hold.node->slots[static_cast<size_t>(slot)].device);
     };

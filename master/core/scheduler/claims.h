@@ -1,4 +1,4 @@
-// What waiting gangs hold until they have all they need.
+// Claims: slots that are held for waiting gangs until they can start.
 //
 // PURE.
 #ifndef MASTER_CORE_SCHEDULER_CLAIMS_H_
@@ -16,23 +16,23 @@ namespace det::scheduler {
 struct ClaimState {
   GangState* gang = nullptr;
   std::vector<Hold> holds;
-  // Nobody leaves for it: what falls free goes to it before it goes to those behind.
+  // No gang is being preempted for it: slots that become free go to it before gangs behind it.
   bool lacks = false;
-  // Work that ends by then may use it meanwhile. InfinitePast: none may.
+  // Gangs that end by then may use the claimed slots meanwhile. InfinitePast: none may.
   absl::Time whole_at = absl::InfinitePast();
 };
 
-// What a gang that fits nowhere should hold of what is free: all that it can use if it may run on
-// several nodes; otherwise of one node, that which has all it needs first, as far as that is known,
-// then that with the most free. Without slots: cpus and memory of the node that lacks the least.
-// May be nothing. Takes nothing yet.
+// Chooses which free slots a gang that fits nowhere should claim: all that it can use if it may run
+// on several nodes; otherwise those of one node, the one that has all it needs first, if that is
+// known, or the one with the most free slots. Without slots: cpus and memory of the node that lacks
+// the least. May be empty. Does not apply the claim.
 ClaimState ChooseClaim(const PoolState& pool, GangState& gang);
 
-// The holds of a fitting.
-std::vector<Hold> HoldsOf(const GangClass& gang_class, const Fitting& fitting, Horizon horizon);
+// Converts a fitting to holds.
+std::vector<Hold> MakeHolds(const GangClass& gang_class, const Fitting& fitting, Horizon horizon);
 
-// Whether a claim that lacks something would have some of what the gang holds, were it to leave.
-bool WouldTake(const ClaimState& claim, const GangState& leaving);
+// Whether an incomplete claim would get some of what the gang holds if the gang released it.
+bool WouldTake(const ClaimState& claim, const GangState& terminating);
 
 void Apply(const ClaimState& claim);
 void Release(const ClaimState& claim);

@@ -14,9 +14,9 @@ namespace {
 using model::AllocationId;
 using SlotKey = std::pair<model::AgentId, int>;
 
-constexpr size_t kMostNamed = 4;
+constexpr size_t kMaxNamed = 4;
 
-// Where a gang's end is known from.
+// How the end of a gang is estimated.
 enum class Basis { kUnknown, kLeaving, kMaxRunTime, kExperience };
 
 struct Expected {
@@ -25,21 +25,21 @@ struct Expected {
 };
 
 std::string Named(const std::vector<std::string>& names) {
-  const size_t shown = std::min(names.size(), kMostNamed);
+  const size_t shown = std::min(names.size(), kMaxNamed);
   std::string text = absl::StrJoin(names.begin(), names.begin() + shown, ", ");
   if (shown < names.size()) absl::StrAppend(&text, " and ", names.size() - shown, " more");
   return text;
 }
 
-class Play {
+class QueueSimulation {
  public:
-  Play(const Snapshot& snapshot, const Experience& experience,
-       const std::vector<AllocationId>& asked)
-      : experience_(experience),
+  QueueSimulation(const Snapshot& snapshot, const RuntimeStats& runtime_stats,
+                  const std::vector<AllocationId>& asked)
+      : runtime_stats_(runtime_stats),
         now_(snapshot.now),
-        // What nobody knows the end of ends after all else.
+        // Gangs with an unknown end are assumed to end last.
         never_(snapshot.now + absl::Hours(24 * 365 * 1000)),
-        asked_(asked.begin(), asked.end()) {
+        pending_(asked.begin(), asked.end()) {
     for (const auto& pool : snapshot.pools) scheduler_.Put(pool);
     for (const Node& node : snapshot.nodes) scheduler_.Put(node);
     for (const Job& job : snapshot.jobs) scheduler_.Put(job);
@@ -51,16 +51,16 @@ class Play {
     }
   }
 
-  std::map<AllocationId, Estimate> Run(int most_steps) {
-    for (int step = 0; step < most_steps && !asked_.empty(); ++step) {
+  std::map<AllocationId, Estimate> Run(int max_steps) {
+    for (int step = 0; step < max_steps && !pending_.empty(); ++step) {
       const Plan plan = scheduler_.Pass(now_);
       for (const Assignment& assignment : plan.assign) Start(assignment);
       for (const Preemption& preemption : plan.preempt) Leave(preemption.victim);
-      if (asked_.empty()) break;
+      if (pending_.empty()) break;
       stuck_ = !EndNext(plan.look_again);
       if (stuck_) break;
     }
-    for (const AllocationId& id : asked_) estimates_[id] = Unreached(id);
+    for (const AllocationId& id : pending_) estimates_[id] = Unreached(id);
     return std::move(estimates_);
   }
 
@@ -70,13 +70,13 @@ class Play {
     if (gang.max_run_time < absl::InfiniteDuration()) {
       expected = {gang.started_at + gang.max_run_time, Basis::kMaxRunTime};
     }
-    const auto known = experience_.find(gang.job);
-    if (known != experience_.end() && gang.started_at + known->second < expected.end) {
+    const auto known = runtime_stats_.find(gang.job);
+    if (known != runtime_stats_.end() && gang.started_at + known->second < expected.end) {
       expected = {gang.started_at + known->second, Basis::kExperience};
     }
-    if (gang.leaving) expected = {now_, Basis::kLeaving};
+    if (gang.terminating) expected = {now_, Basis::kLeaving};
     expected.end = std::max(expected.end, now_);
-    // In the order of their starts, where nothing else tells.
+    // Ties are broken by start time.
     if (expected.basis == Basis::kUnknown) expected.end += gang.started_at - absl::UnixEpoch();
     expected_[gang.id] = expected;
     ends_.emplace(expected.end, gang.id);
@@ -86,13 +86,13 @@ class Play {
     Gang& gang = gangs_.at(assignment.gang);
     gang.running_on = assignment.on;
     gang.started_at = gang.saved_at = now_;
-    gang.leaving = false;
+    gang.terminating = false;
     scheduler_.Put(gang);
     Expect(gang);
-    if (asked_.erase(gang.id) > 0) estimates_[gang.id] = Reached(gang);
+    if (pending_.erase(gang.id) > 0) estimates_[gang.id] = Reached(gang);
   }
 
-  // It saves and goes; how long that takes is not known here and short.
+  // It checkpoints and exits; the time for that is unknown and short.
   void Leave(const AllocationId& id) {
     Gang& gang = gangs_.at(id);
     const auto [begin, end] = ends_.equal_range(expected_.at(id).end);
@@ -101,16 +101,17 @@ class Play {
       ends_.erase(it);
       break;
     }
-    gang.leaving = true;
+    gang.terminating = true;
     victims_.insert(id);
     Expect(gang);
     scheduler_.Put(gang);
   }
 
-  // The next end, and all at the same time; or only time passes. False: nothing will happen.
+  // Advances to the next end, and all ends at the same time, or only the time. Returns false if
+  // nothing more will happen.
   bool EndNext(std::optional<absl::Time> look_again) {
     if (look_again && (ends_.empty() || *look_again < ends_.begin()->first)) {
-      // One that does not pass would never end.
+      // Time must advance, or the loop would not end.
       if (*look_again <= now_) return false;
       now_ = *look_again;
       return true;
@@ -136,12 +137,12 @@ class Play {
       return;
     }
     gang.running_on.clear();
-    gang.leaving = false;
+    gang.terminating = false;
     gang.queued_at = now_;
     scheduler_.Put(gang);
   }
 
-  // Whose slots it got; without any, who ended right before.
+  // The gangs whose slots it got; without slots, the gangs that ended last.
   std::vector<AllocationId> Before(const Gang& gang) const {
     std::vector<AllocationId> before;
     for (const model::Placement& placement : gang.running_on) {
@@ -188,23 +189,24 @@ class Play {
   }
 
   Estimate Unreached(const AllocationId& id) const {
-    const std::optional<WaitReason> reason = scheduler_.ReasonOf(id);
+    const std::optional<WaitReason> reason = scheduler_.GetWaitReason(id);
     if (reason && reason->kind == WaitReason::Kind::kInfeasible) {
-      return {.basis = "the cluster must change first"};
+      return {.basis = "it cannot start unless the cluster changes"};
     }
-    return {.basis = stuck_ ? "no end of what runs lets it start" : "too much is before it"};
+    return {.basis = stuck_ ? "no running allocation frees enough slots when it ends"
+                            : "too many allocations are ahead of it"};
   }
 
-  const Experience& experience_;
+  const RuntimeStats& runtime_stats_;
   Scheduler scheduler_;
   absl::Time now_;
   const absl::Time never_;
-  std::set<AllocationId> asked_;  // and not started yet
-  bool stuck_ = false;            // nothing more will happen
+  std::set<AllocationId> pending_;  // requested and not started yet
+  bool stuck_ = false;              // nothing more will happen
   std::map<AllocationId, Gang> gangs_;
   std::map<AllocationId, Expected> expected_;
   std::multimap<absl::Time, AllocationId> ends_;
-  std::set<AllocationId> victims_;                      // that leave, and come back
+  std::set<AllocationId> victims_;                      // preempted, and queued again
   std::map<SlotKey, std::vector<AllocationId>> ended_;  // who held a slot, in order
   std::vector<AllocationId> last_;                      // who ended just now
   std::map<AllocationId, Estimate> estimates_;
@@ -213,10 +215,10 @@ class Play {
 }  // namespace
 
 std::map<AllocationId, Estimate> EstimateStarts(const Snapshot& snapshot,
-                                                const Experience& experience,
+                                                const RuntimeStats& runtime_stats,
                                                 const std::vector<AllocationId>& gangs,
-                                                int most_steps) {
-  return Play(snapshot, experience, gangs).Run(most_steps);
+                                                int max_steps) {
+  return QueueSimulation(snapshot, runtime_stats, gangs).Run(max_steps);
 }
 
 }  // namespace det::scheduler

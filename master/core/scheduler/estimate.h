@@ -1,10 +1,10 @@
-// When a waiting gang may start, and what must end first: the queue played forward.
+// Estimates of when a waiting gang may start and what must end first, by simulating the queue.
 //
-// What runs is taken to end by its max_run_time, or after as long as others of its job took,
-// whichever comes first; each end is followed by a pass of the Scheduler, until the gangs that are
-// asked for have started. An estimate: it knows of nobody who comes later, and of no failure.
+// A running gang is assumed to end at its max_run_time, or after the mean run time of its job,
+// whichever comes first; each end is followed by a pass of the Scheduler, until the requested gangs
+// have started. The estimate ignores later submissions and failures.
 //
-// Used by service/job_service.cc. PURE.
+// Used by master/api/queue. PURE.
 #ifndef MASTER_CORE_SCHEDULER_ESTIMATE_H_
 #define MASTER_CORE_SCHEDULER_ESTIMATE_H_
 
@@ -19,23 +19,24 @@
 
 namespace det::scheduler {
 
-// How long gangs of a job took that have ended: their mean.
-using Experience = std::map<model::JobId, absl::Duration>;
+// The mean run time of the ended gangs of a job.
+using RuntimeStats = std::map<model::JobId, absl::Duration>;
 
 struct Estimate {
-  // Whose end, or leave, lets the gang start; those that end first, first. Gangs that wait
-  // themselves may be among them: they are served before.
+  // The gangs whose end or preemption lets the gang start, in the order of their ends. May contain
+  // waiting gangs that are served before it.
   std::vector<model::AllocationId> after;
-  // Absent: of some of them nothing is known, or they are too many to play through.
+  // Absent if the end of one is unknown, or if they are too many to simulate.
   std::optional<absl::Time> start;
-  std::string basis;  // "by the max_run_time of 1.1.1"; why there is no start, where there is none
+  std::string basis;  // "by the max_run_time of 1.1.1", or why there is no start
   friend bool operator==(const Estimate&, const Estimate&) = default;
 };
 
-// One for each of `gangs`, which wait in the snapshot. `most_steps` bounds the passes.
+// Returns an estimate for each of `gangs`, which wait in the snapshot. `max_steps` limits the
+// passes.
 std::map<model::AllocationId, Estimate> EstimateStarts(
-    const Snapshot& snapshot, const Experience& experience,
-    const std::vector<model::AllocationId>& gangs, int most_steps = 1000);
+    const Snapshot& snapshot, const RuntimeStats& runtime_stats,
+    const std::vector<model::AllocationId>& gangs, int max_steps = 1000);
 
 }  // namespace det::scheduler
 

@@ -38,13 +38,13 @@ Snapshot Of(std::vector<Node> nodes, std::vector<Gang> gangs) {
   return snapshot;
 }
 
-Estimate Of(const Snapshot& snapshot, const std::string& gang, const Experience& experience = {},
-            int most_steps = 1000) {
+Estimate Of(const Snapshot& snapshot, const std::string& gang,
+            const RuntimeStats& runtime_stats = {}, int max_steps = 1000) {
   const AllocationId id(gang);
-  return EstimateStarts(snapshot, experience, {id}, most_steps).at(id);
+  return EstimateStarts(snapshot, runtime_stats, {id}, max_steps).at(id);
 }
 
-TEST(EstimateTest, TheEndByMaxRunTimeOfWhoHoldsItsSlots) {
+TEST(EstimateTest, UsesMaxRunTimeOfRunningGangs) {
   Gang first = Running("a", "n1", {0, 1});
   first.max_run_time = absl::Minutes(30);
   const Estimate estimate = Of(Of({MakeNode("n1", 2)}, {first, Waiting("w", 2)}), "w");
@@ -53,7 +53,7 @@ TEST(EstimateTest, TheEndByMaxRunTimeOfWhoHoldsItsSlots) {
   EXPECT_EQ(estimate.basis, "by the max_run_time of a");
 }
 
-TEST(EstimateTest, ExperienceCountsWhereItIsShorter) {
+TEST(EstimateTest, UsesRuntimeStats_WhenShorter) {
   Gang first = Running("a", "n1", {0});
   first.max_run_time = absl::Hours(10);
   const Snapshot snapshot = Of({MakeNode("n1", 1)}, {first, Waiting("w", 1)});
@@ -64,7 +64,7 @@ TEST(EstimateTest, ExperienceCountsWhereItIsShorter) {
   EXPECT_EQ(Of(snapshot, "w", {{first.job, absl::Minutes(5)}}).start, kNow);
 }
 
-TEST(EstimateTest, WhoIsServedBeforeIsPlayedThrough) {
+TEST(EstimateTest, SimulatesGangsAheadInQueue) {
   Gang first = Running("a", "n1", {0});
   first.max_run_time = absl::Minutes(30);
   Gang second = Waiting("b", 1);
@@ -74,7 +74,7 @@ TEST(EstimateTest, WhoIsServedBeforeIsPlayedThrough) {
   EXPECT_EQ(estimate.start, kNow + absl::Minutes(80));
 }
 
-TEST(EstimateTest, WithoutAnyKnowledgeItSaysOfWhom) {
+TEST(EstimateTest, NamesGangsWithUnknownEnd) {
   const Estimate estimate =
       Of(Of({MakeNode("n1", 1)}, {Running("a", "n1", {0}), Waiting("w", 1)}), "w");
   EXPECT_THAT(estimate.after, ElementsAre(AllocationId("a")));
@@ -82,7 +82,7 @@ TEST(EstimateTest, WithoutAnyKnowledgeItSaysOfWhom) {
   EXPECT_THAT(estimate.basis, HasSubstr("a has no max_run_time"));
 }
 
-TEST(EstimateTest, AnUnknownEndElsewhereDoesNotMatter) {
+TEST(EstimateTest, IgnoresUnknownEndOfUnrelatedGangs) {
   Gang known = Running("a", "n1", {0});
   known.max_run_time = absl::Minutes(30);
   const Estimate estimate =
@@ -93,7 +93,7 @@ TEST(EstimateTest, AnUnknownEndElsewhereDoesNotMatter) {
   EXPECT_EQ(estimate.start, kNow + absl::Minutes(20));
 }
 
-TEST(EstimateTest, AMaxSlotsEndsWithASiblingThoughSlotsAreFree) {
+TEST(EstimateTest, WaitsForSibling_WhenMaxSlotsIsReached) {
   Gang sibling = Running("a", "n1", {0});
   sibling.max_run_time = absl::Minutes(11);
   Gang waiting = Waiting("w", 1);
@@ -105,14 +105,14 @@ TEST(EstimateTest, AMaxSlotsEndsWithASiblingThoughSlotsAreFree) {
   EXPECT_THAT(estimate.after, ElementsAre(AllocationId("a")));
 }
 
-TEST(EstimateTest, WhatCanNeverRunIsSaid) {
+TEST(EstimateTest, ReportsInfeasibleGang) {
   const Estimate estimate = Of(Of({MakeNode("n1", 1)}, {Waiting("w", 64)}), "w");
   EXPECT_EQ(estimate.start, std::nullopt);
   EXPECT_THAT(estimate.after, IsEmpty());
-  EXPECT_EQ(estimate.basis, "the cluster must change first");
+  EXPECT_EQ(estimate.basis, "it cannot start unless the cluster changes");
 }
 
-TEST(EstimateTest, ThePassesAreBounded) {
+TEST(EstimateTest, LimitsPasses) {
   std::vector<Gang> gangs = {Running("a", "n1", {0})};
   gangs[0].max_run_time = absl::Hours(1);
   for (int i = 0; i < 20; ++i) {
@@ -122,13 +122,13 @@ TEST(EstimateTest, ThePassesAreBounded) {
   gangs.push_back(Waiting("w", 1));
   const Snapshot snapshot = Of({MakeNode("n1", 1)}, gangs);
   EXPECT_EQ(Of(snapshot, "w", {}, 10).start, std::nullopt);
-  EXPECT_EQ(Of(snapshot, "w", {}, 10).basis, "too much is before it");
+  EXPECT_EQ(Of(snapshot, "w", {}, 10).basis, "too many allocations are ahead of it");
   EXPECT_NE(Of(snapshot, "w").start, std::nullopt);
 }
 
-TEST(EstimateTest, WhatLeavesIsSoonGone) {
+TEST(EstimateTest, AssumesTerminatingGangsExitSoon) {
   Gang first = Running("a", "n1", {0});
-  first.leaving = true;
+  first.terminating = true;
   EXPECT_EQ(Of(Of({MakeNode("n1", 1)}, {first, Waiting("w", 1)}), "w").start, kNow);
 }
 

@@ -1,21 +1,21 @@
 // Dominant Resource Fairness (Ghodsi et al., NSDI 2011) over a tree of workspaces, their users and
-// their jobs, as in H-DRF (Bhattacharya et al., SoCC 2013): on each level the child that waits and
-// has the smallest share goes next. What they hold is in PoolState::tree; a round goes into those
-// branches alone whose turn comes.
+// their jobs, as in H-DRF (Bhattacharya et al., SoCC 2013): on each level the waiting child with
+// the smallest share is next. Usages are in PoolState::tree; a round visits only the branches whose
+// turn comes.
 #include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
-#include "master/core/scheduler/books.h"
 #include "master/core/scheduler/fair_tree.h"
 #include "master/core/scheduler/order.h"
+#include "master/core/scheduler/registry.h"
 
 namespace det::scheduler {
 namespace {
 
-// A heap whose first element alone changes. The shares stand beside each other: of most pairs they
-// say who goes first, and what they belong to is far apart.
+// A heap of which only the first element changes. The shares are stored together, because they
+// decide most comparisons without a cache miss.
 template <class Node>
 class Heap {
  public:
@@ -27,7 +27,7 @@ class Heap {
     std::pop_heap(entries_.begin(), entries_.end(), Later);
     entries_.pop_back();
   }
-  // The first one's key has grown.
+  // Restores the heap after the key of the first element increased.
   void Sift() {
     const Entry first{top()->branch->share, top()};
     size_t i = 0;
@@ -51,7 +51,7 @@ class Heap {
   std::vector<Entry> entries_;
 };
 
-// The jobs of a user, and so on, that wait: made when it is their turn.
+// The waiting jobs of a user, and so on, built when it is their turn.
 struct JobNode {
   JobBranch* branch = nullptr;
   absl::InlinedVector<QueueCursor, 1> cursors;
@@ -65,7 +65,7 @@ struct JobNode {
       }
     }
   }
-  // Finds the next gang; false when there is none.
+  // Finds the next gang; returns false if there is none.
   bool Settle() {
     next = nullptr;
     if (IsClosed(*branch->job)) return false;
@@ -84,7 +84,7 @@ struct JobNode {
       if (!cursor.done() && cursor.gang() == next) return cursor.Advance();
     }
   }
-  // Of equal shares.
+  // Orders children with equal shares.
   bool GoesBefore(const JobNode& other) const { return key < other.key; }
 };
 
@@ -92,11 +92,11 @@ template <class OwnersBranch, class Child>
 struct OwnerNode {
   OwnersBranch* branch = nullptr;
   bool open = false;
-  std::vector<Child> nodes;  // owners by name: of equal shares, the first goes first
-  Heap<Child> children;      // of `nodes`, those of which somebody may wait
+  std::vector<Child> nodes;  // owners by name, which decides between equal shares
+  Heap<Child> children;      // those of `nodes` that may have waiting gangs
 
   explicit OwnerNode(OwnersBranch& owner) : branch(&owner) {}
-  // Of equal shares.
+  // Orders children with equal shares.
   bool GoesBefore(const OwnerNode& other) const { return this < &other; }
 };
 using UserNode = OwnerNode<UserBranch, JobNode>;
@@ -162,7 +162,7 @@ class FairOrder : public Order {
     heap_.Sift();
   }
 
-  Place PlaceOf(const GangState& gang) const override {
+  Place GetPlace(const GangState& gang) const override {
     Place place;
     place.workspace = gang.job->job.workspace;
     place.user = gang.job->job.user;
@@ -193,7 +193,7 @@ class FairOrder : public Order {
     }
     user.children.Make();
   }
-  // The first job has nobody left to serve.
+  // The first job has no waiting gang left.
   void PopJob() {
     UserNode& user = *heap_.top()->children.top();
     user.children.Pop();
@@ -212,9 +212,9 @@ class FairOrder : public Order {
   }
 
   PoolState* pool_;
-  std::vector<const GangClass*> live_;  // that are not done, and maybe some that are
+  std::vector<const GangClass*> live_;  // not done; may contain done ones
   std::vector<WorkspaceNode> nodes_;
-  Heap<WorkspaceNode> heap_;  // of `nodes_`, those of which somebody may wait
+  Heap<WorkspaceNode> heap_;  // those of `nodes_` that may have waiting gangs
 };
 
 }  // namespace

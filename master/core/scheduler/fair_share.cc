@@ -14,17 +14,17 @@ bool IsFair(double mine, const Branch& other, const Usage& victim, const Usage& 
 }  // namespace
 
 FairVictims::FairVictims(PoolState& pool, const GangState& gang)
-    : pool_(pool), gang_(gang), more_(UsageOf(gang, gang.gang_class->shape.slots)) {
+    : pool_(pool), gang_(gang), more_(ComputeUsage(gang, gang.gang_class->shape.slots)) {
   FindSources();
 }
 
 FairVictims::~FairVictims() {
   for (GangState* victim : taken_) {
-    pool_.tree.Expect(*victim->branch, UsageOf(*victim, victim->slots()), +1);
+    pool_.tree.Expect(*victim->branch, ComputeUsage(*victim, victim->slots()), +1);
   }
 }
 
-bool FairVictims::Later(const Source& a, const Source& b) { return LeastUseful()(*b.at, *a.at); }
+bool FairVictims::Later(const Source& a, const Source& b) { return VictimOrder()(*b.at, *a.at); }
 
 double FairVictims::Mine(const Branch& own) const {
   return DominantShare(own.expected + more_, pool_.tree.total()) / own.weight;
@@ -40,7 +40,7 @@ void FairVictims::AddSources(const Branch& other, double mine) {
   }
 }
 
-// Whom it may ask, as of now, of those after the one that was taken last.
+// The victims after the one that was taken last, by the current shares.
 void FairVictims::FindSources() {
   sources_.clear();
   unsettled_ = 0;
@@ -60,14 +60,14 @@ void FairVictims::FindSources() {
     if (other.get() != &job) AddSources(*other, job_has);
   }
   std::make_heap(sources_.begin(), sources_.end(), Later);
-  if (unsettled_ > 0) NoteUnsettled();
+  if (unsettled_ > 0) RecordUnsettled();
 }
 
 bool FairVictims::IsFairer(const GangState& other) const {
   const JobBranch& a = *gang_.branch;
   const JobBranch& b = *other.branch;
   const auto compare = [&](const Branch& own, const Branch& theirs) {
-    return IsFair(Mine(own), theirs, UsageOf(other, other.slots()), pool_.tree.total());
+    return IsFair(Mine(own), theirs, ComputeUsage(other, other.slots()), pool_.tree.total());
   };
   if (a.user->workspace != b.user->workspace) {
     return compare(*a.user->workspace, *b.user->workspace);
@@ -76,9 +76,9 @@ bool FairVictims::IsFairer(const GangState& other) const {
   return &a != &b && compare(a, b);
 }
 
-void FairVictims::NoteUnsettled() {
+void FairVictims::RecordUnsettled() {
   for (const GangState* other : pool_.tree.settling()) {
-    const absl::Time settled = other->started_at + kSettled;
+    const absl::Time settled = other->started_at + kMinRunBeforePreemption;
     if (settled >= first_settled_) return;
     if (IsFairer(*other)) first_settled_ = settled;
   }
@@ -89,7 +89,7 @@ GangState* FairVictims::Next() {
     std::pop_heap(sources_.begin(), sources_.end(), Later);
     Source& least = sources_.back();
     GangState* victim = *least.at;
-    // The others of a source are of the same size and branch.
+    // The other victims of a source have the same size and branch.
     const bool fair = IsFairer(*victim);
     if (!fair || ++least.at == least.end) {
       sources_.pop_back();
@@ -102,10 +102,10 @@ GangState* FairVictims::Next() {
 }
 
 void FairVictims::Take(GangState& victim) {
-  pool_.tree.Expect(*victim.branch, UsageOf(victim, victim.slots()), -1);
+  pool_.tree.Expect(*victim.branch, ComputeUsage(victim, victim.slots()), -1);
   taken_.push_back(&victim);
-  // From elsewhere: that branch alone holds less, which Next sees. From its own workspace: its side
-  // holds less, and may ask more.
+  // A victim of another workspace reduces only that branch, which Next takes into account. A victim
+  // of its own workspace reduces its own side as well, so more victims may qualify.
   if (victim.branch->user->workspace == gang_.branch->user->workspace) FindSources();
 }
 

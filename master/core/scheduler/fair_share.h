@@ -1,7 +1,8 @@
-// Whom a waiting gang may ask to go under fair share: where the paths of the two part, workspace,
-// user or job, its side must hold no more with it than the other side without the victim.
+// The preemption victims of a waiting gang under fair share. At the level where their paths in the
+// tree diverge (workspace, user or job), the waiting gang's side must hold no more with the gang
+// than the other side without the victim.
 //
-// Lives while one gang looks for victims. PURE.
+// Lives while victims for one gang are chosen. PURE.
 #ifndef MASTER_CORE_SCHEDULER_FAIR_SHARE_H_
 #define MASTER_CORE_SCHEDULER_FAIR_SHARE_H_
 
@@ -10,9 +11,9 @@
 #include "absl/container/btree_set.h"
 #include "absl/time/time.h"
 #include "master/core/scheduler/fair_tree.h"
-#include "master/core/scheduler/least_useful.h"
 #include "master/core/scheduler/pool_state.h"
 #include "master/core/scheduler/state.h"
+#include "master/core/scheduler/victim_order.h"
 
 namespace det::scheduler {
 
@@ -23,33 +24,33 @@ class FairVictims {
   FairVictims(const FairVictims&) = delete;
   FairVictims& operator=(const FairVictims&) = delete;
 
-  // Least useful first, as of what was taken before; nullptr: nobody is left.
+  // Returns the least useful victim, considering those taken before; nullptr if none is left.
   GangState* Next();
-  // The one that Next gave is to go. Counts until the end of this.
+  // Takes the victim that Next returned. Counts until the destructor.
   void Take(GangState& victim);
 
-  // When the first can be asked of those that it might ask, had they not just started.
+  // When the first candidate that started too recently can be preempted.
   absl::Time first_settled() const { return first_settled_; }
 
  private:
-  using Settled = absl::btree_set<GangState*, LeastUseful>;
+  using Settled = absl::btree_set<GangState*, VictimOrder>;
   struct Source {
     Settled::const_iterator at, end;
   };
   static bool Later(const Source& a, const Source& b);
 
   void FindSources();
-  // `mine`: what the asking side would hold, by its weight.
+  // `mine` is the weighted share of the waiting gang's side.
   void AddSources(const Branch& other, double mine);
   double Mine(const Branch& own) const;
   bool IsFairer(const GangState& other) const;
-  void NoteUnsettled();
+  void RecordUnsettled();
 
   PoolState& pool_;
   const GangState& gang_;
   Usage more_;
   std::vector<Source> sources_;  // a heap
-  int unsettled_ = 0;            // in the branches that it may ask
+  int unsettled_ = 0;            // in the branches that it may preempt
   absl::Time first_settled_ = absl::InfiniteFuture();
   std::vector<GangState*> taken_;
 };

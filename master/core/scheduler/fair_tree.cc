@@ -15,7 +15,7 @@ void ForEachBranch(JobBranch& branch, Visit visit) {
   visit(*branch.user->workspace);
 }
 
-Victims& VictimsOf(Branch& branch, const Usage& each) {
+Victims& GetVictims(Branch& branch, const Usage& each) {
   for (Victims& victims : branch.victims) {
     if (victims.each == each) return victims;
   }
@@ -28,7 +28,9 @@ void DropIfEmpty(Branch& branch, const Victims& victims) {
   branch.victims.erase(branch.victims.begin() + (&victims - branch.victims.data()));
 }
 
-bool IsSettled(const GangState& gang, absl::Time now) { return gang.started_at + kSettled <= now; }
+bool IsSettled(const GangState& gang, absl::Time now) {
+  return gang.started_at + kMinRunBeforePreemption <= now;
+}
 
 }  // namespace
 
@@ -40,7 +42,7 @@ double DominantShare(const Usage& usage, const Usage& total) {
                    part(usage.memory, total.memory)});
 }
 
-Usage UsageOf(const GangState& gang, int slots) {
+Usage ComputeUsage(const GangState& gang, int slots) {
   const Shape& shape = gang.gang_class->shape;
   const int64_t times = shape.slots == 0 ? 1 : slots;
   return {slots * shape.fraction, times * shape.cpus, times * shape.memory};
@@ -56,7 +58,7 @@ bool FairTree::EarliestStart::operator()(const GangState* a, const GangState* b)
   return a != b && a->gang->id < b->gang->id;
 }
 
-UserBranch& FairTree::UserOf(const JobState& job) {
+UserBranch& FairTree::GetUserBranch(const JobState& job) {
   auto& workspace = workspaces_[job.workspace];
   if (workspace == nullptr) {
     workspace = std::make_unique<WorkspaceBranch>();
@@ -73,7 +75,7 @@ UserBranch& FairTree::UserOf(const JobState& job) {
 
 void FairTree::Attach(std::unique_ptr<JobBranch> owned) {
   JobBranch& branch = *owned;
-  branch.user = &UserOf(*branch.job);
+  branch.user = &GetUserBranch(*branch.job);
   branch.weight = std::max(1e-6, branch.job->job.weight);
   branch.at = branch.user->jobs.size();
   branch.user->jobs.push_back(std::move(owned));
@@ -147,12 +149,12 @@ void FairTree::Forget(Branch& branch) {
 }
 
 void FairTree::Use(const GangState& gang, int sign) {
-  const Usage usage = UsageOf(gang, gang.slots());
+  const Usage usage = ComputeUsage(gang, gang.slots());
   ForEachBranch(*gang.branch, [&](Branch& branch) {
     branch.usage = sign > 0 ? branch.usage + usage : branch.usage - usage;
     MarkStale(branch);
   });
-  if (!gang.leaving) Expect(*gang.branch, usage, sign);
+  if (!gang.terminating) Expect(*gang.branch, usage, sign);
 }
 
 void FairTree::Expect(JobBranch& branch, const Usage& usage, int sign) {
@@ -161,9 +163,9 @@ void FairTree::Expect(JobBranch& branch, const Usage& usage, int sign) {
 }
 
 void FairTree::List(GangState& gang, int sign) {
-  const Usage each = UsageOf(gang, gang.slots());
+  const Usage each = ComputeUsage(gang, gang.slots());
   ForEachBranch(*gang.branch, [&](Branch& branch) {
-    Victims& victims = VictimsOf(branch, each);
+    Victims& victims = GetVictims(branch, each);
     if (!gang.settled) {
       victims.unsettled += sign;
     } else if (sign > 0) {
@@ -175,7 +177,7 @@ void FairTree::List(GangState& gang, int sign) {
   });
 }
 
-// Those without slots are never asked.
+// Gangs without slots are never preempted.
 void FairTree::ListVictim(GangState& gang) {
   if (gang.held == 0) return;
   gang.settled = IsSettled(gang, now_);

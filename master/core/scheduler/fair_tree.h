@@ -1,5 +1,5 @@
-// What the workspaces of a pool hold of it, their users, and their jobs: kept while gangs come,
-// start, leave and end, so that a pass looks at those branches alone that matter to it.
+// The usage of a pool by workspaces, their users, and their jobs: updated incrementally, so that a
+// pass visits only the branches that it needs.
 //
 // Owned by PoolState. PURE.
 #ifndef MASTER_CORE_SCHEDULER_FAIR_TREE_H_
@@ -13,8 +13,8 @@
 #include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
 #include "absl/time/time.h"
-#include "master/core/scheduler/least_useful.h"
 #include "master/core/scheduler/state.h"
+#include "master/core/scheduler/victim_order.h"
 
 namespace det::scheduler {
 
@@ -31,30 +31,30 @@ inline Usage operator-(const Usage& a, const Usage& b) {
   return {a.slots - b.slots, a.cpus - b.cpus, a.memory - b.memory};
 }
 
-// The largest of its shares of slots, cpus and memory.
+// Returns the largest of the shares of slots, cpus and memory.
 double DominantShare(const Usage& usage, const Usage& total);
-// What a gang uses, or will, with so many slots.
-Usage UsageOf(const GangState& gang, int slots);
+// Returns the usage of a gang with this number of slots.
+Usage ComputeUsage(const GangState& gang, int slots);
 
-// Nobody who started less than that ago is asked to go again: shares change with every start.
-inline constexpr absl::Duration kSettled = absl::Minutes(10);
+// A gang is not preempted earlier after its start, because shares change with every start.
+inline constexpr absl::Duration kMinRunBeforePreemption = absl::Minutes(10);
 
-// Running gangs of a branch that may be asked to go and use as much each.
+// The running gangs of a branch that may be preempted and have the same usage.
 struct Victims {
   Usage each;
   int unsettled = 0;
-  absl::btree_set<GangState*, LeastUseful> settled;
+  absl::btree_set<GangState*, VictimOrder> settled;
 };
 
 struct Branch {
-  Usage usage;  // of what runs
-  // Of what will: once those that are leaving have left, and those that they leave for have
+  Usage usage;  // of running gangs
+  // The usage after terminating gangs have exited and the gangs that wait for their slots have
   // started.
   Usage expected;
   double weight = 1;             // of a job; at least a millionth
-  double share = 0;              // the dominant one of `usage`, by weight; as of the last round
-  int stale_at = -1;             // in FairTree::stale_; -1: its share is true
-  std::vector<Victims> victims;  // where the pool asks by share
+  double share = 0;              // the weighted dominant share of `usage`, as of the last round
+  int stale_at = -1;             // index in FairTree::stale_; -1: the share is up to date
+  std::vector<Victims> victims;  // if the pool preempts by share
 };
 
 class FairTree;
@@ -69,7 +69,7 @@ struct JobBranch : Branch {
   int members = 0;  // gangs that run or wait
 };
 
-// nullptr, nobody, goes first.
+// Orders by name; nullptr (no owner) comes first.
 struct OwnerByName {
   bool operator()(const Owner* a, const Owner* b) const;
 };
@@ -96,31 +96,31 @@ class FairTree {
   FairTree(const FairTree&) = delete;
   FairTree& operator=(const FairTree&) = delete;
 
-  // A gang of the job comes to the pool, or goes.
+  // Adds or removes a gang of the job.
   JobBranch& Enter(JobState& job);
   void Leave(JobBranch& branch);
-  // The job has another user, workspace or weight. REQUIRES that none of its victims is listed.
+  // Updates the user, workspace and weight of the job. REQUIRES that none of its victims is listed.
   void Move(JobBranch& branch);
 
-  // It runs, or runs no more: +1 or -1.
+  // Adds (+1) or subtracts (-1) the usage of a running gang.
   void Use(const GangState& gang, int sign);
-  // It will run, or will not.
+  // Adds or subtracts expected usage.
   void Expect(JobBranch& branch, const Usage& usage, int sign);
 
   void ListVictim(GangState& gang);
   void UnlistVictim(GangState& gang);
-  // Those who started long enough before can be asked from now on.
+  // Makes gangs that started long enough ago available as victims.
   void Settle(absl::Time now);
-  // Who cannot be asked yet.
+  // The gangs that started too recently to be preempted.
   const absl::btree_set<GangState*, EarliestStart>& settling() const { return settling_; }
 
-  // Makes every share true.
+  // Updates every share.
   void UpdateShares(const Usage& total);
   const Usage& total() const { return total_; }
   const Workspaces& workspaces() const { return workspaces_; }
 
  private:
-  UserBranch& UserOf(const JobState& job);
+  UserBranch& GetUserBranch(const JobState& job);
   void Attach(std::unique_ptr<JobBranch> branch);
   std::unique_ptr<JobBranch> Detach(JobBranch& branch);
   void MarkStale(Branch& branch);

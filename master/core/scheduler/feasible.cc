@@ -11,21 +11,21 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "master/core/scheduler/words.h"
+#include "master/core/scheduler/reason_text.h"
 
 namespace det::scheduler {
 namespace {
 
-// What one gang of the class could have of an empty node, were the pool's own rules met.
+// What one gang of the class could use of an empty node.
 struct Room {
-  int slots = 0;         // of the right kind, with enough cpus and memory for each
-  int right_device = 0;  // of the right kind
+  int slots = 0;         // matching slots with enough cpus and memory for each
+  int right_device = 0;  // matching slots
   bool place = false;    // for a gang without slots
-  int64_t cpus = 0;      // thousandths; of a node with the right kind
+  int64_t cpus = 0;      // thousandths; of a node with matching slots
   int64_t memory = 0;
 };
 
-// Where a node does not count it, there is always enough.
+// If a node does not limit the resource, there is always enough.
 int64_t Most(const Counted& counted) {
   return counted.total < 0 ? std::numeric_limits<int64_t>::max() : counted.total;
 }
@@ -87,7 +87,7 @@ void AddRoom(const PoolState& pool, const Room& room, Rooms& rooms) {
   }
 }
 
-// `enough`: whether the nodes so far suffice, and the others need not be looked at.
+// `enough` returns whether the nodes so far suffice, so that the others can be skipped.
 Rooms RoomIn(const PoolState& pool, const GangClass& c, bool all_nodes,
              absl::FunctionRef<bool(const Rooms&)> enough) {
   Rooms rooms;
@@ -118,7 +118,7 @@ int LargestThatFits(const PoolState& pool, const Rooms& rooms, const Shape& shap
   return most;
 }
 
-// Of what no node has enough even for a single slot: how much one has at most. "" for none.
+// Returns the maxima of the resources of which no node has enough for a single slot; "" if none.
 std::string MoreThanAnyHas(const Rooms& rooms, const Shape& shape) {
   std::vector<std::string> most;
   if (shape.cpus > rooms.most_cpus) {
@@ -130,8 +130,8 @@ std::string MoreThanAnyHas(const Rooms& rooms, const Shape& shape) {
   return most.empty() ? "" : absl::StrCat(" has more than ", absl::StrJoin(most, " and "));
 }
 
-// The devices of the nodes that gangs of the class may run on.
-std::string DevicesFor(const PoolState& pool, const GangClass& c) {
+// Returns the devices of the nodes that gangs of the class may run on.
+std::string DescribeDevices(const PoolState& pool, const GangClass& c) {
   std::set<std::string> names;
   for (size_t i = 0; i < pool.nodes.size(); ++i) {
     if (!c.blocked.empty() && c.blocked[i]) continue;
@@ -149,7 +149,7 @@ bool CanHold(const NodeState& node, const GangClass& c) {
   return c.shape.slots == 0 ? room.place : room.slots >= c.shape.slots;
 }
 
-int MostOn(const NodeState& node, const GangClass& c) {
+int MaxSlotsOn(const NodeState& node, const GangClass& c) {
   return RoomOn(node, c, /*all_nodes=*/false).slots;
 }
 
@@ -163,12 +163,12 @@ bool FitsEmpty(const PoolState& pool, const GangClass& c, bool all_nodes) {
   return holds(RoomIn(pool, c, all_nodes, holds));
 }
 
-std::string WhyInfeasible(const PoolState& pool, const GangClass& c) {
+std::string DescribeInfeasible(const PoolState& pool, const GangClass& c) {
   const Shape& shape = c.shape;
   const std::string needs = Needs(shape);
   if (shape.fraction < kWhole && !pool.config.shared_devices) {
     return absl::StrCat(needs, "; pool ", pool.name,
-                        " does not share devices: ask for whole slots");
+                        " does not share devices; request whole slots");
   }
   const Rooms rooms = RoomIn(pool, c, /*all_nodes=*/true, [](const Rooms&) { return false; });
   const std::string blocked = c.blocked.empty() ? "" : " that it may run on";
@@ -176,11 +176,11 @@ std::string WhyInfeasible(const PoolState& pool, const GangClass& c) {
   if (shape.slots == 0) {
     const std::string more = MoreThanAnyHas(rooms, shape);
     return absl::StrCat(needs, "; no agent of pool ", pool.name, blocked,
-                        more.empty() ? " takes such tasks" : more);
+                        more.empty() ? " accepts such tasks" : more);
   }
   if (rooms.right_device == 0 && (!shape.device.empty() || shape.slot_type >= 0)) {
-    return absl::StrCat(needs, "; pool ", pool.name, rest, " has ", DevicesFor(pool, c),
-                        ": ask for those, or in another pool");
+    return absl::StrCat(needs, "; pool ", pool.name, rest, " has ", DescribeDevices(pool, c),
+                        "; request those, or use another pool");
   }
   const int most = LargestThatFits(pool, rooms, shape);
   const std::string at_most = most == 0
@@ -191,7 +191,7 @@ std::string WhyInfeasible(const PoolState& pool, const GangClass& c) {
       (shape.cpus > 0 || shape.memory > 0)) {
     const std::string more = MoreThanAnyHas(rooms, shape);
     return absl::StrCat(needs, "; no agent of pool ", pool.name, blocked,
-                        more.empty() ? " has so much for each slot" : more, at_most);
+                        more.empty() ? " has that much for each slot" : more, at_most);
   }
   if (shape.single_node) {
     return absl::StrCat(needs, " on one agent; the largest agent of pool ", pool.name, blocked,

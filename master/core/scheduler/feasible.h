@@ -1,4 +1,4 @@
-// What a pool could hold if nothing ran in it.
+// What fits into a pool in which nothing runs.
 //
 // PURE.
 #ifndef MASTER_CORE_SCHEDULER_FEASIBLE_H_
@@ -12,20 +12,21 @@
 
 namespace det::scheduler {
 
-// Whether one gang of the class fits into the empty pool: into all of its nodes, as if all accepted
-// work, or into those that do. REQUIRES that the class has its view.
+// Whether one gang of the class fits into the empty pool: into all of its nodes, or only into those
+// that accept work. REQUIRES a compiled class.
 bool FitsEmpty(const PoolState& pool, const GangClass& gang_class, bool all_nodes);
 
 // Whether the node has all that one gang of the class needs when it is empty.
 bool CanHold(const NodeState& node, const GangClass& gang_class);
-// Whether it has that, when it is empty, of a part of one: all of it where the gang needs one node.
+// Whether the empty node has enough for a part of the gang, or for the whole if the gang needs one
+// node.
 bool CanHoldPart(const NodeState& node, const GangClass& gang_class);
 
-// The most slots that one gang of the class could have of the empty node.
-int MostOn(const NodeState& node, const GangClass& gang_class);
+// Returns the most slots of the empty node that one gang of the class could use.
+int MaxSlotsOn(const NodeState& node, const GangClass& gang_class);
 
-// Why no gang of the class ever fits, and the largest of its kind that does.
-std::string WhyInfeasible(const PoolState& pool, const GangClass& gang_class);
+// Returns why no gang of the class can fit, and the largest similar request that fits.
+std::string DescribeInfeasible(const PoolState& pool, const GangClass& gang_class);
 
 }  // namespace det::scheduler
 

@@ -9,9 +9,9 @@
 namespace det::scheduler {
 namespace {
 
-constexpr int kMostSteps = 256;
+constexpr int kMaxSteps = 256;
 
-// What the largest `nodes` nodes hold together.
+// Returns what the largest `nodes` nodes hold together.
 int64_t Largest(const NodesBySize& counts, int nodes) {
   int64_t sum = 0;
   for (size_t size = counts.size(); size-- > 1 && nodes > 0;) {
@@ -35,7 +35,7 @@ void Add(const NodesBySize& counts, NodesBySize& together) {
   for (size_t size = 0; size < counts.size(); ++size) together[size] += counts[size];
 }
 
-// Several switches together.
+// The search over several switches.
 class Search {
  public:
   Search(const std::vector<const NodesBySize*>& switches, int nodes, int slots)
@@ -49,7 +49,7 @@ class Search {
 
   std::vector<int> Fewest() {
     const std::vector<int> greedy = Greedy();
-    for (size_t count = 2; count < greedy.size() && steps_ < kMostSteps; ++count) {
+    for (size_t count = 2; count < greedy.size() && steps_ < kMaxSteps; ++count) {
       chosen_.clear();
       if (Choose(0, count, {})) return chosen_;
     }
@@ -71,15 +71,15 @@ class Search {
     return chosen;
   }
 
-  // Whether `left` more of those from `first` in the order on are enough, with those chosen.
+  // Whether `left` more switches from `first` on suffice together with the chosen ones.
   bool Choose(size_t first, size_t left, const NodesBySize& together) {
     const int64_t held = Largest(together, nodes_);
     if (held >= slots_) return true;
     for (; first + left <= order_.size() && left > 0; ++first) {
-      // The largest nodes of several hold no more than the largest of each.
+      // An upper bound: the largest nodes of several switches hold no more than those of each.
       int64_t most = held;
       for (size_t i = first; i < first + left; ++i) most += LargestOf(order_[i]);
-      if (most < slots_ || ++steps_ > kMostSteps) return false;
+      if (most < slots_ || ++steps_ > kMaxSteps) return false;
       NodesBySize with = together;
       Add(CountsOf(order_[first]), with);
       chosen_.push_back(order_[first]);

@@ -11,7 +11,7 @@
 namespace det::scheduler {
 namespace {
 
-// Of the nodes that hold it, that with the fewest free slots.
+// Returns the node with the fewest free slots on which the gang fits.
 int BestNode(const PoolState& pool, const GangClass& c, int slots, Horizon h) {
   const View& view = c.view(h);
   const int largest = view.LargestFree(1 << 30);
@@ -24,7 +24,7 @@ int BestNode(const PoolState& pool, const GangClass& c, int slots, Horizon h) {
   return -1;
 }
 
-// That with the largest free part.
+// Returns the node with the most free slots.
 int WorstNode(const PoolState& pool, const GangClass& c, int slots, Horizon h) {
   int best = -1;
   int64_t best_free = 0;
@@ -58,13 +58,13 @@ std::optional<Fitting> FitOnOne(const PoolState& pool, const GangClass& c, int s
   return Fitting{{pool.nodes[static_cast<size_t>(rank)], slots}};
 }
 
-// The node with the fewest gangs of the kind: they share cpus and memory, and are spread.
+// Returns the node with the fewest gangs without slots, to spread them.
 std::optional<Fitting> FitWithoutSlots(const PoolState& pool, const GangClass& c, Horizon h) {
   for (const NodeSet& nodes : pool.index[h].by_places) {
     for (int r = nodes.Next(0); r >= 0; r = nodes.Next(r + 1)) {
       NodeState& node = *pool.nodes[static_cast<size_t>(r)];
-      if (MayRunOn(pool, c, node) && FreeOf(node.cpus, h) >= c.shape.cpus &&
-          FreeOf(node.memory, h) >= c.shape.memory) {
+      if (MayRunOn(pool, c, node) && CountFree(node.cpus, h) >= c.shape.cpus &&
+          CountFree(node.memory, h) >= c.shape.memory) {
         return Fitting{{&node, 0}};
       }
     }
@@ -72,15 +72,15 @@ std::optional<Fitting> FitWithoutSlots(const PoolState& pool, const GangClass& c
   return std::nullopt;
 }
 
-// On a device that is shared already, that with the least room that suffices; else on a free one.
+// Uses the shared device with the least sufficient room; otherwise a free one.
 std::optional<Fitting> FitFraction(const PoolState& pool, const GangClass& c, Horizon h) {
   if (!pool.config.shared_devices) return std::nullopt;
   for (auto it = pool.index[h].shared.lower_bound({c.shape.fraction, 0, 0});
        it != pool.index[h].shared.end(); ++it) {
     NodeState& node = *pool.nodes[static_cast<size_t>(std::get<1>(*it))];
     const SlotState& slot = node.slots[static_cast<size_t>(std::get<2>(*it))];
-    if (c.Matches(slot.device) && MayRunOn(pool, c, node) && FreeOf(node.cpus, h) >= c.shape.cpus &&
-        FreeOf(node.memory, h) >= c.shape.memory) {
+    if (c.Matches(slot.device) && MayRunOn(pool, c, node) &&
+        CountFree(node.cpus, h) >= c.shape.cpus && CountFree(node.memory, h) >= c.shape.memory) {
       return Fitting{{&node, 1}};
     }
   }
@@ -90,8 +90,8 @@ std::optional<Fitting> FitFraction(const PoolState& pool, const GangClass& c, Ho
 struct FreeSlot {
   int index = 0;
   int island = 0;
-  bool leaving = false;
-  int beside = 0;  // free ones of its island, itself included
+  bool terminating = false;
+  int beside = 0;  // free slots of its island, itself included
 };
 using FreeSlots = absl::InlinedVector<FreeSlot, 16>;
 
@@ -100,13 +100,13 @@ FreeSlots FindFree(const NodeState& node, const GangClass& c, Horizon h) {
   for (int i = 0; i < static_cast<int>(node.slots.size()); ++i) {
     const SlotState& slot = node.slots[static_cast<size_t>(i)];
     if (FreePart(slot, h) != kWhole || !c.Matches(slot.device)) continue;
-    free.push_back({.index = i, .island = slot.island, .leaving = slot.leaving > 0});
+    free.push_back({.index = i, .island = slot.island, .terminating = slot.terminating > 0});
   }
   return free;
 }
 
-// An island that suffices first, the smallest of them; without one, the largest. In it, those that
-// nobody leaves: what is free already can be had at once.
+// Sorts by island: the smallest sufficient one first, otherwise the largest. Within an island,
+// slots that are free now come before those of terminating gangs.
 void SortByIsland(FreeSlots& free, int wanted) {
   for (FreeSlot& slot : free) {
     slot.beside = static_cast<int>(std::count_if(
@@ -114,13 +114,13 @@ void SortByIsland(FreeSlots& free, int wanted) {
   }
   const auto key = [&](const FreeSlot& s) {
     const bool suffices = s.beside >= wanted;
-    return std::tuple(!suffices, suffices ? s.beside : -s.beside, s.island, s.leaving, s.index);
+    return std::tuple(!suffices, suffices ? s.beside : -s.beside, s.island, s.terminating, s.index);
   };
   std::sort(free.begin(), free.end(),
             [&](const FreeSlot& a, const FreeSlot& b) { return key(a) < key(b); });
 }
 
-// The slot with the least room that suffices.
+// Returns the slot with the least sufficient room.
 int PickShared(const NodeState& node, const GangClass& c, Horizon h) {
   int best = -1;
   Micro least = kWhole + 1;
@@ -152,7 +152,7 @@ int Usable(const PoolState& pool, const GangClass& c, int rank, Horizon h) {
   if (!MayRunOn(pool, c, node)) return 0;
   const auto limit = [&](const Counted& counted, int64_t each) {
     if (each > 0) {
-      usable = static_cast<int>(std::min<int64_t>(usable, FreeOf(counted, h) / each));
+      usable = static_cast<int>(std::min<int64_t>(usable, CountFree(counted, h) / each));
     }
   };
   limit(node.cpus, c.shape.cpus);

@@ -1,4 +1,4 @@
-// Where one gang fits into what is free, ignorant of queues and of who else waits.
+// Where one gang fits into the free slots, regardless of the queue.
 //
 // PURE.
 #ifndef MASTER_CORE_SCHEDULER_FIT_H_
@@ -19,19 +19,20 @@ struct Share {
 };
 using Fitting = std::vector<Share>;
 
-// The best place for a gang of the class with so many slots (docs/scheduling.md, Fit): one node, or
-// the fewest nodes, or none. REQUIRES a prepared pool and a compiled class.
+// Returns the best placement of a gang of the class with `slots` slots (docs/scheduling.md, Fit):
+// one node, or the fewest nodes; nullopt if it does not fit. REQUIRES a prepared pool and a
+// compiled class.
 std::optional<Fitting> Fit(const PoolState& pool, const GangClass& gang_class, int slots,
                            Horizon horizon);
 
-// How many slots a gang of the class can have on the node.
+// Returns how many slots of the node a gang of the class can use.
 int Usable(const PoolState& pool, const GangClass& gang_class, int rank, Horizon horizon);
 
-// Whether gangs of the class may run on the node, were it empty: blocked, or its maintenance near.
+// Whether gangs of the class may run on the node: it is not blocked and has no maintenance soon.
 bool MayRunOn(const PoolState& pool, const GangClass& gang_class, const NodeState& node);
 
-// Of what is free on the node, the slots that the share takes: of one island if one suffices.
-// May be fewer than asked for, if fewer are free.
+// Chooses the slots of the share among the free ones of the node, of one island if possible. May
+// return fewer than requested if fewer are free.
 Hold PickSlots(const GangClass& gang_class, const Share& share, Horizon horizon);
 
 }  // namespace det::scheduler

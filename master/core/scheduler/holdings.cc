@@ -6,37 +6,37 @@
 #include <iterator>
 #include <utility>
 
-#include "master/core/scheduler/books.h"
 #include "master/core/scheduler/fair_tree.h"
+#include "master/core/scheduler/registry.h"
 
 namespace det::scheduler {
 namespace {
 
 bool HasSlots(const GangState& gang) { return gang.gang_class->shape.slots > 0; }
 
-// How often the gang's cpus and memory are due for a hold.
+// How many times the gang's cpus and memory count for a hold.
 int64_t Times(const Shape& shape, const Hold& hold) {
   if (shape.slots == 0) return 1;
   return static_cast<int64_t>(hold.slots.size()) + hold.vanished;
 }
 
-// The counts of the node; its place in the indexes follows by PoolState::Refresh.
+// Updates the counts of the node; PoolState::Refresh updates the indexes.
 void CountOnNode(GangState& gang, const Hold& hold, int sign, bool only_leaving) {
   NodeState& node = *hold.node;
   const Shape& shape = gang.gang_class->shape;
   const auto add = [&](Counted& counted, int64_t amount) {
     if (!only_leaving) counted.used += sign * amount;
-    if (gang.leaving) counted.leaving += sign * amount;
+    if (gang.terminating) counted.terminating += sign * amount;
   };
   for (const int index : hold.slots) {
     SlotState& slot = node.slots[static_cast<size_t>(index)];
     if (!only_leaving) slot.used += sign * shape.fraction;
-    if (gang.leaving) slot.leaving += sign * shape.fraction;
+    if (gang.terminating) slot.terminating += sign * shape.fraction;
   }
   add(node.cpus, Times(shape, hold) * shape.cpus);
   add(node.memory, Times(shape, hold) * shape.memory);
   if (!HasSlots(gang)) add(node.places, 1);
-  if (gang.leaving && node.pool != nullptr) node.pool->leaving += sign;
+  if (gang.terminating && node.pool != nullptr) node.pool->terminating += sign;
 }
 
 void AddOnNode(GangState& gang, const Hold& hold, int sign, bool only_leaving) {
@@ -47,14 +47,14 @@ void AddOnNode(GangState& gang, const Hold& hold, int sign, bool only_leaving) {
 void AddToJob(GangState& gang, int sign) {
   JobState& job = *gang.job;
   job.held += sign * gang.held;
-  if (gang.leaving) job.leaving += sign * gang.held;
+  if (gang.terminating) job.terminating += sign * gang.held;
   job.gangs += sign;
   if (job.user != nullptr) job.user->held += sign * gang.held;
   if (job.workspace != nullptr) job.workspace->held += sign * gang.held;
   gang.pool->tree.Use(gang, sign);
 }
 
-// Whoever came last mostly goes first.
+// Searches from the end: the newest gang is usually removed first.
 template <class Gangs>
 void EraseFromBack(Gangs& gangs, const GangState* gang) {
   const auto at = std::find(gangs.rbegin(), gangs.rend(), gang);
@@ -62,7 +62,7 @@ void EraseFromBack(Gangs& gangs, const GangState* gang) {
 }
 
 bool IsElastic(const GangState& gang) {
-  return !gang.fresh && !gang.leaving && gang.slots() < gang.gang_class->shape.max_slots &&
+  return !gang.fresh && !gang.terminating && gang.slots() < gang.gang_class->shape.max_slots &&
          gang.gang->preemptible;
 }
 
@@ -83,9 +83,9 @@ void Unlist(GangState& gang) {
 }  // namespace
 
 void ListVictim(GangState& gang) {
-  if (gang.leaving || gang.fresh || !gang.gang->preemptible) return;
-  gang.victim_priority = PriorityOf(gang);
-  if (gang.pool->AsksByShare()) {
+  if (gang.terminating || gang.fresh || !gang.gang->preemptible) return;
+  gang.victim_priority = GetPriority(gang);
+  if (gang.pool->PreemptsByShare()) {
     gang.pool->tree.ListVictim(gang);
   } else {
     gang.pool->victims.insert(&gang);
@@ -94,7 +94,7 @@ void ListVictim(GangState& gang) {
 
 void UnlistVictim(GangState& gang) {
   if (!gang.victim_priority) return;
-  if (gang.pool->AsksByShare()) {
+  if (gang.pool->PreemptsByShare()) {
     gang.pool->tree.UnlistVictim(gang);
   } else {
     gang.pool->victims.erase(&gang);
@@ -141,17 +141,17 @@ void VacateAll(absl::Span<GangState* const> all) {
   }
 }
 
-void MarkLeaving(GangState& gang, bool leaving) {
-  gang.leaving = true;
-  for (const Hold& hold : gang.holds) AddOnNode(gang, hold, leaving ? +1 : -1, true);
-  gang.leaving = leaving;
+void MarkTerminating(GangState& gang, bool terminating) {
+  gang.terminating = true;
+  for (const Hold& hold : gang.holds) AddOnNode(gang, hold, terminating ? +1 : -1, true);
+  gang.terminating = terminating;
 }
 
-void SetLeaving(GangState& gang, bool leaving) {
+void SetTerminating(GangState& gang, bool terminating) {
   Unlist(gang);
-  MarkLeaving(gang, leaving);
-  gang.job->leaving += leaving ? gang.held : -gang.held;
-  gang.pool->tree.Expect(*gang.branch, UsageOf(gang, gang.slots()), leaving ? -1 : +1);
+  MarkTerminating(gang, terminating);
+  gang.job->terminating += terminating ? gang.held : -gang.held;
+  gang.pool->tree.Expect(*gang.branch, ComputeUsage(gang, gang.slots()), terminating ? -1 : +1);
   List(gang);
 }
 

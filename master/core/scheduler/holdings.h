@@ -1,5 +1,5 @@
-// Who holds what: the one place where gangs get and lose slots in the state, so that every count
-// and index follows.
+// The only functions that assign and release slots in the state and keep counts and indexes
+// consistent.
 //
 // PURE.
 #ifndef MASTER_CORE_SCHEDULER_HOLDINGS_H_
@@ -14,25 +14,24 @@
 
 namespace det::scheduler {
 
-// The gang runs there. REQUIRES that it does not run.
+// Assigns the holds to the gang. REQUIRES that it does not run.
 void Occupy(GangState& gang, std::vector<Hold> holds);
-// It runs no more.
+// Releases everything that the gang holds.
 void Vacate(GangState& gang);
-// None of them: a node that several leave is put into its indexes once.
+// The same for several gangs; updates the indexes of each node once.
 void VacateAll(absl::Span<GangState* const> gangs);
 
-// It will go soon, or not after all. REQUIRES that it runs and that this is news.
-void SetLeaving(GangState& gang, bool leaving);
+// Sets whether the gang is terminating. REQUIRES that it runs and that this changes.
+void SetTerminating(GangState& gang, bool terminating);
 
-// The same on its nodes alone, to try what it would give: to be taken back before anything else.
-void MarkLeaving(GangState& gang, bool leaving);
+// The same only on its nodes, to try what would become free; must be reverted before anything else.
+void MarkTerminating(GangState& gang, bool terminating);
 
-// Takes what is free of the hold out of what others may have, for a gang of the class.
+// Reserves the free part of the hold for a gang of the class.
 void Claim(const GangClass& gang_class, const Hold& hold);
 void Unclaim(const GangClass& gang_class, const Hold& hold);
 
-// Puts the running gang among those that may be asked to go, by the present order of its pool; or
-// takes it out.
+// Adds the running gang to, or removes it from, the possible victims in the order of its pool.
 void ListVictim(GangState& gang);
 void UnlistVictim(GangState& gang);
 

@@ -1,4 +1,4 @@
-// Whether what a job, its user and its workspace may hold leaves room for one more gang.
+// Whether the limits of a job, its user and its workspace leave room for a gang.
 //
 // PURE.
 #ifndef MASTER_CORE_SCHEDULER_LIMITS_H_
@@ -12,22 +12,23 @@
 
 namespace det::scheduler {
 
-// A limit that has no room for a gang.
-struct Refusal {
+// A limit that a gang would exceed.
+struct ExceededLimit {
   WaitReason::Kind kind = WaitReason::Kind::kOverQuota;
-  const JobState* job = nullptr;  // whose limit it is: this one's
-  const Owner* owner = nullptr;   // or this one's
-  bool for_ever = false;          // the gang is larger than the limit: it holds back nobody
+  const JobState* job = nullptr;  // the job of the limit,
+  const Owner* owner = nullptr;   // or its user or workspace
+  bool permanent = false;         // the gang is larger than the limit and does not block others
 };
 
-std::optional<Refusal> RefusedBy(const GangState& gang);
+std::optional<ExceededLimit> FindExceededLimit(const GangState& gang);
 
-// The most slots, of at least those it asks for, that the limits leave an elastic gang.
-// REQUIRES that none refuses it.
+// Returns the most slots, at least the requested ones, that the limits leave to an elastic gang.
+// REQUIRES that it exceeds no limit.
 int SlotsWithinLimits(const GangState& gang);
 
 // "needs 2 slots; its experiment holds 1 of max_slots 2"
-std::string Describe(const Refusal& refusal, const GangState& gang, Micro held, int64_t gangs);
+std::string Describe(const ExceededLimit& refusal, const GangState& gang, Micro held,
+                     int64_t gangs);
 
 }  // namespace det::scheduler
 

@@ -1,5 +1,5 @@
-// A set of nodes by their ranks, with the smallest one at or after a rank in a few machine words.
-// PURE.
+// A set of nodes by their ranks that finds the smallest member at or after a rank in a few
+// instructions. PURE.
 #ifndef MASTER_CORE_SCHEDULER_NODE_SET_H_
 #define MASTER_CORE_SCHEDULER_NODE_SET_H_
 
@@ -18,7 +18,7 @@ class NodeSet {
 
   int size() const { return size_; }
 
-  // REQUIRES that it is not in the set.
+  // REQUIRES that the rank is not in the set.
   void Insert(int rank) {
     const auto word = static_cast<size_t>(rank) / 64;
     words_[word] |= Bit(static_cast<size_t>(rank));
@@ -26,7 +26,7 @@ class NodeSet {
     ++size_;
   }
 
-  // REQUIRES that it is in the set.
+  // REQUIRES that the rank is in the set.
   void Erase(int rank) {
     const auto word = static_cast<size_t>(rank) / 64;
     words_[word] &= ~Bit(static_cast<size_t>(rank));
@@ -34,7 +34,7 @@ class NodeSet {
     --size_;
   }
 
-  // The smallest that is not below `from`; -1 when there is none.
+  // Returns the smallest member that is at least `from`; -1 if there is none.
   int Next(int from) const {
     auto word = static_cast<size_t>(from) / 64;
     if (size_ == 0 || word >= words_.size()) return -1;

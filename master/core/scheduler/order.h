@@ -1,6 +1,6 @@
-// In which order the waiting gangs of a pool are served: one file per kind of policy.
+// The order in which the waiting gangs of a pool are served: one implementation per kind of policy.
 //
-// Made for one round of a pass, used by it, and kept to say afterwards who went before whom. PURE.
+// Created for one round of a pass, and kept afterwards to explain the order. PURE.
 #ifndef MASTER_CORE_SCHEDULER_ORDER_H_
 #define MASTER_CORE_SCHEDULER_ORDER_H_
 
@@ -17,18 +17,18 @@ class Order {
  public:
   virtual ~Order() = default;
 
-  // The first that may still be served: not started (GangState::fresh), not passed by, its class
-  // not done, no limit of its closed. nullptr: nobody is left.
+  // Returns the first gang that may still be served: not started (GangState::fresh), not passed
+  // over, class not done, no limit closed. nullptr if none is left.
   virtual GangState* Next() = 0;
-  // Goes past the gang that Next gave: it started, or waits.
+  // Advances past the gang that Next returned: it has started, or waits.
   virtual void Advance() = 0;
-  // As of now, also for gangs that Next never gave.
-  virtual Place PlaceOf(const GangState& gang) const = 0;
+  // Returns the current place, also of a gang that Next has not returned.
+  virtual Place GetPlace(const GangState& gang) const = 0;
 };
 
-// By priority, position and submission: policies priority and fifo.
+// Orders by priority, position and submission: policies priority and fifo.
 std::unique_ptr<Order> MakeStaticOrder(PoolState& pool);
-// By shares of what the pool has: policy fair_share.
+// Orders by shares of the pool: policy fair_share.
 std::unique_ptr<Order> MakeFairOrder(PoolState& pool);
 std::unique_ptr<Order> MakeOrder(PoolState& pool);
 
@@ -38,8 +38,8 @@ inline bool IsClosed(const JobState& job) {
          (job.workspace != nullptr && job.workspace->closed);
 }
 
-// The gangs of one queue from some point on, those that started left out. Looks at nothing but the
-// queue until it has to: there are many.
+// Iterates over the gangs of one queue, except those that have started. Accesses only the queue
+// until it must, because there are many queues.
 class QueueCursor {
  public:
   // REQUIRES that the queue is listed.
@@ -50,7 +50,7 @@ class QueueCursor {
   const OrderKey& key() const { return key_; }
   const JobQueue& queue() const { return *queue_; }
   void Advance();
-  // What has started meanwhile.
+  // Skips gangs that have started meanwhile.
   void Skip() {
     while (!done() && queue_->job->fresh > 0 && key_.gang->fresh) Advance();
   }

@@ -6,12 +6,12 @@
 #include "absl/strings/str_cat.h"
 #include "master/core/scheduler/fit.h"
 #include "master/core/scheduler/holdings.h"
-#include "master/core/scheduler/words.h"
+#include "master/core/scheduler/reason_text.h"
 
 namespace det::scheduler {
 namespace {
 
-constexpr size_t kMostClaims = 64;
+constexpr size_t kMaxClaims = 64;
 
 std::string Described(const GangState& gang) {
   const bool by_priority = gang.pool->config.policy == model::SchedulingPolicy::kPriority;
@@ -29,8 +29,8 @@ void ResetClass(GangClass& c) {
 
 }  // namespace
 
-PoolPass::PoolPass(const Books& books, PoolState& pool, Changes& changes)
-    : books_(books), pool_(pool), changes_(changes), barred_(pool.devices.size()) {
+PoolPass::PoolPass(const Registry& registry, PoolState& pool, Changes& changes)
+    : registry_(registry), pool_(pool), changes_(changes), barred_(pool.devices.size()) {
   for (const auto& [shape, gang_class] : pool_.classes) {
     ResetClass(*gang_class);
     pool_.Compile(*gang_class);
@@ -40,11 +40,11 @@ PoolPass::PoolPass(const Books& books, PoolState& pool, Changes& changes)
   pool_.notes->order = MakeOrder(pool_);
 }
 
-// Nothing is free, or will be by somebody's leaving: nobody of the class starts, asks or claims.
-// Spares a walk through the tree.
+// Whether nothing is free or becoming free, so that no gang of the class can start, preempt or
+// claim. Avoids a walk through the tree.
 bool PoolPass::CannotMove(const GangClass& c) const {
-  return IsFair() && c.shape.slots > 0 && c.view(kNow).total_free() == 0 && pool_.leaving == 0 &&
-         pool_.index[kNow].shared.empty() && !pool_.config.preemption;
+  return IsFair() && c.shape.slots > 0 && c.view(kNow).total_free() == 0 &&
+         pool_.terminating == 0 && pool_.index[kNow].shared.empty() && !pool_.config.preemption;
 }
 
 PoolPass::~PoolPass() {
@@ -58,22 +58,22 @@ bool PoolPass::Run() {
   Order& order = *pool_.notes->order;
   bool first = true;
   while (GangState* gang = order.Next()) {
-    const int level = PriorityOf(*gang);
+    const int level = GetPriority(*gang);
     if (first || level != level_) EnterLevel(level);
     first = false;
-    if (const auto refusal = RefusedBy(*gang)) {
+    if (const auto refusal = FindExceededLimit(*gang)) {
       Refuse(*gang, *refusal);
-      if (refusal->for_ever) order.Advance();
+      if (refusal->permanent) order.Advance();
       continue;
     }
     Consider(*gang);
     if (!gang->gang_class->done) order.Advance();
   }
-  NoteWhatIsFree();
+  RecordFreeSlots();
   return changed_;
 }
 
-// Less important ones come now: what the more important ones wait for is theirs.
+// Gangs of lower priority follow: the waiting gangs of higher priority claim what they can use.
 void PoolPass::EnterLevel(int level) {
   level_ = level;
   for (GangState* gang : soft_) {
@@ -93,9 +93,9 @@ void PoolPass::EnterLevel(int level) {
   }
 }
 
-void PoolPass::Refuse(GangState& gang, const Refusal& refusal) {
-  if (refusal.for_ever) return;
-  Closed closed{.at = pool_.notes->order->PlaceOf(gang), .kind = refusal.kind};
+void PoolPass::Refuse(GangState& gang, const ExceededLimit& refusal) {
+  if (refusal.permanent) return;
+  Closed closed{.at = pool_.notes->order->GetPlace(gang), .kind = refusal.kind};
   if (refusal.job != nullptr) {
     gang.job->closed = true;
     closed_jobs_.push_back(gang.job);
@@ -114,17 +114,17 @@ void PoolPass::Refuse(GangState& gang, const Refusal& refusal) {
 void PoolPass::Consider(GangState& gang) {
   GangClass& c = *gang.gang_class;
   if ((c.shape.slots > 0 && strict_ != nullptr) || IsBarred(c)) {
-    if (!c.failed) NoteFailure(gang);
+    if (!c.failed) RecordFailure(gang);
     c.failed = c.done = true;
     return;
   }
   if (TryStart(gang) || TryBackfill(gang)) return;
-  if (c.shape.slots > 0) somebody_waits_ = true;
+  if (c.shape.slots > 0) gang_waits_ = true;
   if (!c.runnable) {
     c.done = true;
     return;
   }
-  if (AwaitLeaving(gang) || AskAway(gang)) {
+  if (AwaitTerminating(gang) || TryPreempt(gang)) {
     if (!pool_.config.backfill && strict_ == nullptr && c.shape.slots > 0) strict_ = &gang;
     return;
   }
@@ -137,7 +137,7 @@ bool PoolPass::TryStart(GangState& gang) {
   const auto fitting = FitElastic(gang);
   if (!fitting) {
     c.failed = true;
-    NoteFailure(gang);
+    RecordFailure(gang);
     return false;
   }
   Start(gang, *fitting);
@@ -146,16 +146,16 @@ bool PoolPass::TryStart(GangState& gang) {
 
 void PoolPass::Start(GangState& gang, const Fitting& fitting) {
   gang.fresh = true;
-  gang.backfilled = somebody_waits_ && gang.gang_class->shape.slots > 0;
+  gang.backfilled = gang_waits_ && gang.gang_class->shape.slots > 0;
   ++gang.job->fresh;
   gang.started_at = pool_.now;
   gang.saved_at = pool_.now;
-  Occupy(gang, HoldsOf(*gang.gang_class, fitting, kNow));
+  Occupy(gang, MakeHolds(*gang.gang_class, fitting, kNow));
   changes_.started.push_back(&gang);
   changed_ = true;
 }
 
-// With as many slots as there are, up to what it can use.
+// Fits an elastic gang with as many slots as possible.
 std::optional<Fitting> PoolPass::FitElastic(const GangState& gang) const {
   const GangClass& c = *gang.gang_class;
   auto fitting = Fit(pool_, c, c.shape.slots, kNow);
@@ -174,7 +174,7 @@ std::optional<Fitting> PoolPass::FitElastic(const GangState& gang) const {
   return fitting;
 }
 
-// Uses what others claim, if it is over before they can have all they need.
+// Starts the gang on claimed slots if it ends before the claimants can start.
 bool PoolPass::TryBackfill(GangState& gang) {
   const GangClass& c = *gang.gang_class;
   if (c.shape.max_run_time == absl::InfiniteDuration() || c.shape.slots == 0) return false;
@@ -202,20 +202,20 @@ bool PoolPass::TryBackfill(GangState& gang) {
   return fitting.has_value();
 }
 
-// What others are leaving may be enough.
-bool PoolPass::AwaitLeaving(GangState& gang) {
+// Waits if the slots of terminating gangs suffice.
+bool PoolPass::AwaitTerminating(GangState& gang) {
   GangClass& c = *gang.gang_class;
-  if (pool_.leaving == 0 || c.soon_failed == soon_version_) return false;
+  if (pool_.terminating == 0 || c.soon_failed == soon_version_) return false;
   const auto fitting = Fit(pool_, c, c.shape.slots, kSoon);
   if (!fitting) {
     c.soon_failed = soon_version_;
     return false;
   }
-  ClaimState claim{.gang = &gang, .holds = HoldsOf(c, *fitting, kSoon)};
+  ClaimState claim{.gang = &gang, .holds = MakeHolds(c, *fitting, kSoon)};
   auto& awaited = pool_.notes->awaiting[gang.gang->id];
   for (const Hold& hold : claim.holds) {
     for (const GangState* other : hold.node->gangs) {
-      if (other->leaving) awaited.push_back(other->gang->id);
+      if (other->terminating) awaited.push_back(other->gang->id);
     }
   }
   std::sort(awaited.begin(), awaited.end());
@@ -227,32 +227,32 @@ bool PoolPass::AwaitLeaving(GangState& gang) {
   return true;
 }
 
-// What others are leaving counts as its own where shares are compared.
+// The slots of terminating gangs that it waits for count as its own when shares are compared.
 void PoolPass::Promise(const GangState& gang, int sign) {
-  pool_.tree.Expect(*gang.branch, UsageOf(gang, gang.gang_class->shape.slots), sign);
+  pool_.tree.Expect(*gang.branch, ComputeUsage(gang, gang.gang_class->shape.slots), sign);
 }
 
-bool PoolPass::AskAway(GangState& gang) {
+bool PoolPass::TryPreempt(GangState& gang) {
   GangClass& c = *gang.gang_class;
   if (!pool_.config.preemption || c.no_victims) return false;
-  const std::vector<GangState*> victims = FindVictims(books_, pool_, gang, claims_, changes_);
+  const std::vector<GangState*> victims = FindVictims(registry_, pool_, gang, claims_, changes_);
   if (victims.empty()) {
     c.no_victims = true;
     return false;
   }
   for (GangState* victim : victims) {
-    SetLeaving(*victim, true);
-    changes_.asked.push_back(
+    SetTerminating(*victim, true);
+    changes_.preemptions.push_back(
         {victim, &gang, absl::StrCat("its slots are needed by ", Described(gang))});
   }
   ++soon_version_;
   changed_ = true;
-  return AwaitLeaving(gang);
+  return AwaitTerminating(gang);
 }
 
 bool PoolPass::IsFair() const { return pool_.config.policy == model::SchedulingPolicy::kFairShare; }
 
-bool PoolPass::HoldsAtOnce(const GangState& gang) {
+bool PoolPass::ClaimsImmediately(const GangState& gang) {
   const absl::Time held_from = gang.gang->queued_at + pool_.config.hold_after;
   if (pool_.now >= held_from) return true;
   changes_.look_again = std::min(changes_.look_again, held_from);
@@ -264,7 +264,7 @@ void PoolPass::ClaimOrPass(GangState& gang) {
   const bool only_slots = c.shape.slots > 0 && c.shape.cpus == 0 && c.shape.memory == 0;
   if (c.shape.slots > 0 && !pool_.config.backfill && strict_ == nullptr) {
     strict_ = &gang;
-    // Against those without slots, who go on.
+    // It bars only gangs with slots; gangs without slots continue.
     if (!only_slots) AddClaim(gang);
   }
   const bool only_a_place = c.shape.slots == 0 && c.shape.cpus == 0 && c.shape.memory == 0;
@@ -273,12 +273,12 @@ void PoolPass::ClaimOrPass(GangState& gang) {
     return;
   }
   size_t& unsatisfied = unsatisfied_[c.shape.slots == 0];
-  if (unsatisfied >= kMostClaims) {
+  if (unsatisfied >= kMaxClaims) {
     c.done = true;
     c.unclaimed = true;
     const GangState*& barred_by = barred_by_[c.shape.slots == 0];
     if (barred_by == nullptr) barred_by = &gang;
-  } else if (!HoldsAtOnce(gang)) {
+  } else if (!ClaimsImmediately(gang)) {
     soft_.push_back(&gang);
     ++unsatisfied;
   } else if (AddClaim(gang)) {
@@ -286,7 +286,7 @@ void PoolPass::ClaimOrPass(GangState& gang) {
   }
 }
 
-// False when there is nothing that it could hold.
+// Returns false if there is nothing that the gang could claim.
 bool PoolPass::AddClaim(GangState& gang) {
   GangClass& c = *gang.gang_class;
   if (c.nothing_to_claim) return false;
@@ -294,7 +294,8 @@ bool PoolPass::AddClaim(GangState& gang) {
   claim.lacks = true;
   c.nothing_to_claim = claim.holds.empty();
   Apply(claim);
-  // Also one of nothing: what falls free goes to it, so that nobody behind it asks for that.
+  // An empty claim counts as well: it gets what becomes free, so that no gang behind preempts for
+  // it.
   claims_.push_back(std::move(claim));
   return !c.nothing_to_claim;
 }

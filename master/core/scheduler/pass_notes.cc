@@ -1,13 +1,13 @@
-// The part of PoolPass that says why somebody does not start.
+// The part of PoolPass that records why gangs do not start.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "master/core/scheduler/pass.h"
-#include "master/core/scheduler/words.h"
+#include "master/core/scheduler/reason_text.h"
 
 namespace det::scheduler {
 
-void PoolPass::NoteBehind(GangState& gang, const GangState& ahead) {
+void PoolPass::RecordBehind(GangState& gang, const GangState& ahead) {
   ClassNote& note = *gang.gang_class->note;
   note.kind = WaitReason::Kind::kBehindOthers;
   note.behind = ahead.gang->id;
@@ -18,22 +18,22 @@ void PoolPass::NoteBehind(GangState& gang, const GangState& ahead) {
                    ", which ", Needs(ahead.gang_class->shape));
 }
 
-void PoolPass::NoteFailure(GangState& gang) {
+void PoolPass::RecordFailure(GangState& gang) {
   GangClass& c = *gang.gang_class;
-  c.note.emplace().at = pool_.notes->order->PlaceOf(gang);
+  c.note.emplace().at = pool_.notes->order->GetPlace(gang);
   if (c.shape.slots > 0) {
-    if (strict_ != nullptr) return NoteBehind(gang, *strict_);
+    if (strict_ != nullptr) return RecordBehind(gang, *strict_);
   }
   const GangState* barred_by = barred_by_[c.shape.slots == 0];
-  if (barred_by != nullptr && IsBarred(c)) return NoteBehind(gang, *barred_by);
+  if (barred_by != nullptr && IsBarred(c)) return RecordBehind(gang, *barred_by);
   if (c.shape.slots > 0) {
-    if (const GangState* ahead = WhoseClaimIsInTheWay(c)) return NoteBehind(gang, *ahead);
+    if (const GangState* ahead = FindBlockingClaim(c)) return RecordBehind(gang, *ahead);
   }
   const bool by_slots = c.plain() && c.shape.slots > 0;
   const auto claim = std::find_if(claims_.begin(), claims_.end(),
                                   [](const ClaimState& held) { return !held.holds.empty(); });
   if (!by_slots && claim != claims_.end() && FitsWithoutClaims(c)) {
-    return NoteBehind(gang, *claim->gang);
+    return RecordBehind(gang, *claim->gang);
   }
   if (pool_.with_maintenance.empty()) return;
   pool_.ignores_maintenance = true;
@@ -41,7 +41,7 @@ void PoolPass::NoteFailure(GangState& gang) {
   pool_.ignores_maintenance = false;
 }
 
-// For what claims hold besides slots.
+// Checks the claimed cpus, memory and places.
 bool PoolPass::FitsWithoutClaims(const GangClass& c) {
   for (const ClaimState& claim : claims_) Release(claim);
   const bool fits = Fit(pool_, c, c.shape.slots, kNow).has_value();
@@ -49,8 +49,8 @@ bool PoolPass::FitsWithoutClaims(const GangClass& c) {
   return fits;
 }
 
-// The first claim on a node, or on any, but for which the class might fit there.
-const GangState* PoolPass::WhoseClaimIsInTheWay(const GangClass& c) const {
+// Returns the first claim, on this node or on any, without which the class might fit.
+const GangState* PoolPass::FindBlockingClaim(const GangClass& c) const {
   struct OnNode {
     int slots = 0;
     const GangState* first = nullptr;
@@ -78,7 +78,7 @@ const GangState* PoolPass::WhoseClaimIsInTheWay(const GangClass& c) const {
   return together ? first : nullptr;
 }
 
-void PoolPass::NoteWhatIsFree() {
+void PoolPass::RecordFreeSlots() {
   for (const ClaimState& claim : claims_) Release(claim);
   claims_.clear();
   for (const auto& [shape, gang_class] : pool_.classes) {

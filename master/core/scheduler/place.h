@@ -1,4 +1,4 @@
-// A place in the queue of a pool, to be kept after the pass that found it.
+// A place in the queue of a pool, valid after the pass that computed it.
 //
 // PURE.
 #ifndef MASTER_CORE_SCHEDULER_PLACE_H_
@@ -10,7 +10,7 @@
 
 namespace det::scheduler {
 
-// Where a gang stands in the order. Smaller goes first.
+// The place of a gang in the order; smaller is served first.
 struct Place {
   double workspace_share = 0;  // under fair share
   std::string workspace;

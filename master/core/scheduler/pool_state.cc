@@ -8,7 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "master/core/scheduler/feasible.h"
-#include "master/core/scheduler/notes.h"
+#include "master/core/scheduler/wait_notes.h"
 
 namespace det::scheduler {
 
@@ -17,9 +17,10 @@ bool SoonestEnd::operator()(const GangState* a, const GangState* b) const {
   return a != b && a->gang->id < b->gang->id;
 }
 
-int64_t FreeOf(const Counted& counted, Horizon horizon) {
+int64_t CountFree(const Counted& counted, Horizon horizon) {
   if (counted.total < 0) return std::numeric_limits<int64_t>::max();
-  const int64_t used = counted.used - (horizon == kSoon ? counted.leaving : 0) + counted.claimed;
+  const int64_t used =
+      counted.used - (horizon == kSoon ? counted.terminating : 0) + counted.claimed;
   return std::max<int64_t>(0, counted.total - used);
 }
 
@@ -37,7 +38,7 @@ void PoolState::Prepare(absl::Time time) {
   if (UpdateMaintenance()) ++version;
 }
 
-// Devices by type and model, in order; most slots are like the one before.
+// Numbers devices by type and model; most slots are like the previous one.
 void PoolState::NumberDevices() {
   std::map<std::pair<int, std::string>, std::vector<SlotState*>> slots_of;
   std::vector<SlotState*>* like = nullptr;
@@ -96,7 +97,7 @@ void PoolState::Rebuild() {
   for (NodeState* node : nodes) Refresh(*node);
 }
 
-// Whether a window began or ended.
+// Returns whether a maintenance window began or ended.
 bool PoolState::UpdateMaintenance() {
   bool changed = false;
   for (NodeState* node : with_maintenance) {
@@ -171,8 +172,8 @@ void PoolState::RefreshShared(NodeState& node, Horizon horizon) {
 void PoolState::RefreshPlaces(NodeState& node, Horizon horizon) {
   auto& by_places = index[horizon].by_places;
   int used = -1;
-  if (IsOpen(node) && FreeOf(node.places, horizon) > 0) {
-    const int64_t gone = horizon == kSoon ? node.places.leaving : 0;
+  if (IsOpen(node) && CountFree(node.places, horizon) > 0) {
+    const int64_t gone = horizon == kSoon ? node.places.terminating : 0;
     used = static_cast<int>(node.places.used - gone);
   }
   int& before = node.places_used[horizon];

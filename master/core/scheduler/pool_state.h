@@ -1,7 +1,7 @@
-// One resource pool with its indexes: nodes by what is free on them, gangs by how little it would
-// cost to stop them.
+// One resource pool with its indexes: nodes by free slots, gangs in the order of preemption
+// victims.
 //
-// Owned by Books. PURE.
+// Owned by Registry. PURE.
 #ifndef MASTER_CORE_SCHEDULER_POOL_STATE_H_
 #define MASTER_CORE_SCHEDULER_POOL_STATE_H_
 
@@ -17,10 +17,10 @@
 #include "absl/time/time.h"
 #include "master/core/model/resource_pool.h"
 #include "master/core/scheduler/fair_tree.h"
-#include "master/core/scheduler/least_useful.h"
 #include "master/core/scheduler/node_set.h"
 #include "master/core/scheduler/shape.h"
 #include "master/core/scheduler/state.h"
+#include "master/core/scheduler/victim_order.h"
 #include "master/core/scheduler/view.h"
 
 namespace det::scheduler {
@@ -29,7 +29,7 @@ struct SoonestEnd {
   bool operator()(const GangState* a, const GangState* b) const;
 };
 
-// What is free on the nodes of a pool.
+// The free resources of the nodes of a pool.
 struct Index {
   std::vector<std::unique_ptr<View>> views;             // the same devices in both horizons
   absl::btree_set<std::tuple<Micro, int, int>> shared;  // free part, rank, slot
@@ -44,39 +44,40 @@ struct PoolState {
 
   std::string name;
   model::ResourcePool config;
-  bool configured = false;  // put, not only named by nodes and gangs
+  bool configured = false;  // put explicitly, not only named by nodes and gangs
 
   std::vector<NodeState*> nodes;  // by id once !stale
-  bool stale = true;              // nodes came, went or changed: the indexes are to be made anew
-  int64_t version = 0;            // counts what changes what an empty pool can hold
+  bool stale = true;    // nodes were added, removed or changed: the indexes must be rebuilt
+  int64_t version = 0;  // counts changes of what the empty pool can hold
   std::vector<std::pair<int, std::string>> devices;  // type, model in lower case
   std::vector<std::vector<int>> switches;            // ranks of the nodes below each
   Index index[2];                                    // by horizon
   std::vector<NodeState*> with_maintenance;
   absl::Time now;                    // of the last Prepare
-  bool ignores_maintenance = false;  // to learn whether it is the reason
+  bool ignores_maintenance = false;  // to determine whether maintenance is the reason
 
   absl::flat_hash_map<Shape, std::unique_ptr<GangClass>> classes;
-  FairTree tree;  // whose branches hold what
-  absl::btree_set<GangState*, LeastUseful>
-      victims;                                      // that may be asked to go; but by share: `tree`
-  absl::btree_set<GangState*, SoonestEnd> ending;   // that run and end by themselves
-  int leaving = 0;                                  // holds of gangs that are leaving
-  absl::btree_set<GangState*, SoonestEnd> elastic;  // that run with less than they could use
+  FairTree tree;  // the usage of each branch
+  absl::btree_set<GangState*, VictimOrder>
+      victims;  // possible victims, unless the pool preempts by share (`tree`)
+  absl::btree_set<GangState*, SoonestEnd> ending;  // running gangs with a max_run_time
+  int terminating = 0;                             // holds of terminating gangs
+  absl::btree_set<GangState*, SoonestEnd>
+      elastic;  // running gangs with fewer slots than they could use
 
   std::unique_ptr<Notes> notes;  // of the last pass
 
-  // Makes what is stale true at `now`. Call before Refresh, Compile or a fit.
+  // Updates stale indexes as of `time`. Call before Refresh, Compile or a fit.
   void Prepare(absl::Time time);
-  // After a change of what is used, leaving or claimed on the node.
+  // Updates the indexes after a change of what is used, terminating or claimed on the node.
   void Refresh(NodeState& node);
-  // Makes the class ready to be fitted.
+  // Prepares the class for fits.
   void Compile(GangClass& gang_class);
 
-  // What the nodes that accept work have in all.
+  // Returns the total resources of the nodes that accept work.
   const Usage& Total() const;
-  // Whether running gangs are asked to go by what their branches hold.
-  bool AsksByShare() const {
+  // Whether gangs are preempted by the shares of their branches.
+  bool PreemptsByShare() const {
     return config.preemption && config.policy == model::SchedulingPolicy::kFairShare;
   }
   bool IsOpen(const NodeState& node) const {
@@ -93,16 +94,16 @@ struct PoolState {
   void RefreshView(NodeState& node, View& view, Horizon horizon);
   void RefreshShared(NodeState& node, Horizon horizon);
   void RefreshPlaces(NodeState& node, Horizon horizon);
-  // The views, by horizon, of the devices that the shape can use.
+  // Finds the views, by horizon, of the devices that the shape can use.
   void FindViews(const Shape& shape, View* (&views)[2]);
 };
 
-// What a node has of them that nobody has or claims.
-int64_t FreeOf(const Counted& counted, Horizon horizon);
-// The part of a slot that nobody has or claims.
+// Returns how much is neither used nor claimed.
+int64_t CountFree(const Counted& counted, Horizon horizon);
+// Returns the part of a slot that is neither used nor claimed.
 inline Micro FreePart(const SlotState& slot, Horizon horizon) {
   if (!slot.enabled || slot.claimed) return 0;
-  const Micro free = kWhole - slot.used + (horizon == kSoon ? slot.leaving : 0);
+  const Micro free = kWhole - slot.used + (horizon == kSoon ? slot.terminating : 0);
   return free > 0 ? free : 0;
 }
 

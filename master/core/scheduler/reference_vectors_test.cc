@@ -17,7 +17,7 @@ namespace {
 struct Vector {
   std::string name;
   Snapshot snapshot;
-  std::string theirs;  // "starts / asked away", gangs by name
+  std::string theirs;  // "starts / preemptions", gangs by name
   std::string ours;    // empty: the same
 };
 
@@ -83,7 +83,7 @@ Submission Fixed(Submission made) {
 Submission InJob(Submission made, const std::string& job, double max_slots, double weight = 1) {
   made.job.max_slots = max_slots;
   made.job.weight = weight;
-  return OfJob(std::move(made), job);
+  return WithJob(std::move(made), job);
 }
 std::vector<Submission> Many(int count, const std::string& job, int slots, double max_slots,
                              double weight = 1) {
@@ -240,9 +240,9 @@ std::vector<Vector> FairVectors() {
        "t1 t2 / ", "t1 / "},
       {"blocked, with preemption",
        With(Cluster({4, 4}, kFairPreemption),
-            {OfJob(RunningOn(MakeGang("t1", 4), "a", {0, 1, 2, 3}), "g1"),
+            {WithJob(RunningOn(MakeGang("t1", 4), "a", {0, 1, 2, 3}), "g1"),
              NotOn(MakeGang("t2", 4), {"a"}),
-             OfJob(RunningOn(MakeGang("t3", 4), "b", {0, 1, 2, 3}), "g1")}),
+             WithJob(RunningOn(MakeGang("t3", 4), "b", {0, 1, 2, 3}), "g1")}),
        "t2 / t3", " / t3"},
       {"blocked everywhere",
        With(Cluster({4, 4}, kFairPreemption),
@@ -267,8 +267,8 @@ std::vector<Vector> FairVectors() {
        ""},
       {"5 and 4 on 4", With(Cluster({4}, kFair), {MakeGang("x", 5), MakeGang("y", 4)}), "y / ", ""},
       {"4 + 3 slots, four groups",
-       With(Cluster({4, 3}, kFair), {MakeGang("g1", 3), OfJob(MakeGang("g2", 1), "g2"),
-                                     OfJob(RunningOn(MakeGang("g2r", 1), "b", {0}), "g2"),
+       With(Cluster({4, 3}, kFair), {MakeGang("g1", 3), WithJob(MakeGang("g2", 1), "g2"),
+                                     WithJob(RunningOn(MakeGang("g2r", 1), "b", {0}), "g2"),
                                      MakeGang("g3", 4), MakeGang("g4", 1)}),
        "g1 g2 g4 / ", ""},
       {"two on one slot",
@@ -280,7 +280,7 @@ std::vector<Vector> FairVectors() {
 
 class ReferenceVectors : public ::testing::TestWithParam<Vector> {};
 
-TEST_P(ReferenceVectors, Hold) {
+TEST_P(ReferenceVectors, Pass) {
   const Vector& v = GetParam();
   EXPECT_EQ(Answer(v.snapshot), v.ours.empty() ? v.theirs : v.ours);
 }
@@ -297,7 +297,7 @@ INSTANTIATE_TEST_SUITE_P(Priority, ReferenceVectors, ::testing::ValuesIn(Priorit
                          NameOf);
 INSTANTIATE_TEST_SUITE_P(Fair, ReferenceVectors, ::testing::ValuesIn(FairVectors()), NameOf);
 
-TEST(ReferenceVectorsTest, FitTakesTheNodeTheyTake) {
+TEST(ReferenceVectorsTest, ChoosesSameNode) {
   const auto node = [](const std::vector<int>& slots, const std::vector<int>& used, int asked,
                        model::FittingPolicy fitting) {
     model::ResourcePool pool = kPriority;
@@ -331,7 +331,7 @@ TEST(ReferenceVectorsTest, FitTakesTheNodeTheyTake) {
   EXPECT_EQ(node({1, 2}, {}, 0, kBest), "a");
 }
 
-TEST(ReferenceVectorsTest, AGangWithoutSlotsGoesToTheSameAgentWhereverThatIsListed) {
+TEST(ReferenceVectorsTest, ChoosesSameAgent_WhateverTheOrder) {
   Snapshot snapshot = Cluster({0, 0}, kPriority);
   snapshot.nodes[0].aux = 2;
   snapshot.nodes[1].aux = 4;
@@ -365,13 +365,13 @@ TEST(ReferenceVectorsTest, SortsByPriorityThenSubmission) {
   EXPECT_EQ(queue, "t4 t3 t6 t5 t2 t1 ");
 }
 
-TEST(ReferenceVectorsTest, FourOnTwoAndFourOnesPrefersFewerNodes) {
+TEST(ReferenceVectorsTest, PrefersFewerNodes) {
   // They prefer equal nodes, four of one slot; we the fewest.
   const Snapshot snapshot = With(Cluster({2, 1, 1, 1, 1}, kPriority), {MakeGang("g", 4)});
   EXPECT_EQ(Schedule(snapshot).plan.assign.at(0).on.size(), 3u);
 }
 
-TEST(ReferenceVectorsTest, BlockedNodes) {
+TEST(ReferenceVectorsTest, SkipsBlockedNodes) {
   Submission made = MakeGang("g", 1);
   made.gang.blocked = {model::AgentId("a")};
   EXPECT_EQ(Starts(Schedule(With(Cluster({1, 1}, kPriority), {made})).plan), "g=b:0");

@@ -5,14 +5,14 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "master/core/model/names.h"
-#include "master/core/scheduler/books.h"
-#include "master/core/scheduler/duties.h"
 #include "master/core/scheduler/feasible.h"
+#include "master/core/scheduler/forced_preemption.h"
 #include "master/core/scheduler/holdings.h"
-#include "master/core/scheduler/notes.h"
 #include "master/core/scheduler/order.h"
 #include "master/core/scheduler/pass.h"
 #include "master/core/scheduler/reasons.h"
+#include "master/core/scheduler/registry.h"
+#include "master/core/scheduler/wait_notes.h"
 
 namespace det::scheduler {
 namespace {
@@ -29,7 +29,7 @@ constexpr model::Name<WaitReason::Kind> kKindNames[] = {
     {WaitReason::Kind::kMaintenance, "MAINTENANCE"},
 };
 
-std::vector<model::Placement> PlacementsOf(const GangState& gang) {
+std::vector<model::Placement> ToPlacements(const GangState& gang) {
   std::vector<model::Placement> placements;
   placements.reserve(gang.holds.size());
   for (const Hold& hold : gang.holds) {
@@ -43,64 +43,64 @@ std::vector<model::Placement> PlacementsOf(const GangState& gang) {
   return placements;
 }
 
-// What a pass found, as the caller sees it; the state is as it was before.
-Plan TakeBack(const Changes& changes) {
+// Converts the changes of a pass to a plan and reverts them.
+Plan RevertChanges(const Changes& changes) {
   Plan plan;
   plan.assign.reserve(changes.started.size());
   for (GangState* gang : changes.started) {
-    plan.assign.push_back({gang->gang->id, PlacementsOf(*gang), gang->backfilled});
+    plan.assign.push_back({gang->gang->id, ToPlacements(*gang), gang->backfilled});
   }
-  // The last first: it is the last of its job's and of its nodes', too.
+  // In reverse order: the last gang is also the last of its job and of its nodes.
   const std::vector<GangState*> back(changes.started.rbegin(), changes.started.rend());
   VacateAll(back);
   for (GangState* gang : back) {
     gang->fresh = false;
     --gang->job->fresh;
   }
-  for (const Asked& asked : changes.asked) {
+  for (const PreemptionRequest& asked : changes.preemptions) {
     Preemption& preemption = plan.preempt.emplace_back();
     preemption.victim = asked.victim->gang->id;
-    if (asked.in_favour_of != nullptr) preemption.in_favour_of = asked.in_favour_of->gang->id;
+    if (asked.preemptor != nullptr) preemption.preemptor = asked.preemptor->gang->id;
     preemption.reason = asked.reason;
-    SetLeaving(*asked.victim, false);
+    SetTerminating(*asked.victim, false);
   }
   if (changes.look_again != absl::InfiniteFuture()) plan.look_again = changes.look_again;
   return plan;
 }
 
-// `started`: whom the plan starts.
-Plan RunPass(Books& books, absl::Time now, std::vector<GangState*>& started) {
+// `started` are the gangs that the plan starts.
+Plan RunPass(Registry& registry, absl::Time now, std::vector<GangState*>& started) {
   Changes changes;
-  ReleaseAboveLimits(books, changes);
-  for (const auto& [name, pool] : books.pools()) {
+  ReleaseAboveLimits(registry, changes);
+  for (const auto& [name, pool] : registry.pools()) {
     pool->Prepare(now);
     DrainForMaintenance(*pool, changes);
   }
   const absl::Time next_window = changes.look_again;
-  // Until nothing happens: a start may use up a limit, so that a sibling no longer holds others
-  // back.
+  // Repeats until nothing changes: a start may exhaust a limit, so that a sibling no longer blocks
+  // others.
   for (bool changed = true; changed;) {
     changed = false;
     changes.look_again = next_window;
-    for (const auto& [name, pool] : books.pools()) {
-      if (PoolPass(books, *pool, changes).Run()) changed = true;
+    for (const auto& [name, pool] : registry.pools()) {
+      if (PoolPass(registry, *pool, changes).Run()) changed = true;
     }
   }
-  for (const auto& [name, pool] : books.pools()) GrowElastic(*pool, changes);
-  Plan plan = TakeBack(changes);
+  for (const auto& [name, pool] : registry.pools()) GrowElastic(*pool, changes);
+  Plan plan = RevertChanges(changes);
   started = std::move(changes.started);
   return plan;
 }
 
 struct Waiting {
-  uint64_t prefix = 0;  // of its id: spares most looks at the rest
+  uint64_t prefix = 0;  // of its id; decides most comparisons
   const GangState* gang = nullptr;
   friend bool operator<(const Waiting& a, const Waiting& b) {
     return a.prefix != b.prefix ? a.prefix < b.prefix : a.gang->gang->id < b.gang->gang->id;
   }
 };
 
-uint64_t PrefixOf(const std::string& id) {
+uint64_t GetPrefix(const std::string& id) {
   uint64_t prefix = 0;
   for (size_t i = 0; i < 8; ++i) {
     prefix = prefix << 8 | (i < id.size() ? static_cast<unsigned char>(id[i]) : 0);
@@ -108,27 +108,28 @@ uint64_t PrefixOf(const std::string& id) {
   return prefix;
 }
 
-WaitReasons ReasonsBut(const Books& books, const std::vector<GangState*>& started) {
+WaitReasons CollectReasons(const Registry& registry, const std::vector<GangState*>& started) {
   const absl::flat_hash_set<const GangState*> starts(started.begin(), started.end());
   std::vector<Waiting> waiting;
-  books.ForEachWaiting([&](const GangState& gang) {
-    if (!starts.contains(&gang)) waiting.push_back({PrefixOf(gang.gang->id.value()), &gang});
+  registry.ForEachWaiting([&](const GangState& gang) {
+    if (!starts.contains(&gang)) waiting.push_back({GetPrefix(gang.gang->id.value()), &gang});
   });
   std::sort(waiting.begin(), waiting.end());
   WaitReasons reasons;
   for (const Waiting& each : waiting) {
-    reasons.emplace_hint(reasons.end(), each.gang->gang->id, WhyItWaits(books, *each.gang));
+    reasons.emplace_hint(reasons.end(), each.gang->gang->id,
+                         ComputeWaitReason(registry, *each.gang));
   }
   return reasons;
 }
 
 }  // namespace
 
-std::string_view ToString(WaitReason::Kind kind) { return model::TextOf(kKindNames, kind); }
+std::string_view ToString(WaitReason::Kind kind) { return model::GetName(kKindNames, kind); }
 
 class Scheduler::Impl {
  public:
-  Books books;
+  Registry registry;
 };
 
 Scheduler::Scheduler() : impl_(std::make_unique<Impl>()) {}
@@ -136,36 +137,36 @@ Scheduler::Scheduler(Scheduler&&) noexcept = default;
 Scheduler& Scheduler::operator=(Scheduler&&) noexcept = default;
 Scheduler::~Scheduler() = default;
 
-void Scheduler::Put(model::ResourcePool pool) { impl_->books.Put(std::move(pool)); }
-void Scheduler::RemovePool(const std::string& name) { impl_->books.RemovePool(name); }
-void Scheduler::Put(Node node) { impl_->books.Put(std::move(node)); }
-void Scheduler::RemoveNode(const model::AgentId& id) { impl_->books.RemoveNode(id); }
-void Scheduler::Put(Job job) { impl_->books.Put(std::move(job)); }
-void Scheduler::RemoveJob(const model::JobId& id) { impl_->books.RemoveJob(id); }
-void Scheduler::Put(Gang gang) { impl_->books.Put(std::move(gang)); }
-void Scheduler::RemoveGang(const model::AllocationId& id) { impl_->books.RemoveGang(id); }
-void Scheduler::Put(Limit limit) { impl_->books.Put(std::move(limit)); }
+void Scheduler::Put(model::ResourcePool pool) { impl_->registry.Put(std::move(pool)); }
+void Scheduler::RemovePool(const std::string& name) { impl_->registry.RemovePool(name); }
+void Scheduler::Put(Node node) { impl_->registry.Put(std::move(node)); }
+void Scheduler::RemoveNode(const model::AgentId& id) { impl_->registry.RemoveNode(id); }
+void Scheduler::Put(Job job) { impl_->registry.Put(std::move(job)); }
+void Scheduler::RemoveJob(const model::JobId& id) { impl_->registry.RemoveJob(id); }
+void Scheduler::Put(Gang gang) { impl_->registry.Put(std::move(gang)); }
+void Scheduler::RemoveGang(const model::AllocationId& id) { impl_->registry.RemoveGang(id); }
+void Scheduler::Put(Limit limit) { impl_->registry.Put(std::move(limit)); }
 void Scheduler::RemoveLimit(model::Quota::Scope scope, const std::string& name) {
-  impl_->books.RemoveLimit(scope, name);
+  impl_->registry.RemoveLimit(scope, name);
 }
 
 Plan Scheduler::Pass(absl::Time now) {
   std::vector<GangState*> started;
-  return RunPass(impl_->books, now, started);
+  return RunPass(impl_->registry, now, started);
 }
 
-std::optional<WaitReason> Scheduler::ReasonOf(const model::AllocationId& id) const {
-  const GangState* gang = impl_->books.FindGang(id);
+std::optional<WaitReason> Scheduler::GetWaitReason(const model::AllocationId& id) const {
+  const GangState* gang = impl_->registry.FindGang(id);
   if (gang == nullptr || gang->running) return std::nullopt;
-  return WhyItWaits(impl_->books, *gang);
+  return ComputeWaitReason(impl_->registry, *gang);
 }
 
 std::vector<model::AllocationId> Scheduler::Queue(const std::string& resource_pool) const {
-  const PoolState* pool = impl_->books.FindPool(resource_pool);
+  const PoolState* pool = impl_->registry.FindPool(resource_pool);
   std::vector<std::pair<Place, const GangState*>> waiting;
   if (pool == nullptr || pool->notes->order == nullptr) return {};
-  impl_->books.ForEachWaiting([&](const GangState& gang) {
-    if (gang.pool == pool) waiting.emplace_back(pool->notes->order->PlaceOf(gang), &gang);
+  impl_->registry.ForEachWaiting([&](const GangState& gang) {
+    if (gang.pool == pool) waiting.emplace_back(pool->notes->order->GetPlace(gang), &gang);
   });
   std::sort(waiting.begin(), waiting.end());
   std::vector<model::AllocationId> ids;
@@ -173,21 +174,23 @@ std::vector<model::AllocationId> Scheduler::Queue(const std::string& resource_po
   return ids;
 }
 
-absl::Status Scheduler::CanEverRun(const Gang& gang) const { return impl_->books.CanEverRun(gang); }
+absl::Status Scheduler::CheckCanRun(const Gang& gang) const {
+  return impl_->registry.CheckCanRun(gang);
+}
 
-Snapshot Scheduler::Dump(absl::Time now) const { return impl_->books.Dump(now); }
+Snapshot Scheduler::Dump(absl::Time now) const { return impl_->registry.Dump(now); }
 
 Scheduled Schedule(const Snapshot& snapshot) {
-  Books books;
-  books.Reserve(snapshot.gangs.size(), snapshot.jobs.size());
-  for (const model::ResourcePool& pool : snapshot.pools) books.Put(pool);
-  for (const Node& node : snapshot.nodes) books.PutBorrowed(node);
-  for (const Job& job : snapshot.jobs) books.Put(job);
-  for (const Limit& limit : snapshot.limits) books.Put(limit);
-  for (const Gang& gang : snapshot.gangs) books.PutBorrowed(gang);
+  Registry registry;
+  registry.Reserve(snapshot.gangs.size(), snapshot.jobs.size());
+  for (const model::ResourcePool& pool : snapshot.pools) registry.Put(pool);
+  for (const Node& node : snapshot.nodes) registry.PutBorrowed(node);
+  for (const Job& job : snapshot.jobs) registry.Put(job);
+  for (const Limit& limit : snapshot.limits) registry.Put(limit);
+  for (const Gang& gang : snapshot.gangs) registry.PutBorrowed(gang);
   std::vector<GangState*> started;
-  Scheduled scheduled{.plan = RunPass(books, snapshot.now, started), .waiting = {}};
-  scheduled.waiting = ReasonsBut(books, started);
+  Scheduled scheduled{.plan = RunPass(registry, snapshot.now, started), .waiting = {}};
+  scheduled.waiting = CollectReasons(registry, started);
   return scheduled;
 }
 

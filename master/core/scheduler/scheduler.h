@@ -1,11 +1,11 @@
-// The scheduler: from the cluster as it is to what should change.
+// The scheduler: computes assignments and preemptions from the state of the cluster.
 //
-// Schedule() is the whole of it as one pure function of a snapshot. Scheduler is the same for a
-// cluster that lives: it is told of each change, keeps its indexes, and one pass costs what has
-// changed and not what there is. After the same changes both give the same plan; equal snapshots
-// give equal plans, whatever the order of their lists; a cluster at rest gives an empty plan.
+// Schedule() is a pure function of a snapshot. Scheduler is the incremental form: it receives each
+// change and keeps indexes, so that the cost of a pass depends on the changes and not on the size
+// of the cluster. Both return the same plan for the same state; equal snapshots give equal plans,
+// whatever the order of their lists; a cluster at rest gives an empty plan.
 //
-// Owned by cluster::Cluster and touched on its loop alone. PURE.
+// Owned by cluster::Cluster and accessed only on its loop. PURE.
 #ifndef MASTER_CORE_SCHEDULER_SCHEDULER_H_
 #define MASTER_CORE_SCHEDULER_SCHEDULER_H_
 
@@ -26,8 +26,8 @@ class Scheduler {
   Scheduler& operator=(Scheduler&&) noexcept;
   ~Scheduler();
 
-  // Each Put replaces what has the same id. A gang that has changed (got slots, is leaving, was
-  // given up by one of its nodes) is put again; one that is over is removed.
+  // Each Put replaces an object with the same id. Put a gang again when it has changed (got slots,
+  // is terminating, lost a local task); remove it when it has ended.
   void Put(model::ResourcePool pool);
   void RemovePool(const std::string& name);
   void Put(Node node);
@@ -39,20 +39,19 @@ class Scheduler {
   void Put(Limit limit);
   void RemoveLimit(model::Quota::Scope scope, const std::string& name);
 
-  // What should change now. Changes nothing here: what the caller makes of it comes back by Put.
+  // Returns what should change now. Does not change the state: the caller puts the applied changes.
   Plan Pass(absl::Time now);
 
-  // Why a waiting gang waits, as of the last Pass; nullopt for one that does not wait.
-  std::optional<WaitReason> ReasonOf(const model::AllocationId& gang) const;
-  // In the order in which the policy of the pool serves its waiting gangs: first 0. As of the last
-  // Pass.
+  // Returns why a gang waits, as of the last Pass; nullopt if it does not wait.
+  std::optional<WaitReason> GetWaitReason(const model::AllocationId& gang) const;
+  // Returns the waiting gangs of the pool in the order of its policy, as of the last Pass.
   std::vector<model::AllocationId> Queue(const std::string& resource_pool) const;
 
-  // INVALID_ARGUMENT when the gang cannot start in its pool even if all of it were free and
-  // accepted work: says why, and the largest request of its kind that could.
-  absl::Status CanEverRun(const Gang& gang) const;
+  // INVALID_ARGUMENT if the gang could not start in its pool even if all of it were free and
+  // accepted work; the message has the cause and the largest similar request that could start.
+  absl::Status CheckCanRun(const Gang& gang) const;
 
-  // All that was put, each list by id.
+  // Returns everything that was put, each list by id.
   Snapshot Dump(absl::Time now) const;
 
  private:
@@ -60,7 +59,7 @@ class Scheduler {
   std::unique_ptr<Impl> impl_;
 };
 
-// A new Scheduler that is told all of the snapshot, and one pass of it.
+// The result of one pass of a new Scheduler over the snapshot.
 struct Scheduled {
   Plan plan;
   WaitReasons waiting;  // of each gang that waits after the plan

@@ -28,11 +28,11 @@ bool StartsIn(const Plan& plan, const Gang& gang) {
 
 const auto kNobody = [](const Gang&) { return false; };
 
-// Where it stands in the queue of a policy with a fixed order.
-auto PlaceOf(const Snapshot& snapshot, const Gang& gang) {
-  const Job& job = JobOf(snapshot, gang.job);
+// The place in the queue of a policy with a fixed order.
+auto GetPlace(const Snapshot& snapshot, const Gang& gang) {
+  const Job& job = GetJob(snapshot, gang.job);
   const bool by_priority =
-      PoolOf(snapshot, gang.resource_pool).policy == SchedulingPolicy::kPriority;
+      GetPool(snapshot, gang.resource_pool).policy == SchedulingPolicy::kPriority;
   return std::tuple(by_priority ? job.priority : 0, job.position, gang.submitted, gang.id);
 }
 
@@ -46,7 +46,7 @@ std::vector<Gang> WaitingAheadOf(const Snapshot& after, const Scheduled& schedul
     const Kind kind = waiting->second.kind;
     const bool holds = kind == Kind::kNoCapacity || kind == Kind::kBehindOthers ||
                        kind == Kind::kAwaitingPreemption || kind == Kind::kMaintenance;
-    if (holds && PlaceOf(after, other) < PlaceOf(after, gang)) ahead.push_back(other);
+    if (holds && GetPlace(after, other) < GetPlace(after, gang)) ahead.push_back(other);
   }
   return ahead;
 }
@@ -70,7 +70,7 @@ bool RunsWhere(const Snapshot& after, const Gang& other, const Gang& waiting) {
 std::optional<absl::Time> AllFitAt(const Snapshot& after, const Scheduled& scheduled,
                                    Gang waiting) {
   const auto behind = [&](const Gang& other) {
-    return StartsIn(scheduled.plan, other) && PlaceOf(after, waiting) < PlaceOf(after, other);
+    return StartsIn(scheduled.plan, other) && GetPlace(after, waiting) < GetPlace(after, other);
   };
   if (!FitsAt(after, waiting, behind)) return std::nullopt;
   for (const Gang& other : WaitingAheadOf(after, scheduled, waiting)) waiting.slots += other.slots;
@@ -82,7 +82,7 @@ std::optional<absl::Time> AllFitAt(const Snapshot& after, const Scheduled& sched
 bool LentTo(const Snapshot& after, const Scheduled& scheduled, const Gang& gang, const Gang& other,
             bool by_itself = false) {
   if (other.slots == 0 || other.max_run_time == absl::InfiniteDuration()) return false;
-  if (!PoolOf(after, gang.resource_pool).backfill) return false;
+  if (!GetPool(after, gang.resource_pool).backfill) return false;
   std::vector<Gang> ahead = WaitingAheadOf(after, scheduled, gang);
   if (by_itself) ahead.push_back(gang);
   return std::any_of(ahead.begin(), ahead.end(), [&](const Gang& waiting) {
@@ -96,9 +96,9 @@ bool LentTo(const Snapshot& after, const Scheduled& scheduled, const Gang& gang,
 }
 
 bool IsBehind(const Snapshot& after, const Gang& gang, const Gang& other) {
-  const model::ResourcePool& pool = PoolOf(after, gang.resource_pool);
-  const auto own = PlaceOf(after, gang);
-  const auto its = PlaceOf(after, other);
+  const model::ResourcePool& pool = GetPool(after, gang.resource_pool);
+  const auto own = GetPlace(after, gang);
+  const auto its = GetPlace(after, other);
   const bool holds = gang.queued_at + pool.hold_after <= after.now;
   return holds ? own < its : std::get<0>(own) < std::get<0>(its);
 }
@@ -106,7 +106,7 @@ bool IsBehind(const Snapshot& after, const Gang& gang, const Gang& other) {
 // A gang that may have slots of several nodes holds all that are free, until it has enough: nothing
 // behind it starts on one of them.
 void CheckClaim(const Snapshot& after, const Scheduled& scheduled, const Gang& gang) {
-  const model::ResourcePool& pool = PoolOf(after, gang.resource_pool);
+  const model::ResourcePool& pool = GetPool(after, gang.resource_pool);
   const bool anywhere = !gang.single_node && pool.heterogeneous && gang.fraction == 1;
   const bool only_slots = gang.slots > 0 && gang.cpus == 0 && gang.memory == 0;
   const bool maintained = std::any_of(after.nodes.begin(), after.nodes.end(),
@@ -127,7 +127,7 @@ void CheckClaim(const Snapshot& after, const Scheduled& scheduled, const Gang& g
 // worse priority, and none of its equals either once it has waited for hold_after. What those ahead
 // of it wait for is theirs, and lent to others.
 void CheckOrder(const Snapshot& after, const Scheduled& scheduled, const Gang& gang, Kind kind) {
-  const model::ResourcePool& pool = PoolOf(after, gang.resource_pool);
+  const model::ResourcePool& pool = GetPool(after, gang.resource_pool);
   if (pool.policy == SchedulingPolicy::kFairShare) return;
   const auto behind = [&](const Gang& other) {
     return StartsIn(scheduled.plan, other) && other.resource_pool == gang.resource_pool &&
@@ -139,7 +139,7 @@ void CheckOrder(const Snapshot& after, const Scheduled& scheduled, const Gang& g
     const bool slots =
         std::any_of(ahead.begin(), ahead.end(), [](const Gang& other) { return other.slots > 0; });
     if (!pool.backfill && slots && gang.slots > 0) return;
-    left = WithoutWhatTheyWaitFor(after, ahead);
+    left = RemoveHeldResources(after, ahead);
   }
   EXPECT_FALSE(FitsLeftover(left, gang, behind))
       << gang.id << " would fit without what started behind it";
@@ -177,7 +177,7 @@ Snapshot WithSpared(const Snapshot& after, const Scheduled& scheduled, size_t la
   };
   std::string pool;
   for (const Gang& gang : after.gangs) {
-    if (gang.id == *asked[last].in_favour_of) pool = gang.resource_pool;
+    if (gang.id == *asked[last].preemptor) pool = gang.resource_pool;
   }
   Snapshot left = after;
   std::vector<Gang> waiting;
@@ -188,18 +188,18 @@ Snapshot WithSpared(const Snapshot& after, const Scheduled& scheduled, size_t la
   }
   std::erase_if(left.gangs, [&](const Gang& gang) {
     if (gang.running_on.empty()) {
-      const size_t at = asked_at([&](const Preemption& p) { return p.in_favour_of == gang.id; });
+      const size_t at = asked_at([&](const Preemption& p) { return p.preemptor == gang.id; });
       const bool served = at == asked.size() || at <= last;
       return gang.resource_pool != pool || !AwaitsOthers(scheduled, gang) || !served;
     }
     const size_t at = asked_at([&](const Preemption& p) { return p.victim == gang.id; });
-    return gang.leaving && at != spared && (at == asked.size() || at <= last);
+    return gang.terminating && at != spared && (at == asked.size() || at <= last);
   });
   for (Gang& gang : left.gangs) {
     if (gang.running_on.empty()) gang.max_slots = 0;
-    gang.leaving = false;
+    gang.terminating = false;
   }
-  return WithoutWhatTheyWaitFor(std::move(left), waiting);
+  return RemoveHeldResources(std::move(left), waiting);
 }
 
 // Each that is asked to go is needed when it is asked: were it to stay, and all others gone that
@@ -210,15 +210,15 @@ void CheckVictims(const Snapshot& before, const Snapshot& after, const Scheduled
     EXPECT_FALSE(p.reason.empty());
     for (const Gang& gang : before.gangs) {
       if (gang.id != p.victim) continue;
-      EXPECT_TRUE(gang.preemptible && !gang.leaving && !gang.running_on.empty()) << gang.id;
+      EXPECT_TRUE(gang.preemptible && !gang.terminating && !gang.running_on.empty()) << gang.id;
     }
   }
-  // What goes for nobody's sake gives room that nobody knew of.
+  // Forced preemptions free slots that the check does not know.
   const bool duties =
-      std::any_of(asked.begin(), asked.end(), [](const Preemption& p) { return !p.in_favour_of; });
+      std::any_of(asked.begin(), asked.end(), [](const Preemption& p) { return !p.preemptor; });
   for (size_t spared = 0; spared < asked.size() && !duties; ++spared) {
     size_t last = spared;
-    while (last + 1 < asked.size() && asked[last + 1].in_favour_of == asked[spared].in_favour_of) {
+    while (last + 1 < asked.size() && asked[last + 1].preemptor == asked[spared].preemptor) {
       ++last;
     }
     const Snapshot without = WithSpared(after, scheduled, last, spared);
@@ -253,7 +253,7 @@ void CheckDeterminism(base::Rng& rng, const Snapshot& snapshot, const Scheduled&
   EXPECT_EQ(again.waiting, scheduled.waiting);
 }
 
-TEST(SchedulePropertyTest, HoldsOnRandomSnapshots) {
+TEST(SchedulePropertyTest, SatisfiesInvariantsOnRandomSnapshots) {
   for (uint64_t seed = 0; seed < 100000; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     base::Rng rng(seed);
@@ -266,12 +266,12 @@ TEST(SchedulePropertyTest, HoldsOnRandomSnapshots) {
     Apply(scheduled.plan, after);
     const Scheduled second = Schedule(after);
     EXPECT_EQ(Starts(second.plan), "") << "the second round starts nothing";
-    EXPECT_EQ(Asked(second.plan), "") << "the second round asks nobody away";
+    EXPECT_EQ(Preempted(second.plan), "") << "the second pass preempts nothing";
     if (HasFailure()) return;
   }
 }
 
-// One random change of what a Scheduler knows, told to it and made in the snapshot.
+// Makes one random change in the Scheduler and in the snapshot.
 class Story {
  public:
   explicit Story(uint64_t seed) : rng_(seed) {
@@ -312,7 +312,7 @@ class Story {
     EXPECT_EQ(plan, fresh.plan);
     EXPECT_EQ(scheduler_.Dump(now_), dump) << "a pass changes nothing";
     for (const Gang& gang : dump.gangs) {
-      const auto reason = scheduler_.ReasonOf(gang.id);
+      const auto reason = scheduler_.GetWaitReason(gang.id);
       const auto expected = fresh.waiting.find(gang.id);
       if (expected == fresh.waiting.end()) continue;
       EXPECT_EQ(reason, expected->second) << gang.id;
@@ -333,7 +333,7 @@ class Story {
   absl::Time now_ = absl::UnixEpoch() + absl::Hours(1);
 };
 
-TEST(SchedulePropertyTest, ASchedulerThatLivesAnswersAsAFreshOne) {
+TEST(SchedulePropertyTest, MatchesFreshSchedulerAfterChanges) {
   for (uint64_t seed = 0; seed < 5000; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     Story story(seed);
@@ -345,7 +345,7 @@ TEST(SchedulePropertyTest, ASchedulerThatLivesAnswersAsAFreshOne) {
   }
 }
 
-TEST(SchedulePropertyTest, ALoneGangThatWaitsForRoomStartsOnTheEmptyCluster) {
+TEST(SchedulePropertyTest, StartsLoneGangOnEmptyCluster) {
   for (uint64_t seed = 0; seed < 10000; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     base::Rng rng(seed);

@@ -8,7 +8,7 @@
 namespace det::scheduler {
 namespace {
 
-// Up to three binary digits of whole seconds: few classes, whatever users ask for.
+// Rounds up to three significant binary digits of seconds, so that there are few classes.
 absl::Duration RoundUp(absl::Duration time) {
   if (time == absl::InfiniteDuration()) return time;
   int64_t seconds = std::max<int64_t>(1, absl::ToInt64Seconds(absl::Ceil(time, absl::Seconds(1))));
@@ -20,7 +20,7 @@ absl::Duration RoundUp(absl::Duration time) {
 
 }  // namespace
 
-Shape ShapeOf(const Gang& gang) {
+Shape MakeShape(const Gang& gang) {
   Shape shape;
   shape.slots = std::max(0, gang.slots);
   shape.max_slots = shape.slots == 0 ? 0 : std::max(shape.slots, gang.max_slots);
@@ -40,7 +40,7 @@ Shape ShapeOf(const Gang& gang) {
   return shape;
 }
 
-bool AskAlike(const Gang& a, const Gang& b) {
+bool HaveSameShape(const Gang& a, const Gang& b) {
   return a.slots == b.slots && a.max_slots == b.max_slots && a.fraction == b.fraction &&
          a.cpus == b.cpus && a.memory == b.memory && a.slot_type == b.slot_type &&
          a.device == b.device && a.single_node == b.single_node && a.blocked == b.blocked &&

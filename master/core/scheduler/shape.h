@@ -1,5 +1,5 @@
-// What gangs ask for, without who asks: gangs of one shape are served by one search, and when one
-// of them does not fit, no other does.
+// The resource request of a gang. Gangs of one shape are served by one search: if one of them does
+// not fit, no other does.
 //
 // PURE.
 #ifndef MASTER_CORE_SCHEDULER_SHAPE_H_
@@ -24,13 +24,13 @@ struct Shape {
   int slots = 1;
   int max_slots = 1;  // at least `slots`
   Micro fraction = kWhole;
-  int64_t cpus = 0;  // thousandths, for each slot, or for the gang where it has none
+  int64_t cpus = 0;  // thousandths, for each slot, or for a gang without slots
   int64_t memory = 0;
   int slot_type = -1;  // model::DeviceType; -1: any
   std::string device;  // lower case
   bool single_node = false;
   std::vector<model::AgentId> blocked;  // sorted
-  // Rounded up, at most by an eighth: the scheduler relies on its being enough.
+  // Rounded up by at most an eighth; must not be less than the real one.
   absl::Duration max_run_time = absl::InfiniteDuration();
 
   friend bool operator==(const Shape&, const Shape&) = default;
@@ -41,11 +41,11 @@ struct Shape {
   }
 };
 
-Shape ShapeOf(const Gang& gang);
-// True only if both have the same shape, and mostly then: cheaper than to make it.
-bool AskAlike(const Gang& a, const Gang& b);
+Shape MakeShape(const Gang& gang);
+// Returns true only if both have the same shape, but not always then; cheaper than MakeShape.
+bool HaveSameShape(const Gang& a, const Gang& b);
 
-// Why the gangs of a class, from one place in the order on, do not start.
+// Why the gangs of a class do not start, from one place in the order on.
 struct ClassNote {
   Place at;
   WaitReason::Kind kind = WaitReason::Kind::kNoCapacity;
@@ -53,7 +53,7 @@ struct ClassNote {
   std::string ahead;  // "7.1.1 of priority 10, which needs 4 slots"
   int64_t free = 0;
   int largest_free = 0;
-  mutable std::optional<WaitReason> reason;  // in words, once somebody asked
+  mutable std::optional<WaitReason> reason;  // cached text
 };
 
 // The waiting gangs of one shape in one pool.
@@ -63,28 +63,27 @@ struct GangClass {
   };
   Shape shape;
   PoolState* pool = nullptr;
-  absl::btree_set<JobQueue*, ByKey> queues;  // that may be served
-  int members = 0;                           // gangs that run or wait
+  absl::btree_set<JobQueue*, ByKey> queues;  // queues that may be served
+  int members = 0;                           // running and waiting gangs
 
   // As of PoolState::version.
   int64_t version = -1;
   View* views[2] = {nullptr, nullptr};  // by horizon
   std::vector<bool> blocked;            // by rank; empty: none
-  bool feasible = false;                // would fit if all nodes were there and empty
-  bool runnable = false;                // would fit if those that accept work were empty
-
-  // Of the present or last round of a pass.
-  bool failed = false;  // does not fit into what is free
-  bool done = false;    // none of its gangs can do anything any more
+  bool feasible = false;                // would fit if all nodes accepted work and were empty
+  bool runnable = false;                // would fit if the nodes that accept work were empty
+  // State of the current or last round of a pass.
+  bool failed = false;  // does not fit into the free slots
+  bool done = false;    // no gang of the class can start, preempt or claim any more
   bool nothing_to_claim = false;
-  bool unclaimed = false;    // one of its gangs has no claim: there are too many
-  int64_t soon_failed = -1;  // what PoolPass::soon_version_ was when it did not fit what is leaving
+  bool unclaimed = false;    // one of its gangs has no claim, because there are too many
+  int64_t soon_failed = -1;  // PoolPass::soon_version_ when it did not fit the terminating slots
   bool no_victims = false;
   std::optional<ClassNote> note;  // why it failed
 
   const View& view(Horizon horizon) const { return *views[horizon]; }
   bool Matches(int device) const { return views[kNow]->Matches(device); }
-  // Nothing but slots of a kind matters: the view alone tells where it fits.
+  // Whether only the slots matter, so that the view suffices to fit the class.
   bool plain() const { return shape.cpus == 0 && shape.memory == 0 && blocked.empty(); }
 };
 

@@ -1,6 +1,6 @@
-// Everything the scheduler may look at, as plain values: pools, nodes with their slots, jobs,
-// limits, and the gangs that run and those that wait. Made by cluster/scheduling.cc, or read from a
-// file (snapshot_json.h, whose format docs/scheduling.md describes).
+// The complete input of the scheduler, as plain values: pools, nodes with their slots, jobs,
+// limits, running and waiting gangs. Built by cluster/scheduler_input.cc, or read from a file
+// (snapshot_json.h; docs/scheduling.md describes the format).
 //
 // PURE.
 #ifndef MASTER_CORE_SCHEDULER_SNAPSHOT_H_
@@ -35,9 +35,9 @@ struct Node {
   model::AgentId id;
   std::string resource_pool;
   std::vector<Slot> slots;
-  int aux = 100;                  // gangs without slots that it takes
-  std::optional<double> cpus;     // absent: not counted
-  std::optional<int64_t> memory;  // bytes; absent: not counted
+  int aux = 100;                  // maximum number of gangs without slots
+  std::optional<double> cpus;     // absent: not limited
+  std::optional<int64_t> memory;  // bytes; absent: not limited
   std::string network_switch;     // nodes of one switch reach each other fastest; empty: unknown
   std::map<std::string, std::string> labels;
   std::vector<Maintenance> maintenance;
@@ -51,15 +51,15 @@ struct Job {
   int priority = 42;          // 1..99, smaller first
   double weight = 1;          // under fair share
   double position = 0;        // in the queue, inside a priority
-  bool position_set = false;  // by hand: only then does it ask others of its priority away
+  bool position_set = false;  // by a user: only then it preempts others of its priority
   std::optional<double> max_slots;
-  std::optional<int64_t> max_gangs;  // that hold slots at once
+  std::optional<int64_t> max_gangs;  // maximum number that hold slots at once
   std::string workspace;
   std::string user;
   friend bool operator==(const Job&, const Job&) = default;
 };
 
-// What one allocation asks for: all of it at once, or nothing.
+// The resources that one allocation needs at the same time, all or nothing.
 struct Gang {
   model::AllocationId id;
   model::JobId job;
@@ -67,30 +67,30 @@ struct Gang {
   int slots = 1;
   int max_slots = 0;    // elastic: from slots to this many; 0: exactly `slots`
   double fraction = 1;  // of each slot; below 1 only with slots == 1, in a pool of shared devices
-  double cpus = 0;      // for each slot, or for the gang where it has none
-  int64_t memory = 0;   // bytes; likewise
+  double cpus = 0;      // for each slot, or for a gang without slots
+  int64_t memory = 0;   // bytes for each slot, or for a gang without slots
   std::optional<model::DeviceType> slot_type;
-  std::string device;  // part of Slot::model, whatever its case; empty: any
+  std::string device;  // part of Slot::model, case-insensitive; empty: any
   bool single_node = false;
   bool preemptible = true;
-  std::vector<model::AgentId> blocked;  // where it must not run
+  std::vector<model::AgentId> blocked;  // agents where it must not run
   int64_t submitted = 0;                // order inside a job: a counter, not a time
-  absl::Time queued_at;                 // since when it waits
-  // It ends after this long at the latest, counted from its start.
+  absl::Time queued_at;                 // when it was queued
+  // Its maximum run time, counted from its start.
   absl::Duration max_run_time = absl::InfiniteDuration();
 
   // Where it runs; empty: it waits.
   std::vector<model::Placement> running_on;
   absl::Time started_at;
-  absl::Time saved_at;   // of its newest checkpoint in this run, or its start
-  bool leaving = false;  // told to go, or being stopped: its slots will be free soon
+  absl::Time saved_at;       // of its newest checkpoint in this run, or its start
+  bool terminating = false;  // preempted or being stopped: its slots will be free soon
   friend bool operator==(const Gang&, const Gang&) = default;
 };
 
-// A quota with what was used of it.
+// A quota with its usage.
 struct Limit {
   model::Quota quota;
-  double slot_hours_used = 0;  // in the present month, running gangs included
+  double slot_hours_used = 0;  // in the current month, running gangs included
   friend bool operator==(const Limit&, const Limit&) = default;
 };
 

@@ -15,7 +15,7 @@ struct Candidate {
   int rank = 0;
 };
 
-// Largest first; the last share goes to the node that it fills best.
+// Takes the largest nodes first; the rest goes to the node that it fills best.
 std::optional<Fitting> Greedy(const PoolState& pool, std::vector<Candidate> nodes, int slots) {
   std::sort(nodes.begin(), nodes.end(), [](const Candidate& a, const Candidate& b) {
     return a.usable != b.usable ? a.usable > b.usable : a.rank < b.rank;
@@ -37,7 +37,7 @@ std::optional<Fitting> Greedy(const PoolState& pool, std::vector<Candidate> node
   return std::nullopt;
 }
 
-// The same straight from the view, for classes that it tells all about.
+// The same from the view alone, for classes that need only slots.
 std::optional<Fitting> GreedyPlain(const PoolState& pool, const View& view, int slots) {
   Fitting fitting;
   for (int free = view.LargestFree(slots); free > 0; free = view.LargestFree(free - 1)) {
@@ -94,7 +94,7 @@ std::optional<Fitting> SpreadOverFewest(const PoolState& pool, const GangClass& 
   if (!plain) own = CountsBySwitch(pool, all);
   std::vector<const NodesBySize*> counts;
   for (int s = 0; s < static_cast<int>(pool.switches.size()); ++s) {
-    counts.push_back(plain ? &c.view(h).OfSwitch(s) : &own[static_cast<size_t>(s)]);
+    counts.push_back(plain ? &c.view(h).GetSwitchCounts(s) : &own[static_cast<size_t>(s)]);
   }
   std::vector<Candidate> below;
   for (const int s : FewestSwitches(counts, static_cast<int>(fitting->size()), slots)) {

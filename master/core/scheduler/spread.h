@@ -8,12 +8,12 @@
 
 namespace det::scheduler {
 
-// Over the fewest nodes; of such sets, below the fewest switches; largest shares first. Exact:
-// shares may be of any size, so taking the largest first never has to be taken back.
+// Spreads over the fewest nodes, then over the fewest switches, largest shares first. Exact: shares
+// may have any size, so a greedy choice of the largest is optimal.
 std::optional<Fitting> SpreadOverFewest(const PoolState& pool, const GangClass& gang_class,
                                         int slots, Horizon horizon);
 
-// Over wholly idle nodes of one size, the largest size that divides the gang.
+// Spreads over idle nodes of one size, the largest size that divides the gang.
 std::optional<Fitting> SpreadOverEquals(const PoolState& pool, const GangClass& gang_class,
                                         int slots, Horizon horizon);
 

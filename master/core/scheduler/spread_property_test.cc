@@ -80,7 +80,7 @@ Spread SpreadOf(const Snapshot& snapshot, const Assignment& assignment) {
   return {static_cast<int>(assignment.on.size()), static_cast<int>(switches.size())};
 }
 
-TEST(SpreadPropertyTest, AGangIsOnTheFewestNodesBelowTheFewestSwitches) {
+TEST(SpreadPropertyTest, UsesFewestNodesAndSwitches) {
   int spread = 0;
   for (uint64_t seed = 0; seed < 20000; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
@@ -114,7 +114,7 @@ int FewestIslands(const std::map<int, int>& free, int slots) {
   return islands;
 }
 
-TEST(SpreadPropertyTest, OnANodeAGangIsOnTheFewestIslandsAndFillsTheSmallestThatSuffices) {
+TEST(SpreadPropertyTest, UsesFewestIslands) {
   for (uint64_t seed = 0; seed < 20000; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     base::Rng rng(seed);

@@ -1,7 +1,7 @@
-// What a Scheduler remembers of nodes, gangs and jobs, with pointers instead of names, and what is
-// free counted. Changed by books.h, read by everybody in this folder.
+// The Scheduler's state of nodes, gangs and jobs, with pointers instead of names, and with counts
+// of free resources. Only registry.h changes it.
 //
-// Owned by Books. PURE.
+// Owned by Registry. PURE.
 #ifndef MASTER_CORE_SCHEDULER_STATE_H_
 #define MASTER_CORE_SCHEDULER_STATE_H_
 
@@ -21,11 +21,11 @@ namespace det::scheduler {
 // Millionths of a slot: sums of fractions are exact.
 using Micro = int64_t;
 inline constexpr Micro kWhole = 1'000'000;
-inline Micro MicroOf(double slots) {
+inline Micro ToMicro(double slots) {
   return slots >= 1e9 ? Micro{1'000'000'000} * kWhole : static_cast<Micro>(slots * kWhole + 0.5);
 }
 
-// What counts as free: what nobody has, or also what gangs have that are leaving.
+// What counts as free: unused slots, or also the slots of terminating gangs.
 enum Horizon : int { kNow = 0, kSoon = 1 };
 
 struct GangClass;
@@ -41,29 +41,30 @@ struct SlotState {
   bool enabled = true;
   bool claimed = false;
   Micro used = 0;             // by the gangs on it
-  Micro leaving = 0;          // of that, by gangs that are leaving
+  Micro terminating = 0;      // of `used`, by terminating gangs
   Micro offered[2] = {0, 0};  // its part in Index::shared, by horizon; 0: not in it
 };
 
-// Of cpus (in thousandths), memory (bytes) and places for gangs without slots.
+// Counts of cpus (thousandths), memory (bytes) or places for gangs without slots.
 struct Counted {
-  int64_t total = -1;  // -1: not counted, there is always enough
+  int64_t total = -1;  // -1: not limited
   int64_t used = 0;
-  int64_t leaving = 0;  // of that, by gangs that are leaving
+  int64_t terminating = 0;  // of `used`, by terminating gangs
   int64_t claimed = 0;
 };
 
 struct NodeState {
   model::AgentId id;
   std::unique_ptr<const Node> owned;
-  // `owned`, or borrowed by Schedule() from its snapshot; nullptr: known from the gangs on it
-  // alone.
+  // `owned`, or borrowed by Schedule() from its snapshot; nullptr: known only from the gangs on it.
   const Node* node = nullptr;
   PoolState* pool = nullptr;
   int rank = -1;  // in the order of ids of its pool
   int network_switch = 0;
   std::vector<SlotState> slots;  // by id
-  Counted cpus, memory, places;
+  Counted cpus;
+  Counted memory;
+  Counted places;
   int places_used[2] = {-1, -1};  // its place in Index::by_places, by horizon; -1: none
   bool in_maintenance = false;
   bool to_refresh = false;  // while many gangs are vacated
@@ -71,16 +72,16 @@ struct NodeState {
   std::vector<GangState*> gangs;
 };
 
-// What a gang holds, or will, on one node.
+// What a gang holds, or will hold, on one node.
 struct Hold {
   NodeState* node = nullptr;
   absl::InlinedVector<int, 4> slots;  // indexes into NodeState::slots
-  int vanished = 0;                   // slots that it names and the node does not have
+  int vanished = 0;                   // named slots that the node does not have
 };
 
-// A place in the queue under a policy with a fixed order. Smaller goes first.
+// A place in the queue under a policy with a fixed order; smaller is served first.
 struct OrderKey {
-  int priority = 0;  // 0 where the policy knows none
+  int priority = 0;  // 0 if the policy has none
   double position = 0;
   int64_t submitted = 0;
   const GangState* gang = nullptr;
@@ -102,22 +103,22 @@ struct JobQueue {
 struct GangState {
   std::unique_ptr<const Gang> owned;
   const Gang* gang = nullptr;  // `owned`, or borrowed by Schedule() from its snapshot
-  int64_t submitted = 0;       // as it says: at hand for the order
+  int64_t submitted = 0;       // a copy of Gang::submitted, for fast comparison
   PoolState* pool = nullptr;
   JobState* job = nullptr;
   JobBranch* branch = nullptr;  // of its job in its pool
   GangClass* gang_class = nullptr;
   bool running = false;
-  bool leaving = false;
+  bool terminating = false;
   bool fresh = false;                  // started in this pass
   bool backfilled = false;             // if it is fresh: Assignment::backfilled
-  std::optional<int> victim_priority;  // may be asked to go, and is listed as of this priority
+  std::optional<int> victim_priority;  // set while it is listed as a victim, with this priority
   bool settled = false;                // under fair share: listed in its branches
   absl::Time started_at, saved_at;
   std::vector<Hold> holds;
   Micro held = 0;  // slots, as limits count them
 
-  int slots() const;  // that it has now
+  int slots() const;  // the slots that it holds now
   absl::Time ends_at() const { return started_at + gang->max_run_time; }
 };
 
@@ -126,19 +127,19 @@ struct Owner {
   std::string name;
   std::optional<Limit> limit;
   Micro held = 0;
-  bool closed = false;  // in this round: its limit refused somebody
+  bool closed = false;  // in this round: its limit was exceeded
 };
 
 struct JobState {
   Job job;
-  bool known = false;  // put, not only named by gangs
+  bool known = false;  // put explicitly, not only named by gangs
   Owner* user = nullptr;
   Owner* workspace = nullptr;
   Micro held = 0;
-  Micro leaving = 0;    // of that
-  int64_t gangs = 0;    // that run
-  bool closed = false;  // in this round: its max_slots or max_gangs refused somebody
-  int fresh = 0;        // gangs that started in this pass
+  Micro terminating = 0;  // of that
+  int64_t gangs = 0;      // running ones
+  bool closed = false;    // in this round: its max_slots or max_gangs was exceeded
+  int fresh = 0;          // gangs that started in this pass
   absl::InlinedVector<std::unique_ptr<JobQueue>, 1> queues;
   absl::InlinedVector<GangState*, 2> running;
   absl::InlinedVector<JobBranch*, 1> branches;  // of each pool that its gangs name

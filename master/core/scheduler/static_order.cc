@@ -1,20 +1,20 @@
-// A merge of the classes, each of which holds its queues in order.
+// Merges the classes, each of which has its queues in order.
 #include <algorithm>
 #include <utility>
 
-#include "master/core/scheduler/books.h"
 #include "master/core/scheduler/order.h"
+#include "master/core/scheduler/registry.h"
 
 namespace det::scheduler {
 namespace {
 
-// The gangs of one class in order: the queues as they stand in it, of which some have been entered.
+// Iterates over the gangs of one class in order, merging the queues that have been entered.
 class ClassCursor {
  public:
   explicit ClassCursor(const GangClass& gang_class)
       : class_(&gang_class), next_(gang_class.queues.begin()) {}
 
-  // Finds the first gang; false when there is none.
+  // Finds the first gang; returns false if there is none.
   bool Settle() {
     if (class_->done) return false;
     for (; next_ != class_->queues.end(); ++next_) {
@@ -65,7 +65,7 @@ class ClassCursor {
   const GangClass* class_;
   decltype(GangClass::queues)::const_iterator next_;
   std::vector<Entered> entered_;  // a heap
-  bool in_entered_ = false;       // where `key_` is from
+  bool in_entered_ = false;       // whether `key_` is from entered_
   OrderKey key_;
 };
 
@@ -104,8 +104,8 @@ class StaticOrder : public Order {
     }
   }
 
-  Place PlaceOf(const GangState& gang) const override {
-    const OrderKey key = KeyOf(gang);
+  Place GetPlace(const GangState& gang) const override {
+    const OrderKey key = MakeOrderKey(gang);
     Place place;
     place.priority = key.priority;
     place.position = key.position;
@@ -116,7 +116,7 @@ class StaticOrder : public Order {
 
  private:
   static bool Later(const ClassCursor& a, const ClassCursor& b) { return b.key() < a.key(); }
-  // The first cursor has moved back: to where it belongs.
+  // Restores the heap after the first cursor advanced.
   void Sift() {
     for (size_t i = 0;;) {
       size_t least = i;
@@ -141,7 +141,7 @@ void QueueCursor::Advance() {
   if (at_ == queue_->gangs.end()) {
     key_.gang = nullptr;
   } else {
-    key_.submitted = (*at_)->submitted;  // the rest is its job's
+    key_.submitted = (*at_)->submitted;  // the rest is that of its job
     key_.gang = *at_;
   }
   Skip();

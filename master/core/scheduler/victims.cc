@@ -1,4 +1,4 @@
-// Whom to ask away. docs/scheduling.md, Preemption.
+// The choice of preemption victims; docs/scheduling.md, Preemption.
 #include <algorithm>
 #include <vector>
 
@@ -13,18 +13,18 @@ namespace {
 
 enum class Answer { kYes, kNo, kNobodyBehind };
 
-// Whether the gang may ask the other away; kNobodyBehind: nor any that would be asked after it.
-Answer MayAsk(const Books& books, const GangState& gang, const GangState& other) {
-  const int own = PriorityOf(gang);
+// Whether the gang may preempt the other one; kNobodyBehind: neither it nor any later candidate.
+Answer MayPreempt(const Registry& registry, const GangState& gang, const GangState& other) {
+  const int own = GetPriority(gang);
   if (*other.victim_priority > own) return Answer::kYes;
-  if (*other.victim_priority < own || !books.any_position_set()) return Answer::kNobodyBehind;
+  if (*other.victim_priority < own || !registry.any_position_set()) return Answer::kNobodyBehind;
   const Job& a = gang.job->job;
   const Job& b = other.job->job;
   const bool behind = (a.position_set || b.position_set) && a.position < b.position;
   return behind ? Answer::kYes : Answer::kNo;
 }
 
-// Whether any of what it holds is of use to the class.
+// Whether the class could use anything that the gang holds.
 bool IsOfUse(const GangClass& c, const GangState& other) {
   for (const Hold& hold : other.holds) {
     if (hold.node->pool != c.pool || !c.pool->IsOpen(*hold.node)) continue;
@@ -43,7 +43,7 @@ bool IsOfUse(const GangClass& c, const GangState& other) {
   return false;
 }
 
-// Cheaper than a fit: whether what the other leaves may have made the gang fit.
+// A cheap necessary condition for a fit after the other gang has released its slots.
 bool MayFitNow(const PoolState& pool, const GangClass& c, const GangState& other) {
   if (c.shape.slots == 0 || c.shape.fraction < kWhole) return true;
   if (!c.shape.single_node && c.view(kSoon).total_free() >= c.shape.slots) return true;
@@ -64,42 +64,42 @@ bool Touches(const GangState& gang, const Fitting& fitting) {
   });
 }
 
-// Leaves those alone whose stay does not prevent the fit, the most useful first.
+// Removes victims that are not needed for the fit, the most useful first.
 void Spare(const PoolState& pool, const GangClass& c, std::vector<GangState*>& victims) {
   const Fitting fitting = *Fit(pool, c, c.shape.slots, kSoon);
   std::erase_if(victims, [&](GangState* victim) {
     if (Touches(*victim, fitting)) return false;
-    MarkLeaving(*victim, false);
+    MarkTerminating(*victim, false);
     return true;
   });
   for (auto it = victims.rbegin(); it != victims.rend(); ++it) {
-    MarkLeaving(**it, false);
+    MarkTerminating(**it, false);
     if (FitsSoon(pool, c)) {
       *it = nullptr;
     } else {
-      MarkLeaving(**it, true);
+      MarkTerminating(**it, true);
     }
   }
   std::erase(victims, nullptr);
 }
 
-// Those tried so far, whose leaving is marked until the end of this.
+// The victims tried so far, which are marked as terminating until the destructor.
 class VictimSearch {
  public:
   VictimSearch(const PoolState& pool, const GangClass& c) : pool_(pool), class_(c) {}
   ~VictimSearch() {
-    for (GangState* victim : victims_) MarkLeaving(*victim, false);
+    for (GangState* victim : victims_) MarkTerminating(*victim, false);
   }
   VictimSearch(const VictimSearch&) = delete;
   VictimSearch& operator=(const VictimSearch&) = delete;
 
-  // Whether it is enough with this one.
+  // Adds a victim; returns whether the victims suffice.
   bool Add(GangState& victim) {
-    MarkLeaving(victim, true);
+    MarkTerminating(victim, true);
     victims_.push_back(&victim);
     return MayFitNow(pool_, class_, victim) && FitsSoon(pool_, class_);
   }
-  // Of those, whom the gang needs. REQUIRES that it is enough.
+  // Returns the victims that the gang needs. REQUIRES that they suffice.
   std::vector<GangState*> Needed() {
     Spare(pool_, class_, victims_);
     return victims_;
@@ -111,7 +111,7 @@ class VictimSearch {
   std::vector<GangState*> victims_;
 };
 
-// Whether what the other gives up would go to somebody ahead of the gang.
+// Whether what the other gang releases would go to a gang ahead of this one.
 bool GoesToOthers(const std::vector<ClaimState>& claims, const GangState& other) {
   return std::any_of(claims.begin(), claims.end(),
                      [&](const ClaimState& claim) { return WouldTake(claim, other); });
@@ -120,7 +120,7 @@ bool GoesToOthers(const std::vector<ClaimState>& claims, const GangState& other)
 std::vector<GangState*> FindByShare(PoolState& pool, const GangState& gang,
                                     const std::vector<ClaimState>& claims, Changes& changes) {
   const GangClass& c = *gang.gang_class;
-  // Gangs without slots have no share that they could be above or below.
+  // Gangs without slots have no share to compare.
   if (c.shape.slots == 0) return {};
   FairVictims candidates(pool, gang);
   VictimSearch search(pool, c);
@@ -135,13 +135,14 @@ std::vector<GangState*> FindByShare(PoolState& pool, const GangState& gang,
 
 }  // namespace
 
-std::vector<GangState*> FindVictims(const Books& books, PoolState& pool, const GangState& gang,
-                                    const std::vector<ClaimState>& claims, Changes& changes) {
-  if (pool.AsksByShare()) return FindByShare(pool, gang, claims, changes);
+std::vector<GangState*> FindVictims(const Registry& registry, PoolState& pool,
+                                    const GangState& gang, const std::vector<ClaimState>& claims,
+                                    Changes& changes) {
+  if (pool.PreemptsByShare()) return FindByShare(pool, gang, claims, changes);
   const GangClass& c = *gang.gang_class;
   VictimSearch search(pool, c);
   for (GangState* other : pool.victims) {
-    const Answer answer = MayAsk(books, gang, *other);
+    const Answer answer = MayPreempt(registry, gang, *other);
     if (answer == Answer::kNobodyBehind) break;
     if (answer == Answer::kNo || !IsOfUse(c, *other)) continue;
     if (GoesToOthers(claims, *other)) continue;

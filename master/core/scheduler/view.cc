@@ -9,9 +9,9 @@ View::View(std::vector<bool> devices, int nodes, int switches)
     : devices_(std::move(devices)),
       free_(static_cast<size_t>(nodes), 0),
       capacity_(static_cast<size_t>(nodes), -1),
-      of_switch_(switches > 1 ? static_cast<size_t>(switches) : 0) {}
+      switch_counts_(switches > 1 ? static_cast<size_t>(switches) : 0) {}
 
-View::Group& View::GroupOf(int capacity) {
+View::Group& View::GetGroup(int capacity) {
   const auto at =
       std::lower_bound(groups_.begin(), groups_.end(), capacity,
                        [](const Group& group, int wanted) { return group.capacity < wanted; });
@@ -19,7 +19,7 @@ View::Group& View::GroupOf(int capacity) {
   const auto size = static_cast<size_t>(capacity) + 1;
   if (counts_.size() < size) {
     counts_.resize(size);
-    for (std::vector<int>& counts : of_switch_) counts.resize(size);
+    for (std::vector<int>& counts : switch_counts_) counts.resize(size);
   }
   return *groups_.insert(
       at, Group{capacity, 0, std::vector<NodeSet>(size, NodeSet(static_cast<int>(free_.size())))});
@@ -27,11 +27,11 @@ View::Group& View::GroupOf(int capacity) {
 
 void View::Insert(int rank, int network_switch, int capacity, int free) {
   const auto f = static_cast<size_t>(free);
-  Group& group = GroupOf(capacity);
+  Group& group = GetGroup(capacity);
   group.by_free[f].Insert(rank);
   ++group.nodes;
   ++counts_[f];
-  if (!of_switch_.empty()) ++of_switch_[static_cast<size_t>(network_switch)][f];
+  if (!switch_counts_.empty()) ++switch_counts_[static_cast<size_t>(network_switch)][f];
   capacity_[static_cast<size_t>(rank)] = capacity;
   free_[static_cast<size_t>(rank)] = free;
   total_free_ += free;
@@ -49,11 +49,11 @@ void View::Close(int rank, int network_switch) {
   if (capacity < 0) return;
   int& free = free_[static_cast<size_t>(rank)];
   const auto f = static_cast<size_t>(free);
-  Group& group = GroupOf(capacity);
+  Group& group = GetGroup(capacity);
   group.by_free[f].Erase(rank);
   --group.nodes;
   --counts_[f];
-  if (!of_switch_.empty()) --of_switch_[static_cast<size_t>(network_switch)][f];
+  if (!switch_counts_.empty()) --switch_counts_[static_cast<size_t>(network_switch)][f];
   total_free_ -= free;
   total_capacity_ -= capacity;
   capacity = -1;

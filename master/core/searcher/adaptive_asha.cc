@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "master/core/searcher/asha.h"
+#include "master/core/searcher/multi_bracket.h"
 #include "master/core/searcher/rungs.h"
-#include "master/core/searcher/tournament.h"
 
 namespace det::searcher {
 
@@ -54,7 +54,7 @@ std::vector<int64_t> BracketTrials(int64_t max_trials, double divisor,
                                    const std::vector<int64_t>& rungs) {
   std::vector<double> weights;
   for (const int64_t r : rungs) {
-    // Relative to the first, which is the largest: the power itself may overflow.
+    // Relative to the first, which is the largest, because the power itself may overflow.
     weights.push_back(std::pow(divisor, static_cast<double>(r - rungs.front())) /
                       static_cast<double>(r));
   }
@@ -76,20 +76,20 @@ std::vector<int64_t> BracketConcurrency(int64_t max_concurrent_trials, double di
 absl::StatusOr<std::unique_ptr<SearchMethod>> MakeAdaptiveAsha(const SearcherConfig& config) {
   DET_RETURN_IF_ERROR(CheckHalving(config));
   for (const int64_t r : config.bracket_rungs) {
-    if (r >= 1 && r <= kMostRungs) continue;
+    if (r >= 1 && r <= kMaxRungs) continue;
     return absl::InvalidArgumentError(absl::StrCat(
-        "searcher.bracket_rungs: expected numbers from 1 to ", kMostRungs, ", found ", r));
+        "searcher.bracket_rungs: expected numbers from 1 to ", kMaxRungs, ", found ", r));
   }
   DET_ASSIGN_OR_RETURN(std::unique_ptr<Sampler> sampler, MakeSampler(config.sampler, config));
   const std::vector<int64_t> rungs = BracketRungs(config);
   const std::vector<int64_t> trials = BracketTrials(config.max_trials, config.divisor, rungs);
   const std::vector<int64_t> slots =
       BracketConcurrency(config.max_concurrent_trials, config.divisor, trials);
-  std::vector<Tournament::Entrant> brackets;
+  std::vector<MultiBracketSearch::BracketOptions> brackets;
   for (size_t b = 0; b < trials.size(); ++b) {
     brackets.push_back({.halving = AshaBracket(config, rungs[b], trials[b]), .share = slots[b]});
   }
-  return std::make_unique<Tournament>(brackets, std::move(sampler));
+  return std::make_unique<MultiBracketSearch>(brackets, std::move(sampler));
 }
 
 }  // namespace det::searcher

@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "master/core/searcher/asha.h"
+#include "master/core/searcher/multi_bracket.h"
 #include "master/core/searcher/search_method_contract.h"
 #include "master/core/searcher/simulate.h"
 #include "master/core/searcher/testing.h"
-#include "master/core/searcher/tournament.h"
 #include <gtest/gtest.h>
 
 namespace det::searcher {
@@ -67,20 +67,20 @@ INSTANTIATE_TEST_SUITE_P(
 
 // ---- vectors of the predecessor ----
 
-TEST(AdaptiveAshaTest, TrialsOfBrackets) {
+TEST(AdaptiveAshaTest, ComputesTrialsOfBrackets) {
   EXPECT_EQ(BracketTrials(20, 3, {3, 2, 1}), (Numbers{12, 5, 3}));
   EXPECT_EQ(BracketTrials(50, 3, {4, 3}), (Numbers{35, 15}));
   EXPECT_EQ(BracketTrials(100, 4, {4, 3, 2}), (Numbers{70, 22, 8}));
 }
 
-TEST(AdaptiveAshaTest, ConcurrencyOfBrackets) {
+TEST(AdaptiveAshaTest, ComputesConcurrencyOfBrackets) {
   EXPECT_EQ(BracketConcurrency(0, 3, {9, 3, 1}), (Numbers{3, 3, 3}));
   EXPECT_EQ(BracketConcurrency(0, 4, {40, 10}), (Numbers{10, 10}));
   EXPECT_EQ(BracketConcurrency(16, 4, {354, 110, 36}), (Numbers{6, 5, 5}));
   EXPECT_EQ(BracketConcurrency(2, 4, {7, 3}), (Numbers{1, 1}));
 }
 
-TEST(AdaptiveAshaTest, RungsOfBracketsByMode) {
+TEST(AdaptiveAshaTest, ComputesRungsByMode) {
   const auto rungs = [](SearchMode mode, double divisor, int64_t length, int64_t trials) {
     return BracketRungs(Config(mode, divisor, length, trials, 16).searcher);
   };
@@ -93,7 +93,7 @@ TEST(AdaptiveAshaTest, RungsOfBracketsByMode) {
   EXPECT_EQ(BracketRungs(WithBrackets({1, 3, 2}, 9, 1).searcher), (Numbers{3, 2, 1}));
 }
 
-TEST(AdaptiveAshaTest, AWholeSearchOfWorseningTrials) {
+TEST(AdaptiveAshaTest, RunsWholeSearchOfWorseningTrials) {
   model::ExperimentConfig config = Config(SearchMode::kStandard, 3, 90, 9, 3);
   int calls = 0;
   const LearningCurve worsening = [&calls](const model::Hparams&, int64_t) {
@@ -111,7 +111,7 @@ TEST(AdaptiveAshaTest, AWholeSearchOfWorseningTrials) {
 
 // ---- better than the predecessor ----
 
-TEST(AdaptiveAshaTest, ExactPowersLoseNoRung) {
+TEST(AdaptiveAshaTest, KeepsAllRungs_ForExactPowers) {
   const auto most = [](double divisor, int64_t n) {
     model::ExperimentConfig config = Config(SearchMode::kAggressive, divisor, n, n, 1);
     config.searcher.max_rungs = 64;
@@ -122,7 +122,7 @@ TEST(AdaptiveAshaTest, ExactPowersLoseNoRung) {
   EXPECT_EQ(most(9, 59049), (Numbers{6}));
 }
 
-TEST(AdaptiveAshaTest, TheTrialsOfAllBracketsAreTheBudget) {
+TEST(AdaptiveAshaTest, UsesWholeBudget) {
   EXPECT_EQ(BracketTrials(1, 3, {5, 4, 3}), (Numbers{1}));
   EXPECT_EQ(BracketTrials(2, 3, {5, 4, 3}), (Numbers{1, 1}));
   EXPECT_EQ(BracketTrials(5, 4, {64, 2, 1}), (Numbers{3, 1, 1}));
@@ -135,10 +135,10 @@ TEST(AdaptiveAshaTest, TheTrialsOfAllBracketsAreTheBudget) {
   }
 }
 
-TEST(AdaptiveAshaTest, BracketsHaveTheirOwnNamesAndNumbers) {
+TEST(AdaptiveAshaTest, SeparatesNamesAndRandomNumbersOfBrackets) {
   Searcher searcher = *Searcher::Make(WithBrackets({2, 1}, 8, 2));
   const auto operations = searcher.Start();
-  EXPECT_EQ(Told(operations), "create 0-1, create 1-1");
+  EXPECT_EQ(Describe(operations), "create 0-1, create 1-1");
   EXPECT_NE(std::get<CreateTrial>(operations[0]).hparams,
             std::get<CreateTrial>(operations[1]).hparams);
   EXPECT_EQ(searcher.ReportLengths(model::RequestId("0-1")), (Numbers{27, 81}));
@@ -148,7 +148,7 @@ TEST(AdaptiveAshaTest, BracketsHaveTheirOwnNamesAndNumbers) {
   }
 }
 
-TEST(AdaptiveAshaTest, SlotsOfABracketThatHasEndedGoToTheOthers) {
+TEST(AdaptiveAshaTest, UsesConcurrencyOfEndedBracket) {
   for (const bool stop_once : {true, false}) {
     model::ExperimentConfig config = WithBrackets({3, 1}, 30, 4);
     config.searcher.stop_once = stop_once;
@@ -168,13 +168,13 @@ TEST(AdaptiveAshaTest, SlotsOfABracketThatHasEndedGoToTheOthers) {
       // Those of the small bracket end first.
       const std::string next = *running.rbegin();
       running.erase(next);
-      operations = searcher.Handle(EndOf(next));
+      operations = searcher.Handle(MakeExit(next));
     }
     EXPECT_EQ(running.rbegin()->substr(0, 1), "0") << "the small one has ended";
   }
 }
 
-// What it is asked, and what it hears.
+// Records the calls and the reports.
 class RecordingSampler final : public Sampler {
  public:
   struct Heard {
@@ -199,24 +199,25 @@ class RecordingSampler final : public Sampler {
   Heard* heard_;
 };
 
-TEST(TournamentTest, OneSamplerLearnsFromAllBrackets) {
+TEST(MultiBracketSearchTest, SharesSamplerBetweenBrackets) {
   const model::SearcherConfig config = Config(SearchMode::kStandard, 3, 9, 4, 2).searcher;
   RecordingSampler::Heard heard;
-  Tournament tournament({{.halving = AshaBracket(config, 2, 2), .share = 1},
-                         {.halving = AshaBracket(config, 1, 2), .share = 1}},
-                        std::make_unique<RecordingSampler>(&heard));
+  MultiBracketSearch tournament({{.halving = AshaBracket(config, 2, 2), .share = 1},
+                                 {.halving = AshaBracket(config, 1, 2), .share = 1}},
+                                std::make_unique<RecordingSampler>(&heard));
   const base::Rng rng(1);
   const Context context{.space = {}, .rng = rng};
-  EXPECT_EQ(Told(tournament.Start(context)), "create 0-1, create 1-1");
-  EXPECT_EQ(Told(tournament.OnReport(context, {model::RequestId("0-1"), 3, {0.5}})), "");
-  EXPECT_EQ(Told(tournament.OnReport(context, {model::RequestId("1-1"), 9, {0.5}})), "stop 1-1");
-  EXPECT_EQ(Told(tournament.OnTrialExited(context, EndOf("1-1"))), "create 1-2");
+  EXPECT_EQ(Describe(tournament.Start(context)), "create 0-1, create 1-1");
+  EXPECT_EQ(Describe(tournament.OnReport(context, {model::RequestId("0-1"), 3, {0.5}})), "");
+  EXPECT_EQ(Describe(tournament.OnReport(context, {model::RequestId("1-1"), 9, {0.5}})),
+            "stop 1-1");
+  EXPECT_EQ(Describe(tournament.OnTrialExited(context, MakeExit("1-1"))), "create 1-2");
   EXPECT_EQ(heard.asked, (std::vector<std::string>{"0-1", "1-1", "1-2"}));
   EXPECT_EQ(heard.reported, (std::vector<std::string>{"0-1", "1-1"}));
   EXPECT_EQ(heard.exited, (std::vector<std::string>{"1-1"}));
 }
 
-TEST(AdaptiveAshaTest, RefusesRungsOutOfReach) {
+TEST(AdaptiveAshaTest, RejectsTooManyRungs) {
   EXPECT_EQ(Searcher::Make(WithBrackets({3, 0}, 9, 1)).status().message(),
             "searcher.bracket_rungs: expected numbers from 1 to 64, found 0");
   EXPECT_EQ(Searcher::Make(WithBrackets({65}, 9, 1)).status().message(),

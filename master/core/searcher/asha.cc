@@ -8,15 +8,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "master/core/searcher/multi_bracket.h"
 #include "master/core/searcher/rungs.h"
-#include "master/core/searcher/tournament.h"
 
 namespace det::searcher {
 namespace {
 
 using model::SearcherConfig;
 
-// At once, when nobody says how many.
+// The default concurrency limit.
 int64_t DefaultConcurrency(double divisor, int64_t rungs, int64_t max_trials) {
   const double wanted = std::pow(divisor, static_cast<double>(rungs - 1));
   return wanted < static_cast<double>(max_trials)
@@ -34,7 +34,7 @@ absl::Status CheckHalving(const SearcherConfig& config) {
   if (model::MaxLength(config) < 1) {
     return absl::InvalidArgumentError(
         absl::StrCat("searcher.max_length: ", config.name,
-                     " compares trials at parts of it; set it, or max_time with time_metric"));
+                     " compares trials at fractions of it; set it, or max_time with time_metric"));
   }
   for (const auto& [field, least, value] :
        {std::tuple("max_trials", 1, config.max_trials),
@@ -44,15 +44,15 @@ absl::Status CheckHalving(const SearcherConfig& config) {
     return absl::InvalidArgumentError(
         absl::StrCat("searcher.", field, ": expected ", least, " or more, found ", value));
   }
-  if (config.num_rungs > kMostRungs) {
+  if (config.num_rungs > kMaxRungs) {
     return absl::InvalidArgumentError(absl::StrCat("searcher.num_rungs: expected at most ",
-                                                   kMostRungs, ", found ", config.num_rungs));
+                                                   kMaxRungs, ", found ", config.num_rungs));
   }
   return absl::OkStatus();
 }
 
 int64_t UsefulRungs(const SearcherConfig& config) {
-  const int64_t most = std::min(config.max_rungs, kMostRungs);
+  const int64_t most = std::min(config.max_rungs, kMaxRungs);
   return std::min(RungsWithin(config.divisor, model::MaxLength(config), most),
                   RungsWithin(config.divisor, config.max_trials, most));
 }
@@ -72,8 +72,8 @@ absl::StatusOr<std::unique_ptr<SearchMethod>> MakeAsha(const SearcherConfig& con
   const int64_t slots = config.max_concurrent_trials > 0
                             ? config.max_concurrent_trials
                             : DefaultConcurrency(config.divisor, rungs, config.max_trials);
-  return std::make_unique<Tournament>(
-      std::vector<Tournament::Entrant>{
+  return std::make_unique<MultiBracketSearch>(
+      std::vector<MultiBracketSearch::BracketOptions>{
           {.halving = AshaBracket(config, rungs, config.max_trials), .share = slots}},
       std::move(sampler));
 }

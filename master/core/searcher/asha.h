@@ -1,11 +1,10 @@
 // `asha`, also named `async_halving`: one bracket of asynchronous successive halving (halving.h).
 //
-// stop_once true: by the stopping rule; false: by the promotion rule of Li et al., "A System for
-// Massively Parallel Hyperparameter Tuning" (MLSys 2020).
-// num_rungs 0: as many as max_length and max_trials have use for, by divisor, at most max_rungs;
-// then it is `adaptive_asha` in its aggressive mode. max_concurrent_trials 0:
-// divisor^(num_rungs-1), so many that one of them comes to the top, at least 1 and at most
-// max_trials. PURE.
+// If stop_once is true, uses the stopping rule; otherwise the promotion rule of Li et al., "A
+// System for Massively Parallel Hyperparameter Tuning" (MLSys 2020). If num_rungs is 0, uses as
+// many rungs as are useful for max_length and max_trials with the divisor, at most max_rungs, which
+// is `adaptive_asha` in aggressive mode. If max_concurrent_trials is 0, uses divisor^(num_rungs-1),
+// so that one trial reaches the top, at least 1 and at most max_trials. PURE.
 #ifndef MASTER_CORE_SEARCHER_ASHA_H_
 #define MASTER_CORE_SEARCHER_ASHA_H_
 
@@ -19,13 +18,13 @@
 
 namespace det::searcher {
 
-// INVALID_ARGUMENT, naming the field, for what no successive halving can do.
+// INVALID_ARGUMENT, naming the field, if successive halving is not possible with the configuration.
 absl::Status CheckHalving(const model::SearcherConfig& config);
 
-// As many rungs as max_length and max_trials have use for, at most max_rungs, at least 1.
+// Returns the number of rungs that are useful for max_length and max_trials, from 1 to max_rungs.
 int64_t UsefulRungs(const model::SearcherConfig& config);
 
-// One bracket of this search. REQUIRES CheckHalving(config) to be ok.
+// Returns one bracket of this search. REQUIRES that CheckHalving(config) is OK.
 Halving::Options AshaBracket(const model::SearcherConfig& config, int64_t rungs, int64_t trials);
 
 absl::StatusOr<std::unique_ptr<SearchMethod>> MakeAsha(const model::SearcherConfig& config);

@@ -76,10 +76,10 @@ Searcher Started(const model::ExperimentConfig& config) {
 
 // ---- the stopping rule ----
 
-TEST(AshaStopTest, TheFirstOfARungGoesOnAndTheBetterOnes) {
+TEST(AshaStopTest, ContinuesFirstAndBetterTrials) {
   Searcher searcher = Started(Config(9, 3, 3, 10, 2));
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("1", 1, 0.5))), "");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("2", 1, 0.4))), "");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 1, 0.5))), "");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("2", 1, 0.4))), "");
   const Bracket bracket = searcher.Brackets().at(0);
   EXPECT_EQ(bracket[0].reported, 2);
   EXPECT_EQ(bracket[0].continued, 2);
@@ -87,91 +87,93 @@ TEST(AshaStopTest, TheFirstOfARungGoesOnAndTheBetterOnes) {
   EXPECT_EQ(bracket[1].reported, 0);
 }
 
-TEST(AshaStopTest, AWorseOneIsStoppedAndReplacedWhenItEnds) {
+TEST(AshaStopTest, StopsAndReplacesWorseTrial) {
   Searcher searcher = Started(Config(9, 3, 3, 10, 2));
-  searcher.Handle(ReportOf("1", 1, 0.5));
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("2", 1, 0.6))), "stop 2");
+  searcher.Handle(MakeValidation("1", 1, 0.5));
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("2", 1, 0.6))), "stop 2");
   EXPECT_EQ(searcher.Brackets().at(0)[0].continued, 1);
   // The predecessor counts this one again, and makes another trial.
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("2", 3, 0.1))), "");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("2", 3, 0.1))), "");
   EXPECT_EQ(searcher.Brackets().at(0)[0].reported, 2);
-  EXPECT_EQ(Told(searcher.Handle(EndOf("2"))), "create 3");
+  EXPECT_EQ(Describe(searcher.Handle(MakeExit("2"))), "create 3");
 }
 
-// By the predecessor's rule every one of them goes on.
-TEST(AshaStopTest, OfEqualOnesNoMoreThanTheBestPartGoesOn) {
+// By the rule of Determined every one of them continues.
+TEST(AshaStopTest, LimitsContinuationOfEqualTrials) {
   Searcher searcher = Started(Config(9, 2, 3, 12, 1));
   int continued = 0;
   for (int i = 1; i <= 12; ++i) {
     const std::string trial = std::to_string(i);
-    continued += Told(searcher.Handle(ReportOf(trial, 3, 0.5))).empty() ? 1 : 0;
+    continued += Describe(searcher.Handle(MakeValidation(trial, 3, 0.5))).empty() ? 1 : 0;
     EXPECT_EQ(continued, std::max(i / 3, 1)) << "of " << i;
-    searcher.Handle(EndOf(trial));
+    searcher.Handle(MakeExit(trial));
   }
   EXPECT_EQ(searcher.Brackets().at(0)[0].continued, 4);
 }
 
-TEST(AshaStopTest, ABetterOneGoesOnHoweverManyHave) {
+TEST(AshaStopTest, ContinuesBetterTrial_HoweverManyContinued) {
   Searcher searcher = Started(Config(9, 2, 3, 12, 3));
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("1", 3, 0.5))), "");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("2", 3, 0.4))), "");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("3", 3, 0.4))), "stop 3") << "two of three have gone on";
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 3, 0.5))), "");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("2", 3, 0.4))), "");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("3", 3, 0.4))), "stop 3")
+      << "two of three have gone on";
 }
 
-TEST(AshaStopTest, LargerMayBeBetter) {
+TEST(AshaStopTest, MaximizesMetric_WhenConfigured) {
   model::ExperimentConfig config = Config(9, 3, 3, 10, 2);
   config.searcher.smaller_is_better = false;
   Searcher searcher = Started(config);
-  searcher.Handle(ReportOf("1", 1, 0.5));
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("2", 1, 0.4))), "stop 2");
+  searcher.Handle(MakeValidation("1", 1, 0.5));
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("2", 1, 0.4))), "stop 2");
 }
 
-TEST(AshaStopTest, OneReportCountsInEveryRungThatItIsBeyond) {
+TEST(AshaStopTest, CountsReportInEveryPassedRung) {
   Searcher searcher = Started(Config(9, 3, 3, 10, 2));
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("1", 4, 0.5))), "");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 4, 0.5))), "");
   EXPECT_EQ(searcher.Brackets().at(0)[0].reported, 1);
   EXPECT_EQ(searcher.Brackets().at(0)[1].reported, 1);
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("2", 100, 0.4))), "stop 2");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("2", 100, 0.4))), "stop 2");
   EXPECT_EQ(searcher.Brackets().at(0)[2].reported, 1);
 }
 
-TEST(AshaStopTest, WhatIsNotFiniteNeverGoesOn) {
+TEST(AshaStopTest, StopsTrialsWithNonFiniteLoss) {
   for (const double metric : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
     Searcher searcher = Started(Config(9, 3, 3, 10, 2));
-    EXPECT_EQ(Told(searcher.Handle(ReportOf("1", 1, metric))), "stop 1") << metric;
+    EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 1, metric))), "stop 1") << metric;
     EXPECT_EQ(searcher.Brackets().at(0)[0].best_loss, std::nullopt);
-    EXPECT_EQ(Told(searcher.Handle(ReportOf("2", 1, 7))), "") << "worse than none";
+    EXPECT_EQ(Describe(searcher.Handle(MakeValidation("2", 1, 7))), "") << "worse than none";
   }
 }
 
-TEST(AshaStopTest, HowTrialsEnd) {
+TEST(AshaStopTest, HandlesEveryKindOfExit) {
   Searcher searcher = Started(Config(9, 3, 3, 10, 4));
   // By itself below its rung: by its last loss.
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("1", 1, 0.5))), "");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("1", 2, 0.3))), "");
-  EXPECT_EQ(Told(searcher.Handle(EndOf("1"))), "create 5");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 1, 0.5))), "");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 2, 0.3))), "");
+  EXPECT_EQ(Describe(searcher.Handle(MakeExit("1"))), "create 5");
   EXPECT_EQ(searcher.Brackets().at(0)[1].best_loss, 0.3);
   // Failed: the worst there.
-  EXPECT_EQ(Told(searcher.Handle(EndOf("2", TrialEnd::kFailed))), "create 6");
+  EXPECT_EQ(Describe(searcher.Handle(MakeExit("2", TrialEnd::kFailed))), "create 6");
   EXPECT_EQ(searcher.Brackets().at(0)[0].reported, 2);
   // Canceled: not counted.
-  EXPECT_EQ(Told(searcher.Handle(EndOf("3", TrialEnd::kCanceled))), "create 7");
+  EXPECT_EQ(Describe(searcher.Handle(MakeExit("3", TrialEnd::kCanceled))), "create 7");
   EXPECT_EQ(searcher.Brackets().at(0)[0].reported, 2);
   // Invalid: as if it had never been.
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("4", 1, 0.1))), "");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("4", 1, 0.1))), "");
   EXPECT_EQ(searcher.Brackets().at(0)[0].reported, 3);
-  EXPECT_EQ(Told(searcher.Handle(EndOf("4", TrialEnd::kInvalidHp))), "create 8");
+  EXPECT_EQ(Describe(searcher.Handle(MakeExit("4", TrialEnd::kInvalidHp))), "create 8");
   EXPECT_EQ(searcher.Brackets().at(0)[0].reported, 2);
   EXPECT_EQ(searcher.Brackets().at(0)[0].best_loss, 0.5);
 }
 
 // The predecessor never replaces such a trial, so that its search ends with the first ones.
-TEST(AshaStopTest, TrialsThatEndByThemselvesAreFollowedByOthers) {
+TEST(AshaStopTest, CreatesTrialsAfterExits) {
   Searcher searcher = Started(Config(900, 3, 3, 5, 1));
   for (int i = 1; i < 5; ++i) {
-    EXPECT_EQ(Told(searcher.Handle(EndOf(std::to_string(i)))), "create " + std::to_string(i + 1));
+    EXPECT_EQ(Describe(searcher.Handle(MakeExit(std::to_string(i)))),
+              "create " + std::to_string(i + 1));
   }
-  EXPECT_EQ(Told(searcher.Handle(EndOf("5"))), "shutdown");
+  EXPECT_EQ(Describe(searcher.Handle(MakeExit("5"))), "shutdown");
 }
 
 // Every new trial is worse than all before it.
@@ -185,7 +187,7 @@ std::map<int64_t, int> TrialsByLength(const Simulation& simulation) {
   return count;
 }
 
-TEST(AshaStopTest, AWholeSearchOfWorseningTrials) {
+TEST(AshaStopTest, RunsWholeSearchOfWorseningTrials) {
   int calls = 0;
   const auto simulation =
       Simulate(Config(900, 3, 3, 10, 3), Worsening(calls), {.slots = 3, .report_every = 100});
@@ -196,82 +198,84 @@ TEST(AshaStopTest, AWholeSearchOfWorseningTrials) {
 
 // ---- the promotion rule ----
 
-TEST(AshaPromoteTest, TheBestPausedTrialGoesOnAndTheHighestRungFirst) {
+TEST(AshaPromoteTest, PromotesBestPausedTrialOfHighestRung) {
   Searcher searcher = *Searcher::Make(Config(4, 3, 2, 4, 1, false));
-  EXPECT_EQ(Told(searcher.Start()), "create 1");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("1", 1, 0.4))), "pause 1, create 2");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("2", 1, 0.3))), "") << "the best of two goes on at once";
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("2", 2, 0.25))), "pause 2, create 3");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("3", 1, 0.5))), "stop 3")
-      << "two are better, and no more than two of four will go on";
-  EXPECT_EQ(Told(searcher.Handle(EndOf("3"))), "create 4");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("4", 1, 0.6))), "stop 4");
-  EXPECT_EQ(Told(searcher.Handle(EndOf("4"))), "resume 1") << "the second of four";
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("1", 2, 0.35))), "pause 1, resume 2");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("1", 3, 0.1))), "") << "paused, and not heard now";
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("2", 4, 0.2))), "stop 2, stop 1");
-  EXPECT_EQ(Told(searcher.Handle(EndOf("2"))), "");
-  EXPECT_EQ(Told(searcher.Handle(EndOf("1"))), "shutdown");
+  EXPECT_EQ(Describe(searcher.Start()), "create 1");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 1, 0.4))), "pause 1, create 2");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("2", 1, 0.3))), "")
+      << "the best of two continues immediately";
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("2", 2, 0.25))), "pause 2, create 3");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("3", 1, 0.5))), "stop 3")
+      << "two are better, and at most two of four continue";
+  EXPECT_EQ(Describe(searcher.Handle(MakeExit("3"))), "create 4");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("4", 1, 0.6))), "stop 4");
+  EXPECT_EQ(Describe(searcher.Handle(MakeExit("4"))), "resume 1") << "the second of four";
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 2, 0.35))), "pause 1, resume 2");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 3, 0.1))), "")
+      << "paused, and not heard now";
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("2", 4, 0.2))), "stop 2, stop 1");
+  EXPECT_EQ(Describe(searcher.Handle(MakeExit("2"))), "");
+  EXPECT_EQ(Describe(searcher.Handle(MakeExit("1"))), "shutdown");
   EXPECT_EQ(searcher.Brackets().at(0)[0].continued, 2);
 }
 
 // How soon a trial pauses must not change what the rungs know.
-TEST(AshaPromoteTest, WhatATrialReportsOnItsWayToItsPauseIsHeardWhenItGoesOn) {
+TEST(AshaPromoteTest, WithholdsReportsUntilResume) {
   Searcher prompt = *Searcher::Make(Config(4, 3, 2, 4, 1, false));
   Searcher late = *Searcher::Make(Config(4, 3, 2, 4, 1, false));
   prompt.Start();
   late.Start();
   const auto both = [&](const Event& event) {
-    const std::string told = Told(prompt.Handle(event));
-    EXPECT_EQ(Told(late.Handle(event)), told);
-    return told;
+    const std::string operations = Describe(prompt.Handle(event));
+    EXPECT_EQ(Describe(late.Handle(event)), operations);
+    return operations;
   };
-  EXPECT_EQ(both(ReportOf("1", 1, 0.4)), "pause 1, create 2");
-  EXPECT_EQ(Told(late.Handle(ReportOf("1", 2, 0.35))), "");
-  EXPECT_EQ(both(ReportOf("2", 1, 0.3)), "");
-  EXPECT_EQ(both(ReportOf("2", 2, 0.25)), "pause 2, create 3");
-  EXPECT_EQ(Told(late.Handle(ReportOf("2", 3, 0.22))), "");
-  EXPECT_EQ(Told(late.Handle(ReportOf("2", 4, 0.2))), "");
-  EXPECT_EQ(Told(late.Handle(EndOf("2"))), "") << "it trained to its end";
-  EXPECT_EQ(both(ReportOf("3", 1, 0.5)), "stop 3");
-  EXPECT_EQ(both(EndOf("3")), "create 4");
-  EXPECT_EQ(both(ReportOf("4", 1, 0.6)), "stop 4");
+  EXPECT_EQ(both(MakeValidation("1", 1, 0.4)), "pause 1, create 2");
+  EXPECT_EQ(Describe(late.Handle(MakeValidation("1", 2, 0.35))), "");
+  EXPECT_EQ(both(MakeValidation("2", 1, 0.3)), "");
+  EXPECT_EQ(both(MakeValidation("2", 2, 0.25)), "pause 2, create 3");
+  EXPECT_EQ(Describe(late.Handle(MakeValidation("2", 3, 0.22))), "");
+  EXPECT_EQ(Describe(late.Handle(MakeValidation("2", 4, 0.2))), "");
+  EXPECT_EQ(Describe(late.Handle(MakeExit("2"))), "") << "it trained to its end";
+  EXPECT_EQ(both(MakeValidation("3", 1, 0.5)), "stop 3");
+  EXPECT_EQ(both(MakeExit("3")), "create 4");
+  EXPECT_EQ(both(MakeValidation("4", 1, 0.6)), "stop 4");
 
-  EXPECT_EQ(Told(prompt.Handle(EndOf("4"))), "resume 1");
-  EXPECT_EQ(Told(prompt.Handle(ReportOf("1", 2, 0.35))), "pause 1, resume 2");
-  EXPECT_EQ(Told(prompt.Handle(ReportOf("2", 3, 0.22))), "");
-  EXPECT_EQ(Told(prompt.Handle(ReportOf("2", 4, 0.2))), "stop 2, stop 1");
-  EXPECT_EQ(Told(prompt.Handle(EndOf("2"))), "");
+  EXPECT_EQ(Describe(prompt.Handle(MakeExit("4"))), "resume 1");
+  EXPECT_EQ(Describe(prompt.Handle(MakeValidation("1", 2, 0.35))), "pause 1, resume 2");
+  EXPECT_EQ(Describe(prompt.Handle(MakeValidation("2", 3, 0.22))), "");
+  EXPECT_EQ(Describe(prompt.Handle(MakeValidation("2", 4, 0.2))), "stop 2, stop 1");
+  EXPECT_EQ(Describe(prompt.Handle(MakeExit("2"))), "");
 
   const Searcher restored = *Searcher::Restore(Config(4, 3, 2, 4, 1, false), late.Snapshot());
   EXPECT_EQ(restored.Snapshot(), late.Snapshot());
-  EXPECT_EQ(Told(late.Handle(EndOf("4"))), "resume 1, pause 1, stop 1")
+  EXPECT_EQ(Describe(late.Handle(MakeExit("4"))), "resume 1, pause 1, stop 1")
       << "2 is over: nothing is asked of it";
   EXPECT_EQ(late.Snapshot(), prompt.Snapshot());
 }
 
-TEST(AshaPromoteTest, OneComesToTheTopEvenOfFewerThanTheDivisor) {
+TEST(AshaPromoteTest, PromotesOneToTop_WithFewerThanDivisor) {
   Searcher searcher = *Searcher::Make(Config(16, 3, 4, 2, 2, false));
-  EXPECT_EQ(Told(searcher.Start()), "create 1, create 2");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("1", 1, 0.4))), "pause 1");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("2", 1, 0.5))), "stop 2, resume 1");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("1", 4, 0.4))), "");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("1", 16, 0.4))), "stop 1");
+  EXPECT_EQ(Describe(searcher.Start()), "create 1, create 2");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 1, 0.4))), "pause 1");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("2", 1, 0.5))), "stop 2, resume 1");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 4, 0.4))), "");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 16, 0.4))), "stop 1");
 }
 
-TEST(AshaPromoteTest, APausedTrialThatEndsKeepsItsPlaceAndIsNotResumed) {
+TEST(AshaPromoteTest, DoesNotResumeEndedTrial) {
   Searcher searcher = *Searcher::Make(Config(4, 3, 2, 4, 1, false));
   searcher.Start();
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("1", 1, 0.4))), "pause 1, create 2");
-  EXPECT_EQ(Told(searcher.Handle(EndOf("1", TrialEnd::kFailed))), "");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("2", 1, 0.5))), "pause 2, create 3");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("3", 1, 0.6))), "stop 3");
-  EXPECT_EQ(Told(searcher.Handle(EndOf("3"))), "create 4");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("4", 1, 0.7))), "stop 4");
-  EXPECT_EQ(Told(searcher.Handle(EndOf("4"))), "resume 2");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 1, 0.4))), "pause 1, create 2");
+  EXPECT_EQ(Describe(searcher.Handle(MakeExit("1", TrialEnd::kFailed))), "");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("2", 1, 0.5))), "pause 2, create 3");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("3", 1, 0.6))), "stop 3");
+  EXPECT_EQ(Describe(searcher.Handle(MakeExit("3"))), "create 4");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("4", 1, 0.7))), "stop 4");
+  EXPECT_EQ(Describe(searcher.Handle(MakeExit("4"))), "resume 2");
 }
 
-TEST(AshaPromoteTest, EndsWithATrialOfFullLength) {
+TEST(AshaPromoteTest, TrainsOneTrialToFullLength) {
   for (const int64_t slots : {1, 3, 16}) {
     const auto curve = [](const model::Hparams& h, int64_t length) {
       return std::vector<double>{*h.at("x").AsDouble() + 1.0 / static_cast<double>(length)};
@@ -286,7 +290,7 @@ TEST(AshaPromoteTest, EndsWithATrialOfFullLength) {
 
 // ---- configuration ----
 
-TEST(AshaTest, SaysAtWhichLengthsItComparesTrials) {
+TEST(AshaTest, ReportsComparisonLengths) {
   EXPECT_EQ(Started(Config(9, 3, 3, 4, 2)).ReportLengths(model::RequestId("1")),
             (std::vector<int64_t>{1, 3, 9}));
   EXPECT_EQ(Started(Config(4, 4, 4, 4, 2)).ReportLengths(model::RequestId("1")),
@@ -294,7 +298,7 @@ TEST(AshaTest, SaysAtWhichLengthsItComparesTrials) {
       << "each once";
 }
 
-TEST(AshaTest, CountsItsRungsWhenNotTold) {
+TEST(AshaTest, ComputesRungs_WhenNotConfigured) {
   const auto rungs = [](int64_t length, double divisor, int64_t trials, int64_t most) {
     model::ExperimentConfig config = Config(length, 0, divisor, trials, 1);
     config.searcher.max_rungs = most;
@@ -306,13 +310,13 @@ TEST(AshaTest, CountsItsRungsWhenNotTold) {
   EXPECT_EQ(rungs(1000, 4, 10, 9), 2u) << "ten trials have no use for more";
 }
 
-TEST(AshaTest, WithoutALimitAsManyRunAsBringOneToTheTop) {
+TEST(AshaTest, ComputesConcurrencyLimit_WhenNotConfigured) {
   EXPECT_EQ(Searcher::Make(Config(9, 3, 3, 100, 0))->Start().size(), 9u);
   EXPECT_EQ(Searcher::Make(Config(9, 3, 3, 5, 0))->Start().size(), 5u);
   EXPECT_EQ(Searcher::Make(Config(9, 1, 3, 5, 0))->Start().size(), 1u);
 }
 
-TEST(AshaTest, RefusesWhatCannotBeHalved) {
+TEST(AshaTest, RejectsInvalidConfiguration) {
   const auto why = [](auto change) {
     model::ExperimentConfig config = Config(9, 3, 3, 4, 2);
     change(config.searcher);
@@ -320,26 +324,26 @@ TEST(AshaTest, RefusesWhatCannotBeHalved) {
   };
   EXPECT_EQ(why([](auto& s) { s.divisor = 1; }),
             "searcher.divisor: expected a number greater than 1, found 1");
-  EXPECT_EQ(why([](auto& s) { s.max_length.reset(); }),
-            "searcher.max_length: asha compares trials at parts of it; set it, or max_time with "
-            "time_metric");
+  EXPECT_EQ(
+      why([](auto& s) { s.max_length.reset(); }),
+      "searcher.max_length: asha compares trials at fractions of it; set it, or max_time with "
+      "time_metric");
   EXPECT_EQ(why([](auto& s) { s.max_trials = 0; }),
             "searcher.max_trials: expected 1 or more, found 0");
   EXPECT_EQ(why([](auto& s) { s.num_rungs = -1; }),
             "searcher.num_rungs: expected 0 or more, found -1");
   EXPECT_EQ(why([](auto& s) { s.num_rungs = 65; }),
             "searcher.num_rungs: expected at most 64, found 65");
-  EXPECT_EQ(why([](auto& s) { s.sampler = "best"; }).substr(0, 30),
-            "no sampler is named \"best\"; kn");
+  EXPECT_EQ(why([](auto& s) { s.sampler = "best"; }).substr(0, 30), "unknown sampler \"best\"; ex");
 }
 
-// Whether it was told to pause; one that was not ends by itself here, told to stop or not.
+// Returns whether the trial was paused; otherwise it ends, whether it was stopped or not.
 bool Paused(const std::vector<Operation>& operations, const model::RequestId& request) {
   return std::find(operations.begin(), operations.end(), Operation(PauseTrial{request})) !=
          operations.end();
 }
 
-TEST(AshaTest, TenThousandTrialsMakeASmallSnapshot) {
+TEST(AshaTest, KeepsSnapshotSmall_WithManyTrials) {
   for (const bool stop_once : {true, false}) {
     Searcher searcher = *Searcher::Make(Config(1000, 5, 4, 10'000, 16, stop_once));
     base::Rng rng(1);
@@ -355,13 +359,13 @@ TEST(AshaTest, TenThousandTrialsMakeASmallSnapshot) {
     for (; !created.empty() && judged < 9'999; ++judged) {
       const model::RequestId request = created.front();
       created.pop_front();
-      const auto operations = searcher.Handle(ReportOf(request.value(), 3, rng.Uniform01()));
+      const auto operations = searcher.Handle(MakeValidation(request.value(), 3, rng.Uniform01()));
       take(operations);
-      if (!Paused(operations, request)) take(searcher.Handle(EndOf(request.value())));
+      if (!Paused(operations, request)) take(searcher.Handle(MakeExit(request.value())));
       // Those that are resumed do not report again, and would fill the slots.
       for (const Operation& operation : operations) {
         const auto* resume = std::get_if<ResumeTrial>(&operation);
-        if (resume != nullptr) take(searcher.Handle(EndOf(resume->request.value())));
+        if (resume != nullptr) take(searcher.Handle(MakeExit(resume->request.value())));
       }
     }
     EXPECT_EQ(judged, 9'999) << "stop_once " << stop_once;

@@ -16,12 +16,12 @@ namespace {
 using Points = std::vector<Coordinates>;
 using Ranked = History::Ranked;
 
-// Judged trials before the first model.
+// Minimum number of judged trials for a model.
 constexpr int64_t kStart = 8;
-// What a model looks at: the best of the ranking first, of the rest the latest.
-constexpr size_t kMostPoints = 128;
-constexpr size_t kMostPending = 32;
-// How the most promising point is looked for: from so many, the best few are moved.
+// Maximum number of trials in a model: the best of the ranking, and the latest of the rest.
+constexpr size_t kMaxPoints = 128;
+constexpr size_t kMaxPending = 32;
+// The search for the best point: number of candidates, and of the best ones that are refined.
 constexpr int kUniform = 256;
 constexpr int kNearBest = 128;
 constexpr size_t kMoved = 4;
@@ -37,8 +37,8 @@ double Median(std::vector<double> v) {
   return *middle;
 }
 
-// How much a loss changes from a level to the one at which trials are compared, as those show that
-// have reported at both.
+// Returns the median change of the loss from one level to the level of comparison, over the trials
+// that reported at both.
 double Shift(const std::vector<Ranked>& ranked, int from, int to, size_t objective) {
   std::vector<double> shifts;
   for (const Ranked& r : ranked) {
@@ -51,8 +51,8 @@ double Shift(const std::vector<Ranked>& ranked, int from, int to, size_t objecti
   return Median(std::move(shifts));
 }
 
-// One loss of each trial, at one length; infinite where it failed.
-std::vector<double> LossesOf(const std::vector<Ranked>& ranked, int level, size_t objective) {
+// Returns one loss of each trial at one length; infinite for failed trials.
+std::vector<double> GetLosses(const std::vector<Ranked>& ranked, int level, size_t objective) {
   std::vector<double> losses;
   std::map<int, double> shifts;
   for (const Ranked& r : ranked) {
@@ -68,13 +68,13 @@ std::vector<double> LossesOf(const std::vector<Ranked>& ranked, int level, size_
   return losses;
 }
 
-// To a mean of 0 and a variance of 1, when what is worse than the median has been pressed
-// together: how bad the bad ones are says little about the good ones.
+// Normalizes to mean 0 and variance 1 after compressing the losses above the median: how bad the
+// bad trials are says little about the good ones.
 std::vector<double> Normalize(std::vector<double> losses) {
   double most = 0;
   for (const double v : losses) most = std::isfinite(v) ? std::max(most, std::abs(v)) : most;
   if (most == 0) most = 1;
-  // Scaled first, because a difference may overflow.
+  // Scaled before subtracting, because a difference may overflow.
   for (double& v : losses) v = std::isfinite(v) ? v / most : 1;
   const double median = Median(losses);
   double unit = median - *std::min_element(losses.begin(), losses.end());
@@ -94,17 +94,17 @@ std::vector<double> Normalize(std::vector<double> losses) {
 
 std::vector<double> Targets(const std::vector<Ranked>& ranked, int level, size_t objectives,
                             base::Rng& rng) {
-  std::vector<double> one = Normalize(LossesOf(ranked, level, 0));
+  std::vector<double> one = Normalize(GetLosses(ranked, level, 0));
   if (objectives == 1) return one;
   std::vector<std::vector<double>> all;
   std::vector<double> weights;
   double total = 0;
   for (size_t i = 0; i < objectives; ++i) {
-    all.push_back(Normalize(LossesOf(ranked, level, i)));
+    all.push_back(Normalize(GetLosses(ranked, level, i)));
     weights.push_back(-std::log(1 - rng.Uniform01()));
     total += weights.back();
   }
-  // Chebyshev's distance from the best of each, and a little of the sum.
+  // The augmented Chebyshev distance: from the best of each, plus a small part of the sum.
   for (size_t k = 0; k < one.size(); ++k) {
     double largest = -std::numeric_limits<double>::infinity(), sum = 0;
     for (size_t i = 0; i < objectives; ++i) {
@@ -118,19 +118,19 @@ std::vector<double> Targets(const std::vector<Ranked>& ranked, int level, size_t
   return Normalize(std::move(one));
 }
 
-// ---- what to expect of a point ----
+// ---- expected improvement of a point ----
 
 // The logarithm of phi(z) + z Phi(z).
 double LogImprovement(double z) {
   constexpr double kLogRoot2Pi = 0.91893853320467274178;
   const double log_phi = -0.5 * z * z - kLogRoot2Pi;
-  // There the sum cancels: its series.
+  // The sum cancels there, so its series is used.
   if (z < -12) return log_phi - 2 * std::log(-z) + std::log1p(-3 / (z * z) + 15 / (z * z * z * z));
   return std::log(std::exp(log_phi) + z * 0.5 * std::erfc(-z * 0.70710678118654752));
 }
 
-// Logarithms of the expected improvements. What has been tried comes last: it may promise the most
-// where losses are noisy, but also where there is nothing left to find.
+// Returns the logarithms of the expected improvements. Points that were tried before come last:
+// noise may make them look best although there is nothing left to find.
 std::vector<double> Scores(const GaussianProcess& model, const Points& points, double best,
                            const History::Ranking& ranking) {
   constexpr double kTried = -1e9;
@@ -147,7 +147,7 @@ std::vector<double> Scores(const GaussianProcess& model, const Points& points, d
 Coordinates Move(const Encoding& encoding, Coordinates x, double step, base::Rng& rng) {
   const auto& axes = encoding.axes();
   const double dims = static_cast<double>(axes.size());
-  // Some coordinates, at least one.
+  // Changes some coordinates, at least one.
   const double share = std::min(1.0, 2 / dims) + rng.Uniform01() * (1 - std::min(1.0, 2 / dims));
   const size_t sure = static_cast<size_t>(rng.UniformInt(0, static_cast<int64_t>(axes.size()) - 1));
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -160,7 +160,7 @@ Coordinates Move(const Encoding& encoding, Coordinates x, double step, base::Rng
       x[i] += std::max(step, least) * rng.Normal();
     }
   }
-  // Absent ones too, should they become present.
+  // Absent coordinates as well, in case they become present.
   for (size_t i = 0; i < axes.size(); ++i) {
     if (std::isnan(x[i])) x[i] = DrawCoordinate(axes[i], rng);
   }
@@ -168,7 +168,8 @@ Coordinates Move(const Encoding& encoding, Coordinates x, double step, base::Rng
   return x;
 }
 
-// The point of which most is expected: the best of many, moved while that makes it better.
+// Returns the point with the largest expected improvement: the best of many, refined by local
+// search.
 Coordinates Search(const Encoding& encoding, const GaussianProcess& model,
                    const History::Ranking& ranking, double best, base::Rng& rng) {
   const std::vector<Ranked>& ranked = ranking.judged;
@@ -232,7 +233,7 @@ Coordinates BayesianSampler::Choose(const Encoding& encoding, base::Rng& rng) co
   const std::vector<double> losses = Targets(judged, ranking.level, objectives_, rng);
   Points points;
   std::vector<double> targets;
-  for (size_t i = 0; i < std::min(judged.size(), kMostPoints); ++i) {
+  for (size_t i = 0; i < std::min(judged.size(), kMaxPoints); ++i) {
     points.push_back(judged[i].trial->x);
     targets.push_back(losses[i]);
   }
@@ -240,7 +241,7 @@ Coordinates BayesianSampler::Choose(const Encoding& encoding, base::Rng& rng) co
   model.Fit(points, targets);
   double best = std::numeric_limits<double>::infinity();
   for (const auto& p : model.Predict(points)) best = std::min(best, p.mean);
-  for (size_t i = 0; i < std::min(ranking.pending.size(), kMostPending); ++i) {
+  for (size_t i = 0; i < std::min(ranking.pending.size(), kMaxPending); ++i) {
     const Coordinates& x = ranking.pending[i]->x;
     model.Add(x, model.Predict({x})[0].mean);
   }

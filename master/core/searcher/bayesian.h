@@ -1,12 +1,12 @@
 // Bayesian optimisation (Mockus 1975; Jones, Schonlau and Welch, "Efficient global optimization of
-// expensive black-box functions", 1998): a Gaussian process of the losses, and the point of which
-// the most improvement is expected, by its logarithm (Ament et al., "Unexpected improvements to
-// expected improvement", NeurIPS 2023).
+// expensive black-box functions", 1998): fits a Gaussian process to the losses and chooses the
+// point with the largest expected improvement, by its logarithm (Ament et al., "Unexpected
+// improvements to expected improvement", NeurIPS 2023).
 //
-// Trials that run and have not reported count as if they had reached what the model expects of them
-// ("kriging believer", Ginsbourger, Le Riche and Carraro 2010). Several objectives become one by
-// weights drawn for each trial (Knowles, "ParEGO", 2006). Trials seen less of than others count
-// with what their loss would be at the others' length, as the trials seen at both suggest. PURE.
+// Running trials without a report count with the loss that the model predicts ("kriging believer",
+// Ginsbourger, Le Riche and Carraro 2010). Several objectives are combined with random weights for
+// each trial (Knowles, "ParEGO", 2006). The losses of shorter trials are extrapolated to the common
+// length, by the trials that reported at both lengths. PURE.
 #ifndef MASTER_CORE_SEARCHER_BAYESIAN_H_
 #define MASTER_CORE_SEARCHER_BAYESIAN_H_
 

@@ -9,7 +9,7 @@
 namespace det::searcher {
 namespace {
 
-// How far the neighbours of each point of a front lie from each other, in each loss by its range.
+// Returns the crowding distance of each point of a front.
 std::vector<double> Room(const std::vector<const Losses*>& points,
                          const std::vector<size_t>& front) {
   std::vector<double> room(front.size(), 0);
@@ -22,7 +22,7 @@ std::vector<double> Room(const std::vector<const Losses*>& points,
                      [&](size_t a, size_t b) { return loss(a) < loss(b); });
     room[order.front()] = room[order.back()] = std::numeric_limits<double>::infinity();
     const double range = loss(order.back()) - loss(order.front());
-    // Also where the losses overflow or are infinite.
+    // Handles losses that overflow or are infinite as well.
     if (!(range > 0) || !std::isfinite(range)) continue;
     for (size_t i = 1; i + 1 < order.size(); ++i) {
       room[order[i]] += (loss(order[i + 1]) - loss(order[i - 1])) / range;

@@ -28,7 +28,7 @@ const char* ToText(TrialEnd end) {
   return "";
 }
 
-// As JSON will have it, so that an event is the same before and after a restart.
+// Converts to the JSON form, so that an event is equal before and after a restart.
 Value Number(double number) {
   if (std::isnan(number)) return "NaN";
   if (std::isinf(number)) return number > 0 ? "Infinity" : "-Infinity";
@@ -39,7 +39,7 @@ absl::Status Refuse(size_t index, const std::string& why) {
   return absl::InvalidArgumentError(absl::StrCat("operation ", index, ": ", why));
 }
 
-// nullptr for those about no trial that must exist.
+// Returns the trial that must exist for the operation; nullptr if there is none.
 const RequestId* About(const Operation& operation) {
   if (const auto* stop = std::get_if<StopTrial>(&operation)) return &stop->request;
   if (const auto* pause = std::get_if<PauseTrial>(&operation)) return &pause->request;
@@ -50,12 +50,12 @@ const RequestId* About(const Operation& operation) {
 }  // namespace
 
 std::vector<Operation> CustomSearch::Start(Context) {
-  Tell({{"type", "search_started"}});
+  AppendEvent({{"type", "search_started"}});
   return {};
 }
 
 std::vector<Operation> CustomSearch::OnTrialCreated(Context, const TrialCreated& event) {
-  Tell({{"type", "trial_created"}, {"request", event.request.value()}});
+  AppendEvent({{"type", "trial_created"}, {"request", event.request.value()}});
   return {};
 }
 
@@ -64,10 +64,10 @@ std::vector<Operation> CustomSearch::OnReport(Context, const Report& report) {
   for (size_t i = 0; i < std::min(report.metrics.size(), options_.metrics.size()); ++i) {
     metrics.emplace(options_.metrics[i], Number(report.metrics[i]));
   }
-  Tell({{"type", "validation"},
-        {"request", report.request.value()},
-        {"length", Number(report.length)},
-        {"metrics", std::move(metrics)}});
+  AppendEvent({{"type", "validation"},
+               {"request", report.request.value()},
+               {"length", Number(report.length)},
+               {"metrics", std::move(metrics)}});
   return {};
 }
 
@@ -85,7 +85,7 @@ absl::StatusOr<std::vector<Operation>> CustomSearch::OnPosted(Context context,
   posts_.push_back(post.id);
   if (posts_.size() > kRememberedPosts) posts_.pop_front();
   while (!events_.empty() && events_.front().id <= post.events_read) events_.pop_front();
-  // Without operations, or there would have been a refusal.
+  // A repeated post has no operations left to apply.
   if (shutdown_) return std::vector<Operation>();
   std::vector<Operation> operations;
   for (const Operation& operation : post.operations) Apply(operation, operations);
@@ -104,9 +104,9 @@ absl::Status CustomSearch::Check(const OperationsPosted& post) const {
         absl::StrCat("events_read is ", post.events_read, "; give the id of the last event that ",
                      "you have read, from 0 (none) to ", last_event_, " (the newest)"));
   }
-  if (post.operations.size() > kMostOperations) {
+  if (post.operations.size() > kMaxOperations) {
     return absl::InvalidArgumentError(absl::StrCat("a post has ", post.operations.size(),
-                                                   " operations; at most ", kMostOperations,
+                                                   " operations; at most ", kMaxOperations,
                                                    " are allowed, post the rest next"));
   }
   std::map<RequestId, const CreateTrial*> created;
@@ -168,8 +168,8 @@ void CustomSearch::Create(const CreateTrial& create) {
 }
 
 void CustomSearch::Pause(Trial& trial, std::vector<Operation>& operations) {
-  if (trial.exited || trial.wish != Wish::kRun) return;
-  trial.wish = Wish::kPause;
+  if (trial.exited || trial.desired != DesiredState::kRun) return;
+  trial.desired = DesiredState::kPause;
   std::erase(waiting_, trial.asked.request);
   if (!std::exchange(trial.running, false)) return;
   --running_;
@@ -177,14 +177,14 @@ void CustomSearch::Pause(Trial& trial, std::vector<Operation>& operations) {
 }
 
 void CustomSearch::Resume(Trial& trial) {
-  if (trial.exited || trial.wish != Wish::kPause) return;
-  trial.wish = Wish::kRun;
+  if (trial.exited || trial.desired != DesiredState::kPause) return;
+  trial.desired = DesiredState::kRun;
   waiting_.push_back(trial.asked.request);
 }
 
 void CustomSearch::Stop(Trial& trial, std::vector<Operation>& operations) {
-  if (trial.exited || trial.wish == Wish::kStop) return;
-  trial.wish = Wish::kStop;
+  if (trial.exited || trial.desired == DesiredState::kStop) return;
+  trial.desired = DesiredState::kStop;
   std::erase(waiting_, trial.asked.request);
   if (trial.started) {
     operations.emplace_back(StopTrial{trial.asked.request});
@@ -202,7 +202,8 @@ void CustomSearch::Exit(Trial& trial, TrialEnd end) {
   } else {
     std::erase(waiting_, trial.asked.request);
   }
-  Tell({{"type", "trial_exited"}, {"request", trial.asked.request.value()}, {"end", ToText(end)}});
+  AppendEvent(
+      {{"type", "trial_exited"}, {"request", trial.asked.request.value()}, {"end", ToText(end)}});
 }
 
 std::vector<Operation> CustomSearch::Continue(Context context) {
@@ -228,15 +229,15 @@ std::vector<Operation> CustomSearch::Continue(Context context) {
   return operations;
 }
 
-void CustomSearch::Tell(Value::Object description) {
-  // Of a trial whose reports nobody reads, the newest stands for those before it.
+void CustomSearch::AppendEvent(Value::Object description) {
+  // Only the newest validation of a trial is kept while too many events are unread.
   const auto same = [&](const PendingEvent& event) {
     const Value* type = event.description.Find("type");
     const Value* request = event.description.Find("request");
     return type != nullptr && *type == description.at("type") && request != nullptr &&
            *request == description.at("request");
   };
-  if (events_.size() >= kMostUnread && description.at("type") == Value("validation")) {
+  if (events_.size() >= kMaxUnread && description.at("type") == Value("validation")) {
     const auto older = std::find_if(events_.begin(), events_.end(), same);
     if (older != events_.end()) events_.erase(older);
   }

@@ -1,4 +1,4 @@
-// What a custom search remembers, as a value and back.
+// Snapshots of custom searches.
 #include <algorithm>
 #include <iterator>
 
@@ -13,7 +13,7 @@ namespace {
 using model::RequestId;
 using model::Value;
 
-constexpr const char* kWishes[] = {"run", "pause", "stop"};
+constexpr const char* kDesiredStates[] = {"run", "pause", "stop"};
 
 absl::StatusOr<std::deque<std::string>> ReadTexts(const Value& from, const char* name) {
   DET_ASSIGN_OR_RETURN(const Value::List* list, ReadList(from, name));
@@ -21,7 +21,7 @@ absl::StatusOr<std::deque<std::string>> ReadTexts(const Value& from, const char*
   for (const Value& value : *list) {
     if (value.AsString() == nullptr) {
       return absl::InvalidArgumentError(
-          absl::StrCat("searcher snapshot: ", name, " holds what is no text"));
+          absl::StrCat("searcher snapshot: ", name, " contains a value that is not a string"));
     }
     texts.push_back(*value.AsString());
   }
@@ -39,7 +39,7 @@ Value CustomSearch::Snapshot() const {
                       {"hparams", trial.asked.hparams},
                       {"parent", trial.asked.parent ? Value(trial.asked.parent->value()) : Value()},
                       {"number", trial.number},
-                      {"wish", kWishes[static_cast<size_t>(trial.wish)]},
+                      {"wish", kDesiredStates[static_cast<size_t>(trial.desired)]},
                       {"started", trial.started},
                       {"running", trial.running},
                       {"exited", trial.exited}});
@@ -70,13 +70,13 @@ absl::Status CustomSearch::RestoreTrial(const Value& saved) {
     trial.asked.parent = RequestId(*parent->AsString());
   }
   DET_ASSIGN_OR_RETURN(trial.number, ReadCount(saved, "number"));
-  DET_ASSIGN_OR_RETURN(const std::string wish, ReadText(saved, "wish"));
-  const auto known = std::find(std::begin(kWishes), std::end(kWishes), wish);
-  if (known == std::end(kWishes)) {
+  DET_ASSIGN_OR_RETURN(const std::string desired, ReadText(saved, "wish"));
+  const auto known = std::find(std::begin(kDesiredStates), std::end(kDesiredStates), desired);
+  if (known == std::end(kDesiredStates)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("searcher snapshot: the wish for trial ", request, " is ", wish));
+        absl::StrCat("searcher snapshot: the desired state of trial ", request, " is ", desired));
   }
-  trial.wish = static_cast<Wish>(known - std::begin(kWishes));
+  trial.desired = static_cast<DesiredState>(known - std::begin(kDesiredStates));
   DET_ASSIGN_OR_RETURN(trial.started, ReadBool(saved, "started"));
   DET_ASSIGN_OR_RETURN(trial.running, ReadBool(saved, "running"));
   DET_ASSIGN_OR_RETURN(trial.exited, ReadBool(saved, "exited"));
@@ -103,7 +103,7 @@ absl::Status CustomSearch::Restore(const Value& snapshot) {
   for (const std::string& request : waiting) {
     if (!restored.trials_.contains(RequestId(request))) {
       return absl::InvalidArgumentError(
-          absl::StrCat("searcher snapshot: ", request, " waits, and is no trial"));
+          absl::StrCat("searcher snapshot: ", request, " waits, but is not a trial"));
     }
     restored.waiting_.emplace_back(request);
   }

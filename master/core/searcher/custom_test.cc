@@ -84,7 +84,7 @@ class CustomTest : public ::testing::Test {
   int posts_ = 0;
 };
 
-TEST_F(CustomTest, TellsWhatHappens) {
+TEST_F(CustomTest, DeliversEvents) {
   Post({Create("a", 1)});
   searcher_.Handle(TrialCreated{Id("a")});
   const double inf = std::numeric_limits<double>::infinity();
@@ -104,7 +104,7 @@ TEST_F(CustomTest, TellsWhatHappens) {
                   R"(6 {"end":"invalid_hp","request":"a","type":"trial_exited"})"));
 }
 
-TEST_F(CustomTest, KeepsEventsUntilTheyAreRead) {
+TEST_F(CustomTest, KeepsEventsUntilAcknowledged) {
   Post({Create("a")});
   Exit("a", TrialEnd::kCanceled);
   EXPECT_EQ(Events().size(), 2u);
@@ -121,7 +121,7 @@ TEST_F(CustomTest, KeepsEventsUntilTheyAreRead) {
   Refused({"x", -1, {}});
 }
 
-TEST_F(CustomTest, DoesWhatIsPosted) {
+TEST_F(CustomTest, AppliesPostedOperations) {
   EXPECT_THAT(Post({Create("a", 1), Create("b", 2)}), ElementsAre(Create("a", 1), Create("b", 2)));
   EXPECT_THAT(Post({Pause("a")}), ElementsAre(Pause("a")));
   EXPECT_THAT(Post({Pause("a")}), IsEmpty()) << "it is";
@@ -134,9 +134,9 @@ TEST_F(CustomTest, DoesWhatIsPosted) {
   EXPECT_THAT(Post({child}), ElementsAre(child));
 }
 
-TEST_F(CustomTest, APostHasABound) {
+TEST_F(CustomTest, LimitsOperationsOfPost) {
   std::vector<Operation> operations;
-  for (size_t i = 0; i <= CustomSearch::kMostOperations; ++i) {
+  for (size_t i = 0; i <= CustomSearch::kMaxOperations; ++i) {
     operations.push_back(Create(absl::StrCat(i)));
   }
   EXPECT_EQ(Refused(operations),
@@ -145,21 +145,21 @@ TEST_F(CustomTest, APostHasABound) {
   EXPECT_EQ(Post(operations).size(), 2u) << "as many as may run";
 }
 
-TEST_F(CustomTest, OfReportsThatNobodyReadsTheNewestStays) {
+TEST_F(CustomTest, KeepsNewestUnreadReport) {
   Post({Create("a")});
   searcher_.Handle(TrialCreated{Id("a")});
   const size_t others = searcher_.PendingEvents().size();
-  const auto most = static_cast<int64_t>(CustomSearch::kMostUnread);
+  const auto most = static_cast<int64_t>(CustomSearch::kMaxUnread);
   for (int64_t steps = 1; steps <= most + 10; ++steps) {
     searcher_.Handle(ValidationReported{Id("a"), steps, static_cast<double>(steps), {0.5, 0.5}});
   }
   const std::vector<PendingEvent> events = searcher_.PendingEvents();
-  EXPECT_EQ(events.size(), CustomSearch::kMostUnread);
+  EXPECT_EQ(events.size(), CustomSearch::kMaxUnread);
   EXPECT_EQ(events[others].description.Find("length")->AsNumber(), 11.0 + others);
   EXPECT_EQ(events.back().description.Find("length")->AsNumber(), static_cast<double>(most + 10));
 }
 
-TEST_F(CustomTest, GoesOnUntilItIsShutDown) {
+TEST_F(CustomTest, ContinuesUntilShutdown) {
   Post({Create("a")});
   EXPECT_THAT(Exit("a", TrialEnd::kFailed), IsEmpty());
   EXPECT_FALSE(searcher_.shut_down());
@@ -167,7 +167,7 @@ TEST_F(CustomTest, GoesOnUntilItIsShutDown) {
   EXPECT_TRUE(searcher_.failed());
 }
 
-TEST_F(CustomTest, ShutdownStopsWhatRunsAndDropsWhatWaits) {
+TEST_F(CustomTest, StopsRunningAndDropsWaitingTrials_OnShutdown) {
   Post({Create("a"), Create("b"), Create("c"), Create("d")});
   EXPECT_THAT(Post({Pause("b")}), ElementsAre(Pause("b"), Create("c")));
   EXPECT_THAT(Post({Shutdown{}}), ElementsAre(Stop("a"), Stop("b"), Stop("c")));
@@ -178,7 +178,7 @@ TEST_F(CustomTest, ShutdownStopsWhatRunsAndDropsWhatWaits) {
   EXPECT_EQ(Events()[1], R"(2 {"end":"canceled","request":"d","type":"trial_exited"})");
 }
 
-TEST_F(CustomTest, AfterShutdownNothingIsTakenButReading) {
+TEST_F(CustomTest, AcceptsOnlyAcknowledgements_AfterShutdown) {
   Post({Create("a")});
   EXPECT_THAT(PostAs("last", {Shutdown{}}), ElementsAre(Stop("a")));
   EXPECT_EQ(Refused({Create("b")}),
@@ -193,7 +193,7 @@ TEST_F(CustomTest, AfterShutdownNothingIsTakenButReading) {
   EXPECT_THAT(Events(), IsEmpty());
 }
 
-TEST_F(CustomTest, TheRestWaitsItsTurn) {
+TEST_F(CustomTest, QueuesTrialsBeyondConcurrencyLimit) {
   EXPECT_THAT(Post({Create("a"), Create("b"), Create("c"), Create("d"), Create("e")}),
               ElementsAre(Create("a"), Create("b")));
   EXPECT_THAT(Post({Pause("a")}), ElementsAre(Pause("a"), Create("c")));
@@ -205,7 +205,7 @@ TEST_F(CustomTest, TheRestWaitsItsTurn) {
   EXPECT_THAT(Exit("a"), ElementsAre(Create("d")));
 }
 
-TEST_F(CustomTest, OneStoppedWhileItWaitsNeverRuns) {
+TEST_F(CustomTest, DoesNotStartTrialStoppedWhileWaiting) {
   Post({Create("a"), Create("b"), Create("c")});
   EXPECT_THAT(Post({Stop("c")}), IsEmpty());
   EXPECT_THAT(Events(), ElementsAre(R"(1 {"type":"search_started"})",
@@ -213,7 +213,7 @@ TEST_F(CustomTest, OneStoppedWhileItWaitsNeverRuns) {
   EXPECT_THAT(Exit("a"), IsEmpty());
 }
 
-TEST_F(CustomTest, ARepeatedPostChangesNothing) {
+TEST_F(CustomTest, IgnoresRepeatedPost) {
   PostAs("p", {Create("a")});
   const Value before = searcher_.Snapshot();
   EXPECT_THAT(PostAs("p", {Create("a")}), IsEmpty());
@@ -221,7 +221,7 @@ TEST_F(CustomTest, ARepeatedPostChangesNothing) {
   EXPECT_EQ(searcher_.Snapshot(), before);
 }
 
-TEST_F(CustomTest, ATrialOfTheSameNameIsTheSameTrial) {
+TEST_F(CustomTest, CreatesTrialOnce_WhenRepeated) {
   Post({Create("a", 1)});
   EXPECT_THAT(Post({Create("a", 1), Create("a", 1)}), IsEmpty());
   EXPECT_EQ(Refused({Create("b"), Create("a", 2)}),
@@ -236,7 +236,7 @@ TEST_F(CustomTest, ATrialOfTheSameNameIsTheSameTrial) {
   EXPECT_THAT(PostAs("post 1", {Create("a", 1)}), IsEmpty()) << "a post that is forgotten by now";
 }
 
-TEST_F(CustomTest, RefusesWhatCannotBeDone) {
+TEST_F(CustomTest, RejectsInvalidOperations) {
   EXPECT_EQ(Refused({Create("a"), Stop("b")}), "operation 1: no trial \"b\"; create it first");
   Refused({Pause("b")});
   Refused({Resume("b")});
@@ -256,7 +256,7 @@ TEST_F(CustomTest, RefusesWhatCannotBeDone) {
   EXPECT_EQ(Post({Create(std::string(64, 'x'))}).size(), 1u);
 }
 
-TEST_F(CustomTest, ChoosesASeedWhereNoneIsGiven) {
+TEST_F(CustomTest, ChoosesSeed_WhenAbsent) {
   const auto seed_of = [this](const std::string& request) {
     const std::vector<Operation> operations = Post({Create(request, 0, 0)});
     return std::get<CreateTrial>(operations.at(0)).seed;
@@ -267,7 +267,7 @@ TEST_F(CustomTest, ChoosesASeedWhereNoneIsGiven) {
   EXPECT_THAT(Post({Create("a", 0, 0)}), IsEmpty()) << "the same as was posted";
 }
 
-TEST_F(CustomTest, IsNotToldOfTrialsThatWereToldToPauseOrStop) {
+TEST_F(CustomTest, WithholdsReportsOfPausedAndStoppedTrials) {
   Post({Create("a"), Create("b")});
   Post({Pause("a"), Stop("b")});
   searcher_.Handle(ValidationReported{Id("a"), 10, 10, {0.25}});
@@ -277,7 +277,7 @@ TEST_F(CustomTest, IsNotToldOfTrialsThatWereToldToPauseOrStop) {
   EXPECT_EQ(Events().size(), 2u) << "what it reported on the way to its pause";
 }
 
-TEST(CustomSearchTest, OthersAreNotDrivenFromOutside) {
+TEST(CustomSearchTest, RejectsOperationsForOtherMethods) {
   model::ExperimentConfig config = Config(2);
   config.searcher.name = "random";
   Searcher searcher = *Searcher::Make(config);
@@ -286,7 +286,7 @@ TEST(CustomSearchTest, OthersAreNotDrivenFromOutside) {
   EXPECT_THAT(searcher.PendingEvents(), IsEmpty());
 }
 
-TEST(CustomSearchTest, RefusesWhatIsNoSnapshotOfIts) {
+TEST(CustomSearchTest, RejectsForeignSnapshot) {
   Searcher searcher = *Searcher::Make(Config(2));
   searcher.Start();
   ASSERT_TRUE(searcher.Post({"p", 0, {Create("a"), Create("b"), Create("c")}}).ok());
@@ -318,12 +318,12 @@ class Client {
   Client(int total, int at_once, uint64_t seed) : total_(total), at_once_(at_once), rng_(seed) {}
 
   int64_t read = 0;
-  std::map<RequestId, int> exits;        // as told
+  std::map<RequestId, int> exits;        // as delivered
   std::optional<OperationsPosted> next;  // until it is answered
 
   void Read(const std::vector<PendingEvent>& events) {
     for (const PendingEvent& event : events) {
-      if (event.id <= read) continue;  // told again
+      if (event.id <= read) continue;  // repeated
       EXPECT_EQ(event.id, read + 1) << "an event was lost";
       read = event.id;
       const Value& what = event.description;
@@ -473,7 +473,7 @@ class LossyWorld {
   int64_t steps_ = 0;
 };
 
-TEST(CustomPropertyTest, AProgramDrivesItsSearchThroughLossAndRepetition) {
+TEST(CustomPropertyTest, SurvivesLostAndRepeatedMessages) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE(seed);
     LossyWorld world(static_cast<int64_t>(seed % 5), seed);

@@ -19,12 +19,12 @@ using model::Value;
 
 constexpr double kAbsent = std::numeric_limits<double>::quiet_NaN();
 
-// As doubles, because the difference of two integers may not be one.
-double CountOf(const IntHparam& h) {
+// Computed with doubles, because the difference of two integers may overflow.
+double CountIntegers(const IntHparam& h) {
   return static_cast<double>(h.maxval) - static_cast<double>(h.minval) + 1;
 }
 
-// Where v lies between lo and hi. Halved, because hi - lo may overflow.
+// Returns the position of v between lo and hi. Halved, because hi - lo may overflow.
 double Fraction(double v, double lo, double hi) {
   const double width = hi / 2 - lo / 2;
   return width > 0 ? std::clamp((v / 2 - lo / 2) / width, 0.0, 1.0) : 0.5;
@@ -38,7 +38,7 @@ struct ToCoordinate {
   double operator()(const NestedHparam&) const { return 0; }
   double operator()(const IntHparam& h) const {
     const double v = value.AsNumber().value_or(0);
-    return std::clamp((v - static_cast<double>(h.minval) + 0.5) / CountOf(h), 0.0, 1.0);
+    return std::clamp((v - static_cast<double>(h.minval) + 0.5) / CountIntegers(h), 0.0, 1.0);
   }
   double operator()(const DoubleHparam& h) const {
     return Fraction(value.AsNumber().value_or(0), h.minval, h.maxval);
@@ -59,9 +59,9 @@ struct ToHparam {
   Value operator()(const ConstHparam& h) const { return h.val; }
   Value operator()(const NestedHparam&) const { return Value::Object{}; }
   Value operator()(const IntHparam& h) const {
-    const double cell = std::floor(std::clamp(x, 0.0, 1.0) * CountOf(h));
+    const double cell = std::floor(std::clamp(x, 0.0, 1.0) * CountIntegers(h));
     const double v = static_cast<double>(h.minval) + cell;
-    // Near 2^63 a double is no int64_t any more.
+    // Near 2^63 a double does not fit into int64_t.
     if (v >= static_cast<double>(h.maxval)) return h.maxval;
     if (v <= static_cast<double>(h.minval)) return h.minval;
     return static_cast<int64_t>(v);
@@ -76,13 +76,13 @@ struct ToHparam {
   }
 };
 
-// Of a continuum 0.
+// Returns the number of values; 0 if continuous.
 struct CountValues {
   int64_t operator()(const ConstHparam&) const { return 1; }
   int64_t operator()(const NestedHparam&) const { return 1; }
   int64_t operator()(const IntHparam& h) const {
-    const double count = CountOf(h);
-    // Cells much wider than the 1e-9 of a coordinate.
+    const double count = CountIntegers(h);
+    // The cells must be much wider than the 1e-9 of a coordinate.
     return count <= 1e6 ? static_cast<int64_t>(count) : 0;
   }
   int64_t operator()(const DoubleHparam& h) const { return h.minval == h.maxval ? 1 : 0; }
@@ -168,7 +168,7 @@ double SquareDistance(const Axis& axis, double a, double b) {
   if (no_a && no_b) return 0;
   if (axis.categorical) return a == b ? 0 : 1;
   if (!no_a && !no_b) return (a - b) * (a - b);
-  // As if the absent lay beside the middle.
+  // An absent coordinate counts as one beside the middle.
   const double v = (no_a ? b : a) - 0.5;
   return 0.75 + v * v;
 }

@@ -1,8 +1,8 @@
-// A search space as models see it: a point is one number per hyperparameter that has more than one
-// value. Ordered ones lie in [0, 1] in their own scale (of a `log` the exponent; an integer is the
-// middle of one of equal cells), a categorical one is the index of its value, and one that is
-// absent from the point is NaN. All are multiples of 1e-9, so that snapshots are small and exact.
-// Made for one call of a sampler; refers to the space. PURE.
+// The encoding of a search space for models: a point has one coordinate per hyperparameter with
+// more than one value. An ordered one is in [0, 1] in its own scale (for `log` the exponent; an
+// integer is the middle of one of equal cells), a categorical one is the index of its value, and an
+// absent one is NaN. All are multiples of 1e-9, so that snapshots are small and exact. Created for
+// one call of a sampler; refers to the space. PURE.
 #ifndef MASTER_CORE_SEARCHER_ENCODING_H_
 #define MASTER_CORE_SEARCHER_ENCODING_H_
 
@@ -20,7 +20,7 @@ using Coordinates = std::vector<double>;
 struct Axis {
   Leaf leaf;
   bool categorical = false;
-  int64_t values = 0;  // how many there are; 0: a continuum
+  int64_t values = 0;  // number of values; 0: continuous
 };
 
 class Encoding {
@@ -31,30 +31,32 @@ class Encoding {
   const std::vector<Axis>& axes() const { return axes_; }
 
   Coordinates Encode(const model::Hparams& point) const;
-  // The inverse. What the conditions leave out is left out whatever its coordinate; a coordinate
-  // is moved to the nearest that exists. REQUIRES one that is not NaN for what is present.
+  // The inverse. Hyperparameters whose conditions do not hold are absent, whatever their
+  // coordinate; other coordinates are rounded to the nearest value. REQUIRES that present ones are
+  // not NaN.
   model::Hparams Decode(const Coordinates& x) const;
 
-  // Moves each coordinate to the nearest that exists; NaN for what the conditions leave out.
+  // Rounds each coordinate to the nearest value; NaN for hyperparameters whose conditions do not
+  // hold.
   void Snap(Coordinates& x) const;
-  // Uniform in each coordinate.
+  // Draws a point that is uniform in each coordinate.
   Coordinates Draw(base::Rng& rng) const;
 
  private:
   const model::SearchSpace& space_;
   std::vector<Leaf> leaves_;
   std::vector<Axis> axes_;
-  std::vector<std::ptrdiff_t> axis_of_;  // for each leaf, -1: it has one value
+  std::vector<std::ptrdiff_t> axis_of_;  // for each leaf; -1: it has one value
   bool conditional_ = false;
 };
 
-// A coordinate of the axis, uniform.
+// Draws a coordinate of the axis uniformly.
 double DrawCoordinate(const Axis& axis, base::Rng& rng);
-// The nearest that exists.
+// Rounds to the nearest value of the axis.
 double SnapCoordinate(const Axis& axis, double x);
 
-// How far two points are from each other, as its square; of a category, and of a coordinate to its
-// absence, about 1. Euclidean in some space, as kernels want it.
+// Returns the squared distance of two coordinates; about 1 for different categories, and between a
+// present and an absent coordinate. Euclidean in some space, as kernels require.
 double SquareDistance(const Axis& axis, double a, double b);
 
 }  // namespace det::searcher

@@ -33,7 +33,7 @@ std::vector<Operation> FullLengthSearch::OnTrialExited(Context context, const Tr
       ++counts_.canceled;
       break;
     case TrialEnd::kInvalidHp:
-      // Another sample of a single point would be the same invalid one.
+      // In a space with a single point, another sample would be equally invalid.
       if (counts_.replaced < options_.max_replacements && !IsSinglePoint(context.space)) {
         ++counts_.replaced;
       } else {
@@ -55,7 +55,7 @@ std::vector<Operation> FullLengthSearch::Continue(Context context) {
     operations.emplace_back(MakeTrial(context, *sampler_, ++counts_.created));
   }
   if (ended() >= options_.max_trials) {
-    // One good trial makes a good search.
+    // A search succeeds if one trial completes.
     const bool fruitless = counts_.completed == 0;
     operations.emplace_back(Shutdown{.failed = fruitless && counts_.failed > 0,
                                      .canceled = fruitless && counts_.failed == 0});
@@ -90,7 +90,7 @@ absl::Status FullLengthSearch::Restore(const Value& snapshot) {
     const Value* value = snapshot.Find(name);
     if (value == nullptr || value->AsInt() == nullptr || *value->AsInt() < 0) {
       return absl::InvalidArgumentError(
-          absl::StrCat("searcher snapshot: the method's ", name, " is missing or no count"));
+          absl::StrCat("searcher snapshot: the method's ", name, " is missing or not a count"));
     }
     *count = *value->AsInt();
   }

@@ -1,7 +1,7 @@
-// Every trial in full: max_trials points of a sampler, at most max_concurrent_trials at once. With
-// independent samples it is `random`, with one trial `single`, with a model `tpe` and `bayesian`.
-// Made by MakeSearchMethod; see search_method.h for how it is called.
-// PURE.
+// Trains every trial to the full length: max_trials points of a sampler, at most
+// max_concurrent_trials at once. With independent samples it is `random`, with one trial `single`,
+// with a model `tpe` or `bayesian`. Made by MakeSearchMethod; see search_method.h for how it is
+// called. PURE.
 #ifndef MASTER_CORE_SEARCHER_FULL_LENGTH_H_
 #define MASTER_CORE_SEARCHER_FULL_LENGTH_H_
 
@@ -21,8 +21,8 @@ class FullLengthSearch final : public SearchMethod {
   struct Options {
     int64_t max_trials = 1;
     int64_t max_concurrent_trials = 16;  // 0: no limit
-    // How many trials with invalid hyperparameters are replaced by new samples, beyond max_trials.
-    // Bounded, because a space may hold no valid point at all.
+    // Maximum number of trials with invalid hyperparameters that new samples replace. Bounded,
+    // because a space may have no valid point.
     int64_t max_replacements = 0;
     int64_t max_length = 0;
   };
@@ -39,8 +39,8 @@ class FullLengthSearch final : public SearchMethod {
 
  private:
   struct Counts {
-    int64_t created = 0;   // all that were ever asked for
-    int64_t replaced = 0;  // of these, invalid ones that another took the place of
+    int64_t created = 0;   // all trials
+    int64_t replaced = 0;  // invalid ones among them that were replaced
     int64_t completed = 0;
     int64_t failed = 0;
     int64_t canceled = 0;
@@ -48,7 +48,7 @@ class FullLengthSearch final : public SearchMethod {
 
   int64_t ended() const { return counts_.completed + counts_.failed + counts_.canceled; }
   int64_t live() const { return counts_.created - counts_.replaced - ended(); }
-  // Asks for as many trials as may run, or for the end when all have.
+  // Creates trials up to the concurrency limit, or shuts down when all have ended.
   std::vector<Operation> Continue(Context context);
 
   Options options_;

@@ -20,12 +20,12 @@ using Parameters = GaussianProcess::Parameters;
 constexpr double kSqrt5 = 2.2360679774997896964;
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-// What parameters may be: a scale between a hundredth and thirty times the range.
-constexpr double kLeastScale = -7, kMostScale = 9;
-constexpr double kLeastNoise = -14, kMostNoise = 0;
+// Bounds of the parameters: a length scale from a hundredth to thirty times the range.
+constexpr double kMinScale = -7, kMaxScale = 9;
+constexpr double kMinNoise = -14, kMaxNoise = 0;
 constexpr int kSteps = 40;
 
-// The order of a product's sums depends on the sizes of the caches, so they are made to be equal.
+// Eigen's order of summation depends on the cache sizes, so they are set to fixed values.
 void FixBlocking() { Eigen::setCpuCacheSizes(32 * 1024, 256 * 1024, 4 * 1024 * 1024); }
 
 ArrayXXd SquareDistances(const Axis& axis, size_t i, const std::vector<Coordinates>& a,
@@ -40,13 +40,13 @@ ArrayXXd SquareDistances(const Axis& axis, size_t i, const std::vector<Coordinat
   return distances;
 }
 
-// The correlation, at the scaled square distance s.
+// Returns the correlation at the scaled squared distance s.
 ArrayXXd Matern(const ArrayXXd& s) {
   const ArrayXXd r = kSqrt5 * s.sqrt();
   return (1 + r + r * r / 3) * (-r).exp();
 }
 
-// The posterior of the parameters, and its slope.
+// The posterior of the parameters and its gradient.
 class Posterior {
  public:
   Posterior(const std::vector<Axis>& axes, const std::vector<Coordinates>& points,
@@ -57,7 +57,7 @@ class Posterior {
     }
   }
 
-  // -infinity where the kernel is singular.
+  // Returns -infinity if the kernel is singular.
   double operator()(const Parameters& p, Parameters& slope) const {
     const size_t d = distances_.size();
     const Index n = targets_.size();
@@ -107,11 +107,11 @@ class Posterior {
 };
 
 double Clamp(size_t i, size_t d, double p) {
-  if (i < d) return std::clamp(p, kLeastScale, kMostScale);
-  return i == d ? std::clamp(p, -4.0, 4.0) : std::clamp(p, kLeastNoise, kMostNoise);
+  if (i < d) return std::clamp(p, kMinScale, kMaxScale);
+  return i == d ? std::clamp(p, -4.0, 4.0) : std::clamp(p, kMinNoise, kMaxNoise);
 }
 
-// Resilient propagation (Riedmiller and Braun, 1993): steps by the sign of the slope alone.
+// Resilient propagation (Riedmiller and Braun, 1993): steps by the sign of the gradient.
 double Climb(const Posterior& posterior, Parameters& p) {
   const size_t d = p.size() - 2;
   Parameters slope, last(p.size(), 0), step(p.size(), 0.5), best = p, at = p;
@@ -174,7 +174,7 @@ void GaussianProcess::Condition() {
     s += std::exp(parameters_[i]) * SquareDistances(axes_[i], i, points_, points_);
   }
   const MatrixXd correlation = std::exp(parameters_[d]) * Matern(s);
-  // More noise until it is not singular.
+  // Adds noise until the matrix is not singular.
   for (double noise = std::exp(parameters_[d + 1]);; noise *= 10) {
     const Eigen::LLT<MatrixXd> factor(correlation + noise * MatrixXd::Identity(n, n));
     if (factor.info() != Eigen::Success && noise < 1e6) continue;

@@ -1,10 +1,10 @@
 // A Gaussian process over points of a search space (Rasmussen and Williams, "Gaussian Processes for
-// Machine Learning", 2006): Matern 5/2 with a length scale per coordinate, and noise. The
-// distance of two categories is 0 or 1, as is, about, that of a coordinate to its absence.
+// Machine Learning", 2006): Matern 5/2 kernel with a length scale per coordinate, and noise. The
+// distance of two categories is 0 or 1, and about 1 between a present and an absent coordinate.
 //
-// Its parameters are those of the highest posterior, with the prior of Hvarfner, Hellsten and Nardi
-// ("Vanilla Bayesian optimization performs great in high dimensions", ICML 2024), by gradient from
-// given starts. Same input, same result on every machine. Work: O(points^3). PURE.
+// The parameters maximize the posterior, with the prior of Hvarfner, Hellsten and Nardi ("Vanilla
+// Bayesian optimization performs great in high dimensions", ICML 2024), by gradient ascent from
+// fixed starts. Deterministic on every machine. Cost: O(points^3). PURE.
 #ifndef MASTER_CORE_SEARCHER_GAUSSIAN_PROCESS_H_
 #define MASTER_CORE_SEARCHER_GAUSSIAN_PROCESS_H_
 
@@ -16,7 +16,7 @@ namespace det::searcher {
 
 class GaussianProcess {
  public:
-  // Logarithms: one inverse square of a length scale per axis, the variance, that of the noise.
+  // Logarithms of: one inverse squared length scale per axis, the variance, the noise variance.
   using Parameters = std::vector<double>;
   struct Prediction {
     double mean = 0;
@@ -26,9 +26,9 @@ class GaussianProcess {
   // Every point has axes.size() coordinates; axes outlive it.
   explicit GaussianProcess(const std::vector<Axis>& axes) : axes_(axes) {}
 
-  // To targets of mean 0 and variance 1, as many as points.
+  // Fits to targets with mean 0 and variance 1, one per point.
   void Fit(const std::vector<Coordinates>& points, const std::vector<double>& targets);
-  // As if this had been observed; the parameters stay.
+  // Adds an observation without changing the parameters.
   void Add(const Coordinates& point, double target);
 
   std::vector<Prediction> Predict(const std::vector<Coordinates>& points) const;

@@ -19,25 +19,25 @@ using model::Value;
 
 using Values = absl::StatusOr<std::vector<Value>>;
 
-// numerator / denominator, half away from zero. REQUIRES denominator > 0.
+// Returns numerator / denominator, rounded half away from zero. REQUIRES denominator > 0.
 int64_t Round(absl::int128 numerator, absl::int128 denominator) {
   const absl::int128 half = numerator < 0 ? -denominator / 2 : denominator / 2;
   return static_cast<int64_t>((numerator + half) / denominator);
 }
 
-// As reals: where step `i` of `count` lies between the two.
+// Returns step `i` of `count` between the two bounds.
 double Between(double lo, double hi, int64_t i, int64_t count) {
   return std::lerp(lo, hi,
                    count == 1 ? 0.5 : static_cast<double>(i) / static_cast<double>(count - 1));
 }
 
-std::string PathOf(const Leaf& leaf) {
+std::string GetLeafPath(const Leaf& leaf) {
   return absl::StrCat("hyperparameters.", absl::StrJoin(leaf.path, "."));
 }
 
-absl::Status TooMany(const std::string& what, int64_t most = kMostGridPoints) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(what, ": more than ", most, " points; lower the counts, or search at random"));
+absl::Status TooMany(const std::string& what, int64_t most = kMaxGridPoints) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      what, ": more than ", most, " points; lower the counts, or use the random searcher"));
 }
 
 struct Offering {
@@ -45,13 +45,13 @@ struct Offering {
 
   Values operator()(const model::ConstHparam& h) const { return std::vector<Value>{h.val}; }
   Values operator()(const model::CategoricalHparam& h) const { return h.vals; }
-  Values operator()(const model::NestedHparam&) const { DET_CHECK(false) << "a map is no leaf"; }
+  Values operator()(const model::NestedHparam&) const { DET_CHECK(false) << "a map is not a leaf"; }
 
   Values operator()(const model::IntHparam& h) const {
     const absl::int128 range = absl::int128(h.maxval) - h.minval;
     if (h.count && *h.count < 1) return NeedsCount();
     const absl::int128 fit = h.count ? std::min(absl::int128(*h.count), range + 1) : range + 1;
-    if (fit > kMostGridPoints) return TooMany(path);
+    if (fit > kMaxGridPoints) return TooMany(path);
     const auto count = static_cast<int64_t>(fit);
     if (count == 1) return std::vector<Value>{Round(absl::int128(h.minval) + h.maxval, 2)};
     std::vector<Value> values;
@@ -70,7 +70,7 @@ struct Offering {
   template <class Hparam, class Scale>
   Values Spaced(const Hparam& h, const Scale& scale) const {
     if (!h.count || *h.count < 1) return NeedsCount();
-    if (*h.count > kMostGridPoints) return TooMany(path);
+    if (*h.count > kMaxGridPoints) return TooMany(path);
     std::vector<Value> values;
     for (int64_t i = 0; i < *h.count; ++i) {
       values.emplace_back(scale(Between(h.minval, h.maxval, i, *h.count)));
@@ -80,7 +80,7 @@ struct Offering {
 
   absl::Status NeedsCount() const {
     return absl::InvalidArgumentError(
-        absl::StrCat(path, ": the grid searcher needs a count of 1 or more here"));
+        absl::StrCat(path, ": the grid searcher requires a count of 1 or more"));
   }
 };
 
@@ -88,14 +88,14 @@ struct Offering {
 
 Values GridValues(const Leaf& leaf) {
   DET_ASSIGN_OR_RETURN(std::vector<Value> offered,
-                       std::visit(Offering{PathOf(leaf)}, leaf.hparam->kind));
+                       std::visit(Offering{GetLeafPath(leaf)}, leaf.hparam->kind));
   std::set<std::string> known;
   std::vector<Value> values;
   for (Value& value : offered) {
     if (known.insert(value.ToJson()).second) values.push_back(std::move(value));
   }
   if (values.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(PathOf(leaf), ": has no values to choose from"));
+    return absl::InvalidArgumentError(absl::StrCat(GetLeafPath(leaf), ": has no values"));
   }
   return values;
 }
@@ -108,14 +108,14 @@ absl::StatusOr<Grid> Grid::Make(const model::SearchSpace& space) {
     DET_ASSIGN_OR_RETURN(std::vector<Value> values, GridValues(leaf));
     for (const model::Condition& condition : leaf.hparam->when) looked_at.insert(condition.path);
     stored += static_cast<int64_t>(values.size());
-    if (stored > 2 * kMostGridPoints) return TooMany("hyperparameters");
+    if (stored > 2 * kMaxGridPoints) return TooMany("hyperparameters");
     grid.axes_.push_back(Axis{.leaf = leaf, .values = std::move(values)});
   }
   for (Axis& axis : grid.axes_) {
     axis.looked_at = looked_at.contains(absl::StrJoin(axis.leaf.path, "."));
   }
-  // With conditions each point costs a walk over those before it.
-  if (!looked_at.empty()) grid.most_ = kMostConditionalPoints;
+  // With conditions, computing a point takes a walk over those before it.
+  if (!looked_at.empty()) grid.most_ = kMaxConditionalPoints;
   model::Hparams so_far = Skeleton(*grid.space_);
   grid.size_ = grid.Count(0, so_far);
   if (grid.size_ > grid.most_) return TooMany("hyperparameters", grid.most_);
@@ -128,7 +128,7 @@ int64_t Grid::Count(size_t axis, model::Hparams& so_far) const {
   const Axis& here = axes_[axis];
   if (!IsPresent(here.leaf, so_far)) return Count(axis + 1, so_far);
   if (!here.looked_at) {
-    // Neither factor is beyond too_many, so that the product is no overflow.
+    // Neither factor exceeds too_many, so the product does not overflow.
     return std::min(too_many, Count(axis + 1, so_far) * static_cast<int64_t>(here.values.size()));
   }
   int64_t points = 0;
@@ -172,7 +172,7 @@ model::Hparams GridSampler::Next(const model::SearchSpace&, const model::Request
 
 absl::Status GridSampler::Restore(const Value& snapshot) {
   if (snapshot.is_null()) return absl::OkStatus();
-  return absl::InvalidArgumentError("searcher snapshot: the grid remembers nothing");
+  return absl::InvalidArgumentError("searcher snapshot: the grid sampler has no state");
 }
 
 }  // namespace det::searcher

@@ -1,12 +1,12 @@
-// The points of a grid: every combination of what each hyperparameter offers, each point once. A
-// conditional hyperparameter is an axis only of the points that it is present in.
+// The points of a grid: every combination of the values of each hyperparameter, each point once. A
+// conditional hyperparameter is an axis only for the points in which it is present.
 //
-// The first axis by name changes slowest (conditions permitting: what a condition looks at comes
-// before). `int` without a count offers all its values, and never more than it has; `double` and
-// `log` need a count. Their values are spaced evenly, a log's by exponent; a count of 1 is the
-// middle. Half integers are rounded away from zero.
+// The first axis by name changes slowest, except that a hyperparameter comes after those that its
+// conditions name. `int` without a count has all its values; `double` and `log` require a count.
+// Their values are spaced evenly, those of `log` by exponent; a count of 1 is the middle. Half
+// integers are rounded away from zero.
 //
-// Points are computed by number, none is kept, so that a large grid costs nothing until it runs.
+// Points are computed by index and not stored, so a large grid costs nothing until it runs.
 // PURE.
 #ifndef MASTER_CORE_SEARCHER_GRID_H_
 #define MASTER_CORE_SEARCHER_GRID_H_
@@ -24,13 +24,13 @@
 
 namespace det::searcher {
 
-// More would never end, and is a mistake.
-inline constexpr int64_t kMostGridPoints = 1'000'000;
-inline constexpr int64_t kMostConditionalPoints = 10'000;  // where there are conditions
+// The maximum number of points: a larger grid would never end and is a mistake.
+inline constexpr int64_t kMaxGridPoints = 1'000'000;
+inline constexpr int64_t kMaxConditionalPoints = 10'000;  // where there are conditions
 
 class Grid {
  public:
-  // INVALID_ARGUMENT, naming the hyperparameter, for one that needs a count, and for too many
+  // INVALID_ARGUMENT, naming the hyperparameter, if a count is missing or there are too many
   // points.
   static absl::StatusOr<Grid> Make(const model::SearchSpace& space);
 
@@ -45,25 +45,25 @@ class Grid {
   struct Axis {
     Leaf leaf;
     std::vector<model::Value> values;
-    bool looked_at = false;  // by the condition of another
+    bool looked_at = false;  // a condition of another one names it
   };
 
   explicit Grid(const model::SearchSpace& space)
       : space_(std::make_unique<model::SearchSpace>(space)) {}
-  // How many points begin with `so_far`, which has what the axes before `axis` chose; more than
-  // kMostGridPoints where it is too many.
+  // Returns the number of points that begin with `so_far`, the values of the axes before `axis`;
+  // more than kMaxGridPoints if there are too many.
   int64_t Count(size_t axis, model::Hparams& so_far) const;
 
   std::unique_ptr<const model::SearchSpace> space_;  // what the axes' leaves point into
   std::vector<Axis> axes_;
   int64_t size_ = 0;
-  int64_t most_ = kMostGridPoints;
+  int64_t most_ = kMaxGridPoints;
 };
 
-// The values of one hyperparameter, in order, each once.
+// Returns the values of one hyperparameter, in order, each once.
 absl::StatusOr<std::vector<model::Value>> GridValues(const Leaf& leaf);
 
-// Trial n gets the n-th point from the end, as users of `grid` have always had it.
+// Trial n gets the n-th point from the end, as in Determined.
 class GridSampler final : public Sampler {
  public:
   explicit GridSampler(Grid grid) : grid_(std::move(grid)) {}

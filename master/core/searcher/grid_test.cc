@@ -65,7 +65,7 @@ Value ValuesOf(const model::Hyperparameter& hparam) {
 
 // ---- vectors of the predecessor ----
 
-TEST(GridTest, SizesMultiply) {
+TEST(GridTest, MultipliesSizes) {
   const auto size = [](const std::vector<int64_t>& counts) {
     SearchSpace space;
     for (const int64_t count : counts) {
@@ -81,7 +81,7 @@ TEST(GridTest, SizesMultiply) {
   EXPECT_EQ(size({2, 2, 3, 3, 4, 5}), 720);
 }
 
-TEST(GridTest, TheLastAxisIsTheFastest) {
+TEST(GridTest, VariesLastAxisFastest) {
   EXPECT_EQ(
       PointsOf(TwoAxes()),
       (std::vector<std::string>{R"({"a":0,"b":0})", R"({"a":0,"b":5})", R"({"a":0,"b":10})",
@@ -89,14 +89,14 @@ TEST(GridTest, TheLastAxisIsTheFastest) {
                                 R"({"a":20,"b":0})", R"({"a":20,"b":5})", R"({"a":20,"b":10})"}));
 }
 
-TEST(GridTest, ValuesOfAnAxis) {
+TEST(GridTest, ComputesAxisValues) {
   EXPECT_EQ(ValuesOf({IntHparam{0, 4, 5}}), Value(Value::List{0, 1, 2, 3, 4}));
   EXPECT_EQ(ValuesOf({IntHparam{-4, -2, 3}}), Value(Value::List{-4, -3, -2}));
   EXPECT_EQ(ValuesOf({LogHparam{10, 1, 2, 2}}), Value(Value::List{10.0, 100.0}));
   EXPECT_EQ(ValuesOf({DoubleHparam{13, 17, 2}}), Value(Value::List{13.0, 17.0}));
 }
 
-TEST(GridTest, NestedSpaces) {
+TEST(GridTest, FlattensNestedSpaces) {
   const SearchSpace space = {
       {"a",
        {NestedHparam{{{"b",
@@ -114,7 +114,7 @@ TEST(GridTest, NestedSpaces) {
             R"({"a":{"b":{"c1":5,"c2":11,"empty":{}}},"constant":2,"f":17.0,"l":100.0})");
 }
 
-TEST(GridTest, AWholeSearchOfAnIntWithACount) {
+TEST(GridTest, RunsWholeSearch) {
   const auto simulation = Simulate(Config({{"n", {IntHparam{0, 10, 4}}}}, 2),
                                    [](const auto&, int64_t) { return std::vector<double>{1}; });
   ASSERT_TRUE(simulation.ok()) << simulation.status();
@@ -128,7 +128,7 @@ TEST(GridTest, AWholeSearchOfAnIntWithACount) {
 
 // ---- edges ----
 
-TEST(GridTest, CountsAreClampedAndOneIsTheMiddle) {
+TEST(GridTest, ClampsCounts) {
   EXPECT_EQ(ValuesOf({IntHparam{3, 5, 100}}), Value(Value::List{3, 4, 5}));
   EXPECT_EQ(ValuesOf({IntHparam{3, 5, 2'000'000}}), Value(Value::List{3, 4, 5}));
   EXPECT_EQ(ValuesOf({IntHparam{3, 5, {}}}), Value(Value::List{3, 4, 5}));
@@ -146,12 +146,12 @@ TEST(GridTest, SurvivesExtremeRanges) {
   EXPECT_EQ(ValuesOf({DoubleHparam{-kMax, kMax, 3}}), Value(Value::List{-kMax, 0.0, kMax}));
 }
 
-TEST(GridTest, EachValueIsThereOnce) {
+TEST(GridTest, ListsEachValueOnce) {
   EXPECT_EQ(ValuesOf({DoubleHparam{2, 2, 5}}), Value(Value::List{2.0}));
   EXPECT_EQ(ValuesOf({CategoricalHparam{{"a", "b", "a"}}}), Value(Value::List{"a", "b"}));
 }
 
-TEST(GridTest, AConditionalHyperparameterIsAnAxisWhereItIsPresent) {
+TEST(GridTest, ExpandsConditionalHyperparameterOnlyWhenPresent) {
   EXPECT_EQ(PointsOf(Conditional()),
             (std::vector<std::string>{
                 R"({"optimizer":"adam","width":1})",
@@ -169,7 +169,7 @@ TEST(GridTest, AConditionalHyperparameterIsAnAxisWhereItIsPresent) {
             }));
 }
 
-TEST(GridTest, PointsOfALargeConditionalGridAreDistinct) {
+TEST(GridTest, ListsDistinctPoints_WithConditions) {
   SearchSpace space = {{"depth", {IntHparam{1, 5, {}}}}};
   for (int layer = 1; layer <= 5; ++layer) {
     space["width_" + std::to_string(layer)] = {IntHparam{0, 2, {}},
@@ -180,31 +180,33 @@ TEST(GridTest, PointsOfALargeConditionalGridAreDistinct) {
   EXPECT_EQ(std::set<std::string>(points.begin(), points.end()).size(), points.size());
 }
 
-TEST(GridTest, RefusesWhatIsNoGridAndSaysWhere) {
+TEST(GridTest, RejectsInvalidGrid) {
   const auto why = [](const SearchSpace& space) {
     return std::string(Searcher::Make(Config(space, 1)).status().message());
   };
   EXPECT_EQ(why({{"a", {NestedHparam{{{"lr", {DoubleHparam{0, 1, {}}}}}}}}}),
-            "hyperparameters.a.lr: the grid searcher needs a count of 1 or more here");
+            "hyperparameters.a.lr: the grid searcher requires a count of 1 or more");
   EXPECT_EQ(why({{"lr", {LogHparam{10, -4, -1, {}}}}}),
-            "hyperparameters.lr: the grid searcher needs a count of 1 or more here");
+            "hyperparameters.lr: the grid searcher requires a count of 1 or more");
   EXPECT_EQ(why({{"n", {IntHparam{0, 4, 0}}}}),
-            "hyperparameters.n: the grid searcher needs a count of 1 or more here");
-  EXPECT_EQ(why({{"n", {IntHparam{0, 1'000'000, {}}}}}),
-            "hyperparameters.n: more than 1000000 points; lower the counts, or search at random");
-  EXPECT_EQ(why({{"n", {IntHparam{0, 1000, {}}}}, {"m", {IntHparam{0, 1000, {}}}}}),
-            "hyperparameters: more than 1000000 points; lower the counts, or search at random");
-  EXPECT_EQ(why({{"c", {CategoricalHparam{}}}}), "hyperparameters.c: has no values to choose from");
+            "hyperparameters.n: the grid searcher requires a count of 1 or more");
+  EXPECT_EQ(
+      why({{"n", {IntHparam{0, 1'000'000, {}}}}}),
+      "hyperparameters.n: more than 1000000 points; lower the counts, or use the random searcher");
+  EXPECT_EQ(
+      why({{"n", {IntHparam{0, 1000, {}}}}, {"m", {IntHparam{0, 1000, {}}}}}),
+      "hyperparameters: more than 1000000 points; lower the counts, or use the random searcher");
+  EXPECT_EQ(why({{"c", {CategoricalHparam{}}}}), "hyperparameters.c: has no values");
 }
 
-TEST(GridTest, InvalidHyperparametersAreNotReplaced) {
+TEST(GridTest, DoesNotReplaceInvalidTrials) {
   Searcher searcher = *Searcher::Make(Config(TwoAxes(), 1));
   searcher.Start();
   for (int i = 1; i < 9; ++i) {
-    EXPECT_EQ(Told(searcher.Handle(EndOf(std::to_string(i), TrialEnd::kInvalidHp))),
+    EXPECT_EQ(Describe(searcher.Handle(MakeExit(std::to_string(i), TrialEnd::kInvalidHp))),
               "create " + std::to_string(i + 1));
   }
-  EXPECT_EQ(Told(searcher.Handle(EndOf("9"))), "shutdown");
+  EXPECT_EQ(Describe(searcher.Handle(MakeExit("9"))), "shutdown");
 }
 
 }  // namespace

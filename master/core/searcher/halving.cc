@@ -30,16 +30,16 @@ RequestId Halving::Request(int64_t trial) const {
   return RequestId(absl::StrCat(options_.prefix, trial));
 }
 
-std::optional<Operation> Halving::TakeSlot(Context context, Sampler& sampler) {
+std::optional<Operation> Halving::StartNext(Context context, Sampler& sampler) {
   if (const std::optional<int64_t> number = Promotable()) {
     Advance(*number, live_.at(*number));
-    ++slots_;
+    ++running_;
     return ResumeTrial{Request(*number)};
   }
   if (AllCreated()) return std::nullopt;
   live_.emplace(++created_, Trial{.last_loss = kInfinity});
   ++coming_[0];
-  ++slots_;
+  ++running_;
   return MakeTrial(context, sampler, created_, options_.prefix);
 }
 
@@ -57,12 +57,12 @@ std::vector<Operation> Halving::OnReport(int64_t number, const Report& report) {
       operations.emplace_back(StopTrial{Request(number)});
     }
   }
-  // What goes on at once need not be paused, and keeps its slot.
+  // A trial that is promoted immediately is not paused.
   if (trial.state == State::kPaused && Promotable() == number) Advance(number, trial);
   const bool waited = trial.state == State::kPaused;
   Settle(operations);
   if (waited && trial.state == State::kPaused) {
-    --slots_;
+    --running_;
     operations.emplace_back(PauseTrial{Request(number)});
   } else if (waited) {
     trial.state = State::kStopped;
@@ -70,7 +70,7 @@ std::vector<Operation> Halving::OnReport(int64_t number, const Report& report) {
   return operations;
 }
 
-bool Halving::GoesOn(size_t rung, double loss, int64_t better) const {
+bool Halving::Continues(size_t rung, double loss, int64_t better) const {
   const int64_t keep = Keep(rung, true);
   return better < keep && (rungs_.equal(rung, loss) == 1 || rungs_.continued(rung) < keep);
 }
@@ -79,7 +79,7 @@ bool Halving::Arrive(int64_t number, Trial& trial, const Report& report) {
   const double loss = trial.last_loss;
   const int64_t better = rungs_.Add(trial.rung, {loss, number});
   if (trial.rung == rungs_.top() || !std::isfinite(loss)) return true;
-  if (options_.rule == Rule::kStop && !GoesOn(trial.rung, loss, better)) return true;
+  if (options_.rule == Rule::kStop && !Continues(trial.rung, loss, better)) return true;
   if (options_.rule == Rule::kStop ||
       report.length >= static_cast<double>(rungs_.length(trial.rung + 1))) {
     Advance(number, trial);
@@ -92,7 +92,7 @@ bool Halving::Arrive(int64_t number, Trial& trial, const Report& report) {
 
 void Halving::Advance(int64_t number, Trial& trial) {
   if (trial.state == State::kPaused) paused_[trial.rung].erase({trial.last_loss, number});
-  rungs_.NoteContinued(trial.rung, number);
+  rungs_.RecordPromoted(trial.rung, number);
   trial.state = State::kRunning;
   ++coming_[++trial.rung];
 }
@@ -102,7 +102,7 @@ int64_t Halving::Keep(size_t rung, bool at_least_one) const {
   return at_least_one ? std::max<int64_t>(keep, 1) : keep;
 }
 
-bool Halving::NobodyComes() const {
+bool Halving::NoneArriving() const {
   return AllCreated() &&
          std::all_of(coming_.begin(), coming_.end(), [](int64_t n) { return n == 0; });
 }
@@ -127,18 +127,18 @@ std::optional<int64_t> Halving::Promotable() const {
   };
   if (options_.rule == Rule::kSynchronous) return best(true);
   if (const auto plain = best(false)) return plain;
-  return NobodyComes() ? best(true) : std::nullopt;
+  return NoneArriving() ? best(true) : std::nullopt;
 }
 
 void Halving::Settle(std::vector<Operation>& operations) {
   if (options_.rule == Rule::kStop) return;
-  // No more than max_trials come to the lowest rung, so that most there can be let go early.
+  // At most max_trials arrive at the lowest rung, so most trials there can be stopped early.
   StopFrom(0, std::max<int64_t>(Survivors(options_.max_trials, options_.divisor), 1), operations);
   if (options_.rule == Rule::kSynchronous) {
     for (size_t rung = 0; rung < paused_.size() && IsClosed(rung); ++rung) {
       StopFrom(rung, Keep(rung, true), operations);
     }
-  } else if (NobodyComes() && !Promotable()) {
+  } else if (NoneArriving() && !Promotable()) {
     for (size_t rung = 0; rung < paused_.size(); ++rung) StopFrom(rung, 0, operations);
   }
 }
@@ -160,7 +160,7 @@ std::vector<Operation> Halving::OnExited(Context context, int64_t number, TrialE
   live_.erase(it);
   if (trial.state == State::kRunning) --coming_[trial.rung];
   if (trial.state == State::kPaused) paused_[trial.rung].erase({trial.last_loss, number});
-  if (trial.state == State::kRunning || trial.state == State::kStopped) --slots_;
+  if (trial.state == State::kRunning || trial.state == State::kStopped) --running_;
   CountEnd(context, number, trial, end);
   std::vector<Operation> operations;
   Settle(operations);
@@ -180,7 +180,7 @@ void Halving::CountEnd(Context context, int64_t number, const Trial& trial, Tria
       break;
     case TrialEnd::kInvalidHp:
       rungs_.Forget(number, trial.rung);
-      // Another sample of a single point would be the same invalid one.
+      // In a space with a single point, another sample would be equally invalid.
       if (replaced_ < options_.max_replacements && !IsSinglePoint(context.space)) {
         ++replaced_;
       } else {
@@ -194,7 +194,7 @@ void Halving::CountEnd(Context context, int64_t number, const Trial& trial, Tria
 }
 
 double Halving::Progress() const {
-  // All at the lowest rung is most of the work; the rest are few, and long.
+  // Most of the work is at the lowest rung; the higher rungs have few long trials.
   const double trials = static_cast<double>(options_.max_trials);
   const double begun = static_cast<double>(rungs_.reported(0)) / (1.2 * trials);
   return std::clamp(std::max(begun, static_cast<double>(ends_.all()) / trials), 0.0, 1.0);
@@ -205,16 +205,18 @@ std::vector<PlannedTrials> Halving::Preview() const {
   int64_t trials = options_.max_trials;
   for (size_t rung = 0; rung <= rungs_.top(); ++rung) {
     const bool is_top = rung == rungs_.top();
-    const int64_t go_on = is_top ? 0 : std::max<int64_t>(Survivors(trials, options_.divisor), 1);
-    if (trials > go_on) plan.push_back({.trials = trials - go_on, .length = rungs_.length(rung)});
-    trials = go_on;
+    const int64_t keep_going =
+        is_top ? 0 : std::max<int64_t>(Survivors(trials, options_.divisor), 1);
+    if (trials > keep_going)
+      plan.push_back({.trials = trials - keep_going, .length = rungs_.length(rung)});
+    trials = keep_going;
   }
   return plan;
 }
 
-Outcome Halving::OutcomeOf(size_t rung, int64_t number) const {
+Outcome Halving::GetOutcome(size_t rung, int64_t number) const {
   if (rung == rungs_.top()) return Outcome::kDone;
-  if (rungs_.WasLetOn(rung, number)) return Outcome::kContinued;
+  if (rungs_.WasPromoted(rung, number)) return Outcome::kContinued;
   const auto it = live_.find(number);
   const bool waits = it != live_.end() && it->second.state == State::kPaused;
   return waits ? Outcome::kWaiting : Outcome::kStopped;
@@ -225,13 +227,13 @@ Bracket Halving::Describe() const {
   for (size_t rung = 0; rung < bracket.size(); ++rung) {
     for (const Rungs::Entry& entry : rungs_.entries(rung)) {
       bracket[rung].arrivals.push_back(
-          {Request(entry.trial), entry.loss, OutcomeOf(rung, entry.trial)});
+          {Request(entry.trial), entry.loss, GetOutcome(rung, entry.trial)});
     }
   }
   return bracket;
 }
 
-// A live trial is four numbers: its own, its rung, its state and its last loss.
+// A live trial is stored as four numbers: its number, its rung, its state and its last loss.
 Value Halving::Snapshot() const {
   Value::List live;
   live.reserve(4 * live_.size());
@@ -272,18 +274,19 @@ absl::Status Halving::RestoreLive(const std::vector<double>& flat) {
     if (!good) break;
     const Trial trial{static_cast<size_t>(rung), static_cast<State>(state), flat[i + 3]};
     live_.emplace(static_cast<int64_t>(number), trial);
-    // Older snapshots do not say so of those that are on their way.
+    // Old snapshots do not record promotions of trials on their way.
     for (size_t below = 0; below < trial.rung; ++below) {
-      rungs_.NoteContinued(below, static_cast<int64_t>(number));
+      rungs_.RecordPromoted(below, static_cast<int64_t>(number));
     }
     if (trial.state == State::kRunning) ++coming_[trial.rung];
-    if (trial.state == State::kRunning || trial.state == State::kStopped) ++slots_;
+    if (trial.state == State::kRunning || trial.state == State::kStopped) ++running_;
     if (trial.state == State::kPaused) {
       paused_[trial.rung].insert({trial.last_loss, static_cast<int64_t>(number)});
     }
   }
   if (good) return absl::OkStatus();
-  return absl::InvalidArgumentError("searcher snapshot: live is no list of trials of this bracket");
+  return absl::InvalidArgumentError(
+      "searcher snapshot: live is not a list of trials of this bracket");
 }
 
 }  // namespace det::searcher

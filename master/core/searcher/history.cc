@@ -18,25 +18,25 @@ using Trial = History::Trial;
 using Ranked = History::Ranked;
 using Losses = std::vector<double>;
 
-// So many judged trials are remembered, and of these so many for being the best.
+// The number of judged trials that are remembered, and how many of these because they are the best.
 constexpr size_t kRemembered = 384;
 constexpr size_t kBest = 128;
-// Forgetting looks at all, so it is done for some at a time.
+// Forgetting scans all trials, so it removes several at a time.
 constexpr size_t kSlack = 64;
-// How many must have reached a level for it to tell the best.
+// The number of trials that must have reached a level to compare the best at it.
 constexpr size_t kEnoughToForget = 32;
 
 constexpr int kNoLength = -4096;
 
-// Two to an octave.
-int LevelOf(double length) {
+// Returns the level of a length; there are two levels per octave.
+int ToLevel(double length) {
   if (!(length > 0) || !std::isfinite(length)) return kNoLength;
   int exponent = 0;
   const double mantissa = std::frexp(length, &exponent);
   return 2 * exponent + (mantissa >= 0.70710678118654752 ? 1 : 0);
 }
 
-// What the trial says at this level: the first report at or above it, or else its last.
+// Returns the result of the trial at this level: the first report at or above it, or else its last.
 Ranked At(const Trial& trial, int level) {
   if (trial.curve.empty()) return {.trial = &trial, .level = kNoLength - 1, .losses = nullptr};
   for (const auto& [at, losses] : trial.curve) {
@@ -45,8 +45,9 @@ Ranked At(const Trial& trial, int level) {
   return {.trial = &trial, .level = trial.curve.back().first, .losses = &trial.curve.back().second};
 }
 
-// The longest that at least `enough` have reached; where none is, the shortest.
-int LevelOfMost(const std::vector<const Trial*>& trials, size_t enough) {
+// Returns the longest level that at least `enough` trials have reached; the shortest if there is
+// none.
+int FindCommonLevel(const std::vector<const Trial*>& trials, size_t enough) {
   std::vector<int> reached;
   for (const Trial* trial : trials) {
     if (!trial->curve.empty()) reached.push_back(trial->curve.back().first);
@@ -68,7 +69,7 @@ void SortByPareto(std::vector<Ranked>::iterator begin, std::vector<Ranked>::iter
   std::copy(sorted.begin(), sorted.end(), begin);
 }
 
-// The keys side by side: a decision sorts hundreds.
+// The sort keys are stored together, because a decision sorts hundreds of trials.
 struct Key {
   int level = 0;
   double loss = 0;
@@ -80,7 +81,7 @@ struct Key {
   }
 };
 
-// The best `most` first, what is equal in its order; then the others. Fronts need all in order.
+// Sorts the best `most` to the front, stably. Pareto fronts need all in order.
 void Sort(std::vector<Ranked>& ranked, size_t objectives, size_t most) {
   std::vector<Key> keys;
   keys.reserve(ranked.size());
@@ -111,7 +112,7 @@ void Sort(std::vector<Ranked>& ranked, size_t objectives, size_t most) {
 History::Ranking RankAll(const std::vector<const Trial*>& judged, size_t enough, size_t objectives,
                          size_t most) {
   History::Ranking ranking;
-  ranking.level = LevelOfMost(judged, enough);
+  ranking.level = FindCommonLevel(judged, enough);
   ranking.judged.reserve(judged.size());
   for (const Trial* trial : judged) ranking.judged.push_back(At(*trial, ranking.level));
   Sort(ranking.judged, objectives, most);
@@ -140,7 +141,7 @@ bool ReadNumbers(const Value* list, double null, std::vector<double>& numbers) {
 
 Value ToSnapshot(int64_t age, const Trial& trial) {
   Value::List x;
-  // In units of 1e-9, of which coordinates are multiples.
+  // In units of 1e-9; coordinates are multiples of it.
   for (const double v : trial.x) {
     x.push_back(std::isnan(v) ? Value() : Value(static_cast<int64_t>(std::llround(v * 1e9))));
   }
@@ -197,7 +198,7 @@ void History::OnReport(const Report& report) {
   Trial* trial = Find(report.request);
   if (trial == nullptr || report.losses.size() != objectives_) return;
   judged_ += trial->judged() ? 0 : 1;
-  const int level = LevelOf(report.length);
+  const int level = ToLevel(report.length);
   auto& curve = trial->curve;
   const auto at = std::lower_bound(curve.begin(), curve.end(), level,
                                    [](const auto& point, int l) { return point.first < l; });
@@ -288,7 +289,7 @@ absl::Status History::Restore(const Value& snapshot) {
     Trial trial;
     if (!FromSnapshot(saved, age, trial)) {
       return BadSnapshot(
-          absl::StrCat("trial is no [age, request, failed, point, curve]: ", saved.ToJson()));
+          absl::StrCat("trial is not [age, request, failed, point, curve]: ", saved.ToJson()));
     }
     for (const auto& [level, losses] : trial.curve) {
       if (losses.size() != objectives_) return BadSnapshot("trials have other objectives");

@@ -1,9 +1,9 @@
-// What the trials of a search have reached, as models see them: points as coordinates, losses by
-// length. Remembers the best and the latest, so that a decision and a snapshot stay small however
-// many trials there are.
+// The results of the trials of a search, for models: points as coordinates, losses by length. Keeps
+// the best and the latest trials, so that the cost of a decision and the size of a snapshot are
+// bounded.
 //
-// Lengths are put in levels, two to an octave, so that trials that report at slightly different
-// lengths can be compared; of the reports of one level the last one counts. PURE.
+// Lengths are grouped in levels, two per octave, so that trials that report at slightly different
+// lengths can be compared; the last report of a level counts. PURE.
 #ifndef MASTER_CORE_SEARCHER_HISTORY_H_
 #define MASTER_CORE_SEARCHER_HISTORY_H_
 
@@ -27,43 +27,41 @@ class History {
     model::RequestId request;
     Coordinates x;
     bool failed = false;
-    // Losses by level, rising; empty: has not reported.
+    // Losses by ascending level; empty if it has not reported.
     std::vector<std::pair<int, std::vector<double>>> curve;
 
     bool judged() const { return failed || !curve.empty(); }
   };
 
-  // Trials in an order, and the losses they were put in order by.
+  // A trial in the ranking, with the losses that it is ranked by.
   struct Ranked {
     const Trial* trial = nullptr;
     int level = 0;
     const std::vector<double>* losses = nullptr;  // nullptr: failed
   };
   struct Ranking {
-    int level = 0;                      // at which trials are compared
-    size_t comparable = 0;              // so many of the best have reached it
-    std::vector<Ranked> judged;         // best first, as far as was asked
-    std::vector<const Trial*> pending;  // run, and nothing is known of them; latest first
-
-    // Whether a trial has this very point. Where there are only few, models come back to the best.
+    int level = 0;                      // the level at which trials are compared
+    size_t comparable = 0;              // how many of the best have reached it
+    std::vector<Ranked> judged;         // best first, as far as requested
+    std::vector<const Trial*> pending;  // running without a report; latest first
+    // Whether a trial has exactly this point. In a small space, models return to the best point.
     bool Has(const Coordinates& x) const;
   };
 
   explicit History(size_t objectives) : objectives_(objectives) {}
 
   void Add(const model::RequestId& request, Coordinates x);
-  // Of a trial that it does not know, or has forgotten: nothing.
+  // Ignores trials that are unknown or forgotten.
   void OnReport(const Report& report);
   void OnExited(const model::RequestId& request, TrialEnd end);
 
-  // Trials that have reported or failed, forgotten ones included.
+  // The number of trials that have reported or failed, forgotten ones included.
   int64_t judged() const { return judged_; }
 
-  // All that have `axes` coordinates. Compared at the longest level that at least `enough` of them
-  // have reached (Falkner et al., "BOHB", ICML 2018): first those that reached it, by their loss
-  // there, then those that were seen less of, by how far they came and their loss there; failed
-  // ones last. Several objectives: by Pareto order (pareto.h). Who looks at the best `most` alone
-  // gets the others in any order.
+  // Ranks all trials with `axes` coordinates at the longest level that at least `enough` of them
+  // have reached (Falkner et al., "BOHB", ICML 2018): first the trials that reached it, by their
+  // loss there, then shorter ones, by their level and their loss there; failed ones last. Several
+  // objectives are ranked by Pareto order (pareto.h). Only the best `most` are sorted.
   Ranking Rank(size_t axes, size_t enough, size_t most = std::numeric_limits<size_t>::max()) const;
 
   model::Value Snapshot() const;

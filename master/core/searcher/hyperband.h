@@ -4,12 +4,12 @@
 //   trials   n_s = ceil((s_max + 1) / (s + 1) * eta^s)
 //   lengths  R * eta^-s, ..., R * eta^-1, R, rounded down
 //
-// The paper counts lengths in units of the least one worth training; here s_max + 1 is at most
-// max_rungs (5 unless set), so that this least one is max_length / divisor^(max_rungs-1).
+// In the paper the unit of length is the smallest useful one; here s_max + 1 is at most max_rungs
+// (5 by default), so the smallest length is max_length / divisor^(max_rungs-1).
 //
-// max_trials caps the trials of all brackets, each in proportion; 0 means the full set. One after
-// the other: a bracket begins when those before it leave slots free. max_concurrent_trials 0: no
-// limit. PURE.
+// max_trials limits the trials of all brackets in proportion; 0 means the full set. A bracket
+// begins when the brackets before it do not use the whole concurrency limit. If
+// max_concurrent_trials is 0, there is no limit. PURE.
 #ifndef MASTER_CORE_SEARCHER_HYPERBAND_H_
 #define MASTER_CORE_SEARCHER_HYPERBAND_H_
 

@@ -39,7 +39,7 @@ INSTANTIATE_TEST_SUITE_P(
                       ContractCase{"fewer_trials_than_brackets", Config(81, 3, 2, 2), 2 + 2 * 16}),
     [](const auto& info) { return info.param.name; });
 
-TEST(HyperbandTest, TheTableOfThePaper) {
+TEST(HyperbandTest, MatchesTableOfPaper) {
   EXPECT_EQ(HyperbandTrials(4, 3), (Numbers{81, 34, 15, 8, 5}));
   const Plan plan = Searcher::Make(Config(81, 3, 0, 16))->Preview();
   // In the paper the trials that come to a length; here those that end at it.
@@ -50,58 +50,58 @@ TEST(HyperbandTest, TheTableOfThePaper) {
   EXPECT_EQ(plan[4], (std::vector<PlannedTrials>{{5, 81}}));
 }
 
-TEST(HyperbandTest, MaxRungsAndMaxTrialsBoundIt) {
+TEST(HyperbandTest, RespectsMaxRungsAndMaxTrials) {
   model::ExperimentConfig config = Config(1000, 10, 0, 16);
   EXPECT_EQ(Searcher::Make(config)->Brackets().size(), 4u) << "1000 is 10^3, exactly";
   config.searcher.max_rungs = 2;
   EXPECT_EQ(Searcher::Make(config)->Brackets().size(), 2u);
-  EXPECT_EQ(SumOf(Searcher::Make(Config(81, 3, 40, 16))->Preview()).trials, 40);
-  EXPECT_EQ(SumOf(Searcher::Make(Config(81, 3, 9999, 16))->Preview()).trials, 143);
+  EXPECT_EQ(SumPlan(Searcher::Make(Config(81, 3, 40, 16))->Preview()).trials, 40);
+  EXPECT_EQ(SumPlan(Searcher::Make(Config(81, 3, 9999, 16))->Preview()).trials, 143);
   config = Config(1'000'000'000, 4, 0, 16);
   config.searcher.max_rungs = 64;
   EXPECT_EQ(Searcher::Make(config).status().message(),
-            "searcher.max_trials: hyperband with 15 rungs makes more than a million trials; set "
+            "searcher.max_trials: hyperband with 15 rungs creates more than a million trials; set "
             "max_trials, or lower max_rungs");
   config.searcher.max_trials = 500;
   EXPECT_TRUE(Searcher::Make(config).ok());
 }
 
-TEST(HyperbandTest, OneTrialIsOneTrial) {
+TEST(HyperbandTest, RunsOneTrial_WithMaxTrialsOne) {
   const Plan plan = Searcher::Make(Config(81, 3, 1, 16))->Preview();
-  EXPECT_EQ(plan, (Plan{{{1, 81}}})) << "1 is no word for the full set";
+  EXPECT_EQ(plan, (Plan{{{1, 81}}})) << "1 does not mean the full set";
 }
 
-TEST(HyperbandTest, ARungWaitsForAllAndTheNextBracketUsesTheFreeSlots) {
+TEST(HyperbandTest, StartsNextBracketWhileRungWaits) {
   // Brackets: 4 trials at 1 and 2, 2 of them... n = ceil(2 * 2 / 2) = 2 at 1, 2; ceil(2 / 1) = 2
   // at 2.
   Searcher searcher = *Searcher::Make(Config(2, 2, 0, 2));
-  EXPECT_EQ(Told(searcher.Start()), "create 0-1, create 0-2");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("0-1", 1, 0.5))), "pause 0-1, create 1-1");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("0-2", 1, 0.6))), "stop 0-2")
+  EXPECT_EQ(Describe(searcher.Start()), "create 0-1, create 0-2");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("0-1", 1, 0.5))), "pause 0-1, create 1-1");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("0-2", 1, 0.6))), "stop 0-2")
       << "its slot is free when it has ended";
-  EXPECT_EQ(Told(searcher.Handle(EndOf("0-2"))), "resume 0-1");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("1-1", 2, 0.1))), "stop 1-1");
-  EXPECT_EQ(Told(searcher.Handle(EndOf("1-1"))), "create 1-2");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("0-1", 2, 0.4))), "stop 0-1");
-  EXPECT_EQ(Told(searcher.Handle(EndOf("0-1"))), "");
-  EXPECT_EQ(Told(searcher.Handle(EndOf("1-2"))), "shutdown");
+  EXPECT_EQ(Describe(searcher.Handle(MakeExit("0-2"))), "resume 0-1");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1-1", 2, 0.1))), "stop 1-1");
+  EXPECT_EQ(Describe(searcher.Handle(MakeExit("1-1"))), "create 1-2");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("0-1", 2, 0.4))), "stop 0-1");
+  EXPECT_EQ(Describe(searcher.Handle(MakeExit("0-1"))), "");
+  EXPECT_EQ(Describe(searcher.Handle(MakeExit("1-2"))), "shutdown");
 }
 
-TEST(HyperbandTest, TheLastOfARungGoesOnWithoutAPauseWhereItIsTheBest) {
+TEST(HyperbandTest, DoesNotPauseBestLastTrialOfRung) {
   Searcher searcher = *Searcher::Make(Config(2, 2, 2, 2));
-  EXPECT_EQ(Told(searcher.Start()), "create 0-1, create 1-1");
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("0-1", 1, 0.5))), "");
+  EXPECT_EQ(Describe(searcher.Start()), "create 0-1, create 1-1");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("0-1", 1, 0.5))), "");
 }
 
-TEST(HyperbandTest, ARungDoesNotWaitForWhoHasEnded) {
+TEST(HyperbandTest, DoesNotWaitForEndedTrials) {
   Searcher searcher = *Searcher::Make(Config(2, 2, 0, 2));
   searcher.Start();
-  EXPECT_EQ(Told(searcher.Handle(ReportOf("0-1", 1, 0.5))), "pause 0-1, create 1-1");
-  EXPECT_EQ(Told(searcher.Handle(EndOf("0-2", TrialEnd::kFailed))), "resume 0-1");
+  EXPECT_EQ(Describe(searcher.Handle(MakeValidation("0-1", 1, 0.5))), "pause 0-1, create 1-1");
+  EXPECT_EQ(Describe(searcher.Handle(MakeExit("0-2", TrialEnd::kFailed))), "resume 0-1");
 }
 
 // What the plan says is what happens, whatever the number of slots.
-TEST(HyperbandTest, ASearchKeepsToItsPlan) {
+TEST(HyperbandTest, MatchesPreview) {
   const LearningCurve curve = [](const model::Hparams& h, int64_t length) {
     return std::vector<double>{*h.at("x").AsDouble() + 1.0 / static_cast<double>(length)};
   };
@@ -110,7 +110,7 @@ TEST(HyperbandTest, ASearchKeepsToItsPlan) {
       const model::ExperimentConfig config = Config(81, 3, trials, slots);
       const auto simulation = Simulate(config, curve);
       ASSERT_TRUE(simulation.ok()) << simulation.status();
-      const PlanTotals plan = SumOf(Searcher::Make(config)->Preview());
+      const PlanTotals plan = SumPlan(Searcher::Make(config)->Preview());
       std::map<int64_t, int64_t> ended, planned;
       for (const SimulatedTrial& trial : simulation->trials) ++ended[trial.length];
       for (const PlannedTrials& row : plan.rows) planned[row.length] = row.trials;

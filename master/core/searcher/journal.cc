@@ -30,7 +30,7 @@ const char* EndText(TrialEnd end) {
   return "failed";
 }
 
-// Reads the members of a list one after the other; the first that does not fit is remembered.
+// Reads the elements of a list in order and remembers the first invalid one.
 class Reader {
  public:
   explicit Reader(const Value& value)
@@ -54,7 +54,7 @@ class Reader {
     Fail();
     return false;
   }
-  // JSON has no NaN and no infinities: they come as texts.
+  // JSON has no NaN and no infinities: they are strings.
   double Number() { return ToNumber(Next()); }
   std::vector<double> Numbers() {
     std::vector<double> numbers;
@@ -83,7 +83,7 @@ class Reader {
   }
   void Fail() { good_ = false; }
 
-  // OK when everything was there, and nothing else.
+  // OK if all elements were valid and there are no others.
   absl::Status status() const {
     if (good_ && next_ == list_->size()) return absl::OkStatus();
     return absl::InvalidArgumentError(
@@ -112,7 +112,7 @@ class Reader {
   bool good_;
 };
 
-// As JSON will have it, so that a value is the same before and after a way through text.
+// Converts to the JSON form, so that a value is equal before and after serialization.
 Value EndText(double number) {
   if (std::isnan(number)) return "NaN";
   if (std::isinf(number)) return number > 0 ? "Infinity" : "-Infinity";

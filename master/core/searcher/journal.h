@@ -1,10 +1,10 @@
-// Events of a search as JSON, for its journal: with the snapshot before them they give the search
-// as it is now (Searcher::Handle each, its operations ignored).
+// The events of a search as JSON, for its journal. Replaying them on the previous snapshot
+// (Searcher::Handle each, ignoring its operations) restores the search.
 //
 //   ["created", "3"]   ["validation", "3", steps, length, [metrics]]   ["exited", "3", "failed"]
 //   ["posted", id, events_read, [operations]]
 //
-// Called by the cluster for each event that a searcher hears, and at restore. PURE.
+// Called by the cluster for each event that a searcher handles, and at restore. PURE.
 #ifndef MASTER_CORE_SEARCHER_JOURNAL_H_
 #define MASTER_CORE_SEARCHER_JOURNAL_H_
 
@@ -15,7 +15,7 @@
 namespace det::searcher {
 
 model::Value ToValue(const Event& event);
-// INVALID_ARGUMENT for what is none of ToValue's, also after a way through JSON text.
+// INVALID_ARGUMENT unless ToValue returned the value, possibly converted to JSON text and back.
 absl::StatusOr<Event> EventFromValue(const model::Value& value);
 
 model::Value ToValue(const Operation& operation);

@@ -37,7 +37,7 @@ std::vector<Event> AllKinds() {
   return events;
 }
 
-TEST(JournalTest, EventsComeBackThroughText) {
+TEST(JournalTest, RoundTripsEventsThroughJson) {
   for (const Event& event : AllKinds()) {
     const std::string text = ToValue(event).ToJson();
     const absl::StatusOr<Event> back = EventFromValue(*Value::FromJson(text));
@@ -46,7 +46,7 @@ TEST(JournalTest, EventsComeBackThroughText) {
   }
 }
 
-TEST(JournalTest, NaNComesBackAsNaN) {
+TEST(JournalTest, RoundTripsNaN) {
   const Event event = ValidationReported{RequestId("1"), 1, std::nan(""), {std::nan("")}};
   const auto back = EventFromValue(*Value::FromJson(ToValue(event).ToJson()));
   ASSERT_TRUE(back.ok()) << back.status();
@@ -54,7 +54,7 @@ TEST(JournalTest, NaNComesBackAsNaN) {
   EXPECT_TRUE(std::isnan(std::get<ValidationReported>(*back).metrics.at(0)));
 }
 
-TEST(JournalTest, WhatIsNoEventIsRefusedByItsText) {
+TEST(JournalTest, RejectsInvalidEvents) {
   for (const char* text :
        {"null", "3", "[]", R"(["shouted"])", R"(["created"])", R"(["created", 3])",
         R"(["created", "1", "2"])", R"(["exited", "1", "somehow"])",

@@ -119,7 +119,7 @@ TEST(EncodingTest, IsItsOwnInverse) {
   }
 }
 
-TEST(EncodingTest, ReadsWhatIsDrawnUniformly) {
+TEST(EncodingTest, EncodesSamplesUniformly) {
   const SearchSpace space = WideSpace();
   const Encoding encoding(space);
   ASSERT_EQ(encoding.axes().size(), 6u) << "the constant and the empty map have no coordinate";
@@ -144,7 +144,7 @@ TEST(EncodingTest, ReachesBothEndsOfAnInteger) {
   EXPECT_EQ(encoding.Decode({0.49}).at("i"), Value(0));
 }
 
-TEST(EncodingTest, LeavesOutWhatTheConditionsLeaveOut) {
+TEST(EncodingTest, OmitsHyperparametersWithUnmetConditions) {
   const SearchSpace space = ConditionalSpace();
   const Encoding encoding(space);
   const model::Hparams adam = encoding.Decode(encoding.Encode(
@@ -156,7 +156,7 @@ TEST(EncodingTest, LeavesOutWhatTheConditionsLeaveOut) {
 
 // ---- Pareto order ----
 
-TEST(ParetoTest, FrontsComeFirstAndTheirEndsBeforeTheirMiddle) {
+TEST(ParetoTest, OrdersByFrontThenCrowding) {
   const std::vector<std::vector<double>> losses = {{2, 2}, {0, 4},     {1, 1},
                                                    {4, 0}, {0.9, 1.2}, {kInf, kInf}};
   std::vector<const std::vector<double>*> points;
@@ -177,7 +177,7 @@ std::vector<std::string> Names(const History::Ranking& ranking) {
   return names;
 }
 
-TEST(HistoryTest, ComparesAtTheLongestLengthThatEnoughReached) {
+TEST(HistoryTest, ComparesAtLongestCommonLength) {
   History history(1);
   for (const char* name : {"a", "b", "c", "d", "failed", "runs"})
     history.Add(RequestId(name), {0.5});
@@ -201,7 +201,7 @@ TEST(HistoryTest, ComparesAtTheLongestLengthThatEnoughReached) {
   EXPECT_EQ(history.judged(), 5);
 }
 
-TEST(HistoryTest, CanceledAndSilentTrialsSayNothing) {
+TEST(HistoryTest, IgnoresCanceledAndSilentTrials) {
   History history(1);
   for (const char* name : {"canceled", "silent"}) history.Add(RequestId(name), {0.5});
   history.OnReport({.request = RequestId("canceled"), .length = 1, .losses = {0}});
@@ -233,7 +233,7 @@ TEST(HistoryTest, StaysSmallAndKeepsTheBest) {
 
 // ---- processes ----
 
-TEST(GaussianProcessTest, PassesThroughWhatItSawAndDoubtsTheRest) {
+TEST(GaussianProcessTest, InterpolatesObservations) {
   const SearchSpace space = {{"x", {DoubleHparam{0, 1, {}}}}};
   const Encoding encoding(space);
   std::vector<Coordinates> points;
@@ -288,7 +288,7 @@ double Median(const std::string& sampler, size_t running) {
   return misses[3];
 }
 
-TEST(SamplersTest, ComeCloserThanRandom) {
+TEST(SamplersTest, OutperformRandom) {
   for (const size_t running : {1, 8}) {
     const double random = Median("random", running);
     EXPECT_LT(Median("tpe", running), random / 2) << running;
@@ -296,7 +296,7 @@ TEST(SamplersTest, ComeCloserThanRandom) {
   }
 }
 
-TEST(SamplersTest, DoNotAskAgainForAPointOfAFewWhileOthersAreLeft) {
+TEST(SamplersTest, DoNotRepeatPointsInSmallSpace) {
   const SearchSpace space = {{"a", {IntHparam{1, 5, {}}}},
                              {"b", {CategoricalHparam{{1, 2, 3, 4}}}}};
   for (const char* name : {"tpe", "bayesian"}) {
@@ -314,7 +314,7 @@ TEST(SamplersTest, DoNotAskAgainForAPointOfAFewWhileOthersAreLeft) {
 }
 
 // As BOHB has it: what short runs say counts only where too few have run longer.
-TEST(SamplersTest, TpeComparesAtTheLongestLengthThatEnoughHaveReached) {
+TEST(SamplersTest, TpeComparesAtLongestCommonLength) {
   const SearchSpace space = {{"x", {DoubleHparam{0, 1, {}}}}};
   const base::Rng rng(3);
   const auto x_of = [](const CreateTrial& trial) { return *trial.hparams.at("x").AsDouble(); };
@@ -343,7 +343,7 @@ TEST(SamplersTest, TpeComparesAtTheLongestLengthThatEnoughHaveReached) {
   EXPECT_LE(small_ones(2), 40);
 }
 
-TEST(SamplersTest, TpeFindsBothEndsOfAFront) {
+TEST(SamplersTest, TpeFindsBothEndsOfFront) {
   const SearchSpace space = {{"x", {DoubleHparam{-2, 4, {}}}}, {"y", {DoubleHparam{-2, 2, {}}}}};
   TpeSampler sampler(2);
   const base::Rng rng(2);

@@ -1,4 +1,5 @@
-// What a searcher hears and what it asks for. It never hears of slots, agents or processes.
+// The operations that a searcher returns and the events that it handles. It knows no slots, agents
+// or processes.
 //
 // PURE.
 #ifndef MASTER_CORE_SEARCHER_OPERATION_H_
@@ -15,26 +16,27 @@
 
 namespace det::searcher {
 
-// ---- asked for ----
+// ---- operations ----
 
 struct CreateTrial {
-  model::RequestId request;  // unique in the experiment; the same one again is the same trial
+  model::RequestId request;  // unique in the experiment; idempotent
   uint32_t seed = 0;
   model::Hparams hparams;
-  // The trial whose newest checkpoint it starts from; where that has none, from nothing. A parent
-  // that was told to pause saves first, and the child waits for it.
+  // The trial whose newest checkpoint it starts from, if that has one. The child waits until a
+  // parent that is being paused has saved a checkpoint.
   std::optional<model::RequestId> parent = std::nullopt;
   friend bool operator==(const CreateTrial&, const CreateTrial&) = default;
 };
 
-// The trial has been seen enough of: let it save and end as completed.
+// Stops the trial early: it saves a checkpoint and ends as completed.
 struct StopTrial {
   model::RequestId request;
   friend bool operator==(const StopTrial&, const StopTrial&) = default;
 };
 
-// Let it save and give its slots back, until ResumeTrial or StopTrial. What it reports until it has
-// done so is heard when it goes on. It saves even where ResumeTrial follows at once.
+// Pauses the trial until ResumeTrial or StopTrial: it saves a checkpoint and releases its slots.
+// Its reports until then are handled when it resumes. It saves even if ResumeTrial follows
+// immediately.
 struct PauseTrial {
   model::RequestId request;
   friend bool operator==(const PauseTrial&, const PauseTrial&) = default;
@@ -44,8 +46,8 @@ struct ResumeTrial {
   friend bool operator==(const ResumeTrial&, const ResumeTrial&) = default;
 };
 
-// Nothing more will be asked for. `failed`: no trial completed and at least one failed; `canceled`:
-// every trial was canceled.
+// Ends the search. `failed`: no trial completed and at least one failed; `canceled`: every trial
+// was canceled.
 struct Shutdown {
   bool failed = false;
   bool canceled = false;
@@ -54,14 +56,14 @@ struct Shutdown {
 
 using Operation = std::variant<CreateTrial, StopTrial, PauseTrial, ResumeTrial, Shutdown>;
 
-// ---- heard ----
+// ---- events ----
 
 struct TrialCreated {
   model::RequestId request;
   friend bool operator==(const TrialCreated&, const TrialCreated&) = default;
 };
 
-// A validation. `metrics` are those of the objectives, in their order; NaN and infinities may come.
+// A validation. `metrics` are the values of the objectives, in order; may be NaN or infinite.
 struct ValidationReported {
   model::RequestId request;
   int64_t steps_completed = 0;
@@ -78,8 +80,8 @@ struct TrialExited {
   friend bool operator==(const TrialExited&, const TrialExited&) = default;
 };
 
-// The user's own program drives the search (method `custom` alone hears it): what it asks for, and
-// up to which event it has read. The same id again changes nothing.
+// A user's program drives the search (method `custom` only): its operations, and the last event
+// that it has read. Idempotent by id.
 struct OperationsPosted {
   std::string id;
   int64_t events_read = 0;

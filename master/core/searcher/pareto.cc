@@ -14,7 +14,7 @@ double Comparable(double loss) {
   return std::isnan(loss) ? std::numeric_limits<double>::infinity() : loss;
 }
 
-// Best first; no point is beaten by one that comes after it.
+// Returns the points in lexicographic order: no point is dominated by a later one.
 std::vector<size_t> Lexicographic(const std::vector<Losses>& points) {
   std::vector<size_t> order(points.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -26,9 +26,9 @@ std::vector<size_t> Lexicographic(const std::vector<Losses>& points) {
   return order;
 }
 
-bool BeatenByOneOf(const std::vector<size_t>& front, const std::vector<Losses>& points,
-                   size_t point) {
-  // From the last one, which is the likeliest to be near.
+bool IsDominatedByAny(const std::vector<size_t>& front, const std::vector<Losses>& points,
+                      size_t point) {
+  // Starts from the last one, which most likely dominates the point.
   return std::any_of(front.rbegin(), front.rend(),
                      [&](size_t other) { return Dominates(points[other], points[point]); });
 }
@@ -49,7 +49,7 @@ bool Dominates(const Losses& a, const Losses& b) {
 std::vector<size_t> Front(const std::vector<Losses>& points) {
   std::vector<size_t> front;
   for (const size_t point : Lexicographic(points)) {
-    if (!BeatenByOneOf(front, points, point)) front.push_back(point);
+    if (!IsDominatedByAny(front, points, point)) front.push_back(point);
   }
   std::sort(front.begin(), front.end());
   return front;
@@ -59,10 +59,10 @@ std::vector<int64_t> Ranks(const std::vector<Losses>& points) {
   std::vector<std::vector<size_t>> fronts;
   std::vector<int64_t> ranks(points.size());
   for (const size_t point : Lexicographic(points)) {
-    // Who is beaten by a member of a front is beaten by one of each front before it.
+    // A point that a member of a front dominates is dominated by one of each earlier front.
     const auto front = std::partition_point(
         fronts.begin(), fronts.end(),
-        [&](const std::vector<size_t>& one) { return BeatenByOneOf(one, points, point); });
+        [&](const std::vector<size_t>& one) { return IsDominatedByAny(one, points, point); });
     ranks[point] = front - fronts.begin();
     if (front == fronts.end()) {
       fronts.push_back({point});

@@ -18,7 +18,7 @@ using ::testing::IsEmpty;
 constexpr double kInf = std::numeric_limits<double>::infinity();
 const double kNan = std::nan("");
 
-TEST(ParetoTest, DominanceWantsOneBetterAndNoneWorse) {
+TEST(ParetoTest, RequiresOneBetterLossAndNoneWorse) {
   EXPECT_TRUE(Dominates({1, 2}, {1, 3}));
   EXPECT_TRUE(Dominates({0, 2}, {1, 3}));
   EXPECT_FALSE(Dominates({1, 2}, {1, 2}));
@@ -28,7 +28,7 @@ TEST(ParetoTest, DominanceWantsOneBetterAndNoneWorse) {
   EXPECT_FALSE(Dominates({kInf}, {kNan}));
 }
 
-TEST(ParetoTest, FrontAndRanksOfAnExample) {
+TEST(ParetoTest, ComputesFrontAndRanks) {
   //                                       0       1       2       3       4       5
   const std::vector<Losses> points = {{1, 5}, {2, 2}, {5, 1}, {3, 3}, {6, 6}, {2, 2}};
   EXPECT_THAT(Front(points), ElementsAre(0, 1, 2, 5)) << "equal points are there both";
@@ -37,17 +37,17 @@ TEST(ParetoTest, FrontAndRanksOfAnExample) {
   EXPECT_THAT(Ranks({}), IsEmpty());
 }
 
-TEST(ParetoTest, WhatIsNotANumberIsWorstInThatLossAlone) {
+TEST(ParetoTest, TreatsNanAsWorst) {
   EXPECT_THAT(Front({{kNan, 1}, {2, 2}, {kNan, 3}, {kNan, kNan}}), ElementsAre(0, 1));
   EXPECT_THAT(Front({{kNan, kNan}, {kInf, kInf}}), ElementsAre(0, 1));
 }
 
-TEST(ParetoTest, OneLossMakesTheBestOnesTheFront) {
+TEST(ParetoTest, ReturnsBestPoints_WithOneLoss) {
   EXPECT_THAT(Front({{3}, {1}, {2}, {1}}), ElementsAre(1, 3));
   EXPECT_THAT(Ranks({{3}, {1}, {2}, {1}}), ElementsAre(2, 0, 1, 0));
 }
 
-TEST(ParetoTest, HypervolumeOfAnExample) {
+TEST(ParetoTest, ComputesHypervolume) {
   EXPECT_DOUBLE_EQ(Hypervolume({{1, 3}, {2, 1}}, {4, 4}), 3 * 1 + 2 * 2);
   EXPECT_DOUBLE_EQ(Hypervolume({{1, 3}, {2, 1}, {2, 3}, {1, 3}}, {4, 4}), 7);
   EXPECT_DOUBLE_EQ(Hypervolume({{4, 0}, {0, 4}, {kNan, 0}}, {4, 4}), 0) << "on the reference";
@@ -72,7 +72,7 @@ std::vector<Losses> RandomPoints(base::Rng& rng) {
   return points;
 }
 
-TEST(ParetoPropertyTest, RanksAreWhatTheDefinitionSays) {
+TEST(ParetoPropertyTest, MatchesDefinition) {
   for (uint64_t seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE(seed);
     base::Rng rng(seed);
@@ -92,7 +92,7 @@ TEST(ParetoPropertyTest, RanksAreWhatTheDefinitionSays) {
   }
 }
 
-TEST(ParetoPropertyTest, OrderOfPointsDoesNotMatter) {
+TEST(ParetoPropertyTest, DoesNotDependOnOrder) {
   for (uint64_t seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE(seed);
     base::Rng rng(seed);
@@ -107,7 +107,7 @@ TEST(ParetoPropertyTest, OrderOfPointsDoesNotMatter) {
   }
 }
 
-TEST(ParetoPropertyTest, HypervolumeIsThatOfTheFrontAndGrowsWithPoints) {
+TEST(ParetoPropertyTest, HypervolumeGrowsWithPoints) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE(seed);
     base::Rng rng(seed);

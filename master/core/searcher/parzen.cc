@@ -10,15 +10,15 @@ namespace det::searcher {
 namespace {
 
 constexpr double kPriorWeight = 1;
-// As much as so many points of each value.
+// The weight of the prior of a category, in points per value.
 constexpr double kCategoryPrior = 2;
-// No kernel is narrower: the best points would be sampled again and again.
-constexpr double kLeastBandwidth = 0.01;
+// The minimum width: with narrower kernels the best points would be sampled repeatedly.
+constexpr double kMinBandwidth = 0.01;
 constexpr double kUniformWeight = -1;
 
 double Cdf(double z) { return 0.5 * std::erfc(-z * 0.70710678118654752); }
 
-// Of a Gaussian, the logarithm of what lies in [0, 1]. Farther than 5 sigma nothing does, to a
+// Returns the logarithm of the mass of a Gaussian in [0, 1]. Beyond 5 sigma it is zero up to a
 // millionth.
 double LogMass(double center, double sigma) {
   const bool near_one = 1 - center <= 5 * sigma, near_zero = center <= 5 * sigma;
@@ -27,17 +27,17 @@ double LogMass(double center, double sigma) {
                   (near_zero ? Cdf(-center / sigma) : 0));
 }
 
-// Kernels are evaluated in blocks; what fills the last one up weighs nothing.
+// Kernels are evaluated in blocks; the padding of the last one has no weight.
 constexpr Eigen::Index kBlock = 8;
 using Block = Eigen::Array<float, kBlock, 1>;
 constexpr float kNothing = -1e30F;
-constexpr float kLeastLog = -17;  // of a part of a sum that is seen in single precision
+constexpr float kMinLog = -17;  // smaller terms vanish in a sum in single precision
 
-// e to the power of x <= 0, to a hundred-thousandth; below kLeastLog, of that. A third of a
-// decision is spent in it; Eigen's own, which is right for every number, takes twice as long.
+// Returns e^max(x, kMinLog) for x <= 0 with a relative error of 1e-5. A third of a decision is
+// spent here; Eigen's function, which is exact for every number, takes twice as long.
 Block Exp(const Block& x) {
-  // (e^(x/64))^64, the inner one by its series.
-  const Block t = x.max(kLeastLog) / 64;
+  // (e^(x/64))^64, with a series for the inner one.
+  const Block t = x.max(kMinLog) / 64;
   Block power = 1 + t * (1 + t * (1.F / 2 + t * (1.F / 6 + t * (1.F / 24 + t * (1.F / 120)))));
   for (int i = 0; i < 6; ++i) power *= power;
   return power;
@@ -97,10 +97,10 @@ void Parzen::AddGaussians(size_t a, const std::vector<Point>& points, double ban
       Padded(std::vector<double>(kernels.center.size(), 0), 0);
   const double n = std::max<double>(1, static_cast<double>(points.size()));
   const double values = static_cast<double>(axis(a).values);
-  // Scott's rule; of integers at least half a cell.
+  // Scott's rule; at least half a cell for integers.
   const double sigma =
       std::max({bandwidth * std::pow(n, -1 / (static_cast<double>(axes_.size()) + 4)),
-                kLeastBandwidth, values > 0 ? 0.5 / values : 0});
+                kMinBandwidth, values > 0 ? 0.5 / values : 0});
   kernels.sigma = sigma;
   // Without 1 / sqrt(2 pi) the density would be off by a factor against the uniform.
   const double log_scale = -std::log(sigma) - 0.91893853320467274;
@@ -149,7 +149,7 @@ void Parzen::Sample(base::Rng& rng, Coordinates& x) const {
       const double shared = std::exp(kernels.log_other) * static_cast<double>(axis(a).values);
       v = rng.Uniform01() < shared ? DrawCoordinate(axis(a), rng) : center;
     } else {
-      // The center lies within the bounds, so that this ends soon.
+      // The center is within the bounds, so this ends soon.
       do {
         v = center + kernels.sigma * rng.Normal();
       } while (v < 0 || v > 1);
@@ -166,7 +166,7 @@ double Parzen::LogDensity(const Coordinates& x) const {
   for (size_t a = 0; a < axes_.size(); ++a) {
     const auto v = static_cast<float>(x[axes_[a]]);
     if (std::isnan(v)) {
-      // What is absent is not scaled.
+      // Absent coordinates are not scaled.
       all -= Eigen::Map<const Eigen::ArrayXf>(kernels_[a].scale.data(), all.size());
     } else if (axis(a).categorical) {
       AddValue(kernels_[a], v, logs);
@@ -174,7 +174,7 @@ double Parzen::LogDensity(const Coordinates& x) const {
       gaussians.emplace_back(&kernels_[a], v);
     }
   }
-  // All axes of some kernels at a time: their sums stay in registers.
+  // Evaluates all axes of a block of kernels at a time, so that the sums stay in registers.
   for (Eigen::Index k = 0; k < all.size(); k += kBlock) {
     Eigen::Map<Block> sum(logs.data() + k);
     Block total = sum;
@@ -185,13 +185,13 @@ double Parzen::LogDensity(const Coordinates& x) const {
     }
     sum = total;
   }
-  // The largest is taken out of the sum, or all would underflow. Blocks of what is nothing beside
-  // it, most of them, are left out.
+  // Factors out the largest term to avoid underflow. Blocks with negligible terms, most of them,
+  // are skipped.
   const float largest = all.maxCoeff();
   float sum = 0;
   for (Eigen::Index k = 0; k < all.size(); k += kBlock) {
     const Block below = Eigen::Map<const Block>(logs.data() + k) - largest;
-    if (below.maxCoeff() > kLeastLog) sum += Exp(below).sum();
+    if (below.maxCoeff() > kMinLog) sum += Exp(below).sum();
   }
   return static_cast<double>(largest) + std::log(static_cast<double>(sum));
 }

@@ -15,7 +15,7 @@ using model::CategoricalHparam;
 using model::DoubleHparam;
 using model::SearchSpace;
 
-TEST(ParzenTest, IsADensityAndSamplesByIt) {
+TEST(ParzenTest, SamplesFromDensity) {
   const SearchSpace space = {{"x", {DoubleHparam{0, 1, {}}}},
                              {"c", {CategoricalHparam{{1, 2, 3}}}}};
   const Encoding encoding(space);
@@ -44,7 +44,7 @@ TEST(ParzenTest, IsADensityAndSamplesByIt) {
   EXPECT_NEAR(hits / 20'000.0, near, 0.015);
 }
 
-TEST(ParzenTest, AddsUpItsKernels) {
+TEST(ParzenTest, SumsKernels) {
   const SearchSpace space = {{"x", {DoubleHparam{0, 1, {}}}}};
   const Encoding encoding(space);
   std::vector<Coordinates> points;

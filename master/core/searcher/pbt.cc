@@ -24,7 +24,7 @@ bool IsFinite(const Losses& losses) {
 }  // namespace
 
 int64_t PopulationSearch::End(int64_t generation) const {
-  // In two parts, because max_length * generations may be more than an integer holds.
+  // In two parts, because max_length * generations may overflow.
   const int64_t each = options_.max_length / options_.population.generations;
   const int64_t rest = options_.max_length % options_.population.generations;
   return each * (generation + 1) + rest * (generation + 1) / options_.population.generations;
@@ -35,7 +35,7 @@ bool PopulationSearch::HasCome(const Member& member) const {
          member.length >= static_cast<double>(End(generation_) - End(member.born - 1));
 }
 
-int64_t PopulationSearch::HowMany(size_t members) const {
+int64_t PopulationSearch::CountReplaced(size_t members) const {
   const double fraction = options_.population.replaced_fraction;
   if (members < 2 || fraction <= 0) return 0;
   const double wanted = std::floor(fraction * static_cast<double>(members));
@@ -57,7 +57,7 @@ std::vector<Operation> PopulationSearch::Start(Context context) {
 std::vector<Operation> PopulationSearch::OnReport(Context context, const Report& report) {
   Member* member = Find(report.request);
   if (member == nullptr) return {};
-  // Written so that NaN is no length.
+  // Written so that NaN is rejected.
   if (report.length > member->length) member->length = report.length;
   member->losses = report.losses;
   if (!HasCome(*member)) return {};
@@ -70,7 +70,7 @@ std::vector<Operation> PopulationSearch::OnReport(Context context, const Report&
 }
 
 std::vector<Operation> PopulationSearch::OnTrialExited(Context context, const TrialExited& event) {
-  // One that was replaced already is only counted.
+  // A member that was replaced before is only counted.
   Member* member = Find(event.request);
   const auto becomes = [member](State state) {
     if (member != nullptr) member->state = state;
@@ -140,7 +140,7 @@ std::vector<PopulationSearch::Member> PopulationSearch::BestFirst() const {
 void PopulationSearch::NextGeneration(std::vector<Operation>& operations) {
   const std::vector<Member> ranked = BestFirst();
   if (ranked.front().state == State::kFailed) return members_.clear();
-  const size_t replaced = static_cast<size_t>(HowMany(ranked.size()));
+  const size_t replaced = static_cast<size_t>(CountReplaced(ranked.size()));
   const bool finite = IsFinite(ranked.front().losses);
   std::vector<Member> parents{ranked.front()};
   while (parents.size() < replaced && ranked[parents.size()].state != State::kFailed &&

@@ -1,4 +1,4 @@
-// What a population remembers, as a value and back.
+// Snapshots of populations.
 #include <algorithm>
 #include <iterator>
 #include <string>
@@ -30,7 +30,7 @@ Value ToValue(const Rung& rung) {
                        {"arrivals", std::move(arrivals)}};
 }
 
-// Older snapshots name none.
+// Old snapshots have no arrivals.
 absl::StatusOr<std::vector<Arrival>> ReadArrivals(const Value& rung) {
   std::vector<Arrival> arrivals;
   if (rung.Find("arrivals") == nullptr) return arrivals;
@@ -40,8 +40,9 @@ absl::StatusOr<std::vector<Arrival>> ReadArrivals(const Value& rung) {
     DET_ASSIGN_OR_RETURN(const std::string request, ReadText(each, "request"));
     arrival.request = RequestId(request);
     DET_ASSIGN_OR_RETURN(arrival.loss, ReadNumber(each, "loss"));
-    const Value* let_on = each.Find("let_on");
-    const bool goes_on = let_on != nullptr && let_on->AsBool() != nullptr && *let_on->AsBool();
+    const Value* promoted = each.Find("let_on");
+    const bool goes_on =
+        promoted != nullptr && promoted->AsBool() != nullptr && *promoted->AsBool();
     arrival.outcome = goes_on ? Outcome::kContinued : Outcome::kStopped;
   }
   return arrivals;

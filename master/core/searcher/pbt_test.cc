@@ -139,7 +139,7 @@ class PopulationTest : public ::testing::Test {
   int64_t steps_ = 0;
 };
 
-TEST_F(PopulationTest, TheWorstIsReplacedByAChildOfTheBest) {
+TEST_F(PopulationTest, ReplacesWorstWithChildOfBest) {
   Make({.size = 4, .generations = 2, .resample_probability = 0, .perturb_factor = 2}, 10);
   EXPECT_EQ(created_.size(), 4u);
   EXPECT_THAT(Lengths("1"), ElementsAre(5, 10));
@@ -161,7 +161,7 @@ TEST_F(PopulationTest, TheWorstIsReplacedByAChildOfTheBest) {
   EXPECT_EQ(Exit("5"), "shutdown");
 }
 
-TEST_F(PopulationTest, ItsRungsAreTheGenerations) {
+TEST_F(PopulationTest, ReportsGenerationsAsRungs) {
   Make({.size = 4, .generations = 3}, 10);
   for (const auto& [trial, loss] : {std::pair("1", 0.4), {"2", 0.2}, {"3", 0.9}, {"4", 0.3}}) {
     Report(trial, 3, loss);
@@ -186,7 +186,7 @@ TEST_F(PopulationTest, ItsRungsAreTheGenerations) {
   EXPECT_EQ(brackets[0][1].arrivals, (std::vector{at("2", 0.15, Outcome::kWaiting)}));
 }
 
-TEST_F(PopulationTest, WaitsItsTurnAndChildrenStartBeforeTheirParentGoesOn) {
+TEST_F(PopulationTest, StartsChildrenBeforeParentResumes) {
   Make({.size = 3, .generations = 2}, 10, 1);
   EXPECT_EQ(Report("1", 5, 0.1), "pause 1, create 2");
   EXPECT_EQ(Report("2", 5, 0.2), "pause 2, create 3");
@@ -199,7 +199,7 @@ TEST_F(PopulationTest, WaitsItsTurnAndChildrenStartBeforeTheirParentGoesOn) {
   EXPECT_EQ(Exit("2"), "shutdown");
 }
 
-TEST_F(PopulationTest, ParentsTakeTurns) {
+TEST_F(PopulationTest, UsesParentsInTurn) {
   Make({.size = 6, .generations = 2, .replaced_fraction = 0.5}, 10);
   for (const auto& [trial, loss] :
        {std::pair("1", 0.6), {"2", 0.5}, {"3", 0.4}, {"4", 0.3}, {"5", 0.2}}) {
@@ -210,14 +210,14 @@ TEST_F(PopulationTest, ParentsTakeTurns) {
             "resume 6, resume 5, resume 4");
 }
 
-TEST_F(PopulationTest, WhoEndsByItselfIsRankedAndLivesOnInAChild) {
+TEST_F(PopulationTest, RanksCompletedMembersAndReplacesThem) {
   Make({.size = 2, .generations = 2, .replaced_fraction = 0}, 10);
   Report("1", 2, 0.1);
   EXPECT_EQ(Exit("1"), "");
   EXPECT_EQ(Report("2", 5, 0.2), "pause 2, create 3 from 1, resume 2");
 }
 
-TEST_F(PopulationTest, AFailedOneIsWorstAndReplaced) {
+TEST_F(PopulationTest, ReplacesFailedMember) {
   Make({.size = 4, .generations = 2}, 10);
   Report("1", 5, 0.0);
   EXPECT_EQ(Exit("1", TrialEnd::kFailed), "") << "though it was best";
@@ -227,7 +227,7 @@ TEST_F(PopulationTest, AFailedOneIsWorstAndReplaced) {
       << "the failed one is the worst quarter";
 }
 
-TEST_F(PopulationTest, InvalidOnesAreSampledAnewAtFirstAndReplacedByChildrenLater) {
+TEST_F(PopulationTest, ResamplesInvalidMembersInFirstGeneration) {
   Make({.size = 2, .generations = 3}, 9);
   EXPECT_EQ(Exit("1", TrialEnd::kInvalidHp), "create 3");
   Report("2", 3, 0.1);
@@ -236,7 +236,7 @@ TEST_F(PopulationTest, InvalidOnesAreSampledAnewAtFirstAndReplacedByChildrenLate
   EXPECT_EQ(Report("2", 6, 0.1), "pause 2, create 5 from 2, resume 2");
 }
 
-TEST_F(PopulationTest, NewSamplesForInvalidOnesAreBounded) {
+TEST_F(PopulationTest, LimitsReplacementsOfInvalidMembers) {
   Make({.size = 1, .generations = 3}, 9);
   for (int i = 1; i <= 16; ++i) {
     EXPECT_EQ(Exit(std::to_string(i), TrialEnd::kInvalidHp), "create " + std::to_string(i + 1));
@@ -244,16 +244,16 @@ TEST_F(PopulationTest, NewSamplesForInvalidOnesAreBounded) {
   EXPECT_EQ(Exit("17", TrialEnd::kInvalidHp), "failed");
 }
 
-TEST_F(PopulationTest, ACanceledOneIsNotReplaced) {
+TEST_F(PopulationTest, DoesNotReplaceCanceledMember) {
   Make({.size = 3, .generations = 2, .replaced_fraction = 0}, 10);
   Report("1", 5, 0.1);
   Report("2", 5, 0.1);
-  EXPECT_EQ(Exit("3", TrialEnd::kCanceled), "resume 1, resume 2") << "nobody else is missing";
+  EXPECT_EQ(Exit("3", TrialEnd::kCanceled), "resume 1, resume 2") << "no other member is missing";
   EXPECT_EQ(Exit("1", TrialEnd::kCanceled), "");
   EXPECT_EQ(Exit("2", TrialEnd::kCanceled), "canceled");
 }
 
-TEST_F(PopulationTest, EndsWhenNobodyHasSurvivedAGeneration) {
+TEST_F(PopulationTest, EndsWhenNoMemberSurvives) {
   Make({.size = 2, .generations = 3}, 9);
   Report("1", 3, 0.1);
   EXPECT_EQ(Report("2", 3, 0.2), "pause 2, stop 2, create 3 from 1, resume 1");
@@ -262,7 +262,7 @@ TEST_F(PopulationTest, EndsWhenNobodyHasSurvivedAGeneration) {
   EXPECT_EQ(Exit("2"), "shutdown") << "one has completed";
 }
 
-TEST_F(PopulationTest, WhatIsNotFiniteLosesAndIsNoParent) {
+TEST_F(PopulationTest, RanksNonFiniteLossesLast) {
   Make({.size = 4, .generations = 2, .replaced_fraction = 0.5}, 10);
   Report("1", 5, std::nan(""));
   Report("2", 5, -std::numeric_limits<double>::infinity());
@@ -272,13 +272,13 @@ TEST_F(PopulationTest, WhatIsNotFiniteLosesAndIsNoParent) {
             "resume 4");
 }
 
-TEST_F(PopulationTest, GoesOnWhereAllLossesAreInfinite) {
+TEST_F(PopulationTest, Continues_WhenAllLossesAreInfinite) {
   Make({.size = 2, .generations = 2}, 10);
   Report("1", 5, std::nan(""));
   EXPECT_EQ(Report("2", 5, std::nan("")), "pause 2, stop 2, create 3 from 1, resume 1");
 }
 
-TEST_F(PopulationTest, ALateReportCountsForAllGenerationsItHasPassed) {
+TEST_F(PopulationTest, CountsLateReportForAllPassedGenerations) {
   Make({.size = 2, .generations = 3, .replaced_fraction = 0}, 9);
   EXPECT_EQ(Report("1", 7, 0.1), "pause 1");
   EXPECT_EQ(Report("2", 3, 0.2), "pause 2, resume 2") << "1 is past the second generation";
@@ -292,7 +292,7 @@ TEST_F(PopulationTest, ALateReportCountsForAllGenerationsItHasPassed) {
   EXPECT_EQ(Exit("2"), "shutdown");
 }
 
-TEST_F(PopulationTest, LengthsAddUpToTheWholeWhateverTheirNumber) {
+TEST_F(PopulationTest, DividesLengthExactly) {
   Make({.size = 1, .generations = 4}, 10);
   EXPECT_THAT(Lengths("1"), ElementsAre(2, 5, 7, 10));
   Make({.size = 1, .generations = 8}, 3);
@@ -303,7 +303,7 @@ TEST_F(PopulationTest, LengthsAddUpToTheWholeWhateverTheirNumber) {
   EXPECT_THAT(Lengths("never asked for"), IsEmpty());
 }
 
-TEST_F(PopulationTest, OfSeveralObjectivesTheFrontIsBest) {
+TEST_F(PopulationTest, RanksByParetoFront_WithSeveralObjectives) {
   model::ExperimentConfig config = Config({.size = 4, .generations = 2}, 10, 0);
   config.searcher.other_objectives = {{"accuracy", false}};
   Make(config);
@@ -314,12 +314,12 @@ TEST_F(PopulationTest, OfSeveralObjectivesTheFrontIsBest) {
             "pause 4, stop 2, create 5 from 1, resume 1, resume 3, resume 4");
 }
 
-TEST_F(PopulationTest, PlansTheWorkOfItsLineages) {
+TEST_F(PopulationTest, PlansTotalWork) {
   Make({.size = 4, .generations = 3}, 90);
   EXPECT_EQ(searcher_->Preview(), (Plan{{{.trials = 4, .length = 90}}}));
 }
 
-TEST(PopulationConfigTest, NeedsALength) {
+TEST(PopulationConfigTest, RequiresLength) {
   model::ExperimentConfig config = Config({}, 1, 1);
   config.searcher.max_time.reset();
   EXPECT_EQ(Searcher::Make(config).status().message(),
@@ -330,7 +330,7 @@ TEST(PopulationConfigTest, NeedsALength) {
 
 // A run that reaches every length it was asked to report at, one unit at a time, in any order.
 // `quality` is what a checkpoint holds: it moves by how near the learning rate is to the best one,
-// which falls as training goes on.
+// which decreases during training.
 class CalmWorld {
  public:
   CalmWorld(const model::ExperimentConfig& config, uint64_t seed)
@@ -413,7 +413,7 @@ class CalmWorld {
   std::map<RequestId, Trial> trials_;
 };
 
-TEST(PopulationPropertyTest, TrainsEachLineageOnceInFull) {
+TEST(PopulationPropertyTest, TrainsEachLineageToFullLength) {
   for (uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(seed);
     base::Rng rng(seed);
@@ -434,7 +434,7 @@ TEST(PopulationPropertyTest, TrainsEachLineageOnceInFull) {
 }
 
 // What the method is for: a schedule of hyperparameters, found while training.
-TEST(PopulationPropertyTest, FindsAScheduleWhereNoFixedValueIsGood) {
+TEST(PopulationPropertyTest, FindsScheduleBetterThanFixedValues) {
   std::vector<double> ours, fixed;
   for (uint32_t seed = 0; seed < 21; ++seed) {
     for (const bool replace : {true, false}) {

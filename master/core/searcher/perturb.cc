@@ -16,7 +16,7 @@ using model::Value;
 
 int64_t StepOfInt(int64_t value, bool up, double factor, const model::IntHparam& range) {
   const auto inside = [&range](double x) {
-    // Compared as doubles first: what is beyond int64 has no integer.
+    // Compared as doubles first, because the product may exceed int64.
     if (x >= static_cast<double>(range.maxval)) return range.maxval;
     if (x <= static_cast<double>(range.minval)) return range.minval;
     return std::clamp(static_cast<int64_t>(x), range.minval, range.maxval);
@@ -59,7 +59,7 @@ struct Perturbing {
     return h.vals[forward ? i + 1 : i - 1];
   }
 
-  Value operator()(const model::NestedHparam&) const { DET_CHECK(false) << "a map is no leaf"; }
+  Value operator()(const model::NestedHparam&) const { DET_CHECK(false) << "a map is not a leaf"; }
 
  private:
   Value StepOfNumber(double lo, double hi) const {

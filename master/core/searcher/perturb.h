@@ -1,6 +1,6 @@
-// A point near another one: how population-based training explores (Jaderberg et al., "Population
-// based training of neural networks", 2017, section 4.1.1 and appendix A). Called by search
-// methods. PURE.
+// Perturbation of points, the explore step of population-based training (Jaderberg et al.,
+// "Population based training of neural networks", 2017, section 4.1.1 and appendix A). Called by
+// search methods. PURE.
 #ifndef MASTER_CORE_SEARCHER_PERTURB_H_
 #define MASTER_CORE_SEARCHER_PERTURB_H_
 
@@ -10,20 +10,20 @@
 
 namespace det::searcher {
 
-// One hyperparameter's step, up or down with equal chance:
-//   int, double, log   multiplied or divided by `factor` and kept in the range. An int is rounded,
-//                      and moves by 1 at least, inwards from a bound. A double that is 0, which no
-//                      factor moves, is drawn anew.
-//   categorical        the choice before or after in the list; at its ends, the one inside.
-//   const              stays.
-// A value that is not of this hyperparameter is drawn anew. REQUIRES factor >= 1, no map, and what
-// Draw requires.
+// Perturbs one hyperparameter, up or down with equal probability:
+//   int, double, log   multiplied or divided by `factor` and clamped to the range. An int is
+//   rounded and
+//                      moves by at least 1, inwards from a bound. A double that is 0 is resampled,
+//                      because no factor changes it.
+//   categorical        the previous or next choice in the list; at its ends, the inner one.
+//   const              unchanged.
+// A value that is not valid for the hyperparameter is resampled. REQUIRES factor >= 1, not a map,
+// and what Draw requires.
 model::Value Perturb(const model::Hyperparameter& hparam, const model::Value& value, double factor,
                      base::Rng& rng);
 
-// Every hyperparameter of `point`, drawn anew with `resample_probability`, otherwise perturbed.
-// Conditions are judged by the new values: what they bring in is drawn, what they rule out is left
-// out.
+// Resamples every hyperparameter of `point` with `resample_probability`, and perturbs it otherwise.
+// Conditions are evaluated on the new values: newly present hyperparameters are sampled.
 model::Hparams Explore(const model::SearchSpace& space, const model::Hparams& point,
                        double resample_probability, double factor, base::Rng& rng);
 

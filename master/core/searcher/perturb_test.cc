@@ -42,7 +42,7 @@ std::set<std::string> Steps(const Hyperparameter& hparam, const Value& value, do
   return steps;
 }
 
-TEST(PerturbTest, NumbersAreMultipliedOrDividedAndStayInTheirRange) {
+TEST(PerturbTest, ScalesNumbersWithinRange) {
   EXPECT_THAT(Steps({DoubleHparam{0, 10, {}}}, 3.0), UnorderedElementsAre("1.5", "6.0"));
   EXPECT_THAT(Steps({DoubleHparam{2, 5, {}}}, 3.0), UnorderedElementsAre("2.0", "5.0"));
   EXPECT_THAT(Steps({DoubleHparam{-8, -1, {}}}, -4.0), UnorderedElementsAre("-8.0", "-2.0"));
@@ -56,7 +56,7 @@ TEST(PerturbTest, NumbersAreMultipliedOrDividedAndStayInTheirRange) {
   }
 }
 
-TEST(PerturbTest, IntegersAreRoundedAndMoveWherePossible) {
+TEST(PerturbTest, RoundsAndMovesIntegers) {
   EXPECT_THAT(Steps({IntHparam{1, 100, {}}}, 9), UnorderedElementsAre("18", "5"));
   EXPECT_THAT(Steps({IntHparam{0, 9, {}}}, 1, 1.2), UnorderedElementsAre("0", "2"));
   EXPECT_THAT(Steps({IntHparam{0, 9, {}}}, 0), UnorderedElementsAre("1"));
@@ -70,11 +70,9 @@ TEST(PerturbTest, IntegersAreRoundedAndMoveWherePossible) {
   EXPECT_EQ(Steps({IntHparam{least, most, {}}}, least).size(), 2u);
 }
 
-TEST(PerturbTest, ZeroWhichNoFactorMovesIsDrawnAnew) {
-  EXPECT_GT(Steps({DoubleHparam{0, 1, {}}}, 0.0).size(), 32u);
-}
+TEST(PerturbTest, ResamplesZero) { EXPECT_GT(Steps({DoubleHparam{0, 1, {}}}, 0.0).size(), 32u); }
 
-TEST(PerturbTest, ChoicesGoToANeighbourAndConstantsStay) {
+TEST(PerturbTest, MovesChoicesToNeighbor) {
   const Hyperparameter choice{CategoricalHparam{{"a", "b", "c", "d"}}};
   EXPECT_THAT(Steps(choice, "b"), UnorderedElementsAre("\"a\"", "\"c\""));
   EXPECT_THAT(Steps(choice, "a"), UnorderedElementsAre("\"b\""));
@@ -83,7 +81,7 @@ TEST(PerturbTest, ChoicesGoToANeighbourAndConstantsStay) {
   EXPECT_THAT(Steps({ConstHparam{7}}, 7), UnorderedElementsAre("7"));
 }
 
-TEST(PerturbTest, WhatIsNotOfTheHyperparameterIsDrawnAnew) {
+TEST(PerturbTest, ResamplesInvalidValues) {
   EXPECT_EQ(Steps({CategoricalHparam{{"a", "b", "c"}}}, "gone").size(), 3u);
   EXPECT_EQ(Steps({IntHparam{1, 3, {}}}, "text").size(), 3u);
   EXPECT_EQ(Steps({IntHparam{1, 3, {}}}, 12).size(), 3u);
@@ -145,7 +143,7 @@ void ExpectArchitecture(const model::Hparams& point) {
   EXPECT_TRUE(lr >= 1e-4 * (1 - 1e-12) && lr <= 0.1 * (1 + 1e-12)) << lr;
 }
 
-TEST(ConditionalSpaceTest, SamplesHaveWhatTheirConditionsAllow) {
+TEST(ConditionalSpaceTest, SamplesOnlyPresentHyperparameters) {
   std::set<int64_t> depths;
   for (uint64_t seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE(seed);
@@ -158,7 +156,7 @@ TEST(ConditionalSpaceTest, SamplesHaveWhatTheirConditionsAllow) {
   EXPECT_EQ(depths.size(), 4u);
 }
 
-TEST(ConditionalSpaceTest, EachLeafComesAfterWhatItLooksAt) {
+TEST(ConditionalSpaceTest, OrdersLeavesAfterTheirDependencies) {
   const SearchSpace space = Architecture();
   std::vector<std::string> order;
   for (const Leaf& leaf : Leaves(space)) {
@@ -175,7 +173,7 @@ TEST(ConditionalSpaceTest, EachLeafComesAfterWhatItLooksAt) {
   EXPECT_EQ(order.size(), 2u + 12 + 5);
 }
 
-TEST(ConditionalSpaceTest, AnyChainOfExplorationsStaysInTheSpace) {
+TEST(ConditionalSpaceTest, KeepsExploredPointsInSpace) {
   for (uint64_t seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE(seed);
     base::Rng rng(seed);
@@ -189,7 +187,7 @@ TEST(ConditionalSpaceTest, AnyChainOfExplorationsStaysInTheSpace) {
   }
 }
 
-TEST(ConditionalSpaceTest, ExplorationDrawsWhatComesInAndLeavesOutWhatGoes) {
+TEST(ConditionalSpaceTest, SamplesNewlyPresentHyperparameters) {
   const SearchSpace space = {{"depth", {IntHparam{1, 2, {}}}},
                              {"width_2", {IntHparam{8, 64, {}}, {AtLeast("depth", 2)}}}};
   for (uint64_t seed = 0; seed < 20; ++seed) {
@@ -203,7 +201,7 @@ TEST(ConditionalSpaceTest, ExplorationDrawsWhatComesInAndLeavesOutWhatGoes) {
   }
 }
 
-TEST(ConditionalSpaceTest, WhatIsInACircleIsDroppedEvenWhereItWasGiven) {
+TEST(ConditionalSpaceTest, DropsHyperparametersWithCyclicConditions) {
   base::Rng rng(1);
   model::Hparams point = Sample(Architecture(), rng);
   point["egg"] = 1;
@@ -212,7 +210,7 @@ TEST(ConditionalSpaceTest, WhatIsInACircleIsDroppedEvenWhereItWasGiven) {
   ExpectArchitecture(Explore(Architecture(), point, 0, 1.2, rng));
 }
 
-TEST(ExploreTest, ResamplesWithTheGivenProbability) {
+TEST(ExploreTest, ResamplesWithProbability) {
   const SearchSpace space = {{"x", {DoubleHparam{1, 1000, {}}}}};
   const model::Hparams point = {{"x", 100.0}};
   int drawn = 0;
@@ -226,7 +224,7 @@ TEST(ExploreTest, ResamplesWithTheGivenProbability) {
 
 // A search that is restored or repeated must explore as it did; so what a seed leads to never
 // changes.
-TEST(ExploreTest, ASeedLeadsToTheSamePoints) {
+TEST(ExploreTest, IsDeterministic) {
   const SearchSpace space = {{"a", {IntHparam{1, 64, {}}}},
                              {"b", {DoubleHparam{0, 1, {}}}},
                              {"c", {LogHparam{10, -4, -1, {}}}},

@@ -4,7 +4,7 @@
 
 namespace det::searcher {
 
-PlanTotals SumOf(const Plan& plan) {
+PlanTotals SumPlan(const Plan& plan) {
   std::map<int64_t, int64_t> trials_at;
   for (const auto& bracket : plan) {
     for (const PlannedTrials& row : bracket) {

@@ -1,5 +1,5 @@
-// What a search is going to do, in one table: the plan of a method (SearchMethod::Preview) summed
-// over its brackets. Called by `det preview-search` through the service. PURE.
+// The planned trials of a search in one table: the plan of a method (SearchMethod::Preview) summed
+// over its brackets. Called by SearchService for `det preview-search`. PURE.
 #ifndef MASTER_CORE_SEARCHER_PREVIEW_H_
 #define MASTER_CORE_SEARCHER_PREVIEW_H_
 
@@ -11,12 +11,12 @@
 namespace det::searcher {
 
 struct PlanTotals {
-  std::vector<PlannedTrials> rows;  // by rising length, each once, none without trials
+  std::vector<PlannedTrials> rows;  // by ascending length, each once, none without trials
   int64_t trials = 0;
-  double units = 0;  // of length, of all trials; a double, because trials times length may be large
+  double units = 0;  // total length of all trials; a double, because it may be large
 };
 
-PlanTotals SumOf(const Plan& plan);
+PlanTotals SumPlan(const Plan& plan);
 
 }  // namespace det::searcher
 

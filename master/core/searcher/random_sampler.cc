@@ -11,7 +11,7 @@ model::Hparams RandomSampler::Next(const model::SearchSpace& space, const model:
 
 absl::Status RandomSampler::Restore(const model::Value& snapshot) {
   if (snapshot.is_null()) return absl::OkStatus();
-  return absl::InvalidArgumentError("searcher snapshot: the random sampler remembers nothing");
+  return absl::InvalidArgumentError("searcher snapshot: the random sampler has no state");
 }
 
 }  // namespace det::searcher

@@ -1,4 +1,4 @@
-// Independent points, uniform in each hyperparameter's own scale. Remembers nothing. PURE.
+// Samples independent points, uniform in the scale of each hyperparameter. Stateless. PURE.
 #ifndef MASTER_CORE_SEARCHER_RANDOM_SAMPLER_H_
 #define MASTER_CORE_SEARCHER_RANDOM_SAMPLER_H_
 

@@ -15,7 +15,7 @@ namespace {
 
 using model::Value;
 
-// Further apart than the ends of any range are.
+// Larger than the distance between the ends of a range.
 constexpr double kOtherPresence = 2;
 constexpr double kWideRatio = 100;
 
@@ -24,7 +24,7 @@ struct Row {
   std::vector<std::string> fields;
 };
 
-// RFC 4180: fields in quotes may hold commas, newlines and doubled quotes.
+// Splits CSV by RFC 4180: quoted fields may contain commas, newlines and doubled quotes.
 std::vector<Row> SplitCsv(std::string_view csv) {
   std::vector<Row> rows;
   Row row;
@@ -163,7 +163,7 @@ const RecordedCurves::Curve& RecordedCurves::Nearest(const model::Hparams& point
     texts.push_back(value == nullptr || value->is_null() ? "" : ToText(*value));
     places.push_back(value == nullptr ? std::nullopt : Place(column, value->AsNumber()));
   }
-  // Where nothing is near, because a distance overflows, any of them is as good.
+  // If every distance overflows, any configuration is equally near.
   const Curve* nearest = &curves_.front();
   double least = std::numeric_limits<double>::infinity();
   for (const Curve& curve : curves_) {

@@ -1,7 +1,7 @@
-// Learning curves that were recorded, to run searches against: the nearest recorded configuration
-// answers for one that was not. Made of a CSV text (RFC 4180): a header; a column for each
-// hyperparameter, nested ones as "optimizer.lr"; then `length`, then a column for each metric. A
-// row is one validation. An empty field is an absent hyperparameter, or no metric.
+// Recorded learning curves for simulated searches: a configuration gets the curve of the nearest
+// recorded one. Read from CSV (RFC 4180): a header; a column for each hyperparameter, nested ones
+// as "optimizer.lr"; then `length`, then a column for each metric. A row is one validation. An
+// empty field is an absent hyperparameter or metric.
 //
 // Used by `det search simulate` (the master's SearchService) and by benchmarks. PURE.
 #ifndef MASTER_CORE_SEARCHER_RECORDED_CURVES_H_
@@ -24,8 +24,8 @@ class RecordedCurves {
   // INVALID_ARGUMENT "name:line: what is wrong".
   static absl::StatusOr<RecordedCurves> Parse(std::string_view csv, const std::string& name);
 
-  // Of the nearest configuration: the metrics at the longest recorded length that is not above
-  // `length`, or at its shortest. In the order of `metrics()`; NaN where there is none.
+  // Returns the metrics of the nearest configuration at the longest recorded length up to `length`,
+  // or at its shortest. In the order of `metrics()`; NaN if absent.
   const std::vector<double>& At(const model::Hparams& point, double length) const;
 
   const std::vector<std::string>& metrics() const { return metrics_; }
@@ -33,10 +33,10 @@ class RecordedCurves {
   double longest() const { return longest_; }
 
  private:
-  // How one hyperparameter is compared: numbers by their place between the least and the most, in
-  // logarithms where they span more than two powers of ten; everything else by equality.
+  // How one hyperparameter is compared: numbers by their position between minimum and maximum, in
+  // logarithms if they span more than two powers of ten; other values by equality.
   struct Column {
-    Leaf leaf;  // its path alone
+    Leaf leaf;  // only its path
     bool numeric = true;
     bool logarithmic = false;
     double least = 0;

@@ -23,7 +23,7 @@ Hparams Point(double lr, int width, const char* optimizer) {
   return {{"lr", lr}, {"net", Value::Object{{"width", width}}}, {"optimizer", optimizer}};
 }
 
-TEST(RecordedCurvesTest, TheNearestConfigurationAnswers) {
+TEST(RecordedCurvesTest, ReturnsNearestConfiguration) {
   const auto curves = RecordedCurves::Parse(kCsv, "c.csv");
   ASSERT_TRUE(curves.ok()) << curves.status();
   EXPECT_EQ(curves->configurations(), 3u);
@@ -39,7 +39,7 @@ TEST(RecordedCurvesTest, TheNearestConfigurationAnswers) {
   EXPECT_EQ(curves->At(odd, 1)[1], 0.3);
 }
 
-TEST(RecordedCurvesTest, TheLongestLengthThatIsNotAboveCounts) {
+TEST(RecordedCurvesTest, ReturnsLongestLengthUpToRequested) {
   const auto curves = *RecordedCurves::Parse(kCsv, "c.csv");
   const Hparams point = Point(0.001, 8, "adam");
   EXPECT_EQ(curves.At(point, 0.5)[0], 2.0) << "before the first";
@@ -51,12 +51,12 @@ TEST(RecordedCurvesTest, TheLongestLengthThatIsNotAboveCounts) {
   EXPECT_TRUE(std::isnan(curves.At(sgd, 4)[1]));
 }
 
-TEST(RecordedCurvesTest, DistancesThatOverflowHaveAnAnswerToo) {
+TEST(RecordedCurvesTest, HandlesOverflowOfDistances) {
   const auto curves = *RecordedCurves::Parse("lr,length,loss\n0,1,2.5\n", "c.csv");
   EXPECT_EQ(curves.At({{"lr", 1e200}}, 1)[0], 2.5);
 }
 
-TEST(RecordedCurvesTest, SaysWhatIsWrongAndWhere) {
+TEST(RecordedCurvesTest, ReportsPositionOfProblems) {
   const auto message = [](const char* csv) {
     return std::string(RecordedCurves::Parse(csv, "c.csv").status().message());
   };

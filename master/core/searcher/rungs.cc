@@ -14,7 +14,7 @@ namespace {
 
 using model::Value;
 
-// As an integer, where that is exact.
+// Returns the divisor as an integer if that is exact.
 std::optional<int64_t> AsInteger(double divisor) {
   if (divisor != std::floor(divisor) || divisor > 1e15) return std::nullopt;
   return static_cast<int64_t>(divisor);
@@ -75,7 +75,7 @@ int64_t Rungs::equal(size_t rung, double loss) const {
 void Rungs::Forget(int64_t trial, size_t rung) {
   for (size_t r = 0; r <= rung; ++r) {
     std::erase_if(rungs_[r].entries, [trial](const Entry& e) { return e.trial == trial; });
-    rungs_[r].let_on.erase(trial);
+    rungs_[r].promoted.erase(trial);
   }
 }
 
@@ -98,7 +98,7 @@ Bracket Rungs::Describe() const {
     Rung& shown = bracket.emplace_back();
     shown.length = static_cast<double>(rung.length);
     shown.reported = static_cast<int64_t>(rung.entries.size());
-    shown.continued = static_cast<int64_t>(rung.let_on.size());
+    shown.continued = static_cast<int64_t>(rung.promoted.size());
     if (!rung.entries.empty() && std::isfinite(rung.entries.front().loss)) {
       shown.best_loss = rung.entries.front().loss;
     }
@@ -106,7 +106,8 @@ Bracket Rungs::Describe() const {
   return bracket;
 }
 
-// A rung is {let_on: [trial, ...], entries: [loss, trial, loss, trial, ...]}.
+// A rung is {let_on: [trial, ...], entries: [loss, trial, loss, trial, ...]}; let_on are promoted
+// trials.
 Value Rungs::Snapshot() const {
   Value::List rungs;
   for (const OneRung& rung : rungs_) {
@@ -117,7 +118,7 @@ Value Rungs::Snapshot() const {
       entries.emplace_back(entry.trial);
     }
     rungs.emplace_back(
-        Value::Object{{"let_on", Value::List(rung.let_on.begin(), rung.let_on.end())},
+        Value::Object{{"let_on", Value::List(rung.promoted.begin(), rung.promoted.end())},
                       {"entries", std::move(entries)}});
   }
   return rungs;
@@ -138,17 +139,17 @@ absl::Status Rungs::Restore(const Value& snapshot) {
     }
     if (flat.size() % 2 != 0 || !std::is_sorted(rung.entries.begin(), rung.entries.end())) {
       return absl::InvalidArgumentError(
-          absl::StrCat("searcher snapshot: rung ", r, " is no list of losses and trials"));
+          absl::StrCat("searcher snapshot: rung ", r, " is not a list of losses and trials"));
     }
-    // Older snapshots only count who was let on: of these, the ones that came to the next rung.
+    // Old snapshots only count promoted trials: those that reached the next rung are known.
     if ((*rungs)[r].Find("let_on") == nullptr) {
       DET_RETURN_IF_ERROR(ReadCount((*rungs)[r], "continued").status());
       if (r == 0) continue;
-      for (const Entry& entry : rung.entries) restored[r - 1].let_on.insert(entry.trial);
+      for (const Entry& entry : rung.entries) restored[r - 1].promoted.insert(entry.trial);
       continue;
     }
-    DET_ASSIGN_OR_RETURN(const std::vector<double> let_on, ReadNumbers((*rungs)[r], "let_on"));
-    for (const double trial : let_on) rung.let_on.insert(static_cast<int64_t>(trial));
+    DET_ASSIGN_OR_RETURN(const std::vector<double> promoted, ReadNumbers((*rungs)[r], "let_on"));
+    for (const double trial : promoted) rung.promoted.insert(static_cast<int64_t>(trial));
   }
   rungs_ = std::move(restored);
   return absl::OkStatus();

@@ -1,6 +1,6 @@
-// The rungs of one successive halving: the lengths at which trials are compared, and what each
-// trial reported there. The best of a rung have the smallest losses; of equal ones the older trial
-// comes first. Called by Halving. PURE.
+// The rungs of one successive halving: the lengths at which trials are compared, and the losses
+// reported there. The best of a rung have the smallest losses; of equal ones the older trial comes
+// first. Called by Halving. PURE.
 #ifndef MASTER_CORE_SEARCHER_RUNGS_H_
 #define MASTER_CORE_SEARCHER_RUNGS_H_
 
@@ -15,18 +15,19 @@
 
 namespace det::searcher {
 
-// More than this have the same length anyway, whatever the divisor.
-inline constexpr int64_t kMostRungs = 64;
+// The maximum number of rungs: more would have equal lengths, whatever the divisor.
+inline constexpr int64_t kMaxRungs = 64;
 
-// The largest k with divisor^(k-1) <= n, at most `most`. Counted, not by logarithms, whose quotient
-// is too small for exact powers such as (3, 243) and (10, 1000). REQUIRES divisor > 1, n >= 1.
+// Returns the largest k with divisor^(k-1) <= n, at most `most`. Counted, because a quotient of
+// logarithms is too small for exact powers such as (3, 243) and (10, 1000). REQUIRES divisor > 1, n
+// >= 1.
 int64_t RungsWithin(double divisor, int64_t n, int64_t most);
 
-// floor(max_length / divisor^(rungs-1-i)) for i = 0 .. rungs-1, 1 at least. Exact for an integral
-// divisor. REQUIRES divisor > 1, max_length >= 1, rungs >= 1.
+// Returns floor(max_length / divisor^(rungs-1-i)) for i = 0 .. rungs-1, at least 1. Exact for an
+// integral divisor. REQUIRES divisor > 1, max_length >= 1, rungs >= 1.
 std::vector<int64_t> RungLengths(int64_t rungs, int64_t max_length, double divisor);
 
-// floor(n / divisor): so many of n go on.
+// Returns floor(n / divisor), the number of n trials that continue.
 int64_t Survivors(int64_t n, double divisor);
 
 class Rungs {
@@ -37,24 +38,28 @@ class Rungs {
     friend auto operator<=>(const Entry&, const Entry&) = default;
   };
 
-  // REQUIRES lengths to be ascending, and not empty. A rung is named by its place in them.
+  // REQUIRES ascending lengths, at least one. A rung is identified by its index.
   explicit Rungs(std::vector<int64_t> lengths);
 
   size_t top() const { return rungs_.size() - 1; }
   int64_t length(size_t rung) const { return rungs_[rung].length; }
   int64_t reported(size_t rung) const { return static_cast<int64_t>(rungs_[rung].entries.size()); }
-  int64_t continued(size_t rung) const { return static_cast<int64_t>(rungs_[rung].let_on.size()); }
-  bool WasLetOn(size_t rung, int64_t trial) const { return rungs_[rung].let_on.contains(trial); }
+  int64_t continued(size_t rung) const {
+    return static_cast<int64_t>(rungs_[rung].promoted.size());
+  }
+  bool WasPromoted(size_t rung, int64_t trial) const {
+    return rungs_[rung].promoted.contains(trial);
+  }
   const std::vector<Entry>& entries(size_t rung) const { return rungs_[rung].entries; }
-  // How many there have this very loss.
+  // Returns the number of entries with exactly this loss.
   int64_t equal(size_t rung, double loss) const;
 
-  // Answers how many there have a smaller loss.
+  // Adds the entry and returns how many have a smaller loss.
   int64_t Add(size_t rung, const Entry& entry);
-  void NoteContinued(size_t rung, int64_t trial) { rungs_[rung].let_on.insert(trial); }
-  // As if the trial, which has been let go on below `rung`, had never been.
+  void RecordPromoted(size_t rung, int64_t trial) { rungs_[rung].promoted.insert(trial); }
+  // Removes the trial, which was promoted below `rung`, from all rungs.
   void Forget(int64_t trial, size_t rung);
-  // How many are better than this one.
+  // Returns how many entries are better.
   int64_t Rank(size_t rung, const Entry& entry) const;
 
   std::vector<int64_t> lengths() const;  // each once
@@ -67,7 +72,7 @@ class Rungs {
   struct OneRung {
     int64_t length = 0;
     std::vector<Entry> entries = {};  // best first
-    std::set<int64_t> let_on = {};    // trials
+    std::set<int64_t> promoted = {};  // trials
   };
   std::vector<OneRung> rungs_;
 };

@@ -44,8 +44,8 @@ absl::StatusOr<std::unique_ptr<Sampler>> MakeSampler(const std::string& name,
   for (const SamplerEntry& entry : kSamplers) {
     if (name == entry.name) return entry.make(config);
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "no sampler is named \"", name, "\"; known: ", absl::StrJoin(SamplerNames(), ", ")));
+  return absl::InvalidArgumentError(absl::StrCat("unknown sampler \"", name, "\"; expected one of ",
+                                                 absl::StrJoin(SamplerNames(), ", ")));
 }
 
 CreateTrial MakeTrial(Context context, Sampler& sampler, int64_t number,
@@ -53,7 +53,7 @@ CreateTrial MakeTrial(Context context, Sampler& sampler, int64_t number,
   base::Rng rng = context.rng.Split(static_cast<uint64_t>(number));
   CreateTrial trial;
   trial.request = model::RequestId(absl::StrCat(prefix, number));
-  // 31 bits: some libraries take a seed as a signed integer.
+  // 31 bits, because some libraries require a signed seed.
   trial.seed = static_cast<uint32_t>(rng.UniformInt(0, std::numeric_limits<int32_t>::max()));
   trial.hparams = sampler.Next(context.space, trial.request, rng);
   return trial;

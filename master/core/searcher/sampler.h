@@ -1,6 +1,6 @@
-// A sampler chooses the hyperparameters of the next trial from what the trials before it have
-// reached. A search method owns one and says which trials run, and for how long; so any sampler
-// goes with any method that takes one.
+// A sampler chooses the hyperparameters of the next trial from the results of previous trials. A
+// search method owns one and decides which trials run, and for how long, so any sampler works with
+// any method that uses one.
 //
 // Implementations: random_sampler.cc, tpe.cc, bayesian.cc. Called by search methods. PURE.
 #ifndef MASTER_CORE_SEARCHER_SAMPLER_H_
@@ -21,14 +21,15 @@ class Sampler {
  public:
   virtual ~Sampler() = default;
 
-  // The point of trial `request`, which the sampler remembers as running. `rng` is that trial's
-  // own.
+  // Returns the point of trial `request`, which the sampler records as running. `rng` is the random
+  // stream of that trial.
   virtual model::Hparams Next(const model::SearchSpace& space, const model::RequestId& request,
                               base::Rng& rng) = 0;
 
-  // What a trial has reached, at which length; the longest one counts, of equal lengths the last.
+  // Records a report; the longest length counts, and the last report at that length.
   virtual void OnReport(const Report& report) = 0;
-  // A failed one counts as worst, one with invalid hyperparameters too, a canceled one not at all.
+  // A failed trial, or one with invalid hyperparameters, counts as worst; a canceled one does not
+  // count.
   virtual void OnExited(const model::RequestId& request, TrialEnd end) = 0;
 
   virtual model::Value Snapshot() const = 0;
@@ -38,13 +39,12 @@ class Sampler {
 // Sorted.
 std::vector<std::string> SamplerNames();
 
-// INVALID_ARGUMENT for a name that is not known. `config` tells the number of objectives and the
-// number of trials to come.
+// INVALID_ARGUMENT for an unknown name. `config` has the number of objectives and of trials.
 absl::StatusOr<std::unique_ptr<Sampler>> MakeSampler(const std::string& name,
                                                      const model::SearcherConfig& config);
 
-// The trial with this number: named by it after the prefix, with a seed and a point drawn from
-// rng.Split(number).
+// Creates the trial with this number: its request id is the prefix and the number, its seed and
+// point are drawn from rng.Split(number).
 CreateTrial MakeTrial(Context context, Sampler& sampler, int64_t number,
                       const std::string& prefix = "");
 

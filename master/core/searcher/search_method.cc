@@ -68,7 +68,7 @@ Method MakePopulation(const SearcherConfig& config) {
     return absl::InvalidArgumentError(
         "pbt compares trials at lengths; set searcher.max_length or searcher.max_time");
   }
-  // A generation trains one unit at least.
+  // A generation trains at least one unit.
   int64_t& generations = options.population.generations;
   generations = std::clamp(generations, int64_t{1}, options.max_length);
   options.population.size = std::max(options.population.size, int64_t{1});
@@ -84,24 +84,24 @@ Method MakeCustom(const SearcherConfig& config) {
   return std::make_unique<CustomSearch>(std::move(options));
 }
 
-// Most methods are made without a look at the space.
+// Most methods do not depend on the space.
 template <auto kMake>
 Method Of(const model::ExperimentConfig& config) {
   return kMake(config.searcher);
 }
 
-// No search asks for more at once: all that it asks for is one step of the cluster.
-constexpr int64_t kMostConcurrent = 10'000;
+// The maximum concurrency limit: a step of the cluster creates all trials of a search.
+constexpr int64_t kMaxConcurrent = 10'000;
 
 model::ExperimentConfig Bounded(model::ExperimentConfig config) {
   SearcherConfig& searcher = config.searcher;
   int64_t& concurrent = searcher.max_concurrent_trials;
-  concurrent = std::min(concurrent, kMostConcurrent);
-  // To asynchronous halving 0 is a number of its own, of at most max_trials.
+  concurrent = std::min(concurrent, kMaxConcurrent);
+  // For asynchronous halving, 0 means its own default, which is at most max_trials.
   const std::string& name = searcher.name;
   const bool own = name == "asha" || name == "async_halving" || name == "adaptive_asha";
-  if (concurrent == 0 && !(own && searcher.max_trials <= kMostConcurrent)) {
-    concurrent = kMostConcurrent;
+  if (concurrent == 0 && !(own && searcher.max_trials <= kMaxConcurrent)) {
+    concurrent = kMaxConcurrent;
   }
   return config;
 }
@@ -127,13 +127,13 @@ constexpr Entry kMethods[] = {
 }  // namespace
 
 int64_t MaxReplacements(int64_t trials) {
-  // Enough to get past an unlucky region, few enough to notice a space without a valid point.
+  // Enough to leave an invalid region, few enough to detect a space without a valid point.
   return std::max<int64_t>(16, trials);
 }
 
 absl::StatusOr<std::vector<Operation>> SearchMethod::OnPosted(Context, const OperationsPosted&) {
   return absl::FailedPreconditionError(
-      "this search is driven by its own method; only searcher.name custom takes operations");
+      "this searcher does not accept operations; only the searcher custom does");
 }
 
 std::vector<std::string> SearchMethodNames() {
@@ -147,8 +147,9 @@ Method MakeSearchMethod(const model::ExperimentConfig& config) {
   for (const Entry& entry : kMethods) {
     if (name == entry.name) return entry.make(Bounded(config));
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "no searcher is named \"", name, "\"; known: ", absl::StrJoin(SearchMethodNames(), ", ")));
+  return absl::InvalidArgumentError(absl::StrCat("unknown searcher \"", name,
+                                                 "\"; expected one of ",
+                                                 absl::StrJoin(SearchMethodNames(), ", ")));
 }
 
 }  // namespace det::searcher

@@ -1,4 +1,5 @@
-// The world and the tests of SearchMethodContract; linked into each test that instantiates it.
+// The environment and the tests of SearchMethodContract; linked into each test that instantiates
+// it.
 #include "master/core/searcher/search_method_contract.h"
 
 #include <algorithm>
@@ -19,7 +20,7 @@ bool HasConditions(const model::SearchSpace& space) {
 }
 
 template <class Container>
-auto& AnyOf(const Container& from, base::Rng& rng) {
+auto& PickAny(const Container& from, base::Rng& rng) {
   return *std::next(from.begin(), rng.UniformInt(0, static_cast<int64_t>(from.size()) - 1));
 }
 
@@ -35,7 +36,7 @@ void HostileWorld::Play(Searcher& searcher) {
     Take(history.back().operations);
     CheckBrackets(searcher.Brackets());
   }
-  ASSERT_TRUE(shut_down_) << "no end in sight";
+  ASSERT_TRUE(shut_down_) << "the search does not end";
   if (keep_snapshots) snapshots.push_back(searcher.Snapshot());
   EXPECT_TRUE(searcher.shut_down());
   EXPECT_EQ(searcher.Progress(), 1);
@@ -46,7 +47,7 @@ void HostileWorld::Play(Searcher& searcher) {
 
 void HostileWorld::Take(const std::vector<Operation>& operations) {
   for (const Operation& operation : operations) {
-    EXPECT_FALSE(shut_down_) << "asked for more after Shutdown";
+    EXPECT_FALSE(shut_down_) << "operations after Shutdown";
     if (const auto* create = std::get_if<CreateTrial>(&operation)) {
       Create(*create);
     } else if (const auto* stop = std::get_if<StopTrial>(&operation)) {
@@ -87,7 +88,7 @@ void HostileWorld::CheckBrackets(const std::vector<Bracket>& brackets) const {
       for (size_t place = 0; place < rung.arrivals.size(); ++place) {
         const Arrival& arrival = rung.arrivals[place];
         EXPECT_TRUE(asked_.contains(arrival.request)) << arrival.request;
-        EXPECT_TRUE(come.insert(arrival.request).second) << arrival.request << " came twice";
+        EXPECT_TRUE(come.insert(arrival.request).second) << arrival.request << " arrived twice";
         EXPECT_FALSE(stopped.contains(arrival.request)) << arrival.request << " was stopped";
         EXPECT_TRUE(place == 0 || rung.arrivals[place - 1].loss <= arrival.loss);
         EXPECT_EQ(arrival.outcome == Outcome::kDone, i + 1 == bracket.size());
@@ -111,7 +112,7 @@ int64_t HostileWorld::Running() const {
   return std::count_if(live_.begin(), live_.end(), [](const auto& t) { return !t.second.paused; });
 }
 
-// A paused trial never moves by itself, although it may end.
+// A paused trial does not train, but it may end.
 bool HostileWorld::SomebodyMoves() const {
   return std::any_of(live_.begin(), live_.end(),
                      [](const auto& t) { return !t.second.paused || t.second.stopped; });
@@ -133,14 +134,14 @@ const HostileWorld::Live::value_type* HostileWorld::Pick(
   for (const auto& trial : live_) {
     if (which(trial.second)) found.push_back(&trial);
   }
-  return found.empty() ? nullptr : AnyOf(found, rng_);
+  return found.empty() ? nullptr : PickAny(found, rng_);
 }
 
 Event HostileWorld::Next() {
   const int64_t dice = rng_.UniformInt(0, 9);
-  // Often repeated, sometimes for a trial that is over.
-  if (dice == 0) return TrialCreated{AnyOf(asked_, rng_)};
-  if (dice == 1) return TrialExited{RequestId("never asked for"), TrialEnd::kFailed};
+  // Often repeated, sometimes for a trial that has ended.
+  if (dice == 0) return TrialCreated{PickAny(asked_, rng_)};
+  if (dice == 1) return TrialExited{RequestId("never created"), TrialEnd::kFailed};
   if (dice == 2 && trials != Trials::kSilent) return WildValidation();
   if (dice < 7 && trials != Trials::kSilent) {
     const auto* trial = Pick([this](const Trial& t) {
@@ -152,9 +153,9 @@ Event HostileWorld::Next() {
 }
 
 Event HostileWorld::WildValidation() {
-  const RequestId& request = AnyOf(asked_, rng_);
+  const RequestId& request = PickAny(asked_, rng_);
   const auto live = live_.find(request);
-  // An obedient trial may be late, but what it reports is true.
+  // An obedient trial may be late, but its reports are correct.
   if (trials == Trials::kObedient && live != live_.end() && !live->second.stopped &&
       !live->second.paused) {
     return NextValidation(request);
@@ -192,7 +193,7 @@ double HostileWorld::Metric() {
     case 3:
       return std::numeric_limits<double>::max();
     case 4:
-      return 0;  // so that there are ties
+      return 0;  // to get ties
     case 5:
       return rng_.Normal();
     default:
@@ -215,7 +216,7 @@ Event HostileWorld::Exit() {
   return TrialExited{id, TrialEnd::kCompleted};
 }
 
-TEST_P(SearchMethodContract, TerminatesWithinItsBudgetInAHostileWorld) {
+TEST_P(SearchMethodContract, TerminatesWithinBudget_InHostileEnvironment) {
   for (uint64_t seed = 0; seed < kSeeds; ++seed) {
     SCOPED_TRACE(seed);
     Searcher searcher = Make();
@@ -225,7 +226,7 @@ TEST_P(SearchMethodContract, TerminatesWithinItsBudgetInAHostileWorld) {
   }
 }
 
-TEST_P(SearchMethodContract, TerminatesWhenEveryTrialEndsTheSameWay) {
+TEST_P(SearchMethodContract, TerminatesWhenAllTrialsEndTheSameWay) {
   for (const int way : {0, 1, 2, 3}) {
     SCOPED_TRACE(way);
     Searcher searcher = Make();
@@ -240,8 +241,8 @@ TEST_P(SearchMethodContract, TerminatesWhenEveryTrialEndsTheSameWay) {
   }
 }
 
-// None is stuck because the others do not report or do not end.
-TEST_P(SearchMethodContract, TerminatesWhenTrialsAreSilentAndWhenTheyOnlyObey) {
+// No method waits forever for trials that do not report or do not end.
+TEST_P(SearchMethodContract, TerminatesWhenTrialsAreSilentOrObedient) {
   for (uint64_t seed = 0; seed < kSeeds; ++seed) {
     SCOPED_TRACE(seed);
     Searcher silent = Make(), obeyed = Make();
@@ -258,7 +259,7 @@ TEST_P(SearchMethodContract, TerminatesWhenTrialsAreSilentAndWhenTheyOnlyObey) {
   }
 }
 
-TEST_P(SearchMethodContract, SameSeedAndEventsGiveTheSameSearch) {
+TEST_P(SearchMethodContract, IsDeterministic) {
   for (uint64_t seed = 0; seed < kSeeds; ++seed) {
     SCOPED_TRACE(seed);
     Searcher one = Make();
@@ -279,7 +280,7 @@ TEST_P(SearchMethodContract, RestoreAtEveryPrefixContinuesIdentically) {
     world.keep_snapshots = true;
     world.Play(original);
     for (size_t from = 0; from < world.snapshots.size(); ++from) {
-      // Through text, as the store keeps it.
+      // Through JSON text, as in the store.
       const auto snapshot = model::Value::FromJson(world.snapshots[from].ToJson());
       ASSERT_TRUE(snapshot.ok()) << snapshot.status();
       auto restored = Searcher::Restore(GetParam().config, *snapshot);
@@ -295,7 +296,7 @@ TEST_P(SearchMethodContract, RestoreAtEveryPrefixContinuesIdentically) {
   }
 }
 
-TEST_P(SearchMethodContract, RefusesWhatIsNoSnapshotOfIts) {
+TEST_P(SearchMethodContract, RejectsForeignSnapshot) {
   const model::Value good = Make().Snapshot();
   EXPECT_FALSE(Searcher::Restore(GetParam().config, model::Value()).ok());
   for (const auto& [name, value] : *good.AsObject()) {
@@ -304,7 +305,7 @@ TEST_P(SearchMethodContract, RefusesWhatIsNoSnapshotOfIts) {
     EXPECT_FALSE(Searcher::Restore(GetParam().config, bad).ok()) << "without " << name;
   }
   model::Value bad = good;
-  (*bad.MutableObject())["method"] = "not its own";
+  (*bad.MutableObject())["method"] = "of another method";
   EXPECT_FALSE(Searcher::Restore(GetParam().config, bad).ok());
 }
 

@@ -1,6 +1,6 @@
-// What every search method must keep, as a suite: instantiate SearchMethodContract with a case per
-// configuration. The world around the method is a hostile one: late, repeated and missing events,
-// NaN and infinite metrics, trials that end in any way. Every failure names its seed.
+// The contract test suite of search methods: instantiate SearchMethodContract with a case per
+// configuration. The simulated environment is hostile: late, repeated and missing events, NaN and
+// infinite metrics, trials that end in any way. Every failure reports its seed.
 #ifndef MASTER_CORE_SEARCHER_SEARCH_METHOD_CONTRACT_H_
 #define MASTER_CORE_SEARCHER_SEARCH_METHOD_CONTRACT_H_
 
@@ -20,7 +20,7 @@ namespace det::searcher {
 struct ContractCase {
   std::string name;
   model::ExperimentConfig config;
-  int64_t budget = 1;  // trials ever asked for, replacements included
+  int64_t budget = 1;  // maximum number of trials, replacements included
   friend void PrintTo(const ContractCase& c, std::ostream* out) { *out << c.name; }
 };
 
@@ -29,7 +29,7 @@ struct Step {
   std::vector<Operation> operations;
 };
 
-// Plays the trials of one search to its end and checks every operation.
+// Simulates the trials of one search to its end and checks every operation.
 class HostileWorld {
  public:
   HostileWorld(const ContractCase& c, uint64_t seed) : case_(c), rng_(seed) {}
@@ -37,11 +37,13 @@ class HostileWorld {
   enum class Trials {
     kMixed,     // report, and end in any way, at any time
     kSilent,    // end without a report
-    kObedient,  // end when told to and at the maximum length, otherwise go on
+    kObedient,  // end when stopped and at the maximum length, otherwise continue
   };
   Trials trials = Trials::kMixed;
-  // How likely (of 100) an exit is of this kind; the rest completes.
-  int failed = 15, invalid = 15, canceled = 5;
+  // Percentage of exits of each kind; the rest completes.
+  int failed = 15;
+  int invalid = 15;
+  int canceled = 5;
   bool keep_snapshots = false;
 
   std::vector<Step> history;
@@ -50,7 +52,7 @@ class HostileWorld {
   void Play(Searcher& searcher);
 
  private:
-  // One that was asked for and has not ended.
+  // A trial that was created and has not ended.
   struct Trial {
     bool paused = false;
     bool stopped = false;
@@ -58,22 +60,23 @@ class HostileWorld {
   };
   using Live = std::map<model::RequestId, Trial>;
 
-  // Takes what is asked for, and checks that it may be.
+  // Applies the operations and checks that they are allowed.
   void Take(const std::vector<Operation>& operations);
   void Create(const CreateTrial& create);
-  // That they name who is counted, once each, and that nobody is said to wait who was stopped.
+  // Checks that arrivals match the counts, each once, and that no stopped trial is reported as
+  // waiting.
   void CheckBrackets(const std::vector<Bracket>& brackets) const;
   int64_t Running() const;
   bool SomebodyMoves() const;
 
   Event Next();
   Event Exit();
-  // A live trial of this kind; nullptr: there is none.
+  // Returns a random live trial of this kind; nullptr if there is none.
   const Live::value_type* Pick(const std::function<bool(const Trial&)>& which);
   bool MayEnd(const Trial& trial) const;
-  // Of any trial ever asked for, at any length.
+  // A validation of any trial that was ever created, at any length.
   Event WildValidation();
-  // Of a running trial, further than before.
+  // A validation of a running trial, longer than the last one.
   Event NextValidation(const model::RequestId& request);
   std::vector<double> Metrics();
   double Metric();

@@ -60,7 +60,7 @@ absl::StatusOr<Searcher> Searcher::Restore(const model::ExperimentConfig& config
 }
 
 absl::Status Searcher::RestoreTrials(const Value& trials) {
-  if (trials.AsObject() == nullptr) return BadSearcher("trials is no object");
+  if (trials.AsObject() == nullptr) return BadSearcher("trials is not an object");
   for (const auto& [id, saved] : *trials.AsObject()) {
     LiveTrial& trial = live_[RequestId(id)];
     trial.created = IsTrue(saved.Find("created"));
@@ -71,7 +71,7 @@ absl::Status Searcher::RestoreTrials(const Value& trials) {
     if (const int64_t* steps = last->AsInt()) trial.last_validation = *steps;
     const Value* withheld = saved.Find("withheld");
     if (withheld == nullptr) continue;
-    if (withheld->AsList() == nullptr) return BadSearcher("withheld is no list");
+    if (withheld->AsList() == nullptr) return BadSearcher("withheld is not a list");
     for (const Value& value : *withheld->AsList()) {
       DET_ASSIGN_OR_RETURN(Event event, EventFromValue(value));
       trial.withheld.push_back(std::move(event));
@@ -136,7 +136,7 @@ std::vector<Operation> Searcher::HandleValidation(const ValidationReported& even
     it->second.withheld.emplace_back(event);
     return {};
   }
-  return Record(Tell(event));
+  return Record(Dispatch(event));
 }
 
 std::vector<Operation> Searcher::HandleExited(const TrialExited& event) {
@@ -149,10 +149,10 @@ std::vector<Operation> Searcher::HandleExited(const TrialExited& event) {
   }
   live_.erase(it);
   if (shutdown_) return {};
-  return Record(Tell(event));
+  return Record(Dispatch(event));
 }
 
-std::vector<Operation> Searcher::Tell(const Event& event) {
+std::vector<Operation> Searcher::Dispatch(const Event& event) {
   if (const auto* validation = std::get_if<ValidationReported>(&event)) {
     return method_->OnReport(context(), MakeReport(*validation));
   }
@@ -173,20 +173,20 @@ Report Searcher::MakeReport(const ValidationReported& event) const {
 
 std::vector<Operation> Searcher::Record(std::vector<Operation> operations) {
   std::vector<Operation> noted;
-  std::deque<RequestId> heard;  // trials of which what was withheld may be told
+  std::deque<RequestId> heard;  // trials whose withheld events may be handled
   const auto note = [&](std::vector<Operation> asked) {
     for (Operation& operation : asked) {
       const auto* stop = std::get_if<StopTrial>(&operation);
       const auto* resume = std::get_if<ResumeTrial>(&operation);
       if (stop != nullptr) heard.push_back(stop->request);
       if (resume != nullptr) heard.push_back(resume->request);
-      if (Note(operation)) noted.push_back(std::move(operation));
+      if (Accept(operation)) noted.push_back(std::move(operation));
     }
   };
   note(std::move(operations));
   while (!heard.empty() && !shutdown_) {
     if (const std::optional<Event> event = NextWithheld(heard.front())) {
-      note(Tell(*event));
+      note(Dispatch(*event));
     } else {
       heard.pop_front();
     }
@@ -194,16 +194,16 @@ std::vector<Operation> Searcher::Record(std::vector<Operation> operations) {
   return noted;
 }
 
-// Whether it means something: it is about a trial that lives and is not on its way to its end.
-bool Searcher::Note(const Operation& operation) {
-  DET_CHECK(!shutdown_) << "a search method asked for more after its Shutdown";
+// Whether the operation has an effect: its trial is live and not being stopped.
+bool Searcher::Accept(const Operation& operation) {
+  DET_CHECK(!shutdown_) << "a search method returned an operation after its Shutdown";
   if (const auto* shutdown = std::get_if<Shutdown>(&operation)) {
     shutdown_ = *shutdown;
     return true;
   }
   if (const auto* create = std::get_if<CreateTrial>(&operation)) {
     DET_CHECK(live_.emplace(create->request, LiveTrial{}).second)
-        << "a search method asked twice for trial " << create->request;
+        << "a search method created twice the trial " << create->request;
     return true;
   }
   const auto* stop = std::get_if<StopTrial>(&operation);
@@ -223,7 +223,7 @@ bool Searcher::Note(const Operation& operation) {
   return std::exchange(trial.paused, pause != nullptr) != (pause != nullptr) && !trial.IsOver();
 }
 
-// Nothing while the trial is to pause.
+// Returns nothing while the trial is being paused.
 std::optional<Event> Searcher::NextWithheld(const RequestId& request) {
   const auto it = live_.find(request);
   if (it == live_.end() || it->second.withheld.empty()) return std::nullopt;

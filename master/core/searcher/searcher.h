@@ -1,5 +1,5 @@
-// The searcher of one experiment: a search method, its random numbers, and the bookkeeping that
-// makes it restorable. Value semantics are by snapshot: journal + snapshot restore exactly.
+// The searcher of one experiment: a search method, its random numbers, and the state that makes it
+// restorable. A snapshot and the journal since then restore it exactly.
 //
 // Called by experiment::Experiment on the cluster's loop. PURE.
 #ifndef MASTER_CORE_SEARCHER_SEARCHER_H_
@@ -23,7 +23,7 @@ namespace det::searcher {
 
 class Searcher {
  public:
-  // The configuration must have been validated; the seed is the experiment's.
+  // REQUIRES a validated configuration; the seed is that of the experiment.
   static absl::StatusOr<Searcher> Make(const model::ExperimentConfig& config);
   static absl::StatusOr<Searcher> Restore(const model::ExperimentConfig& config,
                                           const model::Value& snapshot);
@@ -32,31 +32,31 @@ class Searcher {
   Searcher& operator=(Searcher&&) = default;
 
   std::vector<Operation> Start();
-  // A repeated or late event changes nothing and asks for nothing: a trial created or exited twice,
-  // anything about a trial that has exited or was never asked for, a validation not later than the
-  // last one of its trial, or of a trial that was told to stop. What a trial that was told to pause
-  // does until it has paused is heard when it is to go on: how soon it pauses must not change the
-  // search. So too its end, where it trained to its end instead. After Shutdown nothing is asked
-  // for. An OperationsPosted that is refused changes nothing.
+  // Handles an event and returns operations. A repeated or late event changes nothing and returns
+  // nothing: a trial created or exited twice, any event of a trial that has exited or was never
+  // created, a validation not later than the last one of its trial, or of a trial that is being
+  // stopped. Validations of a trial that is being paused are withheld until it resumes, because the
+  // time to pause must not change the search; so is its exit if it trains to its end instead. After
+  // Shutdown it returns nothing. An OperationsPosted that is refused changes nothing.
   std::vector<Operation> Handle(const Event& event);
-  // As Handle, for whoever wants to know why it was refused.
+  // Like Handle, but returns why the operations were refused.
   absl::StatusOr<std::vector<Operation>> Post(const OperationsPosted& event);
-  // What the program that posts has not yet read; search_method.h.
+  // Returns the events that the program has not acknowledged; see search_method.h.
   std::vector<PendingEvent> PendingEvents(int64_t after = 0,
                                           size_t most = std::numeric_limits<size_t>::max()) const {
     return method_->PendingEvents(after, most);
   }
 
-  // Not a part of the snapshot: trials report their progress again.
+  // Not part of the snapshot, because trials report their progress repeatedly.
   void SetTrialProgress(const model::RequestId& request, double progress);
   double Progress() const;
 
-  // Whether the method has said Shutdown, and what it said of the search.
+  // Whether the method has returned Shutdown, and with which result.
   bool shut_down() const { return shutdown_.has_value(); }
   bool failed() const { return shutdown_ && shutdown_->failed; }
   bool canceled() const { return shutdown_ && shutdown_->canceled; }
 
-  // Where the search stands, and what it plans for a trial; see search_method.h.
+  // The state of the search, and its plan for a trial; see search_method.h.
   std::vector<Bracket> Brackets() const { return method_->Brackets(); }
   std::vector<int64_t> ReportLengths(const model::RequestId& request) const {
     return method_->ReportLengths(request);
@@ -66,13 +66,13 @@ class Searcher {
   model::Value Snapshot() const;
 
  private:
-  // A trial that was asked for and has not exited.
+  // A trial that was created and has not exited.
   struct LiveTrial {
     bool created = false;
     bool paused = false;
     bool stopped = false;
     std::optional<int64_t> last_validation;  // steps completed
-    // Since it was told to pause, in order: validations, and last that it completed.
+    // Events since it was paused, in order: validations, and possibly its completion.
     std::deque<Event> withheld = {};
     bool IsOver() const {
       return !withheld.empty() && std::holds_alternative<TrialExited>(withheld.back());
@@ -86,12 +86,12 @@ class Searcher {
   std::vector<Operation> HandleValidation(const ValidationReported& event);
   std::vector<Operation> HandleExited(const TrialExited& event);
   Report MakeReport(const ValidationReported& event) const;
-  // Notes what was asked for, leaves out what no longer means anything, and lets the method hear
-  // what was withheld of those that go on or stop.
+  // Records the operations, drops those without an effect, and passes the withheld events of
+  // resumed and stopped trials to the method.
   std::vector<Operation> Record(std::vector<Operation> operations);
-  bool Note(const Operation& operation);
+  bool Accept(const Operation& operation);
   std::optional<Event> NextWithheld(const model::RequestId& request);
-  std::vector<Operation> Tell(const Event& event);
+  std::vector<Operation> Dispatch(const Event& event);
   absl::Status RestoreTrials(const model::Value& trials);
 
   model::SearchSpace space_;

@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(
                       ContractCase{"random_single_point", Config("random", 5, 2, {}), 5}),
     [](const auto& info) { return info.param.name; });
 
-TEST(SamplingTest, StaysInsideTheSpaceAndReachesItsCorners) {
+TEST(SamplingTest, CoversTheSpace) {
   base::Rng rng(1);
   std::set<int64_t> layers;
   std::set<std::string> optimizers;
@@ -94,7 +94,7 @@ TEST(SamplingTest, SurvivesExtremeRanges) {
   }
 }
 
-TEST(SamplingTest, LogIsUniformInTheExponent) {
+TEST(SamplingTest, SamplesLogUniformlyInExponent) {
   base::Rng rng(3);
   int below = 0;
   for (int i = 0; i < 10'000; ++i) {
@@ -104,7 +104,7 @@ TEST(SamplingTest, LogIsUniformInTheExponent) {
   EXPECT_NEAR(below, 5000, 300);
 }
 
-TEST(SamplingTest, KnowsASinglePoint) {
+TEST(SamplingTest, DetectsSinglePointSpace) {
   EXPECT_TRUE(IsSinglePoint({}));
   EXPECT_TRUE(IsSinglePoint({{"a", {ConstHparam{1}}}, {"b", {IntHparam{3, 3, {}}}}}));
   EXPECT_TRUE(IsSinglePoint({{"a", {CategoricalHparam{{"x"}}}}}));
@@ -113,7 +113,7 @@ TEST(SamplingTest, KnowsASinglePoint) {
 }
 
 // Changes only on purpose: running experiments replay by it.
-TEST(SearcherTest, GoldenTraceOfSeed42) {
+TEST(SearcherTest, MatchesGoldenTraceOfSeed42) {
   Searcher searcher = *Searcher::Make(
       Config("random", 3, 2, {{"n", {IntHparam{0, 999, {}}}}, {"x", {DoubleHparam{0, 1, {}}}}}));
   std::string trace;
@@ -135,7 +135,7 @@ TEST(SearcherTest, GoldenTraceOfSeed42) {
             "1 seed 1125336315 n 156\n2 seed 1019901761 n 241\n3 seed 1414181966 n 878\nother\n");
 }
 
-TEST(SearcherTest, SingleMakesOneTrialAndEndsWithIt) {
+TEST(SearcherTest, RunsOneTrial_WithSingle) {
   for (const auto& [end, failed, canceled] :
        {std::tuple(TrialEnd::kCompleted, false, false), std::tuple(TrialEnd::kFailed, true, false),
         std::tuple(TrialEnd::kInvalidHp, true, false),
@@ -151,7 +151,7 @@ TEST(SearcherTest, SingleMakesOneTrialAndEndsWithIt) {
   }
 }
 
-TEST(SearcherTest, RandomKeepsTheNumberOfRunningTrials) {
+TEST(SearcherTest, KeepsConcurrencyLimit_WithRandom) {
   Searcher searcher = *Searcher::Make(Config("random", 4, 2));
   EXPECT_EQ(searcher.Start().size(), 2u);
   EXPECT_EQ(searcher.Handle(TrialExited{model::RequestId("2"), TrialEnd::kFailed}).size(), 1u);
@@ -166,7 +166,7 @@ TEST(SearcherTest, RandomKeepsTheNumberOfRunningTrials) {
   EXPECT_FALSE(searcher.failed()) << "one of four completed";
 }
 
-TEST(SearcherTest, RandomReplacesInvalidHyperparametersUpToABound) {
+TEST(SearcherTest, ReplacesInvalidTrialsUpToBound_WithRandom) {
   Searcher searcher = *Searcher::Make(Config("random", 2, 1));
   auto operations = searcher.Start();
   int asked = 0;
@@ -180,7 +180,7 @@ TEST(SearcherTest, RandomReplacesInvalidHyperparametersUpToABound) {
   EXPECT_TRUE(searcher.failed());
 }
 
-TEST(SearcherTest, WhatATrialGetsDoesNotDependOnTheOrderOfEnds) {
+TEST(SearcherTest, CreatesSameTrials_WhateverTheOrderOfExits) {
   Searcher narrow = *Searcher::Make(Config("random", 3, 1));
   Searcher wide = *Searcher::Make(Config("random", 3, 3));
   const auto all = wide.Start();
@@ -192,13 +192,13 @@ TEST(SearcherTest, WhatATrialGetsDoesNotDependOnTheOrderOfEnds) {
   }
 }
 
-TEST(SearcherTest, RefusesAnUnknownMethodWithTheKnownOnes) {
+TEST(SearcherTest, RejectsUnknownMethod) {
   const auto searcher = Searcher::Make(Config("best", 1, 1));
   EXPECT_EQ(searcher.status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(
-      searcher.status().message(),
-      "no searcher is named \"best\"; known: adaptive_asha, asha, async_halving, bayesian, custom, "
-      "grid, hyperband, pbt, random, single, tpe");
+  EXPECT_EQ(searcher.status().message(),
+            "unknown searcher \"best\"; expected one of adaptive_asha, asha, async_halving, "
+            "bayesian, custom, "
+            "grid, hyperband, pbt, random, single, tpe");
 }
 
 }  // namespace

@@ -17,8 +17,8 @@
 namespace det::searcher {
 namespace {
 
-// The units of all trials together stay a number of 64 bits.
-constexpr int64_t kLongest = 1'000'000'000;
+// Limits the length of a trial so that the units of all trials fit into 64 bits.
+constexpr int64_t kMaxUnits = 1'000'000'000;
 
 using model::RequestId;
 
@@ -51,7 +51,7 @@ class World {
     }
     if (!searcher_.shut_down()) {
       return absl::FailedPreconditionError(
-          "the search waits for more than the trials of a simulation");
+          "the search waits for operations, which a simulation does not have");
     }
     return std::move(result_);
   }
@@ -60,12 +60,12 @@ class World {
   enum class State { kQueued, kRunning, kPaused, kEnded };
   struct Trial {
     State state = State::kQueued;
-    int64_t inherited = 0;  // trained by those whose checkpoint it started from
-    int64_t length = 0;     // by itself, when it last reported or was cut short
-    int64_t since = 0;      // trains from that length on since this time
+    int64_t inherited = 0;  // trained by the trials whose checkpoint it started from
+    int64_t length = 0;     // trained by itself at its last report or interruption
+    int64_t since = 0;      // time since when it trains from `length` on
     int64_t segment = 0;    // the number of its latest one
   };
-  // A trial trains without a word until this time.
+  // A trial trains until this time without a report.
   struct Segment {
     int64_t time = 0;
     size_t trial = 0;
@@ -83,10 +83,10 @@ class World {
     result_.time = time;
   }
 
-  // Hears what has happened at this time, then starts who waits, until nothing more does.
+  // Handles the events of this time, then starts waiting trials, until nothing changes.
   void Settle() {
     while (true) {
-      gave_up_ = gave_up_ || (options_.go_on && !options_.go_on());
+      gave_up_ = gave_up_ || (options_.keep_going && !options_.keep_going());
       if (gave_up_) return;
       if (!events_.empty()) {
         const Event event = std::move(events_.front());
@@ -124,7 +124,7 @@ class World {
         {.time = result_.time + target - trial.length, .trial = index, .number = ++trial.segment});
   }
 
-  // Its segment is over.
+  // Handles the end of its segment.
   void Arrive(size_t index) {
     Trial& trial = trials_[index];
     trial.length += result_.time - trial.since;
@@ -144,7 +144,7 @@ class World {
     if (trials_[index].state == State::kRunning) Train(index);
   }
 
-  // Gives up its slot, if it has one, for this state.
+  // Releases its slot, if it has one, and enters the state.
   void Leave(size_t index, State state) {
     Trial& trial = trials_[index];
     if (trial.state == State::kEnded) return;
@@ -203,10 +203,10 @@ class World {
   const SimulationOptions options_;
   std::vector<Trial> trials_;
   std::map<RequestId, size_t> numbers_;
-  std::deque<size_t> queue_;  // wait for a slot
-  std::deque<Event> events_;  // not yet heard
+  std::deque<size_t> queue_;  // trials that wait for a slot
+  std::deque<Event> events_;  // not handled yet
   std::priority_queue<Segment, std::vector<Segment>, std::greater<>> segments_;
-  int64_t busy_ = 0;  // slots
+  int64_t busy_ = 0;  // slots in use
   bool gave_up_ = false;
   Simulation result_;
 };
@@ -217,11 +217,11 @@ absl::StatusOr<Simulation> Simulate(const model::ExperimentConfig& config,
                                     const LearningCurve& curve, const SimulationOptions& options) {
   if (model::MaxLength(config.searcher) < 1) {
     return absl::InvalidArgumentError(
-        "searcher.max_length: a simulation needs it, or max_time, to know when a trial ends");
+        "searcher.max_length: a simulation requires it, or max_time, to know when a trial ends");
   }
-  if (model::MaxLength(config.searcher) > kLongest) {
+  if (model::MaxLength(config.searcher) > kMaxUnits) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "searcher.max_length: a simulation counts units up to ", kLongest, " for each trial"));
+        "searcher.max_length: a simulation supports up to ", kMaxUnits, " units for each trial"));
   }
   DET_ASSIGN_OR_RETURN(Searcher searcher, Searcher::Make(config));
   return World(config, std::move(searcher), curve, options).Run();

@@ -1,7 +1,7 @@
-// A whole search in memory: the configured method against learning curves, at full speed. Training
+// Simulation of a whole search in memory: the configured method against learning curves. Training
 // one unit of length takes one unit of virtual time on one slot; saving, pausing and starting take
-// none. Deterministic: of events at one time the trial that was asked for first comes first.
-// Called by `det search simulate` and by tests and benchmarks of search methods. PURE.
+// none. Deterministic: of events at the same time, that of the trial that was created first comes
+// first. Called by `det search simulate` and by tests and benchmarks of search methods. PURE.
 #ifndef MASTER_CORE_SEARCHER_SIMULATE_H_
 #define MASTER_CORE_SEARCHER_SIMULATE_H_
 
@@ -16,18 +16,18 @@
 
 namespace det::searcher {
 
-// The metrics of a validation, in the order of the objectives, as a trial with these
-// hyperparameters reports them when it has trained so far; empty: it reports nothing there.
-// `length` includes what a trial that starts from another's checkpoint was given.
+// Returns the metrics of a validation, in the order of the objectives, of a trial with these
+// hyperparameters at this length; empty if it reports nothing there. `length` includes the training
+// of the trial whose checkpoint it started from.
 using LearningCurve = std::function<std::vector<double>(const model::Hparams&, int64_t length)>;
 
 struct SimulationOptions {
-  int64_t slots = 0;  // 0: as many as the search asks for
-  // A trial reports at the lengths that its method wants, at its end, and at multiples of this; 0:
-  // at no others.
+  int64_t slots = 0;  // 0: no limit
+  // A trial reports at the lengths that its method requires, at its end, and at multiples of this;
+  // 0: at no others.
   int64_t report_every = 0;
-  // Asked after each event; false ends the simulation with RESOURCE_EXHAUSTED.
-  std::function<bool()> go_on = nullptr;
+  // Called after each event; if it returns false, the simulation ends with RESOURCE_EXHAUSTED.
+  std::function<bool()> keep_going = nullptr;
 };
 
 struct SimulatedTrial {
@@ -37,7 +37,7 @@ struct SimulatedTrial {
   std::vector<double> metrics;  // as last reported; empty: never
 };
 
-// From so many units on, this is the best value of the first objective.
+// The best value of the first objective from this number of units on.
 struct BestSoFar {
   int64_t units = 0;
   double metric = 0;
@@ -45,14 +45,14 @@ struct BestSoFar {
 };
 
 struct Simulation {
-  std::vector<SimulatedTrial> trials;  // as they were asked for
-  std::vector<BestSoFar> best;         // improving; what is not finite is none
+  std::vector<SimulatedTrial> trials;  // in the order of their creation
+  std::vector<BestSoFar> best;         // improving; only finite values
   int64_t units = 0;                   // trained by all together
   int64_t time = 0;                    // when the last trial ended
 };
 
-// INVALID_ARGUMENT for what no searcher can be made of, or without a maximum length.
-// FAILED_PRECONDITION for a search that waits for more than trials (method `custom`).
+// INVALID_ARGUMENT for an invalid searcher, or without a maximum length. FAILED_PRECONDITION for a
+// search that waits for operations (method `custom`).
 absl::StatusOr<Simulation> Simulate(const model::ExperimentConfig& config,
                                     const LearningCurve& curve,
                                     const SimulationOptions& options = {});

@@ -13,7 +13,7 @@ double X(const model::Hparams& hparams) { return *hparams.at("x").AsDouble(); }
 
 std::vector<double> ByX(const model::Hparams& hparams, int64_t) { return {X(hparams)}; }
 
-TEST(SimulateTest, TrialsTrainSideBySideOnTheirSlots) {
+TEST(SimulateTest, TrainsTrialsInParallel) {
   const auto simulation = Simulate(TestConfig("random", 10, 5, 0), ByX, {.slots = 2});
   ASSERT_TRUE(simulation.ok()) << simulation.status();
   EXPECT_EQ(simulation->trials.size(), 5u);
@@ -25,7 +25,7 @@ TEST(SimulateTest, TrialsTrainSideBySideOnTheirSlots) {
   }
 }
 
-TEST(SimulateTest, WithoutALimitAllThatTheSearchAsksForRun) {
+TEST(SimulateTest, RunsAllTrials_WithoutSlotLimit) {
   EXPECT_EQ(Simulate(TestConfig("random", 10, 6, 3), ByX)->time, 20);
   EXPECT_EQ(Simulate(TestConfig("random", 10, 6, 0), ByX)->time, 10);
 }
@@ -49,7 +49,7 @@ TEST(SimulateTest, BestSoFarImprovesWithTheUnitsSpent) {
   }
 }
 
-TEST(SimulateTest, AsksTheCurveWhereTrialsReport) {
+TEST(SimulateTest, EvaluatesCurveAtReports) {
   std::vector<int64_t> lengths;
   const auto curve = [&lengths](const model::Hparams&, int64_t length) {
     lengths.push_back(length);
@@ -65,7 +65,7 @@ TEST(SimulateTest, AsksTheCurveWhereTrialsReport) {
   EXPECT_EQ(lengths, (std::vector<int64_t>{1, 3, 9})) << "at the rungs";
 }
 
-TEST(SimulateTest, WhatIsNotFiniteOrMissingIsNoBest) {
+TEST(SimulateTest, IgnoresNonFiniteAndMissingMetrics) {
   for (const std::vector<double>& metrics :
        {std::vector<double>{}, {std::nan("")}, {-std::numeric_limits<double>::infinity()}}) {
     const auto curve = [&metrics](const model::Hparams&, int64_t) { return metrics; };
@@ -76,7 +76,7 @@ TEST(SimulateTest, WhatIsNotFiniteOrMissingIsNoBest) {
   }
 }
 
-TEST(SimulateTest, PausedTrialsGoOnWhereTheyWere) {
+TEST(SimulateTest, ResumesPausedTrials) {
   model::ExperimentConfig config = TestConfig("asha", 64, 20, 2);
   config.searcher.stop_once = false;
   const auto simulation = Simulate(config, ByX);
@@ -101,7 +101,7 @@ TEST(SimulateTest, IsDeterministic) {
   }
 }
 
-TEST(SimulateTest, HalvingFindsAsMuchAsRandomForFewerUnits) {
+TEST(SimulateTest, HalvingNeedsFewerUnitsThanRandom) {
   const LearningCurve curve = [](const model::Hparams& h, int64_t length) {
     return std::vector<double>{X(h) + 1.0 / static_cast<double>(length)};
   };
@@ -114,15 +114,15 @@ TEST(SimulateTest, HalvingFindsAsMuchAsRandomForFewerUnits) {
   }
 }
 
-TEST(SimulateTest, EndsWhenItIsToldTo) {
+TEST(SimulateTest, EndsWhenCallbackReturnsFalse) {
   int asked = 0;
   const auto given_up = Simulate(TestConfig("random", 1000, 64, 8), ByX,
-                                 {.go_on = [&asked] { return ++asked < 100; }});
+                                 {.keep_going = [&asked] { return ++asked < 100; }});
   EXPECT_EQ(given_up.status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(asked, 100);
 }
 
-TEST(SimulateTest, RefusesASearchWithoutAnEnd) {
+TEST(SimulateTest, RejectsSearchWithoutEnd) {
   model::ExperimentConfig config = TestConfig("random", 10, 5, 1);
   config.searcher.max_length.reset();
   EXPECT_EQ(Simulate(config, ByX).status().code(), absl::StatusCode::kInvalidArgument);

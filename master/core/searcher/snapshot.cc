@@ -14,7 +14,7 @@ using model::Value;
 
 absl::Status Bad(const char* name, const char* wanted) {
   return absl::InvalidArgumentError(
-      absl::StrCat("searcher snapshot: ", name, " is missing or no ", wanted));
+      absl::StrCat("searcher snapshot: ", name, " is missing or not a ", wanted));
 }
 
 std::optional<double> AsNumber(const Value& value) {
@@ -56,7 +56,7 @@ absl::StatusOr<std::vector<double>> ReadNumbers(const Value& from, const char* n
 
 absl::StatusOr<bool> ReadBool(const Value& from, const char* name) {
   const Value* value = from.Find(name);
-  if (value == nullptr || value->AsBool() == nullptr) return Bad(name, "true or false");
+  if (value == nullptr || value->AsBool() == nullptr) return Bad(name, "boolean");
   return *value->AsBool();
 }
 

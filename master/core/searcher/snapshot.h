@@ -1,6 +1,6 @@
-// Reading the members of a snapshot. Each answers INVALID_ARGUMENT that names the member which is
-// missing or of another kind; pointers live as long as the snapshot. Called by what has a Restore.
-// PURE.
+// Reading the members of a snapshot. Each returns INVALID_ARGUMENT with the name of the member if
+// it is missing or of another type; pointers are valid as long as the snapshot. Called by
+// implementations of Restore. PURE.
 #ifndef MASTER_CORE_SEARCHER_SNAPSHOT_H_
 #define MASTER_CORE_SEARCHER_SNAPSHOT_H_
 
@@ -13,9 +13,9 @@
 
 namespace det::searcher {
 
-// 0 or more.
+// Reads an integer >= 0.
 absl::StatusOr<int64_t> ReadCount(const model::Value& from, const char* name);
-// The texts "Infinity", "-Infinity" and "NaN" of Value::ToJson are numbers too.
+// Accepts the strings "Infinity", "-Infinity" and "NaN" of Value::ToJson.
 absl::StatusOr<double> ReadNumber(const model::Value& from, const char* name);
 absl::StatusOr<std::vector<double>> ReadNumbers(const model::Value& from, const char* name);
 absl::StatusOr<bool> ReadBool(const model::Value& from, const char* name);

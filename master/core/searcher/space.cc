@@ -25,7 +25,7 @@ using model::Value;
 
 double UniformBetween(double lo, double hi, base::Rng& rng) {
   const double u = rng.Uniform01();
-  // As a blend, because hi - lo may overflow; clamped, because rounding may step over a bound.
+  // Interpolated, because hi - lo may overflow; clamped, because rounding may exceed a bound.
   return std::clamp(lo * (1 - u) + hi * u, lo, hi);
 }
 
@@ -43,7 +43,7 @@ struct Drawing {
     const int64_t last = static_cast<int64_t>(h.vals.size()) - 1;
     return h.vals[static_cast<size_t>(rng.UniformInt(0, last))];
   }
-  Value operator()(const NestedHparam&) const { DET_CHECK(false) << "a map is no leaf"; }
+  Value operator()(const NestedHparam&) const { DET_CHECK(false) << "a map is not a leaf"; }
 };
 
 struct HasOnePoint {

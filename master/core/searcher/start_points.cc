@@ -7,7 +7,7 @@
 namespace det::searcher {
 namespace {
 
-// More would put most points on the bounds, where there is the most room.
+// More candidates would put most points at the bounds, where distances are largest.
 constexpr int kTries = 4;
 
 double Distance(const Encoding& encoding, const Coordinates& a, const Coordinates& b) {

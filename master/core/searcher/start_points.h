@@ -1,4 +1,4 @@
-// The first points of a search, before there is anything to learn from. PURE.
+// The first points of a search, before a model can be fitted. PURE.
 #ifndef MASTER_CORE_SEARCHER_START_POINTS_H_
 #define MASTER_CORE_SEARCHER_START_POINTS_H_
 
@@ -8,8 +8,8 @@
 
 namespace det::searcher {
 
-// Of some uniform points the one that lies farthest from all that there are (Mitchell, "Spectrally
-// optimal sampling for distribution ray tracing", 1991).
+// Returns the one of several uniform points that is farthest from all existing ones (Mitchell,
+// "Spectrally optimal sampling for distribution ray tracing", 1991).
 Coordinates StartPoint(const Encoding& encoding, const History::Ranking& ranking, base::Rng& rng);
 
 }  // namespace det::searcher

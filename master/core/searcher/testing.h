@@ -1,4 +1,4 @@
-// Configurations and shorthand for tests of search methods. Test only.
+// Configurations and helpers for tests of search methods. Test only.
 #ifndef MASTER_CORE_SEARCHER_TESTING_H_
 #define MASTER_CORE_SEARCHER_TESTING_H_
 
@@ -10,8 +10,8 @@
 
 namespace det::searcher {
 
-// A method over one real hyperparameter x in [0, 1], with lengths in batches and one metric,
-// `loss`.
+// Returns the configuration of a method over one real hyperparameter x in [0, 1], with lengths in
+// batches and the metric `loss`.
 inline model::ExperimentConfig TestConfig(const std::string& method, int64_t max_length,
                                           int64_t max_trials, int64_t max_concurrent_trials) {
   model::ExperimentConfig config;
@@ -25,16 +25,17 @@ inline model::ExperimentConfig TestConfig(const std::string& method, int64_t max
   return config;
 }
 
-inline ValidationReported ReportOf(const std::string& request, int64_t length, double metric) {
+inline ValidationReported MakeValidation(const std::string& request, int64_t length,
+                                         double metric) {
   return {model::RequestId(request), length, static_cast<double>(length), {metric}};
 }
 
-inline TrialExited EndOf(const std::string& request, TrialEnd end = TrialEnd::kCompleted) {
+inline TrialExited MakeExit(const std::string& request, TrialEnd end = TrialEnd::kCompleted) {
   return {model::RequestId(request), end};
 }
 
-// "create 3, pause 1, resume 2, stop 4, shutdown" in their order.
-inline std::string Told(const std::vector<Operation>& operations) {
+// Formats operations as "create 3, pause 1, resume 2, stop 4, shutdown", in order.
+inline std::string Describe(const std::vector<Operation>& operations) {
   std::string text;
   const auto add = [&text](const std::string& what) { text += (text.empty() ? "" : ", ") + what; };
   for (const Operation& operation : operations) {

@@ -13,34 +13,35 @@
 namespace det::searcher {
 namespace {
 
-// Judged trials before the first model.
+// Minimum number of judged trials for a model.
 constexpr int64_t kFirstRandom = 10;
-// Of the judged trials this part is good, at most so many.
+// The fraction of judged trials that is good, and its maximum number.
 constexpr double kGoodPart = 0.12;
-constexpr int64_t kMostGood = 25;
-// Bounds the work: the best of the bad, and the latest that run.
-constexpr size_t kMostBad = 160;
+constexpr int64_t kMaxGood = 25;
+// Limits of the work: the number of the best bad trials, and of the latest running ones.
+constexpr size_t kMaxBad = 160;
 constexpr size_t kPendingLimit = 40;
 constexpr int kCandidates = 24;
-// Of one point, when there are 100; wider before and narrower later, so that the search goes from
-// far to near. The density of the good is the sharper one.
+// The bandwidth of a kernel with 100 points; wider with fewer points and narrower with more, so
+// that the search proceeds from exploration to exploitation. The density of the good points is
+// sharper.
 constexpr double kGoodBandwidth = 0.04;
 constexpr double kBadBandwidth = 0.06;
 constexpr double kNarrowing = 1.25;  // exponent
-// For each trial they are wider by up to this factor, so that some look farther.
+// Each trial widens the kernels by a random factor up to this, so that some trials explore more.
 constexpr double kWidest = 2;
-// Where most trials were stopped short of the length at which points are compared, what is known of
-// them is rough, and of those that learn fast. There this part is drawn at random, as BOHB has it,
-// and the kernels are so much wider, and stay so.
+// If most trials were stopped before the length of comparison, their losses are rough and favor
+// fast learners. Then this fraction of points is random, as in BOHB, and the kernels are wider by
+// this factor.
 constexpr double kRandomPart = 1.0 / 3;
 constexpr double kRough = 6;
-// How often each hyperparameter is chosen by itself. Never where there are categories: which of
-// them it is often decides what is good for the others.
+// The probability that each hyperparameter is chosen separately. Zero with categorical ones,
+// because they often determine which values of the others are good.
 constexpr double kAlone = 0.2;
 
 using UnitPoints = std::vector<Parzen::Point>;
 
-// The better, the more weight, as in CMA-ES (Hansen 2016); on average 1.
+// Weights that increase with rank, as in CMA-ES (Hansen 2016); 1 on average.
 UnitPoints Good(const History::Ranking& ranking, size_t count) {
   UnitPoints points;
   double total = 0;
@@ -60,7 +61,7 @@ bool IsRough(const History::Ranking& ranking) {
 
 UnitPoints Bad(const History::Ranking& ranking, size_t good) {
   UnitPoints points;
-  const size_t end = std::min(ranking.judged.size(), good + kMostBad);
+  const size_t end = std::min(ranking.judged.size(), good + kMaxBad);
   for (size_t i = good; i < end; ++i) points.push_back({.x = &ranking.judged[i].trial->x});
   for (size_t i = 0; i < std::min(ranking.pending.size(), kPendingLimit); ++i) {
     points.push_back({.x = &ranking.pending[i]->x});
@@ -124,15 +125,15 @@ Coordinates TpeSampler::Choose(const Encoding& encoding, base::Rng& rng) const {
   const size_t axes = encoding.axes().size();
   if (axes == 0) return {};
   const int64_t good_count = std::clamp<int64_t>(
-      std::llround(std::ceil(kGoodPart * static_cast<double>(history_.judged()))), 1, kMostGood);
-  // A length that few have reached cannot tell the good from the others.
+      std::llround(std::ceil(kGoodPart * static_cast<double>(history_.judged()))), 1, kMaxGood);
+  // A length that few trials have reached does not separate good points from others.
   const size_t enough = axes + 2;
-  const History::Ranking ranking = history_.Rank(axes, enough, kMostGood + kMostBad);
+  const History::Ranking ranking = history_.Rank(axes, enough, kMaxGood + kMaxBad);
   if (static_cast<int64_t>(ranking.judged.size()) < kFirstRandom) {
     return StartPoint(encoding, ranking, rng);
   }
   if (IsRough(ranking) && rng.Uniform01() < kRandomPart) return encoding.Draw(rng);
-  // The history counts some that it has forgotten since.
+  // The count of the history includes forgotten trials.
   const UnitPoints good =
       Good(ranking, std::min(static_cast<size_t>(good_count), ranking.judged.size()));
   const UnitPoints bad = Bad(ranking, good.size());

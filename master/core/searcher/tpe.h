@@ -1,18 +1,19 @@
 // Tree-structured Parzen estimator (Bergstra, Bardenet, Bengio and Kegl, "Algorithms for
-// hyper-parameter optimization", NIPS 2011): two densities, of the good points and of the others,
-// and of candidates drawn from the first the one where it exceeds the second the most.
+// hyper-parameter optimization", NIPS 2011): fits one density to the good points and one to the
+// others, and chooses, among candidates drawn from the first, the one with the largest ratio of the
+// densities.
 //
-// Mostly over all hyperparameters at once, as BOHB has it (Falkner et al., ICML 2018), for some
-// trials over each by itself, which is better where they do not depend on each other. The settings
-// follow Watanabe ("Tree-structured Parzen estimator: understanding its algorithm components and
-// their roles", 2023); the narrow kernels are this project's, by tests/bench/search.
+// Usually over all hyperparameters jointly, as in BOHB (Falkner et al., ICML 2018); for some trials
+// over each separately, which is better if they are independent. The settings follow Watanabe
+// ("Tree-structured Parzen estimator: understanding its algorithm components and their roles",
+// 2023); the narrow kernels were tuned with tests/bench/search.
 //
-// Trials that run and have not reported count as bad (constant liar). Several objectives: good is
-// what comes first in Pareto order (Ozaki et al., "Multiobjective tree-structured Parzen
+// Running trials without a report count as bad (constant liar). With several objectives, the good
+// points are the first in Pareto order (Ozaki et al., "Multiobjective tree-structured Parzen
 // estimator", 2020).
 //
-// Trials of different lengths: see History::Rank. Under successive halving, where most trials end
-// early, a third of the points is random and the kernels are wide, after BOHB. PURE.
+// For trials of different lengths see History::Rank. Under successive halving, where most trials
+// end early, a third of the points is random and the kernels are wide, as in BOHB. PURE.
 #ifndef MASTER_CORE_SEARCHER_TPE_H_
 #define MASTER_CORE_SEARCHER_TPE_H_
 

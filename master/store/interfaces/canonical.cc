@@ -59,8 +59,8 @@ void CleanInPlace(cluster::PutAllocation& put) {
   experiment::Allocation& a = put.allocation;
   CleanAll(a.id, a.task, a.job, a.resource_pool, a.preemption_reason, a.deadline,
            a.reported_message, a.exit_message, a.queued_at, a.started_at, a.ended_at, a.saved_at);
-  for (experiment::Share& share : a.shares) {
-    CleanAll(share.placement.agent, share.message, share.suspect);
+  for (experiment::LocalTask& local_task : a.local_tasks) {
+    CleanAll(local_task.placement.agent, local_task.message, local_task.suspect);
   }
 }
 
@@ -119,7 +119,7 @@ void CleanInPlace(cluster::TrimCheckpoint& trim) {
   CleanInPlace(trim.id);
   for (std::string& glob : trim.globs) CleanInPlace(glob);
 }
-void CleanInPlace(cluster::RetainOthers& retain) {
+void CleanInPlace(cluster::ApplyRetention& retain) {
   for (model::CheckpointId& id : retain.drop) CleanInPlace(id);
 }
 

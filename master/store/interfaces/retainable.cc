@@ -6,8 +6,8 @@
 
 namespace det::store {
 
-absl::StatusOr<std::vector<experiment::Retainable>> ListRetainable(Store& store,
-                                                                   model::ExperimentId id) {
+absl::StatusOr<std::vector<experiment::RetentionCandidate>> ListRetainable(Store& store,
+                                                                           model::ExperimentId id) {
   CheckpointQuery query;
   query.experiment = id;
   query.states = {model::CheckpointState::kCompleted, model::CheckpointState::kPartiallyDeleted};
@@ -15,7 +15,7 @@ absl::StatusOr<std::vector<experiment::Retainable>> ListRetainable(Store& store,
   DET_ASSIGN_OR_RETURN(const std::vector<HeldCheckpoint> held, store.disposal().ListHeld(id));
   std::set<model::CheckpointId> stay;
   for (const HeldCheckpoint& each : held) stay.insert(each.id);
-  std::vector<experiment::Retainable> all;
+  std::vector<experiment::RetentionCandidate> all;
   for (const CheckpointEntry& entry : page.checkpoints) {
     const model::CheckpointRecord& checkpoint = entry.checkpoint;
     all.push_back({.id = checkpoint.id,

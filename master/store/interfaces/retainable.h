@@ -12,8 +12,8 @@ namespace det::store {
 
 // The experiment's checkpoints that are COMPLETED or PARTIALLY_DELETED, oldest first. Damaged ones
 // are left to people.
-absl::StatusOr<std::vector<experiment::Retainable>> ListRetainable(Store& store,
-                                                                   model::ExperimentId id);
+absl::StatusOr<std::vector<experiment::RetentionCandidate>> ListRetainable(Store& store,
+                                                                           model::ExperimentId id);
 
 }  // namespace det::store
 

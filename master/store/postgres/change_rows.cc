@@ -157,20 +157,20 @@ ON CONFLICT DO NOTHING)sql";
 // Any number that nothing else in the database locks.
 constexpr char kLockLog[] = "SELECT pg_advisory_xact_lock(7241900301)";
 
-model::Value ToValue(const std::vector<experiment::Share>& shares) {
+model::Value ToValue(const std::vector<experiment::LocalTask>& local_tasks) {
   model::Value::List list;
-  for (const experiment::Share& share : shares) {
+  for (const experiment::LocalTask& local_task : local_tasks) {
     model::Value::List slots;
-    for (const int slot : share.placement.slots) slots.emplace_back(slot);
+    for (const int slot : local_task.placement.slots) slots.emplace_back(slot);
     model::Value::Object object;
-    object["agent"] = share.placement.agent.value();
+    object["agent"] = local_task.placement.agent.value();
     object["slots"] = std::move(slots);
-    object["started"] = share.started;
-    object["exited"] = share.exited;
-    object["exit_code"] = share.exit_code;
-    object["signal"] = share.signal;
-    object["message"] = share.message;
-    if (!share.suspect.empty()) object["suspect"] = share.suspect;
+    object["started"] = local_task.started;
+    object["exited"] = local_task.exited;
+    object["exit_code"] = local_task.exit_code;
+    object["signal"] = local_task.signal;
+    object["message"] = local_task.message;
+    if (!local_task.suspect.empty()) object["suspect"] = local_task.suspect;
     list.emplace_back(std::move(object));
   }
   return list;
@@ -222,7 +222,7 @@ Statement Put(const experiment::Trial& t) {
 Statement Put(const experiment::Allocation& a) {
   return {kPutAllocation,
           MakeParams(a.id, a.task, a.trial, a.run_id, a.job, a.slots, a.submitted, Text(a.state),
-                     ToValue(a.shares), a.preemption_acked, a.preemption_reason, a.deadline,
+                     ToValue(a.local_tasks), a.preemption_acked, a.preemption_reason, a.deadline,
                      Text(a.reported), a.reported_message, Text(a.exit_reason), a.exit_message,
                      a.exit_code, a.queued_at, a.started_at, a.ended_at, a.resource_pool,
                      a.max_slots, a.fraction, a.granted, a.saved_at)};
@@ -295,7 +295,7 @@ Statement ToStatement(const cluster::Change& change, bool known) {
     Statement operator()(const cluster::TrimCheckpoint& trim) {
       return {kTrimCheckpoint, MakeParams(trim.id, ToDocument(trim.globs))};
     }
-    Statement operator()(const cluster::RetainOthers& retain) {
+    Statement operator()(const cluster::ApplyRetention& retain) {
       const experiment::RetentionPolicy& policy = retain.policy;
       return {kRetainOthers,
               {ToArray(retain.drop), ToParam(retain.experiment), ToParam(policy.experiment_best),

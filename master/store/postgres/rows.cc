@@ -94,26 +94,26 @@ std::string ToText(const model::Value* value) {
   return text == nullptr ? "" : *text;
 }
 
-std::vector<experiment::Share> ToShares(const model::Value& value) {
-  std::vector<experiment::Share> shares;
-  if (value.AsList() == nullptr) return shares;
+std::vector<experiment::LocalTask> ToLocalTasks(const model::Value& value) {
+  std::vector<experiment::LocalTask> local_tasks;
+  if (value.AsList() == nullptr) return local_tasks;
   for (const model::Value& item : *value.AsList()) {
-    experiment::Share share;
-    share.placement.agent = model::AgentId(ToText(item.Find("agent")));
+    experiment::LocalTask local_task;
+    local_task.placement.agent = model::AgentId(ToText(item.Find("agent")));
     if (const model::Value* slots = item.Find("slots"); slots != nullptr && slots->AsList()) {
       for (const model::Value& slot : *slots->AsList()) {
-        share.placement.slots.push_back(ToInt(&slot));
+        local_task.placement.slots.push_back(ToInt(&slot));
       }
     }
-    share.started = ToBool(item.Find("started"));
-    share.exited = ToBool(item.Find("exited"));
-    share.exit_code = ToInt(item.Find("exit_code"));
-    share.signal = ToInt(item.Find("signal"));
-    share.message = ToText(item.Find("message"));
-    share.suspect = ToText(item.Find("suspect"));
-    shares.push_back(std::move(share));
+    local_task.started = ToBool(item.Find("started"));
+    local_task.exited = ToBool(item.Find("exited"));
+    local_task.exit_code = ToInt(item.Find("exit_code"));
+    local_task.signal = ToInt(item.Find("signal"));
+    local_task.message = ToText(item.Find("message"));
+    local_task.suspect = ToText(item.Find("suspect"));
+    local_tasks.push_back(std::move(local_task));
   }
-  return shares;
+  return local_tasks;
 }
 
 }  // namespace
@@ -203,7 +203,7 @@ absl::StatusOr<experiment::Experiment> ToExperiment(const Result& result, int ro
   }
   // What has a column of its own may have changed since.
   model::ExperimentConfig own = **parsed;
-  experiment::SetPolicy(own.checkpoint_storage, policy);
+  experiment::SetRetentionPolicy(own.checkpoint_storage, policy);
   if (workspace) own.workspace = *workspace;
   if (project) own.project = *project;
   own.name = std::move(name);
@@ -237,18 +237,18 @@ absl::StatusOr<experiment::Trial> ToTrial(const Result& result, int row, int col
 
 absl::StatusOr<experiment::Allocation> ToAllocation(const Result& result, int row) {
   experiment::Allocation a;
-  model::Value shares;
+  model::Value local_tasks;
   Cursor cursor(result, row, 0);
   cursor.ReadAll(a.id, a.task, a.trial, a.run_id, a.job, a.slots, a.submitted);
   cursor.Read(a.state, model::ParseAllocationState);
-  cursor.ReadAll(shares, a.preemption_acked, a.preemption_reason, a.deadline);
+  cursor.ReadAll(local_tasks, a.preemption_acked, a.preemption_reason, a.deadline);
   cursor.Read(a.reported, model::ParseExitReason);
   cursor.Read(a.reported_message);
   cursor.Read(a.exit_reason, model::ParseExitReason);
   cursor.ReadAll(a.exit_message, a.exit_code, a.queued_at, a.started_at, a.ended_at,
                  a.resource_pool, a.max_slots, a.fraction, a.granted, a.saved_at);
   DET_RETURN_IF_ERROR(cursor.status());
-  a.shares = ToShares(shares);
+  a.local_tasks = ToLocalTasks(local_tasks);
   return a;
 }
 

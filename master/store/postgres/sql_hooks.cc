@@ -56,7 +56,7 @@ constexpr char kPutPolicies[] =
 template <class Enum, size_t N>
 absl::Status Read(const Name<Enum> (&names)[N], const Result& result, int row, int column,
                   Enum* out) {
-  const auto value = model::ValueOf(names, result.Text(row, column));
+  const auto value = model::ParseName(names, result.Text(row, column));
   if (!value) {
     return absl::InternalError(absl::StrCat("webhooks: \"", std::string(result.Text(row, column)),
                                             "\" is none of the words of its column"));
@@ -171,8 +171,8 @@ absl::StatusOr<WebhookRecord> SqlWebhooks::AddWebhook(const WebhookRecord& webho
     DET_ASSIGN_OR_RETURN(
         const Result added,
         connection.Exec(kHookAdd, MakeParams(webhook.workspace, webhook.name, webhook.url,
-                                             std::string(model::TextOf(kTypes, webhook.type)),
-                                             std::string(model::TextOf(kModes, webhook.mode)))));
+                                             std::string(model::GetName(kTypes, webhook.type)),
+                                             std::string(model::GetName(kModes, webhook.mode)))));
     if (added.rows() == 0) return WebhookExists(webhook.name);
     const auto id = static_cast<int32_t>(added.Int(0, 0));
     std::vector<TriggerRecord> triggers = webhook.triggers;
@@ -228,7 +228,7 @@ absl::StatusOr<std::optional<DeliveryRecord>> SqlWebhooks::NextDelivery(
 }
 
 absl::Status SqlWebhooks::RecordAttempt(int64_t delivery, const AttemptRecord& attempt) {
-  const Params params = MakeParams(delivery, std::string(model::TextOf(kStates, attempt.state)),
+  const Params params = MakeParams(delivery, std::string(model::GetName(kStates, attempt.state)),
                                    attempt.at, attempt.next_at, attempt.error);
   return fence_.Write(pool_, {{kAttempt, params}});
 }

@@ -240,7 +240,7 @@ std::vector<Connection::Statement> SqlStore::ToStatements(
         std::holds_alternative<cluster::MarkDeleting>(*change) ||
         std::holds_alternative<cluster::DropCheckpoints>(*change) ||
         std::holds_alternative<cluster::TrimCheckpoint>(*change) ||
-        std::holds_alternative<cluster::RetainOthers>(*change) ||
+        std::holds_alternative<cluster::ApplyRetention>(*change) ||
         std::holds_alternative<cluster::RaiseWebhooks>(*change)) {
       behind.push_back(ToStatement(*change, false));
       continue;

@@ -156,22 +156,22 @@ TEST_P(StoreContractTest, RetentionIsDueAtTheEndAndWhenThePolicyChanges) {
   EXPECT_THAT(*disposal.DueRetentions(ExperimentId(2), 10), ElementsAre(ExperimentId(3)));
   EXPECT_THAT(*disposal.DueRetentions(ExperimentId(0), 1), ElementsAre(ExperimentId(2)));
   const experiment::RetentionPolicy usual = {0, 1, 1};
-  Commit({cluster::RetainOthers{ExperimentId(2), usual, {}},
-          cluster::RetainOthers{ExperimentId(3), usual, {}}, Ended(1)});
+  Commit({cluster::ApplyRetention{ExperimentId(2), usual, {}},
+          cluster::ApplyRetention{ExperimentId(3), usual, {}}, Ended(1)});
   EXPECT_THAT(*disposal.DueRetentions(ExperimentId(0), 10), ElementsAre(ExperimentId(1)));
   Commit({cluster::PutRetention{ExperimentId(3), {4, 5, 6}}});
   EXPECT_THAT(*disposal.DueRetentions(ExperimentId(1), 10), ElementsAre(ExperimentId(3)));
   // What was decided by the policy before changes nothing.
   Commit({cluster::PutTrial{MakeTrial(1, 3)}, cluster::AddCheckpoint{MakeCheckpoint("a", 1, 10)},
-          cluster::RetainOthers{ExperimentId(3), usual, {CheckpointId("a")}}});
+          cluster::ApplyRetention{ExperimentId(3), usual, {CheckpointId("a")}}});
   EXPECT_EQ(States(*store_, 3), "a=COMPLETED ");
   EXPECT_THAT(*disposal.DueRetentions(ExperimentId(1), 10), ElementsAre(ExperimentId(3)));
-  Commit({cluster::RetainOthers{ExperimentId(3), {4, 5, 6}, {CheckpointId("a")}}});
+  Commit({cluster::ApplyRetention{ExperimentId(3), {4, 5, 6}, {CheckpointId("a")}}});
   EXPECT_EQ(States(*store_, 3), "a=DELETING ");
   EXPECT_THAT(*disposal.DueRetentions(ExperimentId(1), 10), IsEmpty());
   const auto storage =
       store_->GetExperiment(ExperimentId(3))->experiment.config->checkpoint_storage;
-  EXPECT_EQ(experiment::PolicyOf(storage), (experiment::RetentionPolicy{4, 5, 6}));
+  EXPECT_EQ(experiment::GetRetentionPolicy(storage), (experiment::RetentionPolicy{4, 5, 6}));
 }
 
 TEST_P(StoreContractTest, CheckpointsGoUnlessTheyAreHeld) {
@@ -269,7 +269,7 @@ TEST_P(StoreContractTest, ACheckpointOfWhichNoFileIsLeftIsDeleted) {
 TEST_P(StoreContractTest, ADroppedCheckpointIsNoMoreToBeTrimmed) {
   Commit(Family());
   Commit({cluster::TrimCheckpoint{CheckpointId("b"), {"opt*"}},
-          cluster::RetainOthers{ExperimentId(1), {0, 1, 1}, {CheckpointId("b")}}});
+          cluster::ApplyRetention{ExperimentId(1), {0, 1, 1}, {CheckpointId("b")}}});
   EXPECT_EQ(States(*store_, 1), "a=COMPLETED b=DELETING ");
   EXPECT_THAT(*store_->disposal().TrimmedCheckpoints(CheckpointId(""), 10), IsEmpty());
 }

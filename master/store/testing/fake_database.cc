@@ -149,7 +149,7 @@ void FakeDatabase::Make(const cluster::PutRetention& put) {
   const auto e = experiments.find(put.experiment);
   if (e == experiments.end()) return;
   model::ExperimentConfig config = *e->second.config;
-  experiment::SetPolicy(config.checkpoint_storage, put.policy);
+  experiment::SetRetentionPolicy(config.checkpoint_storage, put.policy);
   e->second.config = std::make_shared<const model::ExperimentConfig>(std::move(config));
   retained.erase(put.experiment);
 }
@@ -170,10 +170,10 @@ void FakeDatabase::Make(const cluster::TrimCheckpoint& trim) {
   trims[trim.id].insert(trim.globs.begin(), trim.globs.end());
 }
 
-void FakeDatabase::Make(const cluster::RetainOthers& retain) {
+void FakeDatabase::Make(const cluster::ApplyRetention& retain) {
   const auto e = experiments.find(retain.experiment);
   if (e == experiments.end()) return;
-  if (experiment::PolicyOf(e->second.config->checkpoint_storage) != retain.policy) return;
+  if (experiment::GetRetentionPolicy(e->second.config->checkpoint_storage) != retain.policy) return;
   Make(cluster::DropCheckpoints{retain.drop});
   retained.insert(retain.experiment);
 }

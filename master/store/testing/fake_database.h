@@ -78,7 +78,7 @@ struct FakeDatabase {
   void Make(const cluster::PutRetention& put);
   void Make(const cluster::DropCheckpoints& drop);
   void Make(const cluster::TrimCheckpoint& trim);
-  void Make(const cluster::RetainOthers& retain);
+  void Make(const cluster::ApplyRetention& retain);
   void Make(const cluster::PutTrial& put) { trials[put.trial.id] = put.trial; }
   void Make(const cluster::PutAllocation& put) { allocations[put.allocation.id] = put.allocation; }
   void Make(const cluster::PutSearcher& put);

@@ -311,7 +311,7 @@ TEST_P(StoreContractTest, NothingTakesACheckpointThatAVersionHolds) {
   Commit({cluster::DropCheckpoints{{CheckpointId("a"), CheckpointId("b")}}});
   EXPECT_EQ(StateOf(*store_, "a"), CheckpointState::kCompleted);
   EXPECT_EQ(StateOf(*store_, "b"), CheckpointState::kDeleting);
-  Commit({cluster::RetainOthers{ExperimentId(1), {0, 1, 1}, {CheckpointId("a")}}});
+  Commit({cluster::ApplyRetention{ExperimentId(1), {0, 1, 1}, {CheckpointId("a")}}});
   EXPECT_EQ(StateOf(*store_, "a"), CheckpointState::kCompleted);
   Commit({cluster::MarkDeleting{ExperimentId(1)}});
   EXPECT_EQ(StateOf(*store_, "a"), CheckpointState::kCompleted);

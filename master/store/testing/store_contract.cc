@@ -82,8 +82,9 @@ cluster::Image MakeBusyImage() {
 
   experiment::Allocation a = MakeAllocation(running, 2);
   a.state = model::AllocationState::kPreempting;
-  a.shares = {{{model::AgentId("agent-0"), {0, 3}}, true, true, 1, 9, "killed \"hard\"", "Xid 79"},
-              {{model::AgentId("agent-1"), {1}}, true, false, 0, 0, "", ""}};
+  a.local_tasks = {
+      {{model::AgentId("agent-0"), {0, 3}}, true, true, 1, 9, "killed \"hard\"", "Xid 79"},
+      {{model::AgentId("agent-1"), {1}}, true, false, 0, 0, "", ""}};
   a.preemption_acked = true;
   a.preemption_reason = "a better one came";
   a.deadline = TimeAt(1000.5);
@@ -145,7 +146,7 @@ TEST_P(StoreContractTest, LaterChangesReplaceEarlierOnes) {
   image.trials[0].blocked.clear();
   image.trials[0].suspects.push_back(model::AgentId("agent-10"));
   image.allocations[0].saved_at.reset();
-  image.allocations[0].shares[1].exited = true;
+  image.allocations[0].local_tasks[1].exited = true;
   image.searchers.begin()->second.sequence = 9;
   image.searchers.begin()->second.snapshot = model::Value::Object{{"x", 2}};
   // A snapshot takes the place of the journal before it.

@@ -85,7 +85,7 @@ class Play {
   std::vector<model::AllocationId> Running() const {
     std::vector<model::AllocationId> ids;
     for (const auto* a : cluster.live_allocations()) {
-      if (!a->shares.empty()) ids.push_back(a->id);
+      if (!a->local_tasks.empty()) ids.push_back(a->id);
     }
     return ids;
   }
@@ -95,7 +95,8 @@ class Play {
     const experiment::Allocation* a = cluster.FindAllocation(id);
     if (a == nullptr) return;
     const experiment::Trial* trial = cluster.FindTrial(a->trial);
-    if (a->state == model::AllocationState::kAssigned) Apply(ShareStarted{id, model::AgentId("a")});
+    if (a->state == model::AllocationState::kAssigned)
+      Apply(LocalTaskStarted{id, model::AgentId("a")});
     int64_t& trained = trained_[trial->id];
     if (trial->state == model::TrialState::kRunning && trained < 1024) {
       trained = std::max<int64_t>(1, trained * 4);
@@ -103,7 +104,7 @@ class Play {
       return;
     }
     Apply(PreemptionAcked{id});
-    Decide(ShareExited{.allocation = id, .agent = model::AgentId("a"), .message = ""});
+    Decide(LocalTaskExited{.allocation = id, .agent = model::AgentId("a"), .message = ""});
   }
 
   void Report(const model::AllocationId& id, model::TrialId trial, int64_t batches) {

@@ -119,7 +119,7 @@ class Agents final : public AgentSink {
  public:
   void SetEngine(Engine* engine) { engine_ = engine; }
   void Start(const cluster::StartTask& order) override {
-    engine_->Submit(cluster::ShareStarted{order.spec.allocation, order.agent},
+    engine_->Submit(cluster::LocalTaskStarted{order.spec.allocation, order.agent},
                     [this, order](const absl::StatusOr<Applied>& applied) {
                       DET_CHECK_OK(applied.status());
                       std::lock_guard lock(mutex_);

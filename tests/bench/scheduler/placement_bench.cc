@@ -78,12 +78,12 @@ class Agents final : public AgentSink {
           Note(id, *allocation->started_at, sent);
         },
         [this, id = order.spec.allocation, agent = order.agent](const absl::Status&) {
-          engine_->Submit(cluster::ShareStarted{id, agent});
-          engine_->Submit(cluster::ShareExited{.allocation = id, .agent = agent});
+          engine_->Submit(cluster::LocalTaskStarted{id, agent});
+          engine_->Submit(cluster::LocalTaskExited{.allocation = id, .agent = agent});
         });
   }
   void Stop(const cluster::StopTask& order) override {
-    engine_->Submit(cluster::ShareExited{.allocation = order.allocation, .agent = order.agent});
+    engine_->Submit(cluster::LocalTaskExited{.allocation = order.allocation, .agent = order.agent});
   }
 
   // Blocks until so many gangs were placed.

@@ -132,7 +132,7 @@ void CarryOut(const Plan& plan, absl::Time now, Gangs& gangs, Scheduler& schedul
   }
   for (const Preemption& preemption : plan.preempt) {
     Gang& gang = gangs.at(preemption.victim);
-    gang.leaving = true;
+    gang.terminating = true;
     scheduler.Put(gang);
   }
 }

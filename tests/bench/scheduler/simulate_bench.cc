@@ -48,8 +48,8 @@ bool ShowUtilisation(const Workload& workload, const Options& options, const Sim
   const Figures f = MakeFigures(workload, options, s);
   std::printf("  offered %.3f over %s; busy %.4f, bound %.4f\n", f.offered_load,
               absl::FormatDuration(f.window).c_str(), f.in_window.reached, f.in_window.bound);
-  return Show("utilisation while jobs arrive, of the offline bound", f.in_window.OfBound(), "", ">",
-              0.97);
+  return Show("utilisation while jobs arrive, of the offline bound", f.in_window.GetRatioToBound(),
+              "", ">", 0.97);
 }
 
 // The gang that waits longest, as a multiple of what it waits under strict order. Waits below the

@@ -201,7 +201,7 @@ int64_t TrialsFor(const Method& method, int64_t budget) {
   for (int64_t step = budget; step > 0; step /= 2) {
     const auto made = searcher::Searcher::Make(Config(method, trials + step, 1, 0));
     DET_CHECK_OK(made);
-    const double units = searcher::SumOf(made->Preview()).units;
+    const double units = searcher::SumPlan(made->Preview()).units;
     if (units <= static_cast<double>(budget)) trials += step;
   }
   return trials;

@@ -29,8 +29,8 @@ Outcome Fixture::Apply(const Event& event) {
   const absl::Status restored = again.Restore(rows_.Load());
   EXPECT_TRUE(restored.ok()) << restored;
   EXPECT_TRUE(again.Dump() == cluster_.Dump()) << "memory and rows differ";
-  const absl::Status told = cluster_.CheckScheduler();
-  EXPECT_TRUE(told.ok()) << told;
+  const absl::Status checked = cluster_.CheckScheduler();
+  EXPECT_TRUE(checked.ok()) << checked;
   return *std::move(outcome);
 }
 
@@ -62,12 +62,12 @@ model::ExperimentId Fixture::Create(std::shared_ptr<model::ExperimentConfig> con
 }
 
 Outcome Fixture::Start(const std::string& allocation, const std::string& agent) {
-  return Apply(ShareStarted{model::AllocationId(allocation), model::AgentId(agent)});
+  return Apply(LocalTaskStarted{model::AllocationId(allocation), model::AgentId(agent)});
 }
 
 Outcome Fixture::Exit(const std::string& allocation, int code, const std::string& agent,
                       int signal) {
-  ShareExited event;
+  LocalTaskExited event;
   event.allocation = model::AllocationId(allocation);
   event.agent = model::AgentId(agent);
   event.exit_code = code;

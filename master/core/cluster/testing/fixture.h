@@ -1,5 +1,5 @@
 // A cluster under test: applies events, keeps the rows, and checks after each event that a restart
-// from the rows would give the same memory.
+// from the rows restores the same memory.
 #ifndef MASTER_CORE_CLUSTER_TESTING_FIXTURE_H_
 #define MASTER_CORE_CLUSTER_TESTING_FIXTURE_H_
 
@@ -12,25 +12,26 @@
 
 namespace det::cluster {
 
-// The canonical experiment: one trial, one slot, command `train`; tests change what they are about.
+// Returns the canonical experiment: one trial, one slot, command `train`; each test changes only
+// the fields that it tests.
 std::shared_ptr<model::ExperimentConfig> MakeConfig();
 
 class Fixture : public ::testing::Test {
  protected:
   Fixture();
 
-  // Applies an event that is not refused.
+  // Applies an event and expects success.
   Outcome Apply(const Event& event);
   absl::Status Refused(const Event& event);
 
   void AddAgent(const std::string& id, int slots, std::vector<std::string> running = {});
-  // Creates, and gives it slots if there are any.
+  // Creates an experiment and runs a scheduling pass.
   model::ExperimentId Create(std::shared_ptr<model::ExperimentConfig> config);
   Outcome Tick() { return Apply(ScheduleTick{}); }
   Outcome Start(const std::string& allocation, const std::string& agent = "a");
   Outcome Exit(const std::string& allocation, int code, const std::string& agent = "a",
                int signal = 0);
-  void Restart();  // the master dies and comes back from its rows
+  void Restart();  // restores the cluster from its rows
 
   const experiment::Trial& trial(int id) const { return rows_.trials.at(model::TrialId(id)); }
   const experiment::Experiment& experiment(int id) const {
@@ -45,11 +46,11 @@ class Fixture : public ::testing::Test {
   Rows rows_;
 };
 
-// A checkpoint that the trial of `allocation` has saved.
+// Returns the report of a checkpoint that the trial of `allocation` saved.
 CheckpointReported Checkpoint(const std::string& allocation, int trial, const std::string& id,
                               int64_t steps);
 
-// The effects of one kind, in order.
+// Returns the effects of one kind, in order.
 template <class T>
 std::vector<T> Of(const Outcome& outcome) {
   std::vector<T> found;

@@ -23,7 +23,7 @@ void Rows::Put(const PutRetention& row) {
   if (it == experiments.end()) return;
   experiment::Experiment& e = it->second;
   model::ExperimentConfig config = *e.config;
-  experiment::SetPolicy(config.checkpoint_storage, row.policy);
+  experiment::SetRetentionPolicy(config.checkpoint_storage, row.policy);
   e.config = std::make_shared<const model::ExperimentConfig>(std::move(config));
 }
 

@@ -1,5 +1,5 @@
-// The rows of a database as far as the cluster needs them: what a store keeps of changes, and what
-// it would load. For tests of the cluster and for the simulation.
+// The rows of a database as far as the cluster needs them: applies changes and loads an Image as a
+// store does. For tests of the cluster and for the simulation.
 #ifndef MASTER_CORE_CLUSTER_TESTING_ROWS_H_
 #define MASTER_CORE_CLUSTER_TESTING_ROWS_H_
 
@@ -64,7 +64,7 @@ class Rows {
     const auto it = checkpoints.find(row.id);
     if (it != checkpoints.end()) it->second.state = model::CheckpointState::kPartiallyDeleted;
   }
-  void Put(const RetainOthers& row) { Drop(row.drop); }
+  void Put(const ApplyRetention& row) { Drop(row.drop); }
   void Drop(const std::vector<model::CheckpointId>& ids) {
     for (const auto& id : ids) {
       const auto it = checkpoints.find(id);
@@ -75,7 +75,7 @@ class Rows {
   void Put(const RaiseWebhooks& row) { raised.push_back(row.event); }
   void Put(const PutAgent& row) { known_agents[row.agent.id] = row.agent; }
   void Put(const DropAgent& row) { known_agents.erase(row.id); }
-  void Put(const AddCapacity&) {}  // for reports alone
+  void Put(const AddCapacity&) {}  // read only by reports
   void Put(const PutAgentState& row) { agents[row.agent.id] = row.agent; }
   void Put(const PutPool& row) { pools[row.pool.name] = row.pool; }
   void Put(const DropPool& row) { pools.erase(row.name); }

@@ -1,4 +1,4 @@
-// Words of the snapshot format that reading and writing share. Private to scheduler/json. PURE.
+// Names of the snapshot format, shared by reading and writing. Private to scheduler/json. PURE.
 #ifndef MASTER_CORE_SCHEDULER_JSON_FORMAT_H_
 #define MASTER_CORE_SCHEDULER_JSON_FORMAT_H_
 
@@ -12,7 +12,7 @@ namespace det::scheduler {
 
 inline constexpr char kDefaultPool[] = "default";
 
-inline std::string_view NameOf(model::DeviceType type) {
+inline std::string_view ToName(model::DeviceType type) {
   switch (type) {
     case model::DeviceType::kCpu:
       return "cpu";
@@ -29,18 +29,18 @@ inline std::string_view NameOf(model::DeviceType type) {
 inline std::optional<model::DeviceType> ParseDeviceType(std::string_view text) {
   for (const auto type : {model::DeviceType::kCpu, model::DeviceType::kCuda,
                           model::DeviceType::kRocm, model::DeviceType::kTpu}) {
-    if (text == NameOf(type)) return type;
+    if (text == ToName(type)) return type;
   }
   return std::nullopt;
 }
 
-inline std::string_view NameOf(model::Quota::Scope scope) {
+inline std::string_view ToName(model::Quota::Scope scope) {
   return scope == model::Quota::Scope::kUser ? "user" : "workspace";
 }
 
 inline std::optional<model::Quota::Scope> ParseScope(std::string_view text) {
   for (const auto scope : {model::Quota::Scope::kUser, model::Quota::Scope::kWorkspace}) {
-    if (text == NameOf(scope)) return scope;
+    if (text == ToName(scope)) return scope;
   }
   return std::nullopt;
 }

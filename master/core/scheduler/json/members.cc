@@ -32,29 +32,29 @@ absl::Status Problems::ToStatus() const {
 std::string Describe(const model::Value& value) {
   if (value.AsList() != nullptr) return "a list";
   if (value.AsObject() != nullptr) return "an object";
-  constexpr size_t kMost = 60;
+  constexpr size_t kMaxShownLength = 60;
   std::string text = value.ToJson();
-  if (text.size() > kMost) text = absl::StrCat(text.substr(0, kMost), "...");
+  if (text.size() > kMaxShownLength) text = absl::StrCat(text.substr(0, kMaxShownLength), "...");
   return text;
 }
 
-std::optional<std::string> TextOf(const model::Value& value) {
+std::optional<std::string> ParseText(const model::Value& value) {
   if (const std::string* text = value.AsString()) return *text;
   if (value.AsNumber()) return value.ToJson();
   return std::nullopt;
 }
 
-std::optional<int64_t> IntOf(const model::Value& value) {
+std::optional<int64_t> ParseInt(const model::Value& value) {
   if (const int64_t* number = value.AsInt()) return *number;
-  constexpr double kMost = 9e15;  // beyond, not every integer is a double
+  constexpr double kMaxExactInteger = 9e15;  // doubles cannot represent all larger integers
   const double* number = value.AsDouble();
-  if (number == nullptr || std::floor(*number) != *number || std::abs(*number) > kMost) {
+  if (number == nullptr || std::floor(*number) != *number || std::abs(*number) > kMaxExactInteger) {
     return std::nullopt;
   }
   return static_cast<int64_t>(*number);
 }
 
-std::optional<absl::Time> TimeOf(const model::Value& value) {
+std::optional<absl::Time> ParseTime(const model::Value& value) {
   if (const auto number = value.AsNumber()) {
     return absl::UnixEpoch() + absl::Seconds(*number);
   }
@@ -66,7 +66,7 @@ std::optional<absl::Time> TimeOf(const model::Value& value) {
   return time;
 }
 
-std::optional<absl::Duration> DurationOf(const model::Value& value) {
+std::optional<absl::Duration> ParseDuration(const model::Value& value) {
   absl::Duration duration;
   const std::string* text = value.AsString();
   double seconds = 0;
@@ -88,13 +88,13 @@ Members::Members(const model::Value& value, std::string path, Problems* problems
   }
 }
 
-std::string Members::PathOf(std::string_view key) const {
+std::string Members::GetPath(std::string_view key) const {
   const bool words = !path_.empty() && path_.back() == ':';
   return absl::StrCat(path_, path_.empty() ? "" : words ? " " : ".", Absl(key));
 }
 
 void Members::Complain(std::string_view key, std::string_view what) const {
-  problems_->Add(PathOf(key), what);
+  problems_->Add(GetPath(key), what);
 }
 
 void Members::Expected(std::string_view key, std::string_view what) {
@@ -125,7 +125,7 @@ bool Members::Read(std::string_view key, bool* out) {
 bool Members::Read(std::string_view key, std::string* out) {
   const model::Value* value = Find(key);
   if (value == nullptr) return false;
-  std::optional<std::string> text = TextOf(*value);
+  std::optional<std::string> text = ParseText(*value);
   if (!text) {
     Expected(key, "text");
     return false;
@@ -137,7 +137,7 @@ bool Members::Read(std::string_view key, std::string* out) {
 bool Members::ReadInt(std::string_view key, int64_t least, int64_t most, int64_t* out) {
   const model::Value* value = Find(key);
   if (value == nullptr) return false;
-  const std::optional<int64_t> number = IntOf(*value);
+  const std::optional<int64_t> number = ParseInt(*value);
   if (!number || *number < least || *number > most) {
     const bool open =
         most == std::numeric_limits<int64_t>::max() || most == std::numeric_limits<int>::max();
@@ -174,7 +174,7 @@ bool Members::ReadNumber(std::string_view key, double least, double* out) {
 bool Members::ReadTime(std::string_view key, absl::Time* out) {
   const model::Value* value = Find(key);
   if (value == nullptr) return false;
-  const std::optional<absl::Time> time = TimeOf(*value);
+  const std::optional<absl::Time> time = ParseTime(*value);
   if (!time) {
     Expected(key, "a time such as \"2026-11-21T09:42:40Z\", or seconds since 1970");
     return false;
@@ -186,7 +186,7 @@ bool Members::ReadTime(std::string_view key, absl::Time* out) {
 bool Members::ReadDuration(std::string_view key, absl::Duration* out) {
   const model::Value* value = Find(key);
   if (value == nullptr) return false;
-  const std::optional<absl::Duration> duration = DurationOf(*value);
+  const std::optional<absl::Duration> duration = ParseDuration(*value);
   if (!duration) {
     Expected(key, "seconds or a duration such as \"2h30m\"");
     return false;
@@ -195,35 +195,35 @@ bool Members::ReadDuration(std::string_view key, absl::Duration* out) {
   return true;
 }
 
-bool Members::ReadTexts(std::string_view key, std::vector<std::string>* out) {
+bool Members::ReadStrings(std::string_view key, std::vector<std::string>* out) {
   if (Find(key) == nullptr) return false;
   ForEach(key, [&](const model::Value& value, const std::string& path) {
-    std::optional<std::string> text = TextOf(value);
+    std::optional<std::string> text = ParseText(value);
     if (text) {
       out->push_back(*std::move(text));
     } else {
-      problems_->Add(path, absl::StrCat("expected text, found ", Describe(value)));
+      problems_->Add(path, absl::StrCat("expected a string, found ", Describe(value)));
     }
   });
   return true;
 }
 
-bool Members::ReadTexts(std::string_view key, std::map<std::string, std::string>* out) {
+bool Members::ReadStrings(std::string_view key, std::map<std::string, std::string>* out) {
   const model::Value* value = Find(key);
   if (value == nullptr) return false;
   const model::Value::Object* object = value->AsObject();
   if (object == nullptr) {
-    Expected(key, "an object of texts");
+    Expected(key, "an object of strings");
     return false;
   }
   for (const auto& [name, member] : *object) {
-    std::optional<std::string> text = TextOf(member);
+    std::optional<std::string> text = ParseText(member);
     if (const bool* flag = member.AsBool()) text = *flag ? "true" : "false";
     if (text) {
       out->insert_or_assign(name, *std::move(text));
     } else {
-      problems_->Add(absl::StrCat(PathOf(key), ".", name),
-                     absl::StrCat("expected text, found ", Describe(member)));
+      problems_->Add(absl::StrCat(GetPath(key), ".", name),
+                     absl::StrCat("expected a string, found ", Describe(member)));
     }
   }
   return true;
@@ -237,7 +237,7 @@ void Members::ForEach(
   const model::Value::List* list = value->AsList();
   if (list == nullptr) return Expected(key, "a list");
   for (size_t i = 0; i < list->size(); ++i) {
-    element((*list)[i], absl::StrCat(PathOf(key), "[", i, "]"));
+    element((*list)[i], absl::StrCat(GetPath(key), "[", i, "]"));
   }
 }
 
@@ -248,8 +248,8 @@ void Members::RefuseOthers() const {
     const auto name = [](std::string* out, std::string_view known) {
       out->append(known.data(), known.size());
     };
-    problems_->Add(PathOf(key),
-                   absl::StrCat("unknown; known are ", absl::StrJoin(known_, ", ", name)));
+    problems_->Add(GetPath(key), absl::StrCat("unknown field; expected one of ",
+                                              absl::StrJoin(known_, ", ", name)));
   }
 }
 

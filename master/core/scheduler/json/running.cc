@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kFull = 1 + 1e-9;  // fractions add up to about 1
 
-// How much of each slot is held.
+// The used fraction of each slot.
 class Slots {
  public:
   Slots(const std::vector<Node>& nodes, Problems* problems) : problems_(problems) {
@@ -24,13 +24,13 @@ class Slots {
   void TakeNamed(double fraction, const RunningPart& part) {
     const std::string agent = absl::StrCat("agent \"", part.agent.value(), "\"");
     const auto it = held_.find(part.agent);
-    if (it == held_.end()) return problems_->Add(part.path, absl::StrCat("there is no ", agent));
+    if (it == held_.end()) return problems_->Add(part.path, absl::StrCat(agent, " does not exist"));
     for (const int id : part.slots) {
       const auto slot = it->second.find(id);
       if (slot == it->second.end()) {
         problems_->Add(part.path, absl::StrCat(agent, " has no slot ", id));
       } else if (slot->second + fraction > kFull) {
-        problems_->Add(part.path, absl::StrCat("slot ", id, " of ", agent, " is taken already"));
+        problems_->Add(part.path, absl::StrCat("slot ", id, " of ", agent, " is already in use"));
       } else {
         slot->second += fraction;
       }
@@ -72,7 +72,7 @@ void PlaceRunning(const std::vector<Node>& nodes, std::vector<std::vector<Runnin
       slots.TakeCounted(gangs[i].fraction, part);
       if (!agents.insert(part.agent).second) {
         problems->Add(part.path, absl::StrCat("agent \"", part.agent.value(),
-                                              "\" is there already; name its slots together"));
+                                              "\" appears twice; list its slots together"));
       }
       gangs[i].running_on.push_back({part.agent, std::move(part.slots)});
     }

@@ -1,4 +1,4 @@
-// Puts the running gangs of a snapshot on their slots. Private to scheduler/json. PURE.
+// Assigns the running gangs of a snapshot to their slots. Private to scheduler/json. PURE.
 #ifndef MASTER_CORE_SCHEDULER_JSON_RUNNING_H_
 #define MASTER_CORE_SCHEDULER_JSON_RUNNING_H_
 
@@ -11,16 +11,16 @@
 
 namespace det::scheduler {
 
-// Of a gang: what it holds on one agent.
+// What a gang holds on one agent.
 struct RunningPart {
   std::string path;
   model::AgentId agent;
-  std::vector<int> slots;  // that were named
-  int count = 0;           // that are still to be chosen
+  std::vector<int> slots;  // named slots
+  int count = 0;           // slots that are still to be chosen
 };
 
-// First those whose slots are named, then, in order, those that are counted: the lowest that are
-// free. `parts` has an entry for each of `gangs`. What is not there, or taken, is a problem.
+// Assigns named slots first, then counted ones in order: the lowest free slots. `parts` has an
+// entry for each of `gangs`. A slot that does not exist or is in use is a problem.
 void PlaceRunning(const std::vector<Node>& nodes, std::vector<std::vector<RunningPart>>& parts,
                   std::vector<Gang>& gangs, Problems* problems);
 

@@ -37,7 +37,7 @@ model::Placement On(const std::string& agent, std::vector<int> slots) {
   return {model::AgentId(agent), std::move(slots)};
 }
 
-TEST(SnapshotJson, AbsentFieldsTakeTheirDefaults) {
+TEST(SnapshotJson, UsesDefaultsForAbsentFields) {
   const Snapshot snapshot = Parse(R"({"agents": [{"id": "a", "slots": 2}],
       "jobs": [{"id": "j"}], "gangs": [{"id": "g", "job": "j"}]})");
   Node node{.id = model::AgentId("a"), .resource_pool = "default"};
@@ -53,7 +53,7 @@ TEST(SnapshotJson, AbsentFieldsTakeTheirDefaults) {
   EXPECT_EQ(Parse("{}"), Snapshot());
 }
 
-TEST(SnapshotJson, WhatStandsOutermostIsForPoolsThatAreNotListed) {
+TEST(SnapshotJson, AppliesOutermostSettingsToUnlistedPools) {
   const Snapshot snapshot = Parse(R"({"policy": "fifo", "preemption": true, "fit": "worst",
       "heterogeneous": false, "pools": [{"name": "b"}],
       "agents": [{"id": "x"}, {"id": "y", "pool": "b"}], "gangs": [{"id": "g", "pool": "c"}]})");
@@ -69,7 +69,7 @@ TEST(SnapshotJson, WhatStandsOutermostIsForPoolsThatAreNotListed) {
   EXPECT_THAT(snapshot.pools, ElementsAre(b, c, standard));
 }
 
-TEST(SnapshotJson, CountedSlotsAreTheLowestThatNobodyNamed) {
+TEST(SnapshotJson, AssignsLowestUnnamedSlots_WhenOnlyCounted) {
   const Snapshot snapshot = Parse(R"({"agents": [{"id": "a", "slots": 4}], "gangs": [
       {"id": "counted", "slots": 2, "running": [{"agent": "a", "slots": 2}]},
       {"id": "named", "slots": 1, "running": [{"agent": "a", "slots": [0]}]}]})");
@@ -77,7 +77,7 @@ TEST(SnapshotJson, CountedSlotsAreTheLowestThatNobodyNamed) {
   EXPECT_THAT(snapshot.gangs[1].running_on, ElementsAre(On("a", {0})));
 }
 
-TEST(SnapshotJson, FractionsShareASlot) {
+TEST(SnapshotJson, PlacesFractionsOnOneSlot) {
   const Snapshot snapshot = Parse(R"({"agents": [{"id": "a", "slots": 2}], "gangs": [
       {"id": "x", "slots": 0.5, "running": [{"agent": "a", "slots": 1}]},
       {"id": "y", "slots": 1, "fraction": 0.5, "running": [{"agent": "a", "slots": 1}]},
@@ -88,13 +88,13 @@ TEST(SnapshotJson, FractionsShareASlot) {
   EXPECT_THAT(snapshot.gangs[2].running_on, ElementsAre(On("a", {1})));
 }
 
-TEST(SnapshotJson, AGangWithoutAJobHasOneOfItsOwn) {
+TEST(SnapshotJson, CreatesJobForGangWithoutOne) {
   const Snapshot snapshot = Parse(R"({"gangs": [{"id": 1, "priority": 7}, {"id": 2}]})");
   EXPECT_NE(snapshot.gangs[0].job, snapshot.gangs[1].job);
   EXPECT_THAT(snapshot.jobs, ElementsAre(Job{.id = snapshot.gangs[0].job, .priority = 7}));
 }
 
-TEST(SnapshotJson, SubmissionsMayBeTimesOrPartsOfSeconds) {
+TEST(SnapshotJson, AcceptsSubmissionsAsTimesOrFractions) {
   const Snapshot times = Parse(R"({"gangs": [{"id": 1, "submitted": "2026-11-21T09:00:01Z"},
       {"id": 2, "submitted": "2026-11-21T10:00:00+01:00"}]})");
   EXPECT_EQ(times.gangs[0].submitted - times.gangs[1].submitted, 1'000'000);
@@ -104,7 +104,7 @@ TEST(SnapshotJson, SubmissionsMayBeTimesOrPartsOfSeconds) {
   EXPECT_EQ(parts.gangs[1].submitted, 2'000'000);
 }
 
-TEST(SnapshotJson, SaysAllThatIsWrongAtOnce) {
+TEST(SnapshotJson, ReportsAllProblems) {
   EXPECT_EQ(Refusal(R"({
     "policy": "lottery", "fits": "best",
     "agents": [{"id": "a", "slots": 2}, {"id": "a", "slots": "two"}, {"slots": [1, 1]}, 5],
@@ -117,12 +117,12 @@ TEST(SnapshotJson, SaysAllThatIsWrongAtOnce) {
             Golden("problems.txt"));
 }
 
-TEST(SnapshotJson, SaysWhereTextIsNoJson) {
+TEST(SnapshotJson, ReportsPositionOfInvalidJson) {
   EXPECT_THAT(Refusal("{\"agents\": ["), HasSubstr("not valid JSON at byte"));
   EXPECT_THAT(Refusal("[]"), HasSubstr("expected an object, found a list"));
 }
 
-TEST(SnapshotJson, ALongListOfProblemsIsCut) {
+TEST(SnapshotJson, TruncatesLongListOfProblems) {
   std::string text = "{\"gangs\": [";
   for (int i = 0; i < 80; ++i) absl::StrAppend(&text, i > 0 ? "," : "", "{\"slots\": 1}");
   EXPECT_THAT(Refusal(text + "]}"), HasSubstr("\nand 30 more"));
@@ -241,7 +241,7 @@ Gang RandomGang(Dice& dice, int number, const std::vector<Node>& nodes) {
     const Node& node = nodes[static_cast<size_t>(number)];
     gang.running_on = {On(node.id.value(), {})};
     for (const Slot& slot : node.slots) gang.running_on[0].slots.push_back(slot.id);
-    gang.leaving = dice.Coin();
+    gang.terminating = dice.Coin();
   }
   gang.started_at = dice.Time();
   gang.saved_at = dice.Time();
@@ -275,7 +275,7 @@ Snapshot RandomSnapshot(uint64_t seed) {
   return snapshot;
 }
 
-TEST(SnapshotJson, AnySnapshotComesBackAsItWas) {
+TEST(SnapshotJson, RoundTripsRandomSnapshots) {
   for (uint64_t seed = 0; seed < 500; ++seed) {
     const Snapshot snapshot = RandomSnapshot(seed);
     const std::string json = ToJson(snapshot);

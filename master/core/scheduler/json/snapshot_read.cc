@@ -1,4 +1,4 @@
-// From JSON to a Snapshot, in two turns: every list by itself, then what one says of another.
+// Parses a Snapshot from JSON in two passes: each list, then the references between them.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -20,16 +20,16 @@ namespace {
 
 using model::Value;
 
-constexpr int kMostInt = std::numeric_limits<int>::max();
-constexpr int64_t kMostInt64 = std::numeric_limits<int64_t>::max();
+constexpr int kMaxInt = std::numeric_limits<int>::max();
+constexpr int64_t kMaxInt64 = std::numeric_limits<int64_t>::max();
 
-// What stands with a gang and is settled once everything is read.
+// Members of a gang that are resolved once everything is read.
 struct GangNotes {
   std::string path;
   std::optional<int> priority;
   bool has_job = false;
   bool submitted_is_time = false;
-  std::optional<double> submitted;  // as it was written
+  std::optional<double> submitted;  // as in the text
 };
 
 class Reader {
@@ -54,7 +54,7 @@ class Reader {
   }
 
  private:
-  // The id of an element, which must be there, and once.
+  // Reads the id of an element, which is required and must be unique.
   std::string ReadId(Members& m, std::string_view key, std::set<std::string>& taken) {
     std::string id;
     if (!m.Read(key, &id)) {
@@ -62,7 +62,7 @@ class Reader {
     } else if (id.empty()) {
       m.Complain(key, "is empty");
     } else if (!taken.insert(id).second) {
-      m.Complain(key, absl::StrCat("\"", id, "\" is there already"));
+      m.Complain(key, absl::StrCat("duplicate id \"", id, "\""));
     }
     return id;
   }
@@ -76,7 +76,7 @@ class Reader {
     m.Read("backfill", &pool.backfill);
     m.ReadDuration("hold_after", &pool.hold_after);
     m.ReadDuration("maintenance_lead", &pool.maintenance_lead);
-    m.ReadInt("max_aux_per_agent", 0, kMostInt, &pool.max_aux_per_agent);
+    m.ReadInt("max_aux_per_agent", 0, kMaxInt, &pool.max_aux_per_agent);
     m.Read("shared_devices", &pool.shared_devices);
     m.ReadInt("default_priority", 1, 99, &pool.default_priority);
   }
@@ -87,12 +87,12 @@ class Reader {
     pool.name = ReadId(m, "name", pool_names_);
     m.Read("description", &pool.description);
     ReadSettings(m, pool);
-    m.ReadTexts("workspaces", &pool.workspaces);
+    m.ReadStrings("workspaces", &pool.workspaces);
     m.RefuseOthers();
     snapshot_.pools.push_back(std::move(pool));
   }
 
-  const model::ResourcePool& SettingsOf(const std::string& name) const {
+  const model::ResourcePool& GetSettings(const std::string& name) const {
     for (const model::ResourcePool& pool : snapshot_.pools) {
       if (pool.name == name) return pool;
     }
@@ -105,17 +105,17 @@ class Reader {
     node.id = model::AgentId(ReadId(m, "id", agent_ids_));
     node.resource_pool = kDefaultPool;
     m.Read("pool", &node.resource_pool);
-    node.aux = SettingsOf(node.resource_pool).max_aux_per_agent;
-    m.ReadInt("aux", 0, kMostInt, &node.aux);
+    node.aux = GetSettings(node.resource_pool).max_aux_per_agent;
+    m.ReadInt("aux", 0, kMaxInt, &node.aux);
     bool enabled = true, draining = false;
     m.Read("enabled", &enabled);
     m.Read("draining", &draining);
     node.accepts_work = enabled && !draining;
-    m.ReadTexts("labels", &node.labels);
+    m.ReadStrings("labels", &node.labels);
     double cpus = 0;
     if (m.ReadNumber("cpus", 0, &cpus)) node.cpus = cpus;
     int64_t memory = 0;
-    if (m.ReadInt("memory", int64_t{0}, kMostInt64, &memory)) node.memory = memory;
+    if (m.ReadInt("memory", int64_t{0}, kMaxInt64, &memory)) node.memory = memory;
     m.Read("switch", &node.network_switch);
     m.ForEach("maintenance", [&](const Value& v, const std::string& at) {
       node.maintenance.push_back(ReadMaintenance(v, at));
@@ -145,28 +145,28 @@ class Reader {
     if (slots == nullptr) return;
     if (slots->AsList() == nullptr) {
       int count = 0;
-      m.ReadInt("slots", 0, kMostSlots, &count);
+      m.ReadInt("slots", 0, kMaxSlots, &count);
       for (int i = 0; i < count; ++i) node.slots.push_back({.id = i});
       return;
     }
     std::set<int> taken;
     m.ForEach("slots", [&](const Value& value, const std::string& path) {
       Slot slot;
-      if (const auto id = IntOf(value); id && *id >= 0 && *id <= kMostInt) {
+      if (const auto id = ParseInt(value); id && *id >= 0 && *id <= kMaxInt) {
         slot.id = static_cast<int>(*id);
       } else {
         Members of(value, path, &problems_);
         if (value.AsObject() == nullptr) return;
-        of.ReadInt("id", 0, kMostInt, &slot.id);
+        of.ReadInt("id", 0, kMaxInt, &slot.id);
         if (of.Find("id") == nullptr) of.Complain("id", "is missing");
         of.ReadName("type", ParseDeviceType, "cpu, cuda, rocm or tpu", &slot.type);
         of.Read("model", &slot.model);
-        of.ReadInt("island", 0, kMostInt, &slot.island);
+        of.ReadInt("island", 0, kMaxInt, &slot.island);
         of.Read("enabled", &slot.enabled);
         of.RefuseOthers();
       }
       if (!taken.insert(slot.id).second) {
-        problems_.Add(path, absl::StrCat("slot ", slot.id, " is there already"));
+        problems_.Add(path, absl::StrCat("duplicate slot ", slot.id));
       }
       node.slots.push_back(std::move(slot));
     });
@@ -186,7 +186,7 @@ class Reader {
     double slots = 0;
     if (m.ReadNumber("max_slots", 0, &slots)) job.max_slots = slots;
     int64_t gangs = 0;
-    if (m.ReadInt("max_gangs", int64_t{0}, kMostInt64, &gangs)) job.max_gangs = gangs;
+    if (m.ReadInt("max_gangs", int64_t{0}, kMaxInt64, &gangs)) job.max_gangs = gangs;
     m.Read("workspace", &job.workspace);
     m.Read("user", &job.user);
     m.RefuseOthers();
@@ -209,7 +209,7 @@ class Reader {
     m.Read("single_agent", &gang.single_node);
     m.Read("preemptible", &gang.preemptible);
     std::vector<std::string> blocked;
-    m.ReadTexts("blocked", &blocked);
+    m.ReadStrings("blocked", &blocked);
     for (std::string& agent : blocked) gang.blocked.emplace_back(std::move(agent));
     ReadSubmitted(m, notes);
     m.ReadDuration("max_run_time", &gang.max_run_time);
@@ -223,34 +223,34 @@ class Reader {
     m.ReadTime("started", &gang.started_at);
     gang.saved_at = gang.started_at;
     m.ReadTime("saved", &gang.saved_at);
-    m.Read("leaving", &gang.leaving);
+    m.Read("leaving", &gang.terminating);
     m.RefuseOthers();
     snapshot_.gangs.push_back(std::move(gang));
     notes_.push_back(std::move(notes));
     running_.push_back(std::move(running));
   }
 
-  // What it asks for.
+  // The requested resources.
   void ReadRequest(Members& m, Gang& gang) {
     const Value* slots = m.Find("slots");
     const double* part = slots == nullptr ? nullptr : slots->AsDouble();
     if (part != nullptr && *part > 0 && *part < 1) {
       gang.fraction = *part;
     } else {
-      m.ReadInt("slots", 0, kMostInt, &gang.slots);
+      m.ReadInt("slots", 0, kMaxInt, &gang.slots);
     }
     if (m.ReadNumber("fraction", 0, &gang.fraction) && (gang.fraction == 0 || gang.fraction > 1)) {
-      m.Complain("fraction", "must be greater than 0, and 1 at most");
+      m.Complain("fraction", "must be greater than 0 and at most 1");
     }
     if (gang.fraction < 1 && gang.slots != 1) {
-      m.Complain("fraction", "is for gangs of one slot alone");
+      m.Complain("fraction", "is only valid for gangs of one slot");
     }
-    m.ReadInt("max_slots", 0, kMostInt, &gang.max_slots);
+    m.ReadInt("max_slots", 0, kMaxInt, &gang.max_slots);
     if (gang.max_slots != 0 && gang.max_slots < gang.slots) {
       m.Complain("max_slots", "is less than slots");
     }
     m.ReadNumber("cpus", 0, &gang.cpus);
-    m.ReadInt("memory", int64_t{0}, kMostInt64, &gang.memory);
+    m.ReadInt("memory", int64_t{0}, kMaxInt64, &gang.memory);
     m.Read("device", &gang.device);
     model::DeviceType type;
     if (m.ReadName("slot_type", ParseDeviceType, "cpu, cuda, rocm or tpu", &type))
@@ -280,11 +280,11 @@ class Reader {
     part.agent = model::AgentId(std::move(agent));
     const Value* slots = m.Find("slots");
     if (slots != nullptr && slots->AsList() == nullptr) {
-      m.ReadInt("slots", 0, kMostInt, &part.count);
+      m.ReadInt("slots", 0, kMaxInt, &part.count);
     } else {
       m.ForEach("slots", [&](const Value& slot, const std::string& at) {
-        const auto id = IntOf(slot);
-        if (id && *id >= 0 && *id <= kMostInt) {
+        const auto id = ParseInt(slot);
+        if (id && *id >= 0 && *id <= kMaxInt) {
           part.slots.push_back(static_cast<int>(*id));
         } else {
           problems_.Add(at, absl::StrCat("expected the id of a slot, found ", Describe(slot)));
@@ -303,7 +303,7 @@ class Reader {
     if (m.is_object() && (m.Find("scope") == nullptr || limit.quota.name.empty())) {
       problems_.Add(path, "needs scope (user or workspace) and name");
     } else if (!limits_.emplace(limit.quota.scope, limit.quota.name).second) {
-      problems_.Add(path, absl::StrCat("there is a limit of \"", limit.quota.name, "\" already"));
+      problems_.Add(path, absl::StrCat("duplicate limit of \"", limit.quota.name, "\""));
     }
     double number = 0;
     if (m.ReadNumber("max_slots", 0, &number)) limit.quota.max_slots = number;
@@ -313,7 +313,7 @@ class Reader {
     snapshot_.limits.push_back(std::move(limit));
   }
 
-  // Pools that only agents and gangs name have the settings that stand outermost.
+  // Pools that only agents and gangs name get the outermost settings.
   void AddPools() {
     if (others_ == model::ResourcePool()) return;
     std::set<std::string> named;
@@ -326,7 +326,7 @@ class Reader {
     }
   }
 
-  // A gang's `priority` makes the job that it alone names.
+  // The `priority` of a gang applies to a job that only it names.
   void AddJobs() {
     std::map<model::JobId, int> made;
     for (size_t i = 0; i < notes_.size(); ++i) {
@@ -336,7 +336,7 @@ class Reader {
       const std::string path = absl::StrCat(notes.path, ".priority");
       if (job_ids_.contains(gang.job.value())) {
         problems_.Add(path, absl::StrCat("belongs to its job \"", gang.job.value(),
-                                         "\", which stands under jobs"));
+                                         "\", which is listed under jobs"));
         continue;
       }
       const auto [it, added] = made.emplace(gang.job, *notes.priority);
@@ -344,12 +344,12 @@ class Reader {
         snapshot_.jobs.push_back({.id = gang.job, .priority = *notes.priority});
       } else if (it->second != *notes.priority) {
         problems_.Add(
-            path, absl::StrCat("another gang of job \"", gang.job.value(), "\" says ", it->second));
+            path, absl::StrCat("another gang of job \"", gang.job.value(), "\" has ", it->second));
       }
     }
   }
 
-  // `submitted` is an order: where some are parts of a second, all count in millionths.
+  // `submitted` is an order: if some are fractions of seconds, all are converted to millionths.
   void NumberSubmissions() {
     bool parts = false, numbers = false, times = false;
     for (const GangNotes& notes : notes_) {
@@ -357,7 +357,8 @@ class Reader {
       (notes.submitted_is_time ? times : numbers) = true;
       parts = parts || *notes.submitted != static_cast<double>(ToInt(*notes.submitted));
     }
-    if (numbers && times) problems_.Add("gangs", "submitted is a time in some, a number in others");
+    if (numbers && times)
+      problems_.Add("gangs", "submitted must be a time in all gangs or a number in all gangs");
     for (size_t i = 0; i < notes_.size(); ++i) {
       if (!notes_[i].submitted) continue;
       snapshot_.gangs[i].submitted = ToInt(*notes_[i].submitted * (parts ? 1e6 : 1));
@@ -368,15 +369,15 @@ class Reader {
     return static_cast<int64_t>(std::clamp(number, -9e18, 9e18));
   }
 
-  static constexpr int kMostSlots = 1 << 16;  // of one agent: against a slip, not a law
+  static constexpr int kMaxSlots = 1 << 16;  // of one agent, to detect mistakes
 
   Problems problems_;
   Snapshot snapshot_;
-  model::ResourcePool others_;  // of pools that are not listed
+  model::ResourcePool others_;  // settings of pools that are not listed
   std::set<std::string> pool_names_, agent_ids_, job_ids_, gang_ids_;
   std::set<std::pair<model::Quota::Scope, std::string>> limits_;
-  std::vector<GangNotes> notes_;                   // of gangs, in their order
-  std::vector<std::vector<RunningPart>> running_;  // likewise
+  std::vector<GangNotes> notes_;                   // in the order of the gangs
+  std::vector<std::vector<RunningPart>> running_;  // in the order of the gangs
 };
 
 }  // namespace

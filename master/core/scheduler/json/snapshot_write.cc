@@ -1,4 +1,4 @@
-// From a Snapshot, and from a plan, to JSON: one line for each element of a list.
+// Formats a Snapshot or a plan as JSON, with one line for each element of a list.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -21,14 +21,14 @@ Value Time(absl::Time time) {
   return absl::FormatTime(absl::RFC3339_full, time, absl::UTCTimeZone());
 }
 
-// Seconds where they are whole, else "1.5ms".
+// Whole seconds as a number, otherwise a duration such as "1.5ms".
 Value Span(absl::Duration span) {
   const int64_t seconds = absl::ToInt64Seconds(span);
   if (absl::Seconds(seconds) == span) return seconds;
   return absl::FormatDuration(span);
 }
 
-// An integer where it is one: 4, not 4.0.
+// Formats integral numbers as integers: 4, not 4.0.
 Value Number(double number) {
   const auto whole = static_cast<int64_t>(std::clamp(number, -1e15, 1e15));
   if (static_cast<double>(whole) == number) return whole;
@@ -74,7 +74,7 @@ Value ToValue(const model::ResourcePool& pool) {
 
 bool IsPlain(const Slot& slot) { return slot == Slot{.id = slot.id}; }
 
-// A number where they are n plain slots 0 to n-1, else a list of ids, or of objects.
+// A number for n plain slots 0 to n-1, otherwise a list of ids or of objects.
 Value ToValue(const std::vector<Slot>& slots) {
   bool numbered = true, plain = true;
   for (size_t i = 0; i < slots.size(); ++i) {
@@ -88,7 +88,7 @@ Value ToValue(const std::vector<Slot>& slots) {
       list.emplace_back(slot.id);
       continue;
     }
-    Value::Object out = {{"id", slot.id}, {"type", Text(NameOf(slot.type))}};
+    Value::Object out = {{"id", slot.id}, {"type", Text(ToName(slot.type))}};
     if (!slot.model.empty()) out["model"] = slot.model;
     if (slot.island != 0) out["island"] = slot.island;
     if (!slot.enabled) out["enabled"] = false;
@@ -122,7 +122,7 @@ Value ToValue(const Job& job) {
                        {"weight", Number(job.weight)},
                        {"workspace", job.workspace},
                        {"user", job.user}};
-  // One that is there counts as set by hand.
+  // A position that is present counts as set by a user.
   if (job.position_set || job.position != 0) out["position"] = Number(job.position);
   if (!job.position_set && job.position != 0) out["position_set"] = false;
   if (job.max_slots) out["max_slots"] = Number(*job.max_slots);
@@ -142,7 +142,7 @@ Value ToValue(const Gang& gang, absl::Time now) {
   if (gang.max_slots != 0) out["max_slots"] = gang.max_slots;
   if (gang.cpus != 0) out["cpus"] = Number(gang.cpus);
   if (gang.memory != 0) out["memory"] = gang.memory;
-  if (gang.slot_type) out["slot_type"] = Text(NameOf(*gang.slot_type));
+  if (gang.slot_type) out["slot_type"] = Text(ToName(*gang.slot_type));
   if (!gang.device.empty()) out["device"] = gang.device;
   Value::List blocked;
   for (const model::AgentId& id : gang.blocked) blocked.emplace_back(id.value());
@@ -153,12 +153,12 @@ Value ToValue(const Gang& gang, absl::Time now) {
   const absl::Time started = gang.running_on.empty() ? standard.started_at : now;
   if (gang.started_at != started) out["started"] = Time(gang.started_at);
   if (gang.saved_at != gang.started_at) out["saved"] = Time(gang.saved_at);
-  if (gang.leaving) out["leaving"] = true;
+  if (gang.terminating) out["leaving"] = true;
   return out;
 }
 
 Value ToValue(const Limit& limit) {
-  Value::Object out = {{"scope", Text(NameOf(limit.quota.scope))},
+  Value::Object out = {{"scope", Text(ToName(limit.quota.scope))},
                        {"name", limit.quota.name},
                        {"slot_hours_used", Number(limit.slot_hours_used)}};
   if (limit.quota.max_slots) out["max_slots"] = Number(*limit.quota.max_slots);
@@ -166,8 +166,8 @@ Value ToValue(const Limit& limit) {
   return out;
 }
 
-// What stands outermost is for pools that are not listed. Where all are, it repeats the default
-// pool, or the first, so that whoever looks there alone finds the policy.
+// The outermost settings are those of pools that are not listed. If all are listed, they repeat the
+// default pool or the first one.
 model::ResourcePool Outermost(const Snapshot& snapshot) {
   std::map<std::string, const model::ResourcePool*> listed;
   for (const model::ResourcePool& pool : snapshot.pools) listed.emplace(pool.name, &pool);
@@ -179,7 +179,7 @@ model::ResourcePool Outermost(const Snapshot& snapshot) {
   return standard == listed.end() ? snapshot.pools.front() : *standard->second;
 }
 
-// A document as lines: a member of the document a line, or a line for each of its elements.
+// Formats a document with a line for each member, or for each element of a member.
 class Lines {
  public:
   void Add(std::string_view key, const Value& value) {

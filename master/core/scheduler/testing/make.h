@@ -1,4 +1,4 @@
-// Nodes, gangs and rounds for tests, to be perturbed per case.
+// Nodes, gangs and plans for tests.
 #ifndef MASTER_CORE_SCHEDULER_TESTING_MAKE_H_
 #define MASTER_CORE_SCHEDULER_TESTING_MAKE_H_
 
@@ -27,7 +27,7 @@ struct Submission {
   Job job;
 };
 
-// Of a job of its own, in the pool "default", submitted after all that were made before.
+// Returns a gang with its own job in the pool "default", submitted after all earlier ones.
 inline Submission MakeGang(const std::string& id, int slots, int priority = 42) {
   static int64_t submitted = 0;
   Submission made;
@@ -40,12 +40,12 @@ inline Submission MakeGang(const std::string& id, int slots, int priority = 42) 
   return made;
 }
 
-inline Submission OfJob(Submission made, const std::string& job) {
+inline Submission WithJob(Submission made, const std::string& job) {
   made.job.id = made.gang.job = model::JobId(job);
   return made;
 }
 
-// A job that is there already is replaced.
+// Replaces a job with the same id.
 inline void Add(const Submission& made, Snapshot& snapshot) {
   snapshot.gangs.push_back(made.gang);
   std::erase_if(snapshot.jobs, [&](const Job& job) { return job.id == made.job.id; });
@@ -57,7 +57,7 @@ inline Submission RunningOn(Submission made, const std::string& node, std::vecto
   return made;
 }
 
-// What the cluster looks like once the plan is carried out: who was asked to go is leaving.
+// Applies the plan to the snapshot: preempted gangs are terminating.
 inline void Apply(const Plan& plan, Snapshot& snapshot) {
   for (Gang& gang : snapshot.gangs) {
     for (const Assignment& assignment : plan.assign) {
@@ -66,12 +66,12 @@ inline void Apply(const Plan& plan, Snapshot& snapshot) {
       gang.started_at = gang.saved_at = snapshot.now;
     }
     for (const Preemption& preemption : plan.preempt) {
-      if (preemption.victim == gang.id) gang.leaving = true;
+      if (preemption.victim == gang.id) gang.terminating = true;
     }
   }
 }
 
-// "g1=a:0,1+b:0 g2=c:", by id.
+// Formats the assignments as "g1=a:0,1+b:0 g2=c:", by id.
 inline std::string Starts(const Plan& plan) {
   std::vector<std::string> parts;
   for (const Assignment& assignment : plan.assign) {
@@ -85,14 +85,14 @@ inline std::string Starts(const Plan& plan) {
   return absl::StrJoin(parts, " ");
 }
 
-// "g1 g2", in the order in which they are asked.
-inline std::string Asked(const Plan& plan) {
+// Formats the preemptions as "g1 g2", in order.
+inline std::string Preempted(const Plan& plan) {
   return absl::StrJoin(plan.preempt, " ", [](std::string* out, const Preemption& preemption) {
     out->append(preemption.victim.value());
   });
 }
 
-// "g3:NO_CAPACITY g4:BEHIND_OTHERS"
+// Formats the wait reasons as "g3:NO_CAPACITY g4:BEHIND_OTHERS".
 inline std::string Waits(const WaitReasons& waiting) {
   return absl::StrJoin(waiting, " ", [](std::string* out, const auto& entry) {
     absl::StrAppend(out, entry.first.value(), ":", std::string(ToString(entry.second.kind)));

@@ -38,7 +38,7 @@ Left LeftOn(const Snapshot& snapshot, const Node& node,
   for (const Slot& slot : node.slots) left.slots[slot.id] = 1;
   if (node.cpus) left.cpus = *node.cpus;
   if (node.memory) left.memory = static_cast<double>(*node.memory);
-  left.places = std::min(node.aux, PoolOf(snapshot, node.resource_pool).max_aux_per_agent);
+  left.places = std::min(node.aux, GetPool(snapshot, node.resource_pool).max_aux_per_agent);
   for (const Gang& gang : snapshot.gangs) {
     if (ignored(gang)) continue;
     for (const model::Placement& placement : gang.running_on) {
@@ -61,7 +61,7 @@ bool InMaintenance(const Snapshot& snapshot, const Node& node) {
 }
 
 bool MaintenanceAllows(const Snapshot& snapshot, const Node& node, const Gang& gang) {
-  const absl::Duration lead = PoolOf(snapshot, node.resource_pool).maintenance_lead;
+  const absl::Duration lead = GetPool(snapshot, node.resource_pool).maintenance_lead;
   return std::none_of(node.maintenance.begin(), node.maintenance.end(), [&](const Maintenance& w) {
     if (snapshot.now >= w.end) return false;
     if (gang.max_run_time == absl::InfiniteDuration()) return w.begin - snapshot.now <= lead;
@@ -94,7 +94,7 @@ int UsableOn(const Node& node, const Gang& gang, const Left& left) {
 
 }  // namespace
 
-const model::ResourcePool& PoolOf(const Snapshot& snapshot, const std::string& name) {
+const model::ResourcePool& GetPool(const Snapshot& snapshot, const std::string& name) {
   static const model::ResourcePool kDefaults;
   for (const model::ResourcePool& pool : snapshot.pools) {
     if (pool.name == name) return pool;
@@ -102,7 +102,7 @@ const model::ResourcePool& PoolOf(const Snapshot& snapshot, const std::string& n
   return kDefaults;
 }
 
-const Job& JobOf(const Snapshot& snapshot, const model::JobId& id) {
+const Job& GetJob(const Snapshot& snapshot, const model::JobId& id) {
   static const Job kDefaults;
   for (const Job& job : snapshot.jobs) {
     if (job.id == id) return job;
@@ -112,7 +112,7 @@ const Job& JobOf(const Snapshot& snapshot, const model::JobId& id) {
 
 bool FitsLeftover(const Snapshot& snapshot, const Gang& gang,
                   const std::function<bool(const Gang&)>& ignored) {
-  const model::ResourcePool& pool = PoolOf(snapshot, gang.resource_pool);
+  const model::ResourcePool& pool = GetPool(snapshot, gang.resource_pool);
   if (gang.fraction < 1 && !pool.shared_devices) return false;
   int sum = 0;
   std::map<int, int> idle;
@@ -145,7 +145,7 @@ bool CouldUse(const Snapshot& snapshot, const Gang& gang, const Node& node, cons
   return Open(snapshot, node, gang) && RightDevice(gang, slot);
 }
 
-Snapshot WithoutWhatTheyWaitFor(Snapshot snapshot, const std::vector<Gang>& waiting) {
+Snapshot RemoveHeldResources(Snapshot snapshot, const std::vector<Gang>& waiting) {
   const Snapshot before = snapshot;
   for (const Gang& gang : waiting) {
     for (size_t i = 0; i < snapshot.nodes.size(); ++i) {
@@ -172,7 +172,7 @@ std::optional<absl::Time> FitsAt(const Snapshot& snapshot, const Gang& gang,
   }
   for (const absl::Time end : ends) {
     const auto gone = [&](const Gang& other) {
-      return ignored(other) || other.leaving || other.started_at + other.max_run_time <= end;
+      return ignored(other) || other.terminating || other.started_at + other.max_run_time <= end;
     };
     if (FitsLeftover(snapshot, gang, gone)) return end;
   }
@@ -209,7 +209,7 @@ std::string OverLimit(const Snapshot& after, const Plan& plan) {
   std::map<std::string, double> held;
   std::map<std::string, int64_t> gangs;
   const auto keys = [&](const Gang& gang) {
-    const Job& job = JobOf(after, gang.job);
+    const Job& job = GetJob(after, gang.job);
     return std::vector<std::string>{"job " + gang.job.value(), "user " + job.user,
                                     "workspace " + job.workspace};
   };

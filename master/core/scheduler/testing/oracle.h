@@ -1,4 +1,4 @@
-// The rules of docs/scheduling.md once more, in the plainest way, to judge plans by.
+// A simple second implementation of the rules of docs/scheduling.md, to check plans.
 #ifndef MASTER_CORE_SCHEDULER_TESTING_ORACLE_H_
 #define MASTER_CORE_SCHEDULER_TESTING_ORACLE_H_
 
@@ -12,32 +12,32 @@
 
 namespace det::scheduler {
 
-// Whether the gang fits into what the gangs of the snapshot leave free, but for those for which
-// `ignored` holds: as if they were not there.
+// Whether the gang fits into the free slots of the snapshot without the gangs for which `ignored`
+// holds.
 bool FitsLeftover(const Snapshot& snapshot, const Gang& gang,
                   const std::function<bool(const Gang&)>& ignored);
 
-// Whether the gang could have the slot, were it free.
+// Whether the gang could use the slot if it were free.
 bool CouldUse(const Snapshot& snapshot, const Gang& gang, const Node& node, const Slot& slot);
 
-// Without anything that one of the gangs could use and holds while it waits: slots, and cpus,
-// memory and places where they ask for those.
-Snapshot WithoutWhatTheyWaitFor(Snapshot snapshot, const std::vector<Gang>& waiting);
+// Removes everything that one of the waiting gangs could claim: slots, and cpus, memory and places
+// if they request those.
+Snapshot RemoveHeldResources(Snapshot snapshot, const std::vector<Gang>& waiting);
 
-// When the gang fits at the latest, as far as max_run_time tells, and those that are leaving go;
-// nullopt: nobody knows. Those for whom `ignored` holds are not there.
+// Returns when the gang fits at the latest, by max_run_time and after terminating gangs have
+// exited; nullopt if unknown. Gangs for which `ignored` holds are ignored.
 std::optional<absl::Time> FitsAt(const Snapshot& snapshot, const Gang& gang,
                                  const std::function<bool(const Gang&)>& ignored);
 
-// What is wrong with where the plan starts a gang: "" when nothing is. `after` is the snapshot with
-// the plan applied.
+// Returns what is wrong with the placement of a gang; "" if nothing is. `after` is the snapshot
+// with the plan applied.
 std::string WrongPlacement(const Snapshot& after, const Gang& gang);
 
-// What a job, user or workspace holds too much of after the plan; "" when nothing.
+// Returns which limit of a job, user or workspace the plan exceeds; "" if none.
 std::string OverLimit(const Snapshot& after, const Plan& plan);
 
-const model::ResourcePool& PoolOf(const Snapshot& snapshot, const std::string& name);
-const Job& JobOf(const Snapshot& snapshot, const model::JobId& id);
+const model::ResourcePool& GetPool(const Snapshot& snapshot, const std::string& name);
+const Job& GetJob(const Snapshot& snapshot, const model::JobId& id);
 
 }  // namespace det::scheduler
 

@@ -37,12 +37,12 @@ void LetSomeRun(base::Rng& rng, Snapshot& snapshot) {
     if (gang.running_on.empty()) continue;
     if (OneIn(rng, 3)) {
       gang.running_on.clear();
-      gang.leaving = false;
+      gang.terminating = false;
       continue;
     }
     gang.started_at = snapshot.now - absl::Minutes(Roll(rng, 0, 20));
     gang.saved_at = gang.started_at + absl::Minutes(Roll(rng, 0, 5));
-    if (OneIn(rng, 6)) gang.leaving = true;
+    if (OneIn(rng, 6)) gang.terminating = true;
   }
 }
 

@@ -1,4 +1,4 @@
-// Small clusters with everything in them that a scheduler may meet.
+// Random small clusters that cover the input of a scheduler.
 #ifndef MASTER_CORE_SCHEDULER_TESTING_RANDOM_SNAPSHOT_H_
 #define MASTER_CORE_SCHEDULER_TESTING_RANDOM_SNAPSHOT_H_
 
@@ -7,8 +7,8 @@
 
 namespace det::scheduler {
 
-// Two pools of any policy, up to six nodes, a dozen gangs, of which some run: where a scheduler put
-// them, and a few where none would have.
+// Returns two pools of any policy, up to six nodes, a dozen gangs, some of them running: most where
+// a scheduler placed them, a few where it would not.
 Snapshot RandomSnapshot(base::Rng& rng);
 
 Node RandomNode(base::Rng& rng, int number);

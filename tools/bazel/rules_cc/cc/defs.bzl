@@ -13,6 +13,6 @@ objc_import = native.objc_import
 fdo_prefetch_hints = native.fdo_prefetch_hints
 fdo_profile = native.fdo_profile
 
-# Loaded by others, called by nobody here.
+# Only loaded by external rules.
 cc_toolchain_config = None
 cc_libc_top = None

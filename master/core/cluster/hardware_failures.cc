@@ -1,22 +1,22 @@
-// Runs that fail as on broken hardware, and lines of a log that a policy has an answer to.
+// Suspected hardware failures of slots, and log policies that match a line.
 #include <algorithm>
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "master/core/cluster/mirror.h"
-#include "master/core/cluster/parts.h"
+#include "master/core/cluster/handlers.h"
+#include "master/core/cluster/scheduler_input.h"
 #include "master/core/scheduler/scheduler.h"
 
 namespace det::cluster {
 namespace {
 
 using experiment::Allocation;
-using experiment::Share;
+using experiment::LocalTask;
 using experiment::Trial;
 using model::AgentState;
 
-// So many runs in a row that failed as on broken hardware, and a slot gets no more.
-constexpr int kMostFailures = 2;
+// A slot is quarantined after this many consecutive runs with a suspected hardware failure.
+constexpr int kMaxFailures = 2;
 
 void Quarantine(Step& step, const Trial& trial, const Allocation& a, const model::AgentId& agent,
                 int slot, AgentState::SlotState& state) {
@@ -26,30 +26,31 @@ void Quarantine(Step& step, const Trial& trial, const Allocation& a, const model
            absl::StrCat("slot ", slot, " of agent ", agent.value(),
                         " is in quarantine: ", state.failures,
                         " runs in a row failed there, the last with \"", state.reason,
-                        "\"; once it is mended: det slot enable ", agent.value(), " ", slot));
+                        "\"; repair it, then run: det slot enable ", agent.value(), " ", slot));
 }
 
-void CountFailure(Step& step, const Trial& trial, const Allocation& a, const Share& share) {
-  const model::AgentId& agent = share.placement.agent;
+void CountFailure(Step& step, const Trial& trial, const Allocation& a,
+                  const LocalTask& local_task) {
+  const model::AgentId& agent = local_task.placement.agent;
   AgentState& state =
       step.s.agent_states
           .try_emplace(agent, AgentState{.id = agent, .slots = {}, .maintenance = {}})
           .first->second;
-  for (const int id : share.placement.slots) {
+  for (const int id : local_task.placement.slots) {
     AgentState::SlotState& slot = state.slots[id];
     ++slot.failures;
-    slot.reason = share.suspect;
-    if (slot.failures >= kMostFailures && !slot.quarantined) {
+    slot.reason = local_task.suspect;
+    if (slot.failures >= kMaxFailures && !slot.quarantined) {
       Quarantine(step, trial, a, agent, id, slot);
     }
   }
   step.Touch(state);
 }
 
-void ForgetFailures(Step& step, const Share& share) {
-  const auto state = step.s.agent_states.find(share.placement.agent);
+void ForgetFailures(Step& step, const LocalTask& local_task) {
+  const auto state = step.s.agent_states.find(local_task.placement.agent);
   if (state == step.s.agent_states.end()) return;
-  for (const int id : share.placement.slots) {
+  for (const int id : local_task.placement.slots) {
     const auto slot = state->second.slots.find(id);
     if (slot == state->second.slots.end() || slot->second.failures == 0) continue;
     slot->second.failures = 0;
@@ -62,15 +63,15 @@ bool CouldRunWithout(const Step& step, const Allocation& a, const model::AgentId
   scheduler::Gang next = MakeGang(step.s, a);
   next.running_on.clear();
   next.blocked.push_back(agent);
-  return step.s.scheduler.CanEverRun(next).ok();
+  return step.s.scheduler.CheckCanRun(next).ok();
 }
 
 bool Contains(const std::vector<model::AgentId>& agents, const model::AgentId& agent) {
   return std::find(agents.begin(), agents.end(), agent) != agents.end();
 }
 
-// The next run goes elsewhere, where there is an elsewhere.
-void Avoid(Step& step, const Allocation& a, Trial& trial, const model::AgentId& agent) {
+// Makes the next run use another agent, if the trial can run without this one.
+void AvoidAgent(Step& step, const Allocation& a, Trial& trial, const model::AgentId& agent) {
   if (Contains(trial.blocked, agent) || Contains(trial.suspects, agent)) return;
   if (!CouldRunWithout(step, a, agent)) return;
   trial.suspects.push_back(agent);
@@ -79,22 +80,22 @@ void Avoid(Step& step, const Allocation& a, Trial& trial, const model::AgentId& 
 
 }  // namespace
 
-void NoteHardware(Step& step, const Allocation& a, Trial& trial) {
+void RecordHardwareOutcome(Step& step, const Allocation& a, Trial& trial) {
   const bool well = a.exit_reason == model::ExitReason::kFinished ||
                     a.exit_reason == model::ExitReason::kPreempted;
-  for (const Share& share : a.shares) {
-    if (well) ForgetFailures(step, share);
-    if (a.exit_reason != model::ExitReason::kFailed || share.suspect.empty()) continue;
-    CountFailure(step, trial, a, share);
-    Avoid(step, a, trial, share.placement.agent);
+  for (const LocalTask& local_task : a.local_tasks) {
+    if (well) ForgetFailures(step, local_task);
+    if (a.exit_reason != model::ExitReason::kFailed || local_task.suspect.empty()) continue;
+    CountFailure(step, trial, a, local_task);
+    AvoidAgent(step, a, trial, local_task.placement.agent);
   }
 }
 
-void Trust(Step& step, const model::AgentId& agent) {
+void UnblockAgent(Step& step, const model::AgentId& agent) {
   for (auto& [id, trial] : step.s.trials) {
     if (std::erase(trial.suspects, agent) == 0) continue;
     step.Touch(trial);
-    // The scheduler hears of it.
+    // Updates the scheduler.
     const auto a =
         trial.allocation ? step.s.allocations.find(*trial.allocation) : step.s.allocations.end();
     if (a != step.s.allocations.end()) step.Touch(a->second);
@@ -104,9 +105,9 @@ void Trust(Step& step, const model::AgentId& agent) {
 absl::StatusOr<Outcome> Apply(Step& step, const HardwareSuspected& event) {
   const auto it = step.s.allocations.find(event.allocation);
   if (it == step.s.allocations.end()) return step.Finish();
-  for (Share& share : it->second.shares) {
-    if (share.placement.agent != event.agent || !share.suspect.empty()) continue;
-    share.suspect = event.line;
+  for (LocalTask& local_task : it->second.local_tasks) {
+    if (local_task.placement.agent != event.agent || !local_task.suspect.empty()) continue;
+    local_task.suspect = event.line;
     step.Touch(it->second);
   }
   return step.Finish();
@@ -117,20 +118,20 @@ absl::StatusOr<Outcome> Apply(Step& step, const LogPolicyMatched& event) {
   if (it == step.s.allocations.end()) return step.Finish();
   const Allocation& a = it->second;
   Trial& trial = step.s.trials.at(a.trial);
-  const bool runs_there = std::any_of(a.shares.begin(), a.shares.end(), [&](const Share& share) {
-    return share.placement.agent == event.agent;
-  });
+  const bool runs_there = std::any_of(
+      a.local_tasks.begin(), a.local_tasks.end(),
+      [&](const LocalTask& local_task) { return local_task.placement.agent == event.agent; });
   const bool blocked = Contains(trial.blocked, event.agent);
   if (event.exclude_node && runs_there && !blocked && !CouldRunWithout(step, a, event.agent)) {
-    // It would wait for ever.
-    step.Log(
-        trial, a.id, model::LogLevel::kWarning,
-        absl::StrCat("log policy \"", event.policy, "\" matched, but without ", event.agent.value(),
-                     " the trial could not run at all: it may run there"));
+    // Without this agent it would wait forever.
+    step.Log(trial, a.id, model::LogLevel::kWarning,
+             absl::StrCat("log policy \"", event.policy,
+                          "\" matched, but the trial cannot run without agent ",
+                          event.agent.value(), "; the agent is not excluded"));
   } else if (event.exclude_node && runs_there && !blocked) {
     trial.blocked.push_back(event.agent);
     step.Touch(trial);
-    // The scheduler hears of it.
+    // Updates the scheduler.
     step.Touch(a);
     step.Log(trial, a.id, model::LogLevel::kWarning,
              absl::StrCat("log policy \"", event.policy, "\" matched: the trial will not run on ",

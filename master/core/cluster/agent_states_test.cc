@@ -1,4 +1,4 @@
-// Agents and slots out of service, maintenance, broken hardware, log policies.
+// Disabled agents and slots, maintenance, hardware failures, log policies.
 #include <string>
 
 #include "gmock/gmock.h"
@@ -19,14 +19,14 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-class UpkeepTest : public Fixture {
+class AgentStatesTest : public Fixture {
  protected:
   std::string LastLine() const { return rows_.lines.back().text; }
 };
 
 // ---- agents ----
 
-TEST_F(UpkeepTest, ADrainingAgentFinishesItsWorkAndGetsNoMore) {
+TEST_F(AgentStatesTest, FinishesRunningWork_WhenDraining) {
   AddAgent("a", 2);
   Create(MakeConfig());
   Start("1.1.0");
@@ -42,7 +42,7 @@ TEST_F(UpkeepTest, ADrainingAgentFinishesItsWorkAndGetsNoMore) {
   EXPECT_TRUE(absl::IsNotFound(Refused(EnableAgent{AgentId("zz")})));
 }
 
-TEST_F(UpkeepTest, WorkOfADisabledAgentIsQueuedAgainAtNoCost) {
+TEST_F(AgentStatesTest, RequeuesWithoutRestart_WhenAgentIsDisabled) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Start("1.1.0");
@@ -56,16 +56,16 @@ TEST_F(UpkeepTest, WorkOfADisabledAgentIsQueuedAgainAtNoCost) {
   Apply(AgentDisconnected{AgentId("a")});
   Apply(AgentLost{AgentId("a")});
   AddAgent("a", 1);
-  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty()) << "what was decided holds when it comes back";
+  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty()) << "the state is kept when the agent reconnects";
 }
 
-TEST_F(UpkeepTest, ADisabledSlotTakesNoWork) {
+TEST_F(AgentStatesTest, DoesNotUseDisabledSlot) {
   AddAgent("a", 2);
   Create(MakeConfig());
   Start("1.1.0");
   EXPECT_TRUE(absl::IsNotFound(Refused(DisableSlot{AgentId("a"), 2})));
   Apply(DisableSlot{AgentId("a"), 1});
-  EXPECT_EQ(allocation("1.1.0").state, AllocationState::kRunning) << "it runs on the other";
+  EXPECT_EQ(allocation("1.1.0").state, AllocationState::kRunning) << "it runs on the other agent";
   Create(MakeConfig());
   EXPECT_EQ(allocation("2.2.0").state, AllocationState::kQueued);
   EXPECT_THAT(Of<StopTask>(Apply(DisableSlot{AgentId("a"), 0, true})), IsEmpty());
@@ -75,7 +75,7 @@ TEST_F(UpkeepTest, ADisabledSlotTakesNoWork) {
   EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(1));
 }
 
-TEST_F(UpkeepTest, MaintenanceDrainsAndIsForgottenAfterwards) {
+TEST_F(AgentStatesTest, DrainsForMaintenance) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Start("1.1.0");
@@ -94,7 +94,7 @@ TEST_F(UpkeepTest, MaintenanceDrainsAndIsForgottenAfterwards) {
   EXPECT_THAT(Of<SetCalendarTimer>(again), SizeIs(1));
   AddAgent("a", 1, {"1.1.0"});
   now_ = begin;
-  EXPECT_THAT(Of<AnnouncePreemption>(Apply(CalendarTick{})), IsEmpty()) << "the plan does it";
+  EXPECT_THAT(Of<AnnouncePreemption>(Apply(CalendarTick{})), IsEmpty()) << "the scheduling pass preempts it";
   const Outcome begun = Tick();
   ASSERT_THAT(Of<AnnouncePreemption>(begun), SizeIs(1));
   EXPECT_THAT(Of<AnnouncePreemption>(begun)[0].reason, HasSubstr(" UTC: new fans"));
@@ -103,7 +103,7 @@ TEST_F(UpkeepTest, MaintenanceDrainsAndIsForgottenAfterwards) {
   EXPECT_THAT(rows_.agents.at(AgentId("a")).maintenance, IsEmpty());
 }
 
-TEST_F(UpkeepTest, AnAgentKeepsTheDevicesThatItsTasksRunOn) {
+TEST_F(AgentStatesTest, RejectsAgentWithoutUsedDevices) {
   AddAgent("a", 2);
   auto config = MakeConfig();
   config->resources.slots_per_trial = 2;
@@ -117,16 +117,16 @@ TEST_F(UpkeepTest, AnAgentKeepsTheDevicesThatItsTasksRunOn) {
   EXPECT_TRUE(absl::IsFailedPrecondition(refused));
   EXPECT_THAT(std::string(refused.message()), HasSubstr("slot 1, on which 1.1.0 runs"));
   EXPECT_EQ(allocation("1.1.0").state, AllocationState::kRunning);
-  // More of them disturb nobody; where nothing runs they may go.
+  // Additional devices are allowed; devices without a task may be removed.
   AddAgent("a", 3, {"1.1.0"});
   EXPECT_EQ(cluster_.agents().at(AgentId("a")).slots.size(), 3u);
   AddAgent("a", 2, {"1.1.0"});
   EXPECT_EQ(allocation("1.1.0").state, AllocationState::kRunning);
   AddAgent("a", 1);
-  EXPECT_EQ(trial(1).state, TrialState::kQueued) << "it came back without the task";
+  EXPECT_EQ(trial(1).state, TrialState::kQueued) << "the agent reconnected without the task";
 }
 
-TEST_F(UpkeepTest, AnAgentThatRunsWhatIsNotItsOwnIsToldSo) {
+TEST_F(AgentStatesTest, StopsUnassignedTasks) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Start("1.1.0");
@@ -143,7 +143,7 @@ TEST_F(UpkeepTest, AnAgentThatRunsWhatIsNotItsOwnIsToldSo) {
 
 // ---- hardware ----
 
-TEST_F(UpkeepTest, ASlotWhoseRunsFailInARowAsOnBrokenHardwareIsPutAside) {
+TEST_F(AgentStatesTest, QuarantinesSlot_AfterHardwareFailures) {
   AddAgent("a", 1);
   Create(MakeConfig());
   const auto fail = [&](const std::string& id) {
@@ -157,7 +157,7 @@ TEST_F(UpkeepTest, ASlotWhoseRunsFailInARowAsOnBrokenHardwareIsPutAside) {
   EXPECT_EQ(state.slots.at(0).failures, 1);
   EXPECT_FALSE(state.slots.at(0).quarantined);
   Apply(KillExperiment{ExperimentId(1)});
-  // One that goes well says that the hardware is.
+  // A successful run resets the failure count.
   if (cluster_.FindExperiment(ExperimentId(1)) != nullptr) Exit("1.1.1", 143);
   Create(MakeConfig());
   Start("2.2.0");
@@ -176,7 +176,7 @@ TEST_F(UpkeepTest, ASlotWhoseRunsFailInARowAsOnBrokenHardwareIsPutAside) {
   EXPECT_FALSE(state.slots.at(0).quarantined);
 }
 
-TEST_F(UpkeepTest, WhoEnablesWhatFailedLetsTrialsRunThereAgain) {
+TEST_F(AgentStatesTest, UnblocksAgent_WhenEnabled) {
   AddAgent("a", 2);
   AddAgent("b", 1);
   const auto fail = [&](int experiment, const std::string& id) {
@@ -193,7 +193,7 @@ TEST_F(UpkeepTest, WhoEnablesWhatFailedLetsTrialsRunThereAgain) {
     Apply(AgentDisconnected{AgentId("c")});
   };
   fail(1, "1.1.0");
-  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty()) << "it shuns a, and c is away";
+  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty()) << "a is excluded, and c is disconnected";
   Restart();
   AddAgent("a", 2);
   EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty());
@@ -202,7 +202,7 @@ TEST_F(UpkeepTest, WhoEnablesWhatFailedLetsTrialsRunThereAgain) {
   EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(1));
   Apply(KillExperiment{ExperimentId(1)});
   Exit("1.1.1", 143);
-  // In quarantine after two in a row: each slot is to be enabled by itself.
+  // Quarantined after two consecutive failures: each slot must be enabled separately.
   fail(2, "2.2.0");
   fail(3, "3.3.0");
   EXPECT_TRUE(rows_.agents.at(AgentId("a")).slots.at(1).quarantined);
@@ -214,7 +214,7 @@ TEST_F(UpkeepTest, WhoEnablesWhatFailedLetsTrialsRunThereAgain) {
   EXPECT_THAT(trial(3).suspects, IsEmpty());
 }
 
-TEST_F(UpkeepTest, LogPoliciesForbidRetriesAndNodes) {
+TEST_F(AgentStatesTest, AppliesLogPolicies) {
   AddAgent("a", 1);
   AddAgent("b", 1);
   Create(MakeConfig());
@@ -228,7 +228,7 @@ TEST_F(UpkeepTest, LogPoliciesForbidRetriesAndNodes) {
   Tick();
   Apply(LogPolicyMatched{AllocationId("1.1.1"), AgentId("b"), "OOM", true, false});
   if (allocation("1.1.1").state != AllocationState::kQueued) {
-    Exit("1.1.1", 1, allocation("1.1.1").shares[0].placement.agent.value());
+    Exit("1.1.1", 1, allocation("1.1.1").local_tasks[0].placement.agent.value());
     EXPECT_EQ(trial(1).state, TrialState::kError);
     EXPECT_THAT(trial(1).reason, HasSubstr("log policy \"OOM\" forbids a retry"));
   }

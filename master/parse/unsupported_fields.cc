@@ -1,4 +1,4 @@
-// What this cluster does not act on, and what it could not keep up with.
+// Fields that this cluster does not support, and limits that the parser enforces.
 #include <optional>
 #include <set>
 
@@ -13,7 +13,7 @@
 namespace det::model {
 namespace {
 
-std::string WhereIs(const ConfigNode& root, std::string_view path) {
+std::string Locate(const ConfigNode& root, std::string_view path) {
   const ConfigNode* node = root.FindPath(path);
   return node == nullptr ? root.where : node->where;
 }
@@ -33,23 +33,24 @@ void CheckMounts(const ConfigNode& root, const ExperimentConfig& config,
       warnings.push_back(
           {list == nullptr ? root.where : list->items.at(i).where,
            absl::StrCat("bind_mounts[", i, "].read_only"),
-           "kept, but without effect: tasks are processes of the agent's machine, and "
-           "the file system's rights alone keep them from writing"});
+           "ignored: tasks run as processes on the agent's machine; only file permissions keep "
+           "them from writing"});
     }
     if (mount.propagation != BindMountConfig().propagation) {
       warnings.push_back({list == nullptr ? root.where : list->items.at(i).where,
                           absl::StrCat("bind_mounts[", i, "].propagation"),
-                          "kept, but without effect: tasks are processes and mount nothing"});
+                          "ignored: tasks run as processes and mount nothing"});
     }
     if (mount.container_path == mount.host_path || list == nullptr) continue;
     problems.push_back(
         {list->items.at(i).where, absl::StrCat("bind_mounts[", i, "].container_path"),
-         absl::StrCat("tasks are processes of the agent's machine and see host_path itself; write ",
-                      mount.host_path, " for both, or the trial would not find its files")});
+         absl::StrCat("tasks run as processes on the agent's machine and use host_path itself; set "
+                      "both to ",
+                      mount.host_path)});
   }
 }
 
-// Judged at the door alone: what was let in once is kept.
+// Checks log policies on submission only: stored ones stay valid.
 void CheckLogPolicies(const ConfigNode& root, const ExperimentConfig& config,
                       std::vector<Problem>& problems) {
   const ConfigNode* list = root.Find("log_policies");
@@ -57,8 +58,8 @@ void CheckLogPolicies(const ConfigNode& root, const ExperimentConfig& config,
   const size_t count = config.log_policies.size();
   if (count > kMaxLogPolicies) {
     problems.push_back({list->where, "log_policies",
-                        absl::StrCat(count, " are more than every line can be held against; keep ",
-                                     kMaxLogPolicies)});
+                        absl::StrCat("too many log policies: ", count, "; at most ",
+                                     kMaxLogPolicies, " are allowed")});
     return;
   }
   RE2::Options options(RE2::Quiet);
@@ -68,30 +69,30 @@ void CheckLogPolicies(const ConfigNode& root, const ExperimentConfig& config,
     const RE2 pattern(text, options);
     if (pattern.ok() || i >= list->items.size()) continue;
     problems.push_back({list->items.at(i).where, absl::StrCat("log_policies[", i, "].pattern"),
-                        absl::StrCat("\"", text.substr(0, 100),
-                                     "\" is no regular expression (RE2): ", pattern.error())});
+                        absl::StrCat("invalid regular expression (RE2) \"", text.substr(0, 100),
+                                     "\": ", pattern.error())});
   }
 }
 
-// What a layer gave to a storage of another type, or older versions read, is not kept at all.
+// Warns about deprecated fields and fields of another storage type, which are not stored.
 void CheckIgnored(const ConfigNode& root, const ExperimentConfig& config,
                   std::vector<Problem>& warnings) {
   const auto warn = [&](const Field& field, const std::string& why) {
     const ConfigNode* node = root.FindPath(field.path);
     if (node == nullptr || node->is_null()) return;
-    warnings.push_back({node->where, field.path, absl::StrCat("without effect: ", why)});
+    warnings.push_back({node->where, field.path, absl::StrCat("ignored: ", why)});
   };
   for (const Field& field : Fields()) {
-    // The one with a default is the version, which rules judge.
+    // The ignored field with a default is the version, which the rules check.
     if (field.role == Field::Role::kIgnored && field.default_json == nullptr) {
-      warn(field, field.warning != nullptr ? field.warning : "nothing reads it");
+      warn(field, field.warning != nullptr ? field.warning : "the field is deprecated");
     } else if (field.ignored_for != nullptr && !AppliesTo(field, config)) {
-      warn(field, absl::StrCat("it means nothing to ", field.ignored_for));
+      warn(field, absl::StrCat("it does not apply to ", field.ignored_for));
     }
   }
 }
 
-// Which names a task does not get as the user says.
+// Warns about variables that users cannot set.
 void CheckVariables(const ConfigNode& root, const ExperimentConfig& config,
                     std::vector<Problem>& warnings) {
   const auto& given = config.environment.variables;
@@ -99,20 +100,18 @@ void CheckVariables(const ConfigNode& root, const ExperimentConfig& config,
   for (const auto* list : {&given.cpu, &given.cuda, &given.rocm}) {
     for (const std::string& entry : *list) {
       const std::string_view name = VariableName(entry);
-      if (!IsUsersVariable(name)) taken.emplace(name);
+      if (!IsUserVariable(name)) taken.emplace(name);
     }
   }
   if (taken.empty()) return;
   constexpr char kPath[] = "environment.environment_variables";
-  warnings.push_back(
-      {WhereIs(root, kPath), kPath,
-       absl::StrCat("kept, but without effect: ", absl::StrJoin(taken, ", "),
-                    "; names that begin with DET_ are the cluster's own, and of them only ",
-                    absl::StrJoin(kUsersVariables, ", "), " are yours to set")});
+  warnings.push_back({Locate(root, kPath), kPath,
+                      absl::StrCat("ignored: ", absl::StrJoin(taken, ", "),
+                                   "; names that begin with DET_ are reserved, except ",
+                                   absl::StrJoin(kUserVariables, ", "))});
 }
 
-// A number of records that a trial may be told to take at once and could not divide among so many
-// slots.
+// Returns a possible batch size that is not divisible by the number of slots.
 std::optional<int64_t> Indivisible(const Hyperparameter& hparam, int64_t slots) {
   std::vector<Value> values;
   if (const auto* constant = std::get_if<ConstHparam>(&hparam.kind)) values = {constant->val};
@@ -133,19 +132,19 @@ void CheckBatchSize(const ConfigNode& root, const ExperimentConfig& config,
   if (size == config.hyperparameters.end()) return;
   const int64_t least = std::max(1, config.resources.slots_per_trial);
   const int64_t most = std::max<int64_t>(least, config.resources.max_slots_per_trial);
-  // Few numbers in a row divide a number: this ends soon.
+  // Few consecutive numbers divide a number, so this ends soon.
   for (int64_t slots = least; slots <= most; ++slots) {
     const std::optional<int64_t> records = Indivisible(size->second, slots);
     if (!records) continue;
     constexpr char kPath[] = "hyperparameters.global_batch_size";
-    warnings.push_back({WhereIs(root, kPath), kPath,
+    warnings.push_back({Locate(root, kPath), kPath,
                         absl::StrCat(*records, " records cannot be divided evenly among ", slots,
-                                     " slots of a trial; a Trial class then refuses to train")});
+                                     " slots of a trial; a Trial class refuses to train then")});
     return;
   }
 }
 
-// Whether a Trial class trains: named as the entrypoint, or to one of the launchers in a command.
+// Whether a Trial class trains: as the entrypoint, or as an argument of a launcher in a command.
 bool RunsTrialClass(const Entrypoint& entrypoint) {
   if (ParseTrialEntrypoint(entrypoint) || IsPythonEntrypoint(entrypoint)) return true;
   const auto* argv = std::get_if<std::vector<std::string>>(&entrypoint);
@@ -154,7 +153,7 @@ bool RunsTrialClass(const Entrypoint& entrypoint) {
   return absl::StrContains(command, "--trial") || absl::StrContains(command, "--class");
 }
 
-// What other programs are told and nobody holds them to.
+// Warns about fields that only Trial classes apply.
 void CheckCommand(const ConfigNode& root, const ExperimentConfig& config,
                   std::vector<Problem>& warnings) {
   if (RunsTrialClass(config.entrypoint)) return;
@@ -163,69 +162,68 @@ void CheckCommand(const ConfigNode& root, const ExperimentConfig& config,
     const Field& field = *FindField(path);
     if (root.FindPath(path) == nullptr) continue;
     if (FieldValue(field, config) == FieldValue(field, ExperimentConfig())) continue;
-    warnings.push_back({WhereIs(root, path), path,
-                        "kept, but without effect: Trial classes alone are held to it; a script "
-                        "decides by itself, and may look it up"});
+    warnings.push_back(
+        {Locate(root, path), path, "ignored: only Trial classes apply it; a script may read it"});
   }
 }
 
-// Trial classes do not own the loop: somebody has to say when it ends.
+// Trial classes do not own the training loop, so the configuration must set its length.
 void CheckLengthIsKnown(const ConfigNode& root, const ExperimentConfig& config,
                         std::vector<Problem>& problems) {
   const SearcherConfig& searcher = config.searcher;
   const ConfigNode* node = root.Find("searcher");
-  if (node == nullptr || !node->is_map()) return;  // said already
+  if (node == nullptr || !node->is_map()) return;  // reported before
   const ConfigNode* const length = node->Find("max_length");
-  if (length != nullptr && !length->is_null() && !searcher.max_length) return;  // said already
+  if (length != nullptr && !length->is_null() && !searcher.max_length) return;  // reported before
   if (!ParseTrialEntrypoint(config.entrypoint) && !IsPythonEntrypoint(config.entrypoint)) return;
   if (searcher.max_length || IsAmong("batches|records|epochs", searcher.time_metric)) return;
   problems.push_back(
       {node->where, "searcher",
-       absl::StrCat("the entrypoint is a Trial class, which trains until it is told to stop: give "
-                    "max_length, for example {epochs: 3}, or max_time with a time_metric that is ",
-                    "batches, records or epochs",
-                    searcher.time_metric.empty()
-                        ? ""
-                        : absl::StrCat(" instead of ", searcher.time_metric))});
+       absl::StrCat(
+           "a Trial class requires a training length: set max_length, for example {epochs: "
+           "3}, or max_time with the time_metric batches, records or epochs",
+           searcher.time_metric.empty() ? ""
+                                        : absl::StrCat(" instead of ", searcher.time_metric))});
 }
 
-// Trials in C++ have all strategies but one. They would say so, too, when they hold their
+// C++ Trials support all strategies but one. They would fail too, but only after they got their
 // slots.
 void CheckTrialClass(const ConfigNode& root, const ExperimentConfig& config,
                      std::vector<Problem>& problems) {
   if (!ParseTrialEntrypoint(config.entrypoint)) return;
   const std::string& strategy = config.optimizations.strategy;
   if (strategy != "fsdp") return;
-  problems.push_back({WhereIs(root, "optimizations.strategy"), "optimizations.strategy",
+  problems.push_back({Locate(root, "optimizations.strategy"), "optimizations.strategy",
                       absl::StrCat(strategy,
-                                   " is of Trials in Python; those in C++ have allreduce, "
-                                   "local_sgd, async, parameter_server, pipeline and "
+                                   " is only supported by Python Trials; C++ Trials support "
+                                   "allreduce, local_sgd, async, parameter_server, pipeline and "
                                    "in_process")});
 }
 
-// A scale of int8 belongs to a bucket, and to one slot.
-void RefuseBesideInt8(const ConfigNode& root, const OptimizationsConfig& given,
-                      std::vector<Problem>& problems) {
+// The scale of int8 belongs to one bucket of one slot, so buckets cannot change.
+void RefuseWithInt8(const ConfigNode& root, const OptimizationsConfig& given,
+                    std::vector<Problem>& problems) {
   const auto refuse = [&](const char* path) {
-    problems.push_back({WhereIs(root, path), path,
-                        "does not go with gradient_compression int8; choose float16 or bfloat16"});
+    problems.push_back({Locate(root, path), path,
+                        "is not supported with gradient_compression int8; choose float16 or "
+                        "bfloat16"});
   };
   if (given.auto_tune_tensor_fusion) refuse("optimizations.auto_tune_tensor_fusion");
   if (given.hierarchical_allreduce) refuse("optimizations.hierarchical_allreduce");
 }
 
-// What is done to gradients has no meaning where weights travel. The Trial class would say so, too,
-// when it holds its slots.
+// Options for gradients do not apply to strategies that exchange weights. The Trial class would
+// fail too, but only after it got its slots.
 void CheckStrategy(const ConfigNode& root, const ExperimentConfig& config,
                    std::vector<Problem>& problems) {
   const OptimizationsConfig defaults;
   const OptimizationsConfig& given = config.optimizations;
-  if (given.gradient_compression == "int8") RefuseBesideInt8(root, given, problems);
+  if (given.gradient_compression == "int8") RefuseWithInt8(root, given, problems);
   if (given.strategy == defaults.strategy) return;
   const auto refuse = [&](const char* path) {
-    problems.push_back({WhereIs(root, path), path,
-                        absl::StrCat("goes with the strategy ", defaults.strategy, ", not ",
-                                     given.strategy, "; leave one of the two out")});
+    problems.push_back({Locate(root, path), path,
+                        absl::StrCat("is only supported with the strategy ", defaults.strategy,
+                                     ", not ", given.strategy, "; remove one of the two")});
   };
   if (given.gradient_compression != defaults.gradient_compression) {
     refuse("optimizations.gradient_compression");
@@ -235,15 +233,15 @@ void CheckStrategy(const ConfigNode& root, const ExperimentConfig& config,
   if (given.auto_tune_tensor_fusion) refuse("optimizations.auto_tune_tensor_fusion");
 }
 
-// What belongs to strategies that are not chosen.
-void CheckOfOtherStrategies(const ConfigNode& root, const ExperimentConfig& config,
-                            std::vector<Problem>& warnings) {
+// Warns about options of strategies that are not chosen.
+void CheckOtherStrategies(const ConfigNode& root, const ExperimentConfig& config,
+                          std::vector<Problem>& warnings) {
   const OptimizationsConfig defaults;
   const OptimizationsConfig& given = config.optimizations;
   const auto warn = [&](const char* path, const char* strategies) {
-    warnings.push_back({WhereIs(root, path), path,
-                        absl::StrCat("kept, but without effect: it is for optimizations.strategy ",
-                                     strategies, ", which is ", given.strategy)});
+    warnings.push_back({Locate(root, path), path,
+                        absl::StrCat("ignored: it applies to optimizations.strategy ", strategies,
+                                     ", not ", given.strategy)});
   };
   if (given.local_sgd_steps != defaults.local_sgd_steps &&
       !IsAmong("local_sgd|async", given.strategy)) {
@@ -257,8 +255,8 @@ void CheckOfOtherStrategies(const ConfigNode& root, const ExperimentConfig& conf
 
 }  // namespace
 
-void CheckHonoured(const ConfigNode& root, const ExperimentConfig& config,
-                   std::vector<Problem>& problems, std::vector<Problem>& warnings) {
+void CheckUnsupportedFields(const ConfigNode& root, const ExperimentConfig& config,
+                            std::vector<Problem>& problems, std::vector<Problem>& warnings) {
   const ExperimentConfig defaults;
   const Field* const profiling = FindField("profiling.enabled");
   const bool of_a_class = RunsTrialClass(config.entrypoint);
@@ -270,10 +268,10 @@ void CheckHonoured(const ConfigNode& root, const ExperimentConfig& config,
     const Value value = FieldValue(field, config);
     if (value == FieldValue(field, defaults)) continue;
     if (IsRefused(field, value)) {
-      problems.push_back({WhereIs(root, field.path), field.path, field.refusal});
+      problems.push_back({Locate(root, field.path), field.path, field.refusal});
     } else if (field.warning != nullptr) {
-      warnings.push_back({WhereIs(root, field.path), field.path,
-                          absl::StrCat("kept, but without effect: ", field.warning)});
+      warnings.push_back(
+          {Locate(root, field.path), field.path, absl::StrCat("ignored: ", field.warning)});
     }
   }
   CheckMounts(root, config, problems, warnings);
@@ -284,11 +282,11 @@ void CheckHonoured(const ConfigNode& root, const ExperimentConfig& config,
   CheckLengthIsKnown(root, config, problems);
   CheckTrialClass(root, config, problems);
   CheckStrategy(root, config, problems);
-  CheckOfOtherStrategies(root, config, warnings);
+  CheckOtherStrategies(root, config, warnings);
   CheckLogPolicies(root, config, problems);
   if (config.resources.weight == 0) {
-    problems.push_back({WhereIs(root, "resources.weight"), "resources.weight",
-                        "0 is no share; write a number above 0"});
+    problems.push_back({Locate(root, "resources.weight"), "resources.weight",
+                        "expected a number above 0, found 0"});
   }
 }
 

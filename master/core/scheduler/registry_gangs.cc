@@ -1,16 +1,16 @@
-// The part of Books that is about gangs, jobs and limits.
+// The part of Registry that is about gangs, jobs and limits.
 #include <algorithm>
 #include <utility>
 #include <vector>
 
-#include "master/core/scheduler/books.h"
 #include "master/core/scheduler/holdings.h"
 #include "master/core/scheduler/reasons.h"
+#include "master/core/scheduler/registry.h"
 
 namespace det::scheduler {
 namespace {
 
-JobQueue& QueueOf(GangState& gang) {
+JobQueue& GetQueue(GangState& gang) {
   for (const auto& queue : gang.job->queues) {
     if (queue->gang_class == gang.gang_class) return *queue;
   }
@@ -22,7 +22,7 @@ JobQueue& QueueOf(GangState& gang) {
 }
 
 void Join(GangState& gang) {
-  JobQueue& queue = QueueOf(gang);
+  JobQueue& queue = GetQueue(gang);
   const bool first = queue.gangs.empty() || JobQueue::BySubmission()(&gang, *queue.gangs.begin());
   if (first) UnlistQueue(queue);
   queue.gangs.insert(queue.gangs.end(), &gang);
@@ -30,7 +30,7 @@ void Join(GangState& gang) {
 }
 
 void Quit(GangState& gang) {
-  JobQueue& queue = QueueOf(gang);
+  JobQueue& queue = GetQueue(gang);
   const bool first = *queue.gangs.begin() == &gang;
   if (first) UnlistQueue(queue);
   queue.gangs.erase(&gang);
@@ -53,23 +53,23 @@ bool IsBound(const PoolState& pool, const JobState& job) {
 
 bool ExceedsJob(const JobState& job, const Shape& shape) {
   if (shape.slots == 0 || !job.job.max_slots) return false;
-  return shape.slots * shape.fraction > MicroOf(*job.job.max_slots);
+  return shape.slots * shape.fraction > ToMicro(*job.job.max_slots);
 }
 
-int PriorityOf(const GangState& gang) {
+int GetPriority(const GangState& gang) {
   const bool by_priority = gang.pool->config.policy == model::SchedulingPolicy::kPriority;
   return by_priority ? gang.job->job.priority : 0;
 }
 
-OrderKey KeyOf(const GangState& gang) {
-  return {PriorityOf(gang), gang.job->job.position, gang.submitted, &gang};
+OrderKey MakeOrderKey(const GangState& gang) {
+  return {GetPriority(gang), gang.job->job.position, gang.submitted, &gang};
 }
 
 void ListQueue(JobQueue& queue) {
   if (queue.listed || queue.gangs.empty()) return;
   if (!IsBound(*queue.gang_class->pool, *queue.job)) return;
   if (ExceedsJob(*queue.job, queue.gang_class->shape)) return;
-  queue.key = KeyOf(**queue.gangs.begin());
+  queue.key = MakeOrderKey(**queue.gangs.begin());
   queue.listed = true;
   auto& queues = queue.gang_class->queues;
   queues.insert(queues.end(), &queue);
@@ -81,7 +81,7 @@ void UnlistQueue(JobQueue& queue) {
   queue.listed = false;
 }
 
-JobState& Books::JobNamed(const model::JobId& id) {
+JobState& Registry::JobNamed(const model::JobId& id) {
   auto& job = jobs_[id];
   if (job == nullptr) {
     job = std::make_unique<JobState>();
@@ -90,7 +90,7 @@ JobState& Books::JobNamed(const model::JobId& id) {
   return *job;
 }
 
-Owner* Books::OwnerNamed(model::Quota::Scope scope, const std::string& name) {
+Owner* Registry::OwnerNamed(model::Quota::Scope scope, const std::string& name) {
   auto& owner = (scope == model::Quota::Scope::kUser ? users_ : workspaces_)[name];
   if (owner == nullptr) {
     owner = std::make_unique<Owner>();
@@ -99,7 +99,7 @@ Owner* Books::OwnerNamed(model::Quota::Scope scope, const std::string& name) {
   return owner.get();
 }
 
-void Books::SetJob(JobState& state, Job job, bool known) {
+void Registry::SetJob(JobState& state, Job job, bool known) {
   for (const auto& queue : state.queues) UnlistQueue(*queue);
   for (GangState* gang : state.running) UnlistVictim(*gang);
   if (state.user != nullptr) state.user->held -= state.held;
@@ -123,13 +123,13 @@ void Books::SetJob(JobState& state, Job job, bool known) {
   for (GangState* gang : state.running) ListVictim(*gang);
 }
 
-void Books::Put(Job job) {
+void Registry::Put(Job job) {
   JobState& state = JobNamed(job.id);
   if (state.known && state.job == job) return;
   SetJob(state, std::move(job), /*known=*/true);
 }
 
-void Books::RemoveJob(const model::JobId& id) {
+void Registry::RemoveJob(const model::JobId& id) {
   const auto it = jobs_.find(id);
   if (it == jobs_.end()) return;
   Job defaults;
@@ -139,8 +139,8 @@ void Books::RemoveJob(const model::JobId& id) {
   jobs_.erase(it);
 }
 
-GangClass& Books::ClassOf(PoolState& pool, const Gang& gang) {
-  Shape shape = ShapeOf(gang);
+GangClass& Registry::GetClass(PoolState& pool, const Gang& gang) {
+  Shape shape = MakeShape(gang);
   auto& gang_class = pool.classes[shape];
   if (gang_class == nullptr) {
     gang_class = std::make_unique<GangClass>();
@@ -150,7 +150,7 @@ GangClass& Books::ClassOf(PoolState& pool, const Gang& gang) {
   return *gang_class;
 }
 
-std::vector<Hold> Books::Resolve(const Gang& gang) {
+std::vector<Hold> Registry::Resolve(const Gang& gang) {
   std::vector<Hold> holds;
   for (const model::Placement& placement : gang.running_on) {
     NodeState& node = NodeNamed(placement.agent);
@@ -170,7 +170,7 @@ std::vector<Hold> Books::Resolve(const Gang& gang) {
   return holds;
 }
 
-void Books::Enter(GangState& gang) {
+void Registry::Enter(GangState& gang) {
   const Gang& g = *gang.gang;
   const GangState* last = last_gang_;
   last_gang_ = &gang;
@@ -179,23 +179,23 @@ void Books::Enter(GangState& gang) {
   gang.job = last != nullptr && last->gang->job == g.job ? last->job : &JobNamed(g.job);
   gang.branch = &gang.pool->tree.Enter(*gang.job);
   gang.gang_class =
-      same_pool && AskAlike(*last->gang, g) ? last->gang_class : &ClassOf(*gang.pool, g);
+      same_pool && HaveSameShape(*last->gang, g) ? last->gang_class : &GetClass(*gang.pool, g);
   ++gang.job->members;
   ++gang.gang_class->members;
   if (g.running_on.empty()) return Join(gang);
-  gang.leaving = g.leaving;
+  gang.terminating = g.terminating;
   gang.started_at = g.started_at;
   gang.saved_at = std::max(g.saved_at, g.started_at);
   Occupy(gang, Resolve(g));
 }
 
-void Books::Leave(GangState& gang) {
+void Registry::Leave(GangState& gang) {
   if (last_gang_ == &gang) last_gang_ = nullptr;
   if (gang.running) {
     std::vector<NodeState*> nodes;
     for (const Hold& hold : gang.holds) nodes.push_back(hold.node);
     Vacate(gang);
-    gang.leaving = false;
+    gang.terminating = false;
     for (NodeState* node : nodes) {
       if (!node->node && node->gangs.empty()) nodes_.erase(model::AgentId(node->id));
     }
@@ -213,7 +213,7 @@ void Books::Leave(GangState& gang) {
   }
 }
 
-void Books::PutGang(const Gang& gang, std::unique_ptr<const Gang> owned) {
+void Registry::PutGang(const Gang& gang, std::unique_ptr<const Gang> owned) {
   const auto there = gangs_.find(gang.id);
   GangState* state = there == gangs_.end() ? nullptr : *there;
   if (state != nullptr) {
@@ -231,15 +231,15 @@ void Books::PutGang(const Gang& gang, std::unique_ptr<const Gang> owned) {
   Enter(*state);
 }
 
-void Books::Put(Gang gang) {
+void Registry::Put(Gang gang) {
   auto owned = std::make_unique<const Gang>(std::move(gang));
   const Gang& borrowed = *owned;
   PutGang(borrowed, std::move(owned));
 }
 
-void Books::PutBorrowed(const Gang& gang) { PutGang(gang, nullptr); }
+void Registry::PutBorrowed(const Gang& gang) { PutGang(gang, nullptr); }
 
-void Books::RemoveGang(const model::AllocationId& id) {
+void Registry::RemoveGang(const model::AllocationId& id) {
   const auto it = gangs_.find(id);
   if (it == gangs_.end()) return;
   GangState* gang = *it;
@@ -249,28 +249,28 @@ void Books::RemoveGang(const model::AllocationId& id) {
   spare_.push_back(gang);
 }
 
-void Books::Put(Limit limit) {
+void Registry::Put(Limit limit) {
   Owner* owner = OwnerNamed(limit.quota.scope, limit.quota.name);
   owner->limit = std::move(limit);
 }
 
-void Books::RemoveLimit(model::Quota::Scope scope, const std::string& name) {
+void Registry::RemoveLimit(model::Quota::Scope scope, const std::string& name) {
   OwnerNamed(scope, name)->limit.reset();
 }
 
-void Books::ForEachWaiting(absl::FunctionRef<void(const GangState&)> visit) const {
+void Registry::ForEachWaiting(absl::FunctionRef<void(const GangState&)> visit) const {
   for (const GangState& gang : gang_states_) {
     if (gang.gang != nullptr && !gang.running) visit(gang);
   }
 }
 
-absl::Status Books::CanEverRun(const Gang& gang) const {
+absl::Status Registry::CheckCanRun(const Gang& gang) const {
   PoolState* pool = FindPool(gang.resource_pool);
-  // Agents may come; which pools there are is another question.
+  // Agents may connect later; whether the pool exists is checked elsewhere.
   if (pool == nullptr || pool->nodes.empty()) return absl::OkStatus();
   if (pool->stale) pool->Prepare(pool->now);
   GangClass gang_class;
-  gang_class.shape = ShapeOf(gang);
+  gang_class.shape = MakeShape(gang);
   gang_class.pool = pool;
   pool->Compile(gang_class);
   JobState nobody;
@@ -280,13 +280,13 @@ absl::Status Books::CanEverRun(const Gang& gang) const {
   state.pool = pool;
   state.job = job == jobs_.end() ? &nobody : job->second.get();
   state.gang_class = &gang_class;
-  // Who may use the pool is another question.
-  auto why = WhyNever(*this, state);
+  // Whether the workspace may use the pool is checked elsewhere.
+  auto why = ComputePermanentReason(*this, state);
   if (!why || why->kind == WaitReason::Kind::kNotBound) return absl::OkStatus();
   return absl::InvalidArgumentError(why->text);
 }
 
-Snapshot Books::Dump(absl::Time now) const {
+Snapshot Registry::Dump(absl::Time now) const {
   Snapshot snapshot;
   snapshot.now = now;
   for (const auto& [name, pool] : pools_) {

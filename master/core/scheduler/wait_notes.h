@@ -1,8 +1,8 @@
-// What a pass leaves behind to answer why somebody waits, without a text for each who does.
+// What a pass records to explain why gangs wait, without a text for each gang.
 //
 // PURE.
-#ifndef MASTER_CORE_SCHEDULER_NOTES_H_
-#define MASTER_CORE_SCHEDULER_NOTES_H_
+#ifndef MASTER_CORE_SCHEDULER_WAIT_NOTES_H_
+#define MASTER_CORE_SCHEDULER_WAIT_NOTES_H_
 
 #include <cstdint>
 #include <memory>
@@ -16,7 +16,7 @@
 
 namespace det::scheduler {
 
-// A limit that refused a gang and with it all behind.
+// A limit that a gang would exceed, which also blocks the gangs behind it.
 struct Closed {
   Place at;
   WaitReason::Kind kind = WaitReason::Kind::kOverQuota;
@@ -24,14 +24,14 @@ struct Closed {
   int64_t gangs = 0;
 };
 
-// Of one pool, besides the notes of its classes.
+// The notes of one pool, besides those of its classes.
 struct Notes {
   std::unique_ptr<Order> order;
   absl::flat_hash_map<const void*, Closed> closed;  // by JobState or Owner
-  // Waiting gangs that will have what others are leaving: those.
+  // Gangs that wait for the slots of terminating gangs, with those.
   absl::flat_hash_map<model::AllocationId, std::vector<model::AllocationId>> awaiting;
 };
 
 }  // namespace det::scheduler
 
-#endif  // MASTER_CORE_SCHEDULER_NOTES_H_
+#endif  // MASTER_CORE_SCHEDULER_WAIT_NOTES_H_

@@ -1,12 +1,12 @@
-// Agents and slots that people take out of service and back, and maintenance windows.
+// Enabling and disabling of agents and slots, and maintenance windows.
 #include <algorithm>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "master/core/cluster/mirror.h"
-#include "master/core/cluster/parts.h"
+#include "master/core/cluster/handlers.h"
+#include "master/core/cluster/scheduler_input.h"
 
 namespace det::cluster {
 namespace {
@@ -33,44 +33,44 @@ absl::Status CheckKnown(const Cluster::State& s, const model::AgentId& id, int s
   return absl::NotFoundError(absl::StrCat("agent ", id.value(), " has no slot ", slot));
 }
 
-AgentState& StateOf(Step& step, const model::AgentId& id) {
+AgentState& GetOrCreateState(Step& step, const model::AgentId& id) {
   return step.s.agent_states.try_emplace(id, AgentState{.id = id, .slots = {}, .maintenance = {}})
       .first->second;
 }
 
-// Writes what differs, and has it looked at.
+// Stores the state and requests a scheduling pass if it changed.
 void Save(Step& step, AgentState after) {
-  AgentState& state = StateOf(step, after.id);
+  AgentState& state = GetOrCreateState(step, after.id);
   const bool same = state == after;
   state = std::move(after);
   step.Touch(state);
   if (!same) step.Replan();
 }
 
-// Once no slot is under suspicion any more, nobody shuns the agent for its hardware.
+// Unblocks the agent for all trials once none of its slots has a suspected failure.
 void SaveEnabled(Step& step, AgentState after) {
   const bool sound = std::all_of(after.slots.begin(), after.slots.end(), [](const auto& slot) {
     return slot.second.failures == 0 && !slot.second.quarantined;
   });
-  if (sound) Trust(step, after.id);
+  if (sound) UnblockAgent(step, after.id);
   Save(step, std::move(after));
 }
 
-bool HasShareOn(const Allocation& a, const model::AgentId& agent, std::optional<int> slot) {
-  for (const experiment::Share& share : a.shares) {
-    if (share.placement.agent != agent || share.exited) continue;
-    const std::vector<int>& slots = share.placement.slots;
+bool HasLocalTaskOn(const Allocation& a, const model::AgentId& agent, std::optional<int> slot) {
+  for (const experiment::LocalTask& local_task : a.local_tasks) {
+    if (local_task.placement.agent != agent || local_task.exited) continue;
+    const std::vector<int>& slots = local_task.placement.slots;
     return !slot || std::find(slots.begin(), slots.end(), *slot) != slots.end();
   }
   return false;
 }
 
-// Every allocation that has a live share there. `act` may end it.
+// Calls `act` for every allocation with a live local task there. `act` may end the allocation.
 template <class Act>
 void ForEachOn(Step& step, const model::AgentId& agent, std::optional<int> slot, const Act& act) {
   for (const model::AllocationId& id : step.s.slots.On(agent)) {
     const auto it = step.s.allocations.find(id);
-    if (it != step.s.allocations.end() && HasShareOn(it->second, agent, slot)) act(it->second);
+    if (it != step.s.allocations.end() && HasLocalTaskOn(it->second, agent, slot)) act(it->second);
   }
 }
 
@@ -80,11 +80,11 @@ void StopOn(Step& step, const model::AgentId& agent, std::optional<int> slot,
     if (a.state == AllocationState::kStopping) return;
     step.Log(step.s.trials.at(a.trial), a.id, model::LogLevel::kWarning,
              absl::StrCat("run ", a.run_id, " is stopped and queued again: ", why));
-    Do(step, a, experiment::Stop(a, step.s.settings.stop_grace, step.now, why));
+    ApplyActions(step, a, experiment::Stop(a, step.s.settings.stop_grace, step.now, why));
   });
 }
 
-// The agent's windows without past ones. What runs in them is asked to go by the scheduler's plan.
+// Stores the maintenance windows without past ones. The scheduler preempts what runs in a window.
 void KeepMaintenance(Step& step, AgentState after) {
   std::erase_if(after.maintenance,
                 [&](const model::Maintenance& window) { return window.end <= step.now; });
@@ -95,12 +95,15 @@ void KeepMaintenance(Step& step, AgentState after) {
 
 absl::StatusOr<Outcome> Apply(Step& step, const EnableAgent& event) {
   DET_RETURN_IF_ERROR(CheckKnown(step.s, event.id));
-  AgentState after = StateOf(step, event.id);
+  AgentState after = GetOrCreateState(step, event.id);
   after.enabled = true;
   after.draining = false;
-  // Who enables it says that it is sound, but for what is in quarantine: that is by the slot.
+  // Enabling an agent resets the failure counts of its slots, except of quarantined ones, which are
+  // enabled one by one.
   for (auto& [slot, state] : after.slots) {
-    if (!state.quarantined) state.failures = 0, state.reason.clear();
+    if (state.quarantined) continue;
+    state.failures = 0;
+    state.reason.clear();
   }
   SaveEnabled(step, std::move(after));
   return step.Finish();
@@ -108,7 +111,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const EnableAgent& event) {
 
 absl::StatusOr<Outcome> Apply(Step& step, const DisableAgent& event) {
   DET_RETURN_IF_ERROR(CheckKnown(step.s, event.id));
-  AgentState after = StateOf(step, event.id);
+  AgentState after = GetOrCreateState(step, event.id);
   after.enabled = false;
   after.draining = event.drain;
   Save(step, std::move(after));
@@ -120,7 +123,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const DisableAgent& event) {
 
 absl::StatusOr<Outcome> Apply(Step& step, const EnableSlot& event) {
   DET_RETURN_IF_ERROR(CheckKnown(step.s, event.agent, event.slot));
-  AgentState after = StateOf(step, event.agent);
+  AgentState after = GetOrCreateState(step, event.agent);
   after.slots[event.slot] = {};
   SaveEnabled(step, std::move(after));
   return step.Finish();
@@ -128,7 +131,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const EnableSlot& event) {
 
 absl::StatusOr<Outcome> Apply(Step& step, const DisableSlot& event) {
   DET_RETURN_IF_ERROR(CheckKnown(step.s, event.agent, event.slot));
-  AgentState after = StateOf(step, event.agent);
+  AgentState after = GetOrCreateState(step, event.agent);
   after.slots[event.slot].enabled = false;
   Save(step, std::move(after));
   if (!event.drain) {
@@ -145,7 +148,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const SetMaintenance& event) {
     return absl::InvalidArgumentError(absl::StrCat("a maintenance window of agent ",
                                                    event.agent.value(), " ends before it begins"));
   }
-  AgentState after = StateOf(step, event.agent);
+  AgentState after = GetOrCreateState(step, event.agent);
   after.maintenance = event.windows;
   std::stable_sort(after.maintenance.begin(), after.maintenance.end(),
                    [](const auto& a, const auto& b) { return a.begin < b.begin; });
@@ -155,7 +158,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const SetMaintenance& event) {
 }
 
 absl::StatusOr<Outcome> Apply(Step& step, const CalendarTick&) {
-  // Copies: what is kept of them replaces them.
+  // Iterates over copies, because KeepMaintenance replaces the states.
   for (const auto& [id, state] : std::map(step.s.agent_states)) {
     if (!state.maintenance.empty()) KeepMaintenance(step, state);
   }
@@ -166,10 +169,10 @@ absl::StatusOr<Outcome> Apply(Step& step, const CalendarTick&) {
   return step.Finish();
 }
 
-std::string MaintenanceOf(const Cluster::State& s, const Allocation& a, absl::Time now) {
-  for (const experiment::Share& share : a.shares) {
-    const auto state = s.agent_states.find(share.placement.agent);
-    if (share.exited || state == s.agent_states.end()) continue;
+std::string DescribeMaintenance(const Cluster::State& s, const Allocation& a, absl::Time now) {
+  for (const experiment::LocalTask& local_task : a.local_tasks) {
+    const auto state = s.agent_states.find(local_task.placement.agent);
+    if (local_task.exited || state == s.agent_states.end()) continue;
     for (const model::Maintenance& window : state->second.maintenance) {
       if (window.begin > now || window.end <= now) continue;
       return absl::StrCat("agent ", state->first.value(), " is in maintenance until ",
@@ -188,7 +191,7 @@ void SetCalendar(Step& step) {
     }
   }
   for (const model::Quota& quota : Quotas(step.s)) {
-    if (quota.slot_hours) next = std::min(next, NextMonthOf(step.now));
+    if (quota.slot_hours) next = std::min(next, GetNextMonthStart(step.now));
   }
   if (next != absl::InfiniteFuture()) step.Effect(SetCalendarTimer{next});
 }

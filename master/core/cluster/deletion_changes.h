@@ -1,9 +1,10 @@
-// Changes of experiments that have ended, and of checkpoints that are given up; for an experiment
-// that runs they change nothing that its next row would not. Held: view held_checkpoints.
+// Changes that archive or delete ended experiments and delete checkpoints. They touch no column
+// that the row of a running experiment writes. A checkpoint is held if the view held_checkpoints
+// lists it.
 //
 // PURE.
-#ifndef MASTER_CORE_CLUSTER_DISPOSAL_H_
-#define MASTER_CORE_CLUSTER_DISPOSAL_H_
+#ifndef MASTER_CORE_CLUSTER_DELETION_CHANGES_H_
+#define MASTER_CORE_CLUSTER_DELETION_CHANGES_H_
 
 #include <vector>
 
@@ -18,38 +19,38 @@ struct SetArchived {
   bool archived = false;
   friend bool operator==(const SetArchived&, const SetArchived&) = default;
 };
-// Its checkpoints that nobody holds go with it.
+// Marks an experiment as DELETING, and its checkpoints that are not held.
 struct MarkDeleting {
   model::ExperimentId experiment;
   friend bool operator==(const MarkDeleting&, const MarkDeleting&) = default;
 };
-// Retention is due again.
+// Stores a new retention policy and schedules its evaluation.
 struct PutRetention {
   model::ExperimentId experiment;
   experiment::RetentionPolicy policy;
   friend bool operator==(const PutRetention&, const PutRetention&) = default;
 };
-// All but DELETED become DELETING where nobody holds them.
+// Changes checkpoints that are not held to DELETING, unless they are DELETED.
 struct DropCheckpoints {
   std::vector<model::CheckpointId> ids;
   friend bool operator==(const DropCheckpoints&, const DropCheckpoints&) = default;
 };
-// COMPLETED and ERROR become PARTIALLY_DELETED where nobody holds them, and the files that are
-// named are to go.
+// Changes a COMPLETED or ERROR checkpoint that is not held to PARTIALLY_DELETED and schedules the
+// removal of the files that match `globs`.
 struct TrimCheckpoint {
   model::CheckpointId id;
-  model::Globs globs;  // as they were asked for: the sweep knows the files
+  model::Globs globs;  // as requested; garbage collection expands them
   friend bool operator==(const TrimCheckpoint&, const TrimCheckpoint&) = default;
 };
-// As DropCheckpoints, and the experiment's retention is done; nothing if its policy is another by
-// now.
-struct RetainOthers {
+// Drops checkpoints like DropCheckpoints and records that retention was evaluated. Has no effect if
+// the policy of the experiment has changed since.
+struct ApplyRetention {
   model::ExperimentId experiment;
   experiment::RetentionPolicy policy;
   std::vector<model::CheckpointId> drop;
-  friend bool operator==(const RetainOthers&, const RetainOthers&) = default;
+  friend bool operator==(const ApplyRetention&, const ApplyRetention&) = default;
 };
 
 }  // namespace det::cluster
 
-#endif  // MASTER_CORE_CLUSTER_DISPOSAL_H_
+#endif  // MASTER_CORE_CLUSTER_DELETION_CHANGES_H_

@@ -1,4 +1,4 @@
-#include "master/core/scheduler/duties.h"
+#include "master/core/scheduler/forced_preemption.h"
 
 #include <algorithm>
 #include <set>
@@ -9,25 +9,26 @@
 #include "master/core/scheduler/claims.h"
 #include "master/core/scheduler/fit.h"
 #include "master/core/scheduler/holdings.h"
-#include "master/core/scheduler/least_useful.h"
 #include "master/core/scheduler/limits.h"
-#include "master/core/scheduler/words.h"
+#include "master/core/scheduler/reason_text.h"
+#include "master/core/scheduler/victim_order.h"
 
 namespace det::scheduler {
 namespace {
 
-void AskToGo(GangState& gang, std::string reason, Changes& changes) {
-  SetLeaving(gang, true);
-  changes.asked.push_back({&gang, nullptr, std::move(reason)});
+void RequestPreemption(GangState& gang, std::string reason, Changes& changes) {
+  SetTerminating(gang, true);
+  changes.preemptions.push_back({&gang, nullptr, std::move(reason)});
 }
 
-// Of the job, least useful first, until `excess` is gone; none that the rest can do without.
+// Preempts gangs of the job, least useful first, until `excess` slots are released; spares a gang
+// if the others suffice.
 std::vector<GangState*> ToRelease(const JobState& job, Micro excess) {
   std::vector<GangState*> candidates;
   for (GangState* gang : job.running) {
     if (gang->victim_priority && gang->held > 0) candidates.push_back(gang);
   }
-  std::sort(candidates.begin(), candidates.end(), LeastUseful());
+  std::sort(candidates.begin(), candidates.end(), VictimOrder());
   std::vector<GangState*> chosen;
   for (GangState* gang : candidates) {
     if (excess <= 0) break;
@@ -43,22 +44,22 @@ std::vector<GangState*> ToRelease(const JobState& job, Micro excess) {
   return chosen;
 }
 
-// The most slots that it could start with if it left; what it has now when there is no more.
+// Returns the most slots that the gang could restart with; its current slots if there are no more.
 int CouldHave(PoolState& pool, GangState& gang, ClaimState& claim) {
   const GangClass& c = *gang.gang_class;
   int fits = gang.slots();
   int too_many = std::min(c.shape.max_slots, SlotsWithinLimits(gang) + gang.slots()) + 1;
-  MarkLeaving(gang, true);
+  MarkTerminating(gang, true);
   while (too_many - fits > 1) {
     const int tried = fits + (too_many - fits) / 2;
     if (const auto fitting = Fit(pool, c, tried, kSoon)) {
       fits = tried;
-      claim.holds = HoldsOf(c, *fitting, kSoon);
+      claim.holds = MakeHolds(c, *fitting, kSoon);
     } else {
       too_many = tried;
     }
   }
-  MarkLeaving(gang, false);
+  MarkTerminating(gang, false);
   return fits;
 }
 
@@ -67,8 +68,8 @@ bool AnybodyWaits(const PoolState& pool) {
     if (shape.slots == 0 || !gang_class->feasible) continue;
     for (const JobQueue* queue : gang_class->queues) {
       for (const GangState* gang : queue->gangs) {
-        // Whom a limit holds back would not start if others stayed as they are.
-        if (!gang->fresh && !RefusedBy(*gang)) return true;
+        // A gang that a limit holds back would not start anyway.
+        if (!gang->fresh && !FindExceededLimit(*gang)) return true;
       }
     }
   }
@@ -77,16 +78,16 @@ bool AnybodyWaits(const PoolState& pool) {
 
 }  // namespace
 
-void ReleaseAboveLimits(const Books& books, Changes& changes) {
-  for (const auto& [id, job] : books.limited()) {
-    const Micro excess = job->held - job->leaving - MicroOf(*job->job.max_slots);
+void ReleaseAboveLimits(const Registry& registry, Changes& changes) {
+  for (const auto& [id, job] : registry.limited()) {
+    const Micro excess = job->held - job->terminating - ToMicro(*job->job.max_slots);
     if (excess <= 0) continue;
-    const Micro held = job->held - job->leaving;
+    const Micro held = job->held - job->terminating;
     for (GangState* gang : ToRelease(*job, excess)) {
-      AskToGo(*gang,
-              absl::StrCat("its experiment holds ", SlotsOf(held), " slots, and its max_slots is ",
-                           *job->job.max_slots),
-              changes);
+      RequestPreemption(*gang,
+                        absl::StrCat("its experiment holds ", FormatMicroSlots(held),
+                                     " slots, and its max_slots is ", *job->job.max_slots),
+                        changes);
     }
   }
 }
@@ -107,13 +108,14 @@ void DrainForMaintenance(PoolState& pool, Changes& changes) {
               [](const GangState* a, const GangState* b) { return a->gang->id < b->gang->id; });
     for (GangState* gang : gangs) {
       if (!gang->victim_priority) continue;
-      AskToGo(*gang, absl::StrCat("agent ", node->id.value(), " is in maintenance"), changes);
+      RequestPreemption(*gang, absl::StrCat("agent ", node->id.value(), " is in maintenance"),
+                        changes);
     }
   }
 }
 
 void GrowElastic(PoolState& pool, Changes& changes) {
-  if (pool.elastic.empty() || pool.leaving > 0 || AnybodyWaits(pool)) return;
+  if (pool.elastic.empty() || pool.terminating > 0 || AnybodyWaits(pool)) return;
   std::set<const JobState*> jobs;
   std::vector<ClaimState> claims;
   std::vector<std::pair<GangState*, int>> grow;
@@ -122,8 +124,8 @@ void GrowElastic(PoolState& pool, Changes& changes) {
     if (jobs.contains(gang->job)) continue;
     const int could_have = CouldHave(pool, *gang, claim);
     if (could_have * 2 < gang->slots() * 3) continue;
-    if (pool.now < gang->started_at + kSettled) {
-      changes.look_again = std::min(changes.look_again, gang->started_at + kSettled);
+    if (pool.now < gang->started_at + kMinRunBeforePreemption) {
+      changes.look_again = std::min(changes.look_again, gang->started_at + kMinRunBeforePreemption);
       continue;
     }
     Apply(claim);
@@ -133,8 +135,9 @@ void GrowElastic(PoolState& pool, Changes& changes) {
   }
   for (const ClaimState& claim : claims) Release(claim);
   for (const auto& [gang, slots] : grow) {
-    AskToGo(*gang, absl::StrCat("it can have ", Slots(slots), " instead of ", gang->slots()),
-            changes);
+    RequestPreemption(*gang,
+                      absl::StrCat("it can run with ", Slots(slots), " instead of ", gang->slots()),
+                      changes);
   }
 }
 

@@ -1,4 +1,4 @@
-#include "master/core/scheduler/words.h"
+#include "master/core/scheduler/reason_text.h"
 
 #include <vector>
 
@@ -14,7 +14,7 @@ constexpr const char* kTypes[] = {"cpu", "cuda", "rocm", "tpu"};  // by model::D
 
 std::string Slots(int64_t count) { return absl::StrCat(count, count == 1 ? " slot" : " slots"); }
 
-std::string SlotsOf(Micro amount) {
+std::string FormatMicroSlots(Micro amount) {
   return absl::StrCat(static_cast<double>(amount) / static_cast<double>(kWhole));
 }
 
@@ -28,7 +28,7 @@ std::string Bytes(int64_t bytes) {
 
 std::string Needs(const Shape& shape) {
   std::string text = shape.fraction < kWhole
-                         ? absl::StrCat("needs ", SlotsOf(shape.fraction), " of a slot")
+                         ? absl::StrCat("needs ", FormatMicroSlots(shape.fraction), " of a slot")
                      : shape.slots == 0 ? "needs an agent"
                                         : absl::StrCat("needs ", Slots(shape.slots));
   if (!shape.device.empty()) {

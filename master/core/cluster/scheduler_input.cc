@@ -1,4 +1,4 @@
-#include "master/core/cluster/mirror.h"
+#include "master/core/cluster/scheduler_input.h"
 
 #include <algorithm>
 #include <utility>
@@ -11,7 +11,7 @@ namespace {
 
 using model::AllocationState;
 
-// What each trial of the configuration asks for.
+// Returns the resources that each trial of the configuration requests.
 scheduler::Gang MakeRequest(const model::ExperimentConfig& config) {
   const model::ResourcesConfig& resources = config.resources;
   scheduler::Gang gang;
@@ -62,7 +62,7 @@ scheduler::Job MakeJob(const experiment::Experiment& e) {
   job.position = e.queue.position;
   job.position_set = e.queue.position_set;
   if (e.queue.max_slots) job.max_slots = *e.queue.max_slots;
-  // The searcher counts a trial no more once it is told to pause; its slots may take longer.
+  // The searcher stops counting a trial when it pauses it; the slots are released later.
   const int64_t concurrent = e.config->searcher.max_concurrent_trials;
   if (concurrent > 0) job.max_gangs = concurrent;
   job.workspace = e.config->workspace;
@@ -84,15 +84,16 @@ scheduler::Gang MakeGang(const Cluster::State& s, const experiment::Allocation& 
   gang.blocked.insert(gang.blocked.end(), trial.suspects.begin(), trial.suspects.end());
   gang.submitted = a.submitted;
   gang.queued_at = a.queued_at;
-  gang.max_run_time = TimeLeft(config, trial);
-  for (const experiment::Share& share : a.shares) {
-    if (!share.exited) gang.running_on.push_back(share.placement);
+  gang.max_run_time = GetRemainingRunTime(config, trial);
+  for (const experiment::LocalTask& local_task : a.local_tasks) {
+    if (!local_task.exited) gang.running_on.push_back(local_task.placement);
   }
   if (a.started_at) {
     gang.started_at = *a.started_at;
     gang.saved_at = a.saved_at.value_or(*a.started_at);
   }
-  gang.leaving = a.state == AllocationState::kPreempting || a.state == AllocationState::kStopping;
+  gang.terminating =
+      a.state == AllocationState::kPreempting || a.state == AllocationState::kStopping;
   return gang;
 }
 
@@ -100,7 +101,7 @@ scheduler::Limit MakeLimit(const Cluster::State& s, const model::Quota& quota, a
   return {.quota = quota, .slot_hours_used = s.slot_time.Hours(quota.scope, quota.name, now)};
 }
 
-void Mirror(const Cluster::State& s, absl::Time now, scheduler::Scheduler& scheduler) {
+void FillScheduler(const Cluster::State& s, absl::Time now, scheduler::Scheduler& scheduler) {
   for (const model::ResourcePool& pool : s.settings.pools) {
     if (!s.pools.contains(pool.name)) scheduler.Put(pool);
   }
@@ -111,7 +112,7 @@ void Mirror(const Cluster::State& s, absl::Time now, scheduler::Scheduler& sched
   for (const model::Quota& quota : Quotas(s)) scheduler.Put(MakeLimit(s, quota, now));
 }
 
-void Derive(Cluster::State& s, const Usage& usage) {
+void DeriveState(Cluster::State& s, const Usage& usage) {
   s.slot_time = SlotTime(usage);
   for (const auto& [id, a] : s.allocations) {
     s.slots.Put(a);
@@ -122,81 +123,26 @@ void Derive(Cluster::State& s, const Usage& usage) {
   }
   for (const auto& [id, entry] : s.experiments) s.order.Put(id, entry.experiment.queue);
   s.scheduler = scheduler::Scheduler();
-  // The limits are told anew before each pass that looks at them.
-  Mirror(s, usage.month, s.scheduler);
+  // The limits are updated before each pass that uses them.
+  FillScheduler(s, usage.month, s.scheduler);
 }
 
-const model::ResourcePool* FindPool(const Cluster::State& s, const std::string& name) {
-  const auto it = s.pools.find(name);
-  if (it != s.pools.end()) return &it->second;
-  for (const model::ResourcePool& pool : s.settings.pools) {
-    if (pool.name == name) return &pool;
-  }
-  return nullptr;
-}
-
-const std::string& DefaultComputePool(const Cluster::State& s) {
-  return s.default_pools.compute ? *s.default_pools.compute : s.settings.default_compute_pool;
-}
-
-const std::string& DefaultAuxPool(const Cluster::State& s) {
-  return s.default_pools.aux ? *s.default_pools.aux : s.settings.default_aux_pool;
-}
-
-std::vector<model::Quota> Quotas(const Cluster::State& s) {
-  auto quotas = s.quotas;
-  for (const model::Quota& quota : s.settings.quotas) {
-    quotas.emplace(std::pair(quota.scope, quota.name), quota);
-  }
-  std::vector<model::Quota> all;
-  for (auto& [key, quota] : quotas) all.push_back(std::move(quota));
-  return all;
-}
-
-bool HasAgents(const Cluster::State& s, const std::string& pool) {
-  return std::any_of(s.agents.begin(), s.agents.end(),
-                     [&](const auto& agent) { return agent.second.resource_pool == pool; });
-}
-
-absl::Status CanEverRun(const Cluster::State& s, const model::ExperimentConfig& config,
-                        const std::string& name) {
+absl::Status CheckCanRun(const Cluster::State& s, const model::ExperimentConfig& config,
+                         const std::string& name) {
   const model::ResourcePool* pool = FindPool(s, name);
   if (pool != nullptr && !pool->workspaces.empty() &&
       std::find(pool->workspaces.begin(), pool->workspaces.end(), config.workspace) ==
           pool->workspaces.end()) {
     return absl::InvalidArgumentError(
         absl::StrCat("workspace \"", config.workspace, "\" may not use resource pool \"", name,
-                     "\", which is for ", absl::StrJoin(pool->workspaces, ", "),
-                     "; name another by resources.resource_pool"));
+                     "\", which is bound to ", absl::StrJoin(pool->workspaces, ", "),
+                     "; choose another pool with resources.resource_pool"));
   }
   // Agents may come later.
   if (!HasAgents(s, name)) return absl::OkStatus();
   scheduler::Gang gang = MakeRequest(config);
   gang.resource_pool = name;
-  return s.scheduler.CanEverRun(gang);
-}
-
-absl::Duration TimeLeft(const model::ExperimentConfig& config, const experiment::Trial& trial) {
-  if (!config.resources.max_run_time) return absl::InfiniteDuration();
-  return std::max(absl::Seconds(*config.resources.max_run_time) - trial.run_time,
-                  absl::ZeroDuration());
-}
-
-absl::Duration TimeToLeave(const Cluster::State& s, const model::ExperimentConfig& config) {
-  if (!config.resources.max_run_time) return absl::ZeroDuration();
-  return std::min(absl::Seconds(config.preemption_timeout_seconds) + s.settings.stop_grace,
-                  absl::Seconds(*config.resources.max_run_time) / 8);
-}
-
-absl::Duration WorkLeft(const Cluster::State& s, const experiment::Trial& trial) {
-  const model::ExperimentConfig& config = *s.experiments.at(trial.experiment).experiment.config;
-  return TimeLeft(config, trial) - TimeToLeave(s, config);
-}
-
-absl::Time EndOfTime(const Cluster::State& s, const experiment::Allocation& a) {
-  if (!a.started_at) return absl::InfiniteFuture();
-  const experiment::Trial& trial = s.trials.at(a.trial);
-  return *a.started_at + TimeLeft(*s.experiments.at(trial.experiment).experiment.config, trial);
+  return s.scheduler.CheckCanRun(gang);
 }
 
 }  // namespace det::cluster

@@ -1,15 +1,15 @@
-#include "master/core/experiment/facts.h"
+#include "master/core/experiment/webhook_payload.h"
 
 #include <string>
 
 namespace det::experiment {
 
-bool IsTold(model::ExperimentState state) {
+bool IsNotifiable(model::ExperimentState state) {
   using State = model::ExperimentState;
   return state == State::kActive || state == State::kPaused || model::IsTerminal(state);
 }
 
-model::Value Facts(const Experiment& experiment, absl::Time now) {
+model::Value MakeWebhookPayload(const Experiment& experiment, absl::Time now) {
   const absl::Time end = experiment.ended_at.value_or(now);
   model::Value::Object facts;
   facts["id"] = int64_t{experiment.id.value()};

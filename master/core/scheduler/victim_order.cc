@@ -1,4 +1,4 @@
-#include "master/core/scheduler/least_useful.h"
+#include "master/core/scheduler/victim_order.h"
 
 #include <algorithm>
 #include <tuple>
@@ -7,7 +7,7 @@
 
 namespace det::scheduler {
 
-bool LeastUseful::operator()(const GangState* a, const GangState* b) const {
+bool VictimOrder::operator()(const GangState* a, const GangState* b) const {
   if (a == b) return false;
   const auto key = [](const GangState* g) {
     const bool above_minimum = g->slots() > std::max(1, g->gang->slots);

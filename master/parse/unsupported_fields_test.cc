@@ -1,4 +1,4 @@
-// What this cluster does not act on, is warned of, or could not keep up with (honour.cc).
+// Warnings and errors about unsupported fields (unsupported_fields.cc).
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,35 +15,36 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-TEST(WarningsTest, WhatHasNoEffectIsSaidAndKept) {
+TEST(WarningsTest, WarnsAboutUnsupportedFields) {
   struct Warned {
     const char* yaml;
     const char* warning;
   };
   const Warned cases[] = {
       {"environment: {image: i}",
-       "const.yaml:3: environment.image: kept, but without effect: tasks are processes of the "
-       "agent's machine, not containers"},
-      {"environment: {force_pull_image: true}", "const.yaml:3: environment.force_pull_image: kept"},
-      {"environment: {registry_auth: {username: u}}", "environment.registry_auth: kept"},
-      {"environment: {add_capabilities: [A]}", "environment.add_capabilities: kept"},
-      {"environment: {drop_capabilities: [A]}", "environment.drop_capabilities: kept"},
-      {"environment: {proxy_ports: [{proxy_port: 1}]}", "environment.proxy_ports: kept"},
-      {"environment: {ports: {a: 1}}", "environment.ports: kept"},
-      {"resources: {shm_size: 4g}", "resources.shm_size: kept"},
-      {"resources: {devices: ['a:b']}", "resources.devices: kept"},
-      {"debug: true", "debug: kept"},
+       "const.yaml:3: environment.image: ignored: tasks run as processes on the "
+       "agent's machine, not in containers"},
+      {"environment: {force_pull_image: true}",
+       "const.yaml:3: environment.force_pull_image: ignored"},
+      {"environment: {registry_auth: {username: u}}", "environment.registry_auth: ignored"},
+      {"environment: {add_capabilities: [A]}", "environment.add_capabilities: ignored"},
+      {"environment: {drop_capabilities: [A]}", "environment.drop_capabilities: ignored"},
+      {"environment: {proxy_ports: [{proxy_port: 1}]}", "environment.proxy_ports: ignored"},
+      {"environment: {ports: {a: 1}}", "environment.ports: ignored"},
+      {"resources: {shm_size: 4g}", "resources.shm_size: ignored"},
+      {"resources: {devices: ['a:b']}", "resources.devices: ignored"},
+      {"debug: true", "debug: ignored"},
       {"bind_mounts: [{host_path: /a, container_path: /a, read_only: true}]",
-       "bind_mounts[0].read_only: kept"},
-      {"profiling: {enabled: true}", "profiling.enabled: kept"},
-      {"profiling: {begin_on_batch: 5}", "profiling.begin_on_batch: kept"},
-      {"profiling: {end_after_batch: 5}", "profiling.end_after_batch: kept"},
-      {"profiling: {sync_timings: false}", "profiling.sync_timings: kept"},
+       "bind_mounts[0].read_only: ignored"},
+      {"profiling: {enabled: true}", "profiling.enabled: ignored"},
+      {"profiling: {begin_on_batch: 5}", "profiling.begin_on_batch: ignored"},
+      {"profiling: {end_after_batch: 5}", "profiling.end_after_batch: ignored"},
+      {"profiling: {sync_timings: false}", "profiling.sync_timings: ignored"},
       {"optimizations: {tensor_fusion_cycle_time: 5}",
-       "optimizations.tensor_fusion_cycle_time: kept"},
-      {"slurm: {gpu_type: x}", "slurm: kept"},
-      {"pbs: {slots_per_node: 2}", "pbs: kept"},
-      {"integrations: {pachyderm: {pachd: {host: h}}}", "integrations.pachyderm: kept"},
+       "optimizations.tensor_fusion_cycle_time: ignored"},
+      {"slurm: {gpu_type: x}", "slurm: ignored"},
+      {"pbs: {slots_per_node: 2}", "pbs: ignored"},
+      {"integrations: {pachyderm: {pachd: {host: h}}}", "integrations.pachyderm: ignored"},
   };
   for (const Warned& c : cases) {
     std::vector<std::string> warnings;
@@ -54,23 +55,23 @@ TEST(WarningsTest, WhatHasNoEffectIsSaidAndKept) {
   }
 }
 
-TEST(WarningsTest, WhatNothingReadsIsSaid) {
+TEST(WarningsTest, WarnsAboutDeprecatedFields) {
   const std::pair<const char*, const char*> cases[] = {
-      {"data_layer: {a: 1}", "const.yaml:3: data_layer: without effect: nothing reads it"},
-      {"internal: x", "internal: without effect"},
-      {"security: {a: 1}", "security: without effect"},
-      {"tensorboard_storage: {type: s3}", "tensorboard_storage: without effect"},
-      {"resources: {agent_label: a}", "resources.agent_label: without effect"},
-      {"resources: {native_parallel: true}", "resources.native_parallel: kept, but without effect"},
+      {"data_layer: {a: 1}", "const.yaml:3: data_layer: ignored: the field is deprecated"},
+      {"internal: x", "internal: ignored"},
+      {"security: {a: 1}", "security: ignored"},
+      {"tensorboard_storage: {type: s3}", "tensorboard_storage: ignored"},
+      {"resources: {agent_label: a}", "resources.agent_label: ignored"},
+      {"resources: {native_parallel: true}", "resources.native_parallel: ignored"},
       {"checkpoint_storage: {checkpoint_path: a}",
-       "checkpoint_storage.checkpoint_path: without effect: storage_path is what is below"},
-      {"checkpoint_storage: {tensorboard_path: a}", "tensorboard_path: without effect"},
+       "checkpoint_storage.checkpoint_path: ignored: use storage_path for a directory below"},
+      {"checkpoint_storage: {tensorboard_path: a}", "tensorboard_path: ignored"},
       {"checkpoint_storage: {container_path: /a}",
-       "checkpoint_storage.container_path: without effect: it means nothing to shared_fs"},
+       "checkpoint_storage.container_path: ignored: it does not apply to shared_fs"},
       {"checkpoint_storage: {propagation: rshared}",
-       "checkpoint_storage.propagation: kept, but without effect: tasks are processes"},
+       "checkpoint_storage.propagation: ignored: tasks run as processes"},
       {"bind_mounts: [{host_path: /a, container_path: /a, propagation: shared}]",
-       "bind_mounts[0].propagation: kept, but without effect"},
+       "bind_mounts[0].propagation: ignored"},
   };
   for (const auto& [yaml, warning] : cases) {
     std::vector<std::string> warnings;
@@ -80,7 +81,7 @@ TEST(WarningsTest, WhatNothingReadsIsSaid) {
   }
 }
 
-TEST(WarningsTest, ACommandIsNotHeldToWhatTrialClassesRead) {
+TEST(WarningsTest, WarnsAboutTrialClassFields_WithCommand) {
   const auto warned = [](const std::string& entrypoint, const std::string& more) {
     std::vector<std::string> warnings;
     const auto config =
@@ -96,7 +97,7 @@ TEST(WarningsTest, ACommandIsNotHeldToWhatTrialClassesRead) {
         "scheduling_unit: 10"}) {
     const std::string name = std::string(field).substr(0, std::string(field).find(':'));
     EXPECT_THAT(warned("python3 train.py", field),
-                HasSubstr(absl::StrCat("const.yaml:3: ", name, ": kept, but without effect")));
+                HasSubstr(absl::StrCat("const.yaml:3: ", name, ": ignored")));
     EXPECT_THAT(warned("[sh, -c, run]", field), HasSubstr(name));
     EXPECT_EQ(warned("net.cc:Net", field), "");
     EXPECT_EQ(warned("python3 -m det.launch.torch_distributed -- --trial model_def:Net", field),
@@ -104,13 +105,12 @@ TEST(WarningsTest, ACommandIsNotHeldToWhatTrialClassesRead) {
   }
   EXPECT_EQ(warned("python3 train.py", "scheduling_unit: 100\ncheckpoint_policy: best"), "");
   const std::string profiling = "profiling: {enabled: true}";
-  EXPECT_THAT(warned("python3 train.py", profiling),
-              HasSubstr("profiling.enabled: kept, but without"));
+  EXPECT_THAT(warned("python3 train.py", profiling), HasSubstr("profiling.enabled: ignored: only"));
   EXPECT_THAT(warned("net.cc:Net", profiling), ::testing::Not(HasSubstr("profiling")));
   EXPECT_THAT(warned("model_def:Net", profiling), ::testing::Not(HasSubstr("profiling")));
 }
 
-TEST(StrategiesTest, TrialsInCppHaveFewer) {
+TEST(StrategiesTest, RejectsFsdp_WithCppTrial) {
   const auto parsed = [](const std::string& entrypoint, const std::string& strategy) {
     return Parse(absl::StrCat("entrypoint: ", entrypoint,
                               "\nsearcher: {name: single, metric: m, max_length: 9}\n"
@@ -118,8 +118,9 @@ TEST(StrategiesTest, TrialsInCppHaveFewer) {
                               strategy, "}"))
         .status();
   };
-  EXPECT_THAT(parsed("net.cc:Net", "fsdp").ToString(),
-              HasSubstr("const.yaml:3: optimizations.strategy: fsdp is of Trials in Python"));
+  EXPECT_THAT(
+      parsed("net.cc:Net", "fsdp").ToString(),
+      HasSubstr("const.yaml:3: optimizations.strategy: fsdp is only supported by Python Trials"));
   EXPECT_TRUE(parsed("model_def:Net", "fsdp").ok());
   for (const char* strategy :
        {"allreduce", "local_sgd", "async", "parameter_server", "pipeline", "in_process"}) {
@@ -127,7 +128,7 @@ TEST(StrategiesTest, TrialsInCppHaveFewer) {
   }
 }
 
-TEST(WarningsTest, WhatIsOfAnotherStrategyIsNamed) {
+TEST(WarningsTest, WarnsAboutOptionsOfOtherStrategies) {
   const auto warned = [](const std::string& optimizations) {
     std::vector<std::string> warnings;
     EXPECT_TRUE(
@@ -135,10 +136,10 @@ TEST(WarningsTest, WhatIsOfAnotherStrategyIsNamed) {
     return absl::StrJoin(warnings, "; ");
   };
   EXPECT_THAT(warned("local_sgd_steps: 4"),
-              HasSubstr("optimizations.local_sgd_steps: kept, but without effect: it is for "
-                        "optimizations.strategy local_sgd or async, which is allreduce"));
+              HasSubstr("optimizations.local_sgd_steps: ignored: it applies to "
+                        "optimizations.strategy local_sgd or async, not allreduce"));
   EXPECT_THAT(warned("pipeline_micro_batches: 2, strategy: in_process"),
-              HasSubstr("is for optimizations.strategy pipeline, which is in_process"));
+              HasSubstr("applies to optimizations.strategy pipeline, not in_process"));
   for (const char* fits :
        {"local_sgd_steps: 4, strategy: local_sgd", "local_sgd_steps: 4, strategy: async",
         "local_sgd_steps: 8", "pipeline_micro_batches: 2, strategy: pipeline"}) {
@@ -146,7 +147,7 @@ TEST(WarningsTest, WhatIsOfAnotherStrategyIsNamed) {
   }
 }
 
-TEST(WarningsTest, VariablesThatAreTheClustersAreNamed) {
+TEST(WarningsTest, WarnsAboutReservedVariables) {
   const auto warned = [](const std::string& variables) {
     std::vector<std::string> warnings;
     const auto config =
@@ -155,16 +156,14 @@ TEST(WarningsTest, VariablesThatAreTheClustersAreNamed) {
     EXPECT_TRUE(config.ok()) << config.status();
     return absl::StrJoin(warnings, "\n");
   };
-  EXPECT_THAT(
-      warned("[A=1, DET_RANK=1, DET_MASTER, DET_RANK=2, DET_CXX=clang++]"),
-      HasSubstr("const.yaml:3: environment.environment_variables: kept, but without effect: "
-                "DET_MASTER, DET_RANK; names that begin with DET_ are the cluster's own, "
-                "and of them only DET_CXX, "));
+  EXPECT_THAT(warned("[A=1, DET_RANK=1, DET_MASTER, DET_RANK=2, DET_CXX=clang++]"),
+              HasSubstr("const.yaml:3: environment.environment_variables: ignored: DET_MASTER, "
+                        "DET_RANK; names that begin with DET_ are reserved, except DET_CXX, "));
   EXPECT_THAT(warned("{cuda: [DET_USER=me]}"), HasSubstr("DET_USER;"));
   EXPECT_EQ(warned("[A=1, DET, MY_DET_RANK=1, DET_CXX=clang++, DET_OUTBOX_LIMIT=1]"), "");
 }
 
-TEST(WarningsTest, BatchesThatSlotsCannotShare) {
+TEST(WarningsTest, WarnsAboutIndivisibleBatchSize) {
   struct Case {
     const char* slots;
     const char* size;
@@ -201,7 +200,7 @@ TEST(WarningsTest, BatchesThatSlotsCannotShare) {
   }
 }
 
-TEST(RefusalsTest, ATrialClassMustBeToldHowLong) {
+TEST(RefusalsTest, RequiresLength_WithTrialClass) {
   const auto error = [](const std::string& entrypoint, const std::string& more) {
     return Error(absl::StrCat("entrypoint: ", entrypoint, "\nsearcher: {name: single, metric: m",
                               more, "}"));
@@ -212,21 +211,21 @@ TEST(RefusalsTest, ATrialClassMustBeToldHowLong) {
       EXPECT_EQ(error(entrypoint, absl::StrCat(", max_time: 3, time_metric: ", unit)), "OK");
     }
     EXPECT_THAT(error(entrypoint, ""),
-                HasSubstr("const.yaml:2: searcher: the entrypoint is a Trial class, which trains "
-                          "until it is told to stop: give max_length, for example {epochs: 3}"));
+                HasSubstr("const.yaml:2: searcher: a Trial class requires a training length: set "
+                          "max_length, for example {epochs: 3}"));
     EXPECT_THAT(error(entrypoint, ", max_time: 3, time_metric: hours"),
                 HasSubstr("batches, records or epochs instead of hours"));
   }
-  // One that is there and makes no sense is said once.
+  // An invalid length is reported once.
   EXPECT_THAT(error("net.cc:Net", ", max_length: {epoch: 3}"),
               ::testing::AllOf(HasSubstr("searcher.max_length: expected a length such as"),
-                               ::testing::Not(HasSubstr("until it is told to stop"))));
-  EXPECT_THAT(error("net.cc:Net", ", max_length: null"), HasSubstr("until it is told to stop"));
+                               ::testing::Not(HasSubstr("requires a training length"))));
+  EXPECT_THAT(error("net.cc:Net", ", max_length: null"), HasSubstr("requires a training length"));
   EXPECT_EQ(error("python3 train.py", ""), "OK");
   EXPECT_EQ(error("python3 train.py", ", max_time: 3, time_metric: hours"), "OK");
 }
 
-TEST(WarningsTest, NothingIsSaidOfDefaults) {
+TEST(WarningsTest, DoesNotWarnAboutDefaults) {
   std::vector<std::string> warnings;
   const auto config = Parse(absl::StrCat(kMinimal, R"(
 version: 0
@@ -244,7 +243,7 @@ integrations: null
   EXPECT_THAT(warnings, ElementsAre());
 }
 
-TEST(WarningsTest, NothingIsSaidOfATrialClass) {
+TEST(WarningsTest, DoesNotWarnAboutTrialClass) {
   for (const char* entrypoint : {"model_def:MNistTrial", "net.cc:MNistTrial"}) {
     std::vector<std::string> warnings;
     const auto config =

@@ -1,9 +1,9 @@
-// What the parts of this folder offer each other: an Apply for each event, and what the machines of
-// experiments, trials and allocations ask for.
+// The functions that the sources of this folder share: an Apply for each event, and the execution
+// of the actions that the state machines of trials and allocations return.
 //
-// Included by this folder's sources alone. PURE.
-#ifndef MASTER_CORE_CLUSTER_PARTS_H_
-#define MASTER_CORE_CLUSTER_PARTS_H_
+// Private to this folder. PURE.
+#ifndef MASTER_CORE_CLUSTER_HANDLERS_H_
+#define MASTER_CORE_CLUSTER_HANDLERS_H_
 
 #include <string>
 #include <vector>
@@ -23,8 +23,8 @@ absl::StatusOr<Outcome> Apply(Step& step, const PostSearcherOperations& event);
 
 // ---- continue.cc ----
 absl::StatusOr<Outcome> Apply(Step& step, const ContinueExperiment& event);
-// The searcher of an experiment that goes on asks for a trial that is there.
-void AskedAgain(Step& step, Entry& entry, experiment::Trial& trial);
+// Queues an existing trial that the searcher of a continued experiment created again.
+void RequeueTrial(Step& step, Entry& entry, experiment::Trial& trial);
 
 // ---- deletion.cc ----
 absl::StatusOr<Outcome> Apply(Step& step, const ArchiveExperiment& event);
@@ -32,11 +32,12 @@ absl::StatusOr<Outcome> Apply(Step& step, const DeleteExperiment& event);
 absl::StatusOr<Outcome> Apply(Step& step, const SetRetention& event);
 absl::StatusOr<Outcome> Apply(Step& step, const DeleteCheckpoints& event);
 absl::StatusOr<Outcome> Apply(Step& step, const RetainCheckpoints& event);
-// FAILED_PRECONDITION when what the new experiment starts from was given up for deletion.
+// FAILED_PRECONDITION if the new experiment starts from an experiment or a checkpoint that is being
+// deleted.
 absl::Status CheckOrigins(const Cluster::State& s, const CreateExperiment& event);
-// FAILED_PRECONDITION when the experiment was given up for deletion.
+// FAILED_PRECONDITION if the experiment is being deleted.
 absl::Status CheckNotDeleting(const Cluster::State& s, model::ExperimentId id);
-// ABORTED or FAILED_PRECONDITION likewise.
+// FAILED_PRECONDITION if the experiment, ABORTED if one of its checkpoints, is being deleted.
 absl::Status CheckRows(const Cluster::State& s, const ContinueExperiment& event);
 
 // ---- spaces.cc ----
@@ -48,12 +49,12 @@ absl::StatusOr<Outcome> Apply(Step& step, const DescribeExperiment& event);
 absl::StatusOr<Outcome> Apply(Step& step, const AgentRegistered& event);
 absl::StatusOr<Outcome> Apply(Step& step, const AgentDisconnected& event);
 absl::StatusOr<Outcome> Apply(Step& step, const AgentLost& event);
-absl::StatusOr<Outcome> Apply(Step& step, const ShareStarted& event);
-absl::StatusOr<Outcome> Apply(Step& step, const ShareExited& event);
-// Whether it has a row, which it has from when it registers; one that is known by its work alone
-// has not.
-bool IsRow(const model::Agent& agent);
-model::Agent RowOf(model::Agent agent);
+absl::StatusOr<Outcome> Apply(Step& step, const LocalTaskStarted& event);
+absl::StatusOr<Outcome> Apply(Step& step, const LocalTaskExited& event);
+// Whether the agent has a row: it has one once it has registered. An agent that is known only
+// because of its allocations has none.
+bool HasRow(const model::Agent& agent);
+model::Agent ToRow(model::Agent agent);
 
 // ---- reports.cc ----
 absl::StatusOr<Outcome> Apply(Step& step, const ValidationReported& event);
@@ -65,7 +66,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const EarlyExitReported& event);
 
 // ---- queue.cc ----
 absl::StatusOr<Outcome> Apply(Step& step, const UpdateQueue& event);
-// A new place, behind all others, as the configuration asks for.
+// Returns the place at the end of the queue that the configuration asks for.
 experiment::QueuePlace MakePlace(const Cluster::State& s, const model::ExperimentConfig& config,
                                  model::ExperimentId id);
 
@@ -82,50 +83,55 @@ absl::StatusOr<Outcome> Apply(Step& step, const EnableSlot& event);
 absl::StatusOr<Outcome> Apply(Step& step, const DisableSlot& event);
 absl::StatusOr<Outcome> Apply(Step& step, const SetMaintenance& event);
 absl::StatusOr<Outcome> Apply(Step& step, const CalendarTick& event);
-// The next CalendarTick, where there is something to wait for.
+// Sets the timer for the next CalendarTick if there is an event to wait for.
 void SetCalendar(Step& step);
-// Why the allocation cannot stay where it is: "agent a is in maintenance until ...". Empty: it can.
-std::string MaintenanceOf(const Cluster::State& s, const experiment::Allocation& a, absl::Time now);
+// Returns the maintenance that the allocation must make room for: "agent a is in maintenance until
+// ..."; empty if there is none.
+std::string DescribeMaintenance(const Cluster::State& s, const experiment::Allocation& a,
+                                absl::Time now);
 
 // ---- hardware.cc ----
 absl::StatusOr<Outcome> Apply(Step& step, const HardwareSuspected& event);
 absl::StatusOr<Outcome> Apply(Step& step, const LogPolicyMatched& event);
-// The run is over: counts it for or against the slots it was on.
-void NoteHardware(Step& step, const experiment::Allocation& allocation, experiment::Trial& trial);
-// Trials that failed there as on broken hardware may run there again.
-void Trust(Step& step, const model::AgentId& agent);
+// Counts an ended run as a success or a failure of the slots that it used.
+void RecordHardwareOutcome(Step& step, const experiment::Allocation& allocation,
+                           experiment::Trial& trial);
+// Lets trials run on the agent again that had a suspected hardware failure there.
+void UnblockAgent(Step& step, const model::AgentId& agent);
 
 // ---- scheduling.cc ----
 absl::StatusOr<Outcome> Apply(Step& step, const ScheduleTick& event);
 
 // ---- allocations.cc ----
 absl::StatusOr<Outcome> Apply(Step& step, const AllocationDeadline& event);
-// Brings about what an allocation's machine asked for, up to the end of the experiment.
-void Do(Step& step, experiment::Allocation& allocation,
-        const experiment::AllocationActions& actions);
-// Asks it to save and go, if it runs and was not asked before.
+// Executes the actions that the state machine of an allocation returned, which may end the
+// experiment.
+void ApplyActions(Step& step, experiment::Allocation& allocation,
+                  const experiment::AllocationActions& actions);
+// Preempts the allocation if it runs and is not being preempted yet.
 void Preempt(Step& step, experiment::Allocation& allocation, const std::string& reason);
-std::string TimeIsOver(const Entry& entry);
-std::vector<RendezvousNode> NodesOf(const Cluster::State& state,
-                                    const experiment::Allocation& allocation);
+std::string DescribeRunTimeLimit(const Entry& entry);
+std::vector<RendezvousNode> GetRendezvousNodes(const Cluster::State& state,
+                                               const experiment::Allocation& allocation);
 
 // ---- trials.cc ----
-// Brings about what a trial's machine asked for.
-void Do(Step& step, experiment::Trial& trial, const experiment::TrialActions& actions);
-// The trial's run has ended: those that waited for its checkpoint start.
+// Executes the actions that the state machine of a trial returned.
+void ApplyActions(Step& step, experiment::Trial& trial, const experiment::TrialActions& actions);
+// Starts the trials that wait for a checkpoint of the trial, whose run has ended.
 void StartChildren(Step& step, const experiment::Trial& parent);
-// Tells the searcher, as long as the experiment searches, and does what it asks for.
-void Tell(Step& step, Entry& entry, const searcher::Event& event);
-// Does what the searcher asks for, and ends the experiment if that was the last.
-void Do(Step& step, Entry& entry, std::vector<searcher::Operation> operations);
+// Passes the event to the searcher while the experiment searches, and applies the operations that
+// the searcher returns.
+void NotifySearcher(Step& step, Entry& entry, const searcher::Event& event);
+// Applies the operations of the searcher and ends the experiment if nothing is left.
+void ApplyOperations(Step& step, Entry& entry, std::vector<searcher::Operation> operations);
 bool IsSearching(const experiment::Experiment& e);
 // Ends the experiment once all its trials have ended.
 void EndIfDone(Step& step, Entry& entry);
 
 // ---- task_spec.cc ----
 TaskSpec MakeTaskSpec(const Cluster::State& state, const experiment::Allocation& allocation,
-                      const experiment::Share& share);
+                      const experiment::LocalTask& local_task);
 
 }  // namespace det::cluster
 
-#endif  // MASTER_CORE_CLUSTER_PARTS_H_
+#endif  // MASTER_CORE_CLUSTER_HANDLERS_H_

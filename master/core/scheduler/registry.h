@@ -1,9 +1,9 @@
-// Everything a Scheduler was told, found by name: pools, nodes, jobs, gangs, limits. Keeps what
-// they say of each other consistent whatever comes first, goes, or comes again.
+// The pools, nodes, jobs, gangs and limits of a Scheduler by name. Keeps their references to each
+// other consistent, whatever the order in which they are put and removed.
 //
 // Owned by a Scheduler. PURE.
-#ifndef MASTER_CORE_SCHEDULER_BOOKS_H_
-#define MASTER_CORE_SCHEDULER_BOOKS_H_
+#ifndef MASTER_CORE_SCHEDULER_REGISTRY_H_
+#define MASTER_CORE_SCHEDULER_REGISTRY_H_
 
 #include <deque>
 #include <map>
@@ -22,9 +22,9 @@
 
 namespace det::scheduler {
 
-class Books {
+class Registry {
  public:
-  // Each Put replaces what has the same id.
+  // Each Put replaces an object with the same id.
   void Put(model::ResourcePool pool);
   void RemovePool(const std::string& name);
   void Put(Node node);
@@ -32,7 +32,7 @@ class Books {
   void Put(Job job);
   void RemoveJob(const model::JobId& id);
   void Put(Gang gang);
-  // The same without a copy: they must outlive this.
+  // The same without a copy; the arguments must outlive this.
   void PutBorrowed(const Node& node);
   void PutBorrowed(const Gang& gang);
   void RemoveGang(const model::AllocationId& id);
@@ -44,32 +44,32 @@ class Books {
   const std::map<std::string, std::unique_ptr<PoolState>>& pools() const { return pools_; }
   PoolState* FindPool(const std::string& name) const;
   const GangState* FindGang(const model::AllocationId& id) const;
-  // Whether somebody set the place of a job by hand.
+  // Whether a user set the position of a job.
   bool any_position_set() const { return positions_set_ > 0; }
-  // Jobs that were given a max_slots.
+  // The jobs with a max_slots.
   const std::map<model::JobId, JobState*>& limited() const { return limited_; }
 
-  // INVALID_ARGUMENT when it can never run in its pool.
-  absl::Status CanEverRun(const Gang& gang) const;
+  // INVALID_ARGUMENT if the gang can never run in its pool.
+  absl::Status CheckCanRun(const Gang& gang) const;
   void ForEachWaiting(absl::FunctionRef<void(const GangState&)> visit) const;
 
   Snapshot Dump(absl::Time now) const;
 
  private:
-  // Hashes and compares.
+  // Hashes and compares gangs by id.
   struct GangById {
     using is_transparent = void;
-    static const std::string& IdOf(const GangState* gang) { return gang->gang->id.value(); }
-    static const std::string& IdOf(const model::AllocationId& id) { return id.value(); }
-    size_t operator()(const auto& gang) const { return absl::Hash<std::string>()(IdOf(gang)); }
-    bool operator()(const auto& a, const auto& b) const { return IdOf(a) == IdOf(b); }
+    static const std::string& GetId(const GangState* gang) { return gang->gang->id.value(); }
+    static const std::string& GetId(const model::AllocationId& id) { return id.value(); }
+    size_t operator()(const auto& gang) const { return absl::Hash<std::string>()(GetId(gang)); }
+    bool operator()(const auto& a, const auto& b) const { return GetId(a) == GetId(b); }
   };
 
   PoolState& PoolNamed(const std::string& name);
   NodeState& NodeNamed(const model::AgentId& id);
   JobState& JobNamed(const model::JobId& id);
   Owner* OwnerNamed(model::Quota::Scope scope, const std::string& name);
-  GangClass& ClassOf(PoolState& pool, const Gang& gang);
+  GangClass& GetClass(PoolState& pool, const Gang& gang);
   void PutNode(const Node& node, std::unique_ptr<const Node> owned);
   void PutGang(const Gang& gang, std::unique_ptr<const Gang> owned);
   void Enter(GangState& gang);
@@ -83,28 +83,28 @@ class Books {
   absl::flat_hash_map<model::AgentId, std::unique_ptr<NodeState>> nodes_;
   absl::flat_hash_map<model::JobId, std::unique_ptr<JobState>> jobs_;
   std::deque<GangState> gang_states_;
-  std::vector<GangState*> spare_;  // of them, not used
+  std::vector<GangState*> spare_;  // unused elements of gang_states_
   absl::flat_hash_set<GangState*, GangById, GangById> gangs_;
   std::map<std::string, std::unique_ptr<Owner>> users_;
   std::map<std::string, std::unique_ptr<Owner>> workspaces_;
   std::map<model::JobId, JobState*> limited_;
   int positions_set_ = 0;
-  // Put last, if it is still there: the next is often like it.
+  // The last gang that was put, if it still exists: the next one is often similar.
   const GangState* last_gang_ = nullptr;
 };
 
-// Puts the queue where its first gang belongs among those of its class, if it may be served at all.
+// Inserts the queue into its class at the place of its first gang, if it may be served.
 void ListQueue(JobQueue& queue);
 void UnlistQueue(JobQueue& queue);
-// 0 where the policy of its pool knows none.
-int PriorityOf(const GangState& gang);
-// The place of a waiting gang under the policy of its pool, if that has a fixed order.
-OrderKey KeyOf(const GangState& gang);
+// Returns the priority of the gang; 0 if the policy of its pool has none.
+int GetPriority(const GangState& gang);
+// Returns the key of a waiting gang in the fixed order of its pool's policy, if it has one.
+OrderKey MakeOrderKey(const GangState& gang);
 // Whether the job's workspace may use the pool.
 bool IsBound(const PoolState& pool, const JobState& job);
-// Whether the job may ever hold as much.
+// Whether the request exceeds what the job may ever hold.
 bool ExceedsJob(const JobState& job, const Shape& shape);
 
 }  // namespace det::scheduler
 
-#endif  // MASTER_CORE_SCHEDULER_BOOKS_H_
+#endif  // MASTER_CORE_SCHEDULER_REGISTRY_H_

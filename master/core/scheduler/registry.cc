@@ -1,4 +1,4 @@
-#include "master/core/scheduler/books.h"
+#include "master/core/scheduler/registry.h"
 
 #include <algorithm>
 #include <utility>
@@ -9,8 +9,7 @@
 namespace det::scheduler {
 namespace {
 
-// Nothing that the indexes depend on has changed, besides whether it accepts work and what of its
-// slots is enabled.
+// Whether the nodes differ only in whether they accept work and which slots are enabled.
 bool SameShape(const Node& a, const Node& b) {
   const auto same = [](const Slot& x, const Slot& y) {
     return x.id == y.id && x.type == y.type && x.model == y.model && x.island == y.island;
@@ -21,7 +20,7 @@ bool SameShape(const Node& a, const Node& b) {
          std::equal(a.slots.begin(), a.slots.end(), b.slots.begin(), b.slots.end(), same);
 }
 
-// Without two of one id, by id.
+// Sorts the slots by id and removes duplicates.
 bool AreSorted(const std::vector<Slot>& slots) {
   return std::adjacent_find(slots.begin(), slots.end(), [](const Slot& a, const Slot& b) {
            return a.id >= b.id;
@@ -38,7 +37,7 @@ void SortSlots(Node& node) {
 
 }  // namespace
 
-PoolState& Books::PoolNamed(const std::string& name) {
+PoolState& Registry::PoolNamed(const std::string& name) {
   auto& pool = pools_[name];
   if (pool == nullptr) {
     pool = std::make_unique<PoolState>(name);
@@ -46,22 +45,22 @@ PoolState& Books::PoolNamed(const std::string& name) {
   return *pool;
 }
 
-PoolState* Books::FindPool(const std::string& name) const {
+PoolState* Registry::FindPool(const std::string& name) const {
   const auto it = pools_.find(name);
   return it == pools_.end() ? nullptr : it->second.get();
 }
 
-const GangState* Books::FindGang(const model::AllocationId& id) const {
+const GangState* Registry::FindGang(const model::AllocationId& id) const {
   const auto it = gangs_.find(id);
   return it == gangs_.end() ? nullptr : *it;
 }
 
-void Books::Reserve(size_t gangs, size_t jobs) {
+void Registry::Reserve(size_t gangs, size_t jobs) {
   gangs_.reserve(gangs);
   jobs_.reserve(jobs);
 }
 
-void Books::Put(model::ResourcePool config) {
+void Registry::Put(model::ResourcePool config) {
   PoolState& pool = PoolNamed(config.name);
   std::vector<JobQueue*> queues;
   std::vector<GangState*> running;
@@ -82,7 +81,7 @@ void Books::Put(model::ResourcePool config) {
   for (GangState* gang : running) ListVictim(*gang);
 }
 
-void Books::RemovePool(const std::string& name) {
+void Registry::RemovePool(const std::string& name) {
   if (FindPool(name) == nullptr) return;
   model::ResourcePool defaults;
   defaults.name = name;
@@ -90,7 +89,7 @@ void Books::RemovePool(const std::string& name) {
   PoolNamed(name).configured = false;
 }
 
-NodeState& Books::NodeNamed(const model::AgentId& id) {
+NodeState& Registry::NodeNamed(const model::AgentId& id) {
   auto& node = nodes_[id];
   if (node == nullptr) {
     node = std::make_unique<NodeState>();
@@ -99,31 +98,31 @@ NodeState& Books::NodeNamed(const model::AgentId& id) {
   return *node;
 }
 
-// Takes the gangs of the node off all of their nodes.
-void Books::EvictFrom(NodeState& node, std::vector<GangState*>& gangs) {
+// Removes the gangs of the node from all of their nodes.
+void Registry::EvictFrom(NodeState& node, std::vector<GangState*>& gangs) {
   gangs = node.gangs;
   std::sort(gangs.begin(), gangs.end());
   gangs.erase(std::unique(gangs.begin(), gangs.end()), gangs.end());
   for (GangState* gang : gangs) Vacate(*gang);
 }
 
-void Books::Readmit(const std::vector<GangState*>& gangs) {
+void Registry::Readmit(const std::vector<GangState*>& gangs) {
   for (GangState* gang : gangs) Occupy(*gang, Resolve(*gang->gang));
 }
 
-void Books::Put(Node node) {
+void Registry::Put(Node node) {
   SortSlots(node);
   auto owned = std::make_unique<const Node>(std::move(node));
   const Node& borrowed = *owned;
   PutNode(borrowed, std::move(owned));
 }
 
-void Books::PutBorrowed(const Node& node) {
+void Registry::PutBorrowed(const Node& node) {
   if (AreSorted(node.slots)) return PutNode(node, nullptr);
   Put(node);
 }
 
-void Books::PutNode(const Node& node, std::unique_ptr<const Node> owned) {
+void Registry::PutNode(const Node& node, std::unique_ptr<const Node> owned) {
   NodeState& state = NodeNamed(node.id);
   if (state.node != nullptr && SameShape(*state.node, node)) {
     state.node = &node;
@@ -156,7 +155,7 @@ void Books::PutNode(const Node& node, std::unique_ptr<const Node> owned) {
   Readmit(gangs);
 }
 
-void Books::RemoveNode(const model::AgentId& id) {
+void Registry::RemoveNode(const model::AgentId& id) {
   const auto it = nodes_.find(id);
   if (it == nodes_.end() || !it->second->node) return;
   NodeState& state = *it->second;

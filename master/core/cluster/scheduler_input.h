@@ -1,0 +1,33 @@
+// The scheduler's view of the cluster's memory. A Step puts what it touched; FillScheduler puts
+// everything, with the same result.
+//
+// Private to this folder. PURE.
+#ifndef MASTER_CORE_CLUSTER_SCHEDULER_INPUT_H_
+#define MASTER_CORE_CLUSTER_SCHEDULER_INPUT_H_
+
+#include <string>
+
+#include "master/core/cluster/state.h"
+#include "master/core/cluster/state_queries.h"
+#include "master/core/scheduler/scheduler.h"
+
+namespace det::cluster {
+
+scheduler::Node MakeNode(const Cluster::State& s, const model::Agent& agent);
+scheduler::Job MakeJob(const experiment::Experiment& e);
+scheduler::Gang MakeGang(const Cluster::State& s, const experiment::Allocation& a);
+scheduler::Limit MakeLimit(const Cluster::State& s, const model::Quota& quota, absl::Time now);
+
+// Puts all pools, nodes, jobs, gangs and limits (the limits as of `now`).
+void FillScheduler(const Cluster::State& s, absl::Time now, scheduler::Scheduler& scheduler);
+// Computes the members of the state that are derived from the others.
+void DeriveState(Cluster::State& s, const Usage& usage);
+
+// INVALID_ARGUMENT if a trial of this configuration can never run in the pool, as far as the known
+// agents tell.
+absl::Status CheckCanRun(const Cluster::State& s, const model::ExperimentConfig& config,
+                         const std::string& pool);
+
+}  // namespace det::cluster
+
+#endif  // MASTER_CORE_CLUSTER_SCHEDULER_INPUT_H_

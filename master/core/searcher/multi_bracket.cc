@@ -1,0 +1,161 @@
+#include "master/core/searcher/multi_bracket.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "base/check.h"
+#include "base/status_macros.h"
+#include "master/core/searcher/snapshot.h"
+
+namespace det::searcher {
+namespace {
+
+using model::RequestId;
+using model::Value;
+
+}  // namespace
+
+MultiBracketSearch::MultiBracketSearch(const std::vector<BracketOptions>& brackets,
+                                       std::unique_ptr<Sampler> sampler)
+    : sampler_(std::move(sampler)) {
+  for (const BracketOptions& entrant : brackets) {
+    Halving::Options options = entrant.halving;
+    options.prefix = brackets.size() > 1 ? absl::StrCat(brackets_.size(), "-") : "";
+    brackets_.push_back(BracketState{.halving = Halving(options), .share = entrant.share});
+    max_concurrent_ += entrant.share;
+  }
+  DET_CHECK(max_concurrent_ > 0) << "without a concurrency limit above 0 the search never ends";
+}
+
+std::optional<MultiBracketSearch::Place> MultiBracketSearch::Locate(
+    const RequestId& request) const {
+  Place place;
+  const std::vector<std::string> parts = absl::StrSplit(request.value(), '-');
+  const bool prefixed = brackets_.size() > 1;
+  if (parts.size() != (prefixed ? 2 : 1)) return std::nullopt;
+  if (prefixed &&
+      (!absl::SimpleAtoi(parts[0], &place.bracket) || place.bracket >= brackets_.size())) {
+    return std::nullopt;
+  }
+  if (!absl::SimpleAtoi(parts.back(), &place.trial)) return std::nullopt;
+  return place;
+}
+
+std::vector<Operation> MultiBracketSearch::Start(Context context) {
+  std::vector<Operation> operations;
+  Continue(context, operations);
+  return operations;
+}
+
+std::vector<Operation> MultiBracketSearch::OnReport(Context context, const Report& report) {
+  const std::optional<Place> place = Locate(report.request);
+  if (!place) return {};
+  sampler_->OnReport(report);
+  std::vector<Operation> operations =
+      brackets_[place->bracket].halving.OnReport(place->trial, report);
+  Continue(context, operations);
+  return operations;
+}
+
+std::vector<Operation> MultiBracketSearch::OnTrialExited(Context context,
+                                                         const TrialExited& event) {
+  const std::optional<Place> place = Locate(event.request);
+  if (!place) return {};
+  sampler_->OnExited(event.request, event.end);
+  std::vector<Operation> operations =
+      brackets_[place->bracket].halving.OnExited(context, place->trial, event.end);
+  Continue(context, operations);
+  return operations;
+}
+
+void MultiBracketSearch::Continue(Context context, std::vector<Operation>& operations) {
+  int64_t slots = 0;
+  for (const BracketState& seat : brackets_) slots += seat.halving.running();
+  for (; slots < max_concurrent_; ++slots) {
+    std::optional<Operation> operation = StartNext(context);
+    if (!operation) break;
+    operations.push_back(*std::move(operation));
+  }
+  Halving::Ends ends;
+  for (const BracketState& seat : brackets_) {
+    if (!seat.halving.done()) return;
+    ends.completed += seat.halving.ends().completed;
+    ends.failed += seat.halving.ends().failed;
+  }
+  // A search succeeds if one trial completes.
+  operations.emplace_back(Shutdown{.failed = ends.completed == 0 && ends.failed > 0,
+                                   .canceled = ends.completed == 0 && ends.failed == 0});
+}
+
+std::optional<Operation> MultiBracketSearch::StartNext(Context context) {
+  for (const bool beyond_its_share : {false, true}) {
+    for (size_t b = 0; b < brackets_.size(); ++b) {
+      if ((brackets_[b].halving.running() >= brackets_[b].share) != beyond_its_share) continue;
+      if (auto operation = StartNext(context, b)) return operation;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Operation> MultiBracketSearch::StartNext(Context context, size_t bracket) {
+  Halving& halving = brackets_[bracket].halving;
+  if (brackets_.size() == 1) return halving.StartNext(context, *sampler_);
+  const base::Rng rng = context.rng.Split(bracket);
+  return halving.StartNext(Context{.space = context.space, .rng = rng}, *sampler_);
+}
+
+double MultiBracketSearch::Progress(const std::map<RequestId, double>&) const {
+  double done = 0, all = 0;
+  for (const BracketState& seat : brackets_) {
+    const auto trials = static_cast<double>(seat.halving.options().max_trials);
+    done += trials * seat.halving.Progress();
+    all += trials;
+  }
+  return std::min(1.0, done / all);
+}
+
+std::vector<Bracket> MultiBracketSearch::Brackets() const {
+  std::vector<Bracket> brackets;
+  for (const BracketState& seat : brackets_) brackets.push_back(seat.halving.Describe());
+  return brackets;
+}
+
+std::vector<int64_t> MultiBracketSearch::ReportLengths(const RequestId& request) const {
+  const std::optional<Place> place = Locate(request);
+  if (!place) return {};
+  return brackets_[place->bracket].halving.rungs().lengths();
+}
+
+Plan MultiBracketSearch::Preview(const model::SearchSpace&) const {
+  Plan plan;
+  for (const BracketState& seat : brackets_) plan.push_back(seat.halving.Preview());
+  return plan;
+}
+
+Value MultiBracketSearch::Snapshot() const {
+  Value::List brackets;
+  for (const BracketState& seat : brackets_) brackets.push_back(seat.halving.Snapshot());
+  return Value::Object{{"brackets", std::move(brackets)}, {"sampler", sampler_->Snapshot()}};
+}
+
+absl::Status MultiBracketSearch::Restore(const Value& snapshot) {
+  DET_ASSIGN_OR_RETURN(const Value::List* brackets, ReadList(snapshot, "brackets"));
+  const Value* sampler = snapshot.Find("sampler");
+  if (sampler == nullptr || brackets->size() != brackets_.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "searcher snapshot: the sampler is missing, or brackets are not ", brackets_.size()));
+  }
+  std::vector<BracketState> restored = brackets_;
+  for (size_t b = 0; b < brackets_.size(); ++b) {
+    DET_RETURN_IF_ERROR(restored[b].halving.Restore((*brackets)[b]));
+  }
+  DET_RETURN_IF_ERROR(sampler_->Restore(*sampler));
+  brackets_ = std::move(restored);
+  return absl::OkStatus();
+}
+
+}  // namespace det::searcher
