@@ -25,7 +25,7 @@
 #include "base/subprocess.h"
 #include "master/app/data_dir.h"
 #include "master/store/postgres/connection.h"
-#include "master/store/postgres/embedded.h"
+#include "master/store/postgres/embedded_postgres.h"
 #include "master/store/postgres/migrations.h"
 #include "nlohmann/json.hpp"
 

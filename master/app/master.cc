@@ -38,7 +38,7 @@
 #include "master/gateway/http_server.h"
 #include "master/gateway/tls_keys.h"
 #include "master/gc/gc_thread.h"
-#include "master/store/postgres/embedded.h"
+#include "master/store/postgres/embedded_postgres.h"
 #include "master/store/postgres/postgres_store.h"
 #include "master/webhooks/deliverer.h"
 #include "master/webhooks/trigger_watch.h"
@@ -187,7 +187,7 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
       authenticator_.get(), whereabouts_.get(), &clock_,
       auth::LimitOptions{.requests_per_second = static_cast<double>(config.requests_per_second),
                          .streams_per_user = config.streams_per_user});
-  answers_ = std::make_unique<api::FirstAnswers>(&store_->answers(), &clock_);
+  answers_ = std::make_unique<api::FirstAnswers>(&store_->stored_responses(), &clock_);
   audit_ = std::make_unique<api::AuditTrail>(
       &store_->audit(), [this](int64_t records) { metrics_.CountLostAudit(records); });
   loop_ = base::MakeAsioEventLoop("cluster");

@@ -185,7 +185,7 @@ TEST(PasswordsTest, NewOnesAreNotTooEasy) {
 class AuthenticatorTest : public testing::Test {
  protected:
   void SetUp() override {
-    const auto admin = store_.people().AddUser({.username = "admin", .admin = true});
+    const auto admin = store_.users().AddUser({.username = "admin", .admin = true});
     ASSERT_TRUE(admin.ok());
     admin_ = admin->id;
   }
@@ -240,10 +240,10 @@ TEST_F(AuthenticatorTest, ASessionEndsByTimeAndByLogout) {
 }
 
 TEST_F(AuthenticatorTest, AUserWhoIsNotActiveIsRefusedAtOnce) {
-  ASSERT_TRUE(store_.people().AddUser({.username = "other", .admin = true}).ok());
+  ASSERT_TRUE(store_.users().AddUser({.username = "other", .admin = true}).ok());
   AddSession("u", {.user = admin_});
   ASSERT_TRUE(IsGood("u"));
-  ASSERT_TRUE(store_.people().ChangeUser(admin_, {.active = false}, clock_.Now()).ok());
+  ASSERT_TRUE(store_.users().ChangeUser(admin_, {.active = false}, clock_.Now()).ok());
   EXPECT_TRUE(IsGood("u")) << "remembered for a moment, as if another master had done it";
   authenticator_.Recheck(admin_);
   EXPECT_FALSE(IsGood("u"));
@@ -298,7 +298,7 @@ class FirstStartTest : public testing::Test {
   }
   bool CanLogIn(store::Store& store, const std::string& user, const std::string& password,
                 bool allow_blank = false) {
-    return PasswordMatches(ClientHash(password), store.people().GetUserByName(user)->password_hash,
+    return PasswordMatches(ClientHash(password), store.users().GetUserByName(user)->password_hash,
                            allow_blank);
   }
 
@@ -313,8 +313,8 @@ TEST_F(FirstStartTest, MakesUsersAndTokensOnceAndKeepsThem) {
   struct stat info = {};
   ASSERT_EQ(::stat((dir_.path() + "/admin.token").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600u);
-  const auto admin = store_.people().GetUserByName("admin");
-  const auto user = store_.people().GetUserByName("determined");
+  const auto admin = store_.users().GetUserByName("admin");
+  const auto user = store_.users().GetUserByName("determined");
   EXPECT_TRUE(admin->admin);
   EXPECT_FALSE(user->admin);
   EXPECT_EQ(store_.access().RolesOf(user->id)->at(0).role, model::Role::kEditor);
@@ -360,8 +360,8 @@ TEST_F(FirstStartTest, RefusesEasyPasswordsAndKnowsThoseThatAreSet) {
   EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
   EXPECT_NE(refused.message().find("user admin"), refused.message().npos);
   const std::string hash = *HashPassword(ClientHash("easy"));
-  const auto admin = store_.people().GetUserByName("admin");
-  ASSERT_TRUE(store_.people().ChangeUser(admin->id, {.password_hash = hash}, absl::Now()).ok());
+  const auto admin = store_.users().GetUserByName("admin");
+  ASSERT_TRUE(store_.users().ChangeUser(admin->id, {.password_hash = hash}, absl::Now()).ok());
   EXPECT_TRUE(Start(store_, {.admin = "easy"}).ok()) << "it is so already";
 }
 

@@ -74,7 +74,7 @@ absl::StatusOr<Principal> Authenticator::PrincipalOf(const store::SessionRecord&
     principal.kind = PrincipalKind::kAgent;
     return principal;
   }
-  const absl::StatusOr<store::UserRecord> user = store_->people().GetUser(session.user);
+  const absl::StatusOr<store::UserRecord> user = store_->users().GetUser(session.user);
   if (!user.ok() && !absl::IsNotFound(user.status())) return user.status();
   if (!user.ok() || !user->active) {
     return absl::UnauthenticatedError("the token's user is not active; ask an administrator");

@@ -17,20 +17,20 @@ namespace {
 
 absl::StatusOr<store::UserRecord> EnsureUser(store::Store& store, const std::string& name,
                                              bool admin, absl::Time now) {
-  absl::StatusOr<store::UserRecord> user = store.people().GetUserByName(name);
+  absl::StatusOr<store::UserRecord> user = store.users().GetUserByName(name);
   if (user.ok() || !absl::IsNotFound(user.status())) return user;
   store::UserRecord record;
   record.username = name;
   record.admin = admin;
   record.modified_at = now;
-  return store.people().AddUser(record, admin ? model::Role::kNone : model::Role::kEditor);
+  return store.users().AddUser(record, admin ? model::Role::kNone : model::Role::kEditor);
 }
 
 absl::Status SetPassword(store::Store& store, const store::UserRecord& user,
                          const std::string& client_hash, absl::Time now) {
   store::UserPatch patch;
   DET_ASSIGN_OR_RETURN(patch.password_hash, HashPassword(client_hash));
-  DET_RETURN_IF_ERROR(store.people().ChangeUser(user.id, patch, now).status());
+  DET_RETURN_IF_ERROR(store.users().ChangeUser(user.id, patch, now).status());
   return store.access().DeleteLogins(user.id, /*keep=*/"");
 }
 

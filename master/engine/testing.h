@@ -15,7 +15,7 @@
 #include "master/engine/engine.h"
 #include "master/store/testing/fake_store.h"
 #include "master/store/testing/faulty_store.h"
-#include "master/store/testing/make.h"
+#include "master/store/testing/make_rows.h"
 
 namespace det::engine {
 

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "master/core/experiment/retention.h"
-#include "master/store/interfaces/retainable.h"
+#include "master/store/interfaces/retention_candidates.h"
 
 namespace det::gc {
 namespace {
@@ -31,7 +31,7 @@ absl::Status Sweeper::Pass() {
   DET_RETURN_IF_ERROR(TrimFiles());
   // Before the files: what is given up from here on is the next pass's.
   DET_ASSIGN_OR_RETURN(const std::vector<model::ExperimentId> deletions,
-                       deps_.disposal->Deletions());
+                       deps_.garbage_collection->Deletions());
   Failures failures;
   DET_RETURN_IF_ERROR(RemoveFiles(failures));
   for (const model::ExperimentId& id : deletions) {
@@ -39,7 +39,7 @@ absl::Status Sweeper::Pass() {
     if (failure == failures.end()) {
       DET_RETURN_IF_ERROR(RemoveRows(id));
     } else {
-      DET_RETURN_IF_ERROR(deps_.disposal->FailDeletion(id, failure->second));
+      DET_RETURN_IF_ERROR(deps_.garbage_collection->FailDeletion(id, failure->second));
     }
   }
   return absl::OkStatus();
@@ -49,12 +49,12 @@ absl::Status Sweeper::RemoveOld(absl::Time now) {
   bool all = false;
   while (!all) {
     DET_RETURN_IF_ERROR(CheckStop());
-    DET_ASSIGN_OR_RETURN(all, deps_.disposal->RemoveOldLogs(now, deps_.ages.log_days, kRowsAtOnce));
+    DET_ASSIGN_OR_RETURN(all, deps_.garbage_collection->RemoveOldLogs(now, deps_.ages.log_days, kRowsAtOnce));
   }
   if (deps_.ages.audit_days < 0) return absl::OkStatus();
   for (all = false; !all;) {
     DET_RETURN_IF_ERROR(CheckStop());
-    DET_ASSIGN_OR_RETURN(all, deps_.disposal->RemoveOldAudit(
+    DET_ASSIGN_OR_RETURN(all, deps_.garbage_collection->RemoveOldAudit(
                                   now - deps_.ages.audit_days * absl::Hours(24), kRowsAtOnce));
   }
   return absl::OkStatus();
@@ -65,7 +65,7 @@ absl::Status Sweeper::CheckStop() const {
 }
 
 absl::Status Sweeper::DeleteReleases() {
-  DET_ASSIGN_OR_RETURN(const std::vector<model::ExperimentId> releases, deps_.disposal->Releases());
+  DET_ASSIGN_OR_RETURN(const std::vector<model::ExperimentId> releases, deps_.garbage_collection->Releases());
   for (const model::ExperimentId& id : releases) {
     DET_RETURN_IF_ERROR(CheckStop());
     DET_RETURN_IF_ERROR(deps_.submit(cluster::DeleteExperiment{id}));
@@ -77,7 +77,7 @@ absl::Status Sweeper::ApplyRetentions() {
   model::ExperimentId last;
   while (true) {
     DET_ASSIGN_OR_RETURN(const std::vector<model::ExperimentId> due,
-                         deps_.disposal->DueRetentions(last, kAtOnce));
+                         deps_.garbage_collection->DueRetentions(last, kAtOnce));
     if (due.empty()) return absl::OkStatus();
     for (const model::ExperimentId& id : due) {
       DET_RETURN_IF_ERROR(CheckStop());
@@ -94,7 +94,7 @@ absl::Status Sweeper::ApplyRetention(model::ExperimentId id) {
   const model::ExperimentConfig& config = *record->experiment.config;
   cluster::RetainCheckpoints event{id, experiment::PolicyOf(config.checkpoint_storage), {}};
   DET_ASSIGN_OR_RETURN(const std::vector<experiment::Retainable> all,
-                       store::ListRetainable(*deps_.store, id));
+                       store::ListRetentionCandidates(*deps_.store, id));
   event.drop = experiment::NotRetained(event.policy, config.searcher.smaller_is_better, all);
   const absl::Status applied = deps_.submit(std::move(event));
   // It runs again, and will end again.
@@ -116,7 +116,7 @@ absl::Status Sweeper::TrimFiles() {
   Away away;
   while (true) {
     DET_ASSIGN_OR_RETURN(const std::vector<store::TrimmedCheckpoint> trimmed,
-                         deps_.disposal->TrimmedCheckpoints(last, kAtOnce));
+                         deps_.garbage_collection->TrimmedCheckpoints(last, kAtOnce));
     if (trimmed.empty()) return absl::OkStatus();
     for (const store::TrimmedCheckpoint& each : trimmed) {
       DET_RETURN_IF_ERROR(CheckStop());
@@ -129,7 +129,7 @@ absl::Status Sweeper::TrimFiles() {
         return deps_.remove_some_files(each.storage, each.id, gone);
       });
       if (removed.ok()) {
-        DET_RETURN_IF_ERROR(deps_.disposal->SetTrimmed(each, left));
+        DET_RETURN_IF_ERROR(deps_.garbage_collection->SetTrimmed(each, left));
       } else {
         SayItStays(each.id, each.experiment, removed);
       }
@@ -143,7 +143,7 @@ absl::Status Sweeper::RemoveFiles(Failures& failures) {
   Away away;
   while (true) {
     DET_ASSIGN_OR_RETURN(const std::vector<store::DoomedCheckpoint> doomed,
-                         deps_.disposal->DoomedCheckpoints(last, kAtOnce));
+                         deps_.garbage_collection->DoomedCheckpoints(last, kAtOnce));
     if (doomed.empty()) return absl::OkStatus();
     std::vector<model::CheckpointId> gone;
     for (const store::DoomedCheckpoint& each : doomed) {
@@ -157,7 +157,7 @@ absl::Status Sweeper::RemoveFiles(Failures& failures) {
       failures.emplace(each.experiment, std::string(removed.message()));
       SayItStays(each.id, each.experiment, removed);
     }
-    DET_RETURN_IF_ERROR(deps_.disposal->SetDeleted(gone));
+    DET_RETURN_IF_ERROR(deps_.garbage_collection->SetDeleted(gone));
     last = doomed.back().id;
   }
 }
@@ -166,7 +166,7 @@ absl::Status Sweeper::RemoveRows(model::ExperimentId id) {
   bool all = false;
   while (!all) {
     DET_RETURN_IF_ERROR(CheckStop());
-    DET_ASSIGN_OR_RETURN(all, deps_.disposal->RemoveSome(id, kRowsAtOnce));
+    DET_ASSIGN_OR_RETURN(all, deps_.garbage_collection->RemoveSome(id, kRowsAtOnce));
   }
   DET_LOG(INFO) << "experiment deleted" << base::Field("experiment", id.value());
   return absl::OkStatus();

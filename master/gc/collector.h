@@ -26,7 +26,7 @@ struct Ages {
 
 struct SweeperDeps {
   store::Store* store = nullptr;        // reads
-  store::Disposal* disposal = nullptr;  // the store's
+  store::GarbageCollection* garbage_collection = nullptr;  // the store's
   // Gives an event to the engine and waits until it is durable, or refused.
   std::function<absl::Status(cluster::Event)> submit;
   // RemoveCheckpointFiles.

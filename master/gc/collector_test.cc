@@ -13,7 +13,7 @@
 #include "master/core/cluster/cluster.h"
 #include "master/gc/checkpoint_folder.h"
 #include "master/store/testing/fake_store.h"
-#include "master/store/testing/make.h"
+#include "master/store/testing/make_rows.h"
 #include <gmock/gmock.h>
 
 namespace det::gc {
@@ -51,62 +51,62 @@ class Death {
   bool dead_ = false;
 };
 
-class MortalDisposal final : public store::Disposal {
+class DyingGarbageCollection final : public store::GarbageCollection {
  public:
-  MortalDisposal(store::Disposal* disposal, Death* death) : disposal_(*disposal), death_(*death) {}
+  DyingGarbageCollection(store::GarbageCollection* garbage_collection, Death* death) : garbage_collection_(*garbage_collection), death_(*death) {}
 
   using Ids = std::vector<ExperimentId>;
   absl::StatusOr<Ids> DueRetentions(ExperimentId after, int limit) override {
-    return death_.Around([&] { return disposal_.DueRetentions(after, limit); });
+    return death_.Around([&] { return garbage_collection_.DueRetentions(after, limit); });
   }
   absl::StatusOr<std::vector<store::DoomedCheckpoint>> DoomedCheckpoints(const CheckpointId& after,
                                                                          int) override {
-    return death_.Around([&] { return disposal_.DoomedCheckpoints(after, 1); });
+    return death_.Around([&] { return garbage_collection_.DoomedCheckpoints(after, 1); });
   }
   absl::Status SetDeleted(const std::vector<CheckpointId>& ids) override {
-    return death_.Around([&] { return disposal_.SetDeleted(ids); });
+    return death_.Around([&] { return garbage_collection_.SetDeleted(ids); });
   }
   absl::StatusOr<std::vector<store::TrimmedCheckpoint>> TrimmedCheckpoints(
       const CheckpointId& after, int) override {
-    return death_.Around([&] { return disposal_.TrimmedCheckpoints(after, 1); });
+    return death_.Around([&] { return garbage_collection_.TrimmedCheckpoints(after, 1); });
   }
   absl::Status SetTrimmed(const store::TrimmedCheckpoint& trimmed,
                           const model::Resources& left) override {
-    return death_.Around([&] { return disposal_.SetTrimmed(trimmed, left); });
+    return death_.Around([&] { return garbage_collection_.SetTrimmed(trimmed, left); });
   }
   absl::StatusOr<Ids> Deletions() override {
-    return death_.Around([&] { return disposal_.Deletions(); });
+    return death_.Around([&] { return garbage_collection_.Deletions(); });
   }
   absl::StatusOr<Ids> Releases() override {
-    return death_.Around([&] { return disposal_.Releases(); });
+    return death_.Around([&] { return garbage_collection_.Releases(); });
   }
   absl::StatusOr<bool> RemoveSome(ExperimentId id, int) override {
-    return death_.Around([&] { return disposal_.RemoveSome(id, 1); });
+    return death_.Around([&] { return garbage_collection_.RemoveSome(id, 1); });
   }
   absl::Status KeepLogsOfExperiment(ExperimentId id, int days) override {
-    return disposal_.KeepLogsOfExperiment(id, days);
+    return garbage_collection_.KeepLogsOfExperiment(id, days);
   }
   absl::Status KeepLogsOfTrial(model::TrialId id, int days) override {
-    return disposal_.KeepLogsOfTrial(id, days);
+    return garbage_collection_.KeepLogsOfTrial(id, days);
   }
   absl::StatusOr<std::optional<int>> LogDaysOfTrial(model::TrialId id) override {
-    return disposal_.LogDaysOfTrial(id);
+    return garbage_collection_.LogDaysOfTrial(id);
   }
   absl::StatusOr<bool> RemoveOldLogs(absl::Time now, int days, int) override {
-    return death_.Around([&] { return disposal_.RemoveOldLogs(now, days, 1); });
+    return death_.Around([&] { return garbage_collection_.RemoveOldLogs(now, days, 1); });
   }
   absl::StatusOr<bool> RemoveOldAudit(absl::Time until, int) override {
-    return death_.Around([&] { return disposal_.RemoveOldAudit(until, 1); });
+    return death_.Around([&] { return garbage_collection_.RemoveOldAudit(until, 1); });
   }
   absl::Status FailDeletion(ExperimentId id, const std::string& reason) override {
-    return death_.Around([&] { return disposal_.FailDeletion(id, reason); });
+    return death_.Around([&] { return garbage_collection_.FailDeletion(id, reason); });
   }
   absl::StatusOr<std::vector<store::HeldCheckpoint>> ListHeld(ExperimentId id) override {
-    return disposal_.ListHeld(id);
+    return garbage_collection_.ListHeld(id);
   }
 
  private:
-  store::Disposal& disposal_;
+  store::GarbageCollection& garbage_collection_;
   Death& death_;
 };
 
@@ -133,9 +133,9 @@ class SweeperTest : public ::testing::Test {
     return store_->Commit(++sequence_, outcome->changes);
   }
   absl::Status Pass(Death& death) {
-    MortalDisposal disposal(&store_->disposal(), &death);
+    DyingGarbageCollection garbage_collection(&store_->garbage_collection(), &death);
     Sweeper sweeper({.store = store_.get(),
-                     .disposal = &disposal,
+                     .garbage_collection = &garbage_collection,
                      .submit =
                          [&](const cluster::Event& event) {
                            return death.Around([&] { return Submit(event); });
@@ -225,7 +225,7 @@ class SweeperTest : public ::testing::Test {
         ExperimentId(3), 1, searcher::Searcher::Make(*three.experiment.config)->Snapshot()});
     Commit(changes);
     Commit({cluster::MarkDeleting{ExperimentId(4)}});
-    while (!*store_->disposal().RemoveSome(ExperimentId(4), 100)) {
+    while (!*store_->garbage_collection().RemoveSome(ExperimentId(4), 100)) {
     }
     Commit({cluster::MarkDeleting{ExperimentId(2)}, cluster::MarkDeleting{ExperimentId(5)}});
   }
@@ -244,7 +244,7 @@ class SweeperTest : public ::testing::Test {
       EXPECT_EQ(store_->ListLogs({.task = task})->size(), there);
       EXPECT_EQ(store_->ListMetrics({model::TrialId(id)}, "training")->size(), there);
     }
-    EXPECT_THAT(*store_->disposal().DueRetentions(ExperimentId(0), 10), IsEmpty());
+    EXPECT_THAT(*store_->garbage_collection().DueRetentions(ExperimentId(0), 10), IsEmpty());
   }
 
   std::optional<base::TempDir> dir_;
@@ -403,7 +403,7 @@ TEST_F(SweeperTest, WhoStopsBreaksOff) {
   Begin();
   MakeHistory();
   Sweeper sweeper({.store = store_.get(),
-                   .disposal = &store_->disposal(),
+                   .garbage_collection = &store_->garbage_collection(),
                    .submit = [&](const cluster::Event& event) { return Submit(event); },
                    .remove_files = RemoveCheckpointFolder,
                    .remove_some_files = RemoveFromCheckpointFolder,

@@ -78,7 +78,7 @@ void Sweep::Run(Shared& shared, store::Store& store, engine::Engine& engine, con
                 const checkpoint_storage::Rules& buckets) {
   Sweeper sweeper(
       {.store = &store,
-       .disposal = &store.disposal(),
+       .garbage_collection = &store.garbage_collection(),
        .submit = [&](cluster::Event event) { return Submit(shared, engine, std::move(event)); },
        .remove_files =
            [&](const model::CheckpointStorageConfig& storage, const model::CheckpointId& id) {

@@ -10,7 +10,7 @@
 #include "base/event_loop.h"
 #include "base/file.h"
 #include "master/store/testing/fake_store.h"
-#include "master/store/testing/make.h"
+#include "master/store/testing/make_rows.h"
 #include <gmock/gmock.h>
 
 namespace det::gc {

@@ -11,7 +11,7 @@
 #include "gtest/gtest.h"
 #include "master/auth/tokens.h"
 #include "master/store/testing/fake_store.h"
-#include "master/store/testing/make.h"
+#include "master/store/testing/make_rows.h"
 #include "master/webhooks/backoff.h"
 #include "master/webhooks/post.h"
 #include "master/webhooks/testing/receiver.h"

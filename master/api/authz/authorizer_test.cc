@@ -255,7 +255,7 @@ TEST_F(AdmissionTest, AsksOnceForAWhile) {
 }
 
 TEST_F(AdmissionTest, LimitsUsersAndSaysWhenToComeBack) {
-  const auto user = store_.people().AddUser({.username = "ada"}, Role::kEditor);
+  const auto user = store_.users().AddUser({.username = "ada"}, Role::kEditor);
   ASSERT_TRUE(user.ok());
   for (const auto& [token, kind] : std::map<std::string, store::SessionRecord::Kind>{
            {"user", store::SessionRecord::Kind::kUser},
@@ -289,7 +289,7 @@ TEST_F(AdmissionTest, LimitsUsersAndSaysWhenToComeBack) {
 }
 
 TEST_F(AdmissionTest, ACallThatIsRefusedCountsToo) {
-  const auto user = store_.people().AddUser({.username = "ada"}, Role::kEditor);
+  const auto user = store_.users().AddUser({.username = "ada"}, Role::kEditor);
   ASSERT_TRUE(user.ok());
   ASSERT_TRUE(
       store_.access().PutSession({.token_hash = auth::HashToken("user"), .user = user->id}).ok());

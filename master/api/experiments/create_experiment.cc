@@ -221,7 +221,7 @@ absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
         "det.api.v1.ExperimentService.CreateExperiment", principal, model::Role::kViewer, from,
         auth::Where::kExperiment, absl::StrCat(warm_start->experiment.value())));
   }
-  DET_ASSIGN_OR_RETURN(const store::UserRecord user, edge.store->people().GetUser(principal.user));
+  DET_ASSIGN_OR_RETURN(const store::UserRecord user, edge.store->users().GetUser(principal.user));
   Submission submission;
   submission.warnings = std::move(ready.warnings);
   const bool whole = !parent || !request.model_definition().empty();

@@ -17,7 +17,7 @@
 #include "master/api/policies/config_policy.h"
 #include "master/checkpoint_storage/checkpoint_place.h"
 #include "master/core/experiment/retention.h"
-#include "master/store/interfaces/retainable.h"
+#include "master/store/interfaces/retention_candidates.h"
 
 namespace det::api {
 namespace {
@@ -197,7 +197,7 @@ absl::Status Preview(const Edge& edge, const v1::PreviewRetentionRequest& reques
   const model::ExperimentConfig& config = *record.experiment.config;
   DET_ASSIGN_OR_RETURN(const experiment::RetentionPolicy policy,
                        ReadPolicy(record.experiment, request));
-  DET_ASSIGN_OR_RETURN(const auto all, store::ListRetainable(*edge.store, id));
+  DET_ASSIGN_OR_RETURN(const auto all, store::ListRetentionCandidates(*edge.store, id));
   std::set<model::CheckpointId> drop;
   for (const model::CheckpointId& each :
        experiment::NotRetained(policy, config.searcher.smaller_is_better, all)) {

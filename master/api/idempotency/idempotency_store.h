@@ -16,7 +16,7 @@
 #include "absl/status/statusor.h"
 #include "base/clock.h"
 #include "master/core/model/ids.h"
-#include "master/store/interfaces/answers.h"
+#include "master/store/interfaces/stored_responses.h"
 
 namespace google::protobuf {
 class Message;
@@ -30,7 +30,7 @@ inline constexpr absl::Duration kAnswerLives = absl::Hours(24);
 class FirstAnswers {
  public:
   // Both must outlive it.
-  FirstAnswers(store::Answers* store, const base::Clock* clock) : store_(*store), clock_(*clock) {}
+  FirstAnswers(store::StoredResponses* store, const base::Clock* clock) : store_(*store), clock_(*clock) {}
 
   // One request under a key.
   struct Ask {
@@ -54,7 +54,7 @@ class FirstAnswers {
   static std::string HashOf(const google::protobuf::Message& request);
 
  private:
-  store::Answers& store_;
+  store::StoredResponses& store_;
   const base::Clock& clock_;
   std::mutex mutex_;
   std::set<std::pair<model::UserId, std::string>> under_way_;

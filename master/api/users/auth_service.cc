@@ -66,7 +66,7 @@ class AuthService final : public Service {
   absl::Status LogIn(const v1::LoginRequest& request, const SayWho& say_who,
                      v1::LoginResponse* response) {
     absl::StatusOr<store::UserRecord> user =
-        edge_.store->people().GetUserByName(request.username());
+        edge_.store->users().GetUserByName(request.username());
     if (!user.ok() && !absl::IsNotFound(user.status())) return user.status();
     if (user.ok()) {
       say_who({.kind = auth::PrincipalKind::kUser, .user = user->id, .name = user->username});
@@ -88,7 +88,7 @@ class AuthService final : public Service {
     session.created_at = now;
     session.expires_at = now + auth::kSessionLifetime;
     DET_RETURN_IF_ERROR(edge_.store->access().PutSession(session).status());
-    DET_RETURN_IF_ERROR(edge_.store->people().NoteLogin(user->id, now));
+    DET_RETURN_IF_ERROR(edge_.store->users().NoteLogin(user->id, now));
     user->last_auth_at = now;
     response->set_token(token);
     *response->mutable_user() = ToProto(*user);
@@ -114,7 +114,7 @@ class AuthService final : public Service {
 
   absl::Status ReadUser(const auth::Principal& principal, v1::User* out) {
     DET_ASSIGN_OR_RETURN(const model::UserId id, UserOf(principal));
-    DET_ASSIGN_OR_RETURN(const store::UserRecord user, edge_.store->people().GetUser(id));
+    DET_ASSIGN_OR_RETURN(const store::UserRecord user, edge_.store->users().GetUser(id));
     *out = ToProto(user);
     return absl::OkStatus();
   }

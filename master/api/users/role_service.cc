@@ -152,7 +152,7 @@ class RoleService final : public Service {
     }
     DET_ASSIGN_OR_RETURN(assignment.role, FromProto(given.role_assignment().role()));
     DET_RETURN_IF_ERROR(CheckMayAssign(caller, assignment.workspace, assignment.role));
-    DET_RETURN_IF_ERROR(edge_.store->people().GetUser(assignment.user).status());
+    DET_RETURN_IF_ERROR(edge_.store->users().GetUser(assignment.user).status());
     if (assignment.workspace == 0) return assignment;
     DET_RETURN_IF_ERROR(edge_.store->workspaces().NameOf(assignment.workspace).status());
     return assignment;
@@ -178,7 +178,7 @@ class RoleService final : public Service {
   }
 
   absl::Status ListOf(model::UserId id, v1::GetRolesAssignedToUserResponse* response) {
-    DET_ASSIGN_OR_RETURN(const store::UserRecord user, edge_.store->people().GetUser(id));
+    DET_ASSIGN_OR_RETURN(const store::UserRecord user, edge_.store->users().GetUser(id));
     DET_ASSIGN_OR_RETURN(std::vector<store::RoleAssignment> assignments,
                          edge_.store->access().RolesOf(id));
     if (user.admin) assignments.push_back({id, 0, model::Role::kClusterAdmin});
@@ -195,7 +195,7 @@ class RoleService final : public Service {
     std::vector<store::RoleAssignment> shown;
     std::set<model::UserId> seen;
     for (const store::RoleAssignment& each : all) {
-      const auto user = edge_.store->people().GetUser(each.user);
+      const auto user = edge_.store->users().GetUser(each.user);
       if (absl::IsNotFound(user.status())) continue;
       DET_RETURN_IF_ERROR(user.status());
       if (!absl::StrContains(absl::AsciiStrToLower(user->username),

@@ -107,7 +107,7 @@ class TokenService final : public Service {
     if (!request.show_inactive()) query.active_at = edge_.clock->Now();
     if (!request.username().empty()) {
       DET_ASSIGN_OR_RETURN(const auto user,
-                           edge_.store->people().GetUserByName(request.username()));
+                           edge_.store->users().GetUserByName(request.username()));
       query.user = user.id;
     }
     if (caller.RoleIn(0) != model::Role::kClusterAdmin &&
@@ -137,7 +137,7 @@ class TokenService final : public Service {
       return absl::PermissionDeniedError(
           "access tokens of others are made by administrators; ask one");
     }
-    DET_RETURN_IF_ERROR(edge_.store->people().GetUser(user).status());
+    DET_RETURN_IF_ERROR(edge_.store->users().GetUser(user).status());
     const std::string token = auth::NewToken();
     store::SessionRecord session;
     session.token_hash = auth::HashToken(token);

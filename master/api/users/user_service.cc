@@ -107,7 +107,7 @@ class UserService final : public Service {
                                            v1::GetUserSettingResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.UserService.GetUserSetting",
                     [this, response](const auth::Principal& caller) -> absl::Status {
-                      DET_ASSIGN_OR_RETURN(const auto all, people().ListSettings(caller.user));
+                      DET_ASSIGN_OR_RETURN(const auto all, users().ListSettings(caller.user));
                       for (const auto& each : all) *response->add_settings() = ToProto(each);
                       return absl::OkStatus();
                     });
@@ -122,7 +122,7 @@ class UserService final : public Service {
                       for (const auto& each : request->settings()) {
                         settings.push_back(FromProto(each));
                       }
-                      return people().PutSettings(caller.user, settings);
+                      return users().PutSettings(caller.user, settings);
                     });
   }
 
@@ -131,7 +131,7 @@ class UserService final : public Service {
                                              v1::ResetUserSettingResponse*) {
     return UnaryNow(
         edge_, context, request, "det.api.v1.UserService.ResetUserSetting",
-        [this](const auth::Principal& caller) { return people().DropSettings(caller.user); });
+        [this](const auth::Principal& caller) { return users().DropSettings(caller.user); });
   }
 
   grpc::ServerUnaryReactor* GetUser(grpc::CallbackServerContext* context,
@@ -139,7 +139,7 @@ class UserService final : public Service {
                                     v1::GetUserResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.UserService.GetUser",
                     [this, request, response](const auth::Principal&) {
-                      return Write(people().GetUser(model::UserId(request->user_id())),
+                      return Write(users().GetUser(model::UserId(request->user_id())),
                                    response->mutable_user());
                     });
   }
@@ -149,7 +149,7 @@ class UserService final : public Service {
                                               v1::GetUserByUsernameResponse* response) {
     return UnaryNow(edge_, context, request, "det.api.v1.UserService.GetUserByUsername",
                     [this, request, response](const auth::Principal&) {
-                      return Write(people().GetUserByName(request->username()),
+                      return Write(users().GetUserByName(request->username()),
                                    response->mutable_user());
                     });
   }
@@ -208,7 +208,7 @@ class UserService final : public Service {
   }
 
  private:
-  store::People& people() { return edge_.store->people(); }
+  store::Users& users() { return edge_.store->users(); }
 
   absl::Status NoteActivity(model::UserId user, const v1::PostUserActivityRequest& request) {
     if (request.activity_type() != v1::PostUserActivityRequest::ACTIVITY_TYPE_GET ||
@@ -233,7 +233,7 @@ class UserService final : public Service {
           "who has which role is told to administrators; leave out "
           "role_id_assigned_directly_to_user, or ask one");
     }
-    DET_ASSIGN_OR_RETURN(const store::UserPage page, people().ListUsers(query));
+    DET_ASSIGN_OR_RETURN(const store::UserPage page, users().ListUsers(query));
     for (const store::UserRecord& user : page.users) *response->add_users() = ToProto(user);
     *response->mutable_pagination() =
         ToPagination(request.offset(), request.limit(), response->users_size(), page.total);
@@ -258,7 +258,7 @@ class UserService final : public Service {
                                                    request.password(), request.is_hashed())));
     }
     const model::Role role = user.admin ? model::Role::kNone : model::Role::kEditor;
-    return Write(people().AddUser(user, role), out);
+    return Write(users().AddUser(user, role), out);
   }
 
   void Patch(const auth::Principal& caller, model::UserId id, const v1::PatchUser& patch,
@@ -273,7 +273,7 @@ class UserService final : public Service {
                       v1::User* out) {
     DET_ASSIGN_OR_RETURN(const store::UserPatch patch, ToPatch(given, edge_.allow_blank_passwords));
     DET_ASSIGN_OR_RETURN(const store::UserRecord user,
-                         people().ChangeUser(id, patch, edge_.clock->Now()));
+                         users().ChangeUser(id, patch, edge_.clock->Now()));
     if (patch.password_hash) {
       DET_RETURN_IF_ERROR(edge_.store->access().DeleteLogins(id, caller.token_hash));
     }
@@ -294,7 +294,7 @@ class UserService final : public Service {
       store::UserQuery query;
       query.name = request.filters().name();
       if (request.filters().has_admin()) query.admin = request.filters().admin();
-      DET_ASSIGN_OR_RETURN(const store::UserPage page, people().ListUsers(query));
+      DET_ASSIGN_OR_RETURN(const store::UserPage page, users().ListUsers(query));
       for (const store::UserRecord& user : page.users) ids.push_back(user.id);
     }
     v1::PatchUser patch;

@@ -33,7 +33,7 @@ struct ProjectRecord {
   std::string owner_name;
   bool archived = false;
   bool immutable = false;
-  SpaceState state = SpaceState::kLive;
+  WorkspaceState state = WorkspaceState::kLive;
   std::string error;
   std::vector<ProjectNote> notes;
   std::optional<absl::Time> last_experiment_started_at;

@@ -20,15 +20,15 @@
 #include "master/core/cluster/change.h"
 #include "master/core/cluster/image.h"
 #include "master/store/interfaces/access.h"
-#include "master/store/interfaces/answers.h"
+#include "master/store/interfaces/stored_responses.h"
 #include "master/store/interfaces/audit.h"
 #include "master/store/interfaces/cluster_message.h"
 #include "master/store/interfaces/config_policies.h"
-#include "master/store/interfaces/disposal.h"
+#include "master/store/interfaces/garbage_collection.h"
 #include "master/store/interfaces/lease.h"
 #include "master/store/interfaces/metric_query.h"
 #include "master/store/interfaces/models.h"
-#include "master/store/interfaces/people.h"
+#include "master/store/interfaces/users.h"
 #include "master/store/interfaces/projects.h"
 #include "master/store/interfaces/records.h"
 #include "master/store/interfaces/runs.h"
@@ -84,16 +84,16 @@ class Store {
   virtual absl::StatusOr<std::string> GetContext(const std::string& hash) = 0;
 
   // Live as long as this.
-  virtual People& people() = 0;
+  virtual Users& users() = 0;
   virtual Access& access() = 0;
   virtual Templates& templates() = 0;
-  virtual Disposal& disposal() = 0;
+  virtual GarbageCollection& garbage_collection() = 0;
   virtual Workspaces& workspaces() = 0;
   virtual Projects& projects() = 0;
   virtual Models& models() = 0;
   virtual Runs& runs() = 0;
   virtual Audit& audit() = 0;
-  virtual Answers& answers() = 0;
+  virtual StoredResponses& stored_responses() = 0;
   virtual ClusterMessage& cluster_message() = 0;
   virtual Usage& usage() = 0;
   virtual Webhooks& webhooks() = 0;

@@ -21,7 +21,7 @@ namespace det::store {
 inline constexpr int32_t kUncategorized = 1;  // the id of the workspace and of the project
 
 // How a deletion goes.
-enum class SpaceState { kLive, kDeleting, kDeleteFailed };
+enum class WorkspaceState { kLive, kDeleting, kDeleteFailed };
 
 struct WorkspaceRecord {
   int32_t id = 0;
@@ -30,7 +30,7 @@ struct WorkspaceRecord {
   std::string owner_name;
   bool archived = false;
   bool immutable = false;  // its names and its place stay
-  SpaceState state = SpaceState::kLive;
+  WorkspaceState state = WorkspaceState::kLive;
   std::string error;
   std::optional<AgentUser> agent_user;
   std::string checkpoint_storage;  // JSON, a layer of every configuration in it; empty: none

@@ -4,7 +4,7 @@
 
 #include "master/store/interfaces/canonical.h"
 #include "master/store/postgres/agent_rows.h"
-#include "master/store/postgres/hook_rows.h"
+#include "master/store/postgres/webhook_rows.h"
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/rows.h"
 #include "master/store/postgres/scheduling_rows.h"

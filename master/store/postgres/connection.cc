@@ -266,7 +266,7 @@ absl::Status Connection::SendAll(const Statement* first, const Statement* last) 
   return sent;
 }
 
-absl::Status Connection::ExecAll(const std::vector<Statement>& statements, bool* in_doubt) {
+absl::Status Connection::ExecAll(const std::vector<Statement>& statements, bool* is_unknown) {
   for (const Statement& statement : statements) {
     DET_RETURN_IF_ERROR(Prepare(statement.sql).status());
   }
@@ -281,7 +281,7 @@ absl::Status Connection::ExecAll(const std::vector<Statement>& statements, bool*
   // The transaction ends here: with a commit, or with a rollback if a statement was refused.
   const std::string sqlstate = sqlstate_;
   const absl::Status synced = Sync();
-  if (!alive() && refused.ok() && in_doubt != nullptr) *in_doubt = true;
+  if (!alive() && refused.ok() && is_unknown != nullptr) *is_unknown = true;
   if (!alive() || ::PQexitPipelineMode(connection_.get()) != 1) Drop();
   if (refused.ok()) return synced;
   sqlstate_ = sqlstate;

@@ -81,8 +81,8 @@ class Connection {
     Params params;
   };
   // All of them in one transaction, sent without waiting in between; their rows are dropped. After
-  // UNAVAILABLE it is not known whether they were committed, unless `in_doubt` is given and false.
-  absl::Status ExecAll(const std::vector<Statement>& statements, bool* in_doubt = nullptr);
+  // UNAVAILABLE it is not known whether they were committed, unless `is_unknown` is given and false.
+  absl::Status ExecAll(const std::vector<Statement>& statements, bool* is_unknown = nullptr);
 
   // By which a write on this connection is known afterwards, on any: it executes kMark in its
   // transaction (WasMade). Numbers go up; the first call makes the connection's row.

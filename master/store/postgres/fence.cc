@@ -43,9 +43,9 @@ absl::Status Fence::Write(Pool& pool, std::vector<Connection::Statement> stateme
     if (made) return absl::OkStatus();
     DET_ASSIGN_OR_RETURN(Connection::Mark mark, connection.NextMark());
     statements.back().params = MakeParams(mark.writer, mark.number);
-    bool in_doubt = false;
-    absl::Status done = connection.ExecAll(statements, &in_doubt);
-    if (in_doubt) doubt = std::move(mark);
+    bool is_unknown = false;
+    absl::Status done = connection.ExecAll(statements, &is_unknown);
+    if (is_unknown) doubt = std::move(mark);
     return Judge(connection, std::move(done));
   });
 }

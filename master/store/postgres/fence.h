@@ -17,7 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/status_macros.h"
-#include "master/store/interfaces/in_doubt.h"
+#include "master/store/interfaces/is_unknown.h"
 #include "master/store/postgres/connection.h"
 #include "master/store/postgres/pool.h"
 
@@ -81,13 +81,13 @@ class Fence {
   static absl::StatusOr<bool> Settle(Connection& connection, Doubt& doubt);
   // As the pool does, and again while `attempt` leaves in doubt whether it was made. A server that
   // restarts is waited for, as long as a restart takes; past that the status says that it is in
-  // doubt (store/in_doubt.h).
+  // doubt (store/is_unknown.h).
   template <class Attempt>
   static auto RunOnce(Pool& pool, const Doubt& doubt, const Attempt& attempt)
       -> decltype(attempt(std::declval<Connection&>())) {
     auto result = pool.Run(attempt);
     for (int tries = 0; doubt; ++tries) {
-      if (tries == kTries) return InDoubt(StatusOf(result));
+      if (tries == kTries) return UnknownCommitError(StatusOf(result));
       if (tries > 0) Pause();
       result = pool.Run(attempt);
     }

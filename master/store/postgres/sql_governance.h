@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "master/store/interfaces/answers.h"
+#include "master/store/interfaces/stored_responses.h"
 #include "master/store/interfaces/audit.h"
 #include "master/store/interfaces/cluster_message.h"
 #include "master/store/interfaces/usage.h"
@@ -32,13 +32,13 @@ class SqlAudit final : public Audit {
   Fence& fence_;
 };
 
-class SqlAnswers final : public Answers {
+class SqlStoredResponses final : public StoredResponses {
  public:
-  SqlAnswers(Pool* pool, Fence* fence) : pool_(*pool), fence_(*fence) {}
+  SqlStoredResponses(Pool* pool, Fence* fence) : pool_(*pool), fence_(*fence) {}
 
-  absl::StatusOr<std::optional<AnswerRecord>> GetAnswer(model::UserId user, const std::string& key,
+  absl::StatusOr<std::optional<StoredResponse>> GetResponse(model::UserId user, const std::string& key,
                                                         absl::Time since) override;
-  absl::Status PutAnswer(const AnswerRecord& answer, absl::Time since) override;
+  absl::Status PutResponse(const StoredResponse& stored, absl::Time since) override;
 
  private:
   Pool& pool_;

@@ -9,7 +9,7 @@
 #include "master/store/postgres/connection.h"
 #include "master/store/postgres/postgres_store.h"
 #include "master/store/postgres/testing/test_server.h"
-#include "master/store/testing/make.h"
+#include "master/store/testing/make_rows.h"
 
 namespace det::store {
 namespace {

@@ -7,7 +7,7 @@
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/query.h"
 #include "master/store/postgres/rows.h"
-#include "master/store/postgres/space_rows.h"
+#include "master/store/postgres/workspace_rows.h"
 
 namespace det::store {
 namespace {
@@ -113,7 +113,7 @@ absl::StatusOr<ProjectRecord> ToProject(const Result& result, int row) {
   p.owner_name = std::string(result.Text(row, 7));
   p.archived = result.Bool(row, 8);
   p.immutable = result.Bool(row, 9);
-  DET_ASSIGN_OR_RETURN(p.state, ToSpaceState(result.Text(row, 10)));
+  DET_ASSIGN_OR_RETURN(p.state, ToWorkspaceState(result.Text(row, 10)));
   p.error = std::string(result.Text(row, 11));
   DET_ASSIGN_OR_RETURN(const model::Value notes, ToValue(result, row, 12));
   p.notes = ToNotes(notes);

@@ -125,7 +125,7 @@ absl::StatusOr<cluster::Image> SqlStore::Load() {
     absl::StatusOr<cluster::Image> image = LoadFrom(connection);
     const absl::Status ended = connection.ExecScript(image.ok() ? "COMMIT" : "ROLLBACK");
     if (image.ok() && !ended.ok()) return ended;
-    if (image.ok()) sums_.Start();
+    if (image.ok()) summary_backfill_.Start();
     return image;
   });
 }

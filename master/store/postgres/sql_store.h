@@ -17,16 +17,16 @@
 #include "master/store/postgres/fence.h"
 #include "master/store/postgres/pool.h"
 #include "master/store/postgres/sql_access.h"
-#include "master/store/postgres/sql_disposal.h"
+#include "master/store/postgres/sql_garbage_collection.h"
 #include "master/store/postgres/sql_governance.h"
-#include "master/store/postgres/sql_hooks.h"
+#include "master/store/postgres/sql_webhooks.h"
 #include "master/store/postgres/sql_models.h"
-#include "master/store/postgres/sql_people.h"
+#include "master/store/postgres/sql_users.h"
 #include "master/store/postgres/sql_projects.h"
 #include "master/store/postgres/sql_runs.h"
 #include "master/store/postgres/sql_templates.h"
 #include "master/store/postgres/sql_workspaces.h"
-#include "master/store/postgres/sums.h"
+#include "master/store/postgres/summary_backfill.h"
 #include "master/store/postgres/write_group.h"
 
 namespace det::store {
@@ -53,16 +53,16 @@ class SqlStore final : public Store {
 
   absl::Status PutContext(const std::string& hash, const std::string& tgz) override;
   absl::StatusOr<std::string> GetContext(const std::string& hash) override;
-  People& people() override { return people_; }
+  Users& users() override { return users_; }
   Access& access() override { return access_; }
   Templates& templates() override { return templates_; }
-  Disposal& disposal() override { return disposal_; }
+  GarbageCollection& garbage_collection() override { return garbage_collection_; }
   Workspaces& workspaces() override { return workspaces_; }
   Projects& projects() override { return projects_; }
   Models& models() override { return models_; }
   Runs& runs() override { return runs_; }
   Audit& audit() override { return audit_; }
-  Answers& answers() override { return answers_; }
+  StoredResponses& stored_responses() override { return stored_responses_; }
   ClusterMessage& cluster_message() override { return cluster_message_; }
   Usage& usage() override { return usage_; }
   Webhooks& webhooks() override { return webhooks_; }
@@ -107,20 +107,20 @@ class SqlStore final : public Store {
   Pool lease_;      // one connection: signs of life wait for nobody
   Fence fence_;
   SqlAccess access_{&readers_, &fence_};
-  SqlPeople people_{&readers_, &fence_};
+  SqlUsers users_{&readers_, &fence_};
   SqlTemplates templates_{&readers_, &fence_};
-  SqlDisposal disposal_{&disposers_, &fence_};
+  SqlGarbageCollection garbage_collection_{&disposers_, &fence_};
   SqlWorkspaces workspaces_{&readers_, &fence_};
   SqlProjects projects_{&readers_, &fence_};
   SqlModels models_{&readers_, &fence_};
   SqlRuns runs_{&readers_, &fence_};
   SqlAudit audit_{&writer_, &readers_, &fence_};
-  SqlAnswers answers_{&readers_, &fence_};
+  SqlStoredResponses stored_responses_{&readers_, &fence_};
   SqlClusterMessage cluster_message_{&readers_, &fence_};
   SqlUsage usage_{&readers_};
   SqlWebhooks webhooks_{&readers_, &fence_};
   SqlConfigPolicies config_policies_{&readers_, &fence_};
-  Sums sums_{&disposers_, &fence_};  // from the first Load on
+  SummaryBackfill summary_backfill_{&disposers_, &fence_};  // from the first Load on
   WriteGroup<model::MetricReport> metrics_;
   WriteGroup<model::LogLine> logs_;
 

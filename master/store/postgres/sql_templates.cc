@@ -2,7 +2,7 @@
 
 #include "base/status_macros.h"
 #include "master/store/postgres/params.h"
-#include "master/store/postgres/space_rows.h"
+#include "master/store/postgres/workspace_rows.h"
 
 namespace det::store {
 namespace {

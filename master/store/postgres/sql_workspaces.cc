@@ -9,7 +9,7 @@
 #include "master/store/postgres/agent_user_rows.h"
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/query.h"
-#include "master/store/postgres/space_rows.h"
+#include "master/store/postgres/workspace_rows.h"
 
 namespace det::store {
 namespace {
@@ -75,7 +75,7 @@ absl::StatusOr<WorkspaceRecord> ToWorkspace(const Result& result, int row) {
   w.owner_name = std::string(result.Text(row, 3));
   w.archived = result.Bool(row, 4);
   w.immutable = result.Bool(row, 5);
-  DET_ASSIGN_OR_RETURN(w.state, ToSpaceState(result.Text(row, 6)));
+  DET_ASSIGN_OR_RETURN(w.state, ToWorkspaceState(result.Text(row, 6)));
   w.error = std::string(result.Text(row, 7));
   DET_ASSIGN_OR_RETURN(w.agent_user, ToAgentUser(result, row, 8));
   w.checkpoint_storage = std::string(result.Text(row, 9));

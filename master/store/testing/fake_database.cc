@@ -11,7 +11,7 @@ namespace det::store {
 void FakeDatabase::Make(const cluster::PutExperiment& put) {
   const auto known = experiments.find(put.experiment.id);
   int32_t project = known == experiments.end() ? put.experiment.project : known->second.project;
-  if (!spaces.projects.contains(project)) project = kUncategorized;  // deleted beside it
+  if (!workspace_rows.projects.contains(project)) project = kUncategorized;  // deleted beside it
   experiments[put.experiment.id] = put.experiment;
   experiments[put.experiment.id].project = project;
   archived.erase(put.experiment.id);
@@ -48,7 +48,7 @@ void FakeDatabase::Add(const model::LogLine& line) {
 
 void FakeDatabase::Make(const cluster::SetProject& set) {
   const auto e = experiments.find(set.experiment);
-  if (e == experiments.end() || !spaces.projects.contains(set.to.project)) return;
+  if (e == experiments.end() || !workspace_rows.projects.contains(set.to.project)) return;
   cluster::Put(set.to, e->second);
 }
 
@@ -56,7 +56,7 @@ void FakeDatabase::Make(const cluster::SetTexts& set) {
   const auto e = experiments.find(set.experiment);
   if (e == experiments.end()) return;
   cluster::Put(set.texts, e->second);
-  if (set.texts.notes) spaces.experiment_notes[set.experiment] = *set.texts.notes;
+  if (set.texts.notes) workspace_rows.experiment_notes[set.experiment] = *set.texts.notes;
 }
 
 void FakeDatabase::Make(const cluster::SetArchived& set) {
@@ -68,15 +68,15 @@ void FakeDatabase::Make(const cluster::SetArchived& set) {
 }
 
 std::string FakeDatabase::UsernameOf(model::UserId id) const {
-  const auto user = people.users.find(id);
-  return user == people.users.end() ? "" : user->second.username;
+  const auto user = user_rows.users.find(id);
+  return user == user_rows.users.end() ? "" : user->second.username;
 }
 
 experiment::Experiment FakeDatabase::Placed(const experiment::Experiment& experiment) const {
   experiment::Experiment placed = experiment;
-  const auto project = spaces.projects.find(experiment.project);
-  if (project == spaces.projects.end()) return placed;
-  const WorkspaceRecord& workspace = spaces.workspaces.at(project->second.workspace);
+  const auto project = workspace_rows.projects.find(experiment.project);
+  if (project == workspace_rows.projects.end()) return placed;
+  const WorkspaceRecord& workspace = workspace_rows.workspaces.at(project->second.workspace);
   cluster::Put(cluster::Space{workspace.id, project->first, workspace.name, project->second.name},
                placed);
   return placed;
@@ -278,10 +278,10 @@ ExperimentRecord FakeDatabase::Record(const experiment::Experiment& experiment) 
   record.experiment = Placed(experiment);
   record.archived = archived.contains(experiment.id);
   record.username = UsernameOf(experiment.owner);
-  const auto notes = spaces.experiment_notes.find(experiment.id);
-  if (notes != spaces.experiment_notes.end()) record.notes = notes->second;
-  const auto project = spaces.projects.find(experiment.project);
-  if (project != spaces.projects.end()) record.project_owner = project->second.owner;
+  const auto notes = workspace_rows.experiment_notes.find(experiment.id);
+  if (notes != workspace_rows.experiment_notes.end()) record.notes = notes->second;
+  const auto project = workspace_rows.projects.find(experiment.project);
+  if (project != workspace_rows.projects.end()) record.project_owner = project->second.owner;
   for (const auto& [id, trial] : trials) {
     if (trial.experiment != experiment.id) continue;
     ++record.num_trials;

@@ -18,10 +18,10 @@
 #include "master/store/interfaces/templates.h"
 #include "master/store/testing/fake_access.h"
 #include "master/store/testing/fake_governance.h"
-#include "master/store/testing/fake_hook_rows.h"
+#include "master/store/testing/fake_webhook_rows.h"
 #include "master/store/testing/fake_model_rows.h"
-#include "master/store/testing/fake_people.h"
-#include "master/store/testing/fake_spaces.h"
+#include "master/store/testing/fake_users.h"
+#include "master/store/testing/fake_workspace_rows.h"
 
 namespace det::store {
 
@@ -43,15 +43,15 @@ struct FakeDatabase {
   int64_t last_log = 0;
   std::set<std::tuple<model::AllocationId, std::string, int64_t>> log_sequences;
   std::map<std::string, std::string> contexts;
-  PeopleRows people;
+  UserRows user_rows;
   AccessRows access;
   std::map<std::string, std::string> properties;
   std::map<std::string, TemplateRecord> templates;
-  FakeSpaces spaces;
+  WorkspaceRows workspace_rows;
   std::map<model::TrialId, model::Value> run_metadata;
   ModelRows models;
   GovernanceRows governance;
-  HookRows hooks;
+  WebhookRows webhook_rows;
   std::map<model::AgentId, model::Agent> known_agents;
   std::map<std::pair<model::AgentId, absl::Time>, cluster::AddCapacity> capacity;
   std::map<model::AgentId, model::AgentState> agents;

@@ -69,23 +69,23 @@ absl::StatusOr<int> FakeAudit::CountAudit(const AuditQuery& query) {
       rows.begin(), rows.end(), [&](const AuditRecord& row) { return Matches(row, query); }));
 }
 
-absl::StatusOr<std::optional<AnswerRecord>> FakeAnswers::GetAnswer(model::UserId user,
+absl::StatusOr<std::optional<StoredResponse>> FakeStoredResponses::GetResponse(model::UserId user,
                                                                    const std::string& key,
                                                                    absl::Time since) {
   std::lock_guard lock(database_.mutex);
-  const auto it = database_.governance.answers.find({user, key});
-  if (it == database_.governance.answers.end() || it->second.at < since) return std::nullopt;
+  const auto it = database_.governance.responses.find({user, key});
+  if (it == database_.governance.responses.end() || it->second.at < since) return std::nullopt;
   return it->second;
 }
 
-absl::Status FakeAnswers::PutAnswer(const AnswerRecord& answer, absl::Time since) {
+absl::Status FakeStoredResponses::PutResponse(const StoredResponse& stored, absl::Time since) {
   DET_RETURN_IF_ERROR(held_());
   std::lock_guard lock(database_.mutex);
-  auto& answers = database_.governance.answers;
-  std::erase_if(answers, [&](const auto& item) { return item.second.at < since; });
-  AnswerRecord& kept = answers[{answer.user, answer.key}];
-  kept = answer;
-  kept.at = Canonical(answer.at);
+  auto& responses = database_.governance.responses;
+  std::erase_if(responses, [&](const auto& item) { return item.second.at < since; });
+  StoredResponse& kept = responses[{stored.user, stored.key}];
+  kept = stored;
+  kept.at = Canonical(stored.at);
   return absl::OkStatus();
 }
 

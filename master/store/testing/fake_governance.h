@@ -1,4 +1,4 @@
-// Audit records, first answers, the cluster's message and usage in memory. Used by FakeStore. Any
+// Audit records, first responses, the cluster's message and usage in memory. Used by FakeStore. Any
 // thread; never blocks.
 #ifndef MASTER_STORE_TESTING_FAKE_GOVERNANCE_H_
 #define MASTER_STORE_TESTING_FAKE_GOVERNANCE_H_
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "master/store/interfaces/answers.h"
+#include "master/store/interfaces/stored_responses.h"
 #include "master/store/interfaces/audit.h"
 #include "master/store/interfaces/cluster_message.h"
 #include "master/store/interfaces/usage.h"
@@ -22,7 +22,7 @@ struct FakeDatabase;
 
 struct GovernanceRows {
   std::vector<AuditRecord> audit;  // by id
-  std::map<std::pair<model::UserId, std::string>, AnswerRecord> answers;
+  std::map<std::pair<model::UserId, std::string>, StoredResponse> responses;
   std::optional<MessageRecord> message;
 };
 
@@ -42,14 +42,14 @@ class FakeAudit final : public Audit {
   const std::function<absl::Status()> held_;
 };
 
-class FakeAnswers final : public Answers {
+class FakeStoredResponses final : public StoredResponses {
  public:
-  FakeAnswers(FakeDatabase* database, std::function<absl::Status()> held)
+  FakeStoredResponses(FakeDatabase* database, std::function<absl::Status()> held)
       : database_(*database), held_(std::move(held)) {}
 
-  absl::StatusOr<std::optional<AnswerRecord>> GetAnswer(model::UserId user, const std::string& key,
+  absl::StatusOr<std::optional<StoredResponse>> GetResponse(model::UserId user, const std::string& key,
                                                         absl::Time since) override;
-  absl::Status PutAnswer(const AnswerRecord& answer, absl::Time since) override;
+  absl::Status PutResponse(const StoredResponse& stored, absl::Time since) override;
 
  private:
   FakeDatabase& database_;

@@ -68,7 +68,7 @@ void Apply(const Patch& patch, Record* row) {
 ModelRecord FakeModels::Read(const ModelRecord& row) const {
   ModelRecord record = row;
   record.owner_name = db_.UsernameOf(row.owner);
-  record.workspace_name = db_.spaces.workspaces.at(row.workspace).name;
+  record.workspace_name = db_.workspace_rows.workspaces.at(row.workspace).name;
   record.num_versions =
       static_cast<int>(std::count_if(rows_.versions.begin(), rows_.versions.end(),
                                      [&](const auto& item) { return item.first.first == row.id; }));
@@ -98,8 +98,8 @@ bool FakeModels::IsTaken(const std::string& name, int32_t but) const {
 }
 
 absl::Status FakeModels::CheckOpen(int32_t workspace) const {
-  const auto it = db_.spaces.workspaces.find(workspace);
-  if (it == db_.spaces.workspaces.end()) return NoSuchWorkspace(workspace);
+  const auto it = db_.workspace_rows.workspaces.find(workspace);
+  if (it == db_.workspace_rows.workspaces.end()) return NoSuchWorkspace(workspace);
   return it->second.archived ? WorkspaceIsArchived(it->second.name) : absl::OkStatus();
 }
 

@@ -12,7 +12,7 @@ namespace det::store {
 ProjectRecord FakeProjects::Read(const ProjectRecord& row) const {
   ProjectRecord record = row;
   record.owner_name = db_.UsernameOf(record.owner);
-  record.workspace_name = db_.spaces.workspaces.at(record.workspace).name;
+  record.workspace_name = db_.workspace_rows.workspaces.at(record.workspace).name;
   for (const auto& [id, e] : db_.experiments) {
     if (e.project != record.id || e.state == model::ExperimentState::kDeleted) continue;
     ++record.num_experiments;
@@ -25,28 +25,28 @@ ProjectRecord FakeProjects::Read(const ProjectRecord& row) const {
 }
 
 bool FakeProjects::IsNameTaken(int32_t workspace, const std::string& name, int32_t but) const {
-  return std::any_of(db_.spaces.projects.begin(), db_.spaces.projects.end(), [&](const auto& item) {
+  return std::any_of(db_.workspace_rows.projects.begin(), db_.workspace_rows.projects.end(), [&](const auto& item) {
     const ProjectRecord& p = item.second;
     return p.workspace == workspace && p.name == name && p.id != but;
   });
 }
 
 bool FakeProjects::IsKeyTaken(const std::string& key, int32_t but) const {
-  return std::any_of(db_.spaces.projects.begin(), db_.spaces.projects.end(), [&](const auto& item) {
+  return std::any_of(db_.workspace_rows.projects.begin(), db_.workspace_rows.projects.end(), [&](const auto& item) {
     return item.second.key == key && item.second.id != but;
   });
 }
 
 absl::StatusOr<ProjectRecord> FakeProjects::GetProject(int32_t id) {
   std::lock_guard lock(db_.mutex);
-  const auto it = db_.spaces.projects.find(id);
-  if (it == db_.spaces.projects.end()) return NoSuchProject(id);
+  const auto it = db_.workspace_rows.projects.find(id);
+  if (it == db_.workspace_rows.projects.end()) return NoSuchProject(id);
   return Read(it->second);
 }
 
 absl::StatusOr<ProjectRecord> FakeProjects::GetProjectByKey(const std::string& key) {
   std::lock_guard lock(db_.mutex);
-  for (const auto& [id, project] : db_.spaces.projects) {
+  for (const auto& [id, project] : db_.workspace_rows.projects) {
     if (project.key == key) return Read(project);
   }
   return NoSuchProjectKey(key);
@@ -56,10 +56,10 @@ absl::StatusOr<ProjectPage> FakeProjects::ListProjects(const ProjectQuery& query
   using Sort = ProjectQuery::Sort;
   std::lock_guard lock(db_.mutex);
   std::vector<ProjectRecord> found;
-  for (const auto& [id, row] : db_.spaces.projects) {
+  for (const auto& [id, row] : db_.workspace_rows.projects) {
     ProjectRecord record = Read(row);
     if (query.workspace != 0 && query.workspace != record.workspace) continue;
-    if (IsAsked(query, record, record.workspace)) found.push_back(std::move(record));
+    if (MatchesQuery(query, record, record.workspace)) found.push_back(std::move(record));
   }
   const auto by = [&](const auto& key) {
     SortBy(found, query.descending, key, [](const ProjectRecord& p) { return p.id; });
@@ -81,8 +81,8 @@ absl::StatusOr<ProjectPage> FakeProjects::ListProjects(const ProjectQuery& query
 absl::StatusOr<ProjectRecord> FakeProjects::AddProject(const ProjectRecord& project) {
   DET_RETURN_IF_ERROR(held_());
   std::lock_guard lock(db_.mutex);
-  const auto workspace = db_.spaces.workspaces.find(project.workspace);
-  if (workspace == db_.spaces.workspaces.end()) return NoSuchWorkspace(project.workspace);
+  const auto workspace = db_.workspace_rows.workspaces.find(project.workspace);
+  if (workspace == db_.workspace_rows.workspaces.end()) return NoSuchWorkspace(project.workspace);
   if (workspace->second.archived) return WorkspaceIsArchived(workspace->second.name);
   if (IsNameTaken(project.workspace, project.name, 0)) return ProjectExists(project.name);
   std::string key = project.key;
@@ -90,8 +90,8 @@ absl::StatusOr<ProjectRecord> FakeProjects::AddProject(const ProjectRecord& proj
   for (int n = 1; key.empty(); ++n) {
     if (!IsKeyTaken(KeyFor(project.name, n), 0)) key = KeyFor(project.name, n);
   }
-  const int32_t id = ++db_.spaces.last_project;
-  ProjectRecord& row = db_.spaces.projects[id];
+  const int32_t id = ++db_.workspace_rows.last_project;
+  ProjectRecord& row = db_.workspace_rows.projects[id];
   row = project;
   row.id = id;
   row.key = std::move(key);
@@ -101,13 +101,13 @@ absl::StatusOr<ProjectRecord> FakeProjects::AddProject(const ProjectRecord& proj
 absl::StatusOr<ProjectRecord> FakeProjects::ChangeProject(int32_t id, const ProjectPatch& patch) {
   DET_RETURN_IF_ERROR(held_());
   std::lock_guard lock(db_.mutex);
-  const auto it = db_.spaces.projects.find(id);
-  if (it == db_.spaces.projects.end()) return NoSuchProject(id);
+  const auto it = db_.workspace_rows.projects.find(id);
+  if (it == db_.workspace_rows.projects.end()) return NoSuchProject(id);
   ProjectRecord& row = it->second;
   if (row.immutable && ChangesIdentity(patch)) return IsImmutable("project", row.name, "changed");
   const int32_t to = patch.workspace.value_or(row.workspace);
-  const auto workspace = db_.spaces.workspaces.find(to);
-  if (workspace == db_.spaces.workspaces.end()) return NoSuchWorkspace(to);
+  const auto workspace = db_.workspace_rows.workspaces.find(to);
+  if (workspace == db_.workspace_rows.workspaces.end()) return NoSuchWorkspace(to);
   if (to != row.workspace && workspace->second.archived) {
     return WorkspaceIsArchived(workspace->second.name);
   }
@@ -127,8 +127,8 @@ absl::StatusOr<std::vector<ProjectNote>> FakeProjects::AddNote(int32_t id,
                                                                const ProjectNote& note) {
   DET_RETURN_IF_ERROR(held_());
   std::lock_guard lock(db_.mutex);
-  const auto it = db_.spaces.projects.find(id);
-  if (it == db_.spaces.projects.end()) return NoSuchProject(id);
+  const auto it = db_.workspace_rows.projects.find(id);
+  if (it == db_.workspace_rows.projects.end()) return NoSuchProject(id);
   it->second.notes.push_back(note);
   return it->second.notes;
 }
@@ -136,21 +136,21 @@ absl::StatusOr<std::vector<ProjectNote>> FakeProjects::AddNote(int32_t id,
 absl::Status FakeProjects::DeleteProject(int32_t id) {
   DET_RETURN_IF_ERROR(held_());
   std::lock_guard lock(db_.mutex);
-  const auto it = db_.spaces.projects.find(id);
-  if (it == db_.spaces.projects.end()) return NoSuchProject(id);
+  const auto it = db_.workspace_rows.projects.find(id);
+  if (it == db_.workspace_rows.projects.end()) return NoSuchProject(id);
   const ProjectRecord record = Read(it->second);
   if (record.immutable) return IsImmutable("project", record.name, "deleted");
   if (record.num_experiments > 0) return NotEmpty("project", record.name, record.num_experiments);
-  std::erase_if(db_.spaces.visits, [&](const auto& visit) { return visit.first.second == id; });
-  db_.spaces.projects.erase(it);
+  std::erase_if(db_.workspace_rows.visits, [&](const auto& visit) { return visit.first.second == id; });
+  db_.workspace_rows.projects.erase(it);
   return absl::OkStatus();
 }
 
 absl::Status FakeProjects::NoteVisit(model::UserId user, int32_t project, absl::Time at) {
   DET_RETURN_IF_ERROR(held_());
   std::lock_guard lock(db_.mutex);
-  if (!db_.spaces.projects.contains(project)) return NoSuchProject(project);
-  db_.spaces.visits[{user, project}] = Canonical(at);
+  if (!db_.workspace_rows.projects.contains(project)) return NoSuchProject(project);
+  db_.workspace_rows.visits[{user, project}] = Canonical(at);
   return absl::OkStatus();
 }
 
@@ -158,8 +158,8 @@ absl::StatusOr<std::vector<ProjectRecord>> FakeProjects::LastVisited(model::User
                                                                      int limit) {
   std::lock_guard lock(db_.mutex);
   std::vector<std::tuple<absl::Time, int32_t>> visits;
-  for (const auto& [key, at] : db_.spaces.visits) {
-    if (key.first == user && db_.spaces.projects.contains(key.second)) {
+  for (const auto& [key, at] : db_.workspace_rows.visits) {
+    if (key.first == user && db_.workspace_rows.projects.contains(key.second)) {
       visits.emplace_back(at, key.second);
     }
   }
@@ -167,7 +167,7 @@ absl::StatusOr<std::vector<ProjectRecord>> FakeProjects::LastVisited(model::User
   std::vector<ProjectRecord> found;
   for (const auto& [at, id] : visits) {
     if (limit > 0 && static_cast<int>(found.size()) == limit) break;
-    found.push_back(Read(db_.spaces.projects.at(id)));
+    found.push_back(Read(db_.workspace_rows.projects.at(id)));
   }
   return found;
 }
@@ -176,7 +176,7 @@ absl::StatusOr<int32_t> FakeProjects::WorkspaceOf(model::ExperimentId id) {
   std::lock_guard lock(db_.mutex);
   const auto it = db_.experiments.find(id);
   if (it == db_.experiments.end()) return LiesNowhere();
-  return db_.spaces.projects.at(it->second.project).workspace;
+  return db_.workspace_rows.projects.at(it->second.project).workspace;
 }
 
 absl::StatusOr<int32_t> FakeProjects::WorkspaceOf(model::TrialId id) {
@@ -203,8 +203,8 @@ absl::StatusOr<int32_t> FakeProjects::WorkspaceOf(const model::CheckpointId& id)
 
 absl::StatusOr<int32_t> FakeProjects::WorkspaceOfProject(int32_t id) {
   std::lock_guard lock(db_.mutex);
-  const auto it = db_.spaces.projects.find(id);
-  if (it == db_.spaces.projects.end()) return NoSuchProject(id);
+  const auto it = db_.workspace_rows.projects.find(id);
+  if (it == db_.workspace_rows.projects.end()) return NoSuchProject(id);
   return it->second.workspace;
 }
 
@@ -214,7 +214,7 @@ absl::StatusOr<std::vector<std::string>> FakeProjects::ListLabels(
   std::map<std::string, int> counts;
   for (const auto& [id, e] : db_.experiments) {
     if (project != 0 && e.project != project) continue;
-    const int32_t workspace = db_.spaces.projects.at(e.project).workspace;
+    const int32_t workspace = db_.workspace_rows.projects.at(e.project).workspace;
     if (visible && std::count(visible->begin(), visible->end(), workspace) == 0) continue;
     if (e.state == model::ExperimentState::kDeleted) continue;
     for (const std::string& label : e.config->labels) ++counts[label];

@@ -249,8 +249,8 @@ RunRecord FakeRuns::Read(const experiment::Trial& trial) const {
   run.resource_pool = e.queue.resource_pool;
   run.progress = e.progress;
   run.archived = db_.archived.contains(e.id);
-  const ProjectRecord& project = db_.spaces.projects.at(e.project);
-  const WorkspaceRecord& workspace = db_.spaces.workspaces.at(project.workspace);
+  const ProjectRecord& project = db_.workspace_rows.projects.at(e.project);
+  const WorkspaceRecord& workspace = db_.workspace_rows.workspaces.at(project.workspace);
   run.project = project.id;
   run.project_name = project.name;
   run.project_key = project.key;

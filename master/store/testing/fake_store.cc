@@ -12,11 +12,11 @@
 #include "master/store/interfaces/canonical.h"
 #include "master/store/testing/fake_access.h"
 #include "master/store/testing/fake_database.h"
-#include "master/store/testing/fake_disposal.h"
+#include "master/store/testing/fake_garbage_collection.h"
 #include "master/store/testing/fake_governance.h"
-#include "master/store/testing/fake_hooks.h"
+#include "master/store/testing/fake_webhooks.h"
 #include "master/store/testing/fake_models.h"
-#include "master/store/testing/fake_people.h"
+#include "master/store/testing/fake_users.h"
 #include "master/store/testing/fake_projects.h"
 #include "master/store/testing/fake_runs.h"
 #include "master/store/testing/fake_sort.h"
@@ -104,8 +104,8 @@ FakeStore::FakeStore(std::shared_ptr<FakeDatabase> database)
     : database_(std::move(database)),
       access_(std::make_unique<FakeAccess>(&database_->mutex, &database_->access,
                                            [this] { return Held(); })),
-      disposal_(std::make_unique<FakeDisposal>(database_.get(), [this] { return Held(); })),
-      people_(std::make_unique<FakePeople>(&database_->mutex, &database_->people,
+      garbage_collection_(std::make_unique<FakeGarbageCollection>(database_.get(), [this] { return Held(); })),
+      users_(std::make_unique<FakeUsers>(&database_->mutex, &database_->user_rows,
                                            &database_->access, [this] { return Held(); })),
       templates_(std::make_unique<FakeTemplates>(database_.get(), [this] { return Held(); })),
       workspaces_(std::make_unique<FakeWorkspaces>(database_.get(), [this] { return Held(); })),
@@ -113,7 +113,7 @@ FakeStore::FakeStore(std::shared_ptr<FakeDatabase> database)
       models_(std::make_unique<FakeModels>(database_.get(), [this] { return Held(); })),
       runs_(std::make_unique<FakeRuns>(database_.get(), [this] { return Held(); })),
       audit_(std::make_unique<FakeAudit>(database_.get(), [this] { return Held(); })),
-      answers_(std::make_unique<FakeAnswers>(database_.get(), [this] { return Held(); })),
+      stored_responses_(std::make_unique<FakeStoredResponses>(database_.get(), [this] { return Held(); })),
       cluster_message_(
           std::make_unique<FakeClusterMessage>(database_.get(), [this] { return Held(); })),
       usage_(std::make_unique<FakeUsage>(database_.get())),
@@ -198,7 +198,7 @@ absl::StatusOr<std::string> FakeStore::GetContext(const std::string& hash) {
   return it->second;
 }
 
-Disposal& FakeStore::disposal() { return *disposal_; }
+GarbageCollection& FakeStore::garbage_collection() { return *garbage_collection_; }
 
 absl::StatusOr<ExperimentRecord> FakeStore::GetExperiment(model::ExperimentId id) {
   std::lock_guard lock(database_->mutex);

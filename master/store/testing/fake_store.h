@@ -36,16 +36,16 @@ class FakeStore final : public Store {
 
   absl::Status PutContext(const std::string& hash, const std::string& tgz) override;
   absl::StatusOr<std::string> GetContext(const std::string& hash) override;
-  People& people() override { return *people_; }
+  Users& users() override { return *users_; }
   Access& access() override { return *access_; }
   Templates& templates() override { return *templates_; }
-  Disposal& disposal() override;
+  GarbageCollection& garbage_collection() override;
   Workspaces& workspaces() override { return *workspaces_; }
   Projects& projects() override { return *projects_; }
   Models& models() override { return *models_; }
   Runs& runs() override { return *runs_; }
   Audit& audit() override { return *audit_; }
-  Answers& answers() override { return *answers_; }
+  StoredResponses& stored_responses() override { return *stored_responses_; }
   ClusterMessage& cluster_message() override { return *cluster_message_; }
   Usage& usage() override { return *usage_; }
   Webhooks& webhooks() override { return *webhooks_; }
@@ -79,15 +79,15 @@ class FakeStore final : public Store {
 
   const std::shared_ptr<FakeDatabase> database_;
   const std::unique_ptr<Access> access_;
-  const std::unique_ptr<Disposal> disposal_;
-  const std::unique_ptr<People> people_;
+  const std::unique_ptr<GarbageCollection> garbage_collection_;
+  const std::unique_ptr<Users> users_;
   const std::unique_ptr<Templates> templates_;
   const std::unique_ptr<Workspaces> workspaces_;
   const std::unique_ptr<Projects> projects_;
   const std::unique_ptr<Models> models_;
   const std::unique_ptr<Runs> runs_;
   const std::unique_ptr<Audit> audit_;
-  const std::unique_ptr<Answers> answers_;
+  const std::unique_ptr<StoredResponses> stored_responses_;
   const std::unique_ptr<ClusterMessage> cluster_message_;
   const std::unique_ptr<Usage> usage_;
   const std::unique_ptr<Webhooks> webhooks_;

@@ -77,8 +77,8 @@ absl::Status FakeTemplates::DeleteTemplate(const std::string& name, int32_t in) 
 }
 
 absl::Status FakeTemplates::CheckOpen(int32_t workspace) const {
-  const auto it = db_.spaces.workspaces.find(workspace);
-  if (it == db_.spaces.workspaces.end()) return NoSuchWorkspace(workspace);
+  const auto it = db_.workspace_rows.workspaces.find(workspace);
+  if (it == db_.workspace_rows.workspaces.end()) return NoSuchWorkspace(workspace);
   return it->second.archived ? WorkspaceIsArchived(it->second.name) : absl::OkStatus();
 }
 

@@ -70,16 +70,16 @@ class FaultyStore final : public Store {
   absl::StatusOr<std::string> GetContext(const std::string& hash) override {
     return store_.GetContext(hash);
   }
-  People& people() override { return store_.people(); }
+  Users& users() override { return store_.users(); }
   Access& access() override { return store_.access(); }
   Templates& templates() override { return store_.templates(); }
-  Disposal& disposal() override { return store_.disposal(); }
+  GarbageCollection& garbage_collection() override { return store_.garbage_collection(); }
   Workspaces& workspaces() override { return store_.workspaces(); }
   Projects& projects() override { return store_.projects(); }
   Models& models() override { return store_.models(); }
   Runs& runs() override { return store_.runs(); }
   Audit& audit() override { return store_.audit(); }
-  Answers& answers() override { return store_.answers(); }
+  StoredResponses& stored_responses() override { return store_.stored_responses(); }
   ClusterMessage& cluster_message() override { return store_.cluster_message(); }
   Usage& usage() override { return store_.usage(); }
   Webhooks& webhooks() override { return store_.webhooks(); }

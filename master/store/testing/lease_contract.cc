@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "gmock/gmock.h"
-#include "master/store/testing/make.h"
+#include "master/store/testing/make_rows.h"
 #include "master/store/testing/store_contract.h"
 
 namespace det::store {
@@ -56,11 +56,11 @@ std::vector<absl::Status> WriteAll(Store& store) {
   return {store.AddMetrics({MakeReport(1, "training", 10, 0.1)}),
           store.AddLogLines({MakeLine("1.1", 1, "late")}),
           store.PutContext("late", "tgz"),
-          store.people().AddUser({.username = "late"}).status(),
-          store.people().ChangeUser(model::UserId(1), {.display_name = "late"}, TimeAt(1)).status(),
-          store.people().NoteLogin(model::UserId(1), TimeAt(1)),
-          store.people().PutSettings(model::UserId(1), {{"late", "key", "value"}}),
-          store.people().DropSettings(model::UserId(1)),
+          store.users().AddUser({.username = "late"}).status(),
+          store.users().ChangeUser(model::UserId(1), {.display_name = "late"}, TimeAt(1)).status(),
+          store.users().NoteLogin(model::UserId(1), TimeAt(1)),
+          store.users().PutSettings(model::UserId(1), {{"late", "key", "value"}}),
+          store.users().DropSettings(model::UserId(1)),
           store.access().PutSession({.token_hash = "late"}).status(),
           store.access().NoteUse("early", TimeAt(1)),
           store.access().DeleteSession("early"),
@@ -78,7 +78,7 @@ TEST_P(StoreContractTest, AMasterWhoseEpochIsOverWritesNothing) {
   std::vector<absl::Status> fenced;
   store_->OnFenced([&](absl::Status status) { fenced.push_back(std::move(status)); });
   ASSERT_TRUE(store_->Load().ok());
-  ASSERT_TRUE(store_->people().AddUser({.username = "early"}).ok());
+  ASSERT_TRUE(store_->users().AddUser({.username = "early"}).ok());
   ASSERT_TRUE(store_->access().PutSession({.token_hash = "early"}).ok());
   ASSERT_TRUE(store_->templates().AddTemplate({"early", "{}"}).ok());
   const auto newer = backend_->Open();
@@ -95,7 +95,7 @@ TEST_P(StoreContractTest, AMasterWhoseEpochIsOverWritesNothing) {
   EXPECT_THAT(*newer->ListMetrics({model::TrialId(1)}, ""), IsEmpty());
   EXPECT_THAT(*newer->ListLogs({.task = model::TaskId("1.1")}), IsEmpty());
   EXPECT_TRUE(absl::IsNotFound(newer->GetContext("late").status()));
-  EXPECT_TRUE(absl::IsNotFound(newer->people().GetUserByName("late").status()));
+  EXPECT_TRUE(absl::IsNotFound(newer->users().GetUserByName("late").status()));
   EXPECT_TRUE(absl::IsNotFound(newer->access().GetSession("late", TimeAt(0)).status()));
   EXPECT_TRUE(newer->access().GetSession("early", TimeAt(0)).ok());
   EXPECT_EQ(*newer->templates().ListTemplates(), (std::vector<TemplateRecord>{{"early", "{}"}}));

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "master/store/testing/make.h"
+#include "master/store/testing/make_rows.h"
 #include "master/store/testing/store_contract.h"
 #include <gmock/gmock.h>
 
@@ -38,8 +38,8 @@ std::vector<std::string> Ids(const CheckpointPage& page) {
 }
 
 TEST_P(StoreContractTest, ExperimentsAreListedByFilterSortAndWindow) {
-  const UserRecord alice = *store_->people().AddUser({.username = "alice"});
-  const UserRecord bob = *store_->people().AddUser({.username = "bob"});
+  const UserRecord alice = *store_->users().AddUser({.username = "alice"});
+  const UserRecord bob = *store_->users().AddUser({.username = "bob"});
   std::vector<cluster::Change> changes;
   for (int i = 1; i <= 5; ++i) {
     experiment::Experiment e = MakeExperiment(i);
@@ -94,7 +94,7 @@ TEST_P(StoreContractTest, ACheckpointStaysItsTrials) {
 }
 
 TEST_P(StoreContractTest, AnExperimentCountsWhatItHas) {
-  const UserRecord alice = *store_->people().AddUser({.username = "alice"});
+  const UserRecord alice = *store_->users().AddUser({.username = "alice"});
   experiment::Experiment e = MakeExperiment(1);
   e.owner = alice.id;
   e.context_hash = "abc";

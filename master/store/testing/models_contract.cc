@@ -1,6 +1,6 @@
 // The model registry, as every Store keeps it; a part of the suite in store_contract.h.
 #include "gmock/gmock.h"
-#include "master/store/testing/make.h"
+#include "master/store/testing/make_rows.h"
 #include "master/store/testing/store_contract.h"
 
 namespace det::store {
@@ -67,7 +67,7 @@ CheckpointState StateOf(Store& store, const char* id) {
 }
 
 TEST_P(StoreContractTest, AModelIsKeptAsItWasMadeAndChanged) {
-  const UserRecord ann = *store_->people().AddUser({.username = "ann"});
+  const UserRecord ann = *store_->users().AddUser({.username = "ann"});
   Models& models = store_->models();
   ModelRecord wanted = ModelNamed("bert");
   wanted.description = "it's \"quoted\"";
@@ -144,8 +144,8 @@ TEST_P(StoreContractTest, AModelLiesInAWorkspaceThatIsOpenAndStaysForIt) {
 // b-net of bob in Uncategorized, and a-Net of ann in Vision.
 struct TwoModels {
   explicit TwoModels(Store& store)
-      : ann(*store.people().AddUser({.username = "ann"})),
-        bob(*store.people().AddUser({.username = "bob"})) {
+      : ann(*store.users().AddUser({.username = "ann"})),
+        bob(*store.users().AddUser({.username = "bob"})) {
     WorkspaceRecord record;
     record.name = "Vision";
     vision = store.workspaces().AddWorkspace(record)->id;
@@ -301,7 +301,7 @@ TEST_P(StoreContractTest, NothingTakesACheckpointThatAVersionHolds) {
   const auto bert = models.AddModel(ModelNamed("bert"));
   ASSERT_TRUE(bert.ok()) << bert.status();
   ASSERT_TRUE(models.AddVersion(VersionOf(*bert, "a")).ok());
-  Disposal& disposal = store_->disposal();
+  GarbageCollection& disposal = store_->garbage_collection();
   EXPECT_THAT(*disposal.ListHeld(ExperimentId(1)),
               ElementsAre(HeldCheckpoint{CheckpointId("a"), "version 1 of model bert"}));
   EXPECT_THAT(*models.ListHolders(ExperimentId(1)), ElementsAre("version 1 of model bert"));

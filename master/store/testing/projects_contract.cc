@@ -1,7 +1,7 @@
 // Projects and the experiments in them, as every Store keeps them; a part of the suite in
 // store_contract.h.
 #include "gmock/gmock.h"
-#include "master/store/testing/make.h"
+#include "master/store/testing/make_rows.h"
 #include "master/store/testing/store_contract.h"
 
 namespace det::store {

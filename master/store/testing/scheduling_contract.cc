@@ -1,7 +1,7 @@
 // The contract, of agents' states, pools, quotas and what was used of them.
 #include <utility>
 
-#include "master/store/testing/make.h"
+#include "master/store/testing/make_rows.h"
 #include "master/store/testing/store_contract.h"
 #include <gmock/gmock.h>
 

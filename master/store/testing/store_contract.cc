@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "master/store/testing/make.h"
+#include "master/store/testing/make_rows.h"
 #include <gmock/gmock.h>
 
 namespace det::store {

@@ -1,6 +1,6 @@
 // Workspaces, as every Store keeps them; a part of the suite in store_contract.h.
 #include "gmock/gmock.h"
-#include "master/store/testing/make.h"
+#include "master/store/testing/make_rows.h"
 #include "master/store/testing/store_contract.h"
 
 namespace det::store {
@@ -76,8 +76,8 @@ TEST_P(StoreContractTest, AWorkspaceIsKeptAsItWasMadeAndChanged) {
 }
 
 TEST_P(StoreContractTest, WorkspacesAreListedByFilterSortAndWindow) {
-  const UserRecord ann = *store_->people().AddUser({.username = "ann"});
-  const UserRecord bob = *store_->people().AddUser({.username = "bob"});
+  const UserRecord ann = *store_->users().AddUser({.username = "ann"});
+  const UserRecord bob = *store_->users().AddUser({.username = "bob"});
   Workspaces& workspaces = store_->workspaces();
   const auto b = workspaces.AddWorkspace(WorkspaceNamed("b-lab", bob.id.value()));
   const auto a = workspaces.AddWorkspace(WorkspaceNamed("a-Lab", bob.id.value()));

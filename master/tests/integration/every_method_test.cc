@@ -163,7 +163,7 @@ TEST_F(EveryMethodTest, ARecordSaysByWhichAccessToken) {
   const auto tokens = api::TokenService::NewStub(world_.channel());
   As first("user");
   api::PostAccessTokenRequest post;
-  post.set_user_id(world_.store().people().GetUserByName("admin")->id.value());
+  post.set_user_id(world_.store().users().GetUserByName("admin")->id.value());
   api::PostAccessTokenResponse made;
   const grpc::Status status = tokens->PostAccessToken(&first, post, &made);
   ASSERT_TRUE(status.ok()) << status.error_message();

@@ -75,7 +75,7 @@ class HooksRoadTest : public RoadTest {
   void AddUser(const std::string& name, model::Role role, int32_t workspace) {
     store::UserRecord user;
     user.username = name;
-    const auto added = world_.store().people().AddUser(user, model::Role::kNone);
+    const auto added = world_.store().users().AddUser(user, model::Role::kNone);
     ASSERT_TRUE(added.ok()) << added.status();
     ASSERT_TRUE(world_.store().access().AddRole({added->id, workspace, role}).ok());
     world_.Session(name, store::SessionRecord::Kind::kUser, added->id);

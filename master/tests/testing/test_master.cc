@@ -12,14 +12,14 @@ namespace det::tests {
 World::World(std::shared_ptr<store::FakeDatabase> database, absl::Duration patience,
              agents::Topology topology)
     : store_(std::move(database)) {
-  if (!store_.people().GetUserByName("admin").ok()) {
-    EXPECT_TRUE(store_.people()
+  if (!store_.users().GetUserByName("admin").ok()) {
+    EXPECT_TRUE(store_.users()
                     .AddUser({.username = "admin",
                               .password_hash = *auth::HashPassword(auth::ClientHash("pw")),
                               .admin = true})
                     .ok());
   }
-  user_ = store_.people().GetUserByName("admin")->id;
+  user_ = store_.users().GetUserByName("admin")->id;
   Session("user", store::SessionRecord::Kind::kUser);
   Session("agent", store::SessionRecord::Kind::kAgent);
   hub_ = std::make_unique<agents::AgentHub>(

@@ -62,7 +62,7 @@ class World {
   std::unique_ptr<api::Whereabouts> whereabouts_ = api::MakeWhereabouts(&store_);
   api::Admission admission_{&authenticator_, whereabouts_.get(), &clock_, {}};
   api::AuditTrail audit_{&store_.audit(), nullptr};
-  api::FirstAnswers answers_{&store_.answers(), &clock_};
+  api::FirstAnswers answers_{&store_.stored_responses(), &clock_};
   std::unique_ptr<base::EventLoop> loop_ = base::MakeAsioEventLoop("cluster");
   std::unique_ptr<base::ThreadPool> pool_ = std::make_unique<base::ThreadPool>(4);
   auth::PasswordQueue passwords_{loop_.get()};

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "det/api/v1/experiment.grpc.pb.h"
 #include "gtest/gtest.h"
-#include "master/store/testing/make.h"
+#include "master/store/testing/make_rows.h"
 #include "master/tests/testing/cluster_client.h"
 #include "proto/http_rule.h"
 #include <boost/asio/io_context.hpp>
@@ -99,7 +99,7 @@ TwoWorkspaces::Place TwoWorkspaces::Furnish(int32_t workspace) {
 
 void TwoWorkspaces::AddCaller(Role role, int32_t workspace) {
   const std::string name = absl::StrCat(std::string(ToString(role)), "-of-", workspace);
-  const auto user = world_.store().people().AddUser({.username = name});
+  const auto user = world_.store().users().AddUser({.username = name});
   ASSERT_TRUE(user.ok()) << user.status();
   if (role != Role::kNone) {
     ASSERT_TRUE(world_.store().access().AddRole({user->id, workspace, role}).ok());

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/file.h"
-#include "master/store/postgres/embedded.h"
+#include "master/store/postgres/embedded_postgres.h"
 
 namespace det::store {
 
