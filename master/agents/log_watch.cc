@@ -148,7 +148,7 @@ LogWatch::News LogWatch::Read(const Watched& watched,
     cluster::HardwareSuspected event;
     event.allocation = line.allocation;
     event.agent = model::AgentId(line.agent);
-    event.line = store::CleanText(std::string_view(line.text).substr(0, kShownBytes));
+    event.line = store::SanitizeText(std::string_view(line.text).substr(0, kShownBytes));
     news.events.emplace_back(std::move(event));
   }
   return news;

@@ -317,7 +317,7 @@ TEST_F(FirstStartTest, MakesUsersAndTokensOnceAndKeepsThem) {
   const auto user = store_.users().GetUserByName("determined");
   EXPECT_TRUE(admin->admin);
   EXPECT_FALSE(user->admin);
-  EXPECT_EQ(store_.access().RolesOf(user->id)->at(0).role, model::Role::kEditor);
+  EXPECT_EQ(store_.access().GetUserRoles(user->id)->at(0).role, model::Role::kEditor);
   EXPECT_TRUE(admin->password_hash.empty());
   EXPECT_EQ(Read("passwords.new"), "");
 

@@ -57,7 +57,7 @@ absl::StatusOr<Principal> Authenticator::Ask(const std::string& hash, absl::Time
   }
   if (!session.ok()) return session.status();
   DET_ASSIGN_OR_RETURN(const Principal principal, PrincipalOf(*session));
-  NoteUse(*session, now);
+  RecordUse(*session, now);
   std::lock_guard lock(mutex_);
   if (forgotten != forgotten_) return principal;
   if (known_.size() >= kMostRemembered) known_.clear();
@@ -84,7 +84,7 @@ absl::StatusOr<Principal> Authenticator::PrincipalOf(const store::SessionRecord&
   if (access) principal.access_token = session.id;
   principal.limit = session.limit;
   principal.name = user->username;
-  DET_ASSIGN_OR_RETURN(const auto roles, store_->access().RolesOf(session.user));
+  DET_ASSIGN_OR_RETURN(const auto roles, store_->access().GetUserRoles(session.user));
   for (const store::RoleAssignment& each : roles) {
     principal.roles.push_back({.workspace = each.workspace, .role = each.role});
   }
@@ -93,11 +93,11 @@ absl::StatusOr<Principal> Authenticator::PrincipalOf(const store::SessionRecord&
   return principal;
 }
 
-void Authenticator::NoteUse(const store::SessionRecord& session, absl::Time now) {
+void Authenticator::RecordUse(const store::SessionRecord& session, absl::Time now) {
   if (session.kind != store::SessionRecord::Kind::kAccess) return;
   if (session.last_used_at && now - *session.last_used_at < kUseStep) return;
   // For people to look at: no reason to refuse the call.
-  store_->access().NoteUse(session.token_hash, now).IgnoreError();
+  store_->access().RecordUse(session.token_hash, now).IgnoreError();
 }
 
 absl::StatusOr<Principal> Authenticator::Admit(std::string_view method, std::string_view header) {

@@ -49,7 +49,7 @@ class Authenticator {
 
   absl::StatusOr<Principal> Ask(const std::string& hash, absl::Time now);
   absl::StatusOr<Principal> PrincipalOf(const store::SessionRecord& session);
-  void NoteUse(const store::SessionRecord& session, absl::Time now);
+  void RecordUse(const store::SessionRecord& session, absl::Time now);
 
   store::Store* const store_;
   const base::Clock* const clock_;

@@ -31,15 +31,15 @@ absl::Status Sweeper::Pass() {
   DET_RETURN_IF_ERROR(TrimFiles());
   // Before the files: what is given up from here on is the next pass's.
   DET_ASSIGN_OR_RETURN(const std::vector<model::ExperimentId> deletions,
-                       deps_.garbage_collection->Deletions());
+                       deps_.garbage_collection->ListDeletions());
   Failures failures;
   DET_RETURN_IF_ERROR(RemoveFiles(failures));
   for (const model::ExperimentId& id : deletions) {
     const auto failure = failures.find(id);
     if (failure == failures.end()) {
-      DET_RETURN_IF_ERROR(RemoveRows(id));
+      DET_RETURN_IF_ERROR(RemoveExperimentRows(id));
     } else {
-      DET_RETURN_IF_ERROR(deps_.garbage_collection->FailDeletion(id, failure->second));
+      DET_RETURN_IF_ERROR(deps_.garbage_collection->MarkDeletionFailed(id, failure->second));
     }
   }
   return absl::OkStatus();
@@ -65,7 +65,7 @@ absl::Status Sweeper::CheckStop() const {
 }
 
 absl::Status Sweeper::DeleteReleases() {
-  DET_ASSIGN_OR_RETURN(const std::vector<model::ExperimentId> releases, deps_.garbage_collection->Releases());
+  DET_ASSIGN_OR_RETURN(const std::vector<model::ExperimentId> releases, deps_.garbage_collection->ListReleased());
   for (const model::ExperimentId& id : releases) {
     DET_RETURN_IF_ERROR(CheckStop());
     DET_RETURN_IF_ERROR(deps_.submit(cluster::DeleteExperiment{id}));
@@ -77,7 +77,7 @@ absl::Status Sweeper::ApplyRetentions() {
   model::ExperimentId last;
   while (true) {
     DET_ASSIGN_OR_RETURN(const std::vector<model::ExperimentId> due,
-                         deps_.garbage_collection->DueRetentions(last, kAtOnce));
+                         deps_.garbage_collection->ListDueRetentions(last, kAtOnce));
     if (due.empty()) return absl::OkStatus();
     for (const model::ExperimentId& id : due) {
       DET_RETURN_IF_ERROR(CheckStop());
@@ -115,10 +115,10 @@ absl::Status Sweeper::TrimFiles() {
   model::CheckpointId last;
   Away away;
   while (true) {
-    DET_ASSIGN_OR_RETURN(const std::vector<store::TrimmedCheckpoint> trimmed,
-                         deps_.garbage_collection->TrimmedCheckpoints(last, kAtOnce));
+    DET_ASSIGN_OR_RETURN(const std::vector<store::CheckpointToTrim> trimmed,
+                         deps_.garbage_collection->ListCheckpointsToTrim(last, kAtOnce));
     if (trimmed.empty()) return absl::OkStatus();
-    for (const store::TrimmedCheckpoint& each : trimmed) {
+    for (const store::CheckpointToTrim& each : trimmed) {
       DET_RETURN_IF_ERROR(CheckStop());
       const model::Resources left = model::LeftOf(each.resources, each.globs);
       const absl::Status removed = Remove(each.storage, away, [&] {
@@ -129,7 +129,7 @@ absl::Status Sweeper::TrimFiles() {
         return deps_.remove_some_files(each.storage, each.id, gone);
       });
       if (removed.ok()) {
-        DET_RETURN_IF_ERROR(deps_.garbage_collection->SetTrimmed(each, left));
+        DET_RETURN_IF_ERROR(deps_.garbage_collection->MarkCheckpointTrimmed(each, left));
       } else {
         SayItStays(each.id, each.experiment, removed);
       }
@@ -142,11 +142,11 @@ absl::Status Sweeper::RemoveFiles(Failures& failures) {
   model::CheckpointId last;
   Away away;
   while (true) {
-    DET_ASSIGN_OR_RETURN(const std::vector<store::DoomedCheckpoint> doomed,
-                         deps_.garbage_collection->DoomedCheckpoints(last, kAtOnce));
+    DET_ASSIGN_OR_RETURN(const std::vector<store::CheckpointToDelete> doomed,
+                         deps_.garbage_collection->ListCheckpointsToDelete(last, kAtOnce));
     if (doomed.empty()) return absl::OkStatus();
     std::vector<model::CheckpointId> gone;
-    for (const store::DoomedCheckpoint& each : doomed) {
+    for (const store::CheckpointToDelete& each : doomed) {
       DET_RETURN_IF_ERROR(CheckStop());
       const absl::Status removed =
           Remove(each.storage, away, [&] { return deps_.remove_files(each.storage, each.id); });
@@ -157,16 +157,16 @@ absl::Status Sweeper::RemoveFiles(Failures& failures) {
       failures.emplace(each.experiment, std::string(removed.message()));
       SayItStays(each.id, each.experiment, removed);
     }
-    DET_RETURN_IF_ERROR(deps_.garbage_collection->SetDeleted(gone));
+    DET_RETURN_IF_ERROR(deps_.garbage_collection->MarkCheckpointsDeleted(gone));
     last = doomed.back().id;
   }
 }
 
-absl::Status Sweeper::RemoveRows(model::ExperimentId id) {
+absl::Status Sweeper::RemoveExperimentRows(model::ExperimentId id) {
   bool all = false;
   while (!all) {
     DET_RETURN_IF_ERROR(CheckStop());
-    DET_ASSIGN_OR_RETURN(all, deps_.garbage_collection->RemoveSome(id, kRowsAtOnce));
+    DET_ASSIGN_OR_RETURN(all, deps_.garbage_collection->RemoveRows(id, kRowsAtOnce));
   }
   DET_LOG(INFO) << "experiment deleted" << base::Field("experiment", id.value());
   return absl::OkStatus();

@@ -65,7 +65,7 @@ class Sweeper {
   // `remove`, unless its storage is away.
   absl::Status Remove(const model::CheckpointStorageConfig& storage, Away& away,
                       const std::function<absl::Status()>& remove) const;
-  absl::Status RemoveRows(model::ExperimentId id);
+  absl::Status RemoveExperimentRows(model::ExperimentId id);
   absl::Status CheckStop() const;
 
   const SweeperDeps deps_;

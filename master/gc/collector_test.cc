@@ -56,41 +56,41 @@ class DyingGarbageCollection final : public store::GarbageCollection {
   DyingGarbageCollection(store::GarbageCollection* garbage_collection, Death* death) : garbage_collection_(*garbage_collection), death_(*death) {}
 
   using Ids = std::vector<ExperimentId>;
-  absl::StatusOr<Ids> DueRetentions(ExperimentId after, int limit) override {
-    return death_.Around([&] { return garbage_collection_.DueRetentions(after, limit); });
+  absl::StatusOr<Ids> ListDueRetentions(ExperimentId after, int limit) override {
+    return death_.Around([&] { return garbage_collection_.ListDueRetentions(after, limit); });
   }
-  absl::StatusOr<std::vector<store::DoomedCheckpoint>> DoomedCheckpoints(const CheckpointId& after,
+  absl::StatusOr<std::vector<store::CheckpointToDelete>> ListCheckpointsToDelete(const CheckpointId& after,
                                                                          int) override {
-    return death_.Around([&] { return garbage_collection_.DoomedCheckpoints(after, 1); });
+    return death_.Around([&] { return garbage_collection_.ListCheckpointsToDelete(after, 1); });
   }
-  absl::Status SetDeleted(const std::vector<CheckpointId>& ids) override {
-    return death_.Around([&] { return garbage_collection_.SetDeleted(ids); });
+  absl::Status MarkCheckpointsDeleted(const std::vector<CheckpointId>& ids) override {
+    return death_.Around([&] { return garbage_collection_.MarkCheckpointsDeleted(ids); });
   }
-  absl::StatusOr<std::vector<store::TrimmedCheckpoint>> TrimmedCheckpoints(
+  absl::StatusOr<std::vector<store::CheckpointToTrim>> ListCheckpointsToTrim(
       const CheckpointId& after, int) override {
-    return death_.Around([&] { return garbage_collection_.TrimmedCheckpoints(after, 1); });
+    return death_.Around([&] { return garbage_collection_.ListCheckpointsToTrim(after, 1); });
   }
-  absl::Status SetTrimmed(const store::TrimmedCheckpoint& trimmed,
+  absl::Status MarkCheckpointTrimmed(const store::CheckpointToTrim& trimmed,
                           const model::Resources& left) override {
-    return death_.Around([&] { return garbage_collection_.SetTrimmed(trimmed, left); });
+    return death_.Around([&] { return garbage_collection_.MarkCheckpointTrimmed(trimmed, left); });
   }
-  absl::StatusOr<Ids> Deletions() override {
-    return death_.Around([&] { return garbage_collection_.Deletions(); });
+  absl::StatusOr<Ids> ListDeletions() override {
+    return death_.Around([&] { return garbage_collection_.ListDeletions(); });
   }
-  absl::StatusOr<Ids> Releases() override {
-    return death_.Around([&] { return garbage_collection_.Releases(); });
+  absl::StatusOr<Ids> ListReleased() override {
+    return death_.Around([&] { return garbage_collection_.ListReleased(); });
   }
   absl::StatusOr<bool> RemoveSome(ExperimentId id, int) override {
-    return death_.Around([&] { return garbage_collection_.RemoveSome(id, 1); });
+    return death_.Around([&] { return garbage_collection_.RemoveRows(id, 1); });
   }
-  absl::Status KeepLogsOfExperiment(ExperimentId id, int days) override {
-    return garbage_collection_.KeepLogsOfExperiment(id, days);
+  absl::Status SetExperimentLogDays(ExperimentId id, int days) override {
+    return garbage_collection_.SetExperimentLogDays(id, days);
   }
-  absl::Status KeepLogsOfTrial(model::TrialId id, int days) override {
-    return garbage_collection_.KeepLogsOfTrial(id, days);
+  absl::Status SetTrialLogDays(model::TrialId id, int days) override {
+    return garbage_collection_.SetTrialLogDays(id, days);
   }
-  absl::StatusOr<std::optional<int>> LogDaysOfTrial(model::TrialId id) override {
-    return garbage_collection_.LogDaysOfTrial(id);
+  absl::StatusOr<std::optional<int>> GetTrialLogDays(model::TrialId id) override {
+    return garbage_collection_.GetTrialLogDays(id);
   }
   absl::StatusOr<bool> RemoveOldLogs(absl::Time now, int days, int) override {
     return death_.Around([&] { return garbage_collection_.RemoveOldLogs(now, days, 1); });
@@ -98,11 +98,11 @@ class DyingGarbageCollection final : public store::GarbageCollection {
   absl::StatusOr<bool> RemoveOldAudit(absl::Time until, int) override {
     return death_.Around([&] { return garbage_collection_.RemoveOldAudit(until, 1); });
   }
-  absl::Status FailDeletion(ExperimentId id, const std::string& reason) override {
-    return death_.Around([&] { return garbage_collection_.FailDeletion(id, reason); });
+  absl::Status MarkDeletionFailed(ExperimentId id, const std::string& reason) override {
+    return death_.Around([&] { return garbage_collection_.MarkDeletionFailed(id, reason); });
   }
-  absl::StatusOr<std::vector<store::HeldCheckpoint>> ListHeld(ExperimentId id) override {
-    return garbage_collection_.ListHeld(id);
+  absl::StatusOr<std::vector<store::HeldCheckpoint>> ListHeldCheckpoints(ExperimentId id) override {
+    return garbage_collection_.ListHeldCheckpoints(id);
   }
 
  private:
@@ -225,7 +225,7 @@ class SweeperTest : public ::testing::Test {
         ExperimentId(3), 1, searcher::Searcher::Make(*three.experiment.config)->Snapshot()});
     Commit(changes);
     Commit({cluster::MarkDeleting{ExperimentId(4)}});
-    while (!*store_->garbage_collection().RemoveSome(ExperimentId(4), 100)) {
+    while (!*store_->garbage_collection().RemoveRows(ExperimentId(4), 100)) {
     }
     Commit({cluster::MarkDeleting{ExperimentId(2)}, cluster::MarkDeleting{ExperimentId(5)}});
   }
@@ -244,7 +244,7 @@ class SweeperTest : public ::testing::Test {
       EXPECT_EQ(store_->ListLogs({.task = task})->size(), there);
       EXPECT_EQ(store_->ListMetrics({model::TrialId(id)}, "training")->size(), there);
     }
-    EXPECT_THAT(*store_->garbage_collection().DueRetentions(ExperimentId(0), 10), IsEmpty());
+    EXPECT_THAT(*store_->garbage_collection().ListDueRetentions(ExperimentId(0), 10), IsEmpty());
   }
 
   std::optional<base::TempDir> dir_;

@@ -92,7 +92,7 @@ absl::StatusOr<Value> CheckCondition(model::WebhookTrigger type, const Value& co
 std::optional<double> Exceeds(const Value& condition, const model::MetricReport& report) {
   if (report.group != TextAt(condition, "group")) return std::nullopt;
   const std::optional<double> metric =
-      store::MetricNumber(report.metrics, TextAt(condition, "metric"));
+      store::GetMetricNumber(report.metrics, TextAt(condition, "metric"));
   const Value* limit = condition.Find("value");
   if (!metric || limit == nullptr || !limit->AsNumber()) return std::nullopt;
   const std::string op = TextAt(condition, "op");

@@ -143,7 +143,7 @@ absl::Duration Deliverer::Impl::Pass() {
         again = std::min(again, failing.until);
       }
     }
-    const absl::StatusOr<std::optional<DeliveryRecord>> next = webhooks_->NextDelivery(others);
+    const absl::StatusOr<std::optional<DeliveryRecord>> next = webhooks_->GetNextDelivery(others);
     if (!next.ok()) return kAgainAfter;
     if (next->has_value()) again = std::min(again, (*next)->next_at);
     // A little more than what is left: a wait that is cut to milliseconds would be too short.

@@ -134,7 +134,7 @@ absl::StatusOr<std::optional<int32_t>> TriggerWatch::WorkspaceOf(model::Experime
     }
     if (const auto it = places_.find(id); it != places_.end()) return it->second;
   }
-  const absl::StatusOr<int32_t> found = store_.projects().WorkspaceOf(id);
+  const absl::StatusOr<int32_t> found = store_.projects().GetWorkspaceId(id);
   if (!found.ok() && !absl::IsNotFound(found.status())) return found.status();
   const auto place = found.ok() ? std::optional<int32_t>(*found) : std::nullopt;
   std::lock_guard lock(mutex_);

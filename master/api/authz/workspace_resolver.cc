@@ -17,7 +17,7 @@ class StoreWhereabouts final : public Whereabouts {
 
   absl::StatusOr<int32_t> WorkspaceOf(Where where, const std::string& id) override {
     store::Projects& projects = store_.projects();
-    if (where == Where::kCheckpoint) return projects.WorkspaceOf(model::CheckpointId(id));
+    if (where == Where::kCheckpoint) return projects.GetWorkspaceId(model::CheckpointId(id));
     if (where == Where::kProjectKey) {
       DET_ASSIGN_OR_RETURN(const store::ProjectRecord project, projects.GetProjectByKey(id));
       return project.workspace;
@@ -39,16 +39,16 @@ class StoreWhereabouts final : public Whereabouts {
     if (!number) return auth::DoesNotExist(where, id);
     switch (where) {
       case Where::kTrial:
-        return projects.WorkspaceOf(model::TrialId(*number));
+        return projects.GetWorkspaceId(model::TrialId(*number));
       case Where::kExperiment:
       case Where::kJob:
       case Where::kTask:
       case Where::kAllocation:
-        return projects.WorkspaceOf(model::ExperimentId(*number));
+        return projects.GetWorkspaceId(model::ExperimentId(*number));
       case Where::kWorkspace:
         return *number;
       case Where::kProject:
-        return projects.WorkspaceOfProject(*number);
+        return projects.GetProjectWorkspaceId(*number);
       default:
         break;
     }

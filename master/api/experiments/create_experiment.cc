@@ -216,7 +216,7 @@ absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
                        FindWarmStart(*edge.store, ready.config.searcher));
   if (warm_start) {
     DET_ASSIGN_OR_RETURN(const int32_t from,
-                         edge.store->projects().WorkspaceOf(warm_start->experiment));
+                         edge.store->projects().GetWorkspaceId(warm_start->experiment));
     DET_RETURN_IF_ERROR(auth::AuthorizeIn(
         "det.api.v1.ExperimentService.CreateExperiment", principal, model::Role::kViewer, from,
         auth::Where::kExperiment, absl::StrCat(warm_start->experiment.value())));

@@ -43,7 +43,7 @@ void Delete(const Edge& edge, const v1::DeleteExperimentRequest& request,
                   [&edge, id, response, done = std::move(done)](absl::Status applied) mutable {
                     if (!applied.ok()) return done(std::move(applied));
                     edge.pool->Post([&edge, id, response, done = std::move(done)]() mutable {
-                      const auto held = edge.store->garbage_collection().ListHeld(id);
+                      const auto held = edge.store->garbage_collection().ListHeldCheckpoints(id);
                       if (!held.ok()) return done(held.status());
                       for (const auto& each : *held) *response->add_kept() = ToProto(each);
                       done(absl::OkStatus());

@@ -15,7 +15,7 @@ absl::StatusOr<v1::Experiment> ReadAt(const Edge& edge, model::ExperimentId id,
   DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, edge.store->GetExperiment(id));
   v1::Experiment out = ToProto(record, live, edge.clock->Now(), /*detail=*/true);
   DET_ASSIGN_OR_RETURN(const store::TrialPage trials,
-                       edge.store->ListTrials(store::BareTrialsOf(id)));
+                       edge.store->ListTrials(store::MakeBareTrialQuery(id)));
   for (const store::TrialRecord& trial : trials.trials) {
     out.add_trial_ids(trial.trial.id.value());
   }
@@ -52,10 +52,10 @@ void ReadTrial(const Edge& edge, model::TrialId id,
 // By what bounds and lists say of the experiment's number, all of which hold.
 void AddIdFilter(const v1::Int32FieldFilter& filter, store::ExperimentQuery* query) {
   const auto least = [&](int64_t id) {
-    query->least_id = std::max(query->least_id.value_or(id), id);
+    query->min_id = std::max(query->min_id.value_or(id), id);
   };
   const auto greatest = [&](int64_t id) {
-    query->greatest_id = std::min(query->greatest_id.value_or(id), id);
+    query->max_id = std::min(query->max_id.value_or(id), id);
   };
   if (filter.has_gt()) least(int64_t{filter.gt()} + 1);
   if (filter.has_gte()) least(filter.gte());

@@ -51,7 +51,7 @@ class LogRetentionService final : public Service {
         [this, request, response](const auth::Principal&) -> absl::Status {
           const model::TrialId id(request->id());
           DET_ASSIGN_OR_RETURN(const store::TrialRecord record, edge_.store->GetBareTrial(id));
-          DET_ASSIGN_OR_RETURN(const auto said, edge_.store->garbage_collection().LogDaysOfTrial(id));
+          DET_ASSIGN_OR_RETURN(const auto said, edge_.store->garbage_collection().GetTrialLogDays(id));
           const auto left = DaysLeft(said.value_or(edge_.facts.log_days), record.trial.ended_at,
                                      edge_.clock->Now());
           if (left) response->set_remaining_days(*left);

@@ -341,7 +341,7 @@ class ModelService final : public Service {
     const std::string& uuid = given.checkpoint().uuid();
     if (!uuid.empty() && uuid != now.checkpoint.value()) {
       return absl::InvalidArgumentError(
-          absl::StrCat("checkpoint: ", store::HolderName(model.name, number), " has ",
+          absl::StrCat("checkpoint: ", store::GetHolderName(model.name, number), " has ",
                        now.checkpoint.value(), " for good; register another version for ", uuid));
     }
     patch.at = edge_.clock->Now();

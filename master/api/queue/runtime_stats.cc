@@ -26,7 +26,7 @@ absl::StatusOr<scheduler::Experience> ReadExperience(store::Store& store,
     }
   }
   DET_ASSIGN_OR_RETURN(const auto means,
-                       store.MeanRunTimes({jobs.begin(), jobs.end()}, kTrialsOfJob));
+                       store.GetMeanRunTimes({jobs.begin(), jobs.end()}, kTrialsOfJob));
   scheduler::Experience experience;
   for (const auto& [id, mean] : means) experience.emplace(model::JobOf(id), mean);
   return experience;

@@ -121,7 +121,7 @@ class RunService final : public Service {
         edge_, context, request, "det.api.v1.RunService.GetProjectColumns",
         [this, request, response](const auth::Principal&) -> absl::Status {
           const bool runs = request->table_type() == v1::TABLE_TYPE_RUN;
-          DET_RETURN_IF_ERROR(edge_.store->projects().WorkspaceOfProject(request->id()).status());
+          DET_RETURN_IF_ERROR(edge_.store->projects().GetProjectWorkspaceId(request->id()).status());
           DET_ASSIGN_OR_RETURN(const auto values, this->runs().ListValueColumns(request->id()));
           DET_ASSIGN_OR_RETURN(const auto metrics, this->runs().ListMetricNames(request->id()));
           for (v1::ProjectColumn& column :
@@ -239,7 +239,7 @@ class RunService final : public Service {
       }
     }
     DET_ASSIGN_OR_RETURN(const auto record, edge_.store->projects().GetProject(project));
-    DET_ASSIGN_OR_RETURN(const auto ranges, runs().MetricRanges(project));
+    DET_ASSIGN_OR_RETURN(const auto ranges, runs().ListMetricRanges(project));
     for (const store::MetricRange& range : ranges) {
       v1::MetricsRange& out = *response->add_ranges();
       out.set_metrics_name(absl::StrCat(range.name.first, ".", range.name.second));

@@ -88,7 +88,7 @@ class AuthService final : public Service {
     session.created_at = now;
     session.expires_at = now + auth::kSessionLifetime;
     DET_RETURN_IF_ERROR(edge_.store->access().PutSession(session).status());
-    DET_RETURN_IF_ERROR(edge_.store->users().NoteLogin(user->id, now));
+    DET_RETURN_IF_ERROR(edge_.store->users().RecordLogin(user->id, now));
     user->last_auth_at = now;
     response->set_token(token);
     *response->mutable_user() = ToProto(*user);

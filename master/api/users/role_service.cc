@@ -154,7 +154,7 @@ class RoleService final : public Service {
     DET_RETURN_IF_ERROR(CheckMayAssign(caller, assignment.workspace, assignment.role));
     DET_RETURN_IF_ERROR(edge_.store->users().GetUser(assignment.user).status());
     if (assignment.workspace == 0) return assignment;
-    DET_RETURN_IF_ERROR(edge_.store->workspaces().NameOf(assignment.workspace).status());
+    DET_RETURN_IF_ERROR(edge_.store->workspaces().GetWorkspaceName(assignment.workspace).status());
     return assignment;
   }
 
@@ -180,7 +180,7 @@ class RoleService final : public Service {
   absl::Status ListOf(model::UserId id, v1::GetRolesAssignedToUserResponse* response) {
     DET_ASSIGN_OR_RETURN(const store::UserRecord user, edge_.store->users().GetUser(id));
     DET_ASSIGN_OR_RETURN(std::vector<store::RoleAssignment> assignments,
-                         edge_.store->access().RolesOf(id));
+                         edge_.store->access().GetUserRoles(id));
     if (user.admin) assignments.push_back({id, 0, model::Role::kClusterAdmin});
     AddByRole(assignments, response->mutable_roles());
     return absl::OkStatus();
@@ -191,7 +191,7 @@ class RoleService final : public Service {
     if (request.workspace_id() == 0) {
       return absl::InvalidArgumentError("workspace_id: expected the number of a workspace");
     }
-    DET_ASSIGN_OR_RETURN(const auto all, edge_.store->access().RolesIn(request.workspace_id()));
+    DET_ASSIGN_OR_RETURN(const auto all, edge_.store->access().GetWorkspaceRoles(request.workspace_id()));
     std::vector<store::RoleAssignment> shown;
     std::set<model::UserId> seen;
     for (const store::RoleAssignment& each : all) {

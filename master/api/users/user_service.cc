@@ -217,7 +217,7 @@ class UserService final : public Service {
           "only ACTIVITY_TYPE_GET of an ENTITY_TYPE_PROJECT is kept: activity_type and entity_type "
           "must say so");
     }
-    return edge_.store->projects().NoteVisit(user, request.entity_id(), edge_.clock->Now());
+    return edge_.store->projects().RecordVisit(user, request.entity_id(), edge_.clock->Now());
   }
 
   static absl::Status Write(const absl::StatusOr<store::UserRecord>& user, v1::User* out) {
@@ -277,7 +277,7 @@ class UserService final : public Service {
     if (patch.password_hash) {
       DET_RETURN_IF_ERROR(edge_.store->access().DeleteLogins(id, caller.token_hash));
     }
-    if (!user.active) DET_RETURN_IF_ERROR(edge_.store->access().DeleteSessionsOf(id));
+    if (!user.active) DET_RETURN_IF_ERROR(edge_.store->access().DeleteUserSessions(id));
     edge_.authenticator->Recheck(id);
     *out = ToProto(user);
     return absl::OkStatus();

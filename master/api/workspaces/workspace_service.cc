@@ -287,7 +287,7 @@ class WorkspaceService final : public Service {
   }
 
   void Delete(int32_t id, v1::DeleteWorkspaceResponse* response, Done done) {
-    auto named = workspaces().NameOf(id);
+    auto named = workspaces().GetWorkspaceName(id);
     if (!named.ok()) return done(named.status());
     Judge([name = *std::move(named)](
               const cluster::Cluster& cluster) { return CheckUnnamed(cluster, name); },
@@ -334,7 +334,7 @@ class WorkspaceService final : public Service {
                             const auth::Principal& principal,
                             v1::GetWorkspaceProjectsResponse* response) {
     if (request.id() != 0) {
-      DET_RETURN_IF_ERROR(workspaces().NameOf(request.id()).status());
+      DET_RETURN_IF_ERROR(workspaces().GetWorkspaceName(request.id()).status());
     }
     store::ProjectQuery query = ToQuery(request);
     query.visible = principal.Visible();
@@ -348,7 +348,7 @@ class WorkspaceService final : public Service {
 
   void ListPools(const v1::ListRPsBoundToWorkspaceRequest& request,
                  v1::ListRPsBoundToWorkspaceResponse* response, Done done) {
-    auto name = workspaces().NameOf(request.workspace_id());
+    auto name = workspaces().GetWorkspaceName(request.workspace_id());
     if (!name.ok()) return done(name.status());
     edge_.engine->Query(
         [&request, response, name = *std::move(name)](const cluster::Cluster& cluster) {

@@ -76,8 +76,8 @@ class Access {
   // never end, which are of files on the master's machine.
   virtual absl::Status DeleteLogins(model::UserId user, const std::string& keep) = 0;
   // Of a user who is no longer active: all logins, all access tokens.
-  virtual absl::Status DeleteSessionsOf(model::UserId user) = 0;
-  virtual absl::Status NoteUse(const std::string& token_hash, absl::Time at) = 0;
+  virtual absl::Status DeleteUserSessions(model::UserId user) = 0;
+  virtual absl::Status RecordUse(const std::string& token_hash, absl::Time at) = 0;
 
   virtual absl::StatusOr<TokenPage> ListTokens(const TokenQuery& query) = 0;
   // NOT_FOUND. What is set changes; what is revoked stays so.
@@ -86,9 +86,9 @@ class Access {
                                                     bool revoke) = 0;
 
   // By workspace and role.
-  virtual absl::StatusOr<std::vector<RoleAssignment>> RolesOf(model::UserId user) = 0;
+  virtual absl::StatusOr<std::vector<RoleAssignment>> GetUserRoles(model::UserId user) = 0;
   // By user and role.
-  virtual absl::StatusOr<std::vector<RoleAssignment>> RolesIn(int32_t workspace) = 0;
+  virtual absl::StatusOr<std::vector<RoleAssignment>> GetWorkspaceRoles(int32_t workspace) = 0;
   // OK when it is there, or gone, already.
   virtual absl::Status AddRole(const RoleAssignment& assignment) = 0;
   virtual absl::Status RemoveRole(const RoleAssignment& assignment) = 0;

@@ -17,12 +17,12 @@
 namespace det::store {
 
 // UTF-8 without NUL: what is neither becomes U+FFFD. A log line may hold anything.
-std::string CleanText(std::string_view text);
+std::string SanitizeText(std::string_view text);
 
 // Compact JSON without \u0000. NaN and the infinities are strings, as Value::ToJson makes them.
-std::string CleanJson(const model::Value& value);
+std::string SanitizeJson(const model::Value& value);
 
-// The value as it comes back from CleanJson's text.
+// The value as it comes back from SanitizeJson's text.
 model::Value Canonical(const model::Value& value);
 
 // Microseconds; what is finer is dropped. Infinite outside the years 1 to 9999.
@@ -37,13 +37,13 @@ model::MetricReport Canonical(model::MetricReport report);
 model::LogLine Canonical(model::LogLine line);
 
 // The metric `name` as a number; the strings "NaN", "Infinity" and "-Infinity" count as such.
-std::optional<double> MetricNumber(const model::Value& metrics, const std::string& name);
+std::optional<double> GetMetricNumber(const model::Value& metrics, const std::string& name);
 
 // That of the reports that have it.
-NumberCurve NumbersOf(const std::vector<model::MetricReport>& reports, const std::string& name);
+NumberCurve ExtractNumbers(const std::vector<model::MetricReport>& reports, const std::string& name);
 
 // The bytes of all files of a checkpoint.
-int64_t TotalSize(const model::CheckpointRecord& checkpoint);
+int64_t ComputeTotalSize(const model::CheckpointRecord& checkpoint);
 
 // Of the checkpoints of one trial, the one whose validation is best; of equals the earliest. NaN
 // and checkpoints without a validation, or that are not COMPLETED, never win. Null when none is

@@ -18,16 +18,16 @@ namespace det::store {
 struct MetricQuery {
   std::vector<model::TrialId> trials;
   std::string group;  // empty: all groups
-  struct Place {
+  struct Position {
     model::TrialId trial;
     std::string group;
     int64_t steps = 0;
   };
   bool descending = false;     // from the last to the first
-  std::optional<Place> after;  // in that order; without: all
+  std::optional<Position> after;  // in that order; without: all
   int limit = 0;               // 0: all
 };
-inline MetricQuery::Place PlaceOf(const model::MetricReport& report) {
+inline MetricQuery::Position GetPosition(const model::MetricReport& report) {
   return {report.trial, report.group, report.steps_completed};
 }
 
@@ -35,13 +35,13 @@ inline MetricQuery::Place PlaceOf(const model::MetricReport& report) {
 struct CurveQuery {
   std::vector<model::TrialId> trials;
   std::string group;
-  std::string metric;  // whose peaks stay; empty: the one that was reported most
+  std::string metric;  // whose peaks stay; empty: the one that was reported max_reports
   int64_t first_steps = 0;
   int64_t last_steps = std::numeric_limits<int64_t>::max();
-  int most = 1000;  // reports of each, where not all of them are read
+  int max_reports = 1000;  // reports of each, where not all of them are read
 };
 // So many reports of one curve are read as they are.
-inline constexpr int kWholeCurve = 16384;
+inline constexpr int kMaxUnsampledReports = 16384;
 using Curves = std::map<model::TrialId, std::vector<model::MetricReport>>;
 
 // One metric of a curve, side by side; what is no number is NaN.

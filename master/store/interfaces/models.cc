@@ -9,11 +9,11 @@
 
 namespace det::store {
 
-std::string HolderName(const std::string& model, int32_t version) {
+std::string GetHolderName(const std::string& model, int32_t version) {
   return absl::StrCat("version ", version, " of model ", model);
 }
 
-std::optional<int32_t> ModelIdIn(const std::string& name) {
+std::optional<int32_t> ParseModelId(const std::string& name) {
   int32_t id = 0;
   const bool digits = std::all_of(name.begin(), name.end(), absl::ascii_isdigit);
   return digits && absl::SimpleAtoi(name, &id) ? std::optional(id) : std::nullopt;
@@ -24,7 +24,7 @@ absl::Status NoSuchModel(const std::string& name) {
       absl::StrCat("model ", name, " does not exist; `det model list` shows those there are"));
 }
 absl::Status NoSuchVersion(const std::string& model, int32_t version) {
-  return absl::NotFoundError(absl::StrCat(HolderName(model, version),
+  return absl::NotFoundError(absl::StrCat(GetHolderName(model, version),
                                           " does not exist; `det model list-versions ", model,
                                           "` shows those there are"));
 }
@@ -44,7 +44,7 @@ absl::Status NotCompleted(const model::CheckpointId& id, model::CheckpointState 
       absl::StrCat("checkpoint ", id.value(), " is ", std::string(model::ToString(state)),
                    "; a version of a model needs one that is COMPLETED"));
 }
-absl::Status HoldsModels(const std::string& workspace, int64_t models) {
+absl::Status WorkspaceHasModels(const std::string& workspace, int64_t models) {
   return absl::FailedPreconditionError(absl::StrCat("workspace \"", workspace, "\" holds ", models,
                                                     models == 1 ? " model" : " models",
                                                     "; move them elsewhere or delete them first"));

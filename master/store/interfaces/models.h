@@ -128,13 +128,13 @@ class Models {
   virtual absl::StatusOr<ModelVersionRecord> ChangeVersion(int32_t model, int32_t version,
                                                            const ModelVersionPatch& patch) = 0;
   virtual absl::Status DeleteVersion(int32_t model, int32_t version, absl::Time at) = 0;
-  // HolderName() of those that hold checkpoints of the experiment, by model and number.
+  // GetHolderName() of those that hold checkpoints of the experiment, by model and number.
   virtual absl::StatusOr<std::vector<std::string>> ListHolders(model::ExperimentId id) = 0;
 };
 
-std::string HolderName(const std::string& model, int32_t version);  // "version 3 of model bert"
+std::string GetHolderName(const std::string& model, int32_t version);  // "version 3 of model bert"
 // For digits: no model is named so.
-std::optional<int32_t> ModelIdIn(const std::string& name);
+std::optional<int32_t> ParseModelId(const std::string& name);
 
 // What all say.
 absl::Status NoSuchModel(const std::string& name);
@@ -143,7 +143,7 @@ absl::Status ModelExists(const std::string& name);
 absl::Status ModelIsArchived(const std::string& name);
 absl::Status NoSuchCheckpointToHold(const model::CheckpointId& id);
 absl::Status NotCompleted(const model::CheckpointId& id, model::CheckpointState state);
-absl::Status HoldsModels(const std::string& workspace, int64_t models);
+absl::Status WorkspaceHasModels(const std::string& workspace, int64_t models);
 
 }  // namespace det::store
 

@@ -11,7 +11,7 @@ constexpr size_t kLongest = 5;
 
 }  // namespace
 
-std::string KeyFor(const std::string& name, int n) {
+std::string MakeProjectKey(const std::string& name, int n) {
   std::string key;
   for (const char c : name) {
     if (key.size() < kPrefix && absl::ascii_isalnum(c)) key.push_back(absl::ascii_toupper(c));
@@ -27,7 +27,7 @@ absl::Status NoSuchProject(int32_t id) {
   return absl::NotFoundError(absl::StrCat(
       "project ", id, " does not exist; `det project list <workspace>` shows those of one"));
 }
-absl::Status LiesNowhere() { return absl::NotFoundError("it does not exist"); }
+absl::Status NoSuchResource() { return absl::NotFoundError("it does not exist"); }
 absl::Status NoSuchProjectKey(const std::string& key) {
   return absl::NotFoundError(absl::StrCat("no project has the key \"", key, "\""));
 }

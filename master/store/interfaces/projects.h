@@ -85,14 +85,14 @@ class Projects {
   // FAILED_PRECONDITION for an immutable one, and while an experiment is in it.
   virtual absl::Status DeleteProject(int32_t id) = 0;
   // The workspace in which it lies. NOT_FOUND.
-  virtual absl::StatusOr<int32_t> WorkspaceOf(model::ExperimentId id) = 0;
-  virtual absl::StatusOr<int32_t> WorkspaceOf(model::TrialId id) = 0;
-  virtual absl::StatusOr<int32_t> WorkspaceOf(const model::CheckpointId& id) = 0;
+  virtual absl::StatusOr<int32_t> GetWorkspaceId(model::ExperimentId id) = 0;
+  virtual absl::StatusOr<int32_t> GetWorkspaceId(model::TrialId id) = 0;
+  virtual absl::StatusOr<int32_t> GetWorkspaceId(const model::CheckpointId& id) = 0;
   // Of a project. Reads less than GetProject, which counts what is in it.
-  virtual absl::StatusOr<int32_t> WorkspaceOfProject(int32_t id) = 0;
+  virtual absl::StatusOr<int32_t> GetProjectWorkspaceId(int32_t id) = 0;
   // The user has looked at it; newest first.
-  virtual absl::Status NoteVisit(model::UserId user, int32_t project, absl::Time at) = 0;
-  virtual absl::StatusOr<std::vector<ProjectRecord>> LastVisited(model::UserId user, int limit) = 0;
+  virtual absl::Status RecordVisit(model::UserId user, int32_t project, absl::Time at) = 0;
+  virtual absl::StatusOr<std::vector<ProjectRecord>> ListLastVisited(model::UserId user, int limit) = 0;
   // Of the experiments in it (0: of all of `visible`, the workspaces; without these of all), the
   // most used first.
   virtual absl::StatusOr<std::vector<std::string>> ListLabels(
@@ -105,7 +105,7 @@ inline bool ChangesIdentity(const ProjectPatch& patch) {
 }
 
 // The n-th key to try for a project of this name: "VIS", "VIS2", ...
-std::string KeyFor(const std::string& name, int n);
+std::string MakeProjectKey(const std::string& name, int n);
 
 // What all implementations say.
 absl::Status NoSuchProject(int32_t id);
@@ -113,7 +113,7 @@ absl::Status NoSuchProjectKey(const std::string& key);
 absl::Status ProjectExists(const std::string& name);
 absl::Status ProjectKeyExists(const std::string& key);
 absl::Status WorkspaceIsArchived(const std::string& name);
-absl::Status LiesNowhere();
+absl::Status NoSuchResource();
 
 }  // namespace det::store
 

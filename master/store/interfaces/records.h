@@ -40,8 +40,8 @@ struct ExperimentQuery {
   std::vector<model::UserId> owner_ids;
   std::vector<model::ExperimentId> ids;         // of these alone, if any are given
   std::vector<model::ExperimentId> not_ids;     // none of these
-  std::optional<int64_t> least_id;              // at least
-  std::optional<int64_t> greatest_id;           // at most
+  std::optional<int64_t> min_id;              // at least
+  std::optional<int64_t> max_id;           // at most
   int32_t project = 0;                          // of this one alone; 0: of all
   std::optional<std::vector<int32_t>> visible;  // in these workspaces alone
   std::string request_id;                       // exactly; empty: any
@@ -82,7 +82,7 @@ struct TrialQuery {
   bool bare = false;
   std::vector<model::TrialState> states;
 };
-inline TrialQuery BareTrialsOf(model::ExperimentId experiment) {
+inline TrialQuery MakeBareTrialQuery(model::ExperimentId experiment) {
   TrialQuery query;
   query.experiment = experiment;
   query.bare = true;

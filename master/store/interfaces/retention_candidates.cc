@@ -12,7 +12,7 @@ absl::StatusOr<std::vector<experiment::Retainable>> ListRetentionCandidates(Stor
   query.experiment = id;
   query.states = {model::CheckpointState::kCompleted, model::CheckpointState::kPartiallyDeleted};
   DET_ASSIGN_OR_RETURN(const CheckpointPage page, store.ListCheckpoints(query));
-  DET_ASSIGN_OR_RETURN(const std::vector<HeldCheckpoint> held, store.garbage_collection().ListHeld(id));
+  DET_ASSIGN_OR_RETURN(const std::vector<HeldCheckpoint> held, store.garbage_collection().ListHeldCheckpoints(id));
   std::set<model::CheckpointId> stay;
   for (const HeldCheckpoint& each : held) stay.insert(each.id);
   std::vector<experiment::Retainable> all;

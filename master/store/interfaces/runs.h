@@ -108,10 +108,10 @@ class Runs {
   virtual absl::StatusOr<std::vector<MetricName>> ListMetricNames(int32_t project) = 0;
   virtual absl::StatusOr<std::vector<MetricName>> ListMetricNames(
       const std::vector<model::ExperimentId>& experiments) = 0;
-  virtual absl::StatusOr<std::vector<MetricRange>> MetricRanges(int32_t project) = 0;
+  virtual absl::StatusOr<std::vector<MetricRange>> ListMetricRanges(int32_t project) = 0;
 
   // Of each trial that has reports, by steps, of each the newest run's. All within the steps where
-  // they are no more than kWholeCurve; otherwise the first, the last, and of equal stretches in
+  // they are no more than kMaxUnsampledReports; otherwise the first, the last, and of equal stretches in
   // between those where the metric is lowest and highest. A value that a later run has replaced may
   // keep its step in, and may count.
   virtual absl::StatusOr<Curves> ReadCurves(const CurveQuery& query) = 0;

@@ -116,7 +116,7 @@ class Store {
   virtual absl::StatusOr<experiment::Allocation> GetAllocation(const model::AllocationId& id) = 0;
   // How long the `newest` completed trials of each experiment held slots, over all their runs: the
   // mean. Without those that have none.
-  virtual absl::StatusOr<std::map<model::ExperimentId, absl::Duration>> MeanRunTimes(
+  virtual absl::StatusOr<std::map<model::ExperimentId, absl::Duration>> GetMeanRunTimes(
       const std::vector<model::ExperimentId>& experiments, int newest) = 0;
   // By trial, group, steps, or backwards; of each the newest run's.
   virtual absl::StatusOr<std::vector<model::MetricReport>> ReadMetrics(

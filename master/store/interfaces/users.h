@@ -96,7 +96,7 @@ class Users {
   virtual absl::StatusOr<UserRecord> ChangeUser(model::UserId id, const UserPatch& patch,
                                                 absl::Time now) = 0;
   // OK for a user who is gone.
-  virtual absl::Status NoteLogin(model::UserId id, absl::Time at) = 0;
+  virtual absl::Status RecordLogin(model::UserId id, absl::Time at) = 0;
 
   // By path and key.
   virtual absl::StatusOr<std::vector<UserSetting>> ListSettings(model::UserId id) = 0;

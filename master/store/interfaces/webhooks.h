@@ -91,7 +91,7 @@ class Webhooks {
   virtual absl::StatusOr<int> Raise(const model::WebhookEvent& event) = 0;
 
   // The pending one that is due first, of another webhook than `but`; nullopt for none.
-  virtual absl::StatusOr<std::optional<DeliveryRecord>> NextDelivery(
+  virtual absl::StatusOr<std::optional<DeliveryRecord>> GetNextDelivery(
       const std::vector<int32_t>& but) = 0;
   // OK also when it is gone by now.
   virtual absl::Status RecordAttempt(int64_t delivery, const AttemptRecord& attempt) = 0;

@@ -74,7 +74,7 @@ class Workspaces {
   // NOT_FOUND.
   virtual absl::StatusOr<WorkspaceRecord> GetWorkspace(int32_t id, model::UserId asking) = 0;
   // The same without counting what is in it. NOT_FOUND.
-  virtual absl::StatusOr<std::string> NameOf(int32_t workspace) = 0;
+  virtual absl::StatusOr<std::string> GetWorkspaceName(int32_t workspace) = 0;
   virtual absl::StatusOr<WorkspacePage> ListWorkspaces(const WorkspaceQuery& query) = 0;
   // Gives it its id, and its owner the role of its administrator. ALREADY_EXISTS by name.
   virtual absl::StatusOr<WorkspaceRecord> AddWorkspace(const WorkspaceRecord& workspace) = 0;
@@ -98,10 +98,10 @@ inline absl::Status WorkspaceExists(const std::string& name) {
       absl::StrCat("another workspace is named \"", name, "\"; choose another name"));
 }
 // "workspace Uncategorized cannot be deleted".
-inline absl::Status IsImmutable(const char* noun, const std::string& name, const char* what) {
+inline absl::Status ImmutableError(const char* noun, const std::string& name, const char* what) {
   return absl::FailedPreconditionError(absl::StrCat(noun, " ", name, " cannot be ", what));
 }
-inline absl::Status NotEmpty(const char* noun, const std::string& name, int64_t experiments) {
+inline absl::Status NotEmptyError(const char* noun, const std::string& name, int64_t experiments) {
   return absl::FailedPreconditionError(
       absl::StrCat(noun, " \"", name, "\" holds ", experiments,
                    experiments == 1 ? " experiment" : " experiments",

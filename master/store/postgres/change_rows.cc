@@ -231,7 +231,7 @@ Statement Put(const experiment::Allocation& a) {
 Statement Put(const model::CheckpointRecord& c) {
   return {kPutCheckpoint,
           MakeParams(c.id, c.trial, c.allocation, c.steps_completed, ToDocument(c.resources),
-                     TotalSize(c), c.metadata, c.time, Text(c.state))};
+                     ComputeTotalSize(c), c.metadata, c.time, Text(c.state))};
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ class CurvesTest : public ::testing::Test {
       EXPECT_TRUE(std::binary_search(steps.begin(), steps.end(), peak)) << peak;
     }
   }
-  const CurveQuery whole_{.trials = {model::TrialId(1)}, .group = "training", .most = 1000};
+  const CurveQuery whole_{.trials = {model::TrialId(1)}, .group = "training", .max_reports = 1000};
   const std::string database_ = TestServer::Get().MakeDatabase();
   std::unique_ptr<Store> store_;
 };
@@ -62,7 +62,7 @@ class CurvesTest : public ::testing::Test {
 TEST_F(CurvesTest, ItsEndsAndPeaksStay) {
   CheckWhole(Steps(whole_));
   CurveQuery few = whole_;
-  few.most = 20;
+  few.max_reports = 20;
   const std::vector<int64_t> steps = Steps(few);
   EXPECT_LE(steps.size(), 20u);
   for (const int64_t peak : {kHigh, kLow}) {

@@ -119,8 +119,8 @@ Asked ToAsked(const ExperimentQuery& query) {
   if (!query.states.empty()) asked.Add("e.state = ANY($?::text[])", ToStateFilter(query.states));
   if (!query.ids.empty()) asked.Add("e.id = ANY($?::int[])", ToArray(query.ids));
   if (!query.not_ids.empty()) asked.Add("e.id <> ALL($?::int[])", ToArray(query.not_ids));
-  if (query.least_id) asked.Add("e.id >= $?::bigint", ToParam(*query.least_id));
-  if (query.greatest_id) asked.Add("e.id <= $?::bigint", ToParam(*query.greatest_id));
+  if (query.min_id) asked.Add("e.id >= $?::bigint", ToParam(*query.min_id));
+  if (query.max_id) asked.Add("e.id <= $?::bigint", ToParam(*query.max_id));
   if (query.project != 0) asked.Add("e.project = $?::int", ToParam(query.project));
   if (query.visible) {
     asked.Add("coalesce(p.workspace, 1) = ANY($?::int[])", ToArray(*query.visible));

@@ -155,13 +155,13 @@ absl::Status AddStorage(Connection& connection, Checkpoints& checkpoints) {
 
 }  // namespace
 
-absl::StatusOr<Ids> SqlGarbageCollection::DueRetentions(model::ExperimentId after, int limit) {
+absl::StatusOr<Ids> SqlGarbageCollection::ListDueRetentions(model::ExperimentId after, int limit) {
   return SelectIds(pool_, kDue, MakeParams(after, limit));
 }
 
-absl::StatusOr<std::vector<DoomedCheckpoint>> SqlGarbageCollection::DoomedCheckpoints(
+absl::StatusOr<std::vector<CheckpointToDelete>> SqlGarbageCollection::ListCheckpointsToDelete(
     const model::CheckpointId& after, int limit) {
-  using Doomed = std::vector<DoomedCheckpoint>;
+  using Doomed = std::vector<CheckpointToDelete>;
   return pool_.Run([&](Connection& connection) -> absl::StatusOr<Doomed> {
     DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kDoomed, MakeParams(after, limit)));
     Doomed doomed;
@@ -175,20 +175,20 @@ absl::StatusOr<std::vector<DoomedCheckpoint>> SqlGarbageCollection::DoomedCheckp
   });
 }
 
-absl::Status SqlGarbageCollection::SetDeleted(const std::vector<model::CheckpointId>& ids) {
+absl::Status SqlGarbageCollection::MarkCheckpointsDeleted(const std::vector<model::CheckpointId>& ids) {
   return fence_.Run(pool_, [&](Connection& connection) {
     return connection.Exec(kSetDeleted, {ToArray(ids)}).status();
   });
 }
 
-absl::StatusOr<std::vector<TrimmedCheckpoint>> SqlGarbageCollection::TrimmedCheckpoints(
+absl::StatusOr<std::vector<CheckpointToTrim>> SqlGarbageCollection::ListCheckpointsToTrim(
     const model::CheckpointId& after, int limit) {
-  using Trimmed = std::vector<TrimmedCheckpoint>;
+  using Trimmed = std::vector<CheckpointToTrim>;
   return pool_.Run([&](Connection& connection) -> absl::StatusOr<Trimmed> {
     DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kTrimmed, MakeParams(after, limit)));
     Trimmed trimmed;
     for (int row = 0; row < result.rows(); ++row) {
-      TrimmedCheckpoint& each = trimmed.emplace_back();
+      CheckpointToTrim& each = trimmed.emplace_back();
       each.id = model::CheckpointId(std::string(result.Text(row, 0)));
       each.experiment = model::ExperimentId(static_cast<int32_t>(result.Int(row, 1)));
       DET_ASSIGN_OR_RETURN(const model::Value resources, ToValue(result, row, 2));
@@ -201,7 +201,7 @@ absl::StatusOr<std::vector<TrimmedCheckpoint>> SqlGarbageCollection::TrimmedChec
   });
 }
 
-absl::Status SqlGarbageCollection::SetTrimmed(const TrimmedCheckpoint& trimmed,
+absl::Status SqlGarbageCollection::MarkCheckpointTrimmed(const CheckpointToTrim& trimmed,
                                      const model::Resources& left) {
   int64_t size = 0;
   for (const auto& [path, bytes] : left) size += bytes;
@@ -213,10 +213,10 @@ absl::Status SqlGarbageCollection::SetTrimmed(const TrimmedCheckpoint& trimmed,
   });
 }
 
-absl::StatusOr<Ids> SqlGarbageCollection::Deletions() { return SelectIds(pool_, kDeletions, {}); }
-absl::StatusOr<Ids> SqlGarbageCollection::Releases() { return SelectIds(pool_, kReleases, {}); }
+absl::StatusOr<Ids> SqlGarbageCollection::ListDeletions() { return SelectIds(pool_, kDeletions, {}); }
+absl::StatusOr<Ids> SqlGarbageCollection::ListReleased() { return SelectIds(pool_, kReleases, {}); }
 
-absl::StatusOr<bool> SqlGarbageCollection::RemoveSome(model::ExperimentId id, int limit) {
+absl::StatusOr<bool> SqlGarbageCollection::RemoveRows(model::ExperimentId id, int limit) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<bool> {
     DET_ASSIGN_OR_RETURN(
         const Result found,
@@ -236,13 +236,13 @@ absl::StatusOr<bool> SqlGarbageCollection::RemoveSome(model::ExperimentId id, in
   });
 }
 
-absl::Status SqlGarbageCollection::FailDeletion(model::ExperimentId id, const std::string& reason) {
+absl::Status SqlGarbageCollection::MarkDeletionFailed(model::ExperimentId id, const std::string& reason) {
   return fence_.Run(pool_, [&](Connection& connection) {
     return connection.Exec(kFail, MakeParams(id, reason)).status();
   });
 }
 
-absl::Status SqlGarbageCollection::KeepLogsOfExperiment(model::ExperimentId id, int days) {
+absl::Status SqlGarbageCollection::SetExperimentLogDays(model::ExperimentId id, int days) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
     DET_ASSIGN_OR_RETURN(const Result found,
                          connection.Exec(kKeepExperimentLogs, MakeParams(id, days)));
@@ -253,7 +253,7 @@ absl::Status SqlGarbageCollection::KeepLogsOfExperiment(model::ExperimentId id, 
   });
 }
 
-absl::Status SqlGarbageCollection::KeepLogsOfTrial(model::TrialId id, int days) {
+absl::Status SqlGarbageCollection::SetTrialLogDays(model::TrialId id, int days) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
     DET_ASSIGN_OR_RETURN(const Result found, connection.Exec(kKeepTrialLogs, MakeParams(id, days)));
     if (found.rows() > 0) return absl::OkStatus();
@@ -261,7 +261,7 @@ absl::Status SqlGarbageCollection::KeepLogsOfTrial(model::TrialId id, int days) 
   });
 }
 
-absl::StatusOr<std::optional<int>> SqlGarbageCollection::LogDaysOfTrial(model::TrialId id) {
+absl::StatusOr<std::optional<int>> SqlGarbageCollection::GetTrialLogDays(model::TrialId id) {
   return pool_.Run([&](Connection& connection) -> absl::StatusOr<std::optional<int>> {
     DET_ASSIGN_OR_RETURN(const Result found, connection.Exec(kTrialLogDays, MakeParams(id)));
     if (found.rows() == 0) return absl::NotFoundError(absl::StrCat("no trial ", id.value()));
@@ -285,7 +285,7 @@ absl::StatusOr<bool> SqlGarbageCollection::RemovePortion(const char* sql, const 
   });
 }
 
-absl::StatusOr<std::vector<HeldCheckpoint>> SqlGarbageCollection::ListHeld(model::ExperimentId id) {
+absl::StatusOr<std::vector<HeldCheckpoint>> SqlGarbageCollection::ListHeldCheckpoints(model::ExperimentId id) {
   using Held = std::vector<HeldCheckpoint>;
   return pool_.Run([&](Connection& connection) -> absl::StatusOr<Held> {
     DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kHeld, MakeParams(id)));

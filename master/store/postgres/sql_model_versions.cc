@@ -163,7 +163,7 @@ absl::StatusOr<std::vector<std::string>> SqlModels::ListHolders(model::Experimen
     Holders holders;
     for (int row = 0; row < result.rows(); ++row) {
       holders.push_back(
-          HolderName(std::string(result.Text(row, 0)), static_cast<int32_t>(result.Int(row, 1))));
+          GetHolderName(std::string(result.Text(row, 0)), static_cast<int32_t>(result.Int(row, 1))));
     }
     return holders;
   });

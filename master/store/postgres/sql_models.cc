@@ -98,7 +98,7 @@ absl::StatusOr<ModelRecord> ReadModel(Connection& connection, const std::string&
     return connection.Exec(absl::StrCat(kModelColumns, kModelSources, kModelCounts, where),
                            {std::move(param)});
   };
-  const std::optional<int32_t> id = ModelIdIn(name);
+  const std::optional<int32_t> id = ParseModelId(name);
   DET_ASSIGN_OR_RETURN(const Result result, id ? read(" WHERE m.id = $1", ToParam(*id))
                                                : read(" WHERE m.name = $1", ToParam(name)));
   if (result.rows() == 0) return NoSuchModel(name);

@@ -61,7 +61,7 @@ constexpr char kOfCheckpoint[] =
 absl::StatusOr<int32_t> WorkspaceBy(Pool& pool, const char* sql, const Params& params) {
   return pool.Run([&](Connection& connection) -> absl::StatusOr<int32_t> {
     DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(sql, params));
-    if (result.rows() == 0) return LiesNowhere();
+    if (result.rows() == 0) return NoSuchResource();
     return static_cast<int32_t>(result.Int(0, 0));
   });
 }
@@ -157,7 +157,7 @@ absl::StatusOr<Locked> Lock(Connection& connection, int32_t id) {
 
 absl::StatusOr<int32_t> Insert(Connection& connection, const ProjectRecord& p) {
   for (int n = 1;; ++n) {
-    const std::string key = p.key.empty() ? KeyFor(p.name, n) : p.key;
+    const std::string key = p.key.empty() ? MakeProjectKey(p.name, n) : p.key;
     const absl::StatusOr<Result> added =
         connection.Exec(kProjectAdd, MakeParams(p.workspace, p.name, key, p.description, p.owner));
     if (!added.ok() && connection.sqlstate() == kTaken) return ProjectExists(p.name);
@@ -217,7 +217,7 @@ absl::StatusOr<ProjectRecord> SqlProjects::AddProject(const ProjectRecord& proje
 absl::StatusOr<ProjectRecord> SqlProjects::ChangeProject(int32_t id, const ProjectPatch& patch) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<ProjectRecord> {
     DET_ASSIGN_OR_RETURN(const Locked row, Lock(connection, id));
-    if (row.immutable && ChangesIdentity(patch)) return IsImmutable("project", row.name, "changed");
+    if (row.immutable && ChangesIdentity(patch)) return ImmutableError("project", row.name, "changed");
     if (patch.workspace && *patch.workspace != row.workspace) {
       DET_RETURN_IF_ERROR(LockOpen(connection, *patch.workspace));
     }
@@ -256,34 +256,34 @@ absl::StatusOr<std::vector<ProjectNote>> SqlProjects::AddNote(int32_t id, const 
 absl::Status SqlProjects::DeleteProject(int32_t id) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
     DET_ASSIGN_OR_RETURN(const Locked row, Lock(connection, id));
-    if (row.immutable) return IsImmutable("project", row.name, "deleted");
+    if (row.immutable) return ImmutableError("project", row.name, "deleted");
     DET_ASSIGN_OR_RETURN(const Result in,
                          connection.Exec("SELECT count(*) FROM experiments WHERE project = $1 "
                                          "AND state <> 'DELETED'",
                                          MakeParams(id)));
-    if (in.Int(0, 0) > 0) return NotEmpty("project", row.name, in.Int(0, 0));
+    if (in.Int(0, 0) > 0) return NotEmptyError("project", row.name, in.Int(0, 0));
     DET_RETURN_IF_ERROR(
         connection.Exec("DELETE FROM project_visits WHERE project = $1", MakeParams(id)).status());
     return connection.Exec("DELETE FROM projects WHERE id = $1", MakeParams(id)).status();
   });
 }
 
-absl::StatusOr<int32_t> SqlProjects::WorkspaceOf(model::ExperimentId id) {
+absl::StatusOr<int32_t> SqlProjects::GetWorkspaceId(model::ExperimentId id) {
   return WorkspaceBy(pool_, kOfExperiment, MakeParams(id));
 }
-absl::StatusOr<int32_t> SqlProjects::WorkspaceOf(model::TrialId id) {
+absl::StatusOr<int32_t> SqlProjects::GetWorkspaceId(model::TrialId id) {
   return WorkspaceBy(pool_, kOfTrial, MakeParams(id));
 }
-absl::StatusOr<int32_t> SqlProjects::WorkspaceOf(const model::CheckpointId& id) {
+absl::StatusOr<int32_t> SqlProjects::GetWorkspaceId(const model::CheckpointId& id) {
   return WorkspaceBy(pool_, kOfCheckpoint, MakeParams(id));
 }
-absl::StatusOr<int32_t> SqlProjects::WorkspaceOfProject(int32_t id) {
+absl::StatusOr<int32_t> SqlProjects::GetProjectWorkspaceId(int32_t id) {
   auto workspace =
       WorkspaceBy(pool_, "SELECT workspace FROM projects WHERE id = $1", MakeParams(id));
   return absl::IsNotFound(workspace.status()) ? NoSuchProject(id) : std::move(workspace);
 }
 
-absl::Status SqlProjects::NoteVisit(model::UserId user, int32_t project, absl::Time at) {
+absl::Status SqlProjects::RecordVisit(model::UserId user, int32_t project, absl::Time at) {
   constexpr char kVisit[] =
       "INSERT INTO project_visits (user_id, project, at) "
       "SELECT $1::int, id, $3::timestamptz FROM projects WHERE id = $2 "
@@ -294,7 +294,7 @@ absl::Status SqlProjects::NoteVisit(model::UserId user, int32_t project, absl::T
   });
 }
 
-absl::StatusOr<std::vector<ProjectRecord>> SqlProjects::LastVisited(model::UserId user, int limit) {
+absl::StatusOr<std::vector<ProjectRecord>> SqlProjects::ListLastVisited(model::UserId user, int limit) {
   using Projects = std::vector<ProjectRecord>;
   return pool_.Run([&](Connection& connection) -> absl::StatusOr<Projects> {
     DET_ASSIGN_OR_RETURN(

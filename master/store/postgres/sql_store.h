@@ -76,7 +76,7 @@ class SqlStore final : public Store {
   absl::StatusOr<std::vector<experiment::Allocation>> ListAllocations(
       const model::TaskId& task) override;
   absl::StatusOr<experiment::Allocation> GetAllocation(const model::AllocationId& id) override;
-  absl::StatusOr<std::map<model::ExperimentId, absl::Duration>> MeanRunTimes(
+  absl::StatusOr<std::map<model::ExperimentId, absl::Duration>> GetMeanRunTimes(
       const std::vector<model::ExperimentId>& experiments, int newest) override;
   absl::StatusOr<std::vector<model::MetricReport>> ReadMetrics(const MetricQuery& query) override;
   absl::StatusOr<int64_t> CountMetrics(model::TrialId trial, const std::string& group) override;

@@ -181,7 +181,7 @@ absl::StatusOr<UserRecord> SqlUsers::ChangeUser(model::UserId id, const UserPatc
   });
 }
 
-absl::Status SqlUsers::NoteLogin(model::UserId id, absl::Time at) {
+absl::Status SqlUsers::RecordLogin(model::UserId id, absl::Time at) {
   return fence_.Run(pool_, [&](Connection& connection) {
     return connection.Exec(kNoteLogin, MakeParams(id, at)).status();
   });

@@ -212,7 +212,7 @@ absl::StatusOr<int> SqlWebhooks::Raise(const model::WebhookEvent& event) {
   });
 }
 
-absl::StatusOr<std::optional<DeliveryRecord>> SqlWebhooks::NextDelivery(
+absl::StatusOr<std::optional<DeliveryRecord>> SqlWebhooks::GetNextDelivery(
     const std::vector<int32_t>& but) {
   return pool_.Run([&](Connection& connection) -> absl::StatusOr<std::optional<DeliveryRecord>> {
     DET_ASSIGN_OR_RETURN(

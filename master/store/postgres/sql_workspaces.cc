@@ -105,7 +105,7 @@ absl::StatusOr<std::string> LockMutable(Connection& connection, int32_t id, cons
                       MakeParams(id)));
   if (row.rows() == 0) return NoSuchWorkspace(id);
   std::string name(row.Text(0, 0));
-  if (row.Bool(0, 1)) return IsImmutable("workspace", name, what);
+  if (row.Bool(0, 1)) return ImmutableError("workspace", name, what);
   return name;
 }
 
@@ -115,7 +115,7 @@ absl::StatusOr<WorkspaceRecord> SqlWorkspaces::GetWorkspace(int32_t id, model::U
   return pool_.Run([&](Connection& connection) { return ReadWorkspace(connection, id, asking); });
 }
 
-absl::StatusOr<std::string> SqlWorkspaces::NameOf(int32_t workspace) {
+absl::StatusOr<std::string> SqlWorkspaces::GetWorkspaceName(int32_t workspace) {
   return pool_.Run([&](Connection& connection) -> absl::StatusOr<std::string> {
     DET_ASSIGN_OR_RETURN(
         const Result row,
@@ -194,9 +194,9 @@ absl::Status SqlWorkspaces::DeleteWorkspace(int32_t id) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
     DET_ASSIGN_OR_RETURN(const std::string name, LockMutable(connection, id, "deleted"));
     DET_ASSIGN_OR_RETURN(const Result in, connection.Exec(kExperimentsIn, MakeParams(id)));
-    if (in.Int(0, 0) > 0) return NotEmpty("workspace", name, in.Int(0, 0));
+    if (in.Int(0, 0) > 0) return NotEmptyError("workspace", name, in.Int(0, 0));
     DET_ASSIGN_OR_RETURN(const Result models, connection.Exec(kModelsIn, MakeParams(id)));
-    if (models.Int(0, 0) > 0) return HoldsModels(name, models.Int(0, 0));
+    if (models.Int(0, 0) > 0) return WorkspaceHasModels(name, models.Int(0, 0));
     for (const char* sql : kWorkspaceDelete) {
       DET_RETURN_IF_ERROR(connection.Exec(sql, MakeParams(id)).status());
     }

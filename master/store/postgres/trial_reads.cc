@@ -99,7 +99,7 @@ absl::StatusOr<CheckpointEntry> ToCheckpointEntry(const Result& result, int row)
   if (hparams.AsObject() != nullptr) entry.hparams = std::move(*hparams.MutableObject());
   DET_ASSIGN_OR_RETURN(entry.validation_metrics, ToValue(result, row, column + 4));
   entry.searcher_metric =
-      MetricNumber(entry.validation_metrics, std::string(result.Text(row, column + 2)));
+      GetMetricNumber(entry.validation_metrics, std::string(result.Text(row, column + 2)));
   return entry;
 }
 
@@ -167,7 +167,7 @@ absl::Status AddCheckpoints(Connection& connection, const Param& ids, const Tria
     TrialRecord& trial = *trials.at(id);
     for (const CheckpointEntry* entry : checkpoints) {
       ++trial.checkpoint_count;
-      trial.checkpoint_size += TotalSize(entry->checkpoint);
+      trial.checkpoint_size += ComputeTotalSize(entry->checkpoint);
     }
     const CheckpointEntry* best = FindBest(checkpoints, smaller_is_better[id]);
     if (best != nullptr) trial.best_checkpoint = best->checkpoint;
@@ -235,7 +235,7 @@ absl::StatusOr<TrialPage> SqlStore::ListTrials(const TrialQuery& query) {
   });
 }
 
-absl::StatusOr<std::map<model::ExperimentId, absl::Duration>> SqlStore::MeanRunTimes(
+absl::StatusOr<std::map<model::ExperimentId, absl::Duration>> SqlStore::GetMeanRunTimes(
     const std::vector<model::ExperimentId>& experiments, int newest) {
   using Means = std::map<model::ExperimentId, absl::Duration>;
   return readers_.Run([&](Connection& connection) -> absl::StatusOr<Means> {

@@ -71,7 +71,7 @@ TEST_P(StoreContractTest, AUsersLoginsEndTogether) {
   }
   ASSERT_TRUE(access.DeleteSession("token").ok());
   EXPECT_TRUE(IsThere(*store_, "token")) << "an access token is revoked instead";
-  ASSERT_TRUE(access.DeleteSessionsOf(kAnn).ok());
+  ASSERT_TRUE(access.DeleteUserSessions(kAnn).ok());
   for (const char* hash : {"this", "file", "token"}) EXPECT_FALSE(IsThere(*store_, hash)) << hash;
   EXPECT_TRUE(IsThere(*store_, "agent"));
   EXPECT_TRUE(IsThere(*store_, "ben"));
@@ -101,7 +101,7 @@ TEST_P(StoreContractTest, AccessTokensAreListedDescribedAndRevoked) {
   EXPECT_EQ(back.limit, model::Role::kViewer);
   EXPECT_EQ(back.description, "b");
   EXPECT_EQ(back.last_used_at, std::nullopt);
-  ASSERT_TRUE(access.NoteUse("one", TimeAt(5)).ok());
+  ASSERT_TRUE(access.RecordUse("one", TimeAt(5)).ok());
   EXPECT_EQ(access.GetSession("one", TimeAt(19))->last_used_at, TimeAt(5));
 
   using Sort = TokenQuery::Sort;
@@ -145,12 +145,12 @@ TEST_P(StoreContractTest, RolesAreKeptOnce) {
   for (const RoleAssignment& each : {bens, editor, viewer, everywhere, viewer}) {
     ASSERT_TRUE(access.AddRole(each).ok());
   }
-  EXPECT_THAT(*access.RolesOf(kAnn), ElementsAre(everywhere, viewer, editor));
-  EXPECT_THAT(*access.RolesIn(2), ElementsAre(viewer, editor, bens));
+  EXPECT_THAT(*access.GetUserRoles(kAnn), ElementsAre(everywhere, viewer, editor));
+  EXPECT_THAT(*access.GetWorkspaceRoles(2), ElementsAre(viewer, editor, bens));
   ASSERT_TRUE(access.RemoveRole(viewer).ok());
   ASSERT_TRUE(access.RemoveRole(viewer).ok());
-  EXPECT_THAT(*access.RolesIn(2), ElementsAre(editor, bens));
-  EXPECT_THAT(*access.RolesIn(3), IsEmpty());
+  EXPECT_THAT(*access.GetWorkspaceRoles(2), ElementsAre(editor, bens));
+  EXPECT_THAT(*access.GetWorkspaceRoles(3), IsEmpty());
 }
 
 }  // namespace

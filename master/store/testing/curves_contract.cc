@@ -26,7 +26,7 @@ TEST_P(StoreContractTest, AShortCurveIsReadWhole) {
                                 MakeReport(1, "validation", 10, 0.4)})
                   .ok());
   CurveQuery query{
-      .trials = {model::TrialId(2), model::TrialId(1)}, .group = "training", .most = 2};
+      .trials = {model::TrialId(2), model::TrialId(1)}, .group = "training", .max_reports = 2};
   EXPECT_THAT(*store_->runs().ReadCurves(query),
               ElementsAre(Pair(model::TrialId(1), ElementsAre(again, next)),
                           Pair(model::TrialId(2), ElementsAre(other))));

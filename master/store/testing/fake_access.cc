@@ -83,7 +83,7 @@ absl::Status FakeAccess::DeleteLogins(model::UserId user, const std::string& kee
   return absl::OkStatus();
 }
 
-absl::Status FakeAccess::DeleteSessionsOf(model::UserId user) {
+absl::Status FakeAccess::DeleteUserSessions(model::UserId user) {
   DET_RETURN_IF_ERROR(held_());
   std::lock_guard lock(mutex_);
   std::erase_if(rows_.sessions, [&](const auto& item) {
@@ -92,7 +92,7 @@ absl::Status FakeAccess::DeleteSessionsOf(model::UserId user) {
   return absl::OkStatus();
 }
 
-absl::Status FakeAccess::NoteUse(const std::string& token_hash, absl::Time at) {
+absl::Status FakeAccess::RecordUse(const std::string& token_hash, absl::Time at) {
   DET_RETURN_IF_ERROR(held_());
   std::lock_guard lock(mutex_);
   const auto it = rows_.sessions.find(token_hash);
@@ -126,7 +126,7 @@ absl::StatusOr<SessionRecord> FakeAccess::ChangeToken(int32_t id,
   return NoSuchToken(id);
 }
 
-absl::StatusOr<std::vector<RoleAssignment>> FakeAccess::RolesOf(model::UserId user) {
+absl::StatusOr<std::vector<RoleAssignment>> FakeAccess::GetUserRoles(model::UserId user) {
   std::lock_guard lock(mutex_);
   std::vector<RoleAssignment> roles;
   for (const RoleAssignment& each : rows_.roles) {
@@ -135,7 +135,7 @@ absl::StatusOr<std::vector<RoleAssignment>> FakeAccess::RolesOf(model::UserId us
   return roles;  // a set has them by user, workspace, role
 }
 
-absl::StatusOr<std::vector<RoleAssignment>> FakeAccess::RolesIn(int32_t workspace) {
+absl::StatusOr<std::vector<RoleAssignment>> FakeAccess::GetWorkspaceRoles(int32_t workspace) {
   std::lock_guard lock(mutex_);
   std::vector<RoleAssignment> roles;
   for (const RoleAssignment& each : rows_.roles) {

@@ -27,7 +27,7 @@ absl::StatusOr<NumberCurves> FakeRuns::ReadNumbers(const CurveQuery& query) {
   DET_ASSIGN_OR_RETURN(const Curves curves, ReadCurves(query));
   NumberCurves numbers;
   for (const auto& [trial, reports] : curves) {
-    NumberCurve curve = NumbersOf(reports, query.metric);
+    NumberCurve curve = ExtractNumbers(reports, query.metric);
     if (!curve.steps.empty()) numbers.emplace(trial, std::move(curve));
   }
   return numbers;
@@ -57,7 +57,7 @@ absl::StatusOr<std::vector<SeriesPoint>> FakeRuns::ReadLast(const SeriesQuery& q
   std::lock_guard lock(db_.mutex);
   std::vector<SeriesPoint> points;
   VisitSeries(query, [&](const model::MetricReport& report) {
-    const auto number = MetricNumber(report.metrics, query.metric);
+    const auto number = GetMetricNumber(report.metrics, query.metric);
     if (!number) return;
     if (points.empty() || points.back().trial != report.trial) points.emplace_back();
     points.back() = {report.trial, report.steps_completed, *number};

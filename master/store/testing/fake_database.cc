@@ -108,7 +108,7 @@ std::string FakeDatabase::HolderOf(const model::CheckpointId& id) const {
     }
   }
   for (const auto& [key, version] : models.versions) {
-    if (version.checkpoint == id) hold(HolderName(models.models.at(key.first).name, key.second));
+    if (version.checkpoint == id) hold(GetHolderName(models.models.at(key.first).name, key.second));
   }
   return holder;
 }
@@ -237,7 +237,7 @@ std::vector<CheckpointEntry> FakeDatabase::Checkpoints(model::TrialId trial) con
       }
     }
     entry.searcher_metric =
-        MetricNumber(entry.validation_metrics, experiment->second.config->searcher.metric);
+        GetMetricNumber(entry.validation_metrics, experiment->second.config->searcher.metric);
     entries.push_back(std::move(entry));
   }
   return entries;
@@ -262,7 +262,7 @@ TrialRecord FakeDatabase::Record(const experiment::Trial& trial) const {
     if (entry.checkpoint.state == model::CheckpointState::kDeleted) continue;
     pointers.push_back(&entry);
     ++record.checkpoint_count;
-    record.checkpoint_size += TotalSize(entry.checkpoint);
+    record.checkpoint_size += ComputeTotalSize(entry.checkpoint);
   }
   const auto experiment = experiments.find(trial.experiment);
   if (experiment == experiments.end()) return record;
@@ -288,7 +288,7 @@ ExperimentRecord FakeDatabase::Record(const experiment::Experiment& experiment) 
     for (const CheckpointEntry& entry : Checkpoints(id)) {
       if (entry.checkpoint.state == model::CheckpointState::kDeleted) continue;
       ++record.checkpoint_count;
-      record.checkpoint_size += TotalSize(entry.checkpoint);
+      record.checkpoint_size += ComputeTotalSize(entry.checkpoint);
     }
   }
   const auto context = contexts.find(experiment.context_hash);
@@ -377,7 +377,7 @@ void Sort(std::vector<CheckpointEntry>& items, const CheckpointQuery& query,
       });
     case Sort::kMetric:
       return by(
-          [&](const Entry& e) { return finite(MetricNumber(e.validation_metrics, query.metric)); });
+          [&](const Entry& e) { return finite(GetMetricNumber(e.validation_metrics, query.metric)); });
   }
 }
 

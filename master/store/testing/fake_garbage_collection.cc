@@ -23,7 +23,7 @@ int RemoveUpTo(Container& rows, int limit, const Condition& condition) {
 
 }  // namespace
 
-absl::StatusOr<Ids> FakeGarbageCollection::DueRetentions(model::ExperimentId after, int limit) {
+absl::StatusOr<Ids> FakeGarbageCollection::ListDueRetentions(model::ExperimentId after, int limit) {
   std::lock_guard lock(db_.mutex);
   Ids due;
   for (const auto& [id, e] : db_.experiments) {
@@ -34,10 +34,10 @@ absl::StatusOr<Ids> FakeGarbageCollection::DueRetentions(model::ExperimentId aft
   return due;
 }
 
-absl::StatusOr<std::vector<DoomedCheckpoint>> FakeGarbageCollection::DoomedCheckpoints(
+absl::StatusOr<std::vector<CheckpointToDelete>> FakeGarbageCollection::ListCheckpointsToDelete(
     const model::CheckpointId& after, int limit) {
   std::lock_guard lock(db_.mutex);
-  std::vector<DoomedCheckpoint> doomed;
+  std::vector<CheckpointToDelete> doomed;
   for (const auto& [id, checkpoint] : db_.checkpoints) {
     if (!(id > after) || checkpoint.state != CheckpointState::kDeleting) continue;
     const experiment::Experiment& e =
@@ -48,7 +48,7 @@ absl::StatusOr<std::vector<DoomedCheckpoint>> FakeGarbageCollection::DoomedCheck
   return doomed;
 }
 
-absl::Status FakeGarbageCollection::SetDeleted(const std::vector<model::CheckpointId>& ids) {
+absl::Status FakeGarbageCollection::MarkCheckpointsDeleted(const std::vector<model::CheckpointId>& ids) {
   DET_RETURN_IF_ERROR(held_());
   std::lock_guard lock(db_.mutex);
   for (const model::CheckpointId& id : ids) {
@@ -58,10 +58,10 @@ absl::Status FakeGarbageCollection::SetDeleted(const std::vector<model::Checkpoi
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<TrimmedCheckpoint>> FakeGarbageCollection::TrimmedCheckpoints(
+absl::StatusOr<std::vector<CheckpointToTrim>> FakeGarbageCollection::ListCheckpointsToTrim(
     const model::CheckpointId& after, int limit) {
   std::lock_guard lock(db_.mutex);
-  std::vector<TrimmedCheckpoint> trimmed;
+  std::vector<CheckpointToTrim> trimmed;
   for (auto it = db_.trims.upper_bound(after); it != db_.trims.end(); ++it) {
     const model::CheckpointRecord& checkpoint = db_.checkpoints.at(it->first);
     const experiment::Experiment& e =
@@ -76,7 +76,7 @@ absl::StatusOr<std::vector<TrimmedCheckpoint>> FakeGarbageCollection::TrimmedChe
   return trimmed;
 }
 
-absl::Status FakeGarbageCollection::SetTrimmed(const TrimmedCheckpoint& trimmed,
+absl::Status FakeGarbageCollection::MarkCheckpointTrimmed(const CheckpointToTrim& trimmed,
                                       const model::Resources& left) {
   DET_RETURN_IF_ERROR(held_());
   std::lock_guard lock(db_.mutex);
@@ -92,7 +92,7 @@ absl::Status FakeGarbageCollection::SetTrimmed(const TrimmedCheckpoint& trimmed,
   return absl::OkStatus();
 }
 
-absl::StatusOr<Ids> FakeGarbageCollection::Deletions() {
+absl::StatusOr<Ids> FakeGarbageCollection::ListDeletions() {
   std::lock_guard lock(db_.mutex);
   Ids ids;
   for (const auto& [id, e] : db_.experiments) {
@@ -101,7 +101,7 @@ absl::StatusOr<Ids> FakeGarbageCollection::Deletions() {
   return ids;
 }
 
-absl::StatusOr<Ids> FakeGarbageCollection::Releases() {
+absl::StatusOr<Ids> FakeGarbageCollection::ListReleased() {
   std::lock_guard lock(db_.mutex);
   Ids ids;
   for (const auto& [id, e] : db_.experiments) {
@@ -117,7 +117,7 @@ absl::StatusOr<Ids> FakeGarbageCollection::Releases() {
   return ids;
 }
 
-absl::StatusOr<bool> FakeGarbageCollection::RemoveSome(model::ExperimentId id, int limit) {
+absl::StatusOr<bool> FakeGarbageCollection::RemoveRows(model::ExperimentId id, int limit) {
   DET_RETURN_IF_ERROR(held_());
   std::lock_guard lock(db_.mutex);
   const auto e = db_.experiments.find(id);
@@ -177,7 +177,7 @@ void FakeGarbageCollection::RemoveRest(model::ExperimentId id) {
   if (!left) db_.experiments.erase(id), db_.workspace_rows.experiment_notes.erase(id);
 }
 
-absl::Status FakeGarbageCollection::FailDeletion(model::ExperimentId id, const std::string& reason) {
+absl::Status FakeGarbageCollection::MarkDeletionFailed(model::ExperimentId id, const std::string& reason) {
   DET_RETURN_IF_ERROR(held_());
   std::lock_guard lock(db_.mutex);
   const auto e = db_.experiments.find(id);
@@ -189,7 +189,7 @@ absl::Status FakeGarbageCollection::FailDeletion(model::ExperimentId id, const s
   return absl::OkStatus();
 }
 
-absl::Status FakeGarbageCollection::KeepLogsOfExperiment(model::ExperimentId id, int days) {
+absl::Status FakeGarbageCollection::SetExperimentLogDays(model::ExperimentId id, int days) {
   DET_RETURN_IF_ERROR(held_());
   std::lock_guard lock(db_.mutex);
   if (!db_.experiments.contains(id)) {
@@ -202,7 +202,7 @@ absl::Status FakeGarbageCollection::KeepLogsOfExperiment(model::ExperimentId id,
   return absl::OkStatus();
 }
 
-absl::Status FakeGarbageCollection::KeepLogsOfTrial(model::TrialId id, int days) {
+absl::Status FakeGarbageCollection::SetTrialLogDays(model::TrialId id, int days) {
   DET_RETURN_IF_ERROR(held_());
   std::lock_guard lock(db_.mutex);
   if (!db_.trials.contains(id)) return absl::NotFoundError(absl::StrCat("no trial ", id.value()));
@@ -210,7 +210,7 @@ absl::Status FakeGarbageCollection::KeepLogsOfTrial(model::TrialId id, int days)
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::optional<int>> FakeGarbageCollection::LogDaysOfTrial(model::TrialId id) {
+absl::StatusOr<std::optional<int>> FakeGarbageCollection::GetTrialLogDays(model::TrialId id) {
   std::lock_guard lock(db_.mutex);
   const auto trial = db_.trials.find(id);
   if (trial == db_.trials.end()) return absl::NotFoundError(absl::StrCat("no trial ", id.value()));
@@ -247,7 +247,7 @@ absl::StatusOr<bool> FakeGarbageCollection::RemoveOldAudit(absl::Time until, int
          limit;
 }
 
-absl::StatusOr<std::vector<HeldCheckpoint>> FakeGarbageCollection::ListHeld(model::ExperimentId id) {
+absl::StatusOr<std::vector<HeldCheckpoint>> FakeGarbageCollection::ListHeldCheckpoints(model::ExperimentId id) {
   std::lock_guard lock(db_.mutex);
   std::vector<HeldCheckpoint> held;
   for (const auto& [number, checkpoint] : db_.checkpoints) {

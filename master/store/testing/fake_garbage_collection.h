@@ -19,24 +19,24 @@ class FakeGarbageCollection final : public GarbageCollection {
   FakeGarbageCollection(FakeDatabase* database, std::function<absl::Status()> held)
       : db_(*database), held_(std::move(held)) {}
 
-  absl::StatusOr<std::vector<model::ExperimentId>> DueRetentions(model::ExperimentId after,
+  absl::StatusOr<std::vector<model::ExperimentId>> ListDueRetentions(model::ExperimentId after,
                                                                  int limit) override;
-  absl::StatusOr<std::vector<DoomedCheckpoint>> DoomedCheckpoints(const model::CheckpointId& after,
+  absl::StatusOr<std::vector<CheckpointToDelete>> ListCheckpointsToDelete(const model::CheckpointId& after,
                                                                   int limit) override;
-  absl::Status SetDeleted(const std::vector<model::CheckpointId>& ids) override;
-  absl::StatusOr<std::vector<TrimmedCheckpoint>> TrimmedCheckpoints(
+  absl::Status MarkCheckpointsDeleted(const std::vector<model::CheckpointId>& ids) override;
+  absl::StatusOr<std::vector<CheckpointToTrim>> ListCheckpointsToTrim(
       const model::CheckpointId& after, int limit) override;
-  absl::Status SetTrimmed(const TrimmedCheckpoint& trimmed, const model::Resources& left) override;
-  absl::StatusOr<std::vector<model::ExperimentId>> Deletions() override;
-  absl::StatusOr<std::vector<model::ExperimentId>> Releases() override;
-  absl::StatusOr<bool> RemoveSome(model::ExperimentId id, int limit) override;
-  absl::Status FailDeletion(model::ExperimentId id, const std::string& reason) override;
-  absl::Status KeepLogsOfExperiment(model::ExperimentId id, int days) override;
-  absl::Status KeepLogsOfTrial(model::TrialId id, int days) override;
-  absl::StatusOr<std::optional<int>> LogDaysOfTrial(model::TrialId id) override;
+  absl::Status MarkCheckpointTrimmed(const CheckpointToTrim& trimmed, const model::Resources& left) override;
+  absl::StatusOr<std::vector<model::ExperimentId>> ListDeletions() override;
+  absl::StatusOr<std::vector<model::ExperimentId>> ListReleased() override;
+  absl::StatusOr<bool> RemoveRows(model::ExperimentId id, int limit) override;
+  absl::Status MarkDeletionFailed(model::ExperimentId id, const std::string& reason) override;
+  absl::Status SetExperimentLogDays(model::ExperimentId id, int days) override;
+  absl::Status SetTrialLogDays(model::TrialId id, int days) override;
+  absl::StatusOr<std::optional<int>> GetTrialLogDays(model::TrialId id) override;
   absl::StatusOr<bool> RemoveOldLogs(absl::Time now, int days, int limit) override;
   absl::StatusOr<bool> RemoveOldAudit(absl::Time until, int limit) override;
-  absl::StatusOr<std::vector<HeldCheckpoint>> ListHeld(model::ExperimentId id) override;
+  absl::StatusOr<std::vector<HeldCheckpoint>> ListHeldCheckpoints(model::ExperimentId id) override;
 
  private:
   void RemoveRest(model::ExperimentId id);

@@ -130,7 +130,7 @@ std::vector<ModelRecord> FakeModels::Asked(const ModelQuery& query) const {
 
 absl::StatusOr<ModelRecord> FakeModels::GetModel(const std::string& name) {
   std::lock_guard lock(db_.mutex);
-  const std::optional<int32_t> id = ModelIdIn(name);
+  const std::optional<int32_t> id = ParseModelId(name);
   for (const auto& [number, row] : rows_.models) {
     if (id ? number == *id : row.name == name) return Read(row);
   }
@@ -271,7 +271,7 @@ absl::StatusOr<std::vector<std::string>> FakeModels::ListHolders(model::Experime
     const auto checkpoint = db_.checkpoints.find(version.checkpoint);
     if (checkpoint == db_.checkpoints.end() || !db_.IsOf(checkpoint->second, id)) continue;
     const std::string& model = rows_.models.at(key.first).name;
-    holders[{model, key.second}] = HolderName(model, key.second);
+    holders[{model, key.second}] = GetHolderName(model, key.second);
   }
   std::vector<std::string> names;
   for (auto& [unused, name] : holders) names.push_back(std::move(name));

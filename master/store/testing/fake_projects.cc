@@ -88,7 +88,7 @@ absl::StatusOr<ProjectRecord> FakeProjects::AddProject(const ProjectRecord& proj
   std::string key = project.key;
   if (IsKeyTaken(key, 0)) return ProjectKeyExists(key);
   for (int n = 1; key.empty(); ++n) {
-    if (!IsKeyTaken(KeyFor(project.name, n), 0)) key = KeyFor(project.name, n);
+    if (!IsKeyTaken(MakeProjectKey(project.name, n), 0)) key = MakeProjectKey(project.name, n);
   }
   const int32_t id = ++db_.workspace_rows.last_project;
   ProjectRecord& row = db_.workspace_rows.projects[id];
@@ -104,7 +104,7 @@ absl::StatusOr<ProjectRecord> FakeProjects::ChangeProject(int32_t id, const Proj
   const auto it = db_.workspace_rows.projects.find(id);
   if (it == db_.workspace_rows.projects.end()) return NoSuchProject(id);
   ProjectRecord& row = it->second;
-  if (row.immutable && ChangesIdentity(patch)) return IsImmutable("project", row.name, "changed");
+  if (row.immutable && ChangesIdentity(patch)) return ImmutableError("project", row.name, "changed");
   const int32_t to = patch.workspace.value_or(row.workspace);
   const auto workspace = db_.workspace_rows.workspaces.find(to);
   if (workspace == db_.workspace_rows.workspaces.end()) return NoSuchWorkspace(to);
@@ -139,14 +139,14 @@ absl::Status FakeProjects::DeleteProject(int32_t id) {
   const auto it = db_.workspace_rows.projects.find(id);
   if (it == db_.workspace_rows.projects.end()) return NoSuchProject(id);
   const ProjectRecord record = Read(it->second);
-  if (record.immutable) return IsImmutable("project", record.name, "deleted");
-  if (record.num_experiments > 0) return NotEmpty("project", record.name, record.num_experiments);
+  if (record.immutable) return ImmutableError("project", record.name, "deleted");
+  if (record.num_experiments > 0) return NotEmptyError("project", record.name, record.num_experiments);
   std::erase_if(db_.workspace_rows.visits, [&](const auto& visit) { return visit.first.second == id; });
   db_.workspace_rows.projects.erase(it);
   return absl::OkStatus();
 }
 
-absl::Status FakeProjects::NoteVisit(model::UserId user, int32_t project, absl::Time at) {
+absl::Status FakeProjects::RecordVisit(model::UserId user, int32_t project, absl::Time at) {
   DET_RETURN_IF_ERROR(held_());
   std::lock_guard lock(db_.mutex);
   if (!db_.workspace_rows.projects.contains(project)) return NoSuchProject(project);
@@ -154,7 +154,7 @@ absl::Status FakeProjects::NoteVisit(model::UserId user, int32_t project, absl::
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<ProjectRecord>> FakeProjects::LastVisited(model::UserId user,
+absl::StatusOr<std::vector<ProjectRecord>> FakeProjects::ListLastVisited(model::UserId user,
                                                                      int limit) {
   std::lock_guard lock(db_.mutex);
   std::vector<std::tuple<absl::Time, int32_t>> visits;
@@ -172,36 +172,36 @@ absl::StatusOr<std::vector<ProjectRecord>> FakeProjects::LastVisited(model::User
   return found;
 }
 
-absl::StatusOr<int32_t> FakeProjects::WorkspaceOf(model::ExperimentId id) {
+absl::StatusOr<int32_t> FakeProjects::GetWorkspaceId(model::ExperimentId id) {
   std::lock_guard lock(db_.mutex);
   const auto it = db_.experiments.find(id);
-  if (it == db_.experiments.end()) return LiesNowhere();
+  if (it == db_.experiments.end()) return NoSuchResource();
   return db_.workspace_rows.projects.at(it->second.project).workspace;
 }
 
-absl::StatusOr<int32_t> FakeProjects::WorkspaceOf(model::TrialId id) {
+absl::StatusOr<int32_t> FakeProjects::GetWorkspaceId(model::TrialId id) {
   model::ExperimentId experiment;
   {
     std::lock_guard lock(db_.mutex);
     const auto it = db_.trials.find(id);
-    if (it == db_.trials.end()) return LiesNowhere();
+    if (it == db_.trials.end()) return NoSuchResource();
     experiment = it->second.experiment;
   }
-  return WorkspaceOf(experiment);
+  return GetWorkspaceId(experiment);
 }
 
-absl::StatusOr<int32_t> FakeProjects::WorkspaceOf(const model::CheckpointId& id) {
+absl::StatusOr<int32_t> FakeProjects::GetWorkspaceId(const model::CheckpointId& id) {
   model::TrialId trial;
   {
     std::lock_guard lock(db_.mutex);
     const auto it = db_.checkpoints.find(id);
-    if (it == db_.checkpoints.end()) return LiesNowhere();
+    if (it == db_.checkpoints.end()) return NoSuchResource();
     trial = it->second.trial;
   }
-  return WorkspaceOf(trial);
+  return GetWorkspaceId(trial);
 }
 
-absl::StatusOr<int32_t> FakeProjects::WorkspaceOfProject(int32_t id) {
+absl::StatusOr<int32_t> FakeProjects::GetProjectWorkspaceId(int32_t id) {
   std::lock_guard lock(db_.mutex);
   const auto it = db_.workspace_rows.projects.find(id);
   if (it == db_.workspace_rows.projects.end()) return NoSuchProject(id);

@@ -340,7 +340,7 @@ absl::StatusOr<std::vector<ValueColumn>> FakeRuns::ListValueColumns(int32_t proj
 }
 
 absl::StatusOr<std::vector<MetricName>> FakeRuns::ListMetricNames(int32_t project) {
-  DET_ASSIGN_OR_RETURN(const std::vector<MetricRange> ranges, MetricRanges(project));
+  DET_ASSIGN_OR_RETURN(const std::vector<MetricRange> ranges, ListMetricRanges(project));
   std::vector<MetricName> names;
   for (const MetricRange& range : ranges) names.push_back(range.name);
   return names;
@@ -357,7 +357,7 @@ absl::StatusOr<std::vector<MetricName>> FakeRuns::ListMetricNames(
   return std::vector<MetricName>(names.begin(), names.end());
 }
 
-absl::StatusOr<std::vector<MetricRange>> FakeRuns::MetricRanges(int32_t project) {
+absl::StatusOr<std::vector<MetricRange>> FakeRuns::ListMetricRanges(int32_t project) {
   std::lock_guard lock(db_.mutex);
   std::map<MetricName, MetricRange> ranges;
   for (const RunRecord& run : OfProject(project)) {

@@ -24,7 +24,7 @@ class FakeRuns final : public Runs {
   absl::StatusOr<std::vector<MetricName>> ListMetricNames(int32_t project) override;
   absl::StatusOr<std::vector<MetricName>> ListMetricNames(
       const std::vector<model::ExperimentId>& experiments) override;
-  absl::StatusOr<std::vector<MetricRange>> MetricRanges(int32_t project) override;
+  absl::StatusOr<std::vector<MetricRange>> ListMetricRanges(int32_t project) override;
   absl::StatusOr<Curves> ReadCurves(const CurveQuery& query) override;
   absl::StatusOr<NumberCurves> ReadNumbers(const CurveQuery& query) override;
   absl::StatusOr<std::vector<int64_t>> ListSteps(const SeriesQuery& query) override;

@@ -52,8 +52,8 @@ bool Matches(const ExperimentQuery& query, const ExperimentRecord& record) {
          HasIgnoringCase(query.description, e.config->description) &&
          Contains(query.owner_ids, e.owner) && Contains(query.ids, e.id) &&
          (query.not_ids.empty() || !Contains(query.not_ids, e.id)) &&
-         (!query.least_id || e.id.value() >= *query.least_id) &&
-         (!query.greatest_id || e.id.value() <= *query.greatest_id) &&
+         (!query.min_id || e.id.value() >= *query.min_id) &&
+         (!query.max_id || e.id.value() <= *query.max_id) &&
          (query.project == 0 || query.project == e.project) &&
          (!query.visible ||
           std::count(query.visible->begin(), query.visible->end(), e.workspace)) &&
@@ -270,7 +270,7 @@ absl::StatusOr<std::vector<experiment::Allocation>> FakeStore::ListAllocations(
   return found;
 }
 
-absl::StatusOr<std::map<model::ExperimentId, absl::Duration>> FakeStore::MeanRunTimes(
+absl::StatusOr<std::map<model::ExperimentId, absl::Duration>> FakeStore::GetMeanRunTimes(
     const std::vector<model::ExperimentId>& experiments, int newest) {
   std::map<model::ExperimentId, absl::Duration> means;
   for (const model::ExperimentId& id : experiments) {

@@ -139,7 +139,7 @@ absl::StatusOr<UserRecord> FakeUsers::ChangeUser(model::UserId id, const UserPat
   return user;
 }
 
-absl::Status FakeUsers::NoteLogin(model::UserId id, absl::Time at) {
+absl::Status FakeUsers::RecordLogin(model::UserId id, absl::Time at) {
   DET_RETURN_IF_ERROR(held_());
   std::lock_guard lock(mutex_);
   const auto it = rows_.users.find(id);

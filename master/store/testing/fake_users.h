@@ -33,7 +33,7 @@ class FakeUsers final : public Users {
   absl::StatusOr<UserRecord> AddUser(const UserRecord& user, model::Role role) override;
   absl::StatusOr<UserRecord> ChangeUser(model::UserId id, const UserPatch& patch,
                                         absl::Time now) override;
-  absl::Status NoteLogin(model::UserId id, absl::Time at) override;
+  absl::Status RecordLogin(model::UserId id, absl::Time at) override;
 
   absl::StatusOr<std::vector<UserSetting>> ListSettings(model::UserId id) override;
   absl::Status PutSettings(model::UserId id, const std::vector<UserSetting>& settings) override;

@@ -143,7 +143,7 @@ absl::StatusOr<int> FakeWebhooks::Raise(const model::WebhookEvent& event) {
   return db_.Raise(event);
 }
 
-absl::StatusOr<std::optional<DeliveryRecord>> FakeWebhooks::NextDelivery(
+absl::StatusOr<std::optional<DeliveryRecord>> FakeWebhooks::GetNextDelivery(
     const std::vector<int32_t>& but) {
   std::lock_guard lock(db_.mutex);
   const DeliveryRecord* next = nullptr;
@@ -163,7 +163,7 @@ absl::Status FakeWebhooks::RecordAttempt(int64_t delivery, const AttemptRecord& 
   DeliveryRecord& row = it->second;
   row.state = attempt.state;
   ++row.attempts;
-  row.error = CleanText(attempt.error);
+  row.error = SanitizeText(attempt.error);
   if (attempt.state == State::kPending) {
     row.next_at = Canonical(attempt.next_at);
   } else {

@@ -27,7 +27,7 @@ class FakeWebhooks final : public Webhooks {
   absl::StatusOr<WebhookRecord> ChangeWebhook(int32_t id, const WebhookPatch& patch) override;
   absl::Status DeleteWebhook(int32_t id) override;
   absl::StatusOr<int> Raise(const model::WebhookEvent& event) override;
-  absl::StatusOr<std::optional<DeliveryRecord>> NextDelivery(
+  absl::StatusOr<std::optional<DeliveryRecord>> GetNextDelivery(
       const std::vector<int32_t>& but) override;
   absl::Status RecordAttempt(int64_t delivery, const AttemptRecord& attempt) override;
   absl::StatusOr<std::vector<DeliveryRecord>> ListDeliveries(int32_t webhook, int limit,

@@ -39,7 +39,7 @@ absl::StatusOr<WorkspaceRecord> FakeWorkspaces::GetWorkspace(int32_t id, model::
   return Read(it->second, asking);
 }
 
-absl::StatusOr<std::string> FakeWorkspaces::NameOf(int32_t workspace) {
+absl::StatusOr<std::string> FakeWorkspaces::GetWorkspaceName(int32_t workspace) {
   std::lock_guard lock(db_.mutex);
   const auto it = db_.workspace_rows.workspaces.find(workspace);
   if (it == db_.workspace_rows.workspaces.end()) return NoSuchWorkspace(workspace);
@@ -86,7 +86,7 @@ absl::StatusOr<WorkspaceRecord> FakeWorkspaces::ChangeWorkspace(int32_t id,
   const auto it = db_.workspace_rows.workspaces.find(id);
   if (it == db_.workspace_rows.workspaces.end()) return NoSuchWorkspace(id);
   WorkspaceRecord& row = it->second;
-  if (row.immutable) return IsImmutable("workspace", row.name, "changed");
+  if (row.immutable) return ImmutableError("workspace", row.name, "changed");
   if (patch.name && IsTaken(*patch.name, id)) return WorkspaceExists(*patch.name);
   if (patch.name) row.name = *patch.name;
   if (patch.agent_user) row.agent_user = patch.agent_user;
@@ -108,14 +108,14 @@ absl::Status FakeWorkspaces::DeleteWorkspace(int32_t id) {
   const auto it = db_.workspace_rows.workspaces.find(id);
   if (it == db_.workspace_rows.workspaces.end()) return NoSuchWorkspace(id);
   const WorkspaceRecord record = Read(it->second, {});
-  if (record.immutable) return IsImmutable("workspace", record.name, "deleted");
+  if (record.immutable) return ImmutableError("workspace", record.name, "deleted");
   if (record.num_experiments > 0) {
-    return NotEmpty("workspace", record.name, record.num_experiments);
+    return NotEmptyError("workspace", record.name, record.num_experiments);
   }
   const auto models =
       std::count_if(db_.models.models.begin(), db_.models.models.end(),
                     [&](const auto& model) { return model.second.workspace == id; });
-  if (models > 0) return HoldsModels(record.name, models);
+  if (models > 0) return WorkspaceHasModels(record.name, models);
   std::erase_if(db_.workspace_rows.projects,
                 [&](const auto& project) { return project.second.workspace == id; });
   std::erase_if(db_.workspace_rows.pins, [&](const auto& pin) { return pin.first.second == id; });

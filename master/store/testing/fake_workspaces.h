@@ -18,7 +18,7 @@ class FakeWorkspaces final : public Workspaces {
       : db_(*database), held_(std::move(held)) {}
 
   absl::StatusOr<WorkspaceRecord> GetWorkspace(int32_t id, model::UserId asking) override;
-  absl::StatusOr<std::string> NameOf(int32_t workspace) override;
+  absl::StatusOr<std::string> GetWorkspaceName(int32_t workspace) override;
   absl::StatusOr<WorkspacePage> ListWorkspaces(const WorkspaceQuery& query) override;
   absl::StatusOr<WorkspaceRecord> AddWorkspace(const WorkspaceRecord& workspace) override;
   absl::StatusOr<WorkspaceRecord> ChangeWorkspace(int32_t id, const WorkspacePatch& patch) override;

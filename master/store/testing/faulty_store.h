@@ -104,9 +104,9 @@ class FaultyStore final : public Store {
   absl::StatusOr<experiment::Allocation> GetAllocation(const model::AllocationId& id) override {
     return store_.GetAllocation(id);
   }
-  absl::StatusOr<std::map<model::ExperimentId, absl::Duration>> MeanRunTimes(
+  absl::StatusOr<std::map<model::ExperimentId, absl::Duration>> GetMeanRunTimes(
       const std::vector<model::ExperimentId>& experiments, int newest) override {
-    return store_.MeanRunTimes(experiments, newest);
+    return store_.GetMeanRunTimes(experiments, newest);
   }
   absl::StatusOr<std::vector<model::MetricReport>> ReadMetrics(const MetricQuery& query) override {
     return store_.ReadMetrics(query);

@@ -89,19 +89,19 @@ TEST_P(StoreContractTest, LogsGoSoManyDaysAfterTheirTrialsEnd) {
     return store_->ListLogs({.task = ended.task})->size() +
            store_->ListLogs({.task = MakeTrial(2, 2).task})->size();
   };
-  const auto said = [&] { return *gc.LogDaysOfTrial(model::TrialId(1)); };
+  const auto said = [&] { return *gc.GetTrialLogDays(model::TrialId(1)); };
   // Nobody says anything.
   EXPECT_EQ(said(), std::nullopt);
   EXPECT_EQ(*gc.RemoveOldLogs(day(1'000), -1, 10), true);
   EXPECT_EQ(*gc.RemoveOldLogs(day(3), 4, 10), true);
   // The experiment, then a trial of it, wins over what holds for all.
-  ASSERT_TRUE(gc.KeepLogsOfExperiment(ExperimentId(1), -1).ok());
+  ASSERT_TRUE(gc.SetExperimentLogDays(ExperimentId(1), -1).ok());
   EXPECT_EQ(*gc.RemoveOldLogs(day(100), 4, 10), true);
-  ASSERT_TRUE(gc.KeepLogsOfTrial(model::TrialId(1), 7).ok());
+  ASSERT_TRUE(gc.SetTrialLogDays(model::TrialId(1), 7).ok());
   EXPECT_EQ(said(), 7);
   EXPECT_EQ(*gc.RemoveOldLogs(day(6), 4, 10), true);
   // The newest word.
-  ASSERT_TRUE(gc.KeepLogsOfExperiment(ExperimentId(1), 8).ok());
+  ASSERT_TRUE(gc.SetExperimentLogDays(ExperimentId(1), 8).ok());
   EXPECT_EQ(said(), 8);
   EXPECT_EQ(*gc.RemoveOldLogs(day(7), 4, 10), true);
   EXPECT_EQ(left(), 3u);
@@ -110,9 +110,9 @@ TEST_P(StoreContractTest, LogsGoSoManyDaysAfterTheirTrialsEnd) {
   EXPECT_EQ(left(), 2u);
   EXPECT_EQ(*gc.RemoveOldLogs(day(8), 4, 10), true);
   EXPECT_EQ(left(), 1u);
-  EXPECT_TRUE(absl::IsNotFound(gc.KeepLogsOfExperiment(ExperimentId(9), 1)));
-  EXPECT_TRUE(absl::IsNotFound(gc.KeepLogsOfTrial(model::TrialId(9), 1)));
-  EXPECT_TRUE(absl::IsNotFound(gc.LogDaysOfTrial(model::TrialId(9)).status()));
+  EXPECT_TRUE(absl::IsNotFound(gc.SetExperimentLogDays(ExperimentId(9), 1)));
+  EXPECT_TRUE(absl::IsNotFound(gc.SetTrialLogDays(model::TrialId(9), 1)));
+  EXPECT_TRUE(absl::IsNotFound(gc.GetTrialLogDays(model::TrialId(9)).status()));
 }
 
 TEST_P(StoreContractTest, LogsAreKeptAsTheConfigurationSays) {
@@ -124,7 +124,7 @@ TEST_P(StoreContractTest, LogsAreKeptAsTheConfigurationSays) {
   experiment::Trial trial = MakeTrial(1, 1);
   trial.ended_at = TimeAt(0);
   Commit({put, cluster::PutTrial{trial}, cluster::AddLogLine{MakeLine("1.1", 0, "a line")}});
-  EXPECT_EQ(*gc.LogDaysOfTrial(trial.id), 2);
+  EXPECT_EQ(*gc.GetTrialLogDays(trial.id), 2);
   const auto left = [&] { return store_->ListLogs({.task = trial.task})->size(); };
   EXPECT_TRUE(*gc.RemoveOldLogs(TimeAt(1) + absl::Hours(24), 0, 10));
   EXPECT_EQ(left(), 1u);
@@ -151,24 +151,24 @@ TEST_P(StoreContractTest, OldAuditRecordsGo) {
 TEST_P(StoreContractTest, RetentionIsDueAtTheEndAndWhenThePolicyChanges) {
   Commit({cluster::PutExperiment{MakeExperiment(1)}, Ended(2), Ended(3)});
   GarbageCollection& gc = store_->garbage_collection();
-  EXPECT_THAT(*gc.DueRetentions(ExperimentId(0), 10),
+  EXPECT_THAT(*gc.ListDueRetentions(ExperimentId(0), 10),
               ElementsAre(ExperimentId(2), ExperimentId(3)));
-  EXPECT_THAT(*gc.DueRetentions(ExperimentId(2), 10), ElementsAre(ExperimentId(3)));
-  EXPECT_THAT(*gc.DueRetentions(ExperimentId(0), 1), ElementsAre(ExperimentId(2)));
+  EXPECT_THAT(*gc.ListDueRetentions(ExperimentId(2), 10), ElementsAre(ExperimentId(3)));
+  EXPECT_THAT(*gc.ListDueRetentions(ExperimentId(0), 1), ElementsAre(ExperimentId(2)));
   const experiment::RetentionPolicy usual = {0, 1, 1};
   Commit({cluster::RetainOthers{ExperimentId(2), usual, {}},
           cluster::RetainOthers{ExperimentId(3), usual, {}}, Ended(1)});
-  EXPECT_THAT(*gc.DueRetentions(ExperimentId(0), 10), ElementsAre(ExperimentId(1)));
+  EXPECT_THAT(*gc.ListDueRetentions(ExperimentId(0), 10), ElementsAre(ExperimentId(1)));
   Commit({cluster::PutRetention{ExperimentId(3), {4, 5, 6}}});
-  EXPECT_THAT(*gc.DueRetentions(ExperimentId(1), 10), ElementsAre(ExperimentId(3)));
+  EXPECT_THAT(*gc.ListDueRetentions(ExperimentId(1), 10), ElementsAre(ExperimentId(3)));
   // What was decided by the policy before changes nothing.
   Commit({cluster::PutTrial{MakeTrial(1, 3)}, cluster::AddCheckpoint{MakeCheckpoint("a", 1, 10)},
           cluster::RetainOthers{ExperimentId(3), usual, {CheckpointId("a")}}});
   EXPECT_EQ(States(*store_, 3), "a=COMPLETED ");
-  EXPECT_THAT(*gc.DueRetentions(ExperimentId(1), 10), ElementsAre(ExperimentId(3)));
+  EXPECT_THAT(*gc.ListDueRetentions(ExperimentId(1), 10), ElementsAre(ExperimentId(3)));
   Commit({cluster::RetainOthers{ExperimentId(3), {4, 5, 6}, {CheckpointId("a")}}});
   EXPECT_EQ(States(*store_, 3), "a=DELETING ");
-  EXPECT_THAT(*gc.DueRetentions(ExperimentId(1), 10), IsEmpty());
+  EXPECT_THAT(*gc.ListDueRetentions(ExperimentId(1), 10), IsEmpty());
   const auto storage =
       store_->GetExperiment(ExperimentId(3))->experiment.config->checkpoint_storage;
   EXPECT_EQ(experiment::PolicyOf(storage), (experiment::RetentionPolicy{4, 5, 6}));
@@ -177,18 +177,18 @@ TEST_P(StoreContractTest, RetentionIsDueAtTheEndAndWhenThePolicyChanges) {
 TEST_P(StoreContractTest, CheckpointsGoUnlessTheyAreHeld) {
   Commit(Family());
   GarbageCollection& gc = store_->garbage_collection();
-  EXPECT_THAT(*gc.ListHeld(ExperimentId(1)),
+  EXPECT_THAT(*gc.ListHeldCheckpoints(ExperimentId(1)),
               ElementsAre(HeldCheckpoint{CheckpointId("a"), "experiment 2"}));
   Commit({cluster::DropCheckpoints{{CheckpointId("a"), CheckpointId("b"), CheckpointId("x")}}});
   EXPECT_EQ(States(*store_, 1), "a=COMPLETED b=DELETING ");
-  const auto doomed = *gc.DoomedCheckpoints(CheckpointId(""), 10);
+  const auto doomed = *gc.ListCheckpointsToDelete(CheckpointId(""), 10);
   ASSERT_EQ(doomed.size(), 1u);
   EXPECT_EQ(doomed[0].id, CheckpointId("b"));
   EXPECT_EQ(doomed[0].storage.host_path, "/tmp/checkpoints");
-  EXPECT_THAT(*gc.DoomedCheckpoints(CheckpointId("b"), 10), IsEmpty());
-  ASSERT_TRUE(gc.SetDeleted({CheckpointId("a"), CheckpointId("b")}).ok());
+  EXPECT_THAT(*gc.ListCheckpointsToDelete(CheckpointId("b"), 10), IsEmpty());
+  ASSERT_TRUE(gc.MarkCheckpointsDeleted({CheckpointId("a"), CheckpointId("b")}).ok());
   EXPECT_EQ(States(*store_, 1), "a=COMPLETED b=DELETED ");
-  EXPECT_THAT(*gc.DoomedCheckpoints(CheckpointId(""), 10), IsEmpty());
+  EXPECT_THAT(*gc.ListCheckpointsToDelete(CheckpointId(""), 10), IsEmpty());
   // A report that comes late brings nothing back.
   Commit({cluster::AddCheckpoint{MakeCheckpoint("b", 1, 20)}});
   EXPECT_EQ(States(*store_, 1), "a=COMPLETED b=DELETED ");
@@ -214,9 +214,9 @@ TEST_P(StoreContractTest, SomeFilesOfCheckpointsGoAndTheOthersStay) {
   EXPECT_EQ(States(*store_, 1), "a=COMPLETED b=PARTIALLY_DELETED ") << "a is held";
   // In one batch with a later one; one that comes twice is the same.
   Commit({trim("b", {"opt*"}), trim("b", {"state/*"})});
-  EXPECT_THAT(*gc.DoomedCheckpoints(CheckpointId(""), 10), IsEmpty());
-  EXPECT_THAT(*gc.TrimmedCheckpoints(CheckpointId("b"), 10), IsEmpty());
-  const auto trimmed = *gc.TrimmedCheckpoints(CheckpointId(""), 10);
+  EXPECT_THAT(*gc.ListCheckpointsToDelete(CheckpointId(""), 10), IsEmpty());
+  EXPECT_THAT(*gc.ListCheckpointsToTrim(CheckpointId("b"), 10), IsEmpty());
+  const auto trimmed = *gc.ListCheckpointsToTrim(CheckpointId(""), 10);
   ASSERT_EQ(trimmed.size(), 1u);
   EXPECT_EQ(trimmed[0].id, CheckpointId("b"));
   EXPECT_EQ(trimmed[0].experiment, ExperimentId(1));
@@ -230,13 +230,13 @@ TEST_P(StoreContractTest, SomeFilesOfCheckpointsGoAndTheOthersStay) {
   // What is asked for meanwhile is not forgotten.
   Commit({trim("b", {"late"})});
   const model::Resources left = {{"model.pt", 1000}};
-  ASSERT_TRUE(gc.SetTrimmed(trimmed[0], left).ok());
-  const auto again = *gc.TrimmedCheckpoints(CheckpointId(""), 10);
+  ASSERT_TRUE(gc.MarkCheckpointTrimmed(trimmed[0], left).ok());
+  const auto again = *gc.ListCheckpointsToTrim(CheckpointId(""), 10);
   ASSERT_EQ(again.size(), 1u);
   EXPECT_THAT(again[0].globs, ElementsAre("late", "opt*", "state/*"));
   for (int i = 0; i < 2; ++i) {
-    ASSERT_TRUE(gc.SetTrimmed(again[0], left).ok());
-    EXPECT_THAT(*gc.TrimmedCheckpoints(CheckpointId(""), 10), IsEmpty());
+    ASSERT_TRUE(gc.MarkCheckpointTrimmed(again[0], left).ok());
+    EXPECT_THAT(*gc.ListCheckpointsToTrim(CheckpointId(""), 10), IsEmpty());
     const CheckpointEntry entry = *store_->GetCheckpoint(CheckpointId("b"));
     EXPECT_EQ(entry.checkpoint.state, CheckpointState::kPartiallyDeleted);
     EXPECT_EQ(entry.checkpoint.resources, left);
@@ -249,8 +249,8 @@ TEST_P(StoreContractTest, SomeFilesOfCheckpointsGoAndTheOthersStay) {
   // The rest goes as a whole.
   Commit({trim("b", {"model*"}), cluster::MarkDeleting{ExperimentId(1)}});
   EXPECT_EQ(States(*store_, 1), "a=COMPLETED b=DELETING ");
-  EXPECT_THAT(*gc.TrimmedCheckpoints(CheckpointId(""), 10), IsEmpty());
-  EXPECT_EQ(gc.DoomedCheckpoints(CheckpointId(""), 10)->size(), 1u);
+  EXPECT_THAT(*gc.ListCheckpointsToTrim(CheckpointId(""), 10), IsEmpty());
+  EXPECT_EQ(gc.ListCheckpointsToDelete(CheckpointId(""), 10)->size(), 1u);
   Commit({trim("b", {"model*"})});
   EXPECT_EQ(States(*store_, 1), "a=COMPLETED b=DELETING ");
 }
@@ -259,9 +259,9 @@ TEST_P(StoreContractTest, ACheckpointOfWhichNoFileIsLeftIsDeleted) {
   Commit(Family());
   GarbageCollection& gc = store_->garbage_collection();
   Commit({cluster::TrimCheckpoint{CheckpointId("b"), {"model.pt", "state/*"}}});
-  const auto trimmed = *gc.TrimmedCheckpoints(CheckpointId(""), 10);
+  const auto trimmed = *gc.ListCheckpointsToTrim(CheckpointId(""), 10);
   ASSERT_EQ(trimmed.size(), 1u);
-  ASSERT_TRUE(gc.SetTrimmed(trimmed[0], {{"state/", 0}}).ok());
+  ASSERT_TRUE(gc.MarkCheckpointTrimmed(trimmed[0], {{"state/", 0}}).ok());
   EXPECT_EQ(States(*store_, 1), "a=COMPLETED b=DELETED ");
   EXPECT_EQ(store_->GetExperiment(ExperimentId(1))->checkpoint_size, 1024);
 }
@@ -271,7 +271,7 @@ TEST_P(StoreContractTest, ADroppedCheckpointIsNoMoreToBeTrimmed) {
   Commit({cluster::TrimCheckpoint{CheckpointId("b"), {"opt*"}},
           cluster::RetainOthers{ExperimentId(1), {0, 1, 1}, {CheckpointId("b")}}});
   EXPECT_EQ(States(*store_, 1), "a=COMPLETED b=DELETING ");
-  EXPECT_THAT(*store_->garbage_collection().TrimmedCheckpoints(CheckpointId(""), 10), IsEmpty());
+  EXPECT_THAT(*store_->garbage_collection().ListCheckpointsToTrim(CheckpointId(""), 10), IsEmpty());
 }
 
 TEST_P(StoreContractTest, WhatATrialThatRunsMayStartFromIsHeld) {
@@ -290,16 +290,16 @@ TEST_P(StoreContractTest, WhatATrialThatRunsMayStartFromIsHeld) {
 TEST_P(StoreContractTest, ADeletionTakesAllThatIsOfTheExperimentAndNothingElse) {
   Commit(Family());
   GarbageCollection& gc = store_->garbage_collection();
-  EXPECT_TRUE(*gc.RemoveSome(ExperimentId(1), 10)) << "it is not being deleted";
-  EXPECT_THAT(*gc.Deletions(), IsEmpty());
+  EXPECT_TRUE(*gc.RemoveRows(ExperimentId(1), 10)) << "it is not being deleted";
+  EXPECT_THAT(*gc.ListDeletions(), IsEmpty());
   Commit({cluster::MarkDeleting{ExperimentId(1)}, cluster::MarkDeleting{ExperimentId(77)}});
   EXPECT_EQ(store_->GetExperiment(ExperimentId(1))->experiment.state, ExperimentState::kDeleting);
   EXPECT_EQ(States(*store_, 1), "a=COMPLETED b=DELETING ");
-  EXPECT_THAT(*gc.Deletions(), ElementsAre(ExperimentId(1)));
-  EXPECT_THAT(*gc.DueRetentions(ExperimentId(0), 10), IsEmpty());
-  ASSERT_TRUE(gc.SetDeleted({CheckpointId("b")}).ok());
+  EXPECT_THAT(*gc.ListDeletions(), ElementsAre(ExperimentId(1)));
+  EXPECT_THAT(*gc.ListDueRetentions(ExperimentId(0), 10), IsEmpty());
+  ASSERT_TRUE(gc.MarkCheckpointsDeleted({CheckpointId("b")}).ok());
   int steps = 1;
-  while (!*gc.RemoveSome(ExperimentId(1), 1)) ++steps;
+  while (!*gc.RemoveRows(ExperimentId(1), 1)) ++steps;
   EXPECT_EQ(steps, 4) << "two lines, one report, the rest";
   // a is held: it stays, with as much as is needed to find it, and its experiment is not listed.
   EXPECT_EQ(States(*store_, 1), "a=COMPLETED ");
@@ -310,17 +310,17 @@ TEST_P(StoreContractTest, ADeletionTakesAllThatIsOfTheExperimentAndNothingElse) 
   EXPECT_THAT(*store_->ListMetrics({model::TrialId(1)}, ""), IsEmpty());
   EXPECT_EQ(store_->ListLogs({.task = model::TaskId("2.2")})->size(), 1u);
   EXPECT_EQ(store_->ListMetrics({model::TrialId(2)}, "")->size(), 1u);
-  EXPECT_THAT(*gc.Releases(), IsEmpty());
+  EXPECT_THAT(*gc.ListReleased(), IsEmpty());
 
   // Once nobody holds it, the rest follows.
   experiment::Experiment child = Ended(2).experiment;
   child.warm_start = CheckpointId("a");
   Commit({cluster::PutExperiment{child}, cluster::MarkDeleting{ExperimentId(2)}});
-  EXPECT_THAT(*gc.Releases(), ElementsAre(ExperimentId(1)));
+  EXPECT_THAT(*gc.ListReleased(), ElementsAre(ExperimentId(1)));
   Commit({cluster::MarkDeleting{ExperimentId(1)}});
-  ASSERT_TRUE(gc.SetDeleted({CheckpointId("a")}).ok());
+  ASSERT_TRUE(gc.MarkCheckpointsDeleted({CheckpointId("a")}).ok());
   for (const int id : {1, 2}) {
-    while (!*gc.RemoveSome(ExperimentId(id), 100)) {
+    while (!*gc.RemoveRows(ExperimentId(id), 100)) {
     }
     EXPECT_TRUE(absl::IsNotFound(store_->GetExperiment(ExperimentId(id)).status()));
   }
@@ -336,15 +336,15 @@ TEST_P(StoreContractTest, NoLineComesBackOnceItsExperimentIsDeleted) {
   Commit(Family());
   Commit({cluster::MarkDeleting{ExperimentId(1)}});
   GarbageCollection& gc = store_->garbage_collection();
-  ASSERT_TRUE(gc.SetDeleted({CheckpointId("b")}).ok());
+  ASSERT_TRUE(gc.MarkCheckpointsDeleted({CheckpointId("b")}).ok());
   const auto lines = [&](const char* task) {
     return store_->ListLogs({.task = model::TaskId(task)})->size();
   };
   // While it is being deleted a line goes with the others, also one of the last moment.
-  while (lines("1.1") > 0) EXPECT_FALSE(*gc.RemoveSome(ExperimentId(1), 1));
+  while (lines("1.1") > 0) EXPECT_FALSE(*gc.RemoveRows(ExperimentId(1), 1));
   ASSERT_TRUE(store_->AddLogLines({MakeLine("1.1", 1, "late")}).ok());
   EXPECT_EQ(lines("1.1"), 1u);
-  while (!*gc.RemoveSome(ExperimentId(1), 1)) {
+  while (!*gc.RemoveRows(ExperimentId(1), 1)) {
   }
   // A checkpoint of it is held, so its row is there; then it is not.
   for (int sequence = 2; sequence < 4; ++sequence) {
@@ -363,8 +363,8 @@ TEST_P(StoreContractTest, NoLineComesBackOnceItsExperimentIsDeleted) {
     child.warm_start = CheckpointId("a");
     Commit({cluster::PutExperiment{child}, cluster::MarkDeleting{ExperimentId(2)}});
     Commit({cluster::MarkDeleting{ExperimentId(1)}});
-    ASSERT_TRUE(gc.SetDeleted({CheckpointId("a")}).ok());
-    while (!*gc.RemoveSome(ExperimentId(1), 100)) {
+    ASSERT_TRUE(gc.MarkCheckpointsDeleted({CheckpointId("a")}).ok());
+    while (!*gc.RemoveRows(ExperimentId(1), 100)) {
     }
     EXPECT_TRUE(absl::IsNotFound(store_->GetExperiment(ExperimentId(1)).status()));
   }
@@ -406,7 +406,7 @@ TEST_P(StoreContractTest, WhatWasUsedOfTheMonthStaysUsedWhenItIsDeleted) {
           cluster::MarkDeleting{ExperimentId(1)}});
   const cluster::Usage before = Reload().usage;
   EXPECT_EQ(before.users.at("ann"), 100);
-  ASSERT_TRUE(*store_->garbage_collection().RemoveSome(ExperimentId(1), 10));
+  ASSERT_TRUE(*store_->garbage_collection().RemoveRows(ExperimentId(1), 10));
   EXPECT_TRUE(absl::IsNotFound(store_->GetExperiment(ExperimentId(1)).status()));
   EXPECT_TRUE(absl::IsNotFound(store_->GetAllocation(a.id).status()));
   const cluster::Image after = Reload();
@@ -417,15 +417,15 @@ TEST_P(StoreContractTest, WhatWasUsedOfTheMonthStaysUsedWhenItIsDeleted) {
 TEST_P(StoreContractTest, ADeletionThatFailedIsTriedAgainWhenItIsAskedFor) {
   Commit({Ended(1), cluster::MarkDeleting{ExperimentId(1)}});
   GarbageCollection& gc = store_->garbage_collection();
-  ASSERT_TRUE(gc.FailDeletion(ExperimentId(1), "no permission").ok());
+  ASSERT_TRUE(gc.MarkDeletionFailed(ExperimentId(1), "no permission").ok());
   const auto failed = store_->GetExperiment(ExperimentId(1))->experiment;
   EXPECT_EQ(failed.state, ExperimentState::kDeleteFailed);
   EXPECT_EQ(failed.reason, "no permission");
-  EXPECT_TRUE(*gc.RemoveSome(ExperimentId(1), 10));
+  EXPECT_TRUE(*gc.RemoveRows(ExperimentId(1), 10));
   EXPECT_TRUE(store_->GetExperiment(ExperimentId(1)).ok());
   EXPECT_THAT(Reload().experiments, IsEmpty());
   Commit({cluster::MarkDeleting{ExperimentId(1)}});
-  EXPECT_TRUE(*store_->garbage_collection().RemoveSome(ExperimentId(1), 10));
+  EXPECT_TRUE(*store_->garbage_collection().RemoveRows(ExperimentId(1), 10));
   EXPECT_TRUE(absl::IsNotFound(store_->GetExperiment(ExperimentId(1)).status()));
 }
 

@@ -67,8 +67,8 @@ TEST_P(StoreContractTest, ExperimentsAreListedByFilterSortAndWindow) {
   EXPECT_THAT(list({.sort = Sort::kProgress, .descending = true}), ElementsAre(2, 5, 4, 3, 1));
   EXPECT_THAT(list({.sort = Sort::kUser}), ElementsAre(1, 3, 5, 2, 4));
   EXPECT_THAT(list({.name = "MNIST"}), ElementsAre(1, 2, 4, 5));
-  EXPECT_THAT(list({.least_id = 2, .greatest_id = 4}), ElementsAre(2, 3, 4));
-  EXPECT_THAT(list({.least_id = int64_t{1} << 31}), IsEmpty());
+  EXPECT_THAT(list({.min_id = 2, .max_id = 4}), ElementsAre(2, 3, 4));
+  EXPECT_THAT(list({.min_id = int64_t{1} << 31}), IsEmpty());
   EXPECT_THAT(list({.ids = {model::ExperimentId(1), model::ExperimentId(4)},
                     .not_ids = {model::ExperimentId(4), model::ExperimentId(5)}}),
               ElementsAre(1));
@@ -137,7 +137,7 @@ TEST_P(StoreContractTest, TrialsAreListedByFilterSortAndWindow) {
   EXPECT_THAT(list({.experiment = id, .sort = Sort::kRestarts}), ElementsAre(2, 4, 1, 3));
   EXPECT_THAT(list({.experiment = id, .states = {model::TrialState::kError}}), ElementsAre(4));
   EXPECT_THAT(list({.experiment = id, .window = {-1, 0}}), ElementsAre(4));
-  EXPECT_THAT(list(BareTrialsOf(id)), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(list(MakeBareTrialQuery(id)), ElementsAre(1, 2, 3, 4));
   EXPECT_EQ(store_->ListTrials({.experiment = id, .window = {0, 1}})->total, 4);
   experiment::Trial warm = MakeTrial(9, 2);
   warm.warm_start = model::CheckpointId("c");

@@ -40,7 +40,7 @@ std::vector<std::string> NamesOf(const absl::StatusOr<ModelPage>& page) {
   return names;
 }
 
-std::vector<int> NumbersOf(const absl::StatusOr<ModelVersionPage>& page) {
+std::vector<int> ExtractNumbers(const absl::StatusOr<ModelVersionPage>& page) {
   std::vector<int> numbers;
   if (!page.ok()) return {-1};
   for (const ModelVersionRecord& version : page->versions) numbers.push_back(version.version);
@@ -241,10 +241,10 @@ TEST_P(StoreContractTest, VersionsAreNumberedFromOneAndNoNumberComesTwice) {
   EXPECT_EQ(read->metadata, wanted.metadata);
   EXPECT_THAT(read->labels, ElementsAre("good"));
   EXPECT_EQ(read->created_at, TimeAt(2));
-  EXPECT_THAT(NumbersOf(models.ListVersions(bert->id, {})), ElementsAre(1, 3));
-  EXPECT_THAT(NumbersOf(models.ListVersions(bert->id, {.by_time = true})), ElementsAre(3, 1));
+  EXPECT_THAT(ExtractNumbers(models.ListVersions(bert->id, {})), ElementsAre(1, 3));
+  EXPECT_THAT(ExtractNumbers(models.ListVersions(bert->id, {.by_time = true})), ElementsAre(3, 1));
   const ModelVersionQuery newest{.window = {.limit = 1}, .descending = true};
-  EXPECT_THAT(NumbersOf(models.ListVersions(bert->id, newest)), ElementsAre(3));
+  EXPECT_THAT(ExtractNumbers(models.ListVersions(bert->id, newest)), ElementsAre(3));
   EXPECT_EQ(models.ListVersions(bert->id, newest)->total, 2);
   const auto changed = models.ChangeVersion(
       bert->id, 1, {.comment = "d", .metadata = Value(Value::Object{}), .at = TimeAt(9)});
@@ -302,7 +302,7 @@ TEST_P(StoreContractTest, NothingTakesACheckpointThatAVersionHolds) {
   ASSERT_TRUE(bert.ok()) << bert.status();
   ASSERT_TRUE(models.AddVersion(VersionOf(*bert, "a")).ok());
   GarbageCollection& disposal = store_->garbage_collection();
-  EXPECT_THAT(*disposal.ListHeld(ExperimentId(1)),
+  EXPECT_THAT(*disposal.ListHeldCheckpoints(ExperimentId(1)),
               ElementsAre(HeldCheckpoint{CheckpointId("a"), "version 1 of model bert"}));
   EXPECT_THAT(*models.ListHolders(ExperimentId(1)), ElementsAre("version 1 of model bert"));
   EXPECT_THAT(*models.ListHolders(ExperimentId(2)), IsEmpty());
@@ -316,17 +316,17 @@ TEST_P(StoreContractTest, NothingTakesACheckpointThatAVersionHolds) {
   Commit({cluster::MarkDeleting{ExperimentId(1)}});
   EXPECT_EQ(StateOf(*store_, "a"), CheckpointState::kCompleted);
   EXPECT_EQ(StateOf(*store_, "c"), CheckpointState::kDeleting);
-  ASSERT_TRUE(disposal.SetDeleted({CheckpointId("a"), CheckpointId("b"), CheckpointId("c")}).ok());
-  while (!*disposal.RemoveSome(ExperimentId(1), 10)) {
+  ASSERT_TRUE(disposal.MarkCheckpointsDeleted({CheckpointId("a"), CheckpointId("b"), CheckpointId("c")}).ok());
+  while (!*disposal.RemoveRows(ExperimentId(1), 10)) {
   }
   EXPECT_EQ(StateOf(*store_, "a"), CheckpointState::kCompleted);
   EXPECT_TRUE(absl::IsNotFound(store_->GetCheckpoint(CheckpointId("c")).status()));
-  EXPECT_THAT(*disposal.Releases(), IsEmpty());
+  EXPECT_THAT(*disposal.ListReleased(), IsEmpty());
 
   // Until the version goes, alone or with its model.
   ASSERT_TRUE(models.DeleteModel(bert->id).ok());
-  EXPECT_THAT(*disposal.ListHeld(ExperimentId(1)), IsEmpty());
-  EXPECT_THAT(*disposal.Releases(), ElementsAre(ExperimentId(1)));
+  EXPECT_THAT(*disposal.ListHeldCheckpoints(ExperimentId(1)), IsEmpty());
+  EXPECT_THAT(*disposal.ListReleased(), ElementsAre(ExperimentId(1)));
 }
 
 }  // namespace

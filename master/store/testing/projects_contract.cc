@@ -151,16 +151,16 @@ TEST_P(StoreContractTest, ProjectsAreRememberedAsTheyWereLookedAt) {
   const auto dogs = projects.AddProject(ProjectNamed("dogs"));
   ASSERT_TRUE(cats.ok() && dogs.ok());
   const model::UserId ann(5);
-  EXPECT_TRUE(projects.NoteVisit(ann, dogs->id, TimeAt(1)).ok());
-  EXPECT_TRUE(projects.NoteVisit(ann, cats->id, TimeAt(2)).ok());
-  EXPECT_TRUE(projects.NoteVisit(ann, dogs->id, TimeAt(3)).ok());
-  EXPECT_TRUE(absl::IsNotFound(projects.NoteVisit(ann, 99, TimeAt(1))));
-  const auto visited = projects.LastVisited(ann, 0);
+  EXPECT_TRUE(projects.RecordVisit(ann, dogs->id, TimeAt(1)).ok());
+  EXPECT_TRUE(projects.RecordVisit(ann, cats->id, TimeAt(2)).ok());
+  EXPECT_TRUE(projects.RecordVisit(ann, dogs->id, TimeAt(3)).ok());
+  EXPECT_TRUE(absl::IsNotFound(projects.RecordVisit(ann, 99, TimeAt(1))));
+  const auto visited = projects.ListLastVisited(ann, 0);
   ASSERT_TRUE(visited.ok()) << visited.status();
   ASSERT_EQ(visited->size(), 2u);
   EXPECT_EQ((*visited)[0].name, "dogs");
-  EXPECT_EQ(projects.LastVisited(ann, 1)->size(), 1u);
-  EXPECT_THAT(*projects.LastVisited(model::UserId(6), 0), IsEmpty());
+  EXPECT_EQ(projects.ListLastVisited(ann, 1)->size(), 1u);
+  EXPECT_THAT(*projects.ListLastVisited(model::UserId(6), 0), IsEmpty());
 }
 
 TEST_P(StoreContractTest, AnExperimentLiesInItsProjectAsThatIsNamedNow) {
@@ -176,13 +176,13 @@ TEST_P(StoreContractTest, AnExperimentLiesInItsProjectAsThatIsNamedNow) {
   EXPECT_EQ(read->experiment.config->project, "cats");
   EXPECT_EQ(read->project_owner, model::UserId(1));
   ASSERT_TRUE(store_->workspaces().ChangeWorkspace(vision, {.name = "sight"}).ok());
-  EXPECT_EQ(store_->projects().WorkspaceOf(model::ExperimentId(1)).value_or(0), vision);
-  EXPECT_EQ(store_->projects().WorkspaceOfProject(cats->id).value_or(0), vision);
-  EXPECT_EQ(store_->projects().WorkspaceOfProject(99).status(),
+  EXPECT_EQ(store_->projects().GetWorkspaceId(model::ExperimentId(1)).value_or(0), vision);
+  EXPECT_EQ(store_->projects().GetProjectWorkspaceId(cats->id).value_or(0), vision);
+  EXPECT_EQ(store_->projects().GetProjectWorkspaceId(99).status(),
             store_->projects().GetProject(99).status());
-  EXPECT_EQ(store_->projects().WorkspaceOf(model::ExperimentId(2)).value_or(0), kUncategorized);
-  EXPECT_TRUE(absl::IsNotFound(store_->projects().WorkspaceOf(model::TrialId(99)).status()));
-  EXPECT_TRUE(absl::IsNotFound(store_->projects().WorkspaceOf(model::CheckpointId("x")).status()));
+  EXPECT_EQ(store_->projects().GetWorkspaceId(model::ExperimentId(2)).value_or(0), kUncategorized);
+  EXPECT_TRUE(absl::IsNotFound(store_->projects().GetWorkspaceId(model::TrialId(99)).status()));
+  EXPECT_TRUE(absl::IsNotFound(store_->projects().GetWorkspaceId(model::CheckpointId("x")).status()));
   const cluster::Image image = Reload();
   ASSERT_EQ(image.experiments.size(), 2u);
   EXPECT_EQ(image.experiments[0].config->workspace, "sight");

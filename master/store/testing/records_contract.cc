@@ -78,7 +78,7 @@ TEST_P(StoreContractTest, MetricsAreReadInPortions) {
       if (!portion.ok() || portion->empty()) return found;
       EXPECT_LE(portion->size(), static_cast<size_t>(query.limit));
       found.insert(found.end(), portion->begin(), portion->end());
-      query.after = PlaceOf(found.back());
+      query.after = GetPosition(found.back());
     }
   };
   const std::vector<model::TrialId> one = {model::TrialId(1)};

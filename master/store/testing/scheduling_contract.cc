@@ -140,10 +140,10 @@ TEST_P(StoreContractTest, TheNewestTrialsTellHowLongTheyTake) {
   using Ids = std::vector<model::ExperimentId>;
   const Ids all = {model::ExperimentId(1), model::ExperimentId(2), model::ExperimentId(3),
                    model::ExperimentId(1), model::ExperimentId(9)};
-  EXPECT_THAT(*store_->MeanRunTimes(all, 2),
+  EXPECT_THAT(*store_->GetMeanRunTimes(all, 2),
               ElementsAre(Pair(model::ExperimentId(1), absl::Seconds(40)),
                           Pair(model::ExperimentId(2), absl::Seconds(7))));
-  EXPECT_TRUE(store_->MeanRunTimes({}, 2)->empty());
+  EXPECT_TRUE(store_->GetMeanRunTimes({}, 2)->empty());
 }
 
 // The month of TimeAt is November 2023; it began this long before.

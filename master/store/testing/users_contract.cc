@@ -51,9 +51,9 @@ TEST_P(StoreContractTest, UsersAreKeptByNameInAnyCase) {
 TEST_P(StoreContractTest, AUserIsAddedWithARole) {
   const auto ann = store_->users().AddUser(MakeUser("ann"), model::Role::kEditor);
   const auto ben = store_->users().AddUser(MakeUser("ben"));
-  EXPECT_THAT(*store_->access().RolesOf(ann->id),
+  EXPECT_THAT(*store_->access().GetUserRoles(ann->id),
               ElementsAre(RoleAssignment{ann->id, kUncategorized, model::Role::kEditor}));
-  EXPECT_THAT(*store_->access().RolesOf(ben->id), IsEmpty());
+  EXPECT_THAT(*store_->access().GetUserRoles(ben->id), IsEmpty());
 }
 
 TEST_P(StoreContractTest, OnlyWhatIsSetChangesOfAUser) {
@@ -87,10 +87,10 @@ TEST_P(StoreContractTest, OnlyWhatIsSetChangesOfAUser) {
   EXPECT_TRUE(absl::IsNotFound(
       users.ChangeUser(model::UserId(99), {.display_name = ""}, TimeAt(6)).status()));
 
-  ASSERT_TRUE(users.NoteLogin(ben.id, TimeAt(9)).ok());
+  ASSERT_TRUE(users.RecordLogin(ben.id, TimeAt(9)).ok());
   EXPECT_EQ(users.GetUser(ben.id)->last_auth_at, TimeAt(9));
   EXPECT_EQ(users.GetUser(ben.id)->modified_at, ben.modified_at);
-  EXPECT_TRUE(users.NoteLogin(model::UserId(99), TimeAt(9)).ok());
+  EXPECT_TRUE(users.RecordLogin(model::UserId(99), TimeAt(9)).ok());
 }
 
 TEST_P(StoreContractTest, TheLastActiveAdministratorStays) {

@@ -112,7 +112,7 @@ TEST_P(StoreContractTest, AChangeOfStateMakesDeliveriesInItsCommit) {
   const int32_t done = webhooks.AddWebhook(MakeWebhook("done", 1, "COMPLETED"))->id;
   const int32_t all = webhooks.AddWebhook(MakeWebhook("all", 0, "COMPLETED"))->id;
   ASSERT_TRUE(webhooks.AddWebhook(MakeWebhook("error", 0, "ERROR")).ok());
-  EXPECT_FALSE(webhooks.NextDelivery({})->has_value());
+  EXPECT_FALSE(webhooks.GetNextDelivery({})->has_value());
   const model::WebhookEvent event = Entered(1, "COMPLETED");
   Commit({cluster::PutExperiment{MakeExperiment(1)}, cluster::RaiseWebhooks{event}});
 
@@ -129,9 +129,9 @@ TEST_P(StoreContractTest, AChangeOfStateMakesDeliveriesInItsCommit) {
   EXPECT_EQ(row.attempts, 0);
   EXPECT_FALSE(row.event_id.empty());
   EXPECT_THAT(*webhooks.ListDeliveries(all, 10), SizeIs(1));
-  EXPECT_EQ((*webhooks.NextDelivery({all}))->webhook, done);
-  EXPECT_FALSE(webhooks.NextDelivery({all, done})->has_value());
-  EXPECT_EQ(**backend_->Open()->webhooks().NextDelivery({all}), row);
+  EXPECT_EQ((*webhooks.GetNextDelivery({all}))->webhook, done);
+  EXPECT_FALSE(webhooks.GetNextDelivery({all, done})->has_value());
+  EXPECT_EQ(**backend_->Open()->webhooks().GetNextDelivery({all}), row);
 }
 
 TEST_P(StoreContractTest, AnExperimentSaysWhichWebhooksHearOfIt) {
@@ -186,21 +186,21 @@ TEST_P(StoreContractTest, AttemptsAreKept) {
   Commit({cluster::PutExperiment{MakeExperiment(1)}});
   EXPECT_EQ(*webhooks.Raise(Entered(1, "ERROR")), 1);
   EXPECT_EQ(*webhooks.Raise(Entered(1, "ERROR")), 1);
-  const int64_t first = (*webhooks.NextDelivery({}))->id;
+  const int64_t first = (*webhooks.GetNextDelivery({}))->id;
   ASSERT_TRUE(
       webhooks
           .RecordAttempt(
               first,
               {.state = State::kPending, .at = TimeAt(8), .next_at = TimeAt(20), .error = "503"})
           .ok());
-  const DeliveryRecord second = **webhooks.NextDelivery({});
+  const DeliveryRecord second = **webhooks.GetNextDelivery({});
   EXPECT_GT(second.id, first);
   EXPECT_TRUE(
       webhooks
           .RecordAttempt(second.id,
                          {.state = State::kDelivered, .at = TimeAt(9), .next_at = {}, .error = ""})
           .ok());
-  const DeliveryRecord again = **webhooks.NextDelivery({});
+  const DeliveryRecord again = **webhooks.GetNextDelivery({});
   EXPECT_EQ(again.id, first);
   EXPECT_EQ(again.attempts, 1);
   EXPECT_EQ(again.error, "503");
@@ -213,7 +213,7 @@ TEST_P(StoreContractTest, AttemptsAreKept) {
   EXPECT_THAT(*webhooks.ListDeliveries(id, 10), ElementsAre(again)) << "what is pending stays";
   EXPECT_TRUE(webhooks.RecordAttempt(second.id, {}).ok()) << "gone by now";
   EXPECT_TRUE(webhooks.DeleteWebhook(id).ok());
-  EXPECT_FALSE(webhooks.NextDelivery({})->has_value());
+  EXPECT_FALSE(webhooks.GetNextDelivery({})->has_value());
 }
 
 TEST_P(StoreContractTest, PoliciesAreKept) {

@@ -71,8 +71,8 @@ TEST_P(StoreContractTest, AWorkspaceIsKeptAsItWasMadeAndChanged) {
       workspaces.ChangeWorkspace(made->id, {.name = "Uncategorized"}).status()));
   EXPECT_TRUE(absl::IsNotFound(workspaces.ChangeWorkspace(99, {}).status()));
   EXPECT_TRUE(absl::IsNotFound(workspaces.GetWorkspace(99, {}).status()));
-  EXPECT_TRUE(absl::IsNotFound(workspaces.NameOf(99).status()));
-  EXPECT_EQ(workspaces.NameOf(kUncategorized).value_or("?"), "Uncategorized");
+  EXPECT_TRUE(absl::IsNotFound(workspaces.GetWorkspaceName(99).status()));
+  EXPECT_EQ(workspaces.GetWorkspaceName(kUncategorized).value_or("?"), "Uncategorized");
 }
 
 TEST_P(StoreContractTest, WorkspacesAreListedByFilterSortAndWindow) {

@@ -99,7 +99,7 @@ TEST_F(ExperimentActionsRoadTest, TheyMoveAndTheirLogsAreKept) {
   auto keep = Of<api::PutExperimentsRetainLogsRequest>({id});
   keep.set_num_days(7);
   EXPECT_THAT(Do(&Stub::PutExperimentsRetainLogs, keep)[id], IsEmpty());
-  EXPECT_EQ(*world_.store().garbage_collection().LogDaysOfTrial(model::TrialId(Get(id).trial_ids(0))), 7);
+  EXPECT_EQ(*world_.store().garbage_collection().GetTrialLogDays(model::TrialId(Get(id).trial_ids(0))), 7);
   keep.set_num_days(-2);
   EXPECT_THAT(Do(&Stub::PutExperimentsRetainLogs, keep)[id], HasSubstr("num_days"));
 

@@ -64,7 +64,7 @@ TwoWorkspaces::Place TwoWorkspaces::Furnish(int32_t workspace) {
   EXPECT_TRUE(status.ok()) << status.error_message();
   const int experiment = created.experiment().id();
   const int trial = world_.store()
-                        .ListTrials(store::BareTrialsOf(model::ExperimentId(experiment)))
+                        .ListTrials(store::MakeBareTrialQuery(model::ExperimentId(experiment)))
                         ->trials.at(0)
                         .trial.id.value();
   const std::string checkpoint = absl::StrCat("0b2f6c1e-7a54-4d0b-9c3e-00000000000", workspace);
