@@ -328,7 +328,7 @@ absl::Status Restore(const std::string& given_dir, const std::string& given_file
   const std::string home = folder / "data";
   DET_RETURN_IF_ERROR(FillDatabase(files, home, manifest));
   // A master that was killed leaves it running, on what goes now.
-  DET_RETURN_IF_ERROR(store::EmbeddedPostgres::StopLeft(data_dir));
+  DET_RETURN_IF_ERROR(store::EmbeddedPostgres::StopLeftover(data_dir));
   DET_RETURN_IF_ERROR(MoveInPlace(home + "/postgres", data_dir + "/postgres"));
   for (const char* name : kTokens) {
     DET_ASSIGN_OR_RETURN(const std::string token, base::ReadFile(files / name));

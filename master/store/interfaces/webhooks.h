@@ -92,7 +92,7 @@ class Webhooks {
 
   // The pending one that is due first, of another webhook than `but`; nullopt for none.
   virtual absl::StatusOr<std::optional<DeliveryRecord>> GetNextDelivery(
-      const std::vector<int32_t>& but) = 0;
+      const std::vector<int32_t>& excluded) = 0;
   // OK also when it is gone by now.
   virtual absl::Status RecordAttempt(int64_t delivery, const AttemptRecord& attempt) = 0;
   // The newest first, at most `limit`.

@@ -84,13 +84,13 @@ class Connection {
   // UNAVAILABLE it is not known whether they were committed, unless `is_unknown` is given and false.
   absl::Status ExecAll(const std::vector<Statement>& statements, bool* is_unknown = nullptr);
 
-  // By which a write on this connection is known afterwards, on any: it executes kMark in its
-  // transaction (WasMade). Numbers go up; the first call makes the connection's row.
-  struct Mark {
+  // By which a write on this connection is known afterwards, on any: it executes kRecordWriteId in its
+  // transaction (WasCommitted). Numbers go up; the first call makes the connection's row.
+  struct WriteId {
     std::string writer;
     int64_t number = 0;
   };
-  absl::StatusOr<Mark> NextMark();
+  absl::StatusOr<WriteId> NextWriteId();
 
   // Whether it can still be used.
   bool alive() const;
@@ -113,21 +113,21 @@ class Connection {
   absl::Status Sync();
   // Ends the connection, and with it a transaction that must not go on.
   void Drop() { connection_.reset(); }
-  absl::Status ErrorOf(const pg_result* result);
+  absl::Status MakeError(const pg_result* result);
 
   std::unique_ptr<pg_conn, Finish> connection_;
   std::map<std::string, std::string, std::less<>> prepared_;  // by text: the name
   std::string sqlstate_;
-  Mark mark_;  // the newest; its writer is empty before the first
+  WriteId last_write_id_;  // the newest; its writer is empty before the first
 };
 
-// Of a write that marks itself. Parameters: the mark's.
-inline constexpr char kMark[] = "SELECT mark($1, $2)";
+// Of a write that marks itself. Parameters: the write_id's.
+inline constexpr char kRecordWriteId[] = "SELECT mark($1, $2)";
 
-// Whether the write of this mark was made, which is in doubt because its connection broke before
+// Whether the write of this write_id was made, which is in doubt because its connection broke before
 // the answer came. If not it never will be. Waits for one that is still under way. UNAVAILABLE when
 // the database cannot say.
-absl::StatusOr<bool> WasMade(Connection& connection, const Connection::Mark& mark);
+absl::StatusOr<bool> WasCommitted(Connection& connection, const Connection::WriteId& write_id);
 
 }  // namespace det::store
 

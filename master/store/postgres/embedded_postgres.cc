@@ -52,7 +52,7 @@ constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
 constexpr absl::Duration kLongestPause = absl::Seconds(5);
 
 // The end of the server's log in one line.
-std::string LastWords(const std::string& log_path) {
+std::string ReadLastLogLines(const std::string& log_path) {
   const absl::StatusOr<std::string> text = base::ReadFile(log_path);
   if (!text.ok()) return "it wrote no log";
   std::vector<absl::string_view> lines = absl::StrSplit(*text, '\n', absl::SkipWhitespace());
@@ -104,7 +104,7 @@ struct Server {
 
 // What an earlier master left behind, if anything. A server's working directory is its cluster, so
 // a pid that some other process has by now is told apart.
-std::optional<Server> FindLeft(const std::string& cluster) {
+std::optional<Server> FindLeftover(const std::string& cluster) {
   const absl::StatusOr<std::string> text = base::ReadFile(cluster + "/postmaster.pid");
   if (!text.ok()) return std::nullopt;
   const std::vector<std::string> lines = absl::StrSplit(*text, '\n');
@@ -118,7 +118,7 @@ std::optional<Server> FindLeft(const std::string& cluster) {
   return left;
 }
 
-absl::Status StopLeftServer(const Server& left) {
+absl::Status StopLeftoverServer(const Server& left) {
   DET_LOG(WARNING) << "stopping the PostgreSQL that an earlier master left behind"
                    << base::Field("pid", left.pid);
   if (Shutdown(left.process)) return absl::OkStatus();
@@ -127,7 +127,7 @@ absl::Status StopLeftServer(const Server& left) {
 }
 
 // Whether it is what `argv` would start now, of the same program, and answers.
-bool IsAsStarted(const Server& server, const std::vector<std::string>& argv,
+bool HasSameSettings(const Server& server, const std::vector<std::string>& argv,
                  const std::string& connection_string) {
   const std::string proc = absl::StrCat("/proc/", server.pid);
   const absl::StatusOr<std::string> line = base::ReadFile(proc + "/cmdline");
@@ -170,7 +170,7 @@ absl::Status MakeCluster(const Layout& layout) {
   DET_ASSIGN_OR_RETURN(const base::ProcessExit exit, base::WaitForExit(child.pid));
   if (!exit.ok()) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "PostgreSQL's initdb fails in ", layout.cluster, ": ", LastWords(layout.log_path),
+        "PostgreSQL's initdb fails in ", layout.cluster, ": ", ReadLastLogLines(layout.log_path),
         "; mend that and start the master again (log: ", layout.log_path, ")"));
   }
   // PG_VERSION last: it says that the rest is there.
@@ -267,17 +267,17 @@ std::vector<std::string> EmbeddedPostgres::Impl::Command() const {
 }
 
 absl::StatusOr<bool> EmbeddedPostgres::Impl::TakeOver() {
-  std::optional<Server> left = FindLeft(layout_.cluster);
+  std::optional<Server> left = FindLeftover(layout_.cluster);
   if (!left) return false;
   const base::SpawnOptions ours = ServerProgram(layout_, Command());
-  if (IsAsStarted(*left, ours.argv, connection_string_)) {
+  if (HasSameSettings(*left, ours.argv, connection_string_)) {
     DET_LOG(INFO) << "going on with the PostgreSQL that an earlier master left behind"
                   << base::Field("pid", left->pid);
     pid_ = left->pid;
     process_ = std::move(left->process);
     return true;
   }
-  DET_RETURN_IF_ERROR(StopLeftServer(*left));
+  DET_RETURN_IF_ERROR(StopLeftoverServer(*left));
   return false;
 }
 
@@ -301,7 +301,7 @@ absl::Status EmbeddedPostgres::Impl::AwaitReady() {
     (void)base::WaitForExit(pid_);
     pid_ = 0;
     return absl::UnavailableError(
-        absl::StrCat("PostgreSQL does not start: ", LastWords(layout_.log_path),
+        absl::StrCat("PostgreSQL does not start: ", ReadLastLogLines(layout_.log_path),
                      "; mend that and start the master again (log: ", layout_.log_path,
                      ", settings: ", layout_.cluster, "/postgresql.conf)"));
   }
@@ -335,7 +335,7 @@ void EmbeddedPostgres::Impl::Supervise() {
       pid_ = 0;
       if (!ended) return;
       DET_LOG(ERROR) << "PostgreSQL died; starting it again"
-                     << base::Field("last", LastWords(layout_.log_path));
+                     << base::Field("last", ReadLastLogLines(layout_.log_path));
       if (absl::Now() - since > absl::Minutes(1)) pause = kFirstPause;
     }
     if (Stopped(pause)) return;
@@ -365,9 +365,9 @@ std::string EmbeddedPostgres::ConnectionString(const std::string& data_dir) {
   return ConnectionStringFor(ChooseSocketDir(data_dir));
 }
 
-absl::Status EmbeddedPostgres::StopLeft(const std::string& data_dir) {
-  const std::optional<Server> left = FindLeft(data_dir + "/postgres");
-  return left ? StopLeftServer(*left) : absl::OkStatus();
+absl::Status EmbeddedPostgres::StopLeftover(const std::string& data_dir) {
+  const std::optional<Server> left = FindLeftover(data_dir + "/postgres");
+  return left ? StopLeftoverServer(*left) : absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<EmbeddedPostgres>> EmbeddedPostgres::Start(const Options& options) {

@@ -29,7 +29,7 @@ class EmbeddedPostgres {
 
   // Ends the server that an earlier master left running there, if there is one. UNAVAILABLE when it
   // does not end.
-  static absl::Status StopLeft(const std::string& data_dir);
+  static absl::Status StopLeftover(const std::string& data_dir);
 
   // Of the server in a data directory, which others may have started.
   static std::string ConnectionString(const std::string& data_dir);

@@ -23,7 +23,7 @@
 
 namespace det::store {
 
-inline constexpr char kOtherMaster[] = "RS001";  // the SQLSTATE of an epoch that is over
+inline constexpr char kFencedState[] = "RS001";  // the SQLSTATE of an epoch that is over
 
 class Fence {
  public:
@@ -35,10 +35,10 @@ class Fence {
   void OnFenced(absl::AnyInvocable<void(absl::Status)> fenced);
 
   // ABORTED; tells whoever listens.
-  absl::Status Over();
+  absl::Status ReportFenced();
 
-  // The statements in one transaction that holds the epoch, made once, also when the answer to its
-  // commit is lost: it is marked, and the database is asked for the mark. UNAVAILABLE when the
+  // The statements in one transaction that holds the epoch, committed once, also when the response to its
+  // commit is lost: it is marked, and the database is asked for the write_id. UNAVAILABLE when the
   // epoch is over: the caller may ask again, and will find the master that leads.
   absl::Status Write(Pool& pool, std::vector<Connection::Statement> statements);
 
@@ -59,51 +59,51 @@ class Fence {
   template <class Work>
   auto Run(Pool& pool, const Work& work, const char* hold)
       -> decltype(work(std::declval<Connection&>())) {
-    using Answer = decltype(work(std::declval<Connection&>()));
-    Doubt doubt;
-    std::optional<Answer> answer;  // of what is in doubt
-    return RunOnce(pool, doubt, [&](Connection& connection) -> Answer {
-      DET_ASSIGN_OR_RETURN(const bool made, Settle(connection, doubt));
-      if (made) return *std::move(answer);
-      DET_ASSIGN_OR_RETURN(Connection::Mark mark, connection.NextMark());
-      DET_RETURN_IF_ERROR(Begin(connection, hold, mark));
-      answer.emplace(work(connection));
-      const bool good = answer->ok();
+    using Response = decltype(work(std::declval<Connection&>()));
+    UnknownCommit unknown;
+    std::optional<Response> response;  // of what is in unknown
+    return RunOnce(pool, unknown, [&](Connection& connection) -> Response {
+      DET_ASSIGN_OR_RETURN(const bool committed, ResolveUnknown(connection, unknown));
+      if (committed) return *std::move(response);
+      DET_ASSIGN_OR_RETURN(Connection::WriteId write_id, connection.NextWriteId());
+      DET_RETURN_IF_ERROR(Begin(connection, hold, write_id));
+      response.emplace(work(connection));
+      const bool good = response->ok();
       const absl::Status ended = End(connection, good);
-      if (good && !ended.ok() && !connection.alive()) doubt = std::move(mark);
+      if (good && !ended.ok() && !connection.alive()) unknown = std::move(write_id);
       DET_RETURN_IF_ERROR(ended);
-      return *std::move(answer);
+      return *std::move(response);
     });
   }
   // Of a write whose commit was sent on a connection that broke.
-  using Doubt = std::optional<Connection::Mark>;
-  // Whether it was made; false without one. From then on it is in doubt no more.
-  static absl::StatusOr<bool> Settle(Connection& connection, Doubt& doubt);
-  // As the pool does, and again while `attempt` leaves in doubt whether it was made. A server that
+  using UnknownCommit = std::optional<Connection::WriteId>;
+  // Whether it was committed; false without one. From then on it is in unknown no more.
+  static absl::StatusOr<bool> ResolveUnknown(Connection& connection, UnknownCommit& unknown);
+  // As the pool does, and again while `attempt` leaves in unknown whether it was committed. A server that
   // restarts is waited for, as long as a restart takes; past that the status says that it is in
-  // doubt (store/is_unknown.h).
+  // unknown (store/is_unknown.h).
   template <class Attempt>
-  static auto RunOnce(Pool& pool, const Doubt& doubt, const Attempt& attempt)
+  static auto RunOnce(Pool& pool, const UnknownCommit& unknown, const Attempt& attempt)
       -> decltype(attempt(std::declval<Connection&>())) {
     auto result = pool.Run(attempt);
-    for (int tries = 0; doubt; ++tries) {
-      if (tries == kTries) return UnknownCommitError(StatusOf(result));
+    for (int tries = 0; unknown; ++tries) {
+      if (tries == kMaxAttempts) return UnknownCommitError(GetStatus(result));
       if (tries > 0) Pause();
       result = pool.Run(attempt);
     }
     return result;
   }
-  static constexpr int kTries = 40;  // Pauses of a quarter of a second lie between them.
+  static constexpr int kMaxAttempts = 40;  // Pauses of a quarter of a second lie between them.
   static void Pause();
-  static const absl::Status& StatusOf(const absl::Status& status) { return status; }
+  static const absl::Status& GetStatus(const absl::Status& status) { return status; }
   template <class Value>
-  static const absl::Status& StatusOf(const absl::StatusOr<Value>& result) {
+  static const absl::Status& GetStatus(const absl::StatusOr<Value>& result) {
     return result.status();
   }
-  absl::Status Begin(Connection& connection, const char* hold, const Connection::Mark& mark);
+  absl::Status Begin(Connection& connection, const char* hold, const Connection::WriteId& write_id);
   absl::Status End(Connection& connection, bool commit);
   // `status`, unless the epoch is over.
-  absl::Status Judge(const Connection& connection, absl::Status status);
+  absl::Status CheckEpoch(const Connection& connection, absl::Status status);
 
   std::atomic<int64_t> epoch_ = 0;
   std::mutex mutex_;

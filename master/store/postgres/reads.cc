@@ -71,7 +71,7 @@ absl::StatusOr<std::vector<ExperimentRecord>> ReadExperiments(Connection& connec
   return records;
 }
 
-const char* KeyOf(ExperimentQuery::Sort sort) {
+const char* GetSortKey(ExperimentQuery::Sort sort) {
   using Sort = ExperimentQuery::Sort;
   switch (sort) {
     case Sort::kId:
@@ -176,7 +176,7 @@ absl::StatusOr<ExperimentPage> SqlStore::ListExperiments(const ExperimentQuery& 
         ReadWindow(connection, absl::StrCat("SELECT count(*) FROM ", asked.tables, asked.where),
                    absl::StrCat("SELECT e.id FROM ", asked.tables,
                                 query.sort == ExperimentQuery::Sort::kNumTrials ? kTrialTotals : "",
-                                asked.where, OrderBy(KeyOf(query.sort), "e.id", query.descending)),
+                                asked.where, OrderBy(GetSortKey(query.sort), "e.id", query.descending)),
                    asked.params, query.window));
     std::vector<int64_t> ids;
     for (int row = 0; row < window.rows.rows(); ++row) ids.push_back(window.rows.Int(row, 0));

@@ -17,21 +17,21 @@ class SearchFields {
       : table_(table), runs_(table == Table::kRuns), driven_(driven) {}
 
   // Also notes which tables it takes.
-  std::string Expression(Field field);
+  std::string GetExpression(Field field);
   // The run's number: of an experiment, of its best or else its first one.
-  const char* Run();
+  const char* GetRunId();
   // The tables that were needed so far, to be put behind the searched one.
-  std::string Joins() const;
+  std::string BuildJoins() const;
 
  private:
   // In the order in which they can be joined.
   enum Join { kTrial, kExperiment, kUser, kProject, kRun, kTrials, kCheckpoints, kNumJoins };
 
-  const char* SqlOf(Join join) const;
-  void Need(Join join);
-  const char* Of(Join join, const char* sql);
-  std::string Own(const char* column) const;
-  const char* OfExperiment(Field field);
+  const char* GetJoinSql(Join join) const;
+  void RequireJoin(Join join);
+  const char* Qualify(Join join, const char* sql);
+  std::string QualifyOwn(const char* column) const;
+  const char* GetExperimentExpression(Field field);
 
   const Table table_;
   const bool runs_, driven_;

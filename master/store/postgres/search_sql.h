@@ -14,7 +14,7 @@ namespace det::store {
 struct SearchSql {
   struct OrderKey {
     std::string expression;
-    const char* way;  // " DESC NULLS LAST"
+    const char* direction;  // " DESC NULLS LAST"
   };
   // Statements: how many there are, by the first of the parameters alone; the numbers of those in a
   // window, of which `offset + limit` is an int if the search is by project; and the same with how

@@ -78,7 +78,7 @@ SessionRecord ToSession(const Result& result, int row) {
   return session;
 }
 
-const char* KeyOf(TokenQuery::Sort sort) {
+const char* GetSortKey(TokenQuery::Sort sort) {
   using Sort = TokenQuery::Sort;
   switch (sort) {
     case Sort::kId:
@@ -148,7 +148,7 @@ absl::StatusOr<TokenPage> SqlAccess::ListTokens(const TokenQuery& query) {
         const WindowRows window,
         ReadWindow(connection, absl::StrCat("SELECT count(*)", kAccessFrom),
                    absl::StrCat("SELECT " DET_SESSION_COLUMNS, kAccessFrom,
-                                OrderBy(KeyOf(query.sort), "id", query.descending)),
+                                OrderBy(GetSortKey(query.sort), "id", query.descending)),
                    params, query.window));
     TokenPage page;
     page.total = window.total;

@@ -48,7 +48,7 @@ SELECT t.id, l.steps, l.value FROM trials t CROSS JOIN LATERAL (
   WHERE v.value IS NOT NULL ORDER BY v.steps DESC LIMIT 1) l
 WHERE t.experiment = $1 ORDER BY t.id)sql";
 
-Params ParamsOf(const SeriesQuery& query) {
+Params MakeQueryParams(const SeriesQuery& query) {
   return MakeParams(query.experiment, query.group, query.metric, query.first_steps,
                     query.last_steps);
 }
@@ -75,7 +75,7 @@ std::string FirstReports(const char* columns, int most) {
                       most, ") m");
 }
 
-Params ParamsOf(const CurveQuery& query, const Trials& trials) {
+Params MakeQueryParams(const CurveQuery& query, const Trials& trials) {
   return {ToArray(trials), ToParam(query.group), ToParam(query.first_steps),
           ToParam(query.last_steps)};
 }
@@ -83,7 +83,7 @@ Params ParamsOf(const CurveQuery& query, const Trials& trials) {
 absl::StatusOr<Curves> ReadFirst(Connection& connection, const CurveQuery& query,
                                  const Trials& trials, int most) {
   DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(FirstReports(kMetricColumns, most),
-                                                            ParamsOf(query, trials)));
+                                                            MakeQueryParams(query, trials)));
   Curves curves;
   for (int row = 0; row < result.rows(); ++row) {
     DET_ASSIGN_OR_RETURN(model::MetricReport report, ToMetricReport(result, row));
@@ -106,7 +106,7 @@ double ParseNumber(std::string_view json) {
 // As ReadFirst, of one metric. `cut`: those of which there are `most` reports.
 absl::StatusOr<NumberCurves> ReadFirstNumbers(Connection& connection, const CurveQuery& query,
                                               const Trials& trials, int most, Trials* cut) {
-  Params params = ParamsOf(query, trials);
+  Params params = MakeQueryParams(query, trials);
   params.push_back(ToParam(query.metric));
   DET_ASSIGN_OR_RETURN(
       const Result result,
@@ -274,7 +274,7 @@ absl::StatusOr<NumberCurves> SqlRuns::ReadNumbers(const CurveQuery& query) {
 
 absl::StatusOr<std::vector<int64_t>> SqlRuns::ListSteps(const SeriesQuery& query) {
   return pool_.Run([&](Connection& connection) -> absl::StatusOr<std::vector<int64_t>> {
-    DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kSteps, ParamsOf(query)));
+    DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kSteps, MakeQueryParams(query)));
     std::vector<int64_t> steps;
     for (int row = 0; row < result.rows(); ++row) steps.push_back(result.Int(row, 0));
     return steps;
@@ -283,7 +283,7 @@ absl::StatusOr<std::vector<int64_t>> SqlRuns::ListSteps(const SeriesQuery& query
 
 absl::StatusOr<std::vector<SeriesPoint>> SqlRuns::ReadLast(const SeriesQuery& query) {
   return pool_.Run([&](Connection& connection) -> absl::StatusOr<std::vector<SeriesPoint>> {
-    DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kLast, ParamsOf(query)));
+    DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kLast, MakeQueryParams(query)));
     std::vector<SeriesPoint> points;
     for (int row = 0; row < result.rows(); ++row) {
       points.push_back({TrialAt(result, row), result.Int(row, 1), result.Double(row, 2)});

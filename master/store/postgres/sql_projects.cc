@@ -58,7 +58,7 @@ constexpr char kOfCheckpoint[] =
     "JOIN experiments e ON e.id = t.experiment LEFT JOIN projects p ON p.id = e.project "
     "WHERE c.id = $1";
 
-absl::StatusOr<int32_t> WorkspaceBy(Pool& pool, const char* sql, const Params& params) {
+absl::StatusOr<int32_t> FindWorkspace(Pool& pool, const char* sql, const Params& params) {
   return pool.Run([&](Connection& connection) -> absl::StatusOr<int32_t> {
     DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(sql, params));
     if (result.rows() == 0) return NoSuchResource();
@@ -66,7 +66,7 @@ absl::StatusOr<int32_t> WorkspaceBy(Pool& pool, const char* sql, const Params& p
   });
 }
 
-const char* KeyOf(ProjectQuery::Sort sort) {
+const char* GetSortKey(ProjectQuery::Sort sort) {
   using Sort = ProjectQuery::Sort;
   switch (sort) {
     case Sort::kId:
@@ -160,7 +160,7 @@ absl::StatusOr<int32_t> Insert(Connection& connection, const ProjectRecord& p) {
     const std::string key = p.key.empty() ? MakeProjectKey(p.name, n) : p.key;
     const absl::StatusOr<Result> added =
         connection.Exec(kProjectAdd, MakeParams(p.workspace, p.name, key, p.description, p.owner));
-    if (!added.ok() && connection.sqlstate() == kTaken) return ProjectExists(p.name);
+    if (!added.ok() && connection.sqlstate() == kUniqueViolation) return ProjectExists(p.name);
     DET_RETURN_IF_ERROR(added.status());
     if (added->rows() > 0) return static_cast<int32_t>(added->Int(0, 0));
     if (!p.key.empty()) return ProjectKeyExists(p.key);
@@ -197,7 +197,7 @@ absl::StatusOr<ProjectPage> SqlProjects::ListProjects(const ProjectQuery& query)
         const WindowRows window,
         ReadWindow(connection, absl::StrCat("SELECT count(*)", kProjectSources, kProjectWhere),
                    absl::StrCat(kProjectColumns, kProjectSources, kProjectCounts, kProjectWhere,
-                                OrderBy(KeyOf(query.sort), "p.id", query.descending)),
+                                OrderBy(GetSortKey(query.sort), "p.id", query.descending)),
                    params, query.window));
     ProjectPage page;
     page.total = window.total;
@@ -234,7 +234,7 @@ absl::StatusOr<ProjectRecord> SqlProjects::ChangeProject(int32_t id, const Proje
                   {ToParam(id), ToParam(patch.name), ToParam(patch.key), ToParam(patch.description),
                    notes, ToParam(patch.workspace), ToParam(patch.archived)})
             .status();
-    if (!changed.ok() && connection.sqlstate() == kTaken) {
+    if (!changed.ok() && connection.sqlstate() == kUniqueViolation) {
       return ProjectExists(patch.name.value_or(row.name));
     }
     DET_RETURN_IF_ERROR(changed);
@@ -269,17 +269,17 @@ absl::Status SqlProjects::DeleteProject(int32_t id) {
 }
 
 absl::StatusOr<int32_t> SqlProjects::GetWorkspaceId(model::ExperimentId id) {
-  return WorkspaceBy(pool_, kOfExperiment, MakeParams(id));
+  return FindWorkspace(pool_, kOfExperiment, MakeParams(id));
 }
 absl::StatusOr<int32_t> SqlProjects::GetWorkspaceId(model::TrialId id) {
-  return WorkspaceBy(pool_, kOfTrial, MakeParams(id));
+  return FindWorkspace(pool_, kOfTrial, MakeParams(id));
 }
 absl::StatusOr<int32_t> SqlProjects::GetWorkspaceId(const model::CheckpointId& id) {
-  return WorkspaceBy(pool_, kOfCheckpoint, MakeParams(id));
+  return FindWorkspace(pool_, kOfCheckpoint, MakeParams(id));
 }
 absl::StatusOr<int32_t> SqlProjects::GetProjectWorkspaceId(int32_t id) {
   auto workspace =
-      WorkspaceBy(pool_, "SELECT workspace FROM projects WHERE id = $1", MakeParams(id));
+      FindWorkspace(pool_, "SELECT workspace FROM projects WHERE id = $1", MakeParams(id));
   return absl::IsNotFound(workspace.status()) ? NoSuchProject(id) : std::move(workspace);
 }
 

@@ -103,13 +103,13 @@ class SqlStore final : public Store {
   Pool committer_;  // one connection
   Pool writer_;     // one connection
   Pool readers_;
-  Pool disposers_;  // one connection
+  Pool gc_pool_;  // one connection
   Pool lease_;      // one connection: signs of life wait for nobody
   Fence fence_;
   SqlAccess access_{&readers_, &fence_};
   SqlUsers users_{&readers_, &fence_};
   SqlTemplates templates_{&readers_, &fence_};
-  SqlGarbageCollection garbage_collection_{&disposers_, &fence_};
+  SqlGarbageCollection garbage_collection_{&gc_pool_, &fence_};
   SqlWorkspaces workspaces_{&readers_, &fence_};
   SqlProjects projects_{&readers_, &fence_};
   SqlModels models_{&readers_, &fence_};
@@ -120,7 +120,7 @@ class SqlStore final : public Store {
   SqlUsage usage_{&readers_};
   SqlWebhooks webhooks_{&readers_, &fence_};
   SqlConfigPolicies config_policies_{&readers_, &fence_};
-  SummaryBackfill summary_backfill_{&disposers_, &fence_};  // from the first Load on
+  SummaryBackfill summary_backfill_{&gc_pool_, &fence_};  // from the first Load on
   WriteGroup<model::MetricReport> metrics_;
   WriteGroup<model::LogLine> logs_;
 

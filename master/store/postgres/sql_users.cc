@@ -72,7 +72,7 @@ absl::StatusOr<UserRecord> ToUser(const Result& result, int row) {
   return user;
 }
 
-const char* KeyOf(UserQuery::Sort sort) {
+const char* GetSortKey(UserQuery::Sort sort) {
   using Sort = UserQuery::Sort;
   switch (sort) {
     case Sort::kId:
@@ -96,7 +96,7 @@ const char* KeyOf(UserQuery::Sort sort) {
 }
 
 // Whether `id` is the only active administrator, who stays one until this transaction ends.
-absl::StatusOr<bool> LeadsAlone(Connection& connection, model::UserId id) {
+absl::StatusOr<bool> IsLastAdministrator(Connection& connection, model::UserId id) {
   DET_ASSIGN_OR_RETURN(const Result leaders, connection.Exec(kHoldAdministrators));
   return leaders.rows() == 1 && leaders.Int(0, 0) == id.value();
 }
@@ -127,7 +127,7 @@ absl::StatusOr<UserPage> SqlUsers::ListUsers(const UserQuery& query) {
         const WindowRows window,
         ReadWindow(connection, absl::StrCat("SELECT count(*)", kPeopleFrom),
                    absl::StrCat("SELECT " DET_USER_COLUMNS, kPeopleFrom,
-                                OrderBy(KeyOf(query.sort), "id", query.descending)),
+                                OrderBy(GetSortKey(query.sort), "id", query.descending)),
                    params, query.window));
     UserPage page;
     page.total = window.total;
@@ -168,7 +168,7 @@ absl::StatusOr<UserRecord> SqlUsers::ChangeUser(model::UserId id, const UserPatc
       if (taken.rows() > 0) return UserExists(*patch.username);
     }
     if (!patch.admin.value_or(true) || !patch.active.value_or(true)) {
-      DET_ASSIGN_OR_RETURN(const bool alone, LeadsAlone(connection, id));
+      DET_ASSIGN_OR_RETURN(const bool alone, IsLastAdministrator(connection, id));
       if (alone) return LastAdministrator();
     }
     DET_ASSIGN_OR_RETURN(

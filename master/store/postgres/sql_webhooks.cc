@@ -186,7 +186,7 @@ absl::StatusOr<WebhookRecord> SqlWebhooks::ChangeWebhook(int32_t id, const Webho
   return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<WebhookRecord> {
     const absl::StatusOr<Result> changed =
         connection.Exec(kHookChange, MakeParams(id, patch.name, patch.url));
-    if (!changed.ok() && connection.sqlstate() == kTaken) return WebhookExists(*patch.name);
+    if (!changed.ok() && connection.sqlstate() == kUniqueViolation) return WebhookExists(*patch.name);
     DET_RETURN_IF_ERROR(changed.status());
     if (patch.triggers && changed->rows() > 0) {
       DET_RETURN_IF_ERROR(ReplaceTriggers(connection, id, *patch.triggers));
@@ -213,7 +213,7 @@ absl::StatusOr<int> SqlWebhooks::Raise(const model::WebhookEvent& event) {
 }
 
 absl::StatusOr<std::optional<DeliveryRecord>> SqlWebhooks::GetNextDelivery(
-    const std::vector<int32_t>& but) {
+    const std::vector<int32_t>& excluded) {
   return pool_.Run([&](Connection& connection) -> absl::StatusOr<std::optional<DeliveryRecord>> {
     DET_ASSIGN_OR_RETURN(
         const Result result,

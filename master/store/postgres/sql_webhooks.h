@@ -24,7 +24,7 @@ class SqlWebhooks final : public Webhooks {
   absl::Status DeleteWebhook(int32_t id) override;
   absl::StatusOr<int> Raise(const model::WebhookEvent& event) override;
   absl::StatusOr<std::optional<DeliveryRecord>> GetNextDelivery(
-      const std::vector<int32_t>& but) override;
+      const std::vector<int32_t>& excluded) override;
   absl::Status RecordAttempt(int64_t delivery, const AttemptRecord& attempt) override;
   absl::StatusOr<std::vector<DeliveryRecord>> ListDeliveries(int32_t webhook, int limit,
                                                              int offset) override;

@@ -178,7 +178,7 @@ absl::StatusOr<WorkspaceRecord> SqlWorkspaces::ChangeWorkspace(int32_t id,
                    ToParam(patch.checkpoint_storage), ToParam(patch.default_compute_pool),
                    ToParam(patch.default_aux_pool), ToParam(patch.archived)})
             .status();
-    if (!changed.ok() && connection.sqlstate() == kTaken) {
+    if (!changed.ok() && connection.sqlstate() == kUniqueViolation) {
       return WorkspaceExists(patch.name.value_or(""));
     }
     DET_RETURN_IF_ERROR(changed);

@@ -13,7 +13,7 @@
 
 namespace det::store {
 
-inline constexpr char kTaken[] = "23505";  // the SQLSTATE of a row that must be the only one
+inline constexpr char kUniqueViolation[] = "23505";  // the SQLSTATE of a row that must be the only one
 
 // INTERNAL for what no master wrote.
 absl::StatusOr<WorkspaceState> ToWorkspaceState(std::string_view text);

@@ -22,10 +22,10 @@ class WriteGroup {
  public:
   using Rows = std::vector<const Row*>;
 
-  // `write` is called by one thread at a time, with at most `most_rows` of them, in order; more
+  // `write` is called by one thread at a time, with at most `max_rows` of them, in order; more
   // only when one caller gave more.
-  WriteGroup(size_t most_rows, std::function<absl::Status(const Rows&)> write)
-      : most_rows_(most_rows), write_(std::move(write)) {}
+  WriteGroup(size_t max_rows, std::function<absl::Status(const Rows&)> write)
+      : max_rows_(max_rows), write_(std::move(write)) {}
 
   absl::Status Write(const std::vector<Row>& rows) {
     if (rows.empty()) return absl::OkStatus();
@@ -38,7 +38,7 @@ class WriteGroup {
     Rows group;
     size_t callers = 0;
     for (const Caller* caller : queue_) {
-      if (callers > 0 && group.size() + caller->rows.size() > most_rows_) break;
+      if (callers > 0 && group.size() + caller->rows.size() > max_rows_) break;
       for (const Row& row : caller->rows) group.push_back(&row);
       ++callers;
     }
@@ -61,7 +61,7 @@ class WriteGroup {
     bool done = false;
   };
 
-  const size_t most_rows_;
+  const size_t max_rows_;
   const std::function<absl::Status(const Rows&)> write_;
   std::mutex mutex_;
   std::condition_variable turn_;

@@ -24,9 +24,9 @@ struct AccessRows {
 
 class FakeAccess final : public Access {
  public:
-  // `mutex` guards `rows`. `held` is asked before each write, without the mutex.
-  FakeAccess(std::mutex* mutex, AccessRows* rows, std::function<absl::Status()> held)
-      : mutex_(*mutex), rows_(*rows), held_(std::move(held)) {}
+  // `mutex` guards `rows`. `check_epoch` is called before each write, without the mutex.
+  FakeAccess(std::mutex* mutex, AccessRows* rows, std::function<absl::Status()> check_epoch)
+      : mutex_(*mutex), rows_(*rows), check_epoch_(std::move(check_epoch)) {}
 
   absl::StatusOr<int32_t> PutSession(const SessionRecord& session) override;
   absl::StatusOr<SessionRecord> GetSession(const std::string& token_hash, absl::Time now) override;
@@ -48,7 +48,7 @@ class FakeAccess final : public Access {
  private:
   std::mutex& mutex_;
   AccessRows& rows_;
-  const std::function<absl::Status()> held_;
+  const std::function<absl::Status()> check_epoch_;
 };
 
 }  // namespace det::store

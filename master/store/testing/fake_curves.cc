@@ -13,7 +13,7 @@ absl::StatusOr<Curves> FakeRuns::ReadCurves(const CurveQuery& query) {
   std::lock_guard lock(db_.mutex);
   Curves curves;
   for (const model::TrialId& trial : query.trials) {
-    std::vector<model::MetricReport> curve = db_.Metrics(trial, query.group);
+    std::vector<model::MetricReport> curve = db_.ListMetrics(trial, query.group);
     std::erase_if(curve, [&](const model::MetricReport& report) {
       return report.steps_completed < query.first_steps ||
              report.steps_completed > query.last_steps;
@@ -37,7 +37,7 @@ template <class Visit>
 void FakeRuns::VisitSeries(const SeriesQuery& query, const Visit& visit) {
   for (const auto& [id, trial] : db_.trials) {
     if (trial.experiment != query.experiment) continue;
-    for (const model::MetricReport& report : db_.Metrics(id, query.group)) {
+    for (const model::MetricReport& report : db_.ListMetrics(id, query.group)) {
       const int64_t steps = report.steps_completed;
       if (steps >= query.first_steps && steps <= query.last_steps) visit(report);
     }

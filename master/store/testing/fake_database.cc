@@ -8,7 +8,7 @@
 
 namespace det::store {
 
-void FakeDatabase::Make(const cluster::PutExperiment& put) {
+void FakeDatabase::Apply(const cluster::PutExperiment& put) {
   const auto known = experiments.find(put.experiment.id);
   int32_t project = known == experiments.end() ? put.experiment.project : known->second.project;
   if (!workspace_rows.projects.contains(project)) project = kUncategorized;  // deleted beside it
@@ -18,7 +18,7 @@ void FakeDatabase::Make(const cluster::PutExperiment& put) {
   retained.erase(put.experiment.id);
 }
 
-void FakeDatabase::Make(const cluster::PutSearcher& put) {
+void FakeDatabase::Apply(const cluster::PutSearcher& put) {
   const auto [it, inserted] = searchers.emplace(put.experiment, put);
   if (!inserted && it->second.sequence <= put.sequence) it->second = put;
   std::erase_if(searcher_events, [&](const auto& event) {
@@ -26,7 +26,7 @@ void FakeDatabase::Make(const cluster::PutSearcher& put) {
   });
 }
 
-void FakeDatabase::Make(const cluster::AddCheckpoint& add) {
+void FakeDatabase::Apply(const cluster::AddCheckpoint& add) {
   // Nobody takes over the checkpoint of another trial by naming it.
   const auto [it, inserted] = checkpoints.emplace(add.checkpoint.id, add.checkpoint);
   const model::CheckpointState state = it->second.state;
@@ -38,7 +38,7 @@ void FakeDatabase::Make(const cluster::AddCheckpoint& add) {
 }
 
 void FakeDatabase::Add(const model::LogLine& line) {
-  if (IsGone(line.task)) return;
+  if (IsDeleted(line.task)) return;
   if (line.sequence > 0 &&
       !log_sequences.emplace(line.allocation, line.agent, line.sequence).second) {
     return;
@@ -46,20 +46,20 @@ void FakeDatabase::Add(const model::LogLine& line) {
   logs.push_back({++last_log, line});
 }
 
-void FakeDatabase::Make(const cluster::SetProject& set) {
+void FakeDatabase::Apply(const cluster::SetProject& set) {
   const auto e = experiments.find(set.experiment);
   if (e == experiments.end() || !workspace_rows.projects.contains(set.to.project)) return;
   cluster::Put(set.to, e->second);
 }
 
-void FakeDatabase::Make(const cluster::SetTexts& set) {
+void FakeDatabase::Apply(const cluster::SetTexts& set) {
   const auto e = experiments.find(set.experiment);
   if (e == experiments.end()) return;
   cluster::Put(set.texts, e->second);
   if (set.texts.notes) workspace_rows.experiment_notes[set.experiment] = *set.texts.notes;
 }
 
-void FakeDatabase::Make(const cluster::SetArchived& set) {
+void FakeDatabase::Apply(const cluster::SetArchived& set) {
   if (set.archived) {
     archived.insert(set.experiment);
   } else {
@@ -67,12 +67,12 @@ void FakeDatabase::Make(const cluster::SetArchived& set) {
   }
 }
 
-std::string FakeDatabase::UsernameOf(model::UserId id) const {
+std::string FakeDatabase::GetUsername(model::UserId id) const {
   const auto user = user_rows.users.find(id);
   return user == user_rows.users.end() ? "" : user->second.username;
 }
 
-experiment::Experiment FakeDatabase::Placed(const experiment::Experiment& experiment) const {
+experiment::Experiment FakeDatabase::WithCurrentProject(const experiment::Experiment& experiment) const {
   experiment::Experiment placed = experiment;
   const auto project = workspace_rows.projects.find(experiment.project);
   if (project == workspace_rows.projects.end()) return placed;
@@ -84,7 +84,7 @@ experiment::Experiment FakeDatabase::Placed(const experiment::Experiment& experi
 
 void FakeDatabase::AddTo(cluster::Image& image, const experiment::Experiment& experiment) const {
   const model::ExperimentId id = experiment.id;
-  image.experiments.push_back(Placed(experiment));
+  image.experiments.push_back(WithCurrentProject(experiment));
   if (searchers.contains(id)) image.searchers.emplace(id, searchers.at(id));
   for (const auto& [trial_id, trial] : trials) {
     if (trial.experiment == id) image.trials.push_back(trial);
@@ -94,7 +94,7 @@ void FakeDatabase::AddTo(cluster::Image& image, const experiment::Experiment& ex
   }
 }
 
-std::string FakeDatabase::HolderOf(const model::CheckpointId& id) const {
+std::string FakeDatabase::FindHolder(const model::CheckpointId& id) const {
   std::string holder;
   const auto hold = [&](const std::string& by) {
     if (holder.empty() || by < holder) holder = by;
@@ -113,21 +113,21 @@ std::string FakeDatabase::HolderOf(const model::CheckpointId& id) const {
   return holder;
 }
 
-void FakeDatabase::Doom(model::CheckpointRecord& checkpoint) {
+void FakeDatabase::DeleteUnlessHeld(model::CheckpointRecord& checkpoint) {
   using State = model::CheckpointState;
-  if (checkpoint.state == State::kDeleted || !HolderOf(checkpoint.id).empty()) return;
+  if (checkpoint.state == State::kDeleted || !FindHolder(checkpoint.id).empty()) return;
   checkpoint.state = State::kDeleting;
   trims.erase(checkpoint.id);
 }
 
-bool FakeDatabase::IsGone(const model::TaskId& task) const {
+bool FakeDatabase::IsDeleted(const model::TaskId& task) const {
   const model::ExperimentId id(std::atoi(task.value().c_str()));
   if (id.value() > highest_deleted.last_experiment) return false;
   const auto e = experiments.find(id);
   return e == experiments.end() || e->second.state == model::ExperimentState::kDeleted;
 }
 
-void FakeDatabase::Make(const cluster::MarkDamaged& mark) {
+void FakeDatabase::Apply(const cluster::MarkDamaged& mark) {
   const auto it = checkpoints.find(mark.id);
   if (it == checkpoints.end() || it->second.trial != mark.trial) return;
   if (it->second.state != model::CheckpointState::kCompleted) return;
@@ -135,17 +135,17 @@ void FakeDatabase::Make(const cluster::MarkDamaged& mark) {
   (*it->second.metadata.MutableObject())["damage"] = mark.damage;
 }
 
-void FakeDatabase::Make(const cluster::MarkDeleting& mark) {
+void FakeDatabase::Apply(const cluster::MarkDeleting& mark) {
   const auto e = experiments.find(mark.experiment);
   if (e == experiments.end()) return;
   for (auto& [id, checkpoint] : checkpoints) {
-    if (IsOf(checkpoint, mark.experiment)) Doom(checkpoint);
+    if (BelongsTo(checkpoint, mark.experiment)) DeleteUnlessHeld(checkpoint);
   }
   e->second.state = model::ExperimentState::kDeleting;
   e->second.reason.clear();
 }
 
-void FakeDatabase::Make(const cluster::PutRetention& put) {
+void FakeDatabase::Apply(const cluster::PutRetention& put) {
   const auto e = experiments.find(put.experiment);
   if (e == experiments.end()) return;
   model::ExperimentConfig config = *e->second.config;
@@ -154,27 +154,27 @@ void FakeDatabase::Make(const cluster::PutRetention& put) {
   retained.erase(put.experiment);
 }
 
-void FakeDatabase::Make(const cluster::DropCheckpoints& drop) {
+void FakeDatabase::Apply(const cluster::DropCheckpoints& drop) {
   for (const model::CheckpointId& id : drop.ids) {
-    if (checkpoints.contains(id)) Doom(checkpoints.at(id));
+    if (checkpoints.contains(id)) DeleteUnlessHeld(checkpoints.at(id));
   }
 }
 
-void FakeDatabase::Make(const cluster::TrimCheckpoint& trim) {
+void FakeDatabase::Apply(const cluster::TrimCheckpoint& trim) {
   using State = model::CheckpointState;
   const auto it = checkpoints.find(trim.id);
-  if (it == checkpoints.end() || !HolderOf(trim.id).empty()) return;
+  if (it == checkpoints.end() || !FindHolder(trim.id).empty()) return;
   State& state = it->second.state;
   if (state == State::kDeleting || state == State::kDeleted) return;
   state = State::kPartiallyDeleted;
   trims[trim.id].insert(trim.globs.begin(), trim.globs.end());
 }
 
-void FakeDatabase::Make(const cluster::RetainOthers& retain) {
+void FakeDatabase::Apply(const cluster::RetainOthers& retain) {
   const auto e = experiments.find(retain.experiment);
   if (e == experiments.end()) return;
   if (experiment::PolicyOf(e->second.config->checkpoint_storage) != retain.policy) return;
-  Make(cluster::DropCheckpoints{retain.drop});
+  Apply(cluster::DropCheckpoints{retain.drop});
   retained.insert(retain.experiment);
 }
 
@@ -203,12 +203,12 @@ void FakeDatabase::AddScheduling(cluster::Image& image) const {
     if (trial == trials.end()) continue;
     const auto e = experiments.find(trial->second.experiment);
     if (e == experiments.end()) continue;
-    count(a, experiment::OwnerName(e->second), Placed(e->second).config->workspace);
+    count(a, experiment::OwnerName(e->second), WithCurrentProject(e->second).config->workspace);
   }
   for (const DeletedRun& run : deleted_runs) count(run.allocation, run.owner, run.workspace);
 }
 
-std::vector<model::MetricReport> FakeDatabase::Metrics(model::TrialId trial,
+std::vector<model::MetricReport> FakeDatabase::ListMetrics(model::TrialId trial,
                                                        const std::string& group) const {
   std::vector<model::MetricReport> found;
   for (auto it = metrics.lower_bound(MetricKey(trial, group, 0, 0));
@@ -222,7 +222,7 @@ std::vector<model::MetricReport> FakeDatabase::Metrics(model::TrialId trial,
   return found;
 }
 
-std::vector<CheckpointEntry> FakeDatabase::Checkpoints(model::TrialId trial) const {
+std::vector<CheckpointEntry> FakeDatabase::ListCheckpoints(model::TrialId trial) const {
   std::vector<CheckpointEntry> entries;
   const auto owner = trials.find(trial);
   if (owner == trials.end()) return entries;
@@ -231,7 +231,7 @@ std::vector<CheckpointEntry> FakeDatabase::Checkpoints(model::TrialId trial) con
   for (const auto& [id, checkpoint] : checkpoints) {
     if (checkpoint.trial != trial) continue;
     CheckpointEntry entry{checkpoint, experiment->first, owner->second.hparams, {}, {}};
-    for (const model::MetricReport& report : Metrics(trial, "validation")) {
+    for (const model::MetricReport& report : ListMetrics(trial, "validation")) {
       if (report.steps_completed == checkpoint.steps_completed) {
         entry.validation_metrics = report.metrics;
       }
@@ -246,7 +246,7 @@ std::vector<CheckpointEntry> FakeDatabase::Checkpoints(model::TrialId trial) con
 TrialRecord FakeDatabase::Record(const experiment::Trial& trial) const {
   TrialRecord record;
   record.trial = trial;
-  for (const model::MetricReport& report : Metrics(trial.id, "validation")) {
+  for (const model::MetricReport& report : ListMetrics(trial.id, "validation")) {
     const auto order = std::pair(report.run_id, report.steps_completed);
     if (!record.latest_validation || order > std::pair(record.latest_validation->run_id,
                                                        record.latest_validation->steps_completed)) {
@@ -275,9 +275,9 @@ TrialRecord FakeDatabase::Record(const experiment::Trial& trial) const {
 
 ExperimentRecord FakeDatabase::Record(const experiment::Experiment& experiment) const {
   ExperimentRecord record;
-  record.experiment = Placed(experiment);
+  record.experiment = WithCurrentProject(experiment);
   record.archived = archived.contains(experiment.id);
-  record.username = UsernameOf(experiment.owner);
+  record.username = GetUsername(experiment.owner);
   const auto notes = workspace_rows.experiment_notes.find(experiment.id);
   if (notes != workspace_rows.experiment_notes.end()) record.notes = notes->second;
   const auto project = workspace_rows.projects.find(experiment.project);

@@ -70,51 +70,51 @@ struct FakeDatabase {
   };
   std::vector<DeletedRun> deleted_runs;
 
-  void Make(const cluster::PutExperiment& put);
-  void Make(const cluster::SetProject& set);
-  void Make(const cluster::SetTexts& set);
-  void Make(const cluster::SetArchived& set);
-  void Make(const cluster::MarkDeleting& mark);
-  void Make(const cluster::PutRetention& put);
-  void Make(const cluster::DropCheckpoints& drop);
-  void Make(const cluster::TrimCheckpoint& trim);
-  void Make(const cluster::RetainOthers& retain);
-  void Make(const cluster::PutTrial& put) { trials[put.trial.id] = put.trial; }
-  void Make(const cluster::PutAllocation& put) { allocations[put.allocation.id] = put.allocation; }
-  void Make(const cluster::PutSearcher& put);
-  void Make(const cluster::AddSearcherEvents& add) {
+  void Apply(const cluster::PutExperiment& put);
+  void Apply(const cluster::SetProject& set);
+  void Apply(const cluster::SetTexts& set);
+  void Apply(const cluster::SetArchived& set);
+  void Apply(const cluster::MarkDeleting& mark);
+  void Apply(const cluster::PutRetention& put);
+  void Apply(const cluster::DropCheckpoints& drop);
+  void Apply(const cluster::TrimCheckpoint& trim);
+  void Apply(const cluster::RetainOthers& retain);
+  void Apply(const cluster::PutTrial& put) { trials[put.trial.id] = put.trial; }
+  void Apply(const cluster::PutAllocation& put) { allocations[put.allocation.id] = put.allocation; }
+  void Apply(const cluster::PutSearcher& put);
+  void Apply(const cluster::AddSearcherEvents& add) {
     searcher_events.emplace(std::pair(add.experiment, add.sequence), add);
   }
-  void Make(const cluster::AddMetrics& add) { Add(add.report); }
-  void Make(const cluster::AddCheckpoint& add);
-  void Make(const cluster::MarkDamaged& mark);
-  void Make(const cluster::AddLogLine& add) { Add(add.line); }
-  void Make(const cluster::RaiseWebhooks& raise) { Raise(raise.event); }
-  void Make(const cluster::PutAgent& put) { known_agents[put.agent.id] = put.agent; }
-  void Make(const cluster::DropAgent& drop) { known_agents.erase(drop.id); }
-  void Make(const cluster::AddCapacity& add) { capacity[{add.agent, add.at}] = add; }
-  void Make(const cluster::PutAgentState& put) { agents[put.agent.id] = put.agent; }
-  void Make(const cluster::PutPool& put) { pools[put.pool.name] = put.pool; }
-  void Make(const cluster::DropPool& drop) { pools.erase(drop.name); }
-  void Make(const cluster::PutDefaultPools& put) { default_pools = put; }
-  void Make(const cluster::SetQuota& set) { quotas[{set.quota.scope, set.quota.name}] = set.quota; }
-  void Make(const cluster::DropQuota& drop) { quotas.erase({drop.scope, drop.name}); }
+  void Apply(const cluster::AddMetrics& add) { Add(add.report); }
+  void Apply(const cluster::AddCheckpoint& add);
+  void Apply(const cluster::MarkDamaged& mark);
+  void Apply(const cluster::AddLogLine& add) { Add(add.line); }
+  void Apply(const cluster::RaiseWebhooks& raise) { Raise(raise.event); }
+  void Apply(const cluster::PutAgent& put) { known_agents[put.agent.id] = put.agent; }
+  void Apply(const cluster::DropAgent& drop) { known_agents.erase(drop.id); }
+  void Apply(const cluster::AddCapacity& add) { capacity[{add.agent, add.at}] = add; }
+  void Apply(const cluster::PutAgentState& put) { agents[put.agent.id] = put.agent; }
+  void Apply(const cluster::PutPool& put) { pools[put.pool.name] = put.pool; }
+  void Apply(const cluster::DropPool& drop) { pools.erase(drop.name); }
+  void Apply(const cluster::PutDefaultPools& put) { default_pools = put; }
+  void Apply(const cluster::SetQuota& set) { quotas[{set.quota.scope, set.quota.name}] = set.quota; }
+  void Apply(const cluster::DropQuota& drop) { quotas.erase({drop.scope, drop.name}); }
 
   // A delivery for each webhook that wants it; how many.
   int Raise(const model::WebhookEvent& event);
 
   // Who needs it: "experiment 7"; empty: nobody.
-  std::string HolderOf(const model::CheckpointId& id) const;
-  bool IsOf(const model::CheckpointRecord& checkpoint, model::ExperimentId id) const {
+  std::string FindHolder(const model::CheckpointId& id) const;
+  bool BelongsTo(const model::CheckpointRecord& checkpoint, model::ExperimentId id) const {
     return trials.contains(checkpoint.trial) && trials.at(checkpoint.trial).experiment == id;
   }
-  void Doom(model::CheckpointRecord& checkpoint);
+  void DeleteUnlessHeld(model::CheckpointRecord& checkpoint);
 
   void Add(const model::MetricReport& r) {
     metrics.emplace(MetricKey(r.trial, r.group, r.steps_completed, r.run_id), r);
   }
   // Of an experiment that was deleted.
-  bool IsGone(const model::TaskId& task) const;
+  bool IsDeleted(const model::TaskId& task) const;
   void Add(const model::LogLine& line);
 
   bool UsesContext(const std::string& hash) const {
@@ -127,11 +127,11 @@ struct FakeDatabase {
   void AddScheduling(cluster::Image& image) const;
 
   // The newest run's report of each step.
-  std::vector<model::MetricReport> Metrics(model::TrialId trial, const std::string& group) const;
-  std::vector<CheckpointEntry> Checkpoints(model::TrialId trial) const;
-  std::string UsernameOf(model::UserId id) const;
+  std::vector<model::MetricReport> ListMetrics(model::TrialId trial, const std::string& group) const;
+  std::vector<CheckpointEntry> ListCheckpoints(model::TrialId trial) const;
+  std::string GetUsername(model::UserId id) const;
   // In its project as that is named now.
-  experiment::Experiment Placed(const experiment::Experiment& experiment) const;
+  experiment::Experiment WithCurrentProject(const experiment::Experiment& experiment) const;
   TrialRecord Record(const experiment::Trial& trial) const;
   ExperimentRecord Record(const experiment::Experiment& experiment) const;
 };

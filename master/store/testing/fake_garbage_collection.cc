@@ -49,7 +49,7 @@ absl::StatusOr<std::vector<CheckpointToDelete>> FakeGarbageCollection::ListCheck
 }
 
 absl::Status FakeGarbageCollection::MarkCheckpointsDeleted(const std::vector<model::CheckpointId>& ids) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   for (const model::CheckpointId& id : ids) {
     CheckpointState& state = db_.checkpoints.at(id).state;
@@ -78,7 +78,7 @@ absl::StatusOr<std::vector<CheckpointToTrim>> FakeGarbageCollection::ListCheckpo
 
 absl::Status FakeGarbageCollection::MarkCheckpointTrimmed(const CheckpointToTrim& trimmed,
                                       const model::Resources& left) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   const auto it = db_.trims.find(trimmed.id);
   if (it == db_.trims.end()) return absl::OkStatus();
@@ -108,7 +108,7 @@ absl::StatusOr<Ids> FakeGarbageCollection::ListReleased() {
     if (e.state != ExperimentState::kDeleted) continue;
     const bool whole =
         std::all_of(db_.checkpoints.begin(), db_.checkpoints.end(), [&, of = id](const auto& item) {
-          return !db_.IsOf(item.second, of) || !db_.HolderOf(item.first).empty();
+          return !db_.BelongsTo(item.second, of) || !db_.FindHolder(item.first).empty();
         });
     const bool empty = std::none_of(db_.trials.begin(), db_.trials.end(),
                                     [of = id](const auto& t) { return t.second.experiment == of; });
@@ -118,7 +118,7 @@ absl::StatusOr<Ids> FakeGarbageCollection::ListReleased() {
 }
 
 absl::StatusOr<bool> FakeGarbageCollection::RemoveRows(model::ExperimentId id, int limit) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   const auto e = db_.experiments.find(id);
   if (e == db_.experiments.end() || e->second.state != ExperimentState::kDeleting) return true;
@@ -155,7 +155,7 @@ void FakeGarbageCollection::RemoveRest(model::ExperimentId id) {
     if (!is_of(a.trial)) return false;
     highest.last_submitted = std::max(highest.last_submitted, a.submitted);
     if (a.ended_at && a.started_at && a.granted > 0) {
-      db_.deleted_runs.push_back({a, experiment::OwnerName(e), db_.Placed(e).config->workspace});
+      db_.deleted_runs.push_back({a, experiment::OwnerName(e), db_.WithCurrentProject(e).config->workspace});
     }
     return true;
   });
@@ -178,7 +178,7 @@ void FakeGarbageCollection::RemoveRest(model::ExperimentId id) {
 }
 
 absl::Status FakeGarbageCollection::MarkDeletionFailed(model::ExperimentId id, const std::string& reason) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   const auto e = db_.experiments.find(id);
   if (e == db_.experiments.end() || e->second.state != ExperimentState::kDeleting) {
@@ -190,7 +190,7 @@ absl::Status FakeGarbageCollection::MarkDeletionFailed(model::ExperimentId id, c
 }
 
 absl::Status FakeGarbageCollection::SetExperimentLogDays(model::ExperimentId id, int days) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   if (!db_.experiments.contains(id)) {
     return absl::NotFoundError(absl::StrCat("no experiment ", id.value()));
@@ -203,7 +203,7 @@ absl::Status FakeGarbageCollection::SetExperimentLogDays(model::ExperimentId id,
 }
 
 absl::Status FakeGarbageCollection::SetTrialLogDays(model::TrialId id, int days) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   if (!db_.trials.contains(id)) return absl::NotFoundError(absl::StrCat("no trial ", id.value()));
   db_.trial_log_days[id] = days;
@@ -223,7 +223,7 @@ absl::StatusOr<std::optional<int>> FakeGarbageCollection::GetTrialLogDays(model:
 }
 
 absl::StatusOr<bool> FakeGarbageCollection::RemoveOldLogs(absl::Time now, int days, int limit) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   std::set<model::TaskId> due;
   for (const auto& [id, trial] : db_.trials) {
@@ -241,7 +241,7 @@ absl::StatusOr<bool> FakeGarbageCollection::RemoveOldLogs(absl::Time now, int da
 }
 
 absl::StatusOr<bool> FakeGarbageCollection::RemoveOldAudit(absl::Time until, int limit) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   return RemoveUpTo(db_.governance.audit, limit, [&](const auto& r) { return r.at < until; }) <
          limit;
@@ -251,8 +251,8 @@ absl::StatusOr<std::vector<HeldCheckpoint>> FakeGarbageCollection::ListHeldCheck
   std::lock_guard lock(db_.mutex);
   std::vector<HeldCheckpoint> held;
   for (const auto& [number, checkpoint] : db_.checkpoints) {
-    const std::string holder = db_.HolderOf(number);
-    if (!holder.empty() && db_.IsOf(checkpoint, id)) held.push_back({number, holder});
+    const std::string holder = db_.FindHolder(number);
+    if (!holder.empty() && db_.BelongsTo(checkpoint, id)) held.push_back({number, holder});
   }
   return held;
 }

@@ -15,9 +15,9 @@ namespace det::store {
 
 class FakeGarbageCollection final : public GarbageCollection {
  public:
-  // `held` is asked before each write, without the database's mutex.
-  FakeGarbageCollection(FakeDatabase* database, std::function<absl::Status()> held)
-      : db_(*database), held_(std::move(held)) {}
+  // `check_epoch` is called before each write, without the database's mutex.
+  FakeGarbageCollection(FakeDatabase* database, std::function<absl::Status()> check_epoch)
+      : db_(*database), check_epoch_(std::move(check_epoch)) {}
 
   absl::StatusOr<std::vector<model::ExperimentId>> ListDueRetentions(model::ExperimentId after,
                                                                  int limit) override;
@@ -42,7 +42,7 @@ class FakeGarbageCollection final : public GarbageCollection {
   void RemoveRest(model::ExperimentId id);
 
   FakeDatabase& db_;
-  const std::function<absl::Status()> held_;
+  const std::function<absl::Status()> check_epoch_;
 };
 
 }  // namespace det::store

@@ -26,12 +26,12 @@ struct GovernanceRows {
   std::optional<MessageRecord> message;
 };
 
-// In all of them `held` is asked before each write, without the mutex that guards the rows.
+// In all of them `check_epoch` is called before each write, without the mutex that guards the rows.
 
 class FakeAudit final : public Audit {
  public:
-  FakeAudit(FakeDatabase* database, std::function<absl::Status()> held)
-      : database_(*database), held_(std::move(held)) {}
+  FakeAudit(FakeDatabase* database, std::function<absl::Status()> check_epoch)
+      : database_(*database), check_epoch_(std::move(check_epoch)) {}
 
   absl::Status AddAudit(const std::vector<AuditRecord>& records) override;
   absl::StatusOr<std::vector<AuditRecord>> ListAudit(const AuditQuery& query) override;
@@ -39,13 +39,13 @@ class FakeAudit final : public Audit {
 
  private:
   FakeDatabase& database_;
-  const std::function<absl::Status()> held_;
+  const std::function<absl::Status()> check_epoch_;
 };
 
 class FakeStoredResponses final : public StoredResponses {
  public:
-  FakeStoredResponses(FakeDatabase* database, std::function<absl::Status()> held)
-      : database_(*database), held_(std::move(held)) {}
+  FakeStoredResponses(FakeDatabase* database, std::function<absl::Status()> check_epoch)
+      : database_(*database), check_epoch_(std::move(check_epoch)) {}
 
   absl::StatusOr<std::optional<StoredResponse>> GetResponse(model::UserId user, const std::string& key,
                                                         absl::Time since) override;
@@ -53,13 +53,13 @@ class FakeStoredResponses final : public StoredResponses {
 
  private:
   FakeDatabase& database_;
-  const std::function<absl::Status()> held_;
+  const std::function<absl::Status()> check_epoch_;
 };
 
 class FakeClusterMessage final : public ClusterMessage {
  public:
-  FakeClusterMessage(FakeDatabase* database, std::function<absl::Status()> held)
-      : database_(*database), held_(std::move(held)) {}
+  FakeClusterMessage(FakeDatabase* database, std::function<absl::Status()> check_epoch)
+      : database_(*database), check_epoch_(std::move(check_epoch)) {}
 
   absl::StatusOr<std::optional<MessageRecord>> GetMessage() override;
   absl::Status SetMessage(const MessageRecord& message) override;
@@ -67,7 +67,7 @@ class FakeClusterMessage final : public ClusterMessage {
 
  private:
   FakeDatabase& database_;
-  const std::function<absl::Status()> held_;
+  const std::function<absl::Status()> check_epoch_;
 };
 
 class FakeUsage final : public Usage {

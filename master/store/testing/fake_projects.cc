@@ -11,7 +11,7 @@ namespace det::store {
 
 ProjectRecord FakeProjects::Read(const ProjectRecord& row) const {
   ProjectRecord record = row;
-  record.owner_name = db_.UsernameOf(record.owner);
+  record.owner_name = db_.GetUsername(record.owner);
   record.workspace_name = db_.workspace_rows.workspaces.at(record.workspace).name;
   for (const auto& [id, e] : db_.experiments) {
     if (e.project != record.id || e.state == model::ExperimentState::kDeleted) continue;
@@ -24,16 +24,16 @@ ProjectRecord FakeProjects::Read(const ProjectRecord& row) const {
   return record;
 }
 
-bool FakeProjects::IsNameTaken(int32_t workspace, const std::string& name, int32_t but) const {
+bool FakeProjects::IsNameTaken(int32_t workspace, const std::string& name, int32_t excluded) const {
   return std::any_of(db_.workspace_rows.projects.begin(), db_.workspace_rows.projects.end(), [&](const auto& item) {
     const ProjectRecord& p = item.second;
-    return p.workspace == workspace && p.name == name && p.id != but;
+    return p.workspace == workspace && p.name == name && p.id != excluded;
   });
 }
 
-bool FakeProjects::IsKeyTaken(const std::string& key, int32_t but) const {
+bool FakeProjects::IsKeyTaken(const std::string& key, int32_t excluded) const {
   return std::any_of(db_.workspace_rows.projects.begin(), db_.workspace_rows.projects.end(), [&](const auto& item) {
-    return item.second.key == key && item.second.id != but;
+    return item.second.key == key && item.second.id != excluded;
   });
 }
 
@@ -79,7 +79,7 @@ absl::StatusOr<ProjectPage> FakeProjects::ListProjects(const ProjectQuery& query
 }
 
 absl::StatusOr<ProjectRecord> FakeProjects::AddProject(const ProjectRecord& project) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   const auto workspace = db_.workspace_rows.workspaces.find(project.workspace);
   if (workspace == db_.workspace_rows.workspaces.end()) return NoSuchWorkspace(project.workspace);
@@ -99,7 +99,7 @@ absl::StatusOr<ProjectRecord> FakeProjects::AddProject(const ProjectRecord& proj
 }
 
 absl::StatusOr<ProjectRecord> FakeProjects::ChangeProject(int32_t id, const ProjectPatch& patch) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   const auto it = db_.workspace_rows.projects.find(id);
   if (it == db_.workspace_rows.projects.end()) return NoSuchProject(id);
@@ -125,7 +125,7 @@ absl::StatusOr<ProjectRecord> FakeProjects::ChangeProject(int32_t id, const Proj
 
 absl::StatusOr<std::vector<ProjectNote>> FakeProjects::AddNote(int32_t id,
                                                                const ProjectNote& note) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   const auto it = db_.workspace_rows.projects.find(id);
   if (it == db_.workspace_rows.projects.end()) return NoSuchProject(id);
@@ -134,7 +134,7 @@ absl::StatusOr<std::vector<ProjectNote>> FakeProjects::AddNote(int32_t id,
 }
 
 absl::Status FakeProjects::DeleteProject(int32_t id) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   const auto it = db_.workspace_rows.projects.find(id);
   if (it == db_.workspace_rows.projects.end()) return NoSuchProject(id);
@@ -147,7 +147,7 @@ absl::Status FakeProjects::DeleteProject(int32_t id) {
 }
 
 absl::Status FakeProjects::RecordVisit(model::UserId user, int32_t project, absl::Time at) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   if (!db_.workspace_rows.projects.contains(project)) return NoSuchProject(project);
   db_.workspace_rows.visits[{user, project}] = Canonical(at);

@@ -14,9 +14,9 @@ namespace det::store {
 
 class FakeProjects final : public Projects {
  public:
-  // `held` is asked before each write, without the database's mutex.
-  FakeProjects(FakeDatabase* database, std::function<absl::Status()> held)
-      : db_(*database), held_(std::move(held)) {}
+  // `check_epoch` is called before each write, without the database's mutex.
+  FakeProjects(FakeDatabase* database, std::function<absl::Status()> check_epoch)
+      : db_(*database), check_epoch_(std::move(check_epoch)) {}
 
   absl::StatusOr<ProjectRecord> GetProject(int32_t id) override;
   absl::StatusOr<ProjectRecord> GetProjectByKey(const std::string& key) override;
@@ -37,11 +37,11 @@ class FakeProjects final : public Projects {
  private:
   // These hold the mutex already.
   ProjectRecord Read(const ProjectRecord& row) const;
-  bool IsNameTaken(int32_t workspace, const std::string& name, int32_t but) const;
-  bool IsKeyTaken(const std::string& key, int32_t but) const;
+  bool IsNameTaken(int32_t workspace, const std::string& name, int32_t excluded) const;
+  bool IsKeyTaken(const std::string& key, int32_t excluded) const;
 
   FakeDatabase& db_;
-  const std::function<absl::Status()> held_;
+  const std::function<absl::Status()> check_epoch_;
 };
 
 }  // namespace det::store

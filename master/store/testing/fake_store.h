@@ -73,9 +73,9 @@ class FakeStore final : public Store {
 
  private:
   // UNAVAILABLE when the epoch is over.
-  absl::Status Held();
-  bool over() const;  // REQUIRES the database's mutex
-  absl::Status Over();
+  absl::Status CheckEpoch();
+  bool is_fenced() const;  // REQUIRES the database's mutex
+  absl::Status ReportFenced();
 
   const std::shared_ptr<FakeDatabase> database_;
   const std::unique_ptr<Access> access_;

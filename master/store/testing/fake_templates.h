@@ -15,9 +15,9 @@ namespace det::store {
 
 class FakeTemplates final : public Templates {
  public:
-  // `held` is asked before each write, without the database's mutex.
-  FakeTemplates(FakeDatabase* database, std::function<absl::Status()> held)
-      : db_(*database), records_(db_.templates), held_(std::move(held)) {}
+  // `check_epoch` is called before each write, without the database's mutex.
+  FakeTemplates(FakeDatabase* database, std::function<absl::Status()> check_epoch)
+      : db_(*database), records_(db_.templates), check_epoch_(std::move(check_epoch)) {}
 
   absl::StatusOr<std::vector<TemplateRecord>> ListTemplates() override;
   absl::StatusOr<TemplateRecord> GetTemplate(const std::string& name) override;
@@ -33,7 +33,7 @@ class FakeTemplates final : public Templates {
 
   FakeDatabase& db_;
   std::map<std::string, TemplateRecord>& records_;
-  const std::function<absl::Status()> held_;
+  const std::function<absl::Status()> check_epoch_;
 };
 
 }  // namespace det::store

@@ -100,7 +100,7 @@ absl::StatusOr<UserPage> FakeUsers::ListUsers(const UserQuery& query) {
 }
 
 absl::StatusOr<UserRecord> FakeUsers::AddUser(const UserRecord& user, model::Role role) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(mutex_);
   if (IsTaken(user.username, model::UserId())) return UserExists(user.username);
   // Users are never removed.
@@ -115,7 +115,7 @@ absl::StatusOr<UserRecord> FakeUsers::AddUser(const UserRecord& user, model::Rol
 
 absl::StatusOr<UserRecord> FakeUsers::ChangeUser(model::UserId id, const UserPatch& patch,
                                                   absl::Time now) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(mutex_);
   const auto it = rows_.users.find(id);
   if (it == rows_.users.end()) return NoSuchUser(id);
@@ -140,7 +140,7 @@ absl::StatusOr<UserRecord> FakeUsers::ChangeUser(model::UserId id, const UserPat
 }
 
 absl::Status FakeUsers::RecordLogin(model::UserId id, absl::Time at) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(mutex_);
   const auto it = rows_.users.find(id);
   if (it != rows_.users.end()) it->second.last_auth_at = Canonical(at);
@@ -157,7 +157,7 @@ absl::StatusOr<std::vector<UserSetting>> FakeUsers::ListSettings(model::UserId i
 }
 
 absl::Status FakeUsers::PutSettings(model::UserId id, const std::vector<UserSetting>& settings) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(mutex_);
   for (const UserSetting& setting : settings) {
     const std::tuple key(id, setting.storage_path, setting.key);
@@ -171,7 +171,7 @@ absl::Status FakeUsers::PutSettings(model::UserId id, const std::vector<UserSett
 }
 
 absl::Status FakeUsers::DropSettings(model::UserId id) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(mutex_);
   std::erase_if(rows_.settings, [&](const auto& item) { return std::get<0>(item.first) == id; });
   return absl::OkStatus();

@@ -22,10 +22,10 @@ struct UserRows {
 
 class FakeUsers final : public Users {
  public:
-  // `mutex` guards the rows. `held` is asked before each write, without the mutex.
+  // `mutex` guards the rows. `check_epoch` is called before each write, without the mutex.
   FakeUsers(std::mutex* mutex, UserRows* rows, AccessRows* access,
-             std::function<absl::Status()> held)
-      : mutex_(*mutex), rows_(*rows), access_(*access), held_(std::move(held)) {}
+             std::function<absl::Status()> check_epoch)
+      : mutex_(*mutex), rows_(*rows), access_(*access), check_epoch_(std::move(check_epoch)) {}
 
   absl::StatusOr<UserRecord> GetUser(model::UserId id) override;
   absl::StatusOr<UserRecord> GetUserByName(const std::string& username) override;
@@ -46,7 +46,7 @@ class FakeUsers final : public Users {
   std::mutex& mutex_;
   UserRows& rows_;
   AccessRows& access_;
-  const std::function<absl::Status()> held_;
+  const std::function<absl::Status()> check_epoch_;
 };
 
 }  // namespace det::store

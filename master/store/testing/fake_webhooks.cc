@@ -18,7 +18,7 @@ bool Has(const std::vector<T>& list, const T& item) {
 }
 
 // Whether the webhook hears of what happens to an experiment of this configuration.
-bool Hears(const WebhookRecord& webhook, int32_t workspace, const model::WebhooksConfig& config) {
+bool IsSubscribed(const WebhookRecord& webhook, int32_t workspace, const model::WebhooksConfig& config) {
   if (config.exclude || (webhook.workspace != 0 && webhook.workspace != workspace)) return false;
   return webhook.mode == WebhookMode::kWorkspace || Has(config.ids, int64_t{webhook.id}) ||
          Has(config.names, webhook.name);
@@ -32,7 +32,7 @@ absl::Status CheckOpen(const FakeDatabase& db, int32_t workspace) {
   return it->second.archived ? WorkspaceIsArchived(it->second.name) : absl::OkStatus();
 }
 
-bool Wants(const TriggerRecord& trigger, const model::WebhookEvent& event) {
+bool MatchesTrigger(const TriggerRecord& trigger, const model::WebhookEvent& event) {
   if (trigger.type != event.trigger) return false;
   if (event.only_trigger != 0 && trigger.id != event.only_trigger) return false;
   if (event.state.empty()) return true;
@@ -45,12 +45,12 @@ bool Wants(const TriggerRecord& trigger, const model::WebhookEvent& event) {
 int FakeDatabase::Raise(const model::WebhookEvent& event) {
   const auto e = experiments.find(event.experiment);
   if (e == experiments.end()) return 0;
-  const experiment::Experiment placed = Placed(e->second);
+  const experiment::Experiment placed = WithCurrentProject(e->second);
   int made = 0;
   for (const auto& [id, webhook] : webhook_rows.webhooks) {
-    if (!Hears(webhook, placed.workspace, placed.config->integrations.webhooks)) continue;
+    if (!IsSubscribed(webhook, placed.workspace, placed.config->integrations.webhooks)) continue;
     for (const TriggerRecord& trigger : webhook.triggers) {
-      if (!Wants(trigger, event)) continue;
+      if (!MatchesTrigger(trigger, event)) continue;
       if (event.once_for && !webhook_rows.fired.insert({*event.once_for, trigger.id}).second) continue;
       DeliveryRecord& row = webhook_rows.deliveries[++webhook_rows.last_delivery];
       row.id = webhook_rows.last_delivery;
@@ -66,10 +66,10 @@ int FakeDatabase::Raise(const model::WebhookEvent& event) {
   return made;
 }
 
-bool FakeWebhooks::IsTaken(int32_t workspace, const std::string& name, int32_t but) const {
+bool FakeWebhooks::IsTaken(int32_t workspace, const std::string& name, int32_t excluded) const {
   return std::any_of(db_.webhook_rows.webhooks.begin(), db_.webhook_rows.webhooks.end(), [&](const auto& each) {
     const WebhookRecord& webhook = each.second;
-    return webhook.workspace == workspace && webhook.name == name && webhook.id != but;
+    return webhook.workspace == workspace && webhook.name == name && webhook.id != excluded;
   });
 }
 
@@ -88,7 +88,7 @@ absl::StatusOr<WebhookRecord> FakeWebhooks::GetWebhook(int32_t id) {
 }
 
 absl::StatusOr<WebhookRecord> FakeWebhooks::AddWebhook(const WebhookRecord& webhook) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   DET_RETURN_IF_ERROR(CheckOpen(db_, webhook.workspace));
   if (IsTaken(webhook.workspace, webhook.name, 0)) return WebhookExists(webhook.name);
@@ -103,7 +103,7 @@ absl::StatusOr<WebhookRecord> FakeWebhooks::AddWebhook(const WebhookRecord& webh
 }
 
 absl::StatusOr<WebhookRecord> FakeWebhooks::ChangeWebhook(int32_t id, const WebhookPatch& patch) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   const auto it = db_.webhook_rows.webhooks.find(id);
   if (it == db_.webhook_rows.webhooks.end()) return NoSuchWebhook(id);
@@ -130,7 +130,7 @@ absl::StatusOr<WebhookRecord> FakeWebhooks::ChangeWebhook(int32_t id, const Webh
 }
 
 absl::Status FakeWebhooks::DeleteWebhook(int32_t id) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   if (db_.webhook_rows.webhooks.erase(id) == 0) return NoSuchWebhook(id);
   std::erase_if(db_.webhook_rows.deliveries, [&](const auto& each) { return each.second.webhook == id; });
@@ -138,17 +138,17 @@ absl::Status FakeWebhooks::DeleteWebhook(int32_t id) {
 }
 
 absl::StatusOr<int> FakeWebhooks::Raise(const model::WebhookEvent& event) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   return db_.Raise(event);
 }
 
 absl::StatusOr<std::optional<DeliveryRecord>> FakeWebhooks::GetNextDelivery(
-    const std::vector<int32_t>& but) {
+    const std::vector<int32_t>& excluded) {
   std::lock_guard lock(db_.mutex);
   const DeliveryRecord* next = nullptr;
   for (const auto& [id, row] : db_.webhook_rows.deliveries) {
-    if (row.state != State::kPending || Has(but, row.webhook)) continue;
+    if (row.state != State::kPending || Has(excluded, row.webhook)) continue;
     if (next == nullptr || row.next_at < next->next_at) next = &row;
   }
   if (next == nullptr) return std::optional<DeliveryRecord>();
@@ -156,7 +156,7 @@ absl::StatusOr<std::optional<DeliveryRecord>> FakeWebhooks::GetNextDelivery(
 }
 
 absl::Status FakeWebhooks::RecordAttempt(int64_t delivery, const AttemptRecord& attempt) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   const auto it = db_.webhook_rows.deliveries.find(delivery);
   if (it == db_.webhook_rows.deliveries.end()) return absl::OkStatus();
@@ -191,7 +191,7 @@ absl::StatusOr<int> FakeWebhooks::CountDeliveries(int32_t webhook) {
 }
 
 absl::Status FakeWebhooks::DropDeliveries(absl::Time before) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   std::erase_if(db_.webhook_rows.deliveries, [&](const auto& each) {
     return each.second.ended_at && *each.second.ended_at < before;
@@ -208,7 +208,7 @@ absl::StatusOr<model::Value> FakeConfigPolicies::GetPolicies(int32_t workspace,
 
 absl::Status FakeConfigPolicies::PutPolicies(int32_t workspace, const std::string& workload,
                                              const model::Value& policies) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   DET_RETURN_IF_ERROR(CheckOpen(db_, workspace));
   db_.webhook_rows.policies[{workspace, workload}] = Canonical(policies);
@@ -216,7 +216,7 @@ absl::Status FakeConfigPolicies::PutPolicies(int32_t workspace, const std::strin
 }
 
 absl::Status FakeConfigPolicies::DeletePolicies(int32_t workspace, const std::string& workload) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   db_.webhook_rows.policies.erase({workspace, workload});
   return absl::OkStatus();

@@ -14,12 +14,12 @@
 
 namespace det::store {
 
-// In both `held` is asked before each write, without the database's mutex.
+// In both `check_epoch` is called before each write, without the database's mutex.
 
 class FakeWebhooks final : public Webhooks {
  public:
-  FakeWebhooks(FakeDatabase* database, std::function<absl::Status()> held)
-      : db_(*database), held_(std::move(held)) {}
+  FakeWebhooks(FakeDatabase* database, std::function<absl::Status()> check_epoch)
+      : db_(*database), check_epoch_(std::move(check_epoch)) {}
 
   absl::StatusOr<std::vector<WebhookRecord>> ListWebhooks() override;
   absl::StatusOr<WebhookRecord> GetWebhook(int32_t id) override;
@@ -28,7 +28,7 @@ class FakeWebhooks final : public Webhooks {
   absl::Status DeleteWebhook(int32_t id) override;
   absl::StatusOr<int> Raise(const model::WebhookEvent& event) override;
   absl::StatusOr<std::optional<DeliveryRecord>> GetNextDelivery(
-      const std::vector<int32_t>& but) override;
+      const std::vector<int32_t>& excluded) override;
   absl::Status RecordAttempt(int64_t delivery, const AttemptRecord& attempt) override;
   absl::StatusOr<std::vector<DeliveryRecord>> ListDeliveries(int32_t webhook, int limit,
                                                              int offset) override;
@@ -37,16 +37,16 @@ class FakeWebhooks final : public Webhooks {
 
  private:
   // Holds the mutex already.
-  bool IsTaken(int32_t workspace, const std::string& name, int32_t but) const;
+  bool IsTaken(int32_t workspace, const std::string& name, int32_t excluded) const;
 
   FakeDatabase& db_;
-  const std::function<absl::Status()> held_;
+  const std::function<absl::Status()> check_epoch_;
 };
 
 class FakeConfigPolicies final : public ConfigPolicies {
  public:
-  FakeConfigPolicies(FakeDatabase* database, std::function<absl::Status()> held)
-      : db_(*database), held_(std::move(held)) {}
+  FakeConfigPolicies(FakeDatabase* database, std::function<absl::Status()> check_epoch)
+      : db_(*database), check_epoch_(std::move(check_epoch)) {}
 
   absl::StatusOr<model::Value> GetPolicies(int32_t workspace, const std::string& workload) override;
   absl::Status PutPolicies(int32_t workspace, const std::string& workload,
@@ -55,7 +55,7 @@ class FakeConfigPolicies final : public ConfigPolicies {
 
  private:
   FakeDatabase& db_;
-  const std::function<absl::Status()> held_;
+  const std::function<absl::Status()> check_epoch_;
 };
 
 }  // namespace det::store

@@ -10,7 +10,7 @@ namespace det::store {
 
 WorkspaceRecord FakeWorkspaces::Read(const WorkspaceRecord& row, model::UserId asking) const {
   WorkspaceRecord record = row;
-  record.owner_name = db_.UsernameOf(record.owner);
+  record.owner_name = db_.GetUsername(record.owner);
   const auto pin = db_.workspace_rows.pins.find({asking, record.id});
   if (pin != db_.workspace_rows.pins.end()) record.pinned_at = pin->second;
   for (const auto& [id, project] : db_.workspace_rows.projects) {
@@ -25,9 +25,9 @@ WorkspaceRecord FakeWorkspaces::Read(const WorkspaceRecord& row, model::UserId a
   return record;
 }
 
-bool FakeWorkspaces::IsTaken(const std::string& name, int32_t but) const {
+bool FakeWorkspaces::IsTaken(const std::string& name, int32_t excluded) const {
   for (const auto& [id, workspace] : db_.workspace_rows.workspaces) {
-    if (workspace.name == name && id != but) return true;
+    if (workspace.name == name && id != excluded) return true;
   }
   return false;
 }
@@ -68,7 +68,7 @@ absl::StatusOr<WorkspacePage> FakeWorkspaces::ListWorkspaces(const WorkspaceQuer
 }
 
 absl::StatusOr<WorkspaceRecord> FakeWorkspaces::AddWorkspace(const WorkspaceRecord& workspace) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   if (IsTaken(workspace.name, 0)) return WorkspaceExists(workspace.name);
   const int32_t id = ++db_.workspace_rows.last_workspace;
@@ -81,7 +81,7 @@ absl::StatusOr<WorkspaceRecord> FakeWorkspaces::AddWorkspace(const WorkspaceReco
 
 absl::StatusOr<WorkspaceRecord> FakeWorkspaces::ChangeWorkspace(int32_t id,
                                                                 const WorkspacePatch& patch) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   const auto it = db_.workspace_rows.workspaces.find(id);
   if (it == db_.workspace_rows.workspaces.end()) return NoSuchWorkspace(id);
@@ -103,7 +103,7 @@ absl::StatusOr<WorkspaceRecord> FakeWorkspaces::ChangeWorkspace(int32_t id,
 }
 
 absl::Status FakeWorkspaces::DeleteWorkspace(int32_t id) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   const auto it = db_.workspace_rows.workspaces.find(id);
   if (it == db_.workspace_rows.workspaces.end()) return NoSuchWorkspace(id);
@@ -128,7 +128,7 @@ absl::Status FakeWorkspaces::DeleteWorkspace(int32_t id) {
 
 absl::Status FakeWorkspaces::PinWorkspace(model::UserId user, int32_t id,
                                           std::optional<absl::Time> at) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   if (!db_.workspace_rows.workspaces.contains(id)) return NoSuchWorkspace(id);
   if (at) {

@@ -13,9 +13,9 @@ namespace det::store {
 
 class FakeWorkspaces final : public Workspaces {
  public:
-  // `held` is asked before each write, without the database's mutex.
-  FakeWorkspaces(FakeDatabase* database, std::function<absl::Status()> held)
-      : db_(*database), held_(std::move(held)) {}
+  // `check_epoch` is called before each write, without the database's mutex.
+  FakeWorkspaces(FakeDatabase* database, std::function<absl::Status()> check_epoch)
+      : db_(*database), check_epoch_(std::move(check_epoch)) {}
 
   absl::StatusOr<WorkspaceRecord> GetWorkspace(int32_t id, model::UserId asking) override;
   absl::StatusOr<std::string> GetWorkspaceName(int32_t workspace) override;
@@ -28,10 +28,10 @@ class FakeWorkspaces final : public Workspaces {
  private:
   // These hold the mutex already.
   WorkspaceRecord Read(const WorkspaceRecord& row, model::UserId asking) const;
-  bool IsTaken(const std::string& name, int32_t but) const;
+  bool IsTaken(const std::string& name, int32_t excluded) const;
 
   FakeDatabase& db_;
-  const std::function<absl::Status()> held_;
+  const std::function<absl::Status()> check_epoch_;
 };
 
 }  // namespace det::store

@@ -34,8 +34,8 @@ class FaultyStore final : public Store {
 
   // Called with every batch that the store has made, before its caller hears of it. A batch that
   // was made before is heard of again.
-  using Made = std::function<void(int64_t sequence, const std::vector<cluster::Change>&)>;
-  void OnMade(Made made);
+  using Committed = std::function<void(int64_t sequence, const std::vector<cluster::Change>&)>;
+  void OnCommitted(Committed made);
 
   // The next Commit calls `fn`, on its own thread, before it does anything: it hangs as long.
   void DuringCommit(std::function<void()> fn);
@@ -134,7 +134,7 @@ class FaultyStore final : public Store {
   mutable std::mutex mutex_;
   std::deque<Fault> script_;
   std::function<Fault()> decide_;
-  Made made_;
+  Committed committed_;
   std::function<void()> during_;
   std::vector<Call> commits_;
 };
