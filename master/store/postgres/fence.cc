@@ -42,7 +42,7 @@ absl::Status Fence::Write(Pool& pool, std::vector<Connection::Statement> stateme
     DET_ASSIGN_OR_RETURN(const bool made, ResolveUnknown(connection, unknown));
     if (made) return absl::OkStatus();
     DET_ASSIGN_OR_RETURN(Connection::WriteId write_id, connection.NextWriteId());
-    statements.back().params = MakeParams(write_id.writer, mark.number);
+    statements.back().params = MakeParams(write_id.writer, write_id.number);
     bool is_unknown = false;
     absl::Status done = connection.ExecAll(statements, &is_unknown);
     if (is_unknown) unknown = std::move(write_id);
@@ -62,8 +62,8 @@ void Fence::Pause() { absl::SleepFor(absl::Milliseconds(250)); }
 absl::Status Fence::Begin(Connection& connection, const char* hold, const Connection::WriteId& write_id) {
   DET_RETURN_IF_ERROR(connection.ExecScript("BEGIN"));
   const absl::StatusOr<Result> begun =
-      epoch() == 0 ? connection.Exec(kRecordWriteId, MakeParams(write_id.writer, mark.number))
-                   : connection.Exec(hold, MakeParams(write_id.writer, mark.number, epoch()));
+      epoch() == 0 ? connection.Exec(kRecordWriteId, MakeParams(write_id.writer, write_id.number))
+                   : connection.Exec(hold, MakeParams(write_id.writer, write_id.number, epoch()));
   if (begun.ok()) return absl::OkStatus();
   absl::Status judged = CheckEpoch(connection, begun.status());
   if (connection.alive()) (void)connection.ExecScript("ROLLBACK");
