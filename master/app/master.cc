@@ -105,7 +105,7 @@ class Master::Impl {
   api::AllocationWatch allocation_watch_{
       [this](const model::AllocationId& id) { all_gather_.Close(id); }};
   std::unique_ptr<agents::AgentHub> hub_;
-  gc::Sweep sweep_;
+  gc::GcThread gc_;
   webhooks::Deliverer deliverer_;
   std::unique_ptr<webhooks::TriggerWatch> triggers_;
   std::unique_ptr<engine::Engine> engine_;
@@ -195,7 +195,7 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
       std::clamp<int>(std::thread::hardware_concurrency(), 2, kMostReaders), kSpareReaders);
   passwords_ = std::make_unique<auth::PasswordQueue>(loop_.get());
   triggers_ = std::make_unique<webhooks::TriggerWatch>(store_.get(), &clock_,
-                                                       [this] { deliverer_.Soon(); });
+                                                       [this] { deliverer_.Wake(); });
   hub_ = std::make_unique<agents::AgentHub>(
       agents::HubOptions{.cluster_id = edge_.facts.cluster_id,
                          .version = base::kVersion,
@@ -220,7 +220,7 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
       engine::Sinks{.agents = hub_.get(),
                     .trials = &allocation_watch_,
                     .experiments = &experiment_watch_,
-                    .sweep = &sweep_,
+                    .gc = &gc_,
                     .webhooks = &deliverer_},
       [this](const absl::Status& status) { Fail(status); });
   hub_->SetEngine(engine_.get());
@@ -242,13 +242,13 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
   const bool shared = !config.db_url.empty();
   if (shared) DET_RETURN_IF_ERROR(store_->ClaimLease(std::nullopt).status());
   DET_RETURN_IF_ERROR(engine_->Start());
-  sweep_.Start(store_.get(), engine_.get(),
+  gc_.Start(store_.get(), engine_.get(),
                {.log_days = config.log_days, .audit_days = config.audit_days},
                edge_.checkpoint_places.buckets);
   if (!shared) return absl::OkStatus();
   lease_ = std::make_unique<LeaseKeeper>(store_.get(), config.lease,
                                          [this](bool leads) { hub_->SetLeading(leads); });
-  engine_->AnswerOnlyWhile([lease = lease_.get()] { return lease->Leads(); });
+  engine_->AnswerOnlyWhileLeading([lease = lease_.get()] { return lease->Leads(); });
   return absl::OkStatus();
 }
 
@@ -366,7 +366,7 @@ void Master::Impl::Stop() {
   }
   if (gateway_ != nullptr) gateway_->Stop();
   deliverer_.Stop();
-  sweep_.Stop();
+  gc_.Stop();
   if (pool_ != nullptr) pool_->Stop();
   if (passwords_ != nullptr) passwords_->Stop();
   if (audit_ != nullptr) audit_->Stop();

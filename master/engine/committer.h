@@ -27,11 +27,11 @@ class Committer {
   using Release = absl::AnyInvocable<void(const absl::Status&)>;
 
   // An outage of the database may last this long before new work is refused.
-  static constexpr absl::Duration kPatience = absl::Seconds(10);
+  static constexpr absl::Duration kMaxOutage = absl::Seconds(10);
   // A commit that takes longer waits for a database that hangs: not healthy.
   static constexpr absl::Duration kCommitDeadline = absl::Seconds(5);
-  static constexpr absl::Duration kFirstPause = absl::Milliseconds(20);
-  static constexpr absl::Duration kLongestPause = absl::Seconds(1);
+  static constexpr absl::Duration kInitialRetryDelay = absl::Milliseconds(20);
+  static constexpr absl::Duration kMaxRetryDelay = absl::Seconds(1);
 
   // All must outlive the committer, and both loops must have stopped before it dies.
   Committer(store::Store* store, base::EventLoop* loop, base::EventLoop* commit_loop,
@@ -40,7 +40,7 @@ class Committer {
   // `release` runs once `changes` and all that was added before are durable: at once if they are.
   void Add(std::vector<cluster::Change> changes, Release release);
 
-  // False past kPatience of an outage or of one commit, after a refused commit, and after Stop.
+  // False past kMaxOutage of an outage or of one commit, after a refused commit, and after Stop.
   bool accepting() const;
   // OK, or UNAVAILABLE with the reason.
   absl::Status health() const;
@@ -73,19 +73,19 @@ class Committer {
   absl::AnyInvocable<void(absl::Status)> fatal_;
 
   // The batch in flight; touched on the commit loop alone.
-  Batch flying_;
+  Batch in_flight_;
   int64_t sequence_ = 0;
-  absl::Duration pause_ = kFirstPause;
+  absl::Duration retry_delay_ = kInitialRetryDelay;
 
   mutable std::mutex mutex_;
-  Batch open_;
+  Batch gathering_;
   bool busy_ = false;       // a batch is in flight
   int64_t unreleased_ = 0;  // batches that are durable, but whose releases have not run yet
   bool failed_ = false;
   bool stopping_ = false;
   absl::AnyInvocable<void()> stopped_;
-  absl::Time away_since_ = absl::InfiniteFuture();
-  std::string away_because_;
+  absl::Time unavailable_since_ = absl::InfiniteFuture();
+  std::string unavailable_reason_;
   absl::Time commit_since_ = absl::InfiniteFuture();  // of the call of the store under way
   CommitStats stats_;
 };

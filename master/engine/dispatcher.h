@@ -19,19 +19,19 @@ class Dispatcher {
   void Dispatch(const std::vector<cluster::Effect>& effects);
 
  private:
-  void Do(const cluster::StartTask& effect);
-  void Do(const cluster::StopTask& effect);
-  void Do(const cluster::AnnounceRendezvous& effect);
-  void Do(const cluster::AnnouncePreemption& effect);
-  void Do(const cluster::CloseAllocation& effect);
-  void Do(const cluster::SetDeadline& effect);
-  void Do(const cluster::ScheduleSoon& effect);
-  void Do(const cluster::SetScheduleTimer& effect);
-  void Do(const cluster::SetCalendarTimer& effect);
-  void Do(const cluster::QueueChanged& effect);
-  void Do(const cluster::ExperimentChanged& effect);
-  void Do(const cluster::SweepSoon& effect);
-  void Do(const cluster::DeliverSoon& effect);
+  void Deliver(const cluster::StartTask& effect);
+  void Deliver(const cluster::StopTask& effect);
+  void Deliver(const cluster::AnnounceRendezvous& effect);
+  void Deliver(const cluster::AnnouncePreemption& effect);
+  void Deliver(const cluster::CloseAllocation& effect);
+  void Deliver(const cluster::SetDeadline& effect);
+  void Deliver(const cluster::ScheduleSoon& effect);
+  void Deliver(const cluster::SetScheduleTimer& effect);
+  void Deliver(const cluster::SetCalendarTimer& effect);
+  void Deliver(const cluster::QueueChanged& effect);
+  void Deliver(const cluster::ExperimentChanged& effect);
+  void Deliver(const cluster::SweepSoon& effect);
+  void Deliver(const cluster::DeliverSoon& effect);
 
   const Sinks sinks_;
   Timers& timers_;

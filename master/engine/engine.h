@@ -57,7 +57,7 @@ class Engine {
   // From now on: what is asked while `leads` says false is refused with UNAVAILABLE, because
   // another master may lead and know better; asked on the engine's loop. Facts are taken all the
   // same, and fail with their commit.
-  void AnswerOnlyWhile(std::function<bool()> leads);
+  void AnswerOnlyWhileLeading(std::function<bool()> leads);
 
   // Applies `event`; calls `reply` after its commit. A refusal too waits for what it was judged by.
   // UNAVAILABLE while the database has been away for longer than a bound: nothing was applied.

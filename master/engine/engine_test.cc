@@ -4,7 +4,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "master/engine/testing.h"
+#include "master/engine/engine_fixture.h"
 
 namespace det::engine {
 namespace {
@@ -13,7 +13,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 TEST_F(EngineTest, NothingLeavesBeforeItsCommit) {
-  recorder_.note_changes = true;
+  recorder_.record_changes = true;
   Submit(Create("a"), "create");
   loop_.RunUntilIdle();
   EXPECT_THAT(recorder_.log, IsEmpty());

@@ -9,7 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "master/engine/engine.h"
-#include "master/engine/testing.h"
+#include "master/engine/engine_fixture.h"
 
 namespace det::engine {
 namespace {

@@ -9,7 +9,7 @@
 #include "gtest/gtest.h"
 #include "master/engine/committer.h"
 #include "master/engine/engine.h"
-#include "master/engine/testing.h"
+#include "master/engine/engine_fixture.h"
 
 namespace det::engine {
 namespace {
@@ -38,13 +38,13 @@ TEST_F(EngineTest, TheSameBatchIsTriedAgainWhileTheDatabaseIsAway) {
   }
   EXPECT_EQ(engine_->stats().retries, 2);
   // The first waited for both pauses.
-  EXPECT_GE(engine_->commit_latency().sum, absl::ToDoubleSeconds(3 * Committer::kFirstPause));
+  EXPECT_GE(engine_->commit_latency().sum, absl::ToDoubleSeconds(3 * Committer::kInitialRetryDelay));
   EXPECT_THAT(fatal_, IsEmpty());
 }
 
 TEST_F(EngineTest, AMasterThatMayNotLeadAnswersNothing) {
   bool leads = false;
-  engine_->AnswerOnlyWhile([&] { return leads; });
+  engine_->AnswerOnlyWhileLeading([&] { return leads; });
   Submit(Create("a"), "create");
   // Of an allocation that nobody knows: nothing would be committed, and so nothing be fenced off.
   Submit(cluster::PreemptionAcked{model::AllocationId("9.9.9")}, "acknowledge");
@@ -74,7 +74,7 @@ TEST_F(EngineTest, ALongOutageRefusesNewWorkAndKeepsTheOld) {
   store_.Script(std::vector(100, FaultyStore::Fault::kUnreached));
   Submit(Create("held"), "held");
   Settle();
-  Advance(Committer::kPatience);
+  Advance(Committer::kMaxOutage);
   Submit(Create("late"), "late");
   Query("look");
   Settle();
@@ -103,7 +103,7 @@ TEST_F(EngineTest, ADatabaseThatHangsIsSeenAndOutlived) {
     EXPECT_EQ(engine_->health(),
               absl::UnavailableError("the database has not answered a commit for 6 s"));
     Submit(Create("held"), "held");
-    loop_.Advance(Committer::kPatience);
+    loop_.Advance(Committer::kMaxOutage);
     Submit(Create("late"), "late");
     loop_.RunUntilIdle();
     EXPECT_THAT(recorder_.log, ElementsAre("late UNAVAILABLE"));
@@ -152,7 +152,7 @@ TEST_F(EngineTest, WhatNobodyWouldSayAgainIsHeardDuringAnOutage) {
   store_.Script(std::vector(100, FaultyStore::Fault::kUnreached));
   Submit(Create("held"), "held");
   Settle();
-  Advance(Committer::kPatience);
+  Advance(Committer::kMaxOutage);
   recorder_.log.clear();
   engine_->Submit(cluster::AgentDisconnected{model::AgentId("agent-0")});
   engine_->Submit(cluster::AgentLost{model::AgentId("agent-0")});

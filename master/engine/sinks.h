@@ -33,25 +33,25 @@ class ExperimentSink {
   virtual void QueueChanged() = 0;
 };
 
-// Told that there may be something to remove. Implemented by gc::Sweep.
-class SweepSink {
+// Told that there may be something to remove. Implemented by gc::GcThread.
+class GcSink {
  public:
-  virtual ~SweepSink() = default;
-  virtual void Soon() = 0;
+  virtual ~GcSink() = default;
+  virtual void Wake() = 0;
 };
 
 // Told that there may be something to deliver. Implemented by webhooks::Deliverer.
 class WebhookSink {
  public:
   virtual ~WebhookSink() = default;
-  virtual void Soon() = 0;
+  virtual void Wake() = 0;
 };
 
 struct Sinks {
   AgentSink* agents = nullptr;
   TrialSink* trials = nullptr;
   ExperimentSink* experiments = nullptr;
-  SweepSink* sweep = nullptr;
+  GcSink* gc = nullptr;
   WebhookSink* webhooks = nullptr;
 };
 

@@ -30,7 +30,7 @@ class Timers {
   void ScheduleSoon();
 
  private:
-  static constexpr absl::Duration kAgain = absl::Seconds(1);
+  static constexpr absl::Duration kRetryInterval = absl::Seconds(1);
 
   void OnDeadline(const model::AllocationId& allocation);
   void OnSchedule();

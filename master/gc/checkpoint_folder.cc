@@ -146,7 +146,7 @@ absl::Status RemoveCheckpointFiles(const checkpoint_storage::Rules& rules,
   return checkpoint_storage::Remove(*bucket, storage, id);
 }
 
-absl::Status RemoveFilesOfCheckpoint(const checkpoint_storage::Rules& rules,
+absl::Status RemoveSomeCheckpointFiles(const checkpoint_storage::Rules& rules,
                                      const model::CheckpointStorageConfig& storage,
                                      const model::CheckpointId& id, const model::Resources& files) {
   if (!checkpoint_storage::IsBucket(storage)) return RemoveFromCheckpointFolder(storage, id, files);

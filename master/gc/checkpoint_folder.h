@@ -1,5 +1,5 @@
 // The folder of a checkpoint on a shared file system, and its removal; one in a bucket is removed
-// there. Called by Sweep on its thread; waits for the disk or the network. Never follows a link
+// there. Called by GcThread on its thread; waits for the disk or the network. Never follows a link
 // that a task may have made, never touches anything outside of the folder.
 #ifndef MASTER_GC_CHECKPOINT_FOLDER_H_
 #define MASTER_GC_CHECKPOINT_FOLDER_H_
@@ -28,7 +28,7 @@ absl::Status RemoveFromCheckpointFolder(const model::CheckpointStorageConfig& st
 absl::Status RemoveCheckpointFiles(const checkpoint_storage::Rules& rules,
                                    const model::CheckpointStorageConfig& storage,
                                    const model::CheckpointId& id);
-absl::Status RemoveFilesOfCheckpoint(const checkpoint_storage::Rules& rules,
+absl::Status RemoveSomeCheckpointFiles(const checkpoint_storage::Rules& rules,
                                      const model::CheckpointStorageConfig& storage,
                                      const model::CheckpointId& id, const model::Resources& files);
 

@@ -1,5 +1,5 @@
 // One pass over all that is to be removed (README.md), step by step, each of which can be repeated.
-// Called by Sweep on its thread; waits for the database and for disks. Never decides by itself what
+// Called by GcThread on its thread; waits for the database and for disks. Never decides by itself what
 // goes: that is in the rows, or is asked of the engine.
 #ifndef MASTER_GC_COLLECTOR_H_
 #define MASTER_GC_COLLECTOR_H_
@@ -19,12 +19,12 @@
 namespace det::gc {
 
 // For how many days what grows old is kept; -1: for ever.
-struct Ages {
+struct RetentionDays {
   int log_days = -1;  // of a trial that has ended, where nobody says otherwise
   int audit_days = -1;
 };
 
-struct SweeperDeps {
+struct CollectorDeps {
   store::Store* store = nullptr;        // reads
   store::GarbageCollection* garbage_collection = nullptr;  // the store's
   // Gives an event to the engine and waits until it is durable, or refused.
@@ -32,43 +32,43 @@ struct SweeperDeps {
   // RemoveCheckpointFiles.
   std::function<absl::Status(const model::CheckpointStorageConfig&, const model::CheckpointId&)>
       remove_files;
-  // RemoveFilesOfCheckpoint: these alone.
+  // RemoveSomeCheckpointFiles: these alone.
   std::function<absl::Status(const model::CheckpointStorageConfig&, const model::CheckpointId&,
                              const model::Resources&)>
       remove_some_files;
-  Ages ages;
+  RetentionDays retention_days;
   // Looked at between steps.
   std::function<bool()> stopping;
 };
 
-class Sweeper {
+class Collector {
  public:
-  explicit Sweeper(SweeperDeps deps) : deps_(std::move(deps)) {}
+  explicit Collector(CollectorDeps deps) : deps_(std::move(deps)) {}
 
   // OK: all is done, or stays as it is with a reason that people can read. Anything else: the pass
   // broke off and is to be made again. CANCELLED: because of `stopping`.
-  absl::Status Pass();
+  absl::Status Collect();
   // What is too old by then; as Pass.
-  absl::Status RemoveOld(absl::Time now);
+  absl::Status RemoveExpired(absl::Time now);
 
  private:
   // Why some of the files of an experiment are still there.
   using Failures = std::map<model::ExperimentId, std::string>;
   // Storages whose servers did not answer in this pass: the next checkpoint need not ask.
-  using Away = std::vector<std::pair<model::CheckpointStorageConfig, absl::Status>>;
+  using UnavailableStorages = std::vector<std::pair<model::CheckpointStorageConfig, absl::Status>>;
 
-  absl::Status DeleteReleases();
+  absl::Status DeleteReleased();
   absl::Status ApplyRetentions();
   absl::Status ApplyRetention(model::ExperimentId id);
   absl::Status RemoveFiles(Failures& failures);
   absl::Status TrimFiles();
   // `remove`, unless its storage is away.
-  absl::Status Remove(const model::CheckpointStorageConfig& storage, Away& away,
+  absl::Status Remove(const model::CheckpointStorageConfig& storage, UnavailableStorages& away,
                       const std::function<absl::Status()>& remove) const;
   absl::Status RemoveExperimentRows(model::ExperimentId id);
   absl::Status CheckStop() const;
 
-  const SweeperDeps deps_;
+  const CollectorDeps deps_;
 };
 
 }  // namespace det::gc

@@ -92,11 +92,11 @@ class DyingGarbageCollection final : public store::GarbageCollection {
   absl::StatusOr<std::optional<int>> GetTrialLogDays(model::TrialId id) override {
     return garbage_collection_.GetTrialLogDays(id);
   }
-  absl::StatusOr<bool> RemoveOldLogs(absl::Time now, int days, int) override {
-    return death_.Around([&] { return garbage_collection_.RemoveOldLogs(now, days, 1); });
+  absl::StatusOr<bool> RemoveExpiredLogs(absl::Time now, int days, int) override {
+    return death_.Around([&] { return garbage_collection_.RemoveExpiredLogs(now, days, 1); });
   }
-  absl::StatusOr<bool> RemoveOldAudit(absl::Time until, int) override {
-    return death_.Around([&] { return garbage_collection_.RemoveOldAudit(until, 1); });
+  absl::StatusOr<bool> RemoveExpiredAudit(absl::Time until, int) override {
+    return death_.Around([&] { return garbage_collection_.RemoveExpiredAudit(until, 1); });
   }
   absl::Status MarkDeletionFailed(ExperimentId id, const std::string& reason) override {
     return death_.Around([&] { return garbage_collection_.MarkDeletionFailed(id, reason); });
@@ -110,7 +110,7 @@ class DyingGarbageCollection final : public store::GarbageCollection {
   Death& death_;
 };
 
-class SweeperTest : public ::testing::Test {
+class CollectorTest : public ::testing::Test {
  protected:
   void Begin() {
     dir_.emplace(*base::TempDir::Create());
@@ -134,7 +134,7 @@ class SweeperTest : public ::testing::Test {
   }
   absl::Status Pass(Death& death) {
     DyingGarbageCollection garbage_collection(&store_->garbage_collection(), &death);
-    Sweeper sweeper({.store = store_.get(),
+    Collector collector({.store = store_.get(),
                      .garbage_collection = &garbage_collection,
                      .submit =
                          [&](const cluster::Event& event) {
@@ -155,10 +155,10 @@ class SweeperTest : public ::testing::Test {
                            [&] { return RemoveFromCheckpointFolder(storage, id, files); });
                      },
                      .stopping = [&] { return death.dead(); }});
-    return sweeper.Pass();
+    return collector.Collect();
   }
   // A master that lives: each pass may make work for the next.
-  void Sweep() {
+  void GcThread() {
     for (int pass = 0; pass < 4; ++pass) {
       Death never(-1);
       const absl::Status done = Pass(never);
@@ -255,7 +255,7 @@ class SweeperTest : public ::testing::Test {
   std::set<std::string> blocked_;  // what may not be removed
 };
 
-TEST_F(SweeperTest, WhateverStepTheMasterDiesAtAllGoesAndNothingElse) {
+TEST_F(CollectorTest, WhateverStepTheMasterDiesAtAllGoesAndNothingElse) {
   bool died = true;
   int steps = 0;
   for (; died; ++steps) {
@@ -269,7 +269,7 @@ TEST_F(SweeperTest, WhateverStepTheMasterDiesAtAllGoesAndNothingElse) {
     // What stays is there at every moment.
     for (const char* id : {"1b", "1d", "2b", "3a"}) EXPECT_TRUE(Files().contains(id)) << id;
     Restart();
-    Sweep();
+    GcThread();
     CheckTheEnd();
     if (HasFailure()) return;
   }
@@ -277,7 +277,7 @@ TEST_F(SweeperTest, WhateverStepTheMasterDiesAtAllGoesAndNothingElse) {
 }
 
 // Of a checkpoint of three files; experiment 1 keeps all of them.
-class TrimTest : public SweeperTest {
+class TrimTest : public CollectorTest {
  protected:
   void MakeTrial() {
     cluster::PutExperiment one = Experiment(1, ExperimentState::kCompleted);
@@ -318,7 +318,7 @@ TEST_F(TrimTest, WhateverStepTheMasterDiesAtTheFilesThatAreNamedGoAndNoOthers) {
     died = death.dead();
     EXPECT_TRUE(Has("a/model.pt") && Has("b/model.pt"));
     Restart();
-    Sweep();
+    GcThread();
     EXPECT_TRUE(Has("a/model.pt") && Has("b/model.pt"));
     EXPECT_FALSE(Has("a/opt.pt") || Has("a/state"));
     EXPECT_EQ(States(1), "a=PARTIALLY_DELETED b=COMPLETED ");
@@ -334,11 +334,11 @@ TEST_F(TrimTest, WhatCannotBeRemovedIsTriedAgainAndListedUntilThen) {
   MakeTrial();
   ASSERT_TRUE(Trim({"opt*"}).ok());
   blocked_ = {"a"};
-  Sweep();
+  GcThread();
   EXPECT_EQ(States(1), "a=PARTIALLY_DELETED b=COMPLETED ");
   EXPECT_EQ(store_->GetCheckpoint(CheckpointId("a"))->checkpoint.resources.size(), 3u);
   blocked_.clear();
-  Sweep();
+  GcThread();
   EXPECT_EQ(store_->GetCheckpoint(CheckpointId("a"))->checkpoint.resources.size(), 2u);
 }
 
@@ -347,10 +347,10 @@ TEST_F(TrimTest, TheFolderGoesWithTheLastFileOfTheCheckpoint) {
   MakeTrial();
   std::ofstream(dir_->path() + "/a/manifest.json") << "{}";
   ASSERT_TRUE(Trim({"opt*", "**/rank*"}).ok());
-  Sweep();
+  GcThread();
   EXPECT_TRUE(Has("a/manifest.json"));
   ASSERT_TRUE(Trim({"*"}).ok());
-  Sweep();
+  GcThread();
   EXPECT_EQ(Files(), (std::set<std::string>{"b"}));
   EXPECT_EQ(States(1), "a=DELETED b=COMPLETED ");
 }
@@ -359,24 +359,24 @@ TEST_F(TrimTest, RetentionAndDeletionTakeTheRest) {
   Begin();
   MakeTrial();
   ASSERT_TRUE(Trim({"opt*"}).ok());
-  Sweep();
+  GcThread();
   ASSERT_TRUE(Submit(cluster::SetRetention{ExperimentId(1), {0, 0, 1}}).ok());
-  Sweep();
+  GcThread();
   EXPECT_EQ(States(1), "a=DELETED b=COMPLETED ");
   EXPECT_EQ(Files(), (std::set<std::string>{"b"}));
   ASSERT_TRUE(Submit(cluster::DeleteCheckpoints{{}, {{CheckpointId("b"), {"*.none"}}}}).ok());
   ASSERT_TRUE(Submit(cluster::DeleteExperiment{ExperimentId(1)}).ok());
-  Sweep();
+  GcThread();
   EXPECT_THAT(Files(), IsEmpty());
   EXPECT_TRUE(absl::IsNotFound(store_->GetExperiment(ExperimentId(1)).status()));
 }
 
-TEST_F(SweeperTest, WhatCannotBeRemovedFailsTheDeletionWithAReasonAndIsTriedAgain) {
+TEST_F(CollectorTest, WhatCannotBeRemovedFailsTheDeletionWithAReasonAndIsTriedAgain) {
   Begin();
   MakeHistory();
   Restart();
   blocked_ = {"2c"};
-  Sweep();
+  GcThread();
   const experiment::Experiment failed = store_->GetExperiment(ExperimentId(2))->experiment;
   EXPECT_EQ(failed.state, ExperimentState::kDeleteFailed);
   EXPECT_EQ(failed.reason, "blocked");
@@ -384,31 +384,31 @@ TEST_F(SweeperTest, WhatCannotBeRemovedFailsTheDeletionWithAReasonAndIsTriedAgai
   EXPECT_EQ(store_->ListLogs({.task = model::TaskId("2.2")})->size(), 1u);
   blocked_.clear();
   ASSERT_TRUE(Submit(cluster::DeleteExperiment{ExperimentId(2)}).ok());
-  Sweep();
+  GcThread();
   CheckTheEnd();
 }
 
-TEST_F(SweeperTest, ANewPolicyIsAppliedAndAnExperimentThatRunsIsLeftAlone) {
+TEST_F(CollectorTest, ANewPolicyIsAppliedAndAnExperimentThatRunsIsLeftAlone) {
   Begin();
   MakeHistory();
   Restart();
-  Sweep();
+  GcThread();
   ASSERT_TRUE(Submit(cluster::SetRetention{ExperimentId(1), {0, 0, 1}}).ok());
   ASSERT_TRUE(Submit(cluster::SetRetention{ExperimentId(3), {0, 0, 0}}).ok());
-  Sweep();
+  GcThread();
   EXPECT_EQ(Files(), (std::set<std::string>{"1d", "2b", "3a"}));
 }
 
-TEST_F(SweeperTest, WhoStopsBreaksOff) {
+TEST_F(CollectorTest, WhoStopsBreaksOff) {
   Begin();
   MakeHistory();
-  Sweeper sweeper({.store = store_.get(),
+  Collector collector({.store = store_.get(),
                    .garbage_collection = &store_->garbage_collection(),
                    .submit = [&](const cluster::Event& event) { return Submit(event); },
                    .remove_files = RemoveCheckpointFolder,
                    .remove_some_files = RemoveFromCheckpointFolder,
                    .stopping = [] { return true; }});
-  EXPECT_TRUE(absl::IsCancelled(sweeper.Pass()));
+  EXPECT_TRUE(absl::IsCancelled(collector.Collect()));
   EXPECT_TRUE(Files().contains("1a"));
 }
 

@@ -18,24 +18,24 @@
 
 namespace det::gc {
 
-class Sweep final : public engine::SweepSink {
+class GcThread final : public engine::GcSink {
  public:
-  Sweep();
-  ~Sweep() override { Stop(); }
+  GcThread();
+  ~GcThread() override { Stop(); }
 
   // Both must outlive this, or its Stop. What Soon said before is not lost.
-  void Start(store::Store* store, engine::Engine* engine, const Ages& ages = {},
+  void Start(store::Store* store, engine::Engine* engine, const RetentionDays& retention_days = {},
              const checkpoint_storage::Rules& buckets = {});
   // Waits for the file or the transaction that it is at. Before the engine's.
   void Stop();
 
-  void Soon() override;
+  void Wake() override;
 
  private:
   struct Shared;
 
   static absl::Status Submit(Shared& shared, engine::Engine& engine, cluster::Event event);
-  static void Run(Shared& shared, store::Store& store, engine::Engine& engine, const Ages& ages,
+  static void Run(Shared& shared, store::Store& store, engine::Engine& engine, const RetentionDays& retention_days,
                   const checkpoint_storage::Rules& buckets);
 
   const std::shared_ptr<Shared> shared_;  // outlived by answers that come too late

@@ -48,7 +48,7 @@ class Deliverer::Impl {
     thread_ = std::thread([this] { Run(); });
   }
   void Stop();
-  void Soon();
+  void Wake();
   void Try(const store::WebhookRecord& webhook, absl::AnyInvocable<void(absl::Status)> done);
 
  private:
@@ -102,7 +102,7 @@ void Deliverer::Impl::Stop() {
   if (pool_ != nullptr) pool_->Stop();
 }
 
-void Deliverer::Impl::Soon() {
+void Deliverer::Impl::Wake() {
   {
     std::lock_guard lock(mutex_);
     due_ = true;
@@ -168,7 +168,7 @@ void Deliverer::Impl::Send(const DeliveryRecord& delivery) {
     std::lock_guard lock(mutex_);
     busy_.erase(delivery.webhook);
   }
-  Soon();
+  Wake();
 }
 
 absl::Status Deliverer::Impl::Attempt(const store::WebhookRecord& webhook,
@@ -254,7 +254,7 @@ void Deliverer::Start(DelivererOptions options, store::Webhooks* webhooks, const
   impl_->Start(std::move(options), webhooks, clock, std::move(leads));
 }
 void Deliverer::Stop() { impl_->Stop(); }
-void Deliverer::Soon() { impl_->Soon(); }
+void Deliverer::Wake() { impl_->Wake(); }
 void Deliverer::Try(const store::WebhookRecord& webhook,
                     absl::AnyInvocable<void(absl::Status)> done) {
   impl_->Try(webhook, std::move(done));

@@ -40,7 +40,7 @@ class Deliverer final : public engine::WebhookSink {
   // Breaks off what is being sent.
   void Stop();
 
-  void Soon() override;
+  void Wake() override;
 
   // Sends something to try it; `done` with what came of it, on a thread of this. After Stop, or
   // before Start: CANCELLED at once.

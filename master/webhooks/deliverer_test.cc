@@ -95,7 +95,7 @@ TEST_F(DelivererTest, SendsWhatIsDueSigned) {
   EXPECT_EQ(done.ended_at, clock_.Now());
 
   Raise();
-  deliverer_.Soon();
+  deliverer_.Wake();
   EXPECT_THAT(receiver.Await(2), SizeIs(2));
 }
 
@@ -109,11 +109,11 @@ TEST_F(DelivererTest, TriesAgainWithTheSameEventAndGivesUp) {
   EXPECT_EQ(first.error, "the receiver answered 503");
   EXPECT_GT(first.next_at, clock_.Now());
   clock_.Set(first.next_at);
-  deliverer_.Soon();
+  deliverer_.Wake();
   const auto second = Await(id, [](const auto& row) { return row.attempts == 2; });
   EXPECT_THAT(second.error, HasSubstr("302, and redirects are not followed"));
   clock_.Set(second.next_at);
-  deliverer_.Soon();
+  deliverer_.Wake();
   Await(id, [](const auto& row) { return row.state == State::kDelivered; });
   const auto all = receiver.Await(3);
   EXPECT_EQ(all[0].body, all[2].body);
@@ -191,7 +191,7 @@ TEST_F(DelivererTest, ThoseThatFailedDoNotHaveAllThreads) {
     next = std::max(next, row.next_at);
   }
   clock_.Set(next);
-  deliverer_.Soon();
+  deliverer_.Wake();
   const auto hanging = [&] {
     return std::count_if(bad.begin(), bad.end(), [](const auto& e) { return e->count() == 2; });
   };
@@ -199,7 +199,7 @@ TEST_F(DelivererTest, ThoseThatFailedDoNotHaveAllThreads) {
   Receiver receiver;
   const int32_t id = Webhook(receiver.url(), "a");
   Raise();
-  deliverer_.Soon();
+  deliverer_.Wake();
   Await(id, [](const auto& row) { return row.state == State::kDelivered; });
   EXPECT_EQ(hanging(), 3);
   deliverer_.Stop();  // breaks it off
@@ -218,7 +218,7 @@ TEST_F(DelivererTest, OnlyTheLeaderSends) {
   EXPECT_EQ(receiver.count(), 0u);
   EXPECT_EQ(store_.webhooks().ListDeliveries(id, 1)->front().attempts, 0);
   leads_ = true;
-  deliverer_.Soon();
+  deliverer_.Wake();
   receiver.Await(1);
 }
 

@@ -1,4 +1,4 @@
-// What is to be removed, and its removal: the work of gc::Sweep, derived from the rows and the
+// What is to be removed, and its removal: the work of gc::GcThread, derived from the rows and the
 // same each time it is asked for. Every call is one transaction of bounded size and can be
 // repeated.
 //
@@ -84,9 +84,9 @@ class GarbageCollection {
   virtual absl::StatusOr<std::optional<int>> GetTrialLogDays(model::TrialId id) = 0;
   // Removes at most `limit` lines whose time is over; `days` holds where nobody says anything.
   // True: that was all.
-  virtual absl::StatusOr<bool> RemoveOldLogs(absl::Time now, int days, int limit) = 0;
+  virtual absl::StatusOr<bool> RemoveExpiredLogs(absl::Time now, int days, int limit) = 0;
   // The same of audit records from before `until`.
-  virtual absl::StatusOr<bool> RemoveOldAudit(absl::Time until, int limit) = 0;
+  virtual absl::StatusOr<bool> RemoveExpiredAudit(absl::Time until, int limit) = 0;
 
   // Those of the experiment, by id.
   virtual absl::StatusOr<std::vector<HeldCheckpoint>> ListHeldCheckpoints(model::ExperimentId id) = 0;

@@ -270,11 +270,11 @@ absl::StatusOr<std::optional<int>> SqlGarbageCollection::GetTrialLogDays(model::
   });
 }
 
-absl::StatusOr<bool> SqlGarbageCollection::RemoveOldLogs(absl::Time now, int days, int limit) {
+absl::StatusOr<bool> SqlGarbageCollection::RemoveExpiredLogs(absl::Time now, int days, int limit) {
   return RemovePortion(kOldLogs, MakeParams(now, days, limit), limit);
 }
 
-absl::StatusOr<bool> SqlGarbageCollection::RemoveOldAudit(absl::Time until, int limit) {
+absl::StatusOr<bool> SqlGarbageCollection::RemoveExpiredAudit(absl::Time until, int limit) {
   return RemovePortion(kOldAudit, MakeParams(until, limit), limit);
 }
 

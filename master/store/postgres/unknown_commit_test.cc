@@ -155,14 +155,14 @@ TEST_F(UnknownCommitTest, WhatIsUnderWayEndsBeforeItIsMadeAgain) {
   const auto holder = *Connection::Open(server_);
   const auto write_id = *holder->NextWriteId();
   ASSERT_TRUE(holder->ExecScript("BEGIN").ok());
-  ASSERT_TRUE(holder->Exec(kRecordWriteId, MakeParams(write_id.writer, mark.number)).ok());
+  ASSERT_TRUE(holder->Exec(kRecordWriteId, MakeParams(write_id.writer, write_id.number)).ok());
   const auto asks = *Connection::Open(server_);
   EXPECT_EQ(WasCommitted(*asks, write_id).status().code(), absl::StatusCode::kUnavailable);
   ASSERT_TRUE(holder->ExecScript("COMMIT").ok());
   EXPECT_EQ(WasCommitted(*asks, write_id), absl::StatusOr<bool>(true));
   EXPECT_EQ(WasCommitted(*asks, write_id), absl::StatusOr<bool>(true));
   // From then on that writer makes nothing.
-  EXPECT_FALSE(holder->Exec(kRecordWriteId, MakeParams(write_id.writer, mark.number + 1)).ok());
+  EXPECT_FALSE(holder->Exec(kRecordWriteId, MakeParams(write_id.writer, write_id.number + 1)).ok());
 }
 
 }  // namespace

@@ -222,7 +222,7 @@ absl::StatusOr<std::optional<int>> FakeGarbageCollection::GetTrialLogDays(model:
   return db_.experiments.at(experiment).config->log_retention_days;
 }
 
-absl::StatusOr<bool> FakeGarbageCollection::RemoveOldLogs(absl::Time now, int days, int limit) {
+absl::StatusOr<bool> FakeGarbageCollection::RemoveExpiredLogs(absl::Time now, int days, int limit) {
   DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   std::set<model::TaskId> due;
@@ -240,7 +240,7 @@ absl::StatusOr<bool> FakeGarbageCollection::RemoveOldLogs(absl::Time now, int da
          limit;
 }
 
-absl::StatusOr<bool> FakeGarbageCollection::RemoveOldAudit(absl::Time until, int limit) {
+absl::StatusOr<bool> FakeGarbageCollection::RemoveExpiredAudit(absl::Time until, int limit) {
   DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   return RemoveUpTo(db_.governance.audit, limit, [&](const auto& r) { return r.at < until; }) <

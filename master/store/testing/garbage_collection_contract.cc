@@ -92,23 +92,23 @@ TEST_P(StoreContractTest, LogsGoSoManyDaysAfterTheirTrialsEnd) {
   const auto said = [&] { return *gc.GetTrialLogDays(model::TrialId(1)); };
   // Nobody says anything.
   EXPECT_EQ(said(), std::nullopt);
-  EXPECT_EQ(*gc.RemoveOldLogs(day(1'000), -1, 10), true);
-  EXPECT_EQ(*gc.RemoveOldLogs(day(3), 4, 10), true);
+  EXPECT_EQ(*gc.RemoveExpiredLogs(day(1'000), -1, 10), true);
+  EXPECT_EQ(*gc.RemoveExpiredLogs(day(3), 4, 10), true);
   // The experiment, then a trial of it, wins over what holds for all.
   ASSERT_TRUE(gc.SetExperimentLogDays(ExperimentId(1), -1).ok());
-  EXPECT_EQ(*gc.RemoveOldLogs(day(100), 4, 10), true);
+  EXPECT_EQ(*gc.RemoveExpiredLogs(day(100), 4, 10), true);
   ASSERT_TRUE(gc.SetTrialLogDays(model::TrialId(1), 7).ok());
   EXPECT_EQ(said(), 7);
-  EXPECT_EQ(*gc.RemoveOldLogs(day(6), 4, 10), true);
+  EXPECT_EQ(*gc.RemoveExpiredLogs(day(6), 4, 10), true);
   // The newest word.
   ASSERT_TRUE(gc.SetExperimentLogDays(ExperimentId(1), 8).ok());
   EXPECT_EQ(said(), 8);
-  EXPECT_EQ(*gc.RemoveOldLogs(day(7), 4, 10), true);
+  EXPECT_EQ(*gc.RemoveExpiredLogs(day(7), 4, 10), true);
   EXPECT_EQ(left(), 3u);
   // A line at a time, and none of the trial that runs.
-  EXPECT_EQ(*gc.RemoveOldLogs(day(8), 4, 1), false);
+  EXPECT_EQ(*gc.RemoveExpiredLogs(day(8), 4, 1), false);
   EXPECT_EQ(left(), 2u);
-  EXPECT_EQ(*gc.RemoveOldLogs(day(8), 4, 10), true);
+  EXPECT_EQ(*gc.RemoveExpiredLogs(day(8), 4, 10), true);
   EXPECT_EQ(left(), 1u);
   EXPECT_TRUE(absl::IsNotFound(gc.SetExperimentLogDays(ExperimentId(9), 1)));
   EXPECT_TRUE(absl::IsNotFound(gc.SetTrialLogDays(model::TrialId(9), 1)));
@@ -126,9 +126,9 @@ TEST_P(StoreContractTest, LogsAreKeptAsTheConfigurationSays) {
   Commit({put, cluster::PutTrial{trial}, cluster::AddLogLine{MakeLine("1.1", 0, "a line")}});
   EXPECT_EQ(*gc.GetTrialLogDays(trial.id), 2);
   const auto left = [&] { return store_->ListLogs({.task = trial.task})->size(); };
-  EXPECT_TRUE(*gc.RemoveOldLogs(TimeAt(1) + absl::Hours(24), 0, 10));
+  EXPECT_TRUE(*gc.RemoveExpiredLogs(TimeAt(1) + absl::Hours(24), 0, 10));
   EXPECT_EQ(left(), 1u);
-  EXPECT_TRUE(*gc.RemoveOldLogs(TimeAt(1) + absl::Hours(48), -1, 10));
+  EXPECT_TRUE(*gc.RemoveExpiredLogs(TimeAt(1) + absl::Hours(48), -1, 10));
   EXPECT_EQ(left(), 0u);
 }
 
@@ -141,8 +141,8 @@ TEST_P(StoreContractTest, OldAuditRecordsGo) {
   };
   ASSERT_TRUE(store_->audit().AddAudit({at(1), at(2), at(3)}).ok());
   GarbageCollection& gc = store_->garbage_collection();
-  EXPECT_FALSE(*gc.RemoveOldAudit(TimeAt(3), 1));
-  EXPECT_TRUE(*gc.RemoveOldAudit(TimeAt(3), 2));
+  EXPECT_FALSE(*gc.RemoveExpiredAudit(TimeAt(3), 1));
+  EXPECT_TRUE(*gc.RemoveExpiredAudit(TimeAt(3), 2));
   const auto left = store_->audit().ListAudit({});
   ASSERT_EQ(left->size(), 1u);
   EXPECT_EQ(left->front().at, TimeAt(3));

@@ -40,7 +40,7 @@ World::World(std::shared_ptr<store::FakeDatabase> database, absl::Duration patie
                                        engine::Sinks{.agents = hub_.get(),
                                                      .trials = &allocations_,
                                                      .experiments = &watch_,
-                                                     .sweep = &sweep_,
+                                                     .gc = &gc_,
                                                      .webhooks = &deliverer_},
                                        [](const absl::Status& status) { FAIL() << status; });
   hub_->SetEngine(engine_.get());
@@ -59,7 +59,7 @@ World::World(std::shared_ptr<store::FakeDatabase> database, absl::Duration patie
   edge_.deliverer = &deliverer_;
   edge_.checkpoint_places.own = "/nowhere";
   EXPECT_TRUE(engine_->Start().ok());
-  sweep_.Start(&store_, engine_.get());
+  gc_.Start(&store_, engine_.get());
   webhooks::DelivererOptions options;
   options.signing_key.append("key");
   options.addresses.allow_private = true;
@@ -72,7 +72,7 @@ World::~World() {
   hub_->Stop();
   server_->Shutdown(std::chrono::system_clock::now());
   deliverer_.Stop();
-  sweep_.Stop();
+  gc_.Stop();
   engine_->Stop();
   pool_->Stop();
   passwords_.Stop();

@@ -72,9 +72,9 @@ class World {
   api::AllGather gather_;
   api::AllocationWatch allocations_{[this](const model::AllocationId& id) { gather_.Close(id); }};
   std::unique_ptr<agents::AgentHub> hub_;
-  gc::Sweep sweep_;
+  gc::GcThread gc_;
   webhooks::Deliverer deliverer_;
-  webhooks::TriggerWatch triggers_{&store_, &clock_, [this] { deliverer_.Soon(); }};
+  webhooks::TriggerWatch triggers_{&store_, &clock_, [this] { deliverer_.Wake(); }};
   std::unique_ptr<engine::Engine> engine_;
   std::vector<std::unique_ptr<api::Service>> services_;
   std::unique_ptr<grpc::Server> server_;

@@ -1,7 +1,7 @@
 // An engine whose loops the test turns by hand, and what it is given. Included by tests of this
 // folder.
-#ifndef MASTER_ENGINE_TESTING_H_
-#define MASTER_ENGINE_TESTING_H_
+#ifndef MASTER_ENGINE_ENGINE_FIXTURE_H_
+#define MASTER_ENGINE_ENGINE_FIXTURE_H_
 
 #include <memory>
 #include <optional>
@@ -39,12 +39,12 @@ class Recorder final : public AgentSink, public TrialSink, public ExperimentSink
     log.push_back("close " + news.allocation.value());
   }
   void Changed(model::ExperimentId id) override {
-    if (note_changes) log.push_back(absl::StrCat("changed ", id.value()));
+    if (record_changes) log.push_back(absl::StrCat("changed ", id.value()));
   }
   void QueueChanged() override {}
 
   std::vector<std::string> log;
-  bool note_changes = false;
+  bool record_changes = false;
 };
 
 inline cluster::CreateExperiment Create(const std::string& name) {
@@ -146,4 +146,4 @@ class EngineTest : public ::testing::Test {
 
 }  // namespace det::engine
 
-#endif  // MASTER_ENGINE_TESTING_H_
+#endif  // MASTER_ENGINE_ENGINE_FIXTURE_H_
