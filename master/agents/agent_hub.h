@@ -33,7 +33,7 @@ struct HubOptions {
   std::string cluster_id;
   std::string version;
   // How long an agent may be away before its tasks are given up.
-  absl::Duration patience = absl::Hours(1);
+  absl::Duration reconnect_timeout = absl::Hours(1);
   Topology topology;
 };
 
@@ -45,9 +45,9 @@ struct HubDeps {
   base::ThreadPool* pool = nullptr;  // for what blocks
   base::EventLoop* loop = nullptr;   // for timers
   // Lines of this task were stored.
-  std::function<void(const model::TaskId&)> logs_arrived;
+  std::function<void(const model::TaskId&)> on_logs_stored;
   // Looks at lines that were stored; may block, may be null. What it does not take comes again.
-  std::function<absl::Status(const std::vector<model::LogLine>&)> look_at_logs = {};
+  std::function<absl::Status(const std::vector<model::LogLine>&)> check_logs = {};
 };
 
 class AgentHub final : public engine::AgentSink {
@@ -58,7 +58,7 @@ class AgentHub final : public engine::AgentSink {
   // Once, before any agent connects.
   void SetEngine(engine::Engine* engine);
 
-  // After the engine's start: gives the agents that were there before the restart the same patience
+  // After the engine's start: gives the agents that were there before the restart the same reconnect_timeout
   // as those that went away just now.
   void ExpectAgents();
 

@@ -34,7 +34,7 @@ class LogWatch : public std::enable_shared_from_this<LogWatch> {
   // `lines`: stored, of one allocation and one agent. `done` once the cluster has committed what
   // they mean, so that it knows before it hears of the task's end; UNAVAILABLE: they must come
   // again. REQUIRES a thread of the pool.
-  void Look(std::vector<model::LogLine> lines, Done done);
+  void Check(std::vector<model::LogLine> lines, Done done);
 
   // The share has ended.
   void Forget(const model::AllocationId& allocation, const model::AgentId& agent);
@@ -45,10 +45,10 @@ class LogWatch : public std::enable_shared_from_this<LogWatch> {
   struct Watched {
     std::shared_ptr<const LogPatterns> patterns;
     // What the cluster knows already.
-    std::vector<bool> told;  // by policy
-    bool hardware_told = false;
+    std::vector<bool> reported;  // by policy
+    bool hardware_reported = false;
   };
-  struct News {
+  struct Findings {
     std::vector<size_t> policies;
     bool hardware = false;
     std::vector<cluster::Event> events;
@@ -57,11 +57,11 @@ class LogWatch : public std::enable_shared_from_this<LogWatch> {
   std::shared_ptr<Watched> Find(const Key& key) const;
   std::shared_ptr<Watched> Add(const Key& key, std::vector<model::LogPolicyConfig> policies);
   // Asks the loop for the policies, then goes on with Match.
-  void LookUp(std::vector<model::LogLine> lines, Done done);
+  void FetchPolicies(std::vector<model::LogLine> lines, Done done);
   void Match(const std::shared_ptr<Watched>& watched, const std::vector<model::LogLine>& lines,
              Done done);
-  News Read(const Watched& watched, const std::vector<model::LogLine>& lines) const;
-  void Tell(const std::shared_ptr<Watched>& watched, News news, Done done);
+  Findings Read(const Watched& watched, const std::vector<model::LogLine>& lines) const;
+  void Report(const std::shared_ptr<Watched>& watched, Findings findings, Done done);
 
   base::ThreadPool* const pool_;
   engine::Engine* engine_ = nullptr;

@@ -33,7 +33,7 @@ det::agent::v1::MasterMessage ToMessage(const cluster::StartTask& order,
 det::agent::v1::MasterMessage ToMessage(const cluster::StopTask& order);
 
 // The task of the allocation "<task>.<run>".
-model::TaskId TaskOf(const model::AllocationId& allocation);
+model::TaskId GetTaskId(const model::AllocationId& allocation);
 
 // INVALID_ARGUMENT for a bad id.
 absl::StatusOr<std::vector<model::LogLine>> ToLines(const det::agent::v1::PostLogsRequest& request);

@@ -16,7 +16,7 @@
 #include "master/parse/problems.h"
 #include "master/parse/read.h"
 #include "master/parse/task_defaults.h"
-#include "master/webhooks/addresses.h"
+#include "master/webhooks/address_rules.h"
 
 namespace det::app {
 namespace {

@@ -16,7 +16,7 @@
 #include "base/status_macros.h"
 #include "base/thread_pool.h"
 #include "master/agents/agent_hub.h"
-#include "master/agents/certificate_wanted.h"
+#include "master/agents/certificate_required.h"
 #include "master/api/audit/audit_trail.h"
 #include "master/api/authz/authorizer.h"
 #include "master/api/idempotency/idempotency_store.h"
@@ -113,7 +113,7 @@ class Master::Impl {
   Metrics metrics_;
   std::unique_ptr<api::AuditTrail> audit_;
   std::vector<std::unique_ptr<api::Service>> services_;
-  std::unique_ptr<grpc::Service> certificate_wanted_;
+  std::unique_ptr<grpc::Service> certificate_required_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<grpc::Server> agents_server_;  // of those with certificates; maybe none
   std::unique_ptr<gateway::HttpServer> gateway_;
@@ -199,16 +199,16 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
   hub_ = std::make_unique<agents::AgentHub>(
       agents::HubOptions{.cluster_id = edge_.facts.cluster_id,
                          .version = base::kVersion,
-                         .patience = config.agent_patience,
+                         .reconnect_timeout = config.agent_patience,
                          .topology = config.topology},
       agents::HubDeps{
           .store = store_.get(),
           .authenticator = authenticator_.get(),
           .pool = pool_.get(),
           .loop = loop_.get(),
-          .logs_arrived =
+          .on_logs_stored =
               [this](const model::TaskId& task) { experiment_watch_.LogsArrived(task); },
-          .look_at_logs = [this](const auto& lines) { return triggers_->Look(lines); }});
+          .check_logs = [this](const auto& lines) { return triggers_->Check(lines); }});
   experiment_watch_.SetLoop(loop_.get());
   engine_ = std::make_unique<engine::Engine>(
       cluster::Settings{.cluster_id = edge_.facts.cluster_id,
@@ -267,8 +267,8 @@ absl::Status Master::Impl::StartServer(const Config& config) {
   if (config.tls_client_ca.empty()) {
     all.push_back(hub_->service());
   } else {
-    certificate_wanted_ = agents::MakeCertificateWanted();
-    all.push_back(certificate_wanted_.get());
+    certificate_required_ = agents::MakeCertificateRequiredService();
+    all.push_back(certificate_required_.get());
     DET_ASSIGN_OR_RETURN(agents_server_, StartGrpc({hub_->service()}, config.max_body_mib));
   }
   DET_ASSIGN_OR_RETURN(server_, StartGrpc(all, config.max_body_mib));

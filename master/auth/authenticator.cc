@@ -13,7 +13,7 @@ namespace {
 
 // How long a session that was ended elsewhere may go on being good here.
 constexpr absl::Duration kRemember = absl::Seconds(30);
-constexpr size_t kMostRemembered = 10000;
+constexpr size_t kMaxRemembered = 10000;
 // How exact the time of an access token's last use is.
 constexpr absl::Duration kUseStep = absl::Minutes(1);
 
@@ -60,7 +60,7 @@ absl::StatusOr<Principal> Authenticator::Ask(const std::string& hash, absl::Time
   RecordUse(*session, now);
   std::lock_guard lock(mutex_);
   if (forgotten != forgotten_) return principal;
-  if (known_.size() >= kMostRemembered) known_.clear();
+  if (known_.size() >= kMaxRemembered) known_.clear();
   known_[hash] = {principal,
                   std::min(now + kRemember, session->expires_at.value_or(absl::InfiniteFuture()))};
   return principal;

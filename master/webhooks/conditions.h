@@ -23,7 +23,7 @@ absl::StatusOr<model::Value> CheckCondition(model::WebhookTrigger type,
                                             const model::Value& condition);
 
 // What the metric is where the report meets the condition; never for NaN.
-std::optional<double> Exceeds(const model::Value& condition, const model::MetricReport& report);
+std::optional<double> FindExceedingValue(const model::Value& condition, const model::MetricReport& report);
 
 }  // namespace det::webhooks
 

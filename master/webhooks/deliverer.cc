@@ -16,7 +16,7 @@
 #include "base/log.h"
 #include "base/rng.h"
 #include "base/thread_pool.h"
-#include "master/webhooks/backoff.h"
+#include "master/webhooks/retry_policy.h"
 #include "master/webhooks/payload.h"
 #include "master/webhooks/post.h"
 
@@ -44,12 +44,12 @@ class Deliverer::Impl {
     clock_ = clock;
     leads_ = std::move(leads);
     // One more, for what people try.
-    pool_ = std::make_unique<base::ThreadPool>(options_.at_once + 1);
+    pool_ = std::make_unique<base::ThreadPool>(options_.max_concurrency + 1);
     thread_ = std::thread([this] { Run(); });
   }
   void Stop();
   void Wake();
-  void Try(const store::WebhookRecord& webhook, absl::AnyInvocable<void(absl::Status)> done);
+  void SendTest(const store::WebhookRecord& webhook, absl::AnyInvocable<void(absl::Status)> done);
 
  private:
   void Run();
@@ -132,10 +132,10 @@ absl::Duration Deliverer::Impl::Pass() {
     absl::Time again = now + kLookEvery;
     {
       std::lock_guard lock(mutex_);
-      if (stopping_ || static_cast<int>(busy_.size()) >= options_.at_once) return kLookEvery;
+      if (stopping_ || static_cast<int>(busy_.size()) >= options_.max_concurrency) return kLookEvery;
       others.assign(busy_.begin(), busy_.end());
       // One thread is for those that answer, however many do not.
-      const bool kept = BusyFailing() >= options_.at_once - 1;
+      const bool kept = BusyFailing() >= options_.max_concurrency - 1;
       for (const auto& [webhook, failing] : failing_) {
         if (kept) others.push_back(webhook);
         if (failing.until <= now) continue;
@@ -200,7 +200,7 @@ AttemptRecord Deliverer::Impl::After(const DeliveryRecord& delivery, const absl:
 }
 
 void Deliverer::Impl::NoteTurn(int32_t webhook, bool ok, absl::Time now) {
-  constexpr int kMostDoublings = 8;
+  constexpr int kMaxDoublings = 8;
   std::lock_guard lock(mutex_);
   if (ok) {
     failing_.erase(webhook);
@@ -208,8 +208,8 @@ void Deliverer::Impl::NoteTurn(int32_t webhook, bool ok, absl::Time now) {
   }
   Failing& failing = failing_[webhook];
   // No longer than the pause of a delivery that failed as often.
-  const int doublings = std::min(failing.attempts++, kMostDoublings);
-  failing.until = now + kFirstPause / 2 * (int64_t{1} << doublings);
+  const int doublings = std::min(failing.attempts++, kMaxDoublings);
+  failing.until = now + kInitialRetryDelay / 2 * (int64_t{1} << doublings);
 }
 
 void Deliverer::Impl::Record(int64_t delivery, const AttemptRecord& attempt) {
@@ -224,7 +224,7 @@ bool Deliverer::Impl::Pause(absl::Duration length) {
   return !stopping_;
 }
 
-void Deliverer::Impl::Try(const store::WebhookRecord& webhook,
+void Deliverer::Impl::SendTest(const store::WebhookRecord& webhook,
                           absl::AnyInvocable<void(absl::Status)> done) {
   DeliveryRecord delivery;
   delivery.event_id.append("test");
@@ -255,7 +255,7 @@ void Deliverer::Start(DelivererOptions options, store::Webhooks* webhooks, const
 }
 void Deliverer::Stop() { impl_->Stop(); }
 void Deliverer::Wake() { impl_->Wake(); }
-void Deliverer::Try(const store::WebhookRecord& webhook,
+void Deliverer::SendTest(const store::WebhookRecord& webhook,
                     absl::AnyInvocable<void(absl::Status)> done) {
   impl_->Try(webhook, std::move(done));
 }

@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "master/engine/sinks.h"
 #include "master/store/interfaces/webhooks.h"
-#include "master/webhooks/addresses.h"
+#include "master/webhooks/address_rules.h"
 #include "master/webhooks/post.h"
 
 namespace det::webhooks {
@@ -24,7 +24,7 @@ struct DelivererOptions {
   std::string signing_key;
   std::string base_url;  // where people open this cluster; may be empty
   AddressRules addresses;
-  int at_once = 4;  // at least 2
+  int max_concurrency = 4;  // at least 2
   absl::Duration timeout = kPostTimeout;
 };
 
@@ -44,7 +44,7 @@ class Deliverer final : public engine::WebhookSink {
 
   // Sends something to try it; `done` with what came of it, on a thread of this. After Stop, or
   // before Start: CANCELLED at once.
-  void Try(const store::WebhookRecord& webhook, absl::AnyInvocable<void(absl::Status)> done);
+  void SendTest(const store::WebhookRecord& webhook, absl::AnyInvocable<void(absl::Status)> done);
 
  private:
   class Impl;

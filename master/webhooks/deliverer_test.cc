@@ -12,7 +12,7 @@
 #include "master/auth/tokens.h"
 #include "master/store/testing/fake_store.h"
 #include "master/store/testing/make_rows.h"
-#include "master/webhooks/backoff.h"
+#include "master/webhooks/retry_policy.h"
 #include "master/webhooks/post.h"
 #include "master/webhooks/testing/receiver.h"
 
@@ -228,13 +228,13 @@ TEST_F(DelivererTest, TriesAWebhook) {
   Start();
   for (const bool good : {true, false}) {
     std::promise<absl::Status> came;
-    deliverer_.Try(webhook, [&](absl::Status status) { came.set_value(std::move(status)); });
+    deliverer_.SendTest(webhook, [&](absl::Status status) { came.set_value(std::move(status)); });
     EXPECT_EQ(came.get_future().get().ok(), good);
   }
   EXPECT_THAT(receiver.Await(2).front().body, HasSubstr(R"("test":true)"));
   deliverer_.Stop();
   std::promise<absl::Status> came;
-  deliverer_.Try(webhook, [&](absl::Status status) { came.set_value(std::move(status)); });
+  deliverer_.SendTest(webhook, [&](absl::Status status) { came.set_value(std::move(status)); });
   EXPECT_TRUE(absl::IsCancelled(came.get_future().get()));
 }
 

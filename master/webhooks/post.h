@@ -12,7 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "master/webhooks/addresses.h"
+#include "master/webhooks/address_rules.h"
 
 namespace det::webhooks {
 

@@ -5,8 +5,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "master/webhooks/addresses.h"
-#include "master/webhooks/backoff.h"
+#include "master/webhooks/address_rules.h"
+#include "master/webhooks/retry_policy.h"
 #include "master/webhooks/payload.h"
 
 namespace det::webhooks {
@@ -100,7 +100,7 @@ TEST(Backoff, PausesGrowAndEnd) {
   int attempts = 1;
   for (; const auto next = NextAttempt(attempts, begin, now, rng); ++attempts) {
     const absl::Duration most =
-        std::min(kFirstPause * (1 << std::min(attempts - 1, 20)), kLongestPause);
+        std::min(kInitialRetryDelay * (1 << std::min(attempts - 1, 20)), kMaxRetryDelay);
     EXPECT_LE(*next - now, most);
     EXPECT_GE(*next - now, most / 2);
     now = *next;

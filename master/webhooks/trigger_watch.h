@@ -38,24 +38,24 @@ class TriggerWatch {
   void Changed();
 
   // Whether a look at metrics may find anything. Blocks when webhooks have changed.
-  bool WantsMetrics();
+  bool HasMetricTriggers();
   // UNAVAILABLE: the database is away; what was reported must be reported again.
-  absl::Status Look(const std::vector<model::MetricReport>& reports);
-  absl::Status Look(const std::vector<model::LogLine>& lines);
+  absl::Status Check(const std::vector<model::MetricReport>& reports);
+  absl::Status Check(const std::vector<model::LogLine>& lines);
 
   // CUSTOM, at once.
-  absl::Status Tell(model::ExperimentId experiment, model::Value::Object data);
+  absl::Status RaiseCustom(model::ExperimentId experiment, model::Value::Object data);
 
  private:
   struct Watched;
 
   absl::StatusOr<std::shared_ptr<const Watched>> Read();
-  absl::Status LookAt(const std::vector<model::MetricReport>& reports);
-  absl::Status LookAt(const std::vector<model::LogLine>& lines);
+  absl::Status CheckAll(const std::vector<model::MetricReport>& reports);
+  absl::Status CheckAll(const std::vector<model::LogLine>& lines);
   // Where the experiment lies, remembered for a while; nullopt: it is not there.
-  absl::StatusOr<std::optional<int32_t>> WorkspaceOf(model::ExperimentId id);
+  absl::StatusOr<std::optional<int32_t>> FindWorkspace(model::ExperimentId id);
   absl::Status FireFor(const model::LogLine& line, const model::RunName& run, int32_t trigger);
-  bool IsTold(model::TrialId trial, int32_t trigger);
+  bool WasNotified(model::TrialId trial, int32_t trigger);
   absl::Status Fire(model::WebhookTrigger type, int32_t trigger, model::ExperimentId experiment,
                     model::TrialId trial, model::Value::Object data);
   // Completes the event.
@@ -68,11 +68,11 @@ class TriggerWatch {
   std::mutex mutex_;
   int64_t version_ = 0;  // of the webhooks
   std::shared_ptr<const Watched> watched_;
-  std::set<std::pair<model::TrialId, int32_t>> told_;     // the rows know better
-  std::set<std::pair<model::TrialId, int32_t>> unheard_;  // by nobody, since then
-  absl::Time unheard_since_ = absl::InfinitePast();
-  std::map<model::ExperimentId, std::optional<int32_t>> places_;  // of experiments, since then
-  absl::Time places_since_ = absl::InfinitePast();
+  std::set<std::pair<model::TrialId, int32_t>> notified_;     // the rows know better
+  std::set<std::pair<model::TrialId, int32_t>> unsubscribed_;  // by nobody, since then
+  absl::Time unsubscribed_since_ = absl::InfinitePast();
+  std::map<model::ExperimentId, std::optional<int32_t>> workspaces_;  // of experiments, since then
+  absl::Time workspaces_since_ = absl::InfinitePast();
 };
 
 }  // namespace det::webhooks

@@ -50,17 +50,17 @@ class TriggerWatchTest : public testing::Test {
 };
 
 TEST_F(TriggerWatchTest, AMetricTellsOfATrialOnce) {
-  EXPECT_TRUE(watch_.Look({store::MakeReport(3, "validation", 10, 1.0)}).ok());
+  EXPECT_TRUE(watch_.Check({store::MakeReport(3, "validation", 10, 1.0)}).ok());
   Webhook(WebhookTrigger::kMetricThresholdExceeded, R"({"metric":"accuracy","value":0.9})");
   EXPECT_TRUE(watch_
-                  .Look({store::MakeReport(3, "validation", 20, 0.9),
+                  .Check({store::MakeReport(3, "validation", 20, 0.9),
                          store::MakeReport(3, "training", 20, 1.0)})
                   .ok());
   EXPECT_EQ(raised_, 0);
-  EXPECT_TRUE(watch_.Look({store::MakeReport(3, "validation", 30, 0.95)}).ok());
-  EXPECT_TRUE(watch_.Look({store::MakeReport(3, "validation", 40, 0.97)}).ok());
+  EXPECT_TRUE(watch_.Check({store::MakeReport(3, "validation", 30, 0.95)}).ok());
+  EXPECT_TRUE(watch_.Check({store::MakeReport(3, "validation", 40, 0.97)}).ok());
   watch_.Changed();  // as after a restart
-  EXPECT_TRUE(watch_.Look({store::MakeReport(3, "validation", 30, 0.95)}).ok());
+  EXPECT_TRUE(watch_.Check({store::MakeReport(3, "validation", 30, 0.95)}).ok());
   EXPECT_EQ(raised_, 1);
   ASSERT_THAT(Deliveries(), SizeIs(1));
   const store::DeliveryRecord row = Deliveries().front();
@@ -89,7 +89,7 @@ TEST_F(TriggerWatchTest, PatternsAreOfTheirWorkspaceAlone) {
   const int32_t own = add("own", store::kUncategorized);
   const int32_t all = add("all", 0);
   watch_.Changed();
-  EXPECT_TRUE(watch_.Look({store::MakeLine("1.3", 1, "oops")}).ok());
+  EXPECT_TRUE(watch_.Check({store::MakeLine("1.3", 1, "oops")}).ok());
   EXPECT_EQ(raised_, 2);
   EXPECT_THAT(*store_.webhooks().ListDeliveries(theirs, 10), SizeIs(0));
   EXPECT_THAT(*store_.webhooks().ListDeliveries(own, 10), SizeIs(1));
@@ -119,24 +119,24 @@ TEST(PatternSetTest, ManyThatAreLargeAreLookedForOneByOne) {
 
 TEST_F(TriggerWatchTest, ALogLineTellsOfATrialOnce) {
   Webhook(WebhookTrigger::kTaskLog, R"({"regex":"o{2,}ps"})");
-  EXPECT_TRUE(watch_.Look({store::MakeLine("1.3", 1, "ops")}).ok());
+  EXPECT_TRUE(watch_.Check({store::MakeLine("1.3", 1, "ops")}).ok());
   EXPECT_EQ(raised_, 0);
   EXPECT_TRUE(
-      watch_.Look({store::MakeLine("1.3", 2, "an oops"), store::MakeLine("1.3", 3, "oops")}).ok());
+      watch_.Check({store::MakeLine("1.3", 2, "an oops"), store::MakeLine("1.3", 3, "oops")}).ok());
   EXPECT_EQ(raised_, 1);
   EXPECT_EQ(Deliveries().front().data.Find("task_log")->ToJson(),
             R"({"node_name":"agent-0","task_id":"1.3","trial_id":3,"triggering_log":"an oops"})");
-  EXPECT_TRUE(watch_.Look({store::MakeLine("9.9", 1, "oops of what is not there")}).ok());
+  EXPECT_TRUE(watch_.Check({store::MakeLine("9.9", 1, "oops of what is not there")}).ok());
   EXPECT_EQ(raised_, 1);
 }
 
 TEST_F(TriggerWatchTest, AnAlertIsToldEachTime) {
   Webhook(WebhookTrigger::kCustom, "{}");
   for (int i = 0; i < 2; ++i) {
-    EXPECT_TRUE(watch_.Tell(model::ExperimentId(1), {{"custom_trigger", "x"}}).ok());
+    EXPECT_TRUE(watch_.RaiseCustom(model::ExperimentId(1), {{"custom_trigger", "x"}}).ok());
   }
   EXPECT_THAT(Deliveries(), SizeIs(2));
-  EXPECT_TRUE(absl::IsNotFound(watch_.Tell(model::ExperimentId(9), {})));
+  EXPECT_TRUE(absl::IsNotFound(watch_.RaiseCustom(model::ExperimentId(9), {})));
 }
 
 TEST(Conditions, SayWhatTheyNeed) {
@@ -175,7 +175,7 @@ TEST(Conditions, MeetMetrics) {
     const Value condition = Value::Object{
         {"metric", "accuracy"}, {"group", "validation"}, {"op", each.op}, {"value", 1.0}};
     const auto report = store::MakeReport(1, "validation", 1, each.metric);
-    EXPECT_EQ(Exceeds(condition, report).has_value(), each.holds) << each.op << each.metric;
+    EXPECT_EQ(FindExceedingValue(condition, report).has_value(), each.holds) << each.op << each.metric;
   }
 }
 

@@ -20,7 +20,7 @@ using google::protobuf::Message;
 
 // How long something that was moved may still be judged by where it was.
 constexpr absl::Duration kRemember = absl::Seconds(5);
-constexpr size_t kMostRemembered = 10'000;
+constexpr size_t kMaxRemembered = 10'000;
 
 // The value of a field, or of its element `i`; empty when it is not set, or is no id.
 std::string TextOf(const Message& message, const FieldDescriptor& field, int i) {
@@ -171,7 +171,7 @@ absl::StatusOr<int32_t> Admission::WorkspaceOf(Where where, const std::string& i
   }
   DET_ASSIGN_OR_RETURN(const int32_t workspace, whereabouts_.WorkspaceOf(where, id));
   std::lock_guard lock(mutex_);
-  if (known_.size() >= kMostRemembered) known_.clear();
+  if (known_.size() >= kMaxRemembered) known_.clear();
   known_[std::move(key)] = {workspace, now + kRemember};
   return workspace;
 }

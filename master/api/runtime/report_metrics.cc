@@ -93,7 +93,7 @@ absl::StatusOr<std::vector<model::MetricReport>> ToReports(
 void AddMetrics(const Edge& edge, model::ExperimentId experiment,
                 const model::AllocationId& allocation, std::vector<model::MetricReport> reports,
                 std::function<void(bool)> best_so_far, Done done) {
-  if (edge.webhooks != nullptr && edge.webhooks->WantsMetrics()) {
+  if (edge.webhooks != nullptr && edge.webhooks->HasMetricTriggers()) {
     done = LookAfterwards(edge, reports, std::move(done));
   }
   std::vector<model::MetricReport> bulk;

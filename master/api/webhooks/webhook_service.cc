@@ -346,7 +346,7 @@ class WebhookService final : public Service {
             Done done) {
     const absl::StatusOr<store::WebhookRecord> record = ReadToChange(id, principal);
     if (!record.ok()) return done(record.status());
-    edge_.deliverer->Try(*record, [response, done = std::move(done)](absl::Status sent) mutable {
+    edge_.deliverer->SendTest(*record, [response, done = std::move(done)](absl::Status sent) mutable {
       response->set_completed(sent.ok());
       if (sent.ok() || absl::IsCancelled(sent)) return done(std::move(sent));
       done(absl::FailedPreconditionError(

@@ -5,7 +5,7 @@
 #include "det/api/v1/agent.grpc.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "master/agents/certificate_wanted.h"
+#include "master/agents/certificate_required.h"
 #include "master/auth/tokens.h"
 #include "master/tests/testing/cluster_client.h"
 
@@ -47,7 +47,7 @@ TEST_F(RoadTest, TheAgentsProtocolIsForAgentsAndNothingElseIs) {
 }
 
 TEST(CertificateWantedTest, RefusesEveryAgentAndSaysWhatToDo) {
-  const auto service = agents::MakeCertificateWanted();
+  const auto service = agents::MakeCertificateRequiredService();
   grpc::ServerBuilder builder;
   builder.RegisterService(service.get());
   const auto server = builder.BuildAndStart();

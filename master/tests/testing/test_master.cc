@@ -25,15 +25,15 @@ World::World(std::shared_ptr<store::FakeDatabase> database, absl::Duration patie
   hub_ = std::make_unique<agents::AgentHub>(
       agents::HubOptions{.cluster_id = "c",
                          .version = "1.2.0",
-                         .patience = patience,
+                         .reconnect_timeout = patience,
                          .topology = std::move(topology)},
       agents::HubDeps{
           .store = &store_,
           .authenticator = &authenticator_,
           .pool = pool_.get(),
           .loop = loop_.get(),
-          .logs_arrived = [this](const model::TaskId& task) { watch_.LogsArrived(task); },
-          .look_at_logs = [this](const auto& lines) { return triggers_.Look(lines); }});
+          .on_logs_stored = [this](const model::TaskId& task) { watch_.LogsArrived(task); },
+          .check_logs = [this](const auto& lines) { return triggers_.Check(lines); }});
   watch_.SetLoop(loop_.get());
   engine_ =
       std::make_unique<engine::Engine>(cluster::Settings{.cluster_id = "c"}, &commits_, loop_.get(),

@@ -1,4 +1,4 @@
-#include "master/agents/connection.h"
+#include "master/agents/agent_connection.h"
 
 #include <utility>
 
@@ -14,15 +14,15 @@ grpc::Status ToGrpc(const absl::Status& status) {
   return grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(status.message()));
 }
 
-std::string AuthorizationOf(const grpc::CallbackServerContext& context) {
+std::string GetAuthorization(const grpc::CallbackServerContext& context) {
   const auto it = context.client_metadata().find("authorization");
   return it == context.client_metadata().end() ? ""
                                                : std::string(it->second.data(), it->second.size());
 }
 
-void Connection::Begin(const grpc::CallbackServerContext& context) {
+void AgentConnection::Start(const grpc::CallbackServerContext& context) {
   self_ = shared_from_this();
-  owner_->Admit(AuthorizationOf(context), [self = self_](const absl::Status& admitted) {
+  owner_->Authorize(GetAuthorization(context), [self = self_](const absl::Status& admitted) {
     if (!admitted.ok()) return self->Close(admitted);
     std::lock_guard lock(self->mutex_);
     // It may be over by now, and then gRPC has let go of the stream.
@@ -30,28 +30,28 @@ void Connection::Begin(const grpc::CallbackServerContext& context) {
   });
 }
 
-void Connection::Open(wire::MasterMessage registered) {
+void AgentConnection::Open(wire::MasterMessage registered) {
   std::lock_guard lock(mutex_);
   queue_.push_front(std::move(registered));
   open_ = true;
   MaybeWrite();
 }
 
-void Connection::Send(wire::MasterMessage message) {
+void AgentConnection::Send(wire::MasterMessage message) {
   std::lock_guard lock(mutex_);
   if (closed_) return;
   queue_.push_back(std::move(message));
   MaybeWrite();
 }
 
-void Connection::Close(const absl::Status& status) {
+void AgentConnection::Close(const absl::Status& status) {
   std::lock_guard lock(mutex_);
   if (closed_) return;
   closed_ = status;
   MaybeWrite();
 }
 
-void Connection::Refuse(const absl::Status& reason) {
+void AgentConnection::Refuse(const absl::Status& reason) {
   DET_LOG(WARNING) << "agent refused" << base::Field("agent", agent)
                    << base::Field("reason", reason.message());
   wire::MasterMessage message;
@@ -60,7 +60,7 @@ void Connection::Refuse(const absl::Status& reason) {
   Close(reason);
 }
 
-void Connection::MaybeWrite() {
+void AgentConnection::MaybeWrite() {
   if (writing_ || finished_) return;
   if (open_ && !queue_.empty()) {
     writing_ = true;
@@ -71,7 +71,7 @@ void Connection::MaybeWrite() {
   }
 }
 
-void Connection::OnWriteDone(bool ok) {
+void AgentConnection::OnWriteDone(bool ok) {
   std::lock_guard lock(mutex_);
   writing_ = false;
   queue_.pop_front();
@@ -82,22 +82,22 @@ void Connection::OnWriteDone(bool ok) {
   MaybeWrite();
 }
 
-void Connection::OnReadDone(bool ok) {
+void AgentConnection::OnReadDone(bool ok) {
   if (!ok) return Close(absl::OkStatus());  // the agent has said its last
-  Hear(in_);
+  HandleMessage(in_);
   StartRead(&in_);
 }
 
-void Connection::OnDone() {
-  std::shared_ptr<Connection> self;
+void AgentConnection::OnDone() {
+  std::shared_ptr<AgentConnection> self;
   {
     std::lock_guard lock(mutex_);
     self = std::move(self_);
   }
-  owner_->Gone(this);
+  owner_->OnDisconnected(this);
 }
 
-void Connection::Hear(const wire::AgentMessage& message) {
+void AgentConnection::HandleMessage(const wire::AgentMessage& message) {
   switch (message.message_case()) {
     case wire::AgentMessage::kRegister:
       if (!agent.value().empty()) {
@@ -115,7 +115,7 @@ void Connection::Hear(const wire::AgentMessage& message) {
   }
 }
 
-void Connection::Report(const wire::TaskReport& report) {
+void AgentConnection::Report(const wire::TaskReport& report) {
   absl::StatusOr<std::optional<cluster::Event>> event = ToEvent(report, agent);
   if (!event.ok()) return Close(event.status());
   const auto acknowledge = [self = shared_from_this(), sequence = report.sequence()] {

@@ -1,4 +1,4 @@
-#include "master/webhooks/addresses.h"
+#include "master/webhooks/address_rules.h"
 
 #include <arpa/inet.h>
 

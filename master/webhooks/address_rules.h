@@ -3,8 +3,8 @@
 // the master reaches.
 //
 // Asked for the address that is about to be connected to, after names were resolved. PURE.
-#ifndef MASTER_WEBHOOKS_ADDRESSES_H_
-#define MASTER_WEBHOOKS_ADDRESSES_H_
+#ifndef MASTER_WEBHOOKS_ADDRESS_RULES_H_
+#define MASTER_WEBHOOKS_ADDRESS_RULES_H_
 
 #include <array>
 #include <cstdint>
@@ -40,4 +40,4 @@ absl::Status CheckAddress(const Address& address, const AddressRules& rules);
 
 }  // namespace det::webhooks
 
-#endif  // MASTER_WEBHOOKS_ADDRESSES_H_
+#endif  // MASTER_WEBHOOKS_ADDRESS_RULES_H_

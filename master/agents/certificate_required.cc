@@ -1,4 +1,4 @@
-#include "master/agents/certificate_wanted.h"
+#include "master/agents/certificate_required.h"
 
 #include "det/agent/v1/agent.grpc.pb.h"
 #include <grpcpp/grpcpp.h>
@@ -16,7 +16,7 @@ grpc::Status Refusal() {
       "one by --tls-cert and --tls-key"};
 }
 
-class CertificateWanted final : public wire::AgentHub::CallbackService {
+class CertificateRequiredService final : public wire::AgentHub::CallbackService {
  public:
   grpc::ServerBidiReactor<wire::AgentMessage, wire::MasterMessage>* Connect(
       grpc::CallbackServerContext*) override {
@@ -47,8 +47,8 @@ class CertificateWanted final : public wire::AgentHub::CallbackService {
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeCertificateWanted() {
-  return std::make_unique<CertificateWanted>();
+std::unique_ptr<grpc::Service> MakeCertificateRequiredService() {
+  return std::make_unique<CertificateRequiredService>();
 }
 
 }  // namespace det::agents

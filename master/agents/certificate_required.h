@@ -3,8 +3,8 @@
 //
 // Registered by master.cc with the gRPC server of everybody else; those with certificates are lent
 // to another (gateway/http_server.h), which has the hub. So no word of a client decides which.
-#ifndef MASTER_AGENTS_CERTIFICATE_WANTED_H_
-#define MASTER_AGENTS_CERTIFICATE_WANTED_H_
+#ifndef MASTER_AGENTS_CERTIFICATE_REQUIRED_H_
+#define MASTER_AGENTS_CERTIFICATE_REQUIRED_H_
 
 #include <memory>
 
@@ -14,8 +14,8 @@ class Service;
 
 namespace det::agents {
 
-std::unique_ptr<grpc::Service> MakeCertificateWanted();
+std::unique_ptr<grpc::Service> MakeCertificateRequiredService();
 
 }  // namespace det::agents
 
-#endif  // MASTER_AGENTS_CERTIFICATE_WANTED_H_
+#endif  // MASTER_AGENTS_CERTIFICATE_REQUIRED_H_

@@ -1,5 +1,5 @@
 // A stream that ends at times that do not suit the master.
-#include "master/agents/connection.h"
+#include "master/agents/agent_connection.h"
 
 #include <future>
 #include <memory>
@@ -15,14 +15,14 @@ namespace {
 namespace wire = det::agent::v1;
 
 // Keeps what it is asked, for the test to answer.
-class Owner final : public ConnectionOwner {
+class Owner final : public AgentConnectionOwner {
  public:
-  void Admit(std::string, absl::AnyInvocable<void(absl::Status)> done) override {
+  void Authorize(std::string, absl::AnyInvocable<void(absl::Status)> done) override {
     asked.set_value(std::move(done));
   }
-  void Register(const std::shared_ptr<Connection>&, const wire::Register&) override {}
+  void Register(const std::shared_ptr<AgentConnection>&, const wire::Register&) override {}
   void Submit(cluster::Event, absl::AnyInvocable<void(absl::StatusOr<engine::Applied>)>) override {}
-  void Gone(const Connection*) override { gone.set_value(); }
+  void OnDisconnected(const AgentConnection*) override { gone.set_value(); }
 
   std::promise<absl::AnyInvocable<void(absl::Status)>> asked;
   std::promise<void> gone;
@@ -33,8 +33,8 @@ class Hub final : public wire::AgentHub::CallbackService {
   explicit Hub(std::shared_ptr<Owner> owner) : owner_(std::move(owner)) {}
   grpc::ServerBidiReactor<wire::AgentMessage, wire::MasterMessage>* Connect(
       grpc::CallbackServerContext* context) override {
-    const auto connection = std::make_shared<Connection>(owner_);
-    connection->Begin(*context);
+    const auto connection = std::make_shared<AgentConnection>(owner_);
+    connection->Start(*context);
     return connection.get();
   }
 
@@ -42,7 +42,7 @@ class Hub final : public wire::AgentHub::CallbackService {
   const std::shared_ptr<Owner> owner_;
 };
 
-TEST(ConnectionTest, MayEndBeforeItIsAdmitted) {
+TEST(AgentConnectionTest, MayEndBeforeItIsAdmitted) {
   const auto owner = std::make_shared<Owner>();
   Hub hub(owner);
   grpc::ServerBuilder builder;

@@ -3,8 +3,8 @@
 //
 // Made by agent_hub.cc for each call of Connect; gRPC's threads run the reactions, the rest may be
 // called on any thread. Never decides who an agent is or what becomes of a report: its owner does.
-#ifndef MASTER_AGENTS_CONNECTION_H_
-#define MASTER_AGENTS_CONNECTION_H_
+#ifndef MASTER_AGENTS_AGENT_CONNECTION_H_
+#define MASTER_AGENTS_AGENT_CONNECTION_H_
 
 #include <deque>
 #include <memory>
@@ -23,32 +23,32 @@
 
 namespace det::agents {
 
-class Connection;
+class AgentConnection;
 
 // What a stream needs of the hub.
-class ConnectionOwner {
+class AgentConnectionOwner {
  public:
-  virtual ~ConnectionOwner() = default;
+  virtual ~AgentConnectionOwner() = default;
 
   // May the bearer of this Authorization header connect? `done` runs on a thread that may block.
-  virtual void Admit(std::string authorization, absl::AnyInvocable<void(absl::Status)> done) = 0;
+  virtual void Authorize(std::string authorization, absl::AnyInvocable<void(absl::Status)> done) = 0;
   // Answers with Open, Refuse or Close, sooner or later.
-  virtual void Register(const std::shared_ptr<Connection>& connection,
+  virtual void Register(const std::shared_ptr<AgentConnection>& connection,
                         const det::agent::v1::Register& message) = 0;
   virtual void Submit(cluster::Event report,
                       absl::AnyInvocable<void(absl::StatusOr<engine::Applied>)> reply) = 0;
   // The stream is over.
-  virtual void Gone(const Connection* connection) = 0;
+  virtual void OnDisconnected(const AgentConnection* connection) = 0;
 };
 
-class Connection final
+class AgentConnection final
     : public grpc::ServerBidiReactor<det::agent::v1::AgentMessage, det::agent::v1::MasterMessage>,
-      public std::enable_shared_from_this<Connection> {
+      public std::enable_shared_from_this<AgentConnection> {
  public:
-  explicit Connection(std::shared_ptr<ConnectionOwner> owner) : owner_(std::move(owner)) {}
+  explicit AgentConnection(std::shared_ptr<AgentConnectionOwner> owner) : owner_(std::move(owner)) {}
 
   // Keeps itself alive until gRPC is done with it.
-  void Begin(const grpc::CallbackServerContext& context);
+  void Start(const grpc::CallbackServerContext& context);
   void Open(det::agent::v1::MasterMessage registered);
   void Send(det::agent::v1::MasterMessage message);
   // Ends the stream after what was sent; later calls do nothing.
@@ -66,15 +66,15 @@ class Connection final
   std::string incarnation;
 
  private:
-  void Hear(const det::agent::v1::AgentMessage& message);
+  void HandleMessage(const det::agent::v1::AgentMessage& message);
   void Report(const det::agent::v1::TaskReport& report);
   // REQUIRES the lock.
   void MaybeWrite();
 
-  const std::shared_ptr<ConnectionOwner> owner_;
+  const std::shared_ptr<AgentConnectionOwner> owner_;
   det::agent::v1::AgentMessage in_;
   std::mutex mutex_;
-  std::shared_ptr<Connection> self_;
+  std::shared_ptr<AgentConnection> self_;
   std::deque<det::agent::v1::MasterMessage> queue_;
   std::optional<absl::Status> closed_;
   bool open_ = false;
@@ -85,8 +85,8 @@ class Connection final
 grpc::Status ToGrpc(const absl::Status& status);
 
 // The Authorization header of a call, empty without one.
-std::string AuthorizationOf(const grpc::CallbackServerContext& context);
+std::string GetAuthorization(const grpc::CallbackServerContext& context);
 
 }  // namespace det::agents
 
-#endif  // MASTER_AGENTS_CONNECTION_H_
+#endif  // MASTER_AGENTS_AGENT_CONNECTION_H_

@@ -1,6 +1,6 @@
 // When a delivery that failed is tried again. PURE.
-#ifndef MASTER_WEBHOOKS_BACKOFF_H_
-#define MASTER_WEBHOOKS_BACKOFF_H_
+#ifndef MASTER_WEBHOOKS_RETRY_POLICY_H_
+#define MASTER_WEBHOOKS_RETRY_POLICY_H_
 
 #include <optional>
 
@@ -9,8 +9,8 @@
 
 namespace det::webhooks {
 
-inline constexpr absl::Duration kFirstPause = absl::Seconds(2);
-inline constexpr absl::Duration kLongestPause = absl::Hours(1);
+inline constexpr absl::Duration kInitialRetryDelay = absl::Seconds(2);
+inline constexpr absl::Duration kMaxRetryDelay = absl::Hours(1);
 // After that long it is given up.
 inline constexpr absl::Duration kGiveUpAfter = absl::Hours(24);
 
@@ -22,4 +22,4 @@ std::optional<absl::Time> NextAttempt(int attempts, absl::Time raised_at, absl::
 
 }  // namespace det::webhooks
 
-#endif  // MASTER_WEBHOOKS_BACKOFF_H_
+#endif  // MASTER_WEBHOOKS_RETRY_POLICY_H_
