@@ -74,8 +74,8 @@ class Master::Impl {
   absl::Status StartDeliverer(const Config& config);
   absl::Status StartServer(const Config& config);
   absl::Status StartGateway(const Config& config);
-  void Admit(const std::string& method, const std::string& authorization,
-             absl::AnyInvocable<void(absl::StatusOr<gateway::Admission>)> reply);
+  void Authorize(const std::string& method, const std::string& authorization,
+             absl::AnyInvocable<void(absl::StatusOr<gateway::AuthorizedCaller>)> reply);
   // Of a person whom the gateway has turned away, before the services could leave a record.
   void NoteRefusal(const std::string& method, const std::string& authorization,
                    const absl::Status& refusal);
@@ -287,8 +287,8 @@ absl::Status Master::Impl::StartGateway(const Config& config) {
         google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(each->name()));
   }
   gateway::HttpHooks hooks;
-  hooks.admit = [this](const std::string& method, const std::string& authorization, auto reply) {
-    Admit(method, authorization, std::move(reply));
+  hooks.authorize = [this](const std::string& method, const std::string& authorization, auto reply) {
+    Authorize(method, authorization, std::move(reply));
   };
   hooks.metrics = [this](absl::AnyInvocable<void(std::string)> reply) {
     metrics_.Render(*engine_, std::move(reply));
@@ -315,8 +315,8 @@ absl::Status Master::Impl::StartGateway(const Config& config) {
   return absl::OkStatus();
 }
 
-void Master::Impl::Admit(const std::string& method, const std::string& authorization,
-                         absl::AnyInvocable<void(absl::StatusOr<gateway::Admission>)> reply) {
+void Master::Impl::Authorize(const std::string& method, const std::string& authorization,
+                         absl::AnyInvocable<void(absl::StatusOr<gateway::AuthorizedCaller>)> reply) {
   pool_->Post([this, method, authorization, reply = std::move(reply)]() mutable {
     const absl::StatusOr<auth::Principal> principal = admission_->AdmitHead(method, authorization);
     if (!principal.ok()) {
@@ -324,7 +324,7 @@ void Master::Impl::Admit(const std::string& method, const std::string& authoriza
       NoteRefusal(method, authorization, principal.status());
       return reply(principal.status());
     }
-    reply(gateway::Admission{.identified = principal->kind != auth::PrincipalKind::kNobody});
+    reply(gateway::AuthorizedCaller{.identified = principal->kind != auth::PrincipalKind::kNobody});
   });
 }
 

@@ -7,7 +7,7 @@
 
 namespace det::gateway {
 
-std::string_view ApiPage();
+std::string_view GetApiPage();
 
 }  // namespace det::gateway
 

@@ -33,7 +33,7 @@ asio::awaitable<void> HttpExchange::ServeDownload(const Transcoder::Call& call,
   absl::StatusOr<google::api::HttpBody> part = ReadPart(message);
   if (!part.ok()) {
     Response refusal =
-        absl::IsOutOfRange(part.status()) ? Answer(200, "", "") : Fail(part.status());
+        absl::IsOutOfRange(part.status()) ? MakeResponse(200, "", "") : MakeErrorResponse(part.status());
     co_await Write(refusal);
     co_return;
   }

@@ -16,7 +16,7 @@
 
 #include "absl/status/statusor.h"
 #include "master/gateway/http_session.h"
-#include "master/gateway/own_routes.h"
+#include "master/gateway/builtin_routes.h"
 #include "master/gateway/session_cookie.h"
 #include "master/gateway/static_files.h"
 #include "master/gateway/transcoder.h"
@@ -54,20 +54,20 @@ class HttpExchange {
   boost::asio::awaitable<Error> ReadHeader();
   boost::asio::awaitable<Error> ReadBody(uint64_t limit);
   // Answers a request that cannot be read, if there is anybody to hear it.
-  boost::asio::awaitable<bool> AnswerUnreadable(const Error& error, uint64_t limit);
+  boost::asio::awaitable<bool> RespondUnreadable(const Error& error, uint64_t limit);
   // Puts the body as it was before its Content-Encoding; or the answer to one that cannot be.
   std::optional<Response> DecodeBody(uint64_t limit);
 
-  Response Answer(int status, const std::string& type, std::string body) const;
-  Response Fail(const absl::Status& status) const;
-  Response AnswerFile(const StaticFiles::File& file) const;
+  Response MakeResponse(int status, const std::string& type, std::string body) const;
+  Response MakeErrorResponse(const absl::Status& status) const;
+  Response MakeFileResponse(const StaticFiles::File& file) const;
   // What needs no call of a service; nullopt for all else.
-  std::optional<Response> AnswerDirectly() const;
+  std::optional<Response> RespondDirectly() const;
   // What every answer has: the request's id, and how and by whom it may be read.
-  void Dress(Response& response) const;
+  void AddCommonHeaders(Response& response) const;
   // The method that is asked for, or the answer to a request for none.
   absl::StatusOr<Transcoder::Route> FindRoute(std::optional<Response>* refusal) const;
-  boost::asio::awaitable<absl::StatusOr<Admission>> Admit(
+  boost::asio::awaitable<absl::StatusOr<AuthorizedCaller>> Authorize(
       const std::string& method, const std::optional<std::string>& authorization);
 
   boost::asio::awaitable<bool> Write(Response& response);
@@ -81,27 +81,27 @@ class HttpExchange {
   boost::asio::awaitable<void> WriteLastChunk();
 
   // Several streams over this connection, by their addresses.
-  class Joined;
+  class JoinedStreams;
   boost::asio::awaitable<bool> ServeJoined();
   // One of them, to its end, for whoever writes what they have.
-  boost::asio::awaitable<void> FollowOne(size_t index, std::string address,
-                                         std::shared_ptr<Joined> joined);
+  boost::asio::awaitable<void> FollowStream(size_t index, std::string address,
+                                         std::shared_ptr<JoinedStreams> joined);
   boost::asio::awaitable<absl::Status> Pump(size_t index, const std::string& address,
-                                            Joined& joined);
+                                            JoinedStreams& joined);
 
   const Request& request() const { return parser_.get(); }
   std::string_view target() const { return {request().target().data(), request().target().size()}; }
-  bool Reads() const;
+  bool IsReadOnly() const;
   // What the gateway itself answers, if it is asked for.
-  const OwnRoute* FindOwn() const;
+  const BuiltinRoute* FindBuiltin() const;
   // As whom the method is called: by its header, or by the session's cookie where that may stand
   // for it. Nothing for one that is not text.
   std::optional<std::string> FindAuthorization(const std::string& method) const;
-  bool Secure() const { return IsSecure(request(), context_.options.tls != nullptr); }
+  bool IsSecureRequest() const { return IsSecure(request(), context_.options.tls != nullptr); }
   // Begins or ends the browser's session with the answer to the method that does.
-  void KeepSession(const std::string& method, Response& response) const;
+  void UpdateSession(const std::string& method, Response& response) const;
   // What the call of a service carries of this request.
-  Metadata MetadataFor(const std::string& authorization) const;
+  Metadata MakeMetadata(const std::string& authorization) const;
 
   HttpContext& context_;
   const std::shared_ptr<boost::beast::tcp_stream> stream_;

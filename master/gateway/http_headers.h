@@ -17,21 +17,21 @@ using Headers = boost::beast::http::fields;
 
 // Of `Authorization`, or else of `Grpc-Metadata-x-allocation-token`, where tasks of older clients
 // have theirs. Nothing for a value that is not printable: gRPC aborts on such metadata.
-std::optional<std::string> AuthorizationOf(const Headers& request);
+std::optional<std::string> GetAuthorization(const Headers& request);
 
 // The caller's X-Request-Id if it is 1 to 128 printable characters without a blank; else a new one.
-std::string RequestIdOf(const Headers& request);
+std::string GetOrMakeRequestId(const Headers& request);
 
 // The caller's Idempotency-Key, empty without one or where it is not printable.
-std::string IdempotencyKeyOf(const Headers& request);
+std::string GetIdempotencyKey(const Headers& request);
 
 // Which types of content the caller takes; empty where that is not said, or not printable.
-std::string AcceptOf(const Headers& request);
+std::string GetAccept(const Headers& request);
 
 // Whether the client takes answers in this encoding: "gzip", "br".
 bool AcceptsEncoding(const Headers& request, std::string_view encoding);
 // Whether it asks for a page by name, as a browser does for what its user opened.
-bool AcceptsPage(const Headers& request);
+bool AcceptsHtml(const Headers& request);
 
 // Lets pages of the request's origin read the answer, if `allowed` names it or has "*".
 void AllowOrigin(const std::vector<std::string>& allowed, const Headers& request, Headers* answer);

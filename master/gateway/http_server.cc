@@ -166,7 +166,7 @@ void HttpServer::Impl::Leave(const std::shared_ptr<tcp_stream>& stream) {
 
 // What is posted may never run: if it held this, this would hold it.
 void HttpServer::Impl::StopAccepting() {
-  context_->lending.End();
+  context_->handoff.End();
   asio::post(acceptor_.get_executor(), [this] {
     boost::system::error_code ignored;
     acceptor_.close(ignored);

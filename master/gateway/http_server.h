@@ -56,7 +56,7 @@ struct HttpOptions {
 };
 
 // What a request's headers tell of its caller.
-struct Admission {
+struct AuthorizedCaller {
   bool identified = false;  // by a token; whoever is not gets little memory
 };
 
@@ -65,8 +65,8 @@ struct HttpHooks {
   // ("det.api.v1.TrialService.GetTrial"); asked before anything of the body is read. May answer
   // later, from any thread. If null, all may, and any header identifies.
   std::function<void(const std::string& method, const std::string& authorization,
-                     absl::AnyInvocable<void(absl::StatusOr<Admission>)> reply)>
-      admit;
+                     absl::AnyInvocable<void(absl::StatusOr<AuthorizedCaller>)> reply)>
+      authorize;
   // Writes the text of GET /metrics; may answer later, from any thread.
   std::function<void(absl::AnyInvocable<void(std::string)> reply)> metrics;
   // After each answer, with its HTTP status; any thread.

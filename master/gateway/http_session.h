@@ -11,7 +11,7 @@
 #include "absl/functional/function_ref.h"
 #include "master/gateway/http_server.h"
 #include "master/gateway/openapi.h"
-#include "master/gateway/recent_json.h"
+#include "master/gateway/json_cache.h"
 #include "master/gateway/rpc.h"
 #include "master/gateway/transcoder.h"
 #include <boost/asio/awaitable.hpp>
@@ -20,7 +20,7 @@
 namespace det::gateway {
 
 // Whether connections may still be lent to gRPC: a server that shuts down must be given none.
-class Lending {
+class GrpcHandoff {
  public:
   // Calls `lend`, which does not wait, unless it is over; says whether.
   bool Try(absl::FunctionRef<void()> lend) {
@@ -47,8 +47,8 @@ struct HttpContext {
   Transcoder transcoder;
   Rpc rpc;
   OpenApi openapi;
-  RecentJson recent = {};
-  Lending lending = {};
+  JsonCache json_cache = {};
+  GrpcHandoff handoff = {};
 };
 
 // Of a connection, whatever it speaks.
@@ -61,13 +61,13 @@ struct Caller {
 boost::asio::awaitable<void> ServeConnection(std::shared_ptr<HttpContext> context,
                                              std::shared_ptr<boost::beast::tcp_stream> stream);
 // The same of one in the clear; `stream` may be any socket that carries bytes.
-boost::asio::awaitable<void> ServeClear(std::shared_ptr<HttpContext> context,
+boost::asio::awaitable<void> ServePlaintext(std::shared_ptr<HttpContext> context,
                                         std::shared_ptr<boost::beast::tcp_stream> stream,
                                         Caller caller);
 
 // Hears out a client that has its answer already: if the connection ended under what it is still
 // sending, it might lose the answer.
-boost::asio::awaitable<void> Discard(boost::beast::tcp_stream& stream);
+boost::asio::awaitable<void> DrainClient(boost::beast::tcp_stream& stream);
 
 }  // namespace det::gateway
 

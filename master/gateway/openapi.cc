@@ -14,7 +14,7 @@
 #include "google/protobuf/descriptor.pb.h"
 #include "google/protobuf/descriptor_database.h"
 #include "master/gateway/openapi_schemas.h"
-#include "master/gateway/own_routes.h"
+#include "master/gateway/builtin_routes.h"
 #include "proto/http_path.h"
 #include "proto/rule_pattern.h"
 #include <nlohmann/json.hpp>
@@ -63,8 +63,8 @@ class Writer {
   void AddQuery(const Descriptor& message, const std::string& prefix, const std::string& names,
                 const std::set<std::string>& taken, int depth, Json* parameters);
   void AddBody(const MethodDescriptor& method, const std::string& body, Json* operation);
-  Json Answers(const MethodDescriptor& method);
-  void AddOwn(const OwnRoute& route);
+  Json MakeResponses(const MethodDescriptor& method);
+  void AddOwn(const BuiltinRoute& route);
 
   const ApiSource& source_;
   OpenApiSchemas schemas_;
@@ -76,7 +76,7 @@ class Writer {
 };
 
 absl::Status Writer::Add(const ServiceDescriptor& service) {
-  tags_.push_back({{"name", service.name()}, {"description", CommentOf(service)}});
+  tags_.push_back({{"name", service.name()}, {"description", GetComment(service)}});
   for (int i = 0; i < service.method_count(); ++i) {
     const MethodDescriptor& method = *service.method(i);
     if (method.client_streaming()) continue;
@@ -90,7 +90,7 @@ absl::Status Writer::Add(const ServiceDescriptor& service) {
 
 absl::Status Writer::AddOperation(const MethodDescriptor& method, const proto::RulePattern& pattern,
                                   int index) {
-  const std::string comment = CommentOf(method);
+  const std::string comment = GetComment(method);
   Json operation = Json::object();
   operation["tags"] = Json::array({method.service()->name()});
   operation["operationId"] = absl::StrCat(method.service()->name(), "_", method.name(),
@@ -105,7 +105,7 @@ absl::Status Writer::AddOperation(const MethodDescriptor& method, const proto::R
     taken.insert(pattern.body);
     AddQuery(*method.input_type(), "", "", taken, 0, &operation["parameters"]);
   }
-  operation["responses"] = Answers(method);
+  operation["responses"] = MakeResponses(method);
   if (source_.open && source_.open(method.full_name())) operation["security"] = Json::array();
   paths_[path][absl::AsciiStrToLower(pattern.verb)] = std::move(operation);
   return absl::OkStatus();
@@ -132,15 +132,15 @@ absl::StatusOr<std::string> Writer::Path(const MethodDescriptor& method,
     const std::string& name = shown[next++];
     absl::StrAppend(&path, "/{", name, "}");
     taken->insert(segment.field);
-    const FieldDescriptor* field = FieldAt(*method.input_type(), segment.field);
+    const FieldDescriptor* field = FindField(*method.input_type(), segment.field);
     if (field == nullptr) {
       return absl::InternalError(absl::StrCat(method.full_name(), " has no field ", segment.field));
     }
     Json parameter = {{"name", name}, {"in", "path"}, {"required", true}};
-    if (const std::string comment = CommentOf(*field); !comment.empty()) {
+    if (const std::string comment = GetComment(*field); !comment.empty()) {
       parameter["description"] = comment;
     }
-    parameter["schema"] = schemas_.OfElement(*field);
+    parameter["schema"] = schemas_.MakeElementSchema(*field);
     (*operation)["parameters"].push_back(std::move(parameter));
   }
   return path;
@@ -164,22 +164,22 @@ void Writer::AddQuery(const Descriptor& message, const std::string& prefix,
       continue;
     }
     Json parameter = {{"name", absl::StrCat(prefix, field.json_name())}, {"in", "query"}};
-    if (const std::string comment = CommentOf(field); !comment.empty()) {
+    if (const std::string comment = GetComment(field); !comment.empty()) {
       parameter["description"] = comment;
     }
-    parameter["schema"] = schemas_.Of(field);
+    parameter["schema"] = schemas_.MakeSchema(field);
     parameters->push_back(std::move(parameter));
   }
 }
 
 void Writer::AddBody(const MethodDescriptor& method, const std::string& body, Json* operation) {
   const FieldDescriptor* field = body == "*" ? nullptr : method.input_type()->FindFieldByName(body);
-  const Json schema = field != nullptr ? schemas_.Of(*field) : schemas_.Of(*method.input_type());
+  const Json schema = field != nullptr ? schemas_.MakeSchema(*field) : schemas_.MakeSchema(*method.input_type());
   (*operation)["requestBody"]["content"]["application/json"]["schema"] = schema;
 }
 
-Json Writer::Answers(const MethodDescriptor& method) {
-  Json schema = schemas_.Of(*method.output_type());
+Json Writer::MakeResponses(const MethodDescriptor& method) {
+  Json schema = schemas_.MakeSchema(*method.output_type());
   Json answer = {{"description", method.server_streaming()
                                      ? "A line, or an event, for each message of the stream."
                                      : "Done."}};
@@ -196,14 +196,14 @@ Json Writer::Answers(const MethodDescriptor& method) {
   return {{"200", std::move(answer)}, {"default", {{"$ref", "#/components/responses/Error"}}}};
 }
 
-void Writer::AddOwn(const OwnRoute& route) {
+void Writer::AddOwn(const BuiltinRoute& route) {
   Json operation = Json::object();
   operation["tags"] = Json::array({kGatewayTag});
   operation["operationId"] = absl::StrCat(kGatewayTag, "_", std::string(route.name));
   operation["summary"] = route.summary;
   if (!route.about.empty()) operation["description"] = route.about;
   operation["parameters"] = Json::array();
-  for (const OwnRoute::Parameter& each : route.parameters) {
+  for (const BuiltinRoute::Parameter& each : route.parameters) {
     operation["parameters"].push_back(
         {{"name", each.name},
          {"in", "query"},
@@ -220,7 +220,7 @@ void Writer::AddOwn(const OwnRoute& route) {
 
 std::string Writer::Finish() {
   tags_.push_back({{"name", kGatewayTag}, {"description", "What no service answers."}});
-  for (const OwnRoute& route : OwnRoutes()) AddOwn(route);
+  for (const BuiltinRoute& route : GetBuiltinRoutes()) AddOwn(route);
   const Json error = {
       {"type", "object"},
       {"properties",
@@ -244,7 +244,7 @@ std::string Writer::Finish() {
       {"description", "A session's, of /api/v1/auth/login, or an access token."}};
   document["components"]["responses"]["Error"] = {
       {"description", "Why not."}, {"content", {{"application/json", {{"schema", error}}}}}};
-  document["components"]["schemas"] = schemas_.Take();
+  document["components"]["schemas"] = schemas_.TakeSchemas();
   return document.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -15,24 +15,24 @@ namespace det::gateway {
 
 // The comment of a message, field, method ... as text; empty without one.
 template <class D>
-std::string CommentOf(const D& descriptor);
+std::string GetComment(const D& descriptor);
 
 // The field at a path of proto names ("experiment.id"), or null.
-const google::protobuf::FieldDescriptor* FieldAt(const google::protobuf::Descriptor& message,
+const google::protobuf::FieldDescriptor* FindField(const google::protobuf::Descriptor& message,
                                                  std::string_view path);
 
 class OpenApiSchemas {
  public:
   using Json = nlohmann::ordered_json;
 
-  // A schema, or a reference to one that is kept for Take().
-  Json Of(const google::protobuf::FieldDescriptor& field);
+  // A schema, or a reference to one that is kept for TakeSchemas().
+  Json MakeSchema(const google::protobuf::FieldDescriptor& field);
   // Of one value of a repeated field.
-  Json OfElement(const google::protobuf::FieldDescriptor& field);
-  Json Of(const google::protobuf::Descriptor& message);
+  Json MakeElementSchema(const google::protobuf::FieldDescriptor& field);
+  Json MakeSchema(const google::protobuf::Descriptor& message);
 
   // All that were referred to, by name.
-  Json Take();
+  Json TakeSchemas();
 
   // Whether a field's values can stand in a query or a path.
   static bool IsText(const google::protobuf::FieldDescriptor& field);
@@ -40,7 +40,7 @@ class OpenApiSchemas {
   static bool IsWellKnown(const google::protobuf::Descriptor& message);
 
  private:
-  Json Of(const google::protobuf::EnumDescriptor& type);
+  Json MakeSchema(const google::protobuf::EnumDescriptor& type);
 
   std::map<std::string, Json> kept_;
 };

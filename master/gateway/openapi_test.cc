@@ -6,7 +6,7 @@
 
 #include "google/protobuf/descriptor.pb.h"
 #include "gtest/gtest.h"
-#include "master/gateway/own_routes.h"
+#include "master/gateway/builtin_routes.h"
 #include "proto/api_descriptors.h"
 #include "proto/rule_pattern.h"
 #include <google/protobuf/descriptor.h>
@@ -73,12 +73,12 @@ TEST_F(OpenApiTest, HasEveryMethodUnderEachOfItsRules) {
           << service->method(i)->full_name();
     }
   }
-  EXPECT_EQ(operations, rules + OwnRoutes().size());
+  EXPECT_EQ(operations, rules + GetBuiltinRoutes().size());
   EXPECT_GT(rules, 60u);
 }
 
 TEST_F(OpenApiTest, TellsWhatTheGatewayAnswersItself) {
-  for (const OwnRoute& route : OwnRoutes()) {
+  for (const BuiltinRoute& route : GetBuiltinRoutes()) {
     const Json& operation = document_["paths"][std::string(route.path)]["get"];
     EXPECT_EQ(operation["summary"], route.summary);
     EXPECT_EQ(operation.contains("security"), route.open) << route.path;

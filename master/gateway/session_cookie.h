@@ -19,10 +19,10 @@
 namespace det::gateway {
 
 // Whether the request is said to be the dashboard's own.
-bool SpeaksForPage(const Headers& request);
+bool IsDashboardRequest(const Headers& request);
 
 // "Bearer <token>" of the request's cookie; empty without one. `secure`: IsSecure of the request.
-std::string AuthorizationOfCookie(const Headers& request, bool secure);
+std::string GetCookieAuthorization(const Headers& request, bool secure);
 
 // Whether the browser speaks TLS: to us, or to who passes it on and says X-Forwarded-Proto.
 bool IsSecure(const Headers& request, bool tls);

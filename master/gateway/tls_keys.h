@@ -35,18 +35,18 @@ class TlsKeys {
   // As of the files now, or as they last were good.
   std::shared_ptr<boost::asio::ssl::context> Current();
 
-  bool asks_clients() const { return !files_.client_authority.empty(); }
+  bool requires_client_certificate() const { return !files_.client_authority.empty(); }
 
  private:
   // Of each file: number, size and time of change; empty: it is not there.
-  using Marks = std::vector<std::string>;
+  using FileVersions = std::vector<std::string>;
 
   explicit TlsKeys(TlsFiles files) : files_(std::move(files)) {}
-  Marks Look() const;
+  FileVersions ReadVersions() const;
 
   const TlsFiles files_;
   std::mutex mutex_;
-  Marks marks_;  // of the last that were read, good or not
+  FileVersions versions_;  // of the last that were read, good or not
   std::shared_ptr<boost::asio::ssl::context> context_;
 };
 

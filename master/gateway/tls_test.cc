@@ -182,7 +182,7 @@ class TlsTest : public testing::Test {
     return name;
   }
   template <class Stream>
-  static std::pair<int, std::string> Ask(Stream& stream, const std::string& head,
+  static std::pair<int, std::string> SendRequest(Stream& stream, const std::string& head,
                                          const std::string& body = "") {
     asio::write(stream, asio::buffer(head + "Host: x\r\nContent-Length: " +
                                      std::to_string(body.size()) + "\r\n\r\n" + body));
@@ -219,8 +219,8 @@ class TlsTest : public testing::Test {
 
 TEST_F(TlsTest, ServesHttpAndKnowsTheClientsAddress) {
   const auto stream = Handshake();
-  EXPECT_EQ(Ask(*stream, "GET / HTTP/1.1\r\n"), std::make_pair(200, std::string("what this is\n")));
-  const auto [status, body] = Ask(*stream, "GET /api/v1/experiments/1 HTTP/1.1\r\n");
+  EXPECT_EQ(SendRequest(*stream, "GET / HTTP/1.1\r\n"), std::make_pair(200, std::string("what this is\n")));
+  const auto [status, body] = SendRequest(*stream, "GET /api/v1/experiments/1 HTTP/1.1\r\n");
   EXPECT_EQ(status, 200);
   EXPECT_NE(body.find("\"description\":\"127.0.0.1\""), std::string::npos) << body;
   EXPECT_NE(body.find("\"name\":\"all\""), std::string::npos) << body;
@@ -230,7 +230,7 @@ TEST_F(TlsTest, CarriesLargeBodiesBothWays) {
   const std::string large(8 << 20, 'x');
   const auto stream = Handshake();
   const auto [status, body] =
-      Ask(*stream, "POST /api/v1/experiments HTTP/1.1\r\nAuthorization: Bearer a\r\n",
+      SendRequest(*stream, "POST /api/v1/experiments HTTP/1.1\r\nAuthorization: Bearer a\r\n",
           "{\"config\": \"" + large + "\"}");
   EXPECT_EQ(status, 200);
   EXPECT_NE(body.find(large), std::string::npos);
@@ -258,13 +258,13 @@ TEST_F(TlsTest, OnlyAnAgentsCertificateLeadsToTheAgentsServer) {
             "all");
   // Over HTTP there are no agents.
   const auto stream = Handshake("", Signed("agent", CertificateUse::kClient));
-  const auto [status, body] = Ask(*stream, "GET /api/v1/experiments/1 HTTP/1.1\r\n");
+  const auto [status, body] = SendRequest(*stream, "GET /api/v1/experiments/1 HTTP/1.1\r\n");
   EXPECT_NE(body.find("\"name\":\"all\""), std::string::npos) << body;
 }
 
 TEST_F(TlsTest, TellsAClientInTheClearToUseTls) {
   tcp::socket socket = Connect();
-  const auto [status, body] = Ask(socket, "POST /api/v1/auth/login HTTP/1.1\r\n", "{}");
+  const auto [status, body] = SendRequest(socket, "POST /api/v1/auth/login HTTP/1.1\r\n", "{}");
   EXPECT_EQ(status, 400);
   EXPECT_NE(body.find("this port speaks TLS: use https://"), std::string::npos) << body;
 }
@@ -293,7 +293,7 @@ TEST_F(TlsTest, TakesNewCertificatesWithoutARestart) {
   Write("master", ForServer("at last"));
   EXPECT_EQ(OwnerOf(*Handshake()), "at last");
   // What was open goes on.
-  EXPECT_EQ(Ask(*before, "GET / HTTP/1.1\r\n").first, 200);
+  EXPECT_EQ(SendRequest(*before, "GET / HTTP/1.1\r\n").first, 200);
 }
 
 TEST_F(TlsTest, ANewClientAuthorityCountsAtOnce) {
@@ -371,7 +371,7 @@ TEST_F(OneClientTest, OneThatIsSilentIsGivenUp) {
   asio::read(silent, asio::buffer(heard), error);
   EXPECT_TRUE(error);
   // There is room for another one.
-  EXPECT_EQ(Ask(*HandshakeOnceThereIsRoom(), "GET / HTTP/1.1\r\n").first, 200);
+  EXPECT_EQ(SendRequest(*HandshakeOnceThereIsRoom(), "GET / HTTP/1.1\r\n").first, 200);
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ class Transcoder {
 
 // {"error":{"code":5,"reason":"NotFound","error":"trial 7 does not exist"}}
 std::string ErrorJson(const absl::Status& status);
-int HttpStatusOf(absl::StatusCode code);
+int ToHttpStatus(absl::StatusCode code);
 
 }  // namespace det::gateway
 

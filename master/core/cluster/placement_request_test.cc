@@ -113,10 +113,10 @@ struct Submitted {
   const char* refusal;  // "": it is taken
 };
 
-class DoorTest : public PlacementRequestTest {
+class GatewayAuthenticationTest : public PlacementRequestTest {
  protected:
   // default: two agents of A100, one of H200; shared: one, whose devices may be shared.
-  DoorTest() {
+  GatewayAuthenticationTest() {
     Apply(PutResourcePool{.pool = {.name = "default"}, .default_compute = true});
     Apply(PutResourcePool{.pool = {.name = "shared", .shared_devices = true}});
     constexpr int64_t kGiB = int64_t{1} << 30;
@@ -140,7 +140,7 @@ class DoorTest : public PlacementRequestTest {
   }
 };
 
-TEST_F(DoorTest, WhatThePoolCouldNeverHoldIsRefusedWithTheLargestThatItCould) {
+TEST_F(GatewayAuthenticationTest, WhatThePoolCouldNeverHoldIsRefusedWithTheLargestThatItCould) {
   Check(
       {{"slots_per_trial: 16", ""},
        {"slots_per_trial: 17", "needs 17 slots; pool default has 16 in all, and 8 on one agent"},
@@ -157,7 +157,7 @@ TEST_F(DoorTest, WhatThePoolCouldNeverHoldIsRefusedWithTheLargestThatItCould) {
        {"slots_per_trial: 8, blocked_agents: [h]", ""}});
 }
 
-TEST_F(DoorTest, DevicesThatAreNotThereAreNamedWithThoseThatAre) {
+TEST_F(GatewayAuthenticationTest, DevicesThatAreNotThereAreNamedWithThoseThatAre) {
   Check({{"device: H100",
           "needs 1 slot of device h100; pool default has a100 (cuda), nvidia h200 (cuda): ask for "
           "those, or in another pool"},
@@ -178,7 +178,7 @@ TEST_F(DoorTest, DevicesThatAreNotThereAreNamedWithThoseThatAre) {
          {"slot_type: cpu, resource_pool: shared", ""}});
 }
 
-TEST_F(DoorTest, FractionsAreForPoolsThatShareDevices) {
+TEST_F(GatewayAuthenticationTest, FractionsAreForPoolsThatShareDevices) {
   Check(
       {{"slots_per_trial: 0.5",
         "needs 0.5 of a slot; pool default does not share devices: ask for whole slots"},
@@ -189,7 +189,7 @@ TEST_F(DoorTest, FractionsAreForPoolsThatShareDevices) {
         "needs 0.5 of a slot with 9 cpus; no agent of pool shared has more than 8 cpus"}});
 }
 
-TEST_F(DoorTest, CpusAndMemoryAreForEachSlotOrForTheTask) {
+TEST_F(GatewayAuthenticationTest, CpusAndMemoryAreForEachSlotOrForTheTask) {
   Check({{"slots_per_trial: 16, cpus: 4", ""},
          {"slots_per_trial: 16, cpus: 8",
           "needs 16 slots with 8 cpus for each; no agent of pool default has so much for each "
@@ -207,7 +207,7 @@ TEST_F(DoorTest, CpusAndMemoryAreForEachSlotOrForTheTask) {
           "memory"}});
 }
 
-TEST_F(DoorTest, AgentsOfAPoolWithoutAnyMayComeLater) {
+TEST_F(GatewayAuthenticationTest, AgentsOfAPoolWithoutAnyMayComeLater) {
   Check(
       {{"slots_per_trial: 512, device: B300, resource_pool: shared",
         "needs 512 slots of device b300; pool shared has cpu: ask for those, or in another pool"}});

@@ -1,4 +1,4 @@
-#include "master/gateway/recent_json.h"
+#include "master/gateway/json_cache.h"
 
 #include <utility>
 
@@ -7,9 +7,9 @@
 
 namespace det::gateway {
 
-absl::StatusOr<RecentJson::Text> RecentJson::Write(const google::protobuf::Descriptor& output,
+absl::StatusOr<JsonCache::Text> JsonCache::Write(const google::protobuf::Descriptor& output,
                                                    std::string_view message) {
-  const bool kept = message.size() >= kLeast && message.size() <= kMost;
+  const bool kept = message.size() >= kMinSize && message.size() <= kMaxSize;
   if (kept) {
     std::lock_guard lock(mutex_);
     for (const Entry& entry : entries_) {

@@ -13,8 +13,8 @@ namespace {
 
 TEST_F(GatewayTest, TakesLargeBodiesAndRefusesTooLargeOnes) {
   const std::string content(4 << 20, 'A');  // base64 of 3 MiB of zeros
-  const Answer large =
-      Ask("POST /api/v1/experiments HTTP/1.1\r\nAuthorization: Bearer abc\r\n",
+  const HttpResponse large =
+      SendRequest("POST /api/v1/experiments HTTP/1.1\r\nAuthorization: Bearer abc\r\n",
           "{\"modelDefinition\":[{\"path\":\"x\",\"content\":\"" + content + "\"}]}");
   EXPECT_EQ(large.status, 200);
   EXPECT_NE(large.body.find("\"modelDefinitionSize\":3145728"), std::string::npos);
@@ -51,26 +51,26 @@ TEST_F(GatewayTest, OddClientsHarmNobody) {
   tcp::socket noise = Connect();
   Send(noise, "\x16\x03\x01\x02 this is no HTTP\r\n\r\n");
   EXPECT_EQ(Receive(noise).status, 400);
-  const Answer control =
-      Ask("GET /api/v1/experiments/1 HTTP/1.1\r\nAuthorization: Bearer \xff\xfe\r\n");
+  const HttpResponse control =
+      SendRequest("GET /api/v1/experiments/1 HTTP/1.1\r\nAuthorization: Bearer \xff\xfe\r\n");
   EXPECT_EQ(control.status, 401);
   {
     tcp::socket gone = Connect();
     Send(gone, "POST /api/v1/experiments HTTP/1.1\r\nContent-Length: 100\r\n\r\nabc");
   }
-  EXPECT_EQ(Ask("GET /api/v1/experiments/1 HTTP/1.1\r\n").status, 200);
+  EXPECT_EQ(SendRequest("GET /api/v1/experiments/1 HTTP/1.1\r\n").status, 200);
   Send(slow, "OST /api/v1/experiments HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}");
   EXPECT_EQ(Receive(slow).status, 200);
 }
 
 TEST_F(GatewayTest, AParameterThatIsNoTextIsNamed) {
-  const Answer query = Ask("GET /api/v1/experiments?name=a%ff HTTP/1.1\r\n");
+  const HttpResponse query = SendRequest("GET /api/v1/experiments?name=a%ff HTTP/1.1\r\n");
   EXPECT_EQ(query.status, 400);
   EXPECT_NE(query.body.find("name: the value is not UTF-8"), std::string::npos) << query.body;
-  const Answer path = Ask("GET /api/v1/experiments/%ff HTTP/1.1\r\n");
+  const HttpResponse path = SendRequest("GET /api/v1/experiments/%ff HTTP/1.1\r\n");
   EXPECT_EQ(path.status, 400);
   EXPECT_NE(path.body.find("experiment_id"), std::string::npos) << path.body;
-  const Answer body = Ask("POST /api/v1/experiments HTTP/1.1\r\n", "{\"config\": \"a\xff\"}");
+  const HttpResponse body = SendRequest("POST /api/v1/experiments HTTP/1.1\r\n", "{\"config\": \"a\xff\"}");
   EXPECT_EQ(body.status, 400);
   EXPECT_NE(body.body, "");
 }
@@ -82,10 +82,10 @@ TEST_F(GatewayTest, SaysWhatIsWrongWithTwoLengths) {
     tcp::socket socket = Connect();
     Send(socket, std::string("POST /api/v1/experiments HTTP/1.1\r\nHost: x\r\n") + lengths +
                      "\r\n2\r\n{}\r\n0\r\n\r\n");
-    const Answer answer = Receive(socket);
-    EXPECT_EQ(answer.status, 400);
-    EXPECT_NE(answer.body.find("Content-Length"), std::string::npos) << answer.body;
-    EXPECT_EQ(answer.headers.at("Connection"), "close");
+    const HttpResponse response = Receive(socket);
+    EXPECT_EQ(response.status, 400);
+    EXPECT_NE(response.body.find("Content-Length"), std::string::npos) << response.body;
+    EXPECT_EQ(response.headers.at("Connection"), "close");
   }
 }
 
@@ -99,34 +99,34 @@ TEST_F(GatewayTest, AnAnswerReachesAClientThatIsStillSending) {
 }
 
 // Admits whoever is "good", to anything; and anybody to CreateExperiment.
-HttpHooks DoorHooks() {
+HttpHooks AuthenticationHooks() {
   HttpHooks hooks;
-  hooks.admit = [](const std::string& method, const std::string& authorization, auto reply) {
-    if (authorization == "Bearer good") return reply(Admission{.identified = true});
-    if (method == "det.api.v1.ExperimentService.CreateExperiment") return reply(Admission{});
+  hooks.authorize = [](const std::string& method, const std::string& authorization, auto reply) {
+    if (authorization == "Bearer good") return reply(AuthorizedCaller{.identified = true});
+    if (method == "det.api.v1.ExperimentService.CreateExperiment") return reply(AuthorizedCaller{});
     reply(absl::UnauthenticatedError("log in"));
   };
   return hooks;
 }
 
-class DoorTest : public GatewayTest {
+class GatewayAuthenticationTest : public GatewayTest {
  protected:
-  DoorTest() : GatewayTest({}, DoorHooks()) {}
+  GatewayAuthenticationTest() : GatewayTest({}, AuthenticationHooks()) {}
 };
 
-TEST_F(DoorTest, ARefusalNeedsNoBody) {
+TEST_F(GatewayAuthenticationTest, ARefusalNeedsNoBody) {
   tcp::socket socket = Connect();
   // No byte of the body follows, and none is asked for.
   Send(socket,
        "POST /api/v1/experiments/3/kill HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer bad\r\n"
        "Expect: 100-continue\r\nContent-Length: 1000\r\n\r\n");
-  const Answer answer = Receive(socket);
-  EXPECT_EQ(answer.status, 401);
-  EXPECT_EQ(answer.headers.at("Connection"), "close");
-  EXPECT_EQ(Ask("GET /api/v1/experiments/many HTTP/1.1\r\n").status, 401);
+  const HttpResponse response = Receive(socket);
+  EXPECT_EQ(response.status, 401);
+  EXPECT_EQ(response.headers.at("Connection"), "close");
+  EXPECT_EQ(SendRequest("GET /api/v1/experiments/many HTTP/1.1\r\n").status, 401);
 }
 
-TEST_F(DoorTest, ARefusalWithoutABodyKeepsTheConnection) {
+TEST_F(GatewayAuthenticationTest, ARefusalWithoutABodyKeepsTheConnection) {
   tcp::socket socket = Connect();
   Send(socket, "GET /api/v1/experiments/1 HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_EQ(Receive(socket).status, 401);
@@ -135,7 +135,7 @@ TEST_F(DoorTest, ARefusalWithoutABodyKeepsTheConnection) {
   EXPECT_EQ(Receive(socket).status, 200);
 }
 
-TEST_F(DoorTest, WhereNobodyIsAskedForATokenABadOneBuysNoMemory) {
+TEST_F(GatewayAuthenticationTest, WhereNobodyIsAskedForATokenABadOneBuysNoMemory) {
   tcp::socket socket = Connect();
   Send(socket,
        "POST /api/v1/experiments HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer bad\r\n"
@@ -147,7 +147,7 @@ TEST_F(DoorTest, WhereNobodyIsAskedForATokenABadOneBuysNoMemory) {
        "11170\r\n" +
            std::string(70'000, 'x') + "\r\n0\r\n\r\n");
   EXPECT_EQ(Receive(chunks).status, 413);
-  EXPECT_EQ(Ask("POST /api/v1/experiments HTTP/1.1\r\n", "{}").status, 200);
+  EXPECT_EQ(SendRequest("POST /api/v1/experiments HTTP/1.1\r\n", "{}").status, 200);
 }
 
 class CrowdedTest : public GatewayTest {

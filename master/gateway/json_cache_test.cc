@@ -1,4 +1,4 @@
-#include "master/gateway/recent_json.h"
+#include "master/gateway/json_cache.h"
 
 #include <string>
 
@@ -17,9 +17,9 @@ std::string Watched(int reports, size_t size) {
   return message.SerializeAsString();
 }
 
-class RecentJsonTest : public testing::Test {
+class JsonCacheTest : public testing::Test {
  protected:
-  RecentJson::Text Write(const std::string& message) {
+  JsonCache::Text Write(const std::string& message) {
     const auto json = recent_.Write(watched_, message);
     EXPECT_TRUE(json.ok()) << json.status();
     EXPECT_EQ(**json, *Transcoder::Write(watched_, message));
@@ -27,34 +27,34 @@ class RecentJsonTest : public testing::Test {
   }
 
   const google::protobuf::Descriptor& watched_ = *api::v1::WatchExperimentResponse::descriptor();
-  RecentJson recent_;
+  JsonCache recent_;
 };
 
-TEST_F(RecentJsonTest, TheSameMessageIsTurnedIntoJsonOnce) {
-  const RecentJson::Text first = Write(Watched(1, 1000));
+TEST_F(JsonCacheTest, TheSameMessageIsTurnedIntoJsonOnce) {
+  const JsonCache::Text first = Write(Watched(1, 1000));
   EXPECT_EQ(Write(Watched(1, 1000)), first) << "another text";
   EXPECT_NE(Write(Watched(2, 1000)), first);
   EXPECT_EQ(Write(Watched(1, 1000)), first) << "forgotten too early";
 }
 
-TEST_F(RecentJsonTest, ForgetsTheOldest) {
-  const RecentJson::Text first = Write(Watched(0, 1000));
+TEST_F(JsonCacheTest, ForgetsTheOldest) {
+  const JsonCache::Text first = Write(Watched(0, 1000));
   for (int other = 1; other <= 16; ++other) Write(Watched(other, 1000));
   EXPECT_EQ(first.use_count(), 1) << "is still kept";
   EXPECT_NE(Write(Watched(0, 1000)), first);
 }
 
-TEST_F(RecentJsonTest, KeepsNeitherSmallNorHugeOnes) {
-  for (const size_t size : {size_t{1}, RecentJson::kMost + 1}) {
+TEST_F(JsonCacheTest, KeepsNeitherSmallNorHugeOnes) {
+  for (const size_t size : {size_t{1}, JsonCache::kMaxSize + 1}) {
     EXPECT_EQ(Write(Watched(1, size)).use_count(), 1) << size;
   }
 }
 
-TEST_F(RecentJsonTest, TheSameBytesOfAnotherTypeAreAnotherText) {
+TEST_F(JsonCacheTest, TheSameBytesOfAnotherTypeAreAnotherText) {
   // A message of the one may be read as the other: with fields that are not its own.
   const auto& overview = *api::v1::GetOverviewResponse::descriptor();
   const std::string message = Watched(1, 1000);
-  const RecentJson::Text json = Write(message);
+  const JsonCache::Text json = Write(message);
   const auto other = recent_.Write(overview, message);
   ASSERT_EQ(other.ok(), Transcoder::Write(overview, message).ok());
   if (other.ok()) {
@@ -62,7 +62,7 @@ TEST_F(RecentJsonTest, TheSameBytesOfAnotherTypeAreAnotherText) {
   }
 }
 
-TEST_F(RecentJsonTest, RefusesWhatIsNoMessage) {
+TEST_F(JsonCacheTest, RefusesWhatIsNoMessage) {
   const std::string bad(1000, '\xff');
   EXPECT_FALSE(recent_.Write(watched_, bad).ok());
   EXPECT_FALSE(recent_.Write(watched_, bad).ok()) << "the second time as the first";

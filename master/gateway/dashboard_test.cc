@@ -62,9 +62,9 @@ constexpr char kOwn[] = "X-Det-Session: cookie\r\n";
 constexpr char kCookie[] = "Cookie: other=1; det_session=t0k3n\r\n";
 constexpr char kPage[] = "Accept: text/html,*/*\r\n";
 
-class PagesTest : public testing::Test {
+class DashboardTest : public testing::Test {
  protected:
-  PagesTest() : folder_(*base::TempDir::Create("pages")) {
+  DashboardTest() : folder_(*base::TempDir::Create("pages")) {
     Write("index.html", "<html>");
     Write("index.html.br", "brotli");
     Write("theme.js", "script");
@@ -82,17 +82,17 @@ class PagesTest : public testing::Test {
     options.session = {"det.api.v1.AuthService.Login", "det.api.v1.AuthService.Logout",
                        absl::Hours(1)};
     HttpHooks hooks;
-    hooks.admit = [](const std::string& method, const std::string& authorization, auto reply) {
+    hooks.authorize = [](const std::string& method, const std::string& authorization, auto reply) {
       if (method != "det.api.v1.AuthService.Login" && authorization != "Bearer t0k3n") {
         return reply(absl::UnauthenticatedError("sign in"));
       }
-      reply(Admission{.identified = !authorization.empty()});
+      reply(AuthorizedCaller{.identified = !authorization.empty()});
     };
     const auto* pool = google::protobuf::DescriptorPool::generated_pool();
     gateway_ = *HttpServer::Start(options, hooks, server_.get(),
                                   {pool->FindServiceByName("det.api.v1.AuthService")});
   }
-  ~PagesTest() override {
+  ~DashboardTest() override {
     server_->Shutdown(std::chrono::system_clock::now());
     gateway_->Stop();
   }
@@ -101,13 +101,13 @@ class PagesTest : public testing::Test {
     EXPECT_TRUE(base::WriteFileAtomically(folder_.path() + "/" + name, text).ok());
   }
 
-  struct Answer {
+  struct HttpResponse {
     int status = 0;
     std::string body;
     std::map<std::string, std::string> headers;
   };
   // `first`: "GET /".
-  Answer Ask(const std::string& first, const std::string& headers = "") {
+  HttpResponse SendRequest(const std::string& first, const std::string& headers = "") {
     asio::io_context io;
     tcp::socket socket(io);
     socket.connect({asio::ip::address_v4::loopback(), static_cast<uint16_t>(gateway_->port())});
@@ -116,11 +116,11 @@ class PagesTest : public testing::Test {
     boost::beast::flat_buffer buffer;
     http::response_parser<http::string_body> parser;
     http::read(socket, buffer, parser);
-    Answer answer{static_cast<int>(parser.get().result_int()), parser.get().body(), {}};
+    HttpResponse response{static_cast<int>(parser.get().result_int()), parser.get().body(), {}};
     for (const auto& field : parser.get()) {
-      answer.headers[std::string(field.name_string())] = std::string(field.value());
+      response.headers[std::string(field.name_string())] = std::string(field.value());
     }
-    return answer;
+    return response;
   }
 
   base::TempDir folder_;
@@ -129,104 +129,104 @@ class PagesTest : public testing::Test {
   std::unique_ptr<HttpServer> gateway_;
 };
 
-TEST_F(PagesTest, ABrowserIsShownThePageAtEveryAddressThatNothingElseHas) {
+TEST_F(DashboardTest, ABrowserIsShownThePageAtEveryAddressThatNothingElseHas) {
   for (const char* path : {"/", "/experiments/7/logs?level=error", "/det/experiments/7"}) {
-    const Answer answer = Ask(std::string("GET ") + path, kPage);
-    EXPECT_EQ(answer.status, 200) << path;
-    EXPECT_EQ(answer.body, "<html>") << path;
-    EXPECT_EQ(answer.headers.at("Cache-Control"), "no-cache");
-    const std::string& policy = answer.headers.at("Content-Security-Policy");
+    const HttpResponse response = SendRequest(std::string("GET ") + path, kPage);
+    EXPECT_EQ(response.status, 200) << path;
+    EXPECT_EQ(response.body, "<html>") << path;
+    EXPECT_EQ(response.headers.at("Cache-Control"), "no-cache");
+    const std::string& policy = response.headers.at("Content-Security-Policy");
     EXPECT_EQ(policy.find("unsafe"), std::string::npos) << policy;
     EXPECT_NE(policy.find("frame-ancestors 'none'"), std::string::npos) << policy;
-    EXPECT_EQ(answer.headers.at("X-Content-Type-Options"), "nosniff");
+    EXPECT_EQ(response.headers.at("X-Content-Type-Options"), "nosniff");
   }
 }
 
-TEST_F(PagesTest, WhoIsNoBrowserFindsWhatWasThereBefore) {
-  EXPECT_EQ(Ask("GET /").body, "what this is\n");
-  EXPECT_EQ(Ask("GET /nothing").status, 404);
-  EXPECT_EQ(Ask("GET /api/v1/nothing", kPage).status, 404);
-  EXPECT_EQ(Ask("POST /experiments/7", kPage).status, 404);
+TEST_F(DashboardTest, WhoIsNoBrowserFindsWhatWasThereBefore) {
+  EXPECT_EQ(SendRequest("GET /").body, "what this is\n");
+  EXPECT_EQ(SendRequest("GET /nothing").status, 404);
+  EXPECT_EQ(SendRequest("GET /api/v1/nothing", kPage).status, 404);
+  EXPECT_EQ(SendRequest("POST /experiments/7", kPage).status, 404);
   // A part of an older page, which a newer master has no more.
-  EXPECT_EQ(Ask("GET /assets/old.js").status, 404);
+  EXPECT_EQ(SendRequest("GET /assets/old.js").status, 404);
 }
 
-TEST_F(PagesTest, FilesComeAsTheyWereCompressedAndAreKept) {
-  const Answer plain = Ask("GET /assets/x-1234.js");
+TEST_F(DashboardTest, FilesComeAsTheyWereCompressedAndAreKept) {
+  const HttpResponse plain = SendRequest("GET /assets/x-1234.js");
   EXPECT_EQ(plain.body.size(), 3000u);
   EXPECT_EQ(plain.headers.at("Content-Type"), "text/javascript; charset=utf-8");
   EXPECT_EQ(plain.headers.at("Cache-Control"), "public, max-age=31536000, immutable");
-  const Answer gzip = Ask("GET /assets/x-1234.js", "Accept-Encoding: gzip\r\n");
+  const HttpResponse gzip = SendRequest("GET /assets/x-1234.js", "Accept-Encoding: gzip\r\n");
   EXPECT_EQ(gzip.headers.at("Content-Encoding") + gzip.body, "gzipgzip");
-  const Answer brotli = Ask("GET /assets/x-1234.js", "Accept-Encoding: gzip, br\r\n");
+  const HttpResponse brotli = SendRequest("GET /assets/x-1234.js", "Accept-Encoding: gzip, br\r\n");
   EXPECT_EQ(brotli.headers.at("Content-Encoding") + brotli.body, "brbrotli");
-  EXPECT_EQ(Ask("GET /theme.js", "Accept-Encoding: br\r\n").body, "script");
-  const Answer known =
-      Ask("GET /", kPage + ("If-None-Match: " + Ask("GET /", kPage).headers.at("ETag") + "\r\n"));
+  EXPECT_EQ(SendRequest("GET /theme.js", "Accept-Encoding: br\r\n").body, "script");
+  const HttpResponse known =
+      SendRequest("GET /", kPage + ("If-None-Match: " + SendRequest("GET /", kPage).headers.at("ETag") + "\r\n"));
   EXPECT_EQ(known.status, 304);
   EXPECT_EQ(known.body, "");
 }
 
-TEST_F(PagesTest, ALoginOfThePageIsAnsweredWithACookieInPlaceOfTheToken) {
-  const Answer answer = Ask("POST /api/v1/auth/login", kOwn);
-  EXPECT_EQ(answer.status, 200);
-  EXPECT_EQ(answer.body.find("t0k3n"), std::string::npos) << answer.body;
-  EXPECT_EQ(answer.headers.at("Set-Cookie"),
+TEST_F(DashboardTest, ALoginOfThePageIsAnsweredWithACookieInPlaceOfTheToken) {
+  const HttpResponse response = SendRequest("POST /api/v1/auth/login", kOwn);
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(response.body.find("t0k3n"), std::string::npos) << response.body;
+  EXPECT_EQ(response.headers.at("Set-Cookie"),
             "det_session=t0k3n; Path=/; Max-Age=3600; HttpOnly; SameSite=Strict");
-  const Answer secure =
-      Ask("POST /api/v1/auth/login", std::string(kOwn) + "X-Forwarded-Proto: https\r\n");
+  const HttpResponse secure =
+      SendRequest("POST /api/v1/auth/login", std::string(kOwn) + "X-Forwarded-Proto: https\r\n");
   EXPECT_EQ(secure.headers.at("Set-Cookie"),
             "__Host-det_session=t0k3n; Path=/; Max-Age=3600; HttpOnly; SameSite=Strict; Secure");
 }
 
-TEST_F(PagesTest, OtherClientsGetTheirTokenAsEver) {
-  const Answer answer = Ask("POST /api/v1/auth/login");
-  EXPECT_NE(answer.body.find("\"token\":\"t0k3n\""), std::string::npos) << answer.body;
-  EXPECT_EQ(answer.headers.count("Set-Cookie"), 0u);
+TEST_F(DashboardTest, OtherClientsGetTheirTokenAsEver) {
+  const HttpResponse response = SendRequest("POST /api/v1/auth/login");
+  EXPECT_NE(response.body.find("\"token\":\"t0k3n\""), std::string::npos) << response.body;
+  EXPECT_EQ(response.headers.count("Set-Cookie"), 0u);
 }
 
-TEST_F(PagesTest, TheCookieReadsAlsoWithoutTheHeader) {
-  const Answer answer = Ask("GET /api/v1/me", kCookie);
-  EXPECT_NE(answer.body.find("Bearer t0k3n"), std::string::npos) << answer.body;
+TEST_F(DashboardTest, TheCookieReadsAlsoWithoutTheHeader) {
+  const HttpResponse response = SendRequest("GET /api/v1/me", kCookie);
+  EXPECT_NE(response.body.find("Bearer t0k3n"), std::string::npos) << response.body;
 }
 
-TEST_F(PagesTest, TheCookieAloneChangesNothing) {
-  EXPECT_EQ(Ask("POST /api/v1/auth/logout", kCookie).status, 401);
+TEST_F(DashboardTest, TheCookieAloneChangesNothing) {
+  EXPECT_EQ(SendRequest("POST /api/v1/auth/logout", kCookie).status, 401);
   EXPECT_EQ(auth_.ended_by, "");
-  const Answer leave = Ask("OPTIONS /api/v1/auth/logout", "Origin: https://elsewhere\r\n");
+  const HttpResponse leave = SendRequest("OPTIONS /api/v1/auth/logout", "Origin: https://elsewhere\r\n");
   EXPECT_EQ(leave.headers.count("Access-Control-Allow-Headers"), 0u);
 }
 
-TEST_F(PagesTest, AHeaderGoesBeforeTheCookie) {
-  EXPECT_EQ(Ask("GET /api/v1/me", std::string(kCookie) + "Authorization: Bearer other\r\n").status,
+TEST_F(DashboardTest, AHeaderGoesBeforeTheCookie) {
+  EXPECT_EQ(SendRequest("GET /api/v1/me", std::string(kCookie) + "Authorization: Bearer other\r\n").status,
             401);
 }
 
-TEST_F(PagesTest, SigningOutEndsTheSessionAndTheCookie) {
-  const Answer answer = Ask("POST /api/v1/auth/logout", std::string(kOwn) + kCookie);
-  EXPECT_EQ(answer.status, 200);
+TEST_F(DashboardTest, SigningOutEndsTheSessionAndTheCookie) {
+  const HttpResponse response = SendRequest("POST /api/v1/auth/logout", std::string(kOwn) + kCookie);
+  EXPECT_EQ(response.status, 200);
   EXPECT_EQ(auth_.ended_by, "Bearer t0k3n");
-  EXPECT_EQ(answer.headers.at("Set-Cookie"),
+  EXPECT_EQ(response.headers.at("Set-Cookie"),
             "det_session=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict");
 }
 
 // It may be that of another master on this host.
-TEST_F(PagesTest, ACookieThatIsOverStaysAndIsInNobodysWay) {
+TEST_F(DashboardTest, ACookieThatIsOverStaysAndIsInNobodysWay) {
   const std::string over = "Cookie: det_session=old\r\n";
-  const Answer refused = Ask("GET /api/v1/me", kOwn + over);
+  const HttpResponse refused = SendRequest("GET /api/v1/me", kOwn + over);
   EXPECT_EQ(refused.status, 401);
   EXPECT_EQ(refused.headers.count("Set-Cookie"), 0u);
-  const Answer login = Ask("POST /api/v1/auth/login", kOwn + over);
+  const HttpResponse login = SendRequest("POST /api/v1/auth/login", kOwn + over);
   EXPECT_EQ(login.status, 200);
   EXPECT_NE(login.body.find("nobody"), std::string::npos) << login.body;
-  EXPECT_EQ(Ask("GET /api/v1/me",
+  EXPECT_EQ(SendRequest("GET /api/v1/me",
                 "Cookie: det_session=a\x80"
                 "b\r\n")
                 .status,
             401);
 }
 
-TEST_F(PagesTest, GrpcKnowsNoCookie) {
+TEST_F(DashboardTest, GrpcKnowsNoCookie) {
   const auto channel = grpc::CreateChannel("127.0.0.1:" + std::to_string(gateway_->port()),
                                            grpc::InsecureChannelCredentials());
   const auto stub = api::AuthService::NewStub(channel);

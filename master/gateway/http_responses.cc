@@ -51,7 +51,7 @@ absl::Status Judge(const error_code& error, uint64_t limit) {
 
 }  // namespace
 
-asio::awaitable<bool> HttpExchange::AnswerUnreadable(const error_code& error, uint64_t limit) {
+asio::awaitable<bool> HttpExchange::RespondUnreadable(const error_code& error, uint64_t limit) {
   const absl::Status problem = Judge(error, limit);
   if (problem.ok()) co_return false;
   const int status = error == http::error::body_limit ? 413 : 400;
@@ -67,7 +67,7 @@ std::optional<HttpExchange::Response> HttpExchange::DecodeBody(uint64_t limit) {
   const absl::string_view name(encoding.data(), encoding.size());
   if (name.empty() || absl::EqualsIgnoreCase(name, "identity")) return std::nullopt;
   const auto refuse = [this](int status, const absl::Status& why) {
-    return Answer(status, "application/json", ErrorJson(why));
+    return MakeResponse(status, "application/json", ErrorJson(why));
   };
   if (!absl::EqualsIgnoreCase(name, "gzip")) {
     return refuse(
@@ -83,15 +83,15 @@ std::optional<HttpExchange::Response> HttpExchange::DecodeBody(uint64_t limit) {
   return std::nullopt;
 }
 
-HttpExchange::Response HttpExchange::Fail(const absl::Status& status) const {
-  Response response = Answer(HttpStatusOf(status.code()), "application/json", ErrorJson(status));
+HttpExchange::Response HttpExchange::MakeErrorResponse(const absl::Status& status) const {
+  Response response = MakeResponse(ToHttpStatus(status.code()), "application/json", ErrorJson(status));
   if (const auto seconds = status.GetPayload(kRetryAfter)) {
     response.set(http::field::retry_after, std::string(*seconds));
   }
   return response;
 }
 
-HttpExchange::Response HttpExchange::Answer(int status, const std::string& type,
+HttpExchange::Response HttpExchange::MakeResponse(int status, const std::string& type,
                                             std::string body) const {
   Response response{static_cast<http::status>(status), request().version()};
   response.set(http::field::server, "resolute");
@@ -102,10 +102,10 @@ HttpExchange::Response HttpExchange::Answer(int status, const std::string& type,
   return response;
 }
 
-HttpExchange::Response HttpExchange::AnswerFile(const StaticFiles::File& file) const {
+HttpExchange::Response HttpExchange::MakeFileResponse(const StaticFiles::File& file) const {
   const auto known = request()[http::field::if_none_match];
   const bool same = absl::StrContains(absl::string_view(known.data(), known.size()), file.etag);
-  Response response = Answer(same ? 304 : 200, file.content_type, "");
+  Response response = MakeResponse(same ? 304 : 200, file.content_type, "");
   response.set(http::field::etag, file.etag);
   response.set(http::field::cache_control,
                file.immutable ? "public, max-age=31536000, immutable" : "no-cache");
@@ -122,22 +122,22 @@ HttpExchange::Response HttpExchange::AnswerFile(const StaticFiles::File& file) c
   return response;
 }
 
-void HttpExchange::KeepSession(const std::string& method, Response& response) const {
+void HttpExchange::UpdateSession(const std::string& method, Response& response) const {
   const SessionMethods& session = context_.options.session;
-  if (session.begin.empty() || !SpeaksForPage(request())) return;
+  if (session.begin.empty() || !IsDashboardRequest(request())) return;
   const bool good = response.result() == http::status::ok;
   if (method == session.begin && good) {
     const std::optional<std::string> token = TakeToken(&response.body());
     if (!token) return;
-    response.set(http::field::set_cookie, SetSessionCookie(*token, session.lifetime, Secure()));
+    response.set(http::field::set_cookie, SetSessionCookie(*token, session.lifetime, IsSecureRequest()));
   } else if (method == session.end && good) {
     // Nothing else ends it: a cookie is of the host, so it may be another master's on another port.
-    response.set(http::field::set_cookie, EndSessionCookie(Secure()));
+    response.set(http::field::set_cookie, EndSessionCookie(IsSecureRequest()));
   }
   response.set(http::field::cache_control, "no-store");
 }
 
-void HttpExchange::Dress(Response& response) const {
+void HttpExchange::AddCommonHeaders(Response& response) const {
   response.set("X-Request-Id", request_id_);
   AllowOrigin(context_.options.allow_origins, request(), &response);
   const bool as_it_is = response.count(http::field::etag) != 0;  // a file, compressed before
@@ -152,7 +152,7 @@ void HttpExchange::Dress(Response& response) const {
 }
 
 asio::awaitable<bool> HttpExchange::Write(Response& response) {
-  Dress(response);
+  AddCommonHeaders(response);
   if (context_.hooks.on_response) {
     context_.hooks.on_response(static_cast<int>(response.result_int()));
   }
@@ -168,38 +168,38 @@ asio::awaitable<bool> HttpExchange::Write(Response& response) {
   co_return !error && keep;
 }
 
-std::optional<HttpExchange::Response> HttpExchange::AnswerDirectly() const {
+std::optional<HttpExchange::Response> HttpExchange::RespondDirectly() const {
   if (request().method() == http::verb::options) {
-    Response response = Answer(204, "", "");
+    Response response = MakeResponse(204, "", "");
     response.set(http::field::allow, "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
     AllowOrigin(context_.options.allow_origins, request(), &response);
     AllowRequests(&response);
     return response;
   }
-  if (!Reads()) return std::nullopt;
+  if (!IsReadOnly()) return std::nullopt;
   const std::string_view path = target().substr(0, target().find('?'));
   if (const StaticFiles* pages = context_.options.pages.get(); pages != nullptr) {
     // Without a browser, / is what it was before there were pages.
     const StaticFiles::File* file = pages->Find(path);
-    if (file != nullptr && (path != "/" || AcceptsPage(request()))) return AnswerFile(*file);
+    if (file != nullptr && (path != "/" || AcceptsHtml(request()))) return MakeFileResponse(*file);
   }
-  const OwnRoute* const own = FindOwn();
+  const BuiltinRoute* const own = FindBuiltin();
   if (own == nullptr) return std::nullopt;
-  switch (own->answer) {
-    case OwnRoute::Answer::kAbout:
-      return Answer(200, "text/plain; charset=utf-8", context_.options.about);
-    case OwnRoute::Answer::kDescription: {
+  switch (own->kind) {
+    case BuiltinRoute::Answer::kAbout:
+      return MakeResponse(200, "text/plain; charset=utf-8", context_.options.about);
+    case BuiltinRoute::Answer::kDescription: {
       if (context_.options.api.descriptors.empty()) return std::nullopt;
       const absl::StatusOr<std::string>& json = context_.openapi.Json();
-      return json.ok() ? Answer(200, "application/json", *json) : Fail(json.status());
+      return json.ok() ? MakeResponse(200, "application/json", *json) : MakeErrorResponse(json.status());
     }
-    case OwnRoute::Answer::kApiPage: {
-      Response response = Answer(200, "text/html; charset=utf-8", std::string(ApiPage()));
+    case BuiltinRoute::Answer::kApiPage: {
+      Response response = MakeResponse(200, "text/html; charset=utf-8", std::string(GetApiPage()));
       response.set("Content-Security-Policy", kPagePolicy);
       return response;
     }
-    case OwnRoute::Answer::kMetrics:
-    case OwnRoute::Answer::kStreams:
+    case BuiltinRoute::Answer::kMetrics:
+    case BuiltinRoute::Answer::kStreams:
       break;  // these wait
   }
   return std::nullopt;

@@ -2,8 +2,8 @@
 // them.
 //
 // Any thread. Of small messages nothing is kept: to look for them costs what it saves.
-#ifndef MASTER_GATEWAY_RECENT_JSON_H_
-#define MASTER_GATEWAY_RECENT_JSON_H_
+#ifndef MASTER_GATEWAY_JSON_CACHE_H_
+#define MASTER_GATEWAY_JSON_CACHE_H_
 
 #include <array>
 #include <cstddef>
@@ -17,10 +17,10 @@
 
 namespace det::gateway {
 
-class RecentJson {
+class JsonCache {
  public:
   // Bytes of a message as gRPC carries it.
-  static constexpr size_t kLeast = 512, kMost = 256 << 10;
+  static constexpr size_t kMinSize = 512, kMaxSize = 256 << 10;
 
   using Text = std::shared_ptr<const std::string>;
   // As Transcoder::Write.
@@ -40,4 +40,4 @@ class RecentJson {
 
 }  // namespace det::gateway
 
-#endif  // MASTER_GATEWAY_RECENT_JSON_H_
+#endif  // MASTER_GATEWAY_JSON_CACHE_H_

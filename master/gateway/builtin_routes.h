@@ -2,23 +2,23 @@
 // http_exchange.cc finds it and openapi.cc describes it.
 //
 // PURE.
-#ifndef MASTER_GATEWAY_OWN_ROUTES_H_
-#define MASTER_GATEWAY_OWN_ROUTES_H_
+#ifndef MASTER_GATEWAY_BUILTIN_ROUTES_H_
+#define MASTER_GATEWAY_BUILTIN_ROUTES_H_
 
 #include <string_view>
 #include <vector>
 
 namespace det::gateway {
 
-struct OwnRoute {
-  enum class Answer { kAbout, kApiPage, kDescription, kMetrics, kStreams };
+struct BuiltinRoute {
+  enum class Kind { kAbout, kApiPage, kDescription, kMetrics, kStreams };
   // What may stand in the query, any number of times.
   struct Parameter {
     std::string_view name;
     std::string_view about;
   };
 
-  Answer answer;
+  Kind kind;
   std::string_view path;  // of GET and HEAD
   std::string_view name;  // in the description
   std::string_view summary;
@@ -28,10 +28,10 @@ struct OwnRoute {
   std::vector<Parameter> parameters = {};
 };
 
-const std::vector<OwnRoute>& OwnRoutes();
+const std::vector<BuiltinRoute>& GetBuiltinRoutes();
 // By the path of a request, without its query; a slash at its end does not matter. Null: none.
-const OwnRoute* FindOwnRoute(std::string_view path);
+const BuiltinRoute* FindBuiltinRoute(std::string_view path);
 
 }  // namespace det::gateway
 
-#endif  // MASTER_GATEWAY_OWN_ROUTES_H_
+#endif  // MASTER_GATEWAY_BUILTIN_ROUTES_H_

@@ -1,35 +1,35 @@
-#include "master/gateway/own_routes.h"
+#include "master/gateway/builtin_routes.h"
 
 namespace det::gateway {
 
-const std::vector<OwnRoute>& OwnRoutes() {
-  using Answer = OwnRoute::Answer;
-  static const std::vector<OwnRoute> routes = {
-      {.answer = Answer::kAbout,
+const std::vector<BuiltinRoute>& GetBuiltinRoutes() {
+  using Kind = BuiltinRoute::Answer;
+  static const std::vector<BuiltinRoute> routes = {
+      {.kind = Kind::kAbout,
        .path = "/",
        .name = "GetAbout",
        .summary = "What this is",
        .about = "A browser is shown the dashboard instead, where the master has it.",
        .content_type = "text/plain"},
-      {.answer = Answer::kApiPage,
+      {.kind = Kind::kApiPage,
        .path = "/api",
        .name = "GetApiPage",
        .summary = "A page to read this description and to try the API",
        .about = "",
        .content_type = "text/html"},
-      {.answer = Answer::kDescription,
+      {.kind = Kind::kDescription,
        .path = "/api/v1/openapi.json",
        .name = "GetDescription",
        .summary = "This description",
        .about = "",
        .content_type = "application/json"},
-      {.answer = Answer::kMetrics,
+      {.kind = Kind::kMetrics,
        .path = "/metrics",
        .name = "GetMetrics",
        .summary = "Figures of the master, as Prometheus reads them",
        .about = "",
        .content_type = "text/plain"},
-      {.answer = Answer::kStreams,
+      {.kind = Kind::kStreams,
        .path = "/api/v1/streams",
        .name = "JoinStreams",
        .summary = "Several streams over one connection",
@@ -46,9 +46,9 @@ const std::vector<OwnRoute>& OwnRoutes() {
   return routes;
 }
 
-const OwnRoute* FindOwnRoute(std::string_view path) {
+const BuiltinRoute* FindBuiltinRoute(std::string_view path) {
   if (path.size() > 1 && path.back() == '/') path.remove_suffix(1);
-  for (const OwnRoute& route : OwnRoutes()) {
+  for (const BuiltinRoute& route : GetBuiltinRoutes()) {
     if (route.path == path) return &route;
   }
   return nullptr;
