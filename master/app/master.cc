@@ -30,7 +30,7 @@
 #include "master/app/metrics.h"
 #include "master/app/startup_text.h"
 #include "master/auth/authenticator.h"
-#include "master/auth/first_start.h"
+#include "master/auth/bootstrap.h"
 #include "master/auth/password_queue.h"
 #include "master/auth/session.h"
 #include "master/auth/tokens.h"
@@ -185,7 +185,7 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
   whereabouts_ = api::MakeWhereabouts(store_.get());
   admission_ = std::make_unique<api::Admission>(
       authenticator_.get(), whereabouts_.get(), &clock_,
-      auth::LimitOptions{.requests_per_second = static_cast<double>(config.requests_per_second),
+      auth::RateLimits{.requests_per_second = static_cast<double>(config.requests_per_second),
                          .streams_per_user = config.streams_per_user});
   answers_ = std::make_unique<api::FirstAnswers>(&store_->stored_responses(), &clock_);
   audit_ = std::make_unique<api::AuditTrail>(
@@ -280,7 +280,7 @@ absl::Status Master::Impl::StartGateway(const Config& config) {
   gateway::ApiSource api{
       .descriptors = proto::ApiDescriptors(),
       .version = base::kVersion,
-      .open = [](std::string_view method) { return auth::RequirementOf(method).anyone; }};
+      .open = [](std::string_view method) { return auth::GetRequirement(method).is_public; }};
   for (const auto& each : services_) {
     api.services.push_back(each->name());
     services.push_back(
@@ -330,7 +330,7 @@ void Master::Impl::Authorize(const std::string& method, const std::string& autho
 
 void Master::Impl::NoteRefusal(const std::string& method, const std::string& authorization,
                                const absl::Status& refusal) {
-  if (!auth::RequirementOf(method).leaves_record()) return;
+  if (!auth::GetRequirement(method).is_audited()) return;
   const absl::StatusOr<auth::Principal> caller = authenticator_->Authenticate(authorization);
   if (!caller.ok() || caller->kind != auth::PrincipalKind::kUser) return;
   store::AuditRecord record;

@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "gtest/gtest.h"
 #include "master/auth/authenticator.h"
-#include "master/auth/first_start.h"
+#include "master/auth/bootstrap.h"
 #include "master/auth/passwords.h"
 #include "master/auth/permissions.h"
 #include "master/auth/tokens.h"
@@ -114,7 +114,7 @@ TEST(PermissionsTest, MachinesPoolsAndQuotasAreChangedByAdministratorsAlone) {
     EXPECT_EQ(absl::StrContains(status.message(), "the role ClusterAdmin for the cluster"), admin)
         << status;
     EXPECT_TRUE(Authorize(method, {.kind = PrincipalKind::kUser, .admin = true}).ok()) << method;
-    const bool own = RequirementOf(method).where == Where::kSelf;
+    const bool own = GetRequirement(method).scope == Scope::kSelf;
     EXPECT_EQ(absl::IsPermissionDenied(Authorize(method, {.kind = PrincipalKind::kUser})), !own)
         << method << " by a user without a role";
   }
@@ -166,8 +166,8 @@ TEST(PasswordsTest, TheClientsHashIsTheirs) {
             "e6b428709dc8ef554ad401e612cdc57b29e94028c87767033b4f55234939e57c"
             "9ab8f7a876221a06547a9b5935725a7eb6d7628914e3a23d1b08782fb7625a66");
   EXPECT_EQ(ClientHash(""), "");
-  EXPECT_EQ(ClientHashOf("x", /*hashed=*/true), "x");
-  EXPECT_EQ(ClientHashOf("x", /*hashed=*/false), ClientHash("x"));
+  EXPECT_EQ(ToClientHash("x", /*hashed=*/true), "x");
+  EXPECT_EQ(ToClientHash("x", /*hashed=*/false), ClientHash("x"));
 }
 
 TEST(PasswordsTest, NewOnesAreNotTooEasy) {
@@ -235,7 +235,7 @@ TEST_F(AuthenticatorTest, ASessionEndsByTimeAndByLogout) {
   AddSession("l", {.user = admin_});
   const auto principal = authenticator_.Authenticate("Bearer l");
   ASSERT_TRUE(principal.ok());
-  ASSERT_TRUE(authenticator_.Forget(principal->token_hash).ok());
+  ASSERT_TRUE(authenticator_.EndSession(principal->token_hash).ok());
   EXPECT_FALSE(IsGood("l"));
 }
 
@@ -245,7 +245,7 @@ TEST_F(AuthenticatorTest, AUserWhoIsNotActiveIsRefusedAtOnce) {
   ASSERT_TRUE(IsGood("u"));
   ASSERT_TRUE(store_.users().ChangeUser(admin_, {.active = false}, clock_.Now()).ok());
   EXPECT_TRUE(IsGood("u")) << "remembered for a moment, as if another master had done it";
-  authenticator_.Recheck(admin_);
+  authenticator_.InvalidateUser(admin_);
   EXPECT_FALSE(IsGood("u"));
 }
 
@@ -263,7 +263,7 @@ TEST_F(AuthenticatorTest, AnAccessTokenIsItsUserWithALimitUntilItIsRevoked) {
   EXPECT_EQ(less->limit, model::Role::kViewer);
 
   ASSERT_TRUE(store_.access().ChangeToken(less->access_token, std::nullopt, true).ok());
-  authenticator_.Recheck(admin_);
+  authenticator_.InvalidateUser(admin_);
   EXPECT_FALSE(IsGood("less"));
   EXPECT_TRUE(IsGood("full"));
 }
@@ -271,7 +271,7 @@ TEST_F(AuthenticatorTest, AnAccessTokenIsItsUserWithALimitUntilItIsRevoked) {
 TEST_F(AuthenticatorTest, TheLastUseOfAnAccessTokenIsNotedOnceAMinute) {
   AddSession("t", {.kind = store::SessionRecord::Kind::kAccess, .user = admin_});
   const auto last_use = [&] {
-    authenticator_.Recheck(admin_);
+    authenticator_.InvalidateUser(admin_);
     EXPECT_TRUE(IsGood("t"));
     return store_.access().ListTokens({})->tokens.at(0).last_used_at;
   };
@@ -284,13 +284,13 @@ TEST_F(AuthenticatorTest, TheLastUseOfAnAccessTokenIsNotedOnceAMinute) {
 }
 
 TEST_F(AuthenticatorTest, OpenMethodsLookAtNoToken) {
-  EXPECT_TRUE(authenticator_.Admit("det.api.v1.MasterService.GetInfo", "Bearer stale").ok());
-  EXPECT_FALSE(authenticator_.Admit("det.api.v1.AuthService.GetMe", "Bearer stale").ok());
+  EXPECT_TRUE(authenticator_.Authorize("det.api.v1.MasterService.GetInfo", "Bearer stale").ok());
+  EXPECT_FALSE(authenticator_.Authorize("det.api.v1.AuthService.GetMe", "Bearer stale").ok());
 }
 
-class FirstStartTest : public testing::Test {
+class BootstrapTest : public testing::Test {
  protected:
-  absl::Status Start(store::Store& store, const FirstPasswords& passwords) {
+  absl::Status Start(store::Store& store, const InitialPasswords& passwords) {
     return EnsureUsersAndTokens(store, dir_.path(), passwords, absl::Now());
   }
   std::string Read(const std::string& name) {
@@ -306,7 +306,7 @@ class FirstStartTest : public testing::Test {
   store::FakeStore store_;
 };
 
-TEST_F(FirstStartTest, MakesUsersAndTokensOnceAndKeepsThem) {
+TEST_F(BootstrapTest, MakesUsersAndTokensOnceAndKeepsThem) {
   ASSERT_TRUE(Start(store_, {}).ok());
   const std::string token = Read("admin.token");
   ASSERT_FALSE(token.empty());
@@ -331,7 +331,7 @@ TEST_F(FirstStartTest, MakesUsersAndTokensOnceAndKeepsThem) {
   EXPECT_TRUE(other.access().GetSession(HashToken(bare), absl::Now()).ok());
 }
 
-TEST_F(FirstStartTest, MadePasswordsAreWrittenDownOnceForThoseWhoHaveNone) {
+TEST_F(BootstrapTest, MadePasswordsAreWrittenDownOnceForThoseWhoHaveNone) {
   ASSERT_TRUE(Start(store_, {.user = "Given1234", .make = true}).ok());
   const std::string made = Read("passwords.new");
   const std::string label = "admin password: ";
@@ -355,7 +355,7 @@ TEST_F(FirstStartTest, MadePasswordsAreWrittenDownOnceForThoseWhoHaveNone) {
   EXPECT_EQ(Read("passwords.new"), "") << "they all have one";
 }
 
-TEST_F(FirstStartTest, RefusesEasyPasswordsAndKnowsThoseThatAreSet) {
+TEST_F(BootstrapTest, RefusesEasyPasswordsAndKnowsThoseThatAreSet) {
   const absl::Status refused = Start(store_, {.admin = "easy"});
   EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
   EXPECT_NE(refused.message().find("user admin"), refused.message().npos);
@@ -365,7 +365,7 @@ TEST_F(FirstStartTest, RefusesEasyPasswordsAndKnowsThoseThatAreSet) {
   EXPECT_TRUE(Start(store_, {.admin = "easy"}).ok()) << "it is so already";
 }
 
-TEST_F(FirstStartTest, BlankPasswordsWhereTheyAreAskedFor) {
+TEST_F(BootstrapTest, BlankPasswordsWhereTheyAreAskedFor) {
   ASSERT_TRUE(Start(store_, {.make = true, .allow_blank = true}).ok());
   EXPECT_EQ(Read("passwords.new"), "");
   EXPECT_TRUE(CanLogIn(store_, "determined", "", /*allow_blank=*/true));

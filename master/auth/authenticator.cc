@@ -42,31 +42,31 @@ absl::StatusOr<Principal> Authenticator::Authenticate(std::string_view header) {
     const auto it = known_.find(hash);
     if (it != known_.end() && now < it->second.until) return it->second.principal;
   }
-  return Ask(hash, now);
+  return FindPrincipal(hash, now);
 }
 
-absl::StatusOr<Principal> Authenticator::Ask(const std::string& hash, absl::Time now) {
+absl::StatusOr<Principal> Authenticator::FindPrincipal(const std::string& hash, absl::Time now) {
   int64_t forgotten = 0;
   {
     std::lock_guard lock(mutex_);
-    forgotten = forgotten_;
+    forgotten = invalidations_;
   }
   const absl::StatusOr<store::SessionRecord> session = store_->access().GetSession(hash, now);
   if (absl::IsNotFound(session.status())) {
     return absl::UnauthenticatedError("the token is not known or has expired; log in again");
   }
   if (!session.ok()) return session.status();
-  DET_ASSIGN_OR_RETURN(const Principal principal, PrincipalOf(*session));
+  DET_ASSIGN_OR_RETURN(const Principal principal, MakePrincipal(*session));
   RecordUse(*session, now);
   std::lock_guard lock(mutex_);
-  if (forgotten != forgotten_) return principal;
+  if (forgotten != invalidations_) return principal;
   if (known_.size() >= kMaxRemembered) known_.clear();
   known_[hash] = {principal,
                   std::min(now + kRemember, session->expires_at.value_or(absl::InfiniteFuture()))};
   return principal;
 }
 
-absl::StatusOr<Principal> Authenticator::PrincipalOf(const store::SessionRecord& session) {
+absl::StatusOr<Principal> Authenticator::MakePrincipal(const store::SessionRecord& session) {
   Principal principal;
   principal.token_hash = session.token_hash;
   principal.user = session.user;
@@ -100,24 +100,24 @@ void Authenticator::RecordUse(const store::SessionRecord& session, absl::Time no
   store_->access().RecordUse(session.token_hash, now).IgnoreError();
 }
 
-absl::StatusOr<Principal> Authenticator::Admit(std::string_view method, std::string_view header) {
-  if (RequirementOf(method).anyone) return Principal{};
+absl::StatusOr<Principal> Authenticator::Authorize(std::string_view method, std::string_view header) {
+  if (GetRequirement(method).is_public) return Principal{};
   DET_ASSIGN_OR_RETURN(Principal principal, Authenticate(header));
   DET_RETURN_IF_ERROR(Authorize(method, principal));
   return principal;
 }
 
-absl::Status Authenticator::Forget(const std::string& token_hash) {
+absl::Status Authenticator::EndSession(const std::string& token_hash) {
   DET_RETURN_IF_ERROR(store_->access().DeleteSession(token_hash));
   std::lock_guard lock(mutex_);
-  ++forgotten_;
+  ++invalidations_;
   known_.erase(token_hash);
   return absl::OkStatus();
 }
 
-void Authenticator::Recheck(model::UserId user) {
+void Authenticator::InvalidateUser(model::UserId user) {
   std::lock_guard lock(mutex_);
-  ++forgotten_;
+  ++invalidations_;
   std::erase_if(known_, [&](const auto& item) {
     return item.second.principal.kind == PrincipalKind::kUser && item.second.principal.user == user;
   });

@@ -30,14 +30,14 @@ class Authenticator {
   absl::StatusOr<Principal> Authenticate(std::string_view header);
 
   // Authenticates for `method` and authorises; a method that is open to all looks at no token.
-  absl::StatusOr<Principal> Admit(std::string_view method, std::string_view header);
+  absl::StatusOr<Principal> Authorize(std::string_view method, std::string_view header);
 
   // Ends a session now; not an access token.
-  absl::Status Forget(const std::string& token_hash);
+  absl::Status EndSession(const std::string& token_hash);
 
   // Asks the store again at the next call by a token of this user: whatever has changed of the user
   // or of their tokens counts from then on.
-  void Recheck(model::UserId user);
+  void InvalidateUser(model::UserId user);
 
   const AllocationTokens& allocation_tokens() const { return allocation_tokens_; }
 
@@ -47,8 +47,8 @@ class Authenticator {
     absl::Time until;
   };
 
-  absl::StatusOr<Principal> Ask(const std::string& hash, absl::Time now);
-  absl::StatusOr<Principal> PrincipalOf(const store::SessionRecord& session);
+  absl::StatusOr<Principal> FindPrincipal(const std::string& hash, absl::Time now);
+  absl::StatusOr<Principal> MakePrincipal(const store::SessionRecord& session);
   void RecordUse(const store::SessionRecord& session, absl::Time now);
 
   store::Store* const store_;
@@ -56,7 +56,7 @@ class Authenticator {
   const AllocationTokens allocation_tokens_;
   std::mutex mutex_;
   std::map<std::string, Known, std::less<>> known_;  // by token hash
-  int64_t forgotten_ = 0;  // what was read before it last rose may be old, and is not kept
+  int64_t invalidations_ = 0;  // what was read before it last rose may be old, and is not kept
 };
 
 }  // namespace det::auth

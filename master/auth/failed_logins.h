@@ -15,14 +15,14 @@ namespace det::auth {
 
 class FailedLogins {
  public:
-  static constexpr int kFree = 5;  // failures in a row that cost nothing
-  static constexpr absl::Duration kFirst = absl::Milliseconds(250);  // then doubled each time
-  static constexpr absl::Duration kLongest = absl::Seconds(8);
-  static constexpr absl::Duration kForgotten = absl::Minutes(15);  // without another failure
-  static constexpr size_t kMostUsers = 10'000;                     // whose failures are remembered
+  static constexpr int kFreeFailures = 5;  // failures in a row that cost nothing
+  static constexpr absl::Duration kInitialDelay = absl::Milliseconds(250);  // then doubled each time
+  static constexpr absl::Duration kMaxDelay = absl::Seconds(8);
+  static constexpr absl::Duration kForgetAfter = absl::Minutes(15);  // without another failure
+  static constexpr size_t kMaxUsers = 10'000;                     // whose failures are remembered
 
   // Names in any case are one user, whether there is such a user or not.
-  absl::Duration DelayOf(const std::string& username, absl::Time now) const;
+  absl::Duration GetDelay(const std::string& username, absl::Time now) const;
   void Failed(const std::string& username, absl::Time now);
   void Succeeded(const std::string& username);
 

@@ -23,7 +23,7 @@ class PasswordQueue {
   using Work = absl::AnyInvocable<absl::Status()>;  // hashes, and may read and write the store
   using Done = absl::AnyInvocable<void(absl::Status)>;
 
-  static constexpr int kMostWaiting = 64;
+  static constexpr int kMaxQueued = 64;
 
   // `loop` must outlive it; for timers.
   explicit PasswordQueue(base::EventLoop* loop) : loop_(loop) {}

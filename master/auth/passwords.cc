@@ -34,7 +34,7 @@ std::string ClientHash(const std::string& password) {
   return hex;
 }
 
-std::string ClientHashOf(const std::string& password, bool hashed) {
+std::string ToClientHash(const std::string& password, bool hashed) {
   return hashed ? password : ClientHash(password);
 }
 

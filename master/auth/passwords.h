@@ -18,7 +18,7 @@ namespace det::auth {
 std::string ClientHash(const std::string& password);
 
 // The client hash of a password as it came: in clear, or `hashed` already.
-std::string ClientHashOf(const std::string& password, bool hashed);
+std::string ToClientHash(const std::string& password, bool hashed);
 
 // INVALID_ARGUMENT for a password that is not to be set: a clear one of less than 8 characters or
 // without upper case, lower case or digit; a blank one, unless `allow_blank`. One that came hashed

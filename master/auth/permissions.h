@@ -54,7 +54,7 @@ struct Principal {
 
 // Where the role must be held. Of kUser and on: in the workspace in which what the request names
 // lies.
-enum class Where {
+enum class Scope {
   kAnywhere,  // what belongs to no workspace: a role in any of them does
   kVisible,   // the same; the answer shows what the caller sees
   kCluster,
@@ -73,42 +73,42 @@ enum class Where {
   kWebhook,  // one of no workspace lies in 0, the cluster
 };
 // "experiment", ...
-std::string_view Noun(Where where);
+std::string_view GetNoun(Scope scope);
 
 // What a method asks for; `method` is its full name, "det.api.v1.TrialService.GetTrial". Nothing of
 // an unknown service is open: it asks for what nobody has.
 struct Requirement {
   PrincipalKind kind = PrincipalKind::kNobody;
-  bool anyone = false;    // also without a token
-  bool nobody = false;    // refused to all
+  bool is_public = false;    // also without a token
+  bool is_denied = false;    // refused to all
   bool own_task = false;  // of users: also a task, about itself, its trial and its experiment
   // Of users:
   model::Role role = model::Role::kNone;
-  Where where = Where::kAnywhere;
+  Scope scope = Scope::kAnywhere;
   std::string_view field = "";  // whose value names it, "experiment.id"; of a list, each of them
   // What it names besides, if it does, and the role that is needed there.
-  Where also = Where::kAnywhere;
-  std::string_view also_field = "";
-  model::Role also_role = model::Role::kNone;
+  Scope second_scope = Scope::kAnywhere;
+  std::string_view second_field = "";
+  model::Role second_role = model::Role::kNone;
 
   // Reads what not every viewer may.
-  bool reads = false;
+  bool read_only = false;
 
   // Makes something, so that doing it twice makes two: takes an Idempotency-Key.
-  bool makes = false;
+  bool creates = false;
 
   // Besides these, what the record of a call shows of its request: "user.username"; and of its
   // answer, what was made: "experiment.id".
-  std::string_view told = "";
-  std::string_view made = "";
+  std::string_view audit_field = "";
+  std::string_view audit_result_field = "";
   // Leaves a record, though it asks for no role that changes something: a login.
-  bool noted = false;
+  bool always_audited = false;
 
   // Whether a call changes something.
-  bool changes() const { return role > model::Role::kViewer && !reads; }
-  bool leaves_record() const { return noted || changes(); }
+  bool changes() const { return role > model::Role::kViewer && !read_only; }
+  bool is_audited() const { return always_audited || changes(); }
 };
-Requirement RequirementOf(std::string_view method);
+Requirement GetRequirement(std::string_view method);
 
 // By the caller's kind, and of a user whether the role is held somewhere where it may count.
 // UNAUTHENTICATED without a token where one is needed, PERMISSION_DENIED otherwise.
@@ -117,10 +117,10 @@ absl::Status Authorize(std::string_view method, const Principal& principal);
 // Of a user, in the workspace of what the request names ("experiment", "7"). NOT_FOUND where the
 // caller has no role, as if it did not exist; PERMISSION_DENIED where it is too little.
 absl::Status AuthorizeIn(std::string_view method, const Principal& principal, model::Role role,
-                         int32_t workspace, Where where, std::string_view id);
+                         int32_t workspace, Scope scope, std::string_view id);
 
 // What is said of what is not there, and of what may not be seen.
-absl::Status DoesNotExist(Where where, std::string_view id);
+absl::Status ResourceNotFound(Scope scope, std::string_view id);
 
 }  // namespace det::auth
 

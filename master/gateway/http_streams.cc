@@ -22,7 +22,7 @@ using boost::system::error_code;
 
 constexpr size_t kMaxStreams = 64;
 // Bytes that wait for the client; until some are gone, no stream is asked for more.
-constexpr size_t kMostWaiting = 1 << 20;
+constexpr size_t kMaxQueued = 1 << 20;
 
 }  // namespace
 
@@ -69,7 +69,7 @@ class HttpExchange::JoinedStreams {
   }
   asio::awaitable<void> WaitForRoom() {
     error_code error;
-    while (text_.size() > kMostWaiting && !gone_) co_await room_.async_wait(Catch(error));
+    while (text_.size() > kMaxQueued && !gone_) co_await room_.async_wait(Catch(error));
   }
 
  private:

@@ -104,7 +104,7 @@ absl::Status CheckTemplate(store::Store& store, const std::string& name,
   if (name.empty()) return absl::OkStatus();
   DET_ASSIGN_OR_RETURN(const store::TemplateRecord record, store.templates().GetTemplate(name));
   return auth::AuthorizeIn("det.api.v1.ExperimentService.CreateExperiment", principal,
-                           model::Role::kViewer, record.workspace, auth::Where::kTemplate, name);
+                           model::Role::kViewer, record.workspace, auth::Scope::kTemplate, name);
 }
 
 // Where the experiment goes: the project that the request gives by its number, then the one that
@@ -210,7 +210,7 @@ absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
                        ReadPlaced(edge, std::move(given), request, pools, parent, &space));
   DET_RETURN_IF_ERROR(auth::AuthorizeIn("det.api.v1.ExperimentService.CreateExperiment", principal,
                                         model::Role::kEditor, space.workspace,
-                                        auth::Where::kWorkspace, space.workspace_name));
+                                        auth::Scope::kWorkspace, space.workspace_name));
   DET_RETURN_IF_ERROR(CheckPlace(edge, ready.config, request));
   DET_ASSIGN_OR_RETURN(const std::optional<WarmStart> warm_start,
                        FindWarmStart(*edge.store, ready.config.searcher));
@@ -219,7 +219,7 @@ absl::StatusOr<Submission> PrepareSubmission(const Edge& edge,
                          edge.store->projects().GetWorkspaceId(warm_start->experiment));
     DET_RETURN_IF_ERROR(auth::AuthorizeIn(
         "det.api.v1.ExperimentService.CreateExperiment", principal, model::Role::kViewer, from,
-        auth::Where::kExperiment, absl::StrCat(warm_start->experiment.value())));
+        auth::Scope::kExperiment, absl::StrCat(warm_start->experiment.value())));
   }
   DET_ASSIGN_OR_RETURN(const store::UserRecord user, edge.store->users().GetUser(principal.user));
   Submission submission;

@@ -186,7 +186,7 @@ class ExperimentActionService final : public Service {
                      model::ExperimentId id) {
     const std::string text = absl::StrCat(id.value());
     DET_RETURN_IF_ERROR(edge_.admission->Judge(method, caller, model::Role::kEditor,
-                                               auth::Where::kExperiment, text));
+                                               auth::Scope::kExperiment, text));
     DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, edge_.store->GetExperiment(id));
     if (record.experiment.project == project) return absl::OkStatus();
     return absl::NotFoundError(absl::StrCat("project ", project, " has no experiment ", text));

@@ -287,11 +287,11 @@ class ModelService final : public Service {
       shown = message.workspace_name();
       DET_ASSIGN_OR_RETURN(const auto in,
                            edge_.store->workspaces().ListWorkspaces({.exact_name = shown}));
-      if (in.workspaces.empty()) return auth::DoesNotExist(auth::Where::kWorkspace, shown);
+      if (in.workspaces.empty()) return auth::ResourceNotFound(auth::Scope::kWorkspace, shown);
       id = in.workspaces.front().id;
     }
     DET_RETURN_IF_ERROR(auth::AuthorizeIn(method, principal, model::Role::kEditor, id,
-                                          auth::Where::kWorkspace, shown));
+                                          auth::Scope::kWorkspace, shown));
     return id;
   }
 

@@ -56,11 +56,11 @@ std::string Named(std::string_view noun, std::string_view field,
 // request and its answer is told.
 std::string TargetOf(const auth::Requirement& needs, const google::protobuf::Message& request,
                      const google::protobuf::Message* made) {
-  const std::string_view last = needs.told.substr(needs.told.rfind('.') + 1);
-  std::vector<std::string> parts = {Named(auth::Noun(needs.where), needs.field, request),
-                                    Named(last, needs.told, request)};
+  const std::string_view last = needs.audit_field.substr(needs.audit_field.rfind('.') + 1);
+  std::vector<std::string> parts = {Named(auth::GetNoun(needs.scope), needs.field, request),
+                                    Named(last, needs.audit_field, request)};
   if (made != nullptr) {
-    const std::string named = Named(needs.made.substr(0, needs.made.find('.')), needs.made, *made);
+    const std::string named = Named(needs.audit_result_field.substr(0, needs.audit_result_field.find('.')), needs.audit_result_field, *made);
     parts.push_back(named.empty() ? "" : absl::StrCat("made ", named));
   }
   std::erase(parts, "");
@@ -157,7 +157,7 @@ class WaitingCall final : public grpc::ServerUnaryReactor {
 
 // Whether the work is to be done; else the call is finished.
 bool BeginOnce(Call& call) {
-  if (call.head.key.empty() || !auth::RequirementOf(call.method).makes) return true;
+  if (call.head.key.empty() || !auth::GetRequirement(call.method).creates) return true;
   if (call.response == nullptr || call.principal->kind != auth::PrincipalKind::kUser) {
     call.Finish(absl::InvalidArgumentError(
         absl::StrCat(absl::string_view(call.method.data(), call.method.size()),
@@ -274,9 +274,9 @@ void NoteEnd(const Edge& edge, std::string_view method, const CallHead& head,
                    << base::Field("request_id", head.request_id)
                    << base::Field("error", status.message());
   }
-  const auth::Requirement needs = auth::RequirementOf(method);
+  const auth::Requirement needs = auth::GetRequirement(method);
   // Those over the limit are too many to be worth a record each.
-  if (!needs.leaves_record() || OnlyAsks(request) || absl::IsResourceExhausted(status)) return;
+  if (!needs.is_audited() || OnlyAsks(request) || absl::IsResourceExhausted(status)) return;
   const auth::Principal caller = CallerOf(edge, head, principal);
   const std::string target = TargetOf(needs, request, status.ok() ? response : nullptr);
   NoteChange(edge, method, head, caller, target, status);

@@ -70,7 +70,7 @@ class TrialRuntimeService final : public Service {
           edge_.pool->Post(
               [this, request, header = std::move(header), admit = std::move(admit)]() mutable {
                 const auto principal =
-                    edge_.authenticator->Admit("det.trial.v1.TrialRuntime.AllGather", header);
+                    edge_.authenticator->Authorize("det.trial.v1.TrialRuntime.AllGather", header);
                 absl::Status status = principal.status();
                 if (status.ok()) status = CheckOwn(*principal, request->allocation_id());
                 if (!status.ok()) return admit(status);

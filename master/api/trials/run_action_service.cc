@@ -154,7 +154,7 @@ class RunActionService final : public Service {
                                           model::TrialId id) {
     const std::string text = absl::StrCat(id.value());
     DET_RETURN_IF_ERROR(
-        edge_.admission->Judge(method, caller, model::Role::kEditor, auth::Where::kTrial, text));
+        edge_.admission->Judge(method, caller, model::Role::kEditor, auth::Scope::kTrial, text));
     DET_ASSIGN_OR_RETURN(store::TrialRecord run, edge_.store->GetBareTrial(id));
     const model::ExperimentId parent = run.trial.experiment;
     DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, edge_.store->GetExperiment(parent));

@@ -73,7 +73,7 @@ class AuthService final : public Service {
     }
     // Checked for unknown users too, so that the time does not tell who exists.
     const bool matches = auth::PasswordMatches(
-        auth::ClientHashOf(request.password(), request.is_hashed()),
+        auth::ToClientHash(request.password(), request.is_hashed()),
         user.ok() && !user->remote ? user->password_hash : "", edge_.allow_blank_passwords);
     if (!matches) return absl::PermissionDeniedError("wrong username or password");
     if (!user->active) {
@@ -96,11 +96,11 @@ class AuthService final : public Service {
   }
 
   absl::Status LogOut(const auth::Principal& principal) {
-    if (principal.access_token == 0) return edge_.authenticator->Forget(principal.token_hash);
+    if (principal.access_token == 0) return edge_.authenticator->EndSession(principal.token_hash);
     DET_RETURN_IF_ERROR(edge_.store->access()
                             .ChangeToken(principal.access_token, std::nullopt, /*revoke=*/true)
                             .status());
-    edge_.authenticator->Recheck(principal.user);
+    edge_.authenticator->InvalidateUser(principal.user);
     return absl::OkStatus();
   }
 

@@ -171,7 +171,7 @@ class RoleService final : public Service {
     }
     for (const store::RoleAssignment& assignment : assignments) {
       const absl::Status written = std::invoke(write, edge_.store->access(), assignment);
-      edge_.authenticator->Recheck(assignment.user);
+      edge_.authenticator->InvalidateUser(assignment.user);
       DET_RETURN_IF_ERROR(written);
     }
     return absl::OkStatus();

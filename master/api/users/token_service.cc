@@ -165,7 +165,7 @@ class TokenService final : public Service {
     DET_ASSIGN_OR_RETURN(
         const store::SessionRecord token,
         edge_.store->access().ChangeToken(request.token_id(), description, request.set_revoked()));
-    if (token.revoked) edge_.authenticator->Recheck(token.user);
+    if (token.revoked) edge_.authenticator->InvalidateUser(token.user);
     *out = ToProto(token);
     return absl::OkStatus();
   }

@@ -66,7 +66,7 @@ absl::StatusOr<store::UserPatch> ToPatch(const v1::PatchUser& given, bool allow_
   }
   if (given.has_password()) {
     DET_RETURN_IF_ERROR(auth::CheckNewPassword(given.password(), given.is_hashed(), allow_blank));
-    DET_ASSIGN_OR_RETURN(patch.password_hash, auth::HashPassword(auth::ClientHashOf(
+    DET_ASSIGN_OR_RETURN(patch.password_hash, auth::HashPassword(auth::ToClientHash(
                                                   given.password(), given.is_hashed())));
   }
   if (given.has_admin()) patch.admin = given.admin();
@@ -254,7 +254,7 @@ class UserService final : public Service {
     if (!user.remote) {
       DET_RETURN_IF_ERROR(auth::CheckNewPassword(request.password(), request.is_hashed(),
                                                  edge_.allow_blank_passwords));
-      DET_ASSIGN_OR_RETURN(user.password_hash, auth::HashPassword(auth::ClientHashOf(
+      DET_ASSIGN_OR_RETURN(user.password_hash, auth::HashPassword(auth::ToClientHash(
                                                    request.password(), request.is_hashed())));
     }
     const model::Role role = user.admin ? model::Role::kNone : model::Role::kEditor;
@@ -278,7 +278,7 @@ class UserService final : public Service {
       DET_RETURN_IF_ERROR(edge_.store->access().DeleteLogins(id, caller.token_hash));
     }
     if (!user.active) DET_RETURN_IF_ERROR(edge_.store->access().DeleteUserSessions(id));
-    edge_.authenticator->Recheck(id);
+    edge_.authenticator->InvalidateUser(id);
     *out = ToProto(user);
     return absl::OkStatus();
   }

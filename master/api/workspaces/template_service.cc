@@ -151,7 +151,7 @@ class TemplateService final : public Service {
   absl::Status AskEditorOf(const char* method, const auth::Principal& principal,
                            const store::TemplateRecord& there) {
     return auth::AuthorizeIn(method, principal, model::Role::kEditor, there.workspace,
-                             auth::Where::kTemplate, there.name);
+                             auth::Scope::kTemplate, there.name);
   }
   absl::StatusOr<store::TemplateRecord> ReadToWrite(const char* method,
                                                     const auth::Principal& principal,
@@ -175,7 +175,7 @@ class TemplateService final : public Service {
   // What no field of the request names: the workspace that stands in where none is given.
   absl::Status AskEditor(const char* method, const auth::Principal& principal, int32_t workspace) {
     return auth::AuthorizeIn(method, principal, model::Role::kEditor, workspace,
-                             auth::Where::kWorkspace, absl::StrCat(workspace));
+                             auth::Scope::kWorkspace, absl::StrCat(workspace));
   }
 
   absl::Status Add(const v1::PostTemplateRequest& request, const auth::Principal& principal,

@@ -259,7 +259,7 @@ class WorkspaceService final : public Service {
           const auto made = workspaces().AddWorkspace(wanted);
           if (made.ok()) {
             *out = ToProto(*made);
-            edge_.authenticator->Recheck(wanted.owner);  // who administers it from now on
+            edge_.authenticator->InvalidateUser(wanted.owner);  // who administers it from now on
           }
           done(made.status());
         });

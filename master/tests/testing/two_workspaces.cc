@@ -22,7 +22,7 @@
 
 namespace det::tests {
 
-using auth::Where;
+using auth::Scope;
 using google::protobuf::Message;
 using google::protobuf::MethodDescriptor;
 using model::Role;
@@ -83,18 +83,18 @@ TwoWorkspaces::Place TwoWorkspaces::Furnish(int32_t workspace) {
   webhook.url = "http://127.0.0.1:1/";
   const int hook = world_.store().webhooks().AddWebhook(webhook)->id;
   const std::string task = absl::StrCat(experiment, ".", trial);
-  return {{Where::kWorkspace, absl::StrCat(workspace)},
-          {Where::kProject, absl::StrCat(project.id)},
-          {Where::kProjectKey, project.key},
-          {Where::kExperiment, absl::StrCat(experiment)},
-          {Where::kTrial, absl::StrCat(trial)},
-          {Where::kCheckpoint, checkpoint},
-          {Where::kJob, absl::StrCat("exp-", experiment)},
-          {Where::kTask, task},
-          {Where::kAllocation, task + ".0"},
-          {Where::kModel, name},
-          {Where::kTemplate, name},
-          {Where::kWebhook, absl::StrCat(hook)}};
+  return {{Scope::kWorkspace, absl::StrCat(workspace)},
+          {Scope::kProject, absl::StrCat(project.id)},
+          {Scope::kProjectKey, project.key},
+          {Scope::kExperiment, absl::StrCat(experiment)},
+          {Scope::kTrial, absl::StrCat(trial)},
+          {Scope::kCheckpoint, checkpoint},
+          {Scope::kJob, absl::StrCat("exp-", experiment)},
+          {Scope::kTask, task},
+          {Scope::kAllocation, task + ".0"},
+          {Scope::kModel, name},
+          {Scope::kTemplate, name},
+          {Scope::kWebhook, absl::StrCat(hook)}};
 }
 
 void TwoWorkspaces::AddCaller(Role role, int32_t workspace) {

@@ -1,4 +1,4 @@
-#include "master/auth/call_limits.h"
+#include "master/auth/rate_limiter.h"
 
 #include <string>
 
@@ -9,8 +9,8 @@ namespace {
 
 const absl::Time kStart = absl::FromUnixSeconds(1'000'000);
 
-TEST(CallLimitsTest, ABurstThenTheRate) {
-  CallLimits limits({.requests_per_second = 10});
+TEST(RateLimiterTest, ABurstThenTheRate) {
+  RateLimiter limits({.requests_per_second = 10});
   absl::Time now = kStart;
   for (int i = 0; i < 20; ++i) EXPECT_FALSE(limits.Take("a", now).has_value()) << i;
   const auto wait = limits.Take("a", now);
@@ -25,16 +25,16 @@ TEST(CallLimitsTest, ABurstThenTheRate) {
   EXPECT_TRUE(limits.Take("a", now).has_value());
 }
 
-TEST(CallLimitsTest, TokensDoNotShare) {
-  CallLimits limits({.requests_per_second = 1});
+TEST(RateLimiterTest, TokensDoNotShare) {
+  RateLimiter limits({.requests_per_second = 1});
   EXPECT_FALSE(limits.Take("a", kStart).has_value());
   EXPECT_FALSE(limits.Take("a", kStart).has_value());
   EXPECT_TRUE(limits.Take("a", kStart).has_value());
   EXPECT_FALSE(limits.Take("b", kStart).has_value());
 }
 
-TEST(CallLimitsTest, AClockThatIsSetBackGivesNothing) {
-  CallLimits limits({.requests_per_second = 1});
+TEST(RateLimiterTest, AClockThatIsSetBackGivesNothing) {
+  RateLimiter limits({.requests_per_second = 1});
   limits.Take("a", kStart);
   limits.Take("a", kStart);
   EXPECT_TRUE(limits.Take("a", kStart - absl::Hours(1)).has_value());
@@ -42,16 +42,16 @@ TEST(CallLimitsTest, AClockThatIsSetBackGivesNothing) {
   EXPECT_FALSE(limits.Take("a", kStart + absl::Seconds(1)).has_value());
 }
 
-TEST(CallLimitsTest, ForgetsTokensThatRest) {
-  CallLimits limits({.requests_per_second = 10});
+TEST(RateLimiterTest, ForgetsTokensThatRest) {
+  RateLimiter limits({.requests_per_second = 10});
   for (int i = 0; i < 100'000; ++i) {
     limits.Take(std::to_string(i), kStart + absl::Milliseconds(i));
   }
   EXPECT_LT(limits.tokens(), 5000u);
 }
 
-TEST(CallLimitsTest, StreamsOfAUser) {
-  CallLimits limits({.streams_per_user = 2});
+TEST(RateLimiterTest, StreamsOfAUser) {
+  RateLimiter limits({.streams_per_user = 2});
   const model::UserId one(1);
   EXPECT_TRUE(limits.OpenStream(one));
   EXPECT_TRUE(limits.OpenStream(one));

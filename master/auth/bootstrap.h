@@ -3,8 +3,8 @@
 //
 // Called by master.cc once per start, before anything listens; blocks. Never replaces a token file,
 // never logs a password.
-#ifndef MASTER_AUTH_FIRST_START_H_
-#define MASTER_AUTH_FIRST_START_H_
+#ifndef MASTER_AUTH_BOOTSTRAP_H_
+#define MASTER_AUTH_BOOTSTRAP_H_
 
 #include <string>
 
@@ -14,7 +14,7 @@
 
 namespace det::auth {
 
-struct FirstPasswords {
+struct InitialPasswords {
   // Set where they differ from what is; empty: stay as they are (none, at first: no login by
   // password).
   std::string admin;
@@ -25,8 +25,8 @@ struct FirstPasswords {
 
 // INVALID_ARGUMENT for a password that is too easy to guess (passwords.h).
 absl::Status EnsureUsersAndTokens(store::Store& store, const std::string& data_dir,
-                                  const FirstPasswords& passwords, absl::Time now);
+                                  const InitialPasswords& passwords, absl::Time now);
 
 }  // namespace det::auth
 
-#endif  // MASTER_AUTH_FIRST_START_H_
+#endif  // MASTER_AUTH_BOOTSTRAP_H_

@@ -1,4 +1,4 @@
-#include "master/auth/first_start.h"
+#include "master/auth/bootstrap.h"
 
 #include <utility>
 
@@ -35,14 +35,14 @@ absl::Status SetPassword(store::Store& store, const store::UserRecord& user,
 }
 
 // Whether it is to get one: a password that was asked for, or its first.
-bool Lacks(const store::UserRecord& user, const std::string& asked) {
+bool HasNoPassword(const store::UserRecord& user, const std::string& asked) {
   if (asked.empty()) return user.password_hash.empty() && !user.remote;
   return !PasswordMatches(ClientHash(asked), user.password_hash, /*allow_blank=*/false);
 }
 
 // The password of `user` in the text of passwords.new, which gets a line when there is none. So one
 // that was written down by a start that did not live to set it is set now.
-std::string MadePassword(const std::string& username, std::string& text) {
+std::string MakePassword(const std::string& username, std::string& text) {
   const std::string label = absl::StrCat(username, " password: ");
   for (absl::string_view line : absl::StrSplit(text, '\n')) {
     if (absl::ConsumePrefix(&line, label)) return std::string(line);
@@ -54,8 +54,8 @@ std::string MadePassword(const std::string& username, std::string& text) {
 
 absl::Status EnsurePassword(store::Store& store, const std::string& data_dir,
                             const store::UserRecord& user, const std::string& asked,
-                            const FirstPasswords& passwords, absl::Time now) {
-  if (!Lacks(user, asked)) return absl::OkStatus();
+                            const InitialPasswords& passwords, absl::Time now) {
+  if (!HasNoPassword(user, asked)) return absl::OkStatus();
   if (!asked.empty()) {
     const absl::Status good = CheckNewPassword(asked, /*hashed=*/false, /*allow_blank=*/false);
     if (good.ok()) return SetPassword(store, user, ClientHash(asked), now);
@@ -68,7 +68,7 @@ absl::Status EnsurePassword(store::Store& store, const std::string& data_dir,
   absl::StatusOr<std::string> text = base::ReadFile(path);
   if (!text.ok() && !absl::IsNotFound(text.status())) return text.status();
   std::string lines = text.ok() ? *std::move(text) : "";
-  const std::string made = MadePassword(user.username, lines);
+  const std::string made = MakePassword(user.username, lines);
   DET_RETURN_IF_ERROR(base::WriteFileAtomically(path, lines, 0600));
   return SetPassword(store, user, ClientHash(made), now);
 }
@@ -93,7 +93,7 @@ absl::Status EnsureToken(store::Store& store, const std::string& path,
 }  // namespace
 
 absl::Status EnsureUsersAndTokens(store::Store& store, const std::string& data_dir,
-                                  const FirstPasswords& passwords, absl::Time now) {
+                                  const InitialPasswords& passwords, absl::Time now) {
   DET_ASSIGN_OR_RETURN(const auto admin, EnsureUser(store, "admin", /*admin=*/true, now));
   DET_ASSIGN_OR_RETURN(const auto user, EnsureUser(store, "determined", /*admin=*/false, now));
   DET_RETURN_IF_ERROR(EnsurePassword(store, data_dir, admin, passwords.admin, passwords, now));

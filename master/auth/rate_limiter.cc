@@ -1,15 +1,15 @@
-#include "master/auth/call_limits.h"
+#include "master/auth/rate_limiter.h"
 
 #include <algorithm>
 
 namespace det::auth {
 
-double CallLimits::LeftAt(const Bucket& bucket, absl::Time now) const {
+double RateLimiter::LeftAt(const Bucket& bucket, absl::Time now) const {
   const double seconds = std::max(0.0, absl::ToDoubleSeconds(now - bucket.at));
   return std::min(burst(), bucket.left + seconds * options_.requests_per_second);
 }
 
-std::optional<absl::Duration> CallLimits::Take(const std::string& token, absl::Time now) {
+std::optional<absl::Duration> RateLimiter::Take(const std::string& token, absl::Time now) {
   std::lock_guard lock(mutex_);
   if (buckets_.size() >= forget_at_) Forget(now);
   Bucket& bucket = buckets_.try_emplace(token, Bucket{burst(), now}).first->second;
@@ -20,12 +20,12 @@ std::optional<absl::Duration> CallLimits::Take(const std::string& token, absl::T
   return std::nullopt;
 }
 
-void CallLimits::Forget(absl::Time now) {
+void RateLimiter::Forget(absl::Time now) {
   std::erase_if(buckets_, [&](const auto& item) { return LeftAt(item.second, now) >= burst(); });
   forget_at_ = std::max<size_t>(1024, 2 * buckets_.size());
 }
 
-bool CallLimits::OpenStream(model::UserId user) {
+bool RateLimiter::OpenStream(model::UserId user) {
   std::lock_guard lock(mutex_);
   int& open = streams_[user];
   if (open >= options_.streams_per_user) return false;
@@ -33,13 +33,13 @@ bool CallLimits::OpenStream(model::UserId user) {
   return true;
 }
 
-void CallLimits::CloseStream(model::UserId user) {
+void RateLimiter::CloseStream(model::UserId user) {
   std::lock_guard lock(mutex_);
   const auto it = streams_.find(user);
   if (it != streams_.end() && --it->second <= 0) streams_.erase(it);
 }
 
-size_t CallLimits::tokens() const {
+size_t RateLimiter::tokens() const {
   std::lock_guard lock(mutex_);
   return buckets_.size();
 }

@@ -2,8 +2,8 @@
 // time of each user. Tasks and agents are not limited.
 //
 // Asked by service/admission.h, on any thread. Reads no clock.
-#ifndef MASTER_AUTH_CALL_LIMITS_H_
-#define MASTER_AUTH_CALL_LIMITS_H_
+#ifndef MASTER_AUTH_RATE_LIMITER_H_
+#define MASTER_AUTH_RATE_LIMITER_H_
 
 #include <cstddef>
 #include <map>
@@ -16,14 +16,14 @@
 
 namespace det::auth {
 
-struct LimitOptions {
+struct RateLimits {
   double requests_per_second = 1000;  // and twice that at once
   int streams_per_user = 100;
 };
 
-class CallLimits {
+class RateLimiter {
  public:
-  explicit CallLimits(LimitOptions options) : options_(options) {}
+  explicit RateLimiter(RateLimits options) : options_(options) {}
 
   // Nothing when the call may go on; else after how long it may.
   std::optional<absl::Duration> Take(const std::string& token, absl::Time now);
@@ -45,7 +45,7 @@ class CallLimits {
   // REQUIRES the lock. Those that are full again say nothing.
   void Forget(absl::Time now);
 
-  const LimitOptions options_;
+  const RateLimits options_;
   mutable std::mutex mutex_;
   std::map<std::string, Bucket> buckets_;
   size_t forget_at_ = 1024;  // of how many tokens, the full ones are forgotten
@@ -54,4 +54,4 @@ class CallLimits {
 
 }  // namespace det::auth
 
-#endif  // MASTER_AUTH_CALL_LIMITS_H_
+#endif  // MASTER_AUTH_RATE_LIMITER_H_
