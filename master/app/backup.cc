@@ -274,7 +274,7 @@ absl::Status MoveInPlace(const std::string& from, const std::string& to) {
   return absl::ErrnoToStatus(errno, absl::StrCat("cannot move the database to ", to));
 }
 
-absl::Status MayRestore(const std::string& data_dir, const Manifest& manifest, bool replace) {
+absl::Status CheckRestore(const std::string& data_dir, const Manifest& manifest, bool replace) {
   const int known = store::AllMigrations().back().number;
   if (manifest.migration > known) {
     return absl::FailedPreconditionError(
@@ -291,7 +291,7 @@ absl::Status MayRestore(const std::string& data_dir, const Manifest& manifest, b
 
 }  // namespace
 
-absl::Status Backup(const std::string& given_dir, const std::string& given_file, Say say) {
+absl::Status Backup(const std::string& given_dir, const std::string& given_file, Print print) {
   const std::string data_dir = Absolute(given_dir), file = Absolute(given_file);
   if (!HasDatabase(data_dir)) {
     return absl::NotFoundError(
@@ -306,12 +306,12 @@ absl::Status Backup(const std::string& given_dir, const std::string& given_file,
   DET_RETURN_IF_ERROR(RunIn(folder, {"tar", "--create", "--file=archive", kManifest, kSums,
                                      kTokens[0], kTokens[1], kDump}));
   DET_RETURN_IF_ERROR(Publish(folder / "archive", file));
-  say(absl::StrCat("wrote ", file, ": ", Words(manifest)));
+  print(absl::StrCat("wrote ", file, ": ", Words(manifest)));
   return absl::OkStatus();
 }
 
 absl::Status Restore(const std::string& given_dir, const std::string& given_file, bool replace,
-                     Say say) {
+                     Print print) {
   const std::string data_dir = Absolute(given_dir), file = Absolute(given_file);
   DET_ASSIGN_OR_RETURN(const DataDir lock, DataDir::Open(data_dir));
   // Of one that was killed, too.
@@ -323,8 +323,8 @@ absl::Status Restore(const std::string& given_dir, const std::string& given_file
   const Folder files(folder / "files");
   DET_RETURN_IF_ERROR(base::MakeDirs(files.path(), 0700));
   DET_ASSIGN_OR_RETURN(const Manifest manifest, Unpack(file, files));
-  say(absl::StrCat(file, " holds ", Words(manifest)));
-  DET_RETURN_IF_ERROR(MayRestore(data_dir, manifest, replace));
+  print(absl::StrCat(file, " holds ", Words(manifest)));
+  DET_RETURN_IF_ERROR(CheckRestore(data_dir, manifest, replace));
   const std::string home = folder / "data";
   DET_RETURN_IF_ERROR(FillDatabase(files, home, manifest));
   // A master that was killed leaves it running, on what goes now.
@@ -334,7 +334,7 @@ absl::Status Restore(const std::string& given_dir, const std::string& given_file
     DET_ASSIGN_OR_RETURN(const std::string token, base::ReadFile(files / name));
     DET_RETURN_IF_ERROR(base::WriteFileAtomically(absl::StrCat(data_dir, "/", name), token, 0600));
   }
-  say(absl::StrCat("restored into ", data_dir));
+  print(absl::StrCat("restored into ", data_dir));
   return absl::OkStatus();
 }
 

@@ -14,17 +14,17 @@
 namespace det::app {
 
 // Hears what is done, a line each.
-using Say = absl::FunctionRef<void(const std::string&)>;
+using Print = absl::FunctionRef<void(const std::string&)>;
 
 // Also while the cluster runs: the file holds one moment of it. `file` is written whole or not at
 // all, readable by its owner alone, as it holds tokens. NOT_FOUND when there is no database in
 // `data_dir`.
-absl::Status Backup(const std::string& data_dir, const std::string& file, Say say);
+absl::Status Backup(const std::string& data_dir, const std::string& file, Print print);
 
 // FAILED_PRECONDITION while a master runs on `data_dir`, for a backup of a newer master, and,
 // unless `replace`, when it holds a database. INVALID_ARGUMENT for a file that is no backup, or a
 // damaged one. The database that was there goes when the other is complete, in one step.
-absl::Status Restore(const std::string& data_dir, const std::string& file, bool replace, Say say);
+absl::Status Restore(const std::string& data_dir, const std::string& file, bool replace, Print print);
 
 }  // namespace det::app
 

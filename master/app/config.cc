@@ -19,7 +19,7 @@ constexpr int kTlsPort = 8443;
 constexpr int kNoPort = -1;
 
 // Before anything is said.
-Config Unsaid() {
+Config IsUnset() {
   Config config;
   config.data_dir = base::DefaultDataDir();
   config.port = kNoPort;
@@ -106,7 +106,7 @@ void AddPasswordFlags(CLI::App& app, Config* config, Files* files) {
                               "Set that of user determined; or use $DET_USER_PASSWORD");
   app.add_option("--user-password", config->user_password, "The same, in sight of everybody")
       ->excludes(user);
-  app.add_flag("--make-passwords", config->make_passwords,
+  app.add_flag("--make-passwords", config->generate_passwords,
                "Make passwords for those of the two who have none, and leave them in the file "
                "passwords.new of the data directory, for whoever reads and removes it");
   app.add_flag("--allow-blank-passwords", config->allow_blank_passwords,
@@ -146,7 +146,7 @@ void AddTlsFlags(CLI::App& app, Config* config) {
 
 // Puts what the flags say over what `config` holds. Nothing if all is well.
 std::optional<Exit> ReadFlags(int argc, char** argv, Config* config, Files* files) {
-  double patience = absl::ToDoubleSeconds(config->agent_patience);
+  double reconnect_timeout_s = absl::ToDoubleSeconds(config->agent_reconnect_timeout);
   CLI::App app(
       "The master of a Resolute cluster: keeps experiments, schedules trials, serves the "
       "API.",
@@ -179,7 +179,7 @@ std::optional<Exit> ReadFlags(int argc, char** argv, Config* config, Files* file
       ->check(IsAbsolute, "absolute");
   app.add_option("--cluster-name", config->cluster_name, "Shown to users");
   AddPasswordFlags(app, config, files);
-  app.add_option("--agent-patience", patience,
+  app.add_option("--agent-reconnect_timeout_s", reconnect_timeout_s,
                  "Seconds an agent may be away before its tasks are given up")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
@@ -201,7 +201,7 @@ std::optional<Exit> ReadFlags(int argc, char** argv, Config* config, Files* file
   } catch (const CLI::ParseError& error) {
     return Report(app, error);
   }
-  config->agent_patience = absl::Seconds(patience);
+  config->agent_reconnect_timeout = absl::Seconds(reconnect_timeout_s);
   if (!app.get_subcommands().empty()) {
     order.restore = app.got_subcommand("restore");
     order.data_dir = config->data_dir;
@@ -213,13 +213,13 @@ std::optional<Exit> ReadFlags(int argc, char** argv, Config* config, Files* file
 }  // namespace
 
 std::variant<Config, BackupOrder, Exit> ParseFlags(int argc, char** argv) {
-  Config config = Unsaid();
+  Config config = IsUnset();
   Files files;
   if (const auto exit = ReadFlags(argc, argv, &config, &files)) return *exit;
   std::string configured_password;
   absl::Status status;
   if (!files.config.empty()) {
-    config = Unsaid();
+    config = IsUnset();
     status = ReadConfigFile(files.config, &config);
     configured_password = std::exchange(config.admin_password, "");
     // Again, over what the file says.

@@ -33,9 +33,9 @@ struct Config {
   std::string cluster_name;
   std::string admin_password;   // to be set; empty: as it is
   std::string user_password;    // of user determined; the same
-  bool make_passwords = false;  // for users who have none yet: auth/first_start.h
+  bool generate_passwords = false;  // for users who have none yet: auth/first_start.h
   bool allow_blank_passwords = false;
-  absl::Duration agent_patience = absl::Hours(1);
+  absl::Duration agent_reconnect_timeout = absl::Hours(1);
   bool standby = false;  // wait until the leader's lease is over
   LeaseTimes lease;
   // Of one call, of one token, of one user.

@@ -8,7 +8,7 @@
 
 namespace det::app {
 
-constexpr model::Field Gone(const char* path, const char* words) {
+constexpr model::Field Removed(const char* path, const char* words) {
   return {.path = path, .description = words, .role = model::Field::Role::kGone};
 }
 constexpr model::Field WithoutEffect(const char* path, const char* why) {
@@ -18,7 +18,7 @@ constexpr model::Field WithoutEffect(const char* path, const char* why) {
           .warning = why};
 }
 
-inline constexpr char kNotYet[] = "this master does not do it yet; remove it";
+inline constexpr char kNotSupported[] = "this master does not do it yet; remove it";
 
 // Pools, quotas, topology, and by which rules slots are given out.
 std::vector<model::Field> ResourceFields();

@@ -41,7 +41,7 @@ const model::FieldTable& ConfigFields();  // of FileConfig
 
 // What a master was started with, as the file has it, with secrets as "********". Without topology
 // and what the parts of `db` were.
-model::Value ShownConfig(const Config& config);
+model::Value ToDisplayedConfig(const Config& config);
 
 // docs/reference/master-config.md
 std::string MasterConfigPage();

@@ -271,7 +271,7 @@ class Rules {
 
 // What of resource_manager.scheduler a pool does not say itself, it inherits. Without pools there
 // is one that has all of it.
-void SpreadScheduler(ConfigNode& root) {
+void ApplyManagerScheduler(ConfigNode& root) {
   const ConfigNode* found = root.FindPath("resource_manager.scheduler");
   if (found == nullptr) return;
   const ConfigNode scheduler = *found;
@@ -341,7 +341,7 @@ absl::Status ReadConfigText(std::string_view yaml, const std::string& path, Conf
   FileConfig written;
   std::vector<Problem> problems;
   ReadFields(ConfigFields(), root, &written, problems);
-  if (problems.empty()) SpreadScheduler(root);
+  if (problems.empty()) ApplyManagerScheduler(root);
   FileConfig file;
   file.config = *config;
   std::vector<Problem> repeated;

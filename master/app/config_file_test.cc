@@ -52,7 +52,7 @@ TEST(ConfigFileTest, SaysHowLongThingsAreKept) {
 }
 
 TEST(ConfigFileTest, IsShownWithoutItsSecrets) {
-  const std::string shown = ShownConfig(Read(R"(
+  const std::string shown = ToDisplayedConfig(Read(R"(
 port: 9090
 db: {url: "postgresql://u:hidden@h/d"}
 security: {initial_user_password: hidden}
@@ -83,7 +83,7 @@ db: {url: "postgresql://u@h/d"}
   EXPECT_EQ(config.bind, "0.0.0.0");
   EXPECT_EQ(config.port, 9090);
   EXPECT_EQ(config.cluster_name, "lab");
-  EXPECT_EQ(config.agent_patience, absl::Seconds(25));
+  EXPECT_EQ(config.agent_reconnect_timeout, absl::Seconds(25));
   EXPECT_THAT(config.checkpoint_roots, ElementsAre("/mnt/a", "/mnt/b"));
   EXPECT_EQ(config.checkpoint_storage.host_path, "/mnt/checkpoints");
   EXPECT_EQ(config.log_level, "debug");

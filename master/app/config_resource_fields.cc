@@ -96,7 +96,7 @@ constexpr Field kResourceFields[] = {
      .default_json = "\"\""},
     WithoutEffect("resource_manager.require_authentication",
                   "agents always show their token, and with client_ca a certificate"),
-    Gone("resource_manager.no_default_resource_pools", kNotYet),
+    Removed("resource_manager.no_default_resource_pools", kNotSupported),
 
     {.path = "resource_pools",
      .description = "Groups of agents, each with a queue of its own. What is not said about a "
@@ -129,7 +129,7 @@ constexpr Field kResourceFields[] = {
      .target = DET_ITEM(config.resource_pools, workspaces),
      .default_json = "[]"},
     DET_SCHEDULER("resource_pools[].scheduler", c.config.resource_pools.at(i)),
-    Gone("resource_pools[].provider",
+    Removed("resource_pools[].provider",
          "this master starts no machines; remove it, and start agents "
          "with --pool"),
     {.path = "resource_pools[].task_container_defaults",
@@ -138,7 +138,7 @@ constexpr Field kResourceFields[] = {
          "file alone, also where the pool was changed at run time.",
      .target = DET_TARGET(&c.pool_task_defaults[i]),
      .default_json = "null"},
-    Gone("resource_pools[].agent_reconnect_wait",
+    Removed("resource_pools[].agent_reconnect_wait",
          "is the same for all agents; write agent_reconnect_wait beside resource_pools"),
     WithoutEffect("resource_pools[].kubernetes_namespace", "tasks run on this cluster's agents"),
 

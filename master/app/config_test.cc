@@ -101,9 +101,9 @@ TEST(ConfigTest, AndSoDoesThatOfTheUserDetermined) {
 
 TEST(ConfigTest, NoBlankPasswordsUnlessTheyAreAskedFor) {
   EXPECT_FALSE(Good({}).allow_blank_passwords);
-  EXPECT_FALSE(Good({}).make_passwords);
+  EXPECT_FALSE(Good({}).generate_passwords);
   EXPECT_TRUE(Good({"--allow-blank-passwords"}).allow_blank_passwords);
-  EXPECT_TRUE(Good({"--make-passwords"}).make_passwords);
+  EXPECT_TRUE(Good({"--make-passwords"}).generate_passwords);
 }
 
 TEST(ConfigTest, OrFromTheEnvironmentWhichForgetsIt) {
@@ -134,7 +134,7 @@ TEST(ConfigTest, FlagsWinOverTheFile) {
           .ok());
   const Config read = Good({"--config", file});
   EXPECT_EQ(read.port, 9090);
-  EXPECT_EQ(read.agent_patience, absl::Seconds(25));
+  EXPECT_EQ(read.agent_reconnect_timeout, absl::Seconds(25));
   EXPECT_TRUE(read.log_json);
   EXPECT_EQ(read.admin_password, "file");
   EXPECT_EQ(read.user_password, "file");
@@ -146,7 +146,7 @@ TEST(ConfigTest, FlagsWinOverTheFile) {
   EXPECT_EQ(over.port, 1);
   EXPECT_EQ(over.cluster_name, "lab");
   EXPECT_EQ(over.checkpoint_roots, std::vector<std::string>{"/c"});
-  EXPECT_EQ(over.agent_patience, absl::Seconds(3));
+  EXPECT_EQ(over.agent_reconnect_timeout, absl::Seconds(3));
   EXPECT_EQ(over.log_level, "debug");
   EXPECT_TRUE(over.log_json);
   EXPECT_EQ(over.admin_password, "flag");

@@ -23,7 +23,7 @@
 namespace det::app {
 
 // Of a clock that only goes forward.
-absl::Duration SteadyNow();
+absl::Duration GetSteadyTime();
 
 class LeaseWatch {
  public:

@@ -121,7 +121,7 @@ TEST(LeaseHoldTest, EndsBeforeAnyStandbyMayTakeOver) {
 // A standby on a clock of its own, whose pauses the test counts.
 TEST(AwaitLeadTest, AnEmptyDatabaseIsTakenAtOnce) {
   store::FakeStore store;
-  StopWithin never = [](absl::Duration) { return true; };
+  WaitForStop never = [](absl::Duration) { return true; };
   EXPECT_TRUE(AwaitLead(store, LeaseTimes(), never).ok());
   EXPECT_EQ(store.ReadLease()->epoch, 0);
 }
@@ -131,7 +131,7 @@ TEST(AwaitLeadTest, IsStoppedWhileItWaits) {
   store::FakeStore leader(database), standby(database);
   ASSERT_TRUE(leader.Load().ok());
   int looks = 0;
-  StopWithin third = [&](absl::Duration) { return ++looks == 3; };
+  WaitForStop third = [&](absl::Duration) { return ++looks == 3; };
   EXPECT_TRUE(absl::IsCancelled(AwaitLead(standby, LeaseTimes(), third)));
   EXPECT_EQ(standby.ReadLease()->epoch, 1);
 }
@@ -142,7 +142,7 @@ TEST(AwaitLeadTest, ClaimsWhatIsOver) {
   ASSERT_TRUE(*leader.ClaimLease(std::nullopt));
   ASSERT_TRUE(leader.Load().ok());
   // A lease of no length is over when it is first seen.
-  StopWithin stop = [](absl::Duration) { return true; };
+  WaitForStop stop = [](absl::Duration) { return true; };
   const LeaseTimes times = {.renew_every = absl::Seconds(1), .length = absl::ZeroDuration()};
   EXPECT_TRUE(AwaitLead(standby, times, stop).ok());
   EXPECT_TRUE(absl::IsAborted(leader.Commit(1, {})));

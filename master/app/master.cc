@@ -26,7 +26,7 @@
 #include "master/app/deliverer_options.h"
 #include "master/app/grpc_server.h"
 #include "master/app/lease.h"
-#include "master/app/master_facts.h"
+#include "master/app/master_info.h"
 #include "master/app/metrics.h"
 #include "master/app/startup_text.h"
 #include "master/auth/authenticator.h"
@@ -63,12 +63,12 @@ class Master::Impl {
   ~Impl() { Stop(); }
 
   absl::Status Start(const Config& config, absl::AnyInvocable<void(absl::Status)> fatal,
-                     StopWithin stop_within);
+                     WaitForStop wait_for_stop);
   int port() const { return gateway_->port(); }
   const std::string& url() const { return url_; }
 
  private:
-  absl::Status StandBy(const Config& config, StopWithin& stop_within);
+  absl::Status StandBy(const Config& config, WaitForStop& wait_for_stop);
   absl::Status OpenStore(const Config& config);
   absl::Status StartEngine(const Config& config);
   absl::Status StartDeliverer(const Config& config);
@@ -121,7 +121,7 @@ class Master::Impl {
 };
 
 absl::Status Master::Impl::Start(const Config& config, absl::AnyInvocable<void(absl::Status)> fatal,
-                                 StopWithin stop_within) {
+                                 WaitForStop wait_for_stop) {
   fatal_ = std::move(fatal);
   DET_ASSIGN_OR_RETURN(DataDir data_dir, DataDir::Open(config.data_dir));
   data_dir_.emplace(std::move(data_dir));
@@ -132,19 +132,19 @@ absl::Status Master::Impl::Start(const Config& config, absl::AnyInvocable<void(a
   }
   DET_ASSIGN_OR_RETURN(pages_, ReadPages(config.webui));
   DET_ASSIGN_OR_RETURN(port_, gateway::BindPort({.bind = config.bind, .port = config.port}));
-  if (config.standby) DET_RETURN_IF_ERROR(StandBy(config, stop_within));
+  if (config.standby) DET_RETURN_IF_ERROR(StandBy(config, wait_for_stop));
   DET_RETURN_IF_ERROR(OpenStore(config));
-  DET_RETURN_IF_ERROR(FillFacts(config, *store_, data_dir_->path(), clock_.Now(), &edge_));
+  DET_RETURN_IF_ERROR(FillMasterInfo(config, *store_, data_dir_->path(), clock_.Now(), &edge_));
   DET_RETURN_IF_ERROR(StartEngine(config));
   DET_RETURN_IF_ERROR(StartDeliverer(config));
   DET_RETURN_IF_ERROR(StartServer(config));
   DET_RETURN_IF_ERROR(StartGateway(config));
-  if (lease_ != nullptr) lease_->Announce(UrlOf(config, port(), /*from_elsewhere=*/true));
+  if (lease_ != nullptr) lease_->Announce(MakeUrl(config, port(), /*from_elsewhere=*/true));
   hub_->ExpectAgents();
   return data_dir_->Announce(gateway_->port(), url_);
 }
 
-absl::Status Master::Impl::StandBy(const Config& config, StopWithin& stop_within) {
+absl::Status Master::Impl::StandBy(const Config& config, WaitForStop& wait_for_stop) {
   if (config.checkpoint_storage.type == "shared_fs" &&
       config.checkpoint_storage.host_path.empty()) {
     DET_LOG(WARNING) << "checkpoints without a place of their own go below this master's data "
@@ -152,7 +152,7 @@ absl::Status Master::Impl::StandBy(const Config& config, StopWithin& stop_within
                         "--checkpoint-dir";
   }
   const std::unique_ptr<store::Store> store = store::OpenPostgresAsStandby(config.db_url);
-  return AwaitLead(*store, config.lease, stop_within);
+  return AwaitLead(*store, config.lease, wait_for_stop);
 }
 
 absl::Status Master::Impl::OpenStore(const Config& config) {
@@ -172,7 +172,7 @@ absl::Status Master::Impl::OpenStore(const Config& config) {
   return auth::EnsureUsersAndTokens(*store_, data_dir_->path(),
                                     {.admin = config.admin_password,
                                      .user = config.user_password,
-                                     .make = config.make_passwords,
+                                     .make = config.generate_passwords,
                                      .allow_blank = config.allow_blank_passwords},
                                     clock_.Now());
 }
@@ -199,7 +199,7 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
   hub_ = std::make_unique<agents::AgentHub>(
       agents::HubOptions{.cluster_id = edge_.facts.cluster_id,
                          .version = base::kVersion,
-                         .reconnect_timeout = config.agent_patience,
+                         .reconnect_timeout = config.agent_reconnect_timeout,
                          .topology = config.topology},
       agents::HubDeps{
           .store = store_.get(),
@@ -244,7 +244,7 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
   DET_RETURN_IF_ERROR(engine_->Start());
   gc_.Start(store_.get(), engine_.get(),
                {.log_days = config.log_days, .audit_days = config.audit_days},
-               edge_.checkpoint_places.buckets);
+               edge_.checkpoint_locations.buckets);
   if (!shared) return absl::OkStatus();
   lease_ = std::make_unique<LeaseKeeper>(store_.get(), config.lease,
                                          [this](bool leads) { hub_->SetLeading(leads); });
@@ -300,7 +300,7 @@ absl::Status Master::Impl::StartGateway(const Config& config) {
                                   .port = config.port,
                                   .socket = port_.Release(),
                                   .body_limit = static_cast<uint64_t>(config.max_body_mib) << 20,
-                                  .about = About(tls_ != nullptr),
+                                  .about = MakeAboutText(tls_ != nullptr),
                                   .allow_origins = config.allow_origins,
                                   .tls = tls_,
                                   .agents = agents_server_.get(),
@@ -311,7 +311,7 @@ absl::Status Master::Impl::StartGateway(const Config& config) {
                                               .lifetime = auth::kSessionLifetime},
                                   .api = std::move(api)},
                                  std::move(hooks), server_.get(), services));
-  url_ = UrlOf(config, gateway_->port());
+  url_ = MakeUrl(config, gateway_->port());
   return absl::OkStatus();
 }
 
@@ -376,9 +376,9 @@ void Master::Impl::Stop() {
 
 absl::StatusOr<std::unique_ptr<Master>> Master::Start(const Config& config,
                                                       absl::AnyInvocable<void(absl::Status)> fatal,
-                                                      StopWithin stop_within) {
+                                                      WaitForStop wait_for_stop) {
   auto impl = std::make_unique<Impl>();
-  DET_RETURN_IF_ERROR(impl->Start(config, std::move(fatal), std::move(stop_within)));
+  DET_RETURN_IF_ERROR(impl->Start(config, std::move(fatal), std::move(wait_for_stop)));
   return std::unique_ptr<Master>(new Master(std::move(impl)));
 }
 

@@ -17,11 +17,11 @@ namespace det::app {
 class Master {
  public:
   // Returns once it answers; a standby, once it leads and answers. Errors are one line with the
-  // remedy; CANCELLED when `stop_within` said so while it stood by. `fatal` is called on some
+  // remedy; CANCELLED when `wait_for_stop` said so while it stood by. `fatal` is called on some
   // thread, at most once, when the master cannot go on; the process must then end.
   static absl::StatusOr<std::unique_ptr<Master>> Start(const Config& config,
                                                        absl::AnyInvocable<void(absl::Status)> fatal,
-                                                       StopWithin stop_within);
+                                                       WaitForStop wait_for_stop);
   // Stops all, within seconds.
   ~Master();
 

@@ -24,7 +24,7 @@ class Notes {
   std::string last_;
 };
 
-std::string WaitingFor(const store::LeaseRecord& lease, bool has_lease) {
+std::string FormatWaiting(const store::LeaseRecord& lease, bool has_lease) {
   const std::string leader = absl::StrCat("the leader", lease.leader.empty() ? "" : " at ",
                                           lease.leader, " (epoch ", lease.epoch, ")");
   if (has_lease) return absl::StrCat("standing by; ", leader, " is alive");
@@ -36,7 +36,7 @@ std::string WaitingFor(const store::LeaseRecord& lease, bool has_lease) {
 
 }  // namespace
 
-absl::Status AwaitLead(store::Store& store, const LeaseTimes& times, StopWithin& stop_within) {
+absl::Status AwaitLead(store::Store& store, const LeaseTimes& times, WaitForStop& wait_for_stop) {
   LeaseWatch watch(times.length);
   Notes notes;
   // Often enough that the time between two looks does not count beside the length.
@@ -48,7 +48,7 @@ absl::Status AwaitLead(store::Store& store, const LeaseTimes& times, StopWithin&
       notes.Say(absl::StrCat("standing by; ", lease.status().message()));
       continue;
     }
-    const Verdict verdict = watch.Observe(*lease, SteadyNow());
+    const Verdict verdict = watch.Observe(*lease, GetSteadyTime());
     if (verdict == Verdict::kNobody) return absl::OkStatus();
     if (verdict == Verdict::kOver) {
       DET_LOG(WARNING) << "the leader gave no sign of life; taking over"
@@ -58,9 +58,9 @@ absl::Status AwaitLead(store::Store& store, const LeaseTimes& times, StopWithin&
       if (claimed.ok() && *claimed) return absl::OkStatus();
       watch.Missed();
     } else {
-      notes.Say(WaitingFor(*lease, verdict == Verdict::kAlive));
+      notes.Say(FormatWaiting(*lease, verdict == Verdict::kAlive));
     }
-  } while (!stop_within(pause));
+  } while (!wait_for_stop(pause));
   return absl::CancelledError("stopped while standing by");
 }
 

@@ -12,11 +12,11 @@
 namespace det::app {
 
 // Waits for as long; true if this process is to end meanwhile.
-using StopWithin = absl::AnyInvocable<bool(absl::Duration)>;
+using WaitForStop = absl::AnyInvocable<bool(absl::Duration)>;
 
 // OK when the lease of the leader is over and was claimed for us, or nobody has led yet. CANCELLED
 // when stopped. A database that does not answer is waited for.
-absl::Status AwaitLead(store::Store& store, const LeaseTimes& times, StopWithin& stop_within);
+absl::Status AwaitLead(store::Store& store, const LeaseTimes& times, WaitForStop& wait_for_stop);
 
 }  // namespace det::app
 

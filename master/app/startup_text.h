@@ -10,9 +10,9 @@
 namespace det::app {
 
 // As this machine reaches it, or others do.
-std::string UrlOf(const Config& config, int port, bool from_elsewhere = false);
+std::string MakeUrl(const Config& config, int port, bool from_elsewhere = false);
 
-std::string About(bool tls);
+std::string MakeAboutText(bool tls);
 
 }  // namespace det::app
 

@@ -45,16 +45,16 @@ absl::StatusOr<std::unique_ptr<objects::Bucket>> Open(
     const Rules& rules, const model::CheckpointStorageConfig& storage);
 
 // "s3://BUCKET/PREFIX/ID"
-std::string AddressOf(const model::CheckpointStorageConfig& storage, const model::CheckpointId& id);
+std::string MakeAddress(const model::CheckpointStorageConfig& storage, const model::CheckpointId& id);
 // Of one of its files. FAILED_PRECONDITION for an id or a path that would lead elsewhere.
-absl::StatusOr<std::string> KeyOf(const model::CheckpointStorageConfig& storage,
+absl::StatusOr<std::string> MakeKey(const model::CheckpointStorageConfig& storage,
                                   const model::CheckpointId& id, const std::string& path);
 
 // The manifest first, so that no half checkpoint looks whole; OK also if it is gone.
-absl::Status Remove(objects::Bucket& bucket, const model::CheckpointStorageConfig& storage,
+absl::Status RemoveCheckpoint(objects::Bucket& bucket, const model::CheckpointStorageConfig& storage,
                     const model::CheckpointId& id);
 // These files of it alone.
-absl::Status RemoveSome(objects::Bucket& bucket, const model::CheckpointStorageConfig& storage,
+absl::Status RemoveFiles(objects::Bucket& bucket, const model::CheckpointStorageConfig& storage,
                         const model::CheckpointId& id, const model::Resources& files);
 
 }  // namespace det::checkpoint_storage

@@ -107,12 +107,12 @@ TEST(CheckpointBucketTest, RootsBindWhereThereAreAny) {
 
 TEST(CheckpointBucketTest, KeysStayInTheCheckpoint) {
   const model::CheckpointId id(kId);
-  EXPECT_EQ(*KeyOf(S3("b", "p/"), id, "a/b"), std::string("p/") + kId + "/a/b");
-  EXPECT_EQ(*KeyOf(S3("b"), id, "a"), std::string(kId) + "/a");
-  EXPECT_EQ(AddressOf(S3("b", "p"), id), std::string("s3://b/p/") + kId);
-  EXPECT_FALSE(KeyOf(S3("b"), id, "a/../../b").ok());
-  EXPECT_FALSE(KeyOf(S3("b"), id, "").ok());
-  EXPECT_FALSE(KeyOf(S3("b"), model::CheckpointId("other"), "a").ok());
+  EXPECT_EQ(*MakeKey(S3("b", "p/"), id, "a/b"), std::string("p/") + kId + "/a/b");
+  EXPECT_EQ(*MakeKey(S3("b"), id, "a"), std::string(kId) + "/a");
+  EXPECT_EQ(MakeAddress(S3("b", "p"), id), std::string("s3://b/p/") + kId);
+  EXPECT_FALSE(MakeKey(S3("b"), id, "a/../../b").ok());
+  EXPECT_FALSE(MakeKey(S3("b"), id, "").ok());
+  EXPECT_FALSE(MakeKey(S3("b"), model::CheckpointId("other"), "a").ok());
 }
 
 class FakeBucket final : public objects::Bucket {
@@ -154,13 +154,13 @@ TEST(CheckpointBucketTest, SomeOfACheckpointIsRemovedAndNothingBesides) {
                     {"p/other", "1"}};
   const model::Resources files = {{"code/", 0}, {"code/b", 1}, {"gone", 1}, {"../other", 1}};
   for (int i = 0; i < 2; ++i) {
-    EXPECT_TRUE(RemoveSome(bucket, S3("b", "p"), model::CheckpointId(id), files).ok());
+    EXPECT_TRUE(RemoveFiles(bucket, S3("b", "p"), model::CheckpointId(id), files).ok());
     EXPECT_EQ(bucket.objects.size(), 3u);
     EXPECT_FALSE(bucket.objects.contains("p/" + id + "/code/b"));
   }
   bucket.removals = 0;
   EXPECT_TRUE(
-      absl::IsUnavailable(RemoveSome(bucket, S3("b", "p"), model::CheckpointId(id), {{"a", 1}})));
+      absl::IsUnavailable(RemoveFiles(bucket, S3("b", "p"), model::CheckpointId(id), {{"a", 1}})));
 }
 
 TEST(CheckpointBucketTest, AllOfACheckpointIsRemovedAlsoAfterABreak) {
@@ -174,11 +174,11 @@ TEST(CheckpointBucketTest, AllOfACheckpointIsRemovedAlsoAfterABreak) {
                       {"p/owners/me/" + id, ""},
                       {"p/owners/you/" + id, "of another"}};
     bucket.removals = removals;
-    EXPECT_EQ(Remove(bucket, S3("b", "p"), model::CheckpointId(id)).ok(), removals == 4);
+    EXPECT_EQ(RemoveCheckpoint(bucket, S3("b", "p"), model::CheckpointId(id)).ok(), removals == 4);
     bucket.removals = -1;
-    EXPECT_TRUE(Remove(bucket, S3("b", "p"), model::CheckpointId(id)).ok());
+    EXPECT_TRUE(RemoveCheckpoint(bucket, S3("b", "p"), model::CheckpointId(id)).ok());
     EXPECT_EQ(bucket.objects.size(), 2u) << removals;
-    EXPECT_TRUE(Remove(bucket, S3("b", "p"), model::CheckpointId(id)).ok());
+    EXPECT_TRUE(RemoveCheckpoint(bucket, S3("b", "p"), model::CheckpointId(id)).ok());
   }
 }
 

@@ -143,7 +143,7 @@ absl::Status RemoveCheckpointFiles(const checkpoint_storage::Rules& rules,
                                    const model::CheckpointId& id) {
   if (!checkpoint_storage::IsBucket(storage)) return RemoveCheckpointFolder(storage, id);
   DET_ASSIGN_OR_RETURN(const auto bucket, checkpoint_storage::Open(rules, storage));
-  return checkpoint_storage::Remove(*bucket, storage, id);
+  return checkpoint_storage::RemoveCheckpoint(*bucket, storage, id);
 }
 
 absl::Status RemoveSomeCheckpointFiles(const checkpoint_storage::Rules& rules,
@@ -151,7 +151,7 @@ absl::Status RemoveSomeCheckpointFiles(const checkpoint_storage::Rules& rules,
                                      const model::CheckpointId& id, const model::Resources& files) {
   if (!checkpoint_storage::IsBucket(storage)) return RemoveFromCheckpointFolder(storage, id, files);
   DET_ASSIGN_OR_RETURN(const auto bucket, checkpoint_storage::Open(rules, storage));
-  return checkpoint_storage::RemoveSome(*bucket, storage, id, files);
+  return checkpoint_storage::RemoveFiles(*bucket, storage, id, files);
 }
 
 }  // namespace det::gc

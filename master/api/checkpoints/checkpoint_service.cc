@@ -12,7 +12,7 @@
 #include "master/api/rpc/call.h"
 #include "master/api/rpc/open_stream.h"
 #include "master/api/rpc/service.h"
-#include "master/checkpoint_storage/checkpoint_place.h"
+#include "master/checkpoint_storage/checkpoint_location.h"
 
 namespace det::api {
 namespace {
@@ -166,7 +166,7 @@ class CheckpointService final : public Service {
     DET_ASSIGN_OR_RETURN(const auto entry, edge_.store->GetCheckpoint(id));
     DET_ASSIGN_OR_RETURN(const auto experiment, edge_.store->GetExperiment(entry.experiment));
     const model::ExperimentConfig& config = *experiment.experiment.config;
-    *out = ToProto(entry, CheckpointFolder(config.checkpoint_storage, entry.checkpoint.id));
+    *out = ToProto(entry, GetCheckpointFolder(config.checkpoint_storage, entry.checkpoint.id));
     *out->mutable_training()->mutable_experiment_config() = ToStruct(model::ToShownValue(config));
     return absl::OkStatus();
   }
@@ -180,7 +180,7 @@ class CheckpointService final : public Service {
     for (const store::CheckpointEntry& entry : page.checkpoints) {
       *response->add_checkpoints() = ToProto(
           entry,
-          CheckpointFolder(experiment.experiment.config->checkpoint_storage, entry.checkpoint.id));
+          GetCheckpointFolder(experiment.experiment.config->checkpoint_storage, entry.checkpoint.id));
     }
     *response->mutable_pagination() =
         ToPagination(request.offset(), request.limit(), response->checkpoints_size(), page.total);
@@ -210,7 +210,7 @@ class CheckpointService final : public Service {
     if (!entry.checkpoint.resources.contains(path) || path.empty() || path.back() == '/') {
       return absl::NotFoundError(absl::StrCat("checkpoint ", id.value(), " has no file ", path));
     }
-    return OpenCheckpointFile(edge_.checkpoint_places.buckets,
+    return OpenCheckpointFile(edge_.checkpoint_locations.buckets,
                               experiment.experiment.config->checkpoint_storage, id, path);
   }
 

@@ -59,7 +59,7 @@ absl::Status CheckEntrypoint(const model::ExperimentConfig& config, const Contex
 absl::Status CheckPlace(const Edge& edge, const model::ExperimentConfig& config,
                         const v1::CreateExperimentRequest& request) {
   const absl::Status allowed =
-      CheckCheckpointPlace(edge.checkpoint_places, config.checkpoint_storage);
+      CheckCheckpointLocation(edge.checkpoint_locations, config.checkpoint_storage);
   if (allowed.ok()) return allowed;
   const std::string member = absl::StrCat(
       "checkpoint_storage.", checkpoint_storage::IsBucket(config.checkpoint_storage) ? "type"
@@ -271,7 +271,7 @@ absl::StatusOr<cluster::ContinueExperiment> PrepareContinuation(
                                                     overrides, defaults));
   DET_RETURN_IF_ERROR(CheckSize("configuration", model::ToValue(config).ToJson().size()));
   DET_RETURN_IF_ERROR(ApplyLimits(policy, config));
-  DET_RETURN_IF_ERROR(CheckCheckpointPlace(edge.checkpoint_places, config.checkpoint_storage));
+  DET_RETURN_IF_ERROR(CheckCheckpointLocation(edge.checkpoint_locations, config.checkpoint_storage));
   if (config.workspace != now.workspace || config.project != now.project) {
     return absl::InvalidArgumentError(
         "project: an experiment goes on where it lies; move it before or after that");

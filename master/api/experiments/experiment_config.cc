@@ -36,7 +36,7 @@ absl::StatusOr<ReadyConfig> ReadConfig(const Edge& edge, const GivenConfig& give
   for (const std::string& each : given.overrides) bytes += each.size();
   DET_RETURN_IF_ERROR(CheckSize(given.path.empty() ? "configuration" : given.path, bytes));
   model::ConfigDefaults defaults;
-  defaults.checkpoint_host_path = edge.checkpoint_places.own;
+  defaults.checkpoint_host_path = edge.checkpoint_locations.own;
   defaults.experiment_seed = given.seed;
   defaults.name = given.name;
   AddStorage("the master's checkpoint_storage", edge.checkpoint_storage, defaults.below);

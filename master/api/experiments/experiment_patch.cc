@@ -15,7 +15,7 @@
 #include "master/api/common/project_resolver.h"
 #include "master/api/experiments/read_experiment.h"
 #include "master/api/policies/config_policy.h"
-#include "master/checkpoint_storage/checkpoint_place.h"
+#include "master/checkpoint_storage/checkpoint_location.h"
 #include "master/core/experiment/retention.h"
 #include "master/store/interfaces/retention_candidates.h"
 
@@ -210,7 +210,7 @@ absl::Status Preview(const Edge& edge, const v1::PreviewRetentionRequest& reques
     const model::CheckpointId& checkpoint = entry.checkpoint.id;
     if (!drop.contains(checkpoint)) continue;
     *response->add_checkpoints() =
-        ToProto(entry, CheckpointFolder(config.checkpoint_storage, checkpoint));
+        ToProto(entry, GetCheckpointFolder(config.checkpoint_storage, checkpoint));
   }
   response->set_kept(static_cast<int32_t>(all.size() - drop.size()));
   return absl::OkStatus();

@@ -14,7 +14,7 @@
 #include "master/api/rpc/call.h"
 #include "master/api/rpc/service.h"
 #include "master/auth/permissions.h"
-#include "master/checkpoint_storage/checkpoint_place.h"
+#include "master/checkpoint_storage/checkpoint_location.h"
 
 namespace det::api {
 namespace {
@@ -41,7 +41,7 @@ class ShownCheckpoints {
     const auto entry = entries_.find(id);
     if (entry == entries_.end()) return {};
     const Origin& origin = of_.at(entry->second.experiment);
-    v1::Checkpoint out = ToProto(entry->second, CheckpointFolder(origin.storage, id));
+    v1::Checkpoint out = ToProto(entry->second, GetCheckpointFolder(origin.storage, id));
     *out.mutable_training()->mutable_experiment_config() = origin.config;
     return out;
   }

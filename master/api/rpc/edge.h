@@ -13,7 +13,7 @@
 #include "base/thread_pool.h"
 #include "master/auth/authenticator.h"
 #include "master/auth/password_queue.h"
-#include "master/checkpoint_storage/checkpoint_place.h"
+#include "master/checkpoint_storage/checkpoint_location.h"
 #include "master/core/model/task_defaults.h"
 #include "master/core/model/value.h"
 #include "master/engine/engine.h"
@@ -61,7 +61,7 @@ struct Edge {
   MasterFacts facts;
   std::string checkpoint_storage;  // the master's: the lowest layer, as JSON; empty: none
   model::TaskDefaults task_defaults;
-  CheckpointPlaces checkpoint_places;  // `own` is the default of checkpoint_storage.host_path
+  CheckpointLocations checkpoint_locations;  // `own` is the default of checkpoint_storage.host_path
   std::function<void(absl::StatusCode)> on_call;  // after each unary call; any thread; may be null
 };
 

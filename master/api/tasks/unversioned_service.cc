@@ -236,7 +236,7 @@ class RawService final : public Service {
     DET_ASSIGN_OR_RETURN(const auto experiment, edge_.store->GetExperiment(entry.experiment));
     CheckpointArchive::Open open =
         [this, id, config = experiment.experiment.config](const std::string& path) {
-          return OpenCheckpointFile(edge_.checkpoint_places.buckets, config->checkpoint_storage, id,
+          return OpenCheckpointFile(edge_.checkpoint_locations.buckets, config->checkpoint_storage, id,
                                     path);
         };
     return std::make_shared<CheckpointArchive>(format, entry.checkpoint.resources,

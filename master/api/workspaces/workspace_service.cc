@@ -67,7 +67,7 @@ absl::StatusOr<std::string> ReadStorage(const Edge& edge, const google::protobuf
   }
   std::string text = FromStruct(given, Numbers::kIntegersIfWhole).ToJson();
   model::ConfigDefaults defaults;
-  defaults.checkpoint_host_path = edge.checkpoint_places.own;
+  defaults.checkpoint_host_path = edge.checkpoint_locations.own;
   AddStorage("the master's checkpoint_storage", edge.checkpoint_storage, defaults.below);
   AddStorage("checkpoint_storage_config", text, defaults.below);
   DET_ASSIGN_OR_RETURN(
@@ -75,7 +75,7 @@ absl::StatusOr<std::string> ReadStorage(const Edge& edge, const google::protobuf
       model::ParseExperimentConfig(
           "{entrypoint: any, searcher: {name: single, metric: any, max_length: {batches: 1}}}", "",
           {}, defaults));
-  DET_RETURN_IF_ERROR(CheckCheckpointPlace(edge.checkpoint_places, config.checkpoint_storage));
+  DET_RETURN_IF_ERROR(CheckCheckpointLocation(edge.checkpoint_locations, config.checkpoint_storage));
   return text;
 }
 

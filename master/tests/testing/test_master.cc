@@ -57,7 +57,7 @@ World::World(std::shared_ptr<store::FakeDatabase> database, absl::Duration patie
   edge_.watch = &watch_;
   edge_.webhooks = &triggers_;
   edge_.deliverer = &deliverer_;
-  edge_.checkpoint_places.own = "/nowhere";
+  edge_.checkpoint_locations.own = "/nowhere";
   EXPECT_TRUE(engine_->Start().ok());
   gc_.Start(&store_, engine_.get());
   webhooks::DelivererOptions options;

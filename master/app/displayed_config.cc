@@ -48,7 +48,7 @@ Value Members(const std::string& path, FileConfig& config, size_t item) {
 
 }  // namespace
 
-Value ShownConfig(const Config& config) {
+Value ToDisplayedConfig(const Config& config) {
   FileConfig file;
   file.config = config;
   return Members("", file, 0);

@@ -1,7 +1,7 @@
 // What the services are told of this master and its cluster before they start: who it is, what it
 // was configured with, where checkpoints may lie. Called by master.cc, once the store is open.
-#ifndef MASTER_APP_MASTER_FACTS_H_
-#define MASTER_APP_MASTER_FACTS_H_
+#ifndef MASTER_APP_MASTER_INFO_H_
+#define MASTER_APP_MASTER_INFO_H_
 
 #include <string>
 
@@ -14,9 +14,9 @@
 namespace det::app {
 
 // Makes the folder for checkpoints, if the cluster's own is one. `now`: the start.
-absl::Status FillFacts(const Config& config, store::Store& store, const std::string& data_dir,
+absl::Status FillMasterInfo(const Config& config, store::Store& store, const std::string& data_dir,
                        absl::Time now, api::Edge* edge);
 
 }  // namespace det::app
 
-#endif  // MASTER_APP_MASTER_FACTS_H_
+#endif  // MASTER_APP_MASTER_INFO_H_

@@ -1,4 +1,4 @@
-#include "master/checkpoint_storage/checkpoint_place.h"
+#include "master/checkpoint_storage/checkpoint_location.h"
 
 #include <unistd.h>
 
@@ -8,14 +8,14 @@
 namespace det::checkpoint_storage {
 namespace {
 
-const CheckpointPlaces kPlaces = {.own = "/srv/resolute/checkpoints", .data_dir = "/srv/resolute"};
+const CheckpointLocations kPlaces = {.own = "/srv/resolute/checkpoints", .data_dir = "/srv/resolute"};
 
-absl::Status Check(const CheckpointPlaces& places, const std::string& host_path,
+absl::Status Check(const CheckpointLocations& locations, const std::string& host_path,
                    const std::string& storage_path = "") {
-  return CheckCheckpointPlace(places, {.host_path = host_path, .storage_path = storage_path});
+  return CheckCheckpointLocation(locations, {.host_path = host_path, .storage_path = storage_path});
 }
 
-TEST(CheckpointPlaceTest, UsersHaveFoldersOfTheirOwn) {
+TEST(CheckpointLocationTest, UsersHaveFoldersOfTheirOwn) {
   for (const char* path :
        {"/srv/resolute/checkpoints", "/srv/resolute/checkpoints/team/", "/home/a/checkpoints",
         "/mnt/nfs", "/tmp/x", "/library", "/srv", "/srv/resolute2", "/opt/usr"}) {
@@ -24,7 +24,7 @@ TEST(CheckpointPlaceTest, UsersHaveFoldersOfTheirOwn) {
   EXPECT_TRUE(Check(kPlaces, "/srv", "resolute/checkpoints/mine").ok());
 }
 
-TEST(CheckpointPlaceTest, TheSystemsFoldersAreNotTheirs) {
+TEST(CheckpointLocationTest, TheSystemsFoldersAreNotTheirs) {
   for (const char* path :
        {"/", "//", "/.", "/etc", "/etc/resolute", "/./etc", "//etc", "/proc/self", "/sys",
         "/dev/shm", "/boot", "/usr/local/x", "/bin", "/sbin", "/lib", "/lib64/x", "/libx32"}) {
@@ -35,7 +35,7 @@ TEST(CheckpointPlaceTest, TheSystemsFoldersAreNotTheirs) {
             "out for /srv/resolute/checkpoints");
 }
 
-TEST(CheckpointPlaceTest, NorIsTheMastersDataDirectory) {
+TEST(CheckpointLocationTest, NorIsTheMastersDataDirectory) {
   EXPECT_FALSE(Check(kPlaces, "/srv/resolute").ok());
   EXPECT_FALSE(Check(kPlaces, "/srv/resolute/postgres").ok());
   EXPECT_FALSE(Check(kPlaces, "/srv", "resolute/postgres").ok());
@@ -43,9 +43,9 @@ TEST(CheckpointPlaceTest, NorIsTheMastersDataDirectory) {
   EXPECT_FALSE(Check(kPlaces, "/home/..").ok());
 }
 
-TEST(CheckpointPlaceTest, ADirectoryIsHeldToTheSame) {
+TEST(CheckpointLocationTest, ADirectoryIsHeldToTheSame) {
   const auto check = [](const std::string& path) {
-    return CheckCheckpointPlace(
+    return CheckCheckpointLocation(
         kPlaces, {.type = "directory", .host_path = kPlaces.own, .container_path = path});
   };
   EXPECT_TRUE(check("/mnt/nfs").ok());
@@ -54,7 +54,7 @@ TEST(CheckpointPlaceTest, ADirectoryIsHeldToTheSame) {
   }
 }
 
-TEST(CheckpointPlaceTest, LinksLeadNoFurther) {
+TEST(CheckpointLocationTest, LinksLeadNoFurther) {
   const base::TempDir dir = *base::TempDir::Create();
   ASSERT_EQ(::symlink("/etc", (dir.path() + "/link").c_str()), 0);
   EXPECT_FALSE(Check(kPlaces, dir.path() + "/link").ok());
@@ -63,17 +63,17 @@ TEST(CheckpointPlaceTest, LinksLeadNoFurther) {
   EXPECT_TRUE(Check(kPlaces, dir.path() + "/other").ok());
 }
 
-TEST(CheckpointPlaceTest, AnAdministratorMayNameTheOnlyOnes) {
-  CheckpointPlaces places = kPlaces;
-  places.roots = {"/mnt/nfs/", "/usr/share/checkpoints"};
-  EXPECT_TRUE(Check(places, "/mnt/nfs").ok());
-  EXPECT_TRUE(Check(places, "/mnt/nfs/a").ok());
-  EXPECT_TRUE(Check(places, "/usr/share/checkpoints/a").ok());
-  EXPECT_TRUE(Check(places, "/srv/resolute/checkpoints").ok());
-  EXPECT_EQ(Check(places, "/home/a").message(),
+TEST(CheckpointLocationTest, AnAdministratorMayNameTheOnlyOnes) {
+  CheckpointLocations locations = kPlaces;
+  locations.roots = {"/mnt/nfs/", "/usr/share/checkpoints"};
+  EXPECT_TRUE(Check(locations, "/mnt/nfs").ok());
+  EXPECT_TRUE(Check(locations, "/mnt/nfs/a").ok());
+  EXPECT_TRUE(Check(locations, "/usr/share/checkpoints/a").ok());
+  EXPECT_TRUE(Check(locations, "/srv/resolute/checkpoints").ok());
+  EXPECT_EQ(Check(locations, "/home/a").message(),
             "\"/home/a\" is not allowed by this cluster; name a folder below /mnt/nfs/ or "
             "/usr/share/checkpoints, or leave it out for /srv/resolute/checkpoints");
-  EXPECT_FALSE(Check(places, "/mnt").ok());
+  EXPECT_FALSE(Check(locations, "/mnt").ok());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "master/app/master_facts.h"
+#include "master/app/master_info.h"
 
 #include "base/file.h"
 #include "base/install.h"
@@ -9,7 +9,7 @@
 
 namespace det::app {
 
-absl::Status FillFacts(const Config& config, store::Store& store, const std::string& data_dir,
+absl::Status FillMasterInfo(const Config& config, store::Store& store, const std::string& data_dir,
                        absl::Time now, api::Edge* edge) {
   api::MasterFacts& facts = edge->facts;
   DET_ASSIGN_OR_RETURN(facts.cluster_id, store.GetOrSetProperty("cluster_id", base::NewUuid()));
@@ -18,10 +18,10 @@ absl::Status FillFacts(const Config& config, store::Store& store, const std::str
   facts.cluster_name = config.cluster_name;
   facts.database = config.db_url.empty() ? "embedded" : "external";
   facts.started_at = now;
-  facts.config = ShownConfig(config);
+  facts.config = ToDisplayedConfig(config);
   facts.log_days = config.log_days;
   edge->task_defaults = config.task_defaults;
-  api::CheckpointPlaces& places = edge->checkpoint_places;
+  api::CheckpointLocations& locations = edge->checkpoint_locations;
   model::ExperimentConfig defaults;
   defaults.checkpoint_storage = config.checkpoint_storage;
   std::string own = defaults.checkpoint_storage.host_path;
@@ -29,12 +29,12 @@ absl::Status FillFacts(const Config& config, store::Store& store, const std::str
   if (defaults.checkpoint_storage.type == "shared_fs") defaults.checkpoint_storage.host_path = own;
   edge->checkpoint_storage =
       model::FieldValue(*model::FindField("checkpoint_storage"), defaults).ToJson();
-  places.own = own;
-  places.data_dir = data_dir;
-  places.roots = config.checkpoint_roots;
-  places.buckets = {.own = defaults.checkpoint_storage, .roots = config.checkpoint_roots};
+  locations.own = own;
+  locations.data_dir = data_dir;
+  locations.roots = config.checkpoint_roots;
+  locations.buckets = {.own = defaults.checkpoint_storage, .roots = config.checkpoint_roots};
   // Tasks write and read here, maybe as another user.
-  return base::MakeDirs(places.own);
+  return base::MakeDirs(locations.own);
 }
 
 }  // namespace det::app

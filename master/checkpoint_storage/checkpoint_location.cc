@@ -1,4 +1,4 @@
-#include "master/checkpoint_storage/checkpoint_place.h"
+#include "master/checkpoint_storage/checkpoint_location.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -45,40 +45,40 @@ fs::path Words(const fs::path& path) {
 
 // `form`: Words or Resolve, for all paths alike.
 template <class Form>
-absl::Status Check(const CheckpointPlaces& places, const std::string& given, const Form& form) {
+absl::Status Check(const CheckpointLocations& locations, const std::string& given, const Form& form) {
   const fs::path path = form(Words(given));
-  const fs::path own = form(Words(places.own));
+  const fs::path own = form(Words(locations.own));
   if (IsInside(path, own)) return absl::OkStatus();
-  const std::string instead = absl::StrCat(", or leave it out for ", places.own);
-  if (!places.roots.empty()) {
-    for (const std::string& root : places.roots) {
+  const std::string instead = absl::StrCat(", or leave it out for ", locations.own);
+  if (!locations.roots.empty()) {
+    for (const std::string& root : locations.roots) {
       if (IsInside(path, form(Words(root)))) return absl::OkStatus();
     }
     return absl::InvalidArgumentError(
         absl::StrCat("\"", given, "\" is not allowed by this cluster; name a folder below ",
-                     absl::StrJoin(places.roots, " or "), instead));
+                     absl::StrJoin(locations.roots, " or "), instead));
   }
   if (IsSystem(path)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "\"", given, "\" belongs to the operating system; name a folder of your own", instead));
   }
-  if (IsInside(path, form(Words(places.data_dir)))) {
+  if (IsInside(path, form(Words(locations.data_dir)))) {
     return absl::InvalidArgumentError(
         absl::StrCat("\"", given, "\" is the master's own; name a folder outside of ",
-                     places.data_dir, instead));
+                     locations.data_dir, instead));
   }
   return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::Status CheckCheckpointPlace(const CheckpointPlaces& places,
+absl::Status CheckCheckpointLocation(const CheckpointLocations& locations,
                                   const model::CheckpointStorageConfig& storage) {
   if (checkpoint_storage::IsBucket(storage)) {
-    if (checkpoint_storage::IsAmongRoots(places.buckets, storage)) return absl::OkStatus();
+    if (checkpoint_storage::IsAmongRoots(locations.buckets, storage)) return absl::OkStatus();
     return absl::InvalidArgumentError(
         absl::StrCat("this bucket is not allowed by this cluster; name a place of ",
-                     absl::StrJoin(places.roots, " or "), ", or leave it out for the cluster's"));
+                     absl::StrJoin(locations.roots, " or "), ", or leave it out for the cluster's"));
   }
   const fs::path root = storage.type == "directory" ? storage.container_path : storage.host_path;
   if (std::find(root.begin(), root.end(), "..") != root.end()) {
@@ -87,15 +87,15 @@ absl::Status CheckCheckpointPlace(const CheckpointPlaces& places,
   }
   const fs::path place = model::CheckpointDirectory(storage);
   for (const std::string& path : {root.string(), place.lexically_normal().string()}) {
-    DET_RETURN_IF_ERROR(Check(places, path, Words));
-    DET_RETURN_IF_ERROR(Check(places, path, Resolve));
+    DET_RETURN_IF_ERROR(Check(locations, path, Words));
+    DET_RETURN_IF_ERROR(Check(locations, path, Resolve));
   }
   return absl::OkStatus();
 }
 
-std::string CheckpointFolder(const model::CheckpointStorageConfig& storage,
+std::string GetCheckpointFolder(const model::CheckpointStorageConfig& storage,
                              const model::CheckpointId& id) {
-  if (checkpoint_storage::IsBucket(storage)) return checkpoint_storage::AddressOf(storage, id);
+  if (checkpoint_storage::IsBucket(storage)) return checkpoint_storage::MakeAddress(storage, id);
   return (fs::path(model::CheckpointDirectory(storage)) / id.value()).string();
 }
 

@@ -3,8 +3,8 @@
 //
 // Called by create_experiment.cc on the pool. Looks at links on this machine; never changes
 // anything.
-#ifndef MASTER_CHECKPOINT_STORAGE_CHECKPOINT_PLACE_H_
-#define MASTER_CHECKPOINT_STORAGE_CHECKPOINT_PLACE_H_
+#ifndef MASTER_CHECKPOINT_STORAGE_CHECKPOINT_LOCATION_H_
+#define MASTER_CHECKPOINT_STORAGE_CHECKPOINT_LOCATION_H_
 
 #include <string>
 #include <vector>
@@ -16,7 +16,7 @@
 namespace det::checkpoint_storage {
 
 // Absolute paths. Empty ones are left out.
-struct CheckpointPlaces {
+struct CheckpointLocations {
   std::string own;                    // the cluster's folder: always allowed
   std::string data_dir;               // the master's: nothing else of it is
   std::vector<std::string> roots;     // if there are any, nothing outside of them is
@@ -26,13 +26,13 @@ struct CheckpointPlaces {
 // INVALID_ARGUMENT for a path with "..", one outside of `roots` or, without roots, one of the
 // operating system's own folders (/, /etc, /usr, ...), also by way of links; for a bucket that is
 // not among the roots, if there are any.
-absl::Status CheckCheckpointPlace(const CheckpointPlaces& places,
+absl::Status CheckCheckpointLocation(const CheckpointLocations& locations,
                                   const model::CheckpointStorageConfig& storage);
 
 // Where the files of a checkpoint lie: a path, or "s3://BUCKET/PREFIX/ID".
-std::string CheckpointFolder(const model::CheckpointStorageConfig& storage,
+std::string GetCheckpointFolder(const model::CheckpointStorageConfig& storage,
                              const model::CheckpointId& id);
 
 }  // namespace det::checkpoint_storage
 
-#endif  // MASTER_CHECKPOINT_STORAGE_CHECKPOINT_PLACE_H_
+#endif  // MASTER_CHECKPOINT_STORAGE_CHECKPOINT_LOCATION_H_
