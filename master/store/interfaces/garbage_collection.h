@@ -1,9 +1,8 @@
-// What is to be removed, and its removal: the work of gc::GcThread, derived from the rows and the
-// same each time it is asked for. Every call is one transaction of bounded size and can be
-// repeated.
+// The work of gc::Collector: what must be removed, derived from the rows, and its removal. Every
+// call is one transaction of bounded size and can be repeated.
 //
-// Any thread; blocks. The states themselves change by Commit alone (MarkDeleting, DropCheckpoints,
-// TrimCheckpoint), but for the last ones: DELETED and DELETE_FAILED.
+// Any thread; blocks. States change only through Commit (MarkDeleting, DropCheckpoints,
+// TrimCheckpoint), except for the final ones: DELETED and DELETE_FAILED.
 #ifndef MASTER_STORE_INTERFACES_GARBAGE_COLLECTION_H_
 #define MASTER_STORE_INTERFACES_GARBAGE_COLLECTION_H_
 
@@ -19,23 +18,23 @@
 
 namespace det::store {
 
-// A checkpoint whose files are to be removed.
+// A checkpoint whose files must be removed.
 struct CheckpointToDelete {
   model::CheckpointId id;
   model::ExperimentId experiment;
   model::CheckpointStorageConfig storage;
 };
 
-// A checkpoint of which some files are to be removed.
+// A checkpoint some of whose files must be removed.
 struct CheckpointToTrim {
   model::CheckpointId id;
   model::ExperimentId experiment;
   model::CheckpointStorageConfig storage;
   model::Resources resources;
-  model::Globs globs;  // what is to go of these
+  model::Globs globs;  // the files to remove
 };
 
-// A checkpoint that stays, and who needs it: "experiment 7", "version 3 of model bert".
+// A checkpoint that cannot be deleted, and what uses it: "experiment 7", "version 3 of model bert".
 struct HeldCheckpoint {
   model::CheckpointId id;
   std::string holder;
@@ -46,49 +45,51 @@ class GarbageCollection {
  public:
   virtual ~GarbageCollection() = default;
 
-  // Experiments that have ended and whose retention is due; with ids above `after`, by id.
+  // Experiments that have ended and whose retention policy must be applied, with ids above `after`,
+  // sorted by id.
   virtual absl::StatusOr<std::vector<model::ExperimentId>> ListDueRetentions(model::ExperimentId after,
                                                                          int limit) = 0;
-  // DELETING checkpoints with ids above `after`, by id.
+  // DELETING checkpoints with ids above `after`, sorted by id.
   virtual absl::StatusOr<std::vector<CheckpointToDelete>> ListCheckpointsToDelete(
       const model::CheckpointId& after, int limit) = 0;
-  // The files of these are gone.
+  // Records that the files of these checkpoints were removed.
   virtual absl::Status MarkCheckpointsDeleted(const std::vector<model::CheckpointId>& ids) = 0;
-  // PARTIALLY_DELETED checkpoints whose files were not removed yet, with ids above `after`, by id.
+  // PARTIALLY_DELETED checkpoints whose files were not removed yet, with ids above `after`, sorted
+  // by id.
   virtual absl::StatusOr<std::vector<CheckpointToTrim>> ListCheckpointsToTrim(
       const model::CheckpointId& after, int limit) = 0;
-  // Those files are gone, `left` is there; where that has no file, the checkpoint is DELETED.
-  // Nothing when more is to go by now, or all of it.
+  // Records that the files were removed and `left` remain; if `left` is empty, the checkpoint
+  // becomes DELETED. Does nothing if more files must be removed by now.
   virtual absl::Status MarkCheckpointTrimmed(const CheckpointToTrim& trimmed,
                                   const model::Resources& left) = 0;
 
-  // DELETING experiments, by id.
+  // DELETING experiments, sorted by id.
   virtual absl::StatusOr<std::vector<model::ExperimentId>> ListDeletions() = 0;
-  // DELETED experiments of which something is held no longer: they are to be deleted once more.
+  // DELETED experiments with checkpoints that are no longer in use: they must be deleted once more.
   virtual absl::StatusOr<std::vector<model::ExperimentId>> ListReleased() = 0;
-  // Removes at most `limit` lines of log, rows of metrics or of the search; or else, when none is
-  // left, all other rows but those of checkpoints that are not DELETED, with their trials and the
-  // experiment, which becomes DELETED then. True: that was all. Nothing, and true, for an
+  // Removes at most `limit` log lines, metrics or search rows. If none are left, removes all other
+  // rows except checkpoints that are not DELETED with their trials and the experiment, which then
+  // becomes DELETED. Returns true if everything was removed. Does nothing and returns true for an
   // experiment that is not being deleted.
   virtual absl::StatusOr<bool> RemoveRows(model::ExperimentId id, int limit) = 0;
-  // DELETING becomes DELETE_FAILED.
+  // Changes the state from DELETING to DELETE_FAILED.
   virtual absl::Status MarkDeletionFailed(model::ExperimentId id, const std::string& reason) = 0;
 
-  // ---- by age: docs/durability.md ----
+  // ---- expiry: docs/durability.md ----
 
-  // For how many days after a trial's end its lines of log are kept; -1: for ever. The newest word
-  // about a trial wins, and wins over the experiment's configuration. NOT_FOUND.
+  // Sets for how many days after a trial's end its logs are kept; -1: forever. The last setting for
+  // a trial wins, also over the experiment's configuration. NOT_FOUND.
   virtual absl::Status SetExperimentLogDays(model::ExperimentId id, int days) = 0;
   virtual absl::Status SetTrialLogDays(model::TrialId id, int days) = 0;
-  // What was said of the trial's lines, as above; nullopt: nothing. NOT_FOUND.
+  // Returns that setting of a trial; nullopt if it was never set. NOT_FOUND.
   virtual absl::StatusOr<std::optional<int>> GetTrialLogDays(model::TrialId id) = 0;
-  // Removes at most `limit` lines whose time is over; `days` holds where nobody says anything.
-  // True: that was all.
+  // Removes at most `limit` expired log lines. `days` is the default for trials without a setting.
+  // Returns true if all were removed.
   virtual absl::StatusOr<bool> RemoveExpiredLogs(absl::Time now, int days, int limit) = 0;
-  // The same of audit records from before `until`.
+  // Removes audit records from before `until`, likewise.
   virtual absl::StatusOr<bool> RemoveExpiredAudit(absl::Time until, int limit) = 0;
 
-  // Those of the experiment, by id.
+  // Lists the checkpoints of the experiment that are in use, sorted by id.
   virtual absl::StatusOr<std::vector<HeldCheckpoint>> ListHeldCheckpoints(model::ExperimentId id) = 0;
 };
 

@@ -1,4 +1,4 @@
-// What retention looks at, from the rows. Any thread; blocks.
+// Input of the retention policy (experiment/retention.h), read from the store. Any thread; blocks.
 #ifndef MASTER_STORE_INTERFACES_RETENTION_CANDIDATES_H_
 #define MASTER_STORE_INTERFACES_RETENTION_CANDIDATES_H_
 
@@ -10,8 +10,8 @@
 
 namespace det::store {
 
-// The experiment's checkpoints that are COMPLETED or PARTIALLY_DELETED, oldest first. Damaged ones
-// are left to people.
+// The experiment's checkpoints that are COMPLETED or PARTIALLY_DELETED, oldest first. Damaged
+// checkpoints are left to the user.
 absl::StatusOr<std::vector<experiment::Retainable>> ListRetentionCandidates(Store& store,
                                                                    model::ExperimentId id);
 

@@ -1,5 +1,6 @@
-// The first answers to creates that carried an idempotency key: plain records, one transaction
-// each. Reached by Store::stored_responses(). Any thread; blocks.
+// Responses to create requests with an idempotency key, so that a repeated request gets the same
+// response: plain records, one transaction each. Reached through Store::stored_responses(). Any
+// thread; blocks.
 #ifndef MASTER_STORE_INTERFACES_STORED_RESPONSES_H_
 #define MASTER_STORE_INTERFACES_STORED_RESPONSES_H_
 
@@ -15,13 +16,13 @@ namespace det::store {
 
 struct StoredResponse {
   model::UserId user;
-  std::string key;      // the caller's
+  std::string key;      // chosen by the client
   std::string method;   // "det.api.v1.UserService.PostUser"
-  std::string request;  // a hash of it
+  std::string request;  // a hash of the request
   absl::Time at;
-  int code = 0;          // of absl::StatusCode
+  int code = 0;          // an absl::StatusCode
   std::string message;   // of the status
-  std::string response;  // serialised; any bytes
+  std::string response;  // the serialised response; any bytes
   friend bool operator==(const StoredResponse&, const StoredResponse&) = default;
 };
 
@@ -29,11 +30,12 @@ class StoredResponses {
  public:
   virtual ~StoredResponses() = default;
 
-  // The user's answer under the key, unless it was given before `since`.
+  // Returns the user's response for the key, or nullopt if there is none since `since`.
   virtual absl::StatusOr<std::optional<StoredResponse>> GetResponse(model::UserId user,
                                                                 const std::string& key,
                                                                 absl::Time since) = 0;
-  // Keeps it in place of an older one under the key, and drops all from before `since`.
+  // Stores the response, replacing an older one with the same key, and deletes all from before
+  // `since`.
   virtual absl::Status PutResponse(const StoredResponse& stored, absl::Time since) = 0;
 };
 

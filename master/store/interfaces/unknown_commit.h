@@ -1,6 +1,6 @@
-// A write of which it is not known whether it was made: the answer to its commit was lost, and the
-// database could not be asked. Such a status is UNAVAILABLE and marked; who does not bear doing it
-// twice asks IsUnknownCommit before asking again.
+// Writes whose outcome is unknown: the connection broke during the commit, and the database could
+// not be asked. Their status is UNAVAILABLE with a payload. A caller that must not repeat a write
+// checks IsUnknownCommit before it retries.
 #ifndef MASTER_STORE_INTERFACES_UNKNOWN_COMMIT_H_
 #define MASTER_STORE_INTERFACES_UNKNOWN_COMMIT_H_
 
@@ -16,7 +16,7 @@ inline bool IsUnknownCommit(const absl::Status& status) {
   return status.GetPayload(kUnknownCommit).has_value();
 }
 
-// `why`: what came of asking.
+// `why`: the error of the last attempt to ask the database.
 inline absl::Status UnknownCommitError(const absl::Status& why) {
   absl::Status doubt = absl::UnavailableError(
       absl::StrCat("it is not known whether this was written: ", why.message(),

@@ -1,5 +1,5 @@
-// Users, and what each keeps for the web page: plain records, one transaction each. Reached by
-// Store::users(). What they may: access.h.
+// Users and their dashboard settings: plain records, one transaction each. Reached through
+// Store::users(). Their roles are in access.h.
 // Any thread; blocks.
 #ifndef MASTER_STORE_INTERFACES_USERS_H_
 #define MASTER_STORE_INTERFACES_USERS_H_
@@ -24,18 +24,18 @@ namespace det::store {
 struct UserRecord {
   model::UserId id;
   std::string username;
-  std::string password_hash;  // argon2id text; empty: cannot log in by password
+  std::string password_hash;  // argon2id text; empty: cannot log in with a password
   bool admin = false;
   bool active = true;
   std::string display_name;
-  bool remote = false;  // signs in elsewhere
+  bool remote = false;  // authenticates with an external provider
   std::optional<AgentUser> agent_user;
   absl::Time modified_at;
   std::optional<absl::Time> last_auth_at;
   friend bool operator==(const UserRecord&, const UserRecord&) = default;
 };
 
-// What is set changes.
+// Only the fields that are set are changed.
 struct UserPatch {
   std::optional<std::string> username;
   std::optional<std::string> password_hash;
@@ -60,10 +60,10 @@ struct UserQuery {
   Window window;
   Sort sort = Sort::kId;
   bool descending = false;
-  std::string name;  // contained in the name or the display name, any case
+  std::string name;  // substring of the name or display name, case-insensitive
   std::optional<bool> active;
   std::optional<bool> admin;
-  std::vector<model::Role> roles;  // who has one of these somewhere; empty: all
+  std::vector<model::Role> roles;  // users with one of these roles in any workspace; empty: all
 };
 struct UserPage {
   std::vector<UserRecord> users;
@@ -81,31 +81,31 @@ class Users {
  public:
   virtual ~Users() = default;
 
-  // NOT_FOUND. Names are compared without case.
+  // NOT_FOUND if there is no such user. Names are case-insensitive.
   virtual absl::StatusOr<UserRecord> GetUser(model::UserId id) = 0;
   virtual absl::StatusOr<UserRecord> GetUserByName(const std::string& username) = 0;
   virtual absl::StatusOr<UserPage> ListUsers(const UserQuery& query) = 0;
-  // Gives it its id. `role`: what it may in the workspace Uncategorized; kNone: nothing there.
-  // ALREADY_EXISTS when the name, in any case, is taken.
+  // Assigns the id. `role`: the user's role in the workspace Uncategorized. ALREADY_EXISTS if the
+  // name is taken.
   virtual absl::StatusOr<UserRecord> AddUser(const UserRecord& user, model::Role role) = 0;
   absl::StatusOr<UserRecord> AddUser(const UserRecord& user) {
     return AddUser(user, model::Role::kNone);
   }
-  // NOT_FOUND; ALREADY_EXISTS as above; FAILED_PRECONDITION when no active administrator would be
-  // left. Sets modified_at to `now`.
+  // Sets modified_at to `now`. NOT_FOUND; ALREADY_EXISTS if the name is taken; FAILED_PRECONDITION
+  // if no active administrator would be left.
   virtual absl::StatusOr<UserRecord> ChangeUser(model::UserId id, const UserPatch& patch,
                                                 absl::Time now) = 0;
-  // OK for a user who is gone.
+  // Returns OK if the user does not exist.
   virtual absl::Status RecordLogin(model::UserId id, absl::Time at) = 0;
 
-  // By path and key.
+  // Sorted by path and key.
   virtual absl::StatusOr<std::vector<UserSetting>> ListSettings(model::UserId id) = 0;
-  // Adds, replaces, or, with an empty value, removes each.
+  // Adds or replaces each setting; an empty value removes it.
   virtual absl::Status PutSettings(model::UserId id, const std::vector<UserSetting>& settings) = 0;
   virtual absl::Status DropSettings(model::UserId id) = 0;
 };
 
-// What all implementations say.
+// Errors that all implementations return.
 inline absl::Status NoSuchUser(absl::string_view name) {
   return absl::NotFoundError(
       absl::StrCat("user ", name, " does not exist; `det user list` shows all"));
@@ -117,7 +117,7 @@ inline absl::Status UserExists(const std::string& name) {
 }
 inline absl::Status LastAdministrator() {
   return absl::FailedPreconditionError(
-      "no active administrator would be left; make another user one first");
+      "no active administrator would be left; make another user an administrator first");
 }
 
 }  // namespace det::store
