@@ -93,8 +93,8 @@ class Projects {
   // Projects that the user opened; newest first.
   virtual absl::Status RecordVisit(model::UserId user, int32_t project, absl::Time at) = 0;
   virtual absl::StatusOr<std::vector<ProjectRecord>> ListLastVisited(model::UserId user, int limit) = 0;
-  // Of the experiments in it (0: all workspaces of `visible`, the workspaces; without these of
-  // all), the most used first.
+  // Labels of the project's experiments (0: all workspaces of `visible`, the workspaces; without
+  // these of all), the most frequent first.
   virtual absl::StatusOr<std::vector<std::string>> ListLabels(
       int32_t project, const std::optional<std::vector<int32_t>>& visible) = 0;
 };

@@ -1,9 +1,10 @@
-// A PostgreSQL of our own: a private cluster in <data_dir>/postgres, reached through a unix socket
-// only, made at the first start, started again when it dies, stopped cleanly at the end. When we
-// are root, which PostgreSQL refuses to be, it runs as user "postgres" or "nobody".
+// The embedded PostgreSQL server: a private cluster in <data_dir>/postgres, reached only through a
+// Unix socket. It is created at the first start, restarted when it dies, and shut down cleanly at
+// the end. If the master runs as root, which PostgreSQL refuses, the server runs as user "postgres"
+// or "nobody".
 //
-// Owned by the composition root, which holds the lock on data_dir: two at once on one directory are
-// not allowed. Any thread; Start and Stop block. Never listens on a network, never wakes up idly.
+// Owned by the composition root, which holds the lock on data_dir: two servers on one directory are
+// not allowed. Any thread; Start and Stop block. Never listens on a network, never polls.
 #ifndef MASTER_STORE_POSTGRES_EMBEDDED_POSTGRES_H_
 #define MASTER_STORE_POSTGRES_EMBEDDED_POSTGRES_H_
 
@@ -18,31 +19,31 @@ namespace det::store {
 class EmbeddedPostgres {
  public:
   struct Options {
-    std::string data_dir;  // absolute; made if need be
-    bool fsync = true;     // false: for tests, whose data may go with the machine
+    std::string data_dir;  // absolute; created if missing
+    bool fsync = true;     // false only in tests, whose data may be lost
   };
 
-  // Returns once it answers. A server that an earlier master left running on the same directory is
-  // taken over if it answers and was started as it would be now, else stopped first.
-  // FAILED_PRECONDITION, PERMISSION_DENIED or UNAVAILABLE with the remedy.
+  // Returns once the server accepts connections. A server that an earlier master left running on
+  // the same directory is reused if it answers and has the same settings; otherwise it is stopped
+  // first. Errors (FAILED_PRECONDITION, PERMISSION_DENIED, UNAVAILABLE) tell what to do.
   static absl::StatusOr<std::unique_ptr<EmbeddedPostgres>> Start(const Options& options);
 
-  // Ends the server that an earlier master left running there, if there is one. UNAVAILABLE when it
-  // does not end.
+  // Stops the server that an earlier master left running, if there is one. UNAVAILABLE if it does
+  // not stop.
   static absl::Status StopLeftover(const std::string& data_dir);
 
-  // Of the server in a data directory, which others may have started.
+  // Connection string of the server in a data directory, whichever process started it.
   static std::string ConnectionString(const std::string& data_dir);
 
-  // As Stop().
+  // Calls Stop().
   ~EmbeddedPostgres();
 
-  // Ends the server and waits for it; kept data are complete. Stores on it should be closed before.
+  // Shuts the server down cleanly and waits for it. Stores on it should be closed before.
   void Stop();
 
   // For OpenPostgresStore.
   const std::string& connection_string() const;
-  // Of the server; changes when it is started again, 0 while it is down.
+  // Process id of the server; changes when it is restarted, 0 while it is down.
   int pid() const;
 
  private:
@@ -52,8 +53,9 @@ class EmbeddedPostgres {
   std::unique_ptr<Impl> impl_;
 };
 
-// The folder with the programs of the version that made `cluster` (<data_dir>/postgres), or of the
-// newest that is installed. NOT_FOUND or FAILED_PRECONDITION when there are none.
+// Returns the folder with the programs of the PostgreSQL version that created `cluster`
+// (<data_dir>/postgres), or of the newest installed version if it does not exist yet. NOT_FOUND or
+// FAILED_PRECONDITION if there is none.
 absl::StatusOr<std::string> FindServerPrograms(const std::string& cluster);
 
 }  // namespace det::store

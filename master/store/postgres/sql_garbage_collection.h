@@ -1,4 +1,4 @@
-// What is to be removed, in PostgreSQL. Used by SqlStore. Any thread; blocks.
+// GarbageCollection in PostgreSQL. Used by SqlStore. Any thread; blocks.
 #ifndef MASTER_STORE_POSTGRES_SQL_GARBAGE_COLLECTION_H_
 #define MASTER_STORE_POSTGRES_SQL_GARBAGE_COLLECTION_H_
 

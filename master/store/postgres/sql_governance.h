@@ -1,4 +1,4 @@
-// Audit records, first answers, the cluster's message and usage in PostgreSQL. Used by SqlStore.
+// Audit records, stored responses, the cluster message and usage in PostgreSQL. Used by SqlStore.
 // Any thread; blocks.
 #ifndef MASTER_STORE_POSTGRES_SQL_GOVERNANCE_H_
 #define MASTER_STORE_POSTGRES_SQL_GOVERNANCE_H_
@@ -18,7 +18,7 @@ namespace det::store {
 
 class SqlAudit final : public Audit {
  public:
-  // `writer` writes, `readers` read.
+  // `writer` is used for writes, `readers` for reads.
   SqlAudit(Pool* writer, Pool* readers, Fence* fence)
       : writer_(*writer), readers_(*readers), fence_(*fence) {}
 

@@ -34,7 +34,7 @@ class SqlRuns final : public Runs {
                                                               const std::string& key) override;
 
  private:
-  // Of trials that have reported more than is read of all.
+  // Reads curves that are too long to be read whole.
   absl::Status ReadLongCurves(const CurveQuery& query, const std::vector<model::TrialId>& trials,
                               Curves* curves);
 

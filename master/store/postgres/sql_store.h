@@ -1,7 +1,7 @@
-// The class behind OpenPostgresStore, in three files: sql_store.cc (control path, lease, bulk
-// data), reads.cc (answers from the cluster's rows), plain_records.cc (contexts, properties).
+// The class behind OpenPostgresStore, in several files: sql_store.cc (control path, lease, bulk
+// data), reads.cc and trial_reads.cc (reads), plain_records.cc (contexts, properties).
 //
-// Commit and Load on the committer's thread, everything else on any; all of them block.
+// Commit and Load run on the committer's thread, everything else on any thread; all of them block.
 #ifndef MASTER_STORE_POSTGRES_SQL_STORE_H_
 #define MASTER_STORE_POSTGRES_SQL_STORE_H_
 
@@ -35,7 +35,7 @@ class SqlStore final : public Store {
  public:
   explicit SqlStore(const std::string& connection_string);
 
-  // Checks the server and migrates.
+  // Checks the server and applies migrations.
   absl::Status Prepare();
 
   absl::StatusOr<cluster::Image> Load() override;
@@ -90,11 +90,11 @@ class SqlStore final : public Store {
 
  private:
   absl::StatusOr<cluster::Image> LoadFrom(Connection& connection);
-  // Adds the experiments for which `condition` (on `e`) holds, with their trials and searchers.
+  // Adds the experiments that satisfy `condition` (on `e`), with their trials and searchers.
   static absl::Status AddExperiments(Connection& connection, const std::string& condition,
                                      const Params& params, cluster::Image& image);
-  // Of an experiment that may go on: where the newest checkpoint of a trial was deleted, the one
-  // before that was not.
+  // For an experiment that may be continued: replaces a trial's newest checkpoint, if it was
+  // deleted, by the newest that was not.
   static absl::Status UseCompletedCheckpoints(Connection& connection, model::ExperimentId id,
                                               cluster::Image& image);
   std::vector<Connection::Statement> ToStatements(
@@ -104,7 +104,7 @@ class SqlStore final : public Store {
   Pool writer_;     // one connection
   Pool readers_;
   Pool gc_pool_;  // one connection
-  Pool lease_;      // one connection: signs of life wait for nobody
+  Pool lease_;      // one connection, so that lease renewals never wait
   Fence fence_;
   SqlAccess access_{&readers_, &fence_};
   SqlUsers users_{&readers_, &fence_};
@@ -120,11 +120,11 @@ class SqlStore final : public Store {
   SqlUsage usage_{&readers_};
   SqlWebhooks webhooks_{&readers_, &fence_};
   SqlConfigPolicies config_policies_{&readers_, &fence_};
-  SummaryBackfill summary_backfill_{&gc_pool_, &fence_};  // from the first Load on
+  SummaryBackfill summary_backfill_{&gc_pool_, &fence_};  // started by the first Load
   WriteGroup<model::MetricReport> metrics_;
   WriteGroup<model::LogLine> logs_;
 
-  // Of the committer's thread.
+  // Accessed only on the committer's thread.
   std::set<model::ExperimentId> known_experiments_;
 };
 

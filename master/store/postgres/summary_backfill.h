@@ -1,8 +1,8 @@
-// Makes the summaries of metrics that a database of an older version lacks (migration 015), beside
-// everything else: a trial at a time, those that run last, else the newest first, until there are
-// none left.
+// Computes the metric summaries that a database of an older version lacks (migration 015), in the
+// background: one trial at a time, newest first, running trials last, until none are missing.
 //
-// Start once, by any thread; ends with its owner. A thread of its own, gone when nothing is left.
+// Start once, on any thread; stops with its owner. Has its own thread, which exits when nothing is
+// left.
 #ifndef MASTER_STORE_POSTGRES_SUMMARY_BACKFILL_H_
 #define MASTER_STORE_POSTGRES_SUMMARY_BACKFILL_H_
 
@@ -16,7 +16,7 @@
 
 namespace det::store {
 
-// Those of at most `limit` trials, in one transaction under the epoch. True: that was all.
+// Backfills at most `limit` trials in one fenced transaction. Returns true if none are left.
 absl::StatusOr<bool> BackfillSummaries(Pool& pool, Fence& fence, int limit);
 
 class SummaryBackfill {
@@ -30,7 +30,7 @@ class SummaryBackfill {
 
  private:
   void Run();
-  // Before the next portion, or another try; false: it stops.
+  // Waits before the next portion or a retry; returns false when stopping.
   bool Pause(absl::Duration length);
 
   Pool& pool_;

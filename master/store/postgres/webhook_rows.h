@@ -1,4 +1,4 @@
-// The statement that makes deliveries of an event: shared by commits and by SqlWebhooks. Any
+// The statement that creates deliveries for an event, used by commits and by SqlWebhooks. Any
 // thread.
 #ifndef MASTER_STORE_POSTGRES_WEBHOOK_ROWS_H_
 #define MASTER_STORE_POSTGRES_WEBHOOK_ROWS_H_
@@ -8,7 +8,7 @@
 
 namespace det::store {
 
-// Returns the ids of the deliveries that it makes.
+// The statement returns the ids of the deliveries that it creates.
 Connection::Statement RaiseStatement(const model::WebhookEvent& event);
 
 }  // namespace det::store

@@ -1,4 +1,4 @@
-// What the sources of workspaces, projects and models share. Called by them, within their
+// Helpers shared by the sources of workspaces, projects and models. Called within their
 // transactions.
 #ifndef MASTER_STORE_POSTGRES_WORKSPACE_ROWS_H_
 #define MASTER_STORE_POSTGRES_WORKSPACE_ROWS_H_
@@ -13,13 +13,13 @@
 
 namespace det::store {
 
-inline constexpr char kUniqueViolation[] = "23505";  // the SQLSTATE of a row that must be the only one
+inline constexpr char kUniqueViolation[] = "23505";  // the SQLSTATE unique_violation
 
-// INTERNAL for what no master wrote.
+// INTERNAL if the text is not a state.
 absl::StatusOr<WorkspaceState> ToWorkspaceState(std::string_view text);
 
-// Holds the row of the workspace until the transaction ends. NOT_FOUND; FAILED_PRECONDITION for one
-// that is archived.
+// Locks the workspace's row until the transaction ends. NOT_FOUND; FAILED_PRECONDITION if it is
+// archived.
 absl::Status LockOpen(Connection& connection, int32_t workspace);
 
 }  // namespace det::store

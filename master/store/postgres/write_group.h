@@ -1,6 +1,6 @@
-// Many callers, one writer: rows that are given while a write is going on are written together by
-// the next one, and each caller returns once its own are. Any thread; Write blocks.
-// Never has a thread of its own: the first caller in the queue writes for those behind it.
+// Group commit for many callers: rows that arrive during a write are written together by the next
+// write, and each caller returns once its own rows are written. Any thread; Write blocks. There is
+// no extra thread: the first caller in the queue writes for those behind it.
 #ifndef MASTER_STORE_POSTGRES_WRITE_GROUP_H_
 #define MASTER_STORE_POSTGRES_WRITE_GROUP_H_
 
@@ -22,8 +22,8 @@ class WriteGroup {
  public:
   using Rows = std::vector<const Row*>;
 
-  // `write` is called by one thread at a time, with at most `max_rows` of them, in order; more
-  // only when one caller gave more.
+  // `write` is called by one thread at a time, with at most `max_rows` rows, in order; more only if
+  // a single caller passes more.
   WriteGroup(size_t max_rows, std::function<absl::Status(const Rows&)> write)
       : max_rows_(max_rows), write_(std::move(write)) {}
 

@@ -1,4 +1,4 @@
-// The rows behind FakeStore. Used by FakeStore alone, which holds the mutex.
+// The rows behind FakeStore. Used only by FakeStore, which holds the mutex.
 #ifndef MASTER_STORE_TESTING_FAKE_DATABASE_H_
 #define MASTER_STORE_TESTING_FAKE_DATABASE_H_
 
@@ -25,7 +25,7 @@
 
 namespace det::store {
 
-using MetricKey = std::tuple<model::TrialId, std::string, int64_t, int>;  // the last is the run
+using MetricKey = std::tuple<model::TrialId, std::string, int64_t, int>;  // the last element is the attempt
 
 struct FakeDatabase {
   std::mutex mutex;
@@ -38,7 +38,7 @@ struct FakeDatabase {
   std::map<std::pair<model::ExperimentId, int64_t>, cluster::AddSearcherEvents> searcher_events;
   std::map<MetricKey, model::MetricReport> metrics;
   std::map<model::CheckpointId, model::CheckpointRecord> checkpoints;
-  std::map<model::CheckpointId, std::set<std::string>> trims;  // what is to go of their files
+  std::map<model::CheckpointId, std::set<std::string>> trims;  // patterns of files to remove
   std::vector<LogRecord> logs;                                 // by id
   int64_t last_log = 0;
   std::set<std::tuple<model::AllocationId, std::string, int64_t>> log_sequences;
@@ -59,11 +59,11 @@ struct FakeDatabase {
   cluster::PutDefaultPools default_pools;
   std::map<std::pair<model::Quota::Scope, std::string>, model::Quota> quotas;
 
-  // Beside the rows of experiments.
+  // More columns of experiments.
   std::set<model::ExperimentId> archived, retained;
-  std::map<model::ExperimentId, int> log_days;  // how long logs are kept
+  std::map<model::ExperimentId, int> log_days;  // log retention in days
   std::map<model::TrialId, int> trial_log_days;
-  cluster::Image highest_deleted;  // its last_* alone
+  cluster::Image highest_deleted;  // only its last_* fields
   struct DeletedRun {
     experiment::Allocation allocation;
     std::string owner, workspace;
@@ -100,10 +100,10 @@ struct FakeDatabase {
   void Apply(const cluster::SetQuota& set) { quotas[{set.quota.scope, set.quota.name}] = set.quota; }
   void Apply(const cluster::DropQuota& drop) { quotas.erase({drop.scope, drop.name}); }
 
-  // A delivery for each webhook that wants it; how many.
+  // Creates a delivery for each subscribed webhook; returns their number.
   int Raise(const model::WebhookEvent& event);
 
-  // Who needs it: "experiment 7"; empty: nobody.
+  // What uses the checkpoint: "experiment 7"; empty: nothing.
   std::string FindHolder(const model::CheckpointId& id) const;
   bool BelongsTo(const model::CheckpointRecord& checkpoint, model::ExperimentId id) const {
     return trials.contains(checkpoint.trial) && trials.at(checkpoint.trial).experiment == id;
@@ -113,7 +113,7 @@ struct FakeDatabase {
   void Add(const model::MetricReport& r) {
     metrics.emplace(MetricKey(r.trial, r.group, r.steps_completed, r.run_id), r);
   }
-  // Of an experiment that was deleted.
+  // Whether the task's experiment was deleted.
   bool IsDeleted(const model::TaskId& task) const;
   void Add(const model::LogLine& line);
 
@@ -123,14 +123,14 @@ struct FakeDatabase {
   }
   // Adds the experiment with its trials and its searcher.
   void AddTo(cluster::Image& image, const experiment::Experiment& experiment) const;
-  // Adds agents, pools and quotas, and what was used of these.
+  // Adds agents, pools, quotas and their usage.
   void AddScheduling(cluster::Image& image) const;
 
   // The newest run's report of each step.
   std::vector<model::MetricReport> ListMetrics(model::TrialId trial, const std::string& group) const;
   std::vector<CheckpointEntry> ListCheckpoints(model::TrialId trial) const;
   std::string GetUsername(model::UserId id) const;
-  // In its project as that is named now.
+  // The experiment with the current names of its project and workspace.
   experiment::Experiment WithCurrentProject(const experiment::Experiment& experiment) const;
   TrialRecord Record(const experiment::Trial& trial) const;
   ExperimentRecord Record(const experiment::Experiment& experiment) const;

@@ -1,5 +1,4 @@
-// What is to be removed, in memory. Used by FakeStore. Any thread.
-// Never survives the process, never blocks.
+// GarbageCollection in memory. Used by FakeStore. Any thread; never blocks.
 #ifndef MASTER_STORE_TESTING_FAKE_GARBAGE_COLLECTION_H_
 #define MASTER_STORE_TESTING_FAKE_GARBAGE_COLLECTION_H_
 

@@ -1,4 +1,4 @@
-// Audit records, first responses, the cluster's message and usage in memory. Used by FakeStore. Any
+// Audit records, stored responses, the cluster message and usage in memory. Used by FakeStore. Any
 // thread; never blocks.
 #ifndef MASTER_STORE_TESTING_FAKE_GOVERNANCE_H_
 #define MASTER_STORE_TESTING_FAKE_GOVERNANCE_H_

@@ -35,10 +35,10 @@ class FakeModels final : public Models {
   absl::StatusOr<std::vector<std::string>> ListHolders(model::ExperimentId id) override;
 
  private:
-  // These hold the mutex already.
+  // REQUIRE the mutex.
   ModelRecord Read(const ModelRecord& row) const;
   ModelVersionRecord Read(const ModelVersionRecord& row) const;
-  // Null for none.
+  // Return null if there is none.
   ModelRecord* Find(int32_t id);
   ModelVersionRecord* Find(int32_t model, int32_t version);
   bool IsTaken(const std::string& name, int32_t excluded) const;

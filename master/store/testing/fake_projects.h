@@ -35,7 +35,7 @@ class FakeProjects final : public Projects {
       int32_t project, const std::optional<std::vector<int32_t>>& visible) override;
 
  private:
-  // These hold the mutex already.
+  // REQUIRE the mutex.
   ProjectRecord Read(const ProjectRecord& row) const;
   bool IsNameTaken(int32_t workspace, const std::string& name, int32_t excluded) const;
   bool IsKeyTaken(const std::string& key, int32_t excluded) const;

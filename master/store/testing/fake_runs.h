@@ -41,7 +41,7 @@ class FakeRuns final : public Runs {
   RunRecord Read(const experiment::Trial& trial) const;
   std::vector<RunRecord> ListProjectRuns(int32_t project) const;
   std::map<MetricName, MetricSummary> ComputeSummaries(model::TrialId trial) const;
-  // Those of one trial behind each other, by steps.
+  // Visits the values of each trial in turn, sorted by steps.
   template <class Visit>
   void VisitSeries(const SeriesQuery& query, const Visit& visit);
 

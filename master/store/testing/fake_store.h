@@ -1,6 +1,5 @@
-// A Store in memory with the semantics of the real one, for tests. Several FakeStores on one
-// FakeDatabase are several masters on one database. Any thread.
-// Never survives the process, never blocks.
+// A Store in memory with the semantics of PostgresStore, for tests. Several FakeStores on one
+// FakeDatabase are several masters on one database. Any thread; never blocks.
 #ifndef MASTER_STORE_TESTING_FAKE_STORE_H_
 #define MASTER_STORE_TESTING_FAKE_STORE_H_
 
@@ -72,7 +71,7 @@ class FakeStore final : public Store {
   absl::Status Ping() override;
 
  private:
-  // UNAVAILABLE when the epoch is over.
+  // UNAVAILABLE if another store has a newer epoch.
   absl::Status CheckEpoch();
   bool is_fenced() const;  // REQUIRES the database's mutex
   absl::Status ReportFenced();

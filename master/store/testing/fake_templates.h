@@ -28,7 +28,7 @@ class FakeTemplates final : public Templates {
   absl::Status DeleteTemplate(const std::string& name, int32_t in) override;
 
  private:
-  // With its mutex held.
+  // REQUIRES the mutex.
   absl::Status CheckOpen(int32_t workspace) const;
 
   FakeDatabase& db_;

@@ -40,7 +40,7 @@ class FakeUsers final : public Users {
   absl::Status DropSettings(model::UserId id) override;
 
  private:
-  // Of another user than `id`. REQUIRES the mutex.
+  // Whether another user than `id` has the name. REQUIRES the mutex.
   bool IsTaken(const std::string& name, model::UserId id) const;
 
   std::mutex& mutex_;

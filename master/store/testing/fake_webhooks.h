@@ -36,7 +36,7 @@ class FakeWebhooks final : public Webhooks {
   absl::Status DropDeliveries(absl::Time before) override;
 
  private:
-  // Holds the mutex already.
+  // REQUIRES the mutex.
   bool IsTaken(int32_t workspace, const std::string& name, int32_t excluded) const;
 
   FakeDatabase& db_;

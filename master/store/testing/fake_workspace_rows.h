@@ -44,7 +44,7 @@ struct WorkspaceRows {
   std::map<model::ExperimentId, std::string> experiment_notes;
 };
 
-// Whether a workspace or project is one of those asked for.
+// Whether a workspace or project matches the query.
 template <class Query, class Record>
 bool MatchesQuery(const Query& query, const Record& record, int32_t workspace) {
   const auto is_in = [](const auto& list, const auto& item) {

@@ -26,7 +26,7 @@ class FakeWorkspaces final : public Workspaces {
   absl::Status PinWorkspace(model::UserId user, int32_t id, std::optional<absl::Time> at) override;
 
  private:
-  // These hold the mutex already.
+  // REQUIRE the mutex.
   WorkspaceRecord Read(const WorkspaceRecord& row, model::UserId asking) const;
   bool IsTaken(const std::string& name, int32_t excluded) const;
 

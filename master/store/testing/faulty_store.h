@@ -1,5 +1,5 @@
-// A Store whose commits fail by a script, in front of a real one, for tests. Any thread.
-// Never changes what is read.
+// A Store for tests that wraps another one and makes its commits fail as scripted. Any thread.
+// Reads pass through.
 #ifndef MASTER_STORE_TESTING_FAULTY_STORE_H_
 #define MASTER_STORE_TESTING_FAULTY_STORE_H_
 
@@ -18,7 +18,7 @@ namespace det::store {
 class FaultyStore final : public Store {
  public:
   enum class Fault {
-    kNone,       // goes through
+    kNone,       // succeeds
     kUnreached,  // UNAVAILABLE, and nothing was committed
     kLostAck,    // UNAVAILABLE, and it was committed
     kRefused,    // INTERNAL, and nothing was committed
@@ -26,25 +26,25 @@ class FaultyStore final : public Store {
 
   explicit FaultyStore(Store* store) : store_(*store) {}
 
-  // The next Commits fare as these, one each, after those that wait already.
+  // Appends faults for the next Commits, one each.
   void Script(const std::vector<Fault>& faults);
 
-  // Commits that no script is left for fare as `decide` says, and are not kept for commits().
+  // Commits without a scripted fault fail as `decide` returns; they are not recorded in commits().
   void Decide(std::function<Fault()> decide);
 
-  // Called with every batch that the store has made, before its caller hears of it. A batch that
-  // was made before is heard of again.
+  // Called with every batch that the store has committed, before its caller gets the result; again
+  // if the batch is repeated.
   using Committed = std::function<void(int64_t sequence, const std::vector<cluster::Change>&)>;
   void OnCommitted(Committed made);
 
-  // The next Commit calls `fn`, on its own thread, before it does anything: it hangs as long.
+  // The next Commit first calls `fn` on its own thread, and blocks until it returns.
   void DuringCommit(std::function<void()> fn);
 
   struct Call {
     int64_t sequence = 0;
     std::vector<cluster::Change> changes;
   };
-  // Every Commit that was tried, in order, unless Decide is set.
+  // Every attempted Commit, in order, unless Decide is set.
   std::vector<Call> commits() const;
 
   absl::Status Commit(int64_t sequence, const std::vector<cluster::Change>& changes) override;

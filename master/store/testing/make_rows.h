@@ -1,4 +1,4 @@
-// Canonical rows for tests: complete, plausible, and perturbed by each test where it matters.
+// Canonical rows for tests: complete and plausible; tests change what they need.
 #ifndef MASTER_STORE_TESTING_MAKE_ROWS_H_
 #define MASTER_STORE_TESTING_MAKE_ROWS_H_
 
