@@ -1,8 +1,9 @@
-// One agent's stream, as the master's end of it. Messages go down in order, one on its way at a
-// time; orders wait until Open(), so that Registered is the first.
+// The master's end of one agent's stream. Messages are sent in order, one at a time; commands wait
+// until Open(), so that Registered is the first message.
 //
-// Made by agent_hub.cc for each call of Connect; gRPC's threads run the reactions, the rest may be
-// called on any thread. Never decides who an agent is or what becomes of a report: its owner does.
+// agent_hub.cc creates one for each call of Connect; gRPC's threads run the reactions, other
+// methods may be called on any thread. Its owner decides who an agent is and what happens with a
+// report.
 #ifndef MASTER_AGENTS_AGENT_CONNECTION_H_
 #define MASTER_AGENTS_AGENT_CONNECTION_H_
 
@@ -25,19 +26,20 @@ namespace det::agents {
 
 class AgentConnection;
 
-// What a stream needs of the hub.
+// What a stream needs from the hub.
 class AgentConnectionOwner {
  public:
   virtual ~AgentConnectionOwner() = default;
 
-  // May the bearer of this Authorization header connect? `done` runs on a thread that may block.
+  // Checks whether the bearer of this Authorization header may connect. `done` runs on a thread
+  // that may block.
   virtual void Authorize(std::string authorization, absl::AnyInvocable<void(absl::Status)> done) = 0;
-  // Answers with Open, Refuse or Close, sooner or later.
+  // Calls Open, Refuse or Close, now or later.
   virtual void Register(const std::shared_ptr<AgentConnection>& connection,
                         const det::agent::v1::Register& message) = 0;
   virtual void Submit(cluster::Event report,
                       absl::AnyInvocable<void(absl::StatusOr<engine::Applied>)> reply) = 0;
-  // The stream is over.
+  // The stream has ended.
   virtual void OnDisconnected(const AgentConnection* connection) = 0;
 };
 
@@ -47,21 +49,21 @@ class AgentConnection final
  public:
   explicit AgentConnection(std::shared_ptr<AgentConnectionOwner> owner) : owner_(std::move(owner)) {}
 
-  // Keeps itself alive until gRPC is done with it.
+  // Keeps itself alive until OnDone.
   void Start(const grpc::CallbackServerContext& context);
   void Open(det::agent::v1::MasterMessage registered);
   void Send(det::agent::v1::MasterMessage message);
-  // Ends the stream after what was sent; later calls do nothing.
+  // Ends the stream after the queued messages; later calls do nothing.
   void Close(const absl::Status& status);
-  // Tells the agent to end.
+  // Rejects the agent, which then exits.
   void Refuse(const absl::Status& reason);
 
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
-  void OnCancel() override { Close(absl::CancelledError("the agent has gone")); }
+  void OnCancel() override { Close(absl::CancelledError("the agent disconnected")); }
   void OnDone() override;
 
-  // Set once by the owner at the first message, before anybody else can see the connection.
+  // Set once by the owner on the first message, before other threads can see the connection.
   model::AgentId agent;
   std::string incarnation;
 
@@ -84,7 +86,7 @@ class AgentConnection final
 
 grpc::Status ToGrpc(const absl::Status& status);
 
-// The Authorization header of a call, empty without one.
+// The Authorization header of a call; empty if there is none.
 std::string GetAuthorization(const grpc::CallbackServerContext& context);
 
 }  // namespace det::agents

@@ -1,8 +1,9 @@
-// What agents meet who have shown no certificate to a master that wants one: every method of their
-// protocol refuses, with what to do.
+// The agent service for clients without a certificate, if the master requires one: every method
+// returns an error that tells what to do.
 //
-// Registered by master.cc with the gRPC server of everybody else; those with certificates are lent
-// to another (gateway/http_server.h), which has the hub. So no word of a client decides which.
+// master.cc registers it with the public gRPC server; connections with a client certificate are
+// passed to another server, which has the hub (gateway/http_server.h). So nothing that a client
+// sends selects the server.
 #ifndef MASTER_AGENTS_CERTIFICATE_REQUIRED_H_
 #define MASTER_AGENTS_CERTIFICATE_REQUIRED_H_
 

@@ -1,8 +1,8 @@
-// Where an experiment may keep its checkpoints: its configuration names a folder of the machines,
-// or a bucket, and the master reads there for whoever asks.
+// Where an experiment may store its checkpoints. Its configuration names a folder or a bucket,
+// which the master reads on behalf of users.
 //
-// Called by create_experiment.cc on the pool. Looks at links on this machine; never changes
-// anything.
+// Called by create_experiment.cc on the pool. Resolves symbolic links on this machine; never
+// changes anything.
 #ifndef MASTER_CHECKPOINT_STORAGE_CHECKPOINT_LOCATION_H_
 #define MASTER_CHECKPOINT_STORAGE_CHECKPOINT_LOCATION_H_
 
@@ -15,21 +15,21 @@
 
 namespace det::checkpoint_storage {
 
-// Absolute paths. Empty ones are left out.
+// Absolute paths. Empty ones are ignored.
 struct CheckpointLocations {
   std::string own;                    // the cluster's folder: always allowed
-  std::string data_dir;               // the master's: nothing else of it is
-  std::vector<std::string> roots;     // if there are any, nothing outside of them is
+  std::string data_dir;               // the master's data directory: nothing else in it is allowed
+  std::vector<std::string> roots;     // if not empty, only these are allowed
   checkpoint_storage::Rules buckets;  // the same, for buckets
 };
 
-// INVALID_ARGUMENT for a path with "..", one outside of `roots` or, without roots, one of the
-// operating system's own folders (/, /etc, /usr, ...), also by way of links; for a bucket that is
-// not among the roots, if there are any.
+// INVALID_ARGUMENT for a path with "..", outside of `roots` or, without roots, in a folder of the
+// operating system (/, /etc, /usr, ...), also through symbolic links; and for a bucket that is not
+// among the roots, if there are any.
 absl::Status CheckCheckpointLocation(const CheckpointLocations& locations,
                                   const model::CheckpointStorageConfig& storage);
 
-// Where the files of a checkpoint lie: a path, or "s3://BUCKET/PREFIX/ID".
+// The location of a checkpoint's files: a path, or "s3://BUCKET/PREFIX/ID".
 std::string GetCheckpointFolder(const model::CheckpointStorageConfig& storage,
                              const model::CheckpointId& id);
 

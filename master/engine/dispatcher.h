@@ -1,5 +1,5 @@
-// Effects to the sinks and timers that they are for, in order.
-// Called by the engine on its loop, after the commit. Never decides anything.
+// Delivers effects to sinks and timers, in order. Called by the engine on its loop, after the
+// commit. Makes no decisions.
 #ifndef MASTER_ENGINE_DISPATCHER_H_
 #define MASTER_ENGINE_DISPATCHER_H_
 
@@ -13,7 +13,7 @@ namespace det::engine {
 
 class Dispatcher {
  public:
-  // A sink that is null is one for which nobody is there. `timers` must outlive this.
+  // Sinks may be null; their effects are dropped. `timers` must outlive the dispatcher.
   Dispatcher(Sinks sinks, Timers* timers) : sinks_(sinks), timers_(*timers) {}
 
   void Dispatch(const std::vector<cluster::Effect>& effects);

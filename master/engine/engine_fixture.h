@@ -1,5 +1,5 @@
-// An engine whose loops the test turns by hand, and what it is given. Included by tests of this
-// folder.
+// A test fixture with an engine whose loops the test runs, and helpers to make events. Included by
+// tests of this folder.
 #ifndef MASTER_ENGINE_ENGINE_FIXTURE_H_
 #define MASTER_ENGINE_ENGINE_FIXTURE_H_
 
@@ -19,7 +19,7 @@
 
 namespace det::engine {
 
-// Writes down what leaves the engine, in order.
+// Records what leaves the engine, in order.
 class Recorder final : public AgentSink, public TrialSink, public ExperimentSink {
  public:
   void Start(const cluster::StartTask& order) override {
@@ -65,7 +65,7 @@ inline cluster::AgentRegistered Register(const std::string& name, int slots,
   return event;
 }
 
-// An engine whose loops the test turns by hand.
+// An engine whose loops the test runs.
 class EngineTest : public ::testing::Test {
  protected:
   EngineTest() : store_(&fake_) { Restart(); }
@@ -123,7 +123,7 @@ class EngineTest : public ::testing::Test {
     return image;
   }
 
-  // A trial that runs and is then asked to save and exit.
+  // Starts a trial, then pauses its experiment, so that it is asked to checkpoint and exit.
   void RunThenPause() {
     Submit(Register("agent-0", 1), "register");
     Submit(Create("a"), "create");

@@ -1,8 +1,8 @@
-// Which addresses the master connects to when it delivers: not those of its own machine and
-// network, unless the configuration says so. Whoever may make a webhook would else reach what only
-// the master reaches.
+// Which addresses webhooks may be delivered to: not those of the master's own machine and network
+// unless the configuration allows them. Otherwise users who may create webhooks could reach
+// services that only the master can reach.
 //
-// Asked for the address that is about to be connected to, after names were resolved. PURE.
+// Checked for the resolved address, just before connecting. PURE.
 #ifndef MASTER_WEBHOOKS_ADDRESS_RULES_H_
 #define MASTER_WEBHOOKS_ADDRESS_RULES_H_
 
@@ -17,12 +17,12 @@
 
 namespace det::webhooks {
 
-// Of IPv6; an IPv4 address a.b.c.d is ::ffff:a.b.c.d.
+// An IPv6 address; IPv4 addresses are mapped to ::ffff:a.b.c.d.
 using Address = std::array<uint8_t, 16>;
 
 struct Network {
   Address address = {};
-  int bits = 128;  // of it that count
+  int bits = 128;  // length of the prefix
   bool Contains(const Address& other) const;
 };
 
@@ -30,12 +30,12 @@ struct Network {
 absl::StatusOr<Network> ParseNetwork(std::string_view text);
 
 struct AddressRules {
-  bool allow_private = false;  // anywhere
+  bool allow_private = false;  // allow all addresses
   std::vector<Network> allowed;
 };
 
-// PERMISSION_DENIED for what is private, loopback, link-local (where clouds answer with keys),
-// multicast or reserved, also where such an IPv4 address is put into an IPv6 one.
+// PERMISSION_DENIED for private, loopback, link-local (cloud metadata services), multicast and
+// reserved addresses, also for such IPv4 addresses embedded in IPv6 ones.
 absl::Status CheckAddress(const Address& address, const AddressRules& rules);
 
 }  // namespace det::webhooks

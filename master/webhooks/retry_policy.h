@@ -1,4 +1,4 @@
-// When a delivery that failed is tried again. PURE.
+// When a failed delivery is retried. PURE.
 #ifndef MASTER_WEBHOOKS_RETRY_POLICY_H_
 #define MASTER_WEBHOOKS_RETRY_POLICY_H_
 
@@ -11,12 +11,12 @@ namespace det::webhooks {
 
 inline constexpr absl::Duration kInitialRetryDelay = absl::Seconds(2);
 inline constexpr absl::Duration kMaxRetryDelay = absl::Hours(1);
-// After that long it is given up.
+// A delivery fails permanently after this time.
 inline constexpr absl::Duration kGiveUpAfter = absl::Hours(24);
 
-// After `attempts` >= 1 attempts, the last of them at `now`: twice the pause of the one before, of
-// which `rng` takes up to a half away, so that many that failed together do not come back together.
-// Nullopt: given up.
+// The time of the next attempt, after `attempts` >= 1 attempts, the last of them at `now`. The
+// delay doubles each time; `rng` shortens it by up to a half, so that deliveries that failed
+// together are not retried together. Nullopt: no more attempts.
 std::optional<absl::Time> NextAttempt(int attempts, absl::Time raised_at, absl::Time now,
                                       base::Rng& rng);
 
