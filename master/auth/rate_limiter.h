@@ -1,7 +1,7 @@
-// How much one caller may ask for: requests a second by a token bucket of each token, streams at a
-// time of each user. Tasks and agents are not limited.
+// Rate limits: requests per second of a token, with a token bucket, and concurrent streams of a
+// user. Tasks and agents are not limited.
 //
-// Asked by service/admission.h, on any thread. Reads no clock.
+// Called by api/authz/authorizer.h, on any thread. Reads no clock.
 #ifndef MASTER_AUTH_RATE_LIMITER_H_
 #define MASTER_AUTH_RATE_LIMITER_H_
 
@@ -17,7 +17,7 @@
 namespace det::auth {
 
 struct RateLimits {
-  double requests_per_second = 1000;  // and twice that at once
+  double requests_per_second = 1000;  // the burst is twice as many
   int streams_per_user = 100;
 };
 
@@ -25,30 +25,31 @@ class RateLimiter {
  public:
   explicit RateLimiter(RateLimits options) : options_(options) {}
 
-  // Nothing when the call may go on; else after how long it may.
+  // Returns nullopt if the call is allowed; otherwise the time after which it would be.
   std::optional<absl::Duration> Take(const std::string& token, absl::Time now);
 
-  // False when the user has as many as may be. What was opened is to be closed.
+  // Returns false if the user has the maximum number of streams. Every opened stream must be
+  // closed.
   bool OpenStream(model::UserId user);
   void CloseStream(model::UserId user);
 
-  // Of how many tokens something is remembered.
+  // The number of tokens with a bucket.
   size_t tokens() const;
 
  private:
   struct Bucket {
     double left = 0;
-    absl::Time at;  // when it was so
+    absl::Time at;  // time of `left`
   };
   double burst() const { return 2 * options_.requests_per_second; }
   double LeftAt(const Bucket& bucket, absl::Time now) const;
-  // REQUIRES the lock. Those that are full again say nothing.
+  // Drops full buckets, which are equal to new ones. REQUIRES the lock.
   void Forget(absl::Time now);
 
   const RateLimits options_;
   mutable std::mutex mutex_;
   std::map<std::string, Bucket> buckets_;
-  size_t forget_at_ = 1024;  // of how many tokens, the full ones are forgotten
+  size_t forget_at_ = 1024;  // number of buckets at which full ones are dropped
   std::map<model::UserId, int> streams_;
 };
 

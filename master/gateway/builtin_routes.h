@@ -1,5 +1,5 @@
-// What the gateway answers by itself, beside the methods of the services: one table, by which
-// http_exchange.cc finds it and openapi.cc describes it.
+// Routes that the gateway serves itself, besides the methods of services: a table used by
+// http_exchange.cc to serve them and by openapi.cc to describe them.
 //
 // PURE.
 #ifndef MASTER_GATEWAY_BUILTIN_ROUTES_H_
@@ -12,24 +12,24 @@ namespace det::gateway {
 
 struct BuiltinRoute {
   enum class Kind { kAbout, kApiPage, kDescription, kMetrics, kStreams };
-  // What may stand in the query, any number of times.
+  // A query parameter; may be repeated.
   struct Parameter {
     std::string_view name;
     std::string_view about;
   };
 
   Kind kind;
-  std::string_view path;  // of GET and HEAD
-  std::string_view name;  // in the description
+  std::string_view path;  // for GET and HEAD
+  std::string_view name;  // operation id in the OpenAPI document
   std::string_view summary;
   std::string_view about;
   std::string_view content_type;
-  bool open = true;  // to whoever asks
+  bool open = true;  // without a token
   std::vector<Parameter> parameters = {};
 };
 
 const std::vector<BuiltinRoute>& GetBuiltinRoutes();
-// By the path of a request, without its query; a slash at its end does not matter. Null: none.
+// Finds a route by the path of a request without its query; ignores a trailing slash. Null: none.
 const BuiltinRoute* FindBuiltinRoute(std::string_view path);
 
 }  // namespace det::gateway

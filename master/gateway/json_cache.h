@@ -1,7 +1,6 @@
-// The JSON of messages that many streams send at the same time: turned into it once for all of
-// them.
+// A cache of the JSON of messages that many streams send at the same time.
 //
-// Any thread. Of small messages nothing is kept: to look for them costs what it saves.
+// Any thread. Small messages are not cached, since the lookup costs as much as the conversion.
 #ifndef MASTER_GATEWAY_JSON_CACHE_H_
 #define MASTER_GATEWAY_JSON_CACHE_H_
 
@@ -19,11 +18,11 @@ namespace det::gateway {
 
 class JsonCache {
  public:
-  // Bytes of a message as gRPC carries it.
+  // Size in bytes of a serialized message that is cached.
   static constexpr size_t kMinSize = 512, kMaxSize = 256 << 10;
 
   using Text = std::shared_ptr<const std::string>;
-  // As Transcoder::Write.
+  // Like Transcoder::Write.
   absl::StatusOr<Text> Write(const google::protobuf::Descriptor& output, std::string_view message);
 
  private:
@@ -34,7 +33,7 @@ class JsonCache {
   };
 
   std::mutex mutex_;
-  std::array<Entry, 16> entries_;  // the oldest is the next to go
+  std::array<Entry, 16> entries_;  // a ring buffer
   size_t next_ = 0;
 };
 

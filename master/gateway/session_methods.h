@@ -10,7 +10,7 @@ namespace det::gateway {
 
 // The gateway knows nothing else of them.
 struct SessionMethods {
-  std::string begin;  // "det.api.v1.AuthService.Login"; its answer has a `token`
+  std::string begin;  // "det.api.v1.AuthService.Login"; its response has a `token`
   std::string end;
   absl::Duration lifetime;
 };

@@ -1,4 +1,4 @@
-// The gateway over a loopback socket, with fake services behind it. Used by tests, on their thread.
+// A gateway on a loopback socket with fake services. Used by tests, on their thread.
 #ifndef MASTER_GATEWAY_TESTING_GATEWAY_FIXTURE_H_
 #define MASTER_GATEWAY_TESTING_GATEWAY_FIXTURE_H_
 
