@@ -1,5 +1,5 @@
-// What the services are told of this master and its cluster before they start: who it is, what it
-// was configured with, where checkpoints may lie. Called by master.cc, once the store is open.
+// Facts about this master and its cluster that services need: identity, configuration and
+// checkpoint locations. Called by master.cc once the store is open.
 #ifndef MASTER_APP_MASTER_INFO_H_
 #define MASTER_APP_MASTER_INFO_H_
 
@@ -13,7 +13,7 @@
 
 namespace det::app {
 
-// Makes the folder for checkpoints, if the cluster's own is one. `now`: the start.
+// Also creates the cluster's checkpoint folder, if it uses one. `now`: start time of the master.
 absl::Status FillMasterInfo(const Config& config, store::Store& store, const std::string& data_dir,
                        absl::Time now, api::Edge* edge);
 

@@ -47,7 +47,7 @@ class Transcoder {
   // Whether the method streams google.api.HttpBody: raw bytes.
   static bool SendsFile(const Call& call);
 
-  // A serialized answer as JSON.
+  // Converts a serialized response to JSON.
   static absl::StatusOr<std::string> Write(const google::protobuf::Descriptor& output,
                                            std::string_view response);
   // The body to send: JSON, or the content of a google.api.HttpBody.
