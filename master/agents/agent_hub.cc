@@ -25,7 +25,7 @@ constexpr size_t kChunk = size_t{1} << 20;
 
 absl::Status NotLeadingError() {
   return absl::UnavailableError(
-      "this master does not reach its database and takes no agents until it does");
+      "this master cannot reach its database and accepts no agents until it can");
 }
 
 // The bytes of a context in chunks, one on its way at a time.
@@ -176,7 +176,7 @@ void AgentHub::Impl::Register(const std::shared_ptr<AgentConnection>& connection
   connection->agent = id;
   connection->incarnation = message.incarnation();
   if (const auto replaced = std::exchange(entry.connection, connection); replaced != nullptr) {
-    replaced->Close(absl::AbortedError(absl::StrCat("agent ", id.value(), " has connected again")));
+    replaced->Close(absl::AbortedError(absl::StrCat("agent ", id.value(), " has reconnected")));
   }
   if (entry.reconnect_timeout) deps_.loop->Cancel(*std::exchange(entry.reconnect_timeout, std::nullopt));
   DET_LOG(INFO) << "agent registered" << base::Field("agent", id)

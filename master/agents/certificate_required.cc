@@ -11,9 +11,9 @@ namespace wire = det::agent::v1;
 grpc::Status Refusal() {
   return {
       grpc::StatusCode::PERMISSION_DENIED,
-      "this master takes agents only with a certificate by its client authority (its "
-      "--tls-client-ca), and this one showed none that is good now; give the agent https:// and "
-      "one by --tls-cert and --tls-key"};
+      "this master requires a client certificate signed by its --tls-client-ca, and the agent "
+      "presented no valid one; start the agent with an https:// master address, --tls-cert and "
+      "--tls-key"};
 }
 
 class CertificateRequiredService final : public wire::AgentHub::CallbackService {

@@ -83,12 +83,12 @@ absl::StatusOr<cluster::AgentRegistered> ToEvent(const wire::Register& message, 
   std::set<int> seen;
   for (const wire::Device& device : message.slots()) {
     if (device.id() < 0) {
-      return absl::InvalidArgumentError(absl::StrCat("agent ", message.agent_id(), " names slot ",
+      return absl::InvalidArgumentError(absl::StrCat("agent ", message.agent_id(), " has slot ",
                                                      device.id(), "; slots count from 0"));
     }
     if (!seen.insert(device.id()).second) {
       return absl::InvalidArgumentError(
-          absl::StrCat("agent ", message.agent_id(), " names slot ", device.id(), " twice"));
+          absl::StrCat("agent ", message.agent_id(), " has slot ", device.id(), " twice"));
     }
     event.agent.slots.push_back({.id = device.id(),
                                  .type = ToModel(device.type()),

@@ -84,7 +84,7 @@ absl::StatusOr<std::string> FindProgram(const std::string& cluster, const char* 
   const std::string path = absl::StrCat(bin, "/", name);
   if (::access(path.c_str(), X_OK) == 0) return path;
   return absl::NotFoundError(
-      absl::StrCat(path, " is not there; run 'apt-get install postgresql-client'"));
+      absl::StrCat(path, " not found; run 'apt-get install postgresql-client'"));
 }
 
 bool HasDatabase(const std::string& data_dir) {
@@ -151,7 +151,7 @@ absl::StatusOr<Manifest> ReadManifest(const std::string& path) {
   std::string error;
   if (manifest.migration < 0 || manifest.version.empty() ||
       !absl::ParseTime(absl::RFC3339_full, word("time"), &manifest.time, &error)) {
-    return absl::InvalidArgumentError("its manifest cannot be read");
+    return absl::InvalidArgumentError("its manifest is unreadable");
   }
   return manifest;
 }
@@ -232,7 +232,7 @@ absl::Status FillFolder(const std::string& data_dir, const Folder& folder, const
 absl::StatusOr<Manifest> Unpack(const std::string& file, const Folder& folder) {
   const auto damaged = [&](const absl::Status& why) {
     return absl::InvalidArgumentError(
-        absl::StrCat(file, " is no backup of a cluster, or is damaged: ", why.message()));
+        absl::StrCat(file, " is not a backup of a cluster, or is damaged: ", why.message()));
   };
   if (::access(file.c_str(), R_OK) != 0) {
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot read ", file));
@@ -258,7 +258,7 @@ absl::Status FillDatabase(const Folder& folder, const std::string& home, const M
   DET_ASSIGN_OR_RETURN(const Manifest is, Describe(server->connection_string()));
   if (is.cluster_id != manifest.cluster_id || is.migration != manifest.migration) {
     return absl::DataLossError(
-        "the database that came of it is not the one that its manifest names");
+        "the restored database does not match its manifest");
   }
   DET_ASSIGN_OR_RETURN(const auto connection, store::Connection::Open(server->connection_string()));
   DET_RETURN_IF_ERROR(store::Migrate(*connection, store::AllMigrations()));
@@ -285,8 +285,8 @@ absl::Status CheckRestore(const std::string& data_dir, const Manifest& manifest,
   if (replace || !HasDatabase(data_dir)) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat(data_dir,
-                   " holds a cluster already, which would be lost; give --replace if it "
-                   "may, or another directory with --data-dir"));
+                   " already contains a cluster; overwrite it with --replace, or choose another "
+                   "directory with --data-dir"));
 }
 
 }  // namespace
@@ -295,9 +295,9 @@ absl::Status Backup(const std::string& given_dir, const std::string& given_file,
   const std::string data_dir = Absolute(given_dir), file = Absolute(given_file);
   if (!HasDatabase(data_dir)) {
     return absl::NotFoundError(
-        absl::StrCat("there is no cluster with a database of its own in ", data_dir,
-                     "; name another with --data-dir, and use pg_dump for a PostgreSQL elsewhere "
-                     "(docs/backup.md)"));
+        absl::StrCat("there is no cluster with an embedded database in ", data_dir,
+                     "; choose another with --data-dir, and use pg_dump for an external "
+                     "PostgreSQL (docs/backup.md)"));
   }
   DET_ASSIGN_OR_RETURN(const Folder folder, MakeFolderBeside(file));
   DET_ASSIGN_OR_RETURN(const Opened opened, OpenDatabase(data_dir));

@@ -86,9 +86,9 @@ void LeaseKeeper::Guard() {
       told = leads;
       lock.unlock();
       if (leads) {
-        DET_LOG(INFO) << "this master leads again";
+        DET_LOG(INFO) << "lease renewed; this master leads again";
       } else {
-        DET_LOG(WARNING) << "no sign of life reached the database; agents are let go until one does"
+        DET_LOG(WARNING) << "lease renewal failed; disconnecting agents until it succeeds"
                          << base::Field("for", absl::FormatDuration(times_.length));
       }
       leads_(leads);

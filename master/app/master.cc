@@ -147,9 +147,9 @@ absl::Status Master::Impl::Start(const Config& config, absl::AnyInvocable<void(a
 absl::Status Master::Impl::StandBy(const Config& config, WaitForStop& wait_for_stop) {
   if (config.checkpoint_storage.type == "shared_fs" &&
       config.checkpoint_storage.host_path.empty()) {
-    DET_LOG(WARNING) << "checkpoints without a place of their own go below this master's data "
-                        "directory, where no other master finds them; give all masters the same "
-                        "--checkpoint-dir";
+    DET_LOG(WARNING) << "experiments without their own checkpoint_storage save checkpoints in "
+                        "this master's data directory, where other masters cannot find them; "
+                        "give all masters the same --checkpoint-dir";
   }
   const std::unique_ptr<store::Store> store = store::OpenPostgresAsStandby(config.db_url);
   return AwaitLead(*store, config.lease, wait_for_stop);
@@ -165,7 +165,7 @@ absl::Status Master::Impl::OpenStore(const Config& config) {
   absl::StatusOr<std::unique_ptr<store::Store>> opened = store::OpenPostgresStore(connection);
   if (absl::IsUnavailable(opened.status()) && !config.db_url.empty()) {
     return absl::UnavailableError(absl::StrCat(
-        opened.status().message(), "; start that server, or name the right one with --db-url"));
+        opened.status().message(), "; start that server, or set the right URL with --db-url"));
   }
   DET_ASSIGN_OR_RETURN(store_, std::move(opened));
   store_->OnFenced([this](const absl::Status& status) { Fail(status); });
@@ -350,7 +350,7 @@ void Master::Impl::Fail(const absl::Status& status) {
   const bool known = lease.ok() && !lease->leader.empty();
   fatal_(absl::AbortedError(absl::StrCat("another master has taken over this database",
                                          known ? " and leads at " : "", known ? lease->leader : "",
-                                         "; this one ends")));
+                                         "; this one exits")));
 }
 
 void Master::Impl::Stop() {

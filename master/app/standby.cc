@@ -29,8 +29,8 @@ std::string FormatWaiting(const store::LeaseRecord& lease, bool has_lease) {
                                           lease.leader, " (epoch ", lease.epoch, ")");
   if (has_lease) return absl::StrCat("standing by; ", leader, " is alive");
   return absl::StrCat("standing by; ", leader,
-                      " gives no signs of life, as masters without --db-url and of older versions "
-                      "do, so its end will not be noticed; to replace it, start one master without "
+                      " keeps no lease (it runs without --db-url, or is an older version), so "
+                      "its failure cannot be detected; to replace it, start one master without "
                       "--standby");
 }
 
@@ -51,7 +51,7 @@ absl::Status AwaitLead(store::Store& store, const LeaseTimes& times, WaitForStop
     const Verdict verdict = watch.Observe(*lease, GetSteadyTime());
     if (verdict == Verdict::kNobody) return absl::OkStatus();
     if (verdict == Verdict::kOver) {
-      DET_LOG(WARNING) << "the leader gave no sign of life; taking over"
+      DET_LOG(WARNING) << "the leader's lease has expired; taking over"
                        << base::Field("leader", lease->leader)
                        << base::Field("for", absl::FormatDuration(times.length));
       const absl::StatusOr<bool> claimed = store.ClaimLease(lease->epoch);

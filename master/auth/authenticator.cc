@@ -53,7 +53,7 @@ absl::StatusOr<Principal> Authenticator::FindPrincipal(const std::string& hash, 
   }
   const absl::StatusOr<store::SessionRecord> session = store_->access().GetSession(hash, now);
   if (absl::IsNotFound(session.status())) {
-    return absl::UnauthenticatedError("the token is not known or has expired; log in again");
+    return absl::UnauthenticatedError("the token is unknown or has expired; log in again");
   }
   if (!session.ok()) return session.status();
   DET_ASSIGN_OR_RETURN(const Principal principal, MakePrincipal(*session));

@@ -9,7 +9,7 @@ void PasswordQueue::Run(Work work, Done done) {
   {
     std::lock_guard lock(mutex_);
     if (stopped_) {
-      refused = absl::UnavailableError("the master is stopping; ask again in a while");
+      refused = absl::UnavailableError("the master is stopping; try again later");
     } else if (waiting_ >= kMaxQueued) {
       refused = absl::ResourceExhaustedError(
           "too many passwords are being checked; try again in a few seconds");

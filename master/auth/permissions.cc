@@ -97,7 +97,7 @@ absl::Status Authorize(std::string_view method, const Principal& principal) {
   const PrincipalKind kind = principal.kind;
   const Requirement requirement = GetRequirement(method);
   if (requirement.is_denied) {
-    return absl::PermissionDeniedError(absl::StrCat(View(method), " is open to nobody"));
+    return absl::PermissionDeniedError(absl::StrCat(View(method), " cannot be called by anyone"));
   }
   if (requirement.is_public) return absl::OkStatus();
   if (kind == PrincipalKind::kNobody) {
@@ -109,7 +109,7 @@ absl::Status Authorize(std::string_view method, const Principal& principal) {
   if (requirement.kind != kind) {
     return absl::PermissionDeniedError(absl::StrCat(View(method), " is for ",
                                                     View(GetNoun(requirement.kind)),
-                                                    ", this token is of ", View(GetNoun(kind))));
+                                                    ", but this token belongs to ", View(GetNoun(kind))));
   }
   if (kind != PrincipalKind::kUser) return absl::OkStatus();
   switch (requirement.scope) {
@@ -117,7 +117,7 @@ absl::Status Authorize(std::string_view method, const Principal& principal) {
       if (principal.limit == Role::kNone || principal.limit >= requirement.role) break;
       return absl::PermissionDeniedError(absl::StrCat(
           View(method), " needs a token of the role ", View(ToString(requirement.role)),
-          ", this one is of ", View(ToString(principal.limit)), "; log in, or take another"));
+          ", but this one has the role ", View(ToString(principal.limit)), "; log in, or use another token"));
     case Scope::kCluster:
       if (principal.RoleIn(0) >= requirement.role) break;
       return RoleTooLowError(method, requirement.role, " for the cluster", kClusterAdministrators);

@@ -120,14 +120,16 @@ absl::Status CheckRules(const Rules& rules, const Storage& storage) {
   const std::string server = GetServer(storage), root = GetRoot(storage);
   if (!IsKnownServer(storage, server) && !Has(rules.roots, GetHost(server))) {
     return absl::FailedPreconditionError(
-        absl::StrCat("the master does not go to ", GetHost(server),
-                     "; add that to checkpoint_roots in its configuration, or do it there"));
+        absl::StrCat("the master may not access ", GetHost(server),
+                     "; add it to checkpoint_roots in the master's configuration, or do it "
+                     "outside of the master"));
   }
   if (!HasCredentials(storage) && !Has(rules.roots, root)) {
     return absl::FailedPreconditionError(
-        absl::StrCat("the master does not go to ", root,
-                     " with its own account; give credentials in checkpoint_storage, or add ", root,
-                     " to checkpoint_roots in its configuration, or do it there"));
+        absl::StrCat("the master may not access ", root,
+                     " with its own credentials; give credentials in checkpoint_storage, or add ", root,
+                     " to checkpoint_roots in the master's configuration, or do it outside of "
+                     "the master"));
   }
   return absl::OkStatus();
 }

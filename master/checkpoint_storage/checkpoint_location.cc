@@ -55,16 +55,17 @@ absl::Status Check(const CheckpointLocations& locations, const std::string& give
       if (IsInside(path, form(Words(root)))) return absl::OkStatus();
     }
     return absl::InvalidArgumentError(
-        absl::StrCat("\"", given, "\" is not allowed by this cluster; name a folder below ",
+        absl::StrCat("\"", given, "\" is not allowed by this cluster; choose a folder in ",
                      absl::StrJoin(locations.roots, " or "), instead));
   }
   if (IsSystem(path)) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "\"", given, "\" belongs to the operating system; name a folder of your own", instead));
+        "\"", given, "\" belongs to the operating system; choose a folder of your own", instead));
   }
   if (IsInside(path, form(Words(locations.data_dir)))) {
     return absl::InvalidArgumentError(
-        absl::StrCat("\"", given, "\" is the master's own; name a folder outside of ",
+        absl::StrCat("\"", given, "\" is in the master's data directory; choose a folder outside "
+                                  "of ",
                      locations.data_dir, instead));
   }
   return absl::OkStatus();
@@ -77,13 +78,13 @@ absl::Status CheckCheckpointLocation(const CheckpointLocations& locations,
   if (checkpoint_storage::IsBucket(storage)) {
     if (checkpoint_storage::IsAmongRoots(locations.buckets, storage)) return absl::OkStatus();
     return absl::InvalidArgumentError(
-        absl::StrCat("this bucket is not allowed by this cluster; name a place of ",
+        absl::StrCat("this bucket is not allowed by this cluster; choose one of ",
                      absl::StrJoin(locations.roots, " or "), ", or leave it out for the cluster's"));
   }
   const fs::path root = storage.type == "directory" ? storage.container_path : storage.host_path;
   if (std::find(root.begin(), root.end(), "..") != root.end()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("\"", root.string(), "\" has ..; write the path without it"));
+        absl::StrCat("\"", root.string(), "\" contains ..; write the path without it"));
   }
   const fs::path place = model::CheckpointDirectory(storage);
   for (const std::string& path : {root.string(), place.lexically_normal().string()}) {

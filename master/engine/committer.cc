@@ -39,10 +39,11 @@ bool Committer::accepting() const {
 
 absl::Status Committer::health() const {
   std::lock_guard lock(mutex_);
-  if (failed_) return absl::UnavailableError("a commit was refused; the master ends");
+  if (failed_) return absl::UnavailableError("the database rejected a commit; the master is "
+                                             "exiting");
   if (unavailable_since_ != absl::InfiniteFuture()) {
     return absl::UnavailableError(
-        absl::StrCat("everything is held until the database is back: ", unavailable_reason_));
+        absl::StrCat("the database is unavailable; changes wait until it is back: ", unavailable_reason_));
   }
   const absl::Duration took = loop_.Now() - commit_since_;
   if (took <= kCommitDeadline) return absl::OkStatus();
@@ -71,7 +72,7 @@ void Committer::Abandon() {
   for (Batch* batch : {&in_flight_, &gathering_}) {
     loop_.Post([releases = std::exchange(batch->releases, {})]() mutable {
       for (Release& release : releases) {
-        release(absl::UnavailableError("the master stops; ask again when it is back"));
+        release(absl::UnavailableError("the master is stopping; try again when it is back"));
       }
     });
   }
@@ -116,7 +117,7 @@ void Committer::OnUnavailable(const absl::Status& status) {
     unavailable_reason_ = std::string(status.message());
     if (unavailable_since_ == absl::InfiniteFuture()) {
       unavailable_since_ = commit_loop_.Now();
-      DET_LOG(WARNING) << "the database is away; holding everything until it answers"
+      DET_LOG(WARNING) << "the database is unavailable; changes wait until it is back"
                        << base::Field("reason", status.message());
     }
     stopping = stopping_;
@@ -158,7 +159,7 @@ void Committer::Run(std::vector<Release> releases) {
 }
 
 void Committer::OnRefused(const absl::Status& status) {
-  DET_LOG(ERROR) << "a commit was refused; this master cannot go on"
+  DET_LOG(ERROR) << "the database rejected a commit; this master cannot continue"
                  << base::Field("reason", status.message());
   bool stopping = false;
   {

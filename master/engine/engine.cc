@@ -21,7 +21,7 @@ namespace {
 using Reply = absl::AnyInvocable<void(absl::StatusOr<Applied>)>;
 
 constexpr char kNotLeadingMessage[] =
-    "this master could not renew its lease, and another may lead; ask again";
+    "this master could not renew its lease, and another master may lead; try again";
 constexpr char kStoppedMessage[] = "the master is stopping; try again later";
 
 }  // namespace

@@ -18,7 +18,7 @@ constexpr int kMaxRowsPerTransaction = 10'000;  // removed in one transaction
 
 void LogKeptCheckpoint(const model::CheckpointId& id, model::ExperimentId experiment,
                 const absl::Status& why) {
-  DET_LOG(WARNING) << "a checkpoint stays on disk" << base::Field("checkpoint", id.value())
+  DET_LOG(WARNING) << "failed to remove checkpoint files" << base::Field("checkpoint", id.value())
                    << base::Field("experiment", experiment.value())
                    << base::Field("reason", why.message());
 }

@@ -112,7 +112,7 @@ void GcThread::Run(Shared& shared, store::Store& store, engine::Engine& engine, 
     }
     again = !pass.ok();
     if (pass.ok() || absl::IsCancelled(pass)) continue;
-    DET_LOG(WARNING) << "what is to be removed waits" << base::Field("reason", pass.message());
+    DET_LOG(WARNING) << "garbage collection postponed" << base::Field("reason", pass.message());
   }
 }
 

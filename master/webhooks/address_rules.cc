@@ -67,7 +67,8 @@ bool Network::Contains(const Address& other) const {
 
 absl::StatusOr<Network> ParseNetwork(std::string_view text) {
   const absl::Status bad = absl::InvalidArgumentError(
-      absl::StrCat("\"", std::string(text), "\" is no network such as 10.0.0.0/8 or fd00::/8"));
+      absl::StrCat("\"", std::string(text), "\" is not a network; expected one such as "
+                                            "10.0.0.0/8 or fd00::/8"));
   const size_t slash = text.find('/');
   const std::string host(text.substr(0, slash));
   Network network;
@@ -93,8 +94,8 @@ absl::Status CheckAddress(const Address& address, const AddressRules& rules) {
   if (!Contains(Refused(), target)) return absl::OkStatus();
   return absl::PermissionDeniedError(absl::StrCat(
       "address ", ToText(target),
-      " is private or reserved; webhooks go there only if webhooks.allow_networks of "
-      "the master's configuration lists its network, or webhooks.allow_private is set"));
+      " is private or reserved; to allow it, add its network to webhooks.allow_networks in the "
+      "master's configuration, or set webhooks.allow_private"));
 }
 
 }  // namespace det::webhooks

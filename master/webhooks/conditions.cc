@@ -53,7 +53,7 @@ absl::StatusOr<Value> CheckMetric(const Value& condition) {
   if (GetText(out, "metric").empty() || !std::isfinite(value) || !known) {
     return Refuse(model::WebhookTrigger::kMetricThresholdExceeded,
                   "expected metric: its name, value: a number, op: >, >=, < or <=, and group, "
-                  "which is validation unless it says another");
+                  "default validation");
   }
   out["value"] = value;
   return Value(std::move(out));
@@ -67,7 +67,7 @@ absl::StatusOr<Value> CheckRegex(const Value& condition) {
   if (regex.empty() || regex.size() > kTextLimit || !compiled.ok()) {
     return Refuse(model::WebhookTrigger::kTaskLog,
                   regex.empty()
-                      ? "expected regex: an expression of RE2"
+                      ? "expected regex: a regular expression (RE2)"
                       : absl::StrCat("regex: ", compiled.ok() ? "is too long" : compiled.error()));
   }
   return Value(Value::Object{{"regex", regex}});

@@ -192,7 +192,7 @@ AttemptRecord Deliverer::Impl::After(const DeliveryRecord& delivery, const absl:
   }
   attempt.state = next ? State::kPending : State::kFailed;
   attempt.next_at = next.value_or(attempt.at);
-  DET_LOG(WARNING) << (next ? "webhook not reached" : "webhook given up")
+  DET_LOG(WARNING) << (next ? "webhook delivery failed; will be retried" : "webhook delivery failed")
                    << base::Field("webhook", delivery.webhook)
                    << base::Field("event", delivery.event_id)
                    << base::Field("reason", attempt.error);

@@ -92,7 +92,7 @@ absl::Status ToStatus(CURL* curl, CURLcode code, const Exchange& exchange) {
   if (status >= 200 && status < 300) return absl::OkStatus();
   if (status == 0) return absl::UnavailableError(curl_easy_strerror(code));
   const char* redirect = status >= 300 && status < 400 ? ", and redirects are not followed" : "";
-  return absl::UnavailableError(absl::StrCat("the receiver answered ", status, redirect));
+  return absl::UnavailableError(absl::StrCat("the receiver responded with ", status, redirect));
 }
 
 }  // namespace
@@ -106,7 +106,7 @@ absl::Status CheckUrl(const std::string& url) {
   if (url.size() > kLimit) return bad("is longer than 2048 bytes");
   const std::unique_ptr<CURLU, decltype(&curl_url_cleanup)> parsed(curl_url(), curl_url_cleanup);
   if (curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), 0) != CURLUE_OK) {
-    return bad("is none");
+    return bad("is not a URL");
   }
   char* scheme = nullptr;
   curl_url_get(parsed.get(), CURLUPART_SCHEME, &scheme, 0);

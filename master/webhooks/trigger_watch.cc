@@ -23,7 +23,7 @@ constexpr size_t kShownBytes = 2000;  // of a line
 // What a second report would not heal must not hold up those who report.
 absl::Status Soften(absl::Status looked) {
   if (looked.ok() || absl::IsUnavailable(looked)) return looked;
-  DET_LOG(WARNING) << "webhooks were not told" << base::Field("reason", looked.message());
+  DET_LOG(WARNING) << "failed to raise webhook events" << base::Field("reason", looked.message());
   return absl::OkStatus();
 }
 
