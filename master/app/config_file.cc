@@ -107,7 +107,7 @@ class Rules {
   void CheckLease() {
     const LeaseTimes& lease = file_.config.lease;
     if (lease.length >= 2 * lease.renew_every) return;
-    Add("lease.length", "is less than twice lease.renew_every; one late sign of life would end it");
+    Add("lease.length", "is less than twice lease.renew_every; one late renewal would end it");
   }
 
   // As libpq reads it.
@@ -317,7 +317,7 @@ std::vector<std::string> Warnings(const ConfigNode& root, std::vector<Problem> w
                           field.warning});
     }
   }
-  for (Problem& warning : warnings) warning.text = "has no effect: " + warning.text;
+  for (Problem& warning : warnings) warning.text = "without effect: " + warning.text;
   return ToLines(std::move(warnings));
 }
 

@@ -125,7 +125,7 @@ cors: {allow_origins: ["https://a.example", "http://b.example:8000"]}
   EXPECT_THAT(Read("cors: {allow_origins: [\"*\"]}").allow_origins, ElementsAre("*"));
   for (const char* bad : {"a.example", "https://", "https://a.example/", "https://a.example/x"}) {
     EXPECT_THAT(Error(std::string("cors: {allow_origins: [\"") + bad + "\"]}"),
-                HasSubstr("is no origin; write it as https://host"))
+                HasSubstr("is not an origin; use https://host"))
         << bad;
   }
   EXPECT_THAT(Error("limits: {requests_per_second: 0}"), HasSubstr("limits.requests_per_second"));
@@ -237,7 +237,7 @@ TEST(ConfigFileTest, SaysEveryProblemAtOnceInTheOrderOfTheFile) {
       "fifo, found \"fare_share\"; did you mean fair_share?\n"
       "master.yaml:6: resource_pools[1].scheduler.default_priority: expected an integer from 1 "
       "to 99, found 100\n"
-      "master.yaml:6: resource_pools[1].pool_name: \"a\" stands twice");
+      "master.yaml:6: resource_pools[1].pool_name: \"a\" is listed twice");
 }
 
 TEST(ConfigFileTest, RefusesWhatIsWrong) {
@@ -256,7 +256,7 @@ TEST(ConfigFileTest, RefusesWhatIsWrong) {
       {"checkpoint_roots: [mnt]", "\"mnt\" is relative; start it with /, or name a bucket"},
       {"db: {url: a, host: b}", "db.host: is in url already"},
       {"lease: {renew_every: 4}", "lease.length: is less than twice lease.renew_every"},
-      {"db: {user: b}", "db: names no server; give its host or its url"},
+      {"db: {user: b}", "db: has no server; set host or url"},
       {"log: {level: warn}", "\"warn\" is no more; use warning"},
       {"agent_reconnect_wait: soon", "expected seconds >= 0, or a duration such as 90m, 2h"},
       {"security: {initial_user_password_file: /nonexistent/file}", "/nonexistent/file"},
@@ -277,20 +277,20 @@ TEST(ConfigFileTest, RefusesWhatIsWrong) {
        "master.yaml:2: default_compute_resource_pool: there is no pool \"gpu\"; did you mean "
        "gpus?"},
       {"resource_manager: {default_aux_resource_pool: a}\ndefault_aux_resource_pool: b",
-       "resource_manager.default_aux_resource_pool: is not as default_aux_resource_pool says"},
+       "resource_manager.default_aux_resource_pool: differs from default_aux_resource_pool"},
       {"quotas: [{scope: team, name: a, max_slots: 1}]",
        "quotas[0].scope: expected one of user, workspace, found \"team\""},
-      {"quotas: [{scope: user, name: a}]", "quotas[0]: limits nothing; give max_slots, slot_hours"},
+      {"quotas: [{scope: user, name: a}]", "quotas[0]: has no limit; set max_slots, slot_hours"},
       {"quotas: [{scope: user, name: a, max_slots: 1}, {scope: user, name: a, slot_hours: 1}]",
-       "quotas[1].name: \"a\" has a quota already"},
+       "quotas[1].name: \"a\" has another quota"},
       {"quotas: [{scope: user, name: a, max_slots: -1}]", "expected a number >= 0, found -1"},
       {"topology: [{switch: s}]", "topology[0].agents: required, but missing"},
-      {"topology: [{switch: s, agents: [a, a]}]", "topology[0].agents: \"a\" stands twice"},
+      {"topology: [{switch: s, agents: [a, a]}]", "topology[0].agents: \"a\" is listed twice"},
       {"topology: [{agents: [a], islands: [[0, 1], [1]]}]",
-       "topology[0].islands: slot 1 stands twice"},
+       "topology[0].islands: slot 1 is listed twice"},
       {"topology: [{agents: [a], islands: [0]}]", "expected a list of lists of integers"},
       {"webhooks: {allow_networks: [10.0.0.0/40]}",
-       "webhooks.allow_networks: \"10.0.0.0/40\" is no network such as 10.0.0.0/8 or fd00::/8"},
+       "webhooks.allow_networks: \"10.0.0.0/40\" is not a network; expected one such as 10.0.0.0/8 or fd00::/8"},
       {"webhooks: {base_url: example.org}",
        "webhooks.base_url: expected http://... or https://..."},
       {"a: [", "master.yaml:1: not valid YAML"},
@@ -315,8 +315,8 @@ TEST(ConfigFileTest, SaysWhatOfOlderFilesHasNoEffect) {
       Read("telemetry: {enabled: false}\nlog: {color: true}\n"
            "resource_pools: [{pool_name: default, kubernetes_namespace: n}]\n")
           .warnings,
-      ElementsAre("master.yaml:1: telemetry: without effect: this master tells nobody anything",
-                  "master.yaml:2: log.color: without effect: nothing is coloured",
+      ElementsAre("master.yaml:1: telemetry: without effect: this master sends no telemetry",
+                  "master.yaml:2: log.color: without effect: log lines are never coloured",
                   "master.yaml:3: resource_pools[0].kubernetes_namespace: without effect: tasks "
                   "run on this cluster's agents"));
 }
@@ -328,7 +328,7 @@ TEST(ConfigFileTest, ThePasswordFromAFile) {
   const std::string line = "initial_user_password_file: " + file;
   EXPECT_EQ(Read("security: {" + line + "}").admin_password, "pass word");
   EXPECT_THAT(Error("security: {initial_user_password: a, " + line + "}"),
-              HasSubstr("initial_user_password is given too"));
+              HasSubstr("initial_user_password is also set"));
   ASSERT_TRUE(base::WriteFileAtomically(file, "\n").ok());
   EXPECT_THAT(Error("security: {" + line + "}"), HasSubstr("is empty"));
 }

@@ -44,9 +44,9 @@ TEST(CheckpointBucketTest, TheClustersOwnPlaceIsAlwaysAllowed) {
 TEST(CheckpointBucketTest, OthersNeedCredentialsOrARoot) {
   Storage storage = S3("b");
   EXPECT_EQ(Refusal({}, storage),
-            "the master does not go to s3://b with its own account; give credentials in "
-            "checkpoint_storage, or add s3://b to checkpoint_roots in its configuration, or do it "
-            "there");
+            "the master may not access s3://b with its own credentials; give credentials in "
+            "checkpoint_storage, or add s3://b to checkpoint_roots in the master's configuration, or do "
+            "it outside of the master");
   EXPECT_TRUE(CheckRules({.roots = {"/mnt", "s3://b/"}}, storage).ok());
   EXPECT_FALSE(CheckRules({.roots = {"s3://bb"}}, storage).ok());
   storage.access_key = "key";
@@ -63,7 +63,7 @@ TEST(CheckpointBucketTest, ServersOfUsersAreNotGoneTo) {
         "https://s3-x.us-east-1.elb.amazonaws.com", "https://ec2-1-2-3-4.compute.amazonaws.com",
         "https://a.blob.core.windows.net"}) {
     storage.endpoint_url = server;
-    EXPECT_TRUE(absl::StrContains(Refusal({}, storage), "does not go to")) << server;
+    EXPECT_TRUE(absl::StrContains(Refusal({}, storage), "may not access")) << server;
   }
   storage.endpoint_url = "https://s3.eu-north-1.amazonaws.com/";
   EXPECT_TRUE(CheckRules({}, storage).ok());
@@ -84,19 +84,19 @@ TEST(CheckpointBucketTest, AzureIsJudgedByItsAccount) {
   EXPECT_TRUE(CheckRules({}, storage).ok());
   storage.connection_string = "BlobEndpoint=http://10.0.0.7/a;AccountName=a;AccountKey=a2V5";
   EXPECT_EQ(Refusal({}, storage),
-            "the master does not go to http://10.0.0.7; add that to checkpoint_roots in its "
-            "configuration, or do it there");
+            "the master may not access http://10.0.0.7; add it to checkpoint_roots in the master's "
+            "configuration, or do it outside of the master");
   EXPECT_TRUE(CheckRules({.roots = {"http://10.0.0.7"}}, storage).ok());
   for (const char* of_another :
        {"BlobEndpoint=https://x.blob.core.windows.net",
         "BlobEndpoint=https://x.blob.core.windows.net;SharedAccessSignature=?"}) {
     storage.connection_string = of_another;
-    EXPECT_TRUE(absl::StrContains(Refusal({}, storage), "with its own account")) << of_another;
+    EXPECT_TRUE(absl::StrContains(Refusal({}, storage), "with its own credentials")) << of_another;
   }
   storage.connection_string =
       "BlobEndpoint=https://a.execute-api.us-east-1.amazonaws.com;"
       "AccountName=a;AccountKey=a2V5";
-  EXPECT_TRUE(absl::StrContains(Refusal({}, storage), "does not go to"));
+  EXPECT_TRUE(absl::StrContains(Refusal({}, storage), "may not access"));
 }
 
 TEST(CheckpointBucketTest, RootsBindWhereThereAreAny) {

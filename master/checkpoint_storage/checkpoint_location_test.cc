@@ -31,7 +31,7 @@ TEST(CheckpointLocationTest, TheSystemsFoldersAreNotTheirs) {
     EXPECT_TRUE(absl::IsInvalidArgument(Check(kPlaces, path))) << path;
   }
   EXPECT_EQ(Check(kPlaces, "/etc/x").message(),
-            "\"/etc/x\" belongs to the operating system; name a folder of your own, or leave it "
+            "\"/etc/x\" belongs to the operating system; choose a folder of your own, or leave it "
             "out for /srv/resolute/checkpoints");
 }
 
@@ -71,7 +71,7 @@ TEST(CheckpointLocationTest, AnAdministratorMayNameTheOnlyOnes) {
   EXPECT_TRUE(Check(locations, "/usr/share/checkpoints/a").ok());
   EXPECT_TRUE(Check(locations, "/srv/resolute/checkpoints").ok());
   EXPECT_EQ(Check(locations, "/home/a").message(),
-            "\"/home/a\" is not allowed by this cluster; name a folder below /mnt/nfs/ or "
+            "\"/home/a\" is not allowed by this cluster; choose a folder in /mnt/nfs/ or "
             "/usr/share/checkpoints, or leave it out for /srv/resolute/checkpoints");
   EXPECT_FALSE(Check(locations, "/mnt").ok());
 }

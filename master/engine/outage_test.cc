@@ -84,7 +84,7 @@ TEST_F(EngineTest, ALongOutageRefusesNewWorkAndKeepsTheOld) {
                   [&](const absl::StatusOr<Applied>& applied) { why = applied.status(); });
   Settle();
   EXPECT_EQ(why.message(),
-            "everything is held until the database is back: unreached by script; try again later");
+            "the database is unavailable; changes wait until it is back: unreached by script; try again later");
   recorder_.log.clear();
   Advance(absl::Minutes(5));
   EXPECT_THAT(recorder_.log, ElementsAre("held OK"));

@@ -106,7 +106,7 @@ TEST_F(DelivererTest, TriesAgainWithTheSameEventAndGivesUp) {
   Start();
   const auto first = Await(id, [](const auto& row) { return row.attempts == 1; });
   EXPECT_EQ(first.state, State::kPending);
-  EXPECT_EQ(first.error, "the receiver answered 503");
+  EXPECT_EQ(first.error, "the receiver responded with 503");
   EXPECT_GT(first.next_at, clock_.Now());
   clock_.Set(first.next_at);
   deliverer_.Wake();
@@ -127,7 +127,7 @@ TEST_F(DelivererTest, GivesUpAfterADay) {
   clock_.Advance(kGiveUpAfter);
   Start();
   const auto row = Await(id, [](const auto& each) { return each.state == State::kFailed; });
-  EXPECT_EQ(row.error, "the receiver answered 500");
+  EXPECT_EQ(row.error, "the receiver responded with 500");
   EXPECT_EQ(row.ended_at, clock_.Now());
 }
 

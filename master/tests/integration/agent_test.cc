@@ -41,7 +41,7 @@ TEST_F(RoadTest, TheAgentsProtocolIsForAgentsAndNothingElseIs) {
   const grpc::Status refused =
       api::AgentService::NewStub(world_.channel())->GetAgents(&context, {}, &response);
   EXPECT_EQ(refused.error_code(), PERMISSION_DENIED);
-  EXPECT_NE(refused.error_message().find("is for a user, this token is of an agent"),
+  EXPECT_NE(refused.error_message().find("is for a user, but this token belongs to an agent"),
             std::string::npos)
       << refused.error_message();
 }

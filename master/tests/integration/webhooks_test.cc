@@ -216,7 +216,7 @@ TEST_F(HooksRoadTest, AWebhookIsTried) {
   EXPECT_TRUE(response.completed());
   const grpc::Status failed = Call(&Stub::TestWebhook, request, &response);
   EXPECT_EQ(failed.error_code(), FAILED_PRECONDITION);
-  EXPECT_THAT(failed.error_message(), HasSubstr("the receiver answered 500"));
+  EXPECT_THAT(failed.error_message(), HasSubstr("the receiver responded with 500"));
 }
 
 TEST_F(HooksRoadTest, WhatIsWrongIsSaid) {
