@@ -8,25 +8,25 @@ const std::vector<BuiltinRoute>& GetBuiltinRoutes() {
       {.kind = Kind::kAbout,
        .path = "/",
        .name = "GetAbout",
-       .summary = "What this is",
-       .about = "A browser is shown the dashboard instead, where the master has it.",
+       .summary = "Information about this server",
+       .about = "Browsers get the dashboard instead, if the master has one.",
        .content_type = "text/plain"},
       {.kind = Kind::kApiPage,
        .path = "/api",
        .name = "GetApiPage",
-       .summary = "A page to read this description and to try the API",
+       .summary = "Page with the API's documentation, from which to send requests",
        .about = "",
        .content_type = "text/html"},
       {.kind = Kind::kDescription,
        .path = "/api/v1/openapi.json",
        .name = "GetDescription",
-       .summary = "This description",
+       .summary = "This document",
        .about = "",
        .content_type = "application/json"},
       {.kind = Kind::kMetrics,
        .path = "/metrics",
        .name = "GetMetrics",
-       .summary = "Figures of the master, as Prometheus reads them",
+       .summary = "Metrics of the master in Prometheus format",
        .about = "",
        .content_type = "text/plain"},
       {.kind = Kind::kStreams,
@@ -34,14 +34,14 @@ const std::vector<BuiltinRoute>& GetBuiltinRoutes() {
        .name = "JoinStreams",
        .summary = "Several streams over one connection",
        .about =
-           "An event for each message: {\"stream\": 1, \"result\": {...}} of the second address, "
-           "{\"stream\": 1, \"end\": true}, or {\"stream\": 1, \"status\": 404, \"error\": "
-           "{...}}. Each is admitted as if it were asked for alone.",
+           "An event for each message: {\"stream\": 1, \"result\": {...}} for the second "
+           "address, {\"stream\": 1, \"end\": true}, or {\"stream\": 1, \"status\": 404, "
+           "\"error\": {...}}. Each stream is authorized like a separate request.",
        .content_type = "text/event-stream",
        .open = false,
        .parameters = {{.name = "of",
-                       .about = "The address of a stream with its query, as it is asked for alone; "
-                                "1 to 64 of them."}}},
+                       .about = "Path of a stream with its query, as in a separate request; 1 to "
+                                "64 of them."}}},
   };
   return routes;
 }

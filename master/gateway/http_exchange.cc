@@ -161,7 +161,8 @@ absl::StatusOr<Transcoder::Route> HttpExchange::FindRoute(std::optional<Response
 asio::awaitable<absl::StatusOr<AuthorizedCaller>> HttpExchange::Authorize(
     const std::string& method, const std::optional<std::string>& authorization) {
   if (!authorization) {
-    co_return absl::UnauthenticatedError("the Authorization header is not text");
+    co_return absl::UnauthenticatedError("the Authorization header contains unprintable "
+                                         "characters");
   }
   if (!context_.hooks.authorize) co_return AuthorizedCaller{.identified = !authorization->empty()};
   auto ask = [&](auto done) { context_.hooks.authorize(method, *authorization, std::move(done)); };

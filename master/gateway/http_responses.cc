@@ -43,10 +43,9 @@ absl::Status Judge(const error_code& error, uint64_t limit) {
   }
   if (error == http::error::bad_transfer_encoding || error == http::error::bad_content_length) {
     return absl::InvalidArgumentError(
-        "a request says how long its body is either by one Content-Length or by "
-        "Transfer-Encoding: chunked");
+        "a request must have either one Content-Length or Transfer-Encoding: chunked");
   }
-  return absl::InvalidArgumentError(absl::StrCat("this is no HTTP request: ", error.message()));
+  return absl::InvalidArgumentError(absl::StrCat("invalid HTTP request: ", error.message()));
 }
 
 }  // namespace
@@ -72,7 +71,7 @@ std::optional<HttpExchange::Response> HttpExchange::DecodeBody(uint64_t limit) {
   if (!absl::EqualsIgnoreCase(name, "gzip")) {
     return refuse(
         415, absl::InvalidArgumentError(absl::StrCat("Content-Encoding: ", name,
-                                                     " is not known here; gzip and identity are")));
+                                                     " is not supported; use gzip or identity")));
   }
   absl::StatusOr<std::string> body = Gunzip(request().body(), limit);
   if (absl::IsOutOfRange(body.status())) {

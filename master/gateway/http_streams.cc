@@ -90,8 +90,8 @@ asio::awaitable<bool> HttpExchange::ServeJoined() {
   }
   if (addresses.empty() || addresses.size() > kMaxStreams) {
     Response refusal = MakeErrorResponse(absl::InvalidArgumentError(
-        absl::StrCat("say which streams: of=<address>, 1 to ", kMaxStreams,
-                     " times, each as it is asked for alone")));
+        absl::StrCat("name the streams with of=<path>, 1 to ", kMaxStreams,
+                     " times")));
     co_return co_await Write(refusal);
   }
   const bool chunked = request().version() >= 11;
@@ -137,7 +137,8 @@ asio::awaitable<absl::Status> HttpExchange::Pump(size_t index, const std::string
   const absl::StatusOr<Transcoder::Call> call = Transcoder::Read(*route, "");
   if (!call.ok()) co_return call.status();
   if (!call->streams) {
-    co_return absl::InvalidArgumentError(absl::StrCat(address, " is no stream; ask for it alone"));
+    co_return absl::InvalidArgumentError(absl::StrCat(address, " is not a stream; send a separate "
+                                                               "request"));
   }
   const std::optional<std::string> authorization = FindAuthorization(route->method);
   const absl::StatusOr<AuthorizedCaller> caller = co_await Authorize(route->method, authorization);

@@ -33,9 +33,8 @@ constexpr char kGatewayTag[] = "Gateway";
 
 constexpr char kAbout[] =
     "The HTTP form of the API of a Resolute master; the same methods are served by gRPC on the "
-    "same "
-    "port. Every answer has an X-Request-Id. 64-bit integers are written as strings, and read as "
-    "strings or numbers; names of fields are read in lowerCamelCase and snake_case.";
+    "same port. Every response has an X-Request-Id. 64-bit integers are written as strings, and "
+    "accepted as strings or numbers; field names are accepted in lowerCamelCase and snake_case.";
 
 // The summary of a method: its comment's first sentence.
 std::string FirstSentence(const std::string& comment) {
@@ -219,7 +218,7 @@ void Writer::AddOwn(const BuiltinRoute& route) {
 }
 
 std::string Writer::Finish() {
-  tags_.push_back({{"name", kGatewayTag}, {"description", "What no service answers."}});
+  tags_.push_back({{"name", kGatewayTag}, {"description", "Routes that belong to no service."}});
   for (const BuiltinRoute& route : GetBuiltinRoutes()) AddOwn(route);
   const Json error = {
       {"type", "object"},
@@ -227,10 +226,11 @@ std::string Writer::Finish() {
        {{"error",
          {{"type", "object"},
           {"properties",
-           {{"code", {{"type", "integer"}, {"description", "of gRPC"}}},
-            {"reason", {{"type", "string"}, {"description", "the code's name"}}},
+           {{"code", {{"type", "integer"}, {"description", "gRPC status code"}}},
+            {"reason", {{"type", "string"}, {"description", "name of the code"}}},
             {"error",
-             {{"type", "string"}, {"description", "what happened, to what, what to do"}}}}}}}}}};
+             {{"type", "string"}, {"description", "what happened, to which resource, and what to "
+                                                  "do"}}}}}}}}}};
   Json document;
   document["openapi"] = "3.1.0";
   document["info"] = {{"title", "Resolute"}, {"version", source_.version}, {"description", kAbout}};
@@ -241,9 +241,9 @@ std::string Writer::Finish() {
   document["components"]["securitySchemes"]["token"] = {
       {"type", "http"},
       {"scheme", "bearer"},
-      {"description", "A session's, of /api/v1/auth/login, or an access token."}};
+      {"description", "A session token from /api/v1/auth/login, or an access token."}};
   document["components"]["responses"]["Error"] = {
-      {"description", "Why not."}, {"content", {{"application/json", {{"schema", error}}}}}};
+      {"description", "The error."}, {"content", {{"application/json", {{"schema", error}}}}}};
   document["components"]["schemas"] = schemas_.TakeSchemas();
   return document.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

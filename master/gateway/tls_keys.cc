@@ -30,7 +30,7 @@ absl::Status MakeTlsError(const char* flag, const std::string& path, const std::
 std::string Reason() {
   const char* reason = ::ERR_reason_error_string(::ERR_peek_last_error());
   ::ERR_clear_error();
-  return reason == nullptr ? "it is no PEM file" : reason;
+  return reason == nullptr ? "it is not a PEM file" : reason;
 }
 
 absl::Status CheckReadable(const char* flag, const std::string& path) {
@@ -68,7 +68,7 @@ absl::Status UseCertificate(const TlsFiles& files, SSL_CTX* context) {
   DET_RETURN_IF_ERROR(CheckReadable("--tls-cert", files.certificate));
   DET_RETURN_IF_ERROR(CheckReadable("--tls-key", files.key));
   if (::SSL_CTX_use_certificate_chain_file(context, files.certificate.c_str()) != 1) {
-    return MakeTlsError("--tls-cert", files.certificate, "is no certificate: " + Reason());
+    return MakeTlsError("--tls-cert", files.certificate, "is not a certificate: " + Reason());
   }
   const X509* own = ::SSL_CTX_get0_certificate(context);
   if (::X509_cmp_current_time(::X509_get0_notAfter(own)) < 0) {
@@ -85,7 +85,7 @@ absl::Status UseCertificate(const TlsFiles& files, SSL_CTX* context) {
   const bool pair = ERR_GET_REASON(::ERR_peek_last_error()) != X509_R_KEY_VALUES_MISMATCH;
   const std::string reason = Reason();
   return MakeTlsError("--tls-key", files.key,
-             pair ? "is no key without a password: " + reason
+             pair ? "is not a key without a password: " + reason
                   : absl::StrCat("does not belong to the certificate ", files.certificate));
 }
 
@@ -146,9 +146,9 @@ Context TlsKeys::Current() {
   absl::StatusOr<Context> read = Read(files_);
   if (read.ok()) {
     context_ = *std::move(read);
-    DET_LOG(INFO) << "new certificate in use" << base::Field("file", files_.certificate);
+    DET_LOG(INFO) << "TLS certificate reloaded" << base::Field("file", files_.certificate);
   } else {
-    DET_LOG(WARNING) << "changed certificate not used; the one before goes on"
+    DET_LOG(WARNING) << "TLS reload failed; keeping the previous certificate"
                      << base::Field("why", read.status().message());
   }
   return context_;

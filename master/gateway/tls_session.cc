@@ -164,7 +164,7 @@ asio::awaitable<bool> ShakeHands(Tunnel& tunnel) {
   error_code error;
   co_await tunnel.tls.async_handshake(asio::ssl::stream_base::server, Catch(error));
   if (!error) co_return true;
-  DET_LOG(DEBUG) << "no TLS with a client" << base::Field("why", error.message());
+  DET_LOG(DEBUG) << "TLS handshake failed" << base::Field("why", error.message());
   co_return false;
 }
 

@@ -326,10 +326,10 @@ TEST_F(TlsTest, SaysWhatIsWrongWithTheFiles) {
   EXPECT_NE(refusal(files).find("--tls-cert " + Path("none.pem")), std::string::npos);
   Write("text", {"text", "text"});
   files.certificate = Path("text.pem");
-  EXPECT_NE(refusal(files).find("is no certificate"), std::string::npos) << refusal(files);
+  EXPECT_NE(refusal(files).find("is not a certificate"), std::string::npos) << refusal(files);
   files = Files();
   files.key = Path("text.key");
-  EXPECT_NE(refusal(files).find("is no key"), std::string::npos) << refusal(files);
+  EXPECT_NE(refusal(files).find("is not a key"), std::string::npos) << refusal(files);
   files.key = Path("ca.key");
   EXPECT_NE(refusal(files).find("does not belong to the certificate"), std::string::npos)
       << refusal(files);

@@ -123,7 +123,7 @@ class LocalClusterTest(unittest.TestCase):
     def test_what_a_configuration_asks_for_in_vain_is_said_before_anything_starts(self):
         file = os.path.join(self.home.folder, "master.yaml")
         tls = "security: {tls: {cert: c.crt, key: c.key}}\n"
-        for text, words in ((tls, "set --tls"), ("bind: 192.0.2.1\n", "bind: 192.0.2.1"),
+        for text, words in ((tls, "give --tls"), ("bind: 192.0.2.1\n", "bind: 192.0.2.1"),
                             ("prot: 1\n", "prot")):
             with open(file, "w", encoding="utf-8") as f:
                 f.write(text)
@@ -153,7 +153,7 @@ class LocalClusterTest(unittest.TestCase):
         with open(settings, "a", encoding="utf-8") as f:
             f.write("no_such_setting = 1\n")
         said = self.home.up(code=1).stderr
-        for words in ("PostgreSQL does not start", "no_such_setting", "mend that", settings):
+        for words in ("PostgreSQL did not start", "no_such_setting", "fix it", settings):
             self.assertIn(words, said)
         self.assertEqual(1, len(said.strip().splitlines()), said)
         self.assertEqual([], harness.processes_below(self.home.folder))

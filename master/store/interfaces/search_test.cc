@@ -93,12 +93,12 @@ TEST(SearchTest, RefusalsSayWhichAndWhy) {
               HasSubstr("does not fit"));
   EXPECT_THAT(ErrorOf(R"("columnName":"tags","operator":"<","value":1)"),
               HasSubstr("does not fit"));
-  EXPECT_THAT(ErrorOf(R"("columnName":"id","operator":"=","value":"x")"), HasSubstr("no number"));
+  EXPECT_THAT(ErrorOf(R"("columnName":"id","operator":"=","value":"x")"), HasSubstr("not a number"));
   EXPECT_THAT(ErrorOf(R"("columnName":"startTime","operator":">","value":"soon")"),
-              HasSubstr("no time"));
+              HasSubstr("not a time"));
   EXPECT_THAT(ErrorOf(R"("columnName":"archived","operator":"=","value":"perhaps")"),
               HasSubstr("neither true nor false"));
-  EXPECT_THAT(ParseSearch(Table::kRuns, "{", "").status().message(), HasSubstr("no JSON"));
+  EXPECT_THAT(ParseSearch(Table::kRuns, "{", "").status().message(), HasSubstr("not valid JSON"));
   EXPECT_THAT(ParseSearch(Table::kRuns, Whole(Group("xor", "")), "").status().message(),
               HasSubstr("xor"));
   EXPECT_THAT(

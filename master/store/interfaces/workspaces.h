@@ -103,7 +103,7 @@ inline absl::Status ImmutableError(const char* noun, const std::string& name, co
 }
 inline absl::Status NotEmptyError(const char* noun, const std::string& name, int64_t experiments) {
   return absl::FailedPreconditionError(
-      absl::StrCat(noun, " \"", name, "\" holds ", experiments,
+      absl::StrCat(noun, " \"", name, "\" contains ", experiments,
                    experiments == 1 ? " experiment" : " experiments",
                    "; move them elsewhere or delete them first"));
 }

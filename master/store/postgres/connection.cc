@@ -40,21 +40,21 @@ struct PassingError {
 };
 constexpr PassingError kPassingErrors[] = {
     {"08", "the connection broke"},
-    {"25006", "it takes no writes: it is read-only, or a replica"},
-    {"25P03", "it waited too long for the rest of a transaction"},
-    {"40001", "transactions were in each other's way"},
-    {"40P01", "transactions were in each other's way"},
+    {"25006", "it is read-only or a replica"},
+    {"25P03", "the transaction was idle for too long"},
+    {"40001", "transactions conflicted"},
+    {"40P01", "transactions conflicted"},
     {"53100", "its disk is full"},
-    {"53200", "it has no memory left"},
+    {"53200", "it is out of memory"},
     {"53300", "it has too many connections"},
-    {"53", "it lacks something"},
-    {"55P03", "somebody else holds what is needed"},
-    {"57014", "it gave up the statement"},
+    {"53", "it has insufficient resources"},
+    {"55P03", "another session holds a lock"},
+    {"57014", "the statement was canceled"},
     {"57P01", "it is shutting down"},
-    {"57P02", "it has crashed and starts again"},
+    {"57P02", "it crashed and is restarting"},
     {"57P03", "it is starting or stopping"},
-    {"57P", "it is not in operation"},
-    {"58030", "its disk fails"},
+    {"57P", "an operator intervened"},
+    {"58030", "it has an I/O error"},
 };
 
 const PassingError* FindTransientError(std::string_view sqlstate) {
@@ -75,7 +75,7 @@ T ParseNumber(std::string_view text) {
   T value = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
   DET_CHECK(parsed.ec == std::errc() && parsed.ptr == text.data() + text.size())
-      << "the database answered " << text << " where a number was asked for";
+      << "the database answered " << text << " where a number was expected";
   return value;
 }
 
@@ -167,9 +167,9 @@ absl::Status Connection::MakeError(const pg_result* result) {
   if (sqlstate_.empty()) {
     // Not the server says so but libpq, which has lost it and may not have noticed for good.
     Drop();
-    return absl::UnavailableError(absl::StrCat("the database does not answer: ", text));
+    return absl::UnavailableError(absl::StrCat("the database does not respond: ", text));
   }
-  return absl::InternalError(absl::StrCat("the database refused a statement: ", text));
+  return absl::InternalError(absl::StrCat("the database rejected a statement: ", text));
 }
 
 absl::StatusOr<std::string> Connection::Prepare(std::string_view sql) {

@@ -54,7 +54,7 @@ constexpr absl::Duration kLongestPause = absl::Seconds(5);
 // The end of the server's log in one line.
 std::string ReadLastLogLines(const std::string& log_path) {
   const absl::StatusOr<std::string> text = base::ReadFile(log_path);
-  if (!text.ok()) return "it wrote no log";
+  if (!text.ok()) return "it has written no log";
   std::vector<absl::string_view> lines = absl::StrSplit(*text, '\n', absl::SkipWhitespace());
   const size_t first = lines.size() - std::min<size_t>(lines.size(), 3);
   return absl::StrJoin(lines.begin() + first, lines.end(), " | ",
@@ -119,11 +119,11 @@ std::optional<Server> FindLeftover(const std::string& cluster) {
 }
 
 absl::Status StopLeftoverServer(const Server& left) {
-  DET_LOG(WARNING) << "stopping the PostgreSQL that an earlier master left behind"
+  DET_LOG(WARNING) << "stopping the PostgreSQL server that an earlier master left running"
                    << base::Field("pid", left.pid);
   if (Shutdown(left.process)) return absl::OkStatus();
   return absl::UnavailableError(
-      absl::StrCat("PostgreSQL (pid ", left.pid, ") of an earlier master does not end; kill it"));
+      absl::StrCat("PostgreSQL (pid ", left.pid, ") of an earlier master does not stop; kill it"));
 }
 
 // Whether it is what `argv` would start now, of the same program, and answers.
@@ -170,8 +170,8 @@ absl::Status MakeCluster(const Layout& layout) {
   DET_ASSIGN_OR_RETURN(const base::ProcessExit exit, base::WaitForExit(child.pid));
   if (!exit.ok()) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "PostgreSQL's initdb fails in ", layout.cluster, ": ", ReadLastLogLines(layout.log_path),
-        "; mend that and start the master again (log: ", layout.log_path, ")"));
+        "PostgreSQL's initdb failed in ", layout.cluster, ": ", ReadLastLogLines(layout.log_path),
+        "; fix it and start the master again (log: ", layout.log_path, ")"));
   }
   // PG_VERSION last: it says that the rest is there.
   std::vector<fs::path> entries;
@@ -271,7 +271,7 @@ absl::StatusOr<bool> EmbeddedPostgres::Impl::TakeOver() {
   if (!left) return false;
   const base::SpawnOptions ours = ServerProgram(layout_, Command());
   if (HasSameSettings(*left, ours.argv, connection_string_)) {
-    DET_LOG(INFO) << "going on with the PostgreSQL that an earlier master left behind"
+    DET_LOG(INFO) << "reusing the PostgreSQL server that an earlier master left running"
                   << base::Field("pid", left->pid);
     pid_ = left->pid;
     process_ = std::move(left->process);
@@ -301,8 +301,8 @@ absl::Status EmbeddedPostgres::Impl::AwaitReady() {
     (void)base::WaitForExit(pid_);
     pid_ = 0;
     return absl::UnavailableError(
-        absl::StrCat("PostgreSQL does not start: ", ReadLastLogLines(layout_.log_path),
-                     "; mend that and start the master again (log: ", layout_.log_path,
+        absl::StrCat("PostgreSQL did not start: ", ReadLastLogLines(layout_.log_path),
+                     "; fix it and start the master again (log: ", layout_.log_path,
                      ", settings: ", layout_.cluster, "/postgresql.conf)"));
   }
   return absl::OkStatus();
@@ -334,7 +334,7 @@ void EmbeddedPostgres::Impl::Supervise() {
       (void)base::WaitForExit(pid_);  // one that was taken over is no child of ours
       pid_ = 0;
       if (!ended) return;
-      DET_LOG(ERROR) << "PostgreSQL died; starting it again"
+      DET_LOG(ERROR) << "PostgreSQL died; restarting it"
                      << base::Field("last", ReadLastLogLines(layout_.log_path));
       if (absl::Now() - since > absl::Minutes(1)) pause = kFirstPause;
     }

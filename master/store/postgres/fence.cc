@@ -23,7 +23,7 @@ absl::Status Fence::ReportFenced() {
     std::lock_guard lock(mutex_);
     fenced = std::exchange(fenced_, nullptr);
   }
-  const absl::Status over = absl::AbortedError(absl::StrCat(kOver, "; end this one"));
+  const absl::Status over = absl::AbortedError(absl::StrCat(kOver, "; stop this one"));
   if (fenced) fenced(over);
   return over;
 }
@@ -31,7 +31,7 @@ absl::Status Fence::ReportFenced() {
 absl::Status Fence::CheckEpoch(const Connection& connection, absl::Status status) {
   if (status.ok() || connection.sqlstate() != kFencedState) return status;
   ReportFenced().IgnoreError();
-  return absl::UnavailableError(absl::StrCat(kOver, "; ask that one"));
+  return absl::UnavailableError(absl::StrCat(kOver, "; send requests to that one"));
 }
 
 absl::Status Fence::Write(Pool& pool, std::vector<Connection::Statement> statements) {

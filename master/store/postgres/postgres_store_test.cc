@@ -144,12 +144,12 @@ TEST(PostgresStoreTest, AStandbyReadsTheLeaseOnTablesOfAnyAge) {
 TEST(PostgresStoreTest, TroubleThatPassesIsNoRefusal) {
   const std::pair<const char*, const char*> kPassing[] = {
       {"53100", "its disk is full"},    {"53300", "too many connections"},
-      {"53200", "no memory left"},      {"53000", "it lacks something"},
-      {"25006", "it takes no writes"},  {"57P01", "it is shutting down"},
-      {"57P02", "it has crashed"},      {"57P03", "it is starting or stopping"},
-      {"57014", "it gave up"},          {"08006", "the connection broke"},
-      {"40001", "in each other's way"}, {"40P01", "in each other's way"},
-      {"55P03", "somebody else holds"}, {"58030", "its disk fails"},
+      {"53200", "it is out of memory"},      {"53000", "it has insufficient resources"},
+      {"25006", "it is read-only"},  {"57P01", "it is shutting down"},
+      {"57P02", "it crashed"},      {"57P03", "it is starting or stopping"},
+      {"57014", "the statement was canceled"},          {"08006", "the connection broke"},
+      {"40001", "transactions conflicted"}, {"40P01", "transactions conflicted"},
+      {"55P03", "another session holds"}, {"58030", "it has an I/O error"},
   };
   const std::string database = TestServer::Get().MakeDatabase();
   const auto store = OpenStore(database);
@@ -207,7 +207,7 @@ TEST(PostgresStoreTest, ADatabaseThatBecameReadOnlyIsWaitedFor) {
   const std::vector<cluster::Change> batch = {cluster::PutExperiment{MakeExperiment(1)}};
   const absl::Status status = store->Commit(1, batch);
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr("it takes no writes"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("it is read-only"));
   ASSERT_TRUE(Connect(database)
                   ->ExecScript(absl::StrCat("BEGIN READ WRITE; ALTER DATABASE ", name,
                                             " RESET default_transaction_read_only; COMMIT"))
