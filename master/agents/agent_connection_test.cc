@@ -42,7 +42,7 @@ class Hub final : public wire::AgentHub::CallbackService {
   const std::shared_ptr<Owner> owner_;
 };
 
-TEST(AgentConnectionTest, MayEndBeforeItIsAdmitted) {
+TEST(AgentConnectionTest, EndsBeforeAuthorization) {
   const auto owner = std::make_shared<Owner>();
   Hub hub(owner);
   grpc::ServerBuilder builder;

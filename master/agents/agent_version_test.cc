@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(AgentVersionTest, TheSameAndTheOneBeforeAreTaken) {
+TEST(AgentVersionTest, AcceptsSameAndPreviousMinorVersion) {
   struct Case {
     const char* master;
     const char* agent;

@@ -30,7 +30,7 @@ Config Read(const std::string& yaml) {
   return config;
 }
 
-TEST(ConfigFileTest, AnEmptyOneChangesNothing) {
+TEST(ConfigFileTest, KeepsDefaults_WhenEmpty) {
   Config config;
   config.data_dir = "/own";
   ASSERT_TRUE(ReadConfigText("", "m", &config).ok());
@@ -42,7 +42,7 @@ TEST(ConfigFileTest, AnEmptyOneChangesNothing) {
   EXPECT_EQ(config.default_compute_pool, "default");
 }
 
-TEST(ConfigFileTest, SaysHowLongThingsAreKept) {
+TEST(ConfigFileTest, ReadsRetention) {
   const Config config =
       Read("retention_policy: {log_retention_days: 30, audit_retention_days: 400}");
   EXPECT_EQ(config.log_days, 30);
@@ -51,7 +51,7 @@ TEST(ConfigFileTest, SaysHowLongThingsAreKept) {
   EXPECT_THAT(Error("retention_policy: {log_retention_days: -2}"), HasSubstr("from -1 to 32767"));
 }
 
-TEST(ConfigFileTest, IsShownWithoutItsSecrets) {
+TEST(ConfigFileTest, HidesSecrets) {
   const std::string shown = ToDisplayedConfig(Read(R"(
 port: 9090
 db: {url: "postgresql://u:hidden@h/d"}
@@ -66,7 +66,7 @@ resource_pools: [{pool_name: default, scheduler: {type: fifo}}]
   EXPECT_THAT(shown, testing::Not(HasSubstr("hidden")));
 }
 
-TEST(ConfigFileTest, ReadsWhatFlagsSayToo) {
+TEST(ConfigFileTest, ReadsFieldsWithFlags) {
   const Config config = Read(R"(
 data_dir: /data
 bind: 0.0.0.0
@@ -93,7 +93,7 @@ db: {url: "postgresql://u@h/d"}
   EXPECT_THAT(config.warnings, IsEmpty());
 }
 
-TEST(ConfigFileTest, SaysWhatExperimentsKeep) {
+TEST(ConfigFileTest, ReadsCheckpointRetention) {
   const Config config = Read(R"(
 checkpoint_storage:
   host_path: /mnt
@@ -113,7 +113,7 @@ checkpoint_storage:
   EXPECT_EQ(Read("").checkpoint_storage, model::CheckpointStorageConfig());
 }
 
-TEST(ConfigFileTest, LimitsAndOrigins) {
+TEST(ConfigFileTest, ReadsLimitsAndOrigins) {
   const Config config = Read(R"(
 limits: {requests_per_second: 20, streams_per_user: 3, body_mib: 256}
 cors: {allow_origins: ["https://a.example", "http://b.example:8000"]}
@@ -132,7 +132,7 @@ cors: {allow_origins: ["https://a.example", "http://b.example:8000"]}
   EXPECT_THAT(Error("limits: {body_mib: 2000}"), HasSubstr("limits.body_mib"));
 }
 
-TEST(ConfigFileTest, ADatabaseInParts) {
+TEST(ConfigFileTest, BuildsDatabaseUrlFromParts) {
   EXPECT_EQ(
       Read("db: {host: h, user: u, password: \"it's \\\\\", name: d, ssl_mode: require}").db_url,
       R"(port=5432 host='h' user='u' password='it\'s \\' dbname='d' sslmode='require')");
@@ -195,7 +195,7 @@ topology:
   EXPECT_EQ(config.topology, topology);
 }
 
-TEST(ConfigFileTest, PoolsInheritTheManagersScheduler) {
+TEST(ConfigFileTest, InheritsManagersScheduler) {
   const Config config = Read(R"(
 resource_manager: {scheduler: {type: fifo, preemption: true, hold_after: 60}}
 resource_pools:
@@ -213,7 +213,7 @@ resource_pools:
   EXPECT_EQ(config.resource_pools[2].policy, SchedulingPolicy::kFifo);
 }
 
-TEST(ConfigFileTest, WithoutPoolsThereIsOneWithTheManagersScheduler) {
+TEST(ConfigFileTest, CreatesDefaultPool) {
   for (const char* more : {"", "resource_pools: []\n", "resource_pools: null\n"}) {
     const Config config =
         Read(std::string("resource_manager: {scheduler: {type: fair_share}}\n") + more);
@@ -223,7 +223,7 @@ TEST(ConfigFileTest, WithoutPoolsThereIsOneWithTheManagersScheduler) {
   }
 }
 
-TEST(ConfigFileTest, SaysEveryProblemAtOnceInTheOrderOfTheFile) {
+TEST(ConfigFileTest, ReportsAllProblemsInFileOrder) {
   EXPECT_EQ(
       Error("prot: 8080\n"
             "bind: [a]\n"
@@ -240,7 +240,7 @@ TEST(ConfigFileTest, SaysEveryProblemAtOnceInTheOrderOfTheFile) {
       "master.yaml:6: resource_pools[1].pool_name: \"a\" is listed twice");
 }
 
-TEST(ConfigFileTest, RefusesWhatIsWrong) {
+TEST(ConfigFileTest, RejectsInvalidValues) {
   const std::pair<const char*, const char*> cases[] = {
       {"- a", "master.yaml: expected a map such as \"port: 8080\", found a list"},
       {"port: 70000", "master.yaml:1: port: expected an integer from 0 to 65535, found 70000"},
@@ -302,7 +302,7 @@ TEST(ConfigFileTest, RefusesWhatIsWrong) {
   }
 }
 
-TEST(ConfigFileTest, PoolsOfWhichNoneIsTheDefault) {
+TEST(ConfigFileTest, RequiresDefaultPool) {
   EXPECT_EQ(Error("port: 1\nresource_pools: [{pool_name: a}]\n"),
             "master.yaml: default_compute_resource_pool: required, as no pool is called default; "
             "the pools are a\n"
@@ -310,7 +310,7 @@ TEST(ConfigFileTest, PoolsOfWhichNoneIsTheDefault) {
             "pools are a");
 }
 
-TEST(ConfigFileTest, SaysWhatOfOlderFilesHasNoEffect) {
+TEST(ConfigFileTest, WarnsAboutDeprecatedFields) {
   EXPECT_THAT(
       Read("telemetry: {enabled: false}\nlog: {color: true}\n"
            "resource_pools: [{pool_name: default, kubernetes_namespace: n}]\n")
@@ -321,7 +321,7 @@ TEST(ConfigFileTest, SaysWhatOfOlderFilesHasNoEffect) {
                   "run on this cluster's agents"));
 }
 
-TEST(ConfigFileTest, ThePasswordFromAFile) {
+TEST(ConfigFileTest, ReadsPasswordFile) {
   const base::TempDir dir = *base::TempDir::Create();
   const std::string file = dir.path() + "/password";
   ASSERT_TRUE(base::WriteFileAtomically(file, "pass word\r\nmore\n", 0600).ok());
@@ -333,7 +333,7 @@ TEST(ConfigFileTest, ThePasswordFromAFile) {
   EXPECT_THAT(Error("security: {" + line + "}"), HasSubstr("is empty"));
 }
 
-TEST(ConfigFileTest, WithoutAFile) {
+TEST(ConfigFileTest, ReportsMissingFile) {
   Config config;
   const absl::Status status = ReadConfigFile("/nonexistent/master.yaml", &config);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
@@ -341,7 +341,7 @@ TEST(ConfigFileTest, WithoutAFile) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("/nonexistent/master.yaml"));
 }
 
-TEST(ConfigFieldsTest, DefaultsOfTheTableAreThoseOfTheStructs) {
+TEST(ConfigFieldsTest, MatchesDefaultsOfStructs) {
   for (const model::Field& field : ConfigFields().fields()) {
     if (field.target == nullptr || field.default_json == nullptr) continue;
     if (field.role == model::Field::Role::kList) continue;
@@ -350,7 +350,7 @@ TEST(ConfigFieldsTest, DefaultsOfTheTableAreThoseOfTheStructs) {
   }
 }
 
-TEST(ConfigFieldsTest, EveryRowIsSound) {
+TEST(ConfigFieldsTest, HasValidRows) {
   std::set<std::string> paths;
   for (const model::Field& field : ConfigFields().fields()) {
     using Role = model::Field::Role;
@@ -367,7 +367,7 @@ TEST(ConfigFieldsTest, EveryRowIsSound) {
   }
 }
 
-TEST(ConfigFieldsTest, ThePageOfTheDocumentationIsCurrent) {
+TEST(ConfigFieldsTest, MatchesDocumentation) {
   const auto page = base::ReadFile("docs/reference/master-config.md");
   ASSERT_TRUE(page.ok()) << page.status();
   EXPECT_EQ(*page, MasterConfigPage())

@@ -22,7 +22,7 @@ store::LeaseRecord At(int64_t epoch, std::optional<int64_t> renewals) {
   return {.epoch = epoch, .renewals = renewals, .leader = "http://a:1"};
 }
 
-TEST(LeaseWatchTest, WhatFollowsFromWhatWasSeen) {
+TEST(LeaseWatchTest, DecidesFromObservations) {
   struct Look {
     double at;
     std::optional<store::LeaseRecord> lease;  // without: the database did not answer
@@ -102,7 +102,7 @@ TEST(LeaseWatchTest, WhatFollowsFromWhatWasSeen) {
   }
 }
 
-TEST(LeaseHoldTest, EndsBeforeAnyStandbyMayTakeOver) {
+TEST(LeaseHoldTest, ExpiresBeforeStandbyTakesOver) {
   LeaseHold hold(kLength, absl::Seconds(10));
   EXPECT_FALSE(hold.IsOver(absl::Seconds(15.9)));
   EXPECT_TRUE(hold.IsOver(absl::Seconds(16)));
@@ -119,14 +119,14 @@ TEST(LeaseHoldTest, EndsBeforeAnyStandbyMayTakeOver) {
 }
 
 // A standby on a clock of its own, whose pauses the test counts.
-TEST(AwaitLeadTest, AnEmptyDatabaseIsTakenAtOnce) {
+TEST(AwaitLeadTest, ClaimsEmptyDatabaseImmediately) {
   store::FakeStore store;
   WaitForStop never = [](absl::Duration) { return true; };
   EXPECT_TRUE(AwaitLead(store, LeaseTimes(), never).ok());
   EXPECT_EQ(store.ReadLease()->epoch, 0);
 }
 
-TEST(AwaitLeadTest, IsStoppedWhileItWaits) {
+TEST(AwaitLeadTest, StopsWhileWaiting) {
   const auto database = store::MakeFakeDatabase();
   store::FakeStore leader(database), standby(database);
   ASSERT_TRUE(leader.Load().ok());
@@ -136,7 +136,7 @@ TEST(AwaitLeadTest, IsStoppedWhileItWaits) {
   EXPECT_EQ(standby.ReadLease()->epoch, 1);
 }
 
-TEST(AwaitLeadTest, ClaimsWhatIsOver) {
+TEST(AwaitLeadTest, ClaimsExpiredLease) {
   const auto database = store::MakeFakeDatabase();
   store::FakeStore leader(database), standby(database);
   ASSERT_TRUE(*leader.ClaimLease(std::nullopt));
@@ -169,7 +169,7 @@ class Heard {
   std::vector<bool> words_;
 };
 
-TEST(LeaseKeeperTest, ALeaseThatCannotBeRenewedRunsOut) {
+TEST(LeaseKeeperTest, ExpiresUnrenewedLease) {
   const auto database = store::MakeFakeDatabase();
   store::FakeStore leader(database), other(database);
   ASSERT_TRUE(leader.Load().ok());
@@ -181,7 +181,7 @@ TEST(LeaseKeeperTest, ALeaseThatCannotBeRenewedRunsOut) {
   EXPECT_THAT(heard.Await(1), ElementsAre(false));
 }
 
-TEST(LeaseKeeperTest, SaysWhereTheLeaderAnswers) {
+TEST(LeaseKeeperTest, PublishesLeaderUrl) {
   const auto database = store::MakeFakeDatabase();
   store::FakeStore leader(database), standby(database);
   ASSERT_TRUE(leader.Load().ok());

@@ -24,7 +24,7 @@ struct NoSink final : engine::AgentSink, engine::TrialSink, engine::ExperimentSi
   void QueueChanged() override {}
 };
 
-TEST(Metrics, ShowsWhatIsThereAndWhatHappened) {
+TEST(Metrics, RendersGaugesAndCounters) {
   store::FakeStore store;
   base::FakeEventLoop loop;
   NoSink sink;

@@ -19,7 +19,7 @@
 namespace det::auth {
 namespace {
 
-TEST(PermissionsTest, EveryKindOfPrincipalOnEveryKindOfMethod) {
+TEST(PermissionsTest, AuthorizesByKindOfPrincipal) {
   using enum PrincipalKind;
   const std::vector<PrincipalKind> all = {kNobody, kUser, kAgent, kAllocation};
   const struct {
@@ -57,7 +57,7 @@ TEST(PermissionsTest, EveryKindOfPrincipalOnEveryKindOfMethod) {
   }
 }
 
-TEST(PrincipalTest, ARoleForTheClusterHoldsInEveryWorkspace) {
+TEST(PrincipalTest, AppliesClusterRoleToAllWorkspaces) {
   using enum model::Role;
   const Principal some{.kind = PrincipalKind::kUser,
                        .roles = {{1, kEditor}, {1, kViewer}, {2, kWorkspaceAdmin}}};
@@ -76,7 +76,7 @@ TEST(PrincipalTest, ARoleForTheClusterHoldsInEveryWorkspace) {
   EXPECT_EQ(Principal{}.RoleAnywhere(), kNone);
 }
 
-TEST(PrincipalTest, ATokenMayBeBoundToALesserRole) {
+TEST(PrincipalTest, LimitsRoleOfToken) {
   using enum model::Role;
   const Principal bound{.kind = PrincipalKind::kUser, .admin = true, .limit = kViewer};
   EXPECT_EQ(bound.RoleIn(0), kViewer);
@@ -92,7 +92,7 @@ TEST(PrincipalTest, ATokenMayBeBoundToALesserRole) {
   EXPECT_EQ(above.RoleIn(1), kViewer);
 }
 
-TEST(PermissionsTest, MachinesPoolsAndQuotasAreChangedByAdministratorsAlone) {
+TEST(PermissionsTest, AllowsOnlyAdministratorsToChangeAgentsPoolsAndQuotas) {
   const std::pair<const char*, bool> rows[] = {
       {"det.api.v1.AgentService.GetAgents", false},
       {"det.api.v1.AgentService.DisableAgent", true},
@@ -120,7 +120,7 @@ TEST(PermissionsTest, MachinesPoolsAndQuotasAreChangedByAdministratorsAlone) {
   }
 }
 
-TEST(TokensTest, AreDifferentAndSafeInAHeader) {
+TEST(TokensTest, GeneratesUniqueSafeTokens) {
   const std::string a = NewToken();
   EXPECT_NE(a, NewToken());
   EXPECT_EQ(a.size(), 43u);
@@ -129,7 +129,7 @@ TEST(TokensTest, AreDifferentAndSafeInAHeader) {
   EXPECT_EQ(HashToken("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
-TEST(TokensTest, AnAllocationsTokenIsGoodForItAloneAndOfOneClusterAlone) {
+TEST(TokensTest, BindsTokenToAllocationAndCluster) {
   const AllocationTokens tokens("secret");
   const model::AllocationId id("3.7.0");
   const std::string token = tokens.Make(id);
@@ -144,7 +144,7 @@ TEST(TokensTest, AnAllocationsTokenIsGoodForItAloneAndOfOneClusterAlone) {
   }
 }
 
-TEST(PasswordsTest, MatchOnlyTheirOwnHash) {
+TEST(PasswordsTest, MatchesOnlyOwnHash) {
   const auto hash = HashPassword(ClientHash("geheim"));
   ASSERT_TRUE(hash.ok());
   EXPECT_EQ(hash->find("$argon2id$"), 0u);
@@ -154,14 +154,14 @@ TEST(PasswordsTest, MatchOnlyTheirOwnHash) {
   EXPECT_FALSE(PasswordMatches("", "", true));
 }
 
-TEST(PasswordsTest, ABlankOneMatchesOnlyWhereThatIsAllowed) {
+TEST(PasswordsTest, MatchesBlankPasswordOnlyIfAllowed) {
   const std::string hash = *HashPassword("");
   EXPECT_FALSE(PasswordMatches("", hash, /*allow_blank=*/false));
   EXPECT_TRUE(PasswordMatches("", hash, /*allow_blank=*/true));
 }
 
 // What existing clients send: sha512sum of the salt and the password.
-TEST(PasswordsTest, TheClientsHashIsTheirs) {
+TEST(PasswordsTest, ComputesClientHash) {
   EXPECT_EQ(ClientHash("Abcdef12345"),
             "e6b428709dc8ef554ad401e612cdc57b29e94028c87767033b4f55234939e57c"
             "9ab8f7a876221a06547a9b5935725a7eb6d7628914e3a23d1b08782fb7625a66");
@@ -170,7 +170,7 @@ TEST(PasswordsTest, TheClientsHashIsTheirs) {
   EXPECT_EQ(ToClientHash("x", /*hashed=*/false), ClientHash("x"));
 }
 
-TEST(PasswordsTest, NewOnesAreNotTooEasy) {
+TEST(PasswordsTest, RejectsWeakNewPasswords) {
   for (const char* bad : {"Short1x", "alllower1", "ALLUPPER1", "NoDigitsHere", "12345678"}) {
     EXPECT_TRUE(absl::IsInvalidArgument(CheckNewPassword(bad, false, true))) << bad;
     EXPECT_TRUE(CheckNewPassword(bad, /*hashed=*/true, false).ok()) << bad;
@@ -204,7 +204,7 @@ class AuthenticatorTest : public testing::Test {
   Authenticator authenticator_{&store_, &clock_, tokens_};
 };
 
-TEST_F(AuthenticatorTest, TellsUsersAgentsAndTasks) {
+TEST_F(AuthenticatorTest, DistinguishesUsersAgentsAndTasks) {
   AddSession("u", {.kind = store::SessionRecord::Kind::kUser, .user = admin_});
   AddSession("a", {.kind = store::SessionRecord::Kind::kAgent});
   EXPECT_EQ(authenticator_.Authenticate("Bearer u")->user, admin_);
@@ -217,7 +217,7 @@ TEST_F(AuthenticatorTest, TellsUsersAgentsAndTasks) {
   EXPECT_EQ(authenticator_.Authenticate("")->kind, PrincipalKind::kNobody);
 }
 
-TEST_F(AuthenticatorTest, RefusesWhatItDoesNotKnow) {
+TEST_F(AuthenticatorTest, RejectsUnknownTokens) {
   AddSession("gone", {.user = model::UserId(99)});
   for (const char* header : {"Bearer x", "Bearer ", "Basic dTpw", "Bearer", "u", "Bearer gone"}) {
     EXPECT_EQ(authenticator_.Authenticate(header).status().code(),
@@ -226,7 +226,7 @@ TEST_F(AuthenticatorTest, RefusesWhatItDoesNotKnow) {
   }
 }
 
-TEST_F(AuthenticatorTest, ASessionEndsByTimeAndByLogout) {
+TEST_F(AuthenticatorTest, EndsSessionByExpiryAndLogout) {
   AddSession("t", {.user = admin_, .expires_at = clock_.Now() + absl::Seconds(10)});
   ASSERT_TRUE(IsGood("t"));
   clock_.Advance(absl::Seconds(11));
@@ -239,7 +239,7 @@ TEST_F(AuthenticatorTest, ASessionEndsByTimeAndByLogout) {
   EXPECT_FALSE(IsGood("l"));
 }
 
-TEST_F(AuthenticatorTest, AUserWhoIsNotActiveIsRefusedAtOnce) {
+TEST_F(AuthenticatorTest, RejectsInactiveUserImmediately) {
   ASSERT_TRUE(store_.users().AddUser({.username = "other", .admin = true}).ok());
   AddSession("u", {.user = admin_});
   ASSERT_TRUE(IsGood("u"));
@@ -249,7 +249,7 @@ TEST_F(AuthenticatorTest, AUserWhoIsNotActiveIsRefusedAtOnce) {
   EXPECT_FALSE(IsGood("u"));
 }
 
-TEST_F(AuthenticatorTest, AnAccessTokenIsItsUserWithALimitUntilItIsRevoked) {
+TEST_F(AuthenticatorTest, LimitsAccessTokenUntilRevoked) {
   const auto kAccess = store::SessionRecord::Kind::kAccess;
   AddSession("full", {.kind = kAccess, .user = admin_});
   AddSession("less", {.kind = kAccess, .user = admin_, .limit = model::Role::kViewer});
@@ -268,7 +268,7 @@ TEST_F(AuthenticatorTest, AnAccessTokenIsItsUserWithALimitUntilItIsRevoked) {
   EXPECT_TRUE(IsGood("full"));
 }
 
-TEST_F(AuthenticatorTest, TheLastUseOfAnAccessTokenIsNotedOnceAMinute) {
+TEST_F(AuthenticatorTest, RecordsLastUseOncePerMinute) {
   AddSession("t", {.kind = store::SessionRecord::Kind::kAccess, .user = admin_});
   const auto last_use = [&] {
     authenticator_.InvalidateUser(admin_);
@@ -283,7 +283,7 @@ TEST_F(AuthenticatorTest, TheLastUseOfAnAccessTokenIsNotedOnceAMinute) {
   EXPECT_EQ(last_use(), clock_.Now());
 }
 
-TEST_F(AuthenticatorTest, OpenMethodsLookAtNoToken) {
+TEST_F(AuthenticatorTest, IgnoresTokenForPublicMethods) {
   EXPECT_TRUE(authenticator_.Authorize("det.api.v1.MasterService.GetInfo", "Bearer stale").ok());
   EXPECT_FALSE(authenticator_.Authorize("det.api.v1.AuthService.GetMe", "Bearer stale").ok());
 }
@@ -306,7 +306,7 @@ class BootstrapTest : public testing::Test {
   store::FakeStore store_;
 };
 
-TEST_F(BootstrapTest, MakesUsersAndTokensOnceAndKeepsThem) {
+TEST_F(BootstrapTest, CreatesUsersAndTokensOnce) {
   ASSERT_TRUE(Start(store_, {}).ok());
   const std::string token = Read("admin.token");
   ASSERT_FALSE(token.empty());
@@ -331,7 +331,7 @@ TEST_F(BootstrapTest, MakesUsersAndTokensOnceAndKeepsThem) {
   EXPECT_TRUE(other.access().GetSession(HashToken(bare), absl::Now()).ok());
 }
 
-TEST_F(BootstrapTest, MadePasswordsAreWrittenDownOnceForThoseWhoHaveNone) {
+TEST_F(BootstrapTest, GeneratesPasswordsOnce) {
   ASSERT_TRUE(Start(store_, {.user = "Given1234", .make = true}).ok());
   const std::string made = Read("passwords.new");
   const std::string label = "admin password: ";
@@ -355,7 +355,7 @@ TEST_F(BootstrapTest, MadePasswordsAreWrittenDownOnceForThoseWhoHaveNone) {
   EXPECT_EQ(Read("passwords.new"), "") << "they all have one";
 }
 
-TEST_F(BootstrapTest, RefusesEasyPasswordsAndKnowsThoseThatAreSet) {
+TEST_F(BootstrapTest, RejectsWeakPasswords) {
   const absl::Status refused = Start(store_, {.admin = "easy"});
   EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
   EXPECT_NE(refused.message().find("user admin"), refused.message().npos);
@@ -365,7 +365,7 @@ TEST_F(BootstrapTest, RefusesEasyPasswordsAndKnowsThoseThatAreSet) {
   EXPECT_TRUE(Start(store_, {.admin = "easy"}).ok()) << "it is so already";
 }
 
-TEST_F(BootstrapTest, BlankPasswordsWhereTheyAreAskedFor) {
+TEST_F(BootstrapTest, SetsBlankPasswords_WhenAllowed) {
   ASSERT_TRUE(Start(store_, {.make = true, .allow_blank = true}).ok());
   EXPECT_EQ(Read("passwords.new"), "");
   EXPECT_TRUE(CanLogIn(store_, "determined", "", /*allow_blank=*/true));

@@ -8,7 +8,7 @@ namespace {
 
 const absl::Time kNow = absl::FromUnixSeconds(1'700'000'000);
 
-TEST(FailedLoginsTest, EverSlowerAfterFiveInARow) {
+TEST(FailedLoginsTest, DelaysMoreAfterFiveFailures) {
   FailedLogins logins;
   for (int i = 0; i < FailedLogins::kFreeFailures; ++i) {
     EXPECT_EQ(logins.GetDelay("ann", kNow), absl::ZeroDuration()) << i;
@@ -23,7 +23,7 @@ TEST(FailedLoginsTest, EverSlowerAfterFiveInARow) {
   EXPECT_EQ(logins.GetDelay("ben", kNow), absl::ZeroDuration());
 }
 
-TEST(FailedLoginsTest, UntilOneSucceedsOrTimeHasPassed) {
+TEST(FailedLoginsTest, ResetsAfterSuccessOrTime) {
   FailedLogins logins;
   for (int i = 0; i < 10; ++i) logins.Failed("ann", kNow);
   const absl::Time later = kNow + FailedLogins::kForgetAfter;
@@ -37,7 +37,7 @@ TEST(FailedLoginsTest, UntilOneSucceedsOrTimeHasPassed) {
   EXPECT_EQ(logins.GetDelay("ben", kNow), absl::ZeroDuration());
 }
 
-TEST(FailedLoginsTest, MadeUpNamesDoNotDriveOutOneWhoIsGuessedAt) {
+TEST(FailedLoginsTest, KeepsTargetedUser_WhenNamesAreMadeUp) {
   FailedLogins logins;
   for (int i = 0; i < 10; ++i) logins.Failed("ann", kNow);
   const absl::Duration slow = logins.GetDelay("ann", kNow);

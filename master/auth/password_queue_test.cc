@@ -51,7 +51,7 @@ class Results {
   std::vector<absl::StatusCode> codes_;
 };
 
-TEST(PasswordQueueTest, RefusesMoreThanItHolds) {
+TEST(PasswordQueueTest, RejectsWork_WhenFull) {
   base::FakeEventLoop loop;
   PasswordQueue queue(&loop);
   Gate gate;
@@ -73,7 +73,7 @@ TEST(PasswordQueueTest, RefusesMoreThanItHolds) {
   EXPECT_EQ(results.Await(PasswordQueue::kMaxQueued + 1).back(), absl::StatusCode::kNotFound);
 }
 
-TEST(PasswordQueueTest, ALoginAfterManyThatFailedWaitsAndThenCounts) {
+TEST(PasswordQueueTest, DelaysLoginAfterFailures) {
   base::FakeEventLoop loop;
   PasswordQueue queue(&loop);
   Results results;
@@ -95,7 +95,7 @@ TEST(PasswordQueueTest, ALoginAfterManyThatFailedWaitsAndThenCounts) {
   results.Await(++count);
 }
 
-TEST(PasswordQueueTest, AfterStopEverybodyIsTold) {
+TEST(PasswordQueueTest, RejectsWorkAfterStop) {
   base::FakeEventLoop loop;
   PasswordQueue queue(&loop);
   queue.Stop();

@@ -9,7 +9,7 @@ namespace {
 
 const absl::Time kStart = absl::FromUnixSeconds(1'000'000);
 
-TEST(RateLimiterTest, ABurstThenTheRate) {
+TEST(RateLimiterTest, AllowsBurstThenRate) {
   RateLimiter limits({.requests_per_second = 10});
   absl::Time now = kStart;
   for (int i = 0; i < 20; ++i) EXPECT_FALSE(limits.Take("a", now).has_value()) << i;
@@ -25,7 +25,7 @@ TEST(RateLimiterTest, ABurstThenTheRate) {
   EXPECT_TRUE(limits.Take("a", now).has_value());
 }
 
-TEST(RateLimiterTest, TokensDoNotShare) {
+TEST(RateLimiterTest, LimitsTokensIndependently) {
   RateLimiter limits({.requests_per_second = 1});
   EXPECT_FALSE(limits.Take("a", kStart).has_value());
   EXPECT_FALSE(limits.Take("a", kStart).has_value());
@@ -33,7 +33,7 @@ TEST(RateLimiterTest, TokensDoNotShare) {
   EXPECT_FALSE(limits.Take("b", kStart).has_value());
 }
 
-TEST(RateLimiterTest, AClockThatIsSetBackGivesNothing) {
+TEST(RateLimiterTest, IgnoresClockSetBack) {
   RateLimiter limits({.requests_per_second = 1});
   limits.Take("a", kStart);
   limits.Take("a", kStart);
@@ -42,7 +42,7 @@ TEST(RateLimiterTest, AClockThatIsSetBackGivesNothing) {
   EXPECT_FALSE(limits.Take("a", kStart + absl::Seconds(1)).has_value());
 }
 
-TEST(RateLimiterTest, ForgetsTokensThatRest) {
+TEST(RateLimiterTest, ForgetsIdleTokens) {
   RateLimiter limits({.requests_per_second = 10});
   for (int i = 0; i < 100'000; ++i) {
     limits.Take(std::to_string(i), kStart + absl::Milliseconds(i));
@@ -50,7 +50,7 @@ TEST(RateLimiterTest, ForgetsTokensThatRest) {
   EXPECT_LT(limits.tokens(), 5000u);
 }
 
-TEST(RateLimiterTest, StreamsOfAUser) {
+TEST(RateLimiterTest, LimitsStreamsPerUser) {
   RateLimiter limits({.streams_per_user = 2});
   const model::UserId one(1);
   EXPECT_TRUE(limits.OpenStream(one));

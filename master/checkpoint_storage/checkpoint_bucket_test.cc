@@ -27,7 +27,7 @@ std::string Refusal(const Rules& rules, const Storage& storage) {
   return std::string(CheckRules(rules, storage).message());
 }
 
-TEST(CheckpointBucketTest, TheClustersOwnPlaceIsAlwaysAllowed) {
+TEST(CheckpointBucketTest, AllowsOwnStorage) {
   Rules rules;
   rules.own = S3("own", "team");
   rules.own.endpoint_url = "http://minio:9000";
@@ -41,7 +41,7 @@ TEST(CheckpointBucketTest, TheClustersOwnPlaceIsAlwaysAllowed) {
   }
 }
 
-TEST(CheckpointBucketTest, OthersNeedCredentialsOrARoot) {
+TEST(CheckpointBucketTest, RequiresCredentialsOrRoot) {
   Storage storage = S3("b");
   EXPECT_EQ(Refusal({}, storage),
             "the master may not access s3://b with its own credentials; give credentials in "
@@ -53,7 +53,7 @@ TEST(CheckpointBucketTest, OthersNeedCredentialsOrARoot) {
   EXPECT_TRUE(CheckRules({}, storage).ok());
 }
 
-TEST(CheckpointBucketTest, ServersOfUsersAreNotGoneTo) {
+TEST(CheckpointBucketTest, RejectsUnknownServers) {
   Storage storage = S3("latest", "meta-data");
   storage.access_key = "key";
   for (const char* server :
@@ -76,7 +76,7 @@ TEST(CheckpointBucketTest, ServersOfUsersAreNotGoneTo) {
   EXPECT_TRUE(CheckRules({.roots = {"https://minio:9000"}}, storage).ok());
 }
 
-TEST(CheckpointBucketTest, AzureIsJudgedByItsAccount) {
+TEST(CheckpointBucketTest, ChecksAzureAccount) {
   Storage storage;
   storage.type = "azure";
   storage.container = "c";
@@ -99,13 +99,13 @@ TEST(CheckpointBucketTest, AzureIsJudgedByItsAccount) {
   EXPECT_TRUE(absl::StrContains(Refusal({}, storage), "may not access"));
 }
 
-TEST(CheckpointBucketTest, RootsBindWhereThereAreAny) {
+TEST(CheckpointBucketTest, AppliesRoots) {
   EXPECT_TRUE(IsAmongRoots({}, S3("b")));
   EXPECT_FALSE(IsAmongRoots({.roots = {"/mnt"}}, S3("b")));
   EXPECT_TRUE(IsAmongRoots({.roots = {"s3://b"}}, S3("b")));
 }
 
-TEST(CheckpointBucketTest, KeysStayInTheCheckpoint) {
+TEST(CheckpointBucketTest, RejectsKeysOutsideOfCheckpoint) {
   const model::CheckpointId id(kId);
   EXPECT_EQ(*MakeKey(S3("b", "p/"), id, "a/b"), std::string("p/") + kId + "/a/b");
   EXPECT_EQ(*MakeKey(S3("b"), id, "a"), std::string(kId) + "/a");
@@ -145,7 +145,7 @@ class FakeBucket final : public objects::Bucket {
   int removals = -1;  // that go well
 };
 
-TEST(CheckpointBucketTest, SomeOfACheckpointIsRemovedAndNothingBesides) {
+TEST(CheckpointBucketTest, RemovesOnlyNamedFiles) {
   const std::string id = kId;
   FakeBucket bucket;
   bucket.objects = {{"p/" + id + "/a", "1"},
@@ -163,7 +163,7 @@ TEST(CheckpointBucketTest, SomeOfACheckpointIsRemovedAndNothingBesides) {
       absl::IsUnavailable(RemoveFiles(bucket, S3("b", "p"), model::CheckpointId(id), {{"a", 1}})));
 }
 
-TEST(CheckpointBucketTest, AllOfACheckpointIsRemovedAlsoAfterABreak) {
+TEST(CheckpointBucketTest, RemovesCheckpointAfterInterruption) {
   const std::string id = kId;
   for (int removals = 0; removals < 5; ++removals) {
     FakeBucket bucket;

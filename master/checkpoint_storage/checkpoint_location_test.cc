@@ -15,7 +15,7 @@ absl::Status Check(const CheckpointLocations& locations, const std::string& host
   return CheckCheckpointLocation(locations, {.host_path = host_path, .storage_path = storage_path});
 }
 
-TEST(CheckpointLocationTest, UsersHaveFoldersOfTheirOwn) {
+TEST(CheckpointLocationTest, AllowsOtherFolders) {
   for (const char* path :
        {"/srv/resolute/checkpoints", "/srv/resolute/checkpoints/team/", "/home/a/checkpoints",
         "/mnt/nfs", "/tmp/x", "/library", "/srv", "/srv/resolute2", "/opt/usr"}) {
@@ -24,7 +24,7 @@ TEST(CheckpointLocationTest, UsersHaveFoldersOfTheirOwn) {
   EXPECT_TRUE(Check(kPlaces, "/srv", "resolute/checkpoints/mine").ok());
 }
 
-TEST(CheckpointLocationTest, TheSystemsFoldersAreNotTheirs) {
+TEST(CheckpointLocationTest, RejectsSystemFolders) {
   for (const char* path :
        {"/", "//", "/.", "/etc", "/etc/resolute", "/./etc", "//etc", "/proc/self", "/sys",
         "/dev/shm", "/boot", "/usr/local/x", "/bin", "/sbin", "/lib", "/lib64/x", "/libx32"}) {
@@ -35,7 +35,7 @@ TEST(CheckpointLocationTest, TheSystemsFoldersAreNotTheirs) {
             "out for /srv/resolute/checkpoints");
 }
 
-TEST(CheckpointLocationTest, NorIsTheMastersDataDirectory) {
+TEST(CheckpointLocationTest, RejectsDataDirectory) {
   EXPECT_FALSE(Check(kPlaces, "/srv/resolute").ok());
   EXPECT_FALSE(Check(kPlaces, "/srv/resolute/postgres").ok());
   EXPECT_FALSE(Check(kPlaces, "/srv", "resolute/postgres").ok());
@@ -43,7 +43,7 @@ TEST(CheckpointLocationTest, NorIsTheMastersDataDirectory) {
   EXPECT_FALSE(Check(kPlaces, "/home/..").ok());
 }
 
-TEST(CheckpointLocationTest, ADirectoryIsHeldToTheSame) {
+TEST(CheckpointLocationTest, ChecksDirectoryStorage) {
   const auto check = [](const std::string& path) {
     return CheckCheckpointLocation(
         kPlaces, {.type = "directory", .host_path = kPlaces.own, .container_path = path});
@@ -54,7 +54,7 @@ TEST(CheckpointLocationTest, ADirectoryIsHeldToTheSame) {
   }
 }
 
-TEST(CheckpointLocationTest, LinksLeadNoFurther) {
+TEST(CheckpointLocationTest, ResolvesLinks) {
   const base::TempDir dir = *base::TempDir::Create();
   ASSERT_EQ(::symlink("/etc", (dir.path() + "/link").c_str()), 0);
   EXPECT_FALSE(Check(kPlaces, dir.path() + "/link").ok());
@@ -63,7 +63,7 @@ TEST(CheckpointLocationTest, LinksLeadNoFurther) {
   EXPECT_TRUE(Check(kPlaces, dir.path() + "/other").ok());
 }
 
-TEST(CheckpointLocationTest, AnAdministratorMayNameTheOnlyOnes) {
+TEST(CheckpointLocationTest, AllowsOnlyConfiguredRoots) {
   CheckpointLocations locations = kPlaces;
   locations.roots = {"/mnt/nfs/", "/usr/share/checkpoints"};
   EXPECT_TRUE(Check(locations, "/mnt/nfs").ok());

@@ -18,7 +18,7 @@ using store::FaultyStore;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-TEST_F(EngineTest, TheSameBatchIsTriedAgainWhileTheDatabaseIsAway) {
+TEST_F(EngineTest, RetriesSameBatch_WhileDatabaseIsUnavailable) {
   store_.Script({FaultyStore::Fault::kUnreached, FaultyStore::Fault::kUnreached});
   Submit(Create("a"), "create");
   Settle();
@@ -42,7 +42,7 @@ TEST_F(EngineTest, TheSameBatchIsTriedAgainWhileTheDatabaseIsAway) {
   EXPECT_THAT(fatal_, IsEmpty());
 }
 
-TEST_F(EngineTest, AMasterThatMayNotLeadAnswersNothing) {
+TEST_F(EngineTest, RefusesRequestsWithoutLease) {
   bool leads = false;
   engine_->AnswerOnlyWhileLeading([&] { return leads; });
   Submit(Create("a"), "create");
@@ -59,7 +59,7 @@ TEST_F(EngineTest, AMasterThatMayNotLeadAnswersNothing) {
   EXPECT_THAT(recorder_.log, ElementsAre("create OK"));
 }
 
-TEST_F(EngineTest, ACommitWhoseAnswerWasLostIsNotDoneTwice) {
+TEST_F(EngineTest, DoesNotRepeatCommittedBatch) {
   store_.Script({FaultyStore::Fault::kLostAck});
   Submit(Create("a"), "create");
   Settle();
@@ -70,7 +70,7 @@ TEST_F(EngineTest, ACommitWhoseAnswerWasLostIsNotDoneTwice) {
   EXPECT_EQ(fake_.ListExperiments({})->total, 1);
 }
 
-TEST_F(EngineTest, ALongOutageRefusesNewWorkAndKeepsTheOld) {
+TEST_F(EngineTest, RefusesNewWorkInLongOutage) {
   store_.Script(std::vector(100, FaultyStore::Fault::kUnreached));
   Submit(Create("held"), "held");
   Settle();
@@ -94,7 +94,7 @@ TEST_F(EngineTest, ALongOutageRefusesNewWorkAndKeepsTheOld) {
   EXPECT_THAT(recorder_.log, ElementsAre("held OK", "next OK", "look OK"));
 }
 
-TEST_F(EngineTest, ADatabaseThatHangsIsSeenAndOutlived) {
+TEST_F(EngineTest, SurvivesHangingDatabase) {
   // What happens while the store has the commit and does not come back.
   store_.DuringCommit([this] {
     loop_.Advance(Committer::kCommitDeadline);
@@ -118,7 +118,7 @@ TEST_F(EngineTest, ADatabaseThatHangsIsSeenAndOutlived) {
   EXPECT_THAT(fatal_, IsEmpty());
 }
 
-TEST_F(EngineTest, ARefusedCommitIsTheEnd) {
+TEST_F(EngineTest, StopsAfterRejectedCommit) {
   store_.Script({FaultyStore::Fault::kRefused});
   Submit(Create("a"), "create");
   Settle();
@@ -131,7 +131,7 @@ TEST_F(EngineTest, ARefusedCommitIsTheEnd) {
   EXPECT_THAT(store_.commits(), ::testing::SizeIs(1));
 }
 
-TEST_F(EngineTest, DeadlinesOutliveAnOutage) {
+TEST_F(EngineTest, FiresDeadlinesAfterOutage) {
   RunThenPause();
   Advance(store::MakeConfig("")->preemption_timeout_seconds * absl::Seconds(1) - absl::Minutes(1));
   store_.Script(std::vector(120, FaultyStore::Fault::kUnreached));
@@ -143,7 +143,7 @@ TEST_F(EngineTest, DeadlinesOutliveAnOutage) {
   EXPECT_THAT(recorder_.log, ElementsAre("held OK", "stop 1.1.0 grace 15"));
 }
 
-TEST_F(EngineTest, WhatNobodyWouldSayAgainIsHeardDuringAnOutage) {
+TEST_F(EngineTest, AcceptsFactsDuringOutage) {
   Submit(Register("agent-0", 1), "register");
   Submit(Create("a"), "create");
   Settle();
@@ -163,7 +163,7 @@ TEST_F(EngineTest, WhatNobodyWouldSayAgainIsHeardDuringAnOutage) {
   EXPECT_THAT(fatal_, IsEmpty());
 }
 
-TEST(EngineFencingTest, ANewerMasterEndsTheOlder) {
+TEST(EngineFencingTest, StopsOlderMaster) {
   base::FakeEventLoop loop;
   base::FakeEventLoop commits;
   const std::shared_ptr<store::FakeDatabase> database = store::MakeFakeDatabase();

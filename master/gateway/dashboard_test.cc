@@ -129,7 +129,7 @@ class DashboardTest : public testing::Test {
   std::unique_ptr<HttpServer> gateway_;
 };
 
-TEST_F(DashboardTest, ABrowserIsShownThePageAtEveryAddressThatNothingElseHas) {
+TEST_F(DashboardTest, ServesDashboardAtUnknownPaths) {
   for (const char* path : {"/", "/experiments/7/logs?level=error", "/det/experiments/7"}) {
     const HttpResponse response = SendRequest(std::string("GET ") + path, kPage);
     EXPECT_EQ(response.status, 200) << path;
@@ -142,7 +142,7 @@ TEST_F(DashboardTest, ABrowserIsShownThePageAtEveryAddressThatNothingElseHas) {
   }
 }
 
-TEST_F(DashboardTest, WhoIsNoBrowserFindsWhatWasThereBefore) {
+TEST_F(DashboardTest, ServesAboutToOtherClients) {
   EXPECT_EQ(SendRequest("GET /").body, "what this is\n");
   EXPECT_EQ(SendRequest("GET /nothing").status, 404);
   EXPECT_EQ(SendRequest("GET /api/v1/nothing", kPage).status, 404);
@@ -151,7 +151,7 @@ TEST_F(DashboardTest, WhoIsNoBrowserFindsWhatWasThereBefore) {
   EXPECT_EQ(SendRequest("GET /assets/old.js").status, 404);
 }
 
-TEST_F(DashboardTest, FilesComeAsTheyWereCompressedAndAreKept) {
+TEST_F(DashboardTest, ServesPrecompressedFilesWithCaching) {
   const HttpResponse plain = SendRequest("GET /assets/x-1234.js");
   EXPECT_EQ(plain.body.size(), 3000u);
   EXPECT_EQ(plain.headers.at("Content-Type"), "text/javascript; charset=utf-8");
@@ -167,7 +167,7 @@ TEST_F(DashboardTest, FilesComeAsTheyWereCompressedAndAreKept) {
   EXPECT_EQ(known.body, "");
 }
 
-TEST_F(DashboardTest, ALoginOfThePageIsAnsweredWithACookieInPlaceOfTheToken) {
+TEST_F(DashboardTest, ReturnsCookieInsteadOfToken) {
   const HttpResponse response = SendRequest("POST /api/v1/auth/login", kOwn);
   EXPECT_EQ(response.status, 200);
   EXPECT_EQ(response.body.find("t0k3n"), std::string::npos) << response.body;
@@ -179,30 +179,30 @@ TEST_F(DashboardTest, ALoginOfThePageIsAnsweredWithACookieInPlaceOfTheToken) {
             "__Host-det_session=t0k3n; Path=/; Max-Age=3600; HttpOnly; SameSite=Strict; Secure");
 }
 
-TEST_F(DashboardTest, OtherClientsGetTheirTokenAsEver) {
+TEST_F(DashboardTest, ReturnsTokenToOtherClients) {
   const HttpResponse response = SendRequest("POST /api/v1/auth/login");
   EXPECT_NE(response.body.find("\"token\":\"t0k3n\""), std::string::npos) << response.body;
   EXPECT_EQ(response.headers.count("Set-Cookie"), 0u);
 }
 
-TEST_F(DashboardTest, TheCookieReadsAlsoWithoutTheHeader) {
+TEST_F(DashboardTest, AllowsReadsWithCookieAlone) {
   const HttpResponse response = SendRequest("GET /api/v1/me", kCookie);
   EXPECT_NE(response.body.find("Bearer t0k3n"), std::string::npos) << response.body;
 }
 
-TEST_F(DashboardTest, TheCookieAloneChangesNothing) {
+TEST_F(DashboardTest, RejectsWritesWithCookieAlone) {
   EXPECT_EQ(SendRequest("POST /api/v1/auth/logout", kCookie).status, 401);
   EXPECT_EQ(auth_.ended_by, "");
   const HttpResponse leave = SendRequest("OPTIONS /api/v1/auth/logout", "Origin: https://elsewhere\r\n");
   EXPECT_EQ(leave.headers.count("Access-Control-Allow-Headers"), 0u);
 }
 
-TEST_F(DashboardTest, AHeaderGoesBeforeTheCookie) {
+TEST_F(DashboardTest, PrefersHeaderOverCookie) {
   EXPECT_EQ(SendRequest("GET /api/v1/me", std::string(kCookie) + "Authorization: Bearer other\r\n").status,
             401);
 }
 
-TEST_F(DashboardTest, SigningOutEndsTheSessionAndTheCookie) {
+TEST_F(DashboardTest, ClearsCookieOnLogout) {
   const HttpResponse response = SendRequest("POST /api/v1/auth/logout", std::string(kOwn) + kCookie);
   EXPECT_EQ(response.status, 200);
   EXPECT_EQ(auth_.ended_by, "Bearer t0k3n");
@@ -211,7 +211,7 @@ TEST_F(DashboardTest, SigningOutEndsTheSessionAndTheCookie) {
 }
 
 // It may be that of another master on this host.
-TEST_F(DashboardTest, ACookieThatIsOverStaysAndIsInNobodysWay) {
+TEST_F(DashboardTest, IgnoresExpiredCookie) {
   const std::string over = "Cookie: det_session=old\r\n";
   const HttpResponse refused = SendRequest("GET /api/v1/me", kOwn + over);
   EXPECT_EQ(refused.status, 401);
@@ -226,7 +226,7 @@ TEST_F(DashboardTest, ACookieThatIsOverStaysAndIsInNobodysWay) {
             401);
 }
 
-TEST_F(DashboardTest, GrpcKnowsNoCookie) {
+TEST_F(DashboardTest, IgnoresCookieForGrpc) {
   const auto channel = grpc::CreateChannel("127.0.0.1:" + std::to_string(gateway_->port()),
                                            grpc::InsecureChannelCredentials());
   const auto stub = api::AuthService::NewStub(channel);
@@ -239,7 +239,7 @@ TEST_F(DashboardTest, GrpcKnowsNoCookie) {
   EXPECT_EQ(response.user().username(), "nobody");
 }
 
-TEST(StaticFilesTest, SaysWhichFolderHasNoPages) {
+TEST(StaticFilesTest, ReportsFolderWithoutIndex) {
   const auto folder = *base::TempDir::Create("pages");
   EXPECT_EQ(StaticFiles::Read(folder.path()).status().message(),
             folder.path() + " has no index.html");

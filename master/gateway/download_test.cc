@@ -101,7 +101,7 @@ class DownloadTest : public testing::Test {
   std::unique_ptr<HttpServer> gateway_;
 };
 
-TEST_F(DownloadTest, AFileGoesOutAsItIs) {
+TEST_F(DownloadTest, SendsFileUnchanged) {
   const HttpResponse answer = Get("/checkpoints/abc", "Accept: application/zip\r\n");
   EXPECT_EQ(answer.response.result_int(), 200u);
   EXPECT_EQ(answer.response[http::field::content_type], "application/gzip");
@@ -110,20 +110,20 @@ TEST_F(DownloadTest, AFileGoesOutAsItIs) {
   EXPECT_EQ(Get("/checkpoints/abc", "", "1.0").response.body(), "abc,");
 }
 
-TEST_F(DownloadTest, ItsHeadSaysWhatItWouldBe) {
+TEST_F(DownloadTest, ServesHead) {
   const HttpResponse answer = Get("/checkpoints/abc", "", "1.1", "HEAD");
   EXPECT_EQ(answer.response.result_int(), 200u);
   EXPECT_EQ(answer.response[http::field::content_type], "application/gzip");
 }
 
-TEST_F(DownloadTest, ARefusalIsAnError) {
+TEST_F(DownloadTest, ReturnsErrorBeforeFirstByte) {
   const HttpResponse answer = Get("/checkpoints/none");
   EXPECT_EQ(answer.response.result_int(), 404u);
   EXPECT_EQ(answer.response.body(),
             R"({"error":{"code":5,"error":"there is no checkpoint none","reason":"NotFound"}})");
 }
 
-TEST_F(DownloadTest, WhatBreaksOffIsNotTakenForWhole) {
+TEST_F(DownloadTest, MarksTruncatedFile) {
   const HttpResponse answer = Get("/checkpoints/broken");
   EXPECT_EQ(answer.response.result_int(), 200u);
   EXPECT_EQ(answer.error, http::error::partial_message);

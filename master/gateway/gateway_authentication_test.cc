@@ -11,7 +11,7 @@
 namespace det::gateway {
 namespace {
 
-TEST_F(GatewayTest, TakesLargeBodiesAndRefusesTooLargeOnes) {
+TEST_F(GatewayTest, LimitsBodySize) {
   const std::string content(4 << 20, 'A');  // base64 of 3 MiB of zeros
   const HttpResponse large =
       SendRequest("POST /api/v1/experiments HTTP/1.1\r\nAuthorization: Bearer abc\r\n",
@@ -23,13 +23,13 @@ TEST_F(GatewayTest, TakesLargeBodiesAndRefusesTooLargeOnes) {
   EXPECT_EQ(Receive(socket).status, 413);
 }
 
-TEST_F(GatewayTest, TakesLittleFromWhoeverDoesNotSayWhoHeIs) {
+TEST_F(GatewayTest, LimitsBodiesOfUnauthenticatedCallers) {
   tcp::socket socket = Connect();
   Send(socket, "POST /api/v1/experiments HTTP/1.1\r\nHost: x\r\nContent-Length: 70000\r\n\r\n");
   EXPECT_EQ(Receive(socket).status, 413);
 }
 
-TEST_F(GatewayTest, GoesOnForClientsThatAskFirst) {
+TEST_F(GatewayTest, HandlesExpectContinue) {
   tcp::socket socket = Connect();
   Send(socket,
        "POST /api/v1/experiments HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
@@ -42,7 +42,7 @@ TEST_F(GatewayTest, GoesOnForClientsThatAskFirst) {
   EXPECT_EQ(Receive(socket).status, 200);
 }
 
-TEST_F(GatewayTest, OddClientsHarmNobody) {
+TEST_F(GatewayTest, SurvivesMalformedClients) {
   tcp::socket silent = Connect();  // says nothing
   tcp::socket slow = Connect();    // one byte of what might be either
   Send(slow, "P");
@@ -63,7 +63,7 @@ TEST_F(GatewayTest, OddClientsHarmNobody) {
   EXPECT_EQ(Receive(slow).status, 200);
 }
 
-TEST_F(GatewayTest, AParameterThatIsNoTextIsNamed) {
+TEST_F(GatewayTest, NamesUnprintableParameter) {
   const HttpResponse query = SendRequest("GET /api/v1/experiments?name=a%ff HTTP/1.1\r\n");
   EXPECT_EQ(query.status, 400);
   EXPECT_NE(query.body.find("name: the value is not UTF-8"), std::string::npos) << query.body;
@@ -75,7 +75,7 @@ TEST_F(GatewayTest, AParameterThatIsNoTextIsNamed) {
   EXPECT_NE(body.body, "");
 }
 
-TEST_F(GatewayTest, SaysWhatIsWrongWithTwoLengths) {
+TEST_F(GatewayTest, RejectsConflictingContentLengths) {
   for (const char* lengths : {"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n",
                               "Transfer-Encoding: chunked\r\nContent-Length: 2\r\n",
                               "Content-Length: 2\r\nContent-Length: 3\r\n"}) {
@@ -89,7 +89,7 @@ TEST_F(GatewayTest, SaysWhatIsWrongWithTwoLengths) {
   }
 }
 
-TEST_F(GatewayTest, AnAnswerReachesAClientThatIsStillSending) {
+TEST_F(GatewayTest, DeliversResponseToClientThatIsStillSending) {
   tcp::socket socket = Connect();
   Send(socket,
        "POST /api/v1/nothing HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer abc\r\n"
@@ -114,7 +114,7 @@ class GatewayAuthenticationTest : public GatewayTest {
   GatewayAuthenticationTest() : GatewayTest({}, AuthenticationHooks()) {}
 };
 
-TEST_F(GatewayAuthenticationTest, ARefusalNeedsNoBody) {
+TEST_F(GatewayAuthenticationTest, RejectsBeforeReadingBody) {
   tcp::socket socket = Connect();
   // No byte of the body follows, and none is asked for.
   Send(socket,
@@ -126,7 +126,7 @@ TEST_F(GatewayAuthenticationTest, ARefusalNeedsNoBody) {
   EXPECT_EQ(SendRequest("GET /api/v1/experiments/many HTTP/1.1\r\n").status, 401);
 }
 
-TEST_F(GatewayAuthenticationTest, ARefusalWithoutABodyKeepsTheConnection) {
+TEST_F(GatewayAuthenticationTest, KeepsConnection_WhenRejectedRequestHasNoBody) {
   tcp::socket socket = Connect();
   Send(socket, "GET /api/v1/experiments/1 HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_EQ(Receive(socket).status, 401);
@@ -135,7 +135,7 @@ TEST_F(GatewayAuthenticationTest, ARefusalWithoutABodyKeepsTheConnection) {
   EXPECT_EQ(Receive(socket).status, 200);
 }
 
-TEST_F(GatewayAuthenticationTest, WhereNobodyIsAskedForATokenABadOneBuysNoMemory) {
+TEST_F(GatewayAuthenticationTest, LimitsBody_WhenTokenIsInvalid) {
   tcp::socket socket = Connect();
   Send(socket,
        "POST /api/v1/experiments HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer bad\r\n"
@@ -179,7 +179,7 @@ class CrowdedTest : public GatewayTest {
   }
 };
 
-TEST_F(CrowdedTest, ConnectionsOfBothKindsCountUntilTheyEnd) {
+TEST_F(CrowdedTest, CountsHttpAndGrpcConnections) {
   tcp::socket grpc = ConnectHttp2();
   {
     tcp::socket plain = Connect();

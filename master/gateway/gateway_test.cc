@@ -14,7 +14,7 @@
 namespace det::gateway {
 namespace {
 
-TEST_F(GatewayTest, AnswersAUnaryCallAsJson) {
+TEST_F(GatewayTest, ServesUnaryCallAsJson) {
   const HttpResponse response = SendRequest("GET /api/v1/experiments/42 HTTP/1.1\r\nAuthorization: Bearer abc\r\n");
   EXPECT_EQ(response.status, 200);
   EXPECT_NE(response.body.find("\"id\":42"), std::string::npos) << response.body;
@@ -22,7 +22,7 @@ TEST_F(GatewayTest, AnswersAUnaryCallAsJson) {
   EXPECT_EQ(response.headers.at("Content-Type"), "application/json");
 }
 
-TEST_F(GatewayTest, AnswersWithTheFieldsThatAreAskedFor) {
+TEST_F(GatewayTest, ReturnsRequestedFields) {
   const HttpResponse response =
       SendRequest("GET /api/v1/experiments/42?fields=experiment.id%2Cexperiment.notes HTTP/1.1\r\n");
   EXPECT_EQ(response.status, 200);
@@ -41,7 +41,7 @@ TEST_F(GatewayTest, AnswersWithTheFieldsThatAreAskedFor) {
             std::string::npos);
 }
 
-TEST_F(GatewayTest, AnswersWithABodyThatIsNoJsonAsItIs) {
+TEST_F(GatewayTest, PassesThroughHttpBody) {
   const HttpResponse response =
       SendRequest("GET /resources/allocation/raw?timestamp_after=2026-11-20 HTTP/1.1\r\n");
   EXPECT_EQ(response.status, 200);
@@ -49,14 +49,14 @@ TEST_F(GatewayTest, AnswersWithABodyThatIsNoJsonAsItIs) {
   EXPECT_EQ(response.body, "after\n2026-11-20\n");
 }
 
-TEST_F(GatewayTest, PassesABodyWithoutContentType) {
+TEST_F(GatewayTest, AcceptsBodyWithoutContentType) {
   const HttpResponse response =
       SendRequest("POST /api/v1/experiments HTTP/1.1\r\n", R"({"config": "a: b", "parentId": null})");
   EXPECT_EQ(response.status, 200);
   EXPECT_NE(response.body.find("\"originalConfig\":\"a: b\""), std::string::npos) << response.body;
 }
 
-TEST_F(GatewayTest, SaysErrorsAsJsonWithTheirStatus) {
+TEST_F(GatewayTest, ReturnsErrorsAsJson) {
   HttpResponse response = SendRequest("GET /api/v1/experiments/404 HTTP/1.1\r\n");
   EXPECT_EQ(response.status, 404);
   EXPECT_EQ(response.body,
@@ -71,7 +71,7 @@ TEST_F(GatewayTest, SaysErrorsAsJsonWithTheirStatus) {
   EXPECT_EQ(SendRequest("POST /api/v1/experiments/3/kill HTTP/1.1\r\n").status, 501);
 }
 
-TEST_F(GatewayTest, KeepsTheConnectionForTheNextRequest) {
+TEST_F(GatewayTest, KeepsConnectionAlive) {
   tcp::socket socket = Connect();
   for (int id : {1, 404, 2}) {
     Send(socket, "GET /api/v1/experiments/" + std::to_string(id) + " HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -79,7 +79,7 @@ TEST_F(GatewayTest, KeepsTheConnectionForTheNextRequest) {
   }
 }
 
-TEST_F(GatewayTest, SaysWhatItIsAndItsMetrics) {
+TEST_F(GatewayTest, ServesAboutAndMetrics) {
   EXPECT_EQ(SendRequest("GET / HTTP/1.1\r\n").body, "what this is\n");
   EXPECT_EQ(SendRequest("GET /metrics HTTP/1.1\r\n").body, "up 1\n");
   const HttpResponse head = SendRequest("HEAD / HTTP/1.1\r\n");
@@ -88,7 +88,7 @@ TEST_F(GatewayTest, SaysWhatItIsAndItsMetrics) {
   EXPECT_EQ(SendRequest("OPTIONS /api/v1/experiments HTTP/1.1\r\n").status, 204);
 }
 
-TEST_F(GatewayTest, EveryAnswerHasTheIdOfItsRequest) {
+TEST_F(GatewayTest, SetsRequestId) {
   const std::string mine = "X-Request-Id: mine-7\r\n";
   const HttpResponse named = SendRequest("GET /api/v1/experiments/1 HTTP/1.1\r\n" + mine);
   EXPECT_EQ(named.headers.at("X-Request-Id"), "mine-7");
@@ -108,7 +108,7 @@ TEST_F(GatewayTest, EveryAnswerHasTheIdOfItsRequest) {
   }
 }
 
-TEST_F(GatewayTest, TakesAnAllocationsTokenWhereOlderClientsPutIt) {
+TEST_F(GatewayTest, AcceptsLegacyAllocationTokenHeader) {
   const HttpResponse response =
       SendRequest("GET /api/v1/experiments/1 HTTP/1.1\r\n"
           "grpc-metadata-X-Allocation-Token: Bearer t.1\r\n");
@@ -119,19 +119,19 @@ TEST_F(GatewayTest, TakesAnAllocationsTokenWhereOlderClientsPutIt) {
   EXPECT_NE(both.body.find("\"name\":\"Bearer own\""), std::string::npos) << both.body;
 }
 
-TEST_F(GatewayTest, PassesTheKeyOfARequestThatMayComeTwice) {
+TEST_F(GatewayTest, PassesIdempotencyKey) {
   const HttpResponse response =
       SendRequest("GET /api/v1/experiments/1 HTTP/1.1\r\nX-Request-Id: r\r\nIdempotency-Key: k 1\r\n");
   EXPECT_NE(response.body.find("r 127.0.0.1 k 1"), std::string::npos) << response.body;
 }
 
-TEST_F(GatewayTest, SaysWhenToComeBack) {
+TEST_F(GatewayTest, SetsRetryAfter) {
   const HttpResponse response = SendRequest("GET /api/v1/experiments/429 HTTP/1.1\r\n");
   EXPECT_EQ(response.status, 429);
   EXPECT_EQ(response.headers.at("Retry-After"), "7");
 }
 
-TEST_F(GatewayTest, CompressesLongAnswersForThoseWhoTakeThem) {
+TEST_F(GatewayTest, CompressesLongResponses_WhenAccepted) {
   const HttpResponse plain = SendRequest("GET /api/v1/experiments/2000 HTTP/1.1\r\n");
   EXPECT_EQ(plain.headers.count("Content-Encoding"), 0u);
   EXPECT_EQ(plain.headers.at("Vary"), "Accept-Encoding");
@@ -149,7 +149,7 @@ TEST_F(GatewayTest, CompressesLongAnswersForThoseWhoTakeThem) {
   EXPECT_EQ(small.headers.count("Content-Encoding"), 0u);
 }
 
-TEST_F(GatewayTest, ReadsCompressedBodiesWithinTheLimit) {
+TEST_F(GatewayTest, LimitsDecompressedBodies) {
   const std::string post =
       "POST /api/v1/experiments HTTP/1.1\r\nAuthorization: Bearer abc\r\nContent-Encoding: ";
   const HttpResponse good = SendRequest(post + "gzip\r\n", Gzip(R"({"config": "packed"})"));
@@ -165,7 +165,7 @@ TEST_F(GatewayTest, ReadsCompressedBodiesWithinTheLimit) {
   EXPECT_EQ(SendRequest(post + "identity\r\n", "{}").status, 200);
 }
 
-TEST_F(GatewayTest, DescribesItself) {
+TEST_F(GatewayTest, ServesOpenApiAndApiPage) {
   const HttpResponse json = SendRequest("GET /api/v1/openapi.json HTTP/1.1\r\n");
   EXPECT_EQ(json.status, 200);
   EXPECT_EQ(json.headers.at("Content-Type"), "application/json");
@@ -177,7 +177,7 @@ TEST_F(GatewayTest, DescribesItself) {
             std::string::npos);
 }
 
-TEST_F(GatewayTest, LetsNoOtherSitesPagesIn) {
+TEST_F(GatewayTest, RejectsOtherOriginsByDefault) {
   const std::string from = "Origin: https://a.example\r\n";
   const HttpResponse response = SendRequest("GET /api/v1/experiments/1 HTTP/1.1\r\n" + from);
   EXPECT_EQ(response.headers.count("Access-Control-Allow-Origin"), 0u);
@@ -190,7 +190,7 @@ class CrossOriginTest : public GatewayTest {
   CrossOriginTest() : GatewayTest({.allow_origins = {"https://a.example"}}) {}
 };
 
-TEST_F(CrossOriginTest, LetsThePagesInThatAreNamed) {
+TEST_F(CrossOriginTest, AllowsListedOrigins) {
   for (const char* path :
        {"/api/v1/experiments/1", "/api/v1/experiments/404", "/api/v1/experiments/1/watch"}) {
     const std::string get = std::string("GET ") + path + " HTTP/1.1\r\nOrigin: ";
@@ -210,7 +210,7 @@ TEST_F(CrossOriginTest, LetsThePagesInThatAreNamed) {
             std::string::npos);
 }
 
-TEST_F(GatewayTest, ServesGrpcOnTheSamePort) {
+TEST_F(GatewayTest, ServesGrpcOnSamePort) {
   const auto channel = grpc::CreateChannel("127.0.0.1:" + std::to_string(gateway_->port()),
                                            grpc::InsecureChannelCredentials());
   const auto stub = api::ExperimentService::NewStub(channel);
@@ -234,7 +234,7 @@ TEST_F(GatewayTest, ServesGrpcOnTheSamePort) {
   EXPECT_TRUE(reader->Finish().ok());
 }
 
-TEST_F(GatewayTest, APortThatIsBoundAnswersOnceAServerIsStartedOnIt) {
+TEST_F(GatewayTest, ServesBoundPortOnceStarted) {
   HttpOptions options;
   options.port = 0;
   absl::StatusOr<base::Fd> port = BindPort(options);
@@ -257,7 +257,7 @@ TEST_F(GatewayTest, APortThatIsBoundAnswersOnceAServerIsStartedOnIt) {
   EXPECT_EQ(BindPort({.port = endpoint.port()}).status().code(), absl::StatusCode::kAlreadyExists);
 }
 
-TEST_F(GatewayTest, SaysThatThePortIsTaken) {
+TEST_F(GatewayTest, ReportsPortInUse) {
   HttpOptions options;
   options.port = gateway_->port();
   const auto second = HttpServer::Start(options, {}, server_.get(), {});

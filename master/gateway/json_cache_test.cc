@@ -30,27 +30,27 @@ class JsonCacheTest : public testing::Test {
   JsonCache recent_;
 };
 
-TEST_F(JsonCacheTest, TheSameMessageIsTurnedIntoJsonOnce) {
+TEST_F(JsonCacheTest, ConvertsEqualMessagesOnce) {
   const JsonCache::Text first = Write(Watched(1, 1000));
   EXPECT_EQ(Write(Watched(1, 1000)), first) << "another text";
   EXPECT_NE(Write(Watched(2, 1000)), first);
   EXPECT_EQ(Write(Watched(1, 1000)), first) << "forgotten too early";
 }
 
-TEST_F(JsonCacheTest, ForgetsTheOldest) {
+TEST_F(JsonCacheTest, EvictsOldest) {
   const JsonCache::Text first = Write(Watched(0, 1000));
   for (int other = 1; other <= 16; ++other) Write(Watched(other, 1000));
   EXPECT_EQ(first.use_count(), 1) << "is still kept";
   EXPECT_NE(Write(Watched(0, 1000)), first);
 }
 
-TEST_F(JsonCacheTest, KeepsNeitherSmallNorHugeOnes) {
+TEST_F(JsonCacheTest, SkipsSmallAndHugeMessages) {
   for (const size_t size : {size_t{1}, JsonCache::kMaxSize + 1}) {
     EXPECT_EQ(Write(Watched(1, size)).use_count(), 1) << size;
   }
 }
 
-TEST_F(JsonCacheTest, TheSameBytesOfAnotherTypeAreAnotherText) {
+TEST_F(JsonCacheTest, DistinguishesTypes) {
   // A message of the one may be read as the other: with fields that are not its own.
   const auto& overview = *api::v1::GetOverviewResponse::descriptor();
   const std::string message = Watched(1, 1000);
@@ -62,7 +62,7 @@ TEST_F(JsonCacheTest, TheSameBytesOfAnotherTypeAreAnotherText) {
   }
 }
 
-TEST_F(JsonCacheTest, RefusesWhatIsNoMessage) {
+TEST_F(JsonCacheTest, RejectsInvalidMessage) {
   const std::string bad(1000, '\xff');
   EXPECT_FALSE(recent_.Write(watched_, bad).ok());
   EXPECT_FALSE(recent_.Write(watched_, bad).ok()) << "the second time as the first";

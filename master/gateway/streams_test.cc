@@ -27,13 +27,13 @@ TEST_F(GatewayTest, StreamsAsServerSentEvents) {
   EXPECT_NE(response.body.find("\n\ndata: "), std::string::npos);
 }
 
-TEST_F(GatewayTest, StreamsToAnHttp10ClientUntilTheEndOfTheConnection) {
+TEST_F(GatewayTest, StreamsToHttp10ClientUntilClose) {
   const HttpResponse response = SendRequest("GET /api/v1/experiments/2/watch HTTP/1.0\r\n");
   EXPECT_EQ(response.status, 200);
   EXPECT_EQ(std::count(response.body.begin(), response.body.end(), '\n'), 2);
 }
 
-TEST_F(GatewayTest, SaysHowAStreamEnded) {
+TEST_F(GatewayTest, ReportsEndOfStream) {
   const HttpResponse refused = SendRequest("GET /api/v1/experiments/404/watch HTTP/1.1\r\n");
   EXPECT_EQ(refused.status, 404);
   const HttpResponse broken = SendRequest("GET /api/v1/experiments/7/watch HTTP/1.1\r\n");
@@ -41,7 +41,7 @@ TEST_F(GatewayTest, SaysHowAStreamEnded) {
   EXPECT_NE(broken.body.find("\"reason\":\"Aborted\""), std::string::npos) << broken.body;
 }
 
-TEST_F(GatewayTest, SeveralStreamsOverOneConnection) {
+TEST_F(GatewayTest, JoinsStreamsOverOneConnection) {
   const HttpResponse response =
       SendRequest("GET /api/v1/streams?of=%2Fapi%2Fv1%2Fexperiments%2F3%2Fwatch%3Fpoints%3Dtrue"
           "&of=/api/v1/experiments/7/watch&of=/api/v1/experiments/404/watch"
@@ -63,7 +63,7 @@ TEST_F(GatewayTest, SeveralStreamsOverOneConnection) {
   EXPECT_EQ(count("data: "), 3u + 1 + 2 + 1 + 3);
 }
 
-TEST_F(GatewayTest, SaysWhichStreamsItWants) {
+TEST_F(GatewayTest, RejectsStreamsWithoutAddresses) {
   EXPECT_EQ(SendRequest("GET /api/v1/streams HTTP/1.1\r\n").status, 400);
   EXPECT_EQ(SendRequest("GET /api/v1/streams?off=1 HTTP/1.1\r\n").status, 400);
   std::string many = "GET /api/v1/streams?";
@@ -72,7 +72,7 @@ TEST_F(GatewayTest, SaysWhichStreamsItWants) {
   EXPECT_EQ(SendRequest("POST /api/v1/streams?of=/api/v1/experiments/1/watch HTTP/1.1\r\n").status, 404);
 }
 
-TEST_F(GatewayTest, EndsAllCallsOfAConnectionWhenTheClientGoesAway) {
+TEST_F(GatewayTest, EndsAllCalls_WhenClientDisconnects) {
   {
     tcp::socket socket = Connect();
     Send(socket,
@@ -87,7 +87,7 @@ TEST_F(GatewayTest, EndsAllCallsOfAConnectionWhenTheClientGoesAway) {
   fake_.canceled.get_future().wait();
 }
 
-TEST_F(GatewayTest, EndsTheCallWhenTheClientGoesAway) {
+TEST_F(GatewayTest, EndsCall_WhenClientDisconnects) {
   {
     tcp::socket socket = Connect();
     Send(socket, "GET /api/v1/experiments/100/watch HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -102,7 +102,7 @@ class LongPollTest : public GatewayTest {
   LongPollTest() : GatewayTest({.long_polls = {"det.api.v1.ExperimentService.GetExperiment"}}) {}
 };
 
-TEST_F(LongPollTest, EndsTheCallWhenTheClientGoesAway) {
+TEST_F(LongPollTest, EndsCall_WhenClientDisconnects) {
   {
     tcp::socket socket = Connect();
     for (const std::string id : {"1", "2", "100"}) {
@@ -115,7 +115,7 @@ TEST_F(LongPollTest, EndsTheCallWhenTheClientGoesAway) {
   fake_.canceled.get_future().wait();
 }
 
-TEST_F(GatewayTest, StopsWhileAStreamIsOpen) {
+TEST_F(GatewayTest, StopsWithOpenStream) {
   tcp::socket socket = Connect();
   Send(socket, "GET /api/v1/experiments/100/watch HTTP/1.1\r\nHost: x\r\n\r\n");
   asio::streambuf buffer;

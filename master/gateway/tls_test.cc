@@ -217,7 +217,7 @@ class TlsTest : public testing::Test {
   std::unique_ptr<HttpServer> gateway_;
 };
 
-TEST_F(TlsTest, ServesHttpAndKnowsTheClientsAddress) {
+TEST_F(TlsTest, ServesHttpWithClientAddress) {
   const auto stream = Handshake();
   EXPECT_EQ(SendRequest(*stream, "GET / HTTP/1.1\r\n"), std::make_pair(200, std::string("what this is\n")));
   const auto [status, body] = SendRequest(*stream, "GET /api/v1/experiments/1 HTTP/1.1\r\n");
@@ -236,7 +236,7 @@ TEST_F(TlsTest, CarriesLargeBodiesBothWays) {
   EXPECT_NE(body.find(large), std::string::npos);
 }
 
-TEST_F(TlsTest, ChoosesHttpForClientsThatKnowBothAndGrpcForThoseThatDoNot) {
+TEST_F(TlsTest, NegotiatesProtocolByAlpn) {
   EXPECT_EQ(ProtocolOf(*Handshake("\x02h2\x08http/1.1")), "http/1.1");
   EXPECT_EQ(ProtocolOf(*Handshake("\x08http/1.1")), "http/1.1");
   EXPECT_EQ(ProtocolOf(*Handshake("\x02h2")), "h2");
@@ -244,7 +244,7 @@ TEST_F(TlsTest, ChoosesHttpForClientsThatKnowBothAndGrpcForThoseThatDoNot) {
   EXPECT_EQ(ProtocolOf(*Handshake()), "");
 }
 
-TEST_F(TlsTest, OnlyAnAgentsCertificateLeadsToTheAgentsServer) {
+TEST_F(TlsTest, RoutesToAgentServerOnlyWithCertificate) {
   EXPECT_EQ(ServerFor({authority_.certificate, "", ""}), "all");
   EXPECT_EQ(ServerForAgent(Signed("agent", CertificateUse::kClient)), "agents");
   EXPECT_EQ(ServerForAgent(Signed("agent", CertificateUse::kClient, -absl::Minutes(1))), "all");
@@ -262,14 +262,14 @@ TEST_F(TlsTest, OnlyAnAgentsCertificateLeadsToTheAgentsServer) {
   EXPECT_NE(body.find("\"name\":\"all\""), std::string::npos) << body;
 }
 
-TEST_F(TlsTest, TellsAClientInTheClearToUseTls) {
+TEST_F(TlsTest, RejectsPlaintextHttp) {
   tcp::socket socket = Connect();
   const auto [status, body] = SendRequest(socket, "POST /api/v1/auth/login HTTP/1.1\r\n", "{}");
   EXPECT_EQ(status, 400);
   EXPECT_NE(body.find("this port speaks TLS: use https://"), std::string::npos) << body;
 }
 
-TEST_F(TlsTest, AGrpcClientInTheClearFailsAtOnce) {
+TEST_F(TlsTest, RejectsPlaintextGrpc) {
   const auto channel = grpc::CreateChannel("localhost:" + std::to_string(gateway_->port()),
                                            grpc::InsecureChannelCredentials());
   grpc::ClientContext context;
@@ -280,7 +280,7 @@ TEST_F(TlsTest, AGrpcClientInTheClearFailsAtOnce) {
             grpc::StatusCode::UNAVAILABLE);
 }
 
-TEST_F(TlsTest, TakesNewCertificatesWithoutARestart) {
+TEST_F(TlsTest, ReloadsCertificates) {
   const auto before = Handshake();
   EXPECT_EQ(OwnerOf(*before), "master");
   Write("master", ForServer("renewed"));
@@ -296,14 +296,14 @@ TEST_F(TlsTest, TakesNewCertificatesWithoutARestart) {
   EXPECT_EQ(SendRequest(*before, "GET / HTTP/1.1\r\n").first, 200);
 }
 
-TEST_F(TlsTest, ANewClientAuthorityCountsAtOnce) {
+TEST_F(TlsTest, ReloadsClientAuthority) {
   const KeyedCertificate agent = Signed("agent", CertificateUse::kClient);
   EXPECT_EQ(ServerForAgent(agent), "agents");
   Write("ca", Authority());
   EXPECT_EQ(ServerForAgent(agent), "all");
 }
 
-TEST_F(TlsTest, EndsACallWhoseClientHasGone) {
+TEST_F(TlsTest, EndsCall_WhenTlsClientDisconnects) {
   {
     const auto stream = Handshake();
     asio::write(
@@ -317,7 +317,7 @@ TEST_F(TlsTest, EndsACallWhoseClientHasGone) {
             std::future_status::ready);
 }
 
-TEST_F(TlsTest, SaysWhatIsWrongWithTheFiles) {
+TEST_F(TlsTest, ReportsInvalidFiles) {
   const auto refusal = [](const TlsFiles& files) {
     return std::string(TlsKeys::Load(files).status().message());
   };
@@ -356,13 +356,13 @@ class OneClientTest : public TlsTest {
   }
 };
 
-TEST_F(OneClientTest, OneThatLeavesMakesRoomWhateverItSaid) {
+TEST_F(OneClientTest, FreesSlotOfClosedConnection) {
   for (const std::string said : {"", "GET / HTTP/1.1\r\n", "PRI * HTTP/2.0\r\n\r\n"}) {
     asio::write(*HandshakeOnceThereIsRoom(), asio::buffer(said));
   }
 }
 
-TEST_F(OneClientTest, OneThatIsSilentIsGivenUp) {
+TEST_F(OneClientTest, DropsSilentClient) {
   tcp::socket silent = Connect();
   // Three bytes of a record that never ends.
   asio::write(silent, asio::buffer("\x16\x03\x01", 3));

@@ -255,7 +255,7 @@ class CollectorTest : public ::testing::Test {
   std::set<std::string> blocked_;  // what may not be removed
 };
 
-TEST_F(CollectorTest, WhateverStepTheMasterDiesAtAllGoesAndNothingElse) {
+TEST_F(CollectorTest, DeletesAll_AfterCrashAtAnyStep) {
   bool died = true;
   int steps = 0;
   for (; died; ++steps) {
@@ -304,7 +304,7 @@ class TrimTest : public CollectorTest {
   bool Has(const std::string& path) const { return fs::exists(dir_->path() + "/" + path); }
 };
 
-TEST_F(TrimTest, WhateverStepTheMasterDiesAtTheFilesThatAreNamedGoAndNoOthers) {
+TEST_F(TrimTest, TrimsExactlyNamedFiles_AfterCrashAtAnyStep) {
   bool died = true;
   int steps = 0;
   for (; died; ++steps) {
@@ -329,7 +329,7 @@ TEST_F(TrimTest, WhateverStepTheMasterDiesAtTheFilesThatAreNamedGoAndNoOthers) {
   EXPECT_GT(steps, 5);
 }
 
-TEST_F(TrimTest, WhatCannotBeRemovedIsTriedAgainAndListedUntilThen) {
+TEST_F(TrimTest, RetriesUnremovableFiles) {
   Begin();
   MakeTrial();
   ASSERT_TRUE(Trim({"opt*"}).ok());
@@ -342,7 +342,7 @@ TEST_F(TrimTest, WhatCannotBeRemovedIsTriedAgainAndListedUntilThen) {
   EXPECT_EQ(store_->GetCheckpoint(CheckpointId("a"))->checkpoint.resources.size(), 2u);
 }
 
-TEST_F(TrimTest, TheFolderGoesWithTheLastFileOfTheCheckpoint) {
+TEST_F(TrimTest, RemovesFolderWithLastFile) {
   Begin();
   MakeTrial();
   std::ofstream(dir_->path() + "/a/manifest.json") << "{}";
@@ -355,7 +355,7 @@ TEST_F(TrimTest, TheFolderGoesWithTheLastFileOfTheCheckpoint) {
   EXPECT_EQ(States(1), "a=DELETED b=COMPLETED ");
 }
 
-TEST_F(TrimTest, RetentionAndDeletionTakeTheRest) {
+TEST_F(TrimTest, RemovesRestByRetentionAndDeletion) {
   Begin();
   MakeTrial();
   ASSERT_TRUE(Trim({"opt*"}).ok());
@@ -371,7 +371,7 @@ TEST_F(TrimTest, RetentionAndDeletionTakeTheRest) {
   EXPECT_TRUE(absl::IsNotFound(store_->GetExperiment(ExperimentId(1)).status()));
 }
 
-TEST_F(CollectorTest, WhatCannotBeRemovedFailsTheDeletionWithAReasonAndIsTriedAgain) {
+TEST_F(CollectorTest, FailsDeletionWithReason_WhenFilesCannotBeRemoved) {
   Begin();
   MakeHistory();
   Restart();
@@ -388,7 +388,7 @@ TEST_F(CollectorTest, WhatCannotBeRemovedFailsTheDeletionWithAReasonAndIsTriedAg
   CheckTheEnd();
 }
 
-TEST_F(CollectorTest, ANewPolicyIsAppliedAndAnExperimentThatRunsIsLeftAlone) {
+TEST_F(CollectorTest, AppliesNewPolicyOnlyToEndedExperiments) {
   Begin();
   MakeHistory();
   Restart();
@@ -399,7 +399,7 @@ TEST_F(CollectorTest, ANewPolicyIsAppliedAndAnExperimentThatRunsIsLeftAlone) {
   EXPECT_EQ(Files(), (std::set<std::string>{"1d", "2b", "3a"}));
 }
 
-TEST_F(CollectorTest, WhoStopsBreaksOff) {
+TEST_F(CollectorTest, StopsBetweenSteps) {
   Begin();
   MakeHistory();
   Collector collector({.store = store_.get(),

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 using model::ExperimentId;
 
-TEST(GcThreadTest, ADeletionIsDoneWithoutAnybodyAskingAgain) {
+TEST(GcThreadTest, CompletesDeletionWithoutFurtherRequests) {
   const base::TempDir dir = *base::TempDir::Create();
   fs::create_directories(dir.path() + "/a");
   store::FakeStore store;
@@ -57,7 +57,7 @@ TEST(GcThreadTest, ADeletionIsDoneWithoutAnybodyAskingAgain) {
   loop->Stop();
 }
 
-TEST(GcThreadTest, StopsBeforeItsStart) {
+TEST(GcThreadTest, StopsBeforeStart) {
   GcThread gc_thread;
   gc_thread.Wake();
   gc_thread.Stop();

@@ -78,7 +78,7 @@ class DelivererTest : public testing::Test {
   Deliverer deliverer_;
 };
 
-TEST_F(DelivererTest, SendsWhatIsDueSigned) {
+TEST_F(DelivererTest, SendsDueDeliveriesSigned) {
   Receiver receiver;
   const int32_t id = Webhook(receiver.url(), "a");
   Raise();
@@ -99,7 +99,7 @@ TEST_F(DelivererTest, SendsWhatIsDueSigned) {
   EXPECT_THAT(receiver.Await(2), SizeIs(2));
 }
 
-TEST_F(DelivererTest, TriesAgainWithTheSameEventAndGivesUp) {
+TEST_F(DelivererTest, RetriesSameEventThenFails) {
   Receiver receiver({"503 Busy", "302 Found"});
   const int32_t id = Webhook(receiver.url(), "a");
   Raise();
@@ -145,7 +145,7 @@ TEST_F(DelivererTest, DoesNotConnectToPrivateAddresses) {
   EXPECT_EQ(receiver.count(), 0u);
 }
 
-TEST_F(DelivererTest, OneThatIsSilentHoldsUpNoOther) {
+TEST_F(DelivererTest, DoesNotBlockOthers_WhenReceiverHangs) {
   Receiver silent({""});
   Receiver receiver;
   Webhook(silent.url(), "silent");
@@ -159,7 +159,7 @@ TEST_F(DelivererTest, OneThatIsSilentHoldsUpNoOther) {
   deliverer_.Stop();  // breaks it off
 }
 
-TEST_F(DelivererTest, MoreThatAreSilentThanThreadsHoldUpNoOther) {
+TEST_F(DelivererTest, DoesNotStarveOthers_WhenManyReceiversHang) {
   std::vector<std::unique_ptr<Receiver>> silent;
   for (int i = 0; i < 7; ++i) {
     silent.push_back(std::make_unique<Receiver>(std::deque<std::string>(1000, "")));
@@ -175,7 +175,7 @@ TEST_F(DelivererTest, MoreThatAreSilentThanThreadsHoldUpNoOther) {
 }
 
 // One thread is left to those that answer.
-TEST_F(DelivererTest, ThoseThatFailedDoNotHaveAllThreads) {
+TEST_F(DelivererTest, LimitsThreadsOfFailingReceivers) {
   std::vector<std::unique_ptr<Receiver>> bad;
   std::vector<int32_t> ids;
   for (int i = 0; i < 4; ++i) {
@@ -205,7 +205,7 @@ TEST_F(DelivererTest, ThoseThatFailedDoNotHaveAllThreads) {
   deliverer_.Stop();  // breaks it off
 }
 
-TEST_F(DelivererTest, OnlyTheLeaderSends) {
+TEST_F(DelivererTest, SendsOnlyAsLeader) {
   Receiver receiver;
   const int32_t id = Webhook(receiver.url(), "a");
   // Its time is over between the look and the sending.
@@ -222,7 +222,7 @@ TEST_F(DelivererTest, OnlyTheLeaderSends) {
   receiver.Await(1);
 }
 
-TEST_F(DelivererTest, TriesAWebhook) {
+TEST_F(DelivererTest, SendsTestEvent) {
   Receiver receiver({"200 OK", "404 Gone"});
   const store::WebhookRecord webhook = *store_.webhooks().GetWebhook(Webhook(receiver.url(), "a"));
   Start();
@@ -238,7 +238,7 @@ TEST_F(DelivererTest, TriesAWebhook) {
   EXPECT_TRUE(absl::IsCancelled(came.get_future().get()));
 }
 
-TEST(Urls, AreHttpAndHttpsAlone) {
+TEST(Urls, AcceptsOnlyHttpAndHttps) {
   for (const char* url :
        {"https://example.org", "http://example.org:8000/a?b=c", "https://user:pw@example.org/"}) {
     EXPECT_TRUE(CheckUrl(url).ok()) << url;

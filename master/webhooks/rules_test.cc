@@ -27,7 +27,7 @@ Address At(const std::string& text) {
   return address;
 }
 
-TEST(Addresses, WhatIsNotEverybodysIsRefused) {
+TEST(Addresses, RejectsNonPublicAddresses) {
   for (const char* text : {"127.0.0.1",
                            "127.9.9.9",
                            "0.0.0.0",
@@ -73,7 +73,7 @@ TEST(Addresses, WhatIsNotEverybodysIsRefused) {
   }
 }
 
-TEST(Addresses, TheConfigurationAllowsMore) {
+TEST(Addresses, AllowsConfiguredNetworks) {
   EXPECT_TRUE(CheckAddress(At("10.0.0.1"), {.allow_private = true, .allowed = {}}).ok());
   AddressRules rules;
   for (const char* text : {"10.1.0.0/16", "fd00::/8", "192.168.7.7"}) {
@@ -93,7 +93,7 @@ TEST(Addresses, TheConfigurationAllowsMore) {
   EXPECT_FALSE(ParseNetwork("0.0.0.0/0")->Contains(At("::1")));
 }
 
-TEST(Backoff, PausesGrowAndEnd) {
+TEST(Backoff, DelaysGrowAndEnd) {
   base::Rng rng(7);
   const absl::Time begin = absl::FromUnixSeconds(1'700'000'000);
   absl::Time now = begin;
@@ -122,7 +122,7 @@ store::DeliveryRecord Delivery() {
   return delivery;
 }
 
-TEST(Payload, SaysWhatHappened) {
+TEST(Payload, DescribesEvent) {
   EXPECT_EQ(MakeBody(store::WebhookType::kDefault, Delivery(), ""),
             R"({"condition":{"state":"ERROR"},"event_data":{"experiment":{"id":7,)"
             R"("name":"a<b>&c","state":"ERROR"}},"event_id":"e-1",)"
@@ -131,7 +131,7 @@ TEST(Payload, SaysWhatHappened) {
               HasSubstr(R"("link":"https://det.example.org/det/experiments/7")"));
 }
 
-TEST(Payload, SlackReadsItsOwnForm) {
+TEST(Payload, FormatsForSlack) {
   const auto body =
       Value::FromJson(MakeBody(store::WebhookType::kSlack, Delivery(), "https://det.example.org"));
   ASSERT_TRUE(body.ok());

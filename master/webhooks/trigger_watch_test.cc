@@ -49,7 +49,7 @@ class TriggerWatchTest : public testing::Test {
   TriggerWatch watch_{&store_, &clock_, [this] { ++raised_; }};
 };
 
-TEST_F(TriggerWatchTest, AMetricTellsOfATrialOnce) {
+TEST_F(TriggerWatchTest, FiresOncePerTrialOnMetrics) {
   EXPECT_TRUE(watch_.Check({store::MakeReport(3, "validation", 10, 1.0)}).ok());
   Webhook(WebhookTrigger::kMetricThresholdExceeded, R"({"metric":"accuracy","value":0.9})");
   EXPECT_TRUE(watch_
@@ -73,7 +73,7 @@ TEST_F(TriggerWatchTest, AMetricTellsOfATrialOnce) {
 }
 
 // Nobody's line is held against what others look for.
-TEST_F(TriggerWatchTest, PatternsAreOfTheirWorkspaceAlone) {
+TEST_F(TriggerWatchTest, MatchesOnlyPatternsOfWorkspace) {
   store::WorkspaceRecord other;
   other.name = "other";
   const int32_t elsewhere = store_.workspaces().AddWorkspace(other)->id;
@@ -108,7 +108,7 @@ TEST(PatternSetTest, FindsAllThatMatch) {
 }
 
 // More than the memory of the set: each for itself finds what it looks for.
-TEST(PatternSetTest, ManyThatAreLargeAreLookedForOneByOne) {
+TEST(PatternSetTest, MatchesOneByOne_WhenSetIsTooLarge) {
   PatternSet set;
   for (int i = 0; i < 60; ++i) {
     set.Add(i, "(a|b|c)*" + std::to_string(i) + "[a-z]{200}(x|y)*z{1,100}" + std::to_string(i));
@@ -117,7 +117,7 @@ TEST(PatternSetTest, ManyThatAreLargeAreLookedForOneByOne) {
   EXPECT_THAT(set.Match("ab7" + std::string(200, 'q') + "z7"), ::testing::ElementsAre(7));
 }
 
-TEST_F(TriggerWatchTest, ALogLineTellsOfATrialOnce) {
+TEST_F(TriggerWatchTest, FiresOncePerTrialOnLogLines) {
   Webhook(WebhookTrigger::kTaskLog, R"({"regex":"o{2,}ps"})");
   EXPECT_TRUE(watch_.Check({store::MakeLine("1.3", 1, "ops")}).ok());
   EXPECT_EQ(raised_, 0);
@@ -130,7 +130,7 @@ TEST_F(TriggerWatchTest, ALogLineTellsOfATrialOnce) {
   EXPECT_EQ(raised_, 1);
 }
 
-TEST_F(TriggerWatchTest, AnAlertIsToldEachTime) {
+TEST_F(TriggerWatchTest, RaisesEveryCustomEvent) {
   Webhook(WebhookTrigger::kCustom, "{}");
   for (int i = 0; i < 2; ++i) {
     EXPECT_TRUE(watch_.RaiseCustom(model::ExperimentId(1), {{"custom_trigger", "x"}}).ok());
@@ -139,7 +139,7 @@ TEST_F(TriggerWatchTest, AnAlertIsToldEachTime) {
   EXPECT_TRUE(absl::IsNotFound(watch_.RaiseCustom(model::ExperimentId(9), {})));
 }
 
-TEST(Conditions, SayWhatTheyNeed) {
+TEST(Conditions, DescribesRequiredFields) {
   const auto check = [](WebhookTrigger type, const char* condition) {
     const auto checked = CheckCondition(type, Json(condition));
     return checked.ok() ? checked->ToJson() : std::string(checked.status().message());
@@ -163,7 +163,7 @@ TEST(Conditions, SayWhatTheyNeed) {
   EXPECT_EQ(check(kCustom, R"({"a":1})"), "{}");
 }
 
-TEST(Conditions, MeetMetrics) {
+TEST(Conditions, EvaluatesMetrics) {
   struct Case {
     const char* op;
     double metric;

@@ -47,7 +47,7 @@ std::string Ask(const EmbeddedPostgres& server, const char* sql) {
   return answer;
 }
 
-TEST(EmbeddedPostgresTest, KeepsDataOverAStop) {
+TEST(EmbeddedPostgresTest, KeepsDataAfterStop) {
   const base::TempDir dir = MakeTempDir();
   auto server = Start(dir.path());
   ASSERT_NE(server, nullptr);
@@ -71,7 +71,7 @@ TEST(EmbeddedPostgresTest, ListensOnNoNetwork) {
   EXPECT_EQ(socket_dir.st_mode & 0777, 0700u);
 }
 
-TEST(EmbeddedPostgresTest, StartsAgainAfterItsDeath) {
+TEST(EmbeddedPostgresTest, RestartsAfterDeath) {
   const base::TempDir dir = MakeTempDir();
   const auto server = Start(dir.path());
   ASSERT_NE(server, nullptr);
@@ -105,7 +105,7 @@ int Orphan(const std::string& data_dir) {
   return orphan;
 }
 
-TEST(EmbeddedPostgresTest, GoesOnWithWhatACrashedMasterLeft) {
+TEST(EmbeddedPostgresTest, ReusesLeftoverServer) {
   const base::TempDir dir = MakeTempDir();
   const int orphan = Orphan(dir.path());
   const auto server = Start(dir.path());
@@ -118,7 +118,7 @@ TEST(EmbeddedPostgresTest, GoesOnWithWhatACrashedMasterLeft) {
   EXPECT_FALSE(base::ReadFile(dir.path() + "/postgres/postmaster.pid").ok());
 }
 
-TEST(EmbeddedPostgresTest, WhatACrashedMasterLeftIsStartedAgainAfterItsDeath) {
+TEST(EmbeddedPostgresTest, RestartsReusedServerAfterDeath) {
   const base::TempDir dir = MakeTempDir();
   const int orphan = Orphan(dir.path());
   const auto server = Start(dir.path());
@@ -132,7 +132,7 @@ TEST(EmbeddedPostgresTest, WhatACrashedMasterLeftIsStartedAgainAfterItsDeath) {
   EXPECT_EQ(Ask(*server, "SELECT 1"), "1");
 }
 
-TEST(EmbeddedPostgresTest, StopsWhatACrashedMasterLeftWithOtherSettings) {
+TEST(EmbeddedPostgresTest, StopsLeftoverServerWithOtherSettings) {
   const base::TempDir dir = MakeTempDir();
   const int orphan = Orphan(dir.path());
   const auto server = EmbeddedPostgres::Start({.data_dir = dir.path(), .fsync = true});
@@ -141,7 +141,7 @@ TEST(EmbeddedPostgresTest, StopsWhatACrashedMasterLeftWithOtherSettings) {
   EXPECT_EQ(Ask(**server, "SHOW fsync"), "on");
 }
 
-TEST(EmbeddedPostgresTest, StopsWhatACrashedMasterLeftThatDoesNotAnswer) {
+TEST(EmbeddedPostgresTest, StopsHangingLeftoverServer) {
   const base::TempDir dir = MakeTempDir();
   const int orphan = Orphan(dir.path());
   // It ends as soon as its clients have gone, and takes no new one until then.
@@ -158,7 +158,7 @@ TEST(EmbeddedPostgresTest, StopsWhatACrashedMasterLeftThatDoesNotAnswer) {
   EXPECT_EQ(Ask(*server, "SELECT 1"), "1");
 }
 
-TEST(EmbeddedPostgresTest, LongPathsGetASocketElsewhere) {
+TEST(EmbeddedPostgresTest, UsesShortSocketPath_WhenPathIsLong) {
   const base::TempDir dir = MakeTempDir();
   const std::string deep = dir.path() + "/" + std::string(120, 'x');
   const auto server = Start(deep);
@@ -167,7 +167,7 @@ TEST(EmbeddedPostgresTest, LongPathsGetASocketElsewhere) {
   EXPECT_THAT(server->connection_string(), HasSubstr("host=/tmp/resolute-"));
 }
 
-TEST(EmbeddedPostgresTest, SaysWhyItDoesNotStart) {
+TEST(EmbeddedPostgresTest, ReportsStartFailure) {
   const base::TempDir dir = MakeTempDir();
   ASSERT_NE(Start(dir.path()), nullptr);
   ASSERT_TRUE(
@@ -181,7 +181,7 @@ TEST(EmbeddedPostgresTest, SaysWhyItDoesNotStart) {
   EXPECT_THAT(std::string(server.status().message()), HasSubstr("/postgres/postgresql.conf"));
 }
 
-TEST(EmbeddedPostgresTest, SaysWhenTheDirectoryCannotBeMade) {
+TEST(EmbeddedPostgresTest, ReportsUncreatableDirectory) {
   const base::TempDir dir = MakeTempDir();
   ASSERT_TRUE(base::WriteFileAtomically(dir.path() + "/file", "").ok());
   const auto server = EmbeddedPostgres::Start({.data_dir = dir.path() + "/file/data"});

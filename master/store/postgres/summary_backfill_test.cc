@@ -71,12 +71,12 @@ class SummaryBackfillTest : public ::testing::Test {
   Fence fence_;
 };
 
-TEST_F(SummaryBackfillTest, TheMigrationSumsNothingUpAndPagesHaveItAllTheSame) {
+TEST_F(SummaryBackfillTest, ReadsWithoutSummariesAfterMigration) {
   EXPECT_EQ(Rows(), 0);
   EXPECT_EQ(Of(1), (MetricSummary{2, 4, 1, 3, 3}));
 }
 
-TEST_F(SummaryBackfillTest, PortionByPortionTheNewestFirst) {
+TEST_F(SummaryBackfillTest, BackfillsNewestFirstInPortions) {
   EXPECT_FALSE(*BackfillSummaries(pool_, fence_, 2));
   EXPECT_EQ(connection_->Exec("SELECT min(trial) FROM metric_summaries")->Int(0, 0), 2);
   EXPECT_TRUE(*BackfillSummaries(pool_, fence_, 2));
@@ -85,7 +85,7 @@ TEST_F(SummaryBackfillTest, PortionByPortionTheNewestFirst) {
   EXPECT_TRUE(*BackfillSummaries(pool_, fence_, 2));
 }
 
-TEST_F(SummaryBackfillTest, AReportCountsOnceBeforeAndAfter) {
+TEST_F(SummaryBackfillTest, CountsReportsOnce) {
   ASSERT_TRUE(
       store_->AddMetrics({MakeReport(1, "training", 3, 5), MakeReport(2, "training", 3, 5)}).ok());
   EXPECT_EQ(Of(1), (MetricSummary{3, 9, 1, 5, 5}));
@@ -95,14 +95,14 @@ TEST_F(SummaryBackfillTest, AReportCountsOnceBeforeAndAfter) {
   EXPECT_EQ(Of(2), (MetricSummary{3, 9, 1, 5, 5}));
 }
 
-TEST_F(SummaryBackfillTest, AMasterThatLeadsDoesItBesideAllElse) {
+TEST_F(SummaryBackfillTest, BackfillsInBackground) {
   ASSERT_TRUE(store_->Load().ok());
   while (Rows() < 3) std::this_thread::yield();
   EXPECT_EQ(Of(1), (MetricSummary{2, 4, 1, 3, 3}));
 }
 
 // The report is stored, but not committed yet: it is waited for, and counts.
-TEST_F(SummaryBackfillTest, AReportUnderWayIsWaitedFor) {
+TEST_F(SummaryBackfillTest, WaitsForReportInProgress) {
   ASSERT_TRUE(
       connection_
           ->ExecScript("BEGIN; INSERT INTO metrics (trial, group_name, steps, run_id, time, "

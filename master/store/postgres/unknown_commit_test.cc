@@ -62,7 +62,7 @@ class UnknownCommitTest : public ::testing::Test {
 };
 
 // Statements in one go: a pipeline.
-TEST_F(UnknownCommitTest, RecordsAreAddedOnce) {
+TEST_F(UnknownCommitTest, AddsRecordsOnce) {
   ASSERT_TRUE(store_->audit().AddAudit({Record("one")}).ok());
   proxy_.Cut();
   EXPECT_TRUE(store_->audit().AddAudit({Record("two")}).ok());
@@ -71,14 +71,14 @@ TEST_F(UnknownCommitTest, RecordsAreAddedOnce) {
   EXPECT_EQ(store_->audit().ListAudit({.limit = 10})->size(), 3u);
 }
 
-TEST_F(UnknownCommitTest, RecordsAreAddedOnceOnAConnectionJustMade) {
+TEST_F(UnknownCommitTest, AddsRecordsOnce_OnNewConnection) {
   proxy_.Cut();
   EXPECT_TRUE(store_->audit().AddAudit({Record("one")}).ok());
   EXPECT_TRUE(proxy_.cut());
   EXPECT_EQ(store_->audit().ListAudit({.limit = 10})->size(), 1u);
 }
 
-TEST_F(UnknownCommitTest, LinesWithoutANumberAreAddedOnce) {
+TEST_F(UnknownCommitTest, AddsUnnumberedLinesOnce) {
   proxy_.Cut();
   EXPECT_TRUE(store_->AddLogLines({MakeLine("1.1", 0, "once")}).ok());
   EXPECT_TRUE(proxy_.cut());
@@ -86,7 +86,7 @@ TEST_F(UnknownCommitTest, LinesWithoutANumberAreAddedOnce) {
 }
 
 // A transaction that looks at its answers. The second would be told that the name is taken.
-TEST_F(UnknownCommitTest, WhatWasMadeIsAnswered) {
+TEST_F(UnknownCommitTest, ReturnsResultOfCommittedWrite) {
   for (const char* name : {"on a new connection", "on an old one"}) {
     proxy_.Cut();
     const auto made = store_->workspaces().AddWorkspace(Named(name));
@@ -98,7 +98,7 @@ TEST_F(UnknownCommitTest, WhatWasMadeIsAnswered) {
   EXPECT_EQ(store_->workspaces().ListWorkspaces({})->total, 3);
 }
 
-TEST_F(UnknownCommitTest, ABatchIsMadeOnce) {
+TEST_F(UnknownCommitTest, CommitsBatchOnce) {
   proxy_.Cut();
   const std::vector<cluster::Change> batch = {
       cluster::AddLogLine{MakeLine("1.1", 0, "of the master")}};
@@ -107,7 +107,7 @@ TEST_F(UnknownCommitTest, ABatchIsMadeOnce) {
   EXPECT_EQ(store_->ListLogs({.task = model::TaskId("1.1")})->size(), 1u);
 }
 
-TEST_F(UnknownCommitTest, WhatTheServerNeverHeardOfIsMadeNow) {
+TEST_F(UnknownCommitTest, RepeatsWriteThatNeverArrived) {
   proxy_.Cut(CuttingProxy::Moment::kBefore);
   EXPECT_TRUE(store_->audit().AddAudit({Record("one")}).ok());
   EXPECT_TRUE(proxy_.cut());
@@ -118,7 +118,7 @@ TEST_F(UnknownCommitTest, WhatTheServerNeverHeardOfIsMadeNow) {
   EXPECT_EQ(store_->workspaces().ListWorkspaces({})->total, 2);
 }
 
-TEST_F(UnknownCommitTest, AServerThatIsAwayIsWaitedFor) {
+TEST_F(UnknownCommitTest, WaitsForUnavailableServer) {
   for (const auto moment : {CuttingProxy::Moment::kBefore, CuttingProxy::Moment::kAfter}) {
     proxy_.Cut(moment, /*away=*/3);
     EXPECT_TRUE(store_->audit().AddAudit({Record("one")}).ok());
@@ -128,7 +128,7 @@ TEST_F(UnknownCommitTest, AServerThatIsAwayIsWaitedFor) {
 }
 
 // The numbers of its transactions are given out again: what has this one's was made by others.
-TEST_F(UnknownCommitTest, WhatACrashOfTheServerUndidIsMadeNow) {
+TEST_F(UnknownCommitTest, RepeatsWriteUndoneByCrash) {
   ASSERT_TRUE(store_->audit().AddAudit({Record("one")}).ok());
   const auto crash = [this] {
     Crash();
@@ -143,7 +143,7 @@ TEST_F(UnknownCommitTest, WhatACrashOfTheServerUndidIsMadeNow) {
   EXPECT_EQ(store_->workspaces().ListWorkspaces({})->total, 2);
 }
 
-TEST_F(UnknownCommitTest, WhatWasMadeOutlivesACrashOfTheServer) {
+TEST_F(UnknownCommitTest, FindsCommittedWriteAfterCrash) {
   proxy_.Cut(CuttingProxy::Moment::kAfter, 0, [this] { Crash(); });
   EXPECT_TRUE(store_->audit().AddAudit({Record("one")}).ok());
   EXPECT_TRUE(proxy_.cut());
@@ -151,7 +151,7 @@ TEST_F(UnknownCommitTest, WhatWasMadeOutlivesACrashOfTheServer) {
 }
 
 // A transaction that still waits when it is asked for is not made later.
-TEST_F(UnknownCommitTest, WhatIsUnderWayEndsBeforeItIsMadeAgain) {
+TEST_F(UnknownCommitTest, WaitsForWriteInProgress) {
   const auto holder = *Connection::Open(server_);
   const auto write_id = *holder->NextWriteId();
   ASSERT_TRUE(holder->ExecScript("BEGIN").ok());

@@ -28,7 +28,7 @@ bool IsThere(Store& store, const std::string& hash) {
   return store.access().GetSession(hash, TimeAt(0)).ok();
 }
 
-TEST_P(StoreContractTest, SessionsEnd) {
+TEST_P(StoreContractTest, ExpiresSessions) {
   Access& access = store_->access();
   const auto agent = access.PutSession({.token_hash = "a", .kind = Kind::kAgent});
   const auto user = access.PutSession(
@@ -50,7 +50,7 @@ TEST_P(StoreContractTest, SessionsEnd) {
   EXPECT_TRUE(absl::IsNotFound(access.GetSession("a", TimeAt(0)).status()));
 }
 
-TEST_P(StoreContractTest, AUsersLoginsEndTogether) {
+TEST_P(StoreContractTest, DeletesLoginsOfUser) {
   Access& access = store_->access();
   const auto put = [&](const char* hash, Kind kind, model::UserId user, bool ends) {
     SessionRecord session{.token_hash = hash, .kind = kind, .user = user};
@@ -77,7 +77,7 @@ TEST_P(StoreContractTest, AUsersLoginsEndTogether) {
   EXPECT_TRUE(IsThere(*store_, "ben"));
 }
 
-TEST_P(StoreContractTest, AccessTokensAreListedDescribedAndRevoked) {
+TEST_P(StoreContractTest, ListsDescribesAndRevokesAccessTokens) {
   Access& access = store_->access();
   SessionRecord one{.token_hash = "one",
                     .kind = Kind::kAccess,
@@ -130,13 +130,13 @@ TEST_P(StoreContractTest, AccessTokensAreListedDescribedAndRevoked) {
   EXPECT_TRUE(absl::IsNotFound(access.ChangeToken(99, "x", true).status()));
 }
 
-TEST_P(StoreContractTest, LoginsAreNoAccessTokens) {
+TEST_P(StoreContractTest, DistinguishesLoginsFromAccessTokens) {
   const auto id = store_->access().PutSession({.token_hash = "login", .user = kAnn});
   EXPECT_TRUE(absl::IsNotFound(store_->access().ChangeToken(*id, "x", true).status()));
   EXPECT_THAT(Hashes(store_->access().ListTokens({})), IsEmpty());
 }
 
-TEST_P(StoreContractTest, RolesAreKeptOnce) {
+TEST_P(StoreContractTest, StoresRolesOnce) {
   Access& access = store_->access();
   const RoleAssignment viewer{kAnn, 2, model::Role::kViewer};
   const RoleAssignment editor{kAnn, 2, model::Role::kEditor};

@@ -58,7 +58,7 @@ std::vector<cluster::Change> Family() {
   return changes;
 }
 
-TEST_P(StoreContractTest, ArchivedOnesAreListedWhenAskedFor) {
+TEST_P(StoreContractTest, ListsArchived_WhenRequested) {
   Commit({Ended(1), Ended(2), cluster::SetArchived{ExperimentId(2), true}});
   const auto ids = [&](std::optional<bool> archived) {
     std::vector<int> ids;
@@ -76,7 +76,7 @@ TEST_P(StoreContractTest, ArchivedOnesAreListedWhenAskedFor) {
   EXPECT_THAT(ids(true), IsEmpty());
 }
 
-TEST_P(StoreContractTest, LogsGoSoManyDaysAfterTheirTrialsEnd) {
+TEST_P(StoreContractTest, RemovesLogsAfterRetention) {
   GarbageCollection& gc = store_->garbage_collection();
   std::vector<cluster::Change> changes = Family();
   experiment::Trial ended = MakeTrial(1, 1);
@@ -115,7 +115,7 @@ TEST_P(StoreContractTest, LogsGoSoManyDaysAfterTheirTrialsEnd) {
   EXPECT_TRUE(absl::IsNotFound(gc.GetTrialLogDays(model::TrialId(9)).status()));
 }
 
-TEST_P(StoreContractTest, LogsAreKeptAsTheConfigurationSays) {
+TEST_P(StoreContractTest, KeepsLogsAsConfigured) {
   GarbageCollection& gc = store_->garbage_collection();
   cluster::PutExperiment put = Ended(1);
   model::ExperimentConfig config = *put.experiment.config;
@@ -132,7 +132,7 @@ TEST_P(StoreContractTest, LogsAreKeptAsTheConfigurationSays) {
   EXPECT_EQ(left(), 0u);
 }
 
-TEST_P(StoreContractTest, OldAuditRecordsGo) {
+TEST_P(StoreContractTest, RemovesOldAuditRecords) {
   const auto at = [](int second) {
     AuditRecord record;
     record.at = TimeAt(second);
@@ -148,7 +148,7 @@ TEST_P(StoreContractTest, OldAuditRecordsGo) {
   EXPECT_EQ(left->front().at, TimeAt(3));
 }
 
-TEST_P(StoreContractTest, RetentionIsDueAtTheEndAndWhenThePolicyChanges) {
+TEST_P(StoreContractTest, MakesRetentionDueAtEndAndOnPolicyChange) {
   Commit({cluster::PutExperiment{MakeExperiment(1)}, Ended(2), Ended(3)});
   GarbageCollection& gc = store_->garbage_collection();
   EXPECT_THAT(*gc.ListDueRetentions(ExperimentId(0), 10),
@@ -174,7 +174,7 @@ TEST_P(StoreContractTest, RetentionIsDueAtTheEndAndWhenThePolicyChanges) {
   EXPECT_EQ(experiment::PolicyOf(storage), (experiment::RetentionPolicy{4, 5, 6}));
 }
 
-TEST_P(StoreContractTest, CheckpointsGoUnlessTheyAreHeld) {
+TEST_P(StoreContractTest, DeletesCheckpointsUnlessHeld) {
   Commit(Family());
   GarbageCollection& gc = store_->garbage_collection();
   EXPECT_THAT(*gc.ListHeldCheckpoints(ExperimentId(1)),
@@ -204,7 +204,7 @@ TEST_P(StoreContractTest, CheckpointsGoUnlessTheyAreHeld) {
   EXPECT_EQ(store_->GetTrial(model::TrialId(1))->trial.steps_completed, 20);
 }
 
-TEST_P(StoreContractTest, SomeFilesOfCheckpointsGoAndTheOthersStay) {
+TEST_P(StoreContractTest, TrimsCheckpoints) {
   Commit(Family());
   GarbageCollection& gc = store_->garbage_collection();
   const auto trim = [](const char* id, model::Globs globs) {
@@ -255,7 +255,7 @@ TEST_P(StoreContractTest, SomeFilesOfCheckpointsGoAndTheOthersStay) {
   EXPECT_EQ(States(*store_, 1), "a=COMPLETED b=DELETING ");
 }
 
-TEST_P(StoreContractTest, ACheckpointOfWhichNoFileIsLeftIsDeleted) {
+TEST_P(StoreContractTest, DeletesCheckpointWithoutFiles) {
   Commit(Family());
   GarbageCollection& gc = store_->garbage_collection();
   Commit({cluster::TrimCheckpoint{CheckpointId("b"), {"model.pt", "state/*"}}});
@@ -266,7 +266,7 @@ TEST_P(StoreContractTest, ACheckpointOfWhichNoFileIsLeftIsDeleted) {
   EXPECT_EQ(store_->GetExperiment(ExperimentId(1))->checkpoint_size, 1024);
 }
 
-TEST_P(StoreContractTest, ADroppedCheckpointIsNoMoreToBeTrimmed) {
+TEST_P(StoreContractTest, DoesNotTrimDroppedCheckpoint) {
   Commit(Family());
   Commit({cluster::TrimCheckpoint{CheckpointId("b"), {"opt*"}},
           cluster::RetainOthers{ExperimentId(1), {0, 1, 1}, {CheckpointId("b")}}});
@@ -274,7 +274,7 @@ TEST_P(StoreContractTest, ADroppedCheckpointIsNoMoreToBeTrimmed) {
   EXPECT_THAT(*store_->garbage_collection().ListCheckpointsToTrim(CheckpointId(""), 10), IsEmpty());
 }
 
-TEST_P(StoreContractTest, WhatATrialThatRunsMayStartFromIsHeld) {
+TEST_P(StoreContractTest, HoldsCheckpointsThatRunningTrialsStartFrom) {
   experiment::Trial trial = MakeTrial(1, 1);
   trial.latest_checkpoint = CheckpointId("b");
   Commit({cluster::PutExperiment{MakeExperiment(1)}, cluster::PutTrial{trial},
@@ -287,7 +287,7 @@ TEST_P(StoreContractTest, WhatATrialThatRunsMayStartFromIsHeld) {
   EXPECT_EQ(States(*store_, 1), "a=DELETING b=COMPLETED ");
 }
 
-TEST_P(StoreContractTest, ADeletionTakesAllThatIsOfTheExperimentAndNothingElse) {
+TEST_P(StoreContractTest, DeletesAllOfExperimentAndNothingElse) {
   Commit(Family());
   GarbageCollection& gc = store_->garbage_collection();
   EXPECT_TRUE(*gc.RemoveRows(ExperimentId(1), 10)) << "it is not being deleted";
@@ -332,7 +332,7 @@ TEST_P(StoreContractTest, ADeletionTakesAllThatIsOfTheExperimentAndNothingElse) 
   EXPECT_THAT(image.experiments, IsEmpty());
 }
 
-TEST_P(StoreContractTest, NoLineComesBackOnceItsExperimentIsDeleted) {
+TEST_P(StoreContractTest, RejectsLogLinesOfDeletedExperiment) {
   Commit(Family());
   Commit({cluster::MarkDeleting{ExperimentId(1)}});
   GarbageCollection& gc = store_->garbage_collection();
@@ -370,7 +370,7 @@ TEST_P(StoreContractTest, NoLineComesBackOnceItsExperimentIsDeleted) {
   }
 }
 
-TEST_P(StoreContractTest, ADamagedCheckpointSaysWhyAndNobodyGoesOnFromIt) {
+TEST_P(StoreContractTest, DoesNotResumeFromDamagedCheckpoint) {
   Commit(Family());
   Commit({cluster::MarkDamaged{CheckpointId("b"), model::TrialId(2), "not its trial"}});
   EXPECT_EQ(States(*store_, 1), "a=COMPLETED b=COMPLETED ");
@@ -393,7 +393,7 @@ TEST_P(StoreContractTest, ADamagedCheckpointSaysWhyAndNobodyGoesOnFromIt) {
   EXPECT_EQ(States(*store_, 1), "a=COMPLETED b=DELETING ");
 }
 
-TEST_P(StoreContractTest, WhatWasUsedOfTheMonthStaysUsedWhenItIsDeleted) {
+TEST_P(StoreContractTest, KeepsUsageOfDeletedExperiments) {
   experiment::Allocation a = MakeAllocation(MakeTrial(1, 1), 0);
   a.state = model::AllocationState::kTerminated;
   a.submitted = 9;
@@ -414,7 +414,7 @@ TEST_P(StoreContractTest, WhatWasUsedOfTheMonthStaysUsedWhenItIsDeleted) {
   EXPECT_EQ(after.last_submitted, 9);
 }
 
-TEST_P(StoreContractTest, ADeletionThatFailedIsTriedAgainWhenItIsAskedFor) {
+TEST_P(StoreContractTest, RetriesFailedDeletionOnRequest) {
   Commit({Ended(1), cluster::MarkDeleting{ExperimentId(1)}});
   GarbageCollection& gc = store_->garbage_collection();
   ASSERT_TRUE(gc.MarkDeletionFailed(ExperimentId(1), "no permission").ok());

@@ -34,7 +34,7 @@ std::vector<int64_t> Ids(const absl::StatusOr<std::vector<AuditRecord>>& records
   return ids;
 }
 
-TEST_P(StoreContractTest, AuditIsAddedInOrderAndFound) {
+TEST_P(StoreContractTest, AddsAndFindsAuditRecords) {
   Audit& audit = store_->audit();
   EXPECT_THAT(*audit.ListAudit({}), IsEmpty());
   const std::vector<AuditRecord> records = {Changed(1.25, "UserService.PostUser", 1),
@@ -63,14 +63,14 @@ TEST_P(StoreContractTest, AuditIsAddedInOrderAndFound) {
   EXPECT_EQ(*audit.CountAudit({.before_id = 3}), 2);
 }
 
-TEST_P(StoreContractTest, AuditIsNotWrittenByAnOlderMaster) {
+TEST_P(StoreContractTest, RejectsAuditOfOlderMaster) {
   ASSERT_TRUE(store_->Load().ok());
   ASSERT_TRUE(backend_->Open()->Load().ok());
   EXPECT_TRUE(absl::IsUnavailable(store_->audit().AddAudit({Changed(1, "X.Y", 1)})));
   EXPECT_THAT(*store_->audit().ListAudit({}), IsEmpty());
 }
 
-TEST_P(StoreContractTest, AnAnswerIsGoodForItsUserItsKeyAndItsTime) {
+TEST_P(StoreContractTest, StoresResponsePerUserAndKeyUntilExpiry) {
   StoredResponses& responses = store_->stored_responses();
   StoredResponse stored;
   stored.user = model::UserId(1);
@@ -100,7 +100,7 @@ TEST_P(StoreContractTest, AnAnswerIsGoodForItsUserItsKeyAndItsTime) {
   EXPECT_EQ(*responses.GetResponse(other.user, other.key, TimeAt(0)), other);
 }
 
-TEST_P(StoreContractTest, TheClusterHasOneMessage) {
+TEST_P(StoreContractTest, StoresClusterMessage) {
   ClusterMessage& message = store_->cluster_message();
   EXPECT_FALSE(message.GetMessage()->has_value());
   MessageRecord record;
@@ -132,7 +132,7 @@ experiment::Allocation Ran(const experiment::Trial& trial, int run, double start
   return a;
 }
 
-TEST_P(StoreContractTest, UsageIsWhatWasHeldWithinATime) {
+TEST_P(StoreContractTest, ListsUsageWithinTime) {
   auto config = *MakeConfig("one");
   config.labels = {"a", "b"};
   experiment::Experiment e = MakeExperiment(1);
@@ -172,7 +172,7 @@ TEST_P(StoreContractTest, UsageIsWhatWasHeldWithinATime) {
   EXPECT_FALSE(all->back().ended_at.has_value());
 }
 
-TEST_P(StoreContractTest, CapacityIsWhatWasOfferedWithinATime) {
+TEST_P(StoreContractTest, ListsCapacityWithinTime) {
   const model::AgentId one("one"), two("two");
   const auto offers = [](const model::AgentId& agent, const char* pool, int slots, double at) {
     return cluster::AddCapacity{agent, pool, slots, TimeAt(at)};

@@ -14,17 +14,17 @@ namespace {
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-TEST_P(StoreContractTest, NobodyLeadsAnEmptyDatabase) {
+TEST_P(StoreContractTest, HasNoLeaderInEmptyDatabase) {
   EXPECT_EQ(*store_->ReadLease(), LeaseRecord());
   EXPECT_TRUE(absl::IsFailedPrecondition(store_->RenewLease("http://a:1")));
 }
 
-TEST_P(StoreContractTest, ALeaderWithoutALeaseShowsNoRenewals) {
+TEST_P(StoreContractTest, HasNoRenewalsWithoutLease) {
   ASSERT_TRUE(store_->Load().ok());
   EXPECT_EQ(*store_->ReadLease(), (LeaseRecord{.epoch = 1, .renewals = {}, .leader = ""}));
 }
 
-TEST_P(StoreContractTest, ALeaseIsClaimedLoadedAndRenewed) {
+TEST_P(StoreContractTest, ClaimsLoadsAndRenewsLease) {
   ASSERT_TRUE(*store_->ClaimLease(std::nullopt));
   EXPECT_EQ(*store_->ReadLease(), (LeaseRecord{.epoch = 1, .renewals = 1, .leader = ""}));
   ASSERT_TRUE(store_->Load().ok());
@@ -36,7 +36,7 @@ TEST_P(StoreContractTest, ALeaseIsClaimedLoadedAndRenewed) {
   EXPECT_EQ(standby->ReadLease()->renewals, 3);
 }
 
-TEST_P(StoreContractTest, ALeaseIsClaimedByOneOfTwo) {
+TEST_P(StoreContractTest, LetsOneOfTwoClaimLease) {
   ASSERT_TRUE(*store_->ClaimLease(std::nullopt));
   ASSERT_TRUE(store_->Load().ok());
   ASSERT_TRUE(store_->RenewLease("http://a:1").ok());
@@ -74,7 +74,7 @@ std::vector<absl::Status> WriteAll(Store& store) {
           store.GetOrSetProperty("late", "late").status()};
 }
 
-TEST_P(StoreContractTest, AMasterWhoseEpochIsOverWritesNothing) {
+TEST_P(StoreContractTest, WritesNothingWithOldEpoch) {
   std::vector<absl::Status> fenced;
   store_->OnFenced([&](absl::Status status) { fenced.push_back(std::move(status)); });
   ASSERT_TRUE(store_->Load().ok());

@@ -37,7 +37,7 @@ std::vector<std::string> Ids(const CheckpointPage& page) {
   return ids;
 }
 
-TEST_P(StoreContractTest, ExperimentsAreListedByFilterSortAndWindow) {
+TEST_P(StoreContractTest, ListsExperimentsByFilterSortAndWindow) {
   const UserRecord alice = *store_->users().AddUser({.username = "alice"});
   const UserRecord bob = *store_->users().AddUser({.username = "bob"});
   std::vector<cluster::Change> changes;
@@ -84,7 +84,7 @@ TEST_P(StoreContractTest, ExperimentsAreListedByFilterSortAndWindow) {
   EXPECT_EQ(store_->ListExperiments({.window = {9, 3}, .name = "mnist"})->total, 4);
 }
 
-TEST_P(StoreContractTest, ACheckpointStaysItsTrials) {
+TEST_P(StoreContractTest, KeepsCheckpointWithItsTrial) {
   Commit({cluster::PutExperiment{MakeExperiment(1)}, cluster::PutTrial{MakeTrial(1, 1)},
           cluster::PutTrial{MakeTrial(2, 1)}, cluster::AddCheckpoint{MakeCheckpoint("a", 1, 10)}});
   Commit({cluster::AddCheckpoint{MakeCheckpoint("a", 2, 99)}});
@@ -93,7 +93,7 @@ TEST_P(StoreContractTest, ACheckpointStaysItsTrials) {
   EXPECT_EQ(entry.checkpoint.steps_completed, 10);
 }
 
-TEST_P(StoreContractTest, AnExperimentCountsWhatItHas) {
+TEST_P(StoreContractTest, CountsTrialsAndCheckpoints) {
   const UserRecord alice = *store_->users().AddUser({.username = "alice"});
   experiment::Experiment e = MakeExperiment(1);
   e.owner = alice.id;
@@ -115,7 +115,7 @@ TEST_P(StoreContractTest, AnExperimentCountsWhatItHas) {
   EXPECT_THAT(Ids(*store_->ListExperiments({.sort = Sort::kNumTrials})), ElementsAre(2, 1));
 }
 
-TEST_P(StoreContractTest, TrialsAreListedByFilterSortAndWindow) {
+TEST_P(StoreContractTest, ListsTrialsByFilterSortAndWindow) {
   std::vector<cluster::Change> changes = {cluster::PutExperiment{MakeExperiment(1)},
                                           cluster::PutTrial{MakeTrial(9, 2)}};
   for (int i = 1; i <= 4; ++i) {
@@ -147,7 +147,7 @@ TEST_P(StoreContractTest, TrialsAreListedByFilterSortAndWindow) {
   EXPECT_THAT(list({.experiment = model::ExperimentId(7)}), IsEmpty());
 }
 
-TEST_P(StoreContractTest, ATrialShowsItsBestAndLatest) {
+TEST_P(StoreContractTest, ReturnsBestAndLatestOfTrial) {
   experiment::Trial t = MakeTrial(1, 1);
   t.best_metric = 0.9;
   t.best_steps = 20;
@@ -180,7 +180,7 @@ TEST_P(StoreContractTest, ATrialShowsItsBestAndLatest) {
   EXPECT_TRUE(absl::IsNotFound(store_->GetTrial(model::TrialId(2)).status()));
 }
 
-TEST_P(StoreContractTest, AllocationsAreListedByRun) {
+TEST_P(StoreContractTest, ListsAllocationsByAttempt) {
   const experiment::Trial t = MakeTrial(1, 1);
   std::vector<cluster::Change> changes;
   for (const int run : {10, 0, 9}) {
@@ -197,7 +197,7 @@ TEST_P(StoreContractTest, AllocationsAreListedByRun) {
   EXPECT_THAT(*store_->ListAllocations(model::TaskId("7.7")), IsEmpty());
 }
 
-TEST_P(StoreContractTest, OfSeveralObjectivesTheFirstRanksACheckpoint) {
+TEST_P(StoreContractTest, RanksCheckpointsByFirstObjective) {
   experiment::Experiment experiment = MakeExperiment(1);
   auto config = std::make_shared<model::ExperimentConfig>(*experiment.config);
   config->searcher.other_objectives.push_back({.metric = "latency"});
@@ -208,7 +208,7 @@ TEST_P(StoreContractTest, OfSeveralObjectivesTheFirstRanksACheckpoint) {
   EXPECT_EQ(store_->GetCheckpoint(model::CheckpointId("a"))->searcher_metric, 0.5);
 }
 
-TEST_P(StoreContractTest, CheckpointsComeWithTheirValidation) {
+TEST_P(StoreContractTest, ReturnsCheckpointsWithValidation) {
   Commit({cluster::PutExperiment{MakeExperiment(1)}, cluster::PutExperiment{MakeExperiment(2)},
           cluster::PutTrial{MakeTrial(1, 1)}, cluster::PutTrial{MakeTrial(2, 1)},
           cluster::PutTrial{MakeTrial(3, 2)}, cluster::AddCheckpoint{MakeCheckpoint("a", 1, 30)},
@@ -242,7 +242,7 @@ TEST_P(StoreContractTest, CheckpointsComeWithTheirValidation) {
   }
 }
 
-TEST_P(StoreContractTest, CheckpointsAreSorted) {
+TEST_P(StoreContractTest, SortsCheckpoints) {
   const auto report = [](int64_t steps, double accuracy, model::Value loss) {
     model::MetricReport r = MakeReport(1, "validation", steps, accuracy);
     r.metrics = model::Value::Object{{"accuracy", accuracy}, {"loss", std::move(loss)}};

@@ -66,7 +66,7 @@ CheckpointState StateOf(Store& store, const char* id) {
   return store.GetCheckpoint(CheckpointId(id))->checkpoint.state;
 }
 
-TEST_P(StoreContractTest, AModelIsKeptAsItWasMadeAndChanged) {
+TEST_P(StoreContractTest, StoresAndChangesModel) {
   const UserRecord ann = *store_->users().AddUser({.username = "ann"});
   Models& models = store_->models();
   ModelRecord wanted = ModelNamed("bert");
@@ -118,7 +118,7 @@ TEST_P(StoreContractTest, AModelIsKeptAsItWasMadeAndChanged) {
   EXPECT_TRUE(absl::IsNotFound(models.GetModel("bert-2").status()));
 }
 
-TEST_P(StoreContractTest, AModelLiesInAWorkspaceThatIsOpenAndStaysForIt) {
+TEST_P(StoreContractTest, RequiresOpenWorkspaceForModel) {
   WorkspaceRecord vision;
   vision.name = "vision";
   const auto w = store_->workspaces().AddWorkspace(vision);
@@ -167,7 +167,7 @@ struct TwoModels {
   ModelRecord a, b;
 };
 
-TEST_P(StoreContractTest, ModelsAreSorted) {
+TEST_P(StoreContractTest, SortsModels) {
   const TwoModels two(*store_);
   Models& models = store_->models();
   using Sort = ModelQuery::Sort;
@@ -185,7 +185,7 @@ TEST_P(StoreContractTest, ModelsAreSorted) {
   EXPECT_THAT(sorted(Sort::kNumVersions), ElementsAre("a-Net", "b-net"));
 }
 
-TEST_P(StoreContractTest, ModelsAreListedByFilterAndWindow) {
+TEST_P(StoreContractTest, ListsModelsByFilterAndWindow) {
   const TwoModels two(*store_);
   Models& models = store_->models();
   ModelQuery page{.window = {.offset = 1, .limit = 1}, .name = "NET"};
@@ -209,7 +209,7 @@ TEST_P(StoreContractTest, ModelsAreListedByFilterAndWindow) {
   EXPECT_THAT(NamesOf(models.ListModels({.archived = false})), ElementsAre("b-net"));
 }
 
-TEST_P(StoreContractTest, VersionsAreNumberedFromOneAndNoNumberComesTwice) {
+TEST_P(StoreContractTest, NumbersVersionsWithoutReuse) {
   Commit(Trained());
   Models& models = store_->models();
   const auto bert = models.AddModel(ModelNamed("bert"));
@@ -261,7 +261,7 @@ TEST_P(StoreContractTest, VersionsAreNumberedFromOneAndNoNumberComesTwice) {
   EXPECT_TRUE(absl::IsNotFound(models.GetVersion(99, 1).status()));
 }
 
-TEST_P(StoreContractTest, AnArchivedModelTakesNothing) {
+TEST_P(StoreContractTest, RejectsChangesOfArchivedModel) {
   Commit(Trained());
   Models& models = store_->models();
   const auto bert = models.AddModel(ModelNamed("bert"));
@@ -277,7 +277,7 @@ TEST_P(StoreContractTest, AnArchivedModelTakesNothing) {
   EXPECT_TRUE(models.AddVersion(VersionOf(*bert, "b")).ok());
 }
 
-TEST_P(StoreContractTest, AVersionNeedsACheckpointWhoseFilesAreWholeAndThere) {
+TEST_P(StoreContractTest, RequiresCompletedCheckpointForVersion) {
   Commit(Trained());
   Commit({cluster::MarkDamaged{CheckpointId("a"), model::TrialId(1), "torn"},
           cluster::DropCheckpoints{{CheckpointId("b")}}});
@@ -295,7 +295,7 @@ TEST_P(StoreContractTest, AVersionNeedsACheckpointWhoseFilesAreWholeAndThere) {
   EXPECT_TRUE(absl::IsNotFound(models.AddVersion(VersionOf(none, "c")).status()));
 }
 
-TEST_P(StoreContractTest, NothingTakesACheckpointThatAVersionHolds) {
+TEST_P(StoreContractTest, KeepsCheckpointsOfModelVersions) {
   Commit(Trained());
   Models& models = store_->models();
   const auto bert = models.AddModel(ModelNamed("bert"));

@@ -43,7 +43,7 @@ cluster::PutExperiment In(int id, const ProjectRecord& project,
   return {e};
 }
 
-TEST_P(StoreContractTest, AProjectIsKeptAsItWasMadeAndChanged) {
+TEST_P(StoreContractTest, StoresAndChangesProject) {
   Projects& projects = store_->projects();
   const int32_t vision = AddWorkspace(*store_, "vision");
   ProjectRecord wanted = ProjectNamed("cats", vision);
@@ -79,7 +79,7 @@ TEST_P(StoreContractTest, AProjectIsKeptAsItWasMadeAndChanged) {
   EXPECT_TRUE(projects.ChangeProject(kUncategorized, {.description = "x"}).ok());
 }
 
-TEST_P(StoreContractTest, AProjectMovesToAnotherWorkspaceUnlessItsNameIsTakenThere) {
+TEST_P(StoreContractTest, MovesProject_UnlessNameIsTaken) {
   Projects& projects = store_->projects();
   const int32_t vision = AddWorkspace(*store_, "vision");
   const int32_t speech = AddWorkspace(*store_, "speech");
@@ -96,7 +96,7 @@ TEST_P(StoreContractTest, AProjectMovesToAnotherWorkspaceUnlessItsNameIsTakenThe
       absl::IsFailedPrecondition(projects.ChangeProject(cats->id, {.workspace = vision}).status()));
 }
 
-TEST_P(StoreContractTest, ProjectsCountWhatIsInThem) {
+TEST_P(StoreContractTest, CountsContentsOfProjects) {
   const auto cats = store_->projects().AddProject(ProjectNamed("cats"));
   ASSERT_TRUE(cats.ok());
   Commit({In(1, *cats), In(2, *cats, kCompleted), In(3, *cats, model::ExperimentState::kDeleted),
@@ -112,7 +112,7 @@ TEST_P(StoreContractTest, ProjectsCountWhatIsInThem) {
   EXPECT_TRUE(absl::IsFailedPrecondition(store_->projects().DeleteProject(kUncategorized)));
 }
 
-TEST_P(StoreContractTest, ProjectsAreListedByFilterSortAndWindow) {
+TEST_P(StoreContractTest, ListsProjectsByFilterSortAndWindow) {
   Projects& projects = store_->projects();
   const int32_t vision = AddWorkspace(*store_, "vision");
   ProjectRecord b = ProjectNamed("b-cats", vision);
@@ -145,7 +145,7 @@ TEST_P(StoreContractTest, ProjectsAreListedByFilterSortAndWindow) {
   EXPECT_THAT(NamesOf(projects.ListProjects({.archived = true})), ElementsAre("a-Cats"));
 }
 
-TEST_P(StoreContractTest, ProjectsAreRememberedAsTheyWereLookedAt) {
+TEST_P(StoreContractTest, ListsLastVisitedProjects) {
   Projects& projects = store_->projects();
   const auto cats = projects.AddProject(ProjectNamed("cats"));
   const auto dogs = projects.AddProject(ProjectNamed("dogs"));
@@ -163,7 +163,7 @@ TEST_P(StoreContractTest, ProjectsAreRememberedAsTheyWereLookedAt) {
   EXPECT_THAT(*projects.ListLastVisited(model::UserId(6), 0), IsEmpty());
 }
 
-TEST_P(StoreContractTest, AnExperimentLiesInItsProjectAsThatIsNamedNow) {
+TEST_P(StoreContractTest, ReturnsCurrentNamesOfProject) {
   const int32_t vision = AddWorkspace(*store_, "vision");
   const auto cats = store_->projects().AddProject(ProjectNamed("cats", vision));
   ASSERT_TRUE(cats.ok());
@@ -200,7 +200,7 @@ TEST_P(StoreContractTest, AnExperimentLiesInItsProjectAsThatIsNamedNow) {
   EXPECT_EQ(store_->ListExperiments({.project = cats->id})->total, 2);
 }
 
-TEST_P(StoreContractTest, AnExperimentWhoseProjectIsDeletedBesideItsCreationIsInNoneThatIsGone) {
+TEST_P(StoreContractTest, UsesUncategorized_WhenProjectWasDeleted) {
   const int32_t vision = AddWorkspace(*store_, "vision");
   const auto cats = store_->projects().AddProject(ProjectNamed("cats", vision));
   const auto dogs = store_->projects().AddProject(ProjectNamed("dogs", vision));
@@ -218,7 +218,7 @@ TEST_P(StoreContractTest, AnExperimentWhoseProjectIsDeletedBesideItsCreationIsIn
   EXPECT_EQ(store_->ListExperiments({.project = kUncategorized})->total, 1);
 }
 
-TEST_P(StoreContractTest, WhatPeopleCallAnExperimentChanges) {
+TEST_P(StoreContractTest, ChangesNameDescriptionAndLabels) {
   cluster::Texts texts{.name = "lion", .description = "Large"};
   texts.labels = std::vector<std::string>{"cat", "wild"};
   texts.notes = "roars";

@@ -24,7 +24,7 @@ UserRecord MakeUser(const std::string& name) {
   return {.username = name, .display_name = "Dr. " + name, .modified_at = TimeAt(1)};
 }
 
-TEST_P(StoreContractTest, UsersAreKeptByNameInAnyCase) {
+TEST_P(StoreContractTest, StoresUsersCaseInsensitively) {
   Users& users = store_->users();
   UserRecord ann = MakeUser("Ann");
   ann.password_hash = "$x";
@@ -48,7 +48,7 @@ TEST_P(StoreContractTest, UsersAreKeptByNameInAnyCase) {
   EXPECT_TRUE(absl::IsNotFound(users.GetUser(model::UserId(99)).status()));
 }
 
-TEST_P(StoreContractTest, AUserIsAddedWithARole) {
+TEST_P(StoreContractTest, AddsUserWithRole) {
   const auto ann = store_->users().AddUser(MakeUser("ann"), model::Role::kEditor);
   const auto ben = store_->users().AddUser(MakeUser("ben"));
   EXPECT_THAT(*store_->access().GetUserRoles(ann->id),
@@ -56,7 +56,7 @@ TEST_P(StoreContractTest, AUserIsAddedWithARole) {
   EXPECT_THAT(*store_->access().GetUserRoles(ben->id), IsEmpty());
 }
 
-TEST_P(StoreContractTest, OnlyWhatIsSetChangesOfAUser) {
+TEST_P(StoreContractTest, ChangesOnlySetFieldsOfUser) {
   Users& users = store_->users();
   UserRecord ann = *users.AddUser(MakeUser("ann"));
   const UserRecord ben = *users.AddUser(MakeUser("ben"));
@@ -93,7 +93,7 @@ TEST_P(StoreContractTest, OnlyWhatIsSetChangesOfAUser) {
   EXPECT_TRUE(users.RecordLogin(model::UserId(99), TimeAt(9)).ok());
 }
 
-TEST_P(StoreContractTest, TheLastActiveAdministratorStays) {
+TEST_P(StoreContractTest, KeepsLastActiveAdministrator) {
   Users& users = store_->users();
   UserRecord admin = MakeUser("admin");
   admin.admin = true;
@@ -113,7 +113,7 @@ TEST_P(StoreContractTest, TheLastActiveAdministratorStays) {
       absl::IsFailedPrecondition(users.ChangeUser(idle.id, {.admin = false}, TimeAt(2)).status()));
 }
 
-TEST_P(StoreContractTest, OfTwoAdministratorsWhoLeaveTogetherOneStays) {
+TEST_P(StoreContractTest, KeepsOneOfTwoConcurrentlyRemovedAdministrators) {
   std::vector<model::UserId> ids;
   for (const char* name : {"one", "two"}) {
     UserRecord admin = MakeUser(name);
@@ -132,7 +132,7 @@ TEST_P(StoreContractTest, OfTwoAdministratorsWhoLeaveTogetherOneStays) {
   EXPECT_EQ(store_->users().ListUsers({.active = true, .admin = true})->total, 1);
 }
 
-TEST_P(StoreContractTest, UsersAreListedByFilterSortAndWindow) {
+TEST_P(StoreContractTest, ListsUsersByFilterSortAndWindow) {
   Users& users = store_->users();
   UserRecord carl = MakeUser("Carl");
   carl.admin = true;
@@ -180,7 +180,7 @@ TEST_P(StoreContractTest, UsersAreListedByFilterSortAndWindow) {
   EXPECT_EQ(window->total, 3);
 }
 
-TEST_P(StoreContractTest, SettingsAreEachUsersOwn) {
+TEST_P(StoreContractTest, KeepsSettingsPerUser) {
   Users& users = store_->users();
   const model::UserId ann(1);
   const model::UserId ben(2);

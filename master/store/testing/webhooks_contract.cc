@@ -42,7 +42,7 @@ cluster::PutExperiment With(int id, const model::WebhooksConfig& webhooks) {
   return put;
 }
 
-TEST_P(StoreContractTest, WebhooksAreKept) {
+TEST_P(StoreContractTest, StoresWebhooks) {
   Webhooks& webhooks = store_->webhooks();
   EXPECT_THAT(*webhooks.ListWebhooks(), IsEmpty());
   WebhookRecord wanted = MakeWebhook("done", 1, "COMPLETED");
@@ -96,7 +96,7 @@ TEST_P(StoreContractTest, WebhooksAreKept) {
   EXPECT_TRUE(absl::IsNotFound(webhooks.GetWebhook(made->id).status()));
 }
 
-TEST_P(StoreContractTest, AWebhookGoesWithItsWorkspace) {
+TEST_P(StoreContractTest, DeletesWebhookWithWorkspace) {
   const auto made =
       store_->workspaces().AddWorkspace({.name = "vision", .owner = model::UserId(1)});
   ASSERT_TRUE(made.ok()) << made.status();
@@ -107,7 +107,7 @@ TEST_P(StoreContractTest, AWebhookGoesWithItsWorkspace) {
   EXPECT_TRUE(store_->config_policies().GetPolicies(made->id, "NTSC")->is_null());
 }
 
-TEST_P(StoreContractTest, AChangeOfStateMakesDeliveriesInItsCommit) {
+TEST_P(StoreContractTest, CreatesDeliveriesWithStateChange) {
   Webhooks& webhooks = store_->webhooks();
   const int32_t done = webhooks.AddWebhook(MakeWebhook("done", 1, "COMPLETED"))->id;
   const int32_t all = webhooks.AddWebhook(MakeWebhook("all", 0, "COMPLETED"))->id;
@@ -134,7 +134,7 @@ TEST_P(StoreContractTest, AChangeOfStateMakesDeliveriesInItsCommit) {
   EXPECT_EQ(**backend_->Open()->webhooks().GetNextDelivery({all}), row);
 }
 
-TEST_P(StoreContractTest, AnExperimentSaysWhichWebhooksHearOfIt) {
+TEST_P(StoreContractTest, RaisesOnlyReferencedWebhooks) {
   Webhooks& webhooks = store_->webhooks();
   WebhookRecord specific = MakeWebhook("one", 1, "ERROR");
   specific.mode = WebhookMode::kSpecific;
@@ -162,7 +162,7 @@ TEST_P(StoreContractTest, AnExperimentSaysWhichWebhooksHearOfIt) {
   EXPECT_THAT(*webhooks.ListDeliveries(elsewhere, 10), IsEmpty());
 }
 
-TEST_P(StoreContractTest, WhatIsToldOfATrialOnceIsToldOnce) {
+TEST_P(StoreContractTest, RaisesOncePerTrial) {
   WebhookRecord webhook = MakeWebhook("logs", 1, "ERROR");
   webhook.triggers = {{.id = 0, .type = WebhookTrigger::kTaskLog, .condition = {}},
                       {.id = 0, .type = WebhookTrigger::kTaskLog, .condition = {}}};
@@ -180,7 +180,7 @@ TEST_P(StoreContractTest, WhatIsToldOfATrialOnceIsToldOnce) {
   EXPECT_EQ(*store_->webhooks().Raise(event), 1);
 }
 
-TEST_P(StoreContractTest, AttemptsAreKept) {
+TEST_P(StoreContractTest, RecordsAttempts) {
   Webhooks& webhooks = store_->webhooks();
   const int32_t id = webhooks.AddWebhook(MakeWebhook("a", 0, "ERROR"))->id;
   Commit({cluster::PutExperiment{MakeExperiment(1)}});
@@ -216,7 +216,7 @@ TEST_P(StoreContractTest, AttemptsAreKept) {
   EXPECT_FALSE(webhooks.GetNextDelivery({})->has_value());
 }
 
-TEST_P(StoreContractTest, PoliciesAreKept) {
+TEST_P(StoreContractTest, StoresPolicies) {
   ConfigPolicies& policies = store_->config_policies();
   EXPECT_TRUE(policies.GetPolicies(0, "EXPERIMENT")->is_null());
   const model::Value one = model::Value::Object{{"constraints", model::Value::Object{}}};
