@@ -33,7 +33,8 @@ class AgentConnectionOwner {
 
   // Checks whether the bearer of this Authorization header may connect. `done` runs on a thread
   // that may block.
-  virtual void Authorize(std::string authorization, absl::AnyInvocable<void(absl::Status)> done) = 0;
+  virtual void Authorize(std::string authorization,
+                         absl::AnyInvocable<void(absl::Status)> done) = 0;
   // Calls Open, Refuse or Close, now or later.
   virtual void Register(const std::shared_ptr<AgentConnection>& connection,
                         const det::agent::v1::Register& message) = 0;
@@ -47,7 +48,8 @@ class AgentConnection final
     : public grpc::ServerBidiReactor<det::agent::v1::AgentMessage, det::agent::v1::MasterMessage>,
       public std::enable_shared_from_this<AgentConnection> {
  public:
-  explicit AgentConnection(std::shared_ptr<AgentConnectionOwner> owner) : owner_(std::move(owner)) {}
+  explicit AgentConnection(std::shared_ptr<AgentConnectionOwner> owner)
+      : owner_(std::move(owner)) {}
 
   // Keeps itself alive until OnDone.
   void Start(const grpc::CallbackServerContext& context);

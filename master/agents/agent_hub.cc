@@ -10,8 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "det/agent/v1/agent.grpc.pb.h"
-#include "master/agents/agent_version.h"
 #include "master/agents/agent_connection.h"
+#include "master/agents/agent_version.h"
 #include "master/agents/log_watch.h"
 #include "master/agents/messages.h"
 #include <grpcpp/grpcpp.h>
@@ -62,7 +62,8 @@ class ContextStream final : public grpc::ServerWriteReactor<wire::GetContextResp
 }  // namespace
 
 // Held by the hub and by every stream, which may outlive it.
-class AgentHub::Impl final : public AgentConnectionOwner, public std::enable_shared_from_this<Impl> {
+class AgentHub::Impl final : public AgentConnectionOwner,
+                             public std::enable_shared_from_this<Impl> {
  public:
   Impl(HubOptions options, HubDeps deps)
       : options_(std::move(options)),
@@ -144,7 +145,8 @@ class AgentHub::Impl final : public AgentConnectionOwner, public std::enable_sha
 
 // ---- the hub ----
 
-void AgentHub::Impl::Authorize(std::string authorization, absl::AnyInvocable<void(absl::Status)> done) {
+void AgentHub::Impl::Authorize(std::string authorization,
+                               absl::AnyInvocable<void(absl::Status)> done) {
   deps_.pool->Post([self = shared_from_this(), header = std::move(authorization),
                     done = std::move(done)]() mutable {
     done(self->deps_.authenticator->Authorize("det.agent.v1.AgentHub.Connect", header).status());
@@ -178,7 +180,8 @@ void AgentHub::Impl::Register(const std::shared_ptr<AgentConnection>& connection
   if (const auto replaced = std::exchange(entry.connection, connection); replaced != nullptr) {
     replaced->Close(absl::AbortedError(absl::StrCat("agent ", id.value(), " has reconnected")));
   }
-  if (entry.reconnect_timeout) deps_.loop->Cancel(*std::exchange(entry.reconnect_timeout, std::nullopt));
+  if (entry.reconnect_timeout)
+    deps_.loop->Cancel(*std::exchange(entry.reconnect_timeout, std::nullopt));
   DET_LOG(INFO) << "agent registered" << base::Field("agent", id)
                 << base::Field("slots", event->agent.slots.size())
                 << base::Field("running", event->running.size());
@@ -213,9 +216,10 @@ void AgentHub::Impl::OnDisconnected(const AgentConnection* connection) {
 }
 
 void AgentHub::Impl::StartPatience(const model::AgentId& agent, Entry& entry) {
-  entry.reconnect_timeout = deps_.loop->PostAfter(options_.reconnect_timeout, [weak = weak_from_this(), agent] {
-    if (const auto self = weak.lock()) self->Lost(agent);
-  });
+  entry.reconnect_timeout =
+      deps_.loop->PostAfter(options_.reconnect_timeout, [weak = weak_from_this(), agent] {
+        if (const auto self = weak.lock()) self->Lost(agent);
+      });
 }
 
 void AgentHub::Impl::Lost(const model::AgentId& agent) {
@@ -241,7 +245,8 @@ void AgentHub::Impl::ExpectAgents() {
         std::lock_guard lock(self->mutex_);
         for (const model::AgentId& agent : *expected) {
           Entry& entry = self->agents_[agent];
-          if (entry.connection == nullptr && !entry.reconnect_timeout) self->StartPatience(agent, entry);
+          if (entry.connection == nullptr && !entry.reconnect_timeout)
+            self->StartPatience(agent, entry);
         }
       });
 }

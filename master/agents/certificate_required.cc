@@ -9,11 +9,10 @@ namespace {
 namespace wire = det::agent::v1;
 
 grpc::Status Refusal() {
-  return {
-      grpc::StatusCode::PERMISSION_DENIED,
-      "this master requires a client certificate signed by its --tls-client-ca, and the agent "
-      "presented no valid one; start the agent with an https:// master address, --tls-cert and "
-      "--tls-key"};
+  return {grpc::StatusCode::PERMISSION_DENIED,
+          "this master requires a client certificate signed by its --tls-client-ca, and the agent "
+          "presented no valid one; start the agent with an https:// master address, --tls-cert and "
+          "--tls-key"};
 }
 
 class CertificateRequiredService final : public wire::AgentHub::CallbackService {

@@ -22,8 +22,8 @@ std::string MakePoliciesKey(const std::vector<model::LogPolicyConfig>& policies)
 
 // Nothing where the agent has no share of it any more.
 std::optional<std::vector<model::LogPolicyConfig>> GetPolicies(const cluster::Cluster& cluster,
-                                                              const model::AllocationId& id,
-                                                              const std::string& agent) {
+                                                               const model::AllocationId& id,
+                                                               const std::string& agent) {
   const experiment::Allocation* allocation = cluster.FindAllocation(id);
   if (allocation == nullptr) return std::nullopt;
   bool shares = false;
@@ -119,7 +119,7 @@ void LogWatch::Match(const std::shared_ptr<Watched>& watched,
 }
 
 LogWatch::Findings LogWatch::Read(const Watched& watched,
-                              const std::vector<model::LogLine>& lines) const {
+                                  const std::vector<model::LogLine>& lines) const {
   std::vector<bool> reported;
   Findings findings;
   bool hardware_reported = false;

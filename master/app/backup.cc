@@ -257,8 +257,7 @@ absl::Status FillDatabase(const Folder& folder, const std::string& home, const M
                      absl::StrCat("--dbname=", server->connection_string()), kDump}));
   DET_ASSIGN_OR_RETURN(const Manifest is, Describe(server->connection_string()));
   if (is.cluster_id != manifest.cluster_id || is.migration != manifest.migration) {
-    return absl::DataLossError(
-        "the restored database does not match its manifest");
+    return absl::DataLossError("the restored database does not match its manifest");
   }
   DET_ASSIGN_OR_RETURN(const auto connection, store::Connection::Open(server->connection_string()));
   DET_RETURN_IF_ERROR(store::Migrate(*connection, store::AllMigrations()));

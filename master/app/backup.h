@@ -25,7 +25,8 @@ absl::Status Backup(const std::string& data_dir, const std::string& file, Print 
 // `data_dir` contains a database, unless `replace`. INVALID_ARGUMENT for a file that is not a
 // backup or is damaged. An existing database is replaced atomically once the restored one is
 // complete.
-absl::Status Restore(const std::string& data_dir, const std::string& file, bool replace, Print print);
+absl::Status Restore(const std::string& data_dir, const std::string& file, bool replace,
+                     Print print);
 
 }  // namespace det::app
 

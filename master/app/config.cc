@@ -46,9 +46,11 @@ void AddBackupCommands(CLI::App& app, BackupOrder* order) {
   app.fallthrough();
   auto* backup = app.add_subcommand(
       "backup", "Back up the cluster in --data-dir to a file, also while it runs");
-  backup->add_option("FILE", order->file, "Backup file; written completely or not at all")->required();
-  auto* restore = app.add_subcommand("restore", "Restore the cluster in --data-dir from a backup "
-                                                "file");
+  backup->add_option("FILE", order->file, "Backup file; written completely or not at all")
+      ->required();
+  auto* restore = app.add_subcommand("restore",
+                                     "Restore the cluster in --data-dir from a backup "
+                                     "file");
   restore->add_option("FILE", order->file, "Backup file")->required();
   restore->add_flag("--replace", order->replace, "Overwrite an existing cluster");
   app.require_subcommand(0, 1);
@@ -106,8 +108,9 @@ void AddPasswordFlags(CLI::App& app, Config* config, Files* files) {
   auto* user = app.add_option("--user-password-file", files->user_password,
                               "Set the password of user determined to the first line of this "
                               "file; or use $DET_USER_PASSWORD");
-  app.add_option("--user-password", config->user_password, "Password of user determined, visible "
-                                                           "in the process list")
+  app.add_option("--user-password", config->user_password,
+                 "Password of user determined, visible "
+                 "in the process list")
       ->excludes(user);
   app.add_flag("--make-passwords", config->generate_passwords,
                "Generate passwords for these users if they have none, and write them to "
@@ -132,7 +135,8 @@ absl::Status CheckTls(const Config& config) {
   }
   if (config.tls_client_ca.empty() || !config.tls_cert.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      "--tls-client-ca (resource_manager.client_ca): client certificates require TLS; set --tls-cert "
+      "--tls-client-ca (resource_manager.client_ca): client certificates require TLS; set "
+      "--tls-cert "
       "and --tls-key too");
 }
 
@@ -184,14 +188,14 @@ std::optional<Exit> ReadFlags(int argc, char** argv, Config* config, Files* file
                  "Seconds an agent may be disconnected before its tasks fail")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  app.add_flag(
-      "--standby", config->standby,
-      "Stand by: take over when the lease of the leading master expires; needs --db-url");
+  app.add_flag("--standby", config->standby,
+               "Stand by: take over when the lease of the leading master expires; needs --db-url");
   app.add_flag("--check", files->check,
                "Check flags and configuration file, print the master's URL, and exit");
   app.add_flag("--log-json", config->log_json, "Write log lines as JSON");
-  app.add_option("--log-level", config->log_level, "Minimum log level: debug, info, warning or "
-                                                   "error")
+  app.add_option("--log-level", config->log_level,
+                 "Minimum log level: debug, info, warning or "
+                 "error")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
       ->capture_default_str();
   BackupOrder order;

@@ -29,10 +29,11 @@ struct Config {
   std::string db_url;         // empty: an embedded PostgreSQL
   // Default for experiments; without a host_path it is <data_dir>/checkpoints.
   model::CheckpointStorageConfig checkpoint_storage;
-  std::vector<std::string> checkpoint_roots;  // where users may store checkpoints; empty: see --help
+  std::vector<std::string>
+      checkpoint_roots;  // where users may store checkpoints; empty: see --help
   std::string cluster_name;
-  std::string admin_password;   // to set; empty: unchanged
-  std::string user_password;    // of user determined; likewise
+  std::string admin_password;       // to set; empty: unchanged
+  std::string user_password;        // of user determined; likewise
   bool generate_passwords = false;  // for users who have none yet: auth/first_start.h
   bool allow_blank_passwords = false;
   absl::Duration agent_reconnect_timeout = absl::Hours(1);

@@ -115,8 +115,9 @@ constexpr Field kFields[] = {
      .target = DET_AT(db.ssl_mode),
      .default_json = "\"\"",
      .choices = "disable|allow|prefer|require|verify-ca|verify-full"},
-    DET_DATABASE(ssl_root_cert, "File with the certificate of the authority that signed the "
-                                "server's certificate."),
+    DET_DATABASE(ssl_root_cert,
+                 "File with the certificate of the authority that signed the "
+                 "server's certificate."),
 
     Section("lease", "Lease that decides which of several masters on one PostgreSQL (db) leads."),
     {.path = "lease.renew_every",
@@ -272,8 +273,10 @@ constexpr Field kFields[] = {
      .required = true,
      .only_for = "azure"},
     DET_BUCKET(connection_string, "azure", "Connection string; alternative to account_url.", true),
-    DET_BUCKET(account_url, "azure", "URL of the storage account; alternative to "
-                                     "connection_string.", false),
+    DET_BUCKET(account_url, "azure",
+               "URL of the storage account; alternative to "
+               "connection_string.",
+               false),
     DET_BUCKET(credential, "azure", "Credential for account_url.", true),
     DET_KEPT(save_experiment_best, "0", "Number of best checkpoints of an experiment to keep."),
     DET_KEPT(save_trial_best, "1", "Number of best checkpoints of each trial to keep."),

@@ -290,7 +290,8 @@ TEST(ConfigFileTest, RejectsInvalidValues) {
        "topology[0].islands: slot 1 is listed twice"},
       {"topology: [{agents: [a], islands: [0]}]", "expected a list of lists of integers"},
       {"webhooks: {allow_networks: [10.0.0.0/40]}",
-       "webhooks.allow_networks: \"10.0.0.0/40\" is not a network; expected one such as 10.0.0.0/8 or fd00::/8"},
+       "webhooks.allow_networks: \"10.0.0.0/40\" is not a network; expected one such as 10.0.0.0/8 "
+       "or fd00::/8"},
       {"webhooks: {base_url: example.org}",
        "webhooks.base_url: expected http://... or https://..."},
       {"a: [", "master.yaml:1: not valid YAML"},

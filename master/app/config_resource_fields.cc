@@ -17,60 +17,60 @@ using model::ListOf;
 using model::Section;
 
 // The rows of a scheduler below `prefix`, whose members stand in a ResourcePool.
-#define DET_SCHEDULER(prefix, pool)                                                               \
-  Section(prefix, "Scheduler: order and placement of trials."),                            \
-      {.path = prefix ".type",                                                                    \
-       .description =                                                                             \
-           "Order of the queue: by priority, by fair share, or in the order of "                      \
-           "submission.",                                                                         \
-       .target = DET_TARGET(ChoiceOf(pool.policy)),                                               \
-       .default_json = "\"priority\"",                                                            \
-       .choices = "priority|fair_share|fifo",                                                     \
-       .gone = "round_robin: use fifo or fair_share"},                                            \
-      {.path = prefix ".fitting_policy",                                                          \
-       .description =                                                                             \
-           "Where a trial goes that fits in several places: best is the fullest "                 \
-           "machine, worst the emptiest.",                                                        \
-       .target = DET_TARGET(ChoiceOf(pool.fitting)),                                              \
-       .default_json = "\"best\"",                                                                \
-       .choices = "best|worst"},                                                                  \
-      {.path = prefix ".preemption",                                                              \
-       .description = "Whether trials of higher priority preempt those of lower priority.", \
-       .target = DET_TARGET(&pool.preemption),                                                    \
-       .default_json = "false"},                                                                  \
-      {.path = prefix ".default_priority",                                                        \
-       .description = "Priority of experiments that do not set one; smaller numbers run first.",                       \
-       .target = DET_TARGET(&pool.default_priority),                                              \
-       .default_json = "42",                                                                      \
-       .min = 1,                                                                                  \
-       .max = 99},                                                                                \
-      {.path = prefix ".allow_heterogeneous_fits",                                                \
-       .description =                                                                             \
-           "Whether a trial may run on machines of unequal size and beside others; "              \
-           "without, on one machine, or on wholly idle ones of one size.",                        \
-       .target = DET_TARGET(&pool.heterogeneous),                                                 \
-       .default_json = "true"},                                                                   \
-      {.path = prefix ".backfill",                                                                \
-       .description =                                                                             \
-           "Whether a trial may start before a more important one that does not fit, "            \
-           "where it cannot delay it.",                                                           \
-       .target = DET_TARGET(&pool.backfill),                                                      \
-       .default_json = "true"},                                                                   \
-      {.path = prefix ".hold_after",                                                              \
-       .description =                                                                             \
-           "How long equals may pass by a trial that does not fit; then it holds what "           \
-           "it needs.",                                                                           \
-       .target = DET_TARGET(DurationOf(pool.hold_after)),                                         \
-       .default_json = "3",                                                                       \
-       .min = 0,                                                                                  \
-       .max = kMaxInt},                                                                           \
-  {                                                                                               \
-    .path = prefix ".maintenance_lead",                                                           \
-    .description =                                                                                \
-        "How long before an announced maintenance of an agent no trial without "                  \
-        "max_run_time starts there any more.",                                                    \
-    .target = DET_TARGET(DurationOf(pool.maintenance_lead)), .default_json = "3600", .min = 0,    \
-    .max = kMaxInt                                                                                \
+#define DET_SCHEDULER(prefix, pool)                                                              \
+  Section(prefix, "Scheduler: order and placement of trials."),                                  \
+      {.path = prefix ".type",                                                                   \
+       .description =                                                                            \
+           "Order of the queue: by priority, by fair share, or in the order of "                 \
+           "submission.",                                                                        \
+       .target = DET_TARGET(ChoiceOf(pool.policy)),                                              \
+       .default_json = "\"priority\"",                                                           \
+       .choices = "priority|fair_share|fifo",                                                    \
+       .gone = "round_robin: use fifo or fair_share"},                                           \
+      {.path = prefix ".fitting_policy",                                                         \
+       .description =                                                                            \
+           "Where a trial goes that fits in several places: best is the fullest "                \
+           "machine, worst the emptiest.",                                                       \
+       .target = DET_TARGET(ChoiceOf(pool.fitting)),                                             \
+       .default_json = "\"best\"",                                                               \
+       .choices = "best|worst"},                                                                 \
+      {.path = prefix ".preemption",                                                             \
+       .description = "Whether trials of higher priority preempt those of lower priority.",      \
+       .target = DET_TARGET(&pool.preemption),                                                   \
+       .default_json = "false"},                                                                 \
+      {.path = prefix ".default_priority",                                                       \
+       .description = "Priority of experiments that do not set one; smaller numbers run first.", \
+       .target = DET_TARGET(&pool.default_priority),                                             \
+       .default_json = "42",                                                                     \
+       .min = 1,                                                                                 \
+       .max = 99},                                                                               \
+      {.path = prefix ".allow_heterogeneous_fits",                                               \
+       .description =                                                                            \
+           "Whether a trial may run on machines of unequal size and beside others; "             \
+           "without, on one machine, or on wholly idle ones of one size.",                       \
+       .target = DET_TARGET(&pool.heterogeneous),                                                \
+       .default_json = "true"},                                                                  \
+      {.path = prefix ".backfill",                                                               \
+       .description =                                                                            \
+           "Whether a trial may start before a more important one that does not fit, "           \
+           "where it cannot delay it.",                                                          \
+       .target = DET_TARGET(&pool.backfill),                                                     \
+       .default_json = "true"},                                                                  \
+      {.path = prefix ".hold_after",                                                             \
+       .description =                                                                            \
+           "How long equals may pass by a trial that does not fit; then it holds what "          \
+           "it needs.",                                                                          \
+       .target = DET_TARGET(DurationOf(pool.hold_after)),                                        \
+       .default_json = "3",                                                                      \
+       .min = 0,                                                                                 \
+       .max = kMaxInt},                                                                          \
+  {                                                                                              \
+    .path = prefix ".maintenance_lead",                                                          \
+    .description =                                                                               \
+        "How long before an announced maintenance of an agent no trial without "                 \
+        "max_run_time starts there any more.",                                                   \
+    .target = DET_TARGET(DurationOf(pool.maintenance_lead)), .default_json = "3600", .min = 0,   \
+    .max = kMaxInt                                                                               \
   }
 
 constexpr Field kResourceFields[] = {
@@ -132,7 +132,7 @@ constexpr Field kResourceFields[] = {
      .default_json = "[]"},
     DET_SCHEDULER("resource_pools[].scheduler", c.config.resource_pools.at(i)),
     Removed("resource_pools[].provider",
-         "this master does not start machines; remove it, and start agents with --pool"),
+            "this master does not start machines; remove it, and start agents with --pool"),
     {.path = "resource_pools[].task_container_defaults",
      .description =
          "Like task_container_defaults, which it overrides, for tasks in this pool. Always taken "
@@ -140,7 +140,7 @@ constexpr Field kResourceFields[] = {
      .target = DET_TARGET(&c.pool_task_defaults[i]),
      .default_json = "null"},
     Removed("resource_pools[].agent_reconnect_wait",
-         "is not supported per pool; set agent_reconnect_wait at the top level"),
+            "is not supported per pool; set agent_reconnect_wait at the top level"),
     WithoutEffect("resource_pools[].kubernetes_namespace", "tasks run on this cluster's agents"),
 
     {.path = "quotas",

@@ -75,7 +75,7 @@ class Master::Impl {
   absl::Status StartServer(const Config& config);
   absl::Status StartGateway(const Config& config);
   void Authorize(const std::string& method, const std::string& authorization,
-             absl::AnyInvocable<void(absl::StatusOr<gateway::AuthorizedCaller>)> reply);
+                 absl::AnyInvocable<void(absl::StatusOr<gateway::AuthorizedCaller>)> reply);
   // Of a person whom the gateway has turned away, before the services could leave a record.
   void NoteRefusal(const std::string& method, const std::string& authorization,
                    const absl::Status& refusal);
@@ -186,7 +186,7 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
   admission_ = std::make_unique<api::Admission>(
       authenticator_.get(), whereabouts_.get(), &clock_,
       auth::RateLimits{.requests_per_second = static_cast<double>(config.requests_per_second),
-                         .streams_per_user = config.streams_per_user});
+                       .streams_per_user = config.streams_per_user});
   answers_ = std::make_unique<api::FirstAnswers>(&store_->stored_responses(), &clock_);
   audit_ = std::make_unique<api::AuditTrail>(
       &store_->audit(), [this](int64_t records) { metrics_.CountLostAudit(records); });
@@ -243,8 +243,8 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
   if (shared) DET_RETURN_IF_ERROR(store_->ClaimLease(std::nullopt).status());
   DET_RETURN_IF_ERROR(engine_->Start());
   gc_.Start(store_.get(), engine_.get(),
-               {.log_days = config.log_days, .audit_days = config.audit_days},
-               edge_.checkpoint_locations.buckets);
+            {.log_days = config.log_days, .audit_days = config.audit_days},
+            edge_.checkpoint_locations.buckets);
   if (!shared) return absl::OkStatus();
   lease_ = std::make_unique<LeaseKeeper>(store_.get(), config.lease,
                                          [this](bool leads) { hub_->SetLeading(leads); });
@@ -287,9 +287,8 @@ absl::Status Master::Impl::StartGateway(const Config& config) {
         google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(each->name()));
   }
   gateway::HttpHooks hooks;
-  hooks.authorize = [this](const std::string& method, const std::string& authorization, auto reply) {
-    Authorize(method, authorization, std::move(reply));
-  };
+  hooks.authorize = [this](const std::string& method, const std::string& authorization,
+                           auto reply) { Authorize(method, authorization, std::move(reply)); };
   hooks.metrics = [this](absl::AnyInvocable<void(std::string)> reply) {
     metrics_.Render(*engine_, std::move(reply));
   };
@@ -315,8 +314,9 @@ absl::Status Master::Impl::StartGateway(const Config& config) {
   return absl::OkStatus();
 }
 
-void Master::Impl::Authorize(const std::string& method, const std::string& authorization,
-                         absl::AnyInvocable<void(absl::StatusOr<gateway::AuthorizedCaller>)> reply) {
+void Master::Impl::Authorize(
+    const std::string& method, const std::string& authorization,
+    absl::AnyInvocable<void(absl::StatusOr<gateway::AuthorizedCaller>)> reply) {
   pool_->Post([this, method, authorization, reply = std::move(reply)]() mutable {
     const absl::StatusOr<auth::Principal> principal = admission_->AdmitHead(method, authorization);
     if (!principal.ok()) {

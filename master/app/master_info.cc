@@ -10,7 +10,7 @@
 namespace det::app {
 
 absl::Status FillMasterInfo(const Config& config, store::Store& store, const std::string& data_dir,
-                       absl::Time now, api::Edge* edge) {
+                            absl::Time now, api::Edge* edge) {
   api::MasterFacts& facts = edge->facts;
   DET_ASSIGN_OR_RETURN(facts.cluster_id, store.GetOrSetProperty("cluster_id", base::NewUuid()));
   facts.version = base::kVersion;

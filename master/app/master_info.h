@@ -15,7 +15,7 @@ namespace det::app {
 
 // Also creates the cluster's checkpoint folder, if it uses one. `now`: start time of the master.
 absl::Status FillMasterInfo(const Config& config, store::Store& store, const std::string& data_dir,
-                       absl::Time now, api::Edge* edge);
+                            absl::Time now, api::Edge* edge);
 
 }  // namespace det::app
 

@@ -129,8 +129,8 @@ void Metrics::Render(engine::Engine& engine, absl::AnyInvocable<void(std::string
                  std::string out;
                  AppendEngine(engine, *counts, status.ok(), &out);
                  Append("http_responses_total", "counter", "HTTP responses.", responses, &out);
-                 Append("calls_total", "counter",
-                        "Unary calls by status code, over HTTP and gRPC.", calls, &out);
+                 Append("calls_total", "counter", "Unary calls by status code, over HTTP and gRPC.",
+                        calls, &out);
                  Append("audit_lost_total", "counter",
                         "Audit records that were only logged because the database was "
                         "unavailable.",

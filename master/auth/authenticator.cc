@@ -100,7 +100,8 @@ void Authenticator::RecordUse(const store::SessionRecord& session, absl::Time no
   store_->access().RecordUse(session.token_hash, now).IgnoreError();
 }
 
-absl::StatusOr<Principal> Authenticator::Authorize(std::string_view method, std::string_view header) {
+absl::StatusOr<Principal> Authenticator::Authorize(std::string_view method,
+                                                   std::string_view header) {
   if (GetRequirement(method).is_public) return Principal{};
   DET_ASSIGN_OR_RETURN(Principal principal, Authenticate(header));
   DET_RETURN_IF_ERROR(Authorize(method, principal));

@@ -56,7 +56,8 @@ class Authenticator {
   const AllocationTokens allocation_tokens_;
   std::mutex mutex_;
   std::map<std::string, Known, std::less<>> known_;  // by token hash
-  int64_t invalidations_ = 0;  // sessions that were read before it was incremented may be stale and are not cached
+  int64_t invalidations_ =
+      0;  // sessions that were read before it was incremented may be stale and are not cached
 };
 
 }  // namespace det::auth

@@ -18,7 +18,8 @@ struct InitialPasswords {
   // Passwords to set; empty: unchanged (initially none: no login with a password).
   std::string admin;
   std::string user;          // of user `determined`
-  bool make = false;         // generate passwords for users without one, and write them to <data_dir>/passwords.new
+  bool make = false;         // generate passwords for users without one, and write them to
+                             // <data_dir>/passwords.new
   bool allow_blank = false;  // give users without a password a blank one
 };
 

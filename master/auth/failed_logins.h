@@ -16,10 +16,11 @@ namespace det::auth {
 class FailedLogins {
  public:
   static constexpr int kFreeFailures = 5;  // consecutive failures without a delay
-  static constexpr absl::Duration kInitialDelay = absl::Milliseconds(250);  // doubled for each further failure
+  static constexpr absl::Duration kInitialDelay =
+      absl::Milliseconds(250);  // doubled for each further failure
   static constexpr absl::Duration kMaxDelay = absl::Seconds(8);
   static constexpr absl::Duration kForgetAfter = absl::Minutes(15);  // after the last failure
-  static constexpr size_t kMaxUsers = 10'000;                     // with recorded failures
+  static constexpr size_t kMaxUsers = 10'000;                        // with recorded failures
 
   // Names are case-insensitive; the user need not exist.
   absl::Duration GetDelay(const std::string& username, absl::Time now) const;

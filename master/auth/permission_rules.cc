@@ -18,7 +18,8 @@ constexpr Requirement kPublic = {.is_public = true};
 constexpr Requirement User(Role role, Scope scope, std::string_view field = "") {
   return {.kind = PrincipalKind::kUser, .role = role, .scope = scope, .field = field};
 }
-constexpr Requirement AlsoRequires(Requirement first, Role role, Scope scope, std::string_view field) {
+constexpr Requirement AlsoRequires(Requirement first, Role role, Scope scope,
+                                   std::string_view field) {
   first.second_scope = scope;
   first.second_field = field;
   first.second_role = role;
@@ -106,7 +107,8 @@ constexpr Rule kRules[] = {
      AuditsField("user_role_assignments.user_id", Administers(Scope::kWorkspace, kRoleScopes))},
     {DET_API "RoleService.*", kOwn},
 
-    {DET_API "UserService.PostUser", Creates("user.id", AuditsField("user.username", kClusterAdmin))},
+    {DET_API "UserService.PostUser",
+     Creates("user.id", AuditsField("user.username", kClusterAdmin))},
     {DET_API "UserService.PatchUsers", AuditsField("user_ids", kClusterAdmin)},
     {DET_API "UserService.PatchUser", User(Role::kEditor, Scope::kSelf, "user_id")},
     {DET_API "UserService.SetUserPassword", User(Role::kEditor, Scope::kSelf, "user_id")},
@@ -138,15 +140,15 @@ constexpr Rule kRules[] = {
     {DET_API "ProjectService.ArchiveProject", Administers(Scope::kProject, "id")},
     {DET_API "ProjectService.UnarchiveProject", Administers(Scope::kProject, "id")},
     {DET_API "ProjectService.MoveProject",
-     AlsoRequires(Administers(Scope::kProject, "project_id"), Role::kWorkspaceAdmin, Scope::kWorkspace,
-         "destination_workspace_id")},
+     AlsoRequires(Administers(Scope::kProject, "project_id"), Role::kWorkspaceAdmin,
+                  Scope::kWorkspace, "destination_workspace_id")},
     {DET_API "ProjectService.AddProjectNote", CreatesUnnamed(Edits(Scope::kProject, "project_id"))},
     {DET_API "ProjectService.PutProjectNotes", Edits(Scope::kProject, "project_id")},
 
     // Without a project's number the configuration names one, and the service asks AuthorizeIn.
     {DET_API "ExperimentService.CreateExperiment",
      Creates("experiment.id", AlsoRequires(Edits(Scope::kProject, "project_id"), Role::kViewer,
-                                Scope::kExperiment, "parent_id"))},
+                                           Scope::kExperiment, "parent_id"))},
     {DET_API "ExperimentService.GetExperiments", Reads(Scope::kVisible)},
     {DET_API "ExperimentService.GetExperiment", Reads(Scope::kExperiment, "experiment_id")},
     {DET_API "ExperimentService.WatchExperiment", Reads(Scope::kExperiment, "experiment_id")},
@@ -157,14 +159,15 @@ constexpr Rule kRules[] = {
     {DET_API "ExperimentService.ActivateExperiment", Edits(Scope::kExperiment, "id")},
     {DET_API "ExperimentService.CancelExperiment", Edits(Scope::kExperiment, "id")},
     {DET_API "ExperimentService.KillExperiment", Edits(Scope::kExperiment, "id")},
-    {DET_API "ExperimentService.ContinueExperiment", CreatesUnnamed(Edits(Scope::kExperiment, "id"))},
+    {DET_API "ExperimentService.ContinueExperiment",
+     CreatesUnnamed(Edits(Scope::kExperiment, "id"))},
     {DET_API "ExperimentService.ArchiveExperiment", Edits(Scope::kExperiment, "id")},
     {DET_API "ExperimentService.UnarchiveExperiment", Edits(Scope::kExperiment, "id")},
     {DET_API "ExperimentService.DeleteExperiment", Edits(Scope::kExperiment, "experiment_id")},
     {DET_API "ExperimentService.PatchExperiment", Edits(Scope::kExperiment, "experiment.id")},
     {DET_API "ExperimentService.MoveExperiment",
      AlsoRequires(Edits(Scope::kExperiment, "experiment_id"), Role::kEditor, Scope::kProject,
-         "destination_project_id")},
+                  "destination_project_id")},
     {DET_API "ExperimentService.GetExperimentLabels",
      Reads(Scope::kProject, "project_id")},  // without: what is visible
     {DET_API "ExperimentService.PutExperimentLabel", Edits(Scope::kExperiment, "experiment_id")},
@@ -198,13 +201,13 @@ constexpr Rule kRules[] = {
     // Each run is judged where it lies: the service asks Judge, and the refusal is the run's own.
     {DET_API "RunActionService.MoveRuns",
      AuditsField("run_ids", AlsoRequires(Edits(Scope::kProject, "source_project_id"), Role::kEditor,
-                          Scope::kProject, "destination_project_id"))},
+                                         Scope::kProject, "destination_project_id"))},
     {DET_API "RunActionService.*", AuditsField("run_ids", Edits(Scope::kProject, "project_id"))},
 
     // As with runs.
     {DET_API "ExperimentActionService.MoveExperiments",
      AuditsField("experiment_ids", AlsoRequires(Edits(Scope::kProject, "project_id"), Role::kEditor,
-                                 Scope::kProject, "destination_project_id"))},
+                                                Scope::kProject, "destination_project_id"))},
     {DET_API "ExperimentActionService.*",
      AuditsField("experiment_ids", Edits(Scope::kProject, "project_id"))},
 
@@ -259,7 +262,8 @@ constexpr Rule kRules[] = {
     // Without a workspace it goes to Uncategorized; what is replaced lies where it lies: the
     // service asks.
     {DET_API "TemplateService.PostTemplate",
-     CreatesUnnamed(AuditsField("template.name", Edits(Scope::kWorkspace, "template.workspace_id")))},
+     CreatesUnnamed(
+         AuditsField("template.name", Edits(Scope::kWorkspace, "template.workspace_id")))},
     {DET_API "TemplateService.PutTemplate",
      AuditsField("template.name", Edits(Scope::kWorkspace, "template.workspace_id"))},
     {DET_API "TemplateService.PatchTemplateName", Edits(Scope::kTemplate, "old_name")},
@@ -271,13 +275,16 @@ constexpr Rule kRules[] = {
     {DET_API "ModelService.GetModels", Reads(Scope::kVisible)},
     {DET_API "ModelService.GetModelLabels", Reads(Scope::kVisible)},
     {DET_API "ModelService.Get*", Reads(Scope::kModel, "model_name")},
-    {DET_API "ModelService.PatchModel", AlsoRequires(Edits(Scope::kModel, "model_name"), Role::kEditor,
-                                            Scope::kWorkspace, "model.workspace_id")},
-    {DET_API "ModelService.MoveModel", AlsoRequires(Edits(Scope::kModel, "model_name"), Role::kEditor,
-                                           Scope::kWorkspace, "destination_workspace_id")},
+    {DET_API "ModelService.PatchModel",
+     AlsoRequires(Edits(Scope::kModel, "model_name"), Role::kEditor, Scope::kWorkspace,
+                  "model.workspace_id")},
+    {DET_API "ModelService.MoveModel",
+     AlsoRequires(Edits(Scope::kModel, "model_name"), Role::kEditor, Scope::kWorkspace,
+                  "destination_workspace_id")},
     {DET_API "ModelService.PostModelVersion",
-     Creates("model_version.version", AlsoRequires(Edits(Scope::kModel, "model_name"), Role::kViewer,
-                                        Scope::kCheckpoint, "checkpoint_uuid"))},
+     Creates("model_version.version",
+             AlsoRequires(Edits(Scope::kModel, "model_name"), Role::kViewer, Scope::kCheckpoint,
+                          "checkpoint_uuid"))},
     {DET_API "ModelService.*", Edits(Scope::kModel, "model_name")},
     {DET_API "UsageService.*", Reads(Scope::kVisible)},
 
@@ -286,16 +293,17 @@ constexpr Rule kRules[] = {
     {DET_API "WebhookService.Get*", ReadsAsEditor(Scope::kWebhook, "id")},
     {DET_API "WebhookService.PostWebhook",
      Creates("webhook.id",
-           AuditsField("webhook.name", Administers(Scope::kWorkspace, "webhook.workspace_id")))},
+             AuditsField("webhook.name", Administers(Scope::kWorkspace, "webhook.workspace_id")))},
     {DET_API "WebhookService.PostWebhookEventData",
      CreatesUnnamed(OrTask(AlsoRequires(Edits(Scope::kExperiment, "experiment_id"), Role::kEditor,
-                             Scope::kTrial, "trial_id")))},
+                                        Scope::kTrial, "trial_id")))},
     {DET_API "WebhookService.TestWebhook", CreatesUnnamed(Administers(Scope::kWebhook, "id"))},
     {DET_API "WebhookService.*", Administers(Scope::kWebhook, "id")},
 
     {DET_API "ConfigPolicyService.GetGlobalConfigPolicies",
      AuditsField("workload_type", Reads(Scope::kAnywhere))},
-    {DET_API "ConfigPolicyService.PutGlobalConfigPolicies", AuditsField("workload_type", kClusterAdmin)},
+    {DET_API "ConfigPolicyService.PutGlobalConfigPolicies",
+     AuditsField("workload_type", kClusterAdmin)},
     {DET_API "ConfigPolicyService.DeleteGlobalConfigPolicies",
      AuditsField("workload_type", kClusterAdmin)},
     {DET_API "ConfigPolicyService.Get*", Reads(Scope::kWorkspace, "workspace_id")},

@@ -26,7 +26,7 @@ std::string_view GetNoun(PrincipalKind kind) {
 absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
 
 absl::Status RoleTooLowError(std::string_view method, Role role, const std::string& place,
-                       std::string_view whom) {
+                             std::string_view whom) {
   return absl::PermissionDeniedError(absl::StrCat(
       View(method), " needs the role ", View(ToString(role)), place, "; ask ", View(whom)));
 }
@@ -107,17 +107,18 @@ absl::Status Authorize(std::string_view method, const Principal& principal) {
   }
   if (requirement.own_task && kind == PrincipalKind::kAllocation) return absl::OkStatus();
   if (requirement.kind != kind) {
-    return absl::PermissionDeniedError(absl::StrCat(View(method), " is for ",
-                                                    View(GetNoun(requirement.kind)),
-                                                    ", but this token belongs to ", View(GetNoun(kind))));
+    return absl::PermissionDeniedError(
+        absl::StrCat(View(method), " is for ", View(GetNoun(requirement.kind)),
+                     ", but this token belongs to ", View(GetNoun(kind))));
   }
   if (kind != PrincipalKind::kUser) return absl::OkStatus();
   switch (requirement.scope) {
     case Scope::kSelf:
       if (principal.limit == Role::kNone || principal.limit >= requirement.role) break;
-      return absl::PermissionDeniedError(absl::StrCat(
-          View(method), " needs a token of the role ", View(ToString(requirement.role)),
-          ", but this one has the role ", View(ToString(principal.limit)), "; log in, or use another token"));
+      return absl::PermissionDeniedError(
+          absl::StrCat(View(method), " needs a token of the role ",
+                       View(ToString(requirement.role)), ", but this one has the role ",
+                       View(ToString(principal.limit)), "; log in, or use another token"));
     case Scope::kCluster:
       if (principal.RoleIn(0) >= requirement.role) break;
       return RoleTooLowError(method, requirement.role, " for the cluster", kClusterAdministrators);
@@ -133,7 +134,7 @@ absl::Status AuthorizeIn(std::string_view method, const Principal& principal, Ro
   if (principal.RoleIn(workspace) >= role) return absl::OkStatus();
   if (!principal.Sees(workspace)) return ResourceNotFound(scope, id);
   return RoleTooLowError(method, role, absl::StrCat(" in workspace ", workspace),
-                   "one of its administrators");
+                         "one of its administrators");
 }
 
 absl::Status ResourceNotFound(Scope scope, std::string_view id) {

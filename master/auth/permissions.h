@@ -33,14 +33,15 @@ struct WorkspaceRole {
 // The caller of a method.
 struct Principal {
   PrincipalKind kind = PrincipalKind::kNobody;
-  model::UserId user;                      // kUser
-  bool admin = false;                      // kUser: ClusterAdmin of the cluster
-  model::Role limit = model::Role::kNone;  // kUser with an access token: the maximum role; kNone: the user's roles
-  int32_t access_token = 0;                // id of the access token; 0: a login
-  model::AllocationId allocation;          // kAllocation
-  std::string token_hash;                  // kUser: hash of the session's token
-  std::string name;                        // kUser
-  std::vector<WorkspaceRole> roles;        // kUser
+  model::UserId user;  // kUser
+  bool admin = false;  // kUser: ClusterAdmin of the cluster
+  model::Role limit =
+      model::Role::kNone;  // kUser with an access token: the maximum role; kNone: the user's roles
+  int32_t access_token = 0;          // id of the access token; 0: a login
+  model::AllocationId allocation;    // kAllocation
+  std::string token_hash;            // kUser: hash of the session's token
+  std::string name;                  // kUser
+  std::vector<WorkspaceRole> roles;  // kUser
   friend bool operator==(const Principal&, const Principal&) = default;
 
   // The highest role in a workspace (0: for the cluster), and in any workspace; kNone if there is
@@ -80,13 +81,14 @@ std::string_view GetNoun(Scope scope);
 // "det.api.v1.TrialService.GetTrial". Unknown methods are denied to all.
 struct Requirement {
   PrincipalKind kind = PrincipalKind::kNobody;
-  bool is_public = false;    // callable without a token
-  bool is_denied = false;    // denied to all
-  bool own_task = false;  // also callable by a task for itself, its trial and its experiment
+  bool is_public = false;  // callable without a token
+  bool is_denied = false;  // denied to all
+  bool own_task = false;   // also callable by a task for itself, its trial and its experiment
   // For users:
   model::Role role = model::Role::kNone;
   Scope scope = Scope::kAnywhere;
-  std::string_view field = "";  // the request field that names the resource, "experiment.id"; for a list, each element
+  std::string_view field =
+      "";  // the request field that names the resource, "experiment.id"; for a list, each element
   // A second resource that the request may name, and the role that is required there.
   Scope second_scope = Scope::kAnywhere;
   std::string_view second_field = "";

@@ -125,11 +125,11 @@ absl::Status CheckRules(const Rules& rules, const Storage& storage) {
                      "outside of the master"));
   }
   if (!HasCredentials(storage) && !Has(rules.roots, root)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the master may not access ", root,
-                     " with its own credentials; give credentials in checkpoint_storage, or add ", root,
-                     " to checkpoint_roots in the master's configuration, or do it outside of "
-                     "the master"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the master may not access ", root,
+        " with its own credentials; give credentials in checkpoint_storage, or add ", root,
+        " to checkpoint_roots in the master's configuration, or do it outside of "
+        "the master"));
   }
   return absl::OkStatus();
 }
@@ -137,7 +137,8 @@ absl::Status CheckRules(const Rules& rules, const Storage& storage) {
 bool IsAmongRoots(const Rules& rules, const Storage& storage) {
   if (rules.roots.empty() || IsOwn(rules, storage)) return true;
   const std::string server = GetServer(storage);
-  return Has(rules.roots, GetRoot(storage)) || (!server.empty() && Has(rules.roots, GetHost(server)));
+  return Has(rules.roots, GetRoot(storage)) ||
+         (!server.empty() && Has(rules.roots, GetHost(server)));
 }
 
 absl::StatusOr<std::unique_ptr<objects::Bucket>> Open(const Rules& rules, const Storage& storage) {
@@ -159,7 +160,7 @@ std::string MakeAddress(const Storage& storage, const model::CheckpointId& id) {
 }
 
 absl::StatusOr<std::string> MakeKey(const Storage& storage, const model::CheckpointId& id,
-                                  const std::string& path) {
+                                    const std::string& path) {
   if (!base::IsUuid(id.value()) || !IsPlain(path)) {
     return absl::FailedPreconditionError(
         absl::StrCat("\"", id.value(), "/", path, "\" is not the name of a checkpoint's file"));
@@ -168,7 +169,7 @@ absl::StatusOr<std::string> MakeKey(const Storage& storage, const model::Checkpo
 }
 
 absl::Status RemoveCheckpoint(objects::Bucket& bucket, const Storage& storage,
-                    const model::CheckpointId& id) {
+                              const model::CheckpointId& id) {
   DET_ASSIGN_OR_RETURN(const std::string manifest, MakeKey(storage, id, "manifest.json"));
   const absl::StatusOr<std::string> text = bucket.Read(manifest, 0, kManifestLimit);
   if (!text.ok() && !absl::IsNotFound(text.status())) return text.status();
@@ -190,7 +191,7 @@ absl::Status RemoveCheckpoint(objects::Bucket& bucket, const Storage& storage,
 }
 
 absl::Status RemoveFiles(objects::Bucket& bucket, const Storage& storage,
-                        const model::CheckpointId& id, const model::Resources& files) {
+                         const model::CheckpointId& id, const model::Resources& files) {
   for (const auto& [path, bytes] : files) {
     // Folders are no objects, and a name that leads elsewhere was never one of the checkpoint's.
     if (!IsPlain(path)) continue;

@@ -44,19 +44,21 @@ absl::StatusOr<std::unique_ptr<objects::Bucket>> Open(
     const Rules& rules, const model::CheckpointStorageConfig& storage);
 
 // "s3://BUCKET/PREFIX/ID"
-std::string MakeAddress(const model::CheckpointStorageConfig& storage, const model::CheckpointId& id);
+std::string MakeAddress(const model::CheckpointStorageConfig& storage,
+                        const model::CheckpointId& id);
 // The object key of one of its files. FAILED_PRECONDITION if the id or path would lead outside of
 // the checkpoint.
 absl::StatusOr<std::string> MakeKey(const model::CheckpointStorageConfig& storage,
-                                  const model::CheckpointId& id, const std::string& path);
+                                    const model::CheckpointId& id, const std::string& path);
 
 // Removes the manifest first, so that an incomplete checkpoint never looks complete. Returns OK if
 // it does not exist.
-absl::Status RemoveCheckpoint(objects::Bucket& bucket, const model::CheckpointStorageConfig& storage,
-                    const model::CheckpointId& id);
+absl::Status RemoveCheckpoint(objects::Bucket& bucket,
+                              const model::CheckpointStorageConfig& storage,
+                              const model::CheckpointId& id);
 // Removes only these files.
 absl::Status RemoveFiles(objects::Bucket& bucket, const model::CheckpointStorageConfig& storage,
-                        const model::CheckpointId& id, const model::Resources& files);
+                         const model::CheckpointId& id, const model::Resources& files);
 
 }  // namespace det::checkpoint_storage
 

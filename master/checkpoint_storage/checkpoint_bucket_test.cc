@@ -43,10 +43,11 @@ TEST(CheckpointBucketTest, AllowsOwnStorage) {
 
 TEST(CheckpointBucketTest, RequiresCredentialsOrRoot) {
   Storage storage = S3("b");
-  EXPECT_EQ(Refusal({}, storage),
-            "the master may not access s3://b with its own credentials; give credentials in "
-            "checkpoint_storage, or add s3://b to checkpoint_roots in the master's configuration, or do "
-            "it outside of the master");
+  EXPECT_EQ(
+      Refusal({}, storage),
+      "the master may not access s3://b with its own credentials; give credentials in "
+      "checkpoint_storage, or add s3://b to checkpoint_roots in the master's configuration, or do "
+      "it outside of the master");
   EXPECT_TRUE(CheckRules({.roots = {"/mnt", "s3://b/"}}, storage).ok());
   EXPECT_FALSE(CheckRules({.roots = {"s3://bb"}}, storage).ok());
   storage.access_key = "key";

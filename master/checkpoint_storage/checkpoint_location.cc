@@ -45,7 +45,8 @@ fs::path Words(const fs::path& path) {
 
 // `form`: Words or Resolve, for all paths alike.
 template <class Form>
-absl::Status Check(const CheckpointLocations& locations, const std::string& given, const Form& form) {
+absl::Status Check(const CheckpointLocations& locations, const std::string& given,
+                   const Form& form) {
   const fs::path path = form(Words(given));
   const fs::path own = form(Words(locations.own));
   if (IsInside(path, own)) return absl::OkStatus();
@@ -64,8 +65,9 @@ absl::Status Check(const CheckpointLocations& locations, const std::string& give
   }
   if (IsInside(path, form(Words(locations.data_dir)))) {
     return absl::InvalidArgumentError(
-        absl::StrCat("\"", given, "\" is in the master's data directory; choose a folder outside "
-                                  "of ",
+        absl::StrCat("\"", given,
+                     "\" is in the master's data directory; choose a folder outside "
+                     "of ",
                      locations.data_dir, instead));
   }
   return absl::OkStatus();
@@ -74,12 +76,12 @@ absl::Status Check(const CheckpointLocations& locations, const std::string& give
 }  // namespace
 
 absl::Status CheckCheckpointLocation(const CheckpointLocations& locations,
-                                  const model::CheckpointStorageConfig& storage) {
+                                     const model::CheckpointStorageConfig& storage) {
   if (checkpoint_storage::IsBucket(storage)) {
     if (checkpoint_storage::IsAmongRoots(locations.buckets, storage)) return absl::OkStatus();
-    return absl::InvalidArgumentError(
-        absl::StrCat("this bucket is not allowed by this cluster; choose one of ",
-                     absl::StrJoin(locations.roots, " or "), ", or leave it out for the cluster's"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "this bucket is not allowed by this cluster; choose one of ",
+        absl::StrJoin(locations.roots, " or "), ", or leave it out for the cluster's"));
   }
   const fs::path root = storage.type == "directory" ? storage.container_path : storage.host_path;
   if (std::find(root.begin(), root.end(), "..") != root.end()) {
@@ -95,7 +97,7 @@ absl::Status CheckCheckpointLocation(const CheckpointLocations& locations,
 }
 
 std::string GetCheckpointFolder(const model::CheckpointStorageConfig& storage,
-                             const model::CheckpointId& id) {
+                                const model::CheckpointId& id) {
   if (checkpoint_storage::IsBucket(storage)) return checkpoint_storage::MakeAddress(storage, id);
   return (fs::path(model::CheckpointDirectory(storage)) / id.value()).string();
 }

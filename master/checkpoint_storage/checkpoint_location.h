@@ -27,11 +27,11 @@ struct CheckpointLocations {
 // operating system (/, /etc, /usr, ...), also through symbolic links; and for a bucket that is not
 // among the roots, if there are any.
 absl::Status CheckCheckpointLocation(const CheckpointLocations& locations,
-                                  const model::CheckpointStorageConfig& storage);
+                                     const model::CheckpointStorageConfig& storage);
 
 // The location of a checkpoint's files: a path, or "s3://BUCKET/PREFIX/ID".
 std::string GetCheckpointFolder(const model::CheckpointStorageConfig& storage,
-                             const model::CheckpointId& id);
+                                const model::CheckpointId& id);
 
 }  // namespace det::checkpoint_storage
 

@@ -8,7 +8,8 @@
 namespace det::checkpoint_storage {
 namespace {
 
-const CheckpointLocations kPlaces = {.own = "/srv/resolute/checkpoints", .data_dir = "/srv/resolute"};
+const CheckpointLocations kPlaces = {.own = "/srv/resolute/checkpoints",
+                                     .data_dir = "/srv/resolute"};
 
 absl::Status Check(const CheckpointLocations& locations, const std::string& host_path,
                    const std::string& storage_path = "") {

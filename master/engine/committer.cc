@@ -39,11 +39,13 @@ bool Committer::accepting() const {
 
 absl::Status Committer::health() const {
   std::lock_guard lock(mutex_);
-  if (failed_) return absl::UnavailableError("the database rejected a commit; the master is "
-                                             "exiting");
-  if (unavailable_since_ != absl::InfiniteFuture()) {
+  if (failed_)
     return absl::UnavailableError(
-        absl::StrCat("the database is unavailable; changes wait until it is back: ", unavailable_reason_));
+        "the database rejected a commit; the master is "
+        "exiting");
+  if (unavailable_since_ != absl::InfiniteFuture()) {
+    return absl::UnavailableError(absl::StrCat(
+        "the database is unavailable; changes wait until it is back: ", unavailable_reason_));
   }
   const absl::Duration took = loop_.Now() - commit_since_;
   if (took <= kCommitDeadline) return absl::OkStatus();

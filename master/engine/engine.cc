@@ -201,9 +201,10 @@ absl::Status Engine::Start() { return impl_->Start(); }
 void Engine::Stop() { impl_->Stop(); }
 
 void Engine::Submit(cluster::Event event, Reply reply) {
-  impl_->loop().Post(
-      [impl = impl_.get(), event = std::move(event), submitted = impl_->loop().Now(),
-       reply = std::move(reply)]() mutable { impl->SubmitOrRefuse(event, submitted, std::move(reply)); });
+  impl_->loop().Post([impl = impl_.get(), event = std::move(event), submitted = impl_->loop().Now(),
+                      reply = std::move(reply)]() mutable {
+    impl->SubmitOrRefuse(event, submitted, std::move(reply));
+  });
 }
 
 void Engine::Submit(cluster::Event event) {

@@ -38,7 +38,8 @@ TEST_F(EngineTest, RetriesSameBatch_WhileDatabaseIsUnavailable) {
   }
   EXPECT_EQ(engine_->stats().retries, 2);
   // The first waited for both pauses.
-  EXPECT_GE(engine_->commit_latency().sum, absl::ToDoubleSeconds(3 * Committer::kInitialRetryDelay));
+  EXPECT_GE(engine_->commit_latency().sum,
+            absl::ToDoubleSeconds(3 * Committer::kInitialRetryDelay));
   EXPECT_THAT(fatal_, IsEmpty());
 }
 
@@ -84,7 +85,8 @@ TEST_F(EngineTest, RefusesNewWorkInLongOutage) {
                   [&](const absl::StatusOr<Applied>& applied) { why = applied.status(); });
   Settle();
   EXPECT_EQ(why.message(),
-            "the database is unavailable; changes wait until it is back: unreached by script; try again later");
+            "the database is unavailable; changes wait until it is back: unreached by script; try "
+            "again later");
   recorder_.log.clear();
   Advance(absl::Minutes(5));
   EXPECT_THAT(recorder_.log, ElementsAre("held OK"));

@@ -33,10 +33,9 @@ const std::vector<BuiltinRoute>& GetBuiltinRoutes() {
        .path = "/api/v1/streams",
        .name = "JoinStreams",
        .summary = "Several streams over one connection",
-       .about =
-           "An event for each message: {\"stream\": 1, \"result\": {...}} for the second "
-           "address, {\"stream\": 1, \"end\": true}, or {\"stream\": 1, \"status\": 404, "
-           "\"error\": {...}}. Each stream is authorized like a separate request.",
+       .about = "An event for each message: {\"stream\": 1, \"result\": {...}} for the second "
+                "address, {\"stream\": 1, \"end\": true}, or {\"stream\": 1, \"status\": 404, "
+                "\"error\": {...}}. Each stream is authorized like a separate request.",
        .content_type = "text/event-stream",
        .open = false,
        .parameters = {{.name = "of",

@@ -161,8 +161,9 @@ TEST_F(DashboardTest, ServesPrecompressedFilesWithCaching) {
   const HttpResponse brotli = SendRequest("GET /assets/x-1234.js", "Accept-Encoding: gzip, br\r\n");
   EXPECT_EQ(brotli.headers.at("Content-Encoding") + brotli.body, "brbrotli");
   EXPECT_EQ(SendRequest("GET /theme.js", "Accept-Encoding: br\r\n").body, "script");
-  const HttpResponse known =
-      SendRequest("GET /", kPage + ("If-None-Match: " + SendRequest("GET /", kPage).headers.at("ETag") + "\r\n"));
+  const HttpResponse known = SendRequest(
+      "GET /",
+      kPage + ("If-None-Match: " + SendRequest("GET /", kPage).headers.at("ETag") + "\r\n"));
   EXPECT_EQ(known.status, 304);
   EXPECT_EQ(known.body, "");
 }
@@ -193,17 +194,20 @@ TEST_F(DashboardTest, AllowsReadsWithCookieAlone) {
 TEST_F(DashboardTest, RejectsWritesWithCookieAlone) {
   EXPECT_EQ(SendRequest("POST /api/v1/auth/logout", kCookie).status, 401);
   EXPECT_EQ(auth_.ended_by, "");
-  const HttpResponse leave = SendRequest("OPTIONS /api/v1/auth/logout", "Origin: https://elsewhere\r\n");
+  const HttpResponse leave =
+      SendRequest("OPTIONS /api/v1/auth/logout", "Origin: https://elsewhere\r\n");
   EXPECT_EQ(leave.headers.count("Access-Control-Allow-Headers"), 0u);
 }
 
 TEST_F(DashboardTest, PrefersHeaderOverCookie) {
-  EXPECT_EQ(SendRequest("GET /api/v1/me", std::string(kCookie) + "Authorization: Bearer other\r\n").status,
+  EXPECT_EQ(SendRequest("GET /api/v1/me", std::string(kCookie) + "Authorization: Bearer other\r\n")
+                .status,
             401);
 }
 
 TEST_F(DashboardTest, ClearsCookieOnLogout) {
-  const HttpResponse response = SendRequest("POST /api/v1/auth/logout", std::string(kOwn) + kCookie);
+  const HttpResponse response =
+      SendRequest("POST /api/v1/auth/logout", std::string(kOwn) + kCookie);
   EXPECT_EQ(response.status, 200);
   EXPECT_EQ(auth_.ended_by, "Bearer t0k3n");
   EXPECT_EQ(response.headers.at("Set-Cookie"),
@@ -220,8 +224,8 @@ TEST_F(DashboardTest, IgnoresExpiredCookie) {
   EXPECT_EQ(login.status, 200);
   EXPECT_NE(login.body.find("nobody"), std::string::npos) << login.body;
   EXPECT_EQ(SendRequest("GET /api/v1/me",
-                "Cookie: det_session=a\x80"
-                "b\r\n")
+                        "Cookie: det_session=a\x80"
+                        "b\r\n")
                 .status,
             401);
 }

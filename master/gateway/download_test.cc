@@ -81,7 +81,7 @@ class DownloadTest : public testing::Test {
     boost::system::error_code error;
   };
   HttpResponse Get(const std::string& path, const std::string& headers = "",
-             const std::string& version = "1.1", const std::string& verb = "GET") {
+                   const std::string& version = "1.1", const std::string& verb = "GET") {
     asio::ip::tcp::socket socket(io_);
     socket.connect({asio::ip::address_v4::loopback(), static_cast<uint16_t>(gateway_->port())});
     const std::string request =

@@ -15,7 +15,7 @@ TEST_F(GatewayTest, LimitsBodySize) {
   const std::string content(4 << 20, 'A');  // base64 of 3 MiB of zeros
   const HttpResponse large =
       SendRequest("POST /api/v1/experiments HTTP/1.1\r\nAuthorization: Bearer abc\r\n",
-          "{\"modelDefinition\":[{\"path\":\"x\",\"content\":\"" + content + "\"}]}");
+                  "{\"modelDefinition\":[{\"path\":\"x\",\"content\":\"" + content + "\"}]}");
   EXPECT_EQ(large.status, 200);
   EXPECT_NE(large.body.find("\"modelDefinitionSize\":3145728"), std::string::npos);
   tcp::socket socket = Connect();
@@ -70,7 +70,8 @@ TEST_F(GatewayTest, NamesUnprintableParameter) {
   const HttpResponse path = SendRequest("GET /api/v1/experiments/%ff HTTP/1.1\r\n");
   EXPECT_EQ(path.status, 400);
   EXPECT_NE(path.body.find("experiment_id"), std::string::npos) << path.body;
-  const HttpResponse body = SendRequest("POST /api/v1/experiments HTTP/1.1\r\n", "{\"config\": \"a\xff\"}");
+  const HttpResponse body =
+      SendRequest("POST /api/v1/experiments HTTP/1.1\r\n", "{\"config\": \"a\xff\"}");
   EXPECT_EQ(body.status, 400);
   EXPECT_NE(body.body, "");
 }

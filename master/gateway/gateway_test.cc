@@ -15,7 +15,8 @@ namespace det::gateway {
 namespace {
 
 TEST_F(GatewayTest, ServesUnaryCallAsJson) {
-  const HttpResponse response = SendRequest("GET /api/v1/experiments/42 HTTP/1.1\r\nAuthorization: Bearer abc\r\n");
+  const HttpResponse response =
+      SendRequest("GET /api/v1/experiments/42 HTTP/1.1\r\nAuthorization: Bearer abc\r\n");
   EXPECT_EQ(response.status, 200);
   EXPECT_NE(response.body.find("\"id\":42"), std::string::npos) << response.body;
   EXPECT_NE(response.body.find("\"name\":\"Bearer abc\""), std::string::npos) << response.body;
@@ -23,16 +24,17 @@ TEST_F(GatewayTest, ServesUnaryCallAsJson) {
 }
 
 TEST_F(GatewayTest, ReturnsRequestedFields) {
-  const HttpResponse response =
-      SendRequest("GET /api/v1/experiments/42?fields=experiment.id%2Cexperiment.notes HTTP/1.1\r\n");
+  const HttpResponse response = SendRequest(
+      "GET /api/v1/experiments/42?fields=experiment.id%2Cexperiment.notes HTTP/1.1\r\n");
   EXPECT_EQ(response.status, 200);
   EXPECT_EQ(response.body, R"({"experiment":{"id":42,"notes":""}})");
   EXPECT_EQ(SendRequest("GET /api/v1/experiments/42?fields=experiment.id&fields=experiment.notes "
-                "HTTP/1.1\r\n")
+                        "HTTP/1.1\r\n")
                 .body,
             response.body);
   // Before the method is called: this one would not find what is asked for.
-  const HttpResponse refused = SendRequest("GET /api/v1/experiments/404?fields=experiment.nam HTTP/1.1\r\n");
+  const HttpResponse refused =
+      SendRequest("GET /api/v1/experiments/404?fields=experiment.nam HTTP/1.1\r\n");
   EXPECT_EQ(refused.status, 400);
   EXPECT_NE(refused.body.find("the nearest is \\\"name\\\""), std::string::npos) << refused.body;
   // An error has no mask.
@@ -50,8 +52,8 @@ TEST_F(GatewayTest, PassesThroughHttpBody) {
 }
 
 TEST_F(GatewayTest, AcceptsBodyWithoutContentType) {
-  const HttpResponse response =
-      SendRequest("POST /api/v1/experiments HTTP/1.1\r\n", R"({"config": "a: b", "parentId": null})");
+  const HttpResponse response = SendRequest("POST /api/v1/experiments HTTP/1.1\r\n",
+                                            R"({"config": "a: b", "parentId": null})");
   EXPECT_EQ(response.status, 200);
   EXPECT_NE(response.body.find("\"originalConfig\":\"a: b\""), std::string::npos) << response.body;
 }
@@ -103,25 +105,26 @@ TEST_F(GatewayTest, SetsRequestId) {
   const HttpResponse made = SendRequest("GET /api/v1/experiments/1 HTTP/1.1\r\n");
   EXPECT_NE(made.body.find(made.headers.at("X-Request-Id")), std::string::npos) << made.body;
   for (const std::string& odd : {std::string(129, 'x'), std::string("a b"), std::string("\x80")}) {
-    const HttpResponse other = SendRequest("GET /api/v1/experiments/1 HTTP/1.1\r\nX-Request-Id: " + odd + "\r\n");
+    const HttpResponse other =
+        SendRequest("GET /api/v1/experiments/1 HTTP/1.1\r\nX-Request-Id: " + odd + "\r\n");
     EXPECT_EQ(other.headers.at("X-Request-Id").size(), 36u);
   }
 }
 
 TEST_F(GatewayTest, AcceptsLegacyAllocationTokenHeader) {
-  const HttpResponse response =
-      SendRequest("GET /api/v1/experiments/1 HTTP/1.1\r\n"
-          "grpc-metadata-X-Allocation-Token: Bearer t.1\r\n");
+  const HttpResponse response = SendRequest(
+      "GET /api/v1/experiments/1 HTTP/1.1\r\n"
+      "grpc-metadata-X-Allocation-Token: Bearer t.1\r\n");
   EXPECT_NE(response.body.find("\"name\":\"Bearer t.1\""), std::string::npos) << response.body;
-  const HttpResponse both =
-      SendRequest("GET /api/v1/experiments/1 HTTP/1.1\r\nAuthorization: Bearer own\r\n"
-          "Grpc-Metadata-x-allocation-token: Bearer t.1\r\n");
+  const HttpResponse both = SendRequest(
+      "GET /api/v1/experiments/1 HTTP/1.1\r\nAuthorization: Bearer own\r\n"
+      "Grpc-Metadata-x-allocation-token: Bearer t.1\r\n");
   EXPECT_NE(both.body.find("\"name\":\"Bearer own\""), std::string::npos) << both.body;
 }
 
 TEST_F(GatewayTest, PassesIdempotencyKey) {
-  const HttpResponse response =
-      SendRequest("GET /api/v1/experiments/1 HTTP/1.1\r\nX-Request-Id: r\r\nIdempotency-Key: k 1\r\n");
+  const HttpResponse response = SendRequest(
+      "GET /api/v1/experiments/1 HTTP/1.1\r\nX-Request-Id: r\r\nIdempotency-Key: k 1\r\n");
   EXPECT_NE(response.body.find("r 127.0.0.1 k 1"), std::string::npos) << response.body;
 }
 
@@ -157,7 +160,7 @@ TEST_F(GatewayTest, LimitsDecompressedBodies) {
   EXPECT_NE(good.body.find("\"originalConfig\":\"packed\""), std::string::npos) << good.body;
   EXPECT_EQ(SendRequest(post + "gzip\r\n", Gzip(std::string(9 << 20, ' '))).status, 413);
   EXPECT_EQ(SendRequest("POST /api/v1/experiments HTTP/1.1\r\nContent-Encoding: gzip\r\n",
-                Gzip(std::string(70'000, ' ')))
+                        Gzip(std::string(70'000, ' ')))
                 .status,
             413);
   EXPECT_EQ(SendRequest(post + "gzip\r\n", "{}").status, 400);
@@ -201,9 +204,9 @@ TEST_F(CrossOriginTest, AllowsListedOrigins) {
     EXPECT_EQ(other.headers.count("Access-Control-Allow-Origin"), 0u) << path;
     EXPECT_EQ(other.headers.at("Vary").find("Origin"), 0u);
   }
-  const HttpResponse before =
-      SendRequest("OPTIONS /api/v1/experiments HTTP/1.1\r\nOrigin: https://a.example\r\n"
-          "Access-Control-Request-Method: POST\r\n");
+  const HttpResponse before = SendRequest(
+      "OPTIONS /api/v1/experiments HTTP/1.1\r\nOrigin: https://a.example\r\n"
+      "Access-Control-Request-Method: POST\r\n");
   EXPECT_EQ(before.status, 204);
   EXPECT_NE(before.headers.at("Access-Control-Allow-Methods").find("POST"), std::string::npos);
   EXPECT_NE(before.headers.at("Access-Control-Allow-Headers").find("Authorization"),

@@ -161,8 +161,9 @@ absl::StatusOr<Transcoder::Route> HttpExchange::FindRoute(std::optional<Response
 asio::awaitable<absl::StatusOr<AuthorizedCaller>> HttpExchange::Authorize(
     const std::string& method, const std::optional<std::string>& authorization) {
   if (!authorization) {
-    co_return absl::UnauthenticatedError("the Authorization header contains unprintable "
-                                         "characters");
+    co_return absl::UnauthenticatedError(
+        "the Authorization header contains unprintable "
+        "characters");
   }
   if (!context_.hooks.authorize) co_return AuthorizedCaller{.identified = !authorization->empty()};
   auto ask = [&](auto done) { context_.hooks.authorize(method, *authorization, std::move(done)); };
@@ -176,7 +177,8 @@ asio::awaitable<absl::StatusOr<AuthorizedCaller>> HttpExchange::Authorize(
 asio::awaitable<bool> HttpExchange::ServeMetrics() {
   auto ask = [this](auto done) { context_.hooks.metrics(std::move(done)); };
   std::string text = co_await Await<std::string>(ask, context_.rpc.io());
-  Response response = MakeResponse(200, "text/plain; version=0.0.4; charset=utf-8", std::move(text));
+  Response response =
+      MakeResponse(200, "text/plain; version=0.0.4; charset=utf-8", std::move(text));
   co_return co_await Write(response);
 }
 
@@ -195,8 +197,8 @@ asio::awaitable<bool> HttpExchange::ServeUnary(const std::string& method,
       co_await context_.rpc.Unary(*context, call.path, call.request, metadata);
   absl::StatusOr<Transcoder::Body> body =
       result.ok() ? Transcoder::WriteBody(call, *result) : result.status();
-  Response response =
-      body.ok() ? MakeResponse(200, body->content_type, std::move(body->text)) : MakeErrorResponse(body.status());
+  Response response = body.ok() ? MakeResponse(200, body->content_type, std::move(body->text))
+                                : MakeErrorResponse(body.status());
   UpdateSession(method, response);
   co_return co_await Write(response);
 }

@@ -15,8 +15,8 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "master/gateway/http_session.h"
 #include "master/gateway/builtin_routes.h"
+#include "master/gateway/http_session.h"
 #include "master/gateway/session_cookie.h"
 #include "master/gateway/static_files.h"
 #include "master/gateway/transcoder.h"
@@ -75,7 +75,8 @@ class HttpExchange {
   boost::asio::awaitable<bool> ServeUnary(const std::string& method, const Transcoder::Call& call,
                                           const Metadata& metadata);
   boost::asio::awaitable<void> ServeStream(const Transcoder::Call& call, const Metadata& metadata);
-  boost::asio::awaitable<void> ServeDownload(const Transcoder::Call& call, const Metadata& metadata);
+  boost::asio::awaitable<void> ServeDownload(const Transcoder::Call& call,
+                                             const Metadata& metadata);
   boost::asio::awaitable<bool> WriteStreamHeader(const char* type, bool chunked);
   boost::asio::awaitable<bool> WriteChunk(const std::string& text, bool chunked);
   boost::asio::awaitable<void> WriteLastChunk();
@@ -85,7 +86,7 @@ class HttpExchange {
   boost::asio::awaitable<bool> ServeJoined();
   // Reads one stream to its end and queues its messages in `joined`.
   boost::asio::awaitable<void> FollowStream(size_t index, std::string address,
-                                         std::shared_ptr<JoinedStreams> joined);
+                                            std::shared_ptr<JoinedStreams> joined);
   boost::asio::awaitable<absl::Status> Pump(size_t index, const std::string& address,
                                             JoinedStreams& joined);
 

@@ -69,9 +69,8 @@ std::optional<HttpExchange::Response> HttpExchange::DecodeBody(uint64_t limit) {
     return MakeResponse(status, "application/json", ErrorJson(why));
   };
   if (!absl::EqualsIgnoreCase(name, "gzip")) {
-    return refuse(
-        415, absl::InvalidArgumentError(absl::StrCat("Content-Encoding: ", name,
-                                                     " is not supported; use gzip or identity")));
+    return refuse(415, absl::InvalidArgumentError(absl::StrCat(
+                           "Content-Encoding: ", name, " is not supported; use gzip or identity")));
   }
   absl::StatusOr<std::string> body = Gunzip(request().body(), limit);
   if (absl::IsOutOfRange(body.status())) {
@@ -83,7 +82,8 @@ std::optional<HttpExchange::Response> HttpExchange::DecodeBody(uint64_t limit) {
 }
 
 HttpExchange::Response HttpExchange::MakeErrorResponse(const absl::Status& status) const {
-  Response response = MakeResponse(ToHttpStatus(status.code()), "application/json", ErrorJson(status));
+  Response response =
+      MakeResponse(ToHttpStatus(status.code()), "application/json", ErrorJson(status));
   if (const auto seconds = status.GetPayload(kRetryAfter)) {
     response.set(http::field::retry_after, std::string(*seconds));
   }
@@ -91,7 +91,7 @@ HttpExchange::Response HttpExchange::MakeErrorResponse(const absl::Status& statu
 }
 
 HttpExchange::Response HttpExchange::MakeResponse(int status, const std::string& type,
-                                            std::string body) const {
+                                                  std::string body) const {
   Response response{static_cast<http::status>(status), request().version()};
   response.set(http::field::server, "resolute");
   if (!type.empty()) response.set(http::field::content_type, type);
@@ -128,7 +128,8 @@ void HttpExchange::UpdateSession(const std::string& method, Response& response) 
   if (method == session.begin && good) {
     const std::optional<std::string> token = TakeToken(&response.body());
     if (!token) return;
-    response.set(http::field::set_cookie, SetSessionCookie(*token, session.lifetime, IsSecureRequest()));
+    response.set(http::field::set_cookie,
+                 SetSessionCookie(*token, session.lifetime, IsSecureRequest()));
   } else if (method == session.end && good) {
     // Nothing else ends it: a cookie is of the host, so it may be another master's on another port.
     response.set(http::field::set_cookie, EndSessionCookie(IsSecureRequest()));
@@ -190,7 +191,8 @@ std::optional<HttpExchange::Response> HttpExchange::RespondDirectly() const {
     case BuiltinRoute::Answer::kDescription: {
       if (context_.options.api.descriptors.empty()) return std::nullopt;
       const absl::StatusOr<std::string>& json = context_.openapi.Json();
-      return json.ok() ? MakeResponse(200, "application/json", *json) : MakeErrorResponse(json.status());
+      return json.ok() ? MakeResponse(200, "application/json", *json)
+                       : MakeErrorResponse(json.status());
     }
     case BuiltinRoute::Answer::kApiPage: {
       Response response = MakeResponse(200, "text/html; charset=utf-8", std::string(GetApiPage()));

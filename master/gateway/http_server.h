@@ -41,7 +41,8 @@ struct HttpOptions {
   uint64_t body_limit = uint64_t{128} << 20;  // of the decompressed body
   int connection_limit = 10'000;              // HTTP and gRPC together; more are closed
   std::string about;                          // the text of GET /
-  std::vector<std::string> allow_origins;     // origins whose pages may call; "*": all; see docs/api.md
+  std::vector<std::string>
+      allow_origins;             // origins whose pages may call; "*": all; see docs/api.md
   std::shared_ptr<TlsKeys> tls;  // TLS on the port; nullptr: plaintext
   // The gRPC server for connections with a client certificate of the authority in `tls`; nullptr:
   // the same server as for all others. Must outlive the HttpServer.

@@ -10,8 +10,8 @@
 
 #include "absl/functional/function_ref.h"
 #include "master/gateway/http_server.h"
-#include "master/gateway/openapi.h"
 #include "master/gateway/json_cache.h"
+#include "master/gateway/openapi.h"
 #include "master/gateway/rpc.h"
 #include "master/gateway/transcoder.h"
 #include <boost/asio/awaitable.hpp>
@@ -62,8 +62,8 @@ boost::asio::awaitable<void> ServeConnection(std::shared_ptr<HttpContext> contex
                                              std::shared_ptr<boost::beast::tcp_stream> stream);
 // Serves a plaintext connection; `stream` may be any byte stream.
 boost::asio::awaitable<void> ServePlaintext(std::shared_ptr<HttpContext> context,
-                                        std::shared_ptr<boost::beast::tcp_stream> stream,
-                                        Caller caller);
+                                            std::shared_ptr<boost::beast::tcp_stream> stream,
+                                            Caller caller);
 
 // Reads and discards the rest of a request that was already answered: closing the connection while
 // the client is still sending could lose the response.

@@ -29,7 +29,8 @@ constexpr size_t kMaxQueued = 1 << 20;
 // What streams have for the client of their one connection. On its strand.
 class HttpExchange::JoinedStreams {
  public:
-  explicit JoinedStreams(const asio::any_io_executor& executor) : ready_(executor), room_(executor) {
+  explicit JoinedStreams(const asio::any_io_executor& executor)
+      : ready_(executor), room_(executor) {
     ready_.expires_at(asio::steady_timer::time_point::max());
     room_.expires_at(asio::steady_timer::time_point::max());
   }
@@ -90,8 +91,7 @@ asio::awaitable<bool> HttpExchange::ServeJoined() {
   }
   if (addresses.empty() || addresses.size() > kMaxStreams) {
     Response refusal = MakeErrorResponse(absl::InvalidArgumentError(
-        absl::StrCat("name the streams with of=<path>, 1 to ", kMaxStreams,
-                     " times")));
+        absl::StrCat("name the streams with of=<path>, 1 to ", kMaxStreams, " times")));
     co_return co_await Write(refusal);
   }
   const bool chunked = request().version() >= 11;
@@ -118,7 +118,7 @@ asio::awaitable<bool> HttpExchange::ServeJoined() {
 }
 
 asio::awaitable<void> HttpExchange::FollowStream(size_t index, std::string address,
-                                              std::shared_ptr<JoinedStreams> joined) {
+                                                 std::shared_ptr<JoinedStreams> joined) {
   const absl::Status over = co_await Pump(index, address, *joined);
   if (over.ok()) {
     joined->Say(index, "\"end\":true");
@@ -137,8 +137,9 @@ asio::awaitable<absl::Status> HttpExchange::Pump(size_t index, const std::string
   const absl::StatusOr<Transcoder::Call> call = Transcoder::Read(*route, "");
   if (!call.ok()) co_return call.status();
   if (!call->streams) {
-    co_return absl::InvalidArgumentError(absl::StrCat(address, " is not a stream; send a separate "
-                                                               "request"));
+    co_return absl::InvalidArgumentError(absl::StrCat(address,
+                                                      " is not a stream; send a separate "
+                                                      "request"));
   }
   const std::optional<std::string> authorization = FindAuthorization(route->method);
   const absl::StatusOr<AuthorizedCaller> caller = co_await Authorize(route->method, authorization);

@@ -8,7 +8,7 @@
 namespace det::gateway {
 
 absl::StatusOr<JsonCache::Text> JsonCache::Write(const google::protobuf::Descriptor& output,
-                                                   std::string_view message) {
+                                                 std::string_view message) {
   const bool kept = message.size() >= kMinSize && message.size() <= kMaxSize;
   if (kept) {
     std::lock_guard lock(mutex_);

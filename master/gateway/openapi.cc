@@ -13,8 +13,8 @@
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/descriptor.pb.h"
 #include "google/protobuf/descriptor_database.h"
-#include "master/gateway/openapi_schemas.h"
 #include "master/gateway/builtin_routes.h"
+#include "master/gateway/openapi_schemas.h"
 #include "proto/http_path.h"
 #include "proto/rule_pattern.h"
 #include <nlohmann/json.hpp>
@@ -173,7 +173,8 @@ void Writer::AddQuery(const Descriptor& message, const std::string& prefix,
 
 void Writer::AddBody(const MethodDescriptor& method, const std::string& body, Json* operation) {
   const FieldDescriptor* field = body == "*" ? nullptr : method.input_type()->FindFieldByName(body);
-  const Json schema = field != nullptr ? schemas_.MakeSchema(*field) : schemas_.MakeSchema(*method.input_type());
+  const Json schema =
+      field != nullptr ? schemas_.MakeSchema(*field) : schemas_.MakeSchema(*method.input_type());
   (*operation)["requestBody"]["content"]["application/json"]["schema"] = schema;
 }
 
@@ -220,17 +221,18 @@ void Writer::AddOwn(const BuiltinRoute& route) {
 std::string Writer::Finish() {
   tags_.push_back({{"name", kGatewayTag}, {"description", "Routes that belong to no service."}});
   for (const BuiltinRoute& route : GetBuiltinRoutes()) AddOwn(route);
-  const Json error = {
-      {"type", "object"},
-      {"properties",
-       {{"error",
-         {{"type", "object"},
-          {"properties",
-           {{"code", {{"type", "integer"}, {"description", "gRPC status code"}}},
-            {"reason", {{"type", "string"}, {"description", "name of the code"}}},
-            {"error",
-             {{"type", "string"}, {"description", "what happened, to which resource, and what to "
-                                                  "do"}}}}}}}}}};
+  const Json error = {{"type", "object"},
+                      {"properties",
+                       {{"error",
+                         {{"type", "object"},
+                          {"properties",
+                           {{"code", {{"type", "integer"}, {"description", "gRPC status code"}}},
+                            {"reason", {{"type", "string"}, {"description", "name of the code"}}},
+                            {"error",
+                             {{"type", "string"},
+                              {"description",
+                               "what happened, to which resource, and what to "
+                               "do"}}}}}}}}}};
   Json document;
   document["openapi"] = "3.1.0";
   document["info"] = {{"title", "Resolute"}, {"version", source_.version}, {"description", kAbout}};

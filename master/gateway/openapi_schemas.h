@@ -19,7 +19,7 @@ std::string GetComment(const D& descriptor);
 
 // The field at a path of proto names ("experiment.id"), or null.
 const google::protobuf::FieldDescriptor* FindField(const google::protobuf::Descriptor& message,
-                                                 std::string_view path);
+                                                   std::string_view path);
 
 class OpenApiSchemas {
  public:

@@ -30,7 +30,9 @@ absl::string_view GetCookieValue(const Headers& request, const char* name) {
 
 }  // namespace
 
-bool IsDashboardRequest(const Headers& request) { return GetCookieValue(request, "X-Det-Session") == "cookie"; }
+bool IsDashboardRequest(const Headers& request) {
+  return GetCookieValue(request, "X-Det-Session") == "cookie";
+}
 
 bool IsSecure(const Headers& request, bool tls) {
   return tls || GetCookieValue(request, "X-Forwarded-Proto") == "https";

@@ -42,10 +42,10 @@ TEST_F(GatewayTest, ReportsEndOfStream) {
 }
 
 TEST_F(GatewayTest, JoinsStreamsOverOneConnection) {
-  const HttpResponse response =
-      SendRequest("GET /api/v1/streams?of=%2Fapi%2Fv1%2Fexperiments%2F3%2Fwatch%3Fpoints%3Dtrue"
-          "&of=/api/v1/experiments/7/watch&of=/api/v1/experiments/404/watch"
-          "&of=/api/v1/experiments/3&of=/api/v1/nothing HTTP/1.1\r\n");
+  const HttpResponse response = SendRequest(
+      "GET /api/v1/streams?of=%2Fapi%2Fv1%2Fexperiments%2F3%2Fwatch%3Fpoints%3Dtrue"
+      "&of=/api/v1/experiments/7/watch&of=/api/v1/experiments/404/watch"
+      "&of=/api/v1/experiments/3&of=/api/v1/nothing HTTP/1.1\r\n");
   EXPECT_EQ(response.status, 200);
   EXPECT_EQ(response.headers.at("Content-Type"), "text/event-stream");
   const auto count = [&](const std::string& text) {
@@ -56,7 +56,8 @@ TEST_F(GatewayTest, JoinsStreamsOverOneConnection) {
   EXPECT_EQ(count("data: {\"stream\":0,\"result\":{\"experiment\":{\"id\":"), 3u) << response.body;
   EXPECT_EQ(count("data: {\"stream\":0,\"end\":true}\n\n"), 1u) << response.body;
   EXPECT_EQ(count("data: {\"stream\":1,\"result\":"), 2u) << response.body;
-  EXPECT_EQ(count("data: {\"stream\":1,\"status\":409,\"error\":{\"code\":10,"), 1u) << response.body;
+  EXPECT_EQ(count("data: {\"stream\":1,\"status\":409,\"error\":{\"code\":10,"), 1u)
+      << response.body;
   EXPECT_EQ(count("data: {\"stream\":2,\"status\":404,\"error\":{"), 1u) << response.body;
   EXPECT_EQ(count("data: {\"stream\":3,\"status\":400,\"error\":{"), 1u) << response.body;
   EXPECT_EQ(count("data: {\"stream\":4,\"status\":404,\"error\":{"), 1u) << response.body;
@@ -69,7 +70,8 @@ TEST_F(GatewayTest, RejectsStreamsWithoutAddresses) {
   std::string many = "GET /api/v1/streams?";
   for (int i = 0; i < 65; ++i) many += "of=/api/v1/experiments/1/watch&";
   EXPECT_EQ(SendRequest(many + " HTTP/1.1\r\n").status, 400);
-  EXPECT_EQ(SendRequest("POST /api/v1/streams?of=/api/v1/experiments/1/watch HTTP/1.1\r\n").status, 404);
+  EXPECT_EQ(SendRequest("POST /api/v1/streams?of=/api/v1/experiments/1/watch HTTP/1.1\r\n").status,
+            404);
 }
 
 TEST_F(GatewayTest, EndsAllCalls_WhenClientDisconnects) {

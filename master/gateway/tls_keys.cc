@@ -75,7 +75,8 @@ absl::Status UseCertificate(const TlsFiles& files, SSL_CTX* context) {
     return MakeTlsError("--tls-cert", files.certificate, "has expired; renew it");
   }
   if (::X509_cmp_current_time(::X509_get0_notBefore(own)) > 0) {
-    return MakeTlsError("--tls-cert", files.certificate, "is not valid yet; is this machine's clock right?");
+    return MakeTlsError("--tls-cert", files.certificate,
+                        "is not valid yet; is this machine's clock right?");
   }
   ::SSL_CTX_set_default_passwd_cb(context, NoPassword);
   if (::SSL_CTX_use_PrivateKey_file(context, files.key.c_str(), SSL_FILETYPE_PEM) == 1 &&
@@ -85,8 +86,9 @@ absl::Status UseCertificate(const TlsFiles& files, SSL_CTX* context) {
   const bool pair = ERR_GET_REASON(::ERR_peek_last_error()) != X509_R_KEY_VALUES_MISMATCH;
   const std::string reason = Reason();
   return MakeTlsError("--tls-key", files.key,
-             pair ? "is not a key without a password: " + reason
-                  : absl::StrCat("does not belong to the certificate ", files.certificate));
+                      pair
+                          ? "is not a key without a password: " + reason
+                          : absl::StrCat("does not belong to the certificate ", files.certificate));
 }
 
 absl::Status RequireClientCertificates(const TlsFiles& files, SSL_CTX* context) {
@@ -94,7 +96,8 @@ absl::Status RequireClientCertificates(const TlsFiles& files, SSL_CTX* context) 
   STACK_OF(X509_NAME)* const names = ::SSL_load_client_CA_file(files.client_authority.c_str());
   if (names == nullptr ||
       ::SSL_CTX_load_verify_file(context, files.client_authority.c_str()) != 1) {
-    return MakeTlsError("--tls-client-ca", files.client_authority, "holds no certificate: " + Reason());
+    return MakeTlsError("--tls-client-ca", files.client_authority,
+                        "holds no certificate: " + Reason());
   }
   // So that browsers do not offer certificates that are for others.
   ::SSL_CTX_set_client_CA_list(context, names);
@@ -114,7 +117,8 @@ absl::StatusOr<Context> Read(const TlsFiles& files) {
   ::SSL_CTX_set_alpn_select_cb(context, ChooseProtocol, nullptr);
   ::ERR_clear_error();
   DET_RETURN_IF_ERROR(UseCertificate(files, context));
-  if (!files.client_authority.empty()) DET_RETURN_IF_ERROR(RequireClientCertificates(files, context));
+  if (!files.client_authority.empty())
+    DET_RETURN_IF_ERROR(RequireClientCertificates(files, context));
   return made;
 }
 
@@ -135,7 +139,8 @@ absl::StatusOr<std::shared_ptr<TlsKeys>> TlsKeys::Load(TlsFiles files) {
 }
 
 TlsKeys::FileVersions TlsKeys::ReadVersions() const {
-  return {ReadVersion(files_.certificate), ReadVersion(files_.key), ReadVersion(files_.client_authority)};
+  return {ReadVersion(files_.certificate), ReadVersion(files_.key),
+          ReadVersion(files_.client_authority)};
 }
 
 Context TlsKeys::Current() {

@@ -44,7 +44,8 @@ constexpr unsigned char kHandshakeRecord = 0x16;
 // Ends the connection unless it is destroyed before.
 class HandshakeDeadline {
  public:
-  HandshakeDeadline(const std::shared_ptr<beast::tcp_stream>& stream, std::chrono::milliseconds timeout)
+  HandshakeDeadline(const std::shared_ptr<beast::tcp_stream>& stream,
+                    std::chrono::milliseconds timeout)
       : timer_(stream->get_executor(), timeout) {
     // Once it is due, it may be behind the end of the connection in the queue.
     timer_.async_wait([stream](const error_code& canceled) {
@@ -153,7 +154,7 @@ asio::awaitable<void> RefusePlaintext(std::shared_ptr<beast::tcp_stream> stream)
 
 // Whatever it was, the tunnel hears of its end.
 asio::awaitable<void> ServeDecrypted(std::shared_ptr<HttpContext> context, tcp::socket socket,
-                                  Caller caller) {
+                                     Caller caller) {
   auto stream = std::make_shared<beast::tcp_stream>(std::move(socket));
   co_await ServePlaintext(std::move(context), stream, std::move(caller));
   stream->close();
@@ -177,7 +178,8 @@ asio::awaitable<void> ServeTls(std::shared_ptr<HttpContext> context,
   stream->socket().set_option(tcp::no_delay(true), ignored);
   ::setsockopt(stream->socket().native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &kStalledMs,
                sizeof(kStalledMs));
-  std::optional<HandshakeDeadline> deadline(std::in_place, stream, context->options.handshake_limit);
+  std::optional<HandshakeDeadline> deadline(std::in_place, stream,
+                                            context->options.handshake_limit);
   const std::optional<bool> tls = co_await IsTlsHandshake(stream);
   if (!tls) co_return;
   if (!*tls) {

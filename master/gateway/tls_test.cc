@@ -183,7 +183,7 @@ class TlsTest : public testing::Test {
   }
   template <class Stream>
   static std::pair<int, std::string> SendRequest(Stream& stream, const std::string& head,
-                                         const std::string& body = "") {
+                                                 const std::string& body = "") {
     asio::write(stream, asio::buffer(head + "Host: x\r\nContent-Length: " +
                                      std::to_string(body.size()) + "\r\n\r\n" + body));
     boost::beast::flat_buffer buffer;
@@ -219,7 +219,8 @@ class TlsTest : public testing::Test {
 
 TEST_F(TlsTest, ServesHttpWithClientAddress) {
   const auto stream = Handshake();
-  EXPECT_EQ(SendRequest(*stream, "GET / HTTP/1.1\r\n"), std::make_pair(200, std::string("what this is\n")));
+  EXPECT_EQ(SendRequest(*stream, "GET / HTTP/1.1\r\n"),
+            std::make_pair(200, std::string("what this is\n")));
   const auto [status, body] = SendRequest(*stream, "GET /api/v1/experiments/1 HTTP/1.1\r\n");
   EXPECT_EQ(status, 200);
   EXPECT_NE(body.find("\"description\":\"127.0.0.1\""), std::string::npos) << body;
@@ -231,7 +232,7 @@ TEST_F(TlsTest, CarriesLargeBodiesBothWays) {
   const auto stream = Handshake();
   const auto [status, body] =
       SendRequest(*stream, "POST /api/v1/experiments HTTP/1.1\r\nAuthorization: Bearer a\r\n",
-          "{\"config\": \"" + large + "\"}");
+                  "{\"config\": \"" + large + "\"}");
   EXPECT_EQ(status, 200);
   EXPECT_NE(body.find(large), std::string::npos);
 }

@@ -44,8 +44,8 @@ absl::StatusOr<fs::path> FindRoot(const model::CheckpointStorageConfig& storage)
   const fs::path root = fs::canonical(given, error);
   if (error) return CannotReach(given, error);
   if (std::mismatch(host.begin(), host.end(), root.begin(), root.end()).first != host.end()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(given, " is a symbolic link out of ", top, ", to ", root.string(), "; nothing is removed"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        given, " is a symbolic link out of ", top, ", to ", root.string(), "; nothing is removed"));
   }
   return root;
 }
@@ -148,8 +148,9 @@ absl::Status RemoveCheckpointFiles(const checkpoint_storage::Rules& rules,
 }
 
 absl::Status RemoveSomeCheckpointFiles(const checkpoint_storage::Rules& rules,
-                                     const model::CheckpointStorageConfig& storage,
-                                     const model::CheckpointId& id, const model::Resources& files) {
+                                       const model::CheckpointStorageConfig& storage,
+                                       const model::CheckpointId& id,
+                                       const model::Resources& files) {
   if (!checkpoint_storage::IsBucket(storage)) return RemoveFromCheckpointFolder(storage, id, files);
   DET_ASSIGN_OR_RETURN(const auto bucket, checkpoint_storage::Open(rules, storage));
   return checkpoint_storage::RemoveFiles(*bucket, storage, id, files);

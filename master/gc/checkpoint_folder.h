@@ -30,8 +30,9 @@ absl::Status RemoveCheckpointFiles(const checkpoint_storage::Rules& rules,
                                    const model::CheckpointStorageConfig& storage,
                                    const model::CheckpointId& id);
 absl::Status RemoveSomeCheckpointFiles(const checkpoint_storage::Rules& rules,
-                                     const model::CheckpointStorageConfig& storage,
-                                     const model::CheckpointId& id, const model::Resources& files);
+                                       const model::CheckpointStorageConfig& storage,
+                                       const model::CheckpointId& id,
+                                       const model::Resources& files);
 
 }  // namespace det::gc
 

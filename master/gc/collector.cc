@@ -13,11 +13,11 @@
 namespace det::gc {
 namespace {
 
-constexpr int kBatchSize = 100;         // experiments or checkpoints read in one go
+constexpr int kBatchSize = 100;                 // experiments or checkpoints read in one go
 constexpr int kMaxRowsPerTransaction = 10'000;  // removed in one transaction
 
 void LogKeptCheckpoint(const model::CheckpointId& id, model::ExperimentId experiment,
-                const absl::Status& why) {
+                       const absl::Status& why) {
   DET_LOG(WARNING) << "failed to remove checkpoint files" << base::Field("checkpoint", id.value())
                    << base::Field("experiment", experiment.value())
                    << base::Field("reason", why.message());
@@ -49,13 +49,15 @@ absl::Status Collector::RemoveExpired(absl::Time now) {
   bool all = false;
   while (!all) {
     DET_RETURN_IF_ERROR(CheckStop());
-    DET_ASSIGN_OR_RETURN(all, deps_.garbage_collection->RemoveExpiredLogs(now, deps_.retention_days.log_days, kMaxRowsPerTransaction));
+    DET_ASSIGN_OR_RETURN(all, deps_.garbage_collection->RemoveExpiredLogs(
+                                  now, deps_.retention_days.log_days, kMaxRowsPerTransaction));
   }
   if (deps_.retention_days.audit_days < 0) return absl::OkStatus();
   for (all = false; !all;) {
     DET_RETURN_IF_ERROR(CheckStop());
-    DET_ASSIGN_OR_RETURN(all, deps_.garbage_collection->RemoveExpiredAudit(
-                                  now - deps_.retention_days.audit_days * absl::Hours(24), kMaxRowsPerTransaction));
+    DET_ASSIGN_OR_RETURN(
+        all, deps_.garbage_collection->RemoveExpiredAudit(
+                 now - deps_.retention_days.audit_days * absl::Hours(24), kMaxRowsPerTransaction));
   }
   return absl::OkStatus();
 }
@@ -65,7 +67,8 @@ absl::Status Collector::CheckStop() const {
 }
 
 absl::Status Collector::DeleteReleased() {
-  DET_ASSIGN_OR_RETURN(const std::vector<model::ExperimentId> released, deps_.garbage_collection->ListReleased());
+  DET_ASSIGN_OR_RETURN(const std::vector<model::ExperimentId> released,
+                       deps_.garbage_collection->ListReleased());
   for (const model::ExperimentId& id : released) {
     DET_RETURN_IF_ERROR(CheckStop());
     DET_RETURN_IF_ERROR(deps_.submit(cluster::DeleteExperiment{id}));
@@ -101,8 +104,9 @@ absl::Status Collector::ApplyRetention(model::ExperimentId id) {
   return absl::IsAborted(applied) ? absl::OkStatus() : applied;
 }
 
-absl::Status Collector::Remove(const model::CheckpointStorageConfig& storage, UnavailableStorages& unavailable,
-                             const std::function<absl::Status()>& remove) const {
+absl::Status Collector::Remove(const model::CheckpointStorageConfig& storage,
+                               UnavailableStorages& unavailable,
+                               const std::function<absl::Status()>& remove) const {
   for (const auto& [place, why] : unavailable) {
     if (place == storage) return why;
   }
@@ -148,8 +152,8 @@ absl::Status Collector::RemoveFiles(Failures& failures) {
     std::vector<model::CheckpointId> gone;
     for (const store::CheckpointToDelete& each : to_delete) {
       DET_RETURN_IF_ERROR(CheckStop());
-      const absl::Status removed =
-          Remove(each.storage, unavailable, [&] { return deps_.remove_files(each.storage, each.id); });
+      const absl::Status removed = Remove(
+          each.storage, unavailable, [&] { return deps_.remove_files(each.storage, each.id); });
       if (removed.ok()) {
         gone.push_back(each.id);
         continue;

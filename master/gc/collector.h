@@ -25,7 +25,7 @@ struct RetentionDays {
 };
 
 struct CollectorDeps {
-  store::Store* store = nullptr;        // reads
+  store::Store* store = nullptr;                           // reads
   store::GarbageCollection* garbage_collection = nullptr;  // part of `store`
   // Submits an event to the engine and waits until it is durable or refused.
   std::function<absl::Status(cluster::Event)> submit;

@@ -53,14 +53,15 @@ class Death {
 
 class DyingGarbageCollection final : public store::GarbageCollection {
  public:
-  DyingGarbageCollection(store::GarbageCollection* garbage_collection, Death* death) : garbage_collection_(*garbage_collection), death_(*death) {}
+  DyingGarbageCollection(store::GarbageCollection* garbage_collection, Death* death)
+      : garbage_collection_(*garbage_collection), death_(*death) {}
 
   using Ids = std::vector<ExperimentId>;
   absl::StatusOr<Ids> ListDueRetentions(ExperimentId after, int limit) override {
     return death_.Around([&] { return garbage_collection_.ListDueRetentions(after, limit); });
   }
-  absl::StatusOr<std::vector<store::CheckpointToDelete>> ListCheckpointsToDelete(const CheckpointId& after,
-                                                                         int) override {
+  absl::StatusOr<std::vector<store::CheckpointToDelete>> ListCheckpointsToDelete(
+      const CheckpointId& after, int) override {
     return death_.Around([&] { return garbage_collection_.ListCheckpointsToDelete(after, 1); });
   }
   absl::Status MarkCheckpointsDeleted(const std::vector<CheckpointId>& ids) override {
@@ -71,7 +72,7 @@ class DyingGarbageCollection final : public store::GarbageCollection {
     return death_.Around([&] { return garbage_collection_.ListCheckpointsToTrim(after, 1); });
   }
   absl::Status MarkCheckpointTrimmed(const store::CheckpointToTrim& trimmed,
-                          const model::Resources& left) override {
+                                     const model::Resources& left) override {
     return death_.Around([&] { return garbage_collection_.MarkCheckpointTrimmed(trimmed, left); });
   }
   absl::StatusOr<Ids> ListDeletions() override {
@@ -135,26 +136,26 @@ class CollectorTest : public ::testing::Test {
   absl::Status Pass(Death& death) {
     DyingGarbageCollection garbage_collection(&store_->garbage_collection(), &death);
     Collector collector({.store = store_.get(),
-                     .garbage_collection = &garbage_collection,
-                     .submit =
-                         [&](const cluster::Event& event) {
-                           return death.Around([&] { return Submit(event); });
+                         .garbage_collection = &garbage_collection,
+                         .submit =
+                             [&](const cluster::Event& event) {
+                               return death.Around([&] { return Submit(event); });
+                             },
+                         .remove_files = [&](const model::CheckpointStorageConfig& storage,
+                                             const CheckpointId& id) -> absl::Status {
+                           if (blocked_.contains(id.value()))
+                             return absl::FailedPreconditionError("blocked");
+                           return death.Around([&] { return RemoveCheckpointFolder(storage, id); });
                          },
-                     .remove_files = [&](const model::CheckpointStorageConfig& storage,
-                                         const CheckpointId& id) -> absl::Status {
-                       if (blocked_.contains(id.value()))
-                         return absl::FailedPreconditionError("blocked");
-                       return death.Around([&] { return RemoveCheckpointFolder(storage, id); });
-                     },
-                     .remove_some_files = [&](const model::CheckpointStorageConfig& storage,
-                                              const CheckpointId& id,
-                                              const model::Resources& files) -> absl::Status {
-                       if (blocked_.contains(id.value()))
-                         return absl::FailedPreconditionError("blocked");
-                       return death.Around(
-                           [&] { return RemoveFromCheckpointFolder(storage, id, files); });
-                     },
-                     .stopping = [&] { return death.dead(); }});
+                         .remove_some_files = [&](const model::CheckpointStorageConfig& storage,
+                                                  const CheckpointId& id,
+                                                  const model::Resources& files) -> absl::Status {
+                           if (blocked_.contains(id.value()))
+                             return absl::FailedPreconditionError("blocked");
+                           return death.Around(
+                               [&] { return RemoveFromCheckpointFolder(storage, id, files); });
+                         },
+                         .stopping = [&] { return death.dead(); }});
     return collector.Collect();
   }
   // A master that lives: each pass may make work for the next.
@@ -403,11 +404,11 @@ TEST_F(CollectorTest, StopsBetweenSteps) {
   Begin();
   MakeHistory();
   Collector collector({.store = store_.get(),
-                   .garbage_collection = &store_->garbage_collection(),
-                   .submit = [&](const cluster::Event& event) { return Submit(event); },
-                   .remove_files = RemoveCheckpointFolder,
-                   .remove_some_files = RemoveFromCheckpointFolder,
-                   .stopping = [] { return true; }});
+                       .garbage_collection = &store_->garbage_collection(),
+                       .submit = [&](const cluster::Event& event) { return Submit(event); },
+                       .remove_files = RemoveCheckpointFolder,
+                       .remove_some_files = RemoveFromCheckpointFolder,
+                       .stopping = [] { return true; }});
   EXPECT_TRUE(absl::IsCancelled(collector.Collect()));
   EXPECT_TRUE(Files().contains("1a"));
 }

@@ -34,8 +34,9 @@ struct GcThread::Shared : std::enable_shared_from_this<Shared> {
 
 GcThread::GcThread() : shared_(std::make_shared<Shared>()) {}
 
-void GcThread::Start(store::Store* store, engine::Engine* engine, const RetentionDays& retention_days,
-                  const checkpoint_storage::Rules& buckets) {
+void GcThread::Start(store::Store* store, engine::Engine* engine,
+                     const RetentionDays& retention_days,
+                     const checkpoint_storage::Rules& buckets) {
   thread_ = std::thread([shared = shared_, store, engine, retention_days, buckets] {
     Run(*shared, *store, *engine, retention_days, buckets);
   });
@@ -74,8 +75,8 @@ absl::Status GcThread::Submit(Shared& shared, engine::Engine& engine, cluster::E
   return shared.answer.value_or(absl::CancelledError("the master is stopping"));
 }
 
-void GcThread::Run(Shared& shared, store::Store& store, engine::Engine& engine, const RetentionDays& retention_days,
-                const checkpoint_storage::Rules& buckets) {
+void GcThread::Run(Shared& shared, store::Store& store, engine::Engine& engine,
+                   const RetentionDays& retention_days, const checkpoint_storage::Rules& buckets) {
   Collector collector(
       {.store = &store,
        .garbage_collection = &store.garbage_collection(),

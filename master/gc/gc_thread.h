@@ -35,8 +35,8 @@ class GcThread final : public engine::GcSink {
   struct Shared;
 
   static absl::Status Submit(Shared& shared, engine::Engine& engine, cluster::Event event);
-  static void Run(Shared& shared, store::Store& store, engine::Engine& engine, const RetentionDays& retention_days,
-                  const checkpoint_storage::Rules& buckets);
+  static void Run(Shared& shared, store::Store& store, engine::Engine& engine,
+                  const RetentionDays& retention_days, const checkpoint_storage::Rules& buckets);
 
   const std::shared_ptr<Shared> shared_;  // replies that arrive after Stop keep it alive
   std::thread thread_;

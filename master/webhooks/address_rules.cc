@@ -66,9 +66,10 @@ bool Network::Contains(const Address& other) const {
 }
 
 absl::StatusOr<Network> ParseNetwork(std::string_view text) {
-  const absl::Status bad = absl::InvalidArgumentError(
-      absl::StrCat("\"", std::string(text), "\" is not a network; expected one such as "
-                                            "10.0.0.0/8 or fd00::/8"));
+  const absl::Status bad =
+      absl::InvalidArgumentError(absl::StrCat("\"", std::string(text),
+                                              "\" is not a network; expected one such as "
+                                              "10.0.0.0/8 or fd00::/8"));
   const size_t slash = text.find('/');
   const std::string host(text.substr(0, slash));
   Network network;

@@ -89,7 +89,8 @@ absl::StatusOr<Value> CheckCondition(model::WebhookTrigger type, const Value& co
   return Value(Value::Object{});
 }
 
-std::optional<double> FindExceedingValue(const Value& condition, const model::MetricReport& report) {
+std::optional<double> FindExceedingValue(const Value& condition,
+                                         const model::MetricReport& report) {
   if (report.group != GetText(condition, "group")) return std::nullopt;
   const std::optional<double> metric =
       store::GetMetricNumber(report.metrics, GetText(condition, "metric"));

@@ -24,7 +24,8 @@ absl::StatusOr<model::Value> CheckCondition(model::WebhookTrigger type,
                                             const model::Value& condition);
 
 // The value of the metric if the report satisfies the condition; nullopt for NaN.
-std::optional<double> FindExceedingValue(const model::Value& condition, const model::MetricReport& report);
+std::optional<double> FindExceedingValue(const model::Value& condition,
+                                         const model::MetricReport& report);
 
 }  // namespace det::webhooks
 

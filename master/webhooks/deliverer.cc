@@ -16,9 +16,9 @@
 #include "base/log.h"
 #include "base/rng.h"
 #include "base/thread_pool.h"
-#include "master/webhooks/retry_policy.h"
 #include "master/webhooks/payload.h"
 #include "master/webhooks/post.h"
+#include "master/webhooks/retry_policy.h"
 
 namespace det::webhooks {
 namespace {
@@ -132,7 +132,8 @@ absl::Duration Deliverer::Impl::Pass() {
     absl::Time again = now + kLookEvery;
     {
       std::lock_guard lock(mutex_);
-      if (stopping_ || static_cast<int>(busy_.size()) >= options_.max_concurrency) return kLookEvery;
+      if (stopping_ || static_cast<int>(busy_.size()) >= options_.max_concurrency)
+        return kLookEvery;
       others.assign(busy_.begin(), busy_.end());
       // One thread is for those that answer, however many do not.
       const bool kept = BusyFailing() >= options_.max_concurrency - 1;
@@ -192,7 +193,8 @@ AttemptRecord Deliverer::Impl::After(const DeliveryRecord& delivery, const absl:
   }
   attempt.state = next ? State::kPending : State::kFailed;
   attempt.next_at = next.value_or(attempt.at);
-  DET_LOG(WARNING) << (next ? "webhook delivery failed; will be retried" : "webhook delivery failed")
+  DET_LOG(WARNING) << (next ? "webhook delivery failed; will be retried"
+                            : "webhook delivery failed")
                    << base::Field("webhook", delivery.webhook)
                    << base::Field("event", delivery.event_id)
                    << base::Field("reason", attempt.error);
@@ -225,7 +227,7 @@ bool Deliverer::Impl::Pause(absl::Duration length) {
 }
 
 void Deliverer::Impl::SendTest(const store::WebhookRecord& webhook,
-                          absl::AnyInvocable<void(absl::Status)> done) {
+                               absl::AnyInvocable<void(absl::Status)> done) {
   DeliveryRecord delivery;
   delivery.event_id.append("test");
   if (!webhook.triggers.empty()) {
@@ -256,7 +258,7 @@ void Deliverer::Start(DelivererOptions options, store::Webhooks* webhooks, const
 void Deliverer::Stop() { impl_->Stop(); }
 void Deliverer::Wake() { impl_->Wake(); }
 void Deliverer::SendTest(const store::WebhookRecord& webhook,
-                    absl::AnyInvocable<void(absl::Status)> done) {
+                         absl::AnyInvocable<void(absl::Status)> done) {
   impl_->Try(webhook, std::move(done));
 }
 

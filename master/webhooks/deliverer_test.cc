@@ -12,8 +12,8 @@
 #include "master/auth/tokens.h"
 #include "master/store/testing/fake_store.h"
 #include "master/store/testing/make_rows.h"
-#include "master/webhooks/retry_policy.h"
 #include "master/webhooks/post.h"
+#include "master/webhooks/retry_policy.h"
 #include "master/webhooks/testing/receiver.h"
 
 namespace det::webhooks {

@@ -6,8 +6,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "master/webhooks/address_rules.h"
-#include "master/webhooks/retry_policy.h"
 #include "master/webhooks/payload.h"
+#include "master/webhooks/retry_policy.h"
 
 namespace det::webhooks {
 namespace {

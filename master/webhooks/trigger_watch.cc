@@ -91,7 +91,8 @@ bool TriggerWatch::HasMetricTriggers() {
 bool TriggerWatch::WasNotified(model::TrialId trial, int32_t trigger) {
   std::lock_guard lock(mutex_);
   if (notified_.contains({trial, trigger})) return true;
-  return clock_.Now() - unsubscribed_since_ <= kUnsubscribedLifetime && unsubscribed_.contains({trial, trigger});
+  return clock_.Now() - unsubscribed_since_ <= kUnsubscribedLifetime &&
+         unsubscribed_.contains({trial, trigger});
 }
 
 absl::Status TriggerWatch::Check(const std::vector<model::MetricReport>& reports) {
@@ -128,7 +129,8 @@ absl::StatusOr<std::optional<int32_t>> TriggerWatch::FindWorkspace(model::Experi
   {
     std::lock_guard lock(mutex_);
     const absl::Time now = clock_.Now();
-    if (now - workspaces_since_ > kUnsubscribedLifetime || workspaces_.size() >= kMaxCachedWorkspaces) {
+    if (now - workspaces_since_ > kUnsubscribedLifetime ||
+        workspaces_.size() >= kMaxCachedWorkspaces) {
       workspaces_.clear();
       workspaces_since_ = now;
     }

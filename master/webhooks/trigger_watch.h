@@ -66,10 +66,12 @@ class TriggerWatch {
   std::mutex mutex_;
   int64_t version_ = 0;  // incremented when webhooks change
   std::shared_ptr<const Watched> watched_;
-  std::set<std::pair<model::TrialId, int32_t>> notified_;     // cache of rows `webhook_fired`
-  std::set<std::pair<model::TrialId, int32_t>> unsubscribed_;  // without a subscriber, since unsubscribed_since_
+  std::set<std::pair<model::TrialId, int32_t>> notified_;  // cache of rows `webhook_fired`
+  std::set<std::pair<model::TrialId, int32_t>>
+      unsubscribed_;  // without a subscriber, since unsubscribed_since_
   absl::Time unsubscribed_since_ = absl::InfinitePast();
-  std::map<model::ExperimentId, std::optional<int32_t>> workspaces_;  // cached since workspaces_since_
+  std::map<model::ExperimentId, std::optional<int32_t>>
+      workspaces_;  // cached since workspaces_since_
   absl::Time workspaces_since_ = absl::InfinitePast();
 };
 

@@ -54,7 +54,7 @@ TEST_F(TriggerWatchTest, FiresOncePerTrialOnMetrics) {
   Webhook(WebhookTrigger::kMetricThresholdExceeded, R"({"metric":"accuracy","value":0.9})");
   EXPECT_TRUE(watch_
                   .Check({store::MakeReport(3, "validation", 20, 0.9),
-                         store::MakeReport(3, "training", 20, 1.0)})
+                          store::MakeReport(3, "training", 20, 1.0)})
                   .ok());
   EXPECT_EQ(raised_, 0);
   EXPECT_TRUE(watch_.Check({store::MakeReport(3, "validation", 30, 0.95)}).ok());
@@ -175,7 +175,8 @@ TEST(Conditions, EvaluatesMetrics) {
     const Value condition = Value::Object{
         {"metric", "accuracy"}, {"group", "validation"}, {"op", each.op}, {"value", 1.0}};
     const auto report = store::MakeReport(1, "validation", 1, each.metric);
-    EXPECT_EQ(FindExceedingValue(condition, report).has_value(), each.holds) << each.op << each.metric;
+    EXPECT_EQ(FindExceedingValue(condition, report).has_value(), each.holds)
+        << each.op << each.metric;
   }
 }
 

@@ -70,7 +70,8 @@ void CleanInPlace(cluster::PutAgent& put) {
            agent.registered_at);
   for (model::Device& device : agent.slots) CleanAll(device.brand, device.uuid);
   std::map<std::string, std::string> labels;
-  for (const auto& [key, value] : agent.labels) labels.emplace(SanitizeText(key), SanitizeText(value));
+  for (const auto& [key, value] : agent.labels)
+    labels.emplace(SanitizeText(key), SanitizeText(value));
   agent.labels = std::move(labels);
 }
 void CleanInPlace(cluster::DropAgent& drop) { CleanInPlace(drop.id); }
@@ -212,7 +213,8 @@ std::optional<double> GetMetricNumber(const model::Value& metrics, const std::st
   return metric->AsNumber();
 }
 
-NumberCurve ExtractNumbers(const std::vector<model::MetricReport>& reports, const std::string& name) {
+NumberCurve ExtractNumbers(const std::vector<model::MetricReport>& reports,
+                           const std::string& name) {
   NumberCurve curve;
   for (const model::MetricReport& report : reports) {
     if (report.metrics.Find(name) == nullptr) continue;

@@ -40,7 +40,8 @@ model::LogLine Canonical(model::LogLine line);
 std::optional<double> GetMetricNumber(const model::Value& metrics, const std::string& name);
 
 // The values of the metric `name`, from the reports that have it.
-NumberCurve ExtractNumbers(const std::vector<model::MetricReport>& reports, const std::string& name);
+NumberCurve ExtractNumbers(const std::vector<model::MetricReport>& reports,
+                           const std::string& name);
 
 // The total size in bytes of a checkpoint's files.
 int64_t ComputeTotalSize(const model::CheckpointRecord& checkpoint);

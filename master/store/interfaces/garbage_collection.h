@@ -47,8 +47,8 @@ class GarbageCollection {
 
   // Experiments that have ended and whose retention policy must be applied, with ids above `after`,
   // sorted by id.
-  virtual absl::StatusOr<std::vector<model::ExperimentId>> ListDueRetentions(model::ExperimentId after,
-                                                                         int limit) = 0;
+  virtual absl::StatusOr<std::vector<model::ExperimentId>> ListDueRetentions(
+      model::ExperimentId after, int limit) = 0;
   // DELETING checkpoints with ids above `after`, sorted by id.
   virtual absl::StatusOr<std::vector<CheckpointToDelete>> ListCheckpointsToDelete(
       const model::CheckpointId& after, int limit) = 0;
@@ -61,7 +61,7 @@ class GarbageCollection {
   // Records that the files were removed and `left` remain; if `left` is empty, the checkpoint
   // becomes DELETED. Does nothing if more files must be removed by now.
   virtual absl::Status MarkCheckpointTrimmed(const CheckpointToTrim& trimmed,
-                                  const model::Resources& left) = 0;
+                                             const model::Resources& left) = 0;
 
   // DELETING experiments, sorted by id.
   virtual absl::StatusOr<std::vector<model::ExperimentId>> ListDeletions() = 0;
@@ -90,7 +90,8 @@ class GarbageCollection {
   virtual absl::StatusOr<bool> RemoveExpiredAudit(absl::Time until, int limit) = 0;
 
   // Lists the checkpoints of the experiment that are in use, sorted by id.
-  virtual absl::StatusOr<std::vector<HeldCheckpoint>> ListHeldCheckpoints(model::ExperimentId id) = 0;
+  virtual absl::StatusOr<std::vector<HeldCheckpoint>> ListHeldCheckpoints(
+      model::ExperimentId id) = 0;
 };
 
 }  // namespace det::store

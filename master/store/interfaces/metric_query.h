@@ -23,9 +23,9 @@ struct MetricQuery {
     std::string group;
     int64_t steps = 0;
   };
-  bool descending = false;     // newest steps first
+  bool descending = false;        // newest steps first
   std::optional<Position> after;  // in that order; unset: from the beginning
-  int limit = 0;               // 0: all
+  int limit = 0;                  // 0: all
 };
 inline MetricQuery::Position GetPosition(const model::MetricReport& report) {
   return {report.trial, report.group, report.steps_completed};

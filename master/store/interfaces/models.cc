@@ -45,8 +45,8 @@ absl::Status NotCompleted(const model::CheckpointId& id, model::CheckpointState 
                    "; a model version requires a COMPLETED checkpoint"));
 }
 absl::Status WorkspaceHasModels(const std::string& workspace, int64_t models) {
-  return absl::FailedPreconditionError(absl::StrCat("workspace \"", workspace, "\" contains ", models,
-                                                    models == 1 ? " model" : " models",
+  return absl::FailedPreconditionError(absl::StrCat("workspace \"", workspace, "\" contains ",
+                                                    models, models == 1 ? " model" : " models",
                                                     "; move them elsewhere or delete them first"));
 }
 

@@ -24,8 +24,9 @@ std::string MakeProjectKey(const std::string& name, int n) {
 }
 
 absl::Status NoSuchProject(int32_t id) {
-  return absl::NotFoundError(absl::StrCat(
-      "project ", id, " does not exist; `det project list <workspace>` shows those of a workspace"));
+  return absl::NotFoundError(
+      absl::StrCat("project ", id,
+                   " does not exist; `det project list <workspace>` shows those of a workspace"));
 }
 absl::Status NoSuchResource() { return absl::NotFoundError("the resource does not exist"); }
 absl::Status NoSuchProjectKey(const std::string& key) {

@@ -92,7 +92,8 @@ class Projects {
   virtual absl::StatusOr<int32_t> GetProjectWorkspaceId(int32_t id) = 0;
   // Projects that the user opened; newest first.
   virtual absl::Status RecordVisit(model::UserId user, int32_t project, absl::Time at) = 0;
-  virtual absl::StatusOr<std::vector<ProjectRecord>> ListLastVisited(model::UserId user, int limit) = 0;
+  virtual absl::StatusOr<std::vector<ProjectRecord>> ListLastVisited(model::UserId user,
+                                                                     int limit) = 0;
   // Labels of the project's experiments (0: all workspaces of `visible`, the workspaces; without
   // these of all), the most frequent first.
   virtual absl::StatusOr<std::vector<std::string>> ListLabels(

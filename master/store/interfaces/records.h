@@ -40,8 +40,8 @@ struct ExperimentQuery {
   std::vector<model::UserId> owner_ids;
   std::vector<model::ExperimentId> ids;         // only these; empty: all
   std::vector<model::ExperimentId> not_ids;     // exclude these
-  std::optional<int64_t> min_id;              // at least
-  std::optional<int64_t> max_id;           // at most
+  std::optional<int64_t> min_id;                // at least
+  std::optional<int64_t> max_id;                // at most
   int32_t project = 0;                          // only this project; 0: all
   std::optional<std::vector<int32_t>> visible;  // only in these workspaces
   std::string request_id;                       // exact match; empty: any

@@ -6,13 +6,14 @@
 
 namespace det::store {
 
-absl::StatusOr<std::vector<experiment::Retainable>> ListRetentionCandidates(Store& store,
-                                                                   model::ExperimentId id) {
+absl::StatusOr<std::vector<experiment::Retainable>> ListRetentionCandidates(
+    Store& store, model::ExperimentId id) {
   CheckpointQuery query;
   query.experiment = id;
   query.states = {model::CheckpointState::kCompleted, model::CheckpointState::kPartiallyDeleted};
   DET_ASSIGN_OR_RETURN(const CheckpointPage page, store.ListCheckpoints(query));
-  DET_ASSIGN_OR_RETURN(const std::vector<HeldCheckpoint> held, store.garbage_collection().ListHeldCheckpoints(id));
+  DET_ASSIGN_OR_RETURN(const std::vector<HeldCheckpoint> held,
+                       store.garbage_collection().ListHeldCheckpoints(id));
   std::set<model::CheckpointId> stay;
   for (const HeldCheckpoint& each : held) stay.insert(each.id);
   std::vector<experiment::Retainable> all;

@@ -143,7 +143,8 @@ class Reader {
     const std::string conjunction = TextAt(value, "conjunction");
     if (conjunction != "and" && conjunction != "or") {
       return absl::InvalidArgumentError(absl::StrCat("a group of the filter has the conjunction \"",
-                                                     conjunction, "\"; expected \"and\" or \"or\""));
+                                                     conjunction,
+                                                     "\"; expected \"and\" or \"or\""));
     }
     group.any = conjunction == "or";
     const model::Value* children = value.Find("children");
@@ -251,9 +252,9 @@ absl::StatusOr<std::vector<SortKey>> ParseOrder(Table table, std::string_view te
                                 ? std::string("asc")
                                 : std::string(absl::StripAsciiWhitespace(part.substr(equals + 1)));
     if (way != "asc" && way != "desc") {
-      return absl::InvalidArgumentError(
-          absl::StrCat("sort: \"", part, "\" is invalid; expected \"column=asc\" or "
-                                         "\"column=desc\""));
+      return absl::InvalidArgumentError(absl::StrCat("sort: \"", part,
+                                                     "\" is invalid; expected \"column=asc\" or "
+                                                     "\"column=desc\""));
     }
     SortKey key;
     DET_ASSIGN_OR_RETURN(key.column, ParseColumn(table, name, "", ""));

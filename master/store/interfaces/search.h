@@ -94,7 +94,8 @@ struct SortKey {
 };
 struct Search {
   Filter filter;
-  std::vector<SortKey> order;  // ties are sorted by id in the last key's direction; empty: newest first
+  std::vector<SortKey>
+      order;  // ties are sorted by id in the last key's direction; empty: newest first
 };
 
 // Parses the parameters of a request; either may be empty. INVALID_ARGUMENT names the invalid part.

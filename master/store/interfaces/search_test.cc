@@ -93,7 +93,8 @@ TEST(SearchTest, ReportsInvalidPart) {
               HasSubstr("does not fit"));
   EXPECT_THAT(ErrorOf(R"("columnName":"tags","operator":"<","value":1)"),
               HasSubstr("does not fit"));
-  EXPECT_THAT(ErrorOf(R"("columnName":"id","operator":"=","value":"x")"), HasSubstr("not a number"));
+  EXPECT_THAT(ErrorOf(R"("columnName":"id","operator":"=","value":"x")"),
+              HasSubstr("not a number"));
   EXPECT_THAT(ErrorOf(R"("columnName":"startTime","operator":">","value":"soon")"),
               HasSubstr("not a time"));
   EXPECT_THAT(ErrorOf(R"("columnName":"archived","operator":"=","value":"perhaps")"),

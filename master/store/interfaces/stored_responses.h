@@ -32,8 +32,8 @@ class StoredResponses {
 
   // Returns the user's response for the key, or nullopt if there is none since `since`.
   virtual absl::StatusOr<std::optional<StoredResponse>> GetResponse(model::UserId user,
-                                                                const std::string& key,
-                                                                absl::Time since) = 0;
+                                                                    const std::string& key,
+                                                                    absl::Time since) = 0;
   // Stores the response, replacing an older one with the same key, and deletes all from before
   // `since`.
   virtual absl::Status PutResponse(const StoredResponse& stored, absl::Time since) = 0;

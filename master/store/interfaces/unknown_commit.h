@@ -18,9 +18,9 @@ inline bool IsUnknownCommit(const absl::Status& status) {
 
 // `why`: the error of the last attempt to ask the database.
 inline absl::Status UnknownCommitError(const absl::Status& why) {
-  absl::Status doubt = absl::UnavailableError(
-      absl::StrCat("it is unknown whether this was written: ", why.message(),
-                   "; check whether it exists before trying again"));
+  absl::Status doubt =
+      absl::UnavailableError(absl::StrCat("it is unknown whether this was written: ", why.message(),
+                                          "; check whether it exists before trying again"));
   doubt.SetPayload(kUnknownCommit, absl::Cord());
   return doubt;
 }

@@ -33,7 +33,8 @@ struct WorkspaceRecord {
   WorkspaceState state = WorkspaceState::kLive;
   std::string error;
   std::optional<AgentUser> agent_user;
-  std::string checkpoint_storage;  // JSON, merged into every configuration in the workspace; empty: none
+  std::string
+      checkpoint_storage;  // JSON, merged into every configuration in the workspace; empty: none
   std::string default_compute_pool;
   std::string default_aux_pool;
   std::optional<absl::Time> pinned_at;  // by the user who queries

@@ -106,7 +106,8 @@ absl::StatusOr<std::vector<model::Device>> ToDevices(const Result& result, int r
   for (const Value& one : *list->AsList()) {
     const int64_t type = ToInt(one.Find("type"));
     if (type < 0 || type > static_cast<int64_t>(model::DeviceType::kTpu)) {
-      return absl::InternalError(absl::StrCat("the database contains the unknown device type ", type));
+      return absl::InternalError(
+          absl::StrCat("the database contains the unknown device type ", type));
     }
     devices.push_back({.id = static_cast<int>(ToInt(one.Find("id"))),
                        .type = static_cast<model::DeviceType>(type),

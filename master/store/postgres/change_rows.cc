@@ -4,10 +4,10 @@
 
 #include "master/store/interfaces/canonical.h"
 #include "master/store/postgres/agent_rows.h"
-#include "master/store/postgres/webhook_rows.h"
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/rows.h"
 #include "master/store/postgres/scheduling_rows.h"
+#include "master/store/postgres/webhook_rows.h"
 
 namespace det::store {
 namespace {

@@ -128,7 +128,7 @@ absl::Status StopLeftoverServer(const Server& left) {
 
 // Whether it is what `argv` would start now, of the same program, and answers.
 bool HasSameSettings(const Server& server, const std::vector<std::string>& argv,
-                 const std::string& connection_string) {
+                     const std::string& connection_string) {
   const std::string proc = absl::StrCat("/proc/", server.pid);
   const absl::StatusOr<std::string> line = base::ReadFile(proc + "/cmdline");
   const std::string wanted(
@@ -254,7 +254,8 @@ std::vector<std::string> EmbeddedPostgres::Impl::Command() const {
   set("checkpoint_timeout=15min");
   set("huge_pages=off");
   set("jit=off");
-  // A new cluster has no statistics: its first long log is read by a scan of all until there are some.
+  // A new cluster has no statistics: its first long log is read by a scan of all until there are
+  // some.
   set("autovacuum_naptime=10s");
   set("max_parallel_workers_per_gather=0");
   set("max_logical_replication_workers=0");

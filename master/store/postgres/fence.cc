@@ -59,7 +59,8 @@ absl::StatusOr<bool> Fence::ResolveUnknown(Connection& connection, UnknownCommit
 
 void Fence::Pause() { absl::SleepFor(absl::Milliseconds(250)); }
 
-absl::Status Fence::Begin(Connection& connection, const char* hold, const Connection::WriteId& write_id) {
+absl::Status Fence::Begin(Connection& connection, const char* hold,
+                          const Connection::WriteId& write_id) {
   DET_RETURN_IF_ERROR(connection.ExecScript("BEGIN"));
   const absl::StatusOr<Result> begun =
       epoch() == 0 ? connection.Exec(kRecordWriteId, MakeParams(write_id.writer, write_id.number))

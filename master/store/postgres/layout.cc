@@ -68,9 +68,9 @@ absl::Status CheckReachable(const std::string& path, const User& user) {
                        : info.st_gid == user.gid ? S_IXGRP
                                                  : S_IXOTH;
     if ((info.st_mode & bit) == 0) {
-      return absl::PermissionDeniedError(absl::StrCat(
-          "PostgreSQL runs as user ", user.name, ", who cannot enter ",
-          dir.string(), "; run 'chmod o+x ", dir.string(), "' or choose another data directory"));
+      return absl::PermissionDeniedError(
+          absl::StrCat("PostgreSQL runs as user ", user.name, ", who cannot enter ", dir.string(),
+                       "; run 'chmod o+x ", dir.string(), "' or choose another data directory"));
     }
     if (dir == dir.root_path()) return absl::OkStatus();
   }
@@ -134,7 +134,8 @@ absl::Status MakeLog(const std::string& path, const std::optional<User>& user) {
   const bool given = !user || ::fchown(fd, user->uid, user->gid) == 0;
   const int error = errno;
   ::close(fd);
-  return given ? absl::OkStatus() : absl::ErrnoToStatus(error, absl::StrCat("cannot change the owner of ", path));
+  return given ? absl::OkStatus()
+               : absl::ErrnoToStatus(error, absl::StrCat("cannot change the owner of ", path));
 }
 
 }  // namespace

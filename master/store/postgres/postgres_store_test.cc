@@ -143,13 +143,20 @@ TEST(PostgresStoreTest, ReadsLeaseOnTablesOfAnyVersion) {
 // What the database says when it cannot, with a code of its own each time, and what we make of it.
 TEST(PostgresStoreTest, ClassifiesTransientErrors) {
   const std::pair<const char*, const char*> kPassing[] = {
-      {"53100", "its disk is full"},    {"53300", "too many connections"},
-      {"53200", "it is out of memory"},      {"53000", "it has insufficient resources"},
-      {"25006", "it is read-only"},  {"57P01", "it is shutting down"},
-      {"57P02", "it crashed"},      {"57P03", "it is starting or stopping"},
-      {"57014", "the statement was canceled"},          {"08006", "the connection broke"},
-      {"40001", "transactions conflicted"}, {"40P01", "transactions conflicted"},
-      {"55P03", "another session holds"}, {"58030", "it has an I/O error"},
+      {"53100", "its disk is full"},
+      {"53300", "too many connections"},
+      {"53200", "it is out of memory"},
+      {"53000", "it has insufficient resources"},
+      {"25006", "it is read-only"},
+      {"57P01", "it is shutting down"},
+      {"57P02", "it crashed"},
+      {"57P03", "it is starting or stopping"},
+      {"57014", "the statement was canceled"},
+      {"08006", "the connection broke"},
+      {"40001", "transactions conflicted"},
+      {"40P01", "transactions conflicted"},
+      {"55P03", "another session holds"},
+      {"58030", "it has an I/O error"},
   };
   const std::string database = TestServer::Get().MakeDatabase();
   const auto store = OpenStore(database);

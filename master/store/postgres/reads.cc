@@ -173,11 +173,12 @@ absl::StatusOr<ExperimentPage> SqlStore::ListExperiments(const ExperimentQuery& 
   return readers_.Run([&](Connection& connection) -> absl::StatusOr<ExperimentPage> {
     DET_ASSIGN_OR_RETURN(
         const WindowRows window,
-        ReadWindow(connection, absl::StrCat("SELECT count(*) FROM ", asked.tables, asked.where),
-                   absl::StrCat("SELECT e.id FROM ", asked.tables,
-                                query.sort == ExperimentQuery::Sort::kNumTrials ? kTrialTotals : "",
-                                asked.where, OrderBy(GetSortKey(query.sort), "e.id", query.descending)),
-                   asked.params, query.window));
+        ReadWindow(
+            connection, absl::StrCat("SELECT count(*) FROM ", asked.tables, asked.where),
+            absl::StrCat("SELECT e.id FROM ", asked.tables,
+                         query.sort == ExperimentQuery::Sort::kNumTrials ? kTrialTotals : "",
+                         asked.where, OrderBy(GetSortKey(query.sort), "e.id", query.descending)),
+            asked.params, query.window));
     std::vector<int64_t> ids;
     for (int row = 0; row < window.rows.rows(); ++row) ids.push_back(window.rows.Int(row, 0));
     ExperimentPage page;

@@ -97,8 +97,8 @@ std::string SearchFields::GetExpression(Field field) {
       return QualifyOwn("ended_at");
     case Field::kDuration:
       return absl::StrCat("extract(epoch FROM coalesce(CASE WHEN isfinite(", QualifyOwn("ended_at"),
-                          ") THEN ", QualifyOwn("ended_at"), " END, now()) - ", QualifyOwn("created_at"),
-                          ")::double precision");
+                          ") THEN ", QualifyOwn("ended_at"), " END, now()) - ",
+                          QualifyOwn("created_at"), ")::double precision");
     case Field::kState:
       return QualifyOwn("state");
     case Field::kShownState:

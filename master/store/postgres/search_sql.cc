@@ -139,7 +139,8 @@ class Writer {
                     metric ? absl::StrCat(GetColumnName(column.statistic, "s"), " AS number")
                            : std::string("s.number, s.text"),
                     " FROM ", metric ? "metric_summaries" : "run_values", " s WHERE ",
-                    Rows(column, "s"), " AND s.trial = ", fields_.GetRunId(), ") ", row, " ON true");
+                    Rows(column, "s"), " AND s.trial = ", fields_.GetRunId(), ") ", row,
+                    " ON true");
     order_.push_back({absl::StrCat(row, ".number"), direction});
     if (!metric) order_.push_back({absl::StrCat(row, ".text"), direction});
   }
@@ -213,7 +214,8 @@ class Writer {
           std::holds_alternative<bool>(condition.operand)) {
         return WriteArchived(condition);
       }
-      const std::string holds = Compare(fields_.GetExpression(column.field), column.type, condition);
+      const std::string holds =
+          Compare(fields_.GetExpression(column.field), column.type, condition);
       return IsContrary(condition.op) ? absl::StrCat("NOT coalesce(", holds, ", false)") : holds;
     }
     std::string rows = Rows(column, "s");
@@ -287,8 +289,8 @@ std::string SearchSql::Page(int offset, int limit) const {
   return absl::StrCat("SELECT x.k", order.size() - 1,
                       " FROM unnest($1::int[]) q (project) CROSS JOIN LATERAL (SELECT ",
                       absl::StrJoin(columns, ", "), " FROM ", order_from, where,
-                      MakeOrder(order, false), Cut(0, offset + limit), ") x", MakeOrder(order, true),
-                      Cut(offset, limit));
+                      MakeOrder(order, false), Cut(0, offset + limit), ") x",
+                      MakeOrder(order, true), Cut(offset, limit));
 }
 
 std::string SearchSql::CountedPage(int offset, int limit) const {

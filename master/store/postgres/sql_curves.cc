@@ -202,7 +202,8 @@ absl::StatusOr<Reports> ReadLongCurve(Pool& pool, Fence& fence, const CurveQuery
     return ReadFirst(connection, query, {trial}, kMaxUnsampledReports + 1);
   }));
   // Without numbers no point stands out: the first of them.
-  if (!IsCut(whole[trial], kMaxUnsampledReports) || peaks.metric.empty()) return std::move(whole[trial]);
+  if (!IsCut(whole[trial], kMaxUnsampledReports) || peaks.metric.empty())
+    return std::move(whole[trial]);
   if (!peaks.made) {
     // Of a trial that reported before there were peaks: once.
     DET_RETURN_IF_ERROR(fence

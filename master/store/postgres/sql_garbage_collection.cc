@@ -175,7 +175,8 @@ absl::StatusOr<std::vector<CheckpointToDelete>> SqlGarbageCollection::ListCheckp
   });
 }
 
-absl::Status SqlGarbageCollection::MarkCheckpointsDeleted(const std::vector<model::CheckpointId>& ids) {
+absl::Status SqlGarbageCollection::MarkCheckpointsDeleted(
+    const std::vector<model::CheckpointId>& ids) {
   return fence_.Run(pool_, [&](Connection& connection) {
     return connection.Exec(kSetDeleted, {ToArray(ids)}).status();
   });
@@ -202,7 +203,7 @@ absl::StatusOr<std::vector<CheckpointToTrim>> SqlGarbageCollection::ListCheckpoi
 }
 
 absl::Status SqlGarbageCollection::MarkCheckpointTrimmed(const CheckpointToTrim& trimmed,
-                                     const model::Resources& left) {
+                                                         const model::Resources& left) {
   int64_t size = 0;
   for (const auto& [path, bytes] : left) size += bytes;
   return fence_.Run(pool_, [&](Connection& connection) {
@@ -213,7 +214,9 @@ absl::Status SqlGarbageCollection::MarkCheckpointTrimmed(const CheckpointToTrim&
   });
 }
 
-absl::StatusOr<Ids> SqlGarbageCollection::ListDeletions() { return SelectIds(pool_, kDeletions, {}); }
+absl::StatusOr<Ids> SqlGarbageCollection::ListDeletions() {
+  return SelectIds(pool_, kDeletions, {});
+}
 absl::StatusOr<Ids> SqlGarbageCollection::ListReleased() { return SelectIds(pool_, kReleases, {}); }
 
 absl::StatusOr<bool> SqlGarbageCollection::RemoveRows(model::ExperimentId id, int limit) {
@@ -236,7 +239,8 @@ absl::StatusOr<bool> SqlGarbageCollection::RemoveRows(model::ExperimentId id, in
   });
 }
 
-absl::Status SqlGarbageCollection::MarkDeletionFailed(model::ExperimentId id, const std::string& reason) {
+absl::Status SqlGarbageCollection::MarkDeletionFailed(model::ExperimentId id,
+                                                      const std::string& reason) {
   return fence_.Run(pool_, [&](Connection& connection) {
     return connection.Exec(kFail, MakeParams(id, reason)).status();
   });
@@ -278,14 +282,16 @@ absl::StatusOr<bool> SqlGarbageCollection::RemoveExpiredAudit(absl::Time until, 
   return RemovePortion(kOldAudit, MakeParams(until, limit), limit);
 }
 
-absl::StatusOr<bool> SqlGarbageCollection::RemovePortion(const char* sql, const Params& params, int limit) {
+absl::StatusOr<bool> SqlGarbageCollection::RemovePortion(const char* sql, const Params& params,
+                                                         int limit) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<bool> {
     DET_ASSIGN_OR_RETURN(const Result gone, connection.Exec(sql, params));
     return gone.Int(0, 0) < limit;
   });
 }
 
-absl::StatusOr<std::vector<HeldCheckpoint>> SqlGarbageCollection::ListHeldCheckpoints(model::ExperimentId id) {
+absl::StatusOr<std::vector<HeldCheckpoint>> SqlGarbageCollection::ListHeldCheckpoints(
+    model::ExperimentId id) {
   using Held = std::vector<HeldCheckpoint>;
   return pool_.Run([&](Connection& connection) -> absl::StatusOr<Held> {
     DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kHeld, MakeParams(id)));

@@ -16,13 +16,14 @@ class SqlGarbageCollection final : public GarbageCollection {
   SqlGarbageCollection(Pool* pool, Fence* fence) : pool_(*pool), fence_(*fence) {}
 
   absl::StatusOr<std::vector<model::ExperimentId>> ListDueRetentions(model::ExperimentId after,
-                                                                 int limit) override;
-  absl::StatusOr<std::vector<CheckpointToDelete>> ListCheckpointsToDelete(const model::CheckpointId& after,
-                                                                  int limit) override;
+                                                                     int limit) override;
+  absl::StatusOr<std::vector<CheckpointToDelete>> ListCheckpointsToDelete(
+      const model::CheckpointId& after, int limit) override;
   absl::Status MarkCheckpointsDeleted(const std::vector<model::CheckpointId>& ids) override;
   absl::StatusOr<std::vector<CheckpointToTrim>> ListCheckpointsToTrim(
       const model::CheckpointId& after, int limit) override;
-  absl::Status MarkCheckpointTrimmed(const CheckpointToTrim& trimmed, const model::Resources& left) override;
+  absl::Status MarkCheckpointTrimmed(const CheckpointToTrim& trimmed,
+                                     const model::Resources& left) override;
   absl::StatusOr<std::vector<model::ExperimentId>> ListDeletions() override;
   absl::StatusOr<std::vector<model::ExperimentId>> ListReleased() override;
   absl::StatusOr<bool> RemoveRows(model::ExperimentId id, int limit) override;

@@ -140,9 +140,8 @@ absl::StatusOr<int> SqlAudit::CountAudit(const AuditQuery& query) {
   });
 }
 
-absl::StatusOr<std::optional<StoredResponse>> SqlStoredResponses::GetResponse(model::UserId user,
-                                                                  const std::string& key,
-                                                                  absl::Time since) {
+absl::StatusOr<std::optional<StoredResponse>> SqlStoredResponses::GetResponse(
+    model::UserId user, const std::string& key, absl::Time since) {
   return pool_.Run([&](Connection& connection) -> absl::StatusOr<std::optional<StoredResponse>> {
     DET_ASSIGN_OR_RETURN(const Result result,
                          connection.Exec(kGetResponse, MakeParams(user, key, since)));

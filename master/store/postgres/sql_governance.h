@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "master/store/interfaces/stored_responses.h"
 #include "master/store/interfaces/audit.h"
 #include "master/store/interfaces/cluster_message.h"
+#include "master/store/interfaces/stored_responses.h"
 #include "master/store/interfaces/usage.h"
 #include "master/store/postgres/fence.h"
 #include "master/store/postgres/pool.h"
@@ -36,8 +36,9 @@ class SqlStoredResponses final : public StoredResponses {
  public:
   SqlStoredResponses(Pool* pool, Fence* fence) : pool_(*pool), fence_(*fence) {}
 
-  absl::StatusOr<std::optional<StoredResponse>> GetResponse(model::UserId user, const std::string& key,
-                                                        absl::Time since) override;
+  absl::StatusOr<std::optional<StoredResponse>> GetResponse(model::UserId user,
+                                                            const std::string& key,
+                                                            absl::Time since) override;
   absl::Status PutResponse(const StoredResponse& stored, absl::Time since) override;
 
  private:

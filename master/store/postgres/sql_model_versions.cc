@@ -162,8 +162,8 @@ absl::StatusOr<std::vector<std::string>> SqlModels::ListHolders(model::Experimen
     DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kHolders, MakeParams(id)));
     Holders holders;
     for (int row = 0; row < result.rows(); ++row) {
-      holders.push_back(
-          GetHolderName(std::string(result.Text(row, 0)), static_cast<int32_t>(result.Int(row, 1))));
+      holders.push_back(GetHolderName(std::string(result.Text(row, 0)),
+                                      static_cast<int32_t>(result.Int(row, 1))));
     }
     return holders;
   });

@@ -217,7 +217,8 @@ absl::StatusOr<ProjectRecord> SqlProjects::AddProject(const ProjectRecord& proje
 absl::StatusOr<ProjectRecord> SqlProjects::ChangeProject(int32_t id, const ProjectPatch& patch) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<ProjectRecord> {
     DET_ASSIGN_OR_RETURN(const Locked row, Lock(connection, id));
-    if (row.immutable && ChangesIdentity(patch)) return ImmutableError("project", row.name, "changed");
+    if (row.immutable && ChangesIdentity(patch))
+      return ImmutableError("project", row.name, "changed");
     if (patch.workspace && *patch.workspace != row.workspace) {
       DET_RETURN_IF_ERROR(LockOpen(connection, *patch.workspace));
     }
@@ -294,7 +295,8 @@ absl::Status SqlProjects::RecordVisit(model::UserId user, int32_t project, absl:
   });
 }
 
-absl::StatusOr<std::vector<ProjectRecord>> SqlProjects::ListLastVisited(model::UserId user, int limit) {
+absl::StatusOr<std::vector<ProjectRecord>> SqlProjects::ListLastVisited(model::UserId user,
+                                                                        int limit) {
   using Projects = std::vector<ProjectRecord>;
   return pool_.Run([&](Connection& connection) -> absl::StatusOr<Projects> {
     DET_ASSIGN_OR_RETURN(

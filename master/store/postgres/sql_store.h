@@ -19,12 +19,12 @@
 #include "master/store/postgres/sql_access.h"
 #include "master/store/postgres/sql_garbage_collection.h"
 #include "master/store/postgres/sql_governance.h"
-#include "master/store/postgres/sql_webhooks.h"
 #include "master/store/postgres/sql_models.h"
-#include "master/store/postgres/sql_users.h"
 #include "master/store/postgres/sql_projects.h"
 #include "master/store/postgres/sql_runs.h"
 #include "master/store/postgres/sql_templates.h"
+#include "master/store/postgres/sql_users.h"
+#include "master/store/postgres/sql_webhooks.h"
 #include "master/store/postgres/sql_workspaces.h"
 #include "master/store/postgres/summary_backfill.h"
 #include "master/store/postgres/write_group.h"
@@ -104,7 +104,7 @@ class SqlStore final : public Store {
   Pool writer_;     // one connection
   Pool readers_;
   Pool gc_pool_;  // one connection
-  Pool lease_;      // one connection, so that lease renewals never wait
+  Pool lease_;    // one connection, so that lease renewals never wait
   Fence fence_;
   SqlAccess access_{&readers_, &fence_};
   SqlUsers users_{&readers_, &fence_};

@@ -59,7 +59,8 @@ absl::StatusOr<TemplateRecord> SqlTemplates::GetTemplate(const std::string& name
 absl::Status SqlTemplates::AddTemplate(const TemplateRecord& record) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
     DET_RETURN_IF_ERROR(LockOpen(connection, record.workspace));
-    DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kTemplateAdd, MakeQueryParams(record)));
+    DET_ASSIGN_OR_RETURN(const Result result,
+                         connection.Exec(kTemplateAdd, MakeQueryParams(record)));
     return ToTemplate(result, 0) == record ? absl::OkStatus() : TemplateExists(record.name);
   });
 }

@@ -160,7 +160,7 @@ absl::StatusOr<UserRecord> SqlUsers::AddUser(const UserRecord& user, model::Role
 }
 
 absl::StatusOr<UserRecord> SqlUsers::ChangeUser(model::UserId id, const UserPatch& patch,
-                                                 absl::Time now) {
+                                                absl::Time now) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<UserRecord> {
     if (patch.username) {
       DET_ASSIGN_OR_RETURN(const Result taken,

@@ -8,9 +8,9 @@
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "master/core/model/names.h"
-#include "master/store/postgres/webhook_rows.h"
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/rows.h"
+#include "master/store/postgres/webhook_rows.h"
 #include "master/store/postgres/workspace_rows.h"
 
 namespace det::store {
@@ -186,7 +186,8 @@ absl::StatusOr<WebhookRecord> SqlWebhooks::ChangeWebhook(int32_t id, const Webho
   return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<WebhookRecord> {
     const absl::StatusOr<Result> changed =
         connection.Exec(kHookChange, MakeParams(id, patch.name, patch.url));
-    if (!changed.ok() && connection.sqlstate() == kUniqueViolation) return WebhookExists(*patch.name);
+    if (!changed.ok() && connection.sqlstate() == kUniqueViolation)
+      return WebhookExists(*patch.name);
     DET_RETURN_IF_ERROR(changed.status());
     if (patch.triggers && changed->rows() > 0) {
       DET_RETURN_IF_ERROR(ReplaceTriggers(connection, id, *patch.triggers));

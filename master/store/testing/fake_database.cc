@@ -72,7 +72,8 @@ std::string FakeDatabase::GetUsername(model::UserId id) const {
   return user == user_rows.users.end() ? "" : user->second.username;
 }
 
-experiment::Experiment FakeDatabase::WithCurrentProject(const experiment::Experiment& experiment) const {
+experiment::Experiment FakeDatabase::WithCurrentProject(
+    const experiment::Experiment& experiment) const {
   experiment::Experiment placed = experiment;
   const auto project = workspace_rows.projects.find(experiment.project);
   if (project == workspace_rows.projects.end()) return placed;
@@ -209,7 +210,7 @@ void FakeDatabase::AddScheduling(cluster::Image& image) const {
 }
 
 std::vector<model::MetricReport> FakeDatabase::ListMetrics(model::TrialId trial,
-                                                       const std::string& group) const {
+                                                           const std::string& group) const {
   std::vector<model::MetricReport> found;
   for (auto it = metrics.lower_bound(MetricKey(trial, group, 0, 0));
        it != metrics.end() && it->second.trial == trial; ++it) {
@@ -376,8 +377,9 @@ void Sort(std::vector<CheckpointEntry>& items, const CheckpointQuery& query,
         return worse;
       });
     case Sort::kMetric:
-      return by(
-          [&](const Entry& e) { return finite(GetMetricNumber(e.validation_metrics, query.metric)); });
+      return by([&](const Entry& e) {
+        return finite(GetMetricNumber(e.validation_metrics, query.metric));
+      });
   }
 }
 

@@ -18,14 +18,15 @@
 #include "master/store/interfaces/templates.h"
 #include "master/store/testing/fake_access.h"
 #include "master/store/testing/fake_governance.h"
-#include "master/store/testing/fake_webhook_rows.h"
 #include "master/store/testing/fake_model_rows.h"
 #include "master/store/testing/fake_users.h"
+#include "master/store/testing/fake_webhook_rows.h"
 #include "master/store/testing/fake_workspace_rows.h"
 
 namespace det::store {
 
-using MetricKey = std::tuple<model::TrialId, std::string, int64_t, int>;  // the last element is the attempt
+using MetricKey =
+    std::tuple<model::TrialId, std::string, int64_t, int>;  // the last element is the attempt
 
 struct FakeDatabase {
   std::mutex mutex;
@@ -97,7 +98,9 @@ struct FakeDatabase {
   void Apply(const cluster::PutPool& put) { pools[put.pool.name] = put.pool; }
   void Apply(const cluster::DropPool& drop) { pools.erase(drop.name); }
   void Apply(const cluster::PutDefaultPools& put) { default_pools = put; }
-  void Apply(const cluster::SetQuota& set) { quotas[{set.quota.scope, set.quota.name}] = set.quota; }
+  void Apply(const cluster::SetQuota& set) {
+    quotas[{set.quota.scope, set.quota.name}] = set.quota;
+  }
   void Apply(const cluster::DropQuota& drop) { quotas.erase({drop.scope, drop.name}); }
 
   // Creates a delivery for each subscribed webhook; returns their number.
@@ -127,7 +130,8 @@ struct FakeDatabase {
   void AddScheduling(cluster::Image& image) const;
 
   // The newest run's report of each step.
-  std::vector<model::MetricReport> ListMetrics(model::TrialId trial, const std::string& group) const;
+  std::vector<model::MetricReport> ListMetrics(model::TrialId trial,
+                                               const std::string& group) const;
   std::vector<CheckpointEntry> ListCheckpoints(model::TrialId trial) const;
   std::string GetUsername(model::UserId id) const;
   // The experiment with the current names of its project and workspace.

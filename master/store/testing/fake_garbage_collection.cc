@@ -48,7 +48,8 @@ absl::StatusOr<std::vector<CheckpointToDelete>> FakeGarbageCollection::ListCheck
   return doomed;
 }
 
-absl::Status FakeGarbageCollection::MarkCheckpointsDeleted(const std::vector<model::CheckpointId>& ids) {
+absl::Status FakeGarbageCollection::MarkCheckpointsDeleted(
+    const std::vector<model::CheckpointId>& ids) {
   DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   for (const model::CheckpointId& id : ids) {
@@ -77,7 +78,7 @@ absl::StatusOr<std::vector<CheckpointToTrim>> FakeGarbageCollection::ListCheckpo
 }
 
 absl::Status FakeGarbageCollection::MarkCheckpointTrimmed(const CheckpointToTrim& trimmed,
-                                      const model::Resources& left) {
+                                                          const model::Resources& left) {
   DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   const auto it = db_.trims.find(trimmed.id);
@@ -155,7 +156,8 @@ void FakeGarbageCollection::RemoveRest(model::ExperimentId id) {
     if (!is_of(a.trial)) return false;
     highest.last_submitted = std::max(highest.last_submitted, a.submitted);
     if (a.ended_at && a.started_at && a.granted > 0) {
-      db_.deleted_runs.push_back({a, experiment::OwnerName(e), db_.WithCurrentProject(e).config->workspace});
+      db_.deleted_runs.push_back(
+          {a, experiment::OwnerName(e), db_.WithCurrentProject(e).config->workspace});
     }
     return true;
   });
@@ -177,7 +179,8 @@ void FakeGarbageCollection::RemoveRest(model::ExperimentId id) {
   if (!left) db_.experiments.erase(id), db_.workspace_rows.experiment_notes.erase(id);
 }
 
-absl::Status FakeGarbageCollection::MarkDeletionFailed(model::ExperimentId id, const std::string& reason) {
+absl::Status FakeGarbageCollection::MarkDeletionFailed(model::ExperimentId id,
+                                                       const std::string& reason) {
   DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   const auto e = db_.experiments.find(id);
@@ -247,7 +250,8 @@ absl::StatusOr<bool> FakeGarbageCollection::RemoveExpiredAudit(absl::Time until,
          limit;
 }
 
-absl::StatusOr<std::vector<HeldCheckpoint>> FakeGarbageCollection::ListHeldCheckpoints(model::ExperimentId id) {
+absl::StatusOr<std::vector<HeldCheckpoint>> FakeGarbageCollection::ListHeldCheckpoints(
+    model::ExperimentId id) {
   std::lock_guard lock(db_.mutex);
   std::vector<HeldCheckpoint> held;
   for (const auto& [number, checkpoint] : db_.checkpoints) {

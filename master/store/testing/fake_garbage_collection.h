@@ -19,13 +19,14 @@ class FakeGarbageCollection final : public GarbageCollection {
       : db_(*database), check_epoch_(std::move(check_epoch)) {}
 
   absl::StatusOr<std::vector<model::ExperimentId>> ListDueRetentions(model::ExperimentId after,
-                                                                 int limit) override;
-  absl::StatusOr<std::vector<CheckpointToDelete>> ListCheckpointsToDelete(const model::CheckpointId& after,
-                                                                  int limit) override;
+                                                                     int limit) override;
+  absl::StatusOr<std::vector<CheckpointToDelete>> ListCheckpointsToDelete(
+      const model::CheckpointId& after, int limit) override;
   absl::Status MarkCheckpointsDeleted(const std::vector<model::CheckpointId>& ids) override;
   absl::StatusOr<std::vector<CheckpointToTrim>> ListCheckpointsToTrim(
       const model::CheckpointId& after, int limit) override;
-  absl::Status MarkCheckpointTrimmed(const CheckpointToTrim& trimmed, const model::Resources& left) override;
+  absl::Status MarkCheckpointTrimmed(const CheckpointToTrim& trimmed,
+                                     const model::Resources& left) override;
   absl::StatusOr<std::vector<model::ExperimentId>> ListDeletions() override;
   absl::StatusOr<std::vector<model::ExperimentId>> ListReleased() override;
   absl::StatusOr<bool> RemoveRows(model::ExperimentId id, int limit) override;

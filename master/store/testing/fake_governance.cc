@@ -69,9 +69,8 @@ absl::StatusOr<int> FakeAudit::CountAudit(const AuditQuery& query) {
       rows.begin(), rows.end(), [&](const AuditRecord& row) { return Matches(row, query); }));
 }
 
-absl::StatusOr<std::optional<StoredResponse>> FakeStoredResponses::GetResponse(model::UserId user,
-                                                                   const std::string& key,
-                                                                   absl::Time since) {
+absl::StatusOr<std::optional<StoredResponse>> FakeStoredResponses::GetResponse(
+    model::UserId user, const std::string& key, absl::Time since) {
   std::lock_guard lock(database_.mutex);
   const auto it = database_.governance.responses.find({user, key});
   if (it == database_.governance.responses.end() || it->second.at < since) return std::nullopt;

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "master/store/interfaces/stored_responses.h"
 #include "master/store/interfaces/audit.h"
 #include "master/store/interfaces/cluster_message.h"
+#include "master/store/interfaces/stored_responses.h"
 #include "master/store/interfaces/usage.h"
 
 namespace det::store {
@@ -47,8 +47,9 @@ class FakeStoredResponses final : public StoredResponses {
   FakeStoredResponses(FakeDatabase* database, std::function<absl::Status()> check_epoch)
       : database_(*database), check_epoch_(std::move(check_epoch)) {}
 
-  absl::StatusOr<std::optional<StoredResponse>> GetResponse(model::UserId user, const std::string& key,
-                                                        absl::Time since) override;
+  absl::StatusOr<std::optional<StoredResponse>> GetResponse(model::UserId user,
+                                                            const std::string& key,
+                                                            absl::Time since) override;
   absl::Status PutResponse(const StoredResponse& stored, absl::Time since) override;
 
  private:

@@ -25,16 +25,17 @@ ProjectRecord FakeProjects::Read(const ProjectRecord& row) const {
 }
 
 bool FakeProjects::IsNameTaken(int32_t workspace, const std::string& name, int32_t excluded) const {
-  return std::any_of(db_.workspace_rows.projects.begin(), db_.workspace_rows.projects.end(), [&](const auto& item) {
-    const ProjectRecord& p = item.second;
-    return p.workspace == workspace && p.name == name && p.id != excluded;
-  });
+  return std::any_of(db_.workspace_rows.projects.begin(), db_.workspace_rows.projects.end(),
+                     [&](const auto& item) {
+                       const ProjectRecord& p = item.second;
+                       return p.workspace == workspace && p.name == name && p.id != excluded;
+                     });
 }
 
 bool FakeProjects::IsKeyTaken(const std::string& key, int32_t excluded) const {
-  return std::any_of(db_.workspace_rows.projects.begin(), db_.workspace_rows.projects.end(), [&](const auto& item) {
-    return item.second.key == key && item.second.id != excluded;
-  });
+  return std::any_of(
+      db_.workspace_rows.projects.begin(), db_.workspace_rows.projects.end(),
+      [&](const auto& item) { return item.second.key == key && item.second.id != excluded; });
 }
 
 absl::StatusOr<ProjectRecord> FakeProjects::GetProject(int32_t id) {
@@ -104,7 +105,8 @@ absl::StatusOr<ProjectRecord> FakeProjects::ChangeProject(int32_t id, const Proj
   const auto it = db_.workspace_rows.projects.find(id);
   if (it == db_.workspace_rows.projects.end()) return NoSuchProject(id);
   ProjectRecord& row = it->second;
-  if (row.immutable && ChangesIdentity(patch)) return ImmutableError("project", row.name, "changed");
+  if (row.immutable && ChangesIdentity(patch))
+    return ImmutableError("project", row.name, "changed");
   const int32_t to = patch.workspace.value_or(row.workspace);
   const auto workspace = db_.workspace_rows.workspaces.find(to);
   if (workspace == db_.workspace_rows.workspaces.end()) return NoSuchWorkspace(to);
@@ -140,8 +142,10 @@ absl::Status FakeProjects::DeleteProject(int32_t id) {
   if (it == db_.workspace_rows.projects.end()) return NoSuchProject(id);
   const ProjectRecord record = Read(it->second);
   if (record.immutable) return ImmutableError("project", record.name, "deleted");
-  if (record.num_experiments > 0) return NotEmptyError("project", record.name, record.num_experiments);
-  std::erase_if(db_.workspace_rows.visits, [&](const auto& visit) { return visit.first.second == id; });
+  if (record.num_experiments > 0)
+    return NotEmptyError("project", record.name, record.num_experiments);
+  std::erase_if(db_.workspace_rows.visits,
+                [&](const auto& visit) { return visit.first.second == id; });
   db_.workspace_rows.projects.erase(it);
   return absl::OkStatus();
 }
@@ -155,7 +159,7 @@ absl::Status FakeProjects::RecordVisit(model::UserId user, int32_t project, absl
 }
 
 absl::StatusOr<std::vector<ProjectRecord>> FakeProjects::ListLastVisited(model::UserId user,
-                                                                     int limit) {
+                                                                         int limit) {
   std::lock_guard lock(db_.mutex);
   std::vector<std::tuple<absl::Time, int32_t>> visits;
   for (const auto& [key, at] : db_.workspace_rows.visits) {

@@ -30,7 +30,8 @@ class FakeProjects final : public Projects {
   absl::StatusOr<int32_t> GetWorkspaceId(const model::CheckpointId& id) override;
   absl::StatusOr<int32_t> GetProjectWorkspaceId(int32_t id) override;
   absl::Status RecordVisit(model::UserId user, int32_t project, absl::Time at) override;
-  absl::StatusOr<std::vector<ProjectRecord>> ListLastVisited(model::UserId user, int limit) override;
+  absl::StatusOr<std::vector<ProjectRecord>> ListLastVisited(model::UserId user,
+                                                             int limit) override;
   absl::StatusOr<std::vector<std::string>> ListLabels(
       int32_t project, const std::optional<std::vector<int32_t>>& visible) override;
 

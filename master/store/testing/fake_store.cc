@@ -14,13 +14,13 @@
 #include "master/store/testing/fake_database.h"
 #include "master/store/testing/fake_garbage_collection.h"
 #include "master/store/testing/fake_governance.h"
-#include "master/store/testing/fake_webhooks.h"
 #include "master/store/testing/fake_models.h"
-#include "master/store/testing/fake_users.h"
 #include "master/store/testing/fake_projects.h"
 #include "master/store/testing/fake_runs.h"
 #include "master/store/testing/fake_sort.h"
 #include "master/store/testing/fake_templates.h"
+#include "master/store/testing/fake_users.h"
+#include "master/store/testing/fake_webhooks.h"
 #include "master/store/testing/fake_workspaces.h"
 
 namespace det::store {
@@ -104,16 +104,19 @@ FakeStore::FakeStore(std::shared_ptr<FakeDatabase> database)
     : database_(std::move(database)),
       access_(std::make_unique<FakeAccess>(&database_->mutex, &database_->access,
                                            [this] { return CheckEpoch(); })),
-      garbage_collection_(std::make_unique<FakeGarbageCollection>(database_.get(), [this] { return CheckEpoch(); })),
+      garbage_collection_(std::make_unique<FakeGarbageCollection>(database_.get(),
+                                                                  [this] { return CheckEpoch(); })),
       users_(std::make_unique<FakeUsers>(&database_->mutex, &database_->user_rows,
-                                           &database_->access, [this] { return CheckEpoch(); })),
+                                         &database_->access, [this] { return CheckEpoch(); })),
       templates_(std::make_unique<FakeTemplates>(database_.get(), [this] { return CheckEpoch(); })),
-      workspaces_(std::make_unique<FakeWorkspaces>(database_.get(), [this] { return CheckEpoch(); })),
+      workspaces_(
+          std::make_unique<FakeWorkspaces>(database_.get(), [this] { return CheckEpoch(); })),
       projects_(std::make_unique<FakeProjects>(database_.get(), [this] { return CheckEpoch(); })),
       models_(std::make_unique<FakeModels>(database_.get(), [this] { return CheckEpoch(); })),
       runs_(std::make_unique<FakeRuns>(database_.get(), [this] { return CheckEpoch(); })),
       audit_(std::make_unique<FakeAudit>(database_.get(), [this] { return CheckEpoch(); })),
-      stored_responses_(std::make_unique<FakeStoredResponses>(database_.get(), [this] { return CheckEpoch(); })),
+      stored_responses_(
+          std::make_unique<FakeStoredResponses>(database_.get(), [this] { return CheckEpoch(); })),
       cluster_message_(
           std::make_unique<FakeClusterMessage>(database_.get(), [this] { return CheckEpoch(); })),
       usage_(std::make_unique<FakeUsage>(database_.get())),

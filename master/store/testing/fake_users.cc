@@ -114,7 +114,7 @@ absl::StatusOr<UserRecord> FakeUsers::AddUser(const UserRecord& user, model::Rol
 }
 
 absl::StatusOr<UserRecord> FakeUsers::ChangeUser(model::UserId id, const UserPatch& patch,
-                                                  absl::Time now) {
+                                                 absl::Time now) {
   DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(mutex_);
   const auto it = rows_.users.find(id);

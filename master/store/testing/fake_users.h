@@ -24,7 +24,7 @@ class FakeUsers final : public Users {
  public:
   // `mutex` guards the rows. `check_epoch` is called before each write, without the mutex.
   FakeUsers(std::mutex* mutex, UserRows* rows, AccessRows* access,
-             std::function<absl::Status()> check_epoch)
+            std::function<absl::Status()> check_epoch)
       : mutex_(*mutex), rows_(*rows), access_(*access), check_epoch_(std::move(check_epoch)) {}
 
   absl::StatusOr<UserRecord> GetUser(model::UserId id) override;

@@ -18,7 +18,8 @@ bool Has(const std::vector<T>& list, const T& item) {
 }
 
 // Whether the webhook hears of what happens to an experiment of this configuration.
-bool IsSubscribed(const WebhookRecord& webhook, int32_t workspace, const model::WebhooksConfig& config) {
+bool IsSubscribed(const WebhookRecord& webhook, int32_t workspace,
+                  const model::WebhooksConfig& config) {
   if (config.exclude || (webhook.workspace != 0 && webhook.workspace != workspace)) return false;
   return webhook.mode == WebhookMode::kWorkspace || Has(config.ids, int64_t{webhook.id}) ||
          Has(config.names, webhook.name);
@@ -51,7 +52,8 @@ int FakeDatabase::Raise(const model::WebhookEvent& event) {
     if (!IsSubscribed(webhook, placed.workspace, placed.config->integrations.webhooks)) continue;
     for (const TriggerRecord& trigger : webhook.triggers) {
       if (!MatchesTrigger(trigger, event)) continue;
-      if (event.once_for && !webhook_rows.fired.insert({*event.once_for, trigger.id}).second) continue;
+      if (event.once_for && !webhook_rows.fired.insert({*event.once_for, trigger.id}).second)
+        continue;
       DeliveryRecord& row = webhook_rows.deliveries[++webhook_rows.last_delivery];
       row.id = webhook_rows.last_delivery;
       row.webhook = id;
@@ -67,10 +69,11 @@ int FakeDatabase::Raise(const model::WebhookEvent& event) {
 }
 
 bool FakeWebhooks::IsTaken(int32_t workspace, const std::string& name, int32_t excluded) const {
-  return std::any_of(db_.webhook_rows.webhooks.begin(), db_.webhook_rows.webhooks.end(), [&](const auto& each) {
-    const WebhookRecord& webhook = each.second;
-    return webhook.workspace == workspace && webhook.name == name && webhook.id != excluded;
-  });
+  return std::any_of(
+      db_.webhook_rows.webhooks.begin(), db_.webhook_rows.webhooks.end(), [&](const auto& each) {
+        const WebhookRecord& webhook = each.second;
+        return webhook.workspace == workspace && webhook.name == name && webhook.id != excluded;
+      });
 }
 
 absl::StatusOr<std::vector<WebhookRecord>> FakeWebhooks::ListWebhooks() {
@@ -133,7 +136,8 @@ absl::Status FakeWebhooks::DeleteWebhook(int32_t id) {
   DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   if (db_.webhook_rows.webhooks.erase(id) == 0) return NoSuchWebhook(id);
-  std::erase_if(db_.webhook_rows.deliveries, [&](const auto& each) { return each.second.webhook == id; });
+  std::erase_if(db_.webhook_rows.deliveries,
+                [&](const auto& each) { return each.second.webhook == id; });
   return absl::OkStatus();
 }
 
@@ -176,7 +180,8 @@ absl::StatusOr<std::vector<DeliveryRecord>> FakeWebhooks::ListDeliveries(int32_t
                                                                          int offset) {
   std::lock_guard lock(db_.mutex);
   std::vector<DeliveryRecord> found;
-  for (auto it = db_.webhook_rows.deliveries.rbegin(); it != db_.webhook_rows.deliveries.rend(); ++it) {
+  for (auto it = db_.webhook_rows.deliveries.rbegin(); it != db_.webhook_rows.deliveries.rend();
+       ++it) {
     if (static_cast<int>(found.size()) == limit) break;
     if (it->second.webhook == webhook && offset-- <= 0) found.push_back(it->second);
   }

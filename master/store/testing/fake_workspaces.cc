@@ -119,9 +119,11 @@ absl::Status FakeWorkspaces::DeleteWorkspace(int32_t id) {
   std::erase_if(db_.workspace_rows.projects,
                 [&](const auto& project) { return project.second.workspace == id; });
   std::erase_if(db_.workspace_rows.pins, [&](const auto& pin) { return pin.first.second == id; });
-  std::erase_if(db_.webhook_rows.webhooks, [&](const auto& hook) { return hook.second.workspace == id; });
+  std::erase_if(db_.webhook_rows.webhooks,
+                [&](const auto& hook) { return hook.second.workspace == id; });
   std::erase_if(db_.templates, [&](const auto& each) { return each.second.workspace == id; });
-  std::erase_if(db_.webhook_rows.policies, [&](const auto& each) { return each.first.first == id; });
+  std::erase_if(db_.webhook_rows.policies,
+                [&](const auto& each) { return each.first.first == id; });
   db_.workspace_rows.workspaces.erase(it);
   return absl::OkStatus();
 }

@@ -1,5 +1,5 @@
-// Audit records, first responses, the cluster's message and usage, as every Store keeps them; a part
-// of the suite in store_contract.h.
+// Audit records, first responses, the cluster's message and usage, as every Store keeps them; a
+// part of the suite in store_contract.h.
 #include <string>
 #include <vector>
 
@@ -82,7 +82,8 @@ TEST_P(StoreContractTest, StoresResponsePerUserAndKeyUntilExpiry) {
   stored.message = "taken";
   stored.response = std::string("\0\x01\xff\\x", 5);
   ASSERT_TRUE(responses.PutResponse(stored, TimeAt(0)).ok());
-  EXPECT_EQ(*backend_->Open()->stored_responses().GetResponse(stored.user, stored.key, TimeAt(100)), stored);
+  EXPECT_EQ(*backend_->Open()->stored_responses().GetResponse(stored.user, stored.key, TimeAt(100)),
+            stored);
   EXPECT_FALSE(responses.GetResponse(stored.user, stored.key, TimeAt(101))->has_value());
   EXPECT_FALSE(responses.GetResponse(model::UserId(2), stored.key, TimeAt(0))->has_value());
   EXPECT_FALSE(responses.GetResponse(stored.user, "other", TimeAt(0))->has_value());

@@ -316,7 +316,9 @@ TEST_P(StoreContractTest, KeepsCheckpointsOfModelVersions) {
   Commit({cluster::MarkDeleting{ExperimentId(1)}});
   EXPECT_EQ(StateOf(*store_, "a"), CheckpointState::kCompleted);
   EXPECT_EQ(StateOf(*store_, "c"), CheckpointState::kDeleting);
-  ASSERT_TRUE(disposal.MarkCheckpointsDeleted({CheckpointId("a"), CheckpointId("b"), CheckpointId("c")}).ok());
+  ASSERT_TRUE(
+      disposal.MarkCheckpointsDeleted({CheckpointId("a"), CheckpointId("b"), CheckpointId("c")})
+          .ok());
   while (!*disposal.RemoveRows(ExperimentId(1), 10)) {
   }
   EXPECT_EQ(StateOf(*store_, "a"), CheckpointState::kCompleted);

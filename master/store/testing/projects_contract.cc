@@ -182,7 +182,8 @@ TEST_P(StoreContractTest, ReturnsCurrentNamesOfProject) {
             store_->projects().GetProject(99).status());
   EXPECT_EQ(store_->projects().GetWorkspaceId(model::ExperimentId(2)).value_or(0), kUncategorized);
   EXPECT_TRUE(absl::IsNotFound(store_->projects().GetWorkspaceId(model::TrialId(99)).status()));
-  EXPECT_TRUE(absl::IsNotFound(store_->projects().GetWorkspaceId(model::CheckpointId("x")).status()));
+  EXPECT_TRUE(
+      absl::IsNotFound(store_->projects().GetWorkspaceId(model::CheckpointId("x")).status()));
   const cluster::Image image = Reload();
   ASSERT_EQ(image.experiments.size(), 2u);
   EXPECT_EQ(image.experiments[0].config->workspace, "sight");

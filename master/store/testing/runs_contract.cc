@@ -268,8 +268,9 @@ TEST_P(StoreContractTest, ListsColumnsOfProject) {
   EXPECT_THAT(*runs.ListMetricNames(elsewhere), ElementsAre(MetricName("validation", "accuracy")));
   EXPECT_THAT(*runs.ListMetricNames({model::ExperimentId(2), model::ExperimentId(3)}),
               ElementsAre(MetricName("validation", "accuracy")));
-  EXPECT_THAT(*runs.ListMetricRanges(1), ElementsAre(MetricRange{{"training", "accuracy"}, 0.25, 4},
-                                                 MetricRange{{"validation", "accuracy"}, 0.25, 1}));
+  EXPECT_THAT(*runs.ListMetricRanges(1),
+              ElementsAre(MetricRange{{"training", "accuracy"}, 0.25, 4},
+                          MetricRange{{"validation", "accuracy"}, 0.25, 1}));
   EXPECT_THAT(*runs.ListMetadataValues(1, "a.b"), ElementsAre("Deep"));
   EXPECT_THAT(*runs.ListMetadataValues(1, "n"), IsEmpty());
 }

@@ -71,14 +71,14 @@ TEST_P(StoreContractTest, ChangesOnlySetFieldsOfUser) {
   ann.agent_user = AgentUser{.uid = 7};
   ann.display_name = "";
   EXPECT_EQ(*users.ChangeUser(ann.id,
-                               {.username = "ANN",
-                                .password_hash = "h",
-                                .admin = true,
-                                .active = false,
-                                .display_name = "",
-                                .remote = true,
-                                .agent_user = ann.agent_user},
-                               TimeAt(5)),
+                              {.username = "ANN",
+                               .password_hash = "h",
+                               .admin = true,
+                               .active = false,
+                               .display_name = "",
+                               .remote = true,
+                               .agent_user = ann.agent_user},
+                              TimeAt(5)),
             ann);
   EXPECT_EQ(*users.GetUser(ann.id), ann);
   EXPECT_EQ(*users.GetUser(ben.id), ben);
