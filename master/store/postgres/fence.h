@@ -17,7 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/status_macros.h"
-#include "master/store/interfaces/is_unknown.h"
+#include "master/store/interfaces/unknown_commit.h"
 #include "master/store/postgres/connection.h"
 #include "master/store/postgres/pool.h"
 
