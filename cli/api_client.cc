@@ -132,8 +132,8 @@ absl::Status Refusal(int http, const std::string& body) {
 // One that makes something new each time: under a key it is made once, however often we ask. The
 // master refuses a key where it expects none, by the same table.
 std::string KeyFor(absl::string_view method) {
-  const bool makes = auth::RequirementOf(absl::StrCat(kPackage, method)).makes;
-  return makes ? base::NewUuid() : "";
+  const bool creates = auth::GetRequirement(absl::StrCat(kPackage, method)).creates;
+  return creates ? base::NewUuid() : "";
 }
 
 // One that is there may not be able to tell whether it leads, or hang.

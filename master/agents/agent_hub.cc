@@ -10,8 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "det/agent/v1/agent.grpc.pb.h"
+#include "master/agents/agent_connection.h"
 #include "master/agents/agent_version.h"
-#include "master/agents/connection.h"
 #include "master/agents/log_watch.h"
 #include "master/agents/messages.h"
 #include <grpcpp/grpcpp.h>
@@ -23,9 +23,9 @@ namespace wire = det::agent::v1;
 
 constexpr size_t kChunk = size_t{1} << 20;
 
-absl::Status NotLeading() {
+absl::Status NotLeadingError() {
   return absl::UnavailableError(
-      "this master does not reach its database and takes no agents until it does");
+      "this master cannot reach its database and accepts no agents until it can");
 }
 
 // The bytes of a context in chunks, one on its way at a time.
@@ -62,7 +62,8 @@ class ContextStream final : public grpc::ServerWriteReactor<wire::GetContextResp
 }  // namespace
 
 // Held by the hub and by every stream, which may outlive it.
-class AgentHub::Impl final : public ConnectionOwner, public std::enable_shared_from_this<Impl> {
+class AgentHub::Impl final : public AgentConnectionOwner,
+                             public std::enable_shared_from_this<Impl> {
  public:
   Impl(HubOptions options, HubDeps deps)
       : options_(std::move(options)),
@@ -90,8 +91,8 @@ class AgentHub::Impl final : public ConnectionOwner, public std::enable_shared_f
 
     grpc::ServerBidiReactor<wire::AgentMessage, wire::MasterMessage>* Connect(
         grpc::CallbackServerContext* context) override {
-      const auto connection = std::make_shared<Connection>(hub_->shared_from_this());
-      connection->Begin(*context);
+      const auto connection = std::make_shared<AgentConnection>(hub_->shared_from_this());
+      connection->Start(*context);
       return connection.get();
     }
     grpc::ServerUnaryReactor* PostLogs(grpc::CallbackServerContext* context,
@@ -105,13 +106,13 @@ class AgentHub::Impl final : public ConnectionOwner, public std::enable_shared_f
   };
 
   struct Entry {
-    std::shared_ptr<Connection> connection;
-    std::optional<base::TimerId> patience;
+    std::shared_ptr<AgentConnection> connection;
+    std::optional<base::TimerId> reconnect_timeout;
   };
 
   // As the owner of the streams.
-  void Admit(std::string authorization, absl::AnyInvocable<void(absl::Status)> done) override;
-  void Register(const std::shared_ptr<Connection>& connection,
+  void Authorize(std::string authorization, absl::AnyInvocable<void(absl::Status)> done) override;
+  void Register(const std::shared_ptr<AgentConnection>& connection,
                 const wire::Register& message) override;
   void Submit(cluster::Event report,
               absl::AnyInvocable<void(absl::StatusOr<engine::Applied>)> reply) override {
@@ -121,12 +122,12 @@ class AgentHub::Impl final : public ConnectionOwner, public std::enable_shared_f
     }
     engine_->Submit(std::move(report), std::move(reply));
   }
-  void Gone(const Connection* connection) override;
+  void OnDisconnected(const AgentConnection* connection) override;
 
   // Stores the lines and has them read; then `done`. On a thread of the pool.
   void TakeLogs(const wire::PostLogsRequest& request, LogWatch::Done done) const;
   // The registration is committed, or refused.
-  void Welcome(Connection& connection, const absl::Status& applied) const;
+  void Welcome(AgentConnection& connection, const absl::Status& applied) const;
   void Lost(const model::AgentId& agent);
   // REQUIRES the lock.
   void StartPatience(const model::AgentId& agent, Entry& entry);
@@ -144,14 +145,15 @@ class AgentHub::Impl final : public ConnectionOwner, public std::enable_shared_f
 
 // ---- the hub ----
 
-void AgentHub::Impl::Admit(std::string authorization, absl::AnyInvocable<void(absl::Status)> done) {
+void AgentHub::Impl::Authorize(std::string authorization,
+                               absl::AnyInvocable<void(absl::Status)> done) {
   deps_.pool->Post([self = shared_from_this(), header = std::move(authorization),
                     done = std::move(done)]() mutable {
-    done(self->deps_.authenticator->Admit("det.agent.v1.AgentHub.Connect", header).status());
+    done(self->deps_.authenticator->Authorize("det.agent.v1.AgentHub.Connect", header).status());
   });
 }
 
-void AgentHub::Impl::Register(const std::shared_ptr<Connection>& connection,
+void AgentHub::Impl::Register(const std::shared_ptr<AgentConnection>& connection,
                               const wire::Register& message) {
   if (absl::Status taken = CheckAgentVersion(options_.version, message.version()); !taken.ok()) {
     return connection->Refuse(taken);
@@ -164,7 +166,7 @@ void AgentHub::Impl::Register(const std::shared_ptr<Connection>& connection,
   // hub saw them.
   std::lock_guard lock(mutex_);
   if (stopped_) return connection->Close(absl::UnavailableError("the master is stopping"));
-  if (!leading_) return connection->Close(NotLeading());
+  if (!leading_) return connection->Close(NotLeadingError());
   Entry& entry = agents_[id];
   if (entry.connection != nullptr && entry.connection->incarnation != message.incarnation()) {
     // Not told to end: the one that holds the id may be dying, and this one its successor.
@@ -176,9 +178,10 @@ void AgentHub::Impl::Register(const std::shared_ptr<Connection>& connection,
   connection->agent = id;
   connection->incarnation = message.incarnation();
   if (const auto replaced = std::exchange(entry.connection, connection); replaced != nullptr) {
-    replaced->Close(absl::AbortedError(absl::StrCat("agent ", id.value(), " has connected again")));
+    replaced->Close(absl::AbortedError(absl::StrCat("agent ", id.value(), " has reconnected")));
   }
-  if (entry.patience) deps_.loop->Cancel(*std::exchange(entry.patience, std::nullopt));
+  if (entry.reconnect_timeout)
+    deps_.loop->Cancel(*std::exchange(entry.reconnect_timeout, std::nullopt));
   DET_LOG(INFO) << "agent registered" << base::Field("agent", id)
                 << base::Field("slots", event->agent.slots.size())
                 << base::Field("running", event->running.size());
@@ -190,7 +193,7 @@ void AgentHub::Impl::Register(const std::shared_ptr<Connection>& connection,
   });
 }
 
-void AgentHub::Impl::Welcome(Connection& connection, const absl::Status& applied) const {
+void AgentHub::Impl::Welcome(AgentConnection& connection, const absl::Status& applied) const {
   if (absl::IsUnavailable(applied)) return connection.Close(applied);
   if (!applied.ok()) return connection.Refuse(applied);
   wire::MasterMessage message;
@@ -201,7 +204,7 @@ void AgentHub::Impl::Welcome(Connection& connection, const absl::Status& applied
   connection.Open(std::move(message));
 }
 
-void AgentHub::Impl::Gone(const Connection* connection) {
+void AgentHub::Impl::OnDisconnected(const AgentConnection* connection) {
   if (connection->agent.value().empty()) return;
   std::lock_guard lock(mutex_);
   const auto it = agents_.find(connection->agent);
@@ -213,9 +216,10 @@ void AgentHub::Impl::Gone(const Connection* connection) {
 }
 
 void AgentHub::Impl::StartPatience(const model::AgentId& agent, Entry& entry) {
-  entry.patience = deps_.loop->PostAfter(options_.patience, [weak = weak_from_this(), agent] {
-    if (const auto self = weak.lock()) self->Lost(agent);
-  });
+  entry.reconnect_timeout =
+      deps_.loop->PostAfter(options_.reconnect_timeout, [weak = weak_from_this(), agent] {
+        if (const auto self = weak.lock()) self->Lost(agent);
+      });
 }
 
 void AgentHub::Impl::Lost(const model::AgentId& agent) {
@@ -223,7 +227,7 @@ void AgentHub::Impl::Lost(const model::AgentId& agent) {
   const auto it = agents_.find(agent);
   if (stopped_ || it == agents_.end() || it->second.connection != nullptr) return;
   DET_LOG(WARNING) << "agent lost" << base::Field("agent", agent)
-                   << base::Field("after", absl::FormatDuration(options_.patience));
+                   << base::Field("after", absl::FormatDuration(options_.reconnect_timeout));
   log_watch_->Forget(agent);
   engine_->Submit(cluster::AgentLost{agent});
   agents_.erase(it);
@@ -241,7 +245,8 @@ void AgentHub::Impl::ExpectAgents() {
         std::lock_guard lock(self->mutex_);
         for (const model::AgentId& agent : *expected) {
           Entry& entry = self->agents_[agent];
-          if (entry.connection == nullptr && !entry.patience) self->StartPatience(agent, entry);
+          if (entry.connection == nullptr && !entry.reconnect_timeout)
+            self->StartPatience(agent, entry);
         }
       });
 }
@@ -252,7 +257,7 @@ void AgentHub::Impl::SetLeading(bool leading) {
   if (leading) return;
   // What becomes of them is decided when the streams are gone, as after any cut.
   for (auto& [id, entry] : agents_) {
-    if (entry.connection != nullptr) entry.connection->Close(NotLeading());
+    if (entry.connection != nullptr) entry.connection->Close(NotLeadingError());
   }
 }
 
@@ -265,14 +270,14 @@ void AgentHub::Impl::Stop() {
     agents_.clear();
   }
   for (auto& [id, entry] : agents) {
-    if (entry.patience) deps_.loop->Cancel(*entry.patience);
+    if (entry.reconnect_timeout) deps_.loop->Cancel(*entry.reconnect_timeout);
     if (entry.connection == nullptr) continue;
     entry.connection->Close(absl::UnavailableError("the master is stopping"));
   }
 }
 
 void AgentHub::Impl::Order(const model::AgentId& agent, const wire::MasterMessage& message) {
-  std::shared_ptr<Connection> connection;
+  std::shared_ptr<AgentConnection> connection;
   {
     std::lock_guard lock(mutex_);
     const auto it = agents_.find(agent);
@@ -288,9 +293,9 @@ grpc::ServerUnaryReactor* AgentHub::Impl::Service::PostLogs(grpc::CallbackServer
                                                             wire::PostLogsResponse*) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   hub_->deps_.pool->Post([hub = hub_->shared_from_this(), reactor, request,
-                          header = AuthorizationOf(*context)] {
+                          header = GetAuthorization(*context)] {
     const absl::Status admitted =
-        hub->deps_.authenticator->Admit("det.agent.v1.AgentHub.PostLogs", header).status();
+        hub->deps_.authenticator->Authorize("det.agent.v1.AgentHub.PostLogs", header).status();
     if (!admitted.ok()) return reactor->Finish(ToGrpc(admitted));
     hub->TakeLogs(*request, [reactor](absl::Status status) { reactor->Finish(ToGrpc(status)); });
   });
@@ -303,24 +308,24 @@ void AgentHub::Impl::TakeLogs(const wire::PostLogsRequest& request, LogWatch::Do
   if (absl::Status stored = deps_.store->AddLogLines(*lines); !stored.ok()) {
     return done(std::move(stored));
   }
-  if (deps_.logs_arrived) {
-    deps_.logs_arrived(TaskOf(model::AllocationId(request.allocation_id())));
+  if (deps_.on_logs_stored) {
+    deps_.on_logs_stored(GetTaskId(model::AllocationId(request.allocation_id())));
   }
-  if (deps_.look_at_logs) {
-    if (absl::Status looked = deps_.look_at_logs(*lines); !looked.ok()) {
+  if (deps_.check_logs) {
+    if (absl::Status looked = deps_.check_logs(*lines); !looked.ok()) {
       return done(std::move(looked));
     }
   }
-  log_watch_->Look(*std::move(lines), std::move(done));
+  log_watch_->Check(*std::move(lines), std::move(done));
 }
 
 grpc::ServerWriteReactor<wire::GetContextResponse>* AgentHub::Impl::Service::GetContext(
     grpc::CallbackServerContext* context, const wire::GetContextRequest* request) {
   auto* const stream = new ContextStream;
   hub_->deps_.pool->Post([hub = hub_->shared_from_this(), stream, hash = request->hash(),
-                          header = AuthorizationOf(*context)] {
+                          header = GetAuthorization(*context)] {
     const absl::Status admitted =
-        hub->deps_.authenticator->Admit("det.agent.v1.AgentHub.GetContext", header).status();
+        hub->deps_.authenticator->Authorize("det.agent.v1.AgentHub.GetContext", header).status();
     stream->Send(admitted.ok() ? hub->deps_.store->GetContext(hash)
                                : absl::StatusOr<std::string>(admitted));
   });

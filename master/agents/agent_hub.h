@@ -1,8 +1,9 @@
-// The agents' side of the master: one stream per agent. Reports rise to the engine as events,
-// orders fall to the agents' streams; logs and contexts travel by calls of their own.
+// The master's side of the agent protocol: one stream per agent. Reports become events for the
+// engine, commands of the engine are sent on the agents' streams; logs and context directories use
+// calls of their own.
 //
-// Registered with the gRPC server by master.cc, whose threads run it; the engine gives orders on
-// its loop. Never decides anything about tasks: it carries.
+// master.cc registers it with the gRPC server, whose threads run it; the engine calls it on its
+// loop. Makes no decisions about tasks.
 #ifndef MASTER_AGENTS_AGENT_HUB_H_
 #define MASTER_AGENTS_AGENT_HUB_H_
 
@@ -32,22 +33,23 @@ namespace det::agents {
 struct HubOptions {
   std::string cluster_id;
   std::string version;
-  // How long an agent may be away before its tasks are given up.
-  absl::Duration patience = absl::Hours(1);
+  // How long an agent may be disconnected before its allocations end.
+  absl::Duration reconnect_timeout = absl::Hours(1);
   Topology topology;
 };
 
-// What the hub works with; all must outlive it. `engine` is set after construction, as the engine
-// needs the hub for its sink.
+// Dependencies of the hub; all must outlive it. The engine is set after construction, since it
+// needs the hub as a sink.
 struct HubDeps {
   store::Store* store = nullptr;
   auth::Authenticator* authenticator = nullptr;
-  base::ThreadPool* pool = nullptr;  // for what blocks
+  base::ThreadPool* pool = nullptr;  // for blocking work
   base::EventLoop* loop = nullptr;   // for timers
-  // Lines of this task were stored.
-  std::function<void(const model::TaskId&)> logs_arrived;
-  // Looks at lines that were stored; may block, may be null. What it does not take comes again.
-  std::function<absl::Status(const std::vector<model::LogLine>&)> look_at_logs = {};
+  // Called when log lines of a task were stored.
+  std::function<void(const model::TaskId&)> on_logs_stored;
+  // Checks lines that were stored; may block, may be null. If it fails, the agent sends the lines
+  // again.
+  std::function<absl::Status(const std::vector<model::LogLine>&)> check_logs = {};
 };
 
 class AgentHub final : public engine::AgentSink {
@@ -55,24 +57,24 @@ class AgentHub final : public engine::AgentSink {
   AgentHub(HubOptions options, HubDeps deps);
   ~AgentHub() override;
 
-  // Once, before any agent connects.
+  // Call once, before any agent connects.
   void SetEngine(engine::Engine* engine);
 
-  // After the engine's start: gives the agents that were there before the restart the same patience
-  // as those that went away just now.
+  // Call after the engine has started: gives agents that were connected before the restart the full
+  // reconnect timeout.
   void ExpectAgents();
 
-  // To be registered with the server; owned by the hub.
+  // The service to register with the server; owned by the hub.
   grpc::Service* service();
 
-  // While false, every stream is ended and refused with UNAVAILABLE: one that may not lead any more
-  // does not command. True at first. Any thread.
+  // While false, all streams are closed and new ones are refused with UNAVAILABLE, since a master
+  // without a lease must not command agents. Initially true. Any thread.
   void SetLeading(bool leading);
 
-  // Ends every stream; later ones are refused with UNAVAILABLE.
+  // Closes all streams; later ones are refused with UNAVAILABLE.
   void Stop();
 
-  // Orders for an agent that is not connected are dropped: the cluster gives them again when it
+  // Commands for a disconnected agent are dropped: the cluster repeats them when the agent
   // registers.
   void Start(const cluster::StartTask& order) override;
   void Stop(const cluster::StopTask& order) override;

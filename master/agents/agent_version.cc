@@ -35,7 +35,7 @@ absl::Status CheckAgentVersion(std::string_view master, std::string_view agent) 
   const std::optional<Version> its = Parse(agent);
   if (!mine || !its) {
     return absl::InvalidArgumentError(
-        absl::StrCat("\"", std::string(agent), "\" is no version of an agent; ", install));
+        absl::StrCat("\"", std::string(agent), "\" is not a valid agent version; ", install));
   }
   const bool same = its->major == mine->major && its->minor == mine->minor;
   const bool before = its->major == mine->major && its->minor == mine->minor - 1;
@@ -43,7 +43,7 @@ absl::Status CheckAgentVersion(std::string_view master, std::string_view agent) 
   const bool newer =
       its->major != mine->major ? its->major > mine->major : its->minor > mine->minor;
   return absl::FailedPreconditionError(
-      absl::StrCat("an agent of version ", std::string(agent), " is too ", newer ? "new" : "old",
+      absl::StrCat("agent version ", std::string(agent), " is too ", newer ? "new" : "old",
                    " for this master, which is ", std::string(master), "; ", install,
                    newer ? ", or upgrade the master first" : ""));
 }

@@ -1,4 +1,4 @@
-// Which versions of the agent a master takes. Called by agent_hub.cc on any thread. Pure.
+// Which agent versions a master accepts. Called by agent_hub.cc on any thread. Pure.
 #ifndef MASTER_AGENTS_AGENT_VERSION_H_
 #define MASTER_AGENTS_AGENT_VERSION_H_
 
@@ -8,9 +8,10 @@
 
 namespace det::agents {
 
-// Both as "1.2.3". OK for the master's own major and minor version and for the minor version
-// before, so that a cluster is upgraded master first, agents one by one. FAILED_PRECONDITION for
-// others, and INVALID_ARGUMENT for what is no version, with what to install.
+// Versions have the form "1.2.3". Returns OK for the master's own major and minor version and for
+// the previous minor version, so that a cluster is upgraded master first, then agents one by one.
+// FAILED_PRECONDITION for other versions, and INVALID_ARGUMENT for an invalid one; the errors name
+// the version to install.
 absl::Status CheckAgentVersion(std::string_view master, std::string_view agent);
 
 }  // namespace det::agents

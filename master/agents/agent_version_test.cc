@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(AgentVersionTest, TheSameAndTheOneBeforeAreTaken) {
+TEST(AgentVersionTest, AcceptsSameAndPreviousMinorVersion) {
   struct Case {
     const char* master;
     const char* agent;
@@ -30,12 +30,12 @@ TEST(AgentVersionTest, TheSameAndTheOneBeforeAreTaken) {
       {"1.4.0", "1.5.0", "or upgrade the master first"},
       {"1.4.0", "2.3.0", "too new"},
       {"1.4.0", "2.0.0", "too new"},
-      {"1.0.0", "1.-1.0", "no version"},
-      {"1.4.0", "", "no version"},
-      {"1.4.0", "1", "no version"},
-      {"1.4.0", "1.x", "no version"},
-      {"1.4.0", "latest", "no version"},
-      {"1.4.0", "1.99999999999", "no version"},
+      {"1.0.0", "1.-1.0", "not a valid agent version"},
+      {"1.4.0", "", "not a valid agent version"},
+      {"1.4.0", "1", "not a valid agent version"},
+      {"1.4.0", "1.x", "not a valid agent version"},
+      {"1.4.0", "latest", "not a valid agent version"},
+      {"1.4.0", "1.99999999999", "not a valid agent version"},
   };
   for (const Case& each : kCases) {
     const absl::Status status = CheckAgentVersion(each.master, each.agent);

@@ -1,7 +1,7 @@
-// What broken hardware makes drivers and libraries say: the built-in table. A line that matches is
-// no proof; the cluster takes a slot away only where its tasks fail so in a row. So a pattern is
-// here only if users' own mistakes do not bring it about: no memory that ran out, no illegal
-// access, no assertion on the device.
+// The built-in table of messages that drivers and libraries print when hardware is broken. A
+// matching line is not a proof; the cluster disables a slot only if consecutive tasks fail on it in
+// this way. Patterns that users' own errors cause are not included: out of memory, illegal
+// accesses, device-side assertions.
 //
 // Used by log_patterns.cc.
 #ifndef MASTER_AGENTS_HARDWARE_PATTERNS_H_
@@ -11,7 +11,7 @@
 
 namespace det::agents {
 
-// Regular expressions (RE2), looked for anywhere in a line.
+// Regular expressions (RE2) that may match anywhere in a line.
 std::span<const char* const> HardwarePatterns();
 
 }  // namespace det::agents

@@ -1,7 +1,7 @@
-// The log policies of an experiment and the patterns of broken hardware, compiled into one
-// automaton: a line is read once, however many there are.
+// The log policies of an experiment and the hardware patterns, compiled into one automaton, so that
+// a line is scanned once.
 //
-// Made once for equal policies (log_watch.h); used on any thread.
+// Shared by experiments with equal policies (log_watch.h); used on any thread.
 #ifndef MASTER_AGENTS_LOG_PATTERNS_H_
 #define MASTER_AGENTS_LOG_PATTERNS_H_
 
@@ -16,7 +16,7 @@ namespace det::agents {
 
 class LogPatterns {
  public:
-  // Policies without a pattern, and with one that RE2 does not take, match nothing.
+  // Policies without a pattern, or with one that RE2 rejects, match nothing.
   explicit LogPatterns(std::vector<model::LogPolicyConfig> policies);
   ~LogPatterns();
 

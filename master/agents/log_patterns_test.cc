@@ -19,7 +19,7 @@ std::vector<model::LogPolicyConfig> Policies(
   return policies;
 }
 
-TEST(LogPatternsTest, FindsEachPolicyAnywhereInTheLine) {
+TEST(LogPatternsTest, FindsPoliciesAnywhereInLine) {
   const LogPatterns patterns(
       Policies({{"a", "loss is nan"}, {"off", ""}, {"b", "^rank \\d+"}, {"c", ".*is nan.*"}}));
   EXPECT_THAT(patterns.Match("step 3: loss is nan!").policies, ElementsAre(0, 3));
@@ -29,7 +29,7 @@ TEST(LogPatternsTest, FindsEachPolicyAnywhereInTheLine) {
   EXPECT_FALSE(patterns.Match(std::string("\xff\0loss", 6)).any());
 }
 
-TEST(LogPatternsTest, TheBuiltInPolicies) {
+TEST(LogPatternsTest, MatchesBuiltinPolicies) {
   const LogPatterns patterns(model::BuiltInLogPolicies());
   const auto oom = patterns.Match("RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB");
   EXPECT_THAT(oom.policies, ElementsAre(0));
@@ -39,12 +39,12 @@ TEST(LogPatternsTest, TheBuiltInPolicies) {
   EXPECT_TRUE(ecc.hardware);
 }
 
-TEST(LogPatternsTest, AnExpressionThatRe2DoesNotTakeLeavesTheOthersAlone) {
+TEST(LogPatternsTest, IgnoresInvalidExpression) {
   const LogPatterns patterns(Policies({{"bad", "("}, {"good", "x"}}));
   EXPECT_THAT(patterns.Match("x(").policies, ElementsAre(1));
 }
 
-TEST(LogPatternsTest, TooManyForOneAutomaton) {
+TEST(LogPatternsTest, MatchesManyPatterns) {
   std::vector<std::pair<std::string, std::string>> many;
   // Together beyond what RE2 spends on one program; each alone is not.
   for (int i = 0; i < 20; ++i) {
@@ -58,7 +58,7 @@ TEST(LogPatternsTest, TooManyForOneAutomaton) {
   EXPECT_TRUE(patterns.Match("GPU is lost").hardware);
 }
 
-TEST(HardwarePatternsTest, BrokenHardware) {
+TEST(HardwarePatternsTest, MatchesBrokenHardware) {
   const LogPatterns patterns({});
   for (const char* line : {
            "NVRM: Xid (PCI:0000:3b:00): 79, pid=1234, GPU has fallen off the bus.",
@@ -78,7 +78,7 @@ TEST(HardwarePatternsTest, BrokenHardware) {
   }
 }
 
-TEST(HardwarePatternsTest, NotWhatProgramsDoThemselves) {
+TEST(HardwarePatternsTest, IgnoresProgramErrors) {
   const LogPatterns patterns({});
   for (const char* line : {
            "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB",

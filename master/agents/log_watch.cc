@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kShownBytes = 500;  // of a line, to people
 
-std::string TextOf(const std::vector<model::LogPolicyConfig>& policies) {
+std::string MakePoliciesKey(const std::vector<model::LogPolicyConfig>& policies) {
   std::string text;
   for (const model::LogPolicyConfig& policy : policies) {
     for (const std::string* part : {&policy.name, &policy.pattern, &policy.action}) {
@@ -21,9 +21,9 @@ std::string TextOf(const std::vector<model::LogPolicyConfig>& policies) {
 }
 
 // Nothing where the agent has no share of it any more.
-std::optional<std::vector<model::LogPolicyConfig>> PoliciesOf(const cluster::Cluster& cluster,
-                                                              const model::AllocationId& id,
-                                                              const std::string& agent) {
+std::optional<std::vector<model::LogPolicyConfig>> GetPolicies(const cluster::Cluster& cluster,
+                                                               const model::AllocationId& id,
+                                                               const std::string& agent) {
   const experiment::Allocation* allocation = cluster.FindAllocation(id);
   if (allocation == nullptr) return std::nullopt;
   bool runs_on_agent = false;
@@ -59,19 +59,19 @@ class Replies {
 
 }  // namespace
 
-void LogWatch::Look(std::vector<model::LogLine> lines, Done done) {
+void LogWatch::Check(std::vector<model::LogLine> lines, Done done) {
   if (lines.empty()) return done(absl::OkStatus());
   const std::shared_ptr<Watched> watched = Find({lines[0].agent, lines[0].allocation.value()});
-  if (watched == nullptr) return LookUp(std::move(lines), std::move(done));
+  if (watched == nullptr) return FetchPolicies(std::move(lines), std::move(done));
   Match(watched, lines, std::move(done));
 }
 
-void LogWatch::LookUp(std::vector<model::LogLine> lines, Done done) {
+void LogWatch::FetchPolicies(std::vector<model::LogLine> lines, Done done) {
   auto policies = std::make_shared<std::optional<std::vector<model::LogPolicyConfig>>>();
   // Before the lines are moved away: arguments are evaluated in any order.
   auto read = [policies, allocation = lines[0].allocation,
                agent = lines[0].agent](const cluster::Cluster& cluster) {
-    *policies = PoliciesOf(cluster, allocation, agent);
+    *policies = GetPolicies(cluster, allocation, agent);
   };
   engine_->Query(std::move(read), [self = shared_from_this(), policies, lines = std::move(lines),
                                    done = std::move(done)](const absl::Status& status) mutable {
@@ -91,9 +91,9 @@ std::shared_ptr<LogWatch::Watched> LogWatch::Find(const Key& key) const {
 
 std::shared_ptr<LogWatch::Watched> LogWatch::Add(const Key& key,
                                                  std::vector<model::LogPolicyConfig> policies) {
-  const std::string text = TextOf(policies);
+  const std::string text = MakePoliciesKey(policies);
   auto made = std::make_shared<Watched>();
-  made->told.resize(policies.size());
+  made->reported.resize(policies.size());
   {
     std::lock_guard lock(mutex_);
     const auto compiled = compiled_.find(text);
@@ -114,27 +114,27 @@ std::shared_ptr<LogWatch::Watched> LogWatch::Add(const Key& key,
 
 void LogWatch::Match(const std::shared_ptr<Watched>& watched,
                      const std::vector<model::LogLine>& lines, Done done) {
-  News news = Read(*watched, lines);
-  if (news.events.empty()) return done(absl::OkStatus());
-  Tell(watched, std::move(news), std::move(done));
+  Findings findings = Read(*watched, lines);
+  if (findings.events.empty()) return done(absl::OkStatus());
+  Report(watched, std::move(findings), std::move(done));
 }
 
-LogWatch::News LogWatch::Read(const Watched& watched,
-                              const std::vector<model::LogLine>& lines) const {
-  std::vector<bool> told;
-  News news;
-  bool hardware_told = false;
+LogWatch::Findings LogWatch::Read(const Watched& watched,
+                                  const std::vector<model::LogLine>& lines) const {
+  std::vector<bool> reported;
+  Findings findings;
+  bool hardware_reported = false;
   {
     std::lock_guard lock(mutex_);
-    told = watched.told;
-    hardware_told = watched.hardware_told;
+    reported = watched.reported;
+    hardware_reported = watched.hardware_reported;
   }
   for (const model::LogLine& line : lines) {
     const LogPatterns::Found found = watched.patterns->Match(line.text);
     for (const size_t i : found.policies) {
-      if (told[i]) continue;
-      told[i] = true;
-      news.policies.push_back(i);
+      if (reported[i]) continue;
+      reported[i] = true;
+      findings.policies.push_back(i);
       const model::LogPolicyConfig& policy = watched.patterns->policies()[i];
       cluster::LogPolicyMatched event;
       event.allocation = line.allocation;
@@ -142,28 +142,28 @@ LogWatch::News LogWatch::Read(const Watched& watched,
       event.policy = policy.name.empty() ? policy.pattern : policy.name;
       event.cancel_retries = policy.action == "cancel_retries";
       event.exclude_node = policy.action == "exclude_node";
-      news.events.emplace_back(std::move(event));
+      findings.events.emplace_back(std::move(event));
     }
-    if (!found.hardware || hardware_told) continue;
-    hardware_told = news.hardware = true;
+    if (!found.hardware || hardware_reported) continue;
+    hardware_reported = findings.hardware = true;
     cluster::HardwareSuspected event;
     event.allocation = line.allocation;
     event.agent = model::AgentId(line.agent);
-    event.line = store::CleanText(std::string_view(line.text).substr(0, kShownBytes));
-    news.events.emplace_back(std::move(event));
+    event.line = store::SanitizeText(std::string_view(line.text).substr(0, kShownBytes));
+    findings.events.emplace_back(std::move(event));
   }
-  return news;
+  return findings;
 }
 
-void LogWatch::Tell(const std::shared_ptr<Watched>& watched, News news, Done done) {
-  std::vector<cluster::Event> events = std::move(news.events);
+void LogWatch::Report(const std::shared_ptr<Watched>& watched, Findings findings, Done done) {
+  std::vector<cluster::Event> events = std::move(findings.events);
   const auto replies = std::make_shared<Replies>(
-      events.size(), [self = shared_from_this(), watched, news = std::move(news),
+      events.size(), [self = shared_from_this(), watched, findings = std::move(findings),
                       done = std::move(done)](absl::Status status) mutable {
         if (status.ok()) {
           std::lock_guard lock(self->mutex_);
-          for (const size_t i : news.policies) watched->told[i] = true;
-          watched->hardware_told = watched->hardware_told || news.hardware;
+          for (const size_t i : findings.policies) watched->reported[i] = true;
+          watched->hardware_reported = watched->hardware_reported || findings.hardware;
         }
         done(std::move(status));
       });

@@ -1,7 +1,7 @@
-// Reads the lines of tasks' logs for the log policies of their experiments and for the signs of
-// broken hardware, and tells the cluster: once for each allocation, agent and policy.
+// Checks log lines of tasks for matches of log policies and of hardware patterns, and reports them
+// to the cluster: once per allocation, agent and policy.
 //
-// Owned by the hub; on any thread. The matching is done on the pool, off the engine's loop.
+// Owned by the hub; any thread. Matching runs on the pool, not on the engine's loop.
 #ifndef MASTER_AGENTS_LOG_WATCH_H_
 #define MASTER_AGENTS_LOG_WATCH_H_
 
@@ -27,16 +27,16 @@ class LogWatch : public std::enable_shared_from_this<LogWatch> {
  public:
   using Done = absl::AnyInvocable<void(absl::Status)>;
 
-  // Must outlive the watch. `SetEngine` once, before the first Look.
+  // `pool` must outlive the watch. Call SetEngine once, before the first Check.
   explicit LogWatch(base::ThreadPool* pool) : pool_(pool) {}
   void SetEngine(engine::Engine* engine) { engine_ = engine; }
 
-  // `lines`: stored, of one allocation and one agent. `done` once the cluster has committed what
-  // they mean, so that it knows before it hears of the task's end; UNAVAILABLE: they must come
-  // again. REQUIRES a thread of the pool.
-  void Look(std::vector<model::LogLine> lines, Done done);
+  // `lines` were stored, and are of one allocation and one agent. Calls `done` once the cluster has
+  // committed the findings, so that it knows them before the task ends; UNAVAILABLE: the lines must
+  // be sent again. REQUIRES a thread of the pool.
+  void Check(std::vector<model::LogLine> lines, Done done);
 
-  // The share has ended.
+  // The local task has ended.
   void Forget(const model::AllocationId& allocation, const model::AgentId& agent);
   void Forget(const model::AgentId& agent);
 
@@ -44,11 +44,11 @@ class LogWatch : public std::enable_shared_from_this<LogWatch> {
   using Key = std::pair<std::string, std::string>;  // agent, allocation
   struct Watched {
     std::shared_ptr<const LogPatterns> patterns;
-    // What the cluster knows already.
-    std::vector<bool> told;  // by policy
-    bool hardware_told = false;
+    // What was reported to the cluster already.
+    std::vector<bool> reported;  // indexed by policy
+    bool hardware_reported = false;
   };
-  struct News {
+  struct Findings {
     std::vector<size_t> policies;
     bool hardware = false;
     std::vector<cluster::Event> events;
@@ -56,18 +56,18 @@ class LogWatch : public std::enable_shared_from_this<LogWatch> {
 
   std::shared_ptr<Watched> Find(const Key& key) const;
   std::shared_ptr<Watched> Add(const Key& key, std::vector<model::LogPolicyConfig> policies);
-  // Asks the loop for the policies, then goes on with Match.
-  void LookUp(std::vector<model::LogLine> lines, Done done);
+  // Fetches the policies from the engine, then calls Match.
+  void FetchPolicies(std::vector<model::LogLine> lines, Done done);
   void Match(const std::shared_ptr<Watched>& watched, const std::vector<model::LogLine>& lines,
              Done done);
-  News Read(const Watched& watched, const std::vector<model::LogLine>& lines) const;
-  void Tell(const std::shared_ptr<Watched>& watched, News news, Done done);
+  Findings Read(const Watched& watched, const std::vector<model::LogLine>& lines) const;
+  void Report(const std::shared_ptr<Watched>& watched, Findings findings, Done done);
 
   base::ThreadPool* const pool_;
   engine::Engine* engine_ = nullptr;
   mutable std::mutex mutex_;
   std::map<Key, std::shared_ptr<Watched>> watched_;
-  // Compiled once for equal policies, as most experiments have the built-in ones.
+  // Cached by policies, since most experiments have the built-in ones.
   std::map<std::string, std::weak_ptr<const LogPatterns>> compiled_;
 };
 

@@ -83,12 +83,12 @@ absl::StatusOr<cluster::AgentRegistered> ToEvent(const wire::Register& message, 
   std::set<int> seen;
   for (const wire::Device& device : message.slots()) {
     if (device.id() < 0) {
-      return absl::InvalidArgumentError(absl::StrCat("agent ", message.agent_id(), " names slot ",
+      return absl::InvalidArgumentError(absl::StrCat("agent ", message.agent_id(), " has slot ",
                                                      device.id(), "; slots count from 0"));
     }
     if (!seen.insert(device.id()).second) {
       return absl::InvalidArgumentError(
-          absl::StrCat("agent ", message.agent_id(), " names slot ", device.id(), " twice"));
+          absl::StrCat("agent ", message.agent_id(), " has slot ", device.id(), " twice"));
     }
     event.agent.slots.push_back({.id = device.id(),
                                  .type = ToModel(device.type()),
@@ -151,7 +151,7 @@ wire::MasterMessage ToMessage(const cluster::StopTask& order) {
   return message;
 }
 
-model::TaskId TaskOf(const model::AllocationId& allocation) {
+model::TaskId GetTaskId(const model::AllocationId& allocation) {
   const std::string& id = allocation.value();
   return model::TaskId(id.substr(0, id.rfind('.')));
 }
@@ -160,7 +160,7 @@ absl::StatusOr<std::vector<model::LogLine>> ToLines(const wire::PostLogsRequest&
   DET_RETURN_IF_ERROR(CheckId("agent id", request.agent_id()));
   DET_RETURN_IF_ERROR(CheckId("allocation id", request.allocation_id()));
   const model::AllocationId allocation(request.allocation_id());
-  const model::TaskId task = TaskOf(allocation);
+  const model::TaskId task = GetTaskId(allocation);
   std::vector<model::LogLine> lines;
   lines.reserve(static_cast<size_t>(request.lines_size()));
   for (const wire::LogLine& line : request.lines()) {

@@ -1,4 +1,4 @@
-// Between the agent protocol's messages and the model.
+// Conversion between messages of the agent protocol and the model.
 //
 // Called by agent_hub.cc and connection.cc, on any thread. Does no I/O.
 #ifndef MASTER_AGENTS_MESSAGES_H_
@@ -16,15 +16,16 @@
 
 namespace det::agents {
 
-// What an id that comes over the wire may be: 255 bytes at most, printable ASCII, for it goes into
-// rows, indices, logs and paths. INVALID_ARGUMENT, without the id itself, for others.
+// Checks an id from the network: at most 255 bytes of printable ASCII, since it is used in rows,
+// indices, logs and paths. INVALID_ARGUMENT otherwise, without the id itself.
 absl::Status CheckId(const char* what, const std::string& id);
 
-// INVALID_ARGUMENT for an agent without a name or with a slot twice, and for a bad id.
+// INVALID_ARGUMENT for an agent without a name or with duplicate slots, and for an invalid id.
 absl::StatusOr<cluster::AgentRegistered> ToEvent(const det::agent::v1::Register& message,
                                                  absl::Time now);
 
-// Nothing for a report of a kind that this master does not know. INVALID_ARGUMENT for a bad id.
+// Returns nullopt for a kind of report that this master does not know. INVALID_ARGUMENT for an
+// invalid id.
 absl::StatusOr<std::optional<cluster::Event>> ToEvent(const det::agent::v1::TaskReport& report,
                                                       const model::AgentId& agent);
 
@@ -33,9 +34,9 @@ det::agent::v1::MasterMessage ToMessage(const cluster::StartTask& order,
 det::agent::v1::MasterMessage ToMessage(const cluster::StopTask& order);
 
 // The task of the allocation "<task>.<run>".
-model::TaskId TaskOf(const model::AllocationId& allocation);
+model::TaskId GetTaskId(const model::AllocationId& allocation);
 
-// INVALID_ARGUMENT for a bad id.
+// INVALID_ARGUMENT for an invalid id.
 absl::StatusOr<std::vector<model::LogLine>> ToLines(const det::agent::v1::PostLogsRequest& request);
 
 }  // namespace det::agents

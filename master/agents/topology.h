@@ -1,7 +1,7 @@
-// What the master's configuration file says about the wires between machines and devices; it wins
-// over what agents report.
+// Network topology of machines and devices from the master's configuration file; it overrides what
+// agents report.
 //
-// Made by the reader of the file, applied by the hub where an agent registers.
+// Read from the file, and applied by the hub when an agent registers.
 #ifndef MASTER_AGENTS_TOPOLOGY_H_
 #define MASTER_AGENTS_TOPOLOGY_H_
 
@@ -15,14 +15,14 @@
 namespace det::agents {
 
 struct NodeTopology {
-  std::string network_switch;                 // empty: as the agent says
-  std::vector<std::vector<int64_t>> islands;  // Device::id; empty: as the agent says
+  std::string network_switch;                 // empty: as the agent reports
+  std::vector<std::vector<int64_t>> islands;  // Device::id; empty: as the agent reports
   friend bool operator==(const NodeTopology&, const NodeTopology&) = default;
 };
 
-using Topology = std::map<std::string, NodeTopology>;  // by the agent's id
+using Topology = std::map<std::string, NodeTopology>;  // by agent id
 
-// Devices that no island names are an island each of their own.
+// Each device that no island contains becomes an island of its own.
 void ApplyTopology(const Topology& topology, model::Agent& agent);
 
 }  // namespace det::agents

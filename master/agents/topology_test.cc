@@ -20,7 +20,7 @@ std::vector<int> Islands(const model::Agent& agent) {
   return islands;
 }
 
-TEST(TopologyTest, TheFileWinsOverTheAgent) {
+TEST(TopologyTest, OverridesReportedTopology) {
   const Topology topology = {{"a", {"leaf-1", {{3, 1}, {0, 99}}}}, {"b", {"leaf-2", {}}}};
   model::Agent a = Machine("a");
   ApplyTopology(topology, a);
@@ -32,7 +32,7 @@ TEST(TopologyTest, TheFileWinsOverTheAgent) {
   EXPECT_THAT(Islands(b), ElementsAre(0, 0, 0, 0, 0));
 }
 
-TEST(TopologyTest, AnAgentThatItDoesNotNameStaysAsItSays) {
+TEST(TopologyTest, KeepsReportedTopologyOfUnlistedAgent) {
   model::Agent agent = Machine("c");
   ApplyTopology({{"a", {"leaf-1", {{1}}}}}, agent);
   EXPECT_EQ(agent, Machine("c"));

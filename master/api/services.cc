@@ -35,7 +35,7 @@ std::vector<std::unique_ptr<Service>> MakeServices(const ServiceParts& from) {
                                       *from.clock, *from.watch));
   services.push_back(MakeLogRetentionService(*from.calls, *from.store, *from.clock, from.facts));
   services.push_back(MakeCheckpointService(*from.calls, *from.engine, *from.store,
-                                           from.defaults.checkpoint_places));
+                                           from.defaults.checkpoint_locations));
   services.push_back(
       MakeJobService(*from.calls, *from.engine, *from.store, *from.pool, *from.clock));
   services.push_back(MakeAgentService(*from.calls, *from.engine, *from.clock));
@@ -66,7 +66,7 @@ std::vector<std::unique_ptr<Service>> MakeServices(const ServiceParts& from) {
                                                  *from.authorizer, *from.pool));
   services.push_back(MakeModelDefService(*from.calls, *from.store));
   services.push_back(
-      MakeRawService(*from.calls, *from.engine, *from.store, from.defaults.checkpoint_places));
+      MakeRawService(*from.calls, *from.engine, *from.store, from.defaults.checkpoint_locations));
   services.push_back(MakeTrialSourceService(*from.calls, *from.store, *from.authorizer));
   services.push_back(MakeLogFieldsService(*from.calls, *from.store, *from.watch));
   services.push_back(MakeTrialRuntimeService(*from.calls, *from.engine, *from.store, *from.watch,

@@ -25,7 +25,7 @@
 #include "base/subprocess.h"
 #include "master/app/data_dir.h"
 #include "master/store/postgres/connection.h"
-#include "master/store/postgres/embedded.h"
+#include "master/store/postgres/embedded_postgres.h"
 #include "master/store/postgres/migrations.h"
 #include "nlohmann/json.hpp"
 
@@ -84,7 +84,7 @@ absl::StatusOr<std::string> FindProgram(const std::string& cluster, const char* 
   const std::string path = absl::StrCat(bin, "/", name);
   if (::access(path.c_str(), X_OK) == 0) return path;
   return absl::NotFoundError(
-      absl::StrCat(path, " is not there; run 'apt-get install postgresql-client'"));
+      absl::StrCat(path, " not found; run 'apt-get install postgresql-client'"));
 }
 
 bool HasDatabase(const std::string& data_dir) {
@@ -151,7 +151,7 @@ absl::StatusOr<Manifest> ReadManifest(const std::string& path) {
   std::string error;
   if (manifest.migration < 0 || manifest.version.empty() ||
       !absl::ParseTime(absl::RFC3339_full, word("time"), &manifest.time, &error)) {
-    return absl::InvalidArgumentError("its manifest cannot be read");
+    return absl::InvalidArgumentError("its manifest is unreadable");
   }
   return manifest;
 }
@@ -232,7 +232,7 @@ absl::Status FillFolder(const std::string& data_dir, const Folder& folder, const
 absl::StatusOr<Manifest> Unpack(const std::string& file, const Folder& folder) {
   const auto damaged = [&](const absl::Status& why) {
     return absl::InvalidArgumentError(
-        absl::StrCat(file, " is no backup of a cluster, or is damaged: ", why.message()));
+        absl::StrCat(file, " is not a backup of a cluster, or is damaged: ", why.message()));
   };
   if (::access(file.c_str(), R_OK) != 0) {
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot read ", file));
@@ -257,8 +257,7 @@ absl::Status FillDatabase(const Folder& folder, const std::string& home, const M
                      absl::StrCat("--dbname=", server->connection_string()), kDump}));
   DET_ASSIGN_OR_RETURN(const Manifest is, Describe(server->connection_string()));
   if (is.cluster_id != manifest.cluster_id || is.migration != manifest.migration) {
-    return absl::DataLossError(
-        "the database that came of it is not the one that its manifest names");
+    return absl::DataLossError("the restored database does not match its manifest");
   }
   DET_ASSIGN_OR_RETURN(const auto connection, store::Connection::Open(server->connection_string()));
   DET_RETURN_IF_ERROR(store::Migrate(*connection, store::AllMigrations()));
@@ -274,7 +273,7 @@ absl::Status MoveInPlace(const std::string& from, const std::string& to) {
   return absl::ErrnoToStatus(errno, absl::StrCat("cannot move the database to ", to));
 }
 
-absl::Status MayRestore(const std::string& data_dir, const Manifest& manifest, bool replace) {
+absl::Status CheckRestore(const std::string& data_dir, const Manifest& manifest, bool replace) {
   const int known = store::AllMigrations().back().number;
   if (manifest.migration > known) {
     return absl::FailedPreconditionError(
@@ -285,19 +284,19 @@ absl::Status MayRestore(const std::string& data_dir, const Manifest& manifest, b
   if (replace || !HasDatabase(data_dir)) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat(data_dir,
-                   " holds a cluster already, which would be lost; give --replace if it "
-                   "may, or another directory with --data-dir"));
+                   " already contains a cluster; overwrite it with --replace, or choose another "
+                   "directory with --data-dir"));
 }
 
 }  // namespace
 
-absl::Status Backup(const std::string& given_dir, const std::string& given_file, Say say) {
+absl::Status Backup(const std::string& given_dir, const std::string& given_file, Print print) {
   const std::string data_dir = Absolute(given_dir), file = Absolute(given_file);
   if (!HasDatabase(data_dir)) {
     return absl::NotFoundError(
-        absl::StrCat("there is no cluster with a database of its own in ", data_dir,
-                     "; name another with --data-dir, and use pg_dump for a PostgreSQL elsewhere "
-                     "(docs/backup.md)"));
+        absl::StrCat("there is no cluster with an embedded database in ", data_dir,
+                     "; choose another with --data-dir, and use pg_dump for an external "
+                     "PostgreSQL (docs/backup.md)"));
   }
   DET_ASSIGN_OR_RETURN(const Folder folder, MakeFolderBeside(file));
   DET_ASSIGN_OR_RETURN(const Opened opened, OpenDatabase(data_dir));
@@ -306,12 +305,12 @@ absl::Status Backup(const std::string& given_dir, const std::string& given_file,
   DET_RETURN_IF_ERROR(RunIn(folder, {"tar", "--create", "--file=archive", kManifest, kSums,
                                      kTokens[0], kTokens[1], kDump}));
   DET_RETURN_IF_ERROR(Publish(folder / "archive", file));
-  say(absl::StrCat("wrote ", file, ": ", Words(manifest)));
+  print(absl::StrCat("wrote ", file, ": ", Words(manifest)));
   return absl::OkStatus();
 }
 
 absl::Status Restore(const std::string& given_dir, const std::string& given_file, bool replace,
-                     Say say) {
+                     Print print) {
   const std::string data_dir = Absolute(given_dir), file = Absolute(given_file);
   DET_ASSIGN_OR_RETURN(const DataDir lock, DataDir::Open(data_dir));
   // Of one that was killed, too.
@@ -323,18 +322,18 @@ absl::Status Restore(const std::string& given_dir, const std::string& given_file
   const Folder files(folder / "files");
   DET_RETURN_IF_ERROR(base::MakeDirs(files.path(), 0700));
   DET_ASSIGN_OR_RETURN(const Manifest manifest, Unpack(file, files));
-  say(absl::StrCat(file, " holds ", Words(manifest)));
-  DET_RETURN_IF_ERROR(MayRestore(data_dir, manifest, replace));
+  print(absl::StrCat(file, " holds ", Words(manifest)));
+  DET_RETURN_IF_ERROR(CheckRestore(data_dir, manifest, replace));
   const std::string home = folder / "data";
   DET_RETURN_IF_ERROR(FillDatabase(files, home, manifest));
   // A master that was killed leaves it running, on what goes now.
-  DET_RETURN_IF_ERROR(store::EmbeddedPostgres::StopLeft(data_dir));
+  DET_RETURN_IF_ERROR(store::EmbeddedPostgres::StopLeftover(data_dir));
   DET_RETURN_IF_ERROR(MoveInPlace(home + "/postgres", data_dir + "/postgres"));
   for (const char* name : kTokens) {
     DET_ASSIGN_OR_RETURN(const std::string token, base::ReadFile(files / name));
     DET_RETURN_IF_ERROR(base::WriteFileAtomically(absl::StrCat(data_dir, "/", name), token, 0600));
   }
-  say(absl::StrCat("restored into ", data_dir));
+  print(absl::StrCat("restored into ", data_dir));
   return absl::OkStatus();
 }
 

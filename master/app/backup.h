@@ -1,6 +1,6 @@
-// A cluster with a PostgreSQL of its own in one file, and back: `resolute-master backup FILE` and
-// `restore FILE`, to which `det deploy backup|restore` hand over. docs/backup.md says what is in
-// it.
+// Backup of a cluster with an embedded PostgreSQL to one file, and restore: `resolute-master backup
+// FILE` and `restore FILE`, which `det deploy backup|restore` execute. docs/backup.md describes the
+// contents.
 //
 // Called by main.cc on the main thread; blocks. Runs PostgreSQL's own pg_dump and pg_restore.
 #ifndef MASTER_APP_BACKUP_H_
@@ -13,18 +13,20 @@
 
 namespace det::app {
 
-// Hears what is done, a line each.
-using Say = absl::FunctionRef<void(const std::string&)>;
+// Receives progress messages, one line each.
+using Print = absl::FunctionRef<void(const std::string&)>;
 
-// Also while the cluster runs: the file holds one moment of it. `file` is written whole or not at
-// all, readable by its owner alone, as it holds tokens. NOT_FOUND when there is no database in
-// `data_dir`.
-absl::Status Backup(const std::string& data_dir, const std::string& file, Say say);
+// Works also while the cluster runs: the file is a consistent snapshot. `file` is written
+// completely or not at all, and readable only by its owner, since it contains tokens. NOT_FOUND if
+// there is no database in `data_dir`.
+absl::Status Backup(const std::string& data_dir, const std::string& file, Print print);
 
-// FAILED_PRECONDITION while a master runs on `data_dir`, for a backup of a newer master, and,
-// unless `replace`, when it holds a database. INVALID_ARGUMENT for a file that is no backup, or a
-// damaged one. The database that was there goes when the other is complete, in one step.
-absl::Status Restore(const std::string& data_dir, const std::string& file, bool replace, Say say);
+// FAILED_PRECONDITION while a master runs on `data_dir`, for a backup of a newer master, and if
+// `data_dir` contains a database, unless `replace`. INVALID_ARGUMENT for a file that is not a
+// backup or is damaged. An existing database is replaced atomically once the restored one is
+// complete.
+absl::Status Restore(const std::string& data_dir, const std::string& file, bool replace,
+                     Print print);
 
 }  // namespace det::app
 

@@ -19,7 +19,7 @@ constexpr int kTlsPort = 8443;
 constexpr int kNoPort = -1;
 
 // Before anything is said.
-Config Unsaid() {
+Config IsUnset() {
   Config config;
   config.data_dir = base::DefaultDataDir();
   config.port = kNoPort;
@@ -45,11 +45,14 @@ struct Files {
 void AddBackupCommands(CLI::App& app, BackupOrder* order) {
   app.fallthrough();
   auto* backup = app.add_subcommand(
-      "backup", "Write the cluster in --data-dir into one file, also while it runs");
-  backup->add_option("FILE", order->file, "Written whole or not at all")->required();
-  auto* restore = app.add_subcommand("restore", "Make the cluster in --data-dir from such a file");
-  restore->add_option("FILE", order->file, "What backup wrote")->required();
-  restore->add_flag("--replace", order->replace, "Even if there is a cluster, which is then lost");
+      "backup", "Back up the cluster in --data-dir to a file, also while it runs");
+  backup->add_option("FILE", order->file, "Backup file; written completely or not at all")
+      ->required();
+  auto* restore = app.add_subcommand("restore",
+                                     "Restore the cluster in --data-dir from a backup "
+                                     "file");
+  restore->add_option("FILE", order->file, "Backup file")->required();
+  restore->add_flag("--replace", order->replace, "Overwrite an existing cluster");
   app.require_subcommand(0, 1);
 }
 
@@ -99,99 +102,100 @@ void AddPasswordFlags(CLI::App& app, Config* config, Files* files) {
   auto* admin = app.add_option("--admin-password-file", files->admin_password,
                                "Set the password of user admin to the first line of this file");
   app.add_option("--admin-password", config->admin_password,
-                 "The same, in sight of everybody who lists this machine's processes; better use "
+                 "Password of user admin, visible in the process list; prefer "
                  "--admin-password-file or $DET_ADMIN_PASSWORD")
       ->excludes(admin);
   auto* user = app.add_option("--user-password-file", files->user_password,
-                              "Set that of user determined; or use $DET_USER_PASSWORD");
-  app.add_option("--user-password", config->user_password, "The same, in sight of everybody")
+                              "Set the password of user determined to the first line of this "
+                              "file; or use $DET_USER_PASSWORD");
+  app.add_option("--user-password", config->user_password,
+                 "Password of user determined, visible "
+                 "in the process list")
       ->excludes(user);
-  app.add_flag("--make-passwords", config->make_passwords,
-               "Make passwords for those of the two who have none, and leave them in the file "
-               "passwords.new of the data directory, for whoever reads and removes it");
+  app.add_flag("--make-passwords", config->generate_passwords,
+               "Generate passwords for these users if they have none, and write them to "
+               "passwords.new in the data directory");
   app.add_flag("--allow-blank-passwords", config->allow_blank_passwords,
-               "Let users have empty passwords; the first ones are then empty, and everybody who "
-               "reaches this master is its administrator");
+               "Allow empty passwords; initial passwords are then empty, so that everybody who "
+               "can reach this master is an administrator");
 }
 
 absl::Status CheckStandby(const Config& config) {
   if (!config.standby || !config.db_url.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      "--standby: a master without --db-url has a PostgreSQL of its own, which ends with it and "
-      "holds "
-      "nothing of another's; give all masters of the cluster the same --db-url");
+      "--standby: a master without --db-url uses an embedded PostgreSQL, which no other master can "
+      "use; give all masters of the cluster the same --db-url");
 }
 
 absl::Status CheckTls(const Config& config) {
   if (config.tls_cert.empty() != config.tls_key.empty()) {
     return absl::InvalidArgumentError(
-        "--tls-cert and --tls-key (security.tls.cert and .key) belong together; give both or "
+        "--tls-cert and --tls-key (security.tls.cert and .key) must be set together; set both or "
         "neither");
   }
   if (config.tls_client_ca.empty() || !config.tls_cert.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      "--tls-client-ca (resource_manager.client_ca): agents show certificates over TLS alone; give "
-      "--tls-cert and --tls-key too");
+      "--tls-client-ca (resource_manager.client_ca): client certificates require TLS; set "
+      "--tls-cert "
+      "and --tls-key too");
 }
 
 void AddTlsFlags(CLI::App& app, Config* config) {
   app.add_option("--tls-cert", config->tls_cert,
-                 "PEM file with this master's certificate: the port speaks TLS and nothing else. "
-                 "Read again when it has changed");
-  app.add_option("--tls-key", config->tls_key, "PEM file with its key");
+                 "PEM file with this master's certificate: enables TLS on the port. Reloaded "
+                 "when it changes");
+  app.add_option("--tls-key", config->tls_key, "PEM file with the key of the certificate");
   app.add_option("--tls-client-ca", config->tls_client_ca,
-                 "PEM file with the authority by which agents must show certificates; without, "
-                 "their token is enough");
+                 "PEM file with the authority that must sign agents' certificates; without it, "
+                 "agents need only a token");
 }
 
 // Puts what the flags say over what `config` holds. Nothing if all is well.
 std::optional<Exit> ReadFlags(int argc, char** argv, Config* config, Files* files) {
-  double patience = absl::ToDoubleSeconds(config->agent_patience);
+  double reconnect_timeout_s = absl::ToDoubleSeconds(config->agent_reconnect_timeout);
   CLI::App app(
-      "The master of a Resolute cluster: keeps experiments, schedules trials, serves the "
-      "API.",
+      "The master of a Resolute cluster: stores experiments, schedules trials, serves the API.",
       "resolute-master");
   app.set_version_flag("--version", std::string("resolute-master ") + base::kVersion);
   app.add_option("--config", files->config,
-                 "File with all of this and resource pools, quotas and more "
-                 "(docs/reference/master-config.md); flags win over it");
-  app.add_option("--data-dir", config->data_dir, "Everything this master keeps")
+                 "Configuration file with these settings, resource pools, quotas and more "
+                 "(docs/reference/master-config.md); flags override it");
+  app.add_option("--data-dir", config->data_dir, "Directory for all data of this master")
       ->capture_default_str();
   app.add_option("--port", config->port,
-                 "HTTP and gRPC; 0: any free one (default: 8080, with TLS 8443)")
+                 "Port for HTTP and gRPC; 0: any free port (default: 8080, with TLS 8443)")
       ->check(CLI::Range(0, 65535));
-  app.add_option("--bind", config->bind, "Address to listen on; 0.0.0.0: all")
+  app.add_option("--bind", config->bind, "Address to listen on; 0.0.0.0: all addresses")
       ->capture_default_str();
   AddTlsFlags(app, config);
   app.add_option("--webui", config->webui,
-                 "Folder of the dashboard (bazel build //webui:dist); without: the one beside this "
-                 "program, if there is one");
+                 "Folder of the dashboard (bazel build //webui:dist); default: webui/ beside "
+                 "this program, if it exists");
   app.add_option("--db-url", config->db_url,
-                 "PostgreSQL to use (postgresql://...); without: an own one in the data directory");
+                 "URL of a PostgreSQL database (postgresql://...); default: embedded in the data "
+                 "directory");
   app.add_option("--checkpoint-dir", config->checkpoint_storage.host_path,
                  "Where trials save checkpoints by default; without: checkpoints/ in the data "
                  "directory");
   app.add_option("--checkpoint-root", config->checkpoint_roots,
-                 "A folder below which users may keep checkpoints (checkpoint_storage.host_path); "
-                 "may be given again. Without: anywhere but the system's folders and the data "
-                 "directory")
+                 "Folder in which users may store checkpoints (checkpoint_storage.host_path); "
+                 "may be repeated. Default: anywhere except system folders and the data directory")
       ->allow_extra_args(false)
       ->check(IsAbsolute, "absolute");
-  app.add_option("--cluster-name", config->cluster_name, "Shown to users");
+  app.add_option("--cluster-name", config->cluster_name, "Name of the cluster, shown to users");
   AddPasswordFlags(app, config, files);
-  app.add_option("--agent-patience", patience,
-                 "Seconds an agent may be away before its tasks are given up")
+  app.add_option("--agent-reconnect_timeout_s", reconnect_timeout_s,
+                 "Seconds an agent may be disconnected before its tasks fail")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  app.add_flag(
-      "--standby", config->standby,
-      "Do not lead: wait until the master that does gives no more signs of life, then take "
-      "over; needs --db-url");
+  app.add_flag("--standby", config->standby,
+               "Stand by: take over when the lease of the leading master expires; needs --db-url");
   app.add_flag("--check", files->check,
-               "Say what is wrong with flags and file, or print where the port would be, as "
-               "http://ADDRESS:PORT or https://, and end");
-  app.add_flag("--log-json", config->log_json, "Log lines as JSON");
-  app.add_option("--log-level", config->log_level, "debug, info, warning or error")
+               "Check flags and configuration file, print the master's URL, and exit");
+  app.add_flag("--log-json", config->log_json, "Write log lines as JSON");
+  app.add_option("--log-level", config->log_level,
+                 "Minimum log level: debug, info, warning or "
+                 "error")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
       ->capture_default_str();
   BackupOrder order;
@@ -201,7 +205,7 @@ std::optional<Exit> ReadFlags(int argc, char** argv, Config* config, Files* file
   } catch (const CLI::ParseError& error) {
     return Report(app, error);
   }
-  config->agent_patience = absl::Seconds(patience);
+  config->agent_reconnect_timeout = absl::Seconds(reconnect_timeout_s);
   if (!app.get_subcommands().empty()) {
     order.restore = app.got_subcommand("restore");
     order.data_dir = config->data_dir;
@@ -213,13 +217,13 @@ std::optional<Exit> ReadFlags(int argc, char** argv, Config* config, Files* file
 }  // namespace
 
 std::variant<Config, BackupOrder, Exit> ParseFlags(int argc, char** argv) {
-  Config config = Unsaid();
+  Config config = IsUnset();
   Files files;
   if (const auto exit = ReadFlags(argc, argv, &config, &files)) return *exit;
   std::string configured_password;
   absl::Status status;
   if (!files.config.empty()) {
-    config = Unsaid();
+    config = IsUnset();
     status = ReadConfigFile(files.config, &config);
     configured_password = std::exchange(config.admin_password, "");
     // Again, over what the file says.

@@ -1,4 +1,4 @@
-// The master's own configuration: its flags, and the file that --config names (config_file.h).
+// The master's configuration: its flags, and the file of --config (config_file.h).
 //
 // Parsed by main.cc once, before anything starts; read by master.cc.
 #ifndef MASTER_APP_CONFIG_H_
@@ -20,35 +20,36 @@ namespace det::app {
 struct Config {
   std::string data_dir;
   std::string bind = "127.0.0.1";
-  int port = 8080;  // 0: any free one; with TLS 8443 unless it is said
-  // PEM files; the first two together, or none: no TLS (docs/security.md).
+  int port = 8080;  // 0: any free port; the default with TLS is 8443
+  // PEM files; the first two together, or none: plaintext (docs/security.md).
   std::string tls_cert;
   std::string tls_key;
-  std::string tls_client_ca;  // by whom agents' certificates are; empty: they need none
-  std::string webui;          // folder of the dashboard; empty: beside the program, if there
+  std::string tls_client_ca;  // authority of agents' certificates; empty: not required
+  std::string webui;          // folder of the dashboard; empty: beside the program, if present
   std::string db_url;         // empty: an embedded PostgreSQL
-  // Of experiments that do not say; without a host_path it is <data_dir>/checkpoints.
+  // Default for experiments; without a host_path it is <data_dir>/checkpoints.
   model::CheckpointStorageConfig checkpoint_storage;
-  std::vector<std::string> checkpoint_roots;  // where users may keep theirs; empty: see --help
+  std::vector<std::string>
+      checkpoint_roots;  // where users may store checkpoints; empty: see --help
   std::string cluster_name;
-  std::string admin_password;   // to be set; empty: as it is
-  std::string user_password;    // of user determined; the same
-  bool make_passwords = false;  // for users who have none yet: auth/first_start.h
+  std::string admin_password;       // to set; empty: unchanged
+  std::string user_password;        // of user determined; likewise
+  bool generate_passwords = false;  // for users who have none yet: auth/first_start.h
   bool allow_blank_passwords = false;
-  absl::Duration agent_patience = absl::Hours(1);
-  bool standby = false;  // wait until the leader's lease is over
+  absl::Duration agent_reconnect_timeout = absl::Hours(1);
+  bool standby = false;  // wait until the leader's lease expires
   LeaseTimes lease;
-  // Of one call, of one token, of one user.
+  // Limits of one call, one token and one user.
   int max_body_mib = 128;
   int requests_per_second = 1000;
   int streams_per_user = 100;
-  std::vector<std::string> allow_origins;     // whose pages may call
-  std::string webhook_signing_key;            // empty: made once and kept
-  std::string webhook_base_url;               // where people open this cluster; may be empty
-  bool webhook_allow_private = false;         // deliver to addresses of any kind
-  std::vector<std::string> webhook_networks;  // or to these
-  int log_days = -1;    // for which logs are kept after their trial's end; -1: for ever
-  int audit_days = -1;  // the same of audit records
+  std::vector<std::string> allow_origins;     // CORS origins
+  std::string webhook_signing_key;            // empty: generated once and stored
+  std::string webhook_base_url;               // public URL of the cluster; may be empty
+  bool webhook_allow_private = false;         // deliver to all addresses
+  std::vector<std::string> webhook_networks;  // deliver also to these networks
+  int log_days = -1;    // days to keep logs after the end of a trial; -1: forever
+  int audit_days = -1;  // days to keep audit records; -1: forever
   bool log_json = false;
   std::string log_level = "info";
   std::vector<model::ResourcePool> resource_pools;
@@ -57,7 +58,7 @@ struct Config {
   std::vector<model::Quota> quotas;
   model::TaskDefaults task_defaults;
   agents::Topology topology;
-  std::vector<std::string> warnings;  // of the file; to be logged
+  std::vector<std::string> warnings;  // from the file; to log
 };
 
 // `resolute-master backup|restore FILE` (backup.h).
@@ -68,8 +69,8 @@ struct BackupOrder {
   bool replace = false;
 };
 
-// What the command line asks for: to run, to back up or restore, or to print something and end with
-// a code.
+// What the command line requests: to run, to back up or restore, or to exit with a code after
+// printing something.
 struct Exit {
   int code = 0;
 };

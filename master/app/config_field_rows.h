@@ -1,4 +1,4 @@
-// What the files of the master's table of fields share. Private to those files.
+// Helpers of the files that define the table of fields. Private to these files.
 #ifndef MASTER_APP_CONFIG_FIELD_ROWS_H_
 #define MASTER_APP_CONFIG_FIELD_ROWS_H_
 
@@ -8,19 +8,19 @@
 
 namespace det::app {
 
-constexpr model::Field Gone(const char* path, const char* words) {
+constexpr model::Field Removed(const char* path, const char* words) {
   return {.path = path, .description = words, .role = model::Field::Role::kRemoved};
 }
 constexpr model::Field WithoutEffect(const char* path, const char* why) {
   return {.path = path,
-          .description = "Of older files.",
+          .description = "Deprecated; ignored.",
           .role = model::Field::Role::kIgnored,
           .warning = why};
 }
 
-inline constexpr char kNotYet[] = "this master does not do it yet; remove it";
+inline constexpr char kNotSupported[] = "not supported by this master; remove it";
 
-// Pools, quotas, topology, and by which rules slots are given out.
+// Fields of pools, quotas, topology and scheduling.
 std::vector<model::Field> ResourceFields();
 
 }  // namespace det::app

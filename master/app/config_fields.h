@@ -1,5 +1,5 @@
-// Every field of the master's configuration file in one table (model/field_table.h).
-// Used by config_file.cc and the page of the documentation, on any thread.
+// The table of all fields of the master's configuration file (model/field_table.h). Used by
+// config_file.cc and the reference documentation, on any thread.
 #ifndef MASTER_APP_CONFIG_FIELDS_H_
 #define MASTER_APP_CONFIG_FIELDS_H_
 
@@ -15,9 +15,9 @@
 
 namespace det::app {
 
-// The file as it was written, before its parts are put together.
+// The contents of the file, before its parts are combined.
 struct FileConfig {
-  // Of a PostgreSQL elsewhere, instead of its URL.
+  // An external PostgreSQL, instead of a URL.
   struct Database {
     std::string host, user, password, name, ssl_mode, ssl_root_cert;
     int port = 5432;
@@ -31,19 +31,19 @@ struct FileConfig {
   Database db;
   std::string manager_type = "agent";
   std::string password_file;
-  model::ResourcePool scheduler;  // what pools inherit
+  model::ResourcePool scheduler;  // defaults of pools
   model::Value task_defaults;
-  std::map<size_t, model::Value> pool_task_defaults;  // by the pool's place in the file
+  std::map<size_t, model::Value> pool_task_defaults;  // by the pool's index in the file
   std::vector<TopologyItem> topology;
 };
 
-const model::FieldTable& ConfigFields();  // of FileConfig
+const model::FieldTable& ConfigFields();  // for FileConfig
 
-// What a master was started with, as the file has it, with secrets as "********". Without topology
-// and what the parts of `db` were.
-model::Value ShownConfig(const Config& config);
+// The effective configuration in the form of the file, with secrets as "********". Without topology
+// and the parts of `db`.
+model::Value ToDisplayedConfig(const Config& config);
 
-// docs/reference/master-config.md
+// Generates docs/reference/master-config.md.
 std::string MasterConfigPage();
 
 }  // namespace det::app

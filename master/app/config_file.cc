@@ -16,7 +16,7 @@
 #include "master/parse/problems.h"
 #include "master/parse/read.h"
 #include "master/parse/task_defaults.h"
-#include "master/webhooks/addresses.h"
+#include "master/webhooks/address_rules.h"
 
 namespace det::app {
 namespace {
@@ -97,17 +97,17 @@ class Rules {
     const ConfigNode* db = root_.Find("db");
     if (db == nullptr || !db->is_map()) return;
     if (IsGiven("db.url") && IsGiven("db.host")) {
-      return Add("db.host", "is in url already; keep one of them");
+      return Add("db.host", "is also part of url; remove one of them");
     }
     if (IsGiven("db.url") || db->members.empty()) return;
-    if (!IsGiven("db.host")) return Add("db", "names no server; give its host or its url");
+    if (!IsGiven("db.host")) return Add("db", "has no server; set host or url");
     file_.config.db_url = ConnectionString();
   }
 
   void CheckLease() {
     const LeaseTimes& lease = file_.config.lease;
     if (lease.length >= 2 * lease.renew_every) return;
-    Add("lease.length", "is less than twice lease.renew_every; one late sign of life would end it");
+    Add("lease.length", "is less than twice lease.renew_every; one late renewal would end it");
   }
 
   // As libpq reads it.
@@ -132,7 +132,7 @@ class Rules {
     if (file_.password_file.empty()) return;
     if (IsGiven("security.initial_user_password")) {
       return Add("security.initial_user_password_file",
-                 "initial_user_password is given too; keep one of them");
+                 "initial_user_password is also set; remove one of them");
     }
     absl::StatusOr<std::string> password = ReadPasswordFile(file_.password_file);
     if (!password.ok()) {
@@ -153,11 +153,11 @@ class Rules {
       // Without any: said already.
       const bool given = root_.Find("resource_pools")->items.at(i).Find("pool_name") != nullptr;
       if (good && !names.insert(name).second) {
-        AddItem("resource_pools", i, "pool_name", absl::StrCat("\"", name, "\" stands twice"));
+        AddItem("resource_pools", i, "pool_name", absl::StrCat("\"", name, "\" is listed twice"));
       } else if (!good && given) {
         AddItem("resource_pools", i, "pool_name",
                 absl::StrCat("\"", name,
-                             "\" is no name for a pool; use letters, digits, '-', '_' and '.'"));
+                             "\" is not a valid pool name; use letters, digits, '-', '_' and '.'"));
       }
     }
     return names.size() == pools.size();
@@ -168,7 +168,7 @@ class Rules {
     const std::string longer = absl::StrCat("resource_manager.", key);
     if (IsGiven(key) && IsGiven(longer) &&
         root_.Find(key)->ToValue() != root_.FindPath(longer)->ToValue()) {
-      return Add(longer, absl::StrCat("is not as ", key, " says; keep one of them"));
+      return Add(longer, absl::StrCat("differs from ", key, "; remove one of them"));
     }
     std::vector<std::string> names;
     for (const model::ResourcePool& each : file_.config.resource_pools) names.push_back(each.name);
@@ -190,11 +190,11 @@ class Rules {
       if (item.Find("name") == nullptr || item.Find("scope") == nullptr) continue;
       if (quota.name.empty()) AddItem("quotas", i, "name", "is empty");
       if (item.Find("max_slots") == nullptr && item.Find("slot_hours") == nullptr) {
-        AddItem("quotas", i, "", "limits nothing; give max_slots, slot_hours or both");
+        AddItem("quotas", i, "", "has no limit; set max_slots, slot_hours or both");
       }
       if (!seen.insert({quota.scope, quota.name}).second) {
         AddItem("quotas", i, "name",
-                absl::StrCat("\"", quota.name, "\" has a quota already; put both into one"));
+                absl::StrCat("\"", quota.name, "\" has another quota; combine them"));
       }
     }
   }
@@ -237,14 +237,14 @@ class Rules {
       for (const std::vector<int64_t>& island : item.islands) {
         for (const int64_t slot : island) {
           if (slots.insert(slot).second) continue;
-          AddItem("topology", i, "islands", absl::StrCat("slot ", slot, " stands twice"));
+          AddItem("topology", i, "islands", absl::StrCat("slot ", slot, " is listed twice"));
         }
       }
       for (const std::string& agent : item.agents) {
         const bool first =
             file_.config.topology.insert({agent, {item.network_switch, item.islands}}).second;
         if (!first) {
-          AddItem("topology", i, "agents", absl::StrCat("\"", agent, "\" stands twice"));
+          AddItem("topology", i, "agents", absl::StrCat("\"", agent, "\" is listed twice"));
         }
       }
     }
@@ -259,7 +259,7 @@ class Rules {
       if (good) continue;
       Add("cors.allow_origins",
           absl::StrCat("\"", origin,
-                       "\" is no origin; write it as https://host or https://host:port, or *"));
+                       "\" is not an origin; use https://host, https://host:port or *"));
     }
   }
 
@@ -271,7 +271,7 @@ class Rules {
 
 // What of resource_manager.scheduler a pool does not say itself, it inherits. Without pools there
 // is one that has all of it.
-void SpreadScheduler(ConfigNode& root) {
+void ApplyManagerScheduler(ConfigNode& root) {
   const ConfigNode* found = root.FindPath("resource_manager.scheduler");
   if (found == nullptr) return;
   const ConfigNode scheduler = *found;
@@ -341,7 +341,7 @@ absl::Status ReadConfigText(std::string_view yaml, const std::string& path, Conf
   FileConfig written;
   std::vector<Problem> problems;
   ReadFields(ConfigFields(), root, &written, problems);
-  if (problems.empty()) SpreadScheduler(root);
+  if (problems.empty()) ApplyManagerScheduler(root);
   FileConfig file;
   file.config = *config;
   std::vector<Problem> repeated;

@@ -13,15 +13,15 @@
 
 namespace det::app {
 
-// Puts what the file says over what `config` holds. INVALID_ARGUMENT with all problems at once, a
-// line each: "master.yaml:12: resource_pools[0].scheduler.type: expected one of ...".
+// Sets the fields of `config` that the file contains. INVALID_ARGUMENT lists all problems, one line
+// each: "master.yaml:12: resource_pools[0].scheduler.type: expected one of ...".
 absl::Status ReadConfigFile(const std::string& path, Config* config);
 
-// The same with the file's text; `path` is what messages call it. Reads no file but that of a
+// The same for the file's text; `path` is its name in errors. Reads no other file than that of a
 // password.
 absl::Status ReadConfigText(std::string_view yaml, const std::string& path, Config* config);
 
-// The first line of a file; INVALID_ARGUMENT where it is empty.
+// Returns the first line of a file; INVALID_ARGUMENT if it is empty.
 absl::StatusOr<std::string> ReadPasswordFile(const std::string& path);
 
 }  // namespace det::app

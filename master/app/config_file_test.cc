@@ -30,7 +30,7 @@ Config Read(const std::string& yaml) {
   return config;
 }
 
-TEST(ConfigFileTest, AnEmptyOneChangesNothing) {
+TEST(ConfigFileTest, KeepsDefaults_WhenEmpty) {
   Config config;
   config.data_dir = "/own";
   ASSERT_TRUE(ReadConfigText("", "m", &config).ok());
@@ -42,7 +42,7 @@ TEST(ConfigFileTest, AnEmptyOneChangesNothing) {
   EXPECT_EQ(config.default_compute_pool, "default");
 }
 
-TEST(ConfigFileTest, SaysHowLongThingsAreKept) {
+TEST(ConfigFileTest, ReadsRetention) {
   const Config config =
       Read("retention_policy: {log_retention_days: 30, audit_retention_days: 400}");
   EXPECT_EQ(config.log_days, 30);
@@ -51,8 +51,8 @@ TEST(ConfigFileTest, SaysHowLongThingsAreKept) {
   EXPECT_THAT(Error("retention_policy: {log_retention_days: -2}"), HasSubstr("from -1 to 32767"));
 }
 
-TEST(ConfigFileTest, IsShownWithoutItsSecrets) {
-  const std::string shown = ShownConfig(Read(R"(
+TEST(ConfigFileTest, HidesSecrets) {
+  const std::string shown = ToDisplayedConfig(Read(R"(
 port: 9090
 db: {url: "postgresql://u:hidden@h/d"}
 security: {initial_user_password: hidden}
@@ -66,7 +66,7 @@ resource_pools: [{pool_name: default, scheduler: {type: fifo}}]
   EXPECT_THAT(shown, testing::Not(HasSubstr("hidden")));
 }
 
-TEST(ConfigFileTest, ReadsWhatFlagsSayToo) {
+TEST(ConfigFileTest, ReadsFieldsWithFlags) {
   const Config config = Read(R"(
 data_dir: /data
 bind: 0.0.0.0
@@ -83,7 +83,7 @@ db: {url: "postgresql://u@h/d"}
   EXPECT_EQ(config.bind, "0.0.0.0");
   EXPECT_EQ(config.port, 9090);
   EXPECT_EQ(config.cluster_name, "lab");
-  EXPECT_EQ(config.agent_patience, absl::Seconds(25));
+  EXPECT_EQ(config.agent_reconnect_timeout, absl::Seconds(25));
   EXPECT_THAT(config.checkpoint_roots, ElementsAre("/mnt/a", "/mnt/b"));
   EXPECT_EQ(config.checkpoint_storage.host_path, "/mnt/checkpoints");
   EXPECT_EQ(config.log_level, "debug");
@@ -93,7 +93,7 @@ db: {url: "postgresql://u@h/d"}
   EXPECT_THAT(config.warnings, IsEmpty());
 }
 
-TEST(ConfigFileTest, SaysWhatExperimentsKeep) {
+TEST(ConfigFileTest, ReadsCheckpointRetention) {
   const Config config = Read(R"(
 checkpoint_storage:
   host_path: /mnt
@@ -113,7 +113,7 @@ checkpoint_storage:
   EXPECT_EQ(Read("").checkpoint_storage, model::CheckpointStorageConfig());
 }
 
-TEST(ConfigFileTest, LimitsAndOrigins) {
+TEST(ConfigFileTest, ReadsLimitsAndOrigins) {
   const Config config = Read(R"(
 limits: {requests_per_second: 20, streams_per_user: 3, body_mib: 256}
 cors: {allow_origins: ["https://a.example", "http://b.example:8000"]}
@@ -125,14 +125,14 @@ cors: {allow_origins: ["https://a.example", "http://b.example:8000"]}
   EXPECT_THAT(Read("cors: {allow_origins: [\"*\"]}").allow_origins, ElementsAre("*"));
   for (const char* bad : {"a.example", "https://", "https://a.example/", "https://a.example/x"}) {
     EXPECT_THAT(Error(std::string("cors: {allow_origins: [\"") + bad + "\"]}"),
-                HasSubstr("is no origin; write it as https://host"))
+                HasSubstr("is not an origin; use https://host"))
         << bad;
   }
   EXPECT_THAT(Error("limits: {requests_per_second: 0}"), HasSubstr("limits.requests_per_second"));
   EXPECT_THAT(Error("limits: {body_mib: 2000}"), HasSubstr("limits.body_mib"));
 }
 
-TEST(ConfigFileTest, ADatabaseInParts) {
+TEST(ConfigFileTest, BuildsDatabaseUrlFromParts) {
   EXPECT_EQ(
       Read("db: {host: h, user: u, password: \"it's \\\\\", name: d, ssl_mode: require}").db_url,
       R"(port=5432 host='h' user='u' password='it\'s \\' dbname='d' sslmode='require')");
@@ -195,7 +195,7 @@ topology:
   EXPECT_EQ(config.topology, topology);
 }
 
-TEST(ConfigFileTest, PoolsInheritTheManagersScheduler) {
+TEST(ConfigFileTest, InheritsManagersScheduler) {
   const Config config = Read(R"(
 resource_manager: {scheduler: {type: fifo, preemption: true, hold_after: 60}}
 resource_pools:
@@ -213,7 +213,7 @@ resource_pools:
   EXPECT_EQ(config.resource_pools[2].policy, SchedulingPolicy::kFifo);
 }
 
-TEST(ConfigFileTest, WithoutPoolsThereIsOneWithTheManagersScheduler) {
+TEST(ConfigFileTest, CreatesDefaultPool) {
   for (const char* more : {"", "resource_pools: []\n", "resource_pools: null\n"}) {
     const Config config =
         Read(std::string("resource_manager: {scheduler: {type: fair_share}}\n") + more);
@@ -223,7 +223,7 @@ TEST(ConfigFileTest, WithoutPoolsThereIsOneWithTheManagersScheduler) {
   }
 }
 
-TEST(ConfigFileTest, SaysEveryProblemAtOnceInTheOrderOfTheFile) {
+TEST(ConfigFileTest, ReportsAllProblemsInFileOrder) {
   EXPECT_EQ(
       Error("prot: 8080\n"
             "bind: [a]\n"
@@ -231,68 +231,67 @@ TEST(ConfigFileTest, SaysEveryProblemAtOnceInTheOrderOfTheFile) {
             "resource_pools:\n"
             "- {pool_name: a}\n"
             "- {pool_name: a, scheduler: {default_priority: 100}}\n"),
-      "master.yaml:1: prot: unknown field; did you mean port?\n"
+      "master.yaml:1: prot: unknown key; did you mean port?\n"
       "master.yaml:2: bind: expected a string, found a list\n"
       "master.yaml:3: resource_manager.scheduler.type: expected one of priority, fair_share, "
       "fifo, found \"fare_share\"; did you mean fair_share?\n"
       "master.yaml:6: resource_pools[1].scheduler.default_priority: expected an integer from 1 "
       "to 99, found 100\n"
-      "master.yaml:6: resource_pools[1].pool_name: \"a\" stands twice");
+      "master.yaml:6: resource_pools[1].pool_name: \"a\" is listed twice");
 }
 
-TEST(ConfigFileTest, RefusesWhatIsWrong) {
+TEST(ConfigFileTest, RejectsInvalidValues) {
   const std::pair<const char*, const char*> cases[] = {
       {"- a", "master.yaml: expected a map such as \"port: 8080\", found a list"},
       {"port: 70000", "master.yaml:1: port: expected an integer from 0 to 65535, found 70000"},
       {"checkpoint_roots: [x]", "checkpoint_roots: \"x\" is relative; start it with /"},
-      {"checkpoint_storage: {host_path: x}",
-       "checkpoint_storage.host_path: \"x\" is a relative path"},
+      {"checkpoint_storage: {host_path: x}", "checkpoint_storage.host_path: \"x\" is relative"},
       {"checkpoint_storage: {host_path: /a, storage_path: ../b}",
-       "checkpoint_storage.storage_path: \"../b\" is not below host_path /a"},
+       "checkpoint_storage.storage_path: \"../b\" leaves host_path /a"},
       {"checkpoint_storage: {save_trial_best: -1}", "checkpoint_storage.save_trial_best: expected"},
       {"checkpoint_storage: {type: directory}", "expected one of shared_fs, s3, gcs, azure"},
       {"checkpoint_storage: {type: s3}", "checkpoint_storage.bucket: required"},
-      {"checkpoint_storage: {type: s3, bucket: b, host_path: /x}", "only valid for shared_fs"},
-      {"checkpoint_storage: {type: azure, container: c}",
-       "requires exactly one of connection_string"},
+      {"checkpoint_storage: {type: s3, bucket: b, host_path: /x}", "belongs to shared_fs"},
+      {"checkpoint_storage: {type: azure, container: c}", "needs one of connection_string"},
       {"checkpoint_roots: [mnt]", "\"mnt\" is relative; start it with /, or name a bucket"},
       {"db: {url: a, host: b}", "db.host: is in url already"},
       {"lease: {renew_every: 4}", "lease.length: is less than twice lease.renew_every"},
-      {"db: {user: b}", "db: names no server; give its host or its url"},
-      {"log: {level: warn}", "\"warn\" was removed; use warning"},
+      {"db: {user: b}", "db: has no server; set host or url"},
+      {"log: {level: warn}", "\"warn\" is no more; use warning"},
       {"agent_reconnect_wait: soon", "expected seconds >= 0, or a duration such as 90m, 2h"},
       {"security: {initial_user_password_file: /nonexistent/file}", "/nonexistent/file"},
-      {"security: {tls: {certificate: c}}", "security.tls.certificate: unknown field"},
+      {"security: {tls: {certificate: c}}", "security.tls.certificate: unknown key"},
       {"resource_manager: {type: kubernetes}", "expected agent, found \"kubernetes\""},
-      {"resource_pools: [{}]", "resource_pools[0].pool_name: required but missing"},
+      {"resource_pools: [{}]", "resource_pools[0].pool_name: required, but missing"},
       {"resource_pools: [a]", "resource_pools[0]: expected a list of maps, found \"a\""},
       {"resource_pools: [{pool_name: a/b}]", "\"a/b\" is no name for a pool"},
       {"resource_pools: [{pool_name: default, provider: {type: aws}}]",
        "resource_pools[0].provider: this master starts no machines"},
       {"resource_pools: [{pool_name: default, preemption: true}]",
-       "resource_pools[0].preemption: unknown field; did you mean "
+       "resource_pools[0].preemption: unknown key; did you mean "
        "resource_manager.scheduler.preemption"},
       {"resource_pools: [{pool_name: default, scheduler: {type: round_robin}}]",
-       "\"round_robin\" was removed; use fifo or fair_share"},
+       "\"round_robin\" is no more; use fifo or fair_share"},
       {"resource_pools: [{pool_name: gpus}, {pool_name: default}]\n"
        "default_compute_resource_pool: gpu",
        "master.yaml:2: default_compute_resource_pool: there is no pool \"gpu\"; did you mean "
        "gpus?"},
       {"resource_manager: {default_aux_resource_pool: a}\ndefault_aux_resource_pool: b",
-       "resource_manager.default_aux_resource_pool: is not as default_aux_resource_pool says"},
+       "resource_manager.default_aux_resource_pool: differs from default_aux_resource_pool"},
       {"quotas: [{scope: team, name: a, max_slots: 1}]",
        "quotas[0].scope: expected one of user, workspace, found \"team\""},
-      {"quotas: [{scope: user, name: a}]", "quotas[0]: limits nothing; give max_slots, slot_hours"},
+      {"quotas: [{scope: user, name: a}]", "quotas[0]: has no limit; set max_slots, slot_hours"},
       {"quotas: [{scope: user, name: a, max_slots: 1}, {scope: user, name: a, slot_hours: 1}]",
-       "quotas[1].name: \"a\" has a quota already"},
+       "quotas[1].name: \"a\" has another quota"},
       {"quotas: [{scope: user, name: a, max_slots: -1}]", "expected a number >= 0, found -1"},
-      {"topology: [{switch: s}]", "topology[0].agents: required but missing"},
-      {"topology: [{switch: s, agents: [a, a]}]", "topology[0].agents: \"a\" stands twice"},
+      {"topology: [{switch: s}]", "topology[0].agents: required, but missing"},
+      {"topology: [{switch: s, agents: [a, a]}]", "topology[0].agents: \"a\" is listed twice"},
       {"topology: [{agents: [a], islands: [[0, 1], [1]]}]",
-       "topology[0].islands: slot 1 stands twice"},
+       "topology[0].islands: slot 1 is listed twice"},
       {"topology: [{agents: [a], islands: [0]}]", "expected a list of lists of integers"},
       {"webhooks: {allow_networks: [10.0.0.0/40]}",
-       "webhooks.allow_networks: \"10.0.0.0/40\" is no network such as 10.0.0.0/8 or fd00::/8"},
+       "webhooks.allow_networks: \"10.0.0.0/40\" is not a network; expected one such as 10.0.0.0/8 "
+       "or fd00::/8"},
       {"webhooks: {base_url: example.org}",
        "webhooks.base_url: expected http://... or https://..."},
       {"a: [", "master.yaml:1: not valid YAML"},
@@ -304,7 +303,7 @@ TEST(ConfigFileTest, RefusesWhatIsWrong) {
   }
 }
 
-TEST(ConfigFileTest, PoolsOfWhichNoneIsTheDefault) {
+TEST(ConfigFileTest, RequiresDefaultPool) {
   EXPECT_EQ(Error("port: 1\nresource_pools: [{pool_name: a}]\n"),
             "master.yaml: default_compute_resource_pool: required, as no pool is called default; "
             "the pools are a\n"
@@ -312,30 +311,30 @@ TEST(ConfigFileTest, PoolsOfWhichNoneIsTheDefault) {
             "pools are a");
 }
 
-TEST(ConfigFileTest, SaysWhatOfOlderFilesHasNoEffect) {
+TEST(ConfigFileTest, WarnsAboutDeprecatedFields) {
   EXPECT_THAT(
       Read("telemetry: {enabled: false}\nlog: {color: true}\n"
            "resource_pools: [{pool_name: default, kubernetes_namespace: n}]\n")
           .warnings,
-      ElementsAre("master.yaml:1: telemetry: without effect: this master tells nobody anything",
-                  "master.yaml:2: log.color: without effect: nothing is coloured",
+      ElementsAre("master.yaml:1: telemetry: without effect: this master sends no telemetry",
+                  "master.yaml:2: log.color: without effect: log lines are never coloured",
                   "master.yaml:3: resource_pools[0].kubernetes_namespace: without effect: tasks "
                   "run on this cluster's agents"));
 }
 
-TEST(ConfigFileTest, ThePasswordFromAFile) {
+TEST(ConfigFileTest, ReadsPasswordFile) {
   const base::TempDir dir = *base::TempDir::Create();
   const std::string file = dir.path() + "/password";
   ASSERT_TRUE(base::WriteFileAtomically(file, "pass word\r\nmore\n", 0600).ok());
   const std::string line = "initial_user_password_file: " + file;
   EXPECT_EQ(Read("security: {" + line + "}").admin_password, "pass word");
   EXPECT_THAT(Error("security: {initial_user_password: a, " + line + "}"),
-              HasSubstr("initial_user_password is given too"));
+              HasSubstr("initial_user_password is also set"));
   ASSERT_TRUE(base::WriteFileAtomically(file, "\n").ok());
   EXPECT_THAT(Error("security: {" + line + "}"), HasSubstr("is empty"));
 }
 
-TEST(ConfigFileTest, WithoutAFile) {
+TEST(ConfigFileTest, ReportsMissingFile) {
   Config config;
   const absl::Status status = ReadConfigFile("/nonexistent/master.yaml", &config);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
@@ -343,7 +342,7 @@ TEST(ConfigFileTest, WithoutAFile) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("/nonexistent/master.yaml"));
 }
 
-TEST(ConfigFieldsTest, DefaultsOfTheTableAreThoseOfTheStructs) {
+TEST(ConfigFieldsTest, MatchesDefaultsOfStructs) {
   for (const model::Field& field : ConfigFields().fields()) {
     if (field.target == nullptr || field.default_json == nullptr) continue;
     if (field.role == model::Field::Role::kList) continue;
@@ -352,7 +351,7 @@ TEST(ConfigFieldsTest, DefaultsOfTheTableAreThoseOfTheStructs) {
   }
 }
 
-TEST(ConfigFieldsTest, EveryRowIsSound) {
+TEST(ConfigFieldsTest, HasValidRows) {
   std::set<std::string> paths;
   for (const model::Field& field : ConfigFields().fields()) {
     using Role = model::Field::Role;
@@ -369,7 +368,7 @@ TEST(ConfigFieldsTest, EveryRowIsSound) {
   }
 }
 
-TEST(ConfigFieldsTest, ThePageOfTheDocumentationIsCurrent) {
+TEST(ConfigFieldsTest, MatchesDocumentation) {
   const auto page = base::ReadFile("docs/reference/master-config.md");
   ASSERT_TRUE(page.ok()) << page.status();
   EXPECT_EQ(*page, MasterConfigPage())

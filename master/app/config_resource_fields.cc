@@ -8,114 +8,116 @@ namespace {
 
 using Owner = FileConfig;
 using Role = model::Field::Role;
+using model::MakeChoiceTarget;
+using model::MakeDurationTarget;
 using model::Field;
 using model::FieldTarget;
 using model::kMaxInt;
-using model::MakeChoiceTarget;
-using model::MakeDurationTarget;
 using model::MakeListTarget;
 using model::Section;
 
 // The rows of a scheduler below `prefix`, whose members stand in a ResourcePool.
-#define DET_SCHEDULER(prefix, pool)                                                               \
-  Section(prefix, "In what order, and where, what waits is started."),                            \
-      {.path = prefix ".type",                                                                    \
-       .description =                                                                             \
-           "Who goes first: by priority, by fair share, or in the order of "                      \
-           "submission.",                                                                         \
-       .target = DET_TARGET(MakeChoiceTarget(pool.policy)),                                       \
-       .default_json = "\"priority\"",                                                            \
-       .choices = "priority|fair_share|fifo",                                                     \
-       .removed = "round_robin: use fifo or fair_share"},                                         \
-      {.path = prefix ".fitting_policy",                                                          \
-       .description =                                                                             \
-           "Where a trial goes that fits in several places: best is the fullest "                 \
-           "machine, worst the emptiest.",                                                        \
-       .target = DET_TARGET(MakeChoiceTarget(pool.fitting)),                                      \
-       .default_json = "\"best\"",                                                                \
-       .choices = "best|worst"},                                                                  \
-      {.path = prefix ".preemption",                                                              \
-       .description = "Whether less important trials save and go when more important ones wait.", \
-       .target = DET_TARGET(&pool.preemption),                                                    \
-       .default_json = "false"},                                                                  \
-      {.path = prefix ".default_priority",                                                        \
-       .description = "Of experiments that name none; smaller goes first.",                       \
-       .target = DET_TARGET(&pool.default_priority),                                              \
-       .default_json = "42",                                                                      \
-       .min = 1,                                                                                  \
-       .max = 99},                                                                                \
-      {.path = prefix ".allow_heterogeneous_fits",                                                \
-       .description =                                                                             \
-           "Whether a trial may run on machines of unequal size and beside others; "              \
-           "without, on one machine, or on wholly idle ones of one size.",                        \
-       .target = DET_TARGET(&pool.heterogeneous),                                                 \
-       .default_json = "true"},                                                                   \
-      {.path = prefix ".backfill",                                                                \
-       .description =                                                                             \
-           "Whether a trial may start before a more important one that does not fit, "            \
-           "where it cannot delay it.",                                                           \
-       .target = DET_TARGET(&pool.backfill),                                                      \
-       .default_json = "true"},                                                                   \
-      {.path = prefix ".hold_after",                                                              \
-       .description =                                                                             \
-           "How long equals may pass by a trial that does not fit; then it holds what "           \
-           "it needs.",                                                                           \
-       .target = DET_TARGET(MakeDurationTarget(pool.hold_after)),                                 \
-       .default_json = "3",                                                                       \
-       .min = 0,                                                                                  \
-       .max = kMaxInt},                                                                           \
-  {                                                                                               \
-    .path = prefix ".maintenance_lead",                                                           \
-    .description =                                                                                \
-        "How long before an announced maintenance of an agent no trial without "                  \
-        "max_run_time starts there any more.",                                                    \
-    .target = DET_TARGET(MakeDurationTarget(pool.maintenance_lead)), .default_json = "3600",      \
-    .min = 0, .max = kMaxInt                                                                      \
+#define DET_SCHEDULER(prefix, pool)                                                              \
+  Section(prefix, "Scheduler: order and placement of trials."),                                  \
+      {.path = prefix ".type",                                                                   \
+       .description =                                                                            \
+           "Order of the queue: by priority, by fair share, or in the order of "                 \
+           "submission.",                                                                        \
+       .target = DET_TARGET(MakeChoiceTarget(pool.policy)),                                              \
+       .default_json = "\"priority\"",                                                           \
+       .choices = "priority|fair_share|fifo",                                                    \
+       .removed = "round_robin: use fifo or fair_share"},                                           \
+      {.path = prefix ".fitting_policy",                                                         \
+       .description =                                                                            \
+           "Where a trial goes that fits in several places: best is the fullest "                \
+           "machine, worst the emptiest.",                                                       \
+       .target = DET_TARGET(MakeChoiceTarget(pool.fitting)),                                             \
+       .default_json = "\"best\"",                                                               \
+       .choices = "best|worst"},                                                                 \
+      {.path = prefix ".preemption",                                                             \
+       .description = "Whether trials of higher priority preempt those of lower priority.",      \
+       .target = DET_TARGET(&pool.preemption),                                                   \
+       .default_json = "false"},                                                                 \
+      {.path = prefix ".default_priority",                                                       \
+       .description = "Priority of experiments that do not set one; smaller numbers run first.", \
+       .target = DET_TARGET(&pool.default_priority),                                             \
+       .default_json = "42",                                                                     \
+       .min = 1,                                                                                 \
+       .max = 99},                                                                               \
+      {.path = prefix ".allow_heterogeneous_fits",                                               \
+       .description =                                                                            \
+           "Whether a trial may run on machines of unequal size and beside others; "             \
+           "without, on one machine, or on wholly idle ones of one size.",                       \
+       .target = DET_TARGET(&pool.heterogeneous),                                                \
+       .default_json = "true"},                                                                  \
+      {.path = prefix ".backfill",                                                               \
+       .description =                                                                            \
+           "Whether a trial may start before a more important one that does not fit, "           \
+           "where it cannot delay it.",                                                          \
+       .target = DET_TARGET(&pool.backfill),                                                     \
+       .default_json = "true"},                                                                  \
+      {.path = prefix ".hold_after",                                                             \
+       .description =                                                                            \
+           "How long equals may pass by a trial that does not fit; then it holds what "          \
+           "it needs.",                                                                          \
+       .target = DET_TARGET(MakeDurationTarget(pool.hold_after)),                                        \
+       .default_json = "3",                                                                      \
+       .min = 0,                                                                                 \
+       .max = kMaxInt},                                                                          \
+  {                                                                                              \
+    .path = prefix ".maintenance_lead",                                                          \
+    .description =                                                                               \
+        "How long before an announced maintenance of an agent no trial without "                 \
+        "max_run_time starts there any more.",                                                   \
+    .target = DET_TARGET(MakeDurationTarget(pool.maintenance_lead)), .default_json = "3600", .min = 0,   \
+    .max = kMaxInt                                                                               \
   }
 
 constexpr Field kResourceFields[] = {
-    Section("resource_manager", "Who gives out slots, and by which rules."),
+    Section("resource_manager", "Resource manager: scheduling of slots."),
     {.path = "resource_manager.type",
-     .description = "Agents of this cluster.",
+     .description = "Type of the resource manager: agents of this cluster.",
      .target = DET_AT(manager_type),
      .default_json = "\"agent\"",
      .choices = "agent"},
     {.path = "resource_manager.default_compute_resource_pool",
-     .description = "The same as default_compute_resource_pool.",
+     .description = "Alias of default_compute_resource_pool.",
      .target = DET_AT(config.default_compute_pool),
      .default_json = "\"default\""},
     {.path = "resource_manager.default_aux_resource_pool",
-     .description = "The same as default_aux_resource_pool.",
+     .description = "Alias of default_aux_resource_pool.",
      .target = DET_AT(config.default_aux_pool),
      .default_json = "\"default\""},
     DET_SCHEDULER("resource_manager.scheduler", c.scheduler),
     {.path = "resource_manager.client_ca",
-     .description = "PEM file with the authority by which agents must show certificates; without, "
-                    "their token is enough.",
+     .description = "PEM file with the authority that must sign agents' certificates; without "
+                    "it, agents need only a token.",
      .target = DET_AT(config.tls_client_ca),
      .default_json = "\"\""},
     WithoutEffect("resource_manager.require_authentication",
-                  "agents always show their token, and with client_ca a certificate"),
-    Gone("resource_manager.no_default_resource_pools", kNotYet),
+                  "agents always authenticate with a token, and with client_ca also with a "
+                  "certificate"),
+    Removed("resource_manager.no_default_resource_pools", kNotSupported),
 
     {.path = "resource_pools",
-     .description = "Groups of agents, each with a queue of its own. What is not said about a "
-                    "pool's scheduler is as resource_manager.scheduler says. Agents name their "
-                    "pool by --pool; without any here there is one, called default. The API and "
-                    "`det resource-pool` change pools at run time, and win over this file.",
+     .description = "Resource pools: groups of agents, each with its own queue. Scheduler fields "
+                    "that a pool does not set are those of resource_manager.scheduler. Agents "
+                    "choose their pool with --pool; without pools here there is one called "
+                    "default. The API and `det resource-pool` change pools at run time, and "
+                    "override this file.",
      .role = Role::kList,
      .target = DET_LIST(config.resource_pools),
      .default_json = "[]"},
     {.path = "resource_pools[].pool_name",
-     .description = "What agents and experiments call it.",
+     .description = "Name of the pool.",
      .target = DET_ITEM(config.resource_pools, name),
      .required = true},
     {.path = "resource_pools[].description",
-     .description = "A sentence for people.",
+     .description = "Description, shown to users.",
      .target = DET_ITEM(config.resource_pools, description),
      .default_json = "\"\""},
     {.path = "resource_pools[].max_aux_containers_per_agent",
-     .description = "Tasks without slots on one agent.",
+     .description = "Maximum number of tasks without slots on an agent.",
      .target = DET_ITEM(config.resource_pools, max_aux_per_agent),
      .default_json = "100",
      .min = 0,
@@ -125,66 +127,66 @@ constexpr Field kResourceFields[] = {
      .target = DET_ITEM(config.resource_pools, shared_devices),
      .default_json = "false"},
     {.path = "resource_pools[].workspaces",
-     .description = "Workspaces that may use it; none is all of them.",
+     .description = "Workspaces that may use the pool; empty means all.",
      .target = DET_ITEM(config.resource_pools, workspaces),
      .default_json = "[]"},
     DET_SCHEDULER("resource_pools[].scheduler", c.config.resource_pools.at(i)),
-    Gone("resource_pools[].provider",
-         "this master starts no machines; remove it, and start agents "
-         "with --pool"),
+    Removed("resource_pools[].provider",
+            "this master does not start machines; remove it, and start agents with --pool"),
     {.path = "resource_pools[].task_container_defaults",
      .description =
-         "As task_container_defaults, over those, for what runs in this pool. Is of this "
-         "file alone, also where the pool was changed at run time.",
+         "Like task_container_defaults, which it overrides, for tasks in this pool. Always taken "
+         "from this file, even if the pool was changed at run time.",
      .target = DET_TARGET(&c.pool_task_defaults[i]),
      .default_json = "null"},
-    Gone("resource_pools[].agent_reconnect_wait",
-         "is the same for all agents; write agent_reconnect_wait beside resource_pools"),
+    Removed("resource_pools[].agent_reconnect_wait",
+            "is not supported per pool; set agent_reconnect_wait at the top level"),
     WithoutEffect("resource_pools[].kubernetes_namespace", "tasks run on this cluster's agents"),
 
     {.path = "quotas",
-     .description = "What one user, or all users of one workspace, may hold and spend.",
+     .description = "Quotas of a user, or of a workspace (all of its users together).",
      .role = Role::kList,
      .target = DET_LIST(config.quotas),
      .default_json = "[]"},
     {.path = "quotas[].scope",
-     .description = "Whose it is.",
+     .description = "Scope of the quota.",
      .target = DET_TARGET(MakeChoiceTarget(c.config.quotas.at(i).scope)),
      .required = true,
      .choices = "user|workspace"},
     {.path = "quotas[].name",
-     .description = "Of the user or the workspace.",
+     .description = "Name of the user or workspace.",
      .target = DET_ITEM(config.quotas, name),
      .required = true},
     {.path = "quotas[].max_slots",
-     .description = "Slots at once; parts of devices count as such.",
+     .description = "Maximum number of slots at the same time; fractions of devices count as "
+                    "fractions.",
      .target = DET_ITEM(config.quotas, max_slots),
      .default_json = "null",
      .min = 0},
     {.path = "quotas[].slot_hours",
-     .description = "Slot hours in a calendar month (UTC).",
+     .description = "Maximum slot hours in a calendar month (UTC).",
      .target = DET_ITEM(config.quotas, slot_hours),
      .default_json = "null",
      .min = 0},
 
     {.path = "topology",
-     .description = "Which machines and which devices reach each other fastest; wins over what "
+     .description = "Network topology: which machines and devices are closest; overrides what "
                     "agents report.",
      .role = Role::kList,
      .target = DET_LIST(topology),
      .default_json = "[]"},
     {.path = "topology[].agents",
-     .description = "Agents that this is said of, by id.",
+     .description = "Ids of the agents that this entry describes.",
      .target = DET_ITEM(topology, agents),
      .required = true},
     {.path = "topology[].switch",
-     .description = "The network switch that they hang on; agents of one switch reach each other "
+     .description = "Network switch of these agents; agents at the same switch reach each other "
                     "fastest.",
      .target = DET_ITEM(topology, network_switch),
      .default_json = "\"\""},
     {.path = "topology[].islands",
-     .description = "Slots of each of them that reach each other fastest (NVLink), as [[0, 1, 2, "
-                    "3], [4, 5, 6, 7]]; a slot that stands in none is alone.",
+     .description = "Groups of slots with fast links (NVLink) on each of these agents, as [[0, "
+                    "1, 2, 3], [4, 5, 6, 7]]; a slot in no group forms its own.",
      .target = DET_ITEM(topology, islands),
      .default_json = "[]",
      .min = 0,

@@ -31,7 +31,7 @@ bool IsRefused(const std::vector<std::string>& words) {
   return exit != nullptr && exit->code == 2;
 }
 
-TEST(ConfigTest, TheAdministratorsPasswordComesFromAFile) {
+TEST(ConfigTest, ReadsAdminPasswordFromFile) {
   const base::TempDir dir = *base::TempDir::Create();
   const std::string file = dir.path() + "/password";
   ASSERT_TRUE(base::WriteFileAtomically(file, "pass word\r\nmore\n", 0600).ok());
@@ -44,7 +44,7 @@ TEST(ConfigTest, TheAdministratorsPasswordComesFromAFile) {
   EXPECT_TRUE(IsRefused({"--admin-password-file", file}));
 }
 
-TEST(ConfigTest, ACheckSaysWhereThePortWouldBeAndStartsNothing) {
+TEST(ConfigTest, PrintsUrlOnCheck) {
   const base::TempDir dir = *base::TempDir::Create();
   const std::string file = dir.path() + "/master.yaml";
   ASSERT_TRUE(base::WriteFileAtomically(file,
@@ -59,7 +59,7 @@ TEST(ConfigTest, ACheckSaysWhereThePortWouldBeAndStartsNothing) {
   EXPECT_TRUE(IsRefused({"--check", "--tls-cert", "c"}));
 }
 
-TEST(ConfigTest, TlsIsACertificateWithItsKey) {
+TEST(ConfigTest, RequiresCertificateAndKeyForTls) {
   const Config config = Good({"--tls-cert", "c", "--tls-key", "k", "--tls-client-ca", "a"});
   EXPECT_EQ(config.tls_cert + config.tls_key + config.tls_client_ca, "cka");
   EXPECT_EQ(config.port, 8443);
@@ -84,7 +84,7 @@ TEST(ConfigTest, TlsIsACertificateWithItsKey) {
   EXPECT_TRUE(IsRefused({"--config", file}));
 }
 
-TEST(ConfigTest, AndSoDoesThatOfTheUserDetermined) {
+TEST(ConfigTest, ReadsDeterminedPasswordFromFile) {
   const base::TempDir dir = *base::TempDir::Create();
   const std::string file = dir.path() + "/password";
   ASSERT_TRUE(base::WriteFileAtomically(file, "pass word\n", 0600).ok());
@@ -99,14 +99,14 @@ TEST(ConfigTest, AndSoDoesThatOfTheUserDetermined) {
   EXPECT_EQ(::getenv("DET_USER_PASSWORD"), nullptr);
 }
 
-TEST(ConfigTest, NoBlankPasswordsUnlessTheyAreAskedFor) {
+TEST(ConfigTest, RejectsBlankPasswordsByDefault) {
   EXPECT_FALSE(Good({}).allow_blank_passwords);
-  EXPECT_FALSE(Good({}).make_passwords);
+  EXPECT_FALSE(Good({}).generate_passwords);
   EXPECT_TRUE(Good({"--allow-blank-passwords"}).allow_blank_passwords);
-  EXPECT_TRUE(Good({"--make-passwords"}).make_passwords);
+  EXPECT_TRUE(Good({"--make-passwords"}).generate_passwords);
 }
 
-TEST(ConfigTest, OrFromTheEnvironmentWhichForgetsIt) {
+TEST(ConfigTest, ReadsAndClearsPasswordFromEnvironment) {
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{}, {"--admin-password", "flag"}}) {
     ASSERT_EQ(::setenv("DET_ADMIN_PASSWORD", "secret", 1), 0);
@@ -115,14 +115,14 @@ TEST(ConfigTest, OrFromTheEnvironmentWhichForgetsIt) {
   }
 }
 
-TEST(ConfigTest, CheckpointRootsAreAbsolute) {
+TEST(ConfigTest, RequiresAbsoluteCheckpointRoots) {
   const std::vector<std::string> roots = {"/mnt/a", "/mnt/b"};
   EXPECT_EQ(Good({"--checkpoint-root", "/mnt/a", "--checkpoint-root", "/mnt/b"}).checkpoint_roots,
             roots);
   EXPECT_TRUE(IsRefused({"--checkpoint-root", "relative"}));
 }
 
-TEST(ConfigTest, FlagsWinOverTheFile) {
+TEST(ConfigTest, OverridesFileWithFlags) {
   const base::TempDir dir = *base::TempDir::Create();
   const std::string file = dir.path() + "/master.yaml";
   ASSERT_TRUE(
@@ -134,7 +134,7 @@ TEST(ConfigTest, FlagsWinOverTheFile) {
           .ok());
   const Config read = Good({"--config", file});
   EXPECT_EQ(read.port, 9090);
-  EXPECT_EQ(read.agent_patience, absl::Seconds(25));
+  EXPECT_EQ(read.agent_reconnect_timeout, absl::Seconds(25));
   EXPECT_TRUE(read.log_json);
   EXPECT_EQ(read.admin_password, "file");
   EXPECT_EQ(read.user_password, "file");
@@ -146,7 +146,7 @@ TEST(ConfigTest, FlagsWinOverTheFile) {
   EXPECT_EQ(over.port, 1);
   EXPECT_EQ(over.cluster_name, "lab");
   EXPECT_EQ(over.checkpoint_roots, std::vector<std::string>{"/c"});
-  EXPECT_EQ(over.agent_patience, absl::Seconds(3));
+  EXPECT_EQ(over.agent_reconnect_timeout, absl::Seconds(3));
   EXPECT_EQ(over.log_level, "debug");
   EXPECT_TRUE(over.log_json);
   EXPECT_EQ(over.admin_password, "flag");
@@ -155,13 +155,13 @@ TEST(ConfigTest, FlagsWinOverTheFile) {
   EXPECT_EQ(Good({"--config", file}).admin_password, "environment");
 }
 
-TEST(ConfigTest, AStandbyNeedsADatabaseThatOutlivesTheLeader) {
+TEST(ConfigTest, RequiresDbUrlForStandby) {
   EXPECT_TRUE(IsRefused({"--standby"}));
   EXPECT_TRUE(Good({"--standby", "--db-url", "postgresql://db/det"}).standby);
   EXPECT_FALSE(Good({"--db-url", "postgresql://db/det"}).standby);
 }
 
-TEST(ConfigTest, BackupAndRestoreAreCommandsOfTheirOwn) {
+TEST(ConfigTest, ParsesBackupAndRestore) {
   const auto backup = Parse({"backup", "/b/file", "--data-dir", "/d"});
   ASSERT_TRUE(std::holds_alternative<BackupOrder>(backup));
   EXPECT_FALSE(std::get<BackupOrder>(backup).restore);
@@ -176,7 +176,7 @@ TEST(ConfigTest, BackupAndRestoreAreCommandsOfTheirOwn) {
   EXPECT_TRUE(IsRefused({"backup", "/b/file", "--replace"}));
 }
 
-TEST(ConfigTest, AFileThatIsWrongIsRefused) {
+TEST(ConfigTest, RejectsInvalidFile) {
   const base::TempDir dir = *base::TempDir::Create();
   const std::string file = dir.path() + "/master.yaml";
   EXPECT_TRUE(IsRefused({"--config", file}));

@@ -1,4 +1,4 @@
-// The dashboard's files, and where they lie when nobody says.
+// Finds and reads the dashboard's files.
 //
 // For master.cc, at start.
 #ifndef MASTER_APP_DASHBOARD_FILES_H_
@@ -12,9 +12,9 @@
 
 namespace det::app {
 
-// Those of `folder` (--webui). If it is empty, of webui/ beside this program's file, of
-// ../webui/dist (where Bazel builds it) or of ../share/resolute/webui; nullptr if there are none: a
-// master does its work without.
+// Reads the files of `folder` (--webui). If it is empty, tries webui/ beside the program,
+// ../webui/dist (where Bazel builds it) and ../share/resolute/webui; nullptr if there are none: the
+// master works without a dashboard.
 absl::StatusOr<std::shared_ptr<const gateway::StaticFiles>> ReadPages(const std::string& folder);
 
 }  // namespace det::app

@@ -39,7 +39,7 @@ absl::StatusOr<DataDir> DataDir::Open(const std::string& path) {
     std::string holder = base::ReadFile(lock_path).value_or("");
     absl::StripAsciiWhitespace(&holder);
     return absl::FailedPreconditionError(
-        absl::StrCat("another master runs on ", absolute, " (pid ", holder,
+        absl::StrCat("another master is using ", absolute, " (pid ", holder,
                      "); stop it, or choose another directory with --data-dir"));
   }
   const std::string pid = absl::StrCat(::getpid(), "\n");

@@ -1,6 +1,6 @@
-// The master's data directory: made, found writable, locked against a second master; and the file
-// in it that tells others where the master is. Other users of the machine cannot list it; they
-// reach checkpoints/ and master.json in it.
+// The master's data directory: created, checked to be writable, and locked against a second master.
+// It contains master.json, which tells other programs the master's address. Other users of the
+// machine cannot list it, but can access checkpoints/ and master.json in it.
 //
 // Used by master.cc on the main thread; blocks.
 #ifndef MASTER_APP_DATA_DIR_H_
@@ -15,12 +15,11 @@ namespace det::app {
 
 class DataDir {
  public:
-  // FAILED_PRECONDITION when another master runs on it; PERMISSION_DENIED when it cannot be
-  // written.
+  // FAILED_PRECONDITION if another master uses it; PERMISSION_DENIED if it is not writable.
   static absl::StatusOr<DataDir> Open(const std::string& path);
 
   DataDir(DataDir&&) = default;
-  // Removes the announcement; the lock goes with the descriptor.
+  // Removes master.json; closing the descriptor releases the lock.
   ~DataDir();
 
   const std::string& path() const { return path_; }

@@ -17,7 +17,7 @@ unsigned ModeOf(const std::string& path) {
   return info.st_mode & 07777;
 }
 
-TEST(DataDirTest, OthersCannotListIt) {
+TEST(DataDirTest, HidesContentsFromOtherUsers) {
   const base::TempDir dir = *base::TempDir::Create();
   absl::StatusOr<DataDir> data = DataDir::Open(dir.path() + "/new/data");
   ASSERT_TRUE(data.ok()) << data.status();
@@ -27,7 +27,7 @@ TEST(DataDirTest, OthersCannotListIt) {
   EXPECT_EQ(ModeOf(data->path() + "/master.json"), 0644u);
 }
 
-TEST(DataDirTest, IsOneMastersAtATime) {
+TEST(DataDirTest, LocksDirectory) {
   const base::TempDir dir = *base::TempDir::Create();
   std::optional<absl::StatusOr<DataDir>> first = DataDir::Open(dir.path());
   ASSERT_TRUE(first->ok());

@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/status_macros.h"
 #include "master/auth/tokens.h"
-#include "master/webhooks/addresses.h"
+#include "master/webhooks/address_rules.h"
 
 namespace det::app {
 

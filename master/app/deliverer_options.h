@@ -1,4 +1,4 @@
-// How webhooks are delivered, as the master's configuration says.
+// Options of webhook deliveries from the master's configuration.
 //
 // For master.cc, at start.
 #ifndef MASTER_APP_DELIVERER_OPTIONS_H_
@@ -13,8 +13,8 @@
 
 namespace det::app {
 
-// Without a signing key in the configuration, that of the cluster, which is made when it is first
-// asked for; it then also lies in `folder`, as webhook.key, for those who check signatures.
+// If the configuration has no signing key, uses the cluster's key, which is generated on first use
+// and also written to `folder`/webhook.key for receivers that verify signatures.
 absl::StatusOr<webhooks::DelivererOptions> ReadDelivererOptions(const Config& config,
                                                                 store::Store& store,
                                                                 const std::string& folder);

@@ -36,7 +36,7 @@ absl::StatusOr<std::unique_ptr<grpc::Server>> StartGrpc(const std::vector<grpc::
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 1000);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
-  if (server == nullptr) return absl::InternalError("gRPC does not start");
+  if (server == nullptr) return absl::InternalError("cannot start the gRPC server");
   return server;
 }
 

@@ -1,5 +1,4 @@
-// A gRPC server that listens nowhere: the gateway lends it connections.
-// For master.cc.
+// A gRPC server without a listening port: the gateway passes connections to it. For master.cc.
 #ifndef MASTER_APP_GRPC_SERVER_H_
 #define MASTER_APP_GRPC_SERVER_H_
 
@@ -15,8 +14,8 @@ class Service;
 
 namespace det::app {
 
-// The services must outlive it. `body_mib`: what the gateway takes passes here too. With health and
-// reflection, which are open to all (auth/permissions.cc).
+// The services must outlive it. `body_mib`: maximum message size, as in the gateway. Includes
+// health and reflection services, which are public (auth/permissions.cc).
 absl::StatusOr<std::unique_ptr<grpc::Server>> StartGrpc(const std::vector<grpc::Service*>& services,
                                                         int body_mib);
 

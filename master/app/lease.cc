@@ -7,7 +7,7 @@
 
 namespace det::app {
 
-absl::Duration SteadyNow() {
+absl::Duration GetSteadyTime() {
   return absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
 }
 
@@ -29,7 +29,7 @@ LeaseKeeper::LeaseKeeper(store::Store* store, LeaseTimes times, std::function<vo
     : store_(*store),
       times_(times),
       leads_(std::move(leads)),
-      hold_(times.length, SteadyNow()),
+      hold_(times.length, GetSteadyTime()),
       renewer_([this] { Renew(); }),
       guard_([this] { Guard(); }) {}
 
@@ -54,7 +54,7 @@ void LeaseKeeper::Announce(const std::string& leader) {
 
 bool LeaseKeeper::Leads() const {
   std::lock_guard lock(mutex_);
-  return !hold_.IsOver(SteadyNow());
+  return !hold_.IsOver(GetSteadyTime());
 }
 
 void LeaseKeeper::Renew() {
@@ -63,7 +63,7 @@ void LeaseKeeper::Renew() {
     announced_ = false;
     const std::string leader = leader_;
     lock.unlock();
-    const absl::Duration sent = SteadyNow();
+    const absl::Duration sent = GetSteadyTime();
     const absl::Status renewed = store_.RenewLease(leader);
     lock.lock();
     if (absl::IsAborted(renewed)) return;
@@ -80,15 +80,15 @@ void LeaseKeeper::Guard() {
   bool told = true;
   std::unique_lock lock(mutex_);
   while (!stopping_) {
-    const absl::Duration now = SteadyNow();
+    const absl::Duration now = GetSteadyTime();
     const bool leads = !hold_.IsOver(now);
     if (leads != told) {
       told = leads;
       lock.unlock();
       if (leads) {
-        DET_LOG(INFO) << "this master leads again";
+        DET_LOG(INFO) << "lease renewed; this master leads again";
       } else {
-        DET_LOG(WARNING) << "no sign of life reached the database; agents are let go until one does"
+        DET_LOG(WARNING) << "lease renewal failed; disconnecting agents until it succeeds"
                          << base::Field("for", absl::FormatDuration(times_.length));
       }
       leads_(leads);

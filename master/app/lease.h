@@ -1,10 +1,10 @@
-// Who may lead, by signs of life in the database; no two clocks are compared (docs/durability.md,
-// "Lease and standby"). The leader counts a number up; a standby that sees it unchanged for the
-// lease's length, by its own clock, takes over; a leader that could not count for as long stops to
-// command before that.
+// The lease of the leading master (docs/durability.md, "Lease and standby"). The leader increments
+// a counter in the database. A standby that sees the counter unchanged for the length of the lease,
+// by its own clock, takes over; a leader that could not renew for that time stops acting before.
+// Clocks of different machines are never compared.
 //
-// LeaseWatch and LeaseHold are rules: they read no clock, and are given the time since any moment,
-// by a clock that nobody sets. LeaseKeeper is the leader's end, with threads of its own.
+// LeaseWatch and LeaseHold are pure: they receive the time of a monotonic clock. LeaseKeeper is the
+// leader's side, with its own threads.
 #ifndef MASTER_APP_LEASE_H_
 #define MASTER_APP_LEASE_H_
 
@@ -22,37 +22,38 @@
 
 namespace det::app {
 
-// Of a clock that only goes forward.
-absl::Duration SteadyNow();
+// The time of a monotonic clock.
+absl::Duration GetSteadyTime();
 
 class LeaseWatch {
  public:
   enum class Verdict {
-    kNobody,   // nobody has led yet: lead
+    kNobody,   // no master has led yet: take over
     kAlive,    // wait
-    kNoLease,  // the leader gives no signs of life; nothing follows from their absence
-    kOver,     // no sign for the lease's length, all of which was watched: lead
+    kNoLease,  // the leader keeps no lease; wait
+    kOver,     // no renewal for the whole length of the lease: take over
   };
 
   explicit LeaseWatch(absl::Duration length) : length_(length) {}
 
-  // The database said so at `now`.
+  // Processes what the database returned at `now`.
   Verdict Observe(const store::LeaseRecord& lease, absl::Duration now);
-  // The database said nothing: the leader could not write either, and begins anew as we do.
+  // The database did not respond: the leader may not have been able to renew either, so the wait
+  // begins anew.
   void Missed() { last_.reset(); }
 
  private:
   const absl::Duration length_;
   std::optional<store::LeaseRecord> last_;
-  absl::Duration since_;    // as long has it been like this
-  absl::Duration last_at_;  // of the last observation
+  absl::Duration since_;    // time of the last change
+  absl::Duration last_at_;  // time of the last observation
 };
 
 class LeaseHold {
  public:
   LeaseHold(absl::Duration length, absl::Duration now) : length_(length), renewed_(now) {}
 
-  // `sent`: when the sign was sent, not when it was answered.
+  // `sent`: when the renewal was sent, not when it was confirmed.
   void Renewed(absl::Duration sent) { renewed_ = sent; }
   bool IsOver(absl::Duration now) const { return now >= end(); }
   absl::Duration end() const { return renewed_ + length_; }
@@ -64,17 +65,17 @@ class LeaseHold {
 
 class LeaseKeeper {
  public:
-  // Right after Load. `leads` is told false when the lease has run out, and true when it is renewed
-  // again; on a thread of the keeper's, which it may hold up. That the epoch is over the store says
-  // itself (Store::OnFenced); then no sign follows.
+  // Create right after Load. Calls `leads` with false when the lease has expired, and with true
+  // when it is renewed again, on a thread of the keeper, which it may block. A newer epoch is
+  // reported by Store::OnFenced; then renewals stop.
   LeaseKeeper(store::Store* store, LeaseTimes times, std::function<void(bool)> leads);
-  // Waits for a renewal that is under way.
+  // Waits for a renewal in progress.
   ~LeaseKeeper();
 
-  // By the clock, at once also after a process that was stopped goes on.
+  // Whether the lease is valid now, also right after a suspended process has resumed.
   bool Leads() const;
 
-  // Where the leader answers, from now on.
+  // Publishes the leader's URL.
   void Announce(const std::string& leader);
 
  private:
@@ -91,7 +92,7 @@ class LeaseKeeper {
   std::string leader_;
   LeaseHold hold_;
   std::thread renewer_;
-  std::thread guard_;  // not the same: a database that hangs holds up the renewal
+  std::thread guard_;  // a separate thread, since a hanging database blocks renewals
 };
 
 }  // namespace det::app

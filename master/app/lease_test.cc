@@ -22,7 +22,7 @@ store::LeaseRecord At(int64_t epoch, std::optional<int64_t> renewals) {
   return {.epoch = epoch, .renewals = renewals, .leader = "http://a:1"};
 }
 
-TEST(LeaseWatchTest, WhatFollowsFromWhatWasSeen) {
+TEST(LeaseWatchTest, DecidesFromObservations) {
   struct Look {
     double at;
     std::optional<store::LeaseRecord> lease;  // without: the database did not answer
@@ -102,7 +102,7 @@ TEST(LeaseWatchTest, WhatFollowsFromWhatWasSeen) {
   }
 }
 
-TEST(LeaseHoldTest, EndsBeforeAnyStandbyMayTakeOver) {
+TEST(LeaseHoldTest, ExpiresBeforeStandbyTakesOver) {
   LeaseHold hold(kLength, absl::Seconds(10));
   EXPECT_FALSE(hold.IsOver(absl::Seconds(15.9)));
   EXPECT_TRUE(hold.IsOver(absl::Seconds(16)));
@@ -119,30 +119,30 @@ TEST(LeaseHoldTest, EndsBeforeAnyStandbyMayTakeOver) {
 }
 
 // A standby on a clock of its own, whose pauses the test counts.
-TEST(AwaitLeadTest, AnEmptyDatabaseIsTakenAtOnce) {
+TEST(AwaitLeadTest, ClaimsEmptyDatabaseImmediately) {
   store::FakeStore store;
-  StopWithin never = [](absl::Duration) { return true; };
+  WaitForStop never = [](absl::Duration) { return true; };
   EXPECT_TRUE(AwaitLead(store, LeaseTimes(), never).ok());
   EXPECT_EQ(store.ReadLease()->epoch, 0);
 }
 
-TEST(AwaitLeadTest, IsStoppedWhileItWaits) {
+TEST(AwaitLeadTest, StopsWhileWaiting) {
   const auto database = store::MakeFakeDatabase();
   store::FakeStore leader(database), standby(database);
   ASSERT_TRUE(leader.Load().ok());
   int looks = 0;
-  StopWithin third = [&](absl::Duration) { return ++looks == 3; };
+  WaitForStop third = [&](absl::Duration) { return ++looks == 3; };
   EXPECT_TRUE(absl::IsCancelled(AwaitLead(standby, LeaseTimes(), third)));
   EXPECT_EQ(standby.ReadLease()->epoch, 1);
 }
 
-TEST(AwaitLeadTest, ClaimsWhatIsOver) {
+TEST(AwaitLeadTest, ClaimsExpiredLease) {
   const auto database = store::MakeFakeDatabase();
   store::FakeStore leader(database), standby(database);
   ASSERT_TRUE(*leader.ClaimLease(std::nullopt));
   ASSERT_TRUE(leader.Load().ok());
   // A lease of no length is over when it is first seen.
-  StopWithin stop = [](absl::Duration) { return true; };
+  WaitForStop stop = [](absl::Duration) { return true; };
   const LeaseTimes times = {.renew_every = absl::Seconds(1), .length = absl::ZeroDuration()};
   EXPECT_TRUE(AwaitLead(standby, times, stop).ok());
   EXPECT_TRUE(absl::IsAborted(leader.Commit(1, {})));
@@ -169,7 +169,7 @@ class Heard {
   std::vector<bool> words_;
 };
 
-TEST(LeaseKeeperTest, ALeaseThatCannotBeRenewedRunsOut) {
+TEST(LeaseKeeperTest, ExpiresUnrenewedLease) {
   const auto database = store::MakeFakeDatabase();
   store::FakeStore leader(database), other(database);
   ASSERT_TRUE(leader.Load().ok());
@@ -181,7 +181,7 @@ TEST(LeaseKeeperTest, ALeaseThatCannotBeRenewedRunsOut) {
   EXPECT_THAT(heard.Await(1), ElementsAre(false));
 }
 
-TEST(LeaseKeeperTest, SaysWhereTheLeaderAnswers) {
+TEST(LeaseKeeperTest, PublishesLeaderUrl) {
   const auto database = store::MakeFakeDatabase();
   store::FakeStore leader(database), standby(database);
   ASSERT_TRUE(leader.Load().ok());

@@ -1,4 +1,4 @@
-// How long a lease lasts (lease.h). A part of the configuration.
+// Durations of the lease (lease.h). Part of the configuration.
 #ifndef MASTER_APP_LEASE_TIMES_H_
 #define MASTER_APP_LEASE_TIMES_H_
 

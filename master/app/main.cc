@@ -63,7 +63,7 @@ void RaiseDescriptorLimit() {
   (void)::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-det::base::LogLevel LevelOf(const std::string& name) {
+det::base::LogLevel ParseLevel(const std::string& name) {
   using det::base::LogLevel;
   if (name == "debug") return LogLevel::kDebug;
   if (name == "warning") return LogLevel::kWarning;
@@ -113,7 +113,7 @@ int main(int argc, char** argv) {
     return Run(*order);
   }
   const auto& config = std::get<det::app::Config>(parsed);
-  det::base::InitLog({.json = config.log_json, .level = LevelOf(config.log_level)});
+  det::base::InitLog({.json = config.log_json, .level = ParseLevel(config.log_level)});
   for (const std::string& warning : config.warnings) DET_LOG(WARNING) << warning;
   InstallSignals();
   RaiseDescriptorLimit();

@@ -16,7 +16,7 @@
 #include "base/status_macros.h"
 #include "base/thread_pool.h"
 #include "master/agents/agent_hub.h"
-#include "master/agents/certificate_wanted.h"
+#include "master/agents/certificate_required.h"
 #include "master/api/audit/audit_trail.h"
 #include "master/api/authz/authorizer.h"
 #include "master/api/idempotency/idempotency_store.h"
@@ -26,11 +26,11 @@
 #include "master/app/deliverer_options.h"
 #include "master/app/grpc_server.h"
 #include "master/app/lease.h"
-#include "master/app/master_facts.h"
+#include "master/app/master_info.h"
 #include "master/app/metrics.h"
 #include "master/app/startup_text.h"
 #include "master/auth/authenticator.h"
-#include "master/auth/first_start.h"
+#include "master/auth/bootstrap.h"
 #include "master/auth/password_queue.h"
 #include "master/auth/session.h"
 #include "master/auth/tokens.h"
@@ -38,7 +38,7 @@
 #include "master/gateway/http_server.h"
 #include "master/gateway/tls_keys.h"
 #include "master/gc/gc_thread.h"
-#include "master/store/postgres/embedded.h"
+#include "master/store/postgres/embedded_postgres.h"
 #include "master/store/postgres/postgres_store.h"
 #include "master/webhooks/deliverer.h"
 #include "master/webhooks/trigger_watch.h"
@@ -63,19 +63,19 @@ class Master::Impl {
   ~Impl() { Stop(); }
 
   absl::Status Start(const Config& config, absl::AnyInvocable<void(absl::Status)> fatal,
-                     StopWithin stop_within);
+                     WaitForStop wait_for_stop);
   int port() const { return gateway_->port(); }
   const std::string& url() const { return url_; }
 
  private:
-  absl::Status StandBy(const Config& config, StopWithin& stop_within);
+  absl::Status StandBy(const Config& config, WaitForStop& wait_for_stop);
   absl::Status OpenStore(const Config& config);
   absl::Status StartEngine(const Config& config);
   absl::Status StartDeliverer(const Config& config);
   absl::Status StartServer(const Config& config);
   absl::Status StartGateway(const Config& config);
-  void Admit(const std::string& method, const std::string& authorization,
-             absl::AnyInvocable<void(absl::StatusOr<gateway::Admission>)> reply);
+  void Authorize(const std::string& method, const std::string& authorization,
+             absl::AnyInvocable<void(absl::StatusOr<gateway::AuthorizedCaller>)> reply);
   // Of a person whom the gateway has turned away, before the services could leave a record.
   void NoteRefusal(const std::string& method, const std::string& authorization,
                    const absl::Status& refusal);
@@ -106,7 +106,7 @@ class Master::Impl {
   live::AllocationWatch allocation_watch_{
       [this](const model::AllocationId& id) { all_gather_.Close(id); }};
   std::unique_ptr<agents::AgentHub> hub_;
-  gc::Sweep sweep_;
+  gc::GcThread gc_;
   webhooks::Deliverer deliverer_;
   std::unique_ptr<webhooks::TriggerWatch> triggers_;
   std::unique_ptr<engine::Engine> engine_;
@@ -114,7 +114,7 @@ class Master::Impl {
   Metrics metrics_;
   std::unique_ptr<api::AuditTrail> audit_;
   std::vector<std::unique_ptr<api::Service>> services_;
-  std::unique_ptr<grpc::Service> certificate_wanted_;
+  std::unique_ptr<grpc::Service> certificate_required_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<grpc::Server> agents_server_;  // of those with certificates; maybe none
   std::unique_ptr<gateway::HttpServer> gateway_;
@@ -122,7 +122,7 @@ class Master::Impl {
 };
 
 absl::Status Master::Impl::Start(const Config& config, absl::AnyInvocable<void(absl::Status)> fatal,
-                                 StopWithin stop_within) {
+                                 WaitForStop wait_for_stop) {
   fatal_ = std::move(fatal);
   DET_ASSIGN_OR_RETURN(DataDir data_dir, DataDir::Open(config.data_dir));
   data_dir_.emplace(std::move(data_dir));
@@ -133,19 +133,19 @@ absl::Status Master::Impl::Start(const Config& config, absl::AnyInvocable<void(a
   }
   DET_ASSIGN_OR_RETURN(pages_, ReadPages(config.webui));
   DET_ASSIGN_OR_RETURN(port_, gateway::BindPort({.bind = config.bind, .port = config.port}));
-  if (config.standby) DET_RETURN_IF_ERROR(StandBy(config, stop_within));
+  if (config.standby) DET_RETURN_IF_ERROR(StandBy(config, wait_for_stop));
   DET_RETURN_IF_ERROR(OpenStore(config));
-  DET_RETURN_IF_ERROR(FillFacts(config, *store_, data_dir_->path(), clock_.Now(), &parts_));
+  DET_RETURN_IF_ERROR(FillMasterInfo(config, *store_, data_dir_->path(), clock_.Now(), &parts_));
   DET_RETURN_IF_ERROR(StartEngine(config));
   DET_RETURN_IF_ERROR(StartDeliverer(config));
   DET_RETURN_IF_ERROR(StartServer(config));
   DET_RETURN_IF_ERROR(StartGateway(config));
-  if (lease_ != nullptr) lease_->Announce(UrlOf(config, port(), /*from_elsewhere=*/true));
+  if (lease_ != nullptr) lease_->Announce(MakeUrl(config, port(), /*from_elsewhere=*/true));
   hub_->ExpectAgents();
   return data_dir_->Announce(gateway_->port(), url_);
 }
 
-absl::Status Master::Impl::StandBy(const Config& config, StopWithin& stop_within) {
+absl::Status Master::Impl::StandBy(const Config& config, WaitForStop& wait_for_stop) {
   if (config.checkpoint_storage.type == "shared_fs" &&
       config.checkpoint_storage.host_path.empty()) {
     DET_LOG(WARNING) << "checkpoints without a place of their own go below this master's data "
@@ -153,7 +153,7 @@ absl::Status Master::Impl::StandBy(const Config& config, StopWithin& stop_within
                         "--checkpoint-dir";
   }
   const std::unique_ptr<store::Store> store = store::OpenPostgresAsStandby(config.db_url);
-  return AwaitLead(*store, config.lease, stop_within);
+  return AwaitLead(*store, config.lease, wait_for_stop);
 }
 
 absl::Status Master::Impl::OpenStore(const Config& config) {
@@ -173,7 +173,7 @@ absl::Status Master::Impl::OpenStore(const Config& config) {
   return auth::EnsureUsersAndTokens(*store_, data_dir_->path(),
                                     {.admin = config.admin_password,
                                      .user = config.user_password,
-                                     .make = config.make_passwords,
+                                     .make = config.generate_passwords,
                                      .allow_blank = config.allow_blank_passwords},
                                     clock_.Now());
 }
@@ -186,9 +186,9 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
   workspace_resolver_ = api::MakeWorkspaceResolver(store_.get());
   authorizer_ = std::make_unique<api::Authorizer>(
       authenticator_.get(), workspace_resolver_.get(), &clock_,
-      auth::LimitOptions{.requests_per_second = static_cast<double>(config.requests_per_second),
+      auth::RateLimits{.requests_per_second = static_cast<double>(config.requests_per_second),
                          .streams_per_user = config.streams_per_user});
-  answers_ = std::make_unique<api::IdempotencyStore>(&store_->answers(), &clock_);
+  answers_ = std::make_unique<api::IdempotencyStore>(&store_->stored_responses(), &clock_);
   audit_ = std::make_unique<api::AuditTrail>(
       &store_->audit(), [this](int64_t records) { metrics_.CountLostAudit(records); });
   loop_ = base::MakeAsioEventLoop("cluster");
@@ -196,20 +196,20 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
       std::clamp<int>(std::thread::hardware_concurrency(), 2, kMostReaders), kSpareReaders);
   passwords_ = std::make_unique<auth::PasswordQueue>(loop_.get());
   triggers_ = std::make_unique<webhooks::TriggerWatch>(store_.get(), &clock_,
-                                                       [this] { deliverer_.Soon(); });
+                                                       [this] { deliverer_.Wake(); });
   hub_ = std::make_unique<agents::AgentHub>(
       agents::HubOptions{.cluster_id = parts_.facts.cluster_id,
                          .version = base::kVersion,
-                         .patience = config.agent_patience,
+                         .reconnect_timeout = config.agent_reconnect_timeout,
                          .topology = config.topology},
       agents::HubDeps{
           .store = store_.get(),
           .authenticator = authenticator_.get(),
           .pool = pool_.get(),
           .loop = loop_.get(),
-          .logs_arrived =
+          .on_logs_stored =
               [this](const model::TaskId& task) { experiment_watch_.LogsArrived(task); },
-          .look_at_logs = [this](const auto& lines) { return triggers_->Look(lines); }});
+          .check_logs = [this](const auto& lines) { return triggers_->Check(lines); }});
   experiment_watch_.SetLoop(loop_.get());
   engine_ = std::make_unique<engine::Engine>(
       cluster::Settings{.cluster_id = parts_.facts.cluster_id,
@@ -221,7 +221,7 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
       engine::Sinks{.agents = hub_.get(),
                     .trials = &allocation_watch_,
                     .experiments = &experiment_watch_,
-                    .sweep = &sweep_,
+                    .gc = &gc_,
                     .webhooks = &deliverer_},
       [this](const absl::Status& status) { Fail(status); });
   hub_->SetEngine(engine_.get());
@@ -240,13 +240,13 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
   const bool shared = !config.db_url.empty();
   if (shared) DET_RETURN_IF_ERROR(store_->ClaimLease(std::nullopt).status());
   DET_RETURN_IF_ERROR(engine_->Start());
-  sweep_.Start(store_.get(), engine_.get(),
+  gc_.Start(store_.get(), engine_.get(),
                {.log_days = config.log_days, .audit_days = config.audit_days},
-               parts_.defaults.checkpoint_places.buckets);
+               parts_.defaults.checkpoint_locations.buckets);
   if (!shared) return absl::OkStatus();
   lease_ = std::make_unique<LeaseKeeper>(store_.get(), config.lease,
                                          [this](bool leads) { hub_->SetLeading(leads); });
-  engine_->AnswerOnlyWhile([lease = lease_.get()] { return lease->Leads(); });
+  engine_->AnswerOnlyWhileLeading([lease = lease_.get()] { return lease->Leads(); });
   return absl::OkStatus();
 }
 
@@ -276,8 +276,8 @@ absl::Status Master::Impl::StartServer(const Config& config) {
   if (config.tls_client_ca.empty()) {
     all.push_back(hub_->service());
   } else {
-    certificate_wanted_ = agents::MakeCertificateWanted();
-    all.push_back(certificate_wanted_.get());
+    certificate_required_ = agents::MakeCertificateRequiredService();
+    all.push_back(certificate_required_.get());
     DET_ASSIGN_OR_RETURN(agents_server_, StartGrpc({hub_->service()}, config.max_body_mib));
   }
   DET_ASSIGN_OR_RETURN(server_, StartGrpc(all, config.max_body_mib));
@@ -289,15 +289,15 @@ absl::Status Master::Impl::StartGateway(const Config& config) {
   gateway::ApiSource api{
       .descriptors = proto::ApiDescriptors(),
       .version = base::kVersion,
-      .open = [](std::string_view method) { return auth::RequirementOf(method).anyone; }};
+      .open = [](std::string_view method) { return auth::GetRequirement(method).is_public; }};
   for (const auto& each : services_) {
     api.services.push_back(each->name());
     services.push_back(
         google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(each->name()));
   }
   gateway::HttpHooks hooks;
-  hooks.admit = [this](const std::string& method, const std::string& authorization, auto reply) {
-    Admit(method, authorization, std::move(reply));
+  hooks.authorize = [this](const std::string& method, const std::string& authorization, auto reply) {
+    Authorize(method, authorization, std::move(reply));
   };
   hooks.metrics = [this](absl::AnyInvocable<void(std::string)> reply) {
     metrics_.Render(*engine_, std::move(reply));
@@ -309,7 +309,7 @@ absl::Status Master::Impl::StartGateway(const Config& config) {
                                   .port = config.port,
                                   .socket = port_.Release(),
                                   .body_limit = static_cast<uint64_t>(config.max_body_mib) << 20,
-                                  .about = About(tls_ != nullptr),
+                                  .about = MakeAboutText(tls_ != nullptr),
                                   .allow_origins = config.allow_origins,
                                   .tls = tls_,
                                   .agents = agents_server_.get(),
@@ -320,12 +320,12 @@ absl::Status Master::Impl::StartGateway(const Config& config) {
                                               .lifetime = auth::kSessionLifetime},
                                   .api = std::move(api)},
                                  std::move(hooks), server_.get(), services));
-  url_ = UrlOf(config, gateway_->port());
+  url_ = MakeUrl(config, gateway_->port());
   return absl::OkStatus();
 }
 
-void Master::Impl::Admit(const std::string& method, const std::string& authorization,
-                         absl::AnyInvocable<void(absl::StatusOr<gateway::Admission>)> reply) {
+void Master::Impl::Authorize(const std::string& method, const std::string& authorization,
+                         absl::AnyInvocable<void(absl::StatusOr<gateway::AuthorizedCaller>)> reply) {
   pool_->Post([this, method, authorization, reply = std::move(reply)]() mutable {
     const absl::StatusOr<auth::Principal> principal = authorizer_->AdmitHead(method, authorization);
     if (!principal.ok()) {
@@ -333,13 +333,13 @@ void Master::Impl::Admit(const std::string& method, const std::string& authoriza
       NoteRefusal(method, authorization, principal.status());
       return reply(principal.status());
     }
-    reply(gateway::Admission{.identified = principal->kind != auth::PrincipalKind::kNobody});
+    reply(gateway::AuthorizedCaller{.identified = principal->kind != auth::PrincipalKind::kNobody});
   });
 }
 
 void Master::Impl::NoteRefusal(const std::string& method, const std::string& authorization,
                                const absl::Status& refusal) {
-  if (!auth::RequirementOf(method).leaves_record()) return;
+  if (!auth::GetRequirement(method).is_audited()) return;
   const absl::StatusOr<auth::Principal> caller = authenticator_->Authenticate(authorization);
   if (!caller.ok() || caller->kind != auth::PrincipalKind::kUser) return;
   store::AuditRecord record;
@@ -375,7 +375,7 @@ void Master::Impl::Stop() {
   }
   if (gateway_ != nullptr) gateway_->Stop();
   deliverer_.Stop();
-  sweep_.Stop();
+  gc_.Stop();
   if (pool_ != nullptr) pool_->Stop();
   if (passwords_ != nullptr) passwords_->Stop();
   if (audit_ != nullptr) audit_->Stop();
@@ -385,9 +385,9 @@ void Master::Impl::Stop() {
 
 absl::StatusOr<std::unique_ptr<Master>> Master::Start(const Config& config,
                                                       absl::AnyInvocable<void(absl::Status)> fatal,
-                                                      StopWithin stop_within) {
+                                                      WaitForStop wait_for_stop) {
   auto impl = std::make_unique<Impl>();
-  DET_RETURN_IF_ERROR(impl->Start(config, std::move(fatal), std::move(stop_within)));
+  DET_RETURN_IF_ERROR(impl->Start(config, std::move(fatal), std::move(wait_for_stop)));
   return std::unique_ptr<Master>(new Master(std::move(impl)));
 }
 

@@ -1,7 +1,6 @@
-// The composition root: builds the master's object graph from the bottom to the top, and takes it
-// down in reverse.
+// The composition root: constructs the master's objects, and destroys them in reverse order.
 //
-// Used by main.cc on the main thread. Never decides anything else.
+// Used by main.cc on the main thread. Contains no other logic.
 #ifndef MASTER_APP_MASTER_H_
 #define MASTER_APP_MASTER_H_
 
@@ -16,13 +15,13 @@ namespace det::app {
 
 class Master {
  public:
-  // Returns once it answers; a standby, once it leads and answers. Errors are one line with the
-  // remedy; CANCELLED when `stop_within` said so while it stood by. `fatal` is called on some
-  // thread, at most once, when the master cannot go on; the process must then end.
+  // Returns once the master serves requests; a standby, once it leads. Errors are one line and tell
+  // what to do; CANCELLED if `wait_for_stop` returned true while it was standing by. `fatal` is
+  // called on any thread, at most once, if the master cannot continue; the process must then exit.
   static absl::StatusOr<std::unique_ptr<Master>> Start(const Config& config,
                                                        absl::AnyInvocable<void(absl::Status)> fatal,
-                                                       StopWithin stop_within);
-  // Stops all, within seconds.
+                                                       WaitForStop wait_for_stop);
+  // Stops everything within seconds.
   ~Master();
 
   int port() const;

@@ -76,13 +76,13 @@ void Append(absl::string_view name, absl::string_view help, const engine::Histog
 void AppendEngine(const engine::Engine& engine, const Counts& counts, bool answers,
                   std::string* out) {
   const engine::CommitStats stats = engine.stats();
-  Append("up", "gauge", "1 while commits go through.", One(engine.health().ok() && answers ? 1 : 0),
+  Append("up", "gauge", "1 while commits succeed.", One(engine.health().ok() && answers ? 1 : 0),
          out);
   Append("engine_commits_total", "counter", "Group commits.",
          One(static_cast<double>(stats.commits)), out);
-  Append("engine_changes_total", "counter", "Row changes in them.",
+  Append("engine_changes_total", "counter", "Row changes in group commits.",
          One(static_cast<double>(stats.changes)), out);
-  Append("engine_commit_retries_total", "counter", "Commits tried again.",
+  Append("engine_commit_retries_total", "counter", "Retried commits.",
          One(static_cast<double>(stats.retries)), out);
   Append("engine_commit_latency_seconds", "Events, from their submission to their commit.",
          engine.commit_latency(), out);
@@ -129,11 +129,12 @@ void Metrics::Render(engine::Engine& engine, absl::AnyInvocable<void(std::string
                 &engine, reply = std::move(reply)](const absl::Status& status) mutable {
                  std::string out;
                  AppendEngine(engine, *counts, status.ok(), &out);
-                 Append("http_responses_total", "counter", "HTTP answers.", responses, &out);
-                 Append("calls_total", "counter",
-                        "Unary calls by their end, over HTTP and gRPC alike.", calls, &out);
+                 Append("http_responses_total", "counter", "HTTP responses.", responses, &out);
+                 Append("calls_total", "counter", "Unary calls by status code, over HTTP and gRPC.",
+                        calls, &out);
                  Append("audit_lost_total", "counter",
-                        "Audit records that only the log has: the database was away.",
+                        "Audit records that were only logged because the database was "
+                        "unavailable.",
                         One(lost_audit), &out);
                  reply(std::move(out));
                });

@@ -1,6 +1,6 @@
-// What GET /metrics says, in Prometheus' text format.
+// Metrics of the master for GET /metrics, in Prometheus' text format.
 //
-// Counted by the gateway and the services, read from the engine; any thread.
+// Counted by the gateway and the services, or read from the engine; any thread.
 #ifndef MASTER_APP_METRICS_H_
 #define MASTER_APP_METRICS_H_
 
@@ -17,14 +17,14 @@ namespace det::app {
 
 class Metrics {
  public:
-  // An HTTP answer was sent.
+  // Counts an HTTP response.
   void CountResponse(int status);
-  // A unary call has ended.
+  // Counts a completed unary call.
   void CountCall(absl::StatusCode code);
-  // Audit records that are in the log alone.
+  // Counts audit records that could not be stored and are only in the log.
   void CountLostAudit(int64_t records);
 
-  // `reply` runs on the engine's loop.
+  // Renders all metrics. `reply` runs on the engine's loop.
   void Render(engine::Engine& engine, absl::AnyInvocable<void(std::string)> reply);
 
  private:

@@ -5,7 +5,7 @@
 
 #include "base/fake_event_loop.h"
 #include "master/store/testing/fake_store.h"
-#include "master/store/testing/make.h"
+#include "master/store/testing/make_rows.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ struct NoSink final : engine::AgentSink, engine::TrialSink, engine::ExperimentSi
   void QueueChanged() override {}
 };
 
-TEST(Metrics, ShowsWhatIsThereAndWhatHappened) {
+TEST(Metrics, RendersGaugesAndCounters) {
   store::FakeStore store;
   base::FakeEventLoop loop;
   NoSink sink;

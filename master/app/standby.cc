@@ -24,19 +24,19 @@ class Notes {
   std::string last_;
 };
 
-std::string WaitingFor(const store::LeaseRecord& lease, bool has_lease) {
+std::string FormatWaiting(const store::LeaseRecord& lease, bool has_lease) {
   const std::string leader = absl::StrCat("the leader", lease.leader.empty() ? "" : " at ",
                                           lease.leader, " (epoch ", lease.epoch, ")");
   if (has_lease) return absl::StrCat("standing by; ", leader, " is alive");
   return absl::StrCat("standing by; ", leader,
-                      " gives no signs of life, as masters without --db-url and of older versions "
-                      "do, so its end will not be noticed; to replace it, start one master without "
+                      " keeps no lease (it runs without --db-url, or is an older version), so "
+                      "its failure cannot be detected; to replace it, start one master without "
                       "--standby");
 }
 
 }  // namespace
 
-absl::Status AwaitLead(store::Store& store, const LeaseTimes& times, StopWithin& stop_within) {
+absl::Status AwaitLead(store::Store& store, const LeaseTimes& times, WaitForStop& wait_for_stop) {
   LeaseWatch watch(times.length);
   Notes notes;
   // Often enough that the time between two looks does not count beside the length.
@@ -48,19 +48,19 @@ absl::Status AwaitLead(store::Store& store, const LeaseTimes& times, StopWithin&
       notes.Say(absl::StrCat("standing by; ", lease.status().message()));
       continue;
     }
-    const Verdict verdict = watch.Observe(*lease, SteadyNow());
+    const Verdict verdict = watch.Observe(*lease, GetSteadyTime());
     if (verdict == Verdict::kNobody) return absl::OkStatus();
     if (verdict == Verdict::kOver) {
-      DET_LOG(WARNING) << "the leader gave no sign of life; taking over"
+      DET_LOG(WARNING) << "the leader's lease has expired; taking over"
                        << base::Field("leader", lease->leader)
                        << base::Field("for", absl::FormatDuration(times.length));
       const absl::StatusOr<bool> claimed = store.ClaimLease(lease->epoch);
       if (claimed.ok() && *claimed) return absl::OkStatus();
       watch.Missed();
     } else {
-      notes.Say(WaitingFor(*lease, verdict == Verdict::kAlive));
+      notes.Say(FormatWaiting(*lease, verdict == Verdict::kAlive));
     }
-  } while (!stop_within(pause));
+  } while (!wait_for_stop(pause));
   return absl::CancelledError("stopped while standing by");
 }
 

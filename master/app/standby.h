@@ -1,5 +1,5 @@
-// A master that waits until it is to lead. Called by master.cc on the main thread, which waits;
-// asks the database and nobody else.
+// Waiting of a standby until it must lead. Called by master.cc on the main thread, which blocks;
+// uses only the database.
 #ifndef MASTER_APP_STANDBY_H_
 #define MASTER_APP_STANDBY_H_
 
@@ -11,12 +11,12 @@
 
 namespace det::app {
 
-// Waits for as long; true if this process is to end meanwhile.
-using StopWithin = absl::AnyInvocable<bool(absl::Duration)>;
+// Waits for a duration; returns true if the process must exit.
+using WaitForStop = absl::AnyInvocable<bool(absl::Duration)>;
 
-// OK when the lease of the leader is over and was claimed for us, or nobody has led yet. CANCELLED
-// when stopped. A database that does not answer is waited for.
-absl::Status AwaitLead(store::Store& store, const LeaseTimes& times, StopWithin& stop_within);
+// Returns OK once the leader's lease has expired and was claimed, or if no master has led yet.
+// CANCELLED if `wait_for_stop` returned true. Retries while the database does not respond.
+absl::Status AwaitLead(store::Store& store, const LeaseTimes& times, WaitForStop& wait_for_stop);
 
 }  // namespace det::app
 

@@ -18,7 +18,7 @@ std::string HostName() {
 
 }  // namespace
 
-std::string UrlOf(const Config& config, int port, bool from_elsewhere) {
+std::string MakeUrl(const Config& config, int port, bool from_elsewhere) {
   const std::string host = !IsAll(config.bind) ? config.bind
                            : from_elsewhere    ? HostName()
                                                : "127.0.0.1";
@@ -27,7 +27,7 @@ std::string UrlOf(const Config& config, int port, bool from_elsewhere) {
                       brackets ? "]" : "", ":", port);
 }
 
-std::string About(bool tls) {
+std::string MakeAboutText(bool tls) {
   return absl::StrCat(
       "Resolute master ", base::kVersion,
       "\n\nAPI      /api/v1 (JSON; gRPC on the same port)\ntry it   /api\nhealth   /health\n"

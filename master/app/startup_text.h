@@ -1,5 +1,4 @@
-// What the master says of itself: where it is reached, and the text of GET /.
-// For master.cc.
+// The master's URL, and the text of GET /. For master.cc.
 #ifndef MASTER_APP_STARTUP_TEXT_H_
 #define MASTER_APP_STARTUP_TEXT_H_
 
@@ -9,10 +8,10 @@
 
 namespace det::app {
 
-// As this machine reaches it, or others do.
-std::string UrlOf(const Config& config, int port, bool from_elsewhere = false);
+// The URL for clients on this machine, or on others.
+std::string MakeUrl(const Config& config, int port, bool from_elsewhere = false);
 
-std::string About(bool tls);
+std::string MakeAboutText(bool tls);
 
 }  // namespace det::app
 

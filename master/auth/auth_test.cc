@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "gtest/gtest.h"
 #include "master/auth/authenticator.h"
-#include "master/auth/first_start.h"
+#include "master/auth/bootstrap.h"
 #include "master/auth/passwords.h"
 #include "master/auth/permissions.h"
 #include "master/auth/tokens.h"
@@ -19,7 +19,7 @@
 namespace det::auth {
 namespace {
 
-TEST(PermissionsTest, EveryKindOfPrincipalOnEveryKindOfMethod) {
+TEST(PermissionsTest, AuthorizesByKindOfPrincipal) {
   using enum PrincipalKind;
   const std::vector<PrincipalKind> all = {kNobody, kUser, kAgent, kAllocation};
   const struct {
@@ -57,7 +57,7 @@ TEST(PermissionsTest, EveryKindOfPrincipalOnEveryKindOfMethod) {
   }
 }
 
-TEST(PrincipalTest, ARoleForTheClusterHoldsInEveryWorkspace) {
+TEST(PrincipalTest, AppliesClusterRoleToAllWorkspaces) {
   using enum model::Role;
   const Principal some{.kind = PrincipalKind::kUser,
                        .roles = {{1, kEditor}, {1, kViewer}, {2, kWorkspaceAdmin}}};
@@ -76,7 +76,7 @@ TEST(PrincipalTest, ARoleForTheClusterHoldsInEveryWorkspace) {
   EXPECT_EQ(Principal{}.RoleAnywhere(), kNone);
 }
 
-TEST(PrincipalTest, ATokenMayBeBoundToALesserRole) {
+TEST(PrincipalTest, LimitsRoleOfToken) {
   using enum model::Role;
   const Principal bound{.kind = PrincipalKind::kUser, .admin = true, .limit = kViewer};
   EXPECT_EQ(bound.RoleIn(0), kViewer);
@@ -92,7 +92,7 @@ TEST(PrincipalTest, ATokenMayBeBoundToALesserRole) {
   EXPECT_EQ(above.RoleIn(1), kViewer);
 }
 
-TEST(PermissionsTest, MachinesPoolsAndQuotasAreChangedByAdministratorsAlone) {
+TEST(PermissionsTest, AllowsOnlyAdministratorsToChangeAgentsPoolsAndQuotas) {
   const std::pair<const char*, bool> rows[] = {
       {"det.api.v1.AgentService.GetAgents", false},
       {"det.api.v1.AgentService.DisableAgent", true},
@@ -114,13 +114,13 @@ TEST(PermissionsTest, MachinesPoolsAndQuotasAreChangedByAdministratorsAlone) {
     EXPECT_EQ(absl::StrContains(status.message(), "the role ClusterAdmin for the cluster"), admin)
         << status;
     EXPECT_TRUE(Authorize(method, {.kind = PrincipalKind::kUser, .admin = true}).ok()) << method;
-    const bool own = RequirementOf(method).where == Where::kSelf;
+    const bool own = GetRequirement(method).scope == Scope::kSelf;
     EXPECT_EQ(absl::IsPermissionDenied(Authorize(method, {.kind = PrincipalKind::kUser})), !own)
         << method << " by a user without a role";
   }
 }
 
-TEST(TokensTest, AreDifferentAndSafeInAHeader) {
+TEST(TokensTest, GeneratesUniqueSafeTokens) {
   const std::string a = NewToken();
   EXPECT_NE(a, NewToken());
   EXPECT_EQ(a.size(), 43u);
@@ -129,7 +129,7 @@ TEST(TokensTest, AreDifferentAndSafeInAHeader) {
   EXPECT_EQ(HashToken("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
-TEST(TokensTest, AnAllocationsTokenIsGoodForItAloneAndOfOneClusterAlone) {
+TEST(TokensTest, BindsTokenToAllocationAndCluster) {
   const AllocationTokens tokens("secret");
   const model::AllocationId id("3.7.0");
   const std::string token = tokens.Make(id);
@@ -144,7 +144,7 @@ TEST(TokensTest, AnAllocationsTokenIsGoodForItAloneAndOfOneClusterAlone) {
   }
 }
 
-TEST(PasswordsTest, MatchOnlyTheirOwnHash) {
+TEST(PasswordsTest, MatchesOnlyOwnHash) {
   const auto hash = HashPassword(ClientHash("geheim"));
   ASSERT_TRUE(hash.ok());
   EXPECT_EQ(hash->find("$argon2id$"), 0u);
@@ -154,23 +154,23 @@ TEST(PasswordsTest, MatchOnlyTheirOwnHash) {
   EXPECT_FALSE(PasswordMatches("", "", true));
 }
 
-TEST(PasswordsTest, ABlankOneMatchesOnlyWhereThatIsAllowed) {
+TEST(PasswordsTest, MatchesBlankPasswordOnlyIfAllowed) {
   const std::string hash = *HashPassword("");
   EXPECT_FALSE(PasswordMatches("", hash, /*allow_blank=*/false));
   EXPECT_TRUE(PasswordMatches("", hash, /*allow_blank=*/true));
 }
 
 // What existing clients send: sha512sum of the salt and the password.
-TEST(PasswordsTest, TheClientsHashIsTheirs) {
+TEST(PasswordsTest, ComputesClientHash) {
   EXPECT_EQ(ClientHash("Abcdef12345"),
             "e6b428709dc8ef554ad401e612cdc57b29e94028c87767033b4f55234939e57c"
             "9ab8f7a876221a06547a9b5935725a7eb6d7628914e3a23d1b08782fb7625a66");
   EXPECT_EQ(ClientHash(""), "");
-  EXPECT_EQ(ClientHashOf("x", /*hashed=*/true), "x");
-  EXPECT_EQ(ClientHashOf("x", /*hashed=*/false), ClientHash("x"));
+  EXPECT_EQ(ToClientHash("x", /*hashed=*/true), "x");
+  EXPECT_EQ(ToClientHash("x", /*hashed=*/false), ClientHash("x"));
 }
 
-TEST(PasswordsTest, NewOnesAreNotTooEasy) {
+TEST(PasswordsTest, RejectsWeakNewPasswords) {
   for (const char* bad : {"Short1x", "alllower1", "ALLUPPER1", "NoDigitsHere", "12345678"}) {
     EXPECT_TRUE(absl::IsInvalidArgument(CheckNewPassword(bad, false, true))) << bad;
     EXPECT_TRUE(CheckNewPassword(bad, /*hashed=*/true, false).ok()) << bad;
@@ -185,7 +185,7 @@ TEST(PasswordsTest, NewOnesAreNotTooEasy) {
 class AuthenticatorTest : public testing::Test {
  protected:
   void SetUp() override {
-    const auto admin = store_.people().AddUser({.username = "admin", .admin = true});
+    const auto admin = store_.users().AddUser({.username = "admin", .admin = true});
     ASSERT_TRUE(admin.ok());
     admin_ = admin->id;
   }
@@ -204,7 +204,7 @@ class AuthenticatorTest : public testing::Test {
   Authenticator authenticator_{&store_, &clock_, tokens_};
 };
 
-TEST_F(AuthenticatorTest, TellsUsersAgentsAndTasks) {
+TEST_F(AuthenticatorTest, DistinguishesUsersAgentsAndTasks) {
   AddSession("u", {.kind = store::SessionRecord::Kind::kUser, .user = admin_});
   AddSession("a", {.kind = store::SessionRecord::Kind::kAgent});
   EXPECT_EQ(authenticator_.Authenticate("Bearer u")->user, admin_);
@@ -217,7 +217,7 @@ TEST_F(AuthenticatorTest, TellsUsersAgentsAndTasks) {
   EXPECT_EQ(authenticator_.Authenticate("")->kind, PrincipalKind::kNobody);
 }
 
-TEST_F(AuthenticatorTest, RefusesWhatItDoesNotKnow) {
+TEST_F(AuthenticatorTest, RejectsUnknownTokens) {
   AddSession("gone", {.user = model::UserId(99)});
   for (const char* header : {"Bearer x", "Bearer ", "Basic dTpw", "Bearer", "u", "Bearer gone"}) {
     EXPECT_EQ(authenticator_.Authenticate(header).status().code(),
@@ -226,7 +226,7 @@ TEST_F(AuthenticatorTest, RefusesWhatItDoesNotKnow) {
   }
 }
 
-TEST_F(AuthenticatorTest, ASessionEndsByTimeAndByLogout) {
+TEST_F(AuthenticatorTest, EndsSessionByExpiryAndLogout) {
   AddSession("t", {.user = admin_, .expires_at = clock_.Now() + absl::Seconds(10)});
   ASSERT_TRUE(IsGood("t"));
   clock_.Advance(absl::Seconds(11));
@@ -235,21 +235,21 @@ TEST_F(AuthenticatorTest, ASessionEndsByTimeAndByLogout) {
   AddSession("l", {.user = admin_});
   const auto principal = authenticator_.Authenticate("Bearer l");
   ASSERT_TRUE(principal.ok());
-  ASSERT_TRUE(authenticator_.Forget(principal->token_hash).ok());
+  ASSERT_TRUE(authenticator_.EndSession(principal->token_hash).ok());
   EXPECT_FALSE(IsGood("l"));
 }
 
-TEST_F(AuthenticatorTest, AUserWhoIsNotActiveIsRefusedAtOnce) {
-  ASSERT_TRUE(store_.people().AddUser({.username = "other", .admin = true}).ok());
+TEST_F(AuthenticatorTest, RejectsInactiveUserImmediately) {
+  ASSERT_TRUE(store_.users().AddUser({.username = "other", .admin = true}).ok());
   AddSession("u", {.user = admin_});
   ASSERT_TRUE(IsGood("u"));
-  ASSERT_TRUE(store_.people().ChangeUser(admin_, {.active = false}, clock_.Now()).ok());
+  ASSERT_TRUE(store_.users().ChangeUser(admin_, {.active = false}, clock_.Now()).ok());
   EXPECT_TRUE(IsGood("u")) << "remembered for a moment, as if another master had done it";
-  authenticator_.Recheck(admin_);
+  authenticator_.InvalidateUser(admin_);
   EXPECT_FALSE(IsGood("u"));
 }
 
-TEST_F(AuthenticatorTest, AnAccessTokenIsItsUserWithALimitUntilItIsRevoked) {
+TEST_F(AuthenticatorTest, LimitsAccessTokenUntilRevoked) {
   const auto kAccess = store::SessionRecord::Kind::kAccess;
   AddSession("full", {.kind = kAccess, .user = admin_});
   AddSession("less", {.kind = kAccess, .user = admin_, .limit = model::Role::kViewer});
@@ -263,15 +263,15 @@ TEST_F(AuthenticatorTest, AnAccessTokenIsItsUserWithALimitUntilItIsRevoked) {
   EXPECT_EQ(less->limit, model::Role::kViewer);
 
   ASSERT_TRUE(store_.access().ChangeToken(less->access_token, std::nullopt, true).ok());
-  authenticator_.Recheck(admin_);
+  authenticator_.InvalidateUser(admin_);
   EXPECT_FALSE(IsGood("less"));
   EXPECT_TRUE(IsGood("full"));
 }
 
-TEST_F(AuthenticatorTest, TheLastUseOfAnAccessTokenIsNotedOnceAMinute) {
+TEST_F(AuthenticatorTest, RecordsLastUseOncePerMinute) {
   AddSession("t", {.kind = store::SessionRecord::Kind::kAccess, .user = admin_});
   const auto last_use = [&] {
-    authenticator_.Recheck(admin_);
+    authenticator_.InvalidateUser(admin_);
     EXPECT_TRUE(IsGood("t"));
     return store_.access().ListTokens({})->tokens.at(0).last_used_at;
   };
@@ -283,14 +283,14 @@ TEST_F(AuthenticatorTest, TheLastUseOfAnAccessTokenIsNotedOnceAMinute) {
   EXPECT_EQ(last_use(), clock_.Now());
 }
 
-TEST_F(AuthenticatorTest, OpenMethodsLookAtNoToken) {
-  EXPECT_TRUE(authenticator_.Admit("det.api.v1.MasterService.GetInfo", "Bearer stale").ok());
-  EXPECT_FALSE(authenticator_.Admit("det.api.v1.AuthService.GetMe", "Bearer stale").ok());
+TEST_F(AuthenticatorTest, IgnoresTokenForPublicMethods) {
+  EXPECT_TRUE(authenticator_.Authorize("det.api.v1.MasterService.GetInfo", "Bearer stale").ok());
+  EXPECT_FALSE(authenticator_.Authorize("det.api.v1.AuthService.GetMe", "Bearer stale").ok());
 }
 
-class FirstStartTest : public testing::Test {
+class BootstrapTest : public testing::Test {
  protected:
-  absl::Status Start(store::Store& store, const FirstPasswords& passwords) {
+  absl::Status Start(store::Store& store, const InitialPasswords& passwords) {
     return EnsureUsersAndTokens(store, dir_.path(), passwords, absl::Now());
   }
   std::string Read(const std::string& name) {
@@ -298,7 +298,7 @@ class FirstStartTest : public testing::Test {
   }
   bool CanLogIn(store::Store& store, const std::string& user, const std::string& password,
                 bool allow_blank = false) {
-    return PasswordMatches(ClientHash(password), store.people().GetUserByName(user)->password_hash,
+    return PasswordMatches(ClientHash(password), store.users().GetUserByName(user)->password_hash,
                            allow_blank);
   }
 
@@ -306,18 +306,18 @@ class FirstStartTest : public testing::Test {
   store::FakeStore store_;
 };
 
-TEST_F(FirstStartTest, MakesUsersAndTokensOnceAndKeepsThem) {
+TEST_F(BootstrapTest, CreatesUsersAndTokensOnce) {
   ASSERT_TRUE(Start(store_, {}).ok());
   const std::string token = Read("admin.token");
   ASSERT_FALSE(token.empty());
   struct stat info = {};
   ASSERT_EQ(::stat((dir_.path() + "/admin.token").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600u);
-  const auto admin = store_.people().GetUserByName("admin");
-  const auto user = store_.people().GetUserByName("determined");
+  const auto admin = store_.users().GetUserByName("admin");
+  const auto user = store_.users().GetUserByName("determined");
   EXPECT_TRUE(admin->admin);
   EXPECT_FALSE(user->admin);
-  EXPECT_EQ(store_.access().RolesOf(user->id)->at(0).role, model::Role::kEditor);
+  EXPECT_EQ(store_.access().GetUserRoles(user->id)->at(0).role, model::Role::kEditor);
   EXPECT_TRUE(admin->password_hash.empty());
   EXPECT_EQ(Read("passwords.new"), "");
 
@@ -331,7 +331,7 @@ TEST_F(FirstStartTest, MakesUsersAndTokensOnceAndKeepsThem) {
   EXPECT_TRUE(other.access().GetSession(HashToken(bare), absl::Now()).ok());
 }
 
-TEST_F(FirstStartTest, MadePasswordsAreWrittenDownOnceForThoseWhoHaveNone) {
+TEST_F(BootstrapTest, GeneratesPasswordsOnce) {
   ASSERT_TRUE(Start(store_, {.user = "Given1234", .make = true}).ok());
   const std::string made = Read("passwords.new");
   const std::string label = "admin password: ";
@@ -355,17 +355,17 @@ TEST_F(FirstStartTest, MadePasswordsAreWrittenDownOnceForThoseWhoHaveNone) {
   EXPECT_EQ(Read("passwords.new"), "") << "they all have one";
 }
 
-TEST_F(FirstStartTest, RefusesEasyPasswordsAndKnowsThoseThatAreSet) {
+TEST_F(BootstrapTest, RejectsWeakPasswords) {
   const absl::Status refused = Start(store_, {.admin = "easy"});
   EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
   EXPECT_NE(refused.message().find("user admin"), refused.message().npos);
   const std::string hash = *HashPassword(ClientHash("easy"));
-  const auto admin = store_.people().GetUserByName("admin");
-  ASSERT_TRUE(store_.people().ChangeUser(admin->id, {.password_hash = hash}, absl::Now()).ok());
+  const auto admin = store_.users().GetUserByName("admin");
+  ASSERT_TRUE(store_.users().ChangeUser(admin->id, {.password_hash = hash}, absl::Now()).ok());
   EXPECT_TRUE(Start(store_, {.admin = "easy"}).ok()) << "it is so already";
 }
 
-TEST_F(FirstStartTest, BlankPasswordsWhereTheyAreAskedFor) {
+TEST_F(BootstrapTest, SetsBlankPasswords_WhenAllowed) {
   ASSERT_TRUE(Start(store_, {.make = true, .allow_blank = true}).ok());
   EXPECT_EQ(Read("passwords.new"), "");
   EXPECT_TRUE(CanLogIn(store_, "determined", "", /*allow_blank=*/true));

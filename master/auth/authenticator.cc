@@ -13,7 +13,7 @@ namespace {
 
 // How long a session that was ended elsewhere may go on being good here.
 constexpr absl::Duration kRemember = absl::Seconds(30);
-constexpr size_t kMostRemembered = 10000;
+constexpr size_t kMaxRemembered = 10000;
 // How exact the time of an access token's last use is.
 constexpr absl::Duration kUseStep = absl::Minutes(1);
 
@@ -42,31 +42,31 @@ absl::StatusOr<Principal> Authenticator::Authenticate(std::string_view header) {
     const auto it = known_.find(hash);
     if (it != known_.end() && now < it->second.until) return it->second.principal;
   }
-  return Ask(hash, now);
+  return FindPrincipal(hash, now);
 }
 
-absl::StatusOr<Principal> Authenticator::Ask(const std::string& hash, absl::Time now) {
+absl::StatusOr<Principal> Authenticator::FindPrincipal(const std::string& hash, absl::Time now) {
   int64_t forgotten = 0;
   {
     std::lock_guard lock(mutex_);
-    forgotten = forgotten_;
+    forgotten = invalidations_;
   }
   const absl::StatusOr<store::SessionRecord> session = store_->access().GetSession(hash, now);
   if (absl::IsNotFound(session.status())) {
-    return absl::UnauthenticatedError("the token is not known or has expired; log in again");
+    return absl::UnauthenticatedError("the token is unknown or has expired; log in again");
   }
   if (!session.ok()) return session.status();
-  DET_ASSIGN_OR_RETURN(const Principal principal, PrincipalOf(*session));
-  NoteUse(*session, now);
+  DET_ASSIGN_OR_RETURN(const Principal principal, MakePrincipal(*session));
+  RecordUse(*session, now);
   std::lock_guard lock(mutex_);
-  if (forgotten != forgotten_) return principal;
-  if (known_.size() >= kMostRemembered) known_.clear();
+  if (forgotten != invalidations_) return principal;
+  if (known_.size() >= kMaxRemembered) known_.clear();
   known_[hash] = {principal,
                   std::min(now + kRemember, session->expires_at.value_or(absl::InfiniteFuture()))};
   return principal;
 }
 
-absl::StatusOr<Principal> Authenticator::PrincipalOf(const store::SessionRecord& session) {
+absl::StatusOr<Principal> Authenticator::MakePrincipal(const store::SessionRecord& session) {
   Principal principal;
   principal.token_hash = session.token_hash;
   principal.user = session.user;
@@ -74,7 +74,7 @@ absl::StatusOr<Principal> Authenticator::PrincipalOf(const store::SessionRecord&
     principal.kind = PrincipalKind::kAgent;
     return principal;
   }
-  const absl::StatusOr<store::UserRecord> user = store_->people().GetUser(session.user);
+  const absl::StatusOr<store::UserRecord> user = store_->users().GetUser(session.user);
   if (!user.ok() && !absl::IsNotFound(user.status())) return user.status();
   if (!user.ok() || !user->active) {
     return absl::UnauthenticatedError("the token's user is not active; ask an administrator");
@@ -84,7 +84,7 @@ absl::StatusOr<Principal> Authenticator::PrincipalOf(const store::SessionRecord&
   if (access) principal.access_token = session.id;
   principal.limit = session.limit;
   principal.name = user->username;
-  DET_ASSIGN_OR_RETURN(const auto roles, store_->access().RolesOf(session.user));
+  DET_ASSIGN_OR_RETURN(const auto roles, store_->access().GetUserRoles(session.user));
   for (const store::RoleAssignment& each : roles) {
     principal.roles.push_back({.workspace = each.workspace, .role = each.role});
   }
@@ -93,31 +93,32 @@ absl::StatusOr<Principal> Authenticator::PrincipalOf(const store::SessionRecord&
   return principal;
 }
 
-void Authenticator::NoteUse(const store::SessionRecord& session, absl::Time now) {
+void Authenticator::RecordUse(const store::SessionRecord& session, absl::Time now) {
   if (session.kind != store::SessionRecord::Kind::kAccess) return;
   if (session.last_used_at && now - *session.last_used_at < kUseStep) return;
   // For people to look at: no reason to refuse the call.
-  store_->access().NoteUse(session.token_hash, now).IgnoreError();
+  store_->access().RecordUse(session.token_hash, now).IgnoreError();
 }
 
-absl::StatusOr<Principal> Authenticator::Admit(std::string_view method, std::string_view header) {
-  if (RequirementOf(method).anyone) return Principal{};
+absl::StatusOr<Principal> Authenticator::Authorize(std::string_view method,
+                                                   std::string_view header) {
+  if (GetRequirement(method).is_public) return Principal{};
   DET_ASSIGN_OR_RETURN(Principal principal, Authenticate(header));
   DET_RETURN_IF_ERROR(Authorize(method, principal));
   return principal;
 }
 
-absl::Status Authenticator::Forget(const std::string& token_hash) {
+absl::Status Authenticator::EndSession(const std::string& token_hash) {
   DET_RETURN_IF_ERROR(store_->access().DeleteSession(token_hash));
   std::lock_guard lock(mutex_);
-  ++forgotten_;
+  ++invalidations_;
   known_.erase(token_hash);
   return absl::OkStatus();
 }
 
-void Authenticator::Recheck(model::UserId user) {
+void Authenticator::InvalidateUser(model::UserId user) {
   std::lock_guard lock(mutex_);
-  ++forgotten_;
+  ++invalidations_;
   std::erase_if(known_, [&](const auto& item) {
     return item.second.principal.kind == PrincipalKind::kUser && item.second.principal.user == user;
   });

@@ -1,7 +1,7 @@
-// From an Authorization header to a principal.
+// Determines the principal of an Authorization header.
 //
-// Called by the services' threads; reads the store, hence may block. Remembers good tokens for a
-// short while.
+// Called on the services' threads; reads the store, hence may block. Caches valid tokens for a
+// short time.
 #ifndef MASTER_AUTH_AUTHENTICATOR_H_
 #define MASTER_AUTH_AUTHENTICATOR_H_
 
@@ -22,22 +22,22 @@ namespace det::auth {
 
 class Authenticator {
  public:
-  // Both must outlive it.
+  // Both pointers must outlive it.
   Authenticator(store::Store* store, const base::Clock* clock, AllocationTokens allocation_tokens);
 
-  // An empty header is nobody. UNAUTHENTICATED for a header that is not `Bearer <token>`, for a
-  // token that is unknown, revoked or has expired, and for one of a user who is not active.
+  // An empty header gives PrincipalKind::kNobody. UNAUTHENTICATED if the header is not `Bearer
+  // <token>`, if the token is unknown, revoked or expired, or if its user is not active.
   absl::StatusOr<Principal> Authenticate(std::string_view header);
 
-  // Authenticates for `method` and authorises; a method that is open to all looks at no token.
-  absl::StatusOr<Principal> Admit(std::string_view method, std::string_view header);
+  // Authenticates and authorizes a call of `method`; a public method ignores the token.
+  absl::StatusOr<Principal> Authorize(std::string_view method, std::string_view header);
 
-  // Ends a session now; not an access token.
-  absl::Status Forget(const std::string& token_hash);
+  // Ends a session immediately. Not for access tokens.
+  absl::Status EndSession(const std::string& token_hash);
 
-  // Asks the store again at the next call by a token of this user: whatever has changed of the user
-  // or of their tokens counts from then on.
-  void Recheck(model::UserId user);
+  // Drops cached tokens of this user, so that changes of the user or of their tokens apply from the
+  // next call.
+  void InvalidateUser(model::UserId user);
 
   const AllocationTokens& allocation_tokens() const { return allocation_tokens_; }
 
@@ -47,16 +47,17 @@ class Authenticator {
     absl::Time until;
   };
 
-  absl::StatusOr<Principal> Ask(const std::string& hash, absl::Time now);
-  absl::StatusOr<Principal> PrincipalOf(const store::SessionRecord& session);
-  void NoteUse(const store::SessionRecord& session, absl::Time now);
+  absl::StatusOr<Principal> FindPrincipal(const std::string& hash, absl::Time now);
+  absl::StatusOr<Principal> MakePrincipal(const store::SessionRecord& session);
+  void RecordUse(const store::SessionRecord& session, absl::Time now);
 
   store::Store* const store_;
   const base::Clock* const clock_;
   const AllocationTokens allocation_tokens_;
   std::mutex mutex_;
   std::map<std::string, Known, std::less<>> known_;  // by token hash
-  int64_t forgotten_ = 0;  // what was read before it last rose may be old, and is not kept
+  int64_t invalidations_ =
+      0;  // sessions that were read before it was incremented may be stale and are not cached
 };
 
 }  // namespace det::auth

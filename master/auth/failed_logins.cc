@@ -6,20 +6,20 @@
 
 namespace det::auth {
 
-absl::Duration FailedLogins::DelayOf(const std::string& username, absl::Time now) const {
+absl::Duration FailedLogins::GetDelay(const std::string& username, absl::Time now) const {
   const auto it = users_.find(absl::AsciiStrToLower(username));
-  if (it == users_.end() || now - it->second.last > kForgotten) return absl::ZeroDuration();
-  const int beyond = it->second.in_a_row - kFree;
+  if (it == users_.end() || now - it->second.last > kForgetAfter) return absl::ZeroDuration();
+  const int beyond = it->second.in_a_row - kFreeFailures;
   if (beyond < 0) return absl::ZeroDuration();
   // Ten doublings are past the longest.
-  return std::min(kFirst * (1 << std::min(beyond, 10)), kLongest);
+  return std::min(kInitialDelay * (1 << std::min(beyond, 10)), kMaxDelay);
 }
 
 void FailedLogins::Failed(const std::string& username, absl::Time now) {
   const std::string name = absl::AsciiStrToLower(username);
-  if (!users_.contains(name) && users_.size() >= kMostUsers) Forget(now);
+  if (!users_.contains(name) && users_.size() >= kMaxUsers) Forget(now);
   Failures& failures = users_[name];
-  if (now - failures.last > kForgotten) failures.in_a_row = 0;
+  if (now - failures.last > kForgetAfter) failures.in_a_row = 0;
   ++failures.in_a_row;
   failures.last = now;
 }
@@ -29,8 +29,8 @@ void FailedLogins::Succeeded(const std::string& username) {
 }
 
 void FailedLogins::Forget(absl::Time now) {
-  std::erase_if(users_, [&](const auto& item) { return now - item.second.last > kForgotten; });
-  if (users_.size() < kMostUsers) return;
+  std::erase_if(users_, [&](const auto& item) { return now - item.second.last > kForgetAfter; });
+  if (users_.size() < kMaxUsers) return;
   // Somebody makes up names: those that failed least go, so that real targets stay slow.
   const auto least = std::min_element(
       users_.begin(), users_.end(),

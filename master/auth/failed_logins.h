@@ -1,8 +1,8 @@
-// How long a login waits for its turn after others of the same user have failed: a policy. It waits
-// whether its password is right or not, so that nobody learns anything by asking faster; and never
-// for long, so that strangers who guess cannot shut anybody out.
+// Delay of a login after failed logins of the same user. A login is delayed whether its password is
+// right or not, so that faster guessing reveals nothing; and never for long, so that guessing
+// cannot lock a user out.
 //
-// Held by PasswordQueue, under its lock. PURE.
+// Owned by PasswordQueue, under its lock. PURE.
 #ifndef MASTER_AUTH_FAILED_LOGINS_H_
 #define MASTER_AUTH_FAILED_LOGINS_H_
 
@@ -15,14 +15,15 @@ namespace det::auth {
 
 class FailedLogins {
  public:
-  static constexpr int kFree = 5;  // failures in a row that cost nothing
-  static constexpr absl::Duration kFirst = absl::Milliseconds(250);  // then doubled each time
-  static constexpr absl::Duration kLongest = absl::Seconds(8);
-  static constexpr absl::Duration kForgotten = absl::Minutes(15);  // without another failure
-  static constexpr size_t kMostUsers = 10'000;                     // whose failures are remembered
+  static constexpr int kFreeFailures = 5;  // consecutive failures without a delay
+  static constexpr absl::Duration kInitialDelay =
+      absl::Milliseconds(250);  // doubled for each further failure
+  static constexpr absl::Duration kMaxDelay = absl::Seconds(8);
+  static constexpr absl::Duration kForgetAfter = absl::Minutes(15);  // after the last failure
+  static constexpr size_t kMaxUsers = 10'000;                        // with recorded failures
 
-  // Names in any case are one user, whether there is such a user or not.
-  absl::Duration DelayOf(const std::string& username, absl::Time now) const;
+  // Names are case-insensitive; the user need not exist.
+  absl::Duration GetDelay(const std::string& username, absl::Time now) const;
   void Failed(const std::string& username, absl::Time now);
   void Succeeded(const std::string& username);
 
@@ -31,7 +32,7 @@ class FailedLogins {
     int in_a_row = 0;
     absl::Time last;
   };
-  // Makes room for one more.
+  // Makes room for another user.
   void Forget(absl::Time now);
 
   std::map<std::string, Failures> users_;  // by lower-case name

@@ -1,4 +1,4 @@
-// What a method asks for, read from the option det.access of its text in proto/.
+// What a method requires, read from the option det.access of its declaration in proto/.
 #include <string>
 
 #include "det/access.pb.h"
@@ -34,40 +34,40 @@ model::Role ToRole(Access::Role role) {
   }
 }
 
-Where ToScope(Access::Scope scope) {
+Scope ToScope(Access::Scope scope) {
   switch (scope) {
     case Access::VISIBLE:
-      return Where::kVisible;
+      return Scope::kVisible;
     case Access::CLUSTER:
-      return Where::kCluster;
+      return Scope::kCluster;
     case Access::SELF:
-      return Where::kSelf;
+      return Scope::kSelf;
     case Access::WORKSPACE:
-      return Where::kWorkspace;
+      return Scope::kWorkspace;
     case Access::PROJECT:
-      return Where::kProject;
+      return Scope::kProject;
     case Access::PROJECT_KEY:
-      return Where::kProjectKey;
+      return Scope::kProjectKey;
     case Access::EXPERIMENT:
-      return Where::kExperiment;
+      return Scope::kExperiment;
     case Access::TRIAL:
-      return Where::kTrial;
+      return Scope::kTrial;
     case Access::CHECKPOINT:
-      return Where::kCheckpoint;
+      return Scope::kCheckpoint;
     case Access::JOB:
-      return Where::kJob;
+      return Scope::kJob;
     case Access::TASK:
-      return Where::kTask;
+      return Scope::kTask;
     case Access::TASK_ALLOCATION:
-      return Where::kAllocation;
+      return Scope::kAllocation;
     case Access::MODEL:
-      return Where::kModel;
+      return Scope::kModel;
     case Access::TEMPLATE:
-      return Where::kTemplate;
+      return Scope::kTemplate;
     case Access::WEBHOOK:
-      return Where::kWebhook;
+      return Scope::kWebhook;
     default:
-      return Where::kAnywhere;
+      return Scope::kAnywhere;
   }
 }
 
@@ -82,29 +82,31 @@ bool HasAccessOption(const google::protobuf::MethodDescriptor& method) {
   return method.options().HasExtension(det::access);
 }
 
-Requirement RequirementOf(std::string_view method) {
-  if (IsBuiltIn(method)) return {.anyone = true};
+Requirement GetRequirement(std::string_view method) {
+  if (IsBuiltIn(method)) return {.is_public = true};
   const auto* descriptor =
       google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(std::string(method));
-  if (descriptor == nullptr || !HasAccessOption(*descriptor)) return {.nobody = true};
+  if (descriptor == nullptr || !HasAccessOption(*descriptor)) return {.is_denied = true};
   // The option lives as long as the process, so the views below stay valid.
   const Access& access = descriptor->options().GetExtension(det::access);
   if (access.caller() == Access::ANYONE) {
-    return {.anyone = true, .told = access.audit_field(), .noted = access.audited()};
+    return {.is_public = true,
+            .audit_field = access.audit_field(),
+            .always_audited = access.audited()};
   }
   return {.kind = ToKind(access.caller()),
           .own_task = access.or_task(),
           .role = ToRole(access.role()),
-          .where = ToScope(access.scope()),
+          .scope = ToScope(access.scope()),
           .field = access.field(),
-          .also = ToScope(access.also().scope()),
-          .also_field = access.also().field(),
-          .also_role = ToRole(access.also().role()),
-          .reads = access.read_only(),
-          .makes = access.idempotent(),
-          .told = access.audit_field(),
-          .made = access.audit_created(),
-          .noted = access.audited()};
+          .second_scope = ToScope(access.also().scope()),
+          .second_field = access.also().field(),
+          .second_role = ToRole(access.also().role()),
+          .read_only = access.read_only(),
+          .creates = access.idempotent(),
+          .audit_field = access.audit_field(),
+          .audit_result_field = access.audit_created(),
+          .always_audited = access.audited()};
 }
 
 }  // namespace det::auth

@@ -9,8 +9,8 @@ void PasswordQueue::Run(Work work, Done done) {
   {
     std::lock_guard lock(mutex_);
     if (stopped_) {
-      refused = absl::UnavailableError("the master is stopping; ask again in a while");
-    } else if (waiting_ >= kMostWaiting) {
+      refused = absl::UnavailableError("the master is stopping; try again later");
+    } else if (waiting_ >= kMaxQueued) {
       refused = absl::ResourceExhaustedError(
           "too many passwords are being checked; try again in a few seconds");
     } else {
@@ -32,7 +32,7 @@ void PasswordQueue::RunLogin(const std::string& username, Work work, Done done) 
   absl::Duration delay;
   {
     std::lock_guard lock(mutex_);
-    delay = failed_.DelayOf(username, loop_->Now());
+    delay = failed_.GetDelay(username, loop_->Now());
   }
   Work noted = [this, username, work = std::move(work)]() mutable {
     const absl::Status status = work();

@@ -1,8 +1,8 @@
-// Where passwords are hashed and checked: one thread of its own with a short queue, so that those
-// who log in slow nobody but each other.
+// Hashes and checks passwords on its own thread with a short queue, so that logins slow down only
+// each other.
 //
-// Called by the services on any thread; `done` is called on the queue's, or at once with a refusal.
-// Never keeps a password.
+// Called by the services on any thread; `done` is called on the queue's thread, or immediately with
+// an error. Never stores a password.
 #ifndef MASTER_AUTH_PASSWORD_QUEUE_H_
 #define MASTER_AUTH_PASSWORD_QUEUE_H_
 
@@ -20,22 +20,22 @@ namespace det::auth {
 
 class PasswordQueue {
  public:
-  using Work = absl::AnyInvocable<absl::Status()>;  // hashes, and may read and write the store
+  using Work = absl::AnyInvocable<absl::Status()>;  // may block: hashes, and accesses the store
   using Done = absl::AnyInvocable<void(absl::Status)>;
 
-  static constexpr int kMostWaiting = 64;
+  static constexpr int kMaxQueued = 64;
 
   // `loop` must outlive it; for timers.
   explicit PasswordQueue(base::EventLoop* loop) : loop_(loop) {}
 
-  // Calls `done(work())`. RESOURCE_EXHAUSTED when too many wait already.
+  // Calls `done(work())`. RESOURCE_EXHAUSTED if the queue is full.
   void Run(Work work, Done done);
 
-  // The same for a login: later, when that user's last ones have failed. One fails that ends in
-  // PERMISSION_DENIED.
+  // The same for a login, delayed if previous logins of the user have failed. A login has failed if
+  // `work` returns PERMISSION_DENIED.
   void RunLogin(const std::string& username, Work work, Done done);
 
-  // Runs what waits in the queue, ends the thread. What is run later hears UNAVAILABLE.
+  // Runs the queued work and stops the thread. Later calls get UNAVAILABLE.
   void Stop();
 
  private:

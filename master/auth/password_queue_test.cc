@@ -51,12 +51,12 @@ class Results {
   std::vector<absl::StatusCode> codes_;
 };
 
-TEST(PasswordQueueTest, RefusesMoreThanItHolds) {
+TEST(PasswordQueueTest, RejectsWork_WhenFull) {
   base::FakeEventLoop loop;
   PasswordQueue queue(&loop);
   Gate gate;
   Results results;
-  for (int i = 0; i < PasswordQueue::kMostWaiting; ++i) {
+  for (int i = 0; i < PasswordQueue::kMaxQueued; ++i) {
     queue.Run(
         [&gate] {
           gate.Pass();
@@ -68,12 +68,12 @@ TEST(PasswordQueueTest, RefusesMoreThanItHolds) {
   queue.Run([] { return absl::OkStatus(); }, [&](const absl::Status& status) { refused = status; });
   EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
   gate.Open();
-  results.Await(PasswordQueue::kMostWaiting);
+  results.Await(PasswordQueue::kMaxQueued);
   queue.Run([] { return absl::NotFoundError(""); }, results.Next());
-  EXPECT_EQ(results.Await(PasswordQueue::kMostWaiting + 1).back(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(results.Await(PasswordQueue::kMaxQueued + 1).back(), absl::StatusCode::kNotFound);
 }
 
-TEST(PasswordQueueTest, ALoginAfterManyThatFailedWaitsAndThenCounts) {
+TEST(PasswordQueueTest, DelaysLoginAfterFailures) {
   base::FakeEventLoop loop;
   PasswordQueue queue(&loop);
   Results results;
@@ -82,20 +82,20 @@ TEST(PasswordQueueTest, ALoginAfterManyThatFailedWaitsAndThenCounts) {
     queue.RunLogin(
         user, [status] { return status; }, results.Next());
   };
-  for (int i = 0; i < FailedLogins::kFree; ++i) {
+  for (int i = 0; i < FailedLogins::kFreeFailures; ++i) {
     log_in("ann", absl::PermissionDeniedError(""));
     results.Await(++count);
   }
   log_in("ann", absl::OkStatus());
   log_in("ben", absl::OkStatus());
   EXPECT_EQ(results.Await(++count).size(), count) << "ben's alone";
-  loop.AdvanceTo(loop.Now() + FailedLogins::kFirst);
+  loop.AdvanceTo(loop.Now() + FailedLogins::kInitialDelay);
   EXPECT_EQ(results.Await(++count).back(), absl::StatusCode::kOk);
   log_in("ann", absl::OkStatus());
   results.Await(++count);
 }
 
-TEST(PasswordQueueTest, AfterStopEverybodyIsTold) {
+TEST(PasswordQueueTest, RejectsWorkAfterStop) {
   base::FakeEventLoop loop;
   PasswordQueue queue(&loop);
   queue.Stop();

@@ -16,7 +16,7 @@ constexpr size_t kShortest = 8;
 
 void InitSodium() {
   static const int ready = sodium_init();
-  DET_CHECK(ready >= 0) << "libsodium does not start";
+  DET_CHECK(ready >= 0) << "cannot initialize libsodium";
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ std::string ClientHash(const std::string& password) {
   return hex;
 }
 
-std::string ClientHashOf(const std::string& password, bool hashed) {
+std::string ToClientHash(const std::string& password, bool hashed) {
   return hashed ? password : ClientHash(password);
 }
 
@@ -42,8 +42,8 @@ absl::Status CheckNewPassword(const std::string& password, bool hashed, bool all
   if (password.empty()) {
     if (allow_blank) return absl::OkStatus();
     return absl::InvalidArgumentError(
-        "password: empty; this cluster allows no blank ones (the master's flag "
-        "--allow-blank-passwords does)");
+        "password: empty; this cluster does not allow blank passwords (see the master's flag "
+        "--allow-blank-passwords)");
   }
   if (hashed) return absl::OkStatus();
   const auto has = [&](bool (*is)(unsigned char)) {
@@ -55,7 +55,7 @@ absl::Status CheckNewPassword(const std::string& password, bool hashed, bool all
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
-      "password: expected at least 8 characters, among them upper case, lower case and a digit");
+      "password: expected at least 8 characters with upper case, lower case and a digit");
 }
 
 std::string NewPassword() {

@@ -1,8 +1,8 @@
-// Passwords as Argon2id texts of their client hash: what people's programs send instead of the
-// password, so that it is in no log and no memory of ours.
+// Passwords, stored as Argon2id of their client hash. Clients send the client hash instead of the
+// password, so that the master never sees it.
 //
-// Any thread; Hash and Matches take tens of milliseconds and 64 MiB on purpose, hence run on the
-// PasswordQueue. Never logs a password.
+// Any thread; HashPassword and PasswordMatches deliberately take tens of milliseconds and 64 MiB,
+// hence run on the PasswordQueue. Never logs a password.
 #ifndef MASTER_AUTH_PASSWORDS_H_
 #define MASTER_AUTH_PASSWORDS_H_
 
@@ -13,26 +13,25 @@
 
 namespace det::auth {
 
-// SHA-512, hex, of a salt known to all and the password; empty of an empty one. Existing clients
-// send the same.
+// SHA-512, in hex, of a public salt and the password; empty for an empty password. Existing clients
+// send the same hash.
 std::string ClientHash(const std::string& password);
 
-// The client hash of a password as it came: in clear, or `hashed` already.
-std::string ClientHashOf(const std::string& password, bool hashed);
+// The client hash of a password from a request, which is plaintext or already `hashed`.
+std::string ToClientHash(const std::string& password, bool hashed);
 
-// INVALID_ARGUMENT for a password that is not to be set: a clear one of less than 8 characters or
-// without upper case, lower case or digit; a blank one, unless `allow_blank`. One that came hashed
-// cannot be judged.
+// INVALID_ARGUMENT for a weak password: plaintext with less than 8 characters or without upper
+// case, lower case or digits; blank, unless `allow_blank`. A hashed password cannot be checked.
 absl::Status CheckNewPassword(const std::string& password, bool hashed, bool allow_blank);
 
-// One that CheckNewPassword lets pass.
+// Generates a password that CheckNewPassword accepts.
 std::string NewPassword();
 
-// RESOURCE_EXHAUSTED when there is not enough memory.
+// RESOURCE_EXHAUSTED if memory is insufficient.
 absl::StatusOr<std::string> HashPassword(const std::string& client_hash);
 
-// False for an empty hash: such a user cannot log in by password; and for a blank password, unless
-// `allow_blank`. Takes as long as for a real one, so that the time tells nothing.
+// Returns false for an empty hash (a user who cannot log in with a password), and for a blank
+// password unless `allow_blank`. Takes the same time in all cases, so that timing reveals nothing.
 bool PasswordMatches(const std::string& client_hash, const std::string& hash, bool allow_blank);
 
 }  // namespace det::auth

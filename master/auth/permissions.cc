@@ -9,7 +9,7 @@ namespace {
 
 using model::Role;
 
-std::string_view Noun(PrincipalKind kind) {
+std::string_view GetNoun(PrincipalKind kind) {
   switch (kind) {
     case PrincipalKind::kNobody:
       return "nobody";
@@ -25,8 +25,8 @@ std::string_view Noun(PrincipalKind kind) {
 
 absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
 
-absl::Status TooLittle(std::string_view method, Role role, const std::string& place,
-                       std::string_view whom) {
+absl::Status RoleTooLowError(std::string_view method, Role role, const std::string& place,
+                             std::string_view whom) {
   return absl::PermissionDeniedError(absl::StrCat(
       View(method), " needs the role ", View(ToString(role)), place, "; ask ", View(whom)));
 }
@@ -58,36 +58,36 @@ std::optional<std::vector<int32_t>> Principal::Visible() const {
   return visible;
 }
 
-std::string_view Noun(Where where) {
-  switch (where) {
-    case Where::kAnywhere:
-    case Where::kVisible:
-    case Where::kCluster:
+std::string_view GetNoun(Scope scope) {
+  switch (scope) {
+    case Scope::kAnywhere:
+    case Scope::kVisible:
+    case Scope::kCluster:
       return "";
-    case Where::kSelf:
+    case Scope::kSelf:
       return "user";
-    case Where::kWorkspace:
+    case Scope::kWorkspace:
       return "workspace";
-    case Where::kProject:
-    case Where::kProjectKey:
+    case Scope::kProject:
+    case Scope::kProjectKey:
       return "project";
-    case Where::kExperiment:
+    case Scope::kExperiment:
       return "experiment";
-    case Where::kTrial:
+    case Scope::kTrial:
       return "trial";
-    case Where::kCheckpoint:
+    case Scope::kCheckpoint:
       return "checkpoint";
-    case Where::kJob:
+    case Scope::kJob:
       return "job";
-    case Where::kTask:
+    case Scope::kTask:
       return "task";
-    case Where::kAllocation:
+    case Scope::kAllocation:
       return "allocation";
-    case Where::kModel:
+    case Scope::kModel:
       return "model";
-    case Where::kTemplate:
+    case Scope::kTemplate:
       return "template";
-    case Where::kWebhook:
+    case Scope::kWebhook:
       return "webhook";
   }
   return "";
@@ -95,49 +95,50 @@ std::string_view Noun(Where where) {
 
 absl::Status Authorize(std::string_view method, const Principal& principal) {
   const PrincipalKind kind = principal.kind;
-  const Requirement requirement = RequirementOf(method);
-  if (requirement.nobody) {
-    return absl::PermissionDeniedError(absl::StrCat(View(method), " is open to nobody"));
+  const Requirement requirement = GetRequirement(method);
+  if (requirement.is_denied) {
+    return absl::PermissionDeniedError(absl::StrCat(View(method), " cannot be called by anyone"));
   }
-  if (requirement.anyone) return absl::OkStatus();
+  if (requirement.is_public) return absl::OkStatus();
   if (kind == PrincipalKind::kNobody) {
     return absl::UnauthenticatedError(
-        absl::StrCat(View(method), " needs the token of ", View(Noun(requirement.kind)),
+        absl::StrCat(View(method), " needs the token of ", View(GetNoun(requirement.kind)),
                      "; log in, or send `Authorization: Bearer <token>`"));
   }
   if (requirement.own_task && kind == PrincipalKind::kAllocation) return absl::OkStatus();
   if (requirement.kind != kind) {
-    return absl::PermissionDeniedError(absl::StrCat(View(method), " is for ",
-                                                    View(Noun(requirement.kind)),
-                                                    ", this token is of ", View(Noun(kind))));
+    return absl::PermissionDeniedError(
+        absl::StrCat(View(method), " is for ", View(GetNoun(requirement.kind)),
+                     ", but this token belongs to ", View(GetNoun(kind))));
   }
   if (kind != PrincipalKind::kUser) return absl::OkStatus();
-  switch (requirement.where) {
-    case Where::kSelf:
+  switch (requirement.scope) {
+    case Scope::kSelf:
       if (principal.limit == Role::kNone || principal.limit >= requirement.role) break;
-      return absl::PermissionDeniedError(absl::StrCat(
-          View(method), " needs a token of the role ", View(ToString(requirement.role)),
-          ", this one is of ", View(ToString(principal.limit)), "; log in, or take another"));
-    case Where::kCluster:
+      return absl::PermissionDeniedError(
+          absl::StrCat(View(method), " needs a token of the role ",
+                       View(ToString(requirement.role)), ", but this one has the role ",
+                       View(ToString(principal.limit)), "; log in, or use another token"));
+    case Scope::kCluster:
       if (principal.RoleIn(0) >= requirement.role) break;
-      return TooLittle(method, requirement.role, " for the cluster", kClusterAdministrators);
+      return RoleTooLowError(method, requirement.role, " for the cluster", kClusterAdministrators);
     default:
       if (principal.RoleAnywhere() >= requirement.role) break;
-      return TooLittle(method, requirement.role, "", kClusterAdministrators);
+      return RoleTooLowError(method, requirement.role, "", kClusterAdministrators);
   }
   return absl::OkStatus();
 }
 
 absl::Status AuthorizeIn(std::string_view method, const Principal& principal, Role role,
-                         int32_t workspace, Where where, std::string_view id) {
+                         int32_t workspace, Scope scope, std::string_view id) {
   if (principal.RoleIn(workspace) >= role) return absl::OkStatus();
-  if (!principal.Sees(workspace)) return DoesNotExist(where, id);
-  return TooLittle(method, role, absl::StrCat(" in workspace ", workspace),
-                   "one of its administrators");
+  if (!principal.Sees(workspace)) return ResourceNotFound(scope, id);
+  return RoleTooLowError(method, role, absl::StrCat(" in workspace ", workspace),
+                         "one of its administrators");
 }
 
-absl::Status DoesNotExist(Where where, std::string_view id) {
-  return absl::NotFoundError(absl::StrCat(View(Noun(where)), " ", View(id), " does not exist"));
+absl::Status ResourceNotFound(Scope scope, std::string_view id) {
+  return absl::NotFoundError(absl::StrCat(View(GetNoun(scope)), " ", View(id), " does not exist"));
 }
 
 }  // namespace det::auth

@@ -1,7 +1,7 @@
-// Who may call which method, and where (docs/api.md). What a method asks for is an option of its
-// text in proto/ (det/access.proto).
+// Which principals may call which method in which scope (docs/api.md). What a method requires is an
+// option of its declaration in proto/ (det/access.proto).
 //
-// Asked by api/authz/authorizer.h and agents/agent_hub.cc for every call, on any thread.
+// Used by api/authz/authorizer.h and agents/agent_hub.cc for every call, on any thread.
 #ifndef MASTER_AUTH_PERMISSIONS_H_
 #define MASTER_AUTH_PERMISSIONS_H_
 
@@ -23,47 +23,49 @@ namespace det::auth {
 
 enum class PrincipalKind {
   kNobody,      // no token
-  kUser,        // a person's session
+  kUser,        // a session or access token of a user
   kAgent,       // an agent of the cluster
-  kAllocation,  // a running task, for itself
+  kAllocation,  // a running allocation
 };
 
-// Workspace 0 is the cluster, hence all workspaces.
+// Workspace 0 is the cluster: the role holds in all workspaces.
 struct WorkspaceRole {
   int32_t workspace = 0;
   model::Role role = model::Role::kNone;
   friend bool operator==(const WorkspaceRole&, const WorkspaceRole&) = default;
 };
 
-// Who is asking.
+// The caller of a method.
 struct Principal {
   PrincipalKind kind = PrincipalKind::kNobody;
-  model::UserId user;                      // kUser
-  bool admin = false;                      // kUser: ClusterAdmin of the cluster
-  model::Role limit = model::Role::kNone;  // kUser, by an access token: no more; kNone: as the user
-  int32_t access_token = 0;                // the number of that token; 0: a login
-  model::AllocationId allocation;          // kAllocation
-  std::string token_hash;                  // kUser: of the session
-  std::string name;                        // kUser
-  std::vector<WorkspaceRole> roles;        // kUser
+  model::UserId user;  // kUser
+  bool admin = false;  // kUser: ClusterAdmin of the cluster
+  model::Role limit =
+      model::Role::kNone;  // kUser with an access token: the maximum role; kNone: the user's roles
+  int32_t access_token = 0;          // id of the access token; 0: a login
+  model::AllocationId allocation;    // kAllocation
+  std::string token_hash;            // kUser: hash of the session's token
+  std::string name;                  // kUser
+  std::vector<WorkspaceRole> roles;  // kUser
   friend bool operator==(const Principal&, const Principal&) = default;
 
-  // The highest role in a workspace (0: for the cluster), and in any; kNone without one.
+  // The highest role in a workspace (0: for the cluster), and in any workspace; kNone if there is
+  // none.
   model::Role RoleIn(int32_t workspace) const;
   model::Role RoleAnywhere() const;
-  // Whether something that is there may be shown at all.
+  // Whether the principal may see resources in this workspace.
   bool Sees(int32_t workspace) const { return RoleIn(workspace) != model::Role::kNone; }
-  // All whose things lists may show; nullopt: those of every workspace.
+  // Workspaces whose resources may be listed; nullopt: all.
   std::optional<std::vector<int32_t>> Visible() const;
 };
 
-// Where the role must be held. Of kUser and on: in the workspace in which what the request names
-// lies.
-enum class Where {
-  kAnywhere,  // what belongs to no workspace: a role in any of them does
-  kVisible,   // the same; the answer shows what the caller sees
+// Where the role must be held. From kWorkspace on: in the workspace of the resource that the
+// request names.
+enum class Scope {
+  kAnywhere,  // resources without a workspace: a role in any workspace suffices
+  kVisible,   // like kAnywhere; the response contains what the caller may see
   kCluster,
-  kSelf,  // the caller's own, or ClusterAdmin; without a field, the caller's own by its nature
+  kSelf,  // resources of the caller, or ClusterAdmin; without a field, always the caller's own
   kWorkspace,
   kProject,
   kProjectKey,
@@ -75,59 +77,61 @@ enum class Where {
   kAllocation,
   kModel,
   kTemplate,
-  kWebhook,  // one of no workspace lies in 0, the cluster
+  kWebhook,  // a webhook without a workspace is in workspace 0, the cluster
 };
-// "experiment", ...
-std::string_view Noun(Where where);
+// Returns "experiment", ...
+std::string_view GetNoun(Scope scope);
 
-// What a method asks for; `method` is its full name, "det.api.v1.TrialService.GetTrial". Nothing of
-// an unknown service is open: it asks for what nobody has.
+// What a method requires of its caller; `method` is its full name,
+// "det.api.v1.TrialService.GetTrial". Unknown methods are denied to all.
 struct Requirement {
   PrincipalKind kind = PrincipalKind::kNobody;
-  bool anyone = false;    // also without a token
-  bool nobody = false;    // refused to all
-  bool own_task = false;  // of users: also a task, about itself, its trial and its experiment
-  // Of users:
+  bool is_public = false;  // callable without a token
+  bool is_denied = false;  // denied to all
+  bool own_task = false;   // also callable by a task for itself, its trial and its experiment
+  // For users:
   model::Role role = model::Role::kNone;
-  Where where = Where::kAnywhere;
-  std::string_view field = "";  // whose value names it, "experiment.id"; of a list, each of them
-  // What it names besides, if it does, and the role that is needed there.
-  Where also = Where::kAnywhere;
-  std::string_view also_field = "";
-  model::Role also_role = model::Role::kNone;
+  Scope scope = Scope::kAnywhere;
+  std::string_view field =
+      "";  // the request field that names the resource, "experiment.id"; for a list, each element
+  // A second resource that the request may name, and the role that is required there.
+  Scope second_scope = Scope::kAnywhere;
+  std::string_view second_field = "";
+  model::Role second_role = model::Role::kNone;
 
-  // Reads what not every viewer may.
-  bool reads = false;
+  // Only reads, although it requires more than Viewer.
+  bool read_only = false;
 
-  // Makes something, so that doing it twice makes two: takes an Idempotency-Key.
-  bool makes = false;
+  // Creates a resource, so that it is not idempotent: accepts an Idempotency-Key.
+  bool creates = false;
 
-  // Besides these, what the record of a call shows of its request: "user.username"; and of its
-  // answer, what was made: "experiment.id".
-  std::string_view told = "";
-  std::string_view made = "";
-  // Leaves a record, though it asks for no role that changes something: a login.
-  bool noted = false;
+  // Further fields in the audit record of a call: a request field, "user.username", and a response
+  // field with the id of the created resource, "experiment.id".
+  std::string_view audit_field = "";
+  std::string_view audit_result_field = "";
+  // Audited although it requires no role for changes, such as a login.
+  bool always_audited = false;
 
-  // Whether a call changes something.
-  bool changes() const { return role > model::Role::kViewer && !reads; }
-  bool leaves_record() const { return noted || changes(); }
+  // Whether a call changes anything.
+  bool changes() const { return role > model::Role::kViewer && !read_only; }
+  bool is_audited() const { return always_audited || changes(); }
 };
-Requirement RequirementOf(std::string_view method);
-// Whether the method says who may call it. The master refuses to serve one that does not.
+Requirement GetRequirement(std::string_view method);
+// Whether the method declares who may call it. The master refuses to serve one that does not.
 bool HasAccessOption(const google::protobuf::MethodDescriptor& method);
 
-// By the caller's kind, and of a user whether the role is held somewhere where it may count.
-// UNAUTHENTICATED without a token where one is needed, PERMISSION_DENIED otherwise.
+// Checks the kind of the principal and, for a user, whether the role is held in any workspace where
+// it may count. UNAUTHENTICATED without a required token, PERMISSION_DENIED otherwise.
 absl::Status Authorize(std::string_view method, const Principal& principal);
 
-// Of a user, in the workspace of what the request names ("experiment", "7"). NOT_FOUND where the
-// caller has no role, as if it did not exist; PERMISSION_DENIED where it is too little.
+// Checks the role of a user in the workspace of the named resource ("experiment", "7"). NOT_FOUND
+// if the user has no role there, as if the resource did not exist; PERMISSION_DENIED if the role is
+// too low.
 absl::Status AuthorizeIn(std::string_view method, const Principal& principal, model::Role role,
-                         int32_t workspace, Where where, std::string_view id);
+                         int32_t workspace, Scope scope, std::string_view id);
 
-// What is said of what is not there, and of what may not be seen.
-absl::Status DoesNotExist(Where where, std::string_view id);
+// The error for resources that do not exist or that the caller may not see.
+absl::Status ResourceNotFound(Scope scope, std::string_view id);
 
 }  // namespace det::auth
 

@@ -1,4 +1,4 @@
-// How long a login lasts: for who makes the session, and for the cookie that browsers keep of it.
+// Lifetime of a login session and of its browser cookie.
 #ifndef MASTER_AUTH_SESSION_H_
 #define MASTER_AUTH_SESSION_H_
 

@@ -10,7 +10,7 @@ namespace {
 
 void InitSodium() {
   static const int ready = sodium_init();
-  DET_CHECK(ready >= 0) << "libsodium does not start";
+  DET_CHECK(ready >= 0) << "cannot initialize libsodium";
 }
 
 const unsigned char* Bytes(std::string_view text) {

@@ -1,5 +1,5 @@
-// Tokens: random ones, of which the store keeps only a hash, and those of allocations, which are
-// checked by computation alone.
+// Tokens: random ones, of which the store keeps only a hash, and tokens of allocations, which are
+// verified with an HMAC.
 //
 // Any thread. Never stores anything, never logs a token.
 #ifndef MASTER_AUTH_TOKENS_H_
@@ -15,26 +15,26 @@
 
 namespace det::auth {
 
-// 256 random bits as text that is safe in a header, a file and a shell.
+// Generates 256 random bits as text that is safe in a header, a file and a shell.
 std::string NewToken();
 
-// SHA-256, hex: what the store keeps.
+// SHA-256 in hex, as the store keeps it.
 std::string HashToken(std::string_view token);
 
-// SHA-256 of any bytes, hex.
+// SHA-256 of any bytes, in hex.
 std::string Sha256Hex(std::string_view bytes);
 
-// HMAC-SHA256 of any bytes under a key of any length, hex.
+// HMAC-SHA256 of any bytes with a key of any length, in hex.
 std::string HmacSha256Hex(std::string_view key, std::string_view bytes);
 
-// "<allocation id>.<HMAC of it>", by a secret of the cluster. Good for as long as its allocation
-// lives, which the cluster knows.
+// Tokens "<allocation id>.<HMAC of it>" with a secret of the cluster. Valid while the allocation is
+// running, which the cluster checks.
 class AllocationTokens {
  public:
   explicit AllocationTokens(std::string_view secret);
 
   std::string Make(const model::AllocationId& allocation) const;
-  // Nothing for a token that this secret did not make.
+  // Returns nullopt for a token that was not made with this secret.
   std::optional<model::AllocationId> Verify(std::string_view token) const;
 
  private:

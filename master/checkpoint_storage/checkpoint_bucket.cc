@@ -22,18 +22,18 @@ constexpr int64_t kManifestLimit = int64_t{64} << 20;
 // Whoever waits for the master to stop waits for this.
 constexpr objects::Patience kPatience = {.tries = 2};
 
-const std::string& NameOf(const Storage& storage) {
+const std::string& GetName(const Storage& storage) {
   return storage.type == "azure" ? storage.container : storage.bucket;
 }
 
 // "s3://BUCKET"
-std::string RootOf(const Storage& storage) {
-  return absl::StrCat(storage.type, "://", NameOf(storage));
+std::string GetRoot(const Storage& storage) {
+  return absl::StrCat(storage.type, "://", GetName(storage));
 }
 
 // Where its server is, if that is not up to the type alone. What is no connection string has none:
 // opening it says so.
-std::string ServerOf(const Storage& storage) {
+std::string GetServer(const Storage& storage) {
   if (storage.type == "s3") return std::string(absl::StripSuffix(storage.endpoint_url, "/"));
   if (storage.type != "azure") return "";
   if (storage.connection_string.empty()) {
@@ -78,8 +78,8 @@ bool HasCredentials(const Storage& storage) {
 // Below the cluster's prefix: the rest of its bucket may hold anything.
 bool IsOwn(const Rules& rules, const Storage& storage) {
   const std::string& prefix = rules.own.prefix;
-  return rules.own.type == storage.type && NameOf(rules.own) == NameOf(storage) &&
-         ServerOf(rules.own) == ServerOf(storage) &&
+  return rules.own.type == storage.type && GetName(rules.own) == GetName(storage) &&
+         GetServer(rules.own) == GetServer(storage) &&
          (prefix.empty() || storage.prefix == prefix ||
           absl::StartsWith(storage.prefix, absl::StrCat(absl::StripSuffix(prefix, "/"), "/")));
 }
@@ -91,12 +91,12 @@ bool Has(const std::vector<std::string>& roots, const std::string& root) {
 }
 
 // "https://host:port" of a server with a path.
-std::string HostOf(const std::string& server) {
+std::string GetHost(const std::string& server) {
   const size_t slash = server.find('/', std::min(server.size(), server.find("://") + 3));
   return server.substr(0, slash);
 }
 
-std::string FolderOf(const Storage& storage, const model::CheckpointId& id) {
+std::string GetFolder(const Storage& storage, const model::CheckpointId& id) {
   std::string key = storage.prefix;
   if (!key.empty() && key.back() != '/') key += '/';
   return absl::StrCat(key, id.value(), "/");
@@ -117,25 +117,28 @@ bool IsBucket(const Storage& storage) {
 
 absl::Status CheckRules(const Rules& rules, const Storage& storage) {
   if (IsOwn(rules, storage)) return absl::OkStatus();
-  const std::string server = ServerOf(storage), root = RootOf(storage);
-  if (!IsKnownServer(storage, server) && !Has(rules.roots, HostOf(server))) {
+  const std::string server = GetServer(storage), root = GetRoot(storage);
+  if (!IsKnownServer(storage, server) && !Has(rules.roots, GetHost(server))) {
     return absl::FailedPreconditionError(
-        absl::StrCat("the master does not go to ", HostOf(server),
-                     "; add that to checkpoint_roots in its configuration, or do it there"));
+        absl::StrCat("the master may not access ", GetHost(server),
+                     "; add it to checkpoint_roots in the master's configuration, or do it "
+                     "outside of the master"));
   }
   if (!HasCredentials(storage) && !Has(rules.roots, root)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the master does not go to ", root,
-                     " with its own account; give credentials in checkpoint_storage, or add ", root,
-                     " to checkpoint_roots in its configuration, or do it there"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the master may not access ", root,
+        " with its own credentials; give credentials in checkpoint_storage, or add ", root,
+        " to checkpoint_roots in the master's configuration, or do it outside of "
+        "the master"));
   }
   return absl::OkStatus();
 }
 
 bool IsAmongRoots(const Rules& rules, const Storage& storage) {
   if (rules.roots.empty() || IsOwn(rules, storage)) return true;
-  const std::string server = ServerOf(storage);
-  return Has(rules.roots, RootOf(storage)) || (!server.empty() && Has(rules.roots, HostOf(server)));
+  const std::string server = GetServer(storage);
+  return Has(rules.roots, GetRoot(storage)) ||
+         (!server.empty() && Has(rules.roots, GetHost(server)));
 }
 
 absl::StatusOr<std::unique_ptr<objects::Bucket>> Open(const Rules& rules, const Storage& storage) {
@@ -152,22 +155,22 @@ absl::StatusOr<std::unique_ptr<objects::Bucket>> Open(const Rules& rules, const 
                              kPatience);
 }
 
-std::string AddressOf(const Storage& storage, const model::CheckpointId& id) {
-  return absl::StrCat(RootOf(storage), "/", absl::StripSuffix(FolderOf(storage, id), "/"));
+std::string MakeAddress(const Storage& storage, const model::CheckpointId& id) {
+  return absl::StrCat(GetRoot(storage), "/", absl::StripSuffix(GetFolder(storage, id), "/"));
 }
 
-absl::StatusOr<std::string> KeyOf(const Storage& storage, const model::CheckpointId& id,
-                                  const std::string& path) {
+absl::StatusOr<std::string> MakeKey(const Storage& storage, const model::CheckpointId& id,
+                                    const std::string& path) {
   if (!base::IsUuid(id.value()) || !IsPlain(path)) {
     return absl::FailedPreconditionError(
         absl::StrCat("\"", id.value(), "/", path, "\" is not the name of a checkpoint's file"));
   }
-  return FolderOf(storage, id) + path;
+  return GetFolder(storage, id) + path;
 }
 
-absl::Status Remove(objects::Bucket& bucket, const Storage& storage,
-                    const model::CheckpointId& id) {
-  DET_ASSIGN_OR_RETURN(const std::string manifest, KeyOf(storage, id, "manifest.json"));
+absl::Status RemoveCheckpoint(objects::Bucket& bucket, const Storage& storage,
+                              const model::CheckpointId& id) {
+  DET_ASSIGN_OR_RETURN(const std::string manifest, MakeKey(storage, id, "manifest.json"));
   const absl::StatusOr<std::string> text = bucket.Read(manifest, 0, kManifestLimit);
   if (!text.ok() && !absl::IsNotFound(text.status())) return text.status();
   const Json json = Json::parse(text.value_or(""), nullptr, /*allow_exceptions=*/false);
@@ -177,22 +180,22 @@ absl::Status Remove(objects::Bucket& bucket, const Storage& storage,
   }
   if (IsPlain(owner) && !absl::StrContains(owner, "/")) {
     // While the manifest still tells whose it is.
-    const std::string folder = FolderOf(storage, id);
+    const std::string folder = GetFolder(storage, id);
     const std::string prefix = folder.substr(0, folder.size() - id.value().size() - 1);
     DET_RETURN_IF_ERROR(bucket.Remove(absl::StrCat(prefix, "owners/", owner, "/", id.value())));
   }
   DET_RETURN_IF_ERROR(bucket.Remove(manifest));
-  DET_ASSIGN_OR_RETURN(const std::vector<std::string> keys, bucket.List(FolderOf(storage, id)));
+  DET_ASSIGN_OR_RETURN(const std::vector<std::string> keys, bucket.List(GetFolder(storage, id)));
   for (const std::string& key : keys) DET_RETURN_IF_ERROR(bucket.Remove(key));
   return absl::OkStatus();
 }
 
-absl::Status RemoveSome(objects::Bucket& bucket, const Storage& storage,
-                        const model::CheckpointId& id, const model::Resources& files) {
+absl::Status RemoveFiles(objects::Bucket& bucket, const Storage& storage,
+                         const model::CheckpointId& id, const model::Resources& files) {
   for (const auto& [path, bytes] : files) {
     // Folders are no objects, and a name that leads elsewhere was never one of the checkpoint's.
     if (!IsPlain(path)) continue;
-    DET_ASSIGN_OR_RETURN(const std::string key, KeyOf(storage, id, path));
+    DET_ASSIGN_OR_RETURN(const std::string key, MakeKey(storage, id, path));
     DET_RETURN_IF_ERROR(bucket.Remove(key));
   }
   return absl::OkStatus();

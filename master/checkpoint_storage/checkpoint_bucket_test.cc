@@ -27,7 +27,7 @@ std::string Refusal(const Rules& rules, const Storage& storage) {
   return std::string(CheckRules(rules, storage).message());
 }
 
-TEST(CheckpointBucketTest, TheClustersOwnPlaceIsAlwaysAllowed) {
+TEST(CheckpointBucketTest, AllowsOwnStorage) {
   Rules rules;
   rules.own = S3("own", "team");
   rules.own.endpoint_url = "http://minio:9000";
@@ -41,19 +41,20 @@ TEST(CheckpointBucketTest, TheClustersOwnPlaceIsAlwaysAllowed) {
   }
 }
 
-TEST(CheckpointBucketTest, OthersNeedCredentialsOrARoot) {
+TEST(CheckpointBucketTest, RequiresCredentialsOrRoot) {
   Storage storage = S3("b");
-  EXPECT_EQ(Refusal({}, storage),
-            "the master does not go to s3://b with its own account; give credentials in "
-            "checkpoint_storage, or add s3://b to checkpoint_roots in its configuration, or do it "
-            "there");
+  EXPECT_EQ(
+      Refusal({}, storage),
+      "the master may not access s3://b with its own credentials; give credentials in "
+      "checkpoint_storage, or add s3://b to checkpoint_roots in the master's configuration, or do "
+      "it outside of the master");
   EXPECT_TRUE(CheckRules({.roots = {"/mnt", "s3://b/"}}, storage).ok());
   EXPECT_FALSE(CheckRules({.roots = {"s3://bb"}}, storage).ok());
   storage.access_key = "key";
   EXPECT_TRUE(CheckRules({}, storage).ok());
 }
 
-TEST(CheckpointBucketTest, ServersOfUsersAreNotGoneTo) {
+TEST(CheckpointBucketTest, RejectsUnknownServers) {
   Storage storage = S3("latest", "meta-data");
   storage.access_key = "key";
   for (const char* server :
@@ -63,7 +64,7 @@ TEST(CheckpointBucketTest, ServersOfUsersAreNotGoneTo) {
         "https://s3-x.us-east-1.elb.amazonaws.com", "https://ec2-1-2-3-4.compute.amazonaws.com",
         "https://a.blob.core.windows.net"}) {
     storage.endpoint_url = server;
-    EXPECT_TRUE(absl::StrContains(Refusal({}, storage), "does not go to")) << server;
+    EXPECT_TRUE(absl::StrContains(Refusal({}, storage), "may not access")) << server;
   }
   storage.endpoint_url = "https://s3.eu-north-1.amazonaws.com/";
   EXPECT_TRUE(CheckRules({}, storage).ok());
@@ -76,7 +77,7 @@ TEST(CheckpointBucketTest, ServersOfUsersAreNotGoneTo) {
   EXPECT_TRUE(CheckRules({.roots = {"https://minio:9000"}}, storage).ok());
 }
 
-TEST(CheckpointBucketTest, AzureIsJudgedByItsAccount) {
+TEST(CheckpointBucketTest, ChecksAzureAccount) {
   Storage storage;
   storage.type = "azure";
   storage.container = "c";
@@ -84,35 +85,35 @@ TEST(CheckpointBucketTest, AzureIsJudgedByItsAccount) {
   EXPECT_TRUE(CheckRules({}, storage).ok());
   storage.connection_string = "BlobEndpoint=http://10.0.0.7/a;AccountName=a;AccountKey=a2V5";
   EXPECT_EQ(Refusal({}, storage),
-            "the master does not go to http://10.0.0.7; add that to checkpoint_roots in its "
-            "configuration, or do it there");
+            "the master may not access http://10.0.0.7; add it to checkpoint_roots in the master's "
+            "configuration, or do it outside of the master");
   EXPECT_TRUE(CheckRules({.roots = {"http://10.0.0.7"}}, storage).ok());
   for (const char* of_another :
        {"BlobEndpoint=https://x.blob.core.windows.net",
         "BlobEndpoint=https://x.blob.core.windows.net;SharedAccessSignature=?"}) {
     storage.connection_string = of_another;
-    EXPECT_TRUE(absl::StrContains(Refusal({}, storage), "with its own account")) << of_another;
+    EXPECT_TRUE(absl::StrContains(Refusal({}, storage), "with its own credentials")) << of_another;
   }
   storage.connection_string =
       "BlobEndpoint=https://a.execute-api.us-east-1.amazonaws.com;"
       "AccountName=a;AccountKey=a2V5";
-  EXPECT_TRUE(absl::StrContains(Refusal({}, storage), "does not go to"));
+  EXPECT_TRUE(absl::StrContains(Refusal({}, storage), "may not access"));
 }
 
-TEST(CheckpointBucketTest, RootsBindWhereThereAreAny) {
+TEST(CheckpointBucketTest, AppliesRoots) {
   EXPECT_TRUE(IsAmongRoots({}, S3("b")));
   EXPECT_FALSE(IsAmongRoots({.roots = {"/mnt"}}, S3("b")));
   EXPECT_TRUE(IsAmongRoots({.roots = {"s3://b"}}, S3("b")));
 }
 
-TEST(CheckpointBucketTest, KeysStayInTheCheckpoint) {
+TEST(CheckpointBucketTest, RejectsKeysOutsideOfCheckpoint) {
   const model::CheckpointId id(kId);
-  EXPECT_EQ(*KeyOf(S3("b", "p/"), id, "a/b"), std::string("p/") + kId + "/a/b");
-  EXPECT_EQ(*KeyOf(S3("b"), id, "a"), std::string(kId) + "/a");
-  EXPECT_EQ(AddressOf(S3("b", "p"), id), std::string("s3://b/p/") + kId);
-  EXPECT_FALSE(KeyOf(S3("b"), id, "a/../../b").ok());
-  EXPECT_FALSE(KeyOf(S3("b"), id, "").ok());
-  EXPECT_FALSE(KeyOf(S3("b"), model::CheckpointId("other"), "a").ok());
+  EXPECT_EQ(*MakeKey(S3("b", "p/"), id, "a/b"), std::string("p/") + kId + "/a/b");
+  EXPECT_EQ(*MakeKey(S3("b"), id, "a"), std::string(kId) + "/a");
+  EXPECT_EQ(MakeAddress(S3("b", "p"), id), std::string("s3://b/p/") + kId);
+  EXPECT_FALSE(MakeKey(S3("b"), id, "a/../../b").ok());
+  EXPECT_FALSE(MakeKey(S3("b"), id, "").ok());
+  EXPECT_FALSE(MakeKey(S3("b"), model::CheckpointId("other"), "a").ok());
 }
 
 class FakeBucket final : public objects::Bucket {
@@ -145,7 +146,7 @@ class FakeBucket final : public objects::Bucket {
   int removals = -1;  // that go well
 };
 
-TEST(CheckpointBucketTest, SomeOfACheckpointIsRemovedAndNothingBesides) {
+TEST(CheckpointBucketTest, RemovesOnlyNamedFiles) {
   const std::string id = kId;
   FakeBucket bucket;
   bucket.objects = {{"p/" + id + "/a", "1"},
@@ -154,16 +155,16 @@ TEST(CheckpointBucketTest, SomeOfACheckpointIsRemovedAndNothingBesides) {
                     {"p/other", "1"}};
   const model::Resources files = {{"code/", 0}, {"code/b", 1}, {"gone", 1}, {"../other", 1}};
   for (int i = 0; i < 2; ++i) {
-    EXPECT_TRUE(RemoveSome(bucket, S3("b", "p"), model::CheckpointId(id), files).ok());
+    EXPECT_TRUE(RemoveFiles(bucket, S3("b", "p"), model::CheckpointId(id), files).ok());
     EXPECT_EQ(bucket.objects.size(), 3u);
     EXPECT_FALSE(bucket.objects.contains("p/" + id + "/code/b"));
   }
   bucket.removals = 0;
   EXPECT_TRUE(
-      absl::IsUnavailable(RemoveSome(bucket, S3("b", "p"), model::CheckpointId(id), {{"a", 1}})));
+      absl::IsUnavailable(RemoveFiles(bucket, S3("b", "p"), model::CheckpointId(id), {{"a", 1}})));
 }
 
-TEST(CheckpointBucketTest, AllOfACheckpointIsRemovedAlsoAfterABreak) {
+TEST(CheckpointBucketTest, RemovesCheckpointAfterInterruption) {
   const std::string id = kId;
   for (int removals = 0; removals < 5; ++removals) {
     FakeBucket bucket;
@@ -174,11 +175,11 @@ TEST(CheckpointBucketTest, AllOfACheckpointIsRemovedAlsoAfterABreak) {
                       {"p/owners/me/" + id, ""},
                       {"p/owners/you/" + id, "of another"}};
     bucket.removals = removals;
-    EXPECT_EQ(Remove(bucket, S3("b", "p"), model::CheckpointId(id)).ok(), removals == 4);
+    EXPECT_EQ(RemoveCheckpoint(bucket, S3("b", "p"), model::CheckpointId(id)).ok(), removals == 4);
     bucket.removals = -1;
-    EXPECT_TRUE(Remove(bucket, S3("b", "p"), model::CheckpointId(id)).ok());
+    EXPECT_TRUE(RemoveCheckpoint(bucket, S3("b", "p"), model::CheckpointId(id)).ok());
     EXPECT_EQ(bucket.objects.size(), 2u) << removals;
-    EXPECT_TRUE(Remove(bucket, S3("b", "p"), model::CheckpointId(id)).ok());
+    EXPECT_TRUE(RemoveCheckpoint(bucket, S3("b", "p"), model::CheckpointId(id)).ok());
   }
 }
 

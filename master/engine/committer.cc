@@ -17,14 +17,14 @@ void Committer::Add(std::vector<cluster::Change> changes, Release release) {
   {
     std::unique_lock lock(mutex_);
     // An event without changes still saw those of the batches before it.
-    const bool nothing_before = !busy_ && unreleased_ == 0 && open_.releases.empty();
+    const bool nothing_before = !busy_ && unreleased_ == 0 && gathering_.releases.empty();
     if (changes.empty() && nothing_before) {
       lock.unlock();
       release(absl::OkStatus());
       return;
     }
-    std::move(changes.begin(), changes.end(), std::back_inserter(open_.changes));
-    open_.releases.push_back(std::move(release));
+    std::move(changes.begin(), changes.end(), std::back_inserter(gathering_.changes));
+    gathering_.releases.push_back(std::move(release));
     if (busy_ || failed_) return;
     busy_ = true;
   }
@@ -33,16 +33,19 @@ void Committer::Add(std::vector<cluster::Change> changes, Release release) {
 
 bool Committer::accepting() const {
   std::lock_guard lock(mutex_);
-  const absl::Time waiting_since = std::min(away_since_, commit_since_);
-  return !failed_ && !stopping_ && loop_.Now() - waiting_since < kPatience;
+  const absl::Time waiting_since = std::min(unavailable_since_, commit_since_);
+  return !failed_ && !stopping_ && loop_.Now() - waiting_since < kMaxOutage;
 }
 
 absl::Status Committer::health() const {
   std::lock_guard lock(mutex_);
-  if (failed_) return absl::UnavailableError("a commit was refused; the master ends");
-  if (away_since_ != absl::InfiniteFuture()) {
+  if (failed_)
     return absl::UnavailableError(
-        absl::StrCat("everything is held until the database is back: ", away_because_));
+        "the database rejected a commit; the master is "
+        "exiting");
+  if (unavailable_since_ != absl::InfiniteFuture()) {
+    return absl::UnavailableError(absl::StrCat(
+        "the database is unavailable; changes wait until it is back: ", unavailable_reason_));
   }
   const absl::Duration took = loop_.Now() - commit_since_;
   if (took <= kCommitDeadline) return absl::OkStatus();
@@ -61,17 +64,17 @@ void Committer::Stop(absl::AnyInvocable<void()> done) {
     std::lock_guard lock(mutex_);
     stopping_ = true;
     stopped_ = std::move(done);
-    const bool hopeless = failed_ || away_since_ != absl::InfiniteFuture();
+    const bool hopeless = failed_ || unavailable_since_ != absl::InfiniteFuture();
     finished = hopeless || (!busy_ && unreleased_ == 0);
   }
   if (finished) FinishStop();
 }
 
 void Committer::Abandon() {
-  for (Batch* batch : {&flying_, &open_}) {
+  for (Batch* batch : {&in_flight_, &gathering_}) {
     loop_.Post([releases = std::exchange(batch->releases, {})]() mutable {
       for (Release& release : releases) {
-        release(absl::UnavailableError("the master stops; ask again when it is back"));
+        release(absl::UnavailableError("the master is stopping; try again when it is back"));
       }
     });
   }
@@ -80,14 +83,14 @@ void Committer::Abandon() {
 void Committer::CommitNext() {
   {
     std::lock_guard lock(mutex_);
-    flying_ = std::exchange(open_, Batch());
+    in_flight_ = std::exchange(gathering_, Batch());
   }
-  if (!flying_.changes.empty()) ++sequence_;
+  if (!in_flight_.changes.empty()) ++sequence_;
   TryCommit();
 }
 
 void Committer::TryCommit() {
-  const absl::Status status = flying_.changes.empty() ? absl::OkStatus() : Commit();
+  const absl::Status status = in_flight_.changes.empty() ? absl::OkStatus() : Commit();
   if (status.ok()) {
     OnCommitted();
   } else if (absl::IsUnavailable(status)) {
@@ -103,7 +106,7 @@ absl::Status Committer::Commit() {
     commit_since_ = since;
   };
   note(loop_.Now());
-  absl::Status status = store_.Commit(sequence_, flying_.changes);
+  absl::Status status = store_.Commit(sequence_, in_flight_.changes);
   note(absl::InfiniteFuture());
   return status;
 }
@@ -113,32 +116,32 @@ void Committer::OnUnavailable(const absl::Status& status) {
   {
     std::lock_guard lock(mutex_);
     ++stats_.retries;
-    away_because_ = std::string(status.message());
-    if (away_since_ == absl::InfiniteFuture()) {
-      away_since_ = commit_loop_.Now();
-      DET_LOG(WARNING) << "the database is away; holding everything until it answers"
+    unavailable_reason_ = std::string(status.message());
+    if (unavailable_since_ == absl::InfiniteFuture()) {
+      unavailable_since_ = commit_loop_.Now();
+      DET_LOG(WARNING) << "the database is unavailable; changes wait until it is back"
                        << base::Field("reason", status.message());
     }
     stopping = stopping_;
   }
   if (stopping) return FinishStop();
-  commit_loop_.PostAfter(pause_, [this] { TryCommit(); });
-  pause_ = std::min(2 * pause_, kLongestPause);
+  commit_loop_.PostAfter(retry_delay_, [this] { TryCommit(); });
+  retry_delay_ = std::min(2 * retry_delay_, kMaxRetryDelay);
 }
 
 void Committer::OnCommitted() {
-  pause_ = kFirstPause;
-  Batch batch = std::exchange(flying_, Batch());
+  retry_delay_ = kInitialRetryDelay;
+  Batch batch = std::exchange(in_flight_, Batch());
   bool more = false;
   {
     std::lock_guard lock(mutex_);
     if (!batch.changes.empty()) {
       ++stats_.commits;
       stats_.changes += static_cast<int64_t>(batch.changes.size());
-      if (away_since_ != absl::InfiniteFuture()) DET_LOG(INFO) << "the database is back";
-      away_since_ = absl::InfiniteFuture();
+      if (unavailable_since_ != absl::InfiniteFuture()) DET_LOG(INFO) << "the database is back";
+      unavailable_since_ = absl::InfiniteFuture();
     }
-    more = !open_.releases.empty();
+    more = !gathering_.releases.empty();
     busy_ = more;
     ++unreleased_;
   }
@@ -158,7 +161,7 @@ void Committer::Run(std::vector<Release> releases) {
 }
 
 void Committer::OnRefused(const absl::Status& status) {
-  DET_LOG(ERROR) << "a commit was refused; this master cannot go on"
+  DET_LOG(ERROR) << "the database rejected a commit; this master cannot continue"
                  << base::Field("reason", status.message());
   bool stopping = false;
   {

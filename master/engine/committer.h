@@ -1,8 +1,9 @@
-// Group commit: one batch is in flight, others gather behind it. What waits for a batch is released
-// on the engine's loop, in order, once the batch is durable.
+// Group commit: while one batch is in flight, the next one gathers. Callbacks that wait for a batch
+// are released on the engine's loop, in order, once the batch is durable.
 //
 // Add, accepting and Stop are called on the engine's loop; commits run and block on the commit
-// loop; the rest on any thread. Never drops or reorders a batch, never goes on after a refused one.
+// loop; other methods may be called on any thread. Never drops or reorders a batch; never continues
+// after the database has rejected one.
 #ifndef MASTER_ENGINE_COMMITTER_H_
 #define MASTER_ENGINE_COMMITTER_H_
 
@@ -23,33 +24,36 @@ namespace det::engine {
 
 class Committer {
  public:
-  // Given OK once durable; given an error, at the end, when it is not known to be.
+  // Called with OK once durable, or with an error at shutdown if the outcome is unknown.
   using Release = absl::AnyInvocable<void(const absl::Status&)>;
 
-  // An outage of the database may last this long before new work is refused.
-  static constexpr absl::Duration kPatience = absl::Seconds(10);
-  // A commit that takes longer waits for a database that hangs: not healthy.
+  // New work is refused once an outage of the database has lasted this long.
+  static constexpr absl::Duration kMaxOutage = absl::Seconds(10);
+  // If a commit takes longer, the database hangs and the committer is unhealthy.
   static constexpr absl::Duration kCommitDeadline = absl::Seconds(5);
-  static constexpr absl::Duration kFirstPause = absl::Milliseconds(20);
-  static constexpr absl::Duration kLongestPause = absl::Seconds(1);
+  static constexpr absl::Duration kInitialRetryDelay = absl::Milliseconds(20);
+  static constexpr absl::Duration kMaxRetryDelay = absl::Seconds(1);
 
-  // All must outlive the committer, and both loops must have stopped before it dies.
+  // All pointers must outlive the committer, and both loops must have stopped before it is
+  // destroyed.
   Committer(store::Store* store, base::EventLoop* loop, base::EventLoop* commit_loop,
             absl::AnyInvocable<void(absl::Status)> fatal);
 
-  // `release` runs once `changes` and all that was added before are durable: at once if they are.
+  // `release` runs once `changes` and all earlier ones are durable: immediately if they already
+  // are.
   void Add(std::vector<cluster::Change> changes, Release release);
 
-  // False past kPatience of an outage or of one commit, after a refused commit, and after Stop.
+  // False if an outage or a single commit lasts longer than kMaxOutage, after a rejected commit,
+  // and after Stop.
   bool accepting() const;
   // OK, or UNAVAILABLE with the reason.
   absl::Status health() const;
   CommitStats stats() const;
 
-  // Takes nothing more. `done` runs, on any thread, when no batch is left, or when the database is
-  // away or has refused.
+  // Stops accepting. `done` runs on any thread when no batch is left, or if the database is
+  // unavailable or has rejected a commit.
   void Stop(absl::AnyInvocable<void()> done);
-  // Releases what is left with UNAVAILABLE. REQUIRES that the commit loop has stopped.
+  // Releases all remaining callbacks with UNAVAILABLE. REQUIRES that the commit loop has stopped.
   void Abandon();
 
  private:
@@ -72,21 +76,21 @@ class Committer {
   base::EventLoop& commit_loop_;
   absl::AnyInvocable<void(absl::Status)> fatal_;
 
-  // The batch in flight; touched on the commit loop alone.
-  Batch flying_;
+  // The batch in flight; accessed only on the commit loop.
+  Batch in_flight_;
   int64_t sequence_ = 0;
-  absl::Duration pause_ = kFirstPause;
+  absl::Duration retry_delay_ = kInitialRetryDelay;
 
   mutable std::mutex mutex_;
-  Batch open_;
+  Batch gathering_;
   bool busy_ = false;       // a batch is in flight
-  int64_t unreleased_ = 0;  // batches that are durable, but whose releases have not run yet
+  int64_t unreleased_ = 0;  // durable batches whose releases have not run yet
   bool failed_ = false;
   bool stopping_ = false;
   absl::AnyInvocable<void()> stopped_;
-  absl::Time away_since_ = absl::InfiniteFuture();
-  std::string away_because_;
-  absl::Time commit_since_ = absl::InfiniteFuture();  // of the call of the store under way
+  absl::Time unavailable_since_ = absl::InfiniteFuture();
+  std::string unavailable_reason_;
+  absl::Time commit_since_ = absl::InfiniteFuture();  // start of the current call of the store
   CommitStats stats_;
 };
 

@@ -1,5 +1,5 @@
-// Effects to the sinks and timers that they are for, in order.
-// Called by the engine on its loop, after the commit. Never decides anything.
+// Delivers effects to sinks and timers, in order. Called by the engine on its loop, after the
+// commit. Makes no decisions.
 #ifndef MASTER_ENGINE_DISPATCHER_H_
 #define MASTER_ENGINE_DISPATCHER_H_
 
@@ -13,25 +13,25 @@ namespace det::engine {
 
 class Dispatcher {
  public:
-  // A sink that is null is one for which nobody is there. `timers` must outlive this.
+  // Sinks may be null; their effects are dropped. `timers` must outlive the dispatcher.
   Dispatcher(Sinks sinks, Timers* timers) : sinks_(sinks), timers_(*timers) {}
 
   void Dispatch(const std::vector<cluster::Effect>& effects);
 
  private:
-  void Do(const cluster::StartTask& effect);
-  void Do(const cluster::StopTask& effect);
-  void Do(const cluster::AnnounceRendezvous& effect);
-  void Do(const cluster::AnnouncePreemption& effect);
-  void Do(const cluster::CloseAllocation& effect);
-  void Do(const cluster::SetDeadline& effect);
-  void Do(const cluster::ScheduleSoon& effect);
-  void Do(const cluster::SetScheduleTimer& effect);
-  void Do(const cluster::SetCalendarTimer& effect);
-  void Do(const cluster::QueueChanged& effect);
-  void Do(const cluster::ExperimentChanged& effect);
-  void Do(const cluster::CollectGarbageSoon& effect);
-  void Do(const cluster::DeliverWebhooksSoon& effect);
+  void Deliver(const cluster::StartTask& effect);
+  void Deliver(const cluster::StopTask& effect);
+  void Deliver(const cluster::AnnounceRendezvous& effect);
+  void Deliver(const cluster::AnnouncePreemption& effect);
+  void Deliver(const cluster::CloseAllocation& effect);
+  void Deliver(const cluster::SetDeadline& effect);
+  void Deliver(const cluster::ScheduleSoon& effect);
+  void Deliver(const cluster::SetScheduleTimer& effect);
+  void Deliver(const cluster::SetCalendarTimer& effect);
+  void Deliver(const cluster::QueueChanged& effect);
+  void Deliver(const cluster::ExperimentChanged& effect);
+  void Deliver(const cluster::CollectGarbageSoon& effect);
+  void Deliver(const cluster::DeliverWebhooksSoon& effect);
 
   const Sinks sinks_;
   Timers& timers_;

@@ -20,9 +20,9 @@ namespace {
 
 using Reply = absl::AnyInvocable<void(absl::StatusOr<Applied>)>;
 
-constexpr char kNotLeading[] =
-    "this master could not renew its lease, and another may lead; ask again";
-constexpr char kStopped[] = "the master is stopping; try again later";
+constexpr char kNotLeadingMessage[] =
+    "this master could not renew its lease, and another master may lead; try again";
+constexpr char kStoppedMessage[] = "the master is stopping; try again later";
 
 }  // namespace
 
@@ -48,13 +48,13 @@ class Engine::Impl {
     Apply(event, submitted, std::move(reply));
   }
   // Refuses what may be asked again, while it cannot be taken.
-  void Take(const cluster::Event& event, absl::Time submitted, Reply reply);
+  void SubmitOrRefuse(const cluster::Event& event, absl::Time submitted, Reply reply);
   void Apply(const cluster::Event& event, absl::Time submitted, Reply reply);
   void Query(absl::AnyInvocable<void(const cluster::Cluster&)> read,
              absl::AnyInvocable<void(absl::Status)> done);
 
   base::EventLoop& loop() { return loop_; }
-  void AnswerOnlyWhile(std::function<bool()> leads) {
+  void AnswerOnlyWhileLeading(std::function<bool()> leads) {
     loop_.Post([this, leads = std::move(leads)]() mutable { leads_ = std::move(leads); });
   }
   const Committer& committer() const { return committer_; }
@@ -66,7 +66,7 @@ class Engine::Impl {
  private:
   bool Fire(const cluster::Event& event);
   absl::Status Accepts() const;
-  void NoteLatency(absl::Time submitted);
+  void RecordLatency(absl::Time submitted);
   // Runs `fn` on the loop and waits for it; returns too when the loop has stopped and drops it.
   void RunAndWait(absl::AnyInvocable<void()> fn);
 
@@ -122,20 +122,20 @@ void Engine::Impl::Stop() {
 }
 
 absl::Status Engine::Impl::Accepts() const {
-  if (!leads_()) return absl::UnavailableError(kNotLeading);
+  if (!leads_()) return absl::UnavailableError(kNotLeadingMessage);
   if (committer_.accepting()) return absl::OkStatus();
-  if (stopped_) return absl::UnavailableError(kStopped);
+  if (stopped_) return absl::UnavailableError(kStoppedMessage);
   return absl::UnavailableError(absl::StrCat(committer_.health().message(), "; try again later"));
 }
 
-void Engine::Impl::NoteLatency(absl::Time submitted) {
+void Engine::Impl::RecordLatency(absl::Time submitted) {
   // The system's clock may have been set meanwhile.
   const absl::Duration took = std::max(loop_.Now() - submitted, absl::ZeroDuration());
   std::lock_guard lock(latency_mutex_);
   commit_latency_.Add(absl::ToDoubleSeconds(took));
 }
 
-void Engine::Impl::Take(const cluster::Event& event, absl::Time submitted, Reply reply) {
+void Engine::Impl::SubmitOrRefuse(const cluster::Event& event, absl::Time submitted, Reply reply) {
   absl::Status status = Accepts();
   if (status.ok()) return Apply(event, submitted, std::move(reply));
   if (reply) reply(std::move(status));
@@ -146,24 +146,24 @@ void Engine::Impl::Apply(const cluster::Event& event, absl::Time submitted, Repl
   // Rows keep microseconds; memory must hold the same, or a restart would not give it again.
   const absl::Time now = absl::FromUnixMicros(absl::ToUnixMicros(loop_.Now()));
   absl::StatusOr<cluster::Outcome> outcome = cluster_.Apply(event, now);
-  absl::StatusOr<Applied> answer = Applied();
+  absl::StatusOr<Applied> result = Applied();
   std::vector<cluster::Change> changes;
   std::vector<cluster::Effect> effects;
   if (outcome.ok()) {
-    answer = Applied{outcome->created, outcome->best_so_far};
+    result = Applied{outcome->created, outcome->best_so_far};
     changes = std::move(outcome->changes);
     effects = std::move(outcome->effects);
   } else {
-    answer = std::move(outcome).status();
+    result = std::move(outcome).status();
   }
   const bool changed = !changes.empty();
   committer_.Add(std::move(changes), [this, changed, submitted, effects = std::move(effects),
-                                      answer = std::move(answer), reply = std::move(reply)](
+                                      result = std::move(result), reply = std::move(reply)](
                                          const absl::Status& durable) mutable {
-    if (durable.ok() && changed) NoteLatency(submitted);
+    if (durable.ok() && changed) RecordLatency(submitted);
     if (durable.ok()) dispatcher_.Dispatch(effects);
     if (!reply) return;
-    reply(durable.ok() ? std::move(answer) : absl::StatusOr<Applied>(durable));
+    reply(durable.ok() ? std::move(result) : absl::StatusOr<Applied>(durable));
   });
 }
 
@@ -193,17 +193,18 @@ Engine::Engine(cluster::Settings settings, store::Store* store, base::EventLoop*
 
 Engine::~Engine() = default;
 
-void Engine::AnswerOnlyWhile(std::function<bool()> leads) {
-  impl_->AnswerOnlyWhile(std::move(leads));
+void Engine::AnswerOnlyWhileLeading(std::function<bool()> leads) {
+  impl_->AnswerOnlyWhileLeading(std::move(leads));
 }
 
 absl::Status Engine::Start() { return impl_->Start(); }
 void Engine::Stop() { impl_->Stop(); }
 
 void Engine::Submit(cluster::Event event, Reply reply) {
-  impl_->loop().Post(
-      [impl = impl_.get(), event = std::move(event), submitted = impl_->loop().Now(),
-       reply = std::move(reply)]() mutable { impl->Take(event, submitted, std::move(reply)); });
+  impl_->loop().Post([impl = impl_.get(), event = std::move(event), submitted = impl_->loop().Now(),
+                      reply = std::move(reply)]() mutable {
+    impl->SubmitOrRefuse(event, submitted, std::move(reply));
+  });
 }
 
 void Engine::Submit(cluster::Event event) {

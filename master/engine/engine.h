@@ -1,6 +1,6 @@
-// The engine: the only owner of the Cluster and of its loop. Applies events, gathers their changes
-// into group commits, and lets nothing out of the process before its commit: replies and effects
-// wait with their batch and run in order once it is durable.
+// The engine: the only owner of the Cluster and of its loop. It applies events and gathers their
+// changes into group commits. Nothing leaves the process before its commit: replies and effects
+// wait for their batch and run in order once it is durable.
 //
 // Submit and Query may be called on any thread. Replies and query results are delivered on the
 // engine's loop: they must be short and must not block.
@@ -25,56 +25,57 @@
 
 namespace det::engine {
 
-// What a caller learns of its event once it is durable.
+// The result of an event, given to its caller once it is durable.
 struct Applied {
   std::optional<model::ExperimentId> created;
   bool best_so_far = false;
 };
 
-// Totals since the start.
+// Totals since the start of the process.
 struct CommitStats {
-  int64_t commits = 0;  // that went through
-  int64_t changes = 0;  // in them
+  int64_t commits = 0;  // successful commits
+  int64_t changes = 0;  // changes in them
   int64_t retries = 0;  // after UNAVAILABLE
 };
 
 class Engine {
  public:
-  // All must outlive the engine. `fatal` is called (once, on the committer's thread) when the
-  // engine cannot go on: another master has taken over, or a commit was refused; the process must
-  // end and recover. It must not return to normal work. `commit_loop` is where commits block;
-  // without one the engine has a thread of its own for them.
+  // All pointers must outlive the engine. `fatal` is called once, on the committer's thread, when
+  // the engine cannot continue because another master has taken over or the database has rejected a
+  // commit: the process must exit and recover. Commits block `commit_loop`; if it is null, the
+  // engine uses a thread of its own.
   Engine(cluster::Settings settings, store::Store* store, base::EventLoop* loop, Sinks sinks,
          absl::AnyInvocable<void(absl::Status)> fatal, base::EventLoop* commit_loop = nullptr);
   ~Engine();
 
-  // Loads, restores, and sends every effect that the restored state still calls for. Blocks.
+  // Loads and restores the state, and sends all effects that it requires. Blocks.
   absl::Status Start();
-  // Finishes the open batches, unless the database is away; later Submits are refused with
-  // UNAVAILABLE. Blocks, except with a `commit_loop` of the caller's, who turns it himself.
+  // Finishes open batches unless the database is unavailable; later Submits are refused with
+  // UNAVAILABLE. Blocks, except with a `commit_loop` that the caller runs.
   void Stop();
 
-  // From now on: what is asked while `leads` says false is refused with UNAVAILABLE, because
-  // another master may lead and know better; asked on the engine's loop. Facts are taken all the
-  // same, and fail with their commit.
-  void AnswerOnlyWhile(std::function<bool()> leads);
+  // From now on, refuses requests and queries with UNAVAILABLE while `leads` returns false, since
+  // another master may lead. `leads` is called on the engine's loop. Facts are still accepted, and
+  // fail with their commit.
+  void AnswerOnlyWhileLeading(std::function<bool()> leads);
 
-  // Applies `event`; calls `reply` after its commit. A refusal too waits for what it was judged by.
-  // UNAVAILABLE while the database has been away for longer than a bound: nothing was applied.
+  // Applies `event`; calls `reply` after its commit. An error also waits for the commit of the
+  // state that it is based on. UNAVAILABLE if the database has been unavailable for longer than
+  // Committer::kMaxOutage: then nothing was applied.
   void Submit(cluster::Event event, absl::AnyInvocable<void(absl::StatusOr<Applied>)> reply);
-  // For facts that nobody waits for and nobody would say again: taken also while the database is
-  // away. A refusal by the cluster is logged.
+  // For facts that no caller waits for and that would not be reported again: accepted even while
+  // the database is unavailable. Errors of the cluster are logged.
   void Submit(cluster::Event event);
 
-  // Runs `read` on the loop against the present state; `done` receives its result once everything
-  // that `read` could see is durable. UNAVAILABLE as for Submit, at once: `read` was not run.
+  // Runs `read` on the loop with the current state; `done` is called once everything that `read`
+  // could see is durable. UNAVAILABLE as for Submit, immediately and without running `read`.
   void Query(absl::AnyInvocable<void(const cluster::Cluster&)> read,
              absl::AnyInvocable<void(absl::Status)> done);
 
-  // OK while commits go through; else UNAVAILABLE with the reason. Never waits.
+  // OK while commits succeed; else UNAVAILABLE with the reason. Never blocks.
   absl::Status health() const;
   CommitStats stats() const;
-  // Of events that changed something: from Submit to the release after their commit.
+  // Latency of events with changes, from Submit to the release after their commit.
   Histogram commit_latency() const;
 
  private:

@@ -4,7 +4,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "master/engine/testing.h"
+#include "master/engine/engine_fixture.h"
 
 namespace det::engine {
 namespace {
@@ -12,8 +12,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-TEST_F(EngineTest, NothingLeavesBeforeItsCommit) {
-  recorder_.note_changes = true;
+TEST_F(EngineTest, ReleasesNothingBeforeCommit) {
+  recorder_.record_changes = true;
   Submit(Create("a"), "create");
   loop_.RunUntilIdle();
   EXPECT_THAT(recorder_.log, IsEmpty());
@@ -27,7 +27,7 @@ TEST_F(EngineTest, NothingLeavesBeforeItsCommit) {
   EXPECT_EQ(created_, model::ExperimentId(1));
 }
 
-TEST_F(EngineTest, WhatGathersIsOneCommitAndKeepsItsOrder) {
+TEST_F(EngineTest, CommitsGatheredEventsInOrder) {
   for (const char* name : {"a", "b", "c", "d"}) Submit(Create(name), name);
   loop_.RunUntilIdle();
   Settle();
@@ -38,7 +38,7 @@ TEST_F(EngineTest, WhatGathersIsOneCommitAndKeepsItsOrder) {
   EXPECT_EQ(engine_->stats().commits, static_cast<int64_t>(store_.commits().size()));
 }
 
-TEST_F(EngineTest, ARefusalWaitsForWhatItWasJudgedBy) {
+TEST_F(EngineTest, ErrorWaitsForStateItDependsOn) {
   Submit(Create("a"), "create");
   Submit(cluster::PauseExperiment{model::ExperimentId(9)}, "pause 9");
   loop_.RunUntilIdle();
@@ -52,7 +52,7 @@ TEST_F(EngineTest, ARefusalWaitsForWhatItWasJudgedBy) {
   EXPECT_THAT(recorder_.log, ElementsAre("pause 9 NOT_FOUND"));
 }
 
-TEST_F(EngineTest, AQueryWaitsForTheOpenBatch) {
+TEST_F(EngineTest, QueryWaitsForOpenBatch) {
   Query("before");
   Submit(Create("a"), "create");
   Query("after");
@@ -62,7 +62,7 @@ TEST_F(EngineTest, AQueryWaitsForTheOpenBatch) {
   EXPECT_THAT(recorder_.log, ElementsAre("before OK", "create OK", "after OK"));
 }
 
-TEST_F(EngineTest, AQueryWaitsForTheBatchInFlight) {
+TEST_F(EngineTest, QueryWaitsForBatchInFlight) {
   Submit(Create("a"), "create");
   loop_.RunUntilIdle();
   commits_.RunUntilIdle();  // durable, but its reply has not run yet
@@ -71,7 +71,7 @@ TEST_F(EngineTest, AQueryWaitsForTheBatchInFlight) {
   EXPECT_THAT(recorder_.log, ElementsAre("create OK", "query OK"));
 }
 
-TEST_F(EngineTest, TasksStartOnceTheirAssignmentIsDurable) {
+TEST_F(EngineTest, StartsTasksAfterCommit) {
   Submit(Register("agent-0", 2), "register");
   Settle();
   Submit(Create("a"), "create");
@@ -85,7 +85,7 @@ TEST_F(EngineTest, TasksStartOnceTheirAssignmentIsDurable) {
             model::AllocationState::kAssigned);
 }
 
-TEST_F(EngineTest, DeadlinesComeDue) {
+TEST_F(EngineTest, FiresDeadlines) {
   RunThenPause();
   Advance(store::MakeConfig("")->preemption_timeout_seconds * absl::Seconds(1) - absl::Seconds(1));
   EXPECT_THAT(recorder_.log, IsEmpty());
@@ -95,7 +95,7 @@ TEST_F(EngineTest, DeadlinesComeDue) {
   EXPECT_EQ(loop_.NextTimer(), absl::InfiniteFuture());
 }
 
-TEST_F(EngineTest, TheCalendarIsKeptAcrossARestart) {
+TEST_F(EngineTest, KeepsCalendarAcrossRestart) {
   Submit(Register("agent-0", 1), "register");
   Submit(Create("a"), "create");
   Settle();
@@ -114,7 +114,7 @@ TEST_F(EngineTest, TheCalendarIsKeptAcrossARestart) {
   EXPECT_THAT(recorder_.log, ElementsAre("preempt 1.1.0"));
 }
 
-TEST_F(EngineTest, DeadlinesOutliveAClockThatIsSetBack) {
+TEST_F(EngineTest, FiresDeadlines_WhenClockIsSetBack) {
   RunThenPause();
   const absl::Duration timeout =
       store::MakeConfig("")->preemption_timeout_seconds * absl::Seconds(1);
@@ -127,7 +127,7 @@ TEST_F(EngineTest, DeadlinesOutliveAClockThatIsSetBack) {
   EXPECT_THAT(recorder_.log, ElementsAre("stop 1.1.0 grace 15"));
 }
 
-TEST_F(EngineTest, AnIdleEngineSetsNoTimer) {
+TEST_F(EngineTest, SetsNoTimer_WhenIdle) {
   Submit(Register("agent-0", 1), "register");
   Submit(Create("a"), "create");
   Settle();
@@ -135,7 +135,7 @@ TEST_F(EngineTest, AnIdleEngineSetsNoTimer) {
   EXPECT_EQ(commits_.NextTimer(), absl::InfiniteFuture());
 }
 
-TEST_F(EngineTest, ARestartGoesOnWhereItWas) {
+TEST_F(EngineTest, ResumesAfterRestart) {
   Submit(Create("a"), "create");
   Settle();
   Restart();

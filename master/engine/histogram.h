@@ -1,5 +1,4 @@
-// How long things took, in buckets.
-// Kept by Engine under a lock of its own, read by Metrics as a copy. PURE.
+// A histogram of durations. Engine updates it under a lock; Metrics reads a copy. PURE.
 #ifndef MASTER_ENGINE_HISTOGRAM_H_
 #define MASTER_ENGINE_HISTOGRAM_H_
 
@@ -10,7 +9,7 @@
 namespace det::engine {
 
 struct Histogram {
-  // Upper bounds, in seconds; the last bucket has none.
+  // Upper bounds in seconds; the last bucket is unbounded.
   static constexpr std::array kBounds = {0.001, 0.0025, 0.005, 0.01, 0.025,
                                          0.05,  0.1,    0.25,  1.,   10.};
 

@@ -9,7 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "master/engine/engine.h"
-#include "master/engine/testing.h"
+#include "master/engine/engine_fixture.h"
 
 namespace det::engine {
 namespace {
@@ -51,7 +51,7 @@ class EngineHistoryTest : public EngineTest, public ::testing::WithParamInterfac
   }
 };
 
-TEST_P(EngineHistoryTest, RestoredEqualsLive) {
+TEST_P(EngineHistoryTest, RestoresLiveState) {
   SCOPED_TRACE(absl::StrCat("seed ", GetParam()));
   base::Rng rng(GetParam());
   for (int step = 0; step < 120; ++step) {
@@ -74,7 +74,7 @@ TEST_P(EngineHistoryTest, RestoredEqualsLive) {
 INSTANTIATE_TEST_SUITE_P(Seeds, EngineHistoryTest, ::testing::Range(1, 21));
 
 // The real loops: nothing is lost on the way out.
-TEST(EngineThreadsTest, StopFinishesWhatWasSubmitted) {
+TEST(EngineThreadsTest, FinishesSubmittedEventsOnStop) {
   store::FakeStore store;
   const std::unique_ptr<base::EventLoop> loop = base::MakeAsioEventLoop("cluster");
   std::atomic<int> replies = 0;
@@ -106,7 +106,7 @@ TEST(EngineThreadsTest, StopFinishesWhatWasSubmitted) {
   EXPECT_EQ(refused, 1);
 }
 
-TEST(EngineThreadsTest, StopDoesNotWaitForADatabaseThatIsAway) {
+TEST(EngineThreadsTest, StopsWithoutWaitingForUnavailableDatabase) {
   store::FakeStore fake;
   FaultyStore store(&fake);
   const std::unique_ptr<base::EventLoop> loop = base::MakeAsioEventLoop("cluster");

@@ -9,7 +9,7 @@
 #include "gtest/gtest.h"
 #include "master/engine/committer.h"
 #include "master/engine/engine.h"
-#include "master/engine/testing.h"
+#include "master/engine/engine_fixture.h"
 
 namespace det::engine {
 namespace {
@@ -18,7 +18,7 @@ using store::FaultyStore;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-TEST_F(EngineTest, TheSameBatchIsTriedAgainWhileTheDatabaseIsAway) {
+TEST_F(EngineTest, RetriesSameBatch_WhileDatabaseIsUnavailable) {
   store_.Script({FaultyStore::Fault::kUnreached, FaultyStore::Fault::kUnreached});
   Submit(Create("a"), "create");
   Settle();
@@ -38,13 +38,14 @@ TEST_F(EngineTest, TheSameBatchIsTriedAgainWhileTheDatabaseIsAway) {
   }
   EXPECT_EQ(engine_->stats().retries, 2);
   // The first waited for both pauses.
-  EXPECT_GE(engine_->commit_latency().sum, absl::ToDoubleSeconds(3 * Committer::kFirstPause));
+  EXPECT_GE(engine_->commit_latency().sum,
+            absl::ToDoubleSeconds(3 * Committer::kInitialRetryDelay));
   EXPECT_THAT(fatal_, IsEmpty());
 }
 
-TEST_F(EngineTest, AMasterThatMayNotLeadAnswersNothing) {
+TEST_F(EngineTest, RefusesRequestsWithoutLease) {
   bool leads = false;
-  engine_->AnswerOnlyWhile([&] { return leads; });
+  engine_->AnswerOnlyWhileLeading([&] { return leads; });
   Submit(Create("a"), "create");
   // Of an allocation that nobody knows: nothing would be committed, and so nothing be fenced off.
   Submit(cluster::PreemptionAcked{model::AllocationId("9.9.9")}, "acknowledge");
@@ -59,7 +60,7 @@ TEST_F(EngineTest, AMasterThatMayNotLeadAnswersNothing) {
   EXPECT_THAT(recorder_.log, ElementsAre("create OK"));
 }
 
-TEST_F(EngineTest, ACommitWhoseAnswerWasLostIsNotDoneTwice) {
+TEST_F(EngineTest, DoesNotRepeatCommittedBatch) {
   store_.Script({FaultyStore::Fault::kLostAck});
   Submit(Create("a"), "create");
   Settle();
@@ -70,11 +71,11 @@ TEST_F(EngineTest, ACommitWhoseAnswerWasLostIsNotDoneTwice) {
   EXPECT_EQ(fake_.ListExperiments({})->total, 1);
 }
 
-TEST_F(EngineTest, ALongOutageRefusesNewWorkAndKeepsTheOld) {
+TEST_F(EngineTest, RefusesNewWorkInLongOutage) {
   store_.Script(std::vector(100, FaultyStore::Fault::kUnreached));
   Submit(Create("held"), "held");
   Settle();
-  Advance(Committer::kPatience);
+  Advance(Committer::kMaxOutage);
   Submit(Create("late"), "late");
   Query("look");
   Settle();
@@ -84,7 +85,8 @@ TEST_F(EngineTest, ALongOutageRefusesNewWorkAndKeepsTheOld) {
                   [&](const absl::StatusOr<Applied>& applied) { why = applied.status(); });
   Settle();
   EXPECT_EQ(why.message(),
-            "everything is held until the database is back: unreached by script; try again later");
+            "the database is unavailable; changes wait until it is back: unreached by script; try "
+            "again later");
   recorder_.log.clear();
   Advance(absl::Minutes(5));
   EXPECT_THAT(recorder_.log, ElementsAre("held OK"));
@@ -94,7 +96,7 @@ TEST_F(EngineTest, ALongOutageRefusesNewWorkAndKeepsTheOld) {
   EXPECT_THAT(recorder_.log, ElementsAre("held OK", "next OK", "look OK"));
 }
 
-TEST_F(EngineTest, ADatabaseThatHangsIsSeenAndOutlived) {
+TEST_F(EngineTest, SurvivesHangingDatabase) {
   // What happens while the store has the commit and does not come back.
   store_.DuringCommit([this] {
     loop_.Advance(Committer::kCommitDeadline);
@@ -103,7 +105,7 @@ TEST_F(EngineTest, ADatabaseThatHangsIsSeenAndOutlived) {
     EXPECT_EQ(engine_->health(),
               absl::UnavailableError("the database has not answered a commit for 6 s"));
     Submit(Create("held"), "held");
-    loop_.Advance(Committer::kPatience);
+    loop_.Advance(Committer::kMaxOutage);
     Submit(Create("late"), "late");
     loop_.RunUntilIdle();
     EXPECT_THAT(recorder_.log, ElementsAre("late UNAVAILABLE"));
@@ -118,7 +120,7 @@ TEST_F(EngineTest, ADatabaseThatHangsIsSeenAndOutlived) {
   EXPECT_THAT(fatal_, IsEmpty());
 }
 
-TEST_F(EngineTest, ARefusedCommitIsTheEnd) {
+TEST_F(EngineTest, StopsAfterRejectedCommit) {
   store_.Script({FaultyStore::Fault::kRefused});
   Submit(Create("a"), "create");
   Settle();
@@ -131,7 +133,7 @@ TEST_F(EngineTest, ARefusedCommitIsTheEnd) {
   EXPECT_THAT(store_.commits(), ::testing::SizeIs(1));
 }
 
-TEST_F(EngineTest, DeadlinesOutliveAnOutage) {
+TEST_F(EngineTest, FiresDeadlinesAfterOutage) {
   RunThenPause();
   Advance(store::MakeConfig("")->preemption_timeout_seconds * absl::Seconds(1) - absl::Minutes(1));
   store_.Script(std::vector(120, FaultyStore::Fault::kUnreached));
@@ -143,7 +145,7 @@ TEST_F(EngineTest, DeadlinesOutliveAnOutage) {
   EXPECT_THAT(recorder_.log, ElementsAre("held OK", "stop 1.1.0 grace 15"));
 }
 
-TEST_F(EngineTest, WhatNobodyWouldSayAgainIsHeardDuringAnOutage) {
+TEST_F(EngineTest, AcceptsFactsDuringOutage) {
   Submit(Register("agent-0", 1), "register");
   Submit(Create("a"), "create");
   Settle();
@@ -152,7 +154,7 @@ TEST_F(EngineTest, WhatNobodyWouldSayAgainIsHeardDuringAnOutage) {
   store_.Script(std::vector(100, FaultyStore::Fault::kUnreached));
   Submit(Create("held"), "held");
   Settle();
-  Advance(Committer::kPatience);
+  Advance(Committer::kMaxOutage);
   recorder_.log.clear();
   engine_->Submit(cluster::AgentDisconnected{model::AgentId("agent-0")});
   engine_->Submit(cluster::AgentLost{model::AgentId("agent-0")});
@@ -163,7 +165,7 @@ TEST_F(EngineTest, WhatNobodyWouldSayAgainIsHeardDuringAnOutage) {
   EXPECT_THAT(fatal_, IsEmpty());
 }
 
-TEST(EngineFencingTest, ANewerMasterEndsTheOlder) {
+TEST(EngineFencingTest, StopsOlderMaster) {
   base::FakeEventLoop loop;
   base::FakeEventLoop commits;
   const std::shared_ptr<store::FakeDatabase> database = store::MakeFakeDatabase();

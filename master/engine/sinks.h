@@ -1,5 +1,6 @@
-// Where effects go. Each is called on the engine's loop, in order, after the commit; it must not
-// block. An effect for a party that is not there is dropped: it is derived again when it returns.
+// Receivers of effects. Each is called on the engine's loop, in order, after the commit; it must
+// not block. An effect for a receiver that is disconnected is dropped: the cluster derives it again
+// when the receiver returns.
 #ifndef MASTER_ENGINE_SINKS_H_
 #define MASTER_ENGINE_SINKS_H_
 
@@ -7,7 +8,7 @@
 
 namespace det::engine {
 
-// Orders to agents. Implemented by agents::AgentHub.
+// Commands to agents. Implemented by agents::AgentHub.
 class AgentSink {
  public:
   virtual ~AgentSink() = default;
@@ -15,7 +16,7 @@ class AgentSink {
   virtual void Stop(const cluster::StopTask& order) = 0;
 };
 
-// News for running trials. Implemented by live::AllocationWatch.
+// Notifications for running trials. Implemented by live::AllocationWatch.
 class TrialSink {
  public:
   virtual ~TrialSink() = default;
@@ -24,34 +25,34 @@ class TrialSink {
   virtual void Close(const cluster::CloseAllocation& news) = 0;
 };
 
-// News for those who watch experiments. Implemented by live::ExperimentWatch.
+// Notifications for watchers of experiments. Implemented by live::ExperimentWatch.
 class ExperimentSink {
  public:
   virtual ~ExperimentSink() = default;
   virtual void Changed(model::ExperimentId id) = 0;
-  // Who waits, or why, may have changed.
+  // The queue, or a wait reason, may have changed.
   virtual void QueueChanged() = 0;
 };
 
-// Told that there may be something to remove. Implemented by gc::Sweep.
-class SweepSink {
+// Woken when there may be garbage to collect. Implemented by gc::GcThread.
+class GcSink {
  public:
-  virtual ~SweepSink() = default;
-  virtual void Soon() = 0;
+  virtual ~GcSink() = default;
+  virtual void Wake() = 0;
 };
 
-// Told that there may be something to deliver. Implemented by webhooks::Deliverer.
+// Woken when there may be deliveries to send. Implemented by webhooks::Deliverer.
 class WebhookSink {
  public:
   virtual ~WebhookSink() = default;
-  virtual void Soon() = 0;
+  virtual void Wake() = 0;
 };
 
 struct Sinks {
   AgentSink* agents = nullptr;
   TrialSink* trials = nullptr;
   ExperimentSink* experiments = nullptr;
-  SweepSink* sweep = nullptr;
+  GcSink* gc = nullptr;
   WebhookSink* webhooks = nullptr;
 };
 

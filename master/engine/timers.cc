@@ -49,7 +49,7 @@ void Timers::ScheduleSoon() {
 void Timers::OnDeadline(const model::AllocationId& allocation) {
   deadlines_.erase(allocation);
   if (!fire_(cluster::AllocationDeadline{allocation})) {
-    Set(cluster::SetDeadline{allocation, loop_.Now() + kAgain});
+    Set(cluster::SetDeadline{allocation, loop_.Now() + kRetryInterval});
   }
 }
 
@@ -58,12 +58,12 @@ void Timers::OnSchedule() {
   schedule_again_.reset();
   if (fire_(cluster::ScheduleTick{})) return;
   schedule_posted_ = true;
-  schedule_again_ = loop_.PostAfter(kAgain, [this] { OnSchedule(); });
+  schedule_again_ = loop_.PostAfter(kRetryInterval, [this] { OnSchedule(); });
 }
 
 void Timers::OnCalendar() {
   if (fire_(cluster::CalendarTick{})) return;
-  Set(cluster::SetCalendarTimer{loop_.Now() + kAgain});
+  Set(cluster::SetCalendarTimer{loop_.Now() + kRetryInterval});
 }
 
 }  // namespace det::engine

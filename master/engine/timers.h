@@ -1,5 +1,5 @@
-// The engine's own timers: deadlines of allocations, the next round of scheduling, the calendar.
-// Called and calling on the engine's loop. Never wakes up with nothing to do.
+// The engine's timers: deadlines of allocations, the next scheduling pass, calendar changes.
+// Called, and calls back, on the engine's loop. No timer runs when there is nothing to wait for.
 #ifndef MASTER_ENGINE_TIMERS_H_
 #define MASTER_ENGINE_TIMERS_H_
 
@@ -16,8 +16,7 @@ namespace det::engine {
 
 class Timers {
  public:
-  // `fire` is given each event when its time has come; false: it could not be taken now, and is
-  // given again later.
+  // `fire` receives each event when it is due; if it returns false, it is called again later.
   Timers(base::EventLoop* loop, absl::AnyInvocable<bool(const cluster::Event&)> fire)
       : loop_(*loop), fire_(std::move(fire)) {}
 
@@ -26,16 +25,16 @@ class Timers {
   void Set(const cluster::SetCalendarTimer& timer);
   void Cancel(const model::AllocationId& allocation);
   void CancelAll();
-  // Several calls before the round are one.
+  // Calls before the next pass are combined.
   void ScheduleSoon();
 
  private:
-  static constexpr absl::Duration kAgain = absl::Seconds(1);
+  static constexpr absl::Duration kRetryInterval = absl::Seconds(1);
 
   void OnDeadline(const model::AllocationId& allocation);
   void OnSchedule();
   void OnCalendar();
-  // `act` at `at`, instead of what `timer` was set for.
+  // Replaces `timer`: runs `act` at `at`.
   void Set(std::optional<base::TimerId>& timer, absl::Time at, absl::AnyInvocable<void()> act);
 
   base::EventLoop& loop_;

@@ -1,4 +1,4 @@
-// The page at /api, where one reads what the API is and tries it: api_page.html, part of the
+// The page at /api that documents the API and sends requests: api_page.html, embedded in the
 // program.
 #ifndef MASTER_GATEWAY_API_PAGE_H_
 #define MASTER_GATEWAY_API_PAGE_H_
@@ -7,7 +7,7 @@
 
 namespace det::gateway {
 
-std::string_view ApiPage();
+std::string_view GetApiPage();
 
 }  // namespace det::gateway
 

@@ -1,6 +1,7 @@
-// What coroutines await: a callback's one call, and an operation whose error is no exception.
+// Helpers for coroutines: awaiting a callback, and operations that return errors instead of
+// throwing.
 //
-// Used inside gateway alone, by coroutines on its threads.
+// Used only by coroutines of the gateway, on its threads.
 #ifndef MASTER_GATEWAY_AWAIT_H_
 #define MASTER_GATEWAY_AWAIT_H_
 
@@ -18,14 +19,14 @@
 
 namespace det::gateway {
 
-// Completion token: what fails is in `error`, and nothing is thrown.
+// Completion token that stores the error instead of throwing.
 inline auto Catch(boost::system::error_code& error) {
   return boost::asio::redirect_error(boost::asio::use_awaitable, error);
 }
 
-// Awaits the one call of the function that `start` is given; it may come from any thread. That
-// thread may still be about to leave the executor when the coroutine has long gone on, hence
-// `kept`: what the executor needs.
+// Calls `start` with a callback and awaits its single call, which may come from any thread. That
+// thread may still use the executor after the coroutine has resumed; `kept` keeps the executor
+// alive.
 template <class T, class Start>
 boost::asio::awaitable<T> Await(Start start, std::shared_ptr<boost::asio::io_context> kept) {
   return boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&, void(T)>(

@@ -76,12 +76,12 @@ class DownloadTest : public testing::Test {
     gateway_->Stop();
   }
 
-  struct Answer {
+  struct HttpResponse {
     http::response<http::string_body> response;
     boost::system::error_code error;
   };
-  Answer Get(const std::string& path, const std::string& headers = "",
-             const std::string& version = "1.1", const std::string& verb = "GET") {
+  HttpResponse Get(const std::string& path, const std::string& headers = "",
+                   const std::string& version = "1.1", const std::string& verb = "GET") {
     asio::ip::tcp::socket socket(io_);
     socket.connect({asio::ip::address_v4::loopback(), static_cast<uint16_t>(gateway_->port())});
     const std::string request =
@@ -101,8 +101,8 @@ class DownloadTest : public testing::Test {
   std::unique_ptr<HttpServer> gateway_;
 };
 
-TEST_F(DownloadTest, AFileGoesOutAsItIs) {
-  const Answer answer = Get("/checkpoints/abc", "Accept: application/zip\r\n");
+TEST_F(DownloadTest, SendsFileUnchanged) {
+  const HttpResponse answer = Get("/checkpoints/abc", "Accept: application/zip\r\n");
   EXPECT_EQ(answer.response.result_int(), 200u);
   EXPECT_EQ(answer.response[http::field::content_type], "application/gzip");
   EXPECT_EQ(answer.response.body(), "abc,application/zip");
@@ -110,21 +110,21 @@ TEST_F(DownloadTest, AFileGoesOutAsItIs) {
   EXPECT_EQ(Get("/checkpoints/abc", "", "1.0").response.body(), "abc,");
 }
 
-TEST_F(DownloadTest, ItsHeadSaysWhatItWouldBe) {
-  const Answer answer = Get("/checkpoints/abc", "", "1.1", "HEAD");
+TEST_F(DownloadTest, ServesHead) {
+  const HttpResponse answer = Get("/checkpoints/abc", "", "1.1", "HEAD");
   EXPECT_EQ(answer.response.result_int(), 200u);
   EXPECT_EQ(answer.response[http::field::content_type], "application/gzip");
 }
 
-TEST_F(DownloadTest, ARefusalIsAnError) {
-  const Answer answer = Get("/checkpoints/none");
+TEST_F(DownloadTest, ReturnsErrorBeforeFirstByte) {
+  const HttpResponse answer = Get("/checkpoints/none");
   EXPECT_EQ(answer.response.result_int(), 404u);
   EXPECT_EQ(answer.response.body(),
             R"({"error":{"code":5,"error":"there is no checkpoint none","reason":"NotFound"}})");
 }
 
-TEST_F(DownloadTest, WhatBreaksOffIsNotTakenForWhole) {
-  const Answer answer = Get("/checkpoints/broken");
+TEST_F(DownloadTest, MarksTruncatedFile) {
+  const HttpResponse answer = Get("/checkpoints/broken");
   EXPECT_EQ(answer.response.result_int(), 200u);
   EXPECT_EQ(answer.error, http::error::partial_message);
 }

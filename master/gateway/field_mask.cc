@@ -182,7 +182,7 @@ absl::StatusOr<FieldMask> FieldMask::Parse(std::string_view text, const Descript
 absl::StatusOr<std::string> FieldMask::Apply(std::string_view json) const {
   Filter filter(root_);
   if (!nlohmann::json::sax_parse(json, &filter)) {
-    return absl::InternalError("fields: the answer is no JSON");
+    return absl::InternalError("fields: the response is not JSON");
   }
   return filter.Take();
 }

@@ -1,8 +1,8 @@
-// Which fields of an answer the caller wants: "experiments.id,experiments.config.name".
+// The fields of a response that the client requests: "experiments.id,experiments.config.name".
 //
-// A path goes by the names of fields, as in JSON or in the protos, through messages, through the
-// elements of lists and through maps by their keys; what it ends at comes whole. What no path names
-// is left out; what is named and has no value stays out, or empty, as without a mask.
+// A path consists of field names, in JSON or proto form. It descends through messages, through the
+// elements of lists, and through maps by key; the value at its end is returned whole. Fields
+// outside of all paths are omitted; requested fields without a value appear as without a mask.
 #ifndef MASTER_GATEWAY_FIELD_MASK_H_
 #define MASTER_GATEWAY_FIELD_MASK_H_
 
@@ -17,15 +17,15 @@ namespace det::gateway {
 
 class FieldMask {
  public:
-  // `text`: paths by commas. INVALID_ARGUMENT: there is none, one is too deep, or a name in it is
-  // unknown, with the nearest that is known.
+  // `text`: comma-separated paths. INVALID_ARGUMENT: it is empty, a path is too deep, or a name is
+  // unknown (the error suggests the nearest known one).
   static absl::StatusOr<FieldMask> Parse(std::string_view text,
                                          const google::protobuf::Descriptor& type);
 
-  // `json`: a message of that type as JSON. INTERNAL when it is none.
+  // `json`: a message of that type as JSON. INTERNAL if it is invalid.
   absl::StatusOr<std::string> Apply(std::string_view json) const;
 
-  // Of one message, by JSON name; empty: the whole of it.
+  // Fields of one message by JSON name; empty: the whole message.
   struct Node {
     std::map<std::string, Node> members;
   };

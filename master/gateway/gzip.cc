@@ -37,7 +37,7 @@ std::string Gzip(std::string_view text) {
 absl::StatusOr<std::string> Gunzip(std::string_view bytes, uint64_t limit) {
   z_stream stream = {};
   if (inflateInit2(&stream, kGzipWindow) != Z_OK) {
-    return absl::ResourceExhaustedError("no memory to read a gzip");
+    return absl::ResourceExhaustedError("out of memory while decompressing gzip");
   }
   stream.next_in = Bytes(bytes);
   stream.avail_in = static_cast<uInt>(bytes.size());
@@ -55,7 +55,7 @@ absl::StatusOr<std::string> Gunzip(std::string_view bytes, uint64_t limit) {
   if (out.size() > limit) {
     return absl::OutOfRangeError(absl::StrCat("the request is larger than ", limit, " bytes"));
   }
-  if (!whole) return absl::InvalidArgumentError("the body is not one whole gzip");
+  if (!whole) return absl::InvalidArgumentError("the body is not one complete gzip stream");
   return out;
 }
 

@@ -1,4 +1,4 @@
-// gzip (RFC 1952) of whole texts.
+// gzip (RFC 1952) compression of strings.
 //
 // Used by http_exchange.cc on its threads. Does no I/O.
 #ifndef MASTER_GATEWAY_GZIP_H_
@@ -14,8 +14,8 @@ namespace det::gateway {
 
 std::string Gzip(std::string_view text);
 
-// OUT_OF_RANGE when what comes out is more than `limit` bytes, INVALID_ARGUMENT when `bytes` are
-// not one whole gzip.
+// OUT_OF_RANGE if the result exceeds `limit` bytes, INVALID_ARGUMENT if `bytes` are not one
+// complete gzip stream.
 absl::StatusOr<std::string> Gunzip(std::string_view bytes, uint64_t limit);
 
 }  // namespace det::gateway

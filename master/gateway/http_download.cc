@@ -32,8 +32,8 @@ asio::awaitable<void> HttpExchange::ServeDownload(const Transcoder::Call& call,
   absl::StatusOr<std::string> message = co_await rpc->Next();
   absl::StatusOr<google::api::HttpBody> part = ReadPart(message);
   if (!part.ok()) {
-    Response refusal =
-        absl::IsOutOfRange(part.status()) ? Answer(200, "", "") : Fail(part.status());
+    Response refusal = absl::IsOutOfRange(part.status()) ? MakeResponse(200, "", "")
+                                                         : MakeErrorResponse(part.status());
     co_await Write(refusal);
     co_return;
   }

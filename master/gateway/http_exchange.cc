@@ -40,23 +40,23 @@ HttpExchange::HttpExchange(HttpContext& context, std::shared_ptr<beast::tcp_stre
                            std::string peer, beast::flat_buffer& buffer)
     : context_(context), stream_(std::move(stream)), peer_(std::move(peer)), buffer_(buffer) {}
 
-bool HttpExchange::Reads() const {
+bool HttpExchange::IsReadOnly() const {
   return request().method() == http::verb::get || request().method() == http::verb::head;
 }
 
-const OwnRoute* HttpExchange::FindOwn() const {
-  return Reads() ? FindOwnRoute(target().substr(0, target().find('?'))) : nullptr;
+const BuiltinRoute* HttpExchange::FindBuiltin() const {
+  return IsReadOnly() ? FindBuiltinRoute(target().substr(0, target().find('?'))) : nullptr;
 }
 
 asio::awaitable<bool> HttpExchange::Serve() {
   const error_code error = co_await ReadHeader();
-  request_id_ = RequestIdOf(request());
-  if (error) co_return co_await AnswerUnreadable(error, context_.options.body_limit);
-  std::optional<Response> answer = AnswerDirectly();
+  request_id_ = GetOrMakeRequestId(request());
+  if (error) co_return co_await RespondUnreadable(error, context_.options.body_limit);
+  std::optional<Response> answer = RespondDirectly();
   if (answer) co_return co_await Write(*answer);
-  if (const OwnRoute* own = FindOwn(); own != nullptr) {
-    if (own->answer == OwnRoute::Answer::kStreams) co_return co_await ServeJoined();
-    if (own->answer == OwnRoute::Answer::kMetrics && context_.hooks.metrics) {
+  if (const BuiltinRoute* own = FindBuiltin(); own != nullptr) {
+    if (own->kind == BuiltinRoute::Answer::kStreams) co_return co_await ServeJoined();
+    if (own->kind == BuiltinRoute::Answer::kMetrics && context_.hooks.metrics) {
       co_return co_await ServeMetrics();
     }
   }
@@ -68,24 +68,24 @@ asio::awaitable<bool> HttpExchange::Serve() {
 asio::awaitable<bool> HttpExchange::ServeRoute(const Transcoder::Route& route) {
   std::optional<Response> answer;
   const std::optional<std::string> authorization = FindAuthorization(route.method);
-  const absl::StatusOr<Admission> admission = co_await Admit(route.method, authorization);
-  if (!admission.ok()) {
-    answer = Fail(admission.status());
-    KeepSession(route.method, *answer);
+  const absl::StatusOr<AuthorizedCaller> caller = co_await Authorize(route.method, authorization);
+  if (!caller.ok()) {
+    answer = MakeErrorResponse(caller.status());
+    UpdateSession(route.method, *answer);
     co_return co_await Write(*answer);
   }
   uint64_t limit = context_.options.body_limit;
-  if (!admission->identified) limit = std::min(limit, kAnonymousBody);
+  if (!caller->identified) limit = std::min(limit, kAnonymousBody);
   const error_code error = co_await ReadBody(limit);
-  if (error) co_return co_await AnswerUnreadable(error, limit);
+  if (error) co_return co_await RespondUnreadable(error, limit);
   answer = DecodeBody(limit);
   if (answer) co_return co_await Write(*answer);
   const absl::StatusOr<Transcoder::Call> call = Transcoder::Read(route, request().body());
   if (!call.ok()) {
-    answer = Fail(call.status());
+    answer = MakeErrorResponse(call.status());
     co_return co_await Write(*answer);
   }
-  const Metadata metadata = MetadataFor(*authorization);
+  const Metadata metadata = MakeMetadata(*authorization);
   if (!call->streams) co_return co_await ServeUnary(route.method, *call, metadata);
   if (Transcoder::SendsFile(*call)) {
     co_await ServeDownload(*call, metadata);
@@ -96,21 +96,21 @@ asio::awaitable<bool> HttpExchange::ServeRoute(const Transcoder::Route& route) {
 }
 
 std::optional<std::string> HttpExchange::FindAuthorization(const std::string& method) const {
-  std::optional<std::string> authorization = AuthorizationOf(request());
+  std::optional<std::string> authorization = GetAuthorization(request());
   const SessionMethods& session = context_.options.session;
   // One who signs in may have the cookie of a session that is over.
   if (!authorization || !authorization->empty() || session.begin.empty() ||
-      method == session.begin || !(Reads() || SpeaksForPage(request()))) {
+      method == session.begin || !(IsReadOnly() || IsDashboardRequest(request()))) {
     return authorization;
   }
-  return AuthorizationOfCookie(request(), Secure());
+  return GetCookieAuthorization(request(), IsSecureRequest());
 }
 
-Metadata HttpExchange::MetadataFor(const std::string& authorization) const {
+Metadata HttpExchange::MakeMetadata(const std::string& authorization) const {
   return {{"authorization", authorization},
           {"x-request-id", request_id_},
-          {"idempotency-key", IdempotencyKeyOf(request())},
-          {"x-accept", AcceptOf(request())},
+          {"idempotency-key", GetIdempotencyKey(request())},
+          {"x-accept", GetAccept(request())},
           {"x-peer", peer_}};
 }
 
@@ -145,29 +145,31 @@ asio::awaitable<error_code> HttpExchange::ReadBody(uint64_t limit) {
 }
 
 absl::StatusOr<Transcoder::Route> HttpExchange::FindRoute(std::optional<Response>* refusal) const {
-  const std::string verb = Reads() ? "GET" : std::string(View(request().method_string()));
+  const std::string verb = IsReadOnly() ? "GET" : std::string(View(request().method_string()));
   absl::StatusOr<Transcoder::Route> route = context_.transcoder.Find(verb, target());
   if (absl::IsUnimplemented(route.status())) {
-    *refusal = Answer(405, "application/json", ErrorJson(route.status()));
+    *refusal = MakeResponse(405, "application/json", ErrorJson(route.status()));
   } else if (!route.ok()) {
     const StaticFiles* pages = context_.options.pages.get();
-    const bool page = pages != nullptr && Reads() && AcceptsPage(request()) &&
+    const bool page = pages != nullptr && IsReadOnly() && AcceptsHtml(request()) &&
                       !absl::StartsWith(View(request().target()), "/api/");
-    *refusal = page ? AnswerFile(pages->index()) : Fail(route.status());
+    *refusal = page ? MakeFileResponse(pages->index()) : MakeErrorResponse(route.status());
   }
   return route;
 }
 
-asio::awaitable<absl::StatusOr<Admission>> HttpExchange::Admit(
+asio::awaitable<absl::StatusOr<AuthorizedCaller>> HttpExchange::Authorize(
     const std::string& method, const std::optional<std::string>& authorization) {
   if (!authorization) {
-    co_return absl::UnauthenticatedError("the Authorization header is not text");
+    co_return absl::UnauthenticatedError(
+        "the Authorization header contains unprintable "
+        "characters");
   }
-  if (!context_.hooks.admit) co_return Admission{.identified = !authorization->empty()};
-  auto ask = [&](auto done) { context_.hooks.admit(method, *authorization, std::move(done)); };
+  if (!context_.hooks.authorize) co_return AuthorizedCaller{.identified = !authorization->empty()};
+  auto ask = [&](auto done) { context_.hooks.authorize(method, *authorization, std::move(done)); };
   // The store may take longer than the time that is left for the request.
   stream_->expires_never();
-  co_return co_await Await<absl::StatusOr<Admission>>(ask, context_.rpc.io());
+  co_return co_await Await<absl::StatusOr<AuthorizedCaller>>(ask, context_.rpc.io());
 }
 
 // ---- out ----
@@ -175,7 +177,8 @@ asio::awaitable<absl::StatusOr<Admission>> HttpExchange::Admit(
 asio::awaitable<bool> HttpExchange::ServeMetrics() {
   auto ask = [this](auto done) { context_.hooks.metrics(std::move(done)); };
   std::string text = co_await Await<std::string>(ask, context_.rpc.io());
-  Response response = Answer(200, "text/plain; version=0.0.4; charset=utf-8", std::move(text));
+  Response response =
+      MakeResponse(200, "text/plain; version=0.0.4; charset=utf-8", std::move(text));
   co_return co_await Write(response);
 }
 
@@ -194,9 +197,9 @@ asio::awaitable<bool> HttpExchange::ServeUnary(const std::string& method,
       co_await context_.rpc.Unary(*context, call.path, call.request, metadata);
   absl::StatusOr<Transcoder::Body> body =
       result.ok() ? Transcoder::WriteBody(call, *result) : result.status();
-  Response response =
-      body.ok() ? Answer(200, body->content_type, std::move(body->text)) : Fail(body.status());
-  KeepSession(method, response);
+  Response response = body.ok() ? MakeResponse(200, body->content_type, std::move(body->text))
+                                : MakeErrorResponse(body.status());
+  UpdateSession(method, response);
   co_return co_await Write(response);
 }
 
@@ -254,7 +257,7 @@ asio::awaitable<void> HttpExchange::ServeStream(const Transcoder::Call& call,
   asio::co_spawn(stream_->get_executor(), WatchClient(stream_, cancel), asio::detached);
   absl::StatusOr<std::string> message = co_await rpc->Next();
   if (!message.ok() && !absl::IsOutOfRange(message.status())) {
-    Response response = Fail(message.status());
+    Response response = MakeErrorResponse(message.status());
     co_await Write(response);
     co_return;
   }
@@ -265,7 +268,7 @@ asio::awaitable<void> HttpExchange::ServeStream(const Transcoder::Call& call,
     return events ? absl::StrCat("data: ", json, "\n\n") : absl::StrCat(json, "\n");
   };
   while (message.ok()) {
-    const absl::StatusOr<RecentJson::Text> json = context_.recent.Write(*call.output, *message);
+    const absl::StatusOr<JsonCache::Text> json = context_.json_cache.Write(*call.output, *message);
     if (writes && json.ok()) {
       const std::string text = line(absl::StrCat("{\"result\":", **json, "}"));
       writes = co_await WriteChunk(text, chunked);

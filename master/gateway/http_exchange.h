@@ -1,9 +1,9 @@
-// One HTTP request and its answer.
+// One HTTP request and its response.
 //
-// Made by http_session.cc for each request of a connection, on the connection's strand. What can be
-// answered by the headers is answered before any of the body is read. http_exchange.cc reads and
-// calls, http_streams.cc calls several at once, http_download.cc sends files, http_answers.cc makes
-// the answers.
+// Created by http_session.cc for each request, on the connection's strand. Requests that can be
+// refused by their headers are refused before the body is read. http_exchange.cc reads requests and
+// calls services, http_streams.cc joins several streams, http_download.cc sends files,
+// http_responses.cc builds responses.
 #ifndef MASTER_GATEWAY_HTTP_EXCHANGE_H_
 #define MASTER_GATEWAY_HTTP_EXCHANGE_H_
 
@@ -15,8 +15,8 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "master/gateway/builtin_routes.h"
 #include "master/gateway/http_session.h"
-#include "master/gateway/own_routes.h"
 #include "master/gateway/session_cookie.h"
 #include "master/gateway/static_files.h"
 #include "master/gateway/transcoder.h"
@@ -29,15 +29,15 @@ namespace det::gateway {
 
 inline constexpr char kEvents[] = "text/event-stream";
 
-// Coroutines here take what they are given by reference, from named variables: g++ 12 destroys some
-// temporaries in them twice.
+// Coroutines take arguments by reference to named variables, since g++ 12 destroys some temporaries
+// in `co_await` expressions twice.
 class HttpExchange {
  public:
-  // `buffer`: what was read of the connection and belongs to the next request.
+  // `buffer`: bytes that were read from the connection and belong to the next request.
   HttpExchange(HttpContext& context, std::shared_ptr<boost::beast::tcp_stream> stream,
                std::string peer, boost::beast::flat_buffer& buffer);
 
-  // True when the connection is good for another request.
+  // Returns true if the connection can serve another request.
   boost::asio::awaitable<bool> Serve();
 
   // Whether the client may still be sending this request.
@@ -49,25 +49,25 @@ class HttpExchange {
   using Response = boost::beast::http::response<boost::beast::http::string_body>;
   using Error = boost::system::error_code;
 
-  // From the method's name on: who is asking, the body, the call.
+  // Authorizes the caller, reads the body and calls the method.
   boost::asio::awaitable<bool> ServeRoute(const Transcoder::Route& route);
   boost::asio::awaitable<Error> ReadHeader();
   boost::asio::awaitable<Error> ReadBody(uint64_t limit);
-  // Answers a request that cannot be read, if there is anybody to hear it.
-  boost::asio::awaitable<bool> AnswerUnreadable(const Error& error, uint64_t limit);
-  // Puts the body as it was before its Content-Encoding; or the answer to one that cannot be.
+  // Responds to a request that cannot be read, if the client is still connected.
+  boost::asio::awaitable<bool> RespondUnreadable(const Error& error, uint64_t limit);
+  // Decodes the body's Content-Encoding in place; returns an error response if that fails.
   std::optional<Response> DecodeBody(uint64_t limit);
 
-  Response Answer(int status, const std::string& type, std::string body) const;
-  Response Fail(const absl::Status& status) const;
-  Response AnswerFile(const StaticFiles::File& file) const;
-  // What needs no call of a service; nullopt for all else.
-  std::optional<Response> AnswerDirectly() const;
-  // What every answer has: the request's id, and how and by whom it may be read.
-  void Dress(Response& response) const;
-  // The method that is asked for, or the answer to a request for none.
+  Response MakeResponse(int status, const std::string& type, std::string body) const;
+  Response MakeErrorResponse(const absl::Status& status) const;
+  Response MakeFileResponse(const StaticFiles::File& file) const;
+  // The response to requests that need no service; nullopt for all others.
+  std::optional<Response> RespondDirectly() const;
+  // Adds the headers of every response: request id, caching and CORS.
+  void AddCommonHeaders(Response& response) const;
+  // Finds the requested method, or stores the response to a request without one in `refusal`.
   absl::StatusOr<Transcoder::Route> FindRoute(std::optional<Response>* refusal) const;
-  boost::asio::awaitable<absl::StatusOr<Admission>> Admit(
+  boost::asio::awaitable<absl::StatusOr<AuthorizedCaller>> Authorize(
       const std::string& method, const std::optional<std::string>& authorization);
 
   boost::asio::awaitable<bool> Write(Response& response);
@@ -75,33 +75,34 @@ class HttpExchange {
   boost::asio::awaitable<bool> ServeUnary(const std::string& method, const Transcoder::Call& call,
                                           const Metadata& metadata);
   boost::asio::awaitable<void> ServeStream(const Transcoder::Call& call, const Metadata& metadata);
-  boost::asio::awaitable<void> ServeDownload(const Transcoder::Call& call, const Metadata& metadata);
+  boost::asio::awaitable<void> ServeDownload(const Transcoder::Call& call,
+                                             const Metadata& metadata);
   boost::asio::awaitable<bool> WriteStreamHeader(const char* type, bool chunked);
   boost::asio::awaitable<bool> WriteChunk(const std::string& text, bool chunked);
   boost::asio::awaitable<void> WriteLastChunk();
 
-  // Several streams over this connection, by their addresses.
-  class Joined;
+  // Several streams joined over this connection.
+  class JoinedStreams;
   boost::asio::awaitable<bool> ServeJoined();
-  // One of them, to its end, for whoever writes what they have.
-  boost::asio::awaitable<void> FollowOne(size_t index, std::string address,
-                                         std::shared_ptr<Joined> joined);
+  // Reads one stream to its end and queues its messages in `joined`.
+  boost::asio::awaitable<void> FollowStream(size_t index, std::string address,
+                                            std::shared_ptr<JoinedStreams> joined);
   boost::asio::awaitable<absl::Status> Pump(size_t index, const std::string& address,
-                                            Joined& joined);
+                                            JoinedStreams& joined);
 
   const Request& request() const { return parser_.get(); }
   std::string_view target() const { return {request().target().data(), request().target().size()}; }
-  bool Reads() const;
-  // What the gateway itself answers, if it is asked for.
-  const OwnRoute* FindOwn() const;
-  // As whom the method is called: by its header, or by the session's cookie where that may stand
-  // for it. Nothing for one that is not text.
+  bool IsReadOnly() const;
+  // The built-in route that is requested, or null.
+  const BuiltinRoute* FindBuiltin() const;
+  // The authorization for the method: the Authorization header, or the session cookie where it is
+  // accepted. Nullopt if it is not printable.
   std::optional<std::string> FindAuthorization(const std::string& method) const;
-  bool Secure() const { return IsSecure(request(), context_.options.tls != nullptr); }
-  // Begins or ends the browser's session with the answer to the method that does.
-  void KeepSession(const std::string& method, Response& response) const;
-  // What the call of a service carries of this request.
-  Metadata MetadataFor(const std::string& authorization) const;
+  bool IsSecureRequest() const { return IsSecure(request(), context_.options.tls != nullptr); }
+  // Sets or clears the session cookie in the response to Login or Logout.
+  void UpdateSession(const std::string& method, Response& response) const;
+  // Metadata for the service call.
+  Metadata MakeMetadata(const std::string& authorization) const;
 
   HttpContext& context_;
   const std::shared_ptr<boost::beast::tcp_stream> stream_;
@@ -111,8 +112,8 @@ class HttpExchange {
   std::string request_id_;
 };
 
-// Runs `gone` when the client goes away: a stream may have nothing to write for hours. Over as soon
-// as the client sends something.
+// Runs `gone` when the client disconnects, since a stream may have nothing to write for hours. Ends
+// as soon as the client sends something.
 boost::asio::awaitable<void> WatchClient(std::shared_ptr<boost::beast::tcp_stream> stream,
                                          std::function<void()> gone);
 

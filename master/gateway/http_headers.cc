@@ -28,31 +28,31 @@ std::string Value(const Headers& headers, const char* name) {
 
 }  // namespace
 
-std::optional<std::string> AuthorizationOf(const Headers& request) {
+std::optional<std::string> GetAuthorization(const Headers& request) {
   std::string value = Value(request, "Authorization");
   if (value.empty()) value = Value(request, "Grpc-Metadata-x-allocation-token");
   if (!IsPrintable(value, true)) return std::nullopt;
   return value;
 }
 
-std::string RequestIdOf(const Headers& request) {
+std::string GetOrMakeRequestId(const Headers& request) {
   std::string id = Value(request, "X-Request-Id");
   const bool good = !id.empty() && id.size() <= kLongestId && IsPrintable(id, false);
   return good ? id : base::NewUuid();
 }
 
-std::string IdempotencyKeyOf(const Headers& request) {
+std::string GetIdempotencyKey(const Headers& request) {
   std::string key = Value(request, "Idempotency-Key");
   return IsPrintable(key, true) ? key : "";
 }
 
-std::string AcceptOf(const Headers& request) {
+std::string GetAccept(const Headers& request) {
   std::string types = Value(request, "Accept");
   return IsPrintable(types, true) ? types : "";
 }
 
-bool AcceptsPage(const Headers& request) {
-  return absl::StrContains(AcceptOf(request), "text/html");
+bool AcceptsHtml(const Headers& request) {
+  return absl::StrContains(GetAccept(request), "text/html");
 }
 
 bool AcceptsEncoding(const Headers& request, std::string_view encoding) {

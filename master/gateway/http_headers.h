@@ -1,4 +1,4 @@
-// What the headers of an HTTP request say, and which headers answers have because of them.
+// Reading request headers, and setting the response headers that depend on them.
 //
 // Used by http_exchange.cc on its threads. Does no I/O.
 #ifndef MASTER_GATEWAY_HTTP_HEADERS_H_
@@ -15,28 +15,29 @@ namespace det::gateway {
 
 using Headers = boost::beast::http::fields;
 
-// Of `Authorization`, or else of `Grpc-Metadata-x-allocation-token`, where tasks of older clients
-// have theirs. Nothing for a value that is not printable: gRPC aborts on such metadata.
-std::optional<std::string> AuthorizationOf(const Headers& request);
+// The value of `Authorization`, or else of `Grpc-Metadata-x-allocation-token`, which tasks of older
+// clients send. Nullopt if it is not printable: gRPC aborts on such metadata.
+std::optional<std::string> GetAuthorization(const Headers& request);
 
-// The caller's X-Request-Id if it is 1 to 128 printable characters without a blank; else a new one.
-std::string RequestIdOf(const Headers& request);
+// The client's X-Request-Id if it has 1 to 128 printable characters without spaces; else a new id.
+std::string GetOrMakeRequestId(const Headers& request);
 
-// The caller's Idempotency-Key, empty without one or where it is not printable.
-std::string IdempotencyKeyOf(const Headers& request);
+// The client's Idempotency-Key; empty if absent or not printable.
+std::string GetIdempotencyKey(const Headers& request);
 
-// Which types of content the caller takes; empty where that is not said, or not printable.
-std::string AcceptOf(const Headers& request);
+// The client's Accept header; empty if absent or not printable.
+std::string GetAccept(const Headers& request);
 
-// Whether the client takes answers in this encoding: "gzip", "br".
+// Whether the client accepts this content encoding: "gzip", "br".
 bool AcceptsEncoding(const Headers& request, std::string_view encoding);
-// Whether it asks for a page by name, as a browser does for what its user opened.
-bool AcceptsPage(const Headers& request);
+// Whether the client explicitly accepts HTML, as a browser does for navigation.
+bool AcceptsHtml(const Headers& request);
 
-// Lets pages of the request's origin read the answer, if `allowed` names it or has "*".
+// Sets CORS headers that let pages of the request's origin read the response, if `allowed` contains
+// it or "*".
 void AllowOrigin(const std::vector<std::string>& allowed, const Headers& request, Headers* answer);
 
-// And, as the answer to OPTIONS, which requests they may make.
+// Sets the headers of a response to OPTIONS that tell which requests such pages may send.
 void AllowRequests(Headers* answer);
 
 }  // namespace det::gateway

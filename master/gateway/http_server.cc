@@ -47,7 +47,7 @@ absl::StatusOr<base::Fd> BindPort(const HttpOptions& options) {
   const auto address = asio::ip::make_address(options.bind, error);
   if (error) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--bind ", options.bind, " is not an address; try 127.0.0.1 or 0.0.0.0"));
+        absl::StrCat("--bind ", options.bind, " is not an IP address; try 127.0.0.1 or 0.0.0.0"));
   }
   const tcp::endpoint endpoint(address, static_cast<uint16_t>(options.port));
   base::Fd socket(::socket(endpoint.protocol().family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -166,7 +166,7 @@ void HttpServer::Impl::Leave(const std::shared_ptr<tcp_stream>& stream) {
 
 // What is posted may never run: if it held this, this would hold it.
 void HttpServer::Impl::StopAccepting() {
-  context_->lending.End();
+  context_->handoff.End();
   asio::post(acceptor_.get_executor(), [this] {
     boost::system::error_code ignored;
     acceptor_.close(ignored);

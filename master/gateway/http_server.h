@@ -1,9 +1,10 @@
-// The master's one public port, in the clear or behind TLS (tls_keys.h): HTTP/1.1 (the API as JSON,
-// metrics, a page that says what this is) and gRPC, told apart by their first bytes. gRPC
-// connections are lent to the server in this process; HTTP requests become calls of the same server
-// over a channel in memory, so both pass the same services.
+// The master's public port, plaintext or TLS (tls_keys.h): HTTP/1.1 (the API as JSON, metrics, an
+// information page) and gRPC, distinguished by their first bytes. gRPC connections are handed to
+// the server in this process; HTTP requests become calls of the same server over an in-memory
+// channel, so that both reach the same services.
 //
-// Made by master.cc; has threads of its own. Knows no service: it works by descriptors.
+// Created by master.cc; has its own threads. Independent of concrete services: it uses their
+// descriptors.
 #ifndef MASTER_GATEWAY_HTTP_SERVER_H_
 #define MASTER_GATEWAY_HTTP_SERVER_H_
 
@@ -34,53 +35,54 @@ namespace det::gateway {
 
 struct HttpOptions {
   std::string bind = "127.0.0.1";
-  int port = 8080;  // 0: any free one
-  int socket = -1;  // of BindPort with the same bind and port, now the server's; -1: none
+  int port = 8080;  // 0: any free port
+  int socket = -1;  // from BindPort with the same bind and port; owned by the server; -1: none
   int threads = 2;
-  uint64_t body_limit = uint64_t{128} << 20;  // after what gzip saves
-  int connection_limit = 10'000;              // HTTP and gRPC together; those above it are closed
+  uint64_t body_limit = uint64_t{128} << 20;  // of the decompressed body
+  int connection_limit = 10'000;              // HTTP and gRPC together; more are closed
   std::string about;                          // the text of GET /
-  std::vector<std::string> allow_origins;     // whose pages may call; "*": all; see docs/api.md
-  std::shared_ptr<TlsKeys> tls;  // the port speaks TLS and nothing else; nullptr: no TLS
-  // Whom gRPC connections are lent to whose client showed a certificate by the client authority of
-  // `tls`; nullptr: the same as all. Must outlive the server.
+  std::vector<std::string>
+      allow_origins;             // origins whose pages may call; "*": all; see docs/api.md
+  std::shared_ptr<TlsKeys> tls;  // TLS on the port; nullptr: plaintext
+  // The gRPC server for connections with a client certificate of the authority in `tls`; nullptr:
+  // the same server as for all others. Must outlive the HttpServer.
   grpc::Server* agents = nullptr;
-  std::chrono::milliseconds handshake_limit{10'000};  // of TLS, from the connection on
-  // What browsers are shown at / and at addresses that nothing else has; nullptr: nothing.
+  std::chrono::milliseconds handshake_limit{10'000};  // timeout of the TLS handshake
+  // The dashboard, served to browsers at / and at all unknown paths; nullptr: none.
   std::shared_ptr<const StaticFiles> pages;
-  // Methods that wait for something to happen: their calls end when the client goes away. Others
-  // are answered, also to one that has said that it will send no more.
+  // Methods that wait for an event: their calls end when the client disconnects. Other calls are
+  // answered even if the client has half-closed the connection.
   std::set<std::string> long_polls;
-  SessionMethods session;  // of browsers, by cookie; empty: none
-  ApiSource api;           // for /api/v1/openapi.json; without descriptors: none
+  SessionMethods session;  // cookie sessions of browsers; empty: none
+  ApiSource api;           // for /api/v1/openapi.json; not served without descriptors
 };
 
-// What a request's headers tell of its caller.
-struct Admission {
-  bool identified = false;  // by a token; whoever is not gets little memory
+// What is known about the caller from the request's headers.
+struct AuthorizedCaller {
+  bool identified = false;  // by a token; otherwise request bodies are limited to 64 KiB
 };
 
 struct HttpHooks {
-  // Whether the bearer of this Authorization header may call the method
-  // ("det.api.v1.TrialService.GetTrial"); asked before anything of the body is read. May answer
-  // later, from any thread. If null, all may, and any header identifies.
+  // Checks whether the bearer of this Authorization header may call the method
+  // ("det.api.v1.TrialService.GetTrial"), before the body is read. May reply later, from any
+  // thread. If null, all calls are allowed, and any header identifies the caller.
   std::function<void(const std::string& method, const std::string& authorization,
-                     absl::AnyInvocable<void(absl::StatusOr<Admission>)> reply)>
-      admit;
-  // Writes the text of GET /metrics; may answer later, from any thread.
+                     absl::AnyInvocable<void(absl::StatusOr<AuthorizedCaller>)> reply)>
+      authorize;
+  // Produces the text of GET /metrics; may reply later, from any thread.
   std::function<void(absl::AnyInvocable<void(std::string)> reply)> metrics;
-  // After each answer, with its HTTP status; any thread.
+  // Called after each response with its HTTP status; any thread.
   std::function<void(int status)> on_response;
 };
 
-// Takes the port, before anything is done that could not be undone. Connections to it are refused
-// until a server is started on it. ALREADY_EXISTS when somebody listens there.
+// Binds the port before the master does anything irreversible. Connections are refused until a
+// server is started on it. ALREADY_EXISTS if another process listens on it.
 absl::StatusOr<base::Fd> BindPort(const HttpOptions& options);
 
 class HttpServer {
  public:
-  // Listens and serves. ALREADY_EXISTS when the port is taken. `server` must outlive the result and
-  // carry the services.
+  // Listens and serves. ALREADY_EXISTS if the port is in use. `server` must have the services and
+  // outlive the result.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Start(
       HttpOptions options, HttpHooks hooks, grpc::Server* server,
       const std::vector<const google::protobuf::ServiceDescriptor*>& services);
@@ -88,11 +90,11 @@ class HttpServer {
 
   int port() const;
 
-  // Accepts no more connections, and lends none to gRPC from now on: to be called before the gRPC
-  // server's Shutdown. Those that are open go on.
+  // Stops accepting connections and handing them to gRPC. Must be called before the gRPC server's
+  // Shutdown. Open connections continue.
   void StopAccepting();
-  // Ends all connections. To be called after the gRPC server's Shutdown, which ends the calls that
-  // they wait for.
+  // Closes all connections. Must be called after the gRPC server's Shutdown, which ends the calls
+  // that they wait for.
   void Stop();
 
  private:

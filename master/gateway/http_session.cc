@@ -30,7 +30,7 @@ namespace beast = boost::beast;
 using boost::system::error_code;
 
 constexpr auto kIdle = std::chrono::seconds(75);  // for the first byte
-constexpr auto kFirstBytes = std::chrono::seconds(10);
+constexpr auto kProtocolPrefixBytes = std::chrono::seconds(10);
 // For what we do not want to hear: until the next of it, and for all of it.
 constexpr auto kPause = std::chrono::seconds(5);
 constexpr auto kRest = std::chrono::seconds(60);
@@ -47,10 +47,10 @@ Speech Listen(int fd) {
   return heard == kPreface.substr(0, heard.size()) ? Speech::kHttp2 : Speech::kHttp1;
 }
 
-asio::awaitable<Speech> FindSpeech(std::shared_ptr<beast::tcp_stream> kept) {
+asio::awaitable<Speech> DetectProtocol(std::shared_ptr<beast::tcp_stream> kept) {
   beast::tcp_stream& stream = *kept;
   asio::steady_timer pause(stream.get_executor());
-  const auto deadline = std::chrono::steady_clock::now() + kFirstBytes;
+  const auto deadline = std::chrono::steady_clock::now() + kProtocolPrefixBytes;
   error_code error;
   // Idle connections wait here; nothing is to be read before their first byte.
   auto giving_up = std::make_shared<asio::steady_timer>(stream.get_executor(), kIdle);
@@ -78,7 +78,7 @@ struct HangUp {
   base::Fd twin;
   base::Fd epoll;
 };
-std::optional<HangUp> WatchForHangUp(int fd) {
+std::optional<HangUp> WatchForDisconnect(int fd) {
   HangUp watch{base::Fd(::fcntl(fd, F_DUPFD_CLOEXEC, 0)), base::Fd(::epoll_create1(EPOLL_CLOEXEC))};
   epoll_event event = {};
   if (!watch.twin.valid() || !watch.epoll.valid() ||
@@ -89,25 +89,25 @@ std::optional<HangUp> WatchForHangUp(int fd) {
 }
 
 // gRPC tells nobody when a connection ends, but it shuts each down before it closes its descriptor.
-asio::awaitable<void> LendToGrpc(Lending& lending, grpc::Server* server,
-                                 beast::tcp_stream& stream) {
+asio::awaitable<void> HandOffToGrpc(GrpcHandoff& lending, grpc::Server* server,
+                                    beast::tcp_stream& stream) {
   error_code error;
   stream.socket().set_option(asio::ip::tcp::no_delay(true), error);
   const auto executor = stream.get_executor();
   base::Fd fd(stream.release_socket().release(error));
   if (error) co_return;
-  std::optional<HangUp> watch = WatchForHangUp(fd.get());
+  std::optional<HangUp> watch = WatchForDisconnect(fd.get());
   if (!watch) co_return;
   asio::posix::stream_descriptor hang_up(executor, watch->epoll.Release());
   ::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) | O_NONBLOCK);
-  const bool lent = lending.Try([&] { grpc::AddInsecureChannelFromFd(server, fd.Release()); });
+  const bool lent = handoff.Try([&] { grpc::AddInsecureChannelFromFd(server, fd.Release()); });
   if (!lent) co_return;
   co_await hang_up.async_wait(asio::posix::stream_descriptor::wait_read, Catch(error));
 }
 
 }  // namespace
 
-asio::awaitable<void> Discard(beast::tcp_stream& stream) {
+asio::awaitable<void> DrainClient(beast::tcp_stream& stream) {
   const auto end = std::chrono::steady_clock::now() + kRest;
   std::array<char, 16 << 10> bytes;
   const auto into = asio::buffer(bytes);
@@ -124,16 +124,16 @@ asio::awaitable<void> ServeConnection(std::shared_ptr<HttpContext> context,
   const auto peer = stream->socket().remote_endpoint(error);
   Caller caller{error ? "" : peer.address().to_string(), context->server};
   if (context->options.tls == nullptr) {
-    co_await ServeClear(std::move(context), std::move(stream), std::move(caller));
+    co_await ServePlaintext(std::move(context), std::move(stream), std::move(caller));
   } else {
     co_await ServeTls(std::move(context), std::move(stream), std::move(caller));
   }
 }
 
-asio::awaitable<void> ServeClear(std::shared_ptr<HttpContext> context,
-                                 std::shared_ptr<beast::tcp_stream> stream, Caller caller) {
-  const Speech speech = co_await FindSpeech(stream);
-  if (speech == Speech::kHttp2) co_await LendToGrpc(context->lending, caller.server, *stream);
+asio::awaitable<void> ServePlaintext(std::shared_ptr<HttpContext> context,
+                                     std::shared_ptr<beast::tcp_stream> stream, Caller caller) {
+  const Speech speech = co_await DetectProtocol(stream);
+  if (speech == Speech::kHttp2) co_await HandOffToGrpc(context->lending, caller.server, *stream);
   if (speech != Speech::kHttp1) co_return;
   error_code error;
   stream->socket().set_option(asio::ip::tcp::no_delay(true), error);
@@ -146,7 +146,7 @@ asio::awaitable<void> ServeClear(std::shared_ptr<HttpContext> context,
     unread = exchange.unread();
   }
   stream->socket().shutdown(asio::ip::tcp::socket::shutdown_send, error);
-  if (unread) co_await Discard(*stream);
+  if (unread) co_await DrainClient(*stream);
   stream->close();
 }
 

@@ -1,6 +1,6 @@
-// One connection: finds out what it speaks, then serves its requests one after the other.
+// One connection: detects the protocol, then serves requests sequentially.
 //
-// Started by http_server.cc on one of its threads; a coroutine on a strand of its own.
+// Started by http_server.cc on one of its threads; a coroutine on its own strand.
 #ifndef MASTER_GATEWAY_HTTP_SESSION_H_
 #define MASTER_GATEWAY_HTTP_SESSION_H_
 
@@ -10,8 +10,8 @@
 
 #include "absl/functional/function_ref.h"
 #include "master/gateway/http_server.h"
+#include "master/gateway/json_cache.h"
 #include "master/gateway/openapi.h"
-#include "master/gateway/recent_json.h"
 #include "master/gateway/rpc.h"
 #include "master/gateway/transcoder.h"
 #include <boost/asio/awaitable.hpp>
@@ -19,16 +19,16 @@
 
 namespace det::gateway {
 
-// Whether connections may still be lent to gRPC: a server that shuts down must be given none.
-class Lending {
+// Guards handing connections to gRPC: a server that shuts down must not receive any.
+class GrpcHandoff {
  public:
-  // Calls `lend`, which does not wait, unless it is over; says whether.
+  // Calls `lend`, which must not block, unless End was called; returns whether it did.
   bool Try(absl::FunctionRef<void()> lend) {
     std::lock_guard lock(mutex_);
     if (!over_) lend();
     return !over_;
   }
-  // Once it has returned, no connection is being lent, and none will be.
+  // After it returns, no connection is handed to gRPC any more.
   void End() {
     std::lock_guard lock(mutex_);
     over_ = true;
@@ -39,7 +39,7 @@ class Lending {
   bool over_ = false;
 };
 
-// What all connections share; outlives them.
+// State shared by all connections; outlives them.
 struct HttpContext {
   HttpOptions options;
   HttpHooks hooks;
@@ -47,27 +47,27 @@ struct HttpContext {
   Transcoder transcoder;
   Rpc rpc;
   OpenApi openapi;
-  RecentJson recent = {};
-  Lending lending = {};
+  JsonCache json_cache = {};
+  GrpcHandoff handoff = {};
 };
 
-// Of a connection, whatever it speaks.
+// The peer of a connection.
 struct Caller {
-  std::string address;             // without a port; empty: unknown
-  grpc::Server* server = nullptr;  // whom it is lent to if it speaks gRPC
+  std::string address;             // without port; empty: unknown
+  grpc::Server* server = nullptr;  // receives the connection if it is gRPC
 };
 
-// Ends when the connection has ended, whoever served it.
+// Completes when the connection has ended.
 boost::asio::awaitable<void> ServeConnection(std::shared_ptr<HttpContext> context,
                                              std::shared_ptr<boost::beast::tcp_stream> stream);
-// The same of one in the clear; `stream` may be any socket that carries bytes.
-boost::asio::awaitable<void> ServeClear(std::shared_ptr<HttpContext> context,
-                                        std::shared_ptr<boost::beast::tcp_stream> stream,
-                                        Caller caller);
+// Serves a plaintext connection; `stream` may be any byte stream.
+boost::asio::awaitable<void> ServePlaintext(std::shared_ptr<HttpContext> context,
+                                            std::shared_ptr<boost::beast::tcp_stream> stream,
+                                            Caller caller);
 
-// Hears out a client that has its answer already: if the connection ended under what it is still
-// sending, it might lose the answer.
-boost::asio::awaitable<void> Discard(boost::beast::tcp_stream& stream);
+// Reads and discards the rest of a request that was already answered: closing the connection while
+// the client is still sending could lose the response.
+boost::asio::awaitable<void> DrainClient(boost::beast::tcp_stream& stream);
 
 }  // namespace det::gateway
 

@@ -20,16 +20,17 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-constexpr size_t kMostStreams = 64;
+constexpr size_t kMaxStreams = 64;
 // Bytes that wait for the client; until some are gone, no stream is asked for more.
-constexpr size_t kMostWaiting = 1 << 20;
+constexpr size_t kMaxQueued = 1 << 20;
 
 }  // namespace
 
 // What streams have for the client of their one connection. On its strand.
-class HttpExchange::Joined {
+class HttpExchange::JoinedStreams {
  public:
-  explicit Joined(const asio::any_io_executor& executor) : ready_(executor), room_(executor) {
+  explicit JoinedStreams(const asio::any_io_executor& executor)
+      : ready_(executor), room_(executor) {
     ready_.expires_at(asio::steady_timer::time_point::max());
     room_.expires_at(asio::steady_timer::time_point::max());
   }
@@ -69,7 +70,7 @@ class HttpExchange::Joined {
   }
   asio::awaitable<void> WaitForRoom() {
     error_code error;
-    while (text_.size() > kMostWaiting && !gone_) co_await room_.async_wait(Catch(error));
+    while (text_.size() > kMaxQueued && !gone_) co_await room_.async_wait(Catch(error));
   }
 
  private:
@@ -88,22 +89,21 @@ asio::awaitable<bool> HttpExchange::ServeJoined() {
       if (name == "of") addresses.push_back(std::move(value));
     }
   }
-  if (addresses.empty() || addresses.size() > kMostStreams) {
-    Response refusal = Fail(absl::InvalidArgumentError(
-        absl::StrCat("say which streams: of=<address>, 1 to ", kMostStreams,
-                     " times, each as it is asked for alone")));
+  if (addresses.empty() || addresses.size() > kMaxStreams) {
+    Response refusal = MakeErrorResponse(absl::InvalidArgumentError(
+        absl::StrCat("name the streams with of=<path>, 1 to ", kMaxStreams, " times")));
     co_return co_await Write(refusal);
   }
   const bool chunked = request().version() >= 11;
   stream_->expires_never();
   const bool started = co_await WriteStreamHeader(kEvents, chunked);
   if (!started || request().method() == boost::beast::http::verb::head) co_return false;
-  const auto joined = std::make_shared<Joined>(stream_->get_executor());
+  const auto joined = std::make_shared<JoinedStreams>(stream_->get_executor());
   std::function<void()> leave = [joined] { joined->Leave(); };
   asio::co_spawn(stream_->get_executor(), WatchClient(stream_, leave), asio::detached);
   for (size_t i = 0; i < addresses.size(); ++i) {
     joined->Begin();
-    asio::co_spawn(stream_->get_executor(), FollowOne(i, addresses[i], joined), asio::detached);
+    asio::co_spawn(stream_->get_executor(), FollowStream(i, addresses[i], joined), asio::detached);
   }
   // This exchange must be here until all of them have ended.
   for (;;) {
@@ -117,37 +117,39 @@ asio::awaitable<bool> HttpExchange::ServeJoined() {
   co_return false;
 }
 
-asio::awaitable<void> HttpExchange::FollowOne(size_t index, std::string address,
-                                              std::shared_ptr<Joined> joined) {
+asio::awaitable<void> HttpExchange::FollowStream(size_t index, std::string address,
+                                                 std::shared_ptr<JoinedStreams> joined) {
   const absl::Status over = co_await Pump(index, address, *joined);
   if (over.ok()) {
     joined->Say(index, "\"end\":true");
   } else {
     const std::string error = ErrorJson(over);  // {"error": ...}
-    joined->Say(index, absl::StrCat("\"status\":", HttpStatusOf(over.code()), ",",
+    joined->Say(index, absl::StrCat("\"status\":", ToHttpStatus(over.code()), ",",
                                     absl::string_view(error).substr(1, error.size() - 2)));
   }
   joined->End();
 }
 
 asio::awaitable<absl::Status> HttpExchange::Pump(size_t index, const std::string& address,
-                                                 Joined& joined) {
+                                                 JoinedStreams& joined) {
   const absl::StatusOr<Transcoder::Route> route = context_.transcoder.Find("GET", address);
   if (!route.ok()) co_return route.status();
   const absl::StatusOr<Transcoder::Call> call = Transcoder::Read(*route, "");
   if (!call.ok()) co_return call.status();
   if (!call->streams) {
-    co_return absl::InvalidArgumentError(absl::StrCat(address, " is no stream; ask for it alone"));
+    co_return absl::InvalidArgumentError(absl::StrCat(address,
+                                                      " is not a stream; send a separate "
+                                                      "request"));
   }
   const std::optional<std::string> authorization = FindAuthorization(route->method);
-  const absl::StatusOr<Admission> admission = co_await Admit(route->method, authorization);
-  if (!admission.ok()) co_return admission.status();
-  const Metadata metadata = MetadataFor(*authorization);
+  const absl::StatusOr<AuthorizedCaller> caller = co_await Authorize(route->method, authorization);
+  if (!caller.ok()) co_return caller.status();
+  const Metadata metadata = MakeMetadata(*authorization);
   const auto rpc = StreamCall::Start(context_.rpc, call->path, call->request, metadata);
   joined.Add(rpc);
   absl::StatusOr<std::string> message = co_await rpc->Next();
   while (message.ok()) {
-    const absl::StatusOr<RecentJson::Text> json = context_.recent.Write(*call->output, *message);
+    const absl::StatusOr<JsonCache::Text> json = context_.json_cache.Write(*call->output, *message);
     if (json.ok()) {
       joined.Say(index, absl::StrCat("\"result\":", **json));
     } else {

@@ -13,8 +13,8 @@
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/descriptor.pb.h"
 #include "google/protobuf/descriptor_database.h"
+#include "master/gateway/builtin_routes.h"
 #include "master/gateway/openapi_schemas.h"
-#include "master/gateway/own_routes.h"
 #include "proto/http_path.h"
 #include "proto/rule_pattern.h"
 #include <nlohmann/json.hpp>
@@ -33,9 +33,8 @@ constexpr char kGatewayTag[] = "Gateway";
 
 constexpr char kAbout[] =
     "The HTTP form of the API of a Resolute master; the same methods are served by gRPC on the "
-    "same "
-    "port. Every answer has an X-Request-Id. 64-bit integers are written as strings, and read as "
-    "strings or numbers; names of fields are read in lowerCamelCase and snake_case.";
+    "same port. Every response has an X-Request-Id. 64-bit integers are written as strings, and "
+    "accepted as strings or numbers; field names are accepted in lowerCamelCase and snake_case.";
 
 // The summary of a method: its comment's first sentence.
 std::string FirstSentence(const std::string& comment) {
@@ -63,8 +62,8 @@ class Writer {
   void AddQuery(const Descriptor& message, const std::string& prefix, const std::string& names,
                 const std::set<std::string>& taken, int depth, Json* parameters);
   void AddBody(const MethodDescriptor& method, const std::string& body, Json* operation);
-  Json Answers(const MethodDescriptor& method);
-  void AddOwn(const OwnRoute& route);
+  Json MakeResponses(const MethodDescriptor& method);
+  void AddOwn(const BuiltinRoute& route);
 
   const ApiSource& source_;
   OpenApiSchemas schemas_;
@@ -76,7 +75,7 @@ class Writer {
 };
 
 absl::Status Writer::Add(const ServiceDescriptor& service) {
-  tags_.push_back({{"name", service.name()}, {"description", CommentOf(service)}});
+  tags_.push_back({{"name", service.name()}, {"description", GetComment(service)}});
   for (int i = 0; i < service.method_count(); ++i) {
     const MethodDescriptor& method = *service.method(i);
     if (method.client_streaming()) continue;
@@ -90,7 +89,7 @@ absl::Status Writer::Add(const ServiceDescriptor& service) {
 
 absl::Status Writer::AddOperation(const MethodDescriptor& method, const proto::RulePattern& pattern,
                                   int index) {
-  const std::string comment = CommentOf(method);
+  const std::string comment = GetComment(method);
   Json operation = Json::object();
   operation["tags"] = Json::array({method.service()->name()});
   operation["operationId"] = absl::StrCat(method.service()->name(), "_", method.name(),
@@ -105,7 +104,7 @@ absl::Status Writer::AddOperation(const MethodDescriptor& method, const proto::R
     taken.insert(pattern.body);
     AddQuery(*method.input_type(), "", "", taken, 0, &operation["parameters"]);
   }
-  operation["responses"] = Answers(method);
+  operation["responses"] = MakeResponses(method);
   if (source_.open && source_.open(method.full_name())) operation["security"] = Json::array();
   paths_[path][absl::AsciiStrToLower(pattern.verb)] = std::move(operation);
   return absl::OkStatus();
@@ -132,15 +131,15 @@ absl::StatusOr<std::string> Writer::Path(const MethodDescriptor& method,
     const std::string& name = shown[next++];
     absl::StrAppend(&path, "/{", name, "}");
     taken->insert(segment.field);
-    const FieldDescriptor* field = FieldAt(*method.input_type(), segment.field);
+    const FieldDescriptor* field = FindField(*method.input_type(), segment.field);
     if (field == nullptr) {
       return absl::InternalError(absl::StrCat(method.full_name(), " has no field ", segment.field));
     }
     Json parameter = {{"name", name}, {"in", "path"}, {"required", true}};
-    if (const std::string comment = CommentOf(*field); !comment.empty()) {
+    if (const std::string comment = GetComment(*field); !comment.empty()) {
       parameter["description"] = comment;
     }
-    parameter["schema"] = schemas_.OfElement(*field);
+    parameter["schema"] = schemas_.MakeElementSchema(*field);
     (*operation)["parameters"].push_back(std::move(parameter));
   }
   return path;
@@ -164,22 +163,23 @@ void Writer::AddQuery(const Descriptor& message, const std::string& prefix,
       continue;
     }
     Json parameter = {{"name", absl::StrCat(prefix, field.json_name())}, {"in", "query"}};
-    if (const std::string comment = CommentOf(field); !comment.empty()) {
+    if (const std::string comment = GetComment(field); !comment.empty()) {
       parameter["description"] = comment;
     }
-    parameter["schema"] = schemas_.Of(field);
+    parameter["schema"] = schemas_.MakeSchema(field);
     parameters->push_back(std::move(parameter));
   }
 }
 
 void Writer::AddBody(const MethodDescriptor& method, const std::string& body, Json* operation) {
   const FieldDescriptor* field = body == "*" ? nullptr : method.input_type()->FindFieldByName(body);
-  const Json schema = field != nullptr ? schemas_.Of(*field) : schemas_.Of(*method.input_type());
+  const Json schema =
+      field != nullptr ? schemas_.MakeSchema(*field) : schemas_.MakeSchema(*method.input_type());
   (*operation)["requestBody"]["content"]["application/json"]["schema"] = schema;
 }
 
-Json Writer::Answers(const MethodDescriptor& method) {
-  Json schema = schemas_.Of(*method.output_type());
+Json Writer::MakeResponses(const MethodDescriptor& method) {
+  Json schema = schemas_.MakeSchema(*method.output_type());
   Json answer = {{"description", method.server_streaming()
                                      ? "A line, or an event, for each message of the stream."
                                      : "Done."}};
@@ -196,14 +196,14 @@ Json Writer::Answers(const MethodDescriptor& method) {
   return {{"200", std::move(answer)}, {"default", {{"$ref", "#/components/responses/Error"}}}};
 }
 
-void Writer::AddOwn(const OwnRoute& route) {
+void Writer::AddOwn(const BuiltinRoute& route) {
   Json operation = Json::object();
   operation["tags"] = Json::array({kGatewayTag});
   operation["operationId"] = absl::StrCat(kGatewayTag, "_", std::string(route.name));
   operation["summary"] = route.summary;
   if (!route.about.empty()) operation["description"] = route.about;
   operation["parameters"] = Json::array();
-  for (const OwnRoute::Parameter& each : route.parameters) {
+  for (const BuiltinRoute::Parameter& each : route.parameters) {
     operation["parameters"].push_back(
         {{"name", each.name},
          {"in", "query"},
@@ -219,18 +219,20 @@ void Writer::AddOwn(const OwnRoute& route) {
 }
 
 std::string Writer::Finish() {
-  tags_.push_back({{"name", kGatewayTag}, {"description", "What no service answers."}});
-  for (const OwnRoute& route : OwnRoutes()) AddOwn(route);
-  const Json error = {
-      {"type", "object"},
-      {"properties",
-       {{"error",
-         {{"type", "object"},
-          {"properties",
-           {{"code", {{"type", "integer"}, {"description", "of gRPC"}}},
-            {"reason", {{"type", "string"}, {"description", "the code's name"}}},
-            {"error",
-             {{"type", "string"}, {"description", "what happened, to what, what to do"}}}}}}}}}};
+  tags_.push_back({{"name", kGatewayTag}, {"description", "Routes that belong to no service."}});
+  for (const BuiltinRoute& route : GetBuiltinRoutes()) AddOwn(route);
+  const Json error = {{"type", "object"},
+                      {"properties",
+                       {{"error",
+                         {{"type", "object"},
+                          {"properties",
+                           {{"code", {{"type", "integer"}, {"description", "gRPC status code"}}},
+                            {"reason", {{"type", "string"}, {"description", "name of the code"}}},
+                            {"error",
+                             {{"type", "string"},
+                              {"description",
+                               "what happened, to which resource, and what to "
+                               "do"}}}}}}}}}};
   Json document;
   document["openapi"] = "3.1.0";
   document["info"] = {{"title", "Resolute"}, {"version", source_.version}, {"description", kAbout}};
@@ -241,10 +243,10 @@ std::string Writer::Finish() {
   document["components"]["securitySchemes"]["token"] = {
       {"type", "http"},
       {"scheme", "bearer"},
-      {"description", "A session's, of /api/v1/auth/login, or an access token."}};
+      {"description", "A session token from /api/v1/auth/login, or an access token."}};
   document["components"]["responses"]["Error"] = {
-      {"description", "Why not."}, {"content", {{"application/json", {{"schema", error}}}}}};
-  document["components"]["schemas"] = schemas_.Take();
+      {"description", "The error."}, {"content", {{"application/json", {{"schema", error}}}}}};
+  document["components"]["schemas"] = schemas_.TakeSchemas();
   return document.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

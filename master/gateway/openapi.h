@@ -1,7 +1,7 @@
-// The API as an OpenAPI 3.1 document, from the descriptors of its protos: paths, parameters, bodies
-// and answers from the HTTP rules, descriptions from the comments.
+// The API as an OpenAPI 3.1 document, generated from the proto descriptors: paths, parameters,
+// bodies and responses from the HTTP rules, descriptions from the comments.
 //
-// Used by http_answers.cc on its threads. Does no I/O.
+// Used by http_responses.cc on its threads. Does no I/O.
 #ifndef MASTER_GATEWAY_OPENAPI_H_
 #define MASTER_GATEWAY_OPENAPI_H_
 
@@ -17,17 +17,17 @@
 namespace det::gateway {
 
 struct ApiSource {
-  std::string_view descriptors;       // a FileDescriptorSet with comments; lives for ever
-  std::vector<std::string> services;  // full names; those that are not in it are left out
+  std::string_view descriptors;       // a FileDescriptorSet with comments; static
+  std::vector<std::string> services;  // full names; unknown ones are ignored
   std::string version;
-  // Whether a method ("det.api.v1.AuthService.Login") needs no token; null: none does without.
+  // Whether a method ("det.api.v1.AuthService.Login") is public; null: all need a token.
   std::function<bool(std::string_view method)> open;
 };
 
-// INTERNAL when the descriptors cannot be read.
+// INTERNAL if the descriptors are invalid.
 absl::StatusOr<std::string> MakeOpenApi(const ApiSource& source);
 
-// Made when it is asked for first, by any thread.
+// Generates the document on first use. Any thread.
 class OpenApi {
  public:
   explicit OpenApi(ApiSource source) : source_(std::move(source)) {}

@@ -39,11 +39,11 @@ const std::map<std::string, Json>& WellKnown() {
   return forms;
 }
 
-std::string NameOf(const std::string& full_name) {
+std::string GetSchemaName(const std::string& full_name) {
   return std::string(absl::StripPrefix(full_name, "det.api.v1."));
 }
 
-Json RefTo(const std::string& name) {
+Json MakeReference(const std::string& name) {
   return {{"$ref", absl::StrCat("#/components/schemas/", name)}};
 }
 
@@ -60,15 +60,15 @@ std::string Clean(const google::protobuf::SourceLocation& location) {
 }  // namespace
 
 template <class D>
-std::string CommentOf(const D& descriptor) {
+std::string GetComment(const D& descriptor) {
   google::protobuf::SourceLocation location;
   return descriptor.GetSourceLocation(&location) ? Clean(location) : "";
 }
-template std::string CommentOf(const FieldDescriptor&);
-template std::string CommentOf(const MethodDescriptor&);
-template std::string CommentOf(const ServiceDescriptor&);
+template std::string GetComment(const FieldDescriptor&);
+template std::string GetComment(const MethodDescriptor&);
+template std::string GetComment(const ServiceDescriptor&);
 
-const FieldDescriptor* FieldAt(const Descriptor& message, std::string_view path) {
+const FieldDescriptor* FindField(const Descriptor& message, std::string_view path) {
   const Descriptor* type = &message;
   const FieldDescriptor* field = nullptr;
   const absl::string_view view(path.data(), path.size());
@@ -90,16 +90,16 @@ bool OpenApiSchemas::IsWellKnown(const Descriptor& message) {
   return WellKnown().count(message.full_name()) != 0;
 }
 
-Json OpenApiSchemas::Of(const FieldDescriptor& field) {
+Json OpenApiSchemas::MakeSchema(const FieldDescriptor& field) {
   if (field.is_map()) {
     return {{"type", "object"},
-            {"additionalProperties", Of(*field.message_type()->FindFieldByNumber(2))}};
+            {"additionalProperties", MakeSchema(*field.message_type()->FindFieldByNumber(2))}};
   }
-  if (!field.is_repeated()) return OfElement(field);
-  return {{"type", "array"}, {"items", OfElement(field)}};
+  if (!field.is_repeated()) return MakeElementSchema(field);
+  return {{"type", "array"}, {"items", MakeElementSchema(field)}};
 }
 
-Json OpenApiSchemas::OfElement(const FieldDescriptor& field) {
+Json OpenApiSchemas::MakeElementSchema(const FieldDescriptor& field) {
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_INT32:
     case FieldDescriptor::CPPTYPE_UINT32:
@@ -114,56 +114,56 @@ Json OpenApiSchemas::OfElement(const FieldDescriptor& field) {
     case FieldDescriptor::CPPTYPE_BOOL:
       return {{"type", "boolean"}};
     case FieldDescriptor::CPPTYPE_ENUM:
-      return Of(*field.enum_type());
+      return MakeSchema(*field.enum_type());
     case FieldDescriptor::CPPTYPE_STRING:
       if (field.type() != FieldDescriptor::TYPE_BYTES) return {{"type", "string"}};
       return {{"type", "string"}, {"contentEncoding", "base64"}};
     case FieldDescriptor::CPPTYPE_MESSAGE:
-      return Of(*field.message_type());
+      return MakeSchema(*field.message_type());
   }
   return Json::object();
 }
 
-Json OpenApiSchemas::Of(const Descriptor& message) {
+Json OpenApiSchemas::MakeSchema(const Descriptor& message) {
   const auto known = WellKnown().find(message.full_name());
   if (known != WellKnown().end()) return known->second;
-  const std::string name = NameOf(message.full_name());
+  const std::string name = GetSchemaName(message.full_name());
   // Kept before its fields are looked at: a message may hold itself.
-  if (!kept_.emplace(name, Json::object()).second) return RefTo(name);
+  if (!kept_.emplace(name, Json::object()).second) return MakeReference(name);
   Json schema = {{"type", "object"}};
-  if (std::string comment = CommentOf(message); !comment.empty()) {
+  if (std::string comment = GetComment(message); !comment.empty()) {
     schema["description"] = std::move(comment);
   }
   for (int i = 0; i < message.field_count(); ++i) {
     const FieldDescriptor& field = *message.field(i);
-    Json property = Of(field);
-    if (std::string comment = CommentOf(field); !comment.empty()) {
+    Json property = MakeSchema(field);
+    if (std::string comment = GetComment(field); !comment.empty()) {
       property["description"] = std::move(comment);
     }
     schema["properties"][field.json_name()] = std::move(property);
   }
   kept_[name] = std::move(schema);
-  return RefTo(name);
+  return MakeReference(name);
 }
 
-Json OpenApiSchemas::Of(const EnumDescriptor& type) {
-  const std::string name = NameOf(type.full_name());
-  if (!kept_.emplace(name, Json::object()).second) return RefTo(name);
+Json OpenApiSchemas::MakeSchema(const EnumDescriptor& type) {
+  const std::string name = GetSchemaName(type.full_name());
+  if (!kept_.emplace(name, Json::object()).second) return MakeReference(name);
   Json values = Json::array();
   std::vector<std::string> lines;
-  if (std::string comment = CommentOf(type); !comment.empty()) lines.push_back(std::move(comment));
+  if (std::string comment = GetComment(type); !comment.empty()) lines.push_back(std::move(comment));
   for (int i = 0; i < type.value_count(); ++i) {
     values.push_back(type.value(i)->name());
-    const std::string comment = CommentOf(*type.value(i));
+    const std::string comment = GetComment(*type.value(i));
     if (!comment.empty()) lines.push_back(absl::StrCat("- ", type.value(i)->name(), ": ", comment));
   }
   Json schema = {{"type", "string"}, {"enum", std::move(values)}};
   if (!lines.empty()) schema["description"] = absl::StrJoin(lines, "\n");
   kept_[name] = std::move(schema);
-  return RefTo(name);
+  return MakeReference(name);
 }
 
-Json OpenApiSchemas::Take() {
+Json OpenApiSchemas::TakeSchemas() {
   Json all = Json::object();
   for (auto& [name, schema] : kept_) all[name] = std::move(schema);
   kept_.clear();

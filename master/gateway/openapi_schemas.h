@@ -13,34 +13,34 @@
 
 namespace det::gateway {
 
-// The comment of a message, field, method ... as text; empty without one.
+// The comment of a message, field or method; empty if there is none.
 template <class D>
-std::string CommentOf(const D& descriptor);
+std::string GetComment(const D& descriptor);
 
 // The field at a path of proto names ("experiment.id"), or null.
-const google::protobuf::FieldDescriptor* FieldAt(const google::protobuf::Descriptor& message,
-                                                 std::string_view path);
+const google::protobuf::FieldDescriptor* FindField(const google::protobuf::Descriptor& message,
+                                                   std::string_view path);
 
 class OpenApiSchemas {
  public:
   using Json = nlohmann::ordered_json;
 
-  // A schema, or a reference to one that is kept for Take().
-  Json Of(const google::protobuf::FieldDescriptor& field);
-  // Of one value of a repeated field.
-  Json OfElement(const google::protobuf::FieldDescriptor& field);
-  Json Of(const google::protobuf::Descriptor& message);
+  // Returns a schema, or a reference to a schema that TakeSchemas() returns.
+  Json MakeSchema(const google::protobuf::FieldDescriptor& field);
+  // Schema of one element of a repeated field.
+  Json MakeElementSchema(const google::protobuf::FieldDescriptor& field);
+  Json MakeSchema(const google::protobuf::Descriptor& message);
 
-  // All that were referred to, by name.
-  Json Take();
+  // All referenced schemas, by name.
+  Json TakeSchemas();
 
-  // Whether a field's values can stand in a query or a path.
+  // Whether a field can be a query or path parameter.
   static bool IsText(const google::protobuf::FieldDescriptor& field);
-  // Whether the message has a JSON form of its own.
+  // Whether the message has a special JSON form.
   static bool IsWellKnown(const google::protobuf::Descriptor& message);
 
  private:
-  Json Of(const google::protobuf::EnumDescriptor& type);
+  Json MakeSchema(const google::protobuf::EnumDescriptor& type);
 
   std::map<std::string, Json> kept_;
 };

@@ -6,7 +6,7 @@
 
 #include "google/protobuf/descriptor.pb.h"
 #include "gtest/gtest.h"
-#include "master/gateway/own_routes.h"
+#include "master/gateway/builtin_routes.h"
 #include "proto/api_descriptors.h"
 #include "proto/rule_pattern.h"
 #include <google/protobuf/descriptor.h>
@@ -53,7 +53,7 @@ class OpenApiTest : public testing::Test {
   Json document_;
 };
 
-TEST_F(OpenApiTest, HasEveryMethodUnderEachOfItsRules) {
+TEST_F(OpenApiTest, ContainsEveryMethodAndRule) {
   std::set<std::string> ids;
   size_t operations = 0;
   for (const auto& [path, verbs] : document_["paths"].items()) {
@@ -73,12 +73,12 @@ TEST_F(OpenApiTest, HasEveryMethodUnderEachOfItsRules) {
           << service->method(i)->full_name();
     }
   }
-  EXPECT_EQ(operations, rules + OwnRoutes().size());
+  EXPECT_EQ(operations, rules + GetBuiltinRoutes().size());
   EXPECT_GT(rules, 60u);
 }
 
-TEST_F(OpenApiTest, TellsWhatTheGatewayAnswersItself) {
-  for (const OwnRoute& route : OwnRoutes()) {
+TEST_F(OpenApiTest, DescribesBuiltinRoutes) {
+  for (const BuiltinRoute& route : GetBuiltinRoutes()) {
     const Json& operation = document_["paths"][std::string(route.path)]["get"];
     EXPECT_EQ(operation["summary"], route.summary);
     EXPECT_EQ(operation.contains("security"), route.open) << route.path;
@@ -90,7 +90,7 @@ TEST_F(OpenApiTest, TellsWhatTheGatewayAnswersItself) {
   EXPECT_TRUE(document_["paths"].contains("/task-logs"));
 }
 
-TEST_F(OpenApiTest, EveryReferenceLeadsSomewhere) {
+TEST_F(OpenApiTest, ResolvesEveryReference) {
   int references = 0;
   Walk(document_, [&](const Json& node) {
     if (!node.contains("$ref")) return;
@@ -102,7 +102,7 @@ TEST_F(OpenApiTest, EveryReferenceLeadsSomewhere) {
   EXPECT_GT(references, 100);
 }
 
-TEST_F(OpenApiTest, ParametersAreThoseOfThePathAndOfTheQuery) {
+TEST_F(OpenApiTest, DescribesPathAndQueryParameters) {
   std::set<std::string> shapes;
   for (const auto& [path, verbs] : document_["paths"].items()) {
     std::set<std::string> in_template;
@@ -133,7 +133,7 @@ TEST_F(OpenApiTest, ParametersAreThoseOfThePathAndOfTheQuery) {
   }
 }
 
-TEST_F(OpenApiTest, SaysWhatTheProtosSay) {
+TEST_F(OpenApiTest, UsesCommentsOfProtos) {
   const Json& login = document_["paths"]["/api/v1/auth/login"]["post"];
   EXPECT_NE(login["description"].get<std::string>().find("wrong password"), std::string::npos);
   EXPECT_EQ(login["security"], Json::array());
@@ -148,7 +148,7 @@ TEST_F(OpenApiTest, SaysWhatTheProtosSay) {
   EXPECT_EQ(document_["info"]["version"], "1.2.3");
 }
 
-TEST(OpenApiErrorTest, DescriptorsThatAreNone) {
+TEST(OpenApiErrorTest, RejectsInvalidDescriptors) {
   EXPECT_EQ(MakeOpenApi({.descriptors = "\xff\xff"}).status().code(), absl::StatusCode::kInternal);
 }
 

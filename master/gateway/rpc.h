@@ -1,6 +1,6 @@
-// Calls of gRPC methods by name, with serialised messages, awaited by coroutines.
+// Calls of gRPC methods by name, with serialized messages, for coroutines.
 //
-// Used by http_server.cc on its threads; answers come back to the caller's executor.
+// Used by http_server.cc on its threads; callers resume on their executor.
 #ifndef MASTER_GATEWAY_RPC_H_
 #define MASTER_GATEWAY_RPC_H_
 
@@ -18,20 +18,20 @@
 
 namespace det::gateway {
 
-// What a call carries beside its message; keys in lower case.
+// Metadata of a call; keys are lower case.
 using Metadata = std::vector<std::pair<std::string, std::string>>;
 
-// The payload of a refusal's status that says in how many seconds to come back.
+// Payload of an error status: the number of seconds after which to retry.
 inline constexpr char kRetryAfter[] = "retry-after";
 
 class Rpc {
  public:
-  // `io`: whose threads call.
+  // `io`: the context whose threads call.
   Rpc(std::shared_ptr<boost::asio::io_context> io, std::shared_ptr<grpc::Channel> channel)
       : io_(std::move(io)), stub_(std::move(channel)) {}
 
-  // All must live until it is over. Values must be printable; empty ones are left out. `context` is
-  // a new one, by which the call can be cancelled.
+  // Arguments must live until the call ends. Metadata values must be printable; empty ones are
+  // omitted. `context` must be new; it can be used to cancel the call.
   boost::asio::awaitable<absl::StatusOr<std::string>> Unary(grpc::ClientContext& context,
                                                             const std::string& path,
                                                             const std::string& request,
@@ -45,18 +45,18 @@ class Rpc {
   grpc::GenericStub stub_;
 };
 
-// A server stream. Keeps itself alive until gRPC is done with it.
+// A server stream. Keeps itself alive until OnDone.
 class StreamCall final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
                          public std::enable_shared_from_this<StreamCall> {
  public:
   static std::shared_ptr<StreamCall> Start(Rpc& rpc, const std::string& path,
                                            const std::string& request, const Metadata& metadata);
 
-  // The next message; an error or, at the end, OUT_OF_RANGE. One call at a time, and none after an
-  // error.
+  // Returns the next message; an error or, at the end, OUT_OF_RANGE. One call at a time, and none
+  // after an error.
   boost::asio::awaitable<absl::StatusOr<std::string>> Next();
 
-  // Any thread. Next() then ends with CANCELLED.
+  // Any thread. Next() then returns CANCELLED.
   void Cancel() { context_.TryCancel(); }
 
   void OnReadDone(bool ok) override;

@@ -23,22 +23,24 @@ std::string Attributes(absl::Duration lifetime, bool secure) {
                       "; HttpOnly; SameSite=Strict", secure ? "; Secure" : "");
 }
 
-absl::string_view ValueOf(const Headers& request, const char* name) {
+absl::string_view GetCookieValue(const Headers& request, const char* name) {
   const auto value = request[name];
   return {value.data(), value.size()};
 }
 
 }  // namespace
 
-bool SpeaksForPage(const Headers& request) { return ValueOf(request, "X-Det-Session") == "cookie"; }
-
-bool IsSecure(const Headers& request, bool tls) {
-  return tls || ValueOf(request, "X-Forwarded-Proto") == "https";
+bool IsDashboardRequest(const Headers& request) {
+  return GetCookieValue(request, "X-Det-Session") == "cookie";
 }
 
-std::string AuthorizationOfCookie(const Headers& request, bool secure) {
+bool IsSecure(const Headers& request, bool tls) {
+  return tls || GetCookieValue(request, "X-Forwarded-Proto") == "https";
+}
+
+std::string GetCookieAuthorization(const Headers& request, bool secure) {
   const std::string start = CookieName(secure) + "=";
-  for (absl::string_view cookie : absl::StrSplit(ValueOf(request, "Cookie"), ';')) {
+  for (absl::string_view cookie : absl::StrSplit(GetCookieValue(request, "Cookie"), ';')) {
     cookie = absl::StripAsciiWhitespace(cookie);
     if (!absl::ConsumePrefix(&cookie, start)) continue;
     // gRPC aborts on metadata that is not printable.

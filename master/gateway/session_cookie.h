@@ -1,10 +1,9 @@
-// The session of a browser: a token in a cookie that no script can read.
+// Browser sessions: a token in an HttpOnly cookie.
 //
-// A request says `X-Det-Session: cookie` when it is made by the dashboard's own script. A login
-// that says so is answered with the cookie in place of the token. Other requests may have the
-// cookie for their Authorization: all that say so, and those that only read. A page of elsewhere
-// cannot say so without leave (AllowRequests names no such header), so it changes nothing in
-// anybody's name.
+// The dashboard sends `X-Det-Session: cookie` with its requests. A login with this header gets the
+// cookie instead of the token. The cookie authorizes requests with this header, and read-only
+// requests without it. Pages of other origins cannot send the header (AllowRequests does not list
+// it), so they cannot change anything on a user's behalf (CSRF).
 //
 // Used by http_exchange.cc on its threads. Does no I/O.
 #ifndef MASTER_GATEWAY_SESSION_COOKIE_H_
@@ -18,20 +17,21 @@
 
 namespace det::gateway {
 
-// Whether the request is said to be the dashboard's own.
-bool SpeaksForPage(const Headers& request);
+// Whether the request has the dashboard's header.
+bool IsDashboardRequest(const Headers& request);
 
-// "Bearer <token>" of the request's cookie; empty without one. `secure`: IsSecure of the request.
-std::string AuthorizationOfCookie(const Headers& request, bool secure);
+// "Bearer <token>" from the request's cookie; empty if there is none. `secure`: IsSecure of the
+// request.
+std::string GetCookieAuthorization(const Headers& request, bool secure);
 
-// Whether the browser speaks TLS: to us, or to who passes it on and says X-Forwarded-Proto.
+// Whether the browser uses TLS: to the master, or to a proxy that sets X-Forwarded-Proto.
 bool IsSecure(const Headers& request, bool tls);
 
 // Values of Set-Cookie.
 std::string SetSessionCookie(const std::string& token, absl::Duration lifetime, bool secure);
 std::string EndSessionCookie(bool secure);
 
-// Takes `token` out of a JSON object; nothing if it has none.
+// Removes `token` from a JSON object and returns it; nullopt if it has none.
 std::optional<std::string> TakeToken(std::string* json);
 
 }  // namespace det::gateway

@@ -1,4 +1,4 @@
-// Which methods begin and end the session of a browser (session_cookie.h).
+// The methods that begin and end a browser session (session_cookie.h).
 #ifndef MASTER_GATEWAY_SESSION_METHODS_H_
 #define MASTER_GATEWAY_SESSION_METHODS_H_
 
@@ -8,9 +8,9 @@
 
 namespace det::gateway {
 
-// The gateway knows nothing else of them.
+// The gateway needs nothing else of them.
 struct SessionMethods {
-  std::string begin;  // "det.api.v1.AuthService.Login"; its answer has a `token`
+  std::string begin;  // "det.api.v1.AuthService.Login"; its response has a `token`
   std::string end;
   absl::Duration lifetime;
 };

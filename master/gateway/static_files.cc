@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string ContentTypeOf(const std::string& name) {
+std::string GetContentType(const std::string& name) {
   static const std::pair<const char*, const char*> kTypes[] = {
       {".html", "text/html; charset=utf-8"},
       {".js", "text/javascript; charset=utf-8"},
@@ -35,7 +35,7 @@ std::string ContentTypeOf(const std::string& name) {
 }
 
 // Weak: the compressed forms are of the same text, but other bytes.
-std::string EtagOf(const std::string& bytes) {
+std::string MakeEtag(const std::string& bytes) {
   unsigned char digest[EVP_MAX_MD_SIZE];
   unsigned size = 0;
   EVP_Digest(bytes.data(), bytes.size(), digest, &size, EVP_sha256(), nullptr);
@@ -72,8 +72,8 @@ absl::StatusOr<StaticFiles> StaticFiles::Read(const std::string& folder) {
     (brotli ? file.brotli : gzip ? file.gzip : file.plain) = std::move(bytes);
   }
   for (auto& [path, file] : all.files_) {
-    file.content_type = ContentTypeOf(path);
-    file.etag = EtagOf(file.plain);
+    file.content_type = GetContentType(path);
+    file.etag = MakeEtag(file.plain);
     file.immutable =
         absl::StartsWith(path, "/assets/");  // where Vite puts what it names by content
   }

@@ -1,6 +1,6 @@
-// The pages for browsers: the files of a folder (webui's dist), read once, and told by their paths.
+// Static files for browsers: the files of a folder (webui's dist), read once and found by path.
 //
-// Read by master.cc at start; asked by http_answers.cc on its threads. Never changes after.
+// Read by master.cc at start; used by http_responses.cc on its threads. Immutable.
 #ifndef MASTER_GATEWAY_STATIC_FILES_H_
 #define MASTER_GATEWAY_STATIC_FILES_H_
 
@@ -16,19 +16,19 @@ class StaticFiles {
  public:
   struct File {
     std::string content_type;
-    std::string etag;        // quoted; of the plain bytes
-    bool immutable = false;  // its name tells its content
+    std::string etag;        // quoted; hash of the plain bytes
+    bool immutable = false;  // its name contains a hash of its content
     std::string plain;
-    std::string brotli, gzip;  // from <name>.br and <name>.gz; empty without
+    std::string brotli, gzip;  // from <name>.br and <name>.gz; empty if missing
   };
 
-  // All files of `folder` and below. NOT_FOUND when it has no index.html; else the error of the
-  // file that cannot be read.
+  // Reads all files in `folder`, recursively. NOT_FOUND if it has no index.html; otherwise the
+  // error of a file that cannot be read.
   static absl::StatusOr<StaticFiles> Read(const std::string& folder);
 
-  // By the path of an address ("/assets/x.js"; "/" is index.html); nullptr: there is none.
+  // Finds a file by URL path ("/assets/x.js"; "/" is index.html); nullptr: none.
   const File* Find(std::string_view path) const;
-  // What is shown at addresses that are the page's own to understand.
+  // The page for paths that the dashboard routes itself.
   const File& index() const { return *Find("/"); }
 
  private:

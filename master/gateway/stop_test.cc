@@ -56,7 +56,7 @@ void Connect(tcp::socket& socket, int port, boost::system::error_code& error) {
   socket.connect({asio::ip::address_v4::loopback(), static_cast<uint16_t>(port)}, error);
 }
 
-TEST(GatewayStopTest, WhoSpeaksGrpcOnlyThenIsHungUp) {
+TEST(GatewayStopTest, ClosesGrpcConnectionsAfterStop) {
   Served served;
   asio::io_context io;
   tcp::socket socket(io);
@@ -73,7 +73,7 @@ TEST(GatewayStopTest, WhoSpeaksGrpcOnlyThenIsHungUp) {
 }
 
 // Under a sanitizer also: nothing is used after its end, and nothing is left.
-TEST(GatewayStopTest, ManyTimesWhileAgentsDial) {
+TEST(GatewayStopTest, StopsRepeatedlyWhileAgentsConnect) {
   for (int i = 0; i < 20; ++i) {
     Served served;
     std::atomic<bool> over = false;

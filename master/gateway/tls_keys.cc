@@ -22,7 +22,7 @@ namespace {
 namespace ssl = boost::asio::ssl;
 using Context = std::shared_ptr<ssl::context>;
 
-absl::Status Bad(const char* flag, const std::string& path, const std::string& what) {
+absl::Status MakeTlsError(const char* flag, const std::string& path, const std::string& what) {
   return absl::InvalidArgumentError(absl::StrCat(flag, " ", path, ": ", what));
 }
 
@@ -30,12 +30,12 @@ absl::Status Bad(const char* flag, const std::string& path, const std::string& w
 std::string Reason() {
   const char* reason = ::ERR_reason_error_string(::ERR_peek_last_error());
   ::ERR_clear_error();
-  return reason == nullptr ? "it is no PEM file" : reason;
+  return reason == nullptr ? "it is not a PEM file" : reason;
 }
 
 absl::Status CheckReadable(const char* flag, const std::string& path) {
   const absl::Status read = base::ReadFile(path).status();
-  return read.ok() ? read : Bad(flag, path, std::string(read.message()));
+  return read.ok() ? read : MakeTlsError(flag, path, std::string(read.message()));
 }
 
 // A key with a password would be asked for on a terminal.
@@ -59,7 +59,7 @@ int ChooseProtocol(SSL*, const unsigned char** chosen, unsigned char* size,
 
 // A certificate that is no good is as good as none: the connection goes on, and the agents' service
 // says what is wrong. What was found stays with the connection (SSL_get_verify_result).
-int NoteCertificate(X509_STORE_CTX* check, void*) {
+int LogCertificate(X509_STORE_CTX* check, void*) {
   ::X509_verify_cert(check);
   return 1;
 }
@@ -68,14 +68,15 @@ absl::Status UseCertificate(const TlsFiles& files, SSL_CTX* context) {
   DET_RETURN_IF_ERROR(CheckReadable("--tls-cert", files.certificate));
   DET_RETURN_IF_ERROR(CheckReadable("--tls-key", files.key));
   if (::SSL_CTX_use_certificate_chain_file(context, files.certificate.c_str()) != 1) {
-    return Bad("--tls-cert", files.certificate, "is no certificate: " + Reason());
+    return MakeTlsError("--tls-cert", files.certificate, "is not a certificate: " + Reason());
   }
   const X509* own = ::SSL_CTX_get0_certificate(context);
   if (::X509_cmp_current_time(::X509_get0_notAfter(own)) < 0) {
-    return Bad("--tls-cert", files.certificate, "has expired; renew it");
+    return MakeTlsError("--tls-cert", files.certificate, "has expired; renew it");
   }
   if (::X509_cmp_current_time(::X509_get0_notBefore(own)) > 0) {
-    return Bad("--tls-cert", files.certificate, "is not valid yet; is this machine's clock right?");
+    return MakeTlsError("--tls-cert", files.certificate,
+                        "is not valid yet; is this machine's clock right?");
   }
   ::SSL_CTX_set_default_passwd_cb(context, NoPassword);
   if (::SSL_CTX_use_PrivateKey_file(context, files.key.c_str(), SSL_FILETYPE_PEM) == 1 &&
@@ -84,22 +85,24 @@ absl::Status UseCertificate(const TlsFiles& files, SSL_CTX* context) {
   }
   const bool pair = ERR_GET_REASON(::ERR_peek_last_error()) != X509_R_KEY_VALUES_MISMATCH;
   const std::string reason = Reason();
-  return Bad("--tls-key", files.key,
-             pair ? "is no key without a password: " + reason
-                  : absl::StrCat("does not belong to the certificate ", files.certificate));
+  return MakeTlsError("--tls-key", files.key,
+                      pair
+                          ? "is not a key without a password: " + reason
+                          : absl::StrCat("does not belong to the certificate ", files.certificate));
 }
 
-absl::Status AskClients(const TlsFiles& files, SSL_CTX* context) {
+absl::Status RequireClientCertificates(const TlsFiles& files, SSL_CTX* context) {
   DET_RETURN_IF_ERROR(CheckReadable("--tls-client-ca", files.client_authority));
   STACK_OF(X509_NAME)* const names = ::SSL_load_client_CA_file(files.client_authority.c_str());
   if (names == nullptr ||
       ::SSL_CTX_load_verify_file(context, files.client_authority.c_str()) != 1) {
-    return Bad("--tls-client-ca", files.client_authority, "holds no certificate: " + Reason());
+    return MakeTlsError("--tls-client-ca", files.client_authority,
+                        "holds no certificate: " + Reason());
   }
   // So that browsers do not offer certificates that are for others.
   ::SSL_CTX_set_client_CA_list(context, names);
   ::SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
-  ::SSL_CTX_set_cert_verify_callback(context, NoteCertificate, nullptr);
+  ::SSL_CTX_set_cert_verify_callback(context, LogCertificate, nullptr);
   return absl::OkStatus();
 }
 
@@ -114,11 +117,12 @@ absl::StatusOr<Context> Read(const TlsFiles& files) {
   ::SSL_CTX_set_alpn_select_cb(context, ChooseProtocol, nullptr);
   ::ERR_clear_error();
   DET_RETURN_IF_ERROR(UseCertificate(files, context));
-  if (!files.client_authority.empty()) DET_RETURN_IF_ERROR(AskClients(files, context));
+  if (!files.client_authority.empty())
+    DET_RETURN_IF_ERROR(RequireClientCertificates(files, context));
   return made;
 }
 
-std::string MarkOf(const std::string& path) {
+std::string ReadVersion(const std::string& path) {
   struct stat info = {};
   if (::stat(path.c_str(), &info) != 0) return "";
   return absl::StrCat(info.st_ino, " ", info.st_size, " ", info.st_mtim.tv_sec, ".",
@@ -129,26 +133,27 @@ std::string MarkOf(const std::string& path) {
 
 absl::StatusOr<std::shared_ptr<TlsKeys>> TlsKeys::Load(TlsFiles files) {
   std::shared_ptr<TlsKeys> keys(new TlsKeys(std::move(files)));
-  keys->marks_ = keys->Look();
+  keys->versions_ = keys->ReadVersions();
   DET_ASSIGN_OR_RETURN(keys->context_, Read(keys->files_));
   return keys;
 }
 
-TlsKeys::Marks TlsKeys::Look() const {
-  return {MarkOf(files_.certificate), MarkOf(files_.key), MarkOf(files_.client_authority)};
+TlsKeys::FileVersions TlsKeys::ReadVersions() const {
+  return {ReadVersion(files_.certificate), ReadVersion(files_.key),
+          ReadVersion(files_.client_authority)};
 }
 
 Context TlsKeys::Current() {
   std::lock_guard lock(mutex_);
-  Marks marks = Look();
-  if (marks == marks_) return context_;
-  marks_ = std::move(marks);
+  FileVersions versions = ReadVersions();
+  if (versions == versions_) return context_;
+  versions_ = std::move(versions);
   absl::StatusOr<Context> read = Read(files_);
   if (read.ok()) {
     context_ = *std::move(read);
-    DET_LOG(INFO) << "new certificate in use" << base::Field("file", files_.certificate);
+    DET_LOG(INFO) << "TLS certificate reloaded" << base::Field("file", files_.certificate);
   } else {
-    DET_LOG(WARNING) << "changed certificate not used; the one before goes on"
+    DET_LOG(WARNING) << "TLS reload failed; keeping the previous certificate"
                      << base::Field("why", read.status().message());
   }
   return context_;

@@ -1,8 +1,8 @@
-// The certificate of the one port, and by whom agents' certificates must be signed: files, read
-// once before the master listens, and again whenever they have changed. New ones count for new
-// connections; files that are no good then change nothing, with a line in the log.
+// The certificate of the public port, and the authority that must sign agents' certificates. The
+// files are read before the master listens, and again whenever they change. New files apply to new
+// connections; if they are invalid, the previous ones stay in use and a warning is logged.
 //
-// Loaded by master.cc; asked by each new connection, on any thread.
+// Loaded by master.cc; used by each new connection, on any thread.
 #ifndef MASTER_GATEWAY_TLS_KEYS_H_
 #define MASTER_GATEWAY_TLS_KEYS_H_
 
@@ -21,32 +21,31 @@ namespace det::gateway {
 
 // Paths of PEM files.
 struct TlsFiles {
-  std::string certificate;  // and those between it and its authority
+  std::string certificate;  // with intermediate certificates
   std::string key;
-  std::string client_authority;  // empty: nobody is asked for a certificate
+  std::string client_authority;  // empty: clients need no certificate
 };
 
 class TlsKeys {
  public:
-  // One line that names the flag and the file: that cannot be read, that are not a pair, whose time
-  // is over.
+  // Errors are one line that names the flag and the file: unreadable, not a pair, or expired.
   static absl::StatusOr<std::shared_ptr<TlsKeys>> Load(TlsFiles files);
 
-  // As of the files now, or as they last were good.
+  // The context for the current files, or for the last valid ones.
   std::shared_ptr<boost::asio::ssl::context> Current();
 
-  bool asks_clients() const { return !files_.client_authority.empty(); }
+  bool requires_client_certificate() const { return !files_.client_authority.empty(); }
 
  private:
-  // Of each file: number, size and time of change; empty: it is not there.
-  using Marks = std::vector<std::string>;
+  // Inode, size and modification time of each file; empty: it does not exist.
+  using FileVersions = std::vector<std::string>;
 
   explicit TlsKeys(TlsFiles files) : files_(std::move(files)) {}
-  Marks Look() const;
+  FileVersions ReadVersions() const;
 
   const TlsFiles files_;
   std::mutex mutex_;
-  Marks marks_;  // of the last that were read, good or not
+  FileVersions versions_;  // of the files that were read last, valid or not
   std::shared_ptr<boost::asio::ssl::context> context_;
 };
 

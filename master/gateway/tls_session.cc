@@ -42,10 +42,11 @@ constexpr size_t kPiece = 16 << 10;  // as much as a record of TLS
 constexpr unsigned char kHandshakeRecord = 0x16;
 
 // Ends the connection unless it is destroyed before.
-class Deadline {
+class HandshakeDeadline {
  public:
-  Deadline(const std::shared_ptr<beast::tcp_stream>& stream, std::chrono::milliseconds patience)
-      : timer_(stream->get_executor(), patience) {
+  HandshakeDeadline(const std::shared_ptr<beast::tcp_stream>& stream,
+                    std::chrono::milliseconds timeout)
+      : timer_(stream->get_executor(), timeout) {
     // Once it is due, it may be behind the end of the connection in the queue.
     timer_.async_wait([stream](const error_code& canceled) {
       error_code ignored;
@@ -95,7 +96,7 @@ asio::awaitable<void> Encrypt(std::shared_ptr<Tunnel> tunnel) {
   error_code ignored;
   tunnel->inside.shutdown(asio::socket_base::shutdown_both, ignored);
   if (error == asio::error::eof) {
-    const Deadline deadline(tunnel->outside, kFarewell);
+    const HandshakeDeadline deadline(tunnel->outside, kFarewell);
     co_await tunnel->tls.async_shutdown(Catch(ignored));
   }
   tunnel->outside->socket().close(ignored);
@@ -119,14 +120,14 @@ std::optional<tcp::socket> Join(Tunnel& tunnel) {
   return socket;
 }
 
-bool ShowedCertificate(SSL* connection) {
+bool HasClientCertificate(SSL* connection) {
   X509* const shown = ::SSL_get1_peer_certificate(connection);
   ::X509_free(shown);
   return shown != nullptr && ::SSL_get_verify_result(connection) == X509_V_OK;
 }
 
 // Whether the client begins as TLS does; nothing: it never began.
-asio::awaitable<std::optional<bool>> BeginsTls(std::shared_ptr<beast::tcp_stream> stream) {
+asio::awaitable<std::optional<bool>> IsTlsHandshake(std::shared_ptr<beast::tcp_stream> stream) {
   error_code error;
   co_await stream->socket().async_wait(asio::socket_base::wait_read, Catch(error));
   unsigned char first = 0;
@@ -136,7 +137,7 @@ asio::awaitable<std::optional<bool>> BeginsTls(std::shared_ptr<beast::tcp_stream
   co_return first == kHandshakeRecord;
 }
 
-asio::awaitable<void> RefuseClear(std::shared_ptr<beast::tcp_stream> stream) {
+asio::awaitable<void> RefusePlaintext(std::shared_ptr<beast::tcp_stream> stream) {
   const std::string body =
       ErrorJson(absl::InvalidArgumentError("this port speaks TLS: use https://"));
   const std::string answer = absl::StrCat(
@@ -147,15 +148,15 @@ asio::awaitable<void> RefuseClear(std::shared_ptr<beast::tcp_stream> stream) {
   error_code error;
   co_await asio::async_write(stream->socket(), bytes, Catch(error));
   stream->socket().shutdown(asio::socket_base::shutdown_send, error);
-  co_await Discard(*stream);
+  co_await DrainClient(*stream);
   stream->close();
 }
 
 // Whatever it was, the tunnel hears of its end.
-asio::awaitable<void> ServeInside(std::shared_ptr<HttpContext> context, tcp::socket socket,
-                                  Caller caller) {
+asio::awaitable<void> ServeDecrypted(std::shared_ptr<HttpContext> context, tcp::socket socket,
+                                     Caller caller) {
   auto stream = std::make_shared<beast::tcp_stream>(std::move(socket));
-  co_await ServeClear(std::move(context), stream, std::move(caller));
+  co_await ServePlaintext(std::move(context), stream, std::move(caller));
   stream->close();
 }
 
@@ -164,7 +165,7 @@ asio::awaitable<bool> ShakeHands(Tunnel& tunnel) {
   error_code error;
   co_await tunnel.tls.async_handshake(asio::ssl::stream_base::server, Catch(error));
   if (!error) co_return true;
-  DET_LOG(DEBUG) << "no TLS with a client" << base::Field("why", error.message());
+  DET_LOG(DEBUG) << "TLS handshake failed" << base::Field("why", error.message());
   co_return false;
 }
 
@@ -177,23 +178,24 @@ asio::awaitable<void> ServeTls(std::shared_ptr<HttpContext> context,
   stream->socket().set_option(tcp::no_delay(true), ignored);
   ::setsockopt(stream->socket().native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &kStalledMs,
                sizeof(kStalledMs));
-  std::optional<Deadline> deadline(std::in_place, stream, context->options.handshake_limit);
-  const std::optional<bool> tls = co_await BeginsTls(stream);
+  std::optional<HandshakeDeadline> deadline(std::in_place, stream,
+                                            context->options.handshake_limit);
+  const std::optional<bool> tls = co_await IsTlsHandshake(stream);
   if (!tls) co_return;
   if (!*tls) {
     deadline.reset();
-    co_return co_await RefuseClear(stream);
+    co_return co_await RefusePlaintext(stream);
   }
   const std::shared_ptr<asio::ssl::context> keys = context->options.tls->Current();
   const auto tunnel = std::make_shared<Tunnel>(stream, *keys);
   if (!co_await ShakeHands(*tunnel)) co_return;
   deadline.reset();
-  const bool known = ShowedCertificate(tunnel->tls.native_handle());
+  const bool known = HasClientCertificate(tunnel->tls.native_handle());
   if (known && context->options.agents != nullptr) caller.server = context->options.agents;
   std::optional<tcp::socket> served = Join(*tunnel);
   if (!served) co_return;
   co_await (Decrypt(tunnel) && Encrypt(tunnel) &&
-            ServeInside(context, *std::move(served), std::move(caller)));
+            ServeDecrypted(context, *std::move(served), std::move(caller)));
 }
 
 }  // namespace det::gateway

@@ -1,7 +1,7 @@
-// The TLS of one connection: shakes hands, then stands between the client and a connection in the
-// clear that does not leave this process, and is served as any other.
+// TLS for one connection: performs the handshake, then relays between the client and a plaintext
+// socket pair within the process, which is served like any other connection.
 //
-// Called by http_session.cc, on the connection's strand.
+// Called by http_session.cc on the connection's strand.
 #ifndef MASTER_GATEWAY_TLS_SESSION_H_
 #define MASTER_GATEWAY_TLS_SESSION_H_
 
@@ -13,7 +13,7 @@
 
 namespace det::gateway {
 
-// Ends when the connection has ended. Who does not speak TLS is told so, in HTTP.
+// Completes when the connection has ended. A client that does not use TLS gets an HTTP error.
 boost::asio::awaitable<void> ServeTls(std::shared_ptr<HttpContext> context,
                                       std::shared_ptr<boost::beast::tcp_stream> stream,
                                       Caller caller);

@@ -182,8 +182,8 @@ class TlsTest : public testing::Test {
     return name;
   }
   template <class Stream>
-  static std::pair<int, std::string> Ask(Stream& stream, const std::string& head,
-                                         const std::string& body = "") {
+  static std::pair<int, std::string> SendRequest(Stream& stream, const std::string& head,
+                                                 const std::string& body = "") {
     asio::write(stream, asio::buffer(head + "Host: x\r\nContent-Length: " +
                                      std::to_string(body.size()) + "\r\n\r\n" + body));
     boost::beast::flat_buffer buffer;
@@ -217,10 +217,11 @@ class TlsTest : public testing::Test {
   std::unique_ptr<HttpServer> gateway_;
 };
 
-TEST_F(TlsTest, ServesHttpAndKnowsTheClientsAddress) {
+TEST_F(TlsTest, ServesHttpWithClientAddress) {
   const auto stream = Handshake();
-  EXPECT_EQ(Ask(*stream, "GET / HTTP/1.1\r\n"), std::make_pair(200, std::string("what this is\n")));
-  const auto [status, body] = Ask(*stream, "GET /api/v1/experiments/1 HTTP/1.1\r\n");
+  EXPECT_EQ(SendRequest(*stream, "GET / HTTP/1.1\r\n"),
+            std::make_pair(200, std::string("what this is\n")));
+  const auto [status, body] = SendRequest(*stream, "GET /api/v1/experiments/1 HTTP/1.1\r\n");
   EXPECT_EQ(status, 200);
   EXPECT_NE(body.find("\"description\":\"127.0.0.1\""), std::string::npos) << body;
   EXPECT_NE(body.find("\"name\":\"all\""), std::string::npos) << body;
@@ -230,13 +231,13 @@ TEST_F(TlsTest, CarriesLargeBodiesBothWays) {
   const std::string large(8 << 20, 'x');
   const auto stream = Handshake();
   const auto [status, body] =
-      Ask(*stream, "POST /api/v1/experiments HTTP/1.1\r\nAuthorization: Bearer a\r\n",
-          "{\"config\": \"" + large + "\"}");
+      SendRequest(*stream, "POST /api/v1/experiments HTTP/1.1\r\nAuthorization: Bearer a\r\n",
+                  "{\"config\": \"" + large + "\"}");
   EXPECT_EQ(status, 200);
   EXPECT_NE(body.find(large), std::string::npos);
 }
 
-TEST_F(TlsTest, ChoosesHttpForClientsThatKnowBothAndGrpcForThoseThatDoNot) {
+TEST_F(TlsTest, NegotiatesProtocolByAlpn) {
   EXPECT_EQ(ProtocolOf(*Handshake("\x02h2\x08http/1.1")), "http/1.1");
   EXPECT_EQ(ProtocolOf(*Handshake("\x08http/1.1")), "http/1.1");
   EXPECT_EQ(ProtocolOf(*Handshake("\x02h2")), "h2");
@@ -244,7 +245,7 @@ TEST_F(TlsTest, ChoosesHttpForClientsThatKnowBothAndGrpcForThoseThatDoNot) {
   EXPECT_EQ(ProtocolOf(*Handshake()), "");
 }
 
-TEST_F(TlsTest, OnlyAnAgentsCertificateLeadsToTheAgentsServer) {
+TEST_F(TlsTest, RoutesToAgentServerOnlyWithCertificate) {
   EXPECT_EQ(ServerFor({authority_.certificate, "", ""}), "all");
   EXPECT_EQ(ServerForAgent(Signed("agent", CertificateUse::kClient)), "agents");
   EXPECT_EQ(ServerForAgent(Signed("agent", CertificateUse::kClient, -absl::Minutes(1))), "all");
@@ -258,18 +259,18 @@ TEST_F(TlsTest, OnlyAnAgentsCertificateLeadsToTheAgentsServer) {
             "all");
   // Over HTTP there are no agents.
   const auto stream = Handshake("", Signed("agent", CertificateUse::kClient));
-  const auto [status, body] = Ask(*stream, "GET /api/v1/experiments/1 HTTP/1.1\r\n");
+  const auto [status, body] = SendRequest(*stream, "GET /api/v1/experiments/1 HTTP/1.1\r\n");
   EXPECT_NE(body.find("\"name\":\"all\""), std::string::npos) << body;
 }
 
-TEST_F(TlsTest, TellsAClientInTheClearToUseTls) {
+TEST_F(TlsTest, RejectsPlaintextHttp) {
   tcp::socket socket = Connect();
-  const auto [status, body] = Ask(socket, "POST /api/v1/auth/login HTTP/1.1\r\n", "{}");
+  const auto [status, body] = SendRequest(socket, "POST /api/v1/auth/login HTTP/1.1\r\n", "{}");
   EXPECT_EQ(status, 400);
   EXPECT_NE(body.find("this port speaks TLS: use https://"), std::string::npos) << body;
 }
 
-TEST_F(TlsTest, AGrpcClientInTheClearFailsAtOnce) {
+TEST_F(TlsTest, RejectsPlaintextGrpc) {
   const auto channel = grpc::CreateChannel("localhost:" + std::to_string(gateway_->port()),
                                            grpc::InsecureChannelCredentials());
   grpc::ClientContext context;
@@ -280,7 +281,7 @@ TEST_F(TlsTest, AGrpcClientInTheClearFailsAtOnce) {
             grpc::StatusCode::UNAVAILABLE);
 }
 
-TEST_F(TlsTest, TakesNewCertificatesWithoutARestart) {
+TEST_F(TlsTest, ReloadsCertificates) {
   const auto before = Handshake();
   EXPECT_EQ(OwnerOf(*before), "master");
   Write("master", ForServer("renewed"));
@@ -293,17 +294,17 @@ TEST_F(TlsTest, TakesNewCertificatesWithoutARestart) {
   Write("master", ForServer("at last"));
   EXPECT_EQ(OwnerOf(*Handshake()), "at last");
   // What was open goes on.
-  EXPECT_EQ(Ask(*before, "GET / HTTP/1.1\r\n").first, 200);
+  EXPECT_EQ(SendRequest(*before, "GET / HTTP/1.1\r\n").first, 200);
 }
 
-TEST_F(TlsTest, ANewClientAuthorityCountsAtOnce) {
+TEST_F(TlsTest, ReloadsClientAuthority) {
   const KeyedCertificate agent = Signed("agent", CertificateUse::kClient);
   EXPECT_EQ(ServerForAgent(agent), "agents");
   Write("ca", Authority());
   EXPECT_EQ(ServerForAgent(agent), "all");
 }
 
-TEST_F(TlsTest, EndsACallWhoseClientHasGone) {
+TEST_F(TlsTest, EndsCall_WhenTlsClientDisconnects) {
   {
     const auto stream = Handshake();
     asio::write(
@@ -317,7 +318,7 @@ TEST_F(TlsTest, EndsACallWhoseClientHasGone) {
             std::future_status::ready);
 }
 
-TEST_F(TlsTest, SaysWhatIsWrongWithTheFiles) {
+TEST_F(TlsTest, ReportsInvalidFiles) {
   const auto refusal = [](const TlsFiles& files) {
     return std::string(TlsKeys::Load(files).status().message());
   };
@@ -326,10 +327,10 @@ TEST_F(TlsTest, SaysWhatIsWrongWithTheFiles) {
   EXPECT_NE(refusal(files).find("--tls-cert " + Path("none.pem")), std::string::npos);
   Write("text", {"text", "text"});
   files.certificate = Path("text.pem");
-  EXPECT_NE(refusal(files).find("is no certificate"), std::string::npos) << refusal(files);
+  EXPECT_NE(refusal(files).find("is not a certificate"), std::string::npos) << refusal(files);
   files = Files();
   files.key = Path("text.key");
-  EXPECT_NE(refusal(files).find("is no key"), std::string::npos) << refusal(files);
+  EXPECT_NE(refusal(files).find("is not a key"), std::string::npos) << refusal(files);
   files.key = Path("ca.key");
   EXPECT_NE(refusal(files).find("does not belong to the certificate"), std::string::npos)
       << refusal(files);
@@ -356,13 +357,13 @@ class OneClientTest : public TlsTest {
   }
 };
 
-TEST_F(OneClientTest, OneThatLeavesMakesRoomWhateverItSaid) {
+TEST_F(OneClientTest, FreesSlotOfClosedConnection) {
   for (const std::string said : {"", "GET / HTTP/1.1\r\n", "PRI * HTTP/2.0\r\n\r\n"}) {
     asio::write(*HandshakeOnceThereIsRoom(), asio::buffer(said));
   }
 }
 
-TEST_F(OneClientTest, OneThatIsSilentIsGivenUp) {
+TEST_F(OneClientTest, DropsSilentClient) {
   tcp::socket silent = Connect();
   // Three bytes of a record that never ends.
   asio::write(silent, asio::buffer("\x16\x03\x01", 3));
@@ -371,7 +372,7 @@ TEST_F(OneClientTest, OneThatIsSilentIsGivenUp) {
   asio::read(silent, asio::buffer(heard), error);
   EXPECT_TRUE(error);
   // There is room for another one.
-  EXPECT_EQ(Ask(*HandshakeOnceThereIsRoom(), "GET / HTTP/1.1\r\n").first, 200);
+  EXPECT_EQ(SendRequest(*HandshakeOnceThereIsRoom(), "GET / HTTP/1.1\r\n").first, 200);
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ constexpr Code kCodes[] = {
 // Messages within each other; a level of a Struct is three.
 constexpr int kMaxDepth = 500;
 
-const Code& CodeOf(absl::StatusCode code) {
+const Code& ParseCode(absl::StatusCode code) {
   const auto index = static_cast<size_t>(code);
   return kCodes[index < std::size(kCodes) ? index : 2];
 }
@@ -151,11 +151,11 @@ absl::StatusOr<Transcoder::Body> Transcoder::WriteBody(const Call& call,
 std::string ErrorJson(const absl::Status& status) {
   const nlohmann::json error = {{"error",
                                  {{"code", static_cast<int>(status.code())},
-                                  {"reason", CodeOf(status.code()).reason},
+                                  {"reason", ParseCode(status.code()).reason},
                                   {"error", std::string(status.message())}}}};
   return error.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-int HttpStatusOf(absl::StatusCode code) { return CodeOf(code).http; }
+int ToHttpStatus(absl::StatusCode code) { return ParseCode(code).http; }
 
 }  // namespace det::gateway

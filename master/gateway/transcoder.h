@@ -1,4 +1,4 @@
-// Between HTTP/JSON and the gRPC methods, by descriptors alone: knows no service.
+// Transcoding between HTTP/JSON and gRPC, from descriptors, independent of concrete services.
 //
 // Used by http_server.cc on its threads; const after construction. Does no I/O.
 #ifndef MASTER_GATEWAY_TRANSCODER_H_
@@ -18,20 +18,20 @@ namespace det::gateway {
 
 class Transcoder {
  public:
-  // INVALID_ARGUMENT when the services' HTTP rules contradict each other.
+  // INVALID_ARGUMENT if HTTP rules of services conflict.
   static absl::StatusOr<Transcoder> Make(
       const std::vector<const google::protobuf::ServiceDescriptor*>& services);
 
-  // What a request's first line asks for.
+  // The method that a request line selects.
   struct Route {
     proto::HttpRouter::Match match;
     std::string query;
-    // ?fields= of a method that answers one message in JSON; not in `query`. Elsewhere no such
-    // thing is known.
+    // The parameter ?fields=, for unary methods with a JSON response; removed from `query`.
     std::optional<std::string> fields;
     std::string method;  // "det.api.v1.TrialService.GetTrial"
   };
-  // `target` with the query. NOT_FOUND: no such path. UNIMPLEMENTED: not by this verb.
+  // `target` includes the query. NOT_FOUND: no such path. UNIMPLEMENTED: the path does not support
+  // this verb.
   absl::StatusOr<Route> Find(std::string_view verb, std::string_view target) const;
 
   struct Call {
@@ -41,16 +41,16 @@ class Transcoder {
     std::string request;  // serialised
     std::optional<FieldMask> mask;
   };
-  // INVALID_ARGUMENT: a value cannot be read, or a field that is asked for is unknown.
+  // INVALID_ARGUMENT: a value cannot be parsed, or a requested field is unknown.
   static absl::StatusOr<Call> Read(const Route& route, std::string_view body);
 
-  // Whether it streams google.api.HttpBody: bytes that go out as they are.
+  // Whether the method streams google.api.HttpBody: raw bytes.
   static bool SendsFile(const Call& call);
 
-  // A serialised answer as JSON.
+  // Converts a serialized response to JSON.
   static absl::StatusOr<std::string> Write(const google::protobuf::Descriptor& output,
                                            std::string_view response);
-  // As it goes out: JSON, but of a method that answers with google.api.HttpBody, as that says.
+  // The body to send: JSON, or the content of a google.api.HttpBody.
   struct Body {
     std::string content_type;
     std::string text;
@@ -65,7 +65,7 @@ class Transcoder {
 
 // {"error":{"code":5,"reason":"NotFound","error":"trial 7 does not exist"}}
 std::string ErrorJson(const absl::Status& status);
-int HttpStatusOf(absl::StatusCode code);
+int ToHttpStatus(absl::StatusCode code);
 
 }  // namespace det::gateway
 

@@ -13,7 +13,7 @@ namespace {
 namespace api = det::api::v1;
 
 // protobuf's own limit is at 33: a value of that kind would take its whole page with it.
-TEST(TranscoderTest, WhatIsDeepIsWritten) {
+TEST(TranscoderTest, WritesDeepValues) {
   google::protobuf::Struct whole;
   google::protobuf::Struct* at = &whole;
   std::string expected = "{}";
@@ -26,13 +26,13 @@ TEST(TranscoderTest, WhatIsDeepIsWritten) {
   EXPECT_EQ(*json, expected);
 }
 
-TEST(TranscoderTest, BytesOfNoMessageAreAnError) {
+TEST(TranscoderTest, RejectsInvalidBytes) {
   const auto& type = *google::protobuf::Struct::descriptor();
   EXPECT_FALSE(Transcoder::Write(type, "\x0a\xff").ok());
   EXPECT_FALSE(Transcoder::Write(type, "\x0b").ok());
 }
 
-TEST(TranscoderTest, SearchesTakeFieldsToo) {
+TEST(TranscoderTest, SupportsFieldsForSearches) {
   const auto* service = google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(
       "det.api.v1.RunService");
   const auto transcoder = Transcoder::Make({service});

@@ -24,7 +24,8 @@ namespace fs = std::filesystem;
 absl::Status CannotReach(const std::string& folder, const std::error_code& error) {
   return absl::FailedPreconditionError(
       absl::StrCat("the master cannot reach ", folder, ": ", error.message(),
-                   "; mount it there, or make an empty folder if the checkpoints are gone"));
+                   "; mount it there, or create an empty folder if the checkpoints no longer "
+                   "exist"));
 }
 
 // The folder in which checkpoints lie, without links; a task that writes below the storage's root
@@ -43,8 +44,8 @@ absl::StatusOr<fs::path> FindRoot(const model::CheckpointStorageConfig& storage)
   const fs::path root = fs::canonical(given, error);
   if (error) return CannotReach(given, error);
   if (std::mismatch(host.begin(), host.end(), root.begin(), root.end()).first != host.end()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(given, " leads out of ", top, ", to ", root.string(), "; nothing is removed"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        given, " is a symbolic link out of ", top, ", to ", root.string(), "; nothing is removed"));
   }
   return root;
 }
@@ -81,7 +82,7 @@ absl::StatusOr<Place> OpenPlace(const model::CheckpointStorageConfig& storage,
 absl::Status CannotRemove(const fs::path& path, const std::error_code& error) {
   return absl::FailedPreconditionError(
       absl::StrCat("cannot remove ", path.string(), ": ", error.message(),
-                   "; let the master remove it, then delete again"));
+                   "; give the master permission to remove it, then delete again"));
 }
 
 bool IsNotThere(int error) { return error == ENOENT || error == ENOTDIR || error == ELOOP; }
@@ -143,15 +144,16 @@ absl::Status RemoveCheckpointFiles(const checkpoint_storage::Rules& rules,
                                    const model::CheckpointId& id) {
   if (!checkpoint_storage::IsBucket(storage)) return RemoveCheckpointFolder(storage, id);
   DET_ASSIGN_OR_RETURN(const auto bucket, checkpoint_storage::Open(rules, storage));
-  return checkpoint_storage::Remove(*bucket, storage, id);
+  return checkpoint_storage::RemoveCheckpoint(*bucket, storage, id);
 }
 
-absl::Status RemoveFilesOfCheckpoint(const checkpoint_storage::Rules& rules,
-                                     const model::CheckpointStorageConfig& storage,
-                                     const model::CheckpointId& id, const model::Resources& files) {
+absl::Status RemoveSomeCheckpointFiles(const checkpoint_storage::Rules& rules,
+                                       const model::CheckpointStorageConfig& storage,
+                                       const model::CheckpointId& id,
+                                       const model::Resources& files) {
   if (!checkpoint_storage::IsBucket(storage)) return RemoveFromCheckpointFolder(storage, id, files);
   DET_ASSIGN_OR_RETURN(const auto bucket, checkpoint_storage::Open(rules, storage));
-  return checkpoint_storage::RemoveSome(*bucket, storage, id, files);
+  return checkpoint_storage::RemoveFiles(*bucket, storage, id, files);
 }
 
 }  // namespace det::gc

@@ -1,6 +1,6 @@
-// The folder of a checkpoint on a shared file system, and its removal; one in a bucket is removed
-// there. Called by Sweep on its thread; waits for the disk or the network. Never follows a link
-// that a task may have made, never touches anything outside of the folder.
+// Removal of a checkpoint's files from a shared file system or a bucket. Called by GcThread on its
+// thread; blocks on the disk or the network. Never follows a symbolic link that a task may have
+// created, and never touches files outside of the folder.
 #ifndef MASTER_GC_CHECKPOINT_FOLDER_H_
 #define MASTER_GC_CHECKPOINT_FOLDER_H_
 
@@ -12,25 +12,27 @@
 
 namespace det::gc {
 
-// OK when it is gone, also if it was before. FAILED_PRECONDITION says what stands in the way: the
-// storage cannot be reached from here, its folder leads elsewhere, a file may not be removed.
+// Returns OK if the folder was removed or did not exist. FAILED_PRECONDITION tells why it cannot be
+// removed: the storage is not reachable from this machine, its path leads elsewhere, or a file may
+// not be removed.
 absl::Status RemoveCheckpointFolder(const model::CheckpointStorageConfig& storage,
                                     const model::CheckpointId& id);
 
-// These files of it alone, and the folders that have none left; OK as above. What lies behind a
-// link is not of the checkpoint, and stays.
+// Removes only these files, and folders that become empty; errors as above. Files behind a symbolic
+// link are not part of the checkpoint and are kept.
 absl::Status RemoveFromCheckpointFolder(const model::CheckpointStorageConfig& storage,
                                         const model::CheckpointId& id,
                                         const model::Resources& files);
 
-// Both wherever it lies. UNAVAILABLE: the bucket's server is away, which is tried again by the
-// next pass.
+// The same for a checkpoint in a folder or a bucket. UNAVAILABLE: the bucket's server does not
+// respond; the next pass tries again.
 absl::Status RemoveCheckpointFiles(const checkpoint_storage::Rules& rules,
                                    const model::CheckpointStorageConfig& storage,
                                    const model::CheckpointId& id);
-absl::Status RemoveFilesOfCheckpoint(const checkpoint_storage::Rules& rules,
-                                     const model::CheckpointStorageConfig& storage,
-                                     const model::CheckpointId& id, const model::Resources& files);
+absl::Status RemoveSomeCheckpointFiles(const checkpoint_storage::Rules& rules,
+                                       const model::CheckpointStorageConfig& storage,
+                                       const model::CheckpointId& id,
+                                       const model::Resources& files);
 
 }  // namespace det::gc
 

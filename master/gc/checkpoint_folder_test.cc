@@ -39,7 +39,7 @@ class CheckpointFolderTest : public ::testing::Test {
   model::CheckpointStorageConfig storage_;
 };
 
-TEST_F(CheckpointFolderTest, TheFolderGoesWithAllInItAndNothingBesides) {
+TEST_F(CheckpointFolderTest, RemovesFolderAndNothingElse) {
   Write("root/a/model.pt");
   Write("root/a/deep/er/state");
   Write("root/b/model.pt");
@@ -49,7 +49,7 @@ TEST_F(CheckpointFolderTest, TheFolderGoesWithAllInItAndNothingBesides) {
   EXPECT_TRUE(Remove("a").ok()) << "also twice";
 }
 
-TEST_F(CheckpointFolderTest, SomeFilesGoWithTheFoldersThatHaveNoneLeft) {
+TEST_F(CheckpointFolderTest, RemovesSomeFilesAndEmptyFolders) {
   for (const char* path :
        {"a/model.pt", "a/opt.pt", "a/code/lib/x.py", "a/code/y.py", "b/opt.pt"}) {
     Write(std::string("root/") + path);
@@ -66,7 +66,7 @@ TEST_F(CheckpointFolderTest, SomeFilesGoWithTheFoldersThatHaveNoneLeft) {
   EXPECT_TRUE(RemoveSome("none", files).ok()) << "of one that is gone";
 }
 
-TEST_F(CheckpointFolderTest, NoFileIsRemovedThatIsNotOfTheCheckpoint) {
+TEST_F(CheckpointFolderTest, RemovesOnlyFilesOfCheckpoint) {
   for (const char* path : {"elsewhere/x", "root/b/x", "root/a/x"}) Write(path);
   fs::create_directory_symlink(Path("elsewhere"), Path("root/a/link"));
   fs::create_symlink(Path("elsewhere/x"), Path("root/a/file"));
@@ -82,14 +82,14 @@ TEST_F(CheckpointFolderTest, NoFileIsRemovedThatIsNotOfTheCheckpoint) {
   EXPECT_TRUE(absl::IsFailedPrecondition(RemoveSome("..", {{"x", 1}})));
 }
 
-TEST_F(CheckpointFolderTest, AFolderInThePlaceOfAFileIsAnError) {
+TEST_F(CheckpointFolderTest, FailsOnFolderInPlaceOfFile) {
   Write("root/a/folder/x");
   const absl::Status refused = RemoveSome("a", {{"folder", 1}});
   EXPECT_TRUE(absl::IsFailedPrecondition(refused));
   EXPECT_THAT(std::string(refused.message()), HasSubstr("cannot remove"));
 }
 
-TEST_F(CheckpointFolderTest, TheStoragePathCounts) {
+TEST_F(CheckpointFolderTest, UsesStoragePath) {
   Write("root/sub/a/x");
   Write("root/a/x");
   storage_.storage_path = "sub";
@@ -98,7 +98,7 @@ TEST_F(CheckpointFolderTest, TheStoragePathCounts) {
   EXPECT_TRUE(Exists("root/a/x"));
 }
 
-TEST_F(CheckpointFolderTest, LinksAreRemovedAndNotFollowed) {
+TEST_F(CheckpointFolderTest, RemovesLinksWithoutFollowing) {
   Write("elsewhere/precious");
   fs::create_directories(Path("root/a"));
   fs::create_directory_symlink(Path("elsewhere"), Path("root/a/link"));
@@ -110,17 +110,17 @@ TEST_F(CheckpointFolderTest, LinksAreRemovedAndNotFollowed) {
   EXPECT_TRUE(Exists("elsewhere/precious"));
 }
 
-TEST_F(CheckpointFolderTest, AStoragePathThatLeadsOutOfTheRootIsRefused) {
+TEST_F(CheckpointFolderTest, RejectsStoragePathOutsideOfRoot) {
   Write("elsewhere/a/precious");
   fs::create_directory_symlink(Path("elsewhere"), Path("root/sub"));
   storage_.storage_path = "sub";
   const absl::Status refused = Remove("a");
   EXPECT_TRUE(absl::IsFailedPrecondition(refused));
-  EXPECT_THAT(std::string(refused.message()), HasSubstr("leads out of"));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("is a symbolic link out of"));
   EXPECT_TRUE(Exists("elsewhere/a/precious"));
 }
 
-TEST_F(CheckpointFolderTest, OnlyANameIsAName) {
+TEST_F(CheckpointFolderTest, RejectsInvalidCheckpointIds) {
   Write("precious");
   Write("root/a/x");
   for (const char* name : {"", ".", "..", "../precious", "a/../..", "/etc", "a/x"}) {
@@ -130,7 +130,7 @@ TEST_F(CheckpointFolderTest, OnlyANameIsAName) {
   EXPECT_TRUE(Exists("root/a/x"));
 }
 
-TEST_F(CheckpointFolderTest, WhatCannotBeReachedIsNotGone) {
+TEST_F(CheckpointFolderTest, ReportsUnreachableStorage) {
   storage_.host_path = Path("not mounted");
   const absl::Status refused = Remove("a");
   EXPECT_TRUE(absl::IsFailedPrecondition(refused));

@@ -8,76 +8,79 @@
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "master/core/experiment/retention.h"
-#include "master/store/interfaces/retainable.h"
+#include "master/store/interfaces/retention_candidates.h"
 
 namespace det::gc {
 namespace {
 
-constexpr int kAtOnce = 100;         // experiments or checkpoints read in one go
-constexpr int kRowsAtOnce = 10'000;  // removed in one transaction
+constexpr int kBatchSize = 100;                 // experiments or checkpoints read in one go
+constexpr int kMaxRowsPerTransaction = 10'000;  // removed in one transaction
 
-void SayItStays(const model::CheckpointId& id, model::ExperimentId experiment,
-                const absl::Status& why) {
-  DET_LOG(WARNING) << "a checkpoint stays on disk" << base::Field("checkpoint", id.value())
+void LogKeptCheckpoint(const model::CheckpointId& id, model::ExperimentId experiment,
+                       const absl::Status& why) {
+  DET_LOG(WARNING) << "failed to remove checkpoint files" << base::Field("checkpoint", id.value())
                    << base::Field("experiment", experiment.value())
                    << base::Field("reason", why.message());
 }
 
 }  // namespace
 
-absl::Status Sweeper::Pass() {
-  DET_RETURN_IF_ERROR(DeleteReleases());
+absl::Status Collector::Collect() {
+  DET_RETURN_IF_ERROR(DeleteReleased());
   DET_RETURN_IF_ERROR(ApplyRetentions());
   DET_RETURN_IF_ERROR(TrimFiles());
   // Before the files: what is given up from here on is the next pass's.
   DET_ASSIGN_OR_RETURN(const std::vector<model::ExperimentId> deletions,
-                       deps_.disposal->Deletions());
+                       deps_.garbage_collection->ListDeletions());
   Failures failures;
   DET_RETURN_IF_ERROR(RemoveFiles(failures));
   for (const model::ExperimentId& id : deletions) {
     const auto failure = failures.find(id);
     if (failure == failures.end()) {
-      DET_RETURN_IF_ERROR(RemoveRows(id));
+      DET_RETURN_IF_ERROR(RemoveExperimentRows(id));
     } else {
-      DET_RETURN_IF_ERROR(deps_.disposal->FailDeletion(id, failure->second));
+      DET_RETURN_IF_ERROR(deps_.garbage_collection->MarkDeletionFailed(id, failure->second));
     }
   }
   return absl::OkStatus();
 }
 
-absl::Status Sweeper::RemoveOld(absl::Time now) {
+absl::Status Collector::RemoveExpired(absl::Time now) {
   bool all = false;
   while (!all) {
     DET_RETURN_IF_ERROR(CheckStop());
-    DET_ASSIGN_OR_RETURN(all, deps_.disposal->RemoveOldLogs(now, deps_.ages.log_days, kRowsAtOnce));
+    DET_ASSIGN_OR_RETURN(all, deps_.garbage_collection->RemoveExpiredLogs(
+                                  now, deps_.retention_days.log_days, kMaxRowsPerTransaction));
   }
-  if (deps_.ages.audit_days < 0) return absl::OkStatus();
+  if (deps_.retention_days.audit_days < 0) return absl::OkStatus();
   for (all = false; !all;) {
     DET_RETURN_IF_ERROR(CheckStop());
-    DET_ASSIGN_OR_RETURN(all, deps_.disposal->RemoveOldAudit(
-                                  now - deps_.ages.audit_days * absl::Hours(24), kRowsAtOnce));
+    DET_ASSIGN_OR_RETURN(
+        all, deps_.garbage_collection->RemoveExpiredAudit(
+                 now - deps_.retention_days.audit_days * absl::Hours(24), kMaxRowsPerTransaction));
   }
   return absl::OkStatus();
 }
 
-absl::Status Sweeper::CheckStop() const {
+absl::Status Collector::CheckStop() const {
   return deps_.stopping() ? absl::CancelledError("the master is stopping") : absl::OkStatus();
 }
 
-absl::Status Sweeper::DeleteReleases() {
-  DET_ASSIGN_OR_RETURN(const std::vector<model::ExperimentId> releases, deps_.disposal->Releases());
-  for (const model::ExperimentId& id : releases) {
+absl::Status Collector::DeleteReleased() {
+  DET_ASSIGN_OR_RETURN(const std::vector<model::ExperimentId> released,
+                       deps_.garbage_collection->ListReleased());
+  for (const model::ExperimentId& id : released) {
     DET_RETURN_IF_ERROR(CheckStop());
     DET_RETURN_IF_ERROR(deps_.submit(cluster::DeleteExperiment{id}));
   }
   return absl::OkStatus();
 }
 
-absl::Status Sweeper::ApplyRetentions() {
+absl::Status Collector::ApplyRetentions() {
   model::ExperimentId last;
   while (true) {
     DET_ASSIGN_OR_RETURN(const std::vector<model::ExperimentId> due,
-                         deps_.disposal->DueRetentions(last, kAtOnce));
+                         deps_.garbage_collection->ListDueRetentions(last, kBatchSize));
     if (due.empty()) return absl::OkStatus();
     for (const model::ExperimentId& id : due) {
       DET_RETURN_IF_ERROR(CheckStop());
@@ -87,42 +90,42 @@ absl::Status Sweeper::ApplyRetentions() {
   }
 }
 
-absl::Status Sweeper::ApplyRetention(model::ExperimentId id) {
+absl::Status Collector::ApplyRetention(model::ExperimentId id) {
   const absl::StatusOr<store::ExperimentRecord> record = deps_.store->GetExperiment(id);
   if (absl::IsNotFound(record.status())) return absl::OkStatus();
   DET_RETURN_IF_ERROR(record.status());
   const model::ExperimentConfig& config = *record->experiment.config;
-  cluster::RetainCheckpoints event{
-      id, experiment::GetRetentionPolicy(config.checkpoint_storage), {}};
+  cluster::RetainCheckpoints event{id, experiment::GetRetentionPolicy(config.checkpoint_storage), {}};
   DET_ASSIGN_OR_RETURN(const std::vector<experiment::RetentionCandidate> all,
-                       store::ListRetainable(*deps_.store, id));
+                       store::ListRetentionCandidates(*deps_.store, id));
   event.drop = experiment::SelectForRemoval(event.policy, config.searcher.smaller_is_better, all);
   const absl::Status applied = deps_.submit(std::move(event));
   // It runs again, and will end again.
   return absl::IsAborted(applied) ? absl::OkStatus() : applied;
 }
 
-absl::Status Sweeper::Remove(const model::CheckpointStorageConfig& storage, Away& away,
-                             const std::function<absl::Status()>& remove) const {
-  for (const auto& [place, why] : away) {
+absl::Status Collector::Remove(const model::CheckpointStorageConfig& storage,
+                               UnavailableStorages& unavailable,
+                               const std::function<absl::Status()>& remove) const {
+  for (const auto& [place, why] : unavailable) {
     if (place == storage) return why;
   }
   absl::Status removed = remove();
-  if (absl::IsUnavailable(removed)) away.emplace_back(storage, removed);
+  if (absl::IsUnavailable(removed)) unavailable.emplace_back(storage, removed);
   return removed;
 }
 
-absl::Status Sweeper::TrimFiles() {
+absl::Status Collector::TrimFiles() {
   model::CheckpointId last;
-  Away away;
+  UnavailableStorages unavailable;
   while (true) {
-    DET_ASSIGN_OR_RETURN(const std::vector<store::TrimmedCheckpoint> trimmed,
-                         deps_.disposal->TrimmedCheckpoints(last, kAtOnce));
-    if (trimmed.empty()) return absl::OkStatus();
-    for (const store::TrimmedCheckpoint& each : trimmed) {
+    DET_ASSIGN_OR_RETURN(const std::vector<store::CheckpointToTrim> to_trim,
+                         deps_.garbage_collection->ListCheckpointsToTrim(last, kBatchSize));
+    if (to_trim.empty()) return absl::OkStatus();
+    for (const store::CheckpointToTrim& each : to_trim) {
       DET_RETURN_IF_ERROR(CheckStop());
       const model::Resources left = model::GetRemaining(each.resources, each.globs);
-      const absl::Status removed = Remove(each.storage, away, [&] {
+      const absl::Status removed = Remove(each.storage, unavailable, [&] {
         if (!model::HasFiles(left)) return deps_.remove_files(each.storage, each.id);
         model::Resources gone;
         std::set_difference(each.resources.begin(), each.resources.end(), left.begin(), left.end(),
@@ -130,44 +133,44 @@ absl::Status Sweeper::TrimFiles() {
         return deps_.remove_some_files(each.storage, each.id, gone);
       });
       if (removed.ok()) {
-        DET_RETURN_IF_ERROR(deps_.disposal->SetTrimmed(each, left));
+        DET_RETURN_IF_ERROR(deps_.garbage_collection->MarkCheckpointTrimmed(each, left));
       } else {
-        SayItStays(each.id, each.experiment, removed);
+        LogKeptCheckpoint(each.id, each.experiment, removed);
       }
     }
-    last = trimmed.back().id;
+    last = to_trim.back().id;
   }
 }
 
-absl::Status Sweeper::RemoveFiles(Failures& failures) {
+absl::Status Collector::RemoveFiles(Failures& failures) {
   model::CheckpointId last;
-  Away away;
+  UnavailableStorages unavailable;
   while (true) {
-    DET_ASSIGN_OR_RETURN(const std::vector<store::DoomedCheckpoint> doomed,
-                         deps_.disposal->DoomedCheckpoints(last, kAtOnce));
-    if (doomed.empty()) return absl::OkStatus();
+    DET_ASSIGN_OR_RETURN(const std::vector<store::CheckpointToDelete> to_delete,
+                         deps_.garbage_collection->ListCheckpointsToDelete(last, kBatchSize));
+    if (to_delete.empty()) return absl::OkStatus();
     std::vector<model::CheckpointId> gone;
-    for (const store::DoomedCheckpoint& each : doomed) {
+    for (const store::CheckpointToDelete& each : to_delete) {
       DET_RETURN_IF_ERROR(CheckStop());
-      const absl::Status removed =
-          Remove(each.storage, away, [&] { return deps_.remove_files(each.storage, each.id); });
+      const absl::Status removed = Remove(
+          each.storage, unavailable, [&] { return deps_.remove_files(each.storage, each.id); });
       if (removed.ok()) {
         gone.push_back(each.id);
         continue;
       }
       failures.emplace(each.experiment, std::string(removed.message()));
-      SayItStays(each.id, each.experiment, removed);
+      LogKeptCheckpoint(each.id, each.experiment, removed);
     }
-    DET_RETURN_IF_ERROR(deps_.disposal->SetDeleted(gone));
-    last = doomed.back().id;
+    DET_RETURN_IF_ERROR(deps_.garbage_collection->MarkCheckpointsDeleted(gone));
+    last = to_delete.back().id;
   }
 }
 
-absl::Status Sweeper::RemoveRows(model::ExperimentId id) {
+absl::Status Collector::RemoveExperimentRows(model::ExperimentId id) {
   bool all = false;
   while (!all) {
     DET_RETURN_IF_ERROR(CheckStop());
-    DET_ASSIGN_OR_RETURN(all, deps_.disposal->RemoveSome(id, kRowsAtOnce));
+    DET_ASSIGN_OR_RETURN(all, deps_.garbage_collection->RemoveRows(id, kMaxRowsPerTransaction));
   }
   DET_LOG(INFO) << "experiment deleted" << base::Field("experiment", id.value());
   return absl::OkStatus();

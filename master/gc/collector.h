@@ -1,6 +1,6 @@
-// One pass over all that is to be removed (README.md), step by step, each of which can be repeated.
-// Called by Sweep on its thread; waits for the database and for disks. Never decides by itself what
-// goes: that is in the rows, or is asked of the engine.
+// Garbage collection (README.md): a pass consists of steps, each of which can be repeated. Called
+// by GcThread on its thread; blocks on the database and on storage. It does not decide what to
+// remove: the rows say so, or the engine decides.
 #ifndef MASTER_GC_COLLECTOR_H_
 #define MASTER_GC_COLLECTOR_H_
 
@@ -18,57 +18,57 @@
 
 namespace det::gc {
 
-// For how many days what grows old is kept; -1: for ever.
-struct Ages {
-  int log_days = -1;  // of a trial that has ended, where nobody says otherwise
+// For how many days expiring data is kept; -1: forever.
+struct RetentionDays {
+  int log_days = -1;  // after the end of a trial, unless set otherwise
   int audit_days = -1;
 };
 
-struct SweeperDeps {
-  store::Store* store = nullptr;        // reads
-  store::Disposal* disposal = nullptr;  // the store's
-  // Gives an event to the engine and waits until it is durable, or refused.
+struct CollectorDeps {
+  store::Store* store = nullptr;                           // reads
+  store::GarbageCollection* garbage_collection = nullptr;  // part of `store`
+  // Submits an event to the engine and waits until it is durable or refused.
   std::function<absl::Status(cluster::Event)> submit;
   // RemoveCheckpointFiles.
   std::function<absl::Status(const model::CheckpointStorageConfig&, const model::CheckpointId&)>
       remove_files;
-  // RemoveFilesOfCheckpoint: these alone.
+  // RemoveSomeCheckpointFiles.
   std::function<absl::Status(const model::CheckpointStorageConfig&, const model::CheckpointId&,
                              const model::Resources&)>
       remove_some_files;
-  Ages ages;
-  // Looked at between steps.
+  RetentionDays retention_days;
+  // Checked between steps.
   std::function<bool()> stopping;
 };
 
-class Sweeper {
+class Collector {
  public:
-  explicit Sweeper(SweeperDeps deps) : deps_(std::move(deps)) {}
+  explicit Collector(CollectorDeps deps) : deps_(std::move(deps)) {}
 
-  // OK: all is done, or stays as it is with a reason that people can read. Anything else: the pass
-  // broke off and is to be made again. CANCELLED: because of `stopping`.
-  absl::Status Pass();
-  // What is too old by then; as Pass.
-  absl::Status RemoveOld(absl::Time now);
+  // Runs one pass. OK: everything was removed, or a reason that users can read was recorded.
+  // Otherwise the pass was interrupted and must be repeated. CANCELLED: because of `stopping`.
+  absl::Status Collect();
+  // Removes data that has expired by `now`; returns as Collect.
+  absl::Status RemoveExpired(absl::Time now);
 
  private:
-  // Why some of the files of an experiment are still there.
+  // Why some files of an experiment could not be removed.
   using Failures = std::map<model::ExperimentId, std::string>;
-  // Storages whose servers did not answer in this pass: the next checkpoint need not ask.
-  using Away = std::vector<std::pair<model::CheckpointStorageConfig, absl::Status>>;
+  // Storages whose servers did not respond in this pass; they are not tried again in it.
+  using UnavailableStorages = std::vector<std::pair<model::CheckpointStorageConfig, absl::Status>>;
 
-  absl::Status DeleteReleases();
+  absl::Status DeleteReleased();
   absl::Status ApplyRetentions();
   absl::Status ApplyRetention(model::ExperimentId id);
   absl::Status RemoveFiles(Failures& failures);
   absl::Status TrimFiles();
-  // `remove`, unless its storage is away.
-  absl::Status Remove(const model::CheckpointStorageConfig& storage, Away& away,
+  // Calls `remove` unless the storage is unavailable.
+  absl::Status Remove(const model::CheckpointStorageConfig& storage, UnavailableStorages& away,
                       const std::function<absl::Status()>& remove) const;
-  absl::Status RemoveRows(model::ExperimentId id);
+  absl::Status RemoveExperimentRows(model::ExperimentId id);
   absl::Status CheckStop() const;
 
-  const SweeperDeps deps_;
+  const CollectorDeps deps_;
 };
 
 }  // namespace det::gc

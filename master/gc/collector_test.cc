@@ -13,7 +13,7 @@
 #include "master/core/cluster/cluster.h"
 #include "master/gc/checkpoint_folder.h"
 #include "master/store/testing/fake_store.h"
-#include "master/store/testing/make.h"
+#include "master/store/testing/make_rows.h"
 #include <gmock/gmock.h>
 
 namespace det::gc {
@@ -51,66 +51,67 @@ class Death {
   bool dead_ = false;
 };
 
-class MortalDisposal final : public store::Disposal {
+class DyingGarbageCollection final : public store::GarbageCollection {
  public:
-  MortalDisposal(store::Disposal* disposal, Death* death) : disposal_(*disposal), death_(*death) {}
+  DyingGarbageCollection(store::GarbageCollection* garbage_collection, Death* death)
+      : garbage_collection_(*garbage_collection), death_(*death) {}
 
   using Ids = std::vector<ExperimentId>;
-  absl::StatusOr<Ids> DueRetentions(ExperimentId after, int limit) override {
-    return death_.Around([&] { return disposal_.DueRetentions(after, limit); });
+  absl::StatusOr<Ids> ListDueRetentions(ExperimentId after, int limit) override {
+    return death_.Around([&] { return garbage_collection_.ListDueRetentions(after, limit); });
   }
-  absl::StatusOr<std::vector<store::DoomedCheckpoint>> DoomedCheckpoints(const CheckpointId& after,
-                                                                         int) override {
-    return death_.Around([&] { return disposal_.DoomedCheckpoints(after, 1); });
-  }
-  absl::Status SetDeleted(const std::vector<CheckpointId>& ids) override {
-    return death_.Around([&] { return disposal_.SetDeleted(ids); });
-  }
-  absl::StatusOr<std::vector<store::TrimmedCheckpoint>> TrimmedCheckpoints(
+  absl::StatusOr<std::vector<store::CheckpointToDelete>> ListCheckpointsToDelete(
       const CheckpointId& after, int) override {
-    return death_.Around([&] { return disposal_.TrimmedCheckpoints(after, 1); });
+    return death_.Around([&] { return garbage_collection_.ListCheckpointsToDelete(after, 1); });
   }
-  absl::Status SetTrimmed(const store::TrimmedCheckpoint& trimmed,
-                          const model::Resources& left) override {
-    return death_.Around([&] { return disposal_.SetTrimmed(trimmed, left); });
+  absl::Status MarkCheckpointsDeleted(const std::vector<CheckpointId>& ids) override {
+    return death_.Around([&] { return garbage_collection_.MarkCheckpointsDeleted(ids); });
   }
-  absl::StatusOr<Ids> Deletions() override {
-    return death_.Around([&] { return disposal_.Deletions(); });
+  absl::StatusOr<std::vector<store::CheckpointToTrim>> ListCheckpointsToTrim(
+      const CheckpointId& after, int) override {
+    return death_.Around([&] { return garbage_collection_.ListCheckpointsToTrim(after, 1); });
   }
-  absl::StatusOr<Ids> Releases() override {
-    return death_.Around([&] { return disposal_.Releases(); });
+  absl::Status MarkCheckpointTrimmed(const store::CheckpointToTrim& trimmed,
+                                     const model::Resources& left) override {
+    return death_.Around([&] { return garbage_collection_.MarkCheckpointTrimmed(trimmed, left); });
+  }
+  absl::StatusOr<Ids> ListDeletions() override {
+    return death_.Around([&] { return garbage_collection_.ListDeletions(); });
+  }
+  absl::StatusOr<Ids> ListReleased() override {
+    return death_.Around([&] { return garbage_collection_.ListReleased(); });
   }
   absl::StatusOr<bool> RemoveSome(ExperimentId id, int) override {
-    return death_.Around([&] { return disposal_.RemoveSome(id, 1); });
+    return death_.Around([&] { return garbage_collection_.RemoveRows(id, 1); });
   }
-  absl::Status KeepLogsOfExperiment(ExperimentId id, int days) override {
-    return disposal_.KeepLogsOfExperiment(id, days);
+  absl::Status SetExperimentLogDays(ExperimentId id, int days) override {
+    return garbage_collection_.SetExperimentLogDays(id, days);
   }
-  absl::Status KeepLogsOfTrial(model::TrialId id, int days) override {
-    return disposal_.KeepLogsOfTrial(id, days);
+  absl::Status SetTrialLogDays(model::TrialId id, int days) override {
+    return garbage_collection_.SetTrialLogDays(id, days);
   }
-  absl::StatusOr<std::optional<int>> LogDaysOfTrial(model::TrialId id) override {
-    return disposal_.LogDaysOfTrial(id);
+  absl::StatusOr<std::optional<int>> GetTrialLogDays(model::TrialId id) override {
+    return garbage_collection_.GetTrialLogDays(id);
   }
-  absl::StatusOr<bool> RemoveOldLogs(absl::Time now, int days, int) override {
-    return death_.Around([&] { return disposal_.RemoveOldLogs(now, days, 1); });
+  absl::StatusOr<bool> RemoveExpiredLogs(absl::Time now, int days, int) override {
+    return death_.Around([&] { return garbage_collection_.RemoveExpiredLogs(now, days, 1); });
   }
-  absl::StatusOr<bool> RemoveOldAudit(absl::Time until, int) override {
-    return death_.Around([&] { return disposal_.RemoveOldAudit(until, 1); });
+  absl::StatusOr<bool> RemoveExpiredAudit(absl::Time until, int) override {
+    return death_.Around([&] { return garbage_collection_.RemoveExpiredAudit(until, 1); });
   }
-  absl::Status FailDeletion(ExperimentId id, const std::string& reason) override {
-    return death_.Around([&] { return disposal_.FailDeletion(id, reason); });
+  absl::Status MarkDeletionFailed(ExperimentId id, const std::string& reason) override {
+    return death_.Around([&] { return garbage_collection_.MarkDeletionFailed(id, reason); });
   }
-  absl::StatusOr<std::vector<store::HeldCheckpoint>> ListHeld(ExperimentId id) override {
-    return disposal_.ListHeld(id);
+  absl::StatusOr<std::vector<store::HeldCheckpoint>> ListHeldCheckpoints(ExperimentId id) override {
+    return garbage_collection_.ListHeldCheckpoints(id);
   }
 
  private:
-  store::Disposal& disposal_;
+  store::GarbageCollection& garbage_collection_;
   Death& death_;
 };
 
-class SweeperTest : public ::testing::Test {
+class CollectorTest : public ::testing::Test {
  protected:
   void Begin() {
     dir_.emplace(*base::TempDir::Create());
@@ -133,32 +134,32 @@ class SweeperTest : public ::testing::Test {
     return store_->Commit(++sequence_, outcome->changes);
   }
   absl::Status Pass(Death& death) {
-    MortalDisposal disposal(&store_->disposal(), &death);
-    Sweeper sweeper({.store = store_.get(),
-                     .disposal = &disposal,
-                     .submit =
-                         [&](const cluster::Event& event) {
-                           return death.Around([&] { return Submit(event); });
+    DyingGarbageCollection garbage_collection(&store_->garbage_collection(), &death);
+    Collector collector({.store = store_.get(),
+                         .garbage_collection = &garbage_collection,
+                         .submit =
+                             [&](const cluster::Event& event) {
+                               return death.Around([&] { return Submit(event); });
+                             },
+                         .remove_files = [&](const model::CheckpointStorageConfig& storage,
+                                             const CheckpointId& id) -> absl::Status {
+                           if (blocked_.contains(id.value()))
+                             return absl::FailedPreconditionError("blocked");
+                           return death.Around([&] { return RemoveCheckpointFolder(storage, id); });
                          },
-                     .remove_files = [&](const model::CheckpointStorageConfig& storage,
-                                         const CheckpointId& id) -> absl::Status {
-                       if (blocked_.contains(id.value()))
-                         return absl::FailedPreconditionError("blocked");
-                       return death.Around([&] { return RemoveCheckpointFolder(storage, id); });
-                     },
-                     .remove_some_files = [&](const model::CheckpointStorageConfig& storage,
-                                              const CheckpointId& id,
-                                              const model::Resources& files) -> absl::Status {
-                       if (blocked_.contains(id.value()))
-                         return absl::FailedPreconditionError("blocked");
-                       return death.Around(
-                           [&] { return RemoveFromCheckpointFolder(storage, id, files); });
-                     },
-                     .stopping = [&] { return death.dead(); }});
-    return sweeper.Pass();
+                         .remove_some_files = [&](const model::CheckpointStorageConfig& storage,
+                                                  const CheckpointId& id,
+                                                  const model::Resources& files) -> absl::Status {
+                           if (blocked_.contains(id.value()))
+                             return absl::FailedPreconditionError("blocked");
+                           return death.Around(
+                               [&] { return RemoveFromCheckpointFolder(storage, id, files); });
+                         },
+                         .stopping = [&] { return death.dead(); }});
+    return collector.Collect();
   }
   // A master that lives: each pass may make work for the next.
-  void Sweep() {
+  void GcThread() {
     for (int pass = 0; pass < 4; ++pass) {
       Death never(-1);
       const absl::Status done = Pass(never);
@@ -225,7 +226,7 @@ class SweeperTest : public ::testing::Test {
         ExperimentId(3), 1, searcher::Searcher::Make(*three.experiment.config)->Snapshot()});
     Commit(changes);
     Commit({cluster::MarkDeleting{ExperimentId(4)}});
-    while (!*store_->disposal().RemoveSome(ExperimentId(4), 100)) {
+    while (!*store_->garbage_collection().RemoveRows(ExperimentId(4), 100)) {
     }
     Commit({cluster::MarkDeleting{ExperimentId(2)}, cluster::MarkDeleting{ExperimentId(5)}});
   }
@@ -244,7 +245,7 @@ class SweeperTest : public ::testing::Test {
       EXPECT_EQ(store_->ListLogs({.task = task})->size(), there);
       EXPECT_EQ(store_->ListMetrics({model::TrialId(id)}, "training")->size(), there);
     }
-    EXPECT_THAT(*store_->disposal().DueRetentions(ExperimentId(0), 10), IsEmpty());
+    EXPECT_THAT(*store_->garbage_collection().ListDueRetentions(ExperimentId(0), 10), IsEmpty());
   }
 
   std::optional<base::TempDir> dir_;
@@ -255,7 +256,7 @@ class SweeperTest : public ::testing::Test {
   std::set<std::string> blocked_;  // what may not be removed
 };
 
-TEST_F(SweeperTest, WhateverStepTheMasterDiesAtAllGoesAndNothingElse) {
+TEST_F(CollectorTest, DeletesAll_AfterCrashAtAnyStep) {
   bool died = true;
   int steps = 0;
   for (; died; ++steps) {
@@ -269,7 +270,7 @@ TEST_F(SweeperTest, WhateverStepTheMasterDiesAtAllGoesAndNothingElse) {
     // What stays is there at every moment.
     for (const char* id : {"1b", "1d", "2b", "3a"}) EXPECT_TRUE(Files().contains(id)) << id;
     Restart();
-    Sweep();
+    GcThread();
     CheckTheEnd();
     if (HasFailure()) return;
   }
@@ -277,7 +278,7 @@ TEST_F(SweeperTest, WhateverStepTheMasterDiesAtAllGoesAndNothingElse) {
 }
 
 // Of a checkpoint of three files; experiment 1 keeps all of them.
-class TrimTest : public SweeperTest {
+class TrimTest : public CollectorTest {
  protected:
   void MakeTrial() {
     cluster::PutExperiment one = Experiment(1, ExperimentState::kCompleted);
@@ -304,7 +305,7 @@ class TrimTest : public SweeperTest {
   bool Has(const std::string& path) const { return fs::exists(dir_->path() + "/" + path); }
 };
 
-TEST_F(TrimTest, WhateverStepTheMasterDiesAtTheFilesThatAreNamedGoAndNoOthers) {
+TEST_F(TrimTest, TrimsExactlyNamedFiles_AfterCrashAtAnyStep) {
   bool died = true;
   int steps = 0;
   for (; died; ++steps) {
@@ -318,7 +319,7 @@ TEST_F(TrimTest, WhateverStepTheMasterDiesAtTheFilesThatAreNamedGoAndNoOthers) {
     died = death.dead();
     EXPECT_TRUE(Has("a/model.pt") && Has("b/model.pt"));
     Restart();
-    Sweep();
+    GcThread();
     EXPECT_TRUE(Has("a/model.pt") && Has("b/model.pt"));
     EXPECT_FALSE(Has("a/opt.pt") || Has("a/state"));
     EXPECT_EQ(States(1), "a=PARTIALLY_DELETED b=COMPLETED ");
@@ -329,54 +330,54 @@ TEST_F(TrimTest, WhateverStepTheMasterDiesAtTheFilesThatAreNamedGoAndNoOthers) {
   EXPECT_GT(steps, 5);
 }
 
-TEST_F(TrimTest, WhatCannotBeRemovedIsTriedAgainAndListedUntilThen) {
+TEST_F(TrimTest, RetriesUnremovableFiles) {
   Begin();
   MakeTrial();
   ASSERT_TRUE(Trim({"opt*"}).ok());
   blocked_ = {"a"};
-  Sweep();
+  GcThread();
   EXPECT_EQ(States(1), "a=PARTIALLY_DELETED b=COMPLETED ");
   EXPECT_EQ(store_->GetCheckpoint(CheckpointId("a"))->checkpoint.resources.size(), 3u);
   blocked_.clear();
-  Sweep();
+  GcThread();
   EXPECT_EQ(store_->GetCheckpoint(CheckpointId("a"))->checkpoint.resources.size(), 2u);
 }
 
-TEST_F(TrimTest, TheFolderGoesWithTheLastFileOfTheCheckpoint) {
+TEST_F(TrimTest, RemovesFolderWithLastFile) {
   Begin();
   MakeTrial();
   std::ofstream(dir_->path() + "/a/manifest.json") << "{}";
   ASSERT_TRUE(Trim({"opt*", "**/rank*"}).ok());
-  Sweep();
+  GcThread();
   EXPECT_TRUE(Has("a/manifest.json"));
   ASSERT_TRUE(Trim({"*"}).ok());
-  Sweep();
+  GcThread();
   EXPECT_EQ(Files(), (std::set<std::string>{"b"}));
   EXPECT_EQ(States(1), "a=DELETED b=COMPLETED ");
 }
 
-TEST_F(TrimTest, RetentionAndDeletionTakeTheRest) {
+TEST_F(TrimTest, RemovesRestByRetentionAndDeletion) {
   Begin();
   MakeTrial();
   ASSERT_TRUE(Trim({"opt*"}).ok());
-  Sweep();
+  GcThread();
   ASSERT_TRUE(Submit(cluster::SetRetention{ExperimentId(1), {0, 0, 1}}).ok());
-  Sweep();
+  GcThread();
   EXPECT_EQ(States(1), "a=DELETED b=COMPLETED ");
   EXPECT_EQ(Files(), (std::set<std::string>{"b"}));
   ASSERT_TRUE(Submit(cluster::DeleteCheckpoints{{}, {{CheckpointId("b"), {"*.none"}}}}).ok());
   ASSERT_TRUE(Submit(cluster::DeleteExperiment{ExperimentId(1)}).ok());
-  Sweep();
+  GcThread();
   EXPECT_THAT(Files(), IsEmpty());
   EXPECT_TRUE(absl::IsNotFound(store_->GetExperiment(ExperimentId(1)).status()));
 }
 
-TEST_F(SweeperTest, WhatCannotBeRemovedFailsTheDeletionWithAReasonAndIsTriedAgain) {
+TEST_F(CollectorTest, FailsDeletionWithReason_WhenFilesCannotBeRemoved) {
   Begin();
   MakeHistory();
   Restart();
   blocked_ = {"2c"};
-  Sweep();
+  GcThread();
   const experiment::Experiment failed = store_->GetExperiment(ExperimentId(2))->experiment;
   EXPECT_EQ(failed.state, ExperimentState::kDeleteFailed);
   EXPECT_EQ(failed.reason, "blocked");
@@ -384,31 +385,31 @@ TEST_F(SweeperTest, WhatCannotBeRemovedFailsTheDeletionWithAReasonAndIsTriedAgai
   EXPECT_EQ(store_->ListLogs({.task = model::TaskId("2.2")})->size(), 1u);
   blocked_.clear();
   ASSERT_TRUE(Submit(cluster::DeleteExperiment{ExperimentId(2)}).ok());
-  Sweep();
+  GcThread();
   CheckTheEnd();
 }
 
-TEST_F(SweeperTest, ANewPolicyIsAppliedAndAnExperimentThatRunsIsLeftAlone) {
+TEST_F(CollectorTest, AppliesNewPolicyOnlyToEndedExperiments) {
   Begin();
   MakeHistory();
   Restart();
-  Sweep();
+  GcThread();
   ASSERT_TRUE(Submit(cluster::SetRetention{ExperimentId(1), {0, 0, 1}}).ok());
   ASSERT_TRUE(Submit(cluster::SetRetention{ExperimentId(3), {0, 0, 0}}).ok());
-  Sweep();
+  GcThread();
   EXPECT_EQ(Files(), (std::set<std::string>{"1d", "2b", "3a"}));
 }
 
-TEST_F(SweeperTest, WhoStopsBreaksOff) {
+TEST_F(CollectorTest, StopsBetweenSteps) {
   Begin();
   MakeHistory();
-  Sweeper sweeper({.store = store_.get(),
-                   .disposal = &store_->disposal(),
-                   .submit = [&](const cluster::Event& event) { return Submit(event); },
-                   .remove_files = RemoveCheckpointFolder,
-                   .remove_some_files = RemoveFromCheckpointFolder,
-                   .stopping = [] { return true; }});
-  EXPECT_TRUE(absl::IsCancelled(sweeper.Pass()));
+  Collector collector({.store = store_.get(),
+                       .garbage_collection = &store_->garbage_collection(),
+                       .submit = [&](const cluster::Event& event) { return Submit(event); },
+                       .remove_files = RemoveCheckpointFolder,
+                       .remove_some_files = RemoveFromCheckpointFolder,
+                       .stopping = [] { return true; }});
+  EXPECT_TRUE(absl::IsCancelled(collector.Collect()));
   EXPECT_TRUE(Files().contains("1a"));
 }
 

@@ -14,12 +14,12 @@
 namespace det::gc {
 namespace {
 
-constexpr std::chrono::seconds kAgainAfter{5};
-constexpr std::chrono::hours kAges{1};
+constexpr std::chrono::seconds kRetryDelay{5};
+constexpr std::chrono::hours kExpiryInterval{1};
 
 }  // namespace
 
-struct Sweep::Shared : std::enable_shared_from_this<Shared> {
+struct GcThread::Shared : std::enable_shared_from_this<Shared> {
   std::mutex mutex;
   std::condition_variable changed;
   bool due = false;
@@ -32,16 +32,17 @@ struct Sweep::Shared : std::enable_shared_from_this<Shared> {
   }
 };
 
-Sweep::Sweep() : shared_(std::make_shared<Shared>()) {}
+GcThread::GcThread() : shared_(std::make_shared<Shared>()) {}
 
-void Sweep::Start(store::Store* store, engine::Engine* engine, const Ages& ages,
-                  const checkpoint_storage::Rules& buckets) {
-  thread_ = std::thread([shared = shared_, store, engine, ages, buckets] {
-    Run(*shared, *store, *engine, ages, buckets);
+void GcThread::Start(store::Store* store, engine::Engine* engine,
+                     const RetentionDays& retention_days,
+                     const checkpoint_storage::Rules& buckets) {
+  thread_ = std::thread([shared = shared_, store, engine, retention_days, buckets] {
+    Run(*shared, *store, *engine, retention_days, buckets);
   });
 }
 
-void Sweep::Stop() {
+void GcThread::Stop() {
   {
     std::lock_guard lock(shared_->mutex);
     shared_->stopping = true;
@@ -50,7 +51,7 @@ void Sweep::Stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Sweep::Soon() {
+void GcThread::Wake() {
   {
     std::lock_guard lock(shared_->mutex);
     shared_->due = true;
@@ -58,7 +59,7 @@ void Sweep::Soon() {
   shared_->changed.notify_all();
 }
 
-absl::Status Sweep::Submit(Shared& shared, engine::Engine& engine, cluster::Event event) {
+absl::Status GcThread::Submit(Shared& shared, engine::Engine& engine, cluster::Event event) {
   {
     std::lock_guard lock(shared.mutex);
     shared.answer.reset();
@@ -74,11 +75,11 @@ absl::Status Sweep::Submit(Shared& shared, engine::Engine& engine, cluster::Even
   return shared.answer.value_or(absl::CancelledError("the master is stopping"));
 }
 
-void Sweep::Run(Shared& shared, store::Store& store, engine::Engine& engine, const Ages& ages,
-                const checkpoint_storage::Rules& buckets) {
-  Sweeper sweeper(
+void GcThread::Run(Shared& shared, store::Store& store, engine::Engine& engine,
+                   const RetentionDays& retention_days, const checkpoint_storage::Rules& buckets) {
+  Collector collector(
       {.store = &store,
-       .disposal = &store.disposal(),
+       .garbage_collection = &store.garbage_collection(),
        .submit = [&](cluster::Event event) { return Submit(shared, engine, std::move(event)); },
        .remove_files =
            [&](const model::CheckpointStorageConfig& storage, const model::CheckpointId& id) {
@@ -87,32 +88,32 @@ void Sweep::Run(Shared& shared, store::Store& store, engine::Engine& engine, con
        .remove_some_files =
            [&](const model::CheckpointStorageConfig& storage, const model::CheckpointId& id,
                const model::Resources& files) {
-             return RemoveFilesOfCheckpoint(buckets, storage, id, files);
+             return RemoveSomeCheckpointFiles(buckets, storage, id, files);
            },
-       .ages = ages,
+       .retention_days = retention_days,
        .stopping = [&] { return shared.Stopping(); }});
   bool again = false;
-  auto old_at = std::chrono::steady_clock::now();
+  auto next_expiry_at = std::chrono::steady_clock::now();
   while (true) {
     {
       std::unique_lock lock(shared.mutex);
       const auto awake = [&] { return shared.due || shared.stopping; };
       if (again) {
-        shared.changed.wait_for(lock, kAgainAfter, awake);
+        shared.changed.wait_for(lock, kRetryDelay, awake);
       } else {
-        shared.changed.wait_until(lock, old_at, awake);
+        shared.changed.wait_until(lock, next_expiry_at, awake);
       }
       if (shared.stopping) return;
       shared.due = false;
     }
-    absl::Status pass = sweeper.Pass();
-    if (pass.ok() && std::chrono::steady_clock::now() >= old_at) {
-      pass = sweeper.RemoveOld(absl::Now());
-      if (pass.ok()) old_at = std::chrono::steady_clock::now() + kAges;
+    absl::Status pass = collector.Collect();
+    if (pass.ok() && std::chrono::steady_clock::now() >= next_expiry_at) {
+      pass = collector.RemoveExpired(absl::Now());
+      if (pass.ok()) next_expiry_at = std::chrono::steady_clock::now() + kExpiryInterval;
     }
     again = !pass.ok();
     if (pass.ok() || absl::IsCancelled(pass)) continue;
-    DET_LOG(WARNING) << "what is to be removed waits" << base::Field("reason", pass.message());
+    DET_LOG(WARNING) << "garbage collection postponed" << base::Field("reason", pass.message());
   }
 }
 

@@ -1,8 +1,8 @@
-// The thread that removes what is to be removed. It sleeps until it is told that there may be
-// something, or for an hour: then it looks for what has grown too old. It tries again after a while
-// what the database's or the engine's absence broke off.
+// The garbage collection thread. It sleeps until it is woken because there may be something to
+// remove, and looks for expired data every hour. A pass that failed because the database or the
+// engine was unavailable is retried after a delay.
 //
-// Made and stopped by master.cc; Soon on the engine's loop.
+// Created and stopped by master.cc; Wake is called on the engine's loop.
 #ifndef MASTER_GC_GC_THREAD_H_
 #define MASTER_GC_GC_THREAD_H_
 
@@ -18,27 +18,27 @@
 
 namespace det::gc {
 
-class Sweep final : public engine::SweepSink {
+class GcThread final : public engine::GcSink {
  public:
-  Sweep();
-  ~Sweep() override { Stop(); }
+  GcThread();
+  ~GcThread() override { Stop(); }
 
-  // Both must outlive this, or its Stop. What Soon said before is not lost.
-  void Start(store::Store* store, engine::Engine* engine, const Ages& ages = {},
+  // Both pointers must be valid until Stop returns. Calls of Wake before Start are not lost.
+  void Start(store::Store* store, engine::Engine* engine, const RetentionDays& retention_days = {},
              const checkpoint_storage::Rules& buckets = {});
-  // Waits for the file or the transaction that it is at. Before the engine's.
+  // Waits for the file or transaction in progress. Must be called before Engine::Stop.
   void Stop();
 
-  void Soon() override;
+  void Wake() override;
 
  private:
   struct Shared;
 
   static absl::Status Submit(Shared& shared, engine::Engine& engine, cluster::Event event);
-  static void Run(Shared& shared, store::Store& store, engine::Engine& engine, const Ages& ages,
-                  const checkpoint_storage::Rules& buckets);
+  static void Run(Shared& shared, store::Store& store, engine::Engine& engine,
+                  const RetentionDays& retention_days, const checkpoint_storage::Rules& buckets);
 
-  const std::shared_ptr<Shared> shared_;  // outlived by answers that come too late
+  const std::shared_ptr<Shared> shared_;  // replies that arrive after Stop keep it alive
   std::thread thread_;
 };
 

@@ -10,7 +10,7 @@
 #include "base/event_loop.h"
 #include "base/file.h"
 #include "master/store/testing/fake_store.h"
-#include "master/store/testing/make.h"
+#include "master/store/testing/make_rows.h"
 #include <gmock/gmock.h>
 
 namespace det::gc {
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 using model::ExperimentId;
 
-TEST(SweepTest, ADeletionIsDoneWithoutAnybodyAskingAgain) {
+TEST(GcThreadTest, CompletesDeletionWithoutFurtherRequests) {
   const base::TempDir dir = *base::TempDir::Create();
   fs::create_directories(dir.path() + "/a");
   store::FakeStore store;
@@ -36,11 +36,11 @@ TEST(SweepTest, ADeletionIsDoneWithoutAnybodyAskingAgain) {
   ASSERT_TRUE(store.Load().ok());
   ASSERT_TRUE(store.Commit(1, changes).ok());
   const auto loop = base::MakeAsioEventLoop("cluster");
-  Sweep sweep;
-  engine::Engine engine(cluster::Settings{}, &store, loop.get(), engine::Sinks{.sweep = &sweep},
+  GcThread gc_thread;
+  engine::Engine engine(cluster::Settings{}, &store, loop.get(), engine::Sinks{.gc = &gc_thread},
                         [](const absl::Status& status) { FAIL() << status; });
   ASSERT_TRUE(engine.Start().ok());
-  sweep.Start(&store, &engine);
+  gc_thread.Start(&store, &engine);
   std::promise<absl::Status> asked;
   engine.Submit(
       cluster::DeleteExperiment{ExperimentId(1)},
@@ -51,16 +51,16 @@ TEST(SweepTest, ADeletionIsDoneWithoutAnybodyAskingAgain) {
     std::this_thread::yield();
   }
   EXPECT_FALSE(fs::exists(dir.path() + "/a"));
-  sweep.Stop();
-  sweep.Soon();  // too late, and harmless
+  gc_thread.Stop();
+  gc_thread.Wake();  // too late, and harmless
   engine.Stop();
   loop->Stop();
 }
 
-TEST(SweepTest, StopsBeforeItsStart) {
-  Sweep sweep;
-  sweep.Soon();
-  sweep.Stop();
+TEST(GcThreadTest, StopsBeforeStart) {
+  GcThread gc_thread;
+  gc_thread.Wake();
+  gc_thread.Stop();
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ using model::Value;
 
 constexpr size_t kTextLimit = 4096;
 
-std::string TextAt(const Value& condition, const char* key) {
+std::string GetText(const Value& condition, const char* key) {
   const Value* found = condition.Find(key);
   return found == nullptr || found->AsString() == nullptr ? "" : *found->AsString();
 }
@@ -29,7 +29,7 @@ absl::Status Refuse(model::WebhookTrigger type, const std::string& text) {
 
 // Of the API, with its prefix or without.
 absl::StatusOr<Value> CheckState(const Value& condition) {
-  std::string text = TextAt(condition, "state");
+  std::string text = GetText(condition, "state");
   if (text.starts_with("STATE_")) text.erase(0, 6);
   const auto state = model::ParseExperimentState(text);
   if (!state || !experiment::IsNotifiable(*state)) {
@@ -41,33 +41,33 @@ absl::StatusOr<Value> CheckState(const Value& condition) {
 
 absl::StatusOr<Value> CheckMetric(const Value& condition) {
   Value::Object out;
-  out["metric"] = TextAt(condition, "metric");
-  out["group"] = TextAt(condition, "group");
-  out["op"] = TextAt(condition, "op");
+  out["metric"] = GetText(condition, "metric");
+  out["group"] = GetText(condition, "group");
+  out["op"] = GetText(condition, "op");
   const Value* given = condition.Find("value");
   const double value = given == nullptr ? std::nan("") : given->AsNumber().value_or(std::nan(""));
-  if (TextAt(out, "group").empty()) out["group"] = "validation";
-  if (TextAt(out, "op").empty()) out["op"] = ">";
-  const std::string op = TextAt(out, "op");
+  if (GetText(out, "group").empty()) out["group"] = "validation";
+  if (GetText(out, "op").empty()) out["op"] = ">";
+  const std::string op = GetText(out, "op");
   const bool known = op == ">" || op == ">=" || op == "<" || op == "<=";
-  if (TextAt(out, "metric").empty() || !std::isfinite(value) || !known) {
+  if (GetText(out, "metric").empty() || !std::isfinite(value) || !known) {
     return Refuse(model::WebhookTrigger::kMetricThresholdExceeded,
                   "expected metric: its name, value: a number, op: >, >=, < or <=, and group, "
-                  "which is validation unless it says another");
+                  "default validation");
   }
   out["value"] = value;
   return Value(std::move(out));
 }
 
 absl::StatusOr<Value> CheckRegex(const Value& condition) {
-  const std::string regex = TextAt(condition, "regex");
+  const std::string regex = GetText(condition, "regex");
   RE2::Options options(RE2::Quiet);
   options.set_max_mem(model::kLogPatternMemory);
   const RE2 compiled(regex, options);
   if (regex.empty() || regex.size() > kTextLimit || !compiled.ok()) {
     return Refuse(model::WebhookTrigger::kTaskLog,
                   regex.empty()
-                      ? "expected regex: an expression of RE2"
+                      ? "expected regex: a regular expression (RE2)"
                       : absl::StrCat("regex: ", compiled.ok() ? "is too long" : compiled.error()));
   }
   return Value(Value::Object{{"regex", regex}});
@@ -89,13 +89,14 @@ absl::StatusOr<Value> CheckCondition(model::WebhookTrigger type, const Value& co
   return Value(Value::Object{});
 }
 
-std::optional<double> Exceeds(const Value& condition, const model::MetricReport& report) {
-  if (report.group != TextAt(condition, "group")) return std::nullopt;
+std::optional<double> FindExceedingValue(const Value& condition,
+                                         const model::MetricReport& report) {
+  if (report.group != GetText(condition, "group")) return std::nullopt;
   const std::optional<double> metric =
-      store::MetricNumber(report.metrics, TextAt(condition, "metric"));
+      store::GetMetricNumber(report.metrics, GetText(condition, "metric"));
   const Value* limit = condition.Find("value");
   if (!metric || limit == nullptr || !limit->AsNumber()) return std::nullopt;
-  const std::string op = TextAt(condition, "op");
+  const std::string op = GetText(condition, "op");
   const double value = *limit->AsNumber();
   const bool holds = op == ">"    ? *metric > value
                      : op == ">=" ? *metric >= value

@@ -1,4 +1,4 @@
-// What triggers ask for: checked when a webhook is made, and held against what trials report.
+// Conditions of triggers: validated when a webhook is created, and evaluated on metric reports.
 //
 // Any thread. Does no I/O.
 #ifndef MASTER_WEBHOOKS_CONDITIONS_H_
@@ -14,7 +14,8 @@
 
 namespace det::webhooks {
 
-// The condition with what it leaves out. INVALID_ARGUMENT says what a trigger of this type needs:
+// Returns the condition with defaults filled in. INVALID_ARGUMENT tells what a trigger of this type
+// needs:
 //   EXPERIMENT_STATE_CHANGE    state: ACTIVE, PAUSED, COMPLETED, CANCELED or ERROR
 //   METRIC_THRESHOLD_EXCEEDED  metric; value; op: >, >=, <, <= (without: >); group (validation)
 //   TASK_LOG                   regex (RE2), of a part of a line
@@ -22,8 +23,9 @@ namespace det::webhooks {
 absl::StatusOr<model::Value> CheckCondition(model::WebhookTrigger type,
                                             const model::Value& condition);
 
-// What the metric is where the report meets the condition; never for NaN.
-std::optional<double> Exceeds(const model::Value& condition, const model::MetricReport& report);
+// The value of the metric if the report satisfies the condition; nullopt for NaN.
+std::optional<double> FindExceedingValue(const model::Value& condition,
+                                         const model::MetricReport& report);
 
 }  // namespace det::webhooks
 

@@ -16,9 +16,9 @@
 #include "base/log.h"
 #include "base/rng.h"
 #include "base/thread_pool.h"
-#include "master/webhooks/backoff.h"
 #include "master/webhooks/payload.h"
 #include "master/webhooks/post.h"
+#include "master/webhooks/retry_policy.h"
 
 namespace det::webhooks {
 namespace {
@@ -44,12 +44,12 @@ class Deliverer::Impl {
     clock_ = clock;
     leads_ = std::move(leads);
     // One more, for what people try.
-    pool_ = std::make_unique<base::ThreadPool>(options_.at_once + 1);
+    pool_ = std::make_unique<base::ThreadPool>(options_.max_concurrency + 1);
     thread_ = std::thread([this] { Run(); });
   }
   void Stop();
-  void Soon();
-  void Try(const store::WebhookRecord& webhook, absl::AnyInvocable<void(absl::Status)> done);
+  void Wake();
+  void SendTest(const store::WebhookRecord& webhook, absl::AnyInvocable<void(absl::Status)> done);
 
  private:
   void Run();
@@ -102,7 +102,7 @@ void Deliverer::Impl::Stop() {
   if (pool_ != nullptr) pool_->Stop();
 }
 
-void Deliverer::Impl::Soon() {
+void Deliverer::Impl::Wake() {
   {
     std::lock_guard lock(mutex_);
     due_ = true;
@@ -132,10 +132,11 @@ absl::Duration Deliverer::Impl::Pass() {
     absl::Time again = now + kLookEvery;
     {
       std::lock_guard lock(mutex_);
-      if (stopping_ || static_cast<int>(busy_.size()) >= options_.at_once) return kLookEvery;
+      if (stopping_ || static_cast<int>(busy_.size()) >= options_.max_concurrency)
+        return kLookEvery;
       others.assign(busy_.begin(), busy_.end());
       // One thread is for those that answer, however many do not.
-      const bool kept = BusyFailing() >= options_.at_once - 1;
+      const bool kept = BusyFailing() >= options_.max_concurrency - 1;
       for (const auto& [webhook, failing] : failing_) {
         if (kept) others.push_back(webhook);
         if (failing.until <= now) continue;
@@ -143,7 +144,7 @@ absl::Duration Deliverer::Impl::Pass() {
         again = std::min(again, failing.until);
       }
     }
-    const absl::StatusOr<std::optional<DeliveryRecord>> next = webhooks_->NextDelivery(others);
+    const absl::StatusOr<std::optional<DeliveryRecord>> next = webhooks_->GetNextDelivery(others);
     if (!next.ok()) return kAgainAfter;
     if (next->has_value()) again = std::min(again, (*next)->next_at);
     // A little more than what is left: a wait that is cut to milliseconds would be too short.
@@ -168,7 +169,7 @@ void Deliverer::Impl::Send(const DeliveryRecord& delivery) {
     std::lock_guard lock(mutex_);
     busy_.erase(delivery.webhook);
   }
-  Soon();
+  Wake();
 }
 
 absl::Status Deliverer::Impl::Attempt(const store::WebhookRecord& webhook,
@@ -192,7 +193,8 @@ AttemptRecord Deliverer::Impl::After(const DeliveryRecord& delivery, const absl:
   }
   attempt.state = next ? State::kPending : State::kFailed;
   attempt.next_at = next.value_or(attempt.at);
-  DET_LOG(WARNING) << (next ? "webhook not reached" : "webhook given up")
+  DET_LOG(WARNING) << (next ? "webhook delivery failed; will be retried"
+                            : "webhook delivery failed")
                    << base::Field("webhook", delivery.webhook)
                    << base::Field("event", delivery.event_id)
                    << base::Field("reason", attempt.error);
@@ -200,7 +202,7 @@ AttemptRecord Deliverer::Impl::After(const DeliveryRecord& delivery, const absl:
 }
 
 void Deliverer::Impl::NoteTurn(int32_t webhook, bool ok, absl::Time now) {
-  constexpr int kMostDoublings = 8;
+  constexpr int kMaxDoublings = 8;
   std::lock_guard lock(mutex_);
   if (ok) {
     failing_.erase(webhook);
@@ -208,8 +210,8 @@ void Deliverer::Impl::NoteTurn(int32_t webhook, bool ok, absl::Time now) {
   }
   Failing& failing = failing_[webhook];
   // No longer than the pause of a delivery that failed as often.
-  const int doublings = std::min(failing.attempts++, kMostDoublings);
-  failing.until = now + kFirstPause / 2 * (int64_t{1} << doublings);
+  const int doublings = std::min(failing.attempts++, kMaxDoublings);
+  failing.until = now + kInitialRetryDelay / 2 * (int64_t{1} << doublings);
 }
 
 void Deliverer::Impl::Record(int64_t delivery, const AttemptRecord& attempt) {
@@ -224,8 +226,8 @@ bool Deliverer::Impl::Pause(absl::Duration length) {
   return !stopping_;
 }
 
-void Deliverer::Impl::Try(const store::WebhookRecord& webhook,
-                          absl::AnyInvocable<void(absl::Status)> done) {
+void Deliverer::Impl::SendTest(const store::WebhookRecord& webhook,
+                               absl::AnyInvocable<void(absl::Status)> done) {
   DeliveryRecord delivery;
   delivery.event_id.append("test");
   if (!webhook.triggers.empty()) {
@@ -254,9 +256,9 @@ void Deliverer::Start(DelivererOptions options, store::Webhooks* webhooks, const
   impl_->Start(std::move(options), webhooks, clock, std::move(leads));
 }
 void Deliverer::Stop() { impl_->Stop(); }
-void Deliverer::Soon() { impl_->Soon(); }
-void Deliverer::Try(const store::WebhookRecord& webhook,
-                    absl::AnyInvocable<void(absl::Status)> done) {
+void Deliverer::Wake() { impl_->Wake(); }
+void Deliverer::SendTest(const store::WebhookRecord& webhook,
+                         absl::AnyInvocable<void(absl::Status)> done) {
   impl_->Try(webhook, std::move(done));
 }
 

@@ -1,8 +1,8 @@
-// Tells webhooks what is in the rows: a thread that finds what is due, and a few that send it. What
-// fails is tried again (backoff.h) until it is given up; a delivery counts as made only once its
-// row says so, so a receiver may hear of one event twice, by the same event_id.
+// Sends pending deliveries to webhooks: one thread finds those that are due, a few others send
+// them. Failed deliveries are retried (retry_policy.h). A delivery is complete only when its row
+// says so: a receiver may get an event twice, with the same event_id.
 //
-// Made, started and stopped by master.cc. Soon, Try: any thread.
+// Created, started and stopped by master.cc. Wake, SendTest: any thread.
 #ifndef MASTER_WEBHOOKS_DELIVERER_H_
 #define MASTER_WEBHOOKS_DELIVERER_H_
 
@@ -15,36 +15,36 @@
 #include "base/clock.h"
 #include "master/engine/sinks.h"
 #include "master/store/interfaces/webhooks.h"
-#include "master/webhooks/addresses.h"
+#include "master/webhooks/address_rules.h"
 #include "master/webhooks/post.h"
 
 namespace det::webhooks {
 
 struct DelivererOptions {
   std::string signing_key;
-  std::string base_url;  // where people open this cluster; may be empty
+  std::string base_url;  // public URL of this cluster, for links; may be empty
   AddressRules addresses;
-  int at_once = 4;  // at least 2
+  int max_concurrency = 4;  // at least 2
   absl::Duration timeout = kPostTimeout;
 };
 
 class Deliverer final : public engine::WebhookSink {
  public:
   Deliverer();
-  ~Deliverer() override;  // as Stop
+  ~Deliverer() override;  // calls Stop
 
-  // All must outlive this, or its Stop. `leads`: whether this master may act now; asked before each
-  // delivery. What Soon said before is not lost.
+  // All pointers must be valid until Stop returns. `leads`: whether this master leads; called
+  // before each delivery. Calls of Wake before Start are not lost.
   void Start(DelivererOptions options, store::Webhooks* webhooks, const base::Clock* clock,
              std::function<bool()> leads);
-  // Breaks off what is being sent.
+  // Aborts deliveries in progress.
   void Stop();
 
-  void Soon() override;
+  void Wake() override;
 
-  // Sends something to try it; `done` with what came of it, on a thread of this. After Stop, or
-  // before Start: CANCELLED at once.
-  void Try(const store::WebhookRecord& webhook, absl::AnyInvocable<void(absl::Status)> done);
+  // Sends a test event; calls `done` with the result on a thread of the deliverer. After Stop or
+  // before Start: CANCELLED immediately.
+  void SendTest(const store::WebhookRecord& webhook, absl::AnyInvocable<void(absl::Status)> done);
 
  private:
   class Impl;

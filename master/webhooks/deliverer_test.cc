@@ -11,9 +11,9 @@
 #include "gtest/gtest.h"
 #include "master/auth/tokens.h"
 #include "master/store/testing/fake_store.h"
-#include "master/store/testing/make.h"
-#include "master/webhooks/backoff.h"
+#include "master/store/testing/make_rows.h"
 #include "master/webhooks/post.h"
+#include "master/webhooks/retry_policy.h"
 #include "master/webhooks/testing/receiver.h"
 
 namespace det::webhooks {
@@ -78,7 +78,7 @@ class DelivererTest : public testing::Test {
   Deliverer deliverer_;
 };
 
-TEST_F(DelivererTest, SendsWhatIsDueSigned) {
+TEST_F(DelivererTest, SendsDueDeliveriesSigned) {
   Receiver receiver;
   const int32_t id = Webhook(receiver.url(), "a");
   Raise();
@@ -95,25 +95,25 @@ TEST_F(DelivererTest, SendsWhatIsDueSigned) {
   EXPECT_EQ(done.ended_at, clock_.Now());
 
   Raise();
-  deliverer_.Soon();
+  deliverer_.Wake();
   EXPECT_THAT(receiver.Await(2), SizeIs(2));
 }
 
-TEST_F(DelivererTest, TriesAgainWithTheSameEventAndGivesUp) {
+TEST_F(DelivererTest, RetriesSameEventThenFails) {
   Receiver receiver({"503 Busy", "302 Found"});
   const int32_t id = Webhook(receiver.url(), "a");
   Raise();
   Start();
   const auto first = Await(id, [](const auto& row) { return row.attempts == 1; });
   EXPECT_EQ(first.state, State::kPending);
-  EXPECT_EQ(first.error, "the receiver answered 503");
+  EXPECT_EQ(first.error, "the receiver responded with 503");
   EXPECT_GT(first.next_at, clock_.Now());
   clock_.Set(first.next_at);
-  deliverer_.Soon();
+  deliverer_.Wake();
   const auto second = Await(id, [](const auto& row) { return row.attempts == 2; });
   EXPECT_THAT(second.error, HasSubstr("302, and redirects are not followed"));
   clock_.Set(second.next_at);
-  deliverer_.Soon();
+  deliverer_.Wake();
   Await(id, [](const auto& row) { return row.state == State::kDelivered; });
   const auto all = receiver.Await(3);
   EXPECT_EQ(all[0].body, all[2].body);
@@ -127,7 +127,7 @@ TEST_F(DelivererTest, GivesUpAfterADay) {
   clock_.Advance(kGiveUpAfter);
   Start();
   const auto row = Await(id, [](const auto& each) { return each.state == State::kFailed; });
-  EXPECT_EQ(row.error, "the receiver answered 500");
+  EXPECT_EQ(row.error, "the receiver responded with 500");
   EXPECT_EQ(row.ended_at, clock_.Now());
 }
 
@@ -145,7 +145,7 @@ TEST_F(DelivererTest, DoesNotConnectToPrivateAddresses) {
   EXPECT_EQ(receiver.count(), 0u);
 }
 
-TEST_F(DelivererTest, OneThatIsSilentHoldsUpNoOther) {
+TEST_F(DelivererTest, DoesNotBlockOthers_WhenReceiverHangs) {
   Receiver silent({""});
   Receiver receiver;
   Webhook(silent.url(), "silent");
@@ -159,7 +159,7 @@ TEST_F(DelivererTest, OneThatIsSilentHoldsUpNoOther) {
   deliverer_.Stop();  // breaks it off
 }
 
-TEST_F(DelivererTest, MoreThatAreSilentThanThreadsHoldUpNoOther) {
+TEST_F(DelivererTest, DoesNotStarveOthers_WhenManyReceiversHang) {
   std::vector<std::unique_ptr<Receiver>> silent;
   for (int i = 0; i < 7; ++i) {
     silent.push_back(std::make_unique<Receiver>(std::deque<std::string>(1000, "")));
@@ -175,7 +175,7 @@ TEST_F(DelivererTest, MoreThatAreSilentThanThreadsHoldUpNoOther) {
 }
 
 // One thread is left to those that answer.
-TEST_F(DelivererTest, ThoseThatFailedDoNotHaveAllThreads) {
+TEST_F(DelivererTest, LimitsThreadsOfFailingReceivers) {
   std::vector<std::unique_ptr<Receiver>> bad;
   std::vector<int32_t> ids;
   for (int i = 0; i < 4; ++i) {
@@ -191,7 +191,7 @@ TEST_F(DelivererTest, ThoseThatFailedDoNotHaveAllThreads) {
     next = std::max(next, row.next_at);
   }
   clock_.Set(next);
-  deliverer_.Soon();
+  deliverer_.Wake();
   const auto hanging = [&] {
     return std::count_if(bad.begin(), bad.end(), [](const auto& e) { return e->count() == 2; });
   };
@@ -199,13 +199,13 @@ TEST_F(DelivererTest, ThoseThatFailedDoNotHaveAllThreads) {
   Receiver receiver;
   const int32_t id = Webhook(receiver.url(), "a");
   Raise();
-  deliverer_.Soon();
+  deliverer_.Wake();
   Await(id, [](const auto& row) { return row.state == State::kDelivered; });
   EXPECT_EQ(hanging(), 3);
   deliverer_.Stop();  // breaks it off
 }
 
-TEST_F(DelivererTest, OnlyTheLeaderSends) {
+TEST_F(DelivererTest, SendsOnlyAsLeader) {
   Receiver receiver;
   const int32_t id = Webhook(receiver.url(), "a");
   // Its time is over between the look and the sending.
@@ -218,27 +218,27 @@ TEST_F(DelivererTest, OnlyTheLeaderSends) {
   EXPECT_EQ(receiver.count(), 0u);
   EXPECT_EQ(store_.webhooks().ListDeliveries(id, 1)->front().attempts, 0);
   leads_ = true;
-  deliverer_.Soon();
+  deliverer_.Wake();
   receiver.Await(1);
 }
 
-TEST_F(DelivererTest, TriesAWebhook) {
+TEST_F(DelivererTest, SendsTestEvent) {
   Receiver receiver({"200 OK", "404 Gone"});
   const store::WebhookRecord webhook = *store_.webhooks().GetWebhook(Webhook(receiver.url(), "a"));
   Start();
   for (const bool good : {true, false}) {
     std::promise<absl::Status> came;
-    deliverer_.Try(webhook, [&](absl::Status status) { came.set_value(std::move(status)); });
+    deliverer_.SendTest(webhook, [&](absl::Status status) { came.set_value(std::move(status)); });
     EXPECT_EQ(came.get_future().get().ok(), good);
   }
   EXPECT_THAT(receiver.Await(2).front().body, HasSubstr(R"("test":true)"));
   deliverer_.Stop();
   std::promise<absl::Status> came;
-  deliverer_.Try(webhook, [&](absl::Status status) { came.set_value(std::move(status)); });
+  deliverer_.SendTest(webhook, [&](absl::Status status) { came.set_value(std::move(status)); });
   EXPECT_TRUE(absl::IsCancelled(came.get_future().get()));
 }
 
-TEST(Urls, AreHttpAndHttpsAlone) {
+TEST(Urls, AcceptsOnlyHttpAndHttps) {
   for (const char* url :
        {"https://example.org", "http://example.org:8000/a?b=c", "https://user:pw@example.org/"}) {
     EXPECT_TRUE(CheckUrl(url).ok()) << url;

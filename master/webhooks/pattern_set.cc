@@ -10,7 +10,7 @@
 namespace det::webhooks {
 namespace {
 
-RE2::Options Quietly(int64_t memory) {
+RE2::Options MakeQuietOptions(int64_t memory) {
   RE2::Options options(RE2::Quiet);
   options.set_max_mem(memory);
   return options;
@@ -27,7 +27,7 @@ struct PatternSet::Impl {
     std::unique_ptr<const RE2> pattern;
   };
   std::vector<One> all;  // in the order of the set
-  RE2::Set set{Quietly(kSetMemory), RE2::UNANCHORED};
+  RE2::Set set{MakeQuietOptions(kSetMemory), RE2::UNANCHORED};
   bool compiled = false;  // else they are too much for its memory
 };
 
@@ -36,7 +36,7 @@ PatternSet::PatternSet(PatternSet&&) noexcept = default;
 PatternSet::~PatternSet() = default;
 
 void PatternSet::Add(int32_t trigger, const std::string& regex) {
-  auto pattern = std::make_unique<const RE2>(regex, Quietly(model::kLogPatternMemory));
+  auto pattern = std::make_unique<const RE2>(regex, MakeQuietOptions(model::kLogPatternMemory));
   if (!pattern->ok() || impl_->set.Add(regex, nullptr) < 0) return;
   impl_->all.push_back({trigger, std::move(pattern)});
 }

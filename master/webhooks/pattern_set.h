@@ -1,6 +1,6 @@
-// The patterns of triggers on log lines, as many as a workspace has: looked for all at once.
+// The log patterns of all triggers of a workspace, matched in one scan.
 //
-// Filled and compiled by one thread; then Match by any. Does no I/O.
+// Filled and compiled by one thread; then Match may be called on any thread. Does no I/O.
 #ifndef MASTER_WEBHOOKS_PATTERN_SET_H_
 #define MASTER_WEBHOOKS_PATTERN_SET_H_
 
@@ -17,12 +17,12 @@ class PatternSet {
   PatternSet(PatternSet&&) noexcept;
   ~PatternSet();
 
-  // One that does not compile finds nothing.
+  // A pattern that does not compile matches nothing.
   void Add(int32_t trigger, const std::string& regex);
-  // Ends what Add began.
+  // Must be called after the last Add.
   void Compile();
 
-  // The triggers of which the line has a part that matches, in the order in which they were added.
+  // The triggers whose pattern matches a part of the line, in the order of Add.
   std::vector<int32_t> Match(const std::string& line) const;
 
  private:

@@ -14,15 +14,15 @@ using model::Value;
 using model::WebhookTrigger;
 
 // "" where there is none; numbers as people write them.
-std::string TextAt(const Value& data, std::string_view outer, std::string_view key) {
+std::string GetText(const Value& data, std::string_view outer, std::string_view key) {
   const Value* part = data.Find(outer);
   const Value* found = part == nullptr ? nullptr : part->Find(key);
   if (found == nullptr || found->is_null()) return "";
   return found->AsString() != nullptr ? *found->AsString() : found->ToJson();
 }
 
-std::string LinkOf(const Value& data, const std::string& base_url) {
-  const std::string id = TextAt(data, "experiment", "id");
+std::string MakeLink(const Value& data, const std::string& base_url) {
+  const std::string id = GetText(data, "experiment", "id");
   if (base_url.empty() || id.empty()) return "";
   const bool slash = base_url.back() == '/';
   return absl::StrCat(base_url, slash ? "" : "/", "det/experiments/", id);
@@ -47,32 +47,32 @@ std::string EscapeStart(std::string text) {
   return escaped;
 }
 
-std::string Sentence(const store::DeliveryRecord& delivery) {
+std::string MakeSentence(const store::DeliveryRecord& delivery) {
   const Value& data = delivery.data;
   switch (delivery.trigger) {
     case WebhookTrigger::kExperimentStateChange:
-      return absl::StrCat("is ", TextAt(data, "experiment", "state"));
+      return absl::StrCat("is ", GetText(data, "experiment", "state"));
     case WebhookTrigger::kMetricThresholdExceeded:
-      return absl::StrCat("trial ", TextAt(data, "metric", "trial_id"), ": ",
-                          TextAt(data, "metric", "name"), " is ", TextAt(data, "metric", "value"),
-                          " after ", TextAt(data, "metric", "steps_completed"), " steps");
+      return absl::StrCat("trial ", GetText(data, "metric", "trial_id"), ": ",
+                          GetText(data, "metric", "name"), " is ", GetText(data, "metric", "value"),
+                          " after ", GetText(data, "metric", "steps_completed"), " steps");
     case WebhookTrigger::kTaskLog:
-      return absl::StrCat("trial ", TextAt(data, "task_log", "trial_id"),
-                          " wrote: ", TextAt(data, "task_log", "triggering_log"));
+      return absl::StrCat("trial ", GetText(data, "task_log", "trial_id"),
+                          " wrote: ", GetText(data, "task_log", "triggering_log"));
     case WebhookTrigger::kCustom:
       break;
   }
-  return absl::StrCat(TextAt(data, "custom_trigger", "level"), " ",
-                      TextAt(data, "custom_trigger", "title"), "\n",
-                      TextAt(data, "custom_trigger", "description"));
+  return absl::StrCat(GetText(data, "custom_trigger", "level"), " ",
+                      GetText(data, "custom_trigger", "title"), "\n",
+                      GetText(data, "custom_trigger", "description"));
 }
 
-std::string SlackBody(const store::DeliveryRecord& delivery, const std::string& base_url) {
+std::string MakeSlackBody(const store::DeliveryRecord& delivery, const std::string& base_url) {
   const std::string name =
-      Escape(absl::StrCat("experiment ", TextAt(delivery.data, "experiment", "id"), " \"",
-                          TextAt(delivery.data, "experiment", "name"), "\""));
-  const std::string link = LinkOf(delivery.data, base_url);
-  const std::string words = EscapeStart(Sentence(delivery));
+      Escape(absl::StrCat("experiment ", GetText(delivery.data, "experiment", "id"), " \"",
+                          GetText(delivery.data, "experiment", "name"), "\""));
+  const std::string link = MakeLink(delivery.data, base_url);
+  const std::string words = EscapeStart(MakeSentence(delivery));
   const std::string text =
       absl::StrCat(link.empty() ? name : absl::StrCat("<", link, "|", name, ">"), " ", words);
   Value section = Value::Object{{"type", "section"},
@@ -86,13 +86,13 @@ std::string SlackBody(const store::DeliveryRecord& delivery, const std::string& 
 
 std::string MakeBody(store::WebhookType type, const store::DeliveryRecord& delivery,
                      const std::string& base_url) {
-  if (type == store::WebhookType::kSlack) return SlackBody(delivery, base_url);
+  if (type == store::WebhookType::kSlack) return MakeSlackBody(delivery, base_url);
   Value::Object body = {{"event_id", delivery.event_id},
                         {"event_type", std::string(ToString(delivery.trigger))},
                         {"timestamp", absl::ToUnixSeconds(delivery.raised_at)},
                         {"condition", delivery.condition},
                         {"event_data", delivery.data}};
-  const std::string link = LinkOf(delivery.data, base_url);
+  const std::string link = MakeLink(delivery.data, base_url);
   if (!link.empty()) body["link"] = link;
   return Value(std::move(body)).ToJson();
 }

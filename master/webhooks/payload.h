@@ -1,5 +1,4 @@
-// What a webhook is sent: the body, in the form that its receiver reads, and the headers that prove
-// where it comes from (docs/webhooks.md). PURE.
+// Bodies and signed headers of webhook requests (docs/webhooks.md). PURE.
 #ifndef MASTER_WEBHOOKS_PAYLOAD_H_
 #define MASTER_WEBHOOKS_PAYLOAD_H_
 
@@ -12,11 +11,11 @@
 
 namespace det::webhooks {
 
-// JSON. `base_url`: where people open this cluster; empty: no links.
+// The body as JSON. `base_url`: public URL of the cluster; empty: no links.
 std::string MakeBody(store::WebhookType type, const store::DeliveryRecord& delivery,
                      const std::string& base_url);
 
-// Names and values, as curl takes them: "X: y". The signature is of "<seconds>,<body>".
+// Headers in curl's form "Name: value". The signature covers "<seconds>,<body>".
 std::vector<std::string> MakeHeaders(std::string_view body, absl::Time now,
                                      std::string_view signing_key);
 

@@ -23,7 +23,7 @@ struct Exchange {
   size_t read = 0;
 };
 
-absl::StatusOr<Address> AddressOf(const curl_sockaddr& peer) {
+absl::StatusOr<Address> ToAddress(const curl_sockaddr& peer) {
   Address address = {};
   if (peer.family == AF_INET) {
     sockaddr_in in;
@@ -42,13 +42,13 @@ absl::StatusOr<Address> AddressOf(const curl_sockaddr& peer) {
 // Here and not when the name was looked up: what it stands for may have changed since.
 curl_socket_t OpenSocket(void* user, curlsocktype, curl_sockaddr* peer) {
   auto& exchange = *static_cast<Exchange*>(user);
-  const absl::StatusOr<Address> address = AddressOf(*peer);
+  const absl::StatusOr<Address> address = ToAddress(*peer);
   exchange.refused = address.ok() ? CheckAddress(*address, exchange.rules) : address.status();
   if (!exchange.refused.ok()) return CURL_SOCKET_BAD;
   return ::socket(peer->family, peer->socktype | SOCK_CLOEXEC, peer->protocol);
 }
 
-size_t TakeAnswer(char*, size_t size, size_t count, void* user) {
+size_t DiscardBody(char*, size_t size, size_t count, void* user) {
   auto& exchange = *static_cast<Exchange*>(user);
   exchange.read += size * count;
   return exchange.read > kAnswerLimit ? 0 : size * count;  // 0 ends it
@@ -75,14 +75,14 @@ void SetUp(CURL* curl, absl::Duration timeout, Exchange& exchange) {
   curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, ms / 2);
   curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, OpenSocket);
   curl_easy_setopt(curl, CURLOPT_OPENSOCKETDATA, &exchange);
-  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, TakeAnswer);
+  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, DiscardBody);
   curl_easy_setopt(curl, CURLOPT_WRITEDATA, &exchange);
   curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, Progress);
   curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &exchange);
   curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
 }
 
-absl::Status Judge(CURL* curl, CURLcode code, const Exchange& exchange) {
+absl::Status ToStatus(CURL* curl, CURLcode code, const Exchange& exchange) {
   if (exchange.stopping) return absl::CancelledError("the master is stopping");
   long status = 0;
   curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
@@ -92,7 +92,7 @@ absl::Status Judge(CURL* curl, CURLcode code, const Exchange& exchange) {
   if (status >= 200 && status < 300) return absl::OkStatus();
   if (status == 0) return absl::UnavailableError(curl_easy_strerror(code));
   const char* redirect = status >= 300 && status < 400 ? ", and redirects are not followed" : "";
-  return absl::UnavailableError(absl::StrCat("the receiver answered ", status, redirect));
+  return absl::UnavailableError(absl::StrCat("the receiver responded with ", status, redirect));
 }
 
 }  // namespace
@@ -106,7 +106,7 @@ absl::Status CheckUrl(const std::string& url) {
   if (url.size() > kLimit) return bad("is longer than 2048 bytes");
   const std::unique_ptr<CURLU, decltype(&curl_url_cleanup)> parsed(curl_url(), curl_url_cleanup);
   if (curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), 0) != CURLUE_OK) {
-    return bad("is none");
+    return bad("is not a URL");
   }
   char* scheme = nullptr;
   curl_url_get(parsed.get(), CURLUPART_SCHEME, &scheme, 0);
@@ -133,7 +133,7 @@ absl::Status Post(const std::string& url, const std::vector<std::string>& header
   curl_easy_setopt(curl.get(), CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));
   curl_easy_setopt(curl.get(), CURLOPT_POSTFIELDS, body.c_str());
   const CURLcode code = curl_easy_perform(curl.get());
-  absl::Status status = Judge(curl.get(), code, exchange);
+  absl::Status status = ToStatus(curl.get(), code, exchange);
   curl_slist_free_all(list);
   return status;
 }

@@ -1,8 +1,8 @@
-// One HTTP POST to a stranger: bounded in time and in what is read, to addresses that are allowed,
-// following nobody elsewhere.
+// An HTTP POST to an untrusted server: bounded in time and response size, only to allowed
+// addresses, without following redirects.
 //
-// Called by Deliverer on its threads; blocks for `timeout` at most. Logs nothing: a URL may hold
-// a secret.
+// Called by Deliverer on its threads; blocks for at most `timeout`. Logs nothing, since a URL may
+// contain a secret.
 #ifndef MASTER_WEBHOOKS_POST_H_
 #define MASTER_WEBHOOKS_POST_H_
 
@@ -12,17 +12,18 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "master/webhooks/addresses.h"
+#include "master/webhooks/address_rules.h"
 
 namespace det::webhooks {
 
 inline constexpr absl::Duration kPostTimeout = absl::Seconds(10);
 
-// Whether a webhook may have this URL: http or https, a host. INVALID_ARGUMENT does not repeat it.
+// Checks that a webhook's URL is http or https with a host. INVALID_ARGUMENT does not repeat the
+// URL.
 absl::Status CheckUrl(const std::string& url);
 
-// OK for an answer 2xx. PERMISSION_DENIED for an address that `rules` refuse; UNAVAILABLE says what
-// went wrong otherwise, without the URL; CANCELLED once `stopping` is set.
+// OK for a 2xx response. PERMISSION_DENIED for an address that `rules` forbid; UNAVAILABLE for
+// other failures, without the URL; CANCELLED once `stopping` is set.
 absl::Status Post(const std::string& url, const std::vector<std::string>& headers,
                   const std::string& body, const AddressRules& rules, absl::Duration timeout,
                   const std::atomic<bool>& stopping);

@@ -5,9 +5,9 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "master/webhooks/addresses.h"
-#include "master/webhooks/backoff.h"
+#include "master/webhooks/address_rules.h"
 #include "master/webhooks/payload.h"
+#include "master/webhooks/retry_policy.h"
 
 namespace det::webhooks {
 namespace {
@@ -27,7 +27,7 @@ Address At(const std::string& text) {
   return address;
 }
 
-TEST(Addresses, WhatIsNotEverybodysIsRefused) {
+TEST(Addresses, RejectsNonPublicAddresses) {
   for (const char* text : {"127.0.0.1",
                            "127.9.9.9",
                            "0.0.0.0",
@@ -73,7 +73,7 @@ TEST(Addresses, WhatIsNotEverybodysIsRefused) {
   }
 }
 
-TEST(Addresses, TheConfigurationAllowsMore) {
+TEST(Addresses, AllowsConfiguredNetworks) {
   EXPECT_TRUE(CheckAddress(At("10.0.0.1"), {.allow_private = true, .allowed = {}}).ok());
   AddressRules rules;
   for (const char* text : {"10.1.0.0/16", "fd00::/8", "192.168.7.7"}) {
@@ -93,14 +93,14 @@ TEST(Addresses, TheConfigurationAllowsMore) {
   EXPECT_FALSE(ParseNetwork("0.0.0.0/0")->Contains(At("::1")));
 }
 
-TEST(Backoff, PausesGrowAndEnd) {
+TEST(Backoff, DelaysGrowAndEnd) {
   base::Rng rng(7);
   const absl::Time begin = absl::FromUnixSeconds(1'700'000'000);
   absl::Time now = begin;
   int attempts = 1;
   for (; const auto next = NextAttempt(attempts, begin, now, rng); ++attempts) {
     const absl::Duration most =
-        std::min(kFirstPause * (1 << std::min(attempts - 1, 20)), kLongestPause);
+        std::min(kInitialRetryDelay * (1 << std::min(attempts - 1, 20)), kMaxRetryDelay);
     EXPECT_LE(*next - now, most);
     EXPECT_GE(*next - now, most / 2);
     now = *next;
@@ -122,7 +122,7 @@ store::DeliveryRecord Delivery() {
   return delivery;
 }
 
-TEST(Payload, SaysWhatHappened) {
+TEST(Payload, DescribesEvent) {
   EXPECT_EQ(MakeBody(store::WebhookType::kDefault, Delivery(), ""),
             R"({"condition":{"state":"ERROR"},"event_data":{"experiment":{"id":7,)"
             R"("name":"a<b>&c","state":"ERROR"}},"event_id":"e-1",)"
@@ -131,7 +131,7 @@ TEST(Payload, SaysWhatHappened) {
               HasSubstr(R"("link":"https://det.example.org/det/experiments/7")"));
 }
 
-TEST(Payload, SlackReadsItsOwnForm) {
+TEST(Payload, FormatsForSlack) {
   const auto body =
       Value::FromJson(MakeBody(store::WebhookType::kSlack, Delivery(), "https://det.example.org"));
   ASSERT_TRUE(body.ok());

@@ -15,15 +15,15 @@ namespace {
 using model::Value;
 using model::WebhookTrigger;
 
-constexpr size_t kMostTold = 100'000;
-constexpr size_t kMostPlaces = 10'000;
-constexpr absl::Duration kUnheard = absl::Seconds(30);
+constexpr size_t kMaxNotified = 100'000;
+constexpr size_t kMaxCachedWorkspaces = 10'000;
+constexpr absl::Duration kUnsubscribedLifetime = absl::Seconds(30);
 constexpr size_t kShownBytes = 2000;  // of a line
 
 // What a second report would not heal must not hold up those who report.
 absl::Status Soften(absl::Status looked) {
   if (looked.ok() || absl::IsUnavailable(looked)) return looked;
-  DET_LOG(WARNING) << "webhooks were not told" << base::Field("reason", looked.message());
+  DET_LOG(WARNING) << "failed to raise webhook events" << base::Field("reason", looked.message());
   return absl::OkStatus();
 }
 
@@ -57,9 +57,9 @@ void TriggerWatch::Changed() {
   std::lock_guard lock(mutex_);
   ++version_;
   watched_ = nullptr;
-  places_.clear();
-  told_.clear();
-  unheard_.clear();
+  workspaces_.clear();
+  notified_.clear();
+  unsubscribed_.clear();
 }
 
 absl::StatusOr<std::shared_ptr<const TriggerWatch::Watched>> TriggerWatch::Read() {
@@ -83,30 +83,31 @@ absl::StatusOr<std::shared_ptr<const TriggerWatch::Watched>> TriggerWatch::Read(
   return result;
 }
 
-bool TriggerWatch::WantsMetrics() {
+bool TriggerWatch::HasMetricTriggers() {
   const auto watched = Read();
   return !watched.ok() || !(*watched)->metrics.empty();
 }
 
-bool TriggerWatch::IsTold(model::TrialId trial, int32_t trigger) {
+bool TriggerWatch::WasNotified(model::TrialId trial, int32_t trigger) {
   std::lock_guard lock(mutex_);
-  if (told_.contains({trial, trigger})) return true;
-  return clock_.Now() - unheard_since_ <= kUnheard && unheard_.contains({trial, trigger});
+  if (notified_.contains({trial, trigger})) return true;
+  return clock_.Now() - unsubscribed_since_ <= kUnsubscribedLifetime &&
+         unsubscribed_.contains({trial, trigger});
 }
 
-absl::Status TriggerWatch::Look(const std::vector<model::MetricReport>& reports) {
-  return Soften(LookAt(reports));
+absl::Status TriggerWatch::Check(const std::vector<model::MetricReport>& reports) {
+  return Soften(CheckAll(reports));
 }
-absl::Status TriggerWatch::Look(const std::vector<model::LogLine>& lines) {
-  return Soften(LookAt(lines));
+absl::Status TriggerWatch::Check(const std::vector<model::LogLine>& lines) {
+  return Soften(CheckAll(lines));
 }
 
-absl::Status TriggerWatch::LookAt(const std::vector<model::MetricReport>& reports) {
+absl::Status TriggerWatch::CheckAll(const std::vector<model::MetricReport>& reports) {
   DET_ASSIGN_OR_RETURN(const std::shared_ptr<const Watched> watched, Read());
   for (const Watched::Metric& metric : watched->metrics) {
     for (const model::MetricReport& report : reports) {
-      const std::optional<double> value = Exceeds(metric.condition, report);
-      if (!value || IsTold(report.trial, metric.trigger)) continue;
+      const std::optional<double> value = FindExceedingValue(metric.condition, report);
+      if (!value || WasNotified(report.trial, metric.trigger)) continue;
       const absl::StatusOr<store::TrialRecord> trial = store_.GetTrial(report.trial);
       if (absl::IsNotFound(trial.status())) continue;
       DET_RETURN_IF_ERROR(trial.status());
@@ -124,31 +125,32 @@ absl::Status TriggerWatch::LookAt(const std::vector<model::MetricReport>& report
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::optional<int32_t>> TriggerWatch::WorkspaceOf(model::ExperimentId id) {
+absl::StatusOr<std::optional<int32_t>> TriggerWatch::FindWorkspace(model::ExperimentId id) {
   {
     std::lock_guard lock(mutex_);
     const absl::Time now = clock_.Now();
-    if (now - places_since_ > kUnheard || places_.size() >= kMostPlaces) {
-      places_.clear();
-      places_since_ = now;
+    if (now - workspaces_since_ > kUnsubscribedLifetime ||
+        workspaces_.size() >= kMaxCachedWorkspaces) {
+      workspaces_.clear();
+      workspaces_since_ = now;
     }
-    if (const auto it = places_.find(id); it != places_.end()) return it->second;
+    if (const auto it = workspaces_.find(id); it != workspaces_.end()) return it->second;
   }
-  const absl::StatusOr<int32_t> found = store_.projects().WorkspaceOf(id);
+  const absl::StatusOr<int32_t> found = store_.projects().GetWorkspaceId(id);
   if (!found.ok() && !absl::IsNotFound(found.status())) return found.status();
   const auto place = found.ok() ? std::optional<int32_t>(*found) : std::nullopt;
   std::lock_guard lock(mutex_);
-  places_.insert_or_assign(id, place);
+  workspaces_.insert_or_assign(id, place);
   return place;
 }
 
-absl::Status TriggerWatch::LookAt(const std::vector<model::LogLine>& lines) {
+absl::Status TriggerWatch::CheckAll(const std::vector<model::LogLine>& lines) {
   DET_ASSIGN_OR_RETURN(const std::shared_ptr<const Watched> watched, Read());
   if (watched->logs.empty()) return absl::OkStatus();
   for (const model::LogLine& line : lines) {
     const std::optional<model::RunName> run = model::ParseAllocationId(line.allocation);
     if (!run) continue;
-    DET_ASSIGN_OR_RETURN(const std::optional<int32_t> workspace, WorkspaceOf(run->experiment));
+    DET_ASSIGN_OR_RETURN(const std::optional<int32_t> workspace, FindWorkspace(run->experiment));
     if (!workspace) continue;
     for (const int32_t scope : {0, *workspace}) {
       const auto patterns = watched->logs.find(scope);
@@ -163,7 +165,7 @@ absl::Status TriggerWatch::LookAt(const std::vector<model::LogLine>& lines) {
 
 absl::Status TriggerWatch::FireFor(const model::LogLine& line, const model::RunName& run,
                                    int32_t trigger) {
-  if (IsTold(run.trial, trigger)) return absl::OkStatus();
+  if (WasNotified(run.trial, trigger)) return absl::OkStatus();
   Value::Object facts = {{"task_id", run.task.value()},
                          {"trial_id", int64_t{run.trial.value()}},
                          {"node_name", line.agent},
@@ -172,7 +174,7 @@ absl::Status TriggerWatch::FireFor(const model::LogLine& line, const model::RunN
               {{"task_log", std::move(facts)}});
 }
 
-absl::Status TriggerWatch::Tell(model::ExperimentId experiment, Value::Object data) {
+absl::Status TriggerWatch::RaiseCustom(model::ExperimentId experiment, Value::Object data) {
   model::WebhookEvent event;
   event.trigger = WebhookTrigger::kCustom;
   event.experiment = experiment;
@@ -192,16 +194,16 @@ absl::Status TriggerWatch::Fire(WebhookTrigger type, int32_t trigger,
   // Where nobody heard it now, a move or a new name may change that: remembered for a while.
   std::lock_guard lock(mutex_);
   const absl::Time now = clock_.Now();
-  if (now - unheard_since_ > kUnheard) {
-    unheard_.clear();
-    unheard_since_ = now;
+  if (now - unsubscribed_since_ > kUnsubscribedLifetime) {
+    unsubscribed_.clear();
+    unsubscribed_since_ = now;
   }
   if (*raised == 0) {
-    unheard_.insert({trial, trigger});
+    unsubscribed_.insert({trial, trigger});
     return absl::OkStatus();
   }
-  if (told_.size() >= kMostTold) told_.clear();
-  told_.insert({trial, trigger});
+  if (notified_.size() >= kMaxNotified) notified_.clear();
+  notified_.insert({trial, trigger});
   return absl::OkStatus();
 }
 

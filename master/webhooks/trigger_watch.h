@@ -1,9 +1,8 @@
-// Holds what trials report and write against the triggers that ask for it. Whoever reports gets its
-// answer only after this: a master that dies in between is asked again, and a trigger tells of a
-// trial once, so nothing is missed and nothing said twice.
+// Checks metrics and log lines of trials against triggers. A report is acknowledged only after this
+// check: if the master dies in between, the report is sent again, and a trigger fires once per
+// trial, so that no notification is lost or repeated.
 //
-// Asked by the services and the hub on threads that may block. Without such triggers it costs
-// nothing.
+// Called by services and the hub on threads that may block. Costs nothing without such triggers.
 #ifndef MASTER_WEBHOOKS_TRIGGER_WATCH_H_
 #define MASTER_WEBHOOKS_TRIGGER_WATCH_H_
 
@@ -30,49 +29,50 @@ namespace det::webhooks {
 
 class TriggerWatch {
  public:
-  // `raised`: there is something to deliver. All must outlive this.
+  // `raised` is called when there is something to deliver. All pointers must outlive this.
   TriggerWatch(store::Store* store, const base::Clock* clock, std::function<void()> raised);
   ~TriggerWatch();
 
-  // Webhooks have changed: they are read again before the next look.
+  // Call when webhooks have changed: they are read again before the next check.
   void Changed();
 
-  // Whether a look at metrics may find anything. Blocks when webhooks have changed.
-  bool WantsMetrics();
-  // UNAVAILABLE: the database is away; what was reported must be reported again.
-  absl::Status Look(const std::vector<model::MetricReport>& reports);
-  absl::Status Look(const std::vector<model::LogLine>& lines);
+  // Whether there are triggers on metrics. Blocks if webhooks have changed.
+  bool HasMetricTriggers();
+  // UNAVAILABLE: the database is unavailable; the report must be sent again.
+  absl::Status Check(const std::vector<model::MetricReport>& reports);
+  absl::Status Check(const std::vector<model::LogLine>& lines);
 
-  // CUSTOM, at once.
-  absl::Status Tell(model::ExperimentId experiment, model::Value::Object data);
+  // Raises a CUSTOM event.
+  absl::Status RaiseCustom(model::ExperimentId experiment, model::Value::Object data);
 
  private:
   struct Watched;
 
   absl::StatusOr<std::shared_ptr<const Watched>> Read();
-  absl::Status LookAt(const std::vector<model::MetricReport>& reports);
-  absl::Status LookAt(const std::vector<model::LogLine>& lines);
-  // Where the experiment lies, remembered for a while; nullopt: it is not there.
-  absl::StatusOr<std::optional<int32_t>> WorkspaceOf(model::ExperimentId id);
+  absl::Status CheckAll(const std::vector<model::MetricReport>& reports);
+  absl::Status CheckAll(const std::vector<model::LogLine>& lines);
+  // The workspace of the experiment, cached for a while; nullopt: the experiment does not exist.
+  absl::StatusOr<std::optional<int32_t>> FindWorkspace(model::ExperimentId id);
   absl::Status FireFor(const model::LogLine& line, const model::RunName& run, int32_t trigger);
-  bool IsTold(model::TrialId trial, int32_t trigger);
+  bool WasNotified(model::TrialId trial, int32_t trigger);
   absl::Status Fire(model::WebhookTrigger type, int32_t trigger, model::ExperimentId experiment,
                     model::TrialId trial, model::Value::Object data);
-  // Completes the event.
-  // How many deliveries it made.
+  // Completes the event and raises it; returns the number of deliveries.
   absl::StatusOr<int> Raise(model::WebhookEvent& event, model::Value::Object data);
 
   store::Store& store_;
   const base::Clock& clock_;
   const std::function<void()> raised_;
   std::mutex mutex_;
-  int64_t version_ = 0;  // of the webhooks
+  int64_t version_ = 0;  // incremented when webhooks change
   std::shared_ptr<const Watched> watched_;
-  std::set<std::pair<model::TrialId, int32_t>> told_;     // the rows know better
-  std::set<std::pair<model::TrialId, int32_t>> unheard_;  // by nobody, since then
-  absl::Time unheard_since_ = absl::InfinitePast();
-  std::map<model::ExperimentId, std::optional<int32_t>> places_;  // of experiments, since then
-  absl::Time places_since_ = absl::InfinitePast();
+  std::set<std::pair<model::TrialId, int32_t>> notified_;  // cache of rows `webhook_fired`
+  std::set<std::pair<model::TrialId, int32_t>>
+      unsubscribed_;  // without a subscriber, since unsubscribed_since_
+  absl::Time unsubscribed_since_ = absl::InfinitePast();
+  std::map<model::ExperimentId, std::optional<int32_t>>
+      workspaces_;  // cached since workspaces_since_
+  absl::Time workspaces_since_ = absl::InfinitePast();
 };
 
 }  // namespace det::webhooks

@@ -5,7 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "master/store/testing/fake_store.h"
-#include "master/store/testing/make.h"
+#include "master/store/testing/make_rows.h"
 #include "master/webhooks/conditions.h"
 #include "master/webhooks/pattern_set.h"
 
@@ -49,18 +49,18 @@ class TriggerWatchTest : public testing::Test {
   TriggerWatch watch_{&store_, &clock_, [this] { ++raised_; }};
 };
 
-TEST_F(TriggerWatchTest, AMetricTellsOfATrialOnce) {
-  EXPECT_TRUE(watch_.Look({store::MakeReport(3, "validation", 10, 1.0)}).ok());
+TEST_F(TriggerWatchTest, FiresOncePerTrialOnMetrics) {
+  EXPECT_TRUE(watch_.Check({store::MakeReport(3, "validation", 10, 1.0)}).ok());
   Webhook(WebhookTrigger::kMetricThresholdExceeded, R"({"metric":"accuracy","value":0.9})");
   EXPECT_TRUE(watch_
-                  .Look({store::MakeReport(3, "validation", 20, 0.9),
-                         store::MakeReport(3, "training", 20, 1.0)})
+                  .Check({store::MakeReport(3, "validation", 20, 0.9),
+                          store::MakeReport(3, "training", 20, 1.0)})
                   .ok());
   EXPECT_EQ(raised_, 0);
-  EXPECT_TRUE(watch_.Look({store::MakeReport(3, "validation", 30, 0.95)}).ok());
-  EXPECT_TRUE(watch_.Look({store::MakeReport(3, "validation", 40, 0.97)}).ok());
+  EXPECT_TRUE(watch_.Check({store::MakeReport(3, "validation", 30, 0.95)}).ok());
+  EXPECT_TRUE(watch_.Check({store::MakeReport(3, "validation", 40, 0.97)}).ok());
   watch_.Changed();  // as after a restart
-  EXPECT_TRUE(watch_.Look({store::MakeReport(3, "validation", 30, 0.95)}).ok());
+  EXPECT_TRUE(watch_.Check({store::MakeReport(3, "validation", 30, 0.95)}).ok());
   EXPECT_EQ(raised_, 1);
   ASSERT_THAT(Deliveries(), SizeIs(1));
   const store::DeliveryRecord row = Deliveries().front();
@@ -73,7 +73,7 @@ TEST_F(TriggerWatchTest, AMetricTellsOfATrialOnce) {
 }
 
 // Nobody's line is held against what others look for.
-TEST_F(TriggerWatchTest, PatternsAreOfTheirWorkspaceAlone) {
+TEST_F(TriggerWatchTest, MatchesOnlyPatternsOfWorkspace) {
   store::WorkspaceRecord other;
   other.name = "other";
   const int32_t elsewhere = store_.workspaces().AddWorkspace(other)->id;
@@ -89,7 +89,7 @@ TEST_F(TriggerWatchTest, PatternsAreOfTheirWorkspaceAlone) {
   const int32_t own = add("own", store::kUncategorized);
   const int32_t all = add("all", 0);
   watch_.Changed();
-  EXPECT_TRUE(watch_.Look({store::MakeLine("1.3", 1, "oops")}).ok());
+  EXPECT_TRUE(watch_.Check({store::MakeLine("1.3", 1, "oops")}).ok());
   EXPECT_EQ(raised_, 2);
   EXPECT_THAT(*store_.webhooks().ListDeliveries(theirs, 10), SizeIs(0));
   EXPECT_THAT(*store_.webhooks().ListDeliveries(own, 10), SizeIs(1));
@@ -108,7 +108,7 @@ TEST(PatternSetTest, FindsAllThatMatch) {
 }
 
 // More than the memory of the set: each for itself finds what it looks for.
-TEST(PatternSetTest, ManyThatAreLargeAreLookedForOneByOne) {
+TEST(PatternSetTest, MatchesOneByOne_WhenSetIsTooLarge) {
   PatternSet set;
   for (int i = 0; i < 60; ++i) {
     set.Add(i, "(a|b|c)*" + std::to_string(i) + "[a-z]{200}(x|y)*z{1,100}" + std::to_string(i));
@@ -117,29 +117,29 @@ TEST(PatternSetTest, ManyThatAreLargeAreLookedForOneByOne) {
   EXPECT_THAT(set.Match("ab7" + std::string(200, 'q') + "z7"), ::testing::ElementsAre(7));
 }
 
-TEST_F(TriggerWatchTest, ALogLineTellsOfATrialOnce) {
+TEST_F(TriggerWatchTest, FiresOncePerTrialOnLogLines) {
   Webhook(WebhookTrigger::kTaskLog, R"({"regex":"o{2,}ps"})");
-  EXPECT_TRUE(watch_.Look({store::MakeLine("1.3", 1, "ops")}).ok());
+  EXPECT_TRUE(watch_.Check({store::MakeLine("1.3", 1, "ops")}).ok());
   EXPECT_EQ(raised_, 0);
   EXPECT_TRUE(
-      watch_.Look({store::MakeLine("1.3", 2, "an oops"), store::MakeLine("1.3", 3, "oops")}).ok());
+      watch_.Check({store::MakeLine("1.3", 2, "an oops"), store::MakeLine("1.3", 3, "oops")}).ok());
   EXPECT_EQ(raised_, 1);
   EXPECT_EQ(Deliveries().front().data.Find("task_log")->ToJson(),
             R"({"node_name":"agent-0","task_id":"1.3","trial_id":3,"triggering_log":"an oops"})");
-  EXPECT_TRUE(watch_.Look({store::MakeLine("9.9", 1, "oops of what is not there")}).ok());
+  EXPECT_TRUE(watch_.Check({store::MakeLine("9.9", 1, "oops of what is not there")}).ok());
   EXPECT_EQ(raised_, 1);
 }
 
-TEST_F(TriggerWatchTest, AnAlertIsToldEachTime) {
+TEST_F(TriggerWatchTest, RaisesEveryCustomEvent) {
   Webhook(WebhookTrigger::kCustom, "{}");
   for (int i = 0; i < 2; ++i) {
-    EXPECT_TRUE(watch_.Tell(model::ExperimentId(1), {{"custom_trigger", "x"}}).ok());
+    EXPECT_TRUE(watch_.RaiseCustom(model::ExperimentId(1), {{"custom_trigger", "x"}}).ok());
   }
   EXPECT_THAT(Deliveries(), SizeIs(2));
-  EXPECT_TRUE(absl::IsNotFound(watch_.Tell(model::ExperimentId(9), {})));
+  EXPECT_TRUE(absl::IsNotFound(watch_.RaiseCustom(model::ExperimentId(9), {})));
 }
 
-TEST(Conditions, SayWhatTheyNeed) {
+TEST(Conditions, DescribesRequiredFields) {
   const auto check = [](WebhookTrigger type, const char* condition) {
     const auto checked = CheckCondition(type, Json(condition));
     return checked.ok() ? checked->ToJson() : std::string(checked.status().message());
@@ -163,7 +163,7 @@ TEST(Conditions, SayWhatTheyNeed) {
   EXPECT_EQ(check(kCustom, R"({"a":1})"), "{}");
 }
 
-TEST(Conditions, MeetMetrics) {
+TEST(Conditions, EvaluatesMetrics) {
   struct Case {
     const char* op;
     double metric;
@@ -175,7 +175,8 @@ TEST(Conditions, MeetMetrics) {
     const Value condition = Value::Object{
         {"metric", "accuracy"}, {"group", "validation"}, {"op", each.op}, {"value", 1.0}};
     const auto report = store::MakeReport(1, "validation", 1, each.metric);
-    EXPECT_EQ(Exceeds(condition, report).has_value(), each.holds) << each.op << each.metric;
+    EXPECT_EQ(FindExceedingValue(condition, report).has_value(), each.holds)
+        << each.op << each.metric;
   }
 }
 

@@ -60,12 +60,12 @@ class BackupTest(unittest.TestCase):
         self.backup()  # while it does not run
         self.home.up()
         said = self.restore("--replace", code=1).stderr
-        self.assertIn("another master runs on", said)
+        self.assertIn("another master is using", said)
         later = self.home.create(harness.TRUE_JOB)
         self.home.finish(later)
         self.down()
         refused = self.restore(code=1)
-        self.assertIn("holds a cluster already", refused.stderr)
+        self.assertIn("already contains a cluster", refused.stderr)
         self.assertIn("--replace", refused.stderr)
         self.assertIn("1 experiments", refused.stdout)
         self.assert_restored(later, cluster)  # it is as it was
@@ -125,7 +125,7 @@ class BackupTest(unittest.TestCase):
             with open(self.file, "wb") as f:
                 f.write(damaged)
             said = self.restore("--replace", code=1).stderr
-            self.assertIn("is no backup of a cluster, or is damaged", said)
+            self.assertIn("is not a backup of a cluster, or is damaged", said)
         self.assert_restored(experiment, cluster)
 
     def test_nothing_is_left_of_a_backup_that_fails(self):

@@ -139,7 +139,7 @@ checkpoint_storage:
         saved = self.checkpoints(experiment)[-1]
         said = self.home.det("checkpoint", "download", saved["uuid"], "-o",
                              os.path.join(self.home.folder, "refused"), code=1).stderr
-        self.assertIn(f"the master does not go to {elsewhere}; add that to checkpoint_roots", said)
+        self.assertIn(f"the master may not access {elsewhere}; add it to checkpoint_roots", said)
 
 
 if __name__ == "__main__":

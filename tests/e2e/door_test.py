@@ -10,7 +10,7 @@ import urllib.request
 import harness
 
 
-class DoorTest(harness.ClusterTestCase):
+class GatewayAuthenticationTest(harness.ClusterTestCase):
     def token(self):
         with open(self.home.data + "/admin.token", encoding="utf-8") as f:
             return f.read().strip()

@@ -5,7 +5,7 @@ import signal
 import harness
 from masters import MastersTestCase
 
-HOLDS = "the database is away; holding everything until it answers"
+HOLDS = "the database is unavailable; changes wait until it is back"
 
 
 class OutageTest(MastersTestCase):

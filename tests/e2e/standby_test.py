@@ -62,7 +62,7 @@ class StandbyTest(MastersTestCase):
         self.use(self.leader, self.standby)
         self.create("before")
         self.db.stop("immediate")
-        self.leader.await_word("agents are let go")
+        self.leader.await_word("lease renewal failed")
         said = self.create("refused", code=None)
         self.assertNotEqual(0, said.returncode)
         self.assertIn("cannot reach the database", said.stderr)

@@ -49,7 +49,7 @@ void Promise(bool kept, const char* what, std::string_view text) {
 class Cluster {
  public:
   Cluster() {
-    const auto viewer = world_.store().people().AddUser({.username = "viewer"});
+    const auto viewer = world_.store().users().AddUser({.username = "viewer"});
     Promise(viewer.ok() &&
                 world_.store().access().AddRole({viewer->id, 0, det::model::Role::kViewer}).ok(),
             "no viewer", "");

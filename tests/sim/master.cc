@@ -169,7 +169,7 @@ Fault Master::FateOfCommit(const MasterProcess& process) {
   return dice < 30 ? Fault::kUnreached : Fault::kNone;
 }
 
-void Master::OnMade(const MasterProcess& process, const std::vector<cluster::Change>& changes) {
+void Master::OnCommitted(const MasterProcess& process, const std::vector<cluster::Change>& changes) {
   ++stage_.counts.commits;
   if (&process != leader_.get()) stage_.Fail("a master that was succeeded has committed");
   committed_.Apply(changes);

@@ -58,7 +58,7 @@ class Master final : public MasterProcess::Host {
 
  private:
   store::FaultyStore::Fault FateOfCommit(const MasterProcess& process) override;
-  void OnMade(const MasterProcess& process, const std::vector<cluster::Change>& changes) override;
+  void OnCommitted(const MasterProcess& process, const std::vector<cluster::Change>& changes) override;
   void OnEffect(const MasterProcess& process, const cluster::Effect& effect) override;
   void OnStep(MasterProcess& process) override;
 

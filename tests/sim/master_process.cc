@@ -27,10 +27,10 @@ MasterProcess::MasterProcess(Stage& stage, Host& host,
       main_{.loop = base::FakeEventLoop(kStart), .slowest = absl::Milliseconds(2)},
       commit_{.loop = base::FakeEventLoop(kStart), .slowest = absl::Milliseconds(40)} {
   store_.Decide([this] { return host_.FateOfCommit(*this); });
-  store_.OnMade([this](int64_t sequence, const std::vector<cluster::Change>& changes) {
+  store_.OnCommitted([this](int64_t sequence, const std::vector<cluster::Change>& changes) {
     if (sequence <= last_made_) return;
     last_made_ = sequence;
-    host_.OnMade(*this, changes);
+    host_.OnCommitted(*this, changes);
   });
   engine_ = std::make_unique<engine::Engine>(
       kSettings, &store_, &main_.loop, engine::Sinks{this, this, this},

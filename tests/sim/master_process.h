@@ -44,7 +44,7 @@ class MasterProcess final : public engine::AgentSink,
     virtual ~Host() = default;
     virtual store::FaultyStore::Fault FateOfCommit(const MasterProcess& process) = 0;
     // A batch is in the database.
-    virtual void OnMade(const MasterProcess& process,
+    virtual void OnCommitted(const MasterProcess& process,
                         const std::vector<cluster::Change>& changes) = 0;
     // Something leaves it.
     virtual void OnEffect(const MasterProcess& process, const cluster::Effect& effect) = 0;

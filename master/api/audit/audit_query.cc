@@ -33,7 +33,7 @@ absl::StatusOr<store::AuditQuery> ToAuditQuery(store::Store& store,
                                                const v1::GetAuditRequest& request) {
   store::AuditQuery query;
   if (!request.username().empty()) {
-    DET_ASSIGN_OR_RETURN(const auto user, store.people().GetUserByName(request.username()));
+    DET_ASSIGN_OR_RETURN(const auto user, store.users().GetUserByName(request.username()));
     query.user = user.id;
   }
   const bool whole = request.method().empty() || absl::StartsWith(request.method(), "det.");

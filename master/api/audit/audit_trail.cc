@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
-#include "master/store/interfaces/in_doubt.h"
+#include "master/store/interfaces/unknown_commit.h"
 
 namespace det::api {
 namespace {
@@ -62,7 +62,7 @@ void AuditTrail::Run() {
 
 void AuditTrail::Write(const std::vector<store::AuditRecord>& records) {
   absl::Status written = store_.AddAudit(records);
-  while (absl::IsUnavailable(written) && !store::IsInDoubt(written) && Pause()) {
+  while (absl::IsUnavailable(written) && !store::IsUnknownCommit(written) && Pause()) {
     written = store_.AddAudit(records);
   }
   if (written.ok()) return;

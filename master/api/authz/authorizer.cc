@@ -14,13 +14,13 @@
 namespace det::api {
 namespace {
 
-using auth::Where;
+using auth::Scope;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
 // How long something that was moved may still be judged by where it was.
 constexpr absl::Duration kRemember = absl::Seconds(5);
-constexpr size_t kMostRemembered = 10'000;
+constexpr size_t kMaxRemembered = 10'000;
 
 // The value of a field, or of its element `i`; empty when it is not set, or is no id.
 std::string TextOf(const Message& message, const FieldDescriptor& field, int i) {
@@ -58,10 +58,10 @@ void Collect(const Message& message, std::string_view path, std::vector<std::str
   }
 }
 
-bool IsThing(Where where) { return where >= Where::kWorkspace; }
+bool IsThing(Scope where) { return where >= Scope::kWorkspace; }
 
-absl::Status NotItsOwn(const auth::Principal& task, Where where, const std::string& id) {
-  const std::string_view noun = auth::Noun(where);
+absl::Status NotItsOwn(const auth::Principal& task, Scope where, const std::string& id) {
+  const std::string_view noun = auth::GetNoun(where);
   return absl::PermissionDeniedError(
       absl::StrCat("the token of allocation ", task.allocation.value(), " is not good for ",
                    absl::string_view(noun.data(), noun.size()), " ", id));
@@ -78,7 +78,7 @@ std::vector<std::string> ValuesAt(const Message& request, std::string_view path)
 absl::StatusOr<auth::Principal> Authorizer::Admit(std::string_view method,
                                                  std::string_view authorization,
                                                  const Message& request) {
-  if (auth::RequirementOf(method).anyone) return auth::Principal();
+  if (auth::GetRequirement(method).is_public) return auth::Principal();
   DET_ASSIGN_OR_RETURN(auth::Principal principal, authenticator_.Authenticate(authorization));
   DET_RETURN_IF_ERROR(Count(principal));
   DET_RETURN_IF_ERROR(auth::Authorize(method, principal));
@@ -90,7 +90,7 @@ absl::StatusOr<auth::Principal> Authorizer::Admit(std::string_view method,
 
 absl::StatusOr<auth::Principal> Authorizer::AdmitHead(std::string_view method,
                                                      std::string_view authorization) {
-  absl::StatusOr<auth::Principal> principal = authenticator_.Admit(method, authorization);
+  absl::StatusOr<auth::Principal> principal = authenticator_.Authorize(method, authorization);
   if (principal.ok()) return principal;
   const absl::StatusOr<auth::Principal> caller = authenticator_.Authenticate(authorization);
   if (caller.ok()) DET_RETURN_IF_ERROR(Count(*caller));
@@ -110,26 +110,26 @@ absl::Status Authorizer::Count(const auth::Principal& caller) {
 
 absl::Status Authorizer::JudgeNamed(std::string_view method, const auth::Principal& principal,
                                    const Message& request) {
-  const auth::Requirement needs = auth::RequirementOf(method);
+  const auth::Requirement needs = auth::GetRequirement(method);
   if (!needs.field.empty()) {
     for (const std::string& id : ValuesAt(request, needs.field)) {
-      DET_RETURN_IF_ERROR(Judge(method, principal, needs.role, needs.where, id));
+      DET_RETURN_IF_ERROR(Judge(method, principal, needs.role, needs.scope, id));
     }
   }
-  if (!needs.also_field.empty()) {
-    for (const std::string& id : ValuesAt(request, needs.also_field)) {
-      DET_RETURN_IF_ERROR(Judge(method, principal, needs.also_role, needs.also, id));
+  if (!needs.second_field.empty()) {
+    for (const std::string& id : ValuesAt(request, needs.second_field)) {
+      DET_RETURN_IF_ERROR(Judge(method, principal, needs.second_role, needs.second_scope, id));
     }
   }
   return absl::OkStatus();
 }
 
 absl::Status Authorizer::Judge(std::string_view method, const auth::Principal& principal,
-                              model::Role role, Where where, const std::string& id) {
+                              model::Role role, Scope where, const std::string& id) {
   if (principal.kind == auth::PrincipalKind::kAllocation) return JudgeTask(principal, where, id);
   // Whoever may do it everywhere need not be told where it is; the service says what is not there.
-  if (principal.RoleIn(0) >= role && where != Where::kSelf) return absl::OkStatus();
-  if (where == Where::kSelf) {
+  if (principal.RoleIn(0) >= role && where != Scope::kSelf) return absl::OkStatus();
+  if (where == Scope::kSelf) {
     if (id == absl::StrCat(principal.user.value())) return absl::OkStatus();
     if (principal.RoleIn(0) == model::Role::kClusterAdmin) return absl::OkStatus();
     return absl::PermissionDeniedError(
@@ -138,32 +138,32 @@ absl::Status Authorizer::Judge(std::string_view method, const auth::Principal& p
   }
   if (!IsThing(where)) return absl::OkStatus();
   const absl::StatusOr<int32_t> workspace = WorkspaceOf(where, id);
-  if (absl::IsNotFound(workspace.status())) return auth::DoesNotExist(where, id);
+  if (absl::IsNotFound(workspace.status())) return auth::ResourceNotFound(where, id);
   if (!workspace.ok()) return workspace.status();
   return auth::AuthorizeIn(method, principal, role, *workspace, where, id);
 }
 
-absl::Status Authorizer::JudgeTask(const auth::Principal& task, Where where, const std::string& id) {
+absl::Status Authorizer::JudgeTask(const auth::Principal& task, Scope where, const std::string& id) {
   const auto run = model::ParseAllocationId(task.allocation);
   if (!run) return NotItsOwn(task, where, id);
   const std::string experiment = absl::StrCat(run->experiment.value());
   bool own = false;
-  if (where == Where::kExperiment) own = id == experiment;
-  if (where == Where::kTrial) own = id == absl::StrCat(run->trial.value());
-  if (where == Where::kCheckpoint) {
+  if (where == Scope::kExperiment) own = id == experiment;
+  if (where == Scope::kTrial) own = id == absl::StrCat(run->trial.value());
+  if (where == Scope::kCheckpoint) {
     // A trial may start from another experiment's.
-    DET_ASSIGN_OR_RETURN(const int32_t here, WorkspaceOf(Where::kExperiment, experiment));
+    DET_ASSIGN_OR_RETURN(const int32_t here, WorkspaceOf(Scope::kExperiment, experiment));
     const absl::StatusOr<int32_t> there = WorkspaceOf(where, id);
-    if (absl::IsNotFound(there.status())) return auth::DoesNotExist(where, id);
+    if (absl::IsNotFound(there.status())) return auth::ResourceNotFound(where, id);
     if (!there.ok()) return there.status();
     own = here == *there;
   }
   return own ? absl::OkStatus() : NotItsOwn(task, where, id);
 }
 
-absl::StatusOr<int32_t> Authorizer::WorkspaceOf(Where where, const std::string& id) {
+absl::StatusOr<int32_t> Authorizer::WorkspaceOf(Scope where, const std::string& id) {
   const absl::Time now = clock_.Now();
-  std::pair<Where, std::string> key(where, id);
+  std::pair<Scope, std::string> key(where, id);
   {
     std::lock_guard lock(mutex_);
     const auto it = known_.find(key);
@@ -171,7 +171,7 @@ absl::StatusOr<int32_t> Authorizer::WorkspaceOf(Where where, const std::string& 
   }
   DET_ASSIGN_OR_RETURN(const int32_t workspace, workspace_resolver_.WorkspaceOf(where, id));
   std::lock_guard lock(mutex_);
-  if (known_.size() >= kMostRemembered) known_.clear();
+  if (known_.size() >= kMaxRemembered) known_.clear();
   known_[std::move(key)] = {workspace, now + kRemember};
   return workspace;
 }

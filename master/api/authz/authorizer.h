@@ -20,7 +20,7 @@
 #include "base/clock.h"
 #include "master/api/authz/workspace_resolver.h"
 #include "master/auth/authenticator.h"
-#include "master/auth/call_limits.h"
+#include "master/auth/rate_limiter.h"
 #include "master/auth/permissions.h"
 
 namespace google::protobuf {
@@ -41,7 +41,7 @@ class Authorizer {
  public:
   // All must outlive it.
   Authorizer(auth::Authenticator* authenticator, WorkspaceResolver* workspace_resolver,
-             const base::Clock* clock, auth::LimitOptions limits)
+             const base::Clock* clock, auth::RateLimits limits)
       : authenticator_(*authenticator),
         workspace_resolver_(*workspace_resolver),
         clock_(*clock),
@@ -68,7 +68,7 @@ class Authorizer {
   // Whether the user may do what asks for `role` where the thing lies; the table's own question,
   // for what no field names.
   absl::Status Judge(std::string_view method, const auth::Principal& principal, model::Role role,
-                     auth::Where where, const std::string& id);
+                     auth::Scope where, const std::string& id);
 
  private:
   struct Known {
@@ -77,16 +77,16 @@ class Authorizer {
   };
   // RESOURCE_EXHAUSTED when its token asks too often.
   absl::Status Count(const auth::Principal& caller);
-  absl::StatusOr<int32_t> WorkspaceOf(auth::Where where, const std::string& id);
+  absl::StatusOr<int32_t> WorkspaceOf(auth::Scope where, const std::string& id);
   // Of a task: its own trial and experiment, and the checkpoints of its workspace.
-  absl::Status JudgeTask(const auth::Principal& task, auth::Where where, const std::string& id);
+  absl::Status JudgeTask(const auth::Principal& task, auth::Scope where, const std::string& id);
 
   auth::Authenticator& authenticator_;
   WorkspaceResolver& workspace_resolver_;
   const base::Clock& clock_;
-  auth::CallLimits limits_;
+  auth::RateLimiter limits_;
   std::mutex mutex_;
-  std::map<std::pair<auth::Where, std::string>, Known> known_;
+  std::map<std::pair<auth::Scope, std::string>, Known> known_;
 };
 
 }  // namespace det::api

@@ -18,7 +18,7 @@ namespace {
 
 using auth::Principal;
 using auth::PrincipalKind;
-using auth::Where;
+using auth::Scope;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::MethodDescriptor;
@@ -30,9 +30,9 @@ constexpr int32_t kOther = 2;
 // Whatever is called 100 and something lies in workspace 1, 200 and something in 2.
 class Map final : public WorkspaceResolver {
  public:
-  absl::StatusOr<int32_t> WorkspaceOf(Where where, const std::string& id) override {
+  absl::StatusOr<int32_t> WorkspaceOf(Scope where, const std::string& id) override {
     ++asked;
-    if (where == Where::kWorkspace) return id == "1" ? kOwn : kOther;
+    if (where == Scope::kWorkspace) return id == "1" ? kOwn : kOther;
     if (id.empty() || id[0] == '9') return absl::NotFoundError("none");
     return id[0] - '0';
   }
@@ -81,13 +81,13 @@ class AuthorizerTest : public testing::Test {
   }
   // Names a thing in `workspace` by every field of the method's rule.
   std::unique_ptr<Message> RequestIn(const MethodDescriptor& method, int32_t workspace) {
-    const auth::Requirement needs = auth::RequirementOf(method.full_name());
+    const auth::Requirement needs = auth::GetRequirement(method.full_name());
     std::unique_ptr<Message> request = Request(method);
-    const auto id = [&](Where where) {
-      return where == Where::kWorkspace ? workspace : where == Where::kSelf ? 5 : 100 * workspace;
+    const auto id = [&](Scope where) {
+      return where == Scope::kWorkspace ? workspace : where == Scope::kSelf ? 5 : 100 * workspace;
     };
-    if (!needs.field.empty()) Put(needs.field, id(needs.where), request.get());
-    if (!needs.also_field.empty()) Put(needs.also_field, id(needs.also), request.get());
+    if (!needs.field.empty()) Put(needs.field, id(needs.scope), request.get());
+    if (!needs.second_field.empty()) Put(needs.second_field, id(needs.second_scope), request.get());
     return request;
   }
   absl::Status Judge(const MethodDescriptor& method, const Principal& principal,
@@ -114,10 +114,10 @@ class AuthorizerTest : public testing::Test {
 
 TEST_F(AuthorizerTest, TheTableKnowsEveryMethodAndItsFields) {
   for (const MethodDescriptor* method : methods_) {
-    const auth::Requirement needs = auth::RequirementOf(method->full_name());
-    EXPECT_FALSE(needs.nobody) << method->full_name() << " needs a row in auth/permissions.cc";
+    const auth::Requirement needs = auth::GetRequirement(method->full_name());
+    EXPECT_FALSE(needs.is_denied) << method->full_name() << " needs a row in auth/permissions.cc";
     if (needs.field.empty()) {
-      EXPECT_LE(needs.where, Where::kSelf) << method->full_name();
+      EXPECT_LE(needs.scope, Scope::kSelf) << method->full_name();
     } else {
       EXPECT_FALSE(ValuesAt(*RequestIn(*method, kOwn), needs.field).empty()) << method->full_name();
     }
@@ -128,17 +128,17 @@ TEST_F(AuthorizerTest, EveryMethodByEveryRoleHereAndElsewhere) {
   using enum Role;
   int judged = 0;
   for (const MethodDescriptor* method : methods_) {
-    const auth::Requirement needs = auth::RequirementOf(method->full_name());
-    if (needs.anyone || needs.kind != PrincipalKind::kUser) continue;
-    const bool names = needs.where >= Where::kWorkspace || needs.also >= Where::kWorkspace;
+    const auth::Requirement needs = auth::GetRequirement(method->full_name());
+    if (needs.is_public || needs.kind != PrincipalKind::kUser) continue;
+    const bool names = needs.scope >= Scope::kWorkspace || needs.second_scope >= Scope::kWorkspace;
     for (const Role role : {kNone, kViewer, kEditor, kWorkspaceAdmin, kClusterAdmin}) {
       for (const int32_t held : {0, kOwn}) {
         for (const int32_t lies : {kOwn, kOther}) {
           const bool here = held == 0 || (held == lies && role != kNone);
           absl::StatusCode expected = absl::StatusCode::kOk;
-          if (needs.where == Where::kSelf) {
+          if (needs.scope == Scope::kSelf) {
             // Its own: user 5 is who asks.
-          } else if (role < needs.role || (needs.where == Where::kCluster && held != 0)) {
+          } else if (role < needs.role || (needs.scope == Scope::kCluster && held != 0)) {
             expected = absl::StatusCode::kPermissionDenied;
           } else if (names && !here) {
             expected = absl::StatusCode::kNotFound;
@@ -163,10 +163,10 @@ TEST_F(AuthorizerTest, ATaskReadsItsOwnAndTheCheckpointsOfItsWorkspace) {
                        .allocation = model::AllocationId("100.100.0")};
   int open = 0;
   for (const MethodDescriptor* method : methods_) {
-    const auth::Requirement needs = auth::RequirementOf(method->full_name());
+    const auth::Requirement needs = auth::GetRequirement(method->full_name());
     const absl::Status here = Judge(*method, task, *RequestIn(*method, kOwn));
     const absl::Status there = Judge(*method, task, *RequestIn(*method, kOther));
-    const bool may = needs.anyone || needs.own_task || needs.kind == PrincipalKind::kAllocation;
+    const bool may = needs.is_public || needs.own_task || needs.kind == PrincipalKind::kAllocation;
     EXPECT_EQ(here.ok(), may) << method->full_name() << ": " << here;
     if (!needs.own_task || needs.field.empty()) continue;
     EXPECT_TRUE(absl::IsPermissionDenied(there)) << method->full_name() << ": " << there;
@@ -255,7 +255,7 @@ TEST_F(AuthorizerTest, AsksOnceForAWhile) {
 }
 
 TEST_F(AuthorizerTest, LimitsUsersAndSaysWhenToComeBack) {
-  const auto user = store_.people().AddUser({.username = "ada"}, Role::kEditor);
+  const auto user = store_.users().AddUser({.username = "ada"}, Role::kEditor);
   ASSERT_TRUE(user.ok());
   for (const auto& [token, kind] : std::map<std::string, store::SessionRecord::Kind>{
            {"user", store::SessionRecord::Kind::kUser},
@@ -289,7 +289,7 @@ TEST_F(AuthorizerTest, LimitsUsersAndSaysWhenToComeBack) {
 }
 
 TEST_F(AuthorizerTest, ACallThatIsRefusedCountsToo) {
-  const auto user = store_.people().AddUser({.username = "ada"}, Role::kEditor);
+  const auto user = store_.users().AddUser({.username = "ada"}, Role::kEditor);
   ASSERT_TRUE(user.ok());
   ASSERT_TRUE(
       store_.access().PutSession({.token_hash = auth::HashToken("user"), .user = user->id}).ok());

@@ -9,60 +9,60 @@
 namespace det::api {
 namespace {
 
-using auth::Where;
+using auth::Scope;
 
 class StoreWhereabouts final : public WorkspaceResolver {
  public:
   explicit StoreWhereabouts(store::Store* store) : store_(*store) {}
 
-  absl::StatusOr<int32_t> WorkspaceOf(Where where, const std::string& id) override {
+  absl::StatusOr<int32_t> WorkspaceOf(Scope where, const std::string& id) override {
     store::Projects& projects = store_.projects();
-    if (where == Where::kCheckpoint) return projects.WorkspaceOf(model::CheckpointId(id));
-    if (where == Where::kProjectKey) {
+    if (where == Scope::kCheckpoint) return projects.GetWorkspaceId(model::CheckpointId(id));
+    if (where == Scope::kProjectKey) {
       DET_ASSIGN_OR_RETURN(const store::ProjectRecord project, projects.GetProjectByKey(id));
       return project.workspace;
     }
-    if (where == Where::kModel) {
+    if (where == Scope::kModel) {
       DET_ASSIGN_OR_RETURN(const store::ModelRecord model, store_.models().GetModel(id));
       return model.workspace;
     }
-    if (where == Where::kTemplate) {
+    if (where == Scope::kTemplate) {
       DET_ASSIGN_OR_RETURN(const store::TemplateRecord found, store_.templates().GetTemplate(id));
       return found.workspace;
     }
     const std::optional<int> number = NumberIn(where, id);
-    if (where == Where::kWebhook && number) {
+    if (where == Scope::kWebhook && number) {
       DET_ASSIGN_OR_RETURN(const store::WebhookRecord webhook,
                            store_.webhooks().GetWebhook(*number));
       return webhook.workspace;
     }
-    if (!number) return auth::DoesNotExist(where, id);
+    if (!number) return auth::ResourceNotFound(where, id);
     switch (where) {
-      case Where::kTrial:
-        return projects.WorkspaceOf(model::TrialId(*number));
-      case Where::kExperiment:
-      case Where::kJob:
-      case Where::kTask:
-      case Where::kAllocation:
-        return projects.WorkspaceOf(model::ExperimentId(*number));
-      case Where::kWorkspace:
+      case Scope::kTrial:
+        return projects.GetWorkspaceId(model::TrialId(*number));
+      case Scope::kExperiment:
+      case Scope::kJob:
+      case Scope::kTask:
+      case Scope::kAllocation:
+        return projects.GetWorkspaceId(model::ExperimentId(*number));
+      case Scope::kWorkspace:
         return *number;
-      case Where::kProject:
-        return projects.WorkspaceOfProject(*number);
+      case Scope::kProject:
+        return projects.GetProjectWorkspaceId(*number);
       default:
         break;
     }
-    return auth::DoesNotExist(where, id);
+    return auth::ResourceNotFound(where, id);
   }
 
  private:
   // Tasks and allocations are named after their experiment: "7.12", "7.12.0"; jobs too: "exp-7".
-  static std::optional<int> NumberIn(Where where, const std::string& id) {
-    if (where == Where::kJob) {
+  static std::optional<int> NumberIn(Scope where, const std::string& id) {
+    if (where == Scope::kJob) {
       const auto experiment = model::ParseJobId(model::JobId(id));
       if (experiment) return experiment->value();
     }
-    const bool named = where == Where::kTask || where == Where::kAllocation;
+    const bool named = where == Scope::kTask || where == Scope::kAllocation;
     int number = 0;
     if (!absl::SimpleAtoi(named ? id.substr(0, id.find('.')) : id, &number)) return std::nullopt;
     return number;

@@ -18,7 +18,7 @@ class WorkspaceResolver {
  public:
   virtual ~WorkspaceResolver() = default;
   // NOT_FOUND when there is none. `where` is a kind of thing, `id` as requests write it.
-  virtual absl::StatusOr<int32_t> WorkspaceOf(auth::Where where, const std::string& id) = 0;
+  virtual absl::StatusOr<int32_t> WorkspaceOf(auth::Scope where, const std::string& id) = 0;
 };
 
 // By the store's rows; `store` must outlive it.

@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/fd.h"
 #include "base/status_macros.h"
-#include "master/checkpoint_storage/checkpoint_place.h"
+#include "master/checkpoint_storage/checkpoint_location.h"
 
 namespace det::api {
 namespace {
@@ -97,11 +97,11 @@ absl::StatusOr<Pieces> OpenCheckpointFile(const checkpoint_storage::Rules& rules
                                           const model::CheckpointStorageConfig& storage,
                                           const model::CheckpointId& id, const std::string& path) {
   if (checkpoint_storage::IsBucket(storage)) {
-    DET_ASSIGN_OR_RETURN(std::string key, checkpoint_storage::KeyOf(storage, id, path));
+    DET_ASSIGN_OR_RETURN(std::string key, checkpoint_storage::MakeKey(storage, id, path));
     DET_ASSIGN_OR_RETURN(auto bucket, checkpoint_storage::Open(rules, storage));
     return PiecesOfObject(std::move(bucket), std::move(key));
   }
-  DET_ASSIGN_OR_RETURN(base::Fd fd, OpenInFolder(id.value(), checkpoint_storage::CheckpointFolder(storage, id), path));
+  DET_ASSIGN_OR_RETURN(base::Fd fd, OpenInFolder(id.value(), checkpoint_storage::GetCheckpointFolder(storage, id), path));
   return PiecesOfFile(std::move(fd));
 }
 

@@ -10,7 +10,7 @@
 #include "master/api/checkpoints/services.h"
 #include "master/api/common/convert.h"
 #include "master/api/rpc/api_service.h"
-#include "master/checkpoint_storage/checkpoint_place.h"
+#include "master/checkpoint_storage/checkpoint_location.h"
 
 namespace det::api {
 namespace {
@@ -61,8 +61,8 @@ absl::StatusOr<store::CheckpointQuery> ToCheckpointQuery(const Request& request)
 class CheckpointService final : public ApiService<v1::CheckpointService> {
  public:
   CheckpointService(CallPipeline& calls, engine::Engine& engine, store::Store& store,
-                    const checkpoint_storage::CheckpointPlaces& checkpoint_places)
-      : ApiService(calls), engine_(engine), store_(store), checkpoint_places_(checkpoint_places) {}
+                    const checkpoint_storage::CheckpointLocations& checkpoint_locations)
+      : ApiService(calls), engine_(engine), store_(store), checkpoint_places_(checkpoint_locations) {}
 
   grpc::ServerUnaryReactor* GetCheckpoint(grpc::CallbackServerContext* context,
                                           const v1::GetCheckpointRequest* request,
@@ -154,7 +154,7 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
     DET_ASSIGN_OR_RETURN(const auto entry, store_.GetCheckpoint(id));
     DET_ASSIGN_OR_RETURN(const auto experiment, store_.GetExperiment(entry.experiment));
     const model::ExperimentConfig& config = *experiment.experiment.config;
-    *out = ToProto(entry, checkpoint_storage::CheckpointFolder(config.checkpoint_storage, entry.checkpoint.id));
+    *out = ToProto(entry, checkpoint_storage::GetCheckpointFolder(config.checkpoint_storage, entry.checkpoint.id));
     *out->mutable_training()->mutable_experiment_config() = ToStruct(model::ToShownValue(config));
     return absl::OkStatus();
   }
@@ -168,7 +168,7 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
     for (const store::CheckpointEntry& entry : page.checkpoints) {
       *response->add_checkpoints() = ToProto(
           entry,
-          checkpoint_storage::CheckpointFolder(experiment.experiment.config->checkpoint_storage, entry.checkpoint.id));
+          checkpoint_storage::GetCheckpointFolder(experiment.experiment.config->checkpoint_storage, entry.checkpoint.id));
     }
     *response->mutable_pagination() =
         ToPagination(request.offset(), request.limit(), response->checkpoints_size(), page.total);
@@ -216,15 +216,15 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
 
   engine::Engine& engine_;
   store::Store& store_;
-  const checkpoint_storage::CheckpointPlaces& checkpoint_places_;
+  const checkpoint_storage::CheckpointLocations& checkpoint_places_;
 };
 
 }  // namespace
 
 std::unique_ptr<Service> MakeCheckpointService(CallPipeline& calls, engine::Engine& engine,
                                                store::Store& store,
-                                               const checkpoint_storage::CheckpointPlaces& checkpoint_places) {
-  return std::make_unique<CheckpointService>(calls, engine, store, checkpoint_places);
+                                               const checkpoint_storage::CheckpointLocations& checkpoint_locations) {
+  return std::make_unique<CheckpointService>(calls, engine, store, checkpoint_locations);
 }
 
 }  // namespace det::api

@@ -6,7 +6,7 @@
 
 #include "master/api/rpc/call.h"
 #include "master/api/rpc/service.h"
-#include "master/checkpoint_storage/checkpoint_place.h"
+#include "master/checkpoint_storage/checkpoint_location.h"
 #include "master/engine/engine.h"
 #include "master/store/interfaces/store.h"
 
@@ -14,7 +14,7 @@ namespace det::api {
 
 std::unique_ptr<Service> MakeCheckpointService(
     CallPipeline& calls, engine::Engine& engine, store::Store& store,
-    const checkpoint_storage::CheckpointPlaces& checkpoint_places);
+    const checkpoint_storage::CheckpointLocations& checkpoint_locations);
 
 }  // namespace det::api
 

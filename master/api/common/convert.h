@@ -22,7 +22,7 @@
 #include "master/core/model/states.h"
 #include "master/core/model/value.h"
 #include "master/store/interfaces/canonical.h"
-#include "master/store/interfaces/disposal.h"
+#include "master/store/interfaces/garbage_collection.h"
 #include "master/store/interfaces/records.h"
 
 namespace det::api {

@@ -19,12 +19,12 @@ absl::Status CheckDays(int days) {
 
 absl::Status KeepLogs(store::Store& store, model::ExperimentId id, int days) {
   DET_RETURN_IF_ERROR(CheckDays(days));
-  return store.disposal().KeepLogsOfExperiment(id, days);
+  return store.garbage_collection().SetExperimentLogDays(id, days);
 }
 
 absl::Status KeepLogs(store::Store& store, model::TrialId id, int days) {
   DET_RETURN_IF_ERROR(CheckDays(days));
-  return store.disposal().KeepLogsOfTrial(id, days);
+  return store.garbage_collection().SetTrialLogDays(id, days);
 }
 
 std::optional<int> DaysLeft(int days, std::optional<absl::Time> ended_at, absl::Time now) {

@@ -59,7 +59,7 @@ absl::Status CheckEntrypoint(const model::ExperimentConfig& config, const Contex
 absl::Status CheckPlace(const ExperimentDefaults& defaults, const model::ExperimentConfig& config,
                         const v1::CreateExperimentRequest& request) {
   const absl::Status allowed =
-      checkpoint_storage::CheckCheckpointPlace(defaults.checkpoint_places, config.checkpoint_storage);
+      checkpoint_storage::CheckCheckpointLocation(defaults.checkpoint_locations, config.checkpoint_storage);
   if (allowed.ok()) return allowed;
   const std::string member = absl::StrCat(
       "checkpoint_storage.", checkpoint_storage::IsBucket(config.checkpoint_storage) ? "type"
@@ -104,7 +104,7 @@ absl::Status CheckTemplate(store::Store& store, const std::string& name,
   if (name.empty()) return absl::OkStatus();
   DET_ASSIGN_OR_RETURN(const store::TemplateRecord record, store.templates().GetTemplate(name));
   return auth::AuthorizeIn("det.api.v1.ExperimentService.CreateExperiment", principal,
-                           model::Role::kViewer, record.workspace, auth::Where::kTemplate, name);
+                           model::Role::kViewer, record.workspace, auth::Scope::kTemplate, name);
 }
 
 // Where the experiment goes: the project that the request gives by its number, then the one that
@@ -212,17 +212,17 @@ absl::StatusOr<Submission> PrepareSubmission(store::Store& store,
                                                      pools, parent, &space));
   DET_RETURN_IF_ERROR(auth::AuthorizeIn("det.api.v1.ExperimentService.CreateExperiment", principal,
                                         model::Role::kEditor, space.workspace,
-                                        auth::Where::kWorkspace, space.workspace_name));
+                                        auth::Scope::kWorkspace, space.workspace_name));
   DET_RETURN_IF_ERROR(CheckPlace(defaults, ready.config, request));
   DET_ASSIGN_OR_RETURN(const std::optional<WarmStart> warm_start,
                        FindWarmStart(store, ready.config.searcher));
   if (warm_start) {
-    DET_ASSIGN_OR_RETURN(const int32_t from, store.projects().WorkspaceOf(warm_start->experiment));
+    DET_ASSIGN_OR_RETURN(const int32_t from, store.projects().GetWorkspaceId(warm_start->experiment));
     DET_RETURN_IF_ERROR(auth::AuthorizeIn(
         "det.api.v1.ExperimentService.CreateExperiment", principal, model::Role::kViewer, from,
-        auth::Where::kExperiment, absl::StrCat(warm_start->experiment.value())));
+        auth::Scope::kExperiment, absl::StrCat(warm_start->experiment.value())));
   }
-  DET_ASSIGN_OR_RETURN(const store::UserRecord user, store.people().GetUser(principal.user));
+  DET_ASSIGN_OR_RETURN(const store::UserRecord user, store.users().GetUser(principal.user));
   Submission submission;
   submission.warnings = std::move(ready.warnings);
   const bool whole = !parent || !request.model_definition().empty();
@@ -273,7 +273,7 @@ absl::StatusOr<cluster::ContinueExperiment> PrepareContinuation(
                                                     overrides, defaults));
   DET_RETURN_IF_ERROR(CheckSize("configuration", model::ToValue(config).ToJson().size()));
   DET_RETURN_IF_ERROR(ApplyLimits(policy, config));
-  DET_RETURN_IF_ERROR(checkpoint_storage::CheckCheckpointPlace(defaults.checkpoint_places, config.checkpoint_storage));
+  DET_RETURN_IF_ERROR(checkpoint_storage::CheckCheckpointLocation(defaults.checkpoint_locations, config.checkpoint_storage));
   if (config.workspace != now.workspace || config.project != now.project) {
     return absl::InvalidArgumentError(
         "project: an experiment goes on where it lies; move it before or after that");

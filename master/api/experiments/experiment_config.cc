@@ -38,7 +38,7 @@ absl::StatusOr<ReadyConfig> ReadConfig(store::Store& store,
   for (const std::string& each : given.overrides) bytes += each.size();
   DET_RETURN_IF_ERROR(CheckSize(given.path.empty() ? "configuration" : given.path, bytes));
   model::ConfigDefaults defaults;
-  defaults.checkpoint_host_path = experiment_defaults.checkpoint_places.own;
+  defaults.checkpoint_host_path = experiment_defaults.checkpoint_locations.own;
   defaults.experiment_seed = given.seed;
   defaults.name = given.name;
   AddStorage("the master's checkpoint_storage", experiment_defaults.checkpoint_storage,

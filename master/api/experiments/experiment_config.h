@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "master/checkpoint_storage/checkpoint_place.h"
+#include "master/checkpoint_storage/checkpoint_location.h"
 #include "master/core/model/experiment_config.h"
 #include "master/core/model/task_defaults.h"
 #include "master/parse/parse.h"
@@ -24,7 +24,7 @@ namespace det::api {
 struct ExperimentDefaults {
   std::string checkpoint_storage;  // as JSON; empty: none
   model::TaskDefaults task_defaults;
-  checkpoint_storage::CheckpointPlaces checkpoint_places;  // `own` is the default of checkpoint_storage.host_path
+  checkpoint_storage::CheckpointLocations checkpoint_locations;  // `own` is the default of checkpoint_storage.host_path
 };
 
 struct GivenConfig {

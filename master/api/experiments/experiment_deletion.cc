@@ -46,7 +46,7 @@ void Delete(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
       [&store, &pool, id, response, done = std::move(done)](absl::Status applied) mutable {
         if (!applied.ok()) return done(std::move(applied));
         pool.Post([&store, id, response, done = std::move(done)]() mutable {
-          const auto held = store.disposal().ListHeld(id);
+          const auto held = store.garbage_collection().ListHeldCheckpoints(id);
           if (!held.ok()) return done(held.status());
           for (const auto& each : *held) *response->add_kept() = ToProto(each);
           done(absl::OkStatus());

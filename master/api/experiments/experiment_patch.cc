@@ -15,9 +15,9 @@
 #include "master/api/common/project_resolver.h"
 #include "master/api/experiments/read_experiment.h"
 #include "master/api/policies/config_policy.h"
-#include "master/checkpoint_storage/checkpoint_place.h"
+#include "master/checkpoint_storage/checkpoint_location.h"
 #include "master/core/experiment/retention.h"
-#include "master/store/interfaces/retainable.h"
+#include "master/store/interfaces/retention_candidates.h"
 
 namespace det::api {
 namespace {
@@ -202,7 +202,7 @@ absl::Status Preview(store::Store& store, const v1::PreviewRetentionRequest& req
   const model::ExperimentConfig& config = *record.experiment.config;
   DET_ASSIGN_OR_RETURN(const experiment::RetentionPolicy policy,
                        ReadPolicy(record.experiment, request));
-  DET_ASSIGN_OR_RETURN(const auto all, store::ListRetainable(store, id));
+  DET_ASSIGN_OR_RETURN(const auto all, store::ListRetentionCandidates(store, id));
   std::set<model::CheckpointId> drop;
   for (const model::CheckpointId& each :
        experiment::SelectForRemoval(policy, config.searcher.smaller_is_better, all)) {
@@ -215,7 +215,7 @@ absl::Status Preview(store::Store& store, const v1::PreviewRetentionRequest& req
     const model::CheckpointId& checkpoint = entry.checkpoint.id;
     if (!drop.contains(checkpoint)) continue;
     *response->add_checkpoints() =
-        ToProto(entry, checkpoint_storage::CheckpointFolder(config.checkpoint_storage, checkpoint));
+        ToProto(entry, checkpoint_storage::GetCheckpointFolder(config.checkpoint_storage, checkpoint));
   }
   response->set_kept(static_cast<int32_t>(all.size() - drop.size()));
   return absl::OkStatus();

@@ -14,7 +14,7 @@ absl::StatusOr<v1::Experiment> ReadAt(store::Store& store, const base::Clock& cl
                                       model::ExperimentId id, const LiveTrials& live) {
   DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, store.GetExperiment(id));
   v1::Experiment out = ToProto(record, live, clock.Now(), /*detail=*/true);
-  DET_ASSIGN_OR_RETURN(const store::TrialPage trials, store.ListTrials(store::BareTrialsOf(id)));
+  DET_ASSIGN_OR_RETURN(const store::TrialPage trials, store.ListTrials(store::MakeBareTrialQuery(id)));
   for (const store::TrialRecord& trial : trials.trials) {
     out.add_trial_ids(trial.trial.id.value());
   }
@@ -55,10 +55,10 @@ void ReadTrial(engine::Engine& engine, store::Store& store, base::ThreadPool& po
 // By what bounds and lists say of the experiment's number, all of which hold.
 void AddIdFilter(const v1::Int32FieldFilter& filter, store::ExperimentQuery* query) {
   const auto least = [&](int64_t id) {
-    query->least_id = std::max(query->least_id.value_or(id), id);
+    query->min_id = std::max(query->min_id.value_or(id), id);
   };
   const auto greatest = [&](int64_t id) {
-    query->greatest_id = std::min(query->greatest_id.value_or(id), id);
+    query->max_id = std::min(query->max_id.value_or(id), id);
   };
   if (filter.has_gt()) least(int64_t{filter.gt()} + 1);
   if (filter.has_gte()) least(filter.gte());

@@ -4,7 +4,7 @@
 
 #include "gtest/gtest.h"
 #include "master/store/testing/fake_store.h"
-#include "master/store/testing/make.h"
+#include "master/store/testing/make_rows.h"
 
 namespace det::api {
 namespace {

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "master/api/common/serialized.h"
 #include "master/auth/tokens.h"
-#include "master/store/interfaces/in_doubt.h"
+#include "master/store/interfaces/unknown_commit.h"
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
 
@@ -67,11 +67,11 @@ absl::StatusOr<std::optional<absl::Status>> IdempotencyStore::Begin(const Reques
     std::lock_guard lock(mutex_);
     under_way_.erase({ask.user, ask.key});
   };
-  const auto first = store_.GetAnswer(ask.user, ask.key, clock_.Now() - kStoredResponseLifetime);
+  const auto first = store_.GetResponse(ask.user, ask.key, clock_.Now() - kStoredResponseLifetime);
   if (first.ok() && !first->has_value()) return std::nullopt;
   leave();
   if (!first.ok()) return first.status();
-  const store::AnswerRecord& answer = **first;
+  const store::StoredResponse& answer = **first;
   if (answer.method != ask.method || answer.request != ask.request) {
     return absl::InvalidArgumentError(
         absl::StrCat("this Idempotency-Key was used for another request, of ", answer.method,
@@ -86,9 +86,9 @@ absl::StatusOr<std::optional<absl::Status>> IdempotencyStore::Begin(const Reques
 }
 
 void IdempotencyStore::End(const Request& ask, const absl::Status& status, const Message& response) {
-  const bool doubt = store::IsInDoubt(status);  // asked again it might be done twice
+  const bool doubt = store::IsUnknownCommit(status);  // asked again it might be done twice
   if (doubt || IsForGood(status.code())) {
-    store::AnswerRecord answer;
+    store::StoredResponse answer;
     answer.user = ask.user;
     answer.key = ask.key;
     answer.method = ask.method;
@@ -104,7 +104,7 @@ void IdempotencyStore::End(const Request& ask, const absl::Status& status, const
     } else if (status.ok()) {
       answer.response = Serialized(response);
     }
-    const absl::Status kept = store_.PutAnswer(answer, answer.at - kStoredResponseLifetime);
+    const absl::Status kept = store_.PutResponse(answer, answer.at - kStoredResponseLifetime);
     if (!kept.ok()) {
       DET_LOG(WARNING) << "a first answer is not kept" << base::Field("method", ask.method)
                        << base::Field("error", kept.message());

@@ -16,7 +16,7 @@
 #include "absl/status/statusor.h"
 #include "base/clock.h"
 #include "master/core/model/ids.h"
-#include "master/store/interfaces/answers.h"
+#include "master/store/interfaces/stored_responses.h"
 
 namespace google::protobuf {
 class Message;
@@ -30,7 +30,7 @@ inline constexpr absl::Duration kStoredResponseLifetime = absl::Hours(24);
 class IdempotencyStore {
  public:
   // Both must outlive it.
-  IdempotencyStore(store::Answers* store, const base::Clock* clock)
+  IdempotencyStore(store::StoredResponses* store, const base::Clock* clock)
       : store_(*store), clock_(*clock) {}
 
   // One request under a key.
@@ -56,7 +56,7 @@ class IdempotencyStore {
   static std::string HashOf(const google::protobuf::Message& request);
 
  private:
-  store::Answers& store_;
+  store::StoredResponses& store_;
   const base::Clock& clock_;
   std::mutex mutex_;
   std::set<std::pair<model::UserId, std::string>> under_way_;

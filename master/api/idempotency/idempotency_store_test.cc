@@ -28,7 +28,7 @@ class IdempotencyStoreTest : public testing::Test {
 
   store::FakeStore store_;
   base::FakeClock clock_;
-  IdempotencyStore answers_{&store_.answers(), &clock_};
+  IdempotencyStore answers_{&store_.stored_responses(), &clock_};
   v1::PostWorkspaceResponse response_;
 };
 
@@ -39,7 +39,7 @@ TEST_F(IdempotencyStoreTest, ARepetitionGetsTheFirstAnswer) {
   EXPECT_EQ(response_.workspace().id(), 7);
 
   // Also by the master that comes next; not for another user, under another key.
-  IdempotencyStore next(&store_.answers(), &clock_);
+  IdempotencyStore next(&store_.stored_responses(), &clock_);
   EXPECT_TRUE(next.Begin(Make("a"), &response_)->has_value());
   EXPECT_FALSE(next.Begin(Make("a", "k", 2), &response_)->has_value());
   EXPECT_FALSE(next.Begin(Make("a", "other"), &response_)->has_value());
@@ -88,7 +88,7 @@ TEST_F(IdempotencyStoreTest, SecretsAreNotKept) {
   token.set_token("secret");
   ASSERT_TRUE(answers_.Begin(Make("a"), &token).ok());
   answers_.End(Make("a"), absl::OkStatus(), token);
-  EXPECT_TRUE(store_.answers().GetAnswer(model::UserId(1), "k", {})->value().response.empty());
+  EXPECT_TRUE(store_.stored_responses().GetResponse(model::UserId(1), "k", {})->value().response.empty());
   token.Clear();
   const auto again = answers_.Begin(Make("a"), &token);
   EXPECT_TRUE(absl::IsAlreadyExists(**again));

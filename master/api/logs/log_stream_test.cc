@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "master/store/testing/fake_store.h"
-#include "master/store/testing/make.h"
+#include "master/store/testing/make_rows.h"
 
 namespace det::api {
 namespace {

@@ -13,7 +13,7 @@
 #include "master/api/models/services.h"
 #include "master/api/rpc/api_service.h"
 #include "master/auth/permissions.h"
-#include "master/checkpoint_storage/checkpoint_place.h"
+#include "master/checkpoint_storage/checkpoint_location.h"
 
 namespace det::api {
 namespace {
@@ -40,7 +40,7 @@ class ShownCheckpoints {
     const auto entry = entries_.find(id);
     if (entry == entries_.end()) return {};
     const Origin& origin = of_.at(entry->second.experiment);
-    v1::Checkpoint out = ToProto(entry->second, checkpoint_storage::CheckpointFolder(origin.storage, id));
+    v1::Checkpoint out = ToProto(entry->second, checkpoint_storage::GetCheckpointFolder(origin.storage, id));
     *out.mutable_training()->mutable_experiment_config() = origin.config;
     return out;
   }
@@ -265,11 +265,11 @@ class ModelService final : public ApiService<v1::ModelService> {
       shown = message.workspace_name();
       DET_ASSIGN_OR_RETURN(const auto in,
                            store_.workspaces().ListWorkspaces({.exact_name = shown}));
-      if (in.workspaces.empty()) return auth::DoesNotExist(auth::Where::kWorkspace, shown);
+      if (in.workspaces.empty()) return auth::ResourceNotFound(auth::Scope::kWorkspace, shown);
       id = in.workspaces.front().id;
     }
     DET_RETURN_IF_ERROR(auth::AuthorizeIn(FullName(method), principal, model::Role::kEditor, id,
-                                          auth::Where::kWorkspace, shown));
+                                          auth::Scope::kWorkspace, shown));
     return id;
   }
 
@@ -319,7 +319,7 @@ class ModelService final : public ApiService<v1::ModelService> {
     const std::string& uuid = given.checkpoint().uuid();
     if (!uuid.empty() && uuid != now.checkpoint.value()) {
       return absl::InvalidArgumentError(
-          absl::StrCat("checkpoint: ", store::HolderName(model.name, number), " has ",
+          absl::StrCat("checkpoint: ", store::GetHolderName(model.name, number), " has ",
                        now.checkpoint.value(), " for good; register another version for ", uuid));
     }
     patch.at = clock_.Now();

@@ -87,7 +87,7 @@ class ConfigPolicyService final : public ApiService<v1::ConfigPolicyService> {
   absl::Status Get(int32_t workspace, const Request& request, Response* response) {
     DET_ASSIGN_OR_RETURN(const std::string workload, ReadWorkload(request.workload_type()));
     if constexpr (requires { request.workspace_id(); }) {
-      DET_RETURN_IF_ERROR(store_.workspaces().NameOf(workspace).status());
+      DET_RETURN_IF_ERROR(store_.workspaces().GetWorkspaceName(workspace).status());
     }
     DET_ASSIGN_OR_RETURN(const model::Value found, policies().GetPolicies(workspace, workload));
     *response->mutable_config_policies() = ToStruct(found);

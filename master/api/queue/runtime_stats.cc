@@ -26,7 +26,7 @@ absl::StatusOr<scheduler::RuntimeStats> ReadExperience(store::Store& store,
     }
   }
   DET_ASSIGN_OR_RETURN(const auto means,
-                       store.MeanRunTimes({jobs.begin(), jobs.end()}, kTrialsOfJob));
+                       store.GetMeanRunTimes({jobs.begin(), jobs.end()}, kTrialsOfJob));
   scheduler::RuntimeStats experience;
   for (const auto& [id, mean] : means) experience.emplace(model::ToJobId(id), mean);
   return experience;

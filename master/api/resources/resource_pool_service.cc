@@ -128,7 +128,7 @@ absl::StatusOr<std::vector<std::string>> Workspaces(store::Store& store, const R
   std::vector<std::string> names(request.workspace_names().begin(),
                                  request.workspace_names().end());
   for (const int32_t id : request.workspace_ids()) {
-    DET_ASSIGN_OR_RETURN(std::string name, store.workspaces().NameOf(id));
+    DET_ASSIGN_OR_RETURN(std::string name, store.workspaces().GetWorkspaceName(id));
     names.push_back(std::move(name));
   }
   return names;

@@ -58,13 +58,13 @@ std::string DescribeResources(std::string_view noun, std::string_view field,
 // contains nothing else of a request and its response.
 std::string DescribeTarget(const auth::Requirement& needs, const google::protobuf::Message& request,
                            const google::protobuf::Message* created) {
-  const std::string_view last = needs.told.substr(needs.told.rfind('.') + 1);
+  const std::string_view last = needs.audit_field.substr(needs.audit_field.rfind('.') + 1);
   std::vector<std::string> parts = {
-      DescribeResources(auth::Noun(needs.where), needs.field, request),
-      DescribeResources(last, needs.told, request)};
+      DescribeResources(auth::GetNoun(needs.scope), needs.field, request),
+      DescribeResources(last, needs.audit_field, request)};
   if (created != nullptr) {
     const std::string named =
-        DescribeResources(needs.made.substr(0, needs.made.find('.')), needs.made, *created);
+        DescribeResources(needs.audit_result_field.substr(0, needs.audit_result_field.find('.')), needs.audit_result_field, *created);
     parts.push_back(named.empty() ? "" : absl::StrCat("made ", named));
   }
   std::erase(parts, "");
@@ -219,7 +219,7 @@ void CallPipeline::Start(const std::shared_ptr<Call>& call, Work work, Call::Rea
 }
 
 bool CallPipeline::BeginIdempotent(Call& call, Call::Reactor* reactor) {
-  if (call.head_.idempotency_key.empty() || !auth::RequirementOf(call.method_).makes) return true;
+  if (call.head_.idempotency_key.empty() || !auth::GetRequirement(call.method_).creates) return true;
   DET_CHECK(call.response_ != nullptr) << call.method_ << " passes no response";
   if (call.principal_->kind != auth::PrincipalKind::kUser) {
     Finish(call,
@@ -286,9 +286,9 @@ void CallPipeline::RecordEnd(const Call& call, const absl::Status& status) {
                    << base::Field("request_id", call.head_.request_id)
                    << base::Field("error", status.message());
   }
-  const auth::Requirement needs = auth::RequirementOf(call.method_);
+  const auth::Requirement needs = auth::GetRequirement(call.method_);
   // Calls over the rate limit are too many to be worth a record each.
-  if (!needs.leaves_record() || IsDryRun(call.request_) || absl::IsResourceExhausted(status)) {
+  if (!needs.is_audited() || IsDryRun(call.request_) || absl::IsResourceExhausted(status)) {
     return;
   }
   // The principal of a refused call is recorded if the token identifies it.

@@ -57,7 +57,7 @@ Done LookAfterwards(webhooks::TriggerWatch& triggers, base::ThreadPool& pool,
     if (!stored.ok()) return done(std::move(stored));
     // The engine's answers come on its loop, which must not wait.
     pool.Post([&triggers, reports = std::move(reports), done = std::move(done)]() mutable {
-      done(triggers.Look(reports));
+      done(triggers.Check(reports));
     });
   };
 }
@@ -97,7 +97,7 @@ void AddMetrics(engine::Engine& engine, store::Store& store, live::ExperimentWat
                 model::ExperimentId experiment, const model::AllocationId& allocation,
                 std::vector<model::MetricReport> reports, std::function<void(bool)> best_so_far,
                 Done done) {
-  if (triggers != nullptr && triggers->WantsMetrics()) {
+  if (triggers != nullptr && triggers->HasMetricTriggers()) {
     done = LookAfterwards(*triggers, pool, reports, std::move(done));
   }
   std::vector<model::MetricReport> bulk;

@@ -185,7 +185,7 @@ std::vector<v1::Search::FrontPoint> FrontOf(
     v1::Search::FrontPoint point;
     std::vector<double> loss;
     for (const model::Objective& objective : objectives) {
-      const auto metric = store::MetricNumber(report.metrics, objective.metric);
+      const auto metric = store::GetMetricNumber(report.metrics, objective.metric);
       if (!metric || !std::isfinite(*metric)) break;
       point.add_metrics(*metric);
       loss.push_back(objective.smaller_is_better ? *metric : -*metric);

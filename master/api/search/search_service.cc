@@ -105,7 +105,7 @@ absl::Status Describe(store::Store& store, const store::ExperimentRecord& record
     each->set_smaller_is_better(objective.smaller_is_better);
   }
   DET_ASSIGN_OR_RETURN(const store::TrialPage page,
-                       store.ListTrials(store::BareTrialsOf(experiment.id)));
+                       store.ListTrials(store::MakeBareTrialQuery(experiment.id)));
   std::map<model::TrialId, model::Hparams> hparams;
   std::map<model::RequestId, SearchedTrial> searched;
   std::vector<model::TrialId> trials;

@@ -7,7 +7,7 @@
 #include "base/thread_pool.h"
 #include "master/api/rpc/call.h"
 #include "master/api/rpc/service.h"
-#include "master/checkpoint_storage/checkpoint_place.h"
+#include "master/checkpoint_storage/checkpoint_location.h"
 #include "master/engine/engine.h"
 #include "master/live/experiment_watch.h"
 #include "master/store/interfaces/store.h"
@@ -17,7 +17,7 @@ namespace det::api {
 std::unique_ptr<Service> MakeCommandService(CallPipeline& calls);
 std::unique_ptr<Service> MakeRawService(
     CallPipeline& calls, engine::Engine& engine, store::Store& store,
-    const checkpoint_storage::CheckpointPlaces& checkpoint_places);
+    const checkpoint_storage::CheckpointLocations& checkpoint_locations);
 std::unique_ptr<Service> MakeTaskService(CallPipeline& calls, engine::Engine& engine,
                                          store::Store& store, base::ThreadPool& pool,
                                          live::ExperimentWatch& watch);

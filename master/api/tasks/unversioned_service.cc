@@ -129,8 +129,8 @@ absl::StatusOr<Format> FormatOf(const v1::DownloadCheckpointRequest& request,
 class RawService final : public ApiService<v1::RawService> {
  public:
   RawService(CallPipeline& calls, engine::Engine& engine, store::Store& store,
-             const checkpoint_storage::CheckpointPlaces& checkpoint_places)
-      : ApiService(calls), engine_(engine), store_(store), checkpoint_places_(checkpoint_places) {}
+             const checkpoint_storage::CheckpointLocations& checkpoint_locations)
+      : ApiService(calls), engine_(engine), store_(store), checkpoint_places_(checkpoint_locations) {}
 
   grpc::ServerWriteReactor<google::api::HttpBody>* DownloadCheckpoint(
       grpc::CallbackServerContext* context, const v1::DownloadCheckpointRequest* request) override {
@@ -239,15 +239,15 @@ class RawService final : public ApiService<v1::RawService> {
 
   engine::Engine& engine_;
   store::Store& store_;
-  const checkpoint_storage::CheckpointPlaces& checkpoint_places_;
+  const checkpoint_storage::CheckpointLocations& checkpoint_places_;
 };
 
 }  // namespace
 
 std::unique_ptr<Service> MakeRawService(CallPipeline& calls, engine::Engine& engine,
                                         store::Store& store,
-                                        const checkpoint_storage::CheckpointPlaces& checkpoint_places) {
-  return std::make_unique<RawService>(calls, engine, store, checkpoint_places);
+                                        const checkpoint_storage::CheckpointLocations& checkpoint_locations) {
+  return std::make_unique<RawService>(calls, engine, store, checkpoint_locations);
 }
 
 }  // namespace det::api

@@ -15,7 +15,7 @@ absl::StatusOr<const model::MetricReport*> MetricCursor::Peek() {
     DET_ASSIGN_OR_RETURN(portion_, store_.ReadMetrics(query_));
     next_ = 0;
     last_ = portion_.size() < static_cast<size_t>(query_.limit);
-    if (!portion_.empty()) query_.after = store::PlaceOf(portion_.back());
+    if (!portion_.empty()) query_.after = store::GetPosition(portion_.back());
   }
   return next_ < portion_.size() ? &portion_[next_] : nullptr;
 }

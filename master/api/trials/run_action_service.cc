@@ -149,7 +149,7 @@ class RunActionService final : public ApiService<v1::RunActionService> {
                                           model::TrialId id) {
     const std::string text = absl::StrCat(id.value());
     DET_RETURN_IF_ERROR(authorizer_.Judge(FullName(method), caller, model::Role::kEditor,
-                                          auth::Where::kTrial, text));
+                                          auth::Scope::kTrial, text));
     DET_ASSIGN_OR_RETURN(store::TrialRecord run, store_.GetBareTrial(id));
     const model::ExperimentId parent = run.trial.experiment;
     DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, store_.GetExperiment(parent));

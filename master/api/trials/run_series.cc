@@ -82,7 +82,7 @@ std::vector<const model::MetricReport*> Choose(const Reports& reports, const Nam
                      });
     if (!has) continue;
     asked.push_back(&report);
-    heights.push_back(store::MetricNumber(report.metrics, first).value_or(0));
+    heights.push_back(store::GetMetricNumber(report.metrics, first).value_or(0));
   }
   std::vector<const model::MetricReport*> curve;
   for (const size_t i : Thin(heights, MostOf(most))) {
@@ -100,13 +100,13 @@ store::CurveQuery QueryOf(const store::TrialPage& page, const std::string& group
   if (!names.empty()) query.metric = names.front();
   query.first_steps = request.start_batches();
   if (request.end_batches() > 0) query.last_steps = request.end_batches();
-  query.most = request.max_datapoints() > 0 ? request.max_datapoints() : kPoints;
+  query.max_reports = request.max_datapoints() > 0 ? request.max_datapoints() : kPoints;
   return query;
 }
 
 absl::StatusOr<store::TrialPage> TrialsOf(store::Store& store, int experiment) {
   const model::ExperimentId id(experiment);
-  return store.ListTrials(store::BareTrialsOf(id));
+  return store.ListTrials(store::MakeBareTrialQuery(id));
 }
 
 v1::MetricType TypeOf(const std::string& group) {

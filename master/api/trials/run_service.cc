@@ -107,7 +107,7 @@ class RunService final : public ApiService<v1::RunService> {
         __func__, context, request, response,
         [this, request, response](const auth::Principal&) -> absl::Status {
           const bool runs = request->table_type() == v1::TABLE_TYPE_RUN;
-          DET_RETURN_IF_ERROR(store_.projects().WorkspaceOfProject(request->id()).status());
+          DET_RETURN_IF_ERROR(store_.projects().GetProjectWorkspaceId(request->id()).status());
           DET_ASSIGN_OR_RETURN(const auto values, this->runs().ListValueColumns(request->id()));
           DET_ASSIGN_OR_RETURN(const auto metrics, this->runs().ListMetricNames(request->id()));
           for (v1::ProjectColumn& column :
@@ -225,7 +225,7 @@ class RunService final : public ApiService<v1::RunService> {
       }
     }
     DET_ASSIGN_OR_RETURN(const auto record, store_.projects().GetProject(project));
-    DET_ASSIGN_OR_RETURN(const auto ranges, runs().MetricRanges(project));
+    DET_ASSIGN_OR_RETURN(const auto ranges, runs().ListMetricRanges(project));
     for (const store::MetricRange& range : ranges) {
       v1::MetricsRange& out = *response->add_ranges();
       out.set_metrics_name(absl::StrCat(range.name.first, ".", range.name.second));

@@ -59,7 +59,7 @@ store::TrialQuery ToTrialQuery(const v1::GetExperimentTrialsRequest& request) {
 // How far a GetMetrics has come.
 struct MetricPlace {
   size_t trial = 0;  // of those that are asked for
-  std::optional<store::MetricQuery::Place> after;
+  std::optional<store::MetricQuery::Position> after;
 };
 
 class TrialService final : public ApiService<v1::TrialService> {
@@ -201,7 +201,7 @@ class TrialService final : public ApiService<v1::TrialService> {
       ++place.trial;
       place.after.reset();
     } else {
-      place.after = store::PlaceOf(reports->back());
+      place.after = store::GetPosition(reports->back());
     }
     if (response.metrics_size() > 0) out.Send(std::move(response));
     out.Wake();

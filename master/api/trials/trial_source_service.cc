@@ -64,7 +64,7 @@ class TrialSourceService final : public ApiService<v1::TrialSourceService> {
     for (const store::TrialRecord& record : page.trials) {
       const absl::Status seen =
           authorizer_.Judge("det.api.v1.TrialService.GetMetrics", caller, model::Role::kViewer,
-                            auth::Where::kTrial, absl::StrCat(record.trial.id.value()));
+                            auth::Scope::kTrial, absl::StrCat(record.trial.id.value()));
       if (absl::IsNotFound(seen)) continue;
       DET_RETURN_IF_ERROR(seen);
       DET_RETURN_IF_ERROR(AddReports(record.trial.id, request.metric_group(), response));

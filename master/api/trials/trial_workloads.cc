@@ -83,7 +83,7 @@ class ReportSource final : public Source {
   void Pop() override { cursor_.Pop(); }
   absl::StatusOr<std::optional<double>> Metric(const std::string& name) override {
     DET_ASSIGN_OR_RETURN(const model::MetricReport* report, cursor_.Peek());
-    return store::MetricNumber(report->metrics, name);
+    return store::GetMetricNumber(report->metrics, name);
   }
   absl::Status Show(v1::WorkloadContainer* out) override {
     DET_ASSIGN_OR_RETURN(const model::MetricReport* report, cursor_.Peek());

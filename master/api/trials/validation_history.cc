@@ -28,14 +28,14 @@ std::vector<Validation> Improvements(std::vector<Validation> validations, bool s
 absl::StatusOr<std::vector<Validation>> ReadHistory(store::Store& store, model::ExperimentId id) {
   DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, store.GetExperiment(id));
   const model::SearcherConfig& searcher = record.experiment.config->searcher;
-  DET_ASSIGN_OR_RETURN(const store::TrialPage page, store.ListTrials(store::BareTrialsOf(id)));
+  DET_ASSIGN_OR_RETURN(const store::TrialPage page, store.ListTrials(store::MakeBareTrialQuery(id)));
   std::vector<Validation> validations;
   for (const store::TrialRecord& trial : page.trials) {
     MetricCursor reports(store, trial.trial.id, "validation");
     for (;; reports.Pop()) {
       DET_ASSIGN_OR_RETURN(const model::MetricReport* report, reports.Peek());
       if (report == nullptr) break;
-      const auto metric = store::MetricNumber(report->metrics, searcher.metric);
+      const auto metric = store::GetMetricNumber(report->metrics, searcher.metric);
       if (!metric || !std::isfinite(*metric)) continue;
       validations.push_back({report->time, report->trial, *metric});
     }

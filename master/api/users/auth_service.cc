@@ -69,14 +69,14 @@ class AuthService final : public ApiService<v1::AuthService> {
   // A login that failed is told of the user whose name was tried.
   absl::Status LogIn(const v1::LoginRequest& request, Call& call,
                      v1::LoginResponse* response) {
-    absl::StatusOr<store::UserRecord> user = store_.people().GetUserByName(request.username());
+    absl::StatusOr<store::UserRecord> user = store_.users().GetUserByName(request.username());
     if (!user.ok() && !absl::IsNotFound(user.status())) return user.status();
     if (user.ok()) {
       call.SetPrincipal({.kind = auth::PrincipalKind::kUser, .user = user->id, .name = user->username});
     }
     // Checked for unknown users too, so that the time does not tell who exists.
     const bool matches = auth::PasswordMatches(
-        auth::ClientHashOf(request.password(), request.is_hashed()),
+        auth::ToClientHash(request.password(), request.is_hashed()),
         user.ok() && !user->remote ? user->password_hash : "", allow_blank_passwords_);
     if (!matches) return absl::PermissionDeniedError("wrong username or password");
     if (!user->active) {
@@ -91,7 +91,7 @@ class AuthService final : public ApiService<v1::AuthService> {
     session.created_at = now;
     session.expires_at = now + auth::kSessionLifetime;
     DET_RETURN_IF_ERROR(store_.access().PutSession(session).status());
-    DET_RETURN_IF_ERROR(store_.people().NoteLogin(user->id, now));
+    DET_RETURN_IF_ERROR(store_.users().RecordLogin(user->id, now));
     user->last_auth_at = now;
     response->set_token(token);
     *response->mutable_user() = ToProto(*user);
@@ -99,11 +99,11 @@ class AuthService final : public ApiService<v1::AuthService> {
   }
 
   absl::Status LogOut(const auth::Principal& principal) {
-    if (principal.access_token == 0) return authenticator_.Forget(principal.token_hash);
+    if (principal.access_token == 0) return authenticator_.EndSession(principal.token_hash);
     DET_RETURN_IF_ERROR(store_.access()
                             .ChangeToken(principal.access_token, std::nullopt, /*revoke=*/true)
                             .status());
-    authenticator_.Recheck(principal.user);
+    authenticator_.InvalidateUser(principal.user);
     return absl::OkStatus();
   }
 
@@ -117,7 +117,7 @@ class AuthService final : public ApiService<v1::AuthService> {
 
   absl::Status ReadUser(const auth::Principal& principal, v1::User* out) {
     DET_ASSIGN_OR_RETURN(const model::UserId id, UserOf(principal));
-    DET_ASSIGN_OR_RETURN(const store::UserRecord user, store_.people().GetUser(id));
+    DET_ASSIGN_OR_RETURN(const store::UserRecord user, store_.users().GetUser(id));
     *out = ToProto(user);
     return absl::OkStatus();
   }

@@ -8,7 +8,7 @@
 #include "det/api/v1/token.pb.h"
 #include "det/api/v1/user.pb.h"
 #include "master/store/interfaces/access.h"
-#include "master/store/interfaces/people.h"
+#include "master/store/interfaces/users.h"
 
 namespace det::api {
 

@@ -140,9 +140,9 @@ class RoleService final : public ApiService<v1::RoleService> {
     }
     DET_ASSIGN_OR_RETURN(assignment.role, FromProto(given.role_assignment().role()));
     DET_RETURN_IF_ERROR(CheckMayAssign(caller, assignment.workspace, assignment.role));
-    DET_RETURN_IF_ERROR(store_.people().GetUser(assignment.user).status());
+    DET_RETURN_IF_ERROR(store_.users().GetUser(assignment.user).status());
     if (assignment.workspace == 0) return assignment;
-    DET_RETURN_IF_ERROR(store_.workspaces().NameOf(assignment.workspace).status());
+    DET_RETURN_IF_ERROR(store_.workspaces().GetWorkspaceName(assignment.workspace).status());
     return assignment;
   }
 
@@ -159,16 +159,16 @@ class RoleService final : public ApiService<v1::RoleService> {
     }
     for (const store::RoleAssignment& assignment : assignments) {
       const absl::Status written = std::invoke(write, store_.access(), assignment);
-      authenticator_.Recheck(assignment.user);
+      authenticator_.InvalidateUser(assignment.user);
       DET_RETURN_IF_ERROR(written);
     }
     return absl::OkStatus();
   }
 
   absl::Status ListOf(model::UserId id, v1::GetRolesAssignedToUserResponse* response) {
-    DET_ASSIGN_OR_RETURN(const store::UserRecord user, store_.people().GetUser(id));
+    DET_ASSIGN_OR_RETURN(const store::UserRecord user, store_.users().GetUser(id));
     DET_ASSIGN_OR_RETURN(std::vector<store::RoleAssignment> assignments,
-                         store_.access().RolesOf(id));
+                         store_.access().GetUserRoles(id));
     if (user.admin) assignments.push_back({id, 0, model::Role::kClusterAdmin});
     AddByRole(assignments, response->mutable_roles());
     return absl::OkStatus();
@@ -179,11 +179,11 @@ class RoleService final : public ApiService<v1::RoleService> {
     if (request.workspace_id() == 0) {
       return absl::InvalidArgumentError("workspace_id: expected the number of a workspace");
     }
-    DET_ASSIGN_OR_RETURN(const auto all, store_.access().RolesIn(request.workspace_id()));
+    DET_ASSIGN_OR_RETURN(const auto all, store_.access().GetWorkspaceRoles(request.workspace_id()));
     std::vector<store::RoleAssignment> shown;
     std::set<model::UserId> seen;
     for (const store::RoleAssignment& each : all) {
-      const auto user = store_.people().GetUser(each.user);
+      const auto user = store_.users().GetUser(each.user);
       if (absl::IsNotFound(user.status())) continue;
       DET_RETURN_IF_ERROR(user.status());
       if (!absl::StrContains(absl::AsciiStrToLower(user->username),

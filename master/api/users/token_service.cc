@@ -102,7 +102,7 @@ class TokenService final : public ApiService<v1::TokenService> {
     query.ids.assign(request.token_ids().begin(), request.token_ids().end());
     if (!request.show_inactive()) query.active_at = clock_.Now();
     if (!request.username().empty()) {
-      DET_ASSIGN_OR_RETURN(const auto user, store_.people().GetUserByName(request.username()));
+      DET_ASSIGN_OR_RETURN(const auto user, store_.users().GetUserByName(request.username()));
       query.user = user.id;
     }
     if (caller.RoleIn(0) != model::Role::kClusterAdmin &&
@@ -132,7 +132,7 @@ class TokenService final : public ApiService<v1::TokenService> {
       return absl::PermissionDeniedError(
           "access tokens of others are made by administrators; ask one");
     }
-    DET_RETURN_IF_ERROR(store_.people().GetUser(user).status());
+    DET_RETURN_IF_ERROR(store_.users().GetUser(user).status());
     const std::string token = auth::NewToken();
     store::SessionRecord session;
     session.token_hash = auth::HashToken(token);
@@ -160,7 +160,7 @@ class TokenService final : public ApiService<v1::TokenService> {
     DET_ASSIGN_OR_RETURN(
         const store::SessionRecord token,
         store_.access().ChangeToken(request.token_id(), description, request.set_revoked()));
-    if (token.revoked) authenticator_.Recheck(token.user);
+    if (token.revoked) authenticator_.InvalidateUser(token.user);
     *out = ToProto(token);
     return absl::OkStatus();
   }

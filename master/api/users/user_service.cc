@@ -65,7 +65,7 @@ absl::StatusOr<store::UserPatch> ToPatch(const v1::PatchUser& given, bool allow_
   }
   if (given.has_password()) {
     DET_RETURN_IF_ERROR(auth::CheckNewPassword(given.password(), given.is_hashed(), allow_blank));
-    DET_ASSIGN_OR_RETURN(patch.password_hash, auth::HashPassword(auth::ClientHashOf(
+    DET_ASSIGN_OR_RETURN(patch.password_hash, auth::HashPassword(auth::ToClientHash(
                                                   given.password(), given.is_hashed())));
   }
   if (given.has_admin()) patch.admin = given.admin();
@@ -101,7 +101,7 @@ class UserService final : public ApiService<v1::UserService> {
                                            v1::GetUserSettingResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, response](const auth::Principal& caller) -> absl::Status {
-                   DET_ASSIGN_OR_RETURN(const auto all, people().ListSettings(caller.user));
+                   DET_ASSIGN_OR_RETURN(const auto all, users().ListSettings(caller.user));
                    for (const auto& each : all) *response->add_settings() = ToProto(each);
                    return absl::OkStatus();
                  });
@@ -116,7 +116,7 @@ class UserService final : public ApiService<v1::UserService> {
                    for (const auto& each : request->settings()) {
                      settings.push_back(FromProto(each));
                    }
-                   return people().PutSettings(caller.user, settings);
+                   return users().PutSettings(caller.user, settings);
                  });
   }
 
@@ -124,7 +124,7 @@ class UserService final : public ApiService<v1::UserService> {
                                              const v1::ResetUserSettingRequest* request,
                                              v1::ResetUserSettingResponse* response) override {
     return Unary(__func__, context, request, response, [this](const auth::Principal& caller) {
-      return people().DropSettings(caller.user);
+      return users().DropSettings(caller.user);
     });
   }
 
@@ -133,7 +133,7 @@ class UserService final : public ApiService<v1::UserService> {
                                     v1::GetUserResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&) {
-                   return Write(people().GetUser(model::UserId(request->user_id())),
+                   return Write(users().GetUser(model::UserId(request->user_id())),
                                 response->mutable_user());
                  });
   }
@@ -143,7 +143,7 @@ class UserService final : public ApiService<v1::UserService> {
                                               v1::GetUserByUsernameResponse* response) override {
     return Unary(
         __func__, context, request, response, [this, request, response](const auth::Principal&) {
-          return Write(people().GetUserByName(request->username()), response->mutable_user());
+          return Write(users().GetUserByName(request->username()), response->mutable_user());
         });
   }
 
@@ -200,7 +200,7 @@ class UserService final : public ApiService<v1::UserService> {
   }
 
  private:
-  store::People& people() { return store_.people(); }
+  store::Users& users() { return store_.users(); }
 
   absl::Status NoteActivity(model::UserId user, const v1::PostUserActivityRequest& request) {
     if (request.activity_type() != v1::PostUserActivityRequest::ACTIVITY_TYPE_GET ||
@@ -209,7 +209,7 @@ class UserService final : public ApiService<v1::UserService> {
           "only ACTIVITY_TYPE_GET of an ENTITY_TYPE_PROJECT is kept: activity_type and entity_type "
           "must say so");
     }
-    return store_.projects().NoteVisit(user, request.entity_id(), clock_.Now());
+    return store_.projects().RecordVisit(user, request.entity_id(), clock_.Now());
   }
 
   static absl::Status Write(const absl::StatusOr<store::UserRecord>& user, v1::User* out) {
@@ -225,7 +225,7 @@ class UserService final : public ApiService<v1::UserService> {
           "who has which role is told to administrators; leave out "
           "role_id_assigned_directly_to_user, or ask one");
     }
-    DET_ASSIGN_OR_RETURN(const store::UserPage page, people().ListUsers(query));
+    DET_ASSIGN_OR_RETURN(const store::UserPage page, users().ListUsers(query));
     for (const store::UserRecord& user : page.users) *response->add_users() = ToProto(user);
     *response->mutable_pagination() =
         ToPagination(request.offset(), request.limit(), response->users_size(), page.total);
@@ -246,11 +246,11 @@ class UserService final : public ApiService<v1::UserService> {
     if (!user.remote) {
       DET_RETURN_IF_ERROR(
           auth::CheckNewPassword(request.password(), request.is_hashed(), allow_blank_passwords_));
-      DET_ASSIGN_OR_RETURN(user.password_hash, auth::HashPassword(auth::ClientHashOf(
+      DET_ASSIGN_OR_RETURN(user.password_hash, auth::HashPassword(auth::ToClientHash(
                                                    request.password(), request.is_hashed())));
     }
     const model::Role role = user.admin ? model::Role::kNone : model::Role::kEditor;
-    return Write(people().AddUser(user, role), out);
+    return Write(users().AddUser(user, role), out);
   }
 
   void Patch(const auth::Principal& caller, model::UserId id, const v1::PatchUser& patch,
@@ -265,12 +265,12 @@ class UserService final : public ApiService<v1::UserService> {
                       v1::User* out) {
     DET_ASSIGN_OR_RETURN(const store::UserPatch patch, ToPatch(given, allow_blank_passwords_));
     DET_ASSIGN_OR_RETURN(const store::UserRecord user,
-                         people().ChangeUser(id, patch, clock_.Now()));
+                         users().ChangeUser(id, patch, clock_.Now()));
     if (patch.password_hash) {
       DET_RETURN_IF_ERROR(store_.access().DeleteLogins(id, caller.token_hash));
     }
-    if (!user.active) DET_RETURN_IF_ERROR(store_.access().DeleteSessionsOf(id));
-    authenticator_.Recheck(id);
+    if (!user.active) DET_RETURN_IF_ERROR(store_.access().DeleteUserSessions(id));
+    authenticator_.InvalidateUser(id);
     *out = ToProto(user);
     return absl::OkStatus();
   }
@@ -286,7 +286,7 @@ class UserService final : public ApiService<v1::UserService> {
       store::UserQuery query;
       query.name = request.filters().name();
       if (request.filters().has_admin()) query.admin = request.filters().admin();
-      DET_ASSIGN_OR_RETURN(const store::UserPage page, people().ListUsers(query));
+      DET_ASSIGN_OR_RETURN(const store::UserPage page, users().ListUsers(query));
       for (const store::UserRecord& user : page.users) ids.push_back(user.id);
     }
     v1::PatchUser patch;

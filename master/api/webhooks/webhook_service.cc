@@ -337,7 +337,7 @@ class WebhookService final : public ApiService<v1::WebhookService> {
             Done done) {
     const absl::StatusOr<store::WebhookRecord> record = ReadToChange(id, principal);
     if (!record.ok()) return done(record.status());
-    deliverer_.Try(*record, [response, done = std::move(done)](absl::Status sent) mutable {
+    deliverer_.SendTest(*record, [response, done = std::move(done)](absl::Status sent) mutable {
       response->set_completed(sent.ok());
       if (sent.ok() || absl::IsCancelled(sent)) return done(std::move(sent));
       done(absl::FailedPreconditionError(
@@ -355,7 +355,7 @@ class WebhookService final : public ApiService<v1::WebhookService> {
                                   {"title", data.title()},
                                   {"description", data.description()}};
     if (request.trial_id() > 0) facts["trial_id"] = int64_t{request.trial_id()};
-    return triggers_->Tell(model::ExperimentId(request.experiment_id()),
+    return triggers_->RaiseCustom(model::ExperimentId(request.experiment_id()),
                            {{"custom_trigger", std::move(facts)}});
   }
 

@@ -13,13 +13,13 @@ namespace {
 constexpr size_t kSpaceNameLimit = 80;
 constexpr size_t kKeyLimit = 5;
 
-v1::WorkspaceState StateToProto(store::SpaceState state) {
+v1::WorkspaceState StateToProto(store::WorkspaceState state) {
   switch (state) {
-    case store::SpaceState::kLive:
+    case store::WorkspaceState::kLive:
       return v1::WORKSPACE_STATE_UNSPECIFIED;
-    case store::SpaceState::kDeleting:
+    case store::WorkspaceState::kDeleting:
       return v1::WORKSPACE_STATE_DELETING;
-    case store::SpaceState::kDeleteFailed:
+    case store::WorkspaceState::kDeleteFailed:
       return v1::WORKSPACE_STATE_DELETE_FAILED;
   }
   return v1::WORKSPACE_STATE_UNSPECIFIED;

@@ -26,7 +26,7 @@ class ProjectService final : public ApiService<v1::ProjectService> {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal& principal) -> absl::Status {
                    DET_ASSIGN_OR_RETURN(const auto record, projects().GetProject(request->id()));
-                   NoteVisit(principal.user, record.id);
+                   RecordVisit(principal.user, record.id);
                    *response->mutable_project() = ToProto(record);
                    return absl::OkStatus();
                  });
@@ -129,7 +129,7 @@ class ProjectService final : public ApiService<v1::ProjectService> {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal& principal) -> absl::Status {
                    DET_ASSIGN_OR_RETURN(const auto visited,
-                                        projects().LastVisited(principal.user, request->limit()));
+                                        projects().ListLastVisited(principal.user, request->limit()));
                    for (const auto& record : visited) {
                      if (!principal.Sees(record.workspace)) continue;
                      *response->add_projects() = ToProto(record);
@@ -142,7 +142,7 @@ class ProjectService final : public ApiService<v1::ProjectService> {
   store::Projects& projects() { return store_.projects(); }
 
   // Once a minute while a user stays with a project: it is a write for what is a read.
-  void NoteVisit(model::UserId user, int32_t project) {
+  void RecordVisit(model::UserId user, int32_t project) {
     const absl::Time now = clock_.Now();
     {
       std::lock_guard lock(visiting_);
@@ -151,7 +151,7 @@ class ProjectService final : public ApiService<v1::ProjectService> {
       last = {project, now};
     }
     // Who only reads is not refused because this cannot be written down.
-    (void)projects().NoteVisit(user, project, now);
+    (void)projects().RecordVisit(user, project, now);
   }
 
   absl::Status Post(const v1::PostProjectRequest& request, model::UserId owner, v1::Project* out) {

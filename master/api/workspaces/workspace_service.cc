@@ -67,7 +67,7 @@ absl::StatusOr<std::string> ReadStorage(const ExperimentDefaults& experiment_def
   }
   std::string text = FromStruct(given, Numbers::kIntegersIfWhole).ToJson();
   model::ConfigDefaults defaults;
-  defaults.checkpoint_host_path = experiment_defaults.checkpoint_places.own;
+  defaults.checkpoint_host_path = experiment_defaults.checkpoint_locations.own;
   AddStorage("the master's checkpoint_storage", experiment_defaults.checkpoint_storage,
              defaults.below);
   AddStorage("checkpoint_storage_config", text, defaults.below);
@@ -77,7 +77,7 @@ absl::StatusOr<std::string> ReadStorage(const ExperimentDefaults& experiment_def
           "{entrypoint: any, searcher: {name: single, metric: any, max_length: {batches: 1}}}", "",
           {}, defaults));
   DET_RETURN_IF_ERROR(
-      checkpoint_storage::CheckCheckpointPlace(experiment_defaults.checkpoint_places, config.checkpoint_storage));
+      checkpoint_storage::CheckCheckpointLocation(experiment_defaults.checkpoint_locations, config.checkpoint_storage));
   return text;
 }
 
@@ -251,7 +251,7 @@ class WorkspaceService final : public ApiService<v1::WorkspaceService> {
           const auto made = workspaces().AddWorkspace(wanted);
           if (made.ok()) {
             *out = ToProto(*made);
-            authenticator_.Recheck(wanted.owner);  // who administers it from now on
+            authenticator_.InvalidateUser(wanted.owner);  // who administers it from now on
           }
           done(made.status());
         });
@@ -279,7 +279,7 @@ class WorkspaceService final : public ApiService<v1::WorkspaceService> {
   }
 
   void Delete(int32_t id, v1::DeleteWorkspaceResponse* response, Done done) {
-    auto named = workspaces().NameOf(id);
+    auto named = workspaces().GetWorkspaceName(id);
     if (!named.ok()) return done(named.status());
     Judge([name = *std::move(named)](
               const cluster::Cluster& cluster) { return CheckUnnamed(cluster, name); },
@@ -326,7 +326,7 @@ class WorkspaceService final : public ApiService<v1::WorkspaceService> {
                             const auth::Principal& principal,
                             v1::GetWorkspaceProjectsResponse* response) {
     if (request.id() != 0) {
-      DET_RETURN_IF_ERROR(workspaces().NameOf(request.id()).status());
+      DET_RETURN_IF_ERROR(workspaces().GetWorkspaceName(request.id()).status());
     }
     store::ProjectQuery query = ToQuery(request);
     query.visible = principal.Visible();
@@ -339,7 +339,7 @@ class WorkspaceService final : public ApiService<v1::WorkspaceService> {
 
   void ListPools(const v1::ListRPsBoundToWorkspaceRequest& request,
                  v1::ListRPsBoundToWorkspaceResponse* response, Done done) {
-    auto name = workspaces().NameOf(request.workspace_id());
+    auto name = workspaces().GetWorkspaceName(request.workspace_id());
     if (!name.ok()) return done(name.status());
     engine_.Query(
         [&request, response, name = *std::move(name)](const cluster::Cluster& cluster) {

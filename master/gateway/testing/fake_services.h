@@ -1,5 +1,4 @@
-// Services of the API's shape that answer with what they were asked. Used by tests of the gateway,
-// on gRPC's threads.
+// API services that echo their requests. Used by tests of the gateway, on gRPC's threads.
 #ifndef MASTER_GATEWAY_TESTING_FAKE_SERVICES_H_
 #define MASTER_GATEWAY_TESTING_FAKE_SERVICES_H_
 
@@ -16,8 +15,8 @@ namespace api = det::api::v1;
 
 inline std::string Long() { return std::string(2000, 'n'); }
 
-// Answers with what it was asked, so that a test sees what arrived. Experiment 100 waits until the
-// caller has gone.
+// Echoes the request and its metadata, so that tests see what arrived. Experiment 100 waits until
+// the client disconnects.
 class FakeExperiments final : public api::ExperimentService::CallbackService {
  public:
   grpc::ServerUnaryReactor* GetExperiment(grpc::CallbackServerContext* context,
@@ -62,8 +61,8 @@ class FakeExperiments final : public api::ExperimentService::CallbackService {
     return reactor;
   }
 
-  // Sends as many messages as the id says, then ends; 100: goes on until the caller has gone; 7:
-  // two, then an error.
+  // Sends as many messages as the id, then ends; 100: one message, then waits until the client
+  // disconnects; 7: two messages, then an error.
   grpc::ServerWriteReactor<api::WatchExperimentResponse>* WatchExperiment(
       grpc::CallbackServerContext*, const api::WatchExperimentRequest* request) override {
     class Stream final : public grpc::ServerWriteReactor<api::WatchExperimentResponse> {
@@ -121,7 +120,7 @@ class FakeExperiments final : public api::ExperimentService::CallbackService {
   };
 };
 
-// Answers with what is no JSON.
+// Returns a body that is not JSON.
 class FakeUsage final : public api::UsageService::CallbackService {
  public:
   grpc::ServerUnaryReactor* ExportResourceAllocationRaw(

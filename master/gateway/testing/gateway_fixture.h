@@ -1,4 +1,4 @@
-// The gateway over a loopback socket, with fake services behind it. Used by tests, on their thread.
+// A gateway on a loopback socket with fake services. Used by tests, on their thread.
 #ifndef MASTER_GATEWAY_TESTING_GATEWAY_FIXTURE_H_
 #define MASTER_GATEWAY_TESTING_GATEWAY_FIXTURE_H_
 
@@ -60,27 +60,27 @@ class GatewayTest : public testing::Test {
     return socket;
   }
 
-  struct Answer {
+  struct HttpResponse {
     int status = 0;
     std::string body;
     std::map<std::string, std::string> headers;
   };
-  static Answer Receive(tcp::socket& socket, bool head = false) {
+  static HttpResponse Receive(tcp::socket& socket, bool head = false) {
     boost::beast::flat_buffer buffer;
     http::response_parser<http::string_body> parser;
     parser.skip(head);
     http::read(socket, buffer, parser);
-    Answer answer{static_cast<int>(parser.get().result_int()), parser.get().body(), {}};
+    HttpResponse response{static_cast<int>(parser.get().result_int()), parser.get().body(), {}};
     for (const auto& field : parser.get()) {
-      std::string& values = answer.headers[std::string(field.name_string())];
+      std::string& values = response.headers[std::string(field.name_string())];
       values += (values.empty() ? "" : ", ") + std::string(field.value());
     }
-    return answer;
+    return response;
   }
   static void Send(tcp::socket& socket, const std::string& text) {
     asio::write(socket, asio::buffer(text));
   }
-  Answer Ask(const std::string& head, const std::string& body = "") {
+  HttpResponse SendRequest(const std::string& head, const std::string& body = "") {
     tcp::socket socket = Connect();
     Send(socket,
          head + "Host: x\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);

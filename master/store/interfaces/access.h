@@ -1,6 +1,6 @@
-// Sessions, access tokens, and who holds which role: plain records, one transaction each. Reached
-// by Store::access().
-// Any thread; blocks. Never sees a token, only its hash.
+// Sessions, access tokens and role assignments: plain records, one transaction each. Reached
+// through Store::access().
+// Any thread; blocks. Stores only hashes of tokens, never a token.
 #ifndef MASTER_STORE_INTERFACES_ACCESS_H_
 #define MASTER_STORE_INTERFACES_ACCESS_H_
 
@@ -25,14 +25,14 @@ struct SessionRecord {
     kAccess,  // an access token of a user: listed, described, revoked
     kAgent,
   };
-  int32_t id = 0;          // given by the store
+  int32_t id = 0;          // assigned by the store
   std::string token_hash;  // SHA-256, hex; the token itself is never stored
   Kind kind = Kind::kUser;
-  model::UserId user;  // but of kAgent
+  model::UserId user;  // unset for kAgent
   std::optional<absl::Time> expires_at;
-  // Of kAccess alone:
+  // Only for kAccess:
   std::string description;
-  model::Role limit = model::Role::kNone;  // no more than this; kNone: as its user
+  model::Role limit = model::Role::kNone;  // maximum role; kNone: the user's roles
   absl::Time created_at;
   std::optional<absl::Time> last_used_at;
   bool revoked = false;
@@ -44,15 +44,15 @@ struct TokenQuery {
   Sort sort = Sort::kId;
   bool descending = false;
   std::vector<int32_t> ids;             // empty: all
-  std::optional<model::UserId> user;    // of this one alone
-  std::optional<absl::Time> active_at;  // without those revoked, or expired by then
+  std::optional<model::UserId> user;    // only this user's
+  std::optional<absl::Time> active_at;  // only tokens that are valid at this time
 };
 struct TokenPage {
   std::vector<SessionRecord> tokens;
   int total = 0;
 };
 
-// Workspace 0: the cluster, hence all workspaces.
+// Workspace 0 is the cluster: the role holds in all workspaces.
 struct RoleAssignment {
   model::UserId user;
   int32_t workspace = 0;
@@ -65,36 +65,37 @@ class Access {
  public:
   virtual ~Access() = default;
 
-  // Adds or, by the hash, replaces it; returns its id.
+  // Adds the session, or replaces the one with the same hash. Returns its id.
   virtual absl::StatusOr<int32_t> PutSession(const SessionRecord& session) = 0;
   // NOT_FOUND for a token that is unknown, revoked or expired.
   virtual absl::StatusOr<SessionRecord> GetSession(const std::string& token_hash,
                                                    absl::Time now) = 0;
-  // Gone is gone: OK when there is none. Access tokens stay: they are revoked.
+  // Returns OK if there is no such session. Access tokens are revoked instead of deleted.
   virtual absl::Status DeleteSession(const std::string& token_hash) = 0;
-  // After a change of password: the user's logins, but `keep` (a hash; may be empty) and those that
-  // never end, which are of files on the master's machine.
+  // Deletes the user's logins after a change of password, except `keep` (a hash; may be empty) and
+  // sessions without expiry, whose tokens are in files on the master's machine.
   virtual absl::Status DeleteLogins(model::UserId user, const std::string& keep) = 0;
-  // Of a user who is no longer active: all logins, all access tokens.
-  virtual absl::Status DeleteSessionsOf(model::UserId user) = 0;
-  virtual absl::Status NoteUse(const std::string& token_hash, absl::Time at) = 0;
+  // Deletes all logins and access tokens of a user who was deactivated.
+  virtual absl::Status DeleteUserSessions(model::UserId user) = 0;
+  virtual absl::Status RecordUse(const std::string& token_hash, absl::Time at) = 0;
 
   virtual absl::StatusOr<TokenPage> ListTokens(const TokenQuery& query) = 0;
-  // NOT_FOUND. What is set changes; what is revoked stays so.
+  // Changes the description if it is set, and revokes the token if `revoke`; a revoked token stays
+  // revoked. NOT_FOUND if there is no such token.
   virtual absl::StatusOr<SessionRecord> ChangeToken(int32_t id,
                                                     const std::optional<std::string>& description,
                                                     bool revoke) = 0;
 
-  // By workspace and role.
-  virtual absl::StatusOr<std::vector<RoleAssignment>> RolesOf(model::UserId user) = 0;
-  // By user and role.
-  virtual absl::StatusOr<std::vector<RoleAssignment>> RolesIn(int32_t workspace) = 0;
-  // OK when it is there, or gone, already.
+  // Sorted by workspace and role.
+  virtual absl::StatusOr<std::vector<RoleAssignment>> GetUserRoles(model::UserId user) = 0;
+  // Sorted by user and role.
+  virtual absl::StatusOr<std::vector<RoleAssignment>> GetWorkspaceRoles(int32_t workspace) = 0;
+  // Both return OK if there is nothing to change.
   virtual absl::Status AddRole(const RoleAssignment& assignment) = 0;
   virtual absl::Status RemoveRole(const RoleAssignment& assignment) = 0;
 };
 
-// What all implementations say.
+// Errors that all implementations return.
 inline absl::Status NoSuchSession() {
   return absl::NotFoundError("no session has this token; log in again");
 }

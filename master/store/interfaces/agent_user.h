@@ -1,4 +1,4 @@
-// As whom tasks run on the nodes: of a user, or of a workspace.
+// The Unix user and group that tasks of a user or workspace run as on the agents.
 #ifndef MASTER_STORE_INTERFACES_AGENT_USER_H_
 #define MASTER_STORE_INTERFACES_AGENT_USER_H_
 

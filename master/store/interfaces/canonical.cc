@@ -16,11 +16,11 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
-void CleanInPlace(std::string& text) { text = CleanText(text); }
+void CleanInPlace(std::string& text) { text = SanitizeText(text); }
 
 template <class Tag>
 void CleanInPlace(base::Id<Tag, std::string>& id) {
-  id = base::Id<Tag, std::string>(CleanText(id.value()));
+  id = base::Id<Tag, std::string>(SanitizeText(id.value()));
 }
 
 template <class T>
@@ -70,7 +70,8 @@ void CleanInPlace(cluster::PutAgent& put) {
            agent.registered_at);
   for (model::Device& device : agent.slots) CleanAll(device.brand, device.uuid);
   std::map<std::string, std::string> labels;
-  for (const auto& [key, value] : agent.labels) labels.emplace(CleanText(key), CleanText(value));
+  for (const auto& [key, value] : agent.labels)
+    labels.emplace(SanitizeText(key), SanitizeText(value));
   agent.labels = std::move(labels);
 }
 void CleanInPlace(cluster::DropAgent& drop) { CleanInPlace(drop.id); }
@@ -129,13 +130,13 @@ void CleanInPlace(cluster::AddCheckpoint& add) {
   model::CheckpointRecord& c = add.checkpoint;
   CleanAll(c.id, c.allocation, c.metadata, c.time);
   model::Resources resources;
-  for (const auto& [path, size] : c.resources) resources.emplace(CleanText(path), size);
+  for (const auto& [path, size] : c.resources) resources.emplace(SanitizeText(path), size);
   c.resources = std::move(resources);
 }
 
 }  // namespace
 
-std::string CleanText(std::string_view text) {
+std::string SanitizeText(std::string_view text) {
   std::string clean;
   clean.reserve(text.size());
   while (!text.empty()) {
@@ -146,7 +147,7 @@ std::string CleanText(std::string_view text) {
   return clean;
 }
 
-std::string CleanJson(const model::Value& value) {
+std::string SanitizeJson(const model::Value& value) {
   std::string json = value.ToJson();
   if (json.find("\\u0000") == std::string::npos) return json;
   std::string clean;
@@ -165,7 +166,7 @@ std::string CleanJson(const model::Value& value) {
 }
 
 model::Value Canonical(const model::Value& value) {
-  absl::StatusOr<model::Value> back = model::Value::FromJson(CleanJson(value));
+  absl::StatusOr<model::Value> back = model::Value::FromJson(SanitizeJson(value));
   DET_CHECK_OK(back) << "the JSON of a value must be readable";
   return *std::move(back);
 }
@@ -200,7 +201,7 @@ model::LogLine Canonical(model::LogLine line) {
   return line;
 }
 
-std::optional<double> MetricNumber(const model::Value& metrics, const std::string& name) {
+std::optional<double> GetMetricNumber(const model::Value& metrics, const std::string& name) {
   const model::Value* metric = metrics.Find(name);
   if (metric == nullptr) return std::nullopt;
   if (const std::string* text = metric->AsString()) {
@@ -212,18 +213,19 @@ std::optional<double> MetricNumber(const model::Value& metrics, const std::strin
   return metric->AsNumber();
 }
 
-NumberCurve NumbersOf(const std::vector<model::MetricReport>& reports, const std::string& name) {
+NumberCurve ExtractNumbers(const std::vector<model::MetricReport>& reports,
+                           const std::string& name) {
   NumberCurve curve;
   for (const model::MetricReport& report : reports) {
     if (report.metrics.Find(name) == nullptr) continue;
     curve.steps.push_back(report.steps_completed);
     curve.values.push_back(
-        MetricNumber(report.metrics, name).value_or(std::numeric_limits<double>::quiet_NaN()));
+        GetMetricNumber(report.metrics, name).value_or(std::numeric_limits<double>::quiet_NaN()));
   }
   return curve;
 }
 
-int64_t TotalSize(const model::CheckpointRecord& checkpoint) {
+int64_t ComputeTotalSize(const model::CheckpointRecord& checkpoint) {
   int64_t size = 0;
   for (const auto& [path, bytes] : checkpoint.resources) size += bytes;
   return size;

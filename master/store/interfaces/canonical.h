@@ -1,5 +1,5 @@
-// What every store does to values before it keeps them, and derives from them when it is asked, so
-// that all implementations agree. Called by the stores on their callers' threads. Never does I/O.
+// Normalization of values before they are stored, and values derived from stored rows, shared by
+// all implementations of Store so that they agree. Called on any thread. Never does I/O.
 #ifndef MASTER_STORE_INTERFACES_CANONICAL_H_
 #define MASTER_STORE_INTERFACES_CANONICAL_H_
 
@@ -16,42 +16,43 @@
 
 namespace det::store {
 
-// UTF-8 without NUL: what is neither becomes U+FFFD. A log line may hold anything.
-std::string CleanText(std::string_view text);
+// Returns valid UTF-8 without NUL: other bytes become U+FFFD. A log line may contain any bytes.
+std::string SanitizeText(std::string_view text);
 
-// Compact JSON without \u0000. NaN and the infinities are strings, as Value::ToJson makes them.
-std::string CleanJson(const model::Value& value);
+// Returns compact JSON without \u0000. NaN and infinities are strings, as in Value::ToJson.
+std::string SanitizeJson(const model::Value& value);
 
-// The value as it comes back from CleanJson's text.
+// The value that parsing SanitizeJson's text returns.
 model::Value Canonical(const model::Value& value);
 
-// Microseconds; what is finer is dropped. Infinite outside the years 1 to 9999.
+// Truncates to microseconds. Times outside the years 1 to 9999 become infinite.
 absl::Time Canonical(absl::Time time);
 
-// Another number than the enumeration's, which came over the wire, is unknown.
+// A number that is not in the enumeration becomes kUnknown.
 model::LogLevel Canonical(model::LogLevel level);
 
-// The change with all its texts, values and times in the form in which they are kept.
+// The change with all texts, values and times in stored form.
 cluster::Change Canonical(cluster::Change change);
 model::MetricReport Canonical(model::MetricReport report);
 model::LogLine Canonical(model::LogLine line);
 
-// The metric `name` as a number; the strings "NaN", "Infinity" and "-Infinity" count as such.
-std::optional<double> MetricNumber(const model::Value& metrics, const std::string& name);
+// The metric `name` as a number; the strings "NaN", "Infinity" and "-Infinity" are numbers too.
+std::optional<double> GetMetricNumber(const model::Value& metrics, const std::string& name);
 
-// That of the reports that have it.
-NumberCurve NumbersOf(const std::vector<model::MetricReport>& reports, const std::string& name);
+// The values of the metric `name`, from the reports that have it.
+NumberCurve ExtractNumbers(const std::vector<model::MetricReport>& reports,
+                           const std::string& name);
 
-// The bytes of all files of a checkpoint.
-int64_t TotalSize(const model::CheckpointRecord& checkpoint);
+// The total size in bytes of a checkpoint's files.
+int64_t ComputeTotalSize(const model::CheckpointRecord& checkpoint);
 
-// Of the checkpoints of one trial, the one whose validation is best; of equals the earliest. NaN
-// and checkpoints without a validation, or that are not COMPLETED, never win. Null when none is
-// left.
+// Returns the checkpoint of one trial with the best validation; the earliest if several are equal.
+// Skips checkpoints that are not COMPLETED, have no validation, or whose metric is NaN. Null if
+// none is left.
 const CheckpointEntry* FindBest(const std::vector<const CheckpointEntry*>& checkpoints,
                                 bool smaller_is_better);
 
-// First and last index of a window of a list of `total`.
+// The first index, and the one after the last, of a window of a list of `total` items.
 struct Range {
   int begin = 0;
   int end = 0;

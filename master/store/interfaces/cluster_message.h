@@ -1,4 +1,4 @@
-// What administrators have to say to everybody: one message, a plain record. Reached by
+// The message of the administrators to all users: one plain record. Reached through
 // Store::cluster_message(). Any thread; blocks.
 #ifndef MASTER_STORE_INTERFACES_CLUSTER_MESSAGE_H_
 #define MASTER_STORE_INTERFACES_CLUSTER_MESSAGE_H_
@@ -15,7 +15,7 @@ namespace det::store {
 struct MessageRecord {
   std::string text;
   absl::Time starts_at;
-  std::optional<absl::Time> ends_at;  // without: until it is taken back
+  std::optional<absl::Time> ends_at;  // unset: until it is cleared
   absl::Time created_at;
   friend bool operator==(const MessageRecord&, const MessageRecord&) = default;
 };
@@ -24,11 +24,11 @@ class ClusterMessage {
  public:
   virtual ~ClusterMessage() = default;
 
-  // Whether its time has come or not.
+  // Also returns a message that has not started yet or has ended.
   virtual absl::StatusOr<std::optional<MessageRecord>> GetMessage() = 0;
-  // In place of an older one.
+  // Replaces the previous message.
   virtual absl::Status SetMessage(const MessageRecord& message) = 0;
-  // OK when there is none.
+  // Returns OK if there is no message.
   virtual absl::Status ClearMessage() = 0;
 };
 

@@ -1,5 +1,5 @@
-// Policies for configurations: what those who create experiments may not decide for themselves
-// (service/config_policy.h says what they mean). Plain records, one transaction each. Reached by
+// Policies that a workspace or the cluster enforces on configurations (api/policies/config_policy.h
+// explains their meaning). Plain records, one transaction each. Reached through
 // Store::config_policies(). Any thread; blocks.
 #ifndef MASTER_STORE_INTERFACES_CONFIG_POLICIES_H_
 #define MASTER_STORE_INTERFACES_CONFIG_POLICIES_H_
@@ -17,14 +17,15 @@ class ConfigPolicies {
  public:
   virtual ~ConfigPolicies() = default;
 
-  // Of a workspace (0: of the cluster) for "EXPERIMENT" or "NTSC"; null for none.
+  // Returns the policies of a workspace (0: the cluster) for "EXPERIMENT" or "NTSC"; null if there
+  // are none.
   virtual absl::StatusOr<model::Value> GetPolicies(int32_t workspace,
                                                    const std::string& workload) = 0;
-  // In the place of what was there. NOT_FOUND for the workspace, with which they go;
-  // FAILED_PRECONDITION for an archived one.
+  // Replaces the policies. They are deleted with their workspace. NOT_FOUND if the workspace does
+  // not exist; FAILED_PRECONDITION if it is archived.
   virtual absl::Status PutPolicies(int32_t workspace, const std::string& workload,
                                    const model::Value& policies) = 0;
-  // OK when there are none.
+  // Returns OK if there are none.
   virtual absl::Status DeletePolicies(int32_t workspace, const std::string& workload) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Who leads, as the database says it. Written by the leader, watched by standbys
+// The row that says which master leads. The leader writes it, standbys watch it
 // (master/app/lease.h).
 #ifndef MASTER_STORE_INTERFACES_LEASE_H_
 #define MASTER_STORE_INTERFACES_LEASE_H_
@@ -10,12 +10,12 @@
 namespace det::store {
 
 struct LeaseRecord {
-  // Of the newest master; 0: nobody has led yet.
+  // Fencing epoch of the newest master; 0: no master has led yet.
   int64_t epoch = 0;
-  // Counted up by a leader that lives; without: it keeps no lease, and nobody may conclude anything
-  // from its silence.
+  // A counter that the leader increments. Unset: the leader keeps no lease, and a constant counter
+  // does not mean that it has died.
   std::optional<int64_t> renewals;
-  // Where it answers; empty: not yet.
+  // URL of the leader; empty until it listens.
   std::string leader;
   friend bool operator==(const LeaseRecord&, const LeaseRecord&) = default;
 };

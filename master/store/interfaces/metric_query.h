@@ -1,4 +1,4 @@
-// What readers of metrics ask with.
+// Queries of metrics.
 #ifndef MASTER_STORE_INTERFACES_METRIC_QUERY_H_
 #define MASTER_STORE_INTERFACES_METRIC_QUERY_H_
 
@@ -14,44 +14,44 @@
 
 namespace det::store {
 
-// Metrics in portions. A portion begins after the last report of the one before, in its order.
+// Metrics in portions. A portion begins after the last report of the previous one.
 struct MetricQuery {
   std::vector<model::TrialId> trials;
   std::string group;  // empty: all groups
-  struct Place {
+  struct Position {
     model::TrialId trial;
     std::string group;
     int64_t steps = 0;
   };
-  bool descending = false;     // from the last to the first
-  std::optional<Place> after;  // in that order; without: all
-  int limit = 0;               // 0: all
+  bool descending = false;        // newest steps first
+  std::optional<Position> after;  // in that order; unset: from the beginning
+  int limit = 0;                  // 0: all
 };
-inline MetricQuery::Place PlaceOf(const model::MetricReport& report) {
+inline MetricQuery::Position GetPosition(const model::MetricReport& report) {
   return {report.trial, report.group, report.steps_completed};
 }
 
-// As much of trials' curves as can be seen.
+// Curves of trials, sampled to what a plot can show.
 struct CurveQuery {
   std::vector<model::TrialId> trials;
   std::string group;
-  std::string metric;  // whose peaks stay; empty: the one that was reported most
+  std::string metric;  // the metric whose extrema are kept; empty: the one reported most often
   int64_t first_steps = 0;
   int64_t last_steps = std::numeric_limits<int64_t>::max();
-  int most = 1000;  // reports of each, where not all of them are read
+  int max_reports = 1000;  // maximum number of reports per trial of a long curve
 };
-// So many reports of one curve are read as they are.
-inline constexpr int kWholeCurve = 16384;
+// Curves with at most this many reports are not sampled.
+inline constexpr int kMaxUnsampledReports = 16384;
 using Curves = std::map<model::TrialId, std::vector<model::MetricReport>>;
 
-// One metric of a curve, side by side; what is no number is NaN.
+// One metric of a curve, as parallel arrays; values that are not numbers are NaN.
 struct NumberCurve {
   std::vector<int64_t> steps;
   std::vector<double> values;
 };
 using NumberCurves = std::map<model::TrialId, NumberCurve>;
 
-// A metric in all trials of an experiment, of each step the newest run's.
+// One metric of all trials of an experiment; each step as the newest attempt reported it.
 struct SeriesQuery {
   model::ExperimentId experiment;
   std::string group;

@@ -9,11 +9,11 @@
 
 namespace det::store {
 
-std::string HolderName(const std::string& model, int32_t version) {
+std::string GetHolderName(const std::string& model, int32_t version) {
   return absl::StrCat("version ", version, " of model ", model);
 }
 
-std::optional<int32_t> ModelIdIn(const std::string& name) {
+std::optional<int32_t> ParseModelId(const std::string& name) {
   int32_t id = 0;
   const bool digits = std::all_of(name.begin(), name.end(), absl::ascii_isdigit);
   return digits && absl::SimpleAtoi(name, &id) ? std::optional(id) : std::nullopt;
@@ -21,12 +21,12 @@ std::optional<int32_t> ModelIdIn(const std::string& name) {
 
 absl::Status NoSuchModel(const std::string& name) {
   return absl::NotFoundError(
-      absl::StrCat("model ", name, " does not exist; `det model list` shows those there are"));
+      absl::StrCat("model ", name, " does not exist; `det model list` shows all"));
 }
 absl::Status NoSuchVersion(const std::string& model, int32_t version) {
-  return absl::NotFoundError(absl::StrCat(HolderName(model, version),
+  return absl::NotFoundError(absl::StrCat(GetHolderName(model, version),
                                           " does not exist; `det model list-versions ", model,
-                                          "` shows those there are"));
+                                          "` shows all"));
 }
 absl::Status ModelExists(const std::string& name) {
   return absl::AlreadyExistsError(absl::StrCat(
@@ -42,11 +42,11 @@ absl::Status NoSuchCheckpointToHold(const model::CheckpointId& id) {
 absl::Status NotCompleted(const model::CheckpointId& id, model::CheckpointState state) {
   return absl::FailedPreconditionError(
       absl::StrCat("checkpoint ", id.value(), " is ", std::string(model::ToString(state)),
-                   "; a version of a model needs one that is COMPLETED"));
+                   "; a model version requires a COMPLETED checkpoint"));
 }
-absl::Status HoldsModels(const std::string& workspace, int64_t models) {
-  return absl::FailedPreconditionError(absl::StrCat("workspace \"", workspace, "\" holds ", models,
-                                                    models == 1 ? " model" : " models",
+absl::Status WorkspaceHasModels(const std::string& workspace, int64_t models) {
+  return absl::FailedPreconditionError(absl::StrCat("workspace \"", workspace, "\" contains ",
+                                                    models, models == 1 ? " model" : " models",
                                                     "; move them elsewhere or delete them first"));
 }
 

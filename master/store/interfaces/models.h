@@ -1,8 +1,8 @@
-// The model registry: models, each with versions that hold checkpoints. Plain records, one
-// transaction each. Reached by Store::models(). Any thread; blocks.
+// The model registry: models, each with versions that refer to checkpoints. Plain records, one
+// transaction each. Reached through Store::models(). Any thread; blocks.
 //
-// What a version holds is not deleted: it is made between two commits, and a commit that gives
-// checkpoints up asks who holds them (disposal.h).
+// A checkpoint that a version refers to is not deleted: versions are created between two commits,
+// and a commit that gives up checkpoints checks for references (garbage_collection.h).
 #ifndef MASTER_STORE_INTERFACES_MODELS_H_
 #define MASTER_STORE_INTERFACES_MODELS_H_
 
@@ -23,7 +23,7 @@ namespace det::store {
 
 struct ModelRecord {
   int32_t id = 0;
-  std::string name;  // of one model in all workspaces
+  std::string name;  // unique in the cluster
   std::string description;
   std::string notes;
   model::Value metadata = model::Value::Object();
@@ -53,7 +53,7 @@ struct ModelQuery {
   Sort sort = Sort::kId;
   bool descending = false;
   std::optional<int32_t> id;
-  std::string name;  // contained in the name, any case
+  std::string name;  // substring of the name, case-insensitive
   std::string description;
   std::vector<std::string> labels;  // all of these
   std::optional<bool> archived;
@@ -61,7 +61,7 @@ struct ModelQuery {
   std::vector<model::UserId> owner_ids;
   std::vector<std::string> workspace_names;
   std::vector<int32_t> workspaces;
-  std::optional<std::vector<int32_t>> visible;  // in these workspaces alone
+  std::optional<std::vector<int32_t>> visible;  // only in these workspaces
 };
 struct ModelPage {
   std::vector<ModelRecord> models;
@@ -104,46 +104,47 @@ class Models {
  public:
   virtual ~Models() = default;
 
-  // By its name, or by its id in digits. NOT_FOUND.
+  // `name` is the name, or the id in digits. NOT_FOUND.
   virtual absl::StatusOr<ModelRecord> GetModel(const std::string& name) = 0;
   virtual absl::StatusOr<ModelPage> ListModels(const ModelQuery& query) = 0;
-  // Gives it its id. ALREADY_EXISTS by name; NOT_FOUND, FAILED_PRECONDITION for a workspace that
-  // is not there or archived.
+  // Assigns the id. ALREADY_EXISTS if the name is taken; NOT_FOUND or FAILED_PRECONDITION if the
+  // workspace does not exist or is archived.
   virtual absl::StatusOr<ModelRecord> AddModel(const ModelRecord& model) = 0;
-  // NOT_FOUND; ALREADY_EXISTS by name; FAILED_PRECONDITION for a model that is archived, unless
-  // `archived` is set, and for such a workspace to go to.
+  // NOT_FOUND; ALREADY_EXISTS if the name is taken; FAILED_PRECONDITION if the model is archived
+  // and `archived` is not set, or if the new workspace is archived.
   virtual absl::StatusOr<ModelRecord> ChangeModel(int32_t id, const ModelPatch& patch) = 0;
   virtual absl::Status DeleteModel(int32_t id) = 0;
-  // Of all models that are asked for, the most used first.
+  // Labels of all matching models, the most frequent first.
   virtual absl::StatusOr<std::vector<std::string>> ListModelLabels(const ModelQuery& query) = 0;
 
   // NOT_FOUND.
   virtual absl::StatusOr<ModelVersionRecord> GetVersion(int32_t model, int32_t version) = 0;
   virtual absl::StatusOr<ModelVersionPage> ListVersions(int32_t model,
                                                         const ModelVersionQuery& query) = 0;
-  // Gives it its id and the model's next number, none twice. NOT_FOUND; FAILED_PRECONDITION for an
-  // archived model, and unless the checkpoint is COMPLETED.
+  // Assigns the id and the model's next version number; numbers are never reused. NOT_FOUND;
+  // FAILED_PRECONDITION if the model is archived or the checkpoint is not COMPLETED.
   virtual absl::StatusOr<ModelVersionRecord> AddVersion(const ModelVersionRecord& version) = 0;
-  // NOT_FOUND; FAILED_PRECONDITION for an archived model.
+  // NOT_FOUND; FAILED_PRECONDITION if the model is archived.
   virtual absl::StatusOr<ModelVersionRecord> ChangeVersion(int32_t model, int32_t version,
                                                            const ModelVersionPatch& patch) = 0;
   virtual absl::Status DeleteVersion(int32_t model, int32_t version, absl::Time at) = 0;
-  // HolderName() of those that hold checkpoints of the experiment, by model and number.
+  // Names (GetHolderName()) of the versions that refer to checkpoints of the experiment, sorted by
+  // model and number.
   virtual absl::StatusOr<std::vector<std::string>> ListHolders(model::ExperimentId id) = 0;
 };
 
-std::string HolderName(const std::string& model, int32_t version);  // "version 3 of model bert"
-// For digits: no model is named so.
-std::optional<int32_t> ModelIdIn(const std::string& name);
+std::string GetHolderName(const std::string& model, int32_t version);  // "version 3 of model bert"
+// The id if `name` consists of digits. No model may have such a name.
+std::optional<int32_t> ParseModelId(const std::string& name);
 
-// What all say.
+// Errors that all implementations return.
 absl::Status NoSuchModel(const std::string& name);
 absl::Status NoSuchVersion(const std::string& model, int32_t version);
 absl::Status ModelExists(const std::string& name);
 absl::Status ModelIsArchived(const std::string& name);
 absl::Status NoSuchCheckpointToHold(const model::CheckpointId& id);
 absl::Status NotCompleted(const model::CheckpointId& id, model::CheckpointState state);
-absl::Status HoldsModels(const std::string& workspace, int64_t models);
+absl::Status WorkspaceHasModels(const std::string& workspace, int64_t models);
 
 }  // namespace det::store
 

@@ -11,7 +11,7 @@ constexpr size_t kLongest = 5;
 
 }  // namespace
 
-std::string KeyFor(const std::string& name, int n) {
+std::string MakeProjectKey(const std::string& name, int n) {
   std::string key;
   for (const char c : name) {
     if (key.size() < kPrefix && absl::ascii_isalnum(c)) key.push_back(absl::ascii_toupper(c));
@@ -24,12 +24,13 @@ std::string KeyFor(const std::string& name, int n) {
 }
 
 absl::Status NoSuchProject(int32_t id) {
-  return absl::NotFoundError(absl::StrCat(
-      "project ", id, " does not exist; `det project list <workspace>` shows those of one"));
+  return absl::NotFoundError(
+      absl::StrCat("project ", id,
+                   " does not exist; `det project list <workspace>` shows those of a workspace"));
 }
-absl::Status LiesNowhere() { return absl::NotFoundError("it does not exist"); }
+absl::Status NoSuchResource() { return absl::NotFoundError("the resource does not exist"); }
 absl::Status NoSuchProjectKey(const std::string& key) {
-  return absl::NotFoundError(absl::StrCat("no project has the key \"", key, "\""));
+  return absl::NotFoundError(absl::StrCat("there is no project with key \"", key, "\""));
 }
 absl::Status ProjectExists(const std::string& name) {
   return absl::AlreadyExistsError(absl::StrCat("another project of this workspace is named \"",
@@ -37,7 +38,7 @@ absl::Status ProjectExists(const std::string& name) {
 }
 absl::Status ProjectKeyExists(const std::string& key) {
   return absl::AlreadyExistsError(
-      absl::StrCat("another project has the key \"", key, "\"; choose another, or leave it out"));
+      absl::StrCat("another project has the key \"", key, "\"; choose another, or omit it"));
 }
 absl::Status WorkspaceIsArchived(const std::string& name) {
   return absl::FailedPreconditionError(

@@ -1,5 +1,5 @@
-// Projects: plain records, one transaction each. Reached by Store::projects(). Project 1, of
-// workspace 1, is named Uncategorized, immutable and always there. Any thread; blocks.
+// Projects: plain records, one transaction each. Reached through Store::projects(). Project 1, in
+// workspace 1, is named Uncategorized; it is immutable and always exists. Any thread; blocks.
 #ifndef MASTER_STORE_INTERFACES_PROJECTS_H_
 #define MASTER_STORE_INTERFACES_PROJECTS_H_
 
@@ -33,7 +33,7 @@ struct ProjectRecord {
   std::string owner_name;
   bool archived = false;
   bool immutable = false;
-  SpaceState state = SpaceState::kLive;
+  WorkspaceState state = WorkspaceState::kLive;
   std::string error;
   std::vector<ProjectNote> notes;
   std::optional<absl::Time> last_experiment_started_at;
@@ -55,12 +55,12 @@ struct ProjectQuery {
   Sort sort = Sort::kId;
   bool descending = false;
   int32_t workspace = 0;  // 0: of all
-  std::string name;       // contained in the name, any case
+  std::string name;       // substring of the name, case-insensitive
   std::string exact_name;
   std::optional<bool> archived;
   std::vector<std::string> owners;
   std::vector<model::UserId> owner_ids;
-  std::optional<std::vector<int32_t>> visible;  // of these workspaces alone
+  std::optional<std::vector<int32_t>> visible;  // only in these workspaces
 };
 struct ProjectPage {
   std::vector<ProjectRecord> projects;
@@ -75,45 +75,46 @@ class Projects {
   virtual absl::StatusOr<ProjectRecord> GetProject(int32_t id) = 0;
   virtual absl::StatusOr<ProjectRecord> GetProjectByKey(const std::string& key) = 0;
   virtual absl::StatusOr<ProjectPage> ListProjects(const ProjectQuery& query) = 0;
-  // Gives it its id; an empty key is made from the name. ALREADY_EXISTS by name in its workspace,
-  // and by key; FAILED_PRECONDITION when that is archived.
+  // Assigns the id, and a key derived from the name if it is empty. ALREADY_EXISTS if the key, or
+  // the name in its workspace, is taken; FAILED_PRECONDITION if the workspace is archived.
   virtual absl::StatusOr<ProjectRecord> AddProject(const ProjectRecord& project) = 0;
-  // NOT_FOUND; ALREADY_EXISTS as above; FAILED_PRECONDITION for an immutable one, except for its
-  // description and notes, and when the workspace that it is to go to is archived.
+  // NOT_FOUND; ALREADY_EXISTS as above; FAILED_PRECONDITION if the project is immutable and more
+  // than its description and notes changes, or if the new workspace is archived.
   virtual absl::StatusOr<ProjectRecord> ChangeProject(int32_t id, const ProjectPatch& patch) = 0;
   virtual absl::StatusOr<std::vector<ProjectNote>> AddNote(int32_t id, const ProjectNote& note) = 0;
-  // FAILED_PRECONDITION for an immutable one, and while an experiment is in it.
+  // FAILED_PRECONDITION if the project is immutable or contains an experiment.
   virtual absl::Status DeleteProject(int32_t id) = 0;
-  // The workspace in which it lies. NOT_FOUND.
-  virtual absl::StatusOr<int32_t> WorkspaceOf(model::ExperimentId id) = 0;
-  virtual absl::StatusOr<int32_t> WorkspaceOf(model::TrialId id) = 0;
-  virtual absl::StatusOr<int32_t> WorkspaceOf(const model::CheckpointId& id) = 0;
-  // Of a project. Reads less than GetProject, which counts what is in it.
-  virtual absl::StatusOr<int32_t> WorkspaceOfProject(int32_t id) = 0;
-  // The user has looked at it; newest first.
-  virtual absl::Status NoteVisit(model::UserId user, int32_t project, absl::Time at) = 0;
-  virtual absl::StatusOr<std::vector<ProjectRecord>> LastVisited(model::UserId user, int limit) = 0;
-  // Of the experiments in it (0: of all of `visible`, the workspaces; without these of all), the
-  // most used first.
+  // The id of the workspace that contains the resource. NOT_FOUND.
+  virtual absl::StatusOr<int32_t> GetWorkspaceId(model::ExperimentId id) = 0;
+  virtual absl::StatusOr<int32_t> GetWorkspaceId(model::TrialId id) = 0;
+  virtual absl::StatusOr<int32_t> GetWorkspaceId(const model::CheckpointId& id) = 0;
+  // Cheaper than GetProject, which counts the project's contents.
+  virtual absl::StatusOr<int32_t> GetProjectWorkspaceId(int32_t id) = 0;
+  // Projects that the user opened; newest first.
+  virtual absl::Status RecordVisit(model::UserId user, int32_t project, absl::Time at) = 0;
+  virtual absl::StatusOr<std::vector<ProjectRecord>> ListLastVisited(model::UserId user,
+                                                                     int limit) = 0;
+  // Labels of the project's experiments (0: all workspaces of `visible`, the workspaces; without
+  // these of all), the most frequent first.
   virtual absl::StatusOr<std::vector<std::string>> ListLabels(
       int32_t project, const std::optional<std::vector<int32_t>>& visible) = 0;
 };
 
-// Whether it changes more than what people write into it.
+// Whether the patch changes more than the description and notes.
 inline bool ChangesIdentity(const ProjectPatch& patch) {
   return patch.name || patch.key || patch.workspace || patch.archived;
 }
 
-// The n-th key to try for a project of this name: "VIS", "VIS2", ...
-std::string KeyFor(const std::string& name, int n);
+// The n-th candidate for the key of a project with this name: "VIS", "VIS2", ...
+std::string MakeProjectKey(const std::string& name, int n);
 
-// What all implementations say.
+// Errors that all implementations return.
 absl::Status NoSuchProject(int32_t id);
 absl::Status NoSuchProjectKey(const std::string& key);
 absl::Status ProjectExists(const std::string& name);
 absl::Status ProjectKeyExists(const std::string& key);
 absl::Status WorkspaceIsArchived(const std::string& name);
-absl::Status LiesNowhere();
+absl::Status NoSuchResource();
 
 }  // namespace det::store
 

@@ -1,4 +1,4 @@
-// What readers get and ask with: rows as plain values.
+// Queries and records of experiments, trials, checkpoints and logs: rows as plain values.
 #ifndef MASTER_STORE_INTERFACES_RECORDS_H_
 #define MASTER_STORE_INTERFACES_RECORDS_H_
 
@@ -20,7 +20,7 @@ struct ExperimentRecord {
   experiment::Experiment experiment;
   std::string username;
   int num_trials = 0;
-  int checkpoint_count = 0;  // whose files are there
+  int checkpoint_count = 0;  // checkpoints whose files exist
   int64_t checkpoint_size = 0;
   int64_t context_size = 0;
   bool archived = false;
@@ -32,19 +32,19 @@ struct ExperimentQuery {
   Window window;
   Sort sort = Sort::kId;
   bool descending = false;
-  std::string name;                            // contained in the name, any case
-  std::string description;                     // likewise
-  std::vector<std::string> labels;             // those that have all of these
-  std::vector<model::ExperimentState> states;  // empty: all but DELETED
+  std::string name;                            // substring of the name, case-insensitive
+  std::string description;                     // substring, case-insensitive
+  std::vector<std::string> labels;             // all of these
+  std::vector<model::ExperimentState> states;  // empty: all except DELETED
   std::vector<std::string> usernames;
   std::vector<model::UserId> owner_ids;
-  std::vector<model::ExperimentId> ids;         // of these alone, if any are given
-  std::vector<model::ExperimentId> not_ids;     // none of these
-  std::optional<int64_t> least_id;              // at least
-  std::optional<int64_t> greatest_id;           // at most
-  int32_t project = 0;                          // of this one alone; 0: of all
-  std::optional<std::vector<int32_t>> visible;  // in these workspaces alone
-  std::string request_id;                       // exactly; empty: any
+  std::vector<model::ExperimentId> ids;         // only these; empty: all
+  std::vector<model::ExperimentId> not_ids;     // exclude these
+  std::optional<int64_t> min_id;                // at least
+  std::optional<int64_t> max_id;                // at most
+  int32_t project = 0;                          // only this project; 0: all
+  std::optional<std::vector<int32_t>> visible;  // only in these workspaces
+  std::string request_id;                       // exact match; empty: any
   std::optional<bool> archived;
 };
 struct ExperimentPage {
@@ -57,7 +57,7 @@ struct TrialRecord {
   std::optional<model::MetricReport> best_validation;
   std::optional<model::MetricReport> latest_validation;
   std::optional<model::CheckpointRecord> best_checkpoint;
-  int checkpoint_count = 0;  // whose files are there
+  int checkpoint_count = 0;  // checkpoints whose files exist
   int64_t checkpoint_size = 0;
 };
 struct TrialQuery {
@@ -72,17 +72,17 @@ struct TrialQuery {
     kRestarts
   };
   model::ExperimentId experiment;
-  std::vector<model::TrialId> ids;  // these, whatever the experiment, if any are given
-  // Those that start from it, whatever the experiment.
+  std::vector<model::TrialId> ids;  // if not empty, these trials of any experiment
+  // If set, trials of any experiment that start from this checkpoint.
   std::optional<model::CheckpointId> warm_start;
   Window window;
   Sort sort = Sort::kId;
   bool descending = false;
-  // The trials alone: no validations and no checkpoints, which cost more than all else.
+  // Reads only the trials, without validations and checkpoints, which cost most of the time.
   bool bare = false;
   std::vector<model::TrialState> states;
 };
-inline TrialQuery BareTrialsOf(model::ExperimentId experiment) {
+inline TrialQuery MakeBareTrialQuery(model::ExperimentId experiment) {
   TrialQuery query;
   query.experiment = experiment;
   query.bare = true;
@@ -101,15 +101,16 @@ struct CheckpointEntry {
   model::Value validation_metrics;
 };
 struct CheckpointQuery {
-  // kSearcherMetric: the best first. kMetric: the least first. Without a finite number: last.
+  // kSearcherMetric: best first. kMetric: smallest first. Checkpoints without a finite value come
+  // last.
   enum class Sort { kTime, kId, kTrial, kSteps, kState, kSearcherMetric, kMetric };
   std::optional<model::ExperimentId> experiment;
   std::optional<model::TrialId> trial;
-  std::vector<model::CheckpointId> ids;        // of these alone, if any are given
+  std::vector<model::CheckpointId> ids;        // only these; empty: all
   std::vector<model::CheckpointState> states;  // empty: all
   Window window;
   Sort sort = Sort::kTime;
-  std::string metric;  // of the checkpoint's validation; for kMetric
+  std::string metric;  // metric of the checkpoint's validation, for kMetric
   bool descending = false;
 };
 struct CheckpointPage {
@@ -136,7 +137,7 @@ struct LogQuery {
   std::optional<absl::Time> before;
   std::optional<absl::Time> after;
   std::string contains;
-  // Each of them contained where capital letters of ASCII are taken for small ones, as these are.
+  // Lower-case substrings; all must occur in the line, ignoring the case of ASCII letters.
   std::vector<std::string> parts;
 };
 

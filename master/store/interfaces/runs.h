@@ -1,6 +1,6 @@
-// Runs as people search them: the trials of all experiments, each with what its experiment says,
-// what it was given (hyperparameters), what it reported (summaries of metrics), and what was said
-// of it later (metadata). Reached by Store::runs(). Any thread; blocks.
+// Search over runs: the trials of all experiments, each with fields of its experiment,
+// hyperparameters, summaries of its metrics, and metadata that users add. Reached through
+// Store::runs(). Any thread; blocks.
 #ifndef MASTER_STORE_INTERFACES_RUNS_H_
 #define MASTER_STORE_INTERFACES_RUNS_H_
 
@@ -24,11 +24,11 @@
 
 namespace det::store {
 
-// A group and a name in it.
+// Metric group and name.
 using MetricName = std::pair<std::string, std::string>;
-// Of all numbers that a trial reported under a name, in all its runs: of the newest run's last
-// report, the number is the last. Numbers beyond 1e290, names of more than 200 bytes and reports of
-// more than 1,000 numbers are not counted.
+// Summary of all values that a trial reported for a metric, in all its attempts; `last` is from the
+// last report of the newest attempt. Values beyond 1e290, names of more than 200 bytes and reports
+// of more than 1,000 values are not counted.
 struct MetricSummary {
   int64_t count = 0;
   double sum = 0;
@@ -40,7 +40,7 @@ struct MetricSummary {
 
 struct RunRecord {
   experiment::Trial trial;
-  // Of the experiment.
+  // Fields of the experiment.
   std::string name;
   std::string description;
   std::vector<std::string> labels;
@@ -51,7 +51,7 @@ struct RunRecord {
   std::string resource_pool;
   double progress = 0;
   bool archived = false;
-  // Where that lies.
+  // Project and workspace of the experiment.
   int32_t project = 0;
   std::string project_name;
   std::string project_key;
@@ -59,7 +59,7 @@ struct RunRecord {
   std::string workspace_name;
   bool parent_archived = false;  // project or workspace
 
-  int checkpoint_count = 0;  // whose files are there
+  int checkpoint_count = 0;  // checkpoints whose files exist
   int64_t checkpoint_size = 0;
   model::Value metadata;  // an object, or null
   std::map<MetricName, MetricSummary> metrics;
@@ -67,8 +67,8 @@ struct RunRecord {
 
 struct RunQuery {
   Search search;
-  int32_t project = 0;                          // of this one alone; 0: of all
-  std::optional<std::vector<int32_t>> visible;  // in these workspaces alone
+  int32_t project = 0;                          // only this project; 0: all
+  std::optional<std::vector<int32_t>> visible;  // only in these workspaces
   Window window;
 };
 struct RunPage {
@@ -80,10 +80,10 @@ struct FoundExperiments {
   int total = 0;
 };
 
-// A hyperparameter or a piece of metadata that runs of a project have.
+// A hyperparameter or metadata key that runs of a project have.
 struct ValueColumn {
   std::string key;      // "hp.lr"
-  bool number = false;  // in one of them at least
+  bool number = false;  // a number in at least one of them
   friend bool operator==(const ValueColumn&, const ValueColumn&) = default;
 };
 struct MetricRange {
@@ -97,44 +97,45 @@ class Runs {
  public:
   virtual ~Runs() = default;
 
-  // A search of Table::kRuns.
+  // The search must be for Table::kRuns.
   virtual absl::StatusOr<RunPage> SearchRuns(const RunQuery& query) = 0;
-  // A search of Table::kExperiments; not those that are DELETED. What is of runs is asked of the
-  // best trial; without one, of the first.
+  // The search must be for Table::kExperiments. Skips DELETED experiments. Conditions on runs apply
+  // to the best trial; without one, to the first.
   virtual absl::StatusOr<FoundExperiments> SearchExperiments(const RunQuery& query) = 0;
 
-  // By name.
+  // Sorted by name.
   virtual absl::StatusOr<std::vector<ValueColumn>> ListValueColumns(int32_t project) = 0;
   virtual absl::StatusOr<std::vector<MetricName>> ListMetricNames(int32_t project) = 0;
   virtual absl::StatusOr<std::vector<MetricName>> ListMetricNames(
       const std::vector<model::ExperimentId>& experiments) = 0;
-  virtual absl::StatusOr<std::vector<MetricRange>> MetricRanges(int32_t project) = 0;
+  virtual absl::StatusOr<std::vector<MetricRange>> ListMetricRanges(int32_t project) = 0;
 
-  // Of each trial that has reports, by steps, of each the newest run's. All within the steps where
-  // they are no more than kWholeCurve; otherwise the first, the last, and of equal stretches in
-  // between those where the metric is lowest and highest. A value that a later run has replaced may
-  // keep its step in, and may count.
+  // Reports of each trial, sorted by steps; each step as the newest attempt reported it. Returns
+  // all reports within the steps if there are at most kMaxUnsampledReports; otherwise the first,
+  // the last, and those with the minimum and maximum of the metric in equal intervals. A value that
+  // a later attempt has replaced may still select its step.
   virtual absl::StatusOr<Curves> ReadCurves(const CurveQuery& query) = 0;
-  // The same of one metric, `query.metric`, of the reports that have it, for half of the time.
+  // Values of one metric, `query.metric`, only; takes half of the time of ReadCurves.
   virtual absl::StatusOr<NumberCurves> ReadNumbers(const CurveQuery& query) = 0;
-  // The steps at which any trial has reported the metric, in order.
+  // The steps at which any trial reported the metric, sorted.
   virtual absl::StatusOr<std::vector<int64_t>> ListSteps(const SeriesQuery& query) = 0;
-  // The last number of each trial that has one, by trial.
+  // The last value of each trial that has one, sorted by trial.
   virtual absl::StatusOr<std::vector<SeriesPoint>> ReadLast(const SeriesQuery& query) = 0;
 
-  // An object, which replaces what was there. NOT_FOUND when there is no such trial.
+  // Replaces the metadata, an object. NOT_FOUND if there is no such trial.
   virtual absl::Status PutMetadata(model::TrialId id, const model::Value& metadata) = 0;
-  // Null: none. NOT_FOUND when there is no such trial.
+  // Returns null if there is none. NOT_FOUND if there is no such trial.
   virtual absl::StatusOr<model::Value> GetMetadata(model::TrialId id) = 0;
-  // The same of a checkpoint, which has an empty one at first. NOT_FOUND when there is none.
+  // Replaces the metadata of a checkpoint, initially an empty object. NOT_FOUND if there is no such
+  // checkpoint.
   virtual absl::Status PutCheckpointMetadata(const model::CheckpointId& id,
                                              const model::Value& metadata) = 0;
-  // The texts under "metadata.<key>", each once, in order; the first 1,000.
+  // Distinct strings stored at "metadata.<key>", sorted; at most 1,000.
   virtual absl::StatusOr<std::vector<std::string>> ListMetadataValues(int32_t project,
                                                                       const std::string& key) = 0;
 };
 
-// What all implementations say.
+// Errors that all implementations return.
 inline absl::Status NoSuchRun(model::TrialId id) {
   return absl::NotFoundError(absl::StrCat("run ", id.value(), " does not exist"));
 }

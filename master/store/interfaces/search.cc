@@ -73,7 +73,7 @@ absl::StatusOr<Operand> ReadOperand(const std::string& name, const Column& colum
       double number = 0;
       if (const auto direct = value.AsNumber()) return Operand(*direct);
       if (absl::SimpleAtod(text, &number)) return Operand(number);
-      return Wrong(name, absl::StrCat("\"", text, "\" is no number"));
+      return Wrong(name, absl::StrCat("\"", text, "\" is not a number"));
     }
     case ColumnType::kDate: {
       // Metadata holds dates as texts, of which the order is theirs.
@@ -82,7 +82,7 @@ absl::StatusOr<Operand> ReadOperand(const std::string& name, const Column& colum
       std::string error;
       if (absl::ParseTime(absl::RFC3339_full, text, &time, &error)) return Operand(time);
       if (absl::ParseTime("%Y-%m-%d", text, &time, &error)) return Operand(time);
-      return Wrong(name, absl::StrCat("\"", text, "\" is no time as 2026-01-31T12:00:00Z"));
+      return Wrong(name, absl::StrCat("\"", text, "\" is not a time such as 2026-01-31T12:00:00Z"));
     }
     case ColumnType::kFlag:
       if (text == "true") return Operand(true);
@@ -137,13 +137,14 @@ class Reader {
   absl::StatusOr<Filter> ReadGroup(const model::Value& value, int depth) {
     if (depth > kDepth) {
       return absl::InvalidArgumentError(
-          absl::StrCat("the filter's groups lie deeper than ", kDepth));
+          absl::StrCat("groups of the filter are nested deeper than ", kDepth));
     }
     Filter group;
     const std::string conjunction = TextAt(value, "conjunction");
     if (conjunction != "and" && conjunction != "or") {
       return absl::InvalidArgumentError(absl::StrCat("a group of the filter has the conjunction \"",
-                                                     conjunction, "\"; it is \"and\" or \"or\""));
+                                                     conjunction,
+                                                     "\"; expected \"and\" or \"or\""));
     }
     group.any = conjunction == "or";
     const model::Value* children = value.Find("children");
@@ -159,7 +160,7 @@ class Reader {
         if (part) group.parts.push_back(*std::move(part));
       } else {
         return absl::InvalidArgumentError(absl::StrCat("a child of the filter is a \"", kind,
-                                                       "\"; its kind is \"group\" or \"field\""));
+                                                       "\"; expected \"group\" or \"field\""));
       }
     }
     return group;
@@ -185,7 +186,7 @@ class Reader {
     }
     if (!known) return Wrong(name, absl::StrCat("there is no operator \"", word, "\""));
     if (!Fits(condition.op, condition.column)) {
-      return Wrong(name, absl::StrCat("the operator \"", word, "\" does not fit its type"));
+      return Wrong(name, absl::StrCat("the operator \"", word, "\" does not apply to its type"));
     }
     if (Asks(condition.op)) {
       if (operand == nullptr || operand->is_null()) return std::optional<Filter>();
@@ -219,7 +220,7 @@ absl::StatusOr<Filter> ParseFilter(Table table, std::string_view text) {
   const absl::StatusOr<model::Value> value = model::Value::FromJson(text);
   if (!value.ok()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the filter is no JSON: ", value.status().message()));
+        absl::StrCat("the filter is not valid JSON: ", value.status().message()));
   }
   if (const model::Value* group = value->Find("filterGroup")) {
     Reader reader(table);
@@ -251,8 +252,9 @@ absl::StatusOr<std::vector<SortKey>> ParseOrder(Table table, std::string_view te
                                 ? std::string("asc")
                                 : std::string(absl::StripAsciiWhitespace(part.substr(equals + 1)));
     if (way != "asc" && way != "desc") {
-      return absl::InvalidArgumentError(
-          absl::StrCat("sort: \"", part, "\" is not as \"column=asc\" or \"column=desc\""));
+      return absl::InvalidArgumentError(absl::StrCat("sort: \"", part,
+                                                     "\" is invalid; expected \"column=asc\" or "
+                                                     "\"column=desc\""));
     }
     SortKey key;
     DET_ASSIGN_OR_RETURN(key.column, ParseColumn(table, name, "", ""));

@@ -1,5 +1,5 @@
-// What people ask of runs and experiments: conditions over columns, nested, and orders by columns.
-// docs/api.md has the language. A checked question says nothing that a store could not answer.
+// Searches over runs and experiments: nested conditions on columns, and sort orders. docs/api.md
+// describes the language. Every search that ParseSearch accepts can be answered by the stores.
 //
 // Any thread. Pure.
 #ifndef MASTER_STORE_INTERFACES_SEARCH_H_
@@ -19,7 +19,7 @@ namespace det::store {
 enum class Table { kExperiments, kRuns };
 enum class ColumnType { kText, kNumber, kDate, kArray, kFlag };
 
-// Of every row.
+// Fields that every row has.
 enum class Field {
   kRunId,
   kLocalId,
@@ -31,9 +31,9 @@ enum class Field {
   kExternalId,
   kStartTime,
   kEndTime,
-  kDuration,  // seconds, until the end
+  kDuration,  // in seconds, up to the end or now
   kState,
-  kShownState,  // of experiments: of an active one, whether a trial runs or all wait
+  kShownState,  // for experiments: also tells RUNNING from QUEUED if active
   kNumTrials,
   kSearcherType,
   kSearcherMetric,
@@ -48,16 +48,16 @@ enum class Field {
   kParentArchived,
   kIsMultitrial,
 };
-// Of the numbers that a metric's reports had.
+// Which statistic of a metric's values.
 enum class Statistic { kLast, kMin, kMax, kMean };
 
 struct Column {
-  // kValue: a hyperparameter or metadata, which some runs have.
+  // kValue: a hyperparameter or metadata key, which only some runs have.
   enum class Kind { kField, kValue, kMetric };
   Kind kind = Kind::kField;
   ColumnType type = ColumnType::kText;
   Field field = Field::kRunId;
-  std::string key;  // of a value: "hp.optimizer.lr", "metadata.a.b"
+  std::string key;  // for kValue: "hp.optimizer.lr", "metadata.a.b"
   std::string group, metric;
   Statistic statistic = Statistic::kLast;
   friend bool operator==(const Column&, const Column&) = default;
@@ -65,14 +65,14 @@ struct Column {
 
 enum class Operator {
   kEqual,
-  kNotEqual,  // true also where there is no value
+  kNotEqual,  // also true without a value
   kLess,
   kLessOrEqual,
   kGreater,
   kGreaterOrEqual,
-  kContains,     // a text, in any case; of an array, one element whole
-  kNotContains,  // true also where there is no value
-  kIsEmpty,      // no value, an empty text, an empty array
+  kContains,     // case-insensitive substring; for arrays, an equal element
+  kNotContains,  // also true without a value
+  kIsEmpty,      // no value, an empty string or an empty array
   kNotEmpty,
 };
 using Operand = std::variant<std::monostate, double, std::string, absl::Time, bool>;
@@ -82,7 +82,7 @@ struct Condition {
   Operator op = Operator::kEqual;
   Operand operand;
 };
-// All, or any, of its parts hold. Without parts it holds.
+// Holds if all (or any) of its parts hold; true without parts.
 struct Filter {
   bool any = false;
   std::vector<Filter> parts;
@@ -94,19 +94,20 @@ struct SortKey {
 };
 struct Search {
   Filter filter;
-  std::vector<SortKey> order;  // then by number, as the last of them; without: newest first
+  std::vector<SortKey>
+      order;  // ties are sorted by id in the last key's direction; empty: newest first
 };
 
-// The texts of a request; either may be empty. INVALID_ARGUMENT names what does not fit.
+// Parses the parameters of a request; either may be empty. INVALID_ARGUMENT names the invalid part.
 absl::StatusOr<Search> ParseSearch(Table table, std::string_view filter, std::string_view sort);
 
-// A column that is in every table of its kind.
+// A column that every row of a table has.
 struct FixedColumn {
   const char* name;
   Field field;
   ColumnType type;
   const char* shown;
-  bool of_experiment;  // else of the run
+  bool of_experiment;  // else a field of the run
 };
 const std::vector<FixedColumn>& FixedColumns(Table table);
 

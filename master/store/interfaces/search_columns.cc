@@ -23,8 +23,8 @@ constexpr std::array<std::pair<std::string_view, Statistic>, 4> kStatistics = {{
 absl::Status NoSuchColumn(Table table, const std::string& name) {
   return absl::InvalidArgumentError(absl::StrCat(
       "there is no column \"", name, "\" of ", table == Table::kRuns ? "runs" : "experiments",
-      "; there are fixed ones (GET /api/v1/projects/{id}/columns lists them), hp.<path>, "
-      "metadata.<path> and <group>.<metric>.{last,min,max,mean}"));
+      "; use a fixed column (see GET /api/v1/projects/{id}/columns), hp.<path>, metadata.<path> "
+      "and <group>.<metric>.{last,min,max,mean}"));
 }
 
 // "validation.loss.min": a group has no dots, a metric may have some.
@@ -53,7 +53,7 @@ absl::StatusOr<Type> ReadType(std::string_view type) {
   if (type == "COLUMN_TYPE_DATE") return Type::kDate;
   return absl::InvalidArgumentError(
       absl::StrCat("there is no column type \"", std::string(type),
-                   "\"; there are COLUMN_TYPE_TEXT, _NUMBER, _DATE and _ARRAY"));
+                   "\"; expected COLUMN_TYPE_TEXT, _NUMBER, _DATE or _ARRAY"));
 }
 
 std::vector<FixedColumn> Shared() {

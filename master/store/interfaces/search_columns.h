@@ -10,10 +10,9 @@
 
 namespace det::store {
 
-// `location` and `type` as requests have them, or empty: they say what else could be meant by a
-// name
-// ("hp.lr" is a metric of a group "hp"), and what type a value has. INVALID_ARGUMENT for a name
-// that the table has not.
+// `location` and `type` are those of the request, or empty. They resolve ambiguous names ("hp.lr"
+// may be a metric of group "hp") and give the type of a value. INVALID_ARGUMENT if the table has no
+// such column.
 absl::StatusOr<Column> ParseColumn(Table table, const std::string& name, std::string_view location,
                                    std::string_view type);
 

@@ -36,7 +36,7 @@ Condition Only(Table table, const std::string& field) {
   return filter->condition.value_or(Condition{});
 }
 
-TEST(SearchTest, GroupsNest) {
+TEST(SearchTest, ParsesNestedGroups) {
   const std::string id = Field(R"("columnName":"id","operator":">","value":3)");
   const std::string name =
       Field(R"("columnName":"experimentName","operator":"contains","value":"x")");
@@ -52,7 +52,7 @@ TEST(SearchTest, GroupsNest) {
   EXPECT_EQ(top.parts[1].parts[1].condition->column.field, store::Field::kName);
 }
 
-TEST(SearchTest, ArchivedAreLeftOutUnlessAskedFor) {
+TEST(SearchTest, ExcludesArchivedByDefault) {
   EXPECT_TRUE(ParseSearch(Table::kRuns, "", "")->filter.parts.empty());
   EXPECT_TRUE(ParseSearch(Table::kRuns, R"({"showArchived":true})", "")->filter.parts.empty());
   const auto search = ParseSearch(Table::kRuns, Group("and", ""), "");
@@ -61,7 +61,7 @@ TEST(SearchTest, ArchivedAreLeftOutUnlessAskedFor) {
   EXPECT_EQ(search->filter.parts[0].condition->column.field, store::Field::kArchived);
 }
 
-TEST(SearchTest, ColumnsAreKnownByTheirNames) {
+TEST(SearchTest, ParsesColumnNames) {
   Condition c = Only(Table::kRuns, R"("columnName":"hp.optimizer.lr","operator":"<",
       "type":"COLUMN_TYPE_NUMBER","value":"0.5")");
   EXPECT_EQ(c.column.kind, Column::Kind::kValue);
@@ -84,7 +84,7 @@ TEST(SearchTest, ColumnsAreKnownByTheirNames) {
             store::Field::kName);
 }
 
-TEST(SearchTest, RefusalsSayWhichAndWhy) {
+TEST(SearchTest, ReportsInvalidPart) {
   EXPECT_THAT(ErrorOf(R"("columnName":"colour","operator":"=","value":1)"), HasSubstr("colour"));
   EXPECT_THAT(ErrorOf(R"("columnName":"validation.loss.best","operator":"=","value":1)"),
               HasSubstr("validation.loss.best"));
@@ -93,12 +93,13 @@ TEST(SearchTest, RefusalsSayWhichAndWhy) {
               HasSubstr("does not fit"));
   EXPECT_THAT(ErrorOf(R"("columnName":"tags","operator":"<","value":1)"),
               HasSubstr("does not fit"));
-  EXPECT_THAT(ErrorOf(R"("columnName":"id","operator":"=","value":"x")"), HasSubstr("no number"));
+  EXPECT_THAT(ErrorOf(R"("columnName":"id","operator":"=","value":"x")"),
+              HasSubstr("not a number"));
   EXPECT_THAT(ErrorOf(R"("columnName":"startTime","operator":">","value":"soon")"),
-              HasSubstr("no time"));
+              HasSubstr("not a time"));
   EXPECT_THAT(ErrorOf(R"("columnName":"archived","operator":"=","value":"perhaps")"),
               HasSubstr("neither true nor false"));
-  EXPECT_THAT(ParseSearch(Table::kRuns, "{", "").status().message(), HasSubstr("no JSON"));
+  EXPECT_THAT(ParseSearch(Table::kRuns, "{", "").status().message(), HasSubstr("not valid JSON"));
   EXPECT_THAT(ParseSearch(Table::kRuns, Whole(Group("xor", "")), "").status().message(),
               HasSubstr("xor"));
   EXPECT_THAT(
@@ -111,7 +112,7 @@ TEST(SearchTest, RefusalsSayWhichAndWhy) {
   EXPECT_THAT(ParseSearch(Table::kRuns, Whole(deep), "").status().message(), HasSubstr("deeper"));
 }
 
-TEST(SearchTest, AConditionWithoutAValueAsksNothing) {
+TEST(SearchTest, IgnoresConditionWithoutValue) {
   const std::string unsaid = Field(R"("columnName":"id","operator":"=","value":null)");
   const auto search =
       ParseSearch(Table::kRuns, Whole(Group("and", unsaid + "," + Group("or", unsaid))), "");
@@ -119,7 +120,7 @@ TEST(SearchTest, AConditionWithoutAValueAsksNothing) {
   EXPECT_TRUE(search->filter.parts.empty());
 }
 
-TEST(SearchTest, StatesAreThoseThatAreShown) {
+TEST(SearchTest, UsesShownStates) {
   const auto search = ParseSearch(
       Table::kRuns,
       Whole(Group("and", Field(R"("columnName":"state","operator":"=","value":"STATE_ACTIVE")"))),
@@ -144,7 +145,7 @@ TEST(SearchTest, StatesAreThoseThatAreShown) {
   EXPECT_EQ(std::get<std::string>(active.operand), "ACTIVE");
 }
 
-TEST(SearchTest, OrdersAreLists) {
+TEST(SearchTest, ParsesSortOrders) {
   const auto search = ParseSearch(Table::kRuns, "", "hp.lr=asc, validation.loss.min=desc,id");
   ASSERT_TRUE(search.ok()) << search.status();
   ASSERT_EQ(search->order.size(), 3u);

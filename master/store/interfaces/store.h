@@ -1,8 +1,9 @@
-// The database, seen from inside: load once, commit batches in order, write bulk data, read for
-// answers. Implementations: postgres/ and fake_store.h, one contract (store_contract.h).
+// The interface to the database: load once, commit batches in order, write bulk data, read.
+// Implementations: postgres/ and testing/fake_store.h; both pass the same contract suite
+// (testing/store_contract.h).
 //
-// Commit is called by engine::Committer on its own thread, one at a time. The writers and readers
-// may be called on any thread and block; never on the cluster's loop.
+// engine::Committer calls Commit on its own thread, one call at a time. Other methods may be called
+// on any thread except the engine's loop; all of them block.
 #ifndef MASTER_STORE_INTERFACES_STORE_H_
 #define MASTER_STORE_INTERFACES_STORE_H_
 
@@ -20,20 +21,20 @@
 #include "master/core/cluster/change.h"
 #include "master/core/cluster/image.h"
 #include "master/store/interfaces/access.h"
-#include "master/store/interfaces/answers.h"
 #include "master/store/interfaces/audit.h"
 #include "master/store/interfaces/cluster_message.h"
 #include "master/store/interfaces/config_policies.h"
-#include "master/store/interfaces/disposal.h"
+#include "master/store/interfaces/garbage_collection.h"
 #include "master/store/interfaces/lease.h"
 #include "master/store/interfaces/metric_query.h"
 #include "master/store/interfaces/models.h"
-#include "master/store/interfaces/people.h"
 #include "master/store/interfaces/projects.h"
 #include "master/store/interfaces/records.h"
 #include "master/store/interfaces/runs.h"
+#include "master/store/interfaces/stored_responses.h"
 #include "master/store/interfaces/templates.h"
 #include "master/store/interfaces/usage.h"
+#include "master/store/interfaces/users.h"
 #include "master/store/interfaces/webhooks.h"
 #include "master/store/interfaces/workspaces.h"
 
@@ -45,55 +46,56 @@ class Store {
 
   // ---- control path ----
 
-  // Takes the cluster over: raises the epoch, so that any older master's commits fail from now on,
-  // and returns what is to be restored. Drops the contexts that no experiment has: a context is
-  // stored before its experiment, which may then be refused or lost in a crash. Later would be too
-  // late to tell them from those of submissions under way.
+  // Takes over the cluster: raises the epoch, so that commits of older masters fail from now on,
+  // and returns the state to restore. Deletes context directories without an experiment: a context
+  // is stored before its experiment, which may be refused or lost in a crash. Only here can they be
+  // told from those of requests in progress.
   virtual absl::StatusOr<cluster::Image> Load() = 0;
 
-  // All of them or none, in one transaction that also checks the epoch. ABORTED: another master has
-  // taken over. UNAVAILABLE: not known to be committed; the same batch may be given again (it
-  // carries `sequence`, and a batch that was committed already is OK and changes nothing).
+  // Writes all changes or none, in one transaction that also checks the epoch. ABORTED: another
+  // master has taken over. UNAVAILABLE: the outcome is unknown; the caller may retry the same
+  // batch, since a `sequence` that is committed already returns OK and changes nothing.
   virtual absl::Status Commit(int64_t sequence, const std::vector<cluster::Change>& changes) = 0;
 
-  // ---- who leads: docs/durability.md ----
+  // ---- lease: docs/durability.md ----
 
-  // Says who does, also before Load and in an empty database.
+  // May be called before Load and on an empty database.
   virtual absl::StatusOr<LeaseRecord> ReadLease() = 0;
-  // Raises the epoch for a leader that keeps a lease, if it still is `expected` (without: whatever
-  // it is); whether it was. Load comes next.
+  // Raises the epoch for a leader that keeps a lease, if the epoch still is `expected` (nullopt:
+  // any). Returns whether it was. Load must be called next.
   virtual absl::StatusOr<bool> ClaimLease(std::optional<int64_t> expected) = 0;
-  // One more sign of life, and where the leader answers. ABORTED: another master has taken over.
+  // Renews the lease and stores the leader's URL. ABORTED: another master has taken over.
   virtual absl::Status RenewLease(const std::string& leader) = 0;
 
-  // Every write below holds the epoch in its own transaction, once Load has given one. When it is
-  // over, the write does nothing and returns UNAVAILABLE, as its caller may ask the new leader; and
-  // `fenced` is called once, on that thread, with ABORTED: the process must end. Set before Load.
+  // After Load, every write below checks the epoch in its own transaction. If another master has
+  // taken over, the write does nothing and returns UNAVAILABLE, so that its caller may ask the new
+  // leader, and `fenced` is called once, on that thread, with ABORTED: the process must exit. Set
+  // before Load.
   virtual void OnFenced(absl::AnyInvocable<void(absl::Status)> fenced) = 0;
 
-  // ---- bulk data: durable when the call returns OK; rows that exist already are skipped ----
+  // ---- bulk data: durable when the call returns OK; existing rows are skipped ----
 
   virtual absl::Status AddMetrics(const std::vector<model::MetricReport>& reports) = 0;
   virtual absl::Status AddLogLines(const std::vector<model::LogLine>& lines) = 0;
 
   // ---- plain records: one transaction each ----
 
-  // A context directory by the hash of its archive; storing the same hash again is OK.
+  // Stores a context directory under the hash of its archive. Storing the same hash again is OK.
   virtual absl::Status PutContext(const std::string& hash, const std::string& tgz) = 0;
-  // NOT_FOUND when nothing has this hash.
+  // NOT_FOUND if there is no context with this hash.
   virtual absl::StatusOr<std::string> GetContext(const std::string& hash) = 0;
 
-  // Live as long as this.
-  virtual People& people() = 0;
+  // The returned objects live as long as the store.
+  virtual Users& users() = 0;
   virtual Access& access() = 0;
   virtual Templates& templates() = 0;
-  virtual Disposal& disposal() = 0;
+  virtual GarbageCollection& garbage_collection() = 0;
   virtual Workspaces& workspaces() = 0;
   virtual Projects& projects() = 0;
   virtual Models& models() = 0;
   virtual Runs& runs() = 0;
   virtual Audit& audit() = 0;
-  virtual Answers& answers() = 0;
+  virtual StoredResponses& stored_responses() = 0;
   virtual ClusterMessage& cluster_message() = 0;
   virtual Usage& usage() = 0;
   virtual Webhooks& webhooks() = 0;
@@ -102,42 +104,42 @@ class Store {
   // ---- reads: committed rows only ----
 
   virtual absl::StatusOr<ExperimentRecord> GetExperiment(model::ExperimentId id) = 0;
-  // The rows of this experiment alone, as Load gives them, also when it is over; a trial's newest
-  // checkpoint is then one that was not deleted.
+  // The rows of one experiment, as Load returns them, also after it has ended; then the newest
+  // checkpoint of a trial is one that was not deleted.
   virtual absl::StatusOr<cluster::Image> LoadExperiment(model::ExperimentId id) = 0;
   virtual absl::StatusOr<ExperimentPage> ListExperiments(const ExperimentQuery& query) = 0;
   virtual absl::StatusOr<TrialRecord> GetTrial(model::TrialId id) = 0;
   virtual absl::StatusOr<TrialPage> ListTrials(const TrialQuery& query) = 0;
-  // Without what TrialQuery::bare leaves out.
+  // As with TrialQuery::bare.
   absl::StatusOr<TrialRecord> GetBareTrial(model::TrialId id);
-  // Of a trial, oldest first, terminated ones included.
+  // Allocations of a task, oldest first, including terminated ones.
   virtual absl::StatusOr<std::vector<experiment::Allocation>> ListAllocations(
       const model::TaskId& task) = 0;
   virtual absl::StatusOr<experiment::Allocation> GetAllocation(const model::AllocationId& id) = 0;
-  // How long the `newest` completed trials of each experiment held slots, over all their runs: the
-  // mean. Without those that have none.
-  virtual absl::StatusOr<std::map<model::ExperimentId, absl::Duration>> MeanRunTimes(
+  // The mean time that the `newest` completed trials of each experiment held slots, over all their
+  // attempts. Experiments without completed trials are left out.
+  virtual absl::StatusOr<std::map<model::ExperimentId, absl::Duration>> GetMeanRunTimes(
       const std::vector<model::ExperimentId>& experiments, int newest) = 0;
-  // By trial, group, steps, or backwards; of each the newest run's.
+  // Sorted by trial, group and steps, or in reverse; each step as the newest attempt reported it.
   virtual absl::StatusOr<std::vector<model::MetricReport>> ReadMetrics(
       const MetricQuery& query) = 0;
-  // All of them at once: for what is known to be little.
+  // All reports at once; use only for few reports.
   absl::StatusOr<std::vector<model::MetricReport>> ListMetrics(
       const std::vector<model::TrialId>& trials, const std::string& group) {
     return ReadMetrics({.trials = trials, .group = group});
   }
-  // How many ReadMetrics has of a trial's group.
+  // The number of reports that ReadMetrics returns for a trial's group.
   virtual absl::StatusOr<int64_t> CountMetrics(model::TrialId trial, const std::string& group) = 0;
   virtual absl::StatusOr<CheckpointEntry> GetCheckpoint(const model::CheckpointId& id) = 0;
   virtual absl::StatusOr<CheckpointPage> ListCheckpoints(const CheckpointQuery& query) = 0;
-  // Lines with ids between query.after_id and query.before_id, without these two, at most
-  // query.limit, by id (descending when asked).
+  // At most query.limit lines with ids between query.after_id and query.before_id (both excluded),
+  // sorted by id.
   virtual absl::StatusOr<std::vector<LogRecord>> ListLogs(const LogQuery& query) = 0;
 
   // A key-value pair about the cluster itself ("cluster_id", "task_secret").
   virtual absl::StatusOr<std::string> GetOrSetProperty(const std::string& key,
                                                        const std::string& value_if_absent) = 0;
-  // OK when a statement goes through now.
+  // OK if the database executes a statement now.
   virtual absl::Status Ping() = 0;
 };
 

@@ -1,5 +1,4 @@
-// Templates as the store keeps them: plain records, one transaction each. Reached by
-// Store::templates().
+// Templates: plain records, one transaction each. Reached through Store::templates().
 // Any thread; blocks.
 #ifndef MASTER_STORE_INTERFACES_TEMPLATES_H_
 #define MASTER_STORE_INTERFACES_TEMPLATES_H_
@@ -17,8 +16,8 @@ namespace det::store {
 
 struct TemplateRecord {
   std::string name;
-  std::string yaml;                    // as it was given
-  int32_t workspace = kUncategorized;  // goes with it
+  std::string yaml;                    // as the user wrote it
+  int32_t workspace = kUncategorized;  // deleted with its workspace
   friend bool operator==(const TemplateRecord&, const TemplateRecord&) = default;
 };
 
@@ -26,29 +25,29 @@ class Templates {
  public:
   virtual ~Templates() = default;
 
-  // By name.
+  // Sorted by name.
   virtual absl::StatusOr<std::vector<TemplateRecord>> ListTemplates() = 0;
-  // NOT_FOUND when nothing has this name.
+  // NOT_FOUND if there is no such template.
   virtual absl::StatusOr<TemplateRecord> GetTemplate(const std::string& name) = 0;
-  // ALREADY_EXISTS when another one has the name; the same one again is OK. NOT_FOUND when there is
-  // no such workspace, FAILED_PRECONDITION when it is archived.
+  // Adding an identical template again is OK. ALREADY_EXISTS if a different one has the name.
+  // NOT_FOUND if the workspace does not exist, FAILED_PRECONDITION if it is archived.
   virtual absl::Status AddTemplate(const TemplateRecord& record) = 0;
-  // Adds it, or replaces the one of its name that lies in workspace `from` or in its own.
-  // ALREADY_EXISTS when that one lies elsewhere: whoever asks may have been asked about `from`
-  // alone. As AddTemplate of the workspace.
+  // Adds the template, or replaces the one with its name in workspace `from` or in its own
+  // workspace. ALREADY_EXISTS if that one is in another workspace: the caller was authorized only
+  // for `from`. Errors for the workspace as in AddTemplate.
   virtual absl::Status PutTemplate(const TemplateRecord& record, int32_t from) = 0;
-  // The one of its name in its own workspace, which is NOT_FOUND when it lies there no longer.
-  // FAILED_PRECONDITION when the workspace is archived.
+  // Replaces the template with this name in its workspace. NOT_FOUND if it is no longer there,
+  // FAILED_PRECONDITION if the workspace is archived.
   virtual absl::Status ReplaceTemplate(const TemplateRecord& record) = 0;
-  // Of the one that lies in workspace `in`: whoever asks was asked about that alone. NOT_FOUND when
-  // nothing there is named `name`, ALREADY_EXISTS when something is named `to`.
+  // Renames the template in workspace `in`, for which the caller was authorized. NOT_FOUND if
+  // `name` is not in it, ALREADY_EXISTS if `to` exists.
   virtual absl::Status RenameTemplate(const std::string& name, int32_t in,
                                       const std::string& to) = 0;
-  // NOT_FOUND as above.
+  // NOT_FOUND as in RenameTemplate.
   virtual absl::Status DeleteTemplate(const std::string& name, int32_t in) = 0;
 };
 
-// What all implementations say.
+// Errors that all implementations return.
 inline absl::Status NoSuchTemplate(const std::string& name) {
   return absl::NotFoundError(
       absl::StrCat("no template is named ", name, "; `det template list` shows all"));

@@ -1,4 +1,4 @@
-// Who held how many slots for how long, for reports. Reached by Store::usage().
+// Slot usage for reports: who held how many slots for how long. Reached through Store::usage().
 // Any thread; blocks. Reads committed rows only.
 #ifndef MASTER_STORE_INTERFACES_USAGE_H_
 #define MASTER_STORE_INTERFACES_USAGE_H_
@@ -14,10 +14,10 @@
 
 namespace det::store {
 
-// One allocation, from the day it got its slots.
+// One allocation, from the time its slots were assigned.
 struct UsageRecord {
-  // Of an experiment that was deleted: 0, no number of its user and workspace, no labels, no pool,
-  // no id.
+  // 0 for a deleted experiment; then the ids of its user and workspace, its labels, pool and
+  // allocation are unset too.
   model::ExperimentId experiment;
   model::UserId user;
   std::string username;
@@ -26,19 +26,19 @@ struct UsageRecord {
   std::vector<std::string> labels;
   std::string resource_pool;
   model::AllocationId allocation;
-  double slots = 0;  // fractions as such
+  double slots = 0;  // may be fractional
   absl::Time started_at;
-  std::optional<absl::Time> ended_at;  // without: it holds them still
+  std::optional<absl::Time> ended_at;  // unset: still running
   friend bool operator==(const UsageRecord&, const UsageRecord&) = default;
 };
 
-// What an agent offered to a pool.
+// The slots that an agent offered to a pool.
 struct CapacityRecord {
   model::AgentId agent;
   std::string resource_pool;
   int32_t slots = 0;
   absl::Time began_at;
-  std::optional<absl::Time> ended_at;  // without: not before the end of what was asked for
+  std::optional<absl::Time> ended_at;  // unset: not before the end of the queried time
   friend bool operator==(const CapacityRecord&, const CapacityRecord&) = default;
 };
 
@@ -46,11 +46,11 @@ class Usage {
  public:
   virtual ~Usage() = default;
 
-  // What was held at any time from `from` until before `until`, by when it began. Of deleted
-  // experiments the last month alone is known.
+  // Allocations that held slots at any time in [from, until), sorted by their start. For deleted
+  // experiments only the last month is known.
   virtual absl::StatusOr<std::vector<UsageRecord>> ListUsage(absl::Time from, absl::Time until) = 0;
 
-  // What was offered at any time from `from` until before `until`, by when it began.
+  // Capacity that was offered at any time in [from, until), sorted by its start.
   virtual absl::StatusOr<std::vector<CapacityRecord>> ListCapacity(absl::Time from,
                                                                    absl::Time until) = 0;
 };

@@ -1,6 +1,6 @@
-// Webhooks: who is told of what, and what they are still to be told. Plain records, one transaction
-// each; a change of an experiment's state makes its deliveries in the commit that makes the change
-// (cluster::RaiseWebhooks). Reached by Store::webhooks(). Any thread; blocks.
+// Webhooks, their triggers and deliveries. Plain records, one transaction each; deliveries for a
+// state change of an experiment are created in the commit of that change (cluster::RaiseWebhooks).
+// Reached through Store::webhooks(). Any thread; blocks.
 #ifndef MASTER_STORE_INTERFACES_WEBHOOKS_H_
 #define MASTER_STORE_INTERFACES_WEBHOOKS_H_
 
@@ -18,8 +18,8 @@
 
 namespace det::store {
 
-enum class WebhookType { kDefault, kSlack };  // the form of what is sent
-// All experiments of its workspace, or those alone whose configuration names it.
+enum class WebhookType { kDefault, kSlack };  // format of the payload
+// Applies to all experiments of its workspace, or only to those whose configuration names it.
 enum class WebhookMode { kWorkspace, kSpecific };
 
 struct TriggerRecord {
@@ -30,9 +30,9 @@ struct TriggerRecord {
 };
 struct WebhookRecord {
   int32_t id = 0;
-  int32_t workspace = 0;  // 0: of all workspaces
-  std::string name;       // one of a kind in its workspace
-  std::string url;        // may hold a secret
+  int32_t workspace = 0;  // 0: all workspaces
+  std::string name;       // unique in its workspace
+  std::string url;        // may contain a secret
   WebhookType type = WebhookType::kDefault;
   WebhookMode mode = WebhookMode::kWorkspace;
   std::vector<TriggerRecord> triggers;  // by id
@@ -40,30 +40,30 @@ struct WebhookRecord {
 };
 struct WebhookPatch {
   std::optional<std::string> name;
-  std::optional<std::string> url;  // also of what is not delivered yet
-  // Those with an id stay as they are, and remember whom they told; those without are new; others
-  // go.
+  std::optional<std::string> url;  // also used for pending deliveries
+  // Triggers with an id are kept with their history; those without an id are added; all others are
+  // deleted.
   std::optional<std::vector<TriggerRecord>> triggers;
 };
 
-// Something that a webhook is told.
+// One event that is sent to one webhook.
 struct DeliveryRecord {
   enum class State { kPending, kDelivered, kFailed };
   int64_t id = 0;
   int32_t webhook = 0;
-  std::string event_id;  // the same in each attempt
+  std::string event_id;  // the same for every attempt
   model::WebhookTrigger trigger = model::WebhookTrigger::kCustom;
-  model::Value condition;  // of the trigger
+  model::Value condition;  // condition of the trigger
   model::Value data;
   absl::Time raised_at;
   State state = State::kPending;
   int attempts = 0;
-  absl::Time next_at;                  // kPending: not before
+  absl::Time next_at;                  // kPending: time of the next attempt
   std::optional<absl::Time> ended_at;  // kDelivered, kFailed
-  std::string error;                   // of the last attempt; empty: none failed
+  std::string error;                   // of the last attempt; empty: no attempt failed
   friend bool operator==(const DeliveryRecord&, const DeliveryRecord&) = default;
 };
-// What came of an attempt.
+// Result of an attempt.
 struct AttemptRecord {
   DeliveryRecord::State state = DeliveryRecord::State::kPending;
   absl::Time at;
@@ -75,36 +75,38 @@ class Webhooks {
  public:
   virtual ~Webhooks() = default;
 
-  // All, by id.
+  // All webhooks, sorted by id.
   virtual absl::StatusOr<std::vector<WebhookRecord>> ListWebhooks() = 0;
   virtual absl::StatusOr<WebhookRecord> GetWebhook(int32_t id) = 0;  // NOT_FOUND
-  // Gives it and its triggers their ids. ALREADY_EXISTS by name; NOT_FOUND for the workspace, with
-  // which it goes, FAILED_PRECONDITION for an archived one.
+  // Assigns ids to the webhook and its triggers. It is deleted with its workspace. ALREADY_EXISTS
+  // if the name is taken; NOT_FOUND if the workspace does not exist, FAILED_PRECONDITION if it is
+  // archived.
   virtual absl::StatusOr<WebhookRecord> AddWebhook(const WebhookRecord& webhook) = 0;
-  // NOT_FOUND; ALREADY_EXISTS by name.
+  // NOT_FOUND; ALREADY_EXISTS if the name is taken.
   virtual absl::StatusOr<WebhookRecord> ChangeWebhook(int32_t id, const WebhookPatch& patch) = 0;
-  // With its deliveries. NOT_FOUND.
+  // Also deletes its deliveries. NOT_FOUND.
   virtual absl::Status DeleteWebhook(int32_t id) = 0;
 
-  // A delivery, due at once, for each trigger that the event is for; how many there are. Twice for
-  // the same `once_for` makes one.
+  // Creates a delivery, due immediately, for each trigger that matches the event; returns their
+  // number. An event with a `once_for` that was raised before creates none.
   virtual absl::StatusOr<int> Raise(const model::WebhookEvent& event) = 0;
 
-  // The pending one that is due first, of another webhook than `but`; nullopt for none.
-  virtual absl::StatusOr<std::optional<DeliveryRecord>> NextDelivery(
-      const std::vector<int32_t>& but) = 0;
-  // OK also when it is gone by now.
+  // The pending delivery that is due first, skipping webhooks in `excluded`; nullopt if there is
+  // none.
+  virtual absl::StatusOr<std::optional<DeliveryRecord>> GetNextDelivery(
+      const std::vector<int32_t>& excluded) = 0;
+  // Returns OK if the delivery was deleted meanwhile.
   virtual absl::Status RecordAttempt(int64_t delivery, const AttemptRecord& attempt) = 0;
-  // The newest first, at most `limit`.
+  // Newest first, at most `limit`.
   virtual absl::StatusOr<std::vector<DeliveryRecord>> ListDeliveries(int32_t webhook, int limit,
                                                                      int offset = 0) = 0;
-  // How many there are.
+  // The number of deliveries of the webhook.
   virtual absl::StatusOr<int> CountDeliveries(int32_t webhook) = 0;
-  // Removes those that ended before.
+  // Deletes deliveries that ended before this time.
   virtual absl::Status DropDeliveries(absl::Time before) = 0;
 };
 
-// What all implementations say.
+// Errors that all implementations return.
 inline absl::Status NoSuchWebhook(int32_t id) {
   return absl::NotFoundError(
       absl::StrCat("webhook ", id, " does not exist; `det webhook list` shows all"));

@@ -1,10 +1,10 @@
-// A window of a list.
+// A window of a list, for pagination.
 #ifndef MASTER_STORE_INTERFACES_WINDOW_H_
 #define MASTER_STORE_INTERFACES_WINDOW_H_
 
 namespace det::store {
 
-// A limit of 0 is everything, a negative offset counts from the end.
+// A limit of 0 means all; a negative offset counts from the end.
 struct Window {
   int offset = 0;
   int limit = 0;

@@ -1,5 +1,5 @@
-// Workspaces: plain records, one transaction each. Reached by Store::workspaces(). Workspace 1 is
-// named Uncategorized, immutable and always there. Any thread; blocks.
+// Workspaces: plain records, one transaction each. Reached through Store::workspaces(). Workspace 1
+// is named Uncategorized; it is immutable and always exists. Any thread; blocks.
 #ifndef MASTER_STORE_INTERFACES_WORKSPACES_H_
 #define MASTER_STORE_INTERFACES_WORKSPACES_H_
 
@@ -20,8 +20,8 @@ namespace det::store {
 
 inline constexpr int32_t kUncategorized = 1;  // the id of the workspace and of the project
 
-// How a deletion goes.
-enum class SpaceState { kLive, kDeleting, kDeleteFailed };
+// State of a deletion.
+enum class WorkspaceState { kLive, kDeleting, kDeleteFailed };
 
 struct WorkspaceRecord {
   int32_t id = 0;
@@ -29,14 +29,15 @@ struct WorkspaceRecord {
   model::UserId owner;
   std::string owner_name;
   bool archived = false;
-  bool immutable = false;  // its names and its place stay
-  SpaceState state = SpaceState::kLive;
+  bool immutable = false;  // cannot be renamed, moved, archived or deleted
+  WorkspaceState state = WorkspaceState::kLive;
   std::string error;
   std::optional<AgentUser> agent_user;
-  std::string checkpoint_storage;  // JSON, a layer of every configuration in it; empty: none
+  std::string
+      checkpoint_storage;  // JSON, merged into every configuration in the workspace; empty: none
   std::string default_compute_pool;
   std::string default_aux_pool;
-  std::optional<absl::Time> pinned_at;  // by the one who asks
+  std::optional<absl::Time> pinned_at;  // by the user who queries
   int num_projects = 0;
   int num_experiments = 0;
 };
@@ -46,21 +47,21 @@ struct WorkspacePatch {
   std::optional<std::string> checkpoint_storage;
   std::optional<std::string> default_compute_pool;
   std::optional<std::string> default_aux_pool;
-  std::optional<bool> archived;  // its projects with it
+  std::optional<bool> archived;  // also archives its projects
 };
 struct WorkspaceQuery {
   enum class Sort { kId, kName };
-  model::UserId asking;  // whose pins are shown
+  model::UserId asking;  // the user whose pins are returned
   Window window;
   Sort sort = Sort::kId;
   bool descending = false;
-  std::string name;  // contained in the name, any case
+  std::string name;  // substring of the name, case-insensitive
   std::string exact_name;
   std::optional<bool> archived;
   std::optional<bool> pinned;
   std::vector<std::string> owners;
   std::vector<model::UserId> owner_ids;
-  std::optional<std::vector<int32_t>> visible;  // these alone
+  std::optional<std::vector<int32_t>> visible;  // only these
 };
 struct WorkspacePage {
   std::vector<WorkspaceRecord> workspaces;
@@ -73,22 +74,22 @@ class Workspaces {
 
   // NOT_FOUND.
   virtual absl::StatusOr<WorkspaceRecord> GetWorkspace(int32_t id, model::UserId asking) = 0;
-  // The same without counting what is in it. NOT_FOUND.
-  virtual absl::StatusOr<std::string> NameOf(int32_t workspace) = 0;
+  // Cheaper than GetWorkspace, which counts the contents. NOT_FOUND.
+  virtual absl::StatusOr<std::string> GetWorkspaceName(int32_t workspace) = 0;
   virtual absl::StatusOr<WorkspacePage> ListWorkspaces(const WorkspaceQuery& query) = 0;
-  // Gives it its id, and its owner the role of its administrator. ALREADY_EXISTS by name.
+  // Assigns the id and makes the owner its WorkspaceAdmin. ALREADY_EXISTS if the name is taken.
   virtual absl::StatusOr<WorkspaceRecord> AddWorkspace(const WorkspaceRecord& workspace) = 0;
-  // NOT_FOUND; ALREADY_EXISTS by name; FAILED_PRECONDITION for an immutable one.
+  // NOT_FOUND; ALREADY_EXISTS if the name is taken; FAILED_PRECONDITION if it is immutable.
   virtual absl::StatusOr<WorkspaceRecord> ChangeWorkspace(int32_t id,
                                                           const WorkspacePatch& patch) = 0;
-  // With its projects. FAILED_PRECONDITION for an immutable one, and while an experiment or a model
-  // is in it.
+  // Also deletes its projects. FAILED_PRECONDITION if it is immutable, or contains an experiment or
+  // a model.
   virtual absl::Status DeleteWorkspace(int32_t id) = 0;
   virtual absl::Status PinWorkspace(model::UserId user, int32_t id,
                                     std::optional<absl::Time> at) = 0;
 };
 
-// What all implementations say.
+// Errors that all implementations return.
 inline absl::Status NoSuchWorkspace(int32_t id) {
   return absl::NotFoundError(
       absl::StrCat("workspace ", id, " does not exist; `det workspace list` shows all"));
@@ -98,12 +99,12 @@ inline absl::Status WorkspaceExists(const std::string& name) {
       absl::StrCat("another workspace is named \"", name, "\"; choose another name"));
 }
 // "workspace Uncategorized cannot be deleted".
-inline absl::Status IsImmutable(const char* noun, const std::string& name, const char* what) {
+inline absl::Status ImmutableError(const char* noun, const std::string& name, const char* what) {
   return absl::FailedPreconditionError(absl::StrCat(noun, " ", name, " cannot be ", what));
 }
-inline absl::Status NotEmpty(const char* noun, const std::string& name, int64_t experiments) {
+inline absl::Status NotEmptyError(const char* noun, const std::string& name, int64_t experiments) {
   return absl::FailedPreconditionError(
-      absl::StrCat(noun, " \"", name, "\" holds ", experiments,
+      absl::StrCat(noun, " \"", name, "\" contains ", experiments,
                    experiments == 1 ? " experiment" : " experiments",
                    "; move them elsewhere or delete them first"));
 }

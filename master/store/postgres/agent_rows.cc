@@ -106,7 +106,8 @@ absl::StatusOr<std::vector<model::Device>> ToDevices(const Result& result, int r
   for (const Value& one : *list->AsList()) {
     const int64_t type = ToInt(one.Find("type"));
     if (type < 0 || type > static_cast<int64_t>(model::DeviceType::kTpu)) {
-      return absl::InternalError(absl::StrCat("the database holds device type ", type));
+      return absl::InternalError(
+          absl::StrCat("the database contains the unknown device type ", type));
     }
     devices.push_back({.id = static_cast<int>(ToInt(one.Find("id"))),
                        .type = static_cast<model::DeviceType>(type),
@@ -150,7 +151,7 @@ absl::StatusOr<AgentState> ToAgentState(const Result& result, int row) {
   if (slots->AsObject() != nullptr) {
     for (const auto& [key, slot] : *slots->AsObject()) {
       int id = 0;
-      if (!absl::SimpleAtoi(key, &id)) return absl::InternalError("a slot's number is damaged");
+      if (!absl::SimpleAtoi(key, &id)) return absl::InternalError("a slot's id is invalid");
       agent.slots[id] = {.enabled = ToBool(slot.Find("enabled")),
                          .quarantined = ToBool(slot.Find("quarantined")),
                          .reason = ToText(slot.Find("reason")),

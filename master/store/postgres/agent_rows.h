@@ -1,5 +1,5 @@
-// Rows of agents, and of what was decided about them: structs to rows and back. Called by the
-// store's parts on their threads.
+// Rows of agents and of their administrative state: conversion from and to structs. Called by the
+// sources of this folder on their callers' threads.
 #ifndef MASTER_STORE_POSTGRES_AGENT_ROWS_H_
 #define MASTER_STORE_POSTGRES_AGENT_ROWS_H_
 
@@ -15,7 +15,7 @@ Connection::Statement Drop(const cluster::DropAgent& drop);
 Connection::Statement Add(const cluster::AddCapacity& add);
 Connection::Statement Put(const model::AgentState& agent);
 
-// Reads all of them. INTERNAL for a row that does not make sense.
+// Reads all agents into `image`. INTERNAL if a row is invalid.
 absl::Status AddAgents(Connection& connection, cluster::Image& image);
 
 }  // namespace det::store

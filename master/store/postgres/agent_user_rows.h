@@ -1,4 +1,4 @@
-// As whom tasks run, as a column of JSON. Called by the sources here. Never talks to the database.
+// AgentUser as a JSON column. Called by the sources of this folder. Never accesses the database.
 #ifndef MASTER_STORE_POSTGRES_AGENT_USER_ROWS_H_
 #define MASTER_STORE_POSTGRES_AGENT_USER_ROWS_H_
 
@@ -10,7 +10,7 @@
 
 namespace det::store {
 
-// INTERNAL for what no master wrote.
+// INTERNAL if the value is invalid.
 absl::StatusOr<std::optional<AgentUser>> ToAgentUser(const Result& result, int row, int column);
 Param ToParam(const std::optional<AgentUser>& user);
 

@@ -4,10 +4,10 @@
 
 #include "master/store/interfaces/canonical.h"
 #include "master/store/postgres/agent_rows.h"
-#include "master/store/postgres/hook_rows.h"
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/rows.h"
 #include "master/store/postgres/scheduling_rows.h"
+#include "master/store/postgres/webhook_rows.h"
 
 namespace det::store {
 namespace {
@@ -231,7 +231,7 @@ Statement Put(const experiment::Allocation& a) {
 Statement Put(const model::CheckpointRecord& c) {
   return {kPutCheckpoint,
           MakeParams(c.id, c.trial, c.allocation, c.steps_completed, ToDocument(c.resources),
-                     TotalSize(c), c.metadata, c.time, Text(c.state))};
+                     ComputeTotalSize(c), c.metadata, c.time, Text(c.state))};
 }
 
 }  // namespace

@@ -40,24 +40,24 @@ struct PassingError {
 };
 constexpr PassingError kPassingErrors[] = {
     {"08", "the connection broke"},
-    {"25006", "it takes no writes: it is read-only, or a replica"},
-    {"25P03", "it waited too long for the rest of a transaction"},
-    {"40001", "transactions were in each other's way"},
-    {"40P01", "transactions were in each other's way"},
+    {"25006", "it is read-only or a replica"},
+    {"25P03", "the transaction was idle for too long"},
+    {"40001", "transactions conflicted"},
+    {"40P01", "transactions conflicted"},
     {"53100", "its disk is full"},
-    {"53200", "it has no memory left"},
+    {"53200", "it is out of memory"},
     {"53300", "it has too many connections"},
-    {"53", "it lacks something"},
-    {"55P03", "somebody else holds what is needed"},
-    {"57014", "it gave up the statement"},
+    {"53", "it has insufficient resources"},
+    {"55P03", "another session holds a lock"},
+    {"57014", "the statement was canceled"},
     {"57P01", "it is shutting down"},
-    {"57P02", "it has crashed and starts again"},
+    {"57P02", "it crashed and is restarting"},
     {"57P03", "it is starting or stopping"},
-    {"57P", "it is not in operation"},
-    {"58030", "its disk fails"},
+    {"57P", "an operator intervened"},
+    {"58030", "it has an I/O error"},
 };
 
-const PassingError* FindPassing(std::string_view sqlstate) {
+const PassingError* FindTransientError(std::string_view sqlstate) {
   for (const PassingError& error : kPassingErrors) {
     if (sqlstate.substr(0, error.code.size()) == error.code) return &error;
   }
@@ -75,7 +75,7 @@ T ParseNumber(std::string_view text) {
   T value = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
   DET_CHECK(parsed.ec == std::errc() && parsed.ptr == text.data() + text.size())
-      << "the database answered " << text << " where a number was asked for";
+      << "the database answered " << text << " where a number was expected";
   return value;
 }
 
@@ -153,23 +153,23 @@ bool Connection::alive() const {
   return connection_ != nullptr && ::PQstatus(connection_.get()) == CONNECTION_OK;
 }
 
-absl::Status Connection::ErrorOf(const pg_result* result) {
+absl::Status Connection::MakeError(const pg_result* result) {
   const char* code = result == nullptr ? nullptr : ::PQresultErrorField(result, PG_DIAG_SQLSTATE);
   sqlstate_ = code == nullptr ? "" : code;
   const char* primary =
       result == nullptr ? nullptr : ::PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
   const std::string text = primary != nullptr ? absl::StrCat(primary, " (", sqlstate_, ")")
                                               : OneLine(::PQerrorMessage(connection_.get()));
-  if (const PassingError* passing = FindPassing(sqlstate_); passing != nullptr) {
+  if (const PassingError* passing = FindTransientError(sqlstate_); passing != nullptr) {
     return absl::UnavailableError(
         absl::StrCat("the database: ", std::string(passing->words), ": ", text));
   }
   if (sqlstate_.empty()) {
     // Not the server says so but libpq, which has lost it and may not have noticed for good.
     Drop();
-    return absl::UnavailableError(absl::StrCat("the database does not answer: ", text));
+    return absl::UnavailableError(absl::StrCat("the database does not respond: ", text));
   }
-  return absl::InternalError(absl::StrCat("the database refused a statement: ", text));
+  return absl::InternalError(absl::StrCat("the database rejected a statement: ", text));
 }
 
 absl::StatusOr<std::string> Connection::Prepare(std::string_view sql) {
@@ -178,7 +178,7 @@ absl::StatusOr<std::string> Connection::Prepare(std::string_view sql) {
   std::string name = absl::StrCat("s", prepared_.size());
   const std::string text(sql);
   const OwnedResult result(::PQprepare(connection_.get(), name.c_str(), text.c_str(), 0, nullptr));
-  if (::PQresultStatus(result.get()) != PGRES_COMMAND_OK) return ErrorOf(result.get());
+  if (::PQresultStatus(result.get()) != PGRES_COMMAND_OK) return MakeError(result.get());
   prepared_.emplace(text, name);
   return name;
 }
@@ -199,7 +199,7 @@ absl::StatusOr<Result> Connection::Exec(std::string_view sql, const Params& para
                                  pointers.formats.data(), binary ? 1 : 0));
   const ExecStatusType status = ::PQresultStatus(result.result_.get());
   if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) return result;
-  return ErrorOf(result.result_.get());
+  return MakeError(result.result_.get());
 }
 
 absl::StatusOr<Result> Connection::ExecOnce(const std::string& sql, const Params& params) {
@@ -209,14 +209,14 @@ absl::StatusOr<Result> Connection::ExecOnce(const std::string& sql, const Params
                                pointers.formats.data(), 0));
   const ExecStatusType status = ::PQresultStatus(result.result_.get());
   if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) return result;
-  return ErrorOf(result.result_.get());
+  return MakeError(result.result_.get());
 }
 
 absl::Status Connection::ExecScript(const std::string& sql) {
   const OwnedResult result(::PQexec(connection_.get(), sql.c_str()));
   const ExecStatusType status = ::PQresultStatus(result.get());
   if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) return absl::OkStatus();
-  return ErrorOf(result.get());
+  return MakeError(result.get());
 }
 
 absl::Status Connection::Send(const Statement& statement) {
@@ -225,7 +225,7 @@ absl::Status Connection::Send(const Statement& statement) {
   const int sent = ::PQsendQueryPrepared(connection_.get(), name.c_str(), pointers.size(),
                                          pointers.values.data(), pointers.lengths.data(),
                                          pointers.formats.data(), 0);
-  return sent == 1 ? absl::OkStatus() : ErrorOf(nullptr);
+  return sent == 1 ? absl::OkStatus() : MakeError(nullptr);
 }
 
 absl::Status Connection::Receive(size_t count) {
@@ -236,41 +236,41 @@ absl::Status Connection::Receive(size_t count) {
       const ExecStatusType status = ::PQresultStatus(result.get());
       const bool fine = status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK ||
                         status == PGRES_PIPELINE_ABORTED;
-      if (!fine && first.ok()) first = ErrorOf(result.get());
+      if (!fine && first.ok()) first = MakeError(result.get());
     }
   }
-  if (!alive() && first.ok()) first = ErrorOf(nullptr);
+  if (!alive() && first.ok()) first = MakeError(nullptr);
   return first;
 }
 
 absl::Status Connection::Sync() {
-  if (::PQpipelineSync(connection_.get()) != 1) return ErrorOf(nullptr);
+  if (::PQpipelineSync(connection_.get()) != 1) return MakeError(nullptr);
   absl::Status first;
   while (alive()) {
     const OwnedResult result(::PQgetResult(connection_.get()));
     const ExecStatusType status = ::PQresultStatus(result.get());
     if (result != nullptr && status == PGRES_PIPELINE_SYNC) return first;
     if (result != nullptr && status == PGRES_FATAL_ERROR && first.ok()) {
-      first = ErrorOf(result.get());
+      first = MakeError(result.get());
     }
   }
-  return first.ok() ? ErrorOf(nullptr) : first;
+  return first.ok() ? MakeError(nullptr) : first;
 }
 
 absl::Status Connection::SendAll(const Statement* first, const Statement* last) {
   absl::Status sent;
   for (; first != last && sent.ok(); ++first) sent = Send(*first);
-  if (sent.ok() && ::PQsendFlushRequest(connection_.get()) != 1) sent = ErrorOf(nullptr);
+  if (sent.ok() && ::PQsendFlushRequest(connection_.get()) != 1) sent = MakeError(nullptr);
   // A sync would commit what was sent so far.
   if (!sent.ok()) Drop();
   return sent;
 }
 
-absl::Status Connection::ExecAll(const std::vector<Statement>& statements, bool* in_doubt) {
+absl::Status Connection::ExecAll(const std::vector<Statement>& statements, bool* is_unknown) {
   for (const Statement& statement : statements) {
     DET_RETURN_IF_ERROR(Prepare(statement.sql).status());
   }
-  if (::PQenterPipelineMode(connection_.get()) != 1) return ErrorOf(nullptr);
+  if (::PQenterPipelineMode(connection_.get()) != 1) return MakeError(nullptr);
   absl::Status refused;
   for (size_t begin = 0; begin < statements.size() && refused.ok(); begin += kPipelineDepth) {
     const size_t end = std::min(begin + kPipelineDepth, statements.size());
@@ -281,27 +281,27 @@ absl::Status Connection::ExecAll(const std::vector<Statement>& statements, bool*
   // The transaction ends here: with a commit, or with a rollback if a statement was refused.
   const std::string sqlstate = sqlstate_;
   const absl::Status synced = Sync();
-  if (!alive() && refused.ok() && in_doubt != nullptr) *in_doubt = true;
+  if (!alive() && refused.ok() && is_unknown != nullptr) *is_unknown = true;
   if (!alive() || ::PQexitPipelineMode(connection_.get()) != 1) Drop();
   if (refused.ok()) return synced;
   sqlstate_ = sqlstate;
   return refused;
 }
 
-absl::StatusOr<Connection::Mark> Connection::NextMark() {
-  if (mark_.writer.empty()) {
+absl::StatusOr<Connection::WriteId> Connection::NextWriteId() {
+  if (last_write_id_.writer.empty()) {
     DET_ASSIGN_OR_RETURN(const Result opened, Exec(kOpenWriter));
-    mark_.writer = std::string(opened.Text(0, 0));
+    last_write_id_.writer = std::string(opened.Text(0, 0));
   }
-  ++mark_.number;
-  return mark_;
+  ++last_write_id_.number;
+  return last_write_id_;
 }
 
-absl::StatusOr<bool> WasMade(Connection& connection, const Connection::Mark& mark) {
-  DET_ASSIGN_OR_RETURN(const Result asked, connection.Exec(kCloseWriter, {{mark.writer}}));
+absl::StatusOr<bool> WasCommitted(Connection& connection, const Connection::WriteId& write_id) {
+  DET_ASSIGN_OR_RETURN(const Result asked, connection.Exec(kCloseWriter, {{write_id.writer}}));
   // Without the row that came before it, it is not there either: a server took over that lags
   // behind.
-  return !asked.IsNull(0, 0) && asked.Int(0, 0) >= mark.number;
+  return !asked.IsNull(0, 0) && asked.Int(0, 0) >= write_id.number;
 }
 
 }  // namespace det::store

@@ -1,8 +1,8 @@
 // One connection to PostgreSQL, with its prepared statements. Everything is sent and received as
 // text, except what Binary() wraps.
 //
-// Used by one thread at a time; blocks. Never retries: a connection that broke stays broken, and
-// its owner opens another.
+// Used by one thread at a time; blocks. Never reconnects: a broken connection stays broken, and its
+// owner opens another.
 #ifndef MASTER_STORE_POSTGRES_CONNECTION_H_
 #define MASTER_STORE_POSTGRES_CONNECTION_H_
 
@@ -25,12 +25,12 @@ namespace det::store {
 
 // A parameter of a statement ($1, $2, ...).
 struct Param {
-  std::optional<std::string> value;  // without: NULL
+  std::optional<std::string> value;  // nullopt: NULL
   bool binary = false;
 };
 using Params = std::vector<Param>;
 
-// Rows that came back. Columns are numbered from 0. REQUIRES indices in range and, except in
+// The rows of a result. Columns are numbered from 0. REQUIRES indices in range and, except in
 // IsNull and Maybe, that the value is not NULL.
 class Result {
  public:
@@ -43,7 +43,7 @@ class Result {
   int64_t Int(int row, int column) const;
   double Double(int row, int column) const;
   bool Bool(int row, int column) const;
-  // Of a value made by the database's function micros().
+  // Reads a value returned by the SQL function micros().
   absl::Time Time(int row, int column) const;
 
   template <class T>
@@ -61,41 +61,43 @@ class Result {
 
 class Connection {
  public:
-  // UNAVAILABLE when nobody answers.
+  // UNAVAILABLE if the server cannot be reached.
   static absl::StatusOr<std::unique_ptr<Connection>> Open(const std::string& connection_string);
 
-  // One statement; prepared at its first use, so its text should be one of a few.
+  // Executes one statement. It is prepared on first use, so the program should use a limited number
+  // of texts.
   absl::StatusOr<Result> Exec(std::string_view sql, const Params& params = {});
-  // The same for bytea columns, whose bytes are then the result's Text.
+  // Like Exec, for bytea columns, whose bytes are the result's Text.
   absl::StatusOr<Result> ExecBinary(std::string_view sql, const Params& params);
 
-  // A statement of which there are as many as there are questions: planned for these parameters,
-  // and not kept.
+  // Executes a statement whose text depends on the request: planned for these parameters, not
+  // prepared.
   absl::StatusOr<Result> ExecOnce(const std::string& sql, const Params& params);
 
-  // Several statements without parameters, in one transaction.
+  // Executes several statements without parameters in one transaction.
   absl::Status ExecScript(const std::string& sql);
 
   struct Statement {
     std::string_view sql;
     Params params;
   };
-  // All of them in one transaction, sent without waiting in between; their rows are dropped. After
-  // UNAVAILABLE it is not known whether they were committed, unless `in_doubt` is given and false.
-  absl::Status ExecAll(const std::vector<Statement>& statements, bool* in_doubt = nullptr);
+  // Executes all statements in one transaction, pipelined, and discards their rows. After
+  // UNAVAILABLE their outcome is unknown, unless `is_unknown` is given and false.
+  absl::Status ExecAll(const std::vector<Statement>& statements, bool* is_unknown = nullptr);
 
-  // By which a write on this connection is known afterwards, on any: it executes kMark in its
-  // transaction (WasMade). Numbers go up; the first call makes the connection's row.
-  struct Mark {
+  // Identifies a write, so that any connection can find out later whether it was committed
+  // (WasCommitted). The write executes kRecordWriteId in its transaction. Numbers increase; the
+  // first call inserts the connection's row.
+  struct WriteId {
     std::string writer;
     int64_t number = 0;
   };
-  absl::StatusOr<Mark> NextMark();
+  absl::StatusOr<WriteId> NextWriteId();
 
-  // Whether it can still be used.
+  // Whether the connection can still be used.
   bool alive() const;
 
-  // The code of the error of the last call that failed; empty if it had none.
+  // The SQLSTATE of the last call that failed; empty if it had none.
   const std::string& sqlstate() const { return sqlstate_; }
 
  private:
@@ -108,26 +110,26 @@ class Connection {
   absl::StatusOr<std::string> Prepare(std::string_view sql);
   absl::Status Send(const Statement& statement);
   absl::Status SendAll(const Statement* first, const Statement* last);
-  // Reads the answers of `count` statements of a pipeline; the first error.
+  // Reads the results of `count` statements of a pipeline; returns the first error.
   absl::Status Receive(size_t count);
   absl::Status Sync();
-  // Ends the connection, and with it a transaction that must not go on.
+  // Closes the connection, which also aborts its transaction.
   void Drop() { connection_.reset(); }
-  absl::Status ErrorOf(const pg_result* result);
+  absl::Status MakeError(const pg_result* result);
 
   std::unique_ptr<pg_conn, Finish> connection_;
-  std::map<std::string, std::string, std::less<>> prepared_;  // by text: the name
+  std::map<std::string, std::string, std::less<>> prepared_;  // statement text -> name
   std::string sqlstate_;
-  Mark mark_;  // the newest; its writer is empty before the first
+  WriteId last_write_id_;  // the last one; its writer is empty before the first
 };
 
-// Of a write that marks itself. Parameters: the mark's.
-inline constexpr char kMark[] = "SELECT mark($1, $2)";
+// Stores a WriteId within a transaction. Parameters: writer, number.
+inline constexpr char kRecordWriteId[] = "SELECT mark($1, $2)";
 
-// Whether the write of this mark was made, which is in doubt because its connection broke before
-// the answer came. If not it never will be. Waits for one that is still under way. UNAVAILABLE when
-// the database cannot say.
-absl::StatusOr<bool> WasMade(Connection& connection, const Connection::Mark& mark);
+// Returns whether a write was committed whose connection broke before the response arrived. If it
+// was not, it never will be. Waits for a transaction that is still in progress. UNAVAILABLE if the
+// database cannot be asked.
+absl::StatusOr<bool> WasCommitted(Connection& connection, const Connection::WriteId& write_id);
 
 }  // namespace det::store
 

@@ -7,7 +7,7 @@
 #include "master/store/postgres/connection.h"
 #include "master/store/postgres/postgres_store.h"
 #include "master/store/postgres/testing/test_server.h"
-#include "master/store/testing/make.h"
+#include "master/store/testing/make_rows.h"
 #include <gtest/gtest.h>
 
 namespace det::store {
@@ -54,15 +54,15 @@ class CurvesTest : public ::testing::Test {
       EXPECT_TRUE(std::binary_search(steps.begin(), steps.end(), peak)) << peak;
     }
   }
-  const CurveQuery whole_{.trials = {model::TrialId(1)}, .group = "training", .most = 1000};
+  const CurveQuery whole_{.trials = {model::TrialId(1)}, .group = "training", .max_reports = 1000};
   const std::string database_ = TestServer::Get().MakeDatabase();
   std::unique_ptr<Store> store_;
 };
 
-TEST_F(CurvesTest, ItsEndsAndPeaksStay) {
+TEST_F(CurvesTest, KeepsEndsAndPeaks) {
   CheckWhole(Steps(whole_));
   CurveQuery few = whole_;
-  few.most = 20;
+  few.max_reports = 20;
   const std::vector<int64_t> steps = Steps(few);
   EXPECT_LE(steps.size(), 20u);
   for (const int64_t peak : {kHigh, kLow}) {
@@ -70,7 +70,7 @@ TEST_F(CurvesTest, ItsEndsAndPeaksStay) {
   }
 }
 
-TEST_F(CurvesTest, APartThatIsShortEnoughIsWhole) {
+TEST_F(CurvesTest, ReadsShortPartWhole) {
   CurveQuery part = whole_;
   part.first_steps = 5000;
   part.last_steps = 5990;
@@ -82,7 +82,7 @@ TEST_F(CurvesTest, APartThatIsShortEnoughIsWhole) {
   EXPECT_EQ(steps.back(), 390000);
 }
 
-TEST_F(CurvesTest, OfAStepThatWasReportedAgainTheNewestRunCounts) {
+TEST_F(CurvesTest, UsesNewestAttemptOfStep) {
   std::vector<model::MetricReport> reports;
   for (int run = 2; run >= 0; --run) {
     for (const int64_t steps : {1, 2}) {
@@ -104,7 +104,7 @@ TEST_F(CurvesTest, OfAStepThatWasReportedAgainTheNewestRunCounts) {
   }
 }
 
-TEST_F(CurvesTest, LongAndShortOnesAreReadTogether) {
+TEST_F(CurvesTest, ReadsLongAndShortCurvesTogether) {
   // 2 has more than are read of all, but no more than are read as they are; 30 others are short.
   std::vector<model::MetricReport> reports;
   for (int i = 1; i <= 2000; ++i) reports.push_back(MakeReport(2, "training", i, i));
@@ -123,7 +123,7 @@ TEST_F(CurvesTest, LongAndShortOnesAreReadTogether) {
   EXPECT_EQ(curves->at(model::TrialId(32)).size(), 1u);
 }
 
-TEST_F(CurvesTest, OfEqualPeaksTheFirstStays) {
+TEST_F(CurvesTest, KeepsFirstOfEqualPeaks) {
   const auto connection = Connection::Open(database_);
   ASSERT_TRUE(connection.ok());
   const auto steps = (*connection)
@@ -135,7 +135,7 @@ TEST_F(CurvesTest, OfEqualPeaksTheFirstStays) {
   EXPECT_EQ(steps->Text(0, 0), "{10,60,70,100000}");
 }
 
-TEST_F(CurvesTest, OfAnOlderTrialPeaksAreMadeWhenSomebodyLooks) {
+TEST_F(CurvesTest, ComputesPeaksOfOldTrialsOnRead) {
   const auto connection = Connection::Open(database_);
   ASSERT_TRUE(connection.ok());
   ASSERT_TRUE((*connection)

@@ -17,55 +17,56 @@ void Fence::OnFenced(absl::AnyInvocable<void(absl::Status)> fenced) {
   fenced_ = std::move(fenced);
 }
 
-absl::Status Fence::Over() {
+absl::Status Fence::ReportFenced() {
   absl::AnyInvocable<void(absl::Status)> fenced;
   {
     std::lock_guard lock(mutex_);
     fenced = std::exchange(fenced_, nullptr);
   }
-  const absl::Status over = absl::AbortedError(absl::StrCat(kOver, "; end this one"));
+  const absl::Status over = absl::AbortedError(absl::StrCat(kOver, "; stop this one"));
   if (fenced) fenced(over);
   return over;
 }
 
-absl::Status Fence::Judge(const Connection& connection, absl::Status status) {
-  if (status.ok() || connection.sqlstate() != kOtherMaster) return status;
-  Over().IgnoreError();
-  return absl::UnavailableError(absl::StrCat(kOver, "; ask that one"));
+absl::Status Fence::CheckEpoch(const Connection& connection, absl::Status status) {
+  if (status.ok() || connection.sqlstate() != kFencedState) return status;
+  ReportFenced().IgnoreError();
+  return absl::UnavailableError(absl::StrCat(kOver, "; send requests to that one"));
 }
 
 absl::Status Fence::Write(Pool& pool, std::vector<Connection::Statement> statements) {
   if (epoch() != 0) statements.insert(statements.begin(), {kHoldEpoch, MakeParams(epoch())});
-  statements.push_back({kMark, {}});
-  Doubt doubt;
-  return RunOnce(pool, doubt, [&](Connection& connection) -> absl::Status {
-    DET_ASSIGN_OR_RETURN(const bool made, Settle(connection, doubt));
+  statements.push_back({kRecordWriteId, {}});
+  UnknownCommit unknown;
+  return RunOnce(pool, unknown, [&](Connection& connection) -> absl::Status {
+    DET_ASSIGN_OR_RETURN(const bool made, ResolveUnknown(connection, unknown));
     if (made) return absl::OkStatus();
-    DET_ASSIGN_OR_RETURN(Connection::Mark mark, connection.NextMark());
-    statements.back().params = MakeParams(mark.writer, mark.number);
-    bool in_doubt = false;
-    absl::Status done = connection.ExecAll(statements, &in_doubt);
-    if (in_doubt) doubt = std::move(mark);
-    return Judge(connection, std::move(done));
+    DET_ASSIGN_OR_RETURN(Connection::WriteId write_id, connection.NextWriteId());
+    statements.back().params = MakeParams(write_id.writer, write_id.number);
+    bool is_unknown = false;
+    absl::Status done = connection.ExecAll(statements, &is_unknown);
+    if (is_unknown) unknown = std::move(write_id);
+    return CheckEpoch(connection, std::move(done));
   });
 }
 
-absl::StatusOr<bool> Fence::Settle(Connection& connection, Doubt& doubt) {
-  if (!doubt) return false;
-  DET_ASSIGN_OR_RETURN(const bool made, WasMade(connection, *doubt));
-  doubt.reset();
+absl::StatusOr<bool> Fence::ResolveUnknown(Connection& connection, UnknownCommit& unknown) {
+  if (!unknown) return false;
+  DET_ASSIGN_OR_RETURN(const bool made, WasCommitted(connection, *unknown));
+  unknown.reset();
   return made;
 }
 
 void Fence::Pause() { absl::SleepFor(absl::Milliseconds(250)); }
 
-absl::Status Fence::Begin(Connection& connection, const char* hold, const Connection::Mark& mark) {
+absl::Status Fence::Begin(Connection& connection, const char* hold,
+                          const Connection::WriteId& write_id) {
   DET_RETURN_IF_ERROR(connection.ExecScript("BEGIN"));
   const absl::StatusOr<Result> begun =
-      epoch() == 0 ? connection.Exec(kMark, MakeParams(mark.writer, mark.number))
-                   : connection.Exec(hold, MakeParams(mark.writer, mark.number, epoch()));
+      epoch() == 0 ? connection.Exec(kRecordWriteId, MakeParams(write_id.writer, write_id.number))
+                   : connection.Exec(hold, MakeParams(write_id.writer, write_id.number, epoch()));
   if (begun.ok()) return absl::OkStatus();
-  absl::Status judged = Judge(connection, begun.status());
+  absl::Status judged = CheckEpoch(connection, begun.status());
   if (connection.alive()) (void)connection.ExecScript("ROLLBACK");
   return judged;
 }

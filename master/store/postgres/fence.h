@@ -1,7 +1,7 @@
-// What keeps a master whose epoch is over from writing: each of its writes holds the epoch in its
-// own transaction. Commits do so by the function fence() of the database, all others by this.
+// Fencing: keeps a master that was replaced from writing. Each write checks the epoch in its own
+// transaction: commits with the SQL function fence(), all other writes with this class.
 //
-// Any thread. Never judges reads.
+// Any thread. Does not check reads.
 #ifndef MASTER_STORE_POSTGRES_FENCE_H_
 #define MASTER_STORE_POSTGRES_FENCE_H_
 
@@ -17,38 +17,38 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/status_macros.h"
-#include "master/store/interfaces/in_doubt.h"
+#include "master/store/interfaces/unknown_commit.h"
 #include "master/store/postgres/connection.h"
 #include "master/store/postgres/pool.h"
 
 namespace det::store {
 
-inline constexpr char kOtherMaster[] = "RS001";  // the SQLSTATE of an epoch that is over
+inline constexpr char kFencedState[] = "RS001";  // the SQLSTATE of a write with an old epoch
 
 class Fence {
  public:
-  // 0: not loaded; then nothing is held, as there is nobody yet to be fenced off.
+  // 0: not loaded; then the epoch is not checked.
   int64_t epoch() const { return epoch_; }
   void Set(int64_t epoch) { epoch_ = epoch; }
 
-  // `fenced` is called once, on the thread of the first write that finds the epoch over.
+  // `fenced` is called once, on the thread of the first write that finds a newer epoch.
   void OnFenced(absl::AnyInvocable<void(absl::Status)> fenced);
 
-  // ABORTED; tells whoever listens.
-  absl::Status Over();
+  // Calls `fenced` and returns ABORTED.
+  absl::Status ReportFenced();
 
-  // The statements in one transaction that holds the epoch, made once, also when the answer to its
-  // commit is lost: it is marked, and the database is asked for the mark. UNAVAILABLE when the
-  // epoch is over: the caller may ask again, and will find the master that leads.
+  // Executes the statements exactly once, in one transaction that checks the epoch. If the response
+  // to the commit is lost, the database is asked for the transaction's WriteId. UNAVAILABLE if the
+  // epoch is old: the caller may retry and will reach the new leader.
   absl::Status Write(Pool& pool, std::vector<Connection::Statement> statements);
 
-  // The same for a `work(Connection&)` that looks at the answers of its statements.
+  // The same for `work(Connection&)`, which reads the results of its statements.
   template <class Work>
   auto Run(Pool& pool, const Work& work) -> decltype(work(std::declval<Connection&>())) {
     return Run(pool, work, "SELECT hold_epoch($3), mark($1, $2)");
   }
-  // The same between two batches: sees all that those before it changed, those after it see it.
-  // They wait for it, so it must be short.
+  // The same between two batches: sees all changes of earlier batches, and later batches see its
+  // changes. Batches wait for it, so it must be short.
   template <class Work>
   auto RunBetweenBatches(Pool& pool, const Work& work)
       -> decltype(work(std::declval<Connection&>())) {
@@ -59,51 +59,50 @@ class Fence {
   template <class Work>
   auto Run(Pool& pool, const Work& work, const char* hold)
       -> decltype(work(std::declval<Connection&>())) {
-    using Answer = decltype(work(std::declval<Connection&>()));
-    Doubt doubt;
-    std::optional<Answer> answer;  // of what is in doubt
-    return RunOnce(pool, doubt, [&](Connection& connection) -> Answer {
-      DET_ASSIGN_OR_RETURN(const bool made, Settle(connection, doubt));
-      if (made) return *std::move(answer);
-      DET_ASSIGN_OR_RETURN(Connection::Mark mark, connection.NextMark());
-      DET_RETURN_IF_ERROR(Begin(connection, hold, mark));
-      answer.emplace(work(connection));
-      const bool good = answer->ok();
+    using Response = decltype(work(std::declval<Connection&>()));
+    UnknownCommit unknown;
+    std::optional<Response> response;  // of the write whose outcome is unknown
+    return RunOnce(pool, unknown, [&](Connection& connection) -> Response {
+      DET_ASSIGN_OR_RETURN(const bool committed, ResolveUnknown(connection, unknown));
+      if (committed) return *std::move(response);
+      DET_ASSIGN_OR_RETURN(Connection::WriteId write_id, connection.NextWriteId());
+      DET_RETURN_IF_ERROR(Begin(connection, hold, write_id));
+      response.emplace(work(connection));
+      const bool good = response->ok();
       const absl::Status ended = End(connection, good);
-      if (good && !ended.ok() && !connection.alive()) doubt = std::move(mark);
+      if (good && !ended.ok() && !connection.alive()) unknown = std::move(write_id);
       DET_RETURN_IF_ERROR(ended);
-      return *std::move(answer);
+      return *std::move(response);
     });
   }
-  // Of a write whose commit was sent on a connection that broke.
-  using Doubt = std::optional<Connection::Mark>;
-  // Whether it was made; false without one. From then on it is in doubt no more.
-  static absl::StatusOr<bool> Settle(Connection& connection, Doubt& doubt);
-  // As the pool does, and again while `attempt` leaves in doubt whether it was made. A server that
-  // restarts is waited for, as long as a restart takes; past that the status says that it is in
-  // doubt (store/in_doubt.h).
+  // Id of a write whose connection broke after its commit was sent.
+  using UnknownCommit = std::optional<Connection::WriteId>;
+  // Returns whether the unknown write was committed, and resets `unknown`; false if it is unset.
+  static absl::StatusOr<bool> ResolveUnknown(Connection& connection, UnknownCommit& unknown);
+  // Like Pool::Run, and retries while the outcome of `attempt` is unknown, for as long as a server
+  // takes to restart. After that returns UnknownCommitError (interfaces/unknown_commit.h).
   template <class Attempt>
-  static auto RunOnce(Pool& pool, const Doubt& doubt, const Attempt& attempt)
+  static auto RunOnce(Pool& pool, const UnknownCommit& unknown, const Attempt& attempt)
       -> decltype(attempt(std::declval<Connection&>())) {
     auto result = pool.Run(attempt);
-    for (int tries = 0; doubt; ++tries) {
-      if (tries == kTries) return InDoubt(StatusOf(result));
+    for (int tries = 0; unknown; ++tries) {
+      if (tries == kMaxAttempts) return UnknownCommitError(GetStatus(result));
       if (tries > 0) Pause();
       result = pool.Run(attempt);
     }
     return result;
   }
-  static constexpr int kTries = 40;  // Pauses of a quarter of a second lie between them.
+  static constexpr int kMaxAttempts = 40;  // a quarter of a second apart
   static void Pause();
-  static const absl::Status& StatusOf(const absl::Status& status) { return status; }
+  static const absl::Status& GetStatus(const absl::Status& status) { return status; }
   template <class Value>
-  static const absl::Status& StatusOf(const absl::StatusOr<Value>& result) {
+  static const absl::Status& GetStatus(const absl::StatusOr<Value>& result) {
     return result.status();
   }
-  absl::Status Begin(Connection& connection, const char* hold, const Connection::Mark& mark);
+  absl::Status Begin(Connection& connection, const char* hold, const Connection::WriteId& write_id);
   absl::Status End(Connection& connection, bool commit);
-  // `status`, unless the epoch is over.
-  absl::Status Judge(const Connection& connection, absl::Status status);
+  // Returns `status`, or the error of a fenced master.
+  absl::Status CheckEpoch(const Connection& connection, absl::Status status);
 
   std::atomic<int64_t> epoch_ = 0;
   std::mutex mutex_;

@@ -20,7 +20,7 @@
 #include "absl/strings/str_split.h"
 #include "base/file.h"
 #include "base/status_macros.h"
-#include "master/store/postgres/embedded.h"
+#include "master/store/postgres/embedded_postgres.h"
 
 namespace det::store {
 namespace {
@@ -62,15 +62,15 @@ absl::Status CheckReachable(const std::string& path, const User& user) {
   for (fs::path dir = fs::path(path).parent_path();; dir = dir.parent_path()) {
     struct stat info = {};
     if (::stat(dir.c_str(), &info) != 0) {
-      return absl::ErrnoToStatus(errno, absl::StrCat("cannot look at ", dir.string()));
+      return absl::ErrnoToStatus(errno, absl::StrCat("cannot access ", dir.string()));
     }
     const mode_t bit = info.st_uid == user.uid   ? S_IXUSR
                        : info.st_gid == user.gid ? S_IXGRP
                                                  : S_IXOTH;
     if ((info.st_mode & bit) == 0) {
-      return absl::PermissionDeniedError(absl::StrCat(
-          "PostgreSQL does not run as root but as user ", user.name, ", who cannot enter ",
-          dir.string(), "; run 'chmod o+x ", dir.string(), "' or choose another data directory"));
+      return absl::PermissionDeniedError(
+          absl::StrCat("PostgreSQL runs as user ", user.name, ", who cannot enter ", dir.string(),
+                       "; run 'chmod o+x ", dir.string(), "' or choose another data directory"));
     }
     if (dir == dir.root_path()) return absl::OkStatus();
   }
@@ -80,33 +80,33 @@ absl::Status CheckReachable(const std::string& path, const User& user) {
 absl::Status MakeEnterable(const std::string& data_dir) {
   struct stat info = {};
   if (::stat(data_dir.c_str(), &info) != 0) {
-    return absl::ErrnoToStatus(errno, absl::StrCat("cannot look at ", data_dir));
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot access ", data_dir));
   }
   if ((info.st_mode & S_IXOTH) != 0) return absl::OkStatus();
   if (::chmod(data_dir.c_str(), (info.st_mode & 07777) | S_IXGRP | S_IXOTH) == 0) {
     return absl::OkStatus();
   }
-  return absl::ErrnoToStatus(errno, absl::StrCat("cannot let PostgreSQL into ", data_dir));
+  return absl::ErrnoToStatus(errno, absl::StrCat("cannot give PostgreSQL access to ", data_dir));
 }
 
 // A folder that is ours alone, or `user`'s alone.
 absl::Status MakePrivateDir(const std::string& path, const std::optional<User>& user) {
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
     const bool denied = errno == EACCES || errno == EPERM || errno == EROFS;
-    const absl::Status status = absl::ErrnoToStatus(errno, absl::StrCat("cannot make ", path));
+    const absl::Status status = absl::ErrnoToStatus(errno, absl::StrCat("cannot create ", path));
     if (!denied) return status;
     return absl::PermissionDeniedError(
         absl::StrCat(status.message(), "; choose a data directory in which you can write"));
   }
   struct stat info = {};
   if (::lstat(path.c_str(), &info) != 0) {
-    return absl::ErrnoToStatus(errno, absl::StrCat("cannot look at ", path));
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot access ", path));
   }
   const uid_t owner = user ? user->uid : ::geteuid();
   const bool foreign = info.st_uid != owner && info.st_uid != ::geteuid();
   if (!S_ISDIR(info.st_mode) || foreign) {
     return absl::PermissionDeniedError(
-        absl::StrCat(path, " belongs to someone else; remove it or choose another data directory"));
+        absl::StrCat(path, " belongs to another user; remove it or choose another data directory"));
   }
   if (info.st_uid != owner && ::lchown(path.c_str(), user->uid, user->gid) != 0) {
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot give ", path, " to user ", user->name));
@@ -123,8 +123,8 @@ absl::StatusOr<std::optional<User>> ChooseUser() {
     if (const std::optional<User> user = FindUser(name)) return user;
   }
   return absl::FailedPreconditionError(
-      "PostgreSQL does not run as root, and there is no user postgres or nobody to run it as; add "
-      "one with 'adduser --system postgres', or run the master as an ordinary user");
+      "PostgreSQL cannot run as root, and there is no user postgres or nobody; add one with "
+      "'adduser --system postgres', or run the master as an ordinary user");
 }
 
 // The log must be the server's to append to, whoever opened it first.
@@ -134,7 +134,8 @@ absl::Status MakeLog(const std::string& path, const std::optional<User>& user) {
   const bool given = !user || ::fchown(fd, user->uid, user->gid) == 0;
   const int error = errno;
   ::close(fd);
-  return given ? absl::OkStatus() : absl::ErrnoToStatus(error, absl::StrCat("cannot own ", path));
+  return given ? absl::OkStatus()
+               : absl::ErrnoToStatus(error, absl::StrCat("cannot change the owner of ", path));
 }
 
 }  // namespace
@@ -150,7 +151,7 @@ absl::StatusOr<std::string> FindServerPrograms(const std::string& cluster) {
     if (HasPrograms(bin)) return bin;
     if (fs::exists(kServerPrograms, ignored)) {
       return absl::FailedPreconditionError(
-          absl::StrCat("the database in ", cluster, " was made by PostgreSQL ", version,
+          absl::StrCat("the database in ", cluster, " was created by PostgreSQL ", version,
                        ", which is not installed; run 'apt-get install postgresql-", version, "'"));
     }
   }

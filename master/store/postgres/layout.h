@@ -1,5 +1,5 @@
-// Where an embedded PostgreSQL lives and as whom: programs, folders, user. Found and made ready
-// once, at start, by EmbeddedPostgres on its caller's thread. Never starts anything.
+// Programs, folders and Unix user of the embedded PostgreSQL. Determined and prepared once, at
+// start, by EmbeddedPostgres on its caller's thread. Never starts a process.
 #ifndef MASTER_STORE_POSTGRES_LAYOUT_H_
 #define MASTER_STORE_POSTGRES_LAYOUT_H_
 
@@ -15,17 +15,17 @@ namespace det::store {
 struct Layout {
   std::string bin_dir;     // with initdb and postgres
   std::string cluster;     // <data_dir>/postgres, PostgreSQL's own data directory
-  std::string socket_dir;  // private, and short enough for a socket's path
+  std::string socket_dir;  // private; short enough for the path of a socket
   std::string log_path;
-  // Whom to drop to; without: as we are.
+  // The user to run as; unset: the master's user.
   std::optional<uid_t> uid;
   std::optional<gid_t> gid;
 };
 
-// Finds the programs, chooses the user, makes the folders. The remedy stands in each error.
+// Finds the programs, chooses the user and creates the folders. Errors tell what to do.
 absl::StatusOr<Layout> PrepareLayout(const std::string& data_dir);
 
-// <data_dir>/run, or a folder below /tmp when the socket's path would be too long there.
+// Returns <data_dir>/run, or a folder in /tmp if the socket's path would be too long.
 std::string ChooseSocketDir(const std::string& data_dir);
 
 }  // namespace det::store

@@ -67,7 +67,7 @@ absl::Status RefuseNewer(const Newest& newest, int known) {
       newest.version.empty() ? "that version" : newest.version, " or use another database"));
 }
 
-absl::Status BringUpToDate(Connection& connection, const std::vector<Migration>& migrations) {
+absl::Status ApplyPending(Connection& connection, const std::vector<Migration>& migrations) {
   DET_RETURN_IF_ERROR(connection.ExecScript(kMakeTable));
   DET_ASSIGN_OR_RETURN(const Newest newest, FindNewest(connection));
   const int known = migrations.empty() ? 0 : migrations.back().number;
@@ -91,7 +91,7 @@ absl::Status BringUpToDate(Connection& connection, const std::vector<Migration>&
 
 absl::Status Migrate(Connection& connection, const std::vector<Migration>& migrations) {
   DET_RETURN_IF_ERROR(connection.ExecScript("SELECT pg_advisory_lock(7241900302)"));
-  const absl::Status status = BringUpToDate(connection, migrations);
+  const absl::Status status = ApplyPending(connection, migrations);
   const absl::Status unlocked = connection.ExecScript("SELECT pg_advisory_unlock(7241900302)");
   return status.ok() ? unlocked : status;
 }

@@ -1,5 +1,6 @@
-// The tables, step by step: migrations/NNN_name.sql, built into the program and applied in order.
-// Called once when a store is opened. Never goes back, never edits a step that was released.
+// Schema migrations: migrations/NNN_name.sql, compiled into the program and applied in order.
+// Called once when a store is opened. There are no downgrades, and a released migration is never
+// edited.
 #ifndef MASTER_STORE_POSTGRES_MIGRATIONS_H_
 #define MASTER_STORE_POSTGRES_MIGRATIONS_H_
 
@@ -16,12 +17,12 @@ struct Migration {
   const char* sql = nullptr;
 };
 
-// In order of their numbers, from 1. Generated from the files.
+// All migrations, sorted by number, from 1. Generated from the files.
 const std::vector<Migration>& AllMigrations();
 
-// Applies those that the database has not seen, all in one transaction, while no other master does,
-// and logs what it did. FAILED_PRECONDITION for a database that has seen more than we know, with
-// the version of the master that it was changed by.
+// Applies the missing migrations in one transaction, under a lock against other masters, and logs
+// them. FAILED_PRECONDITION if the database was migrated by a newer master; the error names its
+// version.
 absl::Status Migrate(Connection& connection, const std::vector<Migration>& migrations);
 
 }  // namespace det::store

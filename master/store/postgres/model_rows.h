@@ -1,5 +1,4 @@
-// Pieces that the statements of models and of their versions share. Called by their sources here,
-// on their callers' threads.
+// Helpers shared by sql_models.cc and sql_model_versions.cc. Called on their callers' threads.
 #ifndef MASTER_STORE_POSTGRES_MODEL_ROWS_H_
 #define MASTER_STORE_POSTGRES_MODEL_ROWS_H_
 
@@ -12,14 +11,14 @@
 
 namespace det::store {
 
-// As JSON; NULL for what a patch does not set.
+// As JSON; NULL if the patch does not set it.
 Param LabelsParam(const std::vector<std::string>& labels);
 Param LabelsParam(const std::optional<std::vector<std::string>>& labels);
 
 absl::StatusOr<std::vector<std::string>> ToLabels(const Result& result, int row, int column);
 
-// The name of the model, whose row is held until the transaction ends. NOT_FOUND;
-// FAILED_PRECONDITION for an archived one, unless `archived_too`.
+// Locks the model's row until the transaction ends and returns its name. NOT_FOUND;
+// FAILED_PRECONDITION if it is archived, unless `archived_too`.
 absl::StatusOr<std::string> LockModel(Connection& connection, int32_t id, bool archived_too);
 
 }  // namespace det::store

@@ -19,7 +19,7 @@ Param ToParam(double value) {
   return {absl::StrFormat("%.17g", value)};
 }
 
-Param ToParam(std::string_view text) { return {CleanText(text)}; }
+Param ToParam(std::string_view text) { return {SanitizeText(text)}; }
 
 Param ToParam(absl::Time time) {
   time = Canonical(time);
@@ -28,7 +28,7 @@ Param ToParam(absl::Time time) {
   return {absl::FormatTime("%E4Y-%m-%d %H:%M:%E6S+00", time, absl::UTCTimeZone())};
 }
 
-Param ToParam(const model::Value& value) { return {CleanJson(value)}; }
+Param ToParam(const model::Value& value) { return {SanitizeJson(value)}; }
 
 Param Binary(std::string bytes) { return {std::move(bytes), true}; }
 

@@ -1,5 +1,5 @@
-// C++ values as parameters of SQL statements. Called by the rows and queries of this folder, on any
-// thread. Never fails: text that PostgreSQL would refuse is cleaned first.
+// Conversion of C++ values to parameters of SQL statements. Called by the sources of this folder on
+// any thread. Never fails: text that PostgreSQL would reject is sanitized.
 #ifndef MASTER_STORE_POSTGRES_PARAMS_H_
 #define MASTER_STORE_POSTGRES_PARAMS_H_
 
@@ -41,7 +41,7 @@ Param ToParam(const std::optional<T>& value) {
   return value ? ToParam(*value) : Param{};
 }
 
-// As they are, for a bytea.
+// Raw bytes, for a bytea column.
 Param Binary(std::string bytes);
 
 template <class... T>
@@ -49,7 +49,7 @@ Params MakeParams(const T&... values) {
   return {ToParam(values)...};
 }
 
-// A PostgreSQL array, value by value; cast it in the statement: "$1::int[]".
+// Builds a PostgreSQL array; cast it in the statement: "$1::int[]".
 class ArrayBuilder {
  public:
   void Add(const Param& value);

@@ -1,5 +1,5 @@
-// Configurations that were read lately, by their text: a page of a table has the same forty again
-// and again, and reading one takes longer than all else of its row.
+// A cache of parsed configurations by their text. Pages of a table contain the same configurations
+// again and again, and parsing one takes longer than reading the rest of its row.
 //
 // Any thread.
 #ifndef MASTER_STORE_POSTGRES_PARSED_CONFIGS_H_
@@ -21,21 +21,22 @@ class ParsedConfigs {
  public:
   using Config = std::shared_ptr<const model::ExperimentConfig>;
 
-  // Of texts up to `bytes` all are kept, and up to as many again of those before.
+  // Keeps two generations of up to `bytes` bytes of text each.
   explicit ParsedConfigs(size_t bytes = size_t{1} << 20) : bytes_(bytes) {}
 
-  // As model::ExperimentConfigFromJson, whose errors are not kept.
+  // Like model::ExperimentConfigFromJson. Errors are not cached.
   absl::StatusOr<Config> Parse(std::string_view json);
 
  private:
   using Known = std::unordered_map<std::string, Config>;
-  // Null: not known.
+  // Returns null if it is not cached.
   Config Find(const std::string& json);
   void Keep(std::string json, Config config);
 
   const size_t bytes_;
   std::mutex mutex_;
-  // Those of now, and those of before, of which what is found becomes one of now.
+  // The current generation and the previous one; entries found in the previous one move to the
+  // current.
   Known now_, before_;
   size_t size_ = 0;  // bytes of the texts in now_
 };

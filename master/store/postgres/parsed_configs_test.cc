@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "master/store/testing/make.h"
+#include "master/store/testing/make_rows.h"
 
 namespace det::store {
 namespace {
@@ -13,7 +13,7 @@ std::string Text(int number) {
   return model::ToValue(*MakeConfig(absl::StrCat("experiment ", number))).ToJson();
 }
 
-TEST(ParsedConfigsTest, WhatWasReadLatelyIsTheSameObject) {
+TEST(ParsedConfigsTest, ReturnsCachedObject) {
   ParsedConfigs configs(4 * Text(1).size() + 8);
   const auto first = *configs.Parse(Text(1));
   EXPECT_EQ(first->name, "experiment 1");
@@ -25,12 +25,12 @@ TEST(ParsedConfigsTest, WhatWasReadLatelyIsTheSameObject) {
   EXPECT_NE(*configs.Parse(Text(1)), first) << "forgotten";
 }
 
-TEST(ParsedConfigsTest, WhatCannotBeReadSaysSoEachTime) {
+TEST(ParsedConfigsTest, DoesNotCacheErrors) {
   ParsedConfigs configs;
   for (int i = 0; i < 2; ++i) EXPECT_FALSE(configs.Parse("{").ok());
 }
 
-TEST(ParsedConfigsTest, OneThatIsLongerThanAllIsNotKept) {
+TEST(ParsedConfigsTest, DoesNotCacheHugeConfig) {
   ParsedConfigs configs(10);
   EXPECT_EQ((*configs.Parse(Text(1)))->name, "experiment 1");
   EXPECT_EQ((*configs.Parse(Text(1)))->name, "experiment 1");

@@ -1,5 +1,5 @@
-// A few connections for many threads. Each is opened when it is first needed, and again after it
-// broke. Any thread; Run blocks while all are in use.
+// A connection pool. Each connection is opened on first use, and reopened after it broke. Any
+// thread; Run blocks while all connections are in use.
 #ifndef MASTER_STORE_POSTGRES_POOL_H_
 #define MASTER_STORE_POSTGRES_POOL_H_
 
@@ -22,8 +22,8 @@ class Pool {
   Pool(std::string connection_string, int size)
       : connection_string_(std::move(connection_string)), idle_(size) {}
 
-  // Calls `work(Connection&)`, which returns an absl::Status or StatusOr. It is called once more,
-  // on a fresh connection, if the first one turns out to be broken: it must bear being done twice.
+  // Calls `work(Connection&)`, which returns an absl::Status or StatusOr. If the connection turns
+  // out to be broken, calls it once more on a fresh one: `work` must be idempotent.
   template <class Work>
   auto Run(const Work& work) -> decltype(work(std::declval<Connection&>())) {
     Lease lease(*this);
@@ -41,7 +41,7 @@ class Pool {
   }
 
  private:
-  // One of the connections, or the right to open one; given back at the end.
+  // One of the connections, or the right to open one; returned by the destructor.
   struct Lease {
     explicit Lease(Pool& owner);
     ~Lease();

@@ -1,7 +1,7 @@
-// The Store on PostgreSQL, embedded or anybody's. Opened by the composition root.
+// Store on PostgreSQL, embedded or external. Opened by the composition root.
 //
-// One connection commits, one writes bulk data, a few read. Each is made when it is first needed
-// and again when it breaks, so a server that comes back is found again.
+// One connection commits, one writes bulk data, a few read. Each is opened on first use and
+// reopened when it breaks, so the store recovers when the server does.
 #ifndef MASTER_STORE_POSTGRES_POSTGRES_STORE_H_
 #define MASTER_STORE_POSTGRES_POSTGRES_STORE_H_
 
@@ -13,13 +13,14 @@
 
 namespace det::store {
 
-// Connects and brings the tables up to date. `connection_string` is a URL ("postgresql://...") or
-// libpq's keywords ("host=... dbname=..."). UNAVAILABLE when nobody answers; FAILED_PRECONDITION
-// for a server too old, a database that is not UTF-8, or one that a newer master has changed.
+// Connects and applies missing migrations. `connection_string` is a URL ("postgresql://...") or
+// libpq's keywords ("host=... dbname=..."). UNAVAILABLE if the server cannot be reached;
+// FAILED_PRECONDITION if the server is too old, the database is not UTF-8, or a newer master has
+// migrated it.
 absl::StatusOr<std::unique_ptr<Store>> OpenPostgresStore(const std::string& connection_string);
 
-// The same for a master that only watches, on tables of whatever age: nothing is connected yet and
-// nothing is changed. REQUIRES that of it ReadLease and ClaimLease are called alone.
+// Opens the store for a standby, with tables of any version: does not connect yet and changes
+// nothing. REQUIRES that only ReadLease and ClaimLease are called.
 std::unique_ptr<Store> OpenPostgresAsStandby(const std::string& connection_string);
 
 }  // namespace det::store

@@ -15,7 +15,7 @@
 #include "master/store/postgres/migrations.h"
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/testing/test_server.h"
-#include "master/store/testing/make.h"
+#include "master/store/testing/make_rows.h"
 #include "master/store/testing/store_contract.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -57,7 +57,7 @@ void CutConnections(const std::string& database) {
                   .ok());
 }
 
-TEST(PostgresStoreTest, ConnectsAgainAfterACut) {
+TEST(PostgresStoreTest, ReconnectsAfterDisconnect) {
   const std::string database = TestServer::Get().MakeDatabase();
   const auto store = OpenStore(database);
   ASSERT_TRUE(store->Load().ok());
@@ -81,7 +81,7 @@ void AwaitOk(const Call& call) {
   }
 }
 
-TEST(PostgresStoreTest, IsBackWhenTheServerIs) {
+TEST(PostgresStoreTest, RecoversWithServer) {
   const std::string database = TestServer::Get().MakeDatabase();
   const auto store = OpenStore(database);
   ASSERT_TRUE(store->Load().ok());
@@ -96,7 +96,7 @@ TEST(PostgresStoreTest, IsBackWhenTheServerIs) {
 }
 
 // A master that was stopped in the middle of a transaction holds the row that a new one needs.
-TEST(PostgresStoreTest, TakesOverFromOneThatHangsInATransaction) {
+TEST(PostgresStoreTest, TakesOverFromMasterHangingInTransaction) {
   const std::string database = TestServer::Get().MakeDatabase();
   const auto older = OpenStore(database);
   ASSERT_TRUE(older->Load().ok());
@@ -112,7 +112,7 @@ TEST(PostgresStoreTest, TakesOverFromOneThatHangsInATransaction) {
   EXPECT_TRUE(absl::IsAborted(older->Commit(1, {})));
 }
 
-TEST(PostgresStoreTest, BulkWritesAndBatchesDoNotWaitForEachOther) {
+TEST(PostgresStoreTest, DoesNotBlockBulkWritesOnBatches) {
   const std::string database = TestServer::Get().MakeDatabase();
   const auto store = OpenStore(database);
   ASSERT_TRUE(store->Load().ok());
@@ -126,7 +126,7 @@ TEST(PostgresStoreTest, BulkWritesAndBatchesDoNotWaitForEachOther) {
   EXPECT_TRUE(store->Commit(1, {}).ok());
 }
 
-TEST(PostgresStoreTest, AStandbyReadsTheLeaseOnTablesOfAnyAge) {
+TEST(PostgresStoreTest, ReadsLeaseOnTablesOfAnyVersion) {
   const std::string database = TestServer::Get().MakeDatabase();
   const auto standby = OpenPostgresAsStandby(database);
   EXPECT_EQ(*standby->ReadLease(), LeaseRecord());
@@ -141,15 +141,22 @@ TEST(PostgresStoreTest, AStandbyReadsTheLeaseOnTablesOfAnyAge) {
 }
 
 // What the database says when it cannot, with a code of its own each time, and what we make of it.
-TEST(PostgresStoreTest, TroubleThatPassesIsNoRefusal) {
+TEST(PostgresStoreTest, ClassifiesTransientErrors) {
   const std::pair<const char*, const char*> kPassing[] = {
-      {"53100", "its disk is full"},    {"53300", "too many connections"},
-      {"53200", "no memory left"},      {"53000", "it lacks something"},
-      {"25006", "it takes no writes"},  {"57P01", "it is shutting down"},
-      {"57P02", "it has crashed"},      {"57P03", "it is starting or stopping"},
-      {"57014", "it gave up"},          {"08006", "the connection broke"},
-      {"40001", "in each other's way"}, {"40P01", "in each other's way"},
-      {"55P03", "somebody else holds"}, {"58030", "its disk fails"},
+      {"53100", "its disk is full"},
+      {"53300", "too many connections"},
+      {"53200", "it is out of memory"},
+      {"53000", "it has insufficient resources"},
+      {"25006", "it is read-only"},
+      {"57P01", "it is shutting down"},
+      {"57P02", "it crashed"},
+      {"57P03", "it is starting or stopping"},
+      {"57014", "the statement was canceled"},
+      {"08006", "the connection broke"},
+      {"40001", "transactions conflicted"},
+      {"40P01", "transactions conflicted"},
+      {"55P03", "another session holds"},
+      {"58030", "it has an I/O error"},
   };
   const std::string database = TestServer::Get().MakeDatabase();
   const auto store = OpenStore(database);
@@ -185,7 +192,7 @@ TEST(PostgresStoreTest, TroubleThatPassesIsNoRefusal) {
   EXPECT_EQ(store->ListExperiments({})->total, sequence);
 }
 
-TEST(PostgresStoreTest, ARefusalIsNoTroubleThatPasses) {
+TEST(PostgresStoreTest, ClassifiesPermanentErrors) {
   const std::string database = TestServer::Get().MakeDatabase();
   const auto store = OpenStore(database);
   ASSERT_TRUE(store->Load().ok());
@@ -194,7 +201,7 @@ TEST(PostgresStoreTest, ARefusalIsNoTroubleThatPasses) {
   EXPECT_TRUE(absl::IsInternal(status)) << status;
 }
 
-TEST(PostgresStoreTest, ADatabaseThatBecameReadOnlyIsWaitedFor) {
+TEST(PostgresStoreTest, WaitsWhileDatabaseIsReadOnly) {
   const std::string database = TestServer::Get().MakeDatabase();
   const std::string name = database.substr(database.rfind('=') + 1);
   const auto store = OpenStore(database);
@@ -207,7 +214,7 @@ TEST(PostgresStoreTest, ADatabaseThatBecameReadOnlyIsWaitedFor) {
   const std::vector<cluster::Change> batch = {cluster::PutExperiment{MakeExperiment(1)}};
   const absl::Status status = store->Commit(1, batch);
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr("it takes no writes"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("it is read-only"));
   ASSERT_TRUE(Connect(database)
                   ->ExecScript(absl::StrCat("BEGIN READ WRITE; ALTER DATABASE ", name,
                                             " RESET default_transaction_read_only; COMMIT"))
@@ -217,7 +224,7 @@ TEST(PostgresStoreTest, ADatabaseThatBecameReadOnlyIsWaitedFor) {
   EXPECT_EQ(store->ListExperiments({})->total, 1);
 }
 
-TEST(PostgresStoreTest, IdsOfLogLinesAppearInOrder) {
+TEST(PostgresStoreTest, ShowsLogIdsInOrder) {
   const std::string database = TestServer::Get().MakeDatabase();
   const auto store = OpenStore(database);
   ASSERT_TRUE(store->Load().ok());
@@ -249,7 +256,7 @@ TEST(PostgresStoreTest, IdsOfLogLinesAppearInOrder) {
   EXPECT_TRUE(store->ListLogs(query)->empty());
 }
 
-TEST(PostgresStoreTest, TakesAUrl) {
+TEST(PostgresStoreTest, AcceptsUrl) {
   const std::string database = TestServer::Get().MakeDatabase();
   // "host=DIR user=U dbname=postgres dbname=D", of which the last name counts.
   const std::string host = database.substr(5, database.find(' ') - 5);
@@ -260,13 +267,13 @@ TEST(PostgresStoreTest, TakesAUrl) {
   EXPECT_TRUE(store->Ping().ok());
 }
 
-TEST(PostgresStoreTest, SaysThatNobodyAnswers) {
+TEST(PostgresStoreTest, ReportsUnreachableServer) {
   const auto store = OpenPostgresStore("host=/nonexistent dbname=postgres");
   EXPECT_TRUE(absl::IsUnavailable(store.status())) << store.status();
   EXPECT_THAT(std::string(store.status().message()), HasSubstr("cannot reach the database"));
 }
 
-TEST(PostgresStoreTest, RefusesAnotherEncoding) {
+TEST(PostgresStoreTest, RejectsOtherEncodings) {
   const std::string database = TestServer::Get().MakeDatabase();
   const auto connection = Connect(database);
   ASSERT_TRUE(
@@ -276,7 +283,7 @@ TEST(PostgresStoreTest, RefusesAnotherEncoding) {
   EXPECT_THAT(std::string(store.status().message()), HasSubstr("LATIN1"));
 }
 
-TEST(MigrationsTest, AreAppliedOnceInOrder) {
+TEST(MigrationsTest, AppliesOnceInOrder) {
   const auto connection = Connect(TestServer::Get().MakeDatabase());
   const std::vector<Migration> steps = {{1, "first", "CREATE TABLE a (x int)"},
                                         {2, "second", "ALTER TABLE a ADD COLUMN y int"}};
@@ -286,7 +293,7 @@ TEST(MigrationsTest, AreAppliedOnceInOrder) {
   EXPECT_TRUE(connection->Exec("SELECT x, y FROM a").ok());
 }
 
-TEST(MigrationsTest, ANewerDatabaseIsRefused) {
+TEST(MigrationsTest, RejectsNewerDatabase) {
   const auto connection = Connect(TestServer::Get().MakeDatabase());
   const std::vector<Migration> steps = {{1, "first", "SELECT 1"}, {2, "second", "SELECT 1"}};
   EXPECT_TRUE(Migrate(*connection, steps).ok());
@@ -295,7 +302,7 @@ TEST(MigrationsTest, ANewerDatabaseIsRefused) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("newer master"));
 }
 
-TEST(MigrationsTest, ANewerDatabaseSaysWhichVersionToInstall) {
+TEST(MigrationsTest, ReportsVersionToInstall_WhenDatabaseIsNewer) {
   const auto connection = Connect(TestServer::Get().MakeDatabase());
   const std::vector<Migration> steps = {{1, "first", "SELECT 1"}, {2, "second", "SELECT 1"}};
   EXPECT_TRUE(Migrate(*connection, steps).ok());
@@ -306,7 +313,7 @@ TEST(MigrationsTest, ANewerDatabaseSaysWhichVersionToInstall) {
 }
 
 // As masters before made it.
-TEST(MigrationsTest, ATableWithoutVersionsIsTaken) {
+TEST(MigrationsTest, AcceptsTableWithoutVersions) {
   const auto connection = Connect(TestServer::Get().MakeDatabase());
   ASSERT_TRUE(connection
                   ->ExecScript("CREATE TABLE schema_migrations (number int PRIMARY KEY, name text "
@@ -321,7 +328,7 @@ TEST(MigrationsTest, ATableWithoutVersionsIsTaken) {
   EXPECT_EQ(versions->Text(1, 0), base::kVersion);
 }
 
-TEST(MigrationsTest, AreDoneAllOrNone) {
+TEST(MigrationsTest, AppliesAllOrNone) {
   const auto connection = Connect(TestServer::Get().MakeDatabase());
   const std::vector<Migration> steps = {{1, "good", "CREATE TABLE b (x int)"},
                                         {2, "bad", "SELECT nonsense"}};
@@ -330,7 +337,7 @@ TEST(MigrationsTest, AreDoneAllOrNone) {
   EXPECT_TRUE(Migrate(*connection, {steps[0]}).ok());
 }
 
-TEST(MigrationsTest, AFailedStepLeavesNothing) {
+TEST(MigrationsTest, RollsBackFailedMigration) {
   const auto connection = Connect(TestServer::Get().MakeDatabase());
   const std::vector<Migration> steps = {{1, "half", "CREATE TABLE b (x int); SELECT nonsense"}};
   const absl::Status status = Migrate(*connection, steps);
@@ -338,14 +345,14 @@ TEST(MigrationsTest, AFailedStepLeavesNothing) {
   EXPECT_TRUE(connection->ExecScript("CREATE TABLE b (x int)").ok());
 }
 
-TEST(MigrationsTest, OursAreNumberedFromOne) {
+TEST(MigrationsTest, NumbersMigrationsFromOne) {
   int expected = 0;
   for (const Migration& migration : AllMigrations()) EXPECT_EQ(migration.number, ++expected);
   EXPECT_GE(expected, 1);
 }
 
 // What a database from before there were workspaces and projects gets: each name that was used.
-TEST(MigrationsTest, OldExperimentsLieInTheProjectsThatTheyNamed) {
+TEST(MigrationsTest, AssignsOldExperimentsToNamedProjects) {
   const std::string database = TestServer::Get().MakeDatabase();
   const auto connection = Connect(database);
   const std::vector<Migration> old(AllMigrations().begin(), AllMigrations().begin() + 8);
@@ -395,7 +402,7 @@ TEST(MigrationsTest, OldExperimentsLieInTheProjectsThatTheyNamed) {
 }
 
 // What a database from before the queue had places gets.
-TEST(MigrationsTest, OldExperimentsStandInTheQueueAsTheirConfigurationsAsk) {
+TEST(MigrationsTest, QueuesOldExperimentsAsConfigured) {
   const std::string database = TestServer::Get().MakeDatabase();
   const auto connection = Connect(database);
   const std::vector<Migration> old(AllMigrations().begin(), AllMigrations().begin() + 4);
@@ -458,7 +465,7 @@ TEST(MigrationsTest, OldExperimentsStandInTheQueueAsTheirConfigurationsAsk) {
 }
 
 // The server's end is gone without a word.
-TEST(ConnectionTest, ALostServerIsNoRefusal) {
+TEST(ConnectionTest, ReportsLostServerAsUnavailable) {
   const std::string database = TestServer::Get().MakeDatabase();
   const auto connection = Connect(database);
   const auto pid = connection->Exec("SELECT pg_backend_pid()");
@@ -472,7 +479,7 @@ TEST(ConnectionTest, ALostServerIsNoRefusal) {
   AwaitOk([&] { return Connection::Open(database).status(); });
 }
 
-TEST(ConnectionTest, AStatementThatFailsUndoesThoseBeside) {
+TEST(ConnectionTest, RollsBackAllStatements_WhenOneFails) {
   const auto connection = Connect(TestServer::Get().MakeDatabase());
   ASSERT_TRUE(connection->ExecScript("CREATE TABLE c (x int PRIMARY KEY)").ok());
   const std::string insert = "INSERT INTO c VALUES ($1)";

@@ -1,5 +1,4 @@
-// Pieces of SELECT statements that the store's lists share. Called by SqlStore on its callers'
-// threads.
+// Helpers for SELECT statements of lists. Called by SqlStore on its callers' threads.
 #ifndef MASTER_STORE_POSTGRES_QUERY_H_
 #define MASTER_STORE_POSTGRES_QUERY_H_
 
@@ -22,7 +21,7 @@ absl::Status NoSuch(const char* what, const Id& id) {
   return absl::NotFoundError(absl::StrCat(what, " ", ToString(id), " does not exist"));
 }
 
-// As an array, or NULL when the list is empty, which means no filter.
+// An array, or NULL if the list is empty, which means no filter.
 template <class T>
 Param ToFilter(const std::vector<T>& values) {
   return values.empty() ? Param{} : ToArray(values);
@@ -38,13 +37,13 @@ Param ToStateFilter(const std::vector<State>& states) {
 // "ORDER BY <key>, <id>", both in the same direction; rows without a key come last.
 std::string OrderBy(const char* key, const char* id, bool descending);
 
-// A window of a list, and the length of the whole.
+// A window of a list, and the total length of the list.
 struct WindowRows {
   Result rows;
   int total = 0;
 };
-// Reads with `sql` + OFFSET and LIMIT, and counts with `count_sql` where these do not tell how many
-// there are; both take `params`.
+// Reads with `sql` + OFFSET and LIMIT, and counts with `count_sql` if the total is not known from
+// the rows; both take `params`.
 absl::StatusOr<WindowRows> ReadWindow(Connection& connection, const std::string& count_sql,
                                       const std::string& sql, const Params& params,
                                       const Window& window);

@@ -71,7 +71,7 @@ absl::StatusOr<std::vector<ExperimentRecord>> ReadExperiments(Connection& connec
   return records;
 }
 
-const char* KeyOf(ExperimentQuery::Sort sort) {
+const char* GetSortKey(ExperimentQuery::Sort sort) {
   using Sort = ExperimentQuery::Sort;
   switch (sort) {
     case Sort::kId:
@@ -119,8 +119,8 @@ Asked ToAsked(const ExperimentQuery& query) {
   if (!query.states.empty()) asked.Add("e.state = ANY($?::text[])", ToStateFilter(query.states));
   if (!query.ids.empty()) asked.Add("e.id = ANY($?::int[])", ToArray(query.ids));
   if (!query.not_ids.empty()) asked.Add("e.id <> ALL($?::int[])", ToArray(query.not_ids));
-  if (query.least_id) asked.Add("e.id >= $?::bigint", ToParam(*query.least_id));
-  if (query.greatest_id) asked.Add("e.id <= $?::bigint", ToParam(*query.greatest_id));
+  if (query.min_id) asked.Add("e.id >= $?::bigint", ToParam(*query.min_id));
+  if (query.max_id) asked.Add("e.id <= $?::bigint", ToParam(*query.max_id));
   if (query.project != 0) asked.Add("e.project = $?::int", ToParam(query.project));
   if (query.visible) {
     asked.Add("coalesce(p.workspace, 1) = ANY($?::int[])", ToArray(*query.visible));
@@ -173,11 +173,12 @@ absl::StatusOr<ExperimentPage> SqlStore::ListExperiments(const ExperimentQuery& 
   return readers_.Run([&](Connection& connection) -> absl::StatusOr<ExperimentPage> {
     DET_ASSIGN_OR_RETURN(
         const WindowRows window,
-        ReadWindow(connection, absl::StrCat("SELECT count(*) FROM ", asked.tables, asked.where),
-                   absl::StrCat("SELECT e.id FROM ", asked.tables,
-                                query.sort == ExperimentQuery::Sort::kNumTrials ? kTrialTotals : "",
-                                asked.where, OrderBy(KeyOf(query.sort), "e.id", query.descending)),
-                   asked.params, query.window));
+        ReadWindow(
+            connection, absl::StrCat("SELECT count(*) FROM ", asked.tables, asked.where),
+            absl::StrCat("SELECT e.id FROM ", asked.tables,
+                         query.sort == ExperimentQuery::Sort::kNumTrials ? kTrialTotals : "",
+                         asked.where, OrderBy(GetSortKey(query.sort), "e.id", query.descending)),
+            asked.params, query.window));
     std::vector<int64_t> ids;
     for (int row = 0; row < window.rows.rows(); ++row) ids.push_back(window.rows.Int(row, 0));
     ExperimentPage page;

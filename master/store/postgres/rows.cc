@@ -54,7 +54,7 @@ class Cursor {
       value = *parsed;
     } else {
       status_ = absl::InternalError(
-          absl::StrCat("the database holds the unknown state ", std::string(text)));
+          absl::StrCat("the database contains the unknown state ", std::string(text)));
     }
   }
   template <class T>
@@ -159,7 +159,7 @@ absl::StatusOr<model::Value> ToValue(const Result& result, int row, int column) 
   absl::StatusOr<model::Value> value = model::Value::FromJson(result.Text(row, column));
   if (value.ok()) return value;
   return absl::InternalError(
-      absl::StrCat("the database holds a damaged document: ", value.status().message()));
+      absl::StrCat("the database contains an invalid document: ", value.status().message()));
 }
 
 std::vector<std::string> ToTexts(const model::Value& value) {

@@ -1,5 +1,6 @@
-// Rows to structs and back: the only place that knows the columns of the cluster's tables.
-// Called by the store's parts on their threads. Never talks to the database.
+// Conversion between rows and structs: the only place that knows the columns of the cluster's
+// tables. Called by the sources of this folder on their callers' threads. Never accesses the
+// database.
 #ifndef MASTER_STORE_POSTGRES_ROWS_H_
 #define MASTER_STORE_POSTGRES_ROWS_H_
 
@@ -14,19 +15,19 @@
 
 namespace det::store {
 
-// What makes a change. `known`: the row of this experiment is in the database, so what never
-// changes (its configuration above all) is not sent again.
+// The statement for a change. `known`: the row of this experiment is in the database, so columns
+// that never change (mainly its configuration) are not sent again.
 Connection::Statement ToStatement(const cluster::Change& change, bool known);
 
-// One statement for many; rows that exist are skipped.
+// One statement for many rows; existing rows are skipped.
 Connection::Statement InsertMetrics(const std::vector<const model::MetricReport*>& reports);
 Connection::Statement InsertLogLines(const std::vector<const model::LogLine*>& lines);
-// Before InsertLogLines in its transaction: ids become visible in their order, so that a reader who
-// asks for what came after the last id misses nothing.
+// Must precede InsertLogLines in its transaction: makes ids visible in order, so that a reader that
+// asks for lines after the last id misses none.
 Connection::Statement LockLog();
 
-// Columns for a SELECT, and the struct from them, of which the first is at `column`. INTERNAL for a
-// row that does not make sense.
+// Columns for a SELECT, and their conversion to a struct; `column` is the index of the first one.
+// INTERNAL if a row is invalid.
 extern const char kExperimentColumns[];  // of kExperimentTables
 extern const char kExperimentTables[];   // experiments e with their projects p and workspaces w
 inline constexpr int kNumExperimentColumns = 33;
@@ -40,7 +41,7 @@ extern const char kAllocationColumns[];  // of allocations as a
 absl::StatusOr<experiment::Allocation> ToAllocation(const Result& result, int row);
 
 extern const char kMetricColumns[];  // of metrics as m
-// Of an experiment as e: the metric that trials are ranked by; of several objectives, the first.
+// For an experiment as e: the metric that ranks trials; with several objectives, the first.
 extern const char kRankingMetric[];
 absl::StatusOr<model::MetricReport> ToMetricReport(const Result& result, int row);
 
@@ -53,7 +54,7 @@ LogRecord ToLogRecord(const Result& result, int row);
 
 absl::StatusOr<model::Value> ToValue(const Result& result, int row, int column);
 
-// Parts of documents.
+// Parts of JSON documents.
 model::Value ToDocument(const model::Resources& resources);
 model::Resources ToResources(const model::Value& value);
 model::Value ToDocument(const std::vector<std::string>& texts);

@@ -77,7 +77,7 @@ absl::StatusOr<model::ResourcePool> ToPool(const Result& result, int row) {
   const auto fitting = model::ParseFittingPolicy(result.Text(row, 3));
   if (!policy || !fitting) {
     return absl::InternalError(
-        absl::StrCat("the database holds an unknown policy of resource pool ", pool.name));
+        absl::StrCat("the database contains an unknown policy of resource pool ", pool.name));
   }
   pool.policy = *policy;
   pool.fitting = *fitting;

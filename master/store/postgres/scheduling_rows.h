@@ -1,5 +1,5 @@
-// Rows of pools and quotas: structs to rows and back. Called by the store's parts on
-// their threads.
+// Rows of resource pools and quotas: conversion from and to structs. Called by the sources of this
+// folder on their callers' threads.
 #ifndef MASTER_STORE_POSTGRES_SCHEDULING_ROWS_H_
 #define MASTER_STORE_POSTGRES_SCHEDULING_ROWS_H_
 
@@ -16,8 +16,7 @@ Connection::Statement Put(const cluster::PutDefaultPools& put);
 Connection::Statement Put(const model::Quota& quota);
 Connection::Statement Drop(const cluster::DropQuota& drop);
 
-// Reads all of them, and agents, and what was used of quotas. INTERNAL for a row that does not make
-// sense.
+// Reads all pools, quotas with their usage, and agents into `image`. INTERNAL if a row is invalid.
 absl::Status AddScheduling(Connection& connection, cluster::Image& image);
 
 }  // namespace det::store

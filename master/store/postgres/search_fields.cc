@@ -23,7 +23,7 @@ const char* RankingMetric() {
 
 }  // namespace
 
-const char* SearchFields::SqlOf(Join join) const {
+const char* SearchFields::GetJoinSql(Join join) const {
   switch (join) {
     case kTrial:
       return " JOIN trials t ON t.id = d.trial";
@@ -53,97 +53,97 @@ const char* SearchFields::SqlOf(Join join) const {
   return "";
 }
 
-std::string SearchFields::Joins() const {
+std::string SearchFields::BuildJoins() const {
   std::string joins;
   for (int i = 0; i < kNumJoins; ++i) {
-    if (needed_[i]) joins += SqlOf(static_cast<Join>(i));
+    if (needed_[i]) joins += GetJoinSql(static_cast<Join>(i));
   }
   return joins;
 }
 
-void SearchFields::Need(Join join) {
+void SearchFields::RequireJoin(Join join) {
   if (driven_) needed_[kTrial] = true;
   // All others say something of the experiment.
   if (join != kTrial && (join != kCheckpoints || !runs_)) needed_[kExperiment] = true;
   needed_[join] = true;
 }
 
-const char* SearchFields::Run() {
+const char* SearchFields::GetRunId() {
   if (runs_) return driven_ ? "d.trial" : "t.id";
-  Need(kRun);
+  RequireJoin(kRun);
   return "r.id";
 }
 
-const char* SearchFields::Of(Join join, const char* sql) {
-  Need(join);
+const char* SearchFields::Qualify(Join join, const char* sql) {
+  RequireJoin(join);
   return sql;
 }
 
-std::string SearchFields::Own(const char* column) const {
+std::string SearchFields::QualifyOwn(const char* column) const {
   return absl::StrCat(runs_ ? "t." : "e.", column);
 }
 
-std::string SearchFields::Expression(Field field) {
-  if (runs_ && field == Field::kRunId) return Run();
-  if (driven_) Need(kTrial);
+std::string SearchFields::GetExpression(Field field) {
+  if (runs_ && field == Field::kRunId) return GetRunId();
+  if (driven_) RequireJoin(kTrial);
   switch (field) {
     case Field::kLocalId:
-      return Of(kProject, "((p.key || '-' || t.id) COLLATE \"C\")");
+      return Qualify(kProject, "((p.key || '-' || t.id) COLLATE \"C\")");
     case Field::kExperimentId:
       return runs_ ? "t.experiment" : "e.id";
     case Field::kStartTime:
-      return Own("created_at");
+      return QualifyOwn("created_at");
     case Field::kEndTime:
-      return Own("ended_at");
+      return QualifyOwn("ended_at");
     case Field::kDuration:
-      return absl::StrCat("extract(epoch FROM coalesce(CASE WHEN isfinite(", Own("ended_at"),
-                          ") THEN ", Own("ended_at"), " END, now()) - ", Own("created_at"),
-                          ")::double precision");
+      return absl::StrCat("extract(epoch FROM coalesce(CASE WHEN isfinite(", QualifyOwn("ended_at"),
+                          ") THEN ", QualifyOwn("ended_at"), " END, now()) - ",
+                          QualifyOwn("created_at"), ")::double precision");
     case Field::kState:
-      return Own("state");
+      return QualifyOwn("state");
     case Field::kShownState:
       return kShownStateSql;
     case Field::kSearcherMetricValue:
-      return Own("best_metric");
+      return QualifyOwn("best_metric");
     case Field::kCheckpointSize:
-      return Of(kCheckpoints, "k.size");
+      return Qualify(kCheckpoints, "k.size");
     case Field::kCheckpointCount:
-      return Of(kCheckpoints, "k.number");
+      return Qualify(kCheckpoints, "k.number");
     case Field::kProjectId:
-      return Own("project");
+      return QualifyOwn("project");
     default:
-      return OfExperiment(field);
+      return GetExperimentExpression(field);
   }
 }
 
-const char* SearchFields::OfExperiment(Field field) {
+const char* SearchFields::GetExperimentExpression(Field field) {
   switch (field) {
     case Field::kName:
-      return Of(kExperiment, "e.name");
+      return Qualify(kExperiment, "e.name");
     case Field::kDescription:
-      return Of(kExperiment, "(e.description COLLATE \"C\")");
+      return Qualify(kExperiment, "(e.description COLLATE \"C\")");
     case Field::kTags:
-      return Of(kExperiment, "e.labels");
+      return Qualify(kExperiment, "e.labels");
     case Field::kForkedFrom:
-      return Of(kExperiment, "e.forked_from");
+      return Qualify(kExperiment, "e.forked_from");
     case Field::kNumTrials:
-      return Of(kTrials, "n.trials");
+      return Qualify(kTrials, "n.trials");
     case Field::kSearcherType:
-      return Of(kExperiment, "(e.searcher_name COLLATE \"C\")");
+      return Qualify(kExperiment, "(e.searcher_name COLLATE \"C\")");
     case Field::kSearcherMetric:
-      return Of(kExperiment, RankingMetric());
+      return Qualify(kExperiment, RankingMetric());
     case Field::kResourcePool:
-      return Of(kExperiment, "(e.resource_pool COLLATE \"C\")");
+      return Qualify(kExperiment, "(e.resource_pool COLLATE \"C\")");
     case Field::kProgress:
-      return Of(kExperiment, "e.progress");
+      return Qualify(kExperiment, "e.progress");
     case Field::kUser:
-      return Of(kUser, "coalesce(u.username, '')");
+      return Qualify(kUser, "coalesce(u.username, '')");
     case Field::kArchived:
-      return Of(kExperiment, "e.archived");
+      return Qualify(kExperiment, "e.archived");
     case Field::kParentArchived:
-      return Of(kProject, "coalesce(p.archived OR w.archived, false)");
+      return Qualify(kProject, "coalesce(p.archived OR w.archived, false)");
     case Field::kIsMultitrial:
-      return Of(kExperiment, "(e.searcher_name <> 'single')");
+      return Qualify(kExperiment, "(e.searcher_name <> 'single')");
     default:
       return "NULL::text";
   }

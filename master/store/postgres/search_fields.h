@@ -1,5 +1,5 @@
-// What a search says of a run or an experiment itself, as SQL: the expression of each field, and
-// the tables beside the searched one that it takes. Used by ToSql.
+// SQL expressions for the fixed fields of runs and experiments in a search, and the joins that they
+// need. Used by ToSql.
 #ifndef MASTER_STORE_POSTGRES_SEARCH_FIELDS_H_
 #define MASTER_STORE_POSTGRES_SEARCH_FIELDS_H_
 
@@ -9,29 +9,29 @@
 
 namespace det::store {
 
-// Names in the SQL: t the run, e the experiment, d the row of a value or a metric.
+// Aliases in the SQL: t is the run, e the experiment, d the row of a value or metric.
 class SearchFields {
  public:
-  // `driven`: rows d of values or metrics are searched, each in place of its run.
+  // `driven`: the query reads rows d of values or metrics instead of runs.
   SearchFields(Table table, bool driven)
       : table_(table), runs_(table == Table::kRuns), driven_(driven) {}
 
-  // Also notes which tables it takes.
-  std::string Expression(Field field);
-  // The run's number: of an experiment, of its best or else its first one.
-  const char* Run();
-  // The tables that were needed so far, to be put behind the searched one.
-  std::string Joins() const;
+  // Also records which joins the expression needs.
+  std::string GetExpression(Field field);
+  // Expression for the run's id; for experiments, of the best run, or else the first.
+  const char* GetRunId();
+  // The joins needed so far, to follow the searched table.
+  std::string BuildJoins() const;
 
  private:
-  // In the order in which they can be joined.
+  // In the order in which they must be joined.
   enum Join { kTrial, kExperiment, kUser, kProject, kRun, kTrials, kCheckpoints, kNumJoins };
 
-  const char* SqlOf(Join join) const;
-  void Need(Join join);
-  const char* Of(Join join, const char* sql);
-  std::string Own(const char* column) const;
-  const char* OfExperiment(Field field);
+  const char* GetJoinSql(Join join) const;
+  void RequireJoin(Join join);
+  const char* Qualify(Join join, const char* sql);
+  std::string QualifyOwn(const char* column) const;
+  const char* GetExperimentExpression(Field field);
 
   const Table table_;
   const bool runs_, driven_;

@@ -11,7 +11,7 @@
 namespace det::store {
 namespace {
 
-std::string NameOf(Statistic statistic, const char* row) {
+std::string GetColumnName(Statistic statistic, const char* row) {
   switch (statistic) {
     case Statistic::kLast:
       return absl::StrCat(row, ".last");
@@ -31,7 +31,7 @@ bool SameRows(const Column& a, const Column& b) {
          a.group == b.group && a.metric == b.metric;
 }
 
-const char* SignOf(Operator op) {
+const char* GetOperatorSql(Operator op) {
   switch (op) {
     case Operator::kLess:
       return " < ";
@@ -117,34 +117,35 @@ class Writer {
   }
 
   void AddOrder(const SortKey& key) {
-    const char* way = key.descending ? " DESC NULLS LAST" : " ASC NULLS LAST";
+    const char* direction = key.descending ? " DESC NULLS LAST" : " ASC NULLS LAST";
     const Column& column = key.column;
     if (column.kind == Column::Kind::kField) {
-      std::string field = fields_.Expression(column.field);
+      std::string field = fields_.GetExpression(column.field);
       if (column.type == ColumnType::kArray) {
         field = absl::StrCat("ARRAY(SELECT l COLLATE \"C\" FROM jsonb_array_elements_text(", field,
                              ") l)");
       }
-      return order_.push_back({std::move(field), way});
+      return order_.push_back({std::move(field), direction});
     }
     const bool metric = column.kind == Column::Kind::kMetric;
     if (driving_ != nullptr && SameRows(column, *driving_)) {
-      if (metric) return order_.push_back({NameOf(column.statistic, "d"), way});
+      if (metric) return order_.push_back({GetColumnName(column.statistic, "d"), direction});
       // Where all have a number, the index need not know where those without one are.
-      order_.push_back({"d.number", by_project_ ? key.descending ? " DESC" : " ASC" : way});
-      return order_.push_back({"d.text", way});
+      order_.push_back({"d.number", by_project_ ? key.descending ? " DESC" : " ASC" : direction});
+      return order_.push_back({"d.text", direction});
     }
     const std::string row = absl::StrCat("s", order_.size());
     absl::StrAppend(&order_from_, " LEFT JOIN LATERAL (SELECT ",
-                    metric ? absl::StrCat(NameOf(column.statistic, "s"), " AS number")
+                    metric ? absl::StrCat(GetColumnName(column.statistic, "s"), " AS number")
                            : std::string("s.number, s.text"),
                     " FROM ", metric ? "metric_summaries" : "run_values", " s WHERE ",
-                    Rows(column, "s"), " AND s.trial = ", fields_.Run(), ") ", row, " ON true");
-    order_.push_back({absl::StrCat(row, ".number"), way});
-    if (!metric) order_.push_back({absl::StrCat(row, ".text"), way});
+                    Rows(column, "s"), " AND s.trial = ", fields_.GetRunId(), ") ", row,
+                    " ON true");
+    order_.push_back({absl::StrCat(row, ".number"), direction});
+    if (!metric) order_.push_back({absl::StrCat(row, ".text"), direction});
   }
 
-  std::string Joins() const { return fields_.Joins(); }
+  std::string BuildJoins() const { return fields_.BuildJoins(); }
   const std::string& order_from() const { return order_from_; }
   std::vector<SearchSql::OrderKey> TakeOrder() { return std::move(order_); }
   int num_params() const { return static_cast<int>(params_.size()); }
@@ -188,7 +189,7 @@ class Writer {
         condition.op == Operator::kIsEmpty || condition.op == Operator::kNotEmpty;
     if (column.kind == Column::Kind::kMetric) {
       if (asks_presence) return std::string();
-      return Compare(NameOf(column.statistic, row), ColumnType::kNumber, condition);
+      return Compare(GetColumnName(column.statistic, row), ColumnType::kNumber, condition);
     }
     if (asks_presence) {
       return absl::StrCat("(", row, ".number IS NOT NULL OR ", row, ".text <> '')");
@@ -200,7 +201,7 @@ class Writer {
   // Few are archived, if any: those are looked up, not the experiments of all others.
   std::string WriteArchived(const Condition& condition) {
     const bool archived = std::get<bool>(condition.operand) == (condition.op == Operator::kEqual);
-    return absl::StrCat(fields_.Run(), archived ? "" : " NOT",
+    return absl::StrCat(fields_.GetRunId(), archived ? "" : " NOT",
                         " IN (SELECT y.id FROM experiments x JOIN trials y ON y.experiment = x.id "
                         "WHERE x.archived)");
   }
@@ -213,13 +214,14 @@ class Writer {
           std::holds_alternative<bool>(condition.operand)) {
         return WriteArchived(condition);
       }
-      const std::string holds = Compare(fields_.Expression(column.field), column.type, condition);
+      const std::string holds =
+          Compare(fields_.GetExpression(column.field), column.type, condition);
       return IsContrary(condition.op) ? absl::StrCat("NOT coalesce(", holds, ", false)") : holds;
     }
     std::string rows = Rows(column, "s");
     const std::string holds = CompareRow(condition, "s");
     if (!holds.empty()) absl::StrAppend(&rows, " AND ", holds);
-    return absl::StrCat(fields_.Run(), IsContrary(condition.op) ? " NOT" : "",
+    return absl::StrCat(fields_.GetRunId(), IsContrary(condition.op) ? " NOT" : "",
                         " IN (SELECT s.trial FROM ",
                         column.kind == Column::Kind::kMetric ? "metric_summaries" : "run_values",
                         " s WHERE ", rows, ")");
@@ -241,7 +243,7 @@ class Writer {
         return absl::StrCat("(strpos(lower(", value, "), lower(", Add(condition.operand),
                             ")) > 0)");
       default:
-        return absl::StrCat("(", value, SignOf(condition.op), Add(condition.operand), ")");
+        return absl::StrCat("(", value, GetOperatorSql(condition.op), Add(condition.operand), ")");
     }
   }
 
@@ -255,11 +257,11 @@ class Writer {
 };
 
 // The order of a query whose rows have these names: "k0", ...
-std::string OrderOf(const std::vector<SearchSql::OrderKey>& keys, bool named) {
+std::string MakeOrder(const std::vector<SearchSql::OrderKey>& keys, bool named) {
   std::vector<std::string> parts;
   for (const SearchSql::OrderKey& key : keys) {
-    parts.push_back(named ? absl::StrCat("x.k", parts.size(), key.way)
-                          : absl::StrCat(key.expression, key.way));
+    parts.push_back(named ? absl::StrCat("x.k", parts.size(), key.direction)
+                          : absl::StrCat(key.expression, key.direction));
   }
   return absl::StrCat(" ORDER BY ", absl::StrJoin(parts, ", "));
 }
@@ -276,7 +278,7 @@ std::string SearchSql::Count() const {
 
 std::string SearchSql::Page(int offset, int limit) const {
   if (!by_project) {
-    return absl::StrCat("SELECT ", id, " FROM ", order_from, where, OrderOf(order, false),
+    return absl::StrCat("SELECT ", id, " FROM ", order_from, where, MakeOrder(order, false),
                         Cut(offset, limit));
   }
   std::vector<std::string> columns;
@@ -287,13 +289,13 @@ std::string SearchSql::Page(int offset, int limit) const {
   return absl::StrCat("SELECT x.k", order.size() - 1,
                       " FROM unnest($1::int[]) q (project) CROSS JOIN LATERAL (SELECT ",
                       absl::StrJoin(columns, ", "), " FROM ", order_from, where,
-                      OrderOf(order, false), Cut(0, offset + limit), ") x", OrderOf(order, true),
-                      Cut(offset, limit));
+                      MakeOrder(order, false), Cut(0, offset + limit), ") x",
+                      MakeOrder(order, true), Cut(offset, limit));
 }
 
 std::string SearchSql::CountedPage(int offset, int limit) const {
   return absl::StrCat("SELECT ", id, ", count(*) OVER () FROM ", order_from, where,
-                      OrderOf(order, false), Cut(offset, limit));
+                      MakeOrder(order, false), Cut(offset, limit));
 }
 
 SearchSql ToSql(Table table, const Search& search, Param projects, SearchedRows rows) {
@@ -304,13 +306,13 @@ SearchSql ToSql(Table table, const Search& search, Param projects, SearchedRows 
   const std::string from = writer.From();
   const std::string base = writer.Base();
   sql.where = absl::StrCat(" WHERE ", base, " AND ", writer.Write(search.filter));
-  sql.filter_from = absl::StrCat(from, writer.Joins());
+  sql.filter_from = absl::StrCat(from, writer.BuildJoins());
   sql.num_filter_params = writer.num_params();
   for (const SortKey& key : search.order) writer.AddOrder(key);
   sql.order = writer.TakeOrder();
   const bool newest_first = search.order.empty() || search.order.back().descending;
   sql.order.push_back({sql.id, newest_first ? " DESC" : " ASC"});
-  sql.order_from = absl::StrCat(from, writer.Joins(), writer.order_from());
+  sql.order_from = absl::StrCat(from, writer.BuildJoins(), writer.order_from());
   sql.params = writer.TakeParams();
   return sql;
 }

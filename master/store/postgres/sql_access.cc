@@ -78,7 +78,7 @@ SessionRecord ToSession(const Result& result, int row) {
   return session;
 }
 
-const char* KeyOf(TokenQuery::Sort sort) {
+const char* GetSortKey(TokenQuery::Sort sort) {
   using Sort = TokenQuery::Sort;
   switch (sort) {
     case Sort::kId:
@@ -133,11 +133,11 @@ absl::Status SqlAccess::DeleteLogins(model::UserId user, const std::string& keep
   return Write(kDeleteLogins, MakeParams(user, keep));
 }
 
-absl::Status SqlAccess::DeleteSessionsOf(model::UserId user) {
+absl::Status SqlAccess::DeleteUserSessions(model::UserId user) {
   return Write(kDeleteAll, MakeParams(user));
 }
 
-absl::Status SqlAccess::NoteUse(const std::string& token_hash, absl::Time at) {
+absl::Status SqlAccess::RecordUse(const std::string& token_hash, absl::Time at) {
   return Write(kNoteUse, MakeParams(token_hash, at));
 }
 
@@ -148,7 +148,7 @@ absl::StatusOr<TokenPage> SqlAccess::ListTokens(const TokenQuery& query) {
         const WindowRows window,
         ReadWindow(connection, absl::StrCat("SELECT count(*)", kAccessFrom),
                    absl::StrCat("SELECT " DET_SESSION_COLUMNS, kAccessFrom,
-                                OrderBy(KeyOf(query.sort), "id", query.descending)),
+                                OrderBy(GetSortKey(query.sort), "id", query.descending)),
                    params, query.window));
     TokenPage page;
     page.total = window.total;
@@ -189,11 +189,11 @@ absl::StatusOr<std::vector<RoleAssignment>> SqlAccess::Roles(const char* where, 
   });
 }
 
-absl::StatusOr<std::vector<RoleAssignment>> SqlAccess::RolesOf(model::UserId user) {
+absl::StatusOr<std::vector<RoleAssignment>> SqlAccess::GetUserRoles(model::UserId user) {
   return Roles("user_id = $1", user.value());
 }
 
-absl::StatusOr<std::vector<RoleAssignment>> SqlAccess::RolesIn(int32_t workspace) {
+absl::StatusOr<std::vector<RoleAssignment>> SqlAccess::GetWorkspaceRoles(int32_t workspace) {
   return Roles("workspace = $1", workspace);
 }
 

@@ -21,16 +21,16 @@ class SqlAccess final : public Access {
   absl::StatusOr<SessionRecord> GetSession(const std::string& token_hash, absl::Time now) override;
   absl::Status DeleteSession(const std::string& token_hash) override;
   absl::Status DeleteLogins(model::UserId user, const std::string& keep) override;
-  absl::Status DeleteSessionsOf(model::UserId user) override;
-  absl::Status NoteUse(const std::string& token_hash, absl::Time at) override;
+  absl::Status DeleteUserSessions(model::UserId user) override;
+  absl::Status RecordUse(const std::string& token_hash, absl::Time at) override;
 
   absl::StatusOr<TokenPage> ListTokens(const TokenQuery& query) override;
   absl::StatusOr<SessionRecord> ChangeToken(int32_t id,
                                             const std::optional<std::string>& description,
                                             bool revoke) override;
 
-  absl::StatusOr<std::vector<RoleAssignment>> RolesOf(model::UserId user) override;
-  absl::StatusOr<std::vector<RoleAssignment>> RolesIn(int32_t workspace) override;
+  absl::StatusOr<std::vector<RoleAssignment>> GetUserRoles(model::UserId user) override;
+  absl::StatusOr<std::vector<RoleAssignment>> GetWorkspaceRoles(int32_t workspace) override;
   absl::Status AddRole(const RoleAssignment& assignment) override;
   absl::Status RemoveRole(const RoleAssignment& assignment) override;
 

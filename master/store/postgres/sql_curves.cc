@@ -48,7 +48,7 @@ SELECT t.id, l.steps, l.value FROM trials t CROSS JOIN LATERAL (
   WHERE v.value IS NOT NULL ORDER BY v.steps DESC LIMIT 1) l
 WHERE t.experiment = $1 ORDER BY t.id)sql";
 
-Params ParamsOf(const SeriesQuery& query) {
+Params MakeQueryParams(const SeriesQuery& query) {
   return MakeParams(query.experiment, query.group, query.metric, query.first_steps,
                     query.last_steps);
 }
@@ -75,7 +75,7 @@ std::string FirstReports(const char* columns, int most) {
                       most, ") m");
 }
 
-Params ParamsOf(const CurveQuery& query, const Trials& trials) {
+Params MakeQueryParams(const CurveQuery& query, const Trials& trials) {
   return {ToArray(trials), ToParam(query.group), ToParam(query.first_steps),
           ToParam(query.last_steps)};
 }
@@ -83,7 +83,7 @@ Params ParamsOf(const CurveQuery& query, const Trials& trials) {
 absl::StatusOr<Curves> ReadFirst(Connection& connection, const CurveQuery& query,
                                  const Trials& trials, int most) {
   DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(FirstReports(kMetricColumns, most),
-                                                            ParamsOf(query, trials)));
+                                                            MakeQueryParams(query, trials)));
   Curves curves;
   for (int row = 0; row < result.rows(); ++row) {
     DET_ASSIGN_OR_RETURN(model::MetricReport report, ToMetricReport(result, row));
@@ -92,7 +92,7 @@ absl::StatusOr<Curves> ReadFirst(Connection& connection, const CurveQuery& query
   return curves;
 }
 
-// A number in JSON, or the text of one that JSON lacks; as MetricNumber(), else NaN.
+// A number in JSON, or the text of one that JSON lacks; as GetMetricNumber(), else NaN.
 double ParseNumber(std::string_view json) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (json == "\"Infinity\"") return kInfinity;
@@ -106,7 +106,7 @@ double ParseNumber(std::string_view json) {
 // As ReadFirst, of one metric. `cut`: those of which there are `most` reports.
 absl::StatusOr<NumberCurves> ReadFirstNumbers(Connection& connection, const CurveQuery& query,
                                               const Trials& trials, int most, Trials* cut) {
-  Params params = ParamsOf(query, trials);
+  Params params = MakeQueryParams(query, trials);
   params.push_back(ToParam(query.metric));
   DET_ASSIGN_OR_RETURN(
       const Result result,
@@ -156,7 +156,7 @@ absl::StatusOr<PeaksOf> FindPeaks(Connection& connection, const CurveQuery& quer
       const Result found,
       connection.Exec(absl::StrCat("SELECT DISTINCT ON (s.trial) s.trial, s.metric, s.portion > 0, "
                                    "s.count > ",
-                                   2 * kWholeCurve,
+                                   2 * kMaxUnsampledReports,
                                    " FROM metric_summaries s WHERE s.trial = ANY($1::int[]) "
                                    "AND s.group_name = $2 AND ($3 = '' OR s.metric = $3) "
                                    "ORDER BY s.trial, s.count DESC, s.metric"),
@@ -180,7 +180,7 @@ absl::StatusOr<Reports> ReadPeaks(Connection& connection, const CurveQuery& quer
                        " FROM metrics m WHERE m.trial = $1 AND m.group_name = $2 AND "
                        "m.steps = ANY(ARRAY(SELECT curve_steps($1, $2, $3, $4, $5, $6)))"),
           MakeParams(trial, query.group, metric, query.first_steps, query.last_steps,
-                     std::max(1, query.most / 2 - 1))));
+                     std::max(1, query.max_reports / 2 - 1))));
   Reports reports;
   for (int row = 0; row < result.rows(); ++row) {
     DET_ASSIGN_OR_RETURN(reports.emplace_back(), ToMetricReport(result, row));
@@ -199,10 +199,11 @@ absl::StatusOr<Reports> ReadLongCurve(Pool& pool, Fence& fence, const CurveQuery
   const bool asks_all = query.first_steps <= 0 && query.last_steps == CurveQuery().last_steps;
   if (asks_all && peaks.made && peaks.many) return pool.Run(read_peaks);
   DET_ASSIGN_OR_RETURN(Curves whole, pool.Run([&](Connection& connection) {
-    return ReadFirst(connection, query, {trial}, kWholeCurve + 1);
+    return ReadFirst(connection, query, {trial}, kMaxUnsampledReports + 1);
   }));
   // Without numbers no point stands out: the first of them.
-  if (!IsCut(whole[trial], kWholeCurve) || peaks.metric.empty()) return std::move(whole[trial]);
+  if (!IsCut(whole[trial], kMaxUnsampledReports) || peaks.metric.empty())
+    return std::move(whole[trial]);
   if (!peaks.made) {
     // Of a trial that reported before there were peaks: once.
     DET_RETURN_IF_ERROR(fence
@@ -264,7 +265,7 @@ absl::StatusOr<NumberCurves> SqlRuns::ReadNumbers(const CurveQuery& query) {
     for (auto& [trial, reports] : whole) {
       KeepNewestRuns(reports);
       some.erase(trial);
-      NumberCurve curve = NumbersOf(reports, query.metric);
+      NumberCurve curve = ExtractNumbers(reports, query.metric);
       if (!curve.steps.empty()) some.emplace(trial, std::move(curve));
     }
     curves.merge(some);
@@ -274,7 +275,7 @@ absl::StatusOr<NumberCurves> SqlRuns::ReadNumbers(const CurveQuery& query) {
 
 absl::StatusOr<std::vector<int64_t>> SqlRuns::ListSteps(const SeriesQuery& query) {
   return pool_.Run([&](Connection& connection) -> absl::StatusOr<std::vector<int64_t>> {
-    DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kSteps, ParamsOf(query)));
+    DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kSteps, MakeQueryParams(query)));
     std::vector<int64_t> steps;
     for (int row = 0; row < result.rows(); ++row) steps.push_back(result.Int(row, 0));
     return steps;
@@ -283,7 +284,7 @@ absl::StatusOr<std::vector<int64_t>> SqlRuns::ListSteps(const SeriesQuery& query
 
 absl::StatusOr<std::vector<SeriesPoint>> SqlRuns::ReadLast(const SeriesQuery& query) {
   return pool_.Run([&](Connection& connection) -> absl::StatusOr<std::vector<SeriesPoint>> {
-    DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kLast, ParamsOf(query)));
+    DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kLast, MakeQueryParams(query)));
     std::vector<SeriesPoint> points;
     for (int row = 0; row < result.rows(); ++row) {
       points.push_back({TrialAt(result, row), result.Int(row, 1), result.Double(row, 2)});

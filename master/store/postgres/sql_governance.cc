@@ -26,10 +26,10 @@ constexpr char kCountAudit[] = "SELECT count(*)" DET_AUDIT_FOUND;
 #undef DET_AUDIT_FOUND
 
 // In hexadecimal: the other columns are read as text.
-constexpr char kGetAnswer[] =
+constexpr char kGetResponse[] =
     "SELECT method, request, micros(at), code, message, encode(response, 'hex') FROM answers "
     "WHERE user_id = $1 AND key = $2 AND at >= $3";
-constexpr char kPutAnswer[] = R"sql(
+constexpr char kPutResponse[] = R"sql(
 INSERT INTO answers (user_id, key, method, request, at, code, message, response)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 ON CONFLICT (user_id, key) DO UPDATE SET method = excluded.method, request = excluded.request,
@@ -140,32 +140,31 @@ absl::StatusOr<int> SqlAudit::CountAudit(const AuditQuery& query) {
   });
 }
 
-absl::StatusOr<std::optional<AnswerRecord>> SqlAnswers::GetAnswer(model::UserId user,
-                                                                  const std::string& key,
-                                                                  absl::Time since) {
-  return pool_.Run([&](Connection& connection) -> absl::StatusOr<std::optional<AnswerRecord>> {
+absl::StatusOr<std::optional<StoredResponse>> SqlStoredResponses::GetResponse(
+    model::UserId user, const std::string& key, absl::Time since) {
+  return pool_.Run([&](Connection& connection) -> absl::StatusOr<std::optional<StoredResponse>> {
     DET_ASSIGN_OR_RETURN(const Result result,
-                         connection.Exec(kGetAnswer, MakeParams(user, key, since)));
+                         connection.Exec(kGetResponse, MakeParams(user, key, since)));
     if (result.rows() == 0) return std::nullopt;
-    AnswerRecord answer;
-    answer.user = user;
-    answer.key = key;
-    answer.method = std::string(result.Text(0, 0));
-    answer.request = std::string(result.Text(0, 1));
-    answer.at = result.Time(0, 2);
-    answer.code = static_cast<int>(result.Int(0, 3));
-    answer.message = std::string(result.Text(0, 4));
-    answer.response = absl::HexStringToBytes(std::string(result.Text(0, 5)));
-    return answer;
+    StoredResponse stored;
+    stored.user = user;
+    stored.key = key;
+    stored.method = std::string(result.Text(0, 0));
+    stored.request = std::string(result.Text(0, 1));
+    stored.at = result.Time(0, 2);
+    stored.code = static_cast<int>(result.Int(0, 3));
+    stored.message = std::string(result.Text(0, 4));
+    stored.response = absl::HexStringToBytes(std::string(result.Text(0, 5)));
+    return stored;
   });
 }
 
-absl::Status SqlAnswers::PutAnswer(const AnswerRecord& answer, absl::Time since) {
-  Params params = MakeParams(answer.user, answer.key, answer.method, answer.request, answer.at,
-                             answer.code, answer.message);
-  params.push_back(Binary(answer.response));
+absl::Status SqlStoredResponses::PutResponse(const StoredResponse& stored, absl::Time since) {
+  Params params = MakeParams(stored.user, stored.key, stored.method, stored.request, stored.at,
+                             stored.code, stored.message);
+  params.push_back(Binary(stored.response));
   return fence_.Write(
-      pool_, {{"DELETE FROM answers WHERE at < $1", MakeParams(since)}, {kPutAnswer, params}});
+      pool_, {{"DELETE FROM answers WHERE at < $1", MakeParams(since)}, {kPutResponse, params}});
 }
 
 absl::StatusOr<std::optional<MessageRecord>> SqlClusterMessage::GetMessage() {

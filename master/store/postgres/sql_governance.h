@@ -1,4 +1,4 @@
-// Audit records, first answers, the cluster's message and usage in PostgreSQL. Used by SqlStore.
+// Audit records, stored responses, the cluster message and usage in PostgreSQL. Used by SqlStore.
 // Any thread; blocks.
 #ifndef MASTER_STORE_POSTGRES_SQL_GOVERNANCE_H_
 #define MASTER_STORE_POSTGRES_SQL_GOVERNANCE_H_
@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "master/store/interfaces/answers.h"
 #include "master/store/interfaces/audit.h"
 #include "master/store/interfaces/cluster_message.h"
+#include "master/store/interfaces/stored_responses.h"
 #include "master/store/interfaces/usage.h"
 #include "master/store/postgres/fence.h"
 #include "master/store/postgres/pool.h"
@@ -18,7 +18,7 @@ namespace det::store {
 
 class SqlAudit final : public Audit {
  public:
-  // `writer` writes, `readers` read.
+  // `writer` is used for writes, `readers` for reads.
   SqlAudit(Pool* writer, Pool* readers, Fence* fence)
       : writer_(*writer), readers_(*readers), fence_(*fence) {}
 
@@ -32,13 +32,14 @@ class SqlAudit final : public Audit {
   Fence& fence_;
 };
 
-class SqlAnswers final : public Answers {
+class SqlStoredResponses final : public StoredResponses {
  public:
-  SqlAnswers(Pool* pool, Fence* fence) : pool_(*pool), fence_(*fence) {}
+  SqlStoredResponses(Pool* pool, Fence* fence) : pool_(*pool), fence_(*fence) {}
 
-  absl::StatusOr<std::optional<AnswerRecord>> GetAnswer(model::UserId user, const std::string& key,
-                                                        absl::Time since) override;
-  absl::Status PutAnswer(const AnswerRecord& answer, absl::Time since) override;
+  absl::StatusOr<std::optional<StoredResponse>> GetResponse(model::UserId user,
+                                                            const std::string& key,
+                                                            absl::Time since) override;
+  absl::Status PutResponse(const StoredResponse& stored, absl::Time since) override;
 
  private:
   Pool& pool_;

@@ -1,4 +1,4 @@
-// The row that says who leads. Used by SqlStore. Any thread; blocks.
+// The row that says which master leads. Used by SqlStore. Any thread; blocks.
 #ifndef MASTER_STORE_POSTGRES_SQL_LEASE_H_
 #define MASTER_STORE_POSTGRES_SQL_LEASE_H_
 
@@ -13,19 +13,19 @@
 
 namespace det::store {
 
-// Also in a database without tables, and in one whose tables are of an older master.
+// Also works without tables, and with tables of an older master.
 absl::StatusOr<LeaseRecord> ReadLease(Connection& connection);
 
-// Within the caller's transaction: the fencing row is ours until its end. Ends sessions that hold
-// it in a transaction: a master that was stopped or cut off in the middle of one would keep it for
-// ever, and what they were about to commit is over with its epoch.
+// Locks the fencing row until the end of the caller's transaction. Terminates database sessions
+// that lock it: a master that was stopped or disconnected in a transaction would keep the lock
+// forever, and could not commit any more with its old epoch.
 absl::Status SeizeFencing(Connection& connection);
 
-// Whether the epoch was `expected`, or whatever it was: then a new one has begun, that of a leader
-// with a lease. In a transaction of its own.
+// Raises the epoch for a leader with a lease if it is `expected` (nullopt: any); returns whether it
+// was. Uses a transaction of its own.
 absl::StatusOr<bool> ClaimLease(Connection& connection, std::optional<int64_t> expected);
 
-// False when `epoch` is over.
+// Returns false if another master has a newer epoch.
 absl::StatusOr<bool> RenewLease(Connection& connection, int64_t epoch, const std::string& leader);
 
 }  // namespace det::store

@@ -55,7 +55,7 @@ absl::StatusOr<ModelVersionRecord> ToVersion(const Result& result, int row) {
 }
 
 // Why there is none of this number.
-absl::Status NoVersion(Connection& connection, int32_t model, int32_t version) {
+absl::Status VersionNotFound(Connection& connection, int32_t model, int32_t version) {
   DET_ASSIGN_OR_RETURN(const Result row,
                        connection.Exec("SELECT name FROM models WHERE id = $1", MakeParams(model)));
   if (row.rows() == 0) return NoSuchModel(absl::StrCat(model));
@@ -67,7 +67,7 @@ absl::StatusOr<ModelVersionRecord> ReadVersion(Connection& connection, int32_t m
   DET_ASSIGN_OR_RETURN(
       const Result result,
       connection.Exec(absl::StrCat(kSelect, " AND v.version = $2"), MakeParams(model, version)));
-  if (result.rows() == 0) return NoVersion(connection, model, version);
+  if (result.rows() == 0) return VersionNotFound(connection, model, version);
   return ToVersion(result, 0);
 }
 
@@ -140,7 +140,7 @@ absl::StatusOr<ModelVersionRecord> SqlModels::ChangeVersion(int32_t model, int32
                         {ToParam(model), ToParam(version), ToParam(patch.name),
                          ToParam(patch.comment), ToParam(patch.notes), ToParam(patch.metadata),
                          LabelsParam(patch.labels), ToParam(patch.at)}));
-    if (changed.rows() == 0) return NoVersion(connection, model, version);
+    if (changed.rows() == 0) return VersionNotFound(connection, model, version);
     return ReadVersion(connection, model, version);
   });
 }
@@ -150,7 +150,7 @@ absl::Status SqlModels::DeleteVersion(int32_t model, int32_t version, absl::Time
     DET_RETURN_IF_ERROR(LockModel(connection, model, true).status());
     DET_ASSIGN_OR_RETURN(const Result gone,
                          connection.Exec(kVersionDelete, MakeParams(model, version)));
-    if (gone.rows() == 0) return NoVersion(connection, model, version);
+    if (gone.rows() == 0) return VersionNotFound(connection, model, version);
     return connection.Exec("UPDATE models SET updated_at = $2 WHERE id = $1", MakeParams(model, at))
         .status();
   });
@@ -162,8 +162,8 @@ absl::StatusOr<std::vector<std::string>> SqlModels::ListHolders(model::Experimen
     DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kHolders, MakeParams(id)));
     Holders holders;
     for (int row = 0; row < result.rows(); ++row) {
-      holders.push_back(
-          HolderName(std::string(result.Text(row, 0)), static_cast<int32_t>(result.Int(row, 1))));
+      holders.push_back(GetHolderName(std::string(result.Text(row, 0)),
+                                      static_cast<int32_t>(result.Int(row, 1))));
     }
     return holders;
   });

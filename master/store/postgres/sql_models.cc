@@ -9,7 +9,7 @@
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/query.h"
 #include "master/store/postgres/rows.h"
-#include "master/store/postgres/space_rows.h"
+#include "master/store/postgres/workspace_rows.h"
 
 namespace det::store {
 namespace {
@@ -45,7 +45,7 @@ UPDATE models SET name = coalesce($2, name), description = coalesce($3, descript
 WHERE id = $1)sql";
 constexpr char kModelLabels[] = " GROUP BY l.label ORDER BY count(*) DESC, l.label COLLATE \"C\"";
 
-const char* KeyOf(ModelQuery::Sort sort) {
+const char* GetSortKey(ModelQuery::Sort sort) {
   using Sort = ModelQuery::Sort;
   switch (sort) {
     case Sort::kId:
@@ -98,7 +98,7 @@ absl::StatusOr<ModelRecord> ReadModel(Connection& connection, const std::string&
     return connection.Exec(absl::StrCat(kModelColumns, kModelSources, kModelCounts, where),
                            {std::move(param)});
   };
-  const std::optional<int32_t> id = ModelIdIn(name);
+  const std::optional<int32_t> id = ParseModelId(name);
   DET_ASSIGN_OR_RETURN(const Result result, id ? read(" WHERE m.id = $1", ToParam(*id))
                                                : read(" WHERE m.name = $1", ToParam(name)));
   if (result.rows() == 0) return NoSuchModel(name);
@@ -117,7 +117,7 @@ absl::StatusOr<ModelPage> SqlModels::ListModels(const ModelQuery& query) {
         const WindowRows window,
         ReadWindow(connection, absl::StrCat("SELECT count(*)", kModelSources, kModelWhere),
                    absl::StrCat(kModelColumns, kModelSources, kModelCounts, kModelWhere,
-                                OrderBy(KeyOf(query.sort), "m.id", query.descending)),
+                                OrderBy(GetSortKey(query.sort), "m.id", query.descending)),
                    ToParams(query), query.window));
     ModelPage page;
     page.total = window.total;
@@ -154,7 +154,7 @@ absl::StatusOr<ModelRecord> SqlModels::ChangeModel(int32_t id, const ModelPatch&
                    ToParam(patch.notes), ToParam(patch.metadata), LabelsParam(patch.labels),
                    ToParam(patch.workspace), ToParam(patch.archived), ToParam(patch.at)})
             .status();
-    if (!changed.ok() && connection.sqlstate() == kTaken) {
+    if (!changed.ok() && connection.sqlstate() == kUniqueViolation) {
       return ModelExists(patch.name.value_or(""));
     }
     DET_RETURN_IF_ERROR(changed);

@@ -9,7 +9,7 @@
 #include "master/store/postgres/connection.h"
 #include "master/store/postgres/postgres_store.h"
 #include "master/store/postgres/testing/test_server.h"
-#include "master/store/testing/make.h"
+#include "master/store/testing/make_rows.h"
 
 namespace det::store {
 namespace {
@@ -59,7 +59,7 @@ class SqlModelsTest : public ::testing::Test {
   int32_t bert_ = 0;
 };
 
-TEST_F(SqlModelsTest, ABatchWaitsForAVersionUnderWayAndLeavesItsCheckpoint) {
+TEST_F(SqlModelsTest, WaitsForVersionInProgressAndKeepsCheckpoint) {
   ASSERT_TRUE(other_
                   ->ExecScript("BEGIN; SELECT hold_batches(1); INSERT INTO model_versions (model, "
                                "version, checkpoint, owner, created_at, updated_at) VALUES (" +
@@ -75,7 +75,7 @@ TEST_F(SqlModelsTest, ABatchWaitsForAVersionUnderWayAndLeavesItsCheckpoint) {
   EXPECT_EQ(State(), model::CheckpointState::kCompleted);
 }
 
-TEST_F(SqlModelsTest, AVersionWaitsForABatchUnderWayAndIsRefused) {
+TEST_F(SqlModelsTest, RejectsVersionAfterBatchInProgress) {
   ASSERT_TRUE(other_
                   ->ExecScript("BEGIN; SELECT fence(1, 2); "
                                "UPDATE checkpoints SET state = 'DELETING' WHERE id = 'a'")

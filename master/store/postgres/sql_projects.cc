@@ -7,7 +7,7 @@
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/query.h"
 #include "master/store/postgres/rows.h"
-#include "master/store/postgres/space_rows.h"
+#include "master/store/postgres/workspace_rows.h"
 
 namespace det::store {
 namespace {
@@ -58,15 +58,15 @@ constexpr char kOfCheckpoint[] =
     "JOIN experiments e ON e.id = t.experiment LEFT JOIN projects p ON p.id = e.project "
     "WHERE c.id = $1";
 
-absl::StatusOr<int32_t> WorkspaceBy(Pool& pool, const char* sql, const Params& params) {
+absl::StatusOr<int32_t> FindWorkspace(Pool& pool, const char* sql, const Params& params) {
   return pool.Run([&](Connection& connection) -> absl::StatusOr<int32_t> {
     DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(sql, params));
-    if (result.rows() == 0) return LiesNowhere();
+    if (result.rows() == 0) return NoSuchResource();
     return static_cast<int32_t>(result.Int(0, 0));
   });
 }
 
-const char* KeyOf(ProjectQuery::Sort sort) {
+const char* GetSortKey(ProjectQuery::Sort sort) {
   using Sort = ProjectQuery::Sort;
   switch (sort) {
     case Sort::kId:
@@ -113,7 +113,7 @@ absl::StatusOr<ProjectRecord> ToProject(const Result& result, int row) {
   p.owner_name = std::string(result.Text(row, 7));
   p.archived = result.Bool(row, 8);
   p.immutable = result.Bool(row, 9);
-  DET_ASSIGN_OR_RETURN(p.state, ToSpaceState(result.Text(row, 10)));
+  DET_ASSIGN_OR_RETURN(p.state, ToWorkspaceState(result.Text(row, 10)));
   p.error = std::string(result.Text(row, 11));
   DET_ASSIGN_OR_RETURN(const model::Value notes, ToValue(result, row, 12));
   p.notes = ToNotes(notes);
@@ -157,10 +157,10 @@ absl::StatusOr<Locked> Lock(Connection& connection, int32_t id) {
 
 absl::StatusOr<int32_t> Insert(Connection& connection, const ProjectRecord& p) {
   for (int n = 1;; ++n) {
-    const std::string key = p.key.empty() ? KeyFor(p.name, n) : p.key;
+    const std::string key = p.key.empty() ? MakeProjectKey(p.name, n) : p.key;
     const absl::StatusOr<Result> added =
         connection.Exec(kProjectAdd, MakeParams(p.workspace, p.name, key, p.description, p.owner));
-    if (!added.ok() && connection.sqlstate() == kTaken) return ProjectExists(p.name);
+    if (!added.ok() && connection.sqlstate() == kUniqueViolation) return ProjectExists(p.name);
     DET_RETURN_IF_ERROR(added.status());
     if (added->rows() > 0) return static_cast<int32_t>(added->Int(0, 0));
     if (!p.key.empty()) return ProjectKeyExists(p.key);
@@ -197,7 +197,7 @@ absl::StatusOr<ProjectPage> SqlProjects::ListProjects(const ProjectQuery& query)
         const WindowRows window,
         ReadWindow(connection, absl::StrCat("SELECT count(*)", kProjectSources, kProjectWhere),
                    absl::StrCat(kProjectColumns, kProjectSources, kProjectCounts, kProjectWhere,
-                                OrderBy(KeyOf(query.sort), "p.id", query.descending)),
+                                OrderBy(GetSortKey(query.sort), "p.id", query.descending)),
                    params, query.window));
     ProjectPage page;
     page.total = window.total;
@@ -217,7 +217,8 @@ absl::StatusOr<ProjectRecord> SqlProjects::AddProject(const ProjectRecord& proje
 absl::StatusOr<ProjectRecord> SqlProjects::ChangeProject(int32_t id, const ProjectPatch& patch) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<ProjectRecord> {
     DET_ASSIGN_OR_RETURN(const Locked row, Lock(connection, id));
-    if (row.immutable && ChangesIdentity(patch)) return IsImmutable("project", row.name, "changed");
+    if (row.immutable && ChangesIdentity(patch))
+      return ImmutableError("project", row.name, "changed");
     if (patch.workspace && *patch.workspace != row.workspace) {
       DET_RETURN_IF_ERROR(LockOpen(connection, *patch.workspace));
     }
@@ -234,7 +235,7 @@ absl::StatusOr<ProjectRecord> SqlProjects::ChangeProject(int32_t id, const Proje
                   {ToParam(id), ToParam(patch.name), ToParam(patch.key), ToParam(patch.description),
                    notes, ToParam(patch.workspace), ToParam(patch.archived)})
             .status();
-    if (!changed.ok() && connection.sqlstate() == kTaken) {
+    if (!changed.ok() && connection.sqlstate() == kUniqueViolation) {
       return ProjectExists(patch.name.value_or(row.name));
     }
     DET_RETURN_IF_ERROR(changed);
@@ -256,34 +257,34 @@ absl::StatusOr<std::vector<ProjectNote>> SqlProjects::AddNote(int32_t id, const 
 absl::Status SqlProjects::DeleteProject(int32_t id) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
     DET_ASSIGN_OR_RETURN(const Locked row, Lock(connection, id));
-    if (row.immutable) return IsImmutable("project", row.name, "deleted");
+    if (row.immutable) return ImmutableError("project", row.name, "deleted");
     DET_ASSIGN_OR_RETURN(const Result in,
                          connection.Exec("SELECT count(*) FROM experiments WHERE project = $1 "
                                          "AND state <> 'DELETED'",
                                          MakeParams(id)));
-    if (in.Int(0, 0) > 0) return NotEmpty("project", row.name, in.Int(0, 0));
+    if (in.Int(0, 0) > 0) return NotEmptyError("project", row.name, in.Int(0, 0));
     DET_RETURN_IF_ERROR(
         connection.Exec("DELETE FROM project_visits WHERE project = $1", MakeParams(id)).status());
     return connection.Exec("DELETE FROM projects WHERE id = $1", MakeParams(id)).status();
   });
 }
 
-absl::StatusOr<int32_t> SqlProjects::WorkspaceOf(model::ExperimentId id) {
-  return WorkspaceBy(pool_, kOfExperiment, MakeParams(id));
+absl::StatusOr<int32_t> SqlProjects::GetWorkspaceId(model::ExperimentId id) {
+  return FindWorkspace(pool_, kOfExperiment, MakeParams(id));
 }
-absl::StatusOr<int32_t> SqlProjects::WorkspaceOf(model::TrialId id) {
-  return WorkspaceBy(pool_, kOfTrial, MakeParams(id));
+absl::StatusOr<int32_t> SqlProjects::GetWorkspaceId(model::TrialId id) {
+  return FindWorkspace(pool_, kOfTrial, MakeParams(id));
 }
-absl::StatusOr<int32_t> SqlProjects::WorkspaceOf(const model::CheckpointId& id) {
-  return WorkspaceBy(pool_, kOfCheckpoint, MakeParams(id));
+absl::StatusOr<int32_t> SqlProjects::GetWorkspaceId(const model::CheckpointId& id) {
+  return FindWorkspace(pool_, kOfCheckpoint, MakeParams(id));
 }
-absl::StatusOr<int32_t> SqlProjects::WorkspaceOfProject(int32_t id) {
+absl::StatusOr<int32_t> SqlProjects::GetProjectWorkspaceId(int32_t id) {
   auto workspace =
-      WorkspaceBy(pool_, "SELECT workspace FROM projects WHERE id = $1", MakeParams(id));
+      FindWorkspace(pool_, "SELECT workspace FROM projects WHERE id = $1", MakeParams(id));
   return absl::IsNotFound(workspace.status()) ? NoSuchProject(id) : std::move(workspace);
 }
 
-absl::Status SqlProjects::NoteVisit(model::UserId user, int32_t project, absl::Time at) {
+absl::Status SqlProjects::RecordVisit(model::UserId user, int32_t project, absl::Time at) {
   constexpr char kVisit[] =
       "INSERT INTO project_visits (user_id, project, at) "
       "SELECT $1::int, id, $3::timestamptz FROM projects WHERE id = $2 "
@@ -294,7 +295,8 @@ absl::Status SqlProjects::NoteVisit(model::UserId user, int32_t project, absl::T
   });
 }
 
-absl::StatusOr<std::vector<ProjectRecord>> SqlProjects::LastVisited(model::UserId user, int limit) {
+absl::StatusOr<std::vector<ProjectRecord>> SqlProjects::ListLastVisited(model::UserId user,
+                                                                        int limit) {
   using Projects = std::vector<ProjectRecord>;
   return pool_.Run([&](Connection& connection) -> absl::StatusOr<Projects> {
     DET_ASSIGN_OR_RETURN(

@@ -22,12 +22,13 @@ class SqlProjects final : public Projects {
   absl::StatusOr<ProjectRecord> ChangeProject(int32_t id, const ProjectPatch& patch) override;
   absl::StatusOr<std::vector<ProjectNote>> AddNote(int32_t id, const ProjectNote& note) override;
   absl::Status DeleteProject(int32_t id) override;
-  absl::StatusOr<int32_t> WorkspaceOf(model::ExperimentId id) override;
-  absl::StatusOr<int32_t> WorkspaceOf(model::TrialId id) override;
-  absl::StatusOr<int32_t> WorkspaceOf(const model::CheckpointId& id) override;
-  absl::StatusOr<int32_t> WorkspaceOfProject(int32_t id) override;
-  absl::Status NoteVisit(model::UserId user, int32_t project, absl::Time at) override;
-  absl::StatusOr<std::vector<ProjectRecord>> LastVisited(model::UserId user, int limit) override;
+  absl::StatusOr<int32_t> GetWorkspaceId(model::ExperimentId id) override;
+  absl::StatusOr<int32_t> GetWorkspaceId(model::TrialId id) override;
+  absl::StatusOr<int32_t> GetWorkspaceId(const model::CheckpointId& id) override;
+  absl::StatusOr<int32_t> GetProjectWorkspaceId(int32_t id) override;
+  absl::Status RecordVisit(model::UserId user, int32_t project, absl::Time at) override;
+  absl::StatusOr<std::vector<ProjectRecord>> ListLastVisited(model::UserId user,
+                                                             int limit) override;
   absl::StatusOr<std::vector<std::string>> ListLabels(
       int32_t project, const std::optional<std::vector<int32_t>>& visible) override;
 

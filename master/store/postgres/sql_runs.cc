@@ -288,7 +288,7 @@ absl::StatusOr<std::vector<MetricName>> SqlRuns::ListMetricNames(
   return ReadNames(pool_, kNamesOfExperiments, {ToArray(experiments)});
 }
 
-absl::StatusOr<std::vector<MetricRange>> SqlRuns::MetricRanges(int32_t project) {
+absl::StatusOr<std::vector<MetricRange>> SqlRuns::ListMetricRanges(int32_t project) {
   using Ranges = std::vector<MetricRange>;
   return pool_.Run([&](Connection& connection) -> absl::StatusOr<Ranges> {
     DET_ASSIGN_OR_RETURN(const Result rows, connection.Exec(kRanges, MakeParams(project)));

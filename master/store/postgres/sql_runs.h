@@ -21,7 +21,7 @@ class SqlRuns final : public Runs {
   absl::StatusOr<std::vector<MetricName>> ListMetricNames(int32_t project) override;
   absl::StatusOr<std::vector<MetricName>> ListMetricNames(
       const std::vector<model::ExperimentId>& experiments) override;
-  absl::StatusOr<std::vector<MetricRange>> MetricRanges(int32_t project) override;
+  absl::StatusOr<std::vector<MetricRange>> ListMetricRanges(int32_t project) override;
   absl::StatusOr<Curves> ReadCurves(const CurveQuery& query) override;
   absl::StatusOr<NumberCurves> ReadNumbers(const CurveQuery& query) override;
   absl::StatusOr<std::vector<int64_t>> ListSteps(const SeriesQuery& query) override;
@@ -34,7 +34,7 @@ class SqlRuns final : public Runs {
                                                               const std::string& key) override;
 
  private:
-  // Of trials that have reported more than is read of all.
+  // Reads curves that are too long to be read whole.
   absl::Status ReadLongCurves(const CurveQuery& query, const std::vector<model::TrialId>& trials,
                               Curves* curves);
 

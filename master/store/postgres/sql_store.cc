@@ -20,7 +20,7 @@ namespace det::store {
 namespace {
 
 constexpr int kReaders = 24;  // at most; below the 32 connections of our own server
-constexpr size_t kMostRows = 5000;
+constexpr size_t kMaxRows = 5000;
 constexpr int kOldestServer = 140000;
 
 constexpr char kTakeOver[] =
@@ -89,13 +89,13 @@ SqlStore::SqlStore(const std::string& connection_string)
     : committer_(connection_string, 1),
       writer_(connection_string, 1),
       readers_(connection_string, kReaders),
-      disposers_(connection_string, 1),
+      gc_pool_(connection_string, 1),
       lease_(connection_string, 1),
-      metrics_(kMostRows,
+      metrics_(kMaxRows,
                [this](const WriteGroup<model::MetricReport>::Rows& reports) {
                  return fence_.Write(writer_, {InsertMetrics(reports)});
                }),
-      logs_(kMostRows, [this](const WriteGroup<model::LogLine>::Rows& lines) {
+      logs_(kMaxRows, [this](const WriteGroup<model::LogLine>::Rows& lines) {
         return fence_.Write(writer_, {LockLog(), InsertLogLines(lines)});
       }) {}
 
@@ -125,7 +125,7 @@ absl::StatusOr<cluster::Image> SqlStore::Load() {
     absl::StatusOr<cluster::Image> image = LoadFrom(connection);
     const absl::Status ended = connection.ExecScript(image.ok() ? "COMMIT" : "ROLLBACK");
     if (image.ok() && !ended.ok()) return ended;
-    if (image.ok()) sums_.Start();
+    if (image.ok()) summary_backfill_.Start();
     return image;
   });
 }
@@ -269,7 +269,7 @@ absl::Status SqlStore::Commit(int64_t sequence, const std::vector<cluster::Chang
   const absl::Status status = committer_.Run([&](Connection& connection) {
     absl::Status done = connection.ExecAll(statements);
     if (!done.ok() && connection.sqlstate() == kCommittedAlready) return absl::OkStatus();
-    if (!done.ok() && connection.sqlstate() == kOtherMaster) return fence_.Over();
+    if (!done.ok() && connection.sqlstate() == kFencedState) return fence_.ReportFenced();
     return done;
   });
   if (!status.ok()) return status;
@@ -302,7 +302,7 @@ absl::Status SqlStore::RenewLease(const std::string& leader) {
     return store::RenewLease(connection, fence_.epoch(), leader);
   });
   DET_RETURN_IF_ERROR(renewed.status());
-  return *renewed ? absl::OkStatus() : fence_.Over();
+  return *renewed ? absl::OkStatus() : fence_.ReportFenced();
 }
 
 absl::Status SqlStore::AddMetrics(const std::vector<model::MetricReport>& reports) {

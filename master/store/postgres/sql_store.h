@@ -1,7 +1,7 @@
-// The class behind OpenPostgresStore, in three files: sql_store.cc (control path, lease, bulk
-// data), reads.cc (answers from the cluster's rows), plain_records.cc (contexts, properties).
+// The class behind OpenPostgresStore, in several files: sql_store.cc (control path, lease, bulk
+// data), reads.cc and trial_reads.cc (reads), plain_records.cc (contexts, properties).
 //
-// Commit and Load on the committer's thread, everything else on any; all of them block.
+// Commit and Load run on the committer's thread, everything else on any thread; all of them block.
 #ifndef MASTER_STORE_POSTGRES_SQL_STORE_H_
 #define MASTER_STORE_POSTGRES_SQL_STORE_H_
 
@@ -17,16 +17,16 @@
 #include "master/store/postgres/fence.h"
 #include "master/store/postgres/pool.h"
 #include "master/store/postgres/sql_access.h"
-#include "master/store/postgres/sql_disposal.h"
+#include "master/store/postgres/sql_garbage_collection.h"
 #include "master/store/postgres/sql_governance.h"
-#include "master/store/postgres/sql_hooks.h"
 #include "master/store/postgres/sql_models.h"
-#include "master/store/postgres/sql_people.h"
 #include "master/store/postgres/sql_projects.h"
 #include "master/store/postgres/sql_runs.h"
 #include "master/store/postgres/sql_templates.h"
+#include "master/store/postgres/sql_users.h"
+#include "master/store/postgres/sql_webhooks.h"
 #include "master/store/postgres/sql_workspaces.h"
-#include "master/store/postgres/sums.h"
+#include "master/store/postgres/summary_backfill.h"
 #include "master/store/postgres/write_group.h"
 
 namespace det::store {
@@ -35,7 +35,7 @@ class SqlStore final : public Store {
  public:
   explicit SqlStore(const std::string& connection_string);
 
-  // Checks the server and migrates.
+  // Checks the server and applies migrations.
   absl::Status Prepare();
 
   absl::StatusOr<cluster::Image> Load() override;
@@ -53,16 +53,16 @@ class SqlStore final : public Store {
 
   absl::Status PutContext(const std::string& hash, const std::string& tgz) override;
   absl::StatusOr<std::string> GetContext(const std::string& hash) override;
-  People& people() override { return people_; }
+  Users& users() override { return users_; }
   Access& access() override { return access_; }
   Templates& templates() override { return templates_; }
-  Disposal& disposal() override { return disposal_; }
+  GarbageCollection& garbage_collection() override { return garbage_collection_; }
   Workspaces& workspaces() override { return workspaces_; }
   Projects& projects() override { return projects_; }
   Models& models() override { return models_; }
   Runs& runs() override { return runs_; }
   Audit& audit() override { return audit_; }
-  Answers& answers() override { return answers_; }
+  StoredResponses& stored_responses() override { return stored_responses_; }
   ClusterMessage& cluster_message() override { return cluster_message_; }
   Usage& usage() override { return usage_; }
   Webhooks& webhooks() override { return webhooks_; }
@@ -76,7 +76,7 @@ class SqlStore final : public Store {
   absl::StatusOr<std::vector<experiment::Allocation>> ListAllocations(
       const model::TaskId& task) override;
   absl::StatusOr<experiment::Allocation> GetAllocation(const model::AllocationId& id) override;
-  absl::StatusOr<std::map<model::ExperimentId, absl::Duration>> MeanRunTimes(
+  absl::StatusOr<std::map<model::ExperimentId, absl::Duration>> GetMeanRunTimes(
       const std::vector<model::ExperimentId>& experiments, int newest) override;
   absl::StatusOr<std::vector<model::MetricReport>> ReadMetrics(const MetricQuery& query) override;
   absl::StatusOr<int64_t> CountMetrics(model::TrialId trial, const std::string& group) override;
@@ -90,11 +90,11 @@ class SqlStore final : public Store {
 
  private:
   absl::StatusOr<cluster::Image> LoadFrom(Connection& connection);
-  // Adds the experiments for which `condition` (on `e`) holds, with their trials and searchers.
+  // Adds the experiments that satisfy `condition` (on `e`), with their trials and searchers.
   static absl::Status AddExperiments(Connection& connection, const std::string& condition,
                                      const Params& params, cluster::Image& image);
-  // Of an experiment that may go on: where the newest checkpoint of a trial was deleted, the one
-  // before that was not.
+  // For an experiment that may be continued: replaces a trial's newest checkpoint, if it was
+  // deleted, by the newest that was not.
   static absl::Status UseCompletedCheckpoints(Connection& connection, model::ExperimentId id,
                                               cluster::Image& image);
   std::vector<Connection::Statement> ToStatements(
@@ -103,28 +103,28 @@ class SqlStore final : public Store {
   Pool committer_;  // one connection
   Pool writer_;     // one connection
   Pool readers_;
-  Pool disposers_;  // one connection
-  Pool lease_;      // one connection: signs of life wait for nobody
+  Pool gc_pool_;  // one connection
+  Pool lease_;    // one connection, so that lease renewals never wait
   Fence fence_;
   SqlAccess access_{&readers_, &fence_};
-  SqlPeople people_{&readers_, &fence_};
+  SqlUsers users_{&readers_, &fence_};
   SqlTemplates templates_{&readers_, &fence_};
-  SqlDisposal disposal_{&disposers_, &fence_};
+  SqlGarbageCollection garbage_collection_{&gc_pool_, &fence_};
   SqlWorkspaces workspaces_{&readers_, &fence_};
   SqlProjects projects_{&readers_, &fence_};
   SqlModels models_{&readers_, &fence_};
   SqlRuns runs_{&readers_, &fence_};
   SqlAudit audit_{&writer_, &readers_, &fence_};
-  SqlAnswers answers_{&readers_, &fence_};
+  SqlStoredResponses stored_responses_{&readers_, &fence_};
   SqlClusterMessage cluster_message_{&readers_, &fence_};
   SqlUsage usage_{&readers_};
   SqlWebhooks webhooks_{&readers_, &fence_};
   SqlConfigPolicies config_policies_{&readers_, &fence_};
-  Sums sums_{&disposers_, &fence_};  // from the first Load on
+  SummaryBackfill summary_backfill_{&gc_pool_, &fence_};  // started by the first Load
   WriteGroup<model::MetricReport> metrics_;
   WriteGroup<model::LogLine> logs_;
 
-  // Of the committer's thread.
+  // Accessed only on the committer's thread.
   std::set<model::ExperimentId> known_experiments_;
 };
 

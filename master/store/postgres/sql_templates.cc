@@ -2,7 +2,7 @@
 
 #include "base/status_macros.h"
 #include "master/store/postgres/params.h"
-#include "master/store/postgres/space_rows.h"
+#include "master/store/postgres/workspace_rows.h"
 
 namespace det::store {
 namespace {
@@ -28,7 +28,7 @@ TemplateRecord ToTemplate(const Result& result, int row) {
           .workspace = static_cast<int32_t>(result.Int(row, 2))};
 }
 
-Params ParamsOf(const TemplateRecord& record) {
+Params MakeQueryParams(const TemplateRecord& record) {
   return MakeParams(record.name, record.yaml, record.workspace);
 }
 
@@ -59,7 +59,8 @@ absl::StatusOr<TemplateRecord> SqlTemplates::GetTemplate(const std::string& name
 absl::Status SqlTemplates::AddTemplate(const TemplateRecord& record) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
     DET_RETURN_IF_ERROR(LockOpen(connection, record.workspace));
-    DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kTemplateAdd, ParamsOf(record)));
+    DET_ASSIGN_OR_RETURN(const Result result,
+                         connection.Exec(kTemplateAdd, MakeQueryParams(record)));
     return ToTemplate(result, 0) == record ? absl::OkStatus() : TemplateExists(record.name);
   });
 }
@@ -77,7 +78,7 @@ absl::Status SqlTemplates::PutTemplate(const TemplateRecord& record, int32_t fro
 absl::Status SqlTemplates::ReplaceTemplate(const TemplateRecord& record) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
     DET_RETURN_IF_ERROR(LockOpen(connection, record.workspace));
-    DET_ASSIGN_OR_RETURN(const Result put, connection.Exec(kReplace, ParamsOf(record)));
+    DET_ASSIGN_OR_RETURN(const Result put, connection.Exec(kReplace, MakeQueryParams(record)));
     return put.rows() > 0 ? absl::OkStatus() : NoSuchTemplate(record.name);
   });
 }

@@ -9,7 +9,7 @@
 #include "master/store/postgres/agent_user_rows.h"
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/query.h"
-#include "master/store/postgres/space_rows.h"
+#include "master/store/postgres/workspace_rows.h"
 
 namespace det::store {
 namespace {
@@ -75,7 +75,7 @@ absl::StatusOr<WorkspaceRecord> ToWorkspace(const Result& result, int row) {
   w.owner_name = std::string(result.Text(row, 3));
   w.archived = result.Bool(row, 4);
   w.immutable = result.Bool(row, 5);
-  DET_ASSIGN_OR_RETURN(w.state, ToSpaceState(result.Text(row, 6)));
+  DET_ASSIGN_OR_RETURN(w.state, ToWorkspaceState(result.Text(row, 6)));
   w.error = std::string(result.Text(row, 7));
   DET_ASSIGN_OR_RETURN(w.agent_user, ToAgentUser(result, row, 8));
   w.checkpoint_storage = std::string(result.Text(row, 9));
@@ -105,7 +105,7 @@ absl::StatusOr<std::string> LockMutable(Connection& connection, int32_t id, cons
                       MakeParams(id)));
   if (row.rows() == 0) return NoSuchWorkspace(id);
   std::string name(row.Text(0, 0));
-  if (row.Bool(0, 1)) return IsImmutable("workspace", name, what);
+  if (row.Bool(0, 1)) return ImmutableError("workspace", name, what);
   return name;
 }
 
@@ -115,7 +115,7 @@ absl::StatusOr<WorkspaceRecord> SqlWorkspaces::GetWorkspace(int32_t id, model::U
   return pool_.Run([&](Connection& connection) { return ReadWorkspace(connection, id, asking); });
 }
 
-absl::StatusOr<std::string> SqlWorkspaces::NameOf(int32_t workspace) {
+absl::StatusOr<std::string> SqlWorkspaces::GetWorkspaceName(int32_t workspace) {
   return pool_.Run([&](Connection& connection) -> absl::StatusOr<std::string> {
     DET_ASSIGN_OR_RETURN(
         const Result row,
@@ -178,7 +178,7 @@ absl::StatusOr<WorkspaceRecord> SqlWorkspaces::ChangeWorkspace(int32_t id,
                    ToParam(patch.checkpoint_storage), ToParam(patch.default_compute_pool),
                    ToParam(patch.default_aux_pool), ToParam(patch.archived)})
             .status();
-    if (!changed.ok() && connection.sqlstate() == kTaken) {
+    if (!changed.ok() && connection.sqlstate() == kUniqueViolation) {
       return WorkspaceExists(patch.name.value_or(""));
     }
     DET_RETURN_IF_ERROR(changed);
@@ -194,9 +194,9 @@ absl::Status SqlWorkspaces::DeleteWorkspace(int32_t id) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
     DET_ASSIGN_OR_RETURN(const std::string name, LockMutable(connection, id, "deleted"));
     DET_ASSIGN_OR_RETURN(const Result in, connection.Exec(kExperimentsIn, MakeParams(id)));
-    if (in.Int(0, 0) > 0) return NotEmpty("workspace", name, in.Int(0, 0));
+    if (in.Int(0, 0) > 0) return NotEmptyError("workspace", name, in.Int(0, 0));
     DET_ASSIGN_OR_RETURN(const Result models, connection.Exec(kModelsIn, MakeParams(id)));
-    if (models.Int(0, 0) > 0) return HoldsModels(name, models.Int(0, 0));
+    if (models.Int(0, 0) > 0) return WorkspaceHasModels(name, models.Int(0, 0));
     for (const char* sql : kWorkspaceDelete) {
       DET_RETURN_IF_ERROR(connection.Exec(sql, MakeParams(id)).status());
     }

@@ -14,7 +14,7 @@
 namespace det::store {
 namespace {
 
-const char* KeyOf(TrialQuery::Sort sort) {
+const char* GetSortKey(TrialQuery::Sort sort) {
   using Sort = TrialQuery::Sort;
   switch (sort) {
     case Sort::kId:
@@ -38,12 +38,12 @@ const char* KeyOf(TrialQuery::Sort sort) {
 }
 
 // The number of a validation's metric, or null; `name` is an expression of SQL.
-std::string NumberOf(const char* name) {
+std::string GetNumber(const char* name) {
   return absl::StrCat("CASE json_typeof(v.metrics -> ", name,
                       ") WHEN 'number' THEN (v.metrics ->> ", name, ")::double precision END");
 }
 
-std::string KeyOf(CheckpointQuery::Sort sort) {
+std::string GetSortKey(CheckpointQuery::Sort sort) {
   using Sort = CheckpointQuery::Sort;
   switch (sort) {
     case Sort::kTime:
@@ -58,9 +58,9 @@ std::string KeyOf(CheckpointQuery::Sort sort) {
       return "c.state";
     case Sort::kSearcherMetric:
       return absl::StrCat("(CASE WHEN e.smaller_is_better THEN 1 ELSE -1 END * ",
-                          NumberOf(kRankingMetric), ")");
+                          GetNumber(kRankingMetric), ")");
     case Sort::kMetric:
-      return NumberOf("$4::text");
+      return GetNumber("$4::text");
   }
   return "c.time";
 }
@@ -99,7 +99,7 @@ absl::StatusOr<CheckpointEntry> ToCheckpointEntry(const Result& result, int row)
   if (hparams.AsObject() != nullptr) entry.hparams = std::move(*hparams.MutableObject());
   DET_ASSIGN_OR_RETURN(entry.validation_metrics, ToValue(result, row, column + 4));
   entry.searcher_metric =
-      MetricNumber(entry.validation_metrics, std::string(result.Text(row, column + 2)));
+      GetMetricNumber(entry.validation_metrics, std::string(result.Text(row, column + 2)));
   return entry;
 }
 
@@ -167,7 +167,7 @@ absl::Status AddCheckpoints(Connection& connection, const Param& ids, const Tria
     TrialRecord& trial = *trials.at(id);
     for (const CheckpointEntry* entry : checkpoints) {
       ++trial.checkpoint_count;
-      trial.checkpoint_size += TotalSize(entry->checkpoint);
+      trial.checkpoint_size += ComputeTotalSize(entry->checkpoint);
     }
     const CheckpointEntry* best = FindBest(checkpoints, smaller_is_better[id]);
     if (best != nullptr) trial.best_checkpoint = best->checkpoint;
@@ -226,7 +226,7 @@ absl::StatusOr<TrialPage> SqlStore::ListTrials(const TrialQuery& query) {
         const WindowRows window,
         ReadWindow(connection, absl::StrCat("SELECT count(*)", from),
                    absl::StrCat("SELECT ", kTrialColumns, from,
-                                OrderBy(KeyOf(query.sort), "t.id", query.descending)),
+                                OrderBy(GetSortKey(query.sort), "t.id", query.descending)),
                    params, query.window));
     TrialPage page;
     page.total = window.total;
@@ -235,7 +235,7 @@ absl::StatusOr<TrialPage> SqlStore::ListTrials(const TrialQuery& query) {
   });
 }
 
-absl::StatusOr<std::map<model::ExperimentId, absl::Duration>> SqlStore::MeanRunTimes(
+absl::StatusOr<std::map<model::ExperimentId, absl::Duration>> SqlStore::GetMeanRunTimes(
     const std::vector<model::ExperimentId>& experiments, int newest) {
   using Means = std::map<model::ExperimentId, absl::Duration>;
   return readers_.Run([&](Connection& connection) -> absl::StatusOr<Means> {
@@ -279,7 +279,7 @@ absl::StatusOr<CheckpointPage> SqlStore::ListCheckpoints(const CheckpointQuery& 
                                 "JOIN trials t ON t.id = c.trial",
                                 where),
                    absl::StrCat(SelectCheckpoints(), where,
-                                OrderBy(KeyOf(query.sort).c_str(), "c.id", query.descending)),
+                                OrderBy(GetSortKey(query.sort).c_str(), "c.id", query.descending)),
                    params, query.window));
     CheckpointPage page;
     page.total = window.total;

@@ -1,6 +1,6 @@
-// Many callers, one writer: rows that are given while a write is going on are written together by
-// the next one, and each caller returns once its own are. Any thread; Write blocks.
-// Never has a thread of its own: the first caller in the queue writes for those behind it.
+// Group commit for many callers: rows that arrive during a write are written together by the next
+// write, and each caller returns once its own rows are written. Any thread; Write blocks. There is
+// no extra thread: the first caller in the queue writes for those behind it.
 #ifndef MASTER_STORE_POSTGRES_WRITE_GROUP_H_
 #define MASTER_STORE_POSTGRES_WRITE_GROUP_H_
 
@@ -22,10 +22,10 @@ class WriteGroup {
  public:
   using Rows = std::vector<const Row*>;
 
-  // `write` is called by one thread at a time, with at most `most_rows` of them, in order; more
-  // only when one caller gave more.
-  WriteGroup(size_t most_rows, std::function<absl::Status(const Rows&)> write)
-      : most_rows_(most_rows), write_(std::move(write)) {}
+  // `write` is called by one thread at a time, with at most `max_rows` rows, in order; more only if
+  // a single caller passes more.
+  WriteGroup(size_t max_rows, std::function<absl::Status(const Rows&)> write)
+      : max_rows_(max_rows), write_(std::move(write)) {}
 
   absl::Status Write(const std::vector<Row>& rows) {
     if (rows.empty()) return absl::OkStatus();
@@ -38,7 +38,7 @@ class WriteGroup {
     Rows group;
     size_t callers = 0;
     for (const Caller* caller : queue_) {
-      if (callers > 0 && group.size() + caller->rows.size() > most_rows_) break;
+      if (callers > 0 && group.size() + caller->rows.size() > max_rows_) break;
       for (const Row& row : caller->rows) group.push_back(&row);
       ++callers;
     }
@@ -61,7 +61,7 @@ class WriteGroup {
     bool done = false;
   };
 
-  const size_t most_rows_;
+  const size_t max_rows_;
   const std::function<absl::Status(const Rows&)> write_;
   std::mutex mutex_;
   std::condition_variable turn_;

@@ -16,7 +16,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::SizeIs;
 
-TEST(WriteGroupTest, OneCallerIsOneWrite) {
+TEST(WriteGroupTest, WritesSingleCallerAlone) {
   std::vector<size_t> sizes;
   WriteGroup<int> group(10, [&](const WriteGroup<int>::Rows& rows) {
     sizes.push_back(rows.size());
@@ -28,7 +28,7 @@ TEST(WriteGroupTest, OneCallerIsOneWrite) {
   EXPECT_THAT(sizes, ElementsAre(3, 25));
 }
 
-TEST(WriteGroupTest, AFailureIsEveryCallersOwn) {
+TEST(WriteGroupTest, ReportsFailureToEveryCaller) {
   int calls = 0;
   WriteGroup<int> group(10, [&](const WriteGroup<int>::Rows&) {
     return ++calls == 1 ? absl::UnavailableError("away") : absl::OkStatus();
@@ -37,7 +37,7 @@ TEST(WriteGroupTest, AFailureIsEveryCallersOwn) {
   EXPECT_TRUE(group.Write({1}).ok());
 }
 
-TEST(WriteGroupTest, CallersWhoWaitAreWrittenTogether) {
+TEST(WriteGroupTest, GroupsWaitingCallers) {
   std::promise<void> first_is_in;
   std::promise<void> let_first_go;
   std::atomic<int> waiting = 0;
@@ -76,7 +76,7 @@ TEST(WriteGroupTest, CallersWhoWaitAreWrittenTogether) {
   EXPECT_THAT(all, ::testing::UnorderedElementsAre(1, 2, 3, 4));
 }
 
-TEST(WriteGroupTest, AWriteIsBounded) {
+TEST(WriteGroupTest, LimitsRowsPerWrite) {
   constexpr int kThreads = 8;
   std::latch start(kThreads);
   size_t rows_seen = 0;

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "gmock/gmock.h"
-#include "master/store/testing/make.h"
+#include "master/store/testing/make_rows.h"
 #include "master/store/testing/store_contract.h"
 
 namespace det::store {
@@ -28,7 +28,7 @@ bool IsThere(Store& store, const std::string& hash) {
   return store.access().GetSession(hash, TimeAt(0)).ok();
 }
 
-TEST_P(StoreContractTest, SessionsEnd) {
+TEST_P(StoreContractTest, ExpiresSessions) {
   Access& access = store_->access();
   const auto agent = access.PutSession({.token_hash = "a", .kind = Kind::kAgent});
   const auto user = access.PutSession(
@@ -50,7 +50,7 @@ TEST_P(StoreContractTest, SessionsEnd) {
   EXPECT_TRUE(absl::IsNotFound(access.GetSession("a", TimeAt(0)).status()));
 }
 
-TEST_P(StoreContractTest, AUsersLoginsEndTogether) {
+TEST_P(StoreContractTest, DeletesLoginsOfUser) {
   Access& access = store_->access();
   const auto put = [&](const char* hash, Kind kind, model::UserId user, bool ends) {
     SessionRecord session{.token_hash = hash, .kind = kind, .user = user};
@@ -71,13 +71,13 @@ TEST_P(StoreContractTest, AUsersLoginsEndTogether) {
   }
   ASSERT_TRUE(access.DeleteSession("token").ok());
   EXPECT_TRUE(IsThere(*store_, "token")) << "an access token is revoked instead";
-  ASSERT_TRUE(access.DeleteSessionsOf(kAnn).ok());
+  ASSERT_TRUE(access.DeleteUserSessions(kAnn).ok());
   for (const char* hash : {"this", "file", "token"}) EXPECT_FALSE(IsThere(*store_, hash)) << hash;
   EXPECT_TRUE(IsThere(*store_, "agent"));
   EXPECT_TRUE(IsThere(*store_, "ben"));
 }
 
-TEST_P(StoreContractTest, AccessTokensAreListedDescribedAndRevoked) {
+TEST_P(StoreContractTest, ListsDescribesAndRevokesAccessTokens) {
   Access& access = store_->access();
   SessionRecord one{.token_hash = "one",
                     .kind = Kind::kAccess,
@@ -101,7 +101,7 @@ TEST_P(StoreContractTest, AccessTokensAreListedDescribedAndRevoked) {
   EXPECT_EQ(back.limit, model::Role::kViewer);
   EXPECT_EQ(back.description, "b");
   EXPECT_EQ(back.last_used_at, std::nullopt);
-  ASSERT_TRUE(access.NoteUse("one", TimeAt(5)).ok());
+  ASSERT_TRUE(access.RecordUse("one", TimeAt(5)).ok());
   EXPECT_EQ(access.GetSession("one", TimeAt(19))->last_used_at, TimeAt(5));
 
   using Sort = TokenQuery::Sort;
@@ -130,13 +130,13 @@ TEST_P(StoreContractTest, AccessTokensAreListedDescribedAndRevoked) {
   EXPECT_TRUE(absl::IsNotFound(access.ChangeToken(99, "x", true).status()));
 }
 
-TEST_P(StoreContractTest, LoginsAreNoAccessTokens) {
+TEST_P(StoreContractTest, DistinguishesLoginsFromAccessTokens) {
   const auto id = store_->access().PutSession({.token_hash = "login", .user = kAnn});
   EXPECT_TRUE(absl::IsNotFound(store_->access().ChangeToken(*id, "x", true).status()));
   EXPECT_THAT(Hashes(store_->access().ListTokens({})), IsEmpty());
 }
 
-TEST_P(StoreContractTest, RolesAreKeptOnce) {
+TEST_P(StoreContractTest, StoresRolesOnce) {
   Access& access = store_->access();
   const RoleAssignment viewer{kAnn, 2, model::Role::kViewer};
   const RoleAssignment editor{kAnn, 2, model::Role::kEditor};
@@ -145,12 +145,12 @@ TEST_P(StoreContractTest, RolesAreKeptOnce) {
   for (const RoleAssignment& each : {bens, editor, viewer, everywhere, viewer}) {
     ASSERT_TRUE(access.AddRole(each).ok());
   }
-  EXPECT_THAT(*access.RolesOf(kAnn), ElementsAre(everywhere, viewer, editor));
-  EXPECT_THAT(*access.RolesIn(2), ElementsAre(viewer, editor, bens));
+  EXPECT_THAT(*access.GetUserRoles(kAnn), ElementsAre(everywhere, viewer, editor));
+  EXPECT_THAT(*access.GetWorkspaceRoles(2), ElementsAre(viewer, editor, bens));
   ASSERT_TRUE(access.RemoveRole(viewer).ok());
   ASSERT_TRUE(access.RemoveRole(viewer).ok());
-  EXPECT_THAT(*access.RolesIn(2), ElementsAre(editor, bens));
-  EXPECT_THAT(*access.RolesIn(3), IsEmpty());
+  EXPECT_THAT(*access.GetWorkspaceRoles(2), ElementsAre(editor, bens));
+  EXPECT_THAT(*access.GetWorkspaceRoles(3), IsEmpty());
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "gmock/gmock.h"
-#include "master/store/testing/make.h"
+#include "master/store/testing/make_rows.h"
 #include "master/store/testing/store_contract.h"
 
 namespace det::store {
@@ -16,7 +16,7 @@ using ::testing::IsEmpty;
 using ::testing::IsNan;
 using ::testing::Pair;
 
-TEST_P(StoreContractTest, AShortCurveIsReadWhole) {
+TEST_P(StoreContractTest, ReadsShortCurveWhole) {
   model::MetricReport again = MakeReport(1, "training", 10, 0.2);
   again.run_id = 1;
   const model::MetricReport next = MakeReport(1, "training", 20, 0.3);
@@ -26,7 +26,7 @@ TEST_P(StoreContractTest, AShortCurveIsReadWhole) {
                                 MakeReport(1, "validation", 10, 0.4)})
                   .ok());
   CurveQuery query{
-      .trials = {model::TrialId(2), model::TrialId(1)}, .group = "training", .most = 2};
+      .trials = {model::TrialId(2), model::TrialId(1)}, .group = "training", .max_reports = 2};
   EXPECT_THAT(*store_->runs().ReadCurves(query),
               ElementsAre(Pair(model::TrialId(1), ElementsAre(again, next)),
                           Pair(model::TrialId(2), ElementsAre(other))));
@@ -37,7 +37,7 @@ TEST_P(StoreContractTest, AShortCurveIsReadWhole) {
   EXPECT_THAT(*store_->runs().ReadCurves(query), IsEmpty());
 }
 
-TEST_P(StoreContractTest, TheNumbersOfOneMetricAreReadAlone) {
+TEST_P(StoreContractTest, ReadsNumbersOfOneMetric) {
   const auto with = [](int trial, int64_t steps, model::Value value, int run = 0) {
     model::MetricReport report = MakeReport(trial, "training", steps, 0);
     report.metrics = model::Value::Object{{"lo\"ss", std::move(value)}, {"zero", 0}};
@@ -68,7 +68,7 @@ TEST_P(StoreContractTest, TheNumbersOfOneMetricAreReadAlone) {
   EXPECT_THAT(store_->runs().ReadNumbers(query)->at(model::TrialId(1)).steps, ElementsAre(20, 40));
 }
 
-TEST_P(StoreContractTest, AMetricOfAllTrialsIsReadAtOnce) {
+TEST_P(StoreContractTest, ReadsMetricOfAllTrials) {
   Commit({cluster::PutExperiment{MakeExperiment(1)}, cluster::PutExperiment{MakeExperiment(2)},
           cluster::PutTrial{MakeTrial(1, 1)}, cluster::PutTrial{MakeTrial(2, 1)},
           cluster::PutTrial{MakeTrial(3, 2)}, cluster::PutTrial{MakeTrial(4, 1)}});

@@ -46,7 +46,7 @@ void Sort(std::vector<SessionRecord>& items, const TokenQuery& query) {
 }  // namespace
 
 absl::StatusOr<int32_t> FakeAccess::PutSession(const SessionRecord& session) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(mutex_);
   const auto [it, inserted] = rows_.sessions.emplace(session.token_hash, session);
   const int32_t id = inserted ? ++rows_.last_session : it->second.id;
@@ -64,7 +64,7 @@ absl::StatusOr<SessionRecord> FakeAccess::GetSession(const std::string& token_ha
 }
 
 absl::Status FakeAccess::DeleteSession(const std::string& token_hash) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(mutex_);
   std::erase_if(rows_.sessions, [&](const auto& item) {
     return item.first == token_hash && item.second.kind != Kind::kAccess;
@@ -73,7 +73,7 @@ absl::Status FakeAccess::DeleteSession(const std::string& token_hash) {
 }
 
 absl::Status FakeAccess::DeleteLogins(model::UserId user, const std::string& keep) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(mutex_);
   std::erase_if(rows_.sessions, [&](const auto& item) {
     const SessionRecord& session = item.second;
@@ -83,8 +83,8 @@ absl::Status FakeAccess::DeleteLogins(model::UserId user, const std::string& kee
   return absl::OkStatus();
 }
 
-absl::Status FakeAccess::DeleteSessionsOf(model::UserId user) {
-  DET_RETURN_IF_ERROR(held_());
+absl::Status FakeAccess::DeleteUserSessions(model::UserId user) {
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(mutex_);
   std::erase_if(rows_.sessions, [&](const auto& item) {
     return item.second.kind != Kind::kAgent && item.second.user == user;
@@ -92,8 +92,8 @@ absl::Status FakeAccess::DeleteSessionsOf(model::UserId user) {
   return absl::OkStatus();
 }
 
-absl::Status FakeAccess::NoteUse(const std::string& token_hash, absl::Time at) {
-  DET_RETURN_IF_ERROR(held_());
+absl::Status FakeAccess::RecordUse(const std::string& token_hash, absl::Time at) {
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(mutex_);
   const auto it = rows_.sessions.find(token_hash);
   if (it != rows_.sessions.end()) it->second.last_used_at = Canonical(at);
@@ -115,7 +115,7 @@ absl::StatusOr<TokenPage> FakeAccess::ListTokens(const TokenQuery& query) {
 absl::StatusOr<SessionRecord> FakeAccess::ChangeToken(int32_t id,
                                                       const std::optional<std::string>& description,
                                                       bool revoke) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(mutex_);
   for (auto& [hash, session] : rows_.sessions) {
     if (session.id != id || session.kind != Kind::kAccess) continue;
@@ -126,7 +126,7 @@ absl::StatusOr<SessionRecord> FakeAccess::ChangeToken(int32_t id,
   return NoSuchToken(id);
 }
 
-absl::StatusOr<std::vector<RoleAssignment>> FakeAccess::RolesOf(model::UserId user) {
+absl::StatusOr<std::vector<RoleAssignment>> FakeAccess::GetUserRoles(model::UserId user) {
   std::lock_guard lock(mutex_);
   std::vector<RoleAssignment> roles;
   for (const RoleAssignment& each : rows_.roles) {
@@ -135,7 +135,7 @@ absl::StatusOr<std::vector<RoleAssignment>> FakeAccess::RolesOf(model::UserId us
   return roles;  // a set has them by user, workspace, role
 }
 
-absl::StatusOr<std::vector<RoleAssignment>> FakeAccess::RolesIn(int32_t workspace) {
+absl::StatusOr<std::vector<RoleAssignment>> FakeAccess::GetWorkspaceRoles(int32_t workspace) {
   std::lock_guard lock(mutex_);
   std::vector<RoleAssignment> roles;
   for (const RoleAssignment& each : rows_.roles) {
@@ -145,14 +145,14 @@ absl::StatusOr<std::vector<RoleAssignment>> FakeAccess::RolesIn(int32_t workspac
 }
 
 absl::Status FakeAccess::AddRole(const RoleAssignment& assignment) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(mutex_);
   rows_.roles.insert(assignment);
   return absl::OkStatus();
 }
 
 absl::Status FakeAccess::RemoveRole(const RoleAssignment& assignment) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(mutex_);
   rows_.roles.erase(assignment);
   return absl::OkStatus();

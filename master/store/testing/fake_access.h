@@ -24,31 +24,31 @@ struct AccessRows {
 
 class FakeAccess final : public Access {
  public:
-  // `mutex` guards `rows`. `held` is asked before each write, without the mutex.
-  FakeAccess(std::mutex* mutex, AccessRows* rows, std::function<absl::Status()> held)
-      : mutex_(*mutex), rows_(*rows), held_(std::move(held)) {}
+  // `mutex` guards `rows`. `check_epoch` is called before each write, without the mutex.
+  FakeAccess(std::mutex* mutex, AccessRows* rows, std::function<absl::Status()> check_epoch)
+      : mutex_(*mutex), rows_(*rows), check_epoch_(std::move(check_epoch)) {}
 
   absl::StatusOr<int32_t> PutSession(const SessionRecord& session) override;
   absl::StatusOr<SessionRecord> GetSession(const std::string& token_hash, absl::Time now) override;
   absl::Status DeleteSession(const std::string& token_hash) override;
   absl::Status DeleteLogins(model::UserId user, const std::string& keep) override;
-  absl::Status DeleteSessionsOf(model::UserId user) override;
-  absl::Status NoteUse(const std::string& token_hash, absl::Time at) override;
+  absl::Status DeleteUserSessions(model::UserId user) override;
+  absl::Status RecordUse(const std::string& token_hash, absl::Time at) override;
 
   absl::StatusOr<TokenPage> ListTokens(const TokenQuery& query) override;
   absl::StatusOr<SessionRecord> ChangeToken(int32_t id,
                                             const std::optional<std::string>& description,
                                             bool revoke) override;
 
-  absl::StatusOr<std::vector<RoleAssignment>> RolesOf(model::UserId user) override;
-  absl::StatusOr<std::vector<RoleAssignment>> RolesIn(int32_t workspace) override;
+  absl::StatusOr<std::vector<RoleAssignment>> GetUserRoles(model::UserId user) override;
+  absl::StatusOr<std::vector<RoleAssignment>> GetWorkspaceRoles(int32_t workspace) override;
   absl::Status AddRole(const RoleAssignment& assignment) override;
   absl::Status RemoveRole(const RoleAssignment& assignment) override;
 
  private:
   std::mutex& mutex_;
   AccessRows& rows_;
-  const std::function<absl::Status()> held_;
+  const std::function<absl::Status()> check_epoch_;
 };
 
 }  // namespace det::store

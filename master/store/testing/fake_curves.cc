@@ -13,7 +13,7 @@ absl::StatusOr<Curves> FakeRuns::ReadCurves(const CurveQuery& query) {
   std::lock_guard lock(db_.mutex);
   Curves curves;
   for (const model::TrialId& trial : query.trials) {
-    std::vector<model::MetricReport> curve = db_.Metrics(trial, query.group);
+    std::vector<model::MetricReport> curve = db_.ListMetrics(trial, query.group);
     std::erase_if(curve, [&](const model::MetricReport& report) {
       return report.steps_completed < query.first_steps ||
              report.steps_completed > query.last_steps;
@@ -27,7 +27,7 @@ absl::StatusOr<NumberCurves> FakeRuns::ReadNumbers(const CurveQuery& query) {
   DET_ASSIGN_OR_RETURN(const Curves curves, ReadCurves(query));
   NumberCurves numbers;
   for (const auto& [trial, reports] : curves) {
-    NumberCurve curve = NumbersOf(reports, query.metric);
+    NumberCurve curve = ExtractNumbers(reports, query.metric);
     if (!curve.steps.empty()) numbers.emplace(trial, std::move(curve));
   }
   return numbers;
@@ -37,7 +37,7 @@ template <class Visit>
 void FakeRuns::VisitSeries(const SeriesQuery& query, const Visit& visit) {
   for (const auto& [id, trial] : db_.trials) {
     if (trial.experiment != query.experiment) continue;
-    for (const model::MetricReport& report : db_.Metrics(id, query.group)) {
+    for (const model::MetricReport& report : db_.ListMetrics(id, query.group)) {
       const int64_t steps = report.steps_completed;
       if (steps >= query.first_steps && steps <= query.last_steps) visit(report);
     }
@@ -57,7 +57,7 @@ absl::StatusOr<std::vector<SeriesPoint>> FakeRuns::ReadLast(const SeriesQuery& q
   std::lock_guard lock(db_.mutex);
   std::vector<SeriesPoint> points;
   VisitSeries(query, [&](const model::MetricReport& report) {
-    const auto number = MetricNumber(report.metrics, query.metric);
+    const auto number = GetMetricNumber(report.metrics, query.metric);
     if (!number) return;
     if (points.empty() || points.back().trial != report.trial) points.emplace_back();
     points.back() = {report.trial, report.steps_completed, *number};

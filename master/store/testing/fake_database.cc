@@ -8,17 +8,17 @@
 
 namespace det::store {
 
-void FakeDatabase::Make(const cluster::PutExperiment& put) {
+void FakeDatabase::Apply(const cluster::PutExperiment& put) {
   const auto known = experiments.find(put.experiment.id);
   int32_t project = known == experiments.end() ? put.experiment.project : known->second.project;
-  if (!spaces.projects.contains(project)) project = kUncategorized;  // deleted beside it
+  if (!workspace_rows.projects.contains(project)) project = kUncategorized;  // deleted beside it
   experiments[put.experiment.id] = put.experiment;
   experiments[put.experiment.id].project = project;
   archived.erase(put.experiment.id);
   retained.erase(put.experiment.id);
 }
 
-void FakeDatabase::Make(const cluster::PutSearcher& put) {
+void FakeDatabase::Apply(const cluster::PutSearcher& put) {
   const auto [it, inserted] = searchers.emplace(put.experiment, put);
   if (!inserted && it->second.sequence <= put.sequence) it->second = put;
   std::erase_if(searcher_events, [&](const auto& event) {
@@ -26,7 +26,7 @@ void FakeDatabase::Make(const cluster::PutSearcher& put) {
   });
 }
 
-void FakeDatabase::Make(const cluster::AddCheckpoint& add) {
+void FakeDatabase::Apply(const cluster::AddCheckpoint& add) {
   // Nobody takes over the checkpoint of another trial by naming it.
   const auto [it, inserted] = checkpoints.emplace(add.checkpoint.id, add.checkpoint);
   const model::CheckpointState state = it->second.state;
@@ -38,7 +38,7 @@ void FakeDatabase::Make(const cluster::AddCheckpoint& add) {
 }
 
 void FakeDatabase::Add(const model::LogLine& line) {
-  if (IsGone(line.task)) return;
+  if (IsDeleted(line.task)) return;
   if (line.sequence > 0 &&
       !log_sequences.emplace(line.allocation, line.agent, line.sequence).second) {
     return;
@@ -46,20 +46,20 @@ void FakeDatabase::Add(const model::LogLine& line) {
   logs.push_back({++last_log, line});
 }
 
-void FakeDatabase::Make(const cluster::SetProject& set) {
+void FakeDatabase::Apply(const cluster::SetProject& set) {
   const auto e = experiments.find(set.experiment);
-  if (e == experiments.end() || !spaces.projects.contains(set.to.project)) return;
+  if (e == experiments.end() || !workspace_rows.projects.contains(set.to.project)) return;
   cluster::Put(set.to, e->second);
 }
 
-void FakeDatabase::Make(const cluster::SetTexts& set) {
+void FakeDatabase::Apply(const cluster::SetTexts& set) {
   const auto e = experiments.find(set.experiment);
   if (e == experiments.end()) return;
   cluster::Put(set.texts, e->second);
-  if (set.texts.notes) spaces.experiment_notes[set.experiment] = *set.texts.notes;
+  if (set.texts.notes) workspace_rows.experiment_notes[set.experiment] = *set.texts.notes;
 }
 
-void FakeDatabase::Make(const cluster::SetArchived& set) {
+void FakeDatabase::Apply(const cluster::SetArchived& set) {
   if (set.archived) {
     archived.insert(set.experiment);
   } else {
@@ -67,16 +67,17 @@ void FakeDatabase::Make(const cluster::SetArchived& set) {
   }
 }
 
-std::string FakeDatabase::UsernameOf(model::UserId id) const {
-  const auto user = people.users.find(id);
-  return user == people.users.end() ? "" : user->second.username;
+std::string FakeDatabase::GetUsername(model::UserId id) const {
+  const auto user = user_rows.users.find(id);
+  return user == user_rows.users.end() ? "" : user->second.username;
 }
 
-experiment::Experiment FakeDatabase::Placed(const experiment::Experiment& experiment) const {
+experiment::Experiment FakeDatabase::WithCurrentProject(
+    const experiment::Experiment& experiment) const {
   experiment::Experiment placed = experiment;
-  const auto project = spaces.projects.find(experiment.project);
-  if (project == spaces.projects.end()) return placed;
-  const WorkspaceRecord& workspace = spaces.workspaces.at(project->second.workspace);
+  const auto project = workspace_rows.projects.find(experiment.project);
+  if (project == workspace_rows.projects.end()) return placed;
+  const WorkspaceRecord& workspace = workspace_rows.workspaces.at(project->second.workspace);
   cluster::Put(cluster::Space{workspace.id, project->first, workspace.name, project->second.name},
                placed);
   return placed;
@@ -84,7 +85,7 @@ experiment::Experiment FakeDatabase::Placed(const experiment::Experiment& experi
 
 void FakeDatabase::AddTo(cluster::Image& image, const experiment::Experiment& experiment) const {
   const model::ExperimentId id = experiment.id;
-  image.experiments.push_back(Placed(experiment));
+  image.experiments.push_back(WithCurrentProject(experiment));
   if (searchers.contains(id)) image.searchers.emplace(id, searchers.at(id));
   for (const auto& [trial_id, trial] : trials) {
     if (trial.experiment == id) image.trials.push_back(trial);
@@ -94,7 +95,7 @@ void FakeDatabase::AddTo(cluster::Image& image, const experiment::Experiment& ex
   }
 }
 
-std::string FakeDatabase::HolderOf(const model::CheckpointId& id) const {
+std::string FakeDatabase::FindHolder(const model::CheckpointId& id) const {
   std::string holder;
   const auto hold = [&](const std::string& by) {
     if (holder.empty() || by < holder) holder = by;
@@ -108,26 +109,26 @@ std::string FakeDatabase::HolderOf(const model::CheckpointId& id) const {
     }
   }
   for (const auto& [key, version] : models.versions) {
-    if (version.checkpoint == id) hold(HolderName(models.models.at(key.first).name, key.second));
+    if (version.checkpoint == id) hold(GetHolderName(models.models.at(key.first).name, key.second));
   }
   return holder;
 }
 
-void FakeDatabase::Doom(model::CheckpointRecord& checkpoint) {
+void FakeDatabase::DeleteUnlessHeld(model::CheckpointRecord& checkpoint) {
   using State = model::CheckpointState;
-  if (checkpoint.state == State::kDeleted || !HolderOf(checkpoint.id).empty()) return;
+  if (checkpoint.state == State::kDeleted || !FindHolder(checkpoint.id).empty()) return;
   checkpoint.state = State::kDeleting;
   trims.erase(checkpoint.id);
 }
 
-bool FakeDatabase::IsGone(const model::TaskId& task) const {
+bool FakeDatabase::IsDeleted(const model::TaskId& task) const {
   const model::ExperimentId id(std::atoi(task.value().c_str()));
   if (id.value() > highest_deleted.last_experiment) return false;
   const auto e = experiments.find(id);
   return e == experiments.end() || e->second.state == model::ExperimentState::kDeleted;
 }
 
-void FakeDatabase::Make(const cluster::MarkDamaged& mark) {
+void FakeDatabase::Apply(const cluster::MarkDamaged& mark) {
   const auto it = checkpoints.find(mark.id);
   if (it == checkpoints.end() || it->second.trial != mark.trial) return;
   if (it->second.state != model::CheckpointState::kCompleted) return;
@@ -135,17 +136,17 @@ void FakeDatabase::Make(const cluster::MarkDamaged& mark) {
   (*it->second.metadata.MutableObject())["damage"] = mark.damage;
 }
 
-void FakeDatabase::Make(const cluster::MarkDeleting& mark) {
+void FakeDatabase::Apply(const cluster::MarkDeleting& mark) {
   const auto e = experiments.find(mark.experiment);
   if (e == experiments.end()) return;
   for (auto& [id, checkpoint] : checkpoints) {
-    if (IsOf(checkpoint, mark.experiment)) Doom(checkpoint);
+    if (BelongsTo(checkpoint, mark.experiment)) DeleteUnlessHeld(checkpoint);
   }
   e->second.state = model::ExperimentState::kDeleting;
   e->second.reason.clear();
 }
 
-void FakeDatabase::Make(const cluster::PutRetention& put) {
+void FakeDatabase::Apply(const cluster::PutRetention& put) {
   const auto e = experiments.find(put.experiment);
   if (e == experiments.end()) return;
   model::ExperimentConfig config = *e->second.config;
@@ -154,27 +155,27 @@ void FakeDatabase::Make(const cluster::PutRetention& put) {
   retained.erase(put.experiment);
 }
 
-void FakeDatabase::Make(const cluster::DropCheckpoints& drop) {
+void FakeDatabase::Apply(const cluster::DropCheckpoints& drop) {
   for (const model::CheckpointId& id : drop.ids) {
-    if (checkpoints.contains(id)) Doom(checkpoints.at(id));
+    if (checkpoints.contains(id)) DeleteUnlessHeld(checkpoints.at(id));
   }
 }
 
-void FakeDatabase::Make(const cluster::TrimCheckpoint& trim) {
+void FakeDatabase::Apply(const cluster::TrimCheckpoint& trim) {
   using State = model::CheckpointState;
   const auto it = checkpoints.find(trim.id);
-  if (it == checkpoints.end() || !HolderOf(trim.id).empty()) return;
+  if (it == checkpoints.end() || !FindHolder(trim.id).empty()) return;
   State& state = it->second.state;
   if (state == State::kDeleting || state == State::kDeleted) return;
   state = State::kPartiallyDeleted;
   trims[trim.id].insert(trim.globs.begin(), trim.globs.end());
 }
 
-void FakeDatabase::Make(const cluster::ApplyRetention& retain) {
+void FakeDatabase::Apply(const cluster::ApplyRetention& retain) {
   const auto e = experiments.find(retain.experiment);
   if (e == experiments.end()) return;
   if (experiment::GetRetentionPolicy(e->second.config->checkpoint_storage) != retain.policy) return;
-  Make(cluster::DropCheckpoints{retain.drop});
+  Apply(cluster::DropCheckpoints{retain.drop});
   retained.insert(retain.experiment);
 }
 
@@ -203,13 +204,13 @@ void FakeDatabase::AddScheduling(cluster::Image& image) const {
     if (trial == trials.end()) continue;
     const auto e = experiments.find(trial->second.experiment);
     if (e == experiments.end()) continue;
-    count(a, experiment::OwnerName(e->second), Placed(e->second).config->workspace);
+    count(a, experiment::OwnerName(e->second), WithCurrentProject(e->second).config->workspace);
   }
   for (const DeletedRun& run : deleted_runs) count(run.allocation, run.owner, run.workspace);
 }
 
-std::vector<model::MetricReport> FakeDatabase::Metrics(model::TrialId trial,
-                                                       const std::string& group) const {
+std::vector<model::MetricReport> FakeDatabase::ListMetrics(model::TrialId trial,
+                                                           const std::string& group) const {
   std::vector<model::MetricReport> found;
   for (auto it = metrics.lower_bound(MetricKey(trial, group, 0, 0));
        it != metrics.end() && it->second.trial == trial; ++it) {
@@ -222,7 +223,7 @@ std::vector<model::MetricReport> FakeDatabase::Metrics(model::TrialId trial,
   return found;
 }
 
-std::vector<CheckpointEntry> FakeDatabase::Checkpoints(model::TrialId trial) const {
+std::vector<CheckpointEntry> FakeDatabase::ListCheckpoints(model::TrialId trial) const {
   std::vector<CheckpointEntry> entries;
   const auto owner = trials.find(trial);
   if (owner == trials.end()) return entries;
@@ -231,13 +232,13 @@ std::vector<CheckpointEntry> FakeDatabase::Checkpoints(model::TrialId trial) con
   for (const auto& [id, checkpoint] : checkpoints) {
     if (checkpoint.trial != trial) continue;
     CheckpointEntry entry{checkpoint, experiment->first, owner->second.hparams, {}, {}};
-    for (const model::MetricReport& report : Metrics(trial, "validation")) {
+    for (const model::MetricReport& report : ListMetrics(trial, "validation")) {
       if (report.steps_completed == checkpoint.steps_completed) {
         entry.validation_metrics = report.metrics;
       }
     }
     entry.searcher_metric =
-        MetricNumber(entry.validation_metrics, experiment->second.config->searcher.metric);
+        GetMetricNumber(entry.validation_metrics, experiment->second.config->searcher.metric);
     entries.push_back(std::move(entry));
   }
   return entries;
@@ -246,7 +247,7 @@ std::vector<CheckpointEntry> FakeDatabase::Checkpoints(model::TrialId trial) con
 TrialRecord FakeDatabase::Record(const experiment::Trial& trial) const {
   TrialRecord record;
   record.trial = trial;
-  for (const model::MetricReport& report : Metrics(trial.id, "validation")) {
+  for (const model::MetricReport& report : ListMetrics(trial.id, "validation")) {
     const auto order = std::pair(report.run_id, report.steps_completed);
     if (!record.latest_validation || order > std::pair(record.latest_validation->run_id,
                                                        record.latest_validation->steps_completed)) {
@@ -262,7 +263,7 @@ TrialRecord FakeDatabase::Record(const experiment::Trial& trial) const {
     if (entry.checkpoint.state == model::CheckpointState::kDeleted) continue;
     pointers.push_back(&entry);
     ++record.checkpoint_count;
-    record.checkpoint_size += TotalSize(entry.checkpoint);
+    record.checkpoint_size += ComputeTotalSize(entry.checkpoint);
   }
   const auto experiment = experiments.find(trial.experiment);
   if (experiment == experiments.end()) return record;
@@ -275,20 +276,20 @@ TrialRecord FakeDatabase::Record(const experiment::Trial& trial) const {
 
 ExperimentRecord FakeDatabase::Record(const experiment::Experiment& experiment) const {
   ExperimentRecord record;
-  record.experiment = Placed(experiment);
+  record.experiment = WithCurrentProject(experiment);
   record.archived = archived.contains(experiment.id);
-  record.username = UsernameOf(experiment.owner);
-  const auto notes = spaces.experiment_notes.find(experiment.id);
-  if (notes != spaces.experiment_notes.end()) record.notes = notes->second;
-  const auto project = spaces.projects.find(experiment.project);
-  if (project != spaces.projects.end()) record.project_owner = project->second.owner;
+  record.username = GetUsername(experiment.owner);
+  const auto notes = workspace_rows.experiment_notes.find(experiment.id);
+  if (notes != workspace_rows.experiment_notes.end()) record.notes = notes->second;
+  const auto project = workspace_rows.projects.find(experiment.project);
+  if (project != workspace_rows.projects.end()) record.project_owner = project->second.owner;
   for (const auto& [id, trial] : trials) {
     if (trial.experiment != experiment.id) continue;
     ++record.num_trials;
     for (const CheckpointEntry& entry : Checkpoints(id)) {
       if (entry.checkpoint.state == model::CheckpointState::kDeleted) continue;
       ++record.checkpoint_count;
-      record.checkpoint_size += TotalSize(entry.checkpoint);
+      record.checkpoint_size += ComputeTotalSize(entry.checkpoint);
     }
   }
   const auto context = contexts.find(experiment.context_hash);
@@ -376,8 +377,9 @@ void Sort(std::vector<CheckpointEntry>& items, const CheckpointQuery& query,
         return worse;
       });
     case Sort::kMetric:
-      return by(
-          [&](const Entry& e) { return finite(MetricNumber(e.validation_metrics, query.metric)); });
+      return by([&](const Entry& e) {
+        return finite(GetMetricNumber(e.validation_metrics, query.metric));
+      });
   }
 }
 

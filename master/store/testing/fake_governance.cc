@@ -21,7 +21,7 @@ bool Matches(const AuditRecord& record, const AuditQuery& query) {
 }
 
 // Whether it held slots within the time.
-bool Held(const experiment::Allocation& a, absl::Time from, absl::Time until) {
+bool CheckEpoch(const experiment::Allocation& a, absl::Time from, absl::Time until) {
   return a.started_at && a.granted > 0 && *a.started_at < until &&
          (!a.ended_at || *a.ended_at > from);
 }
@@ -38,7 +38,7 @@ UsageRecord ToUsage(const experiment::Allocation& a) {
 }  // namespace
 
 absl::Status FakeAudit::AddAudit(const std::vector<AuditRecord>& records) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(database_.mutex);
   std::vector<AuditRecord>& rows = database_.governance.audit;
   for (const AuditRecord& record : records) {
@@ -69,23 +69,22 @@ absl::StatusOr<int> FakeAudit::CountAudit(const AuditQuery& query) {
       rows.begin(), rows.end(), [&](const AuditRecord& row) { return Matches(row, query); }));
 }
 
-absl::StatusOr<std::optional<AnswerRecord>> FakeAnswers::GetAnswer(model::UserId user,
-                                                                   const std::string& key,
-                                                                   absl::Time since) {
+absl::StatusOr<std::optional<StoredResponse>> FakeStoredResponses::GetResponse(
+    model::UserId user, const std::string& key, absl::Time since) {
   std::lock_guard lock(database_.mutex);
-  const auto it = database_.governance.answers.find({user, key});
-  if (it == database_.governance.answers.end() || it->second.at < since) return std::nullopt;
+  const auto it = database_.governance.responses.find({user, key});
+  if (it == database_.governance.responses.end() || it->second.at < since) return std::nullopt;
   return it->second;
 }
 
-absl::Status FakeAnswers::PutAnswer(const AnswerRecord& answer, absl::Time since) {
-  DET_RETURN_IF_ERROR(held_());
+absl::Status FakeStoredResponses::PutResponse(const StoredResponse& stored, absl::Time since) {
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(database_.mutex);
-  auto& answers = database_.governance.answers;
-  std::erase_if(answers, [&](const auto& item) { return item.second.at < since; });
-  AnswerRecord& kept = answers[{answer.user, answer.key}];
-  kept = answer;
-  kept.at = Canonical(answer.at);
+  auto& responses = database_.governance.responses;
+  std::erase_if(responses, [&](const auto& item) { return item.second.at < since; });
+  StoredResponse& kept = responses[{stored.user, stored.key}];
+  kept = stored;
+  kept.at = Canonical(stored.at);
   return absl::OkStatus();
 }
 
@@ -95,7 +94,7 @@ absl::StatusOr<std::optional<MessageRecord>> FakeClusterMessage::GetMessage() {
 }
 
 absl::Status FakeClusterMessage::SetMessage(const MessageRecord& message) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(database_.mutex);
   MessageRecord kept = message;
   kept.starts_at = Canonical(message.starts_at);
@@ -106,7 +105,7 @@ absl::Status FakeClusterMessage::SetMessage(const MessageRecord& message) {
 }
 
 absl::Status FakeClusterMessage::ClearMessage() {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(database_.mutex);
   database_.governance.message.reset();
   return absl::OkStatus();
@@ -117,21 +116,21 @@ absl::StatusOr<std::vector<UsageRecord>> FakeUsage::ListUsage(absl::Time from, a
   std::vector<UsageRecord> found;
   for (const auto& [id, a] : database_.allocations) {
     const auto trial = database_.trials.find(a.trial);
-    if (!Held(a, from, until) || trial == database_.trials.end()) continue;
+    if (!CheckEpoch(a, from, until) || trial == database_.trials.end()) continue;
     const auto e = database_.experiments.find(trial->second.experiment);
     if (e == database_.experiments.end()) continue;
     UsageRecord& record = found.emplace_back(ToUsage(a));
     record.experiment = e->first;
     record.user = e->second.owner;
     record.username = experiment::OwnerName(e->second);
-    const experiment::Experiment placed = database_.Placed(e->second);
+    const experiment::Experiment placed = database_.WithCurrentProject(e->second);
     record.workspace_id = placed.workspace;
     record.workspace = placed.config->workspace;
     record.labels = e->second.config->labels;
     record.resource_pool = a.resource_pool;
   }
   for (const FakeDatabase::DeletedRun& run : database_.deleted_runs) {
-    if (!Held(run.allocation, from, until)) continue;
+    if (!CheckEpoch(run.allocation, from, until)) continue;
     UsageRecord& record = found.emplace_back(ToUsage(run.allocation));
     record.allocation = {};
     record.username = run.owner;

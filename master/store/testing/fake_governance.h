@@ -1,4 +1,4 @@
-// Audit records, first answers, the cluster's message and usage in memory. Used by FakeStore. Any
+// Audit records, stored responses, the cluster message and usage in memory. Used by FakeStore. Any
 // thread; never blocks.
 #ifndef MASTER_STORE_TESTING_FAKE_GOVERNANCE_H_
 #define MASTER_STORE_TESTING_FAKE_GOVERNANCE_H_
@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "master/store/interfaces/answers.h"
 #include "master/store/interfaces/audit.h"
 #include "master/store/interfaces/cluster_message.h"
+#include "master/store/interfaces/stored_responses.h"
 #include "master/store/interfaces/usage.h"
 
 namespace det::store {
@@ -22,16 +22,16 @@ struct FakeDatabase;
 
 struct GovernanceRows {
   std::vector<AuditRecord> audit;  // by id
-  std::map<std::pair<model::UserId, std::string>, AnswerRecord> answers;
+  std::map<std::pair<model::UserId, std::string>, StoredResponse> responses;
   std::optional<MessageRecord> message;
 };
 
-// In all of them `held` is asked before each write, without the mutex that guards the rows.
+// In all of them `check_epoch` is called before each write, without the mutex that guards the rows.
 
 class FakeAudit final : public Audit {
  public:
-  FakeAudit(FakeDatabase* database, std::function<absl::Status()> held)
-      : database_(*database), held_(std::move(held)) {}
+  FakeAudit(FakeDatabase* database, std::function<absl::Status()> check_epoch)
+      : database_(*database), check_epoch_(std::move(check_epoch)) {}
 
   absl::Status AddAudit(const std::vector<AuditRecord>& records) override;
   absl::StatusOr<std::vector<AuditRecord>> ListAudit(const AuditQuery& query) override;
@@ -39,27 +39,28 @@ class FakeAudit final : public Audit {
 
  private:
   FakeDatabase& database_;
-  const std::function<absl::Status()> held_;
+  const std::function<absl::Status()> check_epoch_;
 };
 
-class FakeAnswers final : public Answers {
+class FakeStoredResponses final : public StoredResponses {
  public:
-  FakeAnswers(FakeDatabase* database, std::function<absl::Status()> held)
-      : database_(*database), held_(std::move(held)) {}
+  FakeStoredResponses(FakeDatabase* database, std::function<absl::Status()> check_epoch)
+      : database_(*database), check_epoch_(std::move(check_epoch)) {}
 
-  absl::StatusOr<std::optional<AnswerRecord>> GetAnswer(model::UserId user, const std::string& key,
-                                                        absl::Time since) override;
-  absl::Status PutAnswer(const AnswerRecord& answer, absl::Time since) override;
+  absl::StatusOr<std::optional<StoredResponse>> GetResponse(model::UserId user,
+                                                            const std::string& key,
+                                                            absl::Time since) override;
+  absl::Status PutResponse(const StoredResponse& stored, absl::Time since) override;
 
  private:
   FakeDatabase& database_;
-  const std::function<absl::Status()> held_;
+  const std::function<absl::Status()> check_epoch_;
 };
 
 class FakeClusterMessage final : public ClusterMessage {
  public:
-  FakeClusterMessage(FakeDatabase* database, std::function<absl::Status()> held)
-      : database_(*database), held_(std::move(held)) {}
+  FakeClusterMessage(FakeDatabase* database, std::function<absl::Status()> check_epoch)
+      : database_(*database), check_epoch_(std::move(check_epoch)) {}
 
   absl::StatusOr<std::optional<MessageRecord>> GetMessage() override;
   absl::Status SetMessage(const MessageRecord& message) override;
@@ -67,7 +68,7 @@ class FakeClusterMessage final : public ClusterMessage {
 
  private:
   FakeDatabase& database_;
-  const std::function<absl::Status()> held_;
+  const std::function<absl::Status()> check_epoch_;
 };
 
 class FakeUsage final : public Usage {

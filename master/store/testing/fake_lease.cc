@@ -6,9 +6,9 @@
 
 namespace det::store {
 
-bool FakeStore::over() const { return epoch_ != 0 && database_->lease.epoch != epoch_; }
+bool FakeStore::is_fenced() const { return epoch_ != 0 && database_->lease.epoch != epoch_; }
 
-absl::Status FakeStore::Over() {
+absl::Status FakeStore::ReportFenced() {
   const absl::Status over =
       absl::AbortedError("another master has taken over this database; end this one");
   absl::AnyInvocable<void(absl::Status)> fenced;
@@ -20,12 +20,12 @@ absl::Status FakeStore::Over() {
   return over;
 }
 
-absl::Status FakeStore::Held() {
+absl::Status FakeStore::CheckEpoch() {
   {
     std::lock_guard lock(database_->mutex);
-    if (!over()) return absl::OkStatus();
+    if (!is_fenced()) return absl::OkStatus();
   }
-  Over().IgnoreError();
+  ReportFenced().IgnoreError();
   return absl::UnavailableError("another master has taken over this database; ask that one");
 }
 
@@ -47,13 +47,13 @@ absl::Status FakeStore::RenewLease(const std::string& leader) {
   {
     std::lock_guard lock(database_->mutex);
     LeaseRecord& lease = database_->lease;
-    if (!over()) {
+    if (!is_fenced()) {
       lease.renewals = lease.renewals.value_or(0) + 1;
       lease.leader = leader;
       return absl::OkStatus();
     }
   }
-  return Over();
+  return ReportFenced();
 }
 
 void FakeStore::OnFenced(absl::AnyInvocable<void(absl::Status)> fenced) {

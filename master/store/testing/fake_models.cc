@@ -67,8 +67,8 @@ void Apply(const Patch& patch, Record* row) {
 
 ModelRecord FakeModels::Read(const ModelRecord& row) const {
   ModelRecord record = row;
-  record.owner_name = db_.UsernameOf(row.owner);
-  record.workspace_name = db_.spaces.workspaces.at(row.workspace).name;
+  record.owner_name = db_.GetUsername(row.owner);
+  record.workspace_name = db_.workspace_rows.workspaces.at(row.workspace).name;
   record.num_versions =
       static_cast<int>(std::count_if(rows_.versions.begin(), rows_.versions.end(),
                                      [&](const auto& item) { return item.first.first == row.id; }));
@@ -77,7 +77,7 @@ ModelRecord FakeModels::Read(const ModelRecord& row) const {
 
 ModelVersionRecord FakeModels::Read(const ModelVersionRecord& row) const {
   ModelVersionRecord record = row;
-  record.owner_name = db_.UsernameOf(row.owner);
+  record.owner_name = db_.GetUsername(row.owner);
   return record;
 }
 
@@ -91,24 +91,24 @@ ModelVersionRecord* FakeModels::Find(int32_t model, int32_t version) {
   return it == rows_.versions.end() ? nullptr : &it->second;
 }
 
-bool FakeModels::IsTaken(const std::string& name, int32_t but) const {
+bool FakeModels::IsTaken(const std::string& name, int32_t excluded) const {
   return std::any_of(rows_.models.begin(), rows_.models.end(), [&](const auto& item) {
-    return item.second.name == name && item.first != but;
+    return item.second.name == name && item.first != excluded;
   });
 }
 
 absl::Status FakeModels::CheckOpen(int32_t workspace) const {
-  const auto it = db_.spaces.workspaces.find(workspace);
-  if (it == db_.spaces.workspaces.end()) return NoSuchWorkspace(workspace);
+  const auto it = db_.workspace_rows.workspaces.find(workspace);
+  if (it == db_.workspace_rows.workspaces.end()) return NoSuchWorkspace(workspace);
   return it->second.archived ? WorkspaceIsArchived(it->second.name) : absl::OkStatus();
 }
 
-absl::Status FakeModels::NoVersion(int32_t model, int32_t version) {
+absl::Status FakeModels::VersionNotFound(int32_t model, int32_t version) {
   const ModelRecord* row = Find(model);
   return row == nullptr ? NoSuchModel(std::to_string(model)) : NoSuchVersion(row->name, version);
 }
 
-std::vector<ModelRecord> FakeModels::Asked(const ModelQuery& query) const {
+std::vector<ModelRecord> FakeModels::FilterModels(const ModelQuery& query) const {
   std::vector<ModelRecord> found;
   for (const auto& [id, row] : rows_.models) {
     ModelRecord record = Read(row);
@@ -130,7 +130,7 @@ std::vector<ModelRecord> FakeModels::Asked(const ModelQuery& query) const {
 
 absl::StatusOr<ModelRecord> FakeModels::GetModel(const std::string& name) {
   std::lock_guard lock(db_.mutex);
-  const std::optional<int32_t> id = ModelIdIn(name);
+  const std::optional<int32_t> id = ParseModelId(name);
   for (const auto& [number, row] : rows_.models) {
     if (id ? number == *id : row.name == name) return Read(row);
   }
@@ -139,14 +139,14 @@ absl::StatusOr<ModelRecord> FakeModels::GetModel(const std::string& name) {
 
 absl::StatusOr<ModelPage> FakeModels::ListModels(const ModelQuery& query) {
   std::lock_guard lock(db_.mutex);
-  std::vector<ModelRecord> found = Asked(query);
+  std::vector<ModelRecord> found = FilterModels(query);
   Sort(found, query);
   const int total = static_cast<int>(found.size());
   return ModelPage{Cut(found, query.window), total};
 }
 
 absl::StatusOr<ModelRecord> FakeModels::AddModel(const ModelRecord& model) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   DET_RETURN_IF_ERROR(CheckOpen(model.workspace));
   if (IsTaken(model.name, 0)) return ModelExists(model.name);
@@ -160,7 +160,7 @@ absl::StatusOr<ModelRecord> FakeModels::AddModel(const ModelRecord& model) {
 }
 
 absl::StatusOr<ModelRecord> FakeModels::ChangeModel(int32_t id, const ModelPatch& patch) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   ModelRecord* row = Find(id);
   if (row == nullptr) return NoSuchModel(std::to_string(id));
@@ -175,7 +175,7 @@ absl::StatusOr<ModelRecord> FakeModels::ChangeModel(int32_t id, const ModelPatch
 }
 
 absl::Status FakeModels::DeleteModel(int32_t id) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   if (rows_.models.erase(id) == 0) return NoSuchModel(std::to_string(id));
   std::erase_if(rows_.versions, [&](const auto& item) { return item.first.first == id; });
@@ -186,7 +186,7 @@ absl::Status FakeModels::DeleteModel(int32_t id) {
 absl::StatusOr<std::vector<std::string>> FakeModels::ListModelLabels(const ModelQuery& query) {
   std::lock_guard lock(db_.mutex);
   std::map<std::string, int> counts;
-  for (const ModelRecord& record : Asked(query)) {
+  for (const ModelRecord& record : FilterModels(query)) {
     for (const std::string& label : record.labels) ++counts[label];
   }
   std::vector<std::pair<int, std::string>> order;
@@ -200,7 +200,7 @@ absl::StatusOr<std::vector<std::string>> FakeModels::ListModelLabels(const Model
 absl::StatusOr<ModelVersionRecord> FakeModels::GetVersion(int32_t model, int32_t version) {
   std::lock_guard lock(db_.mutex);
   const ModelVersionRecord* row = Find(model, version);
-  if (row == nullptr) return NoVersion(model, version);
+  if (row == nullptr) return VersionNotFound(model, version);
   return Read(*row);
 }
 
@@ -222,7 +222,7 @@ absl::StatusOr<ModelVersionPage> FakeModels::ListVersions(int32_t model,
 }
 
 absl::StatusOr<ModelVersionRecord> FakeModels::AddVersion(const ModelVersionRecord& version) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   ModelRecord* model = Find(version.model);
   if (model == nullptr) return NoSuchModel(std::to_string(version.model));
@@ -245,10 +245,10 @@ absl::StatusOr<ModelVersionRecord> FakeModels::AddVersion(const ModelVersionReco
 
 absl::StatusOr<ModelVersionRecord> FakeModels::ChangeVersion(int32_t model, int32_t version,
                                                              const ModelVersionPatch& patch) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   ModelVersionRecord* row = Find(model, version);
-  if (row == nullptr) return NoVersion(model, version);
+  if (row == nullptr) return VersionNotFound(model, version);
   const ModelRecord& of = *Find(model);
   if (of.archived) return ModelIsArchived(of.name);
   Apply(patch, row);
@@ -257,9 +257,9 @@ absl::StatusOr<ModelVersionRecord> FakeModels::ChangeVersion(int32_t model, int3
 }
 
 absl::Status FakeModels::DeleteVersion(int32_t model, int32_t version, absl::Time at) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
-  if (rows_.versions.erase({model, version}) == 0) return NoVersion(model, version);
+  if (rows_.versions.erase({model, version}) == 0) return VersionNotFound(model, version);
   Find(model)->updated_at = Canonical(at);
   return absl::OkStatus();
 }
@@ -269,9 +269,9 @@ absl::StatusOr<std::vector<std::string>> FakeModels::ListHolders(model::Experime
   std::map<std::pair<std::string, int32_t>, std::string> holders;
   for (const auto& [key, version] : rows_.versions) {
     const auto checkpoint = db_.checkpoints.find(version.checkpoint);
-    if (checkpoint == db_.checkpoints.end() || !db_.IsOf(checkpoint->second, id)) continue;
+    if (checkpoint == db_.checkpoints.end() || !db_.BelongsTo(checkpoint->second, id)) continue;
     const std::string& model = rows_.models.at(key.first).name;
-    holders[{model, key.second}] = HolderName(model, key.second);
+    holders[{model, key.second}] = GetHolderName(model, key.second);
   }
   std::vector<std::string> names;
   for (auto& [unused, name] : holders) names.push_back(std::move(name));

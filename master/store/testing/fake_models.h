@@ -14,9 +14,9 @@ namespace det::store {
 
 class FakeModels final : public Models {
  public:
-  // `held` is asked before each write, without the database's mutex.
-  FakeModels(FakeDatabase* database, std::function<absl::Status()> held)
-      : db_(*database), rows_(database->models), held_(std::move(held)) {}
+  // `check_epoch` is called before each write, without the database's mutex.
+  FakeModels(FakeDatabase* database, std::function<absl::Status()> check_epoch)
+      : db_(*database), rows_(database->models), check_epoch_(std::move(check_epoch)) {}
 
   absl::StatusOr<ModelRecord> GetModel(const std::string& name) override;
   absl::StatusOr<ModelPage> ListModels(const ModelQuery& query) override;
@@ -35,20 +35,20 @@ class FakeModels final : public Models {
   absl::StatusOr<std::vector<std::string>> ListHolders(model::ExperimentId id) override;
 
  private:
-  // These hold the mutex already.
+  // REQUIRE the mutex.
   ModelRecord Read(const ModelRecord& row) const;
   ModelVersionRecord Read(const ModelVersionRecord& row) const;
-  // Null for none.
+  // Return null if there is none.
   ModelRecord* Find(int32_t id);
   ModelVersionRecord* Find(int32_t model, int32_t version);
-  bool IsTaken(const std::string& name, int32_t but) const;
+  bool IsTaken(const std::string& name, int32_t excluded) const;
   absl::Status CheckOpen(int32_t workspace) const;
-  std::vector<ModelRecord> Asked(const ModelQuery& query) const;
-  absl::Status NoVersion(int32_t model, int32_t version);
+  std::vector<ModelRecord> FilterModels(const ModelQuery& query) const;
+  absl::Status VersionNotFound(int32_t model, int32_t version);
 
   FakeDatabase& db_;
   ModelRows& rows_;
-  const std::function<absl::Status()> held_;
+  const std::function<absl::Status()> check_epoch_;
 };
 
 }  // namespace det::store

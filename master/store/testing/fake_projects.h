@@ -14,9 +14,9 @@ namespace det::store {
 
 class FakeProjects final : public Projects {
  public:
-  // `held` is asked before each write, without the database's mutex.
-  FakeProjects(FakeDatabase* database, std::function<absl::Status()> held)
-      : db_(*database), held_(std::move(held)) {}
+  // `check_epoch` is called before each write, without the database's mutex.
+  FakeProjects(FakeDatabase* database, std::function<absl::Status()> check_epoch)
+      : db_(*database), check_epoch_(std::move(check_epoch)) {}
 
   absl::StatusOr<ProjectRecord> GetProject(int32_t id) override;
   absl::StatusOr<ProjectRecord> GetProjectByKey(const std::string& key) override;
@@ -25,23 +25,24 @@ class FakeProjects final : public Projects {
   absl::StatusOr<ProjectRecord> ChangeProject(int32_t id, const ProjectPatch& patch) override;
   absl::StatusOr<std::vector<ProjectNote>> AddNote(int32_t id, const ProjectNote& note) override;
   absl::Status DeleteProject(int32_t id) override;
-  absl::StatusOr<int32_t> WorkspaceOf(model::ExperimentId id) override;
-  absl::StatusOr<int32_t> WorkspaceOf(model::TrialId id) override;
-  absl::StatusOr<int32_t> WorkspaceOf(const model::CheckpointId& id) override;
-  absl::StatusOr<int32_t> WorkspaceOfProject(int32_t id) override;
-  absl::Status NoteVisit(model::UserId user, int32_t project, absl::Time at) override;
-  absl::StatusOr<std::vector<ProjectRecord>> LastVisited(model::UserId user, int limit) override;
+  absl::StatusOr<int32_t> GetWorkspaceId(model::ExperimentId id) override;
+  absl::StatusOr<int32_t> GetWorkspaceId(model::TrialId id) override;
+  absl::StatusOr<int32_t> GetWorkspaceId(const model::CheckpointId& id) override;
+  absl::StatusOr<int32_t> GetProjectWorkspaceId(int32_t id) override;
+  absl::Status RecordVisit(model::UserId user, int32_t project, absl::Time at) override;
+  absl::StatusOr<std::vector<ProjectRecord>> ListLastVisited(model::UserId user,
+                                                             int limit) override;
   absl::StatusOr<std::vector<std::string>> ListLabels(
       int32_t project, const std::optional<std::vector<int32_t>>& visible) override;
 
  private:
-  // These hold the mutex already.
+  // REQUIRE the mutex.
   ProjectRecord Read(const ProjectRecord& row) const;
-  bool IsNameTaken(int32_t workspace, const std::string& name, int32_t but) const;
-  bool IsKeyTaken(const std::string& key, int32_t but) const;
+  bool IsNameTaken(int32_t workspace, const std::string& name, int32_t excluded) const;
+  bool IsKeyTaken(const std::string& key, int32_t excluded) const;
 
   FakeDatabase& db_;
-  const std::function<absl::Status()> held_;
+  const std::function<absl::Status()> check_epoch_;
 };
 
 }  // namespace det::store

@@ -6,7 +6,7 @@
 namespace det::store {
 
 absl::Status FakeRuns::PutMetadata(model::TrialId id, const model::Value& metadata) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   if (!db_.trials.contains(id)) return NoSuchRun(id);
   db_.run_metadata[id] = Canonical(metadata);
@@ -22,7 +22,7 @@ absl::StatusOr<model::Value> FakeRuns::GetMetadata(model::TrialId id) {
 
 absl::Status FakeRuns::PutCheckpointMetadata(const model::CheckpointId& id,
                                              const model::Value& metadata) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   const auto it = db_.checkpoints.find(id);
   if (it == db_.checkpoints.end()) return NoSuchCheckpoint(id);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kNameLimit = 200;
 constexpr size_t kTextLimit = 500;
-constexpr size_t kMostValues = 1000;
+constexpr size_t kMaxValues = 1000;
 
 std::string Text(const model::Value& value) {
   return value.AsString() != nullptr ? *value.AsString() : value.ToJson();
@@ -116,7 +116,7 @@ std::string ShownState(model::ExperimentState state, const std::set<model::Trial
   return std::string(ToString(state));
 }
 
-Cell CellOf(const RunRecord& run, const std::string& username, Field field) {
+Cell GetCell(const RunRecord& run, const std::string& username, Field field) {
   const experiment::Trial& trial = run.trial;
   switch (field) {
     case Field::kRunId:
@@ -144,7 +144,7 @@ Cell CellOf(const RunRecord& run, const std::string& username, Field field) {
   }
 }
 
-Cell CellOf(const ExperimentRecord& record, const RunRecord& run, Field field) {
+Cell GetCell(const ExperimentRecord& record, const RunRecord& run, Field field) {
   const experiment::Experiment& e = record.experiment;
   switch (field) {
     case Field::kExperimentId:
@@ -190,7 +190,7 @@ void SortFound(std::vector<Found<Row>>& found, const std::vector<SortKey>& order
   });
 }
 
-Cells CellsOf(const RunRecord& run, const std::function<Cell(Field)>& fixed) {
+Cells GetCells(const RunRecord& run, const std::function<Cell(Field)>& fixed) {
   return [run, fixed, leaves = Leaves(run)](const Column& column) -> Cell {
     if (column.kind == Column::Kind::kField) return fixed(column.field);
     if (column.kind == Column::Kind::kMetric) return Statistic(run, column);
@@ -201,7 +201,7 @@ Cells CellsOf(const RunRecord& run, const std::function<Cell(Field)>& fixed) {
 
 }  // namespace
 
-std::map<MetricName, MetricSummary> FakeRuns::Summaries(model::TrialId trial) const {
+std::map<MetricName, MetricSummary> FakeRuns::ComputeSummaries(model::TrialId trial) const {
   std::map<MetricName, MetricSummary> summaries;
   std::map<MetricName, std::pair<int, int64_t>> newest;
   for (auto it = db_.metrics.lower_bound(MetricKey(trial, "", 0, 0));
@@ -231,14 +231,14 @@ std::map<MetricName, MetricSummary> FakeRuns::Summaries(model::TrialId trial) co
 bool FakeRuns::IsIn(const experiment::Experiment& e, const RunQuery& query) const {
   if (e.state == model::ExperimentState::kDeleted) return false;
   if (query.project != 0 && query.project != e.project) return false;
-  const int32_t workspace = db_.Placed(e).workspace;
+  const int32_t workspace = db_.WithCurrentProject(e).workspace;
   return !query.visible || std::count(query.visible->begin(), query.visible->end(), workspace) > 0;
 }
 
 RunRecord FakeRuns::Read(const experiment::Trial& trial) const {
   RunRecord run;
   run.trial = trial;
-  const experiment::Experiment e = db_.Placed(db_.experiments.at(trial.experiment));
+  const experiment::Experiment e = db_.WithCurrentProject(db_.experiments.at(trial.experiment));
   run.name = e.config->name;
   run.description = e.config->description;
   run.labels = e.config->labels;
@@ -249,8 +249,8 @@ RunRecord FakeRuns::Read(const experiment::Trial& trial) const {
   run.resource_pool = e.queue.resource_pool;
   run.progress = e.progress;
   run.archived = db_.archived.contains(e.id);
-  const ProjectRecord& project = db_.spaces.projects.at(e.project);
-  const WorkspaceRecord& workspace = db_.spaces.workspaces.at(project.workspace);
+  const ProjectRecord& project = db_.workspace_rows.projects.at(e.project);
+  const WorkspaceRecord& workspace = db_.workspace_rows.workspaces.at(project.workspace);
   run.project = project.id;
   run.project_name = project.name;
   run.project_key = project.key;
@@ -262,7 +262,7 @@ RunRecord FakeRuns::Read(const experiment::Trial& trial) const {
   run.checkpoint_size = record.checkpoint_size;
   const auto metadata = db_.run_metadata.find(trial.id);
   if (metadata != db_.run_metadata.end()) run.metadata = metadata->second;
-  run.metrics = Summaries(trial.id);
+  run.metrics = ComputeSummaries(trial.id);
   return run;
 }
 
@@ -273,9 +273,9 @@ absl::StatusOr<RunPage> FakeRuns::SearchRuns(const RunQuery& query) {
     const auto e = db_.experiments.find(trial.experiment);
     if (e == db_.experiments.end() || !IsIn(e->second, query)) continue;
     const RunRecord run = Read(trial);
-    const std::string username = db_.UsernameOf(run.owner);
+    const std::string username = db_.GetUsername(run.owner);
     const Cells cells =
-        CellsOf(run, [run, username](Field field) { return CellOf(run, username, field); });
+        GetCells(run, [run, username](Field field) { return GetCell(run, username, field); });
     if (Matches(query.search.filter, cells)) found.push_back({run, id.value(), cells});
   }
   SortFound(found, query.search.order);
@@ -302,9 +302,9 @@ absl::StatusOr<FoundExperiments> FakeRuns::SearchExperiments(const RunQuery& que
     const std::string state = ShownState(e.state, states);
     const RunRecord run = Read(shown);
     const ExperimentRecord record = db_.Record(e);
-    const Cells cells = CellsOf(run, [run, record, state](Field field) -> Cell {
+    const Cells cells = GetCells(run, [run, record, state](Field field) -> Cell {
       if (field == Field::kShownState) return state;
-      return CellOf(record, run, field);
+      return GetCell(record, run, field);
     });
     if (Matches(query.search.filter, cells)) found.push_back({id, id.value(), cells});
   }
@@ -316,7 +316,7 @@ absl::StatusOr<FoundExperiments> FakeRuns::SearchExperiments(const RunQuery& que
   return page;
 }
 
-std::vector<RunRecord> FakeRuns::OfProject(int32_t project) const {
+std::vector<RunRecord> FakeRuns::ListProjectRuns(int32_t project) const {
   std::vector<RunRecord> runs;
   for (const auto& [id, trial] : db_.trials) {
     const auto e = db_.experiments.find(trial.experiment);
@@ -329,7 +329,7 @@ std::vector<RunRecord> FakeRuns::OfProject(int32_t project) const {
 absl::StatusOr<std::vector<ValueColumn>> FakeRuns::ListValueColumns(int32_t project) {
   std::lock_guard lock(db_.mutex);
   std::map<std::string, bool> columns;
-  for (const RunRecord& run : OfProject(project)) {
+  for (const RunRecord& run : ListProjectRuns(project)) {
     for (const auto& [key, cell] : Leaves(run)) {
       columns[key] |= std::holds_alternative<double>(cell);
     }
@@ -340,7 +340,7 @@ absl::StatusOr<std::vector<ValueColumn>> FakeRuns::ListValueColumns(int32_t proj
 }
 
 absl::StatusOr<std::vector<MetricName>> FakeRuns::ListMetricNames(int32_t project) {
-  DET_ASSIGN_OR_RETURN(const std::vector<MetricRange> ranges, MetricRanges(project));
+  DET_ASSIGN_OR_RETURN(const std::vector<MetricRange> ranges, ListMetricRanges(project));
   std::vector<MetricName> names;
   for (const MetricRange& range : ranges) names.push_back(range.name);
   return names;
@@ -352,15 +352,15 @@ absl::StatusOr<std::vector<MetricName>> FakeRuns::ListMetricNames(
   std::set<MetricName> names;
   for (const auto& [id, trial] : db_.trials) {
     if (std::count(experiments.begin(), experiments.end(), trial.experiment) == 0) continue;
-    for (const auto& [name, summary] : Summaries(id)) names.insert(name);
+    for (const auto& [name, summary] : ComputeSummaries(id)) names.insert(name);
   }
   return std::vector<MetricName>(names.begin(), names.end());
 }
 
-absl::StatusOr<std::vector<MetricRange>> FakeRuns::MetricRanges(int32_t project) {
+absl::StatusOr<std::vector<MetricRange>> FakeRuns::ListMetricRanges(int32_t project) {
   std::lock_guard lock(db_.mutex);
   std::map<MetricName, MetricRange> ranges;
-  for (const RunRecord& run : OfProject(project)) {
+  for (const RunRecord& run : ListProjectRuns(project)) {
     for (const auto& [name, summary] : run.metrics) {
       const auto [it, first] = ranges.emplace(name, MetricRange{name, summary.min, summary.max});
       it->second.min = std::min(it->second.min, summary.min);
@@ -376,14 +376,14 @@ absl::StatusOr<std::vector<std::string>> FakeRuns::ListMetadataValues(int32_t pr
                                                                       const std::string& key) {
   std::lock_guard lock(db_.mutex);
   std::set<std::string> values;
-  for (const RunRecord& run : OfProject(project)) {
+  for (const RunRecord& run : ListProjectRuns(project)) {
     const auto leaves = Leaves(run);
     const auto it = leaves.find("metadata." + key);
     if (it == leaves.end()) continue;
     if (const auto* text = std::get_if<std::string>(&it->second)) values.insert(*text);
   }
   std::vector<std::string> all(values.begin(), values.end());
-  if (all.size() > kMostValues) all.resize(kMostValues);
+  if (all.size() > kMaxValues) all.resize(kMaxValues);
   return all;
 }
 

@@ -14,9 +14,9 @@ namespace det::store {
 
 class FakeRuns final : public Runs {
  public:
-  // `held` is asked before each write, without the database's mutex.
-  FakeRuns(FakeDatabase* database, std::function<absl::Status()> held)
-      : db_(*database), held_(std::move(held)) {}
+  // `check_epoch` is called before each write, without the database's mutex.
+  FakeRuns(FakeDatabase* database, std::function<absl::Status()> check_epoch)
+      : db_(*database), check_epoch_(std::move(check_epoch)) {}
 
   absl::StatusOr<RunPage> SearchRuns(const RunQuery& query) override;
   absl::StatusOr<FoundExperiments> SearchExperiments(const RunQuery& query) override;
@@ -24,7 +24,7 @@ class FakeRuns final : public Runs {
   absl::StatusOr<std::vector<MetricName>> ListMetricNames(int32_t project) override;
   absl::StatusOr<std::vector<MetricName>> ListMetricNames(
       const std::vector<model::ExperimentId>& experiments) override;
-  absl::StatusOr<std::vector<MetricRange>> MetricRanges(int32_t project) override;
+  absl::StatusOr<std::vector<MetricRange>> ListMetricRanges(int32_t project) override;
   absl::StatusOr<Curves> ReadCurves(const CurveQuery& query) override;
   absl::StatusOr<NumberCurves> ReadNumbers(const CurveQuery& query) override;
   absl::StatusOr<std::vector<int64_t>> ListSteps(const SeriesQuery& query) override;
@@ -39,14 +39,14 @@ class FakeRuns final : public Runs {
  private:
   bool IsIn(const experiment::Experiment& e, const RunQuery& query) const;
   RunRecord Read(const experiment::Trial& trial) const;
-  std::vector<RunRecord> OfProject(int32_t project) const;
-  std::map<MetricName, MetricSummary> Summaries(model::TrialId trial) const;
-  // Those of one trial behind each other, by steps.
+  std::vector<RunRecord> ListProjectRuns(int32_t project) const;
+  std::map<MetricName, MetricSummary> ComputeSummaries(model::TrialId trial) const;
+  // Visits the values of each trial in turn, sorted by steps.
   template <class Visit>
   void VisitSeries(const SeriesQuery& query, const Visit& visit);
 
   FakeDatabase& db_;
-  const std::function<absl::Status()> held_;
+  const std::function<absl::Status()> check_epoch_;
 };
 
 }  // namespace det::store

@@ -1,4 +1,4 @@
-// The order of rows, as the statements of postgres/ have it. Used by FakeStore.
+// Sort orders, equal to those of the statements in postgres/. Used by FakeStore.
 #ifndef MASTER_STORE_TESTING_FAKE_SORT_H_
 #define MASTER_STORE_TESTING_FAKE_SORT_H_
 
@@ -12,7 +12,7 @@
 
 namespace det::store {
 
-// As PostgreSQL orders: NaN above everything, and equal to itself.
+// Compares as PostgreSQL does: NaN is greater than everything and equal to itself.
 template <class T>
 bool IsLess(const T& a, const T& b) {
   if constexpr (std::is_same_v<T, double>) return std::isnan(b) ? !std::isnan(a) : a < b;
@@ -36,7 +36,7 @@ void SortBy(std::vector<T>& items, bool descending, const Key& key, const IdOf& 
 
 void Sort(std::vector<ExperimentRecord>& items, const ExperimentQuery& query);
 void Sort(std::vector<TrialRecord>& items, const TrialQuery& query);
-// `smaller_is_better`: of an experiment's search.
+// `smaller_is_better` tells it of an experiment's searcher metric.
 void Sort(std::vector<CheckpointEntry>& items, const CheckpointQuery& query,
           const std::function<bool(model::ExperimentId)>& smaller_is_better);
 

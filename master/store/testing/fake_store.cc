@@ -12,15 +12,15 @@
 #include "master/store/interfaces/canonical.h"
 #include "master/store/testing/fake_access.h"
 #include "master/store/testing/fake_database.h"
-#include "master/store/testing/fake_disposal.h"
+#include "master/store/testing/fake_garbage_collection.h"
 #include "master/store/testing/fake_governance.h"
-#include "master/store/testing/fake_hooks.h"
 #include "master/store/testing/fake_models.h"
-#include "master/store/testing/fake_people.h"
 #include "master/store/testing/fake_projects.h"
 #include "master/store/testing/fake_runs.h"
 #include "master/store/testing/fake_sort.h"
 #include "master/store/testing/fake_templates.h"
+#include "master/store/testing/fake_users.h"
+#include "master/store/testing/fake_webhooks.h"
 #include "master/store/testing/fake_workspaces.h"
 
 namespace det::store {
@@ -52,8 +52,8 @@ bool Matches(const ExperimentQuery& query, const ExperimentRecord& record) {
          HasIgnoringCase(query.description, e.config->description) &&
          Contains(query.owner_ids, e.owner) && Contains(query.ids, e.id) &&
          (query.not_ids.empty() || !Contains(query.not_ids, e.id)) &&
-         (!query.least_id || e.id.value() >= *query.least_id) &&
-         (!query.greatest_id || e.id.value() <= *query.greatest_id) &&
+         (!query.min_id || e.id.value() >= *query.min_id) &&
+         (!query.max_id || e.id.value() <= *query.max_id) &&
          (query.project == 0 || query.project == e.project) &&
          (!query.visible ||
           std::count(query.visible->begin(), query.visible->end(), e.workspace)) &&
@@ -103,23 +103,26 @@ std::shared_ptr<FakeDatabase> MakeFakeDatabase() { return std::make_shared<FakeD
 FakeStore::FakeStore(std::shared_ptr<FakeDatabase> database)
     : database_(std::move(database)),
       access_(std::make_unique<FakeAccess>(&database_->mutex, &database_->access,
-                                           [this] { return Held(); })),
-      disposal_(std::make_unique<FakeDisposal>(database_.get(), [this] { return Held(); })),
-      people_(std::make_unique<FakePeople>(&database_->mutex, &database_->people,
-                                           &database_->access, [this] { return Held(); })),
-      templates_(std::make_unique<FakeTemplates>(database_.get(), [this] { return Held(); })),
-      workspaces_(std::make_unique<FakeWorkspaces>(database_.get(), [this] { return Held(); })),
-      projects_(std::make_unique<FakeProjects>(database_.get(), [this] { return Held(); })),
-      models_(std::make_unique<FakeModels>(database_.get(), [this] { return Held(); })),
-      runs_(std::make_unique<FakeRuns>(database_.get(), [this] { return Held(); })),
-      audit_(std::make_unique<FakeAudit>(database_.get(), [this] { return Held(); })),
-      answers_(std::make_unique<FakeAnswers>(database_.get(), [this] { return Held(); })),
+                                           [this] { return CheckEpoch(); })),
+      garbage_collection_(std::make_unique<FakeGarbageCollection>(database_.get(),
+                                                                  [this] { return CheckEpoch(); })),
+      users_(std::make_unique<FakeUsers>(&database_->mutex, &database_->user_rows,
+                                         &database_->access, [this] { return CheckEpoch(); })),
+      templates_(std::make_unique<FakeTemplates>(database_.get(), [this] { return CheckEpoch(); })),
+      workspaces_(
+          std::make_unique<FakeWorkspaces>(database_.get(), [this] { return CheckEpoch(); })),
+      projects_(std::make_unique<FakeProjects>(database_.get(), [this] { return CheckEpoch(); })),
+      models_(std::make_unique<FakeModels>(database_.get(), [this] { return CheckEpoch(); })),
+      runs_(std::make_unique<FakeRuns>(database_.get(), [this] { return CheckEpoch(); })),
+      audit_(std::make_unique<FakeAudit>(database_.get(), [this] { return CheckEpoch(); })),
+      stored_responses_(
+          std::make_unique<FakeStoredResponses>(database_.get(), [this] { return CheckEpoch(); })),
       cluster_message_(
-          std::make_unique<FakeClusterMessage>(database_.get(), [this] { return Held(); })),
+          std::make_unique<FakeClusterMessage>(database_.get(), [this] { return CheckEpoch(); })),
       usage_(std::make_unique<FakeUsage>(database_.get())),
-      webhooks_(std::make_unique<FakeWebhooks>(database_.get(), [this] { return Held(); })),
+      webhooks_(std::make_unique<FakeWebhooks>(database_.get(), [this] { return CheckEpoch(); })),
       config_policies_(
-          std::make_unique<FakeConfigPolicies>(database_.get(), [this] { return Held(); })) {}
+          std::make_unique<FakeConfigPolicies>(database_.get(), [this] { return CheckEpoch(); })) {}
 FakeStore::~FakeStore() = default;
 
 absl::StatusOr<cluster::Image> FakeStore::Load() {
@@ -156,34 +159,34 @@ absl::StatusOr<cluster::Image> FakeStore::Load() {
 absl::Status FakeStore::Commit(int64_t sequence, const std::vector<cluster::Change>& changes) {
   std::unique_lock lock(database_->mutex);
   if (epoch_ == 0) return absl::FailedPreconditionError("Commit before Load; load first");
-  if (over()) {
+  if (is_fenced()) {
     lock.unlock();
-    return Over();
+    return ReportFenced();
   }
   if (sequence <= database_->commit_seq) return absl::OkStatus();
   database_->commit_seq = sequence;
   for (const cluster::Change& change : changes) {
-    std::visit([this](const auto& kind) { database_->Make(kind); }, Canonical(change));
+    std::visit([this](const auto& kind) { database_->Apply(kind); }, Canonical(change));
   }
   return absl::OkStatus();
 }
 
 absl::Status FakeStore::AddMetrics(const std::vector<model::MetricReport>& reports) {
-  DET_RETURN_IF_ERROR(Held());
+  DET_RETURN_IF_ERROR(CheckEpoch());
   std::lock_guard lock(database_->mutex);
   for (const model::MetricReport& report : reports) database_->Add(Canonical(report));
   return absl::OkStatus();
 }
 
 absl::Status FakeStore::AddLogLines(const std::vector<model::LogLine>& lines) {
-  DET_RETURN_IF_ERROR(Held());
+  DET_RETURN_IF_ERROR(CheckEpoch());
   std::lock_guard lock(database_->mutex);
   for (const model::LogLine& line : lines) database_->Add(Canonical(line));
   return absl::OkStatus();
 }
 
 absl::Status FakeStore::PutContext(const std::string& hash, const std::string& tgz) {
-  DET_RETURN_IF_ERROR(Held());
+  DET_RETURN_IF_ERROR(CheckEpoch());
   std::lock_guard lock(database_->mutex);
   database_->contexts.emplace(hash, tgz);
   return absl::OkStatus();
@@ -198,7 +201,7 @@ absl::StatusOr<std::string> FakeStore::GetContext(const std::string& hash) {
   return it->second;
 }
 
-Disposal& FakeStore::disposal() { return *disposal_; }
+GarbageCollection& FakeStore::garbage_collection() { return *garbage_collection_; }
 
 absl::StatusOr<ExperimentRecord> FakeStore::GetExperiment(model::ExperimentId id) {
   std::lock_guard lock(database_->mutex);
@@ -270,7 +273,7 @@ absl::StatusOr<std::vector<experiment::Allocation>> FakeStore::ListAllocations(
   return found;
 }
 
-absl::StatusOr<std::map<model::ExperimentId, absl::Duration>> FakeStore::MeanRunTimes(
+absl::StatusOr<std::map<model::ExperimentId, absl::Duration>> FakeStore::GetMeanRunTimes(
     const std::vector<model::ExperimentId>& experiments, int newest) {
   std::map<model::ExperimentId, absl::Duration> means;
   for (const model::ExperimentId& id : experiments) {
@@ -310,7 +313,7 @@ absl::StatusOr<std::vector<model::MetricReport>> FakeStore::ReadMetrics(const Me
   std::lock_guard lock(database_->mutex);
   std::vector<model::MetricReport> found;
   for (const model::TrialId trial : std::set(query.trials.begin(), query.trials.end())) {
-    for (model::MetricReport& report : database_->Metrics(trial, query.group)) {
+    for (model::MetricReport& report : database_->ListMetrics(trial, query.group)) {
       if (is_later(report)) found.push_back(std::move(report));
     }
   }
@@ -322,14 +325,14 @@ absl::StatusOr<std::vector<model::MetricReport>> FakeStore::ReadMetrics(const Me
 
 absl::StatusOr<int64_t> FakeStore::CountMetrics(model::TrialId trial, const std::string& group) {
   std::lock_guard lock(database_->mutex);
-  return static_cast<int64_t>(database_->Metrics(trial, group).size());
+  return static_cast<int64_t>(database_->ListMetrics(trial, group).size());
 }
 
 absl::StatusOr<CheckpointEntry> FakeStore::GetCheckpoint(const model::CheckpointId& id) {
   std::lock_guard lock(database_->mutex);
   const auto it = database_->checkpoints.find(id);
   if (it == database_->checkpoints.end()) return NoSuch("checkpoint", id);
-  for (CheckpointEntry& entry : database_->Checkpoints(it->second.trial)) {
+  for (CheckpointEntry& entry : database_->ListCheckpoints(it->second.trial)) {
     if (entry.checkpoint.id == id) return std::move(entry);
   }
   return NoSuch("checkpoint", id);
@@ -343,7 +346,7 @@ absl::StatusOr<CheckpointPage> FakeStore::ListCheckpoints(const CheckpointQuery&
         (query.experiment && *query.experiment != trial.experiment)) {
       continue;
     }
-    for (CheckpointEntry& entry : database_->Checkpoints(id)) {
+    for (CheckpointEntry& entry : database_->ListCheckpoints(id)) {
       const bool fits = Contains(query.states, entry.checkpoint.state) &&
                         Contains(query.ids, entry.checkpoint.id);
       if (fits) found.push_back(std::move(entry));
@@ -372,7 +375,7 @@ absl::StatusOr<std::vector<LogRecord>> FakeStore::ListLogs(const LogQuery& query
 
 absl::StatusOr<std::string> FakeStore::GetOrSetProperty(const std::string& key,
                                                         const std::string& value_if_absent) {
-  DET_RETURN_IF_ERROR(Held());
+  DET_RETURN_IF_ERROR(CheckEpoch());
   std::lock_guard lock(database_->mutex);
   return database_->properties.emplace(key, value_if_absent).first->second;
 }

@@ -1,6 +1,5 @@
-// A Store in memory with the semantics of the real one, for tests. Several FakeStores on one
-// FakeDatabase are several masters on one database. Any thread.
-// Never survives the process, never blocks.
+// A Store in memory with the semantics of PostgresStore, for tests. Several FakeStores on one
+// FakeDatabase are several masters on one database. Any thread; never blocks.
 #ifndef MASTER_STORE_TESTING_FAKE_STORE_H_
 #define MASTER_STORE_TESTING_FAKE_STORE_H_
 
@@ -36,16 +35,16 @@ class FakeStore final : public Store {
 
   absl::Status PutContext(const std::string& hash, const std::string& tgz) override;
   absl::StatusOr<std::string> GetContext(const std::string& hash) override;
-  People& people() override { return *people_; }
+  Users& users() override { return *users_; }
   Access& access() override { return *access_; }
   Templates& templates() override { return *templates_; }
-  Disposal& disposal() override;
+  GarbageCollection& garbage_collection() override;
   Workspaces& workspaces() override { return *workspaces_; }
   Projects& projects() override { return *projects_; }
   Models& models() override { return *models_; }
   Runs& runs() override { return *runs_; }
   Audit& audit() override { return *audit_; }
-  Answers& answers() override { return *answers_; }
+  StoredResponses& stored_responses() override { return *stored_responses_; }
   ClusterMessage& cluster_message() override { return *cluster_message_; }
   Usage& usage() override { return *usage_; }
   Webhooks& webhooks() override { return *webhooks_; }
@@ -59,7 +58,7 @@ class FakeStore final : public Store {
   absl::StatusOr<std::vector<experiment::Allocation>> ListAllocations(
       const model::TaskId& task) override;
   absl::StatusOr<experiment::Allocation> GetAllocation(const model::AllocationId& id) override;
-  absl::StatusOr<std::map<model::ExperimentId, absl::Duration>> MeanRunTimes(
+  absl::StatusOr<std::map<model::ExperimentId, absl::Duration>> GetMeanRunTimes(
       const std::vector<model::ExperimentId>& experiments, int newest) override;
   absl::StatusOr<std::vector<model::MetricReport>> ReadMetrics(const MetricQuery& query) override;
   absl::StatusOr<int64_t> CountMetrics(model::TrialId trial, const std::string& group) override;
@@ -72,22 +71,22 @@ class FakeStore final : public Store {
   absl::Status Ping() override;
 
  private:
-  // UNAVAILABLE when the epoch is over.
-  absl::Status Held();
-  bool over() const;  // REQUIRES the database's mutex
-  absl::Status Over();
+  // UNAVAILABLE if another store has a newer epoch.
+  absl::Status CheckEpoch();
+  bool is_fenced() const;  // REQUIRES the database's mutex
+  absl::Status ReportFenced();
 
   const std::shared_ptr<FakeDatabase> database_;
   const std::unique_ptr<Access> access_;
-  const std::unique_ptr<Disposal> disposal_;
-  const std::unique_ptr<People> people_;
+  const std::unique_ptr<GarbageCollection> garbage_collection_;
+  const std::unique_ptr<Users> users_;
   const std::unique_ptr<Templates> templates_;
   const std::unique_ptr<Workspaces> workspaces_;
   const std::unique_ptr<Projects> projects_;
   const std::unique_ptr<Models> models_;
   const std::unique_ptr<Runs> runs_;
   const std::unique_ptr<Audit> audit_;
-  const std::unique_ptr<Answers> answers_;
+  const std::unique_ptr<StoredResponses> stored_responses_;
   const std::unique_ptr<ClusterMessage> cluster_message_;
   const std::unique_ptr<Usage> usage_;
   const std::unique_ptr<Webhooks> webhooks_;

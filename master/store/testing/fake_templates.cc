@@ -21,7 +21,7 @@ absl::StatusOr<TemplateRecord> FakeTemplates::GetTemplate(const std::string& nam
 }
 
 absl::Status FakeTemplates::AddTemplate(const TemplateRecord& record) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   DET_RETURN_IF_ERROR(CheckOpen(record.workspace));
   return records_.emplace(record.name, record).first->second == record
@@ -30,7 +30,7 @@ absl::Status FakeTemplates::AddTemplate(const TemplateRecord& record) {
 }
 
 absl::Status FakeTemplates::PutTemplate(const TemplateRecord& record, int32_t from) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   DET_RETURN_IF_ERROR(CheckOpen(record.workspace));
   TemplateRecord& there = records_.emplace(record.name, record).first->second;
@@ -42,7 +42,7 @@ absl::Status FakeTemplates::PutTemplate(const TemplateRecord& record, int32_t fr
 }
 
 absl::Status FakeTemplates::ReplaceTemplate(const TemplateRecord& record) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   DET_RETURN_IF_ERROR(CheckOpen(record.workspace));
   const auto it = records_.find(record.name);
@@ -55,7 +55,7 @@ absl::Status FakeTemplates::ReplaceTemplate(const TemplateRecord& record) {
 
 absl::Status FakeTemplates::RenameTemplate(const std::string& name, int32_t in,
                                            const std::string& to) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   const auto it = records_.find(name);
   if (it == records_.end() || it->second.workspace != in) return NoSuchTemplate(name);
@@ -68,7 +68,7 @@ absl::Status FakeTemplates::RenameTemplate(const std::string& name, int32_t in,
 }
 
 absl::Status FakeTemplates::DeleteTemplate(const std::string& name, int32_t in) {
-  DET_RETURN_IF_ERROR(held_());
+  DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   const auto it = records_.find(name);
   if (it == records_.end() || it->second.workspace != in) return NoSuchTemplate(name);
@@ -77,8 +77,8 @@ absl::Status FakeTemplates::DeleteTemplate(const std::string& name, int32_t in) 
 }
 
 absl::Status FakeTemplates::CheckOpen(int32_t workspace) const {
-  const auto it = db_.spaces.workspaces.find(workspace);
-  if (it == db_.spaces.workspaces.end()) return NoSuchWorkspace(workspace);
+  const auto it = db_.workspace_rows.workspaces.find(workspace);
+  if (it == db_.workspace_rows.workspaces.end()) return NoSuchWorkspace(workspace);
   return it->second.archived ? WorkspaceIsArchived(it->second.name) : absl::OkStatus();
 }
 

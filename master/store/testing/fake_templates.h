@@ -15,9 +15,9 @@ namespace det::store {
 
 class FakeTemplates final : public Templates {
  public:
-  // `held` is asked before each write, without the database's mutex.
-  FakeTemplates(FakeDatabase* database, std::function<absl::Status()> held)
-      : db_(*database), records_(db_.templates), held_(std::move(held)) {}
+  // `check_epoch` is called before each write, without the database's mutex.
+  FakeTemplates(FakeDatabase* database, std::function<absl::Status()> check_epoch)
+      : db_(*database), records_(db_.templates), check_epoch_(std::move(check_epoch)) {}
 
   absl::StatusOr<std::vector<TemplateRecord>> ListTemplates() override;
   absl::StatusOr<TemplateRecord> GetTemplate(const std::string& name) override;
@@ -28,12 +28,12 @@ class FakeTemplates final : public Templates {
   absl::Status DeleteTemplate(const std::string& name, int32_t in) override;
 
  private:
-  // With its mutex held.
+  // REQUIRES the mutex.
   absl::Status CheckOpen(int32_t workspace) const;
 
   FakeDatabase& db_;
   std::map<std::string, TemplateRecord>& records_;
-  const std::function<absl::Status()> held_;
+  const std::function<absl::Status()> check_epoch_;
 };
 
 }  // namespace det::store

@@ -13,12 +13,12 @@ namespace det::store {
 
 class FakeWorkspaces final : public Workspaces {
  public:
-  // `held` is asked before each write, without the database's mutex.
-  FakeWorkspaces(FakeDatabase* database, std::function<absl::Status()> held)
-      : db_(*database), held_(std::move(held)) {}
+  // `check_epoch` is called before each write, without the database's mutex.
+  FakeWorkspaces(FakeDatabase* database, std::function<absl::Status()> check_epoch)
+      : db_(*database), check_epoch_(std::move(check_epoch)) {}
 
   absl::StatusOr<WorkspaceRecord> GetWorkspace(int32_t id, model::UserId asking) override;
-  absl::StatusOr<std::string> NameOf(int32_t workspace) override;
+  absl::StatusOr<std::string> GetWorkspaceName(int32_t workspace) override;
   absl::StatusOr<WorkspacePage> ListWorkspaces(const WorkspaceQuery& query) override;
   absl::StatusOr<WorkspaceRecord> AddWorkspace(const WorkspaceRecord& workspace) override;
   absl::StatusOr<WorkspaceRecord> ChangeWorkspace(int32_t id, const WorkspacePatch& patch) override;
@@ -26,12 +26,12 @@ class FakeWorkspaces final : public Workspaces {
   absl::Status PinWorkspace(model::UserId user, int32_t id, std::optional<absl::Time> at) override;
 
  private:
-  // These hold the mutex already.
+  // REQUIRE the mutex.
   WorkspaceRecord Read(const WorkspaceRecord& row, model::UserId asking) const;
-  bool IsTaken(const std::string& name, int32_t but) const;
+  bool IsTaken(const std::string& name, int32_t excluded) const;
 
   FakeDatabase& db_;
-  const std::function<absl::Status()> held_;
+  const std::function<absl::Status()> check_epoch_;
 };
 
 }  // namespace det::store

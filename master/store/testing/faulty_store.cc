@@ -12,9 +12,9 @@ void FaultyStore::Decide(std::function<Fault()> decide) {
   decide_ = std::move(decide);
 }
 
-void FaultyStore::OnMade(Made made) {
+void FaultyStore::OnCommitted(Committed made) {
   std::lock_guard lock(mutex_);
-  made_ = std::move(made);
+  committed_ = std::move(made);
 }
 
 void FaultyStore::DuringCommit(std::function<void()> fn) {
@@ -45,7 +45,7 @@ absl::Status FaultyStore::Commit(int64_t sequence, const std::vector<cluster::Ch
   if (fault == Fault::kRefused) return absl::InternalError("refused by script");
   if (fault == Fault::kUnreached) return absl::UnavailableError("unreached by script");
   const absl::Status committed = store_.Commit(sequence, changes);
-  if (committed.ok() && made_) made_(sequence, changes);
+  if (committed.ok() && committed_) committed_(sequence, changes);
   if (fault == Fault::kLostAck) return absl::UnavailableError("answer lost by script");
   return committed;
 }

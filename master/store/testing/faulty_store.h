@@ -1,5 +1,5 @@
-// A Store whose commits fail by a script, in front of a real one, for tests. Any thread.
-// Never changes what is read.
+// A Store for tests that wraps another one and makes its commits fail as scripted. Any thread.
+// Reads pass through.
 #ifndef MASTER_STORE_TESTING_FAULTY_STORE_H_
 #define MASTER_STORE_TESTING_FAULTY_STORE_H_
 
@@ -18,7 +18,7 @@ namespace det::store {
 class FaultyStore final : public Store {
  public:
   enum class Fault {
-    kNone,       // goes through
+    kNone,       // succeeds
     kUnreached,  // UNAVAILABLE, and nothing was committed
     kLostAck,    // UNAVAILABLE, and it was committed
     kRefused,    // INTERNAL, and nothing was committed
@@ -26,25 +26,25 @@ class FaultyStore final : public Store {
 
   explicit FaultyStore(Store* store) : store_(*store) {}
 
-  // The next Commits fare as these, one each, after those that wait already.
+  // Appends faults for the next Commits, one each.
   void Script(const std::vector<Fault>& faults);
 
-  // Commits that no script is left for fare as `decide` says, and are not kept for commits().
+  // Commits without a scripted fault fail as `decide` returns; they are not recorded in commits().
   void Decide(std::function<Fault()> decide);
 
-  // Called with every batch that the store has made, before its caller hears of it. A batch that
-  // was made before is heard of again.
-  using Made = std::function<void(int64_t sequence, const std::vector<cluster::Change>&)>;
-  void OnMade(Made made);
+  // Called with every batch that the store has committed, before its caller gets the result; again
+  // if the batch is repeated.
+  using Committed = std::function<void(int64_t sequence, const std::vector<cluster::Change>&)>;
+  void OnCommitted(Committed made);
 
-  // The next Commit calls `fn`, on its own thread, before it does anything: it hangs as long.
+  // The next Commit first calls `fn` on its own thread, and blocks until it returns.
   void DuringCommit(std::function<void()> fn);
 
   struct Call {
     int64_t sequence = 0;
     std::vector<cluster::Change> changes;
   };
-  // Every Commit that was tried, in order, unless Decide is set.
+  // Every attempted Commit, in order, unless Decide is set.
   std::vector<Call> commits() const;
 
   absl::Status Commit(int64_t sequence, const std::vector<cluster::Change>& changes) override;
@@ -70,16 +70,16 @@ class FaultyStore final : public Store {
   absl::StatusOr<std::string> GetContext(const std::string& hash) override {
     return store_.GetContext(hash);
   }
-  People& people() override { return store_.people(); }
+  Users& users() override { return store_.users(); }
   Access& access() override { return store_.access(); }
   Templates& templates() override { return store_.templates(); }
-  Disposal& disposal() override { return store_.disposal(); }
+  GarbageCollection& garbage_collection() override { return store_.garbage_collection(); }
   Workspaces& workspaces() override { return store_.workspaces(); }
   Projects& projects() override { return store_.projects(); }
   Models& models() override { return store_.models(); }
   Runs& runs() override { return store_.runs(); }
   Audit& audit() override { return store_.audit(); }
-  Answers& answers() override { return store_.answers(); }
+  StoredResponses& stored_responses() override { return store_.stored_responses(); }
   ClusterMessage& cluster_message() override { return store_.cluster_message(); }
   Usage& usage() override { return store_.usage(); }
   Webhooks& webhooks() override { return store_.webhooks(); }
@@ -104,9 +104,9 @@ class FaultyStore final : public Store {
   absl::StatusOr<experiment::Allocation> GetAllocation(const model::AllocationId& id) override {
     return store_.GetAllocation(id);
   }
-  absl::StatusOr<std::map<model::ExperimentId, absl::Duration>> MeanRunTimes(
+  absl::StatusOr<std::map<model::ExperimentId, absl::Duration>> GetMeanRunTimes(
       const std::vector<model::ExperimentId>& experiments, int newest) override {
-    return store_.MeanRunTimes(experiments, newest);
+    return store_.GetMeanRunTimes(experiments, newest);
   }
   absl::StatusOr<std::vector<model::MetricReport>> ReadMetrics(const MetricQuery& query) override {
     return store_.ReadMetrics(query);
@@ -134,7 +134,7 @@ class FaultyStore final : public Store {
   mutable std::mutex mutex_;
   std::deque<Fault> script_;
   std::function<Fault()> decide_;
-  Made made_;
+  Committed committed_;
   std::function<void()> during_;
   std::vector<Call> commits_;
 };

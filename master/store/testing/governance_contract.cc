@@ -1,11 +1,11 @@
-// Audit records, first answers, the cluster's message and usage, as every Store keeps them; a part
-// of the suite in store_contract.h.
+// Audit records, first responses, the cluster's message and usage, as every Store keeps them; a
+// part of the suite in store_contract.h.
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
-#include "master/store/testing/make.h"
+#include "master/store/testing/make_rows.h"
 #include "master/store/testing/store_contract.h"
 
 namespace det::store {
@@ -34,7 +34,7 @@ std::vector<int64_t> Ids(const absl::StatusOr<std::vector<AuditRecord>>& records
   return ids;
 }
 
-TEST_P(StoreContractTest, AuditIsAddedInOrderAndFound) {
+TEST_P(StoreContractTest, AddsAndFindsAuditRecords) {
   Audit& audit = store_->audit();
   EXPECT_THAT(*audit.ListAudit({}), IsEmpty());
   const std::vector<AuditRecord> records = {Changed(1.25, "UserService.PostUser", 1),
@@ -63,44 +63,45 @@ TEST_P(StoreContractTest, AuditIsAddedInOrderAndFound) {
   EXPECT_EQ(*audit.CountAudit({.before_id = 3}), 2);
 }
 
-TEST_P(StoreContractTest, AuditIsNotWrittenByAnOlderMaster) {
+TEST_P(StoreContractTest, RejectsAuditOfOlderMaster) {
   ASSERT_TRUE(store_->Load().ok());
   ASSERT_TRUE(backend_->Open()->Load().ok());
   EXPECT_TRUE(absl::IsUnavailable(store_->audit().AddAudit({Changed(1, "X.Y", 1)})));
   EXPECT_THAT(*store_->audit().ListAudit({}), IsEmpty());
 }
 
-TEST_P(StoreContractTest, AnAnswerIsGoodForItsUserItsKeyAndItsTime) {
-  Answers& answers = store_->answers();
-  AnswerRecord answer;
-  answer.user = model::UserId(1);
-  answer.key = "a key \"quoted\"";
-  answer.method = "det.api.v1.UserService.PostUser";
-  answer.request = "hash";
-  answer.at = TimeAt(100);
-  answer.code = 6;
-  answer.message = "taken";
-  answer.response = std::string("\0\x01\xff\\x", 5);
-  ASSERT_TRUE(answers.PutAnswer(answer, TimeAt(0)).ok());
-  EXPECT_EQ(*backend_->Open()->answers().GetAnswer(answer.user, answer.key, TimeAt(100)), answer);
-  EXPECT_FALSE(answers.GetAnswer(answer.user, answer.key, TimeAt(101))->has_value());
-  EXPECT_FALSE(answers.GetAnswer(model::UserId(2), answer.key, TimeAt(0))->has_value());
-  EXPECT_FALSE(answers.GetAnswer(answer.user, "other", TimeAt(0))->has_value());
+TEST_P(StoreContractTest, StoresResponsePerUserAndKeyUntilExpiry) {
+  StoredResponses& responses = store_->stored_responses();
+  StoredResponse stored;
+  stored.user = model::UserId(1);
+  stored.key = "a key \"quoted\"";
+  stored.method = "det.api.v1.UserService.PostUser";
+  stored.request = "hash";
+  stored.at = TimeAt(100);
+  stored.code = 6;
+  stored.message = "taken";
+  stored.response = std::string("\0\x01\xff\\x", 5);
+  ASSERT_TRUE(responses.PutResponse(stored, TimeAt(0)).ok());
+  EXPECT_EQ(*backend_->Open()->stored_responses().GetResponse(stored.user, stored.key, TimeAt(100)),
+            stored);
+  EXPECT_FALSE(responses.GetResponse(stored.user, stored.key, TimeAt(101))->has_value());
+  EXPECT_FALSE(responses.GetResponse(model::UserId(2), stored.key, TimeAt(0))->has_value());
+  EXPECT_FALSE(responses.GetResponse(stored.user, "other", TimeAt(0))->has_value());
 
-  AnswerRecord later = answer;
+  StoredResponse later = stored;
   later.at = TimeAt(200);
   later.response.clear();
-  ASSERT_TRUE(answers.PutAnswer(later, TimeAt(0)).ok());
-  EXPECT_EQ(*answers.GetAnswer(answer.user, answer.key, TimeAt(0)), later);
-  AnswerRecord other = later;
+  ASSERT_TRUE(responses.PutResponse(later, TimeAt(0)).ok());
+  EXPECT_EQ(*responses.GetResponse(stored.user, stored.key, TimeAt(0)), later);
+  StoredResponse other = later;
   other.key = "other";
   other.at = TimeAt(400);
-  ASSERT_TRUE(answers.PutAnswer(other, TimeAt(300)).ok());
-  EXPECT_FALSE(answers.GetAnswer(answer.user, answer.key, TimeAt(0))->has_value());
-  EXPECT_EQ(*answers.GetAnswer(other.user, other.key, TimeAt(0)), other);
+  ASSERT_TRUE(responses.PutResponse(other, TimeAt(300)).ok());
+  EXPECT_FALSE(responses.GetResponse(stored.user, stored.key, TimeAt(0))->has_value());
+  EXPECT_EQ(*responses.GetResponse(other.user, other.key, TimeAt(0)), other);
 }
 
-TEST_P(StoreContractTest, TheClusterHasOneMessage) {
+TEST_P(StoreContractTest, StoresClusterMessage) {
   ClusterMessage& message = store_->cluster_message();
   EXPECT_FALSE(message.GetMessage()->has_value());
   MessageRecord record;
@@ -132,7 +133,7 @@ experiment::Allocation Ran(const experiment::Trial& trial, int run, double start
   return a;
 }
 
-TEST_P(StoreContractTest, UsageIsWhatWasHeldWithinATime) {
+TEST_P(StoreContractTest, ListsUsageWithinTime) {
   auto config = *MakeConfig("one");
   config.labels = {"a", "b"};
   experiment::Experiment e = MakeExperiment(1);
@@ -172,7 +173,7 @@ TEST_P(StoreContractTest, UsageIsWhatWasHeldWithinATime) {
   EXPECT_FALSE(all->back().ended_at.has_value());
 }
 
-TEST_P(StoreContractTest, CapacityIsWhatWasOfferedWithinATime) {
+TEST_P(StoreContractTest, ListsCapacityWithinTime) {
   const model::AgentId one("one"), two("two");
   const auto offers = [](const model::AgentId& agent, const char* pool, int slots, double at) {
     return cluster::AddCapacity{agent, pool, slots, TimeAt(at)};

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "gmock/gmock.h"
-#include "master/store/testing/make.h"
+#include "master/store/testing/make_rows.h"
 #include "master/store/testing/store_contract.h"
 
 namespace det::store {
@@ -14,17 +14,17 @@ namespace {
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-TEST_P(StoreContractTest, NobodyLeadsAnEmptyDatabase) {
+TEST_P(StoreContractTest, HasNoLeaderInEmptyDatabase) {
   EXPECT_EQ(*store_->ReadLease(), LeaseRecord());
   EXPECT_TRUE(absl::IsFailedPrecondition(store_->RenewLease("http://a:1")));
 }
 
-TEST_P(StoreContractTest, ALeaderWithoutALeaseShowsNoRenewals) {
+TEST_P(StoreContractTest, HasNoRenewalsWithoutLease) {
   ASSERT_TRUE(store_->Load().ok());
   EXPECT_EQ(*store_->ReadLease(), (LeaseRecord{.epoch = 1, .renewals = {}, .leader = ""}));
 }
 
-TEST_P(StoreContractTest, ALeaseIsClaimedLoadedAndRenewed) {
+TEST_P(StoreContractTest, ClaimsLoadsAndRenewsLease) {
   ASSERT_TRUE(*store_->ClaimLease(std::nullopt));
   EXPECT_EQ(*store_->ReadLease(), (LeaseRecord{.epoch = 1, .renewals = 1, .leader = ""}));
   ASSERT_TRUE(store_->Load().ok());
@@ -36,7 +36,7 @@ TEST_P(StoreContractTest, ALeaseIsClaimedLoadedAndRenewed) {
   EXPECT_EQ(standby->ReadLease()->renewals, 3);
 }
 
-TEST_P(StoreContractTest, ALeaseIsClaimedByOneOfTwo) {
+TEST_P(StoreContractTest, LetsOneOfTwoClaimLease) {
   ASSERT_TRUE(*store_->ClaimLease(std::nullopt));
   ASSERT_TRUE(store_->Load().ok());
   ASSERT_TRUE(store_->RenewLease("http://a:1").ok());
@@ -56,16 +56,16 @@ std::vector<absl::Status> WriteAll(Store& store) {
   return {store.AddMetrics({MakeReport(1, "training", 10, 0.1)}),
           store.AddLogLines({MakeLine("1.1", 1, "late")}),
           store.PutContext("late", "tgz"),
-          store.people().AddUser({.username = "late"}).status(),
-          store.people().ChangeUser(model::UserId(1), {.display_name = "late"}, TimeAt(1)).status(),
-          store.people().NoteLogin(model::UserId(1), TimeAt(1)),
-          store.people().PutSettings(model::UserId(1), {{"late", "key", "value"}}),
-          store.people().DropSettings(model::UserId(1)),
+          store.users().AddUser({.username = "late"}).status(),
+          store.users().ChangeUser(model::UserId(1), {.display_name = "late"}, TimeAt(1)).status(),
+          store.users().RecordLogin(model::UserId(1), TimeAt(1)),
+          store.users().PutSettings(model::UserId(1), {{"late", "key", "value"}}),
+          store.users().DropSettings(model::UserId(1)),
           store.access().PutSession({.token_hash = "late"}).status(),
-          store.access().NoteUse("early", TimeAt(1)),
+          store.access().RecordUse("early", TimeAt(1)),
           store.access().DeleteSession("early"),
           store.access().DeleteLogins(model::UserId(1), ""),
-          store.access().DeleteSessionsOf(model::UserId(1)),
+          store.access().DeleteUserSessions(model::UserId(1)),
           store.access().AddRole({.user = model::UserId(1)}),
           store.access().RemoveRole({.user = model::UserId(1)}),
           store.templates().AddTemplate({"late", "{}"}),
@@ -74,11 +74,11 @@ std::vector<absl::Status> WriteAll(Store& store) {
           store.GetOrSetProperty("late", "late").status()};
 }
 
-TEST_P(StoreContractTest, AMasterWhoseEpochIsOverWritesNothing) {
+TEST_P(StoreContractTest, WritesNothingWithOldEpoch) {
   std::vector<absl::Status> fenced;
   store_->OnFenced([&](absl::Status status) { fenced.push_back(std::move(status)); });
   ASSERT_TRUE(store_->Load().ok());
-  ASSERT_TRUE(store_->people().AddUser({.username = "early"}).ok());
+  ASSERT_TRUE(store_->users().AddUser({.username = "early"}).ok());
   ASSERT_TRUE(store_->access().PutSession({.token_hash = "early"}).ok());
   ASSERT_TRUE(store_->templates().AddTemplate({"early", "{}"}).ok());
   const auto newer = backend_->Open();
@@ -95,7 +95,7 @@ TEST_P(StoreContractTest, AMasterWhoseEpochIsOverWritesNothing) {
   EXPECT_THAT(*newer->ListMetrics({model::TrialId(1)}, ""), IsEmpty());
   EXPECT_THAT(*newer->ListLogs({.task = model::TaskId("1.1")}), IsEmpty());
   EXPECT_TRUE(absl::IsNotFound(newer->GetContext("late").status()));
-  EXPECT_TRUE(absl::IsNotFound(newer->people().GetUserByName("late").status()));
+  EXPECT_TRUE(absl::IsNotFound(newer->users().GetUserByName("late").status()));
   EXPECT_TRUE(absl::IsNotFound(newer->access().GetSession("late", TimeAt(0)).status()));
   EXPECT_TRUE(newer->access().GetSession("early", TimeAt(0)).ok());
   EXPECT_EQ(*newer->templates().ListTemplates(), (std::vector<TemplateRecord>{{"early", "{}"}}));

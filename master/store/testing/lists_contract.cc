@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "master/store/testing/make.h"
+#include "master/store/testing/make_rows.h"
 #include "master/store/testing/store_contract.h"
 #include <gmock/gmock.h>
 
@@ -37,9 +37,9 @@ std::vector<std::string> Ids(const CheckpointPage& page) {
   return ids;
 }
 
-TEST_P(StoreContractTest, ExperimentsAreListedByFilterSortAndWindow) {
-  const UserRecord alice = *store_->people().AddUser({.username = "alice"});
-  const UserRecord bob = *store_->people().AddUser({.username = "bob"});
+TEST_P(StoreContractTest, ListsExperimentsByFilterSortAndWindow) {
+  const UserRecord alice = *store_->users().AddUser({.username = "alice"});
+  const UserRecord bob = *store_->users().AddUser({.username = "bob"});
   std::vector<cluster::Change> changes;
   for (int i = 1; i <= 5; ++i) {
     experiment::Experiment e = MakeExperiment(i);
@@ -67,8 +67,8 @@ TEST_P(StoreContractTest, ExperimentsAreListedByFilterSortAndWindow) {
   EXPECT_THAT(list({.sort = Sort::kProgress, .descending = true}), ElementsAre(2, 5, 4, 3, 1));
   EXPECT_THAT(list({.sort = Sort::kUser}), ElementsAre(1, 3, 5, 2, 4));
   EXPECT_THAT(list({.name = "MNIST"}), ElementsAre(1, 2, 4, 5));
-  EXPECT_THAT(list({.least_id = 2, .greatest_id = 4}), ElementsAre(2, 3, 4));
-  EXPECT_THAT(list({.least_id = int64_t{1} << 31}), IsEmpty());
+  EXPECT_THAT(list({.min_id = 2, .max_id = 4}), ElementsAre(2, 3, 4));
+  EXPECT_THAT(list({.min_id = int64_t{1} << 31}), IsEmpty());
   EXPECT_THAT(list({.ids = {model::ExperimentId(1), model::ExperimentId(4)},
                     .not_ids = {model::ExperimentId(4), model::ExperimentId(5)}}),
               ElementsAre(1));
@@ -84,7 +84,7 @@ TEST_P(StoreContractTest, ExperimentsAreListedByFilterSortAndWindow) {
   EXPECT_EQ(store_->ListExperiments({.window = {9, 3}, .name = "mnist"})->total, 4);
 }
 
-TEST_P(StoreContractTest, ACheckpointStaysItsTrials) {
+TEST_P(StoreContractTest, KeepsCheckpointWithItsTrial) {
   Commit({cluster::PutExperiment{MakeExperiment(1)}, cluster::PutTrial{MakeTrial(1, 1)},
           cluster::PutTrial{MakeTrial(2, 1)}, cluster::AddCheckpoint{MakeCheckpoint("a", 1, 10)}});
   Commit({cluster::AddCheckpoint{MakeCheckpoint("a", 2, 99)}});
@@ -93,8 +93,8 @@ TEST_P(StoreContractTest, ACheckpointStaysItsTrials) {
   EXPECT_EQ(entry.checkpoint.steps_completed, 10);
 }
 
-TEST_P(StoreContractTest, AnExperimentCountsWhatItHas) {
-  const UserRecord alice = *store_->people().AddUser({.username = "alice"});
+TEST_P(StoreContractTest, CountsTrialsAndCheckpoints) {
+  const UserRecord alice = *store_->users().AddUser({.username = "alice"});
   experiment::Experiment e = MakeExperiment(1);
   e.owner = alice.id;
   e.context_hash = "abc";
@@ -115,7 +115,7 @@ TEST_P(StoreContractTest, AnExperimentCountsWhatItHas) {
   EXPECT_THAT(Ids(*store_->ListExperiments({.sort = Sort::kNumTrials})), ElementsAre(2, 1));
 }
 
-TEST_P(StoreContractTest, TrialsAreListedByFilterSortAndWindow) {
+TEST_P(StoreContractTest, ListsTrialsByFilterSortAndWindow) {
   std::vector<cluster::Change> changes = {cluster::PutExperiment{MakeExperiment(1)},
                                           cluster::PutTrial{MakeTrial(9, 2)}};
   for (int i = 1; i <= 4; ++i) {
@@ -137,7 +137,7 @@ TEST_P(StoreContractTest, TrialsAreListedByFilterSortAndWindow) {
   EXPECT_THAT(list({.experiment = id, .sort = Sort::kRestarts}), ElementsAre(2, 4, 1, 3));
   EXPECT_THAT(list({.experiment = id, .states = {model::TrialState::kError}}), ElementsAre(4));
   EXPECT_THAT(list({.experiment = id, .window = {-1, 0}}), ElementsAre(4));
-  EXPECT_THAT(list(BareTrialsOf(id)), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(list(MakeBareTrialQuery(id)), ElementsAre(1, 2, 3, 4));
   EXPECT_EQ(store_->ListTrials({.experiment = id, .window = {0, 1}})->total, 4);
   experiment::Trial warm = MakeTrial(9, 2);
   warm.warm_start = model::CheckpointId("c");
@@ -147,7 +147,7 @@ TEST_P(StoreContractTest, TrialsAreListedByFilterSortAndWindow) {
   EXPECT_THAT(list({.experiment = model::ExperimentId(7)}), IsEmpty());
 }
 
-TEST_P(StoreContractTest, ATrialShowsItsBestAndLatest) {
+TEST_P(StoreContractTest, ReturnsBestAndLatestOfTrial) {
   experiment::Trial t = MakeTrial(1, 1);
   t.best_metric = 0.9;
   t.best_steps = 20;
@@ -180,7 +180,7 @@ TEST_P(StoreContractTest, ATrialShowsItsBestAndLatest) {
   EXPECT_TRUE(absl::IsNotFound(store_->GetTrial(model::TrialId(2)).status()));
 }
 
-TEST_P(StoreContractTest, AllocationsAreListedByRun) {
+TEST_P(StoreContractTest, ListsAllocationsByAttempt) {
   const experiment::Trial t = MakeTrial(1, 1);
   std::vector<cluster::Change> changes;
   for (const int run : {10, 0, 9}) {
@@ -197,7 +197,7 @@ TEST_P(StoreContractTest, AllocationsAreListedByRun) {
   EXPECT_THAT(*store_->ListAllocations(model::TaskId("7.7")), IsEmpty());
 }
 
-TEST_P(StoreContractTest, OfSeveralObjectivesTheFirstRanksACheckpoint) {
+TEST_P(StoreContractTest, RanksCheckpointsByFirstObjective) {
   experiment::Experiment experiment = MakeExperiment(1);
   auto config = std::make_shared<model::ExperimentConfig>(*experiment.config);
   config->searcher.other_objectives.push_back({.metric = "latency"});
@@ -208,7 +208,7 @@ TEST_P(StoreContractTest, OfSeveralObjectivesTheFirstRanksACheckpoint) {
   EXPECT_EQ(store_->GetCheckpoint(model::CheckpointId("a"))->searcher_metric, 0.5);
 }
 
-TEST_P(StoreContractTest, CheckpointsComeWithTheirValidation) {
+TEST_P(StoreContractTest, ReturnsCheckpointsWithValidation) {
   Commit({cluster::PutExperiment{MakeExperiment(1)}, cluster::PutExperiment{MakeExperiment(2)},
           cluster::PutTrial{MakeTrial(1, 1)}, cluster::PutTrial{MakeTrial(2, 1)},
           cluster::PutTrial{MakeTrial(3, 2)}, cluster::AddCheckpoint{MakeCheckpoint("a", 1, 30)},
@@ -242,7 +242,7 @@ TEST_P(StoreContractTest, CheckpointsComeWithTheirValidation) {
   }
 }
 
-TEST_P(StoreContractTest, CheckpointsAreSorted) {
+TEST_P(StoreContractTest, SortsCheckpoints) {
   const auto report = [](int64_t steps, double accuracy, model::Value loss) {
     model::MetricReport r = MakeReport(1, "validation", steps, accuracy);
     r.metrics = model::Value::Object{{"accuracy", accuracy}, {"loss", std::move(loss)}};

@@ -1,6 +1,6 @@
 // The model registry, as every Store keeps it; a part of the suite in store_contract.h.
 #include "gmock/gmock.h"
-#include "master/store/testing/make.h"
+#include "master/store/testing/make_rows.h"
 #include "master/store/testing/store_contract.h"
 
 namespace det::store {
@@ -40,7 +40,7 @@ std::vector<std::string> NamesOf(const absl::StatusOr<ModelPage>& page) {
   return names;
 }
 
-std::vector<int> NumbersOf(const absl::StatusOr<ModelVersionPage>& page) {
+std::vector<int> ExtractNumbers(const absl::StatusOr<ModelVersionPage>& page) {
   std::vector<int> numbers;
   if (!page.ok()) return {-1};
   for (const ModelVersionRecord& version : page->versions) numbers.push_back(version.version);
@@ -66,8 +66,8 @@ CheckpointState StateOf(Store& store, const char* id) {
   return store.GetCheckpoint(CheckpointId(id))->checkpoint.state;
 }
 
-TEST_P(StoreContractTest, AModelIsKeptAsItWasMadeAndChanged) {
-  const UserRecord ann = *store_->people().AddUser({.username = "ann"});
+TEST_P(StoreContractTest, StoresAndChangesModel) {
+  const UserRecord ann = *store_->users().AddUser({.username = "ann"});
   Models& models = store_->models();
   ModelRecord wanted = ModelNamed("bert");
   wanted.description = "it's \"quoted\"";
@@ -118,7 +118,7 @@ TEST_P(StoreContractTest, AModelIsKeptAsItWasMadeAndChanged) {
   EXPECT_TRUE(absl::IsNotFound(models.GetModel("bert-2").status()));
 }
 
-TEST_P(StoreContractTest, AModelLiesInAWorkspaceThatIsOpenAndStaysForIt) {
+TEST_P(StoreContractTest, RequiresOpenWorkspaceForModel) {
   WorkspaceRecord vision;
   vision.name = "vision";
   const auto w = store_->workspaces().AddWorkspace(vision);
@@ -144,8 +144,8 @@ TEST_P(StoreContractTest, AModelLiesInAWorkspaceThatIsOpenAndStaysForIt) {
 // b-net of bob in Uncategorized, and a-Net of ann in Vision.
 struct TwoModels {
   explicit TwoModels(Store& store)
-      : ann(*store.people().AddUser({.username = "ann"})),
-        bob(*store.people().AddUser({.username = "bob"})) {
+      : ann(*store.users().AddUser({.username = "ann"})),
+        bob(*store.users().AddUser({.username = "bob"})) {
     WorkspaceRecord record;
     record.name = "Vision";
     vision = store.workspaces().AddWorkspace(record)->id;
@@ -167,7 +167,7 @@ struct TwoModels {
   ModelRecord a, b;
 };
 
-TEST_P(StoreContractTest, ModelsAreSorted) {
+TEST_P(StoreContractTest, SortsModels) {
   const TwoModels two(*store_);
   Models& models = store_->models();
   using Sort = ModelQuery::Sort;
@@ -185,7 +185,7 @@ TEST_P(StoreContractTest, ModelsAreSorted) {
   EXPECT_THAT(sorted(Sort::kNumVersions), ElementsAre("a-Net", "b-net"));
 }
 
-TEST_P(StoreContractTest, ModelsAreListedByFilterAndWindow) {
+TEST_P(StoreContractTest, ListsModelsByFilterAndWindow) {
   const TwoModels two(*store_);
   Models& models = store_->models();
   ModelQuery page{.window = {.offset = 1, .limit = 1}, .name = "NET"};
@@ -209,7 +209,7 @@ TEST_P(StoreContractTest, ModelsAreListedByFilterAndWindow) {
   EXPECT_THAT(NamesOf(models.ListModels({.archived = false})), ElementsAre("b-net"));
 }
 
-TEST_P(StoreContractTest, VersionsAreNumberedFromOneAndNoNumberComesTwice) {
+TEST_P(StoreContractTest, NumbersVersionsWithoutReuse) {
   Commit(Trained());
   Models& models = store_->models();
   const auto bert = models.AddModel(ModelNamed("bert"));
@@ -241,10 +241,10 @@ TEST_P(StoreContractTest, VersionsAreNumberedFromOneAndNoNumberComesTwice) {
   EXPECT_EQ(read->metadata, wanted.metadata);
   EXPECT_THAT(read->labels, ElementsAre("good"));
   EXPECT_EQ(read->created_at, TimeAt(2));
-  EXPECT_THAT(NumbersOf(models.ListVersions(bert->id, {})), ElementsAre(1, 3));
-  EXPECT_THAT(NumbersOf(models.ListVersions(bert->id, {.by_time = true})), ElementsAre(3, 1));
+  EXPECT_THAT(ExtractNumbers(models.ListVersions(bert->id, {})), ElementsAre(1, 3));
+  EXPECT_THAT(ExtractNumbers(models.ListVersions(bert->id, {.by_time = true})), ElementsAre(3, 1));
   const ModelVersionQuery newest{.window = {.limit = 1}, .descending = true};
-  EXPECT_THAT(NumbersOf(models.ListVersions(bert->id, newest)), ElementsAre(3));
+  EXPECT_THAT(ExtractNumbers(models.ListVersions(bert->id, newest)), ElementsAre(3));
   EXPECT_EQ(models.ListVersions(bert->id, newest)->total, 2);
   const auto changed = models.ChangeVersion(
       bert->id, 1, {.comment = "d", .metadata = Value(Value::Object{}), .at = TimeAt(9)});
@@ -261,7 +261,7 @@ TEST_P(StoreContractTest, VersionsAreNumberedFromOneAndNoNumberComesTwice) {
   EXPECT_TRUE(absl::IsNotFound(models.GetVersion(99, 1).status()));
 }
 
-TEST_P(StoreContractTest, AnArchivedModelTakesNothing) {
+TEST_P(StoreContractTest, RejectsChangesOfArchivedModel) {
   Commit(Trained());
   Models& models = store_->models();
   const auto bert = models.AddModel(ModelNamed("bert"));
@@ -277,7 +277,7 @@ TEST_P(StoreContractTest, AnArchivedModelTakesNothing) {
   EXPECT_TRUE(models.AddVersion(VersionOf(*bert, "b")).ok());
 }
 
-TEST_P(StoreContractTest, AVersionNeedsACheckpointWhoseFilesAreWholeAndThere) {
+TEST_P(StoreContractTest, RequiresCompletedCheckpointForVersion) {
   Commit(Trained());
   Commit({cluster::MarkDamaged{CheckpointId("a"), model::TrialId(1), "torn"},
           cluster::DropCheckpoints{{CheckpointId("b")}}});
@@ -295,14 +295,14 @@ TEST_P(StoreContractTest, AVersionNeedsACheckpointWhoseFilesAreWholeAndThere) {
   EXPECT_TRUE(absl::IsNotFound(models.AddVersion(VersionOf(none, "c")).status()));
 }
 
-TEST_P(StoreContractTest, NothingTakesACheckpointThatAVersionHolds) {
+TEST_P(StoreContractTest, KeepsCheckpointsOfModelVersions) {
   Commit(Trained());
   Models& models = store_->models();
   const auto bert = models.AddModel(ModelNamed("bert"));
   ASSERT_TRUE(bert.ok()) << bert.status();
   ASSERT_TRUE(models.AddVersion(VersionOf(*bert, "a")).ok());
-  Disposal& disposal = store_->disposal();
-  EXPECT_THAT(*disposal.ListHeld(ExperimentId(1)),
+  GarbageCollection& disposal = store_->garbage_collection();
+  EXPECT_THAT(*disposal.ListHeldCheckpoints(ExperimentId(1)),
               ElementsAre(HeldCheckpoint{CheckpointId("a"), "version 1 of model bert"}));
   EXPECT_THAT(*models.ListHolders(ExperimentId(1)), ElementsAre("version 1 of model bert"));
   EXPECT_THAT(*models.ListHolders(ExperimentId(2)), IsEmpty());
@@ -316,17 +316,19 @@ TEST_P(StoreContractTest, NothingTakesACheckpointThatAVersionHolds) {
   Commit({cluster::MarkDeleting{ExperimentId(1)}});
   EXPECT_EQ(StateOf(*store_, "a"), CheckpointState::kCompleted);
   EXPECT_EQ(StateOf(*store_, "c"), CheckpointState::kDeleting);
-  ASSERT_TRUE(disposal.SetDeleted({CheckpointId("a"), CheckpointId("b"), CheckpointId("c")}).ok());
-  while (!*disposal.RemoveSome(ExperimentId(1), 10)) {
+  ASSERT_TRUE(
+      disposal.MarkCheckpointsDeleted({CheckpointId("a"), CheckpointId("b"), CheckpointId("c")})
+          .ok());
+  while (!*disposal.RemoveRows(ExperimentId(1), 10)) {
   }
   EXPECT_EQ(StateOf(*store_, "a"), CheckpointState::kCompleted);
   EXPECT_TRUE(absl::IsNotFound(store_->GetCheckpoint(CheckpointId("c")).status()));
-  EXPECT_THAT(*disposal.Releases(), IsEmpty());
+  EXPECT_THAT(*disposal.ListReleased(), IsEmpty());
 
   // Until the version goes, alone or with its model.
   ASSERT_TRUE(models.DeleteModel(bert->id).ok());
-  EXPECT_THAT(*disposal.ListHeld(ExperimentId(1)), IsEmpty());
-  EXPECT_THAT(*disposal.Releases(), ElementsAre(ExperimentId(1)));
+  EXPECT_THAT(*disposal.ListHeldCheckpoints(ExperimentId(1)), IsEmpty());
+  EXPECT_THAT(*disposal.ListReleased(), ElementsAre(ExperimentId(1)));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Projects and the experiments in them, as every Store keeps them; a part of the suite in
 // store_contract.h.
 #include "gmock/gmock.h"
-#include "master/store/testing/make.h"
+#include "master/store/testing/make_rows.h"
 #include "master/store/testing/store_contract.h"
 
 namespace det::store {
@@ -43,7 +43,7 @@ cluster::PutExperiment In(int id, const ProjectRecord& project,
   return {e};
 }
 
-TEST_P(StoreContractTest, AProjectIsKeptAsItWasMadeAndChanged) {
+TEST_P(StoreContractTest, StoresAndChangesProject) {
   Projects& projects = store_->projects();
   const int32_t vision = AddWorkspace(*store_, "vision");
   ProjectRecord wanted = ProjectNamed("cats", vision);
@@ -79,7 +79,7 @@ TEST_P(StoreContractTest, AProjectIsKeptAsItWasMadeAndChanged) {
   EXPECT_TRUE(projects.ChangeProject(kUncategorized, {.description = "x"}).ok());
 }
 
-TEST_P(StoreContractTest, AProjectMovesToAnotherWorkspaceUnlessItsNameIsTakenThere) {
+TEST_P(StoreContractTest, MovesProject_UnlessNameIsTaken) {
   Projects& projects = store_->projects();
   const int32_t vision = AddWorkspace(*store_, "vision");
   const int32_t speech = AddWorkspace(*store_, "speech");
@@ -96,7 +96,7 @@ TEST_P(StoreContractTest, AProjectMovesToAnotherWorkspaceUnlessItsNameIsTakenThe
       absl::IsFailedPrecondition(projects.ChangeProject(cats->id, {.workspace = vision}).status()));
 }
 
-TEST_P(StoreContractTest, ProjectsCountWhatIsInThem) {
+TEST_P(StoreContractTest, CountsContentsOfProjects) {
   const auto cats = store_->projects().AddProject(ProjectNamed("cats"));
   ASSERT_TRUE(cats.ok());
   Commit({In(1, *cats), In(2, *cats, kCompleted), In(3, *cats, model::ExperimentState::kDeleted),
@@ -112,7 +112,7 @@ TEST_P(StoreContractTest, ProjectsCountWhatIsInThem) {
   EXPECT_TRUE(absl::IsFailedPrecondition(store_->projects().DeleteProject(kUncategorized)));
 }
 
-TEST_P(StoreContractTest, ProjectsAreListedByFilterSortAndWindow) {
+TEST_P(StoreContractTest, ListsProjectsByFilterSortAndWindow) {
   Projects& projects = store_->projects();
   const int32_t vision = AddWorkspace(*store_, "vision");
   ProjectRecord b = ProjectNamed("b-cats", vision);
@@ -145,25 +145,25 @@ TEST_P(StoreContractTest, ProjectsAreListedByFilterSortAndWindow) {
   EXPECT_THAT(NamesOf(projects.ListProjects({.archived = true})), ElementsAre("a-Cats"));
 }
 
-TEST_P(StoreContractTest, ProjectsAreRememberedAsTheyWereLookedAt) {
+TEST_P(StoreContractTest, ListsLastVisitedProjects) {
   Projects& projects = store_->projects();
   const auto cats = projects.AddProject(ProjectNamed("cats"));
   const auto dogs = projects.AddProject(ProjectNamed("dogs"));
   ASSERT_TRUE(cats.ok() && dogs.ok());
   const model::UserId ann(5);
-  EXPECT_TRUE(projects.NoteVisit(ann, dogs->id, TimeAt(1)).ok());
-  EXPECT_TRUE(projects.NoteVisit(ann, cats->id, TimeAt(2)).ok());
-  EXPECT_TRUE(projects.NoteVisit(ann, dogs->id, TimeAt(3)).ok());
-  EXPECT_TRUE(absl::IsNotFound(projects.NoteVisit(ann, 99, TimeAt(1))));
-  const auto visited = projects.LastVisited(ann, 0);
+  EXPECT_TRUE(projects.RecordVisit(ann, dogs->id, TimeAt(1)).ok());
+  EXPECT_TRUE(projects.RecordVisit(ann, cats->id, TimeAt(2)).ok());
+  EXPECT_TRUE(projects.RecordVisit(ann, dogs->id, TimeAt(3)).ok());
+  EXPECT_TRUE(absl::IsNotFound(projects.RecordVisit(ann, 99, TimeAt(1))));
+  const auto visited = projects.ListLastVisited(ann, 0);
   ASSERT_TRUE(visited.ok()) << visited.status();
   ASSERT_EQ(visited->size(), 2u);
   EXPECT_EQ((*visited)[0].name, "dogs");
-  EXPECT_EQ(projects.LastVisited(ann, 1)->size(), 1u);
-  EXPECT_THAT(*projects.LastVisited(model::UserId(6), 0), IsEmpty());
+  EXPECT_EQ(projects.ListLastVisited(ann, 1)->size(), 1u);
+  EXPECT_THAT(*projects.ListLastVisited(model::UserId(6), 0), IsEmpty());
 }
 
-TEST_P(StoreContractTest, AnExperimentLiesInItsProjectAsThatIsNamedNow) {
+TEST_P(StoreContractTest, ReturnsCurrentNamesOfProject) {
   const int32_t vision = AddWorkspace(*store_, "vision");
   const auto cats = store_->projects().AddProject(ProjectNamed("cats", vision));
   ASSERT_TRUE(cats.ok());
@@ -176,13 +176,14 @@ TEST_P(StoreContractTest, AnExperimentLiesInItsProjectAsThatIsNamedNow) {
   EXPECT_EQ(read->experiment.config->project, "cats");
   EXPECT_EQ(read->project_owner, model::UserId(1));
   ASSERT_TRUE(store_->workspaces().ChangeWorkspace(vision, {.name = "sight"}).ok());
-  EXPECT_EQ(store_->projects().WorkspaceOf(model::ExperimentId(1)).value_or(0), vision);
-  EXPECT_EQ(store_->projects().WorkspaceOfProject(cats->id).value_or(0), vision);
-  EXPECT_EQ(store_->projects().WorkspaceOfProject(99).status(),
+  EXPECT_EQ(store_->projects().GetWorkspaceId(model::ExperimentId(1)).value_or(0), vision);
+  EXPECT_EQ(store_->projects().GetProjectWorkspaceId(cats->id).value_or(0), vision);
+  EXPECT_EQ(store_->projects().GetProjectWorkspaceId(99).status(),
             store_->projects().GetProject(99).status());
-  EXPECT_EQ(store_->projects().WorkspaceOf(model::ExperimentId(2)).value_or(0), kUncategorized);
-  EXPECT_TRUE(absl::IsNotFound(store_->projects().WorkspaceOf(model::TrialId(99)).status()));
-  EXPECT_TRUE(absl::IsNotFound(store_->projects().WorkspaceOf(model::CheckpointId("x")).status()));
+  EXPECT_EQ(store_->projects().GetWorkspaceId(model::ExperimentId(2)).value_or(0), kUncategorized);
+  EXPECT_TRUE(absl::IsNotFound(store_->projects().GetWorkspaceId(model::TrialId(99)).status()));
+  EXPECT_TRUE(
+      absl::IsNotFound(store_->projects().GetWorkspaceId(model::CheckpointId("x")).status()));
   const cluster::Image image = Reload();
   ASSERT_EQ(image.experiments.size(), 2u);
   EXPECT_EQ(image.experiments[0].config->workspace, "sight");
@@ -200,7 +201,7 @@ TEST_P(StoreContractTest, AnExperimentLiesInItsProjectAsThatIsNamedNow) {
   EXPECT_EQ(store_->ListExperiments({.project = cats->id})->total, 2);
 }
 
-TEST_P(StoreContractTest, AnExperimentWhoseProjectIsDeletedBesideItsCreationIsInNoneThatIsGone) {
+TEST_P(StoreContractTest, UsesUncategorized_WhenProjectWasDeleted) {
   const int32_t vision = AddWorkspace(*store_, "vision");
   const auto cats = store_->projects().AddProject(ProjectNamed("cats", vision));
   const auto dogs = store_->projects().AddProject(ProjectNamed("dogs", vision));
@@ -218,7 +219,7 @@ TEST_P(StoreContractTest, AnExperimentWhoseProjectIsDeletedBesideItsCreationIsIn
   EXPECT_EQ(store_->ListExperiments({.project = kUncategorized})->total, 1);
 }
 
-TEST_P(StoreContractTest, WhatPeopleCallAnExperimentChanges) {
+TEST_P(StoreContractTest, ChangesNameDescriptionAndLabels) {
   cluster::Texts texts{.name = "lion", .description = "Large"};
   texts.labels = std::vector<std::string>{"cat", "wild"};
   texts.notes = "roars";

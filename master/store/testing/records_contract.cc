@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "master/store/testing/make.h"
+#include "master/store/testing/make_rows.h"
 #include "master/store/testing/store_contract.h"
 #include <gmock/gmock.h>
 
@@ -23,7 +23,7 @@ std::vector<std::string> Texts(const std::vector<LogRecord>& records) {
 
 // ---- checkpoints ----
 
-TEST_P(StoreContractTest, MetadataOfACheckpointIsReplaced) {
+TEST_P(StoreContractTest, ReplacesCheckpointMetadata) {
   Commit({cluster::PutExperiment{MakeExperiment(1)}, cluster::PutTrial{MakeTrial(1, 1)},
           cluster::AddCheckpoint{MakeCheckpoint("a", 1, 10)}});
   const model::Value said = model::Value::Object{{"steps_completed", 10}, {"note", "good"}};
@@ -37,7 +37,7 @@ TEST_P(StoreContractTest, MetadataOfACheckpointIsReplaced) {
 
 // ---- metrics, logs ----
 
-TEST_P(StoreContractTest, MetricsAreKeptOnceAndTheNewestRunCounts) {
+TEST_P(StoreContractTest, StoresMetricsOnceAndUsesNewestAttempt) {
   model::MetricReport again = MakeReport(1, "training", 10, 0.2);
   again.run_id = 1;
   model::MetricReport batch = MakeReport(1, "training", 20, 0.3);
@@ -62,7 +62,7 @@ TEST_P(StoreContractTest, MetricsAreKeptOnceAndTheNewestRunCounts) {
   EXPECT_THAT(*store_->ListMetrics({}, ""), IsEmpty());
 }
 
-TEST_P(StoreContractTest, MetricsAreReadInPortions) {
+TEST_P(StoreContractTest, ReadsMetricsInPortions) {
   model::MetricReport again = MakeReport(1, "training", 10, 0.2);
   again.run_id = 1;
   std::vector<model::MetricReport> all = {
@@ -78,7 +78,7 @@ TEST_P(StoreContractTest, MetricsAreReadInPortions) {
       if (!portion.ok() || portion->empty()) return found;
       EXPECT_LE(portion->size(), static_cast<size_t>(query.limit));
       found.insert(found.end(), portion->begin(), portion->end());
-      query.after = PlaceOf(found.back());
+      query.after = GetPosition(found.back());
     }
   };
   const std::vector<model::TrialId> one = {model::TrialId(1)};
@@ -97,7 +97,7 @@ TEST_P(StoreContractTest, MetricsAreReadInPortions) {
   EXPECT_EQ(*store_->CountMetrics(model::TrialId(9), ""), 0);
 }
 
-TEST_P(StoreContractTest, LogLinesAreKeptOnceInOrder) {
+TEST_P(StoreContractTest, StoresLogLinesOnceInOrder) {
   ASSERT_TRUE(store_->AddLogLines({MakeLine("1.1", 1, "one"), MakeLine("1.1", 2, "two")}).ok());
   // The agent sends again what it has no answer for.
   ASSERT_TRUE(store_->AddLogLines({MakeLine("1.1", 2, "two"), MakeLine("1.1", 3, "three")}).ok());
@@ -125,7 +125,7 @@ TEST_P(StoreContractTest, LogLinesAreKeptOnceInOrder) {
 }
 
 // A line that is refused is sent again and again, and holds up all that come after it.
-TEST_P(StoreContractTest, NoLogLineIsRefusedForWhatItHolds) {
+TEST_P(StoreContractTest, AcceptsAnyLogText) {
   model::LogLine odd = MakeLine("1.1", 1, std::string("nul \0 bad \xff half \xE2\x82", 19));
   odd.stdtype = std::string("std\0out", 7);
   odd.source = "\xC0\xAF";
@@ -150,7 +150,7 @@ TEST_P(StoreContractTest, NoLogLineIsRefusedForWhatItHolds) {
   EXPECT_EQ(all[3].line.text, large.text);
 }
 
-TEST_P(StoreContractTest, LogLinesAreFiltered) {
+TEST_P(StoreContractTest, FiltersLogLines) {
   model::LogLine second = MakeLine("1.1", 2, "50% of it");
   second.rank = 1;
   second.level = model::LogLevel::kError;
@@ -178,7 +178,7 @@ TEST_P(StoreContractTest, LogLinesAreFiltered) {
   EXPECT_THAT(list({.contains = "% OF"}), ElementsAre());
 }
 
-TEST_P(StoreContractTest, LogLinesAreFoundByPartsOfTheirTexts) {
+TEST_P(StoreContractTest, FindsLogLinesBySubstrings) {
   const std::vector<std::string> texts = {"50% OF it", "500 of it", "a_b\\c", "aXb\\c", "ÄB"};
   for (size_t i = 0; i < texts.size(); ++i) {
     ASSERT_TRUE(store_->AddLogLines({MakeLine("1.1", i + 1, texts[i])}).ok());
@@ -193,7 +193,7 @@ TEST_P(StoreContractTest, LogLinesAreFoundByPartsOfTheirTexts) {
   EXPECT_THAT(list({"Äb"}), ElementsAre("ÄB"));
 }
 
-TEST_P(StoreContractTest, ErrorsOfALogAreFoundInEitherDirection) {
+TEST_P(StoreContractTest, FindsLogErrorsInBothDirections) {
   using Level = model::LogLevel;
   const std::vector<Level> levels = {Level::kError, Level::kInfo, Level::kCritical, Level::kWarning,
                                      Level::kError};
@@ -216,7 +216,7 @@ TEST_P(StoreContractTest, ErrorsOfALogAreFoundInEitherDirection) {
   EXPECT_THAT(Texts(*store_->ListLogs(query)), ElementsAre("4", "3"));
 }
 
-TEST_P(StoreContractTest, WritersMayComeTogether) {
+TEST_P(StoreContractTest, AllowsConcurrentWriters) {
   constexpr int kThreads = 8;
   constexpr int kBatches = 20;
   std::vector<std::thread> threads;
@@ -239,7 +239,7 @@ TEST_P(StoreContractTest, WritersMayComeTogether) {
 
 // ---- plain records ----
 
-TEST_P(StoreContractTest, ContextsAreKeptByHash) {
+TEST_P(StoreContractTest, StoresContextsByHash) {
   std::string bytes(256 * 1024, '\0');
   for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 7);
   EXPECT_TRUE(absl::IsNotFound(store_->GetContext("h").status()));
@@ -248,7 +248,7 @@ TEST_P(StoreContractTest, ContextsAreKeptByHash) {
   EXPECT_EQ(*store_->GetContext("h"), bytes);
 }
 
-TEST_P(StoreContractTest, ATakeoverDropsContextsThatNoExperimentHas) {
+TEST_P(StoreContractTest, DropsUnusedContextsOnTakeover) {
   experiment::Experiment e = MakeExperiment(1);
   e.context_hash = "used";
   e.state = model::ExperimentState::kCompleted;
@@ -261,7 +261,7 @@ TEST_P(StoreContractTest, ATakeoverDropsContextsThatNoExperimentHas) {
   EXPECT_TRUE(absl::IsNotFound(store_->GetContext("orphan").status()));
 }
 
-TEST_P(StoreContractTest, APropertyIsSetOnce) {
+TEST_P(StoreContractTest, SetsPropertyOnce) {
   EXPECT_EQ(*store_->GetOrSetProperty("cluster_id", "first"), "first");
   EXPECT_EQ(*store_->GetOrSetProperty("cluster_id", "second"), "first");
   EXPECT_EQ(*backend_->Open()->GetOrSetProperty("cluster_id", "third"), "first");

@@ -7,7 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "gmock/gmock.h"
 #include "master/store/testing/fake_store.h"
-#include "master/store/testing/make.h"
+#include "master/store/testing/make_rows.h"
 #include "master/store/testing/store_contract.h"
 
 namespace det::store {
@@ -117,7 +117,7 @@ std::vector<int> FindExperiments(Store& store, const std::string& filter,
   return Ids(store.runs().SearchExperiments({.search = Parse(Table::kExperiments, filter, sort)}));
 }
 
-TEST_P(StoreContractTest, ARunSaysWhatItIs) {
+TEST_P(StoreContractTest, ReturnsFieldsOfRun) {
   Fill(*store_);
   const RunPage page =
       *store_->runs().SearchRuns({.search = Parse(Table::kRuns, Where("id", "=", "2"))});
@@ -136,7 +136,7 @@ TEST_P(StoreContractTest, ARunSaysWhatItIs) {
   EXPECT_EQ(run.metrics.at({"training", "accuracy"}), (MetricSummary{1, 0.25, 0.25, 0.25, 0.25}));
 }
 
-TEST_P(StoreContractTest, SummariesAreOfAllThatWasReported) {
+TEST_P(StoreContractTest, SummarizesAllReports) {
   Fill(*store_);
   const RunPage page =
       *store_->runs().SearchRuns({.search = Parse(Table::kRuns, Where("id", "=", "1"))});
@@ -153,7 +153,7 @@ TEST_P(StoreContractTest, SummariesAreOfAllThatWasReported) {
   EXPECT_EQ(after.runs[0].metrics.size(), 2u);
 }
 
-TEST_P(StoreContractTest, AnExperimentRunsWhereOneOfItsTrialsDoes) {
+TEST_P(StoreContractTest, DerivesShownStateFromTrials) {
   ASSERT_TRUE(store_->Load().ok());
   using State = model::TrialState;
   const std::vector<std::vector<State>> trials = {{State::kQueued, State::kRunning},
@@ -183,7 +183,7 @@ TEST_P(StoreContractTest, AnExperimentRunsWhereOneOfItsTrialsDoes) {
   EXPECT_THAT(find("=", "ACTIVE"), ElementsAre(1, 2, 3, 4));
 }
 
-TEST_P(StoreContractTest, RunsAreFoundByAnyColumn) {
+TEST_P(StoreContractTest, FindsRunsByAnyColumn) {
   Fill(*store_);
   EXPECT_THAT(Find(*store_, Where("hp.lr", ">", "0.5")), ElementsAre(5, 6));
   EXPECT_THAT(Find(*store_, Where("hp.kind", "=", "\"even\"")), ElementsAre(2, 4, 6));
@@ -208,7 +208,7 @@ TEST_P(StoreContractTest, RunsAreFoundByAnyColumn) {
   EXPECT_THAT(Find(*store_, Where("externalRunId", "notEmpty", "null")), IsEmpty());
 }
 
-TEST_P(StoreContractTest, RunsAreSortedByAnyColumn) {
+TEST_P(StoreContractTest, SortsRunsByAnyColumn) {
   Fill(*store_);
   const std::string all = R"({"showArchived":true})";
   EXPECT_THAT(Find(*store_, all, ""), ElementsAre(6, 5, 4, 3, 2, 1));
@@ -223,7 +223,7 @@ TEST_P(StoreContractTest, RunsAreSortedByAnyColumn) {
   EXPECT_THAT(Ids(absl::StatusOr<RunPage>(page)), ElementsAre(3, 4, 5));
 }
 
-TEST_P(StoreContractTest, RunsAreOfProjectsThatAreVisible) {
+TEST_P(StoreContractTest, ListsOnlyVisibleRuns) {
   const int32_t elsewhere = Fill(*store_);
   Runs& runs = store_->runs();
   const Search all = Parse(Table::kRuns, Where("hp.lr", ">", "0"), "id=asc");
@@ -243,7 +243,7 @@ TEST_P(StoreContractTest, RunsAreOfProjectsThatAreVisible) {
   EXPECT_THAT(Ids(runs.SearchRuns({.search = by_metric, .project = 1})), ElementsAre(2, 1));
 }
 
-TEST_P(StoreContractTest, ExperimentsAreFoundByTheirBestRun) {
+TEST_P(StoreContractTest, FindsExperimentsByBestRun) {
   Fill(*store_);
   EXPECT_THAT(FindExperiments(*store_, Where("name", "contains", "\"MENT 2\"")), ElementsAre(2));
   EXPECT_THAT(FindExperiments(*store_, Where("hp.net.depth", "=", "4")), ElementsAre(2));
@@ -255,7 +255,7 @@ TEST_P(StoreContractTest, ExperimentsAreFoundByTheirBestRun) {
   EXPECT_THAT(FindExperiments(*store_, Where("checkpointCount", ">", "0")), ElementsAre(1));
 }
 
-TEST_P(StoreContractTest, AProjectKnowsItsColumns) {
+TEST_P(StoreContractTest, ListsColumnsOfProject) {
   const int32_t elsewhere = Fill(*store_);
   Runs& runs = store_->runs();
   const std::vector<ValueColumn> all = {{"hp.kind", false},      {"hp.lr", true},
@@ -268,13 +268,14 @@ TEST_P(StoreContractTest, AProjectKnowsItsColumns) {
   EXPECT_THAT(*runs.ListMetricNames(elsewhere), ElementsAre(MetricName("validation", "accuracy")));
   EXPECT_THAT(*runs.ListMetricNames({model::ExperimentId(2), model::ExperimentId(3)}),
               ElementsAre(MetricName("validation", "accuracy")));
-  EXPECT_THAT(*runs.MetricRanges(1), ElementsAre(MetricRange{{"training", "accuracy"}, 0.25, 4},
-                                                 MetricRange{{"validation", "accuracy"}, 0.25, 1}));
+  EXPECT_THAT(*runs.ListMetricRanges(1),
+              ElementsAre(MetricRange{{"training", "accuracy"}, 0.25, 4},
+                          MetricRange{{"validation", "accuracy"}, 0.25, 1}));
   EXPECT_THAT(*runs.ListMetadataValues(1, "a.b"), ElementsAre("Deep"));
   EXPECT_THAT(*runs.ListMetadataValues(1, "n"), IsEmpty());
 }
 
-TEST_P(StoreContractTest, MetadataIsReplaced) {
+TEST_P(StoreContractTest, ReplacesMetadata) {
   Fill(*store_);
   Runs& runs = store_->runs();
   const model::TrialId id(2);
@@ -371,7 +372,7 @@ class Questions {
   std::mt19937 random_;
 };
 
-TEST_P(StoreContractTest, AnyQuestionIsAnsweredAsInMemory) {
+TEST_P(StoreContractTest, AnswersRandomSearchesLikeFake) {
   Fill(*store_);
   FakeStore memory;
   Fill(memory);

@@ -1,7 +1,7 @@
 // The contract, of agents' states, pools, quotas and what was used of them.
 #include <utility>
 
-#include "master/store/testing/make.h"
+#include "master/store/testing/make_rows.h"
 #include "master/store/testing/store_contract.h"
 #include <gmock/gmock.h>
 
@@ -41,7 +41,7 @@ model::ResourcePool MakePool(const std::string& name) {
   return pool;
 }
 
-TEST_P(StoreContractTest, AgentsAreKnownUntilTheyAreDropped) {
+TEST_P(StoreContractTest, KeepsAgentsUntilDropped) {
   cluster::Image image = Reload();
   model::Agent plain;
   plain.id = model::AgentId("a");
@@ -69,7 +69,7 @@ TEST_P(StoreContractTest, AgentsAreKnownUntilTheyAreDropped) {
   EXPECT_EQ(Reload(), image);
 }
 
-TEST_P(StoreContractTest, AgentsPoolsAndQuotasComeBackAsTheyWent) {
+TEST_P(StoreContractTest, RestoresAgentsPoolsAndQuotas) {
   cluster::Image image = Reload();
   image.agents = {MakeAgentState("agent-0"), MakeAgentState("agent-1")};
   image.pools = {MakePool("a"), MakePool("b")};
@@ -103,7 +103,7 @@ TEST_P(StoreContractTest, AgentsPoolsAndQuotasComeBackAsTheyWent) {
   EXPECT_EQ(Reload(), image);
 }
 
-TEST_P(StoreContractTest, ABatchMayMakeAndDropAndMakeAgain) {
+TEST_P(StoreContractTest, AddsDropsAndAddsInOneBatch) {
   std::vector<cluster::Change> changes;
   changes.emplace_back(cluster::PutPool{MakePool("a")});
   changes.emplace_back(cluster::DropPool{"a"});
@@ -114,7 +114,7 @@ TEST_P(StoreContractTest, ABatchMayMakeAndDropAndMakeAgain) {
   EXPECT_THAT(Reload().pools, ElementsAre(MakePool("a")));
 }
 
-TEST_P(StoreContractTest, TheNewestTrialsTellHowLongTheyTake) {
+TEST_P(StoreContractTest, ComputesMeanRunTimes) {
   std::vector<cluster::Change> changes;
   const auto add = [&](int id, int e, model::TrialState state, std::vector<int> seconds) {
     experiment::Trial trial = MakeTrial(id, e);
@@ -140,16 +140,16 @@ TEST_P(StoreContractTest, TheNewestTrialsTellHowLongTheyTake) {
   using Ids = std::vector<model::ExperimentId>;
   const Ids all = {model::ExperimentId(1), model::ExperimentId(2), model::ExperimentId(3),
                    model::ExperimentId(1), model::ExperimentId(9)};
-  EXPECT_THAT(*store_->MeanRunTimes(all, 2),
+  EXPECT_THAT(*store_->GetMeanRunTimes(all, 2),
               ElementsAre(Pair(model::ExperimentId(1), absl::Seconds(40)),
                           Pair(model::ExperimentId(2), absl::Seconds(7))));
-  EXPECT_TRUE(store_->MeanRunTimes({}, 2)->empty());
+  EXPECT_TRUE(store_->GetMeanRunTimes({}, 2)->empty());
 }
 
 // The month of TimeAt is November 2023; it began this long before.
 const absl::Time kMonth = absl::FromCivil(absl::CivilSecond(2023, 11, 1), absl::UTCTimeZone());
 
-TEST_P(StoreContractTest, WhatEndedRunsUsedOfTheirMonthIsAddedUp) {
+TEST_P(StoreContractTest, SumsUsageOfEndedAllocations) {
   EXPECT_EQ(Reload().usage, cluster::Usage());
   std::map<std::string, ProjectRecord> projects;
   for (const std::string name : {"vision", "speech"}) {

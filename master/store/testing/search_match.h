@@ -1,5 +1,5 @@
-// Answers a search in memory, as the statements of postgres/ do. Used by the fakes.
-// Pure; any thread.
+// Evaluates a search in memory, like the statements of postgres/. Used by the fakes. Pure; any
+// thread.
 #ifndef MASTER_STORE_TESTING_SEARCH_MATCH_H_
 #define MASTER_STORE_TESTING_SEARCH_MATCH_H_
 
@@ -13,14 +13,14 @@
 
 namespace det::store {
 
-// What a row has in a column; nothing: it has none.
+// The value of a row in a column; monostate: it has none.
 using Cell =
     std::variant<std::monostate, double, std::string, absl::Time, bool, std::vector<std::string>>;
 using Cells = std::function<Cell(const Column&)>;
 
 bool Matches(const Filter& filter, const Cells& row);
 
-// -1, 0 or 1; cells without a value after all others, whatever the direction.
+// Returns -1, 0 or 1; cells without a value come last in both directions.
 int Compare(const Cell& a, const Cell& b, bool descending);
 
 }  // namespace det::store

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "master/store/testing/make.h"
+#include "master/store/testing/make_rows.h"
 #include <gmock/gmock.h>
 
 namespace det::store {
@@ -124,18 +124,18 @@ std::vector<cluster::Change> ToChanges(const cluster::Image& image) {
   return changes;
 }
 
-TEST_P(StoreContractTest, AnEmptyDatabaseLoadsNothing) {
+TEST_P(StoreContractTest, LoadsNothingFromEmptyDatabase) {
   EXPECT_EQ(Reload(), cluster::Image());
   EXPECT_TRUE(store_->Ping().ok());
 }
 
-TEST_P(StoreContractTest, RowsComeBackAsTheyWent) {
+TEST_P(StoreContractTest, RestoresRows) {
   const cluster::Image image = MakeBusyImage();
   Commit(ToChanges(image));
   EXPECT_EQ(Reload(), image);
 }
 
-TEST_P(StoreContractTest, LaterChangesReplaceEarlierOnes) {
+TEST_P(StoreContractTest, ReplacesEarlierChanges) {
   cluster::Image image = MakeBusyImage();
   Commit(ToChanges(image));
   image.experiments[0].state = model::ExperimentState::kActive;
@@ -159,7 +159,7 @@ TEST_P(StoreContractTest, LaterChangesReplaceEarlierOnes) {
   EXPECT_EQ(Reload(), image);
 }
 
-TEST_P(StoreContractTest, ASearchersJournalGoesOnAfterItsSnapshot) {
+TEST_P(StoreContractTest, KeepsSearcherEventsAfterSnapshot) {
   const model::ExperimentId id(1);
   const auto events = [&](int64_t sequence) {
     return cluster::AddSearcherEvents{id, sequence, model::Value::List{sequence}};
@@ -181,7 +181,7 @@ TEST_P(StoreContractTest, ASearchersJournalGoesOnAfterItsSnapshot) {
   EXPECT_THAT(image.searcher_events, ::testing::ElementsAre(other));
 }
 
-TEST_P(StoreContractTest, OneExperimentIsLoadedAlsoWhenItIsOver) {
+TEST_P(StoreContractTest, LoadsEndedExperiment) {
   cluster::Image image = MakeBusyImage();
   image.experiments[0].state = model::ExperimentState::kCompleted;
   Commit(ToChanges(image));
@@ -192,7 +192,7 @@ TEST_P(StoreContractTest, OneExperimentIsLoadedAlsoWhenItIsOver) {
   EXPECT_TRUE(absl::IsNotFound(store_->LoadExperiment(model::ExperimentId(5)).status()));
 }
 
-TEST_P(StoreContractTest, AnExperimentThatGoesOnMayHaveAnotherConfiguration) {
+TEST_P(StoreContractTest, ReplacesConfigurationOnContinue) {
   experiment::Experiment e = MakeExperiment(1);
   e.state = model::ExperimentState::kCompleted;
   Commit({cluster::PutExperiment{e}});
@@ -209,7 +209,7 @@ TEST_P(StoreContractTest, AnExperimentThatGoesOnMayHaveAnotherConfiguration) {
   EXPECT_EQ(store_->GetExperiment(e.id)->experiment, e);
 }
 
-TEST_P(StoreContractTest, WhatIsOverIsNotLoadedButCounted) {
+TEST_P(StoreContractTest, DoesNotLoadEndedExperiments) {
   cluster::Image image = MakeBusyImage();
   Commit(ToChanges(image));
   image.experiments[0].state = model::ExperimentState::kError;
@@ -225,7 +225,7 @@ TEST_P(StoreContractTest, WhatIsOverIsNotLoadedButCounted) {
   EXPECT_EQ(store_->GetExperiment(model::ExperimentId(3))->experiment, image.experiments[0]);
 }
 
-TEST_P(StoreContractTest, ABatchThatIsGivenAgainChangesNothing) {
+TEST_P(StoreContractTest, IgnoresRepeatedBatch) {
   ASSERT_TRUE(store_->Load().ok());
   const model::LogLine own = MakeLine("1.1", 0, "from the master");
   ASSERT_TRUE(store_->Commit(1, {cluster::AddLogLine{own}}).ok());
@@ -236,7 +236,7 @@ TEST_P(StoreContractTest, ABatchThatIsGivenAgainChangesNothing) {
   EXPECT_EQ(store_->ListExperiments({})->total, 0);
 }
 
-TEST_P(StoreContractTest, ALargeBatchIsOneCommit) {
+TEST_P(StoreContractTest, CommitsLargeBatch) {
   std::vector<cluster::Change> changes;
   for (int i = 1; i <= 1500; ++i) changes.push_back(cluster::PutTrial{MakeTrial(i, 1)});
   changes.push_back(cluster::PutExperiment{MakeExperiment(1)});
@@ -244,7 +244,7 @@ TEST_P(StoreContractTest, ALargeBatchIsOneCommit) {
   EXPECT_EQ(Reload().trials.size(), 1500u);
 }
 
-TEST_P(StoreContractTest, TheNewerMasterFencesTheOlderOff) {
+TEST_P(StoreContractTest, FencesOlderMaster) {
   Commit({cluster::PutExperiment{MakeExperiment(1)}});
   const std::unique_ptr<Store> newer = backend_->Open();
   ASSERT_TRUE(newer->Load().ok());
@@ -258,11 +258,11 @@ TEST_P(StoreContractTest, TheNewerMasterFencesTheOlderOff) {
   EXPECT_TRUE(absl::IsAborted(store_->Commit(1, {})));
 }
 
-TEST_P(StoreContractTest, ACommitNeedsALoad) {
+TEST_P(StoreContractTest, RejectsCommitWithoutLoad) {
   EXPECT_TRUE(absl::IsFailedPrecondition(store_->Commit(1, {})));
 }
 
-TEST_P(StoreContractTest, OddTextsAreKeptReadable) {
+TEST_P(StoreContractTest, SanitizesText) {
   experiment::Experiment e = MakeExperiment(1);
   e.reason = std::string("nul \0 bad \xff end", 15);
   experiment::Trial t = MakeTrial(1, 1);
@@ -277,7 +277,7 @@ TEST_P(StoreContractTest, OddTextsAreKeptReadable) {
   EXPECT_EQ(hparams.at("slash"), model::Value("\\u0000"));
 }
 
-TEST_P(StoreContractTest, TimesBeyondTheCalendarAreInfinite) {
+TEST_P(StoreContractTest, StoresTimesBeyondCalendarAsInfinite) {
   experiment::Experiment e = MakeExperiment(1);
   e.created_at = absl::InfinitePast();
   e.ended_at = absl::FromUnixSeconds(int64_t{1} << 50);

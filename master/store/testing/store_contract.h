@@ -1,4 +1,4 @@
-// What every Store does, as tests. A test of an implementation instantiates the suite:
+// The contract suite that every Store must pass. A test of an implementation instantiates it:
 //
 //   INSTANTIATE_TEST_SUITE_P(Fake, StoreContractTest, Values([] { return MakeFakeBackend(); }));
 #ifndef MASTER_STORE_TESTING_STORE_CONTRACT_H_
@@ -12,11 +12,11 @@
 
 namespace det::store {
 
-// An empty database. Lives for one test.
+// An empty database for one test.
 class StoreBackend {
  public:
   virtual ~StoreBackend() = default;
-  // One more store on it, as another master would open it.
+  // Opens another store on it, as another master would.
   virtual std::unique_ptr<Store> Open() = 0;
 };
 
@@ -26,7 +26,7 @@ class StoreContractTest : public ::testing::TestWithParam<StoreBackendFactory> {
  protected:
   StoreContractTest() : backend_(GetParam()()), store_(backend_->Open()) {}
 
-  // Loads once, then commits in order.
+  // Loads on the first call, then commits in order.
   void Commit(const std::vector<cluster::Change>& changes);
   cluster::Image Reload();
 

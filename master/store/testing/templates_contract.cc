@@ -7,7 +7,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-TEST_P(StoreContractTest, TemplatesAreKeptByName) {
+TEST_P(StoreContractTest, StoresTemplatesByName) {
   Templates& templates = store_->templates();
   EXPECT_TRUE(templates.ListTemplates()->empty());
   const TemplateRecord small{"small", "resources:\n  slots_per_trial: 1  # one\n"};
@@ -27,7 +27,7 @@ TEST_P(StoreContractTest, TemplatesAreKeptByName) {
   EXPECT_THAT(*templates.ListTemplates(), ElementsAre(large));
 }
 
-TEST_P(StoreContractTest, TemplatesBelongToWorkspaces) {
+TEST_P(StoreContractTest, KeepsTemplatesInWorkspaces) {
   Templates& templates = store_->templates();
   const int32_t vision = store_->workspaces().AddWorkspace({.name = "vision"})->id;
   const TemplateRecord small{"small", "{}", vision};
@@ -65,7 +65,7 @@ TEST_P(StoreContractTest, TemplatesBelongToWorkspaces) {
   EXPECT_TRUE(templates.GetTemplate("kept").ok());
 }
 
-TEST_P(StoreContractTest, TemplatesAreRenamed) {
+TEST_P(StoreContractTest, RenamesTemplates) {
   Templates& templates = store_->templates();
   ASSERT_TRUE(templates.AddTemplate({"small", "{}"}).ok());
   ASSERT_TRUE(templates.AddTemplate({"large", "{a: 1}"}).ok());

@@ -1,6 +1,6 @@
 // Workspaces, as every Store keeps them; a part of the suite in store_contract.h.
 #include "gmock/gmock.h"
-#include "master/store/testing/make.h"
+#include "master/store/testing/make_rows.h"
 #include "master/store/testing/store_contract.h"
 
 namespace det::store {
@@ -23,7 +23,7 @@ WorkspaceRecord WorkspaceNamed(const std::string& name, int owner = 1) {
   return record;
 }
 
-TEST_P(StoreContractTest, UncategorizedIsAlwaysThereAndStays) {
+TEST_P(StoreContractTest, KeepsUncategorized) {
   Workspaces& workspaces = store_->workspaces();
   const auto first = workspaces.GetWorkspace(kUncategorized, model::UserId(1));
   ASSERT_TRUE(first.ok()) << first.status();
@@ -40,7 +40,7 @@ TEST_P(StoreContractTest, UncategorizedIsAlwaysThereAndStays) {
   EXPECT_TRUE(project->immutable);
 }
 
-TEST_P(StoreContractTest, AWorkspaceIsKeptAsItWasMadeAndChanged) {
+TEST_P(StoreContractTest, StoresAndChangesWorkspace) {
   Workspaces& workspaces = store_->workspaces();
   WorkspaceRecord wanted = WorkspaceNamed("vision");
   wanted.agent_user = AgentUser{.uid = 7, .gid = 8, .user = "ann", .group = "lab"};
@@ -71,13 +71,13 @@ TEST_P(StoreContractTest, AWorkspaceIsKeptAsItWasMadeAndChanged) {
       workspaces.ChangeWorkspace(made->id, {.name = "Uncategorized"}).status()));
   EXPECT_TRUE(absl::IsNotFound(workspaces.ChangeWorkspace(99, {}).status()));
   EXPECT_TRUE(absl::IsNotFound(workspaces.GetWorkspace(99, {}).status()));
-  EXPECT_TRUE(absl::IsNotFound(workspaces.NameOf(99).status()));
-  EXPECT_EQ(workspaces.NameOf(kUncategorized).value_or("?"), "Uncategorized");
+  EXPECT_TRUE(absl::IsNotFound(workspaces.GetWorkspaceName(99).status()));
+  EXPECT_EQ(workspaces.GetWorkspaceName(kUncategorized).value_or("?"), "Uncategorized");
 }
 
-TEST_P(StoreContractTest, WorkspacesAreListedByFilterSortAndWindow) {
-  const UserRecord ann = *store_->people().AddUser({.username = "ann"});
-  const UserRecord bob = *store_->people().AddUser({.username = "bob"});
+TEST_P(StoreContractTest, ListsWorkspacesByFilterSortAndWindow) {
+  const UserRecord ann = *store_->users().AddUser({.username = "ann"});
+  const UserRecord bob = *store_->users().AddUser({.username = "bob"});
   Workspaces& workspaces = store_->workspaces();
   const auto b = workspaces.AddWorkspace(WorkspaceNamed("b-lab", bob.id.value()));
   const auto a = workspaces.AddWorkspace(WorkspaceNamed("a-Lab", bob.id.value()));
@@ -102,7 +102,7 @@ TEST_P(StoreContractTest, WorkspacesAreListedByFilterSortAndWindow) {
   EXPECT_THAT(NamesOf(workspaces.ListWorkspaces(visible)), ElementsAre());
 }
 
-TEST_P(StoreContractTest, APinIsOfOneUser) {
+TEST_P(StoreContractTest, PinsWorkspacePerUser) {
   Workspaces& workspaces = store_->workspaces();
   const auto made = workspaces.AddWorkspace(WorkspaceNamed("vision"));
   ASSERT_TRUE(made.ok()) << made.status();
@@ -119,7 +119,7 @@ TEST_P(StoreContractTest, APinIsOfOneUser) {
   EXPECT_TRUE(absl::IsNotFound(workspaces.PinWorkspace(ann, 99, TimeAt(1))));
 }
 
-TEST_P(StoreContractTest, AWorkspaceGoesWithItsProjectsOnceNoExperimentIsInIt) {
+TEST_P(StoreContractTest, DeletesEmptyWorkspaceWithProjects) {
   const auto w = store_->workspaces().AddWorkspace(WorkspaceNamed("vision"));
   ASSERT_TRUE(w.ok()) << w.status();
   ProjectRecord project;
@@ -142,7 +142,7 @@ TEST_P(StoreContractTest, AWorkspaceGoesWithItsProjectsOnceNoExperimentIsInIt) {
   EXPECT_TRUE(absl::IsNotFound(store_->projects().GetProject(p->id).status()));
 }
 
-TEST_P(StoreContractTest, ProjectsAreArchivedWithTheirWorkspace) {
+TEST_P(StoreContractTest, ArchivesProjectsWithWorkspace) {
   const auto w = store_->workspaces().AddWorkspace(WorkspaceNamed("vision"));
   ASSERT_TRUE(w.ok()) << w.status();
   ProjectRecord project;

@@ -19,7 +19,7 @@
 namespace det::tests {
 namespace {
 
-using auth::Where;
+using auth::Scope;
 using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
@@ -38,13 +38,13 @@ constexpr int kRefusedMs = 60'000;
 // What a field names.
 const std::map<std::string, Where>& Names() {
   static const auto* const names = new std::map<std::string, Where>{
-      {"allocation_id", Where::kAllocation},
-      {"task_id", Where::kTask},
-      {"trial_id", Where::kTrial},
-      {"run_id", Where::kTrial},
-      {"experiment_id", Where::kExperiment},
-      {"uuid", Where::kCheckpoint},
-      {"checkpoint_uuid", Where::kCheckpoint},
+      {"allocation_id", Scope::kAllocation},
+      {"task_id", Scope::kTask},
+      {"trial_id", Scope::kTrial},
+      {"run_id", Scope::kTrial},
+      {"experiment_id", Scope::kExperiment},
+      {"uuid", Scope::kCheckpoint},
+      {"checkpoint_uuid", Scope::kCheckpoint},
   };
   return *names;
 }
@@ -115,7 +115,7 @@ class ForeignMatrixTest : public testing::Test {
           google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(name);
       for (int i = 0; i < service->method_count(); ++i) {
         const MethodDescriptor& method = *service->method(i);
-        if (!method.client_streaming()) see(method, auth::RequirementOf(method.full_name()));
+        if (!method.client_streaming()) see(method, auth::GetRequirement(method.full_name()));
       }
     }
   }
@@ -177,7 +177,7 @@ TEST_F(ForeignMatrixTest, ATaskReachesItsOwn) {
 TEST_F(ForeignMatrixTest, WhatIsForPeopleIsRefusedToTasks) {
   int refused = 0;
   ForEach([&](const MethodDescriptor& method, const auth::Requirement& needs) {
-    if (needs.anyone || IsForTasks(needs)) return;
+    if (needs.is_public || IsForTasks(needs)) return;
     const Answer answer = AskAsTask(method, *New(method.input_type()), kRefusedMs);
     EXPECT_EQ(answer.code, absl::StatusCode::kPermissionDenied)
         << method.full_name() << ": " << answer.message;
@@ -190,7 +190,7 @@ TEST_F(ForeignMatrixTest, WhatIsForPeopleIsRefusedToTasks) {
 bool ListsWhatIsVisible(const MethodDescriptor& method, const auth::Requirement& needs) {
   static const auto* const searches = new std::set<std::string>{
       "SearchRuns", "SearchExperiments", "GetExperimentLabels", "GetExperimentCheckpoints"};
-  return needs.where == Where::kVisible || searches->contains(method.name());
+  return needs.scope == Scope::kVisible || searches->contains(method.name());
 }
 
 TEST_F(ForeignMatrixTest, NoListHoldsWhatLiesInAWorkspaceThatIsNotSeen) {

@@ -31,7 +31,7 @@ class GovernanceTest : public RoadTest {
   int Add(const std::string& name) {
     store::UserRecord user;
     user.username = name;
-    const auto added = world_.store().people().AddUser(user, model::Role::kEditor);
+    const auto added = world_.store().users().AddUser(user, model::Role::kEditor);
     EXPECT_TRUE(added.ok());
     world_.Session(name, store::SessionRecord::Kind::kUser, added->id);
     return added->id.value();

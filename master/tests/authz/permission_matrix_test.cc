@@ -18,7 +18,7 @@
 namespace det::tests {
 namespace {
 
-using auth::Where;
+using auth::Scope;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::MethodDescriptor;
@@ -91,15 +91,15 @@ struct Question {
 // As the table says; nullopt: it is let in.
 std::optional<absl::StatusCode> Refusal(const Question& asked) {
   const auto& [method, needs, lies, caller] = asked;
-  if (needs.where == Where::kSelf) {
+  if (needs.scope == Scope::kSelf) {
     const bool own = needs.field.empty() || lies == kOwn;
     if (own || (caller.role == Role::kClusterAdmin && caller.workspace == 0)) return std::nullopt;
     return absl::StatusCode::kPermissionDenied;
   }
-  const bool names = needs.where >= Where::kWorkspace || needs.also >= Where::kWorkspace;
+  const bool names = needs.scope >= Scope::kWorkspace || needs.second_scope >= Scope::kWorkspace;
   const bool here =
       caller.role != Role::kNone && (caller.workspace == 0 || caller.workspace == lies);
-  if (caller.role < needs.role || (needs.where == Where::kCluster && caller.workspace != 0)) {
+  if (caller.role < needs.role || (needs.scope == Scope::kCluster && caller.workspace != 0)) {
     return absl::StatusCode::kPermissionDenied;
   }
   if (names && !here) return absl::StatusCode::kNotFound;
@@ -110,18 +110,18 @@ class PermissionMatrixTest : public testing::Test {
  protected:
   std::unique_ptr<Message> Request(TwoWorkspaces& cluster, const Question& asked) {
     std::unique_ptr<Message> request(factory_.GetPrototype(asked.method.input_type())->New());
-    const auto put = [&](std::string_view field, Where where) {
-      if (field.empty() || where < Where::kWorkspace) return;
+    const auto put = [&](std::string_view field, Scope where) {
+      if (field.empty() || where < Scope::kWorkspace) return;
       Put(field, cluster.Name(asked.lies, where), request.get());
     };
     // Of people: oneself in the one's place, somebody else in the other's.
-    if (asked.needs.where == Where::kSelf && !asked.needs.field.empty()) {
+    if (asked.needs.scope == Scope::kSelf && !asked.needs.field.empty()) {
       const model::UserId user =
           asked.lies == kOwn ? asked.caller.user : cluster.OtherThan(asked.caller).user;
       Put(asked.needs.field, absl::StrCat(user.value()), request.get());
     }
-    put(asked.needs.field, asked.needs.where);
-    put(asked.needs.also_field, asked.needs.also);
+    put(asked.needs.field, asked.needs.scope);
+    put(asked.needs.second_field, asked.needs.second_scope);
     FillPath(asked.method, request.get());
     return request;
   }
@@ -190,8 +190,8 @@ TEST_F(PermissionMatrixTest, HoldsOverGrpcAndHttp) {
         google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(name);
     for (int i = 0; i < service->method_count(); ++i) {
       const MethodDescriptor& method = *service->method(i);
-      const auth::Requirement needs = auth::RequirementOf(method.full_name());
-      if (needs.anyone || needs.kind != auth::PrincipalKind::kUser) continue;
+      const auth::Requirement needs = auth::GetRequirement(method.full_name());
+      if (needs.is_public || needs.kind != auth::PrincipalKind::kUser) continue;
       Judge(method, needs);
       ++methods;
     }

@@ -130,7 +130,7 @@ TEST(CallTest, EveryAnswerHasTheIdOfItsRequest) {
 class EditorTest : public RoadTest {
  protected:
   EditorTest() {
-    const auto ada = world_.store().people().AddUser({.username = "ada"}, model::Role::kEditor);
+    const auto ada = world_.store().users().AddUser({.username = "ada"}, model::Role::kEditor);
     EXPECT_TRUE(ada.ok());
     world_.Session("ada", store::SessionRecord::Kind::kUser, ada->id);
   }

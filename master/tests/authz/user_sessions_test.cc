@@ -98,7 +98,7 @@ TEST_F(PeopleTest, AUserIsAddedAndLogsInClearOrHashed) {
   EXPECT_GT(ann_id_, 1);
   EXPECT_TRUE(login_.user().has_last_auth_at());
   EXPECT_EQ(login_.user().display_name(), "ann");
-  EXPECT_EQ(world_.store().access().RolesOf(model::UserId(ann_id_))->at(0).role,
+  EXPECT_EQ(world_.store().access().GetUserRoles(model::UserId(ann_id_))->at(0).role,
             model::Role::kEditor);
   EXPECT_TRUE(LogIn("ANN", auth::ClientHash(kPassword), /*hashed=*/true).ok());
   EXPECT_EQ(LogIn("ann", kPassword, /*hashed=*/true).error_code(), PERMISSION_DENIED);

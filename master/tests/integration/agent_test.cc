@@ -5,7 +5,7 @@
 #include "det/api/v1/agent.grpc.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "master/agents/certificate_wanted.h"
+#include "master/agents/certificate_required.h"
 #include "master/auth/tokens.h"
 #include "master/tests/testing/cluster_client.h"
 
@@ -41,13 +41,13 @@ TEST_F(RoadTest, TheAgentsProtocolIsForAgentsAndNothingElseIs) {
   const grpc::Status refused =
       api::AgentService::NewStub(world_.channel())->GetAgents(&context, {}, &response);
   EXPECT_EQ(refused.error_code(), PERMISSION_DENIED);
-  EXPECT_NE(refused.error_message().find("is for a user, this token is of an agent"),
+  EXPECT_NE(refused.error_message().find("is for a user, but this token belongs to an agent"),
             std::string::npos)
       << refused.error_message();
 }
 
 TEST(CertificateWantedTest, RefusesEveryAgentAndSaysWhatToDo) {
-  const auto service = agents::MakeCertificateWanted();
+  const auto service = agents::MakeCertificateRequiredService();
   grpc::ServerBuilder builder;
   builder.RegisterService(service.get());
   const auto server = builder.BuildAndStart();

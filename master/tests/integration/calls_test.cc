@@ -18,7 +18,7 @@
 #include "det/api/v1/webhook.grpc.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "master/store/testing/make.h"
+#include "master/store/testing/make_rows.h"
 #include "master/tests/testing/cluster_client.h"
 
 namespace det::tests {
@@ -75,10 +75,10 @@ TEST_F(CallsRoadTest, HowLongALogIsKept) {
   };
   ASSERT_TRUE(ask().ok());
   EXPECT_EQ(response.remaining_days(), 30) << "as nobody says anything";
-  ASSERT_TRUE(world_.store().disposal().KeepLogsOfTrial(model::TrialId(trial), 5).ok());
+  ASSERT_TRUE(world_.store().garbage_collection().SetTrialLogDays(model::TrialId(trial), 5).ok());
   ASSERT_TRUE(ask().ok());
   EXPECT_EQ(response.remaining_days(), 5);
-  ASSERT_TRUE(world_.store().disposal().KeepLogsOfTrial(model::TrialId(trial), -1).ok());
+  ASSERT_TRUE(world_.store().garbage_collection().SetTrialLogDays(model::TrialId(trial), -1).ok());
   ASSERT_TRUE(ask().ok());
   EXPECT_FALSE(response.has_remaining_days()) << "for ever";
   request.set_id(99);

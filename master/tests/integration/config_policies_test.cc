@@ -69,7 +69,7 @@ class PoliciesRoadTest : public RoadTest {
   void AddAnn(const std::vector<std::pair<int32_t, model::Role>>& roles) {
     store::UserRecord ann;
     ann.username.append("ann");
-    const model::UserId id = world_.store().people().AddUser(ann)->id;
+    const model::UserId id = world_.store().users().AddUser(ann)->id;
     for (const auto& [workspace, role] : roles) {
       ASSERT_TRUE(world_.store().access().AddRole({id, workspace, role}).ok());
     }

@@ -12,7 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "master/store/testing/fake_database.h"
-#include "master/store/testing/make.h"
+#include "master/store/testing/make_rows.h"
 #include "master/tests/testing/cluster_client.h"
 #include "proto/http_rule.h"
 #include <google/protobuf/descriptor.h>
@@ -75,7 +75,7 @@ class EveryListTest : public testing::Test {
     AddExperiments();
     AddThings();
     for (const char* name : {"ann", "bob"}) {
-      const auto user = world_.store().people().AddUser({.username = name});
+      const auto user = world_.store().users().AddUser({.username = name});
       Do("TokenService.PostAccessToken", absl::StrCat(R"({"userId": )", user->id.value(), "}"));
       Do("ResourcePoolService.PutQuota",
          absl::StrCat(R"({"quota": {"scope": "user", "maxSlots": 1, "name": ")", name, R"("}})"));

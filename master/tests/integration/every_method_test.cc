@@ -38,7 +38,7 @@ class EveryMethodTest : public RoadTest {
       for (int i = 0; i < service->method_count(); ++i) {
         const MethodDescriptor& method = *service->method(i);
         if (!method.server_streaming() && !method.client_streaming()) {
-          see(method, auth::RequirementOf(method.full_name()));
+          see(method, auth::GetRequirement(method.full_name()));
         }
       }
     }
@@ -96,7 +96,7 @@ bool SoundsLikeMaking(const std::string& name) {
 TEST_F(EveryMethodTest, ThatMakesSomethingTakesAKey) {
   int making = 0;
   ForEach([&](const MethodDescriptor& method, const auth::Requirement& needs) {
-    if (!needs.makes) {
+    if (!needs.creates) {
       EXPECT_FALSE(needs.changes() && SoundsLikeMaking(method.name()))
           << method.full_name() << " makes something: say so in auth/permission_rules.cc";
       return;
@@ -117,8 +117,8 @@ TEST_F(EveryMethodTest, ThatChangesSomethingLeavesOneRecord) {
     const std::string name = method.full_name().substr(std::string("det.api.v1.").size());
     const size_t before = Records(name).size();
     Call(method);
-    EXPECT_EQ(Records(name).size() - before, needs.leaves_record() ? 1u : 0u) << name;
-    changing += needs.leaves_record();
+    EXPECT_EQ(Records(name).size() - before, needs.is_audited() ? 1u : 0u) << name;
+    changing += needs.is_audited();
   });
   EXPECT_GT(changing, 80);
 }
@@ -163,7 +163,7 @@ TEST_F(EveryMethodTest, ARecordSaysByWhichAccessToken) {
   const auto tokens = api::TokenService::NewStub(world_.channel());
   As first("user");
   api::PostAccessTokenRequest post;
-  post.set_user_id(world_.store().people().GetUserByName("admin")->id.value());
+  post.set_user_id(world_.store().users().GetUserByName("admin")->id.value());
   api::PostAccessTokenResponse made;
   const grpc::Status status = tokens->PostAccessToken(&first, post, &made);
   ASSERT_TRUE(status.ok()) << status.error_message();

@@ -99,7 +99,7 @@ TEST_F(ExperimentActionsRoadTest, TheyMoveAndTheirLogsAreKept) {
   auto keep = Of<api::PutExperimentsRetainLogsRequest>({id});
   keep.set_num_days(7);
   EXPECT_THAT(Do(&Stub::PutExperimentsRetainLogs, keep)[id], IsEmpty());
-  EXPECT_EQ(*world_.store().disposal().LogDaysOfTrial(model::TrialId(Get(id).trial_ids(0))), 7);
+  EXPECT_EQ(*world_.store().garbage_collection().GetTrialLogDays(model::TrialId(Get(id).trial_ids(0))), 7);
   keep.set_num_days(-2);
   EXPECT_THAT(Do(&Stub::PutExperimentsRetainLogs, keep)[id], HasSubstr("num_days"));
 
@@ -125,7 +125,7 @@ TEST_F(ExperimentActionsRoadTest, EachIsJudgedWhereItLies) {
   project.name = "hers";
   project.workspace = there;
   const int hers = world_.store().projects().AddProject(project)->id;
-  const auto user = world_.store().people().AddUser({.username = "ann"});
+  const auto user = world_.store().users().AddUser({.username = "ann"});
   ASSERT_TRUE(world_.store().access().AddRole({user->id, there, model::Role::kEditor}).ok());
   world_.Session("ann", store::SessionRecord::Kind::kUser, user->id);
   EXPECT_THAT(Do(&Stub::KillExperiments, Of<api::KillExperimentsRequest>({id}, hers), "ann")[id],

@@ -94,7 +94,7 @@ TEST_F(RoadTest, CheckpointsOfUsersStayOutOfTheSystemsFolders) {
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_EQ(status.error_message(),
             "const.yaml:7: checkpoint_storage.host_path: \"/etc/cron.d\" belongs to the operating "
-            "system; name a folder of your own, or leave it out for /nowhere");
+            "system; choose a folder of your own, or leave it out for /nowhere");
   EXPECT_EQ(world_.store().ListExperiments({})->total, 0);
 }
 

@@ -98,7 +98,7 @@ class ModelsRoadTest : public RoadTest {
   }
   // A user who is this in that workspace alone; the token is his name.
   void Add(const std::string& name, model::Role role, int32_t workspace) {
-    const auto user = world_.store().people().AddUser({.username = name});
+    const auto user = world_.store().users().AddUser({.username = name});
     ASSERT_TRUE(user.ok());
     ASSERT_TRUE(world_.store().access().AddRole({user->id, workspace, role}).ok());
     world_.Session(name, store::SessionRecord::Kind::kUser, user->id);

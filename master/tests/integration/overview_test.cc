@@ -101,7 +101,7 @@ TEST_F(OverviewRoadTest, NobodySeesWhatLiesElsewhere) {
   api::CreateExperimentResponse created;
   const std::string config = kConfig + std::string("workspace: elsewhere\nproject: secret\n");
   ASSERT_TRUE(Create(Request(config), &created).ok());
-  const auto eve = world_.store().people().AddUser({.username = "eve"}, model::Role::kViewer);
+  const auto eve = world_.store().users().AddUser({.username = "eve"}, model::Role::kViewer);
   ASSERT_TRUE(eve.ok()) << eve.status();
   world_.Session("eve", store::SessionRecord::Kind::kUser, eve->id);
   As all("user"), some("eve");

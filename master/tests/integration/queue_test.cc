@@ -326,7 +326,7 @@ TEST_F(QueueRoadTest, ASnapshotIsJsonOfOnePoolOrAll) {
 }
 
 TEST_F(QueueRoadTest, OnlyAdministratorsChangeMachinesAndPools) {
-  const auto user = world_.store().people().AddUser({.username = "ann"}, model::Role::kViewer);
+  const auto user = world_.store().users().AddUser({.username = "ann"}, model::Role::kViewer);
   ASSERT_TRUE(user.ok());
   world_.Session("ann", store::SessionRecord::Kind::kUser, user->id);
   api::PutResourcePoolRequest request;

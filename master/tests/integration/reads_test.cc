@@ -12,7 +12,7 @@
 #include "det/api/v1/trial_source.grpc.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "master/store/testing/make.h"
+#include "master/store/testing/make_rows.h"
 #include "master/tests/testing/cluster_client.h"
 
 namespace det::tests {

@@ -126,7 +126,7 @@ TEST_F(RunActionsRoadTest, EachIsJudgedWhereItLies) {
   store::WorkspaceRecord record;
   record.name = "vision";
   const int there = world_.store().workspaces().AddWorkspace(record)->id;
-  const auto user = world_.store().people().AddUser({.username = "ann"});
+  const auto user = world_.store().users().AddUser({.username = "ann"});
   ASSERT_TRUE(world_.store().access().AddRole({user->id, there, model::Role::kEditor}).ok());
   world_.Session("ann", store::SessionRecord::Kind::kUser, user->id);
   const auto hidden = Do(&Stub::KillRuns, Of<api::KillRunsRequest>({run}, 0), "ann");

@@ -75,7 +75,7 @@ class HooksRoadTest : public RoadTest {
   void AddUser(const std::string& name, model::Role role, int32_t workspace) {
     store::UserRecord user;
     user.username = name;
-    const auto added = world_.store().people().AddUser(user, model::Role::kNone);
+    const auto added = world_.store().users().AddUser(user, model::Role::kNone);
     ASSERT_TRUE(added.ok()) << added.status();
     ASSERT_TRUE(world_.store().access().AddRole({added->id, workspace, role}).ok());
     world_.Session(name, store::SessionRecord::Kind::kUser, added->id);
@@ -216,7 +216,7 @@ TEST_F(HooksRoadTest, AWebhookIsTried) {
   EXPECT_TRUE(response.completed());
   const grpc::Status failed = Call(&Stub::TestWebhook, request, &response);
   EXPECT_EQ(failed.error_code(), FAILED_PRECONDITION);
-  EXPECT_THAT(failed.error_message(), HasSubstr("the receiver answered 500"));
+  EXPECT_THAT(failed.error_message(), HasSubstr("the receiver responded with 500"));
 }
 
 TEST_F(HooksRoadTest, WhatIsWrongIsSaid) {

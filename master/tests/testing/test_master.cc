@@ -12,35 +12,35 @@ namespace det::tests {
 World::World(std::shared_ptr<store::FakeDatabase> database, absl::Duration patience,
              agents::Topology topology)
     : store_(std::move(database)) {
-  if (!store_.people().GetUserByName("admin").ok()) {
-    EXPECT_TRUE(store_.people()
+  if (!store_.users().GetUserByName("admin").ok()) {
+    EXPECT_TRUE(store_.users()
                     .AddUser({.username = "admin",
                               .password_hash = *auth::HashPassword(auth::ClientHash("pw")),
                               .admin = true})
                     .ok());
   }
-  user_ = store_.people().GetUserByName("admin")->id;
+  user_ = store_.users().GetUserByName("admin")->id;
   Session("user", store::SessionRecord::Kind::kUser);
   Session("agent", store::SessionRecord::Kind::kAgent);
   hub_ = std::make_unique<agents::AgentHub>(
       agents::HubOptions{.cluster_id = "c",
                          .version = "1.2.0",
-                         .patience = patience,
+                         .reconnect_timeout = patience,
                          .topology = std::move(topology)},
       agents::HubDeps{
           .store = &store_,
           .authenticator = &authenticator_,
           .pool = pool_.get(),
           .loop = loop_.get(),
-          .logs_arrived = [this](const model::TaskId& task) { watch_.LogsArrived(task); },
-          .look_at_logs = [this](const auto& lines) { return triggers_.Look(lines); }});
+          .on_logs_stored = [this](const model::TaskId& task) { watch_.LogsArrived(task); },
+          .check_logs = [this](const auto& lines) { return triggers_.Check(lines); }});
   watch_.SetLoop(loop_.get());
   engine_ =
       std::make_unique<engine::Engine>(cluster::Settings{.cluster_id = "c"}, &commits_, loop_.get(),
                                        engine::Sinks{.agents = hub_.get(),
                                                      .trials = &allocations_,
                                                      .experiments = &watch_,
-                                                     .sweep = &sweep_,
+                                                     .gc = &gc_,
                                                      .webhooks = &deliverer_},
                                        [](const absl::Status& status) { FAIL() << status; });
   hub_->SetEngine(engine_.get());
@@ -55,9 +55,9 @@ World::World(std::shared_ptr<store::FakeDatabase> database, absl::Duration patie
   parts_.watch = &watch_;
   parts_.triggers = &triggers_;
   parts_.deliverer = &deliverer_;
-  parts_.defaults.checkpoint_places.own = "/nowhere";
+  parts_.defaults.checkpoint_locations.own = "/nowhere";
   EXPECT_TRUE(engine_->Start().ok());
-  sweep_.Start(&store_, engine_.get());
+  gc_.Start(&store_, engine_.get());
   webhooks::DelivererOptions options;
   options.signing_key.append("key");
   options.addresses.allow_private = true;
@@ -70,7 +70,7 @@ World::~World() {
   hub_->Stop();
   server_->Shutdown(std::chrono::system_clock::now());
   deliverer_.Stop();
-  sweep_.Stop();
+  gc_.Stop();
   engine_->Stop();
   pool_->Stop();
   passwords_.Stop();

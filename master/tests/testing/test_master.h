@@ -65,7 +65,7 @@ class World {
   std::unique_ptr<api::WorkspaceResolver> workspace_resolver_ = api::MakeWorkspaceResolver(&store_);
   api::Authorizer authorizer_{&authenticator_, workspace_resolver_.get(), &clock_, {}};
   api::AuditTrail audit_{&store_.audit(), nullptr};
-  api::IdempotencyStore answers_{&store_.answers(), &clock_};
+  api::IdempotencyStore answers_{&store_.stored_responses(), &clock_};
   std::unique_ptr<base::EventLoop> loop_ = base::MakeAsioEventLoop("cluster");
   std::unique_ptr<base::ThreadPool> pool_ = std::make_unique<base::ThreadPool>(4);
   auth::PasswordQueue passwords_{loop_.get()};
@@ -77,9 +77,9 @@ class World {
   api::AllGather gather_;
   live::AllocationWatch allocations_{[this](const model::AllocationId& id) { gather_.Close(id); }};
   std::unique_ptr<agents::AgentHub> hub_;
-  gc::Sweep sweep_;
+  gc::GcThread gc_;
   webhooks::Deliverer deliverer_;
-  webhooks::TriggerWatch triggers_{&store_, &clock_, [this] { deliverer_.Soon(); }};
+  webhooks::TriggerWatch triggers_{&store_, &clock_, [this] { deliverer_.Wake(); }};
   std::unique_ptr<engine::Engine> engine_;
   std::vector<std::unique_ptr<api::Service>> services_;
   std::unique_ptr<grpc::Server> server_;

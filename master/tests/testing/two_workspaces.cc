@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "det/api/v1/experiment.grpc.pb.h"
 #include "gtest/gtest.h"
-#include "master/store/testing/make.h"
+#include "master/store/testing/make_rows.h"
 #include "master/tests/testing/cluster_client.h"
 #include "proto/http_rule.h"
 #include <boost/asio/io_context.hpp>
@@ -22,7 +22,7 @@
 
 namespace det::tests {
 
-using auth::Where;
+using auth::Scope;
 using google::protobuf::Message;
 using google::protobuf::MethodDescriptor;
 using model::Role;
@@ -64,7 +64,7 @@ TwoWorkspaces::Place TwoWorkspaces::Furnish(int32_t workspace) {
   EXPECT_TRUE(status.ok()) << status.error_message();
   const int experiment = created.experiment().id();
   const int trial = world_.store()
-                        .ListTrials(store::BareTrialsOf(model::ExperimentId(experiment)))
+                        .ListTrials(store::MakeBareTrialQuery(model::ExperimentId(experiment)))
                         ->trials.at(0)
                         .trial.id.value();
   const std::string checkpoint = absl::StrCat("0b2f6c1e-7a54-4d0b-9c3e-00000000000", workspace);
@@ -83,23 +83,23 @@ TwoWorkspaces::Place TwoWorkspaces::Furnish(int32_t workspace) {
   webhook.url = "http://127.0.0.1:1/";
   const int hook = world_.store().webhooks().AddWebhook(webhook)->id;
   const std::string task = absl::StrCat(experiment, ".", trial);
-  return {{Where::kWorkspace, absl::StrCat(workspace)},
-          {Where::kProject, absl::StrCat(project.id)},
-          {Where::kProjectKey, project.key},
-          {Where::kExperiment, absl::StrCat(experiment)},
-          {Where::kTrial, absl::StrCat(trial)},
-          {Where::kCheckpoint, checkpoint},
-          {Where::kJob, absl::StrCat("exp-", experiment)},
-          {Where::kTask, task},
-          {Where::kAllocation, task + ".0"},
-          {Where::kModel, name},
-          {Where::kTemplate, name},
-          {Where::kWebhook, absl::StrCat(hook)}};
+  return {{Scope::kWorkspace, absl::StrCat(workspace)},
+          {Scope::kProject, absl::StrCat(project.id)},
+          {Scope::kProjectKey, project.key},
+          {Scope::kExperiment, absl::StrCat(experiment)},
+          {Scope::kTrial, absl::StrCat(trial)},
+          {Scope::kCheckpoint, checkpoint},
+          {Scope::kJob, absl::StrCat("exp-", experiment)},
+          {Scope::kTask, task},
+          {Scope::kAllocation, task + ".0"},
+          {Scope::kModel, name},
+          {Scope::kTemplate, name},
+          {Scope::kWebhook, absl::StrCat(hook)}};
 }
 
 void TwoWorkspaces::AddCaller(Role role, int32_t workspace) {
   const std::string name = absl::StrCat(std::string(ToString(role)), "-of-", workspace);
-  const auto user = world_.store().people().AddUser({.username = name});
+  const auto user = world_.store().users().AddUser({.username = name});
   ASSERT_TRUE(user.ok()) << user.status();
   if (role != Role::kNone) {
     ASSERT_TRUE(world_.store().access().AddRole({user->id, workspace, role}).ok());

@@ -57,12 +57,12 @@ class TwoWorkspaces {
   void SignIn(const Caller& caller) {
     world_.Session(caller.token, store::SessionRecord::Kind::kUser, caller.user);
   }
-  const std::string& Name(int32_t workspace, auth::Where where) {
+  const std::string& Name(int32_t workspace, auth::Scope where) {
     return places_[workspace][where];
   }
   // Of the task of the trial in a workspace.
   std::string TaskToken(int32_t workspace) {
-    return world_.TokenOf(Name(workspace, auth::Where::kAllocation));
+    return world_.TokenOf(Name(workspace, auth::Scope::kAllocation));
   }
   std::vector<std::string> services() { return world_.services(); }
 
@@ -76,7 +76,7 @@ class TwoWorkspaces {
 
  private:
   // What one thing of each kind in a workspace is called.
-  using Place = std::map<auth::Where, std::string>;
+  using Place = std::map<auth::Scope, std::string>;
 
   Place Furnish(int32_t workspace);
   void AddCaller(model::Role role, int32_t workspace);

@@ -1,4 +1,4 @@
-// An HTTP server on the loopback interface that keeps what it is sent. Used by tests.
+// An HTTP server on the loopback interface that records requests. Used by tests.
 #ifndef MASTER_WEBHOOKS_TESTING_RECEIVER_H_
 #define MASTER_WEBHOOKS_TESTING_RECEIVER_H_
 
@@ -23,7 +23,7 @@ struct Received {
   std::string head;  // request line and headers
   std::string body;
 
-  // Of a header, "" without.
+  // The value of a header; "" if absent.
   std::string Header(const std::string& name) const {
     const size_t at = head.find("\r\n" + name + ": ");
     if (at == head.npos) return "";
@@ -34,7 +34,7 @@ struct Received {
 
 class Receiver {
  public:
-  // Answers with these, then "200 OK" for ever; an empty one: never answers.
+  // Responds with these statuses, then always with "200 OK"; for an empty one, never responds.
   explicit Receiver(std::deque<std::string> answers = {}) : answers_(std::move(answers)) {
     listener_ = base::Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in address = {};
@@ -56,7 +56,7 @@ class Receiver {
 
   std::string url() const { return "http://127.0.0.1:" + std::to_string(port_) + "/hook?secret=s"; }
 
-  // Waits until there are as many.
+  // Waits until `count` requests were received.
   std::vector<Received> Await(size_t count) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return received_.size() >= count; });

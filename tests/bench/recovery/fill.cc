@@ -19,7 +19,7 @@
 #include "base/check.h"
 #include "base/event_loop.h"
 #include "master/engine/engine.h"
-#include "master/store/postgres/embedded.h"
+#include "master/store/postgres/embedded_postgres.h"
 #include "master/store/postgres/postgres_store.h"
 
 namespace det::engine {
@@ -189,7 +189,7 @@ void Run(const std::string& data_dir, int running, int finished) {
   DET_CHECK_OK(postgres);
   auto store = store::OpenPostgresStore((*postgres)->connection_string());
   DET_CHECK_OK(store);
-  const auto owner = (*store)->people().GetUserByName("admin");
+  const auto owner = (*store)->users().GetUserByName("admin");
   DET_CHECK_OK(owner);
   AddFinished(**store, owner->id, finished);
   if (running > 0) AddRunning(**store, owner->id, running);

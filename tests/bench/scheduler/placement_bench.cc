@@ -24,7 +24,7 @@
 #include "base/event_loop.h"
 #include "base/file.h"
 #include "master/engine/engine.h"
-#include "master/store/postgres/embedded.h"
+#include "master/store/postgres/embedded_postgres.h"
 #include "master/store/postgres/postgres_store.h"
 
 namespace det::engine {
@@ -155,7 +155,7 @@ int Run() {
   DET_CHECK_OK(postgres);
   auto store = store::OpenPostgresStore((*postgres)->connection_string());
   DET_CHECK_OK(store);
-  const auto owner = (*store)->people().AddUser({.username = "bench"});
+  const auto owner = (*store)->users().AddUser({.username = "bench"});
   DET_CHECK_OK(owner);
 
   Agents agents;

@@ -12,7 +12,7 @@
 #include "absl/time/clock.h"
 #include "base/check.h"
 #include "base/file.h"
-#include "master/store/postgres/embedded.h"
+#include "master/store/postgres/embedded_postgres.h"
 #include "master/store/postgres/postgres_store.h"
 #include <libpq-fe.h>
 

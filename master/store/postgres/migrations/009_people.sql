@@ -1,4 +1,4 @@
--- People, what they may, and where experiments lie.
+-- Users, what they may, and where experiments lie.
 
 ALTER TABLE users
   ADD COLUMN remote       boolean NOT NULL DEFAULT false,

@@ -19,7 +19,7 @@ RETURNS TABLE (trial int, group_name text, metric text, count bigint, sum double
   ORDER BY m.trial, m.group_name, n.metric COLLATE "C", m.run_id DESC, m.steps DESC
 $$;
 
--- Sums up at most so many trials, those that run last, else the newest first, and says how many. Who reports of one of them
+-- SummaryBackfill up at most so many trials, those that run last, else the newest first, and says how many. Who reports of one of them
 -- meanwhile waits, and adds to its summaries then; who did so before is waited for.
 CREATE FUNCTION sum_up(most int) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE

@@ -1,7 +1,7 @@
-// Stands between a client and a PostgreSQL server on a Unix socket, and when it is told to loses
-// the end of a transaction that changes something, or the answer to it.
+// A proxy between a client and a PostgreSQL server on a Unix socket. On request it drops the commit
+// of a transaction that writes, or the response to it.
 //
-// Threads of its own; Cut on any thread. Never changes what is said.
+// Has its own threads; Cut on any thread. Never changes messages.
 #ifndef MASTER_STORE_POSTGRES_TESTING_CUTTING_PROXY_H_
 #define MASTER_STORE_POSTGRES_TESTING_CUTTING_PROXY_H_
 
@@ -24,12 +24,12 @@ class CuttingProxy {
   explicit CuttingProxy(const std::string& database);
   ~CuttingProxy();
 
-  // The database by this way.
+  // Connection string of the database through this proxy.
   const std::string& database() const { return database_; }
 
-  // The connection on which a transaction ends next breaks, other than the one that sums up metrics
-  // when it likes: before the server hears of it, or when it has answered. With `away`, so many connections after it break at once. `then` is called
-  // before the client notices, on a thread of the proxy.
+  // Breaks the next connection that ends a transaction (except the metric summary backfill): before
+  // the server receives the commit, or after it has responded. The following `away` connections
+  // break immediately. `then` is called on a thread of the proxy before the client notices.
   enum class Moment { kBefore, kAfter };
   void Cut(
       Moment moment = Moment::kAfter, int away = 0, std::function<void()> then = [] {}) {
@@ -39,7 +39,7 @@ class CuttingProxy {
     then_ = std::move(then);
     armed_ = true;
   }
-  // Whether it has happened.
+  // Whether the connection was cut.
   bool cut() const { return !armed_; }
 
  private:
@@ -56,7 +56,7 @@ class CuttingProxy {
   std::mutex mutex_;
   std::function<void()> then_ = [] {};  // guarded by mutex_
   std::atomic<bool> stopping_ = false;
-  std::vector<std::thread> connections_;  // of accepter_
+  std::vector<std::thread> connections_;  // used by accepter_
   std::thread accepter_;
 };
 

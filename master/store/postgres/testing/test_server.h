@@ -1,5 +1,5 @@
-// A PostgreSQL server for the tests of one program: started when it is first asked for, in a
-// temporary folder, without fsync, and ended with the program.
+// A PostgreSQL server for the tests of one program: started on first use, in a temporary folder,
+// without fsync, and stopped with the program.
 #ifndef MASTER_STORE_POSTGRES_TESTING_TEST_SERVER_H_
 #define MASTER_STORE_POSTGRES_TESTING_TEST_SERVER_H_
 
@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/file.h"
-#include "master/store/postgres/embedded.h"
+#include "master/store/postgres/embedded_postgres.h"
 
 namespace det::store {
 
@@ -15,7 +15,7 @@ class TestServer {
  public:
   static TestServer& Get();
 
-  // A new, empty database; the connection string for it.
+  // Creates an empty database and returns its connection string.
   std::string MakeDatabase();
   int pid() const { return postgres_->pid(); }
 

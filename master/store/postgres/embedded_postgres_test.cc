@@ -1,0 +1,202 @@
+#include "master/store/postgres/embedded_postgres.h"
+
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "base/file.h"
+#include "base/subprocess.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <libpq-fe.h>
+
+namespace det::store {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::string kCrashIn = "DET_TEST_CRASH_IN";
+
+base::TempDir MakeTempDir() {
+  absl::StatusOr<base::TempDir> dir = base::TempDir::Create("pg");
+  EXPECT_TRUE(dir.ok()) << dir.status();
+  // As root, the server runs as another user, who has to get in.
+  EXPECT_EQ(::chmod(dir->path().c_str(), 0755), 0);
+  return *std::move(dir);
+}
+
+std::unique_ptr<EmbeddedPostgres> Start(const std::string& data_dir) {
+  auto server = EmbeddedPostgres::Start({.data_dir = data_dir, .fsync = false});
+  EXPECT_TRUE(server.ok()) << server.status();
+  return server.ok() ? *std::move(server) : nullptr;
+}
+
+// The first value of the answer, or the error.
+std::string Ask(const EmbeddedPostgres& server, const char* sql) {
+  PGconn* connection = PQconnectdb(server.connection_string().c_str());
+  PGresult* result = PQexec(connection, sql);
+  std::string answer = PQresultStatus(result) == PGRES_TUPLES_OK ? PQgetvalue(result, 0, 0)
+                                                                 : PQerrorMessage(connection);
+  PQclear(result);
+  PQfinish(connection);
+  return answer;
+}
+
+TEST(EmbeddedPostgresTest, KeepsDataAfterStop) {
+  const base::TempDir dir = MakeTempDir();
+  auto server = Start(dir.path());
+  ASSERT_NE(server, nullptr);
+  EXPECT_EQ(Ask(*server, "CREATE TABLE kept AS SELECT 7 AS x; SELECT x FROM kept"), "7");
+  const int pid = server->pid();
+  server->Stop();
+  EXPECT_NE(::kill(pid, 0), 0);
+
+  server = Start(dir.path());
+  ASSERT_NE(server, nullptr);
+  EXPECT_EQ(Ask(*server, "SELECT x FROM kept"), "7");
+}
+
+TEST(EmbeddedPostgresTest, ListensOnNoNetwork) {
+  const base::TempDir dir = MakeTempDir();
+  const auto server = Start(dir.path());
+  ASSERT_NE(server, nullptr);
+  EXPECT_EQ(Ask(*server, "SHOW listen_addresses"), "");
+  struct stat socket_dir = {};
+  ASSERT_EQ(::stat((dir.path() + "/run").c_str(), &socket_dir), 0);
+  EXPECT_EQ(socket_dir.st_mode & 0777, 0700u);
+}
+
+TEST(EmbeddedPostgresTest, RestartsAfterDeath) {
+  const base::TempDir dir = MakeTempDir();
+  const auto server = Start(dir.path());
+  ASSERT_NE(server, nullptr);
+  const int first = server->pid();
+  ASSERT_EQ(::kill(first, SIGKILL), 0);
+  while (server->pid() == first || server->pid() == 0 ||
+         PQping(server->connection_string().c_str()) != PQPING_OK) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(Ask(*server, "SELECT 1"), "1");
+}
+
+// Runs this program as a master that starts a server on `data_dir` and ends without a word.
+void CrashIn(const std::string& data_dir) {
+  base::SpawnOptions options;
+  options.argv = {"/proc/self/exe"};
+  options.env = {kCrashIn + ("=" + data_dir), "PATH=/usr/bin:/bin"};
+  const absl::StatusOr<base::ChildProcess> child = base::Spawn(options);
+  ASSERT_TRUE(child.ok()) << child.status();
+  const absl::StatusOr<base::ProcessExit> exit = base::WaitForExit(child->pid);
+  ASSERT_TRUE(exit.ok() && exit->ok()) << exit.status();
+}
+
+// The server that a master left behind which crashed in `data_dir`.
+int Orphan(const std::string& data_dir) {
+  CrashIn(data_dir);
+  const absl::StatusOr<std::string> left = base::ReadFile(data_dir + "/postgres/postmaster.pid");
+  EXPECT_TRUE(left.ok()) << left.status();
+  const int orphan = left.ok() ? std::stoi(*left) : 0;
+  EXPECT_EQ(::kill(orphan, 0), 0);
+  return orphan;
+}
+
+TEST(EmbeddedPostgresTest, ReusesLeftoverServer) {
+  const base::TempDir dir = MakeTempDir();
+  const int orphan = Orphan(dir.path());
+  const auto server = Start(dir.path());
+  ASSERT_NE(server, nullptr);
+  EXPECT_EQ(server->pid(), orphan);
+  EXPECT_EQ(Ask(*server, "SELECT 1"), "1");
+  server->Stop();
+  EXPECT_NE(PQping(server->connection_string().c_str()), PQPING_OK);
+  // In order: a server that was ended so leaves no such file.
+  EXPECT_FALSE(base::ReadFile(dir.path() + "/postgres/postmaster.pid").ok());
+}
+
+TEST(EmbeddedPostgresTest, RestartsReusedServerAfterDeath) {
+  const base::TempDir dir = MakeTempDir();
+  const int orphan = Orphan(dir.path());
+  const auto server = Start(dir.path());
+  ASSERT_NE(server, nullptr);
+  ASSERT_EQ(server->pid(), orphan);
+  ASSERT_EQ(::kill(orphan, SIGKILL), 0);
+  while (server->pid() == orphan || server->pid() == 0 ||
+         PQping(server->connection_string().c_str()) != PQPING_OK) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(Ask(*server, "SELECT 1"), "1");
+}
+
+TEST(EmbeddedPostgresTest, StopsLeftoverServerWithOtherSettings) {
+  const base::TempDir dir = MakeTempDir();
+  const int orphan = Orphan(dir.path());
+  const auto server = EmbeddedPostgres::Start({.data_dir = dir.path(), .fsync = true});
+  ASSERT_TRUE(server.ok()) << server.status();
+  EXPECT_NE((*server)->pid(), orphan);
+  EXPECT_EQ(Ask(**server, "SHOW fsync"), "on");
+}
+
+TEST(EmbeddedPostgresTest, StopsHangingLeftoverServer) {
+  const base::TempDir dir = MakeTempDir();
+  const int orphan = Orphan(dir.path());
+  // It ends as soon as its clients have gone, and takes no new one until then.
+  PGconn* client = PQconnectdb(EmbeddedPostgres::ConnectionString(dir.path()).c_str());
+  ASSERT_EQ(PQstatus(client), CONNECTION_OK);
+  ASSERT_EQ(::kill(orphan, SIGTERM), 0);
+  while (PQping(EmbeddedPostgres::ConnectionString(dir.path()).c_str()) == PQPING_OK) {
+    std::this_thread::yield();
+  }
+  const auto server = Start(dir.path());
+  PQfinish(client);
+  ASSERT_NE(server, nullptr);
+  EXPECT_NE(server->pid(), orphan);
+  EXPECT_EQ(Ask(*server, "SELECT 1"), "1");
+}
+
+TEST(EmbeddedPostgresTest, UsesShortSocketPath_WhenPathIsLong) {
+  const base::TempDir dir = MakeTempDir();
+  const std::string deep = dir.path() + "/" + std::string(120, 'x');
+  const auto server = Start(deep);
+  ASSERT_NE(server, nullptr);
+  EXPECT_EQ(Ask(*server, "SELECT 1"), "1");
+  EXPECT_THAT(server->connection_string(), HasSubstr("host=/tmp/resolute-"));
+}
+
+TEST(EmbeddedPostgresTest, ReportsStartFailure) {
+  const base::TempDir dir = MakeTempDir();
+  ASSERT_NE(Start(dir.path()), nullptr);
+  ASSERT_TRUE(
+      base::WriteFileAtomically(dir.path() + "/postgres/postgresql.conf", "no_such_setting = 1\n")
+          .ok());
+  const auto server = EmbeddedPostgres::Start({.data_dir = dir.path(), .fsync = false});
+  ASSERT_FALSE(server.ok());
+  EXPECT_THAT(std::string(server.status().message()), HasSubstr("no_such_setting"));
+  EXPECT_THAT(std::string(server.status().message()), HasSubstr("postgres.log"));
+  EXPECT_THAT(std::string(server.status().message()), HasSubstr("start the master again"));
+  EXPECT_THAT(std::string(server.status().message()), HasSubstr("/postgres/postgresql.conf"));
+}
+
+TEST(EmbeddedPostgresTest, ReportsUncreatableDirectory) {
+  const base::TempDir dir = MakeTempDir();
+  ASSERT_TRUE(base::WriteFileAtomically(dir.path() + "/file", "").ok());
+  const auto server = EmbeddedPostgres::Start({.data_dir = dir.path() + "/file/data"});
+  ASSERT_FALSE(server.ok());
+  EXPECT_THAT(std::string(server.status().message()), HasSubstr("choose a data directory"));
+}
+
+}  // namespace
+}  // namespace det::store
+
+int main(int argc, char** argv) {
+  if (const char* data_dir = ::getenv(det::store::kCrashIn.c_str())) {
+    const auto server = det::store::Start(data_dir);
+    ::_exit(server == nullptr ? 1 : 0);
+  }
+  ::testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

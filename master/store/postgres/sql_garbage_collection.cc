@@ -1,0 +1,307 @@
+#include "master/store/postgres/sql_garbage_collection.h"
+
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "master/store/postgres/params.h"
+#include "master/store/postgres/rows.h"
+
+namespace det::store {
+namespace {
+
+using Ids = std::vector<model::ExperimentId>;
+
+constexpr char kDue[] =
+    "SELECT id FROM experiments WHERE NOT retained AND state IN ('COMPLETED', 'CANCELED', 'ERROR') "
+    "AND id > $1 ORDER BY id LIMIT $2";
+constexpr char kDoomed[] =
+    "SELECT c.id, t.experiment FROM checkpoints c JOIN trials t ON t.id = c.trial "
+    "WHERE c.state = 'DELETING' AND c.id > $1 ORDER BY c.id LIMIT $2";
+constexpr char kSetDeleted[] =
+    "UPDATE checkpoints SET state = 'DELETED' WHERE id = ANY($1::text[]) AND state = 'DELETING'";
+constexpr char kTrimmed[] =
+    "SELECT c.id, t.experiment, c.resources, c.globs FROM checkpoints c "
+    "JOIN trials t ON t.id = c.trial "
+    "WHERE c.globs IS NOT NULL AND c.id > $1 ORDER BY c.id LIMIT $2";
+constexpr char kSetTrimmed[] =
+    "UPDATE checkpoints SET resources = $3, size = $4, globs = NULL, "
+    "state = CASE WHEN $5::boolean THEN state ELSE 'DELETED' END "
+    "WHERE id = $1 AND globs = $2::jsonb AND state = 'PARTIALLY_DELETED'";
+constexpr char kDeletions[] = "SELECT id FROM experiments WHERE state = 'DELETING' ORDER BY id";
+constexpr char kReleases[] = R"sql(
+SELECT e.id FROM experiments e WHERE e.state = 'DELETED' AND (
+  EXISTS (SELECT FROM trials t JOIN checkpoints c ON c.trial = t.id WHERE t.experiment = e.id
+    AND NOT EXISTS (SELECT FROM held_checkpoints h WHERE h.checkpoint = c.id))
+  OR NOT EXISTS (SELECT FROM trials t WHERE t.experiment = e.id))
+ORDER BY e.id)sql";
+constexpr char kFail[] =
+    "UPDATE experiments SET state = 'DELETE_FAILED', reason = $2 "
+    "WHERE id = $1 AND state = 'DELETING'";
+constexpr char kHeld[] = R"sql(
+SELECT h.checkpoint, min(h.holder) FROM held_checkpoints h JOIN checkpoints c ON c.id = h.checkpoint
+JOIN trials t ON t.id = c.trial WHERE t.experiment = $1 GROUP BY 1 ORDER BY 1)sql";
+
+constexpr char kKeepExperimentLogs[] =
+    "UPDATE experiments SET log_days = $2 WHERE id = $1 RETURNING id";
+constexpr char kForgetTrialLogs[] =
+    "UPDATE trials SET log_days = NULL WHERE experiment = $1 AND log_days IS NOT NULL";
+constexpr char kKeepTrialLogs[] = "UPDATE trials SET log_days = $2 WHERE id = $1 RETURNING id";
+constexpr char kTrialLogDays[] =
+    "SELECT coalesce(t.log_days, e.log_days, "
+    "(e.config #>> '{retention_policy,log_retention_days}')::int) "
+    "FROM trials t JOIN experiments e ON e.id = t.experiment WHERE t.id = $1";
+// First which trials are due, of those that left lines: there are fewer of them than of lines.
+constexpr char kOldLogs[] = R"sql(
+WITH due AS MATERIALIZED (
+  SELECT t.task FROM trials t JOIN experiments e ON e.id = t.experiment
+  CROSS JOIN LATERAL (SELECT coalesce(t.log_days, e.log_days,
+    (e.config #>> '{retention_policy,log_retention_days}')::int, $2::int) AS days) kept
+  WHERE isfinite(t.ended_at) AND t.ended_at < $1 AND kept.days >= 0
+    AND t.ended_at < $1::timestamptz - make_interval(days => kept.days)
+    AND EXISTS (SELECT FROM task_logs l WHERE l.task = t.task)),
+gone AS (DELETE FROM task_logs WHERE ctid = ANY(ARRAY(
+  SELECT l.ctid FROM due JOIN task_logs l ON l.task = due.task LIMIT $3)) RETURNING 1)
+SELECT count(*) FROM gone)sql";
+constexpr char kOldAudit[] = R"sql(
+WITH gone AS (DELETE FROM audit WHERE id = ANY(ARRAY(
+  SELECT id FROM audit WHERE at < $1 ORDER BY at LIMIT $2)) RETURNING 1)
+SELECT count(*) FROM gone)sql";
+
+// Of one table each, in the order in which they go.
+constexpr const char* kBulk[] = {
+    "WITH gone AS (DELETE FROM task_logs WHERE ctid = ANY(ARRAY("
+    "SELECT l.ctid FROM task_logs l JOIN trials t ON t.task = l.task WHERE t.experiment = $1 "
+    "LIMIT $2)) RETURNING 1) SELECT count(*) FROM gone",
+    "WITH gone AS (DELETE FROM metrics WHERE ctid = ANY(ARRAY("
+    "SELECT m.ctid FROM metrics m JOIN trials t ON t.id = m.trial WHERE t.experiment = $1 "
+    "LIMIT $2)) RETURNING 1) SELECT count(*) FROM gone",
+    "WITH gone AS (DELETE FROM searcher_events WHERE ctid = ANY(ARRAY("
+    "SELECT ctid FROM searcher_events WHERE experiment = $1 LIMIT $2)) RETURNING 1) "
+    "SELECT count(*) FROM gone",
+};
+
+// Together, and only for an experiment that is being deleted; behind LockLog(), so that no line
+// comes between the first of them and the last.
+constexpr const char* kRest[] = {
+    "DELETE FROM task_logs l USING trials t WHERE t.experiment = $1 AND l.task = t.task",
+    "UPDATE highest_deleted SET experiment = greatest(experiment, $1), "
+    "trial = greatest(trial, (SELECT max(id) FROM trials WHERE experiment = $1)), "
+    "submitted = greatest(submitted, (SELECT max(a.submitted) FROM allocations a "
+    "JOIN trials t ON t.id = a.trial WHERE t.experiment = $1))",
+    "INSERT INTO deleted_usage (owner, workspace, began_at, ended_at, slots) "
+    "SELECT coalesce(nullif(e.owner_name, ''), e.owner::text), "
+    "coalesce(w.name, ''), a.started_at, a.ended_at, a.granted * a.fraction "
+    "FROM experiments e LEFT JOIN projects p ON p.id = e.project "
+    "LEFT JOIN workspaces w ON w.id = p.workspace JOIN trials t ON t.experiment = e.id JOIN "
+    "allocations a ON a.task = t.task "
+    "WHERE e.id = $1 AND isfinite(a.ended_at) AND isfinite(a.started_at) AND a.granted > 0",
+    // Only the newest month counts.
+    "DELETE FROM deleted_usage WHERE ended_at < "
+    "(SELECT date_trunc('month', max(ended_at), 'UTC') FROM deleted_usage) AND $1 > 0",
+    "DELETE FROM allocations a USING trials t WHERE t.experiment = $1 AND a.task = t.task",
+    "DELETE FROM searchers WHERE experiment = $1",
+    "DELETE FROM checkpoints c USING trials t "
+    "WHERE t.experiment = $1 AND c.trial = t.id AND c.state = 'DELETED'",
+    "DELETE FROM webhook_fired f USING trials t WHERE t.experiment = $1 AND f.trial = t.id",
+    "DELETE FROM run_values v USING trials t WHERE t.experiment = $1 AND v.trial = t.id",
+    "DELETE FROM run_metadata d USING trials t WHERE t.experiment = $1 AND d.trial = t.id",
+    // First: summaries of theirs that are being made are waited for.
+    "DELETE FROM unsummarized u USING trials t WHERE t.experiment = $1 AND u.trial = t.id",
+    "DELETE FROM metric_summaries s USING trials t WHERE t.experiment = $1 AND s.trial = t.id",
+    "DELETE FROM metric_peaks p USING trials t WHERE t.experiment = $1 AND p.trial = t.id",
+    "DELETE FROM trials t WHERE t.experiment = $1 "
+    "AND NOT EXISTS (SELECT FROM checkpoints c WHERE c.trial = t.id)",
+    "UPDATE trials SET project = 0 WHERE experiment = $1",
+    "DELETE FROM experiments e WHERE e.id = $1 "
+    "AND NOT EXISTS (SELECT FROM trials t WHERE t.experiment = e.id)",
+    "UPDATE experiments SET state = 'DELETED', reason = '' WHERE id = $1 AND state = 'DELETING'",
+};
+
+absl::StatusOr<Ids> SelectIds(Pool& pool, const char* sql, const Params& params) {
+  return pool.Run([&](Connection& connection) -> absl::StatusOr<Ids> {
+    DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(sql, params));
+    Ids ids;
+    for (int row = 0; row < result.rows(); ++row) {
+      ids.emplace_back(static_cast<int32_t>(result.Int(row, 0)));
+    }
+    return ids;
+  });
+}
+
+// By experiment: configurations are large, and many checkpoints have the same.
+template <class Checkpoints>
+absl::Status AddStorage(Connection& connection, Checkpoints& checkpoints) {
+  std::map<model::ExperimentId, model::CheckpointStorageConfig> storage;
+  for (auto& each : checkpoints) {
+    if (!storage.contains(each.experiment)) {
+      DET_ASSIGN_OR_RETURN(const Result result,
+                           connection.Exec(absl::StrCat("SELECT ", kExperimentColumns, " FROM ",
+                                                        kExperimentTables, " WHERE e.id = $1"),
+                                           MakeParams(each.experiment)));
+      if (result.rows() == 0) {
+        return absl::InternalError(absl::StrCat("checkpoint ", each.id.value(),
+                                                " belongs to experiment ", each.experiment.value(),
+                                                ", which is not there"));
+      }
+      DET_ASSIGN_OR_RETURN(const experiment::Experiment experiment, ToExperiment(result, 0));
+      storage[each.experiment] = experiment.config->checkpoint_storage;
+    }
+    each.storage = storage.at(each.experiment);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Ids> SqlGarbageCollection::ListDueRetentions(model::ExperimentId after, int limit) {
+  return SelectIds(pool_, kDue, MakeParams(after, limit));
+}
+
+absl::StatusOr<std::vector<CheckpointToDelete>> SqlGarbageCollection::ListCheckpointsToDelete(
+    const model::CheckpointId& after, int limit) {
+  using Doomed = std::vector<CheckpointToDelete>;
+  return pool_.Run([&](Connection& connection) -> absl::StatusOr<Doomed> {
+    DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kDoomed, MakeParams(after, limit)));
+    Doomed doomed;
+    for (int row = 0; row < result.rows(); ++row) {
+      doomed.push_back({model::CheckpointId(std::string(result.Text(row, 0))),
+                        model::ExperimentId(static_cast<int32_t>(result.Int(row, 1))),
+                        {}});
+    }
+    DET_RETURN_IF_ERROR(AddStorage(connection, doomed));
+    return doomed;
+  });
+}
+
+absl::Status SqlGarbageCollection::MarkCheckpointsDeleted(
+    const std::vector<model::CheckpointId>& ids) {
+  return fence_.Run(pool_, [&](Connection& connection) {
+    return connection.Exec(kSetDeleted, {ToArray(ids)}).status();
+  });
+}
+
+absl::StatusOr<std::vector<CheckpointToTrim>> SqlGarbageCollection::ListCheckpointsToTrim(
+    const model::CheckpointId& after, int limit) {
+  using Trimmed = std::vector<CheckpointToTrim>;
+  return pool_.Run([&](Connection& connection) -> absl::StatusOr<Trimmed> {
+    DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kTrimmed, MakeParams(after, limit)));
+    Trimmed trimmed;
+    for (int row = 0; row < result.rows(); ++row) {
+      CheckpointToTrim& each = trimmed.emplace_back();
+      each.id = model::CheckpointId(std::string(result.Text(row, 0)));
+      each.experiment = model::ExperimentId(static_cast<int32_t>(result.Int(row, 1)));
+      DET_ASSIGN_OR_RETURN(const model::Value resources, ToValue(result, row, 2));
+      DET_ASSIGN_OR_RETURN(const model::Value globs, ToValue(result, row, 3));
+      each.resources = ToResources(resources);
+      each.globs = ToTexts(globs);
+    }
+    DET_RETURN_IF_ERROR(AddStorage(connection, trimmed));
+    return trimmed;
+  });
+}
+
+absl::Status SqlGarbageCollection::MarkCheckpointTrimmed(const CheckpointToTrim& trimmed,
+                                                         const model::Resources& left) {
+  int64_t size = 0;
+  for (const auto& [path, bytes] : left) size += bytes;
+  return fence_.Run(pool_, [&](Connection& connection) {
+    return connection
+        .Exec(kSetTrimmed, MakeParams(trimmed.id, ToDocument(trimmed.globs), ToDocument(left), size,
+                                      model::HasFiles(left)))
+        .status();
+  });
+}
+
+absl::StatusOr<Ids> SqlGarbageCollection::ListDeletions() {
+  return SelectIds(pool_, kDeletions, {});
+}
+absl::StatusOr<Ids> SqlGarbageCollection::ListReleased() { return SelectIds(pool_, kReleases, {}); }
+
+absl::StatusOr<bool> SqlGarbageCollection::RemoveRows(model::ExperimentId id, int limit) {
+  return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<bool> {
+    DET_ASSIGN_OR_RETURN(
+        const Result found,
+        connection.Exec("SELECT FROM experiments WHERE id = $1 AND state = 'DELETING'",
+                        MakeParams(id)));
+    if (found.rows() == 0) return true;
+    for (const char* sql : kBulk) {
+      DET_ASSIGN_OR_RETURN(const Result gone, connection.Exec(sql, MakeParams(id, limit)));
+      if (gone.Int(0, 0) > 0) return false;
+    }
+    const auto [lock, none] = LockLog();
+    DET_RETURN_IF_ERROR(connection.Exec(lock, none).status());
+    for (const char* sql : kRest) {
+      DET_RETURN_IF_ERROR(connection.Exec(sql, MakeParams(id)).status());
+    }
+    return true;
+  });
+}
+
+absl::Status SqlGarbageCollection::MarkDeletionFailed(model::ExperimentId id,
+                                                      const std::string& reason) {
+  return fence_.Run(pool_, [&](Connection& connection) {
+    return connection.Exec(kFail, MakeParams(id, reason)).status();
+  });
+}
+
+absl::Status SqlGarbageCollection::SetExperimentLogDays(model::ExperimentId id, int days) {
+  return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
+    DET_ASSIGN_OR_RETURN(const Result found,
+                         connection.Exec(kKeepExperimentLogs, MakeParams(id, days)));
+    if (found.rows() == 0) {
+      return absl::NotFoundError(absl::StrCat("no experiment ", id.value()));
+    }
+    return connection.Exec(kForgetTrialLogs, MakeParams(id)).status();
+  });
+}
+
+absl::Status SqlGarbageCollection::SetTrialLogDays(model::TrialId id, int days) {
+  return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
+    DET_ASSIGN_OR_RETURN(const Result found, connection.Exec(kKeepTrialLogs, MakeParams(id, days)));
+    if (found.rows() > 0) return absl::OkStatus();
+    return absl::NotFoundError(absl::StrCat("no trial ", id.value()));
+  });
+}
+
+absl::StatusOr<std::optional<int>> SqlGarbageCollection::GetTrialLogDays(model::TrialId id) {
+  return pool_.Run([&](Connection& connection) -> absl::StatusOr<std::optional<int>> {
+    DET_ASSIGN_OR_RETURN(const Result found, connection.Exec(kTrialLogDays, MakeParams(id)));
+    if (found.rows() == 0) return absl::NotFoundError(absl::StrCat("no trial ", id.value()));
+    if (found.IsNull(0, 0)) return std::nullopt;
+    return static_cast<int>(found.Int(0, 0));
+  });
+}
+
+absl::StatusOr<bool> SqlGarbageCollection::RemoveExpiredLogs(absl::Time now, int days, int limit) {
+  return RemovePortion(kOldLogs, MakeParams(now, days, limit), limit);
+}
+
+absl::StatusOr<bool> SqlGarbageCollection::RemoveExpiredAudit(absl::Time until, int limit) {
+  return RemovePortion(kOldAudit, MakeParams(until, limit), limit);
+}
+
+absl::StatusOr<bool> SqlGarbageCollection::RemovePortion(const char* sql, const Params& params,
+                                                         int limit) {
+  return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<bool> {
+    DET_ASSIGN_OR_RETURN(const Result gone, connection.Exec(sql, params));
+    return gone.Int(0, 0) < limit;
+  });
+}
+
+absl::StatusOr<std::vector<HeldCheckpoint>> SqlGarbageCollection::ListHeldCheckpoints(
+    model::ExperimentId id) {
+  using Held = std::vector<HeldCheckpoint>;
+  return pool_.Run([&](Connection& connection) -> absl::StatusOr<Held> {
+    DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kHeld, MakeParams(id)));
+    Held held;
+    for (int row = 0; row < result.rows(); ++row) {
+      held.push_back({model::CheckpointId(std::string(result.Text(row, 0))),
+                      std::string(result.Text(row, 1))});
+    }
+    return held;
+  });
+}
+
+}  // namespace det::store

@@ -1,0 +1,29 @@
+#include "master/store/postgres/workspace_rows.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "master/store/interfaces/projects.h"
+#include "master/store/postgres/params.h"
+
+namespace det::store {
+
+absl::StatusOr<WorkspaceState> ToWorkspaceState(std::string_view text) {
+  if (text.empty()) return WorkspaceState::kLive;
+  if (text == "DELETING") return WorkspaceState::kDeleting;
+  if (text == "DELETE_FAILED") return WorkspaceState::kDeleteFailed;
+  return absl::InternalError(
+      absl::StrCat("the database holds the unknown state ", std::string(text)));
+}
+
+absl::Status LockOpen(Connection& connection, int32_t workspace) {
+  DET_ASSIGN_OR_RETURN(
+      const Result row,
+      connection.Exec("SELECT name, archived FROM workspaces WHERE id = $1 FOR SHARE",
+                      MakeParams(workspace)));
+  if (row.rows() == 0) return NoSuchWorkspace(workspace);
+  return row.Bool(0, 1) ? WorkspaceIsArchived(std::string(row.Text(0, 0))) : absl::OkStatus();
+}
+
+}  // namespace det::store
