@@ -45,11 +45,11 @@ Standing StandingOf(const cluster::Cluster& cluster, const model::AllocationId& 
   }
   if (allocation->state == State::kRunning || allocation->state == State::kPreempting) {
     if (const auto news = RendezvousOf(cluster, *allocation)) {
-      standing.news.push_back(ToUpdate(*news));
+      standing.news.push_back(live::ToUpdate(*news));
     }
   }
   if (allocation->state == State::kPreempting) {
-    standing.news.push_back(ToUpdate(cluster::AnnouncePreemption{
+    standing.news.push_back(live::ToUpdate(cluster::AnnouncePreemption{
         .allocation = id,
         .reason = allocation->preemption_reason,
         .deadline = allocation->deadline.value_or(absl::InfiniteFuture())}));
