@@ -114,7 +114,7 @@ std::string Mended(std::string text) {
   return text;
 }
 
-api::MasterLogsResponse ShownLine(const base::RecentLine& line) {
+api::MasterLogsResponse ShownLine(const base::RecentLogLine& line) {
   api::MasterLogsResponse out;
   api::LogEntry* entry = out.mutable_log_entry();
   entry->set_id(static_cast<int32_t>(line.id));
@@ -129,16 +129,16 @@ class LogReader {
  public:
   explicit LogReader(const api::MasterLogsRequest& request)
       : next_(request.offset() < 0
-                  ? std::max<int64_t>(1, base::NewestLogLine() + 1 + request.offset())
+                  ? std::max<int64_t>(1, base::GetNewestLogLineId() + 1 + request.offset())
                   : request.offset()),
-        left_(request.limit() > 0 ? request.limit() : base::kRecentLines),
+        left_(request.limit() > 0 ? request.limit() : base::kMaxRecentLogLines),
         bounded_(request.limit() > 0),
         follow_(request.follow()) {}
 
   void SendNext(Stream<api::MasterLogsResponse>& out) {
     constexpr size_t kAtOnce = 500;
-    const auto lines = base::RecentLog(next_, std::min(kAtOnce, left_));
-    for (const base::RecentLine& line : lines) out.Send(ShownLine(line));
+    const auto lines = base::GetRecentLog(next_, std::min(kAtOnce, left_));
+    for (const base::RecentLogLine& line : lines) out.Send(ShownLine(line));
     if (!lines.empty()) next_ = lines.back().id + 1;
     if (bounded_) left_ -= lines.size();
     if (left_ == 0 || (lines.empty() && !follow_)) return out.Close(absl::OkStatus());
@@ -169,9 +169,9 @@ class MasterService final : public Service {
     Serve("PatchMasterConfig", &MasterService::PatchMasterConfig);
     Serve("MasterLogs", &MasterService::MasterLogs);
     Serve("GetAudit", &MasterService::GetAudit);
-    base::OnLogLine([lines = lines_] { lines->Notify(0); });
+    base::SetLogListener([lines = lines_] { lines->Notify(0); });
   }
-  ~MasterService() override { base::OnLogLine(nullptr); }
+  ~MasterService() override { base::SetLogListener(nullptr); }
 
   grpc::ServerUnaryReactor* GetMaster(grpc::CallbackServerContext* context,
                                       const api::GetMasterRequest* request,

@@ -110,7 +110,6 @@ LIBRARIES = (
     (r"yaml-cpp/", (), ("master/model/parse", "cli", "cli/commands", "trial_api/cpp/core",
                         "trial_api/cpp/launch")),
     (r"re2/", (), ("master/model/parse", "master/agents", "master/service", "master/webhooks")),
-    (r"(spdlog|fmt)/", (), ("base",)),
     (r"(libpq-fe|libpq)", (), ("master/store/postgres",)),
     (r"(torch|ATen|c10)/", ("trial_api/cpp/torch",), ("trial_api/cpp/torch",)),
     (r"(gloo|nccl)", (), ("trial_api/cpp/core", "trial_api/cpp/torch")),
