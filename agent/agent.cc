@@ -18,7 +18,7 @@
 #include "base/event_loop.h"
 #include "base/fd.h"
 #include "base/file.h"
-#include "base/install.h"
+#include "base/installation.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "base/uuid.h"

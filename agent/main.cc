@@ -22,7 +22,7 @@
 #include "agent/agent.h"
 #include "base/fd.h"
 #include "base/file.h"
-#include "base/install.h"
+#include "base/installation.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include <CLI/CLI.hpp>
@@ -78,7 +78,7 @@ absl::Status Canonicalize(const char* flag, std::string& folder) {
 }
 
 std::string DefaultWorkDir(const std::string& id) {
-  return absl::StrCat(base::DefaultDataDir(), "/agents/", id);
+  return absl::StrCat(base::GetDefaultDataDir(), "/agents/", id);
 }
 
 void Declare(CLI::App& app, Flags& flags) {

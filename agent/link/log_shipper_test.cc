@@ -70,7 +70,7 @@ TEST_F(LogShipperTest, SendsAtOnceThenInBatches) {
   EXPECT_EQ(Posted(2).size(), 501u);
   Answer(2);
   EXPECT_EQ(poster_.posts.size(), 3u);
-  EXPECT_TRUE(loop_.Idle());
+  EXPECT_TRUE(loop_.IsIdle());
   EXPECT_EQ(loop_.NextTimer(), absl::InfiniteFuture()) << "nothing ticks at rest";
   int64_t sequence = 0;
   for (const auto& post : poster_.posts) {

@@ -56,7 +56,7 @@ class GrpcMasterLink final : public MasterLink {
         backoff_(options.seed) {}
 
   void Connect() override {
-    DET_CHECK(loop_->RunsHere());
+    DET_CHECK(loop_->IsOnLoopThread());
     UseNewCertificates();
     auto stream = std::make_shared<ControlStream>(
         calls_, [this](const v1::MasterMessage& message) { OnMessage(message); },

@@ -9,7 +9,7 @@
 
 #include "absl/time/clock.h"
 #include "agent/link/messages.h"
-#include "base/authority.h"
+#include "base/certificate_authority.h"
 #include "base/event_loop.h"
 #include "base/file.h"
 #include "det/agent/v1/agent.grpc.pb.h"
@@ -74,13 +74,13 @@ TEST(TlsOptions, AreFilesThatFitTogether) {
     return dir.path() + "/" + name;
   };
   const absl::Time now = absl::Now();
-  const auto sign = [&](const base::KeyedCertificate& by, absl::Time until) {
-    return *base::Sign(by, {.name = "a1",
+  const auto sign = [&](const base::CertificateAndKey& by, absl::Time until) {
+    return *base::SignCertificate(by, {.name = "a1",
                             .use = base::CertificateUse::kClient,
                             .from = now - absl::Hours(2),
                             .until = until});
   };
-  const auto authority = *base::MakeAuthority("test", now - absl::Hours(2), now + absl::Hours(2));
+  const auto authority = *base::MakeCertificateAuthority("test", now - absl::Hours(2), now + absl::Hours(2));
   const auto own = sign(authority, now + absl::Hours(1));
   const auto old = sign(authority, now - absl::Hours(1));
   const std::string ca = write("ca", authority.certificate);
@@ -113,7 +113,7 @@ TEST(TlsOptions, AreFilesThatFitTogether) {
 // Takes agents that show a certificate by its authority, and greets them.
 class TlsHub final : public v1::AgentHub::CallbackService {
  public:
-  TlsHub(const base::KeyedCertificate& authority, const base::KeyedCertificate& own) {
+  TlsHub(const base::CertificateAndKey& authority, const base::CertificateAndKey& own) {
     grpc::SslServerCredentialsOptions options(
         GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
     options.pem_root_certs = authority.certificate;
@@ -165,21 +165,21 @@ TEST(TlsLink, ConnectsByACertificateThatIsRenewed) {
   const base::TempDir dir = *base::TempDir::Create();
   const absl::Time now = absl::Now();
   const auto make = [&] {
-    return *base::MakeAuthority("t", now - absl::Hours(1), now + absl::Hours(1));
+    return *base::MakeCertificateAuthority("t", now - absl::Hours(1), now + absl::Hours(1));
   };
-  const auto sign = [&](const base::KeyedCertificate& by, base::CertificateUse use) {
-    return *base::Sign(by, {.name = "a1",
+  const auto sign = [&](const base::CertificateAndKey& by, base::CertificateUse use) {
+    return *base::SignCertificate(by, {.name = "a1",
                             .hosts = {"127.0.0.1"},
                             .use = use,
                             .from = now - absl::Hours(1),
                             .until = now + absl::Hours(1)});
   };
   const std::string path = dir.path();
-  const auto keep = [&](const base::KeyedCertificate& own) {
+  const auto keep = [&](const base::CertificateAndKey& own) {
     EXPECT_TRUE(base::WriteFileAtomically(path + "/key", own.key).ok());
     EXPECT_TRUE(base::WriteFileAtomically(path + "/cert", own.certificate).ok());
   };
-  const base::KeyedCertificate authority = make();
+  const base::CertificateAndKey authority = make();
   EXPECT_TRUE(base::WriteFileAtomically(path + "/ca", authority.certificate).ok());
   TlsHub hub(authority, sign(authority, base::CertificateUse::kServer));
   // By an authority that the master does not know.

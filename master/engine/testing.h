@@ -87,7 +87,7 @@ class EngineTest : public ::testing::Test {
   }
 
   void Settle() {
-    while (!loop_.Idle() || !commits_.Idle()) {
+    while (!loop_.IsIdle() || !commits_.IsIdle()) {
       loop_.RunUntilIdle();
       commits_.RunUntilIdle();
     }

@@ -70,7 +70,7 @@ Resources LeftOf(const Resources& all, const Globs& globs) {
     const absl::string_view name = absl::StripSuffix(path, "/");
     const bool named =
         std::any_of(patterns.begin(), patterns.end(), [&](const base::Glob& pattern) {
-          return pattern.Fits({name.data(), name.size()});
+          return pattern.Matches({name.data(), name.size()});
         });
     const bool folder = absl::EndsWith(path, "/");
     if (named) gone.emplace(path, bytes);

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
-#include "base/authority.h"
+#include "base/certificate_authority.h"
 #include "base/file.h"
 #include "gtest/gtest.h"
 #include "trial_api/cpp/core/cluster_metrics.h"
@@ -221,9 +221,9 @@ TEST_F(ClusterTest, ContextSpeaksToTheMaster) {
 TEST_F(ClusterTest, SpeaksTlsWithAMasterWhoseAuthorityItKnows) {
   const absl::Time from = absl::Now() - absl::Hours(1);
   const absl::Time until = absl::Now() + absl::Hours(1);
-  const auto authority = *base::MakeAuthority("test", from, until);
+  const auto authority = *base::MakeCertificateAuthority("test", from, until);
   const auto own =
-      *base::Sign(authority, {.name = "m", .hosts = {"resolute"}, .from = from, .until = until});
+      *base::SignCertificate(authority, {.name = "m", .hosts = {"resolute"}, .from = from, .until = until});
   master_.Stop();
   master_.ServeTls(own.certificate, own.key);
   master_.Start();

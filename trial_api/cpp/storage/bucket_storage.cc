@@ -73,7 +73,7 @@ void ForEach(const std::vector<FileRecord>& files,
 
 class BucketStorage final : public Storage {
  public:
-  BucketStorage(objects::Place place, std::string prefix, std::string scratch, std::string owner)
+  BucketStorage(objects::BucketConfig place, std::string prefix, std::string scratch, std::string owner)
       : place_(std::move(place)), prefix_(std::move(prefix)), owner_(std::move(owner)) {
     if (!prefix_.empty() && prefix_.back() != '/') prefix_ += '/';
     if (scratch.empty()) {
@@ -275,7 +275,7 @@ class BucketStorage final : public Storage {
         [this] { return Connect(); });
   }
 
-  const objects::Place place_;
+  const objects::BucketConfig place_;
   std::string prefix_;
   const std::string owner_;
   std::optional<base::TempDir> scratch_dir_;
@@ -296,7 +296,7 @@ std::unique_ptr<Storage> MakeBucketStorage(const std::string& config_json, std::
     const auto it = storage.find(name);
     return it != storage.end() && it->is_string() ? it->get<std::string>() : std::string();
   };
-  objects::Place place;
+  objects::BucketConfig place;
   place.type = text("type");
   place.bucket = text("bucket");
   place.access_key = text("access_key");

@@ -34,7 +34,7 @@ class StorageContractTest : public testing::TestWithParam<std::string> {
 
   std::unique_ptr<Storage> Make(const std::string& owner = "me") const {
     if (!InBucket()) return MakeSharedFs(Base(), owner);
-    const objects::Place place = server_->PlaceOf(GetParam());
+    const objects::BucketConfig place = server_->GetBucketConfig(GetParam());
     Json storage = {{"type", place.type}, {"prefix", "some/where"}};
     const auto add = [&](const char* name, const std::string& value) {
       if (!value.empty()) storage[name] = value;
@@ -49,7 +49,7 @@ class StorageContractTest : public testing::TestWithParam<std::string> {
   }
 
   std::unique_ptr<objects::Bucket> Bucket() const {
-    return *objects::OpenBucket(server_->PlaceOf(GetParam()));
+    return *objects::OpenBucket(server_->GetBucketConfig(GetParam()));
   }
   // Of what does not lie in a checkpoint.
   std::string Beside(const std::string& name) const {
