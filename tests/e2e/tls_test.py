@@ -120,7 +120,7 @@ class TlsTest(harness.ClusterTestCase):
 
     def test_an_agent_without_a_certificate_is_refused(self):
         last = self.agent("--tls-ca", self.path("ca.crt"))
-        self.assertIn("refused this agent: this master takes agents only with a certificate", last)
+        self.assertIn("rejected this agent: this master takes agents only with a certificate", last)
         self.assertIn("--tls-cert", last)
         self.assertNotIn("--token-file", last)
 
