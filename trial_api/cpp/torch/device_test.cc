@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 
 std::string Refusal(const std::string& slot_type, const Gpus& gpus, const Ranks& ranks = {}) {
   try {
-    return "taken: " + DeviceOfSlot(slot_type, gpus, ranks).str();
+    return "taken: " + SelectDevice(slot_type, gpus, ranks).str();
   } catch (const Error& error) {
     return error.what();
   }
@@ -22,18 +22,18 @@ std::string Refusal(const std::string& slot_type, const Gpus& gpus, const Ranks&
 
 TEST(DeviceTest, AGpuSlotIsTheGpuOfTheLocalRank) {
   const Ranks second = {.rank = 5, .size = 8, .local_rank = 1, .local_size = 2};
-  EXPECT_EQ(DeviceOfSlot("cuda", {true, 2}, second), torch::Device(torch::kCUDA, 1));
-  EXPECT_EQ(DeviceOfSlot("", {true, 2}, second), torch::Device(torch::kCUDA, 1));
+  EXPECT_EQ(SelectDevice("cuda", {true, 2}, second), torch::Device(torch::kCUDA, 1));
+  EXPECT_EQ(SelectDevice("", {true, 2}, second), torch::Device(torch::kCUDA, 1));
 }
 
 TEST(DeviceTest, ACpuSlotIsTheCpuWhateverElseThereIs) {
-  EXPECT_EQ(DeviceOfSlot("cpu", {true, 2}, {}), torch::Device(torch::kCPU));
-  EXPECT_EQ(DeviceOfSlot("cpu", {false, 0}, {}), torch::Device(torch::kCPU));
+  EXPECT_EQ(SelectDevice("cpu", {true, 2}, {}), torch::Device(torch::kCPU));
+  EXPECT_EQ(SelectDevice("cpu", {false, 0}, {}), torch::Device(torch::kCPU));
 }
 
 TEST(DeviceTest, OffTheClusterAGpuNeedNotBeThere) {
-  EXPECT_EQ(DeviceOfSlot("", {false, 0}, {}), torch::Device(torch::kCPU));
-  EXPECT_EQ(DeviceOfSlot("", {true, 0}, {}), torch::Device(torch::kCPU));
+  EXPECT_EQ(SelectDevice("", {false, 0}, {}), torch::Device(torch::kCPU));
+  EXPECT_EQ(SelectDevice("", {true, 0}, {}), torch::Device(torch::kCPU));
 }
 
 TEST(DeviceTest, ABuildWithoutCudaRefusesAGpuSlot) {
@@ -61,9 +61,9 @@ TEST(DeviceTest, OffTheClusterTooManyRanksAreToldHowToTakeTheCpu) {
 // What the task's environment says is what counts, in this build.
 TEST(DeviceTest, TheTypeIsReadFromTheEnvironment) {
   ::setenv("DET_SLOT_TYPE", "cpu", 1);
-  EXPECT_EQ(SlotDevice({}), torch::Device(torch::kCPU));
+  EXPECT_EQ(GetSlotDevice({}), torch::Device(torch::kCPU));
   ::setenv("DET_SLOT_TYPE", "tpu", 1);
-  EXPECT_THROW(SlotDevice({}), Error);
+  EXPECT_THROW(GetSlotDevice({}), Error);
   ::unsetenv("DET_SLOT_TYPE");
 }
 

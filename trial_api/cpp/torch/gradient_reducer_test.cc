@@ -128,17 +128,17 @@ TEST(GradientReducerTest, WhatBytesLeftOutGoesOnInOtherBuckets) {
     };
     const Net net, other;
     GradientReducer first(communicator, net.named, {}, Compression::kInt8);
-    for (const torch::Tensor& part : first.LeftOut()) {
+    for (const torch::Tensor& part : first.GetResiduals()) {
       if (part.defined()) return "something was left out of nothing";
     }
     step(first, net);
-    const std::vector<torch::Tensor> left = first.LeftOut();
+    const std::vector<torch::Tensor> left = first.GetResiduals();
     if (left[0].sizes() != net.weights[0].sizes()) return "not of the parameter's shape";
     if (left[0].abs().sum().item<double>() == 0) return "nothing was left out";
     GradientReducer second(communicator, other.named, {1, 1}, Compression::kInt8);
-    second.SetLeftOut(left);
+    second.SetResiduals(left);
     for (size_t i = 0; i < left.size(); ++i) {
-      if (!torch::equal(second.LeftOut()[i], left[i])) return "changed";
+      if (!torch::equal(second.GetResiduals()[i], left[i])) return "changed";
     }
     return "kept";
   });

@@ -45,7 +45,7 @@ class InProcessTest : public ::testing::Test {
         << "}}\n";
     std::vector<pid_t> processes;
     for (int rank = 0; rank < run.slots; ++rank) {
-      processes.push_back(base::Spawn(OptionsOf(run, rank))->pid);
+      processes.push_back(base::Spawn(MakeOptions(run, rank))->pid);
     }
     std::vector<int> codes;
     for (const pid_t process : processes) codes.push_back(base::WaitForExit(process)->code);
@@ -79,7 +79,7 @@ class InProcessTest : public ::testing::Test {
   const base::TempDir store_ = *base::TempDir::Create();
 
  private:
-  base::SpawnOptions OptionsOf(const Training& run, int rank) const {
+  base::SpawnOptions MakeOptions(const Training& run, int rank) const {
     base::SpawnOptions options;
     options.argv = {std::string(std::getenv("TEST_SRCDIR")) +
                         "/resolute/trial_api/cpp/torch/testing/curve_trial",

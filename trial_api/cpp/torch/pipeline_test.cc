@@ -256,20 +256,20 @@ TEST_F(PipelineTest, TheGreatestStageIsAsSmallAsCanBe) {
   using torch::nn::Linear;
   torch::nn::Sequential net(Linear(10, 10), torch::nn::Tanh(), Linear(10, 10), Linear(10, 20),
                             torch::nn::Tanh());
-  const auto cut = CutIntoStages(*net, 2);
+  const auto cut = PartitionIntoStages(*net, 2);
   EXPECT_EQ(cut[0].begin, 0U);
   EXPECT_EQ(cut[0].end, cut[1].begin);
   EXPECT_EQ(cut[1].end, 5U);
   EXPECT_EQ(cut[1].begin, 3U);
-  EXPECT_EQ(CutIntoStages(*net, 3).size(), 3U);
-  EXPECT_THAT(Refusal([&] { CutIntoStages(*net, 4); }),
+  EXPECT_EQ(PartitionIntoStages(*net, 3).size(), 3U);
+  EXPECT_THAT(Refusal([&] { PartitionIntoStages(*net, 4); }),
               HasSubstr("3 of its modules have parameters that train: take fewer slots"));
 }
 
 TEST_F(PipelineTest, AParameterIsOfOneStage) {
   const torch::nn::Linear shared(4, 4);
   torch::nn::Sequential net(shared, torch::nn::Linear(4, 4), shared);
-  EXPECT_THAT(Refusal([&] { CutIntoStages(*net, 2); }), HasSubstr("is shared by modules"));
+  EXPECT_THAT(Refusal([&] { PartitionIntoStages(*net, 2); }), HasSubstr("is shared by modules"));
 }
 
 TEST_F(PipelineTest, WhatCannotBeCutIsRefused) {

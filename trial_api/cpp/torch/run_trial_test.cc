@@ -104,9 +104,9 @@ TEST_F(RunTrialTest, NothingFails) {
 }
 
 TEST_F(RunTrialTest, ARunThatIsOverEndsAtOnceWithTheMastersWords) {
-  master_.Refuse("allocation 1.1.0 has ended");
+  master_.RejectReports("allocation 1.1.0 has ended");
   EXPECT_EQ(Run("nowhere", ""), 1);
-  EXPECT_NE(said_.find("ERROR: ReportMetrics for allocation 1.1.0 was refused: allocation 1.1.0 "
+  EXPECT_NE(said_.find("ERROR: ReportMetrics for allocation 1.1.0 was rejected: allocation 1.1.0 "
                        "has ended; this process ends\n"),
             std::string::npos)
       << said_;

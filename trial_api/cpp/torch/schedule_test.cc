@@ -10,7 +10,7 @@ namespace {
 
 using Unit = Length::Unit;
 
-std::vector<int64_t> ValidationsOf(const Schedule& schedule) {
+std::vector<int64_t> GetValidations(const Schedule& schedule) {
   std::vector<int64_t> steps;
   for (int64_t i = 0; i <= schedule.max_batches; ++i) {
     if (schedule.ValidationDue(i)) steps.push_back(i);
@@ -32,7 +32,7 @@ TEST(ScheduleTest, UnitsBecomeBatches) {
 
 TEST(ScheduleTest, ValidatesEachEpochAndAtTheEndByDefault) {
   const Schedule schedule = MakeSchedule({.max_length = Length{Unit::kBatches, 25}}, 8, 10);
-  EXPECT_EQ(ValidationsOf(schedule), (std::vector<int64_t>{10, 20, 25}));
+  EXPECT_EQ(GetValidations(schedule), (std::vector<int64_t>{10, 20, 25}));
 }
 
 TEST(ScheduleTest, PeriodsAndInitialValidation) {
@@ -43,7 +43,7 @@ TEST(ScheduleTest, PeriodsAndInitialValidation) {
   config.reporting_period = 5;
   config.initial_validation = true;
   const Schedule schedule = MakeSchedule(config, 8, 10);
-  EXPECT_EQ(ValidationsOf(schedule), (std::vector<int64_t>{0, 4, 8, 10}));
+  EXPECT_EQ(GetValidations(schedule), (std::vector<int64_t>{0, 4, 8, 10}));
   std::string due;
   for (int64_t i = 0; i <= 10; ++i) {
     if (schedule.ReportDue(i)) due += "r" + std::to_string(i);
@@ -73,7 +73,7 @@ TEST(ScheduleTest, RungsAreMetInTheUnitOfMaxLength) {
     EXPECT_EQ(schedule.rungs, c.rungs);
     std::vector<int64_t> validations = c.rungs;
     validations.push_back(40);
-    EXPECT_EQ(ValidationsOf(schedule), validations);
+    EXPECT_EQ(GetValidations(schedule), validations);
   }
 }
 

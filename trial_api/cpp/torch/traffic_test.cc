@@ -91,8 +91,8 @@ TEST(TrafficTest, AShardedOptimizerTellsEachGradientToOneAndEachWeightToAll) {
     EXPECT_NEAR(told.gradients_for_all, 1.0 / kLayers, 1e-3) << ranks;
     EXPECT_NEAR(told.gradients_for_all + told.gradients_for_one, 1, 1e-3) << ranks;
     EXPECT_NEAR(told.weights, 1, 1e-3) << ranks;
-    const double of_gradients = told.sent - told.weights;
-    EXPECT_LT(of_gradients, 0.55 * plain.sent) << ranks;
+    const double gradient_communicator = told.sent - told.weights;
+    EXPECT_LT(gradient_communicator, 0.55 * plain.sent) << ranks;
   }
 }
 
