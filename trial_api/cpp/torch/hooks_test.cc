@@ -1,4 +1,4 @@
-// What a Trial hooks into the loop: callbacks, reducers of metrics, schedules of the learning rate.
+// Tests of callbacks, metric reducers and learning rate schedules.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -23,7 +23,7 @@ using Unit = Length::Unit;
 
 constexpr int64_t kRecords = 16;  // two batches of eight
 
-// Writes down what it is told; remembers how often epochs have ended.
+// Records its calls, and counts epochs in its state.
 class Listener : public Callback {
  public:
   void on_training_start() override { said += "start; "; }
@@ -40,7 +40,7 @@ class Listener : public Callback {
     Say("validated ", steps, metrics.count("range") ? " with range" : "");
   }
   void on_checkpoint_start(int64_t steps) override { Say("saving ", steps); }
-  // The fake one writes on this thread.
+  // The fake context writes on this thread.
   void on_checkpoint_write_end(int64_t steps, const std::string& dir) override {
     Say("wrote ", steps, std::filesystem::is_empty(dir) ? "" : " files");
   }
@@ -70,13 +70,13 @@ class Listener : public Callback {
   }
 };
 
-// How far the values it was given are apart: no mean over records.
+// The range of the values, which is not a mean over records.
 class Range : public MetricReducer {
  public:
   explicit Range(std::string name = "range") : name_(std::move(name)) {}
   void Update(const torch::Tensor& values) { values_.push_back(values.flatten().clone()); }
   void reset() override { values_.clear(); }
-  // Ranks may have seen unequally many.
+  // Ranks may have seen different numbers of values.
   torch::Tensor per_rank() override {
     return values_.empty() ? torch::empty({0}) : torch::cat(values_);
   }
@@ -104,7 +104,7 @@ class HookedTrial : public Trial {
   Callbacks build_callbacks() override { return {{name, listener}}; }
 
   BatchMetrics train_batch(const Batch& batch, int64_t, int64_t) override {
-    if (fails) throw Error("no more wine");
+    if (fails) throw Error("out of data");
     rates.push_back(
         static_cast<const torch::optim::SGDOptions&>(sgd_->param_groups()[0].options()).lr());
     range->Update(batch.data());
@@ -153,7 +153,7 @@ class HooksTest : public ::testing::Test {
   const std::string& directory_ = folder_.path();
 };
 
-TEST_F(HooksTest, CallbacksHearOfEverythingInItsOrderOnEveryRank) {
+TEST_F(HooksTest, CallsCallbacksInOrderOnEveryRank) {
   for (const std::string& said : RunRanks(2, [&](Communicator& communicator) {
          FakeContext core(communicator, Options(4));
          TrialContext context(core);
@@ -169,7 +169,7 @@ TEST_F(HooksTest, CallbacksHearOfEverythingInItsOrderOnEveryRank) {
   }
 }
 
-TEST_F(HooksTest, ACallbackGoesOnWithItsState) {
+TEST_F(HooksTest, RestoresStateOfCallback) {
   const auto results = RunRanks(1, [&](Communicator& communicator) {
     FakeContext::Options options = Options(5);
     std::string said;
@@ -192,7 +192,7 @@ TEST_F(HooksTest, ACallbackGoesOnWithItsState) {
   EXPECT_NE(results[0].find("finished; over; 2| "), std::string::npos) << results[0];
 }
 
-TEST_F(HooksTest, ACallbackHearsOfTheEndAlsoBehindAFailure) {
+TEST_F(HooksTest, CallsShutdown_AfterFailure) {
   const auto results = RunRanks(1, [&](Communicator& communicator) {
     FakeContext core(communicator, Options(4));
     TrialContext context(core);
@@ -205,10 +205,10 @@ TEST_F(HooksTest, ACallbackHearsOfTheEndAlsoBehindAFailure) {
     }
     return std::string("nothing was thrown");
   });
-  EXPECT_EQ(results[0], "start; epoch 0; over; no more wine");
+  EXPECT_EQ(results[0], "start; epoch 0; over; out of data");
 }
 
-TEST_F(HooksTest, AReducerSeesWhatAllRanksSawSinceTheLastReport) {
+TEST_F(HooksTest, ReducesValuesOfAllRanksSinceLastReport) {
   for (const int size : {1, 2, 4}) {
     const auto results = RunRanks(size, [&](Communicator& communicator) -> std::string {
       FakeContext core(communicator, Options(4));
@@ -233,7 +233,7 @@ TEST_F(HooksTest, AReducerSeesWhatAllRanksSawSinceTheLastReport) {
   }
 }
 
-TEST_F(HooksTest, AReducersPartOutlivesARestart) {
+TEST_F(HooksTest, RestoresPartOfReducer) {
   for (const auto& result : RunRanks(2, [&](Communicator& communicator) -> std::string {
          FakeContext::Options options = Options(4);
          options.training.reporting_period = 100;
@@ -252,11 +252,11 @@ TEST_F(HooksTest, AReducersPartOutlivesARestart) {
          }
          return of;
        })) {
-    EXPECT_EQ(result, "4: 32 ") << "one batch from before, three from after";
+    EXPECT_EQ(result, "4: 32 ") << "one batch before the restart, three after it";
   }
 }
 
-TEST_F(HooksTest, TheLearningRateFollowsItsScheduleAlsoAfterARestart) {
+TEST_F(HooksTest, LearningRateFollowsSchedule_AfterRestart) {
   const auto results = RunRanks(1, [&](Communicator& communicator) -> std::string {
     FakeContext::Options options = Options(5);
     options.training.checkpoint_period = {Unit::kBatches, 3};
@@ -281,7 +281,7 @@ TEST_F(HooksTest, TheLearningRateFollowsItsScheduleAlsoAfterARestart) {
   EXPECT_EQ(results[0], "0.250000 0.500000 0.500000 0.333333 0.166667 | 0.333333 0.166667");
 }
 
-TEST_F(HooksTest, NamesAreJudged) {
+TEST_F(HooksTest, RejectsInvalidNames) {
   const auto results = RunRanks(1, [&](Communicator& communicator) -> std::string {
     std::string said;
     const auto note = [&](auto run) {

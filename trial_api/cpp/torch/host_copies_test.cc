@@ -28,7 +28,7 @@ std::vector<torch::Tensor> GetCopies(HostCopies& copies, const std::vector<torch
   return found;
 }
 
-// Of more than one piece, of less, and in other ways.
+// Tensors larger and smaller than one piece, and with other layouts.
 std::vector<torch::Tensor> Several() {
   const torch::Tensor square = torch::rand({50, 50});
   torch::Tensor weight = torch::rand({3'000'000});
@@ -39,7 +39,7 @@ std::vector<torch::Tensor> Several() {
           torch::arange(9)};
 }
 
-TEST(HostCopiesTest, CopiesAreWhatTheTensorsWere) {
+TEST(HostCopiesTest, CopiesTensors) {
   for (const int threads : {1, 2, 4}) {
     const std::vector<torch::Tensor> tensors = Several();
     std::vector<torch::Tensor> then;
@@ -58,7 +58,7 @@ TEST(HostCopiesTest, CopiesAreWhatTheTensorsWere) {
   }
 }
 
-TEST(HostCopiesTest, MemoryIsKeptInWhateverOrderTensorsCome) {
+TEST(HostCopiesTest, ReusesMemory_ForAnyOrderOfTensors) {
   HostCopies copies;
   std::vector<torch::Tensor> tensors = Several();
   copies.Restart();
@@ -71,7 +71,7 @@ TEST(HostCopiesTest, MemoryIsKeptInWhateverOrderTensorsCome) {
   EXPECT_EQ(copies.made(), 1);
 }
 
-TEST(HostCopiesTest, OneMemoryIsOneTensorsInARound) {
+TEST(HostCopiesTest, UsesMemoryForOneTensorPerRound) {
   HostCopies copies;
   const torch::Tensor ones = torch::ones({5}), twos = torch::ones({5}) * 2;
   for (int round = 0; round < 2; ++round) {
@@ -82,7 +82,7 @@ TEST(HostCopiesTest, OneMemoryIsOneTensorsInARound) {
   }
 }
 
-TEST(HostCopiesTest, NothingIsMadeOfWhatWasReserved) {
+TEST(HostCopiesTest, AllocatesNothing_WhenMemoryWasReserved) {
   HostCopies copies;
   const std::vector<torch::Tensor> tensors = Several();
   std::vector<OutputArchive> archives;
@@ -94,8 +94,8 @@ TEST(HostCopiesTest, NothingIsMadeOfWhatWasReserved) {
   EXPECT_TRUE(torch::equal(taken[0], tensors[0]));
 }
 
-// Nobody takes it, where training ends before.
-TEST(HostCopiesTest, ReservedMemoryMayGoUnused) {
+// Training may end before the memory is used.
+TEST(HostCopiesTest, ReservedMemoryMayRemainUnused) {
   HostCopies copies;
   std::vector<OutputArchive> archives;
   archives.push_back(MakeArchive(Several()));

@@ -1,4 +1,4 @@
-// The strategy in_process: the ranks of a node are threads of one process.
+// Tests of the strategy in_process: the ranks of a node are threads of one process.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -32,7 +32,7 @@ class InProcessTest : public ::testing::Test {
     double clip = 5.0;  // norm of gradients
   };
 
-  // One process per slot, as the launcher starts them. Returns the exit codes in order.
+  // Starts one process per slot, like the launcher. Returns the exit codes in order.
   std::vector<int> Run(const Training& run) {
     folder_ = *base::TempDir::Create();
     std::ofstream(folder_.path() + "/config.yaml")
@@ -53,7 +53,7 @@ class InProcessTest : public ::testing::Test {
     return codes;
   }
 
-  // The weights of the checkpoint after so many batches, side by side.
+  // Returns the weights in the checkpoint after `batches` batches, concatenated.
   torch::Tensor Weights(int batches) const {
     torch::serialize::InputArchive archive;
     archive.load_from(store_.path() + "/" + Uuid(batches) + "/model_0.pt");
@@ -103,7 +103,7 @@ double Distance(const torch::Tensor& one, const torch::Tensor& expected) {
   return ((one - expected).norm() / expected.norm()).item<double>();
 }
 
-TEST_F(InProcessTest, ReplicasAreOneNetWithTheSameGlobalBatch) {
+TEST_F(InProcessTest, ReplicasTrainLikeOneRank) {
   EXPECT_EQ(Run({}), std::vector<int>{0});
   const torch::Tensor one = Weights(50);
   for (const int slots : {2, 3}) {
@@ -114,14 +114,14 @@ TEST_F(InProcessTest, ReplicasAreOneNetWithTheSameGlobalBatch) {
   }
 }
 
-TEST_F(InProcessTest, AResumedRunIsTheUninterruptedOne) {
+TEST_F(InProcessTest, ResumedRunEqualsUninterruptedRun) {
   Run({.optimizations = kInProcess, .slots = 2});
   const torch::Tensor uninterrupted = Weights(50);
   Run({.optimizations = kInProcess, .slots = 2, .restore = Uuid(20)});
   EXPECT_TRUE(torch::equal(Weights(50), uninterrupted)) << said_;
 }
 
-TEST_F(InProcessTest, BatchesThatAreAggregatedAreALargerOneAlsoWhenResumedBetween) {
+TEST_F(InProcessTest, AggregatedBatchesEqualLargerBatch_WhenResumedBetween) {
   EXPECT_EQ(Run({.batch = 24, .clip = 0.05}), std::vector<int>{0});
   const torch::Tensor one = Weights(50);
   const std::string two = std::string(kInProcess) + R"(, "aggregation_frequency": 2)";
@@ -134,7 +134,7 @@ TEST_F(InProcessTest, BatchesThatAreAggregatedAreALargerOneAlsoWhenResumedBetwee
   }
 }
 
-TEST_F(InProcessTest, EachReplicaDrawsWhatItsProcessWouldHaveDrawn) {
+TEST_F(InProcessTest, ReplicasDrawSameNumbersAsProcesses) {
   Run({.slots = 3, .dropout = 0.3});
   const torch::Tensor in_processes = Weights(50);
   for (int again = 0; again < 2; ++again) {
@@ -145,7 +145,7 @@ TEST_F(InProcessTest, EachReplicaDrawsWhatItsProcessWouldHaveDrawn) {
   EXPECT_TRUE(torch::equal(Weights(50), in_processes)) << said_;
 }
 
-TEST_F(InProcessTest, ACheckpointGoesOnInProcessesAndBack) {
+TEST_F(InProcessTest, ResumesWithProcessesAndBack) {
   Run({});
   const torch::Tensor one = Weights(50);
   Run({.optimizations = kInProcess, .slots = 3, .batches = 20});
@@ -154,11 +154,11 @@ TEST_F(InProcessTest, ACheckpointGoesOnInProcessesAndBack) {
   EXPECT_LT(Distance(Weights(50), one), 1e-4) << said_;
 }
 
-TEST_F(InProcessTest, AReplicaThatFailsEndsTheProcessWithItsOwnError) {
+TEST_F(InProcessTest, ProcessEndsWithError_WhenReplicaFails) {
   for (const int fails : {0, 1}) {
     EXPECT_EQ(Run({.optimizations = kInProcess, .slots = 2, .fails = fails}),
               (std::vector<int>{1, 0}));
-    EXPECT_THAT(said_, HasSubstr("ERROR: no more wine"));
+    EXPECT_THAT(said_, HasSubstr("ERROR: out of data"));
     EXPECT_THAT(said_, Not(HasSubstr("is gone")));
   }
 }

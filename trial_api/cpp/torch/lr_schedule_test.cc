@@ -20,7 +20,7 @@ std::vector<double> Of(const LrFactor& factor, const std::vector<int64_t>& steps
   return factors;
 }
 
-TEST(LrScheduleTest, FactorsAtTheBeginningWithinAndAtTheEnd) {
+TEST(LrScheduleTest, ReturnsFactorsAtStartMiddleAndEnd) {
   EXPECT_THAT(Of(constant(), {0, 50, 100}), ElementsAre(1, 1, 1));
   EXPECT_THAT(Of(cosine(), {0, 50, 100}),
               Pointwise(DoubleNear(1e-12), std::vector<double>{1, 0.5, 0}));
@@ -34,24 +34,24 @@ TEST(LrScheduleTest, FactorsAtTheBeginningWithinAndAtTheEnd) {
   EXPECT_THAT(Of(scaled(4, exponential(0.5)), {0, 1}), ElementsAre(4, 2));
 }
 
-TEST(LrScheduleTest, AWarmupIsFollowedByWhatCountsFromItsEnd) {
+TEST(LrScheduleTest, ScheduleAfterWarmupStartsAtItsEnd) {
   EXPECT_THAT(Of(warmup(4), {0, 1, 3, 4, 99}), ElementsAre(0.25, 0.5, 1, 1, 1));
   EXPECT_THAT(Of(warmup(2, constant(), 0.5), {0, 1, 2}), ElementsAre(0.75, 1, 1));
   EXPECT_THAT(Of(warmup(50, polynomial()), {49, 50, 75, 100}), ElementsAre(1, 1, 0.5, 0));
 }
 
-TEST(LrScheduleTest, NothingToTrainAndLongerThanPlannedAreTheEnd) {
+TEST(LrScheduleTest, ReturnsFinalFactor_WhenTrainingIsEmptyOrTooLong) {
   EXPECT_EQ(cosine(0.25)(0, 0), 0.25);
   EXPECT_EQ(polynomial()(120, 100), 0.0);
   EXPECT_EQ(warmup(200, polynomial())(200, 100), 0.0);
 }
 
-TEST(LrScheduleTest, ScalesWithTheBatch) {
+TEST(LrScheduleTest, ScalesWithBatchSize) {
   EXPECT_EQ(linear_scaling(1024, 256), 4.0);
   EXPECT_EQ(square_root_scaling(1024, 256), 2.0);
 }
 
-TEST(LrScheduleTest, SaysWhichArgumentIsWrong) {
+TEST(LrScheduleTest, ErrorNamesInvalidArgument) {
   const auto said = [](auto make) -> std::string {
     try {
       make();

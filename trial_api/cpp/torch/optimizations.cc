@@ -104,7 +104,7 @@ void CheckTogether(const Optimizations& read) {
   if (read.hierarchical_allreduce && read.gradient_compression == Compression::kInt8) {
     throw Error(
         "configuration: optimizations.hierarchical_allreduce cannot sum int8 gradients, which have "
-        "different scales; set gradient_compression to float16, bfloat16 or  "
+        "different scales; set gradient_compression to float16, bfloat16 or "
         "none");
   }
   if (read.auto_tune_tensor_fusion && read.gradient_compression == Compression::kInt8) {

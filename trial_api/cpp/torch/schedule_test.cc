@@ -18,7 +18,7 @@ std::vector<int64_t> GetValidations(const Schedule& schedule) {
   return steps;
 }
 
-TEST(ScheduleTest, UnitsBecomeBatches) {
+TEST(ScheduleTest, ConvertsUnitsToBatches) {
   struct Case {
     Length length;
     int64_t batches;
@@ -30,12 +30,12 @@ TEST(ScheduleTest, UnitsBecomeBatches) {
   }
 }
 
-TEST(ScheduleTest, ValidatesEachEpochAndAtTheEndByDefault) {
+TEST(ScheduleTest, ValidatesEachEpochAndAtEndByDefault) {
   const Schedule schedule = MakeSchedule({.max_length = Length{Unit::kBatches, 25}}, 8, 10);
   EXPECT_EQ(GetValidations(schedule), (std::vector<int64_t>{10, 20, 25}));
 }
 
-TEST(ScheduleTest, PeriodsAndInitialValidation) {
+TEST(ScheduleTest, UsesPeriodsAndInitialValidation) {
   TrainingConfig config;
   config.max_length = Length{Unit::kEpochs, 1};
   config.validation_period = {Unit::kBatches, 4};
@@ -52,14 +52,14 @@ TEST(ScheduleTest, PeriodsAndInitialValidation) {
   EXPECT_EQ(due, "c3r4r5c6r8c9r10c10");
 }
 
-TEST(ScheduleTest, RecordsPerEpochOfTheConfigurationWins) {
+TEST(ScheduleTest, UsesRecordsPerEpochOfConfiguration) {
   TrainingConfig config;
   config.max_length = Length{Unit::kEpochs, 2};
   config.records_per_epoch = 40;
   EXPECT_EQ(MakeSchedule(config, 8, 10).max_batches, 10);
 }
 
-TEST(ScheduleTest, RungsAreMetInTheUnitOfMaxLength) {
+TEST(ScheduleTest, ReachesRungsInUnitOfMaxLength) {
   struct Case {
     Length max_length;
     std::vector<int64_t> validate_at, rungs;
@@ -77,7 +77,7 @@ TEST(ScheduleTest, RungsAreMetInTheUnitOfMaxLength) {
   }
 }
 
-TEST(ScheduleTest, NeedsAMaxLength) { EXPECT_THROW(MakeSchedule({}, 8, 10), Error); }
+TEST(ScheduleTest, RequiresMaxLength) { EXPECT_THROW(MakeSchedule({}, 8, 10), Error); }
 
 }  // namespace
 }  // namespace det::trial
