@@ -66,7 +66,7 @@ absl::StatusOr<std::string> TakeBody(const std::string& name, Message* message) 
 }
 
 // Returns an empty pattern if there is no rule.
-RulePattern PatternOf(const google::api::HttpRule& rule) {
+RulePattern GetPattern(const google::api::HttpRule& rule) {
   switch (rule.pattern_case()) {
     case google::api::HttpRule::kGet:
       return {"GET", rule.get(), rule.body()};
@@ -90,9 +90,9 @@ RulePattern PatternOf(const google::api::HttpRule& rule) {
 
 std::vector<RulePattern> GetPatterns(const google::protobuf::MethodDescriptor& method) {
   const google::api::HttpRule& rule = method.options().GetExtension(google::api::http);
-  std::vector<RulePattern> patterns = {PatternOf(rule)};
+  std::vector<RulePattern> patterns = {GetPattern(rule)};
   for (const google::api::HttpRule& more : rule.additional_bindings()) {
-    patterns.push_back(PatternOf(more));
+    patterns.push_back(GetPattern(more));
   }
   std::erase_if(patterns, [](const RulePattern& pattern) { return pattern.verb.empty(); });
   if (patterns.empty()) {

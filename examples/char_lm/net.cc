@@ -15,8 +15,8 @@ torch::nn::Linear WithoutBias(int64_t in, int64_t out) {
 constexpr size_t kTogether = 64;
 
 // Returns the texts [begin, end) as a batch; shorter ones are padded.
-torch::Tensor MeanHiddenOf(CharNet& net, const std::vector<std::string>& texts, size_t begin,
-                           size_t end) {
+torch::Tensor ComputeMeanHidden(CharNet& net, const std::vector<std::string>& texts, size_t begin,
+                                size_t end) {
   const auto count = static_cast<int64_t>(end - begin);
   size_t longest = 0;
   for (size_t i = begin; i < end; ++i) longest = std::max(longest, texts[i].size());
@@ -96,7 +96,7 @@ torch::Tensor MeanHidden(CharNet& net, const std::vector<std::string>& texts) {
   torch::NoGradGuard no_grad;
   std::vector<torch::Tensor> parts;
   for (size_t i = 0; i < texts.size(); i += kTogether) {
-    parts.push_back(MeanHiddenOf(net, texts, i, std::min(texts.size(), i + kTogether)));
+    parts.push_back(ComputeMeanHidden(net, texts, i, std::min(texts.size(), i + kTogether)));
   }
   return torch::cat(parts);
 }

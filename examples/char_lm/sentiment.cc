@@ -107,7 +107,7 @@ class SentimentTrial : public det::Trial {
   }
 
   det::BatchMetrics train_batch(const det::Batch& batch, int64_t, int64_t) override {
-    const torch::Tensor loss = LossOf(line_(batch.data()).squeeze(1), batch.target());
+    const torch::Tensor loss = ComputeLoss(line_(batch.data()).squeeze(1), batch.target());
     // Few features are relevant for the sentiment: Radford et al., section 3.1.
     context_.backward(loss + penalty_ * line_->weight.abs().sum());
     context_.step_optimizer(adam_);
@@ -117,12 +117,12 @@ class SentimentTrial : public det::Trial {
   det::BatchMetrics evaluate_batch(const det::Batch& batch) override {
     const torch::Tensor scores = line_(batch.data()).squeeze(1);
     const torch::Tensor right = (scores > 0).eq(batch.target() > 0.5);
-    return {{"loss", LossOf(scores, batch.target())},
+    return {{"loss", ComputeLoss(scores, batch.target())},
             {"accuracy", right.to(torch::kFloat32).mean()}};
   }
 
  private:
-  static torch::Tensor LossOf(const torch::Tensor& scores, const torch::Tensor& praises) {
+  static torch::Tensor ComputeLoss(const torch::Tensor& scores, const torch::Tensor& praises) {
     return torch::binary_cross_entropy_with_logits(scores, praises);
   }
 

@@ -9,10 +9,10 @@ torch::Tensor Twice(const torch::Tensor& x) { return 2 * x; }
 CC
 # shellcheck disable=SC2046
 output=$(g++ $(cat "$sdk/share/compile_flags") -I"$sdk/include" -Winvalid-pch -Werror -H \
-  -fsyntax-only "$TEST_TMPDIR/use.cc" 2>&1) || { echo "$said" | tail -20; exit 1; }
-if ! grep -q '^! .*trial.h.gch' <<< "$said"; then
+  -fsyntax-only "$TEST_TMPDIR/use.cc" 2>&1) || { echo "$output" | tail -20; exit 1; }
+if ! grep -q '^! .*trial.h.gch' <<< "$output"; then
   echo "the precompiled header was not used:"
-  head -5 <<< "$said"
+  head -5 <<< "$output"
   exit 1
 fi
 nm -DC "$sdk/lib/libdet_trial.so" > "$TEST_TMPDIR/symbols"

@@ -130,8 +130,8 @@ void ReportQueue::AddMetrics(const MetricReport& report) {
 bool ReportQueue::AddValidation(const MetricReport& report) {
   const std::string record = Encode(report);
   std::unique_lock lock(mutex_);
-  const bool waits = answer_.number == asked_ && !client_->IsMasterUnavailable();
-  const int64_t number = asked_ = Add(lock, record);
+  const bool waits = answer_.number == last_validation_ && !client_->IsMasterUnavailable();
+  const int64_t number = last_validation_ = Add(lock, record);
   const Clock::time_point until = Clock::now() + options_.response_timeout;
   while (waits && answer_.number < number && !failure_ && !client_->IsMasterUnavailable() &&
          Clock::now() < until) {

@@ -82,8 +82,8 @@ class ReportQueue {
   std::unique_ptr<Outbox> outbox_;
   int64_t added_ = 0;  // number of records so far
   int64_t sent_ = 0;
-  int64_t asked_ = 0;  // number of the newest validation
-  Answer answer_;      // response to the last validation that was sent
+  int64_t last_validation_ = 0;  // number of the newest validation
+  Answer answer_;                // response to the last validation that was sent
   std::optional<double> progress_;
   bool busy_ = false;  // a batch is being sent, or was when sending failed
   std::optional<std::chrono::steady_clock::time_point> stop_at_;

@@ -45,8 +45,8 @@ const Json* Find(const Json& object, const std::string& name) {
   return it == object.end() || it->is_null() ? nullptr : &*it;
 }
 
-[[noreturn]] void ThrowField(const std::string& path, const Json& value, const char* wanted) {
-  throw Error("configuration: " + path + " is " + value.dump() + ", not " + wanted);
+[[noreturn]] void ThrowField(const std::string& path, const Json& value, const char* expected) {
+  throw Error("configuration: " + path + " is " + value.dump() + ", not " + expected);
 }
 
 Length LengthFrom(const std::string& path, const Json& value) {

@@ -41,9 +41,9 @@ std::string WriteAtEachSize(const std::string& dir) {
   };
   for (size_t limit = 0; limit < whole; limit += 97) {
     LimitFiles(limit);
-    const std::string said = write();
-    if (said.find("cannot write " + path) == std::string::npos) {
-      return std::to_string(limit) + " of " + std::to_string(whole) + " bytes: " + said;
+    const std::string observed = write();
+    if (observed.find("cannot write " + path) == std::string::npos) {
+      return std::to_string(limit) + " of " + std::to_string(whole) + " bytes: " + observed;
     }
   }
   LimitFiles(whole);

@@ -296,24 +296,24 @@ TEST_F(ControllerTest, SnapshotDoesNotChangeDuringTraining) {
     LineTrial trial(context);
     MetricsSum sums;
     StateSnapshot snapshot;
-    std::string said;
+    std::string observed;
     // Twice, because the second snapshot reuses the memory of the first.
     for (int round = 1; round <= 2; ++round) {
       Controller(context, trial).Run();
       const std::string then = trial.Weights();
       snapshot.Take(context, trial, {.steps_completed = round}, sums);
       Controller(context, trial).Run();
-      if (trial.Weights() == then) said += "not trained; ";
+      if (trial.Weights() == then) observed += "not trained; ";
       snapshot.Write(directory_);
       MetricsSum read;
       TrialContext fresh_context(core);
       LineTrial fresh(fresh_context);
       const Progress progress = LoadState(directory_, fresh_context, fresh, read);
-      if (fresh.Weights() != then) said += "other weights; ";
-      if (!fresh.HasMoments()) said += "no moments; ";
-      if (progress.steps_completed != round) said += "other progress; ";
+      if (fresh.Weights() != then) observed += "other weights; ";
+      if (!fresh.HasMoments()) observed += "no moments; ";
+      if (progress.steps_completed != round) observed += "other progress; ";
     }
-    return said;
+    return observed;
   });
   EXPECT_EQ(results[0], "");
 }

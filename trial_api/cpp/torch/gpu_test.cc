@@ -67,7 +67,7 @@ class SineTrial : public Trial {
   std::shared_ptr<torch::optim::Adam> adam_;
 };
 
-struct Wanted {
+struct Setup {
   std::string slots = "cuda";
   std::string precision = "O0";
   int64_t batches = 50;
@@ -89,33 +89,33 @@ class GpuTest : public ::testing::Test {
 
   // Returns the error of the last validation on rank 0; a test failure if a rank used another
   // device or type.
-  double Train(int ranks, const Wanted& wanted) const {
-    const std::string said = RunRanks(
-        ranks, [&](Communicator& communicator) { return TrainRank(communicator, wanted); })[0];
+  double Train(int ranks, const Setup& setup) const {
+    const std::string observed = RunRanks(
+        ranks, [&](Communicator& communicator) { return TrainRank(communicator, setup); })[0];
     double error = std::nan("");
-    EXPECT_EQ(std::sscanf(said.c_str(), "%lf", &error), 1) << said;
+    EXPECT_EQ(std::sscanf(observed.c_str(), "%lf", &error), 1) << observed;
     return error;
   }
 
  private:
-  std::string TrainRank(Communicator& communicator, const Wanted& wanted) const {
-    ::setenv("DET_SLOT_TYPE", wanted.slots.c_str(), 1);
+  std::string TrainRank(Communicator& communicator, const Setup& setup) const {
+    ::setenv("DET_SLOT_TYPE", setup.slots.c_str(), 1);
     FakeContext::Options options;
     options.directory = folder_.path();
-    options.latest = wanted.latest;
-    options.config = R"({"optimizations": {"mixed_precision": ")" + wanted.precision + "\"}}";
-    options.training.max_length = {Length::Unit::kBatches, wanted.batches};
+    options.latest = setup.latest;
+    options.config = R"({"optimizations": {"mixed_precision": ")" + setup.precision + "\"}}";
+    options.training.max_length = {Length::Unit::kBatches, setup.batches};
     options.training.searcher_metric = "error";
     FakeContext core(communicator, options);
     TrialContext context(core);
     SeedTorch(7, communicator.ranks().rank, context.device());
-    SineTrial trial(context, wanted.noise);
+    SineTrial trial(context, setup.noise);
     Controller(context, trial).Run();
     if (trial.computed_on != context.device() ||
-        context.device().is_cuda() != (wanted.slots == "cuda")) {
+        context.device().is_cuda() != (setup.slots == "cuda")) {
       return "computed on " + trial.computed_on.str();
     }
-    if (trial.computed_in != wanted.computes_in) return "computed in another type";
+    if (trial.computed_in != setup.computes_in) return "computed in another type";
     if (!communicator.ranks().is_chief()) return "";
     char text[32];
     std::snprintf(text, sizeof text, "%.9g", core.validation_reports.back().second.at("error"));

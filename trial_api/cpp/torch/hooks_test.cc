@@ -26,32 +26,32 @@ constexpr int64_t kRecords = 16;  // two batches of eight
 // Records its calls, and counts epochs in its state.
 class Listener : public Callback {
  public:
-  void on_training_start() override { said += "start; "; }
-  void on_training_epoch_start(int64_t epoch) override { Say("epoch ", epoch); }
+  void on_training_start() override { observed += "start; "; }
+  void on_training_epoch_start(int64_t epoch) override { Record("epoch ", epoch); }
   void on_training_epoch_end(int64_t epoch) override {
-    Say("end of epoch ", epoch);
+    Record("end of epoch ", epoch);
     ++ended;
   }
   void on_training_report(int64_t steps, const MetricMap& metrics) override {
-    Say("report ", steps, metrics.count("loss") ? " with loss" : "");
+    Record("report ", steps, metrics.count("loss") ? " with loss" : "");
   }
-  void on_validation_start() override { said += "validating; "; }
+  void on_validation_start() override { observed += "validating; "; }
   void on_validation_end(int64_t steps, const MetricMap& metrics) override {
-    Say("validated ", steps, metrics.count("range") ? " with range" : "");
+    Record("validated ", steps, metrics.count("range") ? " with range" : "");
   }
-  void on_checkpoint_start(int64_t steps) override { Say("saving ", steps); }
+  void on_checkpoint_start(int64_t steps) override { Record("saving ", steps); }
   // The fake context writes on this thread.
   void on_checkpoint_write_end(int64_t steps, const std::string& dir) override {
-    Say("wrote ", steps, std::filesystem::is_empty(dir) ? "" : " files");
+    Record("wrote ", steps, std::filesystem::is_empty(dir) ? "" : " files");
   }
   void on_checkpoint_load_start(const std::string& dir) override {
-    said += std::filesystem::exists(dir + "/state.json") ? "loading; " : "loading nothing; ";
+    observed += std::filesystem::exists(dir + "/state.json") ? "loading; " : "loading nothing; ";
   }
   void on_checkpoint_upload_end(int64_t steps, const std::string& uuid) override {
-    Say("stored ", steps, " as " + uuid);
+    Record("stored ", steps, " as " + uuid);
   }
-  void on_training_end() override { said += "finished; "; }
-  void on_trial_shutdown() override { said += "over; "; }
+  void on_training_end() override { observed += "finished; "; }
+  void on_trial_shutdown() override { observed += "over; "; }
   void save_state(torch::serialize::OutputArchive& archive) const override {
     archive.write("ended", c10::IValue(ended));
   }
@@ -61,12 +61,12 @@ class Listener : public Callback {
     ended = value.toInt();
   }
 
-  std::string said;
+  std::string observed;
   int64_t ended = 0;
 
  private:
-  void Say(const std::string& what, int64_t number, const std::string& more = "") {
-    said += what + std::to_string(number) + more + "; ";
+  void Record(const std::string& what, int64_t number, const std::string& more = "") {
+    observed += what + std::to_string(number) + more + "; ";
   }
 };
 
@@ -154,14 +154,14 @@ class HooksTest : public ::testing::Test {
 };
 
 TEST_F(HooksTest, CallsCallbacksInOrderOnEveryRank) {
-  for (const std::string& said : RunRanks(2, [&](Communicator& communicator) {
+  for (const std::string& observed : RunRanks(2, [&](Communicator& communicator) {
          FakeContext core(communicator, Options(4));
          TrialContext context(core);
          HookedTrial trial(context);
          Controller(context, trial).Run();
-         return trial.listener->said;
+         return trial.listener->observed;
        })) {
-    EXPECT_EQ(said,
+    EXPECT_EQ(observed,
               "start; epoch 0; end of epoch 0; report 2 with loss; validating; validated 2 with "
               "range; saving 2; wrote 2 files; epoch 1; report 3 with loss; end of epoch 1; "
               "report 4 with loss; validating; validated 4 with range; saving 4; "
@@ -172,21 +172,21 @@ TEST_F(HooksTest, CallsCallbacksInOrderOnEveryRank) {
 TEST_F(HooksTest, RestoresStateOfCallback) {
   const auto results = RunRanks(1, [&](Communicator& communicator) {
     FakeContext::Options options = Options(5);
-    std::string said;
+    std::string observed;
     for (const bool preempted : {true, false}) {
       FakeContext core(communicator, options);
       core.preempt = preempted;
       TrialContext context(core);
       HookedTrial trial(context);
       for (int run = 0; run < (preempted ? 3 : 1); ++run) {
-        trial.listener->said.clear();
+        trial.listener->observed.clear();
         Controller(context, trial).Run();
         options.latest = core.last_checkpoint;
         if (!preempted) break;
       }
-      said += trial.listener->said + std::to_string(trial.listener->ended) + "| ";
+      observed += trial.listener->observed + std::to_string(trial.listener->ended) + "| ";
     }
-    return said;
+    return observed;
   });
   EXPECT_NE(results[0].find("over; 0| loading; start; "), std::string::npos) << results[0];
   EXPECT_NE(results[0].find("finished; over; 2| "), std::string::npos) << results[0];
@@ -201,7 +201,7 @@ TEST_F(HooksTest, CallsShutdown_AfterFailure) {
     try {
       Controller(context, trial).Run();
     } catch (const Error& error) {
-      return trial.listener->said + error.what();
+      return trial.listener->observed + error.what();
     }
     return std::string("nothing was thrown");
   });
@@ -283,12 +283,12 @@ TEST_F(HooksTest, LearningRateFollowsSchedule_AfterRestart) {
 
 TEST_F(HooksTest, RejectsInvalidNames) {
   const auto results = RunRanks(1, [&](Communicator& communicator) -> std::string {
-    std::string said;
+    std::string observed;
     const auto note = [&](auto run) {
       try {
         run();
       } catch (const Error& error) {
-        said += std::string(error.what()) + "; ";
+        observed += std::string(error.what()) + "; ";
       }
     };
     FakeContext core(communicator, Options(2));
@@ -299,7 +299,7 @@ TEST_F(HooksTest, RejectsInvalidNames) {
     trial.name = "ab";
     context.wrap_reducer(std::make_shared<Range>("loss"), {.validation = false});
     note([&] { Controller(context, trial).Run(); });
-    return said;
+    return observed;
   });
   EXPECT_NE(results[0].find("callback \"a.b\": a name is made of letters, digits and _; "),
             std::string::npos)

@@ -49,7 +49,7 @@ class InProcessTest : public ::testing::Test {
     }
     std::vector<int> codes;
     for (const pid_t process : processes) codes.push_back(base::WaitForExit(process)->code);
-    said_ = *base::ReadFile(folder_.path() + "/out");
+    output_ = *base::ReadFile(folder_.path() + "/out");
     return codes;
   }
 
@@ -68,14 +68,14 @@ class InProcessTest : public ::testing::Test {
 
   std::string Uuid(int batches) const {
     const std::string before = "checkpoint steps=" + std::to_string(batches) + " ";
-    const size_t line = said_.find(before);
-    EXPECT_NE(line, std::string::npos) << said_;
+    const size_t line = output_.find(before);
+    EXPECT_NE(line, std::string::npos) << output_;
     const std::string path =
-        said_.substr(line + before.size(), said_.find('\n', line) - line - before.size());
+        output_.substr(line + before.size(), output_.find('\n', line) - line - before.size());
     return path.substr(path.rfind('/') + 1);
   }
 
-  std::string said_;
+  std::string output_;
   const base::TempDir store_ = *base::TempDir::Create();
 
  private:
@@ -108,9 +108,9 @@ TEST_F(InProcessTest, ReplicasTrainLikeOneRank) {
   const torch::Tensor one = Weights(50);
   for (const int slots : {2, 3}) {
     EXPECT_EQ(Run({.optimizations = kInProcess, .slots = slots}), std::vector<int>(slots, 0));
-    EXPECT_LT(Distance(Weights(50), one), 1e-4) << slots << said_;
+    EXPECT_LT(Distance(Weights(50), one), 1e-4) << slots << output_;
     Run({.slots = slots});
-    EXPECT_LT(Distance(Weights(50), one), 1e-4) << slots << said_;
+    EXPECT_LT(Distance(Weights(50), one), 1e-4) << slots << output_;
   }
 }
 
@@ -118,7 +118,7 @@ TEST_F(InProcessTest, ResumedRunEqualsUninterruptedRun) {
   Run({.optimizations = kInProcess, .slots = 2});
   const torch::Tensor uninterrupted = Weights(50);
   Run({.optimizations = kInProcess, .slots = 2, .restore = Uuid(20)});
-  EXPECT_TRUE(torch::equal(Weights(50), uninterrupted)) << said_;
+  EXPECT_TRUE(torch::equal(Weights(50), uninterrupted)) << output_;
 }
 
 TEST_F(InProcessTest, AggregatedBatchesEqualLargerBatch_WhenResumedBetween) {
@@ -127,10 +127,10 @@ TEST_F(InProcessTest, AggregatedBatchesEqualLargerBatch_WhenResumedBetween) {
   const std::string two = std::string(kInProcess) + R"(, "aggregation_frequency": 2)";
   for (const int slots : {2, 3}) {
     Run({.optimizations = two, .slots = slots, .batches = 100, .clip = 0.05});
-    EXPECT_LT(Distance(Weights(100), one), 1e-4) << slots << said_;
+    EXPECT_LT(Distance(Weights(100), one), 1e-4) << slots << output_;
     const torch::Tensor uninterrupted = Weights(100);
     Run({.optimizations = two, .slots = slots, .batches = 100, .restore = Uuid(15), .clip = 0.05});
-    EXPECT_TRUE(torch::equal(Weights(100), uninterrupted)) << said_;
+    EXPECT_TRUE(torch::equal(Weights(100), uninterrupted)) << output_;
   }
 }
 
@@ -139,10 +139,10 @@ TEST_F(InProcessTest, ReplicasDrawSameNumbersAsProcesses) {
   const torch::Tensor in_processes = Weights(50);
   for (int again = 0; again < 2; ++again) {
     Run({.optimizations = kInProcess, .slots = 3, .dropout = 0.3});
-    EXPECT_TRUE(torch::equal(Weights(50), in_processes)) << said_;
+    EXPECT_TRUE(torch::equal(Weights(50), in_processes)) << output_;
   }
   Run({.optimizations = kInProcess, .slots = 3, .restore = Uuid(20), .dropout = 0.3});
-  EXPECT_TRUE(torch::equal(Weights(50), in_processes)) << said_;
+  EXPECT_TRUE(torch::equal(Weights(50), in_processes)) << output_;
 }
 
 TEST_F(InProcessTest, ResumesWithProcessesAndBack) {
@@ -151,15 +151,15 @@ TEST_F(InProcessTest, ResumesWithProcessesAndBack) {
   Run({.optimizations = kInProcess, .slots = 3, .batches = 20});
   Run({.slots = 2, .batches = 30, .restore = Uuid(20)});
   Run({.optimizations = kInProcess, .slots = 2, .restore = Uuid(30)});
-  EXPECT_LT(Distance(Weights(50), one), 1e-4) << said_;
+  EXPECT_LT(Distance(Weights(50), one), 1e-4) << output_;
 }
 
 TEST_F(InProcessTest, ProcessEndsWithError_WhenReplicaFails) {
   for (const int fails : {0, 1}) {
     EXPECT_EQ(Run({.optimizations = kInProcess, .slots = 2, .fails = fails}),
               (std::vector<int>{1, 0}));
-    EXPECT_THAT(said_, HasSubstr("ERROR: out of data"));
-    EXPECT_THAT(said_, Not(HasSubstr("is gone")));
+    EXPECT_THAT(output_, HasSubstr("ERROR: out of data"));
+    EXPECT_THAT(output_, Not(HasSubstr("is gone")));
   }
 }
 

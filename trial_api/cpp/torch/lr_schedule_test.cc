@@ -52,7 +52,7 @@ TEST(LrScheduleTest, ScalesWithBatchSize) {
 }
 
 TEST(LrScheduleTest, ErrorNamesInvalidArgument) {
-  const auto said = [](auto make) -> std::string {
+  const auto observed = [](auto make) -> std::string {
     try {
       make();
     } catch (const Error& error) {
@@ -60,9 +60,9 @@ TEST(LrScheduleTest, ErrorNamesInvalidArgument) {
     }
     return "";
   };
-  EXPECT_EQ(said([] { warmup(0); }), "lr::warmup(): steps is 0: must be at least 1");
-  EXPECT_EQ(said([] { stairs(5, -1); }), "lr::stairs(): gamma is -1.000000: must be above 0");
-  EXPECT_EQ(said([] { linear_scaling(8, 0); }),
+  EXPECT_EQ(observed([] { warmup(0); }), "lr::warmup(): steps is 0: must be at least 1");
+  EXPECT_EQ(observed([] { stairs(5, -1); }), "lr::stairs(): gamma is -1.000000: must be above 0");
+  EXPECT_EQ(observed([] { linear_scaling(8, 0); }),
             "lr::linear_scaling(): reference is 0: must be at least 1");
 }
 

@@ -98,9 +98,9 @@ class ForkedRandom {
 };
 
 // Passes the backward pass of received tensors to a function, once.
-class GoOn final : public torch::autograd::Node {
+class ContinueBackward final : public torch::autograd::Node {
  public:
-  explicit GoOn(std::function<void(const torch::Tensor&)> by) : by_(std::move(by)) {}
+  explicit ContinueBackward(std::function<void(const torch::Tensor&)> by) : by_(std::move(by)) {}
 
   variable_list apply(variable_list&& gradients) override {
     const auto by = std::exchange(by_, nullptr);
@@ -194,10 +194,11 @@ torch::Tensor PipeImpl::forward(torch::Tensor batch) {
   out = wire_->Broadcast(out, options_.ranks.size - 1, batch.device());
   if (!torch::GradMode::is_enabled() || !out.is_floating_point()) return out;
   const auto self = std::static_pointer_cast<PipeImpl>(shared_from_this());
-  torch::autograd::set_history(
-      out, std::make_shared<GoOn>([self, kept = std::move(kept)](const torch::Tensor& gradient) {
-        self->SendBack(kept, gradient);
-      }));
+  torch::autograd::set_history(out,
+                               std::make_shared<ContinueBackward>(
+                                   [self, kept = std::move(kept)](const torch::Tensor& gradient) {
+                                     self->SendBack(kept, gradient);
+                                   }));
   return out;
 }
 

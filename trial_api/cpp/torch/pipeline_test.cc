@@ -286,8 +286,8 @@ TEST_F(PipelineTest, RejectsModelThatCannotBeDivided) {
     context.wrap_model(frozen);  // Not divided: every rank has the whole module.
     return Refusal([&] { context.wrap_model(torch::nn::Linear(2, 2)); });
   });
-  for (const std::string& said : results) {
-    EXPECT_THAT(said, HasSubstr("use a Sequential or another strategy"));
+  for (const std::string& observed : results) {
+    EXPECT_THAT(observed, HasSubstr("use a Sequential or another strategy"));
   }
 }
 

@@ -103,12 +103,14 @@ class LocalSgd : public Strategy {
   void AddState(std::vector<torch::Tensor>& tensors) {
     std::string text;
     ForEachState([&](auto&, auto&, const auto& state) { text += Describe(state) + "\n"; });
-    std::vector<std::vector<std::string>> told;
-    for (const std::string& one : communicator().AllGather(text)) told.push_back(Lines(one));
+    std::vector<std::vector<std::string>> descriptions;
+    for (const std::string& one : communicator().AllGather(text))
+      descriptions.push_back(Lines(one));
     size_t line = 0;
     ForEachState([&](auto& optimizer, auto& parameter, const auto& state) {
       bool alike = true;
-      for (const auto& lines : told) alike = alike && lines.at(line) == told[0].at(line);
+      for (const auto& lines : descriptions)
+        alike = alike && lines.at(line) == descriptions[0].at(line);
       ++line;
       if (!alike) return ForgetState(optimizer, parameter);
       for (const auto& [name, tensor] : state) {

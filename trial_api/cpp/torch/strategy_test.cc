@@ -468,7 +468,7 @@ TEST_F(StrategyTest, TunesBucketSizeDuringTraining) {
 
 TEST_F(StrategyTest, UsesMixedPrecisionOfConfiguration) {
   const auto results = RunRanks(1, [](Communicator& communicator) {
-    std::string said;
+    std::string observed;
     for (const char* precision : {"O0", "O1", "bfloat16", "float16"}) {
       FakeContext::Options options;
       options.config =
@@ -476,13 +476,14 @@ TEST_F(StrategyTest, UsesMixedPrecisionOfConfiguration) {
       FakeContext core(communicator, options);
       try {
         TrialContext context(core);
-        said += context.autocast_type() ? torch::toString(*context.autocast_type()) : "as it is";
+        observed +=
+            context.autocast_type() ? torch::toString(*context.autocast_type()) : "as it is";
       } catch (const Error& error) {
-        said += error.what();
+        observed += error.what();
       }
-      said += "\n";
+      observed += "\n";
     }
-    return said;
+    return observed;
   });
   EXPECT_EQ(results[0],
             "as it is\nBFloat16\nBFloat16\nconfiguration: optimizations.mixed_precision: mixed "

@@ -66,17 +66,17 @@ Sent OneStep(int ranks, const std::string& optimizations) {
         return parts.str();
       }).front();
   EXPECT_EQ(text.find("error"), std::string::npos) << text;
-  Sent told;
-  std::istringstream(text) >> told.gradients_for_all >> told.gradients_for_one >> told.weights >>
-      told.sent;
-  return told;
+  Sent measured;
+  std::istringstream(text) >> measured.gradients_for_all >> measured.gradients_for_one >>
+      measured.weights >> measured.sent;
+  return measured;
 }
 
 TEST(TrafficTest, AllReduceSendsEachGradientToAll) {
-  const Sent told = OneStep(2, "");
-  EXPECT_NEAR(told.gradients_for_all, 1, 1e-3);
-  EXPECT_EQ(told.gradients_for_one, 0);
-  EXPECT_EQ(told.weights, 0);
+  const Sent measured = OneStep(2, "");
+  EXPECT_NEAR(measured.gradients_for_all, 1, 1e-3);
+  EXPECT_EQ(measured.gradients_for_one, 0);
+  EXPECT_EQ(measured.weights, 0);
 }
 
 TEST(TrafficTest, Float16HalvesTraffic) {
@@ -87,11 +87,11 @@ TEST(TrafficTest, Float16HalvesTraffic) {
 TEST(TrafficTest, ShardedOptimizerSendsGradientsToOwnersAndWeightsToAll) {
   for (const int ranks : {2, 3}) {
     const Sent plain = OneStep(ranks, "");
-    const Sent told = OneStep(ranks, R"(, "shard_optimizer": true)");
-    EXPECT_NEAR(told.gradients_for_all, 1.0 / kLayers, 1e-3) << ranks;
-    EXPECT_NEAR(told.gradients_for_all + told.gradients_for_one, 1, 1e-3) << ranks;
-    EXPECT_NEAR(told.weights, 1, 1e-3) << ranks;
-    const double gradient_communicator = told.sent - told.weights;
+    const Sent measured = OneStep(ranks, R"(, "shard_optimizer": true)");
+    EXPECT_NEAR(measured.gradients_for_all, 1.0 / kLayers, 1e-3) << ranks;
+    EXPECT_NEAR(measured.gradients_for_all + measured.gradients_for_one, 1, 1e-3) << ranks;
+    EXPECT_NEAR(measured.weights, 1, 1e-3) << ranks;
+    const double gradient_communicator = measured.sent - measured.weights;
     EXPECT_LT(gradient_communicator, 0.55 * plain.sent) << ranks;
   }
 }
