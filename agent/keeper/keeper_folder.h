@@ -2,14 +2,13 @@
 // signals). Its files remain after both have ended.
 //
 //   launch      written by the agent: what to run. The keeper renames it to `launched` when it
-//   takes
-//               over, the next agent removes it: the first of them decides whether the task starts
+//               starts; the next agent removes it: whichever is first decides if it runs
 //   launched    the same file after the keeper has taken over
 //   keeper      locked by the keeper while it runs; contains the task's first process
 //   output.N    written by the keeper: the task's lines (frame.h); N is the number of the first
 //   nudge       a FIFO to which the keeper writes to wake up the agent
 //   delivered   written by the agent: the number up to which the master has stored all lines
-//   exit        written by the keeper at last: how the task ended
+//   exit        written last by the keeper: how the task ended
 //
 // Used by keeper and driver, on any thread.
 #ifndef AGENT_KEEPER_KEEPER_FOLDER_H_
