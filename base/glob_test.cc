@@ -46,7 +46,8 @@ TEST(GlobTest, DoubleStarMatchesAnyNumberOfDirectories) {
 }
 
 TEST(GlobTest, MatchesQuickly_WhenPatternHasManyStars) {
-  std::string pattern = "x", path = "b";
+  std::string pattern = "x";
+  std::string path = "b";
   for (int i = 0; i < 100; ++i) pattern = "**/*a*/" + pattern;
   for (int i = 0; i < 500; ++i) path = "aaaaaaaaaaaaaaaaaaaa/" + path;
   EXPECT_FALSE(Matches(pattern, path));

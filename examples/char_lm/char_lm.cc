@@ -58,7 +58,8 @@ class Carry : public det::Callback {
     archive.write("cell", all_.at(1));
   }
   void load_state(torch::serialize::InputArchive& archive) override {
-    torch::Tensor hidden, cell;
+    torch::Tensor hidden;
+    torch::Tensor cell;
     archive.read("hidden", hidden);
     archive.read("cell", cell);
     // Another batch size has other streams, which start again.

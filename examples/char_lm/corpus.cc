@@ -88,7 +88,8 @@ torch::Tensor ToTensor(const std::string& text) {
 }  // namespace
 
 Corpus ReadCorpus(const std::string& folder, int64_t max_bytes, int64_t min_bytes) {
-  std::string training, validation;
+  std::string training;
+  std::string validation;
   Corpus corpus;
   const auto limit = static_cast<size_t>(max_bytes);
   for (const File& file : Find(folder)) {

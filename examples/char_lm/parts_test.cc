@@ -169,7 +169,8 @@ TEST(NetTest, Learns) {
   CharNet net(16);
   torch::optim::Adam adam(net->parameters(), 0.05);
   const torch::Tensor bytes = torch::arange(0, 33, torch::kUInt8).remainder(4).view({1, 33});
-  double first = 0, last = 0;
+  double first = 0;
+  double last = 0;
   for (int step = 0; step < 60; ++step) {
     State state = State::Zero(1, 16);
     const torch::Tensor loss = Loss(net(bytes.slice(1, 0, 32), state), bytes.slice(1, 1));

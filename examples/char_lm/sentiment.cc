@@ -82,7 +82,8 @@ static Features ReadFeatures(det::TrialContext& context) {
   const Sentences training = ReadSentences(path, "train");
   const Sentences validation = ReadSentences(path, "validation");
   const torch::Tensor of_training = Describe(context, training.texts);
-  const torch::Tensor mean = of_training.mean(0), deviation = of_training.std(0) + 1e-5;
+  const torch::Tensor mean = of_training.mean(0);
+  const torch::Tensor deviation = of_training.std(0) + 1e-5;
   const auto records = [&](const torch::Tensor& features, const Sentences& sentences) {
     return det::TensorDataset({(features - mean) / deviation, torch::tensor(sentences.praises)});
   };

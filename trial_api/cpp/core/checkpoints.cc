@@ -226,7 +226,8 @@ class CollectiveCheckpoints final : public Checkpoints {
   // not read the storage, because falling back to an older checkpoint would lose training that is
   // not lost.
   std::string OpenTogether(Opened* opened) {
-    std::string damage, unreachable;
+    std::string damage;
+    std::string unreachable;
     try {
       opened->dir = storage_->Open(opened->uuid);
     } catch (const StorageUnreachable& e) {

@@ -53,7 +53,8 @@ class CheckpointsTest : public testing::Test {
           size == 1 ? MakeSingleCommunicator() : ConnectGloo(ranks, "127.0.0.1", *exchange);
       const auto checkpoints =
           MakeCheckpoints(communicator.get(), storage::MakeSharedFs(store_, "test"), {}, registrar);
-      std::string uuid, error;
+      std::string uuid;
+      std::string error;
       try {
         uuid = checkpoints->Save(5, "{}", [&](const std::string& dir) { write(ranks, dir); });
       } catch (const Error& e) {
@@ -334,7 +335,9 @@ TEST_F(LatestTest, ReportsDamage_WhenIntactCheckpointIsFound) {
   Damage(2);
   EXPECT_EQ(Opened(), "weights 1");
   std::ifstream file(reported);
-  std::string uuid, instead, damage;
+  std::string uuid;
+  std::string instead;
+  std::string damage;
   int steps = 0;
   for (const int step : {3, 2}) {
     file >> uuid >> instead >> steps;

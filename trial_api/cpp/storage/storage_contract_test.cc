@@ -119,7 +119,8 @@ class StorageContractTest : public testing::TestWithParam<std::string> {
 TEST_P(StorageContractTest, ReportsUnreachableStorage_NotDamage) {
   if (!InBucket()) GTEST_SKIP() << "a missing directory cannot be distinguished";
   const auto storage = Make();
-  const std::string uuid = Save(*storage, 1), torn = Save(*storage, 2);
+  const std::string uuid = Save(*storage, 1);
+  const std::string torn = Save(*storage, 2);
   Drop(torn, "b.bin");
   EXPECT_THROW(try { Make()->Open(torn); } catch (const StorageUnreachable&){}, Error);
   server_.reset();
@@ -186,7 +187,8 @@ TEST_P(StorageContractTest, DetectsDamage) {
 }
 
 TEST_P(StorageContractTest, RemovesLeftoversOfSameOwner) {
-  const auto mine = Make(), another = Make("another");
+  const auto mine = Make();
+  const auto another = Make("another");
   const std::string whole = Save(*mine, 1);
   Write(*mine, base::NewUuid(), 0, "half", "x");
   const std::string theirs = base::NewUuid();
@@ -204,7 +206,9 @@ TEST_P(StorageContractTest, RemovesLeftoversOfSameOwner) {
 
 TEST_P(StorageContractTest, ListsOwnCheckpointsNewestFirst) {
   const auto mine = Make();
-  const std::string first = Save(*mine, 1), third = Save(*mine, 3), second = Save(*mine, 2);
+  const std::string first = Save(*mine, 1);
+  const std::string third = Save(*mine, 3);
+  const std::string second = Save(*mine, 2);
   Save(*Make("another"), 2);
   Write(*mine, base::NewUuid(), 0, "half", "x");
   EXPECT_EQ(Make()->ListSaved(2), (std::vector<std::string>{second, first}));

@@ -192,7 +192,9 @@ TEST_F(ControllerTest, SavesBestAndLast_WhenPolicyIsBest) {
 
 TEST_F(ControllerTest, SeveralRanksTrainLikeOneAndValidateEachRecordOnce) {
   struct Numbers {
-    double loss = 0.0, error = 0.0, one = 0.0;
+    double loss = 0.0;
+    double error = 0.0;
+    double one = 0.0;
   };
   const auto train = [&](int size) {
     std::vector<Numbers> all;

@@ -44,7 +44,8 @@ class Squares : public MetricReducer {
   }
 
  private:
-  double sum_ = 0, count_ = 0;
+  double sum_ = 0;
+  double count_ = 0;
 };
 
 struct Training {

@@ -66,7 +66,8 @@ TEST(GradientReducerTest, AveragesGradients_ForAnyBuckets) {
 // Returns the largest distance of this rank's gradients from the mean of all ranks, relative to the
 // largest gradient.
 double WorstError(const Net& net, const Net& expected) {
-  double worst = 0, largest = 0;
+  double worst = 0;
+  double largest = 0;
   for (size_t i = 0; i < 2; ++i) {
     const torch::Tensor mean = expected.weights[i].grad();
     worst = std::max(worst, (net.weights[i].grad() - mean).abs().max().item<double>());
@@ -103,7 +104,8 @@ TEST(GradientReducerTest, Int8LosesNothingOverManySteps) {
   const auto results = RunRanks(2, [](Communicator& communicator) -> std::string {
     const Net net, expected;
     GradientReducer reducer(communicator, net.named, {}, Compression::kInt8);
-    torch::Tensor sum = torch::zeros_like(net.weights[1]), one_error;
+    torch::Tensor sum = torch::zeros_like(net.weights[1]);
+    torch::Tensor one_error;
     ((expected.Loss(0.3) + expected.Loss(0.7)) / 2).backward();
     for (int step = 0; step < 40; ++step) {
       for (const torch::Tensor& weight : net.weights) {

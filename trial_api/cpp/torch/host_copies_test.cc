@@ -73,7 +73,8 @@ TEST(HostCopiesTest, ReusesMemory_ForAnyOrderOfTensors) {
 
 TEST(HostCopiesTest, UsesMemoryForOneTensorPerRound) {
   HostCopies copies;
-  const torch::Tensor ones = torch::ones({5}), twos = torch::ones({5}) * 2;
+  const torch::Tensor ones = torch::ones({5});
+  const torch::Tensor twos = torch::ones({5}) * 2;
   for (int round = 0; round < 2; ++round) {
     copies.Restart();
     const auto taken = GetCopies(copies, {ones, twos});

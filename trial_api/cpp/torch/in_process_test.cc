@@ -86,7 +86,8 @@ class InProcessTest : public ::testing::Test {
                     "--config=" + folder_.path() + "/config.yaml",
                     "--checkpoint-dir=" + store_.path(), "--seed=3"};
     if (!run.restore.empty()) options.argv.push_back("--restore=" + run.restore);
-    const std::string size = std::to_string(run.slots), own = std::to_string(rank);
+    const std::string size = std::to_string(run.slots);
+    const std::string own = std::to_string(rank);
     options.env = {{"DET_RANK=" + own, "DET_LOCAL_RANK=" + own, "DET_SIZE=" + size,
                     "DET_LOCAL_SIZE=" + size, "DET_RENDEZVOUS_DIR=" + folder_.path(),
                     "OMP_NUM_THREADS=1"}};

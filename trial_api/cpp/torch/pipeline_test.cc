@@ -166,9 +166,11 @@ Outcome TrainOn(Training run) {
 // The norm of the difference relative to the norm of `expected`.
 double Distance(const std::string& one, const std::string& expected) {
   std::istringstream a(one), b(expected);
-  double difference = 0, length = 0;
+  double difference = 0;
+  double length = 0;
   for (std::string x, y; a >> x && b >> y;) {
-    const double is = std::strtod(x.c_str(), nullptr), was = std::strtod(y.c_str(), nullptr);
+    const double is = std::strtod(x.c_str(), nullptr);
+    const double was = std::strtod(y.c_str(), nullptr);
     difference += (is - was) * (is - was);
     length += was * was;
   }

@@ -74,7 +74,8 @@ class RunTrialTest : public testing::Test {
     std::vector<std::pair<std::string, int>> checkpoints;
     for (const std::string& report : master_.Reports()) {
       std::istringstream words(report);
-      std::string kind, uuid;
+      std::string kind;
+      std::string uuid;
       int steps = 0;
       if (words >> kind >> uuid >> steps && kind == "checkpoint") {
         checkpoints.emplace_back(uuid, steps);

@@ -168,7 +168,12 @@ Outcome TrainOn(Training run) {
            run.ranks, [&](Communicator& communicator) { return RunRank(communicator, run); },
            run.per_node)) {
     std::istringstream lines(text);
-    std::string weights, states, steps, error, scale, trace;
+    std::string weights;
+    std::string states;
+    std::string steps;
+    std::string error;
+    std::string scale;
+    std::string trace;
     std::getline(lines, weights);
     std::getline(lines, states);
     std::getline(lines, steps);
@@ -198,7 +203,8 @@ std::vector<double> Numbers(const std::string& weights) {
 double Distance(const std::string& one, const std::string& expected) {
   const std::vector<double> a = Numbers(one), b = Numbers(expected);
   if (a.size() != b.size() || a.empty()) return std::numeric_limits<double>::infinity();
-  double difference = 0, length = 0;
+  double difference = 0;
+  double length = 0;
   for (size_t i = 0; i < a.size(); ++i) {
     difference += (a[i] - b[i]) * (a[i] - b[i]);
     length += b[i] * b[i];
@@ -387,7 +393,8 @@ TEST_F(StrategyTest, RanksWriteSimilarPartsOfCheckpoint) {
              .steps = 2,
              .directory = directory_,
              .save_every = 2});
-    const size_t second = count("optimizer_0.rank_1.pt"), third = count("optimizer_0.rank_2.pt");
+    const size_t second = count("optimizer_0.rank_1.pt");
+    const size_t third = count("optimizer_0.rank_2.pt");
     EXPECT_GT(second, 0U) << optimizations;
     EXPECT_GT(third, 0U) << optimizations;
     EXPECT_EQ(count("optimizer_0.pt") + second + third, states) << optimizations;
