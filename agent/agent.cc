@@ -14,11 +14,11 @@
 #include "agent/link/context_cache.h"
 #include "agent/link/log_shipper.h"
 #include "agent/link/master_link.h"
-#include "agent/parts.h"
+#include "agent/agent_setup.h"
 #include "base/event_loop.h"
 #include "base/fd.h"
 #include "base/file.h"
-#include "base/install.h"
+#include "base/installation.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "base/uuid.h"
@@ -27,37 +27,36 @@ namespace det::agent {
 namespace {
 
 // How long the end of the agent waits for the master to acknowledge the last reports.
-constexpr absl::Duration kAckPatience = absl::Seconds(3);
+constexpr absl::Duration kAckTimeout = absl::Seconds(3);
 
-// Once, here: it is the same for every task.
-std::string TasksGroup() {
+// Called once, because the control group is the same for all tasks.
+std::string PrepareTaskGroup() {
   const absl::StatusOr<std::string> group = TakeDelegatedGroup();
   if (group.ok()) return *group;
-  DET_LOG(WARNING) << "tasks are not held to the cpus and memory that they ask for"
+  DET_LOG(WARNING) << "CPU and memory limits of tasks are not enforced"
                    << base::Field("reason", group.status().message());
   return "";
 }
 
-// Likewise.
-LibraryPlaces TasksPlaces() {
-  const absl::StatusOr<LibraryPlaces> places = PrepareLibraryPlaces();
-  if (places.ok()) return *places;
-  DET_LOG(WARNING)
-      << "tasks have no /run/determined of their own, which programs need that use the "
-         "existing library for tasks; run the agent as root for them"
-      << base::Field("reason", places.status().message());
+// Called once, because the mount points are the same for all tasks.
+LibraryMountPoints PrepareTaskMountPoints() {
+  const absl::StatusOr<LibraryMountPoints> mount_points = PrepareLibraryMountPoints();
+  if (mount_points.ok()) return *mount_points;
+  DET_LOG(WARNING) << "tasks have no private /run/determined, which programs that use the "
+                      "determined library need; run the agent as root to provide it"
+                   << base::Field("reason", mount_points.status().message());
   return {};
 }
 
 class RealAgent final : public Agent, private LinkListener, private TaskListener {
  public:
-  RealAgent(Parts parts, absl::AnyInvocable<void(absl::Status)> on_end)
-      : options_(std::move(parts.options)),
-        lock_(std::move(parts.lock)),
-        host_(std::move(parts.host)),
+  RealAgent(AgentSetup setup, absl::AnyInvocable<void(absl::Status)> on_end)
+      : options_(std::move(setup.options)),
+        lock_(std::move(setup.lock)),
+        host_(std::move(setup.host)),
         on_end_(std::move(on_end)),
         loop_(base::MakeAsioEventLoop("agent")),
-        link_(MakeMasterLink({.masters = parts.masters,
+        link_(MakeMasterLink({.masters = setup.masters,
                               .tls = options_.tls,
                               .agent_id = options_.id,
                               .token = options_.token,
@@ -71,16 +70,16 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
         driver_(MakeProcessDriver({.work_dir = options_.work_dir,
                                    .keeper = options_.keeper,
                                    .spool_limit = options_.log_spool_limit,
-                                   .group = TasksGroup(),
-                                   .places = TasksPlaces(),
+                                   .group = PrepareTaskGroup(),
+                                   .mount_points = PrepareTaskMountPoints(),
                                    .contexts = &contexts_,
                                    .listener = this})) {
     driver_->SetHost(host_);
-    loop_->Post([this] { Begin(); });
+    loop_->Post([this] { StartUp(); });
   }
 
   ~RealAgent() override {
-    loop_->Stop();  // From here on nobody calls the parts.
+    loop_->Stop();  // From here on, nothing calls the components.
     driver_.reset();
     link_->Close();
     (void)::unlink(StateFile().c_str());
@@ -91,7 +90,7 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
   }
 
  private:
-  // ---- from the link, on the loop ----
+  // ---- Called by the link, on the loop. ----
 
   Registration OnConnecting() override {
     return {.agent_id = options_.id,
@@ -99,7 +98,7 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
             .resource_pool = options_.resource_pool,
             .address = options_.address,
             .devices = host_.devices,
-            .running = supervisor_.Running(),
+            .running = supervisor_.GetRunningTasks(),
             .incarnation = incarnation_,
             .cpus = options_.cpus,
             .memory = options_.memory,
@@ -124,18 +123,19 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
         StateFile(), absl::StrCat("{\"pid\": ", ::getpid(), ", \"id\": \"", options_.id,
                                   "\", \"registered\": true}\n"));
     if (!written.ok()) DET_LOG(WARNING) << written.message();
-    for (const Report& report : supervisor_.Unacked()) link_->Send(report);
-    shipper_.TryNow();
+    for (const Report& report : supervisor_.unacknowledged()) link_->Send(report);
+    shipper_.RetryNow();
   }
 
   void OnOrder(const Event& order) override {
-    // One that comes after all was stopped is not refused: the next agent gets it again.
+    // After all tasks were stopped, orders are ignored, not rejected: the next agent receives them
+    // again.
     if (on_end_ != nullptr) Handle(order);
   }
 
   void OnShutdown(const std::string& reason) override {
-    DET_LOG(ERROR) << "the master ends this agent: " << reason;
-    End(absl::AbortedError(absl::StrCat("the master ended this agent: ", reason)),
+    DET_LOG(ERROR) << "the master requested the shutdown of this agent: " << reason;
+    End(absl::AbortedError(absl::StrCat("the master shut down this agent: ", reason)),
         options_.stop_tasks);
   }
 
@@ -144,17 +144,18 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
     if (absl::IsAlreadyExists(why)) {
       OnIdInUse(why);
     } else if (refused && host_.cluster_id.empty()) {
-      // One that is not about the token says itself what to do.
-      const bool told = absl::StrContains(why.message(), "--");
+      // An error that names a flag already says what to do.
+      const bool names_flag = absl::StrContains(why.message(), "--");
       End(absl::Status(
               why.code(),
-              absl::StrCat("the master at ", host_.masters, " refused this agent: ", why.message(),
-                           told ? "" : "; give its agent token by --token-file")),
+              absl::StrCat("the master at ", host_.masters, " rejected this agent: ", why.message(),
+                           names_flag ? "" : "; set the agent token with --token-file")),
           options_.stop_tasks);
     } else if (!std::exchange(outage_logged_, true)) {
-      DET_LOG(WARNING) << (registered_ ? "lost the master" : "cannot reach the master")
-                       << "; trying again until it answers" << base::Field("master", host_.masters)
-                       << base::Field("why", why.message());
+      DET_LOG(WARNING) << (registered_ ? "lost the connection to the master"
+                                       : "cannot reach the master")
+                       << "; retrying" << base::Field("master", host_.masters)
+                       << base::Field("reason", why.message());
     }
     if (!absl::IsAlreadyExists(why)) id_in_use_since_ = absl::InfiniteFuture();
     registered_ = false;
@@ -166,12 +167,13 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
     if (id_in_use_since_ == absl::InfiniteFuture()) {
       id_in_use_since_ = now;
       DET_LOG(WARNING) << why.message()
-                       << base::Field("asking_for", absl::FormatDuration(options_.id_patience));
+                       << base::Field("retrying_for",
+                                      absl::FormatDuration(options_.id_in_use_timeout));
     }
-    if (now - id_in_use_since_ >= options_.id_patience) End(why, options_.stop_tasks);
+    if (now - id_in_use_since_ >= options_.id_in_use_timeout) End(why, options_.stop_tasks);
   }
 
-  // ---- from the driver, on its threads ----
+  // ---- Called by the driver, on its threads. ----
 
   void OnStarted(const AllocationId& allocation, int pid) override {
     loop_->Post([this, allocation, pid] {
@@ -189,10 +191,10 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
 
   void OnExited(const AllocationId& allocation, const TaskExit& exit) override {
     loop_->Post([this, allocation, exit] {
-      DET_LOG(INFO) << "task ended" << base::Field("allocation", allocation)
+      DET_LOG(INFO) << "task exited" << base::Field("allocation", allocation)
                     << base::Field("exit_code", exit.exit_code)
                     << base::Field("message", exit.message);
-      if (exit.start_failed) Note(allocation, "cannot start the task: " + exit.message);
+      if (exit.start_failed) AddAgentLine(allocation, "cannot start the task: " + exit.message);
       Handle(TaskExited{allocation, exit});
     });
   }
@@ -201,13 +203,13 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
     loop_->Post([this, allocation] { shipper_.End(allocation); });
   }
 
-  // ---- on the loop ----
+  // ---- On the loop. ----
 
-  void Begin() {
+  void StartUp() {
     const absl::StatusOr<std::vector<RunningTask>> adopted = driver_->Adopt();
     if (!adopted.ok()) return End(adopted.status(), /*stop_tasks=*/false);
     for (const RunningTask& task : *adopted) {
-      DET_LOG(INFO) << "task taken up" << base::Field("allocation", task.allocation);
+      DET_LOG(INFO) << "reattached to running task" << base::Field("allocation", task.allocation);
       Handle(TaskAdopted{task.allocation, task.slots, task.fraction});
     }
     link_->Connect();
@@ -243,15 +245,16 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
   void Perform(const SendReport& action) { link_->Send(action.report); }
   void Perform(const ForgetTask& action) { driver_->Forget(action.allocation); }
 
-  // A line of the agent's own in the task's log.
-  void Note(const AllocationId& allocation, std::string text) {
+  // Adds a line of the agent to the task's log.
+  void AddAgentLine(const AllocationId& allocation, std::string text) {
     OutputLine line;
     line.time = loop_->Now();
     line.level = LogLevel::kError;
     line.stdtype = "stderr";
     line.source = "agent";
     line.text = std::move(text);
-    line.sequence = std::numeric_limits<int64_t>::max();  // After all that the task may ever say.
+    // Greater than the number of any line of the task.
+    line.sequence = std::numeric_limits<int64_t>::max();
     shipper_.Add(allocation, {std::move(line)});
   }
 
@@ -261,7 +264,7 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
     const absl::Duration grace = stopping_ ? absl::ZeroDuration() : options_.stop_grace;
     if (!std::exchange(stopping_, true)) {
       result_ = why;
-      stop_deadline_ = loop_->Now() + grace + Supervisor::kLogPatience + kAckPatience;
+      stop_deadline_ = loop_->Now() + grace + Supervisor::kLogTimeout + kAckTimeout;
       loop_->PostAt(stop_deadline_, [this] { EndIfDone(); });
     }
     Handle(StopAll{grace});
@@ -269,9 +272,9 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
 
   void EndIfDone() {
     if (!stopping_ || on_end_ == nullptr) return;
-    // Without a master nobody takes lines and reports; they stay for the next agent.
-    const bool done = registered_ ? supervisor_.Idle() && supervisor_.Unacked().empty()
-                                  : !supervisor_.AnyProcess();
+    // Without a connection, lines and reports cannot be delivered; the next agent delivers them.
+    const bool done = registered_ ? supervisor_.IsIdle() && supervisor_.unacknowledged().empty()
+                                  : !supervisor_.HasProcesses();
     if (!done && loop_->Now() < stop_deadline_) return;
     std::exchange(on_end_, nullptr)(result_);
   }
@@ -304,8 +307,8 @@ class RealAgent final : public Agent, private LinkListener, private TaskListener
 
 absl::StatusOr<std::unique_ptr<Agent>> Agent::Start(const AgentOptions& options,
                                                     absl::AnyInvocable<void(absl::Status)> on_end) {
-  DET_ASSIGN_OR_RETURN(Parts parts, Prepare(options));
-  return std::make_unique<RealAgent>(std::move(parts), std::move(on_end));
+  DET_ASSIGN_OR_RETURN(AgentSetup setup, PrepareAgent(options));
+  return std::make_unique<RealAgent>(std::move(setup), std::move(on_end));
 }
 
 }  // namespace det::agent

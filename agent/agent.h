@@ -1,11 +1,11 @@
-// The agent of one machine: builds its parts, ties them together, starts and ends them.
+// The agent of one machine: creates its components, connects them, starts and ends them.
 //
 //   MasterLink --orders--> Supervisor --actions--> ProcessDriver --news--> Supervisor
 //        ^                     |                        | lines
 //        +------- reports -----+     LogShipper <-------+
 //
-// Made by main and by tests. Its parts meet on one event loop of its own.
-// Never decides anything itself: that is the supervisor's.
+// Created by main and by tests. The components run on one event loop that the agent owns. Decisions
+// are made by the supervisor, not here.
 #ifndef AGENT_AGENT_H_
 #define AGENT_AGENT_H_
 
@@ -24,43 +24,45 @@
 namespace det::agent {
 
 struct AgentOptions {
-  std::string master;  // http://host:port, or https; several with commas between
+  std::string master;  // http://host:port or https://host:port; several separated by commas
   TlsOptions tls;
   std::string id;
   std::string resource_pool = "default";
-  std::optional<int> slots;       // artificial ones; else what the machine has
-  std::string artificial_device;  // their name; empty: the processor's
+  // number of artificial slots; if not set, the machine's devices are detected
+  std::optional<int> slots;
+  std::string artificial_device;  // name of the artificial device; empty: the processor's name
   int artificial_islands = 1;
-  std::optional<double> cpus;     // absent: the machine's; 0: not counted
-  std::optional<int64_t> memory;  // bytes; likewise
+  std::optional<double> cpus;     // not set: the machine's; 0: not counted
+  std::optional<int64_t> memory;  // bytes; same rules as `cpus`
   std::string network_switch;     // empty: unknown
   std::map<std::string, std::string> labels;
   std::string work_dir;
   std::string keeper;                            // path of resolute-keeper
   int64_t log_spool_limit = int64_t{256} << 20;  // bytes of output kept for each task
-  bool stop_tasks = false;                       // whatever ends the agent ends its tasks
+  bool stop_tasks = false;                       // stop the tasks whenever the agent ends
   std::string token;                             // empty: none
   std::string sdk_dir;                           // empty: none
   std::string python_dir;                        // empty: none
-  std::string address;                           // empty: the one that leads to the master
+  std::string address;  // empty: this machine's address on the route to the master
   absl::Duration stop_grace = absl::Seconds(10);
-  // How long to go on asking for an id that is in use: its last holder may be about to end.
-  absl::Duration id_patience = absl::Seconds(30);
+  // How long to retry registration while the id is in use: its previous holder may be about to end.
+  absl::Duration id_in_use_timeout = absl::Seconds(30);
 };
 
 class Agent {
  public:
-  // Takes up the tasks that an agent before this one left in the folder.
-  // `on_end` runs once, on the agent's thread: OK after Stop, else why the agent cannot go on. It
-  // must not destroy the agent. Refusals name the flag to change.
+  // Starts an agent and reattaches to the tasks that a previous agent left in the work directory.
+  // `on_end` is called once, on the agent's thread: with OK after Stop, otherwise with the reason
+  // why the agent cannot continue. It must not destroy the agent. Errors name the flag to change.
   static absl::StatusOr<std::unique_ptr<Agent>> Start(
       const AgentOptions& options, absl::AnyInvocable<void(absl::Status)> on_end);
 
-  // Tasks that run go on.
+  // Running tasks continue.
   virtual ~Agent() = default;
 
-  // Calls `on_end` at once: the tasks are left to the next agent. With `stop_tasks`: stops them
-  // gently and reports their ends before; called again then: kills them now. Any thread.
+  // Calls `on_end` at once and leaves the tasks to the next agent. With `stop_tasks`, first stops
+  // the tasks with a grace period and reports their exits; a second such call kills them
+  // immediately. Any thread.
   virtual void Stop(bool stop_tasks) = 0;
 };
 

@@ -1,4 +1,4 @@
-// The whole agent with real processes against a fake master.
+// Tests of the whole agent, with real processes and a fake master.
 #include "agent/agent.h"
 
 #include <signal.h>
@@ -27,7 +27,7 @@ class AgentTest : public testing::Test {
   void SetUp() override { dir_.emplace(*base::TempDir::Create("det-agent")); }
   void TearDown() override {
     agent_.reset();
-    (void)KillProcesses({.mark = ProcessMark(work_dir(), AllocationId())}, absl::Seconds(10));
+    (void)KillProcesses({.marker = GetTaskMarker(work_dir(), AllocationId())}, absl::Seconds(10));
   }
 
   std::string work_dir() const { return dir_->path() + "/agent"; }
@@ -57,14 +57,14 @@ class AgentTest : public testing::Test {
   absl::Status WaitForEnd() {
     std::unique_lock lock(mutex_);
     if (!changed_.wait_for(lock, std::chrono::seconds(30), [&] { return ended_.has_value(); })) {
-      return absl::DeadlineExceededError("the agent does not end");
+      return absl::DeadlineExceededError("the agent did not end");
     }
     return *ended_;
   }
 
   bool WaitForLine(const std::string& text) {
-    return master_.WaitUntil([&](const FakeMaster::Heard& heard) {
-      for (const auto& line : heard.lines) {
+    return master_.WaitUntil([&](const FakeMaster::Received& received) {
+      for (const auto& line : received.lines) {
         if (line.text() == text) return true;
       }
       return false;
@@ -79,9 +79,9 @@ class AgentTest : public testing::Test {
   std::optional<absl::Status> ended_;
 };
 
-TEST_F(AgentTest, RegistersWithItsSlots) {
+TEST_F(AgentTest, RegistersSlots) {
   StartAgent();
-  const v1::Register registration = master_.heard().registrations.at(0);
+  const v1::Register registration = master_.received().registrations.at(0);
   EXPECT_EQ(registration.agent_id(), "a1");
   EXPECT_EQ(registration.resource_pool(), "default");
   EXPECT_EQ(registration.address(), "127.0.0.1");
@@ -92,7 +92,7 @@ TEST_F(AgentTest, RegistersWithItsSlots) {
   EXPECT_NE(registration.incarnation(), "");
 }
 
-TEST_F(AgentTest, ShipsLinesBeforeItReportsTheExit) {
+TEST_F(AgentTest, SendsLinesBeforeExitReport) {
   StartAgent();
   master_.StartTask("1.1.0", {"sh", "-c",
                               "echo \"[rank=1] hello\"; echo 'ERROR: bad' >&2; "
@@ -101,13 +101,13 @@ TEST_F(AgentTest, ShipsLinesBeforeItReportsTheExit) {
   ASSERT_TRUE(exit.has_value());
   EXPECT_EQ(exit->exit_code(), 3);
   EXPECT_EQ(exit->signal(), 0);
-  const FakeMaster::Heard heard = master_.heard();
-  ASSERT_NE(heard.Start("1.1.0"), nullptr);
-  EXPECT_GT(heard.Start("1.1.0")->started().pid(), 0);
-  EXPECT_EQ(heard.lines_at_exit, 3u) << absl::StrJoin(heard.Texts(), "|");
+  const FakeMaster::Received received = master_.received();
+  ASSERT_NE(received.Start("1.1.0"), nullptr);
+  EXPECT_GT(received.Start("1.1.0")->started().pid(), 0);
+  EXPECT_EQ(received.lines_at_exit, 3u) << absl::StrJoin(received.Texts(), "|");
   std::map<std::string, v1::LogLine> lines;
   std::vector<int64_t> sequences;
-  for (const v1::LogLine& line : heard.lines) {
+  for (const v1::LogLine& line : received.lines) {
     lines[line.text()] = line;
     sequences.push_back(line.sequence());
   }
@@ -122,7 +122,7 @@ TEST_F(AgentTest, ShipsLinesBeforeItReportsTheExit) {
   EXPECT_FALSE(Exists(work_dir() + "/tasks/1.1.0/work"));
 }
 
-TEST_F(AgentTest, StopsGently) {
+TEST_F(AgentTest, StopsTaskWithSigterm) {
   StartAgent();
   master_.StartTask(
       "1.1.0",
@@ -135,7 +135,7 @@ TEST_F(AgentTest, StopsGently) {
   EXPECT_TRUE(WaitForLine("bye"));
 }
 
-TEST_F(AgentTest, StopsHardWhatDoesNotStopGently) {
+TEST_F(AgentTest, KillsTask_WhenGracePeriodEnds) {
   StartAgent();
   master_.StartTask("1.1.0",
                     {"sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.01; done"});
@@ -147,12 +147,12 @@ TEST_F(AgentTest, StopsHardWhatDoesNotStopGently) {
   EXPECT_EQ(exit->signal(), 9);
 }
 
-TEST_F(AgentTest, ReportsTheSignalOfAKilledTask) {
+TEST_F(AgentTest, ReportsSignalOfKilledTask) {
   StartAgent();
   master_.StartTask("1.1.0", {"sleep", "1000"});
-  ASSERT_TRUE(
-      master_.WaitUntil([](const FakeMaster::Heard& heard) { return heard.Start("1.1.0"); }));
-  ASSERT_EQ(::kill(master_.heard().Start("1.1.0")->started().pid(), SIGKILL), 0);
+  ASSERT_TRUE(master_.WaitUntil(
+      [](const FakeMaster::Received& received) { return received.Start("1.1.0"); }));
+  ASSERT_EQ(::kill(master_.received().Start("1.1.0")->started().pid(), SIGKILL), 0);
   const std::optional<v1::Exited> exit = master_.WaitForExit("1.1.0");
   ASSERT_TRUE(exit.has_value());
   EXPECT_EQ(exit->exit_code(), 137);
@@ -160,7 +160,7 @@ TEST_F(AgentTest, ReportsTheSignalOfAKilledTask) {
   EXPECT_EQ(exit->message(), "killed by signal 9 (SIGKILL)");
 }
 
-TEST_F(AgentTest, AnswersForWhatIsNotHere) {
+TEST_F(AgentTest, ReportsExit_WhenStopNamesUnknownTask) {
   StartAgent();
   master_.StopTask("9.9.0", 1);
   const std::optional<v1::Exited> exit = master_.WaitForExit("9.9.0");
@@ -168,15 +168,15 @@ TEST_F(AgentTest, AnswersForWhatIsNotHere) {
   EXPECT_EQ(exit->message(), "not running here");
 }
 
-TEST_F(AgentTest, SaysWhyATaskDidNotStart) {
+TEST_F(AgentTest, ReportsReason_WhenTaskDoesNotStart) {
   StartAgent();
   master_.StartTask("1.1.0", {"no-such-program-anywhere"});
   const std::optional<v1::Exited> exit = master_.WaitForExit("1.1.0");
   ASSERT_TRUE(exit.has_value());
   EXPECT_TRUE(exit->start_failed());
   EXPECT_NE(exit->message().find("no-such-program-anywhere"), std::string::npos) << exit->message();
-  EXPECT_EQ(master_.heard().lines_at_exit, 1u);
-  EXPECT_EQ(master_.heard().lines.at(0).source(), "agent");
+  EXPECT_EQ(master_.received().lines_at_exit, 1u);
+  EXPECT_EQ(master_.received().lines.at(0).source(), "agent");
 
   const std::string hash(64, '0');
   master_.StartTask("1.1.1", {"true"}, hash);
@@ -186,63 +186,63 @@ TEST_F(AgentTest, SaysWhyATaskDidNotStart) {
   EXPECT_EQ(second->message(), "cannot get the context: no such context");
 }
 
-TEST_F(AgentTest, SendsUnacknowledgedReportsAgain) {
+TEST_F(AgentTest, ResendsUnacknowledgedReports) {
   master_.SetAutoAck(false);
   StartAgent();
   master_.StartTask("1.1.0", {"true"});
   ASSERT_TRUE(master_.WaitForExit("1.1.0").has_value());
   master_.StartTask("1.2.0", {"sleep", "1000"});
-  ASSERT_TRUE(
-      master_.WaitUntil([](const FakeMaster::Heard& heard) { return heard.Start("1.2.0"); }));
-  const std::vector<v1::TaskReport> first = master_.heard().reports;
+  ASSERT_TRUE(master_.WaitUntil(
+      [](const FakeMaster::Received& received) { return received.Start("1.2.0"); }));
+  const std::vector<v1::TaskReport> first = master_.received().reports;
   ASSERT_EQ(first.size(), 3u);
 
-  master_.Drop();
+  master_.DropStream();
   ASSERT_TRUE(master_.WaitForRegistration(2));
-  ASSERT_TRUE(
-      master_.WaitUntil([](const FakeMaster::Heard& heard) { return heard.reports.size() == 6; }));
-  const FakeMaster::Heard heard = master_.heard();
+  ASSERT_TRUE(master_.WaitUntil(
+      [](const FakeMaster::Received& received) { return received.reports.size() == 6; }));
+  const FakeMaster::Received received = master_.received();
   for (size_t i = 0; i < 3; ++i) {
-    EXPECT_EQ(heard.reports[3 + i].SerializeAsString(), first[i].SerializeAsString()) << i;
+    EXPECT_EQ(received.reports[3 + i].SerializeAsString(), first[i].SerializeAsString()) << i;
   }
-  // The one that has ended counts as living until the master knows better.
-  ASSERT_EQ(heard.registrations[1].running_size(), 2);
-  EXPECT_EQ(heard.registrations[1].running(1).allocation_id(), "1.2.0");
-  EXPECT_EQ(heard.registrations[1].running(1).slots(0), 0);
+  // The ended task counts as running until the master has acknowledged its exit.
+  ASSERT_EQ(received.registrations[1].running_size(), 2);
+  EXPECT_EQ(received.registrations[1].running(1).allocation_id(), "1.2.0");
+  EXPECT_EQ(received.registrations[1].running(1).slots(0), 0);
 }
 
-TEST_F(AgentTest, StaysTheSameIncarnationAndTheNextOneIsAnother) {
+TEST_F(AgentTest, KeepsIncarnationUntilProcessEnds) {
   StartAgent();
-  master_.Drop();
+  master_.DropStream();
   ASSERT_TRUE(master_.WaitForRegistration(2));
   agent_.reset();
   StartAgent(Options());
   ASSERT_TRUE(master_.WaitForRegistration(3));
-  const std::vector<v1::Register> said = master_.heard().registrations;
-  EXPECT_EQ(said[1].incarnation(), said[0].incarnation());
-  EXPECT_NE(said[2].incarnation(), said[0].incarnation());
+  const std::vector<v1::Register> registrations = master_.received().registrations;
+  EXPECT_EQ(registrations[1].incarnation(), registrations[0].incarnation());
+  EXPECT_NE(registrations[2].incarnation(), registrations[0].incarnation());
 }
 
-TEST_F(AgentTest, AsksAgainForAnIdInUse) {
+TEST_F(AgentTest, RetriesRegistration_WhenIdIsInUse) {
   master_.SetIdInUse(true);
   StartAgent(Options());
-  ASSERT_TRUE(
-      master_.WaitUntil([](const FakeMaster::Heard& heard) { return heard.refusals >= 2; }));
+  ASSERT_TRUE(master_.WaitUntil(
+      [](const FakeMaster::Received& received) { return received.refusals >= 2; }));
   master_.SetIdInUse(false);
   EXPECT_TRUE(master_.WaitForRegistration());
 }
 
-TEST_F(AgentTest, EndsWhenItsIdStaysInUse) {
+TEST_F(AgentTest, Ends_WhenIdStaysInUse) {
   master_.SetIdInUse(true);
   AgentOptions options = Options();
-  options.id_patience = absl::ZeroDuration();
+  options.id_in_use_timeout = absl::ZeroDuration();
   StartAgent(options);
   const absl::Status end = WaitForEnd();
   EXPECT_TRUE(absl::IsAlreadyExists(end)) << end;
   EXPECT_EQ(end.message(), "agent id a1 is in use by another agent");
 }
 
-TEST_F(AgentTest, SurvivesAMasterThatRestarts) {
+TEST_F(AgentTest, ContinuesTasks_WhenMasterRestarts) {
   StartAgent();
   master_.StartTask("1.1.0",
                     {"sh", "-c", "echo one; while [ ! -e go ]; do sleep 0.01; done; echo two"});
@@ -251,27 +251,28 @@ TEST_F(AgentTest, SurvivesAMasterThatRestarts) {
   ASSERT_TRUE(base::WriteFileAtomically(work_dir() + "/tasks/1.1.0/work/go", "").ok());
   master_.Start();
   ASSERT_TRUE(master_.WaitForRegistration(2));
-  ASSERT_EQ(master_.heard().registrations[1].running_size(), 1);
+  ASSERT_EQ(master_.received().registrations[1].running_size(), 1);
   EXPECT_TRUE(WaitForLine("two"));
   ASSERT_TRUE(master_.WaitForExit("1.1.0").has_value());
   EXPECT_EQ(master_.WaitForExit("1.1.0")->exit_code(), 0);
 }
 
-// What waits behind a master that does not take it is on disk, and one that comes back gets it.
-TEST_F(AgentTest, HoldsNoMoreLinesThanItMay) {
-  master_.SetTakeLogs(false);
+// Lines that the master does not accept remain on disk, and are delivered when it accepts them
+// again.
+TEST_F(AgentTest, DeliversLinesFromDisk_WhenMasterAcceptsThemAgain) {
+  master_.SetAcceptLogs(false);
   StartAgent();
   master_.StartTask("1.1.0", {"sh", "-c", "seq 1 60000"});
   const std::optional<v1::Exited> exit = master_.WaitForExit("1.1.0");
-  ASSERT_TRUE(exit.has_value()) << "it does not wait for its lines for ever";
-  master_.SetTakeLogs(true);
+  ASSERT_TRUE(exit.has_value()) << "the exit is reported without waiting for the lines";
+  master_.SetAcceptLogs(true);
   ASSERT_TRUE(WaitForLine("60000"));
-  const std::vector<std::string> texts = master_.heard().Texts();
+  const std::vector<std::string> texts = master_.received().Texts();
   ASSERT_EQ(texts.size(), 60000u);
   for (size_t i = 0; i < texts.size(); ++i) ASSERT_EQ(texts[i], absl::StrCat(i + 1));
 }
 
-TEST_F(AgentTest, AnAgentThatIsStoppedLeavesItsTasksToTheNext) {
+TEST_F(AgentTest, NextAgentReattachesToTasks) {
   StartAgent();
   master_.StartTask("1.1.0",
                     {"sh", "-c", "echo one; while [ ! -e go ]; do sleep 0.01; done; echo two"});
@@ -279,12 +280,12 @@ TEST_F(AgentTest, AnAgentThatIsStoppedLeavesItsTasksToTheNext) {
   agent_->Stop(/*stop_tasks=*/false);
   EXPECT_TRUE(WaitForEnd().ok());
   agent_.reset();
-  EXPECT_EQ(master_.heard().Exit("1.1.0"), nullptr);
+  EXPECT_EQ(master_.received().Exit("1.1.0"), nullptr);
   ended_.reset();
 
   StartAgent(Options());
   ASSERT_TRUE(master_.WaitForRegistration(2));
-  const v1::Register again = master_.heard().registrations[1];
+  const v1::Register again = master_.received().registrations[1];
   ASSERT_EQ(again.running_size(), 1);
   EXPECT_EQ(again.running(0).allocation_id(), "1.1.0");
   EXPECT_EQ(again.running(0).slots(0), 0);
@@ -292,11 +293,11 @@ TEST_F(AgentTest, AnAgentThatIsStoppedLeavesItsTasksToTheNext) {
   const std::optional<v1::Exited> exit = master_.WaitForExit("1.1.0");
   ASSERT_TRUE(exit.has_value());
   EXPECT_EQ(exit->exit_code(), 0);
-  EXPECT_EQ(master_.heard().Texts(), (std::vector<std::string>{"one", "two"}));
+  EXPECT_EQ(master_.received().Texts(), (std::vector<std::string>{"one", "two"}));
 }
 
-// It comes back after the master has given its tasks up, and started them elsewhere.
-TEST_F(AgentTest, ATaskThatTheMasterDoesNotWantAnyMoreIsKilledOnReturn) {
+// The agent returns after the master has given up its tasks and started them elsewhere.
+TEST_F(AgentTest, KillsReattachedTask_WhenMasterStopsIt) {
   StartAgent();
   master_.StartTask("1.1.0",
                     {"sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.01; done"});
@@ -308,32 +309,32 @@ TEST_F(AgentTest, ATaskThatTheMasterDoesNotWantAnyMoreIsKilledOnReturn) {
   const std::optional<v1::Exited> exit = master_.WaitForExit("1.1.0");
   ASSERT_TRUE(exit.has_value());
   EXPECT_EQ(exit->signal(), SIGKILL);
-  EXPECT_TRUE(FindProcesses({.mark = ProcessMark(work_dir(), AllocationId())}).empty());
+  EXPECT_TRUE(FindProcesses({.marker = GetTaskMarker(work_dir(), AllocationId())}).empty());
 }
 
-TEST_F(AgentTest, AnUnacknowledgedEndIsReportedByTheNextAgent) {
+TEST_F(AgentTest, NextAgentReportsUnacknowledgedExit) {
   master_.SetAutoAck(false);
   StartAgent();
   master_.StartTask("1.1.0", {"sh", "-c", "echo one; exit 4"});
   ASSERT_TRUE(master_.WaitForExit("1.1.0").has_value());
   agent_.reset();
-  const size_t before = master_.heard().reports.size();
+  const size_t before = master_.received().reports.size();
   master_.SetAutoAck(true);
   StartAgent(Options());
   ASSERT_TRUE(master_.WaitUntil(
-      [&](const FakeMaster::Heard& heard) { return heard.reports.size() == before + 2; }));
-  const v1::TaskReport again = master_.heard().reports.back();
+      [&](const FakeMaster::Received& received) { return received.reports.size() == before + 2; }));
+  const v1::TaskReport again = master_.received().reports.back();
   EXPECT_EQ(again.exited().exit_code(), 4);
-  EXPECT_EQ(again.sequence(), 2) << "each agent counts its own";
-  EXPECT_EQ(master_.heard().Texts(), std::vector<std::string>{"one"});
-  // Once it is acknowledged, nothing of it is left.
+  EXPECT_EQ(again.sequence(), 2) << "each agent process has its own sequence";
+  EXPECT_EQ(master_.received().Texts(), std::vector<std::string>{"one"});
+  // Once the exit is acknowledged, nothing of the task is left.
   ASSERT_TRUE(master_.WaitForRegistration(2));
   agent_->Stop(/*stop_tasks=*/true);
   EXPECT_TRUE(WaitForEnd().ok());
   EXPECT_FALSE(Exists(work_dir() + "/tasks/1.1.0"));
 }
 
-TEST_F(AgentTest, FindsTheMasterThatLeads) {
+TEST_F(AgentTest, ConnectsToLeadingMaster) {
   FakeMaster other;
   AgentOptions options = Options();
   options.master = absl::StrCat(master_.url(), ",", other.url());
@@ -341,36 +342,37 @@ TEST_F(AgentTest, FindsTheMasterThatLeads) {
   StartAgent(options);
   ASSERT_TRUE(other.WaitForRegistration());
   other.StartTask("1.1.0", {"sh", "-c", "echo $DET_MASTER $DET_MASTERS; sleep 1000"});
-  ASSERT_TRUE(other.WaitUntil([](const FakeMaster::Heard& heard) { return !heard.lines.empty(); }));
-  EXPECT_EQ(other.heard().Texts().at(0), absl::StrCat(other.url(), " ", options.master));
+  ASSERT_TRUE(other.WaitUntil(
+      [](const FakeMaster::Received& received) { return !received.lines.empty(); }));
+  EXPECT_EQ(other.received().Texts().at(0), absl::StrCat(other.url(), " ", options.master));
 
   master_.Start();
   other.Stop();
   ASSERT_TRUE(master_.WaitForRegistration());
-  EXPECT_EQ(master_.heard().registrations[0].running_size(), 1);
+  EXPECT_EQ(master_.received().registrations[0].running_size(), 1);
   master_.StopTask("1.1.0", 0);
   ASSERT_TRUE(master_.WaitForExit("1.1.0").has_value());
   master_.StartTask("1.2.0", {"echo", "hi"});
-  EXPECT_TRUE(WaitForLine("hi")) << "logs follow";
+  EXPECT_TRUE(WaitForLine("hi")) << "logs go to the leading master";
 }
 
-TEST_F(AgentTest, AnAgentThatIsToldToStopsItsTasks) {
+TEST_F(AgentTest, StopsTasks_WhenRequested) {
   StartAgent();
   master_.StartTask("1.1.0", {"sleep", "1000"});
-  ASSERT_TRUE(
-      master_.WaitUntil([](const FakeMaster::Heard& heard) { return heard.Start("1.1.0"); }));
+  ASSERT_TRUE(master_.WaitUntil(
+      [](const FakeMaster::Received& received) { return received.Start("1.1.0"); }));
   EXPECT_EQ(*base::ReadFile(work_dir() + "/agent.json"),
             absl::StrCat("{\"pid\": ", ::getpid(), ", \"id\": \"a1\", \"registered\": true}\n"));
   agent_->Stop(/*stop_tasks=*/true);
   EXPECT_TRUE(WaitForEnd().ok());
-  const FakeMaster::Heard heard = master_.heard();
-  ASSERT_NE(heard.Exit("1.1.0"), nullptr);
-  EXPECT_EQ(heard.Exit("1.1.0")->exited().signal(), SIGTERM);
+  const FakeMaster::Received received = master_.received();
+  ASSERT_NE(received.Exit("1.1.0"), nullptr);
+  EXPECT_EQ(received.Exit("1.1.0")->exited().signal(), SIGTERM);
   agent_.reset();
   EXPECT_FALSE(Exists(work_dir() + "/agent.json"));
 }
 
-TEST_F(AgentTest, EndsWhenTheMasterSaysSo) {
+TEST_F(AgentTest, Ends_WhenMasterRequestsShutdown) {
   StartAgent();
   v1::MasterMessage message;
   message.mutable_shutdown()->set_reason("this pool is closed");
@@ -379,7 +381,7 @@ TEST_F(AgentTest, EndsWhenTheMasterSaysSo) {
   EXPECT_NE(end.message().find("this pool is closed"), std::string::npos) << end;
 }
 
-TEST_F(AgentTest, ShowsItsToken) {
+TEST_F(AgentTest, SendsToken) {
   master_.RequireToken("secret");
   AgentOptions options = Options();
   options.token = "secret";
@@ -389,7 +391,7 @@ TEST_F(AgentTest, ShowsItsToken) {
   EXPECT_TRUE(WaitForLine("hi"));
 }
 
-TEST_F(AgentTest, EndsIfItsTokenIsRefused) {
+TEST_F(AgentTest, Ends_WhenTokenIsRejected) {
   master_.RequireToken("secret");
   StartAgent(Options());
   const absl::Status end = WaitForEnd();
@@ -397,7 +399,7 @@ TEST_F(AgentTest, EndsIfItsTokenIsRefused) {
   EXPECT_NE(end.message().find("--token-file"), std::string::npos) << end;
 }
 
-TEST_F(AgentTest, RefusesWhatCannotWork) {
+TEST_F(AgentTest, RejectsInvalidOptions) {
   const auto start = [](AgentOptions options) {
     return Agent::Start(options, [](absl::Status) {}).status();
   };
@@ -414,7 +416,7 @@ TEST_F(AgentTest, RefusesWhatCannotWork) {
   options.keeper = "/no/keeper";
   EXPECT_NE(start(options).message().find("/no/keeper"), std::string::npos);
   StartAgent();
-  EXPECT_NE(start(Options()).message().find("another agent uses"), std::string::npos);
+  EXPECT_NE(start(Options()).message().find("another agent is using"), std::string::npos);
 }
 
 }  // namespace

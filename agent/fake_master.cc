@@ -19,7 +19,7 @@ void FakeMaster::Start() {
                            &port);
   builder.RegisterService(this);
   server_ = builder.BuildAndStart();
-  DET_CHECK(server_ != nullptr && port != 0) << "the fake master cannot listen";
+  DET_CHECK(server_ != nullptr && port != 0) << "the fake master cannot listen on a port";
   port_ = port;
 }
 
@@ -42,9 +42,9 @@ void FakeMaster::SetAutoAck(bool on) {
   std::lock_guard lock(mutex_);
   auto_ack_ = on;
 }
-void FakeMaster::SetTakeLogs(bool on) {
+void FakeMaster::SetAcceptLogs(bool on) {
   std::lock_guard lock(mutex_);
-  take_logs_ = on;
+  accept_logs_ = on;
 }
 void FakeMaster::PutContext(const std::string& hash, const std::string& archive) {
   std::lock_guard lock(mutex_);
@@ -77,50 +77,51 @@ void FakeMaster::StopTask(const std::string& allocation, double grace_seconds) {
   Send(message);
 }
 
-void FakeMaster::Drop() {
+void FakeMaster::DropStream() {
   std::lock_guard lock(mutex_);
   if (context_ != nullptr) context_->TryCancel();
 }
 
-std::vector<std::string> FakeMaster::Heard::Texts() const {
+std::vector<std::string> FakeMaster::Received::Texts() const {
   std::vector<std::string> texts;
   for (const v1::LogLine& line : lines) texts.push_back(line.text());
   return texts;
 }
 
-const v1::TaskReport* FakeMaster::Heard::Exit(const std::string& allocation) const {
+const v1::TaskReport* FakeMaster::Received::Exit(const std::string& allocation) const {
   for (const v1::TaskReport& report : reports) {
     if (report.allocation_id() == allocation && report.has_exited()) return &report;
   }
   return nullptr;
 }
 
-const v1::TaskReport* FakeMaster::Heard::Start(const std::string& allocation) const {
+const v1::TaskReport* FakeMaster::Received::Start(const std::string& allocation) const {
   for (const v1::TaskReport& report : reports) {
     if (report.allocation_id() == allocation && report.has_started()) return &report;
   }
   return nullptr;
 }
 
-FakeMaster::Heard FakeMaster::heard() const {
+FakeMaster::Received FakeMaster::received() const {
   std::lock_guard lock(mutex_);
-  return heard_;
+  return received_;
 }
 
-bool FakeMaster::WaitUntil(const std::function<bool(const Heard&)>& condition) {
+bool FakeMaster::WaitUntil(const std::function<bool(const Received&)>& condition) {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, std::chrono::seconds(30), [&] { return condition(heard_); });
+  return changed_.wait_for(lock, std::chrono::seconds(30), [&] { return condition(received_); });
 }
 
 bool FakeMaster::WaitForRegistration(size_t count) {
-  return WaitUntil([&](const Heard& heard) { return heard.registrations.size() >= count; });
+  return WaitUntil(
+      [&](const Received& received) { return received.registrations.size() >= count; });
 }
 
 std::optional<v1::Exited> FakeMaster::WaitForExit(const std::string& allocation) {
-  if (!WaitUntil([&](const Heard& heard) { return heard.Exit(allocation) != nullptr; })) {
+  if (!WaitUntil([&](const Received& received) { return received.Exit(allocation) != nullptr; })) {
     return std::nullopt;
   }
-  return heard().Exit(allocation)->exited();
+  return received().Exit(allocation)->exited();
 }
 
 grpc::Status FakeMaster::Connect(grpc::ServerContext* context, Stream* stream) {
@@ -129,12 +130,12 @@ grpc::Status FakeMaster::Connect(grpc::ServerContext* context, Stream* stream) {
   while (stream->Read(&message)) {
     std::lock_guard lock(mutex_);
     if (message.has_register_() && id_in_use_) {
-      ++heard_.refusals;
+      ++received_.refusals;
       changed_.notify_all();
       return {grpc::StatusCode::ALREADY_EXISTS, "agent id a1 is in use by another agent"};
     }
     if (message.has_register_()) context_ = context;
-    Hear(stream, message);
+    Record(stream, message);
     changed_.notify_all();
   }
   std::lock_guard lock(mutex_);
@@ -145,7 +146,7 @@ grpc::Status FakeMaster::Connect(grpc::ServerContext* context, Stream* stream) {
   return grpc::Status::OK;
 }
 
-void FakeMaster::Hear(Stream* stream, const v1::AgentMessage& message) {
+void FakeMaster::Record(Stream* stream, const v1::AgentMessage& message) {
   if (message.has_register_()) {
     stream_ = stream;
     v1::MasterMessage registered;
@@ -153,12 +154,12 @@ void FakeMaster::Hear(Stream* stream, const v1::AgentMessage& message) {
     registered.mutable_registered()->set_master_version("test");
     registered.mutable_registered()->set_heartbeat_seconds(1);
     stream->Write(registered);
-    heard_.registrations.push_back(message.register_());
+    received_.registrations.push_back(message.register_());
   } else if (message.has_heartbeat()) {
-    ++heard_.heartbeats;
+    ++received_.heartbeats;
   } else if (message.has_report()) {
-    heard_.reports.push_back(message.report());
-    if (message.report().has_exited()) heard_.lines_at_exit = heard_.lines.size();
+    received_.reports.push_back(message.report());
+    if (message.report().has_exited()) received_.lines_at_exit = received_.lines.size();
     if (!auto_ack_) return;
     v1::MasterMessage ack;
     ack.mutable_ack()->set_sequence(message.report().sequence());
@@ -170,12 +171,12 @@ grpc::Status FakeMaster::PostLogs(grpc::ServerContext* context, const v1::PostLo
                                   v1::PostLogsResponse*) {
   if (!Authorized(*context)) return {grpc::StatusCode::UNAUTHENTICATED, "wrong token"};
   std::lock_guard lock(mutex_);
-  if (!take_logs_) return {grpc::StatusCode::UNAVAILABLE, "not now"};
+  if (!accept_logs_) return {grpc::StatusCode::UNAVAILABLE, "not now"};
   for (const v1::LogLine& line : request->lines()) {
     const auto [known, fresh] =
         line_texts_.try_emplace({request->allocation_id(), line.sequence()}, line.text());
-    // One number for two lines is for the test to see.
-    if (fresh || known->second != line.text()) heard_.lines.push_back(line);
+    // If two lines have the same number, both are recorded, so that the test notices.
+    if (fresh || known->second != line.text()) received_.lines.push_back(line);
   }
   changed_.notify_all();
   return grpc::Status::OK;
@@ -190,7 +191,7 @@ grpc::Status FakeMaster::GetContext(grpc::ServerContext*, const v1::GetContextRe
     if (found == contexts_.end()) return {grpc::StatusCode::NOT_FOUND, "no such context"};
     archive = found->second;
   }
-  constexpr size_t kChunk = 1000;  // small, so that there are many
+  constexpr size_t kChunk = 1000;  // small, so that there are many chunks
   for (size_t at = 0; at < archive.size(); at += kChunk) {
     v1::GetContextResponse response;
     response.set_chunk(archive.substr(at, kChunk));

@@ -1,4 +1,4 @@
-// resolute-agent: flags, signals, one line for what goes wrong.
+// Entry point of resolute-agent: flags, signals, error output.
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@
 #include "agent/agent.h"
 #include "base/fd.h"
 #include "base/file.h"
-#include "base/install.h"
+#include "base/installation.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include <CLI/CLI.hpp>
@@ -45,17 +45,18 @@ struct Flags {
   bool verbose = false;
 };
 
-std::string HostName() {
+std::string GetHostName() {
   std::array<char, HOST_NAME_MAX + 1> name{};
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "agent";
 }
 
-std::string BesideThis(const std::string& program) {
+std::string FindSibling(const std::string& program) {
   std::error_code error;
   return std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / program;
 }
 
-// The first of two folders that is there beside this program: of a build tree, or installed.
+// Returns the first of two directories that exists relative to this program: that of a build tree,
+// or the installed one.
 std::string FindInstalled(const char* built, const char* installed) {
   std::error_code error;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -67,70 +68,65 @@ std::string FindInstalled(const char* built, const char* installed) {
   return "";
 }
 
-// Makes a folder's path absolute; an empty one stays.
+// Makes the path of a directory absolute; an empty path is left unchanged.
 absl::Status Canonicalize(const char* flag, std::string& folder) {
   if (folder.empty()) return absl::OkStatus();
   std::error_code error;
-  folder = std::filesystem::canonical(folder, error);
+  const std::string path = folder;
+  folder = std::filesystem::canonical(path, error);
   if (!error) return absl::OkStatus();
   return absl::NotFoundError(
-      absl::StrCat(flag, " does not exist; give the folder of the Trial API"));
+      absl::StrCat(flag, " ", path, " does not exist; set it to the directory of the Trial API"));
 }
 
-std::string DefaultWorkDir(const std::string& id) {
-  return absl::StrCat(base::DefaultDataDir(), "/agents/", id);
+std::string GetDefaultWorkDir(const std::string& id) {
+  return absl::StrCat(base::GetDefaultDataDir(), "/agents/", id);
 }
 
-void Declare(CLI::App& app, Flags& flags) {
+void AddOptions(CLI::App& app, Flags& flags) {
   app.add_option("--master", flags.agent.master,
-                 "Address of the master, http://host:port or https://host:port; with a standby: "
-                 "both, with a comma")
+                 "Master address, http(s)://HOST:PORT; several separated by commas")
       ->required();
-  app.add_option("--id", flags.agent.id, "Name of this agent (default: the host's name)");
+  app.add_option("--id", flags.agent.id, "Name of this agent (default: host name)");
   app.add_option("--slots", flags.slots,
-                 "Offer this many artificial CPU slots (default: the GPUs, else one CPU slot)");
+                 "Number of artificial CPU slots (default: detect devices)");
   app.add_option("--artificial-device", flags.agent.artificial_device,
-                 "Name of the artificial slots' device, for trying things out");
+                 "Device name of artificial slots, for testing");
   app.add_option("--artificial-islands", flags.agent.artificial_islands,
-                 "Islands of fast links that the artificial slots form (default: 1)");
+                 "Number of islands of artificial slots (default: 1)");
   app.add_option("--cpus", flags.cpus,
-                 "CPUs that tasks may use together; 0: not counted (default: the machine's)");
+                 "CPUs available to tasks in total; 0: not limited (default: all)");
   app.add_option("--memory", flags.memory,
-                 "Memory that tasks may use together, such as 64g; 0: not counted (default: the "
-                 "machine's)")
+                 "Memory available to tasks, such as 64g; 0: not limited (default: all)")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false));
   app.add_option("--switch", flags.agent.network_switch,
-                 "Network switch that this machine hangs on; agents of one reach each other "
-                 "fastest");
-  app.add_option("--label", flags.labels, "key=value, shown to people; may be given again")
+                 "Network switch of this machine, for topology-aware placement");
+  app.add_option("--label", flags.labels, "Label KEY=VALUE shown to users; repeatable")
       ->allow_extra_args(false);
-  app.add_option("--pool", flags.agent.resource_pool, "Resource pool (default: default)");
+  app.add_option("--pool", flags.agent.resource_pool, "Resource pool to join (default: default)");
   app.add_option("--work-dir", flags.agent.work_dir,
-                 "Folder for tasks and caches (default: agents/<id> below the data directory)");
-  app.add_option("--token-file", flags.token_file, "File that holds the agent token");
+                 "Directory for tasks and caches (default: DATA_DIR/agents/ID)");
+  app.add_option("--token-file", flags.token_file, "File with the agent token");
   app.add_option("--tls-ca", flags.tls_ca,
-                 "PEM file with the authority of the master's certificate (default: the system's)");
+                 "PEM file with the CA of the master's certificate (default: system CAs)");
   app.add_option("--tls-master-name", flags.agent.tls.master_name,
-                 "Name in the master's certificate (default: as in --master)");
-  app.add_option("--tls-cert", flags.tls_cert,
-                 "PEM file with this agent's certificate, for a master with --tls-client-ca");
-  app.add_option("--tls-key", flags.tls_key, "PEM file with its key");
-  app.add_option("--sdk-dir", flags.agent.sdk_dir, "The installed Trial API");
+                 "Name in the master's certificate (default: host of --master)");
+  app.add_option("--tls-cert", flags.tls_cert, "PEM file with this agent's client certificate");
+  app.add_option("--tls-key", flags.tls_key, "PEM file with the key of --tls-cert");
+  app.add_option("--sdk-dir", flags.agent.sdk_dir, "Directory of the installed C++ Trial API");
   app.add_option("--python-dir", flags.agent.python_dir,
-                 "Folder with the Trial API's Python packages");
+                 "Directory of the Trial API's Python packages");
   app.add_option("--address", flags.agent.address,
-                 "Address under which other agents' tasks reach this machine");
+                 "Address where tasks of other agents reach this machine");
   app.add_option("--stop-grace", flags.stop_grace,
-                 "Seconds that tasks are given when the agent stops them (default: 10)");
+                 "Grace period in seconds when the agent stops tasks (default: 10)");
   app.add_flag("--stop-tasks", flags.agent.stop_tasks,
-               "Stop the tasks when the agent is stopped; without, SIGTERM leaves them to the next "
-               "agent on the same folder, and SIGINT stops them");
+               "Stop tasks on SIGTERM instead of leaving them to the next agent");
   app.add_option("--log-spool-limit", flags.agent.log_spool_limit,
-                 "Disk space for what each task writes while the master is away, such as 1g; past "
-                 "it the oldest lines go (default: 256m)")
+                 "Disk space for undelivered log lines per task (default: 256m)")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false));
   app.add_flag("--log-json", flags.log_json, "Log as JSON lines");
-  app.add_flag("--verbose", flags.verbose, "Log more");
+  app.add_flag("--verbose", flags.verbose, "Log debug messages");
   app.set_version_flag("--version", std::string("resolute-agent ") + base::kVersion);
 }
 
@@ -142,35 +138,36 @@ absl::Status ReadToken(const std::string& file, AgentOptions& agent) {
   return absl::InvalidArgumentError(absl::StrCat("the token file ", file, " is empty"));
 }
 
-absl::Status Complete(Flags& flags) {
+absl::Status CompleteOptions(Flags& flags) {
   AgentOptions& agent = flags.agent;
   agent.slots = flags.slots;
   agent.cpus = flags.cpus;
   agent.memory = flags.memory;
   if (flags.cpus && !(*flags.cpus >= 0 && *flags.cpus < 1e6)) {
-    return absl::InvalidArgumentError("--cpus is a number of CPUs, 0 or more");
+    return absl::InvalidArgumentError("--cpus must be a number of CPUs, 0 or more");
   }
   if (flags.memory && *flags.memory < 0) {
-    return absl::InvalidArgumentError("--memory is a number of bytes, or a size such as 64g");
+    return absl::InvalidArgumentError("--memory must be a number of bytes or a size such as 64g");
   }
   for (const std::string& label : flags.labels) {
     const size_t equals = label.find('=');
     if (equals == label.npos || equals == 0) {
       return absl::InvalidArgumentError(
-          absl::StrCat("--label ", label, " is no label; write it as key=value"));
+          absl::StrCat("--label ", label, " is not a label; use key=value"));
     }
     agent.labels[label.substr(0, equals)] = label.substr(equals + 1);
   }
   if (flags.stop_grace < 0) {
-    return absl::InvalidArgumentError("--stop-grace is a number of seconds, 0 or more");
+    return absl::InvalidArgumentError("--stop-grace must be a number of seconds, 0 or more");
   }
   agent.stop_grace = absl::Seconds(flags.stop_grace);
   if (agent.log_spool_limit < (64 << 10)) {
-    return absl::InvalidArgumentError("--log-spool-limit is a size of 64k or more, such as 256m");
+    return absl::InvalidArgumentError(
+        "--log-spool-limit must be a size of 64k or more, such as 256m");
   }
-  agent.keeper = BesideThis("resolute-keeper");
-  if (agent.id.empty()) agent.id = HostName();
-  if (agent.work_dir.empty()) agent.work_dir = DefaultWorkDir(agent.id);
+  agent.keeper = FindSibling("resolute-keeper");
+  if (agent.id.empty()) agent.id = GetHostName();
+  if (agent.work_dir.empty()) agent.work_dir = GetDefaultWorkDir(agent.id);
   if (agent.sdk_dir.empty()) agent.sdk_dir = FindInstalled("trial_api/cpp/sdk", "lib/resolute");
   if (agent.python_dir.empty()) {
     agent.python_dir = FindInstalled("trial_api/python/package", "lib/resolute/python");
@@ -183,9 +180,9 @@ absl::Status Complete(Flags& flags) {
   return ReadToken(flags.token_file, agent);
 }
 
-// Until the agent has ended; SIGTERM asks it to, and SIGINT to end its tasks too.
+// Runs until the agent has ended. SIGTERM stops the agent, SIGINT also stops its tasks.
 absl::Status Run(const AgentOptions& options) {
-  // Before any thread starts, so that all of them leave these signals to us.
+  // Blocked before any thread starts, so that only the signalfd receives these signals.
   sigset_t signals;
   ::sigemptyset(&signals);
   ::sigaddset(&signals, SIGTERM);
@@ -220,10 +217,9 @@ absl::Status Run(const AgentOptions& options) {
 
 int Main(int argc, char** argv) {
   Flags flags;
-  CLI::App app(
-      "The agent of a Resolute cluster: offers this machine's slots and runs tasks on them.",
-      "resolute-agent");
-  Declare(app, flags);
+  CLI::App app("Offer the slots of this machine to a Resolute cluster and run tasks on them.",
+               "resolute-agent");
+  AddOptions(app, flags);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -231,7 +227,7 @@ int Main(int argc, char** argv) {
   }
   base::InitLog({.json = flags.log_json,
                  .level = flags.verbose ? base::LogLevel::kDebug : base::LogLevel::kInfo});
-  absl::Status status = Complete(flags);
+  absl::Status status = CompleteOptions(flags);
   if (status.ok()) status = Run(flags.agent);
   if (status.ok()) return 0;
   std::cerr << "resolute-agent: " << status.message() << "\n";

@@ -19,7 +19,8 @@ CheckFailure::CheckFailure(const char* file, int line, const char* expression,
 CheckFailure::~CheckFailure() {
   message_ << "\n";
   const std::string text = message_.str();
-  // One call, so that lines of several threads do not mix; not the log, which may be the culprit.
+  // Writes with one call, so that lines of several threads do not mix. Does not use the log, which
+  // may be the cause of the failure.
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
   std::abort();

@@ -1,7 +1,8 @@
-// Broken invariants: the process ends with file, line and message on stderr; recovery heals.
-// Called by everybody, on any thread. Never for a user's fault: that is an absl::Status. PURE.
+// Checks of invariants. If one is broken, the process ends with file, line and message on stderr,
+// and recovery restores the state. Called on any thread. Not for errors of a user: return an
+// absl::Status for those. PURE.
 //
-//   DET_CHECK(loop->RunsHere()) << "Submit from outside";
+//   DET_CHECK(loop->IsOnLoopThread()) << "Submit from outside";
 //   DET_CHECK_OK(store->Close());
 #ifndef BASE_CHECK_H_
 #define BASE_CHECK_H_
@@ -13,7 +14,7 @@
 
 namespace det::base::internal {
 
-// Gathers the message; its destructor prints it and aborts.
+// Collects the message; the destructor prints it and aborts the process.
 class CheckFailure {
  public:
   CheckFailure(const char* file, int line, const char* condition);
@@ -28,7 +29,7 @@ class CheckFailure {
   std::ostringstream message_;
 };
 
-// Makes both branches of ?: void, binding weaker than << and stronger than ?:.
+// Makes both branches of ?: void. The operator binds weaker than << and stronger than ?:.
 struct Voidify {
   void operator&(std::ostream&) const {}
 };
@@ -41,7 +42,7 @@ absl::Status CheckedStatus(const absl::StatusOr<T>& result) {
 
 }  // namespace det::base::internal
 
-// Ends the process unless `condition` holds. Also in optimised builds.
+// Ends the process unless `condition` holds. Active in optimized builds too.
 #define DET_CHECK(condition)               \
   __builtin_expect(!!(condition), 1)       \
       ? (void)0                            \

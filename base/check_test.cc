@@ -5,13 +5,13 @@
 namespace det::base {
 namespace {
 
-TEST(Check, HoldsSilently) {
+TEST(CheckTest, ContinuesSilently_WhenConditionHolds) {
   DET_CHECK(1 + 1 == 2) << "not evaluated";
   DET_CHECK_OK(absl::OkStatus());
   DET_CHECK_OK(absl::StatusOr<int>(3));
 }
 
-TEST(Check, BindsAsOneStatement) {
+TEST(CheckTest, BindsAsOneStatement) {
   bool other = false;
   if (false)
     DET_CHECK(true);
@@ -20,7 +20,7 @@ TEST(Check, BindsAsOneStatement) {
   EXPECT_TRUE(other);
 }
 
-TEST(CheckDeathTest, EndsWithPlaceConditionAndMessage) {
+TEST(CheckDeathTest, PrintsPlaceConditionAndMessage_WhenConditionFails) {
   EXPECT_DEATH(DET_CHECK(1 == 2) << "value " << 7, "check_test.cc:[0-9]+: .*1 == 2 value 7");
   EXPECT_DEATH(DET_CHECK_OK(absl::NotFoundError("trial 3")) << "loading",
                "NOT_FOUND: trial 3 load");

@@ -1,6 +1,6 @@
-// The time of day as a dependency, so that tests can turn it.
-// Held by edges (services, writers, links); PURE code is given a time instead. Any thread.
-// Never sleeps, never calls back: timers are the event loop's.
+// The time of day as a dependency, so that tests can control it. Components with I/O (services,
+// writers, links) hold a Clock; PURE code is passed a time instead. Called on any thread. Never
+// sleeps and never calls back: timers belong to the event loop.
 #ifndef BASE_CLOCK_H_
 #define BASE_CLOCK_H_
 
@@ -22,7 +22,7 @@ class RealClock : public Clock {
   absl::Time Now() const override { return absl::Now(); }
 };
 
-// Stands still until it is told to move.
+// Returns the same time until a test changes it.
 class FakeClock : public Clock {
  public:
   explicit FakeClock(absl::Time now = absl::FromUnixSeconds(1'700'000'000)) : now_(now) {}

@@ -5,7 +5,7 @@
 namespace det::base {
 namespace {
 
-TEST(Clock, FakeMovesOnlyWhenTold) {
+TEST(ClockTest, FakeClockMovesOnlyWhenSet) {
   FakeClock clock(absl::FromUnixSeconds(100));
   EXPECT_EQ(clock.Now(), absl::FromUnixSeconds(100));
   clock.Advance(absl::Seconds(5));
@@ -14,7 +14,7 @@ TEST(Clock, FakeMovesOnlyWhenTold) {
   EXPECT_EQ(clock.Now(), absl::FromUnixSeconds(1));
 }
 
-TEST(Clock, RealGoesOn) {
+TEST(ClockTest, RealClockReturnsCurrentTime) {
   const RealClock clock;
   EXPECT_GT(clock.Now(), absl::FromCivil(absl::CivilDay(2020, 1, 1), absl::UTCTimeZone()));
 }

@@ -1,4 +1,4 @@
-// How far two words are from each other, for whoever suggests the one that was meant.
+// The distance between two words, used to suggest a correction.
 //
 // PURE.
 #ifndef BASE_EDIT_DISTANCE_H_
@@ -9,7 +9,7 @@
 
 namespace det::base {
 
-// How many letters (bytes) are to be added, removed or replaced: Levenshtein's distance.
+// Returns the Levenshtein distance: the number of bytes to add, remove or replace.
 size_t EditDistance(std::string_view a, std::string_view b);
 
 }  // namespace det::base

@@ -5,7 +5,7 @@
 namespace det::base {
 namespace {
 
-TEST(EditDistanceTest, CountsWhatIsAddedRemovedAndReplaced) {
+TEST(EditDistanceTest, CountsAddedRemovedAndReplacedBytes) {
   EXPECT_EQ(EditDistance("", ""), 0u);
   EXPECT_EQ(EditDistance("", "abc"), 3u);
   EXPECT_EQ(EditDistance("abc", ""), 3u);

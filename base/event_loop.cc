@@ -21,12 +21,12 @@ namespace {
 
 namespace asio = boost::asio;
 
-// The time since the machine's start, written as a time since 1970: never set by anyone.
+// Returns the time since the machine's start as a time since 1970. Nobody can set this clock.
 absl::Time SteadyNow() {
   return absl::UnixEpoch() + absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
 }
 
-// The timers are kept here in order; Asio is asked to wake us for the first one only.
+// Keeps the timers in order; Asio is asked to wake the thread for the first one only.
 class AsioEventLoop final : public EventLoop {
  public:
   explicit AsioEventLoop(const std::string& name)
@@ -55,9 +55,10 @@ class AsioEventLoop final : public EventLoop {
     return id;
   }
 
-  // The alarm stays set; it will find nothing due.
+  // The alarm remains set; it will find nothing due.
   bool Cancel(TimerId timer) override {
-    Function dropped;  // Destroyed after the lock: it may own anything.
+    // Destroyed after the lock is released, because its destructor may do anything.
+    Function dropped;
     std::lock_guard lock(mutex_);
     const auto time = times_.find(timer);
     if (time == times_.end()) return false;
@@ -68,7 +69,7 @@ class AsioEventLoop final : public EventLoop {
     return true;
   }
 
-  bool RunsHere() const override {
+  bool IsOnLoopThread() const override {
     return const_cast<asio::io_context&>(context_).get_executor().running_in_this_thread();
   }
 
@@ -79,7 +80,7 @@ class AsioEventLoop final : public EventLoop {
   }
 
   void Stop() override {
-    DET_CHECK(!RunsHere()) << "a loop cannot wait for itself";
+    DET_CHECK(!IsOnLoopThread()) << "Stop() was called on the loop's own thread";
     std::lock_guard stop_lock(stop_mutex_);
     if (!thread_.joinable()) return;
     std::map<std::pair<absl::Time, TimerId>, Function> dropped;
@@ -99,16 +100,17 @@ class AsioEventLoop final : public EventLoop {
   }
 
  private:
-  // Asio copies no function, so a move-only one is fine.
+  // Asio does not copy functions, so move-only ones are allowed.
   void PostLocked(Function fn) {
     asio::post(context_, [fn = std::move(fn)]() mutable { fn(); });
   }
 
-  // On the loop: asks to be woken for the first timer.
+  // Runs on the loop's thread: sets the alarm to the first timer.
   void SetAlarm() {
     std::lock_guard lock(mutex_);
     if (timers_.empty() || stopping_) return;
-    // A timer far away is asked for in steps, as chrono's range is smaller than absl::Time's.
+    // The range of std::chrono is smaller than that of absl::Time, so a timer in the far future is
+    // approached in steps.
     const absl::Duration wait = std::clamp(timers_.begin()->first.first - SteadyNow(),
                                            absl::ZeroDuration(), absl::Hours(24 * 365));
     alarm_.expires_after(absl::ToChronoNanoseconds(absl::Ceil(wait, absl::Microseconds(1))));
@@ -117,7 +119,7 @@ class AsioEventLoop final : public EventLoop {
     });
   }
 
-  // On the loop: runs the timers that are due now, not those that they add.
+  // Runs on the loop's thread: runs the timers that are due now, without those that they add.
   void RunDue() {
     const absl::Time now = SteadyNow();
     while (true) {
@@ -134,8 +136,9 @@ class AsioEventLoop final : public EventLoop {
     SetAlarm();
   }
 
-  // The two clocks differ by a jitter that would reorder timers, so one offset is kept until the
-  // system's clock has plainly been set, or has drifted as far.
+  // The difference of the two clocks jitters, which would reorder timers. One offset is therefore
+  // used until the clocks differ from it by more than 100 ms, because the system's clock was set or
+  // has drifted.
   void CheckOffset() const {
     const absl::Duration offset = absl::Now() - SteadyNow();
     if (absl::AbsDuration(offset - offset_) > absl::Milliseconds(100)) offset_ = offset;
@@ -143,10 +146,11 @@ class AsioEventLoop final : public EventLoop {
 
   mutable std::mutex mutex_;
   mutable absl::Duration offset_ = absl::Now() - SteadyNow();  // From steady time to Now().
-  bool stopping_ = false;                                      // No more timers.
-  bool stopped_ = false;                                       // No more functions.
+  bool stopping_ = false;                                      // Timers are no longer accepted.
+  bool stopped_ = false;                                       // Functions are no longer accepted.
   int64_t last_timer_ = 0;
-  // By steady time, so that setting the clock neither delays nor hastens what is set already.
+  // Ordered by steady time, so that setting the clock neither delays nor hastens timers that are
+  // already set.
   std::map<std::pair<absl::Time, TimerId>, Function> timers_;
   std::map<TimerId, absl::Time> times_;
 

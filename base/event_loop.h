@@ -1,6 +1,6 @@
-// One thread that runs functions in turn: what is touched only on it needs no lock.
-// Posted to by everybody, from any thread; the functions run on the loop's own thread.
-// Never runs two functions at once, never runs one inside Post, never wakes up with nothing to do.
+// One thread that runs functions one after the other, so data that only this thread uses needs no
+// lock. Functions are posted from any thread and run on the loop's own thread. The loop never runs
+// two functions at once, never runs a function inside Post, and never wakes up without work.
 #ifndef BASE_EVENT_LOOP_H_
 #define BASE_EVENT_LOOP_H_
 
@@ -21,36 +21,37 @@ class EventLoop {
  public:
   using Function = absl::AnyInvocable<void()>;
 
-  // As Stop().
+  // Same as Stop().
   virtual ~EventLoop() = default;
 
-  // Runs `fn` after all that were posted before. After Stop() it is dropped.
+  // Runs `fn` after all functions that were posted before. Does nothing after Stop().
   virtual void Post(Function fn) = 0;
 
-  // Runs `fn` when Now() has reached `at`, at once if that is past. Timers that are due together
-  // run in the order of their times, then of these calls. After Stop() it is dropped.
+  // Runs `fn` when Now() reaches `at`; at once if `at` is in the past. Timers that are due together
+  // run in the order of their times, then in the order of these calls. Does nothing after Stop().
   virtual TimerId PostAt(absl::Time at, Function fn) = 0;
   TimerId PostAfter(absl::Duration delay, Function fn) {
     return PostAt(Now() + delay, std::move(fn));
   }
 
-  // True if the timer will not run for this; false if it has run, runs now, or is unknown. Called
-  // on the loop, true means that it never runs.
+  // Returns true if this call cancels the timer; false if the timer has run, is running now, or is
+  // unknown. If called on the loop's thread, true guarantees that the timer never runs.
   virtual bool Cancel(TimerId timer) = 0;
 
-  // Whether the caller is a function that this loop runs.
-  virtual bool RunsHere() const = 0;
+  // Returns whether the caller runs on this loop's thread.
+  virtual bool IsOnLoopThread() const = 0;
 
-  // The time of day. When the system's clock is set, this follows, but timers that are set already
-  // keep their delay.
+  // Returns the time of day. If the system's clock is set, Now() follows it, but timers that are
+  // already set keep their delay.
   virtual absl::Time Now() const = 0;
 
-  // Runs what has been posted, and what that posts; drops timers; ends the thread. Later calls do
-  // nothing. REQUIRES !RunsHere().
+  // Runs the functions that were posted, and those that they post; drops timers; ends the thread.
+  // Later calls do nothing. REQUIRES !IsOnLoopThread().
   virtual void Stop() = 0;
 };
 
-// A loop with a thread of its own, named `name` (15 characters are shown by the system's tools).
+// Creates a loop with its own thread. `name` is the thread's name; Linux shows its first 15
+// characters.
 std::unique_ptr<EventLoop> MakeAsioEventLoop(const std::string& name);
 
 }  // namespace det::base

@@ -1,4 +1,4 @@
-// What every EventLoop keeps, run on the real one and on the fake.
+// Contract tests of EventLoop; they run on the Asio loop and on the fake.
 #include "base/event_loop.h"
 
 #include <ctime>
@@ -16,7 +16,7 @@
 namespace det::base {
 namespace {
 
-// A loop, and a way to let it run up to a time.
+// A loop, and a function that lets it run until a time.
 struct Subject {
   std::unique_ptr<EventLoop> loop;
   std::function<void(absl::Time)> run_to;
@@ -50,7 +50,7 @@ class EventLoopContract : public testing::TestWithParam<Subject (*)()> {
 INSTANTIATE_TEST_SUITE_P(Loops, EventLoopContract, testing::Values(&MakeReal, &MakeFake),
                          [](const auto& info) { return info.index == 0 ? "Asio" : "Fake"; });
 
-TEST_P(EventLoopContract, RunsInOrderOfPostAndNeverInside) {
+TEST_P(EventLoopContract, RunsPostedFunctionsInOrderAndNotInsidePost) {
   loop_.Post([&] {
     loop_.Post([&] { trace_ += "c"; });
     trace_ += "a";
@@ -61,7 +61,7 @@ TEST_P(EventLoopContract, RunsInOrderOfPostAndNeverInside) {
   EXPECT_EQ(trace_, "acd");
 }
 
-TEST_P(EventLoopContract, TimersRunInOrderOfTimeThenOfCall) {
+TEST_P(EventLoopContract, RunsTimersInOrderOfTimeThenOfCall) {
   const absl::Time at = loop_.Now() + absl::Milliseconds(20);
   absl::Time ran;
   loop_.PostAt(at, [&] { trace_ += "b"; });
@@ -75,13 +75,13 @@ TEST_P(EventLoopContract, TimersRunInOrderOfTimeThenOfCall) {
   EXPECT_GE(ran, at - absl::Milliseconds(5));
 }
 
-TEST_P(EventLoopContract, PastTimerRunsAtOnce) {
+TEST_P(EventLoopContract, RunsTimerAtOnce_WhenTimeIsInThePast) {
   loop_.PostAt(absl::InfinitePast(), [&] { trace_ += "a"; });
   RunFor(absl::Milliseconds(1));
   EXPECT_EQ(trace_, "a");
 }
 
-TEST_P(EventLoopContract, CancelledTimerNeverRuns) {
+TEST_P(EventLoopContract, NeverRunsCancelledTimer) {
   const TimerId timer = loop_.PostAfter(absl::Milliseconds(2), [&] { trace_ += "x"; });
   loop_.PostAt(absl::InfiniteFuture(), [&] { trace_ += "never"; });
   EXPECT_TRUE(loop_.Cancel(timer));
@@ -91,15 +91,15 @@ TEST_P(EventLoopContract, CancelledTimerNeverRuns) {
   EXPECT_EQ(trace_, "");
 }
 
-TEST_P(EventLoopContract, KnowsWhetherItRunsHere) {
+TEST_P(EventLoopContract, ReportsWhetherCallerIsOnLoopThread) {
   bool inside = false;
-  loop_.Post([&] { inside = loop_.RunsHere(); });
+  loop_.Post([&] { inside = loop_.IsOnLoopThread(); });
   RunFor(absl::Milliseconds(1));
   EXPECT_TRUE(inside);
-  EXPECT_FALSE(loop_.RunsHere());
+  EXPECT_FALSE(loop_.IsOnLoopThread());
 }
 
-TEST_P(EventLoopContract, StopDrainsPostsAndDropsTimers) {
+TEST_P(EventLoopContract, StopRunsPostedFunctionsAndDropsTimers) {
   auto owned = std::make_shared<int>(1);
   loop_.PostAfter(absl::Hours(1), [&, owned] { trace_ += "timer"; });
   loop_.Post([&] {
@@ -115,9 +115,9 @@ TEST_P(EventLoopContract, StopDrainsPostsAndDropsTimers) {
   EXPECT_EQ(trace_, "ab");
 }
 
-TEST(AsioEventLoop, TakesPostsFromManyThreads) {
+TEST(AsioEventLoop, AcceptsPostsFromManyThreads) {
   auto loop = MakeAsioEventLoop("test");
-  int count = 0;  // Without a lock: the loop is one.
+  int count = 0;  // Needs no lock, because only the loop's thread uses it.
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
@@ -129,7 +129,7 @@ TEST(AsioEventLoop, TakesPostsFromManyThreads) {
   EXPECT_EQ(count, 4000);
 }
 
-TEST(AsioEventLoop, IdleCostsNothing) {
+TEST(AsioEventLoop, UsesNoCpu_WhenIdle) {
   auto loop = MakeAsioEventLoop("test");
   loop->PostAfter(absl::Hours(1), [] {});
   loop->PostAt(absl::InfiniteFuture(), [] {});
@@ -151,10 +151,10 @@ TEST(FakeEventLoop, RunsEachTimerAtItsOwnTime) {
   loop.Advance(absl::Hours(3));
   EXPECT_EQ(ran, (std::vector{absl::Hours(1), absl::Hours(2)}));
   EXPECT_EQ(loop.Now(), start + absl::Hours(3));
-  EXPECT_TRUE(loop.Idle());
+  EXPECT_TRUE(loop.IsIdle());
 }
 
-TEST(FakeEventLoop, TimersKeepTheirDelayWhenTheClockIsSet) {
+TEST(FakeEventLoop, KeepsTimerDelays_WhenClockIsSet) {
   FakeEventLoop loop;
   const absl::Time set = loop.Now() - absl::Hours(1);
   absl::Time ran;
@@ -167,7 +167,7 @@ TEST(FakeEventLoop, TimersKeepTheirDelayWhenTheClockIsSet) {
   EXPECT_EQ(ran, set + absl::Seconds(5));
 }
 
-TEST(FakeEventLoop, TurnsOneFunctionAtATimeAndCanBeKilledBetweenTwo) {
+TEST(FakeEventLoop, RunsOneFunctionAtATimeAndCanBeKilledInBetween) {
   FakeEventLoop loop;
   int ran = 0;
   for (int i = 0; i < 3; ++i) loop.Post([&] { ++ran; });
@@ -175,8 +175,8 @@ TEST(FakeEventLoop, TurnsOneFunctionAtATimeAndCanBeKilledBetweenTwo) {
   EXPECT_TRUE(loop.RunOne());
   EXPECT_EQ(ran, 1);
   EXPECT_TRUE(loop.HasPosted());
-  loop.Pass(absl::Seconds(1));
-  EXPECT_EQ(ran, 1) << "time alone runs nothing";
+  loop.AdvanceClock(absl::Seconds(1));
+  EXPECT_EQ(ran, 1) << "AdvanceClock() must not run anything";
   loop.Kill();
   loop.Post([&] { ++ran; });
   EXPECT_FALSE(loop.RunOne());

@@ -1,6 +1,6 @@
-// An EventLoop without a thread, in virtual time: the test that owns it turns it by hand.
-// Called by tests and by the simulation, on one thread only. Never sleeps, never reads a clock:
-// the same calls give the same order, always.
+// An EventLoop without a thread, in virtual time: the test that owns it runs it step by step. Used
+// by tests and by the simulation, on one thread only. Never sleeps and never reads a clock, so the
+// same calls always give the same order.
 #ifndef BASE_FAKE_EVENT_LOOP_H_
 #define BASE_FAKE_EVENT_LOOP_H_
 
@@ -39,26 +39,27 @@ class FakeEventLoop final : public EventLoop {
     return false;
   }
 
-  bool RunsHere() const override { return running_; }
+  bool IsOnLoopThread() const override { return running_; }
   absl::Time Now() const override { return now_; }
 
   void Stop() override {
-    DET_CHECK(!running_) << "a loop cannot wait for itself";
+    DET_CHECK(!running_) << "Stop() was called from a function of the loop";
     stopping_ = true;
     timers_.clear();
     RunUntilIdle();
     stopped_ = true;
   }
 
-  // Runs what is posted or due now, and what that adds, until nothing is left at this time.
+  // Runs the functions that are posted or due now, and those that they add, until none is left at
+  // this time.
   void RunUntilIdle() {
     while (RunOne()) {
     }
   }
 
-  // The next of these alone; false if there was none.
+  // Runs only the next of these functions. Returns false if there is none.
   bool RunOne() {
-    DET_CHECK(!running_) << "turned by a function that it runs";
+    DET_CHECK(!running_) << "called from a function of the loop";
     Function fn;
     if (!ready_.empty()) {
       fn = std::move(ready_.front());
@@ -75,7 +76,7 @@ class FakeEventLoop final : public EventLoop {
     return true;
   }
 
-  // Goes from timer to timer up to `time`, running each at its own time. Never goes back.
+  // Moves from timer to timer until `time`, and runs each timer at its own time. Never moves back.
   void AdvanceTo(absl::Time time) {
     RunUntilIdle();
     while (!timers_.empty() && timers_.begin()->first.first <= time) {
@@ -86,10 +87,10 @@ class FakeEventLoop final : public EventLoop {
   }
   void Advance(absl::Duration by) { AdvanceTo(now_ + by); }
 
-  // Time has passed, and nothing has run yet.
-  void Pass(absl::Duration by) { now_ += by; }
+  // Moves the time forward without running anything.
+  void AdvanceClock(absl::Duration by) { now_ += by; }
 
-  // Somebody sets the system's clock.
+  // Simulates that the system's clock is set to `time`.
   void SetClock(absl::Time time) {
     const absl::Duration by = time - std::exchange(now_, time);
     for (auto& [due, fn] : std::exchange(timers_, {})) {
@@ -97,19 +98,19 @@ class FakeEventLoop final : public EventLoop {
     }
   }
 
-  // The process is killed: what waits is dropped and never runs.
+  // Simulates a kill of the process: waiting functions are dropped and never run.
   void Kill() {
-    DET_CHECK(!running_) << "killed by a function that it runs";
+    DET_CHECK(!running_) << "Kill() was called from a function of the loop";
     stopping_ = stopped_ = true;
     timers_.clear();
     ready_.clear();
   }
 
-  // When the first timer is due; InfiniteFuture without one.
+  // Returns when the first timer is due; InfiniteFuture if there is none.
   absl::Time NextTimer() const {
     return timers_.empty() ? absl::InfiniteFuture() : timers_.begin()->first.first;
   }
-  bool Idle() const { return ready_.empty() && NextTimer() > now_; }
+  bool IsIdle() const { return ready_.empty() && NextTimer() > now_; }
   bool HasPosted() const { return !ready_.empty(); }
 
  private:

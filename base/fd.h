@@ -1,5 +1,5 @@
-// A file descriptor that closes itself.
-// Held by whoever opened it or was handed it, on any thread. Never duplicates, never reads.
+// A file descriptor that is closed in the destructor. Used on any thread. Never duplicates the
+// descriptor and never reads from it.
 #ifndef BASE_FD_H_
 #define BASE_FD_H_
 

@@ -1,6 +1,5 @@
-// Small files and folders, whole.
-// Called by edges: configuration, journals, tokens, tests; on any thread, which waits for the disk.
-// Never throws.
+// Reads and writes small files as a whole, and creates directories. Called by components with I/O,
+// on any thread; the calls block until the disk has answered. Never throws.
 #ifndef BASE_FILE_H_
 #define BASE_FILE_H_
 
@@ -13,29 +12,28 @@
 
 namespace det::base {
 
-// NOT_FOUND, PERMISSION_DENIED, or INTERNAL with the system's words.
+// Reads a whole file. Returns NOT_FOUND, PERMISSION_DENIED, or INTERNAL with the system's message.
 absl::StatusOr<std::string> ReadFile(const std::string& path);
 
-// Writes aside, syncs, renames and syncs the folder: after a crash there is the old file or the new
-// one, whole. `mode` is the file's permissions.
+// Writes a temporary file, syncs it, renames it and syncs the directory: after a crash there is
+// either the complete old file or the complete new one. `mode` is the file's permissions.
 absl::Status WriteFileAtomically(const std::string& path, absl::string_view content,
                                  unsigned mode = 0644);
 
-// Writes in place, and syncs nothing: for a new folder that nobody reads yet, and that is worth
-// nothing after a crash.
+// Writes in place without syncing. For a new directory that nobody reads yet and that is discarded
+// after a crash.
 absl::Status WriteFile(const std::string& path, absl::string_view content, unsigned mode = 0644);
 
-// Makes a folder with these permissions (less the umask) and those above it with the usual ones;
-// one that exists is fine and stays as it is.
+// Creates a directory with permissions `mode` (less the umask), and its missing parents with the
+// default permissions. An existing directory is left unchanged.
 absl::Status MakeDirs(const std::string& path, unsigned mode = 0777);
 
-// Whether a symbolic link at `path`, relative to some directory and with no link on the way to it,
-// stays inside of that directory, judged by the words alone. ".." behind a name counts as leaving:
-// the name may be a link itself, and then leads anywhere.
+// Returns whether a symbolic link at `path`, which is relative to some directory and has no link on
+// the way to it, points inside that directory. Only the texts are examined. A ".." after a name
+// counts as outside, because that name may be a link to any place.
 bool LinkStaysInside(absl::string_view path, absl::string_view target);
 
-// A folder of its own below the system's temporary one ($TMPDIR, or /tmp), removed with all in it
-// when this dies.
+// A new directory below $TMPDIR, or /tmp. The destructor removes it with its contents.
 class TempDir {
  public:
   static absl::StatusOr<TempDir> Create(absl::string_view prefix = "det");

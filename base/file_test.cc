@@ -10,7 +10,7 @@
 namespace det::base {
 namespace {
 
-TEST(File, WritesReadsAndReplaces) {
+TEST(FileTest, WritesReadsAndReplacesFiles) {
   const auto dir = TempDir::Create();
   ASSERT_TRUE(dir.ok()) << dir.status();
   const std::string path = dir->path() + "/a";
@@ -21,12 +21,12 @@ TEST(File, WritesReadsAndReplaces) {
   struct stat info;
   ASSERT_EQ(::stat(path.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600u);
-  // Nothing is left aside.
+  // No temporary file is left.
   const auto begin = std::filesystem::directory_iterator(dir->path());
   EXPECT_EQ(std::distance(begin, std::filesystem::directory_iterator()), 1);
 }
 
-TEST(File, ErrorsNameThePath) {
+TEST(FileTest, ErrorsContainThePath) {
   const auto missing = ReadFile("/no/such/file");
   EXPECT_EQ(missing.status().code(), absl::StatusCode::kNotFound);
   EXPECT_NE(missing.status().message().find("/no/such/file"), absl::string_view::npos);
@@ -34,7 +34,7 @@ TEST(File, ErrorsNameThePath) {
   EXPECT_FALSE(ReadFile("/").ok());
 }
 
-TEST(File, FailedReplaceLeavesNothingAside) {
+TEST(FileTest, LeavesNoTemporaryFile_WhenReplaceFails) {
   const auto dir = TempDir::Create();
   ASSERT_TRUE(MakeDirs(dir->path() + "/target/full").ok());
   EXPECT_FALSE(WriteFileAtomically(dir->path() + "/target", "x").ok());
@@ -42,7 +42,7 @@ TEST(File, FailedReplaceLeavesNothingAside) {
   EXPECT_EQ(std::distance(begin, std::filesystem::directory_iterator()), 1);
 }
 
-TEST(File, MakesFoldersOnceAndAgain) {
+TEST(FileTest, MakeDirsAcceptsExistingDirectories) {
   const auto dir = TempDir::Create("prefix");
   EXPECT_NE(dir->path().find("prefix"), std::string::npos);
   EXPECT_TRUE(MakeDirs(dir->path() + "/a/b/c").ok());
@@ -52,7 +52,7 @@ TEST(File, MakesFoldersOnceAndAgain) {
   EXPECT_FALSE(MakeDirs(dir->path() + "/file/below").ok());
 }
 
-TEST(WriteFile, ReplacesWhatIsThereAndFollowsNoLink) {
+TEST(FileTest, WriteFileReplacesFileAndDoesNotFollowLink) {
   const auto dir = TempDir::Create();
   const std::string path = dir->path() + "/file";
   ASSERT_TRUE(WriteFile(path, "longer", 0644).ok());
@@ -67,7 +67,7 @@ TEST(WriteFile, ReplacesWhatIsThereAndFollowsNoLink) {
   EXPECT_EQ(*ReadFile(path), "two");
 }
 
-TEST(File, AFolderMayBePrivate) {
+TEST(FileTest, MakeDirsSetsPermissions) {
   const auto dir = TempDir::Create();
   ASSERT_TRUE(MakeDirs(dir->path() + "/a/private/", 0700).ok());
   namespace fs = std::filesystem;
@@ -75,7 +75,7 @@ TEST(File, AFolderMayBePrivate) {
   EXPECT_NE(fs::status(dir->path() + "/a").permissions(), fs::perms::owner_all);
 }
 
-TEST(File, TempDirGoesWithAllInIt) {
+TEST(FileTest, TempDirIsRemovedWithItsContents) {
   std::string path;
   {
     auto dir = TempDir::Create();
@@ -88,7 +88,7 @@ TEST(File, TempDirGoesWithAllInIt) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
-TEST(LinkStaysInside, JudgesByTheWordsAlone) {
+TEST(FileTest, LinkStaysInsideExaminesOnlyTheTexts) {
   for (const char* target : {"b", "./b", "../b", "../../b", "c/d", "../x/y"}) {
     EXPECT_TRUE(LinkStaysInside("a/b/link", target)) << target;
   }

@@ -1,6 +1,6 @@
-// A pattern of paths: `*` and `?` stand for what is no '/', `[a-z]` and `[!a-z]` for one such
-// character, `\` before one for itself, and a whole part `**` for any number of folders. A '/' at
-// the end stands for all that lies below. Computes, and nothing else; any thread.
+// A pattern for paths. `*` and `?` match any characters but '/', `[a-z]` and `[!a-z]` match one
+// such character, `\` quotes the next character, and a whole component `**` matches any number of
+// directories. A trailing '/' matches everything below. No I/O; any thread.
 #ifndef BASE_GLOB_H_
 #define BASE_GLOB_H_
 
@@ -14,11 +14,11 @@ class Glob {
  public:
   explicit Glob(std::string_view pattern);
 
-  // Whether it stands for this path, all of it.
-  bool Fits(std::string_view path) const;
+  // Returns whether the pattern matches the whole of `path`.
+  bool Matches(std::string_view path) const;
 
  private:
-  std::vector<std::string> parts_;  // between the '/'
+  std::vector<std::string> parts_;  // components between the '/'
 };
 
 }  // namespace det::base

@@ -1,5 +1,5 @@
-// Strongly typed ids: an ExperimentId is no TrialId, though both hold a number.
-// Used by everybody, on any thread. Never allocates ids: their owner does. PURE.
+// Strongly typed ids: an ExperimentId is not a TrialId, though both hold a number. Used on any
+// thread. Does not allocate ids; the owner of the objects does. PURE.
 //
 //   using TrialId = base::Id<struct TrialIdTag, int32_t>;
 //   using CheckpointId = base::Id<struct CheckpointIdTag, std::string>;
@@ -21,7 +21,7 @@ class Id {
  public:
   using RepType = Rep;
 
-  constexpr Id() = default;  // Zero or the empty text: no id.
+  constexpr Id() = default;  // Zero or the empty string: no id.
   constexpr explicit Id(Rep value) : value_(std::move(value)) {}
 
   constexpr const Rep& value() const { return value_; }

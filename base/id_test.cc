@@ -20,7 +20,7 @@ static_assert(!std::is_convertible_v<TrialId, int32_t>);
 static_assert(!std::is_constructible_v<TrialId, AgentId>);
 static_assert(TrialId() == TrialId(0));
 
-TEST(Id, ComparesAndHashesByValue) {
+TEST(IdTest, ComparesAndHashesByValue) {
   EXPECT_LT(TrialId(2), TrialId(10));
   EXPECT_NE(AgentId("a"), AgentId("b"));
   EXPECT_EQ((std::unordered_set<TrialId>{TrialId(1), TrialId(1)}).size(), 1u);
@@ -28,7 +28,7 @@ TEST(Id, ComparesAndHashesByValue) {
   EXPECT_EQ((std::set<TrialId>{TrialId(3), TrialId(1)}).begin()->value(), 1);
 }
 
-TEST(Id, PrintsItsValue) {
+TEST(IdTest, PrintsItsValue) {
   std::ostringstream out;
   out << TrialId(7) << " " << AgentId("a1");
   EXPECT_EQ(out.str(), "7 a1");

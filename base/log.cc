@@ -2,19 +2,17 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "base/log_level.h"
+#include "base/log.h"
 #include "base/recent_log.h"
 #include <nlohmann/json.hpp>
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
 
 namespace det::base {
 namespace {
@@ -22,29 +20,10 @@ namespace {
 std::atomic<bool> g_json{false};
 std::atomic<LogLevel> g_level{LogLevel::kInfo};
 
-// Never destroyed: other static objects may log while they are.
-spdlog::logger& Logger() {
-  static auto* const logger = [] {
-    auto* made = new spdlog::logger("det", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-    made->set_pattern("%v");
-    made->set_level(spdlog::level::trace);
-    return made;
-  }();
-  return *logger;
-}
-
-spdlog::level::level_enum ToSpdlog(LogLevel level) {
-  switch (level) {
-    case LogLevel::kDebug:
-      return spdlog::level::debug;
-    case LogLevel::kInfo:
-      return spdlog::level::info;
-    case LogLevel::kWarning:
-      return spdlog::level::warn;
-    case LogLevel::kError:
-      return spdlog::level::err;
-  }
-  std::abort();
+// Writes one line to stderr with a single call, so that lines of several threads do not mix.
+void WriteLine(std::string line) {
+  line += '\n';
+  std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
 std::string_view Name(LogLevel level) {
@@ -69,7 +48,7 @@ std::string Now() {
 
 nlohmann::ordered_json ToJson(const LogField& field) {
   if (field.quoted) return field.value;
-  // Not a number in JSON: "nan" and "inf"; they stay text.
+  // "nan" and "inf" are not numbers in JSON, so they are written as strings.
   auto value = nlohmann::ordered_json::parse(field.value, nullptr, false);
   if (value.is_discarded()) return field.value;
   return value;
@@ -80,7 +59,7 @@ std::string JsonLine(LogLevel level, const std::string& place, const std::string
   nlohmann::ordered_json line = {
       {"time", Now()}, {"level", Name(level)}, {"message", text}, {"source", place}};
   for (const LogField& field : fields) line[field.key] = ToJson(field);
-  // A child's output may hold bytes that are no UTF-8; they must not cost the line.
+  // The output of a child process may not be UTF-8; invalid bytes are replaced, not fatal.
   return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
@@ -117,7 +96,7 @@ void InitLog(const LogOptions& options) {
 
 void SetLogLevel(LogLevel level) { g_level = level; }
 
-LogLevel CurrentLogLevel() { return g_level; }
+LogLevel GetLogLevel() { return g_level; }
 
 bool LogEnabled(LogLevel level) { return level >= g_level.load(std::memory_order_relaxed); }
 
@@ -128,10 +107,10 @@ LogLine::~LogLine() {
     const std::string place = absl::StrCat(std::string(FileName(file_)), ":", line_);
     const std::string line = g_json ? JsonLine(level_, place, text_.str(), fields_)
                                     : HumanLine(level_, place, text_.str(), fields_);
-    Logger().log(ToSpdlog(level_), spdlog::string_view_t(line.data(), line.size()));
-    KeepLine(level_, TextWithFields(place, text_.str(), fields_));
+    WriteLine(line);
+    RecordRecentLine(level_, TextWithFields(place, text_.str(), fields_));
   } catch (const std::exception&) {
-    // No line is worth the process.
+    // A log line must never end the process.
   }
 }
 

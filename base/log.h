@@ -1,5 +1,5 @@
-// The log of a process: a text and key-value fields per line, on stderr, for people or as JSON.
-// Called by every folder that is not PURE, on any thread. Never throws, never ends the process.
+// The log of a process: a message and key-value fields per line, on stderr, as text or as JSON.
+// Called by every folder that is not PURE, on any thread. Never throws and never ends the process.
 //
 //   DET_LOG(INFO) << "trial started" << base::Field("trial", 7) << base::Field("agent", name);
 //   2025-01-31T09:00:00.000Z INFO  trial started trial=7 agent=a1 (trial.cc:12)
@@ -23,16 +23,21 @@ struct LogOptions {
   LogLevel level = LogLevel::kInfo;
 };
 
-// Sets form and least level. May be called again; before the first call the defaults hold.
+// Sets the format and the minimum level. May be called again; the defaults apply before the first
+// call.
 void InitLog(const LogOptions& options);
+
+// Changes the minimum level that InitLog() set, while the process runs.
+void SetLogLevel(LogLevel level);
+LogLevel GetLogLevel();
 
 bool LogEnabled(LogLevel level);
 
-// A value with its name; made by Field().
+// A named value; created by Field().
 struct LogField {
   std::string key;
   std::string value;
-  bool quoted = true;  // Whether JSON puts the value in quotes: not for numbers and booleans.
+  bool quoted = true;  // Whether JSON quotes the value: false for numbers and booleans.
 };
 
 // `value` is a number, a bool, or anything with operator<<.
@@ -50,7 +55,7 @@ LogField Field(std::string_view key, const T& value) {
 
 namespace internal {
 
-// One line under construction; its destructor writes it.
+// A line under construction; the destructor writes it.
 class LogLine {
  public:
   LogLine(LogLevel level, const char* file, int line) : level_(level), file_(file), line_(line) {}
@@ -78,7 +83,7 @@ class LogLine {
   std::vector<LogField> fields_;
 };
 
-// Makes both branches of ?: void, binding weaker than << and stronger than ?:.
+// Makes both branches of ?: void. The operator binds weaker than << and stronger than ?:.
 struct VoidifyLog {
   void operator&(LogLine&) const {}
 };
@@ -91,7 +96,8 @@ struct VoidifyLog {
 #define DET_LOG_LEVEL_WARNING_ ::det::base::LogLevel::kWarning
 #define DET_LOG_LEVEL_ERROR_ ::det::base::LogLevel::kError
 
-// DEBUG, INFO, WARNING or ERROR. What follows << is not evaluated when the level is off.
+// `severity` is DEBUG, INFO, WARNING or ERROR. The operands of << are not evaluated when the level
+// is disabled.
 #define DET_LOG(severity)                               \
   !::det::base::LogEnabled(DET_LOG_LEVEL_##severity##_) \
       ? (void)0                                         \

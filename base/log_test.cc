@@ -4,7 +4,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/log_level.h"
+#include "base/log.h"
 #include "base/recent_log.h"
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -12,39 +12,40 @@
 namespace det::base {
 namespace {
 
-TEST(RecentLog, KeepsTheNewestLinesWithRisingNumbers) {
+TEST(GetRecentLogTest, KeepsNewestLinesWithIncreasingIds) {
   InitLog({});
-  int heard = 0;
-  OnLogLine([&] { ++heard; });
+  int notified = 0;
+  SetLogListener([&] { ++notified; });
   DET_LOG(WARNING) << "first" << Field("n", 1);
   DET_LOG(DEBUG) << "is not written";
   DET_LOG(INFO) << std::string(100'000, 'x');
-  OnLogLine(nullptr);
+  SetLogListener(nullptr);
   DET_LOG(INFO) << "third";
-  EXPECT_EQ(heard, 2);
-  const int64_t last = NewestLogLine();
-  const auto lines = RecentLog(last - 2, 10);
+  EXPECT_EQ(notified, 2);
+  const int64_t last = GetNewestLogLineId();
+  const auto lines = GetRecentLog(last - 2, 10);
   ASSERT_EQ(lines.size(), 3u);
   EXPECT_EQ(lines[0].level, LogLevel::kWarning);
   EXPECT_EQ(lines[0].text.substr(0, 10), "first n=1 ");
   EXPECT_LT(lines[1].text.size(), 20'000u);
   EXPECT_EQ(lines[2].id, last);
-  EXPECT_EQ(RecentLog(last - 2, 1).size(), 1u);
-  EXPECT_TRUE(RecentLog(last + 1, 10).empty());
-  for (size_t i = 0; i < kRecentLines; ++i) internal::KeepLine(LogLevel::kInfo, "more");
-  EXPECT_EQ(RecentLog(0, 2 * kRecentLines).size(), kRecentLines);
+  EXPECT_EQ(GetRecentLog(last - 2, 1).size(), 1u);
+  EXPECT_TRUE(GetRecentLog(last + 1, 10).empty());
+  for (size_t i = 0; i < kMaxRecentLogLines; ++i)
+    internal::RecordRecentLine(LogLevel::kInfo, "more");
+  EXPECT_EQ(GetRecentLog(0, 2 * kMaxRecentLogLines).size(), kMaxRecentLogLines);
 }
 
 template <class F>
-std::string StderrOf(F f) {
+std::string CaptureStderr(F f) {
   testing::internal::CaptureStderr();
   f();
   return testing::internal::GetCapturedStderr();
 }
 
-TEST(Log, HumanLineHasTextFieldsAndPlace) {
+TEST(LogTest, TextLineHasMessageFieldsAndPlace) {
   InitLog({});
-  const std::string line = StderrOf([] {
+  const std::string line = CaptureStderr([] {
     DET_LOG(WARNING) << "agent " << 3 << " lost" << Field("trial", 7) << Field("why", "no answer");
   });
   EXPECT_NE(line.find("WARNING agent 3 lost trial=7 why=\"no answer\" (log_test.cc:"),
@@ -53,22 +54,22 @@ TEST(Log, HumanLineHasTextFieldsAndPlace) {
   EXPECT_EQ(std::count(line.begin(), line.end(), '\n'), 1);
 }
 
-TEST(Log, LevelSilencesAndSkipsEvaluation) {
+TEST(LogTest, SkipsEvaluation_WhenLevelIsDisabled) {
   InitLog({.level = LogLevel::kWarning});
   int calls = 0;
-  EXPECT_EQ(StderrOf([&] { DET_LOG(INFO) << ++calls; }), "");
+  EXPECT_EQ(CaptureStderr([&] { DET_LOG(INFO) << ++calls; }), "");
   EXPECT_EQ(calls, 0);
   SetLogLevel(LogLevel::kInfo);
-  EXPECT_EQ(CurrentLogLevel(), LogLevel::kInfo);
-  EXPECT_NE(StderrOf([&] { DET_LOG(INFO) << "said"; }), "");
+  EXPECT_EQ(GetLogLevel(), LogLevel::kInfo);
+  EXPECT_NE(CaptureStderr([&] { DET_LOG(INFO) << "said"; }), "");
   SetLogLevel(LogLevel::kWarning);
-  EXPECT_NE(StderrOf([&] { DET_LOG(ERROR) << ++calls; }), "");
+  EXPECT_NE(CaptureStderr([&] { DET_LOG(ERROR) << ++calls; }), "");
   EXPECT_EQ(calls, 1);
 }
 
-TEST(Log, JsonLinesParseWhateverTheyHold) {
+TEST(LogTest, JsonLinesAreValidForAnyContent) {
   InitLog({.json = true, .level = LogLevel::kDebug});
-  const std::string line = StderrOf([] {
+  const std::string line = CaptureStderr([] {
     DET_LOG(DEBUG) << "quote \" newline \n bad byte \xff" << Field("trial", 7) << Field("ok", true)
                    << Field("name", "a b") << Field("loss", 0.5);
   });
@@ -82,9 +83,9 @@ TEST(Log, JsonLinesParseWhateverTheyHold) {
   EXPECT_TRUE(json["message"].get<std::string>().starts_with("quote \" newline \n"));
 }
 
-TEST(Log, ThreadsDoNotMixLines) {
+TEST(LogTest, DoesNotMixLinesOfThreads) {
   InitLog({.json = true});
-  const std::string text = StderrOf([] {
+  const std::string text = CaptureStderr([] {
     std::vector<std::thread> threads;
     for (int i = 0; i < 4; ++i) {
       threads.emplace_back([] {

@@ -11,64 +11,64 @@
 namespace det::base {
 namespace {
 
-// A line that is longer has said enough.
-constexpr size_t kLongestLine = 16 << 10;
+// Longer lines are truncated.
+constexpr size_t kMaxLineLength = 16 << 10;
 
 struct Recent {
   std::mutex mutex;
-  std::deque<RecentLine> lines;
+  std::deque<RecentLogLine> lines;
   size_t bytes = 0;
   int64_t newest = 0;
   std::shared_ptr<const std::function<void()>> listener;
 };
 
-// Never destroyed: other static objects may log while they are.
-Recent& TheRecent() {
+// Never destroyed, because destructors of other static objects may log.
+Recent& GetRecent() {
   static auto* const recent = new Recent;
   return *recent;
 }
 
 }  // namespace
 
-std::vector<RecentLine> RecentLog(int64_t from, size_t limit) {
-  Recent& recent = TheRecent();
+std::vector<RecentLogLine> GetRecentLog(int64_t from, size_t limit) {
+  Recent& recent = GetRecent();
   std::lock_guard lock(recent.mutex);
-  std::vector<RecentLine> found;
+  std::vector<RecentLogLine> found;
   const auto first =
       std::lower_bound(recent.lines.begin(), recent.lines.end(), from,
-                       [](const RecentLine& line, int64_t id) { return line.id < id; });
+                       [](const RecentLogLine& line, int64_t id) { return line.id < id; });
   for (auto line = first; line != recent.lines.end() && found.size() < limit; ++line) {
     found.push_back(*line);
   }
   return found;
 }
 
-int64_t NewestLogLine() {
-  Recent& recent = TheRecent();
+int64_t GetNewestLogLineId() {
+  Recent& recent = GetRecent();
   std::lock_guard lock(recent.mutex);
   return recent.newest;
 }
 
-void OnLogLine(std::function<void()> listener) {
+void SetLogListener(std::function<void()> listener) {
   auto next = listener == nullptr
                   ? nullptr
                   : std::make_shared<const std::function<void()>>(std::move(listener));
-  Recent& recent = TheRecent();
+  Recent& recent = GetRecent();
   std::lock_guard lock(recent.mutex);
   recent.listener = std::move(next);
 }
 
 namespace internal {
 
-void KeepLine(LogLevel level, std::string text) {
-  if (text.size() > kLongestLine) text.resize(kLongestLine);
-  Recent& recent = TheRecent();
+void RecordRecentLine(LogLevel level, std::string text) {
+  if (text.size() > kMaxLineLength) text.resize(kMaxLineLength);
+  Recent& recent = GetRecent();
   std::shared_ptr<const std::function<void()>> listener;
   {
     std::lock_guard lock(recent.mutex);
     recent.bytes += text.size();
     recent.lines.push_back({++recent.newest, absl::Now(), level, std::move(text)});
-    while (recent.lines.size() > kRecentLines || recent.bytes > kRecentBytes) {
+    while (recent.lines.size() > kMaxRecentLogLines || recent.bytes > kMaxRecentLogBytes) {
       recent.bytes -= recent.lines.front().text.size();
       recent.lines.pop_front();
     }

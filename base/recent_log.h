@@ -1,6 +1,6 @@
-// The newest lines that this process has logged (base/log.h), kept in memory for those who cannot
-// read where it writes: MasterService.MasterLogs. Lost with the process.
-// Any thread.
+// The newest lines that this process has logged (base/log.h), kept in memory for
+// MasterService.MasterLogs, whose callers cannot read the process's stderr. Lost when the process
+// ends. Any thread.
 #ifndef BASE_RECENT_LOG_H_
 #define BASE_RECENT_LOG_H_
 
@@ -15,29 +15,30 @@
 
 namespace det::base {
 
-struct RecentLine {
-  int64_t id = 0;  // from 1, rising by one
+struct RecentLogLine {
+  int64_t id = 0;  // starts at 1 and increases by one
   absl::Time time;
   LogLevel level = LogLevel::kInfo;
-  std::string text;  // with its fields, without time and level
+  std::string text;  // message and fields, without time and level
 };
 
-// At most so many, and so many bytes of text; the oldest go.
-inline constexpr size_t kRecentLines = 10'000;
-inline constexpr size_t kRecentBytes = 8 << 20;
+// The maximum number of lines and bytes of text that are kept; the oldest lines are dropped.
+inline constexpr size_t kMaxRecentLogLines = 10'000;
+inline constexpr size_t kMaxRecentLogBytes = 8 << 20;
 
-// Those with ids of `from` and above, oldest first, at most `limit`.
-std::vector<RecentLine> RecentLog(int64_t from, size_t limit);
+// Returns at most `limit` lines with ids >= `from`, oldest first.
+std::vector<RecentLogLine> GetRecentLog(int64_t from, size_t limit);
 
-// The id of the newest; 0: there was none yet.
-int64_t NewestLogLine();
+// Returns the id of the newest line; 0 if there is none yet.
+int64_t GetNewestLogLineId();
 
-// Called after each line, on its thread; must not log. One at a time: the last that was given.
-// Null: nobody. It may be called once more while it is taken away.
-void OnLogLine(std::function<void()> listener);
+// Sets a function that is called after each line, on the thread that logs; it must not log.
+// Replaces the previous listener; null removes it. A removed listener may be called once more while
+// it is being replaced.
+void SetLogListener(std::function<void()> listener);
 
 namespace internal {
-void KeepLine(LogLevel level, std::string text);
+void RecordRecentLine(LogLevel level, std::string text);
 }  // namespace internal
 
 }  // namespace det::base

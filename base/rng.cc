@@ -21,8 +21,9 @@ uint64_t SplitMix(uint64_t& state) {
   return z ^ (z >> 31);
 }
 
-// The natural logarithm from basic operations only, since libm's last bit differs by version:
-// log(m 2^e) = 2 atanh((m-1)/(m+1)) + e log 2, with m near 1 so that the series ends soon.
+// The natural logarithm from basic operations only, because the last bit of libm's result differs
+// between versions: log(m 2^e) = 2 atanh((m-1)/(m+1)) + e log 2, with m near 1 so that the series
+// converges quickly.
 double PortableLog(double x) {
   constexpr double kLog2 = 0.693147180559945309417232;
   constexpr double kSqrtHalf = 0.707106781186547524400844;
@@ -73,8 +74,8 @@ double Rng::Uniform01() { return static_cast<double>(Next() >> 11) * 0x1.0p-53; 
 int64_t Rng::UniformInt(int64_t lo, int64_t hi) {
   DET_CHECK(lo <= hi) << lo << " > " << hi;
   const uint64_t width = static_cast<uint64_t>(hi) - static_cast<uint64_t>(lo) + 1;
-  if (width == 0) return static_cast<int64_t>(Next());  // All 2^64 values.
-  // 2^64 mod width; the values below it are the surplus that would favour some results.
+  if (width == 0) return static_cast<int64_t>(Next());  // The range is all 2^64 values.
+  // 2^64 mod width. Smaller values are rejected, because they would favor some results.
   const uint64_t surplus = (0 - width) % width;
   uint64_t value = Next();
   while (value < surplus) value = Next();
@@ -86,7 +87,8 @@ double Rng::Normal() {
     const double u = 2 * Uniform01() - 1;
     const double v = 2 * Uniform01() - 1;
     const double s = u * u + v * v;
-    // The twin, v * factor, is dropped: kept, it would be one more thing in the saved state.
+    // The second number of the pair, v * factor, is dropped; keeping it would add to the saved
+    // state.
     if (s > 0 && s < 1) return u * std::sqrt(-2 * PortableLog(s) / s);
   }
 }
@@ -100,12 +102,12 @@ std::string Rng::ToString() const {
 absl::StatusOr<Rng> Rng::FromString(absl::string_view text) {
   const std::vector<absl::string_view> parts = absl::StrSplit(text, ':');
   std::array<uint64_t, 4> state{};
-  bool good = parts.size() == 5 && parts[0] == kFormat;
-  for (size_t i = 0; good && i < 4; ++i) {
-    good = parts[i + 1].size() == 16 && absl::SimpleHexAtoi(parts[i + 1], &state[i]);
+  bool valid = parts.size() == 5 && parts[0] == kFormat;
+  for (size_t i = 0; valid && i < 4; ++i) {
+    valid = parts[i + 1].size() == 16 && absl::SimpleHexAtoi(parts[i + 1], &state[i]);
   }
-  if (!good || state == std::array<uint64_t, 4>{}) {
-    return absl::InvalidArgumentError(absl::StrCat("not the state of a generator: ", text));
+  if (!valid || state == std::array<uint64_t, 4>{}) {
+    return absl::InvalidArgumentError(absl::StrCat("invalid random generator state:  ", text));
   }
   return Rng(state);
 }

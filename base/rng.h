@@ -1,8 +1,8 @@
-// Random numbers that are the same on every machine and with every compiler, so that a searcher's
-// journal replays exactly. xoshiro256++ (Blackman and Vigna, "Scrambled Linear Pseudorandom Number
-// Generators", ACM TOMS 47(4), 2021), seeded by SplitMix64.
-// Owned and called by one search method, test or simulation at a time; not thread-safe.
-// Never uses <random>, whose distributions differ by library; never for secrets. PURE.
+// Random numbers that are the same on every machine and with every compiler, so that the journal of
+// a searcher replays exactly. xoshiro256++ (Blackman and Vigna, "Scrambled Linear Pseudorandom
+// Number Generators", ACM TOMS 47(4), 2021), seeded with SplitMix64. Owned by one search method,
+// test or simulation; not thread-safe. Does not use <random>, whose distributions differ between
+// libraries. Not for secrets. PURE.
 #ifndef BASE_RNG_H_
 #define BASE_RNG_H_
 
@@ -22,26 +22,28 @@ class Rng {
  public:
   explicit Rng(uint64_t seed);
 
-  // The generator whose state ToString() wrote. INVALID_ARGUMENT for any other text.
+  // Restores a generator from the text that ToString() returned. Returns INVALID_ARGUMENT for any
+  // other text.
   static absl::StatusOr<Rng> FromString(absl::string_view text);
   std::string ToString() const;
 
-  // A generator of its own per stream, from the present state, which does not change: the same
-  // state and stream give the same child.
+  // Returns an independent generator for `stream`, derived from the current state without changing
+  // it: the same state and stream give the same child.
   Rng Split(uint64_t stream) const;
 
   uint64_t Next();
 
-  // In [0, 1), in steps of 2^-53.
+  // Returns a number in [0, 1), in steps of 2^-53.
   double Uniform01();
 
-  // In [lo, hi], both included, without bias. REQUIRES lo <= hi.
+  // Returns a number in [lo, hi], both included, without bias. REQUIRES lo <= hi.
   int64_t UniformInt(int64_t lo, int64_t hi);
 
-  // Mean 0, variance 1. Marsaglia's polar method (SIAM Review 6(3), 1964).
+  // Returns a normal number with mean 0 and variance 1. Marsaglia's polar method (SIAM Review 6(3),
+  // 1964).
   double Normal();
 
-  // Fisher and Yates: every order is equally likely.
+  // Shuffles `items` (Fisher and Yates); every order is equally likely.
   template <class T>
   void Shuffle(std::vector<T>& items) {
     for (size_t i = items.size(); i > 1; --i) {

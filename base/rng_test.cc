@@ -10,8 +10,8 @@
 namespace det::base {
 namespace {
 
-// From the authors' C text, with the state {1, 2, 3, 4}.
-TEST(Rng, MatchesTheReference) {
+// From the authors' C code, with the state {1, 2, 3, 4}.
+TEST(RngTest, MatchesReferenceImplementation) {
   auto rng = Rng::FromString(
       "xoshiro256++:0000000000000001:0000000000000002:0000000000000003:0000000000000004");
   ASSERT_TRUE(rng.ok()) << rng.status();
@@ -21,7 +21,7 @@ TEST(Rng, MatchesTheReference) {
   EXPECT_EQ(rng->Next(), 3591011842654386u);
 }
 
-TEST(Rng, StateGoesThroughText) {
+TEST(RngTest, RestoresStateFromText) {
   Rng rng(42);
   rng.Next();
   auto copy = Rng::FromString(rng.ToString());
@@ -35,7 +35,7 @@ TEST(Rng, StateGoesThroughText) {
   }
 }
 
-TEST(Rng, SplitIsRepeatableAndLeavesTheParent) {
+TEST(RngTest, SplitIsRepeatableAndDoesNotChangeParent) {
   const Rng parent(7);
   EXPECT_EQ(parent.Split(1), parent.Split(1));
   std::set<uint64_t> firsts;
@@ -44,7 +44,7 @@ TEST(Rng, SplitIsRepeatableAndLeavesTheParent) {
   EXPECT_EQ(parent, Rng(7));
 }
 
-TEST(Rng, UniformsStayInRangeAndFillIt) {
+TEST(RngTest, UniformNumbersCoverTheRange) {
   Rng rng(1);
   double sum = 0;
   std::array<int, 6> counts{};
@@ -62,7 +62,7 @@ TEST(Rng, UniformsStayInRangeAndFillIt) {
   for (const int count : counts) EXPECT_NEAR(count, 10000, 500);
 }
 
-TEST(Rng, UniformIntTakesEveryRange) {
+TEST(RngTest, UniformIntAcceptsEveryRange) {
   constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
   constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
   Rng rng(1);
@@ -71,7 +71,7 @@ TEST(Rng, UniformIntTakesEveryRange) {
   EXPECT_NE(rng.UniformInt(kMin, kMax), rng.UniformInt(kMin, kMax));
 }
 
-TEST(Rng, NormalHasItsMoments) {
+TEST(RngTest, NormalHasMeanAndVariance) {
   Rng rng(3);
   double sum = 0;
   double squares = 0;
@@ -85,8 +85,8 @@ TEST(Rng, NormalHasItsMoments) {
   EXPECT_NEAR(squares / kCount, 1, 0.02);
 }
 
-// A change of these breaks the replay of every journal written before.
-TEST(Rng, GoldenValues) {
+// If these values change, journals that were written before cannot be replayed.
+TEST(RngTest, MatchesGoldenValues) {
   Rng rng(2024);
   EXPECT_EQ(rng.Next(), 9674054429496410833u);
   EXPECT_EQ(rng.UniformInt(1, 1000), 466);
@@ -94,7 +94,7 @@ TEST(Rng, GoldenValues) {
   EXPECT_EQ(rng.Split(3).Next(), 9147954859917127736u);
 }
 
-TEST(Rng, ShuffleKeepsAllAndMoves) {
+TEST(RngTest, ShuffleKeepsAllItems) {
   Rng rng(5);
   std::vector<int> items(100);
   for (int i = 0; i < 100; ++i) items[static_cast<size_t>(i)] = i;

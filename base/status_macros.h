@@ -1,10 +1,11 @@
-// Early return on errors for functions that return absl::Status or absl::StatusOr<T>.
-// Called by everybody, on any thread. Never logs, never ends the process. PURE.
+// Macros that return early on errors, for functions that return absl::Status or absl::StatusOr<T>.
+// Used on any thread. Never logs and never ends the process. PURE.
 //
 //   DET_RETURN_IF_ERROR(Validate(config));
 //   DET_ASSIGN_OR_RETURN(const Plan plan, MakePlan(snapshot));
 //
-// An lhs with a comma outside parentheses, as in a structured binding, needs a name first.
+// A left-hand side with a comma outside parentheses, such as a structured binding, is not
+// supported.
 #ifndef BASE_STATUS_MACROS_H_
 #define BASE_STATUS_MACROS_H_
 

@@ -25,13 +25,13 @@ absl::Status Both(const absl::Status& a, const absl::StatusOr<int>& b) {
   return absl::OkStatus();
 }
 
-TEST(StatusMacros, AssignOrReturn) {
+TEST(StatusMacrosTest, AssignOrReturnAssignsOrReturnsError) {
   EXPECT_EQ(*Sum(1, 2), 3);
   EXPECT_EQ(Sum(-1, 2).status(), absl::OutOfRangeError("negative"));
   EXPECT_EQ(Sum(1, -2).status(), absl::OutOfRangeError("negative"));
 }
 
-TEST(StatusMacros, ReturnIfError) {
+TEST(StatusMacrosTest, ReturnIfErrorReturnsError) {
   EXPECT_TRUE(Both(absl::OkStatus(), 1).ok());
   EXPECT_EQ(Both(absl::AbortedError("a"), 1), absl::AbortedError("a"));
   EXPECT_EQ(Both(absl::OkStatus(), absl::AbortedError("b")), absl::AbortedError("b"));

@@ -23,7 +23,7 @@
 namespace det::base {
 namespace {
 
-// The step of the child that failed, sent to the parent with errno through a pipe that a
+// The step that failed in the child. It is sent to the parent with errno through a pipe that a
 // successful exec closes.
 enum class Step : int { kNone, kGroup, kStreams, kMounts, kCwd, kUser, kDeathSignal, kExec };
 
@@ -39,7 +39,7 @@ const char* Describe(Step step) {
     case Step::kStreams:
       return "redirect the streams of";
     case Step::kMounts:
-      return "make the private mounts of";
+      return "create the private mounts of";
     case Step::kCwd:
       return "enter the working directory of";
     case Step::kUser:
@@ -53,14 +53,14 @@ const char* Describe(Step step) {
   return "execute";
 }
 
-// All that the child needs, made before fork: after it, in a process with threads, only
-// async-signal-safe calls are allowed, so no allocation.
+// All data that the child needs, prepared before fork: between fork and exec of a process with
+// threads, only async-signal-safe calls are allowed, so no allocation.
 struct Plan {
   std::string program;
   std::vector<char*> argv;
   std::vector<char*> env;
   int in = -1;
-  int out = -1;  // -1: as the parent's.
+  int out = -1;  // -1: inherited from the parent.
   int err = -1;
   int report = -1;
   pid_t parent = 0;
@@ -97,7 +97,7 @@ absl::StatusOr<Stream> OpenStream(const Redirect& redirect) {
   return stream;
 }
 
-// exec's own search is not safe after fork, and would use the parent's $PATH.
+// The search of execvp is not async-signal-safe, and would use the parent's $PATH.
 std::string FindProgram(const SpawnOptions& options) {
   const std::string& name = options.argv[0];
   if (absl::StrContains(name, "/")) return name;
@@ -124,21 +124,23 @@ std::vector<char*> Pointers(const std::vector<std::string>& words) {
   return pointers;
 }
 
-// From here to Child: in the child, before exec.
+// The functions from here to RunChild run in the child, before exec.
 
 bool SetStreams(const Plan& plan) {
-  const std::array<int, 3> wanted = {plan.in, plan.out, plan.err};
+  const std::array<int, 3> descriptors = {plan.in, plan.out, plan.err};
   std::array<int, 3> high;
-  // First out of the way, so that no dup2 below overwrites one that is still needed.
+  // The descriptors are first moved to high numbers, so that no dup2 below overwrites one that is
+  // still needed.
   for (int i = 0; i < 3; ++i) {
-    high[i] = wanted[i] < 0 ? -1 : ::fcntl(wanted[i], F_DUPFD_CLOEXEC, 3);
-    if (wanted[i] >= 0 && high[i] < 0) return false;
+    high[i] = descriptors[i] < 0 ? -1 : ::fcntl(descriptors[i], F_DUPFD_CLOEXEC, 3);
+    if (descriptors[i] >= 0 && high[i] < 0) return false;
   }
   for (int i = 0; i < 3; ++i) {
     if (high[i] >= 0 && ::dup2(high[i], i) < 0) return false;
   }
 #ifdef CLOSE_RANGE_CLOEXEC
-  // For descriptors that some library opened without close-on-exec; older kernels refuse.
+  // Closes descriptors that a library opened without close-on-exec. Older kernels do not support
+  // this call.
   ::close_range(3, UINT_MAX, CLOSE_RANGE_CLOEXEC);
 #endif
   return true;
@@ -157,7 +159,7 @@ bool SetUser(const SpawnOptions& options) {
   return !options.uid.has_value() || ::setuid(*options.uid) == 0;
 }
 
-// What the machine mounts later is seen, what is mounted here is not seen outside.
+// Later mounts of the machine remain visible; the mounts made here are not visible outside.
 bool SetMounts(const std::vector<Mount>& mounts) {
   if (mounts.empty()) return true;
   if (::unshare(CLONE_NEWNS) != 0) return false;
@@ -170,11 +172,11 @@ bool SetMounts(const std::vector<Mount>& mounts) {
   return true;
 }
 
-// After SetUser: a change of user clears the setting.
+// Called after SetUser, because a change of user clears the setting.
 bool SetDeathSignal(int signal, pid_t parent) {
   if (signal == 0) return true;
   if (::prctl(PR_SET_PDEATHSIG, signal) != 0) return false;
-  if (::getppid() != parent) ::raise(signal);  // It died before the setting held.
+  if (::getppid() != parent) ::raise(signal);  // The parent ended before the setting took effect.
   return true;
 }
 
@@ -187,7 +189,7 @@ void ResetSignals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-[[noreturn]] void Child(const SpawnOptions& options, const Plan& plan) {
+[[noreturn]] void RunChild(const SpawnOptions& options, const Plan& plan) {
   ResetSignals();
   Step failed = Step::kNone;
   if (!SetGroup(options.group)) {
@@ -211,7 +213,7 @@ void ResetSignals() {
   ::_exit(127);
 }
 
-// In the parent: the child's failure, or kNone once its exec has closed the pipe.
+// Runs in the parent: returns the child's failure, or kNone once its exec has closed the pipe.
 Failure ReadReport(int fd) {
   Failure failure;
   ssize_t got = -1;
@@ -267,7 +269,7 @@ absl::StatusOr<ChildProcess> Spawn(const SpawnOptions& options) {
 
   const pid_t pid = ::fork();
   if (pid < 0) return absl::ErrnoToStatus(errno, "cannot fork");
-  if (pid == 0) Child(options, plan);
+  if (pid == 0) RunChild(options, plan);
 
   report.child.Close();
   const Failure failure = ReadReport(report.parent.get());
@@ -289,7 +291,7 @@ absl::StatusOr<ProcessExit> WaitForExit(pid_t pid) {
 absl::StatusOr<std::optional<ProcessExit>> PollExit(pid_t pid) { return Wait(pid, WNOHANG); }
 
 absl::Status KillGroup(pid_t pgid, int signal) {
-  if (pgid <= 1) return absl::InvalidArgumentError(absl::StrCat("no process group: ", pgid));
+  if (pgid <= 1) return absl::InvalidArgumentError(absl::StrCat("invalid process group: ", pgid));
   if (::kill(-pgid, signal) == 0 || errno == ESRCH) return absl::OkStatus();
   return absl::ErrnoToStatus(errno, absl::StrCat("cannot signal process group ", pgid));
 }

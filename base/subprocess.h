@@ -1,6 +1,7 @@
-// Child processes: started from a list of words, watched by pid, ended by group.
-// Called by drivers (tasks) and by whoever runs a tool (initdb); on any thread.
-// Never uses a shell, never hands on a file descriptor besides 0, 1 and 2, never waits by itself.
+// Starts child processes from a list of arguments, waits for them by pid, and signals them by
+// process group. Called by drivers (tasks) and by programs that run a tool (initdb), on any thread.
+// Never uses a shell, never passes on file descriptors other than 0, 1 and 2, and never waits on
+// its own.
 #ifndef BASE_SUBPROCESS_H_
 #define BASE_SUBPROCESS_H_
 
@@ -17,7 +18,7 @@
 
 namespace det::base {
 
-// Where one of the child's streams goes.
+// The destination of one of the child's output streams.
 struct Redirect {
   enum class Kind { kInherit, kNull, kPipe, kFile };
 
@@ -32,7 +33,7 @@ struct Redirect {
 
 enum class ProcessGroup { kOwnGroup, kOwnSession, kInherit };
 
-// `from` is seen at `to` by the child and its descendants, and by nobody else. Both exist.
+// A bind mount: only the child and its descendants see `from` at `to`. Both must exist.
 struct Mount {
   std::string from;
   std::string to;
@@ -40,44 +41,47 @@ struct Mount {
 };
 
 struct SpawnOptions {
-  std::vector<std::string> argv;  // argv[0] is looked for in $PATH unless it has a slash.
-  std::optional<std::vector<std::string>> env;  // "NAME=value" each; without, the caller's own.
-  std::string cwd;                              // Empty: the caller's.
+  std::vector<std::string> argv;  // argv[0] is searched in $PATH unless it contains a slash.
+  // "NAME=value" each; if not set, the caller's environment.
+  std::optional<std::vector<std::string>> env;
+  std::string cwd;  // Working directory; empty: the caller's.
   ProcessGroup group = ProcessGroup::kOwnGroup;
-  Redirect out;  // The child reads /dev/null.
+  Redirect out;  // stdin is always /dev/null.
   Redirect err;
-  std::optional<uid_t> uid;  // To drop to, with gid and without further groups; needs root.
+  std::optional<uid_t> uid;  // User to switch to, without supplementary groups; needs root.
   std::optional<gid_t> gid;
-  std::vector<Mount> mounts;  // In this order; needs CAP_SYS_ADMIN, unless there are none.
-  // Sent to the child when the *thread* that called Spawn ends (PR_SET_PDEATHSIG); 0: none.
+  std::vector<Mount> mounts;  // Applied in this order; needs CAP_SYS_ADMIN if not empty.
+  // Signal that the child receives when the *thread* that called Spawn ends (PR_SET_PDEATHSIG); 0:
+  // none.
   int parent_death_signal = 0;
 };
 
 struct ChildProcess {
-  pid_t pid = -1;  // Also its group, unless kInherit.
-  Fd out;          // The reading end, for Redirect::Pipe().
+  pid_t pid = -1;  // Also the process group id, unless kInherit.
+  Fd out;          // The read end of the pipe, for Redirect::Pipe().
   Fd err;
 };
 
 // How a process ended.
 struct ProcessExit {
-  int code = 0;    // As given to exit(), if no signal.
-  int signal = 0;  // That ended it, or 0.
+  int code = 0;    // Exit status, if no signal ended the process.
+  int signal = 0;  // Signal that ended the process, or 0.
   bool ok() const { return code == 0 && signal == 0; }
   friend bool operator==(const ProcessExit&, const ProcessExit&) = default;
 };
 
-// Returns once the program runs. What keeps it from running, in the child too, is an error here:
-// NOT_FOUND, PERMISSION_DENIED, ... with the name of the program and the step that failed.
+// Starts a process and returns once the program runs. Errors in the child before exec are returned
+// too: NOT_FOUND, PERMISSION_DENIED, ... with the program's name and the step that failed.
 absl::StatusOr<ChildProcess> Spawn(const SpawnOptions& options);
 
-// Waits for the end of a child and takes its zombie away.
+// Waits until a child has ended, and reaps it.
 absl::StatusOr<ProcessExit> WaitForExit(pid_t pid);
 
-// The same without waiting: nullopt while it runs.
+// Same as WaitForExit without blocking: returns nullopt while the process is running.
 absl::StatusOr<std::optional<ProcessExit>> PollExit(pid_t pid);
 
-// Sends `signal` to each process of a group; OK if none is left. INVALID_ARGUMENT for pgid <= 1.
+// Sends `signal` to all processes of a group. Returns OK if none is left, INVALID_ARGUMENT for pgid
+// <= 1.
 absl::Status KillGroup(pid_t pgid, int signal);
 
 }  // namespace det::base

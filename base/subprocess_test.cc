@@ -28,7 +28,7 @@ SpawnOptions Shell(const std::string& script) {
   return {.argv = {"sh", "-c", script}, .out = Redirect::Pipe(), .err = Redirect::Pipe()};
 }
 
-TEST(Subprocess, GivesOutputAndExit) {
+TEST(SubprocessTest, ReturnsOutputAndExitStatus) {
   auto child = Spawn(Shell("echo out; echo err >&2; exit 3"));
   ASSERT_TRUE(child.ok()) << child.status();
   EXPECT_EQ(ReadAll(child->out), "out\n");
@@ -36,7 +36,7 @@ TEST(Subprocess, GivesOutputAndExit) {
   EXPECT_EQ(*WaitForExit(child->pid), (ProcessExit{.code = 3}));
 }
 
-TEST(Subprocess, TakesWordsEnvAndFolderAsTheyAre) {
+TEST(SubprocessTest, PassesArgumentsEnvironmentAndDirectoryUnchanged) {
   auto options = Shell("echo \"$1|$NAME|$HOME|$(pwd)\"");
   options.argv.insert(options.argv.end(), {"sh", "a  *\"b"});
   options.env = {"NAME=x y"};
@@ -47,7 +47,7 @@ TEST(Subprocess, TakesWordsEnvAndFolderAsTheyAre) {
   EXPECT_TRUE(WaitForExit(child->pid)->ok());
 }
 
-TEST(Subprocess, MountsAreSeenByTheChildAlone) {
+TEST(SubprocessTest, MountsAreVisibleOnlyToTheChild) {
   const TempDir dir = *TempDir::Create();
   const std::string from = dir.path() + "/from";
   const std::string to = dir.path() + "/to";
@@ -66,7 +66,7 @@ TEST(Subprocess, MountsAreSeenByTheChildAlone) {
   EXPECT_FALSE(ReadFile(to + "/word").ok());
 }
 
-TEST(Subprocess, WhyItCannotRunComesBack) {
+TEST(SubprocessTest, ReturnsReason_WhenProgramCannotRun) {
   const auto missing = Spawn({.argv = {"/no/such/program"}});
   EXPECT_EQ(missing.status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(missing.status().message()),
@@ -79,15 +79,16 @@ TEST(Subprocess, WhyItCannotRunComesBack) {
               AllOf(HasSubstr("working directory"), HasSubstr("/no/folder")));
 }
 
-TEST(Subprocess, HandsOnNoDescriptor) {
-  const Fd leak(::open("/dev/null", O_RDONLY));  // Without close-on-exec, as a library might.
+TEST(SubprocessTest, DoesNotPassOnDescriptors) {
+  // Opened without close-on-exec, as a library might do.
+  const Fd leak(::open("/dev/null", O_RDONLY));
   auto child = Spawn(Shell("ls /proc/self/fd | tr '\\n' ' '"));
   ASSERT_TRUE(child.ok());
-  EXPECT_EQ(ReadAll(child->out), "0 1 2 3 ");  // 3 is the folder that ls reads.
+  EXPECT_EQ(ReadAll(child->out), "0 1 2 3 ");  // 3 is the directory that ls reads.
   EXPECT_TRUE(WaitForExit(child->pid)->ok());
 }
 
-TEST(Subprocess, AppendsToFiles) {
+TEST(SubprocessTest, AppendsToFiles) {
   const auto dir = TempDir::Create();
   const std::string path = dir->path() + "/log";
   for (const char* word : {"one", "two"}) {
@@ -98,7 +99,7 @@ TEST(Subprocess, AppendsToFiles) {
   EXPECT_EQ(*ReadFile(path), "one\ntwo\n");
 }
 
-TEST(Subprocess, KillsTheWholeGroup) {
+TEST(SubprocessTest, KillsTheWholeGroup) {
   for (const ProcessGroup group : {ProcessGroup::kOwnGroup, ProcessGroup::kOwnSession}) {
     auto options = Shell("sleep 100 & echo started; wait");
     options.group = group;
@@ -109,14 +110,15 @@ TEST(Subprocess, KillsTheWholeGroup) {
     EXPECT_EQ(*PollExit(child->pid), std::nullopt);
     EXPECT_TRUE(KillGroup(child->pid, SIGKILL).ok());
     EXPECT_EQ(*WaitForExit(child->pid), (ProcessExit{.signal = SIGKILL}));
-    EXPECT_EQ(ReadAll(child->out), "");  // Ends, so the grandchild is gone too.
+    // The end of the stream shows that the grandchild has ended too.
+    EXPECT_EQ(ReadAll(child->out), "");
     EXPECT_TRUE(KillGroup(child->pid, SIGKILL).ok());
   }
   EXPECT_EQ(KillGroup(0, SIGKILL).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(KillGroup(1, SIGKILL).code(), absl::StatusCode::kInvalidArgument);
 }
 
-TEST(Subprocess, DiesWithTheThreadThatStartedIt) {
+TEST(SubprocessTest, DiesWithTheThreadThatStartedIt) {
   pid_t pid = -1;
   std::thread([&] {
     auto child = Spawn({.argv = {"sleep", "100"}, .parent_death_signal = SIGKILL});
@@ -126,13 +128,13 @@ TEST(Subprocess, DiesWithTheThreadThatStartedIt) {
   EXPECT_EQ(*WaitForExit(pid), (ProcessExit{.signal = SIGKILL}));
 }
 
-TEST(Subprocess, DropsToAnotherUser) {
+TEST(SubprocessTest, SwitchesToAnotherUser) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root";
   auto options = Shell("id -u; id -g; id -G");
   options.uid = 65534;
   options.gid = 65534;
   auto child = Spawn(options);
-  // In a user namespace with one user, that other user does not exist.
+  // In a user namespace with only one user, the other user does not exist.
   if (!child.ok()) GTEST_SKIP() << child.status();
   EXPECT_EQ(ReadAll(child->out), "65534\n65534\n65534\n");
   EXPECT_TRUE(WaitForExit(child->pid)->ok());

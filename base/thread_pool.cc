@@ -4,8 +4,8 @@
 
 namespace det::base {
 
-ThreadPool::ThreadPool(int threads, int spare, std::chrono::milliseconds patience)
-    : patience_(patience) {
+ThreadPool::ThreadPool(int threads, int spare, std::chrono::milliseconds spare_delay)
+    : spare_delay_(spare_delay) {
   for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { Run(); });
   for (int i = 0; i < spare; ++i) threads_.emplace_back([this] { RunSpare(); });
 }
@@ -17,7 +17,7 @@ void ThreadPool::Post(absl::AnyInvocable<void()> fn) {
   if (stopped_) return;
   queue_.push_back({std::move(fn), std::chrono::steady_clock::now()});
   wake_.notify_one();
-  CallSpare();
+  WakeSpare();
 }
 
 void ThreadPool::Stop() {
@@ -32,17 +32,17 @@ void ThreadPool::Stop() {
   }
 }
 
-void ThreadPool::CallSpare() {
-  if (idle_ == 0 && !watched_ && !queue_.empty()) wake_spare_.notify_one();
+void ThreadPool::WakeSpare() {
+  if (idle_ == 0 && !spare_is_waiting_ && !queue_.empty()) wake_spare_.notify_one();
 }
 
 void ThreadPool::RunFirst(std::unique_lock<std::mutex>& lock) {
   Job job = std::move(queue_.front());
   queue_.pop_front();
-  CallSpare();
+  WakeSpare();
   lock.unlock();
   job.fn();
-  job.fn = nullptr;  // what it holds ends here, not under the lock
+  job.fn = nullptr;  // destroyed here, not under the lock
   lock.lock();
 }
 
@@ -60,13 +60,14 @@ void ThreadPool::Run() {
 void ThreadPool::RunSpare() {
   std::unique_lock lock(mutex_);
   while (true) {
-    wake_spare_.wait(lock, [this] { return stopped_ || (!watched_ && !queue_.empty()); });
-    if (stopped_) return;  // the others run what is left
-    watched_ = true;
-    const auto due = queue_.front().posted + patience_;
+    wake_spare_.wait(lock, [this] { return stopped_ || (!spare_is_waiting_ && !queue_.empty()); });
+    if (stopped_) return;  // the other threads run the remaining jobs
+    spare_is_waiting_ = true;
+    const auto due = queue_.front().posted + spare_delay_;
     wake_spare_.wait_until(lock, due, [this] { return stopped_; });
-    watched_ = false;
-    if (!queue_.empty() && queue_.front().posted + patience_ <= std::chrono::steady_clock::now()) {
+    spare_is_waiting_ = false;
+    if (!queue_.empty() &&
+        queue_.front().posted + spare_delay_ <= std::chrono::steady_clock::now()) {
       RunFirst(lock);
     }
   }

@@ -1,6 +1,5 @@
-// A few threads for work that blocks: reads of the database, of files, hashing.
-// Called by edges (services, agent hub) from any thread. Never runs anything on the caller's
-// thread, never wakes up with nothing to do.
+// A few threads for work that blocks: database queries, file access, hashing. Called from any
+// thread. Never runs a function on the caller's thread and never wakes up without work.
 #ifndef BASE_THREAD_POOL_H_
 #define BASE_THREAD_POOL_H_
 
@@ -17,19 +16,19 @@ namespace det::base {
 
 class ThreadPool {
  public:
-  // `threads` take what is posted at once; `spare` ones only what has waited for `patience`, so
-  // that work that is slow (a search through everything, a download) holds nobody back for longer,
-  // and short work is not slowed by too many at a time.
+  // `threads` threads take posted functions at once. `spare` threads take only functions that have
+  // waited for `spare_delay`, so that slow work (a search through all data, a download) delays
+  // other work by at most that time, and short work is not slowed down by too many threads.
   explicit ThreadPool(int threads, int spare = 0,
-                      std::chrono::milliseconds patience = std::chrono::milliseconds(50));
-  // As Stop().
+                      std::chrono::milliseconds spare_delay = std::chrono::milliseconds(50));
+  // Same as Stop().
   ~ThreadPool();
 
-  // Runs `fn` on one of the threads, in the order of the calls as far as threads are free. After
-  // Stop() it is dropped.
+  // Runs `fn` on one of the threads; functions start in the order of the calls. Does nothing after
+  // Stop().
   void Post(absl::AnyInvocable<void()> fn);
 
-  // Runs what was posted, ends the threads. Later calls do nothing.
+  // Runs all functions that were posted, and ends the threads. Later calls do nothing.
   void Stop();
 
  private:
@@ -40,19 +39,20 @@ class ThreadPool {
 
   void Run();
   void RunSpare();
-  // With the lock: runs the first job without it.
+  // REQUIRES the lock. Runs the first job; the lock is released meanwhile.
   void RunFirst(std::unique_lock<std::mutex>& lock);
-  // With the lock: a spare thread watches how long the first job waits, if nobody else will take
-  // it.
-  void CallSpare();
+  // REQUIRES the lock. Wakes a spare thread, which waits until the first job is due, if no other
+  // thread will take that job.
+  void WakeSpare();
 
-  const std::chrono::milliseconds patience_;
+  const std::chrono::milliseconds spare_delay_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::condition_variable wake_spare_;
   std::deque<Job> queue_;
-  int idle_ = 0;          // of those that are not spare; one that was woken counts until it runs
-  bool watched_ = false;  // a spare thread waits until the first job is due
+  // number of idle threads that are not spare; a thread that was woken counts until it runs
+  int idle_ = 0;
+  bool spare_is_waiting_ = false;  // a spare thread is waiting until the first job is due
   bool stopped_ = false;
   std::vector<std::thread> threads_;
 };

@@ -12,7 +12,7 @@
 namespace det::base {
 namespace {
 
-TEST(ThreadPoolTest, RunsAllThatWasPostedBeforeStop) {
+TEST(ThreadPoolTest, StopRunsAllPostedFunctions) {
   std::atomic<int> sum = 0;
   ThreadPool pool(3);
   for (int i = 1; i <= 1000; ++i) pool.Post([&sum, i] { sum += i; });
@@ -23,7 +23,7 @@ TEST(ThreadPoolTest, RunsAllThatWasPostedBeforeStop) {
   EXPECT_EQ(sum, 500500);
 }
 
-TEST(ThreadPoolTest, OneThatBlocksDoesNotHoldBackTheOthers) {
+TEST(ThreadPoolTest, BlockedFunctionDoesNotDelayOthers) {
   ThreadPool pool(2);
   std::promise<void> release;
   std::promise<void> ran;
@@ -33,19 +33,19 @@ TEST(ThreadPoolTest, OneThatBlocksDoesNotHoldBackTheOthers) {
   release.set_value();
 }
 
-TEST(ThreadPoolTest, SpareThreadsTakeWhatNobodyElseTakes) {
+TEST(ThreadPoolTest, SpareThreadsTakeJobs_WhenOtherThreadsAreBusy) {
   ThreadPool pool(2, 3, std::chrono::milliseconds(1));
   std::promise<void> release;
   const std::shared_future<void> released = release.get_future().share();
   std::promise<void> ran;
-  // Two of the spare threads are held back too, once each has waited.
+  // Two of the spare threads are blocked too, after their delay.
   for (int i = 0; i < 4; ++i) pool.Post([released] { released.wait(); });
   pool.Post([&ran] { ran.set_value(); });
   ran.get_future().wait();
   release.set_value();
 }
 
-TEST(ThreadPoolTest, SpareThreadsLeaveWhatIsTakenInTime) {
+TEST(ThreadPoolTest, SpareThreadsDoNotTakeJobs_WhenOtherThreadsAreFastEnough) {
   ThreadPool pool(1, 1, std::chrono::hours(1));
   std::mutex mutex;
   std::set<std::thread::id> seen;
@@ -61,7 +61,7 @@ TEST(ThreadPoolTest, SpareThreadsLeaveWhatIsTakenInTime) {
   EXPECT_EQ(seen.size(), 1u);
 }
 
-TEST(ThreadPoolTest, StopRunsWhatIsLeftWhileSpareThreadsWatch) {
+TEST(ThreadPoolTest, StopRunsRemainingJobs_WhileSpareThreadsWait) {
   std::atomic<int> ran = 0;
   std::promise<void> release;
   ThreadPool pool(1, 2, std::chrono::hours(1));

@@ -1,7 +1,7 @@
-// A state machine as a table: which event takes which states where. The machine looks its moves up
-// here and the documentation is written from here, so the two cannot differ.
-// Called by the machines of PURE folders and by the generator of docs, on any thread.
-// Never holds a state, never acts: what a move does besides is the machine's. PURE.
+// A state machine as a table of transitions: event, source states and destination. The machine
+// looks up its transitions here and the documentation is generated from it, so the two cannot
+// differ. Used by the state machines of PURE folders and by the documentation generator, on any
+// thread. Holds no state and performs no action. PURE.
 //
 //   inline constexpr Transition<LampState, LampEvent> kLampTable[] = {
 //       {{LampState::kOff, LampState::kDim}, LampEvent::kPress, LampState::kOn},
@@ -20,13 +20,13 @@
 
 namespace det::base {
 
-// The states that a row starts from; a value that lives in a constexpr table.
+// The source states of a row; a value that can be part of a constexpr table.
 template <class State>
 class Sources {
  public:
   static constexpr size_t kMax = 12;
 
-  // REQUIRES at most kMax states: more do not compile in a constexpr table.
+  // REQUIRES at most kMax states; more do not compile in a constexpr table.
   constexpr Sources(std::initializer_list<State> states) {
     for (const State state : states) states_.at(size_++) = state;
   }
@@ -35,8 +35,8 @@ class Sources {
   constexpr const State* end() const { return states_.data() + size_; }
   constexpr size_t size() const { return size_; }
   constexpr bool contains(State state) const {
-    for (const State mine : *this) {
-      if (mine == state) return true;
+    for (const State each : *this) {
+      if (each == state) return true;
     }
     return false;
   }
@@ -53,7 +53,7 @@ struct Transition {
   State destination;
 };
 
-// Where `event` leads from `state`; nullopt if it is not allowed there.
+// Returns the destination of `event` from `state`; nullopt if the event is not allowed there.
 template <class State, class Event, size_t kRows>
 constexpr std::optional<State> Lookup(const Transition<State, Event> (&table)[kRows], State state,
                                       Event event) {
@@ -63,7 +63,8 @@ constexpr std::optional<State> Lookup(const Transition<State, Event> (&table)[kR
   return std::nullopt;
 }
 
-// Whether no state has two rows for one event. Meant for a static_assert beside the table.
+// Returns whether no state has two rows for one event. Intended for a static_assert next to the
+// table.
 template <class State, class Event, size_t kRows>
 constexpr bool IsDeterministic(const Transition<State, Event> (&table)[kRows]) {
   for (size_t i = 0; i < kRows; ++i) {
@@ -77,7 +78,7 @@ constexpr bool IsDeterministic(const Transition<State, Event> (&table)[kRows]) {
   return true;
 }
 
-// A Markdown table with one line per row. The name functions take the enum and return text.
+// Returns a Markdown table with one line per row. The name functions convert the enums to text.
 template <class State, class Event, size_t kRows, class StateName, class EventName>
 std::string ToMarkdown(const Transition<State, Event> (&table)[kRows], StateName state_name,
                        EventName event_name) {

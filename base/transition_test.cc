@@ -33,7 +33,7 @@ const char* Name(Event event) {
   return kNames[static_cast<int>(event)];
 }
 
-TEST(Transition, WritesMarkdown) {
+TEST(TransitionTest, WritesMarkdown) {
   EXPECT_EQ(ToMarkdown(
                 kTable, [](State s) { return Name(s); }, [](Event e) { return Name(e); }),
             "| From | Event | To |\n|---|---|---|\n"

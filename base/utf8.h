@@ -1,6 +1,5 @@
-// UTF-8 texts (Unicode, table 3-7: no overlong forms, no surrogates).
-// Called by whoever takes texts from outside, on any thread.
-// Never changes anything, does no I/O.
+// Validation of UTF-8 (Unicode, table 3-7: no overlong forms, no surrogates). For text from outside
+// the process; any thread. Changes nothing and does no I/O.
 #ifndef BASE_UTF8_H_
 #define BASE_UTF8_H_
 
@@ -9,10 +8,11 @@
 
 namespace det::base {
 
-// Bytes of the character that `text` begins with; 0 if it begins with none. NUL is a character.
+// Returns the length in bytes of the first character of `text`; 0 if `text` does not begin with a
+// valid character. NUL is a character.
 size_t Utf8Length(std::string_view text);
 
-// Whether all of it is UTF-8.
+// Returns whether the whole text is valid UTF-8.
 bool IsUtf8(std::string_view text);
 
 }  // namespace det::base

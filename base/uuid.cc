@@ -12,11 +12,12 @@ namespace det::base {
 
 std::string NewUuid() {
   std::array<uint8_t, 16> bytes;
-  // Up to 256 bytes come whole or not at all, once the system has gathered randomness at boot.
+  // getrandom returns up to 256 bytes completely, once the system has gathered enough entropy at
+  // boot.
   ssize_t got = -1;
   while (got < 0) {
     got = getrandom(bytes.data(), bytes.size(), 0);
-    DET_CHECK(got >= 0 || errno == EINTR) << "no randomness from the system";
+    DET_CHECK(got >= 0 || errno == EINTR) << "getrandom failed";
   }
   DET_CHECK(got == static_cast<ssize_t>(bytes.size()));
   bytes[6] = (bytes[6] & 0x0f) | 0x40;

@@ -1,6 +1,5 @@
-// Random UUIDs (version 4, RFC 4122), from the system's own randomness.
-// Called by edges that name checkpoints, tokens, requests; on any thread. Never repeats a seed: not
-// for PURE code, which must replay.
+// Random UUIDs (version 4, RFC 4122), from the system's random number generator. Used to name
+// checkpoints, tokens and requests, on any thread. Not for PURE code, which must be reproducible.
 #ifndef BASE_UUID_H_
 #define BASE_UUID_H_
 
@@ -9,10 +8,10 @@
 
 namespace det::base {
 
-// As "0b2f6c1e-7a54-4d0b-9c3e-5f2a1d8e7b60".
+// Returns a UUID such as "0b2f6c1e-7a54-4d0b-9c3e-5f2a1d8e7b60".
 std::string NewUuid();
 
-// Whether `text` has the form of a UUID in lower case, of any version.
+// Returns whether `text` has the form of a UUID in lower case, of any version.
 bool IsUuid(std::string_view text);
 
 }  // namespace det::base

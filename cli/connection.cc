@@ -12,7 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "base/file.h"
-#include "base/install.h"
+#include "base/installation.h"
 #include "base/status_macros.h"
 #include "cli/json_text.h"
 #include "cli/token_cache.h"
@@ -22,7 +22,7 @@ namespace {
 
 // The address of the master that runs on the default data directory.
 std::optional<std::string> LocalMaster() {
-  const auto text = base::ReadFile(absl::StrCat(base::DefaultDataDir(), "/master.json"));
+  const auto text = base::ReadFile(absl::StrCat(base::GetDefaultDataDir(), "/master.json"));
   if (!text.ok()) return std::nullopt;
   int pid = 0;
   if (!absl::SimpleAtoi(MemberOf(*text, "pid").value_or(""), &pid) || pid <= 0) return std::nullopt;
@@ -32,7 +32,7 @@ std::optional<std::string> LocalMaster() {
 }
 
 std::string LocalToken() {
-  const auto text = base::ReadFile(absl::StrCat(base::DefaultDataDir(), "/admin.token"));
+  const auto text = base::ReadFile(absl::StrCat(base::GetDefaultDataDir(), "/admin.token"));
   return text.ok() ? std::string(absl::StripAsciiWhitespace(*text)) : "";
 }
 

@@ -14,7 +14,7 @@ namespace {
 constexpr absl::Duration kYear = absl::Hours(365 * 24);
 constexpr absl::Duration kClocksDiffer = absl::Hours(1);
 
-absl::Status Write(const std::string& path, const base::KeyedCertificate& one) {
+absl::Status Write(const std::string& path, const base::CertificateAndKey& one) {
   // The key first: who finds a certificate finds its key.
   DET_RETURN_IF_ERROR(base::WriteFileAtomically(path + ".key", one.key, 0600));
   return base::WriteFileAtomically(path + ".crt", one.certificate, 0644);
@@ -40,16 +40,16 @@ absl::StatusOr<LocalTls> LocalTls::Open(const std::string& folder) {
   }
   const absl::Time now = absl::Now();
   DET_ASSIGN_OR_RETURN(
-      base::KeyedCertificate made,
-      base::MakeAuthority("Resolute local cluster", now - kClocksDiffer, now + 10 * kYear));
+      base::CertificateAndKey made,
+      base::MakeCertificateAuthority("Resolute local cluster", now - kClocksDiffer, now + 10 * kYear));
   DET_RETURN_IF_ERROR(Write(path, made));
   return LocalTls(folder, std::move(made));
 }
 
 absl::Status LocalTls::AddMasterFlags(std::vector<std::string>* flags) const {
   const absl::Time now = absl::Now();
-  DET_ASSIGN_OR_RETURN(const base::KeyedCertificate made,
-                       base::Sign(authority_, {.name = "resolute-master",
+  DET_ASSIGN_OR_RETURN(const base::CertificateAndKey made,
+                       base::SignCertificate(authority_, {.name = "resolute-master",
                                                .hosts = OwnNames(),
                                                .use = base::CertificateUse::kServer,
                                                .from = now - kClocksDiffer,
@@ -62,8 +62,8 @@ absl::Status LocalTls::AddMasterFlags(std::vector<std::string>* flags) const {
 
 absl::Status LocalTls::AddAgentFlags(const std::string& id, std::vector<std::string>* flags) const {
   const absl::Time now = absl::Now();
-  DET_ASSIGN_OR_RETURN(const base::KeyedCertificate made,
-                       base::Sign(authority_, {.name = id,
+  DET_ASSIGN_OR_RETURN(const base::CertificateAndKey made,
+                       base::SignCertificate(authority_, {.name = id,
                                                .use = base::CertificateUse::kClient,
                                                .from = now - kClocksDiffer,
                                                .until = now + 2 * kYear}));

@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "base/authority.h"
+#include "base/certificate_authority.h"
 
 namespace det::cli {
 
@@ -28,11 +28,11 @@ class LocalTls {
   absl::Status AddAgentFlags(const std::string& id, std::vector<std::string>* flags) const;
 
  private:
-  LocalTls(std::string folder, base::KeyedCertificate authority)
+  LocalTls(std::string folder, base::CertificateAndKey authority)
       : folder_(std::move(folder)), authority_(std::move(authority)) {}
 
   std::string folder_;
-  base::KeyedCertificate authority_;
+  base::CertificateAndKey authority_;
 };
 
 }  // namespace det::cli

@@ -12,7 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "base/install.h"
+#include "base/installation.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/terminal.h"

@@ -1,5 +1,5 @@
-// The protos of the public API with their comments, as they stand in proto/det/api/v1: a serialised
-// google.protobuf.FileDescriptorSet, part of the program.
+// The .proto files of the public API with their comments, as a serialized
+// google.protobuf.FileDescriptorSet that is embedded in the program.
 #ifndef PROTO_API_DESCRIPTORS_H_
 #define PROTO_API_DESCRIPTORS_H_
 

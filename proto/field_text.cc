@@ -42,14 +42,15 @@ const FieldDescriptor* FindField(const Descriptor& type, const std::string& name
   return nullptr;
 }
 
-// A field and the message that directly holds it.
+// A field and the message that directly contains it.
 template <class M>
 struct Place {
   M* holder = nullptr;
   const FieldDescriptor* field = nullptr;
 };
 
-// Walks down to the last name of the path, creating what lies between; null field: no such path.
+// Walks to the last name of the path and creates missing messages; null field: there is no such
+// path.
 Place<Message> FindForWrite(std::string_view path, Message* message) {
   const std::vector<std::string> names = absl::StrSplit(View(path), '.');
   for (size_t i = 0; i < names.size(); ++i) {
@@ -90,7 +91,7 @@ const EnumValueDescriptor* ParseEnum(const FieldDescriptor& field, std::string_v
   return value;
 }
 
-// A number in `text`, as the whole of it.
+// Parses a number; the whole of `text` must be the number.
 template <class T>
 std::optional<T> ParseNumber(std::string_view text) {
   T value{};
@@ -102,7 +103,7 @@ std::optional<T> ParseNumber(std::string_view text) {
   return std::nullopt;
 }
 
-// Time: Timestamp or Duration.
+// `Time` is Timestamp or Duration.
 template <class Time>
 bool SetTime(const FieldDescriptor& field, std::string_view text, Message* message) {
   Time value;
@@ -124,7 +125,7 @@ bool SetMessage(const FieldDescriptor& field, std::string_view text, Message* me
 bool SetText(const FieldDescriptor& field, std::string_view text, Message* m) {
   const Reflection* r = m->GetReflection();
   const bool many = field.is_repeated();
-  // One line per type: the value if it parses, added or set.
+  // One line per type: parses the value, and adds or sets it.
   const auto put = [&](auto value, auto add, auto set) {
     if (!value) return false;
     many ? (r->*add)(m, &field, *value) : (r->*set)(m, &field, *value);
@@ -174,8 +175,8 @@ std::string DoubleToText(double value) {
   return std::string(buffer, result.ptr);
 }
 
-// The value of a field, or of its element `i` when it is repeated; nullopt for a message that has
-// no text form.
+// Returns the value of a field, or of its element `i` if it is repeated; nullopt for a message
+// without a text form.
 std::optional<std::string> GetText(const Message& m, const FieldDescriptor& field, int i) {
   const Reflection* r = m.GetReflection();
   const bool many = field.is_repeated();
@@ -237,7 +238,7 @@ absl::Status AppendQuery(const Message& message, const std::string& prefix,
                                         absl::StrCat(name, "."), out));
       } else {
         return absl::InvalidArgumentError(
-            absl::StrCat("field ", name, " cannot stand in a query; it needs a body"));
+            absl::StrCat("field ", name, " cannot be passed in a query; use a request body"));
       }
     }
   }
@@ -247,13 +248,13 @@ absl::Status AppendQuery(const Message& message, const std::string& prefix,
 }  // namespace
 
 absl::Status SetFieldFromText(std::string_view path, std::string_view text, Message* message) {
-  // Looked up on a path that must exist before anything is created.
+  // The path is looked up before anything is created.
   if (FindForRead(path, *message).field == nullptr) {
-    return absl::NotFoundError(absl::StrCat("there is no field ", View(path)));
+    return absl::NotFoundError(absl::StrCat("unknown field ", View(path)));
   }
   const Place<Message> place = FindForWrite(path, message);
   if (SetText(*place.field, text, place.holder)) return absl::OkStatus();
-  // What is no text cannot be shown.
+  // A value that is not valid text is not shown in the error.
   if (!base::IsUtf8(text)) {
     return absl::InvalidArgumentError(absl::StrCat(View(path), ": the value is not UTF-8"));
   }
@@ -273,7 +274,7 @@ absl::StatusOr<std::string> FieldToText(std::string_view path, const Message& me
     return absl::NotFoundError(absl::StrCat("field ", View(path), " is not set"));
   }
   std::optional<std::string> text = GetText(*place.holder, *place.field, 0);
-  if (!text) return absl::NotFoundError(absl::StrCat("field ", View(path), " is not plain"));
+  if (!text) return absl::NotFoundError(absl::StrCat("field ", View(path), " is not a scalar"));
   return *std::move(text);
 }
 

@@ -1,8 +1,8 @@
-// Path templates of HTTP rules ("/api/v1/trials/{trial_id}/logs") and the percent-encoding of paths
+// Path templates of HTTP rules ("/api/v1/trials/{trial_id}/logs"), and percent-encoding of paths
 // and queries.
 //
-// Used by http_rule.cc, http_router.cc and whoever describes the API, on any thread. Never does
-// I/O, knows no descriptor.
+// Used by http_rule.cc, http_router.cc and the description of the API, on any thread. Does no I/O
+// and uses no descriptors.
 #ifndef PROTO_HTTP_PATH_H_
 #define PROTO_HTTP_PATH_H_
 
@@ -16,21 +16,21 @@
 namespace det::proto {
 
 struct PathSegment {
-  std::string literal;  // when `field` is empty
-  std::string field;    // path of a field: "id", "experiment.id"
-  bool rest = false;    // the field takes all segments that remain
+  std::string literal;  // the text, if `field` is empty
+  std::string field;    // path of a field, such as "id" or "experiment.id"
+  bool rest = false;    // the field matches all remaining segments
 };
 
-// INVALID_ARGUMENT for text that is no template.
+// Returns INVALID_ARGUMENT for an invalid template.
 absl::StatusOr<std::vector<PathSegment>> ParsePathTemplate(std::string_view text);
 
-// Everything but letters, digits and -._~ becomes %XX; `keep` names further characters to leave.
+// Encodes all characters but letters, digits, -._~ and those in `keep` as %XX.
 std::string PercentEncode(std::string_view text, std::string_view keep = "");
 
-// A '%' that no two hexadecimal digits follow stays as it is. In a query, '+' is a blank.
+// Decodes %XX; a '%' without two hexadecimal digits is kept. In a query, '+' is a space.
 std::string PercentDecode(std::string_view text, bool query);
 
-// "a=1&b=2" decoded, in order.
+// Parses and decodes "a=1&b=2"; keeps the order.
 std::vector<std::pair<std::string, std::string>> ParseQuery(std::string_view query);
 
 }  // namespace det::proto

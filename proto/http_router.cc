@@ -17,7 +17,6 @@
 #include "proto/http_path.h"
 #include "proto/http_rule.h"
 #include "proto/nearest_field.h"
-#include "proto/rule_pattern.h"
 
 namespace det::proto {
 namespace {
@@ -33,13 +32,13 @@ struct Target {
 
 }  // namespace
 
-// A trie over segments: at each level a literal goes before one segment of any text, that before
-// all that remain.
+// A trie over segments: at each level a literal takes precedence over a field that matches one
+// segment, which takes precedence over a field that matches all remaining segments.
 struct HttpRouter::Tree {
   std::map<std::string, std::unique_ptr<Tree>, std::less<>> literals;
   std::unique_ptr<Tree> any;
   std::unique_ptr<Tree> rest;
-  std::map<std::string, Target, std::less<>> targets;  // by verb
+  std::map<std::string, Target, std::less<>> targets;  // verb -> target
 
   Tree* Child(const PathSegment& segment) {
     std::unique_ptr<Tree>& child = segment.field.empty() ? literals[segment.literal]
@@ -49,7 +48,8 @@ struct HttpRouter::Tree {
     return child.get();
   }
 
-  // The target of `verb` for segments[i...]; verbs that the path has instead go to `others`.
+  // Returns the target of `verb` for segments[i...]; adds the verbs that the path supports instead
+  // to `others`.
   const Target* Find(const std::vector<std::string>& segments, size_t i, std::string_view verb,
                      std::set<std::string>* others) const {
     if (i == segments.size()) {
@@ -78,7 +78,7 @@ HttpRouter::HttpRouter(HttpRouter&&) noexcept = default;
 absl::Status HttpRouter::Add(const google::protobuf::ServiceDescriptor& service) {
   for (int i = 0; i < service.method_count(); ++i) {
     const google::protobuf::MethodDescriptor* method = service.method(i);
-    for (const RulePattern& pattern : PatternsOf(*method)) {
+    for (const RulePattern& pattern : GetPatterns(*method)) {
       Target target{method, pattern.body, {}};
       DET_ASSIGN_OR_RETURN(target.segments, ParsePathTemplate(pattern.path));
       Tree* node = tree_.get();
@@ -109,9 +109,10 @@ absl::StatusOr<HttpRouter::Match> HttpRouter::Find(std::string_view verb,
   const Target* target = tree_->Find(segments, 0, verb, &others);
   const absl::string_view shown(path.data(), path.size());
   if (target == nullptr && !others.empty()) {
-    return absl::UnimplementedError(absl::StrCat(shown, " takes ", absl::StrJoin(others, ", ")));
+    return absl::UnimplementedError(
+        absl::StrCat(shown, " supports only ", absl::StrJoin(others, ", ")));
   }
-  if (target == nullptr) return absl::NotFoundError(absl::StrCat("there is nothing at ", shown));
+  if (target == nullptr) return absl::NotFoundError(absl::StrCat("unknown path ", shown));
   Match match;
   match.method = target->method;
   match.body_field = target->body;
@@ -128,15 +129,15 @@ absl::StatusOr<HttpRouter::Match> HttpRouter::Find(std::string_view verb,
 
 namespace {
 
-// The field that is the whole body: a message, or a text.
+// Sets the field that is the whole body: a message, a string or a list.
 absl::Status FillField(const std::string& name, std::string_view body, Message* message) {
   const FieldDescriptor* field = message->GetDescriptor()->FindFieldByName(name);
   const auto* reflection = message->GetReflection();
   if (field != nullptr && field->is_repeated()) {
-    // A list is read as it would be under its name, and nothing else is taken of what stands there.
+    // A list is parsed as if it had its name; other content is rejected.
     const size_t begin = body.find_first_not_of(" \t\r\n");
     if (begin == body.npos || body[begin] != '[') {
-      return absl::InvalidArgumentError(absl::StrCat("the body is to be the list of ", name));
+      return absl::InvalidArgumentError(absl::StrCat("the body must be a JSON array of ", name));
     }
     const std::unique_ptr<Message> list(message->New());
     DET_RETURN_IF_ERROR(FromJson(
@@ -150,10 +151,11 @@ absl::Status FillField(const std::string& name, std::string_view body, Message* 
       return FromJson(body, reflection->MutableMessage(message, field));
     }
     if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
-      // Of an object the parser would take what it likes.
+      // The parser would accept an object, and other fields in it.
       const size_t begin = body.find_first_not_of(" \t\r\n");
       if (begin == body.npos || body[begin] != '"') {
-        return absl::InvalidArgumentError(absl::StrCat("the body is to be ", name, " in quotes"));
+        return absl::InvalidArgumentError(
+            absl::StrCat("the body must be ", name, " as a JSON string"));
       }
       google::protobuf::StringValue text;
       DET_RETURN_IF_ERROR(FromJson(body, &text));
@@ -161,13 +163,14 @@ absl::Status FillField(const std::string& name, std::string_view body, Message* 
       return absl::OkStatus();
     }
   }
-  return absl::InternalError(absl::StrCat("body field ", name, " is no message and no text"));
+  return absl::InternalError(
+      absl::StrCat("body field ", name, " is neither a message nor a string"));
 }
 
-// Whether a query can say anything to the method: not all that it is asked with stands in its path.
+// Returns whether a query can set fields of the method that its path does not contain.
 bool TakesQuery(const google::protobuf::MethodDescriptor& method) {
   std::set<std::string> in_path;
-  for (const RulePattern& pattern : PatternsOf(method)) {
+  for (const RulePattern& pattern : GetPatterns(method)) {
     const auto segments = ParsePathTemplate(pattern.path);
     if (!segments.ok()) continue;
     for (const PathSegment& segment : *segments) in_path.insert(segment.field);
@@ -179,12 +182,12 @@ bool TakesQuery(const google::protobuf::MethodDescriptor& method) {
   return false;
 }
 
-// What narrows a list must not be ignored: the answer would hold more than was asked for.
-absl::Status RefuseParameter(const google::protobuf::MethodDescriptor& method,
+// An unknown filter must not be ignored, because the response would contain more than requested.
+absl::Status RejectParameter(const google::protobuf::MethodDescriptor& method,
                              const std::string& name) {
   if (!TakesQuery(method)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("there is no parameter \"", name,
-                                                 "\" here; the nearest is \"",
+  return absl::InvalidArgumentError(absl::StrCat("unknown parameter \"", name,
+                                                 "\"; did you mean \"",
                                                  NearestField(*method.input_type(), name), "\""));
 }
 
@@ -193,10 +196,10 @@ absl::Status FillFromQuery(const HttpRouter::Match& match, std::string_view quer
   for (const auto& [name, value] : ParseQuery(query)) {
     if (match.body_field == "*") {
       return absl::InvalidArgumentError(
-          absl::StrCat("the parameter \"", name, "\" is to stand in the body"));
+          absl::StrCat("the parameter \"", name, "\" must be in the request body"));
     }
     const absl::Status status = SetFieldFromText(name, value, message);
-    DET_RETURN_IF_ERROR(absl::IsNotFound(status) ? RefuseParameter(*match.method, name) : status);
+    DET_RETURN_IF_ERROR(absl::IsNotFound(status) ? RejectParameter(*match.method, name) : status);
   }
   return absl::OkStatus();
 }
@@ -210,7 +213,7 @@ absl::Status HttpRouter::Fill(const Match& match, std::string_view query, std::s
                                                 : FillField(match.body_field, body, message));
   }
   DET_RETURN_IF_ERROR(FillFromQuery(match, query, message));
-  // Last, so that nothing else decides which object the request is about.
+  // Last, so that only the path determines the object of the request.
   for (const auto& [name, value] : match.path_fields) {
     DET_RETURN_IF_ERROR(SetFieldFromText(name, value, message));
   }

@@ -12,7 +12,6 @@
 #include "google/protobuf/wrappers.pb.h"
 #include "proto/field_text.h"
 #include "proto/http_path.h"
-#include "proto/rule_pattern.h"
 
 namespace det::proto {
 namespace {
@@ -20,7 +19,7 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-// The path with the values of `message`, which lose their place in it.
+// Returns the path with values of `message`, from which these fields are removed.
 absl::StatusOr<std::string> TakePath(const std::string& pattern, const std::string& method,
                                      Message* message) {
   DET_ASSIGN_OR_RETURN(const std::vector<PathSegment> segments, ParsePathTemplate(pattern));
@@ -33,7 +32,7 @@ absl::StatusOr<std::string> TakePath(const std::string& pattern, const std::stri
     }
     const absl::StatusOr<std::string> text = FieldToText(segment.field, *message);
     if (!text.ok() || text->empty()) {
-      return absl::InvalidArgumentError(absl::StrCat(method, " needs ", segment.field));
+      return absl::InvalidArgumentError(absl::StrCat(method, " requires ", segment.field));
     }
     path += PercentEncode(*text, segment.rest ? "/" : "");
   }
@@ -51,7 +50,7 @@ absl::StatusOr<std::string> TakeBody(const std::string& name, Message* message) 
   const auto* reflection = message->GetReflection();
   absl::StatusOr<std::string> body;
   if (field == nullptr || field->is_repeated()) {
-    body = absl::InvalidArgumentError(absl::StrCat("there is no one field ", name));
+    body = absl::InvalidArgumentError(absl::StrCat("there is no singular field ", name));
   } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
     body = ToJson(reflection->GetMessage(*message, field));
   } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
@@ -59,15 +58,15 @@ absl::StatusOr<std::string> TakeBody(const std::string& name, Message* message) 
     text.set_value(reflection->GetString(*message, field));
     body = ToJson(text);
   } else {
-    body =
-        absl::InvalidArgumentError(absl::StrCat("body field ", name, " is no message and no text"));
+    body = absl::InvalidArgumentError(
+        absl::StrCat("body field ", name, " is neither a message nor a string"));
   }
   if (body.ok()) reflection->ClearField(message, field);
   return body;
 }
 
-// Empty where the rule says nothing.
-RulePattern PatternOf(const google::api::HttpRule& rule) {
+// Returns an empty pattern if there is no rule.
+RulePattern GetPattern(const google::api::HttpRule& rule) {
   switch (rule.pattern_case()) {
     case google::api::HttpRule::kGet:
       return {"GET", rule.get(), rule.body()};
@@ -89,11 +88,11 @@ RulePattern PatternOf(const google::api::HttpRule& rule) {
 
 }  // namespace
 
-std::vector<RulePattern> PatternsOf(const google::protobuf::MethodDescriptor& method) {
+std::vector<RulePattern> GetPatterns(const google::protobuf::MethodDescriptor& method) {
   const google::api::HttpRule& rule = method.options().GetExtension(google::api::http);
-  std::vector<RulePattern> patterns = {PatternOf(rule)};
+  std::vector<RulePattern> patterns = {GetPattern(rule)};
   for (const google::api::HttpRule& more : rule.additional_bindings()) {
-    patterns.push_back(PatternOf(more));
+    patterns.push_back(GetPattern(more));
   }
   std::erase_if(patterns, [](const RulePattern& pattern) { return pattern.verb.empty(); });
   if (patterns.empty()) {
@@ -105,7 +104,7 @@ std::vector<RulePattern> PatternsOf(const google::protobuf::MethodDescriptor& me
 
 absl::StatusOr<HttpRequest> ToHttp(const google::protobuf::MethodDescriptor& method,
                                    const Message& message) {
-  const RulePattern pattern = PatternsOf(method).front();
+  const RulePattern pattern = GetPatterns(method).front();
   const std::unique_ptr<Message> rest(message.New());
   rest->CopyFrom(message);
   HttpRequest request;

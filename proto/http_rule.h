@@ -1,6 +1,6 @@
-// Between a method of a service and its HTTP form, in both directions, from the descriptors alone.
-// The gateway uses it to find the method of a request, the command line to build the request of a
-// method: both ends are one text.
+// Converts between methods of a service and their HTTP form, in both directions, using only the
+// descriptors. The gateway finds the method of a request with it, and the command line builds the
+// request of a method, so both use the same definition.
 //
 // Any thread. Does no I/O.
 #ifndef PROTO_HTTP_RULE_H_
@@ -23,26 +23,27 @@ class ServiceDescriptor;
 
 namespace det::proto {
 
-// An HTTP request as far as a rule decides it.
+// The parts of an HTTP request that a rule determines.
 struct HttpRequest {
-  std::string verb;  // "GET"
+  std::string verb;  // such as "GET"
   std::string path;  // with the query, percent-encoded: "/api/v1/trials/3/logs?follow=true"
   std::string body;  // JSON, or empty
 };
 
-// Builds the request that calls `method` with `message`. INVALID_ARGUMENT when a field that the
-// path needs is not set.
+// Builds the request that calls `method` with `message`. Returns INVALID_ARGUMENT if a field in the
+// path is not set.
 absl::StatusOr<HttpRequest> ToHttp(const google::protobuf::MethodDescriptor& method,
                                    const google::protobuf::Message& message);
 
-// The methods of some services by verb and path.
+// Finds methods of services by verb and path.
 class HttpRouter {
  public:
   HttpRouter();
   ~HttpRouter();
   HttpRouter(HttpRouter&&) noexcept;
 
-  // INVALID_ARGUMENT when a rule cannot be parsed or is taken already.
+  // Adds the methods of a service. Returns INVALID_ARGUMENT if a rule cannot be parsed or exists
+  // already.
   absl::Status Add(const google::protobuf::ServiceDescriptor& service);
 
   struct Match {
@@ -50,15 +51,14 @@ class HttpRouter {
     std::map<std::string, std::string> path_fields;  // field path -> decoded value
     std::string body_field;                          // "*", a name, or empty
   };
-  // NOT_FOUND for an unknown path; UNIMPLEMENTED when the path is known under other verbs (they are
-  // named).
+  // Returns NOT_FOUND for an unknown path; UNIMPLEMENTED with the supported verbs if the path is
+  // known under other verbs.
   absl::StatusOr<Match> Find(std::string_view verb, std::string_view path) const;
 
-  // Fills `message` (of the matched method's input type) from path, query and body. JSON names and
-  // proto names are both accepted; unknown JSON members are ignored, as old clients send some.
-  // INVALID_ARGUMENT names the field whose value cannot be read, or the query key that is no field,
-  // with the nearest; whatever is asked of a method that only its path says something to, is
-  // ignored.
+  // Fills `message` (of the matched method's input type) from path, query and body. Accepts JSON
+  // names and proto names; ignores unknown JSON members, because old clients send some. Returns
+  // INVALID_ARGUMENT with the name of a field whose value cannot be parsed, or of an unknown query
+  // parameter, with a suggestion. The query of a method whose only input is its path is ignored.
   static absl::Status Fill(const Match& match, std::string_view query, std::string_view body,
                            google::protobuf::Message* message);
 
@@ -67,7 +67,18 @@ class HttpRouter {
   std::unique_ptr<Tree> tree_;
 };
 
-// Protobuf JSON as this API speaks it: lowerCamelCase, defaults written, enumerations by name,
+// The verb, path and body of an HttpRule, in any of its forms.
+struct RulePattern {
+  std::string verb;
+  std::string path;
+  std::string body;
+};
+
+// Returns all patterns of a method, its main one first. A method without a rule has
+// POST /<package>.<Service>/<Method> with the whole message as its body.
+std::vector<RulePattern> GetPatterns(const google::protobuf::MethodDescriptor& method);
+
+// Protobuf JSON of this API: lowerCamelCase names, default values included, enumerations by name,
 // 64-bit integers as strings.
 absl::StatusOr<std::string> ToJson(const google::protobuf::Message& message);
 absl::Status FromJson(std::string_view json, google::protobuf::Message* message);

@@ -44,7 +44,7 @@ const MethodDescriptor& Method(const std::string& service, const std::string& me
 class HttpRuleTest : public testing::Test {
  protected:
   HttpRuleTest() {
-    // Linked in by use of their messages.
+    // The use of their messages links the descriptors.
     api::GetMasterRequest().GetDescriptor();
     api::GetActiveTasksCountRequest().GetDescriptor();
     api::TaskLogsFieldsRequest().GetDescriptor();
@@ -58,7 +58,7 @@ class HttpRuleTest : public testing::Test {
     }
   }
 
-  // What a client builds from `message` is what a server reads, whole.
+  // A server must parse exactly the message from which the client built the request.
   template <class M>
   void ExpectRoundTrip(const MethodDescriptor& method, const M& message) {
     const auto request = ToHttp(method, message);
@@ -96,7 +96,7 @@ TEST_F(HttpRuleTest, BuildsPathQueryAndBody) {
             "/api/v1/experiments/7/kill");
 }
 
-TEST_F(HttpRuleTest, NamesTheFieldThatThePathNeeds) {
+TEST_F(HttpRuleTest, NamesMissingFieldOfPath) {
   const auto request =
       ToHttp(Method("TrialService", "GetTrial"), api::GetTrialRequest::default_instance());
   EXPECT_EQ(request.status().code(), absl::StatusCode::kInvalidArgument);
@@ -139,7 +139,7 @@ TEST_F(HttpRuleTest, RoundTrips) {
   ExpectRoundTrip(Method("CheckpointService", "ReadCheckpointFile"), read);
 
   api::GetExperimentsRequest list;
-  list.set_archived(false);  // optional: set, though false
+  list.set_archived(false);  // optional field that is set to false
   list.add_states(api::Experiment::STATE_ACTIVE);
   ExpectRoundTrip(Method("ExperimentService", "GetExperiments"), list);
 
@@ -148,7 +148,7 @@ TEST_F(HttpRuleTest, RoundTrips) {
   ExpectRoundTrip(Method("AuthService", "Login"), login);
 }
 
-TEST_F(HttpRuleTest, PrefersLiteralsAndSaysWhichVerbsAPathTakes) {
+TEST_F(HttpRuleTest, PrefersLiteralsAndNamesSupportedVerbs) {
   const auto metrics = router_.Find("GET", "/api/v1/trials/metrics/trial_metrics");
   ASSERT_TRUE(metrics.ok());
   EXPECT_EQ(metrics->method->name(), "GetMetrics");
@@ -156,7 +156,7 @@ TEST_F(HttpRuleTest, PrefersLiteralsAndSaysWhichVerbsAPathTakes) {
   EXPECT_EQ(router_.Find("GET", "/api/v1/experiments")->method->name(), "GetExperiments");
   EXPECT_EQ(router_.Find("POST", "/api/v1/experiments?x=y")->method->name(), "CreateExperiment");
 
-  // Beside "/api/v1/tasks/{task_id}" and "/api/v1/runs/{run_id}/metadata".
+  // These paths overlap "/api/v1/tasks/{task_id}" and "/api/v1/runs/{run_id}/metadata".
   EXPECT_EQ(router_.Find("GET", "/api/v1/tasks/count")->method->name(), "GetActiveTasksCount");
   EXPECT_EQ(router_.Find("GET", "/api/v1/tasks/1.1/logs/fields")->method->name(), "TaskLogsFields");
   EXPECT_EQ(router_.Find("POST", "/api/v1/runs/archive")->method->name(), "ArchiveRuns");
@@ -171,8 +171,8 @@ TEST_F(HttpRuleTest, PrefersLiteralsAndSaysWhichVerbsAPathTakes) {
   EXPECT_EQ(router_.Find("GET", "").status().code(), absl::StatusCode::kNotFound);
 }
 
-// Read from the texts themselves, so that a new file or service is looked at, too.
-TEST(HttpRulesTest, EveryMethodOfTheApiHasOne) {
+// Read from the .proto files, so that new files and services are checked, too.
+TEST(HttpRulesTest, EveryMethodOfApiHasRule) {
   std::ifstream file("proto/api.pb", std::ios::binary);
   google::protobuf::FileDescriptorSet texts;
   ASSERT_TRUE(texts.ParseFromIstream(&file));
@@ -191,11 +191,11 @@ TEST(HttpRulesTest, EveryMethodOfTheApiHasOne) {
   EXPECT_GT(methods, 20);
 }
 
-TEST_F(HttpRuleTest, RefusesTheSameRuleTwice) {
+TEST_F(HttpRuleTest, RejectsDuplicateRule) {
   EXPECT_EQ(router_.Add(Service("TrialService")).code(), absl::StatusCode::kInvalidArgument);
 }
 
-TEST_F(HttpRuleTest, ReadsQueriesOfOldClients) {
+TEST_F(HttpRuleTest, ParsesQueriesOfOldClients) {
   const auto match = router_.Find("GET", "/api/v1/trials/9/logs");
   ASSERT_TRUE(match.ok());
   api::TrialLogsRequest logs;
@@ -209,7 +209,7 @@ TEST_F(HttpRuleTest, ReadsQueriesOfOldClients) {
   EXPECT_EQ(logs.levels(0), api::LOG_LEVEL_INFO);
 }
 
-TEST_F(HttpRuleTest, NoParameterOfAQueryIsIgnored) {
+TEST_F(HttpRuleTest, RejectsUnknownParameters) {
   const auto match = router_.Find("GET", "/api/v1/trials/9/logs");
   api::TrialLogsRequest logs;
   const auto refusal = [&](const char* query) {
@@ -218,11 +218,11 @@ TEST_F(HttpRuleTest, NoParameterOfAQueryIsIgnored) {
     return std::string(status.message());
   };
   EXPECT_EQ(refusal("limit=1&rank_idz=3"),
-            "there is no parameter \"rank_idz\" here; the nearest is \"rankIds\"");
-  EXPECT_EQ(refusal("a.b=c").substr(0, 32), "there is no parameter \"a.b\" here");
+            "unknown parameter \"rank_idz\"; did you mean \"rankIds\"");
+  EXPECT_EQ(refusal("a.b=c").substr(0, 23), "unknown parameter \"a.b\"");
 }
 
-TEST_F(HttpRuleTest, WhereTheBodyIsAllTheQueryIsNotRead) {
+TEST_F(HttpRuleTest, RejectsQuery_WhenBodyIsWholeMessage) {
   const auto match = router_.Find("POST", "/api/v1/experiments");
   ASSERT_TRUE(match.ok()) << match.status();
   api::CreateExperimentRequest request;
@@ -230,7 +230,7 @@ TEST_F(HttpRuleTest, WhereTheBodyIsAllTheQueryIsNotRead) {
             "the parameter \"activate\" is to stand in the body");
 }
 
-TEST_F(HttpRuleTest, WhereNothingCanBeAskedAQueryDoesNoHarm) {
+TEST_F(HttpRuleTest, IgnoresQuery_WhenMethodTakesNone) {
   for (const char* path : {"/api/v1/master", "/api/v1/experiments/3"}) {
     const auto match = router_.Find("GET", path);
     ASSERT_TRUE(match.ok()) << match.status();
@@ -239,7 +239,7 @@ TEST_F(HttpRuleTest, WhereNothingCanBeAskedAQueryDoesNoHarm) {
   }
 }
 
-TEST_F(HttpRuleTest, NamesTheFieldWhoseValueCannotBeRead) {
+TEST_F(HttpRuleTest, NamesFieldWithInvalidValue) {
   api::TrialLogsRequest logs;
   const auto match = router_.Find("GET", "/api/v1/trials/9/logs");
   for (const char* query : {"limit=many", "follow=perhaps", "orderBy=SIDEWAYS",
@@ -253,7 +253,7 @@ TEST_F(HttpRuleTest, NamesTheFieldWhoseValueCannotBeRead) {
   EXPECT_EQ(HttpRouter::Fill(*word, "", "", &logs).code(), absl::StatusCode::kInvalidArgument);
 }
 
-TEST_F(HttpRuleTest, NamesTheFieldWhoseValueIsNoText) {
+TEST_F(HttpRuleTest, NamesFieldThatIsNotUtf8) {
   api::TrialLogsRequest logs;
   const auto match = router_.Find("GET", "/api/v1/trials/9/logs");
   absl::Status status = HttpRouter::Fill(*match, "searchText=a%ffb", "", &logs);
@@ -275,7 +275,7 @@ TEST_F(HttpRuleTest, NamesTheFieldWhoseValueIsNoText) {
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
 }
 
-TEST_F(HttpRuleTest, ReadsBodiesOfOldClients) {
+TEST_F(HttpRuleTest, ParsesBodiesOfOldClients) {
   const auto match = router_.Find("POST", "/api/v1/experiments");
   api::CreateExperimentRequest create;
   const absl::Status status = HttpRouter::Fill(
@@ -292,7 +292,7 @@ TEST_F(HttpRuleTest, ReadsBodiesOfOldClients) {
             absl::StatusCode::kInvalidArgument);
 }
 
-TEST_F(HttpRuleTest, ABodyThatIsOneTextSetsNothingElse) {
+TEST_F(HttpRuleTest, StringBodySetsOnlyItsField) {
   const auto match = router_.Find("POST", "/api/v1/users/3/password");
   ASSERT_TRUE(match.ok()) << match.status();
   api::SetUserPasswordRequest request;
@@ -303,7 +303,7 @@ TEST_F(HttpRuleTest, ABodyThatIsOneTextSetsNothingElse) {
   EXPECT_EQ(request.password(), "x");
 }
 
-TEST_F(HttpRuleTest, ABodyThatIsOneListSetsNothingElse) {
+TEST_F(HttpRuleTest, ListBodySetsOnlyItsField) {
   const auto match = router_.Find("POST", "/task-logs");
   ASSERT_TRUE(match.ok()) << match.status();
   api::PostTaskLogsRequest request;
@@ -316,7 +316,7 @@ TEST_F(HttpRuleTest, ABodyThatIsOneListSetsNothingElse) {
   EXPECT_EQ(request.logs(1).log(), "two");
 }
 
-TEST_F(HttpRuleTest, PathDecidesOverTheBody) {
+TEST_F(HttpRuleTest, PathTakesPrecedenceOverBody) {
   const auto match = router_.Find("GET", "/api/v1/trials/9");
   api::GetTrialRequest get;
   ASSERT_TRUE(HttpRouter::Fill(*match, "trialId=4", "", &get).ok());
@@ -342,7 +342,7 @@ TEST(JsonTest, WritesDefaultsInLowerCamelCase) {
   EXPECT_NE(text->find("\"config\":{\"lr\":0.5}"), std::string::npos) << *text;
 }
 
-TEST_F(HttpRuleTest, AMethodWithoutARuleHasAPathOfItsOwnName) {
+TEST_F(HttpRuleTest, MethodWithoutRuleHasDefaultPath) {
   const auto* service =
       det::trial::v1::ReportMetricsRequest::descriptor()->file()->FindServiceByName("TrialRuntime");
   ASSERT_TRUE(router_.Add(*service).ok());

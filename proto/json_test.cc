@@ -1,5 +1,5 @@
-// What WriteJson writes is what the library of protobuf writes, for every message of the API filled
-// at random; and what neither may say is an error.
+// Compares WriteJson with protobuf's own conversion, for every message of the API filled at random;
+// values without JSON form must be errors in both.
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -48,14 +48,14 @@ class Filler {
     const pb::Descriptor& type = *message->GetDescriptor();
     for (int i = 0; i < type.field_count(); ++i) {
       const pb::FieldDescriptor& field = *type.field(i);
-      const bool whole = type.options().map_entry();  // without its value, the two differ
+      const bool whole = type.options().map_entry();  // without a value, the two differ
       if (!whole && rng_.UniformInt(0, 2) == 0) continue;
       const bool deep = field.cpp_type() == pb::FieldDescriptor::CPPTYPE_MESSAGE && depth > 4;
       if (!whole && deep) continue;
       const int64_t count = field.is_map() ? 1 : field.is_repeated() ? rng_.UniformInt(0, 3) : 1;
       for (int64_t n = 0; n < count; ++n) FillField(message, field, depth);
     }
-    // A value that says nothing is an error to one of the two.
+    // An empty Value is an error in one of the two.
     if (type.full_name() == "google.protobuf.Value") {
       auto* const value = static_cast<pb::Value*>(message);
       if (value->kind_case() == pb::Value::KIND_NOT_SET) value->set_bool_value(true);
@@ -68,7 +68,8 @@ class Filler {
         "", "a", "\"\\/\b\f\n\r\t\x01\x7f", "<b>&'</b>", "ä€😀\xe2\x80\xa8", std::string(1, '\0')};
     return kTexts[static_cast<size_t>(rng_.UniformInt(0, 5))] + std::to_string(rng_.Next() % 7);
   }
-  // The library writes up to nine digits of a float, ours as few as tell it from its neighbours.
+  // Protobuf writes up to nine digits of a float, WriteJson as few as distinguish it from its
+  // neighbors.
   float Eighths() { return static_cast<float>(rng_.UniformInt(-800, 800)) / 8; }
   double Real() {
     static constexpr double kReals[] = {0,    -0.0, 1,     0.1,  1e15, 1e5,    123456789,
@@ -121,7 +122,7 @@ class Filler {
   base::Rng rng_;
 };
 
-// Every message of three files: experiments, the master, what trials say.
+// All messages of three files: experiments, master, trial runtime.
 std::vector<const pb::Descriptor*> ApiMessages() {
   std::vector<const pb::Descriptor*> messages;
   std::vector<const pb::FileDescriptor*> files = {
@@ -136,7 +137,7 @@ std::vector<const pb::Descriptor*> ApiMessages() {
   return messages;
 }
 
-TEST(WriteJsonTest, SaysWhatTheLibrarySays) {
+TEST(WriteJsonTest, MatchesProtobuf) {
   size_t compared = 0;
   for (const pb::Descriptor* type : ApiMessages()) {
     const pb::Message& prototype = *pb::MessageFactory::generated_factory()->GetPrototype(type);
@@ -157,7 +158,7 @@ TEST(WriteJsonTest, SaysWhatTheLibrarySays) {
   EXPECT_GT(compared, 1000u);
 }
 
-TEST(WriteJsonTest, NumbersLookAsClientsKnowThem) {
+TEST(WriteJsonTest, WritesNumbersAsClientsExpect) {
   pb::Value value;
   for (const auto& [number, text] : std::vector<std::pair<double, std::string>>{
            {0, "0"},
@@ -180,13 +181,13 @@ TEST(WriteJsonTest, NumbersLookAsClientsKnowThem) {
   }
 }
 
-TEST(WriteJsonTest, NamesAreInOrder) {
+TEST(WriteJsonTest, WritesMapKeysInOrder) {
   pb::Struct value;
   for (const char* name : {"b", "a", "c"}) (*value.mutable_fields())[name].set_bool_value(true);
   EXPECT_EQ(WriteJson(value).value_or("?"), R"({"a":true,"b":true,"c":true})");
 }
 
-TEST(WriteJsonTest, WhatJsonCannotSayIsAnError) {
+TEST(WriteJsonTest, ReturnsError_WhenValueHasNoJsonForm) {
   pb::Timestamp late;
   late.set_seconds(253402300800);
   EXPECT_EQ(WriteJson(late).status().code(), absl::StatusCode::kInternal);

@@ -31,7 +31,7 @@ using pb::FieldDescriptor;
 using pb::Message;
 using pb::Reflection;
 
-// A Struct may hold itself so often.
+// The maximum nesting depth of a Struct.
 constexpr int kMaxDepth = 200;
 
 bool IsValid(const pb::Timestamp& time) {
@@ -42,7 +42,7 @@ bool IsValid(const pb::Timestamp& time) {
 
 class Writer {
  public:
-  // Each returns whether it could be written.
+  // Each function returns whether the value could be written.
   bool Write(const Message& message);
   std::string Text() const { return {buffer_.GetString(), buffer_.GetSize()}; }
 
@@ -60,13 +60,13 @@ class Writer {
   bool WriteStruct(const pb::Struct& value);
   bool WriteList(const pb::ListValue& value);
   bool WriteValue(const pb::Value& value);
-  // Of the types that the mapping treats by themselves, and that no answer of ours has.
+  // Types with special rules in the mapping that no response of this API contains.
   bool WriteByLibrary(const Message& message);
 
   bool Text(std::string_view text) { return json_.String(text.data(), Size(text)); }
   bool Key(std::string_view text) { return json_.Key(text.data(), Size(text)); }
   template <class N>
-  bool Whole(N number);  // 64 bits: as a string
+  bool Whole(N number);  // 64-bit numbers are written as strings
   template <class N>
   bool Real(N number);
   bool Enum(const FieldDescriptor& field, int number);
@@ -283,8 +283,8 @@ bool Writer::Whole(N number) {
   return json_.RawValue(digits, static_cast<size_t>(end - digits), rapidjson::kStringType);
 }
 
-// The fewest digits that read back as the same number, in the notation of protobuf's own writer: a
-// whole number has no exponent below 1e15, so that clients read it as one.
+// Uses the fewest digits that parse to the same number, in the notation of protobuf's own writer: a
+// whole number below 1e15 has no exponent, so that clients parse it as an integer.
 template <class N>
 bool Writer::Real(N number) {
   if (std::isnan(number)) return Text("NaN");
@@ -311,10 +311,10 @@ bool Writer::Enum(const FieldDescriptor& field, int number) {
 absl::StatusOr<std::string> WriteJson(const Message& message) {
   Writer writer;
   if (writer.Write(message)) return writer.Text();
-  return absl::InternalError(absl::StrCat(
-      "cannot write a ", message.GetDescriptor()->full_name(),
-      " as JSON: it holds a time out of range, a text that is no UTF-8, or a value that "
-      "is nested too deeply"));
+  return absl::InternalError(
+      absl::StrCat("cannot write a ", message.GetDescriptor()->full_name(),
+                   " as JSON: it contains a time out of range, a string that is not UTF-8, or a "
+                   "value that is nested too deeply"));
 }
 
 }  // namespace det::proto

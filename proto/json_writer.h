@@ -1,6 +1,6 @@
-// Writes a message as JSON by its descriptor, straight into text. The library's own way goes
-// through the wire format and a tree of the fields, which was a third of what the master did for a
-// page of experiments; json_test.cc holds the two against each other.
+// Writes a message as JSON directly, using its descriptor. Protobuf's own conversion uses the wire
+// format and a tree of fields, which took a third of the master's time for a page of experiments;
+// json_test.cc compares the two.
 //
 // PURE.
 #ifndef PROTO_JSON_WRITER_H_
@@ -13,9 +13,9 @@
 
 namespace det::proto {
 
-// As the JSON mapping of proto3 has it; fields without presence are written with their defaults,
-// maps by the order of their keys. INTERNAL: it holds what JSON cannot say, a time of the year
-// 10000 say.
+// Returns the JSON mapping of proto3; fields without presence are written with their defaults, maps
+// in the order of their keys. Returns INTERNAL if a value has no JSON form, such as a time in the
+// year 10000.
 absl::StatusOr<std::string> WriteJson(const google::protobuf::Message& message);
 
 }  // namespace det::proto

@@ -1,6 +1,6 @@
-// The field that a wrong name was probably meant for.
+// Suggests the field that a misspelled name was meant for.
 //
-// Used where requests are read and by the gateway's field masks, on any thread. Never does I/O.
+// Used by the parsing of requests and by the gateway's field masks, on any thread. Does no I/O.
 #ifndef PROTO_NEAREST_FIELD_H_
 #define PROTO_NEAREST_FIELD_H_
 
@@ -13,7 +13,8 @@ class Descriptor;
 
 namespace det::proto {
 
-// The JSON name of the field of `type` that takes the fewest changes; empty when it has none.
+// Returns the JSON name of the field of `type` with the smallest edit distance; empty if it has no
+// fields.
 std::string NearestField(const google::protobuf::Descriptor& type, std::string_view name);
 
 }  // namespace det::proto

@@ -1,5 +1,5 @@
-// What the supervisor hears and what it wants done.
-// Made by MasterLink (orders) and Agent (news); Agent carries out the actions. On its loop.
+// The inputs and outputs of the supervisor. Events are created by MasterLink (orders) and Agent
+// (changes of tasks); Agent executes the actions. Used on the agent's loop.
 //
 // PURE.
 #ifndef AGENT_CORE_EVENT_H_
@@ -21,14 +21,14 @@ struct StartTask {
 };
 struct StopTask {
   AllocationId allocation;
-  absl::Duration grace;  // zero: kill at once
+  absl::Duration grace;  // zero: kill immediately
 };
-// Reports up to here are committed by the master.
+// The master has committed all reports up to this sequence.
 struct AckReports {
   int64_t sequence = 0;
 };
-// It was started by an agent before this one, and has perhaps ended since: TaskStarted and
-// TaskExited follow as for one that starts now.
+// The task was started by a previous agent and may have ended since: TaskStarted and TaskExited
+// follow as for a task that starts now.
 struct TaskAdopted {
   AllocationId allocation;
   std::vector<int> slots;
@@ -38,20 +38,20 @@ struct TaskStarted {
   AllocationId allocation;
   int pid = 0;
 };
-// The task's processes are gone, or never were.
+// All processes of the task have ended, or were never started.
 struct TaskExited {
   AllocationId allocation;
   TaskExit exit;
 };
-// The last lines of a task that has ended are stored by the master.
+// The master has stored all lines of a task that has ended.
 struct LogsPosted {
   AllocationId allocation;
 };
-// The agent ends: stop all tasks, start no more.
+// The agent is stopping: stop all tasks, start no more.
 struct StopAll {
   absl::Duration grace;
 };
-// NextDeadline() has come.
+// The time NextDeadline() is reached.
 struct Tick {};
 
 using Event = std::variant<StartTask, StopTask, AckReports, TaskAdopted, TaskStarted, TaskExited,
@@ -70,7 +70,7 @@ struct SignalProcess {
   StopSignal signal = StopSignal::kTerminate;
   friend bool operator==(const SignalProcess&, const SignalProcess&) = default;
 };
-// Answered by LogsPosted.
+// Followed by the event LogsPosted.
 struct FlushLogs {
   AllocationId allocation;
   friend bool operator==(const FlushLogs&, const FlushLogs&) = default;
@@ -80,7 +80,7 @@ struct SendReport {
   friend bool operator==(const SendReport&, const SendReport&) = default;
 };
 
-// The master has all that is to be known of it.
+// The master has all information about the task.
 struct ForgetTask {
   AllocationId allocation;
   friend bool operator==(const ForgetTask&, const ForgetTask&) = default;

@@ -7,13 +7,13 @@
 namespace det::agent {
 namespace {
 
-// What tasks have of each slot.
-class Taken {
+// The fractions of each slot that tasks use.
+class SlotUsage {
  public:
   void Add(const std::vector<int>& slots, double fraction) {
     for (const int slot : slots) parts_[slot] += fraction;
   }
-  bool LeaveRoom(const std::vector<int>& slots, double fraction) const {
+  bool HasRoom(const std::vector<int>& slots, double fraction) const {
     return std::all_of(slots.begin(), slots.end(), [&](int slot) {
       const auto part = parts_.find(slot);
       return part == parts_.end() || part->second + fraction <= 1 + kRounding;
@@ -21,7 +21,7 @@ class Taken {
   }
 
  private:
-  // The master counts in millionths.
+  // The master rounds fractions to millionths.
   static constexpr double kRounding = 1e-4;
   std::map<int, double> parts_;
 };
@@ -34,10 +34,10 @@ std::vector<Action> Supervisor::Apply(const Event& event, absl::Time now) {
   return actions;
 }
 
-std::vector<RunningTask> Supervisor::Running() const {
+std::vector<RunningTask> Supervisor::GetRunningTasks() const {
   std::map<AllocationId, std::vector<int>> running;
   for (const auto& [id, task] : tasks_) running.emplace(id, task.slots);
-  // Without these the master would take an end that it has not heard of yet for a loss.
+  // Without these, the master would take an exit that it has not received for a lost task.
   for (const Report& report : unacked_) {
     if (!std::holds_alternative<TaskExit>(report.event)) continue;
     const auto past = past_.find(report.allocation);
@@ -54,7 +54,7 @@ absl::Time Supervisor::NextDeadline() const {
   return next;
 }
 
-bool Supervisor::AnyProcess() const {
+bool Supervisor::HasProcesses() const {
   return std::any_of(tasks_.begin(), tasks_.end(),
                      [](const auto& entry) { return HasProcess(entry.second); });
 }
@@ -62,25 +62,25 @@ bool Supervisor::AnyProcess() const {
 void Supervisor::On(const StartTask& order, absl::Time now, Actions& actions) {
   const AllocationId& id = order.spec.allocation;
   if (const auto known = tasks_.find(id); known != tasks_.end()) {
-    // A task that starts or ends will be reported without being asked for.
+    // A task that is starting or ending will be reported anyway.
     if (known->second.state == State::kRunning) {
-      Answer(id, now, TaskStart{known->second.pid}, actions);
+      QueueReport(id, now, TaskStart{known->second.pid}, actions);
     }
     return;
   }
   if (const auto past = past_.find(id); past != past_.end()) {
-    Answer(id, past->second.time, past->second.exit, actions);
+    QueueReport(id, past->second.time, past->second.exit, actions);
     return;
   }
   if (stopping_) {
     const TaskExit exit{.exit_code = 1, .message = "the agent is stopping", .start_failed = true};
-    Answer(id, now, exit, actions);
+    QueueReport(id, now, exit, actions);
     return;
   }
   tasks_[id].slots = order.spec.slots;
   tasks_[id].fraction = order.spec.fraction;
-  held_.push_back(order.spec);
-  StartHeld(actions);
+  waiting_.push_back(order.spec);
+  StartWaiting(actions);
 }
 
 void Supervisor::On(const StopTask& order, absl::Time now, Actions& actions) {
@@ -89,11 +89,12 @@ void Supervisor::On(const StopTask& order, absl::Time now, Actions& actions) {
     return;
   }
   if (const auto past = past_.find(order.allocation); past != past_.end()) {
-    Answer(order.allocation, past->second.time, past->second.exit, actions);
+    QueueReport(order.allocation, past->second.time, past->second.exit, actions);
     return;
   }
-  // The master believes it to be here: without an answer it would wait for ever.
-  Answer(order.allocation, now, TaskExit{.exit_code = 1, .message = "not running here"}, actions);
+  // The master expects the task here: without a report it would wait forever.
+  QueueReport(order.allocation, now, TaskExit{.exit_code = 1, .message = "not running here"},
+              actions);
 }
 
 void Supervisor::On(const AckReports& ack, absl::Time, Actions& actions) {
@@ -101,7 +102,7 @@ void Supervisor::On(const AckReports& ack, absl::Time, Actions& actions) {
     const Report report = std::move(unacked_.front());
     unacked_.pop_front();
     if (!std::holds_alternative<TaskExit>(report.event)) continue;
-    Settle(report.allocation, &PastTask::acked, actions);
+    MarkAndForget(report.allocation, &PastTask::acked, actions);
   }
 }
 
@@ -115,7 +116,7 @@ void Supervisor::On(const TaskStarted& news, absl::Time now, Actions& actions) {
   if (known == tasks_.end() || known->second.state != State::kStarting) return;
   known->second.state = State::kRunning;
   known->second.pid = news.pid;
-  Answer(news.allocation, now, TaskStart{news.pid}, actions);
+  QueueReport(news.allocation, now, TaskStart{news.pid}, actions);
 }
 
 void Supervisor::On(const TaskExited& news, absl::Time now, Actions& actions) {
@@ -126,21 +127,22 @@ void Supervisor::On(const TaskExited& news, absl::Time now, Actions& actions) {
   task.exit = news.exit;
   task.exit_time = now;
   task.kill_at = absl::InfiniteFuture();
-  task.report_at = now + kLogPatience;
+  task.report_at = now + kLogTimeout;
   actions.push_back(FlushLogs{news.allocation});
-  StartHeld(actions);
+  StartWaiting(actions);
 }
 
 void Supervisor::On(const LogsPosted& news, absl::Time, Actions& actions) {
   const auto known = tasks_.find(news.allocation);
   if (known != tasks_.end() && known->second.state != State::kEnded) return;
-  if (known != tasks_.end()) Forget(news.allocation, actions);
-  Settle(news.allocation, &PastTask::logs_posted, actions);
+  if (known != tasks_.end()) FinishTask(news.allocation, actions);
+  MarkAndForget(news.allocation, &PastTask::logs_posted, actions);
 }
 
 void Supervisor::On(const StopAll& order, absl::Time now, Actions& actions) {
   stopping_ = true;
-  for (const TaskSpec& spec : std::exchange(held_, {})) Drop(spec.allocation, now, actions);
+  for (const TaskSpec& spec : std::exchange(waiting_, {}))
+    EndWaiting(spec.allocation, now, actions);
   for (auto& [id, task] : tasks_) Stop(id, task, order.grace, now, actions);
 }
 
@@ -150,22 +152,22 @@ void Supervisor::On(const Tick&, absl::Time now, Actions& actions) {
     if (task.kill_at <= now) Kill(id, task, actions);
     if (task.report_at <= now) ended.push_back(id);
   }
-  for (const AllocationId& id : ended) Forget(id, actions);
+  for (const AllocationId& id : ended) FinishTask(id, actions);
 }
 
 void Supervisor::Stop(const AllocationId& id, Task& task, absl::Duration grace, absl::Time now,
                       Actions& actions) {
-  if (task.state == State::kHeld) {
-    std::erase_if(held_, [&](const TaskSpec& spec) { return spec.allocation == id; });
-    Drop(id, now, actions);
-    return StartHeld(actions);
+  if (task.state == State::kWaiting) {
+    std::erase_if(waiting_, [&](const TaskSpec& spec) { return spec.allocation == id; });
+    EndWaiting(id, now, actions);
+    return StartWaiting(actions);
   }
   if (task.state == State::kEnded || task.killed) return;
   if (grace <= absl::ZeroDuration()) {
     Kill(id, task, actions);
     return;
   }
-  // A second SIGTERM means "at once" to many programs, so one is all they get.
+  // Many programs exit immediately on a second SIGTERM, so only one is sent.
   if (!std::exchange(task.terminated, true)) {
     actions.push_back(SignalProcess{id, StopSignal::kTerminate});
   }
@@ -178,15 +180,15 @@ void Supervisor::Kill(const AllocationId& id, Task& task, Actions& actions) {
   actions.push_back(SignalProcess{id, StopSignal::kKill});
 }
 
-void Supervisor::StartHeld(Actions& actions) {
-  Taken taken;
+void Supervisor::StartWaiting(Actions& actions) {
+  SlotUsage usage;
   for (const auto& [id, task] : tasks_) {
-    if (HasProcess(task)) taken.Add(task.slots, task.fraction);
+    if (HasProcess(task)) usage.Add(task.slots, task.fraction);
   }
   std::vector<TaskSpec> waiting;
-  for (TaskSpec& spec : std::exchange(held_, {})) {
-    const bool free = taken.LeaveRoom(spec.slots, spec.fraction);
-    taken.Add(spec.slots, spec.fraction);
+  for (TaskSpec& spec : std::exchange(waiting_, {})) {
+    const bool free = usage.HasRoom(spec.slots, spec.fraction);
+    usage.Add(spec.slots, spec.fraction);
     if (free) {
       tasks_.at(spec.allocation).state = State::kStarting;
       actions.emplace_back(StartProcess{std::move(spec)});
@@ -194,24 +196,24 @@ void Supervisor::StartHeld(Actions& actions) {
       waiting.push_back(std::move(spec));
     }
   }
-  held_ = std::move(waiting);
+  waiting_ = std::move(waiting);
 }
 
-void Supervisor::Drop(const AllocationId& id, absl::Time now, Actions& actions) {
+void Supervisor::EndWaiting(const AllocationId& id, absl::Time now, Actions& actions) {
   Task& task = tasks_.at(id);
   task.exit = {.exit_code = 1, .message = "stopped before it started", .start_failed = true};
   task.exit_time = now;
-  Forget(id, actions);
+  FinishTask(id, actions);
 }
 
-void Supervisor::Forget(const AllocationId& id, Actions& actions) {
+void Supervisor::FinishTask(const AllocationId& id, Actions& actions) {
   Task task = std::move(tasks_.at(id));
   tasks_.erase(id);
   Remember(id, PastTask{.slots = std::move(task.slots), .exit = task.exit, .time = task.exit_time});
-  Answer(id, task.exit_time, task.exit, actions);
+  QueueReport(id, task.exit_time, task.exit, actions);
 }
 
-void Supervisor::Settle(const AllocationId& id, bool PastTask::*what, Actions& actions) {
+void Supervisor::MarkAndForget(const AllocationId& id, bool PastTask::* what, Actions& actions) {
   const auto found = past_.find(id);
   if (found == past_.end() || std::exchange(found->second.*what, true)) return;
   if (found->second.logs_posted && found->second.acked) actions.push_back(ForgetTask{id});
@@ -220,13 +222,13 @@ void Supervisor::Settle(const AllocationId& id, bool PastTask::*what, Actions& a
 void Supervisor::Remember(const AllocationId& id, PastTask past) {
   past_.emplace(id, std::move(past));
   past_order_.push_back(id);
-  if (past_order_.size() <= kRememberedExits) return;
+  if (past_order_.size() <= kMaxRememberedExits) return;
   past_.erase(past_order_.front());
   past_order_.pop_front();
 }
 
-void Supervisor::Answer(const AllocationId& id, absl::Time time,
-                        std::variant<TaskStart, TaskExit> event, Actions& actions) {
+void Supervisor::QueueReport(const AllocationId& id, absl::Time time,
+                             std::variant<TaskStart, TaskExit> event, Actions& actions) {
   const auto same = [&](const Report& report) {
     return report.allocation == id && report.event.index() == event.index();
   };

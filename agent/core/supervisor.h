@@ -1,21 +1,21 @@
-// Decides what the agent does: (order of the master | news of a process | time) -> actions. Keeps
-// the reports that the master has not acknowledged yet, and remembers how tasks ended.
-// Owned by Agent, called on its loop only. Never starts, signals or sends anything itself.
+// Decides what the agent does: (order of the master | change of a process | time) -> actions. Keeps
+// the reports that the master has not acknowledged, and remembers how tasks ended. Owned by Agent,
+// called on its loop only. Never starts, signals or sends anything itself.
 //
 //             StartTask                TaskStarted                TaskExited            LogsPosted
 //   (unknown) ---------> [Starting] --------------> [Running] --------------> [Ended] -----------+
 //       |                  ^  |       TaskExited (it never ran)                  ^     or 10 s   |
 //       |    TaskAdopted   |  |                                                  |               |
 //       |       slots free |  +--------------------------------------------------+               |
-//       +--------------> [Held] -----------------------------------------------------------------+
+//       +------------> [Waiting] --------------------------------------------------------------+
 //     slots in use                                StopTask                                       v
 //                                                                   remembered among the last 1000
 //
-// A stop asked for in Starting or Running terminates at once and kills when its grace is over.
-// Held: processes of other tasks still have too much of one of the slots, or earlier held tasks
-// want it; tasks that ask for a fraction share a slot as far as their parts go into it. So it is
-// when the master gave that other task up while this agent was out of its reach. A task is
-// forgotten by the driver once its logs are stored and its end is acknowledged.
+// A stop in state Starting or Running sends SIGTERM at once and SIGKILL when the grace period is
+// over. Waiting: processes of other tasks still use one of the slots, or an earlier waiting task
+// needs it; tasks that need a fraction share a slot as far as their fractions fit. This happens if
+// the master gave up the other task while this agent was disconnected. The driver forgets a task
+// once its logs are stored and its exit is acknowledged.
 //
 // PURE.
 #ifndef AGENT_CORE_SUPERVISOR_H_
@@ -35,46 +35,47 @@ namespace det::agent {
 
 class Supervisor {
  public:
-  static constexpr size_t kRememberedExits = 1000;
-  static constexpr absl::Duration kLogPatience = absl::Seconds(10);
+  static constexpr size_t kMaxRememberedExits = 1000;
+  static constexpr absl::Duration kLogTimeout = absl::Seconds(10);
 
-  // The only entry that changes anything. Late and repeated events lead to no action or to the same
-  // answer again.
+  // The only function that changes the state. Late and repeated events lead to no action or to the
+  // same report again.
   std::vector<Action> Apply(const Event& event, absl::Time now);
 
-  // To be sent, in this order, whenever a stream to the master is made.
-  const std::deque<Report>& Unacked() const { return unacked_; }
+  // Returns the reports to send, in this order, whenever a stream to the master is opened.
+  const std::deque<Report>& unacknowledged() const { return unacked_; }
 
-  // What the master must count as living here: also tasks whose end it has not acknowledged.
-  std::vector<RunningTask> Running() const;
+  // Returns the tasks that the master must count as running here, including tasks whose exit it has
+  // not acknowledged.
+  std::vector<RunningTask> GetRunningTasks() const;
 
-  // When a Tick is due; InfiniteFuture if nothing waits for time.
+  // Returns when a Tick is due; InfiniteFuture if no deadline is pending.
   absl::Time NextDeadline() const;
 
-  // No process lives and no exit is held back for its logs.
-  bool Idle() const { return tasks_.empty(); }
+  // Returns whether no process is running and no exit report waits for its logs.
+  bool IsIdle() const { return tasks_.empty(); }
 
-  // One lives, or is being started.
-  bool AnyProcess() const;
+  // Returns whether a process is running or being started.
+  bool HasProcesses() const;
 
  private:
-  enum class State { kHeld, kStarting, kRunning, kEnded };
+  enum class State { kWaiting, kStarting, kRunning, kEnded };
   struct Task {
-    State state = State::kHeld;
+    State state = State::kWaiting;
     std::vector<int> slots;
-    double fraction = 1;  // of each
+    double fraction = 1;  // of each slot
     int pid = 0;
     TaskExit exit;
     absl::Time exit_time;
-    bool terminated = false;  // SIGTERM is on its way
-    bool killed = false;      // SIGKILL is on its way
+    bool terminated = false;  // SIGTERM was sent
+    bool killed = false;      // SIGKILL was sent
     absl::Time kill_at = absl::InfiniteFuture();
     absl::Time report_at = absl::InfiniteFuture();
   };
   static bool HasProcess(const Task& task) {
     return task.state == State::kStarting || task.state == State::kRunning;
   }
-  // The end of a task that the master has heard of, or will.
+  // The end of a task that was reported, or is about to be reported.
   struct PastTask {
     std::vector<int> slots;
     TaskExit exit;
@@ -97,21 +98,21 @@ class Supervisor {
   void Stop(const AllocationId& id, Task& task, absl::Duration grace, absl::Time now,
             Actions& actions);
   void Kill(const AllocationId& id, Task& task, Actions& actions);
-  // Starts what waits and whose slots are free; earlier orders go first.
-  void StartHeld(Actions& actions);
-  // Held -> remembered.
-  void Drop(const AllocationId& id, absl::Time now, Actions& actions);
-  // Ended -> remembered; the Exited report goes out.
-  void Forget(const AllocationId& id, Actions& actions);
+  // Starts waiting tasks whose slots are free, in the order of their arrival.
+  void StartWaiting(Actions& actions);
+  // Ends a task that waits.
+  void EndWaiting(const AllocationId& id, absl::Time now, Actions& actions);
+  // Moves an ended task to the remembered ones and sends its exit report.
+  void FinishTask(const AllocationId& id, Actions& actions);
   void Remember(const AllocationId& id, PastTask past);
-  // Both must be known, in whatever order it comes.
-  void Settle(const AllocationId& id, bool PastTask::*what, Actions& actions);
-  // Sends again what is unacknowledged already, else makes a new report.
-  void Answer(const AllocationId& id, absl::Time time, std::variant<TaskStart, TaskExit> event,
-              Actions& actions);
+  // Sets one of the two conditions for forgetting a task; they may arrive in any order.
+  void MarkAndForget(const AllocationId& id, bool PastTask::* what, Actions& actions);
+  // Sends a report again if it is unacknowledged, else creates a new one.
+  void QueueReport(const AllocationId& id, absl::Time time, std::variant<TaskStart, TaskExit> event,
+                   Actions& actions);
 
   std::map<AllocationId, Task> tasks_;
-  std::vector<TaskSpec> held_;  // in the order of their arrival
+  std::vector<TaskSpec> waiting_;  // in the order of their arrival
   std::map<AllocationId, PastTask> past_;
   std::deque<AllocationId> past_order_;  // oldest first
   std::deque<Report> unacked_;           // by sequence

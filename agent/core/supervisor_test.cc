@@ -33,7 +33,7 @@ TaskSpec Part(const AllocationId& id, double fraction) {
 
 absl::Time At(double seconds) { return kStart + absl::Seconds(seconds); }
 
-// One line per action, so that a test reads like a transcript.
+// Returns the actions as text, so that a test reads like a transcript.
 std::string Show(const std::vector<Action>& actions) {
   std::string text;
   for (const Action& action : actions) {
@@ -74,7 +74,7 @@ struct Story {
 
 class SupervisorStories : public testing::TestWithParam<Story> {};
 
-TEST_P(SupervisorStories, Plays) {
+TEST_P(SupervisorStories, GivesExpectedActions) {
   Supervisor supervisor;
   for (size_t i = 0; i < GetParam().steps.size(); ++i) {
     const Step& step = GetParam().steps[i];
@@ -88,7 +88,7 @@ const TaskExit kKilled{.exit_code = 137, .signal = 9};
 INSTANTIATE_TEST_SUITE_P(
     All, SupervisorStories,
     testing::Values(
-        Story{"RunsAndEnds",
+        Story{"ReportsStartAndExit",
               {{0, StartTask{Spec(kA)}, "start 1.1.0"},
                {1, TaskStarted{kA, 42}, "#1 1.1.0 started 42"},
                {2, TaskExited{kA, kOk}, "flush 1.1.0"},
@@ -99,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(
                {5, StopTask{kA, absl::Seconds(1)}, "#3 1.1.0 exited 0"},
                {5, AckReports{3}, ""},
                {5, LogsPosted{kA}, ""}}},
-        Story{"TakesUpWhatRunsAlready",
+        Story{"ReattachesToRunningTask",
               {{0, TaskAdopted{kA, {0, 1}}, ""},
                {0, TaskStarted{kA, 42}, "#1 1.1.0 started 42"},
                {1, StartTask{Spec(kA)}, "#1 1.1.0 started 42"},
@@ -108,7 +108,7 @@ INSTANTIATE_TEST_SUITE_P(
                {3, TaskExited{kA, kKilled}, "flush 1.1.0; start 2.2.0"},
                {4, LogsPosted{kA}, "#2 1.1.0 exited 137"},
                {5, AckReports{2}, "forget 1.1.0"}}},
-        Story{"LetsTasksShareASlotAsFarAsTheirPartsGoIntoIt",
+        Story{"SharesSlot_WhenFractionsFit",
               {{0, TaskAdopted{kA, {0}, 0.5}, ""},
                {0, TaskStarted{kA, 42}, "#1 1.1.0 started 42"},
                {1, StartTask{Part(kB, 0.5)}, "start 2.2.0"},
@@ -116,28 +116,28 @@ INSTANTIATE_TEST_SUITE_P(
                {3, TaskExited{kA, kOk}, "flush 1.1.0; start 3.3.0"},
                {4, LogsPosted{kA}, "#2 1.1.0 exited 0"},
                {5, StartTask{Spec(AllocationId("4.4.0"), {0})}, ""},
-               // It would fit, but who came before it wants the whole.
+               // This task would fit, but an earlier one waits for the whole slot.
                {6, StartTask{Part(AllocationId("5.5.0"), 0.3)}, ""}}},
-        Story{"ReportsAnEndThatNobodySaw",
+        Story{"ReportsExitOfReattachedTask",
               {{0, TaskAdopted{kA, {0}}, ""},
                {0, TaskStarted{kA, 42}, "#1 1.1.0 started 42"},
                {0, TaskExited{kA, kOk}, "flush 1.1.0"},
                {1, LogsPosted{kA}, "#2 1.1.0 exited 0"},
                {2, AckReports{2}, "forget 1.1.0"}}},
-        Story{"ForgetsNothingWhoseLogsAreStillOnTheirWay",
+        Story{"ForgetsTask_WhenLogsAreStored",
               {{0, StartTask{Spec(kA)}, "start 1.1.0"},
                {1, TaskExited{kA, kOk}, "flush 1.1.0"},
                {11, Tick{}, "#1 1.1.0 exited 0"},
                {12, AckReports{1}, ""},
                {99, LogsPosted{kA}, "forget 1.1.0"}}},
-        Story{"ReportsTheEndWithoutItsLogsAfterAWhile",
+        Story{"ReportsExitWithoutLogs_AfterTimeout",
               {{0, StartTask{Spec(kA)}, "start 1.1.0"},
                {1, TaskStarted{kA, 42}, "#1 1.1.0 started 42"},
                {2, TaskExited{kA, kOk}, "flush 1.1.0"},
                {11.9, Tick{}, ""},
                {12, Tick{}, "#2 1.1.0 exited 0"},
                {13, LogsPosted{kA}, ""}}},
-        Story{"NeverStartsTwice",
+        Story{"DoesNotStartTwice",
               {{0, StartTask{Spec(kA)}, "start 1.1.0"},
                {0, StartTask{Spec(kA)}, ""},
                {1, TaskStarted{kA, 42}, "#1 1.1.0 started 42"},
@@ -150,12 +150,12 @@ INSTANTIATE_TEST_SUITE_P(
                {3, StartTask{Spec(kA)}, "#3 1.1.0 exited 0"},
                {3, AckReports{3}, "forget 1.1.0"},
                {3, StartTask{Spec(kA)}, "#4 1.1.0 exited 0"}}},
-        Story{"FailedStart",
+        Story{"ReportsFailedStart",
               {{0, StartTask{Spec(kA)}, "start 1.1.0"},
                {1, TaskExited{kA, {.exit_code = 1, .message = "no", .start_failed = true}},
                 "flush 1.1.0"},
                {1, LogsPosted{kA}, "#1 1.1.0 exited 1 (no)"}}},
-        Story{"StopsGentlyThenHard",
+        Story{"KillsTask_WhenGracePeriodEnds",
               {{0, StartTask{Spec(kA)}, "start 1.1.0"},
                {1, TaskStarted{kA, 42}, "#1 1.1.0 started 42"},
                {2, StopTask{kA, absl::Seconds(10)}, "terminate 1.1.0"},
@@ -167,32 +167,32 @@ INSTANTIATE_TEST_SUITE_P(
                {14, TaskExited{kA, kKilled}, "flush 1.1.0"},
                {14, StopTask{kA, absl::ZeroDuration()}, ""},
                {14, LogsPosted{kA}, "#2 1.1.0 exited 137"}}},
-        Story{"ALaterOrderMayHurryButNotDelay",
+        Story{"LaterStopMayShortenButNotExtendGracePeriod",
               {{0, StartTask{Spec(kA)}, "start 1.1.0"},
                {1, TaskStarted{kA, 42}, "#1 1.1.0 started 42"},
                {2, StopTask{kA, absl::Seconds(60)}, "terminate 1.1.0"},
                {3, StopTask{kA, absl::Seconds(1)}, ""},
                {4, Tick{}, "kill 1.1.0"}}},
-        Story{"StopsWhatHasNotStartedYet",
+        Story{"StopsTaskThatIsStarting",
               {{0, StartTask{Spec(kA)}, "start 1.1.0"},
                {1, StopTask{kA, absl::Seconds(10)}, "terminate 1.1.0"},
                {2, TaskExited{kA, {.exit_code = 143, .signal = 15}}, "flush 1.1.0"},
                {2, LogsPosted{kA}, "#1 1.1.0 exited 143"}}},
-        Story{"KillsAtOnce",
+        Story{"KillsTask_WhenGracePeriodIsZero",
               {{0, StartTask{Spec(kA)}, "start 1.1.0"},
                {1, StopTask{kA, absl::ZeroDuration()}, "kill 1.1.0"}}},
-        Story{"AnswersForWhatIsNotHere",
+        Story{"ReportsExitOfUnknownTask",
               {{0, StopTask{kA, absl::Seconds(1)}, "#1 1.1.0 exited 1 (not running here)"},
                {0, StopTask{kA, absl::Seconds(1)}, "#1 1.1.0 exited 1 (not running here)"},
                {0, AckReports{1}, ""},
                {0, StopTask{kA, absl::Seconds(1)}, "#2 1.1.0 exited 1 (not running here)"}}},
-        Story{"LateNewsOfNobodyIsIgnored",
+        Story{"IgnoresLateEventsOfUnknownTasks",
               {{0, TaskStarted{kA, 1}, ""},
                {0, TaskExited{kA, kOk}, ""},
                {0, LogsPosted{kA}, ""},
                {0, AckReports{7}, ""},
                {0, Tick{}, ""}}},
-        Story{"WaitsForTheSlotsOfATaskThatIsDying",
+        Story{"WaitsForSlotsOfStoppingTask",
               {{0, StartTask{Spec(kA, {0, 1})}, "start 1.1.0"},
                {1, TaskStarted{kA, 42}, "#1 1.1.0 started 42"},
                {2, StopTask{kA, absl::Seconds(5)}, "terminate 1.1.0"},
@@ -202,22 +202,22 @@ INSTANTIATE_TEST_SUITE_P(
                {8, TaskExited{kA, kKilled}, "flush 1.1.0; start 2.2.0"},
                {8, LogsPosted{kA}, "#2 1.1.0 exited 137"},
                {9, TaskStarted{kB, 43}, "#3 2.2.0 started 43"}}},
-        Story{"WaitsForATaskThatIsStillStarting",
+        Story{"WaitsForSlotsOfStartingTask",
               {{0, StartTask{Spec(kA, {0})}, "start 1.1.0"},
                {0, StartTask{Spec(kB, {0})}, ""},
                {1, StopTask{kA, absl::ZeroDuration()}, "kill 1.1.0"},
                {2, TaskExited{kA, kKilled}, "flush 1.1.0; start 2.2.0"}}},
-        Story{"OtherSlotsDoNotWait",
+        Story{"DoesNotWaitForOtherSlots",
               {{0, StartTask{Spec(kA, {0})}, "start 1.1.0"},
                {0, StartTask{Spec(kB, {1})}, "start 2.2.0"},
                {0, StartTask{Spec(kC, {})}, "start 3.3.0"}}},
-        Story{"WaitsForEachOfItsSlotsInTheOrderOfTheOrders",
+        Story{"StartsWaitingTasksInOrder",
               {{0, StartTask{Spec(kA, {0})}, "start 1.1.0"},
                {0, StartTask{Spec(kB, {0, 1})}, ""},
                {0, StartTask{Spec(kC, {1})}, ""},
                {1, TaskExited{kA, kOk}, "flush 1.1.0; start 2.2.0"},
                {2, TaskExited{kB, kOk}, "flush 2.2.0; start 3.3.0"}}},
-        Story{"WhatWaitsIsStoppedAtOnceAndHoldsNobodyBack",
+        Story{"StopsWaitingTaskAtOnce",
               {{0, StartTask{Spec(kA, {0})}, "start 1.1.0"},
                {0, StartTask{Spec(kB, {0, 1})}, ""},
                {0, StartTask{Spec(kC, {1})}, ""},
@@ -225,13 +225,13 @@ INSTANTIATE_TEST_SUITE_P(
                 "#1 2.2.0 exited 1 (stopped before it started); start 3.3.0"},
                {2, StartTask{Spec(kB, {0, 1})}, "#1 2.2.0 exited 1 (stopped before it started)"},
                {3, TaskExited{kA, kOk}, "flush 1.1.0"}}},
-        Story{"StopAllDropsWhatWaits",
+        Story{"StopAllEndsWaitingTasks",
               {{0, StartTask{Spec(kA)}, "start 1.1.0"},
                {0, StartTask{Spec(kB)}, ""},
                {1, StopAll{absl::Seconds(5)},
                 "#1 2.2.0 exited 1 (stopped before it started); terminate 1.1.0"},
                {2, TaskExited{kA, kOk}, "flush 1.1.0"}}},
-        Story{"StopAll",
+        Story{"StopAllStopsTasksAndRejectsNewOnes",
               {{0, StartTask{Spec(kA)}, "start 1.1.0"},
                {1, TaskStarted{kA, 42}, "#1 1.1.0 started 42"},
                {2, StopAll{absl::Seconds(5)}, "terminate 1.1.0"},
@@ -239,7 +239,7 @@ INSTANTIATE_TEST_SUITE_P(
                {3, StopAll{absl::ZeroDuration()}, "kill 1.1.0"}}}),
     [](const testing::TestParamInfo<Story>& story) { return story.param.name; });
 
-TEST(Supervisor, TellsWhenItWantsATick) {
+TEST(SupervisorTest, ReturnsNextDeadline) {
   Supervisor supervisor;
   EXPECT_EQ(supervisor.NextDeadline(), absl::InfiniteFuture());
   supervisor.Apply(StartTask{Spec(kA)}, At(0));
@@ -247,41 +247,41 @@ TEST(Supervisor, TellsWhenItWantsATick) {
   supervisor.Apply(StopTask{kA, absl::Seconds(5)}, At(1));
   EXPECT_EQ(supervisor.NextDeadline(), At(6));
   supervisor.Apply(TaskExited{kA, kOk}, At(2));
-  EXPECT_EQ(supervisor.NextDeadline(), At(2) + Supervisor::kLogPatience);
-  EXPECT_FALSE(supervisor.Idle());
+  EXPECT_EQ(supervisor.NextDeadline(), At(2) + Supervisor::kLogTimeout);
+  EXPECT_FALSE(supervisor.IsIdle());
   supervisor.Apply(LogsPosted{kA}, At(3));
   EXPECT_EQ(supervisor.NextDeadline(), absl::InfiniteFuture());
-  EXPECT_TRUE(supervisor.Idle());
+  EXPECT_TRUE(supervisor.IsIdle());
 }
 
-TEST(Supervisor, WhatWaitsCountsAsRunning) {
+TEST(SupervisorTest, CountsWaitingTasksAsRunning) {
   Supervisor supervisor;
   supervisor.Apply(StartTask{Spec(kA, {0})}, At(0));
   supervisor.Apply(StartTask{Spec(kB, {0})}, At(0));
   const std::vector<RunningTask> running = {{kA, {0}}, {kB, {0}}};
-  EXPECT_EQ(supervisor.Running(), running);
+  EXPECT_EQ(supervisor.GetRunningTasks(), running);
   EXPECT_EQ(supervisor.NextDeadline(), absl::InfiniteFuture());
-  EXPECT_FALSE(supervisor.Idle());
+  EXPECT_FALSE(supervisor.IsIdle());
 }
 
-TEST(Supervisor, AnEndCountsAsRunningUntilItIsAcknowledged) {
+TEST(SupervisorTest, CountsTaskAsRunningUntilExitIsAcknowledged) {
   Supervisor supervisor;
   supervisor.Apply(StartTask{Spec(kA)}, At(0));
   const std::vector<RunningTask> running = {{kA, {0, 1}}};
-  EXPECT_EQ(supervisor.Running(), running);
+  EXPECT_EQ(supervisor.GetRunningTasks(), running);
   supervisor.Apply(TaskStarted{kA, 42}, At(1));
   supervisor.Apply(TaskExited{kA, kOk}, At(2));
   supervisor.Apply(LogsPosted{kA}, At(2));
-  EXPECT_EQ(supervisor.Running(), running);
-  EXPECT_EQ(supervisor.Unacked().size(), 2u);
+  EXPECT_EQ(supervisor.GetRunningTasks(), running);
+  EXPECT_EQ(supervisor.unacknowledged().size(), 2u);
   supervisor.Apply(AckReports{2}, At(3));
-  EXPECT_TRUE(supervisor.Running().empty());
-  EXPECT_TRUE(supervisor.Unacked().empty());
+  EXPECT_TRUE(supervisor.GetRunningTasks().empty());
+  EXPECT_TRUE(supervisor.unacknowledged().empty());
 }
 
-TEST(Supervisor, ForgetsTheOldestEnd) {
+TEST(SupervisorTest, ForgetsOldestExit) {
   Supervisor supervisor;
-  for (size_t i = 0; i <= Supervisor::kRememberedExits; ++i) {
+  for (size_t i = 0; i <= Supervisor::kMaxRememberedExits; ++i) {
     const AllocationId id(std::to_string(i));
     supervisor.Apply(StartTask{Spec(id)}, At(0));
     supervisor.Apply(TaskExited{id, kOk}, At(0));
@@ -295,20 +295,20 @@ TEST(Supervisor, ForgetsTheOldestEnd) {
   EXPECT_EQ(start(0), "start 0");
 }
 
-// Random orders, news, lost acknowledgements: whatever comes, each task starts once, no report is
-// lost or numbered twice, no slot has two processes, and every task that was ended is reported.
-class World {
+// Random orders, events and lost acknowledgements: each task starts once, no report is lost or
+// numbered twice, no slot has two processes, and every task that was ended is reported.
+class RandomHistory {
  public:
-  explicit World(uint64_t seed) : rng_(seed) {}
+  explicit RandomHistory(uint64_t seed) : rng_(seed) {}
 
-  void Play() {
-    for (int step = 0; step < 300; ++step) Do(RandomEvent());
-    Do(StopAll{absl::ZeroDuration()});
-    for (const AllocationId& id : std::set<AllocationId>(alive_)) Do(TaskExited{id, kKilled});
+  void Run() {
+    for (int step = 0; step < 300; ++step) Apply(RandomEvent());
+    Apply(StopAll{absl::ZeroDuration()});
+    for (const AllocationId& id : std::set<AllocationId>(alive_)) Apply(TaskExited{id, kKilled});
     now_ += absl::Minutes(10);
-    Do(Tick{});
-    EXPECT_TRUE(alive_.empty()) << "started after all was stopped";
-    EXPECT_TRUE(supervisor_.Idle());
+    Apply(Tick{});
+    EXPECT_TRUE(alive_.empty()) << "started after StopAll";
+    EXPECT_TRUE(supervisor_.IsIdle());
     EXPECT_EQ(supervisor_.NextDeadline(), absl::InfiniteFuture());
     for (const AllocationId& id : started_) EXPECT_TRUE(exited_.contains(id)) << id;
   }
@@ -337,7 +337,7 @@ class World {
         return TaskStarted{RandomId(), 1};
       case 4: {
         const AllocationId id = RandomId();
-        // A driver speaks only of what it was told to start, and of its end only once.
+        // A driver reports only tasks that it was told to start, and each exit once.
         if (!alive_.contains(id)) return Tick{};
         return TaskExited{id, kOk};
       }
@@ -348,7 +348,7 @@ class World {
     }
   }
 
-  void Do(const Event& event) {
+  void Apply(const Event& event) {
     if (const auto* exited = std::get_if<TaskExited>(&event)) {
       alive_.erase(exited->allocation);
       std::erase_if(users_, [&](const auto& user) { return user.second == exited->allocation; });
@@ -359,7 +359,7 @@ class World {
         EXPECT_TRUE(started_.insert(start->spec.allocation).second) << "started twice";
         alive_.insert(start->spec.allocation);
         for (const int slot : start->spec.slots) {
-          EXPECT_TRUE(users_.emplace(slot, start->spec.allocation).second) << "a slot used twice";
+          EXPECT_TRUE(users_.emplace(slot, start->spec.allocation).second) << "slot used twice";
         }
       } else if (const auto* signal = std::get_if<SignalProcess>(&action)) {
         EXPECT_TRUE(alive_.contains(signal->allocation)) << "signal to a task that has ended";
@@ -368,18 +368,19 @@ class World {
         EXPECT_FALSE(alive_.contains(forget->allocation)) << "forgotten while it runs";
         EXPECT_TRUE(forgotten_.insert(forget->allocation).second) << "forgotten twice";
       } else if (const auto* send = std::get_if<SendReport>(&action)) {
-        Hear(send->report);
+        RecordReport(send->report);
       }
     }
     int64_t expected = acked_;
-    for (const Report& report : supervisor_.Unacked()) EXPECT_EQ(report.sequence, ++expected);
-    EXPECT_EQ(std::max(expected, acked_), std::max(last_sequence_, acked_)) << "a report is lost";
-    EXPECT_GE(supervisor_.Running().size(), alive_.size());
+    for (const Report& report : supervisor_.unacknowledged())
+      EXPECT_EQ(report.sequence, ++expected);
+    EXPECT_EQ(std::max(expected, acked_), std::max(last_sequence_, acked_)) << "report lost";
+    EXPECT_GE(supervisor_.GetRunningTasks().size(), alive_.size());
   }
 
-  void Hear(const Report& report) {
+  void RecordReport(const Report& report) {
     const auto [known, fresh] = reports_.emplace(report.sequence, report);
-    EXPECT_EQ(known->second, report) << "one number for two reports";
+    EXPECT_EQ(known->second, report) << "two reports with one number";
     if (fresh) {
       EXPECT_EQ(report.sequence, last_sequence_ + 1);
       last_sequence_ = report.sequence;
@@ -400,12 +401,12 @@ class World {
   std::map<int64_t, Report> reports_;
 };
 
-TEST(SupervisorProperty, HoldsForRandomHistories) {
+TEST(SupervisorProperty, KeepsInvariants_ForRandomHistories) {
   const uint64_t seed = std::random_device{}();
   std::cout << "seed " << seed << "\n";
   for (uint64_t i = 0; i < 500; ++i) {
     SCOPED_TRACE("seed " + std::to_string(seed) + " history " + std::to_string(i));
-    World(base::Rng(seed).Split(i).Next()).Play();
+    RandomHistory(base::Rng(seed).Split(i).Next()).Run();
     if (testing::Test::HasFailure()) return;
   }
 }

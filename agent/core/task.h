@@ -1,6 +1,6 @@
-// The nouns of the agent: what a task is to run, how it ended, what is reported about it.
-// Used by every part of the agent, on any thread. The wire's twins are converted in
-// link/messages.h.
+// The data types of the agent: what a task runs, how it ended, and what is reported about it. Used
+// by all components of the agent, on any thread. link/messages.h converts them to and from
+// protobuf.
 //
 // PURE.
 #ifndef AGENT_CORE_TASK_H_
@@ -28,11 +28,11 @@ struct Device {
   DeviceType type = DeviceType::kCpu;
   std::string brand;
   std::string uuid;
-  int island = 0;  // devices of one island reach each other fastest
+  int island = 0;  // devices of one island have the fastest links
   friend bool operator==(const Device&, const Device&) = default;
 };
 
-// Written below the task's run directory before the start.
+// A file to write below the task's run directory before it starts.
 struct RunFile {
   std::string path;
   std::string content;
@@ -40,12 +40,12 @@ struct RunFile {
   friend bool operator==(const RunFile&, const RunFile&) = default;
 };
 
-// This agent's share of an allocation, resolved.
+// One agent's part of an allocation.
 struct TaskSpec {
   AllocationId allocation;
   std::string task_id;
   std::vector<int> slots;
-  double fraction = 1;  // of each slot: others may have the rest
+  double fraction = 1;  // of each slot; other tasks may use the rest
   std::vector<std::string> argv;
   std::map<std::string, std::string> env;
   std::vector<RunFile> files;
@@ -69,12 +69,12 @@ struct TaskStart {
 struct TaskExit {
   int exit_code = 0;    // the code, or 128 + signal
   int signal = 0;       // not 0 when a signal ended the process
-  std::string message;  // why it never ran, or what is known beyond the code
+  std::string message;  // why the task never ran, or details beyond the code
   bool start_failed = false;
   friend bool operator==(const TaskExit&, const TaskExit&) = default;
 };
 
-// Something that happened to a task, as the master hears it.
+// A change of a task that is reported to the master.
 struct Report {
   int64_t sequence = 0;
   AllocationId allocation;
@@ -94,7 +94,7 @@ struct OutputLine {
   std::string stdtype;          // "stdout" or "stderr"
   std::string source = "task";  // or "agent"
   std::string text;             // valid UTF-8 without NUL
-  int64_t sequence = 0;         // by task, from 1; tells a line that is sent again
+  int64_t sequence = 0;         // per task, from 1; identifies repeated lines
   friend bool operator==(const OutputLine&, const OutputLine&) = default;
 };
 

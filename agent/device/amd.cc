@@ -1,5 +1,5 @@
-// What the kernel's KFD tells of AMD's GPUs: a folder for each node, its properties as lines of a
-// name and a number (Linux, drivers/gpu/drm/amd/amdkfd/kfd_topology.c).
+// Detects AMD GPUs in the topology of the kernel driver KFD: a directory for each node, whose
+// properties are lines with a name and a number (Linux, drivers/gpu/drm/amd/amdkfd/kfd_topology.c).
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -40,8 +40,8 @@ std::string FirstLine(const fs::path& path) {
   return text.ok() ? std::string(absl::StripAsciiWhitespace(*text)) : "";
 }
 
-// By number.
-std::vector<std::pair<int, fs::path>> Nodes(const fs::path& folder) {
+// Returns the numbered nodes in ascending order.
+std::vector<std::pair<int, fs::path>> ListNodes(const fs::path& folder) {
   std::vector<std::pair<int, fs::path>> nodes;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
@@ -54,8 +54,8 @@ std::vector<std::pair<int, fs::path>> Nodes(const fs::path& folder) {
   return nodes;
 }
 
-// "AMD Instinct MI300X", or "AMD GPU gfx942".
-std::string BrandOf(const std::string& sys, Properties& properties) {
+// Returns "AMD Instinct MI300X", or "AMD GPU gfx942" if the name is unknown.
+std::string GetBrand(const std::string& sys, Properties& properties) {
   const std::string named = FirstLine(absl::StrCat(
       sys, "/class/drm/renderD", properties["drm_render_minor"], "/device/product_name"));
   if (!named.empty()) return named;
@@ -63,7 +63,7 @@ std::string BrandOf(const std::string& sys, Properties& properties) {
   return absl::StrFormat("AMD GPU gfx%d%d%x", version / 10000, version / 100 % 100, version % 100);
 }
 
-// Their islands become one.
+// Merges the islands of two devices.
 void Merge(std::vector<Device>& devices, int a, int b) {
   const auto [low, high] =
       std::minmax({devices[static_cast<size_t>(a)].island, devices[static_cast<size_t>(b)].island});
@@ -72,7 +72,7 @@ void Merge(std::vector<Device>& devices, int a, int b) {
   }
 }
 
-// From 0 on, in the order of the slots.
+// Numbers the islands from 0, in the order of the slots.
 void NumberIslands(std::vector<Device>& devices) {
   std::map<int, int> numbers;
   for (Device& device : devices) {
@@ -82,12 +82,12 @@ void NumberIslands(std::vector<Device>& devices) {
 
 }  // namespace
 
-std::vector<Device> AmdGpus(const std::string& sys) {
+std::vector<Device> DetectAmdGpus(const std::string& sys) {
   std::vector<Device> devices;
-  std::map<int, int> slots;  // by node
-  for (const auto& [node, path] : Nodes(fs::path(sys) / kNodes)) {
+  std::map<int, int> slots;  // node -> slot
+  for (const auto& [node, path] : ListNodes(fs::path(sys) / kNodes)) {
     Properties properties = ReadProperties(path / "properties");
-    // A processor, or a GPU that this process may not use.
+    // The node is a CPU, or a GPU that this process may not use.
     if (properties["simd_count"] == 0) continue;
     const int id = static_cast<int>(devices.size());
     const uint64_t unique = properties["unique_id"];
@@ -95,16 +95,16 @@ std::vector<Device> AmdGpus(const std::string& sys) {
     devices.push_back(
         {.id = id,
          .type = DeviceType::kRocm,
-         .brand = BrandOf(sys, properties),
+         .brand = GetBrand(sys, properties),
          .uuid = unique == 0 ? absl::StrCat(id) : absl::StrFormat("GPU-%016x", unique),
          .island = id});
   }
-  std::map<uint64_t, int> hives;  // a slot of each
+  std::map<uint64_t, int> hives;  // hive -> one of its slots
   for (const auto& [node, slot] : slots) {
     const fs::path path = fs::path(sys) / kNodes / absl::StrCat(node);
     const uint64_t hive = ReadProperties(path / "properties")["hive_id"];
     if (hive != 0) Merge(devices, slot, hives.emplace(hive, slot).first->second);
-    for (const auto& [link, link_path] : Nodes(path / "io_links")) {
+    for (const auto& [link, link_path] : ListNodes(path / "io_links")) {
       Properties ends = ReadProperties(link_path / "properties");
       const auto other = slots.find(static_cast<int>(ends["node_to"]));
       if (ends["type"] == kXgmi && other != slots.end()) Merge(devices, slot, other->second);

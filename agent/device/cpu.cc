@@ -6,7 +6,7 @@
 
 namespace det::agent {
 
-std::string CpuBrand() {
+std::string GetCpuBrand() {
   const absl::StatusOr<std::string> text = base::ReadFile("/proc/cpuinfo");
   if (!text.ok()) return "CPU";
   for (const absl::string_view line : absl::StrSplit(*text, '\n')) {
@@ -18,8 +18,8 @@ std::string CpuBrand() {
   return "CPU";
 }
 
-Device CpuSlot() {
-  return {.id = 0, .type = DeviceType::kCpu, .brand = CpuBrand(), .uuid = "cpu-0"};
+Device MakeCpuSlot() {
+  return {.id = 0, .type = DeviceType::kCpu, .brand = GetCpuBrand(), .uuid = "cpu-0"};
 }
 
 }  // namespace det::agent

@@ -1,6 +1,6 @@
-// Finds the slots that this machine offers, and what else tasks share there.
-// Called by Agent once, before it registers, on the main thread. Never runs a tool, never links a
-// vendor's library: NVIDIA's is opened at run time if it is there, AMD's driver and Google's TPUs are read in /sys.
+// Detects the slots of this machine, and its CPUs and memory. Called by Agent once, before
+// registration, on the main thread. Never runs other programs and never links a vendor's library:
+// NVML is loaded at run time if it is installed; AMD GPUs and TPUs are read from /sys.
 #ifndef AGENT_DEVICE_DETECTOR_H_
 #define AGENT_DEVICE_DETECTOR_H_
 
@@ -15,38 +15,37 @@
 namespace det::agent {
 
 struct DetectorOptions {
-  std::optional<int> artificial_slots;  // --slots; then nothing else is looked for
-  std::string artificial_device;        // their name; empty: the processor's
-  int artificial_islands = 1;           // over which they are spread, in blocks
+  std::optional<int> artificial_slots;  // --slots; if set, devices are not detected
+  std::string artificial_device;        // name of their device; empty: the processor's name
+  int artificial_islands = 1;           // the slots are divided into so many contiguous blocks
   std::string nvml_library = "libnvidia-ml.so.1";
   std::string sys = "/sys";
 };
 
-// Artificial slots if asked for, else the GPUs, else the TPUs, else the machine's CPU as one slot.
-// INVALID_ARGUMENT for numbers of slots and islands that are none.
+// Returns artificial slots if requested, else the GPUs, else the TPUs, else the CPU as one slot.
+// Returns INVALID_ARGUMENT for invalid numbers of slots or islands.
 absl::StatusOr<std::vector<Device>> DetectDevices(const DetectorOptions& options);
 
-// The kinds, one file each.
-std::vector<Device> ArtificialSlots(int count, const std::string& name, int islands);
-Device CpuSlot();
-// Empty without driver, library or GPU; what it looked for and did not find is logged at debug. A
-// GPU in MIG mode is no slot, each of its instances is one: instance 3 of GPU 1 is slot 203.
-// Islands are what NVLink connects.
-std::vector<Device> NvidiaGpus(const std::string& library);
-// Chips of Google's, as the kernel tells of its PCI bus.
-std::vector<Device> Tpus(const std::string& sys);
-// The same for AMD's driver (KFD); islands are what XGMI connects, directly
-// or through others (a hive). `uuid` is what
-// ROCR_VISIBLE_DEVICES calls the GPU.
-std::vector<Device> AmdGpus(const std::string& sys);
+// One function per kind of device, each in its own file.
+std::vector<Device> MakeArtificialSlots(int count, const std::string& name, int islands);
+Device MakeCpuSlot();
+// Returns the NVIDIA GPUs; empty without driver, library or GPU, which is logged at level DEBUG. A
+// GPU in MIG mode is not a slot, but each of its instances is: instance 3 of GPU 1 is slot 203.
+// NVLink connects the GPUs of an island.
+std::vector<Device> DetectNvidiaGpus(const std::string& library);
+// Returns Google's TPU chips on the PCI bus.
+std::vector<Device> DetectTpus(const std::string& sys);
+// Returns the AMD GPUs of the KFD driver. XGMI connects the GPUs of an island, directly or through
+// others (a hive). `uuid` is the name for ROCR_VISIBLE_DEVICES.
+std::vector<Device> DetectAmdGpus(const std::string& sys);
 
-// The processor's name, "CPU" if the system does not tell.
-std::string CpuBrand();
+// Returns the processor's name; "CPU" if it is unknown.
+std::string GetCpuBrand();
 
-// What this process, and so its tasks, may use of the machine, as far as the system tells: bounded
-// by affinity and by the control group.
-std::optional<double> MachineCpus(const std::string& sys = "/sys");
-std::optional<int64_t> MachineMemory(const std::string& sys = "/sys");  // bytes
+// Returns the CPUs and the memory in bytes that this process, and therefore its tasks, may use:
+// limited by affinity and by the control group. nullopt if unknown.
+std::optional<double> GetMachineCpus(const std::string& sys = "/sys");
+std::optional<int64_t> GetMachineMemory(const std::string& sys = "/sys");  // bytes
 
 }  // namespace det::agent
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr char kFakeNvml[] = "agent/device/libfake_nvml.so";
 
-TEST(Detector, ArtificialSlots) {
+TEST(DetectorTest, CreatesArtificialSlots) {
   const auto devices = DetectDevices({.artificial_slots = 3, .nvml_library = kFakeNvml});
   ASSERT_TRUE(devices.ok());
   ASSERT_EQ(devices->size(), 3u);
@@ -23,7 +23,7 @@ TEST(Detector, ArtificialSlots) {
   EXPECT_TRUE(absl::IsInvalidArgument(DetectDevices({.artificial_slots = -1}).status()));
 }
 
-TEST(Detector, ArtificialSlotsOfAName) {
+TEST(DetectorTest, CreatesArtificialSlotsWithNameAndIslands) {
   const auto devices = DetectDevices(
       {.artificial_slots = 5, .artificial_device = "NVIDIA H200", .artificial_islands = 2});
   ASSERT_TRUE(devices.ok());
@@ -37,12 +37,12 @@ TEST(Detector, ArtificialSlotsOfAName) {
       DetectDevices({.artificial_slots = 1, .artificial_islands = 0}).status()));
 }
 
-TEST(Detector, GpusThroughNvmlWithTheirLinksAndInstances) {
+TEST(DetectorTest, DetectsGpusLinksAndMigInstancesWithNvml) {
   const auto devices = DetectDevices({.nvml_library = kFakeNvml});
   ASSERT_TRUE(devices.ok());
   const std::vector<Device> expected = {
       {0, DeviceType::kCuda, "Fake GPU", "GPU-zero", 0},
-      // 1 is lost, NVLink connects 0 and 2, 3 is in MIG mode.
+      // 1 does not respond, NVLink connects 0 and 2, 3 is in MIG mode.
       {2, DeviceType::kCuda, "Fake GPU", "GPU-two", 0},
       {400, DeviceType::kCuda, "Fake GPU MIG 1g.10gb", "MIG-a", 1},
       {402, DeviceType::kCuda, "Fake GPU MIG 1g.10gb", "MIG-c", 2},
@@ -50,8 +50,8 @@ TEST(Detector, GpusThroughNvmlWithTheirLinksAndInstances) {
   EXPECT_EQ(*devices, expected);
 }
 
-TEST(Detector, AnOldNvmlKnowsNeitherLinksNorInstances) {
-  const std::vector<Device> devices = NvidiaGpus("agent/device/libfake_old_nvml.so");
+TEST(DetectorTest, DetectsGpus_WhenNvmlIsOld) {
+  const std::vector<Device> devices = DetectNvidiaGpus("agent/device/libfake_old_nvml.so");
   const std::vector<Device> expected = {{0, DeviceType::kCuda, "Fake GPU", "GPU-zero", 0},
                                         {2, DeviceType::kCuda, "Fake GPU", "GPU-two", 1},
                                         {3, DeviceType::kCuda, "Fake GPU", "GPU-three", 2},
@@ -72,7 +72,7 @@ class SysTest : public testing::Test {
   base::TempDir dir_ = *base::TempDir::Create();
 };
 
-TEST_F(SysTest, GpusOfAmdAsTheKernelTellsThem) {
+TEST_F(SysTest, DetectsAmdGpus) {
   WriteNode(0, "cpu_cores_count 64\nsimd_count 0\n");
   WriteNode(1, "simd_count 1216\nunique_id 4660\ndrm_render_minor 128\n");
   WriteNode(2, "simd_count 1216\nunique_id 0\ngfx_target_version 90402\n");
@@ -89,7 +89,7 @@ TEST_F(SysTest, GpusOfAmdAsTheKernelTellsThem) {
   EXPECT_EQ(*devices, expected);
 }
 
-TEST_F(SysTest, IslandsOfAmdAreWhatXgmiConnectsThroughOthers) {
+TEST_F(SysTest, IslandsOfAmdGpusAreConnectedByXgmi) {
   const auto link = [&](int from, int number, int to, int type) {
     Write(absl::StrCat("class/kfd/kfd/topology/nodes/", from, "/io_links/", number, "/properties"),
           absl::StrCat("type ", type, "\nnode_to ", to, "\n"));
@@ -98,38 +98,38 @@ TEST_F(SysTest, IslandsOfAmdAreWhatXgmiConnectsThroughOthers) {
     WriteNode(node,
               absl::StrCat("simd_count 304\nhive_id ", node == 2 || node == 6 ? 77 : 0, "\n"));
   }
-  // 1 and 3 meet in 4 alone; 2 and 6 are of one hive; 5 is beside 6 on PCI Express.
+  // 1 and 3 are linked only through 4; 2 and 6 share a hive; 5 is connected to 6 by PCI Express.
   link(4, 0, 1, 11);
   link(3, 0, 4, 11);
   link(5, 0, 6, 2);
   std::vector<int> islands;
-  for (const Device& device : AmdGpus(dir_.path())) islands.push_back(device.island);
+  for (const Device& device : DetectAmdGpus(dir_.path())) islands.push_back(device.island);
   EXPECT_EQ(islands, (std::vector<int>{0, 1, 0, 0, 2, 1}));
 }
 
-TEST_F(SysTest, TheMachineWithinItsControlGroup) {
-  const double cpus = MachineCpus(dir_.path()).value_or(0);
-  const int64_t memory = MachineMemory(dir_.path()).value_or(0);
+TEST_F(SysTest, LimitsCpusAndMemoryToControlGroup) {
+  const double cpus = GetMachineCpus(dir_.path()).value_or(0);
+  const int64_t memory = GetMachineMemory(dir_.path()).value_or(0);
   EXPECT_GE(cpus, 1);
   EXPECT_GT(memory, 1 << 20);
   Write("fs/cgroup/cpu.max", "max 100000\n");
   Write("fs/cgroup/memory.max", "max\n");
-  EXPECT_EQ(MachineCpus(dir_.path()), cpus);
-  EXPECT_EQ(MachineMemory(dir_.path()), memory);
+  EXPECT_EQ(GetMachineCpus(dir_.path()), cpus);
+  EXPECT_EQ(GetMachineMemory(dir_.path()), memory);
   Write("fs/cgroup/cpu.max", "50000 100000\n");
   Write("fs/cgroup/memory.max", "1048576\n");
-  EXPECT_EQ(MachineCpus(dir_.path()), 0.5);
-  EXPECT_EQ(MachineMemory(dir_.path()), 1048576);
+  EXPECT_EQ(GetMachineCpus(dir_.path()), 0.5);
+  EXPECT_EQ(GetMachineMemory(dir_.path()), 1048576);
 }
 
-TEST_F(SysTest, TpusByTheirNumbersOnTheBus) {
+TEST_F(SysTest, DetectsTpus) {
   const auto write = [&](const std::string& address, const char* vendor, const char* device) {
     Write("bus/pci/devices/" + address + "/vendor", vendor);
     Write("bus/pci/devices/" + address + "/device", device);
   };
   write("0000:00:05.0", "0x1ae0\n", "0x0063\n");
   write("0000:00:04.0", "0x1ae0\n", "0x0063\n");
-  write("0000:00:03.0", "0x1ae0\n", "0x0042\n");  // a network card of Google's
+  write("0000:00:03.0", "0x1ae0\n", "0x0042\n");  // a network card
   write("0000:00:02.0", "0x10de\n", "0x0063\n");
   const auto devices = DetectDevices({.nvml_library = "no-such-library.so", .sys = dir_.path()});
   ASSERT_TRUE(devices.ok());
@@ -138,7 +138,7 @@ TEST_F(SysTest, TpusByTheirNumbersOnTheBus) {
   EXPECT_EQ(*devices, expected);
 }
 
-TEST(Detector, TheCpuIsOneSlotWhereThereIsNoGpu) {
+TEST(DetectorTest, OffersCpuAsOneSlot_WhenThereIsNoGpu) {
   const auto devices = DetectDevices({.nvml_library = "no-such-library.so", .sys = "/nowhere"});
   ASSERT_TRUE(devices.ok());
   ASSERT_EQ(devices->size(), 1u);
@@ -146,7 +146,9 @@ TEST(Detector, TheCpuIsOneSlotWhereThereIsNoGpu) {
   EXPECT_FALSE((*devices)[0].brand.empty());
 }
 
-TEST(Detector, ALibraryThatIsNotNvmlIsNone) { EXPECT_TRUE(NvidiaGpus("libc.so.6").empty()); }
+TEST(DetectorTest, IgnoresLibraryThatIsNotNvml) {
+  EXPECT_TRUE(DetectNvidiaGpus("libc.so.6").empty());
+}
 
 }  // namespace
 }  // namespace det::agent

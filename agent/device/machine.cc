@@ -10,8 +10,8 @@
 namespace det::agent {
 namespace {
 
-// The words of a file; none where it is not there.
-std::vector<std::string> Words(const std::string& path) {
+// Returns the words of a file; empty if it does not exist.
+std::vector<std::string> ReadWords(const std::string& path) {
   const absl::StatusOr<std::string> text = base::ReadFile(path);
   if (!text.ok()) return {};
   return absl::StrSplit(*text, absl::ByAnyChar(" \t\n"), absl::SkipEmpty());
@@ -19,13 +19,14 @@ std::vector<std::string> Words(const std::string& path) {
 
 }  // namespace
 
-std::optional<double> MachineCpus(const std::string& sys) {
+std::optional<double> GetMachineCpus(const std::string& sys) {
   cpu_set_t set;
   if (::sched_getaffinity(0, sizeof(set), &set) != 0) return std::nullopt;
   double cpus = CPU_COUNT(&set);
-  // "max 100000", or microseconds in a period of them.
-  const std::vector<std::string> quota = Words(sys + "/fs/cgroup/cpu.max");
-  double used = 0, period = 0;
+  // "max 100000", or microseconds and the period that they apply to.
+  const std::vector<std::string> quota = ReadWords(sys + "/fs/cgroup/cpu.max");
+  double used = 0;
+  double period = 0;
   if (quota.size() == 2 && absl::SimpleAtod(quota[0], &used) &&
       absl::SimpleAtod(quota[1], &period) && used > 0 && period > 0) {
     cpus = std::min(cpus, used / period);
@@ -33,17 +34,18 @@ std::optional<double> MachineCpus(const std::string& sys) {
   return cpus;
 }
 
-std::optional<int64_t> MachineMemory(const std::string& sys) {
-  // "MemTotal:  131072 kB", the first line.
-  const std::vector<std::string> words = Words("/proc/meminfo");
+std::optional<int64_t> GetMachineMemory(const std::string& sys) {
+  // The first line is "MemTotal:  131072 kB".
+  const std::vector<std::string> words = ReadWords("/proc/meminfo");
   int64_t kilobytes = 0;
   if (words.size() < 2 || words[0] != "MemTotal:" || !absl::SimpleAtoi(words[1], &kilobytes)) {
     return std::nullopt;
   }
   int64_t bytes = kilobytes * 1024;
-  const std::vector<std::string> limit = Words(sys + "/fs/cgroup/memory.max");
-  int64_t most = 0;
-  if (limit.size() == 1 && absl::SimpleAtoi(limit[0], &most)) bytes = std::min(bytes, most);
+  const std::vector<std::string> limit = ReadWords(sys + "/fs/cgroup/memory.max");
+  int64_t limit_bytes = 0;
+  if (limit.size() == 1 && absl::SimpleAtoi(limit[0], &limit_bytes))
+    bytes = std::min(bytes, limit_bytes);
   return bytes;
 }
 

@@ -1,5 +1,5 @@
-// NVML through dlopen: the few functions that tell number, name, UUID, links and instances,
-// declared here by hand so that neither building nor running needs NVIDIA's headers.
+// NVML through dlopen. The functions for count, name, UUID, links and MIG instances are declared
+// here, so that neither building nor running needs NVIDIA's headers.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -17,11 +17,12 @@ namespace {
 using Result = int;  // nvmlReturn_t; 0 is success
 using Handle = void*;
 constexpr Result kSuccess = 0;
-constexpr unsigned kTextSize = 96;      // NVML_DEVICE_NAME_V2_BUFFER_SIZE; a UUID fits too.
-constexpr unsigned kMigEnabled = 1;     // NVML_DEVICE_MIG_ENABLE
-constexpr unsigned kCapsNvlink = 2;     // NVML_P2P_CAPS_INDEX_NVLINK
-constexpr unsigned kP2pOk = 0;          // NVML_P2P_STATUS_OK
-constexpr unsigned kSlotsPerGpu = 100;  // ids of a GPU's instances
+constexpr unsigned kTextSize = 96;   // NVML_DEVICE_NAME_V2_BUFFER_SIZE; a UUID fits too.
+constexpr unsigned kMigEnabled = 1;  // NVML_DEVICE_MIG_ENABLE
+constexpr unsigned kCapsNvlink = 2;  // NVML_P2P_CAPS_INDEX_NVLINK
+constexpr unsigned kP2pOk = 0;       // NVML_P2P_STATUS_OK
+// distance between the slot ids of the instances of two GPUs
+constexpr unsigned kSlotsPerGpu = 100;
 
 struct Gpu {
   unsigned index = 0;
@@ -39,7 +40,7 @@ class Nvml {
                           Find(count_, "nvmlDeviceGetCount_v2") &&
                           Find(handle_, "nvmlDeviceGetHandleByIndex_v2") &&
                           Find(name_, "nvmlDeviceGetName") && Find(uuid_, "nvmlDeviceGetUUID");
-    // Drivers before 2020 know no MIG; what is missing is not there.
+    // Drivers before 2020 do not support MIG; these functions are optional.
     Find(p2p_, "nvmlDeviceGetP2PStatus");
     if (!Find(mig_mode_, "nvmlDeviceGetMigMode") ||
         !Find(mig_count_, "nvmlDeviceGetMaxMigDeviceCount") ||
@@ -58,7 +59,7 @@ class Nvml {
 
   std::vector<Device> Devices() const {
     const std::vector<Gpu> gpus = Gpus();
-    // Each GPU's island is the first GPU that its links lead to.
+    // The island of each GPU is identified by the first GPU that it is linked to.
     std::vector<size_t> first(gpus.size());
     for (size_t i = 0; i < gpus.size(); ++i) {
       first[i] = i;
@@ -104,13 +105,14 @@ class Nvml {
     if (count_(&count) != kSuccess) return gpus;
     for (unsigned i = 0; i < count; ++i) {
       Gpu gpu{.index = i};
-      // A GPU that has fallen off the bus is no slot; its neighbours still are.
+      // A GPU that does not respond is skipped; the others are still usable.
       if (handle_(i, &gpu.handle) != kSuccess || !Describe(gpu.handle, gpu.device)) {
-        DET_LOG(WARNING) << "a GPU does not answer and is left out" << base::Field("index", i);
+        DET_LOG(WARNING) << "GPU does not respond and is ignored" << base::Field("index", i);
         continue;
       }
       gpu.device.id = static_cast<int>(i);
-      unsigned mode = 0, pending = 0;
+      unsigned mode = 0;
+      unsigned pending = 0;
       gpu.mig = mig_mode_ != nullptr && mig_mode_(gpu.handle, &mode, &pending) == kSuccess &&
                 mode == kMigEnabled;
       gpus.push_back(std::move(gpu));
@@ -118,7 +120,7 @@ class Nvml {
     return gpus;
   }
 
-  // Name and UUID; false where it does not answer.
+  // Reads name and UUID; returns false if the device does not respond.
   bool Describe(Handle handle, Device& device) const {
     std::array<char, kTextSize> name{};
     std::array<char, kTextSize> uuid{};
@@ -143,14 +145,14 @@ class Nvml {
     for (unsigned i = 0; i < std::min(count, kSlotsPerGpu); ++i) {
       Handle handle = nullptr;
       Device device{.id = static_cast<int>((gpu.index + 1) * kSlotsPerGpu + i)};
-      // Places without an instance are ordinary.
+      // Not every index has an instance.
       if (mig_handle_(gpu.handle, i, &handle) != kSuccess || !Describe(handle, device)) continue;
-      // "NVIDIA H200 MIG 1g.18gb"; older drivers tell the GPU's name alone.
+      // The brand is "NVIDIA H200 MIG 1g.18gb"; older drivers return only the GPU's name.
       if (!absl::StrContains(device.brand, "MIG")) absl::StrAppend(&device.brand, " MIG");
       instances.push_back(std::move(device));
     }
     if (instances.empty()) {
-      DET_LOG(WARNING) << "a GPU in MIG mode has no instances and is left out"
+      DET_LOG(WARNING) << "GPU in MIG mode has no instances and is ignored"
                        << base::Field("index", gpu.index);
     }
     return instances;
@@ -172,7 +174,7 @@ class Nvml {
 
 }  // namespace
 
-std::vector<Device> NvidiaGpus(const std::string& library) {
+std::vector<Device> DetectNvidiaGpus(const std::string& library) {
   const Nvml nvml(library);
   if (!nvml.started()) {
     DET_LOG(DEBUG) << "no NVIDIA driver found" << base::Field("library", library);

@@ -1,4 +1,4 @@
-// What the kernel tells of Google's TPUs: devices of the PCI bus, by their vendor and number.
+// Detects Google's TPUs on the PCI bus, by vendor and device number.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -14,39 +14,39 @@ namespace {
 
 constexpr char kGoogle[] = "0x1ae0";
 
-// Its network cards and disks have other numbers.
-const std::map<std::string, std::string>& Generations() {
+// Google's network cards and disks have other numbers.
+const std::map<std::string, std::string>& GetGenerations() {
   static const auto* const generations = new std::map<std::string, std::string>{
       {"0x0027", "TPU v3"},  {"0x0056", "TPU v4"},  {"0x005e", "TPU v4"},
       {"0x0062", "TPU v5p"}, {"0x0063", "TPU v5e"}, {"0x006f", "TPU v6e"}};
   return *generations;
 }
 
-std::string WordOf(const std::filesystem::path& path) {
+std::string ReadWord(const std::filesystem::path& path) {
   const absl::StatusOr<std::string> text = base::ReadFile(path.string());
   return text.ok() ? std::string(absl::StripAsciiWhitespace(*text)) : "";
 }
 
 }  // namespace
 
-std::vector<Device> Tpus(const std::string& sys) {
+std::vector<Device> DetectTpus(const std::string& sys) {
   std::vector<std::filesystem::path> found;
   std::error_code error;
   for (const std::filesystem::directory_entry& entry :
        std::filesystem::directory_iterator(sys + "/bus/pci/devices", error)) {
     found.push_back(entry.path());
   }
-  std::sort(found.begin(), found.end());  // As libtpu numbers them.
+  std::sort(found.begin(), found.end());  // libtpu numbers the chips in this order.
   std::vector<Device> devices;
   for (const std::filesystem::path& path : found) {
-    if (WordOf(path / "vendor") != kGoogle) continue;
-    const auto generation = Generations().find(WordOf(path / "device"));
-    if (generation == Generations().end()) continue;
+    if (ReadWord(path / "vendor") != kGoogle) continue;
+    const auto generation = GetGenerations().find(ReadWord(path / "device"));
+    if (generation == GetGenerations().end()) continue;
     devices.push_back({.id = static_cast<int>(devices.size()),
                        .type = DeviceType::kTpu,
                        .brand = absl::StrCat("Google ", generation->second),
                        .uuid = path.filename().string(),
-                       .island = 0});  // The chips of a machine are joined.
+                       .island = 0});  // All chips of a machine are linked.
   }
   if (devices.empty()) DET_LOG(DEBUG) << "no TPU found" << base::Field("sys", sys);
   return devices;

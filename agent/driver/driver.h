@@ -1,9 +1,9 @@
-// Runs tasks: an interface with one contract (driver_contract.h) for every way of running them.
-// Called by Agent on its loop; answers through the listener, on threads of the driver's own.
-// Never decides when a task is stopped, never talks to the master.
+// The interface that runs local tasks; driver_contract.h tests every implementation. Called by
+// Agent on its loop; results are passed to the listener, on the driver's threads. Neither decides
+// when a task is stopped nor talks to the master.
 //
-// Tasks outlive a driver: the next one on the same folder takes them up, and tells what the one
-// before could not.
+// Tasks outlive a driver: the next driver for the same directory reattaches to them and reports
+// what the previous one could not.
 #ifndef AGENT_DRIVER_DRIVER_H_
 #define AGENT_DRIVER_DRIVER_H_
 
@@ -16,43 +16,45 @@
 
 namespace det::agent {
 
-// Calls for one task never overlap and come in this order: OnStarted (unless the start failed),
-// OnOutput any number of times, OnExited exactly once, OnOutput for what is still to be read,
-// OnOutputEnded exactly once.
+// Receives events of tasks. Calls for one task never overlap and arrive in this order: OnStarted
+// (unless the start failed), OnOutput any number of times, OnExited exactly once, OnOutput for the
+// remaining lines, OnOutputEnded exactly once.
 class TaskListener {
  public:
   virtual ~TaskListener() = default;
   virtual void OnStarted(const AllocationId& allocation, int pid) = 0;
-  // Lines are numbered from 1 on, the same each time they are told; a number that is left out is a
-  // line that was lost, and the next line of the agent's own says so.
+  // Lines are numbered from 1; a line that is delivered again has the same number. A missing number
+  // is a lost line; the next line, written by the agent, reports the loss.
   virtual void OnOutput(const AllocationId& allocation, std::vector<OutputLine> lines) = 0;
-  // Every process of the task is gone and its private folders are removed.
+  // All processes of the task have ended and its private directories are removed.
   virtual void OnExited(const AllocationId& allocation, const TaskExit& exit) = 0;
   virtual void OnOutputEnded(const AllocationId& allocation) = 0;
 };
 
 class Driver {
  public:
-  // Tasks go on; what is still being prepared is not started any more.
+  // Running tasks continue; tasks that are still being prepared are not started.
   virtual ~Driver() = default;
 
-  // Takes up what a driver before this one left, and tells of each task as of one that is started
-  // now, but for lines that were Delivered. Once, before Start. An error says what keeps it from
-  // doing so.
+  // Reattaches to the tasks that a previous driver left, and reports each of them as if it were
+  // started now, except for lines that were Delivered. Called once, before Start. Returns an error
+  // if this is not possible.
   virtual absl::StatusOr<std::vector<RunningTask>> Adopt() = 0;
 
-  // Returns at once. REQUIRES that no task of this allocation is known, or that it was forgotten.
+  // Starts a task and returns immediately. REQUIRES that no task of this allocation is known, or
+  // that it was forgotten.
   virtual void Start(const TaskSpec& spec) = 0;
 
-  // Returns at once; nothing happens if the task is unknown or has ended. A task that is still
-  // being prepared is not started any more.
+  // Returns immediately. Does nothing if the task is unknown or has ended. A task that is still
+  // being prepared is not started.
   virtual void Signal(const AllocationId& allocation, StopSignal signal) = 0;
 
-  // All lines up to this number are stored for good. A driver holds back what is far ahead of it.
+  // All lines up to `sequence` are stored permanently. A driver limits how many lines it delivers
+  // ahead of this number.
   virtual void Delivered(const AllocationId& allocation, int64_t sequence) = 0;
 
-  // The master knows all about a task that has ended: nothing of it is kept. Nothing happens if it
-  // is unknown or still runs.
+  // The master has all information about a task that has ended: its files are removed. Does nothing
+  // if the task is unknown or still running.
   virtual void Forget(const AllocationId& allocation) = 0;
 };
 

@@ -1,6 +1,5 @@
-// What every Driver keeps, as tests: a driver's own test instantiates the suite with a harness that
-// says what to run for each behaviour.
-// Included by tests only.
+// Contract tests of Driver: the test of each implementation instantiates the suite with a harness
+// that provides the commands for each behavior. Included by tests only.
 #ifndef AGENT_DRIVER_DRIVER_CONTRACT_H_
 #define AGENT_DRIVER_DRIVER_CONTRACT_H_
 
@@ -19,11 +18,12 @@
 
 namespace det::agent {
 
-// Writes down all that a driver says.
+// Records everything that a driver reports.
 class Recorder final : public TaskListener {
  public:
   struct Record {
-    std::vector<std::string> calls;  // "started", "output", "exited"; output once per run of it
+    // "started", "output", "exited"; consecutive outputs are one entry
+    std::vector<std::string> calls;
     std::vector<OutputLine> lines;
     int pid = 0;
     TaskExit exit;
@@ -58,7 +58,7 @@ class Recorder final : public TaskListener {
     changed_.notify_all();
   }
 
-  // Before an allocation runs once more.
+  // Forgets an allocation before it runs again.
   void Forget(const AllocationId& id) {
     std::lock_guard lock(mutex_);
     records_.erase(id);
@@ -85,18 +85,18 @@ class DriverHarness {
  public:
   virtual ~DriverHarness() = default;
   virtual Driver& driver() = 0;
-  // Another one takes the place of this one, on the same machine and folder.
-  virtual void RemakeDriver() = 0;
+  // Replaces the driver by a new one for the same machine and directory.
+  virtual void ReplaceDriver() = 0;
   virtual Recorder& recorder() = 0;
-  // Waits, or turns virtual time, until the condition holds.
-  virtual bool Until(const AllocationId& id,
-                     const std::function<bool(const Recorder::Record&)>& condition) = 0;
+  // Waits, or advances virtual time, until the condition holds.
+  virtual bool WaitUntil(const AllocationId& id,
+                         const std::function<bool(const Recorder::Record&)>& condition) = 0;
 
-  // What to run for: one line "hello", then exit code 3; for ever; for ever and deaf to
-  // termination, having said "hello"; what cannot be started.
-  virtual std::vector<std::string> SaysHelloAndExits3() = 0;
-  virtual std::vector<std::string> RunsForEver() = 0;
-  virtual std::vector<std::string> IgnoresTermination() = 0;
+  // Commands that: print the line "hello" and exit with code 3; run forever; print "hello", ignore
+  // SIGTERM and run forever; cannot be started.
+  virtual std::vector<std::string> PrintHelloAndExit3() = 0;
+  virtual std::vector<std::string> RunForever() = 0;
+  virtual std::vector<std::string> PrintHelloAndIgnoreSigterm() = 0;
   virtual std::vector<std::string> CannotStart() = 0;
 
   TaskSpec Spec(const std::string& id, std::vector<std::string> argv) {
@@ -114,18 +114,18 @@ class DriverContract : public testing::TestWithParam<HarnessFactory> {
   using Record = Recorder::Record;
   void SetUp() override { harness_ = GetParam()(); }
 
-  bool UntilExited(const AllocationId& id) {
-    return harness_->Until(id, [](const Record& record) { return record.exited(); });
+  bool WaitUntilExited(const AllocationId& id) {
+    return harness_->WaitUntil(id, [](const Record& record) { return record.exited(); });
   }
-  bool UntilStarted(const AllocationId& id) {
-    return harness_->Until(id, [](const Record& record) { return record.started(); });
+  bool WaitUntilStarted(const AllocationId& id) {
+    return harness_->WaitUntil(id, [](const Record& record) { return record.started(); });
   }
-  bool UntilOutput(const AllocationId& id) {
-    return harness_->Until(id, [](const Record& record) { return !record.lines.empty(); });
+  bool WaitUntilOutput(const AllocationId& id) {
+    return harness_->WaitUntil(id, [](const Record& record) { return !record.lines.empty(); });
   }
-  // As when the agent is killed and starts again.
+  // Simulates a kill and restart of the agent.
   std::vector<RunningTask> Restart() {
-    harness_->RemakeDriver();
+    harness_->ReplaceDriver();
     for (const AllocationId& id : {a_, b_}) harness_->recorder().Forget(id);
     const auto adopted = harness_->driver().Adopt();
     EXPECT_TRUE(adopted.ok()) << adopted.status();

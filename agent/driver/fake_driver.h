@@ -1,7 +1,8 @@
-// A Driver without processes, scripted by each task's argv, in the virtual time of an EventLoop:
+// A Driver without processes. Each task's argv is a script that runs in the virtual time of an
+// EventLoop:
 //   {"run_for", "5s", "exit_code", "3", "print", "text", "ignore_terminate", "1"} in any choice, or
 //   {"fail_start", "why"}.
-// Used by tests, on one thread. Never starts anything.
+// Used by tests, on one thread. Starts no processes.
 #ifndef AGENT_DRIVER_FAKE_DRIVER_H_
 #define AGENT_DRIVER_FAKE_DRIVER_H_
 
@@ -18,20 +19,20 @@
 
 namespace det::agent {
 
-// The tasks of a machine, which outlive its drivers.
+// The tasks of a machine; they outlive its drivers.
 struct FakeTasks {
   struct Task {
     std::map<std::string, std::string> script;
     std::vector<int> slots;
     double fraction = 1;
-    int pid = 0;  // 0: not begun
-    absl::Time begun;
+    int pid = 0;  // 0: not started
+    absl::Time start_time;
     bool delivered = false;
     std::optional<TaskExit> exit;
   };
   std::map<AllocationId, Task> tasks;
   int last_pid = 1000;
-  TaskListener* listener = nullptr;  // of the driver that is there
+  TaskListener* listener = nullptr;  // of the current driver
 };
 
 class FakeDriver final : public Driver {
@@ -50,7 +51,7 @@ class FakeDriver final : public Driver {
     std::vector<RunningTask> adopted;
     for (const auto& [id, task] : tasks_->tasks) {
       adopted.push_back({id, task.slots, task.fraction});
-      loop_->Post([tasks = tasks_, id = id] { Tell(*tasks, id); });
+      loop_->Post([tasks = tasks_, id = id] { NotifyAll(*tasks, id); });
     }
     return adopted;
   }
@@ -58,8 +59,9 @@ class FakeDriver final : public Driver {
   void Start(const TaskSpec& spec) override {
     starts_.push_back(spec);
     FakeTasks::Task& task = tasks_->tasks[spec.allocation];
-    task = {.script = Script(spec.argv), .slots = spec.slots, .fraction = spec.fraction};
-    loop_->Post([tasks = tasks_, loop = loop_, id = spec.allocation] { Begin(tasks, loop, id); });
+    task = {.script = ParseScript(spec.argv), .slots = spec.slots, .fraction = spec.fraction};
+    loop_->Post(
+        [tasks = tasks_, loop = loop_, id = spec.allocation] { StartTask(tasks, loop, id); });
   }
 
   void Signal(const AllocationId& allocation, StopSignal signal) override {
@@ -88,13 +90,13 @@ class FakeDriver final : public Driver {
   const std::vector<std::pair<AllocationId, StopSignal>>& signals() const { return signals_; }
 
  private:
-  static std::map<std::string, std::string> Script(const std::vector<std::string>& argv);
-  static void Begin(const std::shared_ptr<FakeTasks>& tasks, base::EventLoop* loop,
-                    const AllocationId& id);
-  // All that has happened to it so far.
-  static void Tell(FakeTasks& tasks, const AllocationId& id);
+  static std::map<std::string, std::string> ParseScript(const std::vector<std::string>& argv);
+  static void StartTask(const std::shared_ptr<FakeTasks>& tasks, base::EventLoop* loop,
+                        const AllocationId& id);
+  // Repeats all events of a task so far.
+  static void NotifyAll(FakeTasks& tasks, const AllocationId& id);
   static void End(FakeTasks& tasks, const AllocationId& id, const TaskExit& exit);
-  static void TellExit(FakeTasks& tasks, const AllocationId& id, const TaskExit& exit);
+  static void NotifyExited(FakeTasks& tasks, const AllocationId& id, const TaskExit& exit);
 
   base::EventLoop* const loop_;
   const std::shared_ptr<FakeTasks> tasks_;

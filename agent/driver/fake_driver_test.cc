@@ -12,21 +12,21 @@ namespace {
 class FakeHarness final : public DriverHarness {
  public:
   Driver& driver() override { return *driver_; }
-  void RemakeDriver() override {
+  void ReplaceDriver() override {
     driver_.reset();
     driver_ = std::make_unique<FakeDriver>(&loop_, &recorder_, tasks_);
   }
   Recorder& recorder() override { return recorder_; }
-  bool Until(const AllocationId& id,
-             const std::function<bool(const Recorder::Record&)>& condition) override {
+  bool WaitUntil(const AllocationId& id,
+                 const std::function<bool(const Recorder::Record&)>& condition) override {
     loop_.Advance(absl::Seconds(2));
     return condition(recorder_.Get(id));
   }
-  std::vector<std::string> SaysHelloAndExits3() override {
+  std::vector<std::string> PrintHelloAndExit3() override {
     return {"print", "hello", "run_for", "1s", "exit_code", "3"};
   }
-  std::vector<std::string> RunsForEver() override { return {}; }
-  std::vector<std::string> IgnoresTermination() override {
+  std::vector<std::string> RunForever() override { return {}; }
+  std::vector<std::string> PrintHelloAndIgnoreSigterm() override {
     return {"print", "hello", "ignore_terminate", "1"};
   }
   std::vector<std::string> CannotStart() override { return {"fail_start", "no"}; }

@@ -31,20 +31,20 @@ std::string Quote(absl::string_view text) {
   return quoted;
 }
 
-std::string EnvOr(const TaskSpec& spec, const std::string& name) {
+std::string GetEnvOrEmpty(const TaskSpec& spec, const std::string& name) {
   const auto found = spec.env.find(name);
   return found == spec.env.end() ? std::string() : found->second;
 }
 
 std::string ClusterJson(const TaskSpec& spec, const Host& host) {
-  const std::string checkpoint = EnvOr(spec, "DET_LATEST_CHECKPOINT");
+  const std::string checkpoint = GetEnvOrEmpty(spec, "DET_LATEST_CHECKPOINT");
   return absl::StrCat(
       "{\"master_url\": ", Quote(host.master_url), ", \"cluster_id\": ", Quote(host.cluster_id),
       ", \"agent_id\": ", Quote(host.agent_id), ", \"slot_ids\": [", absl::StrJoin(spec.slots, ","),
       "], \"task_id\": ", Quote(spec.task_id),
       ", \"allocation_id\": ", Quote(spec.allocation.value()),
       ", \"session_token\": ", Quote(spec.session_token),
-      ", \"task_type\": ", Quote(EnvOr(spec, "DET_TASK_TYPE")),
+      ", \"task_type\": ", Quote(GetEnvOrEmpty(spec, "DET_TASK_TYPE")),
       ", \"latest_checkpoint\": ", checkpoint.empty() ? "null" : Quote(checkpoint), "}\n");
 }
 
@@ -62,41 +62,40 @@ std::string ResourcesJson(const TaskSpec& spec, const Host& host) {
 
 absl::Status Link(const std::string& target, const std::string& path) {
   if (::symlink(target.c_str(), path.c_str()) == 0) return absl::OkStatus();
-  return absl::ErrnoToStatus(errno, absl::StrCat("cannot make the link ", path));
+  return absl::ErrnoToStatus(errno, absl::StrCat("cannot create the symbolic link ", path));
 }
 
 }  // namespace
 
-absl::StatusOr<LibraryPlaces> PrepareLibraryPlaces() {
-  LibraryPlaces places{.run = "/run/determined", .shared_fs = "/determined_shared_fs"};
+absl::StatusOr<LibraryMountPoints> PrepareLibraryMountPoints() {
+  LibraryMountPoints mount_points{.run = "/run/determined", .shared_fs = "/determined_shared_fs"};
   base::SpawnOptions probe{.argv = {"true"}, .out = base::Redirect::Null()};
-  for (const std::string& place : {places.run, places.shared_fs}) {
+  for (const std::string& place : {mount_points.run, mount_points.shared_fs}) {
     DET_RETURN_IF_ERROR(base::MakeDirs(place, 0755));
     probe.mounts.push_back({.from = place, .to = place});
   }
   DET_ASSIGN_OR_RETURN(const base::ChildProcess child, base::Spawn(probe));
   DET_RETURN_IF_ERROR(base::WaitForExit(child.pid).status());
-  return places;
+  return mount_points;
 }
 
-std::string LibraryFolder(const TaskFolders& folders) { return folders.run + "/determined"; }
+std::string GetLibraryFolder(const TaskFolders& folders) { return folders.run + "/determined"; }
 
-std::string ModelFolder(const TaskFolders& folders) {
-  return LibraryFolder(folders) + "/train/model";
+std::string GetModelFolder(const TaskFolders& folders) {
+  return GetLibraryFolder(folders) + "/train/model";
 }
 
 absl::Status WriteLibraryFiles(const TaskSpec& spec, const Host& host, const TaskFolders& folders) {
-  const std::string top = LibraryFolder(folders);
+  const std::string top = GetLibraryFolder(folders);
   for (const char* folder : {"/info", "/pythonuserbase", "/train/logs"}) {
     DET_RETURN_IF_ERROR(base::MakeDirs(top + folder));
   }
-  DET_RETURN_IF_ERROR(base::MakeDirs(ModelFolder(folders)));
+  DET_RETURN_IF_ERROR(base::MakeDirs(GetModelFolder(folders)));
   DET_RETURN_IF_ERROR(Link(folders.work, top + "/workdir"));
-  // What ranks write there is the task's output like any other.
+  // Output that ranks write there becomes part of the task's log.
   DET_RETURN_IF_ERROR(Link("/proc/self/fd/1", top + "/train/logs/stdout.log"));
   DET_RETURN_IF_ERROR(Link("/proc/self/fd/2", top + "/train/logs/stderr.log"));
-  DET_RETURN_IF_ERROR(
-      base::WriteFile(top + "/info/cluster.json", ClusterJson(spec, host), 0600));
+  DET_RETURN_IF_ERROR(base::WriteFile(top + "/info/cluster.json", ClusterJson(spec, host), 0600));
   return base::WriteFile(top + "/info/resources.json", ResourcesJson(spec, host), 0600);
 }
 
@@ -109,19 +108,19 @@ std::vector<std::string> WithStartupHook(std::vector<std::string> argv,
   return argv;
 }
 
-absl::StatusOr<std::vector<base::Mount>> MountsOf(const TaskSpec& spec, const TaskFolders& folders,
-                                                  const LibraryPlaces& places) {
+absl::StatusOr<std::vector<base::Mount>> GetMounts(const TaskSpec& spec, const TaskFolders& folders,
+                                                   const LibraryMountPoints& mount_points) {
   std::vector<base::Mount> mounts;
-  if (places.run.empty()) return mounts;
-  // Again, as somebody may have removed them.
-  for (const std::string& place : {places.run, places.shared_fs}) {
+  if (mount_points.run.empty()) return mounts;
+  // Created again, because they may have been removed.
+  for (const std::string& place : {mount_points.run, mount_points.shared_fs}) {
     DET_RETURN_IF_ERROR(base::MakeDirs(place, 0755));
   }
-  mounts.push_back({.from = LibraryFolder(folders), .to = places.run});
-  const std::string shared = EnvOr(spec, "DET_SHARED_FS_HOST_PATH");
+  mounts.push_back({.from = GetLibraryFolder(folders), .to = mount_points.run});
+  const std::string shared = GetEnvOrEmpty(spec, "DET_SHARED_FS_HOST_PATH");
   if (shared.empty()) return mounts;
   DET_RETURN_IF_ERROR(base::MakeDirs(shared));
-  mounts.push_back({.from = shared, .to = places.shared_fs});
+  mounts.push_back({.from = shared, .to = mount_points.shared_fs});
   return mounts;
 }
 

@@ -1,7 +1,7 @@
-// What a program that uses the existing library for tasks finds: that library knows one place,
-// /run/determined, and one for checkpoints, /determined_shared_fs. Each task has a folder of its
-// own, <run>/determined, which it alone sees there (docs/task_environment.md).
-// Called by ProcessDriver on a task's thread.
+// The files that programs with the determined library expect: that library reads /run/determined,
+// and checkpoints are in /determined_shared_fs. Each task has a private directory <run>/determined,
+// which is mounted there for that task only (docs/task_environment.md). Called by ProcessDriver on
+// a task's thread.
 #ifndef AGENT_DRIVER_LIBRARY_FILES_H_
 #define AGENT_DRIVER_LIBRARY_FILES_H_
 
@@ -16,31 +16,32 @@
 
 namespace det::agent {
 
-// Where tasks see these folders; empty: nowhere, tasks have no mounts of their own.
-struct LibraryPlaces {
+// The mount points of these directories in tasks; empty: tasks have no private mounts.
+struct LibraryMountPoints {
   std::string run;        // "/run/determined"
   std::string shared_fs;  // "/determined_shared_fs"
 };
 
-// Makes both places on this machine, as empty folders, and tries a private mount there.
-// PERMISSION_DENIED, or what else keeps tasks from having them.
-absl::StatusOr<LibraryPlaces> PrepareLibraryPlaces();
+// Creates both mount points on this machine as empty directories, and tries a private mount there.
+// Returns PERMISSION_DENIED or another error if tasks cannot have them.
+absl::StatusOr<LibraryMountPoints> PrepareLibraryMountPoints();
 
-// <run>/determined.
-std::string LibraryFolder(const TaskFolders& folders);
-// Where a second copy of the context belongs, which the task leaves as it is.
-std::string ModelFolder(const TaskFolders& folders);
+// Returns <run>/determined.
+std::string GetLibraryFolder(const TaskFolders& folders);
+// Returns the directory for the second copy of the context, which the task does not modify.
+std::string GetModelFolder(const TaskFolders& folders);
 
-// All in it that is not the master's to write, before those files; with it the folders.
+// Creates the directories, and all files that the master does not provide. Called before the run
+// files are written.
 absl::Status WriteLibraryFiles(const TaskSpec& spec, const Host& host, const TaskFolders& folders);
 
-// The command, after the context's `startup-hook.sh` where there is one; what that exports, the
-// command sees.
+// Returns the command, preceded by the context's `startup-hook.sh` if it exists. The command sees
+// variables that the hook exports.
 std::vector<std::string> WithStartupHook(std::vector<std::string> argv, const TaskFolders& folders);
 
-// Of the task; makes the folder of its checkpoints where it is missing.
-absl::StatusOr<std::vector<base::Mount>> MountsOf(const TaskSpec& spec, const TaskFolders& folders,
-                                                  const LibraryPlaces& places);
+// Returns the mounts of a task; creates its checkpoint directory if it is missing.
+absl::StatusOr<std::vector<base::Mount>> GetMounts(const TaskSpec& spec, const TaskFolders& folders,
+                                                   const LibraryMountPoints& mount_points);
 
 }  // namespace det::agent
 

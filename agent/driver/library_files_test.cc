@@ -26,7 +26,7 @@ class LibraryFilesTest : public testing::Test {
     host_.agent_id = "a1";
   }
   std::string Read(const std::string& name) {
-    return base::ReadFile(LibraryFolder(folders_) + name).value_or("missing");
+    return base::ReadFile(GetLibraryFolder(folders_) + name).value_or("missing");
   }
 
   const base::TempDir dir_ = *base::TempDir::Create("det-library");
@@ -35,7 +35,7 @@ class LibraryFilesTest : public testing::Test {
   Host host_;
 };
 
-TEST_F(LibraryFilesTest, TellWhatTheAgentKnows) {
+TEST_F(LibraryFilesTest, WritesClusterAndResourceInfo) {
   host_.devices = {{0, DeviceType::kCuda, "", "GPU-a", 0}, {1, DeviceType::kCpu, "", "cpu", 0}};
   ASSERT_TRUE(WriteLibraryFiles(spec_, host_, folders_).ok());
   EXPECT_EQ(Read("/info/cluster.json"),
@@ -45,40 +45,42 @@ TEST_F(LibraryFilesTest, TellWhatTheAgentKnows) {
             R"("latest_checkpoint": null})"
             "\n");
   EXPECT_EQ(Read("/info/resources.json"), "{\"gpu_uuids\": [\"GPU-a\"]}\n");
-  EXPECT_TRUE(std::filesystem::is_directory(ModelFolder(folders_)));
+  EXPECT_TRUE(std::filesystem::is_directory(GetModelFolder(folders_)));
   ASSERT_TRUE(base::WriteFileAtomically(folders_.work + "/own", "x").ok());
   EXPECT_EQ(Read("/workdir/own"), "x");
 }
 
-TEST_F(LibraryFilesTest, NameTheCheckpointThatARunStartsFrom) {
+TEST_F(LibraryFilesTest, WritesLatestCheckpoint) {
   spec_.env["DET_LATEST_CHECKPOINT"] = "u-1";
   ASSERT_TRUE(WriteLibraryFiles(spec_, host_, folders_).ok());
   EXPECT_NE(Read("/info/cluster.json").find(R"("latest_checkpoint": "u-1"})"), std::string::npos);
 }
 
-TEST_F(LibraryFilesTest, AreSeenInTheirPlacesByTheTaskAlone) {
-  const LibraryPlaces places{.run = dir_.path() + "/place", .shared_fs = dir_.path() + "/shared"};
+TEST_F(LibraryFilesTest, MountsAreVisibleOnlyToTheTask) {
+  const LibraryMountPoints mount_points{.run = dir_.path() + "/place",
+                                        .shared_fs = dir_.path() + "/shared"};
   const std::string storage = dir_.path() + "/storage/deep";
-  ASSERT_TRUE(base::MakeDirs(places.run).ok() && base::MakeDirs(places.shared_fs).ok());
+  ASSERT_TRUE(base::MakeDirs(mount_points.run).ok() && base::MakeDirs(mount_points.shared_fs).ok());
   ASSERT_TRUE(WriteLibraryFiles(spec_, host_, folders_).ok());
   spec_.env["DET_SHARED_FS_HOST_PATH"] = storage;
-  const auto mounts = MountsOf(spec_, folders_, places);
+  const auto mounts = GetMounts(spec_, folders_, mount_points);
   ASSERT_TRUE(mounts.ok()) << mounts.status();
-  const auto child = base::Spawn(
-      {.argv = {"sh", "-c",
-                absl::StrCat("cd ", places.run, "; test -s info/cluster.json && echo saved > ",
-                             places.shared_fs, "/state")},
-       .mounts = *mounts});
+  const auto child =
+      base::Spawn({.argv = {"sh", "-c",
+                            absl::StrCat("cd ", mount_points.run,
+                                         "; test -s info/cluster.json && echo saved > ",
+                                         mount_points.shared_fs, "/state")},
+                   .mounts = *mounts});
   if (!child.ok()) GTEST_SKIP() << child.status();
   EXPECT_TRUE(base::WaitForExit(child->pid)->ok());
   EXPECT_EQ(*base::ReadFile(storage + "/state"), "saved\n");
-  EXPECT_TRUE(std::filesystem::is_empty(places.run));
-  EXPECT_TRUE(std::filesystem::is_empty(places.shared_fs));
+  EXPECT_TRUE(std::filesystem::is_empty(mount_points.run));
+  EXPECT_TRUE(std::filesystem::is_empty(mount_points.shared_fs));
 }
 
-TEST_F(LibraryFilesTest, WithoutPlacesThereAreNoMounts) {
+TEST_F(LibraryFilesTest, ReturnsNoMounts_WhenThereAreNoMountPoints) {
   spec_.env["DET_SHARED_FS_HOST_PATH"] = "/proc/cannot/be/made";
-  EXPECT_TRUE(MountsOf(spec_, folders_, {})->empty());
+  EXPECT_TRUE(GetMounts(spec_, folders_, {})->empty());
 }
 
 }  // namespace

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "agent/driver/kept_task.h"
+#include "agent/driver/process_task.h"
 #include "agent/driver/task_folders.h"
-#include "agent/keeper/folder.h"
+#include "agent/keeper/keeper_folder.h"
 #include "agent/keeper/process_table.h"
 #include "base/status_macros.h"
 
@@ -18,8 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// For what no folder tells of: no agent of ours leaves such a process.
-constexpr absl::Duration kStopPatience = absl::Seconds(10);
+// The maximum time to kill processes without a task directory; such processes are not expected.
+constexpr absl::Duration kKillTimeout = absl::Seconds(10);
 
 class RealProcessDriver final : public ProcessDriver {
  public:
@@ -29,7 +29,7 @@ class RealProcessDriver final : public ProcessDriver {
 
   absl::StatusOr<std::vector<RunningTask>> Adopt() override {
     std::vector<RunningTask> adopted;
-    TaskProcesses strays{.mark = ProcessMark(options_.work_dir, AllocationId())};
+    TaskProcesses orphans{.marker = GetTaskMarker(options_.work_dir, AllocationId())};
     std::vector<fs::path> folders;
     std::error_code error;
     for (const auto& entry : fs::directory_iterator(options_.work_dir + "/tasks", error)) {
@@ -37,25 +37,25 @@ class RealProcessDriver final : public ProcessDriver {
     }
     for (const fs::path& folder : folders) {
       const AllocationId allocation(folder.filename().string());
-      const KeepFolder keep = KeepFolderOf(options_.work_dir, allocation);
-      // The master orders what never began again.
-      (void)keep.TakeBack();
-      const absl::StatusOr<Launch> launched = keep.Launched();
+      const KeeperFolder keep = GetKeeperFolder(options_.work_dir, allocation);
+      // A task that never started is removed; the master orders it again.
+      (void)keep.CancelLaunch();
+      const absl::StatusOr<Launch> launched = keep.ReadLaunch();
       if (!launched.ok()) {
         fs::remove_all(folder, error);
         continue;
       }
       adopted.push_back({allocation, launched->slots, launched->fraction});
-      strays.spared.push_back(launched->mark);
-      tasks_.emplace(allocation, std::make_unique<KeptTask>(allocation, options_));
+      orphans.excluded.push_back(launched->marker);
+      tasks_.emplace(allocation, std::make_unique<ProcessTask>(allocation, options_));
     }
-    DET_RETURN_IF_ERROR(KillProcesses(strays, kStopPatience));
+    DET_RETURN_IF_ERROR(KillProcesses(orphans, kKillTimeout));
     return adopted;
   }
 
   void Start(const TaskSpec& spec) override {
     tasks_.erase(spec.allocation);
-    tasks_.emplace(spec.allocation, std::make_unique<KeptTask>(spec, host_, options_));
+    tasks_.emplace(spec.allocation, std::make_unique<ProcessTask>(spec, host_, options_));
   }
 
   void Signal(const AllocationId& allocation, StopSignal signal) override {
@@ -78,7 +78,7 @@ class RealProcessDriver final : public ProcessDriver {
  private:
   const ProcessDriverOptions options_;
   Host host_;
-  std::map<AllocationId, std::unique_ptr<KeptTask>> tasks_;
+  std::map<AllocationId, std::unique_ptr<ProcessTask>> tasks_;
 };
 
 }  // namespace
@@ -87,7 +87,7 @@ std::unique_ptr<ProcessDriver> MakeProcessDriver(const ProcessDriverOptions& opt
   return std::make_unique<RealProcessDriver>(options);
 }
 
-std::string ProcessMark(const std::string& work_dir, const AllocationId& allocation) {
+std::string GetTaskMarker(const std::string& work_dir, const AllocationId& allocation) {
   const std::string tasks = absl::StrCat("DET_RUN_DIR=", work_dir, "/tasks/");
   return allocation.value().empty() ? tasks : absl::StrCat(tasks, allocation.value(), "/run");
 }

@@ -1,8 +1,8 @@
-// Runs each task as processes of a session of its own, under a keeper (agent/keeper), with a folder
-// <work_dir>/tasks/<allocation>/{work,run,keep}. The first two go at the task's end, the last when
-// it is forgotten: these folders are the agent's memory of what runs.
-// Made by Agent; all but the listener on its loop. Each task that is told of has a thread.
-// Never runs a shell, never shows a task what belongs to another.
+// Runs each task as a session of processes under a keeper (agent/keeper), with the directories
+// <work_dir>/tasks/<allocation>/{work,run,keep}. The first two are removed when the task ends, the
+// last when it is forgotten: it records what is running. Created by Agent; all calls except those
+// of the listener happen on its loop. Each task has a thread. Never runs a shell and never exposes
+// data of another task.
 #ifndef AGENT_DRIVER_PROCESS_DRIVER_H_
 #define AGENT_DRIVER_PROCESS_DRIVER_H_
 
@@ -19,35 +19,37 @@
 
 namespace det::agent {
 
-// Where context archives come from.
+// Provides context archives.
 class ContextSource {
  public:
   virtual ~ContextSource() = default;
-  // The gzipped tar archive with this hash, open for reading. Waits; CANCELLED once `stop` is set.
+  // Opens the gzipped tar archive with this hash for reading. Blocks; returns CANCELLED once `stop`
+  // is requested.
   virtual absl::StatusOr<base::Fd> Open(const std::string& hash, std::stop_token stop) = 0;
 };
 
 struct ProcessDriverOptions {
-  std::string work_dir;                      // absolute
+  std::string work_dir;                      // absolute path
   std::string keeper;                        // path of resolute-keeper
   int64_t spool_limit = int64_t{256} << 20;  // bytes of output kept for each task
-  std::string group;  // in which tasks have control groups (control_group.h); empty: they have none
-  LibraryPlaces places;  // of the folders that the existing library for tasks looks for
+  // parent of the tasks' control groups (control_group.h); empty: tasks have none
+  std::string group;
+  LibraryMountPoints mount_points;  // mount points for programs that use the determined library
   ContextSource* contexts = nullptr;
   TaskListener* listener = nullptr;
 };
 
 class ProcessDriver : public Driver {
  public:
-  // What the tasks started from now on are told.
+  // Sets the description of the host for tasks that are started from now on.
   virtual void SetHost(const Host& host) = 0;
 };
 
 std::unique_ptr<ProcessDriver> MakeProcessDriver(const ProcessDriverOptions& options);
 
-// "DET_RUN_DIR=<...>": what marks the processes of this allocation, or with an empty one, as a
-// prefix, of all that ever ran below `work_dir`.
-std::string ProcessMark(const std::string& work_dir, const AllocationId& allocation);
+// Returns "DET_RUN_DIR=<...>", the environment entry that identifies the processes of an
+// allocation. For an empty allocation, returns a prefix that matches all tasks below `work_dir`.
+std::string GetTaskMarker(const std::string& work_dir, const AllocationId& allocation);
 
 }  // namespace det::agent
 

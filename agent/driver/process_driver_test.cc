@@ -16,7 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "agent/driver/driver_contract.h"
-#include "agent/driver/kept_task.h"
+#include "agent/driver/process_task.h"
 #include "agent/driver/task_folders.h"
 #include "agent/keeper/process_table.h"
 #include "base/file.h"
@@ -25,7 +25,7 @@
 namespace det::agent {
 namespace {
 
-// Hands out one archive, or keeps everybody waiting.
+// Opens the file named by the hash, or blocks for the hash "never".
 class FakeContexts final : public ContextSource {
  public:
   absl::StatusOr<base::Fd> Open(const std::string& hash, std::stop_token stop) override {
@@ -46,17 +46,17 @@ class ProcessHarness final : public DriverHarness {
  public:
   explicit ProcessHarness(int64_t spool_limit = int64_t{256} << 20, bool grouped = false)
       : spool_limit_(spool_limit) {
-    // Folders in place of the kernel's groups.
+    // Directories instead of the kernel's control groups.
     if (grouped) group_ = dir_.path() + "/groups";
     (void)base::MakeDirs(group_ + "/agent");
-    RemakeDriver();
+    ReplaceDriver();
   }
   ~ProcessHarness() override {
     driver_.reset();
-    (void)KillProcesses({.mark = ProcessMark(dir_.path(), AllocationId())}, absl::Seconds(10));
+    (void)KillProcesses({.marker = GetTaskMarker(dir_.path(), AllocationId())}, absl::Seconds(10));
   }
   Driver& driver() override { return *driver_; }
-  void RemakeDriver() override {
+  void ReplaceDriver() override {
     driver_.reset();
     driver_ = MakeProcessDriver({.work_dir = dir_.path(),
                                  .keeper = std::filesystem::absolute("agent/resolute-keeper"),
@@ -68,13 +68,13 @@ class ProcessHarness final : public DriverHarness {
         {.agent_id = "a1", .master_url = "http://m:1", .sdk_dir = dir_.path() + "/sdk"});
   }
   Recorder& recorder() override { return recorder_; }
-  bool Until(const AllocationId& id,
-             const std::function<bool(const Recorder::Record&)>& condition) override {
+  bool WaitUntil(const AllocationId& id,
+                 const std::function<bool(const Recorder::Record&)>& condition) override {
     return recorder_.WaitUntil(id, condition);
   }
-  std::vector<std::string> SaysHelloAndExits3() override { return Shell("echo hello; exit 3"); }
-  std::vector<std::string> RunsForEver() override { return {"sleep", "1000"}; }
-  std::vector<std::string> IgnoresTermination() override {
+  std::vector<std::string> PrintHelloAndExit3() override { return Shell("echo hello; exit 3"); }
+  std::vector<std::string> RunForever() override { return {"sleep", "1000"}; }
+  std::vector<std::string> PrintHelloAndIgnoreSigterm() override {
     return Shell("trap '' TERM; echo hello; while :; do sleep 0.01; done");
   }
   std::vector<std::string> CannotStart() override { return {"no-such-program-anywhere"}; }
@@ -97,12 +97,12 @@ INSTANTIATE_TEST_SUITE_P(Process, DriverContract, testing::Values(HarnessFactory
 
 class ProcessDriverTest : public testing::Test {
  protected:
-  // Runs it to its end.
+  // Runs a task until it exits.
   Recorder::Record Run(TaskSpec spec) {
     harness_.recorder().Forget(spec.allocation);
     harness_.driver().Start(spec);
-    EXPECT_TRUE(harness_.Until(spec.allocation,
-                               [](const Recorder::Record& record) { return record.exited(); }));
+    EXPECT_TRUE(harness_.WaitUntil(spec.allocation,
+                                   [](const Recorder::Record& record) { return record.exited(); }));
     return harness_.recorder().Get(spec.allocation);
   }
   Recorder::Record RunShell(const std::string& script) {
@@ -113,7 +113,7 @@ class ProcessDriverTest : public testing::Test {
     for (const OutputLine& line : record.lines) texts.push_back(line.text);
     return absl::StrJoin(texts, "|");
   }
-  // An archive of one file.
+  // Creates an archive with one file.
   std::string MakeContext(const std::string& name, const std::string& content) {
     const std::string path = absl::StrCat(harness_.dir(), "/context", ++contexts_, ".tgz");
     archive* writer = archive_write_new();
@@ -131,15 +131,15 @@ class ProcessDriverTest : public testing::Test {
     archive_write_free(writer);
     return path;
   }
-  std::vector<pid_t> Living() {
-    return FindProcesses({.mark = ProcessMark(harness_.dir(), AllocationId("1.1.0"))});
+  std::vector<pid_t> FindLiving() {
+    return FindProcesses({.marker = GetTaskMarker(harness_.dir(), AllocationId("1.1.0"))});
   }
 
   ProcessHarness harness_;
   int contexts_ = 0;
 };
 
-TEST_F(ProcessDriverTest, PrivateFolders) {
+TEST_F(ProcessDriverTest, CreatesAndRemovesPrivateDirectories) {
   TaskSpec spec = harness_.Spec(
       "1.1.0",
       ProcessHarness::Shell("pwd; ls; cat $DET_RUN_DIR/info/trial.json; echo $DET_WORKDIR"));
@@ -148,8 +148,8 @@ TEST_F(ProcessDriverTest, PrivateFolders) {
   EXPECT_EQ(Text(Run(spec)), absl::StrCat(work, "|{}|", work));
   EXPECT_FALSE(std::filesystem::exists(work));
   EXPECT_FALSE(std::filesystem::exists(harness_.dir() + "/tasks/1.1.0/run"));
-  ASSERT_TRUE(harness_.Until(spec.allocation,
-                             [](const Recorder::Record& record) { return record.output_ended; }));
+  ASSERT_TRUE(harness_.WaitUntil(
+      spec.allocation, [](const Recorder::Record& record) { return record.output_ended; }));
   harness_.driver().Forget(spec.allocation);
   EXPECT_FALSE(std::filesystem::exists(harness_.dir() + "/tasks/1.1.0"));
 }
@@ -160,7 +160,7 @@ TEST_F(ProcessDriverTest, ContextBecomesTheWorkingDirectory) {
   EXPECT_EQ(Text(Run(spec)), "from the context");
 }
 
-TEST_F(ProcessDriverTest, TheHookOfTheContextComesFirst) {
+TEST_F(ProcessDriverTest, RunsStartupHookBeforeCommand) {
   const std::string path = MakeContext("startup-hook.sh", "echo prepared; export MADE=\"by it\"\n");
   TaskSpec spec = harness_.Spec("1.1.0", ProcessHarness::Shell("echo \"$0 $MADE\"; exit 3"));
   spec.context_hash = path;
@@ -171,7 +171,7 @@ TEST_F(ProcessDriverTest, TheHookOfTheContextComesFirst) {
   EXPECT_EQ(Run(spec).exit.exit_code, 1);
 }
 
-TEST_F(ProcessDriverTest, TheSdksProgramsComeFirst) {
+TEST_F(ProcessDriverTest, PrefersProgramsOfTheSdk) {
   ASSERT_TRUE(base::MakeDirs(harness_.dir() + "/sdk/bin").ok());
   ASSERT_TRUE(base::WriteFileAtomically(harness_.dir() + "/sdk/bin/ls",
                                         "#!/bin/sh\necho our own ls\n", 0755)
@@ -179,31 +179,32 @@ TEST_F(ProcessDriverTest, TheSdksProgramsComeFirst) {
   EXPECT_EQ(Text(Run(harness_.Spec("1.1.0", {"ls"}))), "our own ls");
 }
 
-TEST_F(ProcessDriverTest, NobodyOutlivesTheFirstProcess) {
-  // One stays in the group, one leaves it, one leaves the session and its parent, all hold the
-  // pipe.
+TEST_F(ProcessDriverTest, KillsOrphanedProcesses_WhenFirstProcessEnds) {
+  // One process stays in the group, one leaves it, one leaves the session and its parent; all hold
+  // the pipe.
   const Recorder::Record record = RunShell(
       "sleep 1000 & setsid sleep 1000 & (setsid sleep 1000 &); trap '' TERM; echo ready; exit 4");
   EXPECT_EQ(record.exit.exit_code, 4);
   EXPECT_EQ(Text(record), "ready");
-  EXPECT_TRUE(Living().empty());
+  EXPECT_TRUE(FindLiving().empty());
 }
 
-TEST_F(ProcessDriverTest, AKillReachesTheWholeTree) {
+TEST_F(ProcessDriverTest, KillsAllDescendants) {
   harness_.driver().Start(harness_.Spec(
       "1.1.0",
       ProcessHarness::Shell("trap '' TERM; setsid sleep 1000 & sh -c 'trap \"\" TERM; echo "
                             "ready; while :; do sleep 0.01; done'; wait")));
   const AllocationId id("1.1.0");
   ASSERT_TRUE(
-      harness_.Until(id, [](const Recorder::Record& record) { return !record.lines.empty(); }));
-  EXPECT_GE(Living().size(), 3u);
+      harness_.WaitUntil(id, [](const Recorder::Record& record) { return !record.lines.empty(); }));
+  EXPECT_GE(FindLiving().size(), 3u);
   harness_.driver().Signal(id, StopSignal::kKill);
-  ASSERT_TRUE(harness_.Until(id, [](const Recorder::Record& record) { return record.exited(); }));
-  EXPECT_TRUE(Living().empty());
+  ASSERT_TRUE(
+      harness_.WaitUntil(id, [](const Recorder::Record& record) { return record.exited(); }));
+  EXPECT_TRUE(FindLiving().empty());
 }
 
-TEST(GroupedTask, IsHeldToWhatItAskedForAndSaysThatItWantedMore) {
+TEST(GroupedTaskTest, EnforcesLimitsAndReportsOutOfMemory) {
   ProcessHarness harness(int64_t{256} << 20, /*grouped=*/true);
   const std::string group = absl::StrCat(harness.dir(), "/groups/", ::getpid(), "-1.1.0");
   const auto run = [&](const std::string& script) {
@@ -211,55 +212,57 @@ TEST(GroupedTask, IsHeldToWhatItAskedForAndSaysThatItWantedMore) {
     spec.env = {{"DET_CPUS", "1.5"}, {"DET_MEMORY", "2147483648"}};
     harness.recorder().Forget(spec.allocation);
     harness.driver().Start(spec);
-    EXPECT_TRUE(harness.Until(spec.allocation,
-                              [](const Recorder::Record& record) { return record.exited(); }));
+    EXPECT_TRUE(harness.WaitUntil(spec.allocation,
+                                  [](const Recorder::Record& record) { return record.exited(); }));
     return harness.recorder().Get(spec.allocation).exit;
   };
   TaskExit exit = run(absl::StrCat("cat ", group, "/cgroup.procs > /dev/null && kill -9 $$"));
   EXPECT_EQ(exit.message, "killed by signal 9 (SIGKILL)");
   EXPECT_EQ(base::ReadFile(group + "/cpu.max").value_or(""), "150000 100000");
   EXPECT_EQ(base::ReadFile(group + "/memory.max").value_or(""), "2147483648");
-  // As the kernel would write it.
+  // The kernel would write this.
   exit = run(absl::StrCat("echo 'oom_kill 1' > ", group, "/memory.events; kill -9 $$"));
-  EXPECT_EQ(exit.message, "killed: out of memory, asked 2 GiB");
+  EXPECT_EQ(exit.message, "killed: out of memory, limit 2 GiB");
   EXPECT_EQ(exit.signal, SIGKILL);
-  // One of its processes was, and it coped.
+  // A process was killed for memory, but the task handled it.
   exit = run("exit 0");
   EXPECT_EQ(exit.message, "");
 }
 
-TEST_F(ProcessDriverTest, StopsWhileTheContextIsFetched) {
+TEST_F(ProcessDriverTest, StopsTask_WhileContextIsFetched) {
   TaskSpec spec = harness_.Spec("1.1.0", {"true"});
   spec.context_hash = "never";
   harness_.driver().Start(spec);
   harness_.driver().Signal(spec.allocation, StopSignal::kTerminate);
-  ASSERT_TRUE(harness_.Until(spec.allocation,
-                             [](const Recorder::Record& record) { return record.exited(); }));
+  ASSERT_TRUE(harness_.WaitUntil(spec.allocation,
+                                 [](const Recorder::Record& record) { return record.exited(); }));
   const Recorder::Record record = harness_.recorder().Get(spec.allocation);
   EXPECT_EQ(record.exit.exit_code, 143);
   EXPECT_EQ(record.exit.message, "stopped before it started");
   EXPECT_FALSE(record.exit.start_failed);
 }
 
-// More than is told ahead: the task goes on all the same, and so does the telling, as lines are
-// delivered.
-TEST_F(ProcessDriverTest, AllLinesOfABusyTaskArriveInOrder) {
+// The output exceeds the limit of undelivered lines: the task continues, and lines follow as they
+// are delivered.
+TEST_F(ProcessDriverTest, DeliversAllLinesInOrder) {
   const AllocationId id("1.1.0");
   harness_.driver().Start(
       harness_.Spec("1.1.0", ProcessHarness::Shell("seq 1 50000; printf 'no end'")));
   const auto ended = [](const Recorder::Record& record) { return record.output_ended; };
-  size_t delivered = 0, told = 0;
-  while (told < 50001) {
-    ASSERT_TRUE(harness_.Until(
-        id, [&](const Recorder::Record& record) { return record.lines.size() > told; }));
-    told = harness_.recorder().Get(id).lines.size();
-    if (told < 50001) {
-      EXPECT_LE((told - delivered) * sizeof(OutputLine), KeptTask::kAhead + (1 << 20));
-      delivered = told;
+  size_t delivered = 0;
+  size_t received = 0;
+  while (received < 50001) {
+    ASSERT_TRUE(harness_.WaitUntil(
+        id, [&](const Recorder::Record& record) { return record.lines.size() > received; }));
+    received = harness_.recorder().Get(id).lines.size();
+    if (received < 50001) {
+      EXPECT_LE((received - delivered) * sizeof(OutputLine),
+                ProcessTask::kMaxUndelivered + (1 << 20));
+      delivered = received;
       harness_.driver().Delivered(id, static_cast<int64_t>(delivered));
     }
   }
-  ASSERT_TRUE(harness_.Until(id, ended));
+  ASSERT_TRUE(harness_.WaitUntil(id, ended));
   const Recorder::Record record = harness_.recorder().Get(id);
   EXPECT_EQ(record.exit.exit_code, 0);
   ASSERT_EQ(record.lines.size(), 50001u);
@@ -270,36 +273,37 @@ TEST_F(ProcessDriverTest, AllLinesOfABusyTaskArriveInOrder) {
   EXPECT_EQ(record.lines.back().text, "no end");
 }
 
-TEST_F(ProcessDriverTest, AnExitDoesNotWaitForLinesThatNobodyTakes) {
+TEST_F(ProcessDriverTest, ReportsExit_WhenLinesAreNotDelivered) {
   const Recorder::Record record = RunShell("seq 1 100000; exit 5");
   EXPECT_EQ(record.exit.exit_code, 5);
   EXPECT_FALSE(record.output_ended);
   EXPECT_LT(record.lines.size(), 100000u);
 }
 
-TEST_F(ProcessDriverTest, PastTheLimitTheOldestLinesGoAndALineSaysSo) {
+TEST_F(ProcessDriverTest, DropsOldestLinesAndReportsLoss_WhenSpoolIsFull) {
   ProcessHarness harness(64 << 10);
   const AllocationId id("1.1.0");
   harness.driver().Start(harness.Spec(
       "1.1.0",
       ProcessHarness::Shell("while [ ! -e go ]; do sleep 0.01; done; seq 1 20000; exit 6")));
-  ASSERT_TRUE(harness.Until(id, [](const Recorder::Record& record) { return record.started(); }));
-  harness.RemakeDriver();  // Nobody reads while it writes.
-  const KeepFolder keep = KeepFolderOf(harness.dir(), id);
-  const pid_t keeper = keep.Keeper();
+  ASSERT_TRUE(
+      harness.WaitUntil(id, [](const Recorder::Record& record) { return record.started(); }));
+  harness.ReplaceDriver();  // No driver reads while the task writes.
+  const KeeperFolder keep = GetKeeperFolder(harness.dir(), id);
+  const pid_t keeper = keep.GetKeeperPid();
   ASSERT_GT(keeper, 0);
   const base::Fd ended(static_cast<int>(::syscall(SYS_pidfd_open, keeper, 0)));
-  ASSERT_TRUE(base::WriteFileAtomically(FoldersOf(harness.dir(), id).work + "/go", "").ok());
+  ASSERT_TRUE(base::WriteFileAtomically(GetTaskFolders(harness.dir(), id).work + "/go", "").ok());
   pollfd wait = {.fd = ended.get(), .events = POLLIN, .revents = 0};
   ASSERT_EQ(::poll(&wait, 1, 30'000), 1);
   int64_t bytes = 0;
-  for (const Segment& segment : keep.Segments()) bytes += segment.bytes;
-  EXPECT_LE(bytes, (64 << 10) + 1000) << "the limit, and a line";
+  for (const Segment& segment : keep.ListSegments()) bytes += segment.bytes;
+  EXPECT_LE(bytes, (64 << 10) + 1000) << "the limit plus one line";
 
   harness.recorder().Forget(id);
   ASSERT_TRUE(harness.driver().Adopt().ok());
   ASSERT_TRUE(
-      harness.Until(id, [](const Recorder::Record& record) { return record.output_ended; }));
+      harness.WaitUntil(id, [](const Recorder::Record& record) { return record.output_ended; }));
   const Recorder::Record record = harness.recorder().Get(id);
   EXPECT_EQ(record.exit.exit_code, 6);
   const OutputLine& notice = record.lines.at(0);
@@ -314,8 +318,8 @@ TEST_F(ProcessDriverTest, PastTheLimitTheOldestLinesGoAndALineSaysSo) {
   EXPECT_EQ(record.lines.back().text, "20000");
 }
 
-TEST_F(ProcessDriverTest, NobodyHidesFromItsKeeper) {
-  // No session, no parent, no mark.
+TEST_F(ProcessDriverTest, KillsProcessWithoutSessionParentAndMarker) {
+  // The process has left its session and its parent, and has no task marker.
   const Recorder::Record record = RunShell("(setsid env -i sleep 1000 & echo $!); exit 4");
   EXPECT_EQ(record.exit.exit_code, 4);
   int hidden = 0;
@@ -323,61 +327,62 @@ TEST_F(ProcessDriverTest, NobodyHidesFromItsKeeper) {
   EXPECT_EQ(::kill(hidden, 0), -1);
 }
 
-TEST_F(ProcessDriverTest, AKilledKeeperTakesItsTaskWithIt) {
+TEST_F(ProcessDriverTest, KillsTask_WhenKeeperIsKilled) {
   const AllocationId id("1.1.0");
   harness_.driver().Start(harness_.Spec(
       "1.1.0", ProcessHarness::Shell("trap '' TERM; setsid sleep 1000 & echo ready; wait")));
   ASSERT_TRUE(
-      harness_.Until(id, [](const Recorder::Record& record) { return !record.lines.empty(); }));
-  ASSERT_EQ(::kill(KeepFolderOf(harness_.dir(), id).Keeper(), SIGKILL), 0);
+      harness_.WaitUntil(id, [](const Recorder::Record& record) { return !record.lines.empty(); }));
+  ASSERT_EQ(::kill(GetKeeperFolder(harness_.dir(), id).GetKeeperPid(), SIGKILL), 0);
   ASSERT_TRUE(
-      harness_.Until(id, [](const Recorder::Record& record) { return record.output_ended; }));
+      harness_.WaitUntil(id, [](const Recorder::Record& record) { return record.output_ended; }));
   const Recorder::Record record = harness_.recorder().Get(id);
   EXPECT_EQ(record.exit.exit_code, 137);
   EXPECT_EQ(record.exit.message, "the task's keeper was killed, or the machine restarted");
-  EXPECT_TRUE(Living().empty());
+  EXPECT_TRUE(FindLiving().empty());
 }
 
-TEST_F(ProcessDriverTest, AKilledKeeperTakesWhatIsWithinExecWithIt) {
-  // In a session of its own, and often without an environment: then its mark cannot be seen.
+TEST_F(ProcessDriverTest, KillsProcessInExec_WhenKeeperIsKilled) {
+  // The process has its own session and often no environment, so its task marker cannot be read.
   const AllocationId id("1.1.0");
   harness_.driver().Start(
       harness_.Spec("1.1.0", ProcessHarness::Shell("echo 'exec sh ./again' > again; setsid sh "
                                                    "./again & echo $!; wait")));
   ASSERT_TRUE(
-      harness_.Until(id, [](const Recorder::Record& record) { return !record.lines.empty(); }));
+      harness_.WaitUntil(id, [](const Recorder::Record& record) { return !record.lines.empty(); }));
   pid_t again = 0;
   ASSERT_TRUE(absl::SimpleAtoi(harness_.recorder().Get(id).lines[0].text, &again));
-  ASSERT_EQ(::kill(KeepFolderOf(harness_.dir(), id).Keeper(), SIGKILL), 0);
+  ASSERT_EQ(::kill(GetKeeperFolder(harness_.dir(), id).GetKeeperPid(), SIGKILL), 0);
   ASSERT_TRUE(
-      harness_.Until(id, [](const Recorder::Record& record) { return record.output_ended; }));
+      harness_.WaitUntil(id, [](const Recorder::Record& record) { return record.output_ended; }));
   EXPECT_TRUE(FindProcesses({.leader = again}).empty());
 }
 
-TEST_F(ProcessDriverTest, WhatNeverBeganIsNotAdopted) {
+TEST_F(ProcessDriverTest, DoesNotReattachToTaskThatNeverStarted) {
   TaskSpec spec = harness_.Spec("1.1.0", {"true"});
   spec.context_hash = "never";
   harness_.driver().Start(spec);
-  harness_.RemakeDriver();
-  // As a driver leaves it that is killed before its keeper took over.
-  const KeepFolder keep = KeepFolderOf(harness_.dir(), AllocationId("1.2.0"));
+  harness_.ReplaceDriver();
+  // The state that a driver leaves if it is killed before the keeper takes over.
+  const KeeperFolder keep = GetKeeperFolder(harness_.dir(), AllocationId("1.2.0"));
   ASSERT_TRUE(keep.Prepare({.argv = {"true"}, .work_dir = "/"}).ok());
   EXPECT_TRUE(harness_.driver().Adopt()->empty());
   EXPECT_TRUE(absl::IsNotFound(keep.TakeOver().status())) << "a keeper that comes too late";
   EXPECT_TRUE(std::filesystem::is_empty(harness_.dir() + "/tasks"));
 }
 
-TEST_F(ProcessDriverTest, ProcessesThatNoFolderTellsOfAreKilled) {
+TEST_F(ProcessDriverTest, KillsProcessesWithoutTaskDirectory) {
   const AllocationId id("1.1.0");
   harness_.driver().Start(harness_.Spec("1.1.0", {"sleep", "1000"}));
-  ASSERT_TRUE(harness_.Until(id, [](const Recorder::Record& record) { return record.started(); }));
-  harness_.RemakeDriver();
+  ASSERT_TRUE(
+      harness_.WaitUntil(id, [](const Recorder::Record& record) { return record.started(); }));
+  harness_.ReplaceDriver();
   std::filesystem::remove_all(harness_.dir() + "/tasks/1.1.0");
   EXPECT_TRUE(harness_.driver().Adopt()->empty());
-  EXPECT_TRUE(Living().empty());
+  EXPECT_TRUE(FindLiving().empty());
 }
 
-TEST_F(ProcessDriverTest, AKeeperThatIsNotThereIsAFailedStart) {
+TEST_F(ProcessDriverTest, ReportsFailedStart_WhenKeeperIsMissing) {
   Recorder recorder;
   const auto driver = MakeProcessDriver(
       {.work_dir = harness_.dir(), .keeper = "/no/keeper", .listener = &recorder});
@@ -389,7 +394,7 @@ TEST_F(ProcessDriverTest, AKeeperThatIsNotThereIsAFailedStart) {
   EXPECT_NE(exit.message.find("/no/keeper"), std::string::npos) << exit.message;
 }
 
-TEST_F(ProcessDriverTest, RefusesWhatItCannotRun) {
+TEST_F(ProcessDriverTest, RejectsInvalidTasks) {
   for (const char* id : {"../x", "a/b", "", ".hidden"}) {
     const Recorder::Record record = Run(harness_.Spec(id, {"true"}));
     EXPECT_TRUE(record.exit.start_failed) << id;
@@ -397,12 +402,12 @@ TEST_F(ProcessDriverTest, RefusesWhatItCannotRun) {
   EXPECT_EQ(Run(harness_.Spec("1.1.0", {})).exit.message, "the task has no command");
   TaskSpec spec = harness_.Spec("1.1.0", {"true"});
   spec.files = {{"../../out", "x", 0600}};
-  EXPECT_EQ(Run(spec).exit.message, "the task's file ../../out leaves its run directory");
+  EXPECT_EQ(Run(spec).exit.message, "the task's file ../../out is outside its run directory");
   EXPECT_FALSE(std::filesystem::exists(harness_.dir() + "/out"));
   EXPECT_TRUE(std::filesystem::is_empty(harness_.dir() + "/tasks"));
 }
 
-TEST_F(ProcessDriverTest, AnAllocationMayRunAgainOnceItHasEnded) {
+TEST_F(ProcessDriverTest, RunsAllocationAgain_WhenItHasEnded) {
   EXPECT_EQ(RunShell("exit 1").exit.exit_code, 1);
   EXPECT_EQ(RunShell("exit 2").exit.exit_code, 2);
 }

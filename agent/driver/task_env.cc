@@ -25,8 +25,8 @@ bool IsOfTheMachine(absl::string_view name) {
          std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
-// The devices behind the task's slots, in the order of the slots.
-std::vector<const Device*> DevicesOf(const TaskSpec& spec, const Host& host) {
+// Returns the devices of the task's slots, in the order of the slots.
+std::vector<const Device*> GetDevices(const TaskSpec& spec, const Host& host) {
   std::vector<const Device*> devices;
   for (const int slot : spec.slots) {
     for (const Device& device : host.devices) {
@@ -40,7 +40,7 @@ std::vector<const Device*> DevicesOf(const TaskSpec& spec, const Host& host) {
 
 std::vector<std::string> TaskEnv(const TaskSpec& spec, const Host& host, const TaskFolders& folders,
                                  const std::map<std::string, std::string>& inherited) {
-  const std::vector<const Device*> devices = DevicesOf(spec, host);
+  const std::vector<const Device*> devices = GetDevices(spec, host);
   const DeviceType type = devices.empty() ? DeviceType::kCpu : devices[0]->type;
   const bool cuda = type == DeviceType::kCuda;
   const bool rocm = type == DeviceType::kRocm;
@@ -50,10 +50,9 @@ std::vector<std::string> TaskEnv(const TaskSpec& spec, const Host& host, const T
   for (const auto& [name, value] : inherited) {
     if (IsOfTheMachine(name)) env[name] = value;
   }
-  // A pipe makes Python hold output back; a task's log should follow the task.
+  // Python buffers output to a pipe; the log should not lag behind the task.
   env["PYTHONUNBUFFERED"] = "1";
-  // Without this a task that was given no GPU would help itself to all of them. AMD's HIP reads it,
-  // too.
+  // Prevents a task without GPUs from using all of them. AMD's HIP reads this variable too.
   if (!rocm) env["CUDA_VISIBLE_DEVICES"] = "";
   for (const auto& [name, value] : spec.env) env[name] = value;
 
@@ -68,7 +67,8 @@ std::vector<std::string> TaskEnv(const TaskSpec& spec, const Host& host, const T
   }
   if (env["PATH"].empty()) env["PATH"] = std::string(kDefaultPath);
   if (!host.sdk_dir.empty()) env["PATH"] = absl::StrCat(host.sdk_dir, "/bin:", env["PATH"]);
-  // Behind what the machine and the user name: their own `det` or `determined` goes first.
+  // Appended last, so that packages `det` or `determined` of the machine and the user take
+  // precedence.
   if (!host.python_dir.empty()) {
     std::string& path = env["PYTHONPATH"];
     path = path.empty() ? host.python_dir : absl::StrCat(path, ":", host.python_dir);
@@ -86,7 +86,7 @@ std::vector<std::string> TaskEnv(const TaskSpec& spec, const Host& host, const T
   env["DET_AGENT_ID"] = host.agent_id;
   env["DET_NODE_ADDRESS"] = host.address;
   env["DET_TASK_ID"] = spec.task_id;
-  // One share of an allocation on one agent is what a container is elsewhere.
+  // One agent's part of an allocation corresponds to a container in Determined.
   env["DET_RESOURCES_ID"] = host.agent_id;
   env["DET_CONTAINER_ID"] = host.agent_id;
   env["DET_RESOURCES_TYPE"] = "docker-container";

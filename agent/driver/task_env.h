@@ -1,5 +1,5 @@
-// The environment variables of a task, as docs/task_environment.md promises them.
-// Called by ProcessDriver on a task's thread. Reads nothing but its arguments.
+// Builds the environment variables of a task, as documented in docs/task_environment.md. Called by
+// ProcessDriver on a task's thread. Reads nothing but its arguments.
 #ifndef AGENT_DRIVER_TASK_ENV_H_
 #define AGENT_DRIVER_TASK_ENV_H_
 
@@ -11,24 +11,24 @@
 
 namespace det::agent {
 
-// How tasks know their master, if they meet it over TLS.
+// How tasks verify their master, if they connect with TLS.
 struct HostTls {
   bool on = false;
-  std::string authority;    // PEM; empty: the system's authorities
-  std::string master_name;  // in its certificate; empty: as in its address
+  std::string authority;    // CA certificates in PEM; empty: the system's CAs
+  std::string master_name;  // name in the master's certificate; empty: the host of its address
 };
 
-// What all tasks of this agent are told.
+// The data that is the same for all tasks of this agent.
 struct Host {
   std::string agent_id;
   std::string cluster_id;
-  std::string master_url;  // http(s)://host:port, of the one that the agent is connected to
-  std::string masters;     // all of them, with commas between
+  std::string master_url;  // http(s)://host:port of the master that the agent is connected to
+  std::string masters;     // all masters, separated by commas
   std::string master_host;
   int master_port = 0;
   std::string address;
-  std::string sdk_dir;     // empty: none
-  std::string python_dir;  // with our Python packages; empty: none
+  std::string sdk_dir;     // empty: not installed
+  std::string python_dir;  // with the Python packages; empty: not installed
   std::string cache_dir;
   std::vector<Device> devices;
   HostTls tls;
@@ -39,15 +39,15 @@ struct TaskFolders {
   std::string run;
 };
 
-// "NAME=value" each. `inherited` is the agent's own environment: of it a task gets what concerns
-// the machine (PATH, HOME, LANG, proxies, library paths), and nothing else.
+// Returns entries "NAME=value". `inherited` is the environment of the agent, from which a task gets
+// only the variables that describe the machine (PATH, HOME, LANG, proxies, library paths).
 std::vector<std::string> TaskEnv(const TaskSpec& spec, const Host& host, const TaskFolders& folders,
                                  const std::map<std::string, std::string>& inherited);
 
-// Below TaskFolders::run: where a task with DET_MASTER_CERT_FILE finds HostTls::authority.
+// The file below TaskFolders::run that contains HostTls::authority, named by DET_MASTER_CERT_FILE.
 inline constexpr char kMasterCertificate[] = "master.crt";
 
-// The process environment as a map.
+// Returns the environment of this process as a map.
 std::map<std::string, std::string> OwnEnv();
 
 }  // namespace det::agent

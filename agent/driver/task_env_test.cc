@@ -40,7 +40,7 @@ Host OneHost(DeviceType type) {
           .devices = {{0, type, "", "GPU-a"}, {1, type, "", "GPU-b"}, {2, type, "", "GPU-c"}}};
 }
 
-TEST(TaskEnv, KeepsThePromisesOfTheDocument) {
+TEST(TaskEnvTest, SetsDocumentedVariables) {
   const auto env = Env(Spec(), OneHost(DeviceType::kCpu), {{"PATH", "/usr/bin"}});
   const std::map<std::string, std::string> promised = {
       {"DET_MASTER", "http://m:8080"},
@@ -73,13 +73,13 @@ TEST(TaskEnv, KeepsThePromisesOfTheDocument) {
   }
 }
 
-TEST(TaskEnv, WhatATaskNeedsToKnowItsMasterBy) {
+TEST(TaskEnvTest, SetsTlsVariables) {
   Host host = OneHost(DeviceType::kCpu);
   auto env = Env(Spec(), host, {});
   for (const char* name : {"DET_MASTER_CERT_FILE", "DET_MASTER_CERT_NAME"}) {
     EXPECT_FALSE(env.contains(name)) << name;
   }
-  host.tls.on = true;  // by the system's authorities
+  host.tls.on = true;  // verified with the system's CAs
   env = Env(Spec(), host, {});
   EXPECT_EQ(env.at("DET_USE_TLS"), "true");
   EXPECT_FALSE(env.contains("DET_MASTER_CERT_FILE"));
@@ -90,7 +90,7 @@ TEST(TaskEnv, WhatATaskNeedsToKnowItsMasterBy) {
   EXPECT_EQ(env.at("DET_MASTER_CERT_NAME"), "resolute");
 }
 
-TEST(TaskEnv, OurPythonPackagesComeBehindThoseOfOthers) {
+TEST(TaskEnvTest, AppendsPythonPackagesLast) {
   Host host = OneHost(DeviceType::kCpu);
   EXPECT_FALSE(Env(Spec(), host, {}).contains("PYTHONPATH"));
   host.python_dir = "/ours";
@@ -101,7 +101,7 @@ TEST(TaskEnv, OurPythonPackagesComeBehindThoseOfOthers) {
   EXPECT_EQ(Env(spec, host, {{"PYTHONPATH", "/m"}}).at("PYTHONPATH"), "/user:/ours");
 }
 
-TEST(TaskEnv, GpusByTheirUuid) {
+TEST(TaskEnvTest, NamesGpusByUuid) {
   TaskSpec spec = Spec();
   spec.env["CUDA_VISIBLE_DEVICES"] = "7";
   const auto env = Env(spec, OneHost(DeviceType::kCuda), {});
@@ -109,7 +109,7 @@ TEST(TaskEnv, GpusByTheirUuid) {
   EXPECT_EQ(env.at("CUDA_VISIBLE_DEVICES"), "GPU-a,GPU-c");
 }
 
-TEST(TaskEnv, AnInstanceOfAGpuByItsOwnUuid) {
+TEST(TaskEnvTest, NamesMigInstancesByUuid) {
   Host host = OneHost(DeviceType::kCuda);
   host.devices = {{203, DeviceType::kCuda, "NVIDIA H200 MIG 1g.18gb", "MIG-a"}};
   TaskSpec spec = Spec();
@@ -117,21 +117,21 @@ TEST(TaskEnv, AnInstanceOfAGpuByItsOwnUuid) {
   EXPECT_EQ(Env(spec, host, {}).at("CUDA_VISIBLE_DEVICES"), "MIG-a");
 }
 
-TEST(TaskEnv, GpusOfAmd) {
+TEST(TaskEnvTest, NamesAmdGpusByUuid) {
   const auto env = Env(Spec(), OneHost(DeviceType::kRocm), {});
   EXPECT_EQ(env.at("DET_SLOT_TYPE"), "rocm");
   EXPECT_EQ(env.at("ROCR_VISIBLE_DEVICES"), "GPU-a,GPU-c");
   EXPECT_FALSE(env.contains("CUDA_VISIBLE_DEVICES")) << "HIP would hide all of them";
 }
 
-TEST(TaskEnv, TpusByTheirNumbers) {
+TEST(TaskEnvTest, NamesTpusByNumber) {
   const auto env = Env(Spec(), OneHost(DeviceType::kTpu), {});
   EXPECT_EQ(env.at("DET_SLOT_TYPE"), "tpu");
   EXPECT_EQ(env.at("TPU_VISIBLE_CHIPS"), "0,2");
   EXPECT_EQ(env.at("PJRT_DEVICE"), "TPU");
 }
 
-TEST(TaskEnv, InheritsTheMachineButNoSecrets) {
+TEST(TaskEnvTest, InheritsOnlyVariablesOfTheMachine) {
   const auto env = Env(Spec(), OneHost(DeviceType::kCpu),
                        {{"HOME", "/root"}, {"LC_ALL", "C"}, {"AWS_SECRET", "x"}, {"DET_X", "y"}});
   EXPECT_EQ(env.at("HOME"), "/root");
@@ -141,7 +141,7 @@ TEST(TaskEnv, InheritsTheMachineButNoSecrets) {
   EXPECT_EQ(env.at("PATH"), "/sdk/bin:/usr/local/bin:/usr/bin:/bin");
 }
 
-TEST(TaskEnv, TheUserSetsWhatIsHis) {
+TEST(TaskEnvTest, UserVariablesDoNotOverrideAgentVariables) {
   TaskSpec spec = Spec();
   spec.env = {{"LANG", "de"}, {"MINE", "1"}, {"PATH", "/mine"}, {"DET_AGENT_ID", "fake"}};
   const auto env = Env(spec, OneHost(DeviceType::kCpu), {{"LANG", "en"}, {"PATH", "/usr/bin"}});

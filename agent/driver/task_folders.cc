@@ -15,7 +15,7 @@ std::string TaskFolder(const std::string& work_dir, const AllocationId& allocati
 
 }  // namespace
 
-bool IsSafeName(const std::string& name) {
+bool IsSafeFileName(const std::string& name) {
   if (name.empty() || name.size() > 200 || name[0] == '.') return false;
   for (const char c : name) {
     if (!absl::ascii_isalnum(c) && c != '.' && c != '-' && c != '_') return false;
@@ -28,17 +28,17 @@ void RemoveFolder(const std::string& folder) {
   std::filesystem::remove_all(folder, ignored);
 }
 
-TaskFolders FoldersOf(const std::string& work_dir, const AllocationId& allocation) {
+TaskFolders GetTaskFolders(const std::string& work_dir, const AllocationId& allocation) {
   const std::string folder = TaskFolder(work_dir, allocation);
   return {.work = folder + "/work", .run = folder + "/run"};
 }
 
 void RemoveTaskFolder(const std::string& work_dir, const AllocationId& allocation) {
-  if (IsSafeName(allocation.value())) RemoveFolder(TaskFolder(work_dir, allocation));
+  if (IsSafeFileName(allocation.value())) RemoveFolder(TaskFolder(work_dir, allocation));
 }
 
-KeepFolder KeepFolderOf(const std::string& work_dir, const AllocationId& allocation) {
-  return KeepFolder(TaskFolder(work_dir, allocation) + "/keep");
+KeeperFolder GetKeeperFolder(const std::string& work_dir, const AllocationId& allocation) {
+  return KeeperFolder(TaskFolder(work_dir, allocation) + "/keep");
 }
 
 }  // namespace det::agent

@@ -1,6 +1,5 @@
-// The folders of a task, <work dir>/tasks/<allocation>, and their removal. Any thread; waits for
-// the disk. Never touches what lies elsewhere: nothing happens for an id that is no name for a
-// folder.
+// The directories of a task, <work dir>/tasks/<allocation>. Any thread; blocks on disk access. Does
+// nothing for an id that is not a valid file name, so nothing outside is touched.
 #ifndef AGENT_DRIVER_TASK_FOLDERS_H_
 #define AGENT_DRIVER_TASK_FOLDERS_H_
 
@@ -8,17 +7,17 @@
 
 #include "agent/core/task.h"
 #include "agent/driver/task_env.h"
-#include "agent/keeper/folder.h"
+#include "agent/keeper/keeper_folder.h"
 
 namespace det::agent {
 
-// Whether an id can be the name of a folder.
-bool IsSafeName(const std::string& name);
+// Returns whether an id is safe to use as a file name.
+bool IsSafeFileName(const std::string& name);
 
-TaskFolders FoldersOf(const std::string& work_dir, const AllocationId& allocation);
-KeepFolder KeepFolderOf(const std::string& work_dir, const AllocationId& allocation);
+TaskFolders GetTaskFolders(const std::string& work_dir, const AllocationId& allocation);
+KeeperFolder GetKeeperFolder(const std::string& work_dir, const AllocationId& allocation);
 
-// What cannot be removed now goes when the agent starts next.
+// Removes a directory as far as possible; the next start of the agent removes the rest.
 void RemoveFolder(const std::string& folder);
 void RemoveTaskFolder(const std::string& work_dir, const AllocationId& allocation);
 

@@ -22,7 +22,7 @@ namespace {
 using Reader = std::unique_ptr<archive, int (*)(archive*)>;
 using Writer = std::unique_ptr<archive, int (*)(archive*)>;
 
-// "." and "./": the folder itself.
+// Returns whether `path` is the directory itself: "." or "./".
 bool IsTheFolder(absl::string_view path) {
   const std::vector<absl::string_view> parts = absl::StrSplit(path, '/');
   return std::all_of(parts.begin(), parts.end(),
@@ -32,37 +32,37 @@ bool IsTheFolder(absl::string_view path) {
 absl::Status CheckEntry(archive_entry* entry) {
   const char* path = archive_entry_pathname(entry);
   if (path == nullptr || !StaysInside(path)) {
-    return absl::InvalidArgumentError(absl::StrCat("the context holds the path ",
+    return absl::InvalidArgumentError(absl::StrCat("the context contains the path ",
                                                    path == nullptr ? "(unreadable)" : path,
-                                                   ", which leaves its directory"));
+                                                   ", which is outside its directory"));
   }
   const auto type = archive_entry_filetype(entry);
   const char* hard = archive_entry_hardlink(entry);
   if (IsTheFolder(path) && (hard != nullptr || type != AE_IFDIR)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the context holds ", path, ", which is no directory, in place of its own"));
+        absl::StrCat("the context contains ", path, ", which is not a directory"));
   }
   if (hard != nullptr && !StaysInside(hard)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the context's link ", path, " leads to ", hard, ", outside its directory"));
+        absl::StrCat("the context's link ", path, " points to ", hard, ", outside its directory"));
   }
   const char* soft = archive_entry_symlink(entry);
   if (type == AE_IFLNK && (soft == nullptr || !base::LinkStaysInside(path, soft))) {
     return absl::InvalidArgumentError(absl::StrCat("the context's symbolic link ", path,
-                                                   " leads to ", soft == nullptr ? "" : soft,
+                                                   " points to ", soft == nullptr ? "" : soft,
                                                    ", outside its directory"));
   }
   if (hard == nullptr && type != AE_IFLNK && type != AE_IFREG && type != AE_IFDIR) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the context holds ", path, ", which is no file, directory or link"));
+        absl::StrCat("the context contains ", path, ", which is not a file, directory or link"));
   }
   return absl::OkStatus();
 }
 
-absl::Status Failure(archive* from, absl::string_view doing) {
+absl::Status Failure(archive* from, absl::string_view operation) {
   const char* text = archive_error_string(from);
   return absl::DataLossError(
-      absl::StrCat("cannot ", doing, ": ", text == nullptr ? "unknown error" : text));
+      absl::StrCat("cannot ", operation, ": ", text == nullptr ? "unknown error" : text));
 }
 
 absl::Status CopyContent(archive* reader, archive* writer) {
@@ -86,7 +86,7 @@ absl::Status CopyEntry(archive* reader, archive* writer, archive_entry* entry,
   if (const char* hard = archive_entry_hardlink(entry); hard != nullptr) {
     archive_entry_copy_hardlink(entry, absl::StrCat(dir, "/", hard).c_str());
   }
-  // The task must be able to read, change and remove what is its own copy.
+  // The task must be able to read, change and remove its copy.
   const bool folder = archive_entry_filetype(entry) == AE_IFDIR;
   archive_entry_set_perm(entry, (archive_entry_perm(entry) & 0755) | (folder ? 0700 : 0600));
   if (archive_write_header(writer, entry) < ARCHIVE_WARN) {
@@ -112,8 +112,7 @@ bool StaysInside(absl::string_view path) {
 }
 
 absl::Status Unpack(base::Fd file, const std::string& dir) {
-  // libarchive refuses links on the way to an entry, and those above `dir` are none of its
-  // business.
+  // libarchive rejects symbolic links in the path of an entry; those above `dir` are resolved here.
   char real[PATH_MAX];
   if (::realpath(dir.c_str(), real) == nullptr) {
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot unpack into ", dir));
@@ -136,7 +135,7 @@ absl::Status Unpack(base::Fd file, const std::string& dir) {
     if (got < ARCHIVE_WARN) return Failure(reader.get(), "read the context's archive");
     DET_RETURN_IF_ERROR(CopyEntry(reader.get(), writer.get(), entry, real));
   }
-  // Here folders get their final permissions and times.
+  // Closing sets the final permissions and times of directories.
   if (archive_write_close(writer.get()) < ARCHIVE_WARN) {
     return Failure(writer.get(), "unpack the context");
   }
@@ -147,7 +146,7 @@ absl::Status WriteRunFiles(const std::vector<RunFile>& files, const std::string&
   for (const RunFile& file : files) {
     if (!StaysInside(file.path) || file.path.back() == '/') {
       return absl::InvalidArgumentError(
-          absl::StrCat("the task's file ", file.path, " leaves its run directory"));
+          absl::StrCat("the task's file ", file.path, " is outside its run directory"));
     }
     const std::string path = absl::StrCat(dir, "/", file.path);
     DET_RETURN_IF_ERROR(base::MakeDirs(path.substr(0, path.rfind('/'))));

@@ -1,6 +1,6 @@
-// Writes what came from elsewhere below a folder, and nowhere else.
-// Called by ProcessDriver on a task's thread, which waits for the disk. Never follows a symbolic
-// link out of the folder, never makes a device, never keeps owners or set-id bits.
+// Writes files from untrusted sources below a directory, and nowhere else. Called by ProcessDriver
+// on a task's thread; blocks on disk access. Never follows a symbolic link out of the directory,
+// never creates devices, and never preserves owners or set-id bits.
 #ifndef AGENT_DRIVER_UNPACK_H_
 #define AGENT_DRIVER_UNPACK_H_
 
@@ -14,14 +14,16 @@
 
 namespace det::agent {
 
-// Unpacks a gzipped tar archive into `dir`, which exists. INVALID_ARGUMENT names the entry that is
-// absolute, leaves the folder, or is a link that does; DATA_LOSS if the archive is damaged.
+// Unpacks a gzipped tar archive into the existing directory `dir`. Returns INVALID_ARGUMENT with
+// the name of an entry that is absolute, leaves the directory, or is a link that does; DATA_LOSS if
+// the archive is damaged.
 absl::Status Unpack(base::Fd archive, const std::string& dir);
 
-// INVALID_ARGUMENT as above.
+// Returns INVALID_ARGUMENT for a file that leaves the directory.
 absl::Status WriteRunFiles(const std::vector<RunFile>& files, const std::string& dir);
 
-// Whether a relative path stays inside, judged by its words: no "..", nothing absolute or empty.
+// Returns whether a relative path stays inside its directory; examines only the text: no "..", not
+// absolute and not empty.
 bool StaysInside(absl::string_view path);
 
 }  // namespace det::agent

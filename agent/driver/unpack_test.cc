@@ -56,89 +56,90 @@ class UnpackTest : public testing::Test {
     archive_write_close(writer);
     archive_write_free(writer);
   }
-  absl::Status UnpackIt() {
+  absl::Status UnpackArchive() {
     return Unpack(base::Fd(::open(archive_path().c_str(), O_RDONLY)), work());
   }
 
   std::optional<base::TempDir> dir_;
 };
 
-TEST_F(UnpackTest, FilesFoldersAndLinksInside) {
+TEST_F(UnpackTest, UnpacksFilesDirectoriesAndLinks) {
   Pack({{"./", "", AE_IFDIR},
         {"a.txt", "hello"},
         {"sub/run.sh", "#!/bin/sh\n", AE_IFREG, "", 04755},
         {"sub/link", "", AE_IFLNK, "../a.txt"},
         {"hard", "", AE_IFREG, "a.txt"}});
-  ASSERT_TRUE(UnpackIt().ok()) << UnpackIt();
+  ASSERT_TRUE(UnpackArchive().ok()) << UnpackArchive();
   EXPECT_EQ(*base::ReadFile(work() + "/a.txt"), "hello");
   EXPECT_EQ(*base::ReadFile(work() + "/sub/link"), "hello");
   EXPECT_EQ(*base::ReadFile(work() + "/hard"), "hello");
-  struct stat info {};
+  struct stat info{};
   ASSERT_EQ(::stat((work() + "/sub/run.sh").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 07777, 0755u) << "no set-id bit";
 }
 
-TEST_F(UnpackTest, RefusesWhatLeavesTheFolder) {
+TEST_F(UnpackTest, RejectsEntriesOutsideTheDirectory) {
   const std::pair<Entry, std::string> cases[] = {
       {{"../out", "x"}, "../out"},
       {{"a/../../out", "x"}, "a/../../out"},
       {{"/tmp/det-unpack-out", "x"}, "/tmp/det-unpack-out"},
-      {{"up", "", AE_IFLNK, "../out"}, "symbolic link up leads to ../out"},
+      {{"up", "", AE_IFLNK, "../out"}, "symbolic link up points to ../out"},
       {{"sub/up", "", AE_IFLNK, "../../out"}, "sub/up"},
       {{"abs", "", AE_IFLNK, "/etc/passwd"}, "/etc/passwd"},
       {{"sneaky", "", AE_IFLNK, "a/../../out"}, "sneaky"},
       {{"hard", "", AE_IFREG, "../out"}, "hard"},
       {{"pipe", "", AE_IFIFO}, "pipe"},
-      {{".", "x"}, "no directory, in place of its own"},
-      {{"./", "", AE_IFLNK, "elsewhere"}, "no directory, in place of its own"},
+      {{".", "x"}, "which is not a directory"},
+      {{"./", "", AE_IFLNK, "elsewhere"}, "which is not a directory"},
   };
   for (const auto& [entry, named] : cases) {
     Pack({entry});
-    const absl::Status status = UnpackIt();
+    const absl::Status status = UnpackArchive();
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << entry.path << ": " << status;
     EXPECT_NE(status.message().find(named), std::string::npos) << status;
   }
   EXPECT_FALSE(std::filesystem::exists(dir_->path() + "/out"));
 }
 
-// a -> b -> outside, and the chain whose links lead inside each by itself.
-TEST_F(UnpackTest, RefusesLinksThatLeaveTogether) {
+// Links that leave the directory only in combination: a -> b -> outside, and a chain of links each
+// of which points inside.
+TEST_F(UnpackTest, RejectsChainsOfLinksThatLeaveTheDirectory) {
   const std::pair<std::vector<Entry>, std::string> cases[] = {
-      {{{"a", "", AE_IFLNK, "b"}, {"b", "", AE_IFLNK, "../outside"}}, "link b leads"},
-      {{{"b", "", AE_IFLNK, "../outside"}, {"a", "", AE_IFLNK, "b"}}, "link b leads"},
+      {{{"a", "", AE_IFLNK, "b"}, {"b", "", AE_IFLNK, "../outside"}}, "link b points"},
+      {{{"b", "", AE_IFLNK, "../outside"}, {"a", "", AE_IFLNK, "b"}}, "link b points"},
       {{{"sub/deep/b", "", AE_IFLNK, "../.."}, {"a", "", AE_IFLNK, "sub/deep/b/../outside"}},
-       "link a leads"},
+       "link a points"},
   };
   for (const auto& [entries, named] : cases) {
     Pack(entries);
-    const absl::Status status = UnpackIt();
+    const absl::Status status = UnpackArchive();
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
     EXPECT_NE(status.message().find(named), std::string::npos) << status;
   }
 }
 
-TEST_F(UnpackTest, NeverWritesThroughALink) {
-  // A link that its words keep inside, but that another link leads out, and a file behind it.
+TEST_F(UnpackTest, DoesNotWriteThroughLinks) {
+  // An existing link that leads outside, and an entry below it.
   ASSERT_TRUE(base::MakeDirs(dir_->path() + "/outside").ok());
-  std::filesystem::create_directory_symlink(dir_->path() + "/outside", work() + "/door");
-  Pack({{"door/file", "x"}});
-  EXPECT_FALSE(UnpackIt().ok());
+  std::filesystem::create_directory_symlink(dir_->path() + "/outside", work() + "/exit");
+  Pack({{"exit/file", "x"}});
+  EXPECT_FALSE(UnpackArchive().ok());
   EXPECT_FALSE(std::filesystem::exists(dir_->path() + "/outside/file"));
 }
 
-TEST_F(UnpackTest, DamagedArchive) {
+TEST_F(UnpackTest, RejectsDamagedArchive) {
   Pack({{"a.txt", std::string(100'000, 'x')}});
   std::string bytes = *base::ReadFile(archive_path());
   ASSERT_TRUE(base::WriteFileAtomically(archive_path(), bytes.substr(0, bytes.size() / 2)).ok());
-  EXPECT_TRUE(absl::IsDataLoss(UnpackIt())) << UnpackIt();
+  EXPECT_TRUE(absl::IsDataLoss(UnpackArchive())) << UnpackArchive();
   ASSERT_TRUE(base::WriteFileAtomically(archive_path(), "no archive").ok());
-  EXPECT_TRUE(absl::IsDataLoss(UnpackIt())) << UnpackIt();
+  EXPECT_TRUE(absl::IsDataLoss(UnpackArchive())) << UnpackArchive();
 }
 
-TEST_F(UnpackTest, RunFiles) {
+TEST_F(UnpackTest, WritesRunFiles) {
   ASSERT_TRUE(WriteRunFiles({{"info/trial.json", "{}", 0640}, {"x", "y", 0}}, work()).ok());
   EXPECT_EQ(*base::ReadFile(work() + "/info/trial.json"), "{}");
-  struct stat info {};
+  struct stat info{};
   ASSERT_EQ(::stat((work() + "/info/trial.json").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 07777, 0640u);
   ASSERT_EQ(::stat((work() + "/x").c_str(), &info), 0);

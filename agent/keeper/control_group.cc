@@ -23,10 +23,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kPeriod = 100'000;   // microseconds; the kernel's default
-constexpr int64_t kLeastQuota = 1000;  // the least that it takes
+constexpr int64_t kPeriod = 100'000;  // in microseconds; the kernel's default
+constexpr int64_t kMinQuota = 1000;   // the minimum that the kernel accepts
 
-// In one piece, as the kernel wants it. Makes the file where it is none of the kernel's.
+// Writes with one call, as the kernel requires. Tests use ordinary files, which are created.
 absl::Status Write(const std::string& path, const std::string& text) {
   const base::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
   if (file.valid() &&
@@ -36,13 +36,13 @@ absl::Status Write(const std::string& path, const std::string& text) {
   return absl::ErrnoToStatus(errno, absl::StrCat("cannot write \"", text, "\" to ", path));
 }
 
-absl::Status MakeFolder(const std::string& path) {
+absl::Status CreateGroupDirectory(const std::string& path) {
   if (::mkdir(path.c_str(), 0755) == 0 || errno == EEXIST) return absl::OkStatus();
-  return absl::ErrnoToStatus(errno, absl::StrCat("cannot make ", path));
+  return absl::ErrnoToStatus(errno, absl::StrCat("cannot create ", path));
 }
 
-// It and those below it, the deepest first.
-std::vector<fs::path> WithThoseBelow(const std::string& group) {
+// Returns the group and those below it, the deepest first.
+std::vector<fs::path> ListGroupTree(const std::string& group) {
   std::vector<fs::path> groups = {group};
   std::error_code error;
   for (fs::recursive_directory_iterator it(group, error), end; it != end; it.increment(error)) {
@@ -57,41 +57,43 @@ absl::Status CheckControllers(const std::string& group) {
   const std::string text = base::ReadFile(path).value_or("");
   const std::vector<absl::string_view> names =
       absl::StrSplit(text, absl::ByAnyChar(" \n"), absl::SkipEmpty());
-  for (const absl::string_view wanted : {"cpu", "memory"}) {
-    if (std::find(names.begin(), names.end(), wanted) != names.end()) continue;
-    return absl::FailedPreconditionError(
-        absl::StrCat(path, " does not offer \"", wanted, "\"; delegate it to the agent"));
+  for (const absl::string_view controller : {"cpu", "memory"}) {
+    if (std::find(names.begin(), names.end(), controller) != names.end()) continue;
+    return absl::FailedPreconditionError(absl::StrCat(path, " does not contain \"", controller,
+                                                      "\"; delegate this controller to the agent"));
   }
   return absl::OkStatus();
 }
 
-constexpr char kAgent[] = "/agent";
+constexpr char kAgentLeaf[] = "/agent";
 
-std::string Above(const std::string& group) { return group.substr(0, group.rfind('/')); }
+std::string GetParent(const std::string& group) { return group.substr(0, group.rfind('/')); }
 
-// Of the calling process.
-absl::StatusOr<std::string> OwnGroup(const std::string& mount, const std::string& proc) {
+// Returns the control group of the calling process.
+absl::StatusOr<std::string> GetOwnGroup(const std::string& mount, const std::string& proc) {
   DET_ASSIGN_OR_RETURN(const std::string text, base::ReadFile(proc + "/cgroup"));
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
     if (!absl::StartsWith(line, "0::/")) continue;
     const std::string below(line.substr(3));
     return mount + (below == "/" ? "" : below);
   }
-  return absl::NotFoundError(absl::StrCat(proc, "/cgroup names no group of cgroup v2"));
+  return absl::NotFoundError(absl::StrCat(proc, "/cgroup contains no cgroup v2 group"));
 }
 
 }  // namespace
 
-std::string AgentGroup(const std::string& tasks_group) { return Above(tasks_group) + kAgent; }
+std::string GetAgentGroup(const std::string& tasks_group) {
+  return GetParent(tasks_group) + kAgentLeaf;
+}
 
 absl::StatusOr<std::string> TakeDelegatedGroup(const std::string& mount, const std::string& proc) {
-  DET_ASSIGN_OR_RETURN(const std::string own, OwnGroup(mount, proc));
-  // An agent that is started from within another's, as its next one may be, shares what that took.
-  const bool inside = absl::EndsWith(own, kAgent);
-  const std::string group = inside ? Above(own) : own;
+  DET_ASSIGN_OR_RETURN(const std::string own, GetOwnGroup(mount, proc));
+  // An agent that runs inside the group of another agent uses the same parent.
+  const bool inside = absl::EndsWith(own, kAgentLeaf);
+  const std::string group = inside ? GetParent(own) : own;
   DET_RETURN_IF_ERROR(CheckControllers(group));
-  const std::string leaf = group + kAgent;
-  DET_RETURN_IF_ERROR(MakeFolder(leaf));
+  const std::string leaf = group + kAgentLeaf;
+  DET_RETURN_IF_ERROR(CreateGroupDirectory(leaf));
   absl::Status taken = EnterGroup(leaf);
   if (taken.ok()) taken = Write(group + "/cgroup.subtree_control", "+cpu +memory");
   if (taken.ok()) return group;
@@ -102,16 +104,16 @@ absl::StatusOr<std::string> TakeDelegatedGroup(const std::string& mount, const s
   return taken;
 }
 
-absl::Status MakeGroup(const std::string& group, const GroupLimits& limits) {
-  DET_RETURN_IF_ERROR(MakeFolder(group));
+absl::Status CreateGroup(const std::string& group, const GroupLimits& limits) {
+  DET_RETURN_IF_ERROR(CreateGroupDirectory(group));
   if (limits.cpus > 0) {
     const auto quota = static_cast<int64_t>(std::ceil(limits.cpus * double{kPeriod}));
     DET_RETURN_IF_ERROR(
-        Write(group + "/cpu.max", absl::StrCat(std::max(quota, kLeastQuota), " ", kPeriod)));
+        Write(group + "/cpu.max", absl::StrCat(std::max(quota, kMinQuota), " ", kPeriod)));
   }
   if (limits.memory > 0) {
     DET_RETURN_IF_ERROR(Write(group + "/memory.max", absl::StrCat(limits.memory)));
-    // A task without one of its processes is of no use to anybody.
+    // A task is useless without one of its processes, so the kernel kills all of them.
     DET_RETURN_IF_ERROR(Write(group + "/memory.oom.group", "1"));
   }
   return absl::OkStatus();
@@ -123,13 +125,13 @@ absl::Status EnterGroup(const std::string& group) {
 
 bool KillGroupMembers(const std::string& group) { return Write(group + "/cgroup.kill", "1").ok(); }
 
-std::vector<pid_t> GroupMembers(const std::string& group) {
+std::vector<pid_t> GetGroupMembers(const std::string& group) {
   std::vector<pid_t> members;
-  for (const fs::path& each : WithThoseBelow(group)) {
+  for (const fs::path& each : ListGroupTree(group)) {
     const std::string text = base::ReadFile(each / "cgroup.procs").value_or("");
     for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
       pid_t pid = 0;
-      // 0: of another pid namespace.
+      // 0 is a process of another pid namespace.
       if (absl::SimpleAtoi(line, &pid) && pid > 0) members.push_back(pid);
     }
   }
@@ -149,8 +151,8 @@ bool RanOutOfMemory(const std::string& group) {
 }
 
 void RemoveGroup(const std::string& group) {
-  // Their files are the kernel's, and go with them.
-  for (const fs::path& each : WithThoseBelow(group)) (void)::rmdir(each.c_str());
+  // The kernel removes the files of a group together with it.
+  for (const fs::path& each : ListGroupTree(group)) (void)::rmdir(each.c_str());
 }
 
 }  // namespace det::agent

@@ -1,9 +1,9 @@
-// Control groups (cgroup v2) of tasks: they bound what a task uses of cpus and memory, tell that it
-// was killed for memory, and end all of its processes at once, wherever they have gone.
-// Source: Linux, Documentation/admin-guide/cgroup-v2.rst.
+// Control groups (cgroup v2) of tasks: they limit the CPUs and memory of a task, report that it was
+// killed for memory, and kill all of its processes at once. Source: Linux,
+// Documentation/admin-guide/cgroup-v2.rst.
 //
-// A group is a folder of the kernel's. Made by ProcessDriver, entered and removed by a task's
-// keeper; any thread.
+// A group is a directory of the kernel's cgroup file system. ProcessDriver creates it; the task's
+// keeper enters and removes it. Any thread.
 #ifndef AGENT_KEEPER_CONTROL_GROUP_H_
 #define AGENT_KEEPER_CONTROL_GROUP_H_
 
@@ -20,35 +20,37 @@ namespace det::agent {
 
 struct GroupLimits {
   double cpus = 0;     // 0: no limit
-  int64_t memory = 0;  // bytes; likewise
+  int64_t memory = 0;  // bytes; 0: no limit
   friend bool operator==(const GroupLimits&, const GroupLimits&) = default;
 };
 
-// The group in which this process is, for tasks' groups below it: as one with members cannot bound
-// others, this process goes into `AgentGroup` beside those. An error says why there can be none (no
-// cgroup v2, not delegated to us, others are in it), and nothing has changed.
+// Returns the control group of this process, below which tasks' groups are created. A group with
+// members cannot limit others, so this process moves to `GetAgentGroup` beside those. Returns an
+// error if groups cannot be used (no cgroup v2, not delegated to this process, other members);
+// nothing is changed then.
 absl::StatusOr<std::string> TakeDelegatedGroup(const std::string& mount = "/sys/fs/cgroup",
                                                const std::string& proc = "/proc/self");
 
-// Makes it where it is not there, and sets its limits.
-absl::Status MakeGroup(const std::string& group, const GroupLimits& limits);
+// Creates the group if it does not exist, and sets its limits.
+absl::Status CreateGroup(const std::string& group, const GroupLimits& limits);
 
-// The calling process, and what it starts from then on, belongs to it.
+// Moves the calling process, and its future children, to the group.
 absl::Status EnterGroup(const std::string& group);
 
-// Where agent and keepers are, beside the group of a task.
-std::string AgentGroup(const std::string& tasks_group);
+// Returns the group of the agent and the keepers, given the group of a task.
+std::string GetAgentGroup(const std::string& tasks_group);
 
-// SIGKILL to all in it and below it; false where the kernel cannot (before 5.14).
+// Sends SIGKILL to all members of the group and of those below it. Returns false if the kernel does
+// not support this (before 5.14).
 bool KillGroupMembers(const std::string& group);
 
-// Those in it and below it. Zombies may be among them.
-std::vector<pid_t> GroupMembers(const std::string& group);
+// Returns the members of the group and of those below it; they may include zombies.
+std::vector<pid_t> GetGroupMembers(const std::string& group);
 
-// Whether some of its processes were killed because it had no memory left.
+// Returns whether the kernel killed processes of the group because its memory limit was reached.
 bool RanOutOfMemory(const std::string& group);
 
-// With those below it. Nothing happens while somebody is in it.
+// Removes the group and those below it. Does nothing while it has members.
 void RemoveGroup(const std::string& group);
 
 }  // namespace det::agent

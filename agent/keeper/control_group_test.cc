@@ -14,7 +14,7 @@
 namespace det::agent {
 namespace {
 
-// Folders in place of the kernel's.
+// Uses directories instead of the kernel's control groups.
 class FakeGroups : public testing::Test {
  protected:
   FakeGroups() {
@@ -37,33 +37,33 @@ class FakeGroups : public testing::Test {
 
 constexpr char kService[] = "fs/system.slice/agent.service";
 
-TEST_F(FakeGroups, TheAgentMakesRoomForItsTasks) {
+TEST_F(FakeGroups, MovesAgentToItsOwnGroup) {
   const absl::StatusOr<std::string> group = Take();
   ASSERT_TRUE(group.ok()) << group.status();
   EXPECT_EQ(*group, absl::StrCat(dir_.path(), "/", kService));
   EXPECT_EQ(Get(absl::StrCat(kService, "/agent/cgroup.procs")), absl::StrCat(::getpid()));
   EXPECT_EQ(Get(absl::StrCat(kService, "/cgroup.subtree_control")), "+cpu +memory");
-  EXPECT_EQ(AgentGroup(*group + "/7-1.1.0"), *group + "/agent");
+  EXPECT_EQ(GetAgentGroup(*group + "/7-1.1.0"), *group + "/agent");
 }
 
-TEST_F(FakeGroups, WhoIsStartedBesideAnAgentTakesTheSame) {
+TEST_F(FakeGroups, UsesParentGroup_WhenStartedInsideAgentGroup) {
   Put("proc/cgroup", "0::/system.slice/agent.service/agent\n");
   const absl::StatusOr<std::string> group = Take();
   ASSERT_TRUE(group.ok()) << group.status();
   EXPECT_EQ(*group, absl::StrCat(dir_.path(), "/", kService));
 }
 
-TEST_F(FakeGroups, WithoutControllersThereAreNone) {
+TEST_F(FakeGroups, ReturnsError_WhenControllersAreMissing) {
   Put(absl::StrCat(kService, "/cgroup.controllers"), "cpu io\n");
   const absl::Status status = Take().status();
   EXPECT_TRUE(absl::IsFailedPrecondition(status));
-  EXPECT_NE(status.message().find("does not offer \"memory\""), std::string::npos) << status;
+  EXPECT_NE(status.message().find("does not contain \"memory\""), std::string::npos) << status;
   EXPECT_EQ(Get(absl::StrCat(kService, "/agent/cgroup.procs")), "none");
   Put("proc/cgroup", "4:memory:/\n1:name=systemd:/\n");
   EXPECT_TRUE(absl::IsNotFound(Take().status()));
 }
 
-TEST_F(FakeGroups, WhereTheyCannotBeBoundTheAgentGoesBack) {
+TEST_F(FakeGroups, RestoresAgentGroup_WhenControllersCannotBeEnabled) {
   ASSERT_TRUE(
       base::MakeDirs(absl::StrCat(dir_.path(), "/", kService, "/cgroup.subtree_control")).ok());
   const absl::Status status = Take().status();
@@ -71,19 +71,19 @@ TEST_F(FakeGroups, WhereTheyCannotBeBoundTheAgentGoesBack) {
   EXPECT_EQ(Get(absl::StrCat(kService, "/cgroup.procs")), absl::StrCat(::getpid()));
 }
 
-TEST_F(FakeGroups, LimitsAreWrittenAsTheKernelWantsThem) {
+TEST_F(FakeGroups, WritesLimits) {
   const std::string group = dir_.path() + "/task";
-  ASSERT_TRUE(MakeGroup(group, {.cpus = 1.5, .memory = int64_t{2} << 30}).ok());
+  ASSERT_TRUE(CreateGroup(group, {.cpus = 1.5, .memory = int64_t{2} << 30}).ok());
   EXPECT_EQ(Get("task/cpu.max"), "150000 100000");
   EXPECT_EQ(Get("task/memory.max"), "2147483648");
   EXPECT_EQ(Get("task/memory.oom.group"), "1");
-  ASSERT_TRUE(MakeGroup(dir_.path() + "/free", {}).ok());
+  ASSERT_TRUE(CreateGroup(dir_.path() + "/free", {}).ok());
   EXPECT_EQ(Get("free/cpu.max"), "none");
   EXPECT_EQ(Get("free/memory.max"), "none");
-  EXPECT_TRUE(absl::IsNotFound(MakeGroup(dir_.path() + "/no/such/place", {})));
+  EXPECT_TRUE(absl::IsNotFound(CreateGroup(dir_.path() + "/no/such/place", {})));
 }
 
-TEST_F(FakeGroups, MemoryThatRanOutIsFoundInTheEvents) {
+TEST_F(FakeGroups, DetectsOutOfMemoryInEvents) {
   const std::string group = dir_.path() + "/task";
   EXPECT_FALSE(RanOutOfMemory(group));
   Put("task/memory.events", "low 0\nhigh 0\nmax 12\noom 1\noom_kill 0\noom_group_kill 0\n");
@@ -92,26 +92,27 @@ TEST_F(FakeGroups, MemoryThatRanOutIsFoundInTheEvents) {
   EXPECT_TRUE(RanOutOfMemory(group));
 }
 
-TEST_F(FakeGroups, MembersAreThoseBelowItToo) {
+TEST_F(FakeGroups, ListsMembersOfNestedGroups) {
   Put("task/cgroup.procs", "12\n0\n");
   Put("task/inner/cgroup.procs", "7\n");
-  EXPECT_EQ(GroupMembers(dir_.path() + "/task"), (std::vector<pid_t>{7, 12}));
-  EXPECT_TRUE(GroupMembers(dir_.path() + "/none").empty());
+  EXPECT_EQ(GetGroupMembers(dir_.path() + "/task"), (std::vector<pid_t>{7, 12}));
+  EXPECT_TRUE(GetGroupMembers(dir_.path() + "/none").empty());
 }
 
-// The kernel's own. Whoever leaves session and environment behind is still in its group.
-TEST(RealGroups, KillWhoeverIsInThem) {
+// Uses the kernel's control groups. A process that leaves its session and its environment remains
+// in its group.
+TEST(RealGroupsTest, KillsAllMembers) {
   std::string mount;
   for (const char* place : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}) {
     if (::access(absl::StrCat(place, "/cgroup.procs").c_str(), W_OK) == 0) mount = place;
   }
   const std::string above = absl::StrCat(mount, "/resolute-test-", ::getpid());
   if (mount.empty() || ::mkdir(above.c_str(), 0755) != 0) {
-    GTEST_SKIP() << "no control group of version 2 can be made here";
+    GTEST_SKIP() << "cannot create a cgroup v2 group here";
   }
   const std::string group = above + "/task";
-  ASSERT_TRUE(MakeGroup(group, {}).ok());
-  ASSERT_TRUE(MakeGroup(AgentGroup(group), {}).ok());
+  ASSERT_TRUE(CreateGroup(group, {}).ok());
+  ASSERT_TRUE(CreateGroup(GetAgentGroup(group), {}).ok());
   const std::string script = absl::StrCat("echo $$ > ", group,
                                           "/cgroup.procs; exec env -i setsid sh -c "
                                           "'sleep 1000 & echo in; sleep 1000'");
@@ -119,9 +120,9 @@ TEST(RealGroups, KillWhoeverIsInThem) {
   ASSERT_TRUE(child.ok()) << child.status();
   char text[3] = {};
   ASSERT_EQ(::read(child->out.get(), text, sizeof(text)), 3);
-  EXPECT_GE(GroupMembers(group).size(), 2u);
+  EXPECT_GE(GetGroupMembers(group).size(), 2u);
   EXPECT_GE(FindProcesses({.group = group}).size(), 2u);
-  // A zombie is left to whoever started it; nothing waits for that.
+  // Zombies are left to their parents.
   EXPECT_TRUE(KillProcesses({.group = group}, absl::Seconds(30)).ok());
   const auto exit = base::WaitForExit(child->pid);
   EXPECT_TRUE(exit.ok()) << exit.status();

@@ -9,7 +9,7 @@ namespace det::agent {
 namespace {
 
 struct Header {
-  uint32_t check = 0;  // CRC-32 of all that follows
+  uint32_t check = 0;  // CRC-32 of the rest of the header and the text
   uint32_t size = 0;   // of the text
   int64_t sequence = 0;
   int64_t nanos = 0;
@@ -17,7 +17,7 @@ struct Header {
 };
 static_assert(sizeof(Header) == 32 && std::is_trivially_copyable_v<Header>);
 
-uint32_t Check(const Header& header, absl::string_view text) {
+uint32_t ComputeCrc(const Header& header, absl::string_view text) {
   constexpr size_t kSkip = sizeof(header.check);
   const auto* bytes = reinterpret_cast<const Bytef*>(&header);
   uLong check = ::crc32(0, bytes + kSkip, sizeof(Header) - kSkip);
@@ -34,12 +34,12 @@ void AppendFrame(const Frame& frame, std::string* bytes) {
   header.sequence = frame.sequence;
   header.nanos = absl::ToUnixNanos(frame.time);
   header.stream = static_cast<uint64_t>(frame.stream);
-  header.check = Check(header, frame.text);
+  header.check = ComputeCrc(header, frame.text);
   bytes->append(reinterpret_cast<const char*>(&header), sizeof(header));
   bytes->append(frame.text);
 }
 
-FrameState TakeFrame(absl::string_view* bytes, Frame* frame) {
+FrameState ParseFrame(absl::string_view* bytes, Frame* frame) {
   Header header;
   if (bytes->size() < sizeof(header)) return FrameState::kPartial;
   std::memcpy(&header, bytes->data(), sizeof(header));
@@ -48,7 +48,7 @@ FrameState TakeFrame(absl::string_view* bytes, Frame* frame) {
   }
   if (bytes->size() < sizeof(header) + header.size) return FrameState::kPartial;
   const absl::string_view text = bytes->substr(sizeof(header), header.size);
-  if (Check(header, text) != header.check) return FrameState::kDamaged;
+  if (ComputeCrc(header, text) != header.check) return FrameState::kDamaged;
   frame->sequence = header.sequence;
   frame->time = absl::FromUnixNanos(header.nanos);
   frame->stream = static_cast<OutputStream>(header.stream);

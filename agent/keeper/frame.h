@@ -1,6 +1,6 @@
-// A task's line as it lies on disk: a header with a checksum, then the bytes. Whoever reads while
-// another writes, or after a crash, can tell a whole frame from the beginning of one.
-// Called by SpoolWriter and SpoolReader; on one machine only, so in its byte order. Does no I/O.
+// The format of a task's line on disk: a header with a checksum, followed by the text. A reader can
+// distinguish a complete frame from an incomplete one while another process writes, or after a
+// crash. Used by SpoolWriter and SpoolReader on one machine, so in its byte order. Does no I/O.
 #ifndef AGENT_KEEPER_FRAME_H_
 #define AGENT_KEEPER_FRAME_H_
 
@@ -16,26 +16,26 @@ namespace det::agent {
 enum class OutputStream : uint8_t { kStdout, kStderr };
 
 struct Frame {
-  int64_t sequence = 0;  // from 1, by task
-  absl::Time time;       // when the line was read, in nanoseconds
+  int64_t sequence = 0;  // per task, from 1
+  absl::Time time;       // when the line was read; nanosecond resolution
   OutputStream stream = OutputStream::kStdout;
   std::string text;
   friend bool operator==(const Frame&, const Frame&) = default;
 };
 
-// A longer line is no frame; LineSplitter makes none.
+// The maximum length of a text. LineSplitter produces shorter lines.
 inline constexpr size_t kMaxFrameText = 1 << 20;
 
 void AppendFrame(const Frame& frame, std::string* bytes);
 
 enum class FrameState {
   kWhole,
-  kPartial,  // more bytes may follow, or never will
-  kDamaged,  // nothing that follows can be read
+  kPartial,  // incomplete; more bytes may follow or not
+  kDamaged,  // the rest of the file cannot be read
 };
 
-// Reads the frame that `bytes` begins with, and takes it off their front if it is whole.
-FrameState TakeFrame(absl::string_view* bytes, Frame* frame);
+// Parses the frame at the beginning of `bytes` and removes it if it is complete.
+FrameState ParseFrame(absl::string_view* bytes, Frame* frame);
 
 }  // namespace det::agent
 

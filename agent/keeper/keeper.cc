@@ -21,23 +21,24 @@
 namespace det::agent {
 namespace {
 
-// How long SIGKILL may take: the kernel may be writing a core or waiting for a disk.
-constexpr absl::Duration kKillPatience = absl::Seconds(30);
+// The maximum time for a SIGKILL to take effect: the kernel may be writing a core dump or waiting
+// for a disk.
+constexpr absl::Duration kKillTimeout = absl::Seconds(30);
 
-absl::StatusOr<base::Fd> TakeSignals() {
+absl::StatusOr<base::Fd> OpenSignals() {
   sigset_t signals;
   ::sigemptyset(&signals);
   for (const int signal : {SIGTERM, SIGUSR1, SIGCHLD}) ::sigaddset(&signals, signal);
   ::sigprocmask(SIG_BLOCK, &signals, nullptr);
-  // What ends an agent or its terminal does not concern a task.
+  // Signals that end an agent or its terminal do not concern a task.
   for (const int signal : {SIGINT, SIGHUP, SIGPIPE, SIGQUIT, SIGUSR2}) ::signal(signal, SIG_IGN);
   base::Fd fd(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!fd.valid()) return absl::ErrnoToStatus(errno, "cannot take signals");
+  if (!fd.valid()) return absl::ErrnoToStatus(errno, "cannot create a signalfd");
   return fd;
 }
 
-// "2 GiB", "1.5 GiB", "300 MiB".
-std::string MemoryText(int64_t bytes) {
+// Returns a size such as "2 GiB", "1.5 GiB" or "300 MiB".
+std::string FormatMemory(int64_t bytes) {
   static constexpr std::array kUnits = {"bytes", "KiB", "MiB", "GiB", "TiB"};
   auto value = static_cast<double>(bytes);
   size_t unit = 0;
@@ -48,21 +49,21 @@ std::string MemoryText(int64_t bytes) {
 }  // namespace
 
 absl::StatusOr<Keeper> Keeper::TakeOver(const std::string& path) {
-  DET_ASSIGN_OR_RETURN(base::Fd signals, agent::TakeSignals());
+  DET_ASSIGN_OR_RETURN(base::Fd signals, OpenSignals());
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) {
-    return absl::ErrnoToStatus(errno, "cannot become the reaper of the task");
+    return absl::ErrnoToStatus(errno, "cannot become the subreaper of the task");
   }
-  KeepFolder folder(path);
-  DET_ASSIGN_OR_RETURN(KeepFolder::Claim claim, folder.TakeOver());
+  KeeperFolder folder(path);
+  DET_ASSIGN_OR_RETURN(KeeperFolder::Claim claim, folder.TakeOver());
   return Keeper(std::move(folder), std::move(claim), std::move(signals));
 }
 
-Keeper::Keeper(KeepFolder folder, KeepFolder::Claim claim, base::Fd signals)
+Keeper::Keeper(KeeperFolder folder, KeeperFolder::Claim claim, base::Fd signals)
     : folder_(std::move(folder)),
       claim_(std::move(claim)),
       signals_(std::move(signals)),
-      // For reading too, so that it opens, and takes news, while nobody listens.
-      nudge_(::open(folder_.File("nudge").c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC)),
+      // Opened for reading too, so that opening and writing succeed without a reader.
+      wakeup_(::open(folder_.File(kWakeupFifo).c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC)),
       streams_{{{.fd = {}, .kind = OutputStream::kStdout, .splitter = {}},
                 {.fd = {}, .kind = OutputStream::kStderr, .splitter = {}}}},
       spool_(folder_, claim_.launch.spool_limit) {}
@@ -74,14 +75,14 @@ void Keeper::Run(absl::AnyInvocable<void()> started) {
     WriteExit({.code = 1, .start_failed = true, .message = std::string(launched.message())});
     return started();
   }
-  Nudge();
+  SendWakeup();
   started();
   Watch();
-  WriteExit(End());
+  WriteExit(EndTask());
 }
 
-// What is started is born in the task's group; the keeper leaves it again, as it must outlive all
-// that is in there.
+// Enters the task's group before the spawn, so that the task is created in it, and leaves it
+// afterwards, because the keeper must outlive all members.
 absl::StatusOr<base::ChildProcess> Keeper::Spawn() const {
   const agent::Launch& launch = claim_.launch;
   const bool grouped = !launch.group.empty();
@@ -95,7 +96,7 @@ absl::StatusOr<base::ChildProcess> Keeper::Spawn() const {
                                                           .mounts = launch.mounts,
                                                           .parent_death_signal = SIGKILL});
   if (grouped) {
-    const absl::Status left = EnterGroup(AgentGroup(launch.group));
+    const absl::Status left = EnterGroup(GetAgentGroup(launch.group));
     if (!left.ok() && child.ok()) {
       (void)base::KillGroup(child->pid, SIGKILL);
       (void)base::WaitForExit(child->pid);
@@ -109,25 +110,26 @@ absl::Status Keeper::Launch() {
   DET_ASSIGN_OR_RETURN(base::ChildProcess child, Spawn());
   const agent::Launch& launch = claim_.launch;
   processes_ = {
-      .leader = child.pid, .mark = launch.mark, .keeper = ::getpid(), .group = launch.group};
+      .leader = child.pid, .marker = launch.marker, .keeper = ::getpid(), .group = launch.group};
   streams_[0].fd = std::move(child.out);
   streams_[1].fd = std::move(child.err);
   for (Stream& stream : streams_) (void)::fcntl(stream.fd.get(), F_SETFL, O_NONBLOCK);
   const std::string text = absl::StrCat(child.pid, " ", StartTime(child.pid).value_or(0), " \n");
-  // Through the descriptor that holds the lock: to close another one would let go of it.
+  // Writes through the descriptor that holds the lock: closing another descriptor of the file would
+  // release the lock.
   if (::pwrite(claim_.lock.get(), text.data(), text.size(), 0) ==
       static_cast<ssize_t>(text.size())) {
     return absl::OkStatus();
   }
-  const absl::Status status = absl::ErrnoToStatus(errno, "cannot write the keeper's folder");
-  (void)KillProcesses(processes_, kKillPatience);
+  const absl::Status status = absl::ErrnoToStatus(errno, "cannot write the keeper's directory");
+  (void)KillProcesses(processes_, kKillTimeout);
   (void)base::WaitForExit(child.pid);
   return status;
 }
 
 void Keeper::Watch() {
   while (true) {
-    // A stream that has ended is closed, and poll passes over -1.
+    // The descriptor of a stream that has ended is -1, which poll ignores.
     std::array<pollfd, 3> polls = {{{signals_.get(), POLLIN, 0},
                                     {streams_[0].fd.get(), POLLIN, 0},
                                     {streams_[1].fd.get(), POLLIN, 0}}};
@@ -135,21 +137,21 @@ void Keeper::Watch() {
     for (size_t i = 0; i < streams_.size(); ++i) {
       if (polls[1 + i].revents != 0) ReadOnce(streams_[i]);
     }
-    if (polls[0].revents != 0 && TakeSignals()) return;
+    if (polls[0].revents != 0 && HandleSignals()) return;
   }
 }
 
-bool Keeper::TakeSignals() {
+bool Keeper::HandleSignals() {
   signalfd_siginfo info;
   while (::read(signals_.get(), &info, sizeof(info)) == sizeof(info)) {
     if (info.ssi_signo == SIGTERM) (void)base::KillGroup(processes_.leader, SIGTERM);
-    if (info.ssi_signo == SIGUSR1) (void)KillProcesses(processes_, kKillPatience);
+    if (info.ssi_signo == SIGUSR1) (void)KillProcesses(processes_, kKillTimeout);
   }
   return ReapUntilFirst();
 }
 
-// Looks before it takes: the first process stays a zombie until all others are gone, so that its
-// number, which is also that of its session, is not given away.
+// Examines children before it reaps them: the first process remains a zombie until all others have
+// ended, so that its pid, which is also the session id, is not reused.
 bool Keeper::ReapUntilFirst() const {
   while (true) {
     siginfo_t info = {};
@@ -160,10 +162,10 @@ bool Keeper::ReapUntilFirst() const {
   }
 }
 
-KeptExit Keeper::End() {
-  const absl::Status gone = KillProcesses(processes_, kKillPatience);
+RecordedExit Keeper::EndTask() {
+  const absl::Status gone = KillProcesses(processes_, kKillTimeout);
   for (Stream& stream : streams_) Finish(stream);
-  KeptExit kept;
+  RecordedExit kept;
   kept.last_line = spool_.last_line();
   const absl::StatusOr<base::ProcessExit> exit = base::WaitForExit(processes_.leader);
   if (exit.ok()) {
@@ -178,18 +180,18 @@ KeptExit Keeper::End() {
   return kept;
 }
 
-// The group knows whether it was memory; nobody else does.
-void Keeper::LeaveGroup(KeptExit& exit) const {
+// Only the group knows whether the memory limit was reached.
+void Keeper::LeaveGroup(RecordedExit& exit) const {
   const agent::Launch& launch = claim_.launch;
   if (launch.group.empty()) return;
   const bool failed = exit.code != 0 || exit.signal != 0;
   if (failed && exit.message.empty() && launch.memory > 0 && RanOutOfMemory(launch.group)) {
-    exit.message = absl::StrCat("killed: out of memory, asked ", MemoryText(launch.memory));
+    exit.message = absl::StrCat("killed: out of memory, limit ", FormatMemory(launch.memory));
   }
   RemoveGroup(launch.group);
 }
 
-// One buffer, so that a stream that never rests keeps neither the other nor a signal waiting.
+// Reads at most one buffer, so that a busy stream delays neither the other one nor signals.
 bool Keeper::ReadOnce(Stream& stream) {
   std::array<char, 64 * 1024> buffer;
   const ssize_t got = ::read(stream.fd.get(), buffer.data(), buffer.size());
@@ -204,8 +206,8 @@ bool Keeper::ReadOnce(Stream& stream) {
   return true;
 }
 
-// Takes what is left in the pipe, but does not wait for its end: a process that cannot be killed
-// may hold it open.
+// Reads the rest of the pipe, but does not wait for its end, because a process that cannot be
+// killed may hold it open.
 void Keeper::Finish(Stream& stream) {
   while (stream.fd.valid() && ReadOnce(stream)) {
   }
@@ -218,18 +220,20 @@ void Keeper::Finish(Stream& stream) {
 void Keeper::Spool(const Stream& stream, const std::vector<std::string>& lines) {
   if (lines.empty()) return;
   spool_.Append(stream.kind, absl::Now(), lines);
-  Nudge();
+  SendWakeup();
 }
 
-// How it ended matters more than what it said: on a full disk lines make room.
-void Keeper::WriteExit(const KeptExit& exit) {
+// The exit is more important than the output: if the disk is full, lines are removed to make room.
+void Keeper::WriteExit(const RecordedExit& exit) {
   while (!base::WriteFileAtomically(folder_.File("exit"), Encode(exit), 0600).ok()) {
-    const std::vector<Segment> segments = folder_.Segments();
+    const std::vector<Segment> segments = folder_.ListSegments();
     if (segments.empty() || !folder_.RemoveSegments(segments, 1)) return;
   }
 }
 
-// A full pipe has news in it already.
-void Keeper::Nudge() const { [[maybe_unused]] const ssize_t wrote = ::write(nudge_.get(), "", 1); }
+// If the pipe is full, a wake-up is pending already.
+void Keeper::SendWakeup() const {
+  [[maybe_unused]] const ssize_t wrote = ::write(wakeup_.get(), "", 1);
+}
 
 }  // namespace det::agent

@@ -1,12 +1,12 @@
-// Keeps one task: starts it, writes down what it says, ends what it leaves behind, and writes down
-// how it ended. Its own program (main.cc), so that a task outlives the agent that ordered it and an
-// agent of another version can follow it.
+// Runs one task: starts it, records its output, kills its orphaned processes, and records how it
+// ended. It is a separate program (main.cc), so that a task outlives the agent that ordered it, and
+// an agent of another version can reattach to it.
 //
-// One thread, which sleeps until the task writes or ends or a signal comes:
-//   SIGTERM   goes to the task's process group
+// The process has one thread, which sleeps until the task writes or ends or a signal arrives:
+//   SIGTERM   is forwarded to the task's process group
 //   SIGUSR1   kills every process of the task
-// It is the parent of whoever loses its parent among them. When it is killed itself, the kernel
-// kills the task's first process with it.
+// It is the subreaper of the task's processes. If the keeper is killed, the kernel kills the task's
+// first process.
 #ifndef AGENT_KEEPER_KEEPER_H_
 #define AGENT_KEEPER_KEEPER_H_
 
@@ -15,7 +15,7 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
-#include "agent/keeper/folder.h"
+#include "agent/keeper/keeper_folder.h"
 #include "agent/keeper/line_splitter.h"
 #include "agent/keeper/process_table.h"
 #include "agent/keeper/spool_writer.h"
@@ -26,11 +26,12 @@ namespace det::agent {
 
 class Keeper {
  public:
-  // The folder's launch, taken over by this process. Changes the process' signal mask and makes it
-  // the reaper of its descendants. REQUIRES a process of one thread.
+  // Takes over the launch in a directory. Changes the signal mask of the process and makes it the
+  // subreaper of its descendants. REQUIRES a process with one thread.
   static absl::StatusOr<Keeper> TakeOver(const std::string& folder);
 
-  // Runs the task to its end. `started` once it runs, or once it is known why it does not.
+  // Runs the task until it ends. Calls `started` once the task is running, or once it is known why
+  // it does not start.
   void Run(absl::AnyInvocable<void()> started);
 
  private:
@@ -40,28 +41,28 @@ class Keeper {
     LineSplitter splitter;
   };
 
-  Keeper(KeepFolder folder, KeepFolder::Claim claim, base::Fd signals);
+  Keeper(KeeperFolder folder, KeeperFolder::Claim claim, base::Fd signals);
 
   absl::Status Launch();
   absl::StatusOr<base::ChildProcess> Spawn() const;
-  // Until the first process has ended.
+  // Runs until the first process has ended.
   void Watch();
-  // What has come in; true once the first process has ended.
-  bool TakeSignals();
+  // Handles pending signals; returns true once the first process has ended.
+  bool HandleSignals();
   bool ReapUntilFirst() const;
-  KeptExit End();
-  void LeaveGroup(KeptExit& exit) const;
+  RecordedExit EndTask();
+  void LeaveGroup(RecordedExit& exit) const;
 
   bool ReadOnce(Stream& stream);
   void Finish(Stream& stream);
   void Spool(const Stream& stream, const std::vector<std::string>& lines);
-  void WriteExit(const KeptExit& exit);
-  void Nudge() const;
+  void WriteExit(const RecordedExit& exit);
+  void SendWakeup() const;
 
-  KeepFolder folder_;
-  KeepFolder::Claim claim_;
+  KeeperFolder folder_;
+  KeeperFolder::Claim claim_;
   base::Fd signals_;
-  base::Fd nudge_;
+  base::Fd wakeup_;
   TaskProcesses processes_;
   std::array<Stream, 2> streams_;
   SpoolWriter spool_;

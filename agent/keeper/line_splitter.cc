@@ -6,7 +6,7 @@
 namespace det::agent {
 namespace {
 
-// Of a UTF-8 character: not its first byte.
+// Returns whether `byte` is a UTF-8 continuation byte.
 bool IsContinuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
 
 }  // namespace
@@ -17,7 +17,7 @@ void LineSplitter::Feed(absl::string_view chunk, std::vector<std::string>& lines
     partial_.append(chunk.data(), std::min(end, chunk.size()));
     CutLongLine(lines);
     if (end == absl::string_view::npos) return;
-    // Of "\r\n" the \r has made the line already, unless the line is empty: then the \n does.
+    // In "\r\n", the \r has ended the line already unless the line is empty; then the \n ends it.
     const bool carriage_return = chunk[end] == '\r';
     chunk.remove_prefix(end + 1);
     if (partial_.empty() && (carriage_return || std::exchange(after_return_, false))) continue;

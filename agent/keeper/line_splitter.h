@@ -1,5 +1,5 @@
-// From the bytes of one stream to its lines.
-// Called by Keeper. Reads no pipe and no clock; does no I/O.
+// Splits the bytes of a stream into lines. Called by Keeper. Reads no pipe and no clock; does no
+// I/O.
 #ifndef AGENT_KEEPER_LINE_SPLITTER_H_
 #define AGENT_KEEPER_LINE_SPLITTER_H_
 
@@ -11,8 +11,8 @@
 
 namespace det::agent {
 
-// Splits at \n and \r. A \r (progress bars) makes a line, but never an empty one; a line longer
-// than kMaxLine goes on in the next.
+// Splits at \n and \r. A \r (progress bars) ends a line, but never an empty one; a line longer than
+// kMaxLine is continued in the next line.
 class LineSplitter {
  public:
   static constexpr size_t kMaxLine = 64 * 1024;
@@ -20,14 +20,14 @@ class LineSplitter {
   // Appends the lines that `chunk` completes.
   void Feed(absl::string_view chunk, std::vector<std::string>& lines);
 
-  // The stream has ended: what is left without a line's end.
+  // Appends the last line if it has no line end. Called at the end of the stream.
   void Finish(std::vector<std::string>& lines);
 
  private:
   void CutLongLine(std::vector<std::string>& lines);
 
   std::string partial_;
-  bool after_return_ = false;  // the line before was ended by \r
+  bool after_return_ = false;  // the previous line was ended by \r
 };
 
 }  // namespace det::agent

@@ -18,7 +18,7 @@ std::vector<std::string> Split(const std::vector<std::string>& chunks) {
 
 using Lines = std::vector<std::string>;
 
-TEST(LineSplitter, Splits) {
+TEST(LineSplitterTest, SplitsLines) {
   EXPECT_EQ(Split({"a\nb\n"}), (Lines{"a", "b"}));
   EXPECT_EQ(Split({"a", "b\n", "c"}), (Lines{"ab", "c"}));
   EXPECT_EQ(Split({"\n\na\n"}), (Lines{"", "", "a"}));
@@ -28,7 +28,7 @@ TEST(LineSplitter, Splits) {
   EXPECT_EQ(Split({}), Lines{});
 }
 
-TEST(LineSplitter, CutsLongLinesBetweenCharacters) {
+TEST(LineSplitterTest, CutsLongLinesBetweenCharacters) {
   const std::string text(LineSplitter::kMaxLine - 1, 'a');
   const Lines lines = Split({text, "\xC3\xA4 end\n"});
   ASSERT_EQ(lines.size(), 2u);

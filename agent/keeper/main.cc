@@ -1,5 +1,6 @@
-// resolute-keeper FOLDER: started by an agent, for one task. Leaves agent and terminal behind, and
-// lets its starter go on once the task runs, or once it is known why it does not.
+// Entry point of resolute-keeper DIRECTORY, which an agent starts for one task. It detaches from
+// the agent and its terminal, and lets its parent continue once the task is running, or once it is
+// known why it does not start.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -28,7 +29,8 @@ int Keep(const std::string& folder, int ready) {
 int Main(int argc, char** argv) {
   std::array<int, 2> ready;
   if (argc != 2 || argv[1][0] != '/') {
-    std::cerr << "resolute-keeper: is started by resolute-agent, with the folder of a task\n";
+    std::cerr << "resolute-keeper: usage: resolute-keeper DIRECTORY (absolute path; started by "
+                 "resolute-agent)\n";
     return 2;
   }
   if (::pipe2(ready.data(), O_CLOEXEC) != 0) return 1;
@@ -36,7 +38,7 @@ int Main(int argc, char** argv) {
   if (pid < 0) return 1;
   if (pid == 0) {
     ::close(ready[0]);
-    // A session of its own, with init for a parent as soon as the starter has ended.
+    // A new session; init becomes the parent when this process's parent ends.
     if (::setsid() < 0 || ::chdir("/") != 0) return 1;
     return Keep(argv[1], ready[1]);
   }

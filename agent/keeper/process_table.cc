@@ -25,8 +25,9 @@
 namespace det::agent {
 namespace {
 
-// How long one may take to show its new environment, before it counts as one without any.
-constexpr absl::Duration kExecPatience = absl::Seconds(1);
+// The maximum time for a process in exec() to have its new environment; after that it counts as a
+// process without environment.
+constexpr absl::Duration kExecTimeout = absl::Seconds(1);
 
 struct Process {
   pid_t pid = 0;
@@ -35,19 +36,19 @@ struct Process {
   pid_t group = 0;
   pid_t session = 0;
   uint64_t start_time = 0;
-  // It has an address space and no environment in it yet: it is within exec().
+  // The process has an address space but no environment in it yet: it is inside exec().
   bool in_exec = false;
 };
 
 absl::StatusOr<Process> ReadProcess(pid_t pid) {
   DET_ASSIGN_OR_RETURN(const std::string text,
                        base::ReadFile(absl::StrCat("/proc/", pid, "/stat")));
-  // The name in parentheses may hold spaces and parentheses itself.
+  // The name in parentheses may contain spaces and parentheses.
   const size_t end = text.rfind(')');
   if (end == std::string::npos) return absl::NotFoundError("no such process");
   const std::vector<absl::string_view> fields =
       absl::StrSplit(absl::string_view(text).substr(end + 1), ' ', absl::SkipEmpty());
-  // Counted from the state, which is field 3: 9, 22 and 51 of proc(5).
+  // Indices relative to the state, which is field 3: fields 9, 22 and 51 of proc(5).
   constexpr size_t kFlags = 6;
   constexpr size_t kStartTime = 19;
   constexpr size_t kEnvironmentEnd = 48;
@@ -66,7 +67,7 @@ absl::StatusOr<Process> ReadProcess(pid_t pid) {
   return process;
 }
 
-std::map<pid_t, Process> ReadAll() {
+std::map<pid_t, Process> ReadAllProcesses() {
   std::map<pid_t, Process> all;
   const std::unique_ptr<DIR, int (*)(DIR*)> dir(::opendir("/proc"), ::closedir);
   if (dir == nullptr) return all;
@@ -80,22 +81,23 @@ std::map<pid_t, Process> ReadAll() {
   return all;
 }
 
-bool HasMark(pid_t pid, const TaskProcesses& task) {
-  const std::string& mark = task.mark;
-  if (mark.empty()) return false;
+bool HasTaskMarker(pid_t pid, const TaskProcesses& task) {
+  const std::string& marker = task.marker;
+  if (marker.empty()) return false;
   const absl::StatusOr<std::string> environ =
       base::ReadFile(absl::StrCat("/proc/", pid, "/environ"));
   if (!environ.ok()) return false;
   bool marked = false;
   for (const absl::string_view entry : absl::StrSplit(*environ, '\0')) {
-    if (std::find(task.spared.begin(), task.spared.end(), entry) != task.spared.end()) return false;
-    marked = marked || entry == mark || (mark.back() == '/' && absl::StartsWith(entry, mark));
+    if (std::find(task.excluded.begin(), task.excluded.end(), entry) != task.excluded.end())
+      return false;
+    marked = marked || entry == marker || (marker.back() == '/' && absl::StartsWith(entry, marker));
   }
   return marked;
 }
 
 bool DescendsFrom(const std::map<pid_t, Process>& all, Process process, pid_t ancestor) {
-  // Read while it changed, the table may hold a circle.
+  // The table may contain a cycle, because it changed while it was read.
   for (size_t steps = 0; steps <= all.size(); ++steps) {
     if (process.parent == ancestor) return true;
     if (process.parent == 0) return false;
@@ -103,17 +105,17 @@ bool DescendsFrom(const std::map<pid_t, Process>& all, Process process, pid_t an
       process = parent->second;
       continue;
     }
-    // Its parent ended while the table was read: it has another by now.
+    // The parent ended while the table was read, so the process has another parent now.
     const absl::StatusOr<Process> now = ReadProcess(process.pid);
-    // The same one is hidden from us (hidepid).
+    // The parent is hidden from this process (hidepid).
     if (!now.ok() || now->parent == process.parent) return false;
     process = *now;
   }
   return false;
 }
 
-// Whether we are the keeper: then whoever loses its parent becomes our child, so that descent tells
-// all, also of one within exec(), and no environment has to be read.
+// Returns whether this process is the keeper: then orphans become its children, so descent finds
+// all processes, including those inside exec(), and no environment has to be read.
 bool IsReaper(const TaskProcesses& task) { return task.keeper == ::getpid(); }
 
 bool Belongs(const std::map<pid_t, Process>& all, const Process& process,
@@ -125,15 +127,15 @@ bool Belongs(const std::map<pid_t, Process>& all, const Process& process,
        process.session == task.leader || DescendsFrom(all, process, task.leader))) {
     return true;
   }
-  return !IsReaper(task) && HasMark(process.pid, task);
+  return !IsReaper(task) && HasTaskMarker(process.pid, task);
 }
 
 base::Fd OpenPidfd(pid_t pid) {
   return base::Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
 }
 
-// Takes away zombies that became our children, as happens to a keeper and to the first process of a
-// container. The leader is left to whoever started it.
+// Reaps zombies that became children of this process, as happens to a keeper and to the first
+// process of a container. The leader is left to its parent.
 void ReapOrphans(const std::map<pid_t, Process>& all, const TaskProcesses& task) {
   for (const auto& [pid, process] : all) {
     if (process.state == 'Z' && process.parent == ::getpid() && pid != task.leader &&
@@ -143,11 +145,11 @@ void ReapOrphans(const std::map<pid_t, Process>& all, const TaskProcesses& task)
   }
 }
 
-std::vector<pid_t> Living(const std::map<pid_t, Process>& all, const TaskProcesses& task) {
+std::vector<pid_t> FindLiving(const std::map<pid_t, Process>& all, const TaskProcesses& task) {
   std::vector<pid_t> living;
   std::set<pid_t> members;
   if (!task.group.empty()) {
-    const std::vector<pid_t> found = GroupMembers(task.group);
+    const std::vector<pid_t> found = GetGroupMembers(task.group);
     members.insert(found.begin(), found.end());
     members.erase(::getpid());
   }
@@ -164,16 +166,17 @@ bool HasNoEnvironment(pid_t pid) {
   return environ.ok() && environ->empty();
 }
 
-// Whether one that may have the mark cannot show it: within exec() the old environment is gone and
-// the new one not there yet. One whose environment we may not read is not of our tasks.
-bool SomebodyIsInExec(const std::map<pid_t, Process>& all, const TaskProcesses& task) {
-  return !task.mark.empty() && !IsReaper(task) &&
+// Returns whether a process may have the marker but cannot show it: inside exec(), the old
+// environment is gone and the new one does not exist yet. Processes whose environment this process
+// may not read do not belong to tasks.
+bool HasProcessInExec(const std::map<pid_t, Process>& all, const TaskProcesses& task) {
+  return !task.marker.empty() && !IsReaper(task) &&
          std::any_of(all.begin(), all.end(), [](const auto& entry) {
            const auto& [pid, process] = entry;
            if (process.state == 'Z' || process.state == 'X' || !HasNoEnvironment(pid)) return false;
            const absl::StatusOr<Process> now = ReadProcess(pid);
-           // It came meanwhile, or is on its way; or this is a kernel's thread, or one that never
-           // had any.
+           // The environment exists now, or the process is still in exec(); otherwise this is a
+           // kernel thread or a process without environment.
            return now.ok() && (now->in_exec || !HasNoEnvironment(pid));
          });
 }
@@ -185,19 +188,22 @@ absl::StatusOr<uint64_t> StartTime(pid_t pid) {
   return process.start_time;
 }
 
-std::vector<pid_t> FindProcesses(const TaskProcesses& task) { return Living(ReadAll(), task); }
+std::vector<pid_t> FindProcesses(const TaskProcesses& task) {
+  return FindLiving(ReadAllProcesses(), task);
+}
 
-absl::Status KillProcesses(const TaskProcesses& task, absl::Duration patience) {
+absl::Status KillProcesses(const TaskProcesses& task, absl::Duration timeout) {
   const absl::Time began = absl::Now();
-  const absl::Time deadline = began + patience;
+  const absl::Time deadline = began + timeout;
   while (true) {
-    // At once, so that nobody starts another meanwhile; whoever is not in it is found below.
+    // Kills all members at once, so that they cannot start others; processes outside the group are
+    // found below.
     if (!task.group.empty()) (void)KillGroupMembers(task.group);
-    const std::map<pid_t, Process> all = ReadAll();
+    const std::map<pid_t, Process> all = ReadAllProcesses();
     ReapOrphans(all, task);
-    const std::vector<pid_t> living = Living(all, task);
+    const std::vector<pid_t> living = FindLiving(all, task);
     if (living.empty()) {
-      if (absl::Now() >= began + kExecPatience || !SomebodyIsInExec(all, task)) {
+      if (absl::Now() >= began + kExecTimeout || !HasProcessInExec(all, task)) {
         return absl::OkStatus();
       }
       (void)::poll(nullptr, 0, 1);
@@ -205,21 +211,21 @@ absl::Status KillProcesses(const TaskProcesses& task, absl::Duration patience) {
     }
     if (absl::Now() >= deadline) {
       return absl::DeadlineExceededError(
-          absl::StrCat("process ", living.front(), " does not end after SIGKILL"));
+          absl::StrCat("process ", living.front(), " has not ended after SIGKILL"));
     }
     std::vector<base::Fd> fds;
     std::vector<pollfd> polls;
     for (const pid_t pid : living) {
       base::Fd fd = OpenPidfd(pid);
-      if (!fd.valid()) continue;  // Gone meanwhile; the next round tells.
-      // Through the descriptor, so that a number that was given out anew meanwhile is not hit...
+      if (!fd.valid()) continue;  // The process has ended meanwhile; the next round checks again.
+      // Sends the signal through the pidfd, so that a reused pid is not hit.
       const absl::StatusOr<Process> now = ReadProcess(pid);
       if (!now.ok() || now->start_time != all.at(pid).start_time) continue;
       (void)::syscall(SYS_pidfd_send_signal, fd.get(), SIGKILL, nullptr, 0);
       polls.push_back({.fd = fd.get(), .events = POLLIN, .revents = 0});
       fds.push_back(std::move(fd));
     }
-    // ...then until one is gone, or for a moment if one does not go.
+    // Waits until one has ended, but at most 100 ms.
     if (!polls.empty()) (void)::poll(polls.data(), polls.size(), 100);
   }
 }

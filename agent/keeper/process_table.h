@@ -1,8 +1,7 @@
-// The processes of a task: those of its control group where it has one; and, found in /proc, those
-// of its session, their descendants, and whatever inherited the mark of its environment, even after
-// leaving the session.
-// Called by a task's keeper when the task ends, and by ProcessDriver for those whose keeper is
-// gone. Never touches a process that bears none of these signs, nor the caller's own.
+// Finds the processes of a task: the members of its control group if it has one and, in /proc,
+// those of its session, their descendants, and processes that inherited its task marker, even after
+// leaving the session. Called by a task's keeper when the task ends, and by ProcessDriver if the
+// keeper is gone. Never touches other processes, nor the caller's own.
 #ifndef AGENT_KEEPER_PROCESS_TABLE_H_
 #define AGENT_KEEPER_PROCESS_TABLE_H_
 
@@ -19,29 +18,32 @@
 namespace det::agent {
 
 struct TaskProcesses {
-  // Its session and group leader; 0: known by the mark alone. A zombie keeps the number reserved.
+  // Leader of its session and process group; 0: only the marker is known. A zombie keeps the pid
+  // reserved.
   pid_t leader = 0;
-  // "NAME=value" in the environment of the task alone, as in DET_RUN_DIR=<its run directory>;
-  // empty: none. One that ends in '/' is a prefix of such entries.
-  std::string mark;
-  // Its keeper: all that descends from it belongs to the task, which it does not itself; 0: none.
-  // Who loses its parent becomes the keeper's child, so this finds also what hides its other signs.
+  // The task marker: "NAME=value" in the environment of this task only, such as DET_RUN_DIR=<its
+  // run directory>; empty: none. A marker that ends in '/' is a prefix of such entries.
+  std::string marker;
+  // Its keeper, whose descendants all belong to the task; 0: none. An orphan becomes a child of the
+  // keeper, so this also finds processes that have removed all other signs.
   pid_t keeper = 0;
   // Its control group (control_group.h); empty: none.
   std::string group;
-  // Whoever has one of these in its environment does not belong.
-  std::vector<std::string> spared;
+  // Processes with one of these entries in their environment are excluded.
+  std::vector<std::string> excluded;
 };
 
-// In clock ticks since boot; with the pid it names a process for ever. NOT_FOUND if it is gone.
+// Returns the start time in clock ticks since boot; together with the pid it identifies a process
+// uniquely. Returns NOT_FOUND if the process has ended.
 absl::StatusOr<uint64_t> StartTime(pid_t pid);
 
-// Those that live now; zombies do not.
+// Returns the running processes of a task, without zombies.
 std::vector<pid_t> FindProcesses(const TaskProcesses& task);
 
-// SIGKILL to all of them, again for what they start meanwhile, until none is left.
-// DEADLINE_EXCEEDED with a pid after `patience`: a process in the kernel's hands cannot be killed.
-absl::Status KillProcesses(const TaskProcesses& task, absl::Duration patience);
+// Sends SIGKILL to all processes of a task, repeatedly, until none is left. Returns
+// DEADLINE_EXCEEDED with a pid after `timeout`: a process that is blocked in the kernel cannot be
+// killed.
+absl::Status KillProcesses(const TaskProcesses& task, absl::Duration timeout);
 
 }  // namespace det::agent
 

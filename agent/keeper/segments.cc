@@ -18,9 +18,9 @@ std::optional<int64_t> ParseSegmentName(absl::string_view name) {
   return first;
 }
 
-int64_t SegmentBytes(int64_t limit) { return std::clamp<int64_t>(limit / 4, 1, 1 << 20); }
+int64_t GetSegmentSize(int64_t limit) { return std::clamp<int64_t>(limit / 4, 1, 1 << 20); }
 
-size_t OverLimit(const std::vector<Segment>& segments, int64_t limit) {
+size_t CountOverLimit(const std::vector<Segment>& segments, int64_t limit) {
   int64_t bytes = 0;
   for (const Segment& segment : segments) bytes += segment.bytes;
   size_t count = 0;
@@ -28,7 +28,7 @@ size_t OverLimit(const std::vector<Segment>& segments, int64_t limit) {
   return count;
 }
 
-size_t UpTo(const std::vector<Segment>& segments, int64_t sequence) {
+size_t CountDelivered(const std::vector<Segment>& segments, int64_t sequence) {
   size_t count = 0;
   while (count + 1 < segments.size() && segments[count + 1].first <= sequence + 1) ++count;
   return count;

@@ -1,6 +1,6 @@
-// The files that a spool consists of, and which of them may go. Each is named by its first line's
-// number, so what is missing can be counted from the names alone.
-// Called by SpoolWriter, SpoolReader and ProcessDriver.
+// The segment files of a spool, and which of them may be removed. Each name contains the number of
+// the first line, so missing lines can be counted from the names. Used by SpoolWriter, SpoolReader
+// and ProcessDriver.
 //
 // PURE.
 #ifndef AGENT_KEEPER_SEGMENTS_H_
@@ -22,22 +22,23 @@ struct Segment {
   friend bool operator==(const Segment&, const Segment&) = default;
 };
 
-// "output.17"; nothing for the name of another file.
+// The name of a segment is, for example, "output.17". ParseSegmentName returns nullopt for the
+// names of other files.
 std::string SegmentName(int64_t first);
 std::optional<int64_t> ParseSegmentName(absl::string_view name);
 
-// How large a segment becomes before the next is begun: so that a limit can be kept by removing
-// whole ones, and 1 MiB at most.
-int64_t SegmentBytes(int64_t limit);
+// Returns the size at which a new segment is started: small enough that a limit can be enforced by
+// removing whole segments, and at most 1 MiB.
+int64_t GetSegmentSize(int64_t limit);
 
-// Below: `segments` in order; the answer is how many of the first may be removed. Never the last,
-// which is being written.
+// The functions below take `segments` in ascending order and return how many of the first ones may
+// be removed. Never includes the last one, which is being written.
 
-// Until the rest keeps within `limit` bytes. Their lines are lost.
-size_t OverLimit(const std::vector<Segment>& segments, int64_t limit);
+// Counts the segments to remove so that the rest has at most `limit` bytes. Their lines are lost.
+size_t CountOverLimit(const std::vector<Segment>& segments, int64_t limit);
 
-// Whose lines are all among those up to `sequence`.
-size_t UpTo(const std::vector<Segment>& segments, int64_t sequence);
+// Counts the segments whose lines are all <= `sequence`.
+size_t CountDelivered(const std::vector<Segment>& segments, int64_t sequence);
 
 }  // namespace det::agent
 

@@ -17,7 +17,8 @@ std::vector<SpooledLine> SpoolReader::Read(size_t bytes) {
     if (!damaged_ && !Decode(bytes, &taken, &lines)) damaged_ = true;
     if (taken >= bytes) break;
     if (!damaged_ && Fill() > 0) continue;
-    // Its end. What was written between this and the beginning of a newer one is read first.
+    // The end of the segment is reached. Lines that were written before a newer segment was started
+    // must be read first.
     if (complete_ || damaged_) {
       if (!NewerExists()) break;
       file_.Close();
@@ -35,7 +36,7 @@ bool SpoolReader::Decode(size_t bytes, size_t* taken, std::vector<SpooledLine>* 
   FrameState state = FrameState::kWhole;
   while (*taken < bytes) {
     SpooledLine line;
-    state = TakeFrame(&rest, &line.frame);
+    state = ParseFrame(&rest, &line.frame);
     if (state != FrameState::kWhole) break;
     if (line.frame.sequence < next_) continue;
     line.missing = line.frame.sequence - next_;
@@ -58,15 +59,15 @@ ssize_t SpoolReader::Fill() {
 }
 
 bool SpoolReader::NewerExists() const {
-  const std::vector<Segment> segments = folder_.Segments();
+  const std::vector<Segment> segments = folder_.ListSegments();
   return !segments.empty() && segments.back().first > segment_;
 }
 
-// The one that holds the next line; else the first after it, as those between are gone.
+// Opens the segment with the next line; if it is gone, the first segment after it.
 bool SpoolReader::OpenNext() {
   while (true) {
     int64_t found = 0;
-    for (const Segment& segment : folder_.Segments()) {
+    for (const Segment& segment : folder_.ListSegments()) {
       if (segment.first <= segment_) continue;
       if (found == 0 || segment.first <= next_) found = segment.first;
     }
@@ -75,7 +76,7 @@ bool SpoolReader::OpenNext() {
     complete_ = damaged_ = false;
     buffer_.clear();
     file_ = base::Fd(::open(folder_.File(SegmentName(found)).c_str(), O_RDONLY | O_CLOEXEC));
-    // Removed meanwhile for the limit's sake: then there are newer ones.
+    // The segment was removed meanwhile to enforce the limit; then there are newer ones.
     if (file_.valid() || errno != ENOENT) return file_.valid();
   }
 }

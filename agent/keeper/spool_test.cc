@@ -1,4 +1,4 @@
-// Frames, and what a writer and a reader of them hold between each other.
+// Tests of frames, SpoolWriter and SpoolReader.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ std::string Bytes(const Frame& frame) {
   return bytes;
 }
 
-TEST(Frame, ComesBackAsItWas) {
+TEST(FrameTest, ParsesWrittenFrames) {
   const Frame frames[] = {{1, kTime, OutputStream::kStdout, "one"},
                           {2, kTime, OutputStream::kStderr, ""},
                           {3, kTime, OutputStream::kStdout, std::string("\0\xFF\n", 3)}};
@@ -34,35 +34,35 @@ TEST(Frame, ComesBackAsItWas) {
   absl::string_view rest = bytes;
   for (const Frame& frame : frames) {
     Frame read;
-    ASSERT_EQ(TakeFrame(&rest, &read), FrameState::kWhole);
+    ASSERT_EQ(ParseFrame(&rest, &read), FrameState::kWhole);
     EXPECT_EQ(read, frame);
   }
   EXPECT_TRUE(rest.empty());
 }
 
-TEST(Frame, EveryBeginningOfOneIsPartial) {
+TEST(FrameTest, ReportsPartialFrame) {
   const std::string bytes = Bytes({7, kTime, OutputStream::kStdout, "some text"});
   for (size_t size = 0; size < bytes.size(); ++size) {
     absl::string_view part(bytes.data(), size);
     Frame read;
-    EXPECT_EQ(TakeFrame(&part, &read), FrameState::kPartial) << size;
-    EXPECT_EQ(part.size(), size) << "nothing is taken";
+    EXPECT_EQ(ParseFrame(&part, &read), FrameState::kPartial) << size;
+    EXPECT_EQ(part.size(), size) << "nothing is removed";
   }
 }
 
-TEST(Frame, NoDamageGoesUnnoticed) {
-  const std::string good = Bytes({7, kTime, OutputStream::kStdout, "some text"});
-  for (size_t i = 0; i < good.size(); ++i) {
-    std::string bad = good;
-    bad[i] ^= 0x10;
-    absl::string_view bytes = bad;
+TEST(FrameTest, DetectsDamage) {
+  const std::string valid = Bytes({7, kTime, OutputStream::kStdout, "some text"});
+  for (size_t i = 0; i < valid.size(); ++i) {
+    std::string damaged = valid;
+    damaged[i] ^= 0x10;
+    absl::string_view bytes = damaged;
     Frame read;
-    EXPECT_NE(TakeFrame(&bytes, &read), FrameState::kWhole) << "byte " << i;
+    EXPECT_NE(ParseFrame(&bytes, &read), FrameState::kWhole) << "byte " << i;
   }
-  const std::string zeros(64, '\0');  // as some file systems leave after a power cut
+  const std::string zeros(64, '\0');  // some file systems leave zeros after a power failure
   absl::string_view bytes = zeros;
   Frame read;
-  EXPECT_EQ(TakeFrame(&bytes, &read), FrameState::kDamaged);
+  EXPECT_EQ(ParseFrame(&bytes, &read), FrameState::kDamaged);
 }
 
 class SpoolTest : public testing::Test {
@@ -72,7 +72,7 @@ class SpoolTest : public testing::Test {
     for (int i = from; i <= to; ++i) lines.push_back(absl::StrCat(i));
     return lines;
   }
-  // "1 2 3", with "(n)" where n lines are missing.
+  // Returns "1 2 3", with "(n)" where n lines are missing.
   static std::string Show(const std::vector<SpooledLine>& lines) {
     std::string text;
     for (const SpooledLine& line : lines) {
@@ -84,10 +84,10 @@ class SpoolTest : public testing::Test {
   std::string Read(SpoolReader& reader) { return Show(reader.Read(1 << 20)); }
 
   const base::TempDir dir_ = *base::TempDir::Create();
-  const KeepFolder folder_{dir_.path()};
+  const KeeperFolder folder_{dir_.path()};
 };
 
-TEST_F(SpoolTest, AReaderFollowsAWriter) {
+TEST_F(SpoolTest, ReaderFollowsWriter) {
   SpoolWriter writer(folder_, 1 << 20);
   SpoolReader reader(folder_, 1);
   EXPECT_EQ(Read(reader), "");
@@ -102,17 +102,17 @@ TEST_F(SpoolTest, AReaderFollowsAWriter) {
   EXPECT_EQ(writer.last_line(), 3);
 }
 
-TEST_F(SpoolTest, GoesFromSegmentToSegment) {
+TEST_F(SpoolTest, ReadsAcrossSegments) {
   SpoolWriter writer(folder_, 400);  // segments of 100 bytes: three lines
   SpoolReader reader(folder_, 1);
   for (int i = 1; i <= 10; ++i) {
     writer.Append(OutputStream::kStdout, kTime, {absl::StrCat(i)});
     EXPECT_EQ(Read(reader), absl::StrCat(i, " "));
   }
-  EXPECT_GT(folder_.Segments().size(), 2u);
+  EXPECT_GT(folder_.ListSegments().size(), 2u);
 }
 
-TEST_F(SpoolTest, BeginsWhereItIsTold) {
+TEST_F(SpoolTest, StartsAtRequestedLine) {
   SpoolWriter writer(folder_, 4000);
   for (int i = 1; i <= 60; ++i) writer.Append(OutputStream::kStdout, kTime, {absl::StrCat(i)});
   SpoolReader reader(folder_, 58);
@@ -123,7 +123,7 @@ TEST_F(SpoolTest, BeginsWhereItIsTold) {
   EXPECT_EQ(Read(at_the_end), "61 ");
 }
 
-TEST_F(SpoolTest, ReadsNoMoreThanIsAsked) {
+TEST_F(SpoolTest, ReadsAtMostRequestedBytes) {
   SpoolWriter writer(folder_, 1 << 20);
   writer.Append(OutputStream::kStdout, kTime, Numbers(1, 100));
   SpoolReader reader(folder_, 1);
@@ -132,7 +132,7 @@ TEST_F(SpoolTest, ReadsNoMoreThanIsAsked) {
   EXPECT_EQ(reader.Read(1 << 20).size(), 99u);
 }
 
-TEST_F(SpoolTest, TellsWhatIsMissing) {
+TEST_F(SpoolTest, CountsMissingLines) {
   SpoolWriter writer(folder_, 400);
   for (int i = 1; i <= 30; ++i) writer.Append(OutputStream::kStdout, kTime, {absl::StrCat(i)});
   SpoolReader reader(folder_, 1);
@@ -143,18 +143,18 @@ TEST_F(SpoolTest, TellsWhatIsMissing) {
   EXPECT_EQ(lines.back().frame.text, "30");
 }
 
-TEST_F(SpoolTest, KeepsWithinItsLimit) {
+TEST_F(SpoolTest, EnforcesLimit) {
   SpoolWriter writer(folder_, 10'000);
   for (int i = 0; i < 1000; ++i) {
     writer.Append(OutputStream::kStdout, kTime, {std::string(100, 'x')});
     int64_t bytes = 0;
-    for (const Segment& segment : folder_.Segments()) bytes += segment.bytes;
-    ASSERT_LE(bytes, 10'000 + 200) << "the limit, and a line";
+    for (const Segment& segment : folder_.ListSegments()) bytes += segment.bytes;
+    ASSERT_LE(bytes, 10'000 + 200) << "the limit plus one line";
   }
 }
 
-// The frame that a killed writer was at.
-TEST_F(SpoolTest, ATornLastFrameIsPassedOver) {
+// The last frame of a writer that was killed.
+TEST_F(SpoolTest, SkipsIncompleteLastFrame) {
   SpoolWriter writer(folder_, 1 << 20);
   writer.Append(OutputStream::kStdout, kTime, {"a"});
   const std::string path = folder_.File(SegmentName(1));
@@ -167,10 +167,10 @@ TEST_F(SpoolTest, ATornLastFrameIsPassedOver) {
   EXPECT_EQ(reader.next(), 2);
 }
 
-TEST_F(SpoolTest, DamageCostsTheRestOfItsSegmentOnly) {
+TEST_F(SpoolTest, LosesOnlyRestOfDamagedSegment) {
   SpoolWriter writer(folder_, 400);
   for (int i = 1; i <= 7; ++i) writer.Append(OutputStream::kStdout, kTime, {absl::StrCat(i)});
-  const std::vector<Segment> segments = folder_.Segments();
+  const std::vector<Segment> segments = folder_.ListSegments();
   ASSERT_GE(segments.size(), 2u);
   const base::Fd file(::open(folder_.File(SegmentName(1)).c_str(), O_WRONLY));
   ASSERT_EQ(::pwrite(file.get(), "!", 1, 33 + 8), 1);  // in the header of the second line
@@ -181,11 +181,11 @@ TEST_F(SpoolTest, DamageCostsTheRestOfItsSegmentOnly) {
   EXPECT_NE(read.find(" 7 "), std::string::npos) << read;
 }
 
-// A disk that is full for a while: what could not be written is missed by number.
-TEST_F(SpoolTest, LinesThatCannotBeWrittenAreMissed) {
+// The disk is full for a while: the lines that could not be written are counted as missing.
+TEST_F(SpoolTest, CountsLinesThatCannotBeWritten) {
   SpoolWriter writer(folder_, 40);  // segments of one line
   writer.Append(OutputStream::kStdout, kTime, {"1"});
-  // A folder in the place of the next segment keeps even root from writing it.
+  // A directory with the name of the next segment prevents even root from writing it.
   ASSERT_EQ(::mkdir(folder_.File(SegmentName(2)).c_str(), 0700), 0);
   writer.Append(OutputStream::kStdout, kTime, {"2"});
   ASSERT_EQ(::rmdir(folder_.File(SegmentName(2)).c_str()), 0);
@@ -195,16 +195,16 @@ TEST_F(SpoolTest, LinesThatCannotBeWrittenAreMissed) {
   EXPECT_EQ(writer.last_line(), 3);
 }
 
-// Whatever the order of writing, reading and removing: lines come in order, each once, and those
-// that do not come are counted.
-TEST_F(SpoolTest, HoldsForRandomHistories) {
+// In any order of writing, reading and removing, lines arrive in order, each once, and missing
+// lines are counted.
+TEST_F(SpoolTest, KeepsInvariants_ForRandomHistories) {
   const uint64_t seed = std::random_device{}();
   std::cout << "seed " << seed << "\n";
   for (uint64_t round = 0; round < 50; ++round) {
     SCOPED_TRACE(absl::StrCat("seed ", seed, " round ", round));
     base::Rng rng = base::Rng(seed).Split(round);
     const base::TempDir dir = *base::TempDir::Create();
-    const KeepFolder folder(dir.path());
+    const KeeperFolder folder(dir.path());
     SpoolWriter writer(folder, rng.UniformInt(200, 5000));
     SpoolReader reader(folder, 1);
     int64_t expected = 1;
@@ -224,8 +224,8 @@ TEST_F(SpoolTest, HoldsForRandomHistories) {
       } else if (what < 9) {
         read(static_cast<size_t>(rng.UniformInt(1, 2000)));
       } else {
-        const std::vector<Segment> segments = folder.Segments();
-        (void)folder.RemoveSegments(segments, UpTo(segments, expected - 1));
+        const std::vector<Segment> segments = folder.ListSegments();
+        (void)folder.RemoveSegments(segments, CountDelivered(segments, expected - 1));
       }
       if (HasFatalFailure()) return;
     }

@@ -15,7 +15,7 @@ void SpoolWriter::Append(OutputStream stream, absl::Time time,
   for (const std::string& line : lines) {
     AppendFrame({++last_line_, time, stream, line}, &bytes);
     const int64_t size = (file_.valid() ? bytes_ : 0) + static_cast<int64_t>(bytes.size());
-    if (size < SegmentBytes(limit_)) continue;
+    if (size < GetSegmentSize(limit_)) continue;
     Write(first, std::exchange(bytes, {}));
     file_.Close();
     first = last_line_ + 1;
@@ -27,15 +27,15 @@ bool SpoolWriter::Open(int64_t first) {
   const std::string path = folder_.File(SegmentName(first));
   file_ = base::Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   bytes_ = 0;
-  const std::vector<Segment> segments = folder_.Segments();
-  (void)folder_.RemoveSegments(segments, OverLimit(segments, limit_ - SegmentBytes(limit_)));
+  const std::vector<Segment> segments = folder_.ListSegments();
+  (void)folder_.RemoveSegments(segments, CountOverLimit(segments, limit_ - GetSegmentSize(limit_)));
   return file_.valid();
 }
 
 void SpoolWriter::Write(int64_t first, const std::string& bytes) {
   if (!file_.valid() && !Open(first)) return;
   if (WriteAll(bytes)) return;
-  // The next lines begin a segment of their own: a torn frame would hide them.
+  // The next lines start a new segment, because an incomplete frame would hide them.
   if (bytes_ == 0) (void)::unlink(folder_.File(SegmentName(first)).c_str());
   file_.Close();
 }

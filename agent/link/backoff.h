@@ -1,6 +1,5 @@
-// How long to wait before the next attempt: 0.1 s at first, up to 5 s, with jitter so that a
-// hundred agents do not come back at once. Owned by whoever tries again; not thread-safe. Never
-// waits itself, reads no clock.
+// Computes the wait before the next attempt: 0.1 s at first, up to 5 s, with jitter so that many
+// agents do not reconnect at the same time. Not thread-safe. Neither waits nor reads a clock.
 #ifndef AGENT_LINK_BACKOFF_H_
 #define AGENT_LINK_BACKOFF_H_
 
@@ -14,21 +13,21 @@ namespace det::agent {
 
 class Backoff {
  public:
-  static constexpr absl::Duration kFirst = absl::Milliseconds(100);
-  static constexpr absl::Duration kLast = absl::Seconds(5);
+  static constexpr absl::Duration kInitial = absl::Milliseconds(100);
+  static constexpr absl::Duration kMax = absl::Seconds(5);
 
   explicit Backoff(uint64_t seed) : rng_(seed) {}
 
   absl::Duration Next() {
     const absl::Duration wait = next_ * (0.5 + 0.5 * rng_.Uniform01());
-    next_ = std::min(next_ * 1.6, kLast);
+    next_ = std::min(next_ * 1.6, kMax);
     return wait;
   }
-  void Reset() { next_ = kFirst; }
+  void Reset() { next_ = kInitial; }
 
  private:
   base::Rng rng_;
-  absl::Duration next_ = kFirst;
+  absl::Duration next_ = kInitial;
 };
 
 }  // namespace det::agent

@@ -1,4 +1,4 @@
-// What the calls of a master link have in common: where they end, and how they are ended.
+// The gRPC calls of a master link: where they complete, and how they are cancelled.
 #ifndef AGENT_LINK_CALLS_H_
 #define AGENT_LINK_CALLS_H_
 
@@ -19,9 +19,9 @@ inline absl::Status ToStatus(const grpc::Status& status) {
   return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
 }
 
-// gRPC's completions, taken by a thread that sleeps until there is one and passes each on to the
-// loop. (The callback interface would need no thread of ours, but in this version keeps several of
-// its own that wake up every second.)
+// Receives gRPC's completions on a thread that sleeps until there is one, and posts each to the
+// loop. (The callback interface would need no such thread, but gRPC 1.51 then keeps several threads
+// that wake up every second.)
 class Completions {
  public:
   using Function = absl::AnyInvocable<void(bool ok)>;
@@ -30,11 +30,11 @@ class Completions {
 
   grpc::CompletionQueue* queue() { return &queue_; }
 
-  // A tag for an operation: `fn` runs on the loop when the operation is over. What it owns lives
-  // until then.
+  // Returns a tag for an operation. `fn` runs on the loop when the operation has completed; it is
+  // destroyed afterwards.
   static void* Tag(Function fn) { return new Function(std::move(fn)); }
 
-  // Waits for all operations. REQUIRES that no new ones are begun.
+  // Waits for all operations. REQUIRES that no new ones are started.
   void Close() {
     queue_.Shutdown();
     thread_.join();
@@ -55,10 +55,10 @@ class Completions {
   std::thread thread_;
 };
 
-// The calls under way, so that Close can end them. Any thread.
-class Calls {
+// The pending calls, so that Close can cancel them. Any thread.
+class PendingCalls {
  public:
-  // False once closed: the call must not be made.
+  // Returns false once closed: the call must not be started then.
   bool Begin(grpc::ClientContext* context) {
     std::lock_guard lock(mutex_);
     if (!closed_) contexts_.insert(context);
@@ -80,11 +80,11 @@ class Calls {
   std::set<grpc::ClientContext*> contexts_;
 };
 
-// A context that is among the calls for as long as it lives, which may be longer than the link:
-// what the loop has not run when it stops dies with the loop.
+// A context that is registered as a pending call while it exists. It may outlive the link, because
+// functions that the loop has not run are destroyed with the loop.
 class CallContext {
  public:
-  explicit CallContext(const std::shared_ptr<Calls>& calls)
+  explicit CallContext(const std::shared_ptr<PendingCalls>& calls)
       : calls_(calls), open_(calls->Begin(&context_)) {}
   CallContext(const CallContext&) = delete;
   CallContext& operator=(const CallContext&) = delete;
@@ -95,7 +95,7 @@ class CallContext {
   grpc::ClientContext* operator->() { return &context_; }
 
  private:
-  const std::shared_ptr<Calls> calls_;
+  const std::shared_ptr<PendingCalls> calls_;
   grpc::ClientContext context_;
   const bool open_;
 };

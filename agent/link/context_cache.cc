@@ -40,7 +40,7 @@ class Sha256 {
   std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context_;
 };
 
-// The hash becomes the name of a file.
+// Checks the hash, because it becomes a file name.
 bool IsHash(absl::string_view text) {
   return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == absl::string_view::npos;
 }
@@ -59,12 +59,13 @@ absl::Status WriteAll(int fd, absl::string_view data, const std::string& path) {
 
 absl::StatusOr<base::Fd> ContextCache::Open(const std::string& hash, std::stop_token stop) {
   if (!IsHash(hash)) {
-    return absl::InvalidArgumentError(absl::StrCat("the context's hash ", hash, " is no SHA-256"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the context's hash ", hash, " is not a SHA-256 in hexadecimal form"));
   }
   {
     std::unique_lock lock(mutex_);
     if (!fetched_.wait(lock, stop, [&] { return !fetching_.contains(hash); })) {
-      return absl::CancelledError("stopped while another task fetched the context");
+      return absl::CancelledError("stopped while another task was fetching the context");
     }
     if (absl::StatusOr<base::Fd> cached = OpenCached(hash); cached.ok()) return cached;
     fetching_.insert(hash);
@@ -81,15 +82,15 @@ absl::StatusOr<base::Fd> ContextCache::Open(const std::string& hash, std::stop_t
                       absl::StrCat("cannot get the context: ", opened.status().message()));
 }
 
-std::string ContextCache::PathOf(const std::string& hash) const {
+std::string ContextCache::GetPath(const std::string& hash) const {
   return absl::StrCat(dir_, "/", hash, ".tgz");
 }
 
 absl::StatusOr<base::Fd> ContextCache::OpenCached(const std::string& hash) const {
-  const std::string path = PathOf(hash);
+  const std::string path = GetPath(hash);
   base::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid()) return absl::ErrnoToStatus(errno, absl::StrCat("cannot open ", path));
-  (void)::futimens(fd.get(), nullptr);  // Used just now, as Evict sees it.
+  (void)::futimens(fd.get(), nullptr);  // Marks the archive as recently used, for Evict.
   return fd;
 }
 
@@ -109,22 +110,24 @@ absl::Status ContextCache::Fetch(const std::string& hash, const std::stop_token&
 
 absl::Status ContextCache::FetchOnce(const std::string& hash, const std::stop_token& stop) const {
   DET_RETURN_IF_ERROR(base::MakeDirs(dir_));
-  std::string aside = absl::StrCat(dir_, "/.fetch-XXXXXX");
-  base::Fd fd(::mkostemp(aside.data(), O_CLOEXEC));
+  std::string temporary = absl::StrCat(dir_, "/.fetch-XXXXXX");
+  base::Fd fd(::mkostemp(temporary.data(), O_CLOEXEC));
   if (!fd.valid()) return absl::ErrnoToStatus(errno, absl::StrCat("cannot write into ", dir_));
   Sha256 sha;
   absl::Status status = reader_->ReadContext(hash, stop, [&](absl::string_view chunk) {
     sha.Add(chunk);
-    return WriteAll(fd.get(), chunk, aside);
+    return WriteAll(fd.get(), chunk, temporary);
   });
   if (status.ok() && sha.Hex() != hash) {
-    status = absl::DataLossError(absl::StrCat("what the master sent is not ", hash));
+    status = absl::DataLossError(
+        absl::StrCat("the archive from the master does not have the SHA-256 ", hash));
   }
-  if (status.ok() && (::fsync(fd.get()) != 0 || ::rename(aside.c_str(), PathOf(hash).c_str()))) {
-    status = absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", PathOf(hash)));
+  if (status.ok() &&
+      (::fsync(fd.get()) != 0 || ::rename(temporary.c_str(), GetPath(hash).c_str()))) {
+    status = absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", GetPath(hash)));
   }
   if (!status.ok()) {
-    ::unlink(aside.c_str());
+    ::unlink(temporary.c_str());
     return status;
   }
   Evict(hash);
@@ -132,28 +135,28 @@ absl::Status ContextCache::FetchOnce(const std::string& hash, const std::stop_to
 }
 
 void ContextCache::Evict(const std::string& keep) const {
-  struct Kept {
+  struct CachedFile {
     std::filesystem::file_time_type used;
     uint64_t size = 0;
     std::filesystem::path path;
   };
-  std::vector<Kept> files;
+  std::vector<CachedFile> files;
   uint64_t total = 0;
   std::error_code error;
   for (auto it = std::filesystem::directory_iterator(dir_, error);
        !error && it != std::filesystem::directory_iterator(); it.increment(error)) {
     if (it->path().extension() != ".tgz") continue;
     std::error_code gone;
-    const Kept file{it->last_write_time(gone), it->file_size(gone), it->path()};
+    const CachedFile file{it->last_write_time(gone), it->file_size(gone), it->path()};
     if (gone) continue;
     total += file.size;
-    if (file.path != PathOf(keep)) files.push_back(file);
+    if (file.path != GetPath(keep)) files.push_back(file);
   }
   std::sort(files.begin(), files.end(),
-            [](const Kept& a, const Kept& b) { return a.used < b.used; });
-  for (const Kept& file : files) {
+            [](const CachedFile& a, const CachedFile& b) { return a.used < b.used; });
+  for (const CachedFile& file : files) {
     if (total <= limit_bytes_) return;
-    std::error_code ignored;  // Whoever has it open keeps it.
+    std::error_code ignored;  // Open descriptors remain valid.
     if (std::filesystem::remove(file.path, ignored)) total -= file.size;
   }
 }

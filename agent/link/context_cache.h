@@ -1,7 +1,7 @@
-// Context archives on disk by their hash, fetched from the master when they are missing.
-// Called on the tasks' threads, which wait; siblings that want the same archive share one download.
-// Never hands out an archive whose SHA-256 is not its name; past its limit the least recently used
-// go.
+// A cache of context archives on disk by their hash; missing ones are fetched from the master.
+// Called on the threads of tasks, which block; tasks that need the same archive share one download.
+// Never returns an archive whose SHA-256 differs from its name. If the cache exceeds its limit, the
+// least recently used archives are removed.
 #ifndef AGENT_LINK_CONTEXT_CACHE_H_
 #define AGENT_LINK_CONTEXT_CACHE_H_
 
@@ -25,7 +25,8 @@ class ContextReader {
  public:
   using Sink = absl::FunctionRef<absl::Status(absl::string_view chunk)>;
   virtual ~ContextReader() = default;
-  // Hands the archive to `sink` piece by piece. UNAVAILABLE: try again. Any thread.
+  // Passes the archive to `sink` in chunks. Returns UNAVAILABLE if the call should be retried. Any
+  // thread.
   virtual absl::Status ReadContext(const std::string& hash, std::stop_token stop, Sink sink) = 0;
 };
 
@@ -39,11 +40,11 @@ class ContextCache final : public ContextSource {
   absl::StatusOr<base::Fd> Open(const std::string& hash, std::stop_token stop) override;
 
  private:
-  std::string PathOf(const std::string& hash) const;
+  std::string GetPath(const std::string& hash) const;
   absl::StatusOr<base::Fd> OpenCached(const std::string& hash) const;
   absl::Status Fetch(const std::string& hash, const std::stop_token& stop) const;
   absl::Status FetchOnce(const std::string& hash, const std::stop_token& stop) const;
-  // Removes the least recently used until the rest fits; `keep` stays.
+  // Removes the least recently used archives until the limit is met; `keep` is never removed.
   void Evict(const std::string& keep) const;
 
   const std::string dir_;

@@ -63,35 +63,35 @@ class ContextCacheTest : public testing::Test {
     const ssize_t got = ::read(fd->get(), buffer, sizeof(buffer));
     return std::string(buffer, static_cast<size_t>(std::max<ssize_t>(got, 0)));
   }
-  std::string PathOf(const char* hash) const {
+  std::string GetPath(const char* hash) const {
     return absl::StrCat(dir_.path(), "/", hash, ".tgz");
   }
-  // As if it had been used this long ago.
+  // Sets the last use to `seconds` ago.
   void Age(const char* hash, int seconds) {
     const timespec then{::time(nullptr) - seconds, 0};
     const timespec times[2] = {then, then};
-    ASSERT_EQ(::utimensat(AT_FDCWD, PathOf(hash).c_str(), times, 0), 0);
+    ASSERT_EQ(::utimensat(AT_FDCWD, GetPath(hash).c_str(), times, 0), 0);
   }
 
   const base::TempDir dir_ = *base::TempDir::Create("det-contexts");
   FakeReader reader_;
 };
 
-TEST_F(ContextCacheTest, FetchesOnce) {
+TEST_F(ContextCacheTest, FetchesArchiveOnce) {
   ContextCache cache(dir_.path(), &reader_);
   EXPECT_EQ(*Get(cache, kHashA), "a");
   EXPECT_EQ(*Get(cache, kHashA), "a");
   EXPECT_EQ(reader_.reads, 1);
   ContextCache next(dir_.path(), &reader_);
   EXPECT_EQ(*Get(next, kHashA), "a");
-  EXPECT_EQ(reader_.reads, 1) << "it lasts beyond the process";
+  EXPECT_EQ(reader_.reads, 1) << "the cache persists";
 }
 
-TEST_F(ContextCacheTest, RefusesWhatIsNotWhatItsHashSays) {
+TEST_F(ContextCacheTest, RejectsArchiveWithWrongHash) {
   ContextCache cache(dir_.path(), &reader_);
   reader_.wrong = true;
   EXPECT_TRUE(absl::IsDataLoss(Get(cache, kHashA).status()));
-  EXPECT_TRUE(std::filesystem::is_empty(dir_.path())) << "nothing half-fetched stays";
+  EXPECT_TRUE(std::filesystem::is_empty(dir_.path())) << "no incomplete archive may remain";
   reader_.wrong = false;
   EXPECT_EQ(*Get(cache, kHashA), "a");
   for (const char* hash : {"", "../../etc/passwd", "abc"}) {
@@ -100,14 +100,14 @@ TEST_F(ContextCacheTest, RefusesWhatIsNotWhatItsHashSays) {
   EXPECT_TRUE(absl::IsNotFound(Get(cache, std::string(64, '0')).status()));
 }
 
-TEST_F(ContextCacheTest, WaitsForAMasterThatIsAway) {
+TEST_F(ContextCacheTest, RetriesWhileMasterIsUnavailable) {
   ContextCache cache(dir_.path(), &reader_);
   reader_.unavailable = 2;
   EXPECT_EQ(*Get(cache, kHashA), "a");
   EXPECT_EQ(reader_.reads, 3);
 }
 
-TEST_F(ContextCacheTest, SiblingsShareOneDownload) {
+TEST_F(ContextCacheTest, TasksShareOneDownload) {
   ContextCache cache(dir_.path(), &reader_);
   reader_.open = false;
   std::vector<std::thread> threads;
@@ -126,7 +126,7 @@ TEST_F(ContextCacheTest, SiblingsShareOneDownload) {
   EXPECT_EQ(reader_.reads, 1);
 }
 
-TEST_F(ContextCacheTest, StopsWaitingWhenToldTo) {
+TEST_F(ContextCacheTest, StopsWaiting_WhenStopIsRequested) {
   ContextCache cache(dir_.path(), &reader_);
   reader_.open = false;
   std::stop_source stop;
@@ -136,24 +136,24 @@ TEST_F(ContextCacheTest, StopsWaitingWhenToldTo) {
     std::unique_lock lock(reader_.mutex);
     reader_.changed.wait(lock, [&] { return reader_.reads == 1; });
   }
-  std::thread sibling(
+  std::thread second(
       [&] { EXPECT_TRUE(absl::IsCancelled(Get(cache, kHashA, stop.get_token()).status())); });
   stop.request_stop();
   first.join();
-  sibling.join();
+  second.join();
 }
 
-TEST_F(ContextCacheTest, TheLeastRecentlyUsedGoes) {
+TEST_F(ContextCacheTest, RemovesLeastRecentlyUsedArchive) {
   ContextCache cache(dir_.path(), &reader_, /*limit_bytes=*/2);
   ASSERT_TRUE(Get(cache, kHashA).ok());
   ASSERT_TRUE(Get(cache, kHashB).ok());
   Age(kHashA, 100);
   Age(kHashB, 50);
-  ASSERT_TRUE(Get(cache, kHashA).ok());  // Used just now.
+  ASSERT_TRUE(Get(cache, kHashA).ok());  // Marks the archive as recently used.
   ASSERT_TRUE(Get(cache, kHashC).ok());
-  EXPECT_TRUE(std::filesystem::exists(PathOf(kHashA)));
-  EXPECT_FALSE(std::filesystem::exists(PathOf(kHashB)));
-  EXPECT_TRUE(std::filesystem::exists(PathOf(kHashC)));
+  EXPECT_TRUE(std::filesystem::exists(GetPath(kHashA)));
+  EXPECT_FALSE(std::filesystem::exists(GetPath(kHashB)));
+  EXPECT_TRUE(std::filesystem::exists(GetPath(kHashC)));
 }
 
 }  // namespace

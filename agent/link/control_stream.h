@@ -1,4 +1,4 @@
-// The stream on which a master gives an agent its orders, and hears of their outcome.
+// The stream on which a master sends orders to an agent and receives reports.
 #ifndef AGENT_LINK_CONTROL_STREAM_H_
 #define AGENT_LINK_CONTROL_STREAM_H_
 
@@ -13,13 +13,13 @@
 
 namespace det::agent {
 
-// One control stream, on the loop. Its operations under way keep it alive.
+// One control stream. Used on the loop. Pending operations keep it alive.
 class ControlStream final : public std::enable_shared_from_this<ControlStream> {
  public:
   using OnMessage = std::function<void(const v1::MasterMessage&)>;
   using OnEnd = std::function<void(const absl::Status&)>;
 
-  ControlStream(const std::shared_ptr<Calls>& calls, OnMessage on_message, OnEnd on_end)
+  ControlStream(const std::shared_ptr<PendingCalls>& calls, OnMessage on_message, OnEnd on_end)
       : context_(calls), on_message_(std::move(on_message)), on_end_(std::move(on_end)) {}
 
   CallContext& context() { return context_; }
@@ -56,20 +56,20 @@ class ControlStream final : public std::enable_shared_from_this<ControlStream> {
     call_->Write(outgoing_.front(), Completions::Tag([self = shared_from_this()](bool ok) {
                    self->writing_ = false;
                    self->outgoing_.pop_front();
-                   // A write that failed is followed by a read that fails.
+                   // After a failed write, the pending read fails too.
                    if (!self->reading_) return self->FinishOnce();
                    if (ok) self->WriteNext();
                  }));
   }
 
-  // Once neither reading nor writing goes on.
+  // Finishes once neither a read nor a write is pending.
   void FinishOnce() {
     if (!reading_ && !writing_) Finish();
   }
 
   void Finish() {
     call_->Finish(&status_, Completions::Tag([self = shared_from_this()](bool) {
-      // A master that ends the stream in order has no more to say than one that breaks off.
+      // An orderly end by the master is treated like a broken stream.
       self->on_end_(self->status_.ok() ? absl::UnavailableError("the master ended the stream")
                                        : ToStatus(self->status_));
     }));
@@ -80,7 +80,7 @@ class ControlStream final : public std::enable_shared_from_this<ControlStream> {
   const OnEnd on_end_;
   std::unique_ptr<grpc::ClientAsyncReaderWriter<v1::AgentMessage, v1::MasterMessage>> call_;
   v1::MasterMessage incoming_;
-  std::deque<v1::AgentMessage> outgoing_;  // the first is being written if writing_
+  std::deque<v1::AgentMessage> outgoing_;  // the first one is being written if writing_
   bool reading_ = false;
   bool writing_ = false;
   grpc::Status status_;

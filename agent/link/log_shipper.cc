@@ -10,8 +10,8 @@ namespace {
 
 size_t SizeOf(const OutputLine& line) { return sizeof(line) + line.text.size(); }
 
-// What will be refused again however often it is sent. UNIMPLEMENTED is not: a proxy says it of a
-// master that is not there yet.
+// Returns whether a retry would fail again. UNIMPLEMENTED is not final: a proxy returns it while
+// the master is not available.
 bool IsFinal(const absl::Status& status) {
   return absl::IsNotFound(status) || absl::IsInvalidArgument(status) ||
          absl::IsFailedPrecondition(status) || absl::IsOutOfRange(status);
@@ -35,7 +35,7 @@ void LogShipper::Flush(const AllocationId& allocation, absl::AnyInvocable<void()
   Post(allocation);
 }
 
-void LogShipper::TryNow() {
+void LogShipper::RetryNow() {
   std::vector<AllocationId> due;
   for (auto& [id, queue] : queues_) {
     queue.backoff.Reset();
@@ -84,7 +84,7 @@ void LogShipper::OnPosted(const AllocationId& allocation, const absl::Status& st
   queue.posting = false;
   if (status.ok() || IsFinal(status)) {
     if (!status.ok()) {
-      DET_LOG(WARNING) << "the master refused log lines: " << status.message()
+      DET_LOG(WARNING) << "the master rejected log lines: " << status.message()
                        << base::Field("allocation", allocation)
                        << base::Field("lines", queue.batch->size());
     }

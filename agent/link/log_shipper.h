@@ -1,7 +1,7 @@
-// Brings the lines of tasks to the master: in order, in batches, until they are stored.
-// Owned by Agent, called on its loop only. A line goes out at once if nothing is under way, else
-// with the next batch; nothing ticks while there is nothing to send. Never drops a line: whoever
-// adds them waits until those before are delivered.
+// Sends the lines of tasks to the master, in order and in batches, until they are stored. Owned by
+// Agent, called on its loop only. Lines are sent at once if no request is pending, else with the
+// next batch; no timer runs while there is nothing to send. Never drops a line: the caller limits
+// how many lines are pending.
 #ifndef AGENT_LINK_LOG_SHIPPER_H_
 #define AGENT_LINK_LOG_SHIPPER_H_
 
@@ -27,7 +27,7 @@ class LogPoster {
  public:
   using Done = absl::AnyInvocable<void(absl::Status)>;
   virtual ~LogPoster() = default;
-  // OK once the lines are stored. `done` runs on the loop, never inside this call.
+  // Completes with OK once the lines are stored. `done` runs on the loop, never inside this call.
   virtual void PostLogs(const AllocationId& allocation,
                         std::shared_ptr<const std::vector<OutputLine>> lines, Done done) = 0;
 };
@@ -35,32 +35,32 @@ class LogPoster {
 class LogShipper {
  public:
   static constexpr size_t kBatchLines = 1000;
-  static constexpr size_t kBatchBytes = 1 << 20;  // well below what gRPC takes in one message
-  // The lines of this allocation up to this number are stored, or refused for good.
+  static constexpr size_t kBatchBytes = 1 << 20;  // well below gRPC's limit for one message
+  // Called when the lines of an allocation up to this number are stored, or permanently rejected.
   using Delivered = std::function<void(const AllocationId&, int64_t sequence)>;
 
   LogShipper(base::EventLoop* loop, LogPoster* poster, uint64_t seed, Delivered delivered)
       : loop_(loop), poster_(poster), seed_(seed), delivered_(std::move(delivered)) {}
 
-  // Numbered by whoever adds them.
+  // Adds lines that the caller has numbered.
   void Add(const AllocationId& allocation, std::vector<OutputLine> lines);
 
-  // No lines follow.
+  // Called after the last line.
   void End(const AllocationId& allocation);
 
-  // `done` runs, perhaps inside this call, when the lines have ended and all of them are delivered.
-  // REQUIRES that it was not called before for this one.
+  // PendingCalls `done`, possibly inside this call, when the lines have ended and all of them are
+  // delivered. REQUIRES that Flush was not called for this allocation before.
   void Flush(const AllocationId& allocation, absl::AnyInvocable<void()> done);
 
-  // The master is back: whatever waits for its next attempt is tried now.
-  void TryNow();
+  // Retries all waiting batches now. Called when the master is connected again.
+  void RetryNow();
 
  private:
   struct Queue {
     explicit Queue(uint64_t seed) : backoff(seed) {}
     std::deque<OutputLine> waiting;
     bool ended = false;
-    std::shared_ptr<const std::vector<OutputLine>> batch;  // under way, or waiting for a retry
+    std::shared_ptr<const std::vector<OutputLine>> batch;  // pending, or waiting for a retry
     bool posting = false;
     std::optional<base::TimerId> retry;
     Backoff backoff;

@@ -30,7 +30,7 @@ class FakePoster final : public LogPoster {
 
 class LogShipperTest : public testing::Test {
  protected:
-  // Numbered from where the last ones ended.
+  // Returns lines with the next numbers.
   std::vector<OutputLine> Lines(int count, const std::string& text = "x") {
     std::vector<OutputLine> lines(static_cast<size_t>(count));
     for (OutputLine& line : lines) {
@@ -57,7 +57,7 @@ class LogShipperTest : public testing::Test {
                       }};
 };
 
-TEST_F(LogShipperTest, SendsAtOnceThenInBatches) {
+TEST_F(LogShipperTest, SendsFirstLineAtOnceThenBatches) {
   shipper_.Add(kA, Lines(1));
   ASSERT_EQ(poster_.posts.size(), 1u) << "no delay when idle";
   shipper_.Add(kA, Lines(1));
@@ -70,22 +70,22 @@ TEST_F(LogShipperTest, SendsAtOnceThenInBatches) {
   EXPECT_EQ(Posted(2).size(), 501u);
   Answer(2);
   EXPECT_EQ(poster_.posts.size(), 3u);
-  EXPECT_TRUE(loop_.Idle());
-  EXPECT_EQ(loop_.NextTimer(), absl::InfiniteFuture()) << "nothing ticks at rest";
+  EXPECT_TRUE(loop_.IsIdle());
+  EXPECT_EQ(loop_.NextTimer(), absl::InfiniteFuture()) << "no timer runs when idle";
   int64_t sequence = 0;
   for (const auto& post : poster_.posts) {
     for (const OutputLine& line : post.lines) EXPECT_EQ(line.sequence, ++sequence);
   }
 }
 
-TEST_F(LogShipperTest, BatchesAreBoundedInBytes) {
+TEST_F(LogShipperTest, LimitsBatchesInBytes) {
   shipper_.Add(kA, Lines(1));
   shipper_.Add(kA, Lines(100, std::string(64 * 1024, 'x')));
   Answer(0);
   EXPECT_LE(Posted(1).size(), 17u);
 }
 
-TEST_F(LogShipperTest, AllocationsDoNotWaitForEachOther) {
+TEST_F(LogShipperTest, SendsAllocationsIndependently) {
   shipper_.Add(kA, Lines(1));
   shipper_.Add(kB, Lines(1));
   ASSERT_EQ(poster_.posts.size(), 2u);
@@ -94,16 +94,16 @@ TEST_F(LogShipperTest, AllocationsDoNotWaitForEachOther) {
   EXPECT_EQ(delivered_[kB], 2);
 }
 
-TEST_F(LogShipperTest, TriesAgainWithTheSameLines) {
+TEST_F(LogShipperTest, RetriesWithSameLines) {
   shipper_.Add(kA, Lines(2));
   Answer(0, absl::UnavailableError("not now"));
   shipper_.Add(kA, Lines(1));
   EXPECT_EQ(poster_.posts.size(), 1u);
-  loop_.Advance(Backoff::kLast);
+  loop_.Advance(Backoff::kMax);
   ASSERT_EQ(poster_.posts.size(), 2u);
   EXPECT_EQ(Posted(1), Posted(0));
   Answer(1, absl::UnavailableError("not now"));
-  shipper_.TryNow();
+  shipper_.RetryNow();
   ASSERT_EQ(poster_.posts.size(), 3u);
   Answer(2);
   EXPECT_EQ(Posted(3).size(), 1u);
@@ -111,27 +111,27 @@ TEST_F(LogShipperTest, TriesAgainWithTheSameLines) {
   EXPECT_EQ(delivered_[kA], 2);
 }
 
-TEST_F(LogShipperTest, WhatAProxyAnswersForTheMasterIsNoRefusal) {
+TEST_F(LogShipperTest, RetriesUnimplemented) {
   shipper_.Add(kA, Lines(1));
   Answer(0, absl::UnimplementedError("404 of a proxy"));
   EXPECT_EQ(delivered_[kA], 0);
-  loop_.Advance(Backoff::kLast);
+  loop_.Advance(Backoff::kMax);
   EXPECT_EQ(poster_.posts.size(), 2u);
 }
 
-TEST_F(LogShipperTest, GivesUpWhatTheMasterRefusesForGood) {
+TEST_F(LogShipperTest, DropsLines_WhenRejectedPermanently) {
   shipper_.Add(kA, Lines(1));
   shipper_.Add(kA, Lines(1));
   Answer(0, absl::NotFoundError("no such allocation"));
   ASSERT_EQ(poster_.posts.size(), 2u);
   EXPECT_EQ(Posted(1)[0].sequence, 2);
-  EXPECT_EQ(delivered_[kA], 1) << "they need not be kept any longer";
+  EXPECT_EQ(delivered_[kA], 1) << "the spool may remove them";
 }
 
-TEST_F(LogShipperTest, FlushWaitsForTheLastLine) {
+TEST_F(LogShipperTest, FlushWaitsForLastLine) {
   int flushed = 0;
   shipper_.Flush(kB, [&] { ++flushed; });
-  EXPECT_EQ(flushed, 0) << "more may come";
+  EXPECT_EQ(flushed, 0) << "more lines may follow";
   shipper_.End(kB);
   EXPECT_EQ(flushed, 1) << "nothing to wait for";
   shipper_.Add(kA, Lines(1));
@@ -142,20 +142,20 @@ TEST_F(LogShipperTest, FlushWaitsForTheLastLine) {
   Answer(1);
   shipper_.Add(kA, Lines(1));
   shipper_.End(kA);
-  EXPECT_EQ(flushed, 1) << "these came after the task's end";
+  EXPECT_EQ(flushed, 1) << "these lines came after the exit";
   Answer(2);
   EXPECT_EQ(flushed, 2);
   EXPECT_EQ(delivered_[kA], 3);
 }
 
-TEST(Backoff, GrowsToItsBoundWithJitter) {
+TEST(BackoffTest, GrowsToMaximumWithJitter) {
   Backoff backoff(1);
   for (int round = 0; round < 2; ++round) {
-    EXPECT_LE(backoff.Next(), Backoff::kFirst);
+    EXPECT_LE(backoff.Next(), Backoff::kInitial);
     absl::Duration longest;
     for (int i = 0; i < 50; ++i) longest = std::max(longest, backoff.Next());
-    EXPECT_LE(longest, Backoff::kLast);
-    EXPECT_GE(longest, Backoff::kLast / 2);
+    EXPECT_LE(longest, Backoff::kMax);
+    EXPECT_GE(longest, Backoff::kMax / 2);
     backoff.Reset();
   }
 }

@@ -25,14 +25,14 @@ constexpr absl::Duration kPostDeadline = absl::Seconds(30);
 
 std::shared_ptr<grpc::Channel> MakeChannel(const MasterAddress& master, const TlsOptions& tls) {
   grpc::ChannelArguments arguments;
-  // A master that is gone without a word is noticed by these pings; one that has come back is found
-  // quickly, as the pace of the attempts is ours.
+  // These pings detect a master that has disappeared silently. The reconnect intervals are short,
+  // because this class controls the pace of attempts.
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1'000);
-  // A proxy of the environment is for the world outside, not for the cluster.
+  // A proxy from the environment is meant for external addresses, not for the cluster.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetMaxReceiveMessageSize(64 << 20);
   if (!master.tls) {
@@ -56,8 +56,8 @@ class GrpcMasterLink final : public MasterLink {
         backoff_(options.seed) {}
 
   void Connect() override {
-    DET_CHECK(loop_->RunsHere());
-    UseNewCertificates();
+    DET_CHECK(loop_->IsOnLoopThread());
+    ReloadCertificates();
     auto stream = std::make_shared<ControlStream>(
         calls_, [this](const v1::MasterMessage& message) { OnMessage(message); },
         [this](const absl::Status& why) { OnEnd(why); });
@@ -79,7 +79,7 @@ class GrpcMasterLink final : public MasterLink {
   void PostLogs(const AllocationId& allocation,
                 std::shared_ptr<const std::vector<OutputLine>> lines, Done done) override {
     struct Call {
-      explicit Call(const std::shared_ptr<Calls>& calls) : context(calls) {}
+      explicit Call(const std::shared_ptr<PendingCalls>& calls) : context(calls) {}
       CallContext context;
       v1::PostLogsResponse response;
       grpc::Status status;
@@ -130,15 +130,16 @@ class GrpcMasterLink final : public MasterLink {
     return stubs;
   }
 
-  // Logs and contexts follow the control stream. Any thread; a call holds its channel.
+  // Returns the stub of the master with the control stream, which logs and contexts use too. Any
+  // thread; a call keeps its channel alive.
   std::shared_ptr<v1::AgentHub::Stub> stub() {
     std::lock_guard lock(stubs_mutex_);
-    return stubs_[at_];
+    return stubs_[current_];
   }
 
-  // A connection that stands goes on as it began.
-  void UseNewCertificates() {
-    std::optional<TlsOptions> renewed = RenewedTlsOptions(tls_);
+  // Existing connections keep their certificates.
+  void ReloadCertificates() {
+    std::optional<TlsOptions> renewed = ReloadTlsOptions(tls_);
     if (!renewed) return;
     tls_ = *std::move(renewed);
     Stubs stubs = MakeStubs(options_.masters, tls_);
@@ -146,8 +147,8 @@ class GrpcMasterLink final : public MasterLink {
     stubs_ = std::move(stubs);
   }
 
-  // One that refuses this agent is no reason to ask another.
-  static bool AsksTheNext(const absl::Status& why) {
+  // Returns whether to try the next master. If a master rejects this agent, the others would too.
+  static bool ShouldTryNextMaster(const absl::Status& why) {
     return !absl::IsAlreadyExists(why) && !absl::IsUnauthenticated(why) &&
            !absl::IsPermissionDenied(why);
   }
@@ -174,7 +175,8 @@ class GrpcMasterLink final : public MasterLink {
         listener_->OnShutdown(message.shutdown().reason());
         break;
       case v1::MasterMessage::MESSAGE_NOT_SET:
-        DET_LOG(WARNING) << "the master sent a message of a kind unknown to this agent";
+        DET_LOG(WARNING) << "received a message of an unknown type from the master; is this agent "
+                            "older than the master?";
         break;
     }
   }
@@ -185,7 +187,7 @@ class GrpcMasterLink final : public MasterLink {
     heartbeat_ = absl::Seconds(registered.heartbeat_seconds());
     ScheduleHeartbeat();
     listener_->OnRegistered(
-        {registered.cluster_id(), registered.master_version(), options_.masters[at_]});
+        {registered.cluster_id(), registered.master_version(), options_.masters[current_]});
   }
 
   void OnEnd(const absl::Status& why) {
@@ -193,10 +195,10 @@ class GrpcMasterLink final : public MasterLink {
     registered_ = false;
     if (heartbeat_timer_.has_value()) loop_->Cancel(*heartbeat_timer_);
     heartbeat_timer_.reset();
-    const std::string advice = TlsAdvice(why.message(), options_.masters[at_].tls);
-    if (AsksTheNext(why)) at_ = (at_ + 1) % options_.masters.size();
-    // All of them are asked before a pause.
-    const bool pause = at_ == 0 || !AsksTheNext(why);
+    const std::string advice = GetTlsHint(why.message(), options_.masters[current_].tls);
+    if (ShouldTryNextMaster(why)) current_ = (current_ + 1) % options_.masters.size();
+    // All masters are tried before a pause.
+    const bool pause = current_ == 0 || !ShouldTryNextMaster(why);
     loop_->PostAfter(pause ? backoff_.Next() : absl::ZeroDuration(), [this] { Connect(); });
     listener_->OnDisconnected(absl::Status(why.code(), absl::StrCat(why.message(), advice)));
   }
@@ -217,13 +219,13 @@ class GrpcMasterLink final : public MasterLink {
   const LinkOptions options_;
   base::EventLoop* const loop_;
   LinkListener* const listener_;
-  const std::shared_ptr<Calls> calls_ = std::make_shared<Calls>();
+  const std::shared_ptr<PendingCalls> calls_ = std::make_shared<PendingCalls>();
   Completions completions_;
-  TlsOptions tls_;  // as the stubs have it; on the loop
+  TlsOptions tls_;  // used by stubs_; accessed on the loop
   std::mutex stubs_mutex_;
-  Stubs stubs_;                 // of options_.masters
-  std::atomic<size_t> at_ = 0;  // the one in use; changed on the loop
-  // On the loop.
+  Stubs stubs_;                      // one for each of options_.masters
+  std::atomic<size_t> current_ = 0;  // index of the current master; changed on the loop
+  // Accessed on the loop.
   Backoff backoff_;
   std::shared_ptr<ControlStream> stream_;
   bool registered_ = false;

@@ -1,4 +1,4 @@
-// The pieces of the link that need no master; with one it is tested in agent_test.
+// Tests of the parts of the link that need no master; agent_test tests it with one.
 #include "agent/link/master_link.h"
 
 #include <chrono>
@@ -8,8 +8,9 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "agent/link/master_address.h"
 #include "agent/link/messages.h"
-#include "base/authority.h"
+#include "base/certificate_authority.h"
 #include "base/event_loop.h"
 #include "base/file.h"
 #include "det/agent/v1/agent.grpc.pb.h"
@@ -19,20 +20,20 @@
 namespace det::agent {
 namespace {
 
-TEST(MasterAddress, Parses) {
+TEST(MasterAddressTest, ParsesAddress) {
   struct Case {
     const char* text;
     const char* url;
     const char* host;
   };
-  for (const Case& good :
+  for (const Case& valid :
        {Case{"http://m:8080", "http://m:8080", "m"}, Case{"m:8080", "http://m:8080", "m"},
         Case{"https://m.example.org:443/", "https://m.example.org:443", "m.example.org"},
         Case{"http://[::1]:80", "http://[::1]:80", "::1"}}) {
-    const auto address = ParseMasterAddress(good.text);
+    const auto address = ParseMasterAddress(valid.text);
     ASSERT_TRUE(address.ok()) << address.status();
-    EXPECT_EQ(address->Url(), good.url);
-    EXPECT_EQ(address->host, good.host);
+    EXPECT_EQ(address->Url(), valid.url);
+    EXPECT_EQ(address->host, valid.host);
   }
   for (const char* bad : {"", "m", "http://m", "http://:80", "http://m:0", "http://m:70000",
                           "http://m:80/path", "ftp://m:80", "::1:80", "http://[::1:80"}) {
@@ -42,7 +43,7 @@ TEST(MasterAddress, Parses) {
   }
 }
 
-TEST(MasterAddress, OneWayToAllMasters) {
+TEST(MasterAddressTest, RequiresSameSchemeForAllMasters) {
   const auto check = [](const char* masters, const TlsOptions& tls) {
     return CheckTls(*ParseMasterAddresses(masters), tls).ok();
   };
@@ -54,33 +55,34 @@ TEST(MasterAddress, OneWayToAllMasters) {
   EXPECT_FALSE(check("http://a:1", {.certificate = "PEM"}));
 }
 
-TEST(TlsOptions, AFailureSaysWhatToDo) {
-  EXPECT_EQ(TlsAdvice("Trying to connect an http1.x server", false),
-            "; if it speaks TLS, use https://");
-  EXPECT_EQ(TlsAdvice("connection refused", false), "");
-  EXPECT_NE(TlsAdvice("SSL routines::certificate verify failed", true).find("--tls-ca"),
+TEST(TlsOptionsTest, GivesHintForFailure) {
+  EXPECT_EQ(GetTlsHint("Trying to connect an http1.x server", false),
+            "; if the master uses TLS, use https://");
+  EXPECT_EQ(GetTlsHint("connection rejected", false), "");
+  EXPECT_NE(GetTlsHint("SSL routines::certificate verify failed", true).find("--tls-ca"),
             std::string::npos);
-  EXPECT_NE(TlsAdvice("Peer name m is not in peer certificate", true).find("--tls-master-name"),
+  EXPECT_NE(GetTlsHint("Peer name m is not in peer certificate", true).find("--tls-master-name"),
             std::string::npos);
-  EXPECT_NE(TlsAdvice("SSL routines::wrong version number", true).find("http://"),
+  EXPECT_NE(GetTlsHint("SSL routines::wrong version number", true).find("http://"),
             std::string::npos);
-  EXPECT_EQ(TlsAdvice("connection refused", true), "");
+  EXPECT_EQ(GetTlsHint("connection rejected", true), "");
 }
 
-TEST(TlsOptions, AreFilesThatFitTogether) {
+TEST(TlsOptionsTest, RejectsFilesThatDoNotMatch) {
   const base::TempDir dir = *base::TempDir::Create();
   const auto write = [&](const std::string& name, const std::string& text) {
     EXPECT_TRUE(base::WriteFileAtomically(dir.path() + "/" + name, text).ok());
     return dir.path() + "/" + name;
   };
   const absl::Time now = absl::Now();
-  const auto sign = [&](const base::KeyedCertificate& by, absl::Time until) {
-    return *base::Sign(by, {.name = "a1",
-                            .use = base::CertificateUse::kClient,
-                            .from = now - absl::Hours(2),
-                            .until = until});
+  const auto sign = [&](const base::CertificateAndKey& by, absl::Time until) {
+    return *base::SignCertificate(by, {.name = "a1",
+                                       .use = base::CertificateUse::kClient,
+                                       .from = now - absl::Hours(2),
+                                       .until = until});
   };
-  const auto authority = *base::MakeAuthority("test", now - absl::Hours(2), now + absl::Hours(2));
+  const auto authority =
+      *base::MakeCertificateAuthority("test", now - absl::Hours(2), now + absl::Hours(2));
   const auto own = sign(authority, now + absl::Hours(1));
   const auto old = sign(authority, now - absl::Hours(1));
   const std::string ca = write("ca", authority.certificate);
@@ -95,25 +97,28 @@ TEST(TlsOptions, AreFilesThatFitTogether) {
   const std::string text = write("text", "text");
   const std::string old_cert = write("old", old.certificate);
   const struct {
-    std::string ca, cert, key, says;
+    std::string ca;
+    std::string cert;
+    std::string key;
+    std::string message;
   } bad[] = {{text, "", "", "--tls-ca"},
              {dir.path() + "/none", "", "", "--tls-ca"},
-             {"", cert, "", "belong together"},
-             {"", "", key, "belong together"},
+             {"", cert, "", "must be set together"},
+             {"", "", key, "must be set together"},
              {"", text, key, "--tls-cert"},
              {"", cert, text, "--tls-key"},
              {"", old_cert, write("oldkey", old.key), "has expired"},
-             {"", cert, write("cakey", authority.key), "does not belong"}};
+             {"", cert, write("cakey", authority.key), "does not match"}};
   for (const auto& each : bad) {
-    const absl::Status refused = ReadTlsOptions(each.ca, each.cert, each.key).status();
-    EXPECT_NE(refused.message().find(each.says), std::string::npos) << refused;
+    const absl::Status rejected = ReadTlsOptions(each.ca, each.cert, each.key).status();
+    EXPECT_NE(rejected.message().find(each.message), std::string::npos) << rejected;
   }
 }
 
-// Takes agents that show a certificate by its authority, and greets them.
+// A server that accepts agents with a certificate of its CA, and registers them.
 class TlsHub final : public v1::AgentHub::CallbackService {
  public:
-  TlsHub(const base::KeyedCertificate& authority, const base::KeyedCertificate& own) {
+  TlsHub(const base::CertificateAndKey& authority, const base::CertificateAndKey& own) {
     grpc::SslServerCredentialsOptions options(
         GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
     options.pem_root_certs = authority.certificate;
@@ -152,37 +157,38 @@ class Listener final : public LinkListener {
   void OnOrder(const Event&) override {}
   void OnShutdown(const std::string&) override {}
   void OnDisconnected(const absl::Status&) override {
-    if (!std::exchange(refused_, true)) refused.set_value();
+    if (!std::exchange(rejected_, true)) rejected.set_value();
   }
-  std::promise<void> refused, registered;
+  std::promise<void> rejected;
+  std::promise<void> registered;
 
  private:
-  bool refused_ = false;
+  bool rejected_ = false;
 };
 
-// No start of the agent, which would be no harm to its tasks, but is one more thing to do.
-TEST(TlsLink, ConnectsByACertificateThatIsRenewed) {
+// A renewed certificate takes effect without a restart of the agent.
+TEST(TlsLinkTest, UsesRenewedCertificate) {
   const base::TempDir dir = *base::TempDir::Create();
   const absl::Time now = absl::Now();
   const auto make = [&] {
-    return *base::MakeAuthority("t", now - absl::Hours(1), now + absl::Hours(1));
+    return *base::MakeCertificateAuthority("t", now - absl::Hours(1), now + absl::Hours(1));
   };
-  const auto sign = [&](const base::KeyedCertificate& by, base::CertificateUse use) {
-    return *base::Sign(by, {.name = "a1",
-                            .hosts = {"127.0.0.1"},
-                            .use = use,
-                            .from = now - absl::Hours(1),
-                            .until = now + absl::Hours(1)});
+  const auto sign = [&](const base::CertificateAndKey& by, base::CertificateUse use) {
+    return *base::SignCertificate(by, {.name = "a1",
+                                       .hosts = {"127.0.0.1"},
+                                       .use = use,
+                                       .from = now - absl::Hours(1),
+                                       .until = now + absl::Hours(1)});
   };
   const std::string path = dir.path();
-  const auto keep = [&](const base::KeyedCertificate& own) {
+  const auto keep = [&](const base::CertificateAndKey& own) {
     EXPECT_TRUE(base::WriteFileAtomically(path + "/key", own.key).ok());
     EXPECT_TRUE(base::WriteFileAtomically(path + "/cert", own.certificate).ok());
   };
-  const base::KeyedCertificate authority = make();
+  const base::CertificateAndKey authority = make();
   EXPECT_TRUE(base::WriteFileAtomically(path + "/ca", authority.certificate).ok());
   TlsHub hub(authority, sign(authority, base::CertificateUse::kServer));
-  // By an authority that the master does not know.
+  // A certificate of a CA that the master does not trust.
   keep(sign(make(), base::CertificateUse::kClient));
 
   const auto loop = base::MakeAsioEventLoop("link");
@@ -193,22 +199,22 @@ TEST(TlsLink, ConnectsByACertificateThatIsRenewed) {
   options.agent_id.append("a1");
   const auto link = MakeMasterLink(options, loop.get(), &listener);
   loop->Post([&] { link->Connect(); });
-  listener.refused.get_future().wait();
+  listener.rejected.get_future().wait();
   keep(sign(authority, base::CertificateUse::kClient));
   listener.registered.get_future().wait();
   loop->Stop();
   link->Close();
 }
 
-TEST(MasterAddress, OurAddressOnTheWay) {
+TEST(MasterAddressTest, FindsLocalAddress) {
   const MasterAddress here = {.host = "127.0.0.1", .port = 8080};
   const MasterAddress nowhere = {.host = "no-such-host.invalid", .port = 8080};
-  EXPECT_EQ(*LocalAddressTowards({here}), "127.0.0.1");
-  EXPECT_EQ(*LocalAddressTowards({nowhere, here}), "127.0.0.1");
-  EXPECT_TRUE(absl::IsUnavailable(LocalAddressTowards({nowhere}).status()));
+  EXPECT_EQ(*FindLocalAddress({here}), "127.0.0.1");
+  EXPECT_EQ(*FindLocalAddress({nowhere, here}), "127.0.0.1");
+  EXPECT_TRUE(absl::IsUnavailable(FindLocalAddress({nowhere}).status()));
 }
 
-TEST(MasterAddress, ParsesAList) {
+TEST(MasterAddressTest, ParsesList) {
   const auto both = ParseMasterAddresses("http://a:1, b:2");
   ASSERT_TRUE(both.ok()) << both.status();
   ASSERT_EQ(both->size(), 2u);
@@ -219,7 +225,7 @@ TEST(MasterAddress, ParsesAList) {
   }
 }
 
-TEST(Messages, Register) {
+TEST(MessagesTest, ConvertsRegistration) {
   const v1::Register proto =
       ToProto({.agent_id = "a1",
                .running = {{.allocation = AllocationId("1.1.0"), .slots = {1}}},
@@ -230,7 +236,7 @@ TEST(Messages, Register) {
   EXPECT_EQ(proto.incarnation(), "i");
 }
 
-TEST(Messages, TaskSpec) {
+TEST(MessagesTest, ConvertsTaskSpec) {
   v1::TaskSpec proto;
   proto.set_allocation_id("1.1.0");
   proto.set_task_id("1.1");
@@ -258,7 +264,7 @@ TEST(Messages, TaskSpec) {
   }
 }
 
-TEST(Messages, GraceIsNeverNonsense) {
+TEST(MessagesTest, LimitsInvalidGracePeriodToZero) {
   v1::StopTask proto;
   for (const double seconds : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(),
                                std::numeric_limits<double>::infinity()}) {
@@ -269,7 +275,7 @@ TEST(Messages, GraceIsNeverNonsense) {
   EXPECT_EQ(FromProto(proto).grace, absl::Milliseconds(1500));
 }
 
-TEST(Messages, Report) {
+TEST(MessagesTest, ConvertsReport) {
   Report report{.sequence = 4,
                 .allocation = AllocationId("1.1.0"),
                 .time = absl::FromUnixMillis(1'700'000'000'123),
@@ -284,7 +290,7 @@ TEST(Messages, Report) {
   EXPECT_EQ(ToProto(report).started().pid(), 42);
 }
 
-TEST(Messages, LogLine) {
+TEST(MessagesTest, ConvertsLogLine) {
   OutputLine line;
   line.time = absl::FromUnixMillis(1'700'000'000'001);
   line.rank = 0;

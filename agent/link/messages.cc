@@ -97,7 +97,7 @@ TaskSpec FromProto(const v1::TaskSpec& proto) {
   spec.allocation = AllocationId(proto.allocation_id());
   spec.task_id = proto.task_id();
   spec.slots.assign(proto.slots().begin(), proto.slots().end());
-  // Anything but a part of a slot means all of it.
+  // Any other value means the whole slot.
   if (proto.fraction() > 0 && proto.fraction() < 1) spec.fraction = proto.fraction();
   spec.argv.assign(proto.argv().begin(), proto.argv().end());
   spec.env.insert(proto.env().begin(), proto.env().end());
@@ -110,7 +110,7 @@ TaskSpec FromProto(const v1::TaskSpec& proto) {
 }
 
 StopTask FromProto(const v1::StopTask& proto) {
-  // Anything but a sane number of seconds means at once.
+  // Any other value means an immediate kill.
   const double seconds = proto.grace_seconds();
   return {AllocationId(proto.allocation_id()),
           std::isfinite(seconds) && seconds > 0 ? absl::Seconds(seconds) : absl::ZeroDuration()};

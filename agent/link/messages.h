@@ -1,5 +1,5 @@
-// The agent's nouns on the wire (det.agent.v1), and back.
-// Called by MasterLink and its tests, on any thread. Does no I/O.
+// Converts the agent's data types to protobuf messages (det.agent.v1) and back. Used by MasterLink
+// and its tests, on any thread. Does no I/O.
 #ifndef AGENT_LINK_MESSAGES_H_
 #define AGENT_LINK_MESSAGES_H_
 

@@ -1,6 +1,6 @@
-// By what an agent knows its master over https, and what it shows of itself.
-// Read before the agent starts, by main.cc, and told to tasks then; used by master_link, which
-// reads it again before it connects.
+// The TLS settings of an agent: how it verifies masters, and its own certificate. main.cc reads
+// them before the agent starts and passes them to tasks; master_link reads them again before it
+// connects.
 #ifndef AGENT_LINK_TLS_OPTIONS_H_
 #define AGENT_LINK_TLS_OPTIONS_H_
 
@@ -12,30 +12,32 @@
 
 namespace det::agent {
 
-// All but the name: PEM.
+// All texts except the name are PEM.
 struct TlsOptions {
-  std::string authority;    // whose certificates masters show; empty: the system's authorities
-  std::string master_name;  // what they are called there; empty: as in their address
-  std::string certificate;  // of this agent; empty: none is shown
+  std::string authority;    // CA certificates for masters; empty: the system's CAs
+  std::string master_name;  // name in masters' certificates; empty: the host of their address
+  std::string certificate;  // of this agent; empty: no client certificate
   std::string key;
-  // The files that they are from; empty: none, or not known.
-  std::string authority_file, certificate_file, key_file;
+  // The files that the texts were read from; empty: not set, or unknown.
+  std::string authority_file;
+  std::string certificate_file;
+  std::string key_file;
   friend bool operator==(const TlsOptions&, const TlsOptions&) = default;
 };
 
-// From the files that the flags --tls-ca, --tls-cert and --tls-key name, each of which may be
-// empty. Errors name the flag, the file and what to do.
+// Reads the files of the flags --tls-ca, --tls-cert and --tls-key, each of which may be empty.
+// Errors name the flag, the file and the remedy.
 absl::StatusOr<TlsOptions> ReadTlsOptions(const std::string& authority_file,
                                           const std::string& certificate_file,
                                           const std::string& key_file);
 
-// As the files are now, if they have changed and are good; nullopt: those that there were are to be
-// used on. Says in the log what is wrong with new ones.
-std::optional<TlsOptions> RenewedTlsOptions(const TlsOptions& options);
+// Reads the files again. Returns nullopt if they have not changed or are not valid; the previous
+// contents remain in use then. Logs why new files are not valid.
+std::optional<TlsOptions> ReloadTlsOptions(const TlsOptions& options);
 
-// What to do about a connection that gRPC says has failed so, as "; name ..."; empty where TLS has
-// nothing to do with it. `tls`: whether it was to be one.
-std::string TlsAdvice(absl::string_view why, bool tls);
+// Returns a hint for a connection failure reported by gRPC, such as "; use ..."; empty if TLS is
+// not the cause. `tls` is whether the connection uses TLS.
+std::string GetTlsHint(absl::string_view why, bool tls);
 
 }  // namespace det::agent
 

@@ -1,4 +1,4 @@
-// A container of Azure's Blob service, by its REST interface.
+// A container of Azure Blob Storage, accessed with its REST interface.
 #ifndef BASE_OBJECTS_AZURE_BUCKET_H_
 #define BASE_OBJECTS_AZURE_BUCKET_H_
 
@@ -9,7 +9,8 @@
 
 namespace det::objects {
 
-absl::StatusOr<std::unique_ptr<Bucket>> MakeAzureBucket(const Place& place, Patience patience);
+absl::StatusOr<std::unique_ptr<Bucket>> MakeAzureBucket(const BucketConfig& config,
+                                                        RetryPolicy retry_policy);
 
 }  // namespace det::objects
 

@@ -17,17 +17,19 @@ namespace {
 
 constexpr char kVersion[] = "2021-08-06";
 
-absl::Status Bad(absl::string_view why) {
+absl::Status MakeConfigError(absl::string_view why) {
   return absl::InvalidArgumentError(absl::StrCat("checkpoint_storage: ", why));
 }
 
 absl::Status SetKey(AzureAccount& account, const std::string& base64) {
   if (absl::Base64Unescape(base64, &account.key) && !account.key.empty()) return absl::OkStatus();
-  return Bad("the account key is no base64; copy it from the account's access keys");
+  return MakeConfigError(
+      "the account key is not valid base64; copy it from the account's access keys");
 }
 
-// "account" of https://account.blob.core.windows.net, or of http://127.0.0.1:10000/account.
-std::string NameOfUrl(const std::string& url) {
+// Returns "account" for https://account.blob.core.windows.net and for
+// http://127.0.0.1:10000/account.
+std::string GetAccountName(const std::string& url) {
   const absl::string_view rest = absl::string_view(url).substr(url.find("://") + 3);
   const size_t slash = rest.find('/');
   if (slash != absl::string_view::npos) return std::string(rest.substr(slash + 1));
@@ -38,12 +40,13 @@ absl::Status CheckUrl(const std::string& url) {
   if (absl::StartsWith(url, "http://") || absl::StartsWith(url, "https://")) {
     return absl::OkStatus();
   }
-  return Bad("account_url is no URL; expected one such as https://ACCOUNT.blob.core.windows.net");
+  return MakeConfigError(
+      "account_url is not a URL; expected a URL such as https://ACCOUNT.blob.core.windows.net");
 }
 
 }  // namespace
 
-absl::StatusOr<AzureAccount> AccountOfConnectionString(const std::string& text) {
+absl::StatusOr<AzureAccount> ParseConnectionString(const std::string& text) {
   std::map<std::string, std::string> parts;
   for (const absl::string_view part : absl::StrSplit(text, ';', absl::SkipWhitespace())) {
     const std::pair<absl::string_view, absl::string_view> pair =
@@ -59,20 +62,22 @@ absl::StatusOr<AzureAccount> AccountOfConnectionString(const std::string& text) 
     account.url = absl::StrCat(protocol.empty() ? "https" : protocol, "://", account.name, ".blob.",
                                suffix.empty() ? "core.windows.net" : suffix);
   }
-  if (account.url.empty()) return Bad("connection_string has neither AccountName nor BlobEndpoint");
+  if (account.url.empty())
+    return MakeConfigError("connection_string has neither AccountName nor BlobEndpoint");
   account.url = std::string(absl::StripSuffix(account.url, "/"));
   DET_RETURN_IF_ERROR(CheckUrl(account.url));
-  if (account.name.empty()) account.name = NameOfUrl(account.url);
+  if (account.name.empty()) account.name = GetAccountName(account.url);
   account.sas = std::string(absl::StripPrefix(parts["SharedAccessSignature"], "?"));
   if (!parts["AccountKey"].empty()) DET_RETURN_IF_ERROR(SetKey(account, parts["AccountKey"]));
   return account;
 }
 
-absl::StatusOr<AzureAccount> AccountOfUrl(const std::string& url, const std::string& credential) {
+absl::StatusOr<AzureAccount> ParseAccountUrl(const std::string& url,
+                                             const std::string& credential) {
   AzureAccount account;
   account.url = std::string(absl::StripSuffix(url, "/"));
   DET_RETURN_IF_ERROR(CheckUrl(account.url));
-  account.name = NameOfUrl(account.url);
+  account.name = GetAccountName(account.url);
   if (absl::StrContains(credential, "sig=")) {
     account.sas = std::string(absl::StripPrefix(credential, "?"));
   } else if (!credential.empty()) {
@@ -86,11 +91,12 @@ void SignAzure(Call& call, const AzureAccount& account, absl::Time now) {
       "x-ms-date", absl::FormatTime("%a, %d %b %Y %H:%M:%S GMT", now, absl::UTCTimeZone()));
   call.headers.emplace_back("x-ms-version", kVersion);
   if (account.key.empty()) return;
-  std::map<std::string, std::string> headers, query;
+  std::map<std::string, std::string> headers;
+  std::map<std::string, std::string> query;
   for (const auto& [name, value] : call.headers) headers[absl::AsciiStrToLower(name)] = value;
   for (const auto& [name, value] : call.query) query[absl::AsciiStrToLower(name)] = value;
   const std::string length = call.body.empty() ? "" : absl::StrCat(call.body.size());
-  // Encoding, language, length, MD5, type, date, four conditions, range.
+  // The lines are: encoding, language, length, MD5, type, date, four conditions, range.
   std::string text = absl::StrCat(call.method, "\n\n\n", length, "\n\n", headers["content-type"],
                                   "\n\n\n\n\n\n", headers["range"], "\n");
   for (const auto& [name, value] : headers) {

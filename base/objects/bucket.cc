@@ -15,16 +15,17 @@ namespace {
 
 constexpr int64_t kReadSize = int64_t{16} << 20;
 
-// Scheme, host and port; a path would be no part of what is signed.
+// The URL must consist of scheme, host and port; a path would not be covered by the signature.
 absl::Status CheckEndpoint(const std::string& url) {
   absl::string_view rest = url;
   const bool is_url =
       absl::ConsumePrefix(&rest, "http://") || absl::ConsumePrefix(&rest, "https://");
   absl::ConsumeSuffix(&rest, "/");
   if (url.empty() || (is_url && !absl::StrContains(rest, "/"))) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("checkpoint_storage.endpoint_url: \"", url,
-                                                 "\" is no URL of a server; expected one such as "
-                                                 "https://minio.example.org:9000"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("checkpoint_storage.endpoint_url: \"", url,
+                   "\" is not the URL of a server; expected a URL such as "
+                   "https://minio.example.org:9000"));
 }
 
 }  // namespace
@@ -40,18 +41,21 @@ absl::Status Bucket::GetFile(const std::string& key, const std::string& path) {
   out.close();
   if (out) return absl::OkStatus();
   return absl::ResourceExhaustedError(
-      absl::StrCat("cannot write ", path, "; check the space there"));
+      absl::StrCat("cannot write ", path, "; check the free disk space"));
 }
 
-absl::StatusOr<std::unique_ptr<Bucket>> OpenBucket(const Place& place, Patience patience) {
-  if (place.type == "azure") return MakeAzureBucket(place, patience);
-  if (place.bucket.empty()) return absl::InvalidArgumentError("checkpoint_storage.bucket: missing");
-  if (place.type == "gcs") return MakeGoogleBucket(place, patience);
-  if (place.type != "s3") {
-    return absl::InvalidArgumentError(absl::StrCat("\"", place.type, "\" is no object store"));
+absl::StatusOr<std::unique_ptr<Bucket>> OpenBucket(const BucketConfig& config,
+                                                   RetryPolicy retry_policy) {
+  if (config.type == "azure") return MakeAzureBucket(config, retry_policy);
+  if (config.bucket.empty())
+    return absl::InvalidArgumentError("checkpoint_storage.bucket: missing");
+  if (config.type == "gcs") return MakeGoogleBucket(config, retry_policy);
+  if (config.type != "s3") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", config.type, "\" is not an object store; expected s3, gcs or azure"));
   }
-  DET_RETURN_IF_ERROR(CheckEndpoint(place.endpoint_url));
-  return MakeS3Bucket(place, patience);
+  DET_RETURN_IF_ERROR(CheckEndpoint(config.endpoint_url));
+  return MakeS3Bucket(config, retry_policy);
 }
 
 }  // namespace det::objects

@@ -1,11 +1,11 @@
-// A bucket of an object store: Amazon S3 and what speaks as it does, Google Cloud Storage, Azure
-// Blob Storage. docs/checkpoint-storage.md says how each is addressed and signed, and where
+// A bucket of an object store: Amazon S3 and compatible services, Google Cloud Storage, Azure Blob
+// Storage. docs/checkpoint-storage.md describes how each is addressed and signed, and where
 // credentials come from.
 //
-// All calls block; one thread at a time. What fails for the moment is tried several times.
-// NOT_FOUND: there is no such object; PERMISSION_DENIED, FAILED_PRECONDITION: credentials or bucket
-// are wrong; UNAVAILABLE: the server could not be reached, or was out of order. Messages name
-// bucket, object and what the server said, never a secret.
+// All calls block; one thread at a time. Transient failures are retried. Errors: NOT_FOUND if the
+// object does not exist; PERMISSION_DENIED or FAILED_PRECONDITION if the credentials or the bucket
+// are wrong; UNAVAILABLE if the server cannot be reached or reports an internal error. Messages
+// contain the bucket, the object and the server's message, never a secret.
 #ifndef BASE_OBJECTS_BUCKET_H_
 #define BASE_OBJECTS_BUCKET_H_
 
@@ -21,32 +21,32 @@
 
 namespace det::objects {
 
-// What is larger goes in parts; one part is in memory at a time.
+// Larger files are uploaded in parts; one part is in memory at a time.
 inline constexpr int64_t kPartSize = int64_t{64} << 20;
 
 class Bucket {
  public:
   virtual ~Bucket() = default;
 
-  // Replaces what is there. At most kPartSize bytes.
+  // Creates or replaces an object with at most kPartSize bytes.
   virtual absl::Status Put(const std::string& key, absl::string_view content) = 0;
-  // Of any size.
+  // Uploads a file of any size.
   virtual absl::Status PutFile(const std::string& key, const std::string& path) = 0;
-  // `length` bytes from `offset` on; fewer where the object ends.
+  // Returns `length` bytes from `offset`; fewer if the object ends earlier.
   virtual absl::StatusOr<std::string> Read(const std::string& key, int64_t offset,
                                            int64_t length) = 0;
-  // The keys that begin with `prefix`, in order.
+  // Returns the keys that begin with `prefix`, in ascending order.
   virtual absl::StatusOr<std::vector<std::string>> List(const std::string& prefix) = 0;
-  // OK also when it is not there.
+  // Deletes an object. Returns OK if it does not exist.
   virtual absl::Status Remove(const std::string& key) = 0;
 
-  // Into a file, which is made or replaced.
+  // Downloads an object into a file, which is created or replaced.
   absl::Status GetFile(const std::string& key, const std::string& path);
 };
 
-// Members as `checkpoint_storage` in an experiment's configuration has them; empty: not given.
-struct Place {
-  std::string type;  // s3, gcs, azure
+// The fields of `checkpoint_storage` in an experiment's configuration; empty if not set.
+struct BucketConfig {
+  std::string type;  // s3, gcs or azure
   std::string bucket;
   std::string access_key;
   std::string secret_key;
@@ -57,13 +57,15 @@ struct Place {
   std::string credential;
 };
 
-struct Patience {
-  int tries = 5;
-  absl::Duration first_pause = absl::Milliseconds(500);  // twice as long before each further try
+struct RetryPolicy {
+  int max_attempts = 5;
+  absl::Duration initial_delay = absl::Milliseconds(500);  // doubled before each further attempt
 };
 
-// INVALID_ARGUMENT for a place that is none. Does not go there yet.
-absl::StatusOr<std::unique_ptr<Bucket>> OpenBucket(const Place& place, Patience patience = {});
+// Creates a client for a bucket, without connecting to it. Returns INVALID_ARGUMENT if `config` is
+// not valid.
+absl::StatusOr<std::unique_ptr<Bucket>> OpenBucket(const BucketConfig& config,
+                                                   RetryPolicy retry_policy = {});
 
 }  // namespace det::objects
 

@@ -1,4 +1,4 @@
-// All three services, against a server that checks how they are called.
+// Runs on all three services, against a fake server that checks the requests.
 #include "base/objects/bucket.h"
 
 #include <algorithm>
@@ -19,9 +19,9 @@
 namespace det::objects {
 namespace {
 
-constexpr Patience kQuick = {.tries = 5, .first_pause = absl::Milliseconds(1)};
+constexpr RetryPolicy kQuick = {.max_attempts = 5, .initial_delay = absl::Milliseconds(1)};
 
-// All that the environment says of credentials.
+// Sets the environment variables that affect credentials.
 void SetVariables(const std::map<std::string, std::string>& given) {
   for (const char* name :
        {"HOME", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE",
@@ -49,9 +49,9 @@ class BucketTest : public testing::TestWithParam<const char*> {
   const base::TempDir dir_ = *base::TempDir::Create("det-bucket");
 };
 
-TEST_P(BucketTest, WhatIsPutIsReadListedAndRemoved) {
+TEST_P(BucketTest, PutsReadsListsAndRemovesObjects) {
   const ObjectServer server;
-  const auto bucket = *OpenBucket(server.PlaceOf(GetParam()), kQuick);
+  const auto bucket = *OpenBucket(server.GetBucketConfig(GetParam()), kQuick);
   const std::string odd = "p/a b+c$~&'=%41/é.txt";
   ASSERT_TRUE(bucket->Put(odd, "hello").ok()) << bucket->Put(odd, "hello");
   ASSERT_TRUE(bucket->Put(odd, "hello again").ok());
@@ -76,9 +76,9 @@ TEST_P(BucketTest, WhatIsPutIsReadListedAndRemoved) {
   EXPECT_EQ(server.Get("/count"), "1");
 }
 
-TEST_P(BucketTest, FilesOfAnySize) {
+TEST_P(BucketTest, PutsAndGetsFilesOfAnySize) {
   const ObjectServer server({"--fail", "3"});
-  const auto bucket = *OpenBucket(server.PlaceOf(GetParam()), kQuick);
+  const auto bucket = *OpenBucket(server.GetBucketConfig(GetParam()), kQuick);
   for (const size_t size : {size_t{0}, size_t{5}, size_t{kPartSize} + 12'345'678}) {
     std::string content(size, 'a');
     for (size_t i = 0; i < size; i += 997) content[i] = static_cast<char>(i);
@@ -92,9 +92,9 @@ TEST_P(BucketTest, FilesOfAnySize) {
   EXPECT_EQ(bucket->GetFile("absent", dir_.path() + "/back").code(), absl::StatusCode::kNotFound);
 }
 
-TEST_P(BucketTest, WhatIsPutTogetherIsThereWhenTheServerSaysSo) {
+TEST_P(BucketTest, CompletesUpload_WhenResponseIsLostOrFailsLate) {
   const ObjectServer server;
-  const auto bucket = *OpenBucket(server.PlaceOf(GetParam()), kQuick);
+  const auto bucket = *OpenBucket(server.GetBucketConfig(GetParam()), kQuick);
   const std::string content(size_t{kPartSize} + 1, 'x');
   for (const char* key : {"fails-late", "answer-lost"}) {
     const absl::Status put = bucket->PutFile(key, FileWith(content));
@@ -103,55 +103,57 @@ TEST_P(BucketTest, WhatIsPutTogetherIsThereWhenTheServerSaysSo) {
   }
 }
 
-TEST_P(BucketTest, WhatAnObjectHoldsIsNoAnswer) {
+TEST_P(BucketTest, DoesNotTakeContentOfObjectForErrorResponse) {
   const ObjectServer server;
-  const auto bucket = *OpenBucket(server.PlaceOf(GetParam()), kQuick);
+  const auto bucket = *OpenBucket(server.GetBucketConfig(GetParam()), kQuick);
   const std::string text = "<?xml version='1.0'?><Error><Code>InternalError</Code></Error>";
   ASSERT_TRUE(bucket->Put("log.xml", text).ok());
   EXPECT_EQ(*bucket->Read("log.xml", 0, 1000), text);
 }
 
-TEST_P(BucketTest, ABucketThatIsNotThere) {
+TEST_P(BucketTest, ReturnsFailedPrecondition_WhenBucketDoesNotExist) {
   const ObjectServer server;
-  Place place = server.PlaceOf(GetParam());
-  place.bucket = place.container = "absent";
-  const absl::Status put = (*OpenBucket(place, kQuick))->Put("key", "x");
+  BucketConfig config = server.GetBucketConfig(GetParam());
+  config.bucket = config.container = "absent";
+  const absl::Status put = (*OpenBucket(config, kQuick))->Put("key", "x");
   EXPECT_EQ(put.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_TRUE(absl::StrContains(
-      put.message(), "absent at " + server.url() + ": cannot write key: it answered 404 "))
+      put.message(), "absent at " + server.url() + ": cannot write key: HTTP status 404 "))
       << put;
-  EXPECT_TRUE(absl::StrContains(put.message(), "; make it, or name another")) << put;
+  EXPECT_TRUE(absl::StrContains(put.message(), "; create it, or use another")) << put;
 }
 
-TEST_P(BucketTest, AServerThatIsAwayOrOutOfOrder) {
+TEST_P(BucketTest, ReturnsUnavailable_WhenServerIsDownOrFails) {
   auto server = std::make_unique<ObjectServer>(std::vector<std::string>{"--fail", "1"});
-  const Place place = server->PlaceOf(GetParam());
-  const Patience once = {.tries = 2, .first_pause = absl::Milliseconds(1)};
-  const absl::Status ill = (*OpenBucket(place, once))->Put("key", "x");
-  EXPECT_EQ(ill.code(), absl::StatusCode::kUnavailable) << ill;
+  const BucketConfig config = server->GetBucketConfig(GetParam());
+  const RetryPolicy once = {.max_attempts = 2, .initial_delay = absl::Milliseconds(1)};
+  const absl::Status failing = (*OpenBucket(config, once))->Put("key", "x");
+  EXPECT_EQ(failing.code(), absl::StatusCode::kUnavailable) << failing;
   server.reset();
-  const absl::Status away = (*OpenBucket(place, once))->Put("key", "x");
-  // Without an answer, Google's account is none of this machine.
-  EXPECT_EQ(away.code(), std::string(GetParam()) == "gcs" ? absl::StatusCode::kUnauthenticated
-                                                          : absl::StatusCode::kUnavailable)
-      << away;
+  const absl::Status unreachable = (*OpenBucket(config, once))->Put("key", "x");
+  // Without a response, this machine has no service account of Google.
+  EXPECT_EQ(unreachable.code(), std::string(GetParam()) == "gcs"
+                                    ? absl::StatusCode::kUnauthenticated
+                                    : absl::StatusCode::kUnavailable)
+      << unreachable;
 }
 
 INSTANTIATE_TEST_SUITE_P(Services, BucketTest, testing::Values("s3", "gcs", "azure"));
 
-TEST(S3CredentialsTest, EachPlaceThatHasThem) {
+TEST(S3CredentialsTest, UsesEachSource) {
   const ObjectServer server;
   const base::TempDir dir = *base::TempDir::Create("det-bucket");
-  const std::string key = "AKIDEXAMPLE", secret = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
+  const std::string key = "AKIDEXAMPLE";
+  const std::string secret = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
   ASSERT_TRUE(base::WriteFile(dir.path() + "/keys",
                               absl::StrCat("[default]\naws_access_key_id = other\n\n[mine]\n",
                                            "aws_access_key_id=", key,
                                            "\naws_secret_access_key = ", secret, "\n"))
                   .ok());
-  Place place;
-  place.type = "s3";
-  place.bucket = "bucket";
-  place.endpoint_url = server.url() + "/";
+  BucketConfig config;
+  config.type = "s3";
+  config.bucket = "bucket";
+  config.endpoint_url = server.url() + "/";
   const std::vector<std::map<std::string, std::string>> all = {
       {{"AWS_ACCESS_KEY_ID", key}, {"AWS_SECRET_ACCESS_KEY", secret}},
       {{"AWS_ACCESS_KEY_ID", key},
@@ -164,23 +166,23 @@ TEST(S3CredentialsTest, EachPlaceThatHasThem) {
   };
   for (const auto& variables : all) {
     SetVariables(variables);
-    const absl::Status put = (*OpenBucket(place, kQuick))->Put("key", "x");
+    const absl::Status put = (*OpenBucket(config, kQuick))->Put("key", "x");
     EXPECT_TRUE(put.ok()) << variables.begin()->first << ": " << put;
   }
   SetVariables({{"AWS_EC2_METADATA_DISABLED", "true"}});
-  EXPECT_EQ((*OpenBucket(place, kQuick))->Put("key", "x").code(),
+  EXPECT_EQ((*OpenBucket(config, kQuick))->Put("key", "x").code(),
             absl::StatusCode::kUnauthenticated);
   SetVariables({{"AWS_ACCESS_KEY_ID", key}, {"AWS_SECRET_ACCESS_KEY", "of-another"}});
-  const absl::Status refused = (*OpenBucket(place, kQuick))->Put("key", "x");
+  const absl::Status refused = (*OpenBucket(config, kQuick))->Put("key", "x");
   EXPECT_EQ(refused.code(), absl::StatusCode::kPermissionDenied);
   EXPECT_TRUE(absl::StrContains(refused.message(), "SignatureDoesNotMatch")) << refused;
   EXPECT_FALSE(absl::StrContains(refused.message(), "of-another")) << refused;
 }
 
-TEST(S3CredentialsTest, TheBucketsRegionIsLearnt) {
+TEST(S3CredentialsTest, UsesRegionOfBucket) {
   const ObjectServer server({"--region", "eu-north-1"});
   SetVariables({{"AWS_REGION", "us-west-2"}});
-  const auto bucket = *OpenBucket(server.PlaceOf("s3"), kQuick);
+  const auto bucket = *OpenBucket(server.GetBucketConfig("s3"), kQuick);
   ASSERT_TRUE(bucket->Put("key", "x").ok()) << bucket->Put("key", "x");
   EXPECT_EQ(*bucket->Read("key", 0, 1), "x");
 }
@@ -192,17 +194,17 @@ class GoogleCredentialsTest : public testing::Test {
     EXPECT_TRUE(base::WriteFile(path, json).ok());
     SetVariables(
         {{"STORAGE_EMULATOR_HOST", server_.url()}, {"GOOGLE_APPLICATION_CREDENTIALS", path}});
-    Place place;
-    place.type = "gcs";
-    place.bucket = "bucket";
-    return (*OpenBucket(place, kQuick))->Put("key", "x");
+    BucketConfig config;
+    config.type = "gcs";
+    config.bucket = "bucket";
+    return (*OpenBucket(config, kQuick))->Put("key", "x");
   }
 
   const ObjectServer server_;
   const base::TempDir dir_ = *base::TempDir::Create("det-bucket");
 };
 
-TEST_F(GoogleCredentialsTest, OfAUser) {
+TEST_F(GoogleCredentialsTest, UsesCredentialsOfUser) {
   const std::string user = absl::StrCat(R"({"type": "authorized_user", "client_id": "id",
       "client_secret": "s", "token_uri": ")",
                                         server_.url(), R"(/token", "refresh_token": ")");
@@ -212,8 +214,9 @@ TEST_F(GoogleCredentialsTest, OfAUser) {
   EXPECT_EQ(PutWith("{\"type\": \"odd\"}").code(), absl::StatusCode::kFailedPrecondition);
 }
 
-TEST_F(GoogleCredentialsTest, OfAServiceAccount) {
-  const std::string key = dir_.path() + "/key.pem", open = dir_.path() + "/open.pem";
+TEST_F(GoogleCredentialsTest, UsesCredentialsOfServiceAccount) {
+  const std::string key = dir_.path() + "/key.pem";
+  const std::string open = dir_.path() + "/open.pem";
   for (const std::vector<std::string>& argv :
        {std::vector<std::string>{"openssl", "genpkey", "-quiet", "-algorithm", "RSA", "-out", key},
         std::vector<std::string>{"openssl", "pkey", "-in", key, "-pubout", "-out", open}}) {
@@ -232,13 +235,13 @@ TEST_F(GoogleCredentialsTest, OfAServiceAccount) {
   EXPECT_EQ(PutWith(account("other@example.org")).code(), absl::StatusCode::kUnauthenticated);
 }
 
-TEST(AzureCredentialsTest, EachPlaceThatHasThem) {
+TEST(AzureCredentialsTest, UsesEachSource) {
   const ObjectServer server;
-  Place place;
-  place.type = "azure";
-  place.container = "container";
-  place.account_url = server.url() + "/account";
-  const auto put = [&] { return (*OpenBucket(place, kQuick))->Put("key", "x"); };
+  BucketConfig config;
+  config.type = "azure";
+  config.container = "container";
+  config.account_url = server.url() + "/account";
+  const auto put = [&] { return (*OpenBucket(config, kQuick))->Put("key", "x"); };
   const std::string sas = "sv=2021&sig=azure-sas%2F%2B%3D";
   {
     SetVariables({{"AZURE_STORAGE_KEY", "YXp1cmUta2V5"}});
@@ -253,26 +256,26 @@ TEST(AzureCredentialsTest, EachPlaceThatHasThem) {
     EXPECT_TRUE(put().ok()) << put();
   }
   SetVariables({});
-  place.credential = "YXp1cmUta2V5";
+  config.credential = "YXp1cmUta2V5";
   EXPECT_TRUE(put().ok()) << put();
-  place.credential = sas;
+  config.credential = sas;
   EXPECT_TRUE(put().ok()) << put();
-  place.credential = "d3Jvbmc=";
+  config.credential = "d3Jvbmc=";
   EXPECT_EQ(put().code(), absl::StatusCode::kPermissionDenied);
-  place.account_url = "";
-  place.connection_string =
+  config.account_url = "";
+  config.connection_string =
       "BlobEndpoint=" + server.url() + "/account;SharedAccessSignature=" + sas;
   EXPECT_TRUE(put().ok()) << put();
 }
 
-TEST(OpenBucketTest, PlacesThatAreNone) {
+TEST(OpenBucketTest, RejectsInvalidConfigs) {
   EXPECT_EQ(OpenBucket({.type = "ftp", .bucket = "b"}).status().code(),
             absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(OpenBucket({.type = "s3"}).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(
       OpenBucket({.type = "s3", .bucket = "b", .endpoint_url = "minio:9000"}).status().message(),
-      "checkpoint_storage.endpoint_url: \"minio:9000\" is no URL of a server; expected one such as "
-      "https://minio.example.org:9000");
+      "checkpoint_storage.endpoint_url: \"minio:9000\" is not the URL of a server; expected a URL "
+      "such as https://minio.example.org:9000");
 }
 
 }  // namespace

@@ -49,7 +49,8 @@ std::string HmacSha256(absl::string_view key, absl::string_view text) {
 }
 
 std::vector<std::string> XmlValues(absl::string_view xml, absl::string_view name) {
-  const std::string open = absl::StrCat("<", name, ">"), close = absl::StrCat("</", name, ">");
+  const std::string open = absl::StrCat("<", name, ">");
+  const std::string close = absl::StrCat("</", name, ">");
   std::vector<std::string> values;
   for (size_t at = xml.find(open); at != absl::string_view::npos; at = xml.find(open, at)) {
     at += open.size();

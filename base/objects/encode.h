@@ -1,4 +1,4 @@
-// How object stores write things: percent encoding, digests, and the little XML they answer with.
+// Encodings of object stores: percent encoding, digests, and the subset of XML in their responses.
 // PURE.
 #ifndef BASE_OBJECTS_ENCODE_H_
 #define BASE_OBJECTS_ENCODE_H_
@@ -10,18 +10,19 @@
 
 namespace det::objects {
 
-// RFC 3986: all but letters, digits and "-._~" as %XX.
+// Encodes all characters but letters, digits and "-._~" as %XX (RFC 3986).
 std::string PercentEncode(absl::string_view text);
-// The same, but for "/".
+// Same as PercentEncode, but keeps "/".
 std::string PercentEncodePath(absl::string_view path);
 
 std::string Sha256Hex(absl::string_view text);
-// The digest's 32 bytes.
+// Returns the 32 bytes of the digest.
 std::string HmacSha256(absl::string_view key, absl::string_view text);
 
-// What stands between <name> and </name>, each time, without markup below; entities resolved.
+// Returns the text of each element <name>, which must not contain other elements; entities are
+// resolved.
 std::vector<std::string> XmlValues(absl::string_view xml, absl::string_view name);
-// The first; empty if there is none.
+// Returns the text of the first element; empty if there is none.
 std::string XmlValue(absl::string_view xml, absl::string_view name);
 
 }  // namespace det::objects

@@ -1,5 +1,4 @@
-// One HTTP request and its answer, by libcurl. Used by the buckets and by what gets their
-// credentials. Blocks.
+// HTTP requests with libcurl, for the buckets and for the sources of their credentials. Blocks.
 #ifndef BASE_OBJECTS_HTTP_H_
 #define BASE_OBJECTS_HTTP_H_
 
@@ -22,32 +21,32 @@ struct HttpRequest {
   std::string url;  // http or https
   Pairs headers;
   absl::string_view body;
-  // Of this machine's own network, past any proxy.
+  // Whether the request goes to the local network: it then bypasses any proxy.
   bool local = false;
-  absl::Duration connect_within = absl::Seconds(10);
+  absl::Duration connect_timeout = absl::Seconds(10);
 };
 
-struct HttpAnswer {
+struct HttpResponse {
   int status = 0;
-  std::map<std::string, std::string> headers;  // names in small letters
+  std::map<std::string, std::string> headers;  // names in lower case
   std::string body;
 
   bool ok() const { return status >= 200 && status < 300; }
-  // Whether the same may be answered otherwise in a moment.
-  bool passes() const { return status == 408 || status == 429 || status >= 500; }
+  // Whether the same request may succeed later.
+  bool is_retryable() const { return status == 408 || status == 429 || status >= 500; }
   std::string header(const std::string& name) const {
     const auto it = headers.find(name);
     return it == headers.end() ? "" : it->second;
   }
 };
 
-// Keeps its connections. One thread at a time.
+// Reuses connections. One thread at a time.
 class HttpClient {
  public:
   HttpClient();
 
-  // UNAVAILABLE when no answer came. Does not follow redirects.
-  absl::StatusOr<HttpAnswer> Send(const HttpRequest& request);
+  // Returns UNAVAILABLE if no response arrives. Does not follow redirects.
+  absl::StatusOr<HttpResponse> Send(const HttpRequest& request);
 
  private:
   struct Close {

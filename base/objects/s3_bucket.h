@@ -1,4 +1,4 @@
-// S3's REST interface, as Amazon, Google (its XML interface) and many others speak it.
+// Buckets with S3's REST interface: Amazon, Google (its XML interface) and compatible services.
 #ifndef BASE_OBJECTS_S3_BUCKET_H_
 #define BASE_OBJECTS_S3_BUCKET_H_
 
@@ -8,8 +8,8 @@
 
 namespace det::objects {
 
-std::unique_ptr<Bucket> MakeS3Bucket(const Place& place, Patience patience);
-std::unique_ptr<Bucket> MakeGoogleBucket(const Place& place, Patience patience);
+std::unique_ptr<Bucket> MakeS3Bucket(const BucketConfig& config, RetryPolicy retry_policy);
+std::unique_ptr<Bucket> MakeGoogleBucket(const BucketConfig& config, RetryPolicy retry_policy);
 
 }  // namespace det::objects
 

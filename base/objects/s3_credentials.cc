@@ -8,7 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "base/file.h"
-#include "base/objects/environment.h"
+#include "base/objects/credential_util.h"
 #include "base/status_macros.h"
 #include <nlohmann/json.hpp>
 
@@ -17,55 +17,53 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr char kNone[] =
-    "there are no keys for S3: give access_key and secret_key in checkpoint_storage, or set "
-    "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write ~/.aws/credentials, or give this "
-    "machine "
-    "a role";
+constexpr char kNoKeys[] =
+    "no credentials for S3: set access_key and secret_key in checkpoint_storage, set "
+    "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, write ~/.aws/credentials, or attach a role to "
+    "this machine";
 
-HttpRequest Local(std::string method, std::string url, Pairs headers = {}) {
+HttpRequest MakeMetadataRequest(std::string method, std::string url, Pairs headers = {}) {
   HttpRequest request;
   request.method = std::move(method);
   request.url = std::move(url);
   request.headers = std::move(headers);
   request.local = true;
-  request.connect_within = absl::Seconds(1);
+  request.connect_timeout = absl::Seconds(1);
   return request;
 }
 
-absl::Status Passing(const HttpAnswer& answer) {
+absl::Status MakeRetryableError(const HttpResponse& response) {
   return absl::UnavailableError(
-      absl::StrCat("no keys for S3: who lends them answered ", answer.status));
+      absl::StrCat("cannot get credentials for S3: the metadata service returned HTTP status ",
+                   response.status));
 }
 
 }  // namespace
 
-std::string S3Region() {
-  return Environment("AWS_REGION", Environment("AWS_DEFAULT_REGION", "us-east-1"));
-}
+std::string S3Region() { return GetEnv("AWS_REGION", GetEnv("AWS_DEFAULT_REGION", "us-east-1")); }
 
 absl::StatusOr<S3Keys> S3Credentials::Get(absl::Time now) {
   if (!given_.access_key.empty()) return given_;
-  if (now >= until_ - kRenewBefore) DET_RETURN_IF_ERROR(Find());
+  if (now >= expires_ - kRenewBefore) DET_RETURN_IF_ERROR(FindKeys());
   return found_;
 }
 
-absl::Status S3Credentials::Find() {
-  found_ = {Environment("AWS_ACCESS_KEY_ID"), Environment("AWS_SECRET_ACCESS_KEY"),
-            Environment("AWS_SESSION_TOKEN")};
-  until_ = absl::InfiniteFuture();
-  if (!found_.access_key.empty() || FromFile()) return absl::OkStatus();
-  until_ = absl::InfinitePast();
-  DET_ASSIGN_OR_RETURN(const bool container, FromContainer());
+absl::Status S3Credentials::FindKeys() {
+  found_ = {GetEnv("AWS_ACCESS_KEY_ID"), GetEnv("AWS_SECRET_ACCESS_KEY"),
+            GetEnv("AWS_SESSION_TOKEN")};
+  expires_ = absl::InfiniteFuture();
+  if (!found_.access_key.empty() || ReadKeysFromFile()) return absl::OkStatus();
+  expires_ = absl::InfinitePast();
+  DET_ASSIGN_OR_RETURN(const bool container, FetchKeysFromContainer());
   if (container) return absl::OkStatus();
-  DET_ASSIGN_OR_RETURN(const bool machine, FromMachine());
-  return machine ? absl::OkStatus() : absl::UnauthenticatedError(kNone);
+  DET_ASSIGN_OR_RETURN(const bool machine, FetchKeysFromMachine());
+  return machine ? absl::OkStatus() : absl::UnauthenticatedError(kNoKeys);
 }
 
-bool S3Credentials::FromFile() {
+bool S3Credentials::ReadKeysFromFile() {
   const std::string path =
-      Environment("AWS_SHARED_CREDENTIALS_FILE", Environment("HOME") + "/.aws/credentials");
-  const std::string wanted = absl::StrCat("[", Environment("AWS_PROFILE", "default"), "]");
+      GetEnv("AWS_SHARED_CREDENTIALS_FILE", GetEnv("HOME") + "/.aws/credentials");
+  const std::string section = absl::StrCat("[", GetEnv("AWS_PROFILE", "default"), "]");
   const absl::StatusOr<std::string> text = base::ReadFile(path);
   if (!text.ok()) return false;
   S3Keys keys;
@@ -73,7 +71,7 @@ bool S3Credentials::FromFile() {
   for (const std::string& line : std::vector<std::string>(absl::StrSplit(*text, '\n'))) {
     const std::vector<std::string> parts = absl::StrSplit(line, absl::MaxSplits('=', 1));
     const std::string name(absl::StripAsciiWhitespace(parts.front()));
-    if (!name.empty() && name.front() == '[') inside = name == wanted;
+    if (!name.empty() && name.front() == '[') inside = name == section;
     if (!inside || parts.size() < 2) continue;
     const std::string value(absl::StripAsciiWhitespace(parts.back()));
     if (name == "aws_access_key_id") keys.access_key = value;
@@ -85,50 +83,51 @@ bool S3Credentials::FromFile() {
   return true;
 }
 
-absl::StatusOr<bool> S3Credentials::FromContainer() {
-  const std::string relative = Environment("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
-  const std::string url = relative.empty() ? Environment("AWS_CONTAINER_CREDENTIALS_FULL_URI")
+absl::StatusOr<bool> S3Credentials::FetchKeysFromContainer() {
+  const std::string relative = GetEnv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
+  const std::string url = relative.empty() ? GetEnv("AWS_CONTAINER_CREDENTIALS_FULL_URI")
                                            : absl::StrCat("http://169.254.170.2", relative);
   if (url.empty()) return false;
-  HttpRequest request = Local("GET", url);
-  if (const std::string token = Environment("AWS_CONTAINER_AUTHORIZATION_TOKEN"); !token.empty()) {
+  HttpRequest request = MakeMetadataRequest("GET", url);
+  if (const std::string token = GetEnv("AWS_CONTAINER_AUTHORIZATION_TOKEN"); !token.empty()) {
     request.headers.emplace_back("Authorization", token);
   }
-  DET_ASSIGN_OR_RETURN(const HttpAnswer answer, http_.Send(request));
-  if (answer.passes()) return Passing(answer);
-  return answer.ok() && Take(answer.body);
+  DET_ASSIGN_OR_RETURN(const HttpResponse response, http_.Send(request));
+  if (response.is_retryable()) return MakeRetryableError(response);
+  return response.ok() && ParseKeys(response.body);
 }
 
-// Version 2 of the machine's metadata service: a token first.
-absl::StatusOr<bool> S3Credentials::FromMachine() {
-  if (absl::AsciiStrToLower(Environment("AWS_EC2_METADATA_DISABLED")) == "true") return false;
-  const std::string base =
-      Environment("AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://169.254.169.254");
-  const absl::StatusOr<HttpAnswer> token = http_.Send(Local(
+// Uses version 2 of the instance metadata service, which requires a token.
+absl::StatusOr<bool> S3Credentials::FetchKeysFromMachine() {
+  if (absl::AsciiStrToLower(GetEnv("AWS_EC2_METADATA_DISABLED")) == "true") return false;
+  const std::string base = GetEnv("AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://169.254.169.254");
+  const absl::StatusOr<HttpResponse> token = http_.Send(MakeMetadataRequest(
       "PUT", base + "/latest/api/token", {{"X-aws-ec2-metadata-token-ttl-seconds", "21600"}}));
-  if (!token.ok()) return false;  // This is no such machine.
-  if (token->passes()) return Passing(*token);
+  if (!token.ok()) return false;  // There is no metadata service.
+  if (token->is_retryable()) return MakeRetryableError(*token);
   if (!token->ok()) return false;
   const Pairs proof = {{"X-aws-ec2-metadata-token", token->body}};
   const std::string roles = base + "/latest/meta-data/iam/security-credentials/";
-  DET_ASSIGN_OR_RETURN(const HttpAnswer names, http_.Send(Local("GET", roles, proof)));
-  if (names.passes()) return Passing(names);
+  DET_ASSIGN_OR_RETURN(const HttpResponse names,
+                       http_.Send(MakeMetadataRequest("GET", roles, proof)));
+  if (names.is_retryable()) return MakeRetryableError(names);
   const std::vector<std::string> lines = absl::StrSplit(names.body, '\n');
   const std::string role(absl::StripAsciiWhitespace(lines.front()));
   if (!names.ok() || role.empty()) return false;
-  DET_ASSIGN_OR_RETURN(const HttpAnswer answer, http_.Send(Local("GET", roles + role, proof)));
-  if (answer.passes()) return Passing(answer);
-  return answer.ok() && Take(answer.body);
+  DET_ASSIGN_OR_RETURN(const HttpResponse response,
+                       http_.Send(MakeMetadataRequest("GET", roles + role, proof)));
+  if (response.is_retryable()) return MakeRetryableError(response);
+  return response.ok() && ParseKeys(response.body);
 }
 
-bool S3Credentials::Take(const std::string& json) {
-  const Json answer = Json::parse(json, nullptr, /*allow_exceptions=*/false);
-  if (!answer.is_object()) return false;
-  found_ = {TextOf(answer, "AccessKeyId"), TextOf(answer, "SecretAccessKey"),
-            TextOf(answer, "Token")};
+bool S3Credentials::ParseKeys(const std::string& json) {
+  const Json response = Json::parse(json, nullptr, /*allow_exceptions=*/false);
+  if (!response.is_object()) return false;
+  found_ = {GetString(response, "AccessKeyId"), GetString(response, "SecretAccessKey"),
+            GetString(response, "Token")};
   std::string error;
-  if (!absl::ParseTime(absl::RFC3339_full, TextOf(answer, "Expiration"), &until_, &error)) {
-    until_ = absl::InfiniteFuture();
+  if (!absl::ParseTime(absl::RFC3339_full, GetString(response, "Expiration"), &expires_, &error)) {
+    expires_ = absl::InfiniteFuture();
   }
   return !found_.access_key.empty();
 }

@@ -1,5 +1,5 @@
-// Where the keys for S3 come from: docs/checkpoint-storage.md. Blocks where a metadata service is
-// asked; one thread at a time.
+// The keys for S3, from the sources that docs/checkpoint-storage.md lists. Blocks if a metadata
+// service is queried; one thread at a time.
 #ifndef BASE_OBJECTS_S3_CREDENTIALS_H_
 #define BASE_OBJECTS_S3_CREDENTIALS_H_
 
@@ -14,28 +14,28 @@ namespace det::objects {
 
 class S3Credentials {
  public:
-  // `given`: of the configuration; empty to look elsewhere.
+  // `given` are the keys of the configuration; empty to use other sources.
   explicit S3Credentials(S3Keys given) : given_(std::move(given)) {}
 
-  // UNAUTHENTICATED when there are none anywhere.
+  // Returns UNAUTHENTICATED if no source has keys.
   absl::StatusOr<S3Keys> Get(absl::Time now);
-  // Looks anew next time.
-  void Forget() { until_ = absl::InfinitePast(); }
+  // Makes the next Get() query the sources again.
+  void Invalidate() { expires_ = absl::InfinitePast(); }
 
  private:
-  absl::Status Find();
-  bool FromFile();
-  absl::StatusOr<bool> FromContainer();
-  absl::StatusOr<bool> FromMachine();
-  bool Take(const std::string& json);
+  absl::Status FindKeys();
+  bool ReadKeysFromFile();
+  absl::StatusOr<bool> FetchKeysFromContainer();
+  absl::StatusOr<bool> FetchKeysFromMachine();
+  bool ParseKeys(const std::string& json);
 
   const S3Keys given_;
   S3Keys found_;
-  absl::Time until_ = absl::InfinitePast();
+  absl::Time expires_ = absl::InfinitePast();
   HttpClient http_;
 };
 
-// $AWS_REGION, $AWS_DEFAULT_REGION, us-east-1.
+// Returns $AWS_REGION, $AWS_DEFAULT_REGION or us-east-1.
 std::string S3Region();
 
 }  // namespace det::objects

@@ -22,7 +22,8 @@ void SignS3(Call& call, const std::string& host, const S3Keys& keys, const std::
   }
   std::map<std::string, std::string> headers = {{"host", host}};
   for (const auto& [name, value] : call.headers) headers[absl::AsciiStrToLower(name)] = value;
-  std::string lines, names;
+  std::string lines;
+  std::string names;
   for (const auto& [name, value] : headers) {
     absl::StrAppend(&lines, name, ":", absl::StripAsciiWhitespace(value), "\n");
     absl::StrAppend(&names, names.empty() ? "" : ";", name);

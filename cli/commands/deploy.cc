@@ -12,7 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
-#include "base/install.h"
+#include "base/installation.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
 #include "cli/connection.h"
@@ -51,7 +51,7 @@ const Option kDataDir = {"data-dir", 0, "DIR",
                          "/var/lib/resolute (root) or ~/.local/share/resolute"};
 
 LocalCluster ClusterOf(const Invocation& run) {
-  return LocalCluster(run.args.Get("data-dir").value_or(base::DefaultDataDir()));
+  return LocalCluster(run.args.Get("data-dir").value_or(base::GetDefaultDataDir()));
 }
 
 absl::StatusOr<std::optional<int>> Given(const Invocation& run, const char* option, int least,
@@ -124,7 +124,7 @@ absl::StatusOr<int> UpLocal(Invocation& run, bool alone) {
   run.screen->Print(absl::StrCat(UpText(*up, absl::Now() - start), passwords));
   if (!passwords.empty()) run.screen->Note("these passwords are not shown again");
   const bool found_by_default =
-      cluster.data_dir() == LocalCluster(base::DefaultDataDir()).data_dir();
+      cluster.data_dir() == LocalCluster(base::GetDefaultDataDir()).data_dir();
   run.screen->Hint(!found_by_default       ? absl::StrCat("export DET_MASTER=", up->state.url)
                    : up->state.agents == 0 ? "det deploy local agent-up"
                                            : "det experiment create CONFIG CONTEXT_DIR -f");

@@ -8,7 +8,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
-#include "base/install.h"
+#include "base/installation.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
 #include "cli/commands/time_text.h"

@@ -1,5 +1,5 @@
-// A net whose depth, and whose width and kernel in each layer, are hyperparameters: what the search
-// of search.yaml is over. Trains on a part of Fashion-MNIST.
+// A net whose depth, and the width and kernel of each layer, are hyperparameters, which search.yaml
+// optimizes. Trains on a part of Fashion-MNIST.
 #include <zlib.h>
 
 #include <string>
@@ -8,7 +8,7 @@
 
 constexpr int64_t kPixels = 28;
 
-// `count` bytes behind the header of a gzipped IDX file.
+// Reads `count` bytes after the header of a gzipped IDX file.
 torch::Tensor ReadIdx(const std::string& path, int64_t header, int64_t count) {
   gzFile file = gzopen(path.c_str(), "rb");
   if (file == nullptr) {
@@ -30,7 +30,7 @@ det::TensorDataset ReadFashion(const std::string& path, const std::string& part,
   return det::TensorDataset({images.view({records, 1, kPixels, kPixels}), kinds.to(torch::kInt64)});
 }
 
-// As many layers as the hyperparameter `depth` says; each halves the image.
+// The hyperparameter `depth` is the number of layers; each halves the image.
 torch::nn::Sequential MakeNet(det::TrialContext& context) {
   const auto depth = context.hparam<int64_t>("depth");
   torch::nn::Sequential net;
@@ -40,8 +40,8 @@ torch::nn::Sequential MakeNet(det::TrialContext& context) {
     const std::string name = "layer" + std::to_string(layer);
     const auto width = context.hparam<int64_t>(name + ".width");
     const auto kernel = context.hparam<int64_t>(name + ".kernel");
-    net->push_back(torch::nn::Conv2d(
-        torch::nn::Conv2dOptions(channels, width, kernel).padding(kernel / 2)));
+    net->push_back(
+        torch::nn::Conv2d(torch::nn::Conv2dOptions(channels, width, kernel).padding(kernel / 2)));
     net->push_back(torch::nn::ReLU());
     net->push_back(torch::nn::MaxPool2d(2));
     channels = width;

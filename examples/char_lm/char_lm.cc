@@ -1,7 +1,7 @@
-// Learns to say which character comes next in the documentation of a Debian machine: the workload
-// of Puri et al., "Large Scale Language Modeling: Converging on 40GB of Text in Four Hours", 2018,
-// scaled down. Truncated back-propagation through time: the state of the net goes on from batch to
-// batch, and with the trial from run to run.
+// Learns to predict the next character in the documentation of a Debian machine: the workload of
+// Puri et al., "Large Scale Language Modeling: Converging on 40GB of Text in Four Hours", 2018,
+// scaled down. Uses truncated back-propagation through time: the state of the net is carried from
+// batch to batch, and saved with the trial.
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace {
 
-// Bytes of each window of the validation.
+// Bytes in each window of the validation.
 constexpr int64_t kValidationLength = 256;
 
 std::string BytesOf(const torch::Tensor& floats) {
@@ -24,15 +24,15 @@ std::string BytesOf(const torch::Tensor& floats) {
 
 }  // namespace
 
-// The state of this rank's streams. Each stream begins anew with each epoch. A checkpoint has the
-// states of all ranks, so the streams go on where they were on another number of slots, too.
+// The state of this rank's streams, which are reset at the start of each epoch. A checkpoint
+// contains the states of all ranks, so the streams continue on another number of slots, too.
 class Carry : public det::Callback {
  public:
   Carry(det::TrialContext& context, int64_t hidden)
       : context_(context), hidden_(hidden), state_(Zero()) {}
 
   State& state() { return state_; }
-  // What was computed before is no part of the next batch's gradients.
+  // Detaches the state, so that the gradients of the next batch do not include earlier batches.
   void Cut() {
     state_.hidden = state_.hidden.detach();
     state_.cell = state_.cell.detach();
@@ -40,7 +40,7 @@ class Carry : public det::Callback {
 
   void on_training_epoch_start(int64_t) override { state_ = Zero(); }
 
-  // Every rank is asked, and the chief alone saves.
+  // Called on every rank; only the chief's state is saved.
   void on_checkpoint_start(int64_t) override {
     all_.clear();
     for (const torch::Tensor& own : {state_.hidden, state_.cell}) {
@@ -58,10 +58,11 @@ class Carry : public det::Callback {
     archive.write("cell", all_.at(1));
   }
   void load_state(torch::serialize::InputArchive& archive) override {
-    torch::Tensor hidden, cell;
+    torch::Tensor hidden;
+    torch::Tensor cell;
     archive.read("hidden", hidden);
     archive.read("cell", cell);
-    // Another batch size has other streams, which begin anew.
+    // Another batch size has other streams, which start again.
     if (hidden.size(0) != context_.global_batch_size() || hidden.size(1) != hidden_) return;
     const int64_t begin = context_.ranks().rank * context_.per_slot_batch_size();
     const auto own = [&](const torch::Tensor& all) {
@@ -95,7 +96,8 @@ class CharLmTrial : public det::Trial {
             torch::optim::Adam(net_->parameters(), context.hparam<double>("learning_rate")))),
         carry_(std::make_shared<Carry>(context, hidden_)) {
     ComparePlaces();
-    // The rate was found for batches of reference_batch_size; larger ones bear more of it.
+    // The learning rate was tuned for batches of reference_batch_size; larger batches allow a
+    // larger rate.
     const double scale = det::lr::linear_scaling(context.global_batch_size(),
                                                  context.hparam<int64_t>("reference_batch_size"));
     context.schedule_lr(
@@ -115,7 +117,7 @@ class CharLmTrial : public det::Trial {
     return {Streams(corpus_.training, context_.global_batch_size(), length_)};
   }
 
-  // Windows that know nothing of each other, so that any rank may read any of them.
+  // The windows are independent, so that any rank can read any of them.
   det::DataLoader build_validation_data_loader() override {
     return {Streams(corpus_.validation, 1, kValidationLength), {.global_batch_size = 64}};
   }
@@ -137,7 +139,7 @@ class CharLmTrial : public det::Trial {
   }
 
  private:
-  // Machines have different packages: ranks that read different text would train different things.
+  // Machines have different packages, and ranks must not train on different texts.
   void ComparePlaces() {
     const auto all = context_.core().communicator().AllGather(std::to_string(corpus_.fingerprint));
     for (size_t rank = 1; rank < all.size(); ++rank) {

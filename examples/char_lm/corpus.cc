@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 constexpr size_t kPerFile = 64 << 10;
 constexpr uint64_t kValidationOneOf = 20;
 
-// FNV-1a: the same on every machine, which std::hash is not.
+// FNV-1a, which is the same on every machine, unlike std::hash.
 uint64_t Hash(std::string_view text, uint64_t hash = 14695981039346656037u) {
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
   return hash;
@@ -29,7 +29,7 @@ bool EndsWith(std::string_view text, std::string_view end) {
 
 bool IsText(const fs::path& path) {
   const std::string name = path.filename().string();
-  if (name == "copyright") return false;  // thousands of times the same licences
+  if (name == "copyright") return false;  // contains the same licenses thousands of times
   if (EndsWith(name, ".gz")) {
     const std::string inner = path.stem().extension().string();
     const bool manual = inner.size() == 2 && inner[1] >= '1' && inner[1] <= '8';
@@ -47,7 +47,7 @@ struct File {
   }
 };
 
-// By a hash of their names, so that the first of them are of all kinds.
+// Sorted by a hash of their names, so that the first files are of all kinds.
 std::vector<File> Find(const std::string& folder) {
   std::vector<File> files;
   std::error_code error;
@@ -67,7 +67,7 @@ std::vector<File> Find(const std::string& folder) {
   return files;
 }
 
-// The beginning of a file, unpacked where it is gzipped; empty when it cannot be read or is no
+// Returns the beginning of a file, unpacked if it is gzipped; empty if it cannot be read or is not
 // text.
 std::string ReadText(const std::string& path) {
   const gzFile file = gzopen(path.c_str(), "rb");
@@ -88,7 +88,8 @@ torch::Tensor ToTensor(const std::string& text) {
 }  // namespace
 
 Corpus ReadCorpus(const std::string& folder, int64_t max_bytes, int64_t min_bytes) {
-  std::string training, validation;
+  std::string training;
+  std::string validation;
   Corpus corpus;
   const auto limit = static_cast<size_t>(max_bytes);
   for (const File& file : Find(folder)) {
@@ -118,7 +119,7 @@ Streams::Streams(torch::Tensor bytes, int64_t streams, int64_t length)
     : bytes_(std::move(bytes)),
       streams_(streams),
       length_(length),
-      // The last byte is a target alone.
+      // The last byte is only a target.
       chunks_((bytes_.numel() - 1) / streams / length) {
   if (chunks_ < 1) {
     throw det::Error("a corpus of " + std::to_string(bytes_.numel()) + " bytes is too short for " +

@@ -11,12 +11,12 @@ torch::nn::Linear WithoutBias(int64_t in, int64_t out) {
   return torch::nn::Linear(torch::nn::LinearOptions(in, out).bias(false));
 }
 
-// Texts that are read side by side.
+// The number of texts that are processed in parallel.
 constexpr size_t kTogether = 64;
 
-// Of texts [begin, end), the shorter ones filled up.
-torch::Tensor MeanHiddenOf(CharNet& net, const std::vector<std::string>& texts, size_t begin,
-                           size_t end) {
+// Returns the texts [begin, end) as a batch; shorter ones are padded.
+torch::Tensor ComputeMeanHidden(CharNet& net, const std::vector<std::string>& texts, size_t begin,
+                                size_t end) {
   const auto count = static_cast<int64_t>(end - begin);
   size_t longest = 0;
   for (size_t i = begin; i < end; ++i) longest = std::max(longest, texts[i].size());
@@ -56,9 +56,9 @@ CharNetImpl::CharNetImpl(int64_t hidden)
   torch::NoGradGuard no_grad;
   const double bound = 1.0 / std::sqrt(static_cast<double>(hidden));
   of_byte->weight.uniform_(-bound, bound);
-  // The intermediate state is a product of two small numbers: one of them begins near 1.
+  // The intermediate state is a product of two small numbers; one of them starts near 1.
   of_byte->weight.slice(1, 0, hidden).add_(1.0);
-  // A cell keeps what it has until it learns to forget.
+  // The forget gate is initially open.
   of_intermediate->bias.zero_();
   of_intermediate->bias.slice(0, hidden, 2 * hidden).fill_(1.0);
 }
@@ -96,7 +96,7 @@ torch::Tensor MeanHidden(CharNet& net, const std::vector<std::string>& texts) {
   torch::NoGradGuard no_grad;
   std::vector<torch::Tensor> parts;
   for (size_t i = 0; i < texts.size(); i += kTogether) {
-    parts.push_back(MeanHiddenOf(net, texts, i, std::min(texts.size(), i + kTogether)));
+    parts.push_back(ComputeMeanHidden(net, texts, i, std::min(texts.size(), i + kTogether)));
   }
   return torch::cat(parts);
 }

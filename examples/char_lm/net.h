@@ -9,7 +9,7 @@
 
 #include "det/trial.h"
 
-// What the net remembers of each sequence, [sequences, hidden] each, float32.
+// The state of the net for each sequence; both are [sequences, hidden], float32.
 struct State {
   torch::Tensor hidden;
   torch::Tensor cell;
@@ -20,29 +20,30 @@ struct State {
 struct CharNetImpl : torch::nn::Module {
   explicit CharNetImpl(int64_t hidden);
 
-  // One byte of each sequence: `read` is a row of Read().
+  // Processes one byte of each sequence; `read` is a row of Read().
   //   m = (Wmx x) * (Wmh h);  i, f, o, u = Wx x + Wm m + b
   //   c' = sigmoid(f) c + sigmoid(i) tanh(u);  h' = sigmoid(o) tanh(c')
   State Step(const torch::Tensor& read, const State& state);
-  // What the net reads of bytes: [time, sequences, 5 hidden] of [sequences, time].
+  // Returns the input projections [time, sequences, 5 hidden] of bytes [sequences, time].
   torch::Tensor Read(const torch::Tensor& bytes);
-  // How likely each byte comes next: [time * sequences, 256], not normalised, of bytes
-  // [sequences, time]. `state` becomes that behind the last byte.
+  // Returns the unnormalized scores of the next byte, [time * sequences, 256], for bytes
+  // [sequences, time]. Sets `state` to the state after the last byte.
   torch::Tensor forward(const torch::Tensor& bytes, State& state);
 
   const int64_t hidden;
-  torch::nn::Embedding of_byte;       // Wmx and Wx: a byte is one of 256, so a product is a row
+  torch::nn::Embedding of_byte;       // Wmx and Wx: a byte is one-hot, so the product is a row
   torch::nn::Linear of_hidden;        // Wmh
   torch::nn::Linear of_intermediate;  // Wm, b
   torch::nn::Linear out;
 };
 TORCH_MODULE(CharNet);
 
-// Mean over all bytes, in nats; `target` [sequences, time] belongs to forward()'s scores.
+// Returns the mean over all bytes in nats; `target` is [sequences, time] and belongs to forward()'s
+// scores.
 torch::Tensor Loss(const torch::Tensor& scores, const torch::Tensor& target);
 
-// The mean of the hidden states behind all bytes of each text, [texts, hidden], from a state of
-// zeros.
+// Returns the mean of the hidden states after all bytes of each text, [texts, hidden], starting
+// with a zero state.
 torch::Tensor MeanHidden(CharNet& net, const std::vector<std::string>& texts);
 
 #endif  // EXAMPLES_CHAR_LM_NET_H_

@@ -1,4 +1,4 @@
-// Corpus, streams and net, each against the plainest way to say the same.
+// Tests of corpus, streams and net, each against a simple implementation.
 #include <zlib.h>
 
 #include <cstdlib>
@@ -46,13 +46,13 @@ class CorpusTest : public ::testing::Test {
   fs::path folder_;
 };
 
-TEST_F(CorpusTest, TextIsFoundUnpackedAndDivided) {
+TEST_F(CorpusTest, FindsUnpacksAndSplitsText) {
   WriteMany();
   Write("man/man1/ls.1.gz", std::string(50, '\x01'));
   Write("doc/a/changelog.Debian.gz", std::string(50, '\x02'));
   Write("doc/a/copyright", std::string(50, '\x03'));
   Write("doc/a/picture.png", std::string(50, '\x04'));
-  Write("doc/a/NEWS.txt", std::string("a\0b", 3));  // no text
+  Write("doc/a/NEWS.txt", std::string("a\0b", 3));  // not text
   const Corpus corpus = ReadCorpus(folder_.string(), 1 << 20, 1);
   EXPECT_EQ(corpus.files, 102);
   EXPECT_EQ(corpus.training.numel() + corpus.validation.numel(), 102 * 100 - 100);
@@ -67,7 +67,7 @@ TEST_F(CorpusTest, TextIsFoundUnpackedAndDivided) {
   EXPECT_LT(corpus.validation.numel(), corpus.training.numel() / 4);
 }
 
-TEST_F(CorpusTest, TheSameTextIsTheSameCorpus) {
+TEST_F(CorpusTest, SameTextGivesSameCorpus) {
   WriteMany();
   const Corpus one = ReadCorpus(folder_.string(), 5000, 1);
   const Corpus again = ReadCorpus(folder_.string(), 5000, 1);
@@ -78,7 +78,7 @@ TEST_F(CorpusTest, TheSameTextIsTheSameCorpus) {
   EXPECT_NE(one.fingerprint, ReadCorpus(folder_.string(), 1 << 20, 1).fingerprint);
 }
 
-TEST_F(CorpusTest, TooLittleTextIsAnErrorThatSaysWhatToDo) {
+TEST_F(CorpusTest, ThrowsError_WhenThereIsTooLittleText) {
   WriteMany();
   try {
     ReadCorpus(folder_.string(), 1 << 20, 1 << 20);
@@ -89,10 +89,10 @@ TEST_F(CorpusTest, TooLittleTextIsAnErrorThatSaysWhatToDo) {
   EXPECT_THROW(ReadCorpus((folder_ / "none").string(), 1, 1), det::Error);
 }
 
-TEST(StreamsTest, BatchesReadEachStreamFromItsBeginningToItsEnd) {
+TEST(StreamsTest, BatchesReadEachStreamInOrder) {
   const torch::Tensor bytes = torch::arange(0, 200, torch::kUInt8);
   const Streams streams(bytes, 3, 8);
-  ASSERT_EQ(streams.size(), 3 * 8);  // (200 - 1) / 3 / 8 chunks of each
+  ASSERT_EQ(streams.size(), 3 * 8);  // (200 - 1) / 3 / 8 chunks of each stream
   for (int64_t stream = 0; stream < 3; ++stream) {
     for (int64_t chunk = 0; chunk < 8; ++chunk) {
       const auto record = streams.get(chunk * 3 + stream);
@@ -104,7 +104,7 @@ TEST(StreamsTest, BatchesReadEachStreamFromItsBeginningToItsEnd) {
   EXPECT_THROW(Streams(bytes, 30, 8), det::Error);
 }
 
-TEST(NetTest, AStepIsTheFormula) {
+TEST(NetTest, StepMatchesFormula) {
   torch::manual_seed(1);
   torch::NoGradGuard no_grad;
   CharNet net(4);
@@ -140,7 +140,7 @@ TEST(NetTest, AStepIsTheFormula) {
   }
 }
 
-TEST(NetTest, AStateThatIsCarriedGoesOn) {
+TEST(NetTest, CarriedStateContinues) {
   torch::manual_seed(2);
   torch::NoGradGuard no_grad;
   CharNet net(8);
@@ -153,7 +153,7 @@ TEST(NetTest, AStateThatIsCarriedGoesOn) {
   EXPECT_TRUE(torch::allclose(whole.hidden, parts.hidden, 1e-5, 1e-6));
 }
 
-TEST(NetTest, AShorterTextIsReadAsIfItWereAlone) {
+TEST(NetTest, PaddingDoesNotAffectShorterText) {
   torch::manual_seed(3);
   CharNet net(8);
   const std::vector<std::string> texts = {"short", "a text of more letters", "x"};
@@ -164,12 +164,13 @@ TEST(NetTest, AShorterTextIsReadAsIfItWereAlone) {
   }
 }
 
-TEST(NetTest, ItLearns) {
+TEST(NetTest, Learns) {
   torch::manual_seed(4);
   CharNet net(16);
   torch::optim::Adam adam(net->parameters(), 0.05);
   const torch::Tensor bytes = torch::arange(0, 33, torch::kUInt8).remainder(4).view({1, 33});
-  double first = 0, last = 0;
+  double first = 0;
+  double last = 0;
   for (int step = 0; step < 60; ++step) {
     State state = State::Zero(1, 16);
     const torch::Tensor loss = Loss(net(bytes.slice(1, 0, 32), state), bytes.slice(1, 1));

@@ -1,7 +1,7 @@
-// Whether a sentence praises or blames, told by a line through what a net has learned of characters
-// (char_lm.cc), whose weights stay as they are; Radford et al., "Learning to generate reviews and
-// discovering sentiment", 2017. With `features: bytes` by how often each character comes, to
-// compare.
+// Classifies whether a sentence is positive or negative with a linear model on the features of a
+// trained character model (char_lm.cc), whose weights are frozen; Radford et al., "Learning to
+// generate reviews and discovering sentiment", 2017. With `features: bytes` the frequencies of
+// characters are used for comparison.
 #include <fstream>
 #include <memory>
 #include <string>
@@ -14,10 +14,10 @@ namespace {
 
 struct Sentences {
   std::vector<std::string> texts;
-  std::vector<float> praises;  // 1 or 0
+  std::vector<float> praises;  // 1: positive, 0: negative
 };
 
-// Lines "train|validation <tab> 1|0 <tab> sentence"; those of one part.
+// Reads lines "train|validation <tab> 1|0 <tab> sentence"; returns those of one part.
 Sentences ReadSentences(const std::string& path, const std::string& part) {
   std::ifstream file(path);
   if (!file) throw det::Error("cannot open " + path + ": it belongs into the context directory");
@@ -27,7 +27,7 @@ Sentences ReadSentences(const std::string& path, const std::string& part) {
     const size_t second = line.find('\t', first + 1);
     if (second == std::string::npos) throw det::Error(path + ": not a sentence: " + line);
     if (line.substr(0, first) != part) continue;
-    // As a line of text stands among others.
+    // Surrounded by line ends, like a line in a text.
     sentences.texts.push_back("\n" + line.substr(second + 1) + "\n");
     sentences.praises.push_back(line.at(first + 1) == '1' ? 1.0F : 0.0F);
   }
@@ -43,7 +43,7 @@ torch::Tensor CountBytes(const std::vector<std::string>& texts) {
   return counts / counts.sum(1, true);
 }
 
-// The weights in a checkpoint of CharLmTrial.
+// Loads the weights from a checkpoint of CharLmTrial.
 CharNet ReadNet(const std::string& folder, int64_t hidden) {
   CharNet net(hidden);
   try {
@@ -58,7 +58,7 @@ CharNet ReadNet(const std::string& folder, int64_t hidden) {
   return net;
 }
 
-// [sentences, features]
+// Returns [sentences, features].
 torch::Tensor Describe(det::TrialContext& context, const std::vector<std::string>& texts) {
   const auto kind = context.hparams().GetOr<std::string>("features", "net");
   if (kind == "bytes") return CountBytes(texts);
@@ -70,7 +70,8 @@ torch::Tensor Describe(det::TrialContext& context, const std::vector<std::string
 
 }  // namespace
 
-// Of each sentence, computed once; each of mean 0 and deviation 1 among those of training.
+// The features of each sentence, computed once and normalized to mean 0 and deviation 1 on the
+// training set.
 struct Features {
   det::TensorDataset training;
   det::TensorDataset validation;
@@ -81,7 +82,8 @@ static Features ReadFeatures(det::TrialContext& context) {
   const Sentences training = ReadSentences(path, "train");
   const Sentences validation = ReadSentences(path, "validation");
   const torch::Tensor of_training = Describe(context, training.texts);
-  const torch::Tensor mean = of_training.mean(0), deviation = of_training.std(0) + 1e-5;
+  const torch::Tensor mean = of_training.mean(0);
+  const torch::Tensor deviation = of_training.std(0) + 1e-5;
   const auto records = [&](const torch::Tensor& features, const Sentences& sentences) {
     return det::TensorDataset({(features - mean) / deviation, torch::tensor(sentences.praises)});
   };
@@ -106,8 +108,8 @@ class SentimentTrial : public det::Trial {
   }
 
   det::BatchMetrics train_batch(const det::Batch& batch, int64_t, int64_t) override {
-    const torch::Tensor loss = LossOf(line_(batch.data()).squeeze(1), batch.target());
-    // Few of what the net knows of a text have to do with this: Radford et al., section 3.1.
+    const torch::Tensor loss = ComputeLoss(line_(batch.data()).squeeze(1), batch.target());
+    // Few features are relevant for the sentiment: Radford et al., section 3.1.
     context_.backward(loss + penalty_ * line_->weight.abs().sum());
     context_.step_optimizer(adam_);
     return {{"loss", loss.detach()}};
@@ -116,12 +118,12 @@ class SentimentTrial : public det::Trial {
   det::BatchMetrics evaluate_batch(const det::Batch& batch) override {
     const torch::Tensor scores = line_(batch.data()).squeeze(1);
     const torch::Tensor right = (scores > 0).eq(batch.target() > 0.5);
-    return {{"loss", LossOf(scores, batch.target())},
+    return {{"loss", ComputeLoss(scores, batch.target())},
             {"accuracy", right.to(torch::kFloat32).mean()}};
   }
 
  private:
-  static torch::Tensor LossOf(const torch::Tensor& scores, const torch::Tensor& praises) {
+  static torch::Tensor ComputeLoss(const torch::Tensor& scores, const torch::Tensor& praises) {
     return torch::binary_cross_entropy_with_logits(scores, praises);
   }
 

@@ -1,9 +1,9 @@
-// Drives a search from outside by gRPC: hill climbing, always from the best point so far.
+// Controls a search from outside with gRPC: hill climbing, always from the best point so far.
 //
-//   hill_climb localhost:8080 EXPERIMENT [TRIALS]      DET_USER_TOKEN: who asks
+//   hill_climb localhost:8080 EXPERIMENT [TRIALS]      DET_USER_TOKEN: token of the user
 //
-// As random_search.py it may be killed and started again: it reads all events anew, and a trial
-// that is asked for twice is made once.
+// Like random_search.py, it can be killed and restarted: it reads all events again, and a trial
+// that is requested twice is created once.
 #include <cstdlib>
 #include <iostream>
 #include <map>
@@ -61,7 +61,7 @@ class HillClimb {
     best_x_ = points_[number];
   }
 
-  // One trial at a time, near the best; the same number always gets the same step.
+  // Requests one trial at a time, near the best; the same number always gets the same step.
   grpc::Status Post(int64_t event) {
     api::PostSearcherOperationsRequest request;
     request.set_experiment_id(experiment_);

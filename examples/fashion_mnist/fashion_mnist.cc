@@ -1,4 +1,5 @@
-// Clothes in 28 x 28 pixels, ten kinds: a convolutional net trained on Fashion-MNIST.
+// A convolutional net that classifies clothes in images of 28 x 28 pixels into ten classes
+// (Fashion-MNIST).
 #include <zlib.h>
 
 #include <string>
@@ -7,7 +8,7 @@
 
 constexpr int64_t kPixels = 28;
 
-// `count` bytes behind the header of a gzipped IDX file.
+// Reads `count` bytes after the header of a gzipped IDX file.
 torch::Tensor ReadIdx(const std::string& path, int64_t header, int64_t count) {
   gzFile file = gzopen(path.c_str(), "rb");
   if (file == nullptr) {
@@ -22,8 +23,8 @@ torch::Tensor ReadIdx(const std::string& path, int64_t header, int64_t count) {
   return bytes;
 }
 
-// Records of (image of bytes, kind). Bytes take a quarter of the memory of floats; train_batch()
-// converts what it needs.
+// Records are (image as bytes, class). Bytes take a quarter of the memory of floats; train_batch()
+// converts them.
 det::TensorDataset ReadFashion(const std::string& path, const std::string& part, int64_t records) {
   const std::string prefix = path + "/" + part;
   torch::Tensor images = ReadIdx(prefix + "-images-idx3-ubyte.gz", 16, records * kPixels * kPixels);
@@ -48,7 +49,7 @@ struct NetImpl : torch::nn::Module {
   }
 
   torch::Tensor forward(const torch::Tensor& bytes) {
-    // The mean and deviation of all training pixels.
+    // The mean and standard deviation of all training pixels.
     torch::Tensor x = bytes.to(torch::kFloat32).sub_(72.94).div_(90.02);
     x = torch::max_pool2d(torch::relu(conv1(x)), 2);
     x = torch::max_pool2d(torch::relu(conv2(x)), 2);
@@ -96,7 +97,7 @@ class FashionMnistTrial : public det::Trial {
   }
 
  private:
-  // Falls from the hyperparameter to zero along a line.
+  // The learning rate decreases linearly from the hyperparameter to zero.
   void SetLearningRate() {
     const double left = 1.0 - static_cast<double>(context_.steps_completed()) /
                                   static_cast<double>(context_.max_steps());

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "base/install.h"
+#include "base/installation.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -20,7 +20,7 @@
 #include "absl/time/time.h"
 #include "base/fd.h"
 #include "base/file.h"
-#include "base/install.h"
+#include "base/installation.h"
 #include "base/status_macros.h"
 #include "base/subprocess.h"
 #include "master/app/data_dir.h"

@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "base/install.h"
+#include "base/installation.h"
 #include "master/app/config_file.h"
 #include <CLI/CLI.hpp>
 
@@ -21,7 +21,7 @@ constexpr int kNoPort = -1;
 // Before anything is said.
 Config IsUnset() {
   Config config;
-  config.data_dir = base::DefaultDataDir();
+  config.data_dir = base::GetDefaultDataDir();
   config.port = kNoPort;
   return config;
 }

@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/event_loop.h"
 #include "base/fd.h"
-#include "base/install.h"
+#include "base/installation.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "base/thread_pool.h"

@@ -1,7 +1,7 @@
 #include "master/app/master_info.h"
 
 #include "base/file.h"
-#include "base/install.h"
+#include "base/installation.h"
 #include "base/status_macros.h"
 #include "base/uuid.h"
 #include "master/app/config_fields.h"

@@ -4,7 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "base/install.h"
+#include "base/installation.h"
 
 namespace det::app {
 namespace {

@@ -20,7 +20,7 @@ using Storage = model::CheckpointStorageConfig;
 
 constexpr int64_t kManifestLimit = int64_t{64} << 20;
 // Whoever waits for the master to stop waits for this.
-constexpr objects::Patience kPatience = {.tries = 2};
+constexpr objects::RetryPolicy kRetryPolicy = {.max_attempts = 2};
 
 const std::string& GetName(const Storage& storage) {
   return storage.type == "azure" ? storage.container : storage.bucket;
@@ -39,7 +39,7 @@ std::string GetServer(const Storage& storage) {
   if (storage.connection_string.empty()) {
     return std::string(absl::StripSuffix(storage.account_url, "/"));
   }
-  const auto account = objects::AccountOfConnectionString(storage.connection_string);
+  const auto account = objects::ParseConnectionString(storage.connection_string);
   return account.ok() ? account->url : "";
 }
 
@@ -70,8 +70,8 @@ bool HasCredentials(const Storage& storage) {
   if (storage.type == "s3") return !storage.access_key.empty();
   if (storage.type != "azure") return false;
   const auto account = storage.connection_string.empty()
-                           ? objects::AccountOfUrl(storage.account_url, storage.credential)
-                           : objects::AccountOfConnectionString(storage.connection_string);
+                           ? objects::ParseAccountUrl(storage.account_url, storage.credential)
+                           : objects::ParseConnectionString(storage.connection_string);
   return account.ok() && (!account->key.empty() || !account->sas.empty());
 }
 
@@ -152,7 +152,7 @@ absl::StatusOr<std::unique_ptr<objects::Bucket>> Open(const Rules& rules, const 
                               .connection_string = storage.connection_string,
                               .account_url = storage.account_url,
                               .credential = storage.credential},
-                             kPatience);
+                             kRetryPolicy);
 }
 
 std::string MakeAddress(const Storage& storage, const model::CheckpointId& id) {

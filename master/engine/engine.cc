@@ -142,7 +142,7 @@ void Engine::Impl::SubmitOrRefuse(const cluster::Event& event, absl::Time submit
 }
 
 void Engine::Impl::Apply(const cluster::Event& event, absl::Time submitted, Reply reply) {
-  DET_CHECK(loop_.RunsHere()) << "events are applied on the engine's loop alone";
+  DET_CHECK(loop_.IsOnLoopThread()) << "events are applied on the engine's loop alone";
   // Rows keep microseconds; memory must hold the same, or a restart would not give it again.
   const absl::Time now = absl::FromUnixMicros(absl::ToUnixMicros(loop_.Now()));
   absl::StatusOr<cluster::Outcome> outcome = cluster_.Apply(event, now);

@@ -4,7 +4,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "master/engine/engine_fixture.h"
+#include "master/engine/testing/engine_fixture.h"
 
 namespace det::engine {
 namespace {

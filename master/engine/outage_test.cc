@@ -9,7 +9,7 @@
 #include "gtest/gtest.h"
 #include "master/engine/committer.h"
 #include "master/engine/engine.h"
-#include "master/engine/engine_fixture.h"
+#include "master/engine/testing/engine_fixture.h"
 
 namespace det::engine {
 namespace {

@@ -16,7 +16,7 @@
 #include "master/gateway/builtin_routes.h"
 #include "master/gateway/openapi_schemas.h"
 #include "proto/http_path.h"
-#include "proto/rule_pattern.h"
+#include "proto/http_rule.h"
 #include <nlohmann/json.hpp>
 
 namespace det::gateway {
@@ -80,7 +80,7 @@ absl::Status Writer::Add(const ServiceDescriptor& service) {
     const MethodDescriptor& method = *service.method(i);
     if (method.client_streaming()) continue;
     int index = 0;
-    for (const proto::RulePattern& pattern : proto::PatternsOf(method)) {
+    for (const proto::RulePattern& pattern : proto::GetPatterns(method)) {
       DET_RETURN_IF_ERROR(AddOperation(method, pattern, index++));
     }
   }

@@ -3,7 +3,7 @@
 #include <iostream>
 #include <string>
 
-#include "base/install.h"
+#include "base/installation.h"
 #include "master/gateway/openapi.h"
 #include "proto/api_descriptors.h"
 #include <google/protobuf/descriptor.pb.h>

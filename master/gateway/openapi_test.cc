@@ -8,7 +8,7 @@
 #include "gtest/gtest.h"
 #include "master/gateway/builtin_routes.h"
 #include "proto/api_descriptors.h"
-#include "proto/rule_pattern.h"
+#include "proto/http_rule.h"
 #include <google/protobuf/descriptor.h>
 #include <nlohmann/json.hpp>
 
@@ -68,7 +68,7 @@ TEST_F(OpenApiTest, ContainsEveryMethodAndRule) {
   for (const std::string& name : services_) {
     const auto* service = pool_.FindServiceByName(name);
     for (int i = 0; i < service->method_count(); ++i) {
-      rules += proto::PatternsOf(*service->method(i)).size();
+      rules += proto::GetPatterns(*service->method(i)).size();
       EXPECT_EQ(ids.count(service->name() + "_" + service->method(i)->name()), 1u)
           << service->method(i)->full_name();
     }

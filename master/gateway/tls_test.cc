@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "base/authority.h"
+#include "base/certificate_authority.h"
 #include "base/file.h"
 #include "det/api/v1/experiment.grpc.pb.h"
 #include "gtest/gtest.h"
@@ -32,7 +32,7 @@ namespace asio = boost::asio;
 namespace http = boost::beast::http;
 using asio::ip::tcp;
 using base::CertificateUse;
-using base::KeyedCertificate;
+using base::CertificateAndKey;
 using boost::system::error_code;
 using Tls = asio::ssl::stream<tcp::socket>;
 
@@ -123,22 +123,22 @@ class TlsTest : public testing::Test {
     gateway_->Stop();
   }
 
-  static KeyedCertificate Authority() {
-    return *base::MakeAuthority("test", absl::Now() - absl::Hours(1), absl::Now() + absl::Hours(1));
+  static CertificateAndKey Authority() {
+    return *base::MakeCertificateAuthority("test", absl::Now() - absl::Hours(1), absl::Now() + absl::Hours(1));
   }
-  KeyedCertificate Signed(const std::string& name, CertificateUse use,
+  CertificateAndKey Signed(const std::string& name, CertificateUse use,
                           absl::Duration left = absl::Hours(1)) const {
-    return *base::Sign(authority_, {.name = name,
+    return *base::SignCertificate(authority_, {.name = name,
                                     .hosts = {"localhost", "127.0.0.1"},
                                     .use = use,
                                     .from = absl::Now() - absl::Hours(1),
                                     .until = absl::Now() + left});
   }
-  KeyedCertificate ForServer(const std::string& name) const {
+  CertificateAndKey ForServer(const std::string& name) const {
     return Signed(name, CertificateUse::kServer);
   }
   std::string Path(const std::string& name) const { return dir_.path() + "/" + name; }
-  void Write(const std::string& name, const KeyedCertificate& one) const {
+  void Write(const std::string& name, const CertificateAndKey& one) const {
     EXPECT_TRUE(base::WriteFileAtomically(Path(name + ".pem"), one.certificate).ok());
     EXPECT_TRUE(base::WriteFileAtomically(Path(name + ".key"), one.key).ok());
   }
@@ -151,7 +151,7 @@ class TlsTest : public testing::Test {
   }
   // With protocols as in "\x02h2"; "": without ALPN.
   std::unique_ptr<Tls> Handshake(const std::string& protocols = "",
-                                 const std::optional<KeyedCertificate>& own = {}) {
+                                 const std::optional<CertificateAndKey>& own = {}) {
     asio::ssl::context context(asio::ssl::context::tls_client);
     context.set_verify_mode(asio::ssl::verify_peer);
     context.add_certificate_authority(asio::buffer(authority_.certificate));
@@ -202,13 +202,13 @@ class TlsTest : public testing::Test {
         &context, api::GetExperimentRequest(), &response);
     return status.ok() ? response.experiment().name() : status.error_message();
   }
-  std::string ServerForAgent(const KeyedCertificate& own) {
+  std::string ServerForAgent(const CertificateAndKey& own) {
     return ServerFor({authority_.certificate, own.key, own.certificate});
   }
 
   HttpOptions options_;
   const base::TempDir dir_ = *base::TempDir::Create();
-  const KeyedCertificate authority_ = Authority();
+  const CertificateAndKey authority_ = Authority();
   asio::io_context io_;
   NamedExperiments all_{"all"};
   NamedExperiments agents_{"agents"};
@@ -250,9 +250,9 @@ TEST_F(TlsTest, RoutesToAgentServerOnlyWithCertificate) {
   EXPECT_EQ(ServerForAgent(Signed("agent", CertificateUse::kClient)), "agents");
   EXPECT_EQ(ServerForAgent(Signed("agent", CertificateUse::kClient, -absl::Minutes(1))), "all");
   EXPECT_EQ(ServerForAgent(Signed("master", CertificateUse::kServer)), "all");
-  const KeyedCertificate stranger = Authority();
+  const CertificateAndKey stranger = Authority();
   const absl::Time now = absl::Now();
-  EXPECT_EQ(ServerForAgent(*base::Sign(stranger, {.name = "agent",
+  EXPECT_EQ(ServerForAgent(*base::SignCertificate(stranger, {.name = "agent",
                                                   .use = CertificateUse::kClient,
                                                   .from = now - absl::Hours(1),
                                                   .until = now + absl::Hours(1)})),
@@ -298,7 +298,7 @@ TEST_F(TlsTest, ReloadsCertificates) {
 }
 
 TEST_F(TlsTest, ReloadsClientAuthority) {
-  const KeyedCertificate agent = Signed("agent", CertificateUse::kClient);
+  const CertificateAndKey agent = Signed("agent", CertificateUse::kClient);
   EXPECT_EQ(ServerForAgent(agent), "agents");
   Write("ca", Authority());
   EXPECT_EQ(ServerForAgent(agent), "all");

@@ -30,7 +30,7 @@ class OperationsTest(harness.ClusterTestCase):
             # Of things that are not there: what is asked of them changes nothing.
             answer = self.admin.send(verb, re.sub(r"\{[^}]*\}", "987654", path),
                                      None if verb == "GET" else {})
-            if re.search(r"there is nothing at|[^ ]+ takes [A-Z]", answer.text):
+            if re.search(r"unknown path |[^ ]+ supports only [A-Z]", answer.text):
                 nowhere.append(f"{name}: {verb} {path}: {answer.status} {answer.text[:120]}")
             elif answer.status == 501 and "this cluster" not in answer.text:
                 nowhere.append(f"{name}: 501 without saying what to do: {answer.text[:120]}")

@@ -120,17 +120,17 @@ class TlsTest(harness.ClusterTestCase):
 
     def test_an_agent_without_a_certificate_is_refused(self):
         last = self.agent("--tls-ca", self.path("ca.crt"))
-        self.assertIn("refused this agent: this master requires a client certificate", last)
+        self.assertIn("rejected this agent: this master takes agents only with a certificate", last)
         self.assertIn("--tls-cert", last)
         self.assertNotIn("--token-file", last)
 
     def test_nor_does_the_masters_own_or_a_token_of_a_user_do(self):
         last = self.agent("--tls-ca", self.path("ca.crt"), "--tls-cert", self.path("master.crt"),
                           "--tls-key", self.path("master.key"))
-        self.assertIn("requires a client certificate", last)
+        self.assertIn("only with a certificate", last)
         last = self.agent("--tls-ca", self.path("ca.crt"), "--tls-cert", self.path("agent-0.crt"),
                           "--tls-key", self.path("agent-0.key"), token="admin.token")
-        self.assertIn("is for an agent, but this token belongs to a user", last)
+        self.assertIn("is for an agent, this token is of a user", last)
 
     def await_word(self, word, *flags, master=None):
         """Of an agent that cannot connect, and goes on trying."""

@@ -48,8 +48,8 @@ void Machine::Up(std::function<void()> arrive) {
 }
 
 void Machine::Connect() {
-  // A dead one connects when it lives again, with a new supervisor: what a stream of its own brought
-  // it meanwhile nobody would have heard.
+  // A dead one connects when it lives again, with a new supervisor: what a stream of its own
+  // brought it meanwhile nobody would have heard.
   if (stream_ != 0 || !agent_lives_) return;
   if (stage_.now() < away_until_) {
     return After(away_until_ - stage_.now(), [this] { Connect(); });
@@ -57,7 +57,7 @@ void Machine::Connect() {
   stream_ = stage_.NextNumber();
   last_up_ = last_down_ = stage_.now();
   std::vector<model::AllocationId> running;
-  for (const agent::RunningTask& task : supervisor_.Running()) {
+  for (const agent::RunningTask& task : supervisor_.GetRunningTasks()) {
     running.push_back(Mine(task.allocation));
   }
   Up([this, stream = stream_, running = std::move(running)] {
@@ -78,7 +78,7 @@ void Machine::Take(int64_t stream, const Down& message) {
   if (std::holds_alternative<Closed>(message)) return BreakStream();
   if (const auto* order = std::get_if<agent::Event>(&message)) return Handle(*order);
   registered_ = true;
-  for (const agent::Report& report : supervisor_.Unacked()) Send(report);
+  for (const agent::Report& report : supervisor_.unacknowledged()) Send(report);
 }
 
 void Machine::LoseStream() {

@@ -29,7 +29,7 @@ class Machine {
   const model::AgentId& id() const { return self_.id; }
   size_t slots() const { return self_.slots.size(); }
   bool Lives(const model::AllocationId& id) const { return processes_.contains(id); }
-  bool Idle() const { return agent_lives_ && processes_.empty() && supervisor_.Idle(); }
+  bool Idle() const { return agent_lives_ && processes_.empty() && supervisor_.IsIdle(); }
   // Tells one process of an allocation from another; 0: none lives here.
   int64_t LifeOf(const model::AllocationId& id) const;
 

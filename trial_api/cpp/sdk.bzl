@@ -46,7 +46,7 @@ def trial_sdk(
         cmd = " && ".join(copies),
     )
 
-    # The compiler finds <header>.gch where it looks for <header>.
+    # The compiler uses <header>.gch in the directory of <header>.
     native.genrule(
         name = name + "_precompiled",
         srcs = includes + [compile_flags],
@@ -56,7 +56,7 @@ def trial_sdk(
         message = "Precompiling the header of the Trial API",
     )
 
-    # Programs compiled against other headers or with other flags are none of this version's.
+    # Programs that were compiled with other headers or flags belong to another version.
     share = {
         "trial_main.cc": trial_main,
         "compile_flags": compile_flags,

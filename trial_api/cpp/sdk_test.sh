@@ -1,6 +1,6 @@
 #!/bin/bash
-# The installed Trial API compiles a source that uses it, with the precompiled header and not past it,
-# and what is linked with it finds Gloo's own functions before those that a libtorch may have in itself.
+# Tests that the installed Trial API compiles a source that uses it, with the precompiled header, and that
+# programs use Gloo's functions and not those of a libtorch that contains Gloo.
 set -euo pipefail
 sdk=trial_api/cpp/sdk
 cat > "$TEST_TMPDIR/use.cc" <<'CC'
@@ -8,11 +8,11 @@ cat > "$TEST_TMPDIR/use.cc" <<'CC'
 torch::Tensor Twice(const torch::Tensor& x) { return 2 * x; }
 CC
 # shellcheck disable=SC2046
-said=$(g++ $(cat "$sdk/share/compile_flags") -I"$sdk/include" -Winvalid-pch -Werror -H \
-  -fsyntax-only "$TEST_TMPDIR/use.cc" 2>&1) || { echo "$said" | tail -20; exit 1; }
-if ! grep -q '^! .*trial.h.gch' <<< "$said"; then
+output=$(g++ $(cat "$sdk/share/compile_flags") -I"$sdk/include" -Winvalid-pch -Werror -H \
+  -fsyntax-only "$TEST_TMPDIR/use.cc" 2>&1) || { echo "$output" | tail -20; exit 1; }
+if ! grep -q '^! .*trial.h.gch' <<< "$output"; then
   echo "the precompiled header was not used:"
-  head -5 <<< "$said"
+  head -5 <<< "$output"
   exit 1
 fi
 nm -DC "$sdk/lib/libdet_trial.so" > "$TEST_TMPDIR/symbols"

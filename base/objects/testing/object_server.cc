@@ -20,12 +20,12 @@ ObjectServer::ObjectServer(const std::vector<std::string>& options) {
   const auto child = base::Spawn(spawn);
   DET_CHECK_OK(child);
   pid_ = child->pid;
-  std::string said;
+  std::string line;
   for (char c = 0; c != '\n';) {
-    DET_CHECK(::read(child->out.get(), &c, 1) == 1) << "the server of objects does not start";
-    said += c;
+    DET_CHECK(::read(child->out.get(), &c, 1) == 1) << "the fake object server did not start";
+    line += c;
   }
-  url_ = "http://127.0.0.1:" + said.substr(5, said.size() - 6);
+  url_ = "http://127.0.0.1:" + line.substr(5, line.size() - 6);
 }
 
 ObjectServer::~ObjectServer() {
@@ -33,35 +33,35 @@ ObjectServer::~ObjectServer() {
   (void)base::WaitForExit(pid_);
 }
 
-Place ObjectServer::PlaceOf(const std::string& type) const {
-  Place place;
-  place.type = type;
+BucketConfig ObjectServer::GetBucketConfig(const std::string& type) const {
+  BucketConfig config;
+  config.type = type;
   if (type == "azure") {
-    place.container = "container";
-    place.connection_string =
+    config.container = "container";
+    config.connection_string =
         "AccountName=account;AccountKey=YXp1cmUta2V5;BlobEndpoint=" + url_ + "/account";
-    return place;
+    return config;
   }
-  place.bucket = "bucket";
+  config.bucket = "bucket";
   if (type == "gcs") {
     ::setenv("STORAGE_EMULATOR_HOST", url_.c_str(), 1);
     ::setenv("GCE_METADATA_HOST", url_.substr(7).c_str(), 1);
     ::setenv("HOME", "/nonexistent", 1);
-    return place;
+    return config;
   }
-  place.access_key = "AKIDEXAMPLE";
-  place.secret_key = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
-  place.endpoint_url = url_;
-  return place;
+  config.access_key = "AKIDEXAMPLE";
+  config.secret_key = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
+  config.endpoint_url = url_;
+  return config;
 }
 
 std::string ObjectServer::Get(const std::string& path) const {
   HttpRequest request;
   request.url = url_ + path;
   request.local = true;
-  const auto answer = HttpClient().Send(request);
-  DET_CHECK_OK(answer);
-  return answer->body;
+  const auto response = HttpClient().Send(request);
+  DET_CHECK_OK(response);
+  return response->body;
 }
 
 }  // namespace det::objects

@@ -1,4 +1,5 @@
-// The fake of three object stores (object_server.py) as a process of its own, which ends with this.
+// Runs the fake of the three object stores (object_server.py) as a child process, which the
+// destructor ends.
 #ifndef BASE_OBJECTS_TESTING_OBJECT_SERVER_H_
 #define BASE_OBJECTS_TESTING_OBJECT_SERVER_H_
 
@@ -18,10 +19,10 @@ class ObjectServer {
 
   // "http://127.0.0.1:PORT"
   const std::string& url() const { return url_; }
-  // A place in it, with credentials; `type`: s3, gcs, azure. For gcs it sets the environment of
-  // this process, as there is no other way to say where it is.
-  Place PlaceOf(const std::string& type) const;
-  // What it answers to GET.
+  // Returns a bucket on this server, with credentials; `type` is s3, gcs or azure. For gcs it sets
+  // environment variables of this process, the only way to configure the address.
+  BucketConfig GetBucketConfig(const std::string& type) const;
+  // Returns the body of the response to a GET.
   std::string Get(const std::string& path) const;
 
  private:

@@ -110,7 +110,7 @@ std::string Mended(std::string text) {
   return text;
 }
 
-v1::MasterLogsResponse ShownLine(const base::RecentLine& line) {
+v1::MasterLogsResponse ShownLine(const base::RecentLogLine& line) {
   v1::MasterLogsResponse out;
   v1::LogEntry* entry = out.mutable_log_entry();
   entry->set_id(static_cast<int32_t>(line.id));
@@ -125,16 +125,16 @@ class LogReader {
  public:
   explicit LogReader(const v1::MasterLogsRequest& request)
       : next_(request.offset() < 0
-                  ? std::max<int64_t>(1, base::NewestLogLine() + 1 + request.offset())
+                  ? std::max<int64_t>(1, base::GetNewestLogLineId() + 1 + request.offset())
                   : request.offset()),
-        left_(request.limit() > 0 ? request.limit() : base::kRecentLines),
+        left_(request.limit() > 0 ? request.limit() : base::kMaxRecentLogLines),
         bounded_(request.limit() > 0),
         follow_(request.follow()) {}
 
   void SendNext(Stream<v1::MasterLogsResponse>& out) {
     constexpr size_t kAtOnce = 500;
-    const auto lines = base::RecentLog(next_, std::min(kAtOnce, left_));
-    for (const base::RecentLine& line : lines) out.Send(ShownLine(line));
+    const auto lines = base::GetRecentLog(next_, std::min(kAtOnce, left_));
+    for (const base::RecentLogLine& line : lines) out.Send(ShownLine(line));
     if (!lines.empty()) next_ = lines.back().id + 1;
     if (bounded_) left_ -= lines.size();
     if (left_ == 0 || (lines.empty() && !follow_)) return out.Close(absl::OkStatus());
@@ -161,7 +161,7 @@ class MasterService final : public ApiService<v1::MasterService> {
         clock_(clock),
         facts_(facts),
         probe_([this] { return store_.Ping(); }, &pool_, &loop_) {}
-  ~MasterService() override { base::OnLogLine(nullptr); }
+  ~MasterService() override { base::SetLogListener(nullptr); }
 
   grpc::ServerUnaryReactor* GetMaster(grpc::CallbackServerContext* context,
                                       const v1::GetMasterRequest* request,

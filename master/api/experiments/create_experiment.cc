@@ -261,16 +261,16 @@ absl::StatusOr<cluster::ContinueExperiment> PrepareContinuation(
                        FindConfigPolicy(store, before.workspace, now.workspace));
   const bool limited = policy.max_slots || policy.priority || !policy.layers.empty();
   if (request.override_config().empty() && overrides.empty() && !limited) return event;
-  model::ConfigDefaults defaults;
-  defaults.name = now.name;
-  defaults.checkpoint_host_path = now.checkpoint_storage.host_path;
-  defaults.experiment_seed = now.experiment_seed;
-  defaults.below.push_back(
+  model::ConfigDefaults config_defaults;
+  config_defaults.name = now.name;
+  config_defaults.checkpoint_host_path = now.checkpoint_storage.host_path;
+  config_defaults.experiment_seed = now.experiment_seed;
+  config_defaults.below.push_back(
       {absl::StrCat("experiment ", request.id()), model::ToValue(now).ToJson()});
-  defaults.above = policy.layers;
+  config_defaults.above = policy.layers;
   DET_ASSIGN_OR_RETURN(model::ExperimentConfig config,
                        model::ParseExperimentConfig(request.override_config(), "override_config",
-                                                    overrides, defaults));
+                                                    overrides, config_defaults));
   DET_RETURN_IF_ERROR(CheckSize("configuration", model::ToValue(config).ToJson().size()));
   DET_RETURN_IF_ERROR(ApplyLimits(policy, config));
   DET_RETURN_IF_ERROR(checkpoint_storage::CheckCheckpointLocation(defaults.checkpoint_locations, config.checkpoint_storage));

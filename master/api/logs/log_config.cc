@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "base/log_level.h"
+#include "base/log.h"
 #include "base/status_macros.h"
 
 namespace det::api {
@@ -89,7 +89,7 @@ absl::Status PatchLog(const v1::PatchMasterConfigRequest& request) {
 void ShowLogLevel(google::protobuf::Struct* config) {
   auto& log = (*config->mutable_fields())["log"];
   (*log.mutable_struct_value()->mutable_fields())["level"].set_string_value(
-      Name(base::CurrentLogLevel()));
+      Name(base::GetLogLevel()));
 }
 
 }  // namespace det::api

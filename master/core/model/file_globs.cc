@@ -73,7 +73,7 @@ Resources GetRemaining(const Resources& all, const Globs& globs) {
     const absl::string_view name = absl::StripSuffix(path, "/");
     const bool named =
         std::any_of(patterns.begin(), patterns.end(), [&](const base::Glob& pattern) {
-          return pattern.Fits({name.data(), name.size()});
+          return pattern.Matches({name.data(), name.size()});
         });
     const bool folder = absl::EndsWith(path, "/");
     if (named) removed.emplace(path, bytes);

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/install.h"
+#include "base/installation.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "master/store/postgres/params.h"

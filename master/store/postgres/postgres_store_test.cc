@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "base/install.h"
+#include "base/installation.h"
 #include "master/store/postgres/connection.h"
 #include "master/store/postgres/migrations.h"
 #include "master/store/postgres/params.h"

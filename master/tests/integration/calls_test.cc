@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/log_level.h"
+#include "base/log.h"
 #include "det/api/v1/agent.grpc.pb.h"
 #include "det/api/v1/checkpoint.grpc.pb.h"
 #include "det/api/v1/command.grpc.pb.h"
@@ -256,7 +256,7 @@ TEST_F(CallsRoadTest, ACallThatWaitsEndsWithItsCaller) {
 
 TEST_F(CallsRoadTest, TheMasterLogsAsMuchAsIsAsked) {
   using Service = api::MasterService;
-  const base::LogLevel before = base::CurrentLogLevel();
+  const base::LogLevel before = base::GetLogLevel();
   api::PatchMasterConfigRequest request;
   api::PatchMasterConfigResponse response;
   const auto patch = [&] {
@@ -265,7 +265,7 @@ TEST_F(CallsRoadTest, TheMasterLogsAsMuchAsIsAsked) {
   request.mutable_config()->mutable_log()->set_level(api::LOG_LEVEL_ERROR);
   request.mutable_field_mask()->add_paths("log.level");
   EXPECT_EQ(patch(), StatusCode::OK);
-  EXPECT_EQ(base::CurrentLogLevel(), base::LogLevel::kError);
+  EXPECT_EQ(base::GetLogLevel(), base::LogLevel::kError);
   api::GetMasterConfigResponse shown;
   ASSERT_TRUE(
       Call<Service>(&Service::Stub::GetMasterConfig, api::GetMasterConfigRequest(), &shown).ok());
@@ -279,11 +279,11 @@ TEST_F(CallsRoadTest, TheMasterLogsAsMuchAsIsAsked) {
   EXPECT_EQ(patch(), StatusCode::FAILED_PRECONDITION);
   request.mutable_field_mask()->set_paths(1, "port");
   EXPECT_EQ(patch(), StatusCode::INVALID_ARGUMENT);
-  EXPECT_EQ(base::CurrentLogLevel(), base::LogLevel::kError) << "nothing has changed";
+  EXPECT_EQ(base::GetLogLevel(), base::LogLevel::kError) << "nothing has changed";
   request.clear_field_mask();
   request.mutable_config()->mutable_log()->set_color(false);
   EXPECT_EQ(patch(), StatusCode::OK);
-  EXPECT_EQ(base::CurrentLogLevel(), base::LogLevel::kDebug);
+  EXPECT_EQ(base::GetLogLevel(), base::LogLevel::kDebug);
   base::SetLogLevel(before);
 }
 

@@ -14,7 +14,7 @@
 #include "absl/strings/strip.h"
 #include "base/check.h"
 #include "base/file.h"
-#include "base/install.h"
+#include "base/installation.h"
 #include "det/agent/v1/agent.grpc.pb.h"
 #include <grpcpp/grpcpp.h>
 

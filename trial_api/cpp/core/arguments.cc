@@ -13,11 +13,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-// NAME=VALUE; a value that is no JSON is a text.
+// Parses NAME=VALUE; a value that is not JSON is a string.
 void AddHparam(const std::string& text, Json* hparams) {
   const size_t equals = text.find('=');
   if (equals == 0 || equals == std::string::npos) {
-    throw Error("--hparam " + text + ": write NAME=VALUE, for example --hparam lr=0.1");
+    throw Error("--hparam " + text + ": expected NAME=VALUE, for example --hparam lr=0.1");
   }
   const std::string value = text.substr(equals + 1);
   Json parsed = Json::parse(value, nullptr, /*allow_exceptions=*/false);
@@ -27,7 +27,7 @@ void AddHparam(const std::string& text, Json* hparams) {
 uint32_t ParseSeed(const std::string& text) {
   uint32_t seed = 0;
   if (!absl::SimpleAtoi(text, &seed)) {
-    throw Error("--seed " + text + ": give an integer from 0 to 4294967295");
+    throw Error("--seed " + text + ": expected an integer from 0 to 4294967295");
   }
   return seed;
 }
@@ -55,7 +55,7 @@ Context::OffCluster Context::ParseArguments(int argc, const char* const* argv) {
     const auto flag = flags.find(name);
     if (flag == flags.end()) {
       throw Error("unknown argument '" + std::string(argv[i]) +
-                  "'; known are --config, --hparam, --checkpoint-dir, --restore, --max-length, "
+                  "'; expected --config, --hparam, --checkpoint-dir, --restore, --max-length, "
                   "--seed");
     }
     if (!value) {

@@ -25,20 +25,20 @@ namespace {
 using Json = nlohmann::json;
 using storage::FileRecord;
 
-// Of the saving thread: against a training thread on the same core it gets a thirtieth.
+// Niceness of the saving thread: it gets a thirtieth of a core that a training thread uses too.
 constexpr int kNiceness = 15;
 
-// One rank's part as the chief hears of it.
+// The result of one rank's part, as sent to the chief.
 struct Part {
   std::vector<FileRecord> files;
-  std::string error;  // empty: it went well
+  std::string error;  // empty: success
 };
 
 std::string ToText(const Part& part) {
   Json files = Json::array();
   for (const FileRecord& file : part.files) files.push_back({file.path, file.size, file.sha256});
   const Json json = {{"files", std::move(files)}, {"error", part.error}};
-  // A message may hold any bytes.
+  // Messages may contain bytes that are not UTF-8.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -52,16 +52,16 @@ Part FromText(const std::string& text) {
   return part;
 }
 
-// The user's metadata with what every checkpoint says.
+// Adds the standard fields to the user's metadata.
 std::string CompleteMetadata(const std::string& metadata_json, int64_t steps_completed) {
   Json metadata = Json::parse(metadata_json.empty() ? "{}" : metadata_json, nullptr, false);
-  if (!metadata.is_object()) throw Error("the metadata is not a JSON object");
+  if (!metadata.is_object()) throw Error("the checkpoint metadata is not a JSON object");
   metadata["steps_completed"] = steps_completed;
   return metadata.dump();
 }
 
-// One checkpoint, by all ranks together. On the saving thread; shared with it, as it may be left
-// waiting for a peer.
+// One checkpoint, written by all ranks together. Runs on the saving thread; shared with it, because
+// it may wait for a peer forever.
 class Saver {
  public:
   Saver(std::shared_ptr<Communicator> channel, std::shared_ptr<storage::Storage> storage,
@@ -86,7 +86,7 @@ class Saver {
   }
 
  private:
-  // Never throws: the others wait for this rank's word.
+  // Never throws, because the other ranks wait for the result of this one.
   Part WritePart(const std::string& uuid, const Checkpoints::Writer& write) {
     Part part;
     try {
@@ -106,7 +106,7 @@ class Saver {
     return parts;
   }
 
-  // Chief. Returns what went wrong, or nothing. Never throws, as WritePart.
+  // Runs on the chief. Returns an error message, or an empty string. Never throws.
   std::string PublishParts(const std::string& uuid, int64_t steps_completed,
                            const std::string& metadata_json, const std::vector<Part>& parts) {
     try {
@@ -139,7 +139,7 @@ class Saver {
   const Registrar registrar_;
 };
 
-// Saving may take cores from nobody who trains; while training waits for it, it has them.
+// Saving has a low priority while training runs, and a normal one while training waits for it.
 void BeModest() { ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNiceness); }
 
 class CollectiveCheckpoints final : public Checkpoints {
@@ -154,7 +154,7 @@ class CollectiveCheckpoints final : public Checkpoints {
     if (ranks_.is_chief()) storage_->RemoveLeftovers();
   }
 
-  // A save under way is left to its thread: its peers may be gone, or never come to it.
+  // A running save is left to its thread, because its peers may be gone or never take part.
   ~CollectiveCheckpoints() override {
     if (!thread_.joinable()) return;
     const bool done = result_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
@@ -194,7 +194,7 @@ class CollectiveCheckpoints final : public Checkpoints {
 
   std::optional<Opened> OpenLatest() override {
     if (start_.uuid.empty()) return std::nullopt;
-    std::vector<std::string> rest;  // the chief's
+    std::vector<std::string> rest;  // on the chief
     std::vector<CheckpointReport> damaged;
     std::string uuid = start_.uuid;
     std::string first_error;
@@ -208,7 +208,7 @@ class CollectiveCheckpoints final : public Checkpoints {
       damaged.push_back({.uuid = uuid, .resources = {}, .metadata_json = "{}", .damage = error});
       if (ranks_.is_chief()) {
         if (first_error.empty()) rest = Before();
-        std::fprintf(stderr, "WARNING: %s; trying the one before it\n", error.c_str());
+        std::fprintf(stderr, "WARNING: %s; trying the previous checkpoint\n", error.c_str());
       }
       if (first_error.empty()) first_error = error;
       std::string next;
@@ -222,10 +222,12 @@ class CollectiveCheckpoints final : public Checkpoints {
   }
 
  private:
-  // What is damaged, for any rank; the same on each. Throws on each where one could not look: the
-  // one before would cost training that is not lost.
+  // Returns the damage that any rank found; the same on all ranks. Throws on all ranks if one could
+  // not read the storage, because falling back to an older checkpoint would lose training that is
+  // not lost.
   std::string OpenTogether(Opened* opened) {
-    std::string damage, unreachable;
+    std::string damage;
+    std::string unreachable;
     try {
       opened->dir = storage_->Open(opened->uuid);
     } catch (const StorageUnreachable& e) {
@@ -242,7 +244,8 @@ class CollectiveCheckpoints final : public Checkpoints {
     return "";
   }
 
-  // Only now that one was found whole: before, it might be the storage that is not there.
+  // Damage is reported only once an intact checkpoint is found: before, the storage itself may be
+  // unavailable.
   void Register(std::vector<CheckpointReport> damaged, const Opened& instead) {
     if (!ranks_.is_chief() || damaged.empty()) return;
     const std::string metadata = *base::ReadFile(instead.dir + "/metadata.json");
@@ -254,11 +257,11 @@ class CollectiveCheckpoints final : public Checkpoints {
     }
   }
 
-  // What may take the place of the checkpoint that this run should start from; newest first.
+  // Returns the checkpoints that may replace the one to start from; newest first.
   std::vector<std::string> Before() {
     std::vector<std::string> uuids;
     if (!start_.steps) return uuids;
-    for (std::string& uuid : storage_->Saved(*start_.steps)) {
+    for (std::string& uuid : storage_->ListSaved(*start_.steps)) {
       if (uuid != start_.uuid) uuids.push_back(std::move(uuid));
     }
     return uuids;
@@ -270,7 +273,7 @@ class CollectiveCheckpoints final : public Checkpoints {
   const StartPoint start_;
   const Registrar registrar_;
   std::shared_ptr<Saver> saver_;
-  std::thread thread_;  // of the save under way, or done and not asked for
+  std::thread thread_;  // of the running save, or of a finished one whose result was not requested
   std::future<std::string> result_;
 };
 

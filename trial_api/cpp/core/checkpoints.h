@@ -1,10 +1,11 @@
-// Checkpoints of a trial: the ranks write together into a storage, the chief registers. Made by
-// Context::FromEnvironment for both twins; called by the training thread.
+// Implementation of Checkpoints: the ranks write to a storage together, and the chief registers the
+// checkpoint. Created by Context::FromEnvironment on and off the cluster; called on the training
+// thread.
 //
-// Saving has a thread of its own on each rank, and a channel of its own among the ranks, both from
-// the first save on. All ranks begin the same saves in the same order, so the threads go through
-// the same operations on that channel, and the training's channel is never used by another thread.
-// A rank that dies closes its connections: the others' threads fail, and say so at the next call.
+// From the first save on, each rank has a thread for saving, and the ranks have a separate channel
+// for it. All ranks start the same saves in the same order, so these threads perform the same
+// operations on that channel, and no other thread uses the channel of the training. If a rank ends,
+// its connections are closed: the saving threads of the others fail, which the next call reports.
 #ifndef TRIAL_API_CPP_CORE_CHECKPOINTS_H_
 #define TRIAL_API_CPP_CORE_CHECKPOINTS_H_
 
@@ -20,15 +21,16 @@
 
 namespace det::core {
 
-// Makes a published checkpoint known, or one that was found damaged, or sees to it that it will be;
-// throws Error when it cannot. Called on the chief alone, on its saving thread or, of damage, on
-// the training's.
+// Registers a published checkpoint, or reports a damaged one, immediately or later; throws Error if
+// that is impossible. Called on the chief only: on its saving thread, or, for damage, on the
+// training thread.
 using Registrar = std::function<void(const CheckpointReport& checkpoint)>;
 
-// What a run starts from.
+// The checkpoint that a run starts from.
 struct StartPoint {
-  std::string uuid;  // empty: a fresh start
-  // How far the trial was at it; what it saved before then may take its place. None: nothing may.
+  std::string uuid;  // empty: a new run
+  // Steps completed at that checkpoint; an older checkpoint may replace it. nullopt: no replacement
+  // is allowed.
   std::optional<int64_t> steps;
 };
 

@@ -1,4 +1,4 @@
-// Checkpoints of several ranks in a directory: whole or absent.
+// Tests of checkpoints that several ranks write to a directory.
 #include "trial_api/cpp/core/checkpoints.h"
 
 #include <signal.h>
@@ -41,7 +41,7 @@ class CheckpointsTest : public testing::Test {
  protected:
   CheckpointsTest() : dir_(*base::TempDir::Create()), store_(dir_.path() + "/store") {}
 
-  // Every rank saves, then `check` looks at the result: a UUID or the message of an error.
+  // Every rank saves, then `check` examines the result: a UUID or an error message.
   void OnRanks(
       int size, const std::function<void(const Ranks&, const std::string& dir)>& write,
       const std::function<bool(Checkpoints&, const std::string& uuid, const std::string& error)>&
@@ -53,7 +53,8 @@ class CheckpointsTest : public testing::Test {
           size == 1 ? MakeSingleCommunicator() : ConnectGloo(ranks, "127.0.0.1", *exchange);
       const auto checkpoints =
           MakeCheckpoints(communicator.get(), storage::MakeSharedFs(store_, "test"), {}, registrar);
-      std::string uuid, error;
+      std::string uuid;
+      std::string error;
       try {
         uuid = checkpoints->Save(5, "{}", [&](const std::string& dir) { write(ranks, dir); });
       } catch (const Error& e) {
@@ -70,7 +71,7 @@ class CheckpointsTest : public testing::Test {
   const std::string store_;
 };
 
-TEST_F(CheckpointsTest, FilesOfAllRanksAreThere) {
+TEST_F(CheckpointsTest, ContainsFilesOfAllRanks) {
   OnRanks(
       3,
       [](const Ranks& ranks, const std::string& dir) {
@@ -87,7 +88,7 @@ TEST_F(CheckpointsTest, FilesOfAllRanksAreThere) {
   EXPECT_EQ(CountEntries(store_), 1u);
 }
 
-TEST_F(CheckpointsTest, FailureOfOneRankFailsAll) {
+TEST_F(CheckpointsTest, FailsOnAllRanks_WhenOneRankFails) {
   OnRanks(
       2,
       [](const Ranks& ranks, const std::string& dir) {
@@ -100,7 +101,7 @@ TEST_F(CheckpointsTest, FailureOfOneRankFailsAll) {
   EXPECT_EQ(CountEntries(store_), 0u);
 }
 
-TEST_F(CheckpointsTest, SameNameOnTwoRanksIsRefused) {
+TEST_F(CheckpointsTest, RejectsSameFileNameOnTwoRanks) {
   OnRanks(
       2, [](const Ranks&, const std::string& dir) { Write(dir + "/model.pt", "x"); },
       [](Checkpoints&, const std::string&, const std::string& error) {
@@ -109,7 +110,7 @@ TEST_F(CheckpointsTest, SameNameOnTwoRanksIsRefused) {
   EXPECT_EQ(CountEntries(store_), 0u);
 }
 
-TEST_F(CheckpointsTest, RefusedRegistrationRemovesTheFiles) {
+TEST_F(CheckpointsTest, RemovesFiles_WhenRegistrationIsRejected) {
   OnRanks(
       1, [](const Ranks&, const std::string& dir) { Write(dir + "/model.pt", "x"); },
       [](Checkpoints&, const std::string&, const std::string& error) {
@@ -119,7 +120,7 @@ TEST_F(CheckpointsTest, RefusedRegistrationRemovesTheFiles) {
   EXPECT_EQ(CountEntries(store_), 0u);
 }
 
-// What Open says after `damage`.
+// Returns the error of Open after `damage`.
 class DamageTest : public CheckpointsTest {
  protected:
   std::string After(const std::function<void(const std::string& dir)>& damage) {
@@ -139,7 +140,7 @@ class DamageTest : public CheckpointsTest {
   }
 };
 
-TEST_F(DamageTest, IsNamed) {
+TEST_F(DamageTest, ErrorNamesDamagedFile) {
   const auto contains = [](const std::string& text, const std::string& part) {
     EXPECT_NE(text.find(part), std::string::npos) << text;
   };
@@ -152,8 +153,8 @@ TEST_F(DamageTest, IsNamed) {
   contains(After([](auto& dir) { fs::remove(dir + "/manifest.json"); }), "is not complete");
 }
 
-// `body` on each rank, with everything it needs; its result is whether all is well.
-class BesideTest : public CheckpointsTest {
+// Runs `body` on each rank; its result is whether all is well.
+class ConcurrentSaveTest : public CheckpointsTest {
  protected:
   struct Rank {
     const Ranks& ranks;
@@ -187,7 +188,7 @@ class BesideTest : public CheckpointsTest {
   int runs_ = 0;
 };
 
-TEST_F(BesideTest, TrainingGoesOnWhileACheckpointIsWritten) {
+TEST_F(ConcurrentSaveTest, TrainsWhileCheckpointIsWritten) {
   const auto ends = Next(2, [](Rank rank) {
     std::promise<void> trained;
     auto training = trained.get_future().share();
@@ -213,7 +214,7 @@ TEST_F(BesideTest, TrainingGoesOnWhileACheckpointIsWritten) {
   EXPECT_EQ(CountEntries(store_), 2u);
 }
 
-TEST_F(BesideTest, AFailureIsToldAtTheNextSave) {
+TEST_F(ConcurrentSaveTest, ReportsFailureAtNextSave) {
   const auto ends = Next(2, [](Rank rank) {
     rank.checkpoints->StartSave(1, "{}", [&](const std::string&) {
       if (rank.ranks.rank == 1) throw Error("disk is full");
@@ -229,7 +230,7 @@ TEST_F(BesideTest, AFailureIsToldAtTheNextSave) {
   EXPECT_EQ(CountEntries(store_), 0u);
 }
 
-TEST_F(BesideTest, ARankThatIsKilledWhileSavingFailsTheOthers) {
+TEST_F(ConcurrentSaveTest, FailsOnOtherRanks_WhenRankIsKilledWhileSaving) {
   const auto ends = Next(3, [](Rank rank) {
     rank.checkpoints->StartSave(1, "{}", [&](const std::string& dir) {
       if (rank.ranks.rank == 1) ::kill(::getpid(), SIGKILL);
@@ -243,18 +244,18 @@ TEST_F(BesideTest, ARankThatIsKilledWhileSavingFailsTheOthers) {
     return false;
   });
   EXPECT_EQ(ends, (std::vector<int>{0, -SIGKILL, 0}));
-  // Nobody takes what is left for a checkpoint, and the next run removes it.
+  // The remaining files are not a checkpoint, and the next run removes them.
   Next(1, [](Rank) { return true; });
   EXPECT_EQ(CountEntries(store_), 0u);
 }
 
-TEST_F(BesideTest, ARankThatGivesUpDoesNotWaitForItsPeers) {
+TEST_F(ConcurrentSaveTest, DestructorDoesNotWaitForPeers) {
   const std::string given_up = dir_.path() + "/given_up";
   const auto ends = Next(2, [&](Rank rank) {
     rank.checkpoints->Save(1, "{}", [](const std::string&) {});
     if (rank.ranks.is_chief()) {
       rank.checkpoints->StartSave(2, "{}", [](const std::string&) {});
-      rank.checkpoints.reset();  // Its peer does not come.
+      rank.checkpoints.reset();  // The peer does not take part.
       Write(given_up, "");
     }
     while (!fs::exists(given_up)) std::this_thread::yield();
@@ -263,8 +264,8 @@ TEST_F(BesideTest, ARankThatGivesUpDoesNotWaitForItsPeers) {
   EXPECT_EQ(ends, (std::vector<int>{0, 0}));
 }
 
-// Three checkpoints, after 1, 2 and 3 steps; then the next run.
-class LatestTest : public BesideTest {
+// Three checkpoints, after 1, 2 and 3 steps, and the next run.
+class LatestTest : public ConcurrentSaveTest {
  protected:
   LatestTest() {
     const std::string list = dir_.path() + "/uuids";
@@ -286,7 +287,8 @@ class LatestTest : public BesideTest {
                       std::ios::in | std::ios::out | std::ios::binary);
     file.seekp(3).put('X');
   }
-  // What a run of two ranks, which should start after 3 steps, gets: the model, or an error.
+  // Returns the result of a run of two ranks that should start after 3 steps: the model, or an
+  // error.
   std::string Opened(std::optional<int64_t> steps = 3) {
     const auto ends =
         Next(2,
@@ -309,12 +311,12 @@ class LatestTest : public BesideTest {
   std::vector<std::string> uuids_;
 };
 
-TEST_F(LatestTest, IsTheOneThatWasAskedFor) {
+TEST_F(LatestTest, OpensRequestedCheckpoint) {
   ASSERT_EQ(uuids_.size(), 3u);
   EXPECT_EQ(Opened(), "weights 3");
 }
 
-TEST_F(LatestTest, ADamagedOneIsReplacedByTheNewestWholeOneBeforeIt) {
+TEST_F(LatestTest, OpensNewestIntactCheckpoint_WhenDamaged) {
   Damage(3);
   EXPECT_EQ(Opened(), "weights 2");
   Damage(2);
@@ -325,7 +327,7 @@ TEST_F(LatestTest, ADamagedOneIsReplacedByTheNewestWholeOneBeforeIt) {
   EXPECT_NE(error.find("is damaged"), std::string::npos) << error;
 }
 
-TEST_F(LatestTest, DamageIsReportedOnceAWholeOneIsFound) {
+TEST_F(LatestTest, ReportsDamage_WhenIntactCheckpointIsFound) {
   const std::string reported = dir_.path() + "/reported";
   EXPECT_EQ(Opened(), "weights 3");
   EXPECT_FALSE(fs::exists(reported));
@@ -333,7 +335,9 @@ TEST_F(LatestTest, DamageIsReportedOnceAWholeOneIsFound) {
   Damage(2);
   EXPECT_EQ(Opened(), "weights 1");
   std::ifstream file(reported);
-  std::string uuid, instead, damage;
+  std::string uuid;
+  std::string instead;
+  std::string damage;
   int steps = 0;
   for (const int step : {3, 2}) {
     file >> uuid >> instead >> steps;
@@ -344,19 +348,19 @@ TEST_F(LatestTest, DamageIsReportedOnceAWholeOneIsFound) {
     EXPECT_NE(damage.find("model.pt is damaged"), std::string::npos) << damage;
   }
   EXPECT_FALSE(std::getline(file, damage)) << damage;
-  // Where there is none, it may be the storage that is away.
+  // Without an intact checkpoint, the storage may be unavailable.
   fs::remove(reported);
   fs::remove_all(store_);
   EXPECT_NE(Opened().find("is not complete"), std::string::npos);
   EXPECT_FALSE(fs::exists(reported));
 }
 
-TEST_F(LatestTest, OneThatIsGoneIsDamagedToo) {
+TEST_F(LatestTest, TreatsMissingCheckpointAsDamaged) {
   fs::remove_all(store_ + "/" + uuids_.back());
   EXPECT_EQ(Opened(), "weights 2");
 }
 
-TEST_F(LatestTest, WhatWasSavedLaterOrByOthersTakesNoPlace) {
+TEST_F(LatestTest, IgnoresLaterCheckpointsAndThoseOfOthers) {
   Damage(3);
   EXPECT_EQ(Opened(1), "weights 1");
   const auto single = MakeSingleCommunicator();
@@ -367,12 +371,12 @@ TEST_F(LatestTest, WhatWasSavedLaterOrByOthersTakesNoPlace) {
   EXPECT_EQ(Opened(), "weights 1");
 }
 
-TEST_F(LatestTest, OnAWarmStartNothingMayTakeItsPlace) {
+TEST_F(LatestTest, DoesNotReplaceCheckpointOfWarmStart) {
   Damage(3);
   EXPECT_NE(Opened(std::nullopt).find("is damaged"), std::string::npos);
 }
 
-TEST_F(CheckpointsTest, LeftoversOfTheSameOwnerAreRemoved) {
+TEST_F(CheckpointsTest, RemovesLeftoversOfSameOwner) {
   const std::string uuid = "0b2f6c1e-7a54-4d0b-9c3e-5f2a1d8e7b60";
   storage::MakeSharedFs(store_, "test")->BeginWrite(uuid, 0);
   storage::MakeSharedFs(store_, "test-2")->BeginWrite(uuid, 0);
@@ -382,7 +386,7 @@ TEST_F(CheckpointsTest, LeftoversOfTheSameOwnerAreRemoved) {
   EXPECT_EQ(CountEntries(store_), 1u);
 }
 
-TEST_F(CheckpointsTest, NameThatIsNoUuidIsRefused) {
+TEST_F(CheckpointsTest, RejectsNameThatIsNotUuid) {
   EXPECT_THROW(storage::MakeSharedFs(store_, "test")->Open("../etc"), Error);
 }
 

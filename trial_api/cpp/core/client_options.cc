@@ -1,4 +1,4 @@
-// Where a task finds its master, and by what it knows it.
+// Reads the addresses of the masters, and how to verify them, from the environment.
 #include <chrono>
 #include <string>
 #include <vector>
@@ -15,7 +15,7 @@
 namespace det::core {
 namespace {
 
-// "http://a:1,b:2" as {"a:1", "b:2"}; `tls` becomes true where one is https://.
+// Splits "http://a:1,b:2" into {"a:1", "b:2"}; sets `tls` to true if one is https://.
 std::vector<std::string> ParseMasters(const std::string& list, bool* tls) {
   std::vector<std::string> masters;
   for (absl::string_view address : absl::StrSplit(list, ',', absl::SkipWhitespace())) {
@@ -25,7 +25,8 @@ std::vector<std::string> ParseMasters(const std::string& list, bool* tls) {
     absl::ConsumeSuffix(&address, "/");
     masters.emplace_back(address);
   }
-  if (masters.empty()) throw Error("$DET_MASTERS is '" + list + "': it names no master");
+  if (masters.empty())
+    throw Error("$DET_MASTERS is '" + list + "', which contains no address of a master");
   return masters;
 }
 
@@ -34,8 +35,8 @@ std::string ReadAuthority() {
   if (path.empty()) return "";
   if (path == "noverify") {
     throw Error(
-        "$DET_MASTER_CERT_FILE is 'noverify': a trial always makes sure that the master is the "
-        "right one; name the file of its authority's certificate");
+        "$DET_MASTER_CERT_FILE is 'noverify', but trials always verify the master's certificate; "
+        "set it to the file with the CA certificate");
   }
   const absl::StatusOr<std::string> text = base::ReadFile(path);
   if (text.ok()) return *text;
@@ -56,7 +57,7 @@ TrialClient::Options ClientOptionsFromEnvironment() {
     options.tls.master_name = EnvOr("DET_MASTER_CERT_NAME", "");
   }
   if (const int64_t seconds = EnvIntOr("DET_MASTER_PATIENCE", -1); seconds >= 0) {
-    options.patience = std::chrono::seconds(seconds);
+    options.retry_timeout = std::chrono::seconds(seconds);
   }
   options.token = RequireEnv("DET_SESSION_TOKEN");
   options.allocation_id = RequireEnv("DET_ALLOCATION_ID");

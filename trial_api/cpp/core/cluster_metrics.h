@@ -1,5 +1,5 @@
-// Metrics by way of the report queue (see metrics.h), and those of every rank but the chief. Made
-// by the cluster twin of the context; called by the training thread.
+// Metrics that are sent with the report queue (see metrics.h), and the no-op implementation for all
+// ranks but the chief. Created by the context on the cluster; called on the training thread.
 #ifndef TRIAL_API_CPP_CORE_CLUSTER_METRICS_H_
 #define TRIAL_API_CPP_CORE_CLUSTER_METRICS_H_
 
@@ -12,7 +12,7 @@ namespace det::core {
 
 std::unique_ptr<Metrics> MakeClusterMetrics(std::shared_ptr<ReportQueue> queue);
 
-// For every rank but the chief.
+// For all ranks but the chief.
 std::unique_ptr<Metrics> MakeSilentMetrics();
 
 }  // namespace det::core

@@ -16,7 +16,7 @@
 #include "trial_api/cpp/core/error.h"
 #include "trial_api/cpp/core/exchange.h"
 #include "trial_api/cpp/core/gloo_communicator.h"
-#include "trial_api/cpp/core/report_place.h"
+#include "trial_api/cpp/core/outbox_location.h"
 #include "trial_api/cpp/core/report_queue.h"
 #include "trial_api/cpp/core/sampling_profiler.h"
 #include "trial_api/cpp/core/single_communicator.h"
@@ -31,10 +31,10 @@ using Json = nlohmann::json;
 
 constexpr char kLoopback[] = "127.0.0.1";
 
-// What the master wrote into the run directory.
+// The contents of the file that the master wrote to the run directory.
 struct TrialInfo {
   ContextParts parts;
-  std::string checkpoint_dir;  // empty: in a bucket
+  std::string checkpoint_dir;  // empty: checkpoints are in a bucket
   StartPoint start;
 };
 
@@ -64,10 +64,11 @@ TrialInfo ReadTrialInfo() {
   }
 }
 
-// Of a run that the master has given up. Not by exit(): other threads are in the middle of things.
+// Ends the process of a run that the master has given up. Does not call exit(), because other
+// threads are running.
 [[noreturn]] void EndProcess(const std::string& why) {
   std::fflush(stdout);
-  std::fprintf(stderr, "ERROR: %s; this process ends\n", why.c_str());
+  std::fprintf(stderr, "ERROR: %s; ending this process\n", why.c_str());
   std::fflush(stderr);
   std::_Exit(1);
 }
@@ -75,19 +76,20 @@ TrialInfo ReadTrialInfo() {
 std::shared_ptr<ReportQueue> MakeReportQueue(std::shared_ptr<TrialClient> client,
                                              const std::string& owner, int run) {
   ReportQueue::Options options;
-  options.outbox = OutboxOfRun(owner, run);
+  options.outbox = GetOutboxOptions(owner, run);
   options.on_over = EndProcess;
   return std::make_shared<ReportQueue>(std::move(client), options);
 }
 
-// A folder, or the bucket of the configuration.
+// Returns the storage: a directory, or the bucket in the configuration.
 std::unique_ptr<storage::Storage> MakeStorage(const TrialInfo& info, const std::string& config,
                                               const std::string& owner) {
   if (!info.checkpoint_dir.empty()) return storage::MakeSharedFs(info.checkpoint_dir, owner);
   return storage::MakeBucketStorage(config, RequireEnv("DET_RUN_DIR") + "/checkpoints", owner);
 }
 
-// Beside the checkpoints, where the cluster's other trials have theirs.
+// The event files are copied next to the checkpoints, where the other trials of the cluster have
+// theirs.
 std::unique_ptr<Tensorboard> MakeClusterTensorboard(const ContextParts& parts,
                                                     std::shared_ptr<storage::Storage> storage) {
   const std::string cluster = EnvOr("DET_CLUSTER_ID", "");
@@ -97,7 +99,7 @@ std::unique_ptr<Tensorboard> MakeClusterTensorboard(const ContextParts& parts,
   const std::string folder =
       TensorboardFolder(RequireEnv("DET_RUN_DIR") + "/tensorboard", parts.communicator->ranks());
   const auto copy = [storage = std::move(storage), place](const std::string& from) {
-    storage->CopyBeside(from, place);
+    storage->CopyNextToCheckpoints(from, place);
   };
   return MakeTensorboard(folder, copy, SecondsNow);
 }
@@ -117,7 +119,7 @@ ContextParts GatherClusterParts(const Ranks& ranks) {
   ContextParts parts = std::move(info.parts);
   const TrialClient::Options options = ClientOptionsFromEnvironment();
   const auto client = std::make_shared<TrialClient>(options);
-  const std::string owner = OwnerOfTrial(parts.trial_id);
+  const std::string owner = GetTrialOwner(parts.trial_id);
   parts.communicator = Connect(ranks, client);
   const bool is_chief = parts.communicator->ranks().is_chief();
   const auto queue = is_chief ? MakeReportQueue(client, owner, options.trial_run_id) : nullptr;
@@ -125,7 +127,7 @@ ContextParts GatherClusterParts(const Ranks& ranks) {
   parts.profiler =
       is_chief ? MakeSamplingProfiler(parts.metrics.get(), ThisMachine) : MakeNoProfiler();
   const auto on_over = [queue](const std::string& why) {
-    queue->Forget();
+    queue->Discard();
     EndProcess(why);
   };
   parts.preemption = is_chief ? MakeClusterPreemption(client, on_over) : MakeNoPreemption();
@@ -137,7 +139,7 @@ ContextParts GatherClusterParts(const Ranks& ranks) {
     client->ReportEarlyExit(EarlyExit::kInvalidHp, message);
   };
   parts.report_failure = [client](const std::string& message) {
-    client->GiveUpSoon();  // The peers wait for this process to end.
+    client->StopRetrying();  // The peers wait for this process to end.
     client->ReportEarlyExit(EarlyExit::kFailed, message);
   };
   return parts;

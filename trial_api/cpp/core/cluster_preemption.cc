@@ -26,7 +26,7 @@ class ClusterPreemption final : public Preemption {
  private:
   const std::shared_ptr<TrialClient> client_;
   std::atomic<bool> requested_ = false;
-  std::unique_ptr<AllocationWatch> watch_;  // last: it writes requested_
+  std::unique_ptr<AllocationWatch> watch_;  // must be last, because it writes requested_
 };
 
 class NoPreemption final : public Preemption {

@@ -1,5 +1,5 @@
-// Preemption as the master asks for it, and the twins that never hear of any. Made by
-// Context::FromEnvironment; Requested() on any thread.
+// Preemption requests of the master, and an implementation without any. Created by
+// Context::FromEnvironment; Requested() may be called on any thread.
 #ifndef TRIAL_API_CPP_CORE_CLUSTER_PREEMPTION_H_
 #define TRIAL_API_CPP_CORE_CLUSTER_PREEMPTION_H_
 
@@ -12,8 +12,8 @@
 
 namespace det::core {
 
-// For the chief: one stream per trial is enough, as the ranks agree before they act. `on_over` is
-// called on the stream's thread when the master no longer knows this run.
+// For the chief: one stream per trial is enough, because the ranks agree before they stop.
+// `on_over` is called on the stream's thread when the master no longer knows this run.
 std::unique_ptr<Preemption> MakeClusterPreemption(
     std::shared_ptr<TrialClient> client, std::function<void(const std::string& why)> on_over);
 

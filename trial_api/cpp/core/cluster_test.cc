@@ -1,4 +1,4 @@
-// The cluster twin against a master in the test's process.
+// Tests of the context on the cluster, with a master in the test's process.
 #include <signal.h>
 #include <unistd.h>
 
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
-#include "base/authority.h"
+#include "base/certificate_authority.h"
 #include "base/file.h"
 #include "gtest/gtest.h"
 #include "trial_api/cpp/core/cluster_metrics.h"
@@ -39,7 +39,7 @@ class ClusterTest : public testing::Test {
   std::unique_ptr<Metrics> MakeMetrics() {
     ReportQueue::Options options;
     options.outbox.dir = dir_.path() + "/outbox";
-    options.word = std::chrono::minutes(1);
+    options.response_timeout = std::chrono::minutes(1);
     return MakeClusterMetrics(std::make_shared<ReportQueue>(Client(), options));
   }
 
@@ -48,7 +48,7 @@ class ClusterTest : public testing::Test {
   FakeMaster master_;
 };
 
-TEST_F(ClusterTest, MetricsArriveInOrder) {
+TEST_F(ClusterTest, SendsMetricsInOrder) {
   {
     const auto metrics = MakeMetrics();
     for (int step = 1; step <= 250; ++step) metrics->ReportTraining(step, {{"loss", 0.5}});
@@ -70,36 +70,37 @@ TEST_F(ClusterTest, MetricsArriveInOrder) {
   EXPECT_EQ(reports[253], "metrics validation 251 accuracy=0.8");
 }
 
-TEST_F(ClusterTest, ReportingDoesNotWaitForTheMaster) {
-  master_.HoldMetrics(true);
+TEST_F(ClusterTest, DoesNotWaitForMaster_WhenReporting) {
+  master_.BlockMetrics(true);
   const auto metrics = MakeMetrics();
   for (int step = 1; step <= 1'000; ++step) metrics->ReportTraining(step, {{"loss", 1}});
   EXPECT_TRUE(master_.Reports().empty());
-  master_.HoldMetrics(false);
+  master_.BlockMetrics(false);
   metrics->Flush();
   EXPECT_EQ(master_.Reports().size(), 1'000u);
 }
 
-TEST_F(ClusterTest, MasterThatIsAwayIsAskedAgain) {
-  master_.BeAway(3);
+TEST_F(ClusterTest, RetriesCalls_WhenMasterIsUnavailable) {
+  master_.FailCalls(3);
   const auto metrics = MakeMetrics();
   metrics->ReportTraining(1, {{"loss", 1}});
-  EXPECT_TRUE(metrics->ReportValidation(1, {{"loss", 2}})) << "nobody denies it";
+  EXPECT_TRUE(metrics->ReportValidation(1, {{"loss", 2}}))
+      << "without a response it counts as the best";
   metrics->Flush();
   EXPECT_EQ(master_.Reports(),
             (Reports{"metrics training 1 loss=1", "metrics validation 1 loss=2"}));
 }
 
-TEST_F(ClusterTest, PatienceHasAnEnd) {
-  master_.BeAway(1'000'000);
+TEST_F(ClusterTest, ThrowsUnreachable_AfterTimeout) {
+  master_.FailCalls(1'000'000);
   TrialClient::Options options = master_.ClientOptions();
-  options.patience = std::chrono::milliseconds(0);
+  options.retry_timeout = std::chrono::milliseconds(0);
   TrialClient client(options);
   EXPECT_THROW(client.AckPreemption(), Unreachable);
 }
 
-TEST_F(ClusterTest, RefusalReachesTheCaller) {
-  master_.Refuse("trial 1 has ended");
+TEST_F(ClusterTest, ThrowsError_WhenMasterRejectsReports) {
+  master_.RejectReports("trial 1 has ended");
   const auto metrics = MakeMetrics();
   metrics->ReportTraining(1, {{"loss", 1}});
   try {
@@ -111,13 +112,13 @@ TEST_F(ClusterTest, RefusalReachesTheCaller) {
   EXPECT_THROW(metrics->ReportTraining(2, {{"loss", 1}}), Error);
 }
 
-TEST_F(ClusterTest, WrongTokenIsAnErrorAtOnce) {
+TEST_F(ClusterTest, ThrowsAtOnce_WhenTokenIsWrong) {
   TrialClient::Options options = master_.ClientOptions();
   options.token = "other";
   EXPECT_THROW(TrialClient(options).AckPreemption(), Error);
 }
 
-TEST_F(ClusterTest, PreemptionIsHeardAndAcknowledged) {
+TEST_F(ClusterTest, ReceivesAndAcknowledgesPreemption) {
   const auto preemption = MakeClusterPreemption(Client(), nullptr);
   EXPECT_FALSE(preemption->Requested());
   master_.Preempt("a job of higher priority");
@@ -126,24 +127,24 @@ TEST_F(ClusterTest, PreemptionIsHeardAndAcknowledged) {
   EXPECT_EQ(master_.Reports(), Reports{"ack"});
 }
 
-TEST_F(ClusterTest, WatchTellsWhatWasKnownAndTheEnd) {
+TEST_F(ClusterTest, WatchDeliversRendezvousAndEnd) {
   master_.SendRendezvous({{"agent", "10.0.0.1", 2}});
   std::promise<std::vector<Node>> nodes;
   std::promise<std::string> end;
   TrialClient::Listener listener;
-  listener.on_rendezvous = [&](const std::vector<Node>& told) { nodes.set_value(told); };
+  listener.on_rendezvous = [&](const std::vector<Node>& received) { nodes.set_value(received); };
   listener.on_end = [&](const std::string& why) { end.set_value(why); };
   const auto client = Client();
   const auto watch = client->WatchAllocation(listener);
-  const std::vector<Node> told = nodes.get_future().get();
-  ASSERT_EQ(told.size(), 1u);
-  EXPECT_EQ(told[0].address, "10.0.0.1");
-  EXPECT_EQ(told[0].slots, 2);
+  const std::vector<Node> received = nodes.get_future().get();
+  ASSERT_EQ(received.size(), 1u);
+  EXPECT_EQ(received[0].address, "10.0.0.1");
+  EXPECT_EQ(received[0].slots, 2);
   master_.EndAllocation();
   EXPECT_EQ(end.get_future().get(), "the allocation has ended");
 }
 
-TEST_F(ClusterTest, RanksFindEachOtherThroughTheMaster) {
+TEST_F(ClusterTest, RanksConnectThroughMaster) {
   std::vector<std::thread> threads;
   std::vector<float> sums(3);
   for (int rank = 0; rank < 3; ++rank) {
@@ -158,7 +159,7 @@ TEST_F(ClusterTest, RanksFindEachOtherThroughTheMaster) {
   EXPECT_EQ(sums, (std::vector<float>{6, 6, 6}));
 }
 
-// Sets variables for the length of a test.
+// Sets environment variables for the duration of a test.
 class Environment {
  public:
   explicit Environment(std::map<std::string, std::string> variables)
@@ -173,7 +174,7 @@ class Environment {
   const std::map<std::string, std::string> variables_;
 };
 
-TEST_F(ClusterTest, ContextSpeaksToTheMaster) {
+TEST_F(ClusterTest, ContextReportsToMaster) {
   const base::TempDir dir = *base::TempDir::Create();
   ASSERT_TRUE(base::MakeDirs(dir.path() + "/info").ok());
   ASSERT_TRUE(base::WriteFileAtomically(dir.path() + "/info/trial.json",
@@ -218,12 +219,12 @@ TEST_F(ClusterTest, ContextSpeaksToTheMaster) {
   EXPECT_EQ(*base::ReadFile(context->checkpoints().Open(uuid) + "/model.pt"), "abc");
 }
 
-TEST_F(ClusterTest, SpeaksTlsWithAMasterWhoseAuthorityItKnows) {
+TEST_F(ClusterTest, ConnectsWithTls) {
   const absl::Time from = absl::Now() - absl::Hours(1);
   const absl::Time until = absl::Now() + absl::Hours(1);
-  const auto authority = *base::MakeAuthority("test", from, until);
-  const auto own =
-      *base::Sign(authority, {.name = "m", .hosts = {"resolute"}, .from = from, .until = until});
+  const auto authority = *base::MakeCertificateAuthority("test", from, until);
+  const auto own = *base::SignCertificate(
+      authority, {.name = "m", .hosts = {"resolute"}, .from = from, .until = until});
   master_.Stop();
   master_.ServeTls(own.certificate, own.key);
   master_.Start();

@@ -1,8 +1,8 @@
-// Collective operations among the ranks of a trial. Every rank calls the same operations in the
-// same order; an operation returns when this rank's part is done. Implementations: Gloo (CPU
-// slots), NCCL (GPU slots), a single rank's no-op, and one that sums within each node first.
+// Collective operations among the ranks of a trial. Every rank must call the same operations in the
+// same order; an operation returns when the part of this rank is done. Implementations: Gloo (CPU
+// slots), NCCL (GPU slots), a no-op for a single rank, and one that sums within each node first.
 //
-// One thread at a time. Throws PeerGone when a peer is gone.
+// One thread at a time. All operations throw PeerGone if another rank has ended.
 #ifndef TRIAL_API_CPP_CORE_COMMUNICATOR_H_
 #define TRIAL_API_CPP_CORE_COMMUNICATOR_H_
 
@@ -17,7 +17,7 @@
 
 namespace det {
 
-// kFloat16 and kBFloat16 are added in their own types: a sum is rounded with each rank.
+// Sums of kFloat16 and kBFloat16 are computed in these types, so each addition is rounded.
 enum class DType { kFloat32, kFloat64, kInt32, kInt64, kUint8, kFloat16, kBFloat16 };
 
 inline size_t BytesOf(DType dtype) {
@@ -42,26 +42,31 @@ class Communicator {
   virtual ~Communicator() = default;
 
   virtual const Ranks& ranks() const = 0;
-  // Whether `data`, `mine` and `all` below lie in memory of this rank's GPU, not of the host.
+  // Returns whether `data`, `mine` and `all` below must be in the memory of this rank's GPU, not of
+  // the host.
   virtual bool on_device() const { return false; }
 
-  // In place: element i becomes the sum of element i over all ranks. `count` elements of `dtype`.
+  // Sums in place: element i becomes the sum of element i over all ranks. `data` has `count`
+  // elements of type `dtype`.
   virtual void AllReduceSum(void* data, size_t count, DType dtype) = 0;
-  // The same for `root` alone; what the others have in `data` afterwards is undefined.
+  // Same as AllReduceSum, but only `root` gets the sum; the contents of `data` on other ranks are
+  // undefined afterwards.
   virtual void ReduceSum(void* data, size_t count, DType dtype, int root) = 0;
-  // `bytes` bytes of `root` replace those of every other rank.
+  // Copies `bytes` bytes from `root` to all other ranks.
   virtual void Broadcast(void* data, size_t bytes, int root) = 0;
-  // Everyone's text in order of rank; lengths may differ.
+  // Returns the texts of all ranks in order of rank; lengths may differ. For small amounts of data.
   virtual std::vector<std::string> AllGather(const std::string& mine) = 0;
-  // Everyone's block in order of rank: `bytes` bytes of `mine` on each rank, as many times ranks()
-  // in `all`. For numbers; AllGather() is for a few words.
+  // Gathers a block of `bytes` bytes from each rank: `all` gets size() blocks in order of rank.
   virtual void AllGatherBlocks(const void* mine, size_t bytes, void* all) = 0;
+  // Waits until all ranks have called it.
   virtual void Barrier() = 0;
 
-  // A second, independent channel among the same ranks, for use by another thread. Collective.
+  // Returns an independent channel among the same ranks, for use by another thread. Collective.
+  // `name` must be unique among the channels of this communicator.
   virtual std::unique_ptr<Communicator> Duplicate(const std::string& name) = 0;
-  // A channel among `members`, ranks of this one, who are numbered in that order; this rank is one
-  // of them. Collective among all ranks, each with the members of its own group.
+  // Returns a channel among `members`, ranks of this communicator, who are numbered in that order;
+  // this rank must be one of them. Collective among all ranks, each with the members of its own
+  // group.
   virtual std::unique_ptr<Communicator> Split(const std::string& name,
                                               const std::vector<int>& members) = 0;
 };

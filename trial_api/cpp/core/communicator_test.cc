@@ -1,4 +1,4 @@
-// The contract of Communicator, on one rank and on several processes.
+// Contract tests of Communicator, with one rank and with several processes.
 #include "trial_api/cpp/core/communicator.h"
 
 #include <signal.h>
@@ -28,7 +28,7 @@ std::unique_ptr<Communicator> Connect(const Ranks& ranks, const std::string& dir
   return ConnectGloo(ranks, "127.0.0.1", *MakeDirectoryExchange(dir, std::chrono::seconds(30)));
 }
 
-// Ends the rank's process with the line that failed.
+// Ends the rank's process and prints the line that failed.
 #define REQUIRE_THAT(condition)                                           \
   do {                                                                    \
     if (condition) break;                                                 \
@@ -52,7 +52,7 @@ bool SumsUp(Communicator& communicator, DType dtype, size_t count) {
   return true;
 }
 
-// Sums of `one`s in a type that C++ has no name for; `all[n]` is what n of them are.
+// Sums in a type that C++ does not have; `all[n]` is the sum of n times `one`.
 bool SumsUpBits(Communicator& communicator, DType dtype, uint16_t one,
                 const std::vector<uint16_t>& all) {
   const uint16_t expected = all[static_cast<size_t>(communicator.ranks().size)];
@@ -64,7 +64,7 @@ bool SumsUpBits(Communicator& communicator, DType dtype, uint16_t one,
   return true;
 }
 
-// To the last rank alone.
+// Reduces to the last rank.
 bool Reduces(Communicator& communicator, size_t count) {
   const Ranks& ranks = communicator.ranks();
   std::vector<float> values(count, static_cast<float>(ranks.rank + 1));
@@ -84,7 +84,7 @@ bool GathersBlocks(Communicator& communicator, size_t bytes) {
   return all == expected;
 }
 
-// Even and odd ranks apart, numbered backwards.
+// Even and odd ranks in separate groups, in reverse order.
 bool Splits(Communicator& communicator) {
   const Ranks& ranks = communicator.ranks();
   std::vector<int> members;
@@ -133,7 +133,7 @@ int Contract(Communicator& communicator) {
   REQUIRE_THAT(communicator.AllGather("").front().empty());
   communicator.Barrier();
 
-  // Two channels at once, each used by its own thread, in any interleaving.
+  // Two channels at the same time, each used by its own thread, in any interleaving.
   const std::unique_ptr<Communicator> second = communicator.Duplicate("second");
   bool second_ok = true;
   std::thread other([&] {
@@ -146,7 +146,7 @@ int Contract(Communicator& communicator) {
   return 0;
 }
 
-// Writes down among how many ranks its groups communicate.
+// Records the sizes of its groups.
 class CountingCommunicator : public Communicator {
  public:
   explicit CountingCommunicator(Communicator& inner) : inner_(inner), to_(trace) {}
@@ -195,7 +195,7 @@ class CountingCommunicator : public Communicator {
 
 class CommunicatorContract : public testing::TestWithParam<int> {};
 
-TEST_P(CommunicatorContract, Holds) {
+TEST_P(CommunicatorContract, PerformsAllOperations) {
   const auto dir = base::TempDir::Create();
   ASSERT_TRUE(dir.ok());
   const int size = GetParam();
@@ -206,8 +206,8 @@ TEST_P(CommunicatorContract, Holds) {
 
 INSTANTIATE_TEST_SUITE_P(Sizes, CommunicatorContract, testing::Values(1, 2, 3, 4));
 
-// Ranks 0, 2 (and 3) are on one node, rank 1 is alone on another.
-TEST_P(CommunicatorContract, HoldsWhereNodesSumFirst) {
+// Ranks 0, 2 (and 3) are on one node, rank 1 is on another.
+TEST_P(CommunicatorContract, PerformsAllOperations_WhenHierarchical) {
   const auto dir = base::TempDir::Create();
   ASSERT_TRUE(dir.ok());
   const int size = GetParam();
@@ -219,8 +219,8 @@ TEST_P(CommunicatorContract, HoldsWhereNodesSumFirst) {
   EXPECT_EQ(ends, std::vector<int>(size, 0));
 }
 
-// Between nodes goes the traffic of one rank of each.
-TEST(HierarchicalCommunicatorTest, OnlyTheFirstRanksOfNodesSumAmongThem) {
+// Only one rank of each node communicates with other nodes.
+TEST(HierarchicalCommunicatorTest, OnlyFirstRanksOfNodesCommunicateBetweenNodes) {
   const auto dir = base::TempDir::Create();
   ASSERT_TRUE(dir.ok());
   const std::vector<int> ends = RunRanks(4, [&](Ranks ranks) {
@@ -241,7 +241,7 @@ TEST(HierarchicalCommunicatorTest, OnlyTheFirstRanksOfNodesSumAmongThem) {
   EXPECT_EQ(ends, std::vector<int>(4, 0));
 }
 
-// What the others throw when rank 1 dies instead of taking part.
+// Returns what the other ranks throw if rank 1 ends instead of taking part.
 std::string MessageOfSurvivor(const Ranks& ranks, const std::string& dir,
                               const std::function<void(Communicator&)>& operation) {
   const std::unique_ptr<Communicator> communicator = Connect(ranks, dir);
@@ -262,34 +262,34 @@ void ExpectDeathIsNoticed(int size, const std::string& prefix,
   const std::vector<int> ends = RunRanks(size, [&](const Ranks& ranks) {
     const std::string message = MessageOfSurvivor(ranks, dir->path(), operation);
     std::fprintf(stderr, "rank %d: %s\n", ranks.rank, message.c_str());
-    // Rank 2 may hear of rank 0, which has gone because of rank 1.
+    // Rank 2 may report rank 0, which ended because of rank 1.
     const bool named = message.find("rank 1") != std::string::npos || size > 2;
     return message.rfind(prefix, 0) == 0 && named ? 0 : 1;
   });
   for (int rank = 0; rank < size; ++rank) EXPECT_EQ(ends[rank], rank == 1 ? -SIGKILL : 0);
 }
 
-TEST(GlooCommunicatorTest, DeadPeerIsNamedByAllReduce) {
+TEST(GlooCommunicatorTest, AllReduceNamesLostPeer) {
   ExpectDeathIsNoticed(2, "all-reduce: ", [](Communicator& communicator) {
     std::vector<float> values(100'000, 1);
     communicator.AllReduceSum(values.data(), values.size(), DType::kFloat32);
   });
 }
 
-TEST(GlooCommunicatorTest, DeadPeerIsNamedByBarrier) {
+TEST(GlooCommunicatorTest, BarrierNamesLostPeer) {
   ExpectDeathIsNoticed(2, "barrier: ", [](Communicator& c) { c.Barrier(); });
 }
 
-TEST(GlooCommunicatorTest, DeadPeerIsNamedByAllGather) {
+TEST(GlooCommunicatorTest, AllGatherNamesLostPeer) {
   ExpectDeathIsNoticed(3, "all-gather: ", [](Communicator& c) { c.AllGather("x"); });
 }
 
-TEST(GlooCommunicatorTest, DeadPeerIsNamedByDuplicate) {
+TEST(GlooCommunicatorTest, DuplicateNamesLostPeer) {
   ExpectDeathIsNoticed(2, "all-gather: ", [](Communicator& c) { c.Duplicate("second"); });
 }
 
-// What a rank does that writes to one that has just gone.
-TEST(GlooCommunicatorTest, WritingToAClosedConnectionIsNoEnd) {
+// Simulates a rank that writes to another that has just ended.
+TEST(GlooCommunicatorTest, SurvivesWriteToClosedConnection) {
   const auto dir = base::TempDir::Create();
   ASSERT_TRUE(dir.ok());
   const std::vector<int> ends = RunRanks(2, [&](const Ranks& ranks) {
@@ -303,8 +303,8 @@ TEST(GlooCommunicatorTest, WritingToAClosedConnectionIsNoEnd) {
   EXPECT_EQ(ends, (std::vector<int>{0, 0}));
 }
 
-// Rank 1 takes part in what Duplicate does first, the exchange of addresses, and then is gone.
-TEST(GlooCommunicatorTest, PeerThatLeavesDuringDuplicateIsGone) {
+// Rank 1 takes part in the first step of Duplicate, the exchange of addresses, and then ends.
+TEST(GlooCommunicatorTest, ThrowsPeerGone_WhenPeerEndsDuringDuplicate) {
   const auto dir = base::TempDir::Create();
   ASSERT_TRUE(dir.ok());
   const std::vector<int> ends = RunRanks(2, [&](const Ranks& ranks) {
@@ -324,7 +324,7 @@ TEST(GlooCommunicatorTest, PeerThatLeavesDuringDuplicateIsGone) {
   EXPECT_EQ(ends, (std::vector<int>{0, 0}));
 }
 
-TEST(DirectoryExchangeTest, NamesTheRankThatDoesNotCome) {
+TEST(DirectoryExchangeTest, NamesMissingRank) {
   const auto dir = base::TempDir::Create();
   ASSERT_TRUE(dir.ok());
   const auto exchange = MakeDirectoryExchange(dir->path(), std::chrono::seconds(0));

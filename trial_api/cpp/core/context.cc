@@ -47,7 +47,7 @@ class PartsContext final : public Context {
     try {
       parts_.report_failure("rank " + std::to_string(ranks().rank) + " failed: " + message);
     } catch (const Error& error) {
-      // The process fails anyway; the launcher then says that it did.
+      // The process fails anyway, and the launcher reports that.
       std::fprintf(stderr, "WARNING: %s\n", error.what());
     }
   }

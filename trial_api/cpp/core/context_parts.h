@@ -1,5 +1,5 @@
-// A context made of its parts, and the two functions that gather them: on the cluster and off it.
-// Called by Context::FromEnvironment, on the thread that trains.
+// The components of a context, and the functions that create them on and off the cluster. Called by
+// Context::FromEnvironment, on the training thread.
 #ifndef TRIAL_API_CPP_CORE_CONTEXT_PARTS_H_
 #define TRIAL_API_CPP_CORE_CONTEXT_PARTS_H_
 
@@ -21,25 +21,26 @@ struct ContextParts {
   uint32_t seed = 0;
   bool warm_start = false;
   std::string config_json;
-  std::optional<Length> max_length;  // in place of the configuration's
+  std::optional<Length> max_length;  // overrides the configuration
   std::vector<int64_t> validate_at;
   Hparams hparams;
   std::unique_ptr<Communicator> communicator;
   std::unique_ptr<Metrics> metrics;
-  std::unique_ptr<Checkpoints> checkpoints;  // after the communicator, which it uses
+  std::unique_ptr<Checkpoints> checkpoints;  // must follow communicator, which it uses
   std::unique_ptr<Preemption> preemption;
   std::unique_ptr<Tensorboard> tensorboard;
-  std::unique_ptr<Profiler> profiler;  // after the metrics, which it reports to
+  std::unique_ptr<Profiler> profiler;  // must follow metrics, which it uses
   std::function<void(const std::string& message)> report_invalid_hp;
-  std::function<void(const std::string& message)> report_failure;  // empty: nobody to tell
+  // empty: failures are not reported
+  std::function<void(const std::string& message)> report_failure;
 };
 
-// From $DET_RUN_DIR/info/trial.json and the environment. Throws Error.
+// Creates the components from $DET_RUN_DIR/info/trial.json and the environment. Throws Error.
 ContextParts GatherClusterParts(const Ranks& ranks);
-// The whole configuration, from the same file. Throws Error.
+// Returns the whole experiment configuration, from the same file. Throws Error.
 std::string ClusterConfigJson();
 
-// From the YAML file and the command line. Throws Error.
+// Creates the components from the YAML file and the command line. Throws Error.
 ContextParts GatherOffClusterParts(const Context::OffCluster& off_cluster, const Ranks& ranks);
 
 std::unique_ptr<Context> MakeContext(ContextParts parts);

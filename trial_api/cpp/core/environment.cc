@@ -26,7 +26,7 @@ std::string EnvOr(const char* name, const std::string& fallback) {
 
 std::string RequireEnv(const char* name) {
   if (const char* const value = std::getenv(name)) return value;
-  throw Error("$" + std::string(name) + " is not set; start this program through the launcher");
+  throw Error("$" + std::string(name) + " is not set; start this program with resolute-launch");
 }
 
 int64_t EnvIntOr(const char* name, int64_t fallback) {
@@ -50,7 +50,7 @@ Ranks RanksFromEnvironment() {
   if (!fits) {
     throw Error("$DET_RANK " + std::to_string(ranks.rank) + " of $DET_SIZE " +
                 std::to_string(ranks.size) +
-                " is no rank; start this program through the launcher");
+                " is not a valid rank; start this program with resolute-launch");
   }
   return ranks;
 }

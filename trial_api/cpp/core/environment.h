@@ -1,4 +1,5 @@
-// The variables of docs/task_environment.md. Read by the context and the launcher while they start.
+// Reads the variables of docs/task_environment.md. Used by the context and the launcher when they
+// start.
 #ifndef TRIAL_API_CPP_CORE_ENVIRONMENT_H_
 #define TRIAL_API_CPP_CORE_ENVIRONMENT_H_
 
@@ -12,12 +13,13 @@ namespace det::core {
 bool OnCluster();  // $DET_ALLOCATION_ID is set
 
 std::string EnvOr(const char* name, const std::string& fallback);
-// Throws Error naming the variable when it is missing, or no number.
+// Return the value of a variable. Throw Error with the variable's name if it is missing, or not a
+// number.
 std::string RequireEnv(const char* name);
 int64_t EnvIntOr(const char* name, int64_t fallback);
 int64_t RequireEnvInt(const char* name);
 
-// One rank when $DET_SIZE is not set. Throws Error when the numbers do not fit together.
+// Returns one rank if $DET_SIZE is not set. Throws Error if the numbers are inconsistent.
 Ranks RanksFromEnvironment();
 
 }  // namespace det::core

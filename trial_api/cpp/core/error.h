@@ -1,5 +1,5 @@
-// The exceptions of the Trial API. Users of libtorch expect exceptions; the controller maps each to
-// the way the trial ends.
+// The exceptions of the Trial API. The controller converts each of them to the way in which the
+// trial ends.
 #ifndef TRIAL_API_CPP_CORE_ERROR_H_
 #define TRIAL_API_CPP_CORE_ERROR_H_
 
@@ -8,32 +8,33 @@
 
 namespace det {
 
-// Anything that went wrong in the Trial API; what() says what, which one, and what to do.
+// An error of the Trial API; what() contains the cause, the object and the remedy.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// Throw it from a Trial when the hyperparameters make no sense together: the trial ends, the search
-// goes on with others, nothing is restarted. Thrown as well for one that is missing or unreadable.
+// Thrown by a Trial if its hyperparameters are invalid: the trial ends without a restart, and the
+// search continues with other trials. Also thrown for a hyperparameter that is missing or has the
+// wrong type.
 class InvalidHp : public Error {
  public:
   using Error::Error;
 };
 
-// The storage of checkpoints could not be asked, or not written to: what lies there may be whole.
+// The checkpoint storage cannot be read or written; the checkpoints in it may be intact.
 class StorageUnreachable : public Error {
  public:
   using Error::Error;
 };
 
-// A collective operation failed, as a rule because a peer is gone. It is the consequence of what
-// ended the peer, and so never the reason that a trial reports.
+// A collective operation failed, usually because another rank has ended. It is a consequence of
+// that rank's failure, so it is never reported as the reason why a trial failed.
 class PeerGone : public Error {
  public:
   using Error::Error;
 };
-// How the process of such a rank exits, so that the launcher looks for the one that it lost.
+// Exit code of a process with PeerGone, so that the launcher looks for the rank that failed first.
 inline constexpr int kPeerGoneExit = 75;
 
 }  // namespace det

@@ -19,9 +19,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-static_assert(std::endian::native == std::endian::little, "numbers are written as they lie");
+static_assert(std::endian::native == std::endian::little,
+              "numbers are written in the host's byte order");
 
-// Castagnoli's polynomial, as in RFC 3720.
+// CRC-32C with Castagnoli's polynomial, as in RFC 3720.
 using Crc32c = boost::crc_optimal<32, 0x1EDC6F41, 0xFFFFFFFF, 0xFFFFFFFF, true, true>;
 
 enum Wire { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
@@ -41,7 +42,7 @@ std::string Varint(uint64_t value) {
 
 std::string Key(int field, Wire wire) { return Varint(static_cast<uint64_t>(field) << 3 | wire); }
 
-// A string, or a message within a message.
+// Appends a string field, or an embedded message.
 std::string Bytes(int field, std::string_view bytes) {
   return Key(field, kBytes) + Varint(bytes.size()) + std::string(bytes);
 }
@@ -58,7 +59,7 @@ std::string Frame(const std::string& event) {
   return length + Raw(Masked(length)) + event + Raw(Masked(event));
 }
 
-// An Event's summary with one value: its tag, and the rest of it.
+// Returns the summary of an Event with one value: its tag and `rest`.
 std::string Summary(const std::string& tag, const std::string& rest) {
   return Bytes(5, Bytes(1, Bytes(1, tag) + rest));
 }
@@ -73,7 +74,7 @@ std::string HostName() {
 EventFile::EventFile(const std::string& folder, WallClock now) : now_(std::move(now)) {
   std::error_code error;
   fs::create_directories(folder, error);
-  // TensorBoard reads files in the order of their names: the time comes first.
+  // TensorBoard reads files in the order of their names, so the name starts with the time.
   path_ = folder + "/events.out.tfevents." + std::to_string(static_cast<int64_t>(now_())) + "." +
           HostName() + "." + std::to_string(::getpid()) + "." + base::NewUuid();
   errno = 0;
@@ -89,7 +90,7 @@ void EventFile::AddScalar(const std::string& tag, int64_t step, double value) {
 
 void EventFile::AddText(const std::string& tag, int64_t step, const std::string& text) {
   const std::string plugin = Bytes(9, Bytes(1, Bytes(1, "text")));
-  // A tensor: its type (string), its shape (one), its value.
+  // A tensor: type (string), shape (one element), value.
   const std::string tensor = Key(1, kVarint) + Varint(7) +
                              Bytes(2, Bytes(2, Key(1, kVarint) + Varint(1))) + Bytes(8, text);
   Write(step, Summary(tag, plugin + Bytes(8, tensor)));

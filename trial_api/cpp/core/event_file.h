@@ -1,7 +1,8 @@
-// A file of TensorBoard's events: frames (length, masked CRC-32C of it, bytes, theirs) as TFRecord
-// has them, each an `Event` of tensorflow/core/util/event.proto. TensorBoard itself is not needed.
+// Writes a file of TensorBoard events: TFRecord frames (length, its masked CRC-32C, data, its
+// masked CRC-32C) with an `Event` of tensorflow/core/util/event.proto each. Does not need
+// TensorBoard.
 //
-// One thread at a time. Throws Error for what the disk refuses.
+// One thread at a time. Throws Error if the file cannot be written.
 #ifndef TRIAL_API_CPP_CORE_EVENT_FILE_H_
 #define TRIAL_API_CPP_CORE_EVENT_FILE_H_
 
@@ -17,12 +18,12 @@ using WallClock = std::function<double()>;
 
 class EventFile {
  public:
-  // Makes `folder`, and a file in it whose name no other has.
+  // Creates the directory `folder`, and a file in it with a unique name.
   EventFile(const std::string& folder, WallClock now);
 
   void AddScalar(const std::string& tag, int64_t step, double value);
   void AddText(const std::string& tag, int64_t step, const std::string& text);
-  // What was added can be read.
+  // Flushes, so that everything that was added can be read.
   void Flush();
 
   const std::string& path() const { return path_; }

@@ -29,7 +29,8 @@ class MasterExchange final : public Exchange {
   const std::shared_ptr<TrialClient> client_;
 };
 
-// One file per key and rank, renamed into place, so that a file that is there is whole.
+// Each key and rank has one file, which is renamed into place, so that an existing file is
+// complete.
 class DirectoryExchange final : public Exchange {
  public:
   DirectoryExchange(std::string dir, std::chrono::seconds timeout)
@@ -50,21 +51,21 @@ class DirectoryExchange final : public Exchange {
     return dir_ + "/" + key + "." + std::to_string(rank);
   }
 
-  // Files may come from another process at any time: there is nothing to wait for but time.
+  // Other processes may create files at any time, so the directory is polled.
   std::string Await(const std::string& key, int rank,
                     std::chrono::steady_clock::time_point deadline) const {
-    constexpr auto kLongestPause = std::chrono::milliseconds(20);
+    constexpr auto kMaxPause = std::chrono::milliseconds(20);
     auto pause = std::chrono::milliseconds(1);
     while (true) {
       if (absl::StatusOr<std::string> text = base::ReadFile(Path(key, rank)); text.ok()) {
         return *std::move(text);
       }
       if (std::chrono::steady_clock::now() > deadline) {
-        throw Error("rendezvous: rank " + std::to_string(rank) + " did not come within " +
-                    std::to_string(timeout_.count()) + " s to " + dir_);
+        throw Error("rendezvous: rank " + std::to_string(rank) + " did not appear within " +
+                    std::to_string(timeout_.count()) + " s in " + dir_);
       }
       std::this_thread::sleep_for(pause);
-      pause = std::min(2 * pause, kLongestPause);
+      pause = std::min(2 * pause, kMaxPause);
     }
   }
 

@@ -1,6 +1,6 @@
-// How the ranks of a trial tell each other one text each before they are connected: through the
-// master on the cluster, through a directory off it. Called once by the communicator, on the thread
-// that connects it.
+// Exchange of one text per rank before the ranks are connected: through the master on the cluster,
+// through a directory off the cluster. Called once by the communicator, on the thread that connects
+// it.
 #ifndef TRIAL_API_CPP_CORE_EXCHANGE_H_
 #define TRIAL_API_CPP_CORE_EXCHANGE_H_
 
@@ -19,15 +19,15 @@ class Exchange {
  public:
   virtual ~Exchange() = default;
 
-  // Blocks until every rank has called with the same key; everyone's text in order of rank. A key
-  // serves once. Throws Error when the others do not come.
+  // Blocks until every rank has called with the same key; returns the texts of all ranks in order
+  // of rank. Each key may be used once. Throws Error if other ranks do not call in time.
   virtual std::vector<std::string> AllGather(const std::string& key, const Ranks& ranks,
                                              const std::string& mine) = 0;
 };
 
 std::unique_ptr<Exchange> MakeMasterExchange(std::shared_ptr<TrialClient> client);
 
-// `dir` exists, is the same for all ranks, and served no other run.
+// `dir` must exist, be the same for all ranks, and not be used by any other run.
 std::unique_ptr<Exchange> MakeDirectoryExchange(std::string dir, std::chrono::seconds timeout);
 
 }  // namespace det::core

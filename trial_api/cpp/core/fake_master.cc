@@ -53,7 +53,7 @@ class FakeMaster::Service final : public pb::TrialRuntime::Service {
         if (!writer->Write(update)) return grpc::Status::OK;
       }
       if (ended_) return grpc::Status::OK;
-      // A cancelled call does not wake us.
+      // A cancelled call does not wake up this thread.
       changed_.wait_for(lock, std::chrono::milliseconds(20));
     }
     return grpc::Status::CANCELLED;
@@ -153,7 +153,7 @@ class FakeMaster::Service final : public pb::TrialRuntime::Service {
     std::lock_guard lock(mutex_);
     return repeats_;
   }
-  void SetRefusal(const std::string& message) {
+  void SetRejection(const std::string& message) {
     Change([&] { refusal_ = message; });
   }
   void SetBest(bool best) {
@@ -305,14 +305,14 @@ void FakeMaster::Preempt(const std::string& reason) {
 }
 
 void FakeMaster::EndAllocation() { service_->End(); }
-void FakeMaster::BeAway(int calls) { service_->SetAway(calls); }
-void FakeMaster::LoseAnswers(int calls) { service_->SetLostAnswers(calls); }
+void FakeMaster::FailCalls(int calls) { service_->SetAway(calls); }
+void FakeMaster::LoseResponses(int calls) { service_->SetLostAnswers(calls); }
 int FakeMaster::Repeats() const { return service_->Repeats(); }
-void FakeMaster::Refuse(const std::string& message) { service_->SetRefusal(message); }
+void FakeMaster::RejectReports(const std::string& message) { service_->SetRejection(message); }
 void FakeMaster::SetBestSoFar(bool best) { service_->SetBest(best); }
-void FakeMaster::HoldMetrics(bool hold) { service_->SetHold(hold); }
+void FakeMaster::BlockMetrics(bool hold) { service_->SetHold(hold); }
 std::vector<std::string> FakeMaster::Reports() const { return service_->Await(0); }
-std::vector<std::string> FakeMaster::AwaitReports(size_t count) const {
+std::vector<std::string> FakeMaster::WaitForReports(size_t count) const {
   return service_->Await(count);
 }
 

@@ -1,5 +1,5 @@
-// For tests: a master that knows one allocation, as a gRPC server in the test's process. Any
-// thread. Called by tests of this folder, of the launcher and of the torch layer.
+// A master for tests that knows one allocation: a gRPC server in the test's process. Any thread.
+// Used by tests of this directory, of the launcher and of the torch layer.
 #ifndef TRIAL_API_CPP_CORE_FAKE_MASTER_H_
 #define TRIAL_API_CPP_CORE_FAKE_MASTER_H_
 
@@ -15,47 +15,47 @@ namespace det::core {
 
 class FakeMaster {
  public:
-  // Starts to serve on a free port of the loopback.
+  // Starts a server on a free loopback port.
   FakeMaster();
   ~FakeMaster();
 
-  // For clients of allocation "1.1.0" of trial 1.
+  // Options for clients of allocation "1.1.0" of trial 1.
   TrialClient::Options ClientOptions() const;
-  // The variables that an agent would set, NAME -> value; without DET_RUN_DIR and its like.
+  // The variables that an agent would set, NAME -> value, without those of directories.
   std::map<std::string, std::string> Environment() const;
 
-  // For watchers, those to come too.
+  // Sends to current and future watchers.
   void SendRendezvous(const std::vector<Node>& nodes);
   void Preempt(const std::string& reason);
   void EndAllocation();
 
-  // The next `calls` unary calls fail as if nobody were there.
-  void BeAway(int calls);
-  // The next `calls` reports are taken, and their answers lost.
-  void LoseAnswers(int calls);
-  // Ends the server with all of its calls and connections; starts it again on the same port, with
-  // everything that it knew.
+  // Makes the next `calls` unary calls fail with UNAVAILABLE.
+  void FailCalls(int calls);
+  // Applies the next `calls` reports but fails their calls.
+  void LoseResponses(int calls);
+  // Stops the server with all of its calls and connections; Start() starts it again on the same
+  // port with the same state.
   void Stop();
   void Start();
-  // From the next Start on: over TLS, with this certificate and key (PEM).
+  // Uses TLS with this certificate and key (PEM) from the next Start on.
   void ServeTls(const std::string& certificate, const std::string& key);
-  // Every ReportCheckpoint and ReportMetrics is refused from now on with this message.
-  void Refuse(const std::string& message);
-  // What ReportMetrics answers.
+  // Rejects every ReportCheckpoint and ReportMetrics with this message from now on.
+  void RejectReports(const std::string& message);
+  // Sets the response of ReportMetrics.
   void SetBestSoFar(bool best);
-  // ReportMetrics waits while it is held.
-  void HoldMetrics(bool hold);
+  // Blocks ReportMetrics while `hold` is true.
+  void BlockMetrics(bool hold);
 
-  // What it was told, in order, one text per report:
+  // Returns the received reports in order, one text per report:
   //   "metrics training 10 loss=0.5", "progress 0.5", "checkpoint UUID 10 model.pt=3 ...",
   //   "damaged UUID INSTEAD", "ack", "early_exit INVALID_HP message"; metrics of another run than 0
   //   end in " run=N".
-  // As the real one does, it drops metrics and checkpoints that it knows.
+  // Like the real master, it drops repeated metrics and checkpoints.
   std::vector<std::string> Reports() const;
-  // How many reports it dropped.
+  // Returns the number of dropped reports.
   int Repeats() const;
-  // Waits until `count` reports have come, and returns them all.
-  std::vector<std::string> AwaitReports(size_t count) const;
+  // Waits until `count` reports have arrived, and returns them all.
+  std::vector<std::string> WaitForReports(size_t count) const;
 
  private:
   class Service;

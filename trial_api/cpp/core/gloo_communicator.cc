@@ -29,13 +29,13 @@ namespace det::core {
 namespace {
 
 constexpr std::chrono::minutes kConnectTimeout(2);
-// A rank may be long at work of its own, as a checkpoint; one that dies closes its connections and
-// is noticed at once.
+// A long timeout, because a rank may be busy with other work such as a checkpoint; the end of a
+// rank closes its connections and is noticed at once.
 constexpr std::chrono::hours kOperationTimeout(24);
 
-// Gloo asks for its peers' addresses one by one, under their ranks; one exchange answers all of
-// that. Under other names it counts the ranks of its machine, which only its own statistics use:
-// these are answered without the others.
+// Gloo requests the addresses of peers one by one, under their ranks; one exchange answers all of
+// these requests. It uses other keys to count the ranks of its machine, which only its statistics
+// need: these are answered without the other ranks.
 class ExchangeStore final : public gloo::rendezvous::Store {
  public:
   ExchangeStore(Exchange& exchange, std::string key, const Ranks& ranks)
@@ -50,7 +50,7 @@ class ExchangeStore final : public gloo::rendezvous::Store {
     const std::string& data = all_.at(std::stoul(key));
     return {data.begin(), data.end()};
   }
-  // Nothing to wait for: get() does.
+  // Does not wait; get() does.
   void wait(const std::vector<std::string>&) override {}
 
  private:
@@ -65,7 +65,7 @@ class ExchangeStore final : public gloo::rendezvous::Store {
   std::vector<std::string> all_;
 };
 
-// A second channel's addresses travel over the first.
+// Exchanges the addresses of a second channel over the first one.
 class ChannelExchange final : public Exchange {
  public:
   explicit ChannelExchange(Communicator& channel) : channel_(channel) {}
@@ -78,7 +78,7 @@ class ChannelExchange final : public Exchange {
   Communicator& channel_;
 };
 
-// The addresses of some ranks' channel, over the channel of all.
+// Exchanges the addresses of a channel among some ranks over the channel of all ranks.
 class GroupExchange final : public Exchange {
  public:
   GroupExchange(Communicator& channel, const std::vector<int>& members)
@@ -96,14 +96,14 @@ class GroupExchange final : public Exchange {
   const std::vector<int> members_;
 };
 
-// The upper half of a float32, which Gloo does not know.
+// The upper half of a float32, a type that Gloo does not support.
 struct BFloat16 {
   uint16_t bits;
 };
 
 float ToFloat(BFloat16 number) { return std::bit_cast<float>(uint32_t{number.bits} << 16); }
 
-// To the nearest, of two the even one.
+// Rounds to nearest, ties to even.
 BFloat16 ToBFloat16(float number) {
   if (number != number) return {0x7fc0};
   const auto bits = std::bit_cast<uint32_t>(number);
@@ -111,18 +111,18 @@ BFloat16 ToBFloat16(float number) {
 }
 
 template <class T>
-void SumOf(void* out, const void* a, const void* b, size_t count) {
+void ComputeSum(void* out, const void* a, const void* b, size_t count) {
   gloo::sum<T>(out, a, b, count);
 }
 template <>
-void SumOf<BFloat16>(void* out, const void* a, const void* b, size_t count) {
+void ComputeSum<BFloat16>(void* out, const void* a, const void* b, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     static_cast<BFloat16*>(out)[i] = ToBFloat16(ToFloat(static_cast<const BFloat16*>(a)[i]) +
                                                 ToFloat(static_cast<const BFloat16*>(b)[i]));
   }
 }
 
-// Calls `function` with a value of the type that `dtype` names.
+// Calls `function` with a value of the type `dtype`.
 template <class Function>
 void WithType(DType dtype, const Function& function) {
   switch (dtype) {
@@ -153,19 +153,19 @@ std::shared_ptr<gloo::rendezvous::Context> ConnectAll(
   return context;
 }
 
-// Sums of a few floats, such as the gradients of a small net, over connections of their own.
+// Sums a few floats, such as the gradients of a small net, over separate connections.
 //
-// Gloo's all-reduce leaves its connections to a thread that polls one while another thread uses it.
-// Where a slot has one core, a packet makes it preempt that very thread and burn a time slice on
-// polling: 3 ms and more for what takes 0.2. In "sync mode" the calling thread writes and reads by
-// itself. It writes all of its part before it reads; parts that connections cannot take unread (64
-// KiB is what Linux starts with) would make ranks wait in a circle, so no more goes at once.
+// In Gloo's all-reduce, one thread polls the connections while another thread uses them. If a slot
+// has one core, a packet makes the polling thread preempt the other and waste a time slice: 3 ms
+// and more instead of 0.2 ms. In "sync mode" the calling thread reads and writes itself. It writes
+// its whole part before it reads, and parts that connections cannot buffer (Linux starts with 64
+// KiB) would make the ranks wait in a circle, so the size is limited.
 class SmallSum {
  public:
-  // More than that, and the waits for each chunk cost as much as the polling.
-  static constexpr size_t kMost = size_t{1} << 18;
+  // For larger sums, the waits for each chunk cost as much as the polling.
+  static constexpr size_t kMaxBytes = size_t{1} << 18;
 
-  // `context`: connected, and from here on ours alone.
+  // `context` is connected and owned by this object.
   explicit SmallSum(const std::shared_ptr<gloo::Context>& context)
       : chunk_(kChunk), algorithm_(InSyncMode(context), {chunk_.data()}, kChunk) {}
 
@@ -201,11 +201,11 @@ class GlooCommunicator final : public Communicator {
       : ranks_(ranks), device_(std::move(device)) {
     context_ = ConnectAll(ranks_, device_, name, exchange, kConnectTimeout);
     context_->setTimeout(kOperationTimeout);
-    // In sync mode, the timeout of connecting is that of operations, too.
+    // In sync mode, the connect timeout also applies to operations.
     ChannelExchange first(*this);
     small_sum_ = std::make_unique<SmallSum>(
         ConnectAll(ranks_, device_, name + ".sums", first, kOperationTimeout));
-    Barrier();  // Nobody writes to connections that are not in sync mode yet.
+    Barrier();  // No rank may write to connections that are not in sync mode yet.
   }
 
   const Ranks& ranks() const override { return ranks_; }
@@ -213,7 +213,7 @@ class GlooCommunicator final : public Communicator {
   void AllReduceSum(void* data, size_t count, DType dtype) override {
     if (count == 0) return;
     Try("all-reduce", [&] {
-      if (dtype == DType::kFloat32 && count <= SmallSum::kMost) {
+      if (dtype == DType::kFloat32 && count <= SmallSum::kMaxBytes) {
         return small_sum_->Run(static_cast<float*>(data), count);
       }
       WithType(dtype, [&](auto of_type) { Sum<decltype(of_type)>(data, count); });
@@ -228,7 +228,7 @@ class GlooCommunicator final : public Communicator {
         gloo::ReduceOptions options(context_);
         options.setOutput(static_cast<T*>(data), count);
         options.setRoot(root);
-        options.setReduceFunction(&SumOf<T>);
+        options.setReduceFunction(&ComputeSum<T>);
         gloo::reduce(options);
       });
     });
@@ -307,11 +307,11 @@ class GlooCommunicator final : public Communicator {
   void Sum(void* data, size_t count) {
     gloo::AllreduceOptions options(context_);
     options.setOutput(static_cast<T*>(data), count);
-    options.setReduceFunction(&SumOf<T>);
+    options.setReduceFunction(&ComputeSum<T>);
     gloo::allreduce(options);
   }
 
-  // Everyone's `mine`, which has the same length on each rank.
+  // Gathers `mine`, which has the same length on each rank.
   template <class T>
   std::vector<T> Gather(std::vector<T> mine) {
     std::vector<T> all(mine.size() * ranks_.size);
@@ -329,24 +329,24 @@ class GlooCommunicator final : public Communicator {
     } catch (const Error&) {
       throw;
     } catch (const std::exception& e) {
-      throw PeerGone(std::string(operation) + ": " + WhoIsGone() + ": " + e.what());
+      throw PeerGone(std::string(operation) + ": " + DescribeLostPeers() + ": " + e.what());
     }
   }
 
-  // After a failure. Each peer has two connections to us, and the one that failed may have heard of
-  // its end before the one that is asked here: it is given a moment.
-  std::string WhoIsGone() {
+  // Called after a failure. Each peer has two connections to this rank, and the one that failed may
+  // have been closed before the one that is examined here; so it waits a moment.
+  std::string DescribeLostPeers() {
     std::string gone;
-    for (int tries = 0; gone.empty() && tries < 100; ++tries) {
-      if (tries > 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-      gone = PeersGone();
+    for (int attempts = 0; gone.empty() && attempts < 100; ++attempts) {
+      if (attempts > 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      gone = ListLostPeers();
     }
     if (gone.empty()) return "rank " + std::to_string(ranks_.rank) + " failed";
     return gone + (gone.find(',') == std::string::npos ? " is gone" : " are gone");
   }
 
-  // A connection that is closed refuses to receive.
-  std::string PeersGone() {
+  // A closed connection fails to receive.
+  std::string ListLostPeers() {
     constexpr uint64_t kUnusedSlot = ~uint64_t{0};
     std::string gone;
     for (int peer = 0; peer < ranks_.size; ++peer) {
@@ -372,8 +372,8 @@ class GlooCommunicator final : public Communicator {
 
 std::unique_ptr<Communicator> ConnectGloo(const Ranks& ranks, const std::string& address,
                                           Exchange& exchange) {
-  // Gloo writes to a peer that is gone as to any other. That must be an error, not our end by a
-  // signal, which would look like the first failure.
+  // Gloo writes to closed connections. That must be an error, not a SIGPIPE, which would look like
+  // the first failure.
   ::signal(SIGPIPE, SIG_IGN);
   try {
     auto device = gloo::transport::tcp::CreateDevice(address.c_str());

@@ -1,6 +1,6 @@
-// The communicator of CPU slots: Gloo over TCP, a connection between each pair of ranks. Made by
-// Context::FromEnvironment and by tests. One thread at a time per communicator; Duplicate gives
-// another thread its own.
+// The communicator for CPU slots: Gloo over TCP, with a connection between each pair of ranks.
+// Created by Context::FromEnvironment and by tests. One thread at a time per communicator;
+// Duplicate creates one for another thread.
 #ifndef TRIAL_API_CPP_CORE_GLOO_COMMUNICATOR_H_
 #define TRIAL_API_CPP_CORE_GLOO_COMMUNICATOR_H_
 
@@ -12,8 +12,8 @@
 
 namespace det::core {
 
-// Collective. `address`: a name or address of this machine that the other ranks can reach. From
-// here on the process ignores SIGPIPE. Throws Error.
+// Connects the ranks. Collective. `address` is a name or address of this machine that the other
+// ranks can reach. The process ignores SIGPIPE from here on. Throws Error.
 std::unique_ptr<Communicator> ConnectGloo(const Ranks& ranks, const std::string& address,
                                           Exchange& exchange);
 

@@ -19,13 +19,13 @@ class HierarchicalCommunicator final : public Communicator {
     for (int rank = 0; rank < ranks().size; ++rank) {
       nodes[of_rank[static_cast<size_t>(rank)]].push_back(rank);
     }
-    // On one node, or with one rank on each, it would be the same twice.
+    // With one node, or one rank per node, there is nothing to gain.
     if (nodes.size() == 1 || nodes.size() == of_rank.size()) return;
     std::vector<int> firsts;
     for (const auto& [node, members] : nodes) firsts.push_back(members.front());
     std::sort(firsts.begin(), firsts.end());
     within_ = all_.Split(name + ".node", nodes[std::to_string(ranks().cross_rank)]);
-    // Everyone takes part in the split: those that are no first are groups of their own.
+    // All ranks take part in the split: those that are not first on their node form groups of one.
     const bool first = within_->ranks().rank == 0;
     among_ = all_.Split(name + ".nodes", first ? firsts : std::vector<int>{ranks().rank});
   }
@@ -36,7 +36,8 @@ class HierarchicalCommunicator final : public Communicator {
   void AllReduceSum(void* data, size_t count, DType dtype) override {
     if (within_ == nullptr) return all_.AllReduceSum(data, count, dtype);
     within_->ReduceSum(data, count, dtype, 0);
-    among_->AllReduceSum(data, count, dtype);  // Alone, if this rank is no first.
+    // A group of one if this rank is not the first of its node.
+    among_->AllReduceSum(data, count, dtype);
     within_->Broadcast(data, count * BytesOf(dtype), 0);
   }
   void ReduceSum(void* data, size_t count, DType dtype, int root) override {
@@ -62,9 +63,9 @@ class HierarchicalCommunicator final : public Communicator {
   }
 
  private:
-  const std::unique_ptr<Communicator> owned_;  // what all_ is, in a duplicate
+  const std::unique_ptr<Communicator> owned_;  // owner of all_, in a duplicate
   Communicator& all_;
-  std::unique_ptr<Communicator> within_;  // this rank's node; none: nothing is gained
+  std::unique_ptr<Communicator> within_;  // ranks of this node; null: sums are not split
   std::unique_ptr<Communicator> among_;   // the first ranks of the nodes
 };
 

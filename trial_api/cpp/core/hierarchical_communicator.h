@@ -1,9 +1,8 @@
-// A communicator whose sums are made in three steps: to the first rank of each node, among those,
-// and back within each node. So one rank of each node speaks with other nodes, and n ranks on a
-// node take as much of the network as one.
+// A communicator that sums in three steps: to the first rank of each node, among these ranks, and
+// back within each node. So only one rank of each node communicates with other nodes, and n ranks
+// on a node use as much network bandwidth as one.
 //
-// Made by the Trial API of a library where optimizations.hierarchical_allreduce asks for it. One
-// thread at a time.
+// Used if optimizations.hierarchical_allreduce is set. One thread at a time.
 #ifndef TRIAL_API_CPP_CORE_HIERARCHICAL_COMMUNICATOR_H_
 #define TRIAL_API_CPP_CORE_HIERARCHICAL_COMMUNICATOR_H_
 
@@ -13,8 +12,8 @@
 
 namespace det::core {
 
-// Collective among the ranks of `all`, which outlives the result and has operations other than sums
-// done as ever. Nodes are told apart by Ranks::cross_rank. Throws PeerGone.
+// Collective among the ranks of `all`, which must outlive the result; operations other than sums
+// use it directly. Ranks::cross_rank identifies nodes. Throws PeerGone.
 std::unique_ptr<Communicator> MakeHierarchicalCommunicator(Communicator& all);
 
 }  // namespace det::core

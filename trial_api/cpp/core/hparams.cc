@@ -18,7 +18,7 @@ struct Hparams::Rep {
 
 namespace {
 
-// A name is looked up as it stands first, then as a path of names.
+// A name is looked up as a whole first, then as a path of names.
 const Json* Find(const Json& values, std::string_view name) {
   if (!values.is_object()) return nullptr;
   if (const auto it = values.find(std::string(name)); it != values.end()) return &*it;
@@ -47,7 +47,7 @@ int64_t GetInt(const Json& values, std::string_view name, int64_t least, int64_t
   const bool too_large =
       value.is_number_unsigned() && value.get<uint64_t>() > static_cast<uint64_t>(most);
   if (too_large || value.get<int64_t>() > most || value.get<int64_t>() < least) {
-    ThrowType(name, value, "an integer of the size that is asked for");
+    ThrowType(name, value, "an integer in the range of the requested type");
   }
   return value.get<int64_t>();
 }
@@ -105,7 +105,7 @@ double Hparams::Get<double>(std::string_view name) const {
 template <>
 std::string Hparams::Get<std::string>(std::string_view name) const {
   const Json& value = Require(rep_->values, name);
-  if (!value.is_string()) ThrowType(name, value, "a text");
+  if (!value.is_string()) ThrowType(name, value, "a string");
   return value.get<std::string>();
 }
 

@@ -1,5 +1,5 @@
-// The hyperparameters that the searcher chose for this trial. Nested ones are named by dots:
-// hparams.Get<int>("layers.width").
+// The hyperparameters that the searcher chose for this trial. Dots separate the names of nested
+// ones: hparams.Get<int>("layers.width").
 //
 // Immutable; any thread.
 #ifndef TRIAL_API_CPP_CORE_HPARAMS_H_
@@ -14,12 +14,13 @@ namespace det {
 
 class Hparams {
  public:
-  // From a JSON object. Throws Error when the text is none.
+  // Parses a JSON object. Throws Error if `json` is not one.
   explicit Hparams(std::string_view json = "{}");
 
   bool Has(std::string_view name) const;
-  // T: bool, int, int64_t, float, double, std::string. Throws InvalidHp naming the hyperparameter
-  // when it is missing or of another type (an integer may be read as a floating-point number).
+  // Returns a hyperparameter. T is bool, int, int64_t, float, double or std::string. Throws
+  // InvalidHp with the name if the hyperparameter is missing or has another type (an integer can be
+  // read as a floating-point number).
   template <class T>
   T Get(std::string_view name) const;
   template <class T>

@@ -9,7 +9,7 @@ namespace det {
 namespace {
 
 template <class T>
-std::string ErrorOf(const Hparams& hparams, const std::string& name) {
+std::string GetError(const Hparams& hparams, const std::string& name) {
   try {
     hparams.Get<T>(name);
   } catch (const InvalidHp& e) {
@@ -29,7 +29,7 @@ TEST(HparamsTest, ReadsEachType) {
   EXPECT_EQ(hparams.GetOr<int>("absent", 3), 3);
 }
 
-TEST(HparamsTest, DotsNameNestedOnes) {
+TEST(HparamsTest, DotsSeparateNestedNames) {
   const Hparams hparams(R"({"layers": {"width": 3, "a.b": 1}, "x.y": 2})");
   EXPECT_EQ(hparams.Get<int>("layers.width"), 3);
   EXPECT_EQ(hparams.Get<int>("layers.a.b"), 1);
@@ -39,15 +39,15 @@ TEST(HparamsTest, DotsNameNestedOnes) {
 
 TEST(HparamsTest, ErrorsNameTheHyperparameter) {
   const Hparams hparams(R"({"lr": 0.1, "big": 3000000000, "s": "x", "n": {"m": "t"}})");
-  EXPECT_EQ(ErrorOf<int>(hparams, "lr"), "hyperparameter 'lr' is 0.1, not an integer");
-  EXPECT_NE(ErrorOf<int>(hparams, "big").find("'big'"), std::string::npos);
-  EXPECT_NE(ErrorOf<int>(hparams, "absent").find("'absent' is missing"), std::string::npos);
-  EXPECT_NE(ErrorOf<bool>(hparams, "s").find("true or false"), std::string::npos);
-  EXPECT_NE(ErrorOf<double>(hparams, "n.m").find("'n.m'"), std::string::npos);
-  EXPECT_NE(ErrorOf<std::string>(hparams, "lr").find("a text"), std::string::npos);
+  EXPECT_EQ(GetError<int>(hparams, "lr"), "hyperparameter 'lr' is 0.1, not an integer");
+  EXPECT_NE(GetError<int>(hparams, "big").find("'big'"), std::string::npos);
+  EXPECT_NE(GetError<int>(hparams, "absent").find("'absent' is missing"), std::string::npos);
+  EXPECT_NE(GetError<bool>(hparams, "s").find("true or false"), std::string::npos);
+  EXPECT_NE(GetError<double>(hparams, "n.m").find("'n.m'"), std::string::npos);
+  EXPECT_NE(GetError<std::string>(hparams, "lr").find("a text"), std::string::npos);
 }
 
-TEST(HparamsTest, RefusesWhatIsNoObject) {
+TEST(HparamsTest, RejectsTextThatIsNotObject) {
   EXPECT_THROW(Hparams("[1]"), Error);
   EXPECT_THROW(Hparams("{"), Error);
   EXPECT_EQ(Hparams().ToJson(), "{}");

@@ -16,7 +16,7 @@
 namespace det::core {
 namespace {
 
-constexpr double kSector = 512;  // of /proc/diskstats, whatever the disk's own are
+constexpr double kSector = 512;  // unit of /proc/diskstats, independent of the disk
 constexpr double kGiB = 1024.0 * 1024 * 1024;
 
 std::vector<std::string> Words(const std::string& line) {
@@ -24,7 +24,7 @@ std::vector<std::string> Words(const std::string& line) {
   return {std::istream_iterator<std::string>(in), {}};
 }
 
-// 0 for what is no number.
+// Returns 0 if the text is not a number.
 double Number(const std::string& text) {
   double value = 0;
   std::istringstream(text) >> value;
@@ -51,7 +51,7 @@ std::string RunNvidiaSmi() {
 }  // namespace
 
 MachineSources ThisMachine() {
-  // Once without a GPU, always without: no shell every second for nothing.
+  // If there is no GPU at first, nvidia-smi is never started again.
   const bool has_gpu = !RunNvidiaSmi().empty();
   return {"", SteadySeconds, [has_gpu] { return has_gpu ? RunNvidiaSmi() : ""; }};
 }
@@ -62,9 +62,9 @@ MachineSample Machine::Sample() {
   const Counters before = std::exchange(last_, Read());
   const double seconds = std::max(last_.seconds - before.seconds, 1e-6);
   std::map<std::string, double> grown;
-  for (const auto& [name, value] : last_.told) {
-    const auto old = before.told.find(name);
-    grown[name] = value - (old == before.told.end() ? 0 : old->second);
+  for (const auto& [name, value] : last_.values) {
+    const auto old = before.values.find(name);
+    grown[name] = value - (old == before.values.end() ? 0 : old->second);
   }
   MachineSample sample;
   if (grown.count("cpu_total") > 0) {
@@ -85,33 +85,33 @@ MachineSample Machine::Sample() {
 
 Machine::Counters Machine::Read() const {
   Counters counters{sources_.seconds(), {}};
-  auto& told = counters.told;
+  auto& values = counters.values;
   if (const auto lines = Lines("/proc/stat"); !lines.empty()) {
     const auto words = Words(lines[0]);  // "cpu", user, nice, system, idle, iowait, ...
     for (size_t i = 1; i < std::min<size_t>(words.size(), 9); ++i) {
-      told["cpu_total"] += Number(words[i]);
-      if (i == 4 || i == 5) told["cpu_idle"] += Number(words[i]);
+      values["cpu_total"] += Number(words[i]);
+      if (i == 4 || i == 5) values["cpu_idle"] += Number(words[i]);
     }
   }
   for (const std::string& line : Lines("/proc/diskstats")) {
     const auto words = Words(line);
-    // Whole disks, not their parts as well.
-    std::error_code ignored;  // What may not be seen is no disk.
+    // Only whole disks, not their partitions.
+    std::error_code ignored;  // Entries that cannot be read are skipped.
     if (words.size() < 10 ||
         !std::filesystem::exists(sources_.root + "/sys/block/" + words[2], ignored)) {
       continue;
     }
-    told["disk_read"] += Number(words[5]) * kSector;
-    told["disk_write"] += Number(words[9]) * kSector;
+    values["disk_read"] += Number(words[5]) * kSector;
+    values["disk_write"] += Number(words[9]) * kSector;
   }
   for (const std::string& line : Lines("/proc/net/dev")) {
     const size_t colon = line.find(':');
-    if (colon == std::string::npos) continue;  // the two lines of titles
+    if (colon == std::string::npos) continue;  // one of the two header lines
     const auto words = Words(line.substr(colon + 1));
     if (words.size() < 9 || Words(line.substr(0, colon)) == std::vector<std::string>{"lo"})
       continue;
-    told["net_recv"] += Number(words[0]);
-    told["net_sent"] += Number(words[8]);
+    values["net_recv"] += Number(words[0]);
+    values["net_sent"] += Number(words[8]);
   }
   return counters;
 }
@@ -138,7 +138,7 @@ MetricMap Machine::Gpus() const {
     std::replace(line.begin(), line.end(), ',', ' ');
     const auto words = Words(line);
     if (words.size() != 3) continue;
-    // A GPU that is divided says "[N/A]" of its utilisation.
+    // A GPU in MIG mode reports "[N/A]" as utilization.
     if (words[1].front() != '[') gpus[words[0] + "/gpu_util"] = Number(words[1]);
     if (words[2].front() != '[') gpus[words[0] + "/gpu_free_memory"] = Number(words[2]);
   }

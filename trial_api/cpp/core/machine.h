@@ -1,4 +1,4 @@
-// Linux' counters of what this machine does. For the profiler; one thread.
+// Reads Linux' counters of this machine's load. For the profiler; one thread.
 #ifndef TRIAL_API_CPP_CORE_MACHINE_H_
 #define TRIAL_API_CPP_CORE_MACHINE_H_
 
@@ -11,30 +11,31 @@
 
 namespace det::core {
 
-// By group, then by name.
+// group -> name -> value
 using MachineSample = std::map<std::string, MetricMap>;
 
 struct MachineSources {
-  std::string root;                         // before /proc and /sys
-  std::function<double()> seconds;          // a clock that only goes forward
-  std::function<std::string()> nvidia_smi;  // a line "uuid, utilisation in %, free MiB" per GPU
+  std::string root;                         // prefix of /proc and /sys
+  std::function<double()> seconds;          // a monotonic clock
+  std::function<std::string()> nvidia_smi;  // a line "uuid, utilization in %, free MiB" per GPU
 };
 
-// Those of this machine.
+// Returns the sources of this machine.
 MachineSources ThisMachine();
 
 class Machine {
  public:
   explicit Machine(MachineSources sources);
 
-  // Since the call before, or since the start. What the machine does not tell is left out. cpu in
-  // %, throughput in bytes per second, memory in GiB, that of GPUs in MiB.
+  // Returns the load since the previous call or the constructor. Values that the machine does not
+  // provide are omitted. CPU in percent, throughput in bytes per second, memory in GiB, that of
+  // GPUs in MiB.
   MachineSample Sample();
 
  private:
   struct Counters {
     double seconds = 0;
-    std::map<std::string, double> told;
+    std::map<std::string, double> values;
   };
   Counters Read() const;
   std::vector<std::string> Lines(const std::string& path) const;
@@ -45,7 +46,7 @@ class Machine {
   Counters last_;
 };
 
-// Of each metric over the samples that have it.
+// Returns the mean of each metric over the samples that contain it.
 MachineSample Mean(const std::vector<MachineSample>& samples);
 
 }  // namespace det::core

@@ -21,16 +21,16 @@ void RequireCuda(cudaError_t error, const char* function) {
   throw Error(std::string("CUDA: ") + function + ": " + cudaGetErrorString(error));
 }
 
-// A group that does not block says "in progress" of what is still being started.
+// A non-blocking group returns "in progress" while the last operation is being started.
 void RequireNccl(ncclResult_t result, const char* function) {
   if (result == ncclSuccess || result == ncclInProgress) return;
   throw Error(std::string("NCCL: ") + function + ": " + ncclGetErrorString(result));
 }
 
-ncclComm_t CommOf(NcclApi::Comm comm) { return static_cast<ncclComm_t>(comm); }
-cudaStream_t StreamOf(NcclApi::Stream stream) { return static_cast<cudaStream_t>(stream); }
+ncclComm_t ToComm(NcclApi::Comm comm) { return static_cast<ncclComm_t>(comm); }
+cudaStream_t ToStream(NcclApi::Stream stream) { return static_cast<cudaStream_t>(stream); }
 
-ncclDataType_t TypeOf(DType dtype) {
+ncclDataType_t ToNcclType(DType dtype) {
   switch (dtype) {
     case DType::kFloat32:
       return ncclFloat32;
@@ -73,20 +73,21 @@ class RealNcclApi final : public NcclApi {
   }
   State Check(Comm comm, std::string* words) override {
     ncclResult_t result = ncclSuccess;
-    RequireNccl(ncclCommGetAsyncError(CommOf(comm), &result), "ncclCommGetAsyncError");
+    RequireNccl(ncclCommGetAsyncError(ToComm(comm), &result), "ncclCommGetAsyncError");
     if (result == ncclSuccess) return State::kReady;
     if (result == ncclInProgress) return State::kBusy;
     *words =
-        std::string("NCCL: ") + ncclGetErrorString(result) + ": " + ncclGetLastError(CommOf(comm));
-    // What a peer's end or a cut connection looks like; everything else is this rank's own.
+        std::string("NCCL: ") + ncclGetErrorString(result) + ": " + ncclGetLastError(ToComm(comm));
+    // Errors that the end of a peer or a broken connection causes; all others are failures of this
+    // rank.
     const bool peer = result == ncclRemoteError || result == ncclSystemError;
     return peer ? State::kPeerLost : State::kFailed;
   }
   void Leave(Comm comm) override {
-    RequireNccl(ncclCommFinalize(CommOf(comm)), "ncclCommFinalize");
+    RequireNccl(ncclCommFinalize(ToComm(comm)), "ncclCommFinalize");
   }
-  void Free(Comm comm) override { RequireNccl(ncclCommDestroy(CommOf(comm)), "ncclCommDestroy"); }
-  void Abort(Comm comm) override { RequireNccl(ncclCommAbort(CommOf(comm)), "ncclCommAbort"); }
+  void Free(Comm comm) override { RequireNccl(ncclCommDestroy(ToComm(comm)), "ncclCommDestroy"); }
+  void Abort(Comm comm) override { RequireNccl(ncclCommAbort(ToComm(comm)), "ncclCommAbort"); }
 
   Stream MakeStream() override {
     cudaStream_t stream = nullptr;
@@ -94,7 +95,7 @@ class RealNcclApi final : public NcclApi {
     return stream;
   }
   void FreeStream(Stream stream) override {
-    RequireCuda(cudaStreamDestroy(StreamOf(stream)), "cudaStreamDestroy");
+    RequireCuda(cudaStreamDestroy(ToStream(stream)), "cudaStreamDestroy");
   }
   void FollowComputation(Stream stream) override {
     // libtorch computes on the default stream.
@@ -102,34 +103,34 @@ class RealNcclApi final : public NcclApi {
     RequireCuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreate");
     const cudaError_t recorded = cudaEventRecord(event, cudaStreamLegacy);
     const cudaError_t waits =
-        recorded == cudaSuccess ? cudaStreamWaitEvent(StreamOf(stream), event, 0) : recorded;
+        recorded == cudaSuccess ? cudaStreamWaitEvent(ToStream(stream), event, 0) : recorded;
     cudaEventDestroy(event);
     RequireCuda(waits, "cudaStreamWaitEvent");
   }
   bool Finished(Stream stream) override {
-    const cudaError_t state = cudaStreamQuery(StreamOf(stream));
+    const cudaError_t state = cudaStreamQuery(ToStream(stream));
     if (state == cudaErrorNotReady) return false;
     RequireCuda(state, "cudaStreamQuery");
     return true;
   }
 
   void AllReduceSum(void* data, size_t count, DType dtype, Comm comm, Stream stream) override {
-    RequireNccl(
-        ncclAllReduce(data, data, count, TypeOf(dtype), ncclSum, CommOf(comm), StreamOf(stream)),
-        "ncclAllReduce");
+    RequireNccl(ncclAllReduce(data, data, count, ToNcclType(dtype), ncclSum, ToComm(comm),
+                              ToStream(stream)),
+                "ncclAllReduce");
   }
   void ReduceSum(void* data, size_t count, DType dtype, int root, Comm comm,
                  Stream stream) override {
-    RequireNccl(
-        ncclReduce(data, data, count, TypeOf(dtype), ncclSum, root, CommOf(comm), StreamOf(stream)),
-        "ncclReduce");
+    RequireNccl(ncclReduce(data, data, count, ToNcclType(dtype), ncclSum, root, ToComm(comm),
+                           ToStream(stream)),
+                "ncclReduce");
   }
   void Broadcast(void* data, size_t bytes, int root, Comm comm, Stream stream) override {
-    RequireNccl(ncclBroadcast(data, data, bytes, ncclUint8, root, CommOf(comm), StreamOf(stream)),
+    RequireNccl(ncclBroadcast(data, data, bytes, ncclUint8, root, ToComm(comm), ToStream(stream)),
                 "ncclBroadcast");
   }
   void AllGather(const void* mine, size_t bytes, void* all, Comm comm, Stream stream) override {
-    RequireNccl(ncclAllGather(mine, all, bytes, ncclUint8, CommOf(comm), StreamOf(stream)),
+    RequireNccl(ncclAllGather(mine, all, bytes, ncclUint8, ToComm(comm), ToStream(stream)),
                 "ncclAllGather");
   }
 };

@@ -1,8 +1,8 @@
-// What NcclCommunicator calls of NCCL and of CUDA's runtime: one table, so that tests can put their
-// own in its place, and builds without CUDA have none.
+// The functions of NCCL and of CUDA's runtime that NcclCommunicator uses, as an interface, so that
+// tests can replace them and builds without CUDA need none.
 //
-// Functions return at once, and throw Error with the library's own words when it refuses. Each may
-// be called by any thread, behind its UseDevice().
+// Functions return immediately, and throw Error with the library's message on failure. Each may be
+// called on any thread, after UseDevice() on that thread.
 #ifndef TRIAL_API_CPP_CORE_NCCL_API_H_
 #define TRIAL_API_CPP_CORE_NCCL_API_H_
 
@@ -16,37 +16,39 @@ namespace det::core {
 
 class NcclApi {
  public:
-  using Comm = void*;    // one rank's end of a group
-  using Stream = void*;  // operations of one device in their order
+  using Comm = void*;    // one rank's handle of a group
+  using Stream = void*;  // a queue of operations of one device
   struct Id {
     char bytes[128];
   };
-  // kPeerLost: as far as NCCL can tell, the failure is another rank's or the network's.
+  // kPeerLost: NCCL reports a failure of another rank or of the network.
   enum class State { kReady, kBusy, kPeerLost, kFailed };
 
   virtual ~NcclApi() = default;
 
-  // Of the calling thread, in what follows.
+  // Sets the device of the calling thread.
   virtual void UseDevice(int device) = 0;
 
-  // One rank makes the group's id, all of them join.
+  // One rank creates the id of the group; all ranks join it.
   virtual Id MakeId() = 0;
   virtual Comm Join(const Id& id, int rank, int size) = 0;
-  // kBusy: what was called last is still being started. `words`: why it failed.
+  // Returns the state of the group. kBusy: the last operation is still being started. On failure,
+  // sets `words` to the reason.
   virtual State Check(Comm comm, std::string* words) = 0;
-  // Begins to leave; when Check() says kReady, Free() ends it. Abort() ends it at any time, with
-  // all that is under way.
+  // Leave() starts to leave the group; when Check() returns kReady, Free() completes it. Abort()
+  // ends the group at any time, with all pending operations.
   virtual void Leave(Comm comm) = 0;
   virtual void Free(Comm comm) = 0;
   virtual void Abort(Comm comm) = 0;
 
   virtual Stream MakeStream() = 0;
   virtual void FreeStream(Stream stream) = 0;
-  // What is put into `stream` from now on waits for what the device has been told to compute.
+  // Makes later operations in `stream` wait for the computation that the device has been given so
+  // far.
   virtual void FollowComputation(Stream stream) = 0;
   virtual bool Finished(Stream stream) = 0;
 
-  // In place, of device memory; as those of Communicator.
+  // Same as the operations of Communicator, on device memory.
   virtual void AllReduceSum(void* data, size_t count, DType dtype, Comm comm, Stream stream) = 0;
   virtual void ReduceSum(void* data, size_t count, DType dtype, int root, Comm comm,
                          Stream stream) = 0;
@@ -54,7 +56,7 @@ class NcclApi {
   virtual void AllGather(const void* mine, size_t bytes, void* all, Comm comm, Stream stream) = 0;
 };
 
-// The libraries themselves; null in a build without --config=cuda.
+// Returns the real libraries; null in a build without --config=cuda.
 std::shared_ptr<NcclApi> MakeNcclApi();
 
 }  // namespace det::core

@@ -15,10 +15,10 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-// How long the end of a channel may take: peers may be elsewhere.
+// The maximum time to close a channel, because peers may be busy.
 constexpr std::chrono::seconds kLeaveTimeout(5);
-// Most sums are over within microseconds; asking for those costs a core, so not for longer.
-constexpr std::chrono::microseconds kAskEagerly(500);
+// Most sums take microseconds; polling for them uses a core, so it is limited to this time.
+constexpr std::chrono::microseconds kPollTime(500);
 constexpr std::chrono::microseconds kPause(50);
 
 class NcclCommunicator final : public Communicator {
@@ -84,7 +84,7 @@ class NcclCommunicator final : public Communicator {
     Wait(operation, [&] { return api_->Finished(stream_); });
   }
 
-  // Until what was called last has been started, and `finished`.
+  // Waits until the last operation has been started, and `finished`.
   template <class Finished>
   void Wait(const char* operation, const Finished& finished) {
     const Steady::time_point began = Steady::now();
@@ -99,7 +99,7 @@ class NcclCommunicator final : public Communicator {
         api_->Abort(std::exchange(comm_, nullptr));
         Fail(operation);
       }
-      if (Steady::now() - began > kAskEagerly) std::this_thread::sleep_for(kPause);
+      if (Steady::now() - began > kPollTime) std::this_thread::sleep_for(kPause);
     }
   }
 
@@ -109,8 +109,7 @@ class NcclCommunicator final : public Communicator {
     throw PeerGone(words);
   }
 
-  // Waits neither for a peer that is gone nor long for one that is not. Nobody is left to hear of a
-  // failure.
+  // Waits neither for a lost peer nor long for others. Failures are ignored here.
   void End() noexcept {
     try {
       api_->UseDevice(device_);
@@ -143,9 +142,9 @@ class NcclCommunicator final : public Communicator {
   const std::shared_ptr<NcclApi> api_;
   const std::shared_ptr<const PeerWatch> watch_;
   NcclApi::Stream stream_ = nullptr;
-  NcclApi::Comm comm_ = nullptr;  // none when it failed
+  NcclApi::Comm comm_ = nullptr;  // null after a failure
   std::string failure_;
-  bool own_failure_ = false;  // whether that is no peer's
+  bool own_failure_ = false;  // whether the failure is this rank's own
 };
 
 }  // namespace

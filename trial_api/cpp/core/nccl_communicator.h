@@ -1,9 +1,9 @@
-// The communicator of GPU slots: NCCL. Numbers lie in memory of this rank's GPU; texts, and who is
-// still there, go over a communicator of the host.
+// The communicator for GPU slots: NCCL. Numbers are in the memory of this rank's GPU; texts, and
+// the detection of lost peers, use a communicator of the host.
 //
-// An operation follows what the GPU has been told to compute before, and returns when it is done. A
-// peer that goes meanwhile, as NCCL or the host's channel says, ends it with PeerGone: NCCL by
-// itself would wait for ever. What failed once throws PeerGone from then on.
+// An operation waits for the computation that the GPU has been given before, and returns when it is
+// done. If a peer ends meanwhile, as reported by NCCL or by the host's channel, it throws PeerGone;
+// NCCL alone would wait forever. After a failure, all operations throw PeerGone.
 #ifndef TRIAL_API_CPP_CORE_NCCL_COMMUNICATOR_H_
 #define TRIAL_API_CPP_CORE_NCCL_COMMUNICATOR_H_
 
@@ -14,8 +14,9 @@
 
 namespace det::core {
 
-// Collective among the ranks of `host`, from which its own channels come. `device`: this rank's
-// GPU, which no other rank has. Throws PeerGone, or Error in the words of the libraries.
+// Creates a communicator. Collective among the ranks of `host`, from which its own channels are
+// derived. `device` is this rank's GPU, which no other rank uses. Throws PeerGone, or Error with
+// the message of a library.
 std::unique_ptr<Communicator> ConnectNccl(Communicator& host, int device,
                                           std::shared_ptr<NcclApi> api);
 

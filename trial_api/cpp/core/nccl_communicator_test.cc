@@ -1,5 +1,5 @@
-// NcclCommunicator, over a table that does the sums in memory of the host and can lose a peer; and
-// over NCCL where there is a GPU.
+// Tests of NcclCommunicator with a fake API that sums in host memory and can lose a peer, and with
+// NCCL if there is a GPU.
 #include "trial_api/cpp/core/nccl_communicator.h"
 
 #include <atomic>
@@ -31,7 +31,7 @@ namespace {
 
 thread_local int used_device = -1;
 
-// An operation that each rank takes part in.
+// An operation in which all ranks take part.
 struct Operation {
   enum class Kind { kAllReduce, kReduce, kBroadcast, kAllGather };
   struct Part {
@@ -49,8 +49,8 @@ struct Operation {
 struct Group {
   int size = 0;
   int joined = 0;
-  std::string failure;  // as NCCL says it
-  bool own = false;     // whether it is no peer's
+  std::string failure;  // message of NCCL
+  bool own = false;     // whether it is this rank's own failure
   std::map<size_t, std::shared_ptr<Operation>> operations;
 };
 
@@ -62,7 +62,7 @@ struct End {  // a Comm
 
 struct Line {  // a Stream
   std::vector<std::shared_ptr<Operation>> operations;
-  bool follows = false;  // since the last operation
+  bool follows = false;  // whether it waits for the computation since the last operation
 };
 
 template <class T>
@@ -105,7 +105,7 @@ void Compute(Operation& operation) {
 // Shared by all ranks, which are threads.
 class FakeNccl final : public NcclApi {
  public:
-  // From now on nothing of it is finished; NCCL says so, or stays silent.
+  // No later operation completes; NCCL reports the loss, or nothing.
   void Lose(const std::string& words, bool own = false) {
     const std::lock_guard lock(mutex_);
     lost_ = true;
@@ -116,8 +116,8 @@ class FakeNccl final : public NcclApi {
   }
   std::atomic<int> aborted = 0;
   std::atomic<int> left = 0;
-  std::atomic<int> unfollowed = 0;  // operations that did not wait for the computation
-  std::atomic<int> elsewhere = 0;   // calls on another rank's device
+  std::atomic<int> unfollowed = 0;  // number of operations that did not wait for the computation
+  std::atomic<int> elsewhere = 0;   // number of calls on another rank's device
 
   void UseDevice(int device) override { used_device = device; }
   Id MakeId() override {
@@ -136,7 +136,7 @@ class FakeNccl final : public NcclApi {
   }
   State Check(Comm comm, std::string* words) override {
     const std::lock_guard lock(mutex_);
-    const Group& group = *EndOf(comm).group;
+    const Group& group = *ToEnd(comm).group;
     *words = group.failure;
     if (!group.failure.empty()) return group.own ? State::kFailed : State::kPeerLost;
     return group.joined == group.size ? State::kReady : State::kBusy;
@@ -175,11 +175,11 @@ class FakeNccl final : public NcclApi {
   }
 
  private:
-  static End& EndOf(Comm comm) { return *static_cast<End*>(comm); }
+  static End& ToEnd(Comm comm) { return *static_cast<End*>(comm); }
 
   void Add(const Operation& wanted, const Operation::Part& part, Comm comm, Stream stream) {
     const std::lock_guard lock(mutex_);
-    End& end = EndOf(comm);
+    End& end = ToEnd(comm);
     Line& line = *static_cast<Line*>(stream);
     if (!line.follows) ++unfollowed;
     line.follows = false;
@@ -197,7 +197,7 @@ class FakeNccl final : public NcclApi {
   std::map<std::string, std::shared_ptr<Group>> groups_;
 };
 
-// Runs `body` once per rank, each on a thread, with a communicator of the host.
+// Runs `body` once per rank, each on a thread, with a host communicator.
 void RunThreads(int size, const std::function<void(std::unique_ptr<Communicator>)>& body) {
   const auto dir = base::TempDir::Create();
   ASSERT_TRUE(dir.ok());
@@ -244,8 +244,8 @@ void ExpectContract(Communicator& communicator) {
   communicator.Barrier();
 }
 
-// What rank 0 hears of an operation in which rank 1 takes no part.
-std::string MessageOf(Communicator& communicator) {
+// Returns the error of rank 0 for an operation in which rank 1 takes no part.
+std::string GetMessage(Communicator& communicator) {
   float value = 1;
   try {
     communicator.AllReduceSum(&value, 1, DType::kFloat32);
@@ -255,12 +255,12 @@ std::string MessageOf(Communicator& communicator) {
   return "nothing was thrown";
 }
 
-// NCCL waits for ever; a process that ends closes its connections to the host's channel.
-// First of all, as it forks.
-TEST(NcclCommunicatorTest, APeerThatTheHostMissesIsGone) {
+// NCCL waits forever; a process that ends closes its connections of the host's channel. This test
+// comes first, because it forks.
+TEST(NcclCommunicatorTest, ThrowsPeerGone_WhenHostChannelLosesPeer) {
   const auto dir = base::TempDir::Create();
   ASSERT_TRUE(dir.ok());
-  // Processes, each with a table of its own: they never meet in it.
+  // Each process has a separate fake API, so the ranks never meet in it.
   class Silent final : public NcclApi {
    public:
     void UseDevice(int) override {}
@@ -287,7 +287,7 @@ TEST(NcclCommunicatorTest, APeerThatTheHostMissesIsGone) {
     const auto communicator = ConnectNccl(*host, ranks.rank, api);
     host->Barrier();
     if (ranks.rank == 1) ::raise(SIGKILL);
-    const std::string message = MessageOf(*communicator);
+    const std::string message = GetMessage(*communicator);
     std::fprintf(stderr, "rank 0: %s\n", message.c_str());
     const bool named = message.find("rank 1 is gone") != std::string::npos;
     return named && message.rfind("all-reduce: ", 0) == 0 && api->aborted ? 0 : 1;
@@ -295,7 +295,7 @@ TEST(NcclCommunicatorTest, APeerThatTheHostMissesIsGone) {
   EXPECT_EQ(ends, (std::vector<int>{0, -SIGKILL}));
 }
 
-TEST(NcclCommunicatorTest, DoesWhatEveryCommunicatorDoes) {
+TEST(NcclCommunicatorTest, PerformsAllOperations) {
   for (const int size : {1, 2, 3}) {
     const auto api = std::make_shared<FakeNccl>();
     RunThreads(size, [&](std::unique_ptr<Communicator> host) {
@@ -307,7 +307,7 @@ TEST(NcclCommunicatorTest, DoesWhatEveryCommunicatorDoes) {
       const auto alone = communicator->Split("alone", {rank});
       EXPECT_EQ(alone->ranks().size, 1);
       ExpectContract(*alone);
-      // A thread of its own says which device it means, too.
+      // Another thread must set the device, too.
       std::thread([&] { ExpectSums<float>(*second, DType::kFloat32, 9); }).join();
       host->Barrier();
     });
@@ -318,7 +318,7 @@ TEST(NcclCommunicatorTest, DoesWhatEveryCommunicatorDoes) {
   }
 }
 
-TEST(NcclCommunicatorTest, APeerThatNcclMissesIsGone) {
+TEST(NcclCommunicatorTest, ThrowsPeerGone_WhenNcclLosesPeer) {
   const auto api = std::make_shared<FakeNccl>();
   RunThreads(2, [&](std::unique_ptr<Communicator> host) {
     const auto communicator = ConnectNccl(*host, host->ranks().rank, api);
@@ -326,16 +326,16 @@ TEST(NcclCommunicatorTest, APeerThatNcclMissesIsGone) {
     if (host->ranks().rank == 1) {
       api->Lose("remote process exited");
     } else {
-      EXPECT_EQ(MessageOf(*communicator), "all-reduce: remote process exited");
-      EXPECT_EQ(MessageOf(*communicator), "all-reduce: remote process exited") << "again";
+      EXPECT_EQ(GetMessage(*communicator), "all-reduce: remote process exited");
+      EXPECT_EQ(GetMessage(*communicator), "all-reduce: remote process exited") << "again";
       EXPECT_EQ(api->aborted, 1);
     }
     host->Barrier();
   });
 }
 
-// So that it is told as the reason: who lost a peer is not asked.
-TEST(NcclCommunicatorTest, AFailureOfThisRanksOwnIsNoPeers) {
+// PeerGone would not be reported as the cause of the failure.
+TEST(NcclCommunicatorTest, ThrowsError_WhenOwnRankFails) {
   const auto api = std::make_shared<FakeNccl>();
   RunThreads(1, [&](std::unique_ptr<Communicator> host) {
     const auto communicator = ConnectNccl(*host, 0, api);
@@ -359,7 +359,8 @@ TEST(NcclCommunicatorTest, WorksOnAGpu) {
 #ifdef DET_CUDA
   int devices = 0;
   if (cudaGetDeviceCount(&devices) == cudaSuccess && devices > 0) {
-    // NCCL takes each device once in a group: groups of one, several of them on the device.
+    // NCCL allows each device only once in a group, so there are several groups of one on the
+    // device.
     const auto host = MakeSingleCommunicator();
     const auto first = ConnectNccl(*host, 0, MakeNcclApi());
     const auto second = first->Duplicate("second");

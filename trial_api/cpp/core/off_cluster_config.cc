@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// A plain scalar is what YAML's core schema says; a quoted one is a text.
+// Plain scalars follow YAML's core schema; quoted ones are strings.
 Json ScalarToJson(const YAML::Node& node) {
   const std::string& text = node.Scalar();
   if (node.Tag() == "!") return text;
@@ -25,7 +25,7 @@ Json ScalarToJson(const YAML::Node& node) {
   if (text == "true" || text == "True" || text == "TRUE") return true;
   if (text == "false" || text == "False" || text == "FALSE") return false;
   if (int64_t integer = 0; absl::SimpleAtoi(text, &integer)) return integer;
-  // "nan" and "inf" without the dot are words.
+  // "nan" and "inf" without a leading dot are strings.
   const bool looks_like_number = text.find_first_of("0123456789") != std::string::npos;
   if (double number = 0; looks_like_number && absl::SimpleAtod(text, &number)) return number;
   return text;
@@ -64,7 +64,7 @@ Json ReadYaml(const std::string& path) {
   }
 }
 
-// Sets or adds the value that is named by dots.
+// Sets the value with a dotted name.
 void Override(Json* hparams, const std::string& name, const Json& value) {
   Json* at = hparams;
   for (const absl::string_view part : absl::StrSplit(name, '.')) {
@@ -74,7 +74,7 @@ void Override(Json* hparams, const std::string& name, const Json& value) {
   *at = value;
 }
 
-// Replaces {type: const, val: v} by v; refuses every other type.
+// Replaces {type: const, val: v} by v; rejects every other type.
 Json Resolve(const std::string& name, const Json& value) {
   if (!value.is_object()) return value;
   if (!value.contains("type")) {
@@ -86,11 +86,11 @@ Json Resolve(const std::string& name, const Json& value) {
   }
   if (value["type"] == "const" && value.contains("val")) return value["val"];
   throw Error("hyperparameter '" + name + "' is a range (type: " + value["type"].dump() +
-              "), and off the cluster nobody chooses from it; give it a value: --hparam " + name +
+              "), but there is no searcher off the cluster; set a value with --hparam " + name +
               "=...");
 }
 
-uint32_t SeedOf(const Json& config) {
+uint32_t ReadSeed(const Json& config) {
   const auto parent = config.find("reproducibility");
   if (parent == config.end() || !parent->is_object()) return 0;
   const Json seed = parent->value("experiment_seed", Json());
@@ -118,7 +118,7 @@ OffClusterConfig ReadOffClusterConfig(const std::string& path, const std::string
   OffClusterConfig result;
   result.config_json = config.dump();
   result.hparams_json = Resolve("", hparams).dump();
-  result.seed = SeedOf(config);
+  result.seed = ReadSeed(config);
   return result;
 }
 

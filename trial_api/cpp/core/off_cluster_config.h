@@ -1,6 +1,5 @@
-// The configuration of a run without a master: the YAML file, and what the command line puts over
-// it. Called by the off-cluster twin of the context; any thread. The only place of the Trial API
-// that reads YAML.
+// The configuration of a run off the cluster: the YAML file and the overrides of the command line.
+// Any thread. The only place of the Trial API that parses YAML.
 #ifndef TRIAL_API_CPP_CORE_OFF_CLUSTER_CONFIG_H_
 #define TRIAL_API_CPP_CORE_OFF_CLUSTER_CONFIG_H_
 
@@ -15,9 +14,9 @@ struct OffClusterConfig {
   uint32_t seed = 0;                // reproducibility.experiment_seed
 };
 
-// An empty path means an empty configuration. `overrides_json`: hyperparameters by name, nested
-// ones by dots. Throws Error: with file, line and column when the YAML is wrong, and with the name
-// of a hyperparameter that is a range and has no override.
+// Reads a configuration. An empty path means an empty configuration. `overrides_json` contains
+// hyperparameters by name, with dots for nested ones. Throws Error: with file, line and column for
+// invalid YAML, and with the name of a hyperparameter that is a range and has no override.
 OffClusterConfig ReadOffClusterConfig(const std::string& path, const std::string& overrides_json);
 
 }  // namespace det::core

@@ -53,12 +53,12 @@ ContextParts GatherOffClusterParts(const Context::OffCluster& off_cluster, const
                                       {}, SecondsNow);
   const std::string dir =
       off_cluster.checkpoint_dir.empty() ? "checkpoints" : off_cluster.checkpoint_dir;
-  // Runs off the cluster may share a directory and know nothing of each other: no owner whose
-  // leftovers could be told from what another run writes just now.
+  // Runs off the cluster may share a directory without knowing of each other, so they have no
+  // owner: leftovers cannot be distinguished from files that another run is writing.
   parts.checkpoints =
       MakeCheckpoints(parts.communicator.get(), storage::MakeSharedFs(dir, ""),
                       {.uuid = off_cluster.restore}, [dir](const CheckpointReport& checkpoint) {
-                        // One piece, as the training thread prints metrics.
+                        // Written with one call, because the training thread prints metrics.
                         std::ostringstream line;
                         line << "checkpoint steps=" << checkpoint.steps_completed << ' ' << dir
                              << '/' << checkpoint.uuid << '\n';

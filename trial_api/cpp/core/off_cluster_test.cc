@@ -1,4 +1,4 @@
-// The off-cluster twin: configuration, command line and context.
+// Tests of runs off the cluster: configuration, command line and context.
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -17,7 +17,7 @@ namespace det::core {
 namespace {
 
 template <class Function>
-std::string ErrorOf(Function function) {
+std::string GetError(Function function) {
   try {
     function();
   } catch (const Error& e) {
@@ -35,43 +35,43 @@ class OffClusterTest : public testing::Test {
     EXPECT_TRUE(base::WriteFileAtomically(path, yaml).ok());
     return path;
   }
-  std::string HparamsOf(const std::string& yaml, const std::string& overrides = "{}") {
+  std::string ReadHparams(const std::string& yaml, const std::string& overrides = "{}") {
     return ReadOffClusterConfig(Write(yaml), overrides).hparams_json;
   }
 
   base::TempDir dir_;
 };
 
-TEST_F(OffClusterTest, ScalarsHaveYamlsTypes) {
-  EXPECT_EQ(HparamsOf("hyperparameters: {a: 1, b: 1.5e-3, c: yes, d: true, e: '7', f: [1, x], "
-                      "g: null, h: 0x}"),
+TEST_F(OffClusterTest, ScalarsHaveTypesOfYaml) {
+  EXPECT_EQ(ReadHparams("hyperparameters: {a: 1, b: 1.5e-3, c: yes, d: true, e: '7', f: [1, x], "
+                        "g: null, h: 0x}"),
             R"({"a":1,"b":0.0015,"c":"yes","d":true,"e":"7","f":[1,"x"],"g":null,"h":"0x"})");
 }
 
-TEST_F(OffClusterTest, ConstantsAndNestedOnesAreResolved) {
-  EXPECT_EQ(HparamsOf("hyperparameters:\n  lr: {type: const, val: 0.1}\n  net: {width: 3}\n"),
+TEST_F(OffClusterTest, ResolvesConstantsAndNestedHyperparameters) {
+  EXPECT_EQ(ReadHparams("hyperparameters:\n  lr: {type: const, val: 0.1}\n  net: {width: 3}\n"),
             R"({"lr":0.1,"net":{"width":3}})");
-  EXPECT_EQ(HparamsOf("name: x"), "{}");
+  EXPECT_EQ(ReadHparams("name: x"), "{}");
 }
 
-TEST_F(OffClusterTest, RangeNeedsAValue) {
+TEST_F(OffClusterTest, RequiresValueForRange) {
   const std::string yaml =
       "hyperparameters:\n  net:\n    lr: {type: log, minval: -4, maxval: 0, base: 10}\n";
-  const std::string error = ErrorOf([&] { HparamsOf(yaml); });
+  const std::string error = GetError([&] { ReadHparams(yaml); });
   EXPECT_NE(error.find("'net.lr' is a range"), std::string::npos) << error;
   EXPECT_NE(error.find("--hparam net.lr="), std::string::npos) << error;
-  EXPECT_EQ(HparamsOf(yaml, R"({"net.lr": 0.5})"), R"({"net":{"lr":0.5}})");
+  EXPECT_EQ(ReadHparams(yaml, R"({"net.lr": 0.5})"), R"({"net":{"lr":0.5}})");
 }
 
-TEST_F(OffClusterTest, YamlErrorHasItsPlace) {
+TEST_F(OffClusterTest, YamlErrorHasLineAndColumn) {
   const std::string path = Write("a: 1\nb: [1, 2\nc: 3\n");
-  const std::string error = ErrorOf([&] { ReadOffClusterConfig(path, "{}"); });
+  const std::string error = GetError([&] { ReadOffClusterConfig(path, "{}"); });
   EXPECT_EQ(error.rfind(path + ":", 0), 0u) << error;
-  EXPECT_NE(ErrorOf([] { ReadOffClusterConfig("/no/such.yaml", "{}"); }).find("/no/such.yaml"),
+  EXPECT_NE(GetError([] { ReadOffClusterConfig("/no/such.yaml", "{}"); }).find("/no/such.yaml"),
             std::string::npos);
 }
 
-TEST_F(OffClusterTest, TrainingConfigIsParsed) {
+TEST_F(OffClusterTest, ParsesTrainingConfig) {
   const TrainingConfig config = ParseTrainingConfig(R"({
       "searcher": {"metric": "accuracy", "smaller_is_better": false, "max_length": {"epochs": 3}},
       "min_validation_period": {"batches": 5}, "scheduling_unit": 7, "checkpoint_policy": "all",
@@ -85,7 +85,7 @@ TEST_F(OffClusterTest, TrainingConfigIsParsed) {
   EXPECT_TRUE(config.initial_validation);
   EXPECT_TRUE(config.profiling);
   EXPECT_FALSE(ParseTrainingConfig(R"({"profiling": null})").profiling);
-  EXPECT_NE(ErrorOf([] {
+  EXPECT_NE(GetError([] {
               ParseTrainingConfig(R"({"profiling": {"enabled": 1}})");
             }).find("profiling.enabled is 1, not true or false"),
             std::string::npos);
@@ -95,13 +95,13 @@ TEST_F(OffClusterTest, TrainingConfigIsParsed) {
       R"({"searcher": {"metric": [{"name": "f1", "smaller_is_better": false}, {"name": "ms"}]}})");
   EXPECT_EQ(first.searcher_metric, "f1");
   EXPECT_FALSE(first.smaller_is_better);
-  EXPECT_NE(ErrorOf([] {
+  EXPECT_NE(GetError([] {
               ParseTrainingConfig(R"({"scheduling_unit": 0})");
             }).find("scheduling_unit is 0"),
             std::string::npos);
 }
 
-TEST_F(OffClusterTest, AMaxTimeInAUnitIsALength) {
+TEST_F(OffClusterTest, ParsesMaxTimeWithUnit) {
   const auto length = [](const char* searcher) {
     return ParseTrainingConfig(std::string(R"({"searcher": )") + searcher + "}").max_length;
   };
@@ -114,7 +114,7 @@ TEST_F(OffClusterTest, AMaxTimeInAUnitIsALength) {
   EXPECT_FALSE(length(R"({"time_metric": "epochs"})").has_value());
 }
 
-TEST_F(OffClusterTest, LengthsAreParsed) {
+TEST_F(OffClusterTest, ParsesLengths) {
   EXPECT_EQ(ParseLength("3 epochs").unit, Length::Unit::kEpochs);
   EXPECT_EQ(ParseLength("1 batch").count, 1);
   EXPECT_EQ(ParseLength("100").unit, Length::Unit::kBatches);
@@ -123,7 +123,7 @@ TEST_F(OffClusterTest, LengthsAreParsed) {
   }
 }
 
-TEST_F(OffClusterTest, ArgumentsAreParsed) {
+TEST_F(OffClusterTest, ParsesArguments) {
   const std::vector<const char*> argv = {"trial",        "--config", "c.yaml",
                                          "--hparam",     "lr=0.1",   "--hparam=name=x",
                                          "--max-length", "2 epochs", "--seed=7"};
@@ -134,14 +134,14 @@ TEST_F(OffClusterTest, ArgumentsAreParsed) {
   EXPECT_EQ(off_cluster.seed, 7u);
   const auto error_of = [](std::vector<const char*> words) {
     words.insert(words.begin(), "trial");
-    return ErrorOf([&] { Context::ParseArguments(static_cast<int>(words.size()), words.data()); });
+    return GetError([&] { Context::ParseArguments(static_cast<int>(words.size()), words.data()); });
   };
   EXPECT_NE(error_of({"--what"}).find("'--what'"), std::string::npos);
   EXPECT_NE(error_of({"--seed"}).find("needs a value"), std::string::npos);
   EXPECT_NE(error_of({"--hparam", "lr"}).find("NAME=VALUE"), std::string::npos);
 }
 
-TEST_F(OffClusterTest, ContextNeedsNothingButAConfiguration) {
+TEST_F(OffClusterTest, ContextRequiresOnlyConfiguration) {
   Context::OffCluster off_cluster;
   off_cluster.config_path = Write(
       "hyperparameters: {lr: 0.1}\ndata: {path: /d}\nreproducibility: {experiment_seed: 9}\n");
@@ -174,8 +174,8 @@ class RanksOfProcessTest : public OffClusterTest {
     for (const auto& [name, value] : variables_) ::unsetenv(name.c_str());
   }
 
-  // Of the fourth and fifth rank of five, the second machine's.
-  std::string RanksOf(int local_rank, const std::string& yaml) {
+  // The environment of ranks 3 and 4 of five, on the second machine.
+  std::string MakeRanks(int local_rank, const std::string& yaml) {
     variables_ = {{"DET_RANK", std::to_string(3 + local_rank)},
                   {"DET_SIZE", "5"},
                   {"DET_LOCAL_RANK", std::to_string(local_rank)},
@@ -197,18 +197,18 @@ class RanksOfProcessTest : public OffClusterTest {
   std::map<std::string, std::string> variables_;
 };
 
-TEST_F(RanksOfProcessTest, AProcessIsOneRank) {
-  EXPECT_EQ(RanksOf(0, "{}"), "3 of 5, here 0 of 2; ");
-  EXPECT_EQ(RanksOf(1, "optimizations: {strategy: local_sgd}"), "4 of 5, here 1 of 2; ");
+TEST_F(RanksOfProcessTest, ProcessIsOneRank) {
+  EXPECT_EQ(MakeRanks(0, "{}"), "3 of 5, here 0 of 2; ");
+  EXPECT_EQ(MakeRanks(1, "optimizations: {strategy: local_sgd}"), "4 of 5, here 1 of 2; ");
 }
 
-TEST_F(RanksOfProcessTest, InProcessTheFirstOfANodeIsAllOfThem) {
+TEST_F(RanksOfProcessTest, FirstProcessOfNodeHasAllRanks_WhenInProcess) {
   const std::string yaml = "optimizations: {strategy: in_process}";
-  EXPECT_EQ(RanksOf(0, yaml), "3 of 5, here 0 of 2; 4 of 5, here 1 of 2; ");
-  EXPECT_EQ(RanksOf(1, yaml), "");
+  EXPECT_EQ(MakeRanks(0, yaml), "3 of 5, here 0 of 2; 4 of 5, here 1 of 2; ");
+  EXPECT_EQ(MakeRanks(1, yaml), "");
 }
 
-TEST(PrintedMetricsTest, PrintsLinesAndKnowsTheBest) {
+TEST(PrintedMetricsTest, PrintsLinesAndDeterminesBest) {
   std::ostringstream out;
   const auto metrics = MakePrintedMetrics(out, "accuracy", false);
   metrics->ReportTraining(10, {{"loss", 0.5}, {"accuracy", 0.25}});

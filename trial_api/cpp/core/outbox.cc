@@ -29,8 +29,8 @@ namespace fs = std::filesystem;
 constexpr char kLock[] = "lock";
 constexpr char kAcknowledged[] = "acknowledged";
 constexpr char kSegmentPrefix[] = "segment.";
-// A length beyond that is damage.
-constexpr uint32_t kLongestRecord = uint32_t{1} << 30;
+// Larger lengths indicate damage.
+constexpr uint32_t kMaxRecordSize = uint32_t{1} << 30;
 
 struct Header {
   uint32_t size = 0;
@@ -66,12 +66,12 @@ bool WriteAt(int fd, int64_t offset, std::string_view bytes) {
   return true;
 }
 
-// The record at `offset`; false when there is no whole one before `end`.
+// Reads the record at `offset`; returns false if there is no complete one before `end`.
 bool ReadFrame(int fd, int64_t offset, int64_t end, std::string* record) {
   Header header;
   const int64_t begin = offset + static_cast<int64_t>(sizeof header);
   if (begin > end || !ReadAt(fd, offset, &header, sizeof header)) return false;
-  if (header.size > kLongestRecord || begin + header.size > end) return false;
+  if (header.size > kMaxRecordSize || begin + header.size > end) return false;
   record->resize(header.size);
   return ReadAt(fd, begin, record->data(), header.size) && Crc(*record) == header.crc;
 }
@@ -83,7 +83,7 @@ int64_t FrameSize(std::string_view record) {
 }  // namespace
 
 std::unique_ptr<Outbox> Outbox::Open(const Options& options) {
-  std::error_code ignored;  // Add() says it when there is no folder.
+  std::error_code ignored;  // Add() reports a missing directory.
   fs::create_directories(options.dir, ignored);
   base::Fd lock(::open((options.dir + "/" + kLock).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   if (lock.valid() && ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return nullptr;
@@ -133,7 +133,7 @@ void Outbox::Load() {
   RemoveDoneSegments();
 }
 
-// Counts its records from offset `from`; -1: they are all done.
+// Counts the records of a segment from offset `from`; -1: none are left.
 void Outbox::LoadSegment(int64_t number, int64_t from) {
   Segment segment{.number = number,
                   .fd = base::Fd(::open(SegmentPath(number).c_str(), O_RDWR | O_CLOEXEC)),
@@ -158,9 +158,9 @@ void Outbox::LoadSegment(int64_t number, int64_t from) {
 
 bool Outbox::Add(std::string_view record) {
   while (!memory_.empty() && Write(memory_.front()) == Written::kYes) memory_.pop_front();
-  const Written written = memory_.empty() ? Write(record) : Written::kDiskRefuses;
+  const Written written = memory_.empty() ? Write(record) : Written::kDiskFull;
   if (written == Written::kLimit) return false;
-  if (written == Written::kDiskRefuses) {
+  if (written == Written::kDiskFull) {
     if (memory_.size() >= options_.memory) return false;
     memory_.emplace_back(record);
   }
@@ -173,15 +173,15 @@ Outbox::Written Outbox::Write(std::string_view record) {
   const bool alone = size_ == static_cast<int64_t>(memory_.size());
   if (!alone && bytes_ + size > options_.limit) return Written::kLimit;
   if (segments_.empty() || segments_.back().end >= options_.segment) {
-    if (!StartSegment()) return Written::kDiskRefuses;
+    if (!StartSegment()) return Written::kDiskFull;
   }
   Segment& segment = segments_.back();
   const Header header{.size = static_cast<uint32_t>(record.size()), .crc = Crc(record)};
   std::string frame(reinterpret_cast<const char*>(&header), sizeof header);
   frame += record;
   if (!WriteAt(segment.fd.get(), segment.end, frame)) {
-    Complain("cannot write " + SegmentPath(segment.number) + ": " + std::strerror(errno));
-    return Written::kDiskRefuses;
+    Warn("cannot write " + SegmentPath(segment.number) + ": " + std::strerror(errno));
+    return Written::kDiskFull;
   }
   segment.end += size;
   bytes_ += size;
@@ -195,7 +195,7 @@ bool Outbox::StartSegment() {
   const std::string path = SegmentPath(segment.number);
   segment.fd = base::Fd(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (!segment.fd.valid()) {
-    Complain("cannot make " + path + ": " + std::strerror(errno));
+    Warn("cannot create " + path + ": " + std::strerror(errno));
     return false;
   }
   ++last_segment_;
@@ -204,10 +204,10 @@ bool Outbox::StartSegment() {
   return true;
 }
 
-void Outbox::Complain(const std::string& what) {
-  if (std::exchange(complained_, true)) return;
+void Outbox::Warn(const std::string& what) {
+  if (std::exchange(warned_, true)) return;
   std::fprintf(stderr,
-               "WARNING: %s; up to %zu reports are held in memory, then training waits for the "
+               "WARNING: %s; up to %zu reports are kept in memory, then training waits for the "
                "master\n",
                what.c_str(), options_.memory);
 }
@@ -215,7 +215,7 @@ void Outbox::Complain(const std::string& what) {
 std::vector<std::string> Outbox::Front(size_t count, size_t bytes) const {
   std::vector<std::string> records;
   size_t sum = 0;
-  // Whether there is room for more.
+  // Returns whether there is space for more.
   const auto take = [&](std::string record) {
     sum += record.size();
     if (records.empty() || sum <= bytes) records.push_back(std::move(record));
@@ -248,10 +248,10 @@ void Outbox::RemoveFront(size_t count) {
     head_ += static_cast<int64_t>(sizeof header + header.size);
   }
   RemoveDoneSegments();
-  NoteAcknowledged();
+  StoreAcknowledged();
 }
 
-// The last one is written on, unless it is full.
+// The last segment is continued unless it is full.
 void Outbox::RemoveDoneSegments() {
   while (!segments_.empty() && head_ >= segments_.front().end &&
          (segments_.size() > 1 || head_ >= options_.segment)) {
@@ -262,7 +262,7 @@ void Outbox::RemoveDoneSegments() {
   }
 }
 
-void Outbox::NoteAcknowledged() {
+void Outbox::StoreAcknowledged() {
   if (segments_.empty()) return;
   if (!acknowledged_.valid()) {
     acknowledged_ =
@@ -272,7 +272,7 @@ void Outbox::NoteAcknowledged() {
   const int length = std::snprintf(text.data(), text.size(), "%020lld %020lld\n",
                                    static_cast<long long>(segments_.front().number),
                                    static_cast<long long>(head_));
-  // Without it some records are sent once more, which the master notices.
+  // If this fails, some records are sent again, and the master drops them.
   if (acknowledged_.valid()) {
     (void)WriteAt(acknowledged_.get(), 0, {text.data(), static_cast<size_t>(length)});
   }

@@ -43,7 +43,7 @@ class OutboxTest : public testing::Test {
   Outbox::Options options_;
 };
 
-TEST_F(OutboxTest, KeepsTheOrderAndForgetsWhatIsTaken) {
+TEST_F(OutboxTest, KeepsOrderAndRemovesTakenRecords) {
   const auto outbox = Open();
   for (const char* record : {"a", "", "ccc"}) EXPECT_TRUE(outbox->Add(record));
   EXPECT_EQ(outbox->size(), 3);
@@ -56,12 +56,12 @@ TEST_F(OutboxTest, KeepsTheOrderAndForgetsWhatIsTaken) {
   EXPECT_EQ(All(*outbox), Records());
 }
 
-TEST_F(OutboxTest, AFolderIsOnesAlone) {
+TEST_F(OutboxTest, IsLockedForOneProcess) {
   const auto outbox = Open();
   EXPECT_EQ(Open(), nullptr);
 }
 
-TEST_F(OutboxTest, AnEmptyOneLeavesNothingBehind) {
+TEST_F(OutboxTest, RemovesDirectory_WhenEmpty) {
   auto outbox = Open();
   outbox->Add("a");
   outbox->RemoveFront(1);
@@ -89,7 +89,7 @@ TEST_F(OutboxTest, SurvivesAKilledProcess) {
   EXPECT_EQ(records.back(), "new");
 }
 
-TEST_F(OutboxTest, ATornTailIsNoRecord) {
+TEST_F(OutboxTest, IgnoresIncompleteLastRecord) {
   for (const size_t torn : {1, 7, 8, 9, 12}) {
     {
       const auto outbox = Open();
@@ -106,7 +106,7 @@ TEST_F(OutboxTest, ATornTailIsNoRecord) {
   }
 }
 
-TEST_F(OutboxTest, ADamagedRecordEndsItsSegmentAlone) {
+TEST_F(OutboxTest, LosesOnlyRestOfDamagedSegment) {
   options_.segment = 1;  // one record each
   {
     const auto outbox = Open();
@@ -118,7 +118,7 @@ TEST_F(OutboxTest, ADamagedRecordEndsItsSegmentAlone) {
   EXPECT_EQ(All(*Open()), (Records{"first", "third"}));
 }
 
-TEST_F(OutboxTest, TheLimitRefusesAndTakingMakesRoom) {
+TEST_F(OutboxTest, RejectsRecordsAtLimitUntilSomeAreRemoved) {
   options_.limit = 1'000;
   options_.segment = 250;
   const auto outbox = Open();
@@ -132,7 +132,7 @@ TEST_F(OutboxTest, TheLimitRefusesAndTakingMakesRoom) {
   EXPECT_EQ(outbox->size(), 8);
 }
 
-TEST_F(OutboxTest, ARecordLongerThanTheLimitGoesAlone) {
+TEST_F(OutboxTest, AcceptsSingleRecordLargerThanLimit) {
   options_.limit = 10;
   const auto outbox = Open();
   EXPECT_TRUE(outbox->Add(std::string(100, 'x')));
@@ -141,7 +141,7 @@ TEST_F(OutboxTest, ARecordLongerThanTheLimitGoesAlone) {
   EXPECT_TRUE(outbox->Add("y"));
 }
 
-// A disk that is full, for this process: no file may grow past some bytes.
+// Simulates a full disk: this process cannot write files larger than some bytes.
 class FullDisk {
  public:
   explicit FullDisk(rlim_t bytes) {
@@ -156,7 +156,7 @@ class FullDisk {
   rlimit before_ = {};
 };
 
-TEST_F(OutboxTest, AFullDiskIsMemoryForAWhileAndLosesNothing) {
+TEST_F(OutboxTest, KeepsRecordsInMemory_WhenDiskIsFull) {
   options_.memory = 3;
   const auto outbox = Open();
   Records expected;
@@ -171,7 +171,7 @@ TEST_F(OutboxTest, AFullDiskIsMemoryForAWhileAndLosesNothing) {
     outbox->RemoveFront(1);
     EXPECT_FALSE(outbox->Add("ii")) << "the memory is still full";
   }
-  // There is room again: what memory held goes to the disk, before what is new.
+  // There is space again: records in memory are written before new ones.
   EXPECT_TRUE(outbox->Add("ii"));
   expected.erase(expected.begin());
   expected.push_back("ii");
@@ -181,7 +181,7 @@ TEST_F(OutboxTest, AFullDiskIsMemoryForAWhileAndLosesNothing) {
   EXPECT_TRUE(outbox->empty());
 }
 
-TEST_F(OutboxTest, TakesFromMemoryWhatTheDiskRefused) {
+TEST_F(OutboxTest, ReturnsRecordsFromMemory) {
   const FullDisk full(10);
   const auto outbox = Open();
   for (const char* record : {"aa", "bb", "cc"}) ASSERT_TRUE(outbox->Add(record));
@@ -191,8 +191,8 @@ TEST_F(OutboxTest, TakesFromMemoryWhatTheDiskRefused) {
   EXPECT_TRUE(outbox->empty());
 }
 
-// Whatever happens, it is a queue.
-TEST_F(OutboxTest, BehavesAsAQueue) {
+// The outbox behaves as a queue in random histories.
+TEST_F(OutboxTest, BehavesAsQueue_ForRandomHistories) {
   const uint64_t seed = std::getenv("SEED") ? std::strtoull(std::getenv("SEED"), nullptr, 10)
                                             : static_cast<uint64_t>(::getpid());
   SCOPED_TRACE("SEED=" + std::to_string(seed));

@@ -10,13 +10,13 @@
 namespace det::core {
 namespace {
 
-// Between two meetings; a peer that goes during one is noticed at once.
+// The time between two barriers; the loss of a peer during a barrier is detected at once.
 constexpr std::chrono::seconds kPause(1);
 
 }  // namespace
 
 struct PeerWatch::Shared {
-  std::unique_ptr<Communicator> channel;  // of the thread
+  std::unique_ptr<Communicator> channel;  // used by the thread
   std::mutex mutex;
   std::condition_variable changed;
   bool closed = false;

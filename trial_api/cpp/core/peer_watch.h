@@ -1,5 +1,5 @@
-// Notices that a peer is gone while a rank waits for something that does not tell: a thread meets
-// the others' on a channel of its own, again and again.
+// Detects lost peers while a rank waits for an operation that does not: a thread performs barriers
+// with the other ranks on a separate channel.
 //
 // Shared by the channels of one trial; any thread.
 #ifndef TRIAL_API_CPP_CORE_PEER_WATCH_H_
@@ -14,14 +14,14 @@ namespace det::core {
 
 class PeerWatch {
  public:
-  // Every rank makes one of its end of `channel`, which nobody else uses.
+  // Every rank creates one with its end of `channel`, which must not be used otherwise.
   explicit PeerWatch(std::unique_ptr<Communicator> channel);
-  // Does not wait for a peer, but leaves the channel to the thread.
+  // Does not wait for peers; leaves the channel to the thread.
   ~PeerWatch();
   PeerWatch(const PeerWatch&) = delete;
   PeerWatch& operator=(const PeerWatch&) = delete;
 
-  // Who is gone, in words; empty as long as nobody is.
+  // Returns which peers are gone, as text; empty if none is.
   std::string gone() const;
 
  private:

@@ -1,4 +1,4 @@
-// Whether the master asks this trial to save and exit.
+// Preemption: whether the master wants this trial to save a checkpoint and exit.
 #ifndef TRIAL_API_CPP_CORE_PREEMPTION_H_
 #define TRIAL_API_CPP_CORE_PREEMPTION_H_
 
@@ -8,10 +8,11 @@ class Preemption {
  public:
   virtual ~Preemption() = default;
 
-  // What this rank knows now; costs one atomic load. Ranks may learn at different times: the
-  // controller lets them agree before it acts.
+  // Returns whether this rank has received a preemption request; costs one atomic load; any thread.
+  // Ranks may receive it at different times; the controller makes them agree before it acts.
   virtual bool Requested() const = 0;
-  // Tells the master that the coming exit with code 0 means "preempted". Chief only; else a no-op.
+  // Reports to the master that the following exit with code 0 means "preempted". Does nothing on
+  // ranks other than the chief. Throws Error.
   virtual void Acknowledge() = 0;
 };
 

@@ -1,5 +1,5 @@
-// Metrics as lines on a stream: the off-cluster twin of ClusterMetrics. Made by the off-cluster
-// context on the chief; called by the training thread.
+// Metrics that are printed as lines, for runs off the cluster. Created by the context on the chief;
+// called on the training thread.
 #ifndef TRIAL_API_CPP_CORE_PRINTED_METRICS_H_
 #define TRIAL_API_CPP_CORE_PRINTED_METRICS_H_
 
@@ -11,7 +11,7 @@
 
 namespace det::core {
 
-// `searcher_metric` decides which validation is the best; every one is when it is empty.
+// `searcher_metric` determines which validation is the best; if it is empty, every validation is.
 std::unique_ptr<Metrics> MakePrintedMetrics(std::ostream& out, std::string searcher_metric,
                                             bool smaller_is_better);
 

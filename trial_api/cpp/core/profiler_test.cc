@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A machine of files, with a clock that is set by hand.
+// A machine whose files and clock the test sets.
 class MachineTest : public testing::Test {
  protected:
   MachineTest() {
@@ -43,7 +43,7 @@ class MachineTest : public testing::Test {
   std::string gpus_;
 };
 
-TEST_F(MachineTest, TellsWhatHappenedSinceTheSampleBefore) {
+TEST_F(MachineTest, SamplesLoadSincePreviousSample) {
   Machine machine(Sources());
   seconds_ = 12;
   Write("/proc/stat", "cpu  150 0 125 800 125 0 0 0 9 9\n");
@@ -67,13 +67,13 @@ TEST_F(MachineTest, TellsWhatHappenedSinceTheSampleBefore) {
   EXPECT_EQ(machine.Sample().at("network").at("net_throughput_recv"), 0);
 }
 
-TEST(MachineOfNothingTest, LeavesOutWhatItIsNotTold) {
+TEST(EmptyMachineTest, OmitsMissingValues) {
   const base::TempDir dir = *base::TempDir::Create();
   Machine machine({dir.path(), [] { return 1.0; }, [] { return ""; }});
   EXPECT_TRUE(machine.Sample().empty());
 }
 
-TEST(ThisMachineTest, TellsOfItsProcessorsAndMemory) {
+TEST(ThisMachineTest, SamplesCpuAndMemory) {
   MachineSources sources = ThisMachine();
   Machine machine(sources);
   const MachineSample sample = machine.Sample();
@@ -82,12 +82,12 @@ TEST(ThisMachineTest, TellsOfItsProcessorsAndMemory) {
   EXPECT_GT(sample.at("memory").at("memory_free"), 0);
 }
 
-TEST(MeanTest, IsOfTheSamplesThatHaveIt) {
+TEST(MeanTest, UsesOnlySamplesWithMetric) {
   EXPECT_EQ(Mean({{{"cpu", {{"util", 1}}}}, {{"cpu", {{"util", 2}}}, {"gpu", {{"util", 7}}}}}),
             (MachineSample{{"cpu", {{"util", 1.5}}}, {"gpu", {{"util", 7}}}}));
 }
 
-// Keeps the third report.
+// Records the third report.
 class ThirdReport final : public Metrics {
  public:
   void ReportTraining(int64_t, const MetricMap&) override {}
@@ -101,18 +101,18 @@ class ThirdReport final : public Metrics {
   std::promise<std::string> third;
 };
 
-TEST_F(MachineTest, ReportsUntilItIsTurnedOff) {
+TEST_F(MachineTest, ReportsUntilStopped) {
   ThirdReport metrics;
   const MachineSources sources{dir_.path() + "/none", [] { return 1.0; }, [] { return "G, 1, 2"; }};
   const auto profiler = MakeSamplingProfiler(&metrics, [&sources] { return sources; });
   profiler->On(milliseconds(100), 1);
-  profiler->On(milliseconds(100), 1);  // It is on already.
+  profiler->On(milliseconds(100), 1);  // The profiler is running already.
   EXPECT_EQ(metrics.third.get_future().get(), "gpu");
   profiler->Off();
   profiler->Off();
 }
 
-TEST(ProfilerTest, RefusesWhatWouldBusyTheMachine) {
+TEST(ProfilerTest, RejectsTooShortInterval) {
   for (const bool real : {false, true}) {
     ThirdReport metrics;
     const auto profiler = real ? MakeSamplingProfiler(&metrics, ThisMachine) : MakeNoProfiler();

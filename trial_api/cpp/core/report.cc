@@ -34,7 +34,7 @@ template <class Message>
 Message Parse(std::string_view bytes) {
   Message message;
   if (message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return message;
-  throw Error("a record of the outbox is no report");
+  throw Error("invalid record in the outbox: not a report");
 }
 
 template <class Message>
@@ -67,7 +67,7 @@ CheckpointReport ReadCheckpoint(std::string_view bytes) {
   report.resources.insert(message.resources().begin(), message.resources().end());
   if (!google::protobuf::util::MessageToJsonString(message.metadata(), &report.metadata_json)
            .ok()) {
-    throw Error("the metadata of checkpoint " + report.uuid + " in the outbox are damaged");
+    throw Error("the metadata of checkpoint " + report.uuid + " in the outbox is damaged");
   }
   return report;
 }
@@ -94,7 +94,7 @@ pb::ReportCheckpointRequest ToProto(const CheckpointReport& report) {
   *message.mutable_report_time() = ToProto(report.time);
   const auto parsed =
       google::protobuf::util::JsonStringToMessage(report.metadata_json, message.mutable_metadata());
-  if (!parsed.ok()) throw Error("metadata of checkpoint " + report.uuid + ": no JSON object");
+  if (!parsed.ok()) throw Error("metadata of checkpoint " + report.uuid + ": not a JSON object");
   return message;
 }
 
@@ -108,7 +108,7 @@ std::variant<MetricReport, CheckpointReport> DecodeReport(std::string_view recor
   const char kind = record.empty() ? '\0' : record.front();
   if (kind == kMetrics) return ReadMetrics(record.substr(1));
   if (kind == kCheckpoint) return ReadCheckpoint(record.substr(1));
-  throw Error("a record of the outbox is no report");
+  throw Error("invalid record in the outbox: not a report");
 }
 
 }  // namespace det::core

@@ -1,5 +1,5 @@
-// What a run tells the master of its training: as values, as messages of det.trial.v1, and as the
-// bytes that the outbox keeps (a letter for the kind, then the message). Pure; any thread.
+// The reports of a run: as values, as messages of det.trial.v1, and in the format of the outbox (a
+// letter for the kind, then the message). Pure; any thread.
 #ifndef TRIAL_API_CPP_CORE_REPORT_H_
 #define TRIAL_API_CPP_CORE_REPORT_H_
 
@@ -25,22 +25,22 @@ struct MetricReport {
 struct CheckpointReport {
   std::string uuid;
   int64_t steps_completed = 0;
-  std::map<std::string, int64_t> resources;  // bytes of each file
-  std::string metadata_json;                 // an object
+  std::map<std::string, int64_t> resources;  // file -> size in bytes
+  std::string metadata_json;                 // a JSON object
   std::chrono::system_clock::time_point time;
-  // What is wrong with its files, as seen on load; then the run goes on from `instead`, of which
-  // the steps are. Empty: it is new and whole.
+  // If not empty: the damage that was found when the checkpoint was loaded; the run continues from
+  // the checkpoint `instead`, to which steps_completed refers.
   std::string damage = {};
   std::string instead = {};
 };
 
 det::trial::v1::MetricReport ToProto(const MetricReport& report);
-// Without the allocation and the trial. Throws Error when the metadata is no JSON object.
+// Does not set allocation and trial. Throws Error if the metadata is not a JSON object.
 det::trial::v1::ReportCheckpointRequest ToProto(const CheckpointReport& report);
 
 std::string Encode(const MetricReport& report);
 std::string Encode(const CheckpointReport& report);
-// Throws Error when it is none of Encode()'s.
+// Throws Error if `record` was not produced by Encode().
 std::variant<MetricReport, CheckpointReport> DecodeReport(std::string_view record);
 
 }  // namespace det::core

@@ -26,15 +26,15 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kBatchRecords = 500;
 constexpr size_t kBatchBytes = size_t{256} << 10;
-// A disk that takes nothing is tried again this often while the training waits.
+// The interval of retries while the disk is full and training waits.
 constexpr std::chrono::seconds kDiskPause(1);
 constexpr std::chrono::seconds kLastTries(2);
-// Who waits for a word looks this often whether the master is away.
+// The interval at which a waiting validation checks whether the master is unavailable.
 constexpr std::chrono::milliseconds kGlance(10);
-constexpr std::chrono::seconds kSayAfter(10);
+constexpr std::chrono::seconds kLogAfter(10);
 
-// What goes in one call: a checkpoint alone, or metrics up to a validation, whose answer is its
-// own.
+// Returns the records to send in one call: a single checkpoint, or metrics up to a validation,
+// because the response refers to the validation.
 struct Batch {
   std::vector<MetricReport> metrics;
   std::optional<CheckpointReport> checkpoint;
@@ -43,7 +43,7 @@ struct Batch {
 };
 
 Batch MakeBatch(const std::vector<std::string>& records) {
-  if (records.empty()) throw Error("an outbox can no longer be read: its files are damaged");
+  if (records.empty()) throw Error("cannot read an outbox: its files are damaged");
   Batch batch;
   for (const std::string& record : records) {
     auto report = DecodeReport(record);
@@ -62,28 +62,28 @@ Batch MakeBatch(const std::vector<std::string>& records) {
   return batch;
 }
 
-// Returns whether the validation at its end is the best.
+// Returns whether the validation at the end of the batch is the best.
 bool Send(TrialClient& client, const Batch& batch, std::optional<int> run = {}) {
   if (!batch.checkpoint) return client.ReportMetrics(batch.metrics, run);
   client.ReportCheckpoint(*batch.checkpoint);
   return false;
 }
 
-// The run whose outbox has this folder; none when it is not named after one.
-std::optional<int> RunOf(const fs::path& dir) {
+// Returns the run of an outbox's directory; nullopt if the name is not a run.
+std::optional<int> ParseRun(const fs::path& dir) {
   int run = 0;
   if (absl::SimpleAtoi(dir.filename().string(), &run)) return run;
   return std::nullopt;
 }
 
-// The folders of the runs before that of `dir`, in their order.
+// Returns the directories of the runs before that of `dir`, in order.
 std::map<int, fs::path> FindLeftovers(const fs::path& dir) {
   std::map<int, fs::path> found;
-  const std::optional<int> run = RunOf(dir);
+  const std::optional<int> run = ParseRun(dir);
   std::error_code ignored;
   for (fs::directory_iterator it(dir.parent_path(), ignored), end; it != end;
        it.increment(ignored)) {
-    const std::optional<int> other = RunOf(it->path());
+    const std::optional<int> other = ParseRun(it->path());
     if (run && other && *other < *run) found.emplace(*other, it->path());
   }
   return found;
@@ -94,7 +94,7 @@ std::map<int, fs::path> FindLeftovers(const fs::path& dir) {
 ReportQueue::ReportQueue(std::shared_ptr<TrialClient> client, const Options& options)
     : client_(std::move(client)), options_(options), outbox_(Outbox::Open(options.outbox)) {
   if (outbox_ == nullptr) {
-    throw Error("another process sends the reports of this run from " + options.outbox.dir);
+    throw Error("another process is sending the reports of this run from " + options.outbox.dir);
   }
   added_ = outbox_->size();
   sender_ = std::thread([this] { Run(); });
@@ -105,20 +105,19 @@ ReportQueue::~ReportQueue() {
     std::lock_guard lock(mutex_);
     stop_at_ = Clock::now() + kLastTries;
   }
-  client_->GiveUpSoon();  // The sender may be at it, with its own reports or with those of another
-                          // run.
+  client_->StopRetrying();  // The sender may be busy with reports of this run or of another one.
   changed_.notify_all();
   sender_.join();
   if (outbox_->empty()) {
     outbox_.reset();
-    // The trial's folder, unless other runs have something there.
+    // Removes the trial's directory unless other runs have files there.
     const fs::path dir = options_.outbox.dir;
-    if (RunOf(dir)) ::rmdir(dir.parent_path().c_str());
+    if (ParseRun(dir)) ::rmdir(dir.parent_path().c_str());
     return;
   }
   std::fprintf(stderr,
-               "WARNING: %lld reports have not reached the master; the trial's next run on this "
-               "node sends them\n",
+               "WARNING: %lld reports could not be sent to the master; the trial's next run on "
+               "this node will send them\n",
                static_cast<long long>(outbox_->size()));
 }
 
@@ -131,10 +130,10 @@ void ReportQueue::AddMetrics(const MetricReport& report) {
 bool ReportQueue::AddValidation(const MetricReport& report) {
   const std::string record = Encode(report);
   std::unique_lock lock(mutex_);
-  const bool waits = answer_.number == asked_ && !client_->MasterIsAway();
-  const int64_t number = asked_ = Add(lock, record);
-  const Clock::time_point until = Clock::now() + options_.word;
-  while (waits && answer_.number < number && !failure_ && !client_->MasterIsAway() &&
+  const bool waits = answer_.number == last_validation_ && !client_->IsMasterUnavailable();
+  const int64_t number = last_validation_ = Add(lock, record);
+  const Clock::time_point until = Clock::now() + options_.response_timeout;
+  while (waits && answer_.number < number && !failure_ && !client_->IsMasterUnavailable() &&
          Clock::now() < until) {
     changed_.wait_for(lock, kGlance);
   }
@@ -157,14 +156,14 @@ void ReportQueue::SetProgress(double fraction) {
 void ReportQueue::Flush() {
   std::unique_lock lock(mutex_);
   const auto done = [this] { return (sent_ == added_ && !progress_ && !busy_) || failure_; };
-  if (!changed_.wait_for(lock, kSayAfter, done)) {
-    SayWaiting(added_ - sent_);
+  if (!changed_.wait_for(lock, kLogAfter, done)) {
+    LogWaiting(added_ - sent_);
     changed_.wait(lock, done);
   }
   ThrowIfFailed();
 }
 
-void ReportQueue::Forget() {
+void ReportQueue::Discard() {
   std::lock_guard lock(mutex_);
   outbox_->Clear();
   sent_ = added_;
@@ -173,8 +172,8 @@ void ReportQueue::Forget() {
 
 int64_t ReportQueue::Add(std::unique_lock<std::mutex>& lock, const std::string& record) {
   ThrowIfFailed();
-  for (bool said = false; !outbox_->Add(record); said = true) {
-    if (!said) SayWaiting(outbox_->size());
+  for (bool logged = false; !outbox_->Add(record); logged = true) {
+    if (!logged) LogWaiting(outbox_->size());
     changed_.wait_for(lock, kDiskPause);
     ThrowIfFailed();
   }
@@ -182,8 +181,8 @@ int64_t ReportQueue::Add(std::unique_lock<std::mutex>& lock, const std::string& 
   return ++added_;
 }
 
-void ReportQueue::SayWaiting(int64_t records) {
-  std::fprintf(stderr, "INFO: waiting for the master to take %lld reports\n",
+void ReportQueue::LogWaiting(int64_t records) {
+  std::fprintf(stderr, "INFO: waiting for the master to accept %lld reports\n",
                static_cast<long long>(records));
 }
 
@@ -197,9 +196,9 @@ void ReportQueue::Run() {
     while (SendNext()) {
     }
   } catch (const RunIsOver& e) {
-    Forget();
+    Discard();
     if (options_.on_over) options_.on_over(e.what());
-    Forget();
+    Discard();
     Fail(std::current_exception());
   } catch (const std::exception&) {
     Fail(std::current_exception());
@@ -221,7 +220,7 @@ void ReportQueue::SendLeftovers() {
   for (const auto& [run, dir] : FindLeftovers(options_.outbox.dir)) {
     Outbox::Options where = options_.outbox;
     where.dir = dir.string();
-    // None: its process is still there; it will hear that its run is over.
+    // Null: the process of that run is still running; the master will end it.
     if (const auto left = Outbox::Open(where)) SendLeftover(*left, run);
   }
 }
@@ -235,13 +234,13 @@ void ReportQueue::SendLeftover(Outbox& left, int run) {
       left.RemoveFront(batch.records);
     }
     if (count == 0 || !left.empty()) return;
-    std::fprintf(stderr, "INFO: sent %lld reports that run %d had left\n", count, run);
+    std::fprintf(stderr, "INFO: sent %lld reports of the earlier run %d\n", count, run);
   } catch (const RunIsOver&) {
     throw;
   } catch (const Unreachable&) {
     throw;
   } catch (const Error& e) {
-    std::fprintf(stderr, "WARNING: reports that run %d had left are lost: %s\n", run, e.what());
+    std::fprintf(stderr, "WARNING: reports of the earlier run %d are lost: %s\n", run, e.what());
     left.Clear();
   }
 }
@@ -265,7 +264,7 @@ bool ReportQueue::SendNext() {
   const bool best = Send(*client_, batch);
   lock.lock();
   busy_ = false;
-  if (outbox_->empty()) return true;  // Forget() came between.
+  if (outbox_->empty()) return true;  // Discard() was called meanwhile.
   outbox_->RemoveFront(batch.records);
   sent_ += static_cast<int64_t>(batch.records);
   if (batch.ends_in_validation) answer_ = {sent_, best};

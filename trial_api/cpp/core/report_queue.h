@@ -1,10 +1,9 @@
-// Everything that a run reports of its training, in one order, until the master has it: metrics and
-// registrations of checkpoints wait in an outbox on disk and are sent in batches by a thread of its
-// own. A master that is away costs nothing but the disk; a full outbox makes the caller wait;
-// nothing is dropped.
+// Sends all reports of a run to the master, in order: metrics and registrations of checkpoints are
+// stored in an outbox on disk, and a thread sends them in batches. If the master is unavailable,
+// they remain on disk; if the outbox is full, the caller waits; nothing is dropped.
 //
-// Made by GatherClusterParts on the chief; any thread. A call throws Error once the master has
-// refused a report, or GiveUpSoon() of the client has ended the sending.
+// Created on the chief; any thread. Calls throw Error once the master has rejected a report, or
+// after StopRetrying() of the client has ended the sending.
 #ifndef TRIAL_API_CPP_CORE_REPORT_QUEUE_H_
 #define TRIAL_API_CPP_CORE_REPORT_QUEUE_H_
 
@@ -29,30 +28,33 @@ namespace det::core {
 class ReportQueue {
  public:
   struct Options {
-    Outbox::Options outbox;  // its folder is named after the run: "<of the trial>/<run id>"
-    // How long a validation waits for the master's word; not at all when the master is known to be
-    // away, or has not answered the validation before it.
-    std::chrono::milliseconds word = std::chrono::seconds(1);
-    // The master no longer knows this run (RunIsOver). On the sending thread; as a rule it ends the
-    // process.
+    Outbox::Options outbox;  // its directory is named after the run: "<trial>/<run id>"
+    // How long a validation waits for the master's response; it does not wait if the master is
+    // known to be unavailable, or has not answered the previous validation.
+    std::chrono::milliseconds response_timeout = std::chrono::seconds(1);
+    // Called on the sending thread when the master no longer knows this run (RunIsOver); usually
+    // ends the process.
     std::function<void(const std::string& why)> on_over;
   };
 
-  // Sends first what earlier runs of the trial have left beside its outbox, each as that run.
+  // First sends the reports that earlier runs of the trial have left next to its outbox, as reports
+  // of those runs.
   ReportQueue(std::shared_ptr<TrialClient> client, const Options& options);
-  // Tries briefly to send what is left; what is left then is for the trial's next run on this node.
+  // Tries briefly to send the remaining reports; those that cannot be sent are left for the trial's
+  // next run on this node.
   ~ReportQueue();
 
   void AddMetrics(const MetricReport& report);
-  // Whether it is the best that the experiment has seen; true when the master does not say in time.
+  // Returns whether it is the best validation of the experiment; true if the master does not answer
+  // in time.
   bool AddValidation(const MetricReport& report);
   void AddCheckpoint(const CheckpointReport& report);
-  // Sent when nothing else waits; only the newest counts.
+  // Sent when nothing else is queued; only the newest value counts.
   void SetProgress(double fraction);
-  // Waits until the master has everything.
+  // Waits until the master has received everything.
   void Flush();
-  // The run was given up: nothing of it is to be sent any more.
-  void Forget();
+  // Discards all reports, because the master has given up this run.
+  void Discard();
 
  private:
   struct Answer {
@@ -60,7 +62,7 @@ class ReportQueue {
     bool best = false;
   };
 
-  // Returns the record's number. REQUIRES that `lock` holds mutex_.
+  // Returns the number of the record. REQUIRES that `lock` holds mutex_.
   int64_t Add(std::unique_lock<std::mutex>& lock, const std::string& record);
   void ThrowIfFailed() const;  // REQUIRES mutex_
   void Run();
@@ -68,9 +70,9 @@ class ReportQueue {
   bool Stopping();
   void SendLeftovers();
   void SendLeftover(Outbox& left, int run);
-  // Waits for something to send; false when there is nothing left to do.
+  // Waits for something to send and sends it; returns false when there is nothing left to do.
   bool SendNext();
-  void SayWaiting(int64_t records);
+  void LogWaiting(int64_t records);
 
   const std::shared_ptr<TrialClient> client_;
   const Options options_;
@@ -78,15 +80,15 @@ class ReportQueue {
   std::condition_variable changed_;
   // Guarded by mutex_.
   std::unique_ptr<Outbox> outbox_;
-  int64_t added_ = 0;  // records so far; the number of the newest
+  int64_t added_ = 0;  // number of records so far
   int64_t sent_ = 0;
-  int64_t asked_ = 0;  // number of the newest validation
-  Answer answer_;      // to the last validation that was sent
+  int64_t last_validation_ = 0;  // number of the newest validation
+  Answer answer_;                // response to the last validation that was sent
   std::optional<double> progress_;
-  bool busy_ = false;  // something is on its way, or was when the sending failed
+  bool busy_ = false;  // a batch is being sent, or was when sending failed
   std::optional<std::chrono::steady_clock::time_point> stop_at_;
   std::exception_ptr failure_;
-  std::thread sender_;  // last: it uses all of the above
+  std::thread sender_;  // must be last, because it uses all other members
 };
 
 }  // namespace det::core

@@ -1,4 +1,5 @@
-// The report queue against a master that goes away, comes back, forgets to answer and refuses.
+// Tests of the report queue with a master that is unavailable, returns, loses responses and rejects
+// reports.
 #include "trial_api/cpp/core/report_queue.h"
 
 #include <sys/wait.h>
@@ -54,18 +55,19 @@ class ReportQueueTest : public testing::Test {
   ReportQueue::Options options_;
 };
 
-TEST_F(ReportQueueTest, AMasterThatWasAwayGetsEverythingOnceAndInOrder) {
-  options_.word = std::chrono::milliseconds(1);
+TEST_F(ReportQueueTest, SendsEverythingOnceAndInOrder_AfterOutage) {
+  options_.response_timeout = std::chrono::milliseconds(1);
   const auto queue = Make();
   queue->AddMetrics(Training(1));
-  master_.AwaitReports(1);
+  master_.WaitForReports(1);
   master_.Stop();
   Reports expected = {TrainingText(1)};
   for (int step = 2; step <= 3'000; ++step) {
     queue->AddMetrics(Training(step));
     expected.push_back(TrainingText(step));
     if (step % 1'000 != 0) continue;
-    EXPECT_TRUE(queue->AddValidation(Validation(step))) << "nobody denies it";
+    EXPECT_TRUE(queue->AddValidation(Validation(step)))
+        << "without a response it counts as the best";
     expected.push_back("metrics validation " + std::to_string(step) + " error=2");
     const std::string uuid = "c-" + std::to_string(step);
     queue->AddCheckpoint({uuid, step, {{"model.pt", 3}}, "{}", std::chrono::system_clock::now()});
@@ -76,9 +78,9 @@ TEST_F(ReportQueueTest, AMasterThatWasAwayGetsEverythingOnceAndInOrder) {
   EXPECT_EQ(master_.Reports(), expected);
 }
 
-TEST_F(ReportQueueTest, LostAnswersAreRepeatedAndTheRepetitionsDropped) {
+TEST_F(ReportQueueTest, RepeatsReports_WhenResponsesAreLost) {
   const auto queue = Make();
-  master_.LoseAnswers(2);
+  master_.LoseResponses(2);
   for (int step = 1; step <= 10; ++step) queue->AddMetrics(Training(step));
   queue->AddCheckpoint({"c", 10, {}, "{}", std::chrono::system_clock::now()});
   queue->Flush();
@@ -89,10 +91,10 @@ TEST_F(ReportQueueTest, LostAnswersAreRepeatedAndTheRepetitionsDropped) {
   EXPECT_GE(master_.Repeats(), 2);
 }
 
-TEST_F(ReportQueueTest, AFullOutboxMakesTheCallerWaitAndDropsNothing) {
+TEST_F(ReportQueueTest, WaitsForSpace_WhenOutboxIsFull) {
   options_.outbox.limit = 2'000;
   options_.outbox.segment = 500;
-  master_.HoldMetrics(true);
+  master_.BlockMetrics(true);
   const auto queue = Make();
   std::atomic<int> added = 0;
   std::thread training([&] {
@@ -101,17 +103,17 @@ TEST_F(ReportQueueTest, AFullOutboxMakesTheCallerWaitAndDropsNothing) {
       added = step;
     }
   });
-  // It stands still with the outbox full.
+  // The caller waits while the outbox is full.
   while (added == 0) std::this_thread::yield();
-  master_.HoldMetrics(false);
+  master_.BlockMetrics(false);
   training.join();
   queue->Flush();
   EXPECT_EQ(master_.Reports().size(), 500u);
   EXPECT_EQ(master_.Reports().back(), TrainingText(500));
 }
 
-TEST_F(ReportQueueTest, TheNextRunSendsWhatKilledOnesLeft) {
-  master_.Stop();  // before the fork, which a server's threads would not survive
+TEST_F(ReportQueueTest, NextRunSendsReportsOfKilledRuns) {
+  master_.Stop();  // before the fork, because threads do not survive it
   const pid_t child = ::fork();
   if (child == 0) {
     auto outbox = core::Outbox::Open({.dir = Outbox(3)});
@@ -136,28 +138,28 @@ TEST_F(ReportQueueTest, TheNextRunSendsWhatKilledOnesLeft) {
   EXPECT_FALSE(fs::exists(Outbox(2)));
 }
 
-TEST_F(ReportQueueTest, WhatWasNotSentAtTheEndStaysForTheNextRun) {
+TEST_F(ReportQueueTest, KeepsUnsentReportsForNextRun) {
   master_.Stop();
   Make(0)->AddMetrics(Training(1));
   EXPECT_TRUE(fs::exists(Outbox(0)));
   master_.Start();
   Make(1)->Flush();
-  EXPECT_EQ(master_.AwaitReports(1), Reports{TrainingText(1)});
+  EXPECT_EQ(master_.WaitForReports(1), Reports{TrainingText(1)});
 }
 
-TEST_F(ReportQueueTest, ItsEndWaitsForNobody) {
+TEST_F(ReportQueueTest, DestructorDoesNotWait) {
   master_.Stop();
   core::Outbox::Open({.dir = Outbox(0)})->Add(Encode(Training(1)));
-  Make(1).reset();  // while it sends what another run left
+  Make(1).reset();  // while it sends the reports of another run
   const auto queue = Make(2);
   queue->AddMetrics(Training(1));
-  queue->Forget();
+  queue->Discard();
 }
 
-TEST_F(ReportQueueTest, ARunThatIsOverSaysSoAndSendsNothingAnyMore) {
+TEST_F(ReportQueueTest, ReportsEndAndStopsSending_WhenRunIsOver) {
   std::promise<std::string> over;
   options_.on_over = [&](const std::string& why) { over.set_value(why); };
-  master_.Refuse("allocation 1.1.0 has ended");
+  master_.RejectReports("allocation 1.1.0 has ended");
   {
     const auto queue = Make();
     queue->AddMetrics(Training(1));
@@ -169,27 +171,27 @@ TEST_F(ReportQueueTest, ARunThatIsOverSaysSoAndSendsNothingAnyMore) {
   EXPECT_EQ(master_.Reports(), Reports());
 }
 
-TEST_F(ReportQueueTest, TheWordOnAValidationIsTheMasters) {
-  options_.word = std::chrono::minutes(1);
+TEST_F(ReportQueueTest, ReturnsMastersResponseToValidation) {
+  options_.response_timeout = std::chrono::minutes(1);
   const auto queue = Make();
   EXPECT_FALSE(queue->AddValidation(Validation(1)));
   master_.SetBestSoFar(true);
   EXPECT_TRUE(queue->AddValidation(Validation(2)));
 }
 
-TEST_F(ReportQueueTest, AMasterThatIsAwayIsNotWaitedFor) {
-  options_.word = std::chrono::hours(1);
+TEST_F(ReportQueueTest, DoesNotWait_WhenMasterIsUnavailable) {
+  options_.response_timeout = std::chrono::hours(1);
   master_.Stop();
   const auto queue = Make();
-  // Were any of them to wait for its word, this test would not end in its time.
+  // If any of them waited for a response, this test would exceed its time limit.
   for (int step = 1; step <= 1'000; ++step) EXPECT_TRUE(queue->AddValidation(Validation(step)));
   master_.Start();
   queue->Flush();
   EXPECT_EQ(master_.Reports().size(), 1'000u);
-  EXPECT_FALSE(queue->AddValidation(Validation(1'001))) << "it is asked again";
+  EXPECT_FALSE(queue->AddValidation(Validation(1'001))) << "the master responds again";
 }
 
-TEST_F(ReportQueueTest, PreemptionIsHeardFromAMasterThatCameBack) {
+TEST_F(ReportQueueTest, ReceivesPreemption_AfterOutage) {
   const auto client = std::make_shared<TrialClient>(master_.ClientOptions());
   const auto preemption = MakeClusterPreemption(client, nullptr);
   master_.Stop();
@@ -199,7 +201,7 @@ TEST_F(ReportQueueTest, PreemptionIsHeardFromAMasterThatCameBack) {
   while (!preemption->Requested()) std::this_thread::yield();
 }
 
-TEST_F(ReportQueueTest, OneOfSeveralMastersIsEnough) {
+TEST_F(ReportQueueTest, UsesAvailableMaster) {
   FakeMaster standby;
   TrialClient::Options options = master_.ClientOptions();
   options.masters.push_back(standby.ClientOptions().masters.front());

@@ -20,7 +20,7 @@ using std::chrono::milliseconds;
 
 void Check(milliseconds interval, int samples) {
   if (interval >= milliseconds(100) && samples >= 1) return;
-  throw Error("the profiler samples every 0.1 s or less often, and reports 1 sample or more");
+  throw Error("the profiler's interval must be at least 0.1 s, and samples_per_report at least 1");
 }
 
 class SamplingProfiler final : public Profiler {
@@ -37,7 +37,7 @@ class SamplingProfiler final : public Profiler {
       try {
         Run(interval, samples_per_report);
       } catch (const std::exception& error) {
-        std::fprintf(stderr, "WARNING: the profile of this trial ends: %s\n", error.what());
+        std::fprintf(stderr, "WARNING: stopping the profiler: %s\n", error.what());
       }
     });
   }
@@ -70,7 +70,7 @@ class SamplingProfiler final : public Profiler {
 
   Metrics& metrics_;
   const std::function<MachineSources()> sources_;
-  int64_t reports_ = 0;  // goes on when it is turned on again
+  int64_t reports_ = 0;  // continues when the profiler is started again
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stopped_ = false;

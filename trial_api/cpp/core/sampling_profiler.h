@@ -1,4 +1,4 @@
-// The profiler that reports what a Machine says. Made by Context::FromEnvironment.
+// A profiler that reports the samples of a Machine. Created by Context::FromEnvironment.
 #ifndef TRIAL_API_CPP_CORE_SAMPLING_PROFILER_H_
 #define TRIAL_API_CPP_CORE_SAMPLING_PROFILER_H_
 
@@ -11,12 +11,12 @@
 
 namespace det::core {
 
-// Reports to `metrics`, which must outlive it and bear calls of several threads. `sources` is
-// called on the profiler's thread, once it is on.
+// Reports to `metrics`, which must outlive the result and be thread-safe. `sources` is called on
+// the profiler's thread when it is started.
 std::unique_ptr<Profiler> MakeSamplingProfiler(Metrics* metrics,
                                                std::function<MachineSources()> sources);
 
-// Whose On() has no effect.
+// Returns a profiler whose On() has no effect.
 std::unique_ptr<Profiler> MakeNoProfiler();
 
 }  // namespace det::core

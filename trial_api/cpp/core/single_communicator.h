@@ -1,4 +1,4 @@
-// The communicator of a trial with one rank: every operation is done before it began. Made by
+// The communicator of a trial with one rank; operations do nothing. Created by
 // Context::FromEnvironment and by tests; any thread.
 #ifndef TRIAL_API_CPP_CORE_SINGLE_COMMUNICATOR_H_
 #define TRIAL_API_CPP_CORE_SINGLE_COMMUNICATOR_H_

@@ -1,9 +1,9 @@
-// What TensorBoard shows of a trial: event files, which lie beside the checkpoints in
-// <cluster>/tensorboard/experiment/<id>/trial/<id>. Off the cluster they stay in ./tensorboard.
+// TensorBoard event files of a trial, stored next to the checkpoints in
+// <cluster>/tensorboard/experiment/<id>/trial/<id>. Off the cluster they remain in ./tensorboard.
 //
-// A Trial's reports are there without its doing, as training/<metric> and validation/<metric>. None
-// of this ever fails a trial: what cannot be written or copied is a warning, told once. Used on the
-// training thread; files are copied on a thread of their own.
+// A Trial's reports are added automatically, as training/<metric> and validation/<metric>. Failures
+// never end a trial: files that cannot be written or copied cause one warning. Called on the
+// training thread; another thread copies files.
 #ifndef TRIAL_API_CPP_CORE_TENSORBOARD_H_
 #define TRIAL_API_CPP_CORE_TENSORBOARD_H_
 
@@ -18,20 +18,20 @@ class Tensorboard {
  public:
   virtual ~Tensorboard() = default;
 
-  // A folder of this rank's own, for event files that the program writes by other means.
+  // Returns a directory of this rank for event files that the program writes by other means.
   virtual std::string Folder() = 0;
-  // A point of the curve `tag`, in a file of Folder(). TensorBoard keeps it as a float.
+  // Adds a point to the curve `tag`, in a file of Folder(). TensorBoard stores it as float.
   virtual void AddScalar(const std::string& tag, int64_t step, double value) = 0;
-  // Shown as Markdown. Bytes that are no UTF-8 are TensorBoard's to show.
+  // Adds a text that TensorBoard shows as Markdown.
   virtual void AddText(const std::string& tag, int64_t step, const std::string& text) = 0;
-  // A point each, as `prefix`/<metric>.
+  // Adds a point for each metric, as `prefix`/<metric>.
   void AddScalars(const std::string& prefix, int64_t step, const MetricMap& metrics) {
     for (const auto& [name, value] : metrics) AddScalar(prefix + "/" + name, step, value);
   }
 
-  // Begins to copy what has changed in Folder() beside the checkpoints. Does not wait.
+  // Starts to copy files of Folder() that have changed to the checkpoint storage. Does not wait.
   virtual void Upload() = 0;
-  // Copies what there is, and waits until it is there or is given up.
+  // Copies the remaining files, and waits until they are copied or have failed.
   virtual void Finish() = 0;
 };
 

@@ -17,7 +17,8 @@
 namespace det::core {
 namespace {
 
-// A file is copied whole when it has grown: of a long run, only what the last one has.
+// A changed file is copied as a whole, so a new file is started after this size, and only the last
+// file of a long run is copied.
 constexpr int64_t kLargest = 4 << 20;
 
 class FolderTensorboard final : public Tensorboard {
@@ -35,7 +36,7 @@ class FolderTensorboard final : public Tensorboard {
   }
 
   std::string Folder() override {
-    std::error_code ignored;  // Whoever writes there hears of it.
+    std::error_code ignored;  // Later writes report the error.
     std::filesystem::create_directories(folder_, ignored);
     return folder_;
   }
@@ -53,7 +54,7 @@ class FolderTensorboard final : public Tensorboard {
     if (!copy_) return;
     {
       std::lock_guard lock(mutex_);
-      ++asked_;
+      ++requested_;
     }
     if (!copier_.joinable()) copier_ = std::thread([this] { Copy(); });
     changed_.notify_all();
@@ -62,7 +63,7 @@ class FolderTensorboard final : public Tensorboard {
   void Finish() override {
     Upload();
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return !copy_ || done_ == asked_; });
+    changed_.wait(lock, [this] { return !copy_ || done_ == requested_; });
   }
 
  private:
@@ -79,26 +80,26 @@ class FolderTensorboard final : public Tensorboard {
       work(*file_);
     } catch (const Error& error) {
       broken_ = true;
-      Warn(std::string("TensorBoard shows no more of this trial: ") + error.what());
+      Warn(std::string("stopped writing TensorBoard files of this trial: ") + error.what());
     }
   }
 
   void Copy() {
     std::unique_lock lock(mutex_);
-    bool told = false;
+    bool warned = false;
     while (true) {
-      changed_.wait(lock, [this] { return stopped_ || done_ != asked_; });
+      changed_.wait(lock, [this] { return stopped_ || done_ != requested_; });
       if (stopped_) return;
-      const int64_t asked = asked_;
+      const int64_t requested = requested_;
       lock.unlock();
       try {
         copy_(folder_);
       } catch (const std::exception& error) {
-        if (!told) Warn(std::string("cannot copy TensorBoard's files: ") + error.what());
-        told = true;
+        if (!warned) Warn(std::string("cannot copy TensorBoard files: ") + error.what());
+        warned = true;
       }
       lock.lock();
-      done_ = asked;
+      done_ = requested;
       changed_.notify_all();
     }
   }
@@ -111,12 +112,12 @@ class FolderTensorboard final : public Tensorboard {
   const std::string folder_;
   const std::function<void(const std::string&)> copy_;
   const WallClock now_;
-  std::optional<EventFile> file_;  // of the training thread, as is broken_
+  std::optional<EventFile> file_;  // used on the training thread, as is broken_
   bool broken_ = false;
   std::mutex mutex_;
   std::condition_variable changed_;
-  int64_t asked_ = 0;
-  int64_t done_ = 0;  // as many as were asked for when the last copy began
+  int64_t requested_ = 0;
+  int64_t done_ = 0;  // number of uploads requested when the last copy started
   bool stopped_ = false;
   std::thread copier_;
 };

@@ -1,5 +1,5 @@
-// TensorBoard's event files in a folder of the run, copied beside the checkpoints. Made by
-// Context::FromEnvironment.
+// TensorBoard event files in a directory of the run, which are copied to the checkpoint storage.
+// Created by Context::FromEnvironment.
 #ifndef TRIAL_API_CPP_CORE_TENSORBOARD_FOLDER_H_
 #define TRIAL_API_CPP_CORE_TENSORBOARD_FOLDER_H_
 
@@ -13,17 +13,17 @@
 
 namespace det::core {
 
-// `copy` brings what has changed in the folder to where it is kept, and throws Error when it
-// cannot; empty: it stays where it is. Called on a thread of its own, one call at a time, until the
-// object ends, which waits for the call under way.
+// `copy` copies the changed files of the directory, and throws Error on failure; if it is empty,
+// files are not copied. It is called on another thread, one call at a time; the destructor waits
+// for a running call.
 std::unique_ptr<Tensorboard> MakeTensorboard(std::string folder,
                                              std::function<void(const std::string& folder)> copy,
                                              WallClock now);
 
-// Of this rank, below `root`.
+// Returns the directory of this rank below `root`.
 std::string TensorboardFolder(const std::string& root, const Ranks& ranks);
 
-// The system's clock.
+// Returns the time of the system's clock in seconds since 1970.
 double SecondsNow();
 
 }  // namespace det::core

@@ -26,8 +26,8 @@ std::vector<std::string> FilesIn(const std::string& folder) {
   return files;
 }
 
-// What det.tensorboard of Python writes for the same.
-TEST(EventFileTest, IsAsInTheOtherLanguage) {
+// The same bytes as the Python implementation det.tensorboard writes.
+TEST(EventFileTest, MatchesPythonImplementation) {
   const base::TempDir dir = *base::TempDir::Create();
   EventFile file(dir.path() + "/new", Noon);
   file.AddScalar("training/loss", 300, 0.5);
@@ -41,31 +41,31 @@ TEST(EventFileTest, IsAsInTheOtherLanguage) {
             "7465734a080a060a0474657874420e08071204120208014204676f6f64dd3fd793");
 }
 
-TEST(EventFileTest, NoTwoHaveTheSameName) {
+TEST(EventFileTest, HasUniqueName) {
   const base::TempDir dir = *base::TempDir::Create();
   const EventFile one(dir.path(), Noon);
   const EventFile other(dir.path(), Noon);
   EXPECT_EQ(FilesIn(dir.path()).size(), 2u);
 }
 
-TEST(EventFileTest, AFolderThatCannotBeIsAnError) {
+TEST(EventFileTest, ThrowsError_WhenDirectoryCannotBeCreated) {
   const base::TempDir dir = *base::TempDir::Create();
   ASSERT_TRUE(base::WriteFile(dir.path() + "/file", "").ok());
   EXPECT_THROW(EventFile(dir.path() + "/file/folder", Noon), Error);
 }
 
-TEST(TensorboardTest, WithoutAPointThereIsNoFile) {
+TEST(TensorboardTest, CreatesNoFileWithoutPoints) {
   const base::TempDir dir = *base::TempDir::Create();
   int copies = 0;
-  const auto board = MakeTensorboard(
-      dir.path() + "/run", [&copies](const std::string&) { ++copies; }, Noon);
+  const auto board =
+      MakeTensorboard(dir.path() + "/run", [&copies](const std::string&) { ++copies; }, Noon);
   board->Finish();
   EXPECT_EQ(copies, 1);
   EXPECT_TRUE(FilesIn(dir.path()).empty());
   EXPECT_TRUE(fs::is_directory(board->Folder()));
 }
 
-TEST(TensorboardTest, FinishWaitsUntilAllIsCopied) {
+TEST(TensorboardTest, FinishWaitsUntilAllFilesAreCopied) {
   const base::TempDir dir = *base::TempDir::Create();
   std::string copied;
   const auto copy = [&copied](const std::string& folder) {
@@ -82,18 +82,18 @@ TEST(TensorboardTest, FinishWaitsUntilAllIsCopied) {
   EXPECT_TRUE(absl::StrContains(copied, "training/error"));
 }
 
-// What is copied again with each point is the last file alone.
-TEST(TensorboardTest, ALongRunHasSeveralFiles) {
+// Only the last file is copied again with each point.
+TEST(TensorboardTest, StartsNewFile_WhenFileIsLarge) {
   const base::TempDir dir = *base::TempDir::Create();
   const auto board = MakeTensorboard(dir.path(), nullptr, Noon);
-  for (int step = 1; step <= 4; ++step) board->AddText("told", step, std::string(1 << 20, '-'));
+  for (int step = 1; step <= 4; ++step) board->AddText("text", step, std::string(1 << 20, '-'));
   EXPECT_EQ(FilesIn(dir.path()).size(), 1u);
-  for (int step = 5; step <= 8; ++step) board->AddText("told", step, std::string(1 << 20, '-'));
+  for (int step = 5; step <= 8; ++step) board->AddText("text", step, std::string(1 << 20, '-'));
   EXPECT_EQ(FilesIn(dir.path()).size(), 2u);
   board->Finish();
 }
 
-TEST(TensorboardTest, WhatFailsIsAWarningOnce) {
+TEST(TensorboardTest, WarnsOnce_WhenWritingFails) {
   const base::TempDir dir = *base::TempDir::Create();
   ASSERT_TRUE(base::WriteFile(dir.path() + "/file", "").ok());
   const auto board = MakeTensorboard(
@@ -103,10 +103,11 @@ TEST(TensorboardTest, WhatFailsIsAWarningOnce) {
   board->AddScalar("loss", 2, 0.5);
   board->Finish();
   board->Finish();
-  const std::string told = testing::internal::GetCapturedStderr();
-  EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 2) << told;
-  EXPECT_TRUE(absl::StrContains(told, "WARNING: TensorBoard shows no more of this trial: cannot"));
-  EXPECT_TRUE(absl::StrContains(told, "the storage is away"));
+  const std::string output = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(std::count(output.begin(), output.end(), '\n'), 2) << output;
+  EXPECT_TRUE(absl::StrContains(
+      output, "WARNING: stopped writing TensorBoard files of this trial: cannot"));
+  EXPECT_TRUE(absl::StrContains(output, "the storage is away"));
 }
 
 }  // namespace

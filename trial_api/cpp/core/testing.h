@@ -1,6 +1,5 @@
-// For tests: several ranks as processes of their own, as they are in earnest. Forks before it has
-// threads, so it must be called before anything that starts some. Called by tests of this folder
-// and of those above.
+// Helpers for tests: runs several ranks as processes, as in production. RunRanks forks, so it must
+// be called before the test starts threads. Used by tests of this directory and of those above it.
 #ifndef TRIAL_API_CPP_CORE_TESTING_H_
 #define TRIAL_API_CPP_CORE_TESTING_H_
 
@@ -24,8 +23,8 @@ inline Ranks OneMachine(int rank, int size) {
   return ranks;
 }
 
-// Runs `body` once per rank, each in a process. Its result is the exit code; what it throws is
-// printed and gives 99. Returns how each process ended: its code, or minus its signal.
+// Runs `body` once per rank, each in a process. Its result is the exit code; an exception is
+// printed and gives 99. Returns how each process ended: its exit code, or the negative signal.
 inline std::vector<int> RunRanks(int size, const std::function<int(const Ranks&)>& body) {
   std::fflush(nullptr);
   std::vector<pid_t> pids;

@@ -28,7 +28,7 @@ Length ParseLength(const std::string& text) {
   const bool has_count = !words.empty() && absl::SimpleAtoi(words[0], &length.count);
   const auto unit = words.size() < 2 ? Length::Unit::kBatches : UnitNamed(words[1]);
   if (!has_count || length.count < 0 || !unit || words.size() > 2) {
-    throw Error("'" + text + "' is no length; write for example '3 epochs' or '100 batches'");
+    throw Error("'" + text + "' is not a length; expected for example '3 epochs' or '100 batches'");
   }
   length.unit = *unit;
   return length;
@@ -39,14 +39,14 @@ namespace {
 
 using Json = nlohmann::json;
 
-// A field that is null counts as absent.
+// A field that is null counts as missing.
 const Json* Find(const Json& object, const std::string& name) {
   const auto it = object.find(name);
   return it == object.end() || it->is_null() ? nullptr : &*it;
 }
 
-[[noreturn]] void ThrowField(const std::string& path, const Json& value, const char* wanted) {
-  throw Error("configuration: " + path + " is " + value.dump() + ", not " + wanted);
+[[noreturn]] void ThrowField(const std::string& path, const Json& value, const char* expected) {
+  throw Error("configuration: " + path + " is " + value.dump() + ", not " + expected);
 }
 
 Length LengthFrom(const std::string& path, const Json& value) {
@@ -86,7 +86,7 @@ TrainingConfig::CheckpointPolicy PolicyFrom(const Json& value) {
 void ParseSearcher(const Json& searcher, TrainingConfig* config) {
   if (!searcher.is_object()) ThrowField("searcher", searcher, "a map");
   const Json* metric = Find(searcher, "metric");
-  // Of several objectives trials are ranked by the first.
+  // If there are several objectives, trials are ranked by the first.
   if (metric != nullptr && metric->is_array() && !metric->empty()) {
     const Json& first = metric->front();
     if (const Json* smaller = Find(first, "smaller_is_better")) {
@@ -95,7 +95,7 @@ void ParseSearcher(const Json& searcher, TrainingConfig* config) {
     metric = first.is_object() ? Find(first, "name") : &first;
   }
   if (metric != nullptr) {
-    if (!metric->is_string()) ThrowField("searcher.metric", *metric, "a text");
+    if (!metric->is_string()) ThrowField("searcher.metric", *metric, "a string");
     config->searcher_metric = metric->get<std::string>();
   }
   if (const Json* smaller = Find(searcher, "smaller_is_better")) {
@@ -105,7 +105,7 @@ void ParseSearcher(const Json& searcher, TrainingConfig* config) {
     config->max_length = LengthFrom("searcher.max_length", *length);
     return;
   }
-  // A search that counts in a metric which the controller itself reports.
+  // The searcher measures time in a metric that the controller itself reports.
   const Json* time = Find(searcher, "max_time");
   const Json* unit = Find(searcher, "time_metric");
   if (time == nullptr || unit == nullptr || !unit->is_string()) return;

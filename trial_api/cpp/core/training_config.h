@@ -1,5 +1,5 @@
-// From an experiment configuration, as JSON text, to what the training loop obeys. Called by both
-// twins of the context; any thread.
+// Parses the fields of an experiment configuration (JSON) that control the training loop. Used on
+// and off the cluster; any thread.
 #ifndef TRIAL_API_CPP_CORE_TRAINING_CONFIG_H_
 #define TRIAL_API_CPP_CORE_TRAINING_CONFIG_H_
 
@@ -10,13 +10,14 @@
 
 namespace det::core {
 
-// Absent fields keep their defaults. Throws Error naming the field that is wrong.
+// Missing fields have their defaults. Throws Error with the name of an invalid field.
 TrainingConfig ParseTrainingConfig(std::string_view config_json);
 
-// Whether the ranks of a node are threads of one process: optimizations.strategy in_process.
+// Returns whether the ranks of a node are threads of one process: optimizations.strategy
+// in_process.
 bool IsInProcess(std::string_view config_json);
 
-// The value of one top-level field as JSON text; "{}" when it is absent.
+// Returns the value of a top-level field as JSON; "{}" if it is missing.
 std::string TopLevelField(std::string_view config_json, const std::string& name);
 
 }  // namespace det::core

@@ -25,20 +25,20 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kFirstPause(100);
-constexpr milliseconds kLongestPause(5'000);
+constexpr milliseconds kMaxPause(5'000);
 constexpr milliseconds kCallTimeout(60'000);
 constexpr milliseconds kLastCallTimeout(2'000);
-// Ranks of other nodes may still compile the trial.
+// A long timeout, because ranks of other nodes may still be compiling the trial.
 constexpr milliseconds kAllGatherTimeout(900'000);
-// How long a call waits for a connection before it is tried all the same.
-constexpr milliseconds kConnectPatience(1'000);
-// An outage that is worth a line.
+// How long a call waits for a connection before it is sent anyway.
+constexpr milliseconds kConnectTimeout(1'000);
+// Longer outages are logged.
 constexpr milliseconds kSilence(5'000);
 constexpr size_t kCompressFrom = 1'024;  // bytes
 constexpr int kUnlimited = -1;
 
-// Nobody was there, or nobody knows what became of the call: a master that is killed or stopped
-// drops its calls in each of these ways.
+// Errors after which a call is retried: no master was reached, or the result is unknown. A master
+// that is killed or stopped drops its calls in each of these ways.
 bool IsTransient(const grpc::Status& status) {
   switch (status.error_code()) {
     case grpc::StatusCode::UNAVAILABLE:
@@ -52,7 +52,7 @@ bool IsTransient(const grpc::Status& status) {
   }
 }
 
-// What the master says of a token that is void and of an allocation that has ended.
+// Errors for an invalid token and for an allocation that has ended.
 bool IsOver(const grpc::Status& status) {
   return status.error_code() == grpc::StatusCode::UNAUTHENTICATED ||
          status.error_code() == grpc::StatusCode::PERMISSION_DENIED ||
@@ -63,12 +63,12 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& target,
                                            const TrialClient::Options::Tls& tls) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstPause.count());
-  // As long a connection may take to be made, a busy master's TLS included.
+  // The maximum time to connect, including TLS with a busy master.
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5'000);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kLongestPause.count());
-  // A proxy of the user's environment is not for the cluster's own traffic.
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMaxPause.count());
+  // A proxy in the user's environment is not meant for traffic within the cluster.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  // Notices a master whose machine is gone.
+  // Detects a master whose machine is gone.
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
   arguments.SetMaxReceiveMessageSize(kUnlimited);
@@ -84,7 +84,7 @@ void Authorize(grpc::ClientContext* context, const std::string& token) {
   context->AddMetadata("authorization", "Bearer " + token);
 }
 
-// The addresses, and which of them to ask. Any thread.
+// The addresses of the masters, and the one to call. Any thread.
 class Masters {
  public:
   explicit Masters(const TrialClient::Options& options) : addresses_(options.masters) {
@@ -94,24 +94,24 @@ class Masters {
     }
   }
 
-  // Waits for a connection. gRPC makes one only while somebody waits in it, and a call that finds
-  // it between two attempts fails at once: calls that come just then, each time, would never get
-  // through.
-  void Reach(size_t index, milliseconds patience) const {
+  // Waits for a connection. gRPC connects only while a thread waits for it, and a call between two
+  // connection attempts fails at once, so calls at such times would never succeed.
+  void Reach(size_t index, milliseconds timeout) const {
     grpc::Channel& channel = *channels_[index];
     const grpc_connectivity_state state = channel.GetState(/*try_to_connect=*/true);
     if (state == GRPC_CHANNEL_READY) return;
-    // An attempt that is under way is left to itself.
+    // A running connection attempt is not disturbed.
     if (state == GRPC_CHANNEL_TRANSIENT_FAILURE) {
       grpc::experimental::ChannelResetConnectionBackoff(&channel);
     }
-    channel.WaitForConnected(std::chrono::system_clock::now() + patience);
+    channel.WaitForConnected(std::chrono::system_clock::now() + timeout);
   }
 
   size_t present() const { return present_; }
   pb::TrialRuntime::Stub* At(size_t index) const { return stubs_[index].get(); }
-  const std::string& AddressOf(size_t index) const { return addresses_[index]; }
-  // Goes on to the next one, unless somebody has already. True after the last of them.
+  const std::string& GetAddress(size_t index) const { return addresses_[index]; }
+  // Selects the next master, unless another thread has already done so. Returns true after the last
+  // master.
   bool Leave(size_t index) {
     const size_t next = (index + 1) % stubs_.size();
     present_.compare_exchange_strong(index, next);
@@ -130,7 +130,7 @@ class Masters {
 struct TrialClient::Rep {
   explicit Rep(const Options& o) : options(o), masters(o) {}
 
-  // Pauses; false once GiveUpSoon() was called.
+  // Pauses; returns false once StopRetrying() was called.
   bool Pause(milliseconds pause) {
     std::unique_lock lock(mutex);
     return !woken.wait_for(lock, pause, [this] { return hurry.load(); });
@@ -143,7 +143,7 @@ struct TrialClient::Rep {
   template <class Request, class Response>
   grpc::Status Try(size_t master, Method<Request, Response> method, const Request& request,
                    milliseconds timeout, Response* response) {
-    masters.Reach(master, hurry ? kConnectPatience / 2 : kConnectPatience);
+    masters.Reach(master, hurry ? kConnectTimeout / 2 : kConnectTimeout);
     grpc::ClientContext context;
     Authorize(&context, options.token);
     if (request.ByteSizeLong() >= kCompressFrom) {
@@ -164,49 +164,51 @@ struct TrialClient::Rep {
       const grpc::Status status = Try(master, method, request, timeout, &response);
       away = IsTransient(status);
       if (status.ok()) {
-        SayBack();
+        LogRecovery();
         return response;
       }
       ThrowIfRefused(name, status);
       const auto gone = Clock::now() - start;
-      if (hurry || (options.patience && gone + pause > *options.patience) || !Pause(pause)) {
-        throw Unreachable("master at " + masters.AddressOf(master) + " does not answer " + name +
+      if (hurry || (options.retry_timeout && gone + pause > *options.retry_timeout) ||
+          !Pause(pause)) {
+        throw Unreachable("master at " + masters.GetAddress(master) + " does not answer " + name +
                           ": " + status.error_message());
       }
-      if (gone > kSilence) SayAway(masters.AddressOf(master), status.error_message());
-      if (masters.Leave(master)) pause = std::min(2 * pause, kLongestPause);
+      if (gone > kSilence) LogOutage(masters.GetAddress(master), status.error_message());
+      if (masters.Leave(master)) pause = std::min(2 * pause, kMaxPause);
     }
   }
 
   void ThrowIfRefused(const char* name, const grpc::Status& status) {
     if (IsTransient(status)) return;
     const std::string why = std::string(name) + " for allocation " + options.allocation_id +
-                            " was refused: " + status.error_message();
+                            " was rejected: " + status.error_message();
     if (IsOver(status)) throw RunIsOver(why);
     throw Error(why);
   }
 
-  void SayAway(const std::string& address, const std::string& why) {
-    if (said.exchange(true)) return;
+  void LogOutage(const std::string& address, const std::string& why) {
+    if (outage_logged.exchange(true)) return;
     std::fprintf(stderr, "WARNING: master at %s does not answer: %s\n", address.c_str(),
                  why.c_str());
   }
-  void SayBack() {
-    if (said.exchange(false)) std::fprintf(stderr, "INFO: the master answers again\n");
+  void LogRecovery() {
+    if (outage_logged.exchange(false))
+      std::fprintf(stderr, "INFO: the connection to the master is restored\n");
   }
 
   const Options options;
   Masters masters;
   std::atomic<bool> hurry = false;
   std::atomic<bool> away = false;
-  std::atomic<bool> said = false;  // that it is away
+  std::atomic<bool> outage_logged = false;  // whether the outage was logged
   std::mutex mutex;
   std::condition_variable woken;
 };
 
 namespace {
 
-// A thread that reads the stream, and opens it again after a pause when it breaks.
+// A thread that reads the stream, and reopens it after a pause when it breaks.
 class StreamWatch final : public AllocationWatch {
  public:
   StreamWatch(Masters* masters, const TrialClient::Options& options, TrialClient::Listener listener)
@@ -230,7 +232,7 @@ class StreamWatch final : public AllocationWatch {
     while (true) {
       bool heard = false;
       const size_t master = masters_->present();
-      masters_->Reach(master, kConnectPatience);
+      masters_->Reach(master, kConnectTimeout);
       const grpc::Status status = ReadOnce(masters_->At(master), &heard);
       if (heard) pause = kFirstPause;
       std::unique_lock lock(mutex_);
@@ -242,7 +244,7 @@ class StreamWatch final : public AllocationWatch {
         return;
       }
       if (stopped_.wait_for(lock, pause, [this] { return stopping_; })) return;
-      if (masters_->Leave(master)) pause = std::min(2 * pause, kLongestPause);
+      if (masters_->Leave(master)) pause = std::min(2 * pause, kMaxPause);
     }
   }
 
@@ -260,7 +262,7 @@ class StreamWatch final : public AllocationWatch {
     pb::AllocationUpdate update;
     while (reader->Read(&update)) {
       *heard = true;
-      Tell(update);
+      Notify(update);
     }
     const grpc::Status status = reader->Finish();
     std::lock_guard lock(mutex_);
@@ -268,7 +270,7 @@ class StreamWatch final : public AllocationWatch {
     return status;
   }
 
-  void Tell(const pb::AllocationUpdate& update) {
+  void Notify(const pb::AllocationUpdate& update) {
     if (update.has_rendezvous() && listener_.on_rendezvous) {
       std::vector<Node> nodes;
       for (const pb::Rendezvous::Node& node : update.rendezvous().nodes()) {
@@ -308,7 +310,7 @@ std::vector<std::string> TrialClient::AllGather(const std::string& key, int rank
   const pb::AllGatherResponse response =
       rep_->Call("AllGather", &pb::TrialRuntime::Stub::AllGather, request, kAllGatherTimeout);
   if (response.data_size() != size) {
-    throw Error("AllGather '" + key + "': the master gave the data of " +
+    throw Error("AllGather '" + key + "': the master returned the data of " +
                 std::to_string(response.data_size()) + " ranks instead of " + std::to_string(size));
   }
   return {response.data().begin(), response.data().end()};
@@ -366,9 +368,9 @@ std::unique_ptr<AllocationWatch> TrialClient::WatchAllocation(Listener listener)
   return std::make_unique<StreamWatch>(&rep_->masters, rep_->options, std::move(listener));
 }
 
-bool TrialClient::MasterIsAway() const { return rep_->away; }
+bool TrialClient::IsMasterUnavailable() const { return rep_->away; }
 
-void TrialClient::GiveUpSoon() {
+void TrialClient::StopRetrying() {
   {
     std::lock_guard lock(rep_->mutex);
     rep_->hurry = true;

@@ -1,9 +1,9 @@
-// What a trial says to the master: the client of det.trial.v1.TrialRuntime. Held by the cluster
-// twin of the context and by the launcher; any thread, several at once.
+// The client of det.trial.v1.TrialRuntime, with which a trial calls the master. Used by the context
+// and by the launcher; any thread, several calls at once.
 //
-// A call that finds no master is repeated with growing pauses, at each of the masters in turn,
-// until one answers or the patience is used up; the master drops what it has heard already. Never
-// buffers: see ReportQueue. An outage of more than a few seconds is said on stderr, and its end.
+// If no master is available, a call is retried with growing pauses, at each of the masters in turn,
+// until one answers or the timeout is reached; the master drops repeated reports. Does not buffer:
+// see ReportQueue. Outages of more than a few seconds, and their end, are logged on stderr.
 #ifndef TRIAL_API_CPP_CORE_TRIAL_CLIENT_H_
 #define TRIAL_API_CPP_CORE_TRIAL_CLIENT_H_
 
@@ -20,14 +20,14 @@
 
 namespace det::core {
 
-// The master did not answer in time: what was asked may have been done or not.
+// The master did not answer in time; the call may have been executed or not.
 class Unreachable : public Error {
  public:
   using Error::Error;
 };
 
-// The master refuses this run: its allocation has ended or was given up, its token is void. Nothing
-// that it does counts any more.
+// The master rejects this run: its allocation has ended or was given up, or its token is invalid.
+// Nothing that the run does counts any more.
 class RunIsOver : public Error {
  public:
   using Error::Error;
@@ -41,7 +41,7 @@ struct Node {
 
 enum class EarlyExit { kInvalidHp, kInvalidCode, kFailed };
 
-// A running WatchAllocation; ends with its destructor. Reconnects by itself.
+// A running WatchAllocation call, which reconnects by itself; the destructor ends it.
 class AllocationWatch {
  public:
   virtual ~AllocationWatch() = default;
@@ -50,38 +50,39 @@ class AllocationWatch {
 class TrialClient {
  public:
   struct Options {
-    std::vector<std::string> masters;  // host:port each; one of them answers
-    // How they are met: in the clear, or over TLS by these.
+    std::vector<std::string> masters;  // host:port each; one of them is the leader
+    // How to connect: without TLS, or with TLS and these settings.
     struct Tls {
       bool on = false;
-      std::string authority;    // PEM; empty: the system's authorities
-      std::string master_name;  // in their certificates; empty: as in their addresses
+      std::string authority;    // CA certificates in PEM; empty: the system's CAs
+      std::string master_name;  // name in the masters' certificates; empty: host of the address
     };
     Tls tls;
     std::string token;
     std::string allocation_id;
     int trial_id = 0;
     int trial_run_id = 0;
-    std::optional<std::chrono::milliseconds> patience;  // with a master that is away; none: no end
+    // how long to retry while no master answers; nullopt: forever
+    std::optional<std::chrono::milliseconds> retry_timeout;
   };
 
-  // Called on the watch's own thread.
+  // Callbacks, called on the watch's thread.
   struct Listener {
     std::function<void(const std::vector<Node>& nodes)> on_rendezvous;
     std::function<void(const std::string& reason)> on_preemption;
-    // The allocation has ended or the master refuses to tell; nothing follows.
+    // The allocation has ended, or the master rejects the call; no callbacks follow.
     std::function<void(const std::string& why)> on_end;
   };
 
   explicit TrialClient(const Options& options);
   ~TrialClient();
 
-  // All of these throw Unreachable when patience is used up, RunIsOver when the master no longer
-  // knows this run, Error when it refuses the call.
+  // The functions below throw Unreachable when the timeout is reached, RunIsOver when the master no
+  // longer knows this run, and Error when it rejects the call.
   std::vector<std::string> AllGather(const std::string& key, int rank, int size,
                                      const std::string& mine);
-  // Whether the validation among them is the best that the experiment has seen. `run`: which run of
-  // this trial reports them; none: this one.
+  // Returns whether the validation among the reports is the best of the experiment so far. `run` is
+  // the run of this trial that created the reports; nullopt: this run.
   bool ReportMetrics(const std::vector<MetricReport>& reports, std::optional<int> run = {});
   void ReportProgress(double fraction);
   void ReportCheckpoint(const CheckpointReport& checkpoint);
@@ -90,20 +91,21 @@ class TrialClient {
 
   std::unique_ptr<AllocationWatch> WatchAllocation(Listener listener);
 
-  // Whether the last try of a call found no master.
-  bool MasterIsAway() const;
-  // From now on each call is tried once and briefly: the process is about to end.
-  void GiveUpSoon();
+  // Returns whether the last attempt of a call reached no master.
+  bool IsMasterUnavailable() const;
+  // Limits each call to one short attempt from now on, because the process is about to end.
+  void StopRetrying();
 
  private:
   struct Rep;
   const std::unique_ptr<Rep> rep_;
 };
 
-// From $DET_MASTERS (or $DET_MASTER_HOST and $DET_MASTER_PORT), $DET_MASTER_PATIENCE,
-// $DET_SESSION_TOKEN, $DET_ALLOCATION_ID, $DET_TRIAL_ID and $DET_TRIAL_RUN_ID; over TLS where these
-// are https://, or $DET_USE_TLS is "true", with $DET_MASTER_CERT_FILE and $DET_MASTER_CERT_NAME. Throws
-// Error naming the one that is missing or wrong.
+// Reads the options from $DET_MASTERS (or $DET_MASTER_HOST and $DET_MASTER_PORT),
+// $DET_MASTER_PATIENCE, $DET_SESSION_TOKEN, $DET_ALLOCATION_ID, $DET_TRIAL_ID and
+// $DET_TRIAL_RUN_ID; TLS is used if the masters are https:// or $DET_USE_TLS is "true", with
+// $DET_MASTER_CERT_FILE and $DET_MASTER_CERT_NAME. Throws Error with the name of a missing or
+// invalid variable.
 TrialClient::Options ClientOptionsFromEnvironment();
 
 }  // namespace det::core

@@ -23,25 +23,25 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// For the end of a rank that another has lost.
+// The time to wait for the end of a rank that another rank has lost.
 constexpr std::chrono::seconds kCause(5);
 
 void WriteAll(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t wrote = ::write(fd, text.data(), text.size());
     if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return;  // Nobody reads any more.
+    if (wrote <= 0) return;  // The reader has closed the stream.
     text.remove_prefix(static_cast<size_t>(wrote));
   }
 }
 
-// One of the two streams of a child.
+// One of the two output streams of a child.
 struct Stream {
   base::Fd fd;
   LineCopier copier;
   std::function<void(std::string_view)> listener;
 
-  // Reads what is there; closes at the end.
+  // Reads available output; closes the stream at its end.
   void Drain() {
     std::array<char, 65536> buffer;
     while (fd.valid()) {
@@ -102,21 +102,21 @@ class Group {
       for (Stream& stream : streams_) stream.Drain();
       if (const std::optional<int> signal = signals_.Take()) {
         if (!outcome_.stop_signal) outcome_.stop_signal = signal;
-        // Its grace is up to the sender, who can send SIGKILL.
+        // The sender determines the grace period, and can send SIGKILL.
         Signal(SIGTERM);
       }
       TakeExits();
       if (next_ && Clock::now() >= deadline_) EndAll(*next_);
       if (std::ranges::none_of(processes_, &Process::running)) break;
     }
-    // Not until the end of the streams: a grandchild may keep them open.
+    // Does not wait for the end of the streams, because a grandchild may keep them open.
     for (Stream& stream : streams_) {
       stream.Drain();
       stream.copier.Finish();
     }
-    // Each process has two streams, stderr second.
+    // Each process has two streams; stderr is the second.
     if (outcome_.failed) {
-      outcome_.last_words = streams_[2 * *outcome_.failed + 1].copier.last_words();
+      outcome_.last_line = streams_[2 * *outcome_.failed + 1].copier.last_line();
     }
     return outcome_;
   }
@@ -141,15 +141,16 @@ class Group {
     ::poll(fds.data(), fds.size(), timeout);
   }
 
-  // What a failure says of its reason: of several, the first of those that say most is named.
+  // How much a failure says about the cause: of several failures, the first of the most significant
+  // kind is reported.
   enum class Blame { kLostAnother, kFailed, kKilled };
-  static Blame BlameOf(const base::ProcessExit& exit) {
+  static Blame GetBlame(const base::ProcessExit& exit) {
     if (exit.signal != 0) return Blame::kKilled;
     return exit.code == kPeerGoneExit ? Blame::kLostAnother : Blame::kFailed;
   }
 
-  // Of several at once, a signal's victim counts first: the others failed because of it. Once the
-  // others are told to end, how they do so says nothing.
+  // If several fail at once, a process killed by a signal comes first, because the others failed as
+  // a consequence. After the others were told to stop, their exits are irrelevant.
   void TakeExits() {
     for (size_t i = 0; i < processes_.size(); ++i) {
       if (!processes_[i].running) continue;
@@ -157,20 +158,20 @@ class Group {
       if (!exit.ok() || !exit->has_value()) continue;
       processes_[i].running = false;
       if ((*exit)->ok() || ending_) continue;
-      if (outcome_.failed && BlameOf(**exit) <= BlameOf(outcome_.exit)) continue;
+      if (outcome_.failed && GetBlame(**exit) <= GetBlame(outcome_.exit)) continue;
       outcome_.failed = i;
       outcome_.exit = **exit;
     }
-    // After a stop they save, for as long as its sender lets them.
+    // After a stop request the processes save, for as long as the sender allows.
     if (!outcome_.failed || ending_ || outcome_.stop_signal) return;
-    if (BlameOf(outcome_.exit) != Blame::kLostAnother) {
+    if (GetBlame(outcome_.exit) != Blame::kLostAnother) {
       EndAll(SIGTERM);
     } else if (!next_) {
       After(kCause, SIGTERM);
     }
   }
 
-  // Sends it to all; after SIGTERM, SIGKILL follows.
+  // Sends a signal to all processes; after SIGTERM, SIGKILL follows.
   void EndAll(int signal) {
     ending_ = true;
     Signal(signal);
@@ -193,7 +194,7 @@ class Group {
   const std::chrono::milliseconds grace_;
   std::vector<Process> processes_;
   std::vector<Stream> streams_;
-  std::optional<int> next_;  // the signal that all get at the deadline
+  std::optional<int> next_;  // the signal to send at the deadline
   Clock::time_point deadline_;
   bool ending_ = false;
   Outcome outcome_;

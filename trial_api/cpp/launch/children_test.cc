@@ -30,7 +30,7 @@ class ChildrenTest : public testing::Test {
   Signals signals_;
 };
 
-TEST_F(ChildrenTest, OutputIsCopiedWithPrefixes) {
+TEST_F(ChildrenTest, CopiesOutputWithPrefixes) {
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
   const Outcome outcome =
@@ -40,21 +40,21 @@ TEST_F(ChildrenTest, OutputIsCopiedWithPrefixes) {
   EXPECT_FALSE(outcome.failed.has_value());
 }
 
-TEST_F(ChildrenTest, FailureTakesTheOthersDown) {
+TEST_F(ChildrenTest, StopsOthers_WhenOneFails) {
   const Outcome outcome =
       RunChildren({Shell("exec sleep 600"), Shell("exit 3"), Shell("exec sleep 600")}, signals_);
   EXPECT_EQ(outcome.failed, 1u);
   EXPECT_EQ(outcome.exit, (base::ProcessExit{3, 0}));
 }
 
-TEST_F(ChildrenTest, KilledOneIsTheCause) {
+TEST_F(ChildrenTest, ReportsKilledProcessAsCause) {
   const Outcome outcome = RunChildren({Shell("exec sleep 600"), Shell("kill -9 $$")}, signals_);
   EXPECT_EQ(outcome.failed, 1u);
   EXPECT_EQ(outcome.exit.signal, SIGKILL);
 }
 
-// The first has been seen to end, and reaped, before the second does.
-TEST_F(ChildrenTest, OneThatLostAnotherIsNotNamedInItsPlace) {
+// The first process is reaped before the second one ends.
+TEST_F(ChildrenTest, ReportsFailureBeforePeerGone) {
   const base::TempDir dir = *base::TempDir::Create("det-children");
   const std::string fifo = dir.path() + "/fifo";
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
@@ -66,28 +66,28 @@ TEST_F(ChildrenTest, OneThatLostAnotherIsNotNamedInItsPlace) {
   EXPECT_EQ(outcome.exit, (base::ProcessExit{3, 0}));
 }
 
-TEST_F(ChildrenTest, WhereNoneIsToBlameHereTheFirstIsNamedAndTheOthersEnd) {
+TEST_F(ChildrenTest, ReportsFirstProcess_WhenAllLostPeers) {
   const Outcome outcome = RunChildren(
       {Shell("exec sleep 600"), Shell("exit " + std::to_string(kPeerGoneExit))}, signals_);
   EXPECT_EQ(outcome.failed, 1u);
   EXPECT_EQ(outcome.exit, (base::ProcessExit{kPeerGoneExit, 0}));
 }
 
-TEST_F(ChildrenTest, OneThatIgnoresSigtermIsKilled) {
+TEST_F(ChildrenTest, KillsProcessThatIgnoresSigterm) {
   const Outcome outcome =
       RunChildren({Shell("trap '' TERM; while true; do sleep 0.01; done"), Shell("exit 1")},
                   signals_, std::chrono::milliseconds(20));
   EXPECT_EQ(outcome.failed, 1u);
 }
 
-TEST_F(ChildrenTest, GrandchildThatHoldsThePipesIsNotWaitedFor) {
+TEST_F(ChildrenTest, DoesNotWaitForGrandchildWithOpenPipes) {
   testing::internal::CaptureStdout();
   RunChildren({Shell("sleep 600 & echo $!")}, signals_);
   const pid_t grandchild = std::stoi(testing::internal::GetCapturedStdout());
   EXPECT_EQ(::kill(grandchild, SIGKILL), 0);
 }
 
-TEST_F(ChildrenTest, StopIsPassedOn) {
+TEST_F(ChildrenTest, ForwardsStopSignal) {
   Child child = Shell("trap 'exit 0' TERM; echo ready >&2; while true; do sleep 0.01; done");
   child.stderr_listener = [](std::string_view) { ::kill(::getpid(), SIGTERM); };
   const Outcome outcome = RunChildren({child}, signals_);
@@ -95,7 +95,7 @@ TEST_F(ChildrenTest, StopIsPassedOn) {
   EXPECT_FALSE(outcome.failed.has_value());
 }
 
-TEST_F(ChildrenTest, ProgramThatIsMissingIsNamed) {
+TEST_F(ChildrenTest, NamesMissingProgram) {
   Child child = Shell("");
   child.argv = {"/no/such/program"};
   try {

@@ -32,7 +32,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Holds the one place where the SDK names the user's class.
+// The file in which the SDK refers to the user's class.
 constexpr char kMain[] = "trial_main.cc";
 
 std::string ReadOrThrow(const std::string& path) {
@@ -45,7 +45,7 @@ std::string SdkFile(const CompileRequest& request, const std::string& name) {
   return request.sdk_dir + "/share/" + name;
 }
 
-// The SDK's flags of one kind, then the user's.
+// Returns the SDK's flags of one kind, followed by the user's.
 std::vector<std::string> Flags(const CompileRequest& request, const std::string& file,
                                const std::string& more) {
   const std::string text = absl::StrCat(ReadOrThrow(SdkFile(request, file)), " ", more);
@@ -83,27 +83,28 @@ std::vector<std::string> CompilerArguments(const CompileRequest& request, const 
 void CheckSource(const CompileRequest& request) {
   const fs::path path = fs::path(request.context_dir) / request.source;
   if (fs::is_regular_file(path)) return;
-  throw InvalidCode(absl::StrCat("entrypoint: there is no file ", request.source,
-                                 " in the context directory; check `entrypoint: ", request.source,
-                                 ":", request.class_name, "`"));
+  throw InvalidCode(absl::StrCat("entrypoint: file ", request.source,
+                                 " does not exist in the context directory; check `entrypoint: ",
+                                 request.source, ":", request.class_name, "`"));
 }
 
-// A lock among processes; gone with its holder.
+// A lock between processes, which is released when its holder ends.
 base::Fd Lock(const std::string& path, Signals& signals) {
   base::Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
   if (!fd.valid()) throw Error(absl::StrCat("cannot open ", path, ": ", std::strerror(errno)));
   constexpr int kPauseMs = 100;
-  for (bool told = false; ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0; told = true) {
+  for (bool reported = false; ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0; reported = true) {
     if (errno != EWOULDBLOCK && errno != EINTR) {
       throw Error(absl::StrCat("cannot lock ", path, ": ", std::strerror(errno)));
     }
-    if (!told) std::fprintf(stderr, "INFO: another task compiles the same source; waiting\n");
+    if (!reported)
+      std::fprintf(stderr, "INFO: waiting for another task that is compiling the same source\n");
     signals.WaitOrStop(-1, kPauseMs);
   }
   return fd;
 }
 
-// Whether this error is that the class, or a namespace around it, does not exist.
+// Returns whether the error is that the class, or a namespace around it, does not exist.
 bool IsMissingClass(absl::string_view error, const std::string& class_name) {
   const bool in_main = absl::StartsWith(error, "<command-line>") || absl::StrContains(error, kMain);
   const bool missing = absl::StrContains(error, "was not declared") ||
@@ -116,39 +117,40 @@ bool IsMissingClass(absl::string_view error, const std::string& class_name) {
 }
 
 void RunCompiler(const CompileRequest& request, const std::string& out, Signals& signals) {
-  std::string said;
+  std::string output;
   Child compiler;
   compiler.argv = CompilerArguments(request, out);
   compiler.env = CurrentEnvironment();
   compiler.cwd = request.context_dir;
-  compiler.stderr_listener = [&said](std::string_view text) { said += text; };
+  compiler.stderr_listener = [&output](std::string_view text) { output += text; };
   const Outcome outcome = RunChildren({compiler}, signals);
-  const std::string first = FirstError(said);
+  const std::string first = FirstError(output);
   const std::string missing =
       IsMissingClass(first, request.class_name)
           ? absl::StrCat("class ", request.class_name, " is not defined in ", request.source)
           : "";
-  // Before the compiler's own lines, which speak of a file that the user has never seen.
+  // Printed before the compiler's output, which refers to a file that the user does not know.
   if (!missing.empty()) std::fprintf(stderr, "ERROR: %s\n", missing.c_str());
-  std::fwrite(said.data(), 1, said.size(), stderr);
+  std::fwrite(output.data(), 1, output.size(), stderr);
   if (outcome.stop_signal) throw Stopped(*outcome.stop_signal);
   if (!outcome.failed) return;
   if (outcome.exit.signal != 0 || first.empty()) {
     throw Error(absl::StrCat("the compiler ", request.compiler, " failed without an error in ",
-                             request.source, "; is it installed, and is there space?"));
+                             request.source,
+                             "; check that it is installed and that there is free disk space"));
   }
   if (!missing.empty()) {
     throw InvalidCode(absl::StrCat(missing, "; check `entrypoint: ", request.source, ":",
                                    request.class_name, "`"));
   }
-  throw InvalidCode(absl::StrCat(request.source, " does not compile as a Trial named ",
+  throw InvalidCode(absl::StrCat(request.source, " cannot be compiled as Trial ",
                                  request.class_name, ": ", first));
 }
 
 void CompileInto(const CompileRequest& request, const std::string& program, Signals& signals) {
   std::fprintf(stderr, "INFO: compiling %s\n", request.source.c_str());
   const auto start = std::chrono::steady_clock::now();
-  // Beside its final place, so that a rename makes it visible whole.
+  // In the same directory as the final file, so that a rename makes it visible as a whole.
   const std::string aside = absl::StrCat(program, ".", ::getpid());
   try {
     RunCompiler(request, aside, signals);
@@ -180,9 +182,9 @@ std::string CacheKey(const CompileRequest& request) {
       "\n", absl::StrJoin(LinkFlags(request), " "));
   for (const std::string& file : CodeFiles(request.context_dir)) {
     absl::StrAppend(&all, "\n", file, " ",
-                    storage::Sha256OfFile(absl::StrCat(request.context_dir, "/", file)));
+                    storage::ComputeFileSha256(absl::StrCat(request.context_dir, "/", file)));
   }
-  return storage::Sha256OfText(all);
+  return storage::ComputeTextSha256(all);
 }
 
 std::string Compile(const CompileRequest& request, Signals& signals) {

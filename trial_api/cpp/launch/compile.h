@@ -1,6 +1,6 @@
-// From a user's source to a program that runs its Trial class, once per content. Called by the
-// launcher on the main thread; several launchers of a machine may ask for the same program at once:
-// one compiles, the others wait for it.
+// Compiles a user's source to a program that runs its Trial class, once per content. Called by the
+// launcher on the main thread; several launchers of a machine may need the same program at the same
+// time: one compiles it, the others wait.
 #ifndef TRIAL_API_CPP_LAUNCH_COMPILE_H_
 #define TRIAL_API_CPP_LAUNCH_COMPILE_H_
 
@@ -12,7 +12,7 @@
 
 namespace det::launch {
 
-// The user's code cannot run, here or elsewhere, now or later.
+// The user's code is invalid; a restart would fail again.
 class InvalidCode : public Error {
  public:
   using Error::Error;
@@ -20,25 +20,24 @@ class InvalidCode : public Error {
 
 struct CompileRequest {
   std::string context_dir;  // absolute
-  std::string source;       // below context_dir
+  std::string source;       // relative to context_dir
   std::string class_name;
   std::string sdk_dir;
   std::string cache_dir;
   std::string compiler = "g++";
-  std::string more_compile_flags;  // of the user, parted by spaces
+  std::string more_compile_flags;  // flags of the user, separated by spaces
   std::string more_link_flags;
 };
 
-// The path of the program. What the compiler says goes to stderr as it is. Throws InvalidCode when
-// the source is missing or does not compile, Error when the machine is at fault, Stopped. A class
-// that is missing is named on stderr before the compiler's lines.
+// Returns the path of the program. The compiler's output is copied to stderr. Throws InvalidCode if
+// the source is missing or does not compile, Error for failures of the machine, and Stopped. If the
+// class is missing, its name is printed to stderr before the compiler's output.
 std::string Compile(const CompileRequest& request, Signals& signals);
 
-// The lines of a compiler's output that are errors start with "error:" after a place; the first
-// one, with its place. Empty without any.
+// Returns the first error in a compiler's output, with its location; empty if there is none.
 std::string FirstError(const std::string& compiler_output);
 
-// A hash of all that the program is made of.
+// Returns a hash of everything that determines the program.
 std::string CacheKey(const CompileRequest& request);
 
 }  // namespace det::launch

@@ -25,7 +25,7 @@ class CompileTest : public testing::Test {
     return request;
   }
 
-  // What InvalidCode says; the compiler's own words in `said_`.
+  // Returns the message of InvalidCode; the compiler's output is in `output_`.
   std::string Refusal(const CompileRequest& request) {
     testing::internal::CaptureStderr();
     std::string message = "no error";
@@ -34,26 +34,26 @@ class CompileTest : public testing::Test {
     } catch (const InvalidCode& e) {
       message = e.what();
     }
-    said_ = testing::internal::GetCapturedStderr();
+    output_ = testing::internal::GetCapturedStderr();
     return message;
   }
 
   FakeSdk sdk_;
   Signals signals_;
-  std::string said_;
+  std::string output_;
 };
 
 void ExpectContains(const std::string& text, const std::string& part) {
   EXPECT_NE(text.find(part), std::string::npos) << text;
 }
 
-TEST_F(CompileTest, MakesAProgramThatRunsTheClass) {
+TEST_F(CompileTest, CompilesProgramThatRunsClass) {
   const std::string program = Compile(Request(), signals_);
   const int status = std::system((program + " x").c_str());
   EXPECT_EQ(WEXITSTATUS(status), 43);
 }
 
-TEST_F(CompileTest, SourceInAFolderFindsItsHeaders) {
+TEST_F(CompileTest, FindsHeadersNextToSource) {
   sdk_.Write("context/src/trial.cc",
              "#include \"near.h\"\n#include \"far/far.h\"\n"
              "namespace a { struct T { int Run(int, char**) { return kNear + kFar; } }; }\n");
@@ -65,7 +65,7 @@ TEST_F(CompileTest, SourceInAFolderFindsItsHeaders) {
   EXPECT_EQ(WEXITSTATUS(std::system(Compile(request, signals_).c_str())), 7);
 }
 
-TEST_F(CompileTest, SecondTimeNothingIsCompiled) {
+TEST_F(CompileTest, UsesCachedProgram) {
   CompileRequest request = Request();
   request.compiler = sdk_.CountingCompiler();
   const std::string program = Compile(request, signals_);
@@ -73,7 +73,7 @@ TEST_F(CompileTest, SecondTimeNothingIsCompiled) {
   EXPECT_EQ(sdk_.Read("calls"), "call\n");
 }
 
-TEST_F(CompileTest, SeveralAtOnceCompileOnce) {
+TEST_F(CompileTest, CompilesOnce_WhenCalledConcurrently) {
   CompileRequest request = Request();
   request.compiler = sdk_.CountingCompiler();
   const auto compile = [&](const Ranks&) { return Compile(request, signals_).empty() ? 1 : 0; };
@@ -81,7 +81,7 @@ TEST_F(CompileTest, SeveralAtOnceCompileOnce) {
   EXPECT_EQ(sdk_.Read("calls"), "call\n");
 }
 
-TEST_F(CompileTest, KeyIsTheContent) {
+TEST_F(CompileTest, KeyDependsOnContent) {
   const std::string key = CacheKey(Request());
   sdk_.Write("context/config.yaml", "name: x\n");
   sdk_.Write("context/.git/hook.cc", "x");
@@ -104,39 +104,39 @@ TEST_F(CompileTest, KeyIsTheContent) {
   EXPECT_NE(CacheKey(other), CacheKey(Request()));
 }
 
-TEST_F(CompileTest, ErrorIsTheUsersAndKeepsTheCompilersWords) {
+TEST_F(CompileTest, ThrowsInvalidCodeWithCompilerError) {
   sdk_.Write("context/trial.cc", "struct MyTrial {\n  int Run(int, char**) { return x; }\n};\n");
   const std::string message = Refusal(Request());
   ExpectContains(message, "trial.cc does not compile");
   ExpectContains(message, "trial.cc:2:");
   ExpectContains(message, "'x' was not declared");
-  ExpectContains(said_, "error: 'x' was not declared");
-  // And so the second time.
+  ExpectContains(output_, "error: 'x' was not declared");
+  // The second attempt fails in the same way.
   ExpectContains(Refusal(Request()), "'x' was not declared");
 }
 
-TEST_F(CompileTest, MissingClassIsNamed) {
+TEST_F(CompileTest, NamesMissingClass) {
   CompileRequest request = Request();
   request.class_name = "Absent";
   const std::string message = "class Absent is not defined in trial.cc";
   EXPECT_EQ(Refusal(request), message + "; check `entrypoint: trial.cc:Absent`");
-  // Before what the compiler says of it.
-  EXPECT_EQ(said_.find("INFO: compiling trial.cc\nERROR: " + message + "\n"), 0u) << said_;
-  ExpectContains(said_, "error: 'Absent' was not declared");
+  // Printed before the compiler's output.
+  EXPECT_EQ(output_.find("INFO: compiling trial.cc\nERROR: " + message + "\n"), 0u) << output_;
+  ExpectContains(output_, "error: 'Absent' was not declared");
   request.class_name = "a::Absent";
   ExpectContains(Refusal(request), "class a::Absent is not defined");
   sdk_.Write("context/trial.cc", "namespace a { struct Other {}; }\n");
   ExpectContains(Refusal(request), "class a::Absent is not defined");
 }
 
-TEST_F(CompileTest, AnErrorBeforeTheClassIsTheReason) {
+TEST_F(CompileTest, ReportsFirstErrorBeforeMissingClass) {
   sdk_.Write("context/trial.cc", "int x = y;\n");
   const std::string message = Refusal(Request());
   ExpectContains(message, "trial.cc:1:9: error: 'y' was not declared");
-  EXPECT_EQ(said_.find("is not defined in"), std::string::npos) << said_;
+  EXPECT_EQ(output_.find("is not defined in"), std::string::npos) << output_;
 }
 
-TEST_F(CompileTest, SourcesOfIncludedHeadersAreCompiledToo) {
+TEST_F(CompileTest, CompilesSourcesOfIncludedHeaders) {
   sdk_.Write("context/trial.cc",
              "#include \"net.h\"\nstruct MyTrial { int Run(int, char**) { return Net(); } };\n");
   sdk_.Write("context/net.h", "#pragma once\nint Net();\n");
@@ -145,18 +145,18 @@ TEST_F(CompileTest, SourcesOfIncludedHeadersAreCompiledToo) {
              "int Net() { return Layer() + 1; }\n");
   sdk_.Write("context/layers/layer.h", "int Layer();\n");
   sdk_.Write("context/layers/layer.cc", "int Layer() { return 6; }\n");
-  // Nobody includes its header, and it would not compile.
+  // Its header is not included, and it would not compile.
   sdk_.Write("context/tool.cc", "int main() { return nonsense; }\n");
   const std::string program = Compile(Request(), signals_);
   EXPECT_EQ(WEXITSTATUS(std::system(program.c_str())), 7);
-  // The content of each is part of the key.
+  // The content of each source is part of the key.
   sdk_.Write("context/layers/layer.cc", "int Layer() { return 7; }\n");
   const std::string changed = Compile(Request(), signals_);
   EXPECT_NE(changed, program);
   EXPECT_EQ(WEXITSTATUS(std::system(changed.c_str())), 8);
 }
 
-TEST_F(CompileTest, ErrorInAPairIsTheUsers) {
+TEST_F(CompileTest, ThrowsInvalidCode_ForErrorInPairedSource) {
   sdk_.Write("context/trial.cc",
              "#include \"net.h\"\n"
              "struct MyTrial { int Run(int, char**) { return Net(); } };\n");
@@ -165,19 +165,19 @@ TEST_F(CompileTest, ErrorInAPairIsTheUsers) {
   ExpectContains(Refusal(Request()), "net.cc:1:20: error: 'x' was not declared");
 }
 
-TEST_F(CompileTest, MissingSourceIsNamed) {
+TEST_F(CompileTest, NamesMissingSource) {
   CompileRequest request = Request();
   request.source = "absent.cc";
-  ExpectContains(Refusal(request), "no file absent.cc");
+  ExpectContains(Refusal(request), "file absent.cc does not exist");
 }
 
-TEST_F(CompileTest, UnresolvedFunctionIsTheUsersError) {
+TEST_F(CompileTest, ThrowsInvalidCode_ForUnresolvedFunction) {
   sdk_.Write("context/trial.cc",
              "int f();\nstruct MyTrial { int Run(int, char**) { return f(); } };\n");
   ExpectContains(Refusal(Request()), "undefined reference to `f()'");
 }
 
-TEST_F(CompileTest, MissingCompilerIsNotTheUsersFault) {
+TEST_F(CompileTest, ThrowsError_WhenCompilerIsMissing) {
   CompileRequest request = Request();
   request.compiler = "/no/such/compiler";
   try {

@@ -29,7 +29,7 @@
 #include "trial_api/cpp/launch/children.h"
 #include "trial_api/cpp/launch/compile.h"
 #include "trial_api/cpp/launch/rank_environment.h"
-#include "trial_api/cpp/launch/unsent.h"
+#include "trial_api/cpp/launch/unsent_reports.h"
 
 namespace det::launch {
 namespace {
@@ -38,33 +38,33 @@ namespace fs = std::filesystem;
 using core::Node;
 using core::TrialClient;
 
-constexpr std::chrono::seconds kTellAfter(10);
-// The trial ends anyway; it need not wait for a master that is away.
-constexpr std::chrono::seconds kEarlyExitPatience(30);
+constexpr std::chrono::seconds kReportAfter(10);
+// The trial ends anyway, so the launcher does not wait long for the master.
+constexpr std::chrono::seconds kEarlyExitTimeout(30);
 
-// The master's word on where the ranks are; it comes while the trial is compiled.
+// The rendezvous, which arrives from the master while the trial is compiled.
 class RendezvousWait {
  public:
   explicit RendezvousWait(TrialClient& client) : event_(::eventfd(0, EFD_CLOEXEC)) {
     TrialClient::Listener listener;
-    listener.on_rendezvous = [this](const std::vector<Node>& nodes) { Tell(nodes, ""); };
-    listener.on_end = [this](const std::string& why) { Tell({}, why); };
+    listener.on_rendezvous = [this](const std::vector<Node>& nodes) { Notify(nodes, ""); };
+    listener.on_end = [this](const std::string& why) { Notify({}, why); };
     watch_ = client.WatchAllocation(std::move(listener));
   }
 
-  // Waits as long as the master wants this run: it may be away itself.
+  // Waits as long as the master wants this run, because the master may be unavailable.
   std::vector<Node> Get(Signals& signals) {
     const auto start = std::chrono::steady_clock::now();
-    for (bool told = false;;) {
+    for (bool reported = false;;) {
       if (const std::optional<Answer> answer = Look()) {
         if (answer->nodes.empty()) throw Error("no rendezvous: " + answer->why);
         return answer->nodes;
       }
-      if (!told && std::chrono::steady_clock::now() - start >= kTellAfter) {
+      if (!reported && std::chrono::steady_clock::now() - start >= kReportAfter) {
         std::fprintf(stderr, "INFO: waiting for the other nodes of this trial to start\n");
-        told = true;
+        reported = true;
       }
-      signals.WaitOrStop(event_.get(), std::chrono::milliseconds(kTellAfter).count());
+      signals.WaitOrStop(event_.get(), std::chrono::milliseconds(kReportAfter).count());
     }
   }
 
@@ -74,7 +74,7 @@ class RendezvousWait {
     std::string why;
   };
 
-  void Tell(std::vector<Node> nodes, const std::string& why) {
+  void Notify(std::vector<Node> nodes, const std::string& why) {
     std::lock_guard lock(mutex_);
     if (answer_) return;
     answer_ = {std::move(nodes), why};
@@ -118,27 +118,28 @@ std::vector<Child> MakeChildren(const std::vector<Ranks>& all, const std::vector
   return children;
 }
 
-// How the ranks ended: an exit code, and in words which of them failed first, if one did by itself.
+// How the ranks ended: an exit code, and a description of the first failure, if a rank failed by
+// itself.
 struct RanksExit {
   int code = 0;
   std::string failure;
 };
 
-// "killed by SIGKILL", "exit code 1: its last words".
-std::string WordsOf(const Outcome& outcome) {
+// Returns "killed by SIGKILL", or "exit code 1: its last line".
+std::string DescribeFailure(const Outcome& outcome) {
   std::string words = absl::StrCat("exit code ", outcome.exit.code);
   if (const int signal = outcome.exit.signal; signal != 0) {
     const char* name = ::sigabbrev_np(signal);
     words = name == nullptr ? absl::StrCat("killed by signal ", signal)
                             : absl::StrCat("killed by SIG", name);
   }
-  absl::string_view last = outcome.last_words;
+  absl::string_view last = outcome.last_line;
   absl::ConsumePrefix(&last, "ERROR: ");
   if (!last.empty()) absl::StrAppend(&words, ": ", last);
   return words;
 }
 
-// Runs the ranks; says on stderr how the first that failed ended.
+// Runs the ranks; prints to stderr how the first failed rank ended.
 RanksExit RunRanks(const std::vector<Ranks>& ranks, const std::vector<std::string>& argv,
                    const RankExtras& extras, Signals& signals) {
   const Outcome outcome = RunChildren(MakeChildren(ranks, argv, extras), signals);
@@ -150,17 +151,17 @@ RanksExit RunRanks(const std::vector<Ranks>& ranks, const std::vector<std::strin
   }
   const int signal = outcome.exit.signal;
   const RanksExit exit = {signal != 0 ? 128 + signal : outcome.exit.code,
-                          absl::StrCat("rank ", rank, " failed: ", WordsOf(outcome))};
+                          absl::StrCat("rank ", rank, " failed: ", DescribeFailure(outcome))};
   std::fprintf(stderr, "ERROR: %s\n", exit.failure.c_str());
   return exit;
 }
 
-// Tells the master what the exit code cannot.
+// Reports to the master what the exit code cannot express.
 void Report(TrialClient::Options client_options, core::EarlyExit reason,
             const std::string& message) {
   try {
-    client_options.patience = std::min<std::chrono::milliseconds>(
-        client_options.patience.value_or(kEarlyExitPatience), kEarlyExitPatience);
+    client_options.retry_timeout = std::min<std::chrono::milliseconds>(
+        client_options.retry_timeout.value_or(kEarlyExitTimeout), kEarlyExitTimeout);
     TrialClient(client_options).ReportEarlyExit(reason, message);
   } catch (const Error& e) {
     std::fprintf(stderr, "WARNING: %s\n", e.what());
@@ -178,7 +179,7 @@ std::string LocalCacheDir() {
 int LaunchLocal(const Options& options, Signals& signals) {
   const fs::path source = fs::absolute(options.source);
   if (!fs::is_regular_file(source)) {
-    throw Error(absl::StrCat("there is no file ", options.source, "; check --source"));
+    throw Error(absl::StrCat("file ", options.source, " does not exist; check --source"));
   }
   std::vector<std::string> argv = {Compile(
       MakeRequest(options, source.parent_path(), source.filename(), LocalCacheDir()), signals)};
@@ -188,7 +189,7 @@ int LaunchLocal(const Options& options, Signals& signals) {
   RankExtras extras;
   extras.rendezvous_dir = dir->path();
   extras.single_thread = true;
-  const std::vector<Ranks> ranks = RanksOfNode({{"local", "", options.slots}}, "local");
+  const std::vector<Ranks> ranks = GetRanksOfNode({{"local", "", options.slots}}, "local");
   return RunRanks(ranks, argv, extras, signals).code;
 }
 
@@ -206,14 +207,14 @@ int LaunchOnCluster(const Options& options, Signals& signals) {
     throw;
   }
   const std::vector<Node> nodes = rendezvous->Get(signals);
-  rendezvous.reset();  // The ranks listen for themselves.
-  const std::vector<Ranks> ranks = RanksOfNode(nodes, core::RequireEnv("DET_AGENT_ID"));
+  rendezvous.reset();  // The ranks have their own streams.
+  const std::vector<Ranks> ranks = GetRanksOfNode(nodes, core::RequireEnv("DET_AGENT_ID"));
   RankExtras extras;
   extras.node_address = nodes[ranks.front().cross_rank].address;
   extras.single_thread = core::EnvOr("DET_SLOT_TYPE", "cpu") == "cpu";
   const RanksExit exit = RunRanks(ranks, {program}, extras, signals);
   if (!exit.failure.empty()) Report(client_options, core::EarlyExit::kFailed, exit.failure);
-  SendUnsent(client_options, signals);
+  SendUnsentReports(client_options, signals);
   return exit.code;
 }
 

@@ -1,5 +1,5 @@
-// The two ways to run a Trial: as a task of the cluster and, with --local, without one. Called by
-// main() alone.
+// The two ways to run a Trial: as a task of the cluster, and locally with --local. Called by
+// main().
 #ifndef TRIAL_API_CPP_LAUNCH_LAUNCH_H_
 #define TRIAL_API_CPP_LAUNCH_LAUNCH_H_
 
@@ -11,15 +11,16 @@
 namespace det::launch {
 
 struct Options {
-  std::string source;  // on the cluster below the working directory
+  std::string source;  // on the cluster relative to the working directory
   std::string class_name;
   std::string sdk_dir;
   bool local = false;
-  int slots = 1;                             // --local
-  std::vector<std::string> trial_arguments;  // --local: for the trial's own command line
+  int slots = 1;  // with --local
+  // with --local: arguments for the trial's command line
+  std::vector<std::string> trial_arguments;
 };
 
-// The exit code for main(). Throws Error.
+// Return the exit code for main(). Throw Error.
 int LaunchLocal(const Options& options, Signals& signals);
 int LaunchOnCluster(const Options& options, Signals& signals);
 

@@ -1,5 +1,5 @@
-// The launcher as a program, with an SDK without torch: off the cluster and as a task of a master
-// in the test's process.
+// Tests of the launcher program, with an SDK without torch: off the cluster, and as a task of a
+// master in the test's process.
 #include <signal.h>
 #include <unistd.h>
 
@@ -69,7 +69,7 @@ void ExpectContains(const std::string& text, const std::string& part) {
   EXPECT_NE(text.find(part), std::string::npos) << text;
 }
 
-TEST_F(LaunchTest, LocalRanksGetTheirPlacesAndArguments) {
+TEST_F(LaunchTest, PassesRanksAndArguments_WhenLocal) {
   WriteTrial(
       "printf(\"%s/%s omp=%s dir=%d argc=%d %s\\n\", Env(\"DET_RANK\").c_str(), "
       "Env(\"DET_SIZE\").c_str(), Env(\"OMP_NUM_THREADS\").c_str(), "
@@ -81,31 +81,31 @@ TEST_F(LaunchTest, LocalRanksGetTheirPlacesAndArguments) {
   ExpectContains(result.out, "[rank=1] 1/2 omp=1 dir=1 argc=4 --hparam=a=1\n");
 }
 
-TEST_F(LaunchTest, KilledRankTakesTheOtherDown) {
+TEST_F(LaunchTest, StopsOtherRank_WhenRankIsKilled) {
   WriteTrial("if (Env(\"DET_RANK\") == \"1\") raise(SIGKILL); pause();");
   const Result result = Launch({"--local", "--slots=2"});
   EXPECT_EQ(result.code, 128 + SIGKILL);
   ExpectContains(result.err, "rank 1 failed: killed by SIGKILL");
 }
 
-TEST_F(LaunchTest, ExitCodeOfTheFirstThatFails) {
+TEST_F(LaunchTest, ReturnsExitCodeOfFirstFailure) {
   WriteTrial(
       "if (Env(\"DET_RANK\") == \"0\") {"
-      "  fprintf(stderr, \"ERROR: no more wine\\n\");"
+      "  fprintf(stderr, \"ERROR: out of data\\n\");"
       "  return 7;"
       "}"
       "pause();");
   const Result result = Launch({"--local", "--slots=2"});
   EXPECT_EQ(result.code, 7);
-  ExpectContains(result.err, "rank 0 failed: exit code 7: no more wine");
+  ExpectContains(result.err, "rank 0 failed: exit code 7: out of data");
 }
 
-TEST_F(LaunchTest, WrongUsageIsCodeTwo) {
+TEST_F(LaunchTest, ExitsWith2_WhenUsageIsWrong) {
   EXPECT_EQ(Launch({"--what"}).code, 2);
-  EXPECT_EQ(Launch({"--seed=1"}).code, 2);  // needs --local
+  EXPECT_EQ(Launch({"--seed=1"}).code, 2);  // requires --local
   const Result no_slots = Launch({"--local", "--slots=0"});
   EXPECT_EQ(no_slots.code, 2);
-  EXPECT_EQ(no_slots.err, "ERROR: --slots 0: give a number of processes from 1\n");
+  EXPECT_EQ(no_slots.err, "ERROR: --slots must be at least 1, not 0\n");
   const Result nowhere = Launch();
   EXPECT_EQ(nowhere.code, 2);
   EXPECT_EQ(nowhere.err, "ERROR: not on a cluster: add --local\n");
@@ -120,7 +120,7 @@ class LaunchOnClusterTest : public LaunchTest {
   core::FakeMaster master_;
 };
 
-TEST_F(LaunchOnClusterTest, RendezvousPlacesTheRanks) {
+TEST_F(LaunchOnClusterTest, AssignsRanksFromRendezvous) {
   WriteTrial(
       "printf(\"%s of %s at %s\\n\", Env(\"DET_RANK\").c_str(), Env(\"DET_SIZE\").c_str(), "
       "Env(\"DET_NODE_ADDRESS\").c_str());");
@@ -131,7 +131,7 @@ TEST_F(LaunchOnClusterTest, RendezvousPlacesTheRanks) {
   ExpectContains(result.out, "[rank=2] 2 of 3 at 10.0.0.2\n");
 }
 
-TEST_F(LaunchOnClusterTest, CompileErrorIsReportedAsInvalidCode) {
+TEST_F(LaunchOnClusterTest, ReportsInvalidCode_WhenSourceDoesNotCompile) {
   WriteTrial("return nonsense;");
   const Result result = Launch();
   EXPECT_EQ(result.code, 1);
@@ -142,16 +142,16 @@ TEST_F(LaunchOnClusterTest, CompileErrorIsReportedAsInvalidCode) {
   ExpectContains(reports[0], "'nonsense' was not declared");
 }
 
-TEST_F(LaunchOnClusterTest, MissingSourceIsReportedAsInvalidCode) {
+TEST_F(LaunchOnClusterTest, ReportsInvalidCode_WhenSourceIsMissing) {
   EXPECT_EQ(Launch({"--source=absent.cc"}).code, 2);  // given twice
   std::remove(sdk_.Path("context/trial.cc").c_str());
   EXPECT_EQ(Launch().code, 1);
   const std::vector<std::string> reports = master_.Reports();
   ASSERT_EQ(reports.size(), 1u);
-  ExpectContains(reports[0], "early_exit INVALID_CODE entrypoint: there is no file trial.cc");
+  ExpectContains(reports[0], "early_exit INVALID_CODE entrypoint: file trial.cc does not exist");
 }
 
-// As a rank does that is killed while the master is away.
+// Simulates a rank that is killed while the master is unavailable.
 void LeaveReport(const std::string& dir) {
   const auto outbox = core::Outbox::Open({.dir = dir});
   ASSERT_NE(outbox, nullptr);
@@ -160,7 +160,7 @@ void LeaveReport(const std::string& dir) {
   ASSERT_TRUE(outbox->Add(core::Encode(report)));
 }
 
-TEST_F(LaunchOnClusterTest, WhatAKilledRankHasNotSentIsSent) {
+TEST_F(LaunchOnClusterTest, SendsUnsentReportsOfKilledRank) {
   variables_["DET_CLUSTER_ID"] = "c";
   WriteTrial("raise(SIGKILL);");
   master_.SendRendezvous({{"agent", "10.0.0.2", 1}});
@@ -172,12 +172,12 @@ TEST_F(LaunchOnClusterTest, WhatAKilledRankHasNotSentIsSent) {
                                       "metrics training 7 loss=0.5"}));
 }
 
-TEST_F(LaunchOnClusterTest, WhatTheMasterDoesNotTakeInTimeStaysForTheNextRun) {
+TEST_F(LaunchOnClusterTest, KeepsReportsForNextRun_AfterTimeout) {
   variables_["DET_CLUSTER_ID"] = "c";
   variables_["DET_MASTER_PATIENCE"] = "1";
   WriteTrial("return 3;");
   master_.SendRendezvous({{"agent", "10.0.0.2", 1}});
-  master_.BeAway(1'000'000);
+  master_.FailCalls(1'000'000);
   const std::string dir = sdk_.Path("cache/outbox/c-trial-1/0");
   LeaveReport(dir);
   const Result result = Launch();
@@ -186,7 +186,7 @@ TEST_F(LaunchOnClusterTest, WhatTheMasterDoesNotTakeInTimeStaysForTheNextRun) {
   EXPECT_FALSE(core::Outbox::Open({.dir = dir})->empty());
 }
 
-TEST_F(LaunchOnClusterTest, AllocationThatEndsEndsTheLauncher) {
+TEST_F(LaunchOnClusterTest, Ends_WhenAllocationEnds) {
   WriteTrial("");
   master_.EndAllocation();
   const Result result = Launch();

@@ -10,7 +10,7 @@
 namespace det::launch {
 namespace {
 
-constexpr size_t kLongestLine = 64 << 10;
+constexpr size_t kMaxLineLength = 64 << 10;
 constexpr char kError[] = "ERROR: ";
 
 }  // namespace
@@ -23,11 +23,11 @@ void LineCopier::Add(std::string_view bytes) {
     const size_t end = bytes.find_first_of("\r\n");
     if (end == std::string_view::npos) {
       pending_ += bytes;
-      if (pending_.size() >= kLongestLine) EmitPending();
+      if (pending_.size() >= kMaxLineLength) EmitPending();
       break;
     }
     pending_ += bytes.substr(0, end);
-    // "\r\n" and the '\r' in front of a progress bar make no empty lines.
+    // "\r\n" and the '\r' before a progress bar do not produce empty lines.
     if (bytes[end] == '\n' || !pending_.empty()) EmitPending();
     const bool pair = bytes.substr(end, 2) == "\r\n";
     bytes.remove_prefix(end + (pair ? 2 : 1));
@@ -44,10 +44,10 @@ void LineCopier::EmitPending() {
   out_ += prefix_;
   out_ += pending_;
   out_ += '\n';
-  const auto said = absl::StripAsciiWhitespace(pending_);
-  const bool is_error = absl::StartsWith(said, kError);
-  if (!said.empty() && (is_error || !absl::StartsWith(last_words_, kError))) {
-    last_words_.assign(said.data(), said.size());
+  const auto line = absl::StripAsciiWhitespace(pending_);
+  const bool is_error = absl::StartsWith(line, kError);
+  if (!line.empty() && (is_error || !absl::StartsWith(last_line_, kError))) {
+    last_line_.assign(line.data(), line.size());
   }
   pending_.clear();
 }

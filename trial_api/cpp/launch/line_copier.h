@@ -1,5 +1,5 @@
-// Copies what one process writes to one of the launcher's own streams, in whole lines with a
-// prefix, so that lines of several processes never mix. Used by RunChildren on the main thread.
+// Copies the output of a process to one of the launcher's streams, in whole lines with a prefix, so
+// that lines of several processes do not mix. Used by RunChildren on the main thread.
 #ifndef TRIAL_API_CPP_LAUNCH_LINE_COPIER_H_
 #define TRIAL_API_CPP_LAUNCH_LINE_COPIER_H_
 
@@ -15,13 +15,13 @@ class LineCopier {
 
   LineCopier(std::string prefix, Sink sink);
 
-  // Any piece of output. A line ends with '\n' or '\r', or when it is too long to wait for its end.
+  // Adds a piece of output. A line ends with '\n' or '\r', or when it exceeds the maximum length.
   void Add(std::string_view bytes);
-  // The end: what has no line end yet gets one.
+  // Called at the end: an incomplete line gets a line end.
   void Finish();
-  // The last line that says something, one that begins with "ERROR: " before others, without spaces
-  // around it: of a process that failed, why.
-  const std::string& last_words() const { return last_words_; }
+  // Returns the last non-empty line, preferring lines that begin with "ERROR: ", without
+  // surrounding spaces: for a failed process, the reason.
+  const std::string& last_line() const { return last_line_; }
 
  private:
   void EmitPending();
@@ -30,7 +30,7 @@ class LineCopier {
   const Sink sink_;
   std::string pending_;
   std::string out_;
-  std::string last_words_;
+  std::string last_line_;
 };
 
 }  // namespace det::launch

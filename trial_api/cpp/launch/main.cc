@@ -1,5 +1,5 @@
-// resolute-launch: compiles a user's Trial and runs one process of it per slot, on the cluster as
-// the agent's command for `entrypoint: file.cc:Class`, or with --local in a developer's shell.
+// Entry point of resolute-launch, which compiles a user's Trial and runs one process per slot: on
+// the cluster as the agent's command for `entrypoint: file.cc:Class`, or with --local in a shell.
 #include <climits>
 #include <cstdio>
 #include <filesystem>
@@ -19,43 +19,43 @@ namespace {
 
 constexpr int kWrongUsage = 2;
 
-// This program lies in <SDK>/bin.
+// Returns <SDK> for <SDK>/bin/resolute-launch.
 std::string OwnSdk() {
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
   return self.parent_path().parent_path().string();
 }
 
-// Declares the flags that are handed to the trial as they are.
+// Adds the flags that are passed on to the trial.
 void AddTrialFlags(CLI::App* app, std::vector<std::string>* arguments) {
-  const auto add = [&](const std::string& name, const std::string& what) {
+  const auto add = [&](const std::string& name, const std::string& help) {
     const auto pass = [name, arguments](const std::vector<std::string>& values) {
       for (const std::string& value : values) arguments->push_back(absl::StrCat(name, "=", value));
       return true;
     };
-    app->add_option(name, pass, absl::StrCat("With --local: ", what))
+    app->add_option(name, pass, absl::StrCat("With --local: ", help))
         ->type_size(1)
         ->expected(1, INT_MAX)
         ->allow_extra_args(false)
         ->needs("--local");
   };
-  add("--config", "experiment configuration (YAML)");
-  add("--hparam", "NAME=VALUE in place of the configuration's; repeatable");
-  add("--checkpoint-dir", "where checkpoints go (./checkpoints)");
-  add("--restore", "UUID of a checkpoint to start from");
-  add("--max-length", "\"3 epochs\", \"500 batches\" or \"10000 records\"");
-  add("--seed", "in place of the configuration's");
+  add("--config", "experiment configuration file (YAML)");
+  add("--hparam", "override a hyperparameter, NAME=VALUE; repeatable");
+  add("--checkpoint-dir", "checkpoint directory (default: ./checkpoints)");
+  add("--restore", "start from the checkpoint with this UUID");
+  add("--max-length", "training length, such as \"3 epochs\" or \"500 batches\"");
+  add("--seed", "override the random seed");
 }
 
 int Main(int argc, char** argv) {
   Options options;
-  CLI::App app("Compiles a Trial and runs it, one process per slot.", "resolute-launch");
+  CLI::App app("Compile a Trial and run it with one process per slot.", "resolute-launch");
   app.add_option("--source", options.source, "C++ file with the Trial")->required();
-  app.add_option("--class", options.class_name, "Name of the Trial's class")->required();
-  app.add_option("--sdk-dir", options.sdk_dir, "The installed Trial API (default: beside this)");
+  app.add_option("--class", options.class_name, "Name of the Trial class")->required();
+  app.add_option("--sdk-dir", options.sdk_dir,
+                 "Directory of the Trial API (default: relative to this program)");
   app.add_flag("--local", options.local, "Run here, without a cluster");
-  app.add_option("--slots", options.slots, "With --local: number of processes")
-      ->needs("--local");
+  app.add_option("--slots", options.slots, "With --local: number of processes")->needs("--local");
   AddTrialFlags(&app, &options.trial_arguments);
   try {
     app.parse(argc, argv);
@@ -63,11 +63,11 @@ int Main(int argc, char** argv) {
     return app.exit(e) == 0 ? 0 : kWrongUsage;
   }
   if (options.slots < 1) {
-    std::fprintf(stderr, "ERROR: --slots %d: give a number of processes from 1\n", options.slots);
+    std::fprintf(stderr, "ERROR: --slots must be at least 1, not %d\n", options.slots);
     return kWrongUsage;
   }
   if (!options.local && !core::OnCluster()) {
-    std::fprintf(stderr, "ERROR: not on a cluster: add --local\n");
+    std::fprintf(stderr, "ERROR: not running as a task of a cluster; add --local to run here\n");
     return kWrongUsage;
   }
   if (options.sdk_dir.empty()) options.sdk_dir = OwnSdk();

@@ -20,11 +20,12 @@ std::vector<std::string> CurrentEnvironment() {
   return environment;
 }
 
-std::vector<Ranks> RanksOfNode(const std::vector<core::Node>& nodes, const std::string& agent_id) {
+std::vector<Ranks> GetRanksOfNode(const std::vector<core::Node>& nodes,
+                                  const std::string& agent_id) {
   int size = 0;
   int first = -1;
   size_t mine = 0;
-  // A share without slots still runs one process.
+  // A node without slots runs one process.
   const auto processes = [](const core::Node& node) { return std::max(1, node.slots); };
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (first < 0 && nodes[i].agent_id == agent_id) {

@@ -1,5 +1,4 @@
-// The variables with which the launcher starts a rank (docs/task_environment.md). Called on the
-// main thread.
+// The environment variables of a rank (docs/task_environment.md). Called on the main thread.
 #ifndef TRIAL_API_CPP_LAUNCH_RANK_ENVIRONMENT_H_
 #define TRIAL_API_CPP_LAUNCH_RANK_ENVIRONMENT_H_
 
@@ -11,20 +10,21 @@
 
 namespace det::launch {
 
-// The launcher's own variables, "NAME=value" each.
+// Returns the launcher's environment, "NAME=value" each.
 std::vector<std::string> CurrentEnvironment();
 
-// Which ranks run on this machine, one per slot. Throws Error when `agent_id` is not among the
+// Returns the ranks of this machine, one per slot. Throws Error if `agent_id` is not among the
 // nodes.
-std::vector<Ranks> RanksOfNode(const std::vector<core::Node>& nodes, const std::string& agent_id);
+std::vector<Ranks> GetRanksOfNode(const std::vector<core::Node>& nodes,
+                                  const std::string& agent_id);
 
 struct RankExtras {
   std::string node_address;    // empty: only one machine
   std::string rendezvous_dir;  // empty: on the cluster
-  bool single_thread = false;  // unless the user chose a number of threads
+  bool single_thread = false;  // limit the rank to one thread, unless the user set a number
 };
 
-// The launcher's environment with those of the rank.
+// Returns the launcher's environment with the variables of the rank.
 std::vector<std::string> RankEnvironment(const Ranks& ranks, const RankExtras& extras);
 
 }  // namespace det::launch

@@ -15,9 +15,9 @@ bool Has(const std::vector<std::string>& environment, const std::string& entry) 
   return std::ranges::count(environment, entry) == 1;
 }
 
-TEST(RanksOfNodeTest, OneRankPerSlotInTheOrderOfTheNodes) {
+TEST(GetRanksOfNodeTest, AssignsOneRankPerSlotInNodeOrder) {
   const std::vector<core::Node> nodes = {{"a", "", 2}, {"b", "", 3}, {"c", "", 1}};
-  const std::vector<Ranks> ranks = RanksOfNode(nodes, "b");
+  const std::vector<Ranks> ranks = GetRanksOfNode(nodes, "b");
   ASSERT_EQ(ranks.size(), 3u);
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(ranks[i].rank, 2 + i);
@@ -27,18 +27,18 @@ TEST(RanksOfNodeTest, OneRankPerSlotInTheOrderOfTheNodes) {
     EXPECT_EQ(ranks[i].cross_rank, 1);
     EXPECT_EQ(ranks[i].cross_size, 3);
   }
-  EXPECT_TRUE(RanksOfNode(nodes, "a")[0].is_chief());
+  EXPECT_TRUE(GetRanksOfNode(nodes, "a")[0].is_chief());
 }
 
-TEST(RanksOfNodeTest, WithoutSlotsOneProcess) {
-  EXPECT_EQ(RanksOfNode({{"a", "", 0}}, "a").size(), 1u);
+TEST(GetRanksOfNodeTest, AssignsOneRank_WhenNodeHasNoSlots) {
+  EXPECT_EQ(GetRanksOfNode({{"a", "", 0}}, "a").size(), 1u);
 }
 
-TEST(RanksOfNodeTest, UnknownAgentIsNamed) {
-  EXPECT_THROW(RanksOfNode({{"a", "", 1}}, "b"), Error);
+TEST(GetRanksOfNodeTest, NamesUnknownAgent) {
+  EXPECT_THROW(GetRanksOfNode({{"a", "", 1}}, "b"), Error);
 }
 
-TEST(RankEnvironmentTest, ReplacesAndAdds) {
+TEST(RankEnvironmentTest, ReplacesAndAddsVariables) {
   ::setenv("DET_RANK", "77", 1);
   ::unsetenv("OMP_NUM_THREADS");
   RankExtras extras;
@@ -52,7 +52,7 @@ TEST(RankEnvironmentTest, ReplacesAndAdds) {
   EXPECT_TRUE(Has(environment, "OMP_NUM_THREADS=1"));
 }
 
-TEST(RankEnvironmentTest, ThreadsOfTheUserStay) {
+TEST(RankEnvironmentTest, KeepsNumberOfThreadsOfUser) {
   ::setenv("OMP_NUM_THREADS", "3", 1);
   RankExtras extras;
   extras.single_thread = true;

@@ -22,7 +22,7 @@ Signals::Signals() {
   for (const int signal : {SIGTERM, SIGINT, SIGCHLD}) ::sigaddset(&set, signal);
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
   fd_ = base::Fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!fd_.valid()) throw Error(std::string("cannot listen to signals: ") + std::strerror(errno));
+  if (!fd_.valid()) throw Error(std::string("cannot create a signalfd: ") + std::strerror(errno));
 }
 
 std::optional<int> Signals::Take() {

@@ -1,6 +1,6 @@
-// The launcher's signals as something to poll: SIGTERM, SIGINT and SIGCHLD no longer interrupt,
-// they wait in a descriptor. Made first of all in main(), so that every later thread inherits the
-// mask; used on the main thread.
+// The launcher's signals as a file descriptor for poll: SIGTERM, SIGINT and SIGCHLD are blocked and
+// read from a signalfd. Created first in main(), so that all later threads inherit the mask; used
+// on the main thread.
 #ifndef TRIAL_API_CPP_LAUNCH_SIGNALS_H_
 #define TRIAL_API_CPP_LAUNCH_SIGNALS_H_
 
@@ -11,7 +11,7 @@
 
 namespace det::launch {
 
-// The launcher was told to end while it was not yet running ranks.
+// The launcher received a stop signal before it started ranks.
 class Stopped : public Error {
  public:
   explicit Stopped(int signal);
@@ -25,11 +25,11 @@ class Signals {
  public:
   Signals();
 
-  // Readable when a signal has come.
+  // Readable when a signal is pending.
   int fd() const { return fd_.get(); }
-  // Takes what has come; the first SIGTERM or SIGINT among it.
+  // Reads the pending signals; returns the first SIGTERM or SIGINT among them.
   std::optional<int> Take();
-  // Waits until `other` is readable, a signal has come or the time has passed; -1 waits for ever.
+  // Waits until `other` is readable, a signal is pending or the time has passed; -1 waits forever.
   // Throws Stopped for SIGTERM and SIGINT.
   void WaitOrStop(int other, int timeout_ms);
 

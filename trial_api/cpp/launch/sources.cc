@@ -46,7 +46,7 @@ std::vector<std::string> QuotedIncludes(const fs::path& file) {
   return names;
 }
 
-// Goes from include to include, in the order in which the compiler looks for them.
+// Follows includes, in the order in which the compiler searches.
 class Walk {
  public:
   Walk(fs::path context_dir, const fs::path& source)
@@ -84,7 +84,7 @@ class Walk {
     }
   }
 
-  // None for what lies elsewhere, as the Trial API's own headers.
+  // Returns nothing for headers elsewhere, such as those of the Trial API.
   std::optional<fs::path> Find(const std::string& name, const fs::path& includer_dir) const {
     for (const fs::path& dir : {includer_dir, fs::path(), source_dir_}) {
       const fs::path path = (dir / name).lexically_normal();
@@ -107,7 +107,7 @@ std::vector<std::string> CodeFiles(const std::string& context_dir) {
   std::vector<std::string> files;
   const auto options = fs::directory_options::skip_permission_denied;
   for (fs::recursive_directory_iterator it(context_dir, options), end; it != end; ++it) {
-    // Hidden folders, as those of version control, hold no code of the trial.
+    // Hidden directories, such as those of version control, contain no code of the trial.
     if (it->is_directory() && absl::StartsWith(it->path().filename().string(), ".")) {
       it.disable_recursion_pending();
       continue;

@@ -23,13 +23,13 @@ class SourcesTest : public testing::Test {
   const FakeSdk sdk_;
 };
 
-TEST_F(SourcesTest, OneFileHasNone) {
+TEST_F(SourcesTest, FindsNothing_ForSingleFile) {
   Write("other.cc", "");
   Write("other.h", "");
   EXPECT_EQ(Paired(), Paths());
 }
 
-TEST_F(SourcesTest, PairsAreFoundFromHeaderToHeader) {
+TEST_F(SourcesTest, FollowsHeaders) {
   Write("trial.cc", "  #  include \"a.h\" // why\n");
   Write("a.h", "#include \"deep/b.hpp\"\n");  // has no source of its own
   Write("deep/b.hpp", "#include \"c.h\"\n#include \"a.h\"\n");
@@ -41,27 +41,27 @@ TEST_F(SourcesTest, PairsAreFoundFromHeaderToHeader) {
   EXPECT_EQ(Paired(), (Paths{"deep/b.cpp", "deep/c.cc", "deep/d.c"}));
 }
 
-TEST_F(SourcesTest, ASourceInAFolder) {
+TEST_F(SourcesTest, FindsSourcesInSubdirectory) {
   Write("src/trial.cc", "#include \"net.h\"\n");
   Write("src/net.h", "");
   Write("src/net.cc", "");
   EXPECT_EQ(Paired("src/trial.cc"), Paths{"src/net.cc"});
 }
 
-TEST_F(SourcesTest, WhatIsIncludedAsTextIsNotCompiledAgain) {
+TEST_F(SourcesTest, DoesNotCompileIncludedSources) {
   Write("trial.cc", "#include \"net.h\"\n#include \"net.cc\"\n");
   Write("net.h", "");
   Write("net.cc", "#include \"net.h\"\n");
   EXPECT_EQ(Paired(), Paths());
 }
 
-TEST_F(SourcesTest, TheEntrypointIsNotItsOwnPair) {
+TEST_F(SourcesTest, DoesNotPairEntrypointWithItself) {
   Write("trial.h", "");
   Write("trial.cc", "#include \"trial.h\"\n");
   EXPECT_EQ(Paired(), Paths());
 }
 
-TEST_F(SourcesTest, NothingOutsideOfTheContext) {
+TEST_F(SourcesTest, IgnoresFilesOutsideContext) {
   sdk_.Write("outside.h", "");
   sdk_.Write("outside.cc", "");
   Write("trial.cc", "#include \"../outside.h\"\n#include <vector>\n#include \"" +

@@ -1,5 +1,5 @@
-// For tests: an SDK without torch, in which a Trial is a class with `int Run(int argc, char**
-// argv)`, and a context directory. Called by tests of this folder.
+// An SDK without torch for tests, in which a Trial is a class with `int Run(int argc, char**
+// argv)`, and a context directory. Used by tests of this directory.
 #ifndef TRIAL_API_CPP_LAUNCH_TESTING_H_
 #define TRIAL_API_CPP_LAUNCH_TESTING_H_
 
@@ -36,7 +36,7 @@ class FakeSdk {
     return text.ok() ? *text : "";
   }
 
-  // A compiler that counts its calls in the file `calls` and makes a program that does nothing.
+  // A compiler that counts its calls in the file `calls` and creates a program that does nothing.
   std::string CountingCompiler() const {
     Write("compiler",
           "#!/bin/sh\necho call >> " + Path("calls") +

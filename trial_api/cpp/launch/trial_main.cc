@@ -1,5 +1,5 @@
-// The program of a Trial: the user's source, and a main() that runs the class. DET_TRIAL_SOURCE and
-// DET_TRIAL_CLASS come from the command line of the compiler.
+// The main program of a Trial: includes the user's source, and runs the class in main().
+// DET_TRIAL_SOURCE and DET_TRIAL_CLASS are set on the compiler's command line.
 #include "det/trial.h"
 #include DET_TRIAL_SOURCE
 

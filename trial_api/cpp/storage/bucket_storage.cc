@@ -30,11 +30,11 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-constexpr size_t kAtOnce = 4;                  // files on their way
-constexpr int64_t kSmall = int64_t{64} << 20;  // more than a manifest ever has
+constexpr size_t kAtOnce = 4;                  // number of parallel transfers
+constexpr int64_t kSmall = int64_t{64} << 20;  // maximum size of a manifest
 constexpr char kStepsCompleted[] = "steps_completed";
 
-// What is not there is damage, of all else the server is to blame, or the way there.
+// A missing object is damage; other errors are failures of the server or the network.
 void OrThrow(const absl::Status& status) {
   if (status.ok()) return;
   if (absl::IsNotFound(status)) throw Error(std::string(status.message()));
@@ -47,7 +47,8 @@ T OrThrow(absl::StatusOr<T> result) {
   return *std::move(result);
 }
 
-// Calls `work` for each file, several at once; throws what the first threw that failed.
+// Calls `work` for each file, several in parallel; throws the exception of the first file that
+// failed.
 void ForEach(const std::vector<FileRecord>& files,
              const std::function<void(objects::Bucket&, const FileRecord&)>& work,
              const std::function<std::unique_ptr<objects::Bucket>()>& open) {
@@ -73,7 +74,8 @@ void ForEach(const std::vector<FileRecord>& files,
 
 class BucketStorage final : public Storage {
  public:
-  BucketStorage(objects::Place place, std::string prefix, std::string scratch, std::string owner)
+  BucketStorage(objects::BucketConfig place, std::string prefix, std::string scratch,
+                std::string owner)
       : place_(std::move(place)), prefix_(std::move(prefix)), owner_(std::move(owner)) {
     if (!prefix_.empty() && prefix_.back() != '/') prefix_ += '/';
     if (scratch.empty()) {
@@ -82,13 +84,13 @@ class BucketStorage final : public Storage {
     } else {
       scratch_ = fs::path(scratch) / base::NewUuid();
     }
-    (void)Connect();  // A configuration that makes no sense is told at once.
+    (void)Connect();  // Reports an invalid configuration at once.
   }
   ~BucketStorage() override { RemoveAll(scratch_); }
 
   std::string BeginWrite(const std::string& uuid, int rank) override {
     if (rank == 0 && !owner_.empty()) OrThrow(Connect()->Put(EntryKey(uuid), ""));
-    return OrError([&] {
+    return ConvertErrors([&] {
       const fs::path dir = RankDir(uuid, rank);
       fs::create_directories(dir);
       return dir.string();
@@ -96,7 +98,7 @@ class BucketStorage final : public Storage {
   }
 
   std::vector<FileRecord> EndWrite(const std::string& uuid, int rank) override {
-    return OrError([&] {
+    return ConvertErrors([&] {
       const fs::path dir = RankDir(uuid, rank);
       std::vector<FileRecord> files = DescribeAll(dir);
       ForEach(
@@ -113,7 +115,7 @@ class BucketStorage final : public Storage {
   std::vector<FileRecord> Publish(const std::string& uuid,
                                   const std::vector<std::vector<FileRecord>>& by_rank,
                                   const std::string& metadata_json) override {
-    RefuseDuplicates(by_rank);
+    RejectDuplicates(by_rank);
     std::vector<FileRecord> files;
     for (const auto& of_rank : by_rank) files.insert(files.end(), of_rank.begin(), of_rank.end());
     const auto bucket = Connect();
@@ -122,8 +124,8 @@ class BucketStorage final : public Storage {
     const std::string manifest = ManifestText(owner_, files);
     OrThrow(bucket->Put(Key(uuid, kManifest), manifest));
     files.push_back(DescribeText(kManifest, manifest));
-    // It is there now; who looks for it and finds the entry still empty reads its metadata.
-    const std::optional<int64_t> steps = StepsOf(metadata_json);
+    // The checkpoint is complete now; readers that find the entry still empty read its metadata.
+    const std::optional<int64_t> steps = ReadSteps(metadata_json);
     if (!owner_.empty() && steps) {
       (void)bucket->Put(EntryKey(uuid), Json{{kStepsCompleted, *steps}}.dump());
     }
@@ -149,7 +151,7 @@ class BucketStorage final : public Storage {
     }
   }
 
-  std::vector<std::string> Saved(int64_t max_steps) override {
+  std::vector<std::string> ListSaved(int64_t max_steps) override {
     std::vector<std::pair<int64_t, std::string>> found;
     try {
       const auto bucket = Connect();
@@ -168,7 +170,7 @@ class BucketStorage final : public Storage {
   }
 
   std::string Open(const std::string& uuid) override {
-    if (!base::IsUuid(uuid)) throw Error("'" + uuid + "' is no UUID of a checkpoint");
+    if (!base::IsUuid(uuid)) throw Error("'" + uuid + "' is not the UUID of a checkpoint");
     std::lock_guard lock(mutex_);
     if (const auto it = opened_.find(uuid); it != opened_.end()) return it->second;
     const auto bucket = Connect();
@@ -184,7 +186,7 @@ class BucketStorage final : public Storage {
     } catch (const fs::filesystem_error& e) {
       RemoveAll(dir);
       throw StorageUnreachable(std::string(e.what()) +
-                               "; check the space and the permissions there");
+                               "; check the free disk space and the permissions");
     } catch (...) {
       RemoveAll(dir);
       throw;
@@ -192,14 +194,14 @@ class BucketStorage final : public Storage {
     return opened_[uuid] = dir.string();
   }
 
-  void CopyBeside(const std::string& folder, const std::string& name) override {
+  void CopyNextToCheckpoints(const std::string& folder, const std::string& name) override {
     std::unique_ptr<objects::Bucket> bucket;
-    OrError([&] {
-      for (const fs::path& file : changed_.In(folder)) {
+    ConvertErrors([&] {
+      for (const fs::path& file : changed_.Find(folder)) {
         if (bucket == nullptr) bucket = Connect();
         const fs::path from = folder / file;
         OrThrow(bucket->PutFile(prefix_ + name + "/" + file.generic_string(), from.string()));
-        changed_.Copied(from);
+        changed_.MarkCopied(from);
       }
     });
   }
@@ -222,7 +224,7 @@ class BucketStorage final : public Storage {
     return scratch_ / uuid / ("rank-" + std::to_string(rank));
   }
 
-  // Of this owner.
+  // Lists the checkpoints of this owner.
   std::vector<std::string> Entries(objects::Bucket& bucket) const {
     std::vector<std::string> uuids;
     if (owner_.empty()) return uuids;
@@ -234,14 +236,14 @@ class BucketStorage final : public Storage {
     return uuids;
   }
 
-  // The manifest first, so that no half checkpoint looks whole.
+  // Removes the manifest first, so that an incomplete checkpoint does not look complete.
   void RemoveFrom(objects::Bucket& bucket, const std::string& uuid) const {
     OrThrow(bucket.Remove(Key(uuid, kManifest)));
     for (const std::string& key : OrThrow(bucket.List(Key(uuid, "")))) OrThrow(bucket.Remove(key));
     if (!owner_.empty()) OrThrow(bucket.Remove(EntryKey(uuid)));
   }
 
-  static std::optional<int64_t> StepsOf(const std::string& text) {
+  static std::optional<int64_t> ReadSteps(const std::string& text) {
     const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
     if (!json.is_object()) return std::nullopt;
     const auto steps = json.find(kStepsCompleted);
@@ -249,17 +251,17 @@ class BucketStorage final : public Storage {
     return steps->get<int64_t>();
   }
   static std::optional<int64_t> StepsIn(objects::Bucket& bucket, const std::string& key) {
-    return StepsOf(bucket.Read(key, 0, kSmall).value_or(""));
+    return ReadSteps(bucket.Read(key, 0, kSmall).value_or(""));
   }
 
   void Download(const std::string& uuid, const fs::path& dir,
                 const std::vector<FileRecord>& files) const {
-    // Before threads do it at the same time.
+    // Done before the threads would do it concurrently.
     for (const FileRecord& file : files) {
       const fs::path relative = fs::path(file.path).lexically_normal();
       if (relative.is_absolute() || relative.empty() || *relative.begin() == "..") {
         throw Error("checkpoint " + uuid + ": file " + file.path +
-                    " would lie outside of it; use another checkpoint");
+                    " has a path outside the checkpoint; use another checkpoint");
       }
       fs::create_directories((dir / relative).parent_path());
     }
@@ -267,7 +269,7 @@ class BucketStorage final : public Storage {
         files,
         [&](objects::Bucket& bucket, const FileRecord& file) {
           const absl::Status got = bucket.GetFile(Key(uuid, file.path), (dir / file.path).string());
-          // One that is not there is damage: Verify says so.
+          // A missing file is damage, which Verify reports.
           if (!absl::IsNotFound(got)) OrThrow(got);
           if (!got.ok()) fs::remove(dir / file.path);
           Verify(uuid, dir, file);
@@ -275,7 +277,7 @@ class BucketStorage final : public Storage {
         [this] { return Connect(); });
   }
 
-  const objects::Place place_;
+  const objects::BucketConfig place_;
   std::string prefix_;
   const std::string owner_;
   std::optional<base::TempDir> scratch_dir_;
@@ -296,7 +298,7 @@ std::unique_ptr<Storage> MakeBucketStorage(const std::string& config_json, std::
     const auto it = storage.find(name);
     return it != storage.end() && it->is_string() ? it->get<std::string>() : std::string();
   };
-  objects::Place place;
+  objects::BucketConfig place;
   place.type = text("type");
   place.bucket = text("bucket");
   place.access_key = text("access_key");

@@ -1,4 +1,5 @@
-// Which files of a folder are to be copied again. For Storage::CopyBeside; one thread at a time.
+// Determines which files of a directory must be copied again. Used by
+// Storage::CopyNextToCheckpoints; one thread at a time.
 #ifndef TRIAL_API_CPP_STORAGE_CHANGED_FILES_H_
 #define TRIAL_API_CPP_STORAGE_CHANGED_FILES_H_
 
@@ -12,14 +13,15 @@ namespace det::storage {
 
 class ChangedFiles {
  public:
-  // Regular files below `folder`, by their paths from there, that have another size or time than
-  // when they were copied. None when there is no such folder. Throws filesystem_error.
-  std::vector<std::filesystem::path> In(const std::filesystem::path& folder) {
+  // Returns the regular files below `folder`, relative to it, whose size or time has changed since
+  // they were copied. Returns an empty list if the directory does not exist. Throws
+  // filesystem_error.
+  std::vector<std::filesystem::path> Find(const std::filesystem::path& folder) {
     std::vector<std::filesystem::path> changed;
     if (!std::filesystem::is_directory(folder)) return changed;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
       if (!entry.is_regular_file()) continue;
-      // As it was before the copy: what is added meanwhile is copied the next time.
+      // The state before the copy: data that is added meanwhile is copied next time.
       const Stamp stamp{entry.file_size(), entry.last_write_time()};
       const auto copied = copied_.find(entry.path());
       if (copied != copied_.end() && copied->second == stamp) continue;
@@ -29,7 +31,7 @@ class ChangedFiles {
     return changed;
   }
 
-  void Copied(const std::filesystem::path& file) { copied_[file] = seen_[file]; }
+  void MarkCopied(const std::filesystem::path& file) { copied_[file] = seen_[file]; }
 
  private:
   using Stamp = std::pair<uint64_t, std::filesystem::file_time_type>;

@@ -17,11 +17,11 @@ using Json = nlohmann::json;
 
 FileRecord Describe(const fs::path& root, const fs::path& file) {
   return {fs::relative(file, root).string(), static_cast<int64_t>(fs::file_size(file)),
-          Sha256OfFile(file.string())};
+          ComputeFileSha256(file.string())};
 }
 
 FileRecord DescribeText(const std::string& name, const std::string& text) {
-  return {name, static_cast<int64_t>(text.size()), Sha256OfText(text)};
+  return {name, static_cast<int64_t>(text.size()), ComputeTextSha256(text)};
 }
 
 std::vector<FileRecord> DescribeAll(const fs::path& root) {
@@ -29,7 +29,7 @@ std::vector<FileRecord> DescribeAll(const fs::path& root) {
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root)) {
     if (entry.is_directory()) continue;
     if (entry.is_symlink() || !entry.is_regular_file()) {
-      throw Error("checkpoint file " + entry.path().string() + " is no regular file");
+      throw Error("checkpoint file " + entry.path().string() + " is not a regular file");
     }
     files.push_back(Describe(root, entry.path()));
   }
@@ -54,17 +54,18 @@ Manifest ParseManifest(const std::string& where, const std::string& text) {
     }
     return manifest;
   } catch (const Json::exception&) {
-    throw Error(where + " is damaged: it is no manifest; use another checkpoint");
+    throw Error(where + " is damaged: not a valid manifest; use another checkpoint");
   }
 }
 
-void RefuseDuplicates(const std::vector<std::vector<FileRecord>>& by_rank) {
+void RejectDuplicates(const std::vector<std::vector<FileRecord>>& by_rank) {
   std::set<std::string> names = {kMetadata, kManifest};
   for (size_t rank = 0; rank < by_rank.size(); ++rank) {
     for (const FileRecord& file : by_rank[rank]) {
       if (names.insert(file.path).second) continue;
-      throw Error("checkpoint file '" + file.path + "' of rank " + std::to_string(rank) +
-                  " has a name that is taken; give each rank's files names of their own");
+      throw Error(
+          "checkpoint file '" + file.path + "' of rank " + std::to_string(rank) +
+          " has the same name as a file of another rank; use different file names on each rank");
     }
   }
 }
@@ -75,8 +76,10 @@ void Verify(const std::string& uuid, const fs::path& dir, const FileRecord& file
   std::error_code error;
   const auto size = fs::file_size(path, error);
   if (error) throw Error(where + " is missing; use another checkpoint");
-  if (static_cast<int64_t>(size) != file.size || Sha256OfFile(path.string()) != file.sha256) {
-    throw Error(where + " is damaged: it is not what was saved; use another checkpoint");
+  if (static_cast<int64_t>(size) != file.size || ComputeFileSha256(path.string()) != file.sha256) {
+    throw Error(
+        where +
+        " is damaged: its size or SHA-256 differs from the manifest; use another checkpoint");
   }
 }
 

@@ -1,5 +1,5 @@
-// What makes a checkpoint whole, wherever it lies: metadata.json and manifest.json, which names
-// each file with its size and SHA-256. All throw Error.
+// The files that describe a complete checkpoint: metadata.json, and manifest.json with the size and
+// SHA-256 of each file. All functions throw Error.
 #ifndef TRIAL_API_CPP_STORAGE_MANIFEST_H_
 #define TRIAL_API_CPP_STORAGE_MANIFEST_H_
 
@@ -15,19 +15,19 @@ namespace det::storage {
 inline constexpr char kMetadata[] = "metadata.json";
 inline constexpr char kManifest[] = "manifest.json";
 
-// Runs `step`, whose std::filesystem calls name the file in what they throw.
+// Runs `step` and converts the exceptions of std::filesystem, which contain the file name.
 template <class Function>
-auto OrError(Function step) {
+auto ConvertErrors(Function step) {
   try {
     return step();
   } catch (const std::filesystem::filesystem_error& e) {
-    throw Error(std::string(e.what()) + "; check the space and the permissions there");
+    throw Error(std::string(e.what()) + "; check the free disk space and the permissions");
   }
 }
 
 FileRecord Describe(const std::filesystem::path& root, const std::filesystem::path& file);
 FileRecord DescribeText(const std::string& name, const std::string& text);
-// All files below `root`, which must be regular ones.
+// Describes all files below `root`, which must be regular files.
 std::vector<FileRecord> DescribeAll(const std::filesystem::path& root);
 
 std::string ManifestText(const std::string& owner, const std::vector<FileRecord>& files);
@@ -35,13 +35,13 @@ struct Manifest {
   std::string owner;
   std::vector<FileRecord> files;
 };
-// `where`: for the message.
+// Parses a manifest. `where` is its location, for error messages.
 Manifest ParseManifest(const std::string& where, const std::string& text);
 
-// The ranks' files must have names of their own.
-void RefuseDuplicates(const std::vector<std::vector<FileRecord>>& by_rank);
+// Throws if two ranks have files with the same name.
+void RejectDuplicates(const std::vector<std::vector<FileRecord>>& by_rank);
 
-// Compares dir/file.path with what was saved.
+// Compares the file dir/file.path with its size and SHA-256.
 void Verify(const std::string& uuid, const std::filesystem::path& dir, const FileRecord& file);
 
 }  // namespace det::storage

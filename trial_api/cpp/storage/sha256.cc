@@ -42,13 +42,13 @@ class Digest {
 
 }  // namespace
 
-std::string Sha256OfText(const std::string& text) {
+std::string ComputeTextSha256(const std::string& text) {
   Digest digest;
   digest.Add(text);
   return digest.Finish();
 }
 
-std::string Sha256OfFile(const std::string& path) {
+std::string ComputeFileSha256(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) throw Error("cannot read " + path + ": " + std::strerror(errno));
   Digest digest;

@@ -44,10 +44,10 @@ class SharedFs final : public Storage {
   SharedFs(std::string base, const std::string& owner)
       : base_(fs::absolute(base)),
         owner_(owner),
-        aside_prefix_(".tmp-" + owner + (owner.empty() ? "" : "-")) {}
+        temporary_prefix_(".tmp-" + owner + (owner.empty() ? "" : "-")) {}
 
   std::string BeginWrite(const std::string& uuid, int rank) override {
-    return OrError([&] {
+    return ConvertErrors([&] {
       const fs::path dir = RankDir(uuid, rank);
       fs::create_directories(dir);
       return dir.string();
@@ -55,7 +55,7 @@ class SharedFs final : public Storage {
   }
 
   std::vector<FileRecord> EndWrite(const std::string& uuid, int rank) override {
-    return OrError([&] {
+    return ConvertErrors([&] {
       const fs::path dir = RankDir(uuid, rank);
       std::vector<FileRecord> files = DescribeAll(dir);
       for (const FileRecord& file : files) Sync(dir / file.path);
@@ -66,9 +66,9 @@ class SharedFs final : public Storage {
   std::vector<FileRecord> Publish(const std::string& uuid,
                                   const std::vector<std::vector<FileRecord>>& by_rank,
                                   const std::string& metadata_json) override {
-    return OrError([&] {
-      RefuseDuplicates(by_rank);
-      // Aside the ranks' own folders, so that no file's name can meet theirs.
+    return ConvertErrors([&] {
+      RejectDuplicates(by_rank);
+      // Next to the directories of the ranks, so that file names cannot collide with theirs.
       const fs::path merged = Aside(uuid) / "merged";
       std::vector<FileRecord> files = Merge(uuid, by_rank, merged);
       WriteSynced(merged / kMetadata, metadata_json);
@@ -94,14 +94,15 @@ class SharedFs final : public Storage {
     std::vector<fs::path> leftovers;
     for (fs::directory_iterator it(base_, ignored), end; it != end; it.increment(ignored)) {
       const std::string name = it->path().filename().string();
-      if (name.rfind(aside_prefix_, 0) == 0 && base::IsUuid(name.substr(aside_prefix_.size()))) {
+      if (name.rfind(temporary_prefix_, 0) == 0 &&
+          base::IsUuid(name.substr(temporary_prefix_.size()))) {
         leftovers.push_back(it->path());
       }
     }
     for (const fs::path& path : leftovers) fs::remove_all(path, ignored);
   }
 
-  std::vector<std::string> Saved(int64_t max_steps) override {
+  std::vector<std::string> ListSaved(int64_t max_steps) override {
     std::vector<std::pair<int64_t, std::string>> found;
     std::error_code ignored;
     for (fs::directory_iterator it(base_, ignored), end; it != end; it.increment(ignored)) {
@@ -121,7 +122,7 @@ class SharedFs final : public Storage {
   }
 
   std::string Open(const std::string& uuid) override {
-    if (!base::IsUuid(uuid)) throw Error("'" + uuid + "' is no UUID of a checkpoint");
+    if (!base::IsUuid(uuid)) throw Error("'" + uuid + "' is not the UUID of a checkpoint");
     const fs::path dir = base_ / uuid;
     const std::string manifest = (dir / kManifest).string();
     const absl::StatusOr<std::string> text = base::ReadFile(manifest);
@@ -133,22 +134,22 @@ class SharedFs final : public Storage {
     return dir.string();
   }
 
-  void CopyBeside(const std::string& folder, const std::string& name) override {
-    OrError([&] {
-      for (const fs::path& file : changed_.In(folder)) {
+  void CopyNextToCheckpoints(const std::string& folder, const std::string& name) override {
+    ConvertErrors([&] {
+      for (const fs::path& file : changed_.Find(folder)) {
         const fs::path to = base_ / name / file;
         fs::path aside = to;
-        aside.replace_filename(aside_prefix_ + to.filename().string());
+        aside.replace_filename(temporary_prefix_ + to.filename().string());
         fs::create_directories(to.parent_path());
         fs::copy_file(folder / file, aside, fs::copy_options::overwrite_existing);
         fs::rename(aside, to);
-        changed_.Copied(folder / file);
+        changed_.MarkCopied(folder / file);
       }
     });
   }
 
  private:
-  fs::path Aside(const std::string& uuid) const { return base_ / (aside_prefix_ + uuid); }
+  fs::path Aside(const std::string& uuid) const { return base_ / (temporary_prefix_ + uuid); }
   fs::path RankDir(const std::string& uuid, int rank) const {
     return Aside(uuid) / ("rank-" + std::to_string(rank));
   }
@@ -169,7 +170,7 @@ class SharedFs final : public Storage {
     return files;
   }
 
-  // An object; an empty one when there is none.
+  // Returns a JSON object; an empty one if the file is missing or invalid.
   static Json ReadJson(const fs::path& path) {
     const absl::StatusOr<std::string> text = base::ReadFile(path.string());
     Json json = Json::parse(text.value_or(""), nullptr, false);
@@ -189,7 +190,7 @@ class SharedFs final : public Storage {
 
   const fs::path base_;
   const std::string owner_;
-  const std::string aside_prefix_;
+  const std::string temporary_prefix_;
   ChangedFiles changed_;
 };
 

@@ -1,4 +1,4 @@
-// What every storage must do: a folder, and each kind of bucket.
+// Contract tests of Storage: a directory, and each kind of bucket.
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -24,7 +24,7 @@ using Json = nlohmann::json;
 class StorageContractTest : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    // A server that fails now and then is as good as one that never does.
+    // Occasional failures of the server must not matter.
     if (InBucket()) server_.emplace(std::vector<std::string>{"--fail", "11"});
   }
 
@@ -34,7 +34,7 @@ class StorageContractTest : public testing::TestWithParam<std::string> {
 
   std::unique_ptr<Storage> Make(const std::string& owner = "me") const {
     if (!InBucket()) return MakeSharedFs(Base(), owner);
-    const objects::Place place = server_->PlaceOf(GetParam());
+    const objects::BucketConfig place = server_->GetBucketConfig(GetParam());
     Json storage = {{"type", place.type}, {"prefix", "some/where"}};
     const auto add = [&](const char* name, const std::string& value) {
       if (!value.empty()) storage[name] = value;
@@ -49,9 +49,9 @@ class StorageContractTest : public testing::TestWithParam<std::string> {
   }
 
   std::unique_ptr<objects::Bucket> Bucket() const {
-    return *objects::OpenBucket(server_->PlaceOf(GetParam()));
+    return *objects::OpenBucket(server_->GetBucketConfig(GetParam()));
   }
-  // Of what does not lie in a checkpoint.
+  // Returns the files outside of checkpoints.
   std::string Beside(const std::string& name) const {
     if (InBucket()) return Bucket()->Read("some/where/" + name, 0, 1000).value_or("nothing");
     return base::ReadFile(Base() + "/" + name).value_or("nothing");
@@ -77,7 +77,7 @@ class StorageContractTest : public testing::TestWithParam<std::string> {
       fs::remove(Base() + "/" + uuid + "/" + file);
     }
   }
-  // How much there is, whole or not.
+  // Counts the files, of complete and incomplete checkpoints.
   size_t Things() const {
     if (InBucket()) return Bucket()->List("").value().size();
     size_t count = 0;
@@ -103,7 +103,7 @@ class StorageContractTest : public testing::TestWithParam<std::string> {
     storage.Publish(uuid, {first, second}, Json{{"steps_completed", steps}}.dump());
     return uuid;
   }
-  static std::string Said(const std::function<void()>& step) {
+  static std::string GetError(const std::function<void()>& step) {
     try {
       step();
       return "";
@@ -116,13 +116,13 @@ class StorageContractTest : public testing::TestWithParam<std::string> {
   std::optional<objects::ObjectServer> server_;
 };
 
-TEST_P(StorageContractTest, AStorageThatIsAwayIsNoDamage) {
-  if (!InBucket()) GTEST_SKIP() << "of a folder that is away nothing tells it";
+TEST_P(StorageContractTest, ReportsUnreachableStorage_NotDamage) {
+  if (!InBucket()) GTEST_SKIP() << "a missing directory cannot be distinguished";
   const auto storage = Make();
-  const std::string uuid = Save(*storage, 1), torn = Save(*storage, 2);
+  const std::string uuid = Save(*storage, 1);
+  const std::string torn = Save(*storage, 2);
   Drop(torn, "b.bin");
-  EXPECT_THROW(
-      try { Make()->Open(torn); } catch (const StorageUnreachable&){}, Error);
+  EXPECT_THROW(try { Make()->Open(torn); } catch (const StorageUnreachable&){}, Error);
   server_.reset();
   EXPECT_THROW(storage->Open(uuid), StorageUnreachable);
   for (const auto& each : fs::recursive_directory_iterator(Scratch())) {
@@ -130,15 +130,16 @@ TEST_P(StorageContractTest, AStorageThatIsAwayIsNoDamage) {
   }
 }
 
-TEST_P(StorageContractTest, WhatIsPublishedIsOpened) {
+TEST_P(StorageContractTest, OpensPublishedCheckpoint) {
   const auto storage = Make();
   const std::string uuid = base::NewUuid();
   const auto first = Write(*storage, uuid, 0, "deep/a.bin", "of rank 0");
   ASSERT_EQ(first.size(), 1u);
   EXPECT_EQ(first[0].path, "deep/a.bin");
   EXPECT_EQ(first[0].size, 9);
-  EXPECT_EQ(first[0].sha256, Sha256OfText("of rank 0"));
-  EXPECT_NE(Said([&] { Make()->Open(uuid); }).find(uuid), std::string::npos);  // not yet
+  EXPECT_EQ(first[0].sha256, ComputeTextSha256("of rank 0"));
+  EXPECT_NE(GetError([&] { Make()->Open(uuid); }).find(uuid),
+            std::string::npos);  // not published yet
   const auto second = Write(*storage, uuid, 1, "b.bin", "");
   const auto all = storage->Publish(uuid, {first, second}, R"({"steps_completed": 3})");
   ASSERT_EQ(all.size(), 4u);
@@ -152,23 +153,20 @@ TEST_P(StorageContractTest, WhatIsPublishedIsOpened) {
   EXPECT_EQ(other->Open(uuid), dir);
 }
 
-TEST_P(StorageContractTest, NamesThatMeetAreRefused) {
+TEST_P(StorageContractTest, RejectsDuplicateFileNames) {
   const auto storage = Make();
   const std::string uuid = base::NewUuid();
   const auto first = Write(*storage, uuid, 0, "a", "1");
   const auto second = Write(*storage, uuid, 1, "a", "2");
-  EXPECT_EQ(
-      Said([&] {
-        storage->Publish(uuid, {first, second}, "{}");
-      }),
-      "checkpoint file 'a' of rank 1 has a name that is taken; give each rank's files names of "
-      "their own");
-  EXPECT_NE(Said([&] { Make()->Open(uuid); }), "");
+  EXPECT_EQ(GetError([&] { storage->Publish(uuid, {first, second}, "{}"); }),
+            "checkpoint file 'a' of rank 1 has the same name as a file of another rank; use "
+            "different file names on each rank");
+  EXPECT_NE(GetError([&] { Make()->Open(uuid); }), "");
   storage->Remove(uuid);
   EXPECT_EQ(Things(), 0u);
 }
 
-TEST_P(StorageContractTest, DamageIsFound) {
+TEST_P(StorageContractTest, DetectsDamage) {
   const auto storage = Make();
   for (const std::string damage : {"changed", "missing"}) {
     const std::string uuid = Save(*storage, 1);
@@ -177,19 +175,20 @@ TEST_P(StorageContractTest, DamageIsFound) {
     } else {
       Drop(uuid, "deep/a.bin");
     }
-    const std::string said = Said([&] { Make()->Open(uuid); });
-    EXPECT_NE(said.find("deep/a.bin is "), std::string::npos) << said;
-    EXPECT_NE(said.find("use another checkpoint"), std::string::npos) << said;
+    const std::string message = GetError([&] { Make()->Open(uuid); });
+    EXPECT_NE(message.find("deep/a.bin is "), std::string::npos) << message;
+    EXPECT_NE(message.find("use another checkpoint"), std::string::npos) << message;
   }
   const std::string uuid = Save(*storage, 1);
   Replace(uuid, "manifest.json", "{");
-  const std::string said = Said([&] { Make()->Open(uuid); });
-  EXPECT_NE(said.find("is damaged: it is no manifest"), std::string::npos) << said;
-  EXPECT_NE(Said([&] { Make()->Open("no-uuid"); }).find("is no UUID"), std::string::npos);
+  const std::string message = GetError([&] { Make()->Open(uuid); });
+  EXPECT_NE(message.find("is damaged: not a valid manifest"), std::string::npos) << message;
+  EXPECT_NE(GetError([&] { Make()->Open("no-uuid"); }).find("is not the UUID"), std::string::npos);
 }
 
-TEST_P(StorageContractTest, LeftoversOfTheSameOwnerGo) {
-  const auto mine = Make(), another = Make("another");
+TEST_P(StorageContractTest, RemovesLeftoversOfSameOwner) {
+  const auto mine = Make();
+  const auto another = Make("another");
   const std::string whole = Save(*mine, 1);
   Write(*mine, base::NewUuid(), 0, "half", "x");
   const std::string theirs = base::NewUuid();
@@ -197,54 +196,56 @@ TEST_P(StorageContractTest, LeftoversOfTheSameOwnerGo) {
   const size_t before = Things();
   Make()->RemoveLeftovers();
   EXPECT_LT(Things(), before);
-  EXPECT_EQ(Said([&] { Make()->Open(whole); }), "");
+  EXPECT_EQ(GetError([&] { Make()->Open(whole); }), "");
   another->Publish(theirs, {half}, "{}");
-  EXPECT_EQ(Said([&] { Make()->Open(theirs); }), "");
+  EXPECT_EQ(GetError([&] { Make()->Open(theirs); }), "");
   Make()->Remove(whole);
   Make("another")->Remove(theirs);
   EXPECT_EQ(Things(), 0u);
 }
 
-TEST_P(StorageContractTest, SavedAreOnesOwnNewestFirst) {
+TEST_P(StorageContractTest, ListsOwnCheckpointsNewestFirst) {
   const auto mine = Make();
-  const std::string first = Save(*mine, 1), third = Save(*mine, 3), second = Save(*mine, 2);
+  const std::string first = Save(*mine, 1);
+  const std::string third = Save(*mine, 3);
+  const std::string second = Save(*mine, 2);
   Save(*Make("another"), 2);
   Write(*mine, base::NewUuid(), 0, "half", "x");
-  EXPECT_EQ(Make()->Saved(2), (std::vector<std::string>{second, first}));
-  EXPECT_EQ(Make()->Saved(9), (std::vector<std::string>{third, second, first}));
-  EXPECT_EQ(Make("")->Saved(9), std::vector<std::string>());
+  EXPECT_EQ(Make()->ListSaved(2), (std::vector<std::string>{second, first}));
+  EXPECT_EQ(Make()->ListSaved(9), (std::vector<std::string>{third, second, first}));
+  EXPECT_EQ(Make("")->ListSaved(9), std::vector<std::string>());
 }
 
-// Between the manifest and the owner's entry.
-TEST_P(StorageContractTest, AnEndInTheMiddleOfPublishingLosesNothing) {
-  if (!InBucket()) GTEST_SKIP() << "a folder is renamed at once";
+// Simulates an end between the manifest and the owner's entry.
+TEST_P(StorageContractTest, FindsCheckpoint_WhenPublishWasInterrupted) {
+  if (!InBucket()) GTEST_SKIP() << "a directory is renamed atomically";
   const std::string uuid = Save(*Make(), 5);
   ASSERT_TRUE(Bucket()->Put("some/where/owners/me/" + uuid, "").ok());
   Make()->RemoveLeftovers();
-  EXPECT_EQ(Make()->Saved(9), std::vector<std::string>{uuid});
-  EXPECT_EQ(Said([&] { Make()->Open(uuid); }), "");
+  EXPECT_EQ(Make()->ListSaved(9), std::vector<std::string>{uuid});
+  EXPECT_EQ(GetError([&] { Make()->Open(uuid); }), "");
 }
 
-TEST_P(StorageContractTest, WhatChangedIsCopiedBeside) {
+TEST_P(StorageContractTest, CopiesChangedFiles) {
   const std::string from = dir_.path() + "/from";
   const auto storage = Make();
-  storage->CopyBeside(from, "c1/events");  // There is no such folder.
+  storage->CopyNextToCheckpoints(from, "c1/events");  // The directory does not exist.
   ASSERT_TRUE(base::MakeDirs(from + "/sub").ok());
   ASSERT_TRUE(base::WriteFile(from + "/sub/a", "one").ok());
   ASSERT_TRUE(base::WriteFile(from + "/b", "same").ok());
-  storage->CopyBeside(from, "c1/events");
+  storage->CopyNextToCheckpoints(from, "c1/events");
   EXPECT_EQ(Beside("c1/events/sub/a"), "one");
   EXPECT_EQ(Beside("c1/events/b"), "same");
   ASSERT_TRUE(base::WriteFile(from + "/sub/a", "two and more").ok());
   ReplaceBeside("c1/events/b", "not copied again");
-  storage->CopyBeside(from, "c1/events");
+  storage->CopyNextToCheckpoints(from, "c1/events");
   EXPECT_EQ(Beside("c1/events/sub/a"), "two and more");
   EXPECT_EQ(Beside("c1/events/b"), "not copied again");
-  EXPECT_TRUE(storage->Saved(100).empty());
+  EXPECT_TRUE(storage->ListSaved(100).empty());
 }
 
-TEST_P(StorageContractTest, NothingIsLeftOnTheLocalDisk) {
-  if (!InBucket()) GTEST_SKIP() << "nothing is put there";
+TEST_P(StorageContractTest, LeavesNoLocalFiles) {
+  if (!InBucket()) GTEST_SKIP() << "it uses no local files";
   {
     const auto storage = Make();
     storage->Open(Save(*storage, 1));
@@ -258,7 +259,7 @@ INSTANTIATE_TEST_SUITE_P(Places, StorageContractTest,
                          testing::Values("shared_fs", "s3", "gcs", "azure"),
                          [](const auto& info) { return info.param; });
 
-TEST(BucketStorageTest, AConfigurationThatNamesNone) {
+TEST(BucketStorageTest, RejectsConfigurationWithoutBucket) {
   EXPECT_THROW(MakeBucketStorage("{}", "", "me"), Error);
   EXPECT_THROW(MakeBucketStorage(R"({"checkpoint_storage": {"type": "s3", "bucket": "b",
                             "endpoint_url": "minio"}})",

@@ -14,7 +14,7 @@
 namespace det::trial {
 namespace {
 
-GradientReducer::NamedParameters NamedParametersOf(const TrialContext& context) {
+GradientReducer::NamedParameters GetNamedParameters(const TrialContext& context) {
   GradientReducer::NamedParameters parameters;
   for (size_t i = 0; i < context.models().size(); ++i) {
     for (const auto& item : context.models()[i]->named_parameters()) {
@@ -39,22 +39,22 @@ AllReduce::AllReduce(TrialContext& context, const Optimizations& optimizations,
     : context_(context), optimizations_(optimizations), clock_(std::move(clock)) {
   const torch::Device device = context.device();
   if (device.is_cuda()) {
-    of_gpus_ =
+    gpu_communicator_ =
         core::ConnectNccl(context.core().communicator(), device.index(), core::MakeNcclApi());
   }
   if (optimizations.hierarchical_allreduce) {
-    hierarchical_ = core::MakeHierarchicalCommunicator(of_gradients());
+    hierarchical_ = core::MakeHierarchicalCommunicator(gradient_communicator());
   }
 }
 
 AllReduce::~AllReduce() = default;
 
-Communicator& AllReduce::of_slots() const {
-  return of_gpus_ ? *of_gpus_ : context_.core().communicator();
+Communicator& AllReduce::slot_communicator() const {
+  return gpu_communicator_ ? *gpu_communicator_ : context_.core().communicator();
 }
 
-Communicator& AllReduce::of_gradients() const {
-  return hierarchical_ ? *hierarchical_ : of_slots();
+Communicator& AllReduce::gradient_communicator() const {
+  return hierarchical_ ? *hierarchical_ : slot_communicator();
 }
 
 BucketLimits AllReduce::Limits() const {
@@ -68,17 +68,17 @@ BucketLimits AllReduce::Limits() const {
 }
 
 void AllReduce::MakeReducer() {
-  const GradientReducer::NamedParameters parameters = NamedParametersOf(context_);
+  const GradientReducer::NamedParameters parameters = GetNamedParameters(context_);
   if (optimizations_.auto_tune_tensor_fusion && !tuner_) {
     tuner_ =
         std::make_unique<BucketTuner>(BucketTuner::Candidates(GradientBytes(parameters)), clock_);
   }
-  if (reducer_) left_out_ = reducer_->LeftOut();
+  if (reducer_) left_out_ = reducer_->GetResiduals();
   reducer_.reset();
   reducer_ =
-      std::make_unique<GradientReducer>(of_gradients(), parameters, Limits(),
+      std::make_unique<GradientReducer>(gradient_communicator(), parameters, Limits(),
                                         optimizations_.gradient_compression, Owners(parameters));
-  reducer_->SetLeftOut(left_out_);
+  reducer_->SetResiduals(left_out_);
   left_out_.clear();
 }
 
@@ -89,21 +89,21 @@ void AllReduce::Backward(const torch::Tensor& loss, bool want_stop) {
   reducer_->Prepare(want_stop);
   loss.backward();
   stop_ = reducer_->Finish() || stop_;
-  told_ = true;
+  stop_exchanged_ = true;
   if (tried && tuner_->End(context_.core().communicator())) remake_ = true;
 }
 
 bool AllReduce::AfterBatch(int64_t, bool want_stop) {
-  if (!told_) stop_ = AnyRank(context_.core().communicator(), want_stop);
-  told_ = false;
+  if (!stop_exchanged_) stop_ = AnyRank(context_.core().communicator(), want_stop);
+  stop_exchanged_ = false;
   return std::exchange(stop_, false);
 }
 
-std::vector<torch::Tensor> AllReduce::LeftOut() const {
-  return reducer_ ? reducer_->LeftOut() : left_out_;
+std::vector<torch::Tensor> AllReduce::GetResiduals() const {
+  return reducer_ ? reducer_->GetResiduals() : left_out_;
 }
 
-bool AllReduce::SetLeftOut(const std::vector<torch::Tensor>& left_out) {
+bool AllReduce::SetResiduals(const std::vector<torch::Tensor>& left_out) {
   if (optimizations_.gradient_compression != Optimizations::Compression::kInt8) return false;
   left_out_ = left_out;
   return true;
@@ -112,29 +112,31 @@ bool AllReduce::SetLeftOut(const std::vector<torch::Tensor>& left_out) {
 ShardedAllReduce::ShardedAllReduce(TrialContext& context, const Optimizations& optimizations,
                                    BucketTuner::Clock clock)
     : AllReduce(context, optimizations, std::move(clock)),
-      may_be_in_parts_(optimizations.gradient_compression != Optimizations::Compression::kInt8 &&
-                       !optimizations.hierarchical_allreduce),
-      parts_(context, of_slots(), [&context](const std::vector<torch::Tensor>& parameters) {
-        return BalancedOwners(parameters, context.ranks().size);
-      }) {}
+      can_shard_gradients_(optimizations.gradient_compression !=
+                               Optimizations::Compression::kInt8 &&
+                           !optimizations.hierarchical_allreduce),
+      parts_(context, slot_communicator(),
+             [&context](const std::vector<torch::Tensor>& parameters) {
+               return BalancedOwners(parameters, context.ranks().size);
+             }) {}
 
-Communicator& ShardedAllReduce::of_host() const { return context_.core().communicator(); }
+Communicator& ShardedAllReduce::host_communicator() const { return context_.core().communicator(); }
 
 std::vector<int> ShardedAllReduce::Owners(const GradientReducer::NamedParameters& parameters) {
   std::map<const void*, int> owner_of;
-  in_parts_ = may_be_in_parts_;
+  sharded_gradients_ = can_shard_gradients_;
   for (const auto& optimizer : context_.optimizers()) {
-    const std::vector<torch::Tensor> own = ParametersOf(*optimizer);
-    const std::vector<int> owners = parts_.OwnersOf(own);
+    const std::vector<torch::Tensor> own = GetParameters(*optimizer);
+    const std::vector<int> owners = parts_.GetOwners(own);
     for (size_t i = 0; i < own.size(); ++i) {
       const bool first = owner_of.emplace(own[i].unsafeGetTensorImpl(), owners[i]).second;
-      in_parts_ = in_parts_ && first;
+      sharded_gradients_ = sharded_gradients_ && first;
     }
   }
   std::vector<int> owners;
-  if (!in_parts_) return owners;
+  if (!sharded_gradients_) return owners;
   for (const auto& [name, parameter] : parameters) {
-    // One of no optimizer is nobody's concern.
+    // A parameter without optimizer needs no owner.
     const auto known = owner_of.find(parameter.unsafeGetTensorImpl());
     owners.push_back(known == owner_of.end() ? 0 : known->second);
   }
@@ -142,22 +144,24 @@ std::vector<int> ShardedAllReduce::Owners(const GradientReducer::NamedParameters
 }
 
 bool ShardedAllReduce::BeforeStep(torch::optim::Optimizer& optimizer) {
-  if (!in_parts_) return true;
-  std::vector<torch::Tensor> parameters = ParametersOf(optimizer);
-  const std::vector<int> owners = parts_.OwnersOf(parameters);
+  if (!sharded_gradients_) return true;
+  std::vector<torch::Tensor> parameters = GetParameters(optimizer);
+  const std::vector<int> owners = parts_.GetOwners(parameters);
   for (size_t i = 0; i < parameters.size(); ++i) {
     if (owners[i] != context_.ranks().rank) parameters[i].mutable_grad().reset();
   }
   return true;
 }
 
-bool ShardedAllReduce::AllFinite(bool own) { return in_parts_ ? !AnyRank(of_host(), !own) : own; }
+bool ShardedAllReduce::AllFinite(bool own) {
+  return sharded_gradients_ ? !AnyRank(host_communicator(), !own) : own;
+}
 
 void ShardedAllReduce::ClipGradients(torch::optim::Optimizer& optimizer, const Clip& clip) {
-  if (!in_parts_) return AllReduce::ClipGradients(optimizer, clip);
+  if (!sharded_gradients_) return AllReduce::ClipGradients(optimizer, clip);
   clip_gradients(optimizer, clip, [this](double squares) {
     const torch::Tensor sum = torch::full({1}, squares, torch::kFloat64);
-    Sum(of_host(), sum);
+    Sum(host_communicator(), sum);
     return sum.item<double>();
   });
 }
@@ -165,7 +169,7 @@ void ShardedAllReduce::ClipGradients(torch::optim::Optimizer& optimizer, const C
 void ShardedAllReduce::Step(torch::optim::Optimizer& optimizer) { parts_.Step(optimizer); }
 
 void ShardedAllReduce::AfterStep(torch::optim::Optimizer& optimizer) {
-  parts_.GiveWeights(optimizer);
+  parts_.SendWeights(optimizer);
 }
 
 }  // namespace det::trial

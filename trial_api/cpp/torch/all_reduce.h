@@ -1,8 +1,8 @@
-// The strategy allreduce: gradients are averaged over the ranks while the backward pass finds them,
-// so every step is that of one rank with all of the records. With parts of the optimizers' state on
-// the ranks, if that is asked for.
+// The strategy allreduce: gradients are averaged over the ranks during the backward pass, so every
+// step equals that of one rank with all records. Optionally each rank keeps only a part of the
+// optimizers' state.
 //
-// Made by MakeStrategy.
+// Created by MakeStrategy.
 #ifndef TRIAL_API_CPP_TORCH_ALL_REDUCE_H_
 #define TRIAL_API_CPP_TORCH_ALL_REDUCE_H_
 
@@ -19,7 +19,7 @@ namespace det::trial {
 
 class AllReduce : public Strategy {
  public:
-  // `clock` tells which of several sizes of buckets is the fastest, where that is asked for.
+  // `clock` measures which of several bucket sizes is the fastest, if tuning is enabled.
   AllReduce(TrialContext& context, const Optimizations& optimizations, BucketTuner::Clock clock);
   ~AllReduce() override;
 
@@ -29,41 +29,42 @@ class AllReduce : public Strategy {
   std::vector<int> Writers(const std::vector<torch::Tensor>& parameters) const override {
     return EvenWriters(context_, parameters);
   }
-  // Of the last Backward().
+  // The number of buckets in the last Backward().
   size_t buckets() const { return reducer_->num_buckets(); }
-  std::vector<torch::Tensor> LeftOut() const override;
-  bool SetLeftOut(const std::vector<torch::Tensor>& left_out) override;
+  std::vector<torch::Tensor> GetResiduals() const override;
+  bool SetResiduals(const std::vector<torch::Tensor>& left_out) override;
 
  protected:
-  // Of each parameter, the rank that alone needs its gradient; none: all need all.
+  // Returns for each parameter the rank that alone needs its gradient; empty: all ranks need all
+  // gradients.
   virtual std::vector<int> Owners(const GradientReducer::NamedParameters&) { return {}; }
-  // Of the memory that the slots compute in.
-  Communicator& of_slots() const;
+  // The communicator for the memory in which the slots compute.
+  Communicator& slot_communicator() const;
 
   TrialContext& context_;
 
  private:
-  // Anew, where there is one.
+  // Creates the reducer again, if there is one.
   void MakeReducer();
   BucketLimits Limits() const;
-  Communicator& of_gradients() const;
+  Communicator& gradient_communicator() const;
 
   const Optimizations optimizations_;
   const BucketTuner::Clock clock_;
-  std::unique_ptr<Communicator> of_gpus_;       // on GPU slots
-  std::unique_ptr<Communicator> hierarchical_;  // where sums go by nodes
-  std::unique_ptr<BucketTuner> tuner_;          // where sizes are tried
-  std::unique_ptr<GradientReducer> reducer_;    // from the first Backward()
-  std::vector<torch::Tensor> left_out_;         // of a checkpoint, until then
-  bool remake_ = false;                         // with other buckets, before the next pass
-  bool told_ = false;                           // with the gradients, since AfterBatch()
+  std::unique_ptr<Communicator> gpu_communicator_;  // set on GPU slots
+  std::unique_ptr<Communicator> hierarchical_;      // set if sums are computed per node first
+  std::unique_ptr<BucketTuner> tuner_;              // set while bucket sizes are tuned
+  std::unique_ptr<GradientReducer> reducer_;        // created in the first Backward()
+  std::vector<torch::Tensor> left_out_;             // from a checkpoint, until reducer_ exists
+  bool remake_ = false;          // recreate the reducer with other buckets before the next pass
+  bool stop_exchanged_ = false;  // the wish to stop was sent with the gradients since AfterBatch()
   bool stop_ = false;
 };
 
-// Each rank steps with a part of the parameters, of which it alone has the state, and gives their
-// weights to the others. Gradients go to that rank alone, but for those in bytes, by way of the
-// nodes, or of a parameter of two optimizers, which all get. Rajbhandari et al., "ZeRO: Memory
-// Optimizations Toward Training Trillion Parameter Models", 2020, stage 1.
+// Each rank updates a part of the parameters, whose optimizer state it alone has, and sends their
+// weights to the others. A gradient is reduced to that rank only, except for int8 compression,
+// hierarchical sums, and parameters of two optimizers, whose gradients all ranks get. Rajbhandari
+// et al., "ZeRO: Memory Optimizations Toward Training Trillion Parameter Models", 2020, stage 1.
 class ShardedAllReduce final : public AllReduce {
  public:
   ShardedAllReduce(TrialContext& context, const Optimizations& optimizations,
@@ -75,16 +76,17 @@ class ShardedAllReduce final : public AllReduce {
   void Step(torch::optim::Optimizer& optimizer) override;
   void AfterStep(torch::optim::Optimizer& optimizer) override;
   std::vector<int> Writers(const std::vector<torch::Tensor>& parameters) const override {
-    return parts_.OwnersOf(parameters);
+    return parts_.GetOwners(parameters);
   }
   void Release() override { parts_.Release(); }
 
  private:
   std::vector<int> Owners(const GradientReducer::NamedParameters& parameters) override;
-  Communicator& of_host() const;
+  Communicator& host_communicator() const;
 
-  const bool may_be_in_parts_;
-  bool in_parts_ = false;  // each gradient is its owner's alone, from the first Backward() on
+  const bool can_shard_gradients_;
+  bool sharded_gradients_ =
+      false;  // gradients are valid on their owner only, from the first Backward() on
   StateParts parts_;
 };
 

@@ -21,8 +21,8 @@ void ReadArchive(const std::string& path, torch::Device device,
   }
 }
 
-// Libtorch is not told of a failure, such as of a full disk: it would throw, and its writer once
-// more from its destructor, which ends the process.
+// Write failures, such as a full disk, are not reported to libtorch: it would throw, and its writer
+// would throw again in its destructor, which ends the process.
 void WriteArchive(torch::serialize::OutputArchive& archive, const std::string& path) {
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "wb"),
                                                        &std::fclose);
@@ -37,7 +37,8 @@ void WriteArchive(torch::serialize::OutputArchive& archive, const std::string& p
     } catch (const c10::Error& failure) {
       throw Error("cannot write " + path + ": " + failure.what_without_backtrace());
     }
-    if (std::fclose(file.release()) != 0 && error == 0) error = errno;  // It writes the rest.
+    // fclose writes buffered data.
+    if (std::fclose(file.release()) != 0 && error == 0) error = errno;
   }
   if (error != 0) throw Error("cannot write " + path + ": " + std::strerror(error));
 }

@@ -1,4 +1,4 @@
-// A file of a checkpoint as libtorch reads and writes it. Any thread.
+// Reads and writes checkpoint files as libtorch archives. Any thread.
 #ifndef TRIAL_API_CPP_TORCH_ARCHIVE_FILE_H_
 #define TRIAL_API_CPP_TORCH_ARCHIVE_FILE_H_
 
@@ -9,12 +9,12 @@
 
 namespace det::trial {
 
-// Calls `read` with the archive of `path`, its tensors on `device`. Throws Error naming the file
-// when libtorch finds that it does not fit, of which it does not say itself what file it was.
+// Calls `read` with the archive at `path`, with its tensors on `device`. Throws Error with the file
+// name if libtorch rejects the content.
 void ReadArchive(const std::string& path, torch::Device device,
                  const std::function<void(torch::serialize::InputArchive&)>& read);
 
-// Throws Error naming the file and the reason when it cannot be written whole.
+// Throws Error with the file name and the reason if the file cannot be written completely.
 void WriteArchive(torch::serialize::OutputArchive& archive, const std::string& path);
 
 }  // namespace det::trial

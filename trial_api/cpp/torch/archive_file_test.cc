@@ -15,7 +15,7 @@
 namespace det::trial {
 namespace {
 
-// As on a full disk. In the child that calls it.
+// Simulates a full disk. Runs in the child process that calls it.
 void LimitFiles(size_t bytes) {
   std::signal(SIGXFSZ, SIG_IGN);
   rlimit limit;
@@ -41,22 +41,22 @@ std::string WriteAtEachSize(const std::string& dir) {
   };
   for (size_t limit = 0; limit < whole; limit += 97) {
     LimitFiles(limit);
-    const std::string said = write();
-    if (said.find("cannot write " + path) == std::string::npos) {
-      return std::to_string(limit) + " of " + std::to_string(whole) + " bytes: " + said;
+    const std::string observed = write();
+    if (observed.find("cannot write " + path) == std::string::npos) {
+      return std::to_string(limit) + " of " + std::to_string(whole) + " bytes: " + observed;
     }
   }
   LimitFiles(whole);
   return write();
 }
 
-TEST(ArchiveFileTest, IsWholeOrAnError) {
+TEST(ArchiveFileTest, WritesCompleteFileOrThrows) {
   const base::TempDir folder = *base::TempDir::Create();
   EXPECT_EQ(testing::RunRanks(1, [&](Communicator&) { return WriteAtEachSize(folder.path()); })[0],
             "");
 }
 
-TEST(ArchiveFileTest, SaysWhereItCannotWrite) {
+TEST(ArchiveFileTest, ErrorNamesFile) {
   torch::serialize::OutputArchive archive;
   try {
     WriteArchive(archive, "/no/such/folder/file.pt");

@@ -9,25 +9,28 @@
 namespace det::trial {
 namespace {
 
-// libtorch 2.4 asks for the device in one function, and those of each device are deprecated.
+// libtorch 2.4 has one function with a device argument; the functions for each device are
+// deprecated.
 #if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 4)
 
-torch::DeviceType DeviceOf(bool cuda) { return cuda ? torch::kCUDA : torch::kCPU; }
+torch::DeviceType GetDevice(bool cuda) { return cuda ? torch::kCUDA : torch::kCPU; }
 
-bool IsOn(bool cuda) { return at::autocast::is_autocast_enabled(DeviceOf(cuda)); }
+bool IsOn(bool cuda) { return at::autocast::is_autocast_enabled(GetDevice(cuda)); }
 
-torch::ScalarType TypeOf(bool cuda) { return at::autocast::get_autocast_dtype(DeviceOf(cuda)); }
+torch::ScalarType GetAutocastType(bool cuda) {
+  return at::autocast::get_autocast_dtype(GetDevice(cuda));
+}
 
 void Set(bool cuda, bool on, torch::ScalarType type) {
-  at::autocast::set_autocast_dtype(DeviceOf(cuda), type);
-  at::autocast::set_autocast_enabled(DeviceOf(cuda), on);
+  at::autocast::set_autocast_dtype(GetDevice(cuda), type);
+  at::autocast::set_autocast_enabled(GetDevice(cuda), on);
 }
 
 #else
 
 bool IsOn(bool cuda) { return cuda ? at::autocast::is_enabled() : at::autocast::is_cpu_enabled(); }
 
-torch::ScalarType TypeOf(bool cuda) {
+torch::ScalarType GetAutocastType(bool cuda) {
   return cuda ? at::autocast::get_autocast_gpu_dtype() : at::autocast::get_autocast_cpu_dtype();
 }
 
@@ -46,27 +49,27 @@ void Set(bool cuda, bool on, torch::ScalarType type) {
 }  // namespace
 
 void RequireAutocast(torch::ScalarType type, torch::Device device) {
-  std::ostringstream said;
-  said << "mixed precision in " << type;
+  std::ostringstream text;
+  text << "mixed precision in " << type;
   if (type != torch::kBFloat16 && type != torch::kHalf) {
-    throw Error(said.str() + ": the type is kBFloat16 or kHalf");
+    throw Error(text.str() + ": expected kBFloat16 or kHalf");
   }
   if (type == torch::kHalf && !device.is_cuda()) {
-    throw Error(said.str() + " needs a GPU: on CPU slots use kBFloat16");
+    throw Error(text.str() + " needs a GPU; use kBFloat16 on CPU slots");
   }
 }
 
 Autocast::Autocast(std::optional<torch::ScalarType> type, torch::Device device)
-    : cuda_(device.is_cuda()), was_on_(IsOn(cuda_)), had_(TypeOf(cuda_)) {
+    : cuda_(device.is_cuda()), was_on_(IsOn(cuda_)), had_(GetAutocastType(cuda_)) {
   at::autocast::increment_nesting();
   Set(cuda_, type.has_value(), type.value_or(had_));
 }
 
 Autocast::~Autocast() {
-  if (at::autocast::decrement_nesting() == 0) Forget();
+  if (at::autocast::decrement_nesting() == 0) ClearCache();
   Set(cuda_, was_on_, had_);
 }
 
-void Autocast::Forget() { at::autocast::clear_cache(); }
+void Autocast::ClearCache() { at::autocast::clear_cache(); }
 
 }  // namespace det::trial

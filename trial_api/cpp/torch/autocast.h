@@ -1,6 +1,6 @@
-// Within its life, operations on this thread compute in a type of 16 bits where torch knows that to
-// be safe: matrix products and convolutions, not sums and losses. Weights and gradients stay as
-// they are. Micikevicius et al., "Mixed Precision Training", 2018.
+// During its lifetime, operations on this thread compute in a 16-bit type if torch considers that
+// safe: matrix products and convolutions, but not sums and losses. Weights and gradients keep their
+// types. Micikevicius et al., "Mixed Precision Training", 2018.
 #ifndef TRIAL_API_CPP_TORCH_AUTOCAST_H_
 #define TRIAL_API_CPP_TORCH_AUTOCAST_H_
 
@@ -10,19 +10,19 @@
 
 namespace det::trial {
 
-// Throws Error when a device cannot compute in `type`, or when that is not of 16 bits.
+// Throws Error if a device cannot compute in `type`, or if it is not a 16-bit type.
 void RequireAutocast(torch::ScalarType type, torch::Device device);
 
 class Autocast {
  public:
-  // nullopt: everything as it is, in an outer Autocast too.
+  // nullopt: no autocasting, even inside an outer Autocast.
   Autocast(std::optional<torch::ScalarType> type, torch::Device device);
   ~Autocast();
   Autocast(const Autocast&) = delete;
   Autocast& operator=(const Autocast&) = delete;
 
-  // Weights in 16 bits are kept for a while; those of before a step are old.
-  static void Forget();
+  // Clears the cache of 16-bit weights; must be called after a step.
+  static void ClearCache();
 
  private:
   const bool cuda_;

@@ -14,7 +14,7 @@ using Bytes = std::vector<int64_t>;
 
 constexpr int64_t kMegabyte = int64_t{1} << 20;
 
-TEST(BucketTunerTest, TriesWhatDiffers) {
+TEST(BucketTunerTest, TriesOnlyDifferentSizes) {
   EXPECT_EQ(BucketTuner::Candidates(100), Bytes({kMegabyte}));
   EXPECT_EQ(BucketTuner::Candidates(kMegabyte), Bytes({kMegabyte}));
   EXPECT_EQ(BucketTuner::Candidates(5 * kMegabyte),
@@ -22,7 +22,8 @@ TEST(BucketTunerTest, TriesWhatDiffers) {
   EXPECT_EQ(BucketTuner::Candidates(int64_t{1} << 40).back(), 64 * kMegabyte);
 }
 
-// Passes take what `seconds` says of their size, but for the first of each, which takes long.
+// Passes take the time that `seconds` returns for their size; the first pass of each size takes
+// long.
 std::string Tune(Communicator& communicator, const std::function<double(int64_t)>& seconds) {
   double now = 0;
   BucketTuner tuner({10, 20, 30}, [&] { return now; });
@@ -36,7 +37,7 @@ std::string Tune(Communicator& communicator, const std::function<double(int64_t)
   return tried + "-> " + std::to_string(tuner.bytes());
 }
 
-TEST(BucketTunerTest, TheFastestOnTheChiefIsEveryRanks) {
+TEST(BucketTunerTest, UsesFastestSizeOfChief) {
   for (const int64_t best : {10, 20, 30}) {
     const auto results = RunRanks(3, [&](Communicator& communicator) {
       return Tune(communicator, [&](int64_t bytes) {
@@ -48,7 +49,7 @@ TEST(BucketTunerTest, TheFastestOnTheChiefIsEveryRanks) {
   }
 }
 
-TEST(BucketTunerTest, OneSlowPassIsNoReason) {
+TEST(BucketTunerTest, IgnoresSingleSlowPass) {
   const auto results = RunRanks(1, [&](Communicator& communicator) {
     int passes = 0;
     return Tune(communicator,

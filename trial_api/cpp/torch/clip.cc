@@ -10,14 +10,14 @@ namespace det {
 namespace {
 
 void RequireAboveZero(const char* name, double limit) {
-  // So that NaN is refused, too.
+  // Written so that NaN is rejected too.
   if (!(limit > 0.0)) {
     throw Error("step_optimizer(): Clip::" + std::string(name) + " is " + std::to_string(limit) +
                 ": must be above 0");
   }
 }
 
-// As libtorch does it, whose function knows no other ranks.
+// Same as libtorch's function, which does not support other ranks.
 void ClipTogether(const std::vector<torch::Tensor>& parameters, double limit,
                   const std::function<double(double squares)>& over_ranks) {
   torch::NoGradGuard no_grad;

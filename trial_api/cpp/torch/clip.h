@@ -1,4 +1,4 @@
-// How TrialContext::step_optimizer() limits the gradients.
+// Gradient clipping in TrialContext::step_optimizer().
 #ifndef TRIAL_API_CPP_TORCH_CLIP_H_
 #define TRIAL_API_CPP_TORCH_CLIP_H_
 
@@ -9,14 +9,15 @@
 
 namespace det {
 
-// Of the gradients averaged over all ranks; by value before by norm.
+// Limits for the gradients, after averaging over all ranks. `value` is applied before `norm`.
 struct Clip {
-  std::optional<double> norm = {};   // of the optimizer's gradients together: scaled down to it
-  std::optional<double> value = {};  // of each element: cut off at plus and minus it
+  std::optional<double> norm = {};   // maximum norm of all gradients of the optimizer together
+  std::optional<double> value = {};  // maximum absolute value of each element
 };
 
-// Throws Error when a limit is not above 0. `over_ranks`, where each rank has gradients of its own
-// parameters: of the sum of their squares, what it is over all.
+// Clips the gradients of `optimizer`. Throws Error if a limit is not above 0. If ranks have
+// gradients of different parameters, `over_ranks` converts a rank's sum of squares to the sum over
+// all ranks.
 void clip_gradients(torch::optim::Optimizer& optimizer, const Clip& clip,
                     const std::function<double(double squares)>& over_ranks = {});
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kBytesAtOnce = size_t{64} << 20;
 
-DType TypeOf(const torch::Tensor& flat) {
+DType ToDType(const torch::Tensor& flat) {
   switch (flat.scalar_type()) {
     case torch::kFloat32:
       return DType::kFloat32;
@@ -75,7 +75,7 @@ bool AnyRank(Communicator& communicator, bool own) {
 }
 
 void Sum(Communicator& communicator, const torch::Tensor& flat) {
-  communicator.AllReduceSum(flat.data_ptr(), static_cast<size_t>(flat.numel()), TypeOf(flat));
+  communicator.AllReduceSum(flat.data_ptr(), static_cast<size_t>(flat.numel()), ToDType(flat));
 }
 
 void Average(Communicator& communicator, const std::vector<torch::Tensor>& tensors) {
@@ -91,7 +91,7 @@ void AverageTo(Communicator& communicator, const std::vector<torch::Tensor>& ten
   torch::NoGradGuard no_grad;
   for (const auto& chunk : Chunks(tensors)) {
     torch::Tensor flat = Flatten(chunk);
-    communicator.ReduceSum(flat.data_ptr(), static_cast<size_t>(flat.numel()), TypeOf(flat), root);
+    communicator.ReduceSum(flat.data_ptr(), static_cast<size_t>(flat.numel()), ToDType(flat), root);
     if (communicator.ranks().rank == root) CopyBack(flat.div_(communicator.ranks().size), chunk);
   }
 }

@@ -1,7 +1,9 @@
-// Collective operations on lists of tensors, which every rank gives in the same order with the same
-// types and shapes. They travel side by side in memory of the host, some megabytes at once.
+// Collective operations on lists of tensors, which all ranks pass in the same order with the same
+// types and shapes. The tensors are concatenated in host memory and transferred in chunks of some
+// megabytes.
 //
-// Called by strategies; one thread at a time per communicator. Throw PeerGone when a peer is gone.
+// Called by strategies; one thread at a time per communicator. Throw PeerGone if another rank has
+// ended.
 #ifndef TRIAL_API_CPP_TORCH_COLLECTIVES_H_
 #define TRIAL_API_CPP_TORCH_COLLECTIVES_H_
 
@@ -13,26 +15,25 @@
 
 namespace det::trial {
 
-// In place: the mean over all ranks, of tensors of floating point.
+// Replaces floating-point tensors by their means over all ranks, in place.
 void Average(Communicator& communicator, const std::vector<torch::Tensor>& tensors);
-// The same for `root` alone; the others keep what they have.
+// Same as Average for `root` only; other ranks keep their tensors.
 void AverageTo(Communicator& communicator, const std::vector<torch::Tensor>& tensors, int root);
-// Those of `root` replace those of the others, through the memory in which the data of
-// `communicator` lie.
+// Copies the tensors of `root` to all ranks, through the memory that `communicator` uses.
 void Broadcast(Communicator& communicator, const std::vector<torch::Tensor>& tensors, int root);
 
-// Whether it is so on any rank.
+// Returns whether `own` is true on any rank.
 bool AnyRank(Communicator& communicator, bool own);
 
-// The sum of `flat`, which is of floating point and lies in memory of the host.
+// Sums `flat` over all ranks in place; it must be a floating-point tensor in host memory.
 void Sum(Communicator& communicator, const torch::Tensor& flat);
 
-// Side by side, in memory of the host: a copy. Of one type.
+// Returns a copy of the tensors in host memory, concatenated. They must have the same type.
 torch::Tensor Flatten(const std::vector<torch::Tensor>& tensors);
-// Calls `visit` with each tensor and its part of `flat`, in its shape.
+// Calls `visit` with each tensor and its part of `flat`, in the shape of the tensor.
 void ForEachPart(const torch::Tensor& flat, const std::vector<torch::Tensor>& tensors,
                  const std::function<void(torch::Tensor tensor, const torch::Tensor& part)>& visit);
-// In their order: parts of one type, and of as much memory as goes at once.
+// Splits the tensors in their order into chunks of one type and limited size.
 std::vector<std::vector<torch::Tensor>> Chunks(const std::vector<torch::Tensor>& tensors);
 
 }  // namespace det::trial

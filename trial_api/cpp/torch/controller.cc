@@ -55,28 +55,28 @@ Controller::End Controller::Run() {
     end = Train();
   } catch (...) {
     try {
-      Tell(&Callback::on_trial_shutdown);
-    } catch (...) {  // The first failure is the reason.
+      Notify(&Callback::on_trial_shutdown);
+    } catch (...) {  // The first failure is reported.
     }
     throw;
   }
-  Tell(&Callback::on_trial_shutdown);
+  Notify(&Callback::on_trial_shutdown);
   return end;
 }
 
 Controller::End Controller::Train() {
   Restore();
   SetTrainMode(true);
-  Tell(&Callback::on_training_start);
+  Notify(&Callback::on_training_start);
   while (true) {
     DoDueWork();
     if (schedule_.Ended(progress_.steps_completed)) {
       FinishSave();
-      Tell(&Callback::on_training_end);
+      Notify(&Callback::on_training_end);
       return End::kFinished;
     }
     const bool stop = TrainBatch();
-    // At the very end there is nothing to give up: finish instead.
+    // At the very end there is nothing to give up, so the training is finished instead.
     if (stop && !schedule_.Ended(progress_.steps_completed)) {
       Save();
       FinishSave();
@@ -88,14 +88,14 @@ Controller::End Controller::Train() {
 
 void Controller::Restore() {
   if (const auto opened = context_.core().checkpoints().OpenLatest()) {
-    Tell(&Callback::on_checkpoint_load_start, opened->dir);
+    Notify(&Callback::on_checkpoint_load_start, opened->dir);
     if (context_.core().warm_start()) {
       LoadWeights(opened->dir, context_, trial_);
     } else {
       progress_ = LoadState(opened->dir, context_, trial_, unreported_);
       saved_at_ = progress_.steps_completed;
     }
-    // Another batch size since then: go on with the next epoch.
+    // If the batch size has changed since then, continue with the next epoch.
     if (progress_.batch >= training_sampler_.batches_per_epoch()) {
       ++progress_.epoch;
       progress_.batch = 0;
@@ -107,7 +107,8 @@ void Controller::Restore() {
 void Controller::DoDueWork() {
   const int64_t steps = progress_.steps_completed;
   if (schedule_.ReportDue(steps) && progress_.reported_at != steps) ReportTraining();
-  // Complete before the search hears of it: it may copy the trial, or hold it here.
+  // The checkpoint must be complete before the searcher gets the validation, because it may fork or
+  // pause the trial at it.
   if (schedule_.IsRung(steps) && !schedule_.Ended(steps)) {
     Save();
     FinishSave();
@@ -120,7 +121,7 @@ void Controller::DoDueWork() {
 }
 
 bool Controller::TrainBatch() {
-  if (progress_.batch == 0) Tell(&Callback::on_training_epoch_start, progress_.epoch);
+  if (progress_.batch == 0) Notify(&Callback::on_training_epoch_start, progress_.epoch);
   const Batch batch = Read(training_loader_, training_sampler_, progress_.epoch, progress_.batch);
   {
     const Autocast autocast(context_.autocast_type(), context_.device());
@@ -128,11 +129,11 @@ bool Controller::TrainBatch() {
   }
   ++progress_.steps_completed;
   if (++progress_.batch == training_sampler_.batches_per_epoch()) {
-    Tell(&Callback::on_training_epoch_end, progress_.epoch++);
+    Notify(&Callback::on_training_epoch_end, progress_.epoch++);
     progress_.batch = 0;
   }
   context_.SetSteps(progress_.steps_completed, schedule_.max_batches);
-  if (!reserved_ && !context_.AmidAggregation()) {
+  if (!reserved_ && !context_.IsAggregating()) {
     snapshot_->Reserve(context_);
     reserved_ = true;
   }
@@ -142,21 +143,21 @@ bool Controller::TrainBatch() {
 void Controller::ReportTraining() {
   const int64_t steps = progress_.steps_completed;
   Metrics& metrics = context_.core().metrics();
-  Communicator& communicator = context_.among_readers();
+  Communicator& communicator = context_.reader_communicator();
   MetricMap means = unreported_.Mean(communicator);
   context_.reducers().ReduceTraining(communicator, means);
   metrics.ReportTraining(steps, means);
   metrics.ReportProgress(static_cast<double>(steps) / static_cast<double>(schedule_.max_batches));
-  Show("training", steps, means);
+  WriteToTensorboard("training", steps, means);
   unreported_.Clear();
   progress_.reported_at = steps;
-  Tell(&Callback::on_training_report, steps, means);
+  Notify(&Callback::on_training_report, steps, means);
 }
 
 bool Controller::Validate() {
   context_.Synchronize();
   SetTrainMode(false);
-  Tell(&Callback::on_validation_start);
+  Notify(&Callback::on_validation_start);
   context_.reducers().StartValidation();
   MetricsSum sums;
   {
@@ -168,26 +169,27 @@ bool Controller::Validate() {
     }
   }
   SetTrainMode(true);
-  Communicator& communicator = context_.among_readers();
+  Communicator& communicator = context_.reader_communicator();
   progress_.validation = sums.Mean(communicator);
   context_.reducers().ReduceValidation(communicator, progress_.validation);
   progress_.validated_at = progress_.steps_completed;
   MetricMap reported = progress_.validation;
   AddLengths(reported);
   const bool best = context_.core().metrics().ReportValidation(progress_.steps_completed, reported);
-  Show("validation", progress_.steps_completed, progress_.validation);
+  WriteToTensorboard("validation", progress_.steps_completed, progress_.validation);
   context_.core().tensorboard().Upload();
-  Tell(&Callback::on_validation_end, progress_.steps_completed, reported);
+  Notify(&Callback::on_validation_end, progress_.steps_completed, reported);
   return best;
 }
 
-void Controller::Show(const std::string& group, int64_t steps, const MetricMap& metrics) {
+void Controller::WriteToTensorboard(const std::string& group, int64_t steps,
+                                    const MetricMap& metrics) {
   if (context_.ranks().is_chief()) context_.core().tensorboard().AddScalars(group, steps, metrics);
 }
 
 void Controller::AddLengths(MetricMap& metrics) const {
   const auto batches = static_cast<double>(progress_.steps_completed);
-  // A metric of the Trial's own keeps its name.
+  // A metric of the Trial with the same name takes precedence.
   metrics.emplace("batches", batches);
   metrics.emplace("epochs", batches / static_cast<double>(schedule_.batches_per_epoch));
   metrics.emplace("records", batches * static_cast<double>(schedule_.records_per_batch));
@@ -200,7 +202,7 @@ bool Controller::BestByPolicy(bool best_on_chief) {
     case TrainingConfig::CheckpointPolicy::kNone:
       return false;
     case TrainingConfig::CheckpointPolicy::kBest: {
-      // Only the chief has heard it from the master.
+      // Only the chief has the master's response.
       char best = best_on_chief ? 1 : 0;
       context_.core().communicator().Broadcast(&best, 1, 0);
       return best != 0;
@@ -212,8 +214,8 @@ bool Controller::BestByPolicy(bool best_on_chief) {
 void Controller::Save() {
   if (saved_at_ == progress_.steps_completed) return;
   context_.Synchronize();
-  Tell(&Callback::on_checkpoint_start, progress_.steps_completed);
-  FinishSave();  // It writes the snapshot that is taken anew.
+  Notify(&Callback::on_checkpoint_start, progress_.steps_completed);
+  FinishSave();  // The running save writes the snapshot that is about to be replaced.
   snapshot_->Take(context_, trial_, progress_, unreported_);
   context_.core().checkpoints().StartSave(progress_.steps_completed, ToJson(progress_),
                                           MakeWriter());
@@ -223,11 +225,11 @@ void Controller::Save() {
 
 void Controller::FinishSave() {
   const std::string uuid = context_.core().checkpoints().FinishSave();
-  if (!uuid.empty()) Tell(&Callback::on_checkpoint_upload_end, saved_at_, uuid);
+  if (!uuid.empty()) Notify(&Callback::on_checkpoint_upload_end, saved_at_, uuid);
 }
 
 Checkpoints::Writer Controller::MakeWriter() const {
-  // Beside the training, which may fail meanwhile: it owns what it uses.
+  // Runs concurrently with training, which may fail meanwhile, so it owns its data.
   return [snapshot = snapshot_, callbacks = context_.callbacks(),
           steps = progress_.steps_completed](const std::string& dir) {
     snapshot->Write(dir);
@@ -239,7 +241,7 @@ Batch Controller::Read(const DataLoader& loader, Sampler& sampler, int64_t epoch
   const std::span<const int64_t> indices = sampler.Slice(epoch, batch);
   if (indices.empty()) return {};
   Batch records = loader.dataset().get_batch(indices);
-  for (torch::Tensor& tensor : records.tensors) tensor = OnDevice(tensor, context_.device());
+  for (torch::Tensor& tensor : records.tensors) tensor = CopyToDevice(tensor, context_.device());
   return records;
 }
 

@@ -1,10 +1,10 @@
 // The training loop of one rank: train, report, validate, save, stop.
 //
-// What is due is a function of the number of trained batches (schedule.h) and is done before the
-// next batch; the state of a checkpoint says what was done. So a restored run continues exactly as
-// the run that saved it would have.
+// The work that is due is a function of the number of trained batches (schedule.h) and is done
+// before the next batch; the state in a checkpoint records what was done. So a resumed run
+// continues exactly as the run that saved it would have.
 //
-// Made by RunTrial, lives on the training thread. All ranks take every decision alike.
+// Created by RunTrial, used on the training thread. All ranks make the same decisions.
 #ifndef TRIAL_API_CPP_TORCH_CONTROLLER_H_
 #define TRIAL_API_CPP_TORCH_CONTROLLER_H_
 
@@ -27,7 +27,7 @@ class Controller {
 
   Controller(TrialContext& context, Trial& trial);
 
-  // Collective. Returns when training is finished, or saved because of a preemption.
+  // Runs the training. Collective. Returns when it is finished, or saved because of a preemption.
   End Run();
 
  private:
@@ -35,26 +35,26 @@ class Controller {
   void Restore();
   // Calls `method` of each callback.
   template <class... Parameters, class... Arguments>
-  void Tell(void (Callback::*method)(Parameters...), const Arguments&... arguments) {
+  void Notify(void (Callback::*method)(Parameters...), const Arguments&... arguments) {
     for (const auto& [name, callback] : context_.callbacks()) ((*callback).*method)(arguments...);
   }
-  // What the present number of batches asks for, and has not been done yet.
+  // Does the work that is due after the current number of batches and has not been done yet.
   void DoDueWork();
   // Returns whether the ranks agreed to stop.
   bool TrainBatch();
   void ReportTraining();
-  // Adds how long training has gone on, as the search measures it: batches, epochs and records.
+  // Adds the length of the training as the searcher measures it: batches, epochs and records.
   void AddLengths(MetricMap& metrics) const;
-  // To TensorBoard, by the chief.
-  void Show(const std::string& group, int64_t steps, const MetricMap& metrics);
-  // Returns whether it is the best validation that the experiment has seen.
+  // Writes metrics to TensorBoard; chief only.
+  void WriteToTensorboard(const std::string& group, int64_t steps, const MetricMap& metrics);
+  // Returns whether it is the best validation of the experiment so far.
   bool Validate();
   bool BestByPolicy(bool best_on_chief);
-  // Stalls training for the copy of its state; the rest is done beside it.
+  // Blocks training while its state is copied; writing happens concurrently.
   void Save();
-  // Waits for the save under way, if there is one.
+  // Waits for the running save, if there is one.
   void FinishSave();
-  // What is done beside it, of the snapshot that was taken.
+  // Returns the function that writes the snapshot concurrently.
   Checkpoints::Writer MakeWriter() const;
   Batch Read(const DataLoader& loader, Sampler& sampler, int64_t epoch, int64_t batch);
   Sampler MakeSampler(const DataLoader& loader, bool training) const;
@@ -72,8 +72,8 @@ class Controller {
   Progress progress_;
   MetricsSum unreported_;
   int64_t saved_at_ = -1;
-  bool reserved_ = false;                          // memory for what is saved
-  const std::shared_ptr<StateSnapshot> snapshot_;  // shared with the save under way
+  bool reserved_ = false;                          // memory for the snapshot is reserved
+  const std::shared_ptr<StateSnapshot> snapshot_;  // shared with the running save
 };
 
 }  // namespace det::trial

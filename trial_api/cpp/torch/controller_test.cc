@@ -29,7 +29,7 @@ TensorDataset LineRecords(int64_t records) {
   return TensorDataset({x, x.matmul(torch::tensor({1.0F, -2.0F, 0.5F})).unsqueeze(1)});
 }
 
-// Fits a line. With `noise`, each batch takes random numbers, as dropout does.
+// Fits a line. With `noise`, each batch draws random numbers, like dropout.
 class LineTrial : public Trial {
  public:
   explicit LineTrial(TrialContext& context, bool noise = false)
@@ -107,7 +107,7 @@ class ControllerTest : public ::testing::Test {
   const std::string& directory_ = folder_.path();
 };
 
-// One process of a run: what it left behind, as text to compare.
+// Returns the results of one process of a run as text.
 struct Outcome {
   std::string trace;
   std::string weights;
@@ -140,7 +140,7 @@ Outcome RunOnce(Communicator& communicator, const FakeContext::Options& options,
   return {Join(core.trace), trial.Weights(), metrics.str()};
 }
 
-TEST_F(ControllerTest, StoryOfOneTrial) {
+TEST_F(ControllerTest, TrainsReportsValidatesAndSaves) {
   const auto results = RunRanks(1, [&](Communicator& communicator) {
     FakeContext::Options options = Options({Unit::kEpochs, 2});
     options.training.checkpoint_policy = TrainingConfig::CheckpointPolicy::kNone;
@@ -153,7 +153,7 @@ TEST_F(ControllerTest, StoryOfOneTrial) {
             "validate 12; save 12; finished; steps 12; ");
 }
 
-TEST_F(ControllerTest, TensorboardShowsWhatTheChiefReports) {
+TEST_F(ControllerTest, WritesReportsOfChiefToTensorboard) {
   const auto results = RunRanks(2, [&](Communicator& communicator) {
     const FakeContext::Options options = Options({Unit::kBatches, 9});
     SeedTorch(options.seed, communicator.ranks().rank);
@@ -164,7 +164,7 @@ TEST_F(ControllerTest, TensorboardShowsWhatTheChiefReports) {
     if (!communicator.ranks().is_chief()) return Join(core.scalars);
     size_t expected = 0;
     for (const auto& [steps, metrics] : core.training_reports) expected += metrics.size();
-    // But for batches, epochs and records, which are for the search.
+    // Except for batches, epochs and records, which only the searcher uses.
     for (const auto& [steps, metrics] : core.validation_reports) expected += metrics.size() - 3;
     EXPECT_EQ(core.scalars.size(), expected);
     std::ostringstream last;
@@ -176,10 +176,10 @@ TEST_F(ControllerTest, TensorboardShowsWhatTheChiefReports) {
   EXPECT_EQ(results[1], "");
 }
 
-TEST_F(ControllerTest, PolicyBestSavesWhatIsBetterAndTheEnd) {
+TEST_F(ControllerTest, SavesBestAndLast_WhenPolicyIsBest) {
   const auto results = RunRanks(2, [&](Communicator& communicator) {
     FakeContext::Options options = Options({Unit::kBatches, 9});
-    // An "error" that must grow: the first stays best, since training makes it smaller.
+    // The "error" is to be maximized: the first one remains the best, because training reduces it.
     options.training.smaller_is_better = false;
     options.training.validation_period = {Unit::kBatches, 3};
     options.training.reporting_period = 100;
@@ -190,9 +190,11 @@ TEST_F(ControllerTest, PolicyBestSavesWhatIsBetterAndTheEnd) {
             "finished; steps 9; ");
 }
 
-TEST_F(ControllerTest, ManyRanksTrainAsOneAndValidateEachRecordOnce) {
+TEST_F(ControllerTest, SeveralRanksTrainLikeOneAndValidateEachRecordOnce) {
   struct Numbers {
-    double loss = 0.0, error = 0.0, one = 0.0;
+    double loss = 0.0;
+    double error = 0.0;
+    double one = 0.0;
   };
   const auto train = [&](int size) {
     std::vector<Numbers> all;
@@ -227,7 +229,7 @@ TEST_F(ControllerTest, ManyRanksTrainAsOneAndValidateEachRecordOnce) {
   }
 }
 
-TEST_F(ControllerTest, AResumedRunContinuesToTheLastBit) {
+TEST_F(ControllerTest, ResumedRunIsBitwiseEqual) {
   for (const int size : {1, 2}) {
     for (const int64_t stop_at : {1, 6, 8, 15}) {
       SCOPED_TRACE(std::to_string(size) + " ranks, preempted after " + std::to_string(stop_at));
@@ -259,12 +261,12 @@ TEST_F(ControllerTest, AResumedRunContinuesToTheLastBit) {
   }
 }
 
-TEST_F(ControllerTest, AResumedRunKeepsTheGradientsThatWaitForAStep) {
+TEST_F(ControllerTest, ResumedRunKeepsAggregatedGradients) {
   for (const int size : {1, 2}) {
     SCOPED_TRACE(std::to_string(size) + " ranks");
     FakeContext::Options options = Options({Unit::kEpochs, 2});
     options.config = R"({"optimizations": {"aggregation_frequency": 4}})";
-    // After two of the four batches that make the second step.
+    // After two of the four batches of the second step.
     options.training.checkpoint_period = {Unit::kBatches, 6};
     const auto run = [&](Communicator& communicator) {
       return RunOnce(communicator, options, true).weights;
@@ -276,7 +278,7 @@ TEST_F(ControllerTest, AResumedRunKeepsTheGradientsThatWaitForAStep) {
   }
 }
 
-TEST_F(ControllerTest, AllRanksStopAtTheSameBatch) {
+TEST_F(ControllerTest, StopsAllRanksAtSameBatch) {
   const auto results = RunRanks(3, [&](Communicator& communicator) {
     FakeContext::Options options = Options({Unit::kEpochs, 2});
     options.hparams = R"({"global_batch_size": 6})";
@@ -288,7 +290,7 @@ TEST_F(ControllerTest, AllRanksStopAtTheSameBatch) {
   EXPECT_EQ(results[0], "train 4; save 5; acknowledge; preempted; steps 5; ");
 }
 
-TEST_F(ControllerTest, ASnapshotStaysAsItWasWhileTrainingGoesOn) {
+TEST_F(ControllerTest, SnapshotDoesNotChangeDuringTraining) {
   const auto results = RunRanks(1, [&](Communicator& communicator) -> std::string {
     const FakeContext::Options options = Options({Unit::kBatches, 3});
     FakeContext core(communicator, options);
@@ -296,29 +298,29 @@ TEST_F(ControllerTest, ASnapshotStaysAsItWasWhileTrainingGoesOn) {
     LineTrial trial(context);
     MetricsSum sums;
     StateSnapshot snapshot;
-    std::string said;
-    // Twice: the second one goes into the memory of the first.
+    std::string observed;
+    // Twice, because the second snapshot reuses the memory of the first.
     for (int round = 1; round <= 2; ++round) {
       Controller(context, trial).Run();
       const std::string then = trial.Weights();
       snapshot.Take(context, trial, {.steps_completed = round}, sums);
       Controller(context, trial).Run();
-      if (trial.Weights() == then) said += "not trained; ";
+      if (trial.Weights() == then) observed += "not trained; ";
       snapshot.Write(directory_);
       MetricsSum read;
       TrialContext fresh_context(core);
       LineTrial fresh(fresh_context);
       const Progress progress = LoadState(directory_, fresh_context, fresh, read);
-      if (fresh.Weights() != then) said += "other weights; ";
-      if (!fresh.HasMoments()) said += "no moments; ";
-      if (progress.steps_completed != round) said += "other progress; ";
+      if (fresh.Weights() != then) observed += "other weights; ";
+      if (!fresh.HasMoments()) observed += "no moments; ";
+      if (progress.steps_completed != round) observed += "other progress; ";
     }
-    return said;
+    return observed;
   });
   EXPECT_EQ(results[0], "");
 }
 
-TEST_F(ControllerTest, AFinishedTrialIsNotTrainedAgain) {
+TEST_F(ControllerTest, DoesNotTrainFinishedTrialAgain) {
   const auto results = RunRanks(1, [&](Communicator& communicator) {
     FakeContext::Options options = Options({Unit::kBatches, 5});
     RunOnce(communicator, options, false);
@@ -328,7 +330,7 @@ TEST_F(ControllerTest, AFinishedTrialIsNotTrainedAgain) {
   EXPECT_EQ(results[0], "finished; steps 5; ");
 }
 
-TEST_F(ControllerTest, AWarmStartTakesTheWeightsAndCountsFromZero) {
+TEST_F(ControllerTest, WarmStartLoadsWeightsAndStartsAtZero) {
   const auto results = RunRanks(1, [&](Communicator& communicator) -> std::string {
     FakeContext::Options options = Options({Unit::kEpochs, 1});
     const std::string learned = RunOnce(communicator, options, false).weights;
@@ -353,7 +355,7 @@ TEST_F(ControllerTest, AWarmStartTakesTheWeightsAndCountsFromZero) {
             "validate 0; save 0; train 4; train 6; validate 6; save 6; 0.0 0.1 0.2 0.3 0.4 0.5 ");
 }
 
-TEST_F(ControllerTest, SavesAndValidatesWhereTheSearchWantsToHearOfIt) {
+TEST_F(ControllerTest, SavesAndValidatesAtRungs) {
   const auto results = RunRanks(2, [&](Communicator& communicator) {
     FakeContext::Options options = Options({Unit::kRecords, 96});
     options.training.validate_at = {17, 40, 96};
@@ -367,7 +369,7 @@ TEST_F(ControllerTest, SavesAndValidatesWhereTheSearchWantsToHearOfIt) {
             "train 12; validate 12; save 12; finished; steps 12; ");
 }
 
-TEST_F(ControllerTest, AValidationSaysHowLongTrainingHasGoneOn) {
+TEST_F(ControllerTest, ValidationContainsLengthOfTraining) {
   const auto results = RunRanks(1, [&](Communicator& communicator) {
     FakeContext::Options options = Options({Unit::kEpochs, 2});
     options.training.validation_period = {Unit::kBatches, 9};
@@ -378,7 +380,7 @@ TEST_F(ControllerTest, AValidationSaysHowLongTrainingHasGoneOn) {
   }
 }
 
-TEST_F(ControllerTest, FewerSlotsMayGoOn) {
+TEST_F(ControllerTest, ResumesOnFewerSlots) {
   RunRanks(2, [&](Communicator& communicator) {
     return RunOnce(communicator, Options({Unit::kEpochs, 2}), false, 7).trace;
   });
@@ -390,7 +392,7 @@ TEST_F(ControllerTest, FewerSlotsMayGoOn) {
   EXPECT_EQ(results[0], "train 8; train 12; validate 12; save 12; finished; steps 12; ");
 }
 
-TEST_F(ControllerTest, AForeignCheckpointIsRefusedByName) {
+TEST_F(ControllerTest, RejectsCheckpointOfOtherTrial) {
   const auto results = RunRanks(1, [&](Communicator& communicator) {
     FakeContext::Options options = Options({Unit::kBatches, 2});
     RunOnce(communicator, options, false);
@@ -402,7 +404,7 @@ TEST_F(ControllerTest, AForeignCheckpointIsRefusedByName) {
       << results[0];
 }
 
-TEST_F(ControllerTest, BatchesThatCannotBeDividedAreInvalidHyperparameters) {
+TEST_F(ControllerTest, ThrowsInvalidHp_WhenBatchCannotBeDivided) {
   const auto results = RunRanks(2, [&](Communicator& communicator) -> std::string {
     FakeContext::Options options = Options({Unit::kBatches, 2});
     options.hparams = R"({"global_batch_size": 7})";

@@ -41,7 +41,7 @@ std::vector<torch::Tensor> TensorDataset::get(int64_t index) const {
 }
 
 Batch TensorDataset::get_batch(std::span<const int64_t> indices) const {
-  // from_blob only reads; index_select copies the records out before `indices` may change.
+  // from_blob only reads; index_select copies the records before `indices` may change.
   const torch::Tensor rows = torch::from_blob(
       const_cast<int64_t*>(indices.data()), {static_cast<int64_t>(indices.size())}, torch::kInt64);
   Batch batch;

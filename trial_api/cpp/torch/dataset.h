@@ -1,7 +1,7 @@
-// What a Trial trains on: a Dataset gives records by index, a DataLoader says how they are batched.
-// Sharding, shuffling and the position in the data are the controller's work (sampler.h).
+// Training data: a Dataset provides records by index, a DataLoader defines how they are batched.
+// The controller shards, shuffles and keeps the position in the data (sampler.h).
 //
-// Written or filled by the user, read by the controller on the training thread.
+// Created by the user, read by the controller on the training thread.
 #ifndef TRIAL_API_CPP_TORCH_DATASET_H_
 #define TRIAL_API_CPP_TORCH_DATASET_H_
 
@@ -16,7 +16,7 @@
 
 namespace det {
 
-// The records of one batch: each tensor's first dimension counts records.
+// The records of one batch. The first dimension of each tensor counts records.
 struct Batch {
   std::vector<torch::Tensor> tensors;
 
@@ -30,14 +30,17 @@ class Dataset {
  public:
   virtual ~Dataset() = default;
 
+  // Returns the number of records.
   virtual int64_t size() const = 0;
-  // The tensors of one record, without the dimension that counts records.
+  // Returns the tensors of one record, without the batch dimension.
   virtual std::vector<torch::Tensor> get(int64_t index) const = 0;
-  // Several at once; stacks what get() returns. Override it where that is slow.
+  // Returns several records as a batch. The default implementation stacks the results of get();
+  // override it if that is slow.
   virtual Batch get_batch(std::span<const int64_t> indices) const;
 };
 
-// All records in memory: `tensors` agree in their first dimension. Throws Error when they do not.
+// A data set in memory; all tensors must have the same first dimension, the number of records.
+// Throws Error otherwise.
 class TensorDataset : public Dataset {
  public:
   explicit TensorDataset(std::vector<torch::Tensor> tensors);
@@ -51,20 +54,21 @@ class TensorDataset : public Dataset {
 };
 
 struct DataLoaderOptions {
-  // Another order in every epoch, the same for the same seed.
+  // Whether to use a different order in every epoch, determined by the seed.
   bool shuffle = false;
-  // Records in a batch of all ranks together; 0: the hyperparameter global_batch_size.
+  // Number of records in a batch of all ranks together; 0: the hyperparameter global_batch_size.
   int64_t global_batch_size = 0;
 };
 
-// In training, records that do not fill a last batch are left out of that epoch; in validation
-// every record is seen exactly once.
+// In training, the last records of an epoch that do not fill a batch are skipped; in validation
+// every record is used exactly once.
 class DataLoader {
  public:
   DataLoader(std::shared_ptr<const Dataset> dataset, DataLoaderOptions options = {})
       : dataset_(std::move(dataset)), options_(options) {}
   template <class D>
-  requires std::is_base_of_v<Dataset, D> DataLoader(D dataset, DataLoaderOptions options = {})
+    requires std::is_base_of_v<Dataset, D>
+  DataLoader(D dataset, DataLoaderOptions options = {})
       : DataLoader(std::make_shared<const D>(std::move(dataset)), options) {}
 
   const Dataset& dataset() const { return *dataset_; }

@@ -16,13 +16,13 @@ namespace {
     throw Error("each rank takes a GPU of this machine, and " + why +
                 ". To train on the CPU, set DET_SLOT_TYPE=cpu");
   }
-  throw Error("the slots of this task are no CPU cores (DET_SLOT_TYPE is " + slot_type + ") and " +
+  throw Error("the slots of this task are not CPU cores (DET_SLOT_TYPE is " + slot_type + ") and " +
               why + ". To train on the CPU, take a resource pool whose slots are cores");
 }
 
-// Why it cannot be had; empty: it can.
+// Returns why the GPU cannot be used; empty if it can.
 std::string WhyNot(const std::string& slot_type, const Gpus& gpus, int number) {
-  if (slot_type != "cuda") return "Trials in C++ compute on GPUs of NVIDIA alone (cuda)";
+  if (slot_type != "cuda") return "Trials in C++ support only GPUs of NVIDIA (cuda)";
   if (!gpus.built) {
     return "this Trial API is built without CUDA: build it with --config=cuda, against a libtorch "
            "for CUDA, and install that where the agent runs";
@@ -44,24 +44,25 @@ Gpus Gpus::Find() {
 #endif
 }
 
-torch::Device DeviceOfSlot(const std::string& slot_type, const Gpus& gpus, const Ranks& ranks) {
+torch::Device SelectDevice(const std::string& slot_type, const Gpus& gpus, const Ranks& ranks) {
   const torch::Device cpu(torch::kCPU);
   if (slot_type == "cpu") return cpu;
   if (slot_type.empty() && gpus.seen == 0) return cpu;
-  // The agent shows a task only the GPUs of its slots, so they are numbered by local rank.
+  // The agent makes only the GPUs of its slots visible to a task, so they are numbered by local
+  // rank.
   const std::string why = WhyNot(slot_type.empty() ? "cuda" : slot_type, gpus, ranks.local_rank);
   if (!why.empty()) ThrowNoGpu(slot_type, why);
   return torch::Device(torch::kCUDA, static_cast<torch::DeviceIndex>(ranks.local_rank));
 }
 
-torch::Device SlotDevice(const Ranks& ranks) {
+torch::Device GetSlotDevice(const Ranks& ranks) {
   const char* const slot_type = std::getenv("DET_SLOT_TYPE");
-  return DeviceOfSlot(slot_type == nullptr ? "" : slot_type, Gpus::Find(), ranks);
+  return SelectDevice(slot_type == nullptr ? "" : slot_type, Gpus::Find(), ranks);
 }
 
-torch::Tensor OnDevice(const torch::Tensor& tensor, torch::Device device) {
-  // Pinned memory has the same strides, so it can be no copy of an expanded tensor; what is pinned
-  // already is its owner's, who may fill it anew while it waits to be copied.
+torch::Tensor CopyToDevice(const torch::Tensor& tensor, torch::Device device) {
+  // Pinned memory has the same strides, so it cannot be a copy of an expanded tensor. A tensor that
+  // is pinned already is copied first, because its owner may overwrite it before the transfer.
   const bool plain = tensor.device().is_cpu() && tensor.layout() == torch::kStrided &&
                      tensor.is_non_overlapping_and_dense();
   if (!device.is_cuda() || !plain || tensor.is_pinned()) return tensor.to(device);

@@ -14,29 +14,29 @@ using ::testing::HasSubstr;
 
 std::string Refusal(const std::string& slot_type, const Gpus& gpus, const Ranks& ranks = {}) {
   try {
-    return "taken: " + DeviceOfSlot(slot_type, gpus, ranks).str();
+    return "taken: " + SelectDevice(slot_type, gpus, ranks).str();
   } catch (const Error& error) {
     return error.what();
   }
 }
 
-TEST(DeviceTest, AGpuSlotIsTheGpuOfTheLocalRank) {
+TEST(DeviceTest, UsesGpuOfLocalRank_OnGpuSlot) {
   const Ranks second = {.rank = 5, .size = 8, .local_rank = 1, .local_size = 2};
-  EXPECT_EQ(DeviceOfSlot("cuda", {true, 2}, second), torch::Device(torch::kCUDA, 1));
-  EXPECT_EQ(DeviceOfSlot("", {true, 2}, second), torch::Device(torch::kCUDA, 1));
+  EXPECT_EQ(SelectDevice("cuda", {true, 2}, second), torch::Device(torch::kCUDA, 1));
+  EXPECT_EQ(SelectDevice("", {true, 2}, second), torch::Device(torch::kCUDA, 1));
 }
 
-TEST(DeviceTest, ACpuSlotIsTheCpuWhateverElseThereIs) {
-  EXPECT_EQ(DeviceOfSlot("cpu", {true, 2}, {}), torch::Device(torch::kCPU));
-  EXPECT_EQ(DeviceOfSlot("cpu", {false, 0}, {}), torch::Device(torch::kCPU));
+TEST(DeviceTest, UsesCpu_OnCpuSlot) {
+  EXPECT_EQ(SelectDevice("cpu", {true, 2}, {}), torch::Device(torch::kCPU));
+  EXPECT_EQ(SelectDevice("cpu", {false, 0}, {}), torch::Device(torch::kCPU));
 }
 
-TEST(DeviceTest, OffTheClusterAGpuNeedNotBeThere) {
-  EXPECT_EQ(DeviceOfSlot("", {false, 0}, {}), torch::Device(torch::kCPU));
-  EXPECT_EQ(DeviceOfSlot("", {true, 0}, {}), torch::Device(torch::kCPU));
+TEST(DeviceTest, UsesCpu_OffClusterWithoutGpu) {
+  EXPECT_EQ(SelectDevice("", {false, 0}, {}), torch::Device(torch::kCPU));
+  EXPECT_EQ(SelectDevice("", {true, 0}, {}), torch::Device(torch::kCPU));
 }
 
-TEST(DeviceTest, ABuildWithoutCudaRefusesAGpuSlot) {
+TEST(DeviceTest, RejectsGpuSlot_WhenBuiltWithoutCuda) {
   for (const char* slot_type : {"cuda", "rocm", "tpu"}) {
     const std::string refusal = Refusal(slot_type, {false, 0});
     EXPECT_THAT(refusal, HasSubstr("DET_SLOT_TYPE is " + std::string(slot_type)));
@@ -45,7 +45,7 @@ TEST(DeviceTest, ABuildWithoutCudaRefusesAGpuSlot) {
   EXPECT_THAT(Refusal("cuda", {false, 0}), HasSubstr("build it with --config=cuda"));
 }
 
-TEST(DeviceTest, ABuildWithCudaSaysWhyThereIsNoGpu) {
+TEST(DeviceTest, ReportsReason_WhenGpuIsMissing) {
   EXPECT_THAT(Refusal("cuda", {true, 0}), HasSubstr("libtorch sees 0 GPUs"));
   EXPECT_THAT(Refusal("cuda", {true, 1}, {.rank = 1, .size = 2, .local_rank = 1, .local_size = 2}),
               HasSubstr("libtorch sees 1 GPU,"));
@@ -53,17 +53,17 @@ TEST(DeviceTest, ABuildWithCudaSaysWhyThereIsNoGpu) {
   EXPECT_THAT(Refusal("rocm", {true, 2}), HasSubstr("NVIDIA"));
 }
 
-TEST(DeviceTest, OffTheClusterTooManyRanksAreToldHowToTakeTheCpu) {
+TEST(DeviceTest, ErrorNamesCpuSetting_WhenThereAreTooManyRanks) {
   EXPECT_THAT(Refusal("", {true, 1}, {.rank = 1, .size = 2, .local_rank = 1, .local_size = 2}),
               HasSubstr("DET_SLOT_TYPE=cpu"));
 }
 
-// What the task's environment says is what counts, in this build.
-TEST(DeviceTest, TheTypeIsReadFromTheEnvironment) {
+// The task's environment determines the device, in any build.
+TEST(DeviceTest, ReadsTypeFromEnvironment) {
   ::setenv("DET_SLOT_TYPE", "cpu", 1);
-  EXPECT_EQ(SlotDevice({}), torch::Device(torch::kCPU));
+  EXPECT_EQ(GetSlotDevice({}), torch::Device(torch::kCPU));
   ::setenv("DET_SLOT_TYPE", "tpu", 1);
-  EXPECT_THROW(SlotDevice({}), Error);
+  EXPECT_THROW(GetSlotDevice({}), Error);
   ::unsetenv("DET_SLOT_TYPE");
 }
 

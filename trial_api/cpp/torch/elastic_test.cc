@@ -1,5 +1,5 @@
-// A training that goes on with another number of ranks loses nothing of what each of them alone
-// had.
+// A training that continues with another number of ranks loses nothing of the state that only one
+// rank had.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -28,7 +28,7 @@ TensorDataset Records() {
   return TensorDataset({x, x.pow(2).sum(1, /*keepdim=*/true).tanh()});
 }
 
-// The sum of squares, and how many: neither is a mean over records.
+// The sum of squares and their number, which are not means over records.
 class Squares : public MetricReducer {
  public:
   void update(const torch::Tensor& x) {
@@ -44,7 +44,8 @@ class Squares : public MetricReducer {
   }
 
  private:
-  double sum_ = 0, count_ = 0;
+  double sum_ = 0;
+  double count_ = 0;
 };
 
 struct Training {
@@ -53,9 +54,10 @@ struct Training {
   int64_t steps = 8;
   std::string directory = "";
   std::string latest = "";
-  // The gradients are the same wherever the weights are, so that what is left out is seen alone.
+  // The gradients do not depend on the weights, so that only the rounding errors matter.
   bool linear = false;
-  // The loss has the weights' squares, too, of which each rank has a gradient, whosever they are.
+  // The loss contains the squares of the weights, too, whose gradients every rank has, even of
+  // other stages.
   bool penalty = false;
 };
 
@@ -63,7 +65,7 @@ class NetTrial : public Trial {
  public:
   NetTrial(TrialContext& context, bool linear, bool penalty)
       : context_(context), linear_(linear), penalty_(penalty), net_(nullptr) {
-    torch::manual_seed(5);  // Alike for any number of ranks.
+    torch::manual_seed(5);  // The same for any number of ranks.
     net_ =
         torch::nn::Sequential(torch::nn::Linear(3, 5), torch::nn::Tanh(), torch::nn::Linear(5, 5),
                               torch::nn::Tanh(), torch::nn::Linear(5, 5), torch::nn::Linear(5, 1));
@@ -141,7 +143,7 @@ std::string RunRank(Communicator& communicator, const Training& run) {
   return text.str();
 }
 
-// Weights behind the last step, then what was reported last, as on every rank.
+// The weights after the last step, and the last report, as on every rank.
 std::vector<double> Train(const Training& run) {
   std::vector<double> first;
   for (const std::string& text : RunRanks(
@@ -166,7 +168,8 @@ double Distance(const std::vector<double>& one, const std::vector<double>& expec
   return largest;
 }
 
-constexpr char kAmid[] = R"("aggregation_frequency": 4)";  // steps-6 is amid the second four
+// steps-6 is within the second group of four
+constexpr char kAmid[] = R"("aggregation_frequency": 4)";
 
 class ElasticTest : public ::testing::Test {
  protected:
@@ -174,7 +177,7 @@ class ElasticTest : public ::testing::Test {
   const std::string& directory_ = folder_.path();
 };
 
-TEST_F(ElasticTest, ACheckpointAmidAggregationGoesOnWithAnyNumberOfRanks) {
+TEST_F(ElasticTest, ResumesWithinAggregation_OnAnyNumberOfRanks) {
   int number = 0;
   for (const char* more : {"", R"(, "average_aggregated_gradients": false)",
                            R"(, "shard_optimizer": true)", R"(, "strategy": "parameter_server")",
@@ -197,8 +200,8 @@ TEST_F(ElasticTest, ACheckpointAmidAggregationGoesOnWithAnyNumberOfRanks) {
   }
 }
 
-// Its ranks have other gradients each, and the same records.
-TEST_F(ElasticTest, APipelineTakesOverAndIsTakenOver) {
+// Its ranks have different gradients, and the same records.
+TEST_F(ElasticTest, ResumesFromAndToPipeline) {
   const std::string pipeline = std::string(kAmid) + R"(, "strategy": "pipeline")";
   struct Case {
     std::string before;
@@ -223,7 +226,7 @@ TEST_F(ElasticTest, APipelineTakesOverAndIsTakenOver) {
   }
 }
 
-TEST_F(ElasticTest, APipelineTakesOverGradientsOfTheStagesAlone) {
+TEST_F(ElasticTest, PipelineResumesOnlyGradientsOfItsStages) {
   Training run = {.optimizations = std::string(kAmid) + R"(, "strategy": "pipeline")",
                   .ranks = 3,
                   .directory = directory_,
@@ -235,8 +238,9 @@ TEST_F(ElasticTest, APipelineTakesOverGradientsOfTheStagesAlone) {
   EXPECT_LT(Distance(Train(run), uninterrupted), 1e-5);
 }
 
-// What bytes left out comes late, not never: behind a step in whole numbers all of it is there.
-TEST_F(ElasticTest, WhatBytesLeftOutIsTakenOver) {
+// The rounding errors of int8 are delayed, not lost: after a step with whole numbers all of them
+// are applied.
+TEST_F(ElasticTest, ResumesResidualsOfInt8) {
   const auto weights = [](const Training& run) {
     std::vector<double> numbers = Train(run);
     numbers.resize(4);  // of Linear(3, 1)

@@ -1,6 +1,6 @@
-// Training on a GPU. Where there is none, each test says `skipped: no GPU`; where there is one,
-// that of several needs two. A rank is a process, and the first that speaks to CUDA: what CUDA has
-// begun does not outlive a fork.
+// Training on a GPU. Without a GPU, each test prints `skipped: no GPU`; with one, the test of
+// several needs two. A rank is a process, and the first to use CUDA, because CUDA's state does not
+// survive a fork.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -23,8 +23,7 @@ namespace {
 using testing::FakeContext;
 using testing::RunRanks;
 
-// Sine of three numbers, by a net with a convolution, as GPUs have libraries of their own for
-// those.
+// Fits the sine of three numbers with a convolution, for which GPUs use separate libraries.
 class SineTrial : public Trial {
  public:
   SineTrial(TrialContext& context, bool noise)
@@ -68,18 +67,18 @@ class SineTrial : public Trial {
   std::shared_ptr<torch::optim::Adam> adam_;
 };
 
-struct Wanted {
+struct Setup {
   std::string slots = "cuda";
   std::string precision = "O0";
   int64_t batches = 50;
   std::optional<std::string> latest = {};
   torch::ScalarType computes_in = torch::kFloat32;
-  bool noise = false;  // random numbers of the GPU's
+  bool noise = false;  // use random numbers of the GPU
 };
 
 class GpuTest : public ::testing::Test {
  protected:
-  // How many there are; says so where they do not do.
+  // Returns the number of GPUs; prints a message if there are not enough.
   static bool Has(int gpus) {
     static const std::string seen =
         RunRanks(1, [](Communicator&) { return std::to_string(Gpus::Find().seen); })[0];
@@ -88,35 +87,35 @@ class GpuTest : public ::testing::Test {
     return false;
   }
 
-  // The error of the last validation, on rank 0; an error of the test where a rank computed
-  // elsewhere or in another type than was asked for.
-  double Train(int ranks, const Wanted& wanted) const {
-    const std::string said = RunRanks(
-        ranks, [&](Communicator& communicator) { return TrainRank(communicator, wanted); })[0];
+  // Returns the error of the last validation on rank 0; a test failure if a rank used another
+  // device or type.
+  double Train(int ranks, const Setup& setup) const {
+    const std::string observed = RunRanks(
+        ranks, [&](Communicator& communicator) { return TrainRank(communicator, setup); })[0];
     double error = std::nan("");
-    EXPECT_EQ(std::sscanf(said.c_str(), "%lf", &error), 1) << said;
+    EXPECT_EQ(std::sscanf(observed.c_str(), "%lf", &error), 1) << observed;
     return error;
   }
 
  private:
-  std::string TrainRank(Communicator& communicator, const Wanted& wanted) const {
-    ::setenv("DET_SLOT_TYPE", wanted.slots.c_str(), 1);
+  std::string TrainRank(Communicator& communicator, const Setup& setup) const {
+    ::setenv("DET_SLOT_TYPE", setup.slots.c_str(), 1);
     FakeContext::Options options;
     options.directory = folder_.path();
-    options.latest = wanted.latest;
-    options.config = R"({"optimizations": {"mixed_precision": ")" + wanted.precision + "\"}}";
-    options.training.max_length = {Length::Unit::kBatches, wanted.batches};
+    options.latest = setup.latest;
+    options.config = R"({"optimizations": {"mixed_precision": ")" + setup.precision + "\"}}";
+    options.training.max_length = {Length::Unit::kBatches, setup.batches};
     options.training.searcher_metric = "error";
     FakeContext core(communicator, options);
     TrialContext context(core);
     SeedTorch(7, communicator.ranks().rank, context.device());
-    SineTrial trial(context, wanted.noise);
+    SineTrial trial(context, setup.noise);
     Controller(context, trial).Run();
     if (trial.computed_on != context.device() ||
-        context.device().is_cuda() != (wanted.slots == "cuda")) {
+        context.device().is_cuda() != (setup.slots == "cuda")) {
       return "computed on " + trial.computed_on.str();
     }
-    if (trial.computed_in != wanted.computes_in) return "computed in another type";
+    if (trial.computed_in != setup.computes_in) return "computed in another type";
     if (!communicator.ranks().is_chief()) return "";
     char text[32];
     std::snprintf(text, sizeof text, "%.9g", core.validation_reports.back().second.at("error"));
@@ -126,13 +125,13 @@ class GpuTest : public ::testing::Test {
   const base::TempDir folder_ = *base::TempDir::Create();
 };
 
-TEST_F(GpuTest, LearnsWhatACpuLearns) {
+TEST_F(GpuTest, LearnsLikeCpu) {
   if (!Has(1)) return;
   const double on_cpu = Train(1, {.slots = "cpu"});
   EXPECT_NEAR(Train(1, {}), on_cpu, 1e-3 * on_cpu);
 }
 
-TEST_F(GpuTest, MixedPrecisionComputesInItAndLearns) {
+TEST_F(GpuTest, LearnsWithMixedPrecision) {
   if (!Has(1)) return;
   const double whole = Train(1, {});
   EXPECT_NEAR(Train(1, {.precision = "float16", .computes_in = torch::kHalf}), whole, 0.1 * whole);
@@ -141,7 +140,7 @@ TEST_F(GpuTest, MixedPrecisionComputesInItAndLearns) {
               0.1 * whole);
 }
 
-TEST_F(GpuTest, GoesOnFromACheckpointOnAGpuAndOnACpu) {
+TEST_F(GpuTest, ResumesOnGpuAndOnCpu) {
   if (!Has(1)) return;
   const double whole = Train(1, {});
   Train(1, {.batches = 20});
@@ -149,14 +148,14 @@ TEST_F(GpuTest, GoesOnFromACheckpointOnAGpuAndOnACpu) {
   EXPECT_NEAR(Train(1, {.slots = "cpu", .latest = "steps-20"}), whole, 1e-3 * whole);
 }
 
-TEST_F(GpuTest, GoesOnWithTheRandomNumbersOfTheGpu) {
+TEST_F(GpuTest, ResumesRandomNumbersOfGpu) {
   if (!Has(1)) return;
   const double whole = Train(1, {.noise = true});
   Train(1, {.batches = 20, .noise = true});
   EXPECT_NEAR(Train(1, {.latest = "steps-20", .noise = true}), whole, 1e-3 * whole);
 }
 
-TEST_F(GpuTest, TwoGpusLearnWhatOneLearns) {
+TEST_F(GpuTest, TwoGpusLearnLikeOne) {
   if (!Has(2)) return;
   const double one = Train(1, {});
   EXPECT_NEAR(Train(2, {}), one, 1e-3 * one);

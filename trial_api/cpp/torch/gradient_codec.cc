@@ -29,7 +29,7 @@ class SixteenBitCodec final : public GradientCodec {
   SixteenBitCodec(torch::ScalarType type, DType dtype) : type_(type), dtype_(dtype) {}
 
   void Average(Communicator& channel, torch::Tensor flat, int64_t) override {
-    // Divided first, so that a sum is no larger than its largest part.
+    // Divides before summing, so that the sum does not exceed the largest term.
     torch::Tensor sum = flat.mul(1.0 / channel.ranks().size).to(type_);
     channel.AllReduceSum(sum.data_ptr(), static_cast<size_t>(sum.numel()), dtype_);
     flat.copy_(sum);
@@ -45,7 +45,8 @@ class SixteenBitCodec final : public GradientCodec {
   const DType dtype_;
 };
 
-// A packet: a signed byte for each gradient, then in float32 the numbers behind them and the scale.
+// The format of a packet: a signed byte for each gradient, then the other numbers and the scale as
+// float32.
 class ByteCodec final : public GradientCodec {
  public:
   void Average(Communicator& channel, torch::Tensor flat, int64_t gradients) override {
@@ -55,9 +56,10 @@ class ByteCodec final : public GradientCodec {
     const torch::Tensor packets = torch::empty({size, packet.numel()}, packet.options());
     channel.AllGatherBlocks(packet.data_ptr(), packet.nbytes(), packets.data_ptr());
     flat.zero_();
-    for (int rank = 0; rank < size; ++rank) {  // In their order: the same sum on all of them.
+    // In order of rank, so that the sum is the same on all ranks.
+    for (int rank = 0; rank < size; ++rank) {
       const torch::Tensor one = packets[rank];
-      // Copied, as float32 lie at multiples of four.
+      // Copied, because float32 values must be aligned to four bytes.
       const torch::Tensor floats = one.slice(0, gradients).clone().view(torch::kFloat32);
       flat.slice(0, 0, gradients).add_(Decode(one.slice(0, 0, gradients), floats[others]));
       flat.slice(0, gradients).add_(floats.slice(0, 0, others));
@@ -69,11 +71,11 @@ class ByteCodec final : public GradientCodec {
     Average(channel, flat, flat.numel());
   }
 
-  torch::Tensor left_out() const override { return left_out_; }
-  void set_left_out(const torch::Tensor& left_out) override { left_out_ = left_out.clone(); }
+  torch::Tensor residual() const override { return left_out_; }
+  void set_residual(const torch::Tensor& left_out) override { left_out_ = left_out.clone(); }
 
  private:
-  static constexpr double kLevels = 127;  // of a signed byte, on each side of 0
+  static constexpr double kLevels = 127;  // levels of a signed byte on each side of 0
 
   static torch::Tensor Decode(const torch::Tensor& levels, const torch::Tensor& scale) {
     return levels.to(torch::kFloat32).mul_(scale);
@@ -82,14 +84,15 @@ class ByteCodec final : public GradientCodec {
   torch::Tensor Encode(const torch::Tensor& flat, int64_t gradients) {
     const torch::Tensor numbers = flat.slice(0, 0, gradients);
     if (left_out_.defined()) numbers.add_(left_out_);
-    // NaN or infinity among the numbers makes that one of the scale, and so of all, too.
+    // A NaN or an infinity makes the scale, and therefore all numbers, NaN or infinite.
     const torch::Tensor scale = (numbers.abs().max().to(torch::kFloat32) / kLevels)
                                     .clamp_min(std::numeric_limits<float>::min());
     const torch::Tensor levels = torch::nan_to_num(numbers.to(torch::kFloat32).div(scale), 0.0)
                                      .round_()
                                      .clamp_(-kLevels, kLevels)
                                      .to(torch::kInt8);
-    // A step with infinite gradients is left out by whoever scales the loss; it leaves nothing.
+    // A step with infinite gradients is skipped by the loss scaling, so it leaves no rounding
+    // error.
     left_out_ = torch::nan_to_num(numbers - Decode(levels, scale), 0.0, 0.0, 0.0);
     const torch::Tensor floats =
         torch::cat({flat.slice(0, gradients).to(torch::kFloat32), scale.view({1})});

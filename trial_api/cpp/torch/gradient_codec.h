@@ -1,12 +1,12 @@
-// As what gradients travel between ranks: `optimizations.gradient_compression`.
+// The encoding of gradients between ranks: `optimizations.gradient_compression`.
 //
-// 16 bits are added on the way. Bytes are levels of a scale that is each rank's own, so every rank
-// gets all of them and adds them up itself; what rounding leaves out is added to this rank's next
-// gradients, so that it is late and not lost (behind a change of the loss scale, by its factor too
-// much or too little, once). Seide et al., "1-bit stochastic gradient descent",
-// 2014; Karimireddy et al., "Error feedback fixes SignSGD", 2019.
+// 16-bit values are summed during the reduction. int8 values use a scale of each rank, so every
+// rank receives all of them and sums them itself; the rounding error is added to this rank's next
+// gradients, so it is delayed and not lost (after a change of the loss scale it is wrong by that
+// factor, once). Seide et al., "1-bit stochastic gradient descent", 2014; Karimireddy et al.,
+// "Error feedback fixes SignSGD", 2019.
 //
-// One for each bucket of the GradientReducer, one thread at a time.
+// One for each bucket of the GradientReducer; one thread at a time.
 #ifndef TRIAL_API_CPP_TORCH_GRADIENT_CODEC_H_
 #define TRIAL_API_CPP_TORCH_GRADIENT_CODEC_H_
 
@@ -23,17 +23,18 @@ class GradientCodec {
  public:
   virtual ~GradientCodec() = default;
 
-  // Collective: numbers become their means over all ranks. `flat` is one-dimensional, of float or
-  // double. Behind its first `gradients` numbers stand others, which stay above 0 if they are on
-  // any rank, and 0 if they are on all. Throws PeerGone.
+  // Replaces `flat` by the mean over all ranks. Collective. `flat` is one-dimensional, of type
+  // float or double. After its first `gradients` numbers there are others that remain above 0 if
+  // they are above 0 on any rank, and 0 if they are 0 on all. Throws PeerGone.
   virtual void Average(Communicator& channel, torch::Tensor flat, int64_t gradients) = 0;
-  // The same for `root` alone; what the others have then is undefined. Not in bytes.
+  // Same as Average for `root` only; the contents on other ranks are undefined. Not supported by
+  // int8.
   virtual void AverageTo(int root, Communicator& channel, torch::Tensor flat) = 0;
 
-  // What rounding has left out of this rank's gradients so far, and is to be added to the next:
-  // as many numbers as gradients, or undefined where there is nothing.
-  virtual torch::Tensor left_out() const { return {}; }
-  virtual void set_left_out(const torch::Tensor&) {}
+  // The rounding error of this rank's gradients so far, which is added to the next gradients: as
+  // many numbers as gradients, or undefined if there is none.
+  virtual torch::Tensor residual() const { return {}; }
+  virtual void set_residual(const torch::Tensor&) {}
 };
 
 std::unique_ptr<GradientCodec> MakeGradientCodec(Optimizations::Compression compression);

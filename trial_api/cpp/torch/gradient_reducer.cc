@@ -15,13 +15,13 @@
 namespace det::trial {
 namespace {
 
-constexpr int kAll = -1;  // ranks need the average
+constexpr int kAll = -1;  // all ranks need the average
 
 void RequireAveraged(const std::string& name, const torch::Tensor& parameter, bool on_device) {
   if (parameter.is_cuda() != on_device || !(parameter.is_cuda() || parameter.device().is_cpu())) {
-    throw Error("parameter " + name + " lies on " + parameter.device().str() +
-                ": gradients are averaged in memory of the " + (on_device ? "slot's GPU" : "host") +
-                ", where wrap_model() puts them");
+    throw Error("parameter " + name + " is on device " + parameter.device().str() +
+                ": gradients are averaged in the memory of the " +
+                (on_device ? "slot's GPU" : "host") + "; use wrap_model()");
   }
   if (parameter.scalar_type() == torch::kFloat32) return;
   if (parameter.scalar_type() == torch::kFloat64) return;
@@ -29,8 +29,8 @@ void RequireAveraged(const std::string& name, const torch::Tensor& parameter, bo
               ": only float and double gradients can be averaged");
 }
 
-// The part of `flat` from `offset` as a tensor that is no view to autograd, because zero_grad()
-// refuses views.
+// Returns the part of `flat` at `offset` as a tensor that autograd does not consider a view,
+// because zero_grad() rejects views.
 torch::Tensor Alias(const torch::Tensor& flat, int64_t offset, const torch::Tensor& like) {
   torch::NoGradGuard no_grad;
   torch::Tensor alias = torch::empty({0}, flat.options());
@@ -52,14 +52,14 @@ struct GradientReducer::Bucket {
 struct GradientReducer::Parameter {
   torch::Tensor tensor;
   torch::Tensor gradient;  // shares the bucket's memory
-  size_t given = 0;        // its place among those that we were given
+  size_t given = 0;        // index among the given parameters
   size_t bucket = 0;
   std::shared_ptr<torch::autograd::Node> accumulator;
   uintptr_t hook = 0;
 };
 
-// Buckets [0, ready) may be reduced, [0, done) are. The thread touches the memory of early buckets
-// only, and only between the two; the training thread only outside.
+// Buckets [0, ready) may be reduced, [0, done) are reduced. The thread accesses only the buckets
+// between the two; the training thread only the others.
 struct GradientReducer::Shared {
   std::unique_ptr<Communicator> channel;
   std::vector<Bucket> buckets;
@@ -71,8 +71,8 @@ struct GradientReducer::Shared {
   bool closed = false;
   std::exception_ptr failure;
 
-  // The number of buckets that the backward pass can still overlap. With the last one, it is over:
-  // the training thread has nothing else to do, and waking the other would only take time.
+  // The number of buckets that overlap with the backward pass. The last bucket is reduced on the
+  // training thread, which has nothing else to do then.
   size_t early() const { return buckets.size() - 1; }
   bool HasWork() const { return done < std::min(ready, early()); }
   void Reduce(Bucket& bucket);
@@ -143,7 +143,8 @@ GradientReducer::~GradientReducer() {
 void GradientReducer::FillBuckets(const NamedParameters& parameters, const BucketLimits& limits,
                                   bool on_device, const std::vector<int>& owners) {
   std::vector<Bucket>& buckets = shared_->buckets;
-  std::map<std::pair<int, torch::ScalarType>, size_t> open;  // the bucket that is being filled
+  // index of the bucket that is being filled
+  std::map<std::pair<int, torch::ScalarType>, size_t> open;
   for (size_t i = parameters.size(); i-- > 0;) {
     const auto& [name, tensor] = parameters[i];
     if (!tensor.requires_grad()) continue;
@@ -169,7 +170,7 @@ void GradientReducer::FillBuckets(const NamedParameters& parameters, const Bucke
   }
   for (Bucket& bucket : buckets) {
     const bool last = &bucket == &buckets.back();
-    if (last) bucket.root = kAll;  // All hear of the wish to stop.
+    if (last) bucket.root = kAll;  // All ranks need the wish to stop.
     bucket.flat = torch::zeros({bucket.used + (last ? 1 : 0)}, bucket.flat.options());
   }
   std::vector<int64_t> offsets(buckets.size(), 0);
@@ -189,7 +190,7 @@ void GradientReducer::AddHooks() {
   using Variables = std::vector<torch::autograd::Variable>;
   for (size_t i = 0; i < parameters_.size(); ++i) {
     Parameter& parameter = parameters_[i];
-    // The tensor holds its accumulator only weakly; ours keeps the hook alive.
+    // The tensor has only a weak reference to its accumulator; this one keeps the hook alive.
     parameter.accumulator = torch::autograd::impl::grad_accumulator(parameter.tensor);
     parameter.hook = parameter.accumulator->add_post_hook(
         std::make_unique<LambdaPostHook>([this, i](const Variables& outputs, const Variables&) {
@@ -213,7 +214,7 @@ void GradientReducer::Ready(size_t parameter) {
 
 void GradientReducer::Prepare(bool want_stop) {
   torch::NoGradGuard no_grad;
-  // Users may have put another tensor in place of a gradient, or none.
+  // Users may have replaced a gradient by another tensor, or removed it.
   for (Parameter& parameter : parameters_) {
     torch::Tensor& gradient = parameter.tensor.mutable_grad();
     if (!gradient.defined()) {
@@ -251,17 +252,17 @@ bool GradientReducer::Finish() {
   return last.flat[last.used].item<double>() > 0.0;
 }
 
-std::vector<torch::Tensor> GradientReducer::LeftOut() const {
+std::vector<torch::Tensor> GradientReducer::GetResiduals() const {
   std::vector<torch::Tensor> parts(given_);
   for (const Parameter& parameter : parameters_) {
-    const torch::Tensor left_out = shared_->buckets[parameter.bucket].codec->left_out();
+    const torch::Tensor left_out = shared_->buckets[parameter.bucket].codec->residual();
     if (!left_out.defined()) continue;
     parts[parameter.given] = Alias(left_out, parameter.gradient.storage_offset(), parameter.tensor);
   }
   return parts;
 }
 
-void GradientReducer::SetLeftOut(const std::vector<torch::Tensor>& parts) {
+void GradientReducer::SetResiduals(const std::vector<torch::Tensor>& parts) {
   std::vector<torch::Tensor> flat(shared_->buckets.size());
   for (const Parameter& parameter : parameters_) {
     if (parameter.given >= parts.size() || !parts[parameter.given].defined()) continue;
@@ -272,7 +273,7 @@ void GradientReducer::SetLeftOut(const std::vector<torch::Tensor>& parts) {
         .copy_(parts[parameter.given]);
   }
   for (size_t i = 0; i < flat.size(); ++i) {
-    if (flat[i].defined()) shared_->buckets[i].codec->set_left_out(flat[i]);
+    if (flat[i].defined()) shared_->buckets[i].codec->set_residual(flat[i]);
   }
 }
 

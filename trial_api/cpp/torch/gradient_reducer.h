@@ -1,13 +1,13 @@
-// Averages gradients over the ranks while the backward pass still computes them.
+// Averages gradients over the ranks while the backward pass is still computing.
 //
-// Gradients live in flat buckets, in the order in which backward makes them ready (the last layers
-// first), as in S. Li et al., "PyTorch Distributed: Experiences on Accelerating Data Parallel
-// Training", VLDB 2020. A hook behind each gradient counts down its bucket; full buckets go, always
-// in the same order, to a thread of our own that all-reduces them over a channel of its own; the
-// last bucket, behind which nothing is left to compute, is all-reduced where Finish() is called.
-// One more number in it carries each rank's wish to stop, so agreeing on it costs nothing.
+// Gradients are stored in flat buckets, in the order in which the backward pass computes them (the
+// last layers first), as in S. Li et al., "PyTorch Distributed: Experiences on Accelerating Data
+// Parallel Training", VLDB 2020. A hook for each gradient counts down its bucket. Full buckets are
+// passed, always in the same order, to a thread that all-reduces them over a separate channel. The
+// last bucket, after which nothing is left to compute, is all-reduced in Finish(). One additional
+// number in it carries each rank's wish to stop, so agreeing on it costs nothing.
 //
-// Owned by TrialContext and called on the training thread. Only for two ranks or more.
+// Owned by TrialContext and called on the training thread. Requires at least two ranks.
 #ifndef TRIAL_API_CPP_TORCH_GRADIENT_REDUCER_H_
 #define TRIAL_API_CPP_TORCH_GRADIENT_REDUCER_H_
 
@@ -33,34 +33,34 @@ class GradientReducer {
  public:
   using NamedParameters = std::vector<std::pair<std::string, torch::Tensor>>;
 
-  // Collective: every rank gives the same parameters in the same order, which lie where the data of
-  // `communicator` do. `owners`: of each, the rank that alone needs the average, as others do not
-  // step with it; empty: all need all. Throws Error naming a parameter whose type or device it
-  // cannot average.
+  // Collective: all ranks must pass the same parameters in the same order, in the memory that
+  // `communicator` uses. `owners` contains for each parameter the rank that alone needs the
+  // average, because only it updates the parameter; empty: all ranks need all averages. Throws
+  // Error with the name of a parameter whose type or device is not supported.
   GradientReducer(Communicator& communicator, const NamedParameters& parameters,
                   const BucketLimits& limits = {},
                   Optimizations::Compression compression = Optimizations::Compression::kNone,
                   const std::vector<int>& owners = {});
-  // Does not wait for a peer: an all-reduce under way is left to its thread.
+  // Does not wait for peers: a running all-reduce is left to its thread.
   ~GradientReducer();
   GradientReducer(const GradientReducer&) = delete;
   GradientReducer& operator=(const GradientReducer&) = delete;
 
-  // Around one backward pass, or the last of several whose gradients are added: passes outside of
-  // the two add to this rank's gradients and communicate nothing. Finish() returns once every
-  // gradient is the average over all ranks, undefined on those that do not own it: a parameter that
-  // took no part counts as zero. Its
-  // result: whether any rank said `want_stop`. Throws Error when a peer is gone.
+  // Called around one backward pass, or around the last of several passes whose gradients are
+  // added: passes outside of the two add to this rank's gradients without communication. When
+  // Finish() returns, every gradient is the average over all ranks (undefined on ranks that do not
+  // own it); a parameter that was not used counts as zero. Returns whether `want_stop` was true on
+  // any rank. Throws Error if another rank has ended.
   void Prepare(bool want_stop);
   bool Finish();
 
   size_t num_buckets() const;
 
-  // What compression has left out of this rank's gradients and adds to the next (gradient_codec.h),
-  // in the order of the parameters: undefined for those that have nothing. Not between Prepare()
-  // and Finish(). Buckets may be others when it is set again.
-  std::vector<torch::Tensor> LeftOut() const;
-  void SetLeftOut(const std::vector<torch::Tensor>& left_out);
+  // The rounding errors of compression that are added to the next gradients (gradient_codec.h), in
+  // the order of the parameters; undefined for parameters without error. Must not be called between
+  // Prepare() and Finish(). Buckets may differ when it is set again.
+  std::vector<torch::Tensor> GetResiduals() const;
+  void SetResiduals(const std::vector<torch::Tensor>& left_out);
 
  private:
   struct Bucket;
@@ -72,13 +72,13 @@ class GradientReducer {
   void AddHooks();
   void Ready(size_t parameter);
 
-  // Shared with the thread, which may outlive us.
+  // Shared with the thread, which may outlive this object.
   std::shared_ptr<Shared> shared_;
   struct Parameter;
   std::vector<Parameter> parameters_;
-  size_t given_ = 0;       // parameters, with those that require no gradient
-  bool prepared_ = false;  // between Prepare() and Finish()
-  std::thread thread_;     // none with a single bucket
+  size_t given_ = 0;       // number of parameters, including those without gradient
+  bool prepared_ = false;  // true between Prepare() and Finish()
+  std::thread thread_;     // not started with a single bucket
 };
 
 }  // namespace det::trial

@@ -15,7 +15,7 @@ namespace {
 using testing::RunRanks;
 using Compression = Optimizations::Compression;
 
-// Two layers and one that takes no part.
+// Two layers, and one that is not used.
 struct Net {
   Net() {
     torch::manual_seed(3);
@@ -37,7 +37,7 @@ std::string Text(const torch::Tensor& tensor) {
   return out.str();
 }
 
-TEST(GradientReducerTest, GradientsAreTheAverageForAnyBuckets) {
+TEST(GradientReducerTest, AveragesGradients_ForAnyBuckets) {
   for (const int64_t limit : {int64_t{1}, int64_t{60}, int64_t{1} << 20}) {
     const auto results = RunRanks(3, [limit](Communicator& communicator) -> std::string {
       const Net net;
@@ -63,9 +63,11 @@ TEST(GradientReducerTest, GradientsAreTheAverageForAnyBuckets) {
   }
 }
 
-// How far from the mean of all ranks' gradients the worst of ours is, as a part of the largest.
+// Returns the largest distance of this rank's gradients from the mean of all ranks, relative to the
+// largest gradient.
 double WorstError(const Net& net, const Net& expected) {
-  double worst = 0, largest = 0;
+  double worst = 0;
+  double largest = 0;
   for (size_t i = 0; i < 2; ++i) {
     const torch::Tensor mean = expected.weights[i].grad();
     worst = std::max(worst, (net.weights[i].grad() - mean).abs().max().item<double>());
@@ -74,7 +76,7 @@ double WorstError(const Net& net, const Net& expected) {
   return worst / largest;
 }
 
-TEST(GradientReducerTest, CompressedGradientsAreNearTheAverage) {
+TEST(GradientReducerTest, CompressedGradientsAreCloseToAverage) {
   const std::pair<Compression, double> cases[] = {
       {Compression::kFloat16, 2e-3}, {Compression::kBFloat16, 2e-2}, {Compression::kInt8, 2e-2}};
   for (const auto& [compression, tolerance] : cases) {
@@ -96,12 +98,14 @@ TEST(GradientReducerTest, CompressedGradientsAreNearTheAverage) {
   }
 }
 
-// What bytes leave out is added later: the sum over many steps is as near as that of one.
-TEST(GradientReducerTest, BytesLoseNothingInTheLongRun) {
+// The rounding errors of int8 are added later: the sum over many steps is as accurate as that of
+// one.
+TEST(GradientReducerTest, Int8LosesNothingOverManySteps) {
   const auto results = RunRanks(2, [](Communicator& communicator) -> std::string {
     const Net net, expected;
     GradientReducer reducer(communicator, net.named, {}, Compression::kInt8);
-    torch::Tensor sum = torch::zeros_like(net.weights[1]), one_error;
+    torch::Tensor sum = torch::zeros_like(net.weights[1]);
+    torch::Tensor one_error;
     ((expected.Loss(0.3) + expected.Loss(0.7)) / 2).backward();
     for (int step = 0; step < 40; ++step) {
       for (const torch::Tensor& weight : net.weights) {
@@ -119,7 +123,7 @@ TEST(GradientReducerTest, BytesLoseNothingInTheLongRun) {
   EXPECT_EQ(results, std::vector<std::string>(2, "none lost"));
 }
 
-TEST(GradientReducerTest, WhatBytesLeftOutGoesOnInOtherBuckets) {
+TEST(GradientReducerTest, ResidualsCanBeMovedToOtherBuckets) {
   const auto results = RunRanks(2, [](Communicator& communicator) -> std::string {
     const auto step = [&](GradientReducer& reducer, const Net& net) {
       reducer.Prepare(false);
@@ -128,24 +132,24 @@ TEST(GradientReducerTest, WhatBytesLeftOutGoesOnInOtherBuckets) {
     };
     const Net net, other;
     GradientReducer first(communicator, net.named, {}, Compression::kInt8);
-    for (const torch::Tensor& part : first.LeftOut()) {
+    for (const torch::Tensor& part : first.GetResiduals()) {
       if (part.defined()) return "something was left out of nothing";
     }
     step(first, net);
-    const std::vector<torch::Tensor> left = first.LeftOut();
+    const std::vector<torch::Tensor> left = first.GetResiduals();
     if (left[0].sizes() != net.weights[0].sizes()) return "not of the parameter's shape";
     if (left[0].abs().sum().item<double>() == 0) return "nothing was left out";
     GradientReducer second(communicator, other.named, {1, 1}, Compression::kInt8);
-    second.SetLeftOut(left);
+    second.SetResiduals(left);
     for (size_t i = 0; i < left.size(); ++i) {
-      if (!torch::equal(second.LeftOut()[i], left[i])) return "changed";
+      if (!torch::equal(second.GetResiduals()[i], left[i])) return "changed";
     }
     return "kept";
   });
   EXPECT_EQ(results, std::vector<std::string>(2, "kept"));
 }
 
-TEST(GradientReducerTest, InfinityIsNoNumberInBytesEither) {
+TEST(GradientReducerTest, Int8PreservesInfinity) {
   const auto results = RunRanks(2, [](Communicator& communicator) -> std::string {
     const Net net;
     GradientReducer reducer(communicator, net.named, {}, Compression::kInt8);
@@ -164,7 +168,7 @@ TEST(GradientReducerTest, InfinityIsNoNumberInBytesEither) {
   EXPECT_EQ(results, std::vector<std::string>(2, "recovers"));
 }
 
-TEST(GradientReducerTest, GradientsReachTheirOwners) {
+TEST(GradientReducerTest, ReducesGradientsToOwners) {
   for (const Compression compression : {Compression::kNone, Compression::kBFloat16}) {
     for (const int64_t limit : {int64_t{1}, int64_t{1} << 20}) {
       const auto results = RunRanks(3, [&](Communicator& communicator) -> std::string {
@@ -195,7 +199,7 @@ TEST(GradientReducerTest, GradientsReachTheirOwners) {
   }
 }
 
-TEST(GradientReducerTest, OneRanksWishToStopReachesAll) {
+TEST(GradientReducerTest, StopRequestOfOneRankReachesAll) {
   const auto results = RunRanks(2, [](Communicator& communicator) {
     const Net net;
     GradientReducer reducer(communicator, net.named);
@@ -210,7 +214,7 @@ TEST(GradientReducerTest, OneRanksWishToStopReachesAll) {
   EXPECT_EQ(results, (std::vector<std::string>{"go stop go ", "go stop go "}));
 }
 
-TEST(GradientReducerTest, SurvivesWhatUsersDoToGradients) {
+TEST(GradientReducerTest, HandlesReplacedAndRemovedGradients) {
   const auto results = RunRanks(2, [](Communicator& communicator) -> std::string {
     const Net net;
     torch::optim::SGD optimizer(net.weights, 0.1);
@@ -231,7 +235,7 @@ TEST(GradientReducerTest, SurvivesWhatUsersDoToGradients) {
   EXPECT_EQ(results, (std::vector<std::string>{"same", "same"}));
 }
 
-// As that of GPU slots says of itself.
+// Reports that its data is on a device, like that of GPU slots.
 class OfGpus : public Communicator {
  public:
   const Ranks& ranks() const override { return ranks_; }
@@ -253,7 +257,7 @@ class OfGpus : public Communicator {
   const Ranks ranks_;
 };
 
-TEST(GradientReducerTest, ParametersLieWhereTheCommunicatorReads) {
+TEST(GradientReducerTest, RequiresParametersInMemoryOfCommunicator) {
   OfGpus of_gpus;
   const Net net;
   try {
@@ -261,12 +265,12 @@ TEST(GradientReducerTest, ParametersLieWhereTheCommunicatorReads) {
     FAIL() << "accepted";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(),
-                 "parameter w2 lies on cpu: gradients are averaged in memory of the slot's GPU, "
-                 "where wrap_model() puts them");
+                 "parameter w2 is on device cpu: gradients are averaged in the memory of the "
+                 "slot's GPU; use wrap_model()");
   }
 }
 
-TEST(GradientReducerTest, RefusesTypesItCannotAverage) {
+TEST(GradientReducerTest, RejectsUnsupportedTypes) {
   const auto results = RunRanks(2, [](Communicator& communicator) {
     const torch::Tensor half = torch::zeros({2}, torch::kHalf).requires_grad_();
     GradientReducer reducer(communicator, {{"half", half}});

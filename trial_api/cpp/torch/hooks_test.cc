@@ -1,4 +1,4 @@
-// What a Trial hooks into the loop: callbacks, reducers of metrics, schedules of the learning rate.
+// Tests of callbacks, metric reducers and learning rate schedules.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -23,35 +23,35 @@ using Unit = Length::Unit;
 
 constexpr int64_t kRecords = 16;  // two batches of eight
 
-// Writes down what it is told; remembers how often epochs have ended.
+// Records its calls, and counts epochs in its state.
 class Listener : public Callback {
  public:
-  void on_training_start() override { said += "start; "; }
-  void on_training_epoch_start(int64_t epoch) override { Say("epoch ", epoch); }
+  void on_training_start() override { observed += "start; "; }
+  void on_training_epoch_start(int64_t epoch) override { Record("epoch ", epoch); }
   void on_training_epoch_end(int64_t epoch) override {
-    Say("end of epoch ", epoch);
+    Record("end of epoch ", epoch);
     ++ended;
   }
   void on_training_report(int64_t steps, const MetricMap& metrics) override {
-    Say("report ", steps, metrics.count("loss") ? " with loss" : "");
+    Record("report ", steps, metrics.count("loss") ? " with loss" : "");
   }
-  void on_validation_start() override { said += "validating; "; }
+  void on_validation_start() override { observed += "validating; "; }
   void on_validation_end(int64_t steps, const MetricMap& metrics) override {
-    Say("validated ", steps, metrics.count("range") ? " with range" : "");
+    Record("validated ", steps, metrics.count("range") ? " with range" : "");
   }
-  void on_checkpoint_start(int64_t steps) override { Say("saving ", steps); }
-  // The fake one writes on this thread.
+  void on_checkpoint_start(int64_t steps) override { Record("saving ", steps); }
+  // The fake context writes on this thread.
   void on_checkpoint_write_end(int64_t steps, const std::string& dir) override {
-    Say("wrote ", steps, std::filesystem::is_empty(dir) ? "" : " files");
+    Record("wrote ", steps, std::filesystem::is_empty(dir) ? "" : " files");
   }
   void on_checkpoint_load_start(const std::string& dir) override {
-    said += std::filesystem::exists(dir + "/state.json") ? "loading; " : "loading nothing; ";
+    observed += std::filesystem::exists(dir + "/state.json") ? "loading; " : "loading nothing; ";
   }
   void on_checkpoint_upload_end(int64_t steps, const std::string& uuid) override {
-    Say("stored ", steps, " as " + uuid);
+    Record("stored ", steps, " as " + uuid);
   }
-  void on_training_end() override { said += "finished; "; }
-  void on_trial_shutdown() override { said += "over; "; }
+  void on_training_end() override { observed += "finished; "; }
+  void on_trial_shutdown() override { observed += "over; "; }
   void save_state(torch::serialize::OutputArchive& archive) const override {
     archive.write("ended", c10::IValue(ended));
   }
@@ -61,22 +61,22 @@ class Listener : public Callback {
     ended = value.toInt();
   }
 
-  std::string said;
+  std::string observed;
   int64_t ended = 0;
 
  private:
-  void Say(const std::string& what, int64_t number, const std::string& more = "") {
-    said += what + std::to_string(number) + more + "; ";
+  void Record(const std::string& what, int64_t number, const std::string& more = "") {
+    observed += what + std::to_string(number) + more + "; ";
   }
 };
 
-// How far the values it was given are apart: no mean over records.
+// The range of the values, which is not a mean over records.
 class Range : public MetricReducer {
  public:
   explicit Range(std::string name = "range") : name_(std::move(name)) {}
   void Update(const torch::Tensor& values) { values_.push_back(values.flatten().clone()); }
   void reset() override { values_.clear(); }
-  // Ranks may have seen unequally many.
+  // Ranks may have seen different numbers of values.
   torch::Tensor per_rank() override {
     return values_.empty() ? torch::empty({0}) : torch::cat(values_);
   }
@@ -104,7 +104,7 @@ class HookedTrial : public Trial {
   Callbacks build_callbacks() override { return {{name, listener}}; }
 
   BatchMetrics train_batch(const Batch& batch, int64_t, int64_t) override {
-    if (fails) throw Error("no more wine");
+    if (fails) throw Error("out of data");
     rates.push_back(
         static_cast<const torch::optim::SGDOptions&>(sgd_->param_groups()[0].options()).lr());
     range->Update(batch.data());
@@ -153,15 +153,15 @@ class HooksTest : public ::testing::Test {
   const std::string& directory_ = folder_.path();
 };
 
-TEST_F(HooksTest, CallbacksHearOfEverythingInItsOrderOnEveryRank) {
-  for (const std::string& said : RunRanks(2, [&](Communicator& communicator) {
+TEST_F(HooksTest, CallsCallbacksInOrderOnEveryRank) {
+  for (const std::string& observed : RunRanks(2, [&](Communicator& communicator) {
          FakeContext core(communicator, Options(4));
          TrialContext context(core);
          HookedTrial trial(context);
          Controller(context, trial).Run();
-         return trial.listener->said;
+         return trial.listener->observed;
        })) {
-    EXPECT_EQ(said,
+    EXPECT_EQ(observed,
               "start; epoch 0; end of epoch 0; report 2 with loss; validating; validated 2 with "
               "range; saving 2; wrote 2 files; epoch 1; report 3 with loss; end of epoch 1; "
               "report 4 with loss; validating; validated 4 with range; saving 4; "
@@ -169,30 +169,30 @@ TEST_F(HooksTest, CallbacksHearOfEverythingInItsOrderOnEveryRank) {
   }
 }
 
-TEST_F(HooksTest, ACallbackGoesOnWithItsState) {
+TEST_F(HooksTest, RestoresStateOfCallback) {
   const auto results = RunRanks(1, [&](Communicator& communicator) {
     FakeContext::Options options = Options(5);
-    std::string said;
+    std::string observed;
     for (const bool preempted : {true, false}) {
       FakeContext core(communicator, options);
       core.preempt = preempted;
       TrialContext context(core);
       HookedTrial trial(context);
       for (int run = 0; run < (preempted ? 3 : 1); ++run) {
-        trial.listener->said.clear();
+        trial.listener->observed.clear();
         Controller(context, trial).Run();
         options.latest = core.last_checkpoint;
         if (!preempted) break;
       }
-      said += trial.listener->said + std::to_string(trial.listener->ended) + "| ";
+      observed += trial.listener->observed + std::to_string(trial.listener->ended) + "| ";
     }
-    return said;
+    return observed;
   });
   EXPECT_NE(results[0].find("over; 0| loading; start; "), std::string::npos) << results[0];
   EXPECT_NE(results[0].find("finished; over; 2| "), std::string::npos) << results[0];
 }
 
-TEST_F(HooksTest, ACallbackHearsOfTheEndAlsoBehindAFailure) {
+TEST_F(HooksTest, CallsShutdown_AfterFailure) {
   const auto results = RunRanks(1, [&](Communicator& communicator) {
     FakeContext core(communicator, Options(4));
     TrialContext context(core);
@@ -201,14 +201,14 @@ TEST_F(HooksTest, ACallbackHearsOfTheEndAlsoBehindAFailure) {
     try {
       Controller(context, trial).Run();
     } catch (const Error& error) {
-      return trial.listener->said + error.what();
+      return trial.listener->observed + error.what();
     }
     return std::string("nothing was thrown");
   });
-  EXPECT_EQ(results[0], "start; epoch 0; over; no more wine");
+  EXPECT_EQ(results[0], "start; epoch 0; over; out of data");
 }
 
-TEST_F(HooksTest, AReducerSeesWhatAllRanksSawSinceTheLastReport) {
+TEST_F(HooksTest, ReducesValuesOfAllRanksSinceLastReport) {
   for (const int size : {1, 2, 4}) {
     const auto results = RunRanks(size, [&](Communicator& communicator) -> std::string {
       FakeContext core(communicator, Options(4));
@@ -233,7 +233,7 @@ TEST_F(HooksTest, AReducerSeesWhatAllRanksSawSinceTheLastReport) {
   }
 }
 
-TEST_F(HooksTest, AReducersPartOutlivesARestart) {
+TEST_F(HooksTest, RestoresPartOfReducer) {
   for (const auto& result : RunRanks(2, [&](Communicator& communicator) -> std::string {
          FakeContext::Options options = Options(4);
          options.training.reporting_period = 100;
@@ -252,11 +252,11 @@ TEST_F(HooksTest, AReducersPartOutlivesARestart) {
          }
          return of;
        })) {
-    EXPECT_EQ(result, "4: 32 ") << "one batch from before, three from after";
+    EXPECT_EQ(result, "4: 32 ") << "one batch before the restart, three after it";
   }
 }
 
-TEST_F(HooksTest, TheLearningRateFollowsItsScheduleAlsoAfterARestart) {
+TEST_F(HooksTest, LearningRateFollowsSchedule_AfterRestart) {
   const auto results = RunRanks(1, [&](Communicator& communicator) -> std::string {
     FakeContext::Options options = Options(5);
     options.training.checkpoint_period = {Unit::kBatches, 3};
@@ -281,14 +281,14 @@ TEST_F(HooksTest, TheLearningRateFollowsItsScheduleAlsoAfterARestart) {
   EXPECT_EQ(results[0], "0.250000 0.500000 0.500000 0.333333 0.166667 | 0.333333 0.166667");
 }
 
-TEST_F(HooksTest, NamesAreJudged) {
+TEST_F(HooksTest, RejectsInvalidNames) {
   const auto results = RunRanks(1, [&](Communicator& communicator) -> std::string {
-    std::string said;
+    std::string observed;
     const auto note = [&](auto run) {
       try {
         run();
       } catch (const Error& error) {
-        said += std::string(error.what()) + "; ";
+        observed += std::string(error.what()) + "; ";
       }
     };
     FakeContext core(communicator, Options(2));
@@ -299,7 +299,7 @@ TEST_F(HooksTest, NamesAreJudged) {
     trial.name = "ab";
     context.wrap_reducer(std::make_shared<Range>("loss"), {.validation = false});
     note([&] { Controller(context, trial).Run(); });
-    return said;
+    return observed;
   });
   EXPECT_NE(results[0].find("callback \"a.b\": a name is made of letters, digits and _; "),
             std::string::npos)

@@ -13,16 +13,16 @@ namespace {
 
 using torch::serialize::OutputArchive;
 
-// An archive shows nobody the module that it is made of. Naming a private member is allowed where a
-// template is instantiated explicitly: that is the only door there is.
-torch::jit::Module& ModuleOf(OutputArchive& archive);
-template <torch::jit::Module OutputArchive::*kMember>
+// An archive does not expose its module. Explicit template instantiation may name private members,
+// the only way to access it.
+torch::jit::Module& GetModule(OutputArchive& archive);
+template <torch::jit::Module OutputArchive::* kMember>
 struct Door {
-  friend torch::jit::Module& ModuleOf(OutputArchive& archive) { return archive.*kMember; }
+  friend torch::jit::Module& GetModule(OutputArchive& archive) { return archive.*kMember; }
 };
 template struct Door<&OutputArchive::module_>;
 
-// Puts `change(tensor)` in the place of each tensor, at any depth.
+// Replaces each tensor, at any depth, by `change(tensor)`.
 template <class F>
 void ChangeTensors(c10::ivalue::Object& object, const F& change) {
   for (size_t i = 0; i < object.slots().size(); ++i) {
@@ -37,7 +37,7 @@ void ChangeTensors(c10::ivalue::Object& object, const F& change) {
   }
 }
 
-// As much as one thread copies before it looks for more.
+// The amount that one thread copies before it takes the next piece.
 constexpr size_t kPieceBytes = size_t{8} << 20;
 
 struct Piece {
@@ -70,9 +70,9 @@ void CopyPieces(const std::vector<Piece>& pieces, int threads) {
 
 }  // namespace
 
-std::vector<std::pair<std::string, torch::Tensor>> TensorsOf(OutputArchive& archive) {
+std::vector<std::pair<std::string, torch::Tensor>> GetTensors(OutputArchive& archive) {
   std::vector<std::pair<std::string, torch::Tensor>> tensors;
-  const auto object = ModuleOf(archive)._ivalue();
+  const auto object = GetModule(archive)._ivalue();
   for (size_t i = 0; i < object->slots().size(); ++i) {
     const c10::IValue value = object->getSlot(i);
     if (!value.isTensor() || !value.toTensor().defined()) continue;
@@ -84,7 +84,7 @@ std::vector<std::pair<std::string, torch::Tensor>> TensorsOf(OutputArchive& arch
 void HostCopies::Reserve(std::vector<OutputArchive>& archives) {
   std::vector<Kind> kinds;
   for (OutputArchive& archive : archives) {
-    ChangeTensors(*ModuleOf(archive)._ivalue(), [&](const torch::Tensor& tensor) {
+    ChangeTensors(*GetModule(archive)._ivalue(), [&](const torch::Tensor& tensor) {
       if (tensor.defined() && tensor.layout() == torch::kStrided) {
         kinds.push_back({tensor.scalar_type(), tensor.sizes().vec()});
       }
@@ -93,7 +93,7 @@ void HostCopies::Reserve(std::vector<OutputArchive>& archives) {
   }
   reserved_ = std::async(std::launch::async, [kinds = std::move(kinds)] {
     std::vector<torch::Tensor> memory;
-    // Zeros are written, so that the kernel gives the pages now.
+    // Zeros are written so that the kernel allocates the pages now.
     for (const Kind& kind : kinds) memory.push_back(torch::empty(kind.sizes, kind.type).zero_());
     return memory;
   });
@@ -110,7 +110,7 @@ void HostCopies::Restart() {
 
 void HostCopies::Replace(OutputArchive& archive) {
   torch::NoGradGuard no_grad;
-  ChangeTensors(*ModuleOf(archive)._ivalue(), [this](const torch::Tensor& tensor) {
+  ChangeTensors(*GetModule(archive)._ivalue(), [this](const torch::Tensor& tensor) {
     if (!tensor.defined()) return tensor;
     if (tensor.layout() != torch::kStrided) {
       return tensor.to(torch::kCPU, tensor.scalar_type(), /*non_blocking=*/false, /*copy=*/true);

@@ -1,8 +1,8 @@
-// Copies of the tensors in archives, in the memory of the host: libtorch archives hold references,
-// which training goes on to change. Owned by StateSnapshot; one thread at a time.
+// Copies of the tensors of archives in host memory: libtorch archives contain references, which
+// training continues to change. Owned by StateSnapshot; one thread at a time.
 //
-// Memory is kept from one round to the next, and reserved before the first: a copy into pages that
-// the kernel has yet to give costs several times as much.
+// Memory is reused from one round to the next, and reserved before the first: a copy to pages that
+// the kernel has not allocated yet takes several times as long.
 #ifndef TRIAL_API_CPP_TORCH_HOST_COPIES_H_
 #define TRIAL_API_CPP_TORCH_HOST_COPIES_H_
 
@@ -17,23 +17,25 @@
 
 namespace det::trial {
 
-// The tensors at the top of `archive`, by name: those that were written to it, no copies.
-std::vector<std::pair<std::string, torch::Tensor>> TensorsOf(
+// Returns the top-level tensors of `archive` by name, without copying them.
+std::vector<std::pair<std::string, torch::Tensor>> GetTensors(
     torch::serialize::OutputArchive& archive);
 
 class HostCopies {
  public:
-  // Prepares, on another thread, for the tensors of these archives; they may change meanwhile.
+  // Allocates memory for the tensors of these archives on another thread; the tensors may change
+  // meanwhile.
   void Reserve(std::vector<torch::serialize::OutputArchive>& archives);
 
-  // Begins a round: the copies of the one before are no longer needed, and what it needed is kept.
+  // Starts a round: the copies of the previous round are no longer needed, and their memory is
+  // reused.
   void Restart();
-  // Puts memory in the place of all tensors of `archive`, which Fill() copies into it.
+  // Replaces all tensors of `archive` by memory, to which Fill() copies them.
   void Replace(torch::serialize::OutputArchive& archive);
-  // On so many threads.
+  // Copies the tensors, with `threads` threads.
   void Fill(int threads);
 
-  // Tensors of this round for which there was no memory.
+  // The number of tensors of this round for which memory had to be allocated.
   int64_t made() const { return made_; }
 
  private:
@@ -50,7 +52,7 @@ class HostCopies {
 
   torch::Tensor MemoryFor(const torch::Tensor& tensor);
 
-  Memory kept_;  // free in this round
+  Memory kept_;  // not used in this round
   Memory used_;
   std::vector<Pair> to_fill_;
   int64_t made_ = 0;

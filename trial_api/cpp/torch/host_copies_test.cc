@@ -12,23 +12,23 @@ namespace {
 
 using torch::serialize::OutputArchive;
 
-OutputArchive ArchiveOf(const std::vector<torch::Tensor>& tensors) {
+OutputArchive MakeArchive(const std::vector<torch::Tensor>& tensors) {
   OutputArchive archive;
   for (size_t i = 0; i < tensors.size(); ++i) archive.write(std::to_string(i), tensors[i]);
   return archive;
 }
 
-std::vector<torch::Tensor> CopiesOf(HostCopies& copies, const std::vector<torch::Tensor>& tensors,
-                                    int threads = 1) {
-  OutputArchive archive = ArchiveOf(tensors);
+std::vector<torch::Tensor> GetCopies(HostCopies& copies, const std::vector<torch::Tensor>& tensors,
+                                     int threads = 1) {
+  OutputArchive archive = MakeArchive(tensors);
   copies.Replace(archive);
   copies.Fill(threads);
   std::vector<torch::Tensor> found;
-  for (auto& [name, tensor] : TensorsOf(archive)) found.push_back(tensor);
+  for (auto& [name, tensor] : GetTensors(archive)) found.push_back(tensor);
   return found;
 }
 
-// Of more than one piece, of less, and in other ways.
+// Tensors larger and smaller than one piece, and with other layouts.
 std::vector<torch::Tensor> Several() {
   const torch::Tensor square = torch::rand({50, 50});
   torch::Tensor weight = torch::rand({3'000'000});
@@ -39,14 +39,14 @@ std::vector<torch::Tensor> Several() {
           torch::arange(9)};
 }
 
-TEST(HostCopiesTest, CopiesAreWhatTheTensorsWere) {
+TEST(HostCopiesTest, CopiesTensors) {
   for (const int threads : {1, 2, 4}) {
     const std::vector<torch::Tensor> tensors = Several();
     std::vector<torch::Tensor> then;
     for (const torch::Tensor& tensor : tensors) then.push_back(tensor.detach().clone());
     HostCopies copies;
     copies.Restart();
-    const std::vector<torch::Tensor> taken = CopiesOf(copies, tensors, threads);
+    const std::vector<torch::Tensor> taken = GetCopies(copies, tensors, threads);
     torch::NoGradGuard no_grad;
     for (torch::Tensor tensor : tensors) tensor.zero_();
     ASSERT_EQ(taken.size(), then.size());
@@ -58,47 +58,48 @@ TEST(HostCopiesTest, CopiesAreWhatTheTensorsWere) {
   }
 }
 
-TEST(HostCopiesTest, MemoryIsKeptInWhateverOrderTensorsCome) {
+TEST(HostCopiesTest, ReusesMemory_ForAnyOrderOfTensors) {
   HostCopies copies;
   std::vector<torch::Tensor> tensors = Several();
   copies.Restart();
-  CopiesOf(copies, tensors);
+  GetCopies(copies, tensors);
   EXPECT_EQ(copies.made(), 7);
   std::swap(tensors.front(), tensors.back());
   tensors.push_back(torch::rand({11}));
   copies.Restart();
-  CopiesOf(copies, tensors);
+  GetCopies(copies, tensors);
   EXPECT_EQ(copies.made(), 1);
 }
 
-TEST(HostCopiesTest, OneMemoryIsOneTensorsInARound) {
+TEST(HostCopiesTest, UsesMemoryForOneTensorPerRound) {
   HostCopies copies;
-  const torch::Tensor ones = torch::ones({5}), twos = torch::ones({5}) * 2;
+  const torch::Tensor ones = torch::ones({5});
+  const torch::Tensor twos = torch::ones({5}) * 2;
   for (int round = 0; round < 2; ++round) {
     copies.Restart();
-    const auto taken = CopiesOf(copies, {ones, twos});
+    const auto taken = GetCopies(copies, {ones, twos});
     EXPECT_TRUE(torch::equal(taken[0], ones));
     EXPECT_TRUE(torch::equal(taken[1], twos));
   }
 }
 
-TEST(HostCopiesTest, NothingIsMadeOfWhatWasReserved) {
+TEST(HostCopiesTest, AllocatesNothing_WhenMemoryWasReserved) {
   HostCopies copies;
   const std::vector<torch::Tensor> tensors = Several();
   std::vector<OutputArchive> archives;
-  archives.push_back(ArchiveOf(tensors));
+  archives.push_back(MakeArchive(tensors));
   copies.Reserve(archives);
   copies.Restart();
-  const auto taken = CopiesOf(copies, tensors, 2);
+  const auto taken = GetCopies(copies, tensors, 2);
   EXPECT_EQ(copies.made(), 0);
   EXPECT_TRUE(torch::equal(taken[0], tensors[0]));
 }
 
-// Nobody takes it, where training ends before.
-TEST(HostCopiesTest, ReservedMemoryMayGoUnused) {
+// Training may end before the memory is used.
+TEST(HostCopiesTest, ReservedMemoryMayRemainUnused) {
   HostCopies copies;
   std::vector<OutputArchive> archives;
-  archives.push_back(ArchiveOf(Several()));
+  archives.push_back(MakeArchive(Several()));
   copies.Reserve(archives);
 }
 

@@ -5,7 +5,7 @@
 namespace det::trial {
 
 LossScale::LossScale(const LossScaling& options) : options_(options), value_(options.initial) {
-  // So that NaN is refused, too.
+  // Written so that NaN is rejected too.
   const bool sensible = options.initial > 0.0 && options.growth > 1.0 &&
                         options.growth_every >= 1 && options.backoff > 0.0 && options.backoff < 1.0;
   if (!sensible) {
@@ -19,7 +19,7 @@ bool LossScale::Unscale(torch::optim::Optimizer& optimizer,
                         const std::function<bool(bool finite)>& agree) {
   torch::NoGradGuard no_grad;
   unscaled_ = true;
-  // Asked once: a device would have to be waited for each time.
+  // Checked once for all gradients, because each check waits for the device.
   torch::Tensor all_finite;
   for (auto& group : optimizer.param_groups()) {
     for (torch::Tensor& parameter : group.params()) {

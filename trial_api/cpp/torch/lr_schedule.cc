@@ -19,13 +19,13 @@ void RequireAtLeastOne(const char* what, int64_t value) {
 }
 
 void RequireAboveZero(const char* what, double value) {
-  // So that NaN is refused, too.
+  // Written so that NaN is rejected too.
   if (!(value > 0.0)) {
     throw Error("lr::" + std::string(what) + " is " + std::to_string(value) + ": must be above 0");
   }
 }
 
-// 0 at the beginning, 1 at the end; 1 where there is nothing to train.
+// Returns the progress from 0 to 1; 1 if there is nothing to train.
 double Share(int64_t steps, int64_t max_steps) {
   if (max_steps <= 0) return 1.0;
   return std::clamp(static_cast<double>(steps) / static_cast<double>(max_steps), 0.0, 1.0);

@@ -1,10 +1,10 @@
-// Learning rates as functions of how far training is. There is no state: a resumed run has the
-// rates of the uninterrupted one, on however many slots.
+// Learning rates as functions of the progress of the training. They have no state: a resumed run
+// has the same rates as an uninterrupted one, on any number of slots.
 //
 //   adam_ = context.wrap_optimizer(torch::optim::Adam(net_->parameters(), 0.001));
 //   context.schedule_lr(adam_, det::lr::warmup(500, det::lr::cosine()));
 //
-// Functions, for any thread. They throw Error when an argument is outside of what is said here.
+// Any thread. Functions throw Error if an argument is outside its documented range.
 #ifndef TRIAL_API_CPP_TORCH_LR_SCHEDULE_H_
 #define TRIAL_API_CPP_TORCH_LR_SCHEDULE_H_
 
@@ -13,33 +13,34 @@
 
 namespace det {
 
-// What the rate that the optimizer was made with is multiplied by, for the batch that comes after
-// `steps` of `max_steps` batches. Any function of the user's own will do.
+// A function that returns the factor of the initial learning rate for the batch after `steps` of
+// `max_steps` batches. User-defined functions are allowed.
 using LrFactor = std::function<double(int64_t steps, int64_t max_steps)>;
 
 namespace lr {
 
-// 1 for ever.
+// Always 1.
 LrFactor constant();
-// Grows in equal parts from `from` to 1, which the batch number `steps` has, then as `then` says,
+// Grows linearly from `from` to 1, which is reached at batch number `steps`, then follows `then`,
 // which counts from there. For large batches: Goyal et al., "Accurate, Large Minibatch SGD", 2017,
 // section 2.2.
 LrFactor warmup(int64_t steps, LrFactor then = constant(), double from = 0.0);
-// Half a wave of a cosine from 1 down to `to` at the end of training: Loshchilov and Hutter,
-// "SGDR", 2017, without restarts.
+// Half a cosine wave from 1 down to `to` at the end of training: Loshchilov and Hutter, "SGDR",
+// 2017, without restarts.
 LrFactor cosine(double to = 0.0);
-// to + (1 - to) * (1 - steps / max_steps) ^ power; power above 0, 1 being a straight line.
+// to + (1 - to) * (1 - steps / max_steps) ^ power; power must be above 0; 1 gives a straight line.
 LrFactor polynomial(double power = 1.0, double to = 0.0);
-// gamma ^ (steps / every), in whole stairs; `every` at least 1.
+// gamma ^ (steps / every), with integer division; `every` must be at least 1.
 LrFactor stairs(int64_t every, double gamma);
 // gamma ^ steps.
 LrFactor exponential(double gamma);
 // `factor` times `then`.
 LrFactor scaled(double factor, LrFactor then = constant());
 
-// By what the rate found for batches of `reference` records is multiplied for batches of `size`:
-// in proportion (Goyal et al., section 2.1), or with the square root, which keeps the variance of
-// the steps (Krizhevsky, "One weird trick", 2014, section 5). Both sizes at least 1.
+// Returns the factor for a learning rate that was tuned for batches of `reference` records when
+// batches have `size` records: proportional (Goyal et al., section 2.1), or with the square root,
+// which keeps the variance of the steps (Krizhevsky, "One weird trick", 2014, section 5). Both
+// sizes must be at least 1.
 double linear_scaling(int64_t size, int64_t reference);
 double square_root_scaling(int64_t size, int64_t reference);
 

@@ -20,7 +20,7 @@ std::vector<double> Of(const LrFactor& factor, const std::vector<int64_t>& steps
   return factors;
 }
 
-TEST(LrScheduleTest, FactorsAtTheBeginningWithinAndAtTheEnd) {
+TEST(LrScheduleTest, ReturnsFactorsAtStartMiddleAndEnd) {
   EXPECT_THAT(Of(constant(), {0, 50, 100}), ElementsAre(1, 1, 1));
   EXPECT_THAT(Of(cosine(), {0, 50, 100}),
               Pointwise(DoubleNear(1e-12), std::vector<double>{1, 0.5, 0}));
@@ -34,25 +34,25 @@ TEST(LrScheduleTest, FactorsAtTheBeginningWithinAndAtTheEnd) {
   EXPECT_THAT(Of(scaled(4, exponential(0.5)), {0, 1}), ElementsAre(4, 2));
 }
 
-TEST(LrScheduleTest, AWarmupIsFollowedByWhatCountsFromItsEnd) {
+TEST(LrScheduleTest, ScheduleAfterWarmupStartsAtItsEnd) {
   EXPECT_THAT(Of(warmup(4), {0, 1, 3, 4, 99}), ElementsAre(0.25, 0.5, 1, 1, 1));
   EXPECT_THAT(Of(warmup(2, constant(), 0.5), {0, 1, 2}), ElementsAre(0.75, 1, 1));
   EXPECT_THAT(Of(warmup(50, polynomial()), {49, 50, 75, 100}), ElementsAre(1, 1, 0.5, 0));
 }
 
-TEST(LrScheduleTest, NothingToTrainAndLongerThanPlannedAreTheEnd) {
+TEST(LrScheduleTest, ReturnsFinalFactor_WhenTrainingIsEmptyOrTooLong) {
   EXPECT_EQ(cosine(0.25)(0, 0), 0.25);
   EXPECT_EQ(polynomial()(120, 100), 0.0);
   EXPECT_EQ(warmup(200, polynomial())(200, 100), 0.0);
 }
 
-TEST(LrScheduleTest, ScalesWithTheBatch) {
+TEST(LrScheduleTest, ScalesWithBatchSize) {
   EXPECT_EQ(linear_scaling(1024, 256), 4.0);
   EXPECT_EQ(square_root_scaling(1024, 256), 2.0);
 }
 
-TEST(LrScheduleTest, SaysWhichArgumentIsWrong) {
-  const auto said = [](auto make) -> std::string {
+TEST(LrScheduleTest, ErrorNamesInvalidArgument) {
+  const auto observed = [](auto make) -> std::string {
     try {
       make();
     } catch (const Error& error) {
@@ -60,9 +60,9 @@ TEST(LrScheduleTest, SaysWhichArgumentIsWrong) {
     }
     return "";
   };
-  EXPECT_EQ(said([] { warmup(0); }), "lr::warmup(): steps is 0: must be at least 1");
-  EXPECT_EQ(said([] { stairs(5, -1); }), "lr::stairs(): gamma is -1.000000: must be above 0");
-  EXPECT_EQ(said([] { linear_scaling(8, 0); }),
+  EXPECT_EQ(observed([] { warmup(0); }), "lr::warmup(): steps is 0: must be at least 1");
+  EXPECT_EQ(observed([] { stairs(5, -1); }), "lr::stairs(): gamma is -1.000000: must be above 0");
+  EXPECT_EQ(observed([] { linear_scaling(8, 0); }),
             "lr::linear_scaling(): reference is 0: must be at least 1");
 }
 

@@ -36,7 +36,8 @@ void MetricsSum::Settle() {
   }
 }
 
-// One line per metric: sum and weight as hexadecimal numbers, which keep every bit, then the name.
+// The format is one line per metric: sum and weight as hexadecimal floating-point numbers, which
+// preserve every bit, then the name.
 std::string MetricsSum::ToText() {
   Settle();
   std::string text;
@@ -66,7 +67,7 @@ void MetricsSum::AddText(const std::string& text) {
 
 MetricMap MetricsSum::Mean(Communicator& communicator) {
   MetricsSum all;
-  // In order of rank, so that every rank rounds alike.
+  // In order of rank, so that every rank rounds in the same way.
   for (const std::string& part : communicator.AllGather(ToText())) all.AddText(part);
   MetricMap means;
   for (const auto& [name, entry] : all.entries_) means[name] = entry.sum / entry.weight;

@@ -1,7 +1,7 @@
-// Metrics of many batches as one: the mean over records, over batches and over ranks.
+// The mean of metrics over the records of many batches and over ranks.
 //
-// Owned by the controller, on the training thread. Keeps tensors as they are until they are asked
-// for, so that a device does not wait for every batch.
+// Owned by the controller, used on the training thread. Keeps tensors until their values are
+// needed, so that it does not wait for a device in every batch.
 #ifndef TRIAL_API_CPP_TORCH_METRICS_SUM_H_
 #define TRIAL_API_CPP_TORCH_METRICS_SUM_H_
 
@@ -18,23 +18,23 @@ namespace det::trial {
 
 class MetricsSum {
  public:
-  // `records`: how much this batch counts.
+  // Adds the metrics of a batch with weight `records`.
   void Add(const BatchMetrics& metrics, int64_t records);
   void Clear();
 
-  // Collective: the means over everything that all ranks added; the same on each.
+  // Returns the means over all batches that all ranks added. Collective; the same on each rank.
   MetricMap Mean(Communicator& communicator);
 
-  // This rank's part to the last bit, to go on with after a restart.
+  // Returns this rank's part, with all bits, to continue after a restart.
   std::string ToText();
-  // Adds what ToText() wrote. Throws Error when the text is none of its.
+  // Adds a part that ToText() returned. Throws Error for other texts.
   void AddText(const std::string& text);
 
  private:
   struct Entry {
     double sum = 0.0;
     double weight = 0.0;
-    std::vector<torch::Tensor> pending;  // not yet in the sums
+    std::vector<torch::Tensor> pending;  // not added to the sums yet
     std::vector<double> pending_weights;
   };
   void Settle();

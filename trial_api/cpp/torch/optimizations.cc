@@ -30,21 +30,21 @@ constexpr Named<Precision> kPrecisions[] = {
     {"O0", Precision::kAsIs},         {"O1", Precision::kOfDevice},
     {"O2", Precision::kOfDevice},     {"O3", Precision::kOfDevice},
     {"float16", Precision::kFloat16}, {"bfloat16", Precision::kBFloat16}};
-// Megabytes that every configuration has which says nothing.
+// The default value of the field, in megabytes.
 constexpr int64_t kDefaultFusion = 64;
 
 [[noreturn]] void ThrowField(const std::string& path, const Json& value,
-                             const std::string& wanted) {
-  throw Error("configuration: " + path + " is " + value.dump() + ", not " + wanted);
+                             const std::string& expected) {
+  throw Error("configuration: " + path + " is " + value.dump() + ", not " + expected);
 }
 
-// A field that is null counts as absent.
+// A field that is null counts as missing.
 const Json* Find(const Json& object, const std::string& name) {
   const auto it = object.find(name);
   return it == object.end() || it->is_null() ? nullptr : &*it;
 }
 
-// One of the section's fields; the absent ones leave `to` as it is.
+// Reads a field of the section; `to` is unchanged if it is missing.
 void Read(const Json& section, const std::string& name, int64_t least, int64_t* to) {
   const Json* const value = Find(section, name);
   if (value == nullptr) return;
@@ -65,15 +65,15 @@ template <class T, size_t kCount>
 void Read(const Json& section, const std::string& name, const Named<T> (&names)[kCount], T* to) {
   const Json* const value = Find(section, name);
   if (value == nullptr) return;
-  std::string wanted = "one of";
+  std::string expected = "one of";
   for (const auto& [word, meaning] : names) {
     if (*value == word) {
       *to = meaning;
       return;
     }
-    wanted += std::string(&names[0].first == &word ? " " : ", ") + word;
+    expected += std::string(&names[0].first == &word ? " " : ", ") + word;
   }
-  ThrowField("optimizations." + name, *value, wanted);
+  ThrowField("optimizations." + name, *value, expected);
 }
 
 void ReadCompression(const Json& section, Compression* to) {
@@ -85,7 +85,7 @@ void ReadCompression(const Json& section, Compression* to) {
   }
 }
 
-// What is done to gradients has no meaning where weights travel.
+// Options for gradients have no meaning in strategies that exchange weights.
 void CheckTogether(const Optimizations& read) {
   const std::pair<const char*, bool> of_allreduce[] = {
       {"gradient_compression", read.gradient_compression != Compression::kNone},
@@ -99,18 +99,18 @@ void CheckTogether(const Optimizations& read) {
   for (const auto& [name, given] : of_allreduce) {
     if (read.strategy == Strategy::kAllReduce || !given) continue;
     throw Error("configuration: optimizations." + std::string(name) +
-                " goes with the strategy allreduce, not " + strategy);
+                " requires the strategy allreduce, not " + strategy);
   }
   if (read.hierarchical_allreduce && read.gradient_compression == Compression::kInt8) {
     throw Error(
-        "configuration: optimizations.hierarchical_allreduce adds gradients on the way, which "
-        "bytes of different scales cannot be: choose gradient_compression float16, bfloat16 or "
+        "configuration: optimizations.hierarchical_allreduce cannot sum int8 gradients, which have "
+        "different scales; set gradient_compression to float16, bfloat16 or "
         "none");
   }
   if (read.auto_tune_tensor_fusion && read.gradient_compression == Compression::kInt8) {
     throw Error(
         "configuration: optimizations.auto_tune_tensor_fusion changes the buckets, to which the "
-        "scales of bytes belong: choose gradient_compression float16, bfloat16 or none");
+        "scales of int8 gradients belong; set gradient_compression to float16, bfloat16 or none");
   }
 }
 
@@ -136,8 +136,9 @@ Optimizations ParseOptimizations(std::string_view config_json) {
   int64_t fusion = kDefaultFusion;
   Read(*section, "tensor_fusion_threshold", 0, &fusion);
   if (fusion != kDefaultFusion) {
-    constexpr int64_t kMost = int64_t{1} << 20;  // a terabyte: no more makes a difference
-    read.bucket_bytes = std::clamp<int64_t>(fusion, 1, kMost) << 20;
+    // one terabyte; larger values make no difference
+    constexpr int64_t kMaxMegabytes = int64_t{1} << 20;
+    read.bucket_bytes = std::clamp<int64_t>(fusion, 1, kMaxMegabytes) << 20;
   }
   CheckTogether(read);
   return read;

@@ -1,6 +1,6 @@
-// The section `optimizations` of the experiment configuration, as far as a Trial obeys it.
+// The section `optimizations` of the experiment configuration, as far as it concerns a Trial.
 //
-// Read by TrialContext, on the training thread.
+// Parsed by TrialContext, on the training thread.
 #ifndef TRIAL_API_CPP_TORCH_OPTIMIZATIONS_H_
 #define TRIAL_API_CPP_TORCH_OPTIMIZATIONS_H_
 
@@ -16,21 +16,22 @@ struct Optimizations {
   enum class Compression { kNone, kFloat16, kBFloat16, kInt8 };
   enum class Precision { kAsIs, kOfDevice, kFloat16, kBFloat16 };
 
-  int64_t aggregation_frequency = 1;         // batches whose gradients are added before a step
-  bool average_aggregated_gradients = true;  // whether their sum is divided by their number
+  int64_t aggregation_frequency = 1;  // number of batches whose gradients are added before a step
+  bool average_aggregated_gradients = true;  // whether the sum is divided by the number of batches
   Strategy strategy = Strategy::kAllReduce;
-  int64_t local_sgd_steps = 8;         // of the optimizers, between two averages
-  int64_t pipeline_micro_batches = 4;  // of a batch, that are under way at once
+  int64_t local_sgd_steps = 8;         // steps of the optimizers between two averages
+  int64_t pipeline_micro_batches = 4;  // parts of a batch that are processed at the same time
   bool shard_optimizer = false;
   bool hierarchical_allreduce = false;
   Compression gradient_compression = Compression::kNone;
-  Precision mixed_precision = Precision::kAsIs;  // kOfDevice: the type that fits the slot
-  std::optional<int64_t> bucket_bytes = {};      // of tensor_fusion_threshold; none: our own
+  Precision mixed_precision = Precision::kAsIs;  // kOfDevice: the type that suits the slot
+  // from tensor_fusion_threshold; nullopt: default sizes
+  std::optional<int64_t> bucket_bytes = {};
   bool auto_tune_tensor_fusion = false;
 };
 
-// From a whole configuration as JSON text. Absent fields, and null, keep their defaults. Throws
-// Error naming the field that is wrong, or the two that do not go together.
+// Parses the section of an experiment configuration (JSON). Missing and null fields have their
+// defaults. Throws Error with the name of an invalid field, or of two incompatible ones.
 Optimizations ParseOptimizations(std::string_view config_json);
 
 }  // namespace det::trial

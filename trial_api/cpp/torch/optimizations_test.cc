@@ -25,7 +25,7 @@ TEST(OptimizationsTest, AbsentFieldsKeepTheirDefaults) {
   }
 }
 
-TEST(OptimizationsTest, ReadsItsFieldsAmongOthers) {
+TEST(OptimizationsTest, ReadsFieldsOfSection) {
   const Optimizations read = ParseOptimizations(
       R"({"name": "x", "optimizations": {"aggregation_frequency": 4, "mixed_precision": "O0",
           "average_aggregated_gradients": false}})");
@@ -33,7 +33,7 @@ TEST(OptimizationsTest, ReadsItsFieldsAmongOthers) {
   EXPECT_FALSE(read.average_aggregated_gradients);
 }
 
-TEST(OptimizationsTest, ReadsHowSlotsAgree) {
+TEST(OptimizationsTest, ReadsStrategy) {
   const auto read = [](const std::string& section) {
     return ParseOptimizations(R"({"optimizations": {)" + section + "}}");
   };
@@ -50,7 +50,7 @@ TEST(OptimizationsTest, ReadsHowSlotsAgree) {
   EXPECT_TRUE(read(R"("auto_tune_tensor_fusion": true)").auto_tune_tensor_fusion);
 }
 
-TEST(OptimizationsTest, MegabytesOfFusionAreBytesOfBuckets) {
+TEST(OptimizationsTest, ConvertsFusionThresholdToBytes) {
   const std::pair<int64_t, std::optional<int64_t>> cases[] = {{64, std::nullopt},
                                                               {0, int64_t{1} << 20},
                                                               {3, int64_t{3} << 20},
@@ -64,7 +64,7 @@ TEST(OptimizationsTest, MegabytesOfFusionAreBytesOfBuckets) {
   }
 }
 
-TEST(OptimizationsTest, NamesTheFieldThatIsWrong) {
+TEST(OptimizationsTest, ErrorNamesInvalidField) {
   const std::pair<const char*, const char*> cases[] = {
       {"[]", "configuration: not a JSON object"},
       {R"({"optimizations": 3})", "configuration: optimizations is 3, not a map"},
@@ -86,23 +86,23 @@ TEST(OptimizationsTest, NamesTheFieldThatIsWrong) {
       {R"({"optimizations": {"tensor_fusion_threshold": -1}})",
        "configuration: optimizations.tensor_fusion_threshold is -1, not an integer >= 0"},
       {R"({"optimizations": {"strategy": "async", "gradient_compression": true}})",
-       "configuration: optimizations.gradient_compression goes with the strategy allreduce, not "
+       "configuration: optimizations.gradient_compression requires the strategy allreduce, not "
        "async"},
       {R"({"optimizations": {"auto_tune_tensor_fusion": true, "gradient_compression": "int8"}})",
        "configuration: optimizations.auto_tune_tensor_fusion changes the buckets, to which the "
-       "scales of bytes belong: choose gradient_compression float16, bfloat16 or none"},
+       "scales of int8 gradients belong; set gradient_compression to float16, bfloat16 or none"},
       {R"({"optimizations": {"strategy": "local_sgd", "shard_optimizer": true}})",
-       "configuration: optimizations.shard_optimizer goes with the strategy allreduce, not "
+       "configuration: optimizations.shard_optimizer requires the strategy allreduce, not "
        "local_sgd"},
       {R"({"optimizations": {"strategy": "parameter_server", "hierarchical_allreduce": true}})",
-       "configuration: optimizations.hierarchical_allreduce goes with the strategy allreduce, not "
+       "configuration: optimizations.hierarchical_allreduce requires the strategy allreduce, not "
        "parameter_server"},
       {R"({"optimizations": {"strategy": "async", "auto_tune_tensor_fusion": true}})",
-       "configuration: optimizations.auto_tune_tensor_fusion goes with the strategy allreduce, not "
+       "configuration: optimizations.auto_tune_tensor_fusion requires the strategy allreduce, not "
        "async"},
       {R"({"optimizations": {"gradient_compression": "int8", "hierarchical_allreduce": true}})",
-       "configuration: optimizations.hierarchical_allreduce adds gradients on the way, which bytes "
-       "of different scales cannot be: choose gradient_compression float16, bfloat16 or none"},
+       "configuration: optimizations.hierarchical_allreduce cannot sum int8 gradients, which have "
+       "different scales; set gradient_compression to float16, bfloat16 or none"},
   };
   for (const auto& [config, message] : cases) {
     try {

@@ -14,9 +14,9 @@ namespace {
 
 using States = std::remove_reference_t<decltype(std::declval<torch::optim::Optimizer>().state())>;
 
-// Where libtorch keeps a parameter's state: under its address, which 1.13 writes as text.
+// libtorch stores the state of a parameter under its address, which 1.13 writes as text.
 template <class Key = States::key_type>
-Key KeyOf(const torch::Tensor& parameter) {
+Key MakeKey(const torch::Tensor& parameter) {
   if constexpr (std::is_pointer_v<Key>) {
     return parameter.unsafeGetTensorImpl();
   } else {
@@ -26,12 +26,12 @@ Key KeyOf(const torch::Tensor& parameter) {
   }
 }
 
-// Of weights, an optimizer's state is about as many numbers twice: Adam's, say.
+// The state of an optimizer has about twice as many values as the weights (Adam, for example).
 constexpr int64_t kStatesOfWeight = 2;
 
 }  // namespace
 
-std::vector<torch::Tensor> ParametersOf(const torch::optim::Optimizer& optimizer) {
+std::vector<torch::Tensor> GetParameters(const torch::optim::Optimizer& optimizer) {
   std::vector<torch::Tensor> parameters;
   for (const auto& group : optimizer.param_groups()) {
     parameters.insert(parameters.end(), group.params().begin(), group.params().end());
@@ -39,17 +39,17 @@ std::vector<torch::Tensor> ParametersOf(const torch::optim::Optimizer& optimizer
   return parameters;
 }
 
-std::vector<std::pair<std::string, torch::Tensor>> StateOf(torch::optim::Optimizer& optimizer,
-                                                           const torch::Tensor& parameter) {
-  const auto found = optimizer.state().find(KeyOf(parameter));
+std::vector<std::pair<std::string, torch::Tensor>> GetState(torch::optim::Optimizer& optimizer,
+                                                            const torch::Tensor& parameter) {
+  const auto found = optimizer.state().find(MakeKey(parameter));
   if (found == optimizer.state().end()) return {};
   torch::serialize::OutputArchive archive;
   static_cast<const torch::optim::OptimizerParamState&>(*found->second).serialize(archive);
-  return TensorsOf(archive);
+  return GetTensors(archive);
 }
 
 void ForgetState(torch::optim::Optimizer& optimizer, const torch::Tensor& parameter) {
-  optimizer.state().erase(KeyOf(parameter));
+  optimizer.state().erase(MakeKey(parameter));
 }
 
 std::vector<int> BalancedOwners(const std::vector<torch::Tensor>& parameters, int ranks,
@@ -79,13 +79,13 @@ std::vector<int> EvenWriters(const TrialContext& context,
   return BalancedOwners(parameters, context.ranks().size, weights / kStatesOfWeight);
 }
 
-torch::serialize::OutputArchive ArchiveOfPart(torch::optim::Optimizer& optimizer,
-                                              const std::vector<int>& writers, int rank) {
-  const std::vector<torch::Tensor> parameters = ParametersOf(optimizer);
+torch::serialize::OutputArchive MakePartialArchive(torch::optim::Optimizer& optimizer,
+                                                   const std::vector<int>& writers, int rank) {
+  const std::vector<torch::Tensor> parameters = GetParameters(optimizer);
   States& state = optimizer.state();
   States of_others;
   for (size_t i = 0; i < parameters.size(); ++i) {
-    const auto found = state.find(KeyOf(parameters[i]));
+    const auto found = state.find(MakeKey(parameters[i]));
     if (writers[i] == rank || found == state.end()) continue;
     of_others[found->first] = std::move(found->second);
     state.erase(found);

@@ -1,4 +1,5 @@
-// The state that an optimizer keeps of each parameter (moments and such), whatever kind it is of.
+// Access to the state that an optimizer keeps for each parameter (moments, for example), for all
+// kinds of optimizers.
 //
 // Called by strategies, on the training thread.
 #ifndef TRIAL_API_CPP_TORCH_OPTIMIZER_STATE_H_
@@ -17,27 +18,28 @@ class TrialContext;
 
 namespace trial {
 
-// All of them, in the order of its groups.
-std::vector<torch::Tensor> ParametersOf(const torch::optim::Optimizer& optimizer);
+// Returns all parameters of an optimizer, in the order of its groups.
+std::vector<torch::Tensor> GetParameters(const torch::optim::Optimizer& optimizer);
 
-// By name: the tensors themselves, no copies. Empty where it has no state yet.
-std::vector<std::pair<std::string, torch::Tensor>> StateOf(torch::optim::Optimizer& optimizer,
-                                                           const torch::Tensor& parameter);
-// As if it had never stepped with this parameter.
+// Returns the tensors of the state by name, without copying them; empty if there is no state yet.
+std::vector<std::pair<std::string, torch::Tensor>> GetState(torch::optim::Optimizer& optimizer,
+                                                            const torch::Tensor& parameter);
+// Removes the state of a parameter, as if the optimizer had never updated it.
 void ForgetState(torch::optim::Optimizer& optimizer, const torch::Tensor& parameter);
 
-// Which rank has the state of each parameter, of `ranks`: so that they have about as many numbers,
-// where the chief has so many others.
+// Assigns the state of each parameter to one of `ranks` ranks, so that all have a similar number of
+// values; the chief has `others_of_chief` other values already.
 std::vector<int> BalancedOwners(const std::vector<torch::Tensor>& parameters, int ranks,
                                 int64_t others_of_chief = 0);
-// Where all ranks have all of it: so that they write about as much, the chief all weights too.
+// Assigns the writing of the state if all ranks have all of it, so that all write a similar amount;
+// the chief also writes all weights.
 std::vector<int> EvenWriters(const TrialContext& context,
                              const std::vector<torch::Tensor>& parameters);
 
-// The optimizer with the state of the parameters whose writer `rank` is, and no other. Tensors are
-// shared, not copied.
-torch::serialize::OutputArchive ArchiveOfPart(torch::optim::Optimizer& optimizer,
-                                              const std::vector<int>& writers, int rank);
+// Returns an archive of the optimizer with the state of only those parameters whose writer is
+// `rank`. Tensors are shared, not copied.
+torch::serialize::OutputArchive MakePartialArchive(torch::optim::Optimizer& optimizer,
+                                                   const std::vector<int>& writers, int rank);
 
 }  // namespace trial
 }  // namespace det

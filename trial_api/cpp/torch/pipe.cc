@@ -18,9 +18,9 @@ namespace {
 
 using torch::autograd::variable_list;
 
-// The best way to divide the first modules among some stages; none: there is no way.
+// The best division of the first modules into some stages; nullopt: there is none.
 struct Division {
-  int64_t greatest = 0;  // stage, in parameters
+  int64_t greatest = 0;  // parameters of the largest stage
   std::vector<size_t> begins;
 };
 
@@ -29,7 +29,7 @@ struct Weight {
   bool trains = false;
 };
 
-// Of the first `end` modules, one stage more than `before` has.
+// Computes the division of the first `end` modules with one stage more than `before`.
 std::optional<Division> WithLastStage(const std::vector<std::optional<Division>>& before,
                                       const std::vector<Weight>& modules, size_t end) {
   std::optional<Division> best;
@@ -47,7 +47,7 @@ std::optional<Division> WithLastStage(const std::vector<std::optional<Division>>
   return best;
 }
 
-std::vector<Weight> WeightsOf(torch::nn::SequentialImpl& whole) {
+std::vector<Weight> CountWeights(torch::nn::SequentialImpl& whole) {
   std::vector<Weight> modules;
   for (const auto& module : whole) {
     Weight weight;
@@ -69,14 +69,14 @@ void RequireNothingShared(torch::nn::SequentialImpl& whole, const std::vector<St
         const auto [known, added] = stage_of.emplace(item.value().unsafeGetTensorImpl(), stage);
         if (known->second == stage) continue;
         throw Error("parameter " + item.key() + " of module " + std::to_string(i) +
-                    " is shared by modules that come to lie on several stages of "
-                    "optimizations.strategy pipeline: give each its own, or take fewer slots");
+                    " is shared by modules in different stages of optimizations.strategy pipeline; "
+                    "use separate parameters or fewer slots");
       }
     }
   }
 }
 
-// Random numbers of its own until it ends, on the device of a stage.
+// Uses a separate random number generator during its lifetime, on the device of a stage.
 class ForkedRandom {
  public:
   ForkedRandom(torch::Device device, uint64_t seed)
@@ -97,14 +97,17 @@ class ForkedRandom {
   torch::Tensor before_;
 };
 
-// Lets backward() of what has come from elsewhere go on by a function, once.
-class GoOn final : public torch::autograd::Node {
+// Passes the backward pass of received tensors to a function, once.
+class ContinueBackward final : public torch::autograd::Node {
  public:
-  explicit GoOn(std::function<void(const torch::Tensor&)> by) : by_(std::move(by)) {}
+  explicit ContinueBackward(std::function<void(const torch::Tensor&)> by) : by_(std::move(by)) {}
 
   variable_list apply(variable_list&& gradients) override {
     const auto by = std::exchange(by_, nullptr);
-    if (!by) throw Error("backward() a second time through a pipeline: its stages keep nothing");
+    if (!by)
+      throw Error(
+          "backward() called a second time through a pipeline: the stages have freed their "
+          "intermediate results");
     by(gradients.at(0));
     return {};
   }
@@ -116,13 +119,14 @@ class GoOn final : public torch::autograd::Node {
 
 void RequireRows(const torch::Tensor& tensor, const std::string& what) {
   if (tensor.defined() && tensor.dim() > 0) return;
-  throw Error(what + " of optimizations.strategy pipeline is no tensor with a row for each record");
+  throw Error(what +
+              " of optimizations.strategy pipeline is not a tensor with a row for each record");
 }
 
 }  // namespace
 
-std::vector<Stage> CutIntoStages(torch::nn::SequentialImpl& whole, int stages) {
-  const std::vector<Weight> modules = WeightsOf(whole);
+std::vector<Stage> PartitionIntoStages(torch::nn::SequentialImpl& whole, int stages) {
+  const std::vector<Weight> modules = CountWeights(whole);
   std::vector<std::optional<Division>> best(modules.size() + 1);
   best[0] = Division();
   for (int stage = 0; stage < stages; ++stage) {
@@ -134,10 +138,10 @@ std::vector<Stage> CutIntoStages(torch::nn::SequentialImpl& whole, int stages) {
   if (!best.back()) {
     const auto training =
         std::count_if(modules.begin(), modules.end(), [](const Weight& w) { return w.trains; });
-    throw Error("optimizations.strategy pipeline on " + std::to_string(stages) +
-                " slots cuts the Sequential into as many stages, and " + std::to_string(training) +
-                " of its modules have parameters that train: take fewer slots, or make the "
-                "Sequential of more modules");
+    throw Error(
+        "optimizations.strategy pipeline on " + std::to_string(stages) +
+        " slots needs as many stages, but only " + std::to_string(training) +
+        " modules of the Sequential have parameters that train; use fewer slots or more modules");
   }
   std::vector<Stage> cut;
   for (const size_t begin : best.back()->begins) {
@@ -148,7 +152,7 @@ std::vector<Stage> CutIntoStages(torch::nn::SequentialImpl& whole, int stages) {
   return cut;
 }
 
-std::vector<torch::Tensor> TensorsOf(torch::nn::SequentialImpl& whole, const Stage& stage) {
+std::vector<torch::Tensor> GetTensors(torch::nn::SequentialImpl& whole, const Stage& stage) {
   std::vector<torch::Tensor> tensors;
   for (size_t i = stage.begin; i < stage.end; ++i) {
     const auto module = (whole.begin() + static_cast<std::ptrdiff_t>(i))->ptr();
@@ -168,11 +172,12 @@ PipeImpl::PipeImpl(torch::nn::SequentialImpl& whole, const Options& options,
 }
 
 torch::Tensor PipeImpl::forward(torch::Tensor batch) {
-  RequireRows(batch, "the batch that is given to a model");
+  RequireRows(batch, "the input batch of a model");
   if (batch.requires_grad()) {
     throw Error(
-        "the batch that is given to a model of optimizations.strategy pipeline wants a gradient, "
-        "which goes no further than its first stage: wrap what computes it as part of the "
+        "the input batch of a model with optimizations.strategy pipeline requires a gradient, "
+        "which is not computed beyond the first stage; make the modules that compute the batch "
+        "part of the "
         "Sequential");
   }
   std::vector<MicroBatch> kept;
@@ -189,10 +194,11 @@ torch::Tensor PipeImpl::forward(torch::Tensor batch) {
   out = wire_->Broadcast(out, options_.ranks.size - 1, batch.device());
   if (!torch::GradMode::is_enabled() || !out.is_floating_point()) return out;
   const auto self = std::static_pointer_cast<PipeImpl>(shared_from_this());
-  torch::autograd::set_history(
-      out, std::make_shared<GoOn>([self, kept = std::move(kept)](const torch::Tensor& gradient) {
-        self->SendBack(kept, gradient);
-      }));
+  torch::autograd::set_history(out,
+                               std::make_shared<ContinueBackward>(
+                                   [self, kept = std::move(kept)](const torch::Tensor& gradient) {
+                                     self->SendBack(kept, gradient);
+                                   }));
   return out;
 }
 
@@ -215,10 +221,10 @@ std::vector<PipeImpl::MicroBatch> PipeImpl::Compute(const torch::Tensor& batch) 
 }
 
 torch::Tensor PipeImpl::RunStage(torch::Tensor given) {
-  // A module may work in place, which libtorch refuses of what it is to find a gradient for.
+  // A module may work in place, which libtorch rejects for leaf tensors that require a gradient.
   torch::Tensor out = given.requires_grad() ? given.clone() : given;
   for (torch::nn::AnyModule& module : own_) out = module.forward<torch::Tensor>(std::move(out));
-  RequireRows(out, "what a stage gives");
+  RequireRows(out, "the output of a stage");
   return out;
 }
 

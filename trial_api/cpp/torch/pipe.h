@@ -1,12 +1,13 @@
-// A torch::nn::Sequential that is cut into stages, one on each rank: `optimizations.strategy`
+// A torch::nn::Sequential that is divided into stages, one on each rank: `optimizations.strategy`
 // pipeline. Huang et al., "GPipe: efficient training of giant neural networks using pipeline
 // parallelism", 2019.
 //
-// All ranks are given the same batch. It goes through the stages in micro-batches, so that several
-// stages compute at once; what the last stage gives goes to all ranks, which so compute the same
-// loss. Of its gradient the last stage's is used; the other stages are sent theirs.
+// All ranks get the same batch. It passes through the stages in micro-batches, so that several
+// stages compute at the same time; the output of the last stage is sent to all ranks, which
+// therefore compute the same loss. The last stage uses the gradient of its output; the other stages
+// receive the gradients of theirs.
 //
-// Made by Pipeline, on the training thread.
+// Created by Pipeline, used on the training thread.
 #ifndef TRIAL_API_CPP_TORCH_PIPE_H_
 #define TRIAL_API_CPP_TORCH_PIPE_H_
 
@@ -30,12 +31,13 @@ struct Stage {
   friend bool operator==(const Stage&, const Stage&) = default;
 };
 
-// So that the greatest number of parameters of a stage is as small as can be, and each has some
-// that train. Throws Error when there are too few modules, or stages would share a parameter.
-std::vector<Stage> CutIntoStages(torch::nn::SequentialImpl& whole, int stages);
+// Divides the modules so that the largest number of parameters of a stage is minimal, and each
+// stage has parameters that train. Throws Error if there are too few modules, or if stages would
+// share a parameter.
+std::vector<Stage> PartitionIntoStages(torch::nn::SequentialImpl& whole, int stages);
 
-// Parameters and buffers of one stage.
-std::vector<torch::Tensor> TensorsOf(torch::nn::SequentialImpl& whole, const Stage& stage);
+// Returns the parameters and buffers of one stage.
+std::vector<torch::Tensor> GetTensors(torch::nn::SequentialImpl& whole, const Stage& stage);
 
 class PipeImpl : public torch::nn::Module {
  public:
@@ -43,16 +45,16 @@ class PipeImpl : public torch::nn::Module {
     std::vector<Stage> stages;
     Ranks ranks;
     int64_t micro_batches = 1;
-    // Of what this stage draws in the next forward pass (dropout). Other random numbers stay alike
-    // on all ranks.
+    // Returns the seed for random numbers of this stage in the next forward pass (dropout). Other
+    // random numbers remain the same on all ranks.
     std::function<uint64_t()> seed;
   };
 
-  // Has all modules of `whole`, and computes with this rank's.
+  // Contains all modules of `whole`, and computes with those of this rank.
   PipeImpl(torch::nn::SequentialImpl& whole, const Options& options, std::shared_ptr<Wire> wire);
 
-  // Collective, as is backward() of what it gives, once. Throws Error when `batch` or what a stage
-  // gives is no tensor with a row for each record.
+  // Collective, as is backward() of the result, which may be called once. Throws Error if `batch`
+  // or the output of a stage is not a tensor with a row for each record.
   torch::Tensor forward(torch::Tensor batch);
 
  private:
@@ -65,7 +67,7 @@ class PipeImpl : public torch::nn::Module {
   bool is_last() const { return options_.ranks.rank == options_.ranks.size - 1; }
   std::vector<MicroBatch> Compute(const torch::Tensor& batch);
   torch::Tensor RunStage(torch::Tensor given);
-  // `gradient`: of what forward() gave.
+  // `gradient` is the gradient of the output of forward().
   void SendBack(const std::vector<MicroBatch>& kept, const torch::Tensor& gradient);
 
   const Options options_;

@@ -25,19 +25,20 @@ Pipeline::Pipeline(TrialContext& context, int64_t micro_batches)
     : context_(context),
       micro_batches_(micro_batches),
       wire_(std::make_shared<Wire>(context.core().communicator())) {
-  // What a Trial draws beside its net must be alike where all have the same records.
+  // Random numbers that a Trial draws outside of its net must be the same on all ranks, because all
+  // have the same records.
   SeedTorch(context.seed(), 0);
 }
 
 Communicator& Pipeline::communicator() const { return context_.core().communicator(); }
 
-torch::nn::Sequential Pipeline::Cut(torch::nn::Sequential whole) {
-  if (!Trains(*whole)) return whole;  // Whole on each rank.
+torch::nn::Sequential Pipeline::Partition(torch::nn::Sequential whole) {
+  if (!Trains(*whole)) return whole;  // Not divided: every rank has the whole module.
   const Ranks& ranks = context_.ranks();
-  nets_.push_back({whole, CutIntoStages(*whole, ranks.size)});
+  nets_.push_back({whole, PartitionIntoStages(*whole, ranks.size)});
   const std::vector<Stage>& stages = nets_.back().stages;
   for (size_t rank = 0; rank < stages.size(); ++rank) {
-    for (const torch::Tensor& tensor : TensorsOf(*whole, stages[rank])) {
+    for (const torch::Tensor& tensor : GetTensors(*whole, stages[rank])) {
       rank_of_[tensor.unsafeGetTensorImpl()] = static_cast<int>(rank);
     }
   }
@@ -52,12 +53,12 @@ torch::nn::Sequential Pipeline::Cut(torch::nn::Sequential whole) {
   return cut;
 }
 
-void Pipeline::RequireCut(const torch::nn::Module& model) const {
+void Pipeline::RequirePartition(const torch::nn::Module& model) const {
   if (!Trains(model)) return;
   throw Error(
-      "optimizations.strategy pipeline cuts a torch::nn::Sequential into stages, and "
-      "wrap_model() was given " +
-      model.name() + ": write the model as a Sequential, or choose another strategy");
+      "optimizations.strategy pipeline divides a torch::nn::Sequential into stages, but "
+      "wrap_model() was called with " +
+      model.name() + "; use a Sequential or another strategy");
 }
 
 void Pipeline::KeepOnHost(const Net& net) const {
@@ -94,7 +95,7 @@ bool Pipeline::AfterBatch(int64_t, bool want_stop) { return AnyRank(communicator
 void Pipeline::Synchronize() {
   for (Net& net : nets_) {
     for (size_t rank = 0; rank < net.stages.size(); ++rank) {
-      const std::vector<torch::Tensor> tensors = TensorsOf(*net.whole, net.stages[rank]);
+      const std::vector<torch::Tensor> tensors = GetTensors(*net.whole, net.stages[rank]);
       if (!tensors.empty()) Broadcast(communicator(), tensors, static_cast<int>(rank));
     }
   }
@@ -115,7 +116,7 @@ bool Pipeline::StepsWith(const torch::Tensor& parameter) const {
 
 void Pipeline::Release() {
   for (const auto& optimizer : context_.optimizers()) {
-    const std::vector<torch::Tensor> parameters = ParametersOf(*optimizer);
+    const std::vector<torch::Tensor> parameters = GetParameters(*optimizer);
     const std::vector<int> owners = Writers(parameters);
     for (size_t i = 0; i < parameters.size(); ++i) {
       if (owners[i] != context_.ranks().rank) ForgetState(*optimizer, parameters[i]);

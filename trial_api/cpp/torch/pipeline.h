@@ -1,8 +1,8 @@
-// The strategy pipeline: each rank computes with one stage of each model (pipe.h) and steps with
-// its parameters, of which it alone has the optimizers' state. All weights lie in the host's memory
-// of each rank; those of other stages are what they were when the ranks were last made one net.
+// The strategy pipeline: each rank computes one stage of each model (pipe.h) and updates its
+// parameters, whose optimizer state it alone has. All weights are in the host memory of each rank;
+// those of other stages are as of the last synchronization.
 //
-// Made by MakeStrategy.
+// Created by MakeStrategy.
 #ifndef TRIAL_API_CPP_TORCH_PIPELINE_H_
 #define TRIAL_API_CPP_TORCH_PIPELINE_H_
 
@@ -23,8 +23,8 @@ class Pipeline final : public Strategy {
   Pipeline(TrialContext& context, int64_t micro_batches);
 
   bool SameRecords() const override { return true; }
-  torch::nn::Sequential Cut(torch::nn::Sequential whole) override;
-  void RequireCut(const torch::nn::Module& model) const override;
+  torch::nn::Sequential Partition(torch::nn::Sequential whole) override;
+  void RequirePartition(const torch::nn::Module& model) const override;
 
   bool AllFinite(bool own) override;
   void ClipGradients(torch::optim::Optimizer& optimizer, const Clip& clip) override;
@@ -41,18 +41,18 @@ class Pipeline final : public Strategy {
   };
 
   Communicator& communicator() const;
-  // Another one for each stage and forward pass, the same in a run that resumed.
+  // Returns a different seed for each stage and forward pass; the same in a resumed run.
   uint64_t NextSeed();
-  // Out of the memory of a GPU that has no use for them.
+  // Moves modules of other stages out of GPU memory.
   void KeepOnHost(const Net& net) const;
 
   TrialContext& context_;
   const int64_t micro_batches_;
   const std::shared_ptr<Wire> wire_;
   std::vector<Net> nets_;
-  std::map<const c10::TensorImpl*, int> rank_of_;  // parameters
-  int64_t seeded_at_ = -1;                         // batch
-  uint64_t passes_ = 0;                            // of it
+  std::map<const c10::TensorImpl*, int> rank_of_;  // parameter -> rank
+  int64_t seeded_at_ = -1;                         // batch of the last seed
+  uint64_t passes_ = 0;                            // forward passes of that batch
 };
 
 }  // namespace det::trial

@@ -1,4 +1,5 @@
-// The strategy pipeline: how nets are cut, and that stages on ranks are the net on one.
+// Tests of the strategy pipeline: how nets are divided, and that stages on ranks equal the whole
+// net on one rank.
 #include "trial_api/cpp/torch/pipeline.h"
 
 #include <cmath>
@@ -37,9 +38,10 @@ struct Training {
   std::string optimizations = kPipeline;
   int64_t steps = 50;
   std::string directory = "";
-  std::string latest = "";  // a checkpoint in it
+  std::string latest = "";  // a checkpoint in that directory
   bool dropout = false;
-  int64_t preempt_at = -1;   // steps behind which the last rank hears of a preemption
+  // number of steps after which the last rank receives a preemption request
+  int64_t preempt_at = -1;
   int64_t overflow_at = -1;  // the batch whose loss is infinite
 };
 
@@ -108,7 +110,7 @@ class CurveTrial : public Trial {
 };
 
 struct Outcome {
-  std::string weights;  // of all ranks alike
+  std::string weights;  // the same on all ranks
   std::vector<int> states;
   std::string steps;
   double error = 0;
@@ -161,12 +163,14 @@ Outcome TrainOn(Training run) {
   return outcome;
 }
 
-// The length of the difference as a part of the length of `expected`.
+// The norm of the difference relative to the norm of `expected`.
 double Distance(const std::string& one, const std::string& expected) {
   std::istringstream a(one), b(expected);
-  double difference = 0, length = 0;
+  double difference = 0;
+  double length = 0;
   for (std::string x, y; a >> x && b >> y;) {
-    const double is = std::strtod(x.c_str(), nullptr), was = std::strtod(y.c_str(), nullptr);
+    const double is = std::strtod(x.c_str(), nullptr);
+    const double was = std::strtod(y.c_str(), nullptr);
     difference += (is - was) * (is - was);
     length += was * was;
   }
@@ -188,7 +192,7 @@ class PipelineTest : public ::testing::Test {
   const std::string& directory_ = folder_.path();
 };
 
-TEST_F(PipelineTest, StagesOnRanksAreTheNetOnOne) {
+TEST_F(PipelineTest, StagesOnRanksEqualWholeNet) {
   const Outcome one = TrainOn({});
   for (const int ranks : {2, 3, 4}) {
     const Outcome several = TrainOn({.ranks = ranks});
@@ -198,20 +202,20 @@ TEST_F(PipelineTest, StagesOnRanksAreTheNetOnOne) {
   }
 }
 
-TEST_F(PipelineTest, EachRankKeepsTheStateOfItsStage) {
+TEST_F(PipelineTest, EachRankKeepsStateOfItsStage) {
   EXPECT_EQ(TrainOn({.steps = 2}).states, (std::vector<int>{8}));
   EXPECT_EQ(TrainOn({.ranks = 4, .steps = 2}).states, (std::vector<int>{2, 2, 2, 2}));
 }
 
-TEST_F(PipelineTest, AggregatedBatchesAreALargerOne) {
+TEST_F(PipelineTest, AggregatedBatchesEqualLargerBatch) {
   const std::string two = R"(, "aggregation_frequency": 2)";
   const Outcome one = TrainOn({.optimizations = kPipeline + two, .steps = 20});
   const Outcome several = TrainOn({.ranks = 3, .optimizations = kPipeline + two, .steps = 20});
   EXPECT_LT(Distance(several.weights, one.weights), 1e-4);
 }
 
-// Also what is random in a stage.
-TEST_F(PipelineTest, AResumedRunIsTheUninterruptedOne) {
+// Includes random numbers within a stage.
+TEST_F(PipelineTest, ResumedRunEqualsUninterruptedRun) {
   for (const bool dropout : {false, true}) {
     const Training whole = {.ranks = 3, .steps = 20, .directory = directory_, .dropout = dropout};
     const Outcome uninterrupted = TrainOn(whole);
@@ -221,7 +225,7 @@ TEST_F(PipelineTest, AResumedRunIsTheUninterruptedOne) {
   }
 }
 
-TEST_F(PipelineTest, ACheckpointGoesOnUnderAnyOtherStrategy) {
+TEST_F(PipelineTest, ResumesWithAnyOtherStrategy) {
   const Outcome one = TrainOn({.steps = 20});
   struct Case {
     const char* first;
@@ -245,34 +249,35 @@ TEST_F(PipelineTest, ACheckpointGoesOnUnderAnyOtherStrategy) {
   }
 }
 
-TEST_F(PipelineTest, AllRanksStopAndSkipAStepTogether) {
+TEST_F(PipelineTest, AllRanksStopAndSkipStepTogether) {
   EXPECT_EQ(TrainOn({.ranks = 3, .preempt_at = 0}).steps, "1");
   const Outcome overflowed = TrainOn({.ranks = 3, .steps = 9, .overflow_at = 4});
   EXPECT_EQ(overflowed.scale, 4.0);
   EXPECT_THAT(overflowed.weights, Not(HasSubstr("nan")));
 }
 
-TEST_F(PipelineTest, TheGreatestStageIsAsSmallAsCanBe) {
+TEST_F(PipelineTest, MinimizesLargestStage) {
   using torch::nn::Linear;
   torch::nn::Sequential net(Linear(10, 10), torch::nn::Tanh(), Linear(10, 10), Linear(10, 20),
                             torch::nn::Tanh());
-  const auto cut = CutIntoStages(*net, 2);
+  const auto cut = PartitionIntoStages(*net, 2);
   EXPECT_EQ(cut[0].begin, 0U);
   EXPECT_EQ(cut[0].end, cut[1].begin);
   EXPECT_EQ(cut[1].end, 5U);
   EXPECT_EQ(cut[1].begin, 3U);
-  EXPECT_EQ(CutIntoStages(*net, 3).size(), 3U);
-  EXPECT_THAT(Refusal([&] { CutIntoStages(*net, 4); }),
-              HasSubstr("3 of its modules have parameters that train: take fewer slots"));
+  EXPECT_EQ(PartitionIntoStages(*net, 3).size(), 3U);
+  EXPECT_THAT(
+      Refusal([&] { PartitionIntoStages(*net, 4); }),
+      HasSubstr("only 3 modules of the Sequential have parameters that train; use fewer slots"));
 }
 
-TEST_F(PipelineTest, AParameterIsOfOneStage) {
+TEST_F(PipelineTest, RejectsParameterSharedByStages) {
   const torch::nn::Linear shared(4, 4);
   torch::nn::Sequential net(shared, torch::nn::Linear(4, 4), shared);
-  EXPECT_THAT(Refusal([&] { CutIntoStages(*net, 2); }), HasSubstr("is shared by modules"));
+  EXPECT_THAT(Refusal([&] { PartitionIntoStages(*net, 2); }), HasSubstr("is shared by modules"));
 }
 
-TEST_F(PipelineTest, WhatCannotBeCutIsRefused) {
+TEST_F(PipelineTest, RejectsModelThatCannotBeDivided) {
   const auto results = RunRanks(2, [](Communicator& communicator) {
     FakeContext::Options options;
     options.config = std::string(R"({"optimizations": {)") + kPipeline + "}}";
@@ -280,11 +285,11 @@ TEST_F(PipelineTest, WhatCannotBeCutIsRefused) {
     TrialContext context(core);
     torch::nn::Linear frozen(2, 2);
     for (torch::Tensor parameter : frozen->parameters()) parameter.set_requires_grad(false);
-    context.wrap_model(frozen);  // Whole on each rank.
+    context.wrap_model(frozen);  // Not divided: every rank has the whole module.
     return Refusal([&] { context.wrap_model(torch::nn::Linear(2, 2)); });
   });
-  for (const std::string& said : results) {
-    EXPECT_THAT(said, HasSubstr("write the model as a Sequential, or choose another strategy"));
+  for (const std::string& observed : results) {
+    EXPECT_THAT(observed, HasSubstr("use a Sequential or another strategy"));
   }
 }
 

@@ -1,4 +1,4 @@
-// Mixed precision and the scaling of losses.
+// Tests of mixed precision and loss scaling.
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -61,8 +61,8 @@ class LineTrial : public Trial {
     return {{"error", torch::mse_loss(line_(batch.data()).to(torch::kFloat32), batch.target())}};
   }
 
-  std::vector<double> scales;          // at the beginning of each batch
-  std::vector<torch::Tensor> weights;  // at its end
+  std::vector<double> scales;          // at the start of each batch
+  std::vector<torch::Tensor> weights;  // at the end of each batch
   torch::ScalarType computed_in = torch::kFloat32;
   torch::ScalarType validated_in = torch::kFloat32;
 
@@ -93,7 +93,7 @@ class PrecisionTest : public ::testing::Test {
   const std::string& directory_ = folder_.path();
 };
 
-std::string SaidBy(const std::function<void()>& run) {
+std::string GetError(const std::function<void()>& run) {
   try {
     run();
   } catch (const Error& error) {
@@ -102,9 +102,9 @@ std::string SaidBy(const std::function<void()>& run) {
   return "";
 }
 
-TEST_F(PrecisionTest, Bfloat16ComputesInItAndLearnsTheSame) {
+TEST_F(PrecisionTest, LearnsWithBfloat16) {
   const auto results = RunRanks(2, [&](Communicator& communicator) -> std::string {
-    std::string said;
+    std::string text;
     std::vector<torch::Tensor> learned;
     for (const Precision& precision : {Precision(), Precision{.type = torch::kBFloat16}}) {
       FakeContext core(communicator, Options(100));
@@ -113,20 +113,20 @@ TEST_F(PrecisionTest, Bfloat16ComputesInItAndLearnsTheSame) {
       LineTrial trial(context, precision);
       Controller(context, trial).Run();
       const torch::ScalarType wanted = precision.type.value_or(torch::kFloat32);
-      if (trial.computed_in != wanted) said += "training computes in another type; ";
-      if (trial.validated_in != wanted) said += "validation computes in another type; ";
-      if (trial.weights.back().scalar_type() != torch::kFloat32) said += "weights changed; ";
+      if (trial.computed_in != wanted) text += "training computes in another type; ";
+      if (trial.validated_in != wanted) text += "validation computes in another type; ";
+      if (trial.weights.back().scalar_type() != torch::kFloat32) text += "weights changed; ";
       learned.push_back(trial.weights.back());
     }
-    if (torch::equal(learned[0], learned[1])) said += "nothing was rounded; ";
+    if (torch::equal(learned[0], learned[1])) text += "nothing was rounded; ";
     const double apart = (learned[0] - learned[1]).abs().max().item<double>();
-    if (apart > 0.02) said += "weights are " + std::to_string(apart) + " apart; ";
-    return said;
+    if (apart > 0.02) text += "weights are " + std::to_string(apart) + " apart; ";
+    return text;
   });
-  for (const std::string& said : results) EXPECT_EQ(said, "");
+  for (const std::string& text : results) EXPECT_EQ(text, "");
 }
 
-TEST_F(PrecisionTest, AScaledLossChangesNothingButTheScale) {
+TEST_F(PrecisionTest, ScaledLossDoesNotChangeResult) {
   const auto results = RunRanks(2, [&](Communicator& communicator) -> std::string {
     std::vector<torch::Tensor> learned;
     for (const Precision& precision : {Precision(), Precision{.scaling = LossScaling()}}) {
@@ -137,13 +137,13 @@ TEST_F(PrecisionTest, AScaledLossChangesNothingButTheScale) {
       Controller(context, trial).Run();
       learned.push_back(trial.weights.back());
     }
-    // A power of two: the same to the last bit.
+    // The scale is a power of two, so the result is bitwise equal.
     return torch::equal(learned[0], learned[1]) ? "" : "other weights";
   });
-  for (const std::string& said : results) EXPECT_EQ(said, "");
+  for (const std::string& text : results) EXPECT_EQ(text, "");
 }
 
-TEST_F(PrecisionTest, WhatOverflowsOnOneRankIsSkippedOnAll) {
+TEST_F(PrecisionTest, OverflowOnOneRankSkipsStepOnAllRanks) {
   const auto results = RunRanks(2, [&](Communicator& communicator) -> std::string {
     FakeContext core(communicator, Options(5));
     TrialContext context(core);
@@ -152,13 +152,13 @@ TEST_F(PrecisionTest, WhatOverflowsOnOneRankIsSkippedOnAll) {
     std::string text;
     for (const double scale : trial.scales) text += std::to_string(int(scale)) + " ";
     text += torch::equal(trial.weights[1], trial.weights[2]) ? "skipped " : "stepped ";
-    text += torch::equal(trial.weights[2], trial.weights[3]) ? "stuck" : "goes on";
+    text += torch::equal(trial.weights[2], trial.weights[3]) ? "stuck" : "changes";
     return text;
   });
-  for (const std::string& said : results) EXPECT_EQ(said, "8 8 16 8 8 skipped goes on");
+  for (const std::string& text : results) EXPECT_EQ(text, "8 8 16 8 8 skipped changes");
 }
 
-TEST_F(PrecisionTest, TheScaleOutlivesARestartOnMoreRanksToo) {
+TEST_F(PrecisionTest, RestoresScale_OnMoreRanks) {
   const LossScaling scaling = {.initial = 8.0, .growth_every = 3};
   RunRanks(1, [&](Communicator& communicator) -> std::string {
     FakeContext core(communicator, Options(4));
@@ -178,17 +178,17 @@ TEST_F(PrecisionTest, TheScaleOutlivesARestartOnMoreRanksToo) {
     for (const double scale : trial.scales) text += std::to_string(int(scale)) + " ";
     return text;
   });
-  for (const std::string& said : results) EXPECT_EQ(said, "16 16 32 32 ");
+  for (const std::string& text : results) EXPECT_EQ(text, "16 16 32 32 ");
 }
 
-TEST_F(PrecisionTest, SaysWhatIsWrong) {
+TEST_F(PrecisionTest, ErrorNamesInvalidOption) {
   const auto results = RunRanks(1, [&](Communicator& communicator) -> std::string {
     FakeContext core(communicator, Options(1));
     TrialContext context(core);
-    std::string said = SaidBy([&] { context.use_mixed_precision(torch::kHalf); }) + "; ";
-    said += SaidBy([&] { context.use_mixed_precision(torch::kFloat64); }) + "; ";
-    said += SaidBy([&] { context.scale_losses({.backoff = 2.0}); });
-    return said;
+    std::string text = GetError([&] { context.use_mixed_precision(torch::kHalf); }) + "; ";
+    text += GetError([&] { context.use_mixed_precision(torch::kFloat64); }) + "; ";
+    text += GetError([&] { context.scale_losses({.backoff = 2.0}); });
+    return text;
   });
   EXPECT_EQ(results[0],
             "mixed precision in Half needs a GPU: on CPU slots use kBFloat16; "

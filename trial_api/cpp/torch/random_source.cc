@@ -11,8 +11,8 @@
 namespace det::trial {
 namespace {
 
-// A layer of the dispatcher, in front of all others, that nothing else in libtorch uses. It is in
-// the way of the threads that include it alone, and there of operations that draw alone.
+// A dispatch key before all others that nothing else in libtorch uses. Only threads that include it
+// are affected, and only operations that draw random numbers.
 constexpr c10::DispatchKey kLayer = c10::DispatchKey::TESTING_ONLY_GenericMode;
 
 thread_local std::optional<at::Generator> own_source;
@@ -29,7 +29,8 @@ bool Draws(const c10::FunctionSchema& schema) {
   return false;
 }
 
-// An operation that draws gets this thread's generator, unless it was given one or draws on a GPU.
+// Passes this thread's generator to an operation that draws random numbers, unless it has a
+// generator argument or runs on a GPU.
 void GiveSource(const c10::OperatorHandle& operation, c10::DispatchKeySet keys,
                 torch::jit::Stack* stack) {
   const std::vector<c10::Argument>& arguments = operation.schema().arguments();
@@ -43,10 +44,11 @@ void GiveSource(const c10::OperatorHandle& operation, c10::DispatchKeySet keys,
                             stack);
 }
 
-// Once in a process; stays.
+// Registered once per process.
 void AddLayer() {
   static const bool added = [] {
-    // Never destroyed, as that would take the operations away from threads that still run.
+    // Never destroyed, because that would remove the operations from threads that are still
+    // running.
     auto* const others = new torch::Library(torch::Library::IMPL, "_", kLayer, __FILE__, __LINE__);
     others->fallback(torch::CppFunction::makeFallthrough());
     auto* const drawing =

@@ -1,6 +1,5 @@
-// Where a thread draws its random numbers from. Libtorch has one generator for the host in a
-// process, from which it draws wherever no other is given; ranks that are threads of one process
-// would draw from it in an order that is theirs.
+// Random number generators of threads. Libtorch has one default generator for the host in a
+// process; ranks that are threads of one process would use it in a nondeterministic order.
 #ifndef TRIAL_API_CPP_TORCH_RANDOM_SOURCE_H_
 #define TRIAL_API_CPP_TORCH_RANDOM_SOURCE_H_
 
@@ -12,9 +11,9 @@
 
 namespace det::trial {
 
-// While it lives, this thread has a generator of its own: what it draws on the host (weights,
-// dropout, rand, ...) without naming a generator comes from there, and what it would have drawn
-// alone in its process. One a thread; made and destroyed in it.
+// During its lifetime, this thread has a separate default generator for the host (weights, dropout,
+// rand, ...) and draws the same numbers as it would in its own process. One per thread; created and
+// destroyed on it.
 class OwnRandomSource {
  public:
   OwnRandomSource();
@@ -26,11 +25,11 @@ class OwnRandomSource {
   const c10::impl::IncludeDispatchKeyGuard guard_;
 };
 
-// From which this thread draws: its own, or the process'.
+// Returns the generator of this thread: its own, or the default generator of the process.
 at::Generator RandomSource();
 
-// Starts the generators of this rank anew, differently on each rank: those of the process, or where
-// the thread has its own, that and its GPU's.
+// Seeds the generators of this rank, differently on each rank: those of the process, or, if the
+// thread has its own generator, that one and the one of its GPU.
 void SeedTorch(uint64_t seed, int rank, torch::Device device = torch::kCPU);
 
 }  // namespace det::trial

@@ -9,7 +9,7 @@
 namespace det::trial {
 namespace {
 
-// By the ways in which a net and its training draw.
+// The ways in which a net and its training draw random numbers.
 std::vector<torch::Tensor> Draw() {
   const torch::Tensor ones = torch::ones({4, 5});
   torch::nn::Linear linear(5, 3);
@@ -32,7 +32,7 @@ bool Equal(const std::vector<torch::Tensor>& one, const std::vector<torch::Tenso
   return one.size() == other.size();
 }
 
-TEST(RandomSourceTest, AThreadDrawsWhatItWouldDrawAloneInItsProcess) {
+TEST(RandomSourceTest, ThreadDrawsSameNumbersAsProcess) {
   SeedTorch(7, 1);
   const std::vector<torch::Tensor> alone = Draw();
   std::vector<std::vector<torch::Tensor>> drawn(4);
@@ -53,7 +53,7 @@ TEST(RandomSourceTest, AThreadDrawsWhatItWouldDrawAloneInItsProcess) {
   EXPECT_FALSE(Equal(drawn[2], alone));
 }
 
-TEST(RandomSourceTest, TheProcessGoesOnAsIfNothingHadBeenDrawn) {
+TEST(RandomSourceTest, DoesNotChangeGeneratorOfProcess) {
   SeedTorch(7, 0);
   const std::vector<torch::Tensor> expected = Draw();
   SeedTorch(7, 0);
@@ -65,7 +65,7 @@ TEST(RandomSourceTest, TheProcessGoesOnAsIfNothingHadBeenDrawn) {
   EXPECT_TRUE(Equal(Draw(), expected));
 }
 
-TEST(RandomSourceTest, AGeneratorThatIsGivenCounts) {
+TEST(RandomSourceTest, UsesGivenGenerator) {
   const auto draw = [] {
     return torch::rand({3}, at::make_generator<at::CPUGeneratorImpl>(/*seed=*/5));
   };
@@ -74,7 +74,7 @@ TEST(RandomSourceTest, AGeneratorThatIsGivenCounts) {
   EXPECT_TRUE(torch::equal(draw(), expected));
 }
 
-TEST(RandomSourceTest, ItsStateCanBeKept) {
+TEST(RandomSourceTest, SavesAndRestoresState) {
   const OwnRandomSource own;
   const torch::Tensor state = RandomSource().get_state();
   const std::vector<torch::Tensor> expected = Draw();
@@ -82,7 +82,7 @@ TEST(RandomSourceTest, ItsStateCanBeKept) {
   EXPECT_TRUE(Equal(Draw(), expected));
 }
 
-TEST(RandomSourceTest, GradientsPassThrough) {
+TEST(RandomSourceTest, SupportsGradients) {
   const OwnRandomSource own;
   const torch::Tensor weight = torch::ones({8}, torch::requires_grad());
   const torch::Tensor kept = torch::dropout(weight, 0.5, /*train=*/true);

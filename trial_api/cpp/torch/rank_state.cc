@@ -22,14 +22,14 @@ namespace {
 using torch::serialize::InputArchive;
 using torch::serialize::OutputArchive;
 
-// One for each parameter of all models in their order; undefined: nothing.
+// One tensor for each parameter of all models in order; undefined: nothing.
 using Parts = std::vector<torch::Tensor>;
 
-// As they are named in an archive, with the number of the parameter behind it.
+// Names in the archive; the number of the parameter is appended.
 constexpr char kGradient[] = "gradient_";
 constexpr char kLeftOut[] = "left_out_";
 
-// Of the host, and where a slot is a GPU, of that.
+// Generators of the host and, on a GPU slot, of the GPU.
 std::vector<std::pair<std::string, at::Generator>> Generators(const TrialContext& context) {
   std::vector<std::pair<std::string, at::Generator>> generators = {
       {"cpu_generator", RandomSource()}};
@@ -50,20 +50,21 @@ void WriteGenerators(OutputArchive& archive, const TrialContext& context) {
 void ReadGenerators(InputArchive& archive, const TrialContext& context) {
   for (auto& [name, generator] : Generators(context)) {
     torch::Tensor state;
-    if (!archive.try_read(name, state)) continue;  // The slot is of another kind now.
+    if (!archive.try_read(name, state)) continue;  // The slot has another device type now.
     const std::lock_guard lock(generator.mutex());
     generator.set_state(state);
   }
 }
 
-// Bytes as a tensor: text in an archive has to be text.
+// Stores bytes as a tensor, because strings in an archive must be valid text.
 torch::Tensor BytesOf(const std::string& text) {
   const torch::Tensor bytes = torch::empty({static_cast<int64_t>(text.size())}, torch::kUInt8);
   std::copy(text.begin(), text.end(), bytes.data_ptr<uint8_t>());
   return bytes;
 }
 
-// Of all models in their order, with its place; one of several models at its first.
+// Returns the index of each parameter among those of all models; a shared parameter has its first
+// index.
 template <class F>
 void ForEachParameter(const TrialContext& context, const F& visit) {
   size_t place = 0;
@@ -80,7 +81,8 @@ void WritePart(OutputArchive& archive, const std::string& name, const torch::Ten
   if (part.defined()) archive.write(name, part, /*is_buffer=*/true);
 }
 
-// Adds up what old ranks had. `factor`: of each, as the mean is over another number of ranks now.
+// Adds up the tensors of old ranks. `factor` scales each, because the mean is over another number
+// of ranks now.
 class TakenOver {
  public:
   TakenOver(const char* prefix, double factor) : prefix_(prefix), factor_(factor) {}
@@ -135,7 +137,7 @@ int RanksIn(const std::string& dir) {
   return ranks;
 }
 
-// Among how many ranks the records of a batch were divided then.
+// The number of ranks among which the records of a batch were divided.
 int ReadersIn(const std::string& dir, int ranks) {
   int readers = ranks;
   ReadArchive(dir + "/" + RankFileName(0), torch::kCPU, [&](InputArchive& archive) {
@@ -157,12 +159,13 @@ OutputArchive RankState(TrialContext& context, MetricsSum& unreported) {
   if (!context.reducers().empty()) {
     archive.write("reducers", BytesOf(context.reducers().TrainingText()));
   }
-  const Parts left_out = context.strategy().LeftOut();
+  const Parts left_out = context.strategy().GetResiduals();
   ForEachParameter(context, [&](size_t place, const torch::Tensor& parameter) {
     const std::string number = std::to_string(place);
-    // With a pipeline also other ranks may have some, of weights as they last were.
+    // With a pipeline, ranks may also have gradients for weights of other stages, as of the last
+    // synchronization.
     const bool own = context.strategy().StepsWith(parameter);
-    if (context.AmidAggregation() && own) WritePart(archive, kGradient + number, parameter.grad());
+    if (context.IsAggregating() && own) WritePart(archive, kGradient + number, parameter.grad());
     if (place < left_out.size()) WritePart(archive, kLeftOut + number, left_out[place]);
   });
   return archive;
@@ -173,7 +176,7 @@ void LoadRankState(const std::string& dir, TrialContext& context, MetricsSum& un
   const int ranks = RanksIn(dir);
   if (ranks == 0) return;
   const int readers = ReadersIn(dir, ranks);
-  // Where all have the same records (Strategy::SameRecords), each takes over all.
+  // If all ranks have the same records (Strategy::SameRecords), each takes over everything.
   const Ranks mine = context.readers();
   const double factor = static_cast<double>(mine.size) / readers;
   TakenOver gradients(kGradient, factor);
@@ -188,8 +191,8 @@ void LoadRankState(const std::string& dir, TrialContext& context, MetricsSum& un
     });
   }
   AddToGradients(context, gradients.parts());
-  // Of gradients that travel whole now, nothing waits any more.
-  if (!context.strategy().SetLeftOut(left_out.parts())) AddToGradients(context, left_out.parts());
+  // If gradients are not compressed any more, the rounding errors are not needed.
+  if (!context.strategy().SetResiduals(left_out.parts())) AddToGradients(context, left_out.parts());
 }
 
 }  // namespace det::trial

@@ -1,14 +1,14 @@
-// What each rank alone knows of a training, rank_<r>.pt of a checkpoint: its random state, its
-// metrics and parts of reducers since the last report, its gradients for which no step has been
-// made yet (optimizations.aggregation_frequency), and what compression left out of them
+// The state of a training that only one rank has, in rank_<r>.pt of a checkpoint: its random state,
+// its metrics and parts of reducers since the last report, its gradients for which no step has been
+// made yet (optimizations.aggregation_frequency), and the rounding errors of compression
 // (gradient_codec.h).
 //
-// Any number of ranks goes on from it without loss. What old rank q had is taken over by new rank
-// q % M of M, which adds it up; new ranks for which nothing is left begin with nothing. Gradients
-// are means over ranks: those of N ranks are multiplied by M/N, so that their mean over M is the
-// same.
+// Any number of ranks can continue from it without loss. The new rank q % M of M takes over the
+// state of the old rank q and adds it up; new ranks without old ones start empty. Gradients are
+// means over ranks, so those of N ranks are multiplied by M/N, which preserves their mean over M
+// ranks.
 //
-// Part of StateSnapshot and LoadState (training_state.h). Not collective.
+// Used by StateSnapshot and LoadState (training_state.h). Not collective.
 #ifndef TRIAL_API_CPP_TORCH_RANK_STATE_H_
 #define TRIAL_API_CPP_TORCH_RANK_STATE_H_
 
@@ -25,11 +25,11 @@ namespace trial {
 
 std::string RankFileName(int rank);
 
-// This rank's. Its tensors are those of the training, not copies.
+// Returns the state of this rank. Its tensors are those of the training, not copies.
 torch::serialize::OutputArchive RankState(TrialContext& context, MetricsSum& unreported);
 
-// This rank's share of what all ranks wrote to `dir`. A rank that was not there keeps the random
-// state it has. Throws Error naming the file that does not fit.
+// Loads this rank's share of the files that all ranks wrote to `dir`. A new rank keeps its random
+// state. Throws Error with the name of a file that does not match.
 void LoadRankState(const std::string& dir, TrialContext& context, MetricsSum& unreported);
 
 }  // namespace trial

@@ -11,7 +11,7 @@ namespace {
 // The parts of each reducer.
 using Parts = std::vector<std::vector<torch::Tensor>>;
 
-// As one list: first how many each reducer has.
+// Converts to one list, which starts with the number of parts of each reducer.
 std::string ToText(const Parts& parts) {
   std::vector<int64_t> counts;
   std::vector<torch::Tensor> all = {torch::Tensor()};
@@ -34,8 +34,8 @@ Parts FromText(const std::string& text, size_t reducers) {
     throw Error("damaged parts of metric reducers: " + std::string(error.what_without_backtrace()));
   }
   if (all.empty() || all.front().numel() != static_cast<int64_t>(reducers)) {
-    throw Error("parts of other metric reducers than the " + std::to_string(reducers) +
-                " of this trial");
+    throw Error("the checkpoint has parts of other metric reducers than the " +
+                std::to_string(reducers) + " of this trial");
   }
   Parts parts;
   auto next = all.begin() + 1;
@@ -69,7 +69,7 @@ void Reducers::ReduceValidation(Communicator& communicator, MetricMap& metrics) 
   Reduce(&ReducerUse::validation, communicator, metrics);
 }
 
-void Reducers::Reduce(bool ReducerUse::*used, Communicator& communicator, MetricMap& metrics) {
+void Reducers::Reduce(bool ReducerUse::* used, Communicator& communicator, MetricMap& metrics) {
   if (entries_.empty()) return;
   Parts mine;
   for (Entry& entry : entries_) {
@@ -90,7 +90,7 @@ void Reducers::Reduce(bool ReducerUse::*used, Communicator& communicator, Metric
     if (!(entries_[i].use.*used)) continue;
     for (const auto& [name, value] : entries_[i].reducer->across_ranks(all[i])) {
       if (!metrics.emplace(name, value).second) {
-        throw Error("metric \"" + name + "\" of a reducer has the name of another metric");
+        throw Error("metric \"" + name + "\" of a reducer has the same name as another metric");
       }
     }
   }

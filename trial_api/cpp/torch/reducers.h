@@ -1,7 +1,7 @@
-// The reducers of a Trial, as the controller uses them: with each report of training what was given
-// since the last, with each validation what was given in it.
+// The metric reducers of a Trial, as the controller uses them: a training report contains the data
+// since the last report, a validation the data of that validation.
 //
-// Owned by the TrialContext, on the training thread.
+// Owned by the TrialContext, used on the training thread.
 #ifndef TRIAL_API_CPP_TORCH_REDUCERS_H_
 #define TRIAL_API_CPP_TORCH_REDUCERS_H_
 
@@ -20,17 +20,19 @@ class Reducers {
   void Add(std::shared_ptr<MetricReducer> reducer, ReducerUse use);
   bool empty() const { return entries_.empty(); }
 
-  // Collective: adds to `metrics`, then forgets. Throws Error when a name is there already.
+  // Adds the reduced metrics to `metrics`, then clears the reducers. Collective. Throws Error if a
+  // name exists already.
   void ReduceTraining(Communicator& communicator, MetricMap& metrics);
-  // Forgets what was given outside of the validation that begins.
+  // Clears data from before the validation that starts now.
   void StartValidation();
-  // As ReduceTraining().
+  // Same as ReduceTraining(), for a validation.
   void ReduceValidation(Communicator& communicator, MetricMap& metrics);
 
-  // This rank's part of what training has not reported yet, to go on with after a restart.
+  // Returns this rank's part of the training data that has not been reported yet, to continue after
+  // a restart.
   std::string TrainingText() const;
-  // Adds what TrainingText() wrote. Throws Error when the text is none of its, or of a Trial with
-  // other reducers.
+  // Adds a part that TrainingText() returned. Throws Error for other texts, or for those of a Trial
+  // with other reducers.
   void AddTrainingText(const std::string& text);
 
  private:
@@ -39,7 +41,7 @@ class Reducers {
     ReducerUse use;
     std::vector<torch::Tensor> carried;  // parts of training from before a restart
   };
-  void Reduce(bool ReducerUse::*used, Communicator& communicator, MetricMap& metrics);
+  void Reduce(bool ReducerUse::* used, Communicator& communicator, MetricMap& metrics);
 
   std::vector<Entry> entries_;
 };

@@ -1,4 +1,4 @@
-// RunTrialMain: the outermost frame of a trial's process, where exceptions end.
+// RunTrialMain: the outermost function of a trial's process, where exceptions are handled.
 #include <malloc.h>
 
 #include <chrono>
@@ -21,19 +21,20 @@ namespace det {
 namespace {
 
 constexpr char kUsage[] =
-    "Trains this trial off the cluster; on the cluster, the experiment decides.\n"
-    "  --config FILE         experiment configuration (YAML)\n"
-    "  --hparam NAME=VALUE   a hyperparameter in place of the configuration's; repeatable\n"
-    "  --max-length LENGTH   \"3 epochs\", \"500 batches\" or \"10000 records\"\n"
-    "  --checkpoint-dir DIR  where checkpoints go (./checkpoints)\n"
-    "  --restore UUID        start from this checkpoint below --checkpoint-dir\n"
-    "  --seed N              in place of the configuration's\n";
+    "Train this trial off the cluster. On the cluster the experiment sets these options.\n"
+    "  --config FILE         experiment configuration file (YAML)\n"
+    "  --hparam NAME=VALUE   override a hyperparameter; repeatable\n"
+    "  --max-length LENGTH   training length, such as \"3 epochs\" or \"500 batches\"\n"
+    "  --checkpoint-dir DIR  checkpoint directory (default: ./checkpoints)\n"
+    "  --restore UUID        start from the checkpoint with this UUID\n"
+    "  --seed N              override the random seed\n";
 
-// Whatever it is, its process must end as that of any other failure.
+// The process must end as with any other failure.
 constexpr char kNoException[] =
-    "the Trial threw something that is no std::exception; throw det::Error instead";
+    "the Trial threw an object that is not a std::exception; throw det::Error instead";
 
-// The rank that failed speaks first, so that its error is the first of the log.
+// Errors of failed ranks are printed before those of PeerGone, so that the cause comes first in the
+// log.
 constexpr std::chrono::milliseconds kAfterTheCause(300);
 
 void PrintError(const std::string& message) {
@@ -42,13 +43,14 @@ void PrintError(const std::string& message) {
   std::fflush(stderr);
 }
 
-// Not by exit(): a thread may still wait for a peer inside of the communicator.
+// Does not call exit(), because a thread may still wait for a peer inside the communicator.
 [[noreturn]] void End(int code) { std::_Exit(code); }
 
-// Every step takes and frees the same megabytes for activations. By default, the C library gives
-// them back to the kernel and gets them again, zeroed, page by page: a sixth of the example's time.
+// Every step allocates and frees the same megabytes for activations. By default, the C library
+// returns them to the kernel and gets them again, zeroed, page by page: a sixth of the example's
+// time.
 void KeepFreedMemory() {
-  mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the greatest it takes
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the maximum value
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
 }
 
@@ -61,7 +63,7 @@ void Train(Context& context, const TrialFactory& make_trial) {
   try {
     controller.Run();
   } catch (...) {
-    context.tensorboard().Finish();  // The points before a failure are those one looks for.
+    context.tensorboard().Finish();  // The points before a failure are the most interesting ones.
     throw;
   }
   context.profiler().Off();
@@ -69,15 +71,15 @@ void Train(Context& context, const TrialFactory& make_trial) {
   context.tensorboard().Finish();
 }
 
-// A failure that has been said.
-struct Said {};
+// A failure that has been printed.
+struct Printed {};
 
-// While the connections are still there: behind their end the other ranks say that they miss this
-// one.
+// Printed before the connections are closed: afterwards the other ranks report that this one is
+// gone.
 [[noreturn]] void Fail(Context& context, const std::string& message) {
   PrintError(message);
   context.ReportFailure(message);
-  throw Said();
+  throw Printed();
 }
 
 void RunRank(const Context::OffCluster& off_cluster, const Ranks& ranks,
@@ -90,7 +92,7 @@ void RunRank(const Context::OffCluster& off_cluster, const Ranks& ranks,
     PrintError(std::string("invalid hyperparameters: ") + error.what());
     context->ReportInvalidHp(error.what());
   } catch (const PeerGone&) {
-    throw;  // What ended the peer is the reason.
+    throw;  // The failure of the peer is the reason.
   } catch (const c10::Error& error) {
     Fail(*context, error.what_without_backtrace());
   } catch (const std::exception& error) {
@@ -100,11 +102,11 @@ void RunRank(const Context::OffCluster& off_cluster, const Ranks& ranks,
   }
 }
 
-// Whatever `run` throws is the end of the process, from any thread.
+// An exception of `run` ends the process, on any thread.
 void EndIfItFails(const std::function<void()>& run) {
   try {
     return run();
-  } catch (const Said&) {
+  } catch (const Printed&) {
     End(1);
   } catch (const PeerGone& error) {
     std::this_thread::sleep_for(kAfterTheCause);
@@ -122,7 +124,8 @@ void EndIfItFails(const std::function<void()>& run) {
 
 void Run(int argc, char** argv, const TrialFactory& make_trial) {
   KeepFreedMemory();
-  // One thread per slot computes; a second pool for independent operators would only take turns.
+  // One thread per slot computes; a second pool for independent operators would only compete with
+  // it.
   at::set_num_interop_threads(1);
   const Context::OffCluster off_cluster = Context::ParseArguments(argc, argv);
   const std::vector<Ranks> ranks = Context::RanksOfProcess(off_cluster);
@@ -130,7 +133,8 @@ void Run(int argc, char** argv, const TrialFactory& make_trial) {
   std::vector<std::thread> threads;
   for (const Ranks& one : ranks) {
     threads.emplace_back([&, one] {
-      const trial::OwnRandomSource own;  // They draw what they would draw in processes.
+      // They draw the same random numbers as in separate processes.
+      const trial::OwnRandomSource own;
       EndIfItFails([&] { RunRank(off_cluster, one, make_trial); });
     });
   }

@@ -1,4 +1,4 @@
-// How a trial's process ends, and what it tells whom, by what its Trial throws.
+// Tests how a trial's process ends and what it reports, depending on the exception of its Trial.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -22,7 +22,7 @@ using Reports = std::vector<std::string>;
 class RunTrialTest : public testing::Test {
  protected:
   // Runs a Trial that fails `where` and `how`; on the cluster unless there are `arguments`. Returns
-  // its exit code, or minus the signal that ended it.
+  // its exit code, or the negative signal that ended it.
   int Run(const std::string& where, const std::string& how, Reports arguments = {}) {
     const std::string hparams =
         R"({"global_batch_size": 2, "where": ")" + where + R"(", "how": ")" + how + R"("})";
@@ -56,11 +56,11 @@ class RunTrialTest : public testing::Test {
     options.out = base::Redirect::File(dir_.path() + "/out");
     options.err = base::Redirect::File(dir_.path() + "/err");
     const base::ProcessExit exit = *base::WaitForExit(base::Spawn(options)->pid);
-    said_ = *base::ReadFile(dir_.path() + "/err");
+    output_ = *base::ReadFile(dir_.path() + "/err");
     return exit.signal == 0 ? exit.code : -exit.signal;
   }
 
-  // What the master was told of the end.
+  // Returns the early exits that the master received.
   Reports EarlyExits() const {
     Reports exits;
     for (const std::string& report : master_.Reports()) {
@@ -69,12 +69,13 @@ class RunTrialTest : public testing::Test {
     return exits;
   }
 
-  // What it was told of checkpoints: UUID by UUID, and their steps.
+  // Returns the UUIDs and steps of the checkpoints that the master received.
   std::vector<std::pair<std::string, int>> Checkpoints() const {
     std::vector<std::pair<std::string, int>> checkpoints;
     for (const std::string& report : master_.Reports()) {
       std::istringstream words(report);
-      std::string kind, uuid;
+      std::string kind;
+      std::string uuid;
       int steps = 0;
       if (words >> kind >> uuid >> steps && kind == "checkpoint") {
         checkpoints.emplace_back(uuid, steps);
@@ -89,7 +90,7 @@ class RunTrialTest : public testing::Test {
   int steps_ = 0;
   core::FakeMaster master_;
   const base::TempDir dir_ = *base::TempDir::Create("det-run-trial");
-  std::string said_;
+  std::string output_;
 
  private:
   void Write(const std::string& name, const std::string& text) const {
@@ -98,25 +99,25 @@ class RunTrialTest : public testing::Test {
   }
 };
 
-TEST_F(RunTrialTest, NothingFails) {
-  EXPECT_EQ(Run("nowhere", ""), 0) << said_;
+TEST_F(RunTrialTest, Succeeds) {
+  EXPECT_EQ(Run("nowhere", ""), 0) << output_;
   EXPECT_EQ(EarlyExits(), Reports());
 }
 
-TEST_F(RunTrialTest, ARunThatIsOverEndsAtOnceWithTheMastersWords) {
-  master_.Refuse("allocation 1.1.0 has ended");
+TEST_F(RunTrialTest, EndsAtOnceWithMastersMessage_WhenRunIsOver) {
+  master_.RejectReports("allocation 1.1.0 has ended");
   EXPECT_EQ(Run("nowhere", ""), 1);
-  EXPECT_NE(said_.find("ERROR: ReportMetrics for allocation 1.1.0 was refused: allocation 1.1.0 "
-                       "has ended; this process ends\n"),
+  EXPECT_NE(output_.find("ERROR: ReportMetrics for allocation 1.1.0 was rejected: allocation 1.1.0 "
+                         "has ended; this process ends\n"),
             std::string::npos)
-      << said_;
+      << output_;
   EXPECT_EQ(EarlyExits(), Reports());
 }
 
-TEST_F(RunTrialTest, ADamagedCheckpointIsReplacedByTheOneBeforeIt) {
+TEST_F(RunTrialTest, UsesPreviousCheckpoint_WhenDamaged) {
   batches_ = 2;
   checkpoint_period_ = 1;
-  ASSERT_EQ(Run("nowhere", ""), 0) << said_;
+  ASSERT_EQ(Run("nowhere", ""), 0) << output_;
   const auto saved = Checkpoints();
   ASSERT_EQ(saved.size(), 2u);
   const std::string newest = saved.back().first;
@@ -127,72 +128,72 @@ TEST_F(RunTrialTest, ADamagedCheckpointIsReplacedByTheOneBeforeIt) {
   latest_ = '"' + newest + '"';
   steps_ = 2;
   batches_ = 3;
-  ASSERT_EQ(Run("nowhere", ""), 0) << said_;
-  EXPECT_NE(said_.find("WARNING: checkpoint " + newest), std::string::npos) << said_;
-  EXPECT_NE(said_.find("model_0.pt is damaged"), std::string::npos) << said_;
+  ASSERT_EQ(Run("nowhere", ""), 0) << output_;
+  EXPECT_NE(output_.find("WARNING: checkpoint " + newest), std::string::npos) << output_;
+  EXPECT_NE(output_.find("model_0.pt is damaged"), std::string::npos) << output_;
   const auto all = Checkpoints();
   ASSERT_EQ(all.size(), 4u);
-  EXPECT_EQ(all[2].second, 2);  // It went on after one batch.
+  EXPECT_EQ(all[2].second, 2);  // It continued after one batch.
   const auto told = master_.Reports();
   EXPECT_EQ(std::count(told.begin(), told.end(), "damaged " + newest + ' ' + saved.front().first),
             1);
   EXPECT_EQ(all[3].second, 3);
 }
 
-TEST_F(RunTrialTest, WhatAConstructorThrowsIsReported) {
+TEST_F(RunTrialTest, ReportsExceptionOfConstructor) {
   EXPECT_EQ(Run("constructor", "std"), 1);
-  EXPECT_EQ(said_, "ERROR: boom\n");
+  EXPECT_EQ(output_, "ERROR: boom\n");
   EXPECT_EQ(EarlyExits(), Reports{"early_exit FAILED rank 0 failed: boom"});
 }
 
-TEST_F(RunTrialTest, WhatTrainBatchThrowsIsReported) {
+TEST_F(RunTrialTest, ReportsExceptionOfTrainBatch) {
   EXPECT_EQ(Run("train_batch", "std"), 1);
-  EXPECT_EQ(said_, "ERROR: boom\n");
+  EXPECT_EQ(output_, "ERROR: boom\n");
   EXPECT_EQ(EarlyExits(), Reports{"early_exit FAILED rank 0 failed: boom"});
 }
 
-TEST_F(RunTrialTest, AnErrorOfOursIsReported) {
+TEST_F(RunTrialTest, ReportsError) {
   EXPECT_EQ(Run("train_batch", "det"), 1);
-  EXPECT_EQ(said_, "ERROR: data.bin is missing; download it\n");
+  EXPECT_EQ(output_, "ERROR: data.bin is missing; download it\n");
   EXPECT_EQ(EarlyExits(),
             Reports{"early_exit FAILED rank 0 failed: data.bin is missing; download it"});
 }
 
-TEST_F(RunTrialTest, AnErrorOfTorchIsReportedWithoutItsBacktrace) {
+TEST_F(RunTrialTest, ReportsTorchErrorWithoutBacktrace) {
   EXPECT_EQ(Run("train_batch", "torch"), 1);
-  EXPECT_EQ(said_, "ERROR: shapes differ\n");
+  EXPECT_EQ(output_, "ERROR: shapes differ\n");
   EXPECT_EQ(EarlyExits(), Reports{"early_exit FAILED rank 0 failed: shapes differ"});
 }
 
-TEST_F(RunTrialTest, AnythingElseIsReported) {
+TEST_F(RunTrialTest, ReportsOtherExceptions) {
   const std::string message =
-      "the Trial threw something that is no std::exception; throw det::Error instead";
+      "the Trial threw an object that is not a std::exception; throw det::Error instead";
   for (const char* where : {"constructor", "train_batch"}) {
     EXPECT_EQ(Run(where, "int"), 1);
-    EXPECT_EQ(said_, "ERROR: " + message + "\n");
+    EXPECT_EQ(output_, "ERROR: " + message + "\n");
   }
   EXPECT_EQ(EarlyExits(), Reports(2, "early_exit FAILED rank 0 failed: " + message));
 }
 
-TEST_F(RunTrialTest, InvalidHyperparametersAreNoFailureOnTheCluster) {
+TEST_F(RunTrialTest, ReportsInvalidHyperparameters) {
   EXPECT_EQ(Run("constructor", "invalid_hp"), 0);
-  EXPECT_EQ(said_, "ERROR: invalid hyperparameters: lr is too large\n");
+  EXPECT_EQ(output_, "ERROR: invalid hyperparameters: lr is too large\n");
   EXPECT_EQ(EarlyExits(), Reports{"early_exit INVALID_HP lr is too large"});
 }
 
-TEST_F(RunTrialTest, AGonePeerIsNotTheReason) {
+TEST_F(RunTrialTest, DoesNotReportPeerGone) {
   EXPECT_EQ(Run("train_batch", "peer_gone"), kPeerGoneExit);
-  EXPECT_EQ(said_, "ERROR: barrier: rank 1 is gone\n");
+  EXPECT_EQ(output_, "ERROR: barrier: rank 1 is gone\n");
   EXPECT_EQ(EarlyExits(), Reports());
 }
 
-TEST_F(RunTrialTest, OffTheClusterItIsSaidAndNobodyIsTold) {
+TEST_F(RunTrialTest, PrintsError_OffCluster) {
   EXPECT_EQ(Run("train_batch", "std", {"--config=config.yaml"}), 1);
-  EXPECT_NE(said_.find("ERROR: boom\n"), std::string::npos) << said_;
+  EXPECT_NE(output_.find("ERROR: boom\n"), std::string::npos) << output_;
   EXPECT_EQ(Run("constructor", "invalid_hp", {"--config=config.yaml"}), 1);
-  EXPECT_NE(said_.find("ERROR: lr is too large\n"), std::string::npos) << said_;
+  EXPECT_NE(output_.find("ERROR: lr is too large\n"), std::string::npos) << output_;
   EXPECT_EQ(Run("nowhere", "", {"--config=absent.yaml"}), 1);
-  EXPECT_NE(said_.find("absent.yaml"), std::string::npos) << said_;
+  EXPECT_NE(output_.find("absent.yaml"), std::string::npos) << output_;
   EXPECT_EQ(master_.Reports(), Reports());
 }
 

@@ -20,7 +20,7 @@ Sampler::Sampler(const Options& options) : options_(options) {
   if (options.drop_last && records < batch) {
     throw Error("the data set has " + std::to_string(records) +
                 " records, fewer than one global batch of " + std::to_string(batch) +
-                ": make global_batch_size smaller");
+                "; use a smaller global_batch_size");
   }
   batches_per_epoch_ = options.drop_last ? records / batch : (records + batch - 1) / batch;
   order_.resize(static_cast<size_t>(records));

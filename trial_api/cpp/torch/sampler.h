@@ -1,8 +1,8 @@
-// Which records a rank reads in which batch. A pure function of (seed, epoch, batch), so training
-// can resume anywhere without reading what was skipped, and a global batch holds the same records
-// for every number of ranks: rank r takes the r-th part of it.
+// Determines which records a rank reads in each batch. A pure function of (seed, epoch, batch), so
+// training can resume anywhere without reading skipped records, and a global batch contains the
+// same records for every number of ranks: rank r takes the r-th part of it.
 //
-// Called by the controller, on its thread; knows neither torch nor the records themselves.
+// Called by the controller, on its thread. Depends neither on torch nor on the records.
 #ifndef TRIAL_API_CPP_TORCH_SAMPLER_H_
 #define TRIAL_API_CPP_TORCH_SAMPLER_H_
 
@@ -18,20 +18,21 @@ class Sampler {
     int64_t records = 0;
     int64_t global_batch_size = 0;
     bool shuffle = false;
-    // Leaves out the last, smaller batch of an epoch. Without it, that batch is divided as evenly
-    // as it goes, and a rank's part may be empty.
+    // Skips the last, smaller batch of an epoch. Otherwise that batch is divided as evenly as
+    // possible, and the part of a rank may be empty.
     bool drop_last = false;
     uint64_t seed = 0;
     int rank = 0;
     int size = 1;
   };
 
-  // Throws Error when no batch can be made.
+  // Throws Error if there is no complete batch.
   explicit Sampler(const Options& options);
 
   int64_t batches_per_epoch() const { return batches_per_epoch_; }
 
-  // The records of this rank, valid until the next call. REQUIRES 0 <= batch < batches_per_epoch().
+  // Returns the indices of this rank's records, valid until the next call. REQUIRES 0 <= batch <
+  // batches_per_epoch().
   std::span<const int64_t> Slice(int64_t epoch, int64_t batch);
 
  private:

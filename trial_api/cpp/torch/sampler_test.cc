@@ -22,7 +22,7 @@ std::vector<int64_t> GlobalBatch(Sampler::Options options, int size, int64_t epo
   return records;
 }
 
-TEST(SamplerTest, EveryNumberOfRanksReadsTheSameBatchesAndEachRecordOnce) {
+TEST(SamplerTest, ReadsSameBatchesAndEachRecordOnce_ForAnyNumberOfRanks) {
   const uint64_t seed = 20240607;
   SCOPED_TRACE("seed " + std::to_string(seed));
   base::Rng rng(seed);
@@ -48,7 +48,7 @@ TEST(SamplerTest, EveryNumberOfRanksReadsTheSameBatchesAndEachRecordOnce) {
   }
 }
 
-TEST(SamplerTest, DropLastKeepsWholeBatchesOnly) {
+TEST(SamplerTest, DropLastKeepsOnlyCompleteBatches) {
   Sampler sampler({.records = 10, .global_batch_size = 4, .drop_last = true});
   EXPECT_EQ(sampler.batches_per_epoch(), 2);
   EXPECT_EQ(sampler.Slice(0, 1).size(), 4u);
@@ -64,12 +64,12 @@ TEST(SamplerTest, EpochsDifferAndAreReproducible) {
   const auto epoch1 = first.Slice(1, 0);
   const std::vector<int64_t> order1(epoch1.begin(), epoch1.end());
   EXPECT_NE(order0, order1);
-  // Straight into the second epoch, as a resumed run goes.
+  // Starts in the second epoch, like a resumed run.
   EXPECT_TRUE(std::ranges::equal(second.Slice(1, 0), order1));
   EXPECT_TRUE(std::ranges::equal(second.Slice(0, 0), order0));
 }
 
-TEST(SamplerTest, RefusesWhatMakesNoBatch) {
+TEST(SamplerTest, RejectsTooFewRecords) {
   EXPECT_THROW(Sampler({.records = 0, .global_batch_size = 4}), Error);
   EXPECT_THROW(Sampler({.records = 4, .global_batch_size = 0}), Error);
   EXPECT_THROW(Sampler({.records = 3, .global_batch_size = 4, .drop_last = true}), Error);

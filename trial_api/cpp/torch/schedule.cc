@@ -24,7 +24,7 @@ Schedule MakeSchedule(const TrainingConfig& config, int64_t global_batch_size,
                       int64_t batches_per_epoch) {
   if (!config.max_length || config.max_length->count <= 0) {
     throw Error(
-        "searcher.max_length is missing: say how long to train, for example max_length: "
+        "searcher.max_length is missing; set the length of the training, for example max_length: "
         "{epochs: 3}");
   }
   if (config.records_per_epoch > 0) {

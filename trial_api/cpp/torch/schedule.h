@@ -1,8 +1,8 @@
-// When to report, validate and save, counted in batches. PURE: a function of the configuration and
-// of the rungs of the search.
+// Determines when to report, validate and save, in batches. PURE: a function of the configuration
+// and of the rungs of the search.
 //
-// Called by the controller. A resumed run asks the same questions about the same numbers, so it
-// does what the uninterrupted one would have done.
+// Called by the controller. A resumed run gets the same answers for the same numbers as an
+// uninterrupted one.
 #ifndef TRIAL_API_CPP_TORCH_SCHEDULE_H_
 #define TRIAL_API_CPP_TORCH_SCHEDULE_H_
 
@@ -20,7 +20,7 @@ struct Schedule {
   int64_t validate_every = 0;
   int64_t checkpoint_every = 0;  // 0: only by policy and at the end
   bool initial_validation = false;
-  std::vector<int64_t> rungs;  // where the search wants to hear of the trial; sorted
+  std::vector<int64_t> rungs;  // batches at which the searcher needs a validation; sorted
   int64_t batches_per_epoch = 1;
   int64_t records_per_batch = 1;
 
@@ -38,9 +38,9 @@ struct Schedule {
   }
 };
 
-// A length in records is rounded down to whole global batches, but a length over 0 is at least one
-// batch; a rung is rounded up, so that it is reached. No validation period means after every epoch.
-// Throws Error without a max_length.
+// Creates a schedule. A length in records is rounded down to whole global batches, but a length
+// over 0 gives at least one batch; a rung is rounded up, so that it is reached. Without a
+// validation period, every epoch is validated. Throws Error without a max_length.
 Schedule MakeSchedule(const TrainingConfig& config, int64_t global_batch_size,
                       int64_t batches_per_epoch);
 

@@ -10,7 +10,7 @@ namespace {
 
 using Unit = Length::Unit;
 
-std::vector<int64_t> ValidationsOf(const Schedule& schedule) {
+std::vector<int64_t> GetValidations(const Schedule& schedule) {
   std::vector<int64_t> steps;
   for (int64_t i = 0; i <= schedule.max_batches; ++i) {
     if (schedule.ValidationDue(i)) steps.push_back(i);
@@ -18,7 +18,7 @@ std::vector<int64_t> ValidationsOf(const Schedule& schedule) {
   return steps;
 }
 
-TEST(ScheduleTest, UnitsBecomeBatches) {
+TEST(ScheduleTest, ConvertsUnitsToBatches) {
   struct Case {
     Length length;
     int64_t batches;
@@ -30,12 +30,12 @@ TEST(ScheduleTest, UnitsBecomeBatches) {
   }
 }
 
-TEST(ScheduleTest, ValidatesEachEpochAndAtTheEndByDefault) {
+TEST(ScheduleTest, ValidatesEachEpochAndAtEndByDefault) {
   const Schedule schedule = MakeSchedule({.max_length = Length{Unit::kBatches, 25}}, 8, 10);
-  EXPECT_EQ(ValidationsOf(schedule), (std::vector<int64_t>{10, 20, 25}));
+  EXPECT_EQ(GetValidations(schedule), (std::vector<int64_t>{10, 20, 25}));
 }
 
-TEST(ScheduleTest, PeriodsAndInitialValidation) {
+TEST(ScheduleTest, UsesPeriodsAndInitialValidation) {
   TrainingConfig config;
   config.max_length = Length{Unit::kEpochs, 1};
   config.validation_period = {Unit::kBatches, 4};
@@ -43,7 +43,7 @@ TEST(ScheduleTest, PeriodsAndInitialValidation) {
   config.reporting_period = 5;
   config.initial_validation = true;
   const Schedule schedule = MakeSchedule(config, 8, 10);
-  EXPECT_EQ(ValidationsOf(schedule), (std::vector<int64_t>{0, 4, 8, 10}));
+  EXPECT_EQ(GetValidations(schedule), (std::vector<int64_t>{0, 4, 8, 10}));
   std::string due;
   for (int64_t i = 0; i <= 10; ++i) {
     if (schedule.ReportDue(i)) due += "r" + std::to_string(i);
@@ -52,14 +52,14 @@ TEST(ScheduleTest, PeriodsAndInitialValidation) {
   EXPECT_EQ(due, "c3r4r5c6r8c9r10c10");
 }
 
-TEST(ScheduleTest, RecordsPerEpochOfTheConfigurationWins) {
+TEST(ScheduleTest, UsesRecordsPerEpochOfConfiguration) {
   TrainingConfig config;
   config.max_length = Length{Unit::kEpochs, 2};
   config.records_per_epoch = 40;
   EXPECT_EQ(MakeSchedule(config, 8, 10).max_batches, 10);
 }
 
-TEST(ScheduleTest, RungsAreMetInTheUnitOfMaxLength) {
+TEST(ScheduleTest, ReachesRungsInUnitOfMaxLength) {
   struct Case {
     Length max_length;
     std::vector<int64_t> validate_at, rungs;
@@ -73,11 +73,11 @@ TEST(ScheduleTest, RungsAreMetInTheUnitOfMaxLength) {
     EXPECT_EQ(schedule.rungs, c.rungs);
     std::vector<int64_t> validations = c.rungs;
     validations.push_back(40);
-    EXPECT_EQ(ValidationsOf(schedule), validations);
+    EXPECT_EQ(GetValidations(schedule), validations);
   }
 }
 
-TEST(ScheduleTest, NeedsAMaxLength) { EXPECT_THROW(MakeSchedule({}, 8, 10), Error); }
+TEST(ScheduleTest, RequiresMaxLength) { EXPECT_THROW(MakeSchedule({}, 8, 10), Error); }
 
 }  // namespace
 }  // namespace det::trial

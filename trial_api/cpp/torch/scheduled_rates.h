@@ -1,5 +1,5 @@
-// The optimizers whose learning rates follow a schedule. Owned by the TrialContext, on the training
-// thread.
+// The optimizers whose learning rates follow a schedule. Owned by the TrialContext, used on the
+// training thread.
 #ifndef TRIAL_API_CPP_TORCH_SCHEDULED_RATES_H_
 #define TRIAL_API_CPP_TORCH_SCHEDULED_RATES_H_
 
@@ -14,16 +14,16 @@ namespace det::trial {
 
 class ScheduledRates {
  public:
-  // The rates of its groups at this moment are what `factor` multiplies.
+  // Adds an optimizer; `factor` multiplies the current rates of its groups.
   void Add(std::shared_ptr<torch::optim::Optimizer> optimizer, LrFactor factor);
-  // For the batch after `steps` of `max_steps`.
+  // Sets the rates for the batch after `steps` of `max_steps`.
   void Set(int64_t steps, int64_t max_steps);
 
  private:
   struct Entry {
     std::shared_ptr<torch::optim::Optimizer> optimizer;
     LrFactor factor;
-    std::vector<double> rates;  // of its groups
+    std::vector<double> rates;  // initial rates of its groups
   };
   std::vector<Entry> entries_;
 };

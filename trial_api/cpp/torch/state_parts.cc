@@ -12,7 +12,7 @@ StateParts::StateParts(TrialContext& context, Communicator& channel, Owners owne
     : context_(context), channel_(channel), owners_(std::move(owners)) {}
 
 void StateParts::Step(torch::optim::Optimizer& optimizer) const {
-  std::vector<torch::Tensor> parameters = ParametersOf(optimizer);
+  std::vector<torch::Tensor> parameters = GetParameters(optimizer);
   const std::vector<int> owners = owners_(parameters);
   std::vector<torch::Tensor> gradients;
   for (size_t i = 0; i < parameters.size(); ++i) {
@@ -23,8 +23,8 @@ void StateParts::Step(torch::optim::Optimizer& optimizer) const {
   for (size_t i = 0; i < parameters.size(); ++i) parameters[i].mutable_grad() = gradients[i];
 }
 
-void StateParts::GiveWeights(const torch::optim::Optimizer& optimizer) const {
-  const std::vector<torch::Tensor> parameters = ParametersOf(optimizer);
+void StateParts::SendWeights(const torch::optim::Optimizer& optimizer) const {
+  const std::vector<torch::Tensor> parameters = GetParameters(optimizer);
   const std::vector<int> owners = owners_(parameters);
   for (int rank = 0; rank < context_.ranks().size; ++rank) {
     std::vector<torch::Tensor> part;
@@ -37,7 +37,7 @@ void StateParts::GiveWeights(const torch::optim::Optimizer& optimizer) const {
 
 void StateParts::Release() const {
   for (const auto& optimizer : context_.optimizers()) {
-    const std::vector<torch::Tensor> parameters = ParametersOf(*optimizer);
+    const std::vector<torch::Tensor> parameters = GetParameters(*optimizer);
     const std::vector<int> owners = owners_(parameters);
     for (size_t i = 0; i < parameters.size(); ++i) {
       if (owners[i] != context_.ranks().rank) ForgetState(*optimizer, parameters[i]);

@@ -1,6 +1,7 @@
-// The state of the optimizers in parts: each parameter's is on one rank, which alone steps with it.
+// The optimizers' state in parts: the state of each parameter is on one rank, which alone updates
+// it.
 //
-// Owned by a strategy, on the training thread.
+// Owned by a strategy, used on the training thread.
 #ifndef TRIAL_API_CPP_TORCH_STATE_PARTS_H_
 #define TRIAL_API_CPP_TORCH_STATE_PARTS_H_
 
@@ -18,22 +19,22 @@ namespace trial {
 
 class StateParts {
  public:
-  // The rank of each parameter, of those given.
+  // Returns the rank of each of the given parameters.
   using Owners = std::function<std::vector<int>(const std::vector<torch::Tensor>& parameters)>;
 
-  // Weights go by `channel`, which outlives it.
+  // Weights are sent over `channel`, which must outlive this object.
   StateParts(TrialContext& context, Communicator& channel, Owners owners);
 
-  // Steps with this rank's parameters alone. The others have no gradients meanwhile, which every
-  // optimizer of libtorch leaves out.
+  // Updates only this rank's parameters. The others have no gradients during the step, so
+  // optimizers of libtorch skip them.
   void Step(torch::optim::Optimizer& optimizer) const;
-  // Collective: weights of each part go from their rank to the others.
-  void GiveWeights(const torch::optim::Optimizer& optimizer) const;
+  // Sends the weights of each part from their rank to the others. Collective.
+  void SendWeights(const torch::optim::Optimizer& optimizer) const;
 
-  std::vector<int> OwnersOf(const std::vector<torch::Tensor>& parameters) const {
+  std::vector<int> GetOwners(const std::vector<torch::Tensor>& parameters) const {
     return owners_(parameters);
   }
-  // Forgets the state that is of another's part.
+  // Removes the state of other ranks' parameters.
   void Release() const;
 
  private:

@@ -20,7 +20,8 @@
 namespace det::trial {
 namespace {
 
-// Of all models, each once: also those that no gradient moves but the Trial may.
+// Returns the tensors of all models, each once, including those without gradient that the Trial may
+// change.
 std::vector<torch::Tensor> Weights(const TrialContext& context) {
   std::vector<torch::Tensor> weights;
   std::set<const c10::TensorImpl*> seen;
@@ -39,7 +40,7 @@ double Seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// What is told of a parameter's state to the other ranks, to see whether all have the same kind.
+// Returns a description of a parameter's state, to compare whether all ranks have the same kind.
 std::string Describe(const std::vector<std::pair<std::string, torch::Tensor>>& state) {
   std::string text;
   for (const auto& [name, tensor] : state) {
@@ -60,8 +61,8 @@ std::vector<std::string> Lines(const std::string& text) {
   return lines;
 }
 
-// Each rank steps alone; every `period` steps the ranks average. Stich, "Local SGD converges fast
-// and communicates little", 2019.
+// Each rank steps independently; every `period` steps the ranks average. Stich, "Local SGD
+// converges fast and communicates little", 2019.
 class LocalSgd : public Strategy {
  public:
   LocalSgd(TrialContext& context, int64_t period) : context_(context), period_(period) {}
@@ -83,7 +84,7 @@ class LocalSgd : public Strategy {
  protected:
   Communicator& communicator() const { return context_.core().communicator(); }
 
-  // Weights and what belongs to them: the optimizers' state is averaged, a scale is the chief's.
+  // Averages the weights and the optimizers' state; the loss scale is that of the chief.
   void Unite() {
     std::vector<torch::Tensor> tensors = Weights(context_);
     AddState(tensors);
@@ -97,17 +98,19 @@ class LocalSgd : public Strategy {
   bool differ_ = false;
 
  private:
-  // A parameter whose state is of another kind on another rank begins anew on all: that rank had no
-  // gradient of it, or none that was finite, and knows nothing.
+  // If the state of a parameter is of different kinds on different ranks, it is reset on all: some
+  // rank had no finite gradient of it, and has no state.
   void AddState(std::vector<torch::Tensor>& tensors) {
     std::string text;
     ForEachState([&](auto&, auto&, const auto& state) { text += Describe(state) + "\n"; });
-    std::vector<std::vector<std::string>> told;
-    for (const std::string& one : communicator().AllGather(text)) told.push_back(Lines(one));
+    std::vector<std::vector<std::string>> descriptions;
+    for (const std::string& one : communicator().AllGather(text))
+      descriptions.push_back(Lines(one));
     size_t line = 0;
     ForEachState([&](auto& optimizer, auto& parameter, const auto& state) {
       bool alike = true;
-      for (const auto& lines : told) alike = alike && lines.at(line) == told[0].at(line);
+      for (const auto& lines : descriptions)
+        alike = alike && lines.at(line) == descriptions[0].at(line);
       ++line;
       if (!alike) return ForgetState(optimizer, parameter);
       for (const auto& [name, tensor] : state) {
@@ -119,17 +122,17 @@ class LocalSgd : public Strategy {
   template <class Visit>
   void ForEachState(const Visit& visit) {
     for (const auto& optimizer : context_.optimizers()) {
-      for (const torch::Tensor& parameter : ParametersOf(*optimizer)) {
-        visit(*optimizer, parameter, StateOf(*optimizer, parameter));
+      for (const torch::Tensor& parameter : GetParameters(*optimizer)) {
+        visit(*optimizer, parameter, GetState(*optimizer, parameter));
       }
     }
   }
 };
 
-// An average that is on its way: its thread has it until `done`.
+// A running average; its thread owns it until `done`.
 struct Round {
-  std::vector<std::vector<torch::Tensor>> chunks;  // of the weights
-  std::vector<torch::Tensor> own;                  // what they were when it began
+  std::vector<std::vector<torch::Tensor>> chunks;  // chunks of the weights
+  std::vector<torch::Tensor> own;                  // the weights when the average started
   std::vector<torch::Tensor> sums;
   bool wish = false;
 
@@ -159,11 +162,12 @@ struct Round {
   }
 };
 
-// Each rank steps alone; every `period` steps an average of all weights is begun, which goes on
-// beside training, and `period` steps later it is taken in: each rank moves by what the average was
-// away from its own weights then. So no rank waits for the network, what is taken in is `period`
-// steps old, and a run repeats exactly. Shen et al., "Faster distributed deep net training:
-// computation and communication decoupled stochastic gradient descent" (CoCoD-SGD), 2019.
+// Each rank steps independently. Every `period` steps an average of all weights is started, which
+// runs concurrently with training, and `period` steps later it is applied: each rank moves by the
+// difference between the average and its own weights at that time. So no rank waits for the
+// network, the applied average is `period` steps old, and runs are reproducible. Shen et al.,
+// "Faster distributed deep net training: computation and communication decoupled stochastic
+// gradient descent" (CoCoD-SGD), 2019.
 class AsyncAveraging final : public LocalSgd {
  public:
   AsyncAveraging(TrialContext& context, int64_t period)
@@ -193,7 +197,7 @@ class AsyncAveraging final : public LocalSgd {
       round_->own.push_back(Flatten(chunk));
       round_->sums.push_back(round_->own.back().clone());
     }
-    // It may wait for a peer that is gone, and longer than us.
+    // The thread may wait for a lost peer, longer than this object exists.
     std::thread([round = round_, channel = channel_] { round->Run(*channel); }).detach();
   }
 
@@ -212,13 +216,13 @@ class AsyncAveraging final : public LocalSgd {
   }
 
   const std::shared_ptr<Communicator> channel_;
-  std::shared_ptr<Round> round_;  // under way
+  std::shared_ptr<Round> round_;  // the running average
   bool stop_ = false;
 };
 
-// The chief has the optimizers: it gets the mean of all gradients, steps, and gives weights back.
-// The mathematics of allreduce. Li et al., "Scaling Distributed Machine Learning with the Parameter
-// Server", 2014, synchronous.
+// The chief has the optimizers: it receives the mean of all gradients, steps, and sends the weights
+// back. Same mathematics as allreduce. Li et al., "Scaling Distributed Machine Learning with the
+// Parameter Server", 2014, synchronous.
 class ParameterServer final : public Strategy {
  public:
   explicit ParameterServer(TrialContext& context)
@@ -232,7 +236,7 @@ class ParameterServer final : public Strategy {
     AverageTo(communicator(), Gradients(optimizer), 0);
     return context_.ranks().is_chief();
   }
-  void AfterStep(torch::optim::Optimizer& optimizer) override { parts_.GiveWeights(optimizer); }
+  void AfterStep(torch::optim::Optimizer& optimizer) override { parts_.SendWeights(optimizer); }
 
   bool AfterBatch(int64_t, bool want_stop) override {
     context_.BroadcastBuffers();  // The next forward pass may read them.
@@ -244,10 +248,11 @@ class ParameterServer final : public Strategy {
  private:
   Communicator& communicator() const { return context_.core().communicator(); }
 
-  // Of the parameters that have one on any rank: a rank that had no use for one counts as 0.
+  // The gradients of parameters that have one on any rank; a rank that did not use a parameter
+  // counts as 0.
   std::vector<torch::Tensor> Gradients(const torch::optim::Optimizer& optimizer) {
     torch::NoGradGuard no_grad;
-    std::vector<torch::Tensor> parameters = ParametersOf(optimizer);
+    std::vector<torch::Tensor> parameters = GetParameters(optimizer);
     std::vector<int32_t> there;
     for (const auto& parameter : parameters) there.push_back(parameter.grad().defined() ? 1 : 0);
     communicator().AllReduceSum(there.data(), there.size(), DType::kInt32);

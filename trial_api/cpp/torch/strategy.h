@@ -1,10 +1,11 @@
-// How the ranks of a trial stay one net: `optimizations.strategy`; see README.md beside this.
+// How the ranks of a trial train one model: `optimizations.strategy`; see README.md in this
+// directory.
 //
-// Between two calls of Synchronize() the ranks' weights may differ; behind it they are the same, as
-// is the state of their optimizers, so that any of them is the checkpoint.
+// Between two calls of Synchronize(), the weights of the ranks may differ; after it they are the
+// same, as is the state of their optimizers, so that any rank can write the checkpoint.
 //
-// Owned by TrialContext, on the training thread. Every rank calls the same in the same order;
-// whatever communicates throws PeerGone when a peer is gone.
+// Owned by TrialContext, used on the training thread. All ranks must make the same calls in the
+// same order; functions that communicate throw PeerGone if another rank has ended.
 #ifndef TRIAL_API_CPP_TORCH_STRATEGY_H_
 #define TRIAL_API_CPP_TORCH_STRATEGY_H_
 
@@ -22,59 +23,64 @@ class TrialContext;
 
 namespace trial {
 
-// As it is: what one rank does.
+// The base class is the strategy for a single rank.
 class Strategy {
  public:
   virtual ~Strategy() = default;
 
-  // The backward pass behind which the optimizers step. `want_stop`: see AfterBatch().
+  // The backward pass before a step of the optimizers. `want_stop`: see AfterBatch().
   virtual void Backward(const torch::Tensor& loss, bool /*want_stop*/) { loss.backward(); }
-  // From the first Backward() on: gradients lie in memory of the strategy's, and are zeroed, not
-  // dropped. No model may be wrapped any more.
+  // Returns whether gradients are in memory of the strategy (from the first Backward() on), so that
+  // they must be zeroed and not removed. No further model can be wrapped then.
   virtual bool OwnsGradients() const { return false; }
 
-  // Whether all ranks have the same records, each all of a batch, and not each its part.
+  // Returns whether each rank gets the whole batch, and not only a part of it.
   virtual bool SameRecords() const { return false; }
-  // What a Trial gets for a net that it wraps, of which all is registered. RequireCut() throws
-  // Error for a model that cannot be wrapped otherwise.
-  virtual torch::nn::Sequential Cut(torch::nn::Sequential whole) { return whole; }
-  virtual void RequireCut(const torch::nn::Module& /*model*/) const {}
+  // Returns the module that a Trial gets for a Sequential that it wraps; the whole Sequential is
+  // registered. RequirePartition() throws Error for a model that cannot be wrapped.
+  virtual torch::nn::Sequential Partition(torch::nn::Sequential whole) { return whole; }
+  virtual void RequirePartition(const torch::nn::Module& /*model*/) const {}
 
-  // Whether this rank steps; its gradients are what they should be then.
+  // Returns whether this rank steps; its gradients are complete then.
   virtual bool BeforeStep(torch::optim::Optimizer&) { return true; }
-  // Before the step: whether the gradients of all ranks are finite, and their limit.
+  // Called before the step: returns whether the gradients of all ranks are finite; clips the
+  // gradients.
   virtual bool AllFinite(bool own) { return own; }
   virtual void ClipGradients(torch::optim::Optimizer& optimizer, const Clip& clip) {
     clip_gradients(optimizer, clip);
   }
   virtual void Step(torch::optim::Optimizer& optimizer) { optimizer.step(); }
-  // Whether this rank stepped or not.
+  // Called whether or not this rank stepped.
   virtual void AfterStep(torch::optim::Optimizer&) {}
 
-  // Behind each batch with a step. `steps`: of the optimizers, since training began. Returns
-  // whether the ranks have agreed to stop, which they do at most some batches after one of them
-  // wanted it.
+  // Called after each batch with a step. `steps` is the number of steps of the optimizers since
+  // training began. Returns whether the ranks have agreed to stop, which happens at most some
+  // batches after one of them requested it.
   virtual bool AfterBatch(int64_t /*steps*/, bool want_stop) { return want_stop; }
-  // Makes the ranks one net, but for its buffers: before a validation and a checkpoint.
+  // Makes the weights of all ranks the same, except for buffers: before a validation and a
+  // checkpoint.
   virtual void Synchronize() {}
 
-  // Which rank puts the optimizers' state of each parameter into a checkpoint. It has it, after
-  // Synchronize().
+  // Returns the rank that writes the optimizers' state of each parameter to a checkpoint. It has
+  // that state after Synchronize().
   virtual std::vector<int> Writers(const std::vector<torch::Tensor>& parameters) const {
     return std::vector<int>(parameters.size(), 0);
   }
-  // Behind the loading of a file with state of optimizers: forgets what this rank does not keep.
+  // Called after a file with optimizer state was loaded: removes the state that this rank does not
+  // keep.
   virtual void Release() {}
-  // Whether this rank can step with the parameter, so that it has use for gradients of it.
+  // Returns whether this rank can update the parameter, and therefore needs its gradients.
   virtual bool StepsWith(const torch::Tensor& /*parameter*/) const { return true; }
-  // What has not travelled of this rank's gradients and is added to the next, for each parameter of
-  // all models in their order: undefined, or not there: nothing.
-  virtual std::vector<torch::Tensor> LeftOut() const { return {}; }
-  // Before the first Backward(). Returns false where nothing is ever left out.
-  virtual bool SetLeftOut(const std::vector<torch::Tensor>&) { return false; }
+  // Returns the rounding errors that are added to this rank's next gradients, for each parameter of
+  // all models in order; undefined or missing entries: none.
+  virtual std::vector<torch::Tensor> GetResiduals() const { return {}; }
+  // Sets the rounding errors; called before the first Backward(). Returns false if the strategy has
+  // none.
+  virtual bool SetResiduals(const std::vector<torch::Tensor>&) { return false; }
 };
 
-// Collective. `context` outlives it, and need not be whole yet. Throws Error.
+// Creates the configured strategy. Collective. `context` must outlive it, and need not be complete
+// yet. Throws Error.
 std::unique_ptr<Strategy> MakeStrategy(TrialContext& context, const Optimizations& optimizations);
 
 }  // namespace trial

@@ -1,4 +1,4 @@
-// How ranks stay one net, from the configuration to the checkpoint.
+// Tests of the strategies, from the configuration to the checkpoint.
 #include "trial_api/cpp/torch/strategy.h"
 
 #include <cmath>
@@ -36,14 +36,15 @@ struct Training {
   int per_node = 0;
   int64_t steps = 50;
   std::string directory = "";
-  std::string latest = "";  // a checkpoint in it
+  std::string latest = "";  // a checkpoint in that directory
   int64_t save_every = 0;
   bool adam = true;
-  int64_t preempt_at = -1;   // steps behind which the last rank hears of a preemption
+  // number of steps after which the last rank receives a preemption request
+  int64_t preempt_at = -1;
   int64_t overflow_at = -1;  // the batch in which the last rank's loss is infinite
   int64_t batch = 12;        // records
   int64_t records = kRecords;
-  double norm = 5.0;  // to which gradients are clipped
+  double norm = 5.0;  // maximum norm of gradients
 };
 
 TensorDataset Curve(int64_t records) {
@@ -51,12 +52,12 @@ TensorDataset Curve(int64_t records) {
   return TensorDataset({x, (x.pow(2).sum(1, /*keepdim=*/true) - x.slice(1, 0, 1)).tanh()});
 }
 
-// Fits a curve with two layers; a third takes no part.
+// Fits a curve with two layers; a third one is not used.
 class CurveTrial : public Trial {
  public:
   CurveTrial(TrialContext& context, const Training& run)
       : context_(context), run_(run), net_(nullptr), unused_(nullptr) {
-    torch::manual_seed(5);  // Alike for any number of ranks.
+    torch::manual_seed(5);  // The same for any number of ranks.
     net_ = context.wrap_model(
         torch::nn::Sequential(torch::nn::Linear(3, 8), torch::nn::Tanh(), torch::nn::Linear(8, 1)));
     unused_ = context.wrap_model(torch::nn::Linear(2, 1));
@@ -90,7 +91,7 @@ class CurveTrial : public Trial {
     return {{"error", torch::mse_loss(net_->forward(batch.data()), batch.target())}};
   }
 
-  // To the last bit.
+  // Compares all bits.
   std::string Weights() const {
     std::string text;
     for (const torch::Tensor& parameter : net_->parameters()) {
@@ -103,7 +104,7 @@ class CurveTrial : public Trial {
     }
     return text;
   }
-  // Parameters of which this rank keeps a state.
+  // Returns the number of parameters whose state this rank keeps.
   size_t states() const { return optimizer_->state().size(); }
 
   std::function<void(int64_t steps_before)> on_batch;
@@ -167,7 +168,12 @@ Outcome TrainOn(Training run) {
            run.ranks, [&](Communicator& communicator) { return RunRank(communicator, run); },
            run.per_node)) {
     std::istringstream lines(text);
-    std::string weights, states, steps, error, scale, trace;
+    std::string weights;
+    std::string states;
+    std::string steps;
+    std::string error;
+    std::string scale;
+    std::string trace;
     std::getline(lines, weights);
     std::getline(lines, states);
     std::getline(lines, steps);
@@ -193,11 +199,12 @@ std::vector<double> Numbers(const std::string& weights) {
   return numbers;
 }
 
-// The length of the difference as a part of the length of `expected`.
+// The norm of the difference relative to the norm of `expected`.
 double Distance(const std::string& one, const std::string& expected) {
   const std::vector<double> a = Numbers(one), b = Numbers(expected);
   if (a.size() != b.size() || a.empty()) return std::numeric_limits<double>::infinity();
-  double difference = 0, length = 0;
+  double difference = 0;
+  double length = 0;
   for (size_t i = 0; i < a.size(); ++i) {
     difference += (a[i] - b[i]) * (a[i] - b[i]);
     length += b[i] * b[i];
@@ -221,7 +228,7 @@ class StrategyTest : public ::testing::Test {
   const std::string& directory_ = folder_.path();
 };
 
-TEST_F(StrategyTest, SeveralRanksAreOneWithTheSameGlobalBatch) {
+TEST_F(StrategyTest, SeveralRanksEqualOneRank) {
   const Outcome one = TrainOn({});
   for (const char* optimizations :
        {kAllReduce, kSharded, kServer, R"("hierarchical_allreduce": true)",
@@ -236,7 +243,7 @@ TEST_F(StrategyTest, SeveralRanksAreOneWithTheSameGlobalBatch) {
   }
 }
 
-TEST_F(StrategyTest, SoTheyAreWhereBatchesAreAggregatedAndGradientsClipped) {
+TEST_F(StrategyTest, SeveralRanksEqualOneRank_WithAggregationAndClipping) {
   const Outcome one = TrainOn({.batch = 24, .records = 72, .norm = 0.05});
   EXPECT_GT(Distance(TrainOn({.batch = 24, .records = 72}).weights, one.weights), 1e-3);
   const std::string two = R"("aggregation_frequency": 2)";
@@ -257,8 +264,8 @@ TEST_F(StrategyTest, SoTheyAreWhereBatchesAreAggregatedAndGradientsClipped) {
   }
 }
 
-// Averaging weights after each plain step is averaging its gradients.
-TEST_F(StrategyTest, LocalStepsThatAreAveragedEachTimeAreOneRanks) {
+// Averaging the weights after each step of plain SGD equals averaging the gradients.
+TEST_F(StrategyTest, LocalSgdEqualsOneRank_WhenPeriodIsOne) {
   const auto train = [](const std::string& optimizations, int ranks) {
     return TrainOn({.optimizations = optimizations, .ranks = ranks, .adam = false}).weights;
   };
@@ -267,7 +274,7 @@ TEST_F(StrategyTest, LocalStepsThatAreAveragedEachTimeAreOneRanks) {
   EXPECT_GT(Distance(train(R"("strategy": "local_sgd", "local_sgd_steps": 8)", 3), one), 1e-6);
 }
 
-TEST_F(StrategyTest, OtherMathematicsLearnTheSame) {
+TEST_F(StrategyTest, OtherStrategiesLearn) {
   const double untrained = TrainOn({.steps = 1}).error;
   const Outcome one = TrainOn({.steps = 200});
   ASSERT_LT(one.error, untrained / 4);
@@ -280,9 +287,9 @@ TEST_F(StrategyTest, OtherMathematicsLearnTheSame) {
   }
 }
 
-TEST_F(StrategyTest, AResumedRunIsTheUninterruptedOne) {
+TEST_F(StrategyTest, ResumedRunEqualsUninterruptedRun) {
   int number = 0;
-  // Seven batches are half of a step of two, and lie between two averages.
+  // Seven batches end within a step of two, and between two averages.
   const std::string two = R"("aggregation_frequency": 2)";
   for (const std::string& optimizations :
        {std::string(kAllReduce), std::string(kSharded), std::string(kServer), std::string(kLocal),
@@ -303,8 +310,8 @@ TEST_F(StrategyTest, AResumedRunIsTheUninterruptedOne) {
   }
 }
 
-// What rounding left out is in the checkpoint: without it, the run goes another way.
-TEST_F(StrategyTest, WhatBytesLeaveOutIsSaved) {
+// The rounding errors are part of the checkpoint: without them the result differs.
+TEST_F(StrategyTest, SavesResidualsOfInt8) {
   const Training whole = {
       .optimizations = kBytes, .ranks = 2, .steps = 12, .directory = directory_, .save_every = 6};
   const Outcome uninterrupted = TrainOn(whole);
@@ -314,7 +321,7 @@ TEST_F(StrategyTest, WhatBytesLeaveOutIsSaved) {
   EXPECT_NE(TrainOn(resumed).weights, uninterrupted.weights);
 }
 
-TEST_F(StrategyTest, ACheckpointGoesOnUnderAnyOtherStrategy) {
+TEST_F(StrategyTest, ResumesWithAnyOtherStrategy) {
   const Outcome one = TrainOn({.steps = 20});
   struct Case {
     const char* first;
@@ -343,10 +350,10 @@ TEST_F(StrategyTest, ACheckpointGoesOnUnderAnyOtherStrategy) {
   }
 }
 
-TEST_F(StrategyTest, EachRankKeepsItsPartOfTheState) {
+TEST_F(StrategyTest, EachRankKeepsItsPartOfState) {
   EXPECT_EQ(TrainOn({.steps = 2}).states, (std::vector<size_t>{4}));
   EXPECT_EQ(TrainOn({.ranks = 2, .steps = 2}).states, (std::vector<size_t>{6, 6}));
-  // Also behind a checkpoint.
+  // Also after loading a checkpoint.
   for (const int64_t save_every : {0, 1}) {
     const Outcome sharded = TrainOn({.optimizations = kSharded,
                                      .ranks = 2,
@@ -365,20 +372,20 @@ TEST_F(StrategyTest, EachRankKeepsItsPartOfTheState) {
   }
 }
 
-// The chief writes the weights beside it.
-TEST_F(StrategyTest, RanksWriteAboutAsMuchOfACheckpoint) {
+// The chief also writes the weights.
+TEST_F(StrategyTest, RanksWriteSimilarPartsOfCheckpoint) {
   const std::vector<torch::Tensor> parameters(8, torch::zeros({100}));
   EXPECT_EQ(BalancedOwners(parameters, 2), (std::vector<int>{0, 1, 0, 1, 0, 1, 0, 1}));
   EXPECT_EQ(BalancedOwners(parameters, 2, 400), (std::vector<int>{1, 1, 1, 1, 0, 1, 0, 1}));
 
-  // How many parameters' state a rank has written.
+  // Returns the number of parameters whose state a rank has written.
   const auto count = [&](const std::string& file) {
     torch::serialize::InputArchive archive, state;
     archive.load_from(directory_ + "/steps-2/" + file);
     archive.read("state", state);
     return state.keys().size();
   };
-  // Local steps know nothing of parameters without part in the loss.
+  // Local steps have no state of parameters that are not used.
   const std::pair<const char*, size_t> cases[] = {{kAllReduce, 6}, {kSharded, 6}, {kLocal, 4}};
   for (const auto& [optimizations, states] : cases) {
     TrainOn({.optimizations = optimizations,
@@ -386,7 +393,8 @@ TEST_F(StrategyTest, RanksWriteAboutAsMuchOfACheckpoint) {
              .steps = 2,
              .directory = directory_,
              .save_every = 2});
-    const size_t second = count("optimizer_0.rank_1.pt"), third = count("optimizer_0.rank_2.pt");
+    const size_t second = count("optimizer_0.rank_1.pt");
+    const size_t third = count("optimizer_0.rank_2.pt");
     EXPECT_GT(second, 0U) << optimizations;
     EXPECT_GT(third, 0U) << optimizations;
     EXPECT_EQ(count("optimizer_0.pt") + second + third, states) << optimizations;
@@ -395,9 +403,9 @@ TEST_F(StrategyTest, RanksWriteAboutAsMuchOfACheckpoint) {
   }
 }
 
-// Local steps tell it with the next average, asynchronous ones when they take that in: here before
-// the validation behind batch 10.
-TEST_F(StrategyTest, AllRanksStopAfterTheSameBatch) {
+// With local steps, ranks exchange the request with the next average, with async when they apply
+// it: here before the validation after batch 10.
+TEST_F(StrategyTest, StopsAllRanksAfterSameBatch) {
   const std::pair<const char*, const char*> cases[] = {{kAllReduce, "6 preempted"},
                                                        {kSharded, "6 preempted"},
                                                        {kServer, "6 preempted"},
@@ -411,8 +419,8 @@ TEST_F(StrategyTest, AllRanksStopAfterTheSameBatch) {
   }
 }
 
-// One rank's overflow halves the scale of all, and leaves no trace in the weights.
-TEST_F(StrategyTest, AnOverflowIsAllRanks) {
+// An overflow on one rank halves the scale of all, and does not change the weights.
+TEST_F(StrategyTest, OverflowSkipsStepOnAllRanks) {
   for (const char* optimizations : {kAllReduce, kSharded, kServer, kBytes}) {
     const Outcome run =
         TrainOn({.optimizations = optimizations, .ranks = 2, .steps = 9, .overflow_at = 4});
@@ -421,8 +429,8 @@ TEST_F(StrategyTest, AnOverflowIsAllRanks) {
   }
 }
 
-// With local steps a scale is the chief's; the overflow of another rank is that rank's.
-TEST_F(StrategyTest, AnOverflowOfALocalStepStaysOutOfTheAverage) {
+// With local steps the scale is that of the chief; an overflow affects only its rank.
+TEST_F(StrategyTest, OverflowOfLocalStepDoesNotAffectAverage) {
   for (const char* optimizations : {kLocal, kAsync}) {
     const Outcome run =
         TrainOn({.optimizations = optimizations, .ranks = 2, .steps = 9, .overflow_at = 0});
@@ -430,8 +438,9 @@ TEST_F(StrategyTest, AnOverflowOfALocalStepStaysOutOfTheAverage) {
   }
 }
 
-// A net of 2 MB: buckets of 1 and of 4 MB differ. By the clock, whatever is tried second is faster.
-TEST_F(StrategyTest, FusionIsTunedOnTheWay) {
+// A net of 2 MB, for which buckets of 1 and of 4 MB differ. The fake clock makes the second
+// candidate faster.
+TEST_F(StrategyTest, TunesBucketSizeDuringTraining) {
   const auto results = RunRanks(2, [](Communicator& communicator) {
     FakeContext core(communicator, {});
     TrialContext context(core);
@@ -464,9 +473,9 @@ TEST_F(StrategyTest, FusionIsTunedOnTheWay) {
   EXPECT_EQ(results, std::vector<std::string>(2, "4 then 2"));
 }
 
-TEST_F(StrategyTest, TheConfigurationSaysWhatTheForwardPassComputesIn) {
+TEST_F(StrategyTest, UsesMixedPrecisionOfConfiguration) {
   const auto results = RunRanks(1, [](Communicator& communicator) {
-    std::string said;
+    std::string observed;
     for (const char* precision : {"O0", "O1", "bfloat16", "float16"}) {
       FakeContext::Options options;
       options.config =
@@ -474,13 +483,14 @@ TEST_F(StrategyTest, TheConfigurationSaysWhatTheForwardPassComputesIn) {
       FakeContext core(communicator, options);
       try {
         TrialContext context(core);
-        said += context.autocast_type() ? torch::toString(*context.autocast_type()) : "as it is";
+        observed +=
+            context.autocast_type() ? torch::toString(*context.autocast_type()) : "as it is";
       } catch (const Error& error) {
-        said += error.what();
+        observed += error.what();
       }
-      said += "\n";
+      observed += "\n";
     }
-    return said;
+    return observed;
   });
   EXPECT_EQ(results[0],
             "as it is\nBFloat16\nBFloat16\nconfiguration: optimizations.mixed_precision: mixed "

@@ -1,4 +1,4 @@
-// How much the ranks tell each other in a step.
+// Tests of the amount of data that the ranks exchange in a step.
 #include <sstream>
 #include <string>
 #include <vector>
@@ -23,16 +23,16 @@ constexpr int kLayers = 24;
 constexpr int64_t kWidth = 512;
 constexpr size_t kWeights = kLayers * kWidth * kWidth * sizeof(float);  // bytes of one layer: 1 MB
 
-// In parts of all weights.
-struct Told {
+// In units of all weights.
+struct Sent {
   double gradients_for_all = 0;
   double gradients_for_one = 0;
   double weights = 0;
   double sent = 0;
 };
 
-// Of one step behind the first, by rank 0.
-Told OneStep(int ranks, const std::string& optimizations) {
+// The traffic of rank 0 in one step after the first.
+Sent OneStep(int ranks, const std::string& optimizations) {
   const std::string text =
       RunRanks(ranks, [&](Communicator& inner) -> std::string {
         CountingCommunicator communicator(inner);
@@ -66,33 +66,33 @@ Told OneStep(int ranks, const std::string& optimizations) {
         return parts.str();
       }).front();
   EXPECT_EQ(text.find("error"), std::string::npos) << text;
-  Told told;
-  std::istringstream(text) >> told.gradients_for_all >> told.gradients_for_one >> told.weights >>
-      told.sent;
-  return told;
+  Sent measured;
+  std::istringstream(text) >> measured.gradients_for_all >> measured.gradients_for_one >>
+      measured.weights >> measured.sent;
+  return measured;
 }
 
-TEST(TrafficTest, AllReduceTellsEachGradientToAll) {
-  const Told told = OneStep(2, "");
-  EXPECT_NEAR(told.gradients_for_all, 1, 1e-3);
-  EXPECT_EQ(told.gradients_for_one, 0);
-  EXPECT_EQ(told.weights, 0);
+TEST(TrafficTest, AllReduceSendsEachGradientToAll) {
+  const Sent measured = OneStep(2, "");
+  EXPECT_NEAR(measured.gradients_for_all, 1, 1e-3);
+  EXPECT_EQ(measured.gradients_for_one, 0);
+  EXPECT_EQ(measured.weights, 0);
 }
 
-TEST(TrafficTest, SixteenBitsAreHalf) {
+TEST(TrafficTest, Float16HalvesTraffic) {
   EXPECT_NEAR(OneStep(2, R"(, "gradient_compression": "bfloat16")").gradients_for_all, 0.5, 1e-3);
 }
 
-// But for the last bucket, which tells all of the wish to stop.
-TEST(TrafficTest, AShardedOptimizerTellsEachGradientToOneAndEachWeightToAll) {
+// Except for the last bucket, which contains the request to stop.
+TEST(TrafficTest, ShardedOptimizerSendsGradientsToOwnersAndWeightsToAll) {
   for (const int ranks : {2, 3}) {
-    const Told plain = OneStep(ranks, "");
-    const Told told = OneStep(ranks, R"(, "shard_optimizer": true)");
-    EXPECT_NEAR(told.gradients_for_all, 1.0 / kLayers, 1e-3) << ranks;
-    EXPECT_NEAR(told.gradients_for_all + told.gradients_for_one, 1, 1e-3) << ranks;
-    EXPECT_NEAR(told.weights, 1, 1e-3) << ranks;
-    const double of_gradients = told.sent - told.weights;
-    EXPECT_LT(of_gradients, 0.55 * plain.sent) << ranks;
+    const Sent plain = OneStep(ranks, "");
+    const Sent measured = OneStep(ranks, R"(, "shard_optimizer": true)");
+    EXPECT_NEAR(measured.gradients_for_all, 1.0 / kLayers, 1e-3) << ranks;
+    EXPECT_NEAR(measured.gradients_for_all + measured.gradients_for_one, 1, 1e-3) << ranks;
+    EXPECT_NEAR(measured.weights, 1, 1e-3) << ranks;
+    const double gradient_communicator = measured.sent - measured.weights;
+    EXPECT_LT(gradient_communicator, 0.55 * plain.sent) << ranks;
   }
 }
 

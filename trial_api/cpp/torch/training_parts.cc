@@ -19,7 +19,7 @@ constexpr char kNameLetters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTU
 
 TrainingParts::TrainingParts(Context& context, const Optimizations& optimizations)
     : core_(context),
-      device_(SlotDevice(context.ranks())),
+      device_(GetSlotDevice(context.ranks())),
       aggregation_frequency_(optimizations.aggregation_frequency),
       batch_share_(optimizations.average_aggregated_gradients
                        ? 1.0 / static_cast<double>(optimizations.aggregation_frequency)
@@ -32,7 +32,7 @@ TrainingParts::~TrainingParts() = default;
 void TrainingParts::SetCallbacks(Callbacks callbacks) {
   for (const auto& [name, callback] : callbacks) {
     if (name.empty() || name.find_first_not_of(kNameLetters) != std::string::npos) {
-      throw Error("callback \"" + name + "\": a name is made of letters, digits and _");
+      throw Error("callback \"" + name + "\": a name may contain only letters, digits and _");
     }
   }
   callbacks_ = std::move(callbacks);
@@ -48,7 +48,7 @@ void TrainingParts::SetSteps(int64_t completed, int64_t max) {
 bool TrainingParts::AgreeToStop() {
   const bool want_stop = core_.preemption().Requested();
   if (core_.ranks().size == 1) return want_stop;
-  if (AmidAggregation()) return false;
+  if (IsAggregating()) return false;
   return strategy_->AfterBatch(steps_completed_ / aggregation_frequency_, want_stop);
 }
 

@@ -1,7 +1,7 @@
-// What the training loop and the strategies need of a TrialContext, beside what it is to a Trial:
-// what was wrapped, how far training is, and what the ranks do together.
+// The part of TrialContext that the training loop and the strategies use: wrapped models and
+// optimizers, the progress, and operations of all ranks.
 //
-// The base of TrialContext, on the training thread; not for Trials.
+// The base class of TrialContext, used on the training thread. Not for use by Trials.
 #ifndef TRIAL_API_CPP_TORCH_TRAINING_PARTS_H_
 #define TRIAL_API_CPP_TORCH_TRAINING_PARTS_H_
 
@@ -36,29 +36,33 @@ class TrainingParts {
   Reducers& reducers() const { return *reducers_; }
   Strategy& strategy() const { return *strategy_; }
   const Callbacks& callbacks() const { return callbacks_; }
-  // Throws Error when a name cannot be one in a file.
+  // Throws Error if a name is not valid as part of a file name.
   void SetCallbacks(Callbacks callbacks);
-  // Before each batch, and at the end: sets the learning rates too.
+  // Called before each batch, and at the end. Also sets the learning rates.
   void SetSteps(int64_t completed, int64_t max);
-  // Whether there are gradients for which no step has been made yet.
-  bool AmidAggregation() const { return steps_completed_ % aggregation_frequency_ != 0; }
-  // Collective, after each train_batch() and SetSteps(): whether any rank wants to stop. Several
-  // ranks hear of it where they communicate anyway: with every n-th batch, or some batches later.
+  // Returns whether there are gradients for which no step has been made yet.
+  bool IsAggregating() const { return steps_completed_ % aggregation_frequency_ != 0; }
+  // Returns whether any rank wants to stop. Collective; called after each train_batch() and
+  // SetSteps(). Several ranks exchange this with other communication: with every n-th batch, or
+  // some batches later.
   bool AgreeToStop();
-  // Among TrialContext::readers(): what sums over records sums over these ranks.
-  Communicator& among_readers() { return among_readers_ ? *among_readers_ : core_.communicator(); }
-  // Collective: makes the ranks one net, with the chief's buffers, for a validation or checkpoint.
+  // The communicator among TrialContext::readers(); sums over records are sums over these ranks.
+  Communicator& reader_communicator() {
+    return reader_communicator_ ? *reader_communicator_ : core_.communicator();
+  }
+  // Makes the weights of all ranks the same, with the chief's buffers, before a validation or
+  // checkpoint. Collective.
   void Synchronize();
-  // Collective: buffers (running means and such) of the chief replace those of the others.
+  // Copies the buffers (running means, for example) of the chief to all ranks. Collective.
   void BroadcastBuffers();
 
  protected:
-  // `strategy_` is still to be made.
+  // The derived class must create `strategy_`.
   TrainingParts(Context& context, const Optimizations& optimizations);
   ~TrainingParts();
 
   void BroadcastTensor(torch::Tensor tensor);
-  // Whether the batch under way is the n-th of those that are aggregated.
+  // Returns whether the current batch is the last of those that are aggregated.
   bool StepsNow() const { return (steps_completed_ + 1) % aggregation_frequency_ == 0; }
 
   Context& core_;
@@ -66,7 +70,7 @@ class TrainingParts {
   int64_t steps_completed_ = 0;
   int64_t max_steps_ = 0;
   const int64_t aggregation_frequency_;
-  const double batch_share_;  // of a batch among those that are aggregated
+  const double batch_share_;  // weight of a batch among those that are aggregated
   std::vector<std::shared_ptr<torch::nn::Module>> models_;
   std::vector<std::shared_ptr<torch::optim::Optimizer>> optimizers_;
   std::optional<torch::ScalarType> autocast_type_;
@@ -75,7 +79,7 @@ class TrainingParts {
   const std::unique_ptr<Reducers> reducers_;
   Callbacks callbacks_;
   std::unique_ptr<Strategy> strategy_;
-  std::unique_ptr<Communicator> among_readers_;  // none: the ranks'
+  std::unique_ptr<Communicator> reader_communicator_;  // null: same as all ranks
 };
 
 }  // namespace det::trial

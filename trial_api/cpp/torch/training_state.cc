@@ -26,20 +26,21 @@ std::string FileName(const std::string& kind, size_t index) {
   return kind + "_" + std::to_string(index) + ".pt";
 }
 
-// The part of an optimizer's state that a rank has written.
+// Returns the file name of the part of an optimizer's state that a rank writes.
 std::string PartName(size_t optimizer, int rank) {
   const std::string part = rank == 0 ? "" : ".rank_" + std::to_string(rank);
   return "optimizer_" + std::to_string(optimizer) + part + ".pt";
 }
 
 template <class T>
-OutputArchive ArchiveOf(const T& saveable) {
+OutputArchive MakeArchive(const T& saveable) {
   OutputArchive archive;
   saveable.save(archive);
   return archive;
 }
 
-// libtorch takes whatever shape the file has, and its device: compare with what the model had.
+// libtorch adopts the shape and the device in the file, so the shapes are compared with those of
+// the model before.
 void LoadModel(const std::string& path, torch::Device device, torch::nn::Module& model) {
   ReadArchive(path, device, [&](torch::serialize::InputArchive& archive) {
     torch::NoGradGuard no_grad;
@@ -56,13 +57,13 @@ void LoadModel(const std::string& path, torch::Device device, torch::nn::Module&
   });
 }
 
-// Of all ranks that have written a part; as many as there were then.
+// Loads the parts of all ranks that wrote one; their number may differ from the current one.
 void LoadOptimizer(const std::string& dir, size_t index, const TrialContext& context) {
   for (int rank = 0;; ++rank) {
     const std::string path = dir + "/" + PartName(index, rank);
     if (rank > 0 && !std::filesystem::exists(path)) return;
     ReadArchive(path, context.device(), [&](torch::serialize::InputArchive& archive) {
-      // Adds what the archive holds to what is there.
+      // Adds the state in the archive to the existing state.
       context.optimizers()[index]->load(archive);
     });
     context.strategy().Release();
@@ -76,12 +77,12 @@ void LoadLearned(const std::string& dir, const TrialContext& context, Trial& tri
   for (size_t i = 0; i < context.optimizers().size(); ++i) {
     LoadOptimizer(dir, i, context);
   }
-  // What the Trial itself keeps is its own to place.
+  // The Trial itself moves its state to the device.
   ReadArchive(dir + "/trial.pt", torch::kCPU,
               [&](torch::serialize::InputArchive& archive) { trial.load_state(archive); });
 }
 
-OutputArchive ArchiveOf(const Callbacks& callbacks) {
+OutputArchive MakeArchive(const Callbacks& callbacks) {
   OutputArchive archive;
   for (const auto& [name, callback] : callbacks) {
     OutputArchive own;
@@ -102,24 +103,24 @@ void LoadCallbacks(const std::string& dir, const Callbacks& callbacks) {
   });
 }
 
-// What is large of a rank's files: its part of the optimizers, the chief's models too.
-std::vector<std::pair<std::string, OutputArchive>> LearnedOf(const TrialContext& context) {
+// The large files of a rank: its part of the optimizers and, on the chief, the models.
+std::vector<std::pair<std::string, OutputArchive>> ArchiveLargeFiles(const TrialContext& context) {
   std::vector<std::pair<std::string, OutputArchive>> archives;
   const int rank = context.ranks().rank;
   for (size_t i = 0; i < context.optimizers().size(); ++i) {
     torch::optim::Optimizer& optimizer = *context.optimizers()[i];
-    const std::vector<int> writers = context.strategy().Writers(ParametersOf(optimizer));
-    archives.emplace_back(PartName(i, rank), ArchiveOfPart(optimizer, writers, rank));
+    const std::vector<int> writers = context.strategy().Writers(GetParameters(optimizer));
+    archives.emplace_back(PartName(i, rank), MakePartialArchive(optimizer, writers, rank));
   }
   if (!context.ranks().is_chief()) return archives;
   for (size_t i = 0; i < context.models().size(); ++i) {
-    archives.emplace_back(FileName("model", i), ArchiveOf(*context.models()[i]));
+    archives.emplace_back(FileName("model", i), MakeArchive(*context.models()[i]));
   }
   return archives;
 }
 
-// Training stands still meanwhile: this rank's share of the cores, of which a few fill the memory's
-// bus.
+// Training is blocked meanwhile, so this rank's share of the cores is used; a few threads saturate
+// the memory bandwidth.
 int CopyingThreads(const Ranks& ranks) {
   constexpr int kUseful = 4;
   const auto cores = static_cast<int>(std::thread::hardware_concurrency());
@@ -150,7 +151,7 @@ Progress ProgressFromJson(const std::string& text) {
     progress.reported_at = json.at("reported_at").get<int64_t>();
     progress.validated_at = json.at("validated_at").get<int64_t>();
     for (const auto& [name, value] : json.at("validation_metrics").items()) {
-      // JSON has no NaN; the library writes null for it.
+      // JSON has no NaN; the library writes null instead.
       progress.validation[name] = value.is_null() ? std::nan("") : value.get<double>();
     }
     return progress;
@@ -164,7 +165,7 @@ StateSnapshot::~StateSnapshot() = default;
 
 void StateSnapshot::Reserve(const TrialContext& context) {
   std::vector<OutputArchive> archives;
-  for (auto& [name, archive] : LearnedOf(context)) archives.push_back(std::move(archive));
+  for (auto& [name, archive] : ArchiveLargeFiles(context)) archives.push_back(std::move(archive));
   copies_.Reserve(archives);
 }
 
@@ -175,7 +176,7 @@ void StateSnapshot::Take(TrialContext& context, const Trial& trial, const Progre
   progress_.clear();
   const Ranks& ranks = context.ranks();
   Add(RankFileName(ranks.rank), RankState(context, unreported));
-  for (auto& [name, archive] : LearnedOf(context)) Add(name, std::move(archive));
+  for (auto& [name, archive] : ArchiveLargeFiles(context)) Add(name, std::move(archive));
   if (ranks.is_chief()) {
     AddOfChief(context, trial);
     progress_ = ToJson(progress);
@@ -192,7 +193,7 @@ void StateSnapshot::AddOfChief(TrialContext& context, const Trial& trial) {
     context.scaling()->Save(scale);
     Add("loss_scale.pt", std::move(scale));
   }
-  if (!context.callbacks().empty()) Add("callbacks.pt", ArchiveOf(context.callbacks()));
+  if (!context.callbacks().empty()) Add("callbacks.pt", MakeArchive(context.callbacks()));
 }
 
 void StateSnapshot::Add(const std::string& name, OutputArchive archive) {

@@ -1,16 +1,16 @@
-// What a checkpoint of a Trial holds, and how it is read and written.
+// Reads and writes the contents of a Trial's checkpoint:
 //
 //   model_<i>.pt      weights and buffers of the i-th wrapped model (chief), for torch::load
 //   optimizer_<i>.pt  the i-th wrapped optimizer, with the chief's part of its state
-//   optimizer_<i>.rank_<r>.pt  with that of each other rank: in turn loaded into one optimizer,
-//                     they are the whole
-//   trial.pt          what Trial::save_state wrote (chief)
-//   loss_scale.pt     the scale of the losses, where they are scaled (chief)
-//   callbacks.pt      what the callbacks' save_state wrote, by name (chief)
+//   optimizer_<i>.rank_<r>.pt  with the part of each other rank; loading all of them into one
+//                     optimizer gives the whole state
+//   trial.pt          the state from Trial::save_state (chief)
+//   loss_scale.pt     the loss scale, if losses are scaled (chief)
+//   callbacks.pt      the state from the callbacks' save_state, by name (chief)
 //   state.json        Progress (chief)
-//   rank_<r>.pt       what rank r alone knows (rank_state.h)
+//   rank_<r>.pt       the state that only rank r has (rank_state.h)
 //
-// No pickle: nothing in a checkpoint is code. Called by the controller; not collective.
+// Checkpoints contain no pickled code. Called by the controller; not collective.
 #ifndef TRIAL_API_CPP_TORCH_TRAINING_STATE_H_
 #define TRIAL_API_CPP_TORCH_TRAINING_STATE_H_
 
@@ -26,35 +26,35 @@
 
 namespace det::trial {
 
-// How far training is.
+// The progress of the training.
 struct Progress {
-  int64_t steps_completed = 0;  // batches
+  int64_t steps_completed = 0;  // in batches
   int64_t epoch = 0;
-  int64_t batch = 0;          // of the epoch; the next to be trained
-  int64_t reported_at = 0;    // steps_completed of the last report of training metrics
-  int64_t validated_at = -1;  // steps_completed of the last validation; -1: none
-  MetricMap validation;       // its metrics
+  int64_t batch = 0;          // next batch to train, within the epoch
+  int64_t reported_at = 0;    // steps_completed at the last report of training metrics
+  int64_t validated_at = -1;  // steps_completed at the last validation; -1: none
+  MetricMap validation;       // metrics of the last validation
 
   friend bool operator==(const Progress&, const Progress&) = default;
 };
 
 std::string ToJson(const Progress& progress);
-// Throws Error when `json` is none of ToJson()'s.
+// Throws Error if `json` was not produced by ToJson().
 Progress ProgressFromJson(const std::string& json);
 
-// This rank's state at one moment, in the memory of the host, which is kept for the next one.
+// A copy of this rank's state in host memory, which is reused for the next one.
 class StateSnapshot {
  public:
   StateSnapshot();
   ~StateSnapshot();
 
-  // Prepares for Take() beside the training, behind the first step of the optimizers, with which
-  // they get their state.
+  // Allocates memory for Take() concurrently with training, after the first step of the optimizers,
+  // which creates their state.
   void Reserve(const TrialContext& context);
-  // On the training thread, which it stalls; not while Write() runs.
+  // Copies the state. Blocks the training thread; must not be called while Write() runs.
   void Take(TrialContext& context, const Trial& trial, const Progress& progress,
             MetricsSum& unreported);
-  // This rank's files into `dir`. Any thread. Throws Error when they cannot be written.
+  // Writes this rank's files to `dir`. Any thread. Throws Error if they cannot be written.
   void Write(const std::string& dir);
 
  private:
@@ -62,17 +62,18 @@ class StateSnapshot {
   void AddOfChief(TrialContext& context, const Trial& trial);
 
   HostCopies copies_;
-  std::vector<std::pair<std::string, torch::serialize::OutputArchive>> archives_;  // by file name
-  std::string progress_;                                                           // the chief's
+  // with file names
+  std::vector<std::pair<std::string, torch::serialize::OutputArchive>> archives_;
+  std::string progress_;  // JSON; on the chief
 };
 
-// What another trial has learned, to go on from: its models, the state of its optimizers, and what
-// its Trial saved. Own remain the optimizers' options (the learning rate above all), the progress
-// and the random state. Throws Error naming the file that does not fit.
+// Loads the models, the state of the optimizers and the state of the Trial from another trial's
+// checkpoint. The options of the optimizers (such as the learning rate), the progress and the
+// random state are not changed. Throws Error with the name of a file that does not match.
 void LoadWeights(const std::string& dir, const TrialContext& context, Trial& trial);
 
-// All that snapshots of any number of ranks wrote there; what each of them alone knew is divided
-// among the ranks of now (rank_state.h). Throws Error naming the file that does not fit.
+// Loads a checkpoint that any number of ranks wrote; state that only one of them had is divided
+// among the current ranks (rank_state.h). Throws Error with the name of a file that does not match.
 Progress LoadState(const std::string& dir, TrialContext& context, Trial& trial,
                    MetricsSum& unreported);
 

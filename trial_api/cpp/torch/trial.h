@@ -1,5 +1,6 @@
-// The libtorch Trial API: subclass Trial, and the controller trains it on one slot or many, on the
-// cluster and off it, reports its metrics, saves its checkpoints and stops when it is preempted.
+// The libtorch Trial API: define a subclass of Trial. The controller trains it on one or more
+// slots, on or off the cluster, reports its metrics, saves its checkpoints and stops when it is
+// preempted.
 //
 //   class MyTrial : public det::Trial {
 //    public:
@@ -8,8 +9,8 @@
 //   };
 //   int main(int argc, char** argv) { return det::RunTrial<MyTrial>(argc, argv); }
 //
-// The entrypoint `my_trial.cc:MyTrial` brings its own main(). The controller calls a Trial on one
-// thread. Whatever a Trial throws ends the trial; InvalidHp ends it without a restart.
+// With the entrypoint `my_trial.cc:MyTrial`, main() is generated. The controller calls a Trial on
+// one thread. An exception from a Trial ends the trial; InvalidHp ends it without a restart.
 #ifndef TRIAL_API_CPP_TORCH_TRIAL_H_
 #define TRIAL_API_CPP_TORCH_TRIAL_H_
 
@@ -27,7 +28,7 @@
 
 namespace det {
 
-// One number, still a tensor or not.
+// A metric: a number, or a tensor with one element.
 class Metric {
  public:
   Metric(torch::Tensor value) : tensor_(std::move(value)) {}  // NOLINT: on purpose
@@ -45,31 +46,34 @@ class Trial {
  public:
   virtual ~Trial() = default;
 
+  // Return the data for training and validation. Called once per process, after the constructor.
   virtual DataLoader build_training_data_loader() = 0;
   virtual DataLoader build_validation_data_loader() = 0;
 
-  // Trains on this rank's part of a global batch: forward, TrialContext::backward and
-  // step_optimizer. The metrics of several batches are averaged. `batch_idx` counts from the start
-  // of `epoch`, both from 0.
+  // Trains on `batch`, this rank's part of a global batch: computes the loss, and calls
+  // TrialContext::backward and step_optimizer. Returns metrics by name, which are averaged over the
+  // batches between two reports. `batch_idx` counts batches within `epoch`; both start at 0.
   virtual BatchMetrics train_batch(const Batch& batch, int64_t epoch, int64_t batch_idx) = 0;
 
-  // Means over the records of `batch`, in evaluation mode and without gradients. The validation
-  // metric is the mean over all records of all ranks. It calls no collective operation: ranks may
-  // have unequal numbers of batches.
+  // Evaluates `batch`, in evaluation mode and without gradients. Returns metrics by name, each the
+  // mean over the records of the batch; the validation metric is the mean over all records of all
+  // ranks. Must not call collective operations, because ranks may have different numbers of
+  // batches.
   virtual BatchMetrics evaluate_batch(const Batch& batch) = 0;
 
-  // What hears of each phase of training (callback.h).
+  // Returns callbacks for the phases of training (callback.h), by name.
   virtual Callbacks build_callbacks() { return {}; }
 
-  // What the Trial itself must remember beyond models and optimizers. The chief's is saved.
+  // Save and restore state of the Trial itself, beyond models and optimizers. Only the state of the
+  // chief is saved; all ranks load it.
   virtual void save_state(torch::serialize::OutputArchive&) const {}
   virtual void load_state(torch::serialize::InputArchive&) {}
 };
 
 using TrialFactory = std::function<std::unique_ptr<Trial>(TrialContext&)>;
 
-// The whole life of one rank: reads the command line (--help) and the environment, trains, and
-// returns the exit code. An error is one line on stderr.
+// Runs the ranks of this process: parses the command line (--help) and the environment, trains, and
+// returns the exit code. Prints an error as one line to stderr.
 int RunTrialMain(int argc, char** argv, const TrialFactory& make_trial);
 
 template <class T>

@@ -14,9 +14,9 @@
 namespace det {
 namespace {
 
-// As the configuration has it; none: everything as it is.
-std::optional<torch::ScalarType> PrecisionOf(const trial::Optimizations& optimizations,
-                                             torch::Device device) {
+// The type from the configuration; nullopt: no mixed precision.
+std::optional<torch::ScalarType> GetPrecision(const trial::Optimizations& optimizations,
+                                              torch::Device device) {
   switch (optimizations.mixed_precision) {
     case trial::Optimizations::Precision::kAsIs:
       break;
@@ -38,8 +38,8 @@ TrialContext::TrialContext(Context& context)
 TrialContext::TrialContext(Context& context, const trial::Optimizations& optimizations)
     : TrainingParts(context, optimizations), data_(context.data_json()) {
   strategy_ = trial::MakeStrategy(*this, optimizations);
-  if (strategy_->SameRecords()) among_readers_ = core::MakeSingleCommunicator();
-  if (const auto type = PrecisionOf(optimizations, device_)) {
+  if (strategy_->SameRecords()) reader_communicator_ = core::MakeSingleCommunicator();
+  if (const auto type = GetPrecision(optimizations, device_)) {
     try {
       use_mixed_precision(*type);
     } catch (const Error& error) {
@@ -65,24 +65,26 @@ TrialContext::~TrialContext() = default;
 int64_t TrialContext::global_batch_size() const {
   if (global_batch_size_ == 0) {
     throw InvalidHp(
-        "hyperparameter global_batch_size is missing: records in one batch of all slots");
+        "hyperparameter global_batch_size is missing: the number of records in a batch of all "
+        "slots");
   }
   return global_batch_size_;
 }
 
 void TrialContext::RegisterModel(std::shared_ptr<torch::nn::Module> model) {
-  strategy_->RequireCut(*model);
+  strategy_->RequirePartition(*model);
   Register(std::move(model));
 }
 
 torch::nn::Sequential TrialContext::wrap_model(torch::nn::Sequential model) {
   Register(model.ptr());
-  return strategy_->Cut(std::move(model));
+  return strategy_->Partition(std::move(model));
 }
 
 void TrialContext::Register(std::shared_ptr<torch::nn::Module> model) {
   if (strategy_->OwnsGradients())
-    throw Error("wrap_model() after the first backward(): wrap in the constructor");
+    throw Error(
+        "wrap_model() was called after the first backward(); wrap models in the constructor");
   model->to(device_);
   for (const torch::Tensor& parameter : model->parameters()) BroadcastTensor(parameter);
   for (const torch::Tensor& buffer : model->buffers()) BroadcastTensor(buffer);
@@ -116,14 +118,14 @@ void TrialContext::step_optimizer(torch::optim::Optimizer& optimizer, const Clip
     strategy_->Step(optimizer);
   }
   strategy_->AfterStep(optimizer);
-  trial::Autocast::Forget();
+  trial::Autocast::ClearCache();
   torch::NoGradGuard no_grad;
   for (auto& group : optimizer.param_groups()) {
     for (torch::Tensor& parameter : group.params()) {
       if (strategy_->OwnsGradients()) {
         if (parameter.grad().defined()) parameter.mutable_grad().zero_();
       } else {
-        // The next backward pass then stores its result where it computed it.
+        // The next backward pass then stores its result without a copy.
         parameter.mutable_grad().reset();
       }
     }

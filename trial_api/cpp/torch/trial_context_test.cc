@@ -20,7 +20,7 @@ namespace {
 using testing::FakeContext;
 using testing::RunRanks;
 
-// Counts the all-reduces of floats: of gradients, and of the wish to stop.
+// Counts the all-reduces of floats: gradients, and requests to stop.
 class CountingCommunicator : public Communicator {
  public:
   CountingCommunicator(Communicator& inner, int& count) : inner_(&inner), count_(count) {}
@@ -72,8 +72,8 @@ struct Run {
   Clip clip;
 };
 
-// Trains a line, by gradient descent, on the same records in the same order whatever the batches
-// and ranks are. Gives the weights, and behind them the number of all-reduces.
+// Fits a line with gradient descent, on the same records in the same order for any batches and
+// ranks. Returns the weights, followed by the number of all-reduces.
 std::vector<double> Train(Communicator& communicator, const Run& run) {
   int reduced = 0;
   CountingCommunicator counting(communicator, reduced);
@@ -128,7 +128,7 @@ void ExpectSameWeights(const std::vector<double>& one, const std::vector<double>
   }
 }
 
-TEST(TrialContextTest, AggregatedBatchesAreOneLargerBatch) {
+TEST(TrialContextTest, AggregatedBatchesEqualLargerBatch) {
   const std::vector<double> larger = TrainOn(1, {.global_batch = 12, .batches = 4});
   for (const int size : {1, 2}) {
     SCOPED_TRACE(std::to_string(size) + " ranks");
@@ -139,7 +139,7 @@ TEST(TrialContextTest, AggregatedBatchesAreOneLargerBatch) {
   }
 }
 
-TEST(TrialContextTest, GradientsThatAreNotAveragedAreAdded) {
+TEST(TrialContextTest, AddsGradients_WhenNotAveraged) {
   const std::vector<double> larger = TrainOn(1, {.global_batch = 12, .batches = 4, .rate = 0.03});
   for (const int size : {1, 2}) {
     SCOPED_TRACE(std::to_string(size) + " ranks");
@@ -149,13 +149,13 @@ TEST(TrialContextTest, GradientsThatAreNotAveragedAreAdded) {
   }
 }
 
-TEST(TrialContextTest, BatchesWithoutAStepChangeNoWeights) {
+TEST(TrialContextTest, WeightsDoNotChangeWithoutStep) {
   const std::vector<double> before = TrainOn(2, {.config = Config(4, true), .batches = 0});
   EXPECT_EQ(TrainOn(2, {.config = Config(4, true), .batches = 3}), before);
   EXPECT_NE(TrainOn(2, {.config = Config(4, true), .batches = 4}), before);
 }
 
-TEST(TrialContextTest, SeveralRanksStopWithTheNextStep) {
+TEST(TrialContextTest, RanksStopWithNextStep) {
   const auto results = RunRanks(2, [](Communicator& communicator) {
     FakeContext::Options options;
     options.config = Config(4, true);
@@ -175,7 +175,7 @@ TEST(TrialContextTest, SeveralRanksStopWithTheNextStep) {
   EXPECT_EQ(results, std::vector<std::string>(2, "go go go stop go go go stop "));
 }
 
-// Of the ranks' gradients the average is clipped: as many ranks as you like go the same way.
+// The average over the ranks is clipped, so the result does not depend on their number.
 TEST(TrialContextTest, ClipsTheAverageOfAllRanks) {
   for (const Clip& clip :
        {Clip{.norm = 0.5}, Clip{.value = 0.2}, Clip{.norm = 0.3, .value = 0.2}}) {
@@ -185,7 +185,7 @@ TEST(TrialContextTest, ClipsTheAverageOfAllRanks) {
   }
 }
 
-TEST(TrialContextTest, AStepIsAsLargeAsTheLimitsAllow) {
+TEST(TrialContextTest, ClipsToLimits) {
   const std::vector<double> before = TrainOn(1, {.batches = 0});
   const auto step = [&](const Clip& clip) {
     std::vector<double> change = TrainOn(1, {.batches = 1, .rate = 1.0, .clip = clip});
@@ -205,7 +205,7 @@ TEST(TrialContextTest, AStepIsAsLargeAsTheLimitsAllow) {
   EXPECT_EQ(step({.norm = 1e9, .value = 1e9}), step({}));
 }
 
-TEST(TrialContextTest, RefusesWhatIsNoLimit) {
+TEST(TrialContextTest, RejectsInvalidLimits) {
   for (const Clip& clip : {Clip{.norm = 0.0}, Clip{.value = -1.0}, Clip{.norm = std::nan("")}}) {
     const auto results = RunRanks(1, [&](Communicator& communicator) {
       Train(communicator, {.clip = clip});

@@ -11,19 +11,19 @@
 namespace det::trial {
 namespace {
 
-constexpr int64_t kMostDimensions = 8;
+constexpr int64_t kMaxDimensions = 8;
 
 struct Shape {
   int64_t type = 0;
   int64_t dimensions = 0;
-  int64_t sizes[kMostDimensions] = {};
+  int64_t sizes[kMaxDimensions] = {};
 };
 
-Shape ShapeOf(const torch::Tensor& tensor) {
-  if (tensor.dim() > kMostDimensions) {
+Shape GetShape(const torch::Tensor& tensor) {
+  if (tensor.dim() > kMaxDimensions) {
     throw Error("a tensor of " + std::to_string(tensor.dim()) +
                 " dimensions cannot go between stages of a pipeline, which takes at most " +
-                std::to_string(kMostDimensions));
+                std::to_string(kMaxDimensions));
   }
   Shape shape = {static_cast<int64_t>(tensor.scalar_type()), tensor.dim()};
   std::copy(tensor.sizes().begin(), tensor.sizes().end(), shape.sizes);
@@ -35,12 +35,12 @@ torch::Tensor OfShape(const Shape& shape) {
   return torch::empty(sizes, static_cast<torch::ScalarType>(shape.type));
 }
 
-// `tensor` counts on `root` alone.
+// `tensor` is used on `root` only.
 torch::Tensor Pass(Communicator& channel, const torch::Tensor& tensor, int root,
                    torch::Device device) {
   torch::NoGradGuard no_grad;
   const bool mine = channel.ranks().rank == root;
-  Shape shape = mine ? ShapeOf(tensor) : Shape();
+  Shape shape = mine ? GetShape(tensor) : Shape();
   channel.Broadcast(&shape, sizeof shape, root);
   const torch::Tensor host = mine ? tensor.detach().to(torch::kCPU).contiguous() : OfShape(shape);
   if (host.numel() > 0) channel.Broadcast(host.data_ptr(), host.nbytes(), root);

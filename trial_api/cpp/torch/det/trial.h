@@ -1,4 +1,4 @@
-// What users include: "det/trial.h", in the build and in the installed Trial API alike.
+// The header that users include as "det/trial.h", in the build and in the installed Trial API.
 #ifndef TRIAL_API_CPP_TORCH_DET_TRIAL_H_
 #define TRIAL_API_CPP_TORCH_DET_TRIAL_H_
 

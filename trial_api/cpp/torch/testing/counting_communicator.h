@@ -1,6 +1,6 @@
-// A communicator that counts what it is asked to move, for tests of how much ranks tell each other.
+// A communicator that counts transferred bytes, for tests of the traffic between ranks.
 //
-// Called by tests, on one thread and that of its duplicates.
+// Used by tests, on one thread and on those of its duplicates.
 #ifndef TRIAL_API_CPP_TORCH_TESTING_COUNTING_COMMUNICATOR_H_
 #define TRIAL_API_CPP_TORCH_TESTING_COUNTING_COMMUNICATOR_H_
 
@@ -14,21 +14,21 @@
 
 namespace det::trial::testing {
 
-// Bytes of data, over all channels of one rank.
+// Bytes of data over all channels of one rank.
 struct Traffic {
   std::atomic<size_t> summed_for_all = 0;
   std::atomic<size_t> summed_for_one = 0;
   std::atomic<size_t> broadcast = 0;
   std::atomic<size_t> gathered = 0;
 
-  // What all ranks together send at least, for each other rank: a sum goes to one, and what is
-  // for all goes on from there.
+  // Returns the minimum number of bytes that all ranks together send, per other rank: a sum is sent
+  // to one rank, and a result for all is sent on from there.
   size_t sent() const { return 2 * summed_for_all + summed_for_one + broadcast + gathered; }
 };
 
 class CountingCommunicator final : public Communicator {
  public:
-  // `inner` outlives it.
+  // `inner` must outlive this object.
   explicit CountingCommunicator(Communicator& inner)
       : inner_(inner), traffic_(std::make_shared<Traffic>()) {}
 

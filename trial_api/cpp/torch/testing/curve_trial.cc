@@ -19,7 +19,7 @@ class CurveTrial : public Trial {
 
   BatchMetrics train_batch(const Batch& batch, int64_t, int64_t) override {
     if (context_.steps_completed() == 3 && context_.hparam<int64_t>("fails") == rank()) {
-      throw Error("no more wine");
+      throw Error("out of data");
     }
     torch::Tensor data = torch::dropout(batch.data(), dropout_, /*train=*/true);
     if (dropout_ > 0) data = data + 0.1 * torch::randn_like(data) * torch::rand({1});

@@ -1,5 +1,5 @@
-// A Trial that fails where the hyperparameter `where` says, in the way that `how` says. Started by
-// run_trial_test.
+// A Trial that fails at the point of the hyperparameter `where`, in the way of the hyperparameter
+// `how`. Started by run_trial_test.
 #include <stdexcept>
 #include <string>
 

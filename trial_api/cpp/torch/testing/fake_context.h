@@ -1,5 +1,5 @@
-// A Context for tests of the training loop: hyperparameters and lengths by hand, checkpoints in a
-// directory, and a trace of everything reported.
+// A Context for tests of the training loop: given hyperparameters and lengths, checkpoints in a
+// directory, and a trace of everything that is reported.
 //
 // Called by tests, on one thread.
 #ifndef TRIAL_API_CPP_TORCH_TESTING_FAKE_CONTEXT_H_
@@ -30,8 +30,8 @@ class FakeContext : public Context,
     std::string hparams = R"({"global_batch_size": 8})";
     std::string config = "{}";
     TrainingConfig training;
-    std::string directory;              // of checkpoints
-    std::optional<std::string> latest;  // a checkpoint in it
+    std::string directory;              // for checkpoints
+    std::optional<std::string> latest;  // a checkpoint in that directory
     bool warm_start = false;
     uint32_t seed = 7;
   };
@@ -39,13 +39,13 @@ class FakeContext : public Context,
   FakeContext(Communicator& communicator, const Options& options)
       : communicator_(communicator), options_(options), hparams_(options.hparams) {}
 
-  // "train 10", "validate 10", "save 10", "progress 0.5", "acknowledge": what the chief did.
+  // The actions of the chief: "train 10", "validate 10", "save 10", "progress 0.5", "acknowledge".
   std::vector<std::string> trace;
   std::vector<std::pair<int64_t, MetricMap>> training_reports;
   std::vector<std::pair<int64_t, MetricMap>> validation_reports;
   std::vector<std::string> scalars;  // "training/loss 10 0.5"
   std::string last_checkpoint;
-  bool preempt = false;  // as this rank knows it
+  bool preempt = false;  // whether this rank has received a preemption request
 
   bool on_cluster() const override { return true; }
   int experiment_id() const override { return 1; }

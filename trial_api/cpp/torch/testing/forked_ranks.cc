@@ -139,7 +139,7 @@ class SharedMemoryCommunicator : public Communicator {
   }
 
  private:
-  // The first of `count` channels that are used from here on.
+  // Returns the first of `count` new channels.
   static size_t Take(size_t& used, size_t count) {
     DET_CHECK(used + count <= kChannels) << "more than " << kChannels << " channels";
     return std::exchange(used, used + count);
@@ -196,7 +196,7 @@ Region* MakeRegion(int size) {
   std::_Exit(0);
 }
 
-Ranks RanksOf(int rank, int size, int per_node) {
+Ranks MakeRanks(int rank, int size, int per_node) {
   if (per_node == 0) return {rank, size, rank, size, 0, 1};
   DET_CHECK(size % per_node == 0);
   return {rank, size, rank % per_node, per_node, rank / per_node, size / per_node};
@@ -215,7 +215,7 @@ std::vector<std::string> RunRanks(int size, const std::function<std::string(Comm
     DET_CHECK(pipe(ends) == 0);
     const pid_t child = fork();
     DET_CHECK(child >= 0);
-    if (child == 0) RunChild(region, RanksOf(rank, size, per_node), ends[1], body);
+    if (child == 0) RunChild(region, MakeRanks(rank, size, per_node), ends[1], body);
     close(ends[1]);
     outputs.push_back(ends[0]);
     children.push_back(child);

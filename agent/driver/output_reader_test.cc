@@ -1,4 +1,4 @@
-#include "agent/driver/output.h"
+#include "agent/driver/output_reader.h"
 
 #include <optional>
 #include <string>
@@ -16,7 +16,7 @@ struct Case {
   std::string text;
 };
 
-TEST(OutputReader, RankLevelText) {
+TEST(OutputReaderTest, ParsesRankLevelAndText) {
   const Case cases[] = {
       {"plain", {}, LogLevel::kInfo, "plain"},
       {"", {}, LogLevel::kInfo, ""},
@@ -68,8 +68,8 @@ TEST(OutputReader, RankLevelText) {
   }
 }
 
-// The levels of lines that one task wrote to its stderr.
-std::vector<LogLevel> LevelsOf(const std::vector<std::string>& lines) {
+// Returns the levels of lines that a task wrote to stderr.
+std::vector<LogLevel> ReadLevels(const std::vector<std::string>& lines) {
   OutputReader reader;
   std::vector<LogLevel> levels;
   for (const std::string& line : lines) {
@@ -78,26 +78,28 @@ std::vector<LogLevel> LevelsOf(const std::vector<std::string>& lines) {
   return levels;
 }
 
-TEST(OutputReader, TracebackIsAnError) {
-  constexpr LogLevel kInfo = LogLevel::kInfo, kError = LogLevel::kError;
-  EXPECT_EQ(LevelsOf({"step 1", "Traceback (most recent call last):", "  File \"a.py\", line 1",
-                      "    train()", "KeyboardInterrupt", "step 2"}),
+TEST(OutputReaderTest, TracebackHasLevelError) {
+  constexpr LogLevel kInfo = LogLevel::kInfo;
+  constexpr LogLevel kError = LogLevel::kError;
+  EXPECT_EQ(ReadLevels({"step 1", "Traceback (most recent call last):", "  File \"a.py\", line 1",
+                        "    train()", "KeyboardInterrupt", "step 2"}),
             (std::vector{kInfo, kError, kError, kError, kError, kInfo}));
-  // One that was caught while another was handled.
+  // An exception that was raised while another was handled.
   EXPECT_EQ(
-      LevelsOf({"Traceback (most recent call last):", "  File", "KeyError: 'x'", "",
-                "During handling of the above exception, another exception occurred:", "",
-                "Traceback (most recent call last):", "  File", "Stop", "done"}),
+      ReadLevels({"Traceback (most recent call last):", "  File", "KeyError: 'x'", "",
+                  "During handling of the above exception, another exception occurred:", "",
+                  "Traceback (most recent call last):", "  File", "Stop", "done"}),
       (std::vector{kError, kError, kError, kInfo, kInfo, kInfo, kError, kError, kError, kInfo}));
-  // One that was cut off, by a line that says its own level.
-  EXPECT_EQ(LevelsOf({"ERROR: Traceback (most recent call last):", "  File", "INFO: goes on", "x"}),
-            (std::vector{kError, kError, kInfo, kInfo}));
-  EXPECT_EQ(LevelsOf({"[rank0]: Traceback (most recent call last):", "[rank0]:   File",
-                      "[rank0]: MyTrouble", "x"}),
+  // A traceback that is interrupted by a line with its own level.
+  EXPECT_EQ(
+      ReadLevels({"ERROR: Traceback (most recent call last):", "  File", "INFO: goes on", "x"}),
+      (std::vector{kError, kError, kInfo, kInfo}));
+  EXPECT_EQ(ReadLevels({"[rank0]: Traceback (most recent call last):", "[rank0]:   File",
+                        "[rank0]: MyTrouble", "x"}),
             (std::vector{kError, kError, kError, kInfo}));
 }
 
-TEST(OutputReader, TracebacksOfRanksAndStreamsAreTheirOwn) {
+TEST(OutputReaderTest, SeparatesTracebacksOfRanksAndStreams) {
   OutputReader reader;
   reader.Read(OutputStream::kStderr, "[rank=1] Traceback (most recent call last):");
   EXPECT_EQ(reader.Read(OutputStream::kStderr, "[rank=0]   at ease").level, LogLevel::kInfo);
@@ -107,7 +109,7 @@ TEST(OutputReader, TracebacksOfRanksAndStreamsAreTheirOwn) {
   EXPECT_EQ(reader.Read(OutputStream::kStderr, "[rank=1] on").level, LogLevel::kInfo);
 }
 
-TEST(ToValidText, ReplacesWhatIsNoText) {
+TEST(ToValidTextTest, ReplacesInvalidBytes) {
   const std::string bad = "\xEF\xBF\xBD";
   EXPECT_EQ(ToValidText("\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80"),
             "\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80");

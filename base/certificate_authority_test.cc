@@ -1,4 +1,4 @@
-#include "base/authority.h"
+#include "base/certificate_authority.h"
 
 #include <memory>
 #include <string>
@@ -23,7 +23,7 @@ X509Ptr Read(const std::string& pem) {
   return X509Ptr(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr), X509_free);
 }
 
-// X509_V_OK, or why not.
+// Returns X509_V_OK, or OpenSSL's reason why the certificate is not valid.
 int Verify(const std::string& authority, const std::string& certificate, int purpose,
            absl::Time now) {
   const X509Ptr issuer = Read(authority);
@@ -40,19 +40,19 @@ int Verify(const std::string& authority, const std::string& certificate, int pur
   return X509_STORE_CTX_get_error(check.get());
 }
 
-TEST(AuthorityTest, SignsForServersAndForClientsApart) {
-  const auto authority = MakeAuthority("test", kFrom, kUntil);
+TEST(CertificateAuthorityTest, SignsSeparatelyForServersAndClients) {
+  const auto authority = MakeCertificateAuthority("test", kFrom, kUntil);
   ASSERT_TRUE(authority.ok()) << authority.status();
-  const auto server = Sign(*authority, {.name = "master",
-                                        .hosts = {"localhost", "127.0.0.1", "::1"},
-                                        .from = kFrom,
-                                        .until = kUntil});
-  const auto client =
-      Sign(*authority,
-           {.name = "agent", .use = CertificateUse::kClient, .from = kFrom, .until = kUntil});
+  const auto server = SignCertificate(*authority, {.name = "master",
+                                                   .hosts = {"localhost", "127.0.0.1", "::1"},
+                                                   .from = kFrom,
+                                                   .until = kUntil});
+  const auto client = SignCertificate(
+      *authority,
+      {.name = "agent", .use = CertificateUse::kClient, .from = kFrom, .until = kUntil});
   ASSERT_TRUE(server.ok() && client.ok()) << server.status() << client.status();
   const absl::Time now = kFrom + absl::Hours(1);
-  const auto verify = [&](const KeyedCertificate& one, int purpose) {
+  const auto verify = [&](const CertificateAndKey& one, int purpose) {
     return Verify(authority->certificate, one.certificate, purpose, now);
   };
   EXPECT_EQ(verify(*server, X509_PURPOSE_SSL_SERVER), X509_V_OK);
@@ -67,25 +67,26 @@ TEST(AuthorityTest, SignsForServersAndForClientsApart) {
   EXPECT_EQ(X509_check_ip_asc(leaf.get(), "10.0.0.1", 0), 0);
 }
 
-TEST(AuthorityTest, WhatItSignsEndsWhenItSays) {
-  const auto authority = MakeAuthority("test", kFrom, kUntil);
+TEST(CertificateAuthorityTest, SignedCertificateExpiresAtItsEndTime) {
+  const auto authority = MakeCertificateAuthority("test", kFrom, kUntil);
   const auto short_one =
-      Sign(*authority, {.name = "m", .from = kFrom, .until = kFrom + absl::Hours(1)});
+      SignCertificate(*authority, {.name = "m", .from = kFrom, .until = kFrom + absl::Hours(1)});
   ASSERT_TRUE(short_one.ok()) << short_one.status();
   EXPECT_EQ(Verify(authority->certificate, short_one->certificate, X509_PURPOSE_SSL_SERVER,
                    kFrom + absl::Hours(2)),
             X509_V_ERR_CERT_HAS_EXPIRED);
-  const auto stranger = MakeAuthority("test", kFrom, kUntil);
+  const auto stranger = MakeCertificateAuthority("test", kFrom, kUntil);
   EXPECT_NE(Verify(stranger->certificate, short_one->certificate, X509_PURPOSE_SSL_SERVER, kFrom),
             X509_V_OK);
 }
 
-TEST(AuthorityTest, RefusesAnAuthorityThatIsNone) {
-  const auto one = MakeAuthority("one", kFrom, kUntil);
-  const auto other = MakeAuthority("other", kFrom, kUntil);
-  const CertificateWish wish = {.name = "m", .from = kFrom, .until = kUntil};
-  EXPECT_TRUE(absl::IsInvalidArgument(Sign({one->certificate, other->key}, wish).status()));
-  EXPECT_TRUE(absl::IsInvalidArgument(Sign({"text", one->key}, wish).status()));
+TEST(CertificateAuthorityTest, RejectsAuthorityWithoutMatchingKey) {
+  const auto one = MakeCertificateAuthority("one", kFrom, kUntil);
+  const auto other = MakeCertificateAuthority("other", kFrom, kUntil);
+  const CertificateRequest request = {.name = "m", .from = kFrom, .until = kUntil};
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(SignCertificate({one->certificate, other->key}, request).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(SignCertificate({"text", one->key}, request).status()));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "base/install.h"
+#include "base/installation.h"
 
 #include <unistd.h>
 
@@ -14,7 +14,7 @@ std::string FromEnvironment(const char* name) {
 
 }  // namespace
 
-std::string DefaultDataDir() {
+std::string GetDefaultDataDir() {
   if (std::string dir = FromEnvironment("DET_DATA_DIR"); !dir.empty()) return dir;
   if (::geteuid() == 0) return "/var/lib/resolute";
   const std::string xdg = FromEnvironment("XDG_DATA_HOME");

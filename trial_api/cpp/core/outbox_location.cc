@@ -1,4 +1,4 @@
-#include "trial_api/cpp/core/report_place.h"
+#include "trial_api/cpp/core/outbox_location.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace det::core {
 
-std::string OwnerOfTrial(int trial) {
+std::string GetTrialOwner(int trial) {
   return EnvOr("DET_CLUSTER_ID", "cluster") + "-trial-" + std::to_string(trial);
 }
 
-Outbox::Options OutboxOfRun(const std::string& owner, int run) {
+Outbox::Options GetOutboxOptions(const std::string& owner, int run) {
   Outbox::Options options;
   options.dir = EnvOr("DET_CACHE_DIR", EnvOr("DET_RUN_DIR", ".")) + "/outbox/" + owner + "/" +
                 std::to_string(run);

@@ -1,4 +1,4 @@
-#include "agent/keeper/folder.h"
+#include "agent/keeper/keeper_folder.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@ namespace det::agent {
 namespace {
 
 absl::Status Damaged(absl::string_view what) {
-  return absl::DataLossError(absl::StrCat("the keeper's ", what, " file is damaged"));
+  return absl::DataLossError(absl::StrCat("the keeper's file ", what, " is damaged"));
 }
 
 struct flock WholeFile() {
@@ -31,7 +31,8 @@ struct flock WholeFile() {
   return lock;
 }
 
-// In place and not synced: of a crash in between, the next agent removes what there is.
+// Writes in place without syncing: after a crash in between, the next agent removes the incomplete
+// directory.
 absl::Status Create(const std::string& path, const std::string& content) {
   const base::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (file.valid() &&
@@ -43,7 +44,8 @@ absl::Status Create(const std::string& path, const std::string& content) {
 
 }  // namespace
 
-// One letter and a value each; no word of a command and no variable can hold a NUL.
+// Encodes each field as a letter and a value that ends with NUL: neither arguments nor environment
+// variables can contain a NUL.
 std::string Encode(const Launch& launch) {
   std::string text;
   const auto add = [&](char kind, absl::string_view value) {
@@ -56,7 +58,7 @@ std::string Encode(const Launch& launch) {
   for (const int slot : launch.slots) add('s', absl::StrCat(slot));
   if (launch.fraction < 1) add('p', absl::StrFormat("%.17g", launch.fraction));
   add('w', launch.work_dir);
-  add('m', launch.mark);
+  add('m', launch.marker);
   add('l', absl::StrCat(launch.spool_limit));
   if (!launch.group.empty()) add('g', launch.group);
   if (launch.memory > 0) add('b', absl::StrCat(launch.memory));
@@ -82,7 +84,7 @@ absl::StatusOr<Launch> DecodeLaunch(absl::string_view text) {
     } else if (entry[0] == 'w') {
       launch.work_dir = value;
     } else if (entry[0] == 'm') {
-      launch.mark = value;
+      launch.marker = value;
     } else if (entry[0] == 'g') {
       launch.group = value;
     } else if (entry[0] == 'f') {
@@ -102,16 +104,16 @@ absl::StatusOr<Launch> DecodeLaunch(absl::string_view text) {
   return launch;
 }
 
-std::string Encode(const KeptExit& exit) {
+std::string Encode(const RecordedExit& exit) {
   return absl::StrCat(exit.code, " ", exit.signal, " ", exit.start_failed ? 1 : 0, " ",
                       exit.last_line, "\n", exit.message);
 }
 
-absl::StatusOr<KeptExit> DecodeExit(absl::string_view text) {
+absl::StatusOr<RecordedExit> DecodeExit(absl::string_view text) {
   const std::pair<absl::string_view, absl::string_view> parts =
       absl::StrSplit(text, absl::MaxSplits('\n', 1));
   const std::vector<absl::string_view> words = absl::StrSplit(parts.first, ' ');
-  KeptExit exit;
+  RecordedExit exit;
   if (words.size() != 4 || !absl::SimpleAtoi(words[0], &exit.code) ||
       !absl::SimpleAtoi(words[1], &exit.signal) ||
       !absl::SimpleAtob(words[2], &exit.start_failed) ||
@@ -122,67 +124,67 @@ absl::StatusOr<KeptExit> DecodeExit(absl::string_view text) {
   return exit;
 }
 
-std::string KeepFolder::File(absl::string_view name) const {
+std::string KeeperFolder::File(absl::string_view name) const {
   return absl::StrCat(path_, "/", name);
 }
 
-absl::Status KeepFolder::Prepare(const Launch& launch) const {
+absl::Status KeeperFolder::Prepare(const Launch& launch) const {
   DET_RETURN_IF_ERROR(base::MakeDirs(path_, 0700));
   DET_RETURN_IF_ERROR(Create(File("keeper"), ""));
-  if (::mkfifo(File("nudge").c_str(), 0600) != 0) {
-    return absl::ErrnoToStatus(errno, absl::StrCat("cannot make ", File("nudge")));
+  if (::mkfifo(File(kWakeupFifo).c_str(), 0600) != 0) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot create ", File(kWakeupFifo)));
   }
   return Create(File("launch"), Encode(launch));
 }
 
-absl::StatusOr<KeepFolder::Claim> KeepFolder::TakeOver() const {
+absl::StatusOr<KeeperFolder::Claim> KeeperFolder::TakeOver() const {
   Claim claim{.lock = base::Fd(::open(File("keeper").c_str(), O_RDWR | O_CLOEXEC)), .launch = {}};
   struct flock lock = WholeFile();
-  // A record lock: it ends with the process, no child inherits it, and it tells its holder.
+  // A record lock ends with the process, is not inherited by children, and reports its holder.
   if (!claim.lock.valid() || ::fcntl(claim.lock.get(), F_SETLK, &lock) != 0) {
     if (errno == EACCES || errno == EAGAIN) {
-      return absl::AlreadyExistsError(absl::StrCat(path_, " has another keeper"));
+      return absl::AlreadyExistsError(absl::StrCat(path_, " already has a keeper"));
     }
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot lock ", File("keeper")));
   }
   if (::rename(File("launch").c_str(), File("launched").c_str()) != 0) {
-    return absl::CancelledError(absl::StrCat("there is nothing to launch in ", path_));
+    return absl::CancelledError(absl::StrCat("no task to launch in ", path_));
   }
-  DET_ASSIGN_OR_RETURN(claim.launch, Launched());
+  DET_ASSIGN_OR_RETURN(claim.launch, ReadLaunch());
   return claim;
 }
 
-bool KeepFolder::TakeBack() const { return ::unlink(File("launch").c_str()) == 0; }
+bool KeeperFolder::CancelLaunch() const { return ::unlink(File("launch").c_str()) == 0; }
 
-pid_t KeepFolder::Keeper() const {
+pid_t KeeperFolder::GetKeeperPid() const {
   const base::Fd file(::open(File("keeper").c_str(), O_RDONLY | O_CLOEXEC));
   struct flock lock = WholeFile();
   if (!file.valid() || ::fcntl(file.get(), F_GETLK, &lock) != 0) return 0;
   return lock.l_type == F_UNLCK ? 0 : lock.l_pid;
 }
 
-absl::StatusOr<Launch> KeepFolder::Launched() const {
+absl::StatusOr<Launch> KeeperFolder::ReadLaunch() const {
   DET_ASSIGN_OR_RETURN(const std::string text, base::ReadFile(File("launched")));
   return DecodeLaunch(text);
 }
 
-absl::StatusOr<FirstProcess> KeepFolder::Task() const {
+absl::StatusOr<FirstProcess> KeeperFolder::ReadFirstProcess() const {
   DET_ASSIGN_OR_RETURN(const std::string text, base::ReadFile(File("keeper")));
   const std::vector<absl::string_view> words = absl::StrSplit(text, ' ');
   FirstProcess task;
   if (words.size() != 3 || words[2] != "\n" || !absl::SimpleAtoi(words[0], &task.pid) ||
       task.pid <= 1 || !absl::SimpleAtoi(words[1], &task.start_time)) {
-    return absl::NotFoundError("no task was started");
+    return absl::NotFoundError("no task has been started");
   }
   return task;
 }
 
-absl::StatusOr<KeptExit> KeepFolder::Exit() const {
+absl::StatusOr<RecordedExit> KeeperFolder::ReadExit() const {
   DET_ASSIGN_OR_RETURN(const std::string text, base::ReadFile(File("exit")));
   return DecodeExit(text);
 }
 
-std::vector<Segment> KeepFolder::Segments() const {
+std::vector<Segment> KeeperFolder::ListSegments() const {
   std::vector<Segment> segments;
   const std::unique_ptr<DIR, int (*)(DIR*)> dir(::opendir(path_.c_str()), ::closedir);
   if (dir == nullptr) return segments;
@@ -197,25 +199,25 @@ std::vector<Segment> KeepFolder::Segments() const {
   return segments;
 }
 
-bool KeepFolder::RemoveSegments(const std::vector<Segment>& segments, size_t count) const {
+bool KeeperFolder::RemoveSegments(const std::vector<Segment>& segments, size_t count) const {
   bool gone = true;
   for (size_t i = 0; i < count; ++i) {
     const std::string path = File(SegmentName(segments[i].first));
-    // Agent and keeper may both want it away.
+    // Agent and keeper may remove the same file.
     if (::unlink(path.c_str()) != 0 && errno != ENOENT) gone = false;
   }
   return gone;
 }
 
-int64_t KeepFolder::Delivered() const {
+int64_t KeeperFolder::ReadDelivered() const {
   const absl::StatusOr<std::string> text = base::ReadFile(File("delivered"));
   int64_t sequence = 0;
   return text.ok() && absl::SimpleAtoi(*text, &sequence) && sequence > 0 ? sequence : 0;
 }
 
-// In place and not synced: it is of one length always, and when an older one is found, lines are
-// sent again that the master drops.
-absl::Status KeepFolder::SetDelivered(int64_t sequence) const {
+// Writes in place without syncing: the length is constant, and if an older number is found after a
+// crash, lines are sent again and the master drops them.
+absl::Status KeeperFolder::WriteDelivered(int64_t sequence) const {
   const std::string text = absl::StrFormat("%020d\n", sequence);
   const base::Fd file(::open(File("delivered").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
   if (file.valid() &&

@@ -1,4 +1,5 @@
-// Where the master is, and where we are as it sees us.
+#include "agent/link/master_address.h"
+
 #include <netdb.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -14,7 +15,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "agent/link/master_link.h"
 #include "base/fd.h"
 #include "base/status_macros.h"
 
@@ -30,8 +30,8 @@ std::string MasterAddress::Url() const {
 }
 
 absl::StatusOr<MasterAddress> ParseMasterAddress(absl::string_view text) {
-  const absl::Status wrong = absl::InvalidArgumentError(
-      absl::StrCat("--master ", text, " is no address; use http://host:port or https://host:port"));
+  const absl::Status wrong = absl::InvalidArgumentError(absl::StrCat(
+      "--master ", text, " is not an address; use http://host:port or https://host:port"));
   MasterAddress address;
   address.tls = absl::ConsumePrefix(&text, "https://");
   if (!address.tls) absl::ConsumePrefix(&text, "http://");
@@ -66,30 +66,31 @@ absl::Status CheckTls(const std::vector<MasterAddress>& masters, const TlsOption
   const auto speaks_tls = [](const MasterAddress& master) { return master.tls; };
   const bool all = std::all_of(masters.begin(), masters.end(), speaks_tls);
   if (!all && std::any_of(masters.begin(), masters.end(), speaks_tls)) {
-    return absl::InvalidArgumentError("--master names http:// and https://; all speak one of them");
+    return absl::InvalidArgumentError(
+        "--master mixes http:// and https://; use the same scheme for all masters");
   }
   const bool given = !tls.authority.empty() || !tls.certificate.empty() || !tls.master_name.empty();
   if (all || !given) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("--master ", masters[0].Url(),
-                   " is in the clear; write https://, or leave the flags --tls-... away"));
+                   " does not use TLS; use https://, or remove the --tls-... flags"));
 }
 
 namespace {
 
-absl::StatusOr<std::string> LocalAddressTowards(const MasterAddress& master) {
+absl::StatusOr<std::string> FindLocalAddress(const MasterAddress& master) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_DGRAM;
   addrinfo* list = nullptr;
   const std::string port = absl::StrCat(master.port);
   const int error = ::getaddrinfo(master.host.c_str(), port.c_str(), &hints, &list);
   if (error != 0) {
-    return absl::UnavailableError(
-        absl::StrCat("cannot find the master's host ", master.host, ": ", ::gai_strerror(error)));
+    return absl::UnavailableError(absl::StrCat("cannot resolve the master's host ", master.host,
+                                               ": ", ::gai_strerror(error)));
   }
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owned(list, ::freeaddrinfo);
   for (const addrinfo* at = list; at != nullptr; at = at->ai_next) {
-    // Connecting a datagram socket asks the routing table and sends nothing.
+    // Connecting a datagram socket consults the routing table and sends nothing.
     const base::Fd fd(::socket(at->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     sockaddr_storage local{};
     socklen_t size = sizeof(local);
@@ -106,10 +107,10 @@ absl::StatusOr<std::string> LocalAddressTowards(const MasterAddress& master) {
 
 }  // namespace
 
-absl::StatusOr<std::string> LocalAddressTowards(const std::vector<MasterAddress>& masters) {
+absl::StatusOr<std::string> FindLocalAddress(const std::vector<MasterAddress>& masters) {
   absl::StatusOr<std::string> address = absl::InvalidArgumentError("--master is empty");
   for (const MasterAddress& master : masters) {
-    address = LocalAddressTowards(master);
+    address = FindLocalAddress(master);
     if (address.ok()) break;
   }
   return address;

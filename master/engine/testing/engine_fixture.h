@@ -1,7 +1,7 @@
 // A test fixture with an engine whose loops the test runs, and helpers to make events. Included by
 // tests of this folder.
-#ifndef MASTER_ENGINE_ENGINE_FIXTURE_H_
-#define MASTER_ENGINE_ENGINE_FIXTURE_H_
+#ifndef MASTER_ENGINE_TESTING_ENGINE_FIXTURE_H_
+#define MASTER_ENGINE_TESTING_ENGINE_FIXTURE_H_
 
 #include <memory>
 #include <optional>
@@ -87,7 +87,7 @@ class EngineTest : public ::testing::Test {
   }
 
   void Settle() {
-    while (!loop_.Idle() || !commits_.Idle()) {
+    while (!loop_.IsIdle() || !commits_.IsIdle()) {
       loop_.RunUntilIdle();
       commits_.RunUntilIdle();
     }
@@ -146,4 +146,4 @@ class EngineTest : public ::testing::Test {
 
 }  // namespace det::engine
 
-#endif  // MASTER_ENGINE_ENGINE_FIXTURE_H_
+#endif  // MASTER_ENGINE_TESTING_ENGINE_FIXTURE_H_

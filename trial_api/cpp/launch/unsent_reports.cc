@@ -1,4 +1,4 @@
-#include "trial_api/cpp/launch/unsent.h"
+#include "trial_api/cpp/launch/unsent_reports.h"
 
 #include <sys/eventfd.h>
 
@@ -11,13 +11,13 @@
 
 #include "base/fd.h"
 #include "trial_api/cpp/core/error.h"
-#include "trial_api/cpp/core/report_place.h"
+#include "trial_api/cpp/core/outbox_location.h"
 #include "trial_api/cpp/core/report_queue.h"
 
 namespace det::launch {
 namespace {
 
-// The main thread waits for signals meanwhile.
+// Runs on another thread, because the main thread waits for signals.
 class Flush {
  public:
   explicit Flush(core::ReportQueue& queue)
@@ -41,14 +41,14 @@ class Flush {
 
   const base::Fd event_;
   std::atomic<bool> done_ = false;
-  std::thread thread_;  // last: it uses all of the above
+  std::thread thread_;  // must be last, because it uses all other members
 };
 
 }  // namespace
 
-void SendUnsent(const core::TrialClient::Options& options, Signals& signals) {
+void SendUnsentReports(const core::TrialClient::Options& options, Signals& signals) {
   const core::Outbox::Options outbox =
-      core::OutboxOfRun(core::OwnerOfTrial(options.trial_id), options.trial_run_id);
+      core::GetOutboxOptions(core::GetTrialOwner(options.trial_id), options.trial_run_id);
   std::error_code ignored;
   if (!std::filesystem::exists(outbox.dir, ignored)) return;
   try {
@@ -58,7 +58,7 @@ void SendUnsent(const core::TrialClient::Options& options, Signals& signals) {
     try {
       flush.Wait(signals);
     } catch (const Stopped&) {
-      client->GiveUpSoon();
+      client->StopRetrying();
       throw;
     }
   } catch (const Stopped&) {

@@ -1,4 +1,4 @@
-#include "agent/driver/output.h"
+#include "agent/driver/output_reader.h"
 
 #include <optional>
 #include <utility>
@@ -8,31 +8,17 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "base/utf8.h"
 
 namespace det::agent {
 namespace {
 
-bool IsContinuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
-
-// The length of the UTF-8 character that `text` begins with; 0 if it begins with none.
+// Returns the length of the UTF-8 character at the beginning of `text`; 0 if there is none, or NUL.
 size_t CharLength(absl::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return first == 0 ? 0 : 1;
-  const size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if (!IsContinuation(text[i])) return 0;
-  }
-  // Overlong forms, halves of surrogates, and what lies beyond Unicode.
-  if (first == 0xE0 && byte(1) < 0xA0) return 0;
-  if (first == 0xED && byte(1) > 0x9F) return 0;
-  if (first == 0xF0 && byte(1) < 0x90) return 0;
-  if (first == 0xF4 && byte(1) > 0x8F) return 0;
-  return length;
+  return text[0] == '\0' ? 0 : base::Utf8Length(std::string_view(text.data(), text.size()));
 }
 
-std::optional<LogLevel> LevelOf(absl::string_view word) {
+std::optional<LogLevel> ParseLevel(absl::string_view word) {
   static constexpr std::pair<absl::string_view, LogLevel> kNames[] = {
       {"TRACE", LogLevel::kTrace},       {"DEBUG", LogLevel::kDebug},
       {"INFO", LogLevel::kInfo},         {"WARNING", LogLevel::kWarning},
@@ -45,7 +31,7 @@ std::optional<LogLevel> LevelOf(absl::string_view word) {
   return std::nullopt;
 }
 
-// The letters that `text` begins with.
+// Returns the leading capital letters of `text`.
 absl::string_view Word(absl::string_view text) {
   size_t length = 0;
   while (length < text.size() && absl::ascii_isupper(text[length])) ++length;
@@ -63,7 +49,7 @@ bool IsTime(absl::string_view token) {
   return separated;
 }
 
-// Takes "[...]" off the front if it stands there.
+// Removes a leading "[...]" and returns its content.
 std::optional<absl::string_view> TakeBracket(absl::string_view& text) {
   if (text.empty() || text[0] != '[') return std::nullopt;
   const size_t end = text.find(']');
@@ -73,21 +59,21 @@ std::optional<absl::string_view> TakeBracket(absl::string_view& text) {
   return inside;
 }
 
-// The level that the line's prefix says, if one does.
-std::optional<LogLevel> SaidLevel(absl::string_view text) {
+// Returns the level in the line's prefix, if there is one.
+std::optional<LogLevel> ParsePrefixLevel(absl::string_view text) {
   bool after_time = false;
-  // A prefix of more parts than this is no prefix.
+  // A prefix has at most five parts.
   for (int part = 0; part < 5; ++part) {
     text = absl::StripLeadingAsciiWhitespace(text);
     if (const auto inside = TakeBracket(text)) {
       for (const absl::string_view word : absl::StrSplit(*inside, absl::ByAnyChar(" :,|"))) {
-        if (const auto level = LevelOf(word)) return *level;
+        if (const auto level = ParseLevel(word)) return *level;
       }
       after_time = true;
       continue;
     }
     const absl::string_view word = Word(text);
-    if (const auto level = LevelOf(word)) {
+    if (const auto level = ParseLevel(word)) {
       const char next = word.size() < text.size() ? text[word.size()] : '\0';
       if (next == ':' || (after_time && !absl::ascii_isalnum(next))) return *level;
     }
@@ -99,12 +85,12 @@ std::optional<LogLevel> SaidLevel(absl::string_view text) {
   return std::nullopt;
 }
 
-// What programs write as they die, without a level.
-constexpr absl::string_view kLastWords[] = {
+// Messages without a level that programs write when they crash.
+constexpr absl::string_view kCrashMessages[] = {
     "terminate called ", "what():  ", "Fatal Python error:", "Segmentation fault"};
 
 // "ValueError: x", "torch.OutOfMemoryError: x", "Error: x".
-bool NamesException(absl::string_view text) {
+bool StartsWithException(absl::string_view text) {
   const size_t end = text.find(": ");
   if (end == absl::string_view::npos) return false;
   const absl::string_view name = text.substr(0, end);
@@ -114,17 +100,17 @@ bool NamesException(absl::string_view text) {
   return absl::EndsWith(name, "Error") || absl::EndsWith(name, "Exception");
 }
 
-std::optional<LogLevel> LevelInWords(absl::string_view text) {
-  if (const auto level = SaidLevel(text)) return level;
+std::optional<LogLevel> InferLevel(absl::string_view text) {
+  if (const auto level = ParsePrefixLevel(text)) return level;
   text = absl::StripLeadingAsciiWhitespace(text);
-  for (const absl::string_view words : kLastWords) {
+  for (const absl::string_view words : kCrashMessages) {
     if (absl::StartsWith(text, words)) return LogLevel::kError;
   }
-  if (NamesException(text)) return LogLevel::kError;
+  if (StartsWithException(text)) return LogLevel::kError;
   return std::nullopt;
 }
 
-// The line without the "[rank3]: " that torch writes before each line of a traceback.
+// Removes the "[rank3]: " that torch writes before each line of a traceback.
 absl::string_view WithoutTorchRank(absl::string_view text) {
   if (!absl::StartsWith(text, "[rank")) return text;
   const size_t end = text.find("]: ");
@@ -155,12 +141,12 @@ std::optional<int> TakeRank(absl::string_view& text) {
 OutputLine OutputReader::Read(OutputStream stream, absl::string_view line) {
   OutputLine parsed;
   parsed.rank = TakeRank(line);
-  parsed.level = LevelOfLine({stream, parsed.rank}, WithoutTorchRank(line));
+  parsed.level = ClassifyLine({stream, parsed.rank}, WithoutTorchRank(line));
   parsed.text = ToValidText(line);
   return parsed;
 }
 
-LogLevel OutputReader::LevelOfLine(const Writer& writer, absl::string_view text) {
+LogLevel OutputReader::ClassifyLine(const Writer& writer, absl::string_view text) {
   if (BeginsTraceback(text)) {
     tracebacks_.insert(writer);
     return LogLevel::kError;
@@ -169,7 +155,7 @@ LogLevel OutputReader::LevelOfLine(const Writer& writer, absl::string_view text)
   if (inside && !text.empty() && absl::ascii_isspace(text[0])) return LogLevel::kError;
   if (inside) tracebacks_.erase(writer);
   const bool ends_traceback = inside && !text.empty();
-  return LevelInWords(text).value_or(ends_traceback ? LogLevel::kError : LogLevel::kInfo);
+  return InferLevel(text).value_or(ends_traceback ? LogLevel::kError : LogLevel::kInfo);
 }
 
 std::string ToValidText(absl::string_view text) {

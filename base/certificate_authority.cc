@@ -1,4 +1,4 @@
-#include "base/authority.h"
+#include "base/certificate_authority.h"
 
 #include <arpa/inet.h>
 
@@ -20,16 +20,16 @@ namespace det::base {
 namespace {
 
 template <auto Free>
-struct Freer {
+struct Deleter {
   template <class T>
   void operator()(T* object) const {
     Free(object);
   }
 };
-using Key = std::unique_ptr<EVP_PKEY, Freer<EVP_PKEY_free>>;
-using X509Ptr = std::unique_ptr<X509, Freer<X509_free>>;
-using Bio = std::unique_ptr<BIO, Freer<BIO_free>>;
-using Extension = std::unique_ptr<X509_EXTENSION, Freer<X509_EXTENSION_free>>;
+using Key = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY_free>>;
+using X509Ptr = std::unique_ptr<X509, Deleter<X509_free>>;
+using Bio = std::unique_ptr<BIO, Deleter<BIO_free>>;
+using Extension = std::unique_ptr<X509_EXTENSION, Deleter<X509_EXTENSION_free>>;
 
 constexpr long kVersion3 = 2;
 constexpr int kSerialBytes = 16;
@@ -50,7 +50,7 @@ std::string ToPem(Write write) {
   return std::string(text, static_cast<size_t>(size));
 }
 
-KeyedCertificate ToPem(X509* certificate, EVP_PKEY* key) {
+CertificateAndKey ToPem(X509* certificate, EVP_PKEY* key) {
   return {ToPem([&](BIO* out) { return ::PEM_write_bio_X509(out, certificate); }),
           ToPem([&](BIO* out) {
             return ::PEM_write_bio_PrivateKey(out, key, nullptr, nullptr, 0, nullptr, nullptr);
@@ -79,13 +79,14 @@ bool SetSerial(X509* certificate) {
   unsigned char bytes[kSerialBytes];
   if (::RAND_bytes(bytes, sizeof(bytes)) != 1) return false;
   bytes[0] = static_cast<unsigned char>((bytes[0] & 0x7f) | 0x40);  // positive, of full length
-  const std::unique_ptr<BIGNUM, Freer<BN_free>> number(::BN_bin2bn(bytes, sizeof(bytes), nullptr));
+  const std::unique_ptr<BIGNUM, Deleter<BN_free>> number(
+      ::BN_bin2bn(bytes, sizeof(bytes), nullptr));
   return number != nullptr &&
          ::BN_to_ASN1_INTEGER(number.get(), ::X509_get_serialNumber(certificate)) != nullptr;
 }
 
-// All but who signs it.
-X509Ptr Draft(const std::string& name, absl::Time from, absl::Time until, EVP_PKEY* key) {
+// Returns a certificate without issuer and signature, or null on failure.
+X509Ptr MakeUnsigned(const std::string& name, absl::Time from, absl::Time until, EVP_PKEY* key) {
   X509Ptr certificate(::X509_new());
   if (certificate == nullptr) return nullptr;
   X509* const raw = certificate.get();
@@ -101,11 +102,11 @@ X509Ptr Draft(const std::string& name, absl::Time from, absl::Time until, EVP_PK
 
 }  // namespace
 
-absl::StatusOr<KeyedCertificate> MakeAuthority(const std::string& name, absl::Time from,
-                                               absl::Time until) {
+absl::StatusOr<CertificateAndKey> MakeCertificateAuthority(const std::string& name, absl::Time from,
+                                                           absl::Time until) {
   const Key key(EVP_EC_gen("P-256"));
-  if (key == nullptr) return Failed("make a key");
-  const X509Ptr certificate = Draft(name, from, until, key.get());
+  if (key == nullptr) return Failed("create a key");
+  const X509Ptr certificate = MakeUnsigned(name, from, until, key.get());
   X509* const raw = certificate.get();
   const bool made = raw != nullptr &&
                     ::X509_set_issuer_name(raw, ::X509_get_subject_name(raw)) == 1 &&
@@ -113,12 +114,12 @@ absl::StatusOr<KeyedCertificate> MakeAuthority(const std::string& name, absl::Ti
                     AddExtension(raw, raw, NID_key_usage, "critical,keyCertSign,cRLSign") &&
                     AddExtension(raw, raw, NID_subject_key_identifier, "hash") &&
                     ::X509_sign(raw, key.get(), ::EVP_sha256()) > 0;
-  if (!made) return Failed("make a certificate");
+  if (!made) return Failed("create a certificate");
   return ToPem(raw, key.get());
 }
 
-absl::StatusOr<KeyedCertificate> Sign(const KeyedCertificate& authority,
-                                      const CertificateWish& wish) {
+absl::StatusOr<CertificateAndKey> SignCertificate(const CertificateAndKey& authority,
+                                                  const CertificateRequest& request) {
   const Bio certificate_text(::BIO_new_mem_buf(authority.certificate.data(), -1));
   const Bio key_text(::BIO_new_mem_buf(authority.key.data(), -1));
   const X509Ptr issuer(::PEM_read_bio_X509(certificate_text.get(), nullptr, nullptr, nullptr));
@@ -126,13 +127,13 @@ absl::StatusOr<KeyedCertificate> Sign(const KeyedCertificate& authority,
   if (issuer == nullptr || issuer_key == nullptr ||
       ::X509_check_private_key(issuer.get(), issuer_key.get()) != 1) {
     ::ERR_clear_error();
-    return absl::InvalidArgumentError("the authority is no certificate with its key");
+    return absl::InvalidArgumentError("the authority's certificate and key do not belong together");
   }
   const Key key(EVP_EC_gen("P-256"));
-  if (key == nullptr) return Failed("make a key");
-  const X509Ptr certificate = Draft(wish.name, wish.from, wish.until, key.get());
+  if (key == nullptr) return Failed("create a key");
+  const X509Ptr certificate = MakeUnsigned(request.name, request.from, request.until, key.get());
   X509* const raw = certificate.get();
-  const bool server = wish.use == CertificateUse::kServer;
+  const bool server = request.use == CertificateUse::kServer;
   const bool made =
       raw != nullptr && ::X509_set_issuer_name(raw, ::X509_get_subject_name(issuer.get())) == 1 &&
       AddExtension(raw, issuer.get(), NID_basic_constraints, "critical,CA:FALSE") &&
@@ -140,10 +141,10 @@ absl::StatusOr<KeyedCertificate> Sign(const KeyedCertificate& authority,
       AddExtension(raw, issuer.get(), NID_ext_key_usage, server ? "serverAuth" : "clientAuth") &&
       AddExtension(raw, issuer.get(), NID_subject_key_identifier, "hash") &&
       AddExtension(raw, issuer.get(), NID_authority_key_identifier, "keyid") &&
-      (wish.hosts.empty() ||
-       AddExtension(raw, issuer.get(), NID_subject_alt_name, AlternativeNames(wish.hosts))) &&
+      (request.hosts.empty() ||
+       AddExtension(raw, issuer.get(), NID_subject_alt_name, AlternativeNames(request.hosts))) &&
       ::X509_sign(raw, issuer_key.get(), ::EVP_sha256()) > 0;
-  if (!made) return Failed("make a certificate");
+  if (!made) return Failed("create a certificate");
   return ToPem(raw, key.get());
 }
 
