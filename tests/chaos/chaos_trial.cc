@@ -1,8 +1,8 @@
-// The Trial of a chaos run: a linear regression that trains slowly, gives bitwise identical results on
-// every run, and prints a line for each batch.
+// The Trial of a chaos run: a linear regression that trains slowly, gives bitwise identical results
+// on every run, and prints a line for each batch.
 //
-// The chief appends "TRIAL RUN BATCH" to $CHAOS_LEDGER, then prints the same line. Each line of the ledger
-// must be in the log exactly once.
+// The chief appends "TRIAL RUN BATCH" to $CHAOS_LEDGER, then prints the same line. Each line of the
+// ledger must be in the log exactly once.
 #include <fcntl.h>
 #include <unistd.h>
 
