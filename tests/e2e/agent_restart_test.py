@@ -34,7 +34,7 @@ class AgentRestartTest(harness.ClusterTestCase):
         self.assertEqual(1, len({pid for _, pid in lines}))
         self.assertEqual(0, self.home.first_trial(experiment)["restarts"])
 
-    def test_a_task_goes_on_while_its_agent_is_killed_again_and_again(self):
+    def test_task_survives_repeated_agent_kills(self):
         experiment, stop, trial = self.start("stop-counting")
         had = 0
         for _ in range(2):
@@ -49,7 +49,7 @@ class AgentRestartTest(harness.ClusterTestCase):
         self.home.write(stop, "")
         self.assert_complete(experiment, trial)
 
-    def test_an_end_that_no_agent_saw_is_reported_by_the_next(self):
+    def test_next_agent_reports_an_exit_without_agent(self):
         experiment, stop, trial = self.start("stop-alone")
         pid = eventually(lambda: self.lines(trial), "its first lines")[-1][1]
         self.home.kill("agent-0")

@@ -36,31 +36,31 @@ class BackupTest(unittest.TestCase):
         self.assertEqual(cluster, self.home.json("master", "info")["cluster_id"])
         self.assertEqual("STATE_COMPLETED", self.home.experiment(experiment)["state"])
 
-    def test_a_cluster_that_was_wiped_is_back(self):
+    def test_restores_a_deleted_cluster(self):
         experiment, cluster = self.filled()
         with open(os.path.join(self.home.data, "admin.token"), encoding="utf-8") as f:
             token = f.read()
-        said = self.backup().stdout  # while it runs
-        self.assertIn(f"cluster {cluster}", said)
-        self.assertIn("1 experiments", said)
+        output = self.backup().stdout  # while it runs
+        self.assertIn(f"cluster {cluster}", output)
+        self.assertIn("1 experiments", output)
         self.assertEqual(0o600, os.stat(self.file).st_mode & 0o777)
         after = self.home.create(harness.TRUE_JOB)
         self.down()
         shutil.rmtree(self.home.data)
-        said = self.restore().stdout
-        self.assertIn(f"holds cluster {cluster}", said)
+        output = self.restore().stdout
+        self.assertIn(f"holds cluster {cluster}", output)
         self.assert_restored(experiment, cluster)
         self.assertNotIn(after, [e["id"] for e in self.home.json("experiment", "list")["experiments"]])
         with open(os.path.join(self.home.data, "admin.token"), encoding="utf-8") as f:
             self.assertEqual(token, f.read())
 
-    def test_a_cluster_is_replaced_only_when_that_is_said(self):
+    def test_replaces_a_cluster_only_with_replace(self):
         experiment, cluster = self.filled()
         self.down()
         self.backup()  # while it does not run
         self.home.up()
-        said = self.restore("--replace", code=1).stderr
-        self.assertIn("another master runs on", said)
+        output = self.restore("--replace", code=1).stderr
+        self.assertIn("another master runs on", output)
         later = self.home.create(harness.TRUE_JOB)
         self.home.finish(later)
         self.down()
@@ -75,7 +75,7 @@ class BackupTest(unittest.TestCase):
         listed = self.home.json("experiment", "list")["experiments"]
         self.assertEqual([experiment], [e["id"] for e in listed])
 
-    def test_agents_keep_nothing_of_what_a_restore_took_back(self):
+    def test_agents_kill_tasks_after_a_restore(self):
         """The master is killed; agents, tasks and its PostgreSQL live on while the database changes."""
         sleeps = harness.job(entrypoint="echo process $$ of run $DET_TRIAL_RUN_ID; exec sleep 600",
                              max_restarts=0)
@@ -105,11 +105,11 @@ class BackupTest(unittest.TestCase):
         trial = self.home.first_trial(experiment)["id"]
 
         def look():
-            said = re.findall(r"process (\d+) of run", self.home.trial_log(trial))
-            return said and int(said[-1])
+            output = re.findall(r"process (\d+) of run", self.home.trial_log(trial))
+            return output and int(output[-1])
         return harness.eventually(look, "the word of a process")
 
-    def test_a_damaged_file_changes_nothing(self):
+    def test_restore_of_a_damaged_file_changes_nothing(self):
         experiment, cluster = self.filled()
         self.backup()
         self.down()
@@ -124,11 +124,11 @@ class BackupTest(unittest.TestCase):
                         whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1:]):
             with open(self.file, "wb") as f:
                 f.write(damaged)
-            said = self.restore("--replace", code=1).stderr
-            self.assertIn("is no backup of a cluster, or is damaged", said)
+            output = self.restore("--replace", code=1).stderr
+            self.assertIn("is no backup of a cluster, or is damaged", output)
         self.assert_restored(experiment, cluster)
 
-    def test_nothing_is_left_of_a_backup_that_fails(self):
+    def test_failed_backup_leaves_no_file(self):
         self.assertIn("there is no cluster", self.backup(code=1).stderr)
         self.assertFalse(os.path.exists(self.file))
         experiment, _ = self.filled()

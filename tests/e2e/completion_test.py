@@ -30,7 +30,7 @@ class Typist:
         self.seen = ""
 
     def read_until(self, text):
-        end = time.monotonic() + harness.PATIENCE
+        end = time.monotonic() + harness.TIMEOUT
         while text not in self.seen:
             left = end - time.monotonic()
             if left <= 0 or not select.select([self.fd], [], [], left)[0]:
@@ -86,28 +86,28 @@ class CompletionTest(harness.ClusterTestCase):
             # Completion gives up soon where the machine is busy; then it is typed again.
             harness.eventually(completed, f"{typed!r} becomes {becomes!r} in {argv[0]}")
 
-    def test_bash(self):
+    def test_completes_in_bash(self):
         self.shell("bash")
         self.check_typed(["bash", "--norc", "--noprofile", "-i"],
                          ["bind 'set bell-style none'; bind 'set enable-bracketed-paste off'",
                           f"PS1='{PROMPT}'", 'eval "$(det completion bash)"; echo set""up'])
 
-    def test_zsh(self):
+    def test_completes_in_zsh(self):
         self.shell("zsh")
         self.check_typed(["zsh", "-f", "-i"],
                          [f"unsetopt beep prompt_sp prompt_cr; PS1='{PROMPT}'",
                           f"autoload -U compinit; compinit -u -d {self.empty}/../zcompdump",
                           'eval "$(det completion zsh)"; echo set""up'])
 
-    def test_fish(self):
+    def test_completes_in_fish(self):
         self.shell("fish")
         for typed, becomes in self.cases():
             def completed():
                 script = f"det completion fish | source; complete -C '{typed}'"
-                said = subprocess.run(["fish", "--no-config", "-c", script], env=self.env,
+                output = subprocess.run(["fish", "--no-config", "-c", script], env=self.env,
                                       cwd=self.empty, stdout=subprocess.PIPE, encoding="utf-8",
                                       check=True).stdout
-                words = [line.split("\t")[0] for line in said.splitlines()]
+                words = [line.split("\t")[0] for line in output.splitlines()]
                 return words == [becomes.split()[-1]]
             harness.eventually(completed, f"{typed!r} becomes {becomes!r} in fish")
 

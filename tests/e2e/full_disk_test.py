@@ -67,7 +67,7 @@ class FullDiskTest(unittest.TestCase):
     def names(self):
         return {e["name"] for e in self.home.json("experiment", "list")["experiments"]}
 
-    def test_new_work_is_refused_what_runs_goes_on_and_nothing_is_lost(self):
+    def test_rejects_new_work_and_keeps_running_work(self):
         stop = os.path.join(self.home.folder, "stop")
         running = self.home.create(job(name="running", entrypoint=COUNT.format(stop=stop)))
         trial = self.home.first_trial(running)["id"]

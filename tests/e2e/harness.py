@@ -18,7 +18,7 @@ import xml.etree.ElementTree as ET
 
 ROOT = os.getcwd()  # Bazel starts a test in the tree of its data.
 DET = os.path.join(ROOT, "cli/det")
-PATIENCE = 120  # Seconds for what should take few: a bound against hanging, not an expectation.
+TIMEOUT = 120  # Seconds for what should take few: a bound against hanging, not an expectation.
 
 TRUE_JOB = {
     "name": "true-job",
@@ -76,9 +76,9 @@ def ended(pid):
         return True
 
 
-def eventually(condition, what, patience=PATIENCE):
+def eventually(condition, what, timeout=TIMEOUT):
     """Waits for something that only can be looked at; the result of the condition."""
-    end = time.monotonic() + patience
+    end = time.monotonic() + timeout
     while time.monotonic() < end:
         value = condition()
         if value:
@@ -124,7 +124,7 @@ class Home:
         """Runs det, checks its exit code, gives its result."""
         with self.popen(*args) as process:
             try:
-                out, err = process.communicate(timeout=PATIENCE)
+                out, err = process.communicate(timeout=TIMEOUT)
             except subprocess.TimeoutExpired:
                 process.kill()
                 raise AssertionError(f"det {args} hangs") from None
@@ -212,8 +212,8 @@ class Home:
         if described["state"] != "STATE_COMPLETED":
             raise AssertionError(f"{described['state']}:\n{self.trial_log(trial)}")
         path = f"/api/v1/trials/metrics/trial_metrics?trial_ids={trial}&group=validation"
-        told = json.loads(self.det("dev", "curl", path).stdout)
-        return told.get("result", told)["metrics"][-1]["metrics"]
+        results = json.loads(self.det("dev", "curl", path).stdout)
+        return results.get("result", results)["metrics"][-1]["metrics"]
 
     def trial_log(self, trial):
         return self.det("trial", "logs", trial).stdout

@@ -25,15 +25,15 @@ class Master:
                  "--checkpoint-dir", os.path.join(home.folder, "checkpoints"), *flags],
                 env=home.env, cwd=home.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
-    def said(self):
+    def read_log(self):
         with open(self.log, encoding="utf-8") as f:
             return f.read()
 
     def await_word(self, word):
         def look():
-            if self.process.poll() is not None and word not in self.said():
-                raise AssertionError(f"{self.name} ended: {self.said()}")
-            return word in self.said()
+            if self.process.poll() is not None and word not in self.read_log():
+                raise AssertionError(f"{self.name} ended: {self.read_log()}")
+            return word in self.read_log()
         harness.eventually(look, f"{self.name} says {word}")
         return self
 
@@ -49,7 +49,7 @@ class Master:
         return self
 
     def end(self):
-        return self.process.wait(timeout=harness.PATIENCE)
+        return self.process.wait(timeout=harness.TIMEOUT)
 
 
 class MastersTestCase(unittest.TestCase):

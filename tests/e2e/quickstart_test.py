@@ -70,7 +70,7 @@ class QuickstartTest(unittest.TestCase):
                     os.killpg(script.pid, signal.SIGINT)
                     break
             output += script.stderr.read()
-            self.assertEqual(3, script.wait(timeout=harness.PATIENCE), output)
+            self.assertEqual(3, script.wait(timeout=harness.TIMEOUT), output)
         return output
 
     def run_with_accuracy(self, accuracy):
@@ -81,7 +81,7 @@ class QuickstartTest(unittest.TestCase):
             searcher={"name": "single", "metric": "accuracy", "smaller_is_better": False},
             resources={"slots_per_trial": 2}))
         with self.start() as script:
-            out, err = script.communicate(timeout=harness.PATIENCE)
+            out, err = script.communicate(timeout=harness.TIMEOUT)
         return script.returncode, out.splitlines(), err
 
     def test_prints_three_lines_when_accuracy_is_sufficient(self):
@@ -115,7 +115,7 @@ class QuickstartTest(unittest.TestCase):
             harness.eventually(lambda: harness.processes_below(self.home.data) or
                                script.poll() is not None, "the master's start")
             os.killpg(script.pid, signal.SIGINT)
-            _, output = script.communicate(timeout=harness.PATIENCE)
+            _, output = script.communicate(timeout=harness.TIMEOUT)
         self.assertEqual(3, script.returncode, output)
         self.assertEqual([], harness.processes_below(self.home.folder))
         self.home.det("deploy", "local", "status", code=1)

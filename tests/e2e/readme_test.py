@@ -29,18 +29,18 @@ class ReadmeTest(harness.ClusterTestCase):
                               *[x for option in options for x in ("--config", option)])
         return self.home.last_validation(made["experiment"]["id"])["error"]
 
-    def test_the_trial_in_python_learns_the_line_on_two_slots_and_on_one(self):
+    def test_python_trial_learns_on_two_slots_and_on_one(self):
         self.assertLess(self.learns(), 1e-3)
         self.assertLess(self.learns("resources.slots_per_trial=1"), 1e-3)
 
-    def test_the_trial_in_cpp_learns_the_line(self):
+    def test_cpp_trial_learns(self):
         self.assertLess(self.learns("entrypoint=line.cc:LineTrial"), 1e-3)
 
-    def test_the_trial_in_cpp_trains_off_the_cluster(self):
+    def test_cpp_trial_trains_without_a_cluster(self):
         done = subprocess.run(
             [LAUNCH, "--local", "--slots", "2", "--source", "line.cc", "--class", "LineTrial",
              "--config", "line.yaml"], cwd=self.folder, text=True, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, timeout=harness.PATIENCE, check=False)
+            stderr=subprocess.STDOUT, timeout=harness.TIMEOUT, check=False)
         self.assertEqual(0, done.returncode, done.stdout)
         error = re.findall(r"validation .*error=(\S+)", done.stdout)[-1]
         self.assertLess(float(error), 1e-3, done.stdout)

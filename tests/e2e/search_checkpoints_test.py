@@ -86,19 +86,19 @@ class SearchCheckpointsTest(harness.ClusterTestCase):
             self.fail("\n".join([str(described), *logs]))
         return described
 
-    def told(self):
+    def read_reports(self):
         """What each run began with, [trial, run, own length, trained], and what was trained of
         those that came to the end."""
         runs, ends = self.files
         with open(runs, encoding="utf-8") as begun, open(ends, encoding="utf-8") as ended:
             return [json.loads(line) for line in begun], dict(map(json.loads, ended))
 
-    def test_a_paused_trial_is_promoted_and_goes_on_from_its_rung(self):
+    def test_promoted_trial_resumes_from_its_rung(self):
         described = self.run_search(
             {"name": "asha", "metric": "loss", "max_length": {"batches": 4}, "num_rungs": 3,
              "divisor": 2, "max_trials": 4, "max_concurrent_trials": 1, "stop_once": False})
         first, second, third, fourth = sorted(described["trialIds"])
-        begun, ended = self.told()
+        begun, ended = self.read_reports()
         # Rungs at 1, 2 and 4. One runs at a time: the first pauses, and is the best of two, then of
         # four.
         self.assertEqual(sorted([
@@ -108,12 +108,12 @@ class SearchCheckpointsTest(harness.ClusterTestCase):
         ]), sorted(begun))
         self.assertEqual({first: lengths(first, 4)}, ended)
 
-    def test_a_population_goes_on_from_the_checkpoints_of_its_best(self):
+    def test_population_resumes_from_the_best_checkpoints(self):
         described = self.run_search(
             {"name": "pbt", "metric": "loss", "max_length": {"batches": 4}, "population_size": 4,
              "num_generations": 2, "max_concurrent_trials": 2})
         best, second, third, worst, child = sorted(described["trialIds"])
-        begun, ended = self.told()
+        begun, ended = self.read_reports()
         # The worst one is not heard of again; the child has its parent's work, and counts its own.
         self.assertEqual(sorted([
             *([trial, 0, 0, []] for trial in (best, second, third, worst)),
@@ -126,7 +126,7 @@ class SearchCheckpointsTest(harness.ClusterTestCase):
                    for trial in (best, child)]
         self.assertNotEqual(*hparams, "the child explores")
 
-    def test_an_experiment_begins_where_another_trial_ended(self):
+    def test_experiment_starts_from_the_checkpoint_of_another_trial(self):
         described = self.run_search(SINGLE)
         [source] = described["trialIds"]
         saved = self.home.json("experiment", "list-checkpoints", described["id"])["checkpoints"]
@@ -136,17 +136,17 @@ class SearchCheckpointsTest(harness.ClusterTestCase):
         for option, length in (f"source_trial_id={source}", 2), (
                 f"source_checkpoint_uuid={by_length[1]}", 1):
             [trial] = self.run_search(SINGLE, "--config", "searcher." + option)["trialIds"]
-            begun, ended = self.told()
+            begun, ended = self.read_reports()
             self.assertEqual([[trial, 0, 0, lengths(source, length)]], begun)
             self.assertEqual({trial: lengths(source, length) + lengths(trial, 2)}, ended)
 
-    def test_an_experiment_that_goes_on_has_its_own_checkpoint(self):
+    def test_continued_experiment_starts_from_its_own_checkpoint(self):
         described = self.run_search(SINGLE)
         [trial] = described["trialIds"]
         self.home.det("experiment", "continue", described["id"], "--config",
                       "searcher.max_length={batches: 5}")
         self.assertEqual([trial], self.ended(described["id"])["trialIds"])
-        begun, ended = self.told()
+        begun, ended = self.read_reports()
         self.assertEqual([[trial, 0, 0, []], [trial, 1, 2, lengths(trial, 2)]], begun)
         self.assertEqual({trial: lengths(trial, 5)}, ended)
 

@@ -67,20 +67,20 @@ class WebhookTest(harness.ClusterTestCase):
 
     def check(self, receiver, experiment):
         """That it was told of the experiment once, in words that nobody else could write."""
-        def told():
+        def deliveries():
             return [each for each in receiver.received
                     if json.loads(each[1])["event_data"]["experiment"]["id"] == experiment]
-        eventually(told, "the delivery")
-        (headers, body), = told()
+        eventually(deliveries, "the delivery")
+        (headers, body), = deliveries()
         signed = headers["X-Determined-AI-Signature-Timestamp"].encode()
         expected = hmac.new(KEY.encode(), signed + b"," + body, hashlib.sha256).hexdigest()
         self.assertEqual(expected, headers["X-Determined-AI-Signature"])
-        said = json.loads(body)
-        self.assertEqual("EXPERIMENT_STATE_CHANGE", said["event_type"])
-        self.assertEqual("COMPLETED", said["event_data"]["experiment"]["state"])
-        self.assertEqual(f"https://det.example.org/det/experiments/{experiment}", said["link"])
+        event = json.loads(body)
+        self.assertEqual("EXPERIMENT_STATE_CHANGE", event["event_type"])
+        self.assertEqual("COMPLETED", event["event_data"]["experiment"]["state"])
+        self.assertEqual(f"https://det.example.org/det/experiments/{experiment}", event["link"])
 
-    def test_the_end_of_an_experiment_arrives_signed(self):
+    def test_delivers_a_signed_event_at_the_end_of_an_experiment(self):
         port = harness.free_port()
         receiver = Receiver(port)
         try:
@@ -95,7 +95,7 @@ class WebhookTest(harness.ClusterTestCase):
             receiver.close()
             self.home.det("webhook", "delete", hook)
 
-    def test_what_a_killed_master_did_not_deliver_the_next_one_does(self):
+    def test_next_master_delivers_pending_events(self):
         port = harness.free_port()
         hook = self.hook("second", port)
         experiment = self.home.create(job(entrypoint="true"))

@@ -76,7 +76,7 @@ with det.core.init() as context:
 
 
 @unittest.skipUnless(os.geteuid() == 0, "mounts of a task's own need root")
-class LibraryTest(harness.ClusterTestCase):
+class DeterminedLibraryTest(harness.ClusterTestCase):
     agents, slots = 2, 1
 
     def run_job(self, files, *arguments, **changes):
@@ -86,7 +86,7 @@ class LibraryTest(harness.ClusterTestCase):
         trial = self.home.first_trial(experiment)
         return described, trial, self.home.trial_log(trial["id"])
 
-    def test_a_script_after_the_container_s_preparations(self):
+    def test_runs_a_script_after_prep_container(self):
         described, trial, log = self.run_job(
             {"count.py": COUNT, "startup-hook.sh": "export PREPARED=yes\n"},
             entrypoint="echo prepared=$PREPARED; python3 -m determined.exec.prep_container && "
@@ -105,7 +105,7 @@ class LibraryTest(harness.ClusterTestCase):
                     f"{storage['host_path']}/{checkpoint['uuid']}/state"), storage)
         self.assertEqual([], os.listdir("/determined_shared_fs"))
 
-    def test_preempted_it_goes_on_from_its_checkpoint(self):
+    def test_resumes_from_checkpoint_after_preemption(self):
         experiment = self.home.create(
             job(entrypoint="python3 count.py wait",
                 hyperparameters={"lr": 0.1, "words": []}), self.home.context({"count.py": COUNT}))
@@ -117,7 +117,7 @@ class LibraryTest(harness.ClusterTestCase):
         self.assert_state(self.home.finish(experiment), "COMPLETED")
         self.assertIn("begins at 2 with state 2", self.home.trial_log(trial))
 
-    def test_two_slots_of_two_agents_meet(self):
+    def test_rendezvous_of_two_agents(self):
         described, _, log = self.run_job(
             {"meet.py": MEET}, resources={"slots_per_trial": 2},
             entrypoint="python3 -m determined.launch.torch_distributed python3 meet.py")
@@ -126,14 +126,14 @@ class LibraryTest(harness.ClusterTestCase):
         for agent in ("agent-0", "agent-1"):
             self.assertIn(f"agent {agent}", log)
 
-    def test_a_class_is_run_by_the_library_s_launcher(self):
+    def test_runs_a_class_with_the_launcher_of_the_library(self):
         described, _, log = self.run_job(
             {"model_def.py": CLASS}, entrypoint="model_def:Net",
             searcher={"name": "single", "metric": "loss", "max_length": {"batches": 1}})
         self.assert_state(described, "COMPLETED")
         self.assertIn("a class of model_def", log)
 
-    def test_invalid_hyperparameters_are_not_tried_again(self):
+    def test_does_not_retry_invalid_hyperparameters(self):
         _, trial, log = self.run_job({"invalid.py": INVALID}, entrypoint="python3 invalid.py")
         self.assertEqual(0, trial["restarts"], log)
         self.assertEqual(1, len(trial["runs"]), log)

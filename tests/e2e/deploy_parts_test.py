@@ -5,7 +5,7 @@ import os
 import harness
 
 
-class PartsTest(harness.unittest.TestCase):
+class DeployPartsTest(harness.unittest.TestCase):
     def setUp(self):
         self.home = harness.Home()
         self.addCleanup(lambda: self.assertEqual([], self.home.close()))
@@ -26,7 +26,7 @@ class PartsTest(harness.unittest.TestCase):
             return {line.split(",")[0] for line in lines if ",connected," in line} == set(names)
         harness.eventually(look, f"agents {names}")
 
-    def test_a_cluster_grows_and_shrinks_by_its_parts(self):
+    def test_starts_and_stops_parts_of_a_cluster(self):
         self.assertIn("0 agents", self.master_up().stdout)
         self.assertEqual(["master"], self.names())
         self.assertIn("agent-0", self.local("agent-up").stdout)
@@ -45,7 +45,7 @@ class PartsTest(harness.unittest.TestCase):
         self.assertEqual([], harness.processes_below(self.home.data))
         self.assertIn("no master runs", self.local("master-down").stdout)
 
-    def test_what_runs_goes_on_while_the_master_is_down(self):
+    def test_tasks_continue_while_the_master_is_down(self):
         self.master_up()
         self.local("agent-up")
         flag = os.path.join(self.home.folder, "go")
@@ -66,15 +66,15 @@ class PartsTest(harness.unittest.TestCase):
         self.assertEqual("STATE_COMPLETED", ended["state"])
         self.assertEqual(1, self.home.trial_log(trial).count("went on"))
 
-    def test_what_cannot_be_says_what_to_do(self):
+    def test_errors_say_what_to_do(self):
         for command in ("master-down", "agent-down --all"):
             self.assertIn("runs in", self.local(*command.split()).stdout)
         self.assertIn("det deploy local master-up", self.local("agent-up", code=1).stderr)
         self.assertIn("--agent-name AGENT, or --all", self.local("agent-down", code=2).stderr)
         self.master_up()
         self.local("agent-up")
-        said = self.local("agent-down", "--agent-name", "second", code=1).stderr
-        self.assertIn("there are: agent-0", said)
+        output = self.local("agent-down", "--agent-name", "second", code=1).stderr
+        self.assertIn("there are: agent-0", output)
         self.assertIn("letters, digits", self.local("agent-up", "--agent-name", "a/b", code=1).stderr)
         self.assertIn("have --slots 1", self.local("agent-up", "--slots", 3, code=1).stderr)
 
