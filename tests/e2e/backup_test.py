@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""`det deploy backup` and `restore`: a cluster in one file, and back."""
+"""Tests `det deploy backup` and `restore`."""
 import os
 import re
 import shutil
@@ -16,7 +16,7 @@ class BackupTest(unittest.TestCase):
         self.file = os.path.join(self.home.folder, "cluster.backup")
 
     def filled(self):
-        """A cluster with an experiment; its id, and the cluster's."""
+        """Starts a cluster with an experiment; returns the IDs of both."""
         self.home.up()
         experiment = self.home.create(harness.TRUE_JOB)
         self.home.finish(experiment)
@@ -40,7 +40,7 @@ class BackupTest(unittest.TestCase):
         experiment, cluster = self.filled()
         with open(os.path.join(self.home.data, "admin.token"), encoding="utf-8") as f:
             token = f.read()
-        output = self.backup().stdout  # while it runs
+        output = self.backup().stdout  # while the cluster is running
         self.assertIn(f"cluster {cluster}", output)
         self.assertIn("1 experiments", output)
         self.assertEqual(0o600, os.stat(self.file).st_mode & 0o777)
@@ -57,7 +57,7 @@ class BackupTest(unittest.TestCase):
     def test_replaces_a_cluster_only_with_replace(self):
         experiment, cluster = self.filled()
         self.down()
-        self.backup()  # while it does not run
+        self.backup()  # while the cluster is stopped
         self.home.up()
         output = self.restore("--replace", code=1).stderr
         self.assertIn("another master runs on", output)
@@ -68,7 +68,7 @@ class BackupTest(unittest.TestCase):
         self.assertIn("holds a cluster already", refused.stderr)
         self.assertIn("--replace", refused.stderr)
         self.assertIn("1 experiments", refused.stdout)
-        self.assert_restored(later, cluster)  # it is as it was
+        self.assert_restored(later, cluster)  # the existing cluster is unchanged
         self.down()
         self.restore("--replace")
         self.assert_restored(experiment, cluster)
@@ -76,7 +76,7 @@ class BackupTest(unittest.TestCase):
         self.assertEqual([experiment], [e["id"] for e in listed])
 
     def test_agents_kill_tasks_after_a_restore(self):
-        """The master is killed; agents, tasks and its PostgreSQL live on while the database changes."""
+        """Kills the master and restores the database while agents, tasks and PostgreSQL keep running."""
         sleeps = harness.job(entrypoint="echo process $$ of run $DET_TRIAL_RUN_ID; exec sleep 600",
                              max_restarts=0)
         self.home.up()
@@ -92,7 +92,7 @@ class BackupTest(unittest.TestCase):
             harness.eventually(lambda pid=process: harness.ended(pid), "the end of what it was")
         listed = self.home.json("experiment", "list")["experiments"]
         self.assertEqual([before], [e["id"] for e in listed])
-        # It goes on, by another process; what comes now has the number of nothing before.
+        # Another process continues the trial. New IDs differ from all IDs before the restore.
         harness.eventually(lambda: self.process_of(before) not in processes, "another process")
         made = self.home.create(harness.TRUE_JOB)
         self.assertGreater(made, after + 1000)
@@ -101,7 +101,7 @@ class BackupTest(unittest.TestCase):
         self.assertEqual("STATE_CANCELED", self.home.finish(before)["state"])
 
     def process_of(self, experiment):
-        """The newest one, by its own word."""
+        """The PID in the newest line of the log."""
         trial = self.home.first_trial(experiment)["id"]
 
         def look():

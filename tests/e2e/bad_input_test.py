@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""Input that is wrong: one message with file, line and path, exit code 1, nothing stored."""
+"""Tests invalid input: one message with file, line and path, exit code 1, nothing stored."""
 import json
 import os
 import subprocess
@@ -20,7 +20,7 @@ resources:
 
 class BadInputTest(harness.ClusterTestCase):
     def refused(self, config, *words, context=None, options=()):
-        """Creates, expects a refusal that says all the words, and that nothing was stored."""
+        """Checks that the submission is rejected with a message with all words, and that nothing is stored."""
         before = len(self.home.json("experiment", "list")["experiments"])
         path = self.home.write("bad.yaml", config)
         output = self.home.det("experiment", "create", path, context or self.home.context(), *options,
@@ -144,7 +144,7 @@ class BadInputTest(harness.ClusterTestCase):
 
 
 class OutputTest(unittest.TestCase):
-    """Where results cannot be written."""
+    """Tests `det` when its output cannot be written."""
 
     def run_det(self, words, stdout):
         home = harness.Home()

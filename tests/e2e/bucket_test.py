@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -B
-"""Checkpoints in a bucket: saved from two ranks, resumed from, downloaded through the master, removed
-by it; and a server that the master does not go to."""
+"""Tests checkpoints in a bucket: saved by two ranks, loaded, downloaded and deleted by the master; and servers
+that the master must not access."""
 import os
 import shutil
 import signal
@@ -18,7 +18,7 @@ OVERRIDES = ("resources.slots_per_trial=2", "min_checkpoint_period={batches: 40}
              "data.validation_records=500")
 
 
-# Saves in its first run and ends badly; goes on from there in the second.
+# Saves a checkpoint in its first run and fails; resumes from it in the second.
 SCRIPT = """
 import det, os, pathlib, sys
 info = det.get_cluster_info()
@@ -130,7 +130,7 @@ checkpoint_storage:
         self.assertNotIn(secret, self.home.logs())
 
     def test_master_does_not_access_other_servers(self):
-        # The same server under another name.
+        # The same server with another host name.
         elsewhere = self.url.replace("127.0.0.1", "localhost")
         experiment = self.create(f"checkpoint_storage.endpoint_url={elsewhere}",
                                  "searcher.max_length={batches: 10}")

@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""`det deploy local`: up, status, down, and what stands in the way."""
+"""Tests `det deploy local`: up, status, down, and their errors."""
 import json
 import os
 import re
@@ -51,7 +51,7 @@ class LocalClusterTest(unittest.TestCase):
         self.assertEqual(1, self.home.json("master", "info")["agents"])
 
     def log_in(self, user, password):
-        """The status of a login."""
+        """The HTTP status of a login."""
         body = json.dumps({"username": user, "password": password}).encode()
         url = f"http://127.0.0.1:{self.home.port}/api/v1/auth/login"
         try:
@@ -136,7 +136,7 @@ class LocalClusterTest(unittest.TestCase):
         self.assertFalse(os.path.exists(os.path.join(self.home.data, "log/master.log")))
 
     def test_reports_an_unwritable_data_directory_in_one_line(self):
-        # Even root cannot make a folder below a file.
+        # Even root cannot create a directory below a file.
         path = os.path.join(self.home.write("file", "x"), "data")
         output = self.home.det("deploy", "local", "up", "--port", self.home.port, "--data-dir", path,
                              code=1).stderr
@@ -209,7 +209,7 @@ class LocalClusterTest(unittest.TestCase):
         address = self.home.json("deploy", "local", "status")["url"]
         for name in ("agent-0", "agent-1", "master"):
             self.home.kill(name)
-        with socket.socket() as taken:  # One that fails forgets nothing.
+        with socket.socket() as taken:  # A failed `up` must not change cluster.json.
             taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             taken.bind(("127.0.0.1", self.home.port))
             taken.listen()
@@ -239,7 +239,7 @@ class LocalClusterTest(unittest.TestCase):
         trial = self.home.first_trial(experiment)["id"]
         log = harness.eventually(lambda: re.search("fled=([0-9]+)", self.home.trial_log(trial)),
                                  "the task's start")
-        # Neither told by its folder nor by its words, only by its environment.
+        # Its working directory and arguments do not identify the process; only its environment does.
         neighbour = subprocess.Popen(["sleep", "600"], env={
             "DET_RUN_DIR": self.home.data + "2/agents/agent-0/tasks/1.1.0/run"})
         try:
@@ -265,7 +265,7 @@ class LocalClusterTest(unittest.TestCase):
         os.unlink(path)
 
     def health(self):
-        """The status of GET /health, and its body."""
+        """Status and body of GET /health."""
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.home.port}/health",
                                         timeout=harness.TIMEOUT) as answer:
@@ -303,12 +303,12 @@ class LocalClusterTest(unittest.TestCase):
         with open(path, encoding="utf-8") as f:
             state = json.load(f)
         self.home.det("deploy", "local", "down")
-        # As if the pids had been given to others since.
+        # Simulates PIDs that were reused by other processes.
         for member in state["members"]:
             member["pid"] = os.getpid()
         with open(path, "w", encoding="utf-8") as f:
             json.dump(state, f)
-        self.home.det("deploy", "local", "down")  # This test lives on.
+        self.home.det("deploy", "local", "down")  # Must not kill this test.
 
     def test_det_explains_how_to_start_a_master(self):
         output = self.home.det("experiment", "list", code=1).stderr

@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""`det deploy local` in parts: master-up, agent-up, agent-down, master-down."""
+"""Tests the parts of `det deploy local`: master-up, agent-up, agent-down, master-down."""
 import os
 
 import harness
@@ -20,7 +20,7 @@ class DeployPartsTest(harness.unittest.TestCase):
         return [m["name"] for m in self.home.members()]
 
     def wait_for_agents(self, *names):
-        """Until these are connected, and no others."""
+        """Waits until exactly these agents are connected."""
         def look():
             lines = self.home.det("agent", "list", "--csv").stdout.splitlines()[1:]
             return {line.split(",")[0] for line in lines if ",connected," in line} == set(names)
@@ -30,7 +30,7 @@ class DeployPartsTest(harness.unittest.TestCase):
         self.assertIn("0 agents", self.master_up().stdout)
         self.assertEqual(["master"], self.names())
         self.assertIn("agent-0", self.local("agent-up").stdout)
-        # As existing scripts say it.
+        # The form that existing scripts use.
         self.assertIn("second", self.local("agent-up", "localhost", "--agent-name", "second").stdout)
         self.wait_for_agents("agent-0", "second")
         job = self.home.create(harness.TRUE_JOB)
@@ -49,7 +49,7 @@ class DeployPartsTest(harness.unittest.TestCase):
         self.master_up()
         self.local("agent-up")
         flag = os.path.join(self.home.folder, "go")
-        waits = f"while [ ! -e {flag} ]; do sleep 0.05; done; echo went on"
+        waits = f"while [ ! -e {flag} ]; do sleep 0.05; done; echo continued"
         job = self.home.create(harness.job(entrypoint=["sh", "-c", waits]))
         trial = self.home.first_trial(job)["id"]
         tasks = harness.eventually(
@@ -64,7 +64,7 @@ class DeployPartsTest(harness.unittest.TestCase):
         self.assertIn("master", self.master_up().stdout)
         ended = self.home.finish(job)
         self.assertEqual("STATE_COMPLETED", ended["state"])
-        self.assertEqual(1, self.home.trial_log(trial).count("went on"))
+        self.assertEqual(1, self.home.trial_log(trial).count("continued"))
 
     def test_errors_say_what_to_do(self):
         for command in ("master-down", "agent-down --all"):

@@ -1,14 +1,14 @@
 #!/usr/bin/env -S python3 -B
-"""Programs that use the existing library for tasks: its place in the task, its variables, its calls.
-The library is a stand-in of our own (stand_in/), which does what was recorded of it."""
+"""Tests programs that use the existing `determined` library: its directories, variables and calls.
+The library is a replacement for tests (stand_in/) that makes the recorded calls."""
 import os
 import unittest
 
-os.environ["PYTHONPATH"] = os.path.join(os.getcwd(), "tests/e2e/stand_in")  # The agents hand it on.
+os.environ["PYTHONPATH"] = os.path.join(os.getcwd(), "tests/e2e/stand_in")  # The agents pass it to tasks.
 import harness  # noqa: E402
 from harness import job  # noqa: E402
 
-# Counts to three; saves and tells after each step. Asked to go, it goes.
+# Counts to three; saves a checkpoint and reports after each step. Exits when preempted.
 COUNT = """
 import os, sys
 import determined as det
@@ -33,7 +33,7 @@ with core.init() as context:
     print("hparams", hparams["lr"], len(hparams["words"]), flush=True)
 """
 
-# Each rank brings its number to rank 0, which tells the sum.
+# Each rank sends its number to rank 0, which reports the sum.
 MEET = """
 import os, socket, time
 from determined import core
@@ -91,7 +91,7 @@ class DeterminedLibraryTest(harness.ClusterTestCase):
             {"count.py": COUNT, "startup-hook.sh": "export PREPARED=yes\n"},
             entrypoint="echo prepared=$PREPARED; python3 -m determined.exec.prep_container && "
                        "python3 count.py",
-            hyperparameters={"lr": 0.1, "words": ["long"] * 50_000})  # Too long for a variable.
+            hyperparameters={"lr": 0.1, "words": ["long"] * 50_000})  # Too long for an environment variable.
         self.assert_state(described, "COMPLETED")
         self.assertEqual(0, trial["restarts"], log)
         for line in ("prepared=yes", "begins at 0 with nothing", "hparams 0.1 50000"):

@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""Experiments whose trials are plain commands: from `create` to their end, by every way."""
+"""Tests experiments whose trials are shell commands: create, follow, restart, pause, kill, recovery."""
 import json
 import os
 import re
@@ -107,7 +107,7 @@ class CommandJobTest(harness.ClusterTestCase):
         context = self.home.context({"once.sh": "echo begun; test -e $FLAG || sleep 600\n"})
         flag = os.path.join(self.home.folder, "flag")
         experiment = self.home.create(
-            # The script does not listen, so this long it may go on.
+            # The script ignores the preemption, so it may run this long.
             job(entrypoint="sh once.sh", preemption_timeout=1,
                 environment={"environment_variables": ["FLAG=" + flag]}), context)
         self.begun(experiment)
@@ -178,7 +178,7 @@ class RecoveryTest(harness.ClusterTestCase):
                 if "line-3" in line:
                     break
         waiting = self.home.popen("experiment", "wait", experiment)
-        waiting.stderr.readline()  # Its first progress line: it has reached the master.
+        waiting.stderr.readline()  # The first progress line shows that it is connected to the master.
         self.home.kill("master")
         followers = [created, waiting, *logs]
         output = {process: process.stderr.readline() for process in logs}
@@ -192,7 +192,7 @@ class RecoveryTest(harness.ClusterTestCase):
             if process is waiting:
                 self.assertIn("COMPLETED", err)
                 continue
-            # What came before was read above.
+            # Earlier lines were read above.
             self.assertEqual(["line-4", "line-5", "line-6"], re.findall("line-[0-9]", out), err)
             self.assertNotIn("waiting for it", err if process in output else "")
 

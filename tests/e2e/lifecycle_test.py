@@ -1,6 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""What becomes of experiments at their end and after it: retention, archive, deletion; and requests
-of all kinds at random moments."""
+"""Tests retention, archiving and deletion of experiments, and random requests at random times."""
 import json
 import os
 import random
@@ -8,8 +7,8 @@ import random
 import harness
 from harness import eventually, job
 
-# A trial without any library: one checkpoint per item of its list, with a validation where the item
-# is a number; then it waits for a file, if one is named.
+# A trial without a library. It saves one checkpoint per item of its list, with a validation if the item is a
+# number; then it waits for a file if one is given.
 SAVER = '''
 import json, os, pathlib, sys, time, urllib.request, uuid
 info = json.loads(pathlib.Path(os.environ["DET_RUN_DIR"], "info/trial.json").read_text())
@@ -49,12 +48,12 @@ class LifecycleTest(harness.ClusterTestCase):
         return listed.get("checkpoints", [])
 
     def steps(self, experiment):
-        """Of the checkpoints that are there, which must be those whose files are."""
+        """The steps of the existing checkpoints, whose files must exist as well."""
         listed = self.checkpoints(experiment)
         for each in self.checkpoints(experiment, "--all"):
             there = os.path.exists(os.path.join(each["storagePath"], "model.pt"))
             if there != (each in listed):
-                return None  # on its way
+                return None  # still being deleted
         return [int(c["metadata"]["steps_completed"]) for c in listed]
 
     def settle(self, experiment, steps):
@@ -75,7 +74,7 @@ class LifecycleTest(harness.ClusterTestCase):
         states = [c["state"] for c in self.checkpoints(experiment, "--all")]
         self.assertEqual(3, states.count("STATE_DELETED"))
         self.assertEqual(2, self.home.experiment(experiment)["checkpointCount"])
-        # And the experiment goes on from what is there.
+        # The experiment continues from the remaining checkpoint.
         self.home.det("experiment", "continue", experiment)
         self.home.finish(experiment)
         kept = self.checkpoints(experiment, "--all")[4]["uuid"]
@@ -94,12 +93,12 @@ class LifecycleTest(harness.ClusterTestCase):
 
         def left():
             return self.home.json(*describe)["checkpoint"]["resources"]
-        eventually(lambda: left() == {"model.pt": "1000"}, "the files that match are gone")
+        eventually(lambda: left() == {"model.pt": "1000"}, "the deletion of the matching files")
         self.assertEqual(["model.pt"], os.listdir(second["storagePath"]))
         self.assertIn("PARTIALLY_DELETED", self.home.det(*describe).stdout)
         self.assertEqual(2, len(os.listdir(first["storagePath"])), "of the other nothing went")
         self.assertEqual(str(2500), self.home.experiment(experiment)["checkpointSize"])
-        # What is left can be had, but nobody goes on from it.
+        # The remaining files can be downloaded, but no trial can start from them.
         target = os.path.join(self.home.folder, "left")
         self.home.det("checkpoint", "download", second["uuid"], "-o", target)
         self.assertEqual(["model.pt"], os.listdir(target))
@@ -136,7 +135,7 @@ class LifecycleTest(harness.ClusterTestCase):
         eventually(lambda: len(self.checkpoints(experiment)) == 3, "three checkpoints")
         self.home.det("experiment", "set", "gc-policy", experiment, "--save-trial-best", 0,
                       "--yes")
-        # The newest of a trial that runs is not to be had.
+        # The newest checkpoint of an active trial cannot be deleted.
         newest = self.checkpoints(experiment)[-1]["uuid"]
         output = self.home.det("checkpoint", "delete", newest, "--yes", code=1)
         self.assertIn("stays", output.stderr)
@@ -190,7 +189,7 @@ class LifecycleTest(harness.ClusterTestCase):
         refused = self.home.det("experiment", "fork", parent, code=1).stderr
         self.assertIn("DELETED", refused)
         self.home.det("experiment", "delete", child, "--yes")
-        eventually(lambda: self.gone(child) and self.gone(parent), "both are gone")
+        eventually(lambda: self.gone(child) and self.gone(parent), "the deletion of both")
         self.assertFalse(os.path.exists(held["storagePath"]))
 
     def test_reports_and_retries_failed_deletion(self):

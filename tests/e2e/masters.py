@@ -1,4 +1,4 @@
-"""Masters that a test starts and ends itself, beside each other on one PostgreSQL."""
+"""Masters that share one PostgreSQL and that a test starts and stops itself."""
 import os
 import signal
 import subprocess
@@ -11,7 +11,7 @@ MASTER = os.path.join(harness.ROOT, "master/resolute-master")
 
 
 class Master:
-    """A master of its own data directory; its log is what it said."""
+    """A master with its own data directory and log."""
 
     def __init__(self, home, name, db, *flags, port=None):
         self.home, self.name = home, name
@@ -34,7 +34,7 @@ class Master:
             if self.process.poll() is not None and word not in self.read_log():
                 raise AssertionError(f"{self.name} ended: {self.read_log()}")
             return word in self.read_log()
-        harness.eventually(look, f"{self.name} says {word}")
+        harness.eventually(look, f"{word} in the log of {self.name}")
         return self
 
     def leads(self):
@@ -53,7 +53,7 @@ class Master:
 
 
 class MastersTestCase(unittest.TestCase):
-    """A PostgreSQL without any master yet."""
+    """Starts a PostgreSQL without a master."""
 
     def setUp(self):
         self.home = harness.Home()

@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""A database that goes away: what is refused, what waits for it, and a master that is told to stop."""
+"""Tests a database outage: rejected and pending requests, and stopping the master during the outage."""
 import signal
 
 import harness
@@ -19,7 +19,7 @@ class OutageTest(MastersTestCase):
         return {e["name"]: e["state"] for e in self.home.json("experiment", "list")["experiments"]}
 
     def held(self):
-        """`waiting` runs, the database is gone, and `det` waits for an answer to what it asked."""
+        """Stops the database while experiment `waiting` is running and `det` waits for a response."""
         made = self.home.create(harness.job(name="waiting"))
         self.db.stop("immediate")
         asked = self.home.popen("experiment", "kill", made)
@@ -48,7 +48,7 @@ class OutageTest(MastersTestCase):
         self.assertNotEqual(0, asked.returncode, output)
         self.db.start()
         self.start("m", port=self.master.port).leads()
-        # What nobody was promised has not been done.
+        # The request was not acknowledged, and must have had no effect.
         self.assertEqual(["waiting"], list(self.states()))
         self.assertNotIn("CANCELED", self.states()["waiting"])
 

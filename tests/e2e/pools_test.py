@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""Agents, slots and pools as people change them, while it runs and over a restart: through `det`."""
+"""Tests changes of agents, slots and pools with `det`, at run time and across a restart."""
 
 import harness
 from harness import eventually, job
@@ -66,8 +66,8 @@ class BrokenHardwareTest(SchedulingTestCase):
         return self.home.json("slot", "list")["agents"][0]["slots"]["0"]
 
     def test_quarantines_a_slot_after_repeated_failures(self):
-        mended = self.path("mended")
-        experiment = self.create(1, f"[ -e {mended} ] || {{ echo '{self.LINE}'; exit 1; }}",
+        repaired = self.path("repaired")
+        experiment = self.create(1, f"[ -e {repaired} ] || {{ echo '{self.LINE}'; exit 1; }}",
                                  max_restarts=9)
         eventually(lambda: self.slot().get("quarantined"), "a quarantine")
         listed = self.home.det("slot", "list").stdout
@@ -81,13 +81,13 @@ class BrokenHardwareTest(SchedulingTestCase):
         trial = self.home.first_trial(experiment)
         self.assertEqual(2, trial["restarts"], "neither before the second failure, nor later")
         self.assertIn("det slot enable agent-0 0", self.log(experiment))
-        # Nobody else gets it either, and what was decided holds over a restart.
+        # No other trial gets the slot, also after a restart.
         other = self.create(1, "echo begun")
         self.waits(other)
         self.home.kill("master")
         self.home.up(self.agents, self.slots)
         self.assertTrue(self.slot()["quarantined"])
-        self.home.write("mended", "")
+        self.home.write("repaired", "")
         self.home.det("slot", "enable", "agent-0", 0)
         for each in (experiment, other):
             self.assert_state(self.home.finish(each), "COMPLETED")

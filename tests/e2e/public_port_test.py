@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""What the one public port promises to every caller, seen from outside."""
+"""Tests the public port: HTTP and gRPC, request IDs, reflection, OpenAPI document, CORS."""
 import gzip
 import json
 import subprocess
@@ -16,7 +16,7 @@ class PublicPortTest(harness.ClusterTestCase):
             return f.read().strip()
 
     def ask(self, path, headers=None, body=None, token=None):
-        """(status, headers, bytes) of an answer, whatever its status."""
+        """(status, headers, body) of the response, including errors."""
         headers = dict(headers or {})
         if token:
             headers["Authorization"] = "Bearer " + token
@@ -29,7 +29,7 @@ class PublicPortTest(harness.ClusterTestCase):
             return error.code, error.headers, error.read()
 
     def grpc(self, method, message=b"", token=None):
-        """(answer's bytes, trailing metadata as text) of a call with one message."""
+        """(response message, trailing metadata as text) of a unary call."""
         frame = b"\0" + len(message).to_bytes(4, "big") + message
         command = ["curl", "-sS", "--http2-prior-knowledge", "--max-time", str(harness.TIMEOUT),
                    "-H", "content-type: application/grpc", "-H", "te: trailers",

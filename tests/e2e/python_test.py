@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""Training scripts with our own Python package, which a task finds without any installation."""
+"""Tests training scripts with the Python package `det`, which tasks can import without installing it."""
 import json
 import os
 import re
@@ -10,7 +10,7 @@ import sys
 import harness
 from harness import job
 
-# On two ranks: counts to four, saves and tells after each step. "wait": until there is a file.
+# Counts to four on two ranks; saves a checkpoint and reports after each step. "wait": waits for a file.
 COUNT = """
 import os, sys, time
 import determined as det
@@ -56,7 +56,7 @@ with det.core.init() as context:
             assert abs(context.train.get_experiment_best_validation() - 1 / 4) < 1e-6
 """
 
-# Saves three, and waits for a file before it deletes the first two.
+# Saves three checkpoints, waits for a file, and deletes the first two.
 DELETES = """
 import os, sys, time
 import det
@@ -87,8 +87,8 @@ with det.core.init() as context:
         raise det.InvalidHP("lr is above 1")
 """
 
-# As it was written for another library: the class that a configuration names. Its first run waits in the
-# sixth batch until it is to go.
+# A class written for another library, named in the configuration. Its first run waits in the sixth batch until it
+# is preempted.
 TRIAL = """
 import time
 import torch
@@ -164,7 +164,7 @@ class ScriptTestCase(harness.ClusterTestCase):
         return self.home.create(config, self.home.context({"train.py": text}))
 
     def steps(self, trial, group):
-        """Of each report that the master has."""
+        """The steps of all reports that the master has stored."""
         path = f"/api/v1/trials/metrics/trial_metrics?trial_ids={trial}&group={group}"
         results = json.loads(self.home.det("dev", "curl", path).stdout)
         return [report["totalBatches"] for report in results.get("result", results)["metrics"]]
@@ -228,7 +228,7 @@ class OneAgentTest(ScriptTestCase):
         trial = self.home.first_trial(experiment)["id"]
         self.assert_logged(trial, "[rank=0] waits")
         self.home.kill("master")
-        self.home.write(flag, "")  # It reports to nobody, and goes on.
+        self.home.write(flag, "")  # It continues without a master.
         harness.eventually(lambda: os.path.exists(flag + ".0"), "step 3")
         self.home.up(self.agents, self.slots)
         self.assert_state(self.home.finish(experiment), "COMPLETED")
@@ -237,7 +237,7 @@ class OneAgentTest(ScriptTestCase):
         for group in ("training", "validation"):
             self.assertEqual([1, 2, 3, 4], self.steps(trial, group))
         [saved] = self.home.json("experiment", "list-checkpoints", experiment)["checkpoints"]
-        self.assertEqual(4, saved["metadata"]["steps_completed"])  # The others have had their time.
+        self.assertEqual(4, saved["metadata"]["steps_completed"])  # Older checkpoints may have been deleted.
 
     def test_script_deletes_checkpoints_except_those_of_model_versions(self):
         flag = os.path.join(self.home.folder, "delete")
@@ -269,9 +269,9 @@ class OneAgentTest(ScriptTestCase):
         experiment = self.home.create(config, self.home.context({"model_def.py": TRIAL}))
         trial = self.home.first_trial(experiment)["id"]
         self.assert_logged(trial, "[rank=1] begins at 0")
-        self.assert_logged(trial, "[rank=0] waits")  # Heard of earlier, it would stop them earlier.
+        self.assert_logged(trial, "[rank=0] waits")  # An earlier preemption would stop the ranks earlier.
         self.home.det("experiment", "pause", experiment)
-        # The batch in which the chief hears of it and one more, after which both stop.
+        # The ranks stop one batch after the one in which the chief learns of the preemption.
         harness.eventually(lambda: self.saved(experiment) == [7], "checkpoint of batch 7")
         self.home.det("experiment", "activate", experiment)
         self.assert_state(self.home.finish(experiment), "COMPLETED")
@@ -282,7 +282,7 @@ class OneAgentTest(ScriptTestCase):
         self.assertEqual([10, 20], self.steps(trial, "validation"))
 
     def saved(self, experiment):
-        """The steps of each of its checkpoints."""
+        """The steps of the checkpoints."""
         results = self.home.json("experiment", "list-checkpoints", experiment)["checkpoints"]
         return [checkpoint["metadata"]["steps_completed"] for checkpoint in results]
 

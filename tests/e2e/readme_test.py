@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""The Trials that README.md shows, as it shows them."""
+"""Tests the Trials in README.md."""
 import os
 import re
 import subprocess
@@ -10,7 +10,7 @@ LAUNCH = os.path.join(harness.ROOT, "trial_api/cpp/sdk/bin/resolute-launch")
 
 
 def blocks():
-    """{language: text} of the Trials."""
+    """{language: source} of the Trials."""
     with open(os.path.join(harness.ROOT, "README.md"), encoding="utf-8") as file:
         [_, part] = file.read().split("## A Trial in thirty lines")
     return dict(re.findall(r"^```(python|yaml|cpp)\n(.*?)^```", part, re.M | re.S))
@@ -24,7 +24,7 @@ class ReadmeTest(harness.ClusterTestCase):
         self.config = os.path.join(self.folder, "line.yaml")
 
     def learns(self, *options):
-        """The error of the last validation of an experiment that ran to its end."""
+        """Runs an experiment; returns the error of its last validation."""
         made = self.home.json("experiment", "create", self.config, self.folder,
                               *[x for option in options for x in ("--config", option)])
         return self.home.last_validation(made["experiment"]["id"])["error"]

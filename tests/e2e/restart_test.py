@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -B
-"""What a master, or an agent, that was killed finds as it was: one cluster for all (README.md has the
-table of the scenarios)."""
+"""Tests the state of the cluster after restarts of masters and agents (README.md has a table of the scenarios).
+All tests share one cluster."""
 import os
 import re
 import signal
@@ -11,12 +11,12 @@ from harness import eventually
 from scheduling import SchedulingTestCase
 
 AGENT = os.path.join(harness.ROOT, "agent/resolute-agent")
-# Works until a file appears, and hears nothing of a preemption.
+# Runs until a file exists, and ignores preemption.
 DEAF = "echo begun as $DET_ALLOCATION_ID pid=$$; while [ ! -e {stop} ]; do sleep 0.05; done; {end}"
 
 
 class Daemons(SchedulingTestCase):
-    """Two agents of two slots; agents of the test's own beside them, each in a pool of its own."""
+    """A cluster with two agents of two slots. Tests can start further agents, each in its own pool."""
 
     @classmethod
     def setUpClass(cls):
@@ -61,7 +61,7 @@ class Daemons(SchedulingTestCase):
             return f.read()
 
     def agent(self, name):
-        """As the master knows it; None where it is away."""
+        """The agent as the master sees it; None if it is disconnected."""
         found = [a for a in self.home.json("agent", "list")["agents"] if a["id"] == name]
         return found[0] if found else None
 
@@ -163,7 +163,7 @@ class MasterRestartTest(Daemons):
                 self.home.write("leaves-" + way, "")
                 self.gone(pid)
                 self.up()
-                # It may have been done: an end with code 0 that nobody took for an answer.
+                # The trial may have completed: it may have exited with code 0 without acknowledging the preemption.
                 states = {"STATE_" + state, "STATE_COMPLETED"}
                 eventually(lambda e=experiment, s=states: self.home.experiment(e)["state"] in s,
                            f"the state after {way}")
@@ -205,7 +205,7 @@ class MasterRestartTest(Daemons):
         self.end_agent("changing", signal.SIGKILL)
         self.start_agent("changing", "devices", slots=1)
         self.up()
-        # It may not take devices away from what runs.
+        # The agent must not remove devices of running tasks.
         eventually(lambda: "comes back without the device" in self.agent_log("changing"),
                    "the refusal")
         self.assertTrue(os.path.exists(f"/proc/{pid}"))
@@ -267,7 +267,7 @@ class AgentRestartTest(Daemons):
         self.restart_master()
         self.start_agent("late", "waited")
         self.assert_state(self.home.finish(experiment), "COMPLETED")
-        # The wait was no run.
+        # Waiting did not count as a run.
         self.assertIn(f"begun as {experiment}.", self.log(experiment))
         runs = self.home.first_trial(experiment)["runs"]
         self.assertEqual(1, len(runs))

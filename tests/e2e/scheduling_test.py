@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""Who goes first, who must go, and why others wait: through `det` on a real cluster."""
+"""Tests order, preemption, wait reasons and quotas with `det` on a real cluster."""
 import importlib.machinery
 import importlib.util
 import os
@@ -41,7 +41,7 @@ class QueueTest(SchedulingTestCase):
         self.assertEqual(10, self.place(second)["priority"])
         text = self.home.det("experiment", "describe", second).stdout
         self.assertIn("0 jobs ahead in pool default", text)
-        # All or nothing.
+        # All changes or none.
         output = self.home.det("job", "update-batch", f"{first}.priority=5", "999.priority=5",
                              code=1).stderr
         self.assertIn("999", output)
@@ -140,7 +140,7 @@ class SharedDeviceTest(SchedulingTestCase):
     agents, slots = 1, 2
 
     def half(self, me, other):
-        """Says what it holds, and begins only once the other has done so too."""
+        """A job that prints its share of the device, and starts after another one has done so."""
         return self.create(0.5, f"echo $DET_SLOT_IDS > {self.path(me)}.new; "
                                 f"mv {self.path(me)}.new {self.path(me)}; "
                                 f"until [ -e {self.path(other)} ]; do sleep 0.05; done; echo begun; "
@@ -163,7 +163,7 @@ class SharedDeviceTest(SchedulingTestCase):
         slots = self.home.json("slot", "list")["agents"][0]["slots"]
         self.assertEqual(2, len(slots["0"]["containers"]))
         self.assertNotIn("container", slots["1"])
-        # The other device is whole still, the shared one is for no more than it has.
+        # The other device is still unused, and the shared one has no more capacity.
         whole = self.create()
         self.begun(whole)
         self.waits(self.create(0.2), "0.2 of a slot")
@@ -198,7 +198,7 @@ class ManyShortTasksTest(harness.unittest.TestCase):
         run_agents = importlib.util.module_from_spec(
             importlib.util.spec_from_loader("run_agents", loader))
         loader.exec_module(run_agents)
-        # How busy the slots are is for the benchmark: here the machine is shared.
+        # Utilization is measured by a benchmark, because this machine runs other tests.
         run_agents.LEAST_BUSY = 0
         self.assertTrue(run_agents.measure(agents=6, slots=2, tasks=40))
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -B
-"""Trials that go on from a checkpoint: from their own when a search resumes them, from another's
-when a population replaces its worst, or when an experiment begins where another trial ended."""
+"""Tests trials that start from a checkpoint: their own when a search resumes them, or that of another trial in
+population-based training or when an experiment starts from it."""
 import json
 import os
 import sys
@@ -8,9 +8,9 @@ import sys
 import harness
 from harness import job
 
-# Trains to the end, a length at a time, and saves what was trained, by whom, before it tells of it:
-# nothing is ever trained twice. Where the search may pause it, it gives it a moment to do so. The
-# trials are the worse the later they were created.
+# Trains to the end in units of length. It saves the trained units and their trial before it reports them, so that
+# no unit is trained twice, and waits briefly at lengths at which the search may pause it. Trials that were
+# created later report worse metrics.
 TRIAL = """
 import json, os, time
 import det
@@ -60,7 +60,7 @@ class SearchCheckpointsTest(harness.ClusterTestCase):
     @classmethod
     def setUpClass(cls):
         cls.home = harness.Home()
-        # What a test looks at later stays.
+        # Keeps the checkpoints that the tests read.
         config = cls.home.write("master.yaml", {"checkpoint_storage": {
             "host_path": os.path.join(cls.home.folder, "all"), "storage_path": "searches",
             "save_trial_latest": 100}})
@@ -87,8 +87,8 @@ class SearchCheckpointsTest(harness.ClusterTestCase):
         return described
 
     def read_reports(self):
-        """What each run began with, [trial, run, own length, trained], and what was trained of
-        those that came to the end."""
+        """[trial, run, own length, trained units] of each run at its start, and the trained units of the runs
+        that completed."""
         runs, ends = self.files
         with open(runs, encoding="utf-8") as begun, open(ends, encoding="utf-8") as ended:
             return [json.loads(line) for line in begun], dict(map(json.loads, ended))
@@ -99,7 +99,7 @@ class SearchCheckpointsTest(harness.ClusterTestCase):
              "divisor": 2, "max_trials": 4, "max_concurrent_trials": 1, "stop_once": False})
         first, second, third, fourth = sorted(described["trialIds"])
         begun, ended = self.read_reports()
-        # Rungs at 1, 2 and 4. One runs at a time: the first pauses, and is the best of two, then of
+        # Rungs at 1, 2 and 4, one trial at a time: the first one pauses and is the best of two, then of
         # four.
         self.assertEqual(sorted([
             [first, 0, 0, []], [second, 0, 0, []], [third, 0, 0, []], [fourth, 0, 0, []],
@@ -114,7 +114,7 @@ class SearchCheckpointsTest(harness.ClusterTestCase):
              "num_generations": 2, "max_concurrent_trials": 2})
         best, second, third, worst, child = sorted(described["trialIds"])
         begun, ended = self.read_reports()
-        # The worst one is not heard of again; the child has its parent's work, and counts its own.
+        # The worst trial does not run again. The child continues the work of its parent and counts its own.
         self.assertEqual(sorted([
             *([trial, 0, 0, []] for trial in (best, second, third, worst)),
             *([trial, 1, 2, lengths(trial, 2)] for trial in (best, second, third)),

@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -B
-"""Searches as a user drives them: previews, templates, rungs, several objectives, a search driven
-from outside, forks and experiments that go on."""
+"""Tests searches with `det`: previews, templates, rungs, several objectives, custom searches, forked and continued
+experiments."""
 import json
 import os
 import subprocess
@@ -9,7 +9,7 @@ import sys
 import harness
 from harness import job
 
-# Trains for LENGTH units, a validation each; the loss falls with the length, to x.
+# Trains for LENGTH units with a validation each; the loss decreases to x.
 TRIAL = r"""
 import json, os, sys, urllib.request
 
@@ -48,7 +48,7 @@ class SearchMethodsTest(harness.ClusterTestCase):
         return self.home.finish(experiment)
 
     def get(self, path):
-        """By the API; the answer as text."""
+        """Calls the API; returns the response as text."""
         return subprocess.run(
             ["curl", "-fsS", f"http://127.0.0.1:{self.home.port}{path}",
              "-H", "Authorization: Bearer " + self.token()],
@@ -82,7 +82,7 @@ class SearchMethodsTest(harness.ClusterTestCase):
         reported = [int(rung["reported"]) for rung in rungs["search"]["brackets"][0]["rungs"]]
         self.assertEqual(9, reported[0])
         self.assertLess(reported[2], reported[0])
-        # Each rung names who came, the best first, and what became of them.
+        # Each rung lists its trials, the best first, and their outcomes.
         for rung in rungs["search"]["brackets"][0]["rungs"]:
             arrivals = rung.get("arrivals", [])
             self.assertEqual(int(rung["reported"]), len({each["trialId"] for each in arrivals}))
@@ -112,7 +112,7 @@ class SearchMethodsTest(harness.ClusterTestCase):
         text = self.home.det("experiment", "describe", described["id"]).stdout
         self.assertIn("Pareto front", text)
         front = json.loads(self.get(f"/api/v1/experiments/{described['id']}/search"))["search"]
-        # What x wins in one it loses in the other.
+        # x improves one objective and worsens the other.
         self.assertEqual(6, len(front["front"]))
 
     def test_merges_a_template(self):

@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""det dev schedule, det cluster simulate, det cluster workload: they need no master."""
+"""Tests `det dev schedule`, `det cluster simulate` and `det cluster workload`, which need no master."""
 import json
 import os
 import re
@@ -59,7 +59,7 @@ class SimulateTest(unittest.TestCase):
         self.assertEqual((200, 200), (figures["jobs"], figures["completed"]))
         self.assertEqual(200, figures["waits"]["all"]["started"])
         self.assertLessEqual(figures["utilisation"]["window"]["of_bound"], 1)
-        # The same, made on the way, and with the records of each job.
+        # The same workload through a pipe, with the records of each job.
         records = os.path.join(self.home.folder, "jobs.csv")
         again = self.home.json("cluster", "simulate", "--jobs", 200, "--seed", 3, "--jobs-out",
                                records, *agents)

@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""Two masters on one PostgreSQL: who leads, who takes over, and what becomes of the one that led."""
+"""Tests two masters with one PostgreSQL: leadership, takeover, and the previous leader."""
 import signal
 
 import harness
@@ -34,13 +34,13 @@ class StandbyTest(MastersTestCase):
                            "the standby takes a write")
         self.assertEqual({"before", "after"}, set(self.names()))
         self.standby.leads()
-        # The one that led comes back as what it is now: another standby.
+        # The previous leader returns as a standby.
         again = self.start("a", "--standby").await_word(f"the leader at {self.standby.url}")
         self.assertEqual(0, again.kill(signal.SIGTERM).end(), again.read_log())
 
     def test_stopped_leader_exits_without_writing(self):
         self.leader.kill(signal.SIGSTOP)
-        # Its socket takes what its process does not.
+        # The socket of a stopped process still accepts connections.
         path = self.home.write("late.yaml", harness.job(name="late"))
         late = self.home.popen("-m", self.leader.url, "experiment", "create", path,
                                self.home.context())

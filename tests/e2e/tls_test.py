@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""A cluster behind TLS: what speaks to it and what is refused, by `det deploy local up --tls`."""
+"""Tests a cluster with TLS, started by `det deploy local up --tls`: accepted and rejected connections."""
 import json
 import os
 import re
@@ -16,7 +16,7 @@ from masters import MASTER, Master
 
 AGENT = os.path.join(harness.ROOT, "agent/resolute-agent")
 
-# A trial without any library: one validation, told over TLS.
+# A trial without a library that reports one validation over TLS.
 TELLER = '''
 import json, os, ssl, urllib.request
 assert os.environ["DET_MASTER"].startswith("https://") and os.environ["DET_USE_TLS"] == "true"
@@ -52,7 +52,7 @@ class TlsTest(harness.ClusterTestCase):
         return os.path.join(self.home.data, "tls", name)
 
     def stranger(self, *args, code=0, **env):
-        """det by a user who was told nothing of this cluster but an access token."""
+        """Runs det as a user who has only an access token for this cluster."""
         with open(os.path.join(self.home.data, "admin.token"), encoding="utf-8") as f:
             token = f.read().strip()
         home = os.path.join(self.home.folder, "stranger")
@@ -109,7 +109,7 @@ class TlsTest(harness.ClusterTestCase):
         self.assertEqual(0, output.returncode, output.stderr)
 
     def agent(self, *flags, master=None, token="agent.token"):
-        """What an agent says that is refused at its start."""
+        """The output of an agent that exits at its start."""
         output = subprocess.run(
             [AGENT, "--master", master or self.url, "--id", "other", "--slots", "1", "--work-dir",
              os.path.join(self.home.folder, "other"), "--token-file",
@@ -133,7 +133,7 @@ class TlsTest(harness.ClusterTestCase):
         self.assertIn("is for an agent, this token is of a user", last)
 
     def await_word(self, word, *flags, master=None):
-        """Of an agent that cannot connect, and goes on trying."""
+        """The log of an agent that cannot connect and keeps retrying."""
         path = os.path.join(self.home.folder, "lost.log")
         with open(path, "w", encoding="utf-8") as log:
             agent = subprocess.Popen(
@@ -246,7 +246,7 @@ class StandbyTest(unittest.TestCase):
         return os.path.join(self.home.data, "tls", name)
 
     def test_agents_and_det_switch_to_the_next_leader(self):
-        # Any cluster's certificates will do.
+        # The certificates of any local cluster can be used.
         self.home.det("deploy", "local", "up", "--tls", "--slots", 1, "--port", self.home.port)
         self.home.det("deploy", "local", "down")
         leader = self.master("a").leads()

@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""C++ Trials on the cluster: two slots, checkpoints, killed ranks, sources that do not compile."""
+"""Tests C++ Trials on a cluster: two slots, checkpoints, killed ranks, compile errors."""
 import json
 import os
 import shutil
@@ -12,7 +12,7 @@ EXAMPLE = os.path.join(harness.ROOT, "examples/fashion_mnist")
 
 class TrainingTest(harness.ClusterTestCase):
     def example(self):
-        """The example's sources, without what only its build needs."""
+        """The sources of the example without its build files."""
         context = self.home.context()
         for name in os.listdir(EXAMPLE):
             if name.endswith((".cc", ".h", ".yaml")):
@@ -69,13 +69,13 @@ class TrainingTest(harness.ClusterTestCase):
                                   "hyperparameters.warmup_batches=2",
                                   "hyperparameters.learning_rate=0.004",
                                   "searcher.max_length={batches: 30}")
-        self.assertLess(results["bits_per_character"], 7)  # A guess needs 8.
+        self.assertLess(results["bits_per_character"], 7)  # Guessing needs 8.
         uuid = self.home.json("checkpoint", "list", experiment)["checkpoints"][-1]["uuid"]
         self.home.det("checkpoint", "download", uuid, "-o",
                       os.path.join(context, "language_model"))
         _, results = finish("sentiment.yaml", "hyperparameters.learning_rate=0.05",
                          "searcher.max_length={epochs: 40}")
-        self.assertGreater(results["accuracy"], 0.6)  # A guess has 0.5.
+        self.assertGreater(results["accuracy"], 0.6)  # Guessing gives 0.5.
 
     def test_trains_on_two_slots_and_saves_a_checkpoint(self):
         experiment = self.create(200)
@@ -87,7 +87,7 @@ class TrainingTest(harness.ClusterTestCase):
         self.assertGreater(accuracy, 0.5)
         checkpoints = self.home.json("checkpoint", "list", experiment)["checkpoints"]
         self.assertTrue(checkpoints)
-        uuid = checkpoints[-1]["uuid"]  # The newest stays; an older one may be on its way out.
+        uuid = checkpoints[-1]["uuid"]  # The newest checkpoint is kept; an older one may be being deleted.
         target = os.path.join(self.home.folder, "downloaded")
         self.home.det("checkpoint", "download", uuid, "-o", target)
         for path, size in checkpoints[-1]["resources"].items():
@@ -112,11 +112,11 @@ class TrainingTest(harness.ClusterTestCase):
         self.assertAlmostEqual(became[0]["loss"], became[1]["loss"], delta=0.01)
 
     def first_reports(self, trial):
-        """After how many batches each run of a trial first reported, by run."""
+        """The batch of the first report of each run of the trial."""
         output = self.home.det("dev", "curl", "/api/v1/trials/metrics/trial_metrics?group=training"
                              f"&trial_ids={trial}").stdout
         first, decoder = {}, json.JSONDecoder()
-        while output.strip():  # one message after the other, each over many lines
+        while output.strip():  # Several messages, each with many lines.
             message, end = decoder.raw_decode(output.lstrip())
             output = output.lstrip()[end:]
             for report in message["result"]["metrics"]:
@@ -145,7 +145,7 @@ class TrainingTest(harness.ClusterTestCase):
         text = self.home.det("trial", "describe", trial["id"]).stdout
         self.assertIn("restarts", text)
         self.assertIn("SIGKILL", text)
-        # It went on where it had saved, and became what it would have been.
+        # It resumed from the checkpoint, with the same result as without the failure.
         self.assertEqual(10, self.first_reports(trial["id"])[0])
         self.assertGreater(self.first_reports(trial["id"])[1],
                            int(saved[0]["metadata"]["steps_completed"]))

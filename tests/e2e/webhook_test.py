@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""Webhooks: what happened is told, signed, also by a master that comes after the one that saw it."""
+"""Tests signed webhook deliveries, also by the next master after the first one was killed."""
 import hashlib
 import hmac
 import http.server
@@ -13,7 +13,7 @@ KEY = "the key of this test"
 
 
 class Receiver:
-    """Keeps what is posted to a port of the loopback interface."""
+    """An HTTP server on a loopback port that stores the received requests."""
 
     def __init__(self, port):
         self.received = []
@@ -66,7 +66,7 @@ class WebhookTest(harness.ClusterTestCase):
         return self.home.json("webhook", "deliveries", hook)["deliveries"]
 
     def check(self, receiver, experiment):
-        """That it was told of the experiment once, in words that nobody else could write."""
+        """Checks that the receiver got one event for the experiment, with a valid signature."""
         def deliveries():
             return [each for each in receiver.received
                     if json.loads(each[1])["event_data"]["experiment"]["id"] == experiment]
@@ -90,7 +90,7 @@ class WebhookTest(harness.ClusterTestCase):
             experiment = self.home.create(job(entrypoint="true"))
             self.home.finish(experiment)
             self.check(receiver, experiment)
-            eventually(lambda: self.deliveries(hook)[0]["state"] == "STATE_DELIVERED", "its note")
+            eventually(lambda: self.deliveries(hook)[0]["state"] == "STATE_DELIVERED", "the state DELIVERED")
         finally:
             receiver.close()
             self.home.det("webhook", "delete", hook)
