@@ -21,8 +21,8 @@ UNOPTIMISED = ["-O0", "-U_FORTIFY_SOURCE"]
 GENERATED = ["-w", "-O1", "-g0"]
 
 _OPTIMISED_TESTS = [
-    "master/scheduler",
-    "master/searcher",
+    "master/core/scheduler",
+    "master/core/searcher",
     "master/simulate",
     "tests/sim",
 ]

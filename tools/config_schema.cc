@@ -1,7 +1,7 @@
 // Prints the JSON Schema of the experiment configuration, which is embedded in det (//cli).
 #include <iostream>
 
-#include "master/model/fields_schema.h"
+#include "master/core/model/fields_schema.h"
 
 int main() {
   std::cout << det::model::ExperimentConfigSchema().ToJson() << "\n";

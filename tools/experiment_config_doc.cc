@@ -1,6 +1,6 @@
 #include <iostream>
 
-#include "master/model/fields_page.h"
+#include "master/core/model/fields_page.h"
 
 int main() {
   std::cout << det::model::ExperimentConfigPage();

@@ -1,8 +1,8 @@
 #include <iostream>
 
-#include "master/config_fields.h"
+#include "master/app/config_fields.h"
 
 int main() {
-  std::cout << det::master::MasterConfigPage();
+  std::cout << det::app::MasterConfigPage();
   return 0;
 }

@@ -1,6 +1,6 @@
 #include <iostream>
 
-#include "master/experiment/state_machines_text.h"
+#include "master/core/experiment/state_machines_text.h"
 
 int main() {
   std::cout << det::experiment::StateMachinesText();

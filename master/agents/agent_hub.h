@@ -17,11 +17,11 @@
 #include "base/thread_pool.h"
 #include "master/agents/topology.h"
 #include "master/auth/authenticator.h"
+#include "master/core/model/ids.h"
+#include "master/core/model/reports.h"
 #include "master/engine/engine.h"
 #include "master/engine/sinks.h"
-#include "master/model/ids.h"
-#include "master/model/reports.h"
-#include "master/store/store.h"
+#include "master/store/interfaces/store.h"
 
 namespace grpc {
 class Service;

@@ -16,9 +16,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "det/agent/v1/agent.pb.h"
-#include "master/cluster/event.h"
+#include "master/core/cluster/event.h"
+#include "master/core/model/ids.h"
 #include "master/engine/engine.h"
-#include "master/model/ids.h"
 #include <grpcpp/grpcpp.h>
 
 namespace det::agents {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "master/model/extras_config.h"
+#include "master/core/model/extras_config.h"
 
 namespace det::agents {
 

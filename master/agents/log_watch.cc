@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "master/store/canonical.h"
+#include "master/store/interfaces/canonical.h"
 
 namespace det::agents {
 namespace {

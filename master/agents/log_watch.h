@@ -16,10 +16,10 @@
 #include "absl/status/status.h"
 #include "base/thread_pool.h"
 #include "master/agents/log_patterns.h"
-#include "master/cluster/event.h"
+#include "master/core/cluster/event.h"
+#include "master/core/model/ids.h"
+#include "master/core/model/reports.h"
 #include "master/engine/engine.h"
-#include "master/model/ids.h"
-#include "master/model/reports.h"
 
 namespace det::agents {
 

@@ -10,9 +10,9 @@
 
 #include "absl/status/statusor.h"
 #include "det/agent/v1/agent.pb.h"
-#include "master/cluster/effect.h"
-#include "master/cluster/event.h"
-#include "master/model/reports.h"
+#include "master/core/cluster/effect.h"
+#include "master/core/cluster/event.h"
+#include "master/core/model/reports.h"
 
 namespace det::agents {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "master/model/agent.h"
+#include "master/core/model/agent.h"
 
 namespace det::agents {
 

@@ -14,7 +14,7 @@
 #include "master/auth/passwords.h"
 #include "master/auth/permissions.h"
 #include "master/auth/tokens.h"
-#include "master/store/fake_store.h"
+#include "master/store/testing/fake_store.h"
 
 namespace det::auth {
 namespace {

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "master/auth/permissions.h"
 #include "master/auth/tokens.h"
-#include "master/store/store.h"
+#include "master/store/interfaces/store.h"
 
 namespace det::auth {
 

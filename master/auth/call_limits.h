@@ -12,7 +12,7 @@
 #include <string>
 
 #include "absl/time/time.h"
-#include "master/model/ids.h"
+#include "master/core/model/ids.h"
 
 namespace det::auth {
 

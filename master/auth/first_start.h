@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "master/store/store.h"
+#include "master/store/interfaces/store.h"
 
 namespace det::auth {
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "master/model/ids.h"
-#include "master/model/role.h"
+#include "master/core/model/ids.h"
+#include "master/core/model/role.h"
 
 namespace det::auth {
 

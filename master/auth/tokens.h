@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "master/model/ids.h"
+#include "master/core/model/ids.h"
 
 namespace det::auth {
 

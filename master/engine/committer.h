@@ -15,9 +15,9 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "base/event_loop.h"
-#include "master/cluster/change.h"
+#include "master/core/cluster/change.h"
 #include "master/engine/engine.h"
-#include "master/store/store.h"
+#include "master/store/interfaces/store.h"
 
 namespace det::engine {
 

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "master/cluster/effect.h"
+#include "master/core/cluster/effect.h"
 #include "master/engine/sinks.h"
 #include "master/engine/timers.h"
 

@@ -16,12 +16,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/event_loop.h"
-#include "master/cluster/cluster.h"
-#include "master/cluster/event.h"
-#include "master/cluster/outcome.h"
+#include "master/core/cluster/cluster.h"
+#include "master/core/cluster/event.h"
+#include "master/core/cluster/outcome.h"
 #include "master/engine/histogram.h"
 #include "master/engine/sinks.h"
-#include "master/store/store.h"
+#include "master/store/interfaces/store.h"
 
 namespace det::engine {
 

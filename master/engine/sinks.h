@@ -3,7 +3,7 @@
 #ifndef MASTER_ENGINE_SINKS_H_
 #define MASTER_ENGINE_SINKS_H_
 
-#include "master/cluster/effect.h"
+#include "master/core/cluster/effect.h"
 
 namespace det::engine {
 
@@ -15,7 +15,7 @@ class AgentSink {
   virtual void Stop(const cluster::StopTask& order) = 0;
 };
 
-// News for running trials. Implemented by service::AllocationWatch.
+// News for running trials. Implemented by live::AllocationWatch.
 class TrialSink {
  public:
   virtual ~TrialSink() = default;
@@ -24,7 +24,7 @@ class TrialSink {
   virtual void Close(const cluster::CloseAllocation& news) = 0;
 };
 
-// News for those who watch experiments. Implemented by service::ExperimentWatch.
+// News for those who watch experiments. Implemented by live::ExperimentWatch.
 class ExperimentSink {
  public:
   virtual ~ExperimentSink() = default;
@@ -33,7 +33,7 @@ class ExperimentSink {
   virtual void QueueChanged() = 0;
 };
 
-// Told that there may be something to remove. Implemented by sweep::Sweep.
+// Told that there may be something to remove. Implemented by gc::Sweep.
 class SweepSink {
  public:
   virtual ~SweepSink() = default;

@@ -13,8 +13,8 @@
 #include "base/fake_event_loop.h"
 #include "gtest/gtest.h"
 #include "master/engine/engine.h"
-#include "master/store/fake_store.h"
-#include "master/store/faulty_store.h"
+#include "master/store/testing/fake_store.h"
+#include "master/store/testing/faulty_store.h"
 #include "master/store/testing/make.h"
 
 namespace det::engine {

@@ -9,8 +9,8 @@
 
 #include "absl/functional/any_invocable.h"
 #include "base/event_loop.h"
-#include "master/cluster/effect.h"
-#include "master/cluster/event.h"
+#include "master/core/cluster/effect.h"
+#include "master/core/cluster/event.h"
 
 namespace det::engine {
 

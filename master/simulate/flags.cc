@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/install.h"
-#include "master/scheduler/json/members.h"
+#include "master/core/scheduler/json/members.h"
 #include <CLI/CLI.hpp>
 
 namespace det::simulate {

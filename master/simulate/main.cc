@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "base/status_macros.h"
-#include "master/scheduler/json/snapshot_json.h"
-#include "master/scheduler/scheduler.h"
+#include "master/core/scheduler/json/snapshot_json.h"
+#include "master/core/scheduler/scheduler.h"
 #include "master/simulate/flags.h"
 #include "master/simulate/report.h"
 

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "master/scheduler/json/snapshot_json.h"
+#include "master/core/scheduler/json/snapshot_json.h"
 #include "master/simulate/report.h"
 #include "master/simulate/table.h"
 

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "master/model/value.h"
+#include "master/core/model/value.h"
 #include "master/simulate/table.h"
 
 namespace det::simulate {

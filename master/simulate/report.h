@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "master/scheduler/scheduler.h"
-#include "master/scheduler/snapshot.h"
+#include "master/core/scheduler/scheduler.h"
+#include "master/core/scheduler/snapshot.h"
 #include "master/simulate/figures.h"
 
 namespace det::simulate {

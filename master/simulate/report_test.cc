@@ -2,7 +2,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "master/model/value.h"
+#include "master/core/model/value.h"
 #include "master/simulate/table.h"
 
 namespace det::simulate {

@@ -13,7 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "master/cluster/cluster.h"
+#include "master/core/cluster/cluster.h"
 
 namespace det::simulate {
 namespace {

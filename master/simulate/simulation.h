@@ -13,7 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "master/model/resource_pool.h"
+#include "master/core/model/resource_pool.h"
 #include "master/simulate/workload.h"
 
 namespace det::simulate {

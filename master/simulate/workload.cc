@@ -12,9 +12,9 @@
 #include "absl/strings/str_split.h"
 #include "base/status_macros.h"
 #include "base/utf8.h"
-#include "master/model/parse/config_node.h"
-#include "master/model/value.h"
-#include "master/scheduler/json/members.h"
+#include "master/core/model/value.h"
+#include "master/core/scheduler/json/members.h"
+#include "master/parse/config_node.h"
 
 namespace det::simulate {
 namespace {

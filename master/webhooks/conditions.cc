@@ -4,10 +4,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "master/experiment/facts.h"
-#include "master/model/extras_config.h"
-#include "master/model/states.h"
-#include "master/store/canonical.h"
+#include "master/core/experiment/facts.h"
+#include "master/core/model/extras_config.h"
+#include "master/core/model/states.h"
+#include "master/store/interfaces/canonical.h"
 #include <re2/re2.h>
 
 namespace det::webhooks {

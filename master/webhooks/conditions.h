@@ -8,9 +8,9 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "master/model/reports.h"
-#include "master/model/value.h"
-#include "master/model/webhook.h"
+#include "master/core/model/reports.h"
+#include "master/core/model/value.h"
+#include "master/core/model/webhook.h"
 
 namespace det::webhooks {
 

@@ -14,7 +14,7 @@
 #include "absl/status/status.h"
 #include "base/clock.h"
 #include "master/engine/sinks.h"
-#include "master/store/webhooks.h"
+#include "master/store/interfaces/webhooks.h"
 #include "master/webhooks/addresses.h"
 #include "master/webhooks/post.h"
 

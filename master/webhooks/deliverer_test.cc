@@ -10,7 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "master/auth/tokens.h"
-#include "master/store/fake_store.h"
+#include "master/store/testing/fake_store.h"
 #include "master/store/testing/make.h"
 #include "master/webhooks/backoff.h"
 #include "master/webhooks/post.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "master/model/extras_config.h"
+#include "master/core/model/extras_config.h"
 #include <re2/re2.h>
 #include <re2/set.h>
 

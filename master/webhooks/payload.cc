@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "master/auth/tokens.h"
-#include "master/model/value.h"
+#include "master/core/model/value.h"
 
 namespace det::webhooks {
 namespace {

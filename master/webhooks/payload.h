@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "master/store/webhooks.h"
+#include "master/store/interfaces/webhooks.h"
 
 namespace det::webhooks {
 

@@ -4,8 +4,8 @@
 
 #include "base/log.h"
 #include "base/status_macros.h"
-#include "master/experiment/facts.h"
-#include "master/model/id_text.h"
+#include "master/core/experiment/facts.h"
+#include "master/core/model/id_text.h"
 #include "master/webhooks/conditions.h"
 #include "master/webhooks/pattern_set.h"
 

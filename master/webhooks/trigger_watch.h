@@ -21,10 +21,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/clock.h"
-#include "master/model/id_text.h"
-#include "master/model/reports.h"
-#include "master/model/webhook.h"
-#include "master/store/store.h"
+#include "master/core/model/id_text.h"
+#include "master/core/model/reports.h"
+#include "master/core/model/webhook.h"
+#include "master/store/interfaces/store.h"
 
 namespace det::webhooks {
 

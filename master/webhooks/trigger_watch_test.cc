@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "master/store/fake_store.h"
+#include "master/store/testing/fake_store.h"
 #include "master/store/testing/make.h"
 #include "master/webhooks/conditions.h"
 #include "master/webhooks/pattern_set.h"

@@ -117,8 +117,8 @@ class AdditionalRequestsTest(harness.ClusterTestCase):
         mask = {"paths": ["log.level", "log.color"]}
         for level in ("LOG_LEVEL_DEBUG", "LOG_LEVEL_INFO"):
             log = {"log": {"level": level, "color": False}}
-            self.ask("PATCH", "master/config", {"config": log, "fieldMask": mask})
-            shown = self.ask("GET", "master/config")["config"]["log"]["level"]
+            self.ask("PATCH", "master/app/config", {"config": log, "fieldMask": mask})
+            shown = self.ask("GET", "master/app/config")["config"]["log"]["level"]
             self.assertEqual(level.rpartition("_")[2].lower(), shown)
         for path in ("commands/x", "notebooks/x", "shells/x", "tensorboards/x"):
             self.assertEqual(501, self.admin.send("GET", "/api/v1/" + path).status, path)

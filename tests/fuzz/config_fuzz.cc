@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "master/model/experiment_config.h"
-#include "master/model/parse/parse.h"
+#include "master/core/model/experiment_config.h"
+#include "master/parse/parse.h"
 
 namespace {
 

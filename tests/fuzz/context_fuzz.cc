@@ -13,8 +13,8 @@
 #include "absl/strings/str_split.h"
 #include "agent/driver/unpack.h"
 #include "base/utf8.h"
-#include "master/service/context_archive.h"
-#include "master/service/context_files.h"
+#include "master/api/experiments/context_archive.h"
+#include "master/api/experiments/context_files.h"
 #include "tests/fuzz/folder.h"
 
 namespace fs = std::filesystem;
@@ -50,7 +50,7 @@ bool FitFileSystem(const std::set<std::string>& paths) {
 std::set<std::string> GetPaths(const Files& files) {
   std::set<std::string> paths;
   for (const det::api::v1::File& file : files) {
-    const auto path = det::service::NormalizeContextPath(file.path());
+    const auto path = det::api::NormalizeContextPath(file.path());
     if (path.ok()) paths.insert(*path);
     // The target of a link has the same limits.
     if (file.type() == '2') paths.insert(file.content());
@@ -64,13 +64,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   if (!det::base::IsUtf8(text)) return 0;  // JSON and protobuf strings are always UTF-8.
   const Files files = Read(text);
-  const auto context = det::service::PackContext(files);
+  const auto context = det::api::PackContext(files);
   if (!context.ok()) {
     fuzz::Check(absl::IsInvalidArgument(context.status()), context.status().ToString());
     return 0;
   }
   if (context->tgz.empty()) return 0;
-  const auto listed = det::service::ListContext(context->tgz);
+  const auto listed = det::api::ListContext(context->tgz);
   fuzz::Check(listed.ok(), "packed, but not listed: " + listed.status().ToString());
   const fs::path folder = fuzz::UnpackFolder();
   fs::create_directories(folder);

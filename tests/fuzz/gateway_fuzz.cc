@@ -12,9 +12,9 @@
 
 #include "det/api/v1/experiment.grpc.pb.h"
 #include "master/gateway/transcoder.h"
-#include "master/store/fake_database.h"
-#include "master/testing/played_agent.h"
-#include "master/testing/world.h"
+#include "master/store/testing/fake_database.h"
+#include "master/tests/testing/fake_agent.h"
+#include "master/tests/testing/test_master.h"
 #include <google/protobuf/descriptor.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
@@ -23,8 +23,8 @@ namespace {
 
 namespace api = det::api::v1;
 using det::gateway::Transcoder;
-using det::master::PlayedAgent;
-using det::master::World;
+using det::tests::PlayedAgent;
+using det::tests::World;
 
 constexpr char kConfig[] = R"(
 name: fuzz
@@ -57,14 +57,14 @@ class Cluster {
           "no viewer", "");
     viewer_id_ = viewer->id;
     Check(agent_.Next().has_registered(), "no agent", "");
-    det::master::As context("user");
+    det::tests::As context("user");
     api::CreateExperimentRequest request;
     request.set_config(kConfig);
     request.set_activate(true);
     api::CreateExperimentResponse response;
     const auto experiments = api::ExperimentService::NewStub(world_.channel());
     Check(experiments->CreateExperiment(&context, request, &response).ok(), "no experiment", "");
-    const det::master::wire::StartTask start = agent_.Next().start();
+    const det::tests::wire::StartTask start = agent_.Next().start();
     task_ = start.task().session_token();
     agent_.Started(start.task().allocation_id());
     agent_.AwaitAck();

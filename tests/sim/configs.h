@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "master/model/experiment_config.h"
+#include "master/core/model/experiment_config.h"
 #include "tests/sim/stage.h"
 
 namespace det::sim {

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "master/cluster/cluster.h"
-#include "master/cluster/image.h"
-#include "master/cluster/outcome.h"
-#include "master/cluster/testing/rows.h"
+#include "master/core/cluster/cluster.h"
+#include "master/core/cluster/image.h"
+#include "master/core/cluster/outcome.h"
+#include "master/core/cluster/testing/rows.h"
 
 namespace det::sim {
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "agent/core/supervisor.h"
-#include "master/model/agent.h"
+#include "master/core/model/agent.h"
 #include "tests/sim/master.h"
 #include "tests/sim/stage.h"
 

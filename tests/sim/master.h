@@ -14,7 +14,7 @@
 #include <set>
 #include <vector>
 
-#include "master/cluster/testing/rows.h"
+#include "master/core/cluster/testing/rows.h"
 #include "tests/sim/master_process.h"
 #include "tests/sim/stage.h"
 

@@ -20,8 +20,8 @@
 #include "base/fake_event_loop.h"
 #include "master/engine/engine.h"
 #include "master/engine/sinks.h"
-#include "master/store/fake_store.h"
-#include "master/store/faulty_store.h"
+#include "master/store/testing/fake_store.h"
+#include "master/store/testing/faulty_store.h"
 #include "tests/sim/stage.h"
 
 namespace det::sim {

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
-#include "master/store/agent_user.h"
+#include "master/store/interfaces/agent_user.h"
 #include "master/store/postgres/connection.h"
 
 namespace det::store {

@@ -2,7 +2,7 @@
 #include <utility>
 #include <variant>
 
-#include "master/store/canonical.h"
+#include "master/store/interfaces/canonical.h"
 #include "master/store/postgres/agent_rows.h"
 #include "master/store/postgres/hook_rows.h"
 #include "master/store/postgres/params.h"

@@ -17,7 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/status_macros.h"
-#include "master/store/in_doubt.h"
+#include "master/store/interfaces/in_doubt.h"
 #include "master/store/postgres/connection.h"
 #include "master/store/postgres/pool.h"
 

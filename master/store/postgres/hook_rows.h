@@ -3,7 +3,7 @@
 #ifndef MASTER_STORE_POSTGRES_HOOK_ROWS_H_
 #define MASTER_STORE_POSTGRES_HOOK_ROWS_H_
 
-#include "master/model/webhook.h"
+#include "master/core/model/webhook.h"
 #include "master/store/postgres/connection.h"
 
 namespace det::store {

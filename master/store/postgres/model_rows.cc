@@ -1,7 +1,7 @@
 #include "master/store/postgres/model_rows.h"
 
 #include "base/status_macros.h"
-#include "master/store/models.h"
+#include "master/store/interfaces/models.h"
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/rows.h"
 

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "master/store/canonical.h"
+#include "master/store/interfaces/canonical.h"
 
 namespace det::store {
 

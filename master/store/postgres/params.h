@@ -11,7 +11,7 @@
 
 #include "absl/time/time.h"
 #include "base/id.h"
-#include "master/model/value.h"
+#include "master/core/model/value.h"
 #include "master/store/postgres/connection.h"
 
 namespace det::store {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/status_macros.h"
-#include "master/model/parse/parse.h"
+#include "master/parse/parse.h"
 
 namespace det::store {
 

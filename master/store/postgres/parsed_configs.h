@@ -1,5 +1,5 @@
-// Configurations that were read lately, by their text: a page of a table has the same forty again and
-// again, and reading one takes longer than all else of its row.
+// Configurations that were read lately, by their text: a page of a table has the same forty again
+// and again, and reading one takes longer than all else of its row.
 //
 // Any thread.
 #ifndef MASTER_STORE_POSTGRES_PARSED_CONFIGS_H_
@@ -13,7 +13,7 @@
 #include <unordered_map>
 
 #include "absl/status/statusor.h"
-#include "master/model/experiment_config.h"
+#include "master/core/model/experiment_config.h"
 
 namespace det::store {
 

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "master/store/canonical.h"
+#include "master/store/interfaces/canonical.h"
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/sql_store.h"
 

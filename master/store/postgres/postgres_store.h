@@ -9,7 +9,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "master/store/store.h"
+#include "master/store/interfaces/store.h"
 
 namespace det::store {
 

@@ -15,8 +15,8 @@
 #include "master/store/postgres/migrations.h"
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/testing/test_server.h"
-#include "master/store/store_contract.h"
 #include "master/store/testing/make.h"
+#include "master/store/testing/store_contract.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "base/status_macros.h"
-#include "master/store/canonical.h"
+#include "master/store/interfaces/canonical.h"
 
 namespace det::store {
 

@@ -10,10 +10,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "master/model/states.h"
+#include "master/core/model/states.h"
+#include "master/store/interfaces/records.h"
 #include "master/store/postgres/connection.h"
 #include "master/store/postgres/params.h"
-#include "master/store/records.h"
 
 namespace det::store {
 

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "master/cluster/change.h"
-#include "master/model/file_globs.h"
+#include "master/core/cluster/change.h"
+#include "master/core/model/file_globs.h"
+#include "master/store/interfaces/records.h"
 #include "master/store/postgres/connection.h"
-#include "master/store/records.h"
 
 namespace det::store {
 

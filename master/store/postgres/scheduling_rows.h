@@ -4,8 +4,8 @@
 #define MASTER_STORE_POSTGRES_SCHEDULING_ROWS_H_
 
 #include "absl/status/status.h"
-#include "master/cluster/change.h"
-#include "master/cluster/image.h"
+#include "master/core/cluster/change.h"
+#include "master/core/cluster/image.h"
 #include "master/store/postgres/connection.h"
 
 namespace det::store {

@@ -1,11 +1,11 @@
-// What a search says of a run or an experiment itself, as SQL: the expression of each field, and the
-// tables beside the searched one that it takes. Used by ToSql.
+// What a search says of a run or an experiment itself, as SQL: the expression of each field, and
+// the tables beside the searched one that it takes. Used by ToSql.
 #ifndef MASTER_STORE_POSTGRES_SEARCH_FIELDS_H_
 #define MASTER_STORE_POSTGRES_SEARCH_FIELDS_H_
 
 #include <string>
 
-#include "master/store/search.h"
+#include "master/store/interfaces/search.h"
 
 namespace det::store {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "master/store/interfaces/search.h"
 #include "master/store/postgres/params.h"
-#include "master/store/search.h"
 
 namespace det::store {
 

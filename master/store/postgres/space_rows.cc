@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "master/store/interfaces/projects.h"
 #include "master/store/postgres/params.h"
-#include "master/store/projects.h"
 
 namespace det::store {
 

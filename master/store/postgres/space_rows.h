@@ -8,8 +8,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "master/store/interfaces/workspaces.h"
 #include "master/store/postgres/connection.h"
-#include "master/store/workspaces.h"
 
 namespace det::store {
 

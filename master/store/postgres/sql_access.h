@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "master/store/access.h"
+#include "master/store/interfaces/access.h"
 #include "master/store/postgres/fence.h"
 #include "master/store/postgres/pool.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "master/store/disposal.h"
+#include "master/store/interfaces/disposal.h"
 #include "master/store/postgres/fence.h"
 #include "master/store/postgres/pool.h"
 

@@ -4,7 +4,7 @@
 
 #include "absl/strings/escaping.h"
 #include "base/status_macros.h"
-#include "master/model/value.h"
+#include "master/core/model/value.h"
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/rows.h"
 

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "master/store/answers.h"
-#include "master/store/audit.h"
-#include "master/store/cluster_message.h"
+#include "master/store/interfaces/answers.h"
+#include "master/store/interfaces/audit.h"
+#include "master/store/interfaces/cluster_message.h"
+#include "master/store/interfaces/usage.h"
 #include "master/store/postgres/fence.h"
 #include "master/store/postgres/pool.h"
-#include "master/store/usage.h"
 
 namespace det::store {
 

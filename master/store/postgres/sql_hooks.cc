@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
-#include "master/model/names.h"
+#include "master/core/model/names.h"
 #include "master/store/postgres/hook_rows.h"
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/rows.h"

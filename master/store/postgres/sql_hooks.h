@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "master/store/config_policies.h"
+#include "master/store/interfaces/config_policies.h"
+#include "master/store/interfaces/webhooks.h"
 #include "master/store/postgres/fence.h"
 #include "master/store/postgres/pool.h"
-#include "master/store/webhooks.h"
 
 namespace det::store {
 

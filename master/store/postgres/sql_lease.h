@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "master/store/lease.h"
+#include "master/store/interfaces/lease.h"
 #include "master/store/postgres/connection.h"
 
 namespace det::store {

@@ -4,12 +4,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "master/store/interfaces/projects.h"
 #include "master/store/postgres/model_rows.h"
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/query.h"
 #include "master/store/postgres/rows.h"
 #include "master/store/postgres/space_rows.h"
-#include "master/store/projects.h"
 
 namespace det::store {
 namespace {

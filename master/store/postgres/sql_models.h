@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "master/store/models.h"
+#include "master/store/interfaces/models.h"
 #include "master/store/postgres/fence.h"
 #include "master/store/postgres/pool.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "master/store/people.h"
+#include "master/store/interfaces/people.h"
 #include "master/store/postgres/fence.h"
 #include "master/store/postgres/pool.h"
 

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "base/status_macros.h"
-#include "master/store/canonical.h"
+#include "master/store/interfaces/canonical.h"
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/rows.h"
 #include "master/store/postgres/search_sql.h"

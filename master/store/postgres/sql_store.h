@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "master/store/interfaces/store.h"
 #include "master/store/postgres/connection.h"
 #include "master/store/postgres/fence.h"
 #include "master/store/postgres/pool.h"
@@ -27,7 +28,6 @@
 #include "master/store/postgres/sql_workspaces.h"
 #include "master/store/postgres/sums.h"
 #include "master/store/postgres/write_group.h"
-#include "master/store/store.h"
 
 namespace det::store {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "master/store/interfaces/templates.h"
 #include "master/store/postgres/fence.h"
 #include "master/store/postgres/pool.h"
-#include "master/store/templates.h"
 
 namespace det::store {
 

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "master/store/models.h"
+#include "master/store/interfaces/models.h"
 #include "master/store/postgres/agent_user_rows.h"
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/query.h"

@@ -4,9 +4,9 @@
 
 #include <optional>
 
+#include "master/store/interfaces/workspaces.h"
 #include "master/store/postgres/fence.h"
 #include "master/store/postgres/pool.h"
-#include "master/store/workspaces.h"
 
 namespace det::store {
 

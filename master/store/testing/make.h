@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "master/cluster/change.h"
-#include "master/model/experiment_config.h"
+#include "master/core/cluster/change.h"
+#include "master/core/model/experiment_config.h"
 
 namespace det::store {
 

@@ -13,8 +13,8 @@
 #include "absl/time/clock.h"
 #include "base/check.h"
 #include "base/rng.h"
-#include "master/cluster/cluster.h"
-#include "master/cluster/testing/rows.h"
+#include "master/core/cluster/cluster.h"
+#include "master/core/cluster/testing/rows.h"
 
 namespace det::cluster {
 namespace {

@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/rng.h"
-#include "master/scheduler/scheduler.h"
+#include "master/core/scheduler/scheduler.h"
 
 namespace det::scheduler {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "master/model/search_space.h"
-#include "master/model/value.h"
+#include "master/core/model/search_space.h"
+#include "master/core/model/value.h"
 
 namespace det::bench {
 

@@ -18,7 +18,7 @@
 #include "absl/strings/str_split.h"
 #include "base/check.h"
 #include "base/rng.h"
-#include "master/searcher/sampler.h"
+#include "master/core/searcher/sampler.h"
 #include "tests/bench/search/functions.h"
 
 namespace det::bench {

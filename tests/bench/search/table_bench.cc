@@ -28,11 +28,11 @@
 #include "base/check.h"
 #include "base/file.h"
 #include "base/rng.h"
-#include "master/searcher/preview.h"
-#include "master/searcher/recorded_curves.h"
-#include "master/searcher/searcher.h"
-#include "master/searcher/simulate.h"
-#include "master/searcher/space.h"
+#include "master/core/searcher/preview.h"
+#include "master/core/searcher/recorded_curves.h"
+#include "master/core/searcher/searcher.h"
+#include "master/core/searcher/simulate.h"
+#include "master/core/searcher/space.h"
 
 namespace det::bench {
 namespace {

@@ -5,7 +5,7 @@ import type { Experiment } from "@/api/types";
 import type { Overview } from "@/api/useOverview";
 import { useRenewal } from "@/api/useRenewal";
 
-// The overview names no more, the newest of all users (master/service/overview_board.cc).
+// The overview names no more, the newest of all users (master/api/cluster/overview_board.cc).
 const NAMED = 50;
 const RENEWAL = 5000; // ms
 

@@ -1,0 +1,73 @@
+#include "master/api/checkpoints/checkpoint_removal.h"
+
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "master/api/checkpoints/checkpoint_files.h"
+
+namespace det::api {
+
+absl::StatusOr<std::vector<store::HeldCheckpoint>> KeepHeld(
+    store::Store& store, const std::set<model::ExperimentId>& experiments,
+    cluster::DeleteCheckpoints* event) {
+  std::vector<store::HeldCheckpoint> kept;
+  for (const model::ExperimentId& experiment : experiments) {
+    DET_ASSIGN_OR_RETURN(const auto held, store.disposal().ListHeld(experiment));
+    for (const store::HeldCheckpoint& each : held) {
+      const auto trims =
+          std::erase_if(event->trims, [&](const auto& trim) { return trim.id == each.id; });
+      if (std::erase(event->ids, each.id) + trims > 0) kept.push_back(each);
+    }
+  }
+  return kept;
+}
+
+absl::StatusOr<CheckpointRemoval> PlanRemoval(store::Store& store,
+                                              const std::vector<std::string>& uuids,
+                                              const model::Globs& globs) {
+  DET_RETURN_IF_ERROR(model::CheckGlobs(globs));
+  const bool all = globs.empty() || model::NamesAll(globs);
+  CheckpointRemoval removal;
+  std::set<model::ExperimentId> experiments;
+  for (const std::string& uuid : uuids) {
+    DET_ASSIGN_OR_RETURN(const store::CheckpointEntry entry,
+                         store.GetCheckpoint(model::CheckpointId(uuid)));
+    const model::CheckpointRecord& checkpoint = entry.checkpoint;
+    experiments.insert(entry.experiment);
+    if (all) {
+      removal.event.ids.push_back(checkpoint.id);
+    } else if (CheckFilesStay(checkpoint).ok() && model::TakesFiles(checkpoint.resources, globs)) {
+      removal.event.trims.push_back({checkpoint.id, globs});
+    } else {
+      removal.unmatched.push_back(checkpoint.id);
+    }
+  }
+  DET_ASSIGN_OR_RETURN(removal.kept, KeepHeld(store, experiments, &removal.event));
+  return removal;
+}
+
+absl::Status RemoveAllBut(const model::Resources& left, const model::CheckpointRecord& checkpoint,
+                          cluster::DeleteCheckpoints* event) {
+  for (const auto& [path, bytes] : left) {
+    if (checkpoint.resources.contains(path)) continue;
+    return absl::InvalidArgumentError(absl::StrCat("checkpoint ", checkpoint.id.value(),
+                                                   " has no file ", path,
+                                                   "; name those of its files that are left"));
+  }
+  if (!model::HasFiles(left)) {
+    event->ids.push_back(checkpoint.id);
+    return absl::OkStatus();
+  }
+  cluster::TrimCheckpoint trim{checkpoint.id, {}};
+  for (const auto& [path, bytes] : checkpoint.resources) {
+    if (!left.contains(path) && !absl::EndsWith(path, "/")) {
+      trim.globs.push_back(model::GlobOf(path));
+    }
+  }
+  if (!trim.globs.empty()) event->trims.push_back(std::move(trim));
+  return absl::OkStatus();
+}
+
+}  // namespace det::api

@@ -1,0 +1,238 @@
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "det/api/v1/checkpoint.pb.h"
+#include "master/api/checkpoints/checkpoint_files.h"
+#include "master/api/checkpoints/checkpoint_removal.h"
+#include "master/api/checkpoints/services.h"
+#include "master/api/common/convert.h"
+#include "master/api/rpc/call.h"
+#include "master/api/rpc/open_stream.h"
+#include "master/api/rpc/service.h"
+#include "master/checkpoint_storage/checkpoint_place.h"
+
+namespace det::api {
+namespace {
+
+constexpr size_t kChunk = size_t{1} << 20;
+
+store::CheckpointQuery::Sort CheckpointSortFromProto(v1::Checkpoint::SortBy sort) {
+  using Sort = store::CheckpointQuery::Sort;
+  switch (sort) {
+    case v1::Checkpoint::SORT_BY_UUID:
+      return Sort::kId;
+    case v1::Checkpoint::SORT_BY_TRIAL_ID:
+      return Sort::kTrial;
+    case v1::Checkpoint::SORT_BY_BATCH_NUMBER:
+      return Sort::kSteps;
+    case v1::Checkpoint::SORT_BY_STATE:
+      return Sort::kState;
+    case v1::Checkpoint::SORT_BY_SEARCHER_METRIC:
+      return Sort::kSearcherMetric;
+    default:
+      return Sort::kTime;
+  }
+}
+
+// The window, order and range that both lists share.
+template <class Request>
+absl::StatusOr<store::CheckpointQuery> ToCheckpointQuery(const Request& request) {
+  store::CheckpointQuery query;
+  query.sort = CheckpointSortFromProto(request.sort_by_attr());
+  if (!request.sort_by_metric().empty()) {
+    if (request.sort_by_attr() != v1::Checkpoint::SORT_BY_UNSPECIFIED) {
+      return absl::InvalidArgumentError(
+          "sort_by_attr and sort_by_metric: checkpoints are sorted by one of them; leave out the "
+          "other");
+    }
+    query.sort = store::CheckpointQuery::Sort::kMetric;
+    query.metric = request.sort_by_metric();
+  }
+  query.window = ToWindow(request.offset(), request.limit());
+  query.descending = request.order_by() == v1::ORDER_BY_DESC;
+  for (const int state : request.states()) {
+    const auto known = FromProto(static_cast<v1::Checkpoint::State>(state));
+    query.states.insert(query.states.end(), known.begin(), known.end());
+  }
+  return query;
+}
+
+class CheckpointService final : public Service {
+ public:
+  explicit CheckpointService(const Edge& edge)
+      : Service("det.api.v1.CheckpointService"), edge_(edge) {
+    Serve("GetCheckpoint", &CheckpointService::GetCheckpoint);
+    Serve("GetExperimentCheckpoints", &CheckpointService::GetExperimentCheckpoints);
+    Serve("GetTrialCheckpoints", &CheckpointService::GetTrialCheckpoints);
+    Serve("DeleteCheckpoints", &CheckpointService::DeleteCheckpoints);
+    Serve("CheckpointsRemoveFiles", &CheckpointService::CheckpointsRemoveFiles);
+    Serve("PostCheckpointMetadata", &CheckpointService::PostCheckpointMetadata);
+    Serve("ReadCheckpointFile", &CheckpointService::ReadCheckpointFile);
+  }
+
+  grpc::ServerUnaryReactor* GetCheckpoint(grpc::CallbackServerContext* context,
+                                          const v1::GetCheckpointRequest* request,
+                                          v1::GetCheckpointResponse* response) {
+    return UnaryNow(edge_, context, request, "det.api.v1.CheckpointService.GetCheckpoint",
+                    [this, request, response](const auth::Principal&) {
+                      return Read(model::CheckpointId(request->checkpoint_uuid()),
+                                  response->mutable_checkpoint());
+                    });
+  }
+
+  grpc::ServerUnaryReactor* GetExperimentCheckpoints(
+      grpc::CallbackServerContext* context, const v1::GetExperimentCheckpointsRequest* request,
+      v1::GetExperimentCheckpointsResponse* response) {
+    return UnaryNow(
+        edge_, context, request, "det.api.v1.CheckpointService.GetExperimentCheckpoints",
+        [this, request, response](const auth::Principal&) -> absl::Status {
+          DET_ASSIGN_OR_RETURN(store::CheckpointQuery query, ToCheckpointQuery(*request));
+          query.experiment = model::ExperimentId(request->id());
+          return List(query, *query.experiment, *request, response);
+        });
+  }
+
+  grpc::ServerUnaryReactor* GetTrialCheckpoints(grpc::CallbackServerContext* context,
+                                                const v1::GetTrialCheckpointsRequest* request,
+                                                v1::GetTrialCheckpointsResponse* response) {
+    return UnaryNow(
+        edge_, context, request, "det.api.v1.CheckpointService.GetTrialCheckpoints",
+        [this, request, response](const auth::Principal&) -> absl::Status {
+          DET_ASSIGN_OR_RETURN(store::CheckpointQuery query, ToCheckpointQuery(*request));
+          query.trial = model::TrialId(request->id());
+          DET_ASSIGN_OR_RETURN(const auto trial, edge_.store->GetBareTrial(*query.trial));
+          return List(query, trial.trial.experiment, *request, response);
+        });
+  }
+
+  grpc::ServerUnaryReactor* DeleteCheckpoints(grpc::CallbackServerContext* context,
+                                              const v1::DeleteCheckpointsRequest* request,
+                                              v1::DeleteCheckpointsResponse* response) {
+    return Unary(edge_, context, request, "det.api.v1.CheckpointService.DeleteCheckpoints",
+                 [this, request, response](const auth::Principal&, Done done) {
+                   auto removal = Plan(*request, {});
+                   if (!removal.ok()) return done(removal.status());
+                   Remove(*std::move(removal), response, std::move(done));
+                 });
+  }
+
+  grpc::ServerUnaryReactor* CheckpointsRemoveFiles(grpc::CallbackServerContext* context,
+                                                   const v1::CheckpointsRemoveFilesRequest* request,
+                                                   v1::CheckpointsRemoveFilesResponse* response) {
+    return Unary(edge_, context, request, "det.api.v1.CheckpointService.CheckpointsRemoveFiles",
+                 [this, request, response](const auth::Principal&, Done done) {
+                   auto removal = Plan(*request, {request->checkpoint_globs().begin(),
+                                                  request->checkpoint_globs().end()});
+                   if (!removal.ok()) return done(removal.status());
+                   for (const model::CheckpointId& id : removal->unmatched) {
+                     response->add_unmatched(id.value());
+                   }
+                   Remove(*std::move(removal), response, std::move(done));
+                 });
+  }
+
+  grpc::ServerUnaryReactor* PostCheckpointMetadata(grpc::CallbackServerContext* context,
+                                                   const v1::PostCheckpointMetadataRequest* request,
+                                                   v1::PostCheckpointMetadataResponse* response) {
+    return UnaryOnceNow(
+        edge_, context, request, response, "det.api.v1.CheckpointService.PostCheckpointMetadata",
+        [this, request, response](const auth::Principal&) -> absl::Status {
+          const model::CheckpointId id(request->checkpoint().uuid());
+          const model::Value metadata =
+              FromStruct(request->checkpoint().metadata(), Numbers::kIntegersIfWhole);
+          DET_RETURN_IF_ERROR(edge_.store->runs().PutCheckpointMetadata(id, metadata));
+          return Read(id, response->mutable_checkpoint());
+        });
+  }
+
+  MessageStream* ReadCheckpointFile(grpc::CallbackServerContext* context,
+                                    const v1::ReadCheckpointFileRequest* request) {
+    return OpenStream<v1::ReadCheckpointFileResponse>(
+        edge_, context, request, "det.api.v1.CheckpointService.ReadCheckpointFile",
+        [this, request = *request](const auth::Principal&,
+                                   std::shared_ptr<Stream<v1::ReadCheckpointFileResponse>> stream) {
+          absl::StatusOr<Pieces> opened = Open(request);
+          if (!opened.ok()) return stream->Close(opened.status());
+          stream->Start([pieces = *std::move(opened)](auto& out) { SendPiece(pieces, out); },
+                        nullptr);
+        });
+  }
+
+ private:
+  absl::Status Read(const model::CheckpointId& id, v1::Checkpoint* out) {
+    DET_ASSIGN_OR_RETURN(const auto entry, edge_.store->GetCheckpoint(id));
+    DET_ASSIGN_OR_RETURN(const auto experiment, edge_.store->GetExperiment(entry.experiment));
+    const model::ExperimentConfig& config = *experiment.experiment.config;
+    *out = ToProto(entry, CheckpointFolder(config.checkpoint_storage, entry.checkpoint.id));
+    *out->mutable_training()->mutable_experiment_config() = ToStruct(model::ToShownValue(config));
+    return absl::OkStatus();
+  }
+
+  // All checkpoints of a list belong to one experiment.
+  template <class Request, class Response>
+  absl::Status List(const store::CheckpointQuery& query, model::ExperimentId id,
+                    const Request& request, Response* response) {
+    DET_ASSIGN_OR_RETURN(const auto experiment, edge_.store->GetExperiment(id));
+    DET_ASSIGN_OR_RETURN(const auto page, edge_.store->ListCheckpoints(query));
+    for (const store::CheckpointEntry& entry : page.checkpoints) {
+      *response->add_checkpoints() = ToProto(
+          entry,
+          CheckpointFolder(experiment.experiment.config->checkpoint_storage, entry.checkpoint.id));
+    }
+    *response->mutable_pagination() =
+        ToPagination(request.offset(), request.limit(), response->checkpoints_size(), page.total);
+    return absl::OkStatus();
+  }
+
+  template <class Request>
+  absl::StatusOr<CheckpointRemoval> Plan(const Request& request, const model::Globs& globs) {
+    const auto& uuids = request.checkpoint_uuids();
+    return PlanRemoval(*edge_.store, {uuids.begin(), uuids.end()}, globs);
+  }
+
+  template <class Response>
+  void Remove(CheckpointRemoval removal, Response* response, Done done) {
+    for (const store::HeldCheckpoint& each : removal.kept) *response->add_kept() = ToProto(each);
+    if (removal.empty()) return done(absl::OkStatus());
+    SubmitAndFinish(edge_, std::move(removal.event), std::move(done));
+  }
+
+  // It must be a file that the checkpoint lists.
+  absl::StatusOr<Pieces> Open(const v1::ReadCheckpointFileRequest& request) {
+    const model::CheckpointId id(request.checkpoint_uuid());
+    DET_ASSIGN_OR_RETURN(const auto entry, edge_.store->GetCheckpoint(id));
+    DET_ASSIGN_OR_RETURN(const auto experiment, edge_.store->GetExperiment(entry.experiment));
+    DET_RETURN_IF_ERROR(CheckFilesStay(entry.checkpoint));
+    const std::string& path = request.path();
+    if (!entry.checkpoint.resources.contains(path) || path.empty() || path.back() == '/') {
+      return absl::NotFoundError(absl::StrCat("checkpoint ", id.value(), " has no file ", path));
+    }
+    return OpenCheckpointFile(edge_.checkpoint_places.buckets,
+                              experiment.experiment.config->checkpoint_storage, id, path);
+  }
+
+  static void SendPiece(const Pieces& pieces, Stream<v1::ReadCheckpointFileResponse>& out) {
+    absl::StatusOr<std::string> piece = pieces();
+    if (!piece.ok()) return out.Close(piece.status());
+    if (piece->empty()) return out.Close(absl::OkStatus());
+    for (size_t at = 0; at < piece->size(); at += kChunk) {
+      v1::ReadCheckpointFileResponse response;
+      response.set_chunk(piece->substr(at, kChunk));
+      out.Send(std::move(response));
+    }
+    out.Wake();
+  }
+
+  const Edge& edge_;
+};
+
+}  // namespace
+
+std::unique_ptr<Service> MakeCheckpointService(const Edge& edge) {
+  return std::make_unique<CheckpointService>(edge);
+}
+
+}  // namespace det::api

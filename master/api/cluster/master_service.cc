@@ -1,0 +1,355 @@
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/recent_log.h"
+#include "base/status_macros.h"
+#include "base/utf8.h"
+#include "det/api/v1/master.pb.h"
+#include "master/api/audit/audit_query.h"
+#include "master/api/cluster/services.h"
+#include "master/api/common/convert.h"
+#include "master/api/common/database_probe.h"
+#include "master/api/logs/log_config.h"
+#include "master/api/rpc/call.h"
+#include "master/api/rpc/open_stream.h"
+#include "master/api/rpc/service.h"
+#include "master/live/topic.h"
+
+namespace det::api {
+namespace {
+
+struct Slots {
+  int agents = 0;
+  int slots = 0;
+  int in_use = 0;
+};
+
+Slots CountSlots(const cluster::Cluster& cluster) {
+  Slots count;
+  for (const auto& [id, agent] : cluster.agents()) {
+    if (!agent.connected) continue;
+    ++count.agents;
+    count.slots += static_cast<int>(agent.slots.size());
+  }
+  for (const experiment::Allocation* allocation : cluster.live_allocations()) {
+    for (const experiment::Share& share : allocation->shares) {
+      if (!share.exited) count.in_use += static_cast<int>(share.placement.slots.size());
+    }
+  }
+  return count;
+}
+
+// ---- what administrators have to say ----
+
+constexpr size_t kLongestMessage = 250;  // bytes: it is shown in one line
+
+v1::ClusterMessage ShownMessage(const store::MessageRecord& record) {
+  v1::ClusterMessage message;
+  message.set_message(record.text);
+  *message.mutable_start_time() = ToProto(record.starts_at);
+  if (record.ends_at) *message.mutable_end_time() = ToProto(*record.ends_at);
+  *message.mutable_created_time() = ToProto(record.created_at);
+  return message;
+}
+
+absl::StatusOr<store::MessageRecord> ReadMessage(const v1::SetClusterMessageRequest& request,
+                                                 absl::Time now) {
+  if (request.message().empty() || request.message().size() > kLongestMessage) {
+    return absl::InvalidArgumentError(absl::StrCat("message: expected 1 to ", kLongestMessage,
+                                                   " bytes, found ", request.message().size()));
+  }
+  store::MessageRecord record;
+  record.text = request.message();
+  record.created_at = now;
+  record.starts_at = request.has_start_time() ? FromProto(request.start_time()) : now;
+  if (request.has_end_time()) record.ends_at = FromProto(request.end_time());
+  if (!request.duration().empty()) {
+    absl::Duration duration;
+    if (request.has_end_time() || !absl::ParseDuration(request.duration(), &duration)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("duration: expected a duration such as 2h30m, and no end_time beside it; "
+                       "found \"",
+                       request.duration(), "\""));
+    }
+    record.ends_at = record.starts_at + duration;
+  }
+  if (record.ends_at && *record.ends_at <= std::max(record.starts_at, now)) {
+    return absl::InvalidArgumentError(
+        "end_time: expected a time after the message's start, and not past");
+  }
+  return record;
+}
+
+// ---- what the master says of itself ----
+
+v1::LogLevel ShownLevel(base::LogLevel level) {
+  switch (level) {
+    case base::LogLevel::kDebug:
+      return v1::LOG_LEVEL_DEBUG;
+    case base::LogLevel::kInfo:
+      return v1::LOG_LEVEL_INFO;
+    case base::LogLevel::kWarning:
+      return v1::LOG_LEVEL_WARNING;
+    case base::LogLevel::kError:
+      return v1::LOG_LEVEL_ERROR;
+  }
+  return v1::LOG_LEVEL_UNSPECIFIED;
+}
+
+// What others wrote may stand in a line, and is not always UTF-8.
+std::string Mended(std::string text) {
+  for (size_t at = 0; at < text.size();) {
+    const size_t length = base::Utf8Length(std::string_view(text).substr(at));
+    if (length == 0) text[at] = '?';
+    at += std::max<size_t>(1, length);
+  }
+  return text;
+}
+
+v1::MasterLogsResponse ShownLine(const base::RecentLine& line) {
+  v1::MasterLogsResponse out;
+  v1::LogEntry* entry = out.mutable_log_entry();
+  entry->set_id(static_cast<int32_t>(line.id));
+  entry->set_message(Mended(line.text));
+  *entry->mutable_timestamp() = ToProto(line.time);
+  entry->set_level(ShownLevel(line.level));
+  return out;
+}
+
+// What a caller of MasterLogs has not had yet.
+class LogReader {
+ public:
+  explicit LogReader(const v1::MasterLogsRequest& request)
+      : next_(request.offset() < 0
+                  ? std::max<int64_t>(1, base::NewestLogLine() + 1 + request.offset())
+                  : request.offset()),
+        left_(request.limit() > 0 ? request.limit() : base::kRecentLines),
+        bounded_(request.limit() > 0),
+        follow_(request.follow()) {}
+
+  void SendNext(Stream<v1::MasterLogsResponse>& out) {
+    constexpr size_t kAtOnce = 500;
+    const auto lines = base::RecentLog(next_, std::min(kAtOnce, left_));
+    for (const base::RecentLine& line : lines) out.Send(ShownLine(line));
+    if (!lines.empty()) next_ = lines.back().id + 1;
+    if (bounded_) left_ -= lines.size();
+    if (left_ == 0 || (lines.empty() && !follow_)) return out.Close(absl::OkStatus());
+    if (!lines.empty()) out.Wake();
+  }
+
+ private:
+  int64_t next_;
+  size_t left_;
+  const bool bounded_;
+  const bool follow_;
+};
+
+class MasterService final : public Service {
+ public:
+  explicit MasterService(const Edge& edge)
+      : Service("det.api.v1.MasterService"),
+        edge_(edge),
+        probe_([store = edge.store] { return store->Ping(); }, edge.pool, edge.loop) {
+    Serve("GetMaster", &MasterService::GetMaster);
+    Serve("GetInfo", &MasterService::GetInfo);
+    Serve("GetTelemetry", &MasterService::GetTelemetry);
+    Serve("GetHealth", &MasterService::GetHealth);
+    Serve("GetClusterMessage", &MasterService::GetClusterMessage);
+    Serve("SetClusterMessage", &MasterService::SetClusterMessage);
+    Serve("DeleteClusterMessage", &MasterService::DeleteClusterMessage);
+    Serve("GetMasterConfig", &MasterService::GetMasterConfig);
+    Serve("PatchMasterConfig", &MasterService::PatchMasterConfig);
+    Serve("MasterLogs", &MasterService::MasterLogs);
+    Serve("GetAudit", &MasterService::GetAudit);
+    base::OnLogLine([lines = lines_] { lines->Notify(0); });
+  }
+  ~MasterService() override { base::OnLogLine(nullptr); }
+
+  grpc::ServerUnaryReactor* GetMaster(grpc::CallbackServerContext* context,
+                                      const v1::GetMasterRequest* request,
+                                      v1::GetMasterResponse* response) {
+    return UnaryNow(edge_, context, request, "det.api.v1.MasterService.GetMaster",
+                    [this, response](const auth::Principal&) {
+                      response->set_version(edge_.facts.version);
+                      response->set_master_id(edge_.facts.master_id);
+                      response->set_cluster_id(edge_.facts.cluster_id);
+                      response->set_cluster_name(edge_.facts.cluster_name);
+                      response->set_rbac_enabled(true);
+                      response->set_user_management_enabled(true);
+                      response->set_product(v1::GetMasterResponse::PRODUCT_COMMUNITY);
+                      ShowMessage(response);
+                      return absl::OkStatus();
+                    });
+  }
+
+  grpc::ServerUnaryReactor* GetTelemetry(grpc::CallbackServerContext* context,
+                                         const v1::GetTelemetryRequest* request,
+                                         v1::GetTelemetryResponse*) {
+    return UnaryNow(edge_, context, request, "det.api.v1.MasterService.GetTelemetry",
+                    [](const auth::Principal&) { return absl::OkStatus(); });
+  }
+
+  grpc::ServerUnaryReactor* GetInfo(grpc::CallbackServerContext* context,
+                                    const v1::GetInfoRequest* request,
+                                    v1::GetInfoResponse* response) {
+    return Unary(edge_, context, request, "det.api.v1.MasterService.GetInfo",
+                 [this, response](const auth::Principal&, Done done) {
+                   response->set_version(edge_.facts.version);
+                   response->set_master_id(edge_.facts.master_id);
+                   response->set_cluster_id(edge_.facts.cluster_id);
+                   response->set_cluster_name(edge_.facts.cluster_name);
+                   *response->mutable_started_at() = ToProto(edge_.facts.started_at);
+                   response->set_database(edge_.facts.database);
+                   edge_.engine->Query(
+                       [response](const cluster::Cluster& cluster) {
+                         const Slots count = CountSlots(cluster);
+                         response->set_agents(count.agents);
+                         response->set_slots(count.slots);
+                         response->set_slots_in_use(count.in_use);
+                       },
+                       std::move(done));
+                 });
+  }
+
+  grpc::ServerUnaryReactor* GetHealth(grpc::CallbackServerContext* context,
+                                      const v1::GetHealthRequest*,
+                                      v1::GetHealthResponse* response) {
+    // Not by the door of the others: behind it all threads may wait for a database that hangs.
+    return UnaryAtOnce(edge_, context, [this, response](Done done) {
+      response->set_status(v1::GetHealthResponse::up);
+      response->set_database(v1::GetHealthResponse::up);
+      if (const absl::Status commits = edge_.engine->health(); !commits.ok()) return done(commits);
+      probe_.Ask(std::move(done));
+    });
+  }
+
+  grpc::ServerUnaryReactor* GetClusterMessage(grpc::CallbackServerContext* context,
+                                              const v1::GetClusterMessageRequest* request,
+                                              v1::GetClusterMessageResponse* response) {
+    return UnaryNow(edge_, context, request, "det.api.v1.MasterService.GetClusterMessage",
+                    [this, response](const auth::Principal&) -> absl::Status {
+                      DET_ASSIGN_OR_RETURN(const auto message, Message());
+                      if (message) *response->mutable_cluster_message() = ShownMessage(*message);
+                      return absl::OkStatus();
+                    });
+  }
+
+  grpc::ServerUnaryReactor* SetClusterMessage(grpc::CallbackServerContext* context,
+                                              const v1::SetClusterMessageRequest* request,
+                                              v1::SetClusterMessageResponse*) {
+    return UnaryNow(edge_, context, request, "det.api.v1.MasterService.SetClusterMessage",
+                    [this, request](const auth::Principal&) -> absl::Status {
+                      DET_ASSIGN_OR_RETURN(const auto message,
+                                           ReadMessage(*request, edge_.clock->Now()));
+                      return Change([&] { return messages().SetMessage(message); });
+                    });
+  }
+
+  grpc::ServerUnaryReactor* DeleteClusterMessage(grpc::CallbackServerContext* context,
+                                                 const v1::DeleteClusterMessageRequest* request,
+                                                 v1::DeleteClusterMessageResponse*) {
+    return UnaryNow(edge_, context, request, "det.api.v1.MasterService.DeleteClusterMessage",
+                    [this](const auth::Principal&) {
+                      return Change([this] { return messages().ClearMessage(); });
+                    });
+  }
+
+  grpc::ServerUnaryReactor* GetMasterConfig(grpc::CallbackServerContext* context,
+                                            const v1::GetMasterConfigRequest* request,
+                                            v1::GetMasterConfigResponse* response) {
+    return UnaryNow(edge_, context, request, "det.api.v1.MasterService.GetMasterConfig",
+                    [this, response](const auth::Principal&) {
+                      *response->mutable_config() = ToStruct(edge_.facts.config);
+                      ShowLogLevel(response->mutable_config());
+                      return absl::OkStatus();
+                    });
+  }
+
+  grpc::ServerUnaryReactor* PatchMasterConfig(grpc::CallbackServerContext* context,
+                                              const v1::PatchMasterConfigRequest* request,
+                                              v1::PatchMasterConfigResponse*) {
+    return UnaryNow(edge_, context, request, "det.api.v1.MasterService.PatchMasterConfig",
+                    [request](const auth::Principal&) { return PatchLog(*request); });
+  }
+
+  MessageStream* MasterLogs(grpc::CallbackServerContext* context,
+                            const v1::MasterLogsRequest* request) {
+    return OpenStream<v1::MasterLogsResponse>(
+        edge_, context, request, "det.api.v1.MasterService.MasterLogs",
+        [this, request = *request](const auth::Principal&,
+                                   std::shared_ptr<Stream<v1::MasterLogsResponse>> stream) {
+          std::function<void()> on_over;
+          if (request.follow()) {
+            const std::weak_ptr<Stream<v1::MasterLogsResponse>> weak = stream;
+            const int64_t id = lines_->Subscribe(0, [weak] {
+              if (const auto held = weak.lock()) held->Wake();
+            });
+            on_over = [lines = lines_, id] { lines->Unsubscribe(0, id); };
+          }
+          stream->Start([reader = std::make_shared<LogReader>(request)](
+                            Stream<v1::MasterLogsResponse>& out) { reader->SendNext(out); },
+                        std::move(on_over));
+        });
+  }
+
+  grpc::ServerUnaryReactor* GetAudit(grpc::CallbackServerContext* context,
+                                     const v1::GetAuditRequest* request,
+                                     v1::GetAuditResponse* response) {
+    return UnaryNow(edge_, context, request, "det.api.v1.MasterService.GetAudit",
+                    [this, request, response](const auth::Principal&) {
+                      return ReadAudit(*edge_.store, *request, response);
+                    });
+  }
+
+ private:
+  store::ClusterMessage& messages() { return edge_.store->cluster_message(); }
+
+  // Remembered: strangers ask for it with GetMaster, and only this master changes it.
+  absl::StatusOr<std::optional<store::MessageRecord>> Message() {
+    std::lock_guard lock(mutex_);
+    if (!known_) {
+      DET_ASSIGN_OR_RETURN(message_, messages().GetMessage());
+      known_ = true;
+    }
+    return message_;
+  }
+
+  template <class Write>
+  absl::Status Change(const Write& write) {
+    std::lock_guard lock(mutex_);
+    known_ = false;
+    return write();
+  }
+
+  // Which master this is, is said also without a database.
+  void ShowMessage(v1::GetMasterResponse* response) {
+    const auto message = Message();
+    if (!message.ok() || !message->has_value()) return;
+    const store::MessageRecord& record = **message;
+    const absl::Time now = edge_.clock->Now();
+    if (now < record.starts_at || (record.ends_at && now >= *record.ends_at)) return;
+    *response->mutable_cluster_message() = ShownMessage(record);
+  }
+
+  const Edge& edge_;
+  DatabaseProbe probe_;
+  std::mutex mutex_;
+  bool known_ = false;
+  std::optional<store::MessageRecord> message_;
+  // Outlived by a line that is being logged.
+  const std::shared_ptr<live::Topic<int>> lines_ = std::make_shared<live::Topic<int>>();
+};
+
+}  // namespace
+
+std::unique_ptr<Service> MakeMasterService(const Edge& edge) {
+  return std::make_unique<MasterService>(edge);
+}
+
+}  // namespace det::api

@@ -1,0 +1,179 @@
+#include "master/api/cluster/overview_board.h"
+
+#include <set>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "google/protobuf/util/message_differencer.h"
+#include "master/api/common/convert.h"
+#include "master/api/common/convert_resources.h"
+
+namespace det::api {
+namespace {
+
+constexpr absl::Duration kPause = absl::Seconds(1);
+constexpr int kMostRunning = 50;
+constexpr int kMostEnded = 12;
+
+void CountSlots(const cluster::Cluster& cluster, v1::GetOverviewResponse* out) {
+  for (v1::ResourcePool& pool : ListPools(cluster)) {
+    out->set_agents(out->agents() + pool.num_agents());
+    out->set_slots(out->slots() + pool.slots_available());
+    out->set_slots_in_use(out->slots_in_use() + pool.slots_used());
+    *out->add_pools() = std::move(pool);
+  }
+}
+
+void CountJobs(const LiveTrials& live, v1::GetOverviewResponse* out) {
+  std::set<model::ExperimentId> all, running;
+  for (const auto& [id, trial] : live) {
+    all.insert(trial.experiment);
+    if (trial.state != model::AllocationState::kQueued) running.insert(trial.experiment);
+  }
+  out->set_jobs_running(static_cast<int>(running.size()));
+  out->set_jobs_waiting(static_cast<int>(all.size() - running.size()));
+}
+
+}  // namespace
+
+void OverviewBoard::Join(Visible visible, bool follow, std::shared_ptr<Stream<Response>> stream) {
+  int64_t id = 0;
+  bool fresh = false, idle = false;
+  {
+    std::lock_guard lock(mutex_);
+    id = ++last_;
+    Audience& audience = audiences_[visible];
+    audience.streams.emplace(id, stream);
+    fresh = audience.newest == nullptr;
+    idle = !std::exchange(looking_, true);
+  }
+  auto sent = std::make_shared<Shown>();
+  stream->Start(
+      [self = shared_from_this(), visible, follow, sent](Stream<Response>& out) {
+        const Shown newest = self->Newest(visible);
+        if (newest == nullptr || newest == *sent) return;
+        *sent = newest;
+        out.Send(newest);
+        if (!follow) out.Close(absl::OkStatus());
+      },
+      [self = shared_from_this(), visible, id] { self->Leave(visible, id); });
+  if (idle) {
+    Look({}, /*again=*/true);
+  } else if (fresh) {
+    Look({visible}, /*again=*/false);
+  }
+}
+
+void OverviewBoard::Leave(const Visible& visible, int64_t id) {
+  std::lock_guard lock(mutex_);
+  const auto it = audiences_.find(visible);
+  if (it != audiences_.end()) it->second.streams.erase(id);
+}
+
+OverviewBoard::Shown OverviewBoard::Newest(const Visible& visible) {
+  std::lock_guard lock(mutex_);
+  const auto it = audiences_.find(visible);
+  return it == audiences_.end() ? nullptr : it->second.newest;
+}
+
+void OverviewBoard::Look(std::vector<Visible> of, bool again) {
+  auto cluster = std::make_shared<Response>();
+  const auto then = [self = shared_from_this(), again] {
+    if (again) self->LookLater();
+  };
+  edge_.engine->Query(
+      [cluster](const cluster::Cluster& now) { CountSlots(now, cluster.get()); },
+      [self = shared_from_this(), cluster, of = std::move(of), then](const absl::Status& status) {
+        if (!status.ok()) {
+          self->Refuse(status);
+          return then();
+        }
+        ReadLive(*self->edge_.engine, *self->edge_.pool, std::nullopt,
+                 [self, cluster, of, then](const absl::StatusOr<LiveTrials>& live) {
+                   if (live.ok()) {
+                     self->Show(*cluster, *live, of);
+                   } else {
+                     self->Refuse(live.status());
+                   }
+                   then();
+                 });
+      });
+}
+
+void OverviewBoard::LookLater() {
+  edge_.loop->PostAfter(kPause, [self = shared_from_this()] {
+    {
+      std::lock_guard lock(self->mutex_);
+      std::erase_if(self->audiences_, [](const auto& each) { return each.second.streams.empty(); });
+      if (self->audiences_.empty()) {
+        self->looking_ = false;
+        return;
+      }
+    }
+    self->Look({}, /*again=*/true);
+  });
+}
+
+void OverviewBoard::Show(const Response& cluster, const LiveTrials& live, std::vector<Visible> of) {
+  if (of.empty()) {
+    std::lock_guard lock(mutex_);
+    for (const auto& [visible, audience] : audiences_) of.push_back(visible);
+  }
+  for (const Visible& visible : of) {
+    absl::StatusOr<Response> made = Make(cluster, live, visible);
+    if (!made.ok()) return Refuse(made.status());
+    std::lock_guard lock(mutex_);
+    const auto it = audiences_.find(visible);
+    if (it == audiences_.end()) continue;
+    Audience& audience = it->second;
+    using google::protobuf::util::MessageDifferencer;
+    if (audience.newest && MessageDifferencer::Equals(*audience.newest, *made)) continue;
+    audience.newest = std::make_shared<const Response>(*std::move(made));
+    for (const auto& [id, weak] : audience.streams) {
+      if (const auto stream = weak.lock()) stream->Wake();
+    }
+  }
+}
+
+void OverviewBoard::Refuse(const absl::Status& why) {
+  std::vector<std::shared_ptr<Stream<Response>>> waiting;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [visible, audience] : audiences_) {
+      if (audience.newest != nullptr) continue;
+      for (const auto& [id, weak] : audience.streams) {
+        if (auto stream = weak.lock()) waiting.push_back(std::move(stream));
+      }
+    }
+  }
+  for (const auto& stream : waiting) stream->Close(why);
+}
+
+absl::StatusOr<OverviewBoard::Response> OverviewBoard::Make(const Response& cluster,
+                                                            const LiveTrials& live,
+                                                            const Visible& visible) const {
+  using enum model::ExperimentState;
+  store::ExperimentQuery running;
+  running.window = ToWindow(0, kMostRunning);
+  running.descending = true;
+  running.visible = visible;
+  running.states = {kActive, kPaused, kStoppingCompleted, kStoppingCanceled, kStoppingError};
+  store::ExperimentQuery ended = running;
+  ended.window = ToWindow(0, kMostEnded);
+  ended.sort = store::ExperimentQuery::Sort::kEndTime;
+  ended.states = {kCompleted, kCanceled, kError};
+  DET_ASSIGN_OR_RETURN(const store::ExperimentPage now, edge_.store->ListExperiments(running));
+  DET_ASSIGN_OR_RETURN(const store::ExperimentPage before, edge_.store->ListExperiments(ended));
+  Response out = cluster;
+  CountJobs(live, &out);
+  const auto add = [&](const store::ExperimentRecord& record, v1::Experiment* to) {
+    *to = ToProto(record, live, edge_.clock->Now(), /*detail=*/false);
+    to->clear_duration();
+    to->clear_notes();
+  };
+  for (const store::ExperimentRecord& record : now.experiments) add(record, out.add_running());
+  for (const store::ExperimentRecord& record : before.experiments) add(record, out.add_ended());
+  return out;
+}
+
+}  // namespace det::api

@@ -1,0 +1,17 @@
+// The gRPC services of this folder; api/services.cc creates them.
+#ifndef MASTER_API_CLUSTER_SERVICES_H_
+#define MASTER_API_CLUSTER_SERVICES_H_
+
+#include <memory>
+
+#include "master/api/rpc/edge.h"
+#include "master/api/rpc/service.h"
+
+namespace det::api {
+
+std::unique_ptr<Service> MakeMasterService(const Edge& edge);
+std::unique_ptr<Service> MakeOverviewService(const Edge& edge);
+
+}  // namespace det::api
+
+#endif  // MASTER_API_CLUSTER_SERVICES_H_

@@ -1,0 +1,352 @@
+#include "master/api/common/convert.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace det::api {
+namespace {
+
+using model::AllocationState;
+using model::ExperimentState;
+using model::TrialState;
+
+// How far the running trials of an active experiment are.
+v1::Experiment::State ActiveState(model::ExperimentId id, const LiveTrials& live) {
+  v1::Experiment::State state = v1::Experiment::STATE_ACTIVE;
+  for (const auto& [unused, trial] : live) {
+    if (trial.experiment != id) continue;
+    if (trial.state == AllocationState::kRunning || trial.state == AllocationState::kPreempting) {
+      return v1::Experiment::STATE_RUNNING;
+    }
+    if (trial.state == AllocationState::kAssigned) {
+      state = v1::Experiment::STATE_STARTING;
+    } else if (trial.state == AllocationState::kQueued && state == v1::Experiment::STATE_ACTIVE) {
+      state = v1::Experiment::STATE_QUEUED;
+    }
+  }
+  return state;
+}
+
+v1::Experiment::State ShownState(const experiment::Experiment& experiment, const LiveTrials& live) {
+  switch (experiment.state) {
+    case ExperimentState::kActive:
+      return ActiveState(experiment.id, live);
+    case ExperimentState::kPaused:
+      return v1::Experiment::STATE_PAUSED;
+    case ExperimentState::kStoppingCompleted:
+      return v1::Experiment::STATE_STOPPING_COMPLETED;
+    case ExperimentState::kStoppingCanceled:
+      return v1::Experiment::STATE_STOPPING_CANCELED;
+    case ExperimentState::kStoppingError:
+      return v1::Experiment::STATE_STOPPING_ERROR;
+    case ExperimentState::kCompleted:
+      return v1::Experiment::STATE_COMPLETED;
+    case ExperimentState::kCanceled:
+      return v1::Experiment::STATE_CANCELED;
+    case ExperimentState::kError:
+      return v1::Experiment::STATE_ERROR;
+    case ExperimentState::kDeleting:
+      return v1::Experiment::STATE_DELETING;
+    case ExperimentState::kDeleteFailed:
+      return v1::Experiment::STATE_DELETE_FAILED;
+    case ExperimentState::kDeleted:
+      return v1::Experiment::STATE_DELETED;
+  }
+  return v1::Experiment::STATE_UNSPECIFIED;
+}
+
+// Why an experiment whose trials all wait does so: the first trial's reason stands for all.
+std::string ShownReason(const experiment::Experiment& experiment, const LiveTrials& live,
+                        v1::Experiment::State state) {
+  if (state != v1::Experiment::STATE_QUEUED) return experiment.reason;
+  for (const auto& [unused, trial] : live) {
+    if (trial.experiment == experiment.id && !trial.wait_reason.empty()) return trial.wait_reason;
+  }
+  return experiment.reason;
+}
+
+v1::Trial::State StoppingState(std::optional<TrialState> end_as) {
+  switch (end_as.value_or(TrialState::kCanceled)) {
+    case TrialState::kCompleted:
+      return v1::Trial::STATE_STOPPING_COMPLETED;
+    case TrialState::kError:
+      return v1::Trial::STATE_STOPPING_ERROR;
+    case TrialState::kPaused:
+    case TrialState::kQueued:
+      return v1::Trial::STATE_PAUSED;
+    default:
+      return v1::Trial::STATE_STOPPING_CANCELED;
+  }
+}
+
+v1::Trial::State ShownState(const experiment::Trial& trial, const LiveTrials& live) {
+  switch (trial.state) {
+    case TrialState::kQueued:
+      return v1::Trial::STATE_QUEUED;
+    case TrialState::kRunning: {
+      const auto it = live.find(trial.id);
+      const bool starting = it != live.end() && it->second.state == AllocationState::kAssigned;
+      return starting ? v1::Trial::STATE_STARTING : v1::Trial::STATE_RUNNING;
+    }
+    case TrialState::kPaused:
+      return v1::Trial::STATE_PAUSED;
+    case TrialState::kStopping:
+      return StoppingState(trial.end_as);
+    case TrialState::kCompleted:
+      return v1::Trial::STATE_COMPLETED;
+    case TrialState::kCanceled:
+      return v1::Trial::STATE_CANCELED;
+    case TrialState::kError:
+      return v1::Trial::STATE_ERROR;
+  }
+  return v1::Trial::STATE_UNSPECIFIED;
+}
+
+v1::Checkpoint::State ShownState(model::CheckpointState state) {
+  switch (state) {
+    case model::CheckpointState::kCompleted:
+      return v1::Checkpoint::STATE_COMPLETED;
+    case model::CheckpointState::kError:
+      return v1::Checkpoint::STATE_ERROR;
+    case model::CheckpointState::kPartiallyDeleted:
+      return v1::Checkpoint::STATE_PARTIALLY_DELETED;
+    case model::CheckpointState::kDeleting:
+    case model::CheckpointState::kDeleted:
+      return v1::Checkpoint::STATE_DELETED;
+  }
+  return v1::Checkpoint::STATE_UNSPECIFIED;
+}
+
+v1::TrialRun ToRun(const experiment::Allocation& allocation) {
+  v1::TrialRun out;
+  out.set_run_id(allocation.run_id);
+  out.set_allocation_id(allocation.id.value());
+  if (allocation.started_at) *out.mutable_start_time() = ToProto(*allocation.started_at);
+  if (allocation.ended_at) {
+    *out.mutable_end_time() = ToProto(*allocation.ended_at);
+    out.set_exit_reason(allocation.exit_message.empty()
+                            ? std::string(model::ToString(allocation.exit_reason))
+                            : allocation.exit_message);
+  }
+  if (allocation.exit_code) out.set_exit_code(*allocation.exit_code);
+  for (const experiment::Share& share : allocation.shares) {
+    out.add_agent_ids(share.placement.agent.value());
+  }
+  out.set_slots(allocation.slots);
+  return out;
+}
+
+// As people read it: with the rank in front.
+std::string ShownLine(const model::LogLine& line) {
+  return line.rank ? absl::StrCat("[rank=", *line.rank, "] ", line.text) : line.text;
+}
+
+template <class Response>
+Response ToLog(const store::LogRecord& record) {
+  const model::LogLine& line = record.line;
+  Response out;
+  out.set_id(record.id);
+  *out.mutable_timestamp() = ToProto(line.time);
+  out.set_message(ShownLine(line));
+  out.set_level(static_cast<v1::LogLevel>(line.level));
+  out.set_agent_id(line.agent);
+  out.set_container_id(line.allocation.value());
+  if (line.rank) out.set_rank_id(*line.rank);
+  out.set_log(line.text);
+  out.set_source(line.source);
+  out.set_stdtype(line.stdtype);
+  return out;
+}
+
+void SetConfig(const experiment::Experiment& experiment, v1::Experiment* out) {
+  const model::Value config = model::ToShownValue(*experiment.config);
+  *out->mutable_config() = ToStruct(config);
+  // Its text may hold what the configuration does not show.
+  const bool hides = config != model::ToValue(*experiment.config);
+  out->set_original_config(hides ? config.ToJson() : experiment.original_config);
+  if (experiment.forked_from) out->set_forked_from(experiment.forked_from->value());
+  if (const model::Value* hparams = config.Find("hyperparameters")) {
+    *out->mutable_hyperparameters() = ToStruct(*hparams);
+  }
+}
+
+}  // namespace
+
+v1::Experiment ToProto(const store::ExperimentRecord& record, const LiveTrials& live,
+                       absl::Time now, bool detail) {
+  const experiment::Experiment& experiment = record.experiment;
+  const model::ExperimentConfig& config = *experiment.config;
+  v1::Experiment out;
+  out.set_id(experiment.id.value());
+  out.set_name(config.name);
+  out.set_description(config.description);
+  for (const std::string& label : config.labels) out.add_labels(label);
+  out.set_state(ShownState(experiment, live));
+  out.set_state_reason(ShownReason(experiment, live, out.state()));
+  *out.mutable_start_time() = ToProto(experiment.created_at);
+  if (experiment.ended_at) *out.mutable_end_time() = ToProto(*experiment.ended_at);
+  out.set_archived(record.archived);
+  out.set_num_trials(record.num_trials);
+  out.set_username(record.username);
+  out.set_user_id(experiment.owner.value());
+  out.set_display_name(record.username);
+  out.set_searcher_type(config.searcher.name);
+  out.set_searcher_metric(config.searcher.metric);
+  out.set_progress(static_cast<float>(experiment.progress));
+  out.set_job_id(experiment.job.value());
+  out.set_resource_pool(experiment.queue.resource_pool);
+  out.set_project_id(experiment.project);
+  out.set_project_owner_id(record.project_owner.value());
+  out.set_project_name(config.project);
+  out.set_workspace_id(experiment.workspace);
+  out.set_workspace_name(config.workspace);
+  out.set_notes(record.notes);
+  if (experiment.best_trial) out.set_best_trial_id(experiment.best_trial->value());
+  if (experiment.best_metric) out.set_best_trial_searcher_metric(*experiment.best_metric);
+  out.set_checkpoint_count(record.checkpoint_count);
+  out.set_checkpoint_size(record.checkpoint_size);
+  out.set_duration(static_cast<int32_t>(
+      absl::ToInt64Seconds(experiment.ended_at.value_or(now) - experiment.created_at)));
+  out.set_model_definition_size(static_cast<int32_t>(record.context_size));
+  out.mutable_config();  // empty in lists, where existing clients cannot do without it either
+  if (detail) SetConfig(experiment, &out);
+  return out;
+}
+
+v1::Trial ToProto(const store::TrialRecord& record, const LiveTrials& live,
+                  const std::vector<experiment::Allocation>& runs, absl::Time now) {
+  const experiment::Trial& trial = record.trial;
+  v1::Trial out;
+  out.set_id(trial.id.value());
+  out.set_experiment_id(trial.experiment.value());
+  *out.mutable_start_time() = ToProto(trial.created_at);
+  if (trial.ended_at) *out.mutable_end_time() = ToProto(*trial.ended_at);
+  out.set_state(ShownState(trial, live));
+  const auto it = live.find(trial.id);
+  const bool waits = trial.state == TrialState::kQueued && it != live.end();
+  out.set_state_reason(waits && !it->second.wait_reason.empty() ? it->second.wait_reason
+                                                                : trial.reason);
+  out.set_restarts(trial.restarts);
+  *out.mutable_hparams() = ToStruct(trial.hparams);
+  out.set_total_batches_processed(static_cast<int32_t>(trial.steps_completed));
+  if (record.best_validation) *out.mutable_best_validation() = ToWorkload(*record.best_validation);
+  if (record.latest_validation) {
+    *out.mutable_latest_validation() = ToWorkload(*record.latest_validation);
+  }
+  if (record.best_checkpoint) *out.mutable_best_checkpoint() = ToWorkload(*record.best_checkpoint);
+  out.set_runner_state(trial.runner_state);
+  out.set_wall_clock_time(absl::ToDoubleSeconds(trial.ended_at.value_or(now) - trial.created_at));
+  if (trial.warm_start) out.set_warm_start_checkpoint_uuid(trial.warm_start->value());
+  out.set_task_id(trial.task.value());
+  out.add_task_ids(trial.task.value());
+  out.set_checkpoint_count(record.checkpoint_count);
+  out.set_total_checkpoint_size(record.checkpoint_size);
+  if (trial.best_metric) out.set_searcher_metric_value(*trial.best_metric);
+  out.set_progress(static_cast<float>(trial.progress));
+  for (const experiment::Allocation& run : runs) *out.add_runs() = ToRun(run);
+  if (trial.latest_checkpoint) out.set_latest_checkpoint_uuid(trial.latest_checkpoint->value());
+  return out;
+}
+
+v1::Allocation ToProto(const experiment::Allocation& allocation, const std::string& wait_reason) {
+  static constexpr v1::Allocation::State kStates[] = {
+      v1::Allocation::STATE_QUEUED,      v1::Allocation::STATE_STARTING,
+      v1::Allocation::STATE_RUNNING,     v1::Allocation::STATE_TERMINATING,
+      v1::Allocation::STATE_TERMINATING, v1::Allocation::STATE_TERMINATED};
+  v1::Allocation out;
+  out.set_allocation_id(allocation.id.value());
+  out.set_task_id(allocation.task.value());
+  out.set_state(kStates[static_cast<int>(allocation.state)]);
+  out.set_is_ready(allocation.state == AllocationState::kRunning);
+  if (allocation.started_at) *out.mutable_start_time() = ToProto(*allocation.started_at);
+  if (allocation.ended_at) {
+    *out.mutable_end_time() = ToProto(*allocation.ended_at);
+    out.set_exit_reason(allocation.exit_message.empty()
+                            ? std::string(model::ToString(allocation.exit_reason))
+                            : allocation.exit_message);
+  }
+  out.set_slots(allocation.slots);
+  if (allocation.exit_code) out.set_status_code(*allocation.exit_code);
+  out.set_wait_reason(wait_reason);
+  return out;
+}
+
+v1::Checkpoint ToProto(const store::CheckpointEntry& entry, const std::string& storage_path) {
+  const model::CheckpointRecord& checkpoint = entry.checkpoint;
+  v1::Checkpoint out;
+  out.set_uuid(checkpoint.id.value());
+  // "<experiment>.<trial>.<run>" without the run.
+  const std::string& allocation = checkpoint.allocation.value();
+  out.set_task_id(allocation.substr(0, allocation.rfind('.')));
+  out.set_allocation_id(allocation);
+  *out.mutable_report_time() = ToProto(checkpoint.time);
+  out.set_state(ShownState(checkpoint.state));
+  out.mutable_resources()->insert(checkpoint.resources.begin(), checkpoint.resources.end());
+  *out.mutable_metadata() = ToStruct(checkpoint.metadata);
+  (*out.mutable_metadata()->mutable_fields())["steps_completed"].set_number_value(
+      static_cast<double>(checkpoint.steps_completed));
+  v1::CheckpointTrainingMetadata* training = out.mutable_training();
+  training->set_trial_id(checkpoint.trial.value());
+  training->set_experiment_id(entry.experiment.value());
+  *training->mutable_hparams() = ToStruct(entry.hparams);
+  *training->mutable_validation_metrics() = ToStruct(entry.validation_metrics);
+  if (entry.searcher_metric) training->set_searcher_metric(*entry.searcher_metric);
+  out.set_storage_path(storage_path);
+  int64_t size = 0;
+  for (const auto& [unused, bytes] : checkpoint.resources) size += bytes;
+  out.set_size(size);
+  return out;
+}
+
+v1::MetricsWorkload ToWorkload(const model::MetricReport& report) {
+  v1::MetricsWorkload out;
+  *out.mutable_end_time() = ToProto(report.time);
+  *out.mutable_metrics()->mutable_avg_metrics() = ToStruct(report.metrics);
+  out.set_total_batches(static_cast<int32_t>(report.steps_completed));
+  return out;
+}
+
+v1::CheckpointWorkload ToWorkload(const model::CheckpointRecord& checkpoint) {
+  v1::CheckpointWorkload out;
+  out.set_uuid(checkpoint.id.value());
+  *out.mutable_end_time() = ToProto(checkpoint.time);
+  out.set_state(ShownState(checkpoint.state));
+  out.mutable_resources()->insert(checkpoint.resources.begin(), checkpoint.resources.end());
+  out.set_total_batches(static_cast<int32_t>(checkpoint.steps_completed));
+  *out.mutable_metadata() = ToStruct(checkpoint.metadata);
+  return out;
+}
+
+v1::HeldCheckpoint ToProto(const store::HeldCheckpoint& held) {
+  v1::HeldCheckpoint out;
+  out.set_uuid(held.id.value());
+  out.set_holder(held.holder);
+  return out;
+}
+
+v1::MetricsReport ToProto(const model::MetricReport& report) {
+  v1::MetricsReport out;
+  out.set_trial_id(report.trial.value());
+  *out.mutable_end_time() = ToProto(report.time);
+  *out.mutable_metrics() = ToStruct(report.metrics);
+  out.set_total_batches(static_cast<int32_t>(report.steps_completed));
+  out.set_trial_run_id(report.run_id);
+  out.set_group(report.group);
+  return out;
+}
+
+v1::TaskLogsResponse ToTaskLog(const store::LogRecord& record) {
+  auto out = ToLog<v1::TaskLogsResponse>(record);
+  out.set_task_id(record.line.task.value());
+  out.set_allocation_id(record.line.allocation.value());
+  return out;
+}
+
+v1::TrialLogsResponse ToTrialLog(const store::LogRecord& record, model::TrialId trial) {
+  auto out = ToLog<v1::TrialLogsResponse>(record);
+  out.set_trial_id(trial.value());
+  return out;
+}
+
+}  // namespace det::api

@@ -1,0 +1,127 @@
+// Between the model and the messages of the API. The only place that knows both shapes.
+//
+// Any thread. Does no I/O.
+#ifndef MASTER_API_COMMON_CONVERT_H_
+#define MASTER_API_COMMON_CONVERT_H_
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "det/api/v1/checkpoint.pb.h"
+#include "det/api/v1/common.pb.h"
+#include "det/api/v1/experiment.pb.h"
+#include "det/api/v1/task.pb.h"
+#include "det/api/v1/trial.pb.h"
+#include "google/protobuf/struct.pb.h"
+#include "google/protobuf/timestamp.pb.h"
+#include "master/api/common/live_trials.h"
+#include "master/core/experiment/allocation.h"
+#include "master/core/model/states.h"
+#include "master/core/model/value.h"
+#include "master/store/interfaces/canonical.h"
+#include "master/store/interfaces/disposal.h"
+#include "master/store/interfaces/records.h"
+
+namespace det::api {
+
+// ---- values ----
+
+google::protobuf::Timestamp ToProto(absl::Time time);
+absl::Time FromProto(const google::protobuf::Timestamp& time);
+
+// Not-a-number and the infinities become the strings "NaN", "Infinity", "-Infinity", which JSON can
+// carry. A value that is no object becomes an empty Struct.
+google::protobuf::Struct ToStruct(const model::Value& value);
+google::protobuf::Value ToProtoValue(const model::Value& value);
+
+// How numbers of a message, which are all doubles there, come back.
+enum class Numbers {
+  kDoubles,          // metrics; the three strings above become numbers again
+  kIntegersIfWhole,  // free-form data
+};
+model::Value FromStruct(const google::protobuf::Struct& value, Numbers numbers);
+
+// ---- resources ----
+
+// `detail`: also the configuration and the ids of the trials.
+v1::Experiment ToProto(const store::ExperimentRecord& record, const LiveTrials& live,
+                       absl::Time now, bool detail);
+// `runs`: the trial's allocations, oldest first.
+v1::Trial ToProto(const store::TrialRecord& record, const LiveTrials& live,
+                  const std::vector<experiment::Allocation>& runs, absl::Time now);
+v1::Allocation ToProto(const experiment::Allocation& allocation, const std::string& wait_reason);
+// `storage_path`: the checkpoint's folder.
+v1::Checkpoint ToProto(const store::CheckpointEntry& entry, const std::string& storage_path);
+// As parts of a trial, or in the list of what it did.
+v1::MetricsWorkload ToWorkload(const model::MetricReport& report);
+v1::CheckpointWorkload ToWorkload(const model::CheckpointRecord& checkpoint);
+v1::HeldCheckpoint ToProto(const store::HeldCheckpoint& held);
+v1::MetricsReport ToProto(const model::MetricReport& report);
+v1::TaskLogsResponse ToTaskLog(const store::LogRecord& record);
+v1::TrialLogsResponse ToTrialLog(const store::LogRecord& record, model::TrialId trial);
+
+// ---- questions ----
+
+// The states of the model that an API state stands for; several API states share one.
+std::optional<model::ExperimentState> FromProto(v1::Experiment::State state);
+std::optional<model::TrialState> FromProto(v1::Trial::State state);
+std::vector<model::CheckpointState> FromProto(v1::Checkpoint::State state);
+
+// Window and answer's pagination. `count`: elements in the answer.
+store::Window ToWindow(int offset, int limit);
+v1::Pagination ToPagination(int offset, int limit, int count, int total);
+// Of a list of `total` that is kept with the newest first, what an ascending or descending window
+// of it is. Its limit is how many there are: 0 for none.
+store::Window NewestFirst(const store::Window& asked, bool ascending, int total);
+// Of a whole list, in ascending order, leaves what is asked for: turned around if descending, the
+// window of it.
+template <class Request, class Element>
+v1::Pagination KeepWindow(const Request& request,
+                          google::protobuf::RepeatedPtrField<Element>* list) {
+  if (request.order_by() == v1::ORDER_BY_DESC) std::reverse(list->begin(), list->end());
+  const int total = list->size();
+  const store::Range range = store::Resolve(ToWindow(request.offset(), request.limit()), total);
+  list->DeleteSubrange(range.end, total - range.end);
+  list->DeleteSubrange(0, range.begin);
+  return ToPagination(request.offset(), request.limit(), list->size(), total);
+}
+
+// Of names, of which none stands for all, those that another such list has, too.
+void KeepThose(const std::vector<std::string>& kept, std::vector<std::string>* names);
+
+// The parts that TaskLogsRequest and TrialLogsRequest share.
+template <class Request>
+store::LogQuery ToLogQuery(const Request& request, model::TaskId task) {
+  store::LogQuery query;
+  query.task = std::move(task);
+  query.descending = request.order_by() == v1::ORDER_BY_DESC;
+  query.allocations.assign(request.allocation_ids().begin(), request.allocation_ids().end());
+  // A line's container is called as its allocation.
+  KeepThose({request.container_ids().begin(), request.container_ids().end()}, &query.allocations);
+  query.agents.assign(request.agent_ids().begin(), request.agent_ids().end());
+  query.ranks.assign(request.rank_ids().begin(), request.rank_ids().end());
+  for (const int level : request.levels()) {
+    query.levels.push_back(static_cast<model::LogLevel>(level));
+  }
+  query.stdtypes.assign(request.stdtypes().begin(), request.stdtypes().end());
+  query.sources.assign(request.sources().begin(), request.sources().end());
+  if (request.has_timestamp_before()) query.before = FromProto(request.timestamp_before());
+  if (request.has_timestamp_after()) query.after = FromProto(request.timestamp_after());
+  if (!request.enable_regex()) query.contains = request.search_text();
+  query.after_id = request.after_id();
+  query.before_id = request.before_id();
+  return query;
+}
+
+// The regular expression that lines are to match; empty: any line.
+template <class Request>
+std::string PatternOf(const Request& request) {
+  return request.enable_regex() ? request.search_text() : std::string();
+}
+
+}  // namespace det::api
+
+#endif  // MASTER_API_COMMON_CONVERT_H_

@@ -1,0 +1,44 @@
+#include "master/api/common/live_trials.h"
+
+#include <memory>
+#include <utility>
+
+namespace det::api {
+namespace {
+
+LiveTrials Gather(const cluster::Cluster& cluster, std::optional<model::ExperimentId> experiment) {
+  LiveTrials live;
+  for (const experiment::Allocation* allocation :
+       experiment ? cluster.live_allocations(*experiment) : cluster.live_allocations()) {
+    const experiment::Trial* trial = cluster.FindTrial(allocation->trial);
+    if (trial == nullptr) continue;
+    LiveTrial& entry = live[allocation->trial];
+    entry.experiment = trial->experiment;
+    entry.allocation = allocation->id;
+    entry.state = allocation->state;
+    const std::optional<scheduler::WaitReason> reason = cluster.FindWaitReason(allocation->id);
+    if (reason) entry.wait_reason = reason->text;
+  }
+  return live;
+}
+
+}  // namespace
+
+void ReadLive(engine::Engine& engine, base::ThreadPool& pool,
+              std::optional<model::ExperimentId> experiment,
+              absl::AnyInvocable<void(absl::StatusOr<LiveTrials>)> then) {
+  auto live = std::make_shared<LiveTrials>();
+  engine.Query(
+      [live, experiment](const cluster::Cluster& cluster) { *live = Gather(cluster, experiment); },
+      [&pool, live, then = std::move(then)](const absl::Status& status) mutable {
+        pool.Post([live, status, then = std::move(then)]() mutable {
+          if (status.ok()) {
+            then(std::move(*live));
+          } else {
+            then(status);
+          }
+        });
+      });
+}
+
+}  // namespace det::api

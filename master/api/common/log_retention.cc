@@ -1,0 +1,38 @@
+#include "master/api/common/log_retention.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+
+namespace det::api {
+namespace {
+
+absl::Status CheckDays(int days) {
+  constexpr int kLongest = 32'767;
+  if (days >= -1 && days <= kLongest) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("num_days: expected -1 (for ever) to ", kLongest, ", found ", days));
+}
+
+}  // namespace
+
+absl::Status KeepLogs(store::Store& store, model::ExperimentId id, int days) {
+  DET_RETURN_IF_ERROR(CheckDays(days));
+  return store.disposal().KeepLogsOfExperiment(id, days);
+}
+
+absl::Status KeepLogs(store::Store& store, model::TrialId id, int days) {
+  DET_RETURN_IF_ERROR(CheckDays(days));
+  return store.disposal().KeepLogsOfTrial(id, days);
+}
+
+std::optional<int> DaysLeft(int days, std::optional<absl::Time> ended_at, absl::Time now) {
+  if (days < 0) return std::nullopt;
+  if (!ended_at) return days;
+  constexpr absl::Duration kDay = absl::Hours(24);
+  const absl::Duration left = *ended_at + days * kDay - now;
+  return std::clamp<int>(static_cast<int>(absl::Ceil(left, kDay) / kDay), 0, days);
+}
+
+}  // namespace det::api

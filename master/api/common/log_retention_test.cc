@@ -1,0 +1,23 @@
+#include "master/api/common/log_retention.h"
+
+#include "gtest/gtest.h"
+
+namespace det::api {
+namespace {
+
+TEST(LogDaysTest, BegunDaysCountFromTheEnd) {
+  const absl::Time end = absl::FromUnixSeconds(1'000'000);
+  EXPECT_EQ(DaysLeft(-1, end, end), std::nullopt);
+  EXPECT_EQ(DaysLeft(3, std::nullopt, end), 3);
+  EXPECT_EQ(DaysLeft(3, end, end), 3);
+  EXPECT_EQ(DaysLeft(3, end, end + absl::Hours(1)), 3);
+  EXPECT_EQ(DaysLeft(3, end, end + absl::Hours(24)), 2);
+  EXPECT_EQ(DaysLeft(3, end, end + absl::Hours(71)), 1);
+  EXPECT_EQ(DaysLeft(3, end, end + absl::Hours(72)), 0);
+  EXPECT_EQ(DaysLeft(3, end, end + absl::Hours(1000)), 0);
+  EXPECT_EQ(DaysLeft(3, end, end - absl::Hours(30)), 3) << "another machine's clock";
+  EXPECT_EQ(DaysLeft(0, end, end), 0);
+}
+
+}  // namespace
+}  // namespace det::api

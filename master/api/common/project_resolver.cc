@@ -1,0 +1,52 @@
+#include "master/api/common/project_resolver.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+
+namespace det::api {
+namespace {
+
+absl::StatusOr<FoundSpace> OpenSpace(store::Store& store, const store::ProjectRecord& project) {
+  DET_ASSIGN_OR_RETURN(store::WorkspaceRecord workspace,
+                       store.workspaces().GetWorkspace(project.workspace, {}));
+  if (workspace.archived) return store::WorkspaceIsArchived(workspace.name);
+  if (project.archived) {
+    return absl::FailedPreconditionError(absl::StrCat("project \"", project.name,
+                                                      "\" of workspace \"", workspace.name,
+                                                      "\" is archived; unarchive it first"));
+  }
+  cluster::Space space{workspace.id, project.id, workspace.name, project.name};
+  return FoundSpace{std::move(space), std::move(workspace)};
+}
+
+}  // namespace
+
+absl::StatusOr<FoundSpace> FindSpace(store::Store& store, int32_t project) {
+  DET_ASSIGN_OR_RETURN(const store::ProjectRecord record, store.projects().GetProject(project));
+  return OpenSpace(store, record);
+}
+
+absl::StatusOr<FoundSpace> FindSpace(store::Store& store, const std::string& workspace,
+                                     const std::string& project) {
+  if (workspace.empty()) return FindSpace(store, store::kUncategorized);
+  DET_ASSIGN_OR_RETURN(const store::WorkspacePage in,
+                       store.workspaces().ListWorkspaces({.exact_name = workspace}));
+  if (in.workspaces.empty()) {
+    return absl::NotFoundError(absl::StrCat("workspace \"", workspace,
+                                            "\" does not exist; `det workspace list` shows all, ",
+                                            "`det workspace create` makes one"));
+  }
+  DET_ASSIGN_OR_RETURN(const store::ProjectPage found,
+                       store.projects().ListProjects(
+                           {.workspace = in.workspaces.front().id, .exact_name = project}));
+  if (found.projects.empty()) {
+    return absl::NotFoundError(absl::StrCat("workspace \"", workspace, "\" has no project \"",
+                                            project, "\"; `det project list` shows all, ",
+                                            "`det project create` makes one"));
+  }
+  return OpenSpace(store, found.projects.front());
+}
+
+}  // namespace det::api

@@ -1,0 +1,204 @@
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "det/api/v1/experiment_action.pb.h"
+#include "master/api/authz/authorizer.h"
+#include "master/api/common/convert.h"
+#include "master/api/common/log_retention.h"
+#include "master/api/experiments/experiment_deletion.h"
+#include "master/api/experiments/experiment_patch.h"
+#include "master/api/experiments/services.h"
+#include "master/api/experiments/state_change.h"
+#include "master/api/rpc/batch.h"
+#include "master/api/rpc/call.h"
+#include "master/api/rpc/service.h"
+
+namespace det::api {
+namespace {
+
+using Context = grpc::CallbackServerContext;
+using Reactor = grpc::ServerUnaryReactor;
+
+#define DET_METHOD(name) "det.api.v1.ExperimentActionService." name
+
+absl::StatusOr<store::ExperimentQuery> ToBulkQuery(const v1::BulkExperimentFilters& filters,
+                                                   int32_t project) {
+  store::ExperimentQuery query;
+  query.project = project;
+  query.name = filters.name();
+  query.description = filters.description();
+  query.labels.assign(filters.labels().begin(), filters.labels().end());
+  if (filters.has_archived()) query.archived = filters.archived();
+  for (const int state : filters.states()) {
+    const auto known = FromProto(static_cast<v1::Experiment::State>(state));
+    // Left out it would choose all the others, too.
+    if (!known) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("filters.states: expected states of experiments, found ", state));
+    }
+    query.states.push_back(*known);
+  }
+  for (const int32_t user : filters.user_ids()) query.owner_ids.emplace_back(user);
+  return query;
+}
+
+class ExperimentActionService final : public Service {
+ public:
+  explicit ExperimentActionService(const Edge& edge)
+      : Service("det.api.v1.ExperimentActionService"), edge_(edge) {
+    Serve("PauseExperiments", &ExperimentActionService::PauseExperiments);
+    Serve("ActivateExperiments", &ExperimentActionService::ActivateExperiments);
+    Serve("CancelExperiments", &ExperimentActionService::CancelExperiments);
+    Serve("KillExperiments", &ExperimentActionService::KillExperiments);
+    Serve("ArchiveExperiments", &ExperimentActionService::ArchiveExperiments);
+    Serve("UnarchiveExperiments", &ExperimentActionService::UnarchiveExperiments);
+    Serve("DeleteExperiments", &ExperimentActionService::DeleteExperiments);
+    Serve("MoveExperiments", &ExperimentActionService::MoveExperiments);
+    Serve("PutExperimentsRetainLogs", &ExperimentActionService::PutExperimentsRetainLogs);
+  }
+
+  Reactor* PauseExperiments(Context* context, const v1::PauseExperimentsRequest* request,
+                            v1::PauseExperimentsResponse* response) {
+    return ToEach(context, DET_METHOD("PauseExperiments"), request, response,
+                  [this](model::ExperimentId id, Done done) { Pause(edge_, id, std::move(done)); });
+  }
+  Reactor* ActivateExperiments(Context* context, const v1::ActivateExperimentsRequest* request,
+                               v1::ActivateExperimentsResponse* response) {
+    return ToEach(
+        context, DET_METHOD("ActivateExperiments"), request, response,
+        [this](model::ExperimentId id, Done done) { Activate(edge_, id, std::move(done)); });
+  }
+  Reactor* CancelExperiments(Context* context, const v1::CancelExperimentsRequest* request,
+                             v1::CancelExperimentsResponse* response) {
+    return ToEach(
+        context, DET_METHOD("CancelExperiments"), request, response,
+        [this](model::ExperimentId id, Done done) { Cancel(edge_, id, std::move(done)); });
+  }
+  Reactor* KillExperiments(Context* context, const v1::KillExperimentsRequest* request,
+                           v1::KillExperimentsResponse* response) {
+    return ToEach(context, DET_METHOD("KillExperiments"), request, response,
+                  [this](model::ExperimentId id, Done done) { Kill(edge_, id, std::move(done)); });
+  }
+  Reactor* ArchiveExperiments(Context* context, const v1::ArchiveExperimentsRequest* request,
+                              v1::ArchiveExperimentsResponse* response) {
+    return ToEach(
+        context, DET_METHOD("ArchiveExperiments"), request, response,
+        [this](model::ExperimentId id, Done done) { Archive(edge_, id, true, std::move(done)); });
+  }
+  Reactor* UnarchiveExperiments(Context* context, const v1::UnarchiveExperimentsRequest* request,
+                                v1::UnarchiveExperimentsResponse* response) {
+    return ToEach(
+        context, DET_METHOD("UnarchiveExperiments"), request, response,
+        [this](model::ExperimentId id, Done done) { Archive(edge_, id, false, std::move(done)); });
+  }
+  Reactor* DeleteExperiments(Context* context, const v1::DeleteExperimentsRequest* request,
+                             v1::DeleteExperimentsResponse* response) {
+    return ToEach(context, DET_METHOD("DeleteExperiments"), request, response,
+                  [this](model::ExperimentId id, Done done) {
+                    v1::DeleteExperimentRequest one;
+                    one.set_experiment_id(id.value());
+                    const auto kept = std::make_shared<v1::DeleteExperimentResponse>();
+                    Delete(edge_, one, kept.get(),
+                           [kept, done = std::move(done)](absl::Status status) mutable {
+                             done(std::move(status));
+                           });
+                  });
+  }
+  Reactor* MoveExperiments(Context* context, const v1::MoveExperimentsRequest* request,
+                           v1::MoveExperimentsResponse* response) {
+    return ToEach(
+        context, DET_METHOD("MoveExperiments"), request, response,
+        [this, request](model::ExperimentId id, Done done) {
+          if (request->destination_project_id() == 0) {
+            return done(absl::InvalidArgumentError("say where to: destination_project_id"));
+          }
+          v1::MoveExperimentRequest one;
+          one.set_experiment_id(id.value());
+          one.set_destination_project_id(request->destination_project_id());
+          Move(edge_, one, std::move(done));
+        });
+  }
+  Reactor* PutExperimentsRetainLogs(Context* context,
+                                    const v1::PutExperimentsRetainLogsRequest* request,
+                                    v1::PutExperimentsRetainLogsResponse* response) {
+    return ToEach(context, DET_METHOD("PutExperimentsRetainLogs"), request, response,
+                  [this, days = request->num_days()](model::ExperimentId id, Done done) {
+                    done(KeepLogs(*edge_.store, id, days));
+                  });
+  }
+
+ private:
+  template <class Request, class Response, class Act>
+  Reactor* ToEach(Context* context, std::string_view method, const Request* request,
+                  Response* response, Act act) {
+    return ForEach(
+        edge_, context, method, "experiment", request, response,
+        [this, request](const auth::Principal&) { return Choose(*request); },
+        [this, method, project = request->project_id(), act = std::move(act)](
+            const auth::Principal& caller, int32_t id, Done done) mutable {
+          const absl::Status may = Check(method, caller, project, model::ExperimentId(id));
+          if (!may.ok()) return done(may);
+          act(model::ExperimentId(id), std::move(done));
+        });
+  }
+
+  // Those that the request names, or that its filters find.
+  template <class Request>
+  absl::StatusOr<std::vector<int32_t>> Choose(const Request& request) {
+    if (request.project_id() == 0) {
+      return absl::InvalidArgumentError("say whose experiments: project_id");
+    }
+    if (request.has_filters()) return Find(request.filters(), request.project_id());
+    return EachOnce(request.experiment_ids(), "experiment");
+  }
+
+  absl::StatusOr<std::vector<int32_t>> Find(const v1::BulkExperimentFilters& filters,
+                                            int32_t project) {
+    if (filters.project_id() != 0 && filters.project_id() != project) {
+      return absl::InvalidArgumentError(absl::StrCat("filters.project_id: expected ", project,
+                                                     ", whose experiments these are, found ",
+                                                     filters.project_id()));
+    }
+    DET_ASSIGN_OR_RETURN(const std::vector<int32_t> excluded,
+                         EachOnce(filters.excluded_experiment_ids(), "excluded experiment"));
+    DET_ASSIGN_OR_RETURN(store::ExperimentQuery query, ToBulkQuery(filters, project));
+    query.window.limit = kMostInBatch + static_cast<int>(excluded.size()) + 1;
+    DET_ASSIGN_OR_RETURN(const store::ExperimentPage page, edge_.store->ListExperiments(query));
+    std::vector<int32_t> found;
+    for (const store::ExperimentRecord& record : page.experiments) {
+      const int32_t id = record.experiment.id.value();
+      if (std::count(excluded.begin(), excluded.end(), id) == 0) found.push_back(id);
+    }
+    const int left_out = static_cast<int>(page.experiments.size() - found.size());
+    if (found.size() > kMostInBatch) return TooMany(page.total - left_out, "experiment");
+    return found;
+  }
+
+  // Whether the caller may do it to this one, and it is the project's.
+  absl::Status Check(std::string_view method, const auth::Principal& caller, int32_t project,
+                     model::ExperimentId id) {
+    const std::string text = absl::StrCat(id.value());
+    DET_RETURN_IF_ERROR(edge_.admission->Judge(method, caller, model::Role::kEditor,
+                                               auth::Where::kExperiment, text));
+    DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, edge_.store->GetExperiment(id));
+    if (record.experiment.project == project) return absl::OkStatus();
+    return absl::NotFoundError(absl::StrCat("project ", project, " has no experiment ", text));
+  }
+
+  const Edge& edge_;
+};
+
+}  // namespace
+
+std::unique_ptr<Service> MakeExperimentActionService(const Edge& edge) {
+  return std::make_unique<ExperimentActionService>(edge);
+}
+
+}  // namespace det::api

@@ -1,0 +1,219 @@
+#include "master/api/experiments/experiment_patch.h"
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "master/api/common/convert.h"
+#include "master/api/common/project_resolver.h"
+#include "master/api/experiments/read_experiment.h"
+#include "master/api/policies/config_policy.h"
+#include "master/checkpoint_storage/checkpoint_place.h"
+#include "master/core/experiment/retention.h"
+#include "master/store/interfaces/retainable.h"
+
+namespace det::api {
+namespace {
+
+constexpr size_t kExperimentNameLimit = 1024;
+constexpr size_t kExperimentTextLimit = 1 << 20;
+
+// The experiment's policy with what the message names put over it.
+template <class Message>
+absl::StatusOr<experiment::RetentionPolicy> ReadPolicy(const experiment::Experiment& experiment,
+                                                       const Message& message) {
+  experiment::RetentionPolicy policy = experiment::PolicyOf(experiment.config->checkpoint_storage);
+  if (message.has_save_experiment_best()) policy.experiment_best = message.save_experiment_best();
+  if (message.has_save_trial_best()) policy.trial_best = message.save_trial_best();
+  if (message.has_save_trial_latest()) policy.trial_latest = message.save_trial_latest();
+  if (policy.experiment_best < 0 || policy.trial_best < 0 || policy.trial_latest < 0) {
+    return absl::InvalidArgumentError(
+        "save_experiment_best, save_trial_best and save_trial_latest: must not be negative");
+  }
+  return policy;
+}
+
+absl::Status CheckNotDeleted(const experiment::Experiment& experiment) {
+  if (!model::IsDeletion(experiment.state)) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("experiment ", experiment.id.value(), " is ",
+                                                    std::string(ToString(experiment.state))));
+}
+
+absl::Status CheckLength(const char* what, const std::string& text, size_t limit) {
+  if (text.size() <= limit) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, ": ", text.size(), " bytes; at most ", limit, " are allowed"));
+}
+
+absl::Status CheckLabel(const std::string& label) {
+  if (label.empty()) return absl::InvalidArgumentError("labels: a label must not be empty");
+  return CheckLength("labels", label, kExperimentNameLimit);
+}
+
+absl::StatusOr<std::vector<std::string>> ReadLabels(const google::protobuf::ListValue& given) {
+  std::vector<std::string> labels;
+  for (const google::protobuf::Value& value : given.values()) {
+    if (value.kind_case() != google::protobuf::Value::kStringValue) {
+      return absl::InvalidArgumentError("labels: expected a list of texts");
+    }
+    DET_RETURN_IF_ERROR(CheckLabel(value.string_value()));
+    const bool again = std::count(labels.begin(), labels.end(), value.string_value()) > 0;
+    if (!again) labels.push_back(value.string_value());
+  }
+  return labels;
+}
+
+absl::StatusOr<cluster::Texts> ReadTexts(const v1::PatchExperiment& given) {
+  cluster::Texts texts;
+  if (given.has_name()) {
+    if (given.name().empty()) return absl::InvalidArgumentError("name: must not be empty");
+    DET_RETURN_IF_ERROR(CheckLength("name", given.name(), kExperimentNameLimit));
+    texts.name = given.name();
+  }
+  if (given.has_description()) {
+    DET_RETURN_IF_ERROR(CheckLength("description", given.description(), kExperimentTextLimit));
+    texts.description = given.description();
+  }
+  if (given.has_labels()) {
+    DET_ASSIGN_OR_RETURN(texts.labels, ReadLabels(given.labels()));
+  }
+  if (given.has_notes()) {
+    DET_RETURN_IF_ERROR(CheckLength("notes", given.notes(), kExperimentTextLimit));
+    texts.notes = given.notes();
+  }
+  return texts;
+}
+
+cluster::UpdateQueue ReadResources(const experiment::Experiment& e,
+                                   const v1::PatchExperiment::PatchResources& given) {
+  cluster::UpdateQueue::Update update{.job = e.job};
+  if (given.has_max_slots()) update.max_slots = given.max_slots();
+  if (given.has_weight()) update.weight = given.weight();
+  if (given.has_priority()) update.priority = given.priority();
+  return {.updates = {std::move(update)}};
+}
+
+// The events that a request comes to; that which may be refused comes first.
+absl::StatusOr<std::deque<cluster::Event>> ReadEvents(const experiment::Experiment& e,
+                                                      const v1::PatchExperiment& given) {
+  std::deque<cluster::Event> events;
+  if (given.has_resources()) events.emplace_back(ReadResources(e, given.resources()));
+  DET_ASSIGN_OR_RETURN(cluster::Texts texts, ReadTexts(given));
+  if (!(texts == cluster::Texts())) {
+    events.emplace_back(cluster::DescribeExperiment{e.id, std::move(texts)});
+  }
+  if (given.has_checkpoint_storage()) {
+    DET_ASSIGN_OR_RETURN(const auto policy, ReadPolicy(e, given.checkpoint_storage()));
+    events.emplace_back(cluster::SetRetention{e.id, policy});
+  }
+  return events;
+}
+
+// One after the other, until one is refused.
+void SubmitAll(const Edge& edge, std::shared_ptr<std::deque<cluster::Event>> events, Done done) {
+  if (events->empty()) return done(absl::OkStatus());
+  cluster::Event event = std::move(events->front());
+  events->pop_front();
+  SubmitAndFinish(edge, std::move(event),
+                  [&edge, events, done = std::move(done)](absl::Status applied) mutable {
+                    if (!applied.ok()) return done(std::move(applied));
+                    SubmitAll(edge, events, std::move(done));
+                  });
+}
+
+}  // namespace
+
+void Patch(const Edge& edge, const v1::PatchExperimentRequest& request,
+           v1::PatchExperimentResponse* response, Done done) {
+  const model::ExperimentId id(request.experiment().id());
+  const auto record = edge.store->GetExperiment(id);
+  if (!record.ok()) return done(record.status());
+  if (absl::Status deleted = CheckNotDeleted(record->experiment); !deleted.ok()) {
+    return done(std::move(deleted));
+  }
+  auto events = ReadEvents(record->experiment, request.experiment());
+  if (!events.ok()) return done(events.status());
+  for (const cluster::Event& event : *events) {
+    const auto* update = event.As<cluster::UpdateQueue>();
+    if (update == nullptr) continue;
+    absl::Status allowed = CheckQueueUpdate(*edge.store, *update);
+    if (!allowed.ok()) return done(std::move(allowed));
+  }
+  SubmitAll(edge, std::make_shared<std::deque<cluster::Event>>(*std::move(events)),
+            [&edge, id, response, done = std::move(done)](absl::Status applied) mutable {
+              if (!applied.ok()) return done(std::move(applied));
+              ReadFull(
+                  edge, id,
+                  [response, done = std::move(done)](absl::StatusOr<v1::Experiment> read) mutable {
+                    if (read.ok()) *response->mutable_experiment() = *std::move(read);
+                    done(read.status());
+                  });
+            });
+}
+
+void Move(const Edge& edge, const v1::MoveExperimentRequest& request, Done done) {
+  const model::ExperimentId id(request.experiment_id());
+  const auto record = edge.store->GetExperiment(id);
+  if (!record.ok()) return done(record.status());
+  if (absl::Status deleted = CheckNotDeleted(record->experiment); !deleted.ok()) {
+    return done(std::move(deleted));
+  }
+  const auto found = FindSpace(*edge.store, request.destination_project_id());
+  if (!found.ok()) return done(found.status());
+  SubmitAndFinish(edge, cluster::MoveExperiment{id, found->space}, std::move(done));
+}
+
+void Label(const Edge& edge, model::ExperimentId id, const std::string& label, bool add,
+           Labels* labels, Done done) {
+  if (absl::Status bad = CheckLabel(label); !bad.ok()) return done(std::move(bad));
+  const auto record = edge.store->GetExperiment(id);
+  if (!record.ok()) return done(record.status());
+  if (absl::Status deleted = CheckNotDeleted(record->experiment); !deleted.ok()) {
+    return done(std::move(deleted));
+  }
+  std::vector<std::string> now = record->experiment.config->labels;
+  const bool has = std::count(now.begin(), now.end(), label) > 0;
+  if (add && !has) now.push_back(label);
+  if (!add) std::erase(now, label);
+  labels->Assign(now.begin(), now.end());
+  if (add == has) return done(absl::OkStatus());
+  cluster::Texts texts;
+  texts.labels = std::move(now);
+  SubmitAndFinish(edge, cluster::DescribeExperiment{id, std::move(texts)}, std::move(done));
+}
+
+absl::Status Preview(const Edge& edge, const v1::PreviewRetentionRequest& request,
+                     v1::PreviewRetentionResponse* response) {
+  const model::ExperimentId id(request.id());
+  DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, edge.store->GetExperiment(id));
+  DET_RETURN_IF_ERROR(CheckNotDeleted(record.experiment));
+  const model::ExperimentConfig& config = *record.experiment.config;
+  DET_ASSIGN_OR_RETURN(const experiment::RetentionPolicy policy,
+                       ReadPolicy(record.experiment, request));
+  DET_ASSIGN_OR_RETURN(const auto all, store::ListRetainable(*edge.store, id));
+  std::set<model::CheckpointId> drop;
+  for (const model::CheckpointId& each :
+       experiment::NotRetained(policy, config.searcher.smaller_is_better, all)) {
+    drop.insert(each);
+  }
+  store::CheckpointQuery query;
+  query.experiment = id;
+  DET_ASSIGN_OR_RETURN(const store::CheckpointPage page, edge.store->ListCheckpoints(query));
+  for (const store::CheckpointEntry& entry : page.checkpoints) {
+    const model::CheckpointId& checkpoint = entry.checkpoint.id;
+    if (!drop.contains(checkpoint)) continue;
+    *response->add_checkpoints() =
+        ToProto(entry, CheckpointFolder(config.checkpoint_storage, checkpoint));
+  }
+  response->set_kept(static_cast<int32_t>(all.size() - drop.size()));
+  return absl::OkStatus();
+}
+
+}  // namespace det::api

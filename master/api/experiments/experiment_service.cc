@@ -1,0 +1,362 @@
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status_macros.h"
+#include "det/api/v1/experiment.pb.h"
+#include "master/api/common/convert.h"
+#include "master/api/common/live_trials.h"
+#include "master/api/experiments/create_experiment.h"
+#include "master/api/experiments/experiment_deletion.h"
+#include "master/api/experiments/experiment_patch.h"
+#include "master/api/experiments/read_experiment.h"
+#include "master/api/experiments/services.h"
+#include "master/api/experiments/state_change.h"
+#include "master/api/experiments/watch_experiment.h"
+#include "master/api/queue/queue_view.h"
+#include "master/api/rpc/call.h"
+#include "master/api/rpc/open_stream.h"
+#include "master/api/rpc/service.h"
+
+namespace det::api {
+namespace {
+
+class ExperimentService final : public Service {
+ public:
+  explicit ExperimentService(const Edge& edge)
+      : Service("det.api.v1.ExperimentService"),
+        edge_(edge),
+        board_(std::make_shared<ExperimentBoard>(edge)) {
+    Serve("CreateExperiment", &ExperimentService::CreateExperiment);
+    Serve("GetExperiments", &ExperimentService::GetExperiments);
+    Serve("GetExperiment", &ExperimentService::GetExperiment);
+    Serve("WatchExperiment", &ExperimentService::WatchExperiment);
+    Serve("PauseExperiment", &ExperimentService::PauseExperiment);
+    Serve("ActivateExperiment", &ExperimentService::ActivateExperiment);
+    Serve("CancelExperiment", &ExperimentService::CancelExperiment);
+    Serve("KillExperiment", &ExperimentService::KillExperiment);
+    Serve("ContinueExperiment", &ExperimentService::ContinueExperiment);
+    Serve("ArchiveExperiment", &ExperimentService::ArchiveExperiment);
+    Serve("UnarchiveExperiment", &ExperimentService::UnarchiveExperiment);
+    Serve("DeleteExperiment", &ExperimentService::DeleteExperiment);
+    Serve("PatchExperiment", &ExperimentService::PatchExperiment);
+    Serve("MoveExperiment", &ExperimentService::MoveExperiment);
+    Serve("GetExperimentLabels", &ExperimentService::GetExperimentLabels);
+    Serve("PutExperimentLabel", &ExperimentService::PutExperimentLabel);
+    Serve("DeleteExperimentLabel", &ExperimentService::DeleteExperimentLabel);
+    Serve("PreviewRetention", &ExperimentService::PreviewRetention);
+    Serve("GetModelDef", &ExperimentService::GetModelDef);
+  }
+
+  grpc::ServerUnaryReactor* CreateExperiment(grpc::CallbackServerContext* context,
+                                             const v1::CreateExperimentRequest* request,
+                                             v1::CreateExperimentResponse* response) {
+    return UnaryOnce(edge_, context, request, response,
+                     "det.api.v1.ExperimentService.CreateExperiment",
+                     [this, request, response](const auth::Principal& principal, Done done) {
+                       Create(*request, response, principal, std::move(done));
+                     });
+  }
+
+  grpc::ServerUnaryReactor* GetExperiments(grpc::CallbackServerContext* context,
+                                           const v1::GetExperimentsRequest* request,
+                                           v1::GetExperimentsResponse* response) {
+    return Unary(edge_, context, request, "det.api.v1.ExperimentService.GetExperiments",
+                 [this, request, response](const auth::Principal& principal, Done done) {
+                   ReadLive(
+                       *edge_.engine, *edge_.pool, std::nullopt,
+                       [this, request, response, visible = principal.Visible(),
+                        done = std::move(done)](const absl::StatusOr<LiveTrials>& live) mutable {
+                         done(live.ok() ? List(*request, std::move(visible), *live, response)
+                                        : live.status());
+                       });
+                 });
+  }
+
+  grpc::ServerUnaryReactor* GetExperiment(grpc::CallbackServerContext* context,
+                                          const v1::GetExperimentRequest* request,
+                                          v1::GetExperimentResponse* response) {
+    return Unary(edge_, context, request, "det.api.v1.ExperimentService.GetExperiment",
+                 [this, request, response](const auth::Principal&, Done done) {
+                   Get(model::ExperimentId(request->experiment_id()), response, std::move(done));
+                 });
+  }
+
+  MessageStream* WatchExperiment(grpc::CallbackServerContext* context,
+                                 const v1::WatchExperimentRequest* request) {
+    return OpenStream<v1::WatchExperimentResponse>(
+        edge_, context, request, "det.api.v1.ExperimentService.WatchExperiment",
+        [this, request = *request](const auth::Principal&,
+                                   std::shared_ptr<Stream<v1::WatchExperimentResponse>> stream) {
+          api::WatchExperiment(edge_, board_, request, std::move(stream));
+        });
+  }
+
+  grpc::ServerUnaryReactor* PauseExperiment(grpc::CallbackServerContext* context,
+                                            const v1::PauseExperimentRequest* request,
+                                            v1::PauseExperimentResponse*) {
+    return Change(context, "det.api.v1.ExperimentService.PauseExperiment", request, &Pause);
+  }
+  grpc::ServerUnaryReactor* ActivateExperiment(grpc::CallbackServerContext* context,
+                                               const v1::ActivateExperimentRequest* request,
+                                               v1::ActivateExperimentResponse*) {
+    return Change(context, "det.api.v1.ExperimentService.ActivateExperiment", request, &Activate);
+  }
+  grpc::ServerUnaryReactor* CancelExperiment(grpc::CallbackServerContext* context,
+                                             const v1::CancelExperimentRequest* request,
+                                             v1::CancelExperimentResponse*) {
+    return Change(context, "det.api.v1.ExperimentService.CancelExperiment", request, &Cancel);
+  }
+  grpc::ServerUnaryReactor* KillExperiment(grpc::CallbackServerContext* context,
+                                           const v1::KillExperimentRequest* request,
+                                           v1::KillExperimentResponse*) {
+    return Change(context, "det.api.v1.ExperimentService.KillExperiment", request, &Kill);
+  }
+
+  grpc::ServerUnaryReactor* ContinueExperiment(grpc::CallbackServerContext* context,
+                                               const v1::ContinueExperimentRequest* request,
+                                               v1::ContinueExperimentResponse* response) {
+    return UnaryOnce(edge_, context, request, response,
+                     "det.api.v1.ExperimentService.ContinueExperiment",
+                     [this, request, response](const auth::Principal&, Done done) {
+                       Continue(*request, response, std::move(done));
+                     });
+  }
+
+  grpc::ServerUnaryReactor* ArchiveExperiment(grpc::CallbackServerContext* context,
+                                              const v1::ArchiveExperimentRequest* request,
+                                              v1::ArchiveExperimentResponse*) {
+    return Unary(edge_, context, request, "det.api.v1.ExperimentService.ArchiveExperiment",
+                 [this, id = request->id()](const auth::Principal&, Done done) {
+                   Archive(edge_, model::ExperimentId(id), true, std::move(done));
+                 });
+  }
+  grpc::ServerUnaryReactor* UnarchiveExperiment(grpc::CallbackServerContext* context,
+                                                const v1::UnarchiveExperimentRequest* request,
+                                                v1::UnarchiveExperimentResponse*) {
+    return Unary(edge_, context, request, "det.api.v1.ExperimentService.UnarchiveExperiment",
+                 [this, id = request->id()](const auth::Principal&, Done done) {
+                   Archive(edge_, model::ExperimentId(id), false, std::move(done));
+                 });
+  }
+  grpc::ServerUnaryReactor* DeleteExperiment(grpc::CallbackServerContext* context,
+                                             const v1::DeleteExperimentRequest* request,
+                                             v1::DeleteExperimentResponse* response) {
+    return Unary(edge_, context, request, "det.api.v1.ExperimentService.DeleteExperiment",
+                 [this, request, response](const auth::Principal&, Done done) {
+                   Delete(edge_, *request, response, std::move(done));
+                 });
+  }
+  grpc::ServerUnaryReactor* PatchExperiment(grpc::CallbackServerContext* context,
+                                            const v1::PatchExperimentRequest* request,
+                                            v1::PatchExperimentResponse* response) {
+    return Unary(edge_, context, request, "det.api.v1.ExperimentService.PatchExperiment",
+                 [this, request, response](const auth::Principal&, Done done) {
+                   Patch(edge_, *request, response, std::move(done));
+                 });
+  }
+  grpc::ServerUnaryReactor* MoveExperiment(grpc::CallbackServerContext* context,
+                                           const v1::MoveExperimentRequest* request,
+                                           v1::MoveExperimentResponse*) {
+    return Unary(edge_, context, request, "det.api.v1.ExperimentService.MoveExperiment",
+                 [this, request](const auth::Principal&, Done done) {
+                   Move(edge_, *request, std::move(done));
+                 });
+  }
+  grpc::ServerUnaryReactor* GetExperimentLabels(grpc::CallbackServerContext* context,
+                                                const v1::GetExperimentLabelsRequest* request,
+                                                v1::GetExperimentLabelsResponse* response) {
+    return UnaryNow(edge_, context, request, "det.api.v1.ExperimentService.GetExperimentLabels",
+                    [this, request, response](const auth::Principal& principal) -> absl::Status {
+                      DET_ASSIGN_OR_RETURN(const std::vector<std::string> labels,
+                                           edge_.store->projects().ListLabels(request->project_id(),
+                                                                              principal.Visible()));
+                      response->mutable_labels()->Assign(labels.begin(), labels.end());
+                      return absl::OkStatus();
+                    });
+  }
+  grpc::ServerUnaryReactor* PutExperimentLabel(grpc::CallbackServerContext* context,
+                                               const v1::PutExperimentLabelRequest* request,
+                                               v1::PutExperimentLabelResponse* response) {
+    return Unary(edge_, context, request, "det.api.v1.ExperimentService.PutExperimentLabel",
+                 [this, request, response](const auth::Principal&, Done done) {
+                   Label(edge_, model::ExperimentId(request->experiment_id()), request->label(),
+                         true, response->mutable_labels(), std::move(done));
+                 });
+  }
+  grpc::ServerUnaryReactor* DeleteExperimentLabel(grpc::CallbackServerContext* context,
+                                                  const v1::DeleteExperimentLabelRequest* request,
+                                                  v1::DeleteExperimentLabelResponse* response) {
+    return Unary(edge_, context, request, "det.api.v1.ExperimentService.DeleteExperimentLabel",
+                 [this, request, response](const auth::Principal&, Done done) {
+                   Label(edge_, model::ExperimentId(request->experiment_id()), request->label(),
+                         false, response->mutable_labels(), std::move(done));
+                 });
+  }
+  grpc::ServerUnaryReactor* PreviewRetention(grpc::CallbackServerContext* context,
+                                             const v1::PreviewRetentionRequest* request,
+                                             v1::PreviewRetentionResponse* response) {
+    return UnaryNow(edge_, context, request, "det.api.v1.ExperimentService.PreviewRetention",
+                    [this, request, response](const auth::Principal&) {
+                      return Preview(edge_, *request, response);
+                    });
+  }
+
+  grpc::ServerUnaryReactor* GetModelDef(grpc::CallbackServerContext* context,
+                                        const v1::GetModelDefRequest* request,
+                                        v1::GetModelDefResponse* response) {
+    return UnaryNow(edge_, context, request, "det.api.v1.ExperimentService.GetModelDef",
+                    [this, request, response](const auth::Principal&) -> absl::Status {
+                      DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record,
+                                           edge_.store->GetExperiment(
+                                               model::ExperimentId(request->experiment_id())));
+                      const std::string& hash = record.experiment.context_hash;
+                      if (hash.empty()) return absl::OkStatus();
+                      DET_ASSIGN_OR_RETURN(std::string tgz, edge_.store->GetContext(hash));
+                      response->set_b64_tgz(std::move(tgz));
+                      return absl::OkStatus();
+                    });
+  }
+
+ private:
+  template <class Request>
+  grpc::ServerUnaryReactor* Change(grpc::CallbackServerContext* context, std::string_view method,
+                                   const Request* request,
+                                   void (*change)(const Edge&, model::ExperimentId, Done)) {
+    return Unary(edge_, context, request, method,
+                 [this, id = request->id(), change](const auth::Principal&, Done done) {
+                   change(edge_, model::ExperimentId(id), std::move(done));
+                 });
+  }
+
+  void Get(model::ExperimentId id, v1::GetExperimentResponse* response, Done done) {
+    const auto read = [this, id, response](Done done) {
+      ReadFull(edge_, id,
+               [response, done = std::move(done)](absl::StatusOr<v1::Experiment> read) mutable {
+                 if (read.ok()) {
+                   *response->mutable_config() = read->config();
+                   *response->mutable_experiment() = *std::move(read);
+                 }
+                 done(read.status());
+               });
+    };
+    edge_.engine->Query(
+        [id, response](const cluster::Cluster& cluster) {
+          if (auto place = PlaceOf(cluster, id)) {
+            *response->mutable_job_summary() = *std::move(place);
+          }
+        },
+        [read, done = std::move(done)](absl::Status status) mutable {
+          if (!status.ok()) return done(std::move(status));
+          read(std::move(done));
+        });
+  }
+
+  void Create(const v1::CreateExperimentRequest& request, v1::CreateExperimentResponse* response,
+              const auth::Principal& principal, Done done) {
+    const auto pools = std::make_shared<Pools>();
+    edge_.engine->Query(
+        [pools](const cluster::Cluster& cluster) {
+          pools->default_compute = cluster.default_compute();
+          pools->default_aux = cluster.default_aux();
+          for (const cluster::KnownPool& known : cluster.pools()) {
+            pools->names.push_back(known.pool.name);
+          }
+        },
+        [this, &request, response, principal, pools,
+         done = std::move(done)](absl::Status status) mutable {
+          if (!status.ok()) return done(std::move(status));
+          edge_.pool->Post(
+              [this, &request, response, principal, pools, done = std::move(done)]() mutable {
+                CreateIn(*pools, request, response, principal, std::move(done));
+              });
+        });
+  }
+
+  void CreateIn(const Pools& pools, const v1::CreateExperimentRequest& request,
+                v1::CreateExperimentResponse* response, const auth::Principal& principal,
+                Done done) {
+    absl::StatusOr<Submission> submission = PrepareSubmission(edge_, request, pools, principal);
+    if (!submission.ok()) return done(submission.status());
+    for (const std::string& warning : submission->warnings) response->add_config_warnings(warning);
+    if (request.validate_only()) {
+      const model::Value config = model::ToShownValue(*submission->event.config);
+      *response->mutable_config() = ToStruct(config);
+      *response->mutable_experiment()->mutable_config() = response->config();
+      response->mutable_experiment()->set_name(submission->event.config->name);
+      return done(absl::OkStatus());
+    }
+    const auto earlier = FindByRequestId(*edge_.store, principal.user, request.request_id());
+    if (!earlier.ok()) return done(earlier.status());
+    if (earlier->has_value()) return Answer(**earlier, response, std::move(done));
+    const ContextArchive& context = submission->context;
+    if (!context.hash.empty()) {
+      const absl::Status stored = edge_.store->PutContext(context.hash, context.tgz);
+      if (!stored.ok()) return done(stored);
+    }
+    edge_.engine->Submit(std::move(submission->event),
+                         [this, response, done = std::move(done)](
+                             const absl::StatusOr<engine::Applied>& applied) mutable {
+                           if (!applied.ok()) return done(applied.status());
+                           if (!applied->created) {
+                             return done(absl::InternalError("the experiment got no id"));
+                           }
+                           Answer(*applied->created, response, std::move(done));
+                         });
+  }
+
+  void Continue(const v1::ContinueExperimentRequest& request,
+                v1::ContinueExperimentResponse* response, Done done) {
+    absl::StatusOr<cluster::ContinueExperiment> event = PrepareContinuation(edge_, request);
+    if (!event.ok()) return done(event.status());
+    const model::ExperimentId id(request.id());
+    edge_.engine->Submit(
+        *std::move(event), [this, id, response, done = std::move(done)](
+                               const absl::StatusOr<engine::Applied>& applied) mutable {
+          if (!applied.ok()) return done(applied.status());
+          ReadFull(edge_, id,
+                   [response, done = std::move(done)](absl::StatusOr<v1::Experiment> read) mutable {
+                     if (read.ok()) *response->mutable_experiment() = *std::move(read);
+                     done(read.status());
+                   });
+        });
+  }
+
+  void Answer(model::ExperimentId id, v1::CreateExperimentResponse* response, Done done) {
+    ReadFull(edge_, id,
+             [response, done = std::move(done)](absl::StatusOr<v1::Experiment> experiment) mutable {
+               if (experiment.ok()) {
+                 *response->mutable_config() = experiment->config();
+                 *response->mutable_experiment() = *std::move(experiment);
+               }
+               done(experiment.status());
+             });
+  }
+
+  absl::Status List(const v1::GetExperimentsRequest& request,
+                    std::optional<std::vector<int32_t>> visible, const LiveTrials& live,
+                    v1::GetExperimentsResponse* response) {
+    store::ExperimentQuery query = ToQuery(request);
+    query.visible = std::move(visible);
+    DET_ASSIGN_OR_RETURN(const store::ExperimentPage page, edge_.store->ListExperiments(query));
+    for (const store::ExperimentRecord& record : page.experiments) {
+      *response->add_experiments() = ToProto(record, live, edge_.clock->Now(), /*detail=*/false);
+    }
+    *response->mutable_pagination() =
+        ToPagination(request.offset(), request.limit(), response->experiments_size(), page.total);
+    return absl::OkStatus();
+  }
+
+  const Edge& edge_;
+  const std::shared_ptr<ExperimentBoard> board_;
+};
+
+}  // namespace
+
+std::unique_ptr<Service> MakeExperimentService(const Edge& edge) {
+  return std::make_unique<ExperimentService>(edge);
+}
+
+}  // namespace det::api

@@ -1,0 +1,113 @@
+#include "master/api/experiments/read_experiment.h"
+
+#include <optional>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "master/api/common/convert.h"
+#include "master/api/common/live_trials.h"
+
+namespace det::api {
+namespace {
+
+absl::StatusOr<v1::Experiment> ReadAt(const Edge& edge, model::ExperimentId id,
+                                      const LiveTrials& live) {
+  DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, edge.store->GetExperiment(id));
+  v1::Experiment out = ToProto(record, live, edge.clock->Now(), /*detail=*/true);
+  DET_ASSIGN_OR_RETURN(const store::TrialPage trials,
+                       edge.store->ListTrials(store::BareTrialsOf(id)));
+  for (const store::TrialRecord& trial : trials.trials) {
+    out.add_trial_ids(trial.trial.id.value());
+  }
+  return out;
+}
+
+absl::StatusOr<v1::Trial> ReadTrialWith(const Edge& edge, model::TrialId id,
+                                        const LiveTrials& live) {
+  DET_ASSIGN_OR_RETURN(const store::TrialRecord record, edge.store->GetTrial(id));
+  DET_ASSIGN_OR_RETURN(const auto runs, edge.store->ListAllocations(record.trial.task));
+  return ToProto(record, live, runs, edge.clock->Now());
+}
+
+}  // namespace
+
+void ReadFull(const Edge& edge, model::ExperimentId id,
+              absl::AnyInvocable<void(absl::StatusOr<v1::Experiment>)> then) {
+  ReadLive(
+      *edge.engine, *edge.pool, id,
+      [&edge, id, then = std::move(then)](const absl::StatusOr<LiveTrials>& live) mutable {
+        then(live.ok() ? ReadAt(edge, id, *live) : absl::StatusOr<v1::Experiment>(live.status()));
+      });
+}
+
+void ReadTrial(const Edge& edge, model::TrialId id,
+               absl::AnyInvocable<void(absl::StatusOr<v1::Trial>)> then) {
+  ReadLive(
+      *edge.engine, *edge.pool, std::nullopt,
+      [&edge, id, then = std::move(then)](const absl::StatusOr<LiveTrials>& live) mutable {
+        then(live.ok() ? ReadTrialWith(edge, id, *live) : absl::StatusOr<v1::Trial>(live.status()));
+      });
+}
+
+// By what bounds and lists say of the experiment's number, all of which hold.
+void AddIdFilter(const v1::Int32FieldFilter& filter, store::ExperimentQuery* query) {
+  const auto least = [&](int64_t id) {
+    query->least_id = std::max(query->least_id.value_or(id), id);
+  };
+  const auto greatest = [&](int64_t id) {
+    query->greatest_id = std::min(query->greatest_id.value_or(id), id);
+  };
+  if (filter.has_gt()) least(int64_t{filter.gt()} + 1);
+  if (filter.has_gte()) least(filter.gte());
+  if (filter.has_lt()) greatest(int64_t{filter.lt()} - 1);
+  if (filter.has_lte()) greatest(filter.lte());
+  for (const int32_t id : filter.incl()) query->ids.emplace_back(id);
+  for (const int32_t id : filter.not_in()) query->not_ids.emplace_back(id);
+}
+
+store::ExperimentQuery ToQuery(const v1::GetExperimentsRequest& request) {
+  using Sort = store::ExperimentQuery::Sort;
+  store::ExperimentQuery query;
+  query.window = ToWindow(request.offset(), request.limit());
+  query.descending = request.order_by() == v1::ORDER_BY_DESC;
+  query.name = request.name();
+  query.description = request.description();
+  query.labels.assign(request.labels().begin(), request.labels().end());
+  for (const int32_t id : request.user_ids()) query.owner_ids.emplace_back(id);
+  query.project = request.project_id();
+  AddIdFilter(request.experiment_id_filter(), &query);
+  if (request.has_archived()) query.archived = request.archived();
+  query.usernames.assign(request.users().begin(), request.users().end());
+  for (const int state : request.states()) {
+    const auto known = FromProto(static_cast<v1::Experiment::State>(state));
+    if (known) query.states.push_back(*known);
+  }
+  switch (request.sort_by()) {
+    case v1::GetExperimentsRequest::SORT_BY_START_TIME:
+      query.sort = Sort::kStartTime;
+      break;
+    case v1::GetExperimentsRequest::SORT_BY_END_TIME:
+      query.sort = Sort::kEndTime;
+      break;
+    case v1::GetExperimentsRequest::SORT_BY_STATE:
+      query.sort = Sort::kState;
+      break;
+    case v1::GetExperimentsRequest::SORT_BY_NUM_TRIALS:
+      query.sort = Sort::kNumTrials;
+      break;
+    case v1::GetExperimentsRequest::SORT_BY_PROGRESS:
+      query.sort = Sort::kProgress;
+      break;
+    case v1::GetExperimentsRequest::SORT_BY_USER:
+      query.sort = Sort::kUser;
+      break;
+    case v1::GetExperimentsRequest::SORT_BY_NAME:
+      query.sort = Sort::kName;
+      break;
+    default:
+      query.sort = Sort::kId;
+  }
+  return query;
+}
+
+}  // namespace det::api

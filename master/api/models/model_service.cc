@@ -1,0 +1,361 @@
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "det/api/v1/model.pb.h"
+#include "master/api/common/convert.h"
+#include "master/api/models/convert_model.h"
+#include "master/api/models/services.h"
+#include "master/api/rpc/call.h"
+#include "master/api/rpc/service.h"
+#include "master/auth/permissions.h"
+#include "master/checkpoint_storage/checkpoint_place.h"
+
+namespace det::api {
+namespace {
+
+// Checkpoints as the versions of an answer show them, read at once however many they are.
+class ShownCheckpoints {
+ public:
+  static absl::StatusOr<ShownCheckpoints> Read(
+      store::Store& store, const std::vector<store::ModelVersionRecord>& versions) {
+    ShownCheckpoints shown;
+    store::CheckpointQuery query;
+    for (const store::ModelVersionRecord& each : versions) query.ids.push_back(each.checkpoint);
+    if (query.ids.empty()) return shown;
+    DET_ASSIGN_OR_RETURN(store::CheckpointPage page, store.ListCheckpoints(query));
+    DET_RETURN_IF_ERROR(shown.ReadOrigins(store, page.checkpoints));
+    for (store::CheckpointEntry& entry : page.checkpoints) {
+      const model::CheckpointId id = entry.checkpoint.id;
+      shown.entries_.emplace(id, std::move(entry));
+    }
+    return shown;
+  }
+
+  v1::Checkpoint Show(const model::CheckpointId& id) const {
+    const auto entry = entries_.find(id);
+    if (entry == entries_.end()) return {};
+    const Origin& origin = of_.at(entry->second.experiment);
+    v1::Checkpoint out = ToProto(entry->second, CheckpointFolder(origin.storage, id));
+    *out.mutable_training()->mutable_experiment_config() = origin.config;
+    return out;
+  }
+
+ private:
+  struct Origin {
+    model::CheckpointStorageConfig storage;
+    google::protobuf::Struct config;
+  };
+
+  absl::Status ReadOrigins(store::Store& store,
+                           const std::vector<store::CheckpointEntry>& entries) {
+    std::set<model::ExperimentId> missing;
+    for (const store::CheckpointEntry& entry : entries) missing.insert(entry.experiment);
+    store::ExperimentQuery query;
+    query.ids.assign(missing.begin(), missing.end());
+    DET_ASSIGN_OR_RETURN(const store::ExperimentPage page, store.ListExperiments(query));
+    for (const store::ExperimentRecord& record : page.experiments) {
+      missing.erase(record.experiment.id);
+      Add(record);
+    }
+    // A list leaves out those that were deleted but for what others hold.
+    for (const model::ExperimentId& id : missing) {
+      DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, store.GetExperiment(id));
+      Add(record);
+    }
+    return absl::OkStatus();
+  }
+  void Add(const store::ExperimentRecord& record) {
+    const model::ExperimentConfig& config = *record.experiment.config;
+    of_[record.experiment.id] = {config.checkpoint_storage, ToStruct(model::ToShownValue(config))};
+  }
+
+  std::map<model::CheckpointId, store::CheckpointEntry> entries_;
+  std::map<model::ExperimentId, Origin> of_;
+};
+
+class ModelService final : public Service {
+ public:
+  explicit ModelService(const Edge& edge) : Service("det.api.v1.ModelService"), edge_(edge) {
+    Serve("GetModels", &ModelService::GetModels);
+    Serve("GetModel", &ModelService::GetModel);
+    Serve("PostModel", &ModelService::PostModel);
+    Serve("PatchModel", &ModelService::PatchModel);
+    Serve("DeleteModel", &ModelService::DeleteModel);
+    Serve("ArchiveModel", &ModelService::ArchiveModel);
+    Serve("UnarchiveModel", &ModelService::UnarchiveModel);
+    Serve("MoveModel", &ModelService::MoveModel);
+    Serve("GetModelLabels", &ModelService::GetModelLabels);
+    Serve("GetModelVersions", &ModelService::GetModelVersions);
+    Serve("GetModelVersion", &ModelService::GetModelVersion);
+    Serve("PostModelVersion", &ModelService::PostModelVersion);
+    Serve("PatchModelVersion", &ModelService::PatchModelVersion);
+    Serve("DeleteModelVersion", &ModelService::DeleteModelVersion);
+  }
+
+  grpc::ServerUnaryReactor* GetModels(grpc::CallbackServerContext* context,
+                                      const v1::GetModelsRequest* request,
+                                      v1::GetModelsResponse* response) {
+    return UnaryNow(edge_, context, request, "det.api.v1.ModelService.GetModels",
+                    [this, request, response](const auth::Principal& principal) -> absl::Status {
+                      store::ModelQuery query = ToQuery(*request);
+                      query.visible = principal.Visible();
+                      DET_ASSIGN_OR_RETURN(const store::ModelPage page, models().ListModels(query));
+                      for (const auto& record : page.models)
+                        *response->add_models() = ToProto(record);
+                      *response->mutable_pagination() = ToPagination(
+                          request->offset(), request->limit(), response->models_size(), page.total);
+                      return absl::OkStatus();
+                    });
+  }
+
+  grpc::ServerUnaryReactor* GetModel(grpc::CallbackServerContext* context,
+                                     const v1::GetModelRequest* request,
+                                     v1::GetModelResponse* response) {
+    return UnaryNow(edge_, context, request, "det.api.v1.ModelService.GetModel",
+                    [this, request, response](const auth::Principal&) -> absl::Status {
+                      DET_ASSIGN_OR_RETURN(const auto record,
+                                           models().GetModel(request->model_name()));
+                      *response->mutable_model() = ToProto(record);
+                      return absl::OkStatus();
+                    });
+  }
+
+  grpc::ServerUnaryReactor* PostModel(grpc::CallbackServerContext* context,
+                                      const v1::PostModelRequest* request,
+                                      v1::PostModelResponse* response) {
+    static constexpr char kMethod[] = "det.api.v1.ModelService.PostModel";
+    return UnaryOnceNow(
+        edge_, context, request, response, kMethod,
+        [this, request, response](const auth::Principal& principal) -> absl::Status {
+          DET_ASSIGN_OR_RETURN(store::ModelRecord wanted, FromProto(*request));
+          DET_ASSIGN_OR_RETURN(wanted.workspace, Place(*request, principal, kMethod));
+          wanted.owner = principal.user;
+          wanted.created_at = edge_.clock->Now();
+          DET_ASSIGN_OR_RETURN(const auto made, models().AddModel(wanted));
+          *response->mutable_model() = ToProto(made);
+          return absl::OkStatus();
+        });
+  }
+
+  grpc::ServerUnaryReactor* PatchModel(grpc::CallbackServerContext* context,
+                                       const v1::PatchModelRequest* request,
+                                       v1::PatchModelResponse* response) {
+    static constexpr char kMethod[] = "det.api.v1.ModelService.PatchModel";
+    return UnaryNow(edge_, context, request, kMethod,
+                    [this, request, response](const auth::Principal& principal) -> absl::Status {
+                      const v1::PatchModel& given = request->model();
+                      DET_ASSIGN_OR_RETURN(store::ModelPatch patch, FromProto(given));
+                      if (given.has_workspace_id() || given.has_workspace_name()) {
+                        DET_ASSIGN_OR_RETURN(patch.workspace, Place(given, principal, kMethod));
+                      }
+                      return Change(request->model_name(), std::move(patch),
+                                    response->mutable_model());
+                    });
+  }
+
+  grpc::ServerUnaryReactor* DeleteModel(grpc::CallbackServerContext* context,
+                                        const v1::DeleteModelRequest* request,
+                                        v1::DeleteModelResponse*) {
+    return UnaryNow(edge_, context, request, "det.api.v1.ModelService.DeleteModel",
+                    [this, request](const auth::Principal&) -> absl::Status {
+                      DET_ASSIGN_OR_RETURN(const auto record,
+                                           models().GetModel(request->model_name()));
+                      return models().DeleteModel(record.id);
+                    });
+  }
+
+  grpc::ServerUnaryReactor* ArchiveModel(grpc::CallbackServerContext* context,
+                                         const v1::ArchiveModelRequest* request,
+                                         v1::ArchiveModelResponse*) {
+    return UnaryNow(edge_, context, request, "det.api.v1.ModelService.ArchiveModel",
+                    [this, request](const auth::Principal&) {
+                      return Change(request->model_name(), {.archived = true}, nullptr);
+                    });
+  }
+  grpc::ServerUnaryReactor* UnarchiveModel(grpc::CallbackServerContext* context,
+                                           const v1::UnarchiveModelRequest* request,
+                                           v1::UnarchiveModelResponse*) {
+    return UnaryNow(edge_, context, request, "det.api.v1.ModelService.UnarchiveModel",
+                    [this, request](const auth::Principal&) {
+                      return Change(request->model_name(), {.archived = false}, nullptr);
+                    });
+  }
+
+  grpc::ServerUnaryReactor* MoveModel(grpc::CallbackServerContext* context,
+                                      const v1::MoveModelRequest* request, v1::MoveModelResponse*) {
+    return UnaryNow(edge_, context, request, "det.api.v1.ModelService.MoveModel",
+                    [this, request](const auth::Principal&) {
+                      return Change(request->model_name(),
+                                    {.workspace = request->destination_workspace_id()}, nullptr);
+                    });
+  }
+
+  grpc::ServerUnaryReactor* GetModelLabels(grpc::CallbackServerContext* context,
+                                           const v1::GetModelLabelsRequest* request,
+                                           v1::GetModelLabelsResponse* response) {
+    return UnaryNow(edge_, context, request, "det.api.v1.ModelService.GetModelLabels",
+                    [this, request, response](const auth::Principal& principal) -> absl::Status {
+                      store::ModelQuery query;
+                      query.visible = principal.Visible();
+                      if (request->has_workspace_id()) query.workspaces = {request->workspace_id()};
+                      DET_ASSIGN_OR_RETURN(const auto labels, models().ListModelLabels(query));
+                      response->mutable_labels()->Assign(labels.begin(), labels.end());
+                      return absl::OkStatus();
+                    });
+  }
+
+  grpc::ServerUnaryReactor* GetModelVersions(grpc::CallbackServerContext* context,
+                                             const v1::GetModelVersionsRequest* request,
+                                             v1::GetModelVersionsResponse* response) {
+    return UnaryNow(
+        edge_, context, request, "det.api.v1.ModelService.GetModelVersions",
+        [this, request, response](const auth::Principal&) -> absl::Status {
+          DET_ASSIGN_OR_RETURN(const auto model, models().GetModel(request->model_name()));
+          DET_ASSIGN_OR_RETURN(const auto page, models().ListVersions(model.id, ToQuery(*request)));
+          *response->mutable_model() = ToProto(model);
+          DET_ASSIGN_OR_RETURN(const auto checkpoints,
+                               ShownCheckpoints::Read(*edge_.store, page.versions));
+          for (const store::ModelVersionRecord& version : page.versions) {
+            Show(model, version, checkpoints, response->add_model_versions());
+          }
+          *response->mutable_pagination() = ToPagination(
+              request->offset(), request->limit(), response->model_versions_size(), page.total);
+          return absl::OkStatus();
+        });
+  }
+
+  grpc::ServerUnaryReactor* GetModelVersion(grpc::CallbackServerContext* context,
+                                            const v1::GetModelVersionRequest* request,
+                                            v1::GetModelVersionResponse* response) {
+    return UnaryNow(
+        edge_, context, request, "det.api.v1.ModelService.GetModelVersion",
+        [this, request, response](const auth::Principal&) -> absl::Status {
+          DET_ASSIGN_OR_RETURN(const auto model, models().GetModel(request->model_name()));
+          DET_ASSIGN_OR_RETURN(const auto version,
+                               models().GetVersion(model.id, request->model_version_num()));
+          return ShowOne(model, version, response->mutable_model_version());
+        });
+  }
+
+  grpc::ServerUnaryReactor* PostModelVersion(grpc::CallbackServerContext* context,
+                                             const v1::PostModelVersionRequest* request,
+                                             v1::PostModelVersionResponse* response) {
+    return UnaryOnceNow(
+        edge_, context, request, response, "det.api.v1.ModelService.PostModelVersion",
+        [this, request, response](const auth::Principal& principal) {
+          return Register(*request, principal.user, response->mutable_model_version());
+        });
+  }
+
+  grpc::ServerUnaryReactor* PatchModelVersion(grpc::CallbackServerContext* context,
+                                              const v1::PatchModelVersionRequest* request,
+                                              v1::PatchModelVersionResponse* response) {
+    return UnaryNow(edge_, context, request, "det.api.v1.ModelService.PatchModelVersion",
+                    [this, request, response](const auth::Principal&) {
+                      return ChangeVersion(*request, response->mutable_model_version());
+                    });
+  }
+
+  grpc::ServerUnaryReactor* DeleteModelVersion(grpc::CallbackServerContext* context,
+                                               const v1::DeleteModelVersionRequest* request,
+                                               v1::DeleteModelVersionResponse*) {
+    return UnaryNow(
+        edge_, context, request, "det.api.v1.ModelService.DeleteModelVersion",
+        [this, request](const auth::Principal&) -> absl::Status {
+          DET_ASSIGN_OR_RETURN(const auto model, models().GetModel(request->model_name()));
+          return models().DeleteVersion(model.id, request->model_version_num(), edge_.clock->Now());
+        });
+  }
+
+ private:
+  store::Models& models() { return edge_.store->models(); }
+
+  // The workspace that a message names by its id, or by its name, which the table of permissions
+  // cannot read; the caller is its Editor.
+  template <class Message>
+  absl::StatusOr<int32_t> Place(const Message& message, const auth::Principal& principal,
+                                const char* method) {
+    int32_t id = message.has_workspace_id() ? message.workspace_id() : store::kUncategorized;
+    std::string shown = absl::StrCat(id);
+    if (!message.has_workspace_id() && !message.workspace_name().empty()) {
+      shown = message.workspace_name();
+      DET_ASSIGN_OR_RETURN(const auto in,
+                           edge_.store->workspaces().ListWorkspaces({.exact_name = shown}));
+      if (in.workspaces.empty()) return auth::DoesNotExist(auth::Where::kWorkspace, shown);
+      id = in.workspaces.front().id;
+    }
+    DET_RETURN_IF_ERROR(auth::AuthorizeIn(method, principal, model::Role::kEditor, id,
+                                          auth::Where::kWorkspace, shown));
+    return id;
+  }
+
+  // `out` may be null.
+  absl::Status Change(const std::string& name, store::ModelPatch patch, v1::Model* out) {
+    DET_ASSIGN_OR_RETURN(const auto record, models().GetModel(name));
+    patch.at = edge_.clock->Now();
+    DET_ASSIGN_OR_RETURN(const auto changed, models().ChangeModel(record.id, patch));
+    if (out != nullptr) *out = ToProto(changed);
+    return absl::OkStatus();
+  }
+
+  static void Show(const store::ModelRecord& model, const store::ModelVersionRecord& version,
+                   const ShownCheckpoints& checkpoints, v1::ModelVersion* out) {
+    *out = ToProto(version);
+    *out->mutable_model() = ToProto(model);
+    *out->mutable_checkpoint() = checkpoints.Show(version.checkpoint);
+  }
+  absl::Status ShowOne(const store::ModelRecord& model, const store::ModelVersionRecord& version,
+                       v1::ModelVersion* out) {
+    DET_ASSIGN_OR_RETURN(const auto checkpoints, ShownCheckpoints::Read(*edge_.store, {version}));
+    Show(model, version, checkpoints, out);
+    return absl::OkStatus();
+  }
+
+  absl::Status Register(const v1::PostModelVersionRequest& request, model::UserId owner,
+                        v1::ModelVersion* out) {
+    if (request.checkpoint_uuid().empty()) {
+      return absl::InvalidArgumentError("checkpoint_uuid: a version needs a checkpoint");
+    }
+    DET_ASSIGN_OR_RETURN(store::ModelVersionRecord wanted, FromProto(request));
+    DET_ASSIGN_OR_RETURN(const auto of, models().GetModel(request.model_name()));
+    wanted.model = of.id;
+    wanted.owner = owner;
+    wanted.created_at = edge_.clock->Now();
+    DET_ASSIGN_OR_RETURN(const auto made, models().AddVersion(wanted));
+    DET_ASSIGN_OR_RETURN(const auto model, models().GetModel(absl::StrCat(of.id)));
+    return ShowOne(model, made, out);
+  }
+
+  absl::Status ChangeVersion(const v1::PatchModelVersionRequest& request, v1::ModelVersion* out) {
+    const v1::PatchModelVersion& given = request.model_version();
+    DET_ASSIGN_OR_RETURN(store::ModelVersionPatch patch, FromProto(given));
+    DET_ASSIGN_OR_RETURN(const auto model, models().GetModel(request.model_name()));
+    const int32_t number = request.model_version_num();
+    DET_ASSIGN_OR_RETURN(const auto now, models().GetVersion(model.id, number));
+    const std::string& uuid = given.checkpoint().uuid();
+    if (!uuid.empty() && uuid != now.checkpoint.value()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("checkpoint: ", store::HolderName(model.name, number), " has ",
+                       now.checkpoint.value(), " for good; register another version for ", uuid));
+    }
+    patch.at = edge_.clock->Now();
+    DET_ASSIGN_OR_RETURN(const auto changed, models().ChangeVersion(model.id, number, patch));
+    return ShowOne(model, changed, out);
+  }
+
+  const Edge& edge_;
+};
+
+}  // namespace
+
+std::unique_ptr<Service> MakeModelService(const Edge& edge) {
+  return std::make_unique<ModelService>(edge);
+}
+
+}  // namespace det::api

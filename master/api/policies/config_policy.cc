@@ -1,0 +1,221 @@
+#include "master/api/policies/config_policy.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "master/core/model/id_text.h"
+#include "master/parse/config_node.h"
+#include "master/parse/template.h"
+
+namespace det::api {
+namespace {
+
+using model::ConfigMember;
+using model::ConfigNode;
+using model::Value;
+
+constexpr char kInvariant[] = "invariant_config";
+constexpr char kConstraints[] = "constraints";
+constexpr char kOfCluster[] = "the policy of the cluster";
+
+absl::Status Refuse(const std::string& where, const std::string& path, const std::string& text) {
+  return absl::InvalidArgumentError(absl::StrCat(where, ": ", path, ": ", text));
+}
+
+absl::Status CheckMembers(const ConfigNode& node, const std::string& path,
+                          const std::vector<std::string>& known) {
+  const std::string name = path.empty() ? "policy" : path;
+  if (!node.is_map())
+    return Refuse(node.where, name, absl::StrCat("expected a map, found ", node.Describe()));
+  for (const ConfigMember& member : node.members) {
+    if (std::count(known.begin(), known.end(), member.key) > 0) continue;
+    return Refuse(member.where, path.empty() ? member.key : absl::StrCat(path, ".", member.key),
+                  absl::StrCat("is none of what may stand here: ", known.front(),
+                               known.size() > 1 ? absl::StrCat(", ", known.back()) : ""));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckInteger(const ConfigNode& root, const char* path, int64_t min, int64_t max) {
+  const ConfigNode* node = root.FindPath(path);
+  if (node == nullptr) return absl::OkStatus();
+  const int64_t* value = node->is_scalar() ? node->scalar.AsInt() : nullptr;
+  if (value != nullptr && *value >= min && *value <= max) return absl::OkStatus();
+  return Refuse(
+      node->where, path,
+      absl::StrCat("expected an integer from ", min, " to ", max, ", found ", node->Describe()));
+}
+
+absl::Status CheckConstraints(const ConfigNode& root) {
+  const ConfigNode* constraints = root.Find(kConstraints);
+  if (constraints == nullptr) return absl::OkStatus();
+  DET_RETURN_IF_ERROR(CheckMembers(*constraints, kConstraints, {"resources", "priority_limit"}));
+  if (const ConfigNode* resources = constraints->Find("resources")) {
+    DET_RETURN_IF_ERROR(CheckMembers(*resources, "constraints.resources", {"max_slots"}));
+  }
+  DET_RETURN_IF_ERROR(CheckInteger(root, "constraints.resources.max_slots", 0, 1'000'000));
+  return CheckInteger(root, "constraints.priority_limit", 1, 99);
+}
+
+absl::Status CheckInvariant(const ConfigNode& root, const std::string& workload) {
+  const ConfigNode* invariant = root.Find(kInvariant);
+  if (invariant == nullptr) return absl::OkStatus();
+  if (!invariant->is_map()) {
+    return Refuse(invariant->where, kInvariant,
+                  absl::StrCat("expected a map, found ", invariant->Describe()));
+  }
+  for (const char* place : {"workspace", "project"}) {
+    const ConfigNode* node = invariant->Find(place);
+    if (node == nullptr) continue;
+    return Refuse(node->where, absl::StrCat(kInvariant, ".", place),
+                  "where an experiment lies is for its owner to say; remove it");
+  }
+  if (workload != kExperimentWorkload) return absl::OkStatus();
+  return model::ParseTemplate(invariant->ToValue().ToJson(), kInvariant).status();
+}
+
+std::optional<int> IntegerAt(const Value& policies, std::string_view outer,
+                             std::string_view inner = "") {
+  const Value* found = policies.Find(kConstraints);
+  if (found != nullptr) found = found->Find(outer);
+  if (found != nullptr && !inner.empty()) found = found->Find(inner);
+  if (found == nullptr || !found->AsNumber()) return std::nullopt;
+  return static_cast<int>(*found->AsNumber());
+}
+
+void AddPolicy(const Value& policies, const std::string& whose, ConfigPolicy* out) {
+  const Value* invariant = policies.Find(kInvariant);
+  if (invariant != nullptr && invariant->AsObject() != nullptr && !invariant->AsObject()->empty()) {
+    out->layers.push_back({whose, invariant->ToJson()});
+  }
+  if (const auto slots = IntegerAt(policies, "resources", "max_slots")) {
+    out->max_slots = Limit{*slots, whose};
+  }
+  if (const auto priority = IntegerAt(policies, "priority_limit")) {
+    out->priority = Limit{*priority, whose};
+  }
+}
+
+absl::Status CheckSlots(const ConfigPolicy& policy, const char* field, int asked) {
+  if (!policy.max_slots || asked <= policy.max_slots->value) return absl::OkStatus();
+  return absl::PermissionDeniedError(absl::StrCat(
+      field, ": ", asked, " is more than the ", policy.max_slots->value, " slots that ",
+      policy.max_slots->whose, " leaves to an experiment; ask for fewer, or ask an administrator"));
+}
+
+absl::Status CheckPriority(const ConfigPolicy& policy, const char* field, int asked) {
+  if (!policy.priority || asked >= policy.priority->value) return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      absl::StrCat(field, ": ", asked, " goes before ", policy.priority->value, ", the first that ",
+                   policy.priority->whose,
+                   " leaves to users; take that or a larger one, or ask an "
+                   "administrator"));
+}
+
+}  // namespace
+
+absl::StatusOr<Value> ParsePolicies(std::string_view text, const std::string& workload) {
+  if (workload != kExperimentWorkload && workload != kTaskWorkload) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("workload_type: \"", workload, "\" is neither EXPERIMENT nor NTSC"));
+  }
+  DET_ASSIGN_OR_RETURN(const ConfigNode root, model::ReadYaml(text, "policy", /*with_lines=*/true));
+  DET_RETURN_IF_ERROR(CheckMembers(root, "", {kInvariant, kConstraints}));
+  DET_RETURN_IF_ERROR(CheckConstraints(root));
+  DET_RETURN_IF_ERROR(CheckInvariant(root, workload));
+  return root.ToValue();
+}
+
+ConfigPolicy CombinePolicies(const Value& workspace, const std::string& workspace_name,
+                             const Value& cluster) {
+  ConfigPolicy policy;
+  AddPolicy(workspace, absl::StrCat("the policy of workspace ", workspace_name), &policy);
+  AddPolicy(cluster, kOfCluster, &policy);
+  return policy;
+}
+
+absl::StatusOr<ConfigPolicy> FindConfigPolicy(store::Store& store, int32_t workspace,
+                                              const std::string& workspace_name) {
+  Value own;
+  if (workspace != 0) {
+    DET_ASSIGN_OR_RETURN(own, store.config_policies().GetPolicies(workspace, kExperimentWorkload));
+  }
+  DET_ASSIGN_OR_RETURN(const Value cluster,
+                       store.config_policies().GetPolicies(0, kExperimentWorkload));
+  return CombinePolicies(own, workspace_name, cluster);
+}
+
+absl::Status ApplyLimits(const ConfigPolicy& policy, model::ExperimentConfig& config) {
+  model::ResourcesConfig& resources = config.resources;
+  DET_RETURN_IF_ERROR(CheckSlots(policy, "resources.slots_per_trial", resources.slots_per_trial));
+  DET_RETURN_IF_ERROR(
+      CheckSlots(policy, "resources.max_slots_per_trial", resources.max_slots_per_trial));
+  if (resources.max_slots) {
+    DET_RETURN_IF_ERROR(CheckSlots(policy, "resources.max_slots", *resources.max_slots));
+  } else if (policy.max_slots) {
+    resources.max_slots = policy.max_slots->value;
+  }
+  if (!resources.priority) return absl::OkStatus();
+  return CheckPriority(policy, "resources.priority", *resources.priority);
+}
+
+// What a policy says of a member of `resources`, it says for good.
+absl::Status CheckInvariant(const ConfigPolicy& policy, std::string_view member,
+                            const Value& asked) {
+  for (const model::ConfigLayer& layer : policy.layers) {
+    DET_ASSIGN_OR_RETURN(const ConfigNode root,
+                         model::ReadYaml(layer.text, layer.name, /*with_lines=*/false));
+    const ConfigNode* said = root.FindPath(absl::StrCat("resources.", std::string(member)));
+    if (said == nullptr || said->ToValue().ToJson() == asked.ToJson()) continue;
+    return absl::PermissionDeniedError(absl::StrCat(std::string(member), ": ", layer.name, " says ",
+                                                    said->ToValue().ToJson(),
+                                                    "; leave it, or ask an administrator"));
+  }
+  return absl::OkStatus();
+}
+
+// A job that was there before the limit keeps its priority, but gains no place by it.
+absl::Status CheckMove(const ConfigPolicy& policy, const cluster::UpdateQueue::Update& update,
+                       const experiment::Experiment& e) {
+  if (!update.ahead_of && !update.behind_of) return absl::OkStatus();
+  // The pool's own is nobody's choice.
+  if (update.priority || !e.config->resources.priority) return absl::OkStatus();
+  const char* const field = update.ahead_of ? "ahead_of: priority" : "behind_of: priority";
+  return CheckPriority(policy, field, e.queue.priority);
+}
+
+absl::Status CheckUpdate(const ConfigPolicy& policy, const cluster::UpdateQueue::Update& update) {
+  if (update.priority) {
+    DET_RETURN_IF_ERROR(CheckPriority(policy, "priority", *update.priority));
+    DET_RETURN_IF_ERROR(CheckInvariant(policy, "priority", int64_t{*update.priority}));
+  }
+  if (update.max_slots) {
+    if (*update.max_slots == 0 && policy.max_slots) {
+      return absl::PermissionDeniedError(
+          absl::StrCat("max_slots: without a limit is more than the ", policy.max_slots->value,
+                       " slots that ", policy.max_slots->whose, " allows"));
+    }
+    DET_RETURN_IF_ERROR(CheckSlots(policy, "max_slots", *update.max_slots));
+    DET_RETURN_IF_ERROR(CheckInvariant(policy, "max_slots", int64_t{*update.max_slots}));
+  }
+  if (update.weight) DET_RETURN_IF_ERROR(CheckInvariant(policy, "weight", *update.weight));
+  if (!update.resource_pool) return absl::OkStatus();
+  return CheckInvariant(policy, "resource_pool", *update.resource_pool);
+}
+
+absl::Status CheckQueueUpdate(store::Store& store, const cluster::UpdateQueue& update) {
+  for (const cluster::UpdateQueue::Update& each : update.updates) {
+    const std::optional<model::ExperimentId> id = model::ExperimentOf(each.job);
+    if (!id) continue;
+    DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, store.GetExperiment(*id));
+    const experiment::Experiment& e = record.experiment;
+    DET_ASSIGN_OR_RETURN(const ConfigPolicy policy,
+                         FindConfigPolicy(store, e.workspace, e.config->workspace));
+    DET_RETURN_IF_ERROR(CheckUpdate(policy, each));
+    DET_RETURN_IF_ERROR(CheckMove(policy, each, e));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace det::api

@@ -1,0 +1,267 @@
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "det/api/v1/agent.pb.h"
+#include "master/api/common/convert.h"
+#include "master/api/common/convert_resources.h"
+#include "master/api/resources/services.h"
+#include "master/api/rpc/call.h"
+#include "master/api/rpc/service.h"
+
+namespace det::api {
+namespace {
+
+absl::StatusOr<int> ParseSlot(const std::string& text) {
+  int slot = 0;
+  if (absl::SimpleAtoi(text, &slot) && slot >= 0) return slot;
+  return absl::InvalidArgumentError(
+      absl::StrCat("slot_id: expected the number of a slot, found \"", text, "\""));
+}
+
+constexpr int kMostWindows = 100;
+
+absl::Status NoSuchSlot(const std::string& agent, const std::string& slot) {
+  return absl::NotFoundError(absl::StrCat("agent ", agent, " has no slot ", slot));
+}
+
+absl::StatusOr<cluster::SetMaintenance> MaintenanceToEvent(
+    const v1::SetMaintenanceRequest& request) {
+  cluster::SetMaintenance event{.agent = model::AgentId(request.agent_id()), .windows = {}};
+  if (request.windows_size() > kMostWindows) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("windows: ", request.windows_size(), "; ", kMostWindows, " are the most"));
+  }
+  // Rows keep microseconds, JSON years of four digits.
+  const absl::Time last = absl::FromUnixSeconds(253402300799);
+  const auto rounded = [](absl::Time t) { return absl::FromUnixMicros(absl::ToUnixMicros(t)); };
+  for (const v1::MaintenanceWindow& window : request.windows()) {
+    if (!window.has_begin() || !window.has_end()) {
+      return absl::InvalidArgumentError("windows: each needs begin and end");
+    }
+    model::Maintenance& added = event.windows.emplace_back();
+    added.begin = rounded(FromProto(window.begin()));
+    added.end = rounded(FromProto(window.end()));
+    if (added.begin < absl::UnixEpoch() || added.end > last) {
+      return absl::InvalidArgumentError("windows: each must lie between the years 1970 and 9999");
+    }
+    added.note = window.note();
+  }
+  return event;
+}
+
+class AgentService final : public Service {
+ public:
+  explicit AgentService(const Edge& edge) : Service("det.api.v1.AgentService"), edge_(edge) {
+    Serve("GetAgents", &AgentService::GetAgents);
+    Serve("GetAgent", &AgentService::GetAgent);
+    Serve("GetSlots", &AgentService::GetSlots);
+    Serve("GetSlot", &AgentService::GetSlot);
+    Serve("EnableAgent", &AgentService::EnableAgent);
+    Serve("DisableAgent", &AgentService::DisableAgent);
+    Serve("SetMaintenance", &AgentService::SetMaintenance);
+    Serve("EnableSlot", &AgentService::EnableSlot);
+    Serve("DisableSlot", &AgentService::DisableSlot);
+  }
+
+  grpc::ServerUnaryReactor* GetAgents(grpc::CallbackServerContext* context,
+                                      const v1::GetAgentsRequest* request,
+                                      v1::GetAgentsResponse* response) {
+    return Unary(
+        edge_, context, request, "det.api.v1.AgentService.GetAgents",
+        [this, request, response](const auth::Principal&, Done done) {
+          edge_.engine->Query(
+              [request, response, now = edge_.clock->Now()](const cluster::Cluster& cluster) {
+                List(cluster, now, *request, response);
+              },
+              std::move(done));
+        });
+  }
+
+  grpc::ServerUnaryReactor* GetAgent(grpc::CallbackServerContext* context,
+                                     const v1::GetAgentRequest* request,
+                                     v1::GetAgentResponse* response) {
+    return Unary(edge_, context, request, "det.api.v1.AgentService.GetAgent",
+                 [this, request, response](const auth::Principal&, Done done) {
+                   Find(request->agent_id(), response->mutable_agent(), std::move(done));
+                 });
+  }
+
+  grpc::ServerUnaryReactor* GetSlots(grpc::CallbackServerContext* context,
+                                     const v1::GetSlotsRequest* request,
+                                     v1::GetSlotsResponse* response) {
+    return Unary(
+        edge_, context, request, "det.api.v1.AgentService.GetSlots",
+        [this, request, response](const auth::Principal&, Done done) {
+          auto agent = std::make_shared<v1::Agent>();
+          Find(request->agent_id(), agent.get(),
+               [agent, request, response, done = std::move(done)](absl::Status status) mutable {
+                 std::map<int32_t, v1::Slot*> slots;
+                 for (auto& [unused, slot] : *agent->mutable_slots()) {
+                   slots[slot.device().id()] = &slot;
+                 }
+                 for (const auto& [unused, slot] : slots) {
+                   response->add_slots()->Swap(slot);
+                 }
+                 *response->mutable_pagination() = KeepWindow(*request, response->mutable_slots());
+                 done(std::move(status));
+               });
+        });
+  }
+
+  grpc::ServerUnaryReactor* GetSlot(grpc::CallbackServerContext* context,
+                                    const v1::GetSlotRequest* request,
+                                    v1::GetSlotResponse* response) {
+    return Unary(edge_, context, request, "det.api.v1.AgentService.GetSlot",
+                 [this, request, response](const auth::Principal&, Done done) {
+                   FindSlot(request->agent_id(), request->slot_id(), response->mutable_slot(),
+                            std::move(done));
+                 });
+  }
+
+  grpc::ServerUnaryReactor* EnableAgent(grpc::CallbackServerContext* context,
+                                        const v1::EnableAgentRequest* request,
+                                        v1::EnableAgentResponse* response) {
+    return ChangeAgent(context, "det.api.v1.AgentService.EnableAgent", request, request->agent_id(),
+                       cluster::EnableAgent{model::AgentId(request->agent_id())},
+                       response->mutable_agent());
+  }
+
+  grpc::ServerUnaryReactor* DisableAgent(grpc::CallbackServerContext* context,
+                                         const v1::DisableAgentRequest* request,
+                                         v1::DisableAgentResponse* response) {
+    return ChangeAgent(context, "det.api.v1.AgentService.DisableAgent", request,
+                       request->agent_id(),
+                       cluster::DisableAgent{model::AgentId(request->agent_id()), request->drain()},
+                       response->mutable_agent());
+  }
+
+  grpc::ServerUnaryReactor* SetMaintenance(grpc::CallbackServerContext* context,
+                                           const v1::SetMaintenanceRequest* request,
+                                           v1::SetMaintenanceResponse* response) {
+    auto event = MaintenanceToEvent(*request);
+    return ChangeAgent(
+        context, "det.api.v1.AgentService.SetMaintenance", request, request->agent_id(),
+        event.ok() ? absl::StatusOr<cluster::Event>(*std::move(event)) : event.status(),
+        response->mutable_agent());
+  }
+
+  grpc::ServerUnaryReactor* EnableSlot(grpc::CallbackServerContext* context,
+                                       const v1::EnableSlotRequest* request,
+                                       v1::EnableSlotResponse* response) {
+    return ChangeSlot(context, "det.api.v1.AgentService.EnableSlot", *request,
+                      response->mutable_slot(), [](model::AgentId agent, int slot) {
+                        return cluster::EnableSlot{std::move(agent), slot};
+                      });
+  }
+
+  grpc::ServerUnaryReactor* DisableSlot(grpc::CallbackServerContext* context,
+                                        const v1::DisableSlotRequest* request,
+                                        v1::DisableSlotResponse* response) {
+    return ChangeSlot(context, "det.api.v1.AgentService.DisableSlot", *request,
+                      response->mutable_slot(),
+                      [drain = request->drain()](model::AgentId agent, int slot) {
+                        return cluster::DisableSlot{std::move(agent), slot, drain};
+                      });
+  }
+
+ private:
+  static void List(const cluster::Cluster& cluster, absl::Time now,
+                   const v1::GetAgentsRequest& request, v1::GetAgentsResponse* response) {
+    std::vector<model::AgentId> ids;
+    for (const auto& [id, unused] : cluster.agents()) ids.push_back(id);
+    if (request.sort_by() == v1::GetAgentsRequest::SORT_BY_TIME) {
+      std::stable_sort(ids.begin(), ids.end(), [&](const auto& a, const auto& b) {
+        return cluster.agents().at(a).registered_at < cluster.agents().at(b).registered_at;
+      });
+    }
+    if (request.order_by() == v1::ORDER_BY_DESC) std::reverse(ids.begin(), ids.end());
+    const int total = static_cast<int>(ids.size());
+    const store::Range range = store::Resolve(ToWindow(request.offset(), request.limit()), total);
+    const Occupants occupants = OccupantsOf(cluster);
+    for (int i = range.begin; i < range.end; ++i) {
+      v1::Agent* out = response->add_agents();
+      *out = *FindAgent(cluster, occupants, ids[static_cast<size_t>(i)], now);
+      if (request.exclude_slots()) out->clear_slots();
+      if (request.exclude_containers()) out->clear_containers();
+    }
+    *response->mutable_pagination() =
+        ToPagination(request.offset(), request.limit(), response->agents_size(), total);
+  }
+
+  void Find(const std::string& id, v1::Agent* out, Done done) {
+    auto found = std::make_shared<bool>(false);
+    edge_.engine->Query(
+        [id, out, found, now = edge_.clock->Now()](const cluster::Cluster& cluster) {
+          auto agent = FindAgent(cluster, OccupantsOf(cluster), model::AgentId(id), now);
+          *found = agent.has_value();
+          if (agent) *out = *std::move(agent);
+        },
+        [id, found, done = std::move(done)](absl::Status status) mutable {
+          if (status.ok() && !*found) {
+            status = absl::NotFoundError(absl::StrCat(
+                "agent ", id, " does not exist; `det agent list` shows those that do"));
+          }
+          done(std::move(status));
+        });
+  }
+
+  void FindSlot(const std::string& id, const std::string& slot, v1::Slot* out, Done done) {
+    auto agent = std::make_shared<v1::Agent>();
+    Find(id, agent.get(),
+         [agent, id, slot, out, done = std::move(done)](absl::Status status) mutable {
+           const auto found = agent->mutable_slots()->find(slot);
+           if (status.ok() && found == agent->slots().end()) status = NoSuchSlot(id, slot);
+           if (status.ok()) out->Swap(&found->second);
+           done(std::move(status));
+         });
+  }
+
+  grpc::ServerUnaryReactor* ChangeAgent(grpc::CallbackServerContext* context,
+                                        std::string_view method,
+                                        const google::protobuf::Message* request,
+                                        const std::string& id, absl::StatusOr<cluster::Event> event,
+                                        v1::Agent* out) {
+    return Unary(
+        edge_, context, request, method,
+        [this, id, event = std::move(event), out](const auth::Principal&, Done done) mutable {
+          if (!event.ok()) return done(event.status());
+          SubmitAndFinish(edge_, *std::move(event),
+                          [this, id, out, done = std::move(done)](absl::Status status) mutable {
+                            if (!status.ok()) return done(std::move(status));
+                            Find(id, out, std::move(done));
+                          });
+        });
+  }
+
+  template <class Request, class MakeEvent>
+  grpc::ServerUnaryReactor* ChangeSlot(grpc::CallbackServerContext* context,
+                                       std::string_view method, const Request& request,
+                                       v1::Slot* out, MakeEvent make) {
+    return Unary(edge_, context, &request, method,
+                 [this, &request, out, make](const auth::Principal&, Done done) {
+                   const absl::StatusOr<int> slot = ParseSlot(request.slot_id());
+                   if (!slot.ok()) return done(slot.status());
+                   SubmitAndFinish(
+                       edge_, make(model::AgentId(request.agent_id()), *slot),
+                       [this, &request, out, done = std::move(done)](absl::Status status) mutable {
+                         if (!status.ok()) return done(std::move(status));
+                         FindSlot(request.agent_id(), request.slot_id(), out, std::move(done));
+                       });
+                 });
+  }
+
+  const Edge& edge_;
+};
+
+}  // namespace
+
+std::unique_ptr<Service> MakeAgentService(const Edge& edge) {
+  return std::make_unique<AgentService>(edge);
+}
+
+}  // namespace det::api

@@ -1,0 +1,348 @@
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "det/api/v1/resource_pool.pb.h"
+#include "master/api/common/convert.h"
+#include "master/api/common/convert_resources.h"
+#include "master/api/resources/services.h"
+#include "master/api/rpc/call.h"
+#include "master/api/rpc/service.h"
+
+namespace det::api {
+namespace {
+
+using cluster::KnownPool;
+
+std::optional<KnownPool> FindPool(const cluster::Cluster& cluster, const std::string& name) {
+  for (KnownPool& view : cluster.pools()) {
+    if (view.pool.name == name) return std::move(view);
+  }
+  return std::nullopt;
+}
+
+void AddPools(const cluster::Cluster& cluster, const v1::GetResourcePoolsRequest& request,
+              v1::GetResourcePoolsResponse* response) {
+  std::vector<v1::ResourcePool> pools = ListPools(cluster);
+  if (request.unbound()) {
+    std::erase_if(pools, [](const v1::ResourcePool& pool) { return !pool.workspaces().empty(); });
+  }
+  for (v1::ResourcePool& pool : pools) *response->add_resource_pools() = std::move(pool);
+  *response->mutable_pagination() = KeepWindow(request, response->mutable_resource_pools());
+}
+
+// Slots held now, by user and by workspace.
+using Held = std::map<std::pair<model::Quota::Scope, std::string>, double>;
+
+Held HeldSlots(const cluster::Cluster& cluster) {
+  Held held;
+  for (const experiment::Allocation* allocation : cluster.live_allocations()) {
+    const experiment::Trial* trial = cluster.FindTrial(allocation->trial);
+    const experiment::Experiment* e =
+        trial == nullptr ? nullptr : cluster.FindExperiment(trial->experiment);
+    if (e == nullptr) continue;
+    double slots = 0;
+    for (const experiment::Share& share : allocation->shares) {
+      if (!share.exited) slots += static_cast<double>(share.placement.slots.size());
+    }
+    slots *= allocation->fraction;
+    held[{model::Quota::Scope::kUser, experiment::OwnerName(*e)}] += slots;
+    held[{model::Quota::Scope::kWorkspace, e->config->workspace}] += slots;
+  }
+  return held;
+}
+
+std::vector<v1::Quota> ListQuotas(const cluster::Cluster& cluster) {
+  Held held = HeldSlots(cluster);
+  std::vector<v1::Quota> quotas;
+  for (const scheduler::Limit& limit : cluster.limits()) {
+    quotas.push_back(ToProto(limit, held[{limit.quota.scope, limit.quota.name}]));
+  }
+  return quotas;
+}
+
+// What is to become of a pool, given the cluster as it is.
+using MakePut =
+    std::function<absl::StatusOr<cluster::PutResourcePool>(const cluster::Cluster& cluster)>;
+
+absl::StatusOr<cluster::PutResourcePool> MakeChange(const cluster::Cluster& cluster,
+                                                    const v1::PutResourcePoolRequest& request) {
+  cluster::PutResourcePool event{.pool = {.name = request.name()}};
+  if (auto view = FindPool(cluster, request.name())) event.pool = std::move(view->pool);
+  event.seen = event.pool;
+  if (request.has_default_compute_pool()) event.default_compute = request.default_compute_pool();
+  if (request.has_default_aux_pool()) event.default_aux = request.default_aux_pool();
+  DET_RETURN_IF_ERROR(Apply(request, &event.pool));
+  return event;
+}
+
+// Changes the list of the workspaces that a pool is for; they come sorted and each once.
+using ChangeBound = void (*)(const std::vector<std::string>& names,
+                             std::vector<std::string>* bound);
+
+absl::StatusOr<cluster::PutResourcePool> MakeBinding(const cluster::Cluster& cluster,
+                                                     const std::string& name,
+                                                     const std::vector<std::string>& names,
+                                                     ChangeBound change) {
+  auto view = FindPool(cluster, name);
+  if (!view) return NoSuchPool(cluster, name);
+  cluster::PutResourcePool event{.pool = std::move(view->pool)};
+  event.seen = event.pool;
+  std::vector<std::string>& bound = event.pool.workspaces;
+  change(names, &bound);
+  std::sort(bound.begin(), bound.end());
+  bound.erase(std::unique(bound.begin(), bound.end()), bound.end());
+  return event;
+}
+
+absl::Status ListBound(const cluster::Cluster& cluster,
+                       const v1::ListWorkspacesBoundToRPRequest& request,
+                       v1::ListWorkspacesBoundToRPResponse* response) {
+  const auto view = FindPool(cluster, request.resource_pool_name());
+  if (!view) return NoSuchPool(cluster, request.resource_pool_name());
+  for (const std::string& name : view->pool.workspaces) response->add_workspace_names(name);
+  *response->mutable_pagination() = KeepWindow(request, response->mutable_workspace_names());
+  return absl::OkStatus();
+}
+
+// Those of the names that are workspaces.
+absl::Status AddIds(store::Store& store, v1::ListWorkspacesBoundToRPResponse* response) {
+  for (const std::string& name : response->workspace_names()) {
+    DET_ASSIGN_OR_RETURN(const store::WorkspacePage page,
+                         store.workspaces().ListWorkspaces({.exact_name = name}));
+    for (const auto& workspace : page.workspaces) response->add_workspace_ids(workspace.id);
+  }
+  return absl::OkStatus();
+}
+
+// The names of a request about bindings, those of its ids included. A name may be bound before its
+// workspace is there, as in the configuration file. NOT_FOUND for an id.
+template <class Request>
+absl::StatusOr<std::vector<std::string>> Workspaces(store::Store& store, const Request& request) {
+  std::vector<std::string> names(request.workspace_names().begin(),
+                                 request.workspace_names().end());
+  for (const int32_t id : request.workspace_ids()) {
+    DET_ASSIGN_OR_RETURN(std::string name, store.workspaces().NameOf(id));
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+class ResourcePoolService final : public Service {
+ public:
+  explicit ResourcePoolService(const Edge& edge)
+      : Service("det.api.v1.ResourcePoolService"), edge_(edge) {
+    Serve("GetResourcePools", &ResourcePoolService::GetResourcePools);
+    Serve("PutResourcePool", &ResourcePoolService::PutResourcePool);
+    Serve("DeleteResourcePool", &ResourcePoolService::DeleteResourcePool);
+    Serve("ListWorkspacesBoundToRP", &ResourcePoolService::ListWorkspacesBoundToRP);
+    Serve("BindRPToWorkspace", &ResourcePoolService::BindRPToWorkspace);
+    Serve("UnbindRPFromWorkspace", &ResourcePoolService::UnbindRPFromWorkspace);
+    Serve("OverwriteRPWorkspaceBindings", &ResourcePoolService::OverwriteRPWorkspaceBindings);
+    Serve("GetQuotas", &ResourcePoolService::GetQuotas);
+    Serve("PutQuota", &ResourcePoolService::PutQuota);
+    Serve("DeleteQuota", &ResourcePoolService::DeleteQuota);
+  }
+
+  grpc::ServerUnaryReactor* GetResourcePools(grpc::CallbackServerContext* context,
+                                             const v1::GetResourcePoolsRequest* request,
+                                             v1::GetResourcePoolsResponse* response) {
+    return Unary(edge_, context, request, "det.api.v1.ResourcePoolService.GetResourcePools",
+                 [this, request, response](const auth::Principal&, Done done) {
+                   edge_.engine->Query(
+                       [request, response](const cluster::Cluster& cluster) {
+                         AddPools(cluster, *request, response);
+                       },
+                       std::move(done));
+                 });
+  }
+
+  grpc::ServerUnaryReactor* PutResourcePool(grpc::CallbackServerContext* context,
+                                            const v1::PutResourcePoolRequest* request,
+                                            v1::PutResourcePoolResponse* response) {
+    return Unary(edge_, context, request, "det.api.v1.ResourcePoolService.PutResourcePool",
+                 [this, request, response](const auth::Principal&, Done done) {
+                   Put(*request, response->mutable_resource_pool(), std::move(done));
+                 });
+  }
+
+  grpc::ServerUnaryReactor* DeleteResourcePool(grpc::CallbackServerContext* context,
+                                               const v1::DeleteResourcePoolRequest* request,
+                                               v1::DeleteResourcePoolResponse*) {
+    return Unary(edge_, context, request, "det.api.v1.ResourcePoolService.DeleteResourcePool",
+                 [this, request](const auth::Principal&, Done done) {
+                   SubmitAndFinish(edge_, cluster::DeleteResourcePool{request->name()},
+                                   std::move(done));
+                 });
+  }
+
+  grpc::ServerUnaryReactor* ListWorkspacesBoundToRP(
+      grpc::CallbackServerContext* context, const v1::ListWorkspacesBoundToRPRequest* request,
+      v1::ListWorkspacesBoundToRPResponse* response) {
+    return Unary(
+        edge_, context, request, "det.api.v1.ResourcePoolService.ListWorkspacesBoundToRP",
+        [this, request, response](const auth::Principal&, Done done) {
+          auto judged = std::make_shared<absl::Status>();
+          edge_.engine->Query(
+              [request, response, judged](const cluster::Cluster& cluster) {
+                *judged = ListBound(cluster, *request, response);
+              },
+              [this, judged, response, done = std::move(done)](absl::Status status) mutable {
+                if (status.ok()) status = *judged;
+                if (!status.ok()) return done(std::move(status));
+                edge_.pool->Post([this, response, done = std::move(done)]() mutable {
+                  done(AddIds(*edge_.store, response));
+                });
+              });
+        });
+  }
+
+  grpc::ServerUnaryReactor* BindRPToWorkspace(grpc::CallbackServerContext* context,
+                                              const v1::BindRPToWorkspaceRequest* request,
+                                              v1::BindRPToWorkspaceResponse*) {
+    return Bind(context, "det.api.v1.ResourcePoolService.BindRPToWorkspace", *request,
+                [](const std::vector<std::string>& names, std::vector<std::string>* bound) {
+                  bound->insert(bound->end(), names.begin(), names.end());
+                });
+  }
+
+  grpc::ServerUnaryReactor* UnbindRPFromWorkspace(grpc::CallbackServerContext* context,
+                                                  const v1::UnbindRPFromWorkspaceRequest* request,
+                                                  v1::UnbindRPFromWorkspaceResponse*) {
+    return Bind(context, "det.api.v1.ResourcePoolService.UnbindRPFromWorkspace", *request,
+                [](const std::vector<std::string>& names, std::vector<std::string>* bound) {
+                  std::erase_if(*bound, [&](const std::string& name) {
+                    return std::count(names.begin(), names.end(), name) > 0;
+                  });
+                });
+  }
+
+  grpc::ServerUnaryReactor* OverwriteRPWorkspaceBindings(
+      grpc::CallbackServerContext* context, const v1::OverwriteRPWorkspaceBindingsRequest* request,
+      v1::OverwriteRPWorkspaceBindingsResponse*) {
+    return Bind(context, "det.api.v1.ResourcePoolService.OverwriteRPWorkspaceBindings", *request,
+                [](const std::vector<std::string>& names, std::vector<std::string>* bound) {
+                  *bound = names;
+                });
+  }
+
+  grpc::ServerUnaryReactor* GetQuotas(grpc::CallbackServerContext* context,
+                                      const v1::GetQuotasRequest* request,
+                                      v1::GetQuotasResponse* response) {
+    return Unary(edge_, context, request, "det.api.v1.ResourcePoolService.GetQuotas",
+                 [this, request, response](const auth::Principal&, Done done) {
+                   edge_.engine->Query(
+                       [request, response](const cluster::Cluster& cluster) {
+                         for (v1::Quota& quota : ListQuotas(cluster)) {
+                           *response->add_quotas() = std::move(quota);
+                         }
+                         *response->mutable_pagination() =
+                             KeepWindow(*request, response->mutable_quotas());
+                       },
+                       std::move(done));
+                 });
+  }
+
+  grpc::ServerUnaryReactor* PutQuota(grpc::CallbackServerContext* context,
+                                     const v1::PutQuotaRequest* request,
+                                     v1::PutQuotaResponse* response) {
+    return Unary(edge_, context, request, "det.api.v1.ResourcePoolService.PutQuota",
+                 [this, request, response](const auth::Principal&, Done done) {
+                   Put(request->quota(), response->mutable_quota(), std::move(done));
+                 });
+  }
+
+  grpc::ServerUnaryReactor* DeleteQuota(grpc::CallbackServerContext* context,
+                                        const v1::DeleteQuotaRequest* request,
+                                        v1::DeleteQuotaResponse*) {
+    return Unary(
+        edge_, context, request, "det.api.v1.ResourcePoolService.DeleteQuota",
+        [this, request](const auth::Principal&, Done done) {
+          const auto scope = ParseScope(request->scope());
+          if (!scope.ok()) return done(scope.status());
+          SubmitAndFinish(edge_, cluster::DeleteQuota{*scope, request->name()}, std::move(done));
+        });
+  }
+
+ private:
+  void Put(const v1::PutResourcePoolRequest& request, v1::ResourcePool* out, Done done) {
+    Change([&request](const cluster::Cluster& cluster) { return MakeChange(cluster, request); },
+           [this, &request, out, done = std::move(done)](absl::Status status) mutable {
+             if (!status.ok()) return done(std::move(status));
+             edge_.engine->Query(
+                 [&request, out](const cluster::Cluster& cluster) {
+                   for (v1::ResourcePool& pool : ListPools(cluster)) {
+                     if (pool.name() == request.name()) *out = std::move(pool);
+                   }
+                 },
+                 std::move(done));
+           });
+  }
+
+  template <class Request>
+  grpc::ServerUnaryReactor* Bind(grpc::CallbackServerContext* context, std::string_view method,
+                                 const Request& request, ChangeBound change) {
+    return Unary(
+        edge_, context, &request, method,
+        [this, &request, change](const auth::Principal&, Done done) {
+          auto names = Workspaces(*edge_.store, request);
+          if (!names.ok()) return done(names.status());
+          Change(
+              [&request, names = *std::move(names), change](const cluster::Cluster& cluster) {
+                return MakeBinding(cluster, request.resource_pool_name(), names, change);
+              },
+              std::move(done));
+        });
+  }
+
+  // A pool is read, changed and put, and all that again where somebody else put it meanwhile.
+  void Change(MakePut make, Done done) {
+    auto made = std::make_shared<absl::StatusOr<cluster::PutResourcePool>>();
+    edge_.engine->Query(
+        [make, made](const cluster::Cluster& cluster) { *made = make(cluster); },
+        [this, make, made, done = std::move(done)](const absl::Status& status) mutable {
+          if (!status.ok()) return done(status);
+          if (!made->ok()) return done(made->status());
+          SubmitAndFinish(edge_, **std::move(made),
+                          [this, make, done = std::move(done)](absl::Status put) mutable {
+                            if (absl::IsAborted(put)) return Change(make, std::move(done));
+                            done(std::move(put));
+                          });
+        });
+  }
+
+  void Put(const v1::Quota& quota, v1::Quota* out, Done done) {
+    const absl::StatusOr<model::Quota> wanted = FromProto(quota);
+    if (!wanted.ok()) return done(wanted.status());
+    SubmitAndFinish(edge_, cluster::PutQuota{*wanted},
+                    [this, &quota, out, done = std::move(done)](absl::Status status) mutable {
+                      if (!status.ok()) return done(std::move(status));
+                      edge_.engine->Query(
+                          [&quota, out](const cluster::Cluster& cluster) {
+                            for (v1::Quota& each : ListQuotas(cluster)) {
+                              const bool same =
+                                  each.scope() == quota.scope() && each.name() == quota.name();
+                              if (same) *out = std::move(each);
+                            }
+                          },
+                          std::move(done));
+                    });
+  }
+
+  const Edge& edge_;
+};
+
+}  // namespace
+
+std::unique_ptr<Service> MakeResourcePoolService(const Edge& edge) {
+  return std::make_unique<ResourcePoolService>(edge);
+}
+
+}  // namespace det::api

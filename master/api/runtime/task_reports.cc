@@ -1,0 +1,54 @@
+#include "master/api/runtime/task_reports.h"
+
+#include "master/api/common/convert.h"
+
+namespace det::api {
+
+namespace trial = det::trial::v1;
+
+trial::ReportMetricsRequest ToReport(const v1::TrialMetrics& given, const std::string& group,
+                                     int run) {
+  trial::ReportMetricsRequest out;
+  out.set_trial_id(given.trial_id());
+  out.set_trial_run_id(run);
+  trial::MetricReport* report = out.add_reports();
+  report->set_group(group);
+  report->set_steps_completed(given.steps_completed());
+  if (given.has_report_time()) *report->mutable_report_time() = given.report_time();
+  *report->mutable_metrics() = given.metrics().avg_metrics();
+  *report->mutable_batch_metrics() = given.metrics().batch_metrics();
+  return out;
+}
+
+trial::ReportCheckpointRequest ToReport(const v1::Checkpoint& given, model::TrialId id) {
+  trial::ReportCheckpointRequest out;
+  out.set_trial_id(id.value());
+  out.set_uuid(given.uuid());
+  const auto& fields = given.metadata().fields();
+  const auto steps = fields.find("steps_completed");
+  if (steps != fields.end()) {
+    out.set_steps_completed(static_cast<int32_t>(steps->second.number_value()));
+  }
+  *out.mutable_resources() = given.resources();
+  *out.mutable_metadata() = given.metadata();
+  if (given.has_report_time()) *out.mutable_report_time() = given.report_time();
+  return out;
+}
+
+model::LogLine ToLine(const v1::TaskLog& given, const model::RunName& run,
+                      const model::AllocationId& allocation, absl::Time now) {
+  model::LogLine line;
+  line.task = run.task;
+  line.allocation = allocation;
+  line.agent = given.agent_id();
+  line.time = given.has_timestamp() ? FromProto(given.timestamp()) : now;
+  if (given.has_rank_id()) line.rank = given.rank_id();
+  line.level = static_cast<model::LogLevel>(given.level());
+  line.stdtype = given.stdtype();
+  line.source = given.source();
+  line.text = given.log();
+  while (!line.text.empty() && line.text.back() == '\n') line.text.pop_back();
+  return line;
+}
+
+}  // namespace det::api

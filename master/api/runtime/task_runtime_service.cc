@@ -1,0 +1,366 @@
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "det/api/v1/task_runtime.pb.h"
+#include "master/api/checkpoints/checkpoint_removal.h"
+#include "master/api/common/convert.h"
+#include "master/api/rpc/call.h"
+#include "master/api/rpc/service.h"
+#include "master/api/runtime/allocation_status.h"
+#include "master/api/runtime/report_metrics.h"
+#include "master/api/runtime/services.h"
+#include "master/api/runtime/task_reports.h"
+#include "master/api/runtime/trial_reports.h"
+#include "master/core/model/id_text.h"
+#include "master/webhooks/trigger_watch.h"
+
+namespace det::api {
+namespace {
+
+namespace trial = det::trial::v1;
+using Context = grpc::CallbackServerContext;
+using Reactor = grpc::ServerUnaryReactor;
+
+#define DET_METHOD(name) "det.api.v1.TaskRuntimeService." name
+
+constexpr absl::Duration kLongestWait = absl::Minutes(10);
+
+// Who calls, and what is known of it.
+struct Caller {
+  model::AllocationId allocation;
+  Standing standing;
+};
+
+absl::Status NotItsOwn(const auth::Principal& principal, absl::string_view noun,
+                       absl::string_view id) {
+  return absl::PermissionDeniedError(absl::StrCat("the token of allocation ",
+                                                  principal.allocation.value(), " is not good for ",
+                                                  noun, " ", id));
+}
+
+absl::Status CheckOwnTask(const auth::Principal& principal, const std::string& task) {
+  const auto run = model::RunOf(principal.allocation);
+  if (run && run->task.value() == task) return absl::OkStatus();
+  return NotItsOwn(principal, "task", task);
+}
+
+absl::Status CheckOwnTrial(const auth::Principal& principal, int32_t id) {
+  const auto run = model::RunOf(principal.allocation);
+  if (run && run->trial.value() == id) return absl::OkStatus();
+  return NotItsOwn(principal, "trial", absl::StrCat(id));
+}
+
+absl::StatusOr<v1::RendezvousInfo> ToInfo(const News& news, const std::string& resources) {
+  if (!news) {
+    return absl::DeadlineExceededError(
+        "not all shares of this allocation have started within ten minutes; ask again");
+  }
+  v1::RendezvousInfo info;
+  const auto& nodes = news->rendezvous().nodes();
+  for (const trial::Rendezvous::Node& node : nodes) {
+    if (node.agent_id() == resources) info.set_rank(info.addresses_size());
+    info.add_addresses(node.address());
+    info.add_slots(node.slots());
+  }
+  return info;
+}
+
+class TaskRuntimeService final : public Service {
+ public:
+  TaskRuntimeService(const Edge& edge, live::AllocationWatch& watch)
+      : Service("det.api.v1.TaskRuntimeService"), edge_(edge), watch_(watch) {
+    Serve("GetTaskContextDirectory", &TaskRuntimeService::GetTaskContextDirectory);
+    Serve("PostAllocationAcceleratorData", &TaskRuntimeService::PostAllocationAcceleratorData);
+    Serve("AllocationRendezvousInfo", &TaskRuntimeService::AllocationRendezvousInfo);
+    Serve("AllocationPreemptionSignal", &TaskRuntimeService::AllocationPreemptionSignal);
+    Serve("AckAllocationPreemptionSignal", &TaskRuntimeService::AckAllocationPreemptionSignal);
+    Serve("PostTaskLogs", &TaskRuntimeService::PostTaskLogs);
+    Serve("RunPrepareForReporting", &TaskRuntimeService::RunPrepareForReporting);
+    Serve("PostTrialRunnerMetadata", &TaskRuntimeService::PostTrialRunnerMetadata);
+    Serve("ReportTrialProgress", &TaskRuntimeService::ReportTrialProgress);
+    Serve("ReportTrialMetrics", &TaskRuntimeService::ReportTrialMetrics);
+    Serve("ReportTrialTrainingMetrics", &TaskRuntimeService::ReportTrialTrainingMetrics);
+    Serve("ReportTrialValidationMetrics", &TaskRuntimeService::ReportTrialValidationMetrics);
+    Serve("ReportCheckpoint", &TaskRuntimeService::ReportCheckpoint);
+    Serve("PatchCheckpoints", &TaskRuntimeService::PatchCheckpoints);
+    Serve("ReportTrialSearcherEarlyExit", &TaskRuntimeService::ReportTrialSearcherEarlyExit);
+  }
+
+  Reactor* GetTaskContextDirectory(Context* context,
+                                   const v1::GetTaskContextDirectoryRequest* request,
+                                   v1::GetTaskContextDirectoryResponse* response) {
+    return UnaryNow(
+        edge_, context, request, DET_METHOD("GetTaskContextDirectory"),
+        [this, request, response](const auth::Principal& principal) -> absl::Status {
+          DET_RETURN_IF_ERROR(CheckOwnTask(principal, request->task_id()));
+          const auto run = model::RunOf(principal.allocation);
+          DET_ASSIGN_OR_RETURN(const auto record, edge_.store->GetExperiment(run->experiment));
+          const std::string& hash = record.experiment.context_hash;
+          if (hash.empty()) return absl::OkStatus();
+          DET_ASSIGN_OR_RETURN(*response->mutable_b64_tgz(), edge_.store->GetContext(hash));
+          return absl::OkStatus();
+        });
+  }
+
+  Reactor* PostAllocationAcceleratorData(Context* context,
+                                         const v1::PostAllocationAcceleratorDataRequest* request,
+                                         v1::PostAllocationAcceleratorDataResponse*) {
+    return UnaryNow(edge_, context, request, DET_METHOD("PostAllocationAcceleratorData"),
+                    [request](const auth::Principal& principal) {
+                      return CheckOwn(principal, request->allocation_id());
+                    });
+  }
+
+  Reactor* AllocationRendezvousInfo(Context* context,
+                                    const v1::AllocationRendezvousInfoRequest* request,
+                                    v1::AllocationRendezvousInfoResponse* response) {
+    return UnaryWaiting(edge_, context, request, DET_METHOD("AllocationRendezvousInfo"),
+                        [this, request, response](const auth::Principal& principal,
+                                                  Departure& departure, Done done) {
+                          const absl::Status own = CheckOwn(principal, request->allocation_id());
+                          if (!own.ok()) return done(own);
+                          AwaitNews(edge_, watch_, principal.allocation,
+                                    trial::AllocationUpdate::kRendezvous, kLongestWait, departure,
+                                    [request, response, done = std::move(done)](
+                                        const absl::StatusOr<News>& news) mutable {
+                                      if (!news.ok()) return done(news.status());
+                                      auto info = ToInfo(*news, request->resources_id());
+                                      if (info.ok()) *response->mutable_rendezvous_info() = *info;
+                                      done(info.status());
+                                    });
+                        });
+  }
+
+  Reactor* AllocationPreemptionSignal(Context* context,
+                                      const v1::AllocationPreemptionSignalRequest* request,
+                                      v1::AllocationPreemptionSignalResponse* response) {
+    return UnaryWaiting(
+        edge_, context, request, DET_METHOD("AllocationPreemptionSignal"),
+        [this, request, response](const auth::Principal& principal, Departure& departure,
+                                  Done done) {
+          const absl::Status own = CheckOwn(principal, request->allocation_id());
+          if (!own.ok()) return done(own);
+          const absl::Duration asked = absl::Seconds(request->timeout_seconds());
+          AwaitNews(edge_, watch_, principal.allocation, trial::AllocationUpdate::kPreemption,
+                    std::min(asked, kLongestWait), departure,
+                    [response, done = std::move(done)](const absl::StatusOr<News>& news) mutable {
+                      if (news.ok()) response->set_preempt(news->has_value());
+                      done(news.status());
+                    });
+        });
+  }
+
+  Reactor* AckAllocationPreemptionSignal(Context* context,
+                                         const v1::AckAllocationPreemptionSignalRequest* request,
+                                         v1::AckAllocationPreemptionSignalResponse*) {
+    return Unary(edge_, context, request, DET_METHOD("AckAllocationPreemptionSignal"),
+                 [this, request](const auth::Principal& principal, Done done) {
+                   const absl::Status own = CheckOwn(principal, request->allocation_id());
+                   if (!own.ok()) return done(own);
+                   SubmitAndFinish(edge_, cluster::PreemptionAcked{principal.allocation},
+                                   std::move(done));
+                 });
+  }
+
+  Reactor* PostTaskLogs(Context* context, const v1::PostTaskLogsRequest* request,
+                        v1::PostTaskLogsResponse*) {
+    return UnaryNow(
+        edge_, context, request, DET_METHOD("PostTaskLogs"),
+        [this, request](const auth::Principal& principal) -> absl::Status {
+          const auto run = model::RunOf(principal.allocation);
+          std::vector<model::LogLine> lines;
+          for (const v1::TaskLog& log : request->logs()) {
+            DET_RETURN_IF_ERROR(CheckOwnTask(principal, log.task_id()));
+            lines.push_back(ToLine(log, *run, principal.allocation, edge_.clock->Now()));
+          }
+          if (lines.empty()) return absl::OkStatus();
+          DET_RETURN_IF_ERROR(edge_.store->AddLogLines(lines));
+          edge_.watch->LogsArrived(run->task);
+          return edge_.webhooks == nullptr ? absl::OkStatus() : edge_.webhooks->Look(lines);
+        });
+  }
+
+  Reactor* RunPrepareForReporting(Context* context,
+                                  const v1::RunPrepareForReportingRequest* request,
+                                  v1::RunPrepareForReportingResponse*) {
+    return OfTrial(context, DET_METHOD("RunPrepareForReporting"), request, request->run_id(),
+                   [](const Caller&, Done done) { done(absl::OkStatus()); });
+  }
+
+  Reactor* PostTrialRunnerMetadata(Context* context,
+                                   const v1::PostTrialRunnerMetadataRequest* request,
+                                   v1::PostTrialRunnerMetadataResponse*) {
+    return OfTrial(context, DET_METHOD("PostTrialRunnerMetadata"), request, request->trial_id(),
+                   [this, request](const Caller& caller, Done done) {
+                     Tell(caller, caller.standing.progress, request->state(), std::move(done));
+                   });
+  }
+
+  Reactor* ReportTrialProgress(Context* context, const v1::ReportTrialProgressRequest* request,
+                               v1::ReportTrialProgressResponse*) {
+    return OfTrial(context, DET_METHOD("ReportTrialProgress"), request, request->trial_id(),
+                   [this, request](const Caller& caller, Done done) {
+                     Tell(caller, request->progress(), caller.standing.runner_state,
+                          std::move(done));
+                   });
+  }
+
+  Reactor* ReportTrialMetrics(Context* context, const v1::ReportTrialMetricsRequest* request,
+                              v1::ReportTrialMetricsResponse*) {
+    return Report(context, DET_METHOD("ReportTrialMetrics"), request, request->metrics(),
+                  request->group());
+  }
+  Reactor* ReportTrialTrainingMetrics(Context* context,
+                                      const v1::ReportTrialTrainingMetricsRequest* request,
+                                      v1::ReportTrialMetricsResponse*) {
+    return Report(context, DET_METHOD("ReportTrialTrainingMetrics"), request,
+                  request->training_metrics(), "training");
+  }
+  Reactor* ReportTrialValidationMetrics(Context* context,
+                                        const v1::ReportTrialValidationMetricsRequest* request,
+                                        v1::ReportTrialMetricsResponse*) {
+    return Report(context, DET_METHOD("ReportTrialValidationMetrics"), request,
+                  request->validation_metrics(), "validation");
+  }
+
+  Reactor* ReportCheckpoint(Context* context, const v1::ReportCheckpointRequest* request,
+                            v1::ReportCheckpointResponse*) {
+    return Unary(edge_, context, request, DET_METHOD("ReportCheckpoint"),
+                 [this, request](const auth::Principal& principal, Done done) {
+                   absl::Status own = CheckOwnTask(principal, request->checkpoint().task_id());
+                   own.Update(CheckUuidIsOwn(*edge_.store, request->checkpoint().uuid(),
+                                             principal.allocation));
+                   if (!own.ok()) return done(own);
+                   WithCaller(
+                       principal,
+                       [this, request](const Caller& caller, Done done) {
+                         auto event =
+                             ToEvent(ToReport(request->checkpoint(), caller.standing.trial),
+                                     caller.allocation, edge_.clock->Now());
+                         if (!event.ok()) return done(event.status());
+                         SubmitAndFinish(edge_, *std::move(event), std::move(done));
+                       },
+                       std::move(done));
+                 });
+  }
+
+  Reactor* PatchCheckpoints(Context* context, const v1::PatchCheckpointsRequest* request,
+                            v1::PatchCheckpointsResponse*) {
+    return Unary(edge_, context, request, DET_METHOD("PatchCheckpoints"),
+                 [this, request](const auth::Principal& principal, Done done) {
+                   auto gone = Gone(principal, *request);
+                   if (!gone.ok()) return done(gone.status());
+                   if (gone->ids.empty() && gone->trims.empty()) return done(absl::OkStatus());
+                   WithCaller(
+                       principal,
+                       [this, gone = *std::move(gone)](const Caller&, Done done) mutable {
+                         SubmitAndFinish(edge_, std::move(gone), std::move(done));
+                       },
+                       std::move(done));
+                 });
+  }
+
+  Reactor* ReportTrialSearcherEarlyExit(Context* context,
+                                        const v1::ReportTrialSearcherEarlyExitRequest* request,
+                                        v1::ReportTrialSearcherEarlyExitResponse*) {
+    using Request = v1::ReportTrialSearcherEarlyExitRequest;
+    return OfTrial(
+        context, DET_METHOD("ReportTrialSearcherEarlyExit"), request, request->trial_id(),
+        [this, request](const Caller& caller, Done done) {
+          if (request->reason() == Request::EXITED_REASON_UNSPECIFIED) {
+            return done(
+                absl::InvalidArgumentError("reason: expected EXITED_REASON_INVALID_HP or "
+                                           "EXITED_REASON_INIT_INVALID_HP"));
+          }
+          SubmitAndFinish(edge_,
+                          cluster::EarlyExitReported{
+                              .allocation = caller.allocation,
+                              .reason = model::ExitReason::kInvalidHp,
+                              .message = "its program says that its hyperparameters do not work"},
+                          std::move(done));
+        });
+  }
+
+ private:
+  // `metrics` is a part of the request.
+  Reactor* Report(Context* context, const char* method, const google::protobuf::Message* request,
+                  const v1::TrialMetrics& metrics, const std::string& group) {
+    return OfTrial(context, method, request, metrics.trial_id(),
+                   [this, &metrics, group](const Caller& caller, Done done) {
+                     auto reports = ToReports(ToReport(metrics, group, caller.standing.run_id),
+                                              edge_.clock->Now());
+                     if (!reports.ok()) return done(reports.status());
+                     AddMetrics(edge_, caller.standing.experiment, caller.allocation,
+                                *std::move(reports), nullptr, std::move(done));
+                   });
+  }
+
+  using Work = absl::AnyInvocable<void(const Caller&, Done)>;
+
+  void WithCaller(const auth::Principal& principal, Work work, Done done) {
+    WithStanding(edge_, principal.allocation,
+                 [id = principal.allocation, work = std::move(work),
+                  done = std::move(done)](absl::StatusOr<Standing> standing) mutable {
+                   if (!standing.ok()) return done(standing.status());
+                   work(Caller{id, *std::move(standing)}, std::move(done));
+                 });
+  }
+
+  // For calls that name a trial: it must be the caller's, whose allocation must live.
+  template <class Request>
+  Reactor* OfTrial(Context* context, std::string_view method, const Request* request, int32_t id,
+                   Work work) {
+    return Unary(
+        edge_, context, request, method,
+        [this, id, work = std::move(work)](const auth::Principal& principal, Done done) mutable {
+          const absl::Status own = CheckOwnTrial(principal, id);
+          if (!own.ok()) return done(own);
+          WithCaller(principal, std::move(work), std::move(done));
+        });
+  }
+
+  // The cluster keeps both together; each of the two calls tells one of them.
+  void Tell(const Caller& caller, double progress, const std::string& runner_state, Done done) {
+    SubmitAndFinish(edge_,
+                    cluster::ProgressReported{.allocation = caller.allocation,
+                                              .trial = caller.standing.trial,
+                                              .progress = progress,
+                                              .runner_state = runner_state},
+                    std::move(done));
+  }
+
+  // What the caller has removed of its trial's checkpoints, and nobody holds.
+  absl::StatusOr<cluster::DeleteCheckpoints> Gone(const auth::Principal& principal,
+                                                  const v1::PatchCheckpointsRequest& request) {
+    const auto run = model::RunOf(principal.allocation);
+    cluster::DeleteCheckpoints gone;
+    for (const v1::PatchCheckpoint& patch : request.checkpoints()) {
+      DET_ASSIGN_OR_RETURN(const auto entry,
+                           edge_.store->GetCheckpoint(model::CheckpointId(patch.uuid())));
+      if (!run || entry.checkpoint.trial != run->trial) {
+        return NotItsOwn(principal, "checkpoint", patch.uuid());
+      }
+      if (!patch.has_resources()) continue;
+      const auto& left = patch.resources().resources();
+      DET_RETURN_IF_ERROR(RemoveAllBut({left.begin(), left.end()}, entry.checkpoint, &gone));
+    }
+    if (run) DET_RETURN_IF_ERROR(KeepHeld(*edge_.store, {run->experiment}, &gone).status());
+    return gone;
+  }
+
+  const Edge& edge_;
+  live::AllocationWatch& watch_;
+};
+
+}  // namespace
+
+std::unique_ptr<Service> MakeTaskRuntimeService(const Edge& edge, live::AllocationWatch& watch) {
+  return std::make_unique<TaskRuntimeService>(edge, watch);
+}
+
+}  // namespace det::api

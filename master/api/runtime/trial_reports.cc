@@ -1,0 +1,53 @@
+#include "master/api/runtime/trial_reports.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "base/uuid.h"
+#include "master/api/common/convert.h"
+#include "master/core/model/id_text.h"
+
+namespace det::api {
+namespace {
+
+absl::StatusOr<model::CheckpointId> ToCheckpointId(const std::string& text) {
+  if (base::IsUuid(text)) return model::CheckpointId(text);
+  return absl::InvalidArgumentError(
+      absl::StrCat("checkpoint \"", text, "\" is not a UUID in lower case"));
+}
+
+}  // namespace
+
+absl::StatusOr<cluster::Event> ToEvent(const det::trial::v1::ReportCheckpointRequest& request,
+                                       const model::AllocationId& allocation, absl::Time now) {
+  DET_ASSIGN_OR_RETURN(const model::CheckpointId id, ToCheckpointId(request.uuid()));
+  const model::TrialId trial(request.trial_id());
+  if (!request.damage().empty()) {
+    DET_ASSIGN_OR_RETURN(const model::CheckpointId instead, ToCheckpointId(request.instead()));
+    return cluster::CheckpointDamaged{allocation,       trial,   id,
+                                      request.damage(), instead, request.steps_completed()};
+  }
+  cluster::CheckpointReported event{.allocation = allocation};
+  event.checkpoint = {.id = id,
+                      .trial = trial,
+                      .allocation = allocation,
+                      .steps_completed = request.steps_completed(),
+                      .resources = {request.resources().begin(), request.resources().end()},
+                      .metadata = FromStruct(request.metadata(), Numbers::kIntegersIfWhole),
+                      .time = request.has_report_time() ? FromProto(request.report_time()) : now};
+  return event;
+}
+
+absl::Status CheckUuidIsOwn(store::Store& store, const std::string& uuid,
+                            const model::AllocationId& allocation) {
+  const auto there = store.GetCheckpoint(model::CheckpointId(uuid));
+  if (absl::IsNotFound(there.status())) return absl::OkStatus();
+  DET_RETURN_IF_ERROR(there.status());
+  const auto run = model::RunOf(allocation);
+  if (run && run->trial == there->checkpoint.trial) return absl::OkStatus();
+  return absl::AlreadyExistsError(absl::StrCat(
+      "checkpoint ", uuid, " is another trial's; save this one under a UUID of its own"));
+}
+
+}  // namespace det::api

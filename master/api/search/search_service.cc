@@ -1,0 +1,327 @@
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "det/api/v1/search.pb.h"
+#include "master/api/common/convert.h"
+#include "master/api/common/project_resolver.h"
+#include "master/api/experiments/experiment_config.h"
+#include "master/api/policies/config_policy.h"
+#include "master/api/rpc/call.h"
+#include "master/api/rpc/open_stream.h"
+#include "master/api/rpc/service.h"
+#include "master/api/rpc/stream.h"
+#include "master/api/search/convert_search.h"
+#include "master/api/search/services.h"
+#include "master/api/trials/validation_history.h"
+#include "master/core/searcher/searcher.h"
+#include "master/parse/parse.h"
+
+namespace det::api {
+namespace {
+
+// Events that are copied on the cluster's loop at a time.
+constexpr size_t kSearchPortion = 1000;
+
+// As the experiment would be read where it says that it goes; a place that is not there yet has no
+// policy of its own.
+absl::StatusOr<ReadyConfig> ReadUnderPolicy(const Edge& edge, GivenConfig given) {
+  DET_ASSIGN_OR_RETURN(ReadyConfig ready, ReadConfig(edge, given));
+  const auto found = FindSpace(*edge.store, ready.config.workspace, ready.config.project);
+  DET_ASSIGN_OR_RETURN(
+      ConfigPolicy policy,
+      FindConfigPolicy(*edge.store, found.ok() ? found->workspace.id : 0, ready.config.workspace));
+  given.policies = policy.layers;
+  if (!policy.layers.empty()) {
+    DET_ASSIGN_OR_RETURN(ready, ReadConfig(edge, given));
+  }
+  DET_RETURN_IF_ERROR(ApplyLimits(policy, ready.config));
+  return ready;
+}
+
+absl::Status Preview(const Edge& edge, const v1::PreviewHPSearchRequest& request,
+                     v1::SearchSummary* out) {
+  GivenConfig given{.yaml = request.yaml(), .path = request.config_path()};
+  given.overrides.assign(request.config_overrides().begin(), request.config_overrides().end());
+  given.template_name = request.template_();
+  given.seed = request.seed();
+  if (given.yaml.empty()) {
+    given.yaml = FromStruct(request.config(), Numbers::kIntegersIfWhole).ToJson();
+  }
+  DET_ASSIGN_OR_RETURN(ReadyConfig ready, ReadUnderPolicy(edge, std::move(given)));
+  if (request.has_seed()) ready.config.experiment_seed = request.seed();
+  DET_ASSIGN_OR_RETURN(const searcher::Searcher searcher, searcher::Searcher::Make(ready.config));
+  *out = ToSummary(ready.config, searcher.Preview());
+  return absl::OkStatus();
+}
+
+constexpr absl::Duration kSimulationLimit = absl::Seconds(60);
+
+absl::Status Simulate(const Edge& edge, const v1::SimulateSearchRequest& request,
+                      v1::SimulateSearchResponse* out) {
+  GivenConfig given{.yaml = request.yaml(), .path = request.config_path()};
+  given.overrides.assign(request.config_overrides().begin(), request.config_overrides().end());
+  given.template_name = request.template_();
+  given.seed = request.seed();
+  DET_ASSIGN_OR_RETURN(ReadyConfig ready, ReadUnderPolicy(edge, std::move(given)));
+  if (request.has_seed()) ready.config.experiment_seed = request.seed();
+  // It computes on a thread that others wait for.
+  static std::mutex one_at_a_time;
+  const std::unique_lock lock(one_at_a_time, std::try_to_lock);
+  if (!lock.owns_lock()) {
+    return absl::ResourceExhaustedError("another simulation runs; try again when it has ended");
+  }
+  const absl::Time end = edge.clock->Now() + kSimulationLimit;
+  DET_ASSIGN_OR_RETURN(*out, SimulateAgainst(ready.config, request.curves(), request.curves_path(),
+                                             [&] { return edge.clock->Now() < end; }));
+  return absl::OkStatus();
+}
+
+using Brackets = std::vector<searcher::Bracket>;
+
+// Of an experiment that is over, which the cluster has forgotten.
+absl::StatusOr<Brackets> BracketsOfEnded(const Edge& edge, model::ExperimentId id) {
+  DET_ASSIGN_OR_RETURN(cluster::Image image, edge.store->LoadExperiment(id));
+  cluster::Cluster alone{cluster::Settings()};
+  DET_RETURN_IF_ERROR(alone.Restore(std::move(image)));
+  const searcher::Searcher* searcher = alone.FindSearcher(id);
+  return searcher == nullptr ? Brackets() : searcher->Brackets();
+}
+
+absl::Status Describe(const Edge& edge, const store::ExperimentRecord& record,
+                      const Brackets& brackets, v1::Search* out) {
+  const experiment::Experiment& experiment = record.experiment;
+  const model::SearcherConfig& config = experiment.config->searcher;
+  out->set_name(config.name);
+  out->set_unit(model::LengthMetric(config));
+  for (const model::Objective& objective : model::Objectives(config)) {
+    v1::Search::Objective* each = out->add_objectives();
+    each->set_metric(objective.metric);
+    each->set_smaller_is_better(objective.smaller_is_better);
+  }
+  DET_ASSIGN_OR_RETURN(const store::TrialPage page,
+                       edge.store->ListTrials(store::BareTrialsOf(experiment.id)));
+  std::map<model::TrialId, model::Hparams> hparams;
+  std::map<model::RequestId, SearchedTrial> searched;
+  std::vector<model::TrialId> trials;
+  for (const store::TrialRecord& trial : page.trials) {
+    hparams.emplace(trial.trial.id, trial.trial.hparams);
+    const bool failed = trial.trial.state == model::TrialState::kError;
+    searched.emplace(trial.trial.request, SearchedTrial{trial.trial.id, failed});
+    trials.push_back(trial.trial.id);
+  }
+  for (auto& bracket : ToProto(brackets, config.smaller_is_better, searched)) {
+    *out->add_brackets() = std::move(bracket);
+  }
+  if (experiment.best_trial && experiment.best_metric) {
+    out->set_best_trial_id(experiment.best_trial->value());
+    out->set_best_metric(*experiment.best_metric);
+    *out->mutable_best_hparams() = ToStruct(hparams[*experiment.best_trial]);
+  }
+  if (config.other_objectives.empty() || trials.empty()) return absl::OkStatus();
+  DET_ASSIGN_OR_RETURN(const std::vector<model::MetricReport> validations,
+                       edge.store->ListMetrics(trials, "validation"));
+  for (auto& point : FrontOf(*experiment.config, validations, hparams)) {
+    *out->add_front() = std::move(point);
+  }
+  return absl::OkStatus();
+}
+
+using EventStream = Stream<v1::SearcherEvent>;
+
+// How far a WatchSearcherEvents has come. Of the stream's producer, which runs one at a time.
+struct Reading {
+  int64_t after = 0;
+  bool follow = false;
+};
+
+class SearchService final : public Service {
+ public:
+  explicit SearchService(const Edge& edge) : Service("det.api.v1.SearchService"), edge_(edge) {
+    Serve("PreviewHPSearch", &SearchService::PreviewHPSearch);
+    Serve("SimulateSearch", &SearchService::SimulateSearch);
+    Serve("GetSearch", &SearchService::GetSearch);
+    Serve("GetBestSearcherValidationMetric", &SearchService::GetBestSearcherValidationMetric);
+    Serve("GetExperimentValidationHistory", &SearchService::GetExperimentValidationHistory);
+    Serve("WatchSearcherEvents", &SearchService::WatchSearcherEvents);
+    Serve("PostSearcherOperations", &SearchService::PostSearcherOperations);
+  }
+
+  grpc::ServerUnaryReactor* PreviewHPSearch(grpc::CallbackServerContext* context,
+                                            const v1::PreviewHPSearchRequest* request,
+                                            v1::PreviewHPSearchResponse* response) {
+    return UnaryNow(edge_, context, request, "det.api.v1.SearchService.PreviewHPSearch",
+                    [this, request, response](const auth::Principal&) {
+                      return Preview(edge_, *request, response->mutable_summary());
+                    });
+  }
+
+  grpc::ServerUnaryReactor* SimulateSearch(grpc::CallbackServerContext* context,
+                                           const v1::SimulateSearchRequest* request,
+                                           v1::SimulateSearchResponse* response) {
+    return UnaryNow(edge_, context, request, "det.api.v1.SearchService.SimulateSearch",
+                    [this, request, response](const auth::Principal&) {
+                      return Simulate(edge_, *request, response);
+                    });
+  }
+
+  grpc::ServerUnaryReactor* GetSearch(grpc::CallbackServerContext* context,
+                                      const v1::GetSearchRequest* request,
+                                      v1::GetSearchResponse* response) {
+    return Unary(edge_, context, request, "det.api.v1.SearchService.GetSearch",
+                 [this, request, response](const auth::Principal&, Done done) {
+                   Get(model::ExperimentId(request->experiment_id()), response->mutable_search(),
+                       std::move(done));
+                 });
+  }
+
+  grpc::ServerUnaryReactor* GetBestSearcherValidationMetric(
+      grpc::CallbackServerContext* context,
+      const v1::GetBestSearcherValidationMetricRequest* request,
+      v1::GetBestSearcherValidationMetricResponse* response) {
+    return UnaryNow(edge_, context, request,
+                    "det.api.v1.SearchService.GetBestSearcherValidationMetric",
+                    [this, request, response](const auth::Principal&) {
+                      return GetBest(model::ExperimentId(request->experiment_id()), response);
+                    });
+  }
+
+  grpc::ServerUnaryReactor* GetExperimentValidationHistory(
+      grpc::CallbackServerContext* context,
+      const v1::GetExperimentValidationHistoryRequest* request,
+      v1::GetExperimentValidationHistoryResponse* response) {
+    return UnaryNow(edge_, context, request,
+                    "det.api.v1.SearchService.GetExperimentValidationHistory",
+                    [this, request, response](const auth::Principal&) -> absl::Status {
+                      DET_ASSIGN_OR_RETURN(
+                          const auto history,
+                          ReadHistory(*edge_.store, model::ExperimentId(request->experiment_id())));
+                      for (const Validation& each : history) {
+                        v1::ValidationHistoryEntry& entry = *response->add_validation_history();
+                        entry.set_trial_id(each.trial.value());
+                        *entry.mutable_end_time() = ToProto(each.time);
+                        entry.set_searcher_metric(each.metric);
+                      }
+                      return absl::OkStatus();
+                    });
+  }
+
+  MessageStream* WatchSearcherEvents(grpc::CallbackServerContext* context,
+                                     const v1::WatchSearcherEventsRequest* request) {
+    auto reading = std::make_shared<Reading>(Reading{request->after(), request->follow()});
+    return OpenStream<v1::SearcherEvent>(
+        edge_, context, request, "det.api.v1.SearchService.WatchSearcherEvents",
+        [this, reading, id = model::ExperimentId(request->experiment_id())](
+            const auth::Principal&, std::shared_ptr<EventStream> stream) {
+          Watch(id, reading, std::move(stream));
+        });
+  }
+
+  grpc::ServerUnaryReactor* PostSearcherOperations(grpc::CallbackServerContext* context,
+                                                   const v1::PostSearcherOperationsRequest* request,
+                                                   v1::PostSearcherOperationsResponse* response) {
+    return UnaryOnce(
+        edge_, context, request, response, "det.api.v1.SearchService.PostSearcherOperations",
+        [this, request](const auth::Principal&, Done done) {
+          absl::StatusOr<searcher::OperationsPosted> posted = FromProto(*request);
+          if (!posted.ok()) return done(posted.status());
+          SubmitAndFinish(edge_,
+                          cluster::PostSearcherOperations{
+                              model::ExperimentId(request->experiment_id()), *std::move(posted)},
+                          std::move(done));
+        });
+  }
+
+ private:
+  void Get(model::ExperimentId id, v1::Search* out, Done done) {
+    auto brackets = std::make_shared<std::optional<Brackets>>();
+    edge_.engine->Query(
+        [id, brackets](const cluster::Cluster& cluster) {
+          const searcher::Searcher* searcher = cluster.FindSearcher(id);
+          if (searcher != nullptr) *brackets = searcher->Brackets();
+        },
+        [this, id, out, brackets, done = std::move(done)](const absl::Status& status) mutable {
+          if (!status.ok()) return done(status);
+          // Rows are read after the searcher was asked: each trial that it names has one.
+          edge_.pool->Post([this, id, out, brackets, done = std::move(done)]() mutable {
+            done(DescribeBy(id, std::move(*brackets), out));
+          });
+        });
+  }
+
+  // `live`: of an experiment that the cluster knows.
+  absl::Status DescribeBy(model::ExperimentId id, std::optional<Brackets> live, v1::Search* out) {
+    DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, edge_.store->GetExperiment(id));
+    if (!live) {
+      DET_ASSIGN_OR_RETURN(live, BracketsOfEnded(edge_, id));
+    }
+    return Describe(edge_, record, *live, out);
+  }
+
+  absl::Status GetBest(model::ExperimentId id,
+                       v1::GetBestSearcherValidationMetricResponse* response) {
+    DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, edge_.store->GetExperiment(id));
+    if (!record.experiment.best_metric) {
+      return absl::NotFoundError(
+          absl::StrCat("experiment ", id.value(), " has no validation metric yet"));
+    }
+    response->set_metric(*record.experiment.best_metric);
+    return absl::OkStatus();
+  }
+
+  void Watch(model::ExperimentId id, std::shared_ptr<Reading> reading,
+             std::shared_ptr<EventStream> stream) {
+    const absl::Status known = edge_.store->GetExperiment(id).status();
+    if (!known.ok()) return stream->Close(known);
+    const std::weak_ptr<EventStream> weak = stream;
+    // Before the first look, so that nothing falls between the two.
+    const int64_t subscription = edge_.watch->experiments().Subscribe(id, [weak] {
+      if (const auto held = weak.lock()) held->Wake();
+    });
+    stream->Start(
+        [this, id, reading](EventStream& out) { Look(id, reading, out.shared_from_this()); },
+        [this, id, subscription] { edge_.watch->experiments().Unsubscribe(id, subscription); });
+  }
+
+  // Looks may overlap: each sends what is new to it on the cluster's loop, one after the other.
+  void Look(model::ExperimentId id, std::shared_ptr<Reading> reading,
+            std::shared_ptr<EventStream> stream) {
+    auto events = std::make_shared<std::vector<searcher::PendingEvent>>();
+    auto over = std::make_shared<bool>(false);
+    edge_.engine->Query(
+        [id, events, over, reading](const cluster::Cluster& cluster) {
+          const searcher::Searcher* searcher = cluster.FindSearcher(id);
+          *over = searcher == nullptr;
+          if (searcher != nullptr)
+            *events = searcher->PendingEvents(reading->after, kSearchPortion);
+        },
+        [events, over, reading, stream](const absl::Status& status) {
+          if (!status.ok()) return stream->Close(status);
+          for (const searcher::PendingEvent& event : *events) {
+            if (event.id <= reading->after) continue;
+            reading->after = event.id;
+            v1::SearcherEvent out;
+            out.set_id(event.id);
+            *out.mutable_event() = ToStruct(event.description);
+            stream->Send(std::move(out));
+          }
+          if (events->size() == kSearchPortion) return stream->Wake();
+          if (*over || !reading->follow) stream->Close(absl::OkStatus());
+        });
+  }
+
+  const Edge& edge_;
+};
+
+}  // namespace
+
+std::unique_ptr<Service> MakeSearchService(const Edge& edge) {
+  return std::make_unique<SearchService>(edge);
+}
+
+}  // namespace det::api

@@ -1,0 +1,255 @@
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "det/api/v1/raw.pb.h"
+#include "google/api/httpbody.pb.h"
+#include "master/api/checkpoints/checkpoint_archive.h"
+#include "master/api/checkpoints/checkpoint_files.h"
+#include "master/api/common/convert.h"
+#include "master/api/experiments/context_files.h"
+#include "master/api/experiments/experiment_patch.h"
+#include "master/api/rpc/call.h"
+#include "master/api/rpc/open_stream.h"
+#include "master/api/rpc/service.h"
+#include "master/api/tasks/services.h"
+#include "master/api/tasks/task_summaries.h"
+#include <google/protobuf/util/time_util.h>
+
+namespace det::api {
+namespace {
+
+using google::protobuf::Struct;
+using google::protobuf::util::TimeUtil;
+using google::v1::HttpBody;
+using Format = CheckpointArchive::Format;
+
+constexpr size_t kRawPortion = size_t{1} << 20;
+constexpr char kGzip[] = "application/gzip";
+constexpr char kZip[] = "application/zip";
+
+// The shapes that clients read; both take what the API says.
+
+model::Value RawSummary(const v1::AllocationSummary& summary) {
+  model::Value::List resources;
+  for (const v1::ResourcesSummary& each : summary.resources()) {
+    resources.push_back(model::Value::Object{{"resources_id", each.resources_id()},
+                                             {"allocation_id", each.allocation_id()},
+                                             {"container_id", each.container_id()}});
+  }
+  return model::Value::Object{{"task_id", summary.task_id()},
+                              {"allocation_id", summary.allocation_id()},
+                              {"name", summary.name()},
+                              {"registered_time", TimeUtil::ToString(summary.registered_time())},
+                              {"resource_pool", summary.resource_pool()},
+                              {"slots_needed", summary.slots_needed()},
+                              {"resources", std::move(resources)},
+                              {"priority", summary.priority()}};
+}
+
+Struct RawTasks(const v1::GetTasksResponse& tasks) {
+  model::Value::Object all;
+  for (const auto& [id, summary] : tasks.allocation_id_to_summary()) all[id] = RawSummary(summary);
+  return ToStruct(std::move(all));
+}
+
+model::Value RawCheckpoint(const v1::Checkpoint& checkpoint) {
+  model::Value::Object resources;
+  for (const auto& [path, bytes] : checkpoint.resources()) resources[path] = bytes;
+  const v1::CheckpointTrainingMetadata& training = checkpoint.training();
+  model::Value validation;
+  if (!training.validation_metrics().fields().empty()) {
+    const model::Value metrics = FromStruct(training.validation_metrics(), Numbers::kDoubles);
+    validation =
+        model::Value::Object{{"metrics", model::Value::Object{{"validation_metrics", metrics}}}};
+  }
+  const model::Value metadata = FromStruct(checkpoint.metadata(), Numbers::kIntegersIfWhole);
+  const model::Value* const steps = metadata.Find("steps_completed");
+  return model::Value::Object{
+      {"uuid", checkpoint.uuid()},
+      {"trial_id", training.trial_id()},
+      {"experiment_id", training.experiment_id()},
+      {"state", "COMPLETED"},
+      {"end_time", TimeUtil::ToString(checkpoint.report_time())},
+      {"resources", std::move(resources)},
+      {"step", model::Value::Object{{"total_batches", steps == nullptr ? model::Value() : *steps},
+                                    {"validation", std::move(validation)}}}};
+}
+
+// ---- files ----
+
+// Sends what is in memory, portion by portion.
+void SendText(std::string text, const char* type, Stream<HttpBody>& stream) {
+  struct Rest {
+    const std::string text;
+    size_t at = 0;
+  };
+  stream.Start(
+      [rest = std::make_shared<Rest>(Rest{std::move(text)}), type](auto& out) {
+        HttpBody body;
+        body.set_content_type(type);
+        body.set_data(rest->text.substr(rest->at, kRawPortion));
+        rest->at += body.data().size();
+        out.Send(std::move(body));
+        if (rest->at == rest->text.size()) return out.Close(absl::OkStatus());
+        out.Wake();
+      },
+      nullptr);
+}
+
+void SendPortion(CheckpointArchive& archive, const char* type, Stream<HttpBody>& out) {
+  absl::StatusOr<std::string> portion = archive.Next();
+  if (!portion.ok() || portion->empty()) return out.Close(portion.status());
+  HttpBody body;
+  body.set_content_type(type);
+  body.set_data(*std::move(portion));
+  out.Send(std::move(body));
+  out.Wake();
+}
+
+// The one that is named first; what else somebody takes is not made here.
+absl::StatusOr<Format> FormatOf(const v1::DownloadCheckpointRequest& request,
+                                const std::string& accept) {
+  if (request.format() != v1::DownloadCheckpointRequest::FORMAT_UNSPECIFIED) {
+    return request.format() == v1::DownloadCheckpointRequest::FORMAT_ZIP ? Format::kZip
+                                                                         : Format::kTgz;
+  }
+  const size_t zip = accept.find(kZip);
+  const size_t tgz = std::min({accept.find(kGzip), accept.find("*/*"), accept.find("application/*"),
+                               accept.find("application/x-gtar")});
+  if (zip == accept.npos && tgz == accept.npos && !accept.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a checkpoint is sent as ", kGzip, " or ", kZip, ", not as ", accept));
+  }
+  return zip < tgz ? Format::kZip : Format::kTgz;
+}
+
+class RawService final : public Service {
+ public:
+  explicit RawService(const Edge& edge) : Service("det.api.v1.RawService"), edge_(edge) {
+    Serve("DownloadCheckpoint", &RawService::DownloadCheckpoint);
+    Serve("DownloadModelDef", &RawService::DownloadModelDef);
+    Serve("DownloadModelDefFile", &RawService::DownloadModelDefFile);
+    Serve("PreviewGc", &RawService::PreviewGc);
+    Serve("GetTaskSummaries", &RawService::GetTaskSummaries);
+  }
+
+  MessageStream* DownloadCheckpoint(grpc::CallbackServerContext* context,
+                                    const v1::DownloadCheckpointRequest* request) {
+    return OpenStream<HttpBody>(
+        edge_, context, request, "det.api.v1.RawService.DownloadCheckpoint",
+        [this, request = *request, accept = AcceptOf(*context)](
+            const auth::Principal&, std::shared_ptr<Stream<HttpBody>> stream) {
+          const absl::StatusOr<Format> format = FormatOf(request, accept);
+          if (!format.ok()) return stream->Close(format.status());
+          auto archive = Archive(model::CheckpointId(request.checkpoint_uuid()), *format);
+          if (!archive.ok()) return stream->Close(archive.status());
+          const char* const type = *format == Format::kZip ? kZip : kGzip;
+          stream->Start([archive = *std::move(archive),
+                         type](auto& out) { SendPortion(*archive, type, out); },
+                        nullptr);
+        });
+  }
+
+  MessageStream* DownloadModelDef(grpc::CallbackServerContext* context,
+                                  const v1::DownloadModelDefRequest* request) {
+    return OpenStream<HttpBody>(
+        edge_, context, request, "det.api.v1.RawService.DownloadModelDef",
+        [this, id = request->experiment_id()](const auth::Principal&,
+                                              const std::shared_ptr<Stream<HttpBody>>& stream) {
+          absl::StatusOr<std::string> tgz = Context(id);
+          if (!tgz.ok()) return stream->Close(tgz.status());
+          SendText(*std::move(tgz), kGzip, *stream);
+        });
+  }
+
+  MessageStream* DownloadModelDefFile(grpc::CallbackServerContext* context,
+                                      const v1::DownloadModelDefFileRequest* request) {
+    return OpenStream<HttpBody>(
+        edge_, context, request, "det.api.v1.RawService.DownloadModelDefFile",
+        [this, request = *request](const auth::Principal&,
+                                   const std::shared_ptr<Stream<HttpBody>>& stream) {
+          const absl::StatusOr<std::string> tgz = Context(request.experiment_id());
+          if (!tgz.ok()) return stream->Close(tgz.status());
+          absl::StatusOr<std::string> file = ReadContextFile(*tgz, request.path());
+          if (!file.ok()) return stream->Close(file.status());
+          SendText(*std::move(file), "application/octet-stream", *stream);
+        });
+  }
+
+  grpc::ServerUnaryReactor* PreviewGc(grpc::CallbackServerContext* context,
+                                      const v1::PreviewRetentionRequest* request,
+                                      Struct* response) {
+    return UnaryNow(
+        edge_, context, request, "det.api.v1.RawService.PreviewGc",
+        [this, request, response](const auth::Principal&) -> absl::Status {
+          v1::PreviewRetentionResponse preview;
+          DET_RETURN_IF_ERROR(Preview(edge_, *request, &preview));
+          DET_ASSIGN_OR_RETURN(const auto record,
+                               edge_.store->GetExperiment(model::ExperimentId(request->id())));
+          model::Value::List checkpoints;
+          for (const v1::Checkpoint& each : preview.checkpoints()) {
+            checkpoints.push_back(RawCheckpoint(each));
+          }
+          *response = ToStruct(
+              model::Value::Object{{"metric_name", record.experiment.config->searcher.metric},
+                                   {"checkpoints", std::move(checkpoints)}});
+          return absl::OkStatus();
+        });
+  }
+
+  grpc::ServerUnaryReactor* GetTaskSummaries(grpc::CallbackServerContext* context,
+                                             const v1::GetTasksRequest* request, Struct* response) {
+    return Unary(edge_, context, request, "det.api.v1.RawService.GetTaskSummaries",
+                 [this, response](const auth::Principal& caller, Done done) {
+                   auto tasks = std::make_shared<v1::GetTasksResponse>();
+                   v1::GetTasksResponse* const filled = tasks.get();
+                   ReadTaskSummaries(edge_, caller, filled,
+                                     [tasks = std::move(tasks), response,
+                                      done = std::move(done)](const absl::Status& status) mutable {
+                                       if (status.ok()) *response = RawTasks(*tasks);
+                                       done(status);
+                                     });
+                 });
+  }
+
+ private:
+  absl::StatusOr<std::string> Context(int id) const {
+    DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record,
+                         edge_.store->GetExperiment(model::ExperimentId(id)));
+    const std::string& hash = record.experiment.context_hash;
+    if (hash.empty()) {
+      return absl::NotFoundError(absl::StrCat("experiment ", id, " has no context directory"));
+    }
+    return edge_.store->GetContext(hash);
+  }
+
+  // Its first file is opened already, so that who cannot have it hears why.
+  absl::StatusOr<std::shared_ptr<CheckpointArchive>> Archive(const model::CheckpointId& id,
+                                                             Format format) const {
+    DET_ASSIGN_OR_RETURN(const auto entry, edge_.store->GetCheckpoint(id));
+    DET_RETURN_IF_ERROR(CheckFilesStay(entry.checkpoint));
+    DET_ASSIGN_OR_RETURN(const auto experiment, edge_.store->GetExperiment(entry.experiment));
+    CheckpointArchive::Open open =
+        [this, id, config = experiment.experiment.config](const std::string& path) {
+          return OpenCheckpointFile(edge_.checkpoint_places.buckets, config->checkpoint_storage, id,
+                                    path);
+        };
+    return std::make_shared<CheckpointArchive>(format, entry.checkpoint.resources,
+                                               entry.checkpoint.time, std::move(open));
+  }
+
+  const Edge& edge_;
+};
+
+}  // namespace
+
+std::unique_ptr<Service> MakeRawService(const Edge& edge) {
+  return std::make_unique<RawService>(edge);
+}
+
+}  // namespace det::api

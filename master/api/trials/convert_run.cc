@@ -1,0 +1,146 @@
+#include "master/api/trials/convert_run.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "master/api/common/convert.h"
+
+namespace det::api {
+namespace {
+
+using store::ColumnType;
+
+// Existing clients know the two groups that every trial may have by these names.
+std::string SummaryGroup(const std::string& group) {
+  if (group == "training") return std::string("avg_metrics");
+  if (group == "validation") return std::string("validation_metrics");
+  return group;
+}
+
+google::protobuf::Struct MetricsToProto(
+    const std::map<store::MetricName, store::MetricSummary>& metrics) {
+  google::protobuf::Struct out;
+  for (const auto& [name, summary] : metrics) {
+    auto& group = (*out.mutable_fields())[SummaryGroup(name.first)];
+    auto& fields = *(*group.mutable_struct_value()->mutable_fields())[name.second]
+                        .mutable_struct_value()
+                        ->mutable_fields();
+    fields["count"].set_number_value(static_cast<double>(summary.count));
+    fields["sum"].set_number_value(summary.sum);
+    fields["mean"].set_number_value(summary.sum / static_cast<double>(summary.count));
+    fields["min"].set_number_value(summary.min);
+    fields["max"].set_number_value(summary.max);
+    fields["last"].set_number_value(summary.last);
+    fields["type"].set_string_value("number");
+  }
+  return out;
+}
+
+v1::FlatRunExperiment ToExperiment(const store::RunRecord& run) {
+  v1::FlatRunExperiment out;
+  out.set_id(run.trial.experiment.value());
+  out.set_name(run.name);
+  out.set_description(run.description);
+  out.set_searcher_type(run.searcher);
+  out.set_searcher_metric(run.searcher_metric);
+  if (run.forked_from) out.set_forked_from(run.forked_from->value());
+  out.set_resource_pool(run.resource_pool);
+  out.set_progress(static_cast<float>(run.progress));
+  out.set_is_multitrial(run.searcher != "single");
+  return out;
+}
+
+v1::ColumnType ColumnTypeToProto(ColumnType type) {
+  switch (type) {
+    case ColumnType::kNumber:
+      return v1::COLUMN_TYPE_NUMBER;
+    case ColumnType::kDate:
+      return v1::COLUMN_TYPE_DATE;
+    case ColumnType::kArray:
+      return v1::COLUMN_TYPE_ARRAY;
+    case ColumnType::kText:
+    case ColumnType::kFlag:
+      break;
+  }
+  return v1::COLUMN_TYPE_TEXT;
+}
+
+v1::LocationType LocationOf(const std::string& group) {
+  if (group == "training") return v1::LOCATION_TYPE_TRAINING;
+  if (group == "validation") return v1::LOCATION_TYPE_VALIDATIONS;
+  return v1::LOCATION_TYPE_CUSTOM_METRIC;
+}
+
+v1::ProjectColumn MakeColumn(std::string name, v1::LocationType location, v1::ColumnType type) {
+  v1::ProjectColumn column;
+  column.set_column(std::move(name));
+  column.set_location(location);
+  column.set_type(type);
+  return column;
+}
+
+}  // namespace
+
+v1::FlatRun ToProto(const store::RunRecord& run, const LiveTrials& live, absl::Time now) {
+  store::TrialRecord record;
+  record.trial = run.trial;
+  v1::Trial trial = ToProto(record, live, {}, now);
+  v1::FlatRun out;
+  out.set_id(trial.id());
+  *out.mutable_start_time() = trial.start_time();
+  if (trial.has_end_time()) *out.mutable_end_time() = trial.end_time();
+  out.set_state(trial.state());
+  for (const std::string& label : run.labels) out.add_labels(label);
+  out.set_checkpoint_size(run.checkpoint_size);
+  out.set_checkpoint_count(run.checkpoint_count);
+  if (run.trial.best_metric) out.set_searcher_metric_value(*run.trial.best_metric);
+  *out.mutable_hyperparameters() = std::move(*trial.mutable_hparams());
+  *out.mutable_summary_metrics() = MetricsToProto(run.metrics);
+  out.set_user_id(run.owner.value());
+  out.set_duration(static_cast<int32_t>(trial.wall_clock_time()));
+  out.set_project_id(run.project);
+  out.set_project_name(run.project_name);
+  out.set_workspace_id(run.workspace);
+  out.set_workspace_name(run.workspace_name);
+  out.set_parent_archived(run.parent_archived);
+  *out.mutable_experiment() = ToExperiment(run);
+  if (!run.metadata.is_null()) *out.mutable_metadata() = ToStruct(run.metadata);
+  out.set_archived(run.archived);
+  out.set_local_id(absl::StrCat(run.project_key, "-", trial.id()));
+  return out;
+}
+
+std::vector<v1::ProjectColumn> ToColumns(store::Table table,
+                                         const std::vector<store::ValueColumn>& values,
+                                         const std::vector<store::MetricName>& metrics) {
+  const bool runs = table == store::Table::kRuns;
+  std::vector<v1::ProjectColumn> columns;
+  for (const store::FixedColumn& fixed : store::FixedColumns(table)) {
+    columns.push_back(MakeColumn(
+        fixed.name, fixed.of_experiment ? v1::LOCATION_TYPE_EXPERIMENT : v1::LOCATION_TYPE_RUN,
+        ColumnTypeToProto(fixed.type)));
+    columns.back().set_display_name(fixed.shown);
+  }
+  for (const store::ValueColumn& value : values) {
+    const bool metadata = absl::StartsWith(value.key, "metadata.");
+    // Experiments' own table has no room for it in existing clients; it can be asked for all the
+    // same.
+    if (metadata && !runs) continue;
+    columns.push_back(MakeColumn(value.key,
+                                 metadata ? v1::LOCATION_TYPE_RUN_METADATA
+                                 : runs   ? v1::LOCATION_TYPE_RUN_HYPERPARAMETERS
+                                          : v1::LOCATION_TYPE_HYPERPARAMETERS,
+                                 value.number ? v1::COLUMN_TYPE_NUMBER : v1::COLUMN_TYPE_TEXT));
+  }
+  for (const auto& [group, metric] : metrics) {
+    for (const char* statistic : {"last", "max", "mean", "min"}) {
+      columns.push_back(MakeColumn(absl::StrCat(group, ".", metric, ".", statistic),
+                                   LocationOf(group), v1::COLUMN_TYPE_NUMBER));
+    }
+  }
+  return columns;
+}
+
+}  // namespace det::api

@@ -1,0 +1,183 @@
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "det/api/v1/run_action.pb.h"
+#include "master/api/authz/authorizer.h"
+#include "master/api/experiments/experiment_deletion.h"
+#include "master/api/experiments/experiment_patch.h"
+#include "master/api/experiments/state_change.h"
+#include "master/api/rpc/batch.h"
+#include "master/api/rpc/call.h"
+#include "master/api/rpc/service.h"
+#include "master/api/trials/services.h"
+
+namespace det::api {
+namespace {
+
+using Context = grpc::CallbackServerContext;
+using Reactor = grpc::ServerUnaryReactor;
+using store::Table;
+
+// To whom something is done.
+enum class Subject { kRun, kExperiment };
+
+template <class Request>
+int32_t ProjectOf(const Request& request) {
+  return request.project_id();
+}
+int32_t ProjectOf(const v1::MoveRunsRequest& request) { return request.source_project_id(); }
+
+class RunActionService final : public Service {
+ public:
+  explicit RunActionService(const Edge& edge)
+      : Service("det.api.v1.RunActionService"), edge_(edge) {
+    Serve("ArchiveRuns", &RunActionService::ArchiveRuns);
+    Serve("UnarchiveRuns", &RunActionService::UnarchiveRuns);
+    Serve("DeleteRuns", &RunActionService::DeleteRuns);
+    Serve("KillRuns", &RunActionService::KillRuns);
+    Serve("PauseRuns", &RunActionService::PauseRuns);
+    Serve("ResumeRuns", &RunActionService::ResumeRuns);
+    Serve("MoveRuns", &RunActionService::MoveRuns);
+  }
+
+  Reactor* ArchiveRuns(Context* context, const v1::ArchiveRunsRequest* request,
+                       v1::ArchiveRunsResponse* response) {
+    return ToEach(context, "det.api.v1.RunActionService.ArchiveRuns", Subject::kExperiment, request,
+                  response, [this](const experiment::Trial& run, Done done) {
+                    Archive(edge_, run.experiment, true, std::move(done));
+                  });
+  }
+  Reactor* UnarchiveRuns(Context* context, const v1::UnarchiveRunsRequest* request,
+                         v1::UnarchiveRunsResponse* response) {
+    return ToEach(context, "det.api.v1.RunActionService.UnarchiveRuns", Subject::kExperiment,
+                  request, response, [this](const experiment::Trial& run, Done done) {
+                    Archive(edge_, run.experiment, false, std::move(done));
+                  });
+  }
+  Reactor* DeleteRuns(Context* context, const v1::DeleteRunsRequest* request,
+                      v1::DeleteRunsResponse* response) {
+    return ToEach(context, "det.api.v1.RunActionService.DeleteRuns", Subject::kExperiment, request,
+                  response, [this](const experiment::Trial& run, Done done) {
+                    v1::DeleteExperimentRequest one;
+                    one.set_experiment_id(run.experiment.value());
+                    const auto kept = std::make_shared<v1::DeleteExperimentResponse>();
+                    Delete(edge_, one, kept.get(),
+                           [kept, done = std::move(done)](absl::Status status) mutable {
+                             done(std::move(status));
+                           });
+                  });
+  }
+  Reactor* KillRuns(Context* context, const v1::KillRunsRequest* request,
+                    v1::KillRunsResponse* response) {
+    return ToEach(
+        context, "det.api.v1.RunActionService.KillRuns", Subject::kRun, request, response,
+        [this](const experiment::Trial& run, Done done) { Kill(edge_, run.id, std::move(done)); });
+  }
+  Reactor* PauseRuns(Context* context, const v1::PauseRunsRequest* request,
+                     v1::PauseRunsResponse* response) {
+    return ToEach(context, "det.api.v1.RunActionService.PauseRuns", Subject::kExperiment, request,
+                  response, [this](const experiment::Trial& run, Done done) {
+                    Pause(edge_, run.experiment, std::move(done));
+                  });
+  }
+  Reactor* ResumeRuns(Context* context, const v1::ResumeRunsRequest* request,
+                      v1::ResumeRunsResponse* response) {
+    return ToEach(context, "det.api.v1.RunActionService.ResumeRuns", Subject::kExperiment, request,
+                  response, [this](const experiment::Trial& run, Done done) {
+                    Activate(edge_, run.experiment, std::move(done));
+                  });
+  }
+  Reactor* MoveRuns(Context* context, const v1::MoveRunsRequest* request,
+                    v1::MoveRunsResponse* response) {
+    return ToEach(context, "det.api.v1.RunActionService.MoveRuns", Subject::kExperiment, request,
+                  response, [this, request](const experiment::Trial& run, Done done) {
+                    v1::MoveExperimentRequest one;
+                    one.set_experiment_id(run.experiment.value());
+                    one.set_destination_project_id(request->destination_project_id());
+                    Move(edge_, one, std::move(done));
+                  });
+  }
+
+ private:
+  template <class Request, class Response, class Act>
+  Reactor* ToEach(Context* context, std::string_view method, Subject subject,
+                  const Request* request, Response* response, Act act) {
+    return ForEach(
+        edge_, context, method, "run", request, response,
+        [this, request](const auth::Principal& caller) { return Choose(*request, caller); },
+        [this, method, subject, project = ProjectOf(*request), act = std::move(act)](
+            const auth::Principal& caller, int32_t id, Done done) mutable {
+          const auto run = Check(method, subject, caller, project, model::TrialId(id));
+          if (!run.ok()) return done(run.status());
+          act(*run, std::move(done));
+        });
+  }
+
+  // Those that the request names, or that its filter finds.
+  template <class Request>
+  absl::StatusOr<std::vector<int32_t>> Choose(const Request& request,
+                                              const auth::Principal& caller) {
+    if constexpr (std::is_same_v<Request, v1::MoveRunsRequest>) {
+      if (request.destination_project_id() == 0) {
+        return absl::InvalidArgumentError("say where to: destination_project_id");
+      }
+    }
+    if (!request.filter().empty()) return Find(request.filter(), ProjectOf(request), caller);
+    return EachOnce(request.run_ids(), "run");
+  }
+
+  absl::StatusOr<std::vector<int32_t>> Find(const std::string& filter, int32_t project,
+                                            const auth::Principal& caller) {
+    if (project == 0) {
+      return absl::InvalidArgumentError("a filter needs the project whose runs it is to find");
+    }
+    store::RunQuery query{.project = project, .visible = caller.Visible()};
+    DET_ASSIGN_OR_RETURN(query.search, store::ParseSearch(Table::kRuns, filter, ""));
+    query.window.limit = kMostInBatch;
+    DET_ASSIGN_OR_RETURN(const store::RunPage page, edge_.store->runs().SearchRuns(query));
+    if (page.total > kMostInBatch) return TooMany(page.total, "run");
+    std::vector<int32_t> runs;
+    for (const store::RunRecord& run : page.runs) runs.push_back(run.trial.id.value());
+    return runs;
+  }
+
+  // The run, if the caller may do it to this one by itself. `project` 0: wherever it lies.
+  absl::StatusOr<experiment::Trial> Check(std::string_view method, Subject subject,
+                                          const auth::Principal& caller, int32_t project,
+                                          model::TrialId id) {
+    const std::string text = absl::StrCat(id.value());
+    DET_RETURN_IF_ERROR(
+        edge_.admission->Judge(method, caller, model::Role::kEditor, auth::Where::kTrial, text));
+    DET_ASSIGN_OR_RETURN(store::TrialRecord run, edge_.store->GetBareTrial(id));
+    const model::ExperimentId parent = run.trial.experiment;
+    DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, edge_.store->GetExperiment(parent));
+    if (project != 0 && record.experiment.project != project) {
+      return absl::NotFoundError(absl::StrCat("project ", project, " has no run ", text));
+    }
+    const bool alone =
+        record.experiment.config->searcher.name == "single" && record.num_trials == 1;
+    if (subject == Subject::kExperiment && !alone) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("run ", text, " is one of the search of experiment ", parent.value(),
+                       ", which this would be done to as a whole; ask it of the experiment"));
+    }
+    return std::move(run.trial);
+  }
+
+  const Edge& edge_;
+};
+
+}  // namespace
+
+std::unique_ptr<Service> MakeRunActionService(const Edge& edge) {
+  return std::make_unique<RunActionService>(edge);
+}
+
+}  // namespace det::api

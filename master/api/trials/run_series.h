@@ -1,0 +1,30 @@
+// Metrics of several trials side by side, thinned out to what can be drawn.
+//
+// Called by the run service on the pool; blocks.
+#ifndef MASTER_API_TRIALS_RUN_SERIES_H_
+#define MASTER_API_TRIALS_RUN_SERIES_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "det/api/v1/run.pb.h"
+#include "master/store/interfaces/store.h"
+
+namespace det::api {
+
+// INVALID_ARGUMENT for a request that names neither a metric nor a group.
+absl::StatusOr<v1::MetricBatchesResponse> ListBatches(store::Store& store,
+                                                      const v1::MetricBatchesRequest& request);
+absl::StatusOr<v1::TrialsSnapshotResponse> ReadSnapshot(store::Store& store,
+                                                        const v1::TrialsSnapshotRequest& request);
+absl::StatusOr<v1::TrialsSampleResponse> ReadSample(store::Store& store,
+                                                    const v1::TrialsSampleRequest& request);
+absl::Status Compare(store::Store& store, const v1::CompareTrialsRequest& request, absl::Time now,
+                     v1::CompareTrialsResponse* response);
+
+}  // namespace det::api
+
+#endif  // MASTER_API_TRIALS_RUN_SERIES_H_

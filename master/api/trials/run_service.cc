@@ -1,0 +1,354 @@
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "det/api/v1/run.pb.h"
+#include "master/api/common/convert.h"
+#include "master/api/common/live_trials.h"
+#include "master/api/rpc/call.h"
+#include "master/api/rpc/open_stream.h"
+#include "master/api/rpc/service.h"
+#include "master/api/trials/convert_run.h"
+#include "master/api/trials/run_series.h"
+#include "master/api/trials/services.h"
+
+namespace det::api {
+namespace {
+
+using store::Table;
+
+// Of metadata, as JSON; and how deep it may lie.
+constexpr size_t kMetadataBytes = 64 * 1024;
+constexpr int kMetadataDepth = 10;
+constexpr int kMetadataLeaves = 1000;
+constexpr int kManyRuns = 1000;
+
+template <class Request>
+absl::StatusOr<store::RunQuery> ToRunQuery(const Request& request, Table table,
+                                           const auth::Principal& principal) {
+  store::RunQuery query;
+  DET_ASSIGN_OR_RETURN(query.search, store::ParseSearch(table, request.filter(), request.sort()));
+  query.project = request.project_id();
+  query.visible = principal.Visible();
+  query.window = ToWindow(request.offset(), request.limit());
+  return query;
+}
+
+int CountLeaves(const model::Value& value) {
+  const model::Value::Object* object = value.AsObject();
+  if (object == nullptr) return 1;
+  int count = 0;
+  for (const auto& [key, member] : *object) count += CountLeaves(member);
+  return count;
+}
+
+int DepthOf(const model::Value& value) {
+  int deepest = 0;
+  if (const model::Value::Object* object = value.AsObject()) {
+    for (const auto& [key, member] : *object) deepest = std::max(deepest, DepthOf(member));
+    return deepest + 1;
+  }
+  if (const model::Value::List* list = value.AsList()) {
+    for (const model::Value& item : *list) deepest = std::max(deepest, DepthOf(item));
+    return deepest + 1;
+  }
+  return 0;
+}
+
+absl::Status CheckMetadata(const model::Value& metadata) {
+  const auto refuse = [](const char* what, size_t most, size_t is) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("metadata of a run: at most ", most, " ", what, ", not ", is));
+  };
+  const int depth = DepthOf(metadata);
+  if (depth > kMetadataDepth) return refuse("levels", kMetadataDepth, depth);
+  const int leaves = CountLeaves(metadata);
+  if (leaves > kMetadataLeaves) return refuse("values", kMetadataLeaves, leaves);
+  const size_t bytes = metadata.ToJson().size();
+  if (bytes > kMetadataBytes) return refuse("bytes", kMetadataBytes, bytes);
+  return absl::OkStatus();
+}
+
+// The one answer of a stream.
+template <class Response>
+void Answer(Stream<Response>& stream, absl::StatusOr<Response> response) {
+  const absl::Status status = response.status();
+  if (response.ok()) stream.Send(*std::move(response));
+  stream.Close(status);
+}
+
+class RunService final : public Service {
+ public:
+  explicit RunService(const Edge& edge) : Service("det.api.v1.RunService"), edge_(edge) {
+    Serve("SearchRuns", &RunService::SearchRuns);
+    Serve("SearchExperiments", &RunService::SearchExperiments);
+    Serve("GetProjectColumns", &RunService::GetProjectColumns);
+    Serve("GetProjectNumericMetricsRange", &RunService::GetProjectNumericMetricsRange);
+    Serve("GetRunMetadata", &RunService::GetRunMetadata);
+    Serve("PostRunMetadata", &RunService::PostRunMetadata);
+    Serve("GetMetadataValues", &RunService::GetMetadataValues);
+    Serve("ExpMetricNames", &RunService::ExpMetricNames);
+    Serve("MetricBatches", &RunService::MetricBatches);
+    Serve("TrialsSnapshot", &RunService::TrialsSnapshot);
+    Serve("TrialsSample", &RunService::TrialsSample);
+    Serve("CompareTrials", &RunService::CompareTrials);
+  }
+
+  grpc::ServerUnaryReactor* SearchRuns(grpc::CallbackServerContext* context,
+                                       const v1::SearchRunsRequest* request,
+                                       v1::SearchRunsResponse* response) {
+    return Search(context, request, response, "det.api.v1.RunService.SearchRuns", Table::kRuns);
+  }
+  grpc::ServerUnaryReactor* SearchExperiments(grpc::CallbackServerContext* context,
+                                              const v1::SearchExperimentsRequest* request,
+                                              v1::SearchExperimentsResponse* response) {
+    return Search(context, request, response, "det.api.v1.RunService.SearchExperiments",
+                  Table::kExperiments);
+  }
+
+  grpc::ServerUnaryReactor* GetProjectColumns(grpc::CallbackServerContext* context,
+                                              const v1::GetProjectColumnsRequest* request,
+                                              v1::GetProjectColumnsResponse* response) {
+    return UnaryNow(
+        edge_, context, request, "det.api.v1.RunService.GetProjectColumns",
+        [this, request, response](const auth::Principal&) -> absl::Status {
+          const bool runs = request->table_type() == v1::TABLE_TYPE_RUN;
+          DET_RETURN_IF_ERROR(edge_.store->projects().WorkspaceOfProject(request->id()).status());
+          DET_ASSIGN_OR_RETURN(const auto values, this->runs().ListValueColumns(request->id()));
+          DET_ASSIGN_OR_RETURN(const auto metrics, this->runs().ListMetricNames(request->id()));
+          for (v1::ProjectColumn& column :
+               ToColumns(runs ? Table::kRuns : Table::kExperiments, values, metrics)) {
+            *response->add_columns() = std::move(column);
+          }
+          return absl::OkStatus();
+        });
+  }
+
+  grpc::ServerUnaryReactor* GetProjectNumericMetricsRange(
+      grpc::CallbackServerContext* context, const v1::GetProjectNumericMetricsRangeRequest* request,
+      v1::GetProjectNumericMetricsRangeResponse* response) {
+    return UnaryNow(edge_, context, request, "det.api.v1.RunService.GetProjectNumericMetricsRange",
+                    [this, request, response](const auth::Principal&) -> absl::Status {
+                      return ReadRanges(request->id(), response);
+                    });
+  }
+
+  grpc::ServerUnaryReactor* GetRunMetadata(grpc::CallbackServerContext* context,
+                                           const v1::GetRunMetadataRequest* request,
+                                           v1::GetRunMetadataResponse* response) {
+    return UnaryNow(edge_, context, request, "det.api.v1.RunService.GetRunMetadata",
+                    [this, request, response](const auth::Principal&) -> absl::Status {
+                      DET_ASSIGN_OR_RETURN(const model::Value metadata,
+                                           runs().GetMetadata(model::TrialId(request->run_id())));
+                      *response->mutable_metadata() = ToStruct(metadata);
+                      return absl::OkStatus();
+                    });
+  }
+  grpc::ServerUnaryReactor* PostRunMetadata(grpc::CallbackServerContext* context,
+                                            const v1::PostRunMetadataRequest* request,
+                                            v1::PostRunMetadataResponse* response) {
+    return UnaryOnceNow(
+        edge_, context, request, response, "det.api.v1.RunService.PostRunMetadata",
+        [this, request, response](const auth::Principal&) -> absl::Status {
+          const model::Value metadata = FromStruct(request->metadata(), Numbers::kIntegersIfWhole);
+          DET_RETURN_IF_ERROR(CheckMetadata(metadata));
+          DET_RETURN_IF_ERROR(runs().PutMetadata(model::TrialId(request->run_id()), metadata));
+          *response->mutable_metadata() = ToStruct(metadata);
+          return absl::OkStatus();
+        });
+  }
+  grpc::ServerUnaryReactor* GetMetadataValues(grpc::CallbackServerContext* context,
+                                              const v1::GetMetadataValuesRequest* request,
+                                              v1::GetMetadataValuesResponse* response) {
+    return UnaryNow(edge_, context, request, "det.api.v1.RunService.GetMetadataValues",
+                    [this, request, response](const auth::Principal&) -> absl::Status {
+                      DET_ASSIGN_OR_RETURN(
+                          const auto values,
+                          runs().ListMetadataValues(request->project_id(), request->key()));
+                      for (const std::string& value : values) response->add_values(value);
+                      return absl::OkStatus();
+                    });
+  }
+
+  MessageStream* ExpMetricNames(grpc::CallbackServerContext* context,
+                                const v1::ExpMetricNamesRequest* request) {
+    return OpenStream<v1::ExpMetricNamesResponse>(
+        edge_, context, request, "det.api.v1.RunService.ExpMetricNames",
+        [this, request = *request](const auth::Principal&,
+                                   std::shared_ptr<Stream<v1::ExpMetricNamesResponse>> stream) {
+          Answer(*stream, ListNames(request));
+        });
+  }
+  MessageStream* MetricBatches(grpc::CallbackServerContext* context,
+                               const v1::MetricBatchesRequest* request) {
+    return OpenStream<v1::MetricBatchesResponse>(
+        edge_, context, request, "det.api.v1.RunService.MetricBatches",
+        [this, request = *request](const auth::Principal&,
+                                   std::shared_ptr<Stream<v1::MetricBatchesResponse>> stream) {
+          Answer(*stream, ListBatches(*edge_.store, request));
+        });
+  }
+  MessageStream* TrialsSnapshot(grpc::CallbackServerContext* context,
+                                const v1::TrialsSnapshotRequest* request) {
+    return OpenStream<v1::TrialsSnapshotResponse>(
+        edge_, context, request, "det.api.v1.RunService.TrialsSnapshot",
+        [this, request = *request](const auth::Principal&,
+                                   std::shared_ptr<Stream<v1::TrialsSnapshotResponse>> stream) {
+          Answer(*stream, ReadSnapshot(*edge_.store, request));
+        });
+  }
+  MessageStream* TrialsSample(grpc::CallbackServerContext* context,
+                              const v1::TrialsSampleRequest* request) {
+    return OpenStream<v1::TrialsSampleResponse>(
+        edge_, context, request, "det.api.v1.RunService.TrialsSample",
+        [this, request = *request](const auth::Principal&,
+                                   std::shared_ptr<Stream<v1::TrialsSampleResponse>> stream) {
+          Answer(*stream, ReadSample(*edge_.store, request));
+        });
+  }
+  grpc::ServerUnaryReactor* CompareTrials(grpc::CallbackServerContext* context,
+                                          const v1::CompareTrialsRequest* request,
+                                          v1::CompareTrialsResponse* response) {
+    return UnaryNow(edge_, context, request, "det.api.v1.RunService.CompareTrials",
+                    [this, request, response](const auth::Principal&) {
+                      return Compare(*edge_.store, *request, edge_.clock->Now(), response);
+                    });
+  }
+
+ private:
+  store::Runs& runs() { return edge_.store->runs(); }
+
+  // Of a project with many runs good for a minute: people set filters by them.
+  absl::Status ReadRanges(int32_t project, v1::GetProjectNumericMetricsRangeResponse* response) {
+    const absl::Time now = edge_.clock->Now();
+    {
+      std::lock_guard lock(mutex_);
+      std::erase_if(ranges_, [now](const auto& item) { return item.second.until <= now; });
+      const auto kept = ranges_.find(project);
+      if (kept != ranges_.end()) {
+        *response = kept->second.response;
+        return absl::OkStatus();
+      }
+    }
+    DET_ASSIGN_OR_RETURN(const auto record, edge_.store->projects().GetProject(project));
+    DET_ASSIGN_OR_RETURN(const auto ranges, runs().MetricRanges(project));
+    for (const store::MetricRange& range : ranges) {
+      v1::MetricsRange& out = *response->add_ranges();
+      out.set_metrics_name(absl::StrCat(range.name.first, ".", range.name.second));
+      out.set_min(range.min);
+      out.set_max(range.max);
+    }
+    if (record.num_runs <= kManyRuns) return absl::OkStatus();
+    std::lock_guard lock(mutex_);
+    ranges_[project] = {now + absl::Minutes(1), *response};
+    return absl::OkStatus();
+  }
+
+  template <class Request, class Response>
+  grpc::ServerUnaryReactor* Search(grpc::CallbackServerContext* context, const Request* request,
+                                   Response* response, std::string_view method, Table table) {
+    return Unary(edge_, context, request, method,
+                 [this, request, response, table](const auth::Principal& principal, Done done) {
+                   absl::StatusOr<store::RunQuery> query = ToRunQuery(*request, table, principal);
+                   if (!query.ok()) return done(query.status());
+                   ReadLive(*edge_.engine, *edge_.pool, std::nullopt,
+                            [this, query = *std::move(query), response, done = std::move(done)](
+                                const absl::StatusOr<LiveTrials>& live) mutable {
+                              done(live.ok() ? Read(query, *live, response) : live.status());
+                            });
+                 });
+  }
+
+  absl::Status Read(const store::RunQuery& query, const LiveTrials& live,
+                    v1::SearchRunsResponse* response) {
+    DET_ASSIGN_OR_RETURN(const store::RunPage page, runs().SearchRuns(query));
+    for (const store::RunRecord& run : page.runs) {
+      *response->add_runs() = ToProto(run, live, edge_.clock->Now());
+    }
+    *response->mutable_pagination() =
+        ToPagination(query.window.offset, query.window.limit, response->runs_size(), page.total);
+    return absl::OkStatus();
+  }
+
+  absl::Status Read(const store::RunQuery& query, const LiveTrials& live,
+                    v1::SearchExperimentsResponse* response) {
+    DET_ASSIGN_OR_RETURN(const store::FoundExperiments found, runs().SearchExperiments(query));
+    *response->mutable_pagination() = ToPagination(query.window.offset, query.window.limit,
+                                                   static_cast<int>(found.ids.size()), found.total);
+    if (found.ids.empty()) return absl::OkStatus();
+    store::ExperimentQuery these;
+    these.ids = found.ids;
+    DET_ASSIGN_OR_RETURN(const store::ExperimentPage page, edge_.store->ListExperiments(these));
+    DET_ASSIGN_OR_RETURN(const store::TrialPage trials, BestTrials(page));
+    for (const model::ExperimentId id : found.ids) {
+      for (const store::ExperimentRecord& record : page.experiments) {
+        if (record.experiment.id != id) continue;
+        auto& out = *response->add_experiments();
+        *out.mutable_experiment() = ToProto(record, live, edge_.clock->Now(), /*detail=*/false);
+        for (const store::TrialRecord& trial : trials.trials) {
+          if (record.experiment.best_trial != trial.trial.id) continue;
+          *out.mutable_best_trial() = ToProto(trial, live, {}, edge_.clock->Now());
+        }
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<store::TrialPage> BestTrials(const store::ExperimentPage& page) {
+    store::TrialQuery query;
+    for (const store::ExperimentRecord& record : page.experiments) {
+      if (record.experiment.best_trial) query.ids.push_back(*record.experiment.best_trial);
+    }
+    if (query.ids.empty()) return store::TrialPage();
+    return edge_.store->ListTrials(query);
+  }
+
+  absl::StatusOr<v1::ExpMetricNamesResponse> ListNames(const v1::ExpMetricNamesRequest& request) {
+    std::vector<model::ExperimentId> ids;
+    for (const int32_t id : request.ids()) ids.emplace_back(id);
+    v1::ExpMetricNamesResponse response;
+    if (ids.empty()) return response;
+    DET_ASSIGN_OR_RETURN(const auto names, runs().ListMetricNames(ids));
+    store::ExperimentQuery these;
+    these.ids = ids;
+    DET_ASSIGN_OR_RETURN(const store::ExperimentPage page, edge_.store->ListExperiments(these));
+    std::set<std::string> searchers;
+    for (const store::ExperimentRecord& record : page.experiments) {
+      searchers.insert(record.experiment.config->searcher.metric);
+    }
+    for (const std::string& name : searchers) response.add_searcher_metrics(name);
+    for (const auto& [group, name] : names) {
+      if (group == "training") response.add_training_metrics(name);
+      if (group == "validation") response.add_validation_metrics(name);
+      v1::MetricIdentifier& metric = *response.add_metric_names();
+      metric.set_group(group);
+      metric.set_name(name);
+    }
+    return response;
+  }
+
+  struct Ranges {
+    absl::Time until;
+    v1::GetProjectNumericMetricsRangeResponse response;
+  };
+
+  const Edge& edge_;
+  std::mutex mutex_;
+  std::map<int32_t, Ranges> ranges_;  // by project
+};
+
+}  // namespace
+
+std::unique_ptr<Service> MakeRunService(const Edge& edge) {
+  return std::make_unique<RunService>(edge);
+}
+
+}  // namespace det::api

@@ -1,0 +1,19 @@
+// The gRPC services of this folder; api/services.cc creates them.
+#ifndef MASTER_API_TRIALS_SERVICES_H_
+#define MASTER_API_TRIALS_SERVICES_H_
+
+#include <memory>
+
+#include "master/api/rpc/edge.h"
+#include "master/api/rpc/service.h"
+
+namespace det::api {
+
+std::unique_ptr<Service> MakeRunActionService(const Edge& edge);
+std::unique_ptr<Service> MakeRunService(const Edge& edge);
+std::unique_ptr<Service> MakeTrialService(const Edge& edge);
+std::unique_ptr<Service> MakeTrialSourceService(const Edge& edge);
+
+}  // namespace det::api
+
+#endif  // MASTER_API_TRIALS_SERVICES_H_

@@ -1,0 +1,105 @@
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "det/api/v1/trial_source.pb.h"
+#include "master/api/authz/authorizer.h"
+#include "master/api/common/convert.h"
+#include "master/api/rpc/call.h"
+#include "master/api/rpc/service.h"
+#include "master/api/trials/metric_cursor.h"
+#include "master/api/trials/services.h"
+
+namespace det::api {
+namespace {
+
+using Context = grpc::CallbackServerContext;
+using Reactor = grpc::ServerUnaryReactor;
+
+// In one message; more would have to be held at once.
+constexpr int kMostReports = 100'000;
+
+class TrialSourceService final : public Service {
+ public:
+  explicit TrialSourceService(const Edge& edge)
+      : Service("det.api.v1.TrialSourceService"), edge_(edge) {
+    Serve("GetTrialMetricsByCheckpoint", &TrialSourceService::GetTrialMetricsByCheckpoint);
+    Serve("GetTrialMetricsByModelVersion", &TrialSourceService::GetTrialMetricsByModelVersion);
+  }
+
+  Reactor* GetTrialMetricsByCheckpoint(Context* context,
+                                       const v1::GetTrialMetricsByCheckpointRequest* request,
+                                       v1::GetTrialMetricsByCheckpointResponse* response) {
+    return UnaryNow(
+        edge_, context, request, "det.api.v1.TrialSourceService.GetTrialMetricsByCheckpoint",
+        [this, request, response](const auth::Principal& caller) {
+          return Read(model::CheckpointId(request->checkpoint_uuid()), *request, caller, response);
+        });
+  }
+
+  Reactor* GetTrialMetricsByModelVersion(Context* context,
+                                         const v1::GetTrialMetricsByModelVersionRequest* request,
+                                         v1::GetTrialMetricsByModelVersionResponse* response) {
+    return UnaryNow(
+        edge_, context, request, "det.api.v1.TrialSourceService.GetTrialMetricsByModelVersion",
+        [this, request, response](const auth::Principal& caller) -> absl::Status {
+          store::Models& models = edge_.store->models();
+          DET_ASSIGN_OR_RETURN(const auto model, models.GetModel(request->model_name()));
+          DET_ASSIGN_OR_RETURN(const auto version,
+                               models.GetVersion(model.id, request->model_version_num()));
+          return Read(version.checkpoint, *request, caller, response);
+        });
+  }
+
+ private:
+  // Of the trials that the caller sees: they may lie in another workspace than the checkpoint.
+  template <class Request, class Response>
+  absl::Status Read(const model::CheckpointId& id, const Request& request,
+                    const auth::Principal& caller, Response* response) {
+    DET_RETURN_IF_ERROR(edge_.store->GetCheckpoint(id).status());
+    if (request.trial_source_info_type() == v1::TRIAL_SOURCE_INFO_TYPE_INFERENCE) {
+      return absl::OkStatus();
+    }
+    store::TrialQuery query;
+    query.warm_start = id;
+    query.bare = true;
+    DET_ASSIGN_OR_RETURN(const store::TrialPage page, edge_.store->ListTrials(query));
+    for (const store::TrialRecord& record : page.trials) {
+      const absl::Status seen =
+          edge_.admission->Judge("det.api.v1.TrialService.GetMetrics", caller, model::Role::kViewer,
+                                 auth::Where::kTrial, absl::StrCat(record.trial.id.value()));
+      if (absl::IsNotFound(seen)) continue;
+      DET_RETURN_IF_ERROR(seen);
+      DET_RETURN_IF_ERROR(AddReports(record.trial.id, request.metric_group(), response));
+    }
+    return absl::OkStatus();
+  }
+
+  template <class Response>
+  absl::Status AddReports(model::TrialId trial, const std::string& group, Response* response) {
+    MetricCursor reports(*edge_.store, trial, group);
+    for (;; reports.Pop()) {
+      DET_ASSIGN_OR_RETURN(const model::MetricReport* report, reports.Peek());
+      if (report == nullptr) return absl::OkStatus();
+      if (response->metrics_size() == kMostReports) {
+        return absl::ResourceExhaustedError(
+            absl::StrCat("there are more than ", kMostReports,
+                         " reports of trials that start from it; name a metric_group of few, or "
+                         "ask for each trial's metrics, which come in portions"));
+      }
+      *response->add_metrics() = ToProto(*report);
+    }
+  }
+
+  const Edge& edge_;
+};
+
+}  // namespace
+
+std::unique_ptr<Service> MakeTrialSourceService(const Edge& edge) {
+  return std::make_unique<TrialSourceService>(edge);
+}
+
+}  // namespace det::api

@@ -1,0 +1,17 @@
+// What a trial has trained, validated and saved, as one list.
+#ifndef MASTER_API_TRIALS_TRIAL_WORKLOADS_H_
+#define MASTER_API_TRIALS_TRIAL_WORKLOADS_H_
+
+#include "absl/status/status.h"
+#include "det/api/v1/trial.pb.h"
+#include "master/store/interfaces/store.h"
+
+namespace det::api {
+
+// Reads the store; on a thread that may block. NOT_FOUND for an unknown trial.
+absl::Status ListWorkloads(store::Store& store, const v1::GetTrialWorkloadsRequest& request,
+                           v1::GetTrialWorkloadsResponse* response);
+
+}  // namespace det::api
+
+#endif  // MASTER_API_TRIALS_TRIAL_WORKLOADS_H_

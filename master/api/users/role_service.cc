@@ -1,0 +1,255 @@
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "det/api/v1/role.pb.h"
+#include "master/api/common/convert.h"
+#include "master/api/rpc/call.h"
+#include "master/api/rpc/service.h"
+#include "master/api/users/convert_role.h"
+#include "master/api/users/convert_user.h"
+#include "master/api/users/services.h"
+#include "master/store/interfaces/canonical.h"
+
+namespace det::api {
+namespace {
+
+class RoleService final : public Service {
+ public:
+  explicit RoleService(const Edge& edge) : Service("det.api.v1.RoleService"), edge_(edge) {
+    Serve("GetPermissionsSummary", &RoleService::GetPermissionsSummary);
+    Serve("ListRoles", &RoleService::ListRoles);
+    Serve("GetRolesByID", &RoleService::GetRolesByID);
+    Serve("SearchRolesAssignableToScope", &RoleService::SearchRolesAssignableToScope);
+    Serve("GetRolesAssignedToUser", &RoleService::GetRolesAssignedToUser);
+    Serve("GetGroupsAndUsersAssignedToWorkspace",
+          &RoleService::GetGroupsAndUsersAssignedToWorkspace);
+    Serve("AssignRoles", &RoleService::AssignRoles);
+    Serve("RemoveAssignments", &RoleService::RemoveAssignments);
+  }
+
+  grpc::ServerUnaryReactor* GetPermissionsSummary(grpc::CallbackServerContext* context,
+                                                  const v1::GetPermissionsSummaryRequest* request,
+                                                  v1::GetPermissionsSummaryResponse* response) {
+    return UnaryNow(
+        edge_, context, request, "det.api.v1.RoleService.GetPermissionsSummary",
+        [response](const auth::Principal& caller) { return Summarize(caller, response); });
+  }
+
+  grpc::ServerUnaryReactor* ListRoles(grpc::CallbackServerContext* context,
+                                      const v1::ListRolesRequest* request,
+                                      v1::ListRolesResponse* response) {
+    return UnaryNow(edge_, context, request, "det.api.v1.RoleService.ListRoles",
+                    [request, response](const auth::Principal&) {
+                      Answer(AllRoles(), *request, response);
+                      return absl::OkStatus();
+                    });
+  }
+
+  grpc::ServerUnaryReactor* GetRolesByID(grpc::CallbackServerContext* context,
+                                         const v1::GetRolesByIDRequest* request,
+                                         v1::GetRolesByIDResponse* response) {
+    return UnaryNow(edge_, context, request, "det.api.v1.RoleService.GetRolesByID",
+                    [request, response](const auth::Principal&) -> absl::Status {
+                      for (const int32_t id : request->role_ids()) {
+                        v1::Role role;
+                        role.set_role_id(id);
+                        DET_ASSIGN_OR_RETURN(const model::Role known, FromProto(role));
+                        *response->add_roles()->mutable_role() = ToProto(known);
+                      }
+                      return absl::OkStatus();
+                    });
+  }
+
+  grpc::ServerUnaryReactor* SearchRolesAssignableToScope(
+      grpc::CallbackServerContext* context, const v1::SearchRolesAssignableToScopeRequest* request,
+      v1::SearchRolesAssignableToScopeResponse* response) {
+    return UnaryNow(edge_, context, request, "det.api.v1.RoleService.SearchRolesAssignableToScope",
+                    [request, response](const auth::Principal& caller) {
+                      std::vector<model::Role> roles = AllRoles();
+                      std::erase_if(roles, [&](model::Role role) {
+                        return !CheckMayAssign(caller, request->workspace_id(), role).ok();
+                      });
+                      Answer(roles, *request, response);
+                      return absl::OkStatus();
+                    });
+  }
+
+  grpc::ServerUnaryReactor* GetRolesAssignedToUser(grpc::CallbackServerContext* context,
+                                                   const v1::GetRolesAssignedToUserRequest* request,
+                                                   v1::GetRolesAssignedToUserResponse* response) {
+    return UnaryNow(edge_, context, request, "det.api.v1.RoleService.GetRolesAssignedToUser",
+                    [this, request, response](const auth::Principal&) {
+                      return ListOf(model::UserId(request->user_id()), response);
+                    });
+  }
+
+  grpc::ServerUnaryReactor* GetGroupsAndUsersAssignedToWorkspace(
+      grpc::CallbackServerContext* context,
+      const v1::GetGroupsAndUsersAssignedToWorkspaceRequest* request,
+      v1::GetGroupsAndUsersAssignedToWorkspaceResponse* response) {
+    return UnaryNow(
+        edge_, context, request, "det.api.v1.RoleService.GetGroupsAndUsersAssignedToWorkspace",
+        [this, request, response](const auth::Principal&) { return ListIn(*request, response); });
+  }
+
+  grpc::ServerUnaryReactor* AssignRoles(grpc::CallbackServerContext* context,
+                                        const v1::AssignRolesRequest* request,
+                                        v1::AssignRolesResponse*) {
+    return UnaryNow(edge_, context, request, "det.api.v1.RoleService.AssignRoles",
+                    [this, request](const auth::Principal& caller) {
+                      return Change(caller, *request, &store::Access::AddRole);
+                    });
+  }
+
+  grpc::ServerUnaryReactor* RemoveAssignments(grpc::CallbackServerContext* context,
+                                              const v1::RemoveAssignmentsRequest* request,
+                                              v1::RemoveAssignmentsResponse*) {
+    return UnaryNow(edge_, context, request, "det.api.v1.RoleService.RemoveAssignments",
+                    [this, request](const auth::Principal& caller) {
+                      return Change(caller, *request, &store::Access::RemoveRole);
+                    });
+  }
+
+ private:
+  // Workspace 0: the cluster. That the caller is an administrator of each workspace that the
+  // request names is known from the door.
+  static absl::Status CheckMayAssign(const auth::Principal& caller, int32_t workspace,
+                                     model::Role role) {
+    if (workspace != 0 && role == model::Role::kClusterAdmin) {
+      return absl::InvalidArgumentError(
+          "ClusterAdmin is a role for the cluster alone; assign it without a workspace");
+    }
+    const model::Role held = caller.RoleIn(workspace);
+    const model::Role least =
+        workspace == 0 ? model::Role::kClusterAdmin : model::Role::kWorkspaceAdmin;
+    if (held >= least && held >= role) return absl::OkStatus();
+    return absl::PermissionDeniedError(
+        workspace == 0
+            ? std::string("roles for the cluster are assigned by its administrators; ask one, or "
+                          "name a workspace")
+            : absl::StrCat("roles in workspace ", workspace,
+                           " are assigned by its administrators, and none that is more than their "
+                           "own; ask an administrator of the cluster"));
+  }
+
+  absl::StatusOr<store::RoleAssignment> Read(const auth::Principal& caller,
+                                             const v1::UserRoleAssignment& given) {
+    store::RoleAssignment assignment;
+    assignment.user = model::UserId(given.user_id());
+    assignment.workspace = given.role_assignment().scope_workspace_id();
+    if (given.role_assignment().scope_cluster() && assignment.workspace != 0) {
+      return absl::InvalidArgumentError(
+          "a role is assigned for the cluster or in a workspace: expected scope_cluster or "
+          "scope_workspace_id, found both");
+    }
+    DET_ASSIGN_OR_RETURN(assignment.role, FromProto(given.role_assignment().role()));
+    DET_RETURN_IF_ERROR(CheckMayAssign(caller, assignment.workspace, assignment.role));
+    DET_RETURN_IF_ERROR(edge_.store->people().GetUser(assignment.user).status());
+    if (assignment.workspace == 0) return assignment;
+    DET_RETURN_IF_ERROR(edge_.store->workspaces().NameOf(assignment.workspace).status());
+    return assignment;
+  }
+
+  template <class Request>
+  absl::Status Change(const auth::Principal& caller, const Request& request,
+                      absl::Status (store::Access::*write)(const store::RoleAssignment&)) {
+    if (request.group_role_assignments_size() > 0) {
+      return absl::InvalidArgumentError(
+          "there are no groups of users; assign roles to the users themselves");
+    }
+    std::vector<store::RoleAssignment> assignments;
+    for (const v1::UserRoleAssignment& given : request.user_role_assignments()) {
+      DET_ASSIGN_OR_RETURN(assignments.emplace_back(), Read(caller, given));
+    }
+    for (const store::RoleAssignment& assignment : assignments) {
+      const absl::Status written = std::invoke(write, edge_.store->access(), assignment);
+      edge_.authenticator->Recheck(assignment.user);
+      DET_RETURN_IF_ERROR(written);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ListOf(model::UserId id, v1::GetRolesAssignedToUserResponse* response) {
+    DET_ASSIGN_OR_RETURN(const store::UserRecord user, edge_.store->people().GetUser(id));
+    DET_ASSIGN_OR_RETURN(std::vector<store::RoleAssignment> assignments,
+                         edge_.store->access().RolesOf(id));
+    if (user.admin) assignments.push_back({id, 0, model::Role::kClusterAdmin});
+    AddByRole(assignments, response->mutable_roles());
+    return absl::OkStatus();
+  }
+
+  absl::Status ListIn(const v1::GetGroupsAndUsersAssignedToWorkspaceRequest& request,
+                      v1::GetGroupsAndUsersAssignedToWorkspaceResponse* response) {
+    if (request.workspace_id() == 0) {
+      return absl::InvalidArgumentError("workspace_id: expected the number of a workspace");
+    }
+    DET_ASSIGN_OR_RETURN(const auto all, edge_.store->access().RolesIn(request.workspace_id()));
+    std::vector<store::RoleAssignment> shown;
+    std::set<model::UserId> seen;
+    for (const store::RoleAssignment& each : all) {
+      const auto user = edge_.store->people().GetUser(each.user);
+      if (absl::IsNotFound(user.status())) continue;
+      DET_RETURN_IF_ERROR(user.status());
+      if (!absl::StrContains(absl::AsciiStrToLower(user->username),
+                             absl::AsciiStrToLower(request.name()))) {
+        continue;
+      }
+      shown.push_back(each);
+      if (seen.insert(each.user).second) {
+        *response->add_users_assigned_directly() = ToProto(*user);
+      }
+    }
+    AddByRole(shown, response->mutable_assignments());
+    return absl::OkStatus();
+  }
+
+  static absl::Status Summarize(const auth::Principal& caller,
+                                v1::GetPermissionsSummaryResponse* response) {
+    std::vector<auth::WorkspaceRole> held = caller.roles;
+    if (caller.admin) held.push_back({0, model::Role::kClusterAdmin});
+    for (const model::Role role : AllRoles()) {
+      v1::RoleAssignmentSummary summary;
+      for (const auth::WorkspaceRole& each : held) {
+        // An access token may be bound to less than its user has.
+        const bool bound = caller.limit != model::Role::kNone && each.role > caller.limit;
+        if ((bound ? caller.limit : each.role) != role) continue;
+        if (each.workspace == 0) {
+          summary.set_scope_cluster(true);
+        } else {
+          summary.add_scope_workspace_ids(each.workspace);
+        }
+      }
+      if (!summary.scope_cluster() && summary.scope_workspace_ids().empty()) continue;
+      *response->add_roles() = ToProto(role);
+      summary.set_role_id(response->roles().rbegin()->role_id());
+      *response->add_assignments() = summary;
+    }
+    return absl::OkStatus();
+  }
+
+  // The window of `roles` that is asked for.
+  template <class Request, class Response>
+  static void Answer(const std::vector<model::Role>& roles, const Request& request,
+                     Response* response) {
+    for (const model::Role role : roles) *response->add_roles() = ToProto(role);
+    *response->mutable_pagination() = KeepWindow(request, response->mutable_roles());
+  }
+
+  const Edge& edge_;
+};
+
+}  // namespace
+
+std::unique_ptr<Service> MakeRoleService(const Edge& edge) {
+  return std::make_unique<RoleService>(edge);
+}
+
+}  // namespace det::api

@@ -1,0 +1,161 @@
+#include "master/api/workspaces/convert_workspace.h"
+
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "master/api/common/convert.h"
+#include "master/api/users/convert_user.h"
+
+namespace det::api {
+namespace {
+
+constexpr size_t kSpaceNameLimit = 80;
+constexpr size_t kKeyLimit = 5;
+
+v1::WorkspaceState StateToProto(store::SpaceState state) {
+  switch (state) {
+    case store::SpaceState::kLive:
+      return v1::WORKSPACE_STATE_UNSPECIFIED;
+    case store::SpaceState::kDeleting:
+      return v1::WORKSPACE_STATE_DELETING;
+    case store::SpaceState::kDeleteFailed:
+      return v1::WORKSPACE_STATE_DELETE_FAILED;
+  }
+  return v1::WORKSPACE_STATE_UNSPECIFIED;
+}
+
+google::protobuf::Struct ShownStorage(const std::string& json) {
+  google::protobuf::Struct out;
+  const absl::StatusOr<model::Value> value = model::Value::FromJson(json);
+  if (!value.ok()) return out;
+  out = ToStruct(*value);
+  for (const char* secret : {"access_key", "secret_key"}) {
+    const auto it = out.mutable_fields()->find(secret);
+    if (it != out.mutable_fields()->end()) it->second.set_string_value("********");
+  }
+  return out;
+}
+
+template <class Request, class Query>
+void FillQuery(const Request& request, Query* query) {
+  query->window = ToWindow(request.offset(), request.limit());
+  query->descending = request.order_by() == v1::ORDER_BY_DESC;
+  query->name = request.name();
+  if (request.has_archived()) query->archived = request.archived();
+  query->owners.assign(request.users().begin(), request.users().end());
+  for (const int32_t id : request.user_ids()) query->owner_ids.emplace_back(id);
+}
+
+}  // namespace
+
+v1::Workspace ToProto(const store::WorkspaceRecord& record) {
+  v1::Workspace out;
+  out.set_id(record.id);
+  out.set_name(record.name);
+  out.set_archived(record.archived);
+  out.set_username(record.owner_name);
+  out.set_immutable(record.immutable);
+  out.set_num_projects(record.num_projects);
+  out.set_pinned(record.pinned_at.has_value());
+  out.set_user_id(record.owner.value());
+  out.set_num_experiments(record.num_experiments);
+  out.set_state(StateToProto(record.state));
+  out.set_error_message(record.error);
+  if (record.agent_user) *out.mutable_agent_user_group() = ToProto(*record.agent_user);
+  if (!record.checkpoint_storage.empty()) {
+    *out.mutable_checkpoint_storage_config() = ShownStorage(record.checkpoint_storage);
+  }
+  if (record.pinned_at) *out.mutable_pinned_at() = ToProto(*record.pinned_at);
+  out.set_default_compute_pool(record.default_compute_pool);
+  out.set_default_aux_pool(record.default_aux_pool);
+  return out;
+}
+
+v1::Note ToProto(const store::ProjectNote& note) {
+  v1::Note out;
+  out.set_name(note.name);
+  out.set_contents(note.contents);
+  return out;
+}
+
+v1::Project ToProto(const store::ProjectRecord& record) {
+  v1::Project out;
+  out.set_id(record.id);
+  out.set_name(record.name);
+  out.set_workspace_id(record.workspace);
+  out.set_description(record.description);
+  if (record.last_experiment_started_at) {
+    *out.mutable_last_experiment_started_at() = ToProto(*record.last_experiment_started_at);
+  }
+  for (const store::ProjectNote& note : record.notes) *out.add_notes() = ToProto(note);
+  out.set_num_experiments(record.num_experiments);
+  out.set_num_active_experiments(record.num_active_experiments);
+  out.set_archived(record.archived);
+  out.set_username(record.owner_name);
+  out.set_immutable(record.immutable);
+  out.set_user_id(record.owner.value());
+  out.set_workspace_name(record.workspace_name);
+  out.set_state(StateToProto(record.state));
+  out.set_error_message(record.error);
+  out.set_num_runs(record.num_runs);
+  out.set_key(record.key);
+  return out;
+}
+
+store::ProjectNote FromProto(const v1::Note& note) { return {note.name(), note.contents()}; }
+
+store::WorkspaceQuery ToQuery(const v1::GetWorkspacesRequest& request, model::UserId asking) {
+  store::WorkspaceQuery query;
+  FillQuery(request, &query);
+  query.asking = asking;
+  query.exact_name = request.name_case_sensitive();
+  if (request.has_pinned()) query.pinned = request.pinned();
+  if (request.sort_by() == v1::GetWorkspacesRequest::SORT_BY_NAME) {
+    query.sort = store::WorkspaceQuery::Sort::kName;
+  }
+  return query;
+}
+
+store::ProjectQuery ToQuery(const v1::GetWorkspaceProjectsRequest& request) {
+  using Request = v1::GetWorkspaceProjectsRequest;
+  store::ProjectQuery query;
+  FillQuery(request, &query);
+  query.workspace = request.id();
+  switch (request.sort_by()) {
+    case Request::SORT_BY_NAME:
+      query.sort = store::ProjectQuery::Sort::kName;
+      break;
+    case Request::SORT_BY_DESCRIPTION:
+      query.sort = store::ProjectQuery::Sort::kDescription;
+      break;
+    case Request::SORT_BY_LAST_EXPERIMENT_START_TIME:
+      query.sort = store::ProjectQuery::Sort::kLastExperimentStart;
+      break;
+    default:  // in the order of their making
+      query.sort = store::ProjectQuery::Sort::kId;
+  }
+  return query;
+}
+
+absl::StatusOr<std::string> ReadName(const std::string& name) {
+  std::string trimmed = name;
+  absl::StripAsciiWhitespace(&trimmed);
+  const bool is_line =
+      std::none_of(trimmed.begin(), trimmed.end(), [](char c) { return absl::ascii_iscntrl(c); });
+  if (!trimmed.empty() && trimmed.size() <= kSpaceNameLimit && is_line) return trimmed;
+  return absl::InvalidArgumentError(absl::StrCat("name: expected one line of 1 to ",
+                                                 kSpaceNameLimit, " bytes, found \"", name, "\""));
+}
+
+absl::StatusOr<std::string> ReadKey(const std::string& key) {
+  const std::string upper = absl::AsciiStrToUpper(key);
+  if (!upper.empty() && upper.size() <= kKeyLimit &&
+      std::all_of(upper.begin(), upper.end(), [](char c) { return absl::ascii_isalnum(c); })) {
+    return upper;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("key: expected 1 to ", kKeyLimit, " letters and digits, found \"", key, "\""));
+}
+
+}  // namespace det::api

@@ -1,0 +1,241 @@
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "det/api/v1/project.pb.h"
+#include "master/api/common/convert.h"
+#include "master/api/rpc/call.h"
+#include "master/api/rpc/service.h"
+#include "master/api/workspaces/convert_workspace.h"
+#include "master/api/workspaces/services.h"
+
+namespace det::api {
+namespace {
+
+class ProjectService final : public Service {
+ public:
+  explicit ProjectService(const Edge& edge) : Service("det.api.v1.ProjectService"), edge_(edge) {
+    Serve("GetProject", &ProjectService::GetProject);
+    Serve("GetProjectByKey", &ProjectService::GetProjectByKey);
+    Serve("PostProject", &ProjectService::PostProject);
+    Serve("PatchProject", &ProjectService::PatchProject);
+    Serve("DeleteProject", &ProjectService::DeleteProject);
+    Serve("ArchiveProject", &ProjectService::ArchiveProject);
+    Serve("UnarchiveProject", &ProjectService::UnarchiveProject);
+    Serve("MoveProject", &ProjectService::MoveProject);
+    Serve("AddProjectNote", &ProjectService::AddProjectNote);
+    Serve("PutProjectNotes", &ProjectService::PutProjectNotes);
+    Serve("GetProjectsByUserActivity", &ProjectService::GetProjectsByUserActivity);
+  }
+
+  grpc::ServerUnaryReactor* GetProject(grpc::CallbackServerContext* context,
+                                       const v1::GetProjectRequest* request,
+                                       v1::GetProjectResponse* response) {
+    return UnaryNow(edge_, context, request, "det.api.v1.ProjectService.GetProject",
+                    [this, request, response](const auth::Principal& principal) -> absl::Status {
+                      DET_ASSIGN_OR_RETURN(const auto record, projects().GetProject(request->id()));
+                      NoteVisit(principal.user, record.id);
+                      *response->mutable_project() = ToProto(record);
+                      return absl::OkStatus();
+                    });
+  }
+
+  grpc::ServerUnaryReactor* GetProjectByKey(grpc::CallbackServerContext* context,
+                                            const v1::GetProjectByKeyRequest* request,
+                                            v1::GetProjectByKeyResponse* response) {
+    return UnaryNow(edge_, context, request, "det.api.v1.ProjectService.GetProjectByKey",
+                    [this, request, response](const auth::Principal&) -> absl::Status {
+                      DET_ASSIGN_OR_RETURN(const auto record,
+                                           projects().GetProjectByKey(request->key()));
+                      *response->mutable_project() = ToProto(record);
+                      return absl::OkStatus();
+                    });
+  }
+
+  grpc::ServerUnaryReactor* PostProject(grpc::CallbackServerContext* context,
+                                        const v1::PostProjectRequest* request,
+                                        v1::PostProjectResponse* response) {
+    return UnaryOnceNow(edge_, context, request, response, "det.api.v1.ProjectService.PostProject",
+                        [this, request, response](const auth::Principal& principal) {
+                          return Post(*request, principal.user, response->mutable_project());
+                        });
+  }
+
+  grpc::ServerUnaryReactor* PatchProject(grpc::CallbackServerContext* context,
+                                         const v1::PatchProjectRequest* request,
+                                         v1::PatchProjectResponse* response) {
+    return Unary(edge_, context, request, "det.api.v1.ProjectService.PatchProject",
+                 [this, request, response](const auth::Principal&, Done done) {
+                   Patch(*request, response->mutable_project(), std::move(done));
+                 });
+  }
+
+  grpc::ServerUnaryReactor* DeleteProject(grpc::CallbackServerContext* context,
+                                          const v1::DeleteProjectRequest* request,
+                                          v1::DeleteProjectResponse* response) {
+    return UnaryNow(edge_, context, request, "det.api.v1.ProjectService.DeleteProject",
+                    [this, request, response](const auth::Principal&) -> absl::Status {
+                      DET_RETURN_IF_ERROR(projects().DeleteProject(request->id()));
+                      response->set_completed(true);
+                      return absl::OkStatus();
+                    });
+  }
+
+  grpc::ServerUnaryReactor* ArchiveProject(grpc::CallbackServerContext* context,
+                                           const v1::ArchiveProjectRequest* request,
+                                           v1::ArchiveProjectResponse*) {
+    return UnaryNow(
+        edge_, context, request, "det.api.v1.ProjectService.ArchiveProject",
+        [this, request](const auth::Principal&) { return Archive(request->id(), true); });
+  }
+  grpc::ServerUnaryReactor* UnarchiveProject(grpc::CallbackServerContext* context,
+                                             const v1::UnarchiveProjectRequest* request,
+                                             v1::UnarchiveProjectResponse*) {
+    return UnaryNow(
+        edge_, context, request, "det.api.v1.ProjectService.UnarchiveProject",
+        [this, request](const auth::Principal&) { return Archive(request->id(), false); });
+  }
+
+  grpc::ServerUnaryReactor* MoveProject(grpc::CallbackServerContext* context,
+                                        const v1::MoveProjectRequest* request,
+                                        v1::MoveProjectResponse*) {
+    return UnaryNow(edge_, context, request, "det.api.v1.ProjectService.MoveProject",
+                    [this, request](const auth::Principal&) { return Move(*request); });
+  }
+
+  grpc::ServerUnaryReactor* AddProjectNote(grpc::CallbackServerContext* context,
+                                           const v1::AddProjectNoteRequest* request,
+                                           v1::AddProjectNoteResponse* response) {
+    return UnaryOnceNow(
+        edge_, context, request, response, "det.api.v1.ProjectService.AddProjectNote",
+        [this, request, response](const auth::Principal&) -> absl::Status {
+          DET_ASSIGN_OR_RETURN(const auto notes, projects().AddNote(request->project_id(),
+                                                                    FromProto(request->note())));
+          for (const store::ProjectNote& note : notes) *response->add_notes() = ToProto(note);
+          return absl::OkStatus();
+        });
+  }
+
+  grpc::ServerUnaryReactor* PutProjectNotes(grpc::CallbackServerContext* context,
+                                            const v1::PutProjectNotesRequest* request,
+                                            v1::PutProjectNotesResponse* response) {
+    return UnaryNow(edge_, context, request, "det.api.v1.ProjectService.PutProjectNotes",
+                    [this, request, response](const auth::Principal&) -> absl::Status {
+                      store::ProjectPatch patch;
+                      patch.notes.emplace();
+                      for (const v1::Note& note : request->notes())
+                        patch.notes->push_back(FromProto(note));
+                      DET_ASSIGN_OR_RETURN(const auto record,
+                                           projects().ChangeProject(request->project_id(), patch));
+                      *response->mutable_notes() = ToProto(record).notes();
+                      return absl::OkStatus();
+                    });
+  }
+
+  grpc::ServerUnaryReactor* GetProjectsByUserActivity(
+      grpc::CallbackServerContext* context, const v1::GetProjectsByUserActivityRequest* request,
+      v1::GetProjectsByUserActivityResponse* response) {
+    return UnaryNow(edge_, context, request, "det.api.v1.ProjectService.GetProjectsByUserActivity",
+                    [this, request, response](const auth::Principal& principal) -> absl::Status {
+                      DET_ASSIGN_OR_RETURN(
+                          const auto visited,
+                          projects().LastVisited(principal.user, request->limit()));
+                      for (const auto& record : visited) {
+                        if (!principal.Sees(record.workspace)) continue;
+                        *response->add_projects() = ToProto(record);
+                      }
+                      return absl::OkStatus();
+                    });
+  }
+
+ private:
+  store::Projects& projects() { return edge_.store->projects(); }
+
+  // Once a minute while a user stays with a project: it is a write for what is a read.
+  void NoteVisit(model::UserId user, int32_t project) {
+    const absl::Time now = edge_.clock->Now();
+    {
+      std::lock_guard lock(visiting_);
+      Visit& last = visits_[user];
+      if (last.project == project && now < last.at + absl::Minutes(1)) return;
+      last = {project, now};
+    }
+    // Who only reads is not refused because this cannot be written down.
+    (void)projects().NoteVisit(user, project, now);
+  }
+
+  absl::Status Post(const v1::PostProjectRequest& request, model::UserId owner, v1::Project* out) {
+    store::ProjectRecord wanted;
+    wanted.workspace = request.workspace_id();
+    wanted.description = request.description();
+    wanted.owner = owner;
+    DET_ASSIGN_OR_RETURN(wanted.name, ReadName(request.name()));
+    if (!request.key().empty()) {
+      DET_ASSIGN_OR_RETURN(wanted.key, ReadKey(request.key()));
+    }
+    DET_ASSIGN_OR_RETURN(const store::ProjectRecord made, projects().AddProject(wanted));
+    *out = ToProto(made);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<store::ProjectRecord> Change(const v1::PatchProjectRequest& request) {
+    const v1::PatchProject& given = request.project();
+    store::ProjectPatch patch;
+    if (given.has_name()) {
+      DET_ASSIGN_OR_RETURN(patch.name, ReadName(given.name()));
+    }
+    if (given.has_key()) {
+      DET_ASSIGN_OR_RETURN(patch.key, ReadKey(given.key()));
+    }
+    if (given.has_description()) patch.description = given.description();
+    return projects().ChangeProject(request.id(), patch);
+  }
+
+  void Patch(const v1::PatchProjectRequest& request, v1::Project* out, Done done) {
+    // The cluster hears of names in the order in which they were given.
+    const std::lock_guard lock(renaming_);
+    const absl::StatusOr<store::ProjectRecord> changed = Change(request);
+    if (!changed.ok()) return done(changed.status());
+    *out = ToProto(*changed);
+    if (!request.project().has_name()) return done(absl::OkStatus());
+    SubmitAndFinish(edge_, cluster::RenameSpace{.project = request.id(), .name = changed->name},
+                    std::move(done));
+  }
+
+  absl::Status Archive(int32_t id, bool archived) {
+    return projects().ChangeProject(id, {.archived = archived}).status();
+  }
+
+  absl::Status Move(const v1::MoveProjectRequest& request) {
+    DET_ASSIGN_OR_RETURN(const auto record, projects().GetProject(request.project_id()));
+    if (record.num_active_experiments > 0) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          record.num_active_experiments, " experiments of project \"", record.name,
+          "\" have not ended, and count for its workspace; wait for them, or move them first"));
+    }
+    return projects()
+        .ChangeProject(request.project_id(), {.workspace = request.destination_workspace_id()})
+        .status();
+  }
+
+  struct Visit {
+    int32_t project = 0;
+    absl::Time at;
+  };
+
+  const Edge& edge_;
+  std::mutex renaming_;
+  std::mutex visiting_;
+  std::map<model::UserId, Visit> visits_;  // the last of each user
+};
+
+}  // namespace
+
+std::unique_ptr<Service> MakeProjectService(const Edge& edge) {
+  return std::make_unique<ProjectService>(edge);
+}
+
+}  // namespace det::api

@@ -1,0 +1,256 @@
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "det/api/v1/template.pb.h"
+#include "master/api/common/convert.h"
+#include "master/api/rpc/call.h"
+#include "master/api/rpc/service.h"
+#include "master/api/workspaces/services.h"
+#include "master/parse/template.h"
+#include "master/store/interfaces/canonical.h"
+
+namespace det::api {
+namespace {
+
+constexpr size_t kTemplateNameLimit = 128;
+constexpr size_t kTemplateTextLimit = 1 << 20;
+
+// It stands in paths and in error messages.
+absl::Status CheckTemplateName(const char* field, const std::string& name) {
+  const auto fits = [](char c) {
+    return absl::ascii_isalnum(c) || c == '-' || c == '_' || c == '.';
+  };
+  if (!name.empty() && name.size() <= kTemplateNameLimit &&
+      std::all_of(name.begin(), name.end(), fits)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(field, ": expected 1 to ", kTemplateNameLimit,
+                                                 " letters, digits, '-', '_' or '.', found \"",
+                                                 name, "\""));
+}
+
+absl::StatusOr<v1::Template> TemplateToProto(const store::TemplateRecord& record) {
+  DET_ASSIGN_OR_RETURN(const model::Value config, model::ParseTemplate(record.yaml, record.name));
+  v1::Template out;
+  out.set_name(record.name);
+  *out.mutable_config() = ToStruct(config);
+  out.set_workspace_id(record.workspace);
+  out.set_yaml(record.yaml);
+  return out;
+}
+
+// With the text of its configuration, which has been checked.
+absl::StatusOr<store::TemplateRecord> TemplateFromProto(const v1::Template& given) {
+  DET_RETURN_IF_ERROR(CheckTemplateName("template.name", given.name()));
+  store::TemplateRecord record{.name = given.name(), .yaml = given.yaml()};
+  if (given.workspace_id() != 0) record.workspace = given.workspace_id();
+  if (record.yaml.empty()) {
+    record.yaml = FromStruct(given.config(), Numbers::kIntegersIfWhole).ToJson();
+  }
+  if (record.yaml.size() > kTemplateTextLimit) {
+    return absl::InvalidArgumentError(absl::StrCat("template ", record.name, ": ",
+                                                   record.yaml.size(), " bytes; at most ",
+                                                   kTemplateTextLimit, " are allowed"));
+  }
+  DET_RETURN_IF_ERROR(model::ParseTemplate(record.yaml, record.name).status());
+  return record;
+}
+
+class TemplateService final : public Service {
+ public:
+  explicit TemplateService(const Edge& edge) : Service("det.api.v1.TemplateService"), edge_(edge) {
+    Serve("GetTemplates", &TemplateService::GetTemplates);
+    Serve("GetTemplate", &TemplateService::GetTemplate);
+    Serve("PostTemplate", &TemplateService::PostTemplate);
+    Serve("PutTemplate", &TemplateService::PutTemplate);
+    Serve("PatchTemplateConfig", &TemplateService::PatchTemplateConfig);
+    Serve("PatchTemplateName", &TemplateService::PatchTemplateName);
+    Serve("DeleteTemplate", &TemplateService::DeleteTemplate);
+  }
+
+  grpc::ServerUnaryReactor* GetTemplates(grpc::CallbackServerContext* context,
+                                         const v1::GetTemplatesRequest* request,
+                                         v1::GetTemplatesResponse* response) {
+    return UnaryNow(edge_, context, request, "det.api.v1.TemplateService.GetTemplates",
+                    [this, request, response](const auth::Principal& principal) {
+                      return List(*request, principal, response);
+                    });
+  }
+
+  grpc::ServerUnaryReactor* GetTemplate(grpc::CallbackServerContext* context,
+                                        const v1::GetTemplateRequest* request,
+                                        v1::GetTemplateResponse* response) {
+    return UnaryNow(edge_, context, request, "det.api.v1.TemplateService.GetTemplate",
+                    [this, request, response](const auth::Principal&) {
+                      return Read(request->template_name(), response->mutable_template_());
+                    });
+  }
+
+  grpc::ServerUnaryReactor* PostTemplate(grpc::CallbackServerContext* context,
+                                         const v1::PostTemplateRequest* request,
+                                         v1::PostTemplateResponse* response) {
+    return UnaryOnceNow(edge_, context, request, response,
+                        "det.api.v1.TemplateService.PostTemplate",
+                        [this, request, response](const auth::Principal& principal) {
+                          return Add(*request, principal, response->mutable_template_());
+                        });
+  }
+
+  grpc::ServerUnaryReactor* PutTemplate(grpc::CallbackServerContext* context,
+                                        const v1::PutTemplateRequest* request,
+                                        v1::PutTemplateResponse* response) {
+    return UnaryNow(edge_, context, request, "det.api.v1.TemplateService.PutTemplate",
+                    [this, request, response](const auth::Principal& principal) {
+                      return Put(*request, principal, response->mutable_template_());
+                    });
+  }
+
+  grpc::ServerUnaryReactor* PatchTemplateConfig(grpc::CallbackServerContext* context,
+                                                const v1::PatchTemplateConfigRequest* request,
+                                                v1::PatchTemplateConfigResponse* response) {
+    return UnaryNow(edge_, context, request, "det.api.v1.TemplateService.PatchTemplateConfig",
+                    [this, request, response](const auth::Principal& principal) {
+                      return Patch(*request, principal, response->mutable_template_());
+                    });
+  }
+
+  grpc::ServerUnaryReactor* PatchTemplateName(grpc::CallbackServerContext* context,
+                                              const v1::PatchTemplateNameRequest* request,
+                                              v1::PatchTemplateNameResponse* response) {
+    return UnaryNow(edge_, context, request, "det.api.v1.TemplateService.PatchTemplateName",
+                    [this, request, response](const auth::Principal& principal) {
+                      return Rename(*request, principal, response->mutable_template_());
+                    });
+  }
+
+  grpc::ServerUnaryReactor* DeleteTemplate(grpc::CallbackServerContext* context,
+                                           const v1::DeleteTemplateRequest* request,
+                                           v1::DeleteTemplateResponse*) {
+    return UnaryNow(edge_, context, request, "det.api.v1.TemplateService.DeleteTemplate",
+                    [this, request](const auth::Principal& principal) -> absl::Status {
+                      DET_ASSIGN_OR_RETURN(const auto there,
+                                           ReadToWrite("det.api.v1.TemplateService.DeleteTemplate",
+                                                       principal, request->template_name()));
+                      return edge_.store->templates().DeleteTemplate(there.name, there.workspace);
+                    });
+  }
+
+ private:
+  absl::Status Read(const std::string& name, v1::Template* out) {
+    DET_ASSIGN_OR_RETURN(const auto record, edge_.store->templates().GetTemplate(name));
+    DET_ASSIGN_OR_RETURN(*out, TemplateToProto(record));
+    return absl::OkStatus();
+  }
+
+  // Where it is by now: it may have moved since the door looked.
+  absl::Status AskEditorOf(const char* method, const auth::Principal& principal,
+                           const store::TemplateRecord& there) {
+    return auth::AuthorizeIn(method, principal, model::Role::kEditor, there.workspace,
+                             auth::Where::kTemplate, there.name);
+  }
+  absl::StatusOr<store::TemplateRecord> ReadToWrite(const char* method,
+                                                    const auth::Principal& principal,
+                                                    const std::string& name) {
+    DET_ASSIGN_OR_RETURN(auto there, edge_.store->templates().GetTemplate(name));
+    DET_RETURN_IF_ERROR(AskEditorOf(method, principal, there));
+    return there;
+  }
+
+  absl::Status Rename(const v1::PatchTemplateNameRequest& request, const auth::Principal& principal,
+                      v1::Template* out) {
+    DET_RETURN_IF_ERROR(CheckTemplateName("new_name", request.new_name()));
+    DET_ASSIGN_OR_RETURN(
+        const auto there,
+        ReadToWrite("det.api.v1.TemplateService.PatchTemplateName", principal, request.old_name()));
+    DET_RETURN_IF_ERROR(
+        edge_.store->templates().RenameTemplate(there.name, there.workspace, request.new_name()));
+    return Read(request.new_name(), out);
+  }
+
+  // What no field of the request names: the workspace that stands in where none is given.
+  absl::Status AskEditor(const char* method, const auth::Principal& principal, int32_t workspace) {
+    return auth::AuthorizeIn(method, principal, model::Role::kEditor, workspace,
+                             auth::Where::kWorkspace, absl::StrCat(workspace));
+  }
+
+  absl::Status Add(const v1::PostTemplateRequest& request, const auth::Principal& principal,
+                   v1::Template* out) {
+    DET_ASSIGN_OR_RETURN(const auto record, TemplateFromProto(request.template_()));
+    DET_RETURN_IF_ERROR(
+        AskEditor("det.api.v1.TemplateService.PostTemplate", principal, record.workspace));
+    DET_RETURN_IF_ERROR(edge_.store->templates().AddTemplate(record));
+    return Read(record.name, out);
+  }
+
+  absl::Status Put(const v1::PutTemplateRequest& request, const auth::Principal& principal,
+                   v1::Template* out) {
+    constexpr char kMethod[] = "det.api.v1.TemplateService.PutTemplate";
+    DET_ASSIGN_OR_RETURN(auto record, TemplateFromProto(request.template_()));
+    const auto there = edge_.store->templates().GetTemplate(record.name);
+    if (there.ok()) {
+      DET_RETURN_IF_ERROR(AskEditorOf(kMethod, principal, *there));
+      if (request.template_().workspace_id() == 0) record.workspace = there->workspace;
+    } else if (!absl::IsNotFound(there.status())) {
+      return there.status();
+    }
+    DET_RETURN_IF_ERROR(AskEditor(kMethod, principal, record.workspace));
+    if (request.validate_only()) {
+      DET_ASSIGN_OR_RETURN(*out, TemplateToProto(record));
+      return absl::OkStatus();
+    }
+    const int32_t from = there.ok() ? there->workspace : record.workspace;
+    DET_RETURN_IF_ERROR(edge_.store->templates().PutTemplate(record, from));
+    return Read(record.name, out);
+  }
+
+  absl::Status List(const v1::GetTemplatesRequest& request, const auth::Principal& principal,
+                    v1::GetTemplatesResponse* response) {
+    DET_ASSIGN_OR_RETURN(auto records, edge_.store->templates().ListTemplates());
+    const auto& of = request.workspace_ids();
+    std::erase_if(records, [&](const store::TemplateRecord& record) {
+      if (!principal.Sees(record.workspace)) return true;
+      if (!of.empty() && std::find(of.begin(), of.end(), record.workspace) == of.end()) return true;
+      return !absl::StrContains(absl::AsciiStrToLower(record.name),
+                                absl::AsciiStrToLower(request.name()));
+    });
+    if (request.order_by() == v1::ORDER_BY_DESC) std::reverse(records.begin(), records.end());
+    const int total = static_cast<int>(records.size());
+    const store::Range range = store::Resolve(ToWindow(request.offset(), request.limit()), total);
+    for (int i = range.begin; i < range.end; ++i) {
+      DET_ASSIGN_OR_RETURN(*response->add_templates(),
+                           TemplateToProto(records[static_cast<size_t>(i)]));
+    }
+    *response->mutable_pagination() =
+        ToPagination(request.offset(), request.limit(), response->templates_size(), total);
+    return absl::OkStatus();
+  }
+
+  absl::Status Patch(const v1::PatchTemplateConfigRequest& request,
+                     const auth::Principal& principal, v1::Template* out) {
+    DET_ASSIGN_OR_RETURN(const store::TemplateRecord there,
+                         ReadToWrite("det.api.v1.TemplateService.PatchTemplateConfig", principal,
+                                     request.template_name()));
+    v1::Template given;
+    given.set_workspace_id(there.workspace);
+    given.set_name(request.template_name());
+    *given.mutable_config() = request.config();
+    DET_ASSIGN_OR_RETURN(const auto record, TemplateFromProto(given));
+    DET_RETURN_IF_ERROR(edge_.store->templates().ReplaceTemplate(record));
+    return Read(record.name, out);
+  }
+
+  const Edge& edge_;
+};
+
+}  // namespace
+
+std::unique_ptr<Service> MakeTemplateService(const Edge& edge) {
+  return std::make_unique<TemplateService>(edge);
+}
+
+}  // namespace det::api

@@ -1,0 +1,376 @@
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "det/api/v1/workspace.pb.h"
+#include "master/api/common/convert.h"
+#include "master/api/common/convert_resources.h"
+#include "master/api/experiments/experiment_config.h"
+#include "master/api/rpc/call.h"
+#include "master/api/rpc/service.h"
+#include "master/api/users/convert_user.h"
+#include "master/api/workspaces/convert_workspace.h"
+#include "master/api/workspaces/services.h"
+#include "master/parse/parse.h"
+#include "master/store/interfaces/canonical.h"
+
+namespace det::api {
+namespace {
+
+// Whether `pool` is one; OK for none.
+absl::Status CheckPool(const cluster::Cluster& cluster, const std::string& pool) {
+  if (pool.empty()) return absl::OkStatus();
+  for (const cluster::KnownPool& known : cluster.pools()) {
+    if (known.pool.name == pool) return absl::OkStatus();
+  }
+  return NoSuchPool(cluster, pool);
+}
+
+// Bindings and quotas know workspaces by their names: one of such a name keeps it, and only who may
+// set them gives it to another.
+absl::Status CheckUnnamed(const cluster::Cluster& cluster, const std::string& workspace) {
+  const auto refuse = [&](const std::string& by) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the name \"", workspace, "\" of a workspace cannot be given up, or taken, while ", by,
+        " mentions it; ask an administrator of the cluster to remove that first, and to set it ",
+        "again for the new name"));
+  };
+  for (const cluster::KnownPool& known : cluster.pools()) {
+    const std::vector<std::string>& bound = known.pool.workspaces;
+    if (std::count(bound.begin(), bound.end(), workspace) > 0) {
+      return refuse(absl::StrCat("a binding of resource pool ", known.pool.name));
+    }
+  }
+  for (const scheduler::Limit& limit : cluster.limits()) {
+    if (limit.quota.scope != model::Quota::Scope::kWorkspace) continue;
+    if (limit.quota.name == workspace) return refuse("a quota");
+  }
+  return absl::OkStatus();
+}
+
+// As the layer of configurations that it will be.
+absl::StatusOr<std::string> ReadStorage(const Edge& edge, const google::protobuf::Struct& given) {
+  if (given.fields().empty()) return std::string();
+  for (const char* secret : {"access_key", "secret_key", "connection_string", "credential"}) {
+    const auto it = given.fields().find(secret);
+    if (it == given.fields().end() || it->second.string_value() != "********") continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("checkpoint_storage_config.", secret,
+                     ": asterisks stand for a key that is not shown; ", "give the key itself"));
+  }
+  std::string text = FromStruct(given, Numbers::kIntegersIfWhole).ToJson();
+  model::ConfigDefaults defaults;
+  defaults.checkpoint_host_path = edge.checkpoint_places.own;
+  AddStorage("the master's checkpoint_storage", edge.checkpoint_storage, defaults.below);
+  AddStorage("checkpoint_storage_config", text, defaults.below);
+  DET_ASSIGN_OR_RETURN(
+      const model::ExperimentConfig config,
+      model::ParseExperimentConfig(
+          "{entrypoint: any, searcher: {name: single, metric: any, max_length: {batches: 1}}}", "",
+          {}, defaults));
+  DET_RETURN_IF_ERROR(CheckCheckpointPlace(edge.checkpoint_places, config.checkpoint_storage));
+  return text;
+}
+
+class WorkspaceService final : public Service {
+ public:
+  explicit WorkspaceService(const Edge& edge)
+      : Service("det.api.v1.WorkspaceService"), edge_(edge) {
+    Serve("GetWorkspaces", &WorkspaceService::GetWorkspaces);
+    Serve("GetWorkspace", &WorkspaceService::GetWorkspace);
+    Serve("PostWorkspace", &WorkspaceService::PostWorkspace);
+    Serve("PatchWorkspace", &WorkspaceService::PatchWorkspace);
+    Serve("DeleteWorkspace", &WorkspaceService::DeleteWorkspace);
+    Serve("ArchiveWorkspace", &WorkspaceService::ArchiveWorkspace);
+    Serve("UnarchiveWorkspace", &WorkspaceService::UnarchiveWorkspace);
+    Serve("PinWorkspace", &WorkspaceService::PinWorkspace);
+    Serve("UnpinWorkspace", &WorkspaceService::UnpinWorkspace);
+    Serve("GetWorkspaceProjects", &WorkspaceService::GetWorkspaceProjects);
+    Serve("ListRPsBoundToWorkspace", &WorkspaceService::ListRPsBoundToWorkspace);
+  }
+
+  grpc::ServerUnaryReactor* GetWorkspaces(grpc::CallbackServerContext* context,
+                                          const v1::GetWorkspacesRequest* request,
+                                          v1::GetWorkspacesResponse* response) {
+    return UnaryNow(
+        edge_, context, request, "det.api.v1.WorkspaceService.GetWorkspaces",
+        [this, request, response](const auth::Principal& principal) -> absl::Status {
+          store::WorkspaceQuery query = ToQuery(*request, principal.user);
+          query.visible = principal.Visible();
+          DET_ASSIGN_OR_RETURN(const store::WorkspacePage page, workspaces().ListWorkspaces(query));
+          for (const auto& record : page.workspaces) {
+            *response->add_workspaces() = ToProto(record);
+          }
+          *response->mutable_pagination() = ToPagination(request->offset(), request->limit(),
+                                                         response->workspaces_size(), page.total);
+          return absl::OkStatus();
+        });
+  }
+
+  grpc::ServerUnaryReactor* GetWorkspace(grpc::CallbackServerContext* context,
+                                         const v1::GetWorkspaceRequest* request,
+                                         v1::GetWorkspaceResponse* response) {
+    return UnaryNow(edge_, context, request, "det.api.v1.WorkspaceService.GetWorkspace",
+                    [this, request, response](const auth::Principal& principal) -> absl::Status {
+                      DET_ASSIGN_OR_RETURN(const auto record, workspaces().GetWorkspace(
+                                                                  request->id(), principal.user));
+                      *response->mutable_workspace() = ToProto(record);
+                      return absl::OkStatus();
+                    });
+  }
+
+  grpc::ServerUnaryReactor* PostWorkspace(grpc::CallbackServerContext* context,
+                                          const v1::PostWorkspaceRequest* request,
+                                          v1::PostWorkspaceResponse* response) {
+    return UnaryOnce(edge_, context, request, response, "det.api.v1.WorkspaceService.PostWorkspace",
+                     [this, request, response](const auth::Principal& principal, Done done) {
+                       Post(*request, principal, response->mutable_workspace(), std::move(done));
+                     });
+  }
+
+  grpc::ServerUnaryReactor* PatchWorkspace(grpc::CallbackServerContext* context,
+                                           const v1::PatchWorkspaceRequest* request,
+                                           v1::PatchWorkspaceResponse* response) {
+    return Unary(edge_, context, request, "det.api.v1.WorkspaceService.PatchWorkspace",
+                 [this, request, response](const auth::Principal& principal, Done done) {
+                   Patch(*request, principal, response->mutable_workspace(), std::move(done));
+                 });
+  }
+
+  grpc::ServerUnaryReactor* DeleteWorkspace(grpc::CallbackServerContext* context,
+                                            const v1::DeleteWorkspaceRequest* request,
+                                            v1::DeleteWorkspaceResponse* response) {
+    return Unary(edge_, context, request, "det.api.v1.WorkspaceService.DeleteWorkspace",
+                 [this, request, response](const auth::Principal&, Done done) {
+                   Delete(request->id(), response, std::move(done));
+                 });
+  }
+
+  grpc::ServerUnaryReactor* ArchiveWorkspace(grpc::CallbackServerContext* context,
+                                             const v1::ArchiveWorkspaceRequest* request,
+                                             v1::ArchiveWorkspaceResponse*) {
+    return UnaryNow(
+        edge_, context, request, "det.api.v1.WorkspaceService.ArchiveWorkspace",
+        [this, request](const auth::Principal&) { return Archive(request->id(), true); });
+  }
+  grpc::ServerUnaryReactor* UnarchiveWorkspace(grpc::CallbackServerContext* context,
+                                               const v1::UnarchiveWorkspaceRequest* request,
+                                               v1::UnarchiveWorkspaceResponse*) {
+    return UnaryNow(
+        edge_, context, request, "det.api.v1.WorkspaceService.UnarchiveWorkspace",
+        [this, request](const auth::Principal&) { return Archive(request->id(), false); });
+  }
+
+  grpc::ServerUnaryReactor* PinWorkspace(grpc::CallbackServerContext* context,
+                                         const v1::PinWorkspaceRequest* request,
+                                         v1::PinWorkspaceResponse*) {
+    return UnaryNow(edge_, context, request, "det.api.v1.WorkspaceService.PinWorkspace",
+                    [this, request](const auth::Principal& principal) {
+                      return workspaces().PinWorkspace(principal.user, request->id(),
+                                                       edge_.clock->Now());
+                    });
+  }
+  grpc::ServerUnaryReactor* UnpinWorkspace(grpc::CallbackServerContext* context,
+                                           const v1::UnpinWorkspaceRequest* request,
+                                           v1::UnpinWorkspaceResponse*) {
+    return UnaryNow(edge_, context, request, "det.api.v1.WorkspaceService.UnpinWorkspace",
+                    [this, request](const auth::Principal& principal) {
+                      return workspaces().PinWorkspace(principal.user, request->id(), std::nullopt);
+                    });
+  }
+
+  grpc::ServerUnaryReactor* GetWorkspaceProjects(grpc::CallbackServerContext* context,
+                                                 const v1::GetWorkspaceProjectsRequest* request,
+                                                 v1::GetWorkspaceProjectsResponse* response) {
+    return UnaryNow(edge_, context, request, "det.api.v1.WorkspaceService.GetWorkspaceProjects",
+                    [this, request, response](const auth::Principal& principal) {
+                      return ListProjects(*request, principal, response);
+                    });
+  }
+
+  grpc::ServerUnaryReactor* ListRPsBoundToWorkspace(
+      grpc::CallbackServerContext* context, const v1::ListRPsBoundToWorkspaceRequest* request,
+      v1::ListRPsBoundToWorkspaceResponse* response) {
+    return Unary(edge_, context, request, "det.api.v1.WorkspaceService.ListRPsBoundToWorkspace",
+                 [this, request, response](const auth::Principal&, Done done) {
+                   ListPools(*request, response, std::move(done));
+                 });
+  }
+
+ private:
+  store::Workspaces& workspaces() { return edge_.store->workspaces(); }
+
+  absl::Status Archive(int32_t id, bool archived) {
+    return workspaces().ChangeWorkspace(id, {.archived = archived}).status();
+  }
+
+  // Asks the cluster, then goes on on the pool.
+  void Judge(std::function<absl::Status(const cluster::Cluster& cluster)> judge, Done then) {
+    auto judged = std::make_shared<absl::Status>();
+    edge_.engine->Query(
+        [judge = std::move(judge), judged](const cluster::Cluster& cluster) {
+          *judged = judge(cluster);
+        },
+        [this, judged, then = std::move(then)](absl::Status status) mutable {
+          if (status.ok()) status = *judged;
+          edge_.pool->Post([status = std::move(status), then = std::move(then)]() mutable {
+            then(std::move(status));
+          });
+        });
+  }
+
+  static bool MayTakeAnyName(const auth::Principal& asking) {
+    return asking.RoleIn(0) == model::Role::kClusterAdmin;
+  }
+
+  absl::StatusOr<store::WorkspaceRecord> ReadWanted(const v1::PostWorkspaceRequest& request,
+                                                    model::UserId owner) {
+    store::WorkspaceRecord wanted;
+    wanted.owner = owner;
+    DET_ASSIGN_OR_RETURN(wanted.name, ReadName(request.name()));
+    DET_ASSIGN_OR_RETURN(wanted.checkpoint_storage,
+                         ReadStorage(edge_, request.checkpoint_storage_config()));
+    if (request.has_agent_user_group()) wanted.agent_user = FromProto(request.agent_user_group());
+    wanted.default_compute_pool = request.default_compute_pool();
+    wanted.default_aux_pool = request.default_aux_pool();
+    return wanted;
+  }
+
+  void Post(const v1::PostWorkspaceRequest& request, const auth::Principal& asking,
+            v1::Workspace* out, Done done) {
+    absl::StatusOr<store::WorkspaceRecord> wanted = ReadWanted(request, asking.user);
+    if (!wanted.ok()) return done(wanted.status());
+    Judge(
+        [&request, name = wanted->name,
+         free = MayTakeAnyName(asking)](const cluster::Cluster& cluster) -> absl::Status {
+          if (!free) DET_RETURN_IF_ERROR(CheckUnnamed(cluster, name));
+          DET_RETURN_IF_ERROR(CheckPool(cluster, request.default_compute_pool()));
+          return CheckPool(cluster, request.default_aux_pool());
+        },
+        [this, wanted = *std::move(wanted), out, done = std::move(done)](absl::Status ok) mutable {
+          if (!ok.ok()) return done(std::move(ok));
+          const auto made = workspaces().AddWorkspace(wanted);
+          if (made.ok()) {
+            *out = ToProto(*made);
+            edge_.authenticator->Recheck(wanted.owner);  // who administers it from now on
+          }
+          done(made.status());
+        });
+  }
+
+  absl::StatusOr<store::WorkspacePatch> ReadPatch(const v1::PatchWorkspace& given) {
+    store::WorkspacePatch patch;
+    if (given.has_name()) {
+      DET_ASSIGN_OR_RETURN(patch.name, ReadName(given.name()));
+    }
+    if (given.has_agent_user_group()) patch.agent_user = FromProto(given.agent_user_group());
+    if (given.has_checkpoint_storage_config()) {
+      DET_ASSIGN_OR_RETURN(patch.checkpoint_storage,
+                           ReadStorage(edge_, given.checkpoint_storage_config()));
+    }
+    if (given.has_default_compute_resource_pool()) {
+      patch.default_compute_pool = given.default_compute_resource_pool();
+    }
+    if (given.has_default_aux_resource_pool()) {
+      patch.default_aux_pool = given.default_aux_resource_pool();
+    }
+    if (given.has_default_compute_pool()) patch.default_compute_pool = given.default_compute_pool();
+    if (given.has_default_aux_pool()) patch.default_aux_pool = given.default_aux_pool();
+    return patch;
+  }
+
+  void Delete(int32_t id, v1::DeleteWorkspaceResponse* response, Done done) {
+    auto named = workspaces().NameOf(id);
+    if (!named.ok()) return done(named.status());
+    Judge([name = *std::move(named)](
+              const cluster::Cluster& cluster) { return CheckUnnamed(cluster, name); },
+          [this, id, response, done = std::move(done)](absl::Status ok) mutable {
+            if (ok.ok()) ok = workspaces().DeleteWorkspace(id);
+            response->set_completed(ok.ok());
+            done(std::move(ok));
+          });
+  }
+
+  void Patch(const v1::PatchWorkspaceRequest& request, const auth::Principal& asking,
+             v1::Workspace* out, Done done) {
+    const auto patch = ReadPatch(request.workspace());
+    if (!patch.ok()) return done(patch.status());
+    const auto now = workspaces().GetWorkspace(request.id(), asking.user);
+    if (!now.ok()) return done(now.status());
+    const bool renamed = patch->name && *patch->name != now->name;
+    Judge(
+        [patch = *patch, renamed, name = now->name,
+         free = MayTakeAnyName(asking)](const cluster::Cluster& cluster) {
+          absl::Status ok = renamed ? CheckUnnamed(cluster, name) : absl::OkStatus();
+          if (ok.ok() && renamed && !free) ok = CheckUnnamed(cluster, *patch.name);
+          for (const auto& pool : {patch.default_compute_pool, patch.default_aux_pool}) {
+            if (ok.ok() && pool) ok = CheckPool(cluster, *pool);
+          }
+          return ok;
+        },
+        [this, id = request.id(), patch = *patch, renamed, asking = asking.user, out,
+         done = std::move(done)](absl::Status ok) mutable {
+          if (!ok.ok()) return done(std::move(ok));
+          // The cluster hears of names in the order in which they were given.
+          const std::lock_guard lock(renaming_);
+          auto changed = workspaces().ChangeWorkspace(id, patch);
+          if (changed.ok()) changed = workspaces().GetWorkspace(id, asking);
+          if (!changed.ok()) return done(changed.status());
+          *out = ToProto(*changed);
+          if (!renamed) return done(absl::OkStatus());
+          SubmitAndFinish(edge_, cluster::RenameSpace{.workspace = id, .name = changed->name},
+                          std::move(done));
+        });
+  }
+
+  absl::Status ListProjects(const v1::GetWorkspaceProjectsRequest& request,
+                            const auth::Principal& principal,
+                            v1::GetWorkspaceProjectsResponse* response) {
+    if (request.id() != 0) {
+      DET_RETURN_IF_ERROR(workspaces().NameOf(request.id()).status());
+    }
+    store::ProjectQuery query = ToQuery(request);
+    query.visible = principal.Visible();
+    DET_ASSIGN_OR_RETURN(const store::ProjectPage page,
+                         edge_.store->projects().ListProjects(query));
+    for (const auto& record : page.projects) *response->add_projects() = ToProto(record);
+    *response->mutable_pagination() =
+        ToPagination(request.offset(), request.limit(), response->projects_size(), page.total);
+    return absl::OkStatus();
+  }
+
+  void ListPools(const v1::ListRPsBoundToWorkspaceRequest& request,
+                 v1::ListRPsBoundToWorkspaceResponse* response, Done done) {
+    auto name = workspaces().NameOf(request.workspace_id());
+    if (!name.ok()) return done(name.status());
+    edge_.engine->Query(
+        [&request, response, name = *std::move(name)](const cluster::Cluster& cluster) {
+          for (const cluster::KnownPool& known : cluster.pools()) {
+            const std::vector<std::string>& bound = known.pool.workspaces;
+            if (bound.empty() || std::count(bound.begin(), bound.end(), name) > 0) {
+              response->add_resource_pools(known.pool.name);
+            }
+          }
+          *response->mutable_pagination() = KeepWindow(request, response->mutable_resource_pools());
+        },
+        std::move(done));
+  }
+
+  const Edge& edge_;
+  std::mutex renaming_;
+};
+
+}  // namespace
+
+std::unique_ptr<Service> MakeWorkspaceService(const Edge& edge) {
+  return std::make_unique<WorkspaceService>(edge);
+}
+
+}  // namespace det::api

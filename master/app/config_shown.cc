@@ -1,0 +1,57 @@
+// The configuration as it is shown to administrators.
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "master/app/config_fields.h"
+
+namespace det::app {
+namespace {
+
+using model::Field;
+using model::Value;
+using Role = Field::Role;
+
+// Not kept as they were written: they are put together with others, or are said otherwise.
+bool IsKept(std::string_view path) {
+  return path != "topology" && !path.ends_with("task_container_defaults") &&
+         path != "resource_manager.scheduler" && path != "security.initial_user_password_file" &&
+         (!path.starts_with("db.") || path == "db.url");
+}
+
+Value Members(const std::string& path, FileConfig& config, size_t item) {
+  Value::Object object;
+  for (const Field* field : ConfigFields().At(path)) {
+    if (field->role == Role::kIgnored || field->role == Role::kGone || !IsKept(field->path)) {
+      continue;
+    }
+    Value& member = object[field->path + path.size()];
+    if (field->role == Role::kSection) {
+      member = Members(absl::StrCat(field->path, "."), config, item);
+      continue;
+    }
+    const model::FieldTarget target = field->target(&config, item);
+    if (field->role != Role::kList) {
+      member = model::ValueAt(*field, target);
+      const std::string* text = member.AsString();
+      if (field->secret && text != nullptr && !text->empty()) member = "********";
+      continue;
+    }
+    const auto& list = std::get<model::ListTarget>(target);
+    Value::List items;
+    for (size_t i = 0; i < list.size(list.list); ++i) {
+      items.push_back(Members(absl::StrCat(field->path, "[]."), config, i));
+    }
+    member = std::move(items);
+  }
+  return object;
+}
+
+}  // namespace
+
+Value ShownConfig(const Config& config) {
+  FileConfig file;
+  file.config = config;
+  return Members("", file, 0);
+}
+
+}  // namespace det::app

@@ -1,0 +1,188 @@
+#include "master/app/config.h"
+
+#include <cstdlib>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/file.h"
+#include "gtest/gtest.h"
+
+namespace det::app {
+namespace {
+
+std::variant<Config, BackupOrder, Exit> Parse(std::vector<std::string> words) {
+  words.insert(words.begin(), "resolute-master");
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  return ParseFlags(static_cast<int>(argv.size()), argv.data());
+}
+
+Config Good(const std::vector<std::string>& words) {
+  const auto parsed = Parse(words);
+  EXPECT_TRUE(std::holds_alternative<Config>(parsed));
+  const auto* config = std::get_if<Config>(&parsed);
+  return config == nullptr ? Config() : *config;
+}
+
+bool IsRefused(const std::vector<std::string>& words) {
+  const auto parsed = Parse(words);
+  const auto* exit = std::get_if<Exit>(&parsed);
+  return exit != nullptr && exit->code == 2;
+}
+
+TEST(ConfigTest, TheAdministratorsPasswordComesFromAFile) {
+  const base::TempDir dir = *base::TempDir::Create();
+  const std::string file = dir.path() + "/password";
+  ASSERT_TRUE(base::WriteFileAtomically(file, "pass word\r\nmore\n", 0600).ok());
+  EXPECT_EQ(Good({"--admin-password-file", file}).admin_password, "pass word");
+  EXPECT_EQ(Good({"--admin-password", "flag"}).admin_password, "flag");
+  EXPECT_EQ(Good({}).admin_password, "");
+  EXPECT_TRUE(IsRefused({"--admin-password-file", file, "--admin-password", "flag"}));
+  EXPECT_TRUE(IsRefused({"--admin-password-file", dir.path() + "/none"}));
+  ASSERT_TRUE(base::WriteFileAtomically(file, "\n").ok());
+  EXPECT_TRUE(IsRefused({"--admin-password-file", file}));
+}
+
+TEST(ConfigTest, ACheckSaysWhereThePortWouldBeAndStartsNothing) {
+  const base::TempDir dir = *base::TempDir::Create();
+  const std::string file = dir.path() + "/master.yaml";
+  ASSERT_TRUE(base::WriteFileAtomically(file,
+                                        "bind: 10.0.0.7\n"
+                                        "security: {tls: {cert: c, key: k}}\n")
+                  .ok());
+  testing::internal::CaptureStdout();
+  const auto parsed = Parse({"--config", file, "--check"});
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "https://10.0.0.7:8443\n");
+  ASSERT_TRUE(std::holds_alternative<Exit>(parsed));
+  EXPECT_EQ(std::get<Exit>(parsed).code, 0);
+  EXPECT_TRUE(IsRefused({"--check", "--tls-cert", "c"}));
+}
+
+TEST(ConfigTest, TlsIsACertificateWithItsKey) {
+  const Config config = Good({"--tls-cert", "c", "--tls-key", "k", "--tls-client-ca", "a"});
+  EXPECT_EQ(config.tls_cert + config.tls_key + config.tls_client_ca, "cka");
+  EXPECT_EQ(config.port, 8443);
+  EXPECT_EQ(Good({}).port, 8080);
+  EXPECT_EQ(Good({"--tls-cert", "c", "--tls-key", "k", "--port", "8080"}).port, 8080);
+  EXPECT_TRUE(IsRefused({"--tls-cert", "c"}));
+  EXPECT_TRUE(IsRefused({"--tls-key", "k"}));
+  EXPECT_TRUE(IsRefused({"--tls-client-ca", "a"}));
+  const base::TempDir dir = *base::TempDir::Create();
+  const std::string file = dir.path() + "/master.yaml";
+  ASSERT_TRUE(base::WriteFileAtomically(file,
+                                        "security: {tls: {cert: c, key: k}}\n"
+                                        "resource_manager: {client_ca: a}\n")
+                  .ok());
+  const Config read = Good({"--config", file});
+  EXPECT_EQ(read.tls_cert + read.tls_key + read.tls_client_ca, "cka");
+  EXPECT_EQ(read.port, 8443);
+  ASSERT_TRUE(
+      base::WriteFileAtomically(file, "port: 8080\nsecurity: {tls: {cert: c, key: k}}\n").ok());
+  EXPECT_EQ(Good({"--config", file}).port, 8080);
+  ASSERT_TRUE(base::WriteFileAtomically(file, "security: {tls: {cert: c}}\n").ok());
+  EXPECT_TRUE(IsRefused({"--config", file}));
+}
+
+TEST(ConfigTest, AndSoDoesThatOfTheUserDetermined) {
+  const base::TempDir dir = *base::TempDir::Create();
+  const std::string file = dir.path() + "/password";
+  ASSERT_TRUE(base::WriteFileAtomically(file, "pass word\n", 0600).ok());
+  const Config read = Good({"--user-password-file", file});
+  EXPECT_EQ(read.user_password, "pass word");
+  EXPECT_EQ(read.admin_password, "");
+  EXPECT_EQ(Good({"--user-password", "flag"}).user_password, "flag");
+  EXPECT_TRUE(IsRefused({"--user-password-file", file, "--user-password", "flag"}));
+  EXPECT_TRUE(IsRefused({"--user-password-file", dir.path() + "/none"}));
+  ASSERT_EQ(::setenv("DET_USER_PASSWORD", "secret", 1), 0);
+  EXPECT_EQ(Good({}).user_password, "secret");
+  EXPECT_EQ(::getenv("DET_USER_PASSWORD"), nullptr);
+}
+
+TEST(ConfigTest, NoBlankPasswordsUnlessTheyAreAskedFor) {
+  EXPECT_FALSE(Good({}).allow_blank_passwords);
+  EXPECT_FALSE(Good({}).make_passwords);
+  EXPECT_TRUE(Good({"--allow-blank-passwords"}).allow_blank_passwords);
+  EXPECT_TRUE(Good({"--make-passwords"}).make_passwords);
+}
+
+TEST(ConfigTest, OrFromTheEnvironmentWhichForgetsIt) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{}, {"--admin-password", "flag"}}) {
+    ASSERT_EQ(::setenv("DET_ADMIN_PASSWORD", "secret", 1), 0);
+    EXPECT_EQ(Good(words).admin_password, words.empty() ? "secret" : "flag");
+    EXPECT_EQ(::getenv("DET_ADMIN_PASSWORD"), nullptr);
+  }
+}
+
+TEST(ConfigTest, CheckpointRootsAreAbsolute) {
+  const std::vector<std::string> roots = {"/mnt/a", "/mnt/b"};
+  EXPECT_EQ(Good({"--checkpoint-root", "/mnt/a", "--checkpoint-root", "/mnt/b"}).checkpoint_roots,
+            roots);
+  EXPECT_TRUE(IsRefused({"--checkpoint-root", "relative"}));
+}
+
+TEST(ConfigTest, FlagsWinOverTheFile) {
+  const base::TempDir dir = *base::TempDir::Create();
+  const std::string file = dir.path() + "/master.yaml";
+  ASSERT_TRUE(
+      base::WriteFileAtomically(
+          file,
+          "port: 9090\ncluster_name: lab\nagent_reconnect_wait: 25\n"
+          "checkpoint_roots: [/mnt/a, /mnt/b]\nlog: {json: true, level: error}\n"
+          "security: {initial_user_password: file}\nresource_pools: [{pool_name: default}]\n")
+          .ok());
+  const Config read = Good({"--config", file});
+  EXPECT_EQ(read.port, 9090);
+  EXPECT_EQ(read.agent_patience, absl::Seconds(25));
+  EXPECT_TRUE(read.log_json);
+  EXPECT_EQ(read.admin_password, "file");
+  EXPECT_EQ(read.user_password, "file");
+  EXPECT_EQ(read.resource_pools.size(), 1u);
+  EXPECT_EQ(read.data_dir, Good({}).data_dir);
+  const Config over =
+      Good({"--port", "1", "--config", file, "--checkpoint-root", "/c", "--agent-patience", "3",
+            "--log-level", "debug", "--admin-password", "flag", "--data-dir", "/d"});
+  EXPECT_EQ(over.port, 1);
+  EXPECT_EQ(over.cluster_name, "lab");
+  EXPECT_EQ(over.checkpoint_roots, std::vector<std::string>{"/c"});
+  EXPECT_EQ(over.agent_patience, absl::Seconds(3));
+  EXPECT_EQ(over.log_level, "debug");
+  EXPECT_TRUE(over.log_json);
+  EXPECT_EQ(over.admin_password, "flag");
+  EXPECT_EQ(over.data_dir, "/d");
+  ASSERT_EQ(::setenv("DET_ADMIN_PASSWORD", "environment", 1), 0);
+  EXPECT_EQ(Good({"--config", file}).admin_password, "environment");
+}
+
+TEST(ConfigTest, AStandbyNeedsADatabaseThatOutlivesTheLeader) {
+  EXPECT_TRUE(IsRefused({"--standby"}));
+  EXPECT_TRUE(Good({"--standby", "--db-url", "postgresql://db/det"}).standby);
+  EXPECT_FALSE(Good({"--db-url", "postgresql://db/det"}).standby);
+}
+
+TEST(ConfigTest, BackupAndRestoreAreCommandsOfTheirOwn) {
+  const auto backup = Parse({"backup", "/b/file", "--data-dir", "/d"});
+  ASSERT_TRUE(std::holds_alternative<BackupOrder>(backup));
+  EXPECT_FALSE(std::get<BackupOrder>(backup).restore);
+  EXPECT_EQ(std::get<BackupOrder>(backup).file, "/b/file");
+  EXPECT_EQ(std::get<BackupOrder>(backup).data_dir, "/d");
+  const auto restore = Parse({"restore", "/b/file", "--replace"});
+  ASSERT_TRUE(std::holds_alternative<BackupOrder>(restore));
+  EXPECT_TRUE(std::get<BackupOrder>(restore).restore);
+  EXPECT_TRUE(std::get<BackupOrder>(restore).replace);
+  EXPECT_EQ(std::get<BackupOrder>(restore).data_dir, Good({}).data_dir);
+  EXPECT_TRUE(IsRefused({"backup"}));
+  EXPECT_TRUE(IsRefused({"backup", "/b/file", "--replace"}));
+}
+
+TEST(ConfigTest, AFileThatIsWrongIsRefused) {
+  const base::TempDir dir = *base::TempDir::Create();
+  const std::string file = dir.path() + "/master.yaml";
+  EXPECT_TRUE(IsRefused({"--config", file}));
+  ASSERT_TRUE(base::WriteFileAtomically(file, "prot: 1\n").ok());
+  EXPECT_TRUE(IsRefused({"--config", file}));
+}
+
+}  // namespace
+}  // namespace det::app

@@ -1,0 +1,390 @@
+#include "master/app/master.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/event_loop.h"
+#include "base/fd.h"
+#include "base/install.h"
+#include "base/log.h"
+#include "base/status_macros.h"
+#include "base/thread_pool.h"
+#include "master/agents/agent_hub.h"
+#include "master/agents/certificate_wanted.h"
+#include "master/api/audit/audit_trail.h"
+#include "master/api/authz/authorizer.h"
+#include "master/api/idempotency/idempotency_store.h"
+#include "master/api/services.h"
+#include "master/app/dashboard_files.h"
+#include "master/app/data_dir.h"
+#include "master/app/deliverer_options.h"
+#include "master/app/grpc_server.h"
+#include "master/app/lease.h"
+#include "master/app/master_facts.h"
+#include "master/app/metrics.h"
+#include "master/app/startup_text.h"
+#include "master/auth/authenticator.h"
+#include "master/auth/first_start.h"
+#include "master/auth/password_queue.h"
+#include "master/auth/session.h"
+#include "master/auth/tokens.h"
+#include "master/engine/engine.h"
+#include "master/gateway/http_server.h"
+#include "master/gateway/tls_keys.h"
+#include "master/gc/gc_thread.h"
+#include "master/store/postgres/embedded.h"
+#include "master/store/postgres/postgres_store.h"
+#include "master/webhooks/deliverer.h"
+#include "master/webhooks/trigger_watch.h"
+#include "proto/api_descriptors.h"
+#include <google/protobuf/descriptor.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/impl/service_type.h>
+
+namespace det::app {
+namespace {
+
+// As many requests at once as there are cores: more only take the cores from each other. Those that
+// wait for something else (a bucket, a slow search) are made up for by spare threads.
+constexpr int kMostReaders = 16;
+constexpr int kSpareReaders = 8;
+
+}  // namespace
+
+// Members in the order of the start; destroyed in reverse.
+class Master::Impl {
+ public:
+  ~Impl() { Stop(); }
+
+  absl::Status Start(const Config& config, absl::AnyInvocable<void(absl::Status)> fatal,
+                     StopWithin stop_within);
+  int port() const { return gateway_->port(); }
+  const std::string& url() const { return url_; }
+
+ private:
+  absl::Status StandBy(const Config& config, StopWithin& stop_within);
+  absl::Status OpenStore(const Config& config);
+  absl::Status StartEngine(const Config& config);
+  absl::Status StartDeliverer(const Config& config);
+  absl::Status StartServer(const Config& config);
+  absl::Status StartGateway(const Config& config);
+  void Admit(const std::string& method, const std::string& authorization,
+             absl::AnyInvocable<void(absl::StatusOr<gateway::Admission>)> reply);
+  // Of a person whom the gateway has turned away, before the services could leave a record.
+  void NoteRefusal(const std::string& method, const std::string& authorization,
+                   const absl::Status& refusal);
+  // This master cannot go on. Any thread that may block.
+  void Fail(const absl::Status& status);
+  void Stop();
+
+  absl::AnyInvocable<void(absl::Status)> fatal_;
+  std::atomic<bool> failed_ = false;
+  std::optional<DataDir> data_dir_;
+  std::shared_ptr<gateway::TlsKeys> tls_;
+  std::shared_ptr<const gateway::StaticFiles> pages_;
+  base::Fd port_;  // until the gateway has it
+  std::unique_ptr<store::EmbeddedPostgres> postgres_;
+  std::unique_ptr<store::Store> store_;
+  base::RealClock clock_;
+  std::unique_ptr<auth::Authenticator> authenticator_;
+  std::unique_ptr<api::Whereabouts> whereabouts_;
+  std::unique_ptr<api::Admission> admission_;
+  std::unique_ptr<api::FirstAnswers> answers_;
+  std::unique_ptr<base::EventLoop> loop_;
+  std::unique_ptr<base::ThreadPool> pool_;
+  std::unique_ptr<auth::PasswordQueue> passwords_;
+  api::Edge edge_;
+  api::ExperimentWatch experiment_watch_;
+  api::AllGather all_gather_;
+  api::AllocationWatch allocation_watch_{
+      [this](const model::AllocationId& id) { all_gather_.Close(id); }};
+  std::unique_ptr<agents::AgentHub> hub_;
+  gc::Sweep sweep_;
+  webhooks::Deliverer deliverer_;
+  std::unique_ptr<webhooks::TriggerWatch> triggers_;
+  std::unique_ptr<engine::Engine> engine_;
+  std::unique_ptr<LeaseKeeper> lease_;
+  Metrics metrics_;
+  std::unique_ptr<api::AuditTrail> audit_;
+  std::vector<std::unique_ptr<api::Service>> services_;
+  std::unique_ptr<grpc::Service> certificate_wanted_;
+  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<grpc::Server> agents_server_;  // of those with certificates; maybe none
+  std::unique_ptr<gateway::HttpServer> gateway_;
+  std::string url_;
+};
+
+absl::Status Master::Impl::Start(const Config& config, absl::AnyInvocable<void(absl::Status)> fatal,
+                                 StopWithin stop_within) {
+  fatal_ = std::move(fatal);
+  DET_ASSIGN_OR_RETURN(DataDir data_dir, DataDir::Open(config.data_dir));
+  data_dir_.emplace(std::move(data_dir));
+  // Before another master is replaced: one that cannot listen must not.
+  if (!config.tls_cert.empty()) {
+    DET_ASSIGN_OR_RETURN(
+        tls_, gateway::TlsKeys::Load({config.tls_cert, config.tls_key, config.tls_client_ca}));
+  }
+  DET_ASSIGN_OR_RETURN(pages_, ReadPages(config.webui));
+  DET_ASSIGN_OR_RETURN(port_, gateway::BindPort({.bind = config.bind, .port = config.port}));
+  if (config.standby) DET_RETURN_IF_ERROR(StandBy(config, stop_within));
+  DET_RETURN_IF_ERROR(OpenStore(config));
+  DET_RETURN_IF_ERROR(FillFacts(config, *store_, data_dir_->path(), clock_.Now(), &edge_));
+  DET_RETURN_IF_ERROR(StartEngine(config));
+  DET_RETURN_IF_ERROR(StartDeliverer(config));
+  DET_RETURN_IF_ERROR(StartServer(config));
+  DET_RETURN_IF_ERROR(StartGateway(config));
+  if (lease_ != nullptr) lease_->Announce(UrlOf(config, port(), /*from_elsewhere=*/true));
+  hub_->ExpectAgents();
+  return data_dir_->Announce(gateway_->port(), url_);
+}
+
+absl::Status Master::Impl::StandBy(const Config& config, StopWithin& stop_within) {
+  if (config.checkpoint_storage.type == "shared_fs" &&
+      config.checkpoint_storage.host_path.empty()) {
+    DET_LOG(WARNING) << "checkpoints without a place of their own go below this master's data "
+                        "directory, where no other master finds them; give all masters the same "
+                        "--checkpoint-dir";
+  }
+  const std::unique_ptr<store::Store> store = store::OpenPostgresAsStandby(config.db_url);
+  return AwaitLead(*store, config.lease, stop_within);
+}
+
+absl::Status Master::Impl::OpenStore(const Config& config) {
+  std::string connection = config.db_url;
+  if (connection.empty()) {
+    DET_ASSIGN_OR_RETURN(postgres_,
+                         store::EmbeddedPostgres::Start({.data_dir = data_dir_->path()}));
+    connection = postgres_->connection_string();
+  }
+  absl::StatusOr<std::unique_ptr<store::Store>> opened = store::OpenPostgresStore(connection);
+  if (absl::IsUnavailable(opened.status()) && !config.db_url.empty()) {
+    return absl::UnavailableError(absl::StrCat(
+        opened.status().message(), "; start that server, or name the right one with --db-url"));
+  }
+  DET_ASSIGN_OR_RETURN(store_, std::move(opened));
+  store_->OnFenced([this](const absl::Status& status) { Fail(status); });
+  return auth::EnsureUsersAndTokens(*store_, data_dir_->path(),
+                                    {.admin = config.admin_password,
+                                     .user = config.user_password,
+                                     .make = config.make_passwords,
+                                     .allow_blank = config.allow_blank_passwords},
+                                    clock_.Now());
+}
+
+absl::Status Master::Impl::StartEngine(const Config& config) {
+  DET_ASSIGN_OR_RETURN(const std::string secret,
+                       store_->GetOrSetProperty("task_secret", auth::NewToken()));
+  authenticator_ =
+      std::make_unique<auth::Authenticator>(store_.get(), &clock_, auth::AllocationTokens(secret));
+  whereabouts_ = api::MakeWhereabouts(store_.get());
+  admission_ = std::make_unique<api::Admission>(
+      authenticator_.get(), whereabouts_.get(), &clock_,
+      auth::LimitOptions{.requests_per_second = static_cast<double>(config.requests_per_second),
+                         .streams_per_user = config.streams_per_user});
+  answers_ = std::make_unique<api::FirstAnswers>(&store_->answers(), &clock_);
+  audit_ = std::make_unique<api::AuditTrail>(
+      &store_->audit(), [this](int64_t records) { metrics_.CountLostAudit(records); });
+  loop_ = base::MakeAsioEventLoop("cluster");
+  pool_ = std::make_unique<base::ThreadPool>(
+      std::clamp<int>(std::thread::hardware_concurrency(), 2, kMostReaders), kSpareReaders);
+  passwords_ = std::make_unique<auth::PasswordQueue>(loop_.get());
+  triggers_ = std::make_unique<webhooks::TriggerWatch>(store_.get(), &clock_,
+                                                       [this] { deliverer_.Soon(); });
+  hub_ = std::make_unique<agents::AgentHub>(
+      agents::HubOptions{.cluster_id = edge_.facts.cluster_id,
+                         .version = base::kVersion,
+                         .patience = config.agent_patience,
+                         .topology = config.topology},
+      agents::HubDeps{
+          .store = store_.get(),
+          .authenticator = authenticator_.get(),
+          .pool = pool_.get(),
+          .loop = loop_.get(),
+          .logs_arrived =
+              [this](const model::TaskId& task) { experiment_watch_.LogsArrived(task); },
+          .look_at_logs = [this](const auto& lines) { return triggers_->Look(lines); }});
+  experiment_watch_.SetLoop(loop_.get());
+  engine_ = std::make_unique<engine::Engine>(
+      cluster::Settings{.cluster_id = edge_.facts.cluster_id,
+                        .pools = config.resource_pools,
+                        .quotas = config.quotas,
+                        .default_compute_pool = config.default_compute_pool,
+                        .default_aux_pool = config.default_aux_pool},
+      store_.get(), loop_.get(),
+      engine::Sinks{.agents = hub_.get(),
+                    .trials = &allocation_watch_,
+                    .experiments = &experiment_watch_,
+                    .sweep = &sweep_,
+                    .webhooks = &deliverer_},
+      [this](const absl::Status& status) { Fail(status); });
+  hub_->SetEngine(engine_.get());
+  edge_.engine = engine_.get();
+  edge_.store = store_.get();
+  edge_.authenticator = authenticator_.get();
+  edge_.admission = admission_.get();
+  edge_.audit = audit_.get();
+  edge_.answers = answers_.get();
+  edge_.passwords = passwords_.get();
+  edge_.allow_blank_passwords = config.allow_blank_passwords;
+  edge_.pool = pool_.get();
+  edge_.loop = loop_.get();
+  edge_.clock = &clock_;
+  edge_.watch = &experiment_watch_;
+  edge_.webhooks = triggers_.get();
+  edge_.deliverer = &deliverer_;
+  edge_.on_call = [this](absl::StatusCode code) { metrics_.CountCall(code); };
+  const bool shared = !config.db_url.empty();
+  if (shared) DET_RETURN_IF_ERROR(store_->ClaimLease(std::nullopt).status());
+  DET_RETURN_IF_ERROR(engine_->Start());
+  sweep_.Start(store_.get(), engine_.get(),
+               {.log_days = config.log_days, .audit_days = config.audit_days},
+               edge_.checkpoint_places.buckets);
+  if (!shared) return absl::OkStatus();
+  lease_ = std::make_unique<LeaseKeeper>(store_.get(), config.lease,
+                                         [this](bool leads) { hub_->SetLeading(leads); });
+  engine_->AnswerOnlyWhile([lease = lease_.get()] { return lease->Leads(); });
+  return absl::OkStatus();
+}
+
+absl::Status Master::Impl::StartDeliverer(const Config& config) {
+  DET_ASSIGN_OR_RETURN(webhooks::DelivererOptions options,
+                       ReadDelivererOptions(config, *store_, data_dir_->path()));
+  deliverer_.Start(std::move(options), &store_->webhooks(), &clock_,
+                   [this] { return lease_ == nullptr || lease_->Leads(); });
+  return absl::OkStatus();
+}
+
+absl::Status Master::Impl::StartServer(const Config& config) {
+  services_ = api::MakeServices(edge_, allocation_watch_, all_gather_);
+  std::vector<grpc::Service*> all;
+  for (const auto& each : services_) all.push_back(each->registered());
+  if (config.tls_client_ca.empty()) {
+    all.push_back(hub_->service());
+  } else {
+    certificate_wanted_ = agents::MakeCertificateWanted();
+    all.push_back(certificate_wanted_.get());
+    DET_ASSIGN_OR_RETURN(agents_server_, StartGrpc({hub_->service()}, config.max_body_mib));
+  }
+  DET_ASSIGN_OR_RETURN(server_, StartGrpc(all, config.max_body_mib));
+  return absl::OkStatus();
+}
+
+absl::Status Master::Impl::StartGateway(const Config& config) {
+  std::vector<const google::protobuf::ServiceDescriptor*> services;
+  gateway::ApiSource api{
+      .descriptors = proto::ApiDescriptors(),
+      .version = base::kVersion,
+      .open = [](std::string_view method) { return auth::RequirementOf(method).anyone; }};
+  for (const auto& each : services_) {
+    api.services.push_back(each->name());
+    services.push_back(
+        google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(each->name()));
+  }
+  gateway::HttpHooks hooks;
+  hooks.admit = [this](const std::string& method, const std::string& authorization, auto reply) {
+    Admit(method, authorization, std::move(reply));
+  };
+  hooks.metrics = [this](absl::AnyInvocable<void(std::string)> reply) {
+    metrics_.Render(*engine_, std::move(reply));
+  };
+  hooks.on_response = [this](int status) { metrics_.CountResponse(status); };
+  DET_ASSIGN_OR_RETURN(
+      gateway_,
+      gateway::HttpServer::Start({.bind = config.bind,
+                                  .port = config.port,
+                                  .socket = port_.Release(),
+                                  .body_limit = static_cast<uint64_t>(config.max_body_mib) << 20,
+                                  .about = About(tls_ != nullptr),
+                                  .allow_origins = config.allow_origins,
+                                  .tls = tls_,
+                                  .agents = agents_server_.get(),
+                                  .pages = pages_,
+                                  .long_polls = {api::kLongPolls.begin(), api::kLongPolls.end()},
+                                  .session = {.begin = "det.api.v1.AuthService.Login",
+                                              .end = "det.api.v1.AuthService.Logout",
+                                              .lifetime = auth::kSessionLifetime},
+                                  .api = std::move(api)},
+                                 std::move(hooks), server_.get(), services));
+  url_ = UrlOf(config, gateway_->port());
+  return absl::OkStatus();
+}
+
+void Master::Impl::Admit(const std::string& method, const std::string& authorization,
+                         absl::AnyInvocable<void(absl::StatusOr<gateway::Admission>)> reply) {
+  pool_->Post([this, method, authorization, reply = std::move(reply)]() mutable {
+    const absl::StatusOr<auth::Principal> principal = admission_->AdmitHead(method, authorization);
+    if (!principal.ok()) {
+      metrics_.CountCall(principal.status().code());
+      NoteRefusal(method, authorization, principal.status());
+      return reply(principal.status());
+    }
+    reply(gateway::Admission{.identified = principal->kind != auth::PrincipalKind::kNobody});
+  });
+}
+
+void Master::Impl::NoteRefusal(const std::string& method, const std::string& authorization,
+                               const absl::Status& refusal) {
+  if (!auth::RequirementOf(method).leaves_record()) return;
+  const absl::StatusOr<auth::Principal> caller = authenticator_->Authenticate(authorization);
+  if (!caller.ok() || caller->kind != auth::PrincipalKind::kUser) return;
+  store::AuditRecord record;
+  record.at = clock_.Now();
+  record.user = caller->user;
+  record.caller = caller->name;
+  record.access_token = caller->access_token;
+  record.method = method;
+  record.code = absl::StatusCodeToString(refusal.code());
+  audit_->Note(std::move(record));
+}
+
+void Master::Impl::Fail(const absl::Status& status) {
+  if (failed_.exchange(true)) return;
+  if (!absl::IsAborted(status)) return fatal_(status);
+  const absl::StatusOr<store::LeaseRecord> lease = store_->ReadLease();
+  const bool known = lease.ok() && !lease->leader.empty();
+  fatal_(absl::AbortedError(absl::StrCat("another master has taken over this database",
+                                         known ? " and leads at " : "", known ? lease->leader : "",
+                                         "; this one ends")));
+}
+
+void Master::Impl::Stop() {
+  if (gateway_ != nullptr) gateway_->StopAccepting();
+  if (hub_ != nullptr) hub_->Stop();
+  allocation_watch_.Stop();
+  // Whoever waits for a commit is answered, also while the database is away; the servers wait for
+  // them.
+  if (engine_ != nullptr) engine_->Stop();
+  for (grpc::Server* server : {server_.get(), agents_server_.get()}) {
+    if (server == nullptr) continue;
+    server->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(500));
+  }
+  if (gateway_ != nullptr) gateway_->Stop();
+  deliverer_.Stop();
+  sweep_.Stop();
+  if (pool_ != nullptr) pool_->Stop();
+  if (passwords_ != nullptr) passwords_->Stop();
+  if (audit_ != nullptr) audit_->Stop();
+  if (loop_ != nullptr) loop_->Stop();
+  lease_.reset();  // until here it is asked
+}
+
+absl::StatusOr<std::unique_ptr<Master>> Master::Start(const Config& config,
+                                                      absl::AnyInvocable<void(absl::Status)> fatal,
+                                                      StopWithin stop_within) {
+  auto impl = std::make_unique<Impl>();
+  DET_RETURN_IF_ERROR(impl->Start(config, std::move(fatal), std::move(stop_within)));
+  return std::unique_ptr<Master>(new Master(std::move(impl)));
+}
+
+Master::Master(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Master::~Master() = default;
+int Master::port() const { return impl_->port(); }
+const std::string& Master::url() const { return impl_->url(); }
+
+}  // namespace det::app

@@ -1,0 +1,40 @@
+#include "master/app/master_facts.h"
+
+#include "base/file.h"
+#include "base/install.h"
+#include "base/status_macros.h"
+#include "base/uuid.h"
+#include "master/app/config_fields.h"
+#include "master/core/model/fields.h"
+
+namespace det::app {
+
+absl::Status FillFacts(const Config& config, store::Store& store, const std::string& data_dir,
+                       absl::Time now, api::Edge* edge) {
+  api::MasterFacts& facts = edge->facts;
+  DET_ASSIGN_OR_RETURN(facts.cluster_id, store.GetOrSetProperty("cluster_id", base::NewUuid()));
+  facts.version = base::kVersion;
+  facts.master_id = base::NewUuid();
+  facts.cluster_name = config.cluster_name;
+  facts.database = config.db_url.empty() ? "embedded" : "external";
+  facts.started_at = now;
+  facts.config = ShownConfig(config);
+  facts.log_days = config.log_days;
+  edge->task_defaults = config.task_defaults;
+  api::CheckpointPlaces& places = edge->checkpoint_places;
+  model::ExperimentConfig defaults;
+  defaults.checkpoint_storage = config.checkpoint_storage;
+  std::string own = defaults.checkpoint_storage.host_path;
+  if (own.empty()) own = data_dir + "/checkpoints";
+  if (defaults.checkpoint_storage.type == "shared_fs") defaults.checkpoint_storage.host_path = own;
+  edge->checkpoint_storage =
+      model::FieldValue(*model::FindField("checkpoint_storage"), defaults).ToJson();
+  places.own = own;
+  places.data_dir = data_dir;
+  places.roots = config.checkpoint_roots;
+  places.buckets = {.own = defaults.checkpoint_storage, .roots = config.checkpoint_roots};
+  // Tasks write and read here, maybe as another user.
+  return base::MakeDirs(places.own);
+}
+
+}  // namespace det::app

@@ -1,0 +1,64 @@
+#include "master/app/metrics.h"
+
+#include <string>
+#include <utility>
+
+#include "base/fake_event_loop.h"
+#include "master/store/testing/fake_store.h"
+#include "master/store/testing/make.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace det::app {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct NoSink final : engine::AgentSink, engine::TrialSink, engine::ExperimentSink {
+  void Start(const cluster::StartTask&) override {}
+  void Stop(const cluster::StopTask&) override {}
+  void Announce(const cluster::AnnounceRendezvous&) override {}
+  void Announce(const cluster::AnnouncePreemption&) override {}
+  void Close(const cluster::CloseAllocation&) override {}
+  void Changed(model::ExperimentId) override {}
+  void QueueChanged() override {}
+};
+
+TEST(Metrics, ShowsWhatIsThereAndWhatHappened) {
+  store::FakeStore store;
+  base::FakeEventLoop loop;
+  NoSink sink;
+  engine::Engine engine(
+      cluster::Settings{}, &store, &loop, {&sink, &sink, &sink},
+      [](const absl::Status& status) { FAIL() << status; }, &loop);
+  ASSERT_TRUE(engine.Start().ok());
+  cluster::CreateExperiment create;
+  create.config = store::MakeConfig("one");
+  create.owner = model::UserId(1);
+  create.activate = true;
+  engine.Submit(create);
+  loop.RunUntilIdle();
+
+  Metrics metrics;
+  metrics.CountResponse(200);
+  metrics.CountCall(absl::StatusCode::kOk);
+  metrics.CountCall(absl::StatusCode::kNotFound);
+  metrics.CountCall(absl::StatusCode::kNotFound);
+  std::string text;
+  metrics.Render(engine, [&](std::string rendered) { text = std::move(rendered); });
+  loop.RunUntilIdle();
+
+  EXPECT_THAT(text, HasSubstr("\ndet_up 1\n"));
+  EXPECT_THAT(text, HasSubstr("\ndet_experiments{state=\"ACTIVE\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("\ndet_allocations{state=\"QUEUED\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("\ndet_http_responses_total{code=\"200\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("\ndet_calls_total{code=\"NOT_FOUND\"} 2\n"));
+  // No time passes on this loop.
+  EXPECT_THAT(text, HasSubstr("\ndet_engine_commit_latency_seconds_bucket{le=\"0.001\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("\ndet_engine_commit_latency_seconds_bucket{le=\"+Inf\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("\ndet_engine_commit_latency_seconds_count 1\n"));
+  engine.Stop();
+}
+
+}  // namespace
+}  // namespace det::app

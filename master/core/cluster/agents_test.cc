@@ -1,0 +1,218 @@
+// Agents that come, go and come back, and the shares they run.
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "master/core/cluster/cluster.h"
+#include "master/core/cluster/testing/fixture.h"
+
+namespace det::cluster {
+namespace {
+
+using model::AgentId;
+using model::AllocationState;
+using model::ExperimentId;
+using model::TrialState;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+using AgentsTest = Fixture;
+
+TEST_F(AgentsTest, AFailedShareStopsTheOthersOfItsGang) {
+  AddAgent("a", 1);
+  AddAgent("b", 1);
+  auto config = MakeConfig();
+  config->resources.slots_per_trial = 2;
+  Create(config);
+  Start("1.1.0", "a");
+  EXPECT_THAT(Of<AnnounceRendezvous>(Start("1.1.0", "b")), SizeIs(1));
+  const auto stops = Of<StopTask>(Exit("1.1.0", 1, "a"));
+  ASSERT_THAT(stops, SizeIs(1));
+  EXPECT_EQ(stops[0].agent, model::AgentId("b"));
+  EXPECT_THAT(Exit("1.1.0", 143, "b").effects, ::testing::Not(IsEmpty()));
+  EXPECT_THAT(allocation("1.1.0").exit_message, HasSubstr("on a ended with exit code 1"));
+  EXPECT_EQ(trial(1).restarts, 1);
+}
+
+TEST_F(AgentsTest, WhatAnAgentOffersIsNotedWhenItChanges) {
+  const auto noted = [](const Outcome& outcome) {
+    std::vector<AddCapacity> found;
+    for (const Change& change : outcome.changes) {
+      if (const auto* add = std::get_if<AddCapacity>(&change)) found.push_back(*add);
+    }
+    return found;
+  };
+  AgentRegistered comes;
+  comes.agent.id = AgentId("a");
+  comes.agent.address = "10.0.0.a";
+  comes.agent.resource_pool = "default";
+  comes.agent.slots = {{.id = 0}, {.id = 1}};
+  const auto first = noted(Apply(comes));
+  ASSERT_THAT(first, SizeIs(1));
+  EXPECT_EQ(first[0].agent, AgentId("a"));
+  EXPECT_EQ(first[0].resource_pool, "default");
+  EXPECT_EQ(first[0].slots, 2);
+
+  Apply(AgentDisconnected{AgentId("a")});
+  EXPECT_THAT(noted(Apply(comes)), IsEmpty()) << "it offers what it did";
+  comes.agent.slots = {{.id = 0}};
+  EXPECT_EQ(noted(Apply(comes)).at(0).slots, 1);
+
+  EXPECT_THAT(noted(Apply(AgentDisconnected{AgentId("a")})), IsEmpty()) << "it may come back";
+  const auto last = noted(Apply(AgentLost{AgentId("a")}));
+  ASSERT_THAT(last, SizeIs(1));
+  EXPECT_EQ(last[0].slots, 0);
+  EXPECT_LE(first[0].at, last[0].at);
+}
+
+TEST_F(AgentsTest, ALostAgentCostsNoRestart) {
+  AddAgent("a", 1);
+  Create(MakeConfig());
+  Start("1.1.0");
+  Apply(AgentDisconnected{model::AgentId("a")});
+  EXPECT_EQ(trial(1).state, TrialState::kRunning);
+  Apply(AgentLost{model::AgentId("a")});
+  EXPECT_EQ(trial(1).state, TrialState::kQueued);
+  EXPECT_EQ(trial(1).restarts, 0);
+  EXPECT_EQ(trial(1).run_id, 1);
+  EXPECT_EQ(allocation("1.1.0").exit_code, std::nullopt) << "nobody knows it";
+}
+
+TEST_F(AgentsTest, ARegistrationIsReconciled) {
+  AddAgent("a", 3);
+  Create(MakeConfig());
+  Create(MakeConfig());
+  Create(MakeConfig());
+  Start("1.1.0");
+  Start("2.2.0");
+  Apply(AgentDisconnected{model::AgentId("a")});
+  AgentRegistered back;
+  back.agent.id = model::AgentId("a");
+  back.agent.address = "10.0.0.a";
+  back.agent.resource_pool = "default";
+  back.agent.slots = {{.id = 0}, {.id = 1}, {.id = 2}};
+  back.running = {model::AllocationId("1.1.0"), model::AllocationId("9.9.9")};
+  const Outcome outcome = Apply(back);
+  EXPECT_EQ(trial(1).state, TrialState::kRunning);
+  EXPECT_EQ(trial(2).state, TrialState::kQueued) << "its share is gone";
+  const auto starts = Of<StartTask>(outcome);
+  ASSERT_THAT(starts, SizeIs(1)) << "the order that may have been lost is repeated";
+  EXPECT_EQ(starts[0].spec.allocation, model::AllocationId("3.3.0"));
+  const auto stops = Of<StopTask>(outcome);
+  ASSERT_THAT(stops, SizeIs(1));
+  EXPECT_EQ(stops[0].allocation, model::AllocationId("9.9.9"));
+}
+
+TEST_F(AgentsTest, AShareOfAGangThatIsFoundRunningIsWrittenDown) {
+  AddAgent("a", 1);
+  AddAgent("b", 1);
+  auto config = MakeConfig();
+  config->resources.slots_per_trial = 2;
+  Create(config);
+  AddAgent("a", 1, {"1.1.0"});  // the fixture compares memory and rows
+  EXPECT_TRUE(allocation("1.1.0").shares[0].started);
+  EXPECT_THAT(Of<AnnounceRendezvous>(Start("1.1.0", "b")), SizeIs(1));
+}
+
+TEST_F(AgentsTest, AnAgentThatComesBackWithoutItsTaskGetsNoNewsOfIt) {
+  AddAgent("a", 1);
+  Create(MakeConfig());
+  Start("1.1.0");
+  AgentRegistered back;
+  back.agent.id = model::AgentId("a");
+  back.agent.address = "10.0.0.a";
+  back.agent.resource_pool = "default";
+  back.agent.slots = {{.id = 0}};
+  const Outcome outcome = Apply(back);
+  EXPECT_THAT(Of<CloseAllocation>(outcome), SizeIs(1));
+  EXPECT_THAT(Of<AnnounceRendezvous>(outcome), IsEmpty());
+  EXPECT_EQ(trial(1).restarts, 0);
+}
+
+TEST_F(AgentsTest, AnExitWithoutTheNewsOfTheStartIsAStartToo) {
+  AddAgent("a", 1);
+  AddAgent("b", 1);
+  auto config = MakeConfig();
+  config->resources.slots_per_trial = 2;
+  Create(config);
+  Start("1.1.0", "a");
+  EXPECT_THAT(Of<AnnounceRendezvous>(Exit("1.1.0", 0, "b")), SizeIs(1));
+}
+
+TEST_F(AgentsTest, AnIdleAgentThatGoesAwayIsKeptAsAway) {
+  AddAgent("a", 1);
+  Apply(AgentDisconnected{model::AgentId("a")});
+  ASSERT_EQ(cluster_.agents().size(), 1u);
+  EXPECT_FALSE(cluster_.agents().begin()->second.connected);
+  Apply(AgentLost{model::AgentId("a")});
+  EXPECT_TRUE(cluster_.agents().empty());
+}
+
+TEST_F(AgentsTest, ARestartedMasterSendsWhatIsStillCalledFor) {
+  AddAgent("a", 2);
+  Create(MakeConfig());
+  Create(MakeConfig());
+  Start("1.1.0");
+  Apply(PauseExperiment{ExperimentId(1)});
+  Restart();
+  const std::vector<Effect> effects = cluster_.Regenerate();
+  Outcome outcome;
+  outcome.effects = effects;
+  EXPECT_THAT(Of<StartTask>(outcome), SizeIs(1));
+  EXPECT_THAT(Of<AnnouncePreemption>(outcome), SizeIs(1));
+  EXPECT_THAT(Of<SetDeadline>(outcome), SizeIs(1));
+  ASSERT_EQ(cluster_.agents().size(), 1u);
+  EXPECT_FALSE(cluster_.agents().begin()->second.connected);
+  AddAgent("a", 2, {"1.1.0", "2.2.0"});
+  EXPECT_EQ(allocation("2.2.0").state, AllocationState::kRunning);
+}
+
+TEST_F(AgentsTest, AreKnownAfterARestartBeforeTheyReturn) {
+  AddAgent("a", 4);
+  AddAgent("b", 4);
+  const model::Agent before = cluster_.agents().at(AgentId("b"));
+  Restart();
+  AddAgent("a", 4);
+  model::Agent away = before;
+  away.connected = false;
+  EXPECT_EQ(cluster_.agents().at(AgentId("b")), away);
+  auto config = MakeConfig();
+  config->resources.slots_per_trial = 8;
+  Create(config);
+  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty()) << "the slots of b are not there yet";
+  config->resources.slots_per_trial = 9;
+  EXPECT_TRUE(absl::IsInvalidArgument(Refused(CreateExperiment{.config = config})));
+  Apply(DisableAgent{AgentId("b"), true});
+  Apply(EnableAgent{AgentId("b")});
+  Apply(DisableSlot{AgentId("b"), 3, true});
+  Apply(EnableSlot{AgentId("b"), 3});
+  EXPECT_TRUE(absl::IsNotFound(Refused(EnableSlot{AgentId("b"), 4})));
+  AddAgent("b", 4);
+  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(2));
+  EXPECT_EQ(cluster_.agents().at(AgentId("b")).registered_at, before.registered_at);
+}
+
+TEST_F(AgentsTest, ThatComesBackAsItWasIsNotWrittenAgain) {
+  AddAgent("a", 4);
+  Apply(AgentDisconnected{AgentId("a")});
+  AgentRegistered event{.agent = cluster_.agents().at(AgentId("a")), .running = {}};
+  EXPECT_THAT(Apply(event).changes, IsEmpty());
+  event.agent.version = "2";
+  EXPECT_THAT(Apply(event).changes, SizeIs(1));
+}
+
+TEST_F(AgentsTest, ThatAreLostAreForgottenByRestartsToo) {
+  AddAgent("a", 4);
+  Restart();
+  Apply(AgentLost{AgentId("a")});
+  EXPECT_TRUE(cluster_.agents().empty());
+  Restart();
+  EXPECT_TRUE(cluster_.agents().empty());
+  EXPECT_TRUE(absl::IsNotFound(Refused(EnableAgent{AgentId("a")})));
+}
+
+}  // namespace
+}  // namespace det::cluster

@@ -1,0 +1,117 @@
+// An experiment that has ended goes on: a search of the same kind starts anew over the trials that
+// are there. Trial n of these searches does not depend on what became of the others, so the new
+// search asks for the same trials.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "master/core/cluster/mirror.h"
+#include "master/core/cluster/parts.h"
+
+namespace det::cluster {
+namespace {
+
+using experiment::Experiment;
+using experiment::Trial;
+
+absl::Status CheckContinues(const Experiment& e, const model::SearcherConfig& config) {
+  const bool independent = config.sampler == "random";
+  if (config.name == "single" ||
+      (independent && (config.name == "random" || config.name == "grid"))) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("experiment ", e.id.value(), " searches by ", config.name,
+                   independent ? "" : absl::StrCat(" with the sampler ", config.sampler),
+                   "; only single, random and grid with independent samples can be continued"));
+}
+
+// Before the next experiment that is created, whose position is its id.
+double BehindAll(const Cluster::State& s) {
+  double last = s.last_experiment;
+  for (const auto& [id, entry] : s.experiments) {
+    last = std::max(last, entry.experiment.queue.position);
+  }
+  return last + (s.last_experiment + 1 - last) / 2;
+}
+
+// Memory of the experiment as its rows have it, with a new searcher.
+absl::StatusOr<Entry*> Adopt(Step& step, const ContinueExperiment& event, Experiment experiment) {
+  const model::ExperimentId id = experiment.id;
+  if (event.config != nullptr) experiment.config = event.config;
+  DET_RETURN_IF_ERROR(CheckContinues(experiment, experiment.config->searcher));
+  if (!experiment::Move(experiment, experiment::ExperimentEvent::kContinue)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "experiment ", id.value(), " is ", std::string(model::ToString(experiment.state)),
+        "; only one that has ended can be continued"));
+  }
+  const auto row = event.rows.searchers.find(id);
+  const int64_t sequence = row == event.rows.searchers.end() ? 0 : row->second.sequence;
+  const auto ended = step.s.ended.find(id);
+  if (ended != step.s.ended.end() && ended->second != sequence) {
+    return absl::AbortedError(absl::StrCat("experiment ", id.value(),
+                                           " has gone on and ended again meanwhile; try again"));
+  }
+  // With another configuration it takes the place that this asks for.
+  if (event.config != nullptr) experiment.queue = MakePlace(step.s, *experiment.config, id);
+  experiment.queue.position = BehindAll(step.s);
+  experiment.queue.position_set = false;
+  DET_RETURN_IF_ERROR(CanEverRun(step.s, *experiment.config, experiment.queue.resource_pool));
+  DET_ASSIGN_OR_RETURN(searcher::Searcher searcher, searcher::Searcher::Make(*experiment.config));
+  experiment.reason.clear();
+  experiment.progress = 0;
+  experiment.ended_at.reset();
+  Entry& entry = step.s.experiments
+                     .emplace(id, Entry{.experiment = std::move(experiment),
+                                        .searcher = std::move(searcher),
+                                        .searcher_sequence = sequence,
+                                        .trials = {},
+                                        .waiting = {},
+                                        .warned = {}})
+                     .first->second;
+  for (const Trial& trial : event.rows.trials) {
+    entry.trials.emplace(trial.request, trial.id);
+    step.s.trials.emplace(trial.id, trial);
+  }
+  return &entry;
+}
+
+}  // namespace
+
+absl::StatusOr<Outcome> Apply(Step& step, const ContinueExperiment& event) {
+  if (event.rows.experiments.size() != 1) {
+    return absl::InvalidArgumentError("the rows of one experiment are needed to continue it");
+  }
+  const Experiment& before = event.rows.experiments.front();
+  const auto live = step.s.experiments.find(before.id);
+  if (live != step.s.experiments.end()) {
+    const Experiment& e = live->second.experiment;
+    if (event.config == nullptr || *event.config == *e.config) return step.Finish();
+    return absl::FailedPreconditionError(
+        absl::StrCat("experiment ", e.id.value(), " is ", std::string(model::ToString(e.state)),
+                     "; only one that has ended can be continued with another configuration"));
+  }
+  DET_RETURN_IF_ERROR(CheckRows(step.s, event));
+  DET_ASSIGN_OR_RETURN(Entry * entry, Adopt(step, event, before));
+  step.TouchJob(entry->experiment);
+  Do(step, *entry, entry->searcher.Start());
+  return step.Finish();
+}
+
+void AskedAgain(Step& step, Entry& entry, Trial& trial) {
+  Tell(step, entry, searcher::TrialCreated{trial.request});
+  const bool again = entry.experiment.config->searcher.name == "single";
+  if (trial.state == model::TrialState::kCompleted && !again) {
+    Tell(step, entry, searcher::TrialExited{trial.request, searcher::TrialEnd::kCompleted});
+  } else {
+    experiment::TrialActions actions = experiment::Continue(trial);
+    const bool paused = entry.experiment.state == model::ExperimentState::kPaused;
+    if (paused) actions.new_run = false;
+    Do(step, trial, actions);
+    if (paused) Do(step, trial, experiment::Pause(trial, step.now));
+  }
+}
+
+}  // namespace det::cluster

@@ -1,0 +1,145 @@
+// What becomes of experiments that have ended, and who is refused because of it.
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "master/core/cluster/cluster.h"
+#include "master/core/cluster/testing/fixture.h"
+
+namespace det::cluster {
+namespace {
+
+using model::CheckpointId;
+using model::ExperimentId;
+using model::ExperimentState;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+template <class T>
+std::vector<T> Changes(const Outcome& outcome) {
+  std::vector<T> found;
+  for (const Change& change : outcome.changes) {
+    if (const T* one = std::get_if<T>(&change)) found.push_back(*one);
+  }
+  return found;
+}
+
+class DeletionTest : public Fixture {
+ protected:
+  // An experiment that has saved checkpoint c1 and has ended.
+  void RunToTheEnd() {
+    AddAgent("a", 1);
+    Create(MakeConfig());
+    Start("1.1.0");
+    Apply(Checkpoint("1.1.0", 1, "c1", 10));
+    const Outcome outcome = Exit("1.1.0", 0);
+    ASSERT_EQ(experiment(1).state, ExperimentState::kCompleted);
+    EXPECT_THAT(Of<SweepSoon>(outcome), SizeIs(1));
+  }
+  ContinueExperiment Again() {
+    ContinueExperiment event;
+    event.rows.experiments.push_back(experiment(1));
+    event.rows.trials.push_back(trial(1));
+    event.rows.searchers = rows_.searchers;
+    return event;
+  }
+  CreateExperiment New() {
+    CreateExperiment event;
+    event.config = MakeConfig();
+    return event;
+  }
+};
+
+TEST_F(DeletionTest, NothingOfWhatRunsIsArchivedOrDeleted) {
+  AddAgent("a", 1);
+  Create(MakeConfig());
+  for (const Event& event :
+       {Event(ArchiveExperiment{ExperimentId(1)}), Event(DeleteExperiment{ExperimentId(1)})}) {
+    const absl::Status refused = Refused(event);
+    EXPECT_TRUE(absl::IsFailedPrecondition(refused));
+    EXPECT_THAT(std::string(refused.message()), HasSubstr("experiment 1 is ACTIVE"));
+    EXPECT_THAT(std::string(refused.message()), HasSubstr("kill it first"));
+  }
+  EXPECT_TRUE(
+      absl::IsAborted(Refused(RetainCheckpoints{ExperimentId(1), {}, {CheckpointId("c1")}})));
+}
+
+TEST_F(DeletionTest, WhatIsBeingDeletedIsNeitherContinuedNorForkedNorStartedFrom) {
+  RunToTheEnd();
+  const ContinueExperiment again = Again();  // as somebody read it before
+  for (int i = 0; i < 2; ++i) {
+    const Outcome outcome = Apply(DeleteExperiment{ExperimentId(1)});
+    EXPECT_THAT(Changes<MarkDeleting>(outcome), SizeIs(1)) << "also twice";
+    EXPECT_THAT(Of<SweepSoon>(outcome), SizeIs(1));
+  }
+  EXPECT_TRUE(absl::IsFailedPrecondition(Refused(again)));
+  EXPECT_TRUE(absl::IsFailedPrecondition(Refused(SetRetention{ExperimentId(1), {}})));
+  CreateExperiment fork = New();
+  fork.forked_from = ExperimentId(1);
+  EXPECT_THAT(std::string(Refused(fork).message()), HasSubstr("experiment 1 is being deleted"));
+  CreateExperiment warm = New();
+  warm.warm_start = CheckpointId("c1");
+  warm.warm_start_from = ExperimentId(1);
+  EXPECT_THAT(std::string(Refused(warm).message()), HasSubstr("experiment 1 is being deleted"));
+  // What was read after a restart says so itself.
+  Restart();
+  EXPECT_TRUE(absl::IsFailedPrecondition(Refused(Again())));
+}
+
+TEST_F(DeletionTest, NobodyBuildsOnACheckpointThatIsGivenUp) {
+  RunToTheEnd();
+  const ContinueExperiment again = Again();
+  const Outcome outcome = Apply(RetainCheckpoints{ExperimentId(1), {}, {CheckpointId("c1")}});
+  EXPECT_EQ(Changes<RetainOthers>(outcome).at(0),
+            (RetainOthers{ExperimentId(1), {}, {CheckpointId("c1")}}));
+  EXPECT_TRUE(absl::IsAborted(Refused(again)));
+  CreateExperiment warm = New();
+  warm.warm_start = CheckpointId("c1");
+  EXPECT_THAT(std::string(Refused(warm).message()), HasSubstr("checkpoint c1 is being deleted"));
+  EXPECT_THAT(Of<SweepSoon>(Apply(DeleteCheckpoints{{CheckpointId("c2")}})), SizeIs(1));
+}
+
+TEST_F(DeletionTest, NobodyBuildsOnACheckpointOfWhichFilesGo) {
+  RunToTheEnd();
+  const ContinueExperiment again = Again();
+  const TrimCheckpoint trim{CheckpointId("c1"), {"opt*"}};
+  const Outcome outcome = Apply(DeleteCheckpoints{{}, {trim}});
+  EXPECT_THAT(Changes<TrimCheckpoint>(outcome), ElementsAre(trim)) << "as it was asked for";
+  EXPECT_THAT(Changes<DropCheckpoints>(outcome), IsEmpty());
+  EXPECT_THAT(Of<SweepSoon>(outcome), SizeIs(1));
+  EXPECT_TRUE(absl::IsAborted(Refused(again)));
+  CreateExperiment warm = New();
+  warm.warm_start = CheckpointId("c1");
+  EXPECT_THAT(std::string(Refused(warm).message()), HasSubstr("checkpoint c1 is being deleted"));
+}
+
+TEST_F(DeletionTest, AnExperimentThatGoesOnIsThinnedOutAtItsNextEnd) {
+  RunToTheEnd();
+  Apply(Again());
+  EXPECT_TRUE(
+      absl::IsAborted(Refused(RetainCheckpoints{ExperimentId(1), {}, {CheckpointId("c1")}})));
+}
+
+TEST_F(DeletionTest, ThePolicyOfARunningExperimentChangesAndSurvivesARestart) {
+  AddAgent("a", 1);
+  Create(MakeConfig());
+  const Outcome outcome = Apply(SetRetention{ExperimentId(1), {3, 4, 5}});
+  EXPECT_THAT(Changes<PutRetention>(outcome), SizeIs(1));
+  Restart();
+  EXPECT_EQ(
+      experiment::PolicyOf(cluster_.FindExperiment(ExperimentId(1))->config->checkpoint_storage),
+      (experiment::RetentionPolicy{3, 4, 5}));
+}
+
+TEST_F(DeletionTest, AStartLooksForWhatIsLeftToRemove) {
+  int sweeps = 0;
+  for (const Effect& effect : cluster_.Regenerate()) {
+    sweeps += std::holds_alternative<SweepSoon>(effect) ? 1 : 0;
+  }
+  EXPECT_EQ(sweeps, 1);
+}
+
+}  // namespace
+}  // namespace det::cluster

@@ -1,0 +1,219 @@
+// From what people write under resources to what the scheduler is asked for, and what is refused at
+// the door because no agent could ever hold it.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "master/core/cluster/cluster.h"
+#include "master/core/cluster/testing/fixture.h"
+#include "master/parse/parse.h"
+
+namespace det::cluster {
+namespace {
+
+using model::AgentId;
+using model::DeviceType;
+using scheduler::Gang;
+
+class PlacementRequestTest : public Fixture {
+ protected:
+  static std::shared_ptr<model::ExperimentConfig> Config(const std::string& resources) {
+    auto config = model::ParseExperimentConfig(
+        absl::StrCat("{entrypoint: 'true', searcher: {name: single, metric: loss}, resources: {",
+                     resources, "}}"),
+        "", {}, {.checkpoint_host_path = "/checkpoints"});
+    EXPECT_TRUE(config.ok()) << resources << ": " << config.status();
+    return std::make_shared<model::ExperimentConfig>(*std::move(config));
+  }
+  void AddMachine(const std::string& id, const std::string& pool, int slots, DeviceType type,
+                  const std::string& brand, double cpus, int64_t memory) {
+    AgentRegistered event;
+    event.agent.id = AgentId(id);
+    event.agent.resource_pool = pool;
+    event.agent.cpus = cpus;
+    event.agent.memory = memory;
+    for (int i = 0; i < slots; ++i) {
+      event.agent.slots.push_back({.id = i, .type = type, .brand = brand});
+    }
+    Apply(event);
+  }
+};
+
+struct Asked {
+  const char* resources;
+  Gang gang;  // but for what does not come from the configuration
+};
+
+// Only what the configuration says.
+Gang Request(int slots, int max_slots = 0) {
+  Gang gang;
+  gang.slots = slots;
+  gang.max_slots = max_slots;
+  return gang;
+}
+
+std::vector<Asked> AllThatCanBeAsked() {
+  std::vector<Asked> cases = {{"", Request(1)},
+                              {"slots_per_trial: 6", Request(6)},
+                              {"slots_per_trial: 0", Request(0)},
+                              {"slots_per_trial: {min: 2, max: 6}", Request(2, 6)},
+                              {"slots_per_trial: {max: 4}", Request(1, 4)},
+                              {"slots_per_trial: {min: 4, max: 4}", Request(4)}};
+  const auto add = [&](const char* resources, Gang gang) {
+    cases.push_back({resources, std::move(gang)});
+    return &cases.back().gang;
+  };
+  add("slots_per_trial: 0.5", Request(1))->fraction = 0.5;
+  add("slots_per_trial: 2, device: H200", Request(2))->device = "H200";
+  add("slot_type: cuda", Request(1))->slot_type = DeviceType::kCuda;
+  add("slots_per_trial: 3, slot_type: cpu", Request(3))->slot_type = DeviceType::kCpu;
+  add("slots_per_trial: 4, is_single_node: true", Request(4))->single_node = true;
+  add("cpus: 2.5", Request(1))->cpus = 2.5;
+  add("slots_per_trial: 2, memory: 4g", Request(2))->memory = int64_t{4} << 30;
+  add("slots_per_trial: 0, cpus: 3", Request(0))->cpus = 3;
+  add("max_run_time: 90m", Request(1))->max_run_time = absl::Minutes(90);
+  add("blocked_agents: [a, zz]", Request(1))->blocked = {AgentId("a"), AgentId("zz")};
+  Gang* all = add(
+      "slots_per_trial: {min: 1, max: 2}, device: h200, slot_type: cuda, cpus: 1, memory: 512m, "
+      "is_single_node: true",
+      Request(1, 2));
+  all->device = "h200";
+  all->slot_type = DeviceType::kCuda;
+  all->cpus = 1;
+  all->memory = int64_t{512} << 20;
+  all->single_node = true;
+  return cases;
+}
+
+TEST_F(PlacementRequestTest, AsksForWhatTheConfigurationSays) {
+  int id = 0;
+  for (Asked& asked : AllThatCanBeAsked()) {
+    SCOPED_TRACE(asked.resources);
+    Create(Config(asked.resources));
+    ++id;
+    const std::vector<Gang> gangs = cluster_.scheduler().Dump(now_).gangs;
+    ASSERT_EQ(gangs.size(), 1u);
+    const Gang& gang = gangs[0];
+    asked.gang.id = model::AllocationId(absl::StrCat(id, ".", id, ".0"));
+    asked.gang.job = model::JobId(absl::StrCat("exp-", id));
+    asked.gang.resource_pool = "default";
+    asked.gang.submitted = gang.submitted;
+    asked.gang.queued_at = gang.queued_at;
+    asked.gang.started_at = gang.started_at;
+    asked.gang.saved_at = gang.saved_at;
+    EXPECT_TRUE(gang == asked.gang);
+    Apply(KillExperiment{model::ExperimentId(id)});
+  }
+}
+
+struct Submitted {
+  const char* resources;
+  const char* refusal;  // "": it is taken
+};
+
+class DoorTest : public PlacementRequestTest {
+ protected:
+  // default: two agents of A100, one of H200; shared: one, whose devices may be shared.
+  DoorTest() {
+    Apply(PutResourcePool{.pool = {.name = "default"}, .default_compute = true});
+    Apply(PutResourcePool{.pool = {.name = "shared", .shared_devices = true}});
+    constexpr int64_t kGiB = int64_t{1} << 30;
+    AddMachine("a", "default", 4, DeviceType::kCuda, "A100", 16, 64 * kGiB);
+    AddMachine("b", "default", 4, DeviceType::kCuda, "A100", 16, 64 * kGiB);
+    AddMachine("h", "default", 8, DeviceType::kCuda, "NVIDIA H200", 64, 256 * kGiB);
+    AddMachine("s", "shared", 2, DeviceType::kCpu, "", 8, 32 * kGiB);
+  }
+  void Check(const std::vector<Submitted>& cases) {
+    for (const Submitted& each : cases) {
+      SCOPED_TRACE(each.resources);
+      const CreateExperiment event{.config = Config(each.resources)};
+      if (*each.refusal == '\0') {
+        Apply(event);
+        continue;
+      }
+      const absl::Status refused = Refused(event);
+      EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+      EXPECT_EQ(std::string(refused.message()), each.refusal);
+    }
+  }
+};
+
+TEST_F(DoorTest, WhatThePoolCouldNeverHoldIsRefusedWithTheLargestThatItCould) {
+  Check(
+      {{"slots_per_trial: 16", ""},
+       {"slots_per_trial: 17", "needs 17 slots; pool default has 16 in all, and 8 on one agent"},
+       {"slots_per_trial: {min: 17, max: 32}",
+        "needs 17 slots; pool default has 16 in all, and 8 on one agent"},
+       {"slots_per_trial: {min: 16, max: 32}", ""},
+       {"slots_per_trial: 8, is_single_node: true", ""},
+       {"slots_per_trial: 9, is_single_node: true",
+        "needs 9 slots on one agent; the largest agent of pool default has 8"},
+       {"slots_per_trial: 7, is_single_node: true, blocked_agents: [h]",
+        "needs 7 slots on one agent; the largest agent of pool default that it may run on has 4"},
+       {"slots_per_trial: 9, blocked_agents: [h]",
+        "needs 9 slots; pool default without the blocked agents has 8 in all, and 4 on one agent"},
+       {"slots_per_trial: 8, blocked_agents: [h]", ""}});
+}
+
+TEST_F(DoorTest, DevicesThatAreNotThereAreNamedWithThoseThatAre) {
+  Check({{"device: H100",
+          "needs 1 slot of device h100; pool default has a100 (cuda), nvidia h200 (cuda): ask for "
+          "those, or in another pool"},
+         {"slot_type: rocm",
+          "needs 1 slot of type rocm; pool default has a100 (cuda), nvidia h200 (cuda): ask for "
+          "those, or in another pool"},
+         {"slot_type: cpu",
+          "needs 1 slot of type cpu; pool default has a100 (cuda), nvidia h200 (cuda): ask for "
+          "those, or in another pool"},
+         {"slots_per_trial: 8, device: h200", ""},
+         {"slots_per_trial: 9, device: h200",
+          "needs 9 slots of device h200; pool default has 8 in all, and 8 on one agent"},
+         {"slots_per_trial: 8, device: a100, is_single_node: true",
+          "needs 8 slots of device a100 on one agent; the largest agent of pool default has 4"},
+         {"device: h200, blocked_agents: [h]",
+          "needs 1 slot of device h200; pool default without the blocked agents has a100 (cuda): "
+          "ask for those, or in another pool"},
+         {"slot_type: cpu, resource_pool: shared", ""}});
+}
+
+TEST_F(DoorTest, FractionsAreForPoolsThatShareDevices) {
+  Check(
+      {{"slots_per_trial: 0.5",
+        "needs 0.5 of a slot; pool default does not share devices: ask for whole slots"},
+       {"slots_per_trial: 0.5, resource_pool: shared", ""},
+       {"slots_per_trial: 0.5, slot_type: cuda, resource_pool: shared",
+        "needs 0.5 of a slot of type cuda; pool shared has cpu: ask for those, or in another pool"},
+       {"slots_per_trial: 0.5, cpus: 9, resource_pool: shared",
+        "needs 0.5 of a slot with 9 cpus; no agent of pool shared has more than 8 cpus"}});
+}
+
+TEST_F(DoorTest, CpusAndMemoryAreForEachSlotOrForTheTask) {
+  Check({{"slots_per_trial: 16, cpus: 4", ""},
+         {"slots_per_trial: 16, cpus: 8",
+          "needs 16 slots with 8 cpus for each; no agent of pool default has so much for each "
+          "slot; the largest request that fits is 12 slots"},
+         {"cpus: 65", "needs 1 slot with 65 cpus; no agent of pool default has more than 64 cpus"},
+         {"slots_per_trial: 9, memory: 32g", ""},
+         {"slots_per_trial: 8, memory: 33g, is_single_node: true",
+          "needs 8 slots with 33 GiB of memory for each; no agent of pool default has so much for "
+          "each slot; the largest request that fits is 7 slots on one agent"},
+         {"slots_per_trial: 0, cpus: 64", ""},
+         {"slots_per_trial: 0, cpus: 65",
+          "needs an agent with 65 cpus; no agent of pool default has more than 64 cpus"},
+         {"slots_per_trial: 0, memory: 1t",
+          "needs an agent with 1 TiB of memory; no agent of pool default has more than 256 GiB of "
+          "memory"}});
+}
+
+TEST_F(DoorTest, AgentsOfAPoolWithoutAnyMayComeLater) {
+  Check(
+      {{"slots_per_trial: 512, device: B300, resource_pool: shared",
+        "needs 512 slots of device b300; pool shared has cpu: ask for those, or in another pool"}});
+  Apply(PutResourcePool{.pool = {.name = "coming"}});
+  Check({{"slots_per_trial: 512, device: B300, resource_pool: coming", ""}});
+}
+
+}  // namespace
+}  // namespace det::cluster

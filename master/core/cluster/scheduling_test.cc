@@ -1,0 +1,472 @@
+// Places in the queue, time limits, pools, quotas.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "master/core/cluster/cluster.h"
+#include "master/core/cluster/testing/fixture.h"
+
+namespace det::cluster {
+namespace {
+
+using model::AgentId;
+using model::AllocationId;
+using model::ExperimentId;
+using model::ExperimentState;
+using model::JobId;
+using model::TrialState;
+using Scope = model::Quota::Scope;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class SchedulingTest : public Fixture {
+ protected:
+  // In the order of the queue.
+  std::vector<int> Order() {
+    std::vector<std::pair<double, int>> order;
+    for (const auto& [id, e] : rows_.experiments) {
+      order.emplace_back(e.queue.position, id.value());
+    }
+    std::sort(order.begin(), order.end());
+    std::vector<int> ids;
+    for (const auto& [position, id] : order) ids.push_back(id);
+    return ids;
+  }
+  // Preempted, it saves and goes.
+  void Yield(const std::string& id) {
+    Apply(PreemptionAcked{AllocationId(id)});
+    Exit(id, 0);
+  }
+};
+
+UpdateQueue Ahead(int job, int of) {
+  return {{{.job = JobId("exp-" + std::to_string(job)),
+            .ahead_of = JobId("exp-" + std::to_string(of))}}};
+}
+UpdateQueue Behind(int job, int of) {
+  return {{{.job = JobId("exp-" + std::to_string(job)),
+            .behind_of = JobId("exp-" + std::to_string(of))}}};
+}
+
+// ---- the queue ----
+
+TEST_F(SchedulingTest, AnExperimentTakesThePlaceThatItsConfigurationAsksFor) {
+  model::ResourcePool pool{.name = "gpus", .description = "", .workspaces = {}};
+  pool.default_priority = 30;
+  Apply(PutResourcePool{.pool = pool, .default_compute = true});
+  auto config = MakeConfig();
+  config->resources.weight = 2;
+  config->resources.max_slots = 8;
+  Create(config);
+  EXPECT_EQ(experiment(1).queue, (experiment::QueuePlace{"gpus", 30, 2, 1, false, 8}));
+  EXPECT_EQ(allocation("1.1.0").resource_pool, "gpus");
+  config = MakeConfig();
+  config->resources.slots_per_trial = 0;
+  config->resources.priority = 3;
+  Create(config);
+  EXPECT_EQ(experiment(2).queue.resource_pool, "default") << "the pool of tasks without slots";
+  EXPECT_EQ(experiment(2).queue.priority, 3);
+}
+
+TEST_F(SchedulingTest, JobsMoveBesideOthersOfTheirPoolAndPriority) {
+  for (int i = 0; i < 4; ++i) Create(MakeConfig());
+  Apply(Ahead(4, 1));
+  EXPECT_THAT(Order(), ElementsAre(4, 1, 2, 3));
+  Apply(Behind(4, 2));
+  EXPECT_THAT(Order(), ElementsAre(1, 2, 4, 3));
+  Apply(Behind(1, 3));
+  EXPECT_THAT(Order(), ElementsAre(2, 4, 3, 1));
+  Apply(Ahead(1, 3));
+  EXPECT_THAT(Order(), ElementsAre(2, 4, 1, 3));
+  Apply(Behind(2, 3));
+  Create(MakeConfig());
+  EXPECT_THAT(Order(), ElementsAre(4, 1, 3, 2, 5)) << "who comes later is behind all";
+}
+
+TEST_F(SchedulingTest, WhoStartsPastAnotherIsKnown) {
+  model::ResourcePool pool{.name = "default", .description = "", .workspaces = {}};
+  pool.hold_after = absl::Minutes(1);
+  Apply(PutResourcePool{.pool = pool});
+  AddAgent("a", 2);
+  auto large = MakeConfig();
+  large->resources.slots_per_trial = 2;
+  Create(MakeConfig());
+  Start("1.1.0");
+  Create(large);
+  Create(MakeConfig());
+  Start("3.3.0");
+  EXPECT_FALSE(cluster_.IsBackfilled(AllocationId("1.1.0")));
+  EXPECT_FALSE(cluster_.IsBackfilled(AllocationId("2.2.0"))) << "it waits";
+  EXPECT_TRUE(cluster_.IsBackfilled(AllocationId("3.3.0")));
+  Exit("3.3.0", 0);
+  EXPECT_FALSE(cluster_.IsBackfilled(AllocationId("3.3.0")));
+}
+
+TEST_F(SchedulingTest, PositionsNeverRunOut) {
+  for (int i = 0; i < 3; ++i) Create(MakeConfig());
+  for (int i = 0; i < 100; ++i) {
+    Apply(Ahead(1, 3));
+    ASSERT_THAT(Order(), ElementsAre(2, 1, 3));
+    Apply(Ahead(2, 3));
+    ASSERT_THAT(Order(), ElementsAre(1, 2, 3));
+  }
+  Create(MakeConfig());
+  EXPECT_THAT(Order(), ElementsAre(1, 2, 3, 4));
+  for (int i = 0; i < 100; ++i) {
+    Apply(Behind(3, 4));
+    ASSERT_THAT(Order(), ElementsAre(1, 2, 4, 3));
+    Apply(Behind(4, 3));
+  }
+  Create(MakeConfig());
+  EXPECT_EQ(Order().back(), 5);
+}
+
+TEST_F(SchedulingTest, UpdatesAreMadeTogetherOrNotAtAll) {
+  Create(MakeConfig());
+  Create(MakeConfig());
+  const UpdateQueue::Update good{.job = JobId("exp-1"), .priority = 10};
+  const std::pair<UpdateQueue::Update, absl::StatusCode> refused[] = {
+      {{.job = JobId("exp-9"), .priority = 1}, absl::StatusCode::kNotFound},
+      {{.job = JobId("exp-2"), .priority = 100}, absl::StatusCode::kInvalidArgument},
+      {{.job = JobId("exp-2"), .priority = 0}, absl::StatusCode::kInvalidArgument},
+      {{.job = JobId("exp-2"), .weight = 1}, absl::StatusCode::kFailedPrecondition},
+      {{.job = JobId("exp-2"), .max_slots = -1}, absl::StatusCode::kInvalidArgument},
+      // The first update gave it another priority.
+      {{.job = JobId("exp-2"), .ahead_of = JobId("exp-1")}, absl::StatusCode::kInvalidArgument},
+      {{.job = JobId("exp-2"), .behind_of = JobId("exp-2")}, absl::StatusCode::kInvalidArgument},
+      {{.job = JobId("exp-2"), .ahead_of = JobId("exp-1"), .behind_of = JobId("exp-1")},
+       absl::StatusCode::kInvalidArgument}};
+  for (const auto& [bad, code] : refused) {
+    EXPECT_EQ(Refused(UpdateQueue{{good, bad}}).code(), code);
+  }
+  EXPECT_EQ(Refused(UpdateQueue{{good, refused[1].first}}).message(),
+            "priority 100 of job exp-2: it must be from 1 to 99");
+  Apply(UpdateQueue{{good,
+                     {.job = JobId("exp-2"), .priority = 10, .max_slots = 5},
+                     {.job = JobId("exp-2"), .ahead_of = JobId("exp-1")}}});
+  EXPECT_EQ(experiment(1).queue.priority, 10);
+  EXPECT_EQ(experiment(2).queue.max_slots, 5);
+  EXPECT_THAT(Order(), ElementsAre(2, 1));
+  Apply(UpdateQueue{{{.job = JobId("exp-2"), .max_slots = 0}}});
+  EXPECT_EQ(experiment(2).queue.max_slots, std::nullopt);
+}
+
+TEST_F(SchedulingTest, ARefusedMoveLeavesTheOrderAsItWas) {
+  for (int i = 0; i < 3; ++i) Create(MakeConfig());
+  const UpdateQueue bad = {{{.job = JobId("exp-3"), .ahead_of = JobId("exp-1")},
+                            {.job = JobId("exp-9"), .priority = 1}}};
+  EXPECT_TRUE(absl::IsNotFound(Refused(bad)));
+  Apply(Ahead(2, 1));
+  EXPECT_EQ(experiment(2).queue.position, 0) << "nobody is ahead of 1";
+  EXPECT_THAT(Order(), ElementsAre(2, 1, 3));
+}
+
+TEST_F(SchedulingTest, AMoveToAnotherPoolTakesWhatRunsAlong) {
+  AddAgent("a", 1);
+  Create(MakeConfig());
+  Create(MakeConfig());
+  Start("1.1.0");
+  const auto nowhere =
+      cluster_.Apply(UpdateQueue{{{.job = JobId("exp-1"), .resource_pool = "otter"}}}, now_);
+  EXPECT_EQ(nowhere.status().code(), absl::StatusCode::kNotFound) << "nobody knows that pool";
+  Apply(PutResourcePool{{.name = "other"}});
+  const Outcome moved = Apply(UpdateQueue{{{.job = JobId("exp-1"), .resource_pool = "other"},
+                                           {.job = JobId("exp-2"), .resource_pool = "other"}}});
+  const auto news = Of<AnnouncePreemption>(moved);
+  ASSERT_THAT(news, SizeIs(1));
+  EXPECT_THAT(news[0].reason, HasSubstr("moved to resource pool other"));
+  EXPECT_EQ(allocation("2.2.0").resource_pool, "other");
+  Yield("1.1.0");
+  EXPECT_EQ(allocation("1.1.1").resource_pool, "other");
+  EXPECT_EQ(trial(1).restarts, 0);
+  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty()) << "nobody is in that pool";
+}
+
+// ---- time ----
+
+TEST_F(SchedulingTest, ATrialSavesAndEndsWhenItsTimeIsOver) {
+  AddAgent("a", 1);
+  auto config = MakeConfig();
+  config->resources.max_run_time = 7200;
+  Apply(CreateExperiment{.config = config});
+  const auto deadlines = Of<SetDeadline>(Tick());
+  ASSERT_THAT(deadlines, SizeIs(1));
+  EXPECT_EQ(deadlines[0].at, now_ + absl::Minutes(105)) << "an eighth is for leaving";
+  Start("1.1.0");
+  EXPECT_THAT(Apply(AllocationDeadline{AllocationId("1.1.0")}).changes, IsEmpty()) << "early";
+  now_ = deadlines[0].at;
+  const Outcome over = Apply(AllocationDeadline{AllocationId("1.1.0")});
+  EXPECT_THAT(Of<AnnouncePreemption>(over), SizeIs(1));
+  EXPECT_THAT(Of<SetDeadline>(over), SizeIs(1));
+  EXPECT_EQ(trial(1).state, TrialState::kStopping);
+  Apply(Checkpoint("1.1.0", 1, "c1", 50));
+  Yield("1.1.0");
+  EXPECT_EQ(trial(1).state, TrialState::kCanceled);
+  EXPECT_EQ(trial(1).reason, "its max_run_time of 2h is over");
+  EXPECT_EQ(trial(1).latest_checkpoint, model::CheckpointId("c1"));
+  EXPECT_EQ(experiment(1).state, ExperimentState::kCanceled);
+  EXPECT_THAT(experiment(1).reason, HasSubstr("max_run_time of 2h is over"));
+}
+
+TEST_F(SchedulingTest, TimeIsCountedOverAllRuns) {
+  AddAgent("a", 1);
+  auto config = MakeConfig();
+  config->resources.max_run_time = 100;
+  Create(config);
+  Start("1.1.0");
+  now_ += absl::Seconds(60);
+  Exit("1.1.0", 1);
+  const auto used = trial(1).run_time;
+  EXPECT_GE(used, absl::Seconds(60));
+  Restart();
+  AddAgent("a", 1);
+  const auto deadlines = Of<SetDeadline>(Tick());
+  ASSERT_THAT(deadlines, SizeIs(1));
+  EXPECT_EQ(deadlines[0].at, now_ + absl::Seconds(87.5) - used);
+  // A restarted master watches the time too.
+  Restart();
+  Outcome again;
+  again.effects = cluster_.Regenerate();
+  EXPECT_EQ(Of<SetDeadline>(again), deadlines);
+  AddAgent("a", 1, {"1.1.1"});
+  now_ += absl::Hours(1);
+  Exit("1.1.1", 1);
+  EXPECT_EQ(trial(1).state, TrialState::kCanceled) << "no third run: its time is over";
+  EXPECT_THAT(trial(1).reason, HasSubstr("max_run_time of 1m40s is over"));
+}
+
+TEST_F(SchedulingTest, WhoDoesNotListenIsGoneWhenItsTimeIsOver) {
+  AddAgent("a", 2);
+  auto config = MakeConfig();
+  config->resources.max_run_time = 800;
+  Create(config);
+  Start("1.1.0");
+  const absl::Time end = *allocation("1.1.0").started_at + absl::Seconds(800);
+  now_ = end - absl::Seconds(100);
+  const auto asked = Of<AnnouncePreemption>(Apply(AllocationDeadline{AllocationId("1.1.0")}));
+  ASSERT_THAT(asked, SizeIs(1));
+  EXPECT_EQ(asked[0].deadline, end - absl::Seconds(15)) << "a stop takes up to 15 s";
+  now_ = asked[0].deadline;
+  const auto stops = Of<StopTask>(Apply(AllocationDeadline{AllocationId("1.1.0")}));
+  ASSERT_THAT(stops, SizeIs(1));
+  EXPECT_EQ(now_ + stops[0].grace, end);
+}
+
+TEST_F(SchedulingTest, WhoIsAskedShortlyBeforeItsEndHasNoLongerThanThat) {
+  AddAgent("a", 1);
+  auto config = MakeConfig();
+  config->resources.max_run_time = 800;
+  Create(config);
+  Start("1.1.0");
+  const absl::Time end = *allocation("1.1.0").started_at + absl::Seconds(800);
+  now_ = end - absl::Seconds(200);
+  const auto asked = Of<AnnouncePreemption>(Apply(PauseExperiment{ExperimentId(1)}));
+  ASSERT_THAT(asked, SizeIs(1));
+  EXPECT_EQ(asked[0].deadline, end - absl::Seconds(15));
+}
+
+// The scheduler lends what a more important one waits for to who is gone before it is whole.
+TEST_F(SchedulingTest, ADeafBackfillerDelaysNobody) {
+  AddAgent("a", 2);
+  auto longer = MakeConfig();
+  longer->resources.max_run_time = 8000;
+  Create(longer);
+  Start("1.1.0");
+  const absl::Time whole_at = *allocation("1.1.0").started_at + absl::Seconds(8000);
+  auto both = MakeConfig();
+  both->resources.slots_per_trial = 2;
+  both->resources.is_single_node = true;
+  both->resources.priority = 10;
+  Create(both);
+  now_ += absl::Seconds(10);
+  auto deaf = MakeConfig();
+  deaf->resources.max_run_time = 7000;
+  Create(deaf);
+  Start("3.3.0");
+  ASSERT_EQ(allocation("3.3.0").state, model::AllocationState::kRunning);
+  EXPECT_TRUE(cluster_.IsBackfilled(AllocationId("3.3.0")));
+  absl::Time gone = absl::InfinitePast();
+  for (int timers = 0; timers < 3 && gone == absl::InfinitePast(); ++timers) {
+    Outcome due;
+    due.effects = cluster_.Regenerate();
+    for (const SetDeadline& deadline : Of<SetDeadline>(due)) {
+      if (deadline.allocation == AllocationId("3.3.0")) now_ = std::max(now_, deadline.at);
+    }
+    for (const StopTask& stop : Of<StopTask>(Apply(AllocationDeadline{AllocationId("3.3.0")}))) {
+      gone = now_ + stop.grace;
+    }
+  }
+  EXPECT_GT(gone, absl::InfinitePast()) << "it is stopped";
+  EXPECT_LE(gone, whole_at);
+}
+
+// ---- plans ----
+
+class LargePlanTest : public SchedulingTest {
+ protected:
+  // A plan of 44 starts.
+  LargePlanTest() {
+    AddAgent("a", 22);
+    AddAgent("b", 22);
+    auto config = MakeConfig();
+    config->searcher.name = "random";
+    config->searcher.max_trials = 44;
+    config->searcher.max_concurrent_trials = 0;
+    config->searcher.max_length = model::Length{model::Length::Unit::kBatches, 1};
+    config->hyperparameters["x"] = {model::DoubleHparam{0, 1, std::nullopt}};
+    Apply(CreateExperiment{.config = config});
+  }
+};
+
+TEST_F(LargePlanTest, IsDoneInPartsAndInOrder) {
+  std::vector<AllocationId> started;
+  const auto tick = [&] {
+    const Outcome outcome = Tick();
+    const auto starts = Of<StartTask>(outcome);
+    for (const StartTask& start : starts) started.push_back(start.spec.allocation);
+    return std::pair(starts.size(), Of<ScheduleSoon>(outcome).size());
+  };
+  EXPECT_EQ(tick(), std::pair(size_t{24}, size_t{1}));
+  // What comes meanwhile is looked at after it.
+  auto urgent = MakeConfig();
+  urgent->resources.priority = 1;
+  Apply(CreateExperiment{.config = urgent});
+  now_ -= absl::Seconds(2);  // all within a moment
+  EXPECT_EQ(tick(), std::pair(size_t{20}, size_t{1}));
+  EXPECT_EQ(tick(), std::pair(size_t{0}, size_t{0}));
+  std::vector<int64_t> order;
+  for (const AllocationId& id : started) order.push_back(allocation(id.value()).submitted);
+  EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+}
+
+TEST_F(LargePlanTest, IsMadeAnewWherePeopleChangeWhatItStoodOn) {
+  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(24));
+  Apply(DisableAgent{AgentId("b"), true});
+  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty());
+  Apply(EnableAgent{AgentId("b")});
+  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(20));
+}
+
+TEST_F(LargePlanTest, IsMadeAnewWhenItIsOld) {
+  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(24));
+  auto urgent = MakeConfig();
+  urgent->resources.priority = 1;
+  Apply(CreateExperiment{.config = urgent});
+  now_ += absl::Seconds(1);
+  const auto starts = Of<StartTask>(Tick());
+  ASSERT_THAT(starts, SizeIs(20));
+  EXPECT_EQ(starts[0].spec.allocation, AllocationId("2.45.0"));
+}
+
+TEST_F(LargePlanTest, IsFoundAgainByARestart) {
+  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(24));
+  Restart();
+  std::vector<std::string> on_a, on_b;
+  for (const auto& [id, a] : rows_.allocations) {
+    for (const auto& share : a.shares) {
+      (share.placement.agent == AgentId("a") ? on_a : on_b).push_back(id.value());
+    }
+  }
+  AddAgent("a", 22, on_a);
+  AddAgent("b", 22, on_b);
+  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(20));
+}
+
+// ---- pools and quotas ----
+
+TEST_F(SchedulingTest, APoolThatIsUsedCannotBeDeleted) {
+  model::ResourcePool pool{.name = "gpus", .description = "", .workspaces = {"vision"}};
+  Apply(PutResourcePool{.pool = pool, .default_compute = true});
+  EXPECT_EQ(cluster_.default_compute(), "gpus");
+  Restart();
+  EXPECT_EQ(cluster_.default_compute(), "gpus");
+  EXPECT_THAT(std::string(Refused(DeleteResourcePool{"gpus"}).message()), HasSubstr("a default"));
+  Apply(PutResourcePool{.pool = pool, .default_compute = false});
+  EXPECT_EQ(cluster_.default_compute(), "default");
+  auto config = MakeConfig();
+  config->resources.resource_pool = "gpus";
+  const absl::Status elsewhere = Refused(CreateExperiment{.config = config});
+  EXPECT_TRUE(absl::IsInvalidArgument(elsewhere));
+  EXPECT_THAT(std::string(elsewhere.message()), HasSubstr("which is for vision"));
+  config->workspace = "vision";
+  Create(config);
+  EXPECT_THAT(std::string(Refused(DeleteResourcePool{"gpus"}).message()),
+              HasSubstr("experiment 1"));
+  Apply(KillExperiment{ExperimentId(1)});
+  Apply(DeleteResourcePool{"gpus"});
+  EXPECT_TRUE(absl::IsNotFound(Refused(DeleteResourcePool{"gpus"})));
+  pool.default_priority = 100;
+  EXPECT_TRUE(absl::IsInvalidArgument(Refused(PutResourcePool{pool})));
+  EXPECT_TRUE(absl::IsFailedPrecondition(
+      Refused(PutResourcePool{.pool = {.name = "default", .description = "", .workspaces = {}},
+                              .default_compute = false})));
+}
+
+TEST_F(SchedulingTest, APoolIsPutOnTopOfWhatWasSeen) {
+  const model::ResourcePool unknown{.name = "gpus", .description = "", .workspaces = {}};
+  model::ResourcePool first = unknown, second = unknown;
+  first.workspaces = {"vision"};
+  second.workspaces = {"speech"};
+  Apply(PutResourcePool{first, unknown});
+  const absl::Status late = Refused(PutResourcePool{second, unknown});
+  EXPECT_TRUE(absl::IsAborted(late)) << late;
+  Apply(PutResourcePool{second, first});
+  Apply(PutResourcePool{first});
+}
+
+TEST_F(SchedulingTest, QuotasKnowWhatWasUsedInTheirMonth) {
+  now_ = absl::FromCivil(absl::CivilHour(2026, 1, 31, 20), absl::UTCTimeZone());
+  Apply(PutQuota{{.scope = Scope::kUser, .name = "ann", .max_slots = 4, .slot_hours = {}}});
+  const auto timers = Of<SetCalendarTimer>(
+      Apply(PutQuota{{.scope = Scope::kWorkspace, .name = "w", .max_slots = {}, .slot_hours = 9}}));
+  const absl::Time february = absl::FromCivil(absl::CivilMonth(2026, 2), absl::UTCTimeZone());
+  EXPECT_THAT(timers, ElementsAre(SetCalendarTimer{february}));
+  AddAgent("a", 4);
+  auto config = MakeConfig();
+  config->workspace = "w";
+  config->resources.slots_per_trial = 2;
+  for (int i = 0; i < 2; ++i) {
+    Apply(CreateExperiment{.config = config, .owner = model::UserId(7), .owner_name = "ann"});
+    Tick();
+  }
+  const absl::Time first = *allocation("1.1.0").started_at;
+  const absl::Time second = *allocation("2.2.0").started_at;
+  now_ = first + absl::Hours(1);
+  Exit("1.1.0", 0);
+  const auto used = [&] {
+    std::vector<double> hours;
+    for (const scheduler::Limit& limit : cluster_.limits()) hours.push_back(limit.slot_hours_used);
+    return hours;
+  };
+  const auto expect = [&](double hours) {
+    const std::vector<double> live = used();
+    ASSERT_THAT(live, SizeIs(2));
+    for (const double each : live) EXPECT_NEAR(each, hours, 1e-6);
+    Restart();
+    AddAgent("a", 4, {"2.2.0"});
+    const double meanwhile = absl::ToDoubleHours(absl::Seconds(1)) * 2;
+    for (const double each : used()) EXPECT_NEAR(each, hours + meanwhile, 1e-6) << "restored";
+  };
+  const absl::Time end = *allocation("1.1.0").ended_at;
+  expect(2 * absl::ToDoubleHours(end - first) + 2 * absl::ToDoubleHours(now_ - second));
+  // A new month begins anew, with what runs.
+  now_ = february + absl::Hours(1);
+  EXPECT_THAT(Of<SetCalendarTimer>(Apply(CalendarTick{})), SizeIs(1));
+  expect(2 * absl::ToDoubleHours(now_ - february));
+  Apply(DeleteQuota{Scope::kUser, "ann"});
+  EXPECT_TRUE(absl::IsNotFound(Refused(DeleteQuota{Scope::kUser, "ann"})));
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      Refused(PutQuota{{.scope = Scope::kUser, .name = "x", .max_slots = {}, .slot_hours = {}}})));
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      Refused(PutQuota{{.scope = Scope::kUser, .name = "x", .max_slots = -1, .slot_hours = {}}})));
+}
+
+}  // namespace
+}  // namespace det::cluster

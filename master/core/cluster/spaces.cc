@@ -1,0 +1,94 @@
+#include "master/core/cluster/spaces.h"
+
+#include <memory>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "master/core/cluster/mirror.h"
+#include "master/core/cluster/parts.h"
+
+namespace det::cluster {
+namespace {
+
+void Tell(Step& step, Entry& entry, const Space& space) {
+  experiment::Experiment& e = entry.experiment;
+  Put(space, e);
+  for (const auto& [request, id] : entry.trials) {
+    const experiment::Trial& trial = step.s.trials.at(id);
+    if (trial.allocation) step.s.slot_time.Move(*trial.allocation, e.config->workspace);
+  }
+  step.TouchJob(e);
+  step.Replan();
+}
+
+absl::Status Move(Step& step, Entry& entry, const Space& to) {
+  const experiment::Experiment& e = entry.experiment;
+  if (to.workspace_name != e.config->workspace) {
+    model::ExperimentConfig there = *e.config;
+    there.workspace = to.workspace_name;
+    DET_RETURN_IF_ERROR(CanEverRun(step.s, there, e.queue.resource_pool));
+  }
+  Tell(step, entry, to);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void Put(const Space& space, experiment::Experiment& e) {
+  e.workspace = space.workspace;
+  e.project = space.project;
+  if (e.config->workspace == space.workspace_name && e.config->project == space.project_name) {
+    return;
+  }
+  model::ExperimentConfig config = *e.config;
+  config.workspace = space.workspace_name;
+  config.project = space.project_name;
+  e.config = std::make_shared<const model::ExperimentConfig>(std::move(config));
+}
+
+void Put(const Texts& texts, experiment::Experiment& e) {
+  model::ExperimentConfig config = *e.config;
+  if (texts.name) config.name = *texts.name;
+  if (texts.description) config.description = *texts.description;
+  if (texts.labels) config.labels = *texts.labels;
+  e.config = std::make_shared<const model::ExperimentConfig>(std::move(config));
+}
+
+absl::StatusOr<Outcome> Apply(Step& step, const MoveExperiment& event) {
+  const auto live = step.s.experiments.find(event.id);
+  if (live != step.s.experiments.end()) {
+    DET_RETURN_IF_ERROR(Move(step, live->second, event.to));
+  } else {
+    DET_RETURN_IF_ERROR(CheckNotDeleting(step.s, event.id));
+  }
+  step.Change(SetProject{event.id, event.to});
+  step.Effect(ExperimentChanged{event.id});
+  return step.Finish();
+}
+
+absl::StatusOr<Outcome> Apply(Step& step, const RenameSpace& event) {
+  for (auto& [id, entry] : step.s.experiments) {
+    const experiment::Experiment& e = entry.experiment;
+    const bool by_workspace = event.workspace != 0 && e.workspace == event.workspace;
+    const bool by_project = event.project != 0 && e.project == event.project;
+    if (!by_workspace && !by_project) continue;
+    Tell(step, entry,
+         {e.workspace, e.project, by_workspace ? event.name : e.config->workspace,
+          by_project ? event.name : e.config->project});
+  }
+  return step.Finish();
+}
+
+absl::StatusOr<Outcome> Apply(Step& step, const DescribeExperiment& event) {
+  const auto live = step.s.experiments.find(event.id);
+  if (live != step.s.experiments.end()) {
+    Put(event.texts, live->second.experiment);
+  } else {
+    DET_RETURN_IF_ERROR(CheckNotDeleting(step.s, event.id));
+  }
+  step.Change(SetTexts{event.id, event.texts});
+  step.Effect(ExperimentChanged{event.id});
+  return step.Finish();
+}
+
+}  // namespace det::cluster

@@ -1,0 +1,119 @@
+// Where experiments lie and what people call them.
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "master/core/cluster/testing/fixture.h"
+
+namespace det::cluster {
+namespace {
+
+using SpacesTest = Fixture;
+
+const Space kVision{2, 5, "vision", "cats"};
+
+double HoursOf(const Cluster& cluster, const std::string& workspace) {
+  for (const scheduler::Limit& limit : cluster.limits()) {
+    if (limit.quota.name == workspace) return limit.slot_hours_used;
+  }
+  return -1;
+}
+
+TEST_F(SpacesTest, ARunningExperimentMovesWithWhatItHasUsed) {
+  for (const char* name : {"vision", "lab"}) {
+    Apply(PutQuota{{.scope = model::Quota::Scope::kWorkspace, .name = name, .slot_hours = 100}});
+  }
+  AddAgent("a", 1);
+  auto config = MakeConfig();
+  config->workspace = "lab";
+  config->project = "dogs";
+  const model::ExperimentId id = Create(config);
+  Start("1.1.0");
+  now_ += absl::Hours(2);
+  Apply(MoveExperiment{id, kVision});
+  EXPECT_EQ(experiment(1).workspace, 2);
+  EXPECT_EQ(experiment(1).project, 5);
+  EXPECT_EQ(experiment(1).config->workspace, "vision");
+  EXPECT_EQ(experiment(1).config->project, "cats");
+  EXPECT_EQ(HoursOf(cluster_, "lab"), 0);
+  EXPECT_NEAR(HoursOf(cluster_, "vision"), 2, 0.01);
+  Exit("1.1.0", 0);
+  EXPECT_NEAR(HoursOf(cluster_, "vision"), 2, 0.01);
+  Restart();
+  EXPECT_NEAR(HoursOf(cluster_, "vision"), 2, 0.01) << "by the rows";
+}
+
+TEST_F(SpacesTest, ANewNameIsToldToAllThatRunThere) {
+  Apply(PutQuota{{.scope = model::Quota::Scope::kWorkspace, .name = "sight", .slot_hours = 100}});
+  AddAgent("a", 1);
+  CreateExperiment event;
+  event.config = MakeConfig();
+  for (const auto& [workspace, project] : {std::pair(2, 5), std::pair(2, 6), std::pair(3, 7)}) {
+    event.workspace = workspace;
+    event.project = project;
+    Apply(event);
+  }
+  Tick();
+  Start("1.1.0");
+  now_ += absl::Hours(2);
+  const Outcome outcome = Apply(RenameSpace{.workspace = 2, .name = "sight"});
+  EXPECT_EQ(Of<ExperimentChanged>(outcome).size(), 2u);
+  Apply(RenameSpace{.project = 6, .name = "dogs"});
+  const auto config = [&](int id) {
+    return cluster_.FindExperiment(model::ExperimentId(id))->config;
+  };
+  EXPECT_EQ(config(1)->workspace, "sight");
+  EXPECT_NE(config(1)->project, "dogs");
+  EXPECT_EQ(config(2)->workspace, "sight");
+  EXPECT_EQ(config(2)->project, "dogs");
+  EXPECT_NE(config(3)->workspace, "sight");
+  EXPECT_NEAR(HoursOf(cluster_, "sight"), 2, 0.01);
+}
+
+TEST_F(SpacesTest, NobodyMovesToWhereItsPoolIsClosed) {
+  AddAgent("a", 1);
+  auto config = MakeConfig();
+  config->workspace = "lab";
+  const model::ExperimentId id = Create(config);
+  Apply(PutResourcePool{.pool = {.name = "default", .description = "", .workspaces = {"lab"}}});
+  const absl::Status status = Refused(MoveExperiment{id, kVision});
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  Apply(MoveExperiment{id, {1, 3, "lab", "other"}});
+  EXPECT_EQ(experiment(1).project, 3);
+}
+
+TEST_F(SpacesTest, OneThatHasEndedMovesByItsRowUnlessItIsBeingDeleted) {
+  const model::ExperimentId id = Create(MakeConfig());
+  Apply(KillExperiment{id});
+  ASSERT_EQ(cluster_.FindExperiment(id), nullptr);
+  Apply(MoveExperiment{id, kVision});
+  EXPECT_EQ(experiment(1).project, 5);
+  EXPECT_EQ(experiment(1).config->workspace, "vision");
+  Apply(DescribeExperiment{id, {.name = "old"}});
+  EXPECT_EQ(experiment(1).config->name, "old");
+  Apply(DeleteExperiment{id});
+  EXPECT_TRUE(absl::IsFailedPrecondition(Refused(MoveExperiment{id, kVision})));
+  EXPECT_TRUE(absl::IsFailedPrecondition(Refused(DescribeExperiment{id, {.name = "new"}})));
+}
+
+TEST_F(SpacesTest, WhatItIsCalledChangesWhileItRuns) {
+  const model::ExperimentId id = Create(MakeConfig());
+  Texts texts{.name = "lion"};
+  texts.labels = std::vector<std::string>{"cat"};
+  const Outcome outcome = Apply(DescribeExperiment{id, texts});
+  EXPECT_THAT(outcome.changes, testing::ElementsAre(Change(SetTexts{id, texts})));
+  EXPECT_EQ(Of<ExperimentChanged>(outcome).size(), 1u);
+  EXPECT_EQ(cluster_.FindExperiment(id)->config->name, "lion");
+  EXPECT_EQ(experiment(1).config->labels, std::vector<std::string>{"cat"});
+}
+
+TEST_F(SpacesTest, AnExperimentBeginsWhereItsRequestSays) {
+  CreateExperiment event;
+  event.config = MakeConfig();
+  event.workspace = 2;
+  event.project = 5;
+  Apply(event);
+  EXPECT_EQ(experiment(1).workspace, 2);
+  EXPECT_EQ(experiment(1).project, 5);
+}
+
+}  // namespace
+}  // namespace det::cluster

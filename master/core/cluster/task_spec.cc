@@ -1,0 +1,195 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "master/core/cluster/parts.h"
+#include "master/core/model/entrypoint.h"
+#include "master/core/model/variables.h"
+
+namespace det::cluster {
+namespace {
+
+using experiment::Trial;
+using model::Value;
+
+std::vector<std::string> MakeArgv(const model::Entrypoint& entrypoint) {
+  if (const auto trial = model::ParseTrialEntrypoint(entrypoint)) {
+    return {"resolute-launch", "--source", trial->file, "--class", trial->class_name};
+  }
+  if (model::IsPythonEntrypoint(entrypoint)) return model::PythonTrialCommand(entrypoint);
+  if (const auto* text = std::get_if<std::string>(&entrypoint)) return {"sh", "-c", *text};
+  return std::get<std::vector<std::string>>(entrypoint);
+}
+
+// Its own newest checkpoint, else the one of another trial from which it starts.
+const std::optional<model::CheckpointId>& StartsFrom(const Trial& t) {
+  return t.latest_checkpoint ? t.latest_checkpoint : t.warm_start;
+}
+
+Value MakeTrialInfo(const Entry& entry, const Trial& t, const experiment::Allocation& a) {
+  const experiment::Experiment& e = entry.experiment;
+  const std::vector<int64_t> lengths = entry.searcher.ReportLengths(t.request);
+  const auto& checkpoint = StartsFrom(t);
+  return Value::Object{
+      {"experiment_id", e.id.value()},
+      {"trial_id", t.id.value()},
+      {"trial_run_id", a.run_id},
+      {"trial_seed", static_cast<int64_t>(t.seed)},
+      {"allocation_id", a.id.value()},
+      {"task_id", t.task.value()},
+      {"hparams", t.hparams},
+      {"config", model::ToValue(*e.config)},
+      {"latest_checkpoint", checkpoint ? Value(checkpoint->value()) : Value()},
+      {"warm_start", checkpoint.has_value() && !t.latest_checkpoint},
+      {"steps_completed", t.steps_completed},
+      {"validate_at", Value::List(lengths.begin(), lengths.end())},
+      {"checkpoint_dir", model::CheckpointDirectory(e.config->checkpoint_storage)},
+  };
+}
+
+// What the user sets, for the type of slots that the share is on.
+const std::vector<std::string>& VariablesFor(const Cluster::State& s,
+                                             const experiment::Experiment& e,
+                                             const model::Placement& placement) {
+  const auto& variables = e.config->environment.variables;
+  const auto agent = s.agents.find(placement.agent);
+  if (agent == s.agents.end() || placement.slots.empty()) return variables.cpu;
+  for (const model::Device& slot : agent->second.slots) {
+    if (slot.id != placement.slots.front()) continue;
+    if (slot.type == model::DeviceType::kCuda) return variables.cuda;
+    if (slot.type == model::DeviceType::kRocm) return variables.rocm;
+  }
+  return variables.cpu;
+}
+
+// The same as programs expect it that use the existing library for tasks: these members and no
+// others (docs/task_environment.md).
+Value MakeLibraryTrial(const Entry& entry, const Trial& t, const experiment::Allocation& a) {
+  const experiment::Experiment& e = entry.experiment;
+  return Value::Object{
+      {"experiment_id", e.id.value()},
+      {"trial_id", t.id.value()},
+      {"trial_run_id", a.run_id},
+      {"trial_seed", static_cast<int64_t>(t.seed)},
+      {"hparams", t.hparams},
+      {"config", model::ToValue(*e.config)},
+      {"steps_completed", t.steps_completed},
+      {"debug", e.config->debug},
+  };
+}
+
+// Where its shares are; nothing while the address of one is unknown.
+std::optional<Value> MakeRendezvous(const Cluster::State& s, const experiment::Allocation& a,
+                                    const experiment::Share& share) {
+  Value::List addresses;
+  Value::List slots;
+  int64_t rank = 0;
+  for (const RendezvousNode& node : NodesOf(s, a)) {
+    if (node.agent == share.placement.agent) rank = static_cast<int64_t>(addresses.size());
+    addresses.emplace_back(node.address);
+    slots.emplace_back(node.slots);
+  }
+  if (addresses.empty()) return std::nullopt;
+  return Value(Value::Object{{"container_addrs", std::move(addresses)},
+                             {"container_rank", rank},
+                             {"container_slot_counts", std::move(slots)}});
+}
+
+// Ports for programs that must agree on them beforehand, below those that the system gives out.
+// Those of one experiment that start together differ, and clusters on one machine begin elsewhere;
+// two others may meet, and the next run of the one that then fails has others.
+void AddPorts(std::map<std::string, std::string>& env, const std::string& cluster_id,
+              const Trial& t, const experiment::Allocation& a) {
+  constexpr int64_t kPorts = 3000;
+  constexpr int64_t kNextRun = 997;
+  int64_t offset = t.id.value() - 1 + a.run_id * kNextRun;
+  for (const char letter : cluster_id) offset = (offset * 31 + letter) % kPorts;
+  env["DET_UNIQUE_PORT_OFFSET"] = absl::StrCat(offset);
+  env.emplace("DTRAIN_SSH_PORT", absl::StrCat(17000 + offset));
+  env.emplace("INTER_TRAIN_PROCESS_COMM_PORT_1", absl::StrCat(20000 + offset));
+  env.emplace("INTER_TRAIN_PROCESS_COMM_PORT_2", absl::StrCat(23000 + offset));
+  env.emplace("C10D_PORT", absl::StrCat(29400 + offset));
+}
+
+// The kernel takes no variable of more than 128 KiB; what is longer is in the files alone.
+void AddUnlessLong(std::map<std::string, std::string>& env, const std::string& name,
+                   const Value& value) {
+  constexpr size_t kLongest = 64 << 10;
+  std::string text = value.ToJson();
+  if (text.size() <= kLongest) env[name] = std::move(text);
+}
+
+// What programs look for that use the existing library for tasks, besides what is ours.
+void AddLibraryVariables(std::map<std::string, std::string>& env, const experiment::Experiment& e,
+                         const Trial& t, const experiment::Allocation& a) {
+  env["DET_USER"] = experiment::OwnerName(e);
+  AddUnlessLong(env, "DET_HPARAMS", t.hparams);
+  AddUnlessLong(env, "DET_EXPERIMENT_CONFIG", model::ToValue(*e.config));
+  env["DET_TASK_LOGGING_METADATA"] =
+      Value(Value::Object{{"allocation_id", a.id.value()},
+                          {"task_id", t.task.value()},
+                          {"trial_id", absl::StrCat(t.id.value())},
+                          {"experiment_id", absl::StrCat(e.id.value())}})
+          .ToJson();
+  if (e.config->checkpoint_storage.type == "shared_fs") {
+    env["DET_SHARED_FS_HOST_PATH"] = e.config->checkpoint_storage.host_path;
+  }
+}
+
+std::map<std::string, std::string> MakeEnv(const Cluster::State& s, const experiment::Experiment& e,
+                                           const Trial& t, const experiment::Allocation& a,
+                                           const model::Placement& placement) {
+  std::map<std::string, std::string> env;
+  for (const std::string& variable : VariablesFor(s, e, placement)) {
+    const std::string name(model::VariableName(variable));
+    if (!model::IsUsersVariable(name)) continue;
+    env[name] = name.size() == variable.size() ? "" : variable.substr(name.size() + 1);
+  }
+  env["DET_CLUSTER_ID"] = s.settings.cluster_id;
+  env["DET_TASK_TYPE"] = "TRIAL";
+  env["DET_EXPERIMENT_ID"] = absl::StrCat(e.id.value());
+  env["DET_TRIAL_ID"] = absl::StrCat(t.id.value());
+  env["DET_TRIAL_RUN_ID"] = absl::StrCat(a.run_id);
+  env["DET_TRIAL_SEED"] = absl::StrCat(t.seed);
+  // To these the agent holds it.
+  const auto& resources = e.config->resources;
+  const auto times = static_cast<int64_t>(std::max<size_t>(1, placement.slots.size()));
+  if (resources.cpus > 0) {
+    env["DET_CPUS"] = absl::StrCat(resources.cpus * static_cast<double>(times));
+  }
+  if (resources.memory > 0) env["DET_MEMORY"] = absl::StrCat(resources.memory * times);
+  if (const auto& checkpoint = StartsFrom(t)) {
+    env["DET_LATEST_CHECKPOINT"] = checkpoint->value();
+  }
+  env["DET_STEPS_COMPLETED"] = absl::StrCat(t.steps_completed);
+  AddLibraryVariables(env, e, t, a);
+  AddPorts(env, s.settings.cluster_id, t, a);
+  return env;
+}
+
+}  // namespace
+
+TaskSpec MakeTaskSpec(const Cluster::State& state, const experiment::Allocation& allocation,
+                      const experiment::Share& share) {
+  const Trial& trial = state.trials.at(allocation.trial);
+  const Entry& entry = state.experiments.at(trial.experiment);
+  const experiment::Experiment& experiment = entry.experiment;
+  TaskSpec spec;
+  spec.allocation = allocation.id;
+  spec.task = allocation.task;
+  spec.slots = share.placement.slots;
+  spec.fraction = allocation.fraction;
+  spec.argv = MakeArgv(experiment.config->entrypoint);
+  spec.env = MakeEnv(state, experiment, trial, allocation, share.placement);
+  spec.files["info/trial.json"] = MakeTrialInfo(entry, trial, allocation).ToJson();
+  spec.files["determined/info/trial.json"] = MakeLibraryTrial(entry, trial, allocation).ToJson();
+  if (const auto rendezvous = MakeRendezvous(state, allocation, share)) {
+    spec.files["determined/info/rendezvous.json"] = rendezvous->ToJson();
+  }
+  spec.context_hash = experiment.context_hash;
+  return spec;
+}
+
+}  // namespace det::cluster

@@ -1,0 +1,64 @@
+// A cluster under test: applies events, keeps the rows, and checks after each event that a restart
+// from the rows would give the same memory.
+#ifndef MASTER_CORE_CLUSTER_TESTING_FIXTURE_H_
+#define MASTER_CORE_CLUSTER_TESTING_FIXTURE_H_
+
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "master/core/cluster/cluster.h"
+#include "master/core/cluster/testing/rows.h"
+
+namespace det::cluster {
+
+// The canonical experiment: one trial, one slot, command `train`; tests change what they are about.
+std::shared_ptr<model::ExperimentConfig> MakeConfig();
+
+class Fixture : public ::testing::Test {
+ protected:
+  Fixture();
+
+  // Applies an event that is not refused.
+  Outcome Apply(const Event& event);
+  absl::Status Refused(const Event& event);
+
+  void AddAgent(const std::string& id, int slots, std::vector<std::string> running = {});
+  // Creates, and gives it slots if there are any.
+  model::ExperimentId Create(std::shared_ptr<model::ExperimentConfig> config);
+  Outcome Tick() { return Apply(ScheduleTick{}); }
+  Outcome Start(const std::string& allocation, const std::string& agent = "a");
+  Outcome Exit(const std::string& allocation, int code, const std::string& agent = "a",
+               int signal = 0);
+  void Restart();  // the master dies and comes back from its rows
+
+  const experiment::Trial& trial(int id) const { return rows_.trials.at(model::TrialId(id)); }
+  const experiment::Experiment& experiment(int id) const {
+    return rows_.experiments.at(model::ExperimentId(id));
+  }
+  const experiment::Allocation& allocation(const std::string& id) const {
+    return rows_.allocations.at(model::AllocationId(id));
+  }
+
+  absl::Time now_ = absl::FromUnixSeconds(1'000'000);
+  Cluster cluster_{Settings{.cluster_id = "test"}};
+  Rows rows_;
+};
+
+// A checkpoint that the trial of `allocation` has saved.
+CheckpointReported Checkpoint(const std::string& allocation, int trial, const std::string& id,
+                              int64_t steps);
+
+// The effects of one kind, in order.
+template <class T>
+std::vector<T> Of(const Outcome& outcome) {
+  std::vector<T> found;
+  for (const Effect& effect : outcome.effects) {
+    if (const T* one = std::get_if<T>(&effect)) found.push_back(*one);
+  }
+  return found;
+}
+
+}  // namespace det::cluster
+
+#endif  // MASTER_CORE_CLUSTER_TESTING_FIXTURE_H_

@@ -1,0 +1,238 @@
+// Agents and slots out of service, maintenance, broken hardware, log policies.
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "master/core/cluster/cluster.h"
+#include "master/core/cluster/testing/fixture.h"
+
+namespace det::cluster {
+namespace {
+
+using model::AgentId;
+using model::AllocationId;
+using model::AllocationState;
+using model::ExperimentId;
+using model::TrialState;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class UpkeepTest : public Fixture {
+ protected:
+  std::string LastLine() const { return rows_.lines.back().text; }
+};
+
+// ---- agents ----
+
+TEST_F(UpkeepTest, ADrainingAgentFinishesItsWorkAndGetsNoMore) {
+  AddAgent("a", 2);
+  Create(MakeConfig());
+  Start("1.1.0");
+  Apply(DisableAgent{AgentId("a"), true});
+  EXPECT_EQ(allocation("1.1.0").state, AllocationState::kRunning);
+  Create(MakeConfig());
+  EXPECT_EQ(allocation("2.2.0").state, AllocationState::kQueued);
+  Restart();
+  AddAgent("a", 2, {"1.1.0"});
+  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty()) << "also after a restart";
+  Apply(EnableAgent{AgentId("a")});
+  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(1));
+  EXPECT_TRUE(absl::IsNotFound(Refused(EnableAgent{AgentId("zz")})));
+}
+
+TEST_F(UpkeepTest, WorkOfADisabledAgentIsQueuedAgainAtNoCost) {
+  AddAgent("a", 1);
+  Create(MakeConfig());
+  Start("1.1.0");
+  EXPECT_THAT(Of<StopTask>(Apply(DisableAgent{AgentId("a")})), SizeIs(1));
+  EXPECT_THAT(LastLine(), HasSubstr("agent a was disabled"));
+  EXPECT_THAT(Of<StopTask>(Apply(DisableAgent{AgentId("a")})), IsEmpty()) << "repeated";
+  Exit("1.1.0", 143);
+  EXPECT_EQ(trial(1).state, TrialState::kQueued);
+  EXPECT_EQ(trial(1).restarts, 0);
+  EXPECT_EQ(trial(1).reason, "agent a was disabled");
+  Apply(AgentDisconnected{AgentId("a")});
+  Apply(AgentLost{AgentId("a")});
+  AddAgent("a", 1);
+  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty()) << "what was decided holds when it comes back";
+}
+
+TEST_F(UpkeepTest, ADisabledSlotTakesNoWork) {
+  AddAgent("a", 2);
+  Create(MakeConfig());
+  Start("1.1.0");
+  EXPECT_TRUE(absl::IsNotFound(Refused(DisableSlot{AgentId("a"), 2})));
+  Apply(DisableSlot{AgentId("a"), 1});
+  EXPECT_EQ(allocation("1.1.0").state, AllocationState::kRunning) << "it runs on the other";
+  Create(MakeConfig());
+  EXPECT_EQ(allocation("2.2.0").state, AllocationState::kQueued);
+  EXPECT_THAT(Of<StopTask>(Apply(DisableSlot{AgentId("a"), 0, true})), IsEmpty());
+  EXPECT_THAT(Of<StopTask>(Apply(DisableSlot{AgentId("a"), 0})), SizeIs(1));
+  Exit("1.1.0", 143);
+  Apply(EnableSlot{AgentId("a"), 1});
+  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(1));
+}
+
+TEST_F(UpkeepTest, MaintenanceDrainsAndIsForgottenAfterwards) {
+  AddAgent("a", 1);
+  Create(MakeConfig());
+  Start("1.1.0");
+  const absl::Time begin = now_ + absl::Hours(1), end = begin + absl::Hours(2);
+  EXPECT_TRUE(absl::IsInvalidArgument(Refused(SetMaintenance{AgentId("a"), {{end, begin, ""}}})));
+  const auto timers =
+      Of<SetCalendarTimer>(Apply(SetMaintenance{AgentId("a"), {{begin, end, "new fans"}}}));
+  EXPECT_THAT(timers, ElementsAre(SetCalendarTimer{end}));
+  const auto again_at = Of<SetScheduleTimer>(Tick());
+  ASSERT_THAT(again_at, SizeIs(1));
+  EXPECT_LE(again_at[0].at, begin);
+  EXPECT_EQ(allocation("1.1.0").state, AllocationState::kRunning) << "early";
+  Restart();
+  Outcome again;
+  again.effects = cluster_.Regenerate();
+  EXPECT_THAT(Of<SetCalendarTimer>(again), SizeIs(1));
+  AddAgent("a", 1, {"1.1.0"});
+  now_ = begin;
+  EXPECT_THAT(Of<AnnouncePreemption>(Apply(CalendarTick{})), IsEmpty()) << "the plan does it";
+  const Outcome begun = Tick();
+  ASSERT_THAT(Of<AnnouncePreemption>(begun), SizeIs(1));
+  EXPECT_THAT(Of<AnnouncePreemption>(begun)[0].reason, HasSubstr(" UTC: new fans"));
+  now_ = end;
+  EXPECT_THAT(Of<SetCalendarTimer>(Apply(CalendarTick{})), IsEmpty());
+  EXPECT_THAT(rows_.agents.at(AgentId("a")).maintenance, IsEmpty());
+}
+
+TEST_F(UpkeepTest, AnAgentKeepsTheDevicesThatItsTasksRunOn) {
+  AddAgent("a", 2);
+  auto config = MakeConfig();
+  config->resources.slots_per_trial = 2;
+  Create(config);
+  Start("1.1.0");
+  AgentRegistered back;
+  back.agent = cluster_.agents().at(AgentId("a"));
+  back.running = {AllocationId("1.1.0")};
+  back.agent.slots.pop_back();
+  const absl::Status refused = Refused(back);
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("slot 1, on which 1.1.0 runs"));
+  EXPECT_EQ(allocation("1.1.0").state, AllocationState::kRunning);
+  // More of them disturb nobody; where nothing runs they may go.
+  AddAgent("a", 3, {"1.1.0"});
+  EXPECT_EQ(cluster_.agents().at(AgentId("a")).slots.size(), 3u);
+  AddAgent("a", 2, {"1.1.0"});
+  EXPECT_EQ(allocation("1.1.0").state, AllocationState::kRunning);
+  AddAgent("a", 1);
+  EXPECT_EQ(trial(1).state, TrialState::kQueued) << "it came back without the task";
+}
+
+TEST_F(UpkeepTest, AnAgentThatRunsWhatIsNotItsOwnIsToldSo) {
+  AddAgent("a", 1);
+  Create(MakeConfig());
+  Start("1.1.0");
+  AgentRegistered thief;
+  thief.agent.id = AgentId("thief");
+  thief.agent.resource_pool = "default";
+  thief.running = {AllocationId("1.1.0")};
+  const auto stops = Of<StopTask>(Apply(thief));
+  ASSERT_THAT(stops, SizeIs(1));
+  EXPECT_EQ(stops[0].agent, AgentId("thief"));
+  EXPECT_THAT(LastLine(), HasSubstr("agent thief says that it runs 1.1.0"));
+  EXPECT_EQ(allocation("1.1.0").state, AllocationState::kRunning);
+}
+
+// ---- hardware ----
+
+TEST_F(UpkeepTest, ASlotWhoseRunsFailInARowAsOnBrokenHardwareIsPutAside) {
+  AddAgent("a", 1);
+  Create(MakeConfig());
+  const auto fail = [&](const std::string& id) {
+    Start(id);
+    Apply(HardwareSuspected{AllocationId(id), AgentId("a"), "NVRM: Xid 79"});
+    Exit(id, 1);
+    Tick();
+  };
+  fail("1.1.0");
+  const auto& state = rows_.agents.at(AgentId("a"));
+  EXPECT_EQ(state.slots.at(0).failures, 1);
+  EXPECT_FALSE(state.slots.at(0).quarantined);
+  Apply(KillExperiment{ExperimentId(1)});
+  // One that goes well says that the hardware is.
+  if (cluster_.FindExperiment(ExperimentId(1)) != nullptr) Exit("1.1.1", 143);
+  Create(MakeConfig());
+  Start("2.2.0");
+  Exit("2.2.0", 0);
+  EXPECT_EQ(state.slots.at(0).failures, 0);
+  Create(MakeConfig());
+  fail("3.3.0");
+  fail("3.3.1");
+  EXPECT_TRUE(state.slots.at(0).quarantined);
+  EXPECT_EQ(state.slots.at(0).reason, "NVRM: Xid 79");
+  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty());
+  Restart();
+  AddAgent("a", 1);
+  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty());
+  Apply(EnableSlot{AgentId("a"), 0});
+  EXPECT_FALSE(state.slots.at(0).quarantined);
+}
+
+TEST_F(UpkeepTest, WhoEnablesWhatFailedLetsTrialsRunThereAgain) {
+  AddAgent("a", 2);
+  AddAgent("b", 1);
+  const auto fail = [&](int experiment, const std::string& id) {
+    auto config = MakeConfig();
+    config->resources.slots_per_trial = 2;  // only a has so many on one agent
+    config->resources.is_single_node = true;
+    Create(config);
+    Start(id);
+    AddAgent("c", 2);
+    Apply(HardwareSuspected{AllocationId(id), AgentId("a"), "NVRM: Xid 79"});
+    Exit(id, 1);
+    EXPECT_THAT(trial(experiment).suspects, ElementsAre(AgentId("a")));
+    EXPECT_THAT(trial(experiment).blocked, IsEmpty());
+    Apply(AgentDisconnected{AgentId("c")});
+  };
+  fail(1, "1.1.0");
+  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty()) << "it shuns a, and c is away";
+  Restart();
+  AddAgent("a", 2);
+  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty());
+  Apply(EnableAgent{AgentId("a")});
+  EXPECT_THAT(trial(1).suspects, IsEmpty());
+  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(1));
+  Apply(KillExperiment{ExperimentId(1)});
+  Exit("1.1.1", 143);
+  // In quarantine after two in a row: each slot is to be enabled by itself.
+  fail(2, "2.2.0");
+  fail(3, "3.3.0");
+  EXPECT_TRUE(rows_.agents.at(AgentId("a")).slots.at(1).quarantined);
+  Apply(EnableAgent{AgentId("a")});
+  Apply(EnableSlot{AgentId("a"), 0});
+  EXPECT_THAT(trial(2).suspects, ElementsAre(AgentId("a")));
+  Apply(EnableSlot{AgentId("a"), 1});
+  EXPECT_THAT(trial(2).suspects, IsEmpty());
+  EXPECT_THAT(trial(3).suspects, IsEmpty());
+}
+
+TEST_F(UpkeepTest, LogPoliciesForbidRetriesAndNodes) {
+  AddAgent("a", 1);
+  AddAgent("b", 1);
+  Create(MakeConfig());
+  Start("1.1.0");
+  const LogPolicyMatched exclude{AllocationId("1.1.0"), AgentId("a"), "ECC", false, true};
+  Apply(exclude);
+  EXPECT_THAT(LastLine(), HasSubstr("will not run on a again"));
+  EXPECT_THAT(Apply(exclude).changes, IsEmpty()) << "repeated";
+  Exit("1.1.0", 1);
+  EXPECT_THAT(trial(1).blocked, ElementsAre(AgentId("a")));
+  Tick();
+  Apply(LogPolicyMatched{AllocationId("1.1.1"), AgentId("b"), "OOM", true, false});
+  if (allocation("1.1.1").state != AllocationState::kQueued) {
+    Exit("1.1.1", 1, allocation("1.1.1").shares[0].placement.agent.value());
+    EXPECT_EQ(trial(1).state, TrialState::kError);
+    EXPECT_THAT(trial(1).reason, HasSubstr("log policy \"OOM\" forbids a retry"));
+  }
+}
+
+}  // namespace
+}  // namespace det::cluster

@@ -1,0 +1,78 @@
+// An experiment: a configuration, its searcher, its trials.
+//
+//              pause                    every trial has ended
+//   ACTIVE ◄──────────► PAUSED         ┌──────────────────────► COMPLETED | CANCELED | ERROR
+//     │        activate   │            │
+//     └───────┬───────────┘            │
+//             │ searcher shut down, cancel, kill, failure
+//             ▼                        │
+//   STOPPING_COMPLETED | STOPPING_CANCELED | STOPPING_ERROR
+//
+// One that has ended may be continued: ACTIVE again.
+//
+// PURE; table in tables.h.
+#ifndef MASTER_CORE_EXPERIMENT_EXPERIMENT_H_
+#define MASTER_CORE_EXPERIMENT_EXPERIMENT_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/time/time.h"
+#include "master/core/experiment/tables.h"
+#include "master/core/model/experiment_config.h"
+#include "master/core/model/ids.h"
+#include "master/core/model/states.h"
+
+namespace det::experiment {
+
+// Where it stands in the queue now: what its configuration asked for, until somebody changes it.
+struct QueuePlace {
+  std::string resource_pool;
+  int priority = 42;             // 1..99, smaller first
+  double weight = 1;             // under fair share
+  double position = 0;           // inside a pool and a priority, smaller first; its id at first
+  bool position_set = false;     // by hand
+  std::optional<int> max_slots;  // that its trials hold at once
+  friend bool operator==(const QueuePlace&, const QueuePlace&) = default;
+};
+
+// The durable part; its searcher is kept beside it by cluster::Cluster.
+struct Experiment {
+  model::ExperimentId id;
+  model::JobId job;
+  model::UserId owner;
+  std::string owner_name;  // by which quotas know the owner; empty: the id's digits
+  // Where it lies; by name in `config`, which follows these.
+  int32_t workspace = 1;
+  int32_t project = 1;
+  std::string request_id;  // of the client that created it; empty: none
+  // Shared and never changed after creation: configurations are large and copied with every change.
+  std::shared_ptr<const model::ExperimentConfig> config;
+  std::string original_config;  // the YAML as submitted
+  std::string context_hash;     // empty: no context directory
+  // From which every trial starts that has no other parent.
+  std::optional<model::CheckpointId> warm_start;
+  std::optional<model::ExperimentId> forked_from;
+  QueuePlace queue;
+  model::ExperimentState state = model::ExperimentState::kActive;
+  std::string reason;
+  double progress = 0;
+  std::optional<double> best_metric;
+  std::optional<model::TrialId> best_trial;
+  absl::Time created_at;
+  std::optional<absl::Time> ended_at;
+};
+// Equality compares the configuration by value.
+bool operator==(const Experiment& a, const Experiment& b);
+
+// The owner's name for quotas.
+std::string OwnerName(const Experiment& experiment);
+
+// Moves along the table; false when `event` does not apply in the present state.
+bool Move(Experiment& experiment, ExperimentEvent event);
+
+}  // namespace det::experiment
+
+#endif  // MASTER_CORE_EXPERIMENT_EXPERIMENT_H_

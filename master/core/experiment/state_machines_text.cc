@@ -1,0 +1,28 @@
+#include "master/core/experiment/state_machines_text.h"
+
+#include "absl/strings/str_cat.h"
+#include "master/core/experiment/tables.h"
+
+namespace det::experiment {
+namespace {
+
+template <class State, class Event, size_t kRows>
+std::string Table(const base::Transition<State, Event> (&table)[kRows]) {
+  return base::ToMarkdown(
+      table, [](State state) { return std::string(model::ToString(state)); },
+      [](Event event) { return std::string(ToString(event)); });
+}
+
+}  // namespace
+
+std::string StateMachinesText() {
+  return absl::StrCat(
+      "# State machines\n\nWritten from the tables in `master/core/experiment/tables.h` by "
+      "`bazel run //tools:state_machines_doc`;\na test keeps this page equal to them. "
+      "An event that has no row for a state changes nothing there.\n\n"
+      "## Experiment\n\n",
+      Table(kExperimentTable), "\n## Trial\n\n", Table(kTrialTable), "\n## Allocation\n\n",
+      Table(kAllocationTable));
+}
+
+}  // namespace det::experiment

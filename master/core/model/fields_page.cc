@@ -1,0 +1,180 @@
+#include "master/core/model/fields_page.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "master/core/model/fields.h"
+
+namespace det::model {
+namespace {
+
+using Role = Field::Role;
+
+constexpr char kHead[] = R"(# Experiment configuration
+
+Written from the table of fields in `master/core/model/fields*.cc` by
+`bazel run //tools:experiment_config_doc`; a test keeps this page equal to it. Editors can have the
+same as a JSON Schema: `det dev config-schema`.
+
+A configuration is one YAML document (JSON is a part of YAML). Rules for all of it:
+
+- `null` is the same as leaving a key out, except inside `data` and as a hyperparameter's value.
+- An unknown key is refused, except below `data`. All problems are said at once, each with its file,
+  line and path.
+- The configuration is put together from layers, the lowest first: the defaults below, the
+  scheduler's default priority, the master's checkpoint storage, the workspace's, task container
+  defaults, the template, your file, `--config a.b.c=value`, what a policy does not leave to you.
+- A higher layer's map is merged into a lower one's member by member, hyperparameters where both are
+  nested; scalars and lists replace what is below, except where the table says otherwise. A searcher
+  or storage of another kind takes over only what means something to it. `--config a.b=null` takes
+  away what is there.
+- What this cluster does not act on is accepted with a warning where leaving it out does no harm,
+  and refused where something would silently be lost. What is accepted is kept and shown.
+)";
+
+constexpr char kHyperparameters[] = R"(
+### What a hyperparameter may be
+
+| written as | means | points on a grid |
+|---|---|---|
+| any value that is no map; `{type: const, val: x}` | always this value | 1 |
+| `{type: int, minval: 1, maxval: 8, count: 4}` | an integer, both bounds included | `count` |
+| `{type: double, minval: 0, maxval: 1, count: 3}` | a number between the bounds | `count` |
+| `{type: log, base: 10, minval: -4, maxval: -1, count: 4}` | `base` to the power of a number between the bounds; `base` is 10 by default | `count` |
+| `{type: categorical, vals: [relu, gelu]}` | one of the values | all of them |
+| a map without `type` | further hyperparameters, by name | theirs |
+
+`count` is needed by the grid searcher alone. `when` makes one, or a map of them, present only where
+all its conditions hold; it names others by their path from the root:
+
+```yaml
+hyperparameters:
+  optimizer: {type: categorical, vals: [sgd, adam]}
+  layers: {type: int, minval: 1, maxval: 4}
+  momentum: {type: double, minval: 0, maxval: 1, when: {optimizer: sgd}}
+  third: {width: {type: int, minval: 8, maxval: 64}, when: {layers: {minval: 3}}}
+  warmup: {type: int, minval: 0, maxval: 9, when: {optimizer: [sgd, adam], layers: {maxval: 2}}}
+```
+
+A condition is a value, a list of values, or `{minval, maxval}` (both included, numbers alone).
+)";
+
+// In a cell of a table.
+std::string Cell(std::string_view text) {
+  return absl::StrReplaceAll(absl::string_view(text.data(), text.size()), {{"|", "\\|"}});
+}
+
+std::string Code(std::string_view text) { return absl::StrCat("`", Cell(text), "`"); }
+
+std::string CodeWords(const char* words) {
+  std::vector<std::string> codes;
+  for (const std::string& word : SplitWords(words)) codes.push_back(Code(word));
+  return absl::StrJoin(codes, ", ");
+}
+
+std::string TypeCell(const FieldTable& table, const Field& field) {
+  if (field.role == Role::kIgnored) {
+    return field.default_json == nullptr ? "anything" : Code(field.default_json);
+  }
+  if (field.choices != nullptr) return CodeWords(field.choices);
+  return Cell(table.Expected(field));
+}
+
+std::string DefaultCell(const Field& field) {
+  if (field.required) return "required";
+  if (field.default_json == nullptr) return "";
+  const std::string json = field.default_json;
+  return json.size() > 40 ? "see there" : Code(json);
+}
+
+std::string MergeNote(const Field& field) {
+  switch (field.merge) {
+    case Field::Merge::kReplace:
+      return "";
+    case Field::Merge::kAppend:
+      return " Layers append, the lower first.";
+    case Field::Merge::kByKey:
+      return absl::StrCat(" Layers append; an item of the same `", field.key, "` replaces.");
+  }
+  return "";
+}
+
+std::string Notes(const Field& field) {
+  std::string notes = Cell(field.description);
+  if (field.required_for != nullptr) {
+    absl::StrAppend(&notes, " Required for ", CodeWords(field.required_for), ".");
+  }
+  if (field.only_for != nullptr)
+    absl::StrAppend(&notes, " Only for ", CodeWords(field.only_for), ".");
+  if (field.gone != nullptr) {
+    absl::StrAppend(&notes, " No more: ", absl::StrJoin(SplitWords(field.gone), "; "), ".");
+  }
+  absl::StrAppend(&notes, MergeNote(field));
+  if (field.secret) absl::StrAppend(&notes, " Never shown.");
+  if (field.warning != nullptr) {
+    absl::StrAppend(&notes, " *Without effect, with a warning: ", Cell(field.warning), ".*");
+  }
+  if (field.refusal != nullptr) {
+    absl::StrAppend(&notes, " *Refused",
+                    field.refused == nullptr ? "" : absl::StrCat(" for ", CodeWords(field.refused)),
+                    ": ", Cell(field.refusal), ".*");
+  }
+  return notes;
+}
+
+std::string Row(const FieldTable& table, const Field& field) {
+  if (field.role == Role::kGone) {
+    return absl::StrCat("| ", Code(field.path), " | refused | | ", Notes(field), " |\n");
+  }
+  return absl::StrCat("| ", Code(field.path), " | ", TypeCell(table, field), " | ",
+                      DefaultCell(field), " | ", Notes(field), " |\n");
+}
+
+constexpr char kTableHead[] = "\n| field | what | default | notes |\n|---|---|---|---|\n";
+
+bool HasMembers(const Field& field) {
+  return field.role == Role::kSection || field.role == Role::kList;
+}
+
+// Everything below a top-level field.
+bool IsBelow(const Field& field, const Field& top) {
+  const std::string_view path = field.path;
+  const std::string_view own = top.path;
+  return path.size() > own.size() && path.starts_with(own) &&
+         (path[own.size()] == '.' || path[own.size()] == '[');
+}
+
+}  // namespace
+
+std::string GeneralTable(const FieldTable& table) {
+  std::string text = kTableHead;
+  for (const Field* field : table.At("")) {
+    if (!HasMembers(*field)) text += Row(table, *field);
+  }
+  return text;
+}
+
+std::string SectionTables(const FieldTable& table) {
+  std::string text;
+  for (const Field* each : table.At("")) {
+    const Field& top = *each;
+    if (!HasMembers(top)) continue;
+    absl::StrAppend(&text, "\n## ", top.path, "\n\n", Notes(top), top.required ? " Required." : "",
+                    "\n", kTableHead);
+    for (const Field& field : table.fields()) {
+      if (IsBelow(field, top)) text += Row(table, field);
+    }
+  }
+  return text;
+}
+
+std::string ExperimentConfigPage() {
+  const FieldTable& table = ExperimentFields();
+  return absl::StrCat(kHead, "\n## General\n", GeneralTable(table), kHyperparameters,
+                      SectionTables(table));
+}
+
+}  // namespace det::model

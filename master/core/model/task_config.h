@@ -1,0 +1,103 @@
+// What surrounds a trial's processes: resources, environment, mounts, and the sections for other
+// schedulers. Facts of the format: docs/reference/experiment-config.md.
+//
+// PURE.
+#ifndef MASTER_CORE_MODEL_TASK_CONFIG_H_
+#define MASTER_CORE_MODEL_TASK_CONFIG_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "master/core/model/agent.h"
+#include "master/core/model/value.h"
+
+namespace det::model {
+
+struct DeviceConfig {
+  std::string host_path;
+  std::string container_path;
+  std::string mode = "mrw";
+  friend bool operator==(const DeviceConfig&, const DeviceConfig&) = default;
+};
+
+// Less of a device is no part of it.
+inline constexpr double kLeastSlotFraction = 0.01;
+
+struct ResourcesConfig {
+  // Of each trial; 0 needs none. With max_slots_per_trial above it the trial is elastic: it starts
+  // with what is there between the two, and grows or shrinks at a checkpoint.
+  int slots_per_trial = 1;
+  int max_slots_per_trial = 0;  // 0: exactly slots_per_trial
+  double slot_fraction = 1;     // of the device; below 1 only where slots_per_trial is 1
+  double cpus = 0;              // for each slot, or for the trial where it has none; 0: not counted
+  int64_t memory = 0;           // bytes; likewise
+  std::optional<DeviceType> slot_type;
+  std::string device;                   // part of the device's name: "H200"; empty: any
+  std::optional<int64_t> max_run_time;  // seconds that a trial runs, over all its runs
+  std::vector<std::string> blocked_agents;
+  std::optional<int> max_slots;  // of the whole experiment
+  double weight = 1;
+  std::optional<int> priority;  // 1..99, smaller first
+  std::string resource_pool;    // empty: the default pool
+  bool is_single_node = false;
+  std::optional<int64_t> shm_size;  // bytes
+  std::vector<DeviceConfig> devices;
+  bool native_parallel = false;
+  friend bool operator==(const ResourcesConfig&, const ResourcesConfig&) = default;
+};
+
+// One value for each type of slot; tasks without slots, and on TPUs, take cpu's.
+template <class T>
+struct PerSlotType {
+  T cpu, cuda, rocm;
+  friend bool operator==(const PerSlotType&, const PerSlotType&) = default;
+};
+
+struct ProxyPortConfig {
+  int proxy_port = 0;
+  bool proxy_tcp = false;
+  bool unauthenticated = false;
+  bool default_service_id = false;
+  friend bool operator==(const ProxyPortConfig&, const ProxyPortConfig&) = default;
+};
+
+struct RegistryAuthConfig {
+  std::string username, password, auth, email, serveraddress, identitytoken, registrytoken;
+  friend bool operator==(const RegistryAuthConfig&, const RegistryAuthConfig&) = default;
+};
+
+struct EnvironmentConfig {
+  PerSlotType<std::string> image;                   // empty: the cluster's
+  PerSlotType<std::vector<std::string>> variables;  // "NAME=value"; the last of a name counts
+  std::vector<ProxyPortConfig> proxy_ports;
+  std::map<std::string, int64_t> ports;
+  bool force_pull_image = false;
+  RegistryAuthConfig registry_auth;
+  std::vector<std::string> add_capabilities;
+  std::vector<std::string> drop_capabilities;
+  Value pod_spec = Value::Object{};
+  friend bool operator==(const EnvironmentConfig&, const EnvironmentConfig&) = default;
+};
+
+struct BindMountConfig {
+  std::string host_path;  // absolute
+  std::string container_path;
+  bool read_only = false;
+  std::string propagation = "rprivate";
+  friend bool operator==(const BindMountConfig&, const BindMountConfig&) = default;
+};
+
+// Slurm and PBS.
+struct BatchSchedulerConfig {
+  std::optional<int> slots_per_node;
+  std::string gpu_type;           // slurm alone
+  std::vector<std::string> args;  // of sbatch, of qsub
+  friend bool operator==(const BatchSchedulerConfig&, const BatchSchedulerConfig&) = default;
+};
+
+}  // namespace det::model
+
+#endif  // MASTER_CORE_MODEL_TASK_CONFIG_H_

@@ -1,0 +1,83 @@
+// Writes a configuration by the table of fields.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "master/core/model/fields.h"
+
+namespace det::model {
+namespace {
+
+using Role = Field::Role;
+
+// The table's places may be written to; here they are only read.
+FieldTarget TargetOf(const Field& field, const ExperimentConfig& config, size_t item) {
+  return field.target(const_cast<ExperimentConfig*>(&config), item);
+}
+
+Value Members(const std::string& path, const ExperimentConfig& config, size_t item) {
+  Value::Object object;
+  for (const Field* field : FieldsAt(path)) {
+    if (field->role == Role::kIgnored || field->role == Role::kGone) continue;
+    if (!AppliesTo(*field, config)) continue;
+    object.emplace(field->path + path.size(), FieldValue(*field, config, item));
+  }
+  return object;
+}
+
+// Below data.secrets, whatever it is.
+void HideAll(Value& value) {
+  if (Value::Object* object = value.MutableObject()) {
+    for (auto& [key, member] : *object) HideAll(member);
+  } else if (Value::List* list = value.MutableList()) {
+    for (Value& item : *list) HideAll(item);
+  } else if (!value.is_null()) {
+    value = "********";
+  }
+}
+
+Value* MutableAt(Value& root, std::string_view path) {
+  Value* at = &root;
+  while (at != nullptr && !path.empty()) {
+    const size_t dot = path.find('.');
+    Value::Object* object = at->MutableObject();
+    if (object == nullptr) return nullptr;
+    const auto it = object->find(std::string(path.substr(0, dot)));
+    at = it == object->end() ? nullptr : &it->second;
+    path = dot == path.npos ? std::string_view() : path.substr(dot + 1);
+  }
+  return at;
+}
+
+}  // namespace
+
+Value FieldValue(const Field& field, const ExperimentConfig& config, size_t item) {
+  if (field.role == Role::kSection) {
+    Value section = Members(absl::StrCat(field.path, "."), config, item);
+    if (field.default_json != nullptr && section == Members(absl::StrCat(field.path, "."), {}, 0)) {
+      return DefaultOf(field);
+    }
+    return section;
+  }
+  const FieldTarget target = TargetOf(field, config, item);
+  if (field.role != Role::kList) return ValueAt(field, target);
+  const auto& list = std::get<ListTarget>(target);
+  Value::List items;
+  for (size_t i = 0; i < list.size(list.list); ++i) {
+    items.push_back(Members(absl::StrCat(field.path, "[]."), config, i));
+  }
+  return items;
+}
+
+Value ToValue(const ExperimentConfig& config) { return Members("", config, 0); }
+
+Value ToShownValue(const ExperimentConfig& config) {
+  Value value = ToValue(config);
+  for (const Field& field : Fields()) {
+    Value* at = field.secret ? MutableAt(value, field.path) : nullptr;
+    if (at != nullptr) HideAll(*at);
+  }
+  if (Value* secrets = MutableAt(value, "data.secrets")) HideAll(*secrets);
+  return value;
+}
+
+}  // namespace det::model

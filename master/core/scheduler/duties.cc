@@ -1,0 +1,141 @@
+#include "master/core/scheduler/duties.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "master/core/scheduler/claims.h"
+#include "master/core/scheduler/fit.h"
+#include "master/core/scheduler/holdings.h"
+#include "master/core/scheduler/least_useful.h"
+#include "master/core/scheduler/limits.h"
+#include "master/core/scheduler/words.h"
+
+namespace det::scheduler {
+namespace {
+
+void AskToGo(GangState& gang, std::string reason, Changes& changes) {
+  SetLeaving(gang, true);
+  changes.asked.push_back({&gang, nullptr, std::move(reason)});
+}
+
+// Of the job, least useful first, until `excess` is gone; none that the rest can do without.
+std::vector<GangState*> ToRelease(const JobState& job, Micro excess) {
+  std::vector<GangState*> candidates;
+  for (GangState* gang : job.running) {
+    if (gang->victim_priority && gang->held > 0) candidates.push_back(gang);
+  }
+  std::sort(candidates.begin(), candidates.end(), LeastUseful());
+  std::vector<GangState*> chosen;
+  for (GangState* gang : candidates) {
+    if (excess <= 0) break;
+    chosen.push_back(gang);
+    excess -= gang->held;
+  }
+  for (auto it = chosen.rbegin(); it != chosen.rend(); ++it) {
+    if (excess + (*it)->held > 0) continue;
+    excess += (*it)->held;
+    *it = nullptr;
+  }
+  std::erase(chosen, nullptr);
+  return chosen;
+}
+
+// The most slots that it could start with if it left; what it has now when there is no more.
+int CouldHave(PoolState& pool, GangState& gang, ClaimState& claim) {
+  const GangClass& c = *gang.gang_class;
+  int fits = gang.slots();
+  int too_many = std::min(c.shape.max_slots, SlotsWithinLimits(gang) + gang.slots()) + 1;
+  MarkLeaving(gang, true);
+  while (too_many - fits > 1) {
+    const int tried = fits + (too_many - fits) / 2;
+    if (const auto fitting = Fit(pool, c, tried, kSoon)) {
+      fits = tried;
+      claim.holds = HoldsOf(c, *fitting, kSoon);
+    } else {
+      too_many = tried;
+    }
+  }
+  MarkLeaving(gang, false);
+  return fits;
+}
+
+bool AnybodyWaits(const PoolState& pool) {
+  for (const auto& [shape, gang_class] : pool.classes) {
+    if (shape.slots == 0 || !gang_class->feasible) continue;
+    for (const JobQueue* queue : gang_class->queues) {
+      for (const GangState* gang : queue->gangs) {
+        // Whom a limit holds back would not start if others stayed as they are.
+        if (!gang->fresh && !RefusedBy(*gang)) return true;
+      }
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+void ReleaseAboveLimits(const Books& books, Changes& changes) {
+  for (const auto& [id, job] : books.limited()) {
+    const Micro excess = job->held - job->leaving - MicroOf(*job->job.max_slots);
+    if (excess <= 0) continue;
+    const Micro held = job->held - job->leaving;
+    for (GangState* gang : ToRelease(*job, excess)) {
+      AskToGo(*gang,
+              absl::StrCat("its experiment holds ", SlotsOf(held), " slots, and its max_slots is ",
+                           *job->job.max_slots),
+              changes);
+    }
+  }
+}
+
+void DrainForMaintenance(PoolState& pool, Changes& changes) {
+  const auto look_at = [&](absl::Time time) {
+    if (time > pool.now) changes.look_again = std::min(changes.look_again, time);
+  };
+  for (NodeState* node : pool.with_maintenance) {
+    for (const Maintenance& window : node->node->maintenance) {
+      look_at(window.begin - pool.config.maintenance_lead);
+      look_at(window.begin);
+      look_at(window.end);
+    }
+    if (!node->in_maintenance) continue;
+    std::vector<GangState*> gangs = node->gangs;
+    std::sort(gangs.begin(), gangs.end(),
+              [](const GangState* a, const GangState* b) { return a->gang->id < b->gang->id; });
+    for (GangState* gang : gangs) {
+      if (!gang->victim_priority) continue;
+      AskToGo(*gang, absl::StrCat("agent ", node->id.value(), " is in maintenance"), changes);
+    }
+  }
+}
+
+void GrowElastic(PoolState& pool, Changes& changes) {
+  if (pool.elastic.empty() || pool.leaving > 0 || AnybodyWaits(pool)) return;
+  std::set<const JobState*> jobs;
+  std::vector<ClaimState> claims;
+  std::vector<std::pair<GangState*, int>> grow;
+  for (GangState* gang : pool.elastic) {
+    ClaimState claim{.gang = gang, .holds = {}};
+    if (jobs.contains(gang->job)) continue;
+    const int could_have = CouldHave(pool, *gang, claim);
+    if (could_have * 2 < gang->slots() * 3) continue;
+    if (pool.now < gang->started_at + kSettled) {
+      changes.look_again = std::min(changes.look_again, gang->started_at + kSettled);
+      continue;
+    }
+    Apply(claim);
+    claims.push_back(std::move(claim));
+    jobs.insert(gang->job);
+    grow.emplace_back(gang, could_have);
+  }
+  for (const ClaimState& claim : claims) Release(claim);
+  for (const auto& [gang, slots] : grow) {
+    AskToGo(*gang, absl::StrCat("it can have ", Slots(slots), " instead of ", gang->slots()),
+            changes);
+  }
+}
+
+}  // namespace det::scheduler

@@ -1,0 +1,372 @@
+// Properties of the scheduler over random snapshots. A failure names its seed.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/rng.h"
+#include "master/core/scheduler/scheduler.h"
+#include "master/core/scheduler/testing/make.h"
+#include "master/core/scheduler/testing/oracle.h"
+#include "master/core/scheduler/testing/random_snapshot.h"
+#include <gtest/gtest.h>
+
+namespace det::scheduler {
+namespace {
+
+using Kind = WaitReason::Kind;
+using model::SchedulingPolicy;
+
+bool StartsIn(const Plan& plan, const Gang& gang) {
+  return std::any_of(plan.assign.begin(), plan.assign.end(),
+                     [&](const Assignment& a) { return a.gang == gang.id; });
+}
+
+const auto kNobody = [](const Gang&) { return false; };
+
+// Where it stands in the queue of a policy with a fixed order.
+auto PlaceOf(const Snapshot& snapshot, const Gang& gang) {
+  const Job& job = JobOf(snapshot, gang.job);
+  const bool by_priority =
+      PoolOf(snapshot, gang.resource_pool).policy == SchedulingPolicy::kPriority;
+  return std::tuple(by_priority ? job.priority : 0, job.position, gang.submitted, gang.id);
+}
+
+// Those of its pool that wait ahead of the gang, and may hold what falls free.
+std::vector<Gang> WaitingAheadOf(const Snapshot& after, const Scheduled& scheduled,
+                                 const Gang& gang) {
+  std::vector<Gang> ahead;
+  for (const Gang& other : after.gangs) {
+    const auto waiting = scheduled.waiting.find(other.id);
+    if (other.resource_pool != gang.resource_pool || waiting == scheduled.waiting.end()) continue;
+    const Kind kind = waiting->second.kind;
+    const bool holds = kind == Kind::kNoCapacity || kind == Kind::kBehindOthers ||
+                       kind == Kind::kAwaitingPreemption || kind == Kind::kMaintenance;
+    if (holds && PlaceOf(after, other) < PlaceOf(after, gang)) ahead.push_back(other);
+  }
+  return ahead;
+}
+
+bool RunsWhere(const Snapshot& after, const Gang& other, const Gang& waiting) {
+  for (const model::Placement& placement : other.running_on) {
+    for (const Node& node : after.nodes) {
+      if (node.id != placement.agent) continue;
+      for (const Slot& slot : node.slots) {
+        const bool has = std::find(placement.slots.begin(), placement.slots.end(), slot.id) !=
+                         placement.slots.end();
+        if (has && CouldUse(after, waiting, node, slot)) return true;
+      }
+    }
+  }
+  return false;
+}
+
+// When all those up to `waiting` can have what they need together, as if they were one: no claim
+// of any of them is whole later. Nobody may know.
+std::optional<absl::Time> AllFitAt(const Snapshot& after, const Scheduled& scheduled,
+                                   Gang waiting) {
+  const auto behind = [&](const Gang& other) {
+    return StartsIn(scheduled.plan, other) && PlaceOf(after, waiting) < PlaceOf(after, other);
+  };
+  if (!FitsAt(after, waiting, behind)) return std::nullopt;
+  for (const Gang& other : WaitingAheadOf(after, scheduled, waiting)) waiting.slots += other.slots;
+  return FitsAt(after, waiting, behind).value_or(absl::InfiniteFuture());
+}
+
+// Whether the other may have started on what somebody ahead of the gang waits for: it is over
+// before that one has all it needs. Or on what the gang waits for.
+bool LentTo(const Snapshot& after, const Scheduled& scheduled, const Gang& gang, const Gang& other,
+            bool by_itself = false) {
+  if (other.slots == 0 || other.max_run_time == absl::InfiniteDuration()) return false;
+  if (!PoolOf(after, gang.resource_pool).backfill) return false;
+  std::vector<Gang> ahead = WaitingAheadOf(after, scheduled, gang);
+  if (by_itself) ahead.push_back(gang);
+  return std::any_of(ahead.begin(), ahead.end(), [&](const Gang& waiting) {
+    if (waiting.slots == 0 || waiting.fraction < 1 || waiting.cpus > 0 || waiting.memory > 0) {
+      return false;
+    }
+    if (!RunsWhere(after, other, waiting)) return false;
+    const auto whole = AllFitAt(after, scheduled, waiting);
+    return whole && after.now + other.max_run_time <= *whole;
+  });
+}
+
+bool IsBehind(const Snapshot& after, const Gang& gang, const Gang& other) {
+  const model::ResourcePool& pool = PoolOf(after, gang.resource_pool);
+  const auto own = PlaceOf(after, gang);
+  const auto its = PlaceOf(after, other);
+  const bool holds = gang.queued_at + pool.hold_after <= after.now;
+  return holds ? own < its : std::get<0>(own) < std::get<0>(its);
+}
+
+// A gang that may have slots of several nodes holds all that are free, until it has enough: nothing
+// behind it starts on one of them.
+void CheckClaim(const Snapshot& after, const Scheduled& scheduled, const Gang& gang) {
+  const model::ResourcePool& pool = PoolOf(after, gang.resource_pool);
+  const bool anywhere = !gang.single_node && pool.heterogeneous && gang.fraction == 1;
+  const bool only_slots = gang.slots > 0 && gang.cpus == 0 && gang.memory == 0;
+  const bool maintained = std::any_of(after.nodes.begin(), after.nodes.end(),
+                                      [](const Node& node) { return !node.maintenance.empty(); });
+  if (pool.policy == SchedulingPolicy::kFairShare || !anywhere || !only_slots || maintained) return;
+  // Who could not run in the empty pool holds nothing.
+  if (!FitsLeftover(after, gang, [](const Gang&) { return true; })) return;
+  for (const Gang& other : after.gangs) {
+    if (!StartsIn(scheduled.plan, other) || other.resource_pool != gang.resource_pool) continue;
+    if (other.fraction < 1 || !IsBehind(after, gang, other)) continue;
+    if (LentTo(after, scheduled, gang, other, /*by_itself=*/true)) continue;
+    EXPECT_FALSE(RunsWhere(after, other, gang))
+        << other.id << " has slots that are " << gang.id << "'s";
+  }
+}
+
+// Nothing that stands behind the gang starts where the gang would fit without it: nothing of a
+// worse priority, and none of its equals either once it has waited for hold_after. What those ahead
+// of it wait for is theirs, and lent to others.
+void CheckOrder(const Snapshot& after, const Scheduled& scheduled, const Gang& gang, Kind kind) {
+  const model::ResourcePool& pool = PoolOf(after, gang.resource_pool);
+  if (pool.policy == SchedulingPolicy::kFairShare) return;
+  const auto behind = [&](const Gang& other) {
+    return StartsIn(scheduled.plan, other) && other.resource_pool == gang.resource_pool &&
+           IsBehind(after, gang, other) && !LentTo(after, scheduled, gang, other);
+  };
+  Snapshot left = after;
+  if (kind == Kind::kBehindOthers) {
+    const std::vector<Gang> ahead = WaitingAheadOf(after, scheduled, gang);
+    const bool slots =
+        std::any_of(ahead.begin(), ahead.end(), [](const Gang& other) { return other.slots > 0; });
+    if (!pool.backfill && slots && gang.slots > 0) return;
+    left = WithoutWhatTheyWaitFor(after, ahead);
+  }
+  EXPECT_FALSE(FitsLeftover(left, gang, behind))
+      << gang.id << " would fit without what started behind it";
+}
+
+void CheckWaiting(const Snapshot& after, const Scheduled& scheduled) {
+  for (const Gang& gang : after.gangs) {
+    const auto waiting = scheduled.waiting.find(gang.id);
+    EXPECT_EQ(gang.running_on.empty(), waiting != scheduled.waiting.end()) << gang.id;
+    if (waiting == scheduled.waiting.end()) continue;
+    const Kind kind = waiting->second.kind;
+    EXPECT_FALSE(waiting->second.text.empty());
+    EXPECT_EQ(kind == Kind::kBehindOthers, waiting->second.behind.has_value());
+    if (kind == Kind::kNoCapacity) {
+      EXPECT_FALSE(FitsLeftover(after, gang, kNobody)) << gang.id << " fits what was left over";
+    }
+    if (kind == Kind::kNoCapacity || kind == Kind::kBehindOthers) {
+      CheckOrder(after, scheduled, gang, kind);
+      CheckClaim(after, scheduled, gang);
+    }
+  }
+}
+
+bool AwaitsOthers(const Scheduled& scheduled, const Gang& gang) {
+  const auto waiting = scheduled.waiting.find(gang.id);
+  return waiting != scheduled.waiting.end() && waiting->second.kind == Kind::kAwaitingPreemption;
+}
+
+// Those of the pool for whom others leave, alone with what runs; but without those that are leaving
+// or were asked up to `last`, of whom `spared` stays, and without what the others hold that wait.
+Snapshot WithSpared(const Snapshot& after, const Scheduled& scheduled, size_t last, size_t spared) {
+  const std::vector<Preemption>& asked = scheduled.plan.preempt;
+  const auto asked_at = [&](const auto& matches) {
+    return static_cast<size_t>(std::find_if(asked.begin(), asked.end(), matches) - asked.begin());
+  };
+  std::string pool;
+  for (const Gang& gang : after.gangs) {
+    if (gang.id == *asked[last].in_favour_of) pool = gang.resource_pool;
+  }
+  Snapshot left = after;
+  std::vector<Gang> waiting;
+  for (const Gang& gang : after.gangs) {
+    if (gang.running_on.empty() && gang.resource_pool == pool && !AwaitsOthers(scheduled, gang)) {
+      waiting.push_back(gang);
+    }
+  }
+  std::erase_if(left.gangs, [&](const Gang& gang) {
+    if (gang.running_on.empty()) {
+      const size_t at = asked_at([&](const Preemption& p) { return p.in_favour_of == gang.id; });
+      const bool served = at == asked.size() || at <= last;
+      return gang.resource_pool != pool || !AwaitsOthers(scheduled, gang) || !served;
+    }
+    const size_t at = asked_at([&](const Preemption& p) { return p.victim == gang.id; });
+    return gang.leaving && at != spared && (at == asked.size() || at <= last);
+  });
+  for (Gang& gang : left.gangs) {
+    if (gang.running_on.empty()) gang.max_slots = 0;
+    gang.leaving = false;
+  }
+  return WithoutWhatTheyWaitFor(std::move(left), waiting);
+}
+
+// Each that is asked to go is needed when it is asked: were it to stay, and all others gone that
+// were asked so far, not all of those would start for whom they go.
+void CheckVictims(const Snapshot& before, const Snapshot& after, const Scheduled& scheduled) {
+  const std::vector<Preemption>& asked = scheduled.plan.preempt;
+  for (const Preemption& p : asked) {
+    EXPECT_FALSE(p.reason.empty());
+    for (const Gang& gang : before.gangs) {
+      if (gang.id != p.victim) continue;
+      EXPECT_TRUE(gang.preemptible && !gang.leaving && !gang.running_on.empty()) << gang.id;
+    }
+  }
+  // What goes for nobody's sake gives room that nobody knew of.
+  const bool duties =
+      std::any_of(asked.begin(), asked.end(), [](const Preemption& p) { return !p.in_favour_of; });
+  for (size_t spared = 0; spared < asked.size() && !duties; ++spared) {
+    size_t last = spared;
+    while (last + 1 < asked.size() && asked[last + 1].in_favour_of == asked[spared].in_favour_of) {
+      ++last;
+    }
+    const Snapshot without = WithSpared(after, scheduled, last, spared);
+    const auto waiting = std::count_if(without.gangs.begin(), without.gangs.end(),
+                                       [](const Gang& g) { return g.running_on.empty(); });
+    EXPECT_LT(Schedule(without).plan.assign.size(), static_cast<size_t>(waiting))
+        << asked[spared].victim << " goes for nothing";
+  }
+}
+
+void CheckPlan(const Snapshot& before, const Scheduled& scheduled) {
+  Snapshot after = before;
+  Apply(scheduled.plan, after);
+  for (const Gang& gang : after.gangs) {
+    if (!StartsIn(scheduled.plan, gang)) continue;
+    EXPECT_EQ(WrongPlacement(after, gang), "") << gang.id;
+  }
+  EXPECT_EQ(OverLimit(after, scheduled.plan), "");
+  CheckWaiting(after, scheduled);
+  CheckVictims(before, after, scheduled);
+}
+
+void CheckDeterminism(base::Rng& rng, const Snapshot& snapshot, const Scheduled& scheduled) {
+  Snapshot shuffled = snapshot;
+  rng.Shuffle(shuffled.pools);
+  rng.Shuffle(shuffled.nodes);
+  rng.Shuffle(shuffled.jobs);
+  rng.Shuffle(shuffled.gangs);
+  rng.Shuffle(shuffled.limits);
+  const Scheduled again = Schedule(shuffled);
+  EXPECT_EQ(again.plan, scheduled.plan) << "the order of the lists must not matter";
+  EXPECT_EQ(again.waiting, scheduled.waiting);
+}
+
+TEST(SchedulePropertyTest, HoldsOnRandomSnapshots) {
+  for (uint64_t seed = 0; seed < 100000; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    base::Rng rng(seed);
+    const Snapshot snapshot = RandomSnapshot(rng);
+    const Scheduled scheduled = Schedule(snapshot);
+    CheckPlan(snapshot, scheduled);
+    CheckDeterminism(rng, snapshot, scheduled);
+
+    Snapshot after = snapshot;
+    Apply(scheduled.plan, after);
+    const Scheduled second = Schedule(after);
+    EXPECT_EQ(Starts(second.plan), "") << "the second round starts nothing";
+    EXPECT_EQ(Asked(second.plan), "") << "the second round asks nobody away";
+    if (HasFailure()) return;
+  }
+}
+
+// One random change of what a Scheduler knows, told to it and made in the snapshot.
+class Story {
+ public:
+  explicit Story(uint64_t seed) : rng_(seed) {
+    snapshot_ = RandomSnapshot(rng_);
+    for (const auto& pool : snapshot_.pools) scheduler_.Put(pool);
+    for (const Gang& gang : snapshot_.gangs) scheduler_.Put(gang);
+    for (const Node& node : snapshot_.nodes) scheduler_.Put(node);
+    for (const Job& job : snapshot_.jobs) scheduler_.Put(job);
+    for (const Limit& limit : snapshot_.limits) scheduler_.Put(limit);
+  }
+
+  void Step() {
+    const int number = static_cast<int>(rng_.UniformInt(1, 12));
+    switch (rng_.UniformInt(0, 7)) {
+      case 0:
+        return scheduler_.Put(RandomNode(rng_, 1 + number % 6));
+      case 1:
+        return scheduler_.RemoveNode(model::AgentId(absl::StrCat("n", 1 + number % 6)));
+      case 2:
+        return scheduler_.Put(RandomJob(rng_, number % 6));
+      case 3:
+        return scheduler_.RemoveJob(model::JobId(absl::StrCat("j", number % 6)));
+      case 4:
+        return scheduler_.RemoveGang(model::AllocationId(absl::StrCat("g", number)));
+      case 5:
+        return scheduler_.Put(RandomLimit(rng_));
+      default:
+        return scheduler_.Put(RandomGang(rng_, number));
+    }
+  }
+
+  // A pass, compared with that of a fresh scheduler; then it is carried out, in part.
+  void Pass() {
+    now_ += absl::Minutes(rng_.UniformInt(0, 10));
+    const Snapshot dump = scheduler_.Dump(now_);
+    const Scheduled fresh = Schedule(dump);
+    const Plan plan = scheduler_.Pass(now_);
+    EXPECT_EQ(plan, fresh.plan);
+    EXPECT_EQ(scheduler_.Dump(now_), dump) << "a pass changes nothing";
+    for (const Gang& gang : dump.gangs) {
+      const auto reason = scheduler_.ReasonOf(gang.id);
+      const auto expected = fresh.waiting.find(gang.id);
+      if (expected == fresh.waiting.end()) continue;
+      EXPECT_EQ(reason, expected->second) << gang.id;
+    }
+    Snapshot after = dump;
+    Apply(plan, after);
+    for (size_t i = 0; i < after.gangs.size(); ++i) {
+      if (after.gangs[i] != dump.gangs[i] && rng_.UniformInt(0, 4) > 0) {
+        scheduler_.Put(after.gangs[i]);
+      }
+    }
+  }
+
+ private:
+  base::Rng rng_;
+  Snapshot snapshot_;
+  Scheduler scheduler_;
+  absl::Time now_ = absl::UnixEpoch() + absl::Hours(1);
+};
+
+TEST(SchedulePropertyTest, ASchedulerThatLivesAnswersAsAFreshOne) {
+  for (uint64_t seed = 0; seed < 5000; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    Story story(seed);
+    for (int pass = 0; pass < 5; ++pass) {
+      for (int step = 0; step < 3; ++step) story.Step();
+      story.Pass();
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+}
+
+TEST(SchedulePropertyTest, ALoneGangThatWaitsForRoomStartsOnTheEmptyCluster) {
+  for (uint64_t seed = 0; seed < 10000; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    base::Rng rng(seed);
+    const Snapshot snapshot = RandomSnapshot(rng);
+    for (const auto& [id, reason] : Schedule(snapshot).waiting) {
+      const auto gang = std::find_if(snapshot.gangs.begin(), snapshot.gangs.end(),
+                                     [&](const Gang& g) { return g.id == id; });
+      Snapshot alone = snapshot;
+      alone.gangs = {*gang};
+      alone.limits.clear();
+      for (Node& node : alone.nodes) {
+        node.accepts_work = true;
+        node.maintenance.clear();
+        for (Slot& slot : node.slots) slot.enabled = true;
+      }
+      const bool never = reason.kind == Kind::kInfeasible || reason.kind == Kind::kNotBound;
+      EXPECT_EQ(Schedule(alone).plan.assign.size(), never ? 0u : 1u) << id << ": " << reason.text;
+    }
+    if (HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace det::scheduler

@@ -1,0 +1,123 @@
+// What a custom search remembers, as a value and back.
+#include <algorithm>
+#include <iterator>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "master/core/searcher/custom.h"
+#include "master/core/searcher/snapshot.h"
+
+namespace det::searcher {
+namespace {
+
+using model::RequestId;
+using model::Value;
+
+constexpr const char* kWishes[] = {"run", "pause", "stop"};
+
+absl::StatusOr<std::deque<std::string>> ReadTexts(const Value& from, const char* name) {
+  DET_ASSIGN_OR_RETURN(const Value::List* list, ReadList(from, name));
+  std::deque<std::string> texts;
+  for (const Value& value : *list) {
+    if (value.AsString() == nullptr) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("searcher snapshot: ", name, " holds what is no text"));
+    }
+    texts.push_back(*value.AsString());
+  }
+  return texts;
+}
+
+}  // namespace
+
+Value CustomSearch::Snapshot() const {
+  Value::List trials, waiting, events;
+  for (const auto& [request, trial] : trials_) {
+    trials.emplace_back(
+        Value::Object{{"request", request.value()},
+                      {"seed", static_cast<int64_t>(trial.asked.seed)},
+                      {"hparams", trial.asked.hparams},
+                      {"parent", trial.asked.parent ? Value(trial.asked.parent->value()) : Value()},
+                      {"number", trial.number},
+                      {"wish", kWishes[static_cast<size_t>(trial.wish)]},
+                      {"started", trial.started},
+                      {"running", trial.running},
+                      {"exited", trial.exited}});
+  }
+  for (const RequestId& request : waiting_) waiting.emplace_back(request.value());
+  for (const PendingEvent& event : events_) events.push_back(event.description);
+  Value shutdown;
+  if (shutdown_) {
+    shutdown = Value::Object{{"failed", shutdown_->failed}, {"canceled", shutdown_->canceled}};
+  }
+  return Value::Object{{"trials", std::move(trials)},
+                       {"waiting", std::move(waiting)},
+                       {"events", std::move(events)},
+                       {"last_event", last_event_},
+                       {"posts", Value::List(posts_.begin(), posts_.end())},
+                       {"shutdown", std::move(shutdown)}};
+}
+
+absl::Status CustomSearch::RestoreTrial(const Value& saved) {
+  Trial trial;
+  DET_ASSIGN_OR_RETURN(const std::string request, ReadText(saved, "request"));
+  trial.asked.request = RequestId(request);
+  DET_ASSIGN_OR_RETURN(const int64_t seed, ReadCount(saved, "seed"));
+  trial.asked.seed = static_cast<uint32_t>(seed);
+  DET_ASSIGN_OR_RETURN(const Value::Object* hparams, ReadObject(saved, "hparams"));
+  trial.asked.hparams = *hparams;
+  if (const Value* parent = saved.Find("parent"); parent != nullptr && parent->AsString()) {
+    trial.asked.parent = RequestId(*parent->AsString());
+  }
+  DET_ASSIGN_OR_RETURN(trial.number, ReadCount(saved, "number"));
+  DET_ASSIGN_OR_RETURN(const std::string wish, ReadText(saved, "wish"));
+  const auto known = std::find(std::begin(kWishes), std::end(kWishes), wish);
+  if (known == std::end(kWishes)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("searcher snapshot: the wish for trial ", request, " is ", wish));
+  }
+  trial.wish = static_cast<Wish>(known - std::begin(kWishes));
+  DET_ASSIGN_OR_RETURN(trial.started, ReadBool(saved, "started"));
+  DET_ASSIGN_OR_RETURN(trial.running, ReadBool(saved, "running"));
+  DET_ASSIGN_OR_RETURN(trial.exited, ReadBool(saved, "exited"));
+  running_ += trial.running ? 1 : 0;
+  exited_ += trial.exited ? 1 : 0;
+  live_ += trial.started && !trial.exited ? 1 : 0;
+  trials_.emplace(trial.asked.request, std::move(trial));
+  return absl::OkStatus();
+}
+
+absl::Status CustomSearch::RestoreEvents(const Value& snapshot) {
+  DET_ASSIGN_OR_RETURN(last_event_, ReadCount(snapshot, "last_event"));
+  DET_ASSIGN_OR_RETURN(const Value::List* events, ReadList(snapshot, "events"));
+  int64_t id = last_event_ - static_cast<int64_t>(events->size());
+  for (const Value& description : *events) events_.emplace_back(++id, description);
+  return absl::OkStatus();
+}
+
+absl::Status CustomSearch::Restore(const Value& snapshot) {
+  CustomSearch restored(options_);
+  DET_ASSIGN_OR_RETURN(const Value::List* trials, ReadList(snapshot, "trials"));
+  for (const Value& saved : *trials) DET_RETURN_IF_ERROR(restored.RestoreTrial(saved));
+  DET_ASSIGN_OR_RETURN(const std::deque<std::string> waiting, ReadTexts(snapshot, "waiting"));
+  for (const std::string& request : waiting) {
+    if (!restored.trials_.contains(RequestId(request))) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("searcher snapshot: ", request, " waits, and is no trial"));
+    }
+    restored.waiting_.emplace_back(request);
+  }
+  DET_RETURN_IF_ERROR(restored.RestoreEvents(snapshot));
+  DET_ASSIGN_OR_RETURN(restored.posts_, ReadTexts(snapshot, "posts"));
+  const Value* shutdown = snapshot.Find("shutdown");
+  if (shutdown != nullptr && !shutdown->is_null()) {
+    Shutdown said;
+    DET_ASSIGN_OR_RETURN(said.failed, ReadBool(*shutdown, "failed"));
+    DET_ASSIGN_OR_RETURN(said.canceled, ReadBool(*shutdown, "canceled"));
+    restored.shutdown_ = said;
+  }
+  *this = std::move(restored);
+  return absl::OkStatus();
+}
+
+}  // namespace det::searcher

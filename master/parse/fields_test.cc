@@ -1,0 +1,138 @@
+#include "master/core/model/fields.h"
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "master/core/model/fields_page.h"
+#include "master/parse/read.h"
+#include "master/parse/testing.h"
+#include <gtest/gtest.h>
+
+namespace det::model {
+namespace {
+
+// A configuration in which the field means something and is not set.
+absl::StatusOr<ExperimentConfig> ConfigFor(const Field& field) {
+  std::string searcher = "single", storage = "shared_fs";
+  if (field.only_for != nullptr) {
+    const bool of_searcher = std::string(field.path).starts_with("searcher.");
+    for (const std::string& word : SplitWords(field.only_for)) {
+      if (field.required_for != nullptr && IsAmong(field.required_for, word)) continue;
+      (of_searcher ? searcher : storage) = word;
+    }
+  }
+  const std::string yaml =
+      absl::StrCat("entrypoint: x\nsearcher: ", SearcherOf(searcher), R"(
+resources: {devices: ["/dev/a:/dev/b"]}
+environment: {proxy_ports: [{proxy_port: 1}]}
+bind_mounts: [{host_path: /a, container_path: /a}]
+log_policies: [{name: mine}]
+checkpoint_storage: {type: )",
+                   storage, storage == "shared_fs" ? "" : R"(, bucket: b, container: c,
+  container_path: /c)",
+                   "}\n");
+  const absl::StatusOr<ExperimentConfig> config = Parse(yaml);
+  if (config.ok()) return config;
+  // Storage that this cluster does not have is known all the same.
+  ExperimentConfig made = *Parse(kMinimal);
+  made.checkpoint_storage.type = storage;
+  return made;
+}
+
+TEST(FieldsTest, DefaultsOfTheTableAreThoseOfTheStructs) {
+  for (const Field& field : Fields()) {
+    if (field.default_json == nullptr || field.role == Field::Role::kIgnored) continue;
+    auto config = ConfigFor(field);
+    ASSERT_TRUE(config.ok()) << field.path << ": " << config.status();
+    ASSERT_TRUE(AppliesTo(field, *config)) << field.path;
+    // These lists are filled to look at their items.
+    if (field.role == Field::Role::kList) config = Parse(kMinimal);
+    // Two policies are built in.
+    const size_t item = std::string(field.path).starts_with("log_policies[].") ? 2 : 0;
+    EXPECT_EQ(FieldValue(field, *config, item).ToJson(), field.default_json) << field.path;
+  }
+}
+
+TEST(FieldsTest, EveryRowIsSound) {
+  std::set<std::string> paths;
+  for (const Field& field : Fields()) {
+    EXPECT_TRUE(paths.insert(field.path).second) << field.path;
+    const std::string description = field.description;
+    EXPECT_TRUE(description.ends_with('.') || field.role == Field::Role::kGone) << field.path;
+    const bool has_place = field.role == Field::Role::kValue || field.role == Field::Role::kList;
+    EXPECT_EQ(field.target != nullptr, has_place) << field.path;
+    EXPECT_NE(ExperimentFields().Expected(field), "") << field.path;
+    // The section around it is a row too.
+    const std::string path = field.path;
+    const size_t dot = path.rfind('.');
+    if (dot != path.npos) {
+      std::string around = path.substr(0, dot);
+      if (around.ends_with("[]")) around.resize(around.size() - 2);
+      EXPECT_NE(FindField(around), nullptr) << path;
+    }
+    for (const char* kinds : {field.only_for, field.required_for, field.ignored_for}) {
+      if (kinds == nullptr) continue;
+      ASSERT_NE(KindField(path), nullptr) << path;
+      for (const std::string& word : SplitWords(kinds)) {
+        EXPECT_TRUE(IsAmong(KindField(path)->choices, word)) << path << " " << word;
+      }
+    }
+    if (field.merge == Field::Merge::kByKey) {
+      ASSERT_NE(field.key, nullptr) << path;
+      const Field* key = FindField(path + "[]." + field.key);
+      ASSERT_NE(key, nullptr) << path;
+      EXPECT_TRUE(key->required) << path;
+    }
+  }
+}
+
+// Every leaf that the API shows is a field that a user can set.
+void ExpectKnown(const Value& value, const std::string& path) {
+  const Field* field = FindField(path);
+  ASSERT_NE(field, nullptr) << path;
+  if (field->role != Field::Role::kSection || value.AsObject() == nullptr) return;
+  for (const auto& [key, member] : *value.AsObject()) ExpectKnown(member, path + "." + key);
+}
+
+TEST(FieldsTest, EverythingThatIsShownHasARow) {
+  for (const std::string& name : SplitWords(FindField("searcher.name")->choices)) {
+    const auto config = Parse(absl::StrCat("entrypoint: x\nsearcher: ", SearcherOf(name)));
+    ASSERT_TRUE(config.ok()) << name << ": " << config.status();
+    const Value shown = ToValue(*config);
+    for (const auto& [key, member] : *shown.AsObject()) ExpectKnown(member, key);
+  }
+}
+
+TEST(FieldsTest, SecretsAreNeverShown) {
+  ExperimentConfig config = *Parse(absl::StrCat(
+      kMinimal, "data: {secrets: {token: t1, list: [t2, {deep: t3}], none: null}, open: o}\n",
+      "environment: {registry_auth: {username: me, password: t4}}\n",
+      "integrations: {pachyderm: {dataset: {token: t5}}}\n"));
+  config.checkpoint_storage = {.type = "s3", .bucket = "b", .access_key = "t6", .secret_key = "t7"};
+  const std::string shown = ToShownValue(config).ToJson();
+  for (const char* secret : {"t1", "t2", "t3", "t4", "t5", "t6", "t7", "\"me\""}) {
+    EXPECT_EQ(shown.find(secret), shown.npos) << secret << " in " << shown;
+    EXPECT_NE(ToValue(config).ToJson().find(secret), shown.npos) << secret;
+  }
+  EXPECT_NE(shown.find("\"open\":\"o\""), shown.npos);
+}
+
+TEST(FieldsTest, ThePageOfTheDocumentationIsCurrent) {
+  const auto page = base::ReadFile("docs/reference/experiment-config.md");
+  ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_EQ(*page, ExperimentConfigPage())
+      << "run: bazel run //tools:experiment_config_doc > docs/reference/experiment-config.md";
+}
+
+TEST(SuggestTest, PrefersANearNameOverTheList) {
+  EXPECT_EQ(Suggest(ExperimentFields(), "max_trails", {"max_trials", "metric"}),
+            "did you mean max_trials?");
+  EXPECT_EQ(Suggest(ExperimentFields(), "q", {"a", "b"}), "known here: a, b");
+  EXPECT_EQ(Suggest(ExperimentFields(), "max_trials", {"name"}),
+            "did you mean searcher.max_trials?");
+}
+
+}  // namespace
+}  // namespace det::model

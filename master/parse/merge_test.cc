@@ -1,0 +1,211 @@
+#include "master/parse/merge.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "master/parse/shape.h"
+#include "master/parse/testing.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace det::model {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string Merged(const std::string& low, const std::string& high) {
+  ConfigNode a = *ReadYaml(low, "low.yaml", true), b = *ReadYaml(high, "high.yaml", true);
+  ToTableForm(a);
+  ToTableForm(b);
+  return MergeConfig(a, b).ToValue().ToJson();
+}
+
+struct Case {
+  const char* low;
+  const char* high;
+  const char* merged;
+};
+
+// The rules of the reference, one by one.
+TEST(MergeTest, FollowsTheRuleOfEachField) {
+  const Case cases[] = {
+      // Scalars override, maps merge, lists replace.
+      {"{max_restarts: 1}", "{max_restarts: 2}", R"({"max_restarts":2})"},
+      {"{resources: {priority: 3, weight: 2}}", "{resources: {weight: 5}}",
+       R"({"resources":{"priority":3,"weight":5}})"},
+      {"{labels: [a]}", "{labels: [b]}", R"({"labels":["b"]})"},
+      {"{entrypoint: [a, b]}", "{entrypoint: c}", R"({"entrypoint":"c"})"},
+      {"{data: {a: {x: 1}, l: [1]}}", "{data: {a: {y: 2}, l: [2]}}",
+       R"({"data":{"a":{"x":1,"y":2},"l":[2]}})"},
+      // A length is one value.
+      {"{min_validation_period: {batches: 1}}", "{min_validation_period: {epochs: 2}}",
+       R"({"min_validation_period":{"epochs":2}})"},
+      // Null is absent.
+      {"{max_restarts: 1}", "{max_restarts: null}", R"({"max_restarts":1})"},
+      {"{max_restarts: null}", "{max_restarts: 3}", R"({"max_restarts":3})"},
+      {"{resources: {priority: 3}}", "{resources: null}", R"({"resources":{"priority":3}})"},
+      // Older forms are what they stand for.
+      {"{optimizations: {gradient_compression: int8}}",
+       "{optimizations: {gradient_compression: true}}",
+       R"({"optimizations":{"gradient_compression":"float16"}})"},
+      {"{optimizations: {gradient_compression: false}}", "{}",
+       R"({"optimizations":{"gradient_compression":"none"}})"},
+      // Lists that append, or replace by key.
+      {"{bind_mounts: [{host_path: /a, container_path: /x}, {host_path: /b, container_path: /y}]}",
+       "{bind_mounts: [{host_path: /c, container_path: /x}, {host_path: /d, container_path: /z}]}",
+       R"({"bind_mounts":[{"container_path":"/x","host_path":"/c"},)"
+       R"({"container_path":"/y","host_path":"/b"},{"container_path":"/z","host_path":"/d"}]})"},
+      {"{resources: {devices: ['/dev/a:/dev/x']}}",
+       "{resources: {devices: [{host_path: /dev/b, container_path: /dev/x}, '/dev/c:/dev/c:r']}}",
+       R"({"resources":{"devices":[{"container_path":"/dev/x","host_path":"/dev/b"},)"
+       R"({"container_path":"/dev/c","host_path":"/dev/c","mode":"r"}]}})"},
+      {"{environment: {environment_variables: [A=1, B=2]}}",
+       "{environment: {environment_variables: {cuda: [A=3], gpu: null}}}",
+       R"({"environment":{"environment_variables":{"cpu":["A=1","B=2"],)"
+       R"("cuda":["A=1","B=2","A=3"],"rocm":["A=1","B=2"]}}})"},
+      {"{environment: {environment_variables: {gpu: [A=1]}}}",
+       "{environment: {environment_variables: [B=2]}}",
+       R"({"environment":{"environment_variables":{"cpu":["B=2"],"cuda":["A=1","B=2"],)"
+       R"("rocm":["B=2"]}}})"},
+      {"{environment: {proxy_ports: [{proxy_port: 1}, {proxy_port: 2}]}}",
+       "{environment: {proxy_ports: [{proxy_port: 2, proxy_tcp: true}, {proxy_port: 3}]}}",
+       R"({"environment":{"proxy_ports":[{"proxy_port":1},{"proxy_port":2,"proxy_tcp":true},)"
+       R"({"proxy_port":3}]}})"},
+      {"{environment: {image: a}}", "{environment: {image: {gpu: b}}}",
+       R"({"environment":{"image":{"cpu":"a","cuda":"b","rocm":"a"}}})"},
+      {"{environment: {add_capabilities: [A]}}", "{environment: {add_capabilities: [B]}}",
+       R"({"environment":{"add_capabilities":["B"]}})"},
+      {"{slurm: {sbatch_args: [a], gpu_type: x}}", "{slurm: {sbatch_args: [b]}}",
+       R"({"slurm":{"gpu_type":"x","sbatch_args":["a","b"]}})"},
+      {"{pbs: {pbsbatch_args: [a]}}", "{pbs: {pbsbatch_args: [b]}}",
+       R"({"pbs":{"pbsbatch_args":["a","b"]}})"},
+      {"{log_policies: [{name: n, pattern: p}, {name: m, pattern: q}]}",
+       "{log_policies: [{name: n, pattern: r, action: {type: exclude_node}}]}",
+       R"({"log_policies":[{"action":"exclude_node","name":"n","pattern":"r"},)"
+       R"({"name":"m","pattern":"q"}]})"},
+      // Hyperparameters merge where both are nested.
+      {"{hyperparameters: {a: 1, n: {x: 1, y: 2}}}", "{hyperparameters: {n: {y: 3}, b: 2}}",
+       R"({"hyperparameters":{"a":1,"b":2,"n":{"x":1,"y":3}}})"},
+      {"{hyperparameters: {a: {type: int, minval: 1, maxval: 2}}}",
+       "{hyperparameters: {a: {type: double, minval: 0, maxval: 1}}}",
+       R"({"hyperparameters":{"a":{"maxval":1,"minval":0,"type":"double"}}})"},
+      {"{hyperparameters: {a: {x: 1}}}", "{hyperparameters: {a: {type: const, val: 1}}}",
+       R"({"hyperparameters":{"a":{"type":"const","val":1}}})"},
+      {"{hyperparameters: {a: 1}}", "{hyperparameters: {a: null}}",
+       R"({"hyperparameters":{"a":null}})"},
+      // Another kind takes over only what it knows.
+      {"{searcher: {name: random, max_trials: 4, metric: m, sampler: tpe}}",
+       "{searcher: {name: grid}}", R"({"searcher":{"metric":"m","name":"grid"}})"},
+      {"{searcher: {name: random, max_trials: 4, metric: m}}", "{searcher: {name: tpe}}",
+       R"({"searcher":{"max_trials":4,"metric":"m","name":"tpe"}})"},
+      {"{checkpoint_storage: {host_path: /a, save_trial_best: 3}}",
+       "{checkpoint_storage: {type: s3, bucket: b}}",
+       R"({"checkpoint_storage":{"bucket":"b","save_trial_best":3,"type":"s3"}})"},
+      {"{checkpoint_storage: {type: s3, bucket: b, prefix: p}}",
+       "{checkpoint_storage: {type: s3, bucket: c}}",
+       R"({"checkpoint_storage":{"bucket":"c","prefix":"p","type":"s3"}})"},
+  };
+  for (const Case& c : cases)
+    EXPECT_EQ(Merged(c.low, c.high), c.merged) << c.low << " + " << c.high;
+}
+
+TEST(MergeTest, LayersStackInTheirOrder) {
+  ConfigDefaults defaults = TestDefaults();
+  defaults.below = {{"scheduler", "resources: {priority: 42}"},
+                    {"master", "checkpoint_storage: {type: directory, container_path: /m}"},
+                    {"workspace", "checkpoint_storage: {type: shared_fs, host_path: /w}"},
+                    {"empty", ""},
+                    {"template t",
+                     "max_restarts: 2\ndescription: from t\nlabels: [t]\n"
+                     "resources: {priority: 10}\n"}};
+  defaults.above = {{"policy", "resources: {priority: 50}"}, {"cluster", "max_restarts: 1"}};
+  const auto config =
+      ParseExperimentConfig(absl::StrCat(kMinimal, "max_restarts: 3\nlabels: [own]\n"), "c.yaml",
+                            {"name=mine", "resources.priority=7"}, defaults);
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->checkpoint_storage.type, "shared_fs");
+  EXPECT_EQ(config->checkpoint_storage.host_path, "/w");
+  EXPECT_EQ(config->checkpoint_storage.container_path, "");
+  EXPECT_EQ(config->description, "from t");
+  EXPECT_EQ(config->labels, std::vector<std::string>{"own"});
+  EXPECT_EQ(config->name, "mine");
+  EXPECT_EQ(config->resources.priority, 50);
+  EXPECT_EQ(config->max_restarts, 1);
+}
+
+TEST(MergeTest, AProblemIsNamedByTheLayerItCameFrom) {
+  ConfigDefaults defaults = TestDefaults();
+  defaults.below = {{"template t", "name: a\nmax_restarts: many\nsearcher:\n  metrik: x\n"}};
+  defaults.above = {{"policy", "resources: {weight: heavy}"}};
+  const auto config = ParseExperimentConfig(absl::StrCat(kMinimal, "debug: 3\n"), "c.yaml",
+                                            {"preemption_timeout=0"}, defaults);
+  const std::string message(config.status().message());
+  EXPECT_THAT(message, HasSubstr("template t:2: max_restarts: expected an integer >= 0, found"));
+  EXPECT_THAT(message,
+              HasSubstr("template t:4: searcher.metrik: unknown key; did you mean metric"));
+  EXPECT_THAT(message, HasSubstr("policy:1: resources.weight: expected a number"));
+  EXPECT_THAT(message, HasSubstr("c.yaml:3: debug: expected true or false, found 3"));
+  EXPECT_THAT(message, HasSubstr("--config preemption_timeout: preemption_timeout: expected"));
+  defaults.below = {{"master", "checkpoint_storage: {save_trial_best: 2}"}};
+  EXPECT_THAT(ParseExperimentConfig("", "c.yaml", {}, defaults).status().ToString(),
+              HasSubstr("c.yaml: is empty"));
+  defaults.below = {{"template broken", "a: ["}};
+  EXPECT_THAT(ParseExperimentConfig(kMinimal, "c.yaml", {}, defaults).status().ToString(),
+              HasSubstr("template broken:1: not valid YAML"));
+  defaults.below = {{"template list", "[a]"}};
+  EXPECT_THAT(ParseExperimentConfig(kMinimal, "c.yaml", {}, defaults).status().ToString(),
+              HasSubstr("template list: expected a map"));
+}
+
+TEST(MergeTest, ATemplateAloneMakesAConfiguration) {
+  ConfigDefaults defaults = TestDefaults();
+  defaults.below = {{"template t", kMinimal}};
+  const auto config = ParseExperimentConfig("", "c.yaml", {}, defaults);
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->searcher.metric, "loss");
+}
+
+TEST(MergeTest, OverridesFollowTheSameRules) {
+  const std::string yaml = absl::StrCat(kMinimal, R"(
+environment: {environment_variables: [A=1]}
+hyperparameters: {lr: {type: log, minval: -4, maxval: -1}, n: {x: 1}}
+slurm: {sbatch_args: [a]}
+labels: [a]
+)");
+  const auto config =
+      Parse(yaml, {"environment.environment_variables=[B=2]", "hyperparameters.lr.maxval=0",
+                   "hyperparameters.n.y=2", "slurm.sbatch_args=[b]", "labels=[b]",
+                   "environment.environment_variables.gpu=[C=3]", "resources={priority: 4}"});
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_THAT(config->environment.variables.cpu, ::testing::ElementsAre("A=1", "B=2"));
+  EXPECT_THAT(config->environment.variables.cuda, ::testing::ElementsAre("A=1", "B=2", "C=3"));
+  EXPECT_EQ(std::get<LogHparam>(config->hyperparameters.at("lr").kind), (LogHparam{10, -4, 0, {}}));
+  EXPECT_EQ(std::get<NestedHparam>(config->hyperparameters.at("n").kind).members.size(), 2u);
+  EXPECT_THAT(config->slurm.args, ::testing::ElementsAre("a", "b"));
+  EXPECT_THAT(config->labels, ::testing::ElementsAre("b"));
+  EXPECT_EQ(config->resources.priority, 4);
+}
+
+TEST(MergeTest, TheTextThatIsKeptHoldsTheOverrides) {
+  EXPECT_EQ(*TextToKeep("# mine\nname: a\n", {}, {}), "# mine\nname: a\n");
+  EXPECT_EQ(*TextToKeep("name: a\nlabels: [x]\n", {}, {"labels=[y]", "data.z=1", "name=null"}),
+            R"({"data":{"z":1},"labels":["y"]})");
+  EXPECT_EQ(*TextToKeep("", {{"template t", "debug: true"}}, {"name=a"}),
+            R"({"debug":true,"name":"a"})");
+}
+
+TEST(MergeTest, BuiltInLogPoliciesCanBeReplacedAndSwitchedOff) {
+  const auto config = Parse(absl::StrCat(kMinimal, R"(log_policies:
+- {name: CUDA OOM, pattern: null}
+- {name: mine, pattern: oh no, action: cancel_retries}
+)"));
+  ASSERT_TRUE(config.ok()) << config.status();
+  ASSERT_EQ(config->log_policies.size(), 3u);
+  EXPECT_EQ(config->log_policies[0], (LogPolicyConfig{"CUDA OOM", "", ""}));
+  EXPECT_EQ(config->log_policies[1], BuiltInLogPolicies()[1]);
+  EXPECT_EQ(config->log_policies[2], (LogPolicyConfig{"mine", "oh no", "cancel_retries"}));
+}
+
+}  // namespace
+}  // namespace det::model

@@ -1,0 +1,125 @@
+// Users, and what each keeps for the web page: plain records, one transaction each. Reached by
+// Store::people(). What they may: access.h.
+// Any thread; blocks.
+#ifndef MASTER_STORE_INTERFACES_PEOPLE_H_
+#define MASTER_STORE_INTERFACES_PEOPLE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "master/core/model/ids.h"
+#include "master/core/model/role.h"
+#include "master/store/interfaces/agent_user.h"
+#include "master/store/interfaces/window.h"
+#include "master/store/interfaces/workspaces.h"
+
+namespace det::store {
+
+struct UserRecord {
+  model::UserId id;
+  std::string username;
+  std::string password_hash;  // argon2id text; empty: cannot log in by password
+  bool admin = false;
+  bool active = true;
+  std::string display_name;
+  bool remote = false;  // signs in elsewhere
+  std::optional<AgentUser> agent_user;
+  absl::Time modified_at;
+  std::optional<absl::Time> last_auth_at;
+  friend bool operator==(const UserRecord&, const UserRecord&) = default;
+};
+
+// What is set changes.
+struct UserPatch {
+  std::optional<std::string> username;
+  std::optional<std::string> password_hash;
+  std::optional<bool> admin;
+  std::optional<bool> active;
+  std::optional<std::string> display_name;
+  std::optional<bool> remote;
+  std::optional<AgentUser> agent_user;
+};
+
+struct UserQuery {
+  enum class Sort {
+    kId,
+    kUsername,
+    kDisplayName,
+    kAdmin,
+    kActive,
+    kModifiedAt,
+    kLastAuthAt,
+    kRemote
+  };
+  Window window;
+  Sort sort = Sort::kId;
+  bool descending = false;
+  std::string name;  // contained in the name or the display name, any case
+  std::optional<bool> active;
+  std::optional<bool> admin;
+  std::vector<model::Role> roles;  // who has one of these somewhere; empty: all
+};
+struct UserPage {
+  std::vector<UserRecord> users;
+  int total = 0;
+};
+
+struct UserSetting {
+  std::string storage_path;
+  std::string key;
+  std::string value;
+  friend bool operator==(const UserSetting&, const UserSetting&) = default;
+};
+
+class People {
+ public:
+  virtual ~People() = default;
+
+  // NOT_FOUND. Names are compared without case.
+  virtual absl::StatusOr<UserRecord> GetUser(model::UserId id) = 0;
+  virtual absl::StatusOr<UserRecord> GetUserByName(const std::string& username) = 0;
+  virtual absl::StatusOr<UserPage> ListUsers(const UserQuery& query) = 0;
+  // Gives it its id. `role`: what it may in the workspace Uncategorized; kNone: nothing there.
+  // ALREADY_EXISTS when the name, in any case, is taken.
+  virtual absl::StatusOr<UserRecord> AddUser(const UserRecord& user, model::Role role) = 0;
+  absl::StatusOr<UserRecord> AddUser(const UserRecord& user) {
+    return AddUser(user, model::Role::kNone);
+  }
+  // NOT_FOUND; ALREADY_EXISTS as above; FAILED_PRECONDITION when no active administrator would be
+  // left. Sets modified_at to `now`.
+  virtual absl::StatusOr<UserRecord> ChangeUser(model::UserId id, const UserPatch& patch,
+                                                absl::Time now) = 0;
+  // OK for a user who is gone.
+  virtual absl::Status NoteLogin(model::UserId id, absl::Time at) = 0;
+
+  // By path and key.
+  virtual absl::StatusOr<std::vector<UserSetting>> ListSettings(model::UserId id) = 0;
+  // Adds, replaces, or, with an empty value, removes each.
+  virtual absl::Status PutSettings(model::UserId id, const std::vector<UserSetting>& settings) = 0;
+  virtual absl::Status DropSettings(model::UserId id) = 0;
+};
+
+// What all implementations say.
+inline absl::Status NoSuchUser(absl::string_view name) {
+  return absl::NotFoundError(
+      absl::StrCat("user ", name, " does not exist; `det user list` shows all"));
+}
+inline absl::Status NoSuchUser(model::UserId id) { return NoSuchUser(ToString(id)); }
+inline absl::Status UserExists(const std::string& name) {
+  return absl::AlreadyExistsError(
+      absl::StrCat("another user is named ", name, "; choose another name"));
+}
+inline absl::Status LastAdministrator() {
+  return absl::FailedPreconditionError(
+      "no active administrator would be left; make another user one first");
+}
+
+}  // namespace det::store
+
+#endif  // MASTER_STORE_INTERFACES_PEOPLE_H_

@@ -1,0 +1,158 @@
+#include "master/store/interfaces/search_columns.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+
+namespace det::store {
+namespace {
+
+using Type = ColumnType;
+
+constexpr std::array<std::pair<std::string_view, Statistic>, 4> kStatistics = {{
+    {"last", Statistic::kLast},
+    {"min", Statistic::kMin},
+    {"max", Statistic::kMax},
+    {"mean", Statistic::kMean},
+}};
+
+absl::Status NoSuchColumn(Table table, const std::string& name) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "there is no column \"", name, "\" of ", table == Table::kRuns ? "runs" : "experiments",
+      "; there are fixed ones (GET /api/v1/projects/{id}/columns lists them), hp.<path>, "
+      "metadata.<path> and <group>.<metric>.{last,min,max,mean}"));
+}
+
+// "validation.loss.min": a group has no dots, a metric may have some.
+bool ReadMetric(const std::string& name, Column& column) {
+  const size_t first = name.find('.');
+  const size_t last = name.rfind('.');
+  if (first == std::string::npos || first == 0 || last <= first + 1) return false;
+  for (const auto& [word, statistic] : kStatistics) {
+    if (std::string_view(name).substr(last + 1) != word) continue;
+    column.kind = Column::Kind::kMetric;
+    column.type = Type::kNumber;
+    column.group = name.substr(0, first);
+    column.metric = name.substr(first + 1, last - first - 1);
+    column.statistic = statistic;
+    return true;
+  }
+  return false;
+}
+
+absl::StatusOr<Type> ReadType(std::string_view type) {
+  if (type.empty() || type == "COLUMN_TYPE_UNSPECIFIED" || type == "COLUMN_TYPE_TEXT" ||
+      type == "COLUMN_TYPE_ARRAY") {
+    return Type::kText;
+  }
+  if (type == "COLUMN_TYPE_NUMBER") return Type::kNumber;
+  if (type == "COLUMN_TYPE_DATE") return Type::kDate;
+  return absl::InvalidArgumentError(
+      absl::StrCat("there is no column type \"", std::string(type),
+                   "\"; there are COLUMN_TYPE_TEXT, _NUMBER, _DATE and _ARRAY"));
+}
+
+std::vector<FixedColumn> Shared() {
+  return {
+      {"description", Field::kDescription, Type::kText, "Description", true},
+      {"tags", Field::kTags, Type::kArray, "Tags", true},
+      {"forkedFrom", Field::kForkedFrom, Type::kNumber, "Forked", true},
+      {"startTime", Field::kStartTime, Type::kDate, "Start Time", false},
+      {"endTime", Field::kEndTime, Type::kDate, "End Time", false},
+      {"duration", Field::kDuration, Type::kNumber, "Duration", false},
+      {"state", Field::kState, Type::kText, "State", false},
+      {"searcherType", Field::kSearcherType, Type::kText, "Searcher", true},
+      {"searcherMetric", Field::kSearcherMetric, Type::kText, "Searcher Metric", true},
+      {"searcherMetricsVal", Field::kSearcherMetricValue, Type::kNumber, "Searcher Metric Value",
+       false},
+      {"resourcePool", Field::kResourcePool, Type::kText, "Resource Pool", true},
+      {"checkpointSize", Field::kCheckpointSize, Type::kNumber, "Checkpoint Size", false},
+      {"checkpointCount", Field::kCheckpointCount, Type::kNumber, "Checkpoints", false},
+      {"user", Field::kUser, Type::kText, "User", true},
+      {"externalExperimentId", Field::kExternalId, Type::kText, "External Experiment ID", true},
+      {"archived", Field::kArchived, Type::kFlag, "Archived", false},
+      {"projectId", Field::kProjectId, Type::kNumber, "Project ID", true},
+      {"parentArchived", Field::kParentArchived, Type::kFlag, "Parent Archived", true},
+  };
+}
+
+std::vector<FixedColumn> OfExperiments() {
+  std::vector<FixedColumn> columns = {
+      {"id", Field::kExperimentId, Type::kNumber, "ID", true},
+      {"name", Field::kName, Type::kText, "Name", true},
+      {"numTrials", Field::kNumTrials, Type::kNumber, "Trials", true},
+      {"progress", Field::kProgress, Type::kNumber, "Progress", true},
+      {"externalTrialId", Field::kExternalId, Type::kText, "External Trial ID", true},
+  };
+  for (const FixedColumn& each : Shared()) columns.push_back(each);
+  for (FixedColumn& each : columns) each.of_experiment = true;
+  return columns;
+}
+
+std::vector<FixedColumn> OfRuns() {
+  std::vector<FixedColumn> columns = {
+      {"id", Field::kRunId, Type::kNumber, "Global Run ID", false},
+      {"localId", Field::kLocalId, Type::kText, "Run ID", false},
+      {"experimentId", Field::kExperimentId, Type::kNumber, "Search ID", true},
+      {"experimentName", Field::kName, Type::kText, "Search Name", true},
+      {"experimentDescription", Field::kDescription, Type::kText, "Search Description", true},
+      {"experimentProgress", Field::kProgress, Type::kNumber, "Search Progress", true},
+      {"isExpMultitrial", Field::kIsMultitrial, Type::kFlag, "Part of Search", true},
+      {"externalRunId", Field::kExternalId, Type::kText, "External Run ID", false},
+  };
+  for (const FixedColumn& each : Shared()) columns.push_back(each);
+  return columns;
+}
+
+// Other names that requests may use.
+std::string Usual(Table table, const std::string& name) {
+  if (name == "searcherMetricValue") return std::string("searcherMetricsVal");
+  if (name == "labels") return std::string("tags");
+  if (table != Table::kRuns) return name;
+  if (name == "name") return std::string("experimentName");
+  if (name == "progress") return std::string("experimentProgress");
+  return name;
+}
+
+}  // namespace
+
+const std::vector<FixedColumn>& FixedColumns(Table table) {
+  static const auto& runs = *new std::vector<FixedColumn>(OfRuns());
+  static const auto& experiments = *new std::vector<FixedColumn>(OfExperiments());
+  return table == Table::kRuns ? runs : experiments;
+}
+
+absl::StatusOr<Column> ParseColumn(Table table, const std::string& name, std::string_view location,
+                                   std::string_view type) {
+  Column column;
+  const bool metric = location == "LOCATION_TYPE_VALIDATIONS" ||
+                      location == "LOCATION_TYPE_TRAINING" ||
+                      location == "LOCATION_TYPE_CUSTOM_METRIC";
+  const bool value = (absl::StartsWith(name, "hp.") && name.size() > 3) ||
+                     (absl::StartsWith(name, "metadata.") && name.size() > 9);
+  if (value && !metric) {
+    column.kind = Column::Kind::kValue;
+    column.key = name;
+    DET_ASSIGN_OR_RETURN(column.type, ReadType(type));
+    return column;
+  }
+  if (!metric) {
+    const std::vector<FixedColumn>& fixed = FixedColumns(table);
+    const std::string usual = Usual(table, name);
+    const auto found = std::find_if(fixed.begin(), fixed.end(),
+                                    [&](const FixedColumn& each) { return usual == each.name; });
+    if (found != fixed.end()) {
+      column.field = found->field;
+      column.type = found->type;
+      return column;
+    }
+  }
+  if (ReadMetric(name, column)) return column;
+  return NoSuchColumn(table, name);
+}
+
+}  // namespace det::store

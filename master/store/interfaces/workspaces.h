@@ -1,0 +1,113 @@
+// Workspaces: plain records, one transaction each. Reached by Store::workspaces(). Workspace 1 is
+// named Uncategorized, immutable and always there. Any thread; blocks.
+#ifndef MASTER_STORE_INTERFACES_WORKSPACES_H_
+#define MASTER_STORE_INTERFACES_WORKSPACES_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "master/core/model/ids.h"
+#include "master/store/interfaces/agent_user.h"
+#include "master/store/interfaces/window.h"
+
+namespace det::store {
+
+inline constexpr int32_t kUncategorized = 1;  // the id of the workspace and of the project
+
+// How a deletion goes.
+enum class SpaceState { kLive, kDeleting, kDeleteFailed };
+
+struct WorkspaceRecord {
+  int32_t id = 0;
+  std::string name;
+  model::UserId owner;
+  std::string owner_name;
+  bool archived = false;
+  bool immutable = false;  // its names and its place stay
+  SpaceState state = SpaceState::kLive;
+  std::string error;
+  std::optional<AgentUser> agent_user;
+  std::string checkpoint_storage;  // JSON, a layer of every configuration in it; empty: none
+  std::string default_compute_pool;
+  std::string default_aux_pool;
+  std::optional<absl::Time> pinned_at;  // by the one who asks
+  int num_projects = 0;
+  int num_experiments = 0;
+};
+struct WorkspacePatch {
+  std::optional<std::string> name;
+  std::optional<AgentUser> agent_user;
+  std::optional<std::string> checkpoint_storage;
+  std::optional<std::string> default_compute_pool;
+  std::optional<std::string> default_aux_pool;
+  std::optional<bool> archived;  // its projects with it
+};
+struct WorkspaceQuery {
+  enum class Sort { kId, kName };
+  model::UserId asking;  // whose pins are shown
+  Window window;
+  Sort sort = Sort::kId;
+  bool descending = false;
+  std::string name;  // contained in the name, any case
+  std::string exact_name;
+  std::optional<bool> archived;
+  std::optional<bool> pinned;
+  std::vector<std::string> owners;
+  std::vector<model::UserId> owner_ids;
+  std::optional<std::vector<int32_t>> visible;  // these alone
+};
+struct WorkspacePage {
+  std::vector<WorkspaceRecord> workspaces;
+  int total = 0;
+};
+
+class Workspaces {
+ public:
+  virtual ~Workspaces() = default;
+
+  // NOT_FOUND.
+  virtual absl::StatusOr<WorkspaceRecord> GetWorkspace(int32_t id, model::UserId asking) = 0;
+  // The same without counting what is in it. NOT_FOUND.
+  virtual absl::StatusOr<std::string> NameOf(int32_t workspace) = 0;
+  virtual absl::StatusOr<WorkspacePage> ListWorkspaces(const WorkspaceQuery& query) = 0;
+  // Gives it its id, and its owner the role of its administrator. ALREADY_EXISTS by name.
+  virtual absl::StatusOr<WorkspaceRecord> AddWorkspace(const WorkspaceRecord& workspace) = 0;
+  // NOT_FOUND; ALREADY_EXISTS by name; FAILED_PRECONDITION for an immutable one.
+  virtual absl::StatusOr<WorkspaceRecord> ChangeWorkspace(int32_t id,
+                                                          const WorkspacePatch& patch) = 0;
+  // With its projects. FAILED_PRECONDITION for an immutable one, and while an experiment or a model
+  // is in it.
+  virtual absl::Status DeleteWorkspace(int32_t id) = 0;
+  virtual absl::Status PinWorkspace(model::UserId user, int32_t id,
+                                    std::optional<absl::Time> at) = 0;
+};
+
+// What all implementations say.
+inline absl::Status NoSuchWorkspace(int32_t id) {
+  return absl::NotFoundError(
+      absl::StrCat("workspace ", id, " does not exist; `det workspace list` shows all"));
+}
+inline absl::Status WorkspaceExists(const std::string& name) {
+  return absl::AlreadyExistsError(
+      absl::StrCat("another workspace is named \"", name, "\"; choose another name"));
+}
+// "workspace Uncategorized cannot be deleted".
+inline absl::Status IsImmutable(const char* noun, const std::string& name, const char* what) {
+  return absl::FailedPreconditionError(absl::StrCat(noun, " ", name, " cannot be ", what));
+}
+inline absl::Status NotEmpty(const char* noun, const std::string& name, int64_t experiments) {
+  return absl::FailedPreconditionError(
+      absl::StrCat(noun, " \"", name, "\" holds ", experiments,
+                   experiments == 1 ? " experiment" : " experiments",
+                   "; move them elsewhere or delete them first"));
+}
+
+}  // namespace det::store
+
+#endif  // MASTER_STORE_INTERFACES_WORKSPACES_H_

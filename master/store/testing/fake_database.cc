@@ -1,0 +1,384 @@
+#include "master/store/testing/fake_database.h"
+
+#include <cstdlib>
+#include <optional>
+
+#include "master/store/interfaces/canonical.h"
+#include "master/store/testing/fake_sort.h"
+
+namespace det::store {
+
+void FakeDatabase::Make(const cluster::PutExperiment& put) {
+  const auto known = experiments.find(put.experiment.id);
+  int32_t project = known == experiments.end() ? put.experiment.project : known->second.project;
+  if (!spaces.projects.contains(project)) project = kUncategorized;  // deleted beside it
+  experiments[put.experiment.id] = put.experiment;
+  experiments[put.experiment.id].project = project;
+  archived.erase(put.experiment.id);
+  retained.erase(put.experiment.id);
+}
+
+void FakeDatabase::Make(const cluster::PutSearcher& put) {
+  const auto [it, inserted] = searchers.emplace(put.experiment, put);
+  if (!inserted && it->second.sequence <= put.sequence) it->second = put;
+  std::erase_if(searcher_events, [&](const auto& event) {
+    return event.first.first == put.experiment && event.first.second <= put.sequence;
+  });
+}
+
+void FakeDatabase::Make(const cluster::AddCheckpoint& add) {
+  // Nobody takes over the checkpoint of another trial by naming it.
+  const auto [it, inserted] = checkpoints.emplace(add.checkpoint.id, add.checkpoint);
+  const model::CheckpointState state = it->second.state;
+  if (inserted || it->second.trial != add.checkpoint.trial) return;
+  if (state == model::CheckpointState::kError) return;
+  if (state == model::CheckpointState::kPartiallyDeleted) return;
+  it->second = add.checkpoint;
+  it->second.state = state;
+}
+
+void FakeDatabase::Add(const model::LogLine& line) {
+  if (IsGone(line.task)) return;
+  if (line.sequence > 0 &&
+      !log_sequences.emplace(line.allocation, line.agent, line.sequence).second) {
+    return;
+  }
+  logs.push_back({++last_log, line});
+}
+
+void FakeDatabase::Make(const cluster::SetProject& set) {
+  const auto e = experiments.find(set.experiment);
+  if (e == experiments.end() || !spaces.projects.contains(set.to.project)) return;
+  cluster::Put(set.to, e->second);
+}
+
+void FakeDatabase::Make(const cluster::SetTexts& set) {
+  const auto e = experiments.find(set.experiment);
+  if (e == experiments.end()) return;
+  cluster::Put(set.texts, e->second);
+  if (set.texts.notes) spaces.experiment_notes[set.experiment] = *set.texts.notes;
+}
+
+void FakeDatabase::Make(const cluster::SetArchived& set) {
+  if (set.archived) {
+    archived.insert(set.experiment);
+  } else {
+    archived.erase(set.experiment);
+  }
+}
+
+std::string FakeDatabase::UsernameOf(model::UserId id) const {
+  const auto user = people.users.find(id);
+  return user == people.users.end() ? "" : user->second.username;
+}
+
+experiment::Experiment FakeDatabase::Placed(const experiment::Experiment& experiment) const {
+  experiment::Experiment placed = experiment;
+  const auto project = spaces.projects.find(experiment.project);
+  if (project == spaces.projects.end()) return placed;
+  const WorkspaceRecord& workspace = spaces.workspaces.at(project->second.workspace);
+  cluster::Put(cluster::Space{workspace.id, project->first, workspace.name, project->second.name},
+               placed);
+  return placed;
+}
+
+void FakeDatabase::AddTo(cluster::Image& image, const experiment::Experiment& experiment) const {
+  const model::ExperimentId id = experiment.id;
+  image.experiments.push_back(Placed(experiment));
+  if (searchers.contains(id)) image.searchers.emplace(id, searchers.at(id));
+  for (const auto& [trial_id, trial] : trials) {
+    if (trial.experiment == id) image.trials.push_back(trial);
+  }
+  for (const auto& [key, events] : searcher_events) {
+    if (key.first == id) image.searcher_events.push_back(events);
+  }
+}
+
+std::string FakeDatabase::HolderOf(const model::CheckpointId& id) const {
+  std::string holder;
+  const auto hold = [&](const std::string& by) {
+    if (holder.empty() || by < holder) holder = by;
+  };
+  for (const auto& [of, e] : experiments) {
+    if (e.warm_start == id && !IsDeletion(e.state)) hold("experiment " + ToString(of));
+    if (IsTerminal(e.state)) continue;
+    for (const auto& [number, t] : trials) {
+      if (t.experiment != of || (t.latest_checkpoint != id && t.warm_start != id)) continue;
+      hold("trial " + ToString(number));
+    }
+  }
+  for (const auto& [key, version] : models.versions) {
+    if (version.checkpoint == id) hold(HolderName(models.models.at(key.first).name, key.second));
+  }
+  return holder;
+}
+
+void FakeDatabase::Doom(model::CheckpointRecord& checkpoint) {
+  using State = model::CheckpointState;
+  if (checkpoint.state == State::kDeleted || !HolderOf(checkpoint.id).empty()) return;
+  checkpoint.state = State::kDeleting;
+  trims.erase(checkpoint.id);
+}
+
+bool FakeDatabase::IsGone(const model::TaskId& task) const {
+  const model::ExperimentId id(std::atoi(task.value().c_str()));
+  if (id.value() > highest_deleted.last_experiment) return false;
+  const auto e = experiments.find(id);
+  return e == experiments.end() || e->second.state == model::ExperimentState::kDeleted;
+}
+
+void FakeDatabase::Make(const cluster::MarkDamaged& mark) {
+  const auto it = checkpoints.find(mark.id);
+  if (it == checkpoints.end() || it->second.trial != mark.trial) return;
+  if (it->second.state != model::CheckpointState::kCompleted) return;
+  it->second.state = model::CheckpointState::kError;
+  (*it->second.metadata.MutableObject())["damage"] = mark.damage;
+}
+
+void FakeDatabase::Make(const cluster::MarkDeleting& mark) {
+  const auto e = experiments.find(mark.experiment);
+  if (e == experiments.end()) return;
+  for (auto& [id, checkpoint] : checkpoints) {
+    if (IsOf(checkpoint, mark.experiment)) Doom(checkpoint);
+  }
+  e->second.state = model::ExperimentState::kDeleting;
+  e->second.reason.clear();
+}
+
+void FakeDatabase::Make(const cluster::PutRetention& put) {
+  const auto e = experiments.find(put.experiment);
+  if (e == experiments.end()) return;
+  model::ExperimentConfig config = *e->second.config;
+  experiment::SetPolicy(config.checkpoint_storage, put.policy);
+  e->second.config = std::make_shared<const model::ExperimentConfig>(std::move(config));
+  retained.erase(put.experiment);
+}
+
+void FakeDatabase::Make(const cluster::DropCheckpoints& drop) {
+  for (const model::CheckpointId& id : drop.ids) {
+    if (checkpoints.contains(id)) Doom(checkpoints.at(id));
+  }
+}
+
+void FakeDatabase::Make(const cluster::TrimCheckpoint& trim) {
+  using State = model::CheckpointState;
+  const auto it = checkpoints.find(trim.id);
+  if (it == checkpoints.end() || !HolderOf(trim.id).empty()) return;
+  State& state = it->second.state;
+  if (state == State::kDeleting || state == State::kDeleted) return;
+  state = State::kPartiallyDeleted;
+  trims[trim.id].insert(trim.globs.begin(), trim.globs.end());
+}
+
+void FakeDatabase::Make(const cluster::RetainOthers& retain) {
+  const auto e = experiments.find(retain.experiment);
+  if (e == experiments.end()) return;
+  if (experiment::PolicyOf(e->second.config->checkpoint_storage) != retain.policy) return;
+  Make(cluster::DropCheckpoints{retain.drop});
+  retained.insert(retain.experiment);
+}
+
+void FakeDatabase::AddScheduling(cluster::Image& image) const {
+  for (const auto& [id, agent] : known_agents) image.known_agents.push_back(agent);
+  for (const auto& [id, agent] : agents) image.agents.push_back(agent);
+  for (const auto& [name, pool] : pools) image.pools.push_back(pool);
+  image.default_pools = default_pools;
+  for (const auto& [key, quota] : quotas) image.quotas.push_back(quota);
+  absl::Time newest = absl::UnixEpoch();
+  for (const auto& [id, a] : allocations) newest = std::max(newest, a.ended_at.value_or(newest));
+  for (const DeletedRun& run : deleted_runs) newest = std::max(newest, *run.allocation.ended_at);
+  cluster::Usage& usage = image.usage;
+  usage.month =
+      absl::FromCivil(absl::ToCivilMonth(newest, absl::UTCTimeZone()), absl::UTCTimeZone());
+  const auto count = [&](const experiment::Allocation& a, const std::string& owner,
+                         const std::string& workspace) {
+    if (!a.ended_at || *a.ended_at <= usage.month || !a.started_at || a.granted <= 0) return;
+    const absl::Duration held = *a.ended_at - std::max(*a.started_at, usage.month);
+    const double used = a.granted * a.fraction * absl::ToDoubleSeconds(held);
+    usage.users[owner] += used;
+    usage.workspaces[workspace] += used;
+  };
+  for (const auto& [id, a] : allocations) {
+    const auto trial = trials.find(a.trial);
+    if (trial == trials.end()) continue;
+    const auto e = experiments.find(trial->second.experiment);
+    if (e == experiments.end()) continue;
+    count(a, experiment::OwnerName(e->second), Placed(e->second).config->workspace);
+  }
+  for (const DeletedRun& run : deleted_runs) count(run.allocation, run.owner, run.workspace);
+}
+
+std::vector<model::MetricReport> FakeDatabase::Metrics(model::TrialId trial,
+                                                       const std::string& group) const {
+  std::vector<model::MetricReport> found;
+  for (auto it = metrics.lower_bound(MetricKey(trial, group, 0, 0));
+       it != metrics.end() && it->second.trial == trial; ++it) {
+    if (!group.empty() && it->second.group != group) break;
+    const bool again = !found.empty() && found.back().group == it->second.group &&
+                       found.back().steps_completed == it->second.steps_completed;
+    if (again) found.pop_back();
+    found.push_back(it->second);
+  }
+  return found;
+}
+
+std::vector<CheckpointEntry> FakeDatabase::Checkpoints(model::TrialId trial) const {
+  std::vector<CheckpointEntry> entries;
+  const auto owner = trials.find(trial);
+  if (owner == trials.end()) return entries;
+  const auto experiment = experiments.find(owner->second.experiment);
+  if (experiment == experiments.end()) return entries;
+  for (const auto& [id, checkpoint] : checkpoints) {
+    if (checkpoint.trial != trial) continue;
+    CheckpointEntry entry{checkpoint, experiment->first, owner->second.hparams, {}, {}};
+    for (const model::MetricReport& report : Metrics(trial, "validation")) {
+      if (report.steps_completed == checkpoint.steps_completed) {
+        entry.validation_metrics = report.metrics;
+      }
+    }
+    entry.searcher_metric =
+        MetricNumber(entry.validation_metrics, experiment->second.config->searcher.metric);
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+TrialRecord FakeDatabase::Record(const experiment::Trial& trial) const {
+  TrialRecord record;
+  record.trial = trial;
+  for (const model::MetricReport& report : Metrics(trial.id, "validation")) {
+    const auto order = std::pair(report.run_id, report.steps_completed);
+    if (!record.latest_validation || order > std::pair(record.latest_validation->run_id,
+                                                       record.latest_validation->steps_completed)) {
+      record.latest_validation = report;
+    }
+    if (trial.best_metric && report.steps_completed == trial.best_steps) {
+      record.best_validation = report;
+    }
+  }
+  const std::vector<CheckpointEntry> entries = Checkpoints(trial.id);
+  std::vector<const CheckpointEntry*> pointers;
+  for (const CheckpointEntry& entry : entries) {
+    if (entry.checkpoint.state == model::CheckpointState::kDeleted) continue;
+    pointers.push_back(&entry);
+    ++record.checkpoint_count;
+    record.checkpoint_size += TotalSize(entry.checkpoint);
+  }
+  const auto experiment = experiments.find(trial.experiment);
+  if (experiment == experiments.end()) return record;
+  const bool smaller = experiment->second.config->searcher.smaller_is_better;
+  if (const CheckpointEntry* best = FindBest(pointers, smaller)) {
+    record.best_checkpoint = best->checkpoint;
+  }
+  return record;
+}
+
+ExperimentRecord FakeDatabase::Record(const experiment::Experiment& experiment) const {
+  ExperimentRecord record;
+  record.experiment = Placed(experiment);
+  record.archived = archived.contains(experiment.id);
+  record.username = UsernameOf(experiment.owner);
+  const auto notes = spaces.experiment_notes.find(experiment.id);
+  if (notes != spaces.experiment_notes.end()) record.notes = notes->second;
+  const auto project = spaces.projects.find(experiment.project);
+  if (project != spaces.projects.end()) record.project_owner = project->second.owner;
+  for (const auto& [id, trial] : trials) {
+    if (trial.experiment != experiment.id) continue;
+    ++record.num_trials;
+    for (const CheckpointEntry& entry : Checkpoints(id)) {
+      if (entry.checkpoint.state == model::CheckpointState::kDeleted) continue;
+      ++record.checkpoint_count;
+      record.checkpoint_size += TotalSize(entry.checkpoint);
+    }
+  }
+  const auto context = contexts.find(experiment.context_hash);
+  if (context != contexts.end()) record.context_size = context->second.size();
+  return record;
+}
+
+void Sort(std::vector<ExperimentRecord>& items, const ExperimentQuery& query) {
+  using Record = ExperimentRecord;
+  const auto by = [&](const auto& key) {
+    SortBy(items, query.descending, key, [](const Record& r) { return r.experiment.id; });
+  };
+  using Sort = ExperimentQuery::Sort;
+  switch (query.sort) {
+    case Sort::kId:
+      return by([](const Record& r) { return std::optional(r.experiment.id); });
+    case Sort::kName:
+      return by([](const Record& r) { return std::optional(r.experiment.config->name); });
+    case Sort::kState:
+      return by([](const Record& r) { return std::optional(ToString(r.experiment.state)); });
+    case Sort::kStartTime:
+      return by([](const Record& r) { return std::optional(r.experiment.created_at); });
+    case Sort::kEndTime:
+      return by([](const Record& r) { return r.experiment.ended_at; });
+    case Sort::kNumTrials:
+      return by([](const Record& r) { return std::optional(r.num_trials); });
+    case Sort::kProgress:
+      return by([](const Record& r) { return std::optional(r.experiment.progress); });
+    case Sort::kUser:
+      return by([](const Record& r) { return std::optional(r.username); });
+  }
+}
+
+void Sort(std::vector<TrialRecord>& items, const TrialQuery& query) {
+  using Record = TrialRecord;
+  const auto by = [&](const auto& key) {
+    SortBy(items, query.descending, key, [](const Record& r) { return r.trial.id; });
+  };
+  using Sort = TrialQuery::Sort;
+  switch (query.sort) {
+    case Sort::kId:
+      return by([](const Record& r) { return std::optional(r.trial.id); });
+    case Sort::kState:
+      return by([](const Record& r) { return std::optional(ToString(r.trial.state)); });
+    case Sort::kStartTime:
+      return by([](const Record& r) { return std::optional(r.trial.created_at); });
+    case Sort::kEndTime:
+      return by([](const Record& r) { return r.trial.ended_at; });
+    case Sort::kBestMetric:
+      return by([](const Record& r) { return r.trial.best_metric; });
+    case Sort::kLatestMetric:
+      return by([](const Record& r) { return r.trial.latest_metric; });
+    case Sort::kSteps:
+      return by([](const Record& r) { return std::optional(r.trial.steps_completed); });
+    case Sort::kRestarts:
+      return by([](const Record& r) { return std::optional(r.trial.restarts); });
+  }
+}
+
+void Sort(std::vector<CheckpointEntry>& items, const CheckpointQuery& query,
+          const std::function<bool(model::ExperimentId)>& smaller_is_better) {
+  using Entry = CheckpointEntry;
+  const auto by = [&](const auto& key) {
+    SortBy(items, query.descending, key, [](const Entry& e) { return e.checkpoint.id; });
+  };
+  const auto finite = [](std::optional<double> number) {
+    return number && std::isfinite(*number) ? number : std::nullopt;
+  };
+  using Sort = CheckpointQuery::Sort;
+  switch (query.sort) {
+    case Sort::kTime:
+      return by([](const Entry& e) { return std::optional(e.checkpoint.time); });
+    case Sort::kId:
+      return by([](const Entry& e) { return std::optional(e.checkpoint.id); });
+    case Sort::kTrial:
+      return by([](const Entry& e) { return std::optional(e.checkpoint.trial); });
+    case Sort::kSteps:
+      return by([](const Entry& e) { return std::optional(e.checkpoint.steps_completed); });
+    case Sort::kState:
+      return by([](const Entry& e) { return std::optional(ToString(e.checkpoint.state)); });
+    case Sort::kSearcherMetric:
+      return by([&](const Entry& e) {
+        std::optional<double> worse = finite(e.searcher_metric);
+        if (worse && !smaller_is_better(e.experiment)) worse = -*worse;
+        return worse;
+      });
+    case Sort::kMetric:
+      return by(
+          [&](const Entry& e) { return finite(MetricNumber(e.validation_metrics, query.metric)); });
+  }
+}
+
+}  // namespace det::store

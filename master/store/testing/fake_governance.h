@@ -1,0 +1,87 @@
+// Audit records, first answers, the cluster's message and usage in memory. Used by FakeStore. Any
+// thread; never blocks.
+#ifndef MASTER_STORE_TESTING_FAKE_GOVERNANCE_H_
+#define MASTER_STORE_TESTING_FAKE_GOVERNANCE_H_
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "master/store/interfaces/answers.h"
+#include "master/store/interfaces/audit.h"
+#include "master/store/interfaces/cluster_message.h"
+#include "master/store/interfaces/usage.h"
+
+namespace det::store {
+
+struct FakeDatabase;
+
+struct GovernanceRows {
+  std::vector<AuditRecord> audit;  // by id
+  std::map<std::pair<model::UserId, std::string>, AnswerRecord> answers;
+  std::optional<MessageRecord> message;
+};
+
+// In all of them `held` is asked before each write, without the mutex that guards the rows.
+
+class FakeAudit final : public Audit {
+ public:
+  FakeAudit(FakeDatabase* database, std::function<absl::Status()> held)
+      : database_(*database), held_(std::move(held)) {}
+
+  absl::Status AddAudit(const std::vector<AuditRecord>& records) override;
+  absl::StatusOr<std::vector<AuditRecord>> ListAudit(const AuditQuery& query) override;
+  absl::StatusOr<int> CountAudit(const AuditQuery& query) override;
+
+ private:
+  FakeDatabase& database_;
+  const std::function<absl::Status()> held_;
+};
+
+class FakeAnswers final : public Answers {
+ public:
+  FakeAnswers(FakeDatabase* database, std::function<absl::Status()> held)
+      : database_(*database), held_(std::move(held)) {}
+
+  absl::StatusOr<std::optional<AnswerRecord>> GetAnswer(model::UserId user, const std::string& key,
+                                                        absl::Time since) override;
+  absl::Status PutAnswer(const AnswerRecord& answer, absl::Time since) override;
+
+ private:
+  FakeDatabase& database_;
+  const std::function<absl::Status()> held_;
+};
+
+class FakeClusterMessage final : public ClusterMessage {
+ public:
+  FakeClusterMessage(FakeDatabase* database, std::function<absl::Status()> held)
+      : database_(*database), held_(std::move(held)) {}
+
+  absl::StatusOr<std::optional<MessageRecord>> GetMessage() override;
+  absl::Status SetMessage(const MessageRecord& message) override;
+  absl::Status ClearMessage() override;
+
+ private:
+  FakeDatabase& database_;
+  const std::function<absl::Status()> held_;
+};
+
+class FakeUsage final : public Usage {
+ public:
+  explicit FakeUsage(FakeDatabase* database) : database_(*database) {}
+
+  absl::StatusOr<std::vector<UsageRecord>> ListUsage(absl::Time from, absl::Time until) override;
+  absl::StatusOr<std::vector<CapacityRecord>> ListCapacity(absl::Time from,
+                                                           absl::Time until) override;
+
+ private:
+  FakeDatabase& database_;
+};
+
+}  // namespace det::store
+
+#endif  // MASTER_STORE_TESTING_FAKE_GOVERNANCE_H_

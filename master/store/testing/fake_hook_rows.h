@@ -1,0 +1,28 @@
+// The rows of webhooks and of policies in FakeDatabase. Used by FakeStore alone.
+#ifndef MASTER_STORE_TESTING_FAKE_HOOK_ROWS_H_
+#define MASTER_STORE_TESTING_FAKE_HOOK_ROWS_H_
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "master/core/model/ids.h"
+#include "master/store/interfaces/webhooks.h"
+
+namespace det::store {
+
+struct HookRows {
+  std::map<int32_t, WebhookRecord> webhooks;
+  int32_t last_webhook = 0;
+  int32_t last_trigger = 0;
+  std::map<int64_t, DeliveryRecord> deliveries;
+  int64_t last_delivery = 0;
+  std::set<std::pair<model::TrialId, int32_t>> fired;
+  std::map<std::pair<int32_t, std::string>, model::Value> policies;
+};
+
+}  // namespace det::store
+
+#endif  // MASTER_STORE_TESTING_FAKE_HOOK_ROWS_H_

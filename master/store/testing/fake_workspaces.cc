@@ -1,0 +1,142 @@
+#include "master/store/testing/fake_workspaces.h"
+
+#include <algorithm>
+
+#include "base/status_macros.h"
+#include "master/store/interfaces/canonical.h"
+#include "master/store/testing/fake_sort.h"
+
+namespace det::store {
+
+WorkspaceRecord FakeWorkspaces::Read(const WorkspaceRecord& row, model::UserId asking) const {
+  WorkspaceRecord record = row;
+  record.owner_name = db_.UsernameOf(record.owner);
+  const auto pin = db_.spaces.pins.find({asking, record.id});
+  if (pin != db_.spaces.pins.end()) record.pinned_at = pin->second;
+  for (const auto& [id, project] : db_.spaces.projects) {
+    record.num_projects += project.workspace == record.id;
+  }
+  for (const auto& [id, e] : db_.experiments) {
+    const auto project = db_.spaces.projects.find(e.project);
+    record.num_experiments += e.state != model::ExperimentState::kDeleted &&
+                              project != db_.spaces.projects.end() &&
+                              project->second.workspace == record.id;
+  }
+  return record;
+}
+
+bool FakeWorkspaces::IsTaken(const std::string& name, int32_t but) const {
+  for (const auto& [id, workspace] : db_.spaces.workspaces) {
+    if (workspace.name == name && id != but) return true;
+  }
+  return false;
+}
+
+absl::StatusOr<WorkspaceRecord> FakeWorkspaces::GetWorkspace(int32_t id, model::UserId asking) {
+  std::lock_guard lock(db_.mutex);
+  const auto it = db_.spaces.workspaces.find(id);
+  if (it == db_.spaces.workspaces.end()) return NoSuchWorkspace(id);
+  return Read(it->second, asking);
+}
+
+absl::StatusOr<std::string> FakeWorkspaces::NameOf(int32_t workspace) {
+  std::lock_guard lock(db_.mutex);
+  const auto it = db_.spaces.workspaces.find(workspace);
+  if (it == db_.spaces.workspaces.end()) return NoSuchWorkspace(workspace);
+  return it->second.name;
+}
+
+absl::StatusOr<WorkspacePage> FakeWorkspaces::ListWorkspaces(const WorkspaceQuery& query) {
+  std::lock_guard lock(db_.mutex);
+  std::vector<WorkspaceRecord> found;
+  for (const auto& [id, row] : db_.spaces.workspaces) {
+    WorkspaceRecord record = Read(row, query.asking);
+    if (!IsAsked(query, record, id)) continue;
+    if (query.pinned && *query.pinned != record.pinned_at.has_value()) continue;
+    found.push_back(std::move(record));
+  }
+  SortBy(
+      found, query.descending,
+      [&](const WorkspaceRecord& w) {
+        const bool by_name = query.sort == WorkspaceQuery::Sort::kName;
+        return std::optional(by_name ? w.name : std::string());
+      },
+      [](const WorkspaceRecord& w) { return w.id; });
+  const int total = static_cast<int>(found.size());
+  const Range range = Resolve(query.window, total);
+  return WorkspacePage{{found.begin() + range.begin, found.begin() + range.end}, total};
+}
+
+absl::StatusOr<WorkspaceRecord> FakeWorkspaces::AddWorkspace(const WorkspaceRecord& workspace) {
+  DET_RETURN_IF_ERROR(held_());
+  std::lock_guard lock(db_.mutex);
+  if (IsTaken(workspace.name, 0)) return WorkspaceExists(workspace.name);
+  const int32_t id = ++db_.spaces.last_workspace;
+  WorkspaceRecord& row = db_.spaces.workspaces[id];
+  row = workspace;
+  row.id = id;
+  db_.access.roles.insert({workspace.owner, id, model::Role::kWorkspaceAdmin});
+  return Read(row, workspace.owner);
+}
+
+absl::StatusOr<WorkspaceRecord> FakeWorkspaces::ChangeWorkspace(int32_t id,
+                                                                const WorkspacePatch& patch) {
+  DET_RETURN_IF_ERROR(held_());
+  std::lock_guard lock(db_.mutex);
+  const auto it = db_.spaces.workspaces.find(id);
+  if (it == db_.spaces.workspaces.end()) return NoSuchWorkspace(id);
+  WorkspaceRecord& row = it->second;
+  if (row.immutable) return IsImmutable("workspace", row.name, "changed");
+  if (patch.name && IsTaken(*patch.name, id)) return WorkspaceExists(*patch.name);
+  if (patch.name) row.name = *patch.name;
+  if (patch.agent_user) row.agent_user = patch.agent_user;
+  if (patch.checkpoint_storage) row.checkpoint_storage = *patch.checkpoint_storage;
+  if (patch.default_compute_pool) row.default_compute_pool = *patch.default_compute_pool;
+  if (patch.default_aux_pool) row.default_aux_pool = *patch.default_aux_pool;
+  if (patch.archived) {
+    row.archived = *patch.archived;
+    for (auto& [unused, project] : db_.spaces.projects) {
+      if (project.workspace == id) project.archived = *patch.archived;
+    }
+  }
+  return Read(row, {});
+}
+
+absl::Status FakeWorkspaces::DeleteWorkspace(int32_t id) {
+  DET_RETURN_IF_ERROR(held_());
+  std::lock_guard lock(db_.mutex);
+  const auto it = db_.spaces.workspaces.find(id);
+  if (it == db_.spaces.workspaces.end()) return NoSuchWorkspace(id);
+  const WorkspaceRecord record = Read(it->second, {});
+  if (record.immutable) return IsImmutable("workspace", record.name, "deleted");
+  if (record.num_experiments > 0) {
+    return NotEmpty("workspace", record.name, record.num_experiments);
+  }
+  const auto models =
+      std::count_if(db_.models.models.begin(), db_.models.models.end(),
+                    [&](const auto& model) { return model.second.workspace == id; });
+  if (models > 0) return HoldsModels(record.name, models);
+  std::erase_if(db_.spaces.projects,
+                [&](const auto& project) { return project.second.workspace == id; });
+  std::erase_if(db_.spaces.pins, [&](const auto& pin) { return pin.first.second == id; });
+  std::erase_if(db_.hooks.webhooks, [&](const auto& hook) { return hook.second.workspace == id; });
+  std::erase_if(db_.templates, [&](const auto& each) { return each.second.workspace == id; });
+  std::erase_if(db_.hooks.policies, [&](const auto& each) { return each.first.first == id; });
+  db_.spaces.workspaces.erase(it);
+  return absl::OkStatus();
+}
+
+absl::Status FakeWorkspaces::PinWorkspace(model::UserId user, int32_t id,
+                                          std::optional<absl::Time> at) {
+  DET_RETURN_IF_ERROR(held_());
+  std::lock_guard lock(db_.mutex);
+  if (!db_.spaces.workspaces.contains(id)) return NoSuchWorkspace(id);
+  if (at) {
+    db_.spaces.pins[{user, id}] = Canonical(*at);
+  } else {
+    db_.spaces.pins.erase({user, id});
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace det::store

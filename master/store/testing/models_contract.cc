@@ -1,0 +1,333 @@
+// The model registry, as every Store keeps it; a part of the suite in store_contract.h.
+#include "gmock/gmock.h"
+#include "master/store/testing/make.h"
+#include "master/store/testing/store_contract.h"
+
+namespace det::store {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+using model::CheckpointId;
+using model::CheckpointState;
+using model::ExperimentId;
+using model::Value;
+
+ModelRecord ModelNamed(const std::string& name, int32_t workspace = kUncategorized) {
+  ModelRecord record;
+  record.name = name;
+  record.workspace = workspace;
+  record.owner = model::UserId(1);
+  record.created_at = TimeAt(1);
+  return record;
+}
+
+ModelVersionRecord VersionOf(const ModelRecord& model, const char* checkpoint) {
+  ModelVersionRecord record;
+  record.model = model.id;
+  record.checkpoint = CheckpointId(checkpoint);
+  record.owner = model::UserId(1);
+  record.created_at = TimeAt(2);
+  return record;
+}
+
+std::vector<std::string> NamesOf(const absl::StatusOr<ModelPage>& page) {
+  std::vector<std::string> names;
+  if (!page.ok()) return {std::string(page.status().message())};
+  for (const ModelRecord& model : page->models) names.push_back(model.name);
+  return names;
+}
+
+std::vector<int> NumbersOf(const absl::StatusOr<ModelVersionPage>& page) {
+  std::vector<int> numbers;
+  if (!page.ok()) return {-1};
+  for (const ModelVersionRecord& version : page->versions) numbers.push_back(version.version);
+  return numbers;
+}
+
+// Experiment 1, which is over, with trial 1 and the checkpoints a, b, c.
+std::vector<cluster::Change> Trained() {
+  experiment::Experiment e = MakeExperiment(1);
+  e.state = model::ExperimentState::kCompleted;
+  e.ended_at = TimeAt(100);
+  std::vector<cluster::Change> changes;
+  changes.emplace_back(cluster::PutExperiment{e});
+  changes.emplace_back(cluster::PutTrial{MakeTrial(1, 1)});
+  int steps = 0;
+  for (const char* id : {"a", "b", "c"}) {
+    changes.emplace_back(cluster::AddCheckpoint{MakeCheckpoint(id, 1, ++steps)});
+  }
+  return changes;
+}
+
+CheckpointState StateOf(Store& store, const char* id) {
+  return store.GetCheckpoint(CheckpointId(id))->checkpoint.state;
+}
+
+TEST_P(StoreContractTest, AModelIsKeptAsItWasMadeAndChanged) {
+  const UserRecord ann = *store_->people().AddUser({.username = "ann"});
+  Models& models = store_->models();
+  ModelRecord wanted = ModelNamed("bert");
+  wanted.description = "it's \"quoted\"";
+  wanted.notes = "# Notes\n";
+  wanted.metadata = Value::Object{{"layers", 12}, {"lr", 0.5}};
+  wanted.labels = {"nlp", "base"};
+  wanted.owner = ann.id;
+  const auto made = models.AddModel(wanted);
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_TRUE(absl::IsAlreadyExists(models.AddModel(ModelNamed("bert")).status()));
+
+  const auto read = backend_->Open()->models().GetModel("bert");
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->id, made->id);
+  EXPECT_EQ(read->description, wanted.description);
+  EXPECT_EQ(read->notes, wanted.notes);
+  EXPECT_EQ(read->metadata, wanted.metadata);
+  EXPECT_THAT(read->labels, ElementsAre("nlp", "base"));
+  EXPECT_EQ(read->owner_name, "ann");
+  EXPECT_EQ(read->workspace, kUncategorized);
+  EXPECT_EQ(read->created_at, TimeAt(1));
+  EXPECT_EQ(read->updated_at, TimeAt(1));
+  EXPECT_EQ(read->num_versions, 0);
+  EXPECT_FALSE(read->archived);
+  EXPECT_EQ(models.GetModel(absl::StrCat(made->id))->name, "bert");
+  EXPECT_TRUE(absl::IsNotFound(models.GetModel("gpt").status()));
+  EXPECT_TRUE(absl::IsNotFound(models.GetModel("99").status()));
+
+  ASSERT_TRUE(models.AddModel(ModelNamed("gpt")).ok());
+  const auto changed = models.ChangeModel(made->id, {.name = "bert-2",
+                                                     .notes = "",
+                                                     .metadata = Value(Value::Object{}),
+                                                     .labels = std::vector<std::string>{},
+                                                     .at = TimeAt(7)});
+  ASSERT_TRUE(changed.ok()) << changed.status();
+  EXPECT_EQ(changed->name, "bert-2");
+  EXPECT_EQ(changed->description, wanted.description);
+  EXPECT_EQ(changed->notes, "");
+  EXPECT_EQ(changed->metadata, Value(Value::Object{}));
+  EXPECT_THAT(changed->labels, IsEmpty());
+  EXPECT_EQ(changed->created_at, TimeAt(1));
+  EXPECT_EQ(changed->updated_at, TimeAt(7));
+  EXPECT_TRUE(absl::IsAlreadyExists(
+      models.ChangeModel(made->id, {.name = "gpt", .at = TimeAt(8)}).status()));
+  EXPECT_TRUE(absl::IsNotFound(models.ChangeModel(99, {.at = TimeAt(8)}).status()));
+  EXPECT_TRUE(models.DeleteModel(made->id).ok());
+  EXPECT_TRUE(absl::IsNotFound(models.DeleteModel(made->id)));
+  EXPECT_TRUE(absl::IsNotFound(models.GetModel("bert-2").status()));
+}
+
+TEST_P(StoreContractTest, AModelLiesInAWorkspaceThatIsOpenAndStaysForIt) {
+  WorkspaceRecord vision;
+  vision.name = "vision";
+  const auto w = store_->workspaces().AddWorkspace(vision);
+  ASSERT_TRUE(w.ok()) << w.status();
+  Models& models = store_->models();
+  EXPECT_TRUE(absl::IsNotFound(models.AddModel(ModelNamed("m", 99)).status()));
+  const auto made = models.AddModel(ModelNamed("m"));
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_TRUE(
+      absl::IsNotFound(models.ChangeModel(made->id, {.workspace = 99, .at = TimeAt(2)}).status()));
+  const auto moved = models.ChangeModel(made->id, {.workspace = w->id, .at = TimeAt(2)});
+  ASSERT_TRUE(moved.ok()) << moved.status();
+  EXPECT_EQ(moved->workspace, w->id);
+  const absl::Status holds = store_->workspaces().DeleteWorkspace(w->id);
+  EXPECT_TRUE(absl::IsFailedPrecondition(holds));
+  EXPECT_THAT(std::string(holds.message()), HasSubstr("\"vision\" holds 1 model;"));
+  ASSERT_TRUE(store_->workspaces().ChangeWorkspace(w->id, {.archived = true}).ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(models.AddModel(ModelNamed("n", w->id)).status()));
+  EXPECT_TRUE(models.DeleteModel(made->id).ok());
+  EXPECT_TRUE(store_->workspaces().DeleteWorkspace(w->id).ok());
+}
+
+// b-net of bob in Uncategorized, and a-Net of ann in Vision.
+struct TwoModels {
+  explicit TwoModels(Store& store)
+      : ann(*store.people().AddUser({.username = "ann"})),
+        bob(*store.people().AddUser({.username = "bob"})) {
+    WorkspaceRecord record;
+    record.name = "Vision";
+    vision = store.workspaces().AddWorkspace(record)->id;
+    ModelRecord model = ModelNamed("b-net");
+    model.description = "Sees CATS";
+    model.labels = {"cats", "big"};
+    model.created_at = TimeAt(5);
+    model.owner = bob.id;
+    b = *store.models().AddModel(model);
+    model = ModelNamed("a-Net", vision);
+    model.description = "hears";
+    model.labels = {"big"};
+    model.created_at = TimeAt(6);
+    model.owner = ann.id;
+    a = *store.models().AddModel(model);
+  }
+  UserRecord ann, bob;
+  int32_t vision = 0;
+  ModelRecord a, b;
+};
+
+TEST_P(StoreContractTest, ModelsAreSorted) {
+  const TwoModels two(*store_);
+  Models& models = store_->models();
+  using Sort = ModelQuery::Sort;
+  const auto sorted = [&](Sort sort, bool descending = false) {
+    return NamesOf(models.ListModels({.sort = sort, .descending = descending}));
+  };
+  EXPECT_THAT(sorted(Sort::kId), ElementsAre("b-net", "a-Net"));
+  EXPECT_THAT(sorted(Sort::kName), ElementsAre("a-Net", "b-net"));
+  EXPECT_THAT(sorted(Sort::kDescription), ElementsAre("b-net", "a-Net"));
+  EXPECT_THAT(sorted(Sort::kCreated, true), ElementsAre("a-Net", "b-net"));
+  EXPECT_THAT(sorted(Sort::kUpdated), ElementsAre("b-net", "a-Net"));
+  EXPECT_THAT(sorted(Sort::kWorkspace), ElementsAre("b-net", "a-Net"));
+  Commit(Trained());
+  ASSERT_TRUE(models.AddVersion(VersionOf(two.b, "a")).ok());
+  EXPECT_THAT(sorted(Sort::kNumVersions), ElementsAre("a-Net", "b-net"));
+}
+
+TEST_P(StoreContractTest, ModelsAreListedByFilterAndWindow) {
+  const TwoModels two(*store_);
+  Models& models = store_->models();
+  ModelQuery page{.window = {.offset = 1, .limit = 1}, .name = "NET"};
+  EXPECT_THAT(NamesOf(models.ListModels(page)), ElementsAre("a-Net"));
+  EXPECT_EQ(models.ListModels(page)->total, 2);
+  EXPECT_THAT(NamesOf(models.ListModels({.id = two.a.id})), ElementsAre("a-Net"));
+  EXPECT_THAT(NamesOf(models.ListModels({.description = "cats"})), ElementsAre("b-net"));
+  EXPECT_THAT(NamesOf(models.ListModels({.labels = {"big", "cats"}})), ElementsAre("b-net"));
+  EXPECT_THAT(NamesOf(models.ListModels({.owners = {"ann"}})), ElementsAre("a-Net"));
+  EXPECT_THAT(NamesOf(models.ListModels({.owner_ids = {two.bob.id}})), ElementsAre("b-net"));
+  EXPECT_THAT(NamesOf(models.ListModels({.workspace_names = {"Vision"}})), ElementsAre("a-Net"));
+  EXPECT_THAT(NamesOf(models.ListModels({.workspaces = {kUncategorized}})), ElementsAre("b-net"));
+  ModelQuery visible;
+  visible.visible = std::vector<int32_t>{two.vision};
+  EXPECT_THAT(NamesOf(models.ListModels(visible)), ElementsAre("a-Net"));
+  EXPECT_THAT(*models.ListModelLabels(visible), ElementsAre("big"));
+  visible.visible = std::vector<int32_t>();
+  EXPECT_THAT(NamesOf(models.ListModels(visible)), IsEmpty());
+  EXPECT_THAT(*models.ListModelLabels({}), ElementsAre("big", "cats"));
+  ASSERT_TRUE(models.ChangeModel(two.a.id, {.archived = true, .at = TimeAt(9)}).ok());
+  EXPECT_THAT(NamesOf(models.ListModels({.archived = false})), ElementsAre("b-net"));
+}
+
+TEST_P(StoreContractTest, VersionsAreNumberedFromOneAndNoNumberComesTwice) {
+  Commit(Trained());
+  Models& models = store_->models();
+  const auto bert = models.AddModel(ModelNamed("bert"));
+  const auto gpt = models.AddModel(ModelNamed("gpt"));
+  ASSERT_TRUE(bert.ok() && gpt.ok());
+  ModelVersionRecord wanted = VersionOf(*bert, "a");
+  wanted.name = "first";
+  wanted.comment = "c";
+  wanted.notes = "n";
+  wanted.metadata = Value::Object{{"k", "v"}};
+  wanted.labels = {"good"};
+  const auto first = models.AddVersion(wanted);
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_EQ(first->version, 1);
+  EXPECT_EQ(models.AddVersion(VersionOf(*bert, "b"))->version, 2);
+  EXPECT_EQ(models.AddVersion(VersionOf(*gpt, "a"))->version, 1);
+  EXPECT_TRUE(models.DeleteVersion(bert->id, 2, TimeAt(8)).ok());
+  wanted.created_at = TimeAt(1);
+  EXPECT_EQ(models.AddVersion(wanted)->version, 3);
+  EXPECT_EQ(models.GetModel("bert")->num_versions, 2);
+
+  const auto read = models.GetVersion(bert->id, 1);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->id, first->id);
+  EXPECT_EQ(read->checkpoint, CheckpointId("a"));
+  EXPECT_EQ(read->name, "first");
+  EXPECT_EQ(read->comment, "c");
+  EXPECT_EQ(read->notes, "n");
+  EXPECT_EQ(read->metadata, wanted.metadata);
+  EXPECT_THAT(read->labels, ElementsAre("good"));
+  EXPECT_EQ(read->created_at, TimeAt(2));
+  EXPECT_THAT(NumbersOf(models.ListVersions(bert->id, {})), ElementsAre(1, 3));
+  EXPECT_THAT(NumbersOf(models.ListVersions(bert->id, {.by_time = true})), ElementsAre(3, 1));
+  const ModelVersionQuery newest{.window = {.limit = 1}, .descending = true};
+  EXPECT_THAT(NumbersOf(models.ListVersions(bert->id, newest)), ElementsAre(3));
+  EXPECT_EQ(models.ListVersions(bert->id, newest)->total, 2);
+  const auto changed = models.ChangeVersion(
+      bert->id, 1, {.comment = "d", .metadata = Value(Value::Object{}), .at = TimeAt(9)});
+  ASSERT_TRUE(changed.ok()) << changed.status();
+  EXPECT_EQ(changed->name, "first");
+  EXPECT_EQ(changed->comment, "d");
+  EXPECT_EQ(changed->metadata, Value(Value::Object{}));
+  EXPECT_EQ(changed->updated_at, TimeAt(9));
+  const absl::Status none = models.GetVersion(bert->id, 2).status();
+  EXPECT_TRUE(absl::IsNotFound(none));
+  EXPECT_THAT(std::string(none.message()), HasSubstr("version 2 of model bert does not exist"));
+  EXPECT_TRUE(absl::IsNotFound(models.ChangeVersion(bert->id, 2, {.at = TimeAt(9)}).status()));
+  EXPECT_TRUE(absl::IsNotFound(models.DeleteVersion(bert->id, 2, TimeAt(9))));
+  EXPECT_TRUE(absl::IsNotFound(models.GetVersion(99, 1).status()));
+}
+
+TEST_P(StoreContractTest, AnArchivedModelTakesNothing) {
+  Commit(Trained());
+  Models& models = store_->models();
+  const auto bert = models.AddModel(ModelNamed("bert"));
+  ASSERT_TRUE(bert.ok() && models.AddVersion(VersionOf(*bert, "a")).ok());
+  ASSERT_TRUE(models.ChangeModel(bert->id, {.archived = true, .at = TimeAt(3)}).ok());
+  EXPECT_TRUE(models.GetModel("bert")->archived);
+  EXPECT_TRUE(absl::IsFailedPrecondition(models.AddVersion(VersionOf(*bert, "b")).status()));
+  EXPECT_TRUE(absl::IsFailedPrecondition(
+      models.ChangeModel(bert->id, {.notes = "n", .at = TimeAt(3)}).status()));
+  EXPECT_TRUE(absl::IsFailedPrecondition(
+      models.ChangeVersion(bert->id, 1, {.notes = "n", .at = TimeAt(3)}).status()));
+  ASSERT_TRUE(models.ChangeModel(bert->id, {.archived = false, .at = TimeAt(3)}).ok());
+  EXPECT_TRUE(models.AddVersion(VersionOf(*bert, "b")).ok());
+}
+
+TEST_P(StoreContractTest, AVersionNeedsACheckpointWhoseFilesAreWholeAndThere) {
+  Commit(Trained());
+  Commit({cluster::MarkDamaged{CheckpointId("a"), model::TrialId(1), "torn"},
+          cluster::DropCheckpoints{{CheckpointId("b")}}});
+  Models& models = store_->models();
+  const auto bert = models.AddModel(ModelNamed("bert"));
+  ASSERT_TRUE(bert.ok()) << bert.status();
+  const absl::Status damaged = models.AddVersion(VersionOf(*bert, "a")).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(damaged));
+  EXPECT_THAT(std::string(damaged.message()), HasSubstr("checkpoint a is ERROR"));
+  EXPECT_TRUE(absl::IsFailedPrecondition(models.AddVersion(VersionOf(*bert, "b")).status()));
+  EXPECT_TRUE(absl::IsNotFound(models.AddVersion(VersionOf(*bert, "x")).status()));
+  EXPECT_EQ(models.AddVersion(VersionOf(*bert, "c"))->version, 1);
+  ModelRecord none = *bert;
+  none.id = 99;
+  EXPECT_TRUE(absl::IsNotFound(models.AddVersion(VersionOf(none, "c")).status()));
+}
+
+TEST_P(StoreContractTest, NothingTakesACheckpointThatAVersionHolds) {
+  Commit(Trained());
+  Models& models = store_->models();
+  const auto bert = models.AddModel(ModelNamed("bert"));
+  ASSERT_TRUE(bert.ok()) << bert.status();
+  ASSERT_TRUE(models.AddVersion(VersionOf(*bert, "a")).ok());
+  Disposal& disposal = store_->disposal();
+  EXPECT_THAT(*disposal.ListHeld(ExperimentId(1)),
+              ElementsAre(HeldCheckpoint{CheckpointId("a"), "version 1 of model bert"}));
+  EXPECT_THAT(*models.ListHolders(ExperimentId(1)), ElementsAre("version 1 of model bert"));
+  EXPECT_THAT(*models.ListHolders(ExperimentId(2)), IsEmpty());
+
+  // By name, by retention, with its experiment.
+  Commit({cluster::DropCheckpoints{{CheckpointId("a"), CheckpointId("b")}}});
+  EXPECT_EQ(StateOf(*store_, "a"), CheckpointState::kCompleted);
+  EXPECT_EQ(StateOf(*store_, "b"), CheckpointState::kDeleting);
+  Commit({cluster::RetainOthers{ExperimentId(1), {0, 1, 1}, {CheckpointId("a")}}});
+  EXPECT_EQ(StateOf(*store_, "a"), CheckpointState::kCompleted);
+  Commit({cluster::MarkDeleting{ExperimentId(1)}});
+  EXPECT_EQ(StateOf(*store_, "a"), CheckpointState::kCompleted);
+  EXPECT_EQ(StateOf(*store_, "c"), CheckpointState::kDeleting);
+  ASSERT_TRUE(disposal.SetDeleted({CheckpointId("a"), CheckpointId("b"), CheckpointId("c")}).ok());
+  while (!*disposal.RemoveSome(ExperimentId(1), 10)) {
+  }
+  EXPECT_EQ(StateOf(*store_, "a"), CheckpointState::kCompleted);
+  EXPECT_TRUE(absl::IsNotFound(store_->GetCheckpoint(CheckpointId("c")).status()));
+  EXPECT_THAT(*disposal.Releases(), IsEmpty());
+
+  // Until the version goes, alone or with its model.
+  ASSERT_TRUE(models.DeleteModel(bert->id).ok());
+  EXPECT_THAT(*disposal.ListHeld(ExperimentId(1)), IsEmpty());
+  EXPECT_THAT(*disposal.Releases(), ElementsAre(ExperimentId(1)));
+}
+
+}  // namespace
+}  // namespace det::store

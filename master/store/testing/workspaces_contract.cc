@@ -1,0 +1,164 @@
+// Workspaces, as every Store keeps them; a part of the suite in store_contract.h.
+#include "gmock/gmock.h"
+#include "master/store/testing/make.h"
+#include "master/store/testing/store_contract.h"
+
+namespace det::store {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::vector<std::string> NamesOf(const absl::StatusOr<WorkspacePage>& page) {
+  std::vector<std::string> names;
+  if (!page.ok()) return {std::string(page.status().message())};
+  for (const WorkspaceRecord& workspace : page->workspaces) names.push_back(workspace.name);
+  return names;
+}
+
+WorkspaceRecord WorkspaceNamed(const std::string& name, int owner = 1) {
+  WorkspaceRecord record;
+  record.name = name;
+  record.owner = model::UserId(owner);
+  return record;
+}
+
+TEST_P(StoreContractTest, UncategorizedIsAlwaysThereAndStays) {
+  Workspaces& workspaces = store_->workspaces();
+  const auto first = workspaces.GetWorkspace(kUncategorized, model::UserId(1));
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_EQ(first->name, "Uncategorized");
+  EXPECT_TRUE(first->immutable);
+  EXPECT_EQ(first->num_projects, 1);
+  EXPECT_TRUE(absl::IsFailedPrecondition(workspaces.DeleteWorkspace(kUncategorized)));
+  EXPECT_TRUE(absl::IsFailedPrecondition(
+      workspaces.ChangeWorkspace(kUncategorized, {.name = "other"}).status()));
+  const auto project = store_->projects().GetProject(kUncategorized);
+  ASSERT_TRUE(project.ok()) << project.status();
+  EXPECT_EQ(project->name, "Uncategorized");
+  EXPECT_EQ(project->workspace_name, "Uncategorized");
+  EXPECT_TRUE(project->immutable);
+}
+
+TEST_P(StoreContractTest, AWorkspaceIsKeptAsItWasMadeAndChanged) {
+  Workspaces& workspaces = store_->workspaces();
+  WorkspaceRecord wanted = WorkspaceNamed("vision");
+  wanted.agent_user = AgentUser{.uid = 7, .gid = 8, .user = "ann", .group = "lab"};
+  wanted.checkpoint_storage = R"({"type":"shared_fs"})";
+  wanted.default_compute_pool = "gpus";
+  const auto made = workspaces.AddWorkspace(wanted);
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_GT(made->id, kUncategorized);
+  EXPECT_TRUE(absl::IsAlreadyExists(workspaces.AddWorkspace(wanted).status()));
+
+  const auto read = backend_->Open()->workspaces().GetWorkspace(made->id, model::UserId(1));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->name, "vision");
+  EXPECT_EQ(read->agent_user, wanted.agent_user);
+  EXPECT_EQ(read->checkpoint_storage, wanted.checkpoint_storage);
+  EXPECT_EQ(read->default_compute_pool, "gpus");
+  EXPECT_EQ(read->default_aux_pool, "");
+  EXPECT_FALSE(read->archived);
+
+  const auto changed = workspaces.ChangeWorkspace(
+      made->id, {.name = "speech", .checkpoint_storage = "", .default_aux_pool = "cpus"});
+  ASSERT_TRUE(changed.ok()) << changed.status();
+  EXPECT_EQ(changed->name, "speech");
+  EXPECT_EQ(changed->checkpoint_storage, "");
+  EXPECT_EQ(changed->default_compute_pool, "gpus");
+  EXPECT_EQ(changed->default_aux_pool, "cpus");
+  EXPECT_TRUE(absl::IsAlreadyExists(
+      workspaces.ChangeWorkspace(made->id, {.name = "Uncategorized"}).status()));
+  EXPECT_TRUE(absl::IsNotFound(workspaces.ChangeWorkspace(99, {}).status()));
+  EXPECT_TRUE(absl::IsNotFound(workspaces.GetWorkspace(99, {}).status()));
+  EXPECT_TRUE(absl::IsNotFound(workspaces.NameOf(99).status()));
+  EXPECT_EQ(workspaces.NameOf(kUncategorized).value_or("?"), "Uncategorized");
+}
+
+TEST_P(StoreContractTest, WorkspacesAreListedByFilterSortAndWindow) {
+  const UserRecord ann = *store_->people().AddUser({.username = "ann"});
+  const UserRecord bob = *store_->people().AddUser({.username = "bob"});
+  Workspaces& workspaces = store_->workspaces();
+  const auto b = workspaces.AddWorkspace(WorkspaceNamed("b-lab", bob.id.value()));
+  const auto a = workspaces.AddWorkspace(WorkspaceNamed("a-Lab", bob.id.value()));
+  ASSERT_TRUE(a.ok() && b.ok()) << a.status() << b.status();
+  EXPECT_EQ(a->owner_name, "bob");
+  EXPECT_THAT(NamesOf(workspaces.ListWorkspaces({})),
+              ElementsAre("Uncategorized", "b-lab", "a-Lab"));
+  WorkspaceQuery query{.sort = WorkspaceQuery::Sort::kName, .descending = true, .name = "LAB"};
+  EXPECT_THAT(NamesOf(workspaces.ListWorkspaces(query)), ElementsAre("b-lab", "a-Lab"));
+  query.window = {.offset = 1, .limit = 1};
+  EXPECT_THAT(NamesOf(workspaces.ListWorkspaces(query)), ElementsAre("a-Lab"));
+  EXPECT_EQ(workspaces.ListWorkspaces(query)->total, 2);
+  EXPECT_THAT(NamesOf(workspaces.ListWorkspaces({.exact_name = "b-lab"})), ElementsAre("b-lab"));
+  EXPECT_THAT(NamesOf(workspaces.ListWorkspaces({.owners = {"ann"}})),
+              ElementsAre("Uncategorized"));
+  EXPECT_THAT(NamesOf(workspaces.ListWorkspaces({.owner_ids = {bob.id}})),
+              ElementsAre("b-lab", "a-Lab"));
+  WorkspaceQuery visible;
+  visible.visible = std::vector<int32_t>{a->id};
+  EXPECT_THAT(NamesOf(workspaces.ListWorkspaces(visible)), ElementsAre("a-Lab"));
+  visible.visible = std::vector<int32_t>();
+  EXPECT_THAT(NamesOf(workspaces.ListWorkspaces(visible)), ElementsAre());
+}
+
+TEST_P(StoreContractTest, APinIsOfOneUser) {
+  Workspaces& workspaces = store_->workspaces();
+  const auto made = workspaces.AddWorkspace(WorkspaceNamed("vision"));
+  ASSERT_TRUE(made.ok()) << made.status();
+  const model::UserId ann(5), bob(6);
+  EXPECT_TRUE(workspaces.PinWorkspace(ann, made->id, TimeAt(1)).ok());
+  EXPECT_TRUE(workspaces.PinWorkspace(ann, made->id, TimeAt(2)).ok());
+  EXPECT_EQ(workspaces.GetWorkspace(made->id, ann)->pinned_at, TimeAt(2));
+  EXPECT_FALSE(workspaces.GetWorkspace(made->id, bob)->pinned_at);
+  EXPECT_THAT(NamesOf(workspaces.ListWorkspaces({.asking = ann, .pinned = true})),
+              ElementsAre("vision"));
+  EXPECT_THAT(NamesOf(workspaces.ListWorkspaces({.asking = bob, .pinned = true})), ElementsAre());
+  EXPECT_TRUE(workspaces.PinWorkspace(ann, made->id, std::nullopt).ok());
+  EXPECT_FALSE(workspaces.GetWorkspace(made->id, ann)->pinned_at);
+  EXPECT_TRUE(absl::IsNotFound(workspaces.PinWorkspace(ann, 99, TimeAt(1))));
+}
+
+TEST_P(StoreContractTest, AWorkspaceGoesWithItsProjectsOnceNoExperimentIsInIt) {
+  const auto w = store_->workspaces().AddWorkspace(WorkspaceNamed("vision"));
+  ASSERT_TRUE(w.ok()) << w.status();
+  ProjectRecord project;
+  project.workspace = w->id;
+  project.name = "cats";
+  project.owner = model::UserId(1);
+  const auto p = store_->projects().AddProject(project);
+  ASSERT_TRUE(p.ok()) << p.status();
+  experiment::Experiment e = MakeExperiment(1);
+  e.workspace = w->id;
+  e.project = p->id;
+  Commit({cluster::PutExperiment{e}});
+  EXPECT_EQ(store_->workspaces().GetWorkspace(w->id, {})->num_experiments, 1);
+  const absl::Status full = store_->workspaces().DeleteWorkspace(w->id);
+  EXPECT_TRUE(absl::IsFailedPrecondition(full));
+  EXPECT_THAT(std::string(full.message()), HasSubstr("\"vision\" holds 1 experiment;"));
+  Commit({cluster::SetProject{e.id, {}}});
+  EXPECT_TRUE(store_->workspaces().DeleteWorkspace(w->id).ok());
+  EXPECT_TRUE(absl::IsNotFound(store_->workspaces().DeleteWorkspace(w->id)));
+  EXPECT_TRUE(absl::IsNotFound(store_->projects().GetProject(p->id).status()));
+}
+
+TEST_P(StoreContractTest, ProjectsAreArchivedWithTheirWorkspace) {
+  const auto w = store_->workspaces().AddWorkspace(WorkspaceNamed("vision"));
+  ASSERT_TRUE(w.ok()) << w.status();
+  ProjectRecord project;
+  project.workspace = w->id;
+  project.name = "cats";
+  const auto p = store_->projects().AddProject(project);
+  ASSERT_TRUE(p.ok()) << p.status();
+  ASSERT_TRUE(store_->workspaces().ChangeWorkspace(w->id, {.archived = true}).ok());
+  EXPECT_TRUE(store_->projects().GetProject(p->id)->archived);
+  project.name = "dogs";
+  EXPECT_TRUE(absl::IsFailedPrecondition(store_->projects().AddProject(project).status()));
+  EXPECT_THAT(NamesOf(store_->workspaces().ListWorkspaces({.archived = true})),
+              ElementsAre("vision"));
+  ASSERT_TRUE(store_->workspaces().ChangeWorkspace(w->id, {.archived = false}).ok());
+  EXPECT_FALSE(store_->projects().GetProject(p->id)->archived);
+}
+
+}  // namespace
+}  // namespace det::store

@@ -1,0 +1,222 @@
+// What is not one's own: a task reaches nothing of another task, by any method and any field that
+// names it; people find nothing of a workspace that they do not see in any list.
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "master/auth/permissions.h"
+#include "master/tests/testing/two_workspaces.h"
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/dynamic_message.h>
+
+namespace det::tests {
+namespace {
+
+using auth::Where;
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::MethodDescriptor;
+using ::testing::HasSubstr;
+using ::testing::Not;
+// Fields of fields, from the request on.
+using Path = std::vector<const FieldDescriptor*>;
+
+constexpr int32_t kOwn = TwoWorkspaces::kOwn;
+constexpr int32_t kOther = TwoWorkspaces::kOther;
+constexpr int kDepth = 4;
+constexpr int kOpenMs = 200;  // of a call that may wait
+constexpr int kRefusedMs = 60'000;
+
+// What a field names.
+const std::map<std::string, Where>& Names() {
+  static const auto* const names = new std::map<std::string, Where>{
+      {"allocation_id", Where::kAllocation},
+      {"task_id", Where::kTask},
+      {"trial_id", Where::kTrial},
+      {"run_id", Where::kTrial},
+      {"experiment_id", Where::kExperiment},
+      {"uuid", Where::kCheckpoint},
+      {"checkpoint_uuid", Where::kCheckpoint},
+  };
+  return *names;
+}
+// Are not read, as the token says it, or name what is new: of a checkpoint that is there already,
+// those of the same trial alone are taken.
+const std::set<std::string>& Unread() {
+  static const auto* const unread = new std::set<std::string>{
+      "det.api.v1.TaskLog.allocation_id",
+      "det.api.v1.Checkpoint.uuid",
+      "det.api.v1.Checkpoint.allocation_id",
+      "det.api.v1.CheckpointTrainingMetadata.trial_id",
+      "det.api.v1.CheckpointTrainingMetadata.experiment_id",
+      "det.trial.v1.ReportCheckpointRequest.uuid",
+  };
+  return *unread;
+}
+
+void Collect(const Descriptor& type, const Path& above, std::vector<Path>* out) {
+  for (int i = 0; i < type.field_count(); ++i) {
+    const FieldDescriptor* field = type.field(i);
+    Path path = above;
+    path.push_back(field);
+    if (Names().contains(field->name()) && !Unread().contains(field->full_name())) {
+      out->push_back(path);
+    } else if (field->message_type() != nullptr && !field->is_map() && path.size() < kDepth &&
+               absl::StartsWith(field->message_type()->full_name(), "det.")) {
+      Collect(*field->message_type(), path, out);
+    }
+  }
+}
+
+// Into the first element of each list.
+void Set(const Path& path, const std::string& value, Message* message) {
+  for (size_t i = 0; i + 1 < path.size(); ++i) {
+    const auto* r = message->GetReflection();
+    const bool many = path[i]->is_repeated();
+    const bool first = many && r->FieldSize(*message, path[i]) == 0;
+    message = first  ? r->AddMessage(message, path[i])
+              : many ? r->MutableRepeatedMessage(message, path[i], 0)
+                     : r->MutableMessage(message, path[i]);
+  }
+  const FieldDescriptor* field = path.back();
+  const auto* r = message->GetReflection();
+  r->ClearField(message, field);
+  if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
+    field->is_repeated() ? r->AddString(message, field, value)
+                         : r->SetString(message, field, value);
+  } else {
+    ASSERT_EQ(field->cpp_type(), FieldDescriptor::CPPTYPE_INT32) << field->full_name();
+    const int number = std::stoi(value);
+    field->is_repeated() ? r->AddInt32(message, field, number)
+                         : r->SetInt32(message, field, number);
+  }
+}
+
+std::string Words(const Path& path) {
+  return absl::StrJoin(path, ".", [](std::string* out, const FieldDescriptor* field) {
+    absl::StrAppend(out, field->name());
+  });
+}
+
+class ForeignMatrixTest : public testing::Test {
+ protected:
+  template <class See>
+  void ForEach(const See& see) {
+    for (const std::string& name : cluster_.services()) {
+      const auto* service =
+          google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(name);
+      for (int i = 0; i < service->method_count(); ++i) {
+        const MethodDescriptor& method = *service->method(i);
+        if (!method.client_streaming()) see(method, auth::RequirementOf(method.full_name()));
+      }
+    }
+  }
+  std::unique_ptr<Message> New(const Descriptor* type) {
+    return std::unique_ptr<Message>(factory_.GetPrototype(type)->New());
+  }
+  static bool IsForTasks(const auth::Requirement& needs) {
+    return needs.kind == auth::PrincipalKind::kAllocation || needs.own_task;
+  }
+  // All that it names is the task's own, but for one.
+  std::unique_ptr<Message> Request(const MethodDescriptor& method, const Path* foreign) {
+    std::vector<Path> paths;
+    Collect(*method.input_type(), {}, &paths);
+    auto request = New(method.input_type());
+    for (const Path& path : paths) {
+      const int32_t whose = foreign != nullptr && path == *foreign ? kOther : kOwn;
+      Set(path, cluster_.Name(whose, Names().at(path.back()->name())), request.get());
+    }
+    return request;
+  }
+  Answer AskAsTask(const MethodDescriptor& method, const Message& request, int patience_ms) {
+    return cluster_.OverGrpc(method, request, cluster_.TaskToken(kOwn), patience_ms);
+  }
+  static bool IsRefusal(absl::StatusCode code) {
+    return code == absl::StatusCode::kPermissionDenied || code == absl::StatusCode::kNotFound;
+  }
+
+  TwoWorkspaces cluster_;
+  google::protobuf::DynamicMessageFactory factory_;
+};
+
+TEST_F(ForeignMatrixTest, ATaskReachesNothingOfAnotherTask) {
+  int refused = 0;
+  ForEach([&](const MethodDescriptor& method, const auth::Requirement& needs) {
+    if (!IsForTasks(needs)) return;
+    std::vector<Path> paths;
+    Collect(*method.input_type(), {}, &paths);
+    for (const Path& path : paths) {
+      const auto request = Request(method, &path);
+      const Answer answer = AskAsTask(method, *request, kRefusedMs);
+      EXPECT_TRUE(IsRefusal(answer.code))
+          << method.full_name() << " of a foreign " << Words(path) << ": " << answer.message;
+      ++refused;
+    }
+  });
+  EXPECT_GT(refused, 25);
+}
+
+TEST_F(ForeignMatrixTest, ATaskReachesItsOwn) {
+  ForEach([&](const MethodDescriptor& method, const auth::Requirement& needs) {
+    if (!IsForTasks(needs)) return;
+    const auto request = Request(method, nullptr);
+    const Answer answer = AskAsTask(method, *request, kOpenMs);
+    EXPECT_NE(answer.code, absl::StatusCode::kPermissionDenied)
+        << method.full_name() << ": " << answer.message;
+  });
+}
+
+TEST_F(ForeignMatrixTest, WhatIsForPeopleIsRefusedToTasks) {
+  int refused = 0;
+  ForEach([&](const MethodDescriptor& method, const auth::Requirement& needs) {
+    if (needs.anyone || IsForTasks(needs)) return;
+    const Answer answer = AskAsTask(method, *New(method.input_type()), kRefusedMs);
+    EXPECT_EQ(answer.code, absl::StatusCode::kPermissionDenied)
+        << method.full_name() << ": " << answer.message;
+    ++refused;
+  });
+  EXPECT_GT(refused, 150);
+}
+
+// Lists that name no workspace of their own.
+bool ListsWhatIsVisible(const MethodDescriptor& method, const auth::Requirement& needs) {
+  static const auto* const searches = new std::set<std::string>{
+      "SearchRuns", "SearchExperiments", "GetExperimentLabels", "GetExperimentCheckpoints"};
+  return needs.where == Where::kVisible || searches->contains(method.name());
+}
+
+TEST_F(ForeignMatrixTest, NoListHoldsWhatLiesInAWorkspaceThatIsNotSeen) {
+  int shown = 0;
+  ForEach([&](const MethodDescriptor& method, const auth::Requirement& needs) {
+    if (!ListsWhatIsVisible(method, needs)) return;
+    const auto list = [&](int32_t workspace) {
+      const auto answer = New(method.output_type());
+      for (const Caller& caller : cluster_.callers()) {
+        // The strongest that sees this workspace alone, or all.
+        if (caller.role != model::Role::kWorkspaceAdmin || caller.workspace != workspace) continue;
+        const Answer said =
+            cluster_.OverGrpc(method, *New(method.input_type()), caller.token, kOpenMs);
+        EXPECT_TRUE(answer->ParseFromString(said.body)) << method.full_name();
+      }
+      return answer->DebugString();
+    };
+    const std::string own = list(kOwn);
+    for (const char* foreign : {"thing2", "000000000002", "KEY2", "workspace_id: 2", "\"other\"",
+                                "\"exp-2\"", "experiment_id: 2", "trial_id: 2", "\"2.2"}) {
+      EXPECT_THAT(own, Not(HasSubstr(foreign))) << method.full_name();
+    }
+    shown += list(0) != own;
+  });
+  EXPECT_GE(shown, 8) << "who sees all is shown more";
+}
+
+}  // namespace
+}  // namespace det::tests

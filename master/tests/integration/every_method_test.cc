@@ -1,0 +1,186 @@
+// What every method is promised that the table of permissions says something of: a key where it
+// makes something, one record where it changes something, and what the records say.
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "det/api/v1/auth.grpc.pb.h"
+#include "det/api/v1/master.grpc.pb.h"
+#include "det/api/v1/token.grpc.pb.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "master/auth/permissions.h"
+#include "master/tests/testing/cluster_client.h"
+#include <google/protobuf/descriptor.h>
+#include <grpcpp/generic/generic_stub.h>
+
+namespace det::tests {
+namespace {
+
+using google::protobuf::MethodDescriptor;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// A field that no message has: another request with the same meaning.
+constexpr char kUnknownField[] = "\xC0\x3E\x01";
+
+class EveryMethodTest : public RoadTest {
+ protected:
+  void ForEach(const std::function<void(const MethodDescriptor&, const auth::Requirement&)>& see) {
+    const auto* pool = google::protobuf::DescriptorPool::generated_pool();
+    for (const std::string& name : world_.services()) {
+      const auto* service = pool->FindServiceByName(name);
+      for (int i = 0; i < service->method_count(); ++i) {
+        const MethodDescriptor& method = *service->method(i);
+        if (!method.server_streaming() && !method.client_streaming()) {
+          see(method, auth::RequirementOf(method.full_name()));
+        }
+      }
+    }
+  }
+  // By the administrator.
+  grpc::Status Call(const MethodDescriptor& method, const std::string& request = "",
+                    const std::string& key = "") {
+    world_.Session("user", store::SessionRecord::Kind::kUser);  // also after a logout
+    grpc::GenericStub stub(world_.channel());
+    As context("user");
+    if (!key.empty()) context.AddMetadata("idempotency-key", key);
+    const grpc::Slice slice(request);
+    const grpc::ByteBuffer bytes(&slice, 1);
+    grpc::CompletionQueue queue;
+    const std::string path = absl::StrCat("/", method.service()->full_name(), "/", method.name());
+    const auto call = stub.PrepareUnaryCall(&context, path, bytes, &queue);
+    call->StartCall();
+    grpc::ByteBuffer answer;
+    grpc::Status status;
+    call->Finish(&answer, &status, nullptr);
+    void* tag = nullptr;
+    bool ok = false;
+    queue.Next(&tag, &ok);
+    return status;
+  }
+  // Newest first; of one method if it is named.
+  std::vector<store::AuditRecord> Records(const std::string& method = "") {
+    world_.audit().Flush();
+    auto records = *world_.store().audit().ListAudit({.limit = 0});
+    std::erase_if(records, [&](const auto& each) {
+      return !method.empty() && each.method != "det.api.v1." + method;
+    });
+    return records;
+  }
+  grpc::Status LogIn(const std::string& name, const std::string& password) {
+    const auto stub = api::AuthService::NewStub(world_.channel());
+    grpc::ClientContext context;
+    api::LoginRequest request;
+    request.set_username(name);
+    request.set_password(password);
+    api::LoginResponse response;
+    const grpc::Status status = stub->Login(&context, request, &response);
+    session_ = response.token();
+    return status;
+  }
+  std::string session_;
+};
+
+bool SoundsLikeMaking(const std::string& name) {
+  const std::vector<std::string> words = {"Create", "Post", "Add", "Continue", "Fork", "Test"};
+  return std::any_of(words.begin(), words.end(),
+                     [&](const std::string& word) { return absl::StartsWith(name, word); });
+}
+
+TEST_F(EveryMethodTest, ThatMakesSomethingTakesAKey) {
+  int making = 0;
+  ForEach([&](const MethodDescriptor& method, const auth::Requirement& needs) {
+    if (!needs.makes) {
+      EXPECT_FALSE(needs.changes() && SoundsLikeMaking(method.name()))
+          << method.full_name() << " makes something: say so in auth/permission_rules.cc";
+      return;
+    }
+    ++making;
+    Call(method, "", method.full_name());
+    const grpc::Status other = Call(method, kUnknownField, method.full_name());
+    EXPECT_THAT(other.error_message(), HasSubstr("used for another request"))
+        << method.full_name() << " must go by UnaryOnce";
+  });
+  EXPECT_GE(making, 16);
+}
+
+TEST_F(EveryMethodTest, ThatChangesSomethingLeavesOneRecord) {
+  int changing = 0;
+  ForEach([&](const MethodDescriptor& method, const auth::Requirement& needs) {
+    if (needs.kind != auth::PrincipalKind::kUser) return;
+    const std::string name = method.full_name().substr(std::string("det.api.v1.").size());
+    const size_t before = Records(name).size();
+    Call(method);
+    EXPECT_EQ(Records(name).size() - before, needs.leaves_record() ? 1u : 0u) << name;
+    changing += needs.leaves_record();
+  });
+  EXPECT_GT(changing, 80);
+}
+
+TEST_F(EveryMethodTest, ARecordSaysWhatWasMade) {
+  const int experiment = Create();
+  EXPECT_EQ(Records().front().target, absl::StrCat("made experiment ", experiment));
+  api::CreateExperimentRequest request = Request();
+  request.set_parent_id(experiment);
+  request.set_project_id(1);
+  api::CreateExperimentResponse response;
+  ASSERT_TRUE(Create(request, &response).ok());
+  EXPECT_EQ(Records().front().target,
+            absl::StrCat("project 1, made experiment ", response.experiment().id()));
+  request.set_config("nonsense");
+  EXPECT_FALSE(Create(request, &response).ok());
+  EXPECT_EQ(Records().front().target, "project 1");
+}
+
+TEST_F(EveryMethodTest, LoginsAndLogoutsAreTold) {
+  EXPECT_FALSE(LogIn("nobody", "pw").ok());
+  EXPECT_THAT(Records(), IsEmpty()) << "strangers could fill the database";
+  EXPECT_FALSE(LogIn("admin", "wrong").ok());
+  EXPECT_TRUE(LogIn("admin", "pw").ok());
+  const auto stub = api::AuthService::NewStub(world_.channel());
+  As context(session_);
+  api::LogoutResponse response;
+  EXPECT_TRUE(stub->Logout(&context, {}, &response).ok());
+  const auto records = Records();
+  ASSERT_EQ(records.size(), 3u);
+  std::vector<std::string> told;
+  for (const auto& each : records) {
+    told.push_back(absl::StrCat(each.method.substr(each.method.rfind('.') + 1), " ", each.code));
+    EXPECT_EQ(each.caller, "admin");
+    EXPECT_TRUE(each.user.has_value());
+  }
+  EXPECT_THAT(told, ElementsAre("Logout OK", "Login OK", "Login PERMISSION_DENIED"));
+  EXPECT_EQ(records[1].target, "username admin");
+}
+
+TEST_F(EveryMethodTest, ARecordSaysByWhichAccessToken) {
+  const auto tokens = api::TokenService::NewStub(world_.channel());
+  As first("user");
+  api::PostAccessTokenRequest post;
+  post.set_user_id(world_.store().people().GetUserByName("admin")->id.value());
+  api::PostAccessTokenResponse made;
+  const grpc::Status status = tokens->PostAccessToken(&first, post, &made);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(Records().front().access_token, 0);
+  EXPECT_EQ(Records().front().target, absl::StrCat("made token_id ", made.token_id()));
+  As second(made.token());
+  api::KillExperimentRequest kill;
+  kill.set_id(77);
+  api::KillExperimentResponse killed;
+  EXPECT_FALSE(experiments_->KillExperiment(&second, kill, &killed).ok());
+  EXPECT_EQ(Records().front().access_token, made.token_id());
+
+  As third("user");
+  api::GetAuditResponse shown;
+  ASSERT_TRUE(api::MasterService::NewStub(world_.channel())->GetAudit(&third, {}, &shown).ok());
+  EXPECT_EQ(shown.records(0).access_token_id(), made.token_id());
+}
+
+}  // namespace
+}  // namespace det::tests

@@ -1,0 +1,156 @@
+// The road of a request through the whole master, without its database and its port: services,
+// engine, cluster and agent hub on a store in memory, with an agent and a trial played by the test.
+#include <string>
+
+#include "gtest/gtest.h"
+#include "master/tests/testing/cluster_client.h"
+
+namespace det::tests {
+namespace {
+
+TEST_F(RoadTest, FromCreateToCompletedWithLogs) {
+  PlayedAgent agent(world_, "a1", 2);
+  int id = 0;
+  const std::string allocation = Run(agent, &id);
+  EXPECT_EQ(Get(id).state(), api::Experiment::STATE_RUNNING);
+  EXPECT_EQ(Get(id).num_trials(), 1);
+  ASSERT_EQ(Get(id).trial_ids_size(), 1);
+  const int trial_id = Get(id).trial_ids(0);
+
+  As context("user");
+  api::TrialLogsRequest request;
+  request.set_trial_id(trial_id);
+  request.set_follow(true);
+  const auto logs = trials_->TrialLogs(&context, request);
+  agent.Log(allocation, 1, "hello");
+  agent.Log(allocation, 1, "hello");  // again: the answer was lost
+  api::TrialLogsResponse line;
+  while (logs->Read(&line) && line.log() != "hello") {
+  }
+  EXPECT_EQ(line.message(), "[rank=0] hello");
+  agent.Log(allocation, 2, "bye");
+  agent.Exited(allocation, 0);
+  int byes = 0;
+  while (logs->Read(&line)) byes += line.log() == "bye" || line.log() == "hello";
+  EXPECT_EQ(byes, 1);
+  EXPECT_TRUE(logs->Finish().ok());
+
+  EXPECT_EQ(Await(id).state(), api::Experiment::STATE_COMPLETED);
+  const api::Trial trial = GetTrial(trial_id);
+  EXPECT_EQ(trial.state(), api::Trial::STATE_COMPLETED);
+  ASSERT_EQ(trial.runs_size(), 1);
+  EXPECT_EQ(trial.runs(0).agent_ids(0), "a1");
+  EXPECT_EQ(trial.runs(0).exit_code(), 0);
+}
+
+TEST_F(RoadTest, AQueuedExperimentSaysWhatItWaitsFor) {
+  const int id = Create();
+  const api::Experiment experiment = Get(id);
+  EXPECT_EQ(experiment.state(), api::Experiment::STATE_QUEUED);
+  EXPECT_NE(experiment.state_reason(), "");
+}
+
+TEST_F(RoadTest, BadInputIsRefusedAndNothingStored) {
+  api::CreateExperimentResponse response;
+  grpc::Status status = Create(Request("name: [\n"), &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  auto request = Request(
+      "entrypoint: net.cc:Net\nsearcher: {name: single, metric: loss, "
+      "max_length: {batches: 1}}\n");
+  request.set_config_path("const.yaml");
+  status = Create(request, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(status.error_message(),
+            "const.yaml:1: entrypoint: net.cc is not in the context directory");
+  auto* file = request.add_model_definition();
+  file->set_path("net.cc");
+  file->set_type(48);
+  request.set_validate_only(true);
+  status = Create(request, &response);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(world_.store().ListExperiments({})->total, 0);
+}
+
+TEST_F(RoadTest, APoolThatIsNotThereYetIsSaid) {
+  PlayedAgent agent(world_, "a1", 1);
+  auto request = Request(std::string(kConfig) + "resources:\n  resource_pool: gpus\n");
+  request.set_config_path("const.yaml");
+  request.set_validate_only(true);
+  api::CreateExperimentResponse response;
+  ASSERT_TRUE(Create(request, &response).ok());
+  EXPECT_THAT(response.config_warnings(),
+              ElementsAre("const.yaml:7: there is no pool gpus yet; there is default. Trials wait "
+                          "until an agent brings it"));
+  *request.mutable_config() = std::string(kConfig) + "resources:\n  resource_pool: default\n";
+  ASSERT_TRUE(Create(request, &response).ok());
+  EXPECT_THAT(response.config_warnings(), ElementsAre());
+}
+
+TEST_F(RoadTest, CheckpointsOfUsersStayOutOfTheSystemsFolders) {
+  auto request = Request(std::string(kConfig) + "checkpoint_storage:\n  host_path: /etc/cron.d\n");
+  request.set_config_path("const.yaml");
+  api::CreateExperimentResponse response;
+  const grpc::Status status = Create(request, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(status.error_message(),
+            "const.yaml:7: checkpoint_storage.host_path: \"/etc/cron.d\" belongs to the operating "
+            "system; name a folder of your own, or leave it out for /nowhere");
+  EXPECT_EQ(world_.store().ListExperiments({})->total, 0);
+}
+
+TEST_F(RoadTest, ARequestIdTooLongForItsIndexIsRefused) {
+  auto request = Request();
+  request.set_request_id(std::string(27'000, 'r'));
+  api::CreateExperimentResponse response;
+  EXPECT_EQ(Create(request, &response).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(world_.store().ListExperiments({})->total, 0);
+}
+
+TEST_F(RoadTest, ARequestIdMakesOneExperiment) {
+  auto request = Request();
+  request.set_request_id("r1");
+  api::CreateExperimentResponse first, second;
+  ASSERT_TRUE(Create(request, &first).ok());
+  ASSERT_TRUE(Create(request, &second).ok());
+  EXPECT_EQ(first.experiment().id(), second.experiment().id());
+  ASSERT_TRUE(Kill(first.experiment().id()).ok());
+  EXPECT_EQ(Await(first.experiment().id()).state(), api::Experiment::STATE_CANCELED);
+  ASSERT_TRUE(Create(request, &second).ok());
+  EXPECT_EQ(first.experiment().id(), second.experiment().id());
+}
+
+TEST_F(RoadTest, KillStopsTheTaskAndMayBeSaidTwice) {
+  PlayedAgent agent(world_, "a1", 1);
+  int id = 0;
+  const std::string allocation = Run(agent, &id);
+  ASSERT_TRUE(Kill(id).ok());
+  const wire::MasterMessage stop = agent.Next();
+  EXPECT_EQ(stop.stop().allocation_id(), allocation);
+  EXPECT_TRUE(Kill(id).ok());
+  agent.Exited(allocation, 137, 9);
+  EXPECT_EQ(Await(id).state(), api::Experiment::STATE_CANCELED);
+  EXPECT_TRUE(Kill(id).ok());
+  As context("user");
+  api::PauseExperimentRequest pause;
+  pause.set_id(id);
+  api::PauseExperimentResponse response;
+  const grpc::Status status = experiments_->PauseExperiment(&context, pause, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_NE(status.error_message().find("is CANCELED; only ACTIVE"), std::string::npos)
+      << status.error_message();
+  EXPECT_EQ(Kill(999).error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(RoadTest, AFailureSaysWhy) {
+  PlayedAgent agent(world_, "a1", 1);
+  int id = 0;
+  const std::string allocation = Run(agent, &id);
+  agent.Exited(allocation, 3);
+  const api::Experiment experiment = Await(id);
+  EXPECT_EQ(experiment.state(), api::Experiment::STATE_ERROR);
+  EXPECT_NE(experiment.state_reason(), "");
+  EXPECT_EQ(GetTrial(experiment.trial_ids(0)).runs(0).exit_code(), 3);
+}
+
+}  // namespace
+}  // namespace det::tests

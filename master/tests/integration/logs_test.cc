@@ -1,0 +1,77 @@
+// What the lines of a task's log mean to the cluster.
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "master/tests/testing/cluster_client.h"
+
+namespace det::tests {
+namespace {
+
+class RoadLogsTest : public RoadTest {
+ protected:
+  // An experiment whose trial may start again, with this log policy; its first allocation runs.
+  std::string RunWith(PlayedAgent& agent, const std::string& policy, int* experiment) {
+    EXPECT_TRUE(agent.Next().has_registered());
+    api::CreateExperimentResponse response;
+    const grpc::Status created = Create(Request(absl::StrCat(R"(
+name: logs
+entrypoint: "true"
+searcher: {name: single, metric: loss, max_length: {batches: 10}}
+max_restarts: 3
+log_policies: [)",
+                                                             policy, "]\n")),
+                                        &response);
+    EXPECT_TRUE(created.ok()) << created.error_message();
+    *experiment = response.experiment().id();
+    const std::string allocation = agent.Next().start().task().allocation_id();
+    agent.Started(allocation);
+    agent.AwaitAck();
+    return allocation;
+  }
+};
+
+TEST_F(RoadLogsTest, AMatchingLineIsKnownBeforeTheEndThatFollowsIt) {
+  PlayedAgent agent(world_, "a1", 1);
+  int id = 0;
+  const std::string allocation =
+      RunWith(agent, "{name: nan, pattern: 'loss is nan', action: cancel_retries}", &id);
+  agent.Log(allocation, 1, "step 1: loss is 3");
+  agent.Log(allocation, 2, "step 2: loss is nan");
+  agent.Exited(allocation, 1);
+  EXPECT_EQ(Await(id).state(), api::Experiment::STATE_ERROR) << "it was not started again";
+}
+
+TEST_F(RoadLogsTest, WithoutAMatchItStartsAgain) {
+  PlayedAgent agent(world_, "a1", 1);
+  int id = 0;
+  const std::string allocation =
+      RunWith(agent, "{name: nan, pattern: 'loss is nan', action: cancel_retries}", &id);
+  agent.Log(allocation, 1, "step 1: loss is 3");
+  agent.Exited(allocation, 1);
+  const std::string again = agent.Next().start().task().allocation_id();
+  EXPECT_NE(again, allocation);
+  // What the first run's lines meant is no matter of the second's.
+  agent.Started(again);
+  agent.AwaitAck();
+  agent.Log(again, 1, "loss is nan");
+  agent.Exited(again, 1);
+  EXPECT_EQ(Await(id).state(), api::Experiment::STATE_ERROR);
+}
+
+TEST_F(RoadLogsTest, AnAgentThatIsExcludedIsNotUsedAgain) {
+  auto first = std::make_unique<PlayedAgent>(world_, "a1", 1);
+  int id = 0;
+  const std::string allocation =
+      RunWith(*first, "{name: ecc, pattern: 'ECC', action: exclude_node}", &id);
+  PlayedAgent second(world_, "a2", 1);
+  EXPECT_TRUE(second.Next().has_registered());
+  first->Log(allocation, 1, "ECC");
+  first->Exited(allocation, 1);
+  EXPECT_NE(second.Next().start().task().allocation_id(), allocation);
+  EXPECT_TRUE(Kill(id).ok());
+}
+
+}  // namespace
+}  // namespace det::tests

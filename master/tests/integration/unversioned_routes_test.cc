@@ -1,0 +1,266 @@
+// What existing clients ask outside of /api/v1, through the whole master: archives of checkpoints,
+// contexts, what retention would delete, who holds slots.
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/file.h"
+#include "det/api/v1/checkpoint.grpc.pb.h"
+#include "det/api/v1/raw.grpc.pb.h"
+#include "det/api/v1/task_runtime.grpc.pb.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "master/tests/testing/cluster_client.h"
+
+namespace det::tests {
+namespace {
+
+using google::api::HttpBody;
+using google::protobuf::Struct;
+using grpc::StatusCode;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr char kOlder[] = "0b2f6c1e-7a54-4d0b-9c3e-5f2a1d8e7b60";
+constexpr char kNewer[] = "1b2f6c1e-7a54-4d0b-9c3e-5f2a1d8e7b60";
+
+class RawRoadTest : public RoadTest {
+ protected:
+  using Stub = api::RawService::Stub;
+
+  // An experiment whose trial has saved both, each with a file of seven bytes.
+  std::string Train(PlayedAgent& agent) {
+    EXPECT_TRUE(agent.Next().has_registered());
+    api::CreateExperimentRequest request =
+        Request(std::string(kConfig) +
+                "checkpoint_storage: {type: shared_fs, host_path: " + folder_.path() + "}\n");
+    api::File* file = request.add_model_definition();
+    file->set_path("model.py");
+    file->set_content("code");
+    file->set_type(48);
+    api::CreateExperimentResponse made;
+    EXPECT_TRUE(Create(request, &made).ok());
+    experiment_ = made.experiment().id();
+    const wire::MasterMessage start = agent.Next();
+    const std::string allocation = start.start().task().allocation_id();
+    token_ = start.start().task().session_token();
+    agent.Started(allocation);
+    agent.AwaitAck();
+    Save(allocation, kOlder, 1);
+    Save(allocation, kNewer, 2);
+    return allocation;
+  }
+  void Save(const std::string& allocation, const std::string& uuid, int steps,
+            const std::vector<std::string>& files = {"model.pt"}) {
+    const std::string place = folder_.path() + "/" + uuid;
+    EXPECT_TRUE(base::MakeDirs(place).ok());
+    for (const std::string& file : files) {
+      EXPECT_TRUE(base::WriteFileAtomically(place + "/" + file, "weights", 0644).ok());
+    }
+    As context(token_);
+    trial::ReportCheckpointRequest request;
+    request.set_allocation_id(allocation);
+    request.set_trial_id(Get(experiment_).trial_ids(0));
+    request.set_uuid(uuid);
+    request.set_steps_completed(steps);
+    for (const std::string& file : files) (*request.mutable_resources())[file] = 7;
+    trial::ReportCheckpointResponse none;
+    const grpc::Status status = runtime_->ReportCheckpoint(&context, request, &none);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+  }
+  template <class Request>
+  grpc::Status Download(std::unique_ptr<grpc::ClientReader<HttpBody>> (Stub::*method)(
+                            grpc::ClientContext*, const Request&),
+                        const Request& request, const std::string& accept = "") {
+    As context("user");
+    if (!accept.empty()) context.AddMetadata("x-accept", accept);
+    const auto stream = (raw_.get()->*method)(&context, request);
+    file_.clear();
+    for (HttpBody part; stream->Read(&part);) {
+      type_ = part.content_type();
+      file_ += part.data();
+    }
+    return stream->Finish();
+  }
+  grpc::Status Archive(const std::string& uuid, const std::string& accept = "") {
+    api::DownloadCheckpointRequest request;
+    request.set_checkpoint_uuid(uuid);
+    return Download(&Stub::DownloadCheckpoint, request, accept);
+  }
+
+  grpc::Status RemoveFiles(const std::vector<std::string>& uuids,
+                           const std::vector<std::string>& globs) {
+    As context("user");
+    api::CheckpointsRemoveFilesRequest request;
+    request.mutable_checkpoint_uuids()->Add(uuids.begin(), uuids.end());
+    request.mutable_checkpoint_globs()->Add(globs.begin(), globs.end());
+    return checkpoints_->CheckpointsRemoveFiles(&context, request, &removed_);
+  }
+  // Only looking can tell when the sweep was there.
+  api::Checkpoint AwaitFiles(const std::string& uuid, int files) {
+    api::GetCheckpointResponse response;
+    do {
+      As context("user");
+      api::GetCheckpointRequest request;
+      request.set_checkpoint_uuid(uuid);
+      EXPECT_TRUE(checkpoints_->GetCheckpoint(&context, request, &response).ok());
+      std::this_thread::yield();
+    } while (response.checkpoint().resources_size() != files);
+    return response.checkpoint();
+  }
+  bool Exists(const std::string& path) const {
+    return std::filesystem::exists(folder_.path() + "/" + path);
+  }
+
+  const base::TempDir folder_ = *base::TempDir::Create();
+  int experiment_ = 0;
+  std::string file_, type_;  // of the last download
+  api::CheckpointsRemoveFilesResponse removed_;
+  std::unique_ptr<Stub> raw_ = api::RawService::NewStub(world_.channel());
+  std::unique_ptr<api::CheckpointService::Stub> checkpoints_ =
+      api::CheckpointService::NewStub(world_.channel());
+};
+
+TEST_F(RawRoadTest, FilesOfACheckpointAreRemovedByPatternsAndTheOthersStay) {
+  PlayedAgent agent(world_, "node", 1);
+  const std::string allocation = Train(agent);
+  Save(allocation, kOlder, 1, {"model.pt", "opt.pt"});
+  ASSERT_TRUE(RemoveFiles({kOlder, kNewer}, {"opt*"}).ok());
+  EXPECT_EQ(removed_.kept_size(), 0);
+  EXPECT_THAT(removed_.unmatched(), testing::ElementsAre(kNewer));
+  const api::Checkpoint older = AwaitFiles(kOlder, 1);
+  EXPECT_EQ(older.state(), api::Checkpoint::STATE_PARTIALLY_DELETED);
+  EXPECT_EQ(older.size(), 7);
+  EXPECT_TRUE(older.resources().contains("model.pt"));
+  EXPECT_TRUE(Exists(std::string(kOlder) + "/model.pt"));
+  EXPECT_FALSE(Exists(std::string(kOlder) + "/opt.pt"));
+  ASSERT_TRUE(Archive(kOlder, "application/zip").ok());
+  EXPECT_THAT(file_, AllOf(HasSubstr("model.pt"), Not(HasSubstr("opt.pt"))));
+  // Nobody starts from it.
+  api::CreateExperimentResponse made;
+  const grpc::Status refused =
+      Create(Request("name: warm\nentrypoint: \"true\"\nsearcher: {name: single, metric: loss, "
+                     "max_length: {batches: 1}, source_checkpoint_uuid: " +
+                     std::string(kOlder) + "}\n"),
+             &made);
+  EXPECT_EQ(refused.error_code(), StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(refused.error_message(), HasSubstr("is PARTIALLY_DELETED"));
+  // The newest of a trial that runs is held.
+  ASSERT_TRUE(RemoveFiles({kNewer}, {"*.pt"}).ok());
+  ASSERT_EQ(removed_.kept_size(), 1);
+  EXPECT_TRUE(Exists(std::string(kNewer) + "/model.pt"));
+  EXPECT_EQ(RemoveFiles({kOlder}, {"../*"}).error_code(), StatusCode::INVALID_ARGUMENT);
+  // The last file takes the rest along.
+  ASSERT_TRUE(RemoveFiles({kOlder}, {"**/model.*"}).ok());
+  EXPECT_EQ(AwaitFiles(kOlder, 0).state(), api::Checkpoint::STATE_DELETED);
+  EXPECT_FALSE(Exists(kOlder));
+  agent.Exited(allocation, 0);
+}
+
+TEST_F(RawRoadTest, ATaskTellsWhichFilesOfItsCheckpointItHasRemoved) {
+  PlayedAgent agent(world_, "node", 1);
+  const std::string allocation = Train(agent);
+  Save(allocation, kOlder, 1, {"model.pt", "opt.pt"});
+  const auto patch = [&](const std::string& file) {
+    As context(token_);
+    api::PatchCheckpointsRequest request;
+    api::PatchCheckpoint* one = request.add_checkpoints();
+    one->set_uuid(kOlder);
+    (*one->mutable_resources()->mutable_resources())[file] = 7;
+    api::PatchCheckpointsResponse none;
+    return api::TaskRuntimeService::NewStub(world_.channel())
+        ->PatchCheckpoints(&context, request, &none)
+        .error_code();
+  };
+  EXPECT_EQ(patch("other.pt"), StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(patch("model.pt"), StatusCode::OK);
+  EXPECT_EQ(AwaitFiles(kOlder, 1).state(), api::Checkpoint::STATE_PARTIALLY_DELETED);
+  EXPECT_TRUE(Exists(std::string(kOlder) + "/model.pt"));
+  EXPECT_EQ(patch("model.pt"), StatusCode::OK) << "once more";
+  agent.Exited(allocation, 0);
+}
+
+TEST_F(RawRoadTest, ACheckpointIsSentAsTheCallerTakesIt) {
+  PlayedAgent agent(world_, "node", 1);
+  Train(agent);
+  ASSERT_TRUE(Archive(kNewer).ok());
+  EXPECT_EQ(type_, "application/gzip");
+  EXPECT_TRUE(file_.starts_with("\x1f\x8b"));
+  ASSERT_TRUE(Archive(kNewer, "application/zip").ok());
+  EXPECT_EQ(type_, "application/zip");
+  EXPECT_THAT(file_, HasSubstr("model.pt"));
+  EXPECT_EQ(Archive(kNewer, "image/png").error_code(), StatusCode::INVALID_ARGUMENT);
+  ASSERT_TRUE(Archive(kNewer, "text/html, */*;q=0.8").ok());
+  EXPECT_EQ(type_, "application/gzip");
+}
+
+TEST_F(RawRoadTest, ACheckpointThatCannotBeReadIsRefused) {
+  PlayedAgent agent(world_, "node", 1);
+  Train(agent);
+  std::filesystem::remove_all(folder_.path() + "/" + kNewer);
+  const grpc::Status away = Archive(kNewer);
+  EXPECT_EQ(away.error_code(), StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(away.error_message(), HasSubstr("the master cannot reach"));
+  ASSERT_TRUE(base::MakeDirs(folder_.path() + "/" + kNewer).ok());
+  ASSERT_TRUE(
+      base::WriteFileAtomically(folder_.path() + "/" + kNewer + "/model.pt", "short", 0644).ok());
+  EXPECT_EQ(Archive(kNewer).error_code(), StatusCode::DATA_LOSS);
+  EXPECT_EQ(Archive("2b2f6c1e-7a54-4d0b-9c3e-5f2a1d8e7b60").error_code(), StatusCode::NOT_FOUND);
+}
+
+TEST_F(RawRoadTest, AContextIsSentWholeAndFileByFile) {
+  PlayedAgent agent(world_, "node", 1);
+  Train(agent);
+  api::DownloadModelDefRequest request;
+  request.set_experiment_id(experiment_);
+  ASSERT_TRUE(Download(&Stub::DownloadModelDef, request).ok());
+  EXPECT_TRUE(file_.starts_with("\x1f\x8b"));
+  api::DownloadModelDefFileRequest one;
+  one.set_experiment_id(experiment_);
+  one.set_path("model.py");
+  ASSERT_TRUE(Download(&Stub::DownloadModelDefFile, one).ok());
+  EXPECT_EQ(file_, "code");
+  one.set_path("../model.py");
+  EXPECT_EQ(Download(&Stub::DownloadModelDefFile, one).error_code(), StatusCode::INVALID_ARGUMENT);
+  request.set_experiment_id(Create());
+  EXPECT_EQ(Download(&Stub::DownloadModelDef, request).error_code(), StatusCode::NOT_FOUND);
+}
+
+TEST_F(RawRoadTest, SaysWhoHoldsSlotsAndWhatRetentionWouldDelete) {
+  PlayedAgent agent(world_, "node", 1);
+  const std::string allocation = Train(agent);
+  {
+    As context("user");
+    Struct tasks;
+    ASSERT_TRUE(raw_->GetTaskSummaries(&context, {}, &tasks).ok());
+    const auto& summary = tasks.fields().at(allocation).struct_value().fields();
+    EXPECT_EQ(summary.at("slots_needed").number_value(), 1);
+    EXPECT_EQ(summary.at("resources")
+                  .list_value()
+                  .values(0)
+                  .struct_value()
+                  .fields()
+                  .at("resources_id")
+                  .string_value(),
+              "node");
+  }
+  As context("user");
+  api::PreviewRetentionRequest request;
+  request.set_id(experiment_);
+  request.set_save_trial_latest(1);
+  request.set_save_trial_best(0);
+  Struct preview;
+  ASSERT_TRUE(raw_->PreviewGc(&context, request, &preview).ok());
+  EXPECT_EQ(preview.fields().at("metric_name").string_value(), "loss");
+  const auto& gone = preview.fields().at("checkpoints").list_value();
+  ASSERT_EQ(gone.values_size(), 1);
+  const auto& older = gone.values(0).struct_value().fields();
+  EXPECT_EQ(older.at("uuid").string_value(), kOlder);
+  EXPECT_EQ(older.at("step").struct_value().fields().at("total_batches").number_value(), 1);
+  EXPECT_EQ(older.at("resources").struct_value().fields().at("model.pt").number_value(), 7);
+}
+
+}  // namespace
+}  // namespace det::tests

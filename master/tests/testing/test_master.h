@@ -1,0 +1,93 @@
+// The master's inside on a store in memory, as master.cc builds it, without a database and a port.
+//
+// Used by tests, on their thread. Has the threads of a real master.
+#ifndef MASTER_TESTS_TESTING_TEST_MASTER_H_
+#define MASTER_TESTS_TESTING_TEST_MASTER_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "base/event_loop.h"
+#include "base/thread_pool.h"
+#include "master/agents/agent_hub.h"
+#include "master/api/audit/audit_trail.h"
+#include "master/api/authz/authorizer.h"
+#include "master/api/idempotency/idempotency_store.h"
+#include "master/api/services.h"
+#include "master/gc/gc_thread.h"
+#include "master/store/testing/fake_store.h"
+#include "master/store/testing/faulty_store.h"
+#include "master/webhooks/deliverer.h"
+#include "master/webhooks/trigger_watch.h"
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/impl/service_type.h>
+
+namespace det::tests {
+
+// Has the user "admin" with password "pw", and the tokens "user" and "agent". Webhooks are signed
+// with "key" and may lead anywhere.
+class World {
+ public:
+  explicit World(std::shared_ptr<store::FakeDatabase> database,
+                 absl::Duration patience = absl::Hours(1), agents::Topology topology = {});
+  ~World();
+
+  // Of "admin", unless another is named.
+  void Session(const std::string& token, store::SessionRecord::Kind kind,
+               std::optional<model::UserId> user = std::nullopt);
+  std::shared_ptr<grpc::Channel> channel() { return channel_; }
+  grpc::Server* server() { return server_.get(); }
+  store::FakeStore& store() { return store_; }
+  agents::AgentHub& hub() { return *hub_; }
+  api::AuditTrail& audit() { return audit_; }
+  api::Edge& edge() { return edge_; }  // to be changed before the first call
+  // In front of it: what the engine commits by.
+  store::FaultyStore& commits() { return commits_; }
+  // Full names of all services, that of the agents among them.
+  std::vector<std::string> services() const;
+  std::string TokenOf(const std::string& allocation) {
+    return authenticator_.allocation_tokens().Make(model::AllocationId(allocation));
+  }
+
+ private:
+  void StartServer();
+
+  store::FakeStore store_;
+  store::FaultyStore commits_{&store_};
+  base::RealClock clock_;
+  auth::Authenticator authenticator_{&store_, &clock_, auth::AllocationTokens("secret")};
+  std::unique_ptr<api::Whereabouts> whereabouts_ = api::MakeWhereabouts(&store_);
+  api::Admission admission_{&authenticator_, whereabouts_.get(), &clock_, {}};
+  api::AuditTrail audit_{&store_.audit(), nullptr};
+  api::FirstAnswers answers_{&store_.answers(), &clock_};
+  std::unique_ptr<base::EventLoop> loop_ = base::MakeAsioEventLoop("cluster");
+  std::unique_ptr<base::ThreadPool> pool_ = std::make_unique<base::ThreadPool>(4);
+  auth::PasswordQueue passwords_{loop_.get()};
+  model::UserId user_;
+  api::Edge edge_;
+  api::ExperimentWatch watch_;
+  api::AllGather gather_;
+  api::AllocationWatch allocations_{[this](const model::AllocationId& id) { gather_.Close(id); }};
+  std::unique_ptr<agents::AgentHub> hub_;
+  gc::Sweep sweep_;
+  webhooks::Deliverer deliverer_;
+  webhooks::TriggerWatch triggers_{&store_, &clock_, [this] { deliverer_.Soon(); }};
+  std::unique_ptr<engine::Engine> engine_;
+  std::vector<std::unique_ptr<api::Service>> services_;
+  std::unique_ptr<grpc::Server> server_;
+  std::shared_ptr<grpc::Channel> channel_;
+};
+
+// A context that says who is calling.
+struct As : grpc::ClientContext {
+  explicit As(const std::string& token) {
+    if (!token.empty()) AddMetadata("authorization", "Bearer " + token);
+  }
+};
+
+}  // namespace det::tests
+
+#endif  // MASTER_TESTS_TESTING_TEST_MASTER_H_
