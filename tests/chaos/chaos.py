@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -B
-"""Kills, stops and disconnects parts of a real cluster at random while it trains, and compares the result
-with a calm run of the same seed. The exit code is 0 only if nothing was lost.
+"""Kills, stops and disconnects parts of a real cluster at random while it trains, and compares the
+result with a calm run of the same seed. The exit code is 0 only if nothing was lost.
 
     tests/chaos/run --minutes 5 --seed 7
 """

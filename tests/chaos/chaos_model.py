@@ -1,5 +1,5 @@
-"""The Trial of chaos_trial.cc in Python, with dropout: it trains slowly, gives bitwise identical results on
-every run, and prints a line for each batch."""
+"""The Trial of chaos_trial.cc in Python, with dropout: it trains slowly, gives bitwise identical
+results on every run, and prints a line for each batch."""
 
 import os
 import time
@@ -48,7 +48,8 @@ class ChaosTrial(pytorch.PyTorchTrial):
 
 
 def record(step: int) -> None:
-    """Writes a line to the ledger, then to the log. Each line of the ledger must be in the log exactly once."""
+    """Writes a line to the ledger, then to the log. Each line of the ledger must be in the log
+    exactly once."""
     line = f"{os.environ['DET_TRIAL_ID']} {os.environ['DET_TRIAL_RUN_ID']} {step}\n"
     ledger = os.open(os.environ["CHAOS_LEDGER"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
     os.write(ledger, line.encode())

@@ -7,11 +7,11 @@ import threading
 
 
 class CuttingProxy:
-    """Listens on a free port and forwards to `target`, an address or the path of a Unix socket. While cut, it
-    closes all connections and accepts none.
+    """Listens on a free port and forwards to `target`, an address or the path of a Unix socket.
+    While cut, it closes all connections and accepts none.
 
-    With `silent`, as with a cut cable, connections stay open but no data is forwarded, until `heal` closes
-    them.
+    With `silent`, as with a cut cable, connections stay open but no data is forwarded, until `heal`
+    closes them.
     """
 
     def __init__(self, target: tuple[str, int] | str) -> None:

@@ -4,8 +4,8 @@ import re
 
 
 def present(value, path):
-    """All values at a path such as "agents[].slotStats.typeStats{}.total". A missing member gives None, unless
-    the object that would contain it is missing, too."""
+    """All values at a path such as "agents[].slotStats.typeStats{}.total". A missing member gives
+    None, unless the object that would contain it is missing, too."""
     found = [value]
     for part in path.split("."):
         name = part.rstrip("[]{}")

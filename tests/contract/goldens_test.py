@@ -118,7 +118,8 @@ class GoldensTest(harness.ClusterTestCase):
         return {"hook": hook}
 
     def read(self, golden, names):
-        """The response of the master to the request of a golden file; for a stream, its first message."""
+        """The response of the master to the request of a golden file; for a stream, its first
+        message."""
         verb, path = re.sub(
             r"\{(\w+)\}", lambda part: str(names[part[1]]), golden["request"]).split(" ", 1)
         answer = self.ask(verb, path, golden.get("body"))

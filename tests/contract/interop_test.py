@@ -21,7 +21,8 @@ CLIENT_HASH = hashlib.sha512(b"GubPEmmotfiK9TMD6Zdw" + PASSWORD.encode()).hexdig
 NO_CHECKPOINT = "00000000-0000-0000-0000-000000000000"  # the one in the recording
 ENDED = ("STATE_COMPLETED", "STATE_CANCELED", "STATE_ERROR")
 
-# Writes its environment to a file and sends reports, then runs until SIGTERM or until the end file exists.
+# Writes its environment to a file and sends reports, then runs until SIGTERM or until the end file
+# exists.
 PROGRAM = r"""
 import json, os, signal, sys, time, urllib.request
 folder = sys.argv[1]
@@ -138,8 +139,8 @@ class Replay(harness.ClusterTestCase):
 
 class CommandLineTest(Replay):
     def prepare(self):
-        """Actions before an exchange, by command or request, that restore the state of the recorded server,
-        which did not change between requests."""
+        """Actions before an exchange, by command or request, that restore the state of the recorded
+        server, which did not change between requests."""
         return {
             "POST /api/v1/experiments/1/archive": lambda: self.await_end(1),
             # An ended experiment is not in the queue.

@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -B
-"""Tests HTTP requests of existing clients outside of /api/v1: files of checkpoints and context directories,
-previews of retention, tasks, log lines, /info and the master (README.md)."""
+"""Tests HTTP requests of existing clients outside of /api/v1: files of checkpoints and context
+directories, previews of retention, tasks, log lines, /info and the master (README.md)."""
 import http.client
 import io
 import json

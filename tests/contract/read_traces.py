@@ -134,7 +134,8 @@ def short_body(known, note):
 
 
 def task_exchanges(text):
-    """The exchanges of all runs: first the long numbered trace, whose bodies the short traces refer to."""
+    """The exchanges of all runs: first the long numbered trace, whose bodies the short traces refer
+    to."""
     runs, known, run = {}, {}, None
     for line in text.splitlines():
         head = re.match(r"## (\d+)\. (.*)$", line)

@@ -1,4 +1,5 @@
-"""Recorded exchanges to which Resolute responds differently: the status of its response and the reason."""
+"""Recorded exchanges to which Resolute responds differently: the status of its response and the
+reason."""
 import re
 
 TRIALS_ONLY = "only tasks of trials are supported"

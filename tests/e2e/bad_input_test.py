@@ -20,7 +20,8 @@ resources:
 
 class BadInputTest(harness.ClusterTestCase):
     def refused(self, config, *words, context=None, options=()):
-        """Checks that the submission is rejected with a message with all words, and that nothing is stored."""
+        """Checks that the submission is rejected with a message with all words, and that nothing is
+        stored."""
         before = len(self.home.json("experiment", "list")["experiments"])
         path = self.home.write("bad.yaml", config)
         output = self.home.det("experiment", "create", path, context or self.home.context(), *options,

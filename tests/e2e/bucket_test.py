@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -B
-"""Tests checkpoints in a bucket: saved by two ranks, loaded, downloaded and deleted by the master; and servers
-that the master must not access."""
+"""Tests checkpoints in a bucket: saved by two ranks, loaded, downloaded and deleted by the master;
+and servers that the master must not access."""
 import os
 import shutil
 import signal

@@ -1,7 +1,8 @@
 """A real cluster in its own directory, for tests that use `det`.
 
-Each test file contains subclasses of ClusterTestCase and calls harness.main() at the end. A cluster is started
-once per class with `det deploy local up` and stopped with `down`; a remaining process fails the class.
+Each test file contains subclasses of ClusterTestCase and calls harness.main() at the end. A cluster
+is started once per class with `det deploy local up` and stopped with `down`; a remaining process
+fails the class.
 """
 import json
 import os
@@ -186,7 +187,8 @@ class Home:
         return folder
 
     def create(self, config, context=None, *options):
-        """Creates an experiment; returns its ID. The configuration is a dict (JSON is YAML) or a string."""
+        """Creates an experiment; returns its ID. The configuration is a dict (JSON is YAML) or a
+        string."""
         path = self.write("config.yaml", config)
         made = self.json("experiment", "create", path, context or self.context(), *options)
         return made["experiment"]["id"]

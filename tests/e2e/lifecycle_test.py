@@ -7,8 +7,8 @@ import random
 import harness
 from harness import eventually, job
 
-# A trial without a library. It saves one checkpoint per item of its list, with a validation if the item is a
-# number; then it waits for a file if one is given.
+# A trial without a library. It saves one checkpoint per item of its list, with a validation if the
+# item is a number; then it waits for a file if one is given.
 SAVER = '''
 import json, os, pathlib, sys, time, urllib.request, uuid
 info = json.loads(pathlib.Path(os.environ["DET_RUN_DIR"], "info/trial.json").read_text())

@@ -87,8 +87,8 @@ with det.core.init() as context:
         raise det.InvalidHP("lr is above 1")
 """
 
-# A class written for another library, named in the configuration. Its first run waits in the sixth batch until it
-# is preempted.
+# A class written for another library, named in the configuration. Its first run waits in the sixth
+# batch until it is preempted.
 TRIAL = """
 import time
 import torch

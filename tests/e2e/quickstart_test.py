@@ -74,7 +74,8 @@ class QuickstartTest(unittest.TestCase):
         return output
 
     def run_with_accuracy(self, accuracy):
-        """Runs the script with a trial of this accuracy; returns exit code, lines of stdout, and stderr."""
+        """Runs the script with a trial of this accuracy; returns exit code, lines of stdout, and
+        stderr."""
         self.home.write("tree/examples/fashion_mnist/report.py", REPORTER)
         self.home.write("tree/examples/fashion_mnist/const.yaml", harness.job(
             name="reports", entrypoint=f"exec /usr/bin/python3 report.py {accuracy}",

@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -B
-"""Tests the state of the cluster after restarts of masters and agents (README.md has a table of the scenarios).
-All tests share one cluster."""
+"""Tests the state of the cluster after restarts of masters and agents (README.md has a table of the
+scenarios). All tests share one cluster."""
 import os
 import re
 import signal
@@ -163,7 +163,8 @@ class MasterRestartTest(Daemons):
                 self.home.write("leaves-" + way, "")
                 self.gone(pid)
                 self.up()
-                # The trial may have completed: it may have exited with code 0 without acknowledging the preemption.
+                # The trial may have completed: it may have exited with code 0 without acknowledging
+                # the preemption.
                 states = {"STATE_" + state, "STATE_COMPLETED"}
                 eventually(lambda e=experiment, s=states: self.home.experiment(e)["state"] in s,
                            f"the state after {way}")

@@ -1,4 +1,5 @@
-"""Common functions of the scheduling tests: a trial that saves when it is preempted, and queue queries."""
+"""Common functions of the scheduling tests: a trial that saves when it is preempted, and queue
+queries."""
 import os
 
 import harness

@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -B
-"""Tests trials that start from a checkpoint: their own when a search resumes them, or that of another trial in
-population-based training or when an experiment starts from it."""
+"""Tests trials that start from a checkpoint: their own when a search resumes them, or that of
+another trial in population-based training or when an experiment starts from it."""
 import json
 import os
 import sys
@@ -8,9 +8,9 @@ import sys
 import harness
 from harness import job
 
-# Trains to the end in units of length. It saves the trained units and their trial before it reports them, so that
-# no unit is trained twice, and waits briefly at lengths at which the search may pause it. Trials that were
-# created later report worse metrics.
+# Trains to the end in units of length. It saves the trained units and their trial before it reports
+# them, so that no unit is trained twice, and waits briefly at lengths at which the search may pause
+# it. Trials that were created later report worse metrics.
 TRIAL = """
 import json, os, time
 import det
@@ -87,8 +87,8 @@ class SearchCheckpointsTest(harness.ClusterTestCase):
         return described
 
     def read_reports(self):
-        """[trial, run, own length, trained units] of each run at its start, and the trained units of the runs
-        that completed."""
+        """[trial, run, own length, trained units] of each run at its start, and the trained units
+        of the runs that completed."""
         runs, ends = self.files
         with open(runs, encoding="utf-8") as begun, open(ends, encoding="utf-8") as ended:
             return [json.loads(line) for line in begun], dict(map(json.loads, ended))
@@ -114,7 +114,8 @@ class SearchCheckpointsTest(harness.ClusterTestCase):
              "num_generations": 2, "max_concurrent_trials": 2})
         best, second, third, worst, child = sorted(described["trialIds"])
         begun, ended = self.read_reports()
-        # The worst trial does not run again. The child continues the work of its parent and counts its own.
+        # The worst trial does not run again. The child continues the work of its parent and counts
+        # its own.
         self.assertEqual(sorted([
             *([trial, 0, 0, []] for trial in (best, second, third, worst)),
             *([trial, 1, 2, lengths(trial, 2)] for trial in (best, second, third)),

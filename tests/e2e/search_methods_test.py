@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -B
-"""Tests searches with `det`: previews, templates, rungs, several objectives, custom searches, forked and continued
-experiments."""
+"""Tests searches with `det`: previews, templates, rungs, several objectives, custom searches,
+forked and continued experiments."""
 import json
 import os
 import subprocess

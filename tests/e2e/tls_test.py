@@ -1,5 +1,6 @@
 #!/usr/bin/env -S python3 -B
-"""Tests a cluster with TLS, started by `det deploy local up --tls`: accepted and rejected connections."""
+"""Tests a cluster with TLS, started by `det deploy local up --tls`: accepted and rejected
+connections."""
 import json
 import os
 import re

@@ -1,5 +1,5 @@
-"""Checks the references in Markdown documents: links to files and headings of the repository, paths of its
-files, and the C++ types in docs/glossary.md.
+"""Checks the references in Markdown documents: links to files and headings of the repository, paths
+of its files, and the C++ types in docs/glossary.md.
 
 Usage: references.py ROOT
 """

@@ -171,7 +171,8 @@ def check_ours(path, folder, include):
     if os.path.dirname(include) == folder:
         return None
     if is_test(path):
-        # A test may use its whole program: fakes, contract suites, the components that it is tested with.
+        # A test may use its whole program: fakes, contract suites, the components that it is tested
+        # with.
         own_top = path.split("/")[0]
         if include.split("/")[0] in (own_top, "base", "proto"):
             return None

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that the JSON Schema of the experiment configuration accepts and rejects the same configurations as
-the parser, except for rules between several fields."""
+"""Checks that the JSON Schema of the experiment configuration accepts and rejects the same
+configurations as the parser, except for rules between several fields."""
 
 import ast
 import json

@@ -1,7 +1,7 @@
--- Inserts 10,000 experiments with 10 trials each in ten projects, each trial with 40 training reports and 10
--- validation reports of 4 values: 20 million values. Experiment 1, which a master created, is the template.
--- The rows that triggers would write one by one are written in bulk with the same functions.
--- Also inserts models, their versions, and webhooks.
+-- Inserts 10,000 experiments with 10 trials each in ten projects, each trial with 40 training
+-- reports and 10 validation reports of 4 values: 20 million values. Experiment 1, which a master
+-- created, is the template. The rows that triggers would write one by one are written in bulk with
+-- the same functions. Also inserts models, their versions, and webhooks.
 
 SET work_mem = '1GB';
 ALTER TABLE metrics DISABLE TRIGGER add_summaries;

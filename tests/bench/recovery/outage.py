@@ -1,7 +1,7 @@
 """Measures batches per second before, during and after a master outage in one run.
 
-It uses a real master, agent and Trial (tests/chaos), which records each batch in a file. The batches sleep to
-simulate a GPU, so that other load on the machine has little influence.
+It uses a real master, agent and Trial (tests/chaos), which records each batch in a file. The
+batches sleep to simulate a GPU, so that other load on the machine has little influence.
 """
 
 import os

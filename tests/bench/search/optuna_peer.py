@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Runs the samplers of Optuna on the functions of functions.h. Prints lines `function sampler seed regret`.
+"""Runs the samplers of Optuna on the functions of functions.h. Prints lines `function sampler seed
+regret`.
 
 Usage: tests/bench/search/optuna_peer.py [--seeds N] [--evaluations N] [--functions A,B]
 Requires Debian's python3-optuna, which is not in tools/packages.txt.

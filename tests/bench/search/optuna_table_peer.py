@@ -5,9 +5,9 @@ Usage: tests/bench/search/optuna_table_peer.py CURVES.csv [--seeds N] [--budgets
            prints a line `budget peer seed loss` per budget of a search: the lowest loss found
        tests/bench/search/optuna_table_peer.py CURVES.csv --check FILE
            compares with the output of `table_bench CURVES.csv --samples N` in FILE
-Trials run sequentially, which is the default of Optuna. A trial validates at the rungs, of which the last is its
-full length, and uses budget for the units until it ends.
-Requires Debian's python3-optuna, which is not in tools/packages.txt.
+Trials run sequentially, which is the default of Optuna. A trial validates at the rungs, of which
+the last is its full length, and uses budget for the units until it ends. Requires Debian's
+python3-optuna, which is not in tools/packages.txt.
 """
 import argparse
 import csv

@@ -1,4 +1,5 @@
-"""Trains the network of the example with DistributedDataParallel over Gloo, measured like training_bench.cc.
+"""Trains the network of the example with DistributedDataParallel over Gloo, measured like
+training_bench.cc.
 
 Started by `run` with $RANK, $WORLD_SIZE and a file for the rendezvous. A single process trains without
 DistributedDataParallel. Arguments: samples per slot and width of the network.

@@ -162,8 +162,8 @@ def start():
 
 
 def stall(megabytes):
-    """The additional time of steps with a save, for the first and the later ones: wall-clock time, and CPU time of
-    the training thread."""
+    """The additional time of steps with a save, for the first and the later ones: wall-clock time,
+    and CPU time of the training thread."""
 
     class Watched(Line):
         parameters = megabytes * 250000

@@ -50,7 +50,8 @@ class ClusterInfo:
                 assert self.trial[name] == json.loads(os.environ[variable]), name
 
     def call(self, verb, path, body=None):
-        """Sends a request as the library does: without a content type, with the token of the allocation."""
+        """Sends a request as the library does: without a content type, with the token of the
+        allocation."""
         headers = {"Grpc-Metadata-x-allocation-token": f"Bearer {self.session_token}"}
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.master_url + path, data, headers, method=verb)
