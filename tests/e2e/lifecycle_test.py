@@ -158,9 +158,9 @@ class LifecycleTest(harness.ClusterTestCase):
         self.home.det("experiment", "archive", experiment, code=1)
         self.home.det("experiment", "kill", experiment)
         self.home.finish(experiment)
-        asked = self.home.det("experiment", "delete", experiment, code=1).stderr
-        self.assertIn(f"Delete experiment {experiment}", asked)
-        self.assertIn("--yes", asked)
+        prompt = self.home.det("experiment", "delete", experiment, code=1).stderr
+        self.assertIn(f"Delete experiment {experiment}", prompt)
+        self.assertIn("--yes", prompt)
         self.assertFalse(self.gone(experiment))
         self.home.det("experiment", "delete", experiment, "--yes")
         self.home.det("experiment", "delete", experiment, "--yes", code=None)

@@ -22,30 +22,30 @@ class OutageTest(MastersTestCase):
         """Stops the database while experiment `waiting` is running and `det` waits for a response."""
         made = self.home.create(harness.job(name="waiting"))
         self.db.stop("immediate")
-        asked = self.home.popen("experiment", "kill", made)
-        self.addCleanup(asked.kill)
+        pending = self.home.popen("experiment", "kill", made)
+        self.addCleanup(pending.kill)
         self.master.await_word(HOLDS)
-        self.assertIsNone(asked.poll(), "nothing is acknowledged before its commit")
-        return asked
+        self.assertIsNone(pending.poll(), "nothing is acknowledged before its commit")
+        return pending
 
     def test_pending_requests_complete_after_a_database_outage(self):
-        asked = self.held()
+        pending = self.held()
         refused = self.home.det("experiment", "create", self.home.write("more.yaml", harness.job()),
                                 self.home.context(), code=1)
         self.assertIn("database", refused.stderr)
         self.db.start()
-        with asked:
-            output = asked.communicate(timeout=harness.TIMEOUT)
-        self.assertEqual(0, asked.returncode, output)
+        with pending:
+            output = pending.communicate(timeout=harness.TIMEOUT)
+        self.assertEqual(0, pending.returncode, output)
         self.assertEqual({"waiting": "STATE_CANCELED"}, self.states())
         self.assertIsNone(self.master.process.poll(), "without a restart of its own")
 
     def test_master_stops_cleanly_during_a_database_outage(self):
-        asked = self.held()
+        pending = self.held()
         self.assertEqual(0, self.master.kill(signal.SIGTERM).end(), self.master.read_log())
-        with asked:
-            output = asked.communicate(timeout=harness.TIMEOUT)
-        self.assertNotEqual(0, asked.returncode, output)
+        with pending:
+            output = pending.communicate(timeout=harness.TIMEOUT)
+        self.assertNotEqual(0, pending.returncode, output)
         self.db.start()
         self.start("m", port=self.master.port).leads()
         # The request was not acknowledged, and must have had no effect.

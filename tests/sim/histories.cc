@@ -49,7 +49,7 @@ absl::Status Play(uint64_t seed, Counts& all) {
   return Compare(seed, world);
 }
 
-TEST(SimTest, HoldsItsInvariants) {
+TEST(SimTest, SatisfiesInvariants) {
   const uint64_t shards = one ? 1 : FromEnvironment("TEST_TOTAL_SHARDS", 1);
   const uint64_t shard = one ? 0 : FromEnvironment("TEST_SHARD_INDEX", 0);
   Counts all;
@@ -71,7 +71,7 @@ TEST(SimTest, HoldsItsInvariants) {
   for (const CountField& count : kCountFields) EXPECT_GT(all.*count.field, 0) << count.name;
 }
 
-TEST(SimTest, ReplaysASeedExactly) {
+TEST(SimTest, ReplaysSeedExactly) {
   for (uint64_t seed = first_seed; seed < first_seed + std::min<uint64_t>(seeds, 20); ++seed) {
     World once(seed);
     World again(seed);
