@@ -46,7 +46,7 @@ def cases_of_result(label, result):
     except (OSError, xml.etree.ElementTree.ParseError):
         cases = []
     verdicts = [verdict for _, verdict in cases]
-    # A test may end badly after its last case, and a report may be older than the end.
+    # A test can fail after its last case, and the report can be older than the failure.
     if not cases or (not passed and "failed" not in verdicts):
         cases.append((result.get("status", "?"), "passed" if passed else "failed"))
     return [(f"{label} {name}", verdict) for name, verdict in cases]
@@ -58,7 +58,7 @@ def collect(events):
         event_id = event.get("id", {})
         if "testResult" in event_id:
             key = event_id["testResult"]
-            # The last attempt of a shard decides.
+            # The last attempt of a shard counts.
             results[(key["label"], key.get("run"), key.get("shard"))] = event.get("testResult", {})
         elif "testSummary" in event_id:
             expected.add(event_id["testSummary"]["label"])

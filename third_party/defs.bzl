@@ -1,18 +1,18 @@
-"""A library of the system, under a name of our own."""
+"""Targets for libraries of the system."""
 
 load("@rules_cc//cc:defs.bzl", "cc_library")
 
 def system_library(name, libs = [], defines = [], deps = [], shared = False):
-    """Links lib<x> for every x in libs; its headers are found in the system's include folders.
+    """Links lib<x> for each x in libs. The headers are in the include directories of the system.
 
-    Only libraries that are really used stay in the binary, so a long list costs nothing.
+    Only libraries that are used are linked, so a long list has no cost.
 
     Args:
-      name: of the target.
-      libs: names for -l, dependants before their dependencies.
-      defines: macros for everything that includes it.
-      deps: other targets of this package that its headers include.
-      shared: also in a program that takes the others into itself (:self_contained).
+      name: name of the target.
+      libs: names for -l, dependents before their dependencies.
+      defines: macros for all targets that depend on it.
+      deps: other targets of this package whose headers its headers include.
+      shared: link dynamically even in a program that links other libraries statically (:self_contained).
     """
     cc_library(
         name = name,

@@ -1,5 +1,5 @@
-// What --config=tsan does not judge: the system's libraries, which were compiled without it, so that
-// it sees their memory change and not their locks. Linked into every test.
+// Suppressions for --config=tsan, linked into every test. System libraries are not instrumented, so
+// ThreadSanitizer sees their memory accesses but not their locks and would report false races.
 extern "C" const char* __tsan_default_suppressions();
 
 extern "C" const char* __tsan_default_suppressions() {

@@ -1,4 +1,4 @@
-// Writes the JSON Schema of the experiment configuration; det carries its output (//cli).
+// Prints the JSON Schema of the experiment configuration, which is embedded in det (//cli).
 #include <iostream>
 
 #include "master/core/model/fields_schema.h"

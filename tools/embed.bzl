@@ -1,16 +1,16 @@
-"""Files that are part of a program."""
+"""Embeds files in programs."""
 
 load("@rules_cc//cc:defs.bzl", "cc_library")
 
 def det_embed(name, src, header, function, **kwargs):
-    """A library whose `function` gives the bytes of a file.
+    """A library whose `function` returns the content of a file.
 
     Args:
-      name: of the target.
-      src: the file, any label.
-      header: declares `std::string_view <function>();`, as a path from the root of the project.
-      function: with its namespaces: "det::proto::ApiDescriptors".
-      **kwargs: visibility.
+      name: name of the target.
+      src: label of the file.
+      header: path of the header that declares `std::string_view <function>();`, relative to the root.
+      function: name of the function with its namespaces: "det::proto::ApiDescriptors".
+      **kwargs: passed to cc_library: visibility.
     """
     source = name + ".cc"
     native.genrule(

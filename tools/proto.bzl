@@ -1,8 +1,8 @@
-"""C++ from .proto files with the system's protoc and grpc_cpp_plugin."""
+"""Generates C++ from .proto files with the protoc and grpc_cpp_plugin of the system."""
 
 load("//tools:cc.bzl", "GENERATED", "cc_library")
 
-# Import paths are relative to this folder; a BUILD file that calls the macro lies in it.
+# Import paths are relative to this folder, which contains the BUILD file that calls the macro.
 _ROOT = "proto"
 
 def _outs(srcs, suffix):
@@ -22,17 +22,17 @@ def _protoc(name, srcs, protos, outs, args):
     )
 
 def det_proto_library(name, srcs, deps = [], grpc = False):
-    """Messages, and with grpc = True the stubs, of some .proto files.
+    """C++ messages, and with grpc = True the gRPC stubs, of .proto files.
 
-    Makes `<name>` (messages), `<name>_grpc` (stubs, if asked), `<name>_protos` (the texts with those
-    of the deps) and `<name>_descriptors` (file `<name>.pb`: a FileDescriptorSet with imports and
-    comments). Include as "det/api/v1/experiment.pb.h" and "det/api/v1/experiment.grpc.pb.h".
+    Defines `<name>` (messages), `<name>_grpc` (stubs, with grpc = True), `<name>_protos` (the .proto files
+    with those of deps) and `<name>_descriptors` (file `<name>.pb`: a FileDescriptorSet with imports and
+    comments). Include the headers as "det/api/v1/experiment.pb.h" and "det/api/v1/experiment.grpc.pb.h".
 
     Args:
-      name: of the library of messages.
+      name: name of the library with the messages.
       srcs: .proto files, as paths below proto/.
       deps: other det_proto_library targets of the same package, e.g. ":google_api".
-      grpc: whether to make `<name>_grpc` too.
+      grpc: whether to define `<name>_grpc`.
     """
     if native.package_name() != _ROOT:
         fail("det_proto_library belongs in //%s" % _ROOT)

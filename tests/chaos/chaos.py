@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -B
-"""Kills, stops and disconnects the parts of a real cluster at random while it trains, then looks for
-what was lost: compares with a calm run of the same seed. Exit code 0 only if nothing was.
+"""Kills, stops and disconnects parts of a real cluster at random while it trains, and compares the
+result with a calm run of the same seed. The exit code is 0 only if nothing was lost.
 
     tests/chaos/run --minutes 5 --seed 7
 """
@@ -34,16 +34,16 @@ def submit(cluster: Cluster, todo: list[Job], sources: pathlib.Path) -> dict[str
     return ids
 
 
-def wait(cluster: Cluster, ids: dict[str, int], patience: float) -> None:
-    """Until all have ended."""
-    end = time.monotonic() + patience
+def wait(cluster: Cluster, ids: dict[str, int], timeout: float) -> None:
+    """Waits until all experiments have ended, at most `timeout` seconds."""
+    end = time.monotonic() + timeout
     for name, experiment in ids.items():
         while True:
             state = cluster.get(f"experiments/{experiment}")[0]["experiment"]["state"]
             if state in ENDED:
                 break
             if time.monotonic() > end:
-                raise AssertionError(f"{name} is {state} after {patience:.0f} s of patience")
+                raise AssertionError(f"{name} is {state} after {timeout:.0f} s")
             time.sleep(0.2)
 
 
@@ -52,13 +52,13 @@ ONE: Kind = (Cluster, Faults)
 TWO: Kind = (StandbyCluster, StandbyFaults)
 
 
-def play(
+def run(
     flags: argparse.Namespace, kind: Kind, *, disturbed: bool
 ) -> tuple[dict[str, checks.Outcome], list[str], int]:
-    """One run: what came of each job, what was wrong with it, and the number of faults."""
+    """Runs all jobs; returns the outcome of each, the problems found, and the number of faults."""
     keep = flags.keep
     cluster = kind[0](flags.root.resolve(), AGENTS)
-    wrong: list[str] = []
+    problems: list[str] = []
     try:
         todo = jobs(flags.minutes, flags.seed, cluster.folder)
         ids = submit(cluster, todo, flags.sources)
@@ -70,13 +70,13 @@ def play(
         for name, experiment in ids.items():
             folder = cluster.folder / name
             for trial in outcomes[name].trials:
-                wrong += checks.check_logs(
+                problems += checks.check_logs(
                     cluster, trial, folder / "ledger", faults.keepers_killed
                 )
-            wrong += checks.check_checkpoints(cluster, experiment, folder / "checkpoints")
+            problems += checks.check_checkpoints(cluster, experiment, folder / "checkpoints")
         for fault, count in sorted(faults.counts.items()):
             print(f"  {count:4} {fault}")
-        return outcomes, wrong, faults.counts.total()
+        return outcomes, problems, faults.counts.total()
     except BaseException:
         keep = True
         raise
@@ -91,32 +91,32 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=2)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--outage", type=float, default=20,
-                        help="seconds for which the database is away, at most")  # fmt: skip
+                        help="maximum duration of a database outage in seconds")  # fmt: skip
     parser.add_argument("--standby", nargs="?", const="only", default="", choices=["only", "also"],
-                        help="with two masters: only, or after a run with one")  # fmt: skip
+                        help="run with two masters: only, or also after a run with one")  # fmt: skip
     parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path.cwd(),
-                        help="where the built programs are")  # fmt: skip
-    parser.add_argument("--sources", type=pathlib.Path, help="where those of the trials are",
+                        help="directory of the built programs")  # fmt: skip
+    parser.add_argument("--sources", type=pathlib.Path, help="directory of the trial sources",
                         default=pathlib.Path("tests/chaos"))  # fmt: skip
-    parser.add_argument("--keep", action="store_true", help="leave data and logs there")
+    parser.add_argument("--keep", action="store_true", help="keep data and logs")
     flags = parser.parse_args()
     os.umask(0o022)
     print(f"seed {flags.seed}: calm run", flush=True)
-    calm, wrong, _ = play(flags, ONE, disturbed=False)
-    wrong = [f"calm run: {what}" for what in wrong]
+    calm, problems, _ = run(flags, ONE, disturbed=False)
+    problems = [f"calm run: {problem}" for problem in problems]
     faults = restarts = 0
     for kind in {"": [ONE], "only": [TWO], "also": [ONE, TWO]}[flags.standby]:
         print("chaos" if kind == ONE else "chaos with a standby", flush=True)
-        chaos, found, injected = play(flags, kind, disturbed=True)
-        wrong += found
+        chaos, found, injected = run(flags, kind, disturbed=True)
+        problems += found
         for name, before in calm.items():
-            wrong += checks.compare(name, before, chaos[name])
+            problems += checks.compare(name, before, chaos[name])
         faults += injected
         restarts += sum(trial.restarts for each in chaos.values() for trial in each.trials)
-    for what in wrong:
-        print(f"LOST: {what}")
-    print(f"{faults} faults injected, {restarts} restarts of trials; lost: {len(wrong)}")
-    return 1 if wrong else 0
+    for problem in problems:
+        print(f"LOST: {problem}")
+    print(f"{faults} faults injected, {restarts} restarts of trials; lost: {len(problems)}")
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":

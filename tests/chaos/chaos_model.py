@@ -1,5 +1,5 @@
-"""The Trial of chaos_trial.cc in Python, which drops out besides: trained slowly, the same on every run of
-it to the last bit, and noisy about each batch."""
+"""The Trial of chaos_trial.cc in Python, with dropout: it trains slowly, gives bitwise identical
+results on every run, and prints a line for each batch."""
 
 import os
 import time
@@ -10,9 +10,9 @@ from torch import nn
 
 
 def points(seed: int, records: int) -> torch.utils.data.TensorDataset:
-    dice = torch.Generator().manual_seed(seed)
-    x = torch.randn(records, 8, generator=dice)
-    y = x.sum(1, keepdim=True) + 0.1 * torch.randn(records, 1, generator=dice)
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randn(records, 8, generator=generator)
+    y = x.sum(1, keepdim=True) + 0.1 * torch.randn(records, 1, generator=generator)
     return torch.utils.data.TensorDataset(x, y)
 
 
@@ -39,7 +39,7 @@ class ChaosTrial(pytorch.PyTorchTrial):
         self.context.backward(loss)
         self.context.step_optimizer(self.sgd)
         if self.context.distributed.rank == 0:
-            tell(batch_idx + 1)
+            record(batch_idx + 1)
         return {"loss": loss}
 
     def evaluate_batch(self, batch):
@@ -47,8 +47,9 @@ class ChaosTrial(pytorch.PyTorchTrial):
         return {"loss": nn.functional.mse_loss(self.net(x), y)}
 
 
-def tell(step: int) -> None:
-    """What is in the ledger must be in the log, once."""
+def record(step: int) -> None:
+    """Writes a line to the ledger, then to the log. Each line of the ledger must be in the log
+    exactly once."""
     line = f"{os.environ['DET_TRIAL_ID']} {os.environ['DET_TRIAL_RUN_ID']} {step}\n"
     ledger = os.open(os.environ["CHAOS_LEDGER"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
     os.write(ledger, line.encode())

@@ -1,8 +1,8 @@
-// A line fitted by a few numbers: trained slowly, the same on every run of it to the last bit, and
-// noisy about each batch. What a chaos run trains.
+// The Trial of a chaos run: a linear regression that trains slowly, gives bitwise identical results
+// on every run, and prints a line for each batch.
 //
-// The chief appends "RUN BATCH" to $CHAOS_LEDGER, then prints the same: what is in the ledger must
-// be in the log, once.
+// The chief appends "TRIAL RUN BATCH" to $CHAOS_LEDGER, then prints the same line. Each line of the
+// ledger must be in the log exactly once.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -15,9 +15,9 @@
 #include "det/trial.h"
 
 det::TensorDataset Points(uint64_t seed, int64_t records) {
-  torch::Generator dice = at::detail::createCPUGenerator(seed);
-  torch::Tensor x = torch::randn({records, 8}, dice);
-  torch::Tensor y = x.sum(1, true) + 0.1 * torch::randn({records, 1}, dice);
+  torch::Generator generator = at::detail::createCPUGenerator(seed);
+  torch::Tensor x = torch::randn({records, 8}, generator);
+  torch::Tensor y = x.sum(1, true) + 0.1 * torch::randn({records, 1}, generator);
   return det::TensorDataset({x, y});
 }
 
@@ -42,7 +42,7 @@ class ChaosTrial : public det::Trial {
     const torch::Tensor loss = torch::mse_loss(net_(batch.data()), batch.target());
     context_.backward(loss);
     context_.step_optimizer(sgd_);
-    if (context_.ranks().is_chief()) Tell(context_.steps_completed() + 1);
+    if (context_.ranks().is_chief()) Record(context_.steps_completed() + 1);
     return {{"loss", loss}};
   }
 
@@ -51,7 +51,7 @@ class ChaosTrial : public det::Trial {
   }
 
  private:
-  static void Tell(int64_t step) {
+  static void Record(int64_t step) {
     const std::string line = std::string(std::getenv("DET_TRIAL_ID")) + " " +
                              std::getenv("DET_TRIAL_RUN_ID") + " " + std::to_string(step) + "\n";
     const int ledger = ::open(std::getenv("CHAOS_LEDGER"), O_WRONLY | O_APPEND | O_CREAT, 0666);

@@ -1,4 +1,4 @@
-"""What a chaos run left behind, compared with what nobody disturbed."""
+"""Compares the results of a chaos run with those of a calm run."""
 
 import dataclasses
 import hashlib
@@ -10,7 +10,7 @@ from cluster import Cluster
 from workload import REPORT_PERIOD
 
 Key = tuple[str, int]  # group, batches
-ON_THE_WAY = 3  # lines between a task and its keeper, which reads each as it comes
+MAX_LINES_IN_PIPE = 3  # between a task and its keeper, which reads each line immediately
 
 
 @dataclasses.dataclass
@@ -70,43 +70,43 @@ def outcome(cluster: Cluster, experiment: int) -> Outcome:
 
 
 def compare(name: str, calm: Outcome, chaos: Outcome) -> list[str]:
-    """What differs, in words. A trial that the search stops may have trained a little further."""
-    wrong = []
+    """Describes the differences. A trial that the search stops may have trained a little further."""
+    problems = []
     if chaos.state != "STATE_COMPLETED":
-        wrong.append(f"{name} ended as {chaos.state}: {chaos.reason}")
+        problems.append(f"{name} ended as {chaos.state}: {chaos.reason}")
     if chaos.rungs != calm.rungs:
-        wrong.append(f"{name}: the search decided otherwise: {chaos.rungs}, calm: {calm.rungs}")
+        problems.append(f"{name}: different decisions of the search: {chaos.rungs}, calm: {calm.rungs}")
     if [t.hparams for t in calm.trials] != [t.hparams for t in chaos.trials]:
-        wrong.append(f"{name}: other trials than in the calm run")
-        return wrong
+        problems.append(f"{name}: different trials than in the calm run")
+        return problems
     for before, after in zip(calm.trials, chaos.trials, strict=True):
-        wrong += [f"{name}: trial {after.id}: {what}" for what in _differences(before, after)]
-    return wrong
+        problems += [f"{name}: trial {after.id}: {problem}" for problem in _differences(before, after)]
+    return problems
 
 
 def _differences(calm: TrialOutcome, chaos: TrialOutcome) -> list[str]:
-    wrong = [f"{key} is there twice" for key in chaos.repeated]
+    problems = [f"{key} is stored twice" for key in chaos.repeated]
     if calm.state != chaos.state:
-        wrong.append(f"{chaos.state} instead of {calm.state}")
+        problems.append(f"{chaos.state} instead of {calm.state}")
     for key in sorted(calm.metrics.keys() & chaos.metrics.keys()):
         if calm.metrics[key] != chaos.metrics[key]:
-            wrong.append(f"{key} is {chaos.metrics[key]}, calm: {calm.metrics[key]}")
+            problems.append(f"{key} is {chaos.metrics[key]}, calm: {calm.metrics[key]}")
             break
     steps = sorted(batches for group, batches in chaos.metrics if group == "training")
     gaps = set(range(REPORT_PERIOD, (steps or [0])[-1] + 1, REPORT_PERIOD)) - set(steps)
     if gaps or not steps:
-        wrong.append(f"no training metrics at {sorted(gaps) or 'all'}")
+        problems.append(f"no training metrics at {sorted(gaps) or 'all'}")
     missing = {key for key in calm.metrics if key[0] == "validation"} - chaos.metrics.keys()
     if missing:
-        wrong.append(f"validations {sorted(missing)} are missing")
-    return wrong
+        problems.append(f"validations {sorted(missing)} are missing")
+    return problems
 
 
 def check_logs(
     cluster: Cluster, trial: TrialOutcome, ledger: pathlib.Path, keepers_killed: set[str]
 ) -> list[str]:
-    """Each line of the ledger is in the log, once."""
-    wrong = []
+    """Checks that each line of the ledger is in the log exactly once."""
+    problems = []
     seen: dict[tuple[int, int], int] = {}
     for message in _messages(cluster.get(f"trials/{trial.id}/logs")):
         match = re.search(rf"batch {trial.id} (\d+) (\d+)", message.get("log", ""))
@@ -115,7 +115,7 @@ def check_logs(
             seen[key] = seen.get(key, 0) + 1
     twice = sorted(key for key, count in seen.items() if count > 1)
     if twice:
-        wrong.append(f"trial {trial.id}: {len(twice)} log lines twice, as (run, batch) {twice[0]}")
+        problems.append(f"trial {trial.id}: {len(twice)} log lines twice, as (run, batch) {twice[0]}")
     written: dict[int, list[int]] = {}
     for line in ledger.read_text().splitlines():
         number, run, batch = map(int, line.split())
@@ -123,17 +123,17 @@ def check_logs(
             written.setdefault(run, []).append(batch)
     for run, batches in written.items():
         lost = [batch for batch in batches if (run, batch) not in seen]
-        # A process killed between ledger and log owes its very last line alone; without its keeper,
-        # those that were on their way.
-        owed = ON_THE_WAY if f"{trial.task}.{run}" in keepers_killed else 1
-        if lost and lost != batches[-min(len(lost), owed) :]:
-            wrong.append(f"trial {trial.id} run {run}: lost log lines of batches {lost[:5]}...")
-    return wrong
+        # A process that is killed between writing the ledger and the log may lose its last line; if its
+        # keeper is killed, also the lines in the pipe.
+        may_lose = MAX_LINES_IN_PIPE if f"{trial.task}.{run}" in keepers_killed else 1
+        if lost and lost != batches[-min(len(lost), may_lose) :]:
+            problems.append(f"trial {trial.id} run {run}: lost log lines of batches {lost[:5]}...")
+    return problems
 
 
 def check_checkpoints(cluster: Cluster, experiment: int, base: pathlib.Path) -> list[str]:
-    """Each registered checkpoint has the files of its manifest, with their content."""
-    wrong = []
+    """Checks that each registered checkpoint has the files of its manifest with the same content."""
+    problems = []
     listed = cluster.get(f"experiments/{experiment}/checkpoints")[0].get("checkpoints", [])
     for checkpoint in (c for c in listed if c["state"] == "STATE_COMPLETED"):
         folder = base / checkpoint["uuid"]
@@ -144,7 +144,7 @@ def check_checkpoints(cluster: Cluster, experiment: int, base: pathlib.Path) -> 
                 if hashlib.sha256(content).hexdigest() != file["sha256"]:
                     raise OSError(f"{file['path']} is damaged")
         except (OSError, ValueError, KeyError) as error:
-            wrong.append(f"checkpoint {checkpoint['uuid']}: {error}")
+            problems.append(f"checkpoint {checkpoint['uuid']}: {error}")
     if not listed:
-        wrong.append(f"experiment {experiment} has no checkpoint")
-    return wrong
+        problems.append(f"experiment {experiment} has no checkpoint")
+    return problems

@@ -1,4 +1,4 @@
-"""The daemons of a chaos run: real ones, each of which can be killed, stopped and started again."""
+"""The real daemons of a chaos run, each of which can be killed, stopped and restarted."""
 
 import contextlib
 import itertools
@@ -16,12 +16,12 @@ import urllib.request
 
 from proxy import CuttingProxy
 
-# What every test with real daemons needs.
+# The common functions of tests with real daemons.
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
 from harness import eventually, free_port, processes_below  # noqa: E402
 
 SLOTS = 2
-PATIENCE = 60.0  # seconds for what should take few
+TIMEOUT = 60.0  # seconds, for operations that should take a few
 
 
 def environment_of(pid: int) -> dict[str, str]:
@@ -33,17 +33,17 @@ def environment_of(pid: int) -> dict[str, str]:
 
 
 class Cluster:
-    """A master with its own PostgreSQL, and agents that reach it through proxies."""
+    """A master with an embedded PostgreSQL, and agents that connect to it through proxies."""
 
     def __init__(self, root: pathlib.Path, agents: int) -> None:
         self.root = root
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="det-chaos-", dir="/tmp"))
-        self.folder.chmod(0o755)  # PostgreSQL may run as a user of its own.
+        self.folder.chmod(0o755)  # PostgreSQL may run as a different user.
         self.data = self.folder / "data"
         self.port = free_port()
         self.prepare()
         self.names = [f"agent-{i}" for i in range(agents)]
-        # Between each agent and each master.
+        # One between each agent and each master.
         self.proxies = {
             name: [CuttingProxy(("127.0.0.1", port)) for port in self.ports()]
             for name in self.names
@@ -53,13 +53,13 @@ class Cluster:
         self.token = (self.token_dir() / "admin.token").read_text().strip()
         for name in self.names:
             self.start_agent(name)
-        eventually(lambda: len(self.agents()) == agents, "all agents registered")
+        eventually(lambda: len(self.agents()) == agents, "the registration of all agents")
 
     def prepare(self) -> None:
-        """What must be there before the first daemon."""
+        """Runs before the first daemon starts."""
 
     def ports(self) -> list[int]:
-        """Of the masters."""
+        """The ports of the masters."""
         return [self.port]
 
     def token_dir(self) -> pathlib.Path:
@@ -81,7 +81,7 @@ class Cluster:
     def start_master(self) -> None:
         program = str(self.root / "master/resolute-master")
         self._start("master", [program, "--data-dir", str(self.data), "--port", str(self.port)])
-        eventually(self.answers, "the master answers")
+        eventually(self.answers, "a response of the master")
 
     def start_agent(self, name: str) -> None:
         self._start(
@@ -104,7 +104,7 @@ class Cluster:
         return self._daemons[name].poll() is None
 
     def stop_database(self) -> None:
-        """It does not answer any more, nor does it refuse."""
+        """Stops the database processes, so that it neither responds nor rejects connections."""
         self._database_processes = [
             pid for pid, _ in processes_below(str(self.data / "postgres"))
         ]
@@ -118,23 +118,23 @@ class Cluster:
                 os.kill(pid, signal.SIGCONT)
 
     def database_pid(self) -> int | None:
-        """Of the postmaster; none while it is down."""
+        """The PID of the postmaster; None while it is down."""
         try:
             return int((self.data / "postgres/postmaster.pid").read_text().split()[0])
         except (OSError, ValueError, IndexError):
             return None
 
     def processes(self) -> list[int]:
-        """Of this cluster, ourselves left out."""
+        """The processes of this cluster, without this process."""
         return [pid for pid, _ in processes_below(str(self.folder))]
 
     def ranks(self) -> list[int]:
-        """Processes that train."""
-        told = {"DET_RANK", "RANK"}  # by the launchers of both languages
-        return [pid for pid in self.processes() if told & environment_of(pid).keys()]
+        """The processes that train."""
+        variables = {"DET_RANK", "RANK"}  # set by the launchers of both languages
+        return [pid for pid in self.processes() if variables & environment_of(pid).keys()]
 
     def keepers(self) -> list[tuple[int, str]]:
-        """(process, allocation) of each task's."""
+        """(process, allocation) of the keeper of each task."""
         found = []
         for pid, command in processes_below(str(self.folder)):
             words = command.split()
@@ -159,8 +159,8 @@ class Cluster:
 
     # ---- the API
 
-    def get(self, path: str, timeout: float = PATIENCE) -> list[dict]:
-        """Each line of the answer; calls that find no master are repeated, at each in turn."""
+    def get(self, path: str, timeout: float = TIMEOUT) -> list[dict]:
+        """The messages of the response. If no master responds, retries with each master in turn."""
         end = time.monotonic() + timeout
         for port in itertools.cycle(self.ports()):
             request = urllib.request.Request(
@@ -177,7 +177,7 @@ class Cluster:
                 if time.monotonic() > end:
                     raise
             time.sleep(0.1)
-        raise AssertionError("a cluster without a master")
+        raise AssertionError("the cluster has no master")
 
     def answers(self, port: int | None = None) -> bool:
         try:
@@ -198,6 +198,6 @@ class Cluster:
                "DET_MASTER": self.urls(), "DET_USER_TOKEN": self.token}  # fmt: skip
         made = subprocess.run(
             [str(self.root / "cli/det"), "experiment", "create", str(path), str(context), "--json"],
-            env=env, check=True, capture_output=True, timeout=PATIENCE,
+            env=env, check=True, capture_output=True, timeout=TIMEOUT,
         )  # fmt: skip
         return int(json.loads(made.stdout)["experiment"]["id"])

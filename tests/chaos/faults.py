@@ -1,4 +1,4 @@
-"""What goes wrong in a chaos run, at random but by a seed."""
+"""The faults of a chaos run, in a random order that a seed determines."""
 
 import contextlib
 import os
@@ -13,14 +13,14 @@ from standby import MASTERS, StandbyCluster
 
 
 class Faults:
-    """One fault after the other, each healed before the next."""
+    """Injects faults one after the other, and heals each before the next."""
 
     def __init__(self, cluster: Cluster, seed: int, outage: float) -> None:
         self._cluster = cluster
-        self._dice = random.Random(seed)
+        self._random = random.Random(seed)
         self._outage = outage
         self.counts: Counter[str] = Counter()
-        # Allocations: the lines that such a task was about to print are nobody's.
+        # Allocations whose keeper was killed; their last lines may be lost.
         self.keepers_killed: set[str] = set()
         self._kinds: list[tuple[str, Callable[[], None]]] = [
             ("agent killed", self._agent_killed),
@@ -30,10 +30,10 @@ class Faults:
             ("database unreachable", self._database_unreachable),
             ("rank killed", self._rank_killed),
             ("keeper killed", self._keeper_killed),
-            *self._of_masters(),
+            *self._master_faults(),
         ]
 
-    def _of_masters(self) -> list[tuple[str, Callable[[], None]]]:
+    def _master_faults(self) -> list[tuple[str, Callable[[], None]]]:
         return [
             ("master killed", self._master_killed),
             ("master stopped", self._master_stopped),
@@ -41,11 +41,11 @@ class Faults:
         ]
 
     def run(self, seconds: float) -> None:
-        """Injects faults for so long, then leaves everything healed."""
+        """Injects faults for `seconds`; all are healed at the end."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            # Each kind comes up equally often, in a random order.
-            for name, act in self._dice.sample(self._kinds, len(self._kinds)):
+            # Each kind occurs equally often, in a random order.
+            for name, act in self._random.sample(self._kinds, len(self._kinds)):
                 self._wait(0.5, 4)
                 if time.monotonic() >= end:
                     break
@@ -53,11 +53,11 @@ class Faults:
                 self.counts[name] += 1
                 act()
 
-    def _wait(self, least: float, most: float) -> None:
-        time.sleep(self._dice.uniform(least, most))
+    def _wait(self, minimum: float, maximum: float) -> None:
+        time.sleep(self._random.uniform(minimum, maximum))
 
     def _agent(self) -> str:
-        return self._dice.choice(self._cluster.names)
+        return self._random.choice(self._cluster.names)
 
     def _master_killed(self) -> None:
         self._cluster.kill("master")
@@ -105,47 +105,47 @@ class Faults:
         ranks = self._cluster.ranks()
         if ranks:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(self._dice.choice(ranks), signal.SIGKILL)
+                os.kill(self._random.choice(ranks), signal.SIGKILL)
 
     def _database_unreachable(self) -> None:
         self._cluster.stop_database()
         self._wait(0.5 * self._outage, self._outage)
         self._cluster.continue_database()
-        eventually(self._cluster.agents, "the master answers again")
+        eventually(self._cluster.agents, "a response of the master")
 
     def _keeper_killed(self) -> None:
         keepers = self._cluster.keepers()
         if keepers:
-            pid, allocation = self._dice.choice(sorted(keepers))
+            pid, allocation = self._random.choice(sorted(keepers))
             self.keepers_killed.add(allocation)
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 
 
 class StandbyFaults(Faults):
-    """With two masters: what one of them does on a bad day, until the other has taken over."""
+    """Faults with two masters; after each fault of the leader, the other one takes over."""
 
     def __init__(self, cluster: StandbyCluster, seed: int, outage: float) -> None:
         super().__init__(cluster, seed, outage)
         self._pair = cluster
 
-    def _of_masters(self) -> list[tuple[str, Callable[[], None]]]:
+    def _master_faults(self) -> list[tuple[str, Callable[[], None]]]:
         return [
             ("leader killed", self._leader_killed),
-            ("leader stopped beyond its lease", self._leader_stopped),
-            ("leader cut off from the database", self._leader_cut_off),
+            ("leader stopped longer than its lease", self._leader_stopped),
+            ("leader disconnected from the database", self._leader_disconnected),
             ("standby killed", self._standby_killed),
         ]
 
     def _leader(self) -> tuple[str, str]:
-        """Who leads, and who does not."""
-        leader = eventually(self._pair.leader, "a master leads")
+        """The names of the leader and of the standby."""
+        leader = eventually(self._pair.leader, "a leader")
         return leader, next(name for name in MASTERS if name != leader)
 
     def _replaced(self, leader: str, standby: str) -> None:
-        """Waits for the one to lead and the other to end, which then begins anew."""
-        eventually(lambda: self._pair.leads(standby), f"{standby} takes over")
-        eventually(lambda: not self._pair.lives(leader), f"{leader} ends, as it was replaced")
+        """Waits until the standby leads and the previous leader has exited, then restarts the latter."""
+        eventually(lambda: self._pair.leads(standby), f"the takeover by {standby}")
+        eventually(lambda: not self._pair.lives(leader), f"the exit of {leader}, which was replaced")
         self._pair.start_master()
 
     def _leader_killed(self) -> None:
@@ -156,15 +156,15 @@ class StandbyFaults(Faults):
     def _leader_stopped(self) -> None:
         leader, standby = self._leader()
         self._pair.signal(leader, signal.SIGSTOP)
-        eventually(lambda: self._pair.leads(standby), f"{standby} takes over")
+        eventually(lambda: self._pair.leads(standby), f"the takeover by {standby}")
         self._wait(0, 2)
         self._pair.signal(leader, signal.SIGCONT)
         self._replaced(leader, standby)
 
-    def _leader_cut_off(self) -> None:
+    def _leader_disconnected(self) -> None:
         leader, standby = self._leader()
-        self._pair.database_proxies[leader].cut(silent=self._dice.random() < 0.5)
-        eventually(lambda: self._pair.leads(standby), f"{standby} takes over")
+        self._pair.database_proxies[leader].cut(silent=self._random.random() < 0.5)
+        eventually(lambda: self._pair.leads(standby), f"the takeover by {standby}")
         self._wait(0, 2)
         self._pair.database_proxies[leader].heal()
         self._replaced(leader, standby)

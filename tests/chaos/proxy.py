@@ -1,4 +1,4 @@
-"""A TCP proxy on loopback that can be cut: what a network does on a bad day."""
+"""A TCP proxy on the loopback interface that simulates network failures."""
 
 import contextlib
 import selectors
@@ -7,11 +7,11 @@ import threading
 
 
 class CuttingProxy:
-    """Listens on a free port and passes on to `target`, an address or the path of a Unix socket;
-    while cut, closes all and takes nothing.
+    """Listens on a free port and forwards to `target`, an address or the path of a Unix socket.
+    While cut, it closes all connections and accepts none.
 
-    A cut cable sends no goodbye either: `silent` keeps connections open and passes nothing, until
-    `heal` closes them.
+    With `silent`, as with a cut cable, connections stay open but no data is forwarded, until `heal`
+    closes them.
     """
 
     def __init__(self, target: tuple[str, int] | str) -> None:
@@ -66,7 +66,7 @@ class CuttingProxy:
                     if end is self._listener:
                         self._accept()
                     elif isinstance(end, socket.socket) and end in self._pairs:
-                        self._pass_on(end)
+                        self._forward(end)
 
     def _connect(self) -> socket.socket:
         if not isinstance(self._target, str):
@@ -94,7 +94,7 @@ class CuttingProxy:
             self._pairs[end] = peer
             self._selector.register(end, selectors.EVENT_READ)
 
-    def _pass_on(self, end: socket.socket) -> None:
+    def _forward(self, end: socket.socket) -> None:
         try:
             data = end.recv(1 << 16)
             if data and self._silent:

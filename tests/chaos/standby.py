@@ -1,4 +1,4 @@
-"""Two masters, one of which leads, on a PostgreSQL of nobody's, which each reaches by a proxy."""
+"""A leader and a standby with an external PostgreSQL, to which each connects through a proxy."""
 
 import pathlib
 import sys
@@ -29,7 +29,7 @@ class StandbyCluster(Cluster):
         return self.folder / MASTERS[0]
 
     def start_master(self) -> None:
-        """Each that does not live; the first of all leads, who comes later stands by."""
+        """Starts each master that is not running. The first one leads; later ones become standbys."""
         for name in MASTERS:
             if name in self._daemons and self.lives(name):
                 continue
@@ -41,10 +41,10 @@ class StandbyCluster(Cluster):
                  "--db-url", f"{database}/postgres",
                  "--checkpoint-dir", str(self.folder / "checkpoints")],
             )  # fmt: skip
-            eventually(self.leader, "a master leads")
+            eventually(self.leader, "a leader")
 
     def leader(self) -> str | None:
-        """Only who leads listens."""
+        """The master that accepts connections; only the leader does."""
         for name, port in self._ports.items():
             if name in self._daemons and self.lives(name) and self.answers(port):
                 return name
@@ -60,6 +60,6 @@ class StandbyCluster(Cluster):
         self._database.start()
 
     def close(self, keep: bool = False) -> None:
-        super().close(keep)  # and kills the database
+        super().close(keep)  # Also kills the database.
         for proxy in self.database_proxies.values():
             proxy.close()

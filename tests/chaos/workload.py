@@ -1,4 +1,4 @@
-"""What a chaos run trains: searches whose every trial is the same on each run, to the last bit."""
+"""The jobs of a chaos run. Each of their trials gives bitwise identical results on every run."""
 
 import dataclasses
 import pathlib
@@ -6,7 +6,7 @@ import pathlib
 VALIDATION_PERIOD = 50
 REPORT_PERIOD = 10
 PAUSE_MS = 10
-BATCHES_PER_SECOND = 70  # about, with that pause
+BATCHES_PER_SECOND = 70  # approximate, with this pause
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,7 +35,7 @@ def _config(
         "min_validation_period": {"batches": VALIDATION_PERIOD},
         "min_checkpoint_period": {"batches": VALIDATION_PERIOD},
         "reproducibility": {"experiment_seed": seed},
-        # Killed ranks are not the trial's fault here.
+        # Killed ranks count as restarts.
         "max_restarts": 100_000,
         "checkpoint_storage": {
             "type": "shared_fs",
@@ -47,9 +47,9 @@ def _config(
 
 
 def jobs(minutes: float, seed: int, folder: pathlib.Path) -> list[Job]:
-    """That keep six slots busy for about `minutes` when nobody disturbs them.
+    """Jobs that keep six slots busy for about `minutes` in a calm run.
 
-    A search has one trial at a time: what it decides then depends on nothing but their reports.
+    Each search runs one trial at a time, so that its decisions depend only on the reports.
     """
     batches = int(minutes * 60 * BATCHES_PER_SECOND) // VALIDATION_PERIOD * VALIDATION_PERIOD
     batches = max(batches, 4 * VALIDATION_PERIOD)

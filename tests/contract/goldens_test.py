@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""The answers that the dashboard's tests are made of, held against a real master (README.md)."""
+"""Compares the golden responses of the dashboard tests with those of a real master (README.md)."""
 import json
 import os
 import re
@@ -12,16 +12,16 @@ import replay  # noqa: E402
 import shapes  # noqa: E402
 
 GOLDENS = "tests/contract/goldens"
-# Where to leave what the master answers now, to renew the goldens by.
+# The directory for the current responses of the master, with which golden files can be updated.
 OUTPUTS = os.environ.get("TEST_UNDECLARED_OUTPUTS_DIR")
 
-# Reports one of each kind, and ends.
+# Sends one report of each kind, and exits.
 REPORTS = r"""
 import json, os, pathlib, urllib.request, uuid
 
 info = json.loads(pathlib.Path(os.environ["DET_RUN_DIR"], "info/trial.json").read_text())
 
-def tell(method, body):
+def call(method, body):
     urllib.request.urlopen(urllib.request.Request(
         os.environ["DET_MASTER"] + "/det.trial.v1.TrialRuntime/" + method,
         json.dumps({"allocationId": info["allocation_id"], "trialId": info["trial_id"],
@@ -30,13 +30,13 @@ def tell(method, body):
 
 for group, metrics in (("training", {"loss": 0.5, "accuracy": 0.75}), ("validation", {"loss": 0.25}),
                        ("system", {"cpu_util": 50.0})):
-    tell("ReportMetrics", {"trialRunId": info["trial_run_id"], "reports": [
+    call("ReportMetrics", {"trialRunId": info["trial_run_id"], "reports": [
         {"group": group, "stepsCompleted": 4, "metrics": metrics}]})
 name = str(uuid.uuid4())
 folder = pathlib.Path(info["checkpoint_dir"], name)
 folder.mkdir(parents=True)
 (folder / "model.pt").write_bytes(bytes(1000))
-tell("ReportCheckpoint", {"uuid": name, "stepsCompleted": 4, "resources": {"model.pt": 1000}})
+call("ReportCheckpoint", {"uuid": name, "stepsCompleted": 4, "resources": {"model.pt": 1000}})
 """
 
 
@@ -49,7 +49,7 @@ def read_goldens():
 
 
 class GoldensTest(harness.ClusterTestCase):
-    """One state of one cluster, which all goldens are answers about."""
+    """Creates the state of the cluster to which all golden responses refer."""
 
     def setUp(self):
         with open(self.home.data + "/admin.token", encoding="utf-8") as f:
@@ -65,7 +65,7 @@ class GoldensTest(harness.ClusterTestCase):
         return self.ask("POST", "/api/v1/" + path, body).json()
 
     def make_experiments(self):
-        """One that has ended, in the project that is always there; of two others one waits."""
+        """Creates an ended experiment in the default project, and two others, one of which waits."""
         config = harness.job(
             name="mnist", description="of one trial", labels=["vision"],
             entrypoint=["python3", "reports.py"], hyperparameters={"lr": 0.125})
@@ -94,7 +94,7 @@ class GoldensTest(harness.ClusterTestCase):
             "scope": "workspace", "name": "vision", "maxSlots": 8, "slotHours": 100}})
         return {"workspace": workspace, "project": project}
 
-    def make_people(self, workspace):
+    def make_users(self, workspace):
         user = self.post("users", user={"username": "bob", "displayName": "Bob", "active": True},
                          password="Secret456")["user"]["id"]
         self.post("roles/add-assignments", userRoleAssignments=[{
@@ -118,7 +118,8 @@ class GoldensTest(harness.ClusterTestCase):
         return {"hook": hook}
 
     def read(self, golden, names):
-        """What the master answers to a golden's request; of a stream, its first message."""
+        """The response of the master to the request of a golden file; for a stream, its first
+        message."""
         verb, path = re.sub(
             r"\{(\w+)\}", lambda part: str(names[part[1]]), golden["request"]).split(" ", 1)
         answer = self.ask(verb, path, golden.get("body"))
@@ -126,10 +127,10 @@ class GoldensTest(harness.ClusterTestCase):
             return answer.json()
         return json.loads(answer.text.partition("\n")[0])["result"]
 
-    def test_each_has_the_shape_of_the_master_s_answer(self):
+    def test_golden_files_have_the_shape_of_responses(self):
         names = self.make_spaces()
         names |= self.make_experiments()
-        names |= self.make_people(names["workspace"])
+        names |= self.make_users(names["workspace"])
         names |= self.make_rest(names)
         api = self.ask("GET", "/api/v1/openapi.json").json()
         failures = []
@@ -138,10 +139,10 @@ class GoldensTest(harness.ClusterTestCase):
             if OUTPUTS:
                 with open(f"{OUTPUTS}/{name}.json", "w", encoding="utf-8") as f:
                     json.dump({**golden, "answer": answer}, f, indent=2)
-            judge = shapes.Shapes(api["components"]["schemas"], golden.get("optional", ()))
+            checker = shapes.Shapes(api["components"]["schemas"], golden.get("optional", ()))
             schema = {"$ref": "#/" + golden["message"]}
             failures += [f"{name}: {each}" for each in
-                         judge.problems(golden["answer"], answer, schema)]
+                         checker.problems(golden["answer"], answer, schema)]
         self.assertFalse(failures, "\n".join(failures))
 
 
@@ -154,29 +155,29 @@ class ShapesTest(unittest.TestCase):
     def problems(self, golden, answer, *optional):
         return shapes.Shapes(self.SCHEMAS, optional).problems(golden, answer, self.LIST)
 
-    def test_one_shape_has_any_values(self):
+    def test_ignores_values(self):
         self.assertEqual([], self.problems([{"id": 1, "state": "A", "hparams": {"lr": 1}}],
                                            [{"id": 2, "state": "B", "hparams": {}}]))
 
-    def test_what_is_gone_and_what_is_new(self):
-        self.assertEqual(["[].end is not in the golden", "[].id is not there"],
+    def test_reports_missing_and_new_fields(self):
+        self.assertEqual(["[].end is not in the golden file", "[].id is missing"],
                          self.problems([{"id": 1}], [{"end": "x"}]))
         self.assertEqual([], self.problems([{"id": 1}], [{"id": 1, "end": "x"}], "[].end"))
 
-    def test_what_is_only_sometimes_there(self):
+    def test_reports_fields_that_are_not_always_present(self):
         both = [{"id": 1, "end": "x"}, {"id": 2}]
         self.assertEqual([], self.problems(both, both))
-        self.assertEqual(["[].end is not always there"], self.problems(both[:1], both))
+        self.assertEqual(["[].end is not always present"], self.problems(both[:1], both))
 
-    def test_values_that_are_not_legal(self):
+    def test_reports_invalid_values(self):
         [kind] = self.problems([{"id": 1}], [{"id": "1"}])
-        self.assertIn("of the master is no integer", kind)
+        self.assertIn("of the master is not integer", kind)
         [name] = self.problems([{"state": "C"}], [{"state": "A"}])
-        self.assertIn("of the golden is no one of A, B", name)
-        self.assertEqual(["[].lr is no field of the API"], self.problems([{"lr": 1}], [{"lr": 1}]))
+        self.assertIn("of the golden file is not one of A, B", name)
+        self.assertEqual(["[].lr is not a field of the API"], self.problems([{"lr": 1}], [{"lr": 1}]))
 
-    def test_a_list_of_nothing_says_nothing(self):
-        self.assertEqual(["[]: the master has none"], self.problems([{"id": 1}], []))
+    def test_reports_an_empty_list(self):
+        self.assertEqual(["[]: the list of the master is empty"], self.problems([{"id": 1}], []))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""Existing clients' recorded requests, replayed against a real master and agent (README.md)."""
+"""Replays recorded requests of existing clients against a real master and agent (README.md)."""
 import base64
 import hashlib
 import json
@@ -16,12 +16,13 @@ with open("tests/contract/exchanges.json", encoding="utf-8") as recorded:
     FACTS = json.load(recorded)
 
 PASSWORD = "Interop-Passw0rd"
-# What existing clients send of a password.
+# The client hash of the password, which existing clients send.
 CLIENT_HASH = hashlib.sha512(b"GubPEmmotfiK9TMD6Zdw" + PASSWORD.encode()).hexdigest()
-NO_CHECKPOINT = "00000000-0000-0000-0000-000000000000"  # what the recording named
-OVER = ("STATE_COMPLETED", "STATE_CANCELED", "STATE_ERROR")
+NO_CHECKPOINT = "00000000-0000-0000-0000-000000000000"  # the one in the recording
+ENDED = ("STATE_COMPLETED", "STATE_CANCELED", "STATE_ERROR")
 
-# Tells its environment and some results, then runs until it is asked to end, or may.
+# Writes its environment to a file and sends reports, then runs until SIGTERM or until the end file
+# exists.
 PROGRAM = r"""
 import json, os, signal, sys, time, urllib.request
 folder = sys.argv[1]
@@ -50,7 +51,7 @@ while not os.path.exists(f"{folder}/end-{trial}"):
 
 
 class Replay(harness.ClusterTestCase):
-    """A cluster, and what the exchanges are about. Each class has its own: they count from 1."""
+    """A cluster with the resources of the exchanges. Each class has its own, because IDs start at 1."""
 
     @classmethod
     def setUpClass(cls):
@@ -77,7 +78,7 @@ class Replay(harness.ClusterTestCase):
             cls.home.port, {"Authorization": "Bearer " + cls.login.json()["token"]})
 
     def body(self, *arguments, **changes):
-        """Of a recorded CreateExperiment, which the trace cuts short."""
+        """The body of a recorded CreateExperiment request, which the trace truncates."""
         config = {**harness.TRUE_JOB, "name": "noop-const", "hyperparameters": {"actions": {}},
                   "entrypoint": ["python3", "program.py", self.home.folder, *arguments], **changes}
         content = base64.b64encode(PROGRAM.encode()).decode()
@@ -108,7 +109,7 @@ class Replay(harness.ClusterTestCase):
         return found[0]["uuid"]
 
     def environment(self, trial, run=0):
-        """Of a running trial; waits until it runs."""
+        """The environment of a running trial; waits until it runs."""
         path = f"{self.home.folder}/env-{trial}-{run}"
         harness.eventually(lambda: os.path.exists(path), f"the start of trial {trial}")
         with open(path, encoding="utf-8") as f:
@@ -119,17 +120,17 @@ class Replay(harness.ClusterTestCase):
             pass
 
     def is_over(self, experiment):
-        return self.get(f"/api/v1/experiments/{experiment}")["experiment"]["state"] in OVER
+        return self.get(f"/api/v1/experiments/{experiment}")["experiment"]["state"] in ENDED
 
     def await_end(self, experiment):
-        """Who was asked to save and go need not hurry: it is let go."""
+        """Lets the trial end and waits for the end of the experiment."""
         trial = self.trial_of(experiment)
         self.let_end(trial)
         harness.eventually(lambda: self.is_over(experiment), f"the end of experiment {experiment}")
         os.remove(f"{self.home.folder}/end-{trial}")
 
-    def go_on(self, experiment, run):
-        """The experiment has ended, and is to run again."""
+    def continue_experiment(self, experiment, run):
+        """Waits for the end of the experiment, then continues it."""
         self.await_end(experiment)
         answer = self.user.send("POST", "/api/v1/experiments/continue", {"id": experiment})
         self.assertEqual(200, answer.status, answer.text)
@@ -138,20 +139,20 @@ class Replay(harness.ClusterTestCase):
 
 class CommandLineTest(Replay):
     def prepare(self):
-        """What must be so before an exchange: the recorded server stood still, a cluster does not.
-        By command or by request."""
+        """Actions before an exchange, by command or request, that restore the state of the recorded
+        server, which did not change between requests."""
         return {
             "POST /api/v1/experiments/1/archive": lambda: self.await_end(1),
-            # Of what has ended there is nothing to queue.
-            "det experiment set max-slots 1 2": lambda: self.go_on(1, 1),
+            # An ended experiment is not in the queue.
+            "det experiment set max-slots 1 2": lambda: self.continue_experiment(1, 1),
             "DELETE /api/v1/experiments/2": lambda: self.await_end(2),
             "POST /api/v1/experiments/continue": lambda: (self.kill(1), self.await_end(1)),
             "GET /api/v1/trials/1/logs?follow=true": lambda: self.environment(1, 2),
             "det template set t1 const.yaml": self.make_template,
-            # It was disabled just before.
+            # The recorded request before this one disabled it.
             "POST /api/v1/agents/agent-0/slots/0/disable":
                 lambda: self.user.send("POST", "/api/v1/agents/agent-0/enable"),
-            "POST /api/v1/job-queues": lambda: self.go_on(1, 3),
+            "POST /api/v1/job-queues": lambda: self.continue_experiment(1, 3),
             "GET /api/v1/experiments/3/trials": lambda: self.trial_of(3),
         }
 
@@ -162,14 +163,14 @@ class CommandLineTest(Replay):
         answer = self.user.send("POST", "/api/v1/templates/t1", {"name": "t1", "config": {}})
         self.assertEqual(200, answer.status, answer.text)
 
-    def test_each_exchange(self):
+    def test_replays_all_exchanges(self):
         self.create("reports")
         self.create()
         self.environment(1)
         names = {NO_CHECKPOINT: "00000001-0000-4000-8000-000000000000"}
         prepare, last = self.prepare(), None
         report = replay.Report(FACTS)
-        report.judge({"verb": "POST", "path": "/api/v1/auth/login", "status": 200,
+        report.check({"verb": "POST", "path": "/api/v1/auth/login", "status": 200,
                       "operation": "Login"}, self.login, "det user login")
         for step in FACTS["client"]:
             request = f"{step['verb']} {step['path']}"
@@ -177,24 +178,24 @@ class CommandLineTest(Replay):
                 if step["command"] != last:
                     prepare.get(step["command"], lambda: None)()
                 prepare.get(request, lambda: None)()
-            except AssertionError as error:  # the differences so far may say why
+            except AssertionError as error:  # The differences so far may show the reason.
                 report.failures.append(f"before {request}: {error}")
                 break
             last = step["command"]
-            if last.startswith("det model register-version"):  # the first was removed since
+            if last.startswith("det model register-version"):  # The first one was deleted in the meantime.
                 names[NO_CHECKPOINT] = self.complete_checkpoint(1)
             known = {} if step["status"] == 404 else names
             body = self.body() if request == "POST /api/v1/experiments" else step.get("body")
             answer = self.user.send(step["verb"], replay.path_with(step["path"], known),
                                     replay.substitute(body, known))
-            report.judge(step, answer, step["command"])
+            report.check(step, answer, step["command"])
             if last.startswith("det user rename") and step["verb"] == "PATCH":
                 names["bob"] = "bob2"
             if request == "POST /api/v1/auth/logout":
                 self.sign_in()
         self.assertFalse(report.failures, report.summary())
 
-    def test_what_was_looked_at_is_remembered(self):
+    def test_stores_recently_viewed_projects(self):
         def visit(**changes):
             return self.user.send("POST", "/api/v1/users/activity", {
                 "activityType": "ACTIVITY_TYPE_GET", "entityType": "ENTITY_TYPE_PROJECT",
@@ -207,15 +208,15 @@ class CommandLineTest(Replay):
 
 
 class TaskTest(Replay):
-    def test_each_exchange(self):
+    def test_replays_all_exchanges(self):
         report = replay.Report(FACTS)
         runs = dict.fromkeys(step["run"] for step in FACTS["task"])
         trials = [self.replay_task(run, report) for run in runs]
         self.assertFalse(report.failures, report.summary())
-        self.look_at_what_was_told(trials[0])
+        self.check_reports(trials[0])
 
-    def look_at_what_was_told(self, number):
-        """In the first run, whose long trace ends with a validation after three steps."""
+    def check_reports(self, number):
+        """Checks the reports of the first run, whose trace ends with a validation after three steps."""
         trial = self.get(f"/api/v1/trials/{number}")["trial"]
         loss = trial["latestValidation"]["metrics"]["avgMetrics"]["loss"]
         self.assertAlmostEqual(0.3667, loss, places=3)
@@ -227,7 +228,7 @@ class TaskTest(Replay):
         self.assertIn("checkpoint", kinds)
         self.assertIn("shipped", self.user.send("GET", f"/api/v1/trials/{number}/logs").text)
 
-    def test_a_task_does_not_speak_for_another(self):
+    def test_rejects_requests_of_a_task_for_another(self):
         first, second = (self.trial_of(self.create()) for _ in range(2))
         env, other = self.environment(first), self.environment(second)
         task = replay.Client(self.home.port, {
@@ -253,7 +254,7 @@ class TaskTest(Replay):
         steps = [step for step in FACTS["task"] if step["run"] == run]
         last_checkpoint = None
         for count, step in enumerate(steps):
-            if "timeout_seconds=60" in step["path"]:  # the recorded one was asked away here
+            if "timeout_seconds=60" in step["path"]:  # The recorded task was preempted here.
                 self.user.send("POST", f"/api/v1/experiments/{experiment}/pause")
             if step.get("operation") == "ReportCheckpoint":
                 last_checkpoint = f"{trial:08x}-0000-4000-8000-{count:012x}"
@@ -261,16 +262,16 @@ class TaskTest(Replay):
                      "UUID": last_checkpoint or env["DET_AGENT_ID"]}
             answer = task.send(step["verb"], self.path_of(step["path"], names, experiment, trial),
                                self.body_of(step, names, experiment, trial))
-            report.judge(step, answer, run)
+            report.check(step, answer, run)
             if "timeout_seconds=60" in step["path"] and answer.status == 200:
                 if answer.json().get("preempt") is not True:
-                    report.failures.append(f"{run}: not told to go: {answer.text}")
+                    report.failures.append(f"{run}: not preempted: {answer.text}")
         self.let_end(trial)
         return trial
 
     @staticmethod
     def path_of(path, names, experiment, trial):
-        """A recorded path of trial 1 of experiment 1."""
+        """A recorded path, with the IDs of this experiment and trial."""
         path = replay.path_with(path, names)
         for noun, number in (("experiments", experiment), ("trials", trial), ("runs", trial)):
             path = path.replace(f"/{noun}/1", f"/{noun}/{number}")
@@ -296,7 +297,7 @@ class TaskTest(Replay):
 
 
 class ExchangesTest(unittest.TestCase):
-    def test_each_names_what_it_is(self):
+    def test_exchanges_are_complete(self):
         for step in FACTS["client"] + FACTS["task"]:
             self.assertIn(step["verb"], ("GET", "POST", "PUT", "PATCH", "DELETE"), step)
             self.assertTrue(step["path"].startswith("/"), step)
@@ -304,10 +305,10 @@ class ExchangesTest(unittest.TestCase):
             known = step.get("operation") in FACTS["needs"]
             self.assertTrue(known or unserved.expectation(step), step)
 
-    def test_what_is_not_served_is_still_asked_for(self):
-        asked = {step.get("operation") for step in FACTS["client"] + FACTS["task"]}
+    def test_unserved_operations_are_recorded(self):
+        recorded_names = {step.get("operation") for step in FACTS["client"] + FACTS["task"]}
         for name in unserved.UNSERVED:
-            self.assertIn(name, asked, "no exchange asks for it any more; take it off the list")
+            self.assertIn(name, recorded_names, "no exchange uses it; remove it from the list")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -B
-"""No operation that existing clients know leads nowhere (README.md): each has a route of its own, which
-serves it or says that this cluster does not."""
+"""Checks that each operation that existing clients know has its own route, which serves it or returns
+UNIMPLEMENTED with the alternative (README.md)."""
 import json
 import os
 import re
@@ -11,7 +11,7 @@ sys.path[:0] = [os.path.join(os.getcwd(), "tests", folder) for folder in ("contr
 import harness  # noqa: E402
 import replay  # noqa: E402
 
-# Asked last: it ends the session that asks.
+# Called last, because it ends the session of the caller.
 LOGOUT = "Logout"
 
 
@@ -21,22 +21,22 @@ class OperationsTest(harness.ClusterTestCase):
             token = f.read().strip()
         self.admin = replay.Client(self.home.port, {"Authorization": "Bearer " + token})
 
-    def test_each_leads_somewhere(self):
+    def test_every_operation_has_a_route(self):
         with open("tests/contract/exchanges.json", encoding="utf-8") as f:
             operations = json.load(f)["operations"]
         self.assertGreater(len(operations), 200)
-        nowhere = []
+        missing = []
         for name, verb, path in sorted(operations, key=lambda each: each[0] == LOGOUT):
-            # Of things that are not there: what is asked of them changes nothing.
+            # The resources do not exist, so the calls change nothing.
             answer = self.admin.send(verb, re.sub(r"\{[^}]*\}", "987654", path),
                                      None if verb == "GET" else {})
             if re.search(r"unknown path |[^ ]+ supports only [A-Z]", answer.text):
-                nowhere.append(f"{name}: {verb} {path}: {answer.status} {answer.text[:120]}")
+                missing.append(f"{name}: {verb} {path}: {answer.status} {answer.text[:120]}")
             elif answer.status == 501 and "this cluster" not in answer.text:
-                nowhere.append(f"{name}: 501 without saying what to do: {answer.text[:120]}")
-        self.assertEqual([], nowhere)
+                missing.append(f"{name}: 501 without an alternative: {answer.text[:120]}")
+        self.assertEqual([], missing)
 
-    def test_a_literal_is_not_taken_for_an_id(self):
+    def test_does_not_parse_a_literal_as_an_id(self):
         for verb, path in (("POST", "/api/v1/trials/profiler/metrics"),
                            ("PATCH", "/api/v1/users/assignments")):
             answer = self.admin.send(verb, path, {})

@@ -1,21 +1,21 @@
 #!/usr/bin/env -S python3 -B
-"""Reads the recorded exchanges of existing clients into exchanges.json.
+"""Converts the recorded exchanges of existing clients to exchanges.json.
 
     read_traces.py FOLDER > exchanges.json
 
-FOLDER holds http-client-trace.md, http-task-trace.md and http-operations.md, which are no part of
-this repository. Only facts are taken: verbs, paths, bodies, field names, enumerations.
+FOLDER contains http-client-trace.md, http-task-trace.md and http-operations.md, which are not part of this
+repository. Only facts are used: methods, paths, bodies, field names, enumerations.
 """
 import json
 import os
 import re
 import sys
 
-# Types of the message list.
+# Types in the list of messages.
 LIST = re.compile(r"Sequence\[(.*)\]$")
 MAP = re.compile(r"Dict\[str, (.*)\]$")
 SIMPLE = {"str": "str", "int": "int", "float": "float", "bool": "bool"}
-# The bindings call these optional, the client's loops over pages do not.
+# Optional in the bindings, but required by loops over pages in the client.
 ALWAYS = {"v1Pagination": ("endIndex", "total")}
 
 
@@ -25,7 +25,7 @@ def read(folder, name):
 
 
 class Operations:
-    """What http-operations.md says: methods, messages, enumerations."""
+    """The content of http-operations.md: methods, messages, enumerations."""
 
     def __init__(self, text):
         self.messages, self.enums, self.methods = {}, {}, []
@@ -58,7 +58,7 @@ class Operations:
         for name, kind, required in self.messages.get(message, []):
             if required or name in ALWAYS.get(message, ()):
                 found.update(self._need(kind, f"{path}.{name}" if path else name))
-            elif kind in ALWAYS:  # if it is there, then whole
+            elif kind in ALWAYS:  # If present, it must be complete.
                 found.update(self._need(kind, f"{path}.{name}" if path else name))
         return found
 
@@ -75,7 +75,7 @@ class Operations:
         return {path: SIMPLE[kind]} if kind in SIMPLE else {}
 
     def find(self, verb, path):
-        """The method that serves a path; one that names more of it goes first."""
+        """The method for a path; the one with the most literal segments is preferred."""
         parts = path.split("?")[0].split("/")
         fits = []
         for method in self.methods:
@@ -87,7 +87,7 @@ class Operations:
 
 
 def body_of(text):
-    """The JSON value; None where the trace cut it short."""
+    """The JSON value; None if the trace truncated it."""
     try:
         return json.loads(text)
     except ValueError:
@@ -95,7 +95,7 @@ def body_of(text):
 
 
 def client_exchanges(text):
-    """Of the survey's commands, in their order."""
+    """The exchanges of the recorded commands, in order."""
     found, command = [], None
     for line in text.splitlines():
         head = re.match(r"### (det .*?)\s+\[rc=", line)
@@ -118,7 +118,7 @@ def client_exchanges(text):
 
 
 def short_body(known, note):
-    """A body like the one of the long trace, with what the short one notes of it."""
+    """The body of the long trace, with the changes that the short trace notes."""
     body = json.loads(json.dumps(known))
     for key, value in re.findall(r"(\w+)=(\w+)", note):
         if key == "steps":
@@ -134,7 +134,8 @@ def short_body(known, note):
 
 
 def task_exchanges(text):
-    """By run: the numbered long trace first, whose bodies the short ones of the others repeat."""
+    """The exchanges of all runs: first the long numbered trace, whose bodies the short traces refer
+    to."""
     runs, known, run = {}, {}, None
     for line in text.splitlines():
         head = re.match(r"## (\d+)\. (.*)$", line)
@@ -165,7 +166,7 @@ def task_exchanges(text):
 
 
 def write(facts):
-    """JSON with one exchange, or the needs of one operation, a line."""
+    """Prints JSON with one exchange, or the requirements of one operation, per line."""
     parts = []
     for name, value in facts.items():
         many = isinstance(value, list)

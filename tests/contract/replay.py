@@ -1,4 +1,4 @@
-"""Sends recorded exchanges as they were recorded, with the ids of what is there now."""
+"""Sends recorded requests unchanged, except for the IDs of resources."""
 import http.client
 import json
 
@@ -14,20 +14,20 @@ class Answer:
         return json.loads(self.text) if self.text.strip() else {}
 
     def results(self):
-        """Of a stream: what each line carries."""
+        """The messages of a stream."""
         lines = [json.loads(line) for line in self.text.splitlines() if line.strip()]
         return [line.get("result", line) for line in lines]
 
 
 class Client:
-    """One of the recorded clients: its headers, no content type."""
+    """A recorded client: its headers, without a content type."""
 
     def __init__(self, port, headers):
         self.port, self.headers = port, headers
 
-    def send(self, verb, path, body=None, patience=60):
-        """The answer; of a stream that follows, its first line."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=patience)
+    def send(self, verb, path, body=None, timeout=60):
+        """The response; for a stream with follow=true, its first line."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
         try:
             text = None if body is None else json.dumps(body)
             connection.putrequest(verb, path, skip_accept_encoding=True)
@@ -45,7 +45,7 @@ class Client:
 
 
 def substitute(value, names):
-    """With names put in: whole texts of bodies, parts of paths."""
+    """The body with its strings replaced by `names`."""
     if isinstance(value, dict):
         return {k: substitute(v, names) for k, v in value.items()}
     if isinstance(value, list):
@@ -54,44 +54,44 @@ def substitute(value, names):
 
 
 class Report:
-    """Judges answers and keeps what is wrong with them, to be told at once."""
+    """Checks responses and collects the differences, to report them together."""
 
     def __init__(self, facts):
         self.facts, self.failures, self.served = facts, [], 0
 
-    def judge(self, step, answer, where):
+    def check(self, step, answer, where):
         name = step.get("operation", "")
         expected = step["status"]
         elsewhere = unserved.expectation(step)
         if elsewhere:
             expected = elsewhere[0]
-        wrong = []
+        problems = []
         if answer.status != expected:
-            wrong = [f"status {answer.status}, not {expected}: {answer.text.strip()[:300]}"]
+            problems = [f"status {answer.status}, not {expected}: {answer.text.strip()[:300]}"]
         elif expected == 200:
-            wrong = self._look(name, answer)
+            problems = self._check_fields(name, answer)
             self.served += 1
-        for each in wrong:
+        for each in problems:
             self.failures.append(f"{where}: {step['verb']} {step['path']} {name}: {each}")
 
-    def _look(self, name, answer):
+    def _check_fields(self, name, answer):
         needs = self.facts["needs"].get(name)
         if not needs:
             return []
         try:
             parts = answer.results() if needs["stream"] else [answer.json()]
         except ValueError:
-            return [f"no JSON: {answer.text[:200]!r}"]
+            return [f"not JSON: {answer.text[:200]!r}"]
         return sorted({each for part in parts for each in
                        fields.problems(part, needs["fields"], self.facts["enumerations"])})
 
     def summary(self):
-        return "\n".join([f"{len(self.failures)} differences, {self.served} answers as recorded",
+        return "\n".join([f"{len(self.failures)} differences, {self.served} responses as recorded",
                           *self.failures])
 
 
 def path_with(path, names):
-    """A path in whose parts names are replaced."""
-    head, mark, query = path.partition("?")
+    """The path with its segments replaced by `names`."""
+    head, separator, query = path.partition("?")
     parts = [names.get(part, part) for part in head.split("/")]
-    return "/".join(parts) + mark + query
+    return "/".join(parts) + separator + query

@@ -1,4 +1,4 @@
-"""Whether two answers of one method have one shape, by the schemas of the API's own description."""
+"""Compares the shapes of two responses of a method, with the schemas of the OpenAPI document."""
 
 NUMBERS = ("NaN", "Infinity", "-Infinity")
 KINDS = {"string": str, "boolean": bool, "array": list, "object": dict}
@@ -13,20 +13,20 @@ def is_of(value, kind):
 
 
 class Shapes:
-    """`optional`: paths of fields that may be there or not, of any answer: "trials[].endTime"."""
+    """`optional`: paths of fields that a response may lack, such as "trials[].endTime"."""
 
     def __init__(self, schemas, optional=()):
         self.schemas, self.optional = schemas, set(optional)
 
     def problems(self, golden, answer, schema):
-        """In words: what one of them has and the other has not, and what is no legal value."""
+        """Describes fields that only one of them has, and invalid values."""
         return sorted(set(self._compare([golden], [answer], schema, "")))
 
     def _compare(self, goldens, answers, schema, path):
-        """Values that stand at the same place: one each, or those of all elements of a list."""
+        """Compares the values at one path: one each, or those of all elements of a list."""
         schema = self._resolve(schema)
-        wrong = [f"{path or 'the answer'} {whose} is no {self._name(schema)}: {value!r}"
-                 for whose, values in (("of the golden", goldens), ("of the master", answers))
+        wrong = [f"{path or 'the response'} {whose} is not {self._name(schema)}: {value!r}"
+                 for whose, values in (("of the golden file", goldens), ("of the master", answers))
                  for value in values if not self._is_legal(value, schema)]
         if wrong:
             return wrong
@@ -40,14 +40,14 @@ class Shapes:
             return self._compare_elements(
                 *([each for value in values for each in value.values()]
                   for values in (goldens, answers)), schema["additionalProperties"], path + "{}")
-        return []  # a scalar; an object of anybody's making, such as hyperparameters
+        return []  # A scalar, or a free-form object such as hyperparameters.
 
     def _compare_elements(self, goldens, answers, schema, path):
         if bool(goldens) == bool(answers):
             return self._compare(goldens, answers, schema, path)
         if path in self.optional:
             return []
-        return [f"{path}: {'the golden' if answers else 'the master'} has none"]
+        return [f"{path}: the list of {'the golden file' if answers else 'the master'} is empty"]
 
     def _compare_fields(self, goldens, answers, properties, path):
         wrong = []
@@ -56,13 +56,13 @@ class Shapes:
             ours = [value[name] for value in goldens if name in value]
             theirs = [value[name] for value in answers if name in value]
             if name not in properties:
-                wrong.append(f"{where} is no field of the API")
+                wrong.append(f"{where} is not a field of the API")
             elif ours and theirs:
                 wrong += self._compare(ours, theirs, properties[name], where)
                 if len(ours) == len(goldens) and len(theirs) < len(answers):
-                    wrong += [f"{where} is not always there"] if where not in self.optional else []
+                    wrong += [f"{where} is not always present"] if where not in self.optional else []
             elif where not in self.optional:
-                wrong.append(f"{where} is {'not there' if ours else 'not in the golden'}")
+                wrong.append(f"{where} is {'missing' if ours else 'not in the golden file'}")
         return wrong
 
     def _resolve(self, schema):

@@ -1,11 +1,11 @@
-"""Recorded exchanges that Resolute does not answer as recorded, and why: each operation with the
-status that it answers instead."""
+"""Recorded exchanges to which Resolute responds differently: the status of its response and the
+reason."""
 import re
 
-TRIALS_ONLY = "there are no tasks but those of trials"
+TRIALS_ONLY = "only tasks of trials are supported"
 
 UNSERVED = {
-    # The lists of these are served, and empty.
+    # The lists of these are served, but empty.
     "LaunchCommand": (501, TRIALS_ONLY),
     "LaunchNotebook": (501, TRIALS_ONLY),
     "LaunchShell": (501, TRIALS_ONLY),
@@ -15,21 +15,21 @@ UNSERVED = {
     "SetCommandPriority": (501, TRIALS_ONLY),
 }
 
-# By the command, where one of several that share an operation is answered otherwise.
+# The keys are commands, if the response differs for only one of the commands that use the operation.
 COMMANDS = {
-    "det experiment set weight 1 2": (400, "a pool that schedules by priority has no weights"),
+    "det experiment set weight 1 2": (400, "a pool with policy priority has no weights"),
 }
 
-# By what is in the path: exchanges of operations that are served otherwise.
+# The keys are patterns of method and path.
 PATHS = {
     r"GET /api/v1/tasks/[\da-f]{8}-.*": (404, TRIALS_ONLY),
     r"GET /api/v1/tasks//.*": (404, TRIALS_ONLY),
-    r"GET /resources/.*": (200, "the recording server had no reports; there are"),
+    r"GET /resources/.*": (200, "the recorded server had no reports; Resolute does"),
 }
 
 
 def expectation(step):
-    """(status, reason) of an exchange that is answered otherwise than recorded, or None."""
+    """(status, reason) of an exchange with a different response, or None."""
     for pattern, other in PATHS.items():
         if re.fullmatch(pattern, f"{step['verb']} {step['path']}"):
             return other

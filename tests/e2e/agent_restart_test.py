@@ -1,30 +1,30 @@
 #!/usr/bin/env -S python3 -B
-"""Agents that are killed and start again: their tasks go on, and nothing of them is lost."""
+"""Tests that tasks and their output survive when agents are killed and restarted."""
 import os
 import re
 
 import harness
 from harness import eventually, job
 
-# Until a file is there: numbered lines, each with the process that wrote it; at the end how many.
+# Prints numbered lines with the PID until a file exists, then the number of lines.
 COUNT = ("i=0; while [ ! -e {stop} ]; do i=$((i+1)); echo line=$i pid=$$; sleep 0.01; done; "
          "echo last=$i")
 
 
 class AgentRestartTest(harness.ClusterTestCase):
     def start(self, name):
-        """An experiment that counts, the file that ends it, and the trial."""
+        """Creates an experiment that counts; returns it, the file that ends it, and the trial."""
         stop = os.path.join(self.home.folder, name)
         experiment = self.home.create(job(entrypoint=COUNT.format(stop=stop)))
         return experiment, stop, self.home.first_trial(experiment)["id"]
 
     def lines(self, trial):
-        """(number, process) of each line that the master has."""
+        """(number, PID) of each log line that the master has stored."""
         found = re.findall(r"line=([0-9]+) pid=([0-9]+)", self.home.trial_log(trial))
         return [(int(number), int(pid)) for number, pid in found]
 
     def assert_complete(self, experiment, trial):
-        """It ran once, in one process, and the master has each of its lines exactly once."""
+        """Checks that the task ran once in one process, and that each line is stored exactly once."""
         self.assert_state(self.home.finish(experiment), "COMPLETED")
         text = self.home.trial_log(trial)
         lines = self.lines(trial)
@@ -34,7 +34,7 @@ class AgentRestartTest(harness.ClusterTestCase):
         self.assertEqual(1, len({pid for _, pid in lines}))
         self.assertEqual(0, self.home.first_trial(experiment)["restarts"])
 
-    def test_a_task_goes_on_while_its_agent_is_killed_again_and_again(self):
+    def test_task_survives_repeated_agent_kills(self):
         experiment, stop, trial = self.start("stop-counting")
         had = 0
         for _ in range(2):
@@ -49,7 +49,7 @@ class AgentRestartTest(harness.ClusterTestCase):
         self.home.write(stop, "")
         self.assert_complete(experiment, trial)
 
-    def test_an_end_that_no_agent_saw_is_reported_by_the_next(self):
+    def test_next_agent_reports_an_exit_without_agent(self):
         experiment, stop, trial = self.start("stop-alone")
         pid = eventually(lambda: self.lines(trial), "its first lines")[-1][1]
         self.home.kill("agent-0")

@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""`det deploy backup` and `restore`: a cluster in one file, and back."""
+"""Tests `det deploy backup` and `restore`."""
 import os
 import re
 import shutil
@@ -16,7 +16,7 @@ class BackupTest(unittest.TestCase):
         self.file = os.path.join(self.home.folder, "cluster.backup")
 
     def filled(self):
-        """A cluster with an experiment; its id, and the cluster's."""
+        """Starts a cluster with an experiment; returns the IDs of both."""
         self.home.up()
         experiment = self.home.create(harness.TRUE_JOB)
         self.home.finish(experiment)
@@ -36,31 +36,31 @@ class BackupTest(unittest.TestCase):
         self.assertEqual(cluster, self.home.json("master", "info")["cluster_id"])
         self.assertEqual("STATE_COMPLETED", self.home.experiment(experiment)["state"])
 
-    def test_a_cluster_that_was_wiped_is_back(self):
+    def test_restores_a_deleted_cluster(self):
         experiment, cluster = self.filled()
         with open(os.path.join(self.home.data, "admin.token"), encoding="utf-8") as f:
             token = f.read()
-        said = self.backup().stdout  # while it runs
-        self.assertIn(f"cluster {cluster}", said)
-        self.assertIn("1 experiments", said)
+        output = self.backup().stdout  # while the cluster is running
+        self.assertIn(f"cluster {cluster}", output)
+        self.assertIn("1 experiments", output)
         self.assertEqual(0o600, os.stat(self.file).st_mode & 0o777)
         after = self.home.create(harness.TRUE_JOB)
         self.down()
         shutil.rmtree(self.home.data)
-        said = self.restore().stdout
-        self.assertIn(f"holds cluster {cluster}", said)
+        output = self.restore().stdout
+        self.assertIn(f"holds cluster {cluster}", output)
         self.assert_restored(experiment, cluster)
         self.assertNotIn(after, [e["id"] for e in self.home.json("experiment", "list")["experiments"]])
         with open(os.path.join(self.home.data, "admin.token"), encoding="utf-8") as f:
             self.assertEqual(token, f.read())
 
-    def test_a_cluster_is_replaced_only_when_that_is_said(self):
+    def test_replaces_a_cluster_only_with_replace(self):
         experiment, cluster = self.filled()
         self.down()
-        self.backup()  # while it does not run
+        self.backup()  # while the cluster is stopped
         self.home.up()
-        said = self.restore("--replace", code=1).stderr
-        self.assertIn("another master is using", said)
+        output = self.restore("--replace", code=1).stderr
+        self.assertIn("another master is using", output)
         later = self.home.create(harness.TRUE_JOB)
         self.home.finish(later)
         self.down()
@@ -68,15 +68,15 @@ class BackupTest(unittest.TestCase):
         self.assertIn("already contains a cluster", refused.stderr)
         self.assertIn("--replace", refused.stderr)
         self.assertIn("1 experiments", refused.stdout)
-        self.assert_restored(later, cluster)  # it is as it was
+        self.assert_restored(later, cluster)  # the existing cluster is unchanged
         self.down()
         self.restore("--replace")
         self.assert_restored(experiment, cluster)
         listed = self.home.json("experiment", "list")["experiments"]
         self.assertEqual([experiment], [e["id"] for e in listed])
 
-    def test_agents_keep_nothing_of_what_a_restore_took_back(self):
-        """The master is killed; agents, tasks and its PostgreSQL live on while the database changes."""
+    def test_agents_kill_tasks_after_a_restore(self):
+        """Kills the master and restores the database while agents, tasks and PostgreSQL keep running."""
         sleeps = harness.job(entrypoint="echo process $$ of run $DET_TRIAL_RUN_ID; exec sleep 600",
                              max_restarts=0)
         self.home.up()
@@ -92,7 +92,7 @@ class BackupTest(unittest.TestCase):
             harness.eventually(lambda pid=process: harness.ended(pid), "the end of what it was")
         listed = self.home.json("experiment", "list")["experiments"]
         self.assertEqual([before], [e["id"] for e in listed])
-        # It goes on, by another process; what comes now has the number of nothing before.
+        # Another process continues the trial. New IDs differ from all IDs before the restore.
         harness.eventually(lambda: self.process_of(before) not in processes, "another process")
         made = self.home.create(harness.TRUE_JOB)
         self.assertGreater(made, after + 1000)
@@ -101,15 +101,15 @@ class BackupTest(unittest.TestCase):
         self.assertEqual("STATE_CANCELED", self.home.finish(before)["state"])
 
     def process_of(self, experiment):
-        """The newest one, by its own word."""
+        """The PID in the newest line of the log."""
         trial = self.home.first_trial(experiment)["id"]
 
         def look():
-            said = re.findall(r"process (\d+) of run", self.home.trial_log(trial))
-            return said and int(said[-1])
+            output = re.findall(r"process (\d+) of run", self.home.trial_log(trial))
+            return output and int(output[-1])
         return harness.eventually(look, "the word of a process")
 
-    def test_a_damaged_file_changes_nothing(self):
+    def test_restore_of_a_damaged_file_changes_nothing(self):
         experiment, cluster = self.filled()
         self.backup()
         self.down()
@@ -124,11 +124,11 @@ class BackupTest(unittest.TestCase):
                         whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1:]):
             with open(self.file, "wb") as f:
                 f.write(damaged)
-            said = self.restore("--replace", code=1).stderr
-            self.assertIn("is not a backup of a cluster, or is damaged", said)
+            output = self.restore("--replace", code=1).stderr
+            self.assertIn("is not a backup of a cluster, or is damaged", output)
         self.assert_restored(experiment, cluster)
 
-    def test_nothing_is_left_of_a_backup_that_fails(self):
+    def test_failed_backup_leaves_no_file(self):
         self.assertIn("there is no cluster", self.backup(code=1).stderr)
         self.assertFalse(os.path.exists(self.file))
         experiment, _ = self.filled()

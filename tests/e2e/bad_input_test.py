@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""Input that is wrong: one message with file, line and path, exit code 1, nothing stored."""
+"""Tests invalid input: one message with file, line and path, exit code 1, nothing stored."""
 import json
 import os
 import subprocess
@@ -20,114 +20,115 @@ resources:
 
 class BadInputTest(harness.ClusterTestCase):
     def refused(self, config, *words, context=None, options=()):
-        """Creates, expects a refusal that says all the words, and that nothing was stored."""
+        """Checks that the submission is rejected with a message with all words, and that nothing is
+        stored."""
         before = len(self.home.json("experiment", "list")["experiments"])
         path = self.home.write("bad.yaml", config)
-        said = self.home.det("experiment", "create", path, context or self.home.context(), *options,
+        output = self.home.det("experiment", "create", path, context or self.home.context(), *options,
                              code=1)
-        self.assertEqual("", said.stdout)
+        self.assertEqual("", output.stdout)
         for word in words:
-            self.assertIn(word, said.stderr)
-        self.assertTrue(said.stderr.startswith("det: "), said.stderr)
+            self.assertIn(word, output.stderr)
+        self.assertTrue(output.stderr.startswith("det: "), output.stderr)
         self.assertEqual(before, len(self.home.json("experiment", "list")["experiments"]))
-        return said.stderr
+        return output.stderr
 
-    def test_the_good_one_is_valid(self):
+    def test_accepts_the_valid_configuration(self):
         path = self.home.write("good.yaml", GOOD)
         self.home.det("experiment", "create", path, self.home.context(), "--validate-only")
 
-    def test_what_has_no_effect_is_said_and_kept(self):
+    def test_warns_of_fields_without_effect(self):
         path = self.home.write("image.yaml", GOOD + "environment: {image: ubuntu}\n")
-        said = self.home.det("experiment", "create", path, self.home.context(), "--validate-only",
+        output = self.home.det("experiment", "create", path, self.home.context(), "--validate-only",
                              "--json")
         self.assertIn("warning: " + path + ":8: environment.image: ignored",
-                      said.stderr)
-        self.assertEqual("ubuntu", json.loads(said.stdout)["config"]["environment"]["image"]["cpu"])
+                      output.stderr)
+        self.assertEqual("ubuntu", json.loads(output.stdout)["config"]["environment"]["image"]["cpu"])
 
-    def test_overrides_merge_as_layers_do_and_keep_the_lines(self):
+    def test_overrides_merge_and_keep_line_numbers(self):
         config = GOOD + "environment: {environment_variables: [A=1]}\nmax_restarts: many\n"
         self.refused(config, "bad.yaml:9: max_restarts", options=("--config", "name=other"))
         path = self.home.write("good.yaml", config)
-        said = self.home.det("experiment", "create", path, self.home.context(), "--validate-only",
+        output = self.home.det("experiment", "create", path, self.home.context(), "--validate-only",
                              "--json", "--config", "environment.environment_variables=[B=2]",
                              "--config", "max_restarts=null")
-        config = json.loads(said.stdout)["config"]
+        config = json.loads(output.stdout)["config"]
         self.assertEqual(["A=1", "B=2"], config["environment"]["environment_variables"]["cpu"])
         self.assertEqual(5, config["max_restarts"])
 
-    def test_yaml_that_does_not_parse(self):
+    def test_rejects_invalid_yaml(self):
         self.refused("name: x\nsearcher: {name: single\n", "bad.yaml:3: ")
 
-    def test_an_unknown_key(self):
+    def test_rejects_an_unknown_key(self):
         self.refused(GOOD + "  slots_per_trail: 2\n", "bad.yaml:8", "slots_per_trail",
                      "slots_per_trial")
 
-    def test_a_wrong_type(self):
+    def test_rejects_a_wrong_type(self):
         self.refused(GOOD.replace("slots_per_trial: 1", "slots_per_trial: two"), "bad.yaml:7",
                      "resources.slots_per_trial", "two")
 
-    def test_a_missing_field(self):
+    def test_rejects_a_missing_field(self):
         self.refused(GOOD.replace("  metric: loss\n", ""), "bad.yaml:4: ", "searcher.metric")
 
-    def test_every_problem_at_once(self):
-        said = self.refused(GOOD.replace("slots_per_trial: 1", "slots_per_trial: -1") +
+    def test_reports_all_problems_together(self):
+        output = self.refused(GOOD.replace("slots_per_trial: 1", "slots_per_trial: -1") +
                             "max_restarts: many\n", "resources.slots_per_trial", "max_restarts")
-        self.assertIn("bad.yaml:7", said)
-        self.assertIn("bad.yaml:8", said)
+        self.assertIn("bad.yaml:7", output)
+        self.assertIn("bad.yaml:8", output)
 
-    def test_an_override_of_an_unknown_key(self):
+    def test_rejects_an_override_of_an_unknown_key(self):
         self.refused(GOOD, "nonsense", options=("--config", "nonsense=1"))
 
-    def test_an_entrypoint_that_is_not_in_the_context(self):
+    def test_rejects_an_entrypoint_outside_of_the_context(self):
         searcher = {"name": "single", "metric": "loss", "max_length": {"batches": 1}}
         self.refused(job(entrypoint="missing.cc:Trial", searcher=searcher), "missing.cc")
 
-    def test_a_configuration_file_that_is_not_there(self):
-        said = self.home.det("experiment", "create", "nowhere.yaml", self.home.context(), code=1)
-        self.assertIn("nowhere.yaml", said.stderr)
+    def test_rejects_a_missing_configuration_file(self):
+        output = self.home.det("experiment", "create", "nowhere.yaml", self.home.context(), code=1)
+        self.assertIn("nowhere.yaml", output.stderr)
 
-    def test_a_context_directory_that_is_not_there(self):
+    def test_rejects_a_missing_context_directory(self):
         self.refused(GOOD, "nowhere", context=os.path.join(self.home.folder, "nowhere"))
 
-    def test_a_link_that_leaves_the_context(self):
+    def test_rejects_a_link_out_of_the_context(self):
         for name, target in (("out", "../../etc/passwd"), ("absolute", "/etc/passwd")):
             context = self.home.context({"sub/file": "x"})
             os.symlink(target, os.path.join(context, "sub", name))
             self.refused(GOOD, f"sub/{name}", "leaves", context=context)
 
-    def test_a_link_that_leaves_is_no_harm_if_it_is_left_out(self):
+    def test_accepts_an_ignored_link_out_of_the_context(self):
         context = self.home.context({".detignore": "out\n"})
         os.symlink("/etc/passwd", os.path.join(context, "out"))
         self.home.finish(self.home.create(GOOD, context))
 
-    def test_a_context_over_the_limit(self):
+    def test_rejects_a_context_over_the_limit(self):
         context = self.home.context({"small": "x"})
         for name, size in (("big.bin", 60 << 20), ("bigger.bin", 70 << 20)):
             with open(os.path.join(context, name), "wb") as f:
                 f.truncate(size)
         self.refused(GOOD, "bigger.bin", "130.0 MiB", "95.0 MiB", context=context)
 
-    def test_ids_that_do_not_exist(self):
+    def test_rejects_ids_that_do_not_exist(self):
         for args in (["experiment", "describe", 999], ["experiment", "kill", 999],
                      ["experiment", "wait", 999], ["trial", "describe", 999],
                      ["trial", "logs", 999], ["checkpoint", "list", 999]):
-            said = self.home.det(*args, code=1).stderr
-            self.assertIn("999", said, args)
-            self.assertEqual(1, len(said.strip().splitlines()), said)
+            output = self.home.det(*args, code=1).stderr
+            self.assertIn("999", output, args)
+            self.assertEqual(1, len(output.strip().splitlines()), output)
         unknown = "00000000-0000-4000-8000-000000000000"
         self.assertIn(unknown, self.home.det("checkpoint", "download", unknown, code=1).stderr)
 
-    def test_a_wrong_token(self):
+    def test_rejects_a_wrong_token(self):
         env = dict(self.home.env)
         try:
             self.home.env["DET_USER_TOKEN"] = "wrong"
-            said = self.home.det("experiment", "list", code=1).stderr
+            output = self.home.det("experiment", "list", code=1).stderr
         finally:
             self.home.env = env
-        self.assertIn("DET_USER_TOKEN", said)
+        self.assertIn("DET_USER_TOKEN", output)
 
 
-    def test_what_is_not_utf8(self):
+    def test_rejects_input_that_is_not_utf8(self):
         config = os.path.join(self.home.folder, "latin.yaml")
         with open(config, "wb") as f:
             f.write(GOOD.replace("good", "caf\udce9").encode("utf-8", "surrogateescape"))
@@ -138,24 +139,24 @@ class BadInputTest(harness.ClusterTestCase):
         self.not_utf8("caf\\xe9.txt is not UTF-8; rename", good, context)
 
     def not_utf8(self, expected, *words):
-        said = self.home.det("experiment", "create", *words, code=1).stderr
-        self.assertIn(expected, said)
-        self.assertEqual(1, len(said.strip().splitlines()), said)
+        output = self.home.det("experiment", "create", *words, code=1).stderr
+        self.assertIn(expected, output)
+        self.assertEqual(1, len(output.strip().splitlines()), output)
 
 
 class OutputTest(unittest.TestCase):
-    """Where results cannot be written."""
+    """Tests `det` when its output cannot be written."""
 
     def run_det(self, words, stdout):
         home = harness.Home()
         try:
             return subprocess.run([harness.DET, *words], env=home.env, stdout=stdout,
                                   stderr=subprocess.PIPE, encoding="utf-8", check=False,
-                                  timeout=harness.PATIENCE)
+                                  timeout=harness.TIMEOUT)
         finally:
             self.assertEqual([], home.close())
 
-    def test_a_full_disk(self):
+    def test_fails_when_the_disk_is_full(self):
         with open("/dev/full", "w", encoding="utf-8") as full:
             for words in (["--help"], ["version"], ["deploy", "local", "--help"]):
                 ended = self.run_det(words, full)
@@ -163,7 +164,7 @@ class OutputTest(unittest.TestCase):
                 self.assertEqual("det: cannot write to stdout: No space left on device\n",
                                  ended.stderr)
 
-    def test_a_reader_that_has_gone(self):
+    def test_ends_when_the_reader_has_closed_the_pipe(self):
         reading, writing = os.pipe()
         os.close(reading)
         try:

@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""Completion of `det` as people have it: the script of `det completion` in bash, zsh and fish."""
+"""Tests the completion scripts of `det completion` in bash, zsh and fish."""
 import os
 import pty
 import select
@@ -9,7 +9,7 @@ import time
 
 import harness
 
-# In front of det: what asks for words goes to it, and a line that was completed is said.
+# A wrapper for det that passes completion requests on and prints the arguments of completed commands.
 WRAPPER = """#!/bin/sh
 case "$1" in
   completion|__complete) exec {det} "$@" ;;
@@ -20,7 +20,7 @@ PROMPT = "ready> "
 
 
 class Typist:
-    """A shell on a terminal, somebody at its keys."""
+    """A shell on a pseudo-terminal with simulated key presses."""
 
     def __init__(self, argv, env, folder):
         self.pid, self.fd = pty.fork()
@@ -30,7 +30,7 @@ class Typist:
         self.seen = ""
 
     def read_until(self, text):
-        end = time.monotonic() + harness.PATIENCE
+        end = time.monotonic() + harness.TIMEOUT
         while text not in self.seen:
             left = end - time.monotonic()
             if left <= 0 or not select.select([self.fd], [], [], left)[0]:
@@ -56,7 +56,7 @@ class CompletionTest(harness.ClusterTestCase):
         cls.experiment = cls.home.create(harness.TRUE_JOB, None, "--paused")
         det = cls.home.write("bin/det", WRAPPER.format(det=harness.DET))
         os.chmod(det, 0o755)
-        cls.empty = os.path.join(cls.home.folder, "empty")  # Files are completed, too.
+        cls.empty = os.path.join(cls.home.folder, "empty")  # Empty, because files are completed, too.
         os.makedirs(cls.empty)
         cls.env = {**cls.home.env, "TERM": "dumb", "LANG": "C.UTF-8",
                    "PATH": os.path.dirname(det) + ":" + cls.home.env["PATH"]}
@@ -66,7 +66,7 @@ class CompletionTest(harness.ClusterTestCase):
             self.skipTest(f"there is no {name} here")
 
     def cases(self):
-        """(what is typed, what it becomes)"""
+        """(typed text, completed text)"""
         return [("det experiment desc", "experiment describe"),
                 ("det experiment list --off", "experiment list --offset"),
                 ("det e describe ", f"e describe {self.experiment}")]
@@ -76,38 +76,38 @@ class CompletionTest(harness.ClusterTestCase):
         self.addCleanup(typist.close)
         for line in setup:
             typist.type(line + "\n")
-        typist.read_until("setup\r\n")  # Not as it was typed.
+        typist.read_until("setup\r\n")  # Ends with \r\n, so it does not match the echo of the command.
         for typed, becomes in self.cases():
             def completed():
                 typist.read_until(PROMPT)
                 typist.type(typed + "\t\n")
                 typist.read_until("<")
                 return typist.read_until(">").strip() == becomes
-            # Completion gives up soon where the machine is busy; then it is typed again.
+            # Completion has a short timeout; on a busy machine the keys are pressed again.
             harness.eventually(completed, f"{typed!r} becomes {becomes!r} in {argv[0]}")
 
-    def test_bash(self):
+    def test_completes_in_bash(self):
         self.shell("bash")
         self.check_typed(["bash", "--norc", "--noprofile", "-i"],
                          ["bind 'set bell-style none'; bind 'set enable-bracketed-paste off'",
                           f"PS1='{PROMPT}'", 'eval "$(det completion bash)"; echo set""up'])
 
-    def test_zsh(self):
+    def test_completes_in_zsh(self):
         self.shell("zsh")
         self.check_typed(["zsh", "-f", "-i"],
                          [f"unsetopt beep prompt_sp prompt_cr; PS1='{PROMPT}'",
                           f"autoload -U compinit; compinit -u -d {self.empty}/../zcompdump",
                           'eval "$(det completion zsh)"; echo set""up'])
 
-    def test_fish(self):
+    def test_completes_in_fish(self):
         self.shell("fish")
         for typed, becomes in self.cases():
             def completed():
                 script = f"det completion fish | source; complete -C '{typed}'"
-                said = subprocess.run(["fish", "--no-config", "-c", script], env=self.env,
+                output = subprocess.run(["fish", "--no-config", "-c", script], env=self.env,
                                       cwd=self.empty, stdout=subprocess.PIPE, encoding="utf-8",
                                       check=True).stdout
-                words = [line.split("\t")[0] for line in said.splitlines()]
+                words = [line.split("\t")[0] for line in output.splitlines()]
                 return words == [becomes.split()[-1]]
             harness.eventually(completed, f"{typed!r} becomes {becomes!r} in fish")
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""The examples in Python that need torch, each for a few batches."""
+"""Tests the Python examples that need torch, each for a few batches."""
 import os
 import shutil
 
@@ -12,7 +12,7 @@ class ExamplesTest(harness.ClusterTestCase):
     agents, slots = 1, 4
 
     def validate(self, example, slots, *options):
-        """The metrics of the last validation of an example that ran to its end."""
+        """Runs the example; returns the metrics of its last validation."""
         source = os.path.join(EXAMPLES, example)
         context = self.home.context()
         for name in os.listdir(source):
@@ -24,22 +24,22 @@ class ExamplesTest(harness.ClusterTestCase):
         self.assertEqual([], made.get("warnings", []), "an example is written as it should be")
         return self.home.last_validation(made["experiment"]["id"])
 
-    def test_answers_are_the_same_on_one_slot_on_two_and_on_four(self):
+    def test_question_answering_gives_equal_results_on_1_2_and_4_slots(self):
         options = ["searcher.max_length={batches: 48}", "hyperparameters.epochs=1"]
-        told = [self.validate("question_answering", slots, *options) for slots in (1, 2, 4)]
-        self.assertGreater(told[0]["f1"], 15, told)  # What a guess among all words would not reach.
+        results = [self.validate("question_answering", slots, *options) for slots in (1, 2, 4)]
+        self.assertGreater(results[0]["f1"], 15, results)  # More than guessing among all words.
         for metric in ("f1", "exact_match"):
-            values = [each[metric] for each in told]
-            self.assertLess(max(values) - min(values), 1, told)
+            values = [each[metric] for each in results]
+            self.assertLess(max(values) - min(values), 1, results)
 
-    def test_questions_are_answered_after_the_training_that_the_example_configures(self):
-        told = self.validate("question_answering", 1)
-        # Who knows what kind of fact is asked, and guesses of whom, has 75.
-        self.assertGreater(told["f1"], 90, told)
+    def test_question_answering_learns_with_its_configuration(self):
+        results = self.validate("question_answering", 1)
+        # 75 is reached by knowing the kind of the fact and guessing its subject.
+        self.assertGreater(results["f1"], 90, results)
 
-    def test_clothes_are_told_apart_on_two_slots(self):
-        told = self.validate("fashion_mnist/python", 2, "searcher.max_length={batches: 30}")
-        self.assertGreater(told["accuracy"], 0.4, told)  # A guess has 0.1.
+    def test_fashion_mnist_learns_on_two_slots(self):
+        results = self.validate("fashion_mnist/python", 2, "searcher.max_length={batches: 30}")
+        self.assertGreater(results["accuracy"], 0.4, results)  # Guessing gives 0.1.
 
 
 if __name__ == "__main__":

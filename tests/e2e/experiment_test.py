@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""Experiments whose trials are plain commands: from `create` to their end, by every way."""
+"""Tests experiments whose trials are shell commands: create, follow, restart, pause, kill, recovery."""
 import json
 import os
 import re
@@ -11,7 +11,7 @@ from harness import job
 
 
 class CommandJobTest(harness.ClusterTestCase):
-    def test_a_job_completes(self):
+    def test_job_completes(self):
         experiment = self.home.create(job(name="simple"))
         self.home.det("experiment", "wait", experiment)
         described = self.home.experiment(experiment)
@@ -24,14 +24,14 @@ class CommandJobTest(harness.ClusterTestCase):
         listed = self.home.json("experiment", "list")["experiments"]
         self.assertIn(experiment, [e["id"] for e in listed])
 
-    def test_follow_prints_the_log_on_stdout_and_the_progress_on_stderr(self):
+    def test_follow_prints_log_to_stdout_and_progress_to_stderr(self):
         path = self.home.write("follow.yaml", job(entrypoint="echo one; echo two >&2"))
-        said = self.home.det("experiment", "create", path, self.home.context(), "-f")
-        self.assertIn("one", said.stdout)
-        self.assertIn("two", said.stdout)
-        self.assertIn("COMPLETED", said.stderr)
+        output = self.home.det("experiment", "create", path, self.home.context(), "-f")
+        self.assertIn("one", output.stdout)
+        self.assertIn("two", output.stdout)
+        self.assertIn("COMPLETED", output.stderr)
 
-    def test_a_job_sees_its_context_and_its_environment(self):
+    def test_job_has_context_and_environment(self):
         context = self.home.context({"hello.txt": "hello", "sub/x.sh": "cat hello.txt\n",
                                      "junk.pyc": "x", ".detignore": "secret\n", "secret": "x",
                                      "données/é": "umlaut"})
@@ -50,14 +50,14 @@ class CommandJobTest(harness.ClusterTestCase):
         self.assertNotIn("secret", log)
         self.assertNotIn("junk.pyc", log)
 
-    def test_an_override_goes_before_the_file(self):
+    def test_override_has_precedence_over_the_file(self):
         experiment = self.home.create(job(entrypoint="exit 1"), None, "--config",
                                       "entrypoint=echo instead", "--config", "name=other")
         described = self.home.finish(experiment)
         self.assert_state(described, "COMPLETED")
         self.assertEqual("other", described["name"])
 
-    def test_a_failing_job_is_restarted_then_ends_with_the_reason(self):
+    def test_failing_job_restarts_and_ends_with_the_reason(self):
         experiment = self.home.create(job(entrypoint="echo attempt; exit 7", max_restarts=2))
         waited = self.home.det("experiment", "wait", experiment, code=1)
         self.assertIn("ERROR", waited.stderr)
@@ -69,7 +69,7 @@ class CommandJobTest(harness.ClusterTestCase):
         self.assertEqual([7, 7, 7], [run["exitCode"] for run in trial["runs"]])
         self.assertEqual(3, self.home.trial_log(trial["id"]).count("attempt"))
 
-    def test_a_killed_job_ends_at_once(self):
+    def test_killed_job_ends_immediately(self):
         experiment = self.home.create(job(entrypoint="echo begun; sleep 600"))
         self.begun(experiment)
         self.home.det("experiment", "kill", experiment)
@@ -84,7 +84,7 @@ class CommandJobTest(harness.ClusterTestCase):
         harness.eventually(lambda: word in self.home.trial_log(trial), f"{word} in the log")
         return trial
 
-    def test_a_followed_job_survives_ctrl_c(self):
+    def test_followed_job_survives_ctrl_c(self):
         path = self.home.write("long.yaml", job(entrypoint="echo begun; sleep 600"))
         before = {e["id"] for e in self.home.json("experiment", "list")["experiments"]}
         with self.home.popen("experiment", "create", path, self.home.context(), "-f") as follow:
@@ -92,7 +92,7 @@ class CommandJobTest(harness.ClusterTestCase):
                 if "begun" in line:
                     break
             follow.send_signal(signal.SIGINT)
-            _, err = follow.communicate(timeout=harness.PATIENCE)
+            _, err = follow.communicate(timeout=harness.TIMEOUT)
         self.assertEqual(3, follow.returncode)
         self.assertIn("goes on", err)
         made = {e["id"] for e in self.home.json("experiment", "list")["experiments"]} - before
@@ -103,11 +103,11 @@ class CommandJobTest(harness.ClusterTestCase):
         self.home.det("experiment", "kill", experiment)
         self.home.finish(experiment)
 
-    def test_pause_and_activate(self):
+    def test_pauses_and_activates(self):
         context = self.home.context({"once.sh": "echo begun; test -e $FLAG || sleep 600\n"})
         flag = os.path.join(self.home.folder, "flag")
         experiment = self.home.create(
-            # The script does not listen, so this long it may go on.
+            # The script ignores the preemption, so it may run this long.
             job(entrypoint="sh once.sh", preemption_timeout=1,
                 environment={"environment_variables": ["FLAG=" + flag]}), context)
         self.begun(experiment)
@@ -119,7 +119,7 @@ class CommandJobTest(harness.ClusterTestCase):
         self.home.det("experiment", "activate", experiment)
         self.assert_state(self.home.finish(experiment), "COMPLETED")
 
-    def test_slots_show_what_runs_on_them(self):
+    def test_slot_list_shows_tasks(self):
         experiment = self.home.create(job(entrypoint="echo begun; sleep 600",
                                           resources={"slots_per_trial": 2}))
         self.begun(experiment)
@@ -130,7 +130,7 @@ class CommandJobTest(harness.ClusterTestCase):
         harness.eventually(lambda: "● used" not in self.home.det("slot", "list").stdout,
                            "free slots")
 
-    def test_random_search_makes_its_trials(self):
+    def test_random_search_creates_its_trials(self):
         experiment = self.home.create(job(
             searcher={"name": "random", "metric": "loss", "max_trials": 5},
             hyperparameters={"x": {"type": "double", "minval": 0, "maxval": 1}}))
@@ -138,7 +138,7 @@ class CommandJobTest(harness.ClusterTestCase):
         self.assert_state(described, "COMPLETED")
         self.assertEqual(5, described["numTrials"])
 
-    def test_json_is_the_api_s(self):
+    def test_json_output_is_that_of_the_api(self):
         for args in (["experiment", "list"], ["agent", "list"], ["slot", "list"],
                      ["master", "info"], ["version"], ["deploy", "local", "status"]):
             self.assertIsInstance(self.home.json(*args), dict, args)
@@ -149,7 +149,7 @@ class CommandJobTest(harness.ClusterTestCase):
 
 
 class RecoveryTest(harness.ClusterTestCase):
-    def test_a_running_experiment_goes_on_after_down_and_up(self):
+    def test_experiment_continues_after_down_and_up(self):
         flag = os.path.join(self.home.folder, "flag")
         experiment = self.home.create(job(
             entrypoint=f"echo begun; test -e {flag} || sleep 600", max_restarts=1))
@@ -160,7 +160,7 @@ class RecoveryTest(harness.ClusterTestCase):
         self.home.up(self.agents, self.slots)
         self.assert_state(self.home.finish(experiment), "COMPLETED")
 
-    def test_who_follows_survives_a_restart_of_the_master(self):
+    def test_follow_survives_a_master_restart(self):
         flag = os.path.join(self.home.folder, "on")
         config = self.home.write("followed.yaml", job(entrypoint=(
             f"for i in 1 2 3; do echo line-$i; done; while ! test -e {flag}; do sleep 0.1; done; "
@@ -178,23 +178,23 @@ class RecoveryTest(harness.ClusterTestCase):
                 if "line-3" in line:
                     break
         waiting = self.home.popen("experiment", "wait", experiment)
-        waiting.stderr.readline()  # Its first progress line: it has reached the master.
+        waiting.stderr.readline()  # The first progress line shows that it is connected to the master.
         self.home.kill("master")
         followers = [created, waiting, *logs]
-        said = {process: process.stderr.readline() for process in logs}
+        output = {process: process.stderr.readline() for process in logs}
         for process in logs:
-            self.assertIn("waiting for it", said[process])
+            self.assertIn("waiting for it", output[process])
         self.home.up(self.agents, self.slots)
         self.home.write("on", "")
         for process in followers:
-            out, err = process.communicate(timeout=harness.PATIENCE)
+            out, err = process.communicate(timeout=harness.TIMEOUT)
             self.assertEqual(0, process.returncode, err)
             if process is waiting:
                 self.assertIn("COMPLETED", err)
                 continue
-            # What came before was read above.
+            # Earlier lines were read above.
             self.assertEqual(["line-4", "line-5", "line-6"], re.findall("line-[0-9]", out), err)
-            self.assertNotIn("waiting for it", err if process in said else "")
+            self.assertNotIn("waiting for it", err if process in output else "")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""A database whose disk is full: a real one, small, filled to the last block while a task runs."""
+"""Tests a database on a small file system that is filled completely while a task is running."""
 import os
 import re
 import shutil
@@ -10,10 +10,10 @@ import harness
 import postgres
 from harness import eventually, job
 
-# Until a file is there: numbered lines, at the end how many.
+# Prints numbered lines until a file exists, then their number.
 COUNT = ("i=0; while [ ! -e {stop} ]; do i=$((i+1)); echo line=$i; sleep 0.02; done; echo last=$i")
-SIZE = "24m"  # of the disk
-LARGE = 2 << 20  # bytes of a context: more than what the tables have room for
+SIZE = "24m"  # size of the file system
+LARGE = 2 << 20  # size in bytes of a context directory that does not fit
 
 
 class FullDiskTest(unittest.TestCase):
@@ -47,7 +47,7 @@ class FullDiskTest(unittest.TestCase):
                        check=True, capture_output=True)
 
     def fill(self):
-        """To the last block; the file that does it."""
+        """Fills the file system; returns the file that uses the space."""
         path = os.path.join(self.disk, "filler")
         with open(path, "wb", buffering=0) as filler:
             try:
@@ -57,7 +57,7 @@ class FullDiskTest(unittest.TestCase):
                 return path
 
     def create(self, name):
-        """With a context that no other experiment has."""
+        """Creates an experiment with a new context directory."""
         path = self.home.write(name + ".yaml", job(name=name))
         context = self.home.context()
         with open(os.path.join(context, "data"), "wb") as f:
@@ -67,7 +67,7 @@ class FullDiskTest(unittest.TestCase):
     def names(self):
         return {e["name"] for e in self.home.json("experiment", "list")["experiments"]}
 
-    def test_new_work_is_refused_what_runs_goes_on_and_nothing_is_lost(self):
+    def test_rejects_new_work_and_keeps_running_work(self):
         stop = os.path.join(self.home.folder, "stop")
         running = self.home.create(job(name="running", entrypoint=COUNT.format(stop=stop)))
         trial = self.home.first_trial(running)["id"]
@@ -84,8 +84,8 @@ class FullDiskTest(unittest.TestCase):
         self.assertNotEqual(0, self.create("refused-too").returncode)
         had = len(lines())
         os.unlink(filler)
-        eventually(lambda: self.create("later").returncode == 0, "new work is taken again")
-        eventually(lambda: len(lines()) > had, "its lines arrive again")
+        eventually(lambda: self.create("later").returncode == 0, "the acceptance of new work")
+        eventually(lambda: len(lines()) > had, "new log lines")
         self.home.write(stop, "")
         self.assertEqual("STATE_COMPLETED", self.home.finish(running)["state"])
         last = re.findall("last=([0-9]+)", self.home.trial_log(trial))

@@ -1,7 +1,8 @@
-"""A real cluster in a folder of its own, for tests that go through `det` alone.
+"""A real cluster in its own directory, for tests that use `det`.
 
-Every test file: classes of ClusterTestCase, and harness.main() at the end. A cluster is started once
-per class by `det deploy local up` and stopped by `down`; a process that is left fails the class.
+Each test file contains subclasses of ClusterTestCase and calls harness.main() at the end. A cluster
+is started once per class with `det deploy local up` and stopped with `down`; a remaining process
+fails the class.
 """
 import json
 import os
@@ -16,9 +17,9 @@ import time
 import unittest
 import xml.etree.ElementTree as ET
 
-ROOT = os.getcwd()  # Bazel starts a test in the tree of its data.
+ROOT = os.getcwd()  # Bazel starts a test in the root of its data.
 DET = os.path.join(ROOT, "cli/det")
-PATIENCE = 120  # Seconds for what should take few: a bound against hanging, not an expectation.
+TIMEOUT = 120  # Seconds, for operations that should take a few: detects hangs.
 
 TRUE_JOB = {
     "name": "true-job",
@@ -30,7 +31,7 @@ TRUE_JOB = {
 
 
 def free_port():
-    """Below those that the system gives out of itself, which are soon some connection's."""
+    """A free port below the ephemeral ports, which other connections could use."""
     with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as file:
         ephemeral = int(file.read().split()[0])
     while True:
@@ -49,7 +50,7 @@ def job(**changes):
 
 
 def processes_below(folder):
-    """(pid, command) of live processes that work in the folder or were told of it."""
+    """(PID, command) of the processes whose working directory or arguments are in the folder."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -67,7 +68,7 @@ def processes_below(folder):
 
 
 def ended(pid):
-    """Whether all of a process' threads have, and so what it held, a port say, is free."""
+    """Whether all threads of the process have ended, so that its resources, such as ports, are free."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as f:
             state = f.read().rpartition(")")[2].split()[0]
@@ -76,9 +77,9 @@ def ended(pid):
         return True
 
 
-def eventually(condition, what, patience=PATIENCE):
-    """Waits for something that only can be looked at; the result of the condition."""
-    end = time.monotonic() + patience
+def eventually(condition, what, timeout=TIMEOUT):
+    """Polls the condition until it is true; returns its result."""
+    end = time.monotonic() + timeout
     while time.monotonic() < end:
         value = condition()
         if value:
@@ -88,7 +89,7 @@ def eventually(condition, what, patience=PATIENCE):
 
 
 def ranks_of(home):
-    """pid of each rank that runs, by rank."""
+    """The PID of each running rank, by rank."""
     found = {}
     for pid, _ in processes_below(home.data):
         try:
@@ -102,11 +103,11 @@ def ranks_of(home):
 
 
 class Home:
-    """A folder with the environment of one user and one cluster."""
+    """A directory with the environment of one user and one cluster."""
 
     def __init__(self):
         self.folder = os.path.realpath(tempfile.mkdtemp(prefix="det-e2e-", dir="/tmp"))
-        os.chmod(self.folder, 0o755)  # PostgreSQL may run as a user of its own.
+        os.chmod(self.folder, 0o755)  # PostgreSQL may run as a different user.
         self.data = os.path.join(self.folder, "data")
         self.port = free_port()
         self.env = {k: v for k, v in os.environ.items()
@@ -121,10 +122,10 @@ class Home:
                                 stderr=subprocess.PIPE, encoding="utf-8", **options)
 
     def det(self, *args, code=0):
-        """Runs det, checks its exit code, gives its result."""
+        """Runs det and checks its exit code; returns the completed process."""
         with self.popen(*args) as process:
             try:
-                out, err = process.communicate(timeout=PATIENCE)
+                out, err = process.communicate(timeout=TIMEOUT)
             except subprocess.TimeoutExpired:
                 process.kill()
                 raise AssertionError(f"det {args} hangs") from None
@@ -144,13 +145,13 @@ class Home:
         return self.json("deploy", "local", "status", code=None)["members"]
 
     def kill(self, name):
-        """Without mercy: "master", "agent-0"; gone when this returns."""
+        """Kills the member ("master", "agent-0") with SIGKILL and waits for its end."""
         pid = [m["pid"] for m in self.members() if m["name"] == name][0]
         os.kill(pid, signal.SIGKILL)
         eventually(lambda: ended(pid), f"the end of {name}")
 
     def logs(self):
-        """The ends of the daemons' logs, for the message of a failure."""
+        """The last lines of the logs of all daemons, for failure messages."""
         parts = []
         folder = os.path.join(self.data, "log")
         for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
@@ -159,7 +160,7 @@ class Home:
         return "\n".join(parts)
 
     def close(self):
-        """Stops and removes everything; what was left running, which should be nothing."""
+        """Stops and removes everything; returns processes that were still running, normally none."""
         self.det("deploy", "local", "down", code=None)
         left = processes_below(self.folder)
         for pid, _ in left:
@@ -186,7 +187,8 @@ class Home:
         return folder
 
     def create(self, config, context=None, *options):
-        """The id of a new experiment; the configuration is a dict (JSON is YAML) or a text."""
+        """Creates an experiment; returns its ID. The configuration is a dict (JSON is YAML) or a
+        string."""
         path = self.write("config.yaml", config)
         made = self.json("experiment", "create", path, context or self.context(), *options)
         return made["experiment"]["id"]
@@ -201,19 +203,19 @@ class Home:
         return self.json("trial", "describe", eventually(look, "a first trial"))["trial"]
 
     def finish(self, experiment):
-        """Waits for its end; the experiment as described then."""
+        """Waits for the end of the experiment; returns its description."""
         self.det("experiment", "wait", experiment, code=None)
         return self.experiment(experiment)
 
     def last_validation(self, experiment):
-        """The metrics of the first trial's, of an experiment that ran to its end."""
+        """Waits for the end; returns the metrics of the last validation of the first trial."""
         described = self.finish(experiment)
         trial = self.first_trial(experiment)["id"]
         if described["state"] != "STATE_COMPLETED":
             raise AssertionError(f"{described['state']}:\n{self.trial_log(trial)}")
         path = f"/api/v1/trials/metrics/trial_metrics?trial_ids={trial}&group=validation"
-        told = json.loads(self.det("dev", "curl", path).stdout)
-        return told.get("result", told)["metrics"][-1]["metrics"]
+        results = json.loads(self.det("dev", "curl", path).stdout)
+        return results.get("result", results)["metrics"][-1]["metrics"]
 
     def trial_log(self, trial):
         return self.det("trial", "logs", trial).stdout
@@ -221,7 +223,7 @@ class Home:
 
 class ClusterTestCase(unittest.TestCase):
     agents, slots = 1, 2
-    options = ()  # of `deploy local up`
+    options = ()  # for `deploy local up`
 
     @classmethod
     def setUpClass(cls):
@@ -244,36 +246,36 @@ class ClusterTestCase(unittest.TestCase):
 
 
 class _Report(unittest.TextTestResult):
-    """Also notes each case for the XML report that Bazel reads."""
+    """A result that also records each case for the XML report that Bazel reads."""
 
     def __init__(self, *args, **options):
         super().__init__(*args, **options)
         self.cases = []
-        self._began = 0.0
+        self._start_time = 0.0
 
     def startTest(self, test):
-        self._began = time.monotonic()
+        self._start_time = time.monotonic()
         super().startTest(test)
 
-    def _note(self, test, kind=None, text=""):
+    def _record(self, test, kind=None, text=""):
         name = test.id().rpartition(".")
-        self.cases.append((name[0], name[2], time.monotonic() - self._began, kind, text))
+        self.cases.append((name[0], name[2], time.monotonic() - self._start_time, kind, text))
 
     def addSuccess(self, test):
         super().addSuccess(test)
-        self._note(test)
+        self._record(test)
 
     def addFailure(self, test, err):
         super().addFailure(test, err)
-        self._note(test, "failure", self._exc_info_to_string(err, test))
+        self._record(test, "failure", self._exc_info_to_string(err, test))
 
     def addError(self, test, err):
         super().addError(test, err)
-        self._note(test, "error", self._exc_info_to_string(err, test))
+        self._record(test, "error", self._exc_info_to_string(err, test))
 
     def addSkip(self, test, reason):
         super().addSkip(test, reason)
-        self._note(test, "skipped", reason)
+        self._record(test, "skipped", reason)
 
     def write(self, path):
         suite = ET.Element("testsuite", name=os.path.basename(sys.argv[0]))

@@ -1,6 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""What becomes of experiments at their end and after it: retention, archive, deletion; and requests
-of all kinds at random moments."""
+"""Tests retention, archiving and deletion of experiments, and random requests at random times."""
 import json
 import os
 import random
@@ -8,8 +7,8 @@ import random
 import harness
 from harness import eventually, job
 
-# A trial without any library: one checkpoint per item of its list, with a validation where the item
-# is a number; then it waits for a file, if one is named.
+# A trial without a library. It saves one checkpoint per item of its list, with a validation if the
+# item is a number; then it waits for a file if one is given.
 SAVER = '''
 import json, os, pathlib, sys, time, urllib.request, uuid
 info = json.loads(pathlib.Path(os.environ["DET_RUN_DIR"], "info/trial.json").read_text())
@@ -49,12 +48,12 @@ class LifecycleTest(harness.ClusterTestCase):
         return listed.get("checkpoints", [])
 
     def steps(self, experiment):
-        """Of the checkpoints that are there, which must be those whose files are."""
+        """The steps of the existing checkpoints, whose files must exist as well."""
         listed = self.checkpoints(experiment)
         for each in self.checkpoints(experiment, "--all"):
             there = os.path.exists(os.path.join(each["storagePath"], "model.pt"))
             if there != (each in listed):
-                return None  # on its way
+                return None  # still being deleted
         return [int(c["metadata"]["steps_completed"]) for c in listed]
 
     def settle(self, experiment, steps):
@@ -68,21 +67,21 @@ class LifecycleTest(harness.ClusterTestCase):
         self.home.kill("master")
         self.home.up(self.agents, self.slots)
 
-    def test_at_the_end_the_best_and_the_newest_checkpoint_stay(self):
+    def test_keeps_best_and_newest_checkpoint_at_the_end(self):
         experiment = self.saver([0.6, 0.4, 0.5, None, None])
         self.assert_state(self.home.finish(experiment), "COMPLETED")
         self.settle(experiment, [2, 5])
         states = [c["state"] for c in self.checkpoints(experiment, "--all")]
         self.assertEqual(3, states.count("STATE_DELETED"))
         self.assertEqual(2, self.home.experiment(experiment)["checkpointCount"])
-        # And the experiment goes on from what is there.
+        # The experiment continues from the remaining checkpoint.
         self.home.det("experiment", "continue", experiment)
         self.home.finish(experiment)
         kept = self.checkpoints(experiment, "--all")[4]["uuid"]
         self.assertIn(f"starts after {kept}",
                       self.home.trial_log(self.home.first_trial(experiment)["id"]))
 
-    def test_files_of_a_checkpoint_are_removed_by_pattern(self):
+    def test_deletes_checkpoint_files_by_pattern(self):
         experiment = self.saver([0.6, 0.5], checkpoint_storage={"save_trial_latest": 9})
         self.home.finish(experiment)
         self.settle(experiment, [1, 2])
@@ -94,12 +93,12 @@ class LifecycleTest(harness.ClusterTestCase):
 
         def left():
             return self.home.json(*describe)["checkpoint"]["resources"]
-        eventually(lambda: left() == {"model.pt": "1000"}, "the files that match are gone")
+        eventually(lambda: left() == {"model.pt": "1000"}, "the deletion of the matching files")
         self.assertEqual(["model.pt"], os.listdir(second["storagePath"]))
         self.assertIn("PARTIALLY_DELETED", self.home.det(*describe).stdout)
         self.assertEqual(2, len(os.listdir(first["storagePath"])), "of the other nothing went")
         self.assertEqual(str(2500), self.home.experiment(experiment)["checkpointSize"])
-        # What is left can be had, but nobody goes on from it.
+        # The remaining files can be downloaded, but no trial can start from them.
         target = os.path.join(self.home.folder, "left")
         self.home.det("checkpoint", "download", second["uuid"], "-o", target)
         self.assertEqual(["model.pt"], os.listdir(target))
@@ -107,10 +106,10 @@ class LifecycleTest(harness.ClusterTestCase):
         self.home.finish(experiment)
         self.assertIn(f"starts after {first['uuid']}",
                       self.home.trial_log(self.home.first_trial(experiment)["id"]))
-        said = self.home.det(*remove, "--yes").stderr
-        self.assertIn("has no such files", said)
+        output = self.home.det(*remove, "--yes").stderr
+        self.assertIn("has no such files", output)
 
-    def test_a_new_policy_is_previewed_and_applied(self):
+    def test_previews_and_applies_a_new_gc_policy(self):
         policy = {"checkpoint_storage": {"save_experiment_best": 9, "save_trial_latest": 9}}
         experiment = self.saver([0.6, 0.4, 0.5, None], **policy)
         self.home.finish(experiment)
@@ -118,28 +117,28 @@ class LifecycleTest(harness.ClusterTestCase):
         self.settle(experiment, before)
         change = ("experiment", "set", "gc-policy", experiment, "--save-experiment-best", 2,
                   "--save-trial-best", 0, "--save-trial-latest", 0)
-        said = self.home.det(*change, code=1).stderr
+        output = self.home.det(*change, code=1).stderr
         for checkpoint in self.checkpoints(experiment):
             goes = int(checkpoint["metadata"]["steps_completed"]) in (1, 4)
-            self.assertEqual(goes, checkpoint["uuid"] in said, said)
-        self.assertIn("2 checkpoints", said)
-        self.assertIn("--yes", said)
+            self.assertEqual(goes, checkpoint["uuid"] in output, output)
+        self.assertIn("2 checkpoints", output)
+        self.assertIn("--yes", output)
         self.assertEqual(before, self.steps(experiment))
         self.home.det(*change, "--yes")
         self.settle(experiment, [2, 3])
         self.home.det(*change, "--yes")
         self.settle(experiment, [2, 3])
 
-    def test_the_policy_of_a_running_experiment_counts_at_its_end(self):
+    def test_applies_gc_policy_at_the_end_of_the_experiment(self):
         flag = os.path.join(self.home.folder, "policy-flag")
         experiment = self.saver([0.6, 0.4, 0.5], flag)
         eventually(lambda: len(self.checkpoints(experiment)) == 3, "three checkpoints")
         self.home.det("experiment", "set", "gc-policy", experiment, "--save-trial-best", 0,
                       "--yes")
-        # The newest of a trial that runs is not to be had.
+        # The newest checkpoint of an active trial cannot be deleted.
         newest = self.checkpoints(experiment)[-1]["uuid"]
-        said = self.home.det("checkpoint", "delete", newest, "--yes", code=1)
-        self.assertIn("stays", said.stderr)
+        output = self.home.det("checkpoint", "delete", newest, "--yes", code=1)
+        self.assertIn("stays", output.stderr)
         self.home.write("policy-flag", "")
         self.home.finish(experiment)
         self.settle(experiment, [3])
@@ -149,7 +148,7 @@ class LifecycleTest(harness.ClusterTestCase):
         self.settle(experiment, [])
         self.assertIn("was deleted", self.home.det("checkpoint", "download", newest, code=1).stderr)
 
-    def test_a_deleted_experiment_leaves_nothing(self):
+    def test_deletes_all_data_of_an_experiment(self):
         experiment = self.saver([0.5, 0.4], os.path.join(self.home.folder, "never"))
         eventually(lambda: len(self.checkpoints(experiment)) == 2, "two checkpoints")
         folders = [c["storagePath"] for c in self.checkpoints(experiment)]
@@ -159,9 +158,9 @@ class LifecycleTest(harness.ClusterTestCase):
         self.home.det("experiment", "archive", experiment, code=1)
         self.home.det("experiment", "kill", experiment)
         self.home.finish(experiment)
-        asked = self.home.det("experiment", "delete", experiment, code=1).stderr
-        self.assertIn(f"Delete experiment {experiment}", asked)
-        self.assertIn("--yes", asked)
+        prompt = self.home.det("experiment", "delete", experiment, code=1).stderr
+        self.assertIn(f"Delete experiment {experiment}", prompt)
+        self.assertIn("--yes", prompt)
         self.assertFalse(self.gone(experiment))
         self.home.det("experiment", "delete", experiment, "--yes")
         self.home.det("experiment", "delete", experiment, "--yes", code=None)
@@ -174,15 +173,15 @@ class LifecycleTest(harness.ClusterTestCase):
         self.restart_master()
         self.assertGreater(self.home.create(job()), experiment, "ids are not given again")
 
-    def test_what_another_starts_from_stays_until_it_goes_too(self):
+    def test_keeps_checkpoints_that_another_experiment_needs(self):
         parent = self.saver([0.5])
         self.home.finish(parent)
         held = self.checkpoints(parent)[0]
         source = {"name": "single", "metric": "loss", "source_checkpoint_uuid": held["uuid"]}
         child = self.saver([0.3], searcher=source)
         self.home.finish(child)
-        said = self.home.det("experiment", "delete", parent, "--yes").stderr
-        self.assertIn(f"checkpoint {held['uuid']} stays: experiment {child} needs it", said)
+        output = self.home.det("experiment", "delete", parent, "--yes").stderr
+        self.assertIn(f"checkpoint {held['uuid']} stays: experiment {child} needs it", output)
         eventually(lambda: self.home.experiment(parent)["state"] == "STATE_DELETED", "the deletion")
         self.assertTrue(os.path.exists(held["storagePath"]))
         listed = self.home.json("experiment", "list", "--all")["experiments"]
@@ -190,10 +189,10 @@ class LifecycleTest(harness.ClusterTestCase):
         refused = self.home.det("experiment", "fork", parent, code=1).stderr
         self.assertIn("DELETED", refused)
         self.home.det("experiment", "delete", child, "--yes")
-        eventually(lambda: self.gone(child) and self.gone(parent), "both are gone")
+        eventually(lambda: self.gone(child) and self.gone(parent), "the deletion of both")
         self.assertFalse(os.path.exists(held["storagePath"]))
 
-    def test_what_cannot_be_removed_is_said_and_tried_again(self):
+    def test_reports_and_retries_failed_deletion(self):
         away = os.path.join(self.home.folder, "storage")
         experiment = self.saver([0.5], checkpoint_storage={"host_path": away})
         self.home.finish(experiment)
@@ -207,7 +206,7 @@ class LifecycleTest(harness.ClusterTestCase):
         eventually(lambda: self.gone(experiment), "the deletion's end")
         self.assertEqual([], os.listdir(away))
 
-    def test_archived_experiments_are_hidden(self):
+    def test_hides_archived_experiments(self):
         experiment = self.home.create(job())
         self.home.finish(experiment)
 
@@ -223,7 +222,7 @@ class LifecycleTest(harness.ClusterTestCase):
             self.home.det("experiment", "unarchive", experiment)
             self.assertTrue(listed())
 
-    def test_a_deletion_goes_on_after_the_master_was_killed_in_its_middle(self):
+    def test_resumes_deletion_after_the_master_was_killed(self):
         experiment = self.saver([0.5] * 60, checkpoint_storage={"save_trial_latest": 100})
         self.home.finish(experiment)
         noisy = self.home.create(job(entrypoint="seq 30000"))
@@ -236,24 +235,24 @@ class LifecycleTest(harness.ClusterTestCase):
         eventually(lambda: self.gone(experiment) and self.gone(noisy), "the deletions' end")
         self.assertFalse(any(os.path.exists(f) for f in folders))
 
-    def test_whatever_is_asked_whenever_each_ends_as_promised(self):
+    def test_random_requests_end_as_documented(self):
         seed = int(os.environ.get("SEED", random.randrange(2**32)))
         print("seed", seed, flush=True)
-        dice = random.Random(seed)
+        rng = random.Random(seed)
         promised = {}
         for number in range(6):
             last = self.home.create(job(name=f"random-{seed}-{number}",
                                         entrypoint=f"sleep {dice.choice([0, 0.3, 1])}"))
             promised[last] = {}
             for _ in range(4):
-                experiment = dice.choice(list(promised))
-                what = dice.choice(["pause", "activate", "cancel", "kill", "archive", "delete"])
+                experiment = rng.choice(list(promised))
+                what = rng.choice(["pause", "activate", "cancel", "kill", "archive", "delete"])
                 options = ["--yes"] if what == "delete" else []
-                for _ in range(dice.choice([1, 2])):
-                    said = self.home.det("experiment", what, experiment, *options, code=None)
-                    self.assertIn(said.returncode, (0, 1), said.stderr)
-                    self.assertNotIn("INTERNAL", said.stderr)
-                    if said.returncode == 0:
+                for _ in range(rng.choice([1, 2])):
+                    output = self.home.det("experiment", what, experiment, *options, code=None)
+                    self.assertIn(output.returncode, (0, 1), output.stderr)
+                    self.assertNotIn("INTERNAL", output.stderr)
+                    if output.returncode == 0:
                         promised[experiment][what] = True
         for experiment, done in promised.items():
             if "delete" in done:

@@ -1,4 +1,4 @@
-"""Masters that a test starts and ends itself, beside each other on one PostgreSQL."""
+"""Masters that share one PostgreSQL and that a test starts and stops itself."""
 import os
 import signal
 import subprocess
@@ -11,7 +11,7 @@ MASTER = os.path.join(harness.ROOT, "master/resolute-master")
 
 
 class Master:
-    """A master of its own data directory; its log is what it said."""
+    """A master with its own data directory and log."""
 
     def __init__(self, home, name, db, *flags, port=None):
         self.home, self.name = home, name
@@ -25,16 +25,16 @@ class Master:
                  "--checkpoint-dir", os.path.join(home.folder, "checkpoints"), *flags],
                 env=home.env, cwd=home.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
-    def said(self):
+    def read_log(self):
         with open(self.log, encoding="utf-8") as f:
             return f.read()
 
     def await_word(self, word):
         def look():
-            if self.process.poll() is not None and word not in self.said():
-                raise AssertionError(f"{self.name} ended: {self.said()}")
-            return word in self.said()
-        harness.eventually(look, f"{self.name} says {word}")
+            if self.process.poll() is not None and word not in self.read_log():
+                raise AssertionError(f"{self.name} ended: {self.read_log()}")
+            return word in self.read_log()
+        harness.eventually(look, f"{word} in the log of {self.name}")
         return self
 
     def leads(self):
@@ -49,11 +49,11 @@ class Master:
         return self
 
     def end(self):
-        return self.process.wait(timeout=harness.PATIENCE)
+        return self.process.wait(timeout=harness.TIMEOUT)
 
 
 class MastersTestCase(unittest.TestCase):
-    """A PostgreSQL without any master yet."""
+    """Starts a PostgreSQL without a master."""
 
     def setUp(self):
         self.home = harness.Home()

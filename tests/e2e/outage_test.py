@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""A database that goes away: what is refused, what waits for it, and a master that is told to stop."""
+"""Tests a database outage: rejected and pending requests, and stopping the master during the outage."""
 import signal
 
 import harness
@@ -19,36 +19,36 @@ class OutageTest(MastersTestCase):
         return {e["name"]: e["state"] for e in self.home.json("experiment", "list")["experiments"]}
 
     def held(self):
-        """`waiting` runs, the database is gone, and `det` waits for an answer to what it asked."""
+        """Stops the database while experiment `waiting` is running and `det` waits for a response."""
         made = self.home.create(harness.job(name="waiting"))
         self.db.stop("immediate")
-        asked = self.home.popen("experiment", "kill", made)
-        self.addCleanup(asked.kill)
+        pending = self.home.popen("experiment", "kill", made)
+        self.addCleanup(pending.kill)
         self.master.await_word(HOLDS)
-        self.assertIsNone(asked.poll(), "nothing is acknowledged before its commit")
-        return asked
+        self.assertIsNone(pending.poll(), "nothing is acknowledged before its commit")
+        return pending
 
-    def test_what_was_asked_waits_and_is_done_once_the_database_is_back(self):
-        asked = self.held()
+    def test_pending_requests_complete_after_a_database_outage(self):
+        pending = self.held()
         refused = self.home.det("experiment", "create", self.home.write("more.yaml", harness.job()),
                                 self.home.context(), code=1)
         self.assertIn("database", refused.stderr)
         self.db.start()
-        with asked:
-            said = asked.communicate(timeout=harness.PATIENCE)
-        self.assertEqual(0, asked.returncode, said)
+        with pending:
+            output = pending.communicate(timeout=harness.TIMEOUT)
+        self.assertEqual(0, pending.returncode, output)
         self.assertEqual({"waiting": "STATE_CANCELED"}, self.states())
         self.assertIsNone(self.master.process.poll(), "without a restart of its own")
 
-    def test_a_master_that_is_told_to_stop_meanwhile_ends_in_order(self):
-        asked = self.held()
-        self.assertEqual(0, self.master.kill(signal.SIGTERM).end(), self.master.said())
-        with asked:
-            said = asked.communicate(timeout=harness.PATIENCE)
-        self.assertNotEqual(0, asked.returncode, said)
+    def test_master_stops_cleanly_during_a_database_outage(self):
+        pending = self.held()
+        self.assertEqual(0, self.master.kill(signal.SIGTERM).end(), self.master.read_log())
+        with pending:
+            output = pending.communicate(timeout=harness.TIMEOUT)
+        self.assertNotEqual(0, pending.returncode, output)
         self.db.start()
         self.start("m", port=self.master.port).leads()
-        # What nobody was promised has not been done.
+        # The request was not acknowledged, and must have had no effect.
         self.assertEqual(["waiting"], list(self.states()))
         self.assertNotIn("CANCELED", self.states()["waiting"])
 

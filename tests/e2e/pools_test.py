@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""Agents, slots and pools as people change them, while it runs and over a restart: through `det`."""
+"""Tests changes of agents, slots and pools with `det`, at run time and across a restart."""
 
 import harness
 from harness import eventually, job
@@ -7,12 +7,12 @@ from scheduling import SchedulingTestCase
 
 
 class AgentTest(SchedulingTestCase):
-    def test_what_drains_ends_by_itself_and_nothing_new_starts(self):
+    def test_draining_agent_finishes_work_and_starts_none(self):
         running = self.saver("drained-may-end")
         self.begun(running)
         agent = self.agents_of(running)[0]
-        said = self.home.det("agent", "disable", agent, "--drain").stdout
-        self.assertIn("may end by themselves", said)
+        output = self.home.det("agent", "disable", agent, "--drain").stdout
+        self.assertIn("may end by themselves", output)
         self.assertIn("draining", self.home.det("agent", "list").stdout)
         others = [self.create(1, "echo begun") for _ in range(3)]
         for other in others:
@@ -22,7 +22,7 @@ class AgentTest(SchedulingTestCase):
         self.home.write("drained-may-end", "")
         self.assert_state(self.home.finish(running), "COMPLETED")
 
-    def test_what_runs_on_a_disabled_agent_is_queued_again_at_no_cost(self):
+    def test_disabling_an_agent_requeues_its_trials(self):
         running = self.create()
         self.begun(running)
         agent = self.agents_of(running)[0]
@@ -36,7 +36,7 @@ class AgentTest(SchedulingTestCase):
         self.home.det("agent", "enable", "--all")
         self.begun(later)
 
-    def test_a_disabled_slot_takes_no_work(self):
+    def test_disabled_slot_gets_no_work(self):
         self.home.det("slot", "disable", "agent-0", 0)
         self.assertIn("disabled", self.home.det("slot", "list").stdout)
         three = self.create(3)
@@ -45,7 +45,7 @@ class AgentTest(SchedulingTestCase):
         self.home.det("slot", "enable", "agent-0", 0)
         self.home.det("slot", "disable", "agent-0", 7, code=1)
 
-    def test_nothing_starts_that_would_run_into_a_maintenance(self):
+    def test_starts_no_trial_that_runs_into_maintenance(self):
         self.home.det("agent", "maintenance", "agent-0", "--from", "+30m", "--to", "+1h",
                       "--note", "disks")
         self.addCleanup(self.home.det, "agent", "maintenance", "agent-0", "--clear")
@@ -65,9 +65,9 @@ class BrokenHardwareTest(SchedulingTestCase):
     def slot(self):
         return self.home.json("slot", "list")["agents"][0]["slots"]["0"]
 
-    def test_a_slot_whose_runs_fail_in_a_row_is_put_aside_until_somebody_enables_it(self):
-        mended = self.path("mended")
-        experiment = self.create(1, f"[ -e {mended} ] || {{ echo '{self.LINE}'; exit 1; }}",
+    def test_quarantines_a_slot_after_repeated_failures(self):
+        repaired = self.path("repaired")
+        experiment = self.create(1, f"[ -e {repaired} ] || {{ echo '{self.LINE}'; exit 1; }}",
                                  max_restarts=9)
         eventually(lambda: self.slot().get("quarantined"), "a quarantine")
         listed = self.home.det("slot", "list").stdout
@@ -81,13 +81,13 @@ class BrokenHardwareTest(SchedulingTestCase):
         trial = self.home.first_trial(experiment)
         self.assertEqual(2, trial["restarts"], "neither before the second failure, nor later")
         self.assertIn("det slot enable agent-0 0", self.log(experiment))
-        # Nobody else gets it either, and what was decided holds over a restart.
+        # No other trial gets the slot, also after a restart.
         other = self.create(1, "echo begun")
         self.waits(other)
         self.home.kill("master")
         self.home.up(self.agents, self.slots)
         self.assertTrue(self.slot()["quarantined"])
-        self.home.write("mended", "")
+        self.home.write("repaired", "")
         self.home.det("slot", "enable", "agent-0", 0)
         for each in (experiment, other):
             self.assert_state(self.home.finish(each), "COMPLETED")
@@ -95,7 +95,7 @@ class BrokenHardwareTest(SchedulingTestCase):
 
 
 class PoolTest(SchedulingTestCase):
-    def test_pools_are_made_changed_and_removed_while_it_runs(self):
+    def test_creates_changes_and_deletes_pools(self):
         self.home.det("resource-pool", "create", "night", "policy=fair_share", "hold-after=1h",
                       "maintenance-lead=20m")
         self.addCleanup(self.home.det, "resource-pool", "delete", "night", code=None)
@@ -118,7 +118,7 @@ class PoolTest(SchedulingTestCase):
         self.home.det("resource-pool", "delete", "night")
         self.home.det("resource-pool", "describe", "night", code=1)
 
-    def test_a_pool_is_closed_to_workspaces_that_it_is_not_bound_to(self):
+    def test_pool_rejects_workspaces_without_binding(self):
         holder = self.saver("bound-may-end", 4)
         self.begun(holder)
         waiting = self.create(4)
@@ -129,8 +129,8 @@ class PoolTest(SchedulingTestCase):
         kind = lambda: self.home.json("job", "explain", waiting)["waiting"][0]["kind"]  # noqa: E731
         eventually(lambda: kind() == "NOT_BOUND", "a reason that names the binding")
         path = self.home.write("unbound.yaml", job())
-        said = self.home.det("experiment", "create", path, self.home.context(), code=1).stderr
-        self.assertIn("may not use", said)
+        output = self.home.det("experiment", "create", path, self.home.context(), code=1).stderr
+        self.assertIn("may not use", output)
         self.home.write("bound-may-end", "")
         self.assert_state(self.home.finish(holder), "COMPLETED")
         self.home.det("resource-pool", "bindings", "remove", "default", "elsewhere")
@@ -138,7 +138,7 @@ class PoolTest(SchedulingTestCase):
 
 
 class RestartTest(SchedulingTestCase):
-    def test_a_restart_forgets_nothing_that_people_have_decided(self):
+    def test_restart_keeps_changes_of_users(self):
         self.home.det("resource-pool", "create", "night", "policy=fifo")
         self.home.det("agent", "disable", "agent-1", "--drain")
         self.home.det("slot", "disable", "agent-0", 1)
@@ -188,7 +188,7 @@ resource_pools:
             cls.home.close()
             raise
 
-    def test_tasks_are_given_the_defaults_of_the_cluster_and_of_their_pool(self):
+    def test_tasks_get_defaults_of_cluster_and_pool(self):
         path = self.home.write("defaults.yaml", job(
             entrypoint="echo got $SITE $POOL $OWN",
             environment={"environment_variables": ["OWN=own"]}))
@@ -196,7 +196,7 @@ resource_pools:
         self.assertEqual("STATE_COMPLETED", self.home.finish(made)["state"])
         self.assertIn("got here mine own", self.home.trial_log(self.home.first_trial(made)["id"]))
 
-    def test_pools_of_the_configuration_file(self):
+    def test_reads_pools_from_the_configuration_file(self):
         pools = {p["name"]: p for p in self.home.json("resource-pool", "list")["resourcePools"]}
         self.assertEqual({"default", "night"}, set(pools))
         self.assertTrue(pools["default"]["preemption"])

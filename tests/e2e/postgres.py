@@ -1,4 +1,4 @@
-"""A PostgreSQL that belongs to nobody's master, for tests of masters that share one."""
+"""An external PostgreSQL, for tests with several masters."""
 import glob
 import os
 import shutil
@@ -7,7 +7,7 @@ import urllib.parse
 
 
 class Postgres:
-    """In a folder below `folder`; reached through a socket there. Started by start()."""
+    """A server in a directory below `folder` that listens on a Unix socket there. start() starts it."""
 
     def __init__(self, folder):
         self.folder = os.path.join(folder, "postgres")
@@ -16,7 +16,7 @@ class Postgres:
         self.url = f"postgresql://resolute@/postgres?host={urllib.parse.quote(self.folder, safe='')}"
         os.makedirs(self.folder)
         self.as_user = {}
-        if os.geteuid() == 0:  # who may run no server
+        if os.geteuid() == 0:  # root cannot run a server
             shutil.chown(self.folder, "postgres", "postgres")
             self.as_user = {"user": "postgres", "group": "postgres", "extra_groups": []}
         self._run("initdb", "-U", "resolute", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
@@ -30,12 +30,12 @@ class Postgres:
             raise AssertionError(f"{program}: {done.stdout}")
 
     def start(self):
-        # Its own output goes to the log: a pipe of ours would stay open as long as it lives.
+        # The output goes to the log, because a pipe would stay open as long as the server runs.
         self._run("pg_ctl", "start", "-w", "-s", "-l",
                   os.path.join(self.folder, "log"), "-o",
                   f"-k {self.folder} -c listen_addresses= -c fsync=off -c max_connections=64")
 
     def stop(self, mode="fast"):
-        """`immediate` is as a crash. Nothing if it does not run."""
+        """Stops the server; `immediate` simulates a crash. No effect if it is not running."""
         if os.path.exists(os.path.join(self.data, "postmaster.pid")):
             self._run("pg_ctl", "stop", "-w", "-s", "-m", mode)

@@ -1,9 +1,8 @@
 #!/usr/bin/env -S python3 -B
-"""`deploy/quickstart`: what it prints and when it succeeds; interrupted, nothing of its run stays behind,
-and nothing else ends.
+"""Tests of `deploy/quickstart`: its output and exit codes, and the cleanup after an interrupt.
 
-The script is the real one, in a tree whose installer and build do nothing and whose example only
-sleeps, or reports what it is told to; det and the daemons are real.
+The tests run the real script in a tree whose installer and build do nothing, and whose example sleeps or
+reports a given accuracy. det and the daemons are real.
 """
 import os
 import shutil
@@ -16,7 +15,7 @@ import harness
 SLEEP_JOB = harness.job(name="sleeps", entrypoint="sleep 600",
                         resources={"slots_per_trial": 2})
 
-# A trial of this accuracy, with a checkpoint.
+# A trial that reports the accuracy given as its argument, and a checkpoint.
 REPORTER = '''
 import json, os, pathlib, sys, urllib.request, uuid
 info = json.loads(pathlib.Path(os.environ["DET_RUN_DIR"], "info/trial.json").read_text())
@@ -62,30 +61,31 @@ class QuickstartTest(unittest.TestCase):
                                 encoding="utf-8", start_new_session=True)
 
     def interrupt_at(self, text):
-        """What Ctrl-C does, once the script has said `text`; all that it said."""
+        """Sends SIGINT, as Ctrl-C does, when the script prints `text`; returns its output."""
         with self.start() as script:
-            said = ""
+            output = ""
             for line in script.stderr:
-                said += line
+                output += line
                 if text in line:
                     os.killpg(script.pid, signal.SIGINT)
                     break
-            said += script.stderr.read()
-            self.assertEqual(3, script.wait(timeout=harness.PATIENCE), said)
-        return said
+            output += script.stderr.read()
+            self.assertEqual(3, script.wait(timeout=harness.TIMEOUT), output)
+        return output
 
     def run_with_accuracy(self, accuracy):
-        """The example's trial reports it; the script's exit code, and the lines on its stdout."""
+        """Runs the script with a trial of this accuracy; returns exit code, lines of stdout, and
+        stderr."""
         self.home.write("tree/examples/fashion_mnist/report.py", REPORTER)
         self.home.write("tree/examples/fashion_mnist/const.yaml", harness.job(
             name="reports", entrypoint=f"exec /usr/bin/python3 report.py {accuracy}",
             searcher={"name": "single", "metric": "accuracy", "smaller_is_better": False},
             resources={"slots_per_trial": 2}))
         with self.start() as script:
-            out, err = script.communicate(timeout=harness.PATIENCE)
+            out, err = script.communicate(timeout=harness.TIMEOUT)
         return script.returncode, out.splitlines(), err
 
-    def test_a_good_model_is_success_and_said_in_three_lines(self):
+    def test_prints_three_lines_when_accuracy_is_sufficient(self):
         code, lines, err = self.run_with_accuracy(0.95)
         self.assertEqual(0, code, err)
         self.assertEqual(["accuracy 0.9500", f"cluster http://127.0.0.1:{self.home.port}"],
@@ -94,51 +94,51 @@ class QuickstartTest(unittest.TestCase):
         self.assertEqual("checkpoint", word)
         self.assertTrue(os.path.isfile(os.path.join(path, "model.pt")), path)
         self.assertEqual(3, len(lines), lines)
-        # Run again, it uses what is there.
+        # A second run uses the running cluster.
         before = self.home.members()
         code, again, err = self.run_with_accuracy(0.95)
         self.assertEqual(0, code, err)
         self.assertEqual([lines[0], lines[2]], [again[0], again[2]])
         self.assertNotEqual(lines[1], again[1])
-        self.assertIn("using the cluster that runs already", err)
+        self.assertIn("using the running cluster", err)
         self.assertEqual(before, self.home.members())
 
-    def test_a_bad_model_is_no_success(self):
+    def test_fails_when_accuracy_is_too_low(self):
         code, lines, err = self.run_with_accuracy(0.5)
         self.assertEqual(1, code, err)
         self.assertEqual("accuracy 0.5000", lines[0])
         self.assertIn("below 0.88", err)
-        # There is an experiment to look at.
+        # The experiment can be inspected.
         self.assertEqual("STATE_COMPLETED", self.home.experiment(1)["state"])
 
-    def test_while_the_cluster_starts_nothing_of_it_stays(self):
+    def test_interrupt_during_start_stops_the_cluster(self):
         with self.start() as script:
             harness.eventually(lambda: harness.processes_below(self.home.data) or
                                script.poll() is not None, "the master's start")
             os.killpg(script.pid, signal.SIGINT)
-            _, said = script.communicate(timeout=harness.PATIENCE)
-        self.assertEqual(3, script.returncode, said)
+            _, output = script.communicate(timeout=harness.TIMEOUT)
+        self.assertEqual(3, script.returncode, output)
         self.assertEqual([], harness.processes_below(self.home.folder))
         self.home.det("deploy", "local", "status", code=1)
 
-    def test_while_it_builds_nothing_is_started(self):
+    def test_interrupt_during_build_starts_nothing(self):
         self.program("bin/bazel", "echo 'compiling now' >&2; exec sleep 600")
         self.interrupt_at("compiling now")
         self.assertEqual([], harness.processes_below(self.home.folder))
         self.home.det("deploy", "local", "status", code=1)
 
-    def test_while_it_trains_the_experiment_and_the_cluster_end(self):
-        said = self.interrupt_at("quickstart: experiment 1;")
-        self.assertIn("killed experiment 1", said)
+    def test_interrupt_during_training_kills_the_experiment_and_stops_the_cluster(self):
+        output = self.interrupt_at("quickstart: experiment 1;")
+        self.assertIn("killed experiment 1", output)
         self.assertEqual([], harness.processes_below(self.home.folder))
         self.home.up()
         self.assertEqual("STATE_CANCELED", self.home.experiment(1)["state"])
 
-    def test_a_cluster_that_ran_before_goes_on(self):
+    def test_interrupt_leaves_a_cluster_that_was_running_before(self):
         self.home.up()
         before = self.home.json("deploy", "local", "status")["members"]
-        said = self.interrupt_at("quickstart: experiment 1;")
-        self.assertIn("using the cluster that runs already", said)
+        output = self.interrupt_at("quickstart: experiment 1;")
+        self.assertIn("using the running cluster", output)
         self.assertEqual("STATE_CANCELED", self.home.experiment(1)["state"])
         self.assertEqual(before, self.home.json("deploy", "local", "status")["members"])
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -B
-"""What a master, or an agent, that was killed finds as it was: one cluster for all (README.md has the
-table of the scenarios)."""
+"""Tests the state of the cluster after restarts of masters and agents (README.md has a table of the
+scenarios). All tests share one cluster."""
 import os
 import re
 import signal
@@ -11,12 +11,12 @@ from harness import eventually
 from scheduling import SchedulingTestCase
 
 AGENT = os.path.join(harness.ROOT, "agent/resolute-agent")
-# Works until a file appears, and hears nothing of a preemption.
+# Runs until a file exists, and ignores preemption.
 DEAF = "echo begun as $DET_ALLOCATION_ID pid=$$; while [ ! -e {stop} ]; do sleep 0.05; done; {end}"
 
 
 class Daemons(SchedulingTestCase):
-    """Two agents of two slots; agents of the test's own beside them, each in a pool of its own."""
+    """A cluster with two agents of two slots. Tests can start further agents, each in its own pool."""
 
     @classmethod
     def setUpClass(cls):
@@ -54,14 +54,14 @@ class Daemons(SchedulingTestCase):
     def end_agent(self, name, number):
         process = self.owned.pop(name)
         process.send_signal(number)
-        process.wait(harness.PATIENCE)
+        process.wait(harness.TIMEOUT)
 
     def agent_log(self, name):
         with open(os.path.join(self.home.folder, name + ".log"), encoding="utf-8") as f:
             return f.read()
 
     def agent(self, name):
-        """As the master knows it; None where it is away."""
+        """The agent as the master sees it; None if it is disconnected."""
         found = [a for a in self.home.json("agent", "list")["agents"] if a["id"] == name]
         return found[0] if found else None
 
@@ -87,7 +87,7 @@ class Daemons(SchedulingTestCase):
 
 
 class MasterRestartTest(Daemons):
-    def test_who_runs_and_who_waits_are_as_they_were(self):
+    def test_keeps_running_and_waiting_trials(self):
         running = self.deaf("as-they-were", resources={"slots_per_trial": 4})
         eventually(lambda: self.log(running).count("begun as") == 2, "its start on both agents")
         first, second = (self.create(4, "true") for _ in range(2))
@@ -107,7 +107,7 @@ class MasterRestartTest(Daemons):
         self.assertEqual(2, self.log(running).count("begun as"))
         self.assertEqual(0, self.restarts(running))
 
-    def test_what_ended_while_it_was_away_has_ended(self):
+    def test_records_tasks_that_ended_meanwhile(self):
         fails, ends = self.deaf("ends-away", "exit 3"), self.deaf("ends-away")
         for each in (fails, ends):
             self.begun(each)
@@ -122,7 +122,7 @@ class MasterRestartTest(Daemons):
         self.assert_state(failed, "ERROR")
         self.assertIn("3", failed["stateReason"])
 
-    def test_a_continued_experiment_goes_on(self):
+    def test_continued_experiment_is_still_running(self):
         experiment = self.deaf("continued-1", "exit 1")
         self.begun(experiment)
         self.end(experiment, "continued-1", "ERROR")
@@ -137,7 +137,7 @@ class MasterRestartTest(Daemons):
         self.end(experiment, "continued-2")
         self.assertEqual(2, self.log(experiment).count("begun as"))
 
-    def test_who_was_asked_to_stop_and_does_not_listen_is_killed(self):
+    def test_kills_a_task_that_ignores_preemption(self):
         ways = {"pause": "PAUSED", "cancel": "CANCELED"}
         for way in ways:
             with self.subTest(way):
@@ -152,7 +152,7 @@ class MasterRestartTest(Daemons):
                            == "STATE_" + ways[w], f"the state after {way}")
                 self.assertEqual(0, self.restarts(experiment))
 
-    def test_who_was_asked_to_stop_and_has_ended_meanwhile_is_as_asked(self):
+    def test_stopping_task_that_ended_meanwhile_is_stopped(self):
         for way, state in {"pause": "PAUSED", "cancel": "CANCELED", "kill": "CANCELED"}.items():
             with self.subTest(way):
                 experiment = self.deaf("leaves-" + way, preemption_timeout=600)
@@ -163,21 +163,22 @@ class MasterRestartTest(Daemons):
                 self.home.write("leaves-" + way, "")
                 self.gone(pid)
                 self.up()
-                # It may have been done: an end with code 0 that nobody took for an answer.
+                # The trial may have completed: it may have exited with code 0 without acknowledging
+                # the preemption.
                 states = {"STATE_" + state, "STATE_COMPLETED"}
                 eventually(lambda e=experiment, s=states: self.home.experiment(e)["state"] in s,
                            f"the state after {way}")
                 eventually(lambda: "● used" not in self.home.det("slot", "list").stdout,
                            "free slots")
 
-    def test_a_kill_works_afterwards(self):
+    def test_kills_after_a_restart(self):
         experiment = self.create()
         self.begun(experiment)
         self.restart_master()
         self.home.det("experiment", "kill", experiment)
         self.assert_state(self.home.finish(experiment), "CANCELED")
 
-    def test_a_task_that_is_gone_without_a_word_starts_again(self):
+    def test_restarts_a_task_that_disappeared(self):
         experiment = self.deaf("gone-again", max_restarts=1)
         self.begun(experiment)
         self.home.kill("master")
@@ -193,7 +194,7 @@ class MasterRestartTest(Daemons):
         self.assertEqual(1, self.restarts(experiment))
         self.end(experiment, "gone-again")
 
-    def test_an_agent_that_comes_back_with_other_devices(self):
+    def test_agent_reconnects_with_other_devices(self):
         pool = self.pool("devices")
         self.start_agent("changing", "devices", slots=2)
         self.here("changing", 2)
@@ -205,7 +206,7 @@ class MasterRestartTest(Daemons):
         self.end_agent("changing", signal.SIGKILL)
         self.start_agent("changing", "devices", slots=1)
         self.up()
-        # It may not take devices away from what runs.
+        # The agent must not remove devices of running tasks.
         eventually(lambda: "reconnects without the device" in self.agent_log("changing"),
                    "the refusal")
         self.assertTrue(os.path.exists(f"/proc/{pid}"))
@@ -217,7 +218,7 @@ class MasterRestartTest(Daemons):
         wide = self.create(3, "true", resources=pool)
         self.assert_state(self.home.finish(wide), "COMPLETED")
 
-    def test_an_agent_that_comes_back_to_its_pool_or_to_another(self):
+    def test_agent_reconnects_to_the_same_or_another_pool(self):
         pools = [self.pool("old"), self.pool("new")]
         self.start_agent("moving", "old")
         self.here("moving", 1)
@@ -240,7 +241,7 @@ class MasterRestartTest(Daemons):
 
 
 class AgentRestartTest(Daemons):
-    def test_a_task_that_failed_unseen_is_started_again(self):
+    def test_restarts_a_task_that_failed_without_agent(self):
         self.pool("unseen")
         self.start_agent("blind", "unseen")
         self.here("blind", 1)
@@ -256,7 +257,7 @@ class AgentRestartTest(Daemons):
         self.assert_state(self.home.finish(experiment), "COMPLETED")
         self.assertEqual(1, self.restarts(experiment))
 
-    def test_an_agent_that_comes_back_is_given_what_waited_for_it(self):
+    def test_reconnected_agent_gets_waiting_trials(self):
         self.pool("waited")
         self.start_agent("late", "waited")
         self.here("late", 1)
@@ -267,14 +268,14 @@ class AgentRestartTest(Daemons):
         self.restart_master()
         self.start_agent("late", "waited")
         self.assert_state(self.home.finish(experiment), "COMPLETED")
-        # The wait was no run.
+        # Waiting did not count as a run.
         self.assertIn(f"begun as {experiment}.", self.log(experiment))
         runs = self.home.first_trial(experiment)["runs"]
         self.assertEqual(1, len(runs))
         self.assertIn(f"begun as {runs[0]['allocationId']}", self.log(experiment))
         self.assertTrue(runs[0]["allocationId"].endswith(".0"), runs)
 
-    def test_one_whose_network_was_cut_keeps_its_task_and_takes_new_ones(self):
+    def test_agent_keeps_its_task_after_a_network_failure(self):
         self.pool("cut")
         self.start_agent("asleep", "cut")
         self.here("asleep", 1)
@@ -292,7 +293,7 @@ class AgentRestartTest(Daemons):
 
 
 class AgentDisableTest(Daemons):
-    def test_what_drains_is_ended_when_that_is_asked_for_after_all(self):
+    def test_disabling_a_draining_agent_ends_its_trials(self):
         running = self.create()
         self.begun(running)
         agent = self.agents_of(running)[0]
@@ -302,7 +303,7 @@ class AgentDisableTest(Daemons):
         eventually(lambda: self.agents_of(running) not in ([], [agent]), "a run elsewhere")
         self.assertEqual(0, self.restarts(running))
 
-    def test_what_drains_is_open_again_when_it_is_enabled(self):
+    def test_enabling_a_draining_agent_gives_it_work(self):
         self.home.det("agent", "disable", "--all", "--drain")
         waiting = self.create(1, "true")
         self.waits(waiting)
@@ -311,7 +312,7 @@ class AgentDisableTest(Daemons):
         self.home.det("agent", "enable", "--all")
         self.assert_state(self.home.finish(waiting), "COMPLETED")
 
-    def test_an_agent_without_slots_is_disabled_and_enabled_like_any(self):
+    def test_disables_and_enables_an_agent_without_slots(self):
         self.pool("slotless")
         self.start_agent("slotless", "slotless", slots=0)
         self.here("slotless", 0)

@@ -1,10 +1,11 @@
-"""What the tests of scheduling share: a trial that saves when it is told to go, and a queue to look at."""
+"""Common functions of the scheduling tests: a trial that saves when it is preempted, and queue
+queries."""
 import os
 
 import harness
 from harness import eventually, job
 
-# A trial without any library: works until a file appears, saves and leaves when it is told to.
+# A trial without a library. It runs until a file exists; when preempted, it saves and exits.
 SAVER = '''
 import json, os, pathlib, sys, threading, time, urllib.request, uuid
 info = json.loads(pathlib.Path(os.environ["DET_RUN_DIR"], "info/trial.json").read_text())
@@ -74,17 +75,17 @@ class SchedulingTestCase(harness.ClusterTestCase):
         return self.home.json("job", "list", *args)["jobs"]
 
     def place(self, experiment):
-        """Its entry in the queue; None without."""
+        """The entry of the job in the queue; None if there is none."""
         found = [j for j in self.jobs() if j["entityId"] == str(experiment)]
         return found[0] if found else None
 
     def waits(self, experiment, *words):
-        """Its reason to wait, once it has one with these words."""
+        """Waits until the wait reason of the job contains these words, and returns it."""
         def look():
             entry = self.place(experiment)
             reason = entry and entry["summary"]["state"] == "STATE_QUEUED" and entry["reason"]
             return reason if reason and all(word in reason for word in words) else None
-        return eventually(look, f"experiment {experiment} waits because of {words}")
+        return eventually(look, f"a wait reason of experiment {experiment} with {words}")
 
     def order(self):
         return [int(j["entityId"]) for j in self.jobs()]

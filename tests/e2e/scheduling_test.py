@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""Who goes first, who must go, and why others wait: through `det` on a real cluster."""
+"""Tests order, preemption, wait reasons and quotas with `det` on a real cluster."""
 import importlib.machinery
 import importlib.util
 import os
@@ -10,24 +10,24 @@ from scheduling import SchedulingTestCase
 
 
 class QueueTest(SchedulingTestCase):
-    def test_a_gang_is_on_two_agents_at_once(self):
+    def test_gang_runs_on_two_agents(self):
         experiment = self.create(4)
         self.begun(experiment)
         self.assertEqual(2, len(set(self.agents_of(experiment))))
         self.assertEqual(4, self.home.det("slot", "list").stdout.count("● used"))
 
-    def test_a_request_that_can_never_fit_is_refused_with_the_largest_that_does(self):
+    def test_rejects_a_request_that_can_never_fit(self):
         path = self.home.write("large.yaml", job(resources={"slots_per_trial": 64}))
-        said = self.home.det("experiment", "create", path, self.home.context(), code=1).stderr
-        self.assertIn("64", said)
-        self.assertIn("4", said)
+        output = self.home.det("experiment", "create", path, self.home.context(), code=1).stderr
+        self.assertIn("64", output)
+        self.assertIn("4", output)
         one = job(resources={"slots_per_trial": 3, "is_single_node": True})
         path = self.home.write("single.yaml", one)
-        said = self.home.det("experiment", "create", path, self.home.context(), code=1).stderr
-        self.assertIn("2", said)
+        output = self.home.det("experiment", "create", path, self.home.context(), code=1).stderr
+        self.assertIn("2", output)
         self.assertEqual([], self.jobs())
 
-    def test_an_update_of_the_queue_changes_who_is_next(self):
+    def test_queue_update_changes_the_order(self):
         holder = self.saver("holder-may-end", 4)
         self.begun(holder)
         first, second, third = (self.create(4, "echo begun") for _ in range(3))
@@ -41,10 +41,10 @@ class QueueTest(SchedulingTestCase):
         self.assertEqual(10, self.place(second)["priority"])
         text = self.home.det("experiment", "describe", second).stdout
         self.assertIn("0 jobs ahead in pool default", text)
-        # All or nothing.
-        said = self.home.det("job", "update-batch", f"{first}.priority=5", "999.priority=5",
+        # All changes or none.
+        output = self.home.det("job", "update-batch", f"{first}.priority=5", "999.priority=5",
                              code=1).stderr
-        self.assertIn("999", said)
+        self.assertIn("999", output)
         self.assertEqual(42, self.place(first)["priority"])
         self.home.det("job", "update", first, "-p", 100, code=1)
         self.home.write("holder-may-end", "")
@@ -54,32 +54,32 @@ class QueueTest(SchedulingTestCase):
             started.append(self.home.first_trial(each)["runs"][0]["startTime"])
         self.assertEqual(sorted(started), started)
 
-    def test_explain_says_after_whom_and_when(self):
+    def test_explain_reports_blocking_jobs_and_start_time(self):
         holder = self.create(4, resources={"max_run_time": 3600})
         self.begun(holder)
         experiment = self.create(3)
         self.waits(experiment)
         allocation = self.home.json("slot", "list")["agents"][0]["slots"]["0"]["container"]["id"]
-        told = self.home.json("job", "explain", experiment)["waiting"][0]
-        self.assertEqual([allocation], told["waitsFor"])
-        self.assertEqual("NO_CAPACITY", told["kind"])
-        self.assertIn("max_run_time", told["estimateBasis"])
-        self.assertTrue(told["estimatedStart"])
+        results = self.home.json("job", "explain", experiment)["waiting"][0]
+        self.assertEqual([allocation], results["waitsFor"])
+        self.assertEqual("NO_CAPACITY", results["kind"])
+        self.assertIn("max_run_time", results["estimateBasis"])
+        self.assertTrue(results["estimatedStart"])
         text = self.home.det("job", "explain", f"exp-{experiment}").stdout
         self.assertIn(f"First must end or be preempted: {allocation}.", text)
         self.assertIn("May start in ", text)
         self.home.det("experiment", "kill", experiment)
         self.home.finish(experiment)
-        said = self.home.det("job", "explain", experiment, code=1).stderr
-        self.assertIn("is CANCELED", said)
+        output = self.home.det("job", "explain", experiment, code=1).stderr
+        self.assertIn("is CANCELED", output)
 
-    def test_max_run_time_stops_a_trial_after_it_has_saved(self):
+    def test_max_run_time_stops_a_trial_after_a_checkpoint(self):
         experiment = self.saver("never", resources={"max_run_time": 2})
         self.home.finish(experiment)
         self.assertIn("saved at", self.log(experiment))
         self.assertIn("max_run_time", str(self.home.first_trial(experiment)))
 
-    def test_max_slots_holds_trials_back_and_can_be_changed(self):
+    def test_max_slots_limits_trials_and_can_be_changed(self):
         experiment = self.create(1, "echo begun; sleep 600",
                                  searcher={"name": "random", "metric": "loss", "max_trials": 3},
                                  hyperparameters={"x": {"type": "double", "minval": 0, "maxval": 1}},
@@ -91,14 +91,14 @@ class QueueTest(SchedulingTestCase):
         self.home.det("experiment", "set", "max-slots", experiment, 3)
         eventually(lambda: held() == 3, "three trials")
 
-    def test_a_snapshot_is_what_the_scheduler_sees(self):
+    def test_snapshot_contains_the_scheduler_input(self):
         experiment = self.create(2)
         self.begun(experiment)
         snapshot = self.home.json("cluster", "snapshot")
         self.assertEqual(2, len(snapshot["agents"]))
         self.assertEqual([f"exp-{experiment}"], [j["id"] for j in snapshot["jobs"]])
 
-    def test_lists_come_as_csv(self):
+    def test_prints_lists_as_csv(self):
         for command in ("job", "agent", "slot", "resource-pool", "quota", "experiment"):
             lines = self.home.det(command, "list", "--csv").stdout.splitlines()
             self.assertIn(",", lines[0], command)
@@ -111,7 +111,7 @@ class PreemptionTest(SchedulingTestCase):
         super().setUpClass()
         cls.home.det("resource-pool", "set", "default", "preemption=true")
 
-    def test_the_less_important_saves_leaves_and_goes_on_afterwards(self):
+    def test_preempted_trial_saves_and_resumes(self):
         low = self.saver("low-may-end", 2, resources={"priority": 60})
         self.begun(low)
         high = self.create(4, "echo begun", resources={"priority": 10})
@@ -125,7 +125,7 @@ class PreemptionTest(SchedulingTestCase):
         self.assertEqual(2, len(trial["runs"]))
         self.assertEqual(0, trial["restarts"])
 
-    def test_equals_do_not_preempt_each_other(self):
+    def test_does_not_preempt_equal_priority(self):
         holder = self.saver("equal-may-end", 4)
         self.begun(holder)
         equal = self.create(4, "echo begun")
@@ -140,7 +140,7 @@ class SharedDeviceTest(SchedulingTestCase):
     agents, slots = 1, 2
 
     def half(self, me, other):
-        """Says what it holds, and begins only once the other has done so too."""
+        """A job that prints its share of the device, and starts after another one has done so."""
         return self.create(0.5, f"echo $DET_SLOT_IDS > {self.path(me)}.new; "
                                 f"mv {self.path(me)}.new {self.path(me)}; "
                                 f"until [ -e {self.path(other)} ]; do sleep 0.05; done; echo begun; "
@@ -150,10 +150,10 @@ class SharedDeviceTest(SchedulingTestCase):
         with open(self.path(flag), encoding="utf-8") as f:
             return f.read().strip()
 
-    def test_two_halves_run_on_one_device_at_the_same_time(self):
+    def test_two_halves_share_one_device(self):
         path = self.home.write("half.yaml", job(resources={"slots_per_trial": 0.5}))
-        said = self.home.det("experiment", "create", path, self.home.context(), code=1).stderr
-        self.assertIn("does not share devices", said)
+        output = self.home.det("experiment", "create", path, self.home.context(), code=1).stderr
+        self.assertIn("does not share devices", output)
         self.home.det("resource-pool", "set", "default", "shared-devices=true")
         halves = [self.half("one", "two"), self.half("two", "one")]
         for each in halves:
@@ -163,7 +163,7 @@ class SharedDeviceTest(SchedulingTestCase):
         slots = self.home.json("slot", "list")["agents"][0]["slots"]
         self.assertEqual(2, len(slots["0"]["containers"]))
         self.assertNotIn("container", slots["1"])
-        # The other device is whole still, the shared one is for no more than it has.
+        # The other device is still unused, and the shared one has no more capacity.
         whole = self.create()
         self.begun(whole)
         self.waits(self.create(0.2), "0.2 of a slot")
@@ -177,7 +177,7 @@ class QuotaTest(SchedulingTestCase):
         super().tearDown()
         self.home.det("quota", "remove", "user", "admin", code=None)
 
-    def test_a_quota_holds_its_user_back_and_says_so(self):
+    def test_quota_limits_its_user_with_a_reason(self):
         self.home.det("quota", "set", "user", "admin", "--max-slots", 1)
         first, second = self.create(), self.create()
         self.begun(first)
@@ -191,14 +191,14 @@ class QuotaTest(SchedulingTestCase):
 
 
 class ManyShortTasksTest(harness.unittest.TestCase):
-    def test_none_is_lost_and_none_is_on_an_occupied_slot(self):
+    def test_loses_no_task_and_shares_no_slot(self):
         os.environ["DET_BENCH_BIN"] = harness.ROOT
         path = os.path.join(harness.ROOT, "tests/bench/scheduler/run_agents")
         loader = importlib.machinery.SourceFileLoader("run_agents", path)
         run_agents = importlib.util.module_from_spec(
             importlib.util.spec_from_loader("run_agents", loader))
         loader.exec_module(run_agents)
-        # How busy the slots are is for the benchmark: here the machine is shared.
+        # Utilization is measured by a benchmark, because this machine runs other tests.
         run_agents.LEAST_BUSY = 0
         self.assertTrue(run_agents.measure(agents=6, slots=2, tasks=40))
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -B
-"""Trials that go on from a checkpoint: from their own when a search resumes them, from another's
-when a population replaces its worst, or when an experiment begins where another trial ended."""
+"""Tests trials that start from a checkpoint: their own when a search resumes them, or that of
+another trial in population-based training or when an experiment starts from it."""
 import json
 import os
 import sys
@@ -8,9 +8,9 @@ import sys
 import harness
 from harness import job
 
-# Trains to the end, a length at a time, and saves what was trained, by whom, before it tells of it:
-# nothing is ever trained twice. Where the search may pause it, it gives it a moment to do so. The
-# trials are the worse the later they were created.
+# Trains to the end in units of length. It saves the trained units and their trial before it reports
+# them, so that no unit is trained twice, and waits briefly at lengths at which the search may pause
+# it. Trials that were created later report worse metrics.
 TRIAL = """
 import json, os, time
 import det
@@ -60,7 +60,7 @@ class SearchCheckpointsTest(harness.ClusterTestCase):
     @classmethod
     def setUpClass(cls):
         cls.home = harness.Home()
-        # What a test looks at later stays.
+        # Keeps the checkpoints that the tests read.
         config = cls.home.write("master.yaml", {"checkpoint_storage": {
             "host_path": os.path.join(cls.home.folder, "all"), "storage_path": "searches",
             "save_trial_latest": 100}})
@@ -86,20 +86,20 @@ class SearchCheckpointsTest(harness.ClusterTestCase):
             self.fail("\n".join([str(described), *logs]))
         return described
 
-    def told(self):
-        """What each run began with, [trial, run, own length, trained], and what was trained of
-        those that came to the end."""
+    def read_reports(self):
+        """[trial, run, own length, trained units] of each run at its start, and the trained units
+        of the runs that completed."""
         runs, ends = self.files
         with open(runs, encoding="utf-8") as begun, open(ends, encoding="utf-8") as ended:
             return [json.loads(line) for line in begun], dict(map(json.loads, ended))
 
-    def test_a_paused_trial_is_promoted_and_goes_on_from_its_rung(self):
+    def test_promoted_trial_resumes_from_its_rung(self):
         described = self.run_search(
             {"name": "asha", "metric": "loss", "max_length": {"batches": 4}, "num_rungs": 3,
              "divisor": 2, "max_trials": 4, "max_concurrent_trials": 1, "stop_once": False})
         first, second, third, fourth = sorted(described["trialIds"])
-        begun, ended = self.told()
-        # Rungs at 1, 2 and 4. One runs at a time: the first pauses, and is the best of two, then of
+        begun, ended = self.read_reports()
+        # Rungs at 1, 2 and 4, one trial at a time: the first one pauses and is the best of two, then of
         # four.
         self.assertEqual(sorted([
             [first, 0, 0, []], [second, 0, 0, []], [third, 0, 0, []], [fourth, 0, 0, []],
@@ -108,13 +108,14 @@ class SearchCheckpointsTest(harness.ClusterTestCase):
         ]), sorted(begun))
         self.assertEqual({first: lengths(first, 4)}, ended)
 
-    def test_a_population_goes_on_from_the_checkpoints_of_its_best(self):
+    def test_population_resumes_from_the_best_checkpoints(self):
         described = self.run_search(
             {"name": "pbt", "metric": "loss", "max_length": {"batches": 4}, "population_size": 4,
              "num_generations": 2, "max_concurrent_trials": 2})
         best, second, third, worst, child = sorted(described["trialIds"])
-        begun, ended = self.told()
-        # The worst one is not heard of again; the child has its parent's work, and counts its own.
+        begun, ended = self.read_reports()
+        # The worst trial does not run again. The child continues the work of its parent and counts
+        # its own.
         self.assertEqual(sorted([
             *([trial, 0, 0, []] for trial in (best, second, third, worst)),
             *([trial, 1, 2, lengths(trial, 2)] for trial in (best, second, third)),
@@ -126,7 +127,7 @@ class SearchCheckpointsTest(harness.ClusterTestCase):
                    for trial in (best, child)]
         self.assertNotEqual(*hparams, "the child explores")
 
-    def test_an_experiment_begins_where_another_trial_ended(self):
+    def test_experiment_starts_from_the_checkpoint_of_another_trial(self):
         described = self.run_search(SINGLE)
         [source] = described["trialIds"]
         saved = self.home.json("experiment", "list-checkpoints", described["id"])["checkpoints"]
@@ -136,17 +137,17 @@ class SearchCheckpointsTest(harness.ClusterTestCase):
         for option, length in (f"source_trial_id={source}", 2), (
                 f"source_checkpoint_uuid={by_length[1]}", 1):
             [trial] = self.run_search(SINGLE, "--config", "searcher." + option)["trialIds"]
-            begun, ended = self.told()
+            begun, ended = self.read_reports()
             self.assertEqual([[trial, 0, 0, lengths(source, length)]], begun)
             self.assertEqual({trial: lengths(source, length) + lengths(trial, 2)}, ended)
 
-    def test_an_experiment_that_goes_on_has_its_own_checkpoint(self):
+    def test_continued_experiment_starts_from_its_own_checkpoint(self):
         described = self.run_search(SINGLE)
         [trial] = described["trialIds"]
         self.home.det("experiment", "continue", described["id"], "--config",
                       "searcher.max_length={batches: 5}")
         self.assertEqual([trial], self.ended(described["id"])["trialIds"])
-        begun, ended = self.told()
+        begun, ended = self.read_reports()
         self.assertEqual([[trial, 0, 0, []], [trial, 1, 2, lengths(trial, 2)]], begun)
         self.assertEqual({trial: lengths(trial, 5)}, ended)
 

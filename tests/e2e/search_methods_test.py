@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -B
-"""Searches as a user drives them: previews, templates, rungs, several objectives, a search driven
-from outside, forks and experiments that go on."""
+"""Tests searches with `det`: previews, templates, rungs, several objectives, custom searches,
+forked and continued experiments."""
 import json
 import os
 import subprocess
@@ -9,7 +9,7 @@ import sys
 import harness
 from harness import job
 
-# Trains for LENGTH units, a validation each; the loss falls with the length, to x.
+# Trains for LENGTH units with a validation each; the loss decreases to x.
 TRIAL = r"""
 import json, os, sys, urllib.request
 
@@ -48,17 +48,17 @@ class SearchMethodsTest(harness.ClusterTestCase):
         return self.home.finish(experiment)
 
     def get(self, path):
-        """By the API; the answer as text."""
+        """Calls the API; returns the response as text."""
         return subprocess.run(
             ["curl", "-fsS", f"http://127.0.0.1:{self.home.port}{path}",
              "-H", "Authorization: Bearer " + self.token()],
-            check=True, capture_output=True, text=True, timeout=harness.PATIENCE).stdout
+            check=True, capture_output=True, text=True, timeout=harness.TIMEOUT).stdout
 
     def token(self):
         with open(os.path.join(self.home.data, "admin.token"), encoding="utf-8") as f:
             return f.read().strip()
 
-    def test_a_preview_says_what_a_search_will_do(self):
+    def test_previews_a_search(self):
         config = self.home.write("adaptive.yaml", search(
             {"name": "adaptive_asha", "metric": "loss", "max_length": {"batches": 937},
              "max_trials": 500, "divisor": 4}))
@@ -71,7 +71,7 @@ class SearchMethodsTest(harness.ClusterTestCase):
         bad = self.home.det("preview-search", config, "--config", "searcher.max_trialz=3", code=1)
         self.assertIn("did you mean max_trials", bad.stderr)
 
-    def test_asha_stops_what_is_worse_and_describes_its_rungs(self):
+    def test_asha_stops_worse_trials_and_describes_rungs(self):
         described = self.run_search(ASHA)
         self.assert_state(described, "COMPLETED")
         self.assertEqual(9, described["numTrials"])
@@ -82,7 +82,7 @@ class SearchMethodsTest(harness.ClusterTestCase):
         reported = [int(rung["reported"]) for rung in rungs["search"]["brackets"][0]["rungs"]]
         self.assertEqual(9, reported[0])
         self.assertLess(reported[2], reported[0])
-        # Each rung names who came, the best first, and what became of them.
+        # Each rung lists its trials, the best first, and their outcomes.
         for rung in rungs["search"]["brackets"][0]["rungs"]:
             arrivals = rung.get("arrivals", [])
             self.assertEqual(int(rung["reported"]), len({each["trialId"] for each in arrivals}))
@@ -91,19 +91,19 @@ class SearchMethodsTest(harness.ClusterTestCase):
             outcomes = [each["outcome"] for each in arrivals]
             self.assertEqual(int(rung.get("continued", 0)), outcomes.count("OUTCOME_CONTINUED"))
 
-    def test_trials_that_pause_at_their_rung_go_on_or_end(self):
+    def test_paused_trials_resume_or_end(self):
         described = self.run_search({**ASHA, "stop_once": False, "max_trials": 4})
         self.assert_state(described, "COMPLETED")
         self.assertEqual(4, described["numTrials"])
 
-    def test_a_population_replaces_its_worst(self):
+    def test_population_replaces_its_worst_trials(self):
         described = self.run_search(
             {"name": "pbt", "metric": "loss", "max_length": {"batches": 4}, "population_size": 4,
              "num_generations": 2, "max_concurrent_trials": 2})
         self.assert_state(described, "COMPLETED")
         self.assertGreater(described["numTrials"], 4)
 
-    def test_several_objectives_have_a_front(self):
+    def test_reports_the_pareto_front(self):
         described = self.run_search(
             {"name": "tpe", "max_trials": 6,
              "metric": [{"name": "loss"}, {"name": "size", "smaller_is_better": True}]},
@@ -112,10 +112,10 @@ class SearchMethodsTest(harness.ClusterTestCase):
         text = self.home.det("experiment", "describe", described["id"]).stdout
         self.assertIn("Pareto front", text)
         front = json.loads(self.get(f"/api/v1/experiments/{described['id']}/search"))["search"]
-        # What x wins in one it loses in the other.
+        # x improves one objective and worsens the other.
         self.assertEqual(6, len(front["front"]))
 
-    def test_a_template_is_what_a_configuration_stands_on(self):
+    def test_merges_a_template(self):
         template = self.home.write("small.yaml", "max_restarts: 1\nresources:\n  priority: 7\n")
         self.home.det("template", "create", "small", template)
         self.assertIn("small", self.home.det("template", "list").stdout)
@@ -133,7 +133,7 @@ class SearchMethodsTest(harness.ClusterTestCase):
             "experiment", "create", os.path.join(self.home.folder, "config.yaml"),
             self.home.context(), "--template", "small", code=1).stderr)
 
-    def test_a_search_is_replayed_against_recorded_curves(self):
+    def test_simulates_a_search_on_recorded_curves(self):
         rows = ["x,length,loss"]
         for i in range(20):
             rows += [f"{i / 20},{length},{i / 20 + 1 / length}" for length in (1, 3, 9)]
@@ -151,7 +151,7 @@ class SearchMethodsTest(harness.ClusterTestCase):
         self.assertIn("bad.csv:1: no metric loss", self.home.det(
             "search", "simulate", config, "--objective", bad, code=1).stderr)
 
-    def test_a_program_drives_the_search(self):
+    def test_program_drives_a_custom_search(self):
         example = os.path.join(harness.ROOT, "examples/custom_search")
         context = self.home.context()
         for name in ("trial.py", "search.yaml"):
@@ -166,20 +166,20 @@ class SearchMethodsTest(harness.ClusterTestCase):
                                   context)
             experiment = str(made["experiment"]["id"])
             trailer = [experiment] if driver[0] == sys.executable else [experiment, "4"]
-            subprocess.run([*driver, *trailer], check=True, timeout=harness.PATIENCE,
+            subprocess.run([*driver, *trailer], check=True, timeout=harness.TIMEOUT,
                            env={**self.home.env, "DET_USER_TOKEN": self.token()})
             described = self.home.finish(experiment)
             self.assert_state(described, "COMPLETED")
             self.assertEqual(4, described["numTrials"])
 
-    def test_a_fork_and_an_experiment_that_goes_on(self):
+    def test_forks_and_continues_an_experiment(self):
         first = self.home.create(job(entrypoint="sh go.sh"),
                                  self.home.context({"go.sh": "test -e $GOES_ON\n"}),
                                  "--config", "environment.environment_variables=[GOES_ON=/none]")
         self.assert_state(self.home.finish(first), "ERROR")
-        said = self.home.json("experiment", "fork", first, "--config",
+        output = self.home.json("experiment", "fork", first, "--config",
                               "environment.environment_variables=[GOES_ON=/]")
-        fork = self.home.finish(said["experiment"]["id"])
+        fork = self.home.finish(output["experiment"]["id"])
         self.assert_state(fork, "COMPLETED")
         self.assertEqual(first, fork["forkedFrom"])
         other = self.run_search({**ASHA, "max_trials": 2})

@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""Searches with many trials, each a process of its own that reports by plain HTTP."""
+"""Tests a search with many trials, each a process that reports over HTTP."""
 import json
 import os
 import sys
@@ -11,7 +11,7 @@ from harness import job
 
 TRIALS = 500
 
-# One line per run, appended at once, so that none is lost between two writers.
+# Appends one line per run with a single write, so that concurrent writers lose none.
 REPORT = r"""
 echo "$DET_TRIAL_ID $DET_TRIAL_RUN_ID" >> "$RAN"
 exec curl -fsS -o /dev/null "$DET_MASTER/det.trial.v1.TrialRuntime/ReportMetrics" \
@@ -24,15 +24,15 @@ exec curl -fsS -o /dev/null "$DET_MASTER/det.trial.v1.TrialRuntime/ReportMetrics
 
 class ManyTrialsTest(harness.ClusterTestCase):
     def trials_of(self, experiment):
-        """By the API: det has no list of trials."""
+        """Reads the trials with the API, because det cannot list them."""
         with open(os.path.join(self.home.data, "admin.token"), encoding="utf-8") as f:
             token = f.read().strip()
         url = f"http://127.0.0.1:{self.home.port}/api/v1/experiments/{experiment}/trials"
         request = urllib.request.Request(url, headers={"Authorization": "Bearer " + token})
-        with urllib.request.urlopen(request, timeout=harness.PATIENCE) as answer:
+        with urllib.request.urlopen(request, timeout=harness.TIMEOUT) as answer:
             return json.load(answer)["trials"]
 
-    def test_each_of_500_trials_runs_exactly_once(self):
+    def test_runs_each_of_500_trials_exactly_once(self):
         ran = os.path.join(self.home.folder, "ran")
         began = time.monotonic()
         experiment = self.home.create(
@@ -56,7 +56,7 @@ class ManyTrialsTest(harness.ClusterTestCase):
         self.assertEqual(TRIALS, len(trials))
         self.assertEqual({("STATE_COMPLETED", 0)},
                          {(trial["state"], trial.get("restarts", 0)) for trial in trials})
-        # Each reports its own number as its loss.
+        # Each trial reports its number as its loss.
         self.assertEqual(min(described["trialIds"]), described["bestTrialId"])
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""Two masters on one PostgreSQL: who leads, who takes over, and what becomes of the one that led."""
+"""Tests two masters with one PostgreSQL: leadership, takeover, and the previous leader."""
 import signal
 
 import harness
@@ -23,24 +23,24 @@ class StandbyTest(MastersTestCase):
         path = self.home.write(name + ".yaml", harness.job(name=name))
         return self.home.det("experiment", "create", path, self.home.context(), code=code)
 
-    def test_a_dead_leader_is_replaced_and_nothing_is_lost(self):
+    def test_standby_replaces_a_killed_leader(self):
         self.use(self.leader, self.standby)
         self.create("before")
         self.leader.kill().end()
-        said = self.home.det("experiment", "list", code=1).stderr
+        output = self.home.det("experiment", "list", code=1).stderr
         for master in self.masters:
-            self.assertIn(master.url, said)
+            self.assertIn(master.url, output)
         harness.eventually(lambda: self.create("after", code=None).returncode == 0,
                            "the standby takes a write")
         self.assertEqual({"before", "after"}, set(self.names()))
         self.standby.leads()
-        # The one that led comes back as what it is now: another standby.
+        # The previous leader returns as a standby.
         again = self.start("a", "--standby").await_word(f"the leader at {self.standby.url}")
-        self.assertEqual(0, again.kill(signal.SIGTERM).end(), again.said())
+        self.assertEqual(0, again.kill(signal.SIGTERM).end(), again.read_log())
 
-    def test_a_leader_that_was_only_stopped_ends_and_has_written_nothing(self):
+    def test_stopped_leader_exits_without_writing(self):
         self.leader.kill(signal.SIGSTOP)
-        # Its socket takes what its process does not.
+        # The socket of a stopped process still accepts connections.
         path = self.home.write("late.yaml", harness.job(name="late"))
         late = self.home.popen("-m", self.leader.url, "experiment", "create", path,
                                self.home.context())
@@ -49,48 +49,48 @@ class StandbyTest(MastersTestCase):
         self.use(self.standby)
         self.create("new")
         self.leader.kill(signal.SIGCONT)
-        self.assertEqual(1, self.leader.end(), self.leader.said())
+        self.assertEqual(1, self.leader.end(), self.leader.read_log())
         self.assertIn(f"another master has taken over this database and leads at {self.standby.url}",
-                      self.leader.said())
+                      self.leader.read_log())
         with late:
-            late.communicate(timeout=harness.PATIENCE)
+            late.communicate(timeout=harness.TIMEOUT)
         self.assertNotEqual(0, late.returncode)
         self.assertEqual(["new"], self.names())
         self.assertIsNone(self.standby.process.poll())
 
-    def test_an_outage_of_the_database_changes_nobodys_place(self):
+    def test_database_outage_causes_no_takeover(self):
         self.use(self.leader, self.standby)
         self.create("before")
         self.db.stop("immediate")
         self.leader.await_word("lease renewal failed")
-        said = self.create("refused", code=None)
-        self.assertNotEqual(0, said.returncode)
-        self.assertIn("cannot reach the database", said.stderr)
+        output = self.create("refused", code=None)
+        self.assertNotEqual(0, output.returncode)
+        self.assertIn("cannot reach the database", output.stderr)
         self.db.start()
         self.leader.await_word("this master leads again")
         harness.eventually(lambda: self.create("after", code=None).returncode == 0,
                            "the leader takes a write")
         self.assertEqual({"before", "after"}, set(self.names()) - {"refused"})
         for master in self.masters:
-            self.assertIsNone(master.process.poll(), master.said())
-        self.assertNotIn("taking over", self.standby.said())
+            self.assertIsNone(master.process.poll(), master.read_log())
+        self.assertNotIn("taking over", self.standby.read_log())
 
-    def test_a_master_that_is_started_to_lead_leads(self):
+    def test_master_without_standby_takes_over(self):
         newer = self.start("c").leads()
-        self.assertEqual(1, self.leader.end(), self.leader.said())
-        self.assertIn("another master has taken over this database", self.leader.said())
+        self.assertEqual(1, self.leader.end(), self.leader.read_log())
+        self.assertIn("another master has taken over this database", self.leader.read_log())
         self.standby.await_word(f"the leader at {newer.url}")
 
-    def test_a_master_that_cannot_listen_replaces_nobody(self):
+    def test_master_without_port_does_not_take_over(self):
         for flags in (), ("--standby",):
             late = self.start("c", *flags, port=self.leader.port)
-            self.assertEqual(1, late.end(), late.said())
-            self.assertIn(f"port {self.leader.port} is in use", late.said())
+            self.assertEqual(1, late.end(), late.read_log())
+            self.assertIn(f"port {self.leader.port} is in use", late.read_log())
         self.use(self.leader)
         self.create("kept")
-        self.assertIsNone(self.leader.process.poll(), self.leader.said())
+        self.assertIsNone(self.leader.process.poll(), self.leader.read_log())
 
-    def test_det_does_not_wait_for_a_leader_that_was_stopped(self):
+    def test_det_skips_a_stopped_leader(self):
         self.leader.kill(signal.SIGSTOP)
         self.standby.leads()
         self.use(self.leader, self.standby)

@@ -1,5 +1,6 @@
 #!/usr/bin/env -S python3 -B
-"""A cluster behind TLS: what speaks to it and what is refused, by `det deploy local up --tls`."""
+"""Tests a cluster with TLS, started by `det deploy local up --tls`: accepted and rejected
+connections."""
 import json
 import os
 import re
@@ -16,7 +17,7 @@ from masters import MASTER, Master
 
 AGENT = os.path.join(harness.ROOT, "agent/resolute-agent")
 
-# A trial without any library: one validation, told over TLS.
+# A trial without a library that reports one validation over TLS.
 TELLER = '''
 import json, os, ssl, urllib.request
 assert os.environ["DET_MASTER"].startswith("https://") and os.environ["DET_USE_TLS"] == "true"
@@ -52,29 +53,29 @@ class TlsTest(harness.ClusterTestCase):
         return os.path.join(self.home.data, "tls", name)
 
     def stranger(self, *args, code=0, **env):
-        """det by a user who was told nothing of this cluster but an access token."""
+        """Runs det as a user who has only an access token for this cluster."""
         with open(os.path.join(self.home.data, "admin.token"), encoding="utf-8") as f:
             token = f.read().strip()
         home = os.path.join(self.home.folder, "stranger")
-        said = subprocess.run(
+        output = subprocess.run(
             [harness.DET, "-m", self.url, *args], encoding="utf-8", check=False,
-            capture_output=True, timeout=harness.PATIENCE,
+            capture_output=True, timeout=harness.TIMEOUT,
             env={"HOME": home, "DET_DATA_DIR": home, "DET_USER_TOKEN": token, **env})
-        self.assertEqual(code, said.returncode, said.stdout + said.stderr)
-        return said
+        self.assertEqual(code, output.returncode, output.stdout + output.stderr)
+        return output
 
-    def test_it_says_https_and_det_trusts_it(self):
+    def test_det_trusts_the_local_cluster(self):
         self.assertIn(self.url, self.up)
         info = self.home.json("master", "info")
         self.assertEqual((1, 1), (info["agents"], info["slots"]))
         self.assertTrue(self.home.json("deploy", "local", "status")["running"])
         self.assertIn("already running", self.start().stdout)
 
-    def test_keys_are_their_owners_alone(self):
+    def test_keys_are_readable_only_by_their_owner(self):
         for name in ("ca.key", "master.key", "agent-0.key"):
             self.assertEqual(0o600, stat.S_IMODE(os.stat(self.path(name)).st_mode), name)
 
-    def test_a_trial_tells_its_metrics(self):
+    def test_trial_reports_metrics_over_tls(self):
         context = self.home.context({"teller.py": TELLER})
         experiment = self.home.create(
             harness.job(entrypoint="python3 teller.py",
@@ -88,13 +89,13 @@ class TlsTest(harness.ClusterTestCase):
     def ask(self, url, context=None):
         """Status and body of a GET."""
         try:
-            with urllib.request.urlopen(url, context=context, timeout=harness.PATIENCE) as answer:
+            with urllib.request.urlopen(url, context=context, timeout=harness.TIMEOUT) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             with error:
                 return error.code, error.read().decode()
 
-    def test_programs_need_the_authority_and_https(self):
+    def test_clients_need_the_authority_and_https(self):
         known = ssl.create_default_context(cafile=self.path("ca.crt"))
         self.assertEqual(200, self.ask(self.url + "/health", known)[0])
         with self.assertRaises(urllib.error.URLError):
@@ -103,28 +104,28 @@ class TlsTest(harness.ClusterTestCase):
         self.assertEqual(400, status)
         self.assertIn("use https://", body)
 
-    def test_curl_which_knows_http_2_as_well(self):
-        said = subprocess.run(["curl", "-fsS", "--cacert", self.path("ca.crt"), self.url + "/health"],
+    def test_curl_with_http_2_support_works(self):
+        output = subprocess.run(["curl", "-fsS", "--cacert", self.path("ca.crt"), self.url + "/health"],
                               capture_output=True, encoding="utf-8", check=False)
-        self.assertEqual(0, said.returncode, said.stderr)
+        self.assertEqual(0, output.returncode, output.stderr)
 
     def agent(self, *flags, master=None, token="agent.token"):
-        """What an agent says that is refused at its start."""
-        said = subprocess.run(
+        """The output of an agent that exits at its start."""
+        output = subprocess.run(
             [AGENT, "--master", master or self.url, "--id", "other", "--slots", "1", "--work-dir",
              os.path.join(self.home.folder, "other"), "--token-file",
              os.path.join(self.home.data, token), *flags],
-            capture_output=True, encoding="utf-8", check=False, timeout=harness.PATIENCE)
-        self.assertEqual(1, said.returncode, said.stderr)
-        return said.stderr.strip().splitlines()[-1]
+            capture_output=True, encoding="utf-8", check=False, timeout=harness.TIMEOUT)
+        self.assertEqual(1, output.returncode, output.stderr)
+        return output.stderr.strip().splitlines()[-1]
 
-    def test_an_agent_without_a_certificate_is_refused(self):
+    def test_rejects_an_agent_without_certificate(self):
         last = self.agent("--tls-ca", self.path("ca.crt"))
         self.assertIn("rejected this agent: this master takes agents only with a certificate", last)
         self.assertIn("--tls-cert", last)
         self.assertNotIn("--token-file", last)
 
-    def test_nor_does_the_masters_own_or_a_token_of_a_user_do(self):
+    def test_rejects_server_certificate_and_user_token_of_an_agent(self):
         last = self.agent("--tls-ca", self.path("ca.crt"), "--tls-cert", self.path("master.crt"),
                           "--tls-key", self.path("master.key"))
         self.assertIn("only with a certificate", last)
@@ -133,7 +134,7 @@ class TlsTest(harness.ClusterTestCase):
         self.assertIn("is for an agent, this token is of a user", last)
 
     def await_word(self, word, *flags, master=None):
-        """Of an agent that cannot connect, and goes on trying."""
+        """The log of an agent that cannot connect and keeps retrying."""
         path = os.path.join(self.home.folder, "lost.log")
         with open(path, "w", encoding="utf-8") as log:
             agent = subprocess.Popen(
@@ -141,48 +142,48 @@ class TlsTest(harness.ClusterTestCase):
                  "--work-dir", os.path.join(self.home.folder, "lost"), *flags],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
-        def said():
+        def output():
             with open(path, encoding="utf-8") as log:
                 return word in log.read()
         try:
-            harness.eventually(said, word)
+            harness.eventually(output, word)
         finally:
             agent.kill()
             agent.wait()
 
-    def test_an_agent_that_cannot_connect_says_what_may_be_wrong(self):
+    def test_agent_explains_a_failed_connection(self):
         self.await_word("use https://", master=self.url.replace("https", "http"))
         self.await_word("--tls-ca")
         self.await_word("--tls-master-name", "--tls-ca", self.path("ca.crt"), "--tls-master-name",
                         "nobody")
 
-    def test_an_agents_files_must_fit(self):
+    def test_agent_rejects_files_that_do_not_match(self):
         last = self.agent("--tls-cert", self.path("agent-0.crt"), "--tls-key", self.path("ca.key"))
         self.assertIn("does not belong to the certificate", last)
         last = self.agent("--tls-ca", self.path("ca.crt"), master=self.url.replace("https", "http"))
         self.assertIn("write https://", last)
 
-    def test_a_stranger_is_shown_the_certificate_and_may_trust_it(self):
-        said = self.stranger("master", "info", code=1).stderr
-        self.assertEqual(1, len(said.strip().splitlines()), said)
-        shown = re.search("SHA-256 is ([0-9A-F:]{95})", said)[1]
+    def test_det_shows_and_trusts_an_unknown_certificate(self):
+        output = self.stranger("master", "info", code=1).stderr
+        self.assertEqual(1, len(output.strip().splitlines()), output)
+        shown = re.search("SHA-256 is ([0-9A-F:]{95})", output)[1]
         self.assertIn(shown, self.stranger("master", "trust").stdout)
         other = shown.replace(shown[:2], "00" if shown[:2] != "00" else "01", 1)
         self.assertIn("is another", self.stranger("master", "trust", other, code=1).stderr)
         self.stranger("master", "info", code=1)
         self.stranger("master", "info", DET_MASTER_CERT_FILE=self.path("ca.crt"))
         self.stranger("master", "info", DET_MASTER_CERT_FILE="noverify")
-        said = self.stranger("master", "info", code=1, DET_MASTER_CERT_FILE=self.path("ca.crt"),
+        output = self.stranger("master", "info", code=1, DET_MASTER_CERT_FILE=self.path("ca.crt"),
                              DET_MASTER_CERT_NAME="elsewhere").stderr
-        self.assertIn("hostname mismatch", said.lower())
-        said = self.stranger("master", "info", code=1, DET_MASTER_CERT_FILE="/no/file").stderr
-        self.assertIn("DET_MASTER_CERT_FILE", said)
+        self.assertIn("hostname mismatch", output.lower())
+        output = self.stranger("master", "info", code=1, DET_MASTER_CERT_FILE="/no/file").stderr
+        self.assertIn("DET_MASTER_CERT_FILE", output)
         self.stranger("master", "trust", shown)
         self.stranger("master", "info")
 
-    def test_det_in_the_clear_is_told_to_use_tls(self):
-        said = self.home.det("-m", f"http://127.0.0.1:{self.home.port}", "master", "info", code=1)
-        self.assertIn("this port speaks TLS: use https://", said.stderr)
+    def test_det_without_tls_gets_an_explanation(self):
+        output = self.home.det("-m", f"http://127.0.0.1:{self.home.port}", "master", "info", code=1)
+        self.assertIn("this port speaks TLS: use https://", output.stderr)
 
 
 class StartTest(unittest.TestCase):
@@ -190,7 +191,7 @@ class StartTest(unittest.TestCase):
         self.home = harness.Home()
         self.addCleanup(self.home.close)
 
-    def test_down_and_up_keep_the_authority(self):
+    def test_keeps_the_authority_after_down_and_up(self):
         words = ("deploy", "local", "up", "--tls", "--agents", 1, "--slots", 1, "--port",
                  self.home.port)
         self.home.det(*words)
@@ -209,14 +210,14 @@ class StartTest(unittest.TestCase):
             self.assertEqual(before, f.read())
         self.assertEqual(1, self.home.json("master", "info")["agents"])
 
-    def test_a_master_says_in_one_line_what_is_wrong_with_its_files(self):
-        said = subprocess.run(
+    def test_master_reports_invalid_files_in_one_line(self):
+        output = subprocess.run(
             [MASTER, "--data-dir", self.home.data, "--port", str(self.home.port), "--tls-cert",
              self.home.write("c", "nothing"), "--tls-key", self.home.write("k", "nothing")],
-            capture_output=True, encoding="utf-8", check=False, timeout=harness.PATIENCE)
-        self.assertEqual(1, said.returncode)
-        self.assertEqual(1, len(said.stderr.strip().splitlines()), said.stderr)
-        self.assertIn("--tls-cert " + os.path.join(self.home.folder, "c"), said.stderr)
+            capture_output=True, encoding="utf-8", check=False, timeout=harness.TIMEOUT)
+        self.assertEqual(1, output.returncode)
+        self.assertEqual(1, len(output.stderr.strip().splitlines()), output.stderr)
+        self.assertIn("--tls-cert " + os.path.join(self.home.folder, "c"), output.stderr)
 
 
 class StandbyTest(unittest.TestCase):
@@ -230,7 +231,7 @@ class StandbyTest(unittest.TestCase):
     def close(self):
         for process in self.processes:
             process.kill()
-            process.wait(timeout=harness.PATIENCE)
+            process.wait(timeout=harness.TIMEOUT)
         self.db.stop("immediate")
         self.home.close()
 
@@ -245,8 +246,8 @@ class StandbyTest(unittest.TestCase):
     def tls(self, name):
         return os.path.join(self.home.data, "tls", name)
 
-    def test_agents_and_det_go_over_to_the_next_leader(self):
-        # Any cluster's certificates will do.
+    def test_agents_and_det_switch_to_the_next_leader(self):
+        # The certificates of any local cluster can be used.
         self.home.det("deploy", "local", "up", "--tls", "--slots", 1, "--port", self.home.port)
         self.home.det("deploy", "local", "down")
         leader = self.master("a").leads()
@@ -263,9 +264,9 @@ class StandbyTest(unittest.TestCase):
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log))
 
         def connected():
-            said = self.home.det("agent", "list", "--json", code=None)
-            return said.returncode == 0 and any(a.get("connected")
-                                                for a in json.loads(said.stdout)["agents"])
+            output = self.home.det("agent", "list", "--json", code=None)
+            return output.returncode == 0 and any(a.get("connected")
+                                                for a in json.loads(output.stdout)["agents"])
         harness.eventually(connected, "the agent with the first leader")
         leader.kill().end()
         standby.leads()

@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""C++ Trials on the cluster: two slots, checkpoints, killed ranks, sources that do not compile."""
+"""Tests C++ Trials on a cluster: two slots, checkpoints, killed ranks, compile errors."""
 import json
 import os
 import shutil
@@ -12,7 +12,7 @@ EXAMPLE = os.path.join(harness.ROOT, "examples/fashion_mnist")
 
 class TrainingTest(harness.ClusterTestCase):
     def example(self):
-        """The example's sources, without what only its build needs."""
+        """The sources of the example without its build files."""
         context = self.home.context()
         for name in os.listdir(EXAMPLE):
             if name.endswith((".cc", ".h", ".yaml")):
@@ -27,7 +27,7 @@ class TrainingTest(harness.ClusterTestCase):
                               *[x for o in options for x in ("--config", o)])
         return made["experiment"]["id"]
 
-    def test_a_search_for_an_architecture_finds_one(self):
+    def test_architecture_search_finds_an_architecture(self):
         source = os.path.join(harness.ROOT, "examples/architecture_search")
         context = self.home.context()
         for name in ("architecture_search.cc", "search.yaml"):
@@ -42,7 +42,7 @@ class TrainingTest(harness.ClusterTestCase):
         text = self.home.det("experiment", "describe", described["id"]).stdout
         self.assertIn("depth=", text)
 
-    def test_a_model_of_characters_learns_and_hands_on_what_it_knows(self):
+    def test_char_lm_learns_and_is_fine_tuned(self):
         context, texts = self.home.context(), os.path.join(self.home.folder, "texts")
         source = os.path.join(harness.ROOT, "examples/char_lm")
         for name in os.listdir(source):
@@ -64,20 +64,20 @@ class TrainingTest(harness.ClusterTestCase):
                              self.home.trial_log(trial["id"]))
             return described["id"], trial["bestValidation"]["metrics"]["avgMetrics"]
 
-        experiment, told = finish("const.yaml", f"data.path={texts}", "data.min_bytes=1000",
+        experiment, results = finish("const.yaml", f"data.path={texts}", "data.min_bytes=1000",
                                   "hyperparameters.sequence_length=16",
                                   "hyperparameters.warmup_batches=2",
                                   "hyperparameters.learning_rate=0.004",
                                   "searcher.max_length={batches: 30}")
-        self.assertLess(told["bits_per_character"], 7)  # A guess needs 8.
+        self.assertLess(results["bits_per_character"], 7)  # Guessing needs 8.
         uuid = self.home.json("checkpoint", "list", experiment)["checkpoints"][-1]["uuid"]
         self.home.det("checkpoint", "download", uuid, "-o",
                       os.path.join(context, "language_model"))
-        _, told = finish("sentiment.yaml", "hyperparameters.learning_rate=0.05",
+        _, results = finish("sentiment.yaml", "hyperparameters.learning_rate=0.05",
                          "searcher.max_length={epochs: 40}")
-        self.assertGreater(told["accuracy"], 0.6)  # A guess has 0.5.
+        self.assertGreater(results["accuracy"], 0.6)  # Guessing gives 0.5.
 
-    def test_it_trains_on_two_slots_and_leaves_a_checkpoint(self):
+    def test_trains_on_two_slots_and_saves_a_checkpoint(self):
         experiment = self.create(200)
         described = self.home.finish(experiment)
         trial = self.home.first_trial(experiment)
@@ -87,7 +87,7 @@ class TrainingTest(harness.ClusterTestCase):
         self.assertGreater(accuracy, 0.5)
         checkpoints = self.home.json("checkpoint", "list", experiment)["checkpoints"]
         self.assertTrue(checkpoints)
-        uuid = checkpoints[-1]["uuid"]  # The newest stays; an older one may be on its way out.
+        uuid = checkpoints[-1]["uuid"]  # The newest checkpoint is kept; an older one may be being deleted.
         target = os.path.join(self.home.folder, "downloaded")
         self.home.det("checkpoint", "download", uuid, "-o", target)
         for path, size in checkpoints[-1]["resources"].items():
@@ -96,7 +96,7 @@ class TrainingTest(harness.ClusterTestCase):
         self.assertIn("exists", self.home.det("checkpoint", "download", uuid, "-o", target,
                                               code=1).stderr)
 
-    def test_slots_in_one_process_become_what_they_become_in_several(self):
+    def test_one_process_gives_the_result_of_several(self):
         same = ("reproducibility.experiment_seed=7", "data.train_records=4096",
                 "data.validation_records=500")
         became = []
@@ -112,19 +112,19 @@ class TrainingTest(harness.ClusterTestCase):
         self.assertAlmostEqual(became[0]["loss"], became[1]["loss"], delta=0.01)
 
     def first_reports(self, trial):
-        """After how many batches each run of a trial first reported, by run."""
-        said = self.home.det("dev", "curl", "/api/v1/trials/metrics/trial_metrics?group=training"
+        """The batch of the first report of each run of the trial."""
+        output = self.home.det("dev", "curl", "/api/v1/trials/metrics/trial_metrics?group=training"
                              f"&trial_ids={trial}").stdout
         first, decoder = {}, json.JSONDecoder()
-        while said.strip():  # one message after the other, each over many lines
-            message, end = decoder.raw_decode(said.lstrip())
-            said = said.lstrip()[end:]
+        while output.strip():  # Several messages, each with many lines.
+            message, end = decoder.raw_decode(output.lstrip())
+            output = output.lstrip()[end:]
             for report in message["result"]["metrics"]:
                 run = report.get("trialRunId", 0)
                 first[run] = min(first.get(run, 1 << 30), report["totalBatches"])
         return first
 
-    def test_a_killed_rank_stops_the_other_and_the_trial_restarts_from_its_checkpoint(self):
+    def test_restarts_from_checkpoint_when_a_rank_is_killed(self):
         same = ("reproducibility.experiment_seed=7", "scheduling_unit=10")
         experiment = self.create(300, "min_checkpoint_period={batches: 50}", "max_restarts=2", *same)
         saved = harness.eventually(
@@ -135,7 +135,7 @@ class TrainingTest(harness.ClusterTestCase):
             "two ranks")
         os.kill(ranks[1], signal.SIGKILL)
         harness.eventually(lambda: not os.path.exists(f"/proc/{ranks[0]}"), "the other rank's end",
-                           patience=15)
+                           timeout=15)
         described = self.home.finish(experiment)
         trial = self.home.first_trial(experiment)
         self.assertEqual("STATE_COMPLETED", described["state"], self.home.trial_log(trial["id"]))
@@ -145,7 +145,7 @@ class TrainingTest(harness.ClusterTestCase):
         text = self.home.det("trial", "describe", trial["id"]).stdout
         self.assertIn("restarts", text)
         self.assertIn("SIGKILL", text)
-        # It went on where it had saved, and became what it would have been.
+        # It resumed from the checkpoint, with the same result as without the failure.
         self.assertEqual(10, self.first_reports(trial["id"])[0])
         self.assertGreater(self.first_reports(trial["id"])[1],
                            int(saved[0]["metadata"]["steps_completed"]))
@@ -157,7 +157,7 @@ class TrainingTest(harness.ClusterTestCase):
         self.assertAlmostEqual(would_have["accuracy"], became["accuracy"], delta=0.005)
         self.assertAlmostEqual(would_have["loss"], became["loss"], delta=0.01)
 
-    def test_past_max_restarts_it_ends_in_error(self):
+    def test_ends_with_error_after_max_restarts(self):
         experiment = self.create(100000, "max_restarts=0")
         ranks = harness.eventually(
             lambda: len(harness.ranks_of(self.home)) == 2 and harness.ranks_of(self.home),
@@ -167,7 +167,7 @@ class TrainingTest(harness.ClusterTestCase):
         self.assert_state(described, "ERROR")
         self.assertIn("SIGKILL", described["stateReason"])
 
-    def test_a_source_that_does_not_compile_ends_at_once(self):
+    def test_compile_error_ends_the_trial_immediately(self):
         context = self.example()
         with open(os.path.join(context, "fashion_mnist.cc"), "a", encoding="utf-8") as f:
             f.write("\nint broken = undeclared_name;\n")

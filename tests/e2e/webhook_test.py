@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""Webhooks: what happened is told, signed, also by a master that comes after the one that saw it."""
+"""Tests signed webhook deliveries, also by the next master after the first one was killed."""
 import hashlib
 import hmac
 import http.server
@@ -13,7 +13,7 @@ KEY = "the key of this test"
 
 
 class Receiver:
-    """Keeps what is posted to a port of the loopback interface."""
+    """An HTTP server on a loopback port that stores the received requests."""
 
     def __init__(self, port):
         self.received = []
@@ -66,21 +66,21 @@ class WebhookTest(harness.ClusterTestCase):
         return self.home.json("webhook", "deliveries", hook)["deliveries"]
 
     def check(self, receiver, experiment):
-        """That it was told of the experiment once, in words that nobody else could write."""
-        def told():
+        """Checks that the receiver got one event for the experiment, with a valid signature."""
+        def deliveries():
             return [each for each in receiver.received
                     if json.loads(each[1])["event_data"]["experiment"]["id"] == experiment]
-        eventually(told, "the delivery")
-        (headers, body), = told()
+        eventually(deliveries, "the delivery")
+        (headers, body), = deliveries()
         signed = headers["X-Determined-AI-Signature-Timestamp"].encode()
         expected = hmac.new(KEY.encode(), signed + b"," + body, hashlib.sha256).hexdigest()
         self.assertEqual(expected, headers["X-Determined-AI-Signature"])
-        said = json.loads(body)
-        self.assertEqual("EXPERIMENT_STATE_CHANGE", said["event_type"])
-        self.assertEqual("COMPLETED", said["event_data"]["experiment"]["state"])
-        self.assertEqual(f"https://det.example.org/det/experiments/{experiment}", said["link"])
+        event = json.loads(body)
+        self.assertEqual("EXPERIMENT_STATE_CHANGE", event["event_type"])
+        self.assertEqual("COMPLETED", event["event_data"]["experiment"]["state"])
+        self.assertEqual(f"https://det.example.org/det/experiments/{experiment}", event["link"])
 
-    def test_the_end_of_an_experiment_arrives_signed(self):
+    def test_delivers_a_signed_event_at_the_end_of_an_experiment(self):
         port = harness.free_port()
         receiver = Receiver(port)
         try:
@@ -90,12 +90,12 @@ class WebhookTest(harness.ClusterTestCase):
             experiment = self.home.create(job(entrypoint="true"))
             self.home.finish(experiment)
             self.check(receiver, experiment)
-            eventually(lambda: self.deliveries(hook)[0]["state"] == "STATE_DELIVERED", "its note")
+            eventually(lambda: self.deliveries(hook)[0]["state"] == "STATE_DELIVERED", "the state DELIVERED")
         finally:
             receiver.close()
             self.home.det("webhook", "delete", hook)
 
-    def test_what_a_killed_master_did_not_deliver_the_next_one_does(self):
+    def test_next_master_delivers_pending_events(self):
         port = harness.free_port()
         hook = self.hook("second", port)
         experiment = self.home.create(job(entrypoint="true"))

@@ -1,4 +1,4 @@
-// Archives of contexts, as the agent unpacks them.
+// Fuzzes the unpacking of context archives by the agent.
 #include <zlib.h>
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Without compression: what is changed in the archive is changed in the file.
+// Stores the data without compression, so that a mutation of the input is one of the archive.
 std::string Gzip(const uint8_t* data, size_t size) {
   z_stream stream{};
   deflateInit2(&stream, 0, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
@@ -31,18 +31,18 @@ std::string Gzip(const uint8_t* data, size_t size) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
-  const fs::path place = fuzz::Place();
-  const fs::path folder = place / "folder";
+  const fs::path parent = fuzz::UnpackFolder();
+  const fs::path folder = parent / "folder";
   fs::create_directories(folder);
   const std::string bytes = data[0] % 2 == 0
                                 ? Gzip(data + 1, size - 1)
                                 : std::string(reinterpret_cast<const char*>(data) + 1, size - 1);
-  const absl::Status status = det::agent::Unpack(fuzz::FileOf(bytes), folder.string());
-  fuzz::Promise(status.ok() || !status.message().empty(), "an error without a message");
-  for (const auto& entry : fs::directory_iterator(place)) {
-    fuzz::Promise(entry.path() == folder, "outside: " + entry.path().string());
+  const absl::Status status = det::agent::Unpack(fuzz::MakeFile(bytes), folder.string());
+  fuzz::Check(status.ok() || !status.message().empty(), "an error without a message");
+  for (const auto& entry : fs::directory_iterator(parent)) {
+    fuzz::Check(entry.path() == folder, "outside of the folder: " + entry.path().string());
   }
   fuzz::CheckInside(folder);
-  fs::remove_all(place);
+  fs::remove_all(parent);
   return 0;
 }

@@ -1,4 +1,4 @@
-// YAML that people write: experiments' configurations.
+// Fuzzes the parser of experiment configurations.
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
@@ -13,9 +13,9 @@ namespace {
 
 using det::model::ExperimentConfig;
 
-void Promise(bool kept, const char* what, std::string_view text) {
-  if (kept) return;
-  std::cerr << what << "\n" << text << "\n";
+void Check(bool condition, const char* message, std::string_view text) {
+  if (condition) return;
+  std::cerr << message << "\n" << text << "\n";
   std::abort();
 }
 
@@ -25,12 +25,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   const auto config = det::model::ParseExperimentConfig(text, "c.yaml", {}, {});
   if (!config.ok()) {
-    Promise(!config.status().message().empty(), "an error without a message", text);
+    Check(!config.status().message().empty(), "an error without a message", text);
     return 0;
   }
   const std::string whole = det::model::ToValue(*config).ToJson();
   const auto again = det::model::ParseExperimentConfig(whole, "again", {}, {});
-  Promise(again.ok(), again.ok() ? "" : std::string(again.status().message()).c_str(), whole);
-  Promise(det::model::ToValue(*again).ToJson() == whole, "what was written reads otherwise", whole);
+  Check(again.ok(), again.ok() ? "" : std::string(again.status().message()).c_str(), whole);
+  Check(det::model::ToValue(*again).ToJson() == whole,
+        "the configuration changed after writing and parsing it", whole);
   return 0;
 }

@@ -1,4 +1,5 @@
-// Contexts, as clients send them: what the master packs, the agent unpacks whole.
+// Fuzzes context directories sent by clients: the agent must unpack every context that the master
+// packs.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -22,7 +23,7 @@ namespace {
 
 using Files = google::protobuf::RepeatedPtrField<det::api::v1::File>;
 
-// A line each: the type's letter, the path, a tab, the content.
+// Parses one file per line: the letter of the type, the path, a tab, the content.
 Files Read(std::string_view text) {
   Files files;
   for (const absl::string_view line :
@@ -37,8 +38,8 @@ Files Read(std::string_view text) {
   return files;
 }
 
-// What a file system has no place for is refused by the agent alone.
-bool Fits(const std::set<std::string>& paths) {
+// Whether a file system can store the paths; if not, only the agent rejects them.
+bool FitFileSystem(const std::set<std::string>& paths) {
   return std::all_of(paths.begin(), paths.end(), [](const std::string& path) {
     const std::vector<std::string> parts = absl::StrSplit(path, '/');
     return path.size() < 3000 && std::all_of(parts.begin(), parts.end(),
@@ -46,12 +47,12 @@ bool Fits(const std::set<std::string>& paths) {
   });
 }
 
-std::set<std::string> PathsOf(const Files& files) {
+std::set<std::string> GetPaths(const Files& files) {
   std::set<std::string> paths;
   for (const det::api::v1::File& file : files) {
     const auto path = det::api::NormalizeContextPath(file.path());
     if (path.ok()) paths.insert(*path);
-    // A link's target has the same bounds.
+    // The target of a link has the same limits.
     if (file.type() == '2') paths.insert(file.content());
   }
   return paths;
@@ -61,25 +62,26 @@ std::set<std::string> PathsOf(const Files& files) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  if (!det::base::IsUtf8(text)) return 0;  // JSON and protobuf bring no other
+  if (!det::base::IsUtf8(text)) return 0;  // JSON and protobuf strings are always UTF-8.
   const Files files = Read(text);
   const auto context = det::api::PackContext(files);
   if (!context.ok()) {
-    fuzz::Promise(absl::IsInvalidArgument(context.status()), context.status().ToString());
+    fuzz::Check(absl::IsInvalidArgument(context.status()), context.status().ToString());
     return 0;
   }
   if (context->tgz.empty()) return 0;
   const auto listed = det::api::ListContext(context->tgz);
-  fuzz::Promise(listed.ok(), "packed, not listed: " + listed.status().ToString());
-  const fs::path folder = fuzz::Place();
+  fuzz::Check(listed.ok(), "packed, but not listed: " + listed.status().ToString());
+  const fs::path folder = fuzz::UnpackFolder();
   fs::create_directories(folder);
-  const absl::Status status = det::agent::Unpack(fuzz::FileOf(context->tgz), folder.string());
-  fuzz::Promise(status.ok() || !Fits(PathsOf(files)), "packed, not unpacked: " + status.ToString());
+  const absl::Status status = det::agent::Unpack(fuzz::MakeFile(context->tgz), folder.string());
+  fuzz::Check(status.ok() || !FitFileSystem(GetPaths(files)),
+              "packed, but not unpacked: " + status.ToString());
   if (status.ok()) {
     fuzz::CheckInside(folder);
     for (const std::string& path : context->files) {
       struct stat info {};
-      fuzz::Promise(::lstat((folder / path).c_str(), &info) == 0, "not there: " + path);
+      fuzz::Check(::lstat((folder / path).c_str(), &info) == 0, "missing: " + path);
     }
   }
   fs::remove_all(folder);

@@ -1,26 +1,26 @@
-// libFuzzer counts by an array of counters, g++ calls a function at each place: this is it.
+// Converts coverage: g++ calls a function at each edge, libFuzzer reads an array of counters.
 #include <array>
 #include <cstdint>
 
 extern "C" {
 
-// libFuzzer's: the counters that it is to look at.
+// Defined by libFuzzer: registers the counters.
 void __sanitizer_cov_8bit_counters_init(uint8_t* begin, uint8_t* end);
 
-// Called for __sanitizer_cov_trace_pc (--wrap in BUILD), as libFuzzer has one that gives up.
+// Replaces __sanitizer_cov_trace_pc (--wrap in BUILD), because that of libFuzzer aborts.
 void __wrap___sanitizer_cov_trace_pc();
-// g++'s for comparisons of floating point, which libFuzzer does not look at.
+// Called by g++ for floating-point comparisons, which libFuzzer ignores.
 void __sanitizer_cov_trace_cmpf(float, float) {}
 void __sanitizer_cov_trace_cmpd(double, double) {}
 }
 
 namespace {
 
-// More than there are places; two that meet in one counter are taken for one.
+// More than there are edges. Edges with the same counter are counted as one.
 constexpr uintptr_t kCounters = 1 << 16;
 std::array<uint8_t, kCounters> counters;
 
-[[maybe_unused]] const bool told = [] {
+[[maybe_unused]] const bool registered = [] {
   __sanitizer_cov_8bit_counters_init(counters.data(), counters.data() + counters.size());
   return true;
 }();
@@ -28,6 +28,6 @@ std::array<uint8_t, kCounters> counters;
 }  // namespace
 
 void __wrap___sanitizer_cov_trace_pc() {
-  const auto place = reinterpret_cast<uintptr_t>(__builtin_return_address(0));
-  ++counters[(place ^ (place >> 16)) % kCounters];
+  const auto address = reinterpret_cast<uintptr_t>(__builtin_return_address(0));
+  ++counters[(address ^ (address >> 16)) % kCounters];
 }

@@ -1,4 +1,4 @@
-// A folder that archives are unpacked into, and what must hold of it.
+// The folder into which archives are unpacked, and checks of its content.
 #ifndef TESTS_FUZZ_FOLDER_H_
 #define TESTS_FUZZ_FOLDER_H_
 
@@ -9,16 +9,18 @@
 
 namespace fuzz {
 
-// Ends the process, which libFuzzer takes for a crash, where it is not kept.
-void Promise(bool kept, const std::string& what);
+// Aborts the process if the condition is false, which libFuzzer reports as a crash.
+void Check(bool condition, const std::string& message);
 
-// In memory; the same each time, and empty as its user leaves it.
-std::filesystem::path Place();
+// The path of a folder in memory, always the same. It does not exist at the first call; callers
+// delete it.
+std::filesystem::path UnpackFolder();
 
-// To be read from its beginning.
-det::base::Fd FileOf(const std::string& bytes);
+// A file in memory with these bytes, at offset 0.
+det::base::Fd MakeFile(const std::string& bytes);
 
-// Promises that it holds no device, no set-id bit and no link out of it.
+// Checks that the folder contains no device, no set-uid or set-gid bit, and no link to a path
+// outside of it.
 void CheckInside(const std::filesystem::path& folder);
 
 }  // namespace fuzz

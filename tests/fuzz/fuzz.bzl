@@ -1,17 +1,17 @@
-"""Fuzz targets: a function of bytes, driven by clang's libFuzzer over objects by g++."""
+"""Fuzz targets: libFuzzer of clang with objects compiled by g++."""
 
 load("//tools:cc.bzl", "cc_library", "cc_test")
 
 def fuzz_test(name, srcs, seeds, traced, traced_deps, deps):
-    """A test that runs for 30 seconds; with arguments, libFuzzer's own program.
+    """A fuzz test that runs for 30 seconds; libFuzzer options may follow the arguments.
 
     Args:
-      name: of the test.
-      srcs: define LLVMFuzzerTestOneInput (https://llvm.org/docs/LibFuzzer.html).
-      seeds: files, each an input; of one that ends in ".seeds" each part between lines of "%%" is.
-      traced: sources that are compiled anew, so that what they reach counts.
-      traced_deps: what those need.
-      deps: of srcs.
+      name: name of the test.
+      srcs: sources that define LLVMFuzzerTestOneInput (https://llvm.org/docs/LibFuzzer.html).
+      seeds: input files; a file that ends in ".seeds" contains several inputs separated by lines "%%".
+      traced: sources that are compiled again with coverage instrumentation.
+      traced_deps: dependencies of traced.
+      deps: dependencies of srcs.
     """
     cc_library(
         name = name + "_traced",

@@ -1,5 +1,5 @@
-// Requests as text, into every method of a master on a store in memory, by those who may ask one:
-// half of them by a task of its own token, the others by a viewer and by an administrator.
+// Fuzzes the methods of a master with an in-memory store. Half of the requests have the token of a
+// task, the others that of a viewer or an administrator.
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -32,36 +32,38 @@ entrypoint: "true"
 searcher: {name: single, metric: loss, smaller_is_better: true, max_length: {batches: 10}}
 )";
 
-// What calls leave behind makes later ones slow, and some end what others are about.
-constexpr int kCallsOfACluster = 500;
-// Of a stream; then its reader goes away.
-constexpr int kMessages = 3;
-constexpr std::chrono::milliseconds kSilence{5};
-constexpr std::chrono::seconds kPatience{10};
+// Calls change the state, which slows down later calls and ends resources that they refer to, so
+// the cluster is replaced after this number of calls.
+constexpr int kCallsPerCluster = 500;
+// The reader of a stream cancels it after this number of messages, or when none arrives for this
+// time.
+constexpr int kMaxMessages = 3;
+constexpr std::chrono::milliseconds kMaxSilence{5};
+constexpr std::chrono::seconds kCallTimeout{10};
 
-void Promise(bool kept, const char* what, std::string_view text) {
-  if (kept) return;
-  std::cerr << what << "\n" << text << "\n";
+void Check(bool condition, const char* message, std::string_view text) {
+  if (condition) return;
+  std::cerr << message << "\n" << text << "\n";
   std::abort();
 }
 
-// A master whose experiment 1 runs: trial 1, task 1.1, allocation 1.1.0.
+// A master with a running experiment 1: trial 1, task 1.1, allocation 1.1.0.
 class Cluster {
  public:
   Cluster() {
     const auto viewer = world_.store().users().AddUser({.username = "viewer"});
-    Promise(viewer.ok() &&
-                world_.store().access().AddRole({viewer->id, 0, det::model::Role::kViewer}).ok(),
-            "no viewer", "");
+    Check(viewer.ok() &&
+              world_.store().access().AddRole({viewer->id, 0, det::model::Role::kViewer}).ok(),
+          "no viewer", "");
     viewer_id_ = viewer->id;
-    Promise(agent_.Next().has_registered(), "no agent", "");
+    Check(agent_.Next().has_registered(), "no agent", "");
     det::tests::As context("user");
     api::CreateExperimentRequest request;
     request.set_config(kConfig);
     request.set_activate(true);
     api::CreateExperimentResponse response;
     const auto experiments = api::ExperimentService::NewStub(world_.channel());
-    Promise(experiments->CreateExperiment(&context, request, &response).ok(), "no experiment", "");
+    Check(experiments->CreateExperiment(&context, request, &response).ok(), "no experiment", "");
     const det::tests::wire::StartTask start = agent_.Next().start();
     task_ = start.task().session_token();
     agent_.Started(start.task().allocation_id());
@@ -70,8 +72,8 @@ class Cluster {
 
   World& world() { return world_; }
 
-  // Who sends this, drawn by what it says: the same each time. People sign in again, as what was
-  // asked before may have been their session's end.
+  // The token of the caller of this request, chosen by a hash of its text. The users sign in again,
+  // because an earlier request may have ended their sessions.
   const std::string& TokenFor(std::string_view text) {
     world_.Session(admin_, det::store::SessionRecord::Kind::kUser);
     world_.Session(viewer_, det::store::SessionRecord::Kind::kUser, viewer_id_);
@@ -93,7 +95,7 @@ class Cluster {
 Cluster& Current() {
   static std::unique_ptr<Cluster> cluster;
   static int calls = 0;
-  if (calls++ % kCallsOfACluster == 0) {
+  if (calls++ % kCallsPerCluster == 0) {
     cluster.reset();
     cluster = std::make_unique<Cluster>();
   }
@@ -112,19 +114,19 @@ const Transcoder& Routes() {
   return *routes;
 }
 
-// By what it is for, as a stream that follows.
+// Whether the method waits for other callers or for a later event, like a stream.
 bool WaitsForOthers(std::string_view path) {
   return path.ends_with("/AllocationRendezvousInfo") ||
          path.ends_with("/AllocationPreemptionSignal") || path.ends_with("/AllGather");
 }
 
-// One call, its events waited for one after the other.
-class Asking {
+// One call, whose events are awaited one after the other.
+class Caller {
  public:
-  Asking(Cluster& cluster, const Transcoder::Call& call, const std::string& token)
+  Caller(Cluster& cluster, const Transcoder::Call& call, const std::string& token)
       : path_(call.path), streams_(call.streams), waits_(streams_ || WaitsForOthers(path_)) {
     context_.AddMetadata("authorization", "Bearer " + token);
-    context_.set_deadline(std::chrono::system_clock::now() + kPatience);
+    context_.set_deadline(std::chrono::system_clock::now() + kCallTimeout);
     call_ = grpc::GenericStub(cluster.world().channel()).PrepareCall(&context_, path_, &queue_);
     call_->StartCall(nullptr);
     Wait();
@@ -133,10 +135,10 @@ class Asking {
     Wait();
   }
 
-  // The messages, serialised; of a refused call none.
+  // The serialized messages; none if the call was rejected.
   std::vector<std::string> Messages() {
     std::vector<std::string> messages;
-    while (messages.size() < (streams_ ? kMessages : 1) && Read()) {
+    while (messages.size() < (streams_ ? kMaxMessages : 1) && Read()) {
       grpc::Slice whole;
       if (!message_.DumpToSingleSlice(&whole).ok()) break;
       messages.emplace_back(reinterpret_cast<const char*>(whole.begin()), whole.size());
@@ -151,14 +153,14 @@ class Asking {
     bool ok = false;
     return queue_.Next(&tag, &ok) && ok;
   }
-  // False at the end, and when nothing comes for a while: what is waited for may not happen.
+  // Returns false at the end of the stream, and when no message arrives for kMaxSilence.
   bool Read() {
     call_->Read(&message_, nullptr);
     if (!waits_) return Wait();
     void* tag = nullptr;
     bool ok = false;
-    const auto patience = std::chrono::system_clock::now() + kSilence;
-    if (queue_.AsyncNext(&tag, &ok, patience) != grpc::CompletionQueue::TIMEOUT) return ok;
+    const auto deadline = std::chrono::system_clock::now() + kMaxSilence;
+    if (queue_.AsyncNext(&tag, &ok, deadline) != grpc::CompletionQueue::TIMEOUT) return ok;
     silent_ = true;
     return false;
   }
@@ -167,7 +169,7 @@ class Asking {
     if (silent_) Wait();
     call_->Finish(&status_, nullptr);
     Wait();
-    Promise(status_.error_code() != grpc::StatusCode::DEADLINE_EXCEEDED, "no answer", path_);
+    Check(status_.error_code() != grpc::StatusCode::DEADLINE_EXCEEDED, "no response", path_);
   }
 
   const std::string path_;
@@ -193,13 +195,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!route.ok()) return 0;
   const auto call = Transcoder::Read(*route, body);
   if (!call.ok()) {
-    Promise(!call.status().message().empty(), "an error without a message", text);
+    Check(!call.status().message().empty(), "an error without a message", text);
     return 0;
   }
   Cluster& cluster = Current();
-  for (const std::string& message : Asking(cluster, *call, cluster.TokenFor(text)).Messages()) {
+  for (const std::string& message : Caller(cluster, *call, cluster.TokenFor(text)).Messages()) {
     const auto written = Transcoder::WriteBody(*call, message);
-    Promise(written.ok(), "an answer that cannot be written", text);
+    Check(written.ok(), "a response that cannot be written", text);
   }
   return 0;
 }

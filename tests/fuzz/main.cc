@@ -1,6 +1,7 @@
-// The program of a fuzz target. Under Bazel, as a test or by `bazel run`, its arguments are seeds,
-// and it runs for a while; options of libFuzzer's behind them win over those of the test, and an
-// absolute path is an input that is tried instead. Elsewhere all arguments are libFuzzer's.
+// The main program of a fuzz target. Under Bazel, as a test or with `bazel run`, the arguments are
+// seed files, and the program runs for kSeconds. Options of libFuzzer after the seeds override
+// those of the test; an absolute path is an input that is run instead of fuzzing. Without Bazel,
+// all arguments are passed to libFuzzer.
 #include <unistd.h>
 
 #include <cstdint>
@@ -24,8 +25,8 @@ namespace {
 
 constexpr int kSeconds = 30;
 
-// Each seed as a file of its own in `folder`.
-void Lay(const std::vector<std::string>& seeds, const std::string& folder) {
+// Writes each seed to a separate file in `folder`.
+void WriteCorpus(const std::vector<std::string>& seeds, const std::string& folder) {
   int number = 0;
   for (const std::string& seed : seeds) {
     const std::string all = *det::base::ReadFile(seed);
@@ -39,14 +40,15 @@ void Lay(const std::vector<std::string>& seeds, const std::string& folder) {
   }
 }
 
-std::string EnvOr(const char* name, const std::string& otherwise) {
+std::string GetEnvOr(const char* name, const std::string& otherwise) {
   const char* value = std::getenv(name);
   return value == nullptr ? otherwise : value;
 }
 
-// libFuzzer's arguments for a run under Bazel with `given`.
-std::vector<std::string> ToWords(const std::string& program, const std::vector<std::string>& given,
-                                 const std::string& scratch) {
+// The arguments of libFuzzer for a run under Bazel with the arguments `given`.
+std::vector<std::string> MakeArguments(const std::string& program,
+                                       const std::vector<std::string>& given,
+                                       const std::string& scratch) {
   const uint32_t seed = std::random_device{}();
   std::cerr << "seed " << seed << "\n";
   std::vector<std::string> words = {
@@ -56,7 +58,7 @@ std::vector<std::string> ToWords(const std::string& program, const std::vector<s
       "-timeout=20",
       "-rss_limit_mb=4096",
       "-print_final_stats=1",
-      "-artifact_prefix=" + EnvOr("TEST_UNDECLARED_OUTPUTS_DIR", scratch) + "/"};
+      "-artifact_prefix=" + GetEnvOr("TEST_UNDECLARED_OUTPUTS_DIR", scratch) + "/"};
   std::vector<std::string> seeds, inputs;
   for (const std::string& word : given) {
     const char first = word.empty() ? ' ' : word.front();
@@ -65,7 +67,7 @@ std::vector<std::string> ToWords(const std::string& program, const std::vector<s
   if (inputs.empty()) {
     inputs = {scratch + "/corpus"};
     if (!det::base::MakeDirs(inputs.front()).ok()) std::abort();
-    Lay(seeds, inputs.front());
+    WriteCorpus(seeds, inputs.front());
   }
   words.insert(words.end(), inputs.begin(), inputs.end());
   return words;
@@ -75,8 +77,8 @@ std::vector<std::string> ToWords(const std::string& program, const std::vector<s
 
 int main(int argc, char** argv) {
   std::vector<std::string> words(argv, argv + argc);
-  const std::string scratch = EnvOr("TEST_TMPDIR", "");
-  if (!scratch.empty()) words = ToWords(words[0], {words.begin() + 1, words.end()}, scratch);
+  const std::string scratch = GetEnvOr("TEST_TMPDIR", "");
+  if (!scratch.empty()) words = MakeArguments(words[0], {words.begin() + 1, words.end()}, scratch);
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);

@@ -1,4 +1,4 @@
-"""The requests of tests/contract/exchanges.json as seeds of gateway_fuzz."""
+"""Writes the requests of tests/contract/exchanges.json as seeds of gateway_fuzz."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""A request for each HTTP route of the API as a seed of gateway_fuzz, from the API's descriptors.
+"""Writes a request for each HTTP route of the API as a seed of gateway_fuzz, from the descriptors.
 
 Usage: read_methods.py DESCRIPTOR_SET OUT
 """
@@ -11,36 +11,36 @@ from urllib.parse import quote
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.descriptor import Descriptor, FieldDescriptor, MethodDescriptor
 
-# What the cluster of gateway_fuzz has; all else is called "thing", and has the number 1.
+# Names that exist in the cluster of gateway_fuzz. All other names are "thing", and all other IDs 1.
 NAMES = {"task": "1.1", "allocation": "1.1.0", "username": "viewer", "job": "exp-1",
          "agent": "agent-0", "slot": "0", "pool": "default", "date": "2026-11-20",
          "timestamp": "2026-11-20", "config": "name: x", "workload": "experiment",
          "group": "training", "metric": "loss"}
-# Messages that JSON writes in a way of their own.
+# Messages with a special JSON representation.
 TEXTS = {"google.protobuf.Timestamp": "2026-11-20T09:00:00Z", "google.protobuf.Struct": {"a": 1},
          "google.protobuf.Value": 1, "google.protobuf.ListValue": [1],
          "google.protobuf.FieldMask": "a"}
 DEPTH = 3
 
 
-def named(name: str) -> str:
+def name_for(name: str) -> str:
     return next((text for part, text in NAMES.items() if part in name), "thing")
 
 
 def sample(field: FieldDescriptor, depth: int) -> object:
     if field.message_type is not None:
         inner = field.message_type
-        return TEXTS.get(inner.full_name) or filled(inner, depth - 1)
+        return TEXTS.get(inner.full_name) or make_message(inner, depth - 1)
     if field.enum_type is not None:
         return field.enum_type.values[-1].name
     if field.cpp_type == FieldDescriptor.CPPTYPE_BOOL:
         return True
     if field.type == FieldDescriptor.TYPE_BYTES:
         return "AQ=="
-    return named(field.name) if field.cpp_type == FieldDescriptor.CPPTYPE_STRING else 1
+    return name_for(field.name) if field.cpp_type == FieldDescriptor.CPPTYPE_STRING else 1
 
 
-def filled(message: Descriptor, depth: int = DEPTH) -> dict[str, object]:
+def make_message(message: Descriptor, depth: int = DEPTH) -> dict[str, object]:
     members: dict[str, object] = {}
     for field in message.fields if depth > 0 else []:
         entry = field.message_type
@@ -61,22 +61,22 @@ def query(members: dict[str, object]) -> str:
 
 
 def seed(method: MethodDescriptor, verb: str, path: str, body: str) -> str:
-    members = filled(method.input_type)
+    members = make_message(method.input_type)
     for variable in re.findall(r"{([\w.]+)[^}]*}", path):
         inner = method.input_type
         for name in variable.split("."):
             field = inner.fields_by_name[name]
             inner = field.message_type
         number = field.cpp_type != FieldDescriptor.CPPTYPE_STRING
-        path = re.sub(r"{[^}]*}", "1" if number else named(field.name), path, count=1)
+        path = re.sub(r"{[^}]*}", "1" if number else name_for(field.name), path, count=1)
         members.pop(field.json_name, None)
     if body == "*":
         return f"{verb} {path}\n{json.dumps(members)}"
     text = ""
     if body:
         text = json.dumps(members.pop(method.input_type.fields_by_name[body].json_name))
-    asked = query(members)
-    return f"{verb} {path}{'?' if asked else ''}{asked}\n{text}"
+    parameters = query(members)
+    return f"{verb} {path}{'?' if parameters else ''}{parameters}\n{text}"
 
 
 def routes(rule: object) -> list[tuple[str, str, str]]:

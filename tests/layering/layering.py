@@ -1,8 +1,11 @@
-"""Checks every #include of the source tree against one table: who may include whom; and that each
-folder with more than five files has a README.
+"""Checks each #include of the source tree against a table of allowed dependencies between folders, and
+that each folder with more than five files has a README.
 
-docs/architecture.md says why. A new folder needs a line in FOLDERS: the architecture is reviewed
-where it changes. Usage: layering.py ROOT (checks), layering.py --self-test DIR (checks itself).
+docs/architecture.md explains the dependencies. A new folder needs an entry in FOLDERS, so that a change
+of the architecture is visible in review.
+
+Usage: layering.py ROOT             checks the tree
+       layering.py --self-test DIR  checks the table against the cases in DIR
 """
 
 import os
@@ -14,7 +17,7 @@ TOPS = ("agent", "base", "cli", "master", "proto", "trial_api")
 PURE_BASE = tuple(
     f"base/{name}.h" for name in ("check", "glob", "id", "rng", "status_macros", "transition"))
 
-# Of the standard library: what does I/O, reads clocks, starts threads, rolls dice.
+# Headers of the standard library for I/O, clocks, threads and random numbers.
 NOT_PURE_STD = {
     "atomic", "barrier", "chrono", "condition_variable", "cstdio", "ctime", "filesystem",
     "fstream", "future", "iostream", "latch", "mutex", "random", "semaphore", "shared_mutex",
@@ -24,8 +27,9 @@ PURE_ABSL = ("absl/algorithm/", "absl/container/", "absl/functional/", "absl/has
              "absl/numeric/", "absl/status/", "absl/strings/", "absl/time/time.h",
              "absl/time/civil_time.h", "absl/types/")
 
-# Folder: what of ours it may include besides itself. An entry that ends with "/" is a folder (and
-# no folder below it), one that ends with ".h" a file. Folders that are not pure may include base.
+# Folder: which folders and files of this project it may include besides itself. An entry that ends with
+# "/" is a folder without its subfolders, one that ends with "/**" a folder with its subfolders, one that
+# ends with ".h" a file. Folders that are not pure may also include base.
 PURE = "pure"
 PROTO = "proto/"
 CORE = ["master/core/model/", "master/core/searcher/", "master/core/scheduler/",
@@ -107,28 +111,28 @@ FOLDERS = {
     "agent/core": [PURE],
     "agent/device": ["agent/core/"],
     "agent/driver": ["agent/core/", "agent/keeper/"],
-    # A small program of its own.
+    # A small separate program.
     "agent/keeper": [],
     "agent/link": ["agent/core/", "agent/driver/", PROTO],
-    # Which methods make something, so that doing it twice makes two.
+    # permissions.h says which methods create something and need an idempotency key.
     "cli": ["master/auth/permissions.h", PROTO],
     "cli/commands": ["cli/", PROTO],
     "trial_api/cpp/storage": ["trial_api/cpp/core/error.h"],
     "trial_api/cpp/core": ["trial_api/cpp/storage/", PROTO],
     "trial_api/cpp/torch": ["trial_api/cpp/core/", "trial_api/cpp/storage/"],
-    # The umbrella header users include.
+    # The header that users include.
     "trial_api/cpp/torch/det": ["trial_api/cpp/torch/"],
     "trial_api/cpp/launch": ["trial_api/cpp/core/", "trial_api/cpp/storage/"],
-    # As users write: what is installed, and nothing of ours.
+    # Written like a user's program: it includes only installed headers.
     "trial_api/conformance/programs": [],
 }
-# Libraries that compute and nothing else: sources of pure folders may have them.
+# Libraries without I/O, clocks or threads. Sources of pure folders may include them.
 PURE_LIBRARIES = (r"nlohmann/", r"eigen3/")
 # Single files under a stricter rule than their folder's.
 PURE_FILES = ("agent/keeper/segments.", "master/auth/failed_logins.")
 
-# Libraries: (pattern of the include, folders whose headers may have it, folders whose sources
-# may). None: any folder that is not pure. The first pattern that matches counts.
+# Libraries: (pattern of the include, folders whose headers may include it, folders whose sources may
+# include it). None means any folder that is not pure. The first pattern that matches applies.
 RPC = ("master", "master/gateway", "master/api", "master/agents", "agent/link",
        "trial_api/cpp/core")
 GENERATED = ("proto", "master", "master/store", "master/store/postgres", "master/api",
@@ -138,7 +142,7 @@ LIBRARIES = (
     (r"grpc(pp)?/|.*\.grpc\.pb\.h$",
      ("master/gateway", "master/api", "master/agents", "agent/link"), RPC),
     (r"google/|.*\.pb\.h$", GENERATED, GENERATED),
-    # A checksum, in a header of its own: nothing of Asio.
+    # A checksum in a separate header, without Asio.
     (r"boost/crc", (), ("trial_api/cpp/core",)),
     (r"boost/", ("base", "master/gateway", "master/api", "master/agents", "agent/link"),
      ("base", "master/gateway", "master/agents", "agent/link", "cli", "cli/commands")),
@@ -161,18 +165,17 @@ LIBRARIES = (
     (r"(gtest|gmock|rapidcheck|benchmark)[/.]", (), ()),
 )
 
-# Folders with more than so many files say in a README what these are.
-MAX_UNEXPLAINED = 5
+# A folder with more files than this needs a README that describes them.
+MAX_FILES_WITHOUT_README = 5
 README_TOPS = TOPS + ("deploy", "docs", "examples", "tests", "third_party", "tools", "webui")
-# Folder and all below it: why it needs none.
+# Folders that need no README, with their subfolders, and the reason.
 NO_README = {
-    "tests/fuzz/corpus": "inputs of the fuzzers; a README would be one",
+    "tests/fuzz/corpus": "inputs of the fuzzers; a README would become an input",
 }
-# What is made or installed, and not in the repository.
+# Generated or installed folders, which are not in the repository.
 NOT_SOURCES = ("__pycache__", "dist", "generated", "node_modules")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]')
-MAX_LINES = {".h": 150, ".cc": 400}
 
 
 def is_test(path):
@@ -183,7 +186,7 @@ def is_test(path):
 
 
 def folder_of(path):
-    """The folder whose line in the table counts; `testing` belongs to the folder around it."""
+    """The folder whose entry in the table applies; `testing` belongs to its parent folder."""
     folder = os.path.dirname(path)
     if folder not in FOLDERS and os.path.basename(folder) == "testing":
         folder = os.path.dirname(folder)
@@ -206,14 +209,15 @@ def check_ours(path, folder, include):
     if os.path.dirname(include) == folder:
         return None
     if is_test(path):
-        # A test may use its whole program: fakes, contracts, the neighbours it is played against.
+        # A test may use its whole program: fakes, contract suites, the components that it is tested
+        # with.
         own_top = path.split("/")[0]
         if include.split("/")[0] in (own_top, "base", "proto"):
             return None
     if include.startswith("base/"):
         if not is_pure(path, folder) or include in PURE_BASE:
             return None
-        return f"a pure folder may include of base only {', '.join(PURE_BASE)}"
+        return f"a pure folder may include only these files of base: {', '.join(PURE_BASE)}"
     if any(allows(entry, include) for entry in FOLDERS[folder] if entry != PURE):
         return None
     return f"{folder} may not include {os.path.dirname(include)}"
@@ -224,7 +228,7 @@ def check_pure_system(include):
         return None if include.startswith(PURE_ABSL) else "a pure folder may not include this"
     if "." not in include and "/" not in include:
         return "a pure folder may not include this" if include in NOT_PURE_STD else None
-    return "a pure folder may not include the system's headers"
+    return "a pure folder may not include system headers"
 
 
 def check_system(path, folder, include):
@@ -250,7 +254,7 @@ def check_include(path, include):
     """Why the file may not include it, or None."""
     folder = folder_of(path)
     if folder is None:
-        return "its folder has no line in the table FOLDERS of tests/layering/layering.py"
+        return "its folder has no entry in the table FOLDERS of tests/layering/layering.py"
     if include.split("/")[0] in TOPS:
         # base/log.h, but also a generated proto/... header.
         return check_ours(path, folder, include)
@@ -267,7 +271,7 @@ def sources(root):
 
 
 def check_tree(root):
-    problems, warnings, files = [], [], 0
+    problems, files = [], 0
     for path in sources(root):
         files += 1
         with open(os.path.join(root, path), encoding="utf-8") as file:
@@ -277,31 +281,28 @@ def check_tree(root):
             why = check_include(path, match.group(2)) if match else None
             if why:
                 problems.append(f"{path}:{number}: includes {match.group(2)}: {why}")
-        limit = MAX_LINES[os.path.splitext(path)[1]]
-        if len(lines) > limit and not is_test(path):
-            warnings.append(f"{path}: {len(lines)} lines; {limit} are enough")
-    return files, problems, warnings
+    return files, problems
 
 
 def needs_readme(folder, names):
-    """Whether these files in the folder ask for a README that is not among them."""
+    """Whether the folder has too many files and no README among them."""
     if any(folder == each or folder.startswith(each + "/") for each in NO_README):
         return False
-    return len(names) > MAX_UNEXPLAINED and "README.md" not in names
+    return len(names) > MAX_FILES_WITHOUT_README and "README.md" not in names
 
 
-def unexplained(root):
+def folders_without_readme(root):
     for top in README_TOPS:
         for directory, subdirectories, names in os.walk(os.path.join(root, top)):
             subdirectories[:] = sorted(d for d in subdirectories if d not in NOT_SOURCES)
             names = [name for name in names if not name.startswith(".")]
             folder = os.path.relpath(directory, root)
             if needs_readme(folder, names):
-                yield f"{folder}: {len(names)} files and no README.md, which says what they are"
+                yield f"{folder}: {len(names)} files and no README.md that describes them"
 
 
 def self_test_readmes():
-    """How many of these cases come out wrong."""
+    """The number of wrong results of needs_readme()."""
     six = [f"{i}.cc" for i in range(6)]
     cases = (("base", six, True), ("base", six[1:], False), ("base", six + ["README.md"], False),
              ("tests/fuzz/corpus/archive", six, False), ("tests/fuzz/corpus2", six, True))
@@ -338,16 +339,13 @@ def main(arguments):
     if len(arguments) != 1:
         print(__doc__)
         return 2
-    files, problems, warnings = check_tree(arguments[0])
-    for warning in warnings:
-        print("warning:", warning)
-    silent = list(unexplained(arguments[0]))
-    for problem in problems + silent:
+    files, problems = check_tree(arguments[0])
+    missing = list(folders_without_readme(arguments[0]))
+    for problem in problems + missing:
         print(problem)
-    print(f"{files} files, {len(problems)} forbidden includes, {len(warnings)} long files, "
-          f"{len(silent)} folders without README")
-    # No files: looked in the wrong place.
-    return 1 if problems or silent or files == 0 else 0
+    print(f"{files} files, {len(problems)} forbidden includes, {len(missing)} folders without README")
+    # No files: the path of the root is wrong.
+    return 1 if problems or missing or files == 0 else 0
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The JSON Schema of the experiment configuration takes what the parser takes, and refuses what the
-parser refuses, but for rules between fields."""
+"""Checks that the JSON Schema of the experiment configuration accepts and rejects the same
+configurations as the parser, except for rules between several fields."""
 
 import ast
 import json
@@ -25,7 +25,7 @@ SEARCHERS = """
 {name: custom, metric: m, max_concurrent_trials: 2}
 """
 
-NO_SEARCHERS = """
+INVALID_SEARCHERS = """
 {name: single}
 {metric: m}
 {name: best, metric: m}
@@ -78,7 +78,7 @@ FIELDS = """
 {min_validation_period: 3, min_checkpoint_period: {records: 0}}
 """
 
-NO_FIELDS = """
+INVALID_FIELDS = """
 {verson: 0}
 {version: 1}
 {name: 3}
@@ -150,28 +150,28 @@ class SchemaTest(unittest.TestCase):
             with self.subTest(line):
                 self.assertEqual(self.is_valid(make(yaml.safe_load(line))), valid)
 
-    def test_searchers(self):
+    def test_accepts_valid_and_rejects_invalid_searchers(self):
         make = lambda searcher: {"entrypoint": "x", "searcher": searcher}
         self.check(SEARCHERS, True, make)
-        self.check(NO_SEARCHERS, False, make)
+        self.check(INVALID_SEARCHERS, False, make)
 
-    def test_fields(self):
+    def test_accepts_valid_and_rejects_invalid_fields(self):
         base = {"entrypoint": ["x"], "searcher": {"name": "single", "metric": "m"}}
         make = lambda fields: {**base, **fields}
         self.check(FIELDS, True, make)
-        self.check(NO_FIELDS, False, make)
+        self.check(INVALID_FIELDS, False, make)
 
-    def test_what_every_configuration_needs(self):
+    def test_rejects_configuration_without_required_fields(self):
         self.assertFalse(self.is_valid({}))
         self.assertFalse(self.is_valid({"entrypoint": "x"}))
         self.assertFalse(self.is_valid({"searcher": {"name": "single", "metric": "m"}}))
         self.assertFalse(self.is_valid([]))
 
-    def test_the_example(self):
+    def test_accepts_the_example(self):
         with open("examples/fashion_mnist/const.yaml", encoding="utf-8") as file:
             self.assertTrue(self.is_valid(yaml.safe_load(file)))
 
-    def test_scripts_in_python_know_the_same_optimizations(self):
+    def test_python_package_has_the_same_optimizations(self):
         path = "trial_api/python/package/det/pytorch/_optimizations.py"
         with open(path, encoding="utf-8") as file:
             names = ast.parse(file.read())

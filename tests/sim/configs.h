@@ -1,4 +1,4 @@
-// The experiments that users of a simulated cluster ask for.
+// The configurations of the experiments that users of a simulated cluster create.
 #ifndef TESTS_SIM_CONFIGS_H_
 #define TESTS_SIM_CONFIGS_H_
 
@@ -10,10 +10,10 @@
 
 namespace det::sim {
 
-// Any, in project "p" of workspace "vision" or "speech".
+// A random configuration, in project "p" of workspace "vision" or "speech".
 std::shared_ptr<const model::ExperimentConfig> MakeConfig(Stage& stage);
-// One whose search may be compared. From a seed of its own, so that nothing that happens changes
-// it.
+// A configuration whose search is comparable between runs. It depends only on the seed, not on
+// events.
 std::shared_ptr<const model::ExperimentConfig> MakeRepeatableConfig(uint64_t seed);
 
 }  // namespace det::sim

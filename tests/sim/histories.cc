@@ -1,7 +1,9 @@
-// Many histories, one per seed. `--seed=N` (or DET_SIM_SEED=N) replays one of them with its events;
-// `--seeds=N` plays that many. Shards share the seeds out among them.
+// Runs one history per seed. `--seed=N` (or DET_SIM_SEED=N) replays one of them and prints its
+// events;
+// `--seeds=N` sets the number of seeds, which are divided among the shards.
 //
-// Not named *_test.cc: those are compiled without optimisation, and this is to play many.
+// The file is not named *_test.cc because those are compiled without optimization, which would be
+// too slow.
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
@@ -27,15 +29,16 @@ uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
   return text != nullptr && absl::SimpleAtoi(text, &number) ? number : otherwise;
 }
 
-// No decision of a search may differ from those of the same search without any fault.
+// Checks that a search makes the same decisions as the same search without faults.
 absl::Status Compare(uint64_t seed, World& world) {
   const std::string troubled = world.decisions();
   if (troubled.empty()) return absl::OkStatus();
   World undisturbed(seed, World::Kind::kUndisturbed, one);
   if (absl::Status status = undisturbed.Run(); !status.ok()) return status;
   if (undisturbed.decisions() == troubled) return absl::OkStatus();
-  return absl::InternalError("a search has decided otherwise than undisturbed.\nUndisturbed: " +
-                             undisturbed.decisions() + "\nTroubled: " + troubled + "\n");
+  return absl::InternalError(
+      "a search made different decisions than without faults.\nWithout faults: " +
+      undisturbed.decisions() + "\nWith faults: " + troubled + "\n");
 }
 
 absl::Status Play(uint64_t seed, Counts& all) {
@@ -46,7 +49,7 @@ absl::Status Play(uint64_t seed, Counts& all) {
   return Compare(seed, world);
 }
 
-TEST(SimTest, HoldsItsInvariants) {
+TEST(SimTest, SatisfiesInvariants) {
   const uint64_t shards = one ? 1 : FromEnvironment("TEST_TOTAL_SHARDS", 1);
   const uint64_t shard = one ? 0 : FromEnvironment("TEST_SHARD_INDEX", 0);
   Counts all;
@@ -63,12 +66,12 @@ TEST(SimTest, HoldsItsInvariants) {
   for (const CountField& count : kCountFields) {
     std::cout << "  " << all.*count.field << " " << count.name << "\n";
   }
-  // A simulation in which nothing happens proves nothing.
+  // A simulation in which nothing happens proves nothing, so each kind of event must occur.
   if (played < 1'000 || broken > 0) return;
   for (const CountField& count : kCountFields) EXPECT_GT(all.*count.field, 0) << count.name;
 }
 
-TEST(SimTest, ReplaysASeedExactly) {
+TEST(SimTest, ReplaysSeedExactly) {
   for (uint64_t seed = first_seed; seed < first_seed + std::min<uint64_t>(seeds, 20); ++seed) {
     World once(seed);
     World again(seed);
@@ -88,7 +91,7 @@ bool TakeSeed(absl::string_view text) {
 }  // namespace det::sim
 
 int main(int argc, char** argv) {
-  // Each shard runs all tests, on seeds of its own.
+  // Each shard runs all tests with its own seeds.
   for (const char* name : {"GTEST_TOTAL_SHARDS", "GTEST_SHARD_INDEX"}) unsetenv(name);
   testing::InitGoogleTest(&argc, argv);
   bool good = true;
@@ -107,7 +110,7 @@ int main(int argc, char** argv) {
     std::cerr << "usage: sim_test [--seed=N | --seeds=N]\n";
     return 2;
   }
-  // Masters that lose their database or are succeeded are what this is about.
+  // The simulated masters log database failures and takeovers, which are expected.
   det::base::InitLog({.level = det::base::LogLevel::kError});
   return RUN_ALL_TESTS();
 }

@@ -21,7 +21,7 @@ absl::Status CheckGang(const experiment::Allocation& a,
                        std::set<std::pair<model::AgentId, int>>& taken) {
   if (a.local_tasks.empty()) {
     if (a.state == AllocationState::kQueued) return absl::OkStatus();
-    return Broken(absl::StrCat(a.id.value(), " is not queued and has no local tasks"));
+    return Broken(absl::StrCat(a.id.value(), " is not queued but has no local tasks"));
   }
   int slots = 0;
   std::set<model::AgentId> agents;
@@ -39,8 +39,8 @@ absl::Status CheckGang(const experiment::Allocation& a,
   }
   const bool whole = slots >= a.slots && slots <= std::max(a.slots, a.max_slots);
   if (whole && slots == a.granted) return absl::OkStatus();
-  return Broken(
-      absl::StrCat(a.id.value(), " has ", slots, " slots of ", a.slots, " and says ", a.granted));
+  return Broken(absl::StrCat(a.id.value(), " has ", slots, " slots of ", a.slots, " but reports ",
+                             a.granted));
 }
 
 absl::Status CheckTrial(const experiment::Trial& trial, const experiment::Allocation* allocation) {
@@ -53,10 +53,10 @@ absl::Status CheckTrial(const experiment::Trial& trial, const experiment::Alloca
     case TrialState::kQueued:
       return queued ? absl::OkStatus() : broken("has no queued allocation");
     case TrialState::kRunning:
-      if (trial.end_as) return broken("has an end in view");
+      if (trial.end_as) return broken("is ending");
       return allocation != nullptr && !queued ? absl::OkStatus() : broken("holds no slots");
     case TrialState::kStopping:
-      if (!trial.end_as) return broken("has no end in view");
+      if (!trial.end_as) return broken("is not ending");
       return allocation != nullptr && !queued ? absl::OkStatus() : broken("holds no slots");
     default:
       return allocation == nullptr ? absl::OkStatus() : broken("has a live allocation");
@@ -73,10 +73,10 @@ absl::Status CheckHeld(const experiment::Trial& trial, const experiment::Experim
   }
   if (!rests || trial.held || trial.waits_for || e.state != model::ExperimentState::kActive)
     return absl::OkStatus();
-  return Broken(absl::StrCat("trial ", trial.id.value(), " is paused and nothing holds it"));
+  return Broken(absl::StrCat("trial ", trial.id.value(), " is paused but not held"));
 }
 
-// What of the rows is not over, and what has to agree with it.
+// The active rows, and the rows that must agree with them.
 struct Live {
   explicit Live(const cluster::Rows& rows) {
     for (const auto& [id, e] : rows.experiments) {
@@ -94,7 +94,7 @@ struct Live {
   std::vector<const experiment::Allocation*> allocations;
 };
 
-// Of each experiment no more trials hold slots than may run at once.
+// Checks that no more trials of an experiment hold slots than may run at the same time.
 absl::Status CheckConcurrency(const Live& live) {
   std::map<model::ExperimentId, int64_t> running;
   for (const experiment::Allocation* a : live.allocations) {
@@ -109,7 +109,7 @@ absl::Status CheckConcurrency(const Live& live) {
   return absl::OkStatus();
 }
 
-// Whether memory has what the rows say, for each kind of change that memory can be asked for.
+// Checks that the state in memory equals the row, for each kind of change whose state can be read.
 struct Remembered {
   const cluster::Cluster& cluster;
   const cluster::Rows& rows;
@@ -143,7 +143,7 @@ struct Remembered {
   }
 };
 
-// What must be committed before an effect may leave.
+// Checks that the rows on which an effect depends are committed.
 struct Committed {
   const cluster::Rows& rows;
 
@@ -151,8 +151,7 @@ struct Committed {
     const auto it = rows.allocations.find(id);
     return it == rows.allocations.end() ? nullptr : &it->second;
   }
-  const experiment::LocalTask* FindLocalTask(const model::AllocationId& id,
-                                             const model::AgentId& agent) const {
+  const experiment::LocalTask* FindLocalTask(const model::AllocationId& id, const model::AgentId& agent) const {
     const experiment::Allocation* a = Find(id);
     if (a == nullptr) return nullptr;
     for (const experiment::LocalTask& local_task : a->local_tasks) {
@@ -209,7 +208,7 @@ absl::Status CheckTrialEnd(const cluster::Rows& rows, const experiment::Trial& t
   return broken("counts restarts that no failure caused");
 }
 
-// Trials of invalid hyperparameters are replaced and do not count.
+// Trials with invalid hyperparameters are replaced and do not count.
 absl::Status CheckBudget(const experiment::Experiment& e, int trials, int invalid) {
   if (!model::IsTerminal(e.state)) {
     return Broken(absl::StrCat("experiment ", e.id.value(), " has not ended"));
@@ -220,8 +219,8 @@ absl::Status CheckBudget(const experiment::Experiment& e, int trials, int invali
                              " of them invalid; its budget is ", budget));
 }
 
-// The parts in which the images differ; empty: none. A searcher's rows are a snapshot and a
-// journal: they are compared by a restore.
+// The names of the parts in which the images differ, or an empty string. The rows of a searcher are
+// a snapshot and a journal, and are compared after a restore.
 std::string Difference(const cluster::Image& a, const cluster::Image& b) {
   std::string text;
   const auto note = [&](bool same, const char* part) {
@@ -256,7 +255,7 @@ absl::Status CheckRows(const cluster::Rows& rows) {
     if (trial->waits_for) {
       const auto parent = live.trials.find(*trial->waits_for);
       if (parent == live.trials.end() || parent->second->state != TrialState::kStopping) {
-        return Broken(absl::StrCat("trial ", id.value(), " waits for a trial that saves not"));
+        return Broken(absl::StrCat("trial ", id.value(), " waits for a trial that does not save"));
       }
     }
     DET_RETURN_IF_ERROR(CheckHeld(*trial, *live.experiments.at(trial->experiment)));
@@ -266,10 +265,10 @@ absl::Status CheckRows(const cluster::Rows& rows) {
   }
   if (of_trial.empty()) return CheckConcurrency(live);
   return Broken(absl::StrCat("an allocation of trial ", of_trial.begin()->first.value(),
-                             " outlives its experiment"));
+                             " has not ended but its experiment has"));
 }
 
-const model::AllocationId* Furthered(const cluster::Effect& effect) {
+const model::AllocationId* GetContinuedAllocation(const cluster::Effect& effect) {
   if (const auto* start = std::get_if<cluster::StartTask>(&effect)) return &start->spec.allocation;
   if (const auto* meet = std::get_if<cluster::AnnounceRendezvous>(&effect)) {
     return &meet->allocation;
@@ -281,7 +280,7 @@ const model::AllocationId* Furthered(const cluster::Effect& effect) {
 absl::Status CheckCommitted(const cluster::Rows& rows, const cluster::Effect& effect) {
   if (std::visit(Committed{rows}, effect)) return absl::OkStatus();
   return Broken(absl::StrCat("effect number ", effect.index(),
-                             " of the variant left before what it tells was committed"));
+                             " of the variant was sent before its rows were committed"));
 }
 
 absl::Status CheckEnd(const cluster::Rows& rows) {
@@ -323,7 +322,8 @@ absl::Status CheckDurable(const cluster::Cluster& cluster, const cluster::Image&
   DET_RETURN_IF_ERROR(other.Restore(rows));
   const cluster::Image restored = other.Dump();
   if (restored == memory) return absl::OkStatus();
-  return Broken(absl::StrCat("rows restore to another memory in ", Difference(restored, memory),
+  return Broken(absl::StrCat("restoring the rows gives a different state in ",
+                             Difference(restored, memory),
                              restored.searchers == memory.searchers ? "" : " (searchers)"));
 }
 

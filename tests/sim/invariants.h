@@ -1,4 +1,4 @@
-// What must hold at every rest of a master, whatever happened before. Each gives the first
+// The properties that must hold at every rest of a master. Each function returns the first
 // violation.
 //
 // Called by World, Master and MasterProcess.
@@ -16,28 +16,29 @@
 
 namespace det::sim {
 
-// Of what lives in the rows: no slot twice; a gang whole or absent; trials and their allocations
-// agree; who is held rests, and who rests is held or paused; max_concurrent_trials is kept.
+// Checks the active rows: no slot is used twice; gangs are placed as a whole or not at all; trials
+// agree with their allocations; a held trial does not run, and a paused trial is held or its
+// experiment is paused; max_concurrent_trials is respected.
 absl::Status CheckRows(const cluster::Rows& rows);
 
-// The allocation that an effect tells to begin or to go on; null: it tells nobody that.
-const model::AllocationId* Furthered(const cluster::Effect& effect);
+// The allocation that an effect starts or continues; null if there is none.
+const model::AllocationId* GetContinuedAllocation(const cluster::Effect& effect);
 
-// What leaves the master is true of the committed rows.
+// Checks that an effect follows from the committed rows.
 absl::Status CheckCommitted(const cluster::Rows& rows, const cluster::Effect& effect);
 
-// Memory equals the rows that these changes wrote; all of them are in `rows`.
+// Checks that the state in memory equals the rows that these changes wrote; all of them are in
+// `rows`.
 absl::Status CheckChanges(const cluster::Cluster& cluster, const cluster::Rows& rows,
                           const std::vector<cluster::Change>& changes);
 
-// Memory equals all rows, and these restore to the same memory.
+// Checks that the state in memory equals all rows, and that restoring them gives the same state.
 absl::Status CheckDurable(const cluster::Cluster& cluster, const cluster::Image& rows);
 
-// Restarts, search budgets and states, judged by all rows once everything is over.
+// Checks restarts, search budgets and states after all work has ended.
 absl::Status CheckEnd(const cluster::Rows& rows);
 
-// What the search of an experiment has decided, as text: its trials in their order, and where it
-// stands.
+// The decisions of the search of an experiment as text: its trials in order, and its state.
 std::string Decisions(const cluster::Rows& rows, model::ExperimentId id);
 
 }  // namespace det::sim

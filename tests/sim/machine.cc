@@ -13,15 +13,16 @@ agent::AllocationId Its(const model::AllocationId& id) { return agent::Allocatio
 
 }  // namespace
 
-Machine::Machine(Stage& stage, Master& master, std::string id, int slots, Begun begun)
-    : stage_(stage), master_(master), begun_(std::move(begun)) {
+Machine::Machine(Stage& stage, Master& master, std::string id, int slots,
+                 StartedCallback on_started)
+    : stage_(stage), master_(master), on_started_(std::move(on_started)) {
   self_.id = model::AgentId(std::move(id));
   self_.address = absl::StrCat("10.0.0.", self_.id.value());
   self_.resource_pool = "default";
   for (int i = 0; i < slots; ++i) self_.slots.push_back({.id = i, .brand = "", .uuid = ""});
 }
 
-int64_t Machine::LifeOf(const model::AllocationId& id) const {
+int64_t Machine::GetProcessId(const model::AllocationId& id) const {
   const auto it = processes_.find(id);
   return it == processes_.end() ? 0 : it->second.life;
 }
@@ -40,16 +41,15 @@ void Machine::AfterOnMachine(absl::Duration delay, std::function<void()> act) {
 
 // ---- the stream ----
 
-void Machine::Up(std::function<void()> arrive) {
+void Machine::SendUp(std::function<void()> arrive) {
   const absl::Duration delay = stage_.Fault(0.05) ? stage_.Ms(100, 3'000) : stage_.Ms(1, 30);
   last_up_ = std::max(last_up_, stage_.now() + delay);
-  // Not bound to this life: what was sent may arrive after the sender is gone.
+  // Not cancelled by a crash: a message can arrive after its sender has crashed.
   stage_.After(last_up_ - stage_.now(), std::move(arrive));
 }
 
 void Machine::Connect() {
-  // A dead one connects when it lives again, with a new supervisor: what a stream of its own
-  // brought it meanwhile nobody would have heard.
+  // A crashed agent connects after its restart, with a new supervisor.
   if (stream_ != 0 || !agent_lives_) return;
   if (stage_.now() < away_until_) {
     return After(away_until_ - stage_.now(), [this] { Connect(); });
@@ -60,7 +60,7 @@ void Machine::Connect() {
   for (const agent::RunningTask& task : supervisor_.GetRunningTasks()) {
     running.push_back(Mine(task.allocation));
   }
-  Up([this, stream = stream_, running = std::move(running)] {
+  SendUp([this, stream = stream_, running = std::move(running)] {
     master_.Register(stream, self_, running,
                      [this, stream](const Down& message) { OnDown(stream, message); });
   });
@@ -78,7 +78,7 @@ void Machine::Take(int64_t stream, const Down& message) {
   if (std::holds_alternative<Closed>(message)) return BreakStream();
   if (const auto* order = std::get_if<agent::Event>(&message)) return Handle(*order);
   registered_ = true;
-  for (const agent::Report& report : supervisor_.unacknowledged()) Send(report);
+  for (const agent::Report& report : supervisor_.Unacked()) Send(report);
 }
 
 void Machine::LoseStream() {
@@ -94,14 +94,14 @@ void Machine::BreakStream() {
   After(std::max(stage_.Ms(50, 3'000), away_until_ - stage_.now()), [this] { Connect(); });
 }
 
-void Machine::Part(absl::Duration away) {
-  stage_.Note(absl::StrCat(id().value(), ": away for ", absl::FormatDuration(away)));
+void Machine::Disconnect(absl::Duration away) {
+  stage_.Note(absl::StrCat(id().value(), ": disconnected for ", absl::FormatDuration(away)));
   away_until_ = stage_.now() + away;
   BreakStream();
 }
 
 void Machine::Reboot(absl::Duration away) {
-  stage_.Note(absl::StrCat(id().value(), ": reboot, away for ", absl::FormatDuration(away)));
+  stage_.Note(absl::StrCat(id().value(), ": reboots, back after ", absl::FormatDuration(away)));
   ++stage_.counts.reboots;
   ++boot_;
   ++agent_;
@@ -118,7 +118,7 @@ void Machine::Reboot(absl::Duration away) {
 void Machine::CrashAgent(absl::Duration away) {
   if (!agent_lives_) return;
   stage_.Note(
-      absl::StrCat(id().value(), ": its agent crashes, away for ", absl::FormatDuration(away)));
+      absl::StrCat(id().value(), ": agent crashes, restarts after ", absl::FormatDuration(away)));
   ++stage_.counts.agent_crashes;
   ++agent_;
   agent_lives_ = false;
@@ -130,15 +130,15 @@ void Machine::StartAgent() {
   supervisor_ = agent::Supervisor();
   agent_lives_ = true;
   tick_ = absl::InfiniteFuture();
-  // A copy: what has ended and needs no lines sent may be forgotten on the way.
+  // A copy, because Handle() may forget tasks that have ended and have no lines to send.
   for (const auto& [id, kept] : std::map(kept_)) {
-    stage_.Note(absl::StrCat(self_.id.value(), ": takes up ", id.value()));
+    stage_.Note(absl::StrCat(self_.id.value(), ": reattaches to ", id.value()));
     ++stage_.counts.adoptions;
     stage_.counts.adopted_ends += kept.exit.has_value();
     Handle(agent::TaskAdopted{id, kept.slots});
   }
   Connect();
-  // The keepers tell as they are asked, one by one.
+  // The keepers are read one after the other.
   for (const auto& [id, kept] : kept_) {
     After(stage_.Ms(0, 300), [this, id = id] {
       const auto it = kept_.find(id);
@@ -155,7 +155,7 @@ void Machine::StartAgent() {
 void Machine::Handle(const agent::Event& event) {
   if (!agent_lives_) return;
   for (const agent::Action& action : supervisor_.Apply(event, stage_.now())) {
-    std::visit([this](const auto& kind) { Do(kind); }, action);
+    std::visit([this](const auto& kind) { Execute(kind); }, action);
   }
   const absl::Time next = supervisor_.NextDeadline();
   if (next == tick_ || next == absl::InfiniteFuture()) return;
@@ -166,7 +166,7 @@ void Machine::Handle(const agent::Event& event) {
   });
 }
 
-void Machine::Do(const agent::StartProcess& action) {
+void Machine::Execute(const agent::StartProcess& action) {
   kept_[action.spec.allocation] = {.slots = action.spec.slots};
   AfterOnMachine(stage_.Ms(5, 800),
                  [this, allocation = action.spec.allocation] { Begin(allocation); });
@@ -182,7 +182,7 @@ void Machine::Begin(const agent::AllocationId& allocation) {
   kept.started = true;
   processes_[id] = {kept.slots, stage_.NextNumber()};
   stage_.Note(absl::StrCat(self_.id.value(), ": runs ", id.value()));
-  begun_(*this, id);
+  on_started_(*this, id);
   Handle(agent::TaskStarted{allocation, 1});
 }
 
@@ -191,28 +191,28 @@ void Machine::End(const agent::AllocationId& allocation, const agent::TaskExit& 
   Handle(agent::TaskExited{allocation, exit});
 }
 
-void Machine::Do(const agent::SignalProcess& action) {
+void Machine::Execute(const agent::SignalProcess& action) {
   const model::AllocationId id = Mine(action.allocation);
   const bool kill = action.signal == agent::StopSignal::kKill;
-  // A signal to what is still being started arrives once it has.
+  // A signal to a process that is still starting arrives after the start.
   const absl::Duration delay = kill ? stage_.Ms(1'000, 1'200) : stage_.Ms(10, 4'000);
-  if (!kill && stage_.Chance(0.2)) return;  // deaf
+  if (!kill && stage_.Chance(0.2)) return;  // The process ignores the signal.
   AfterOnMachine(delay, [this, id, kill] { Exit(id, kill ? 137 : 143, kill ? 9 : 15); });
 }
 
-void Machine::Do(const agent::FlushLogs& action) {
+void Machine::Execute(const agent::FlushLogs& action) {
   if (stage_.Fault(0.03)) return;
   After(stage_.Ms(1, 200), [this, id = action.allocation] { Handle(agent::LogsPosted{id}); });
 }
 
-void Machine::Do(const agent::SendReport& action) {
+void Machine::Execute(const agent::SendReport& action) {
   Send(action.report);
   if (stage_.Fault(0.05)) Send(action.report);
 }
 
 void Machine::Send(const agent::Report& report) {
   if (stream_ == 0 || !registered_) return;
-  Up([this, stream = stream_, report] { master_.Report(stream, id(), report); });
+  SendUp([this, stream = stream_, report] { master_.Report(stream, id(), report); });
 }
 
 void Machine::Exit(const model::AllocationId& id, int code, int signal) {
@@ -221,7 +221,7 @@ void Machine::Exit(const model::AllocationId& id, int code, int signal) {
   End(Its(id), {.exit_code = code, .signal = signal, .message = ""});
 }
 
-// Also where the master gave the other task up while this machine was out of its reach.
+// Includes tasks that the master gave up while this machine was disconnected.
 void Machine::CheckSlots(const model::AllocationId& id, const std::vector<int>& slots) {
   for (const auto& [other, process] : processes_) {
     const bool clash = std::any_of(slots.begin(), slots.end(), [&](int slot) {

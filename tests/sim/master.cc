@@ -11,17 +11,18 @@ namespace {
 
 using Fault = store::FaultyStore::Fault;
 
-// A master that cannot renew for so long answers nobody until it can; another takes over no sooner.
+// A master that cannot renew its lease for this time stops responding until it can. Another one
+// takes over after this time at the earliest.
 constexpr absl::Duration kLease = absl::Seconds(6);
-// So long the older one may go on, unheard, if no commit tells it that it is over.
+// How long a replaced master may keep running without effect, unless a failed commit ends it.
 constexpr absl::Duration kOlderLives = absl::Seconds(30);
-// Memory is compared as a whole at each of so many rests, and what has changed at all of them.
+// The whole state is compared at every N-th rest, the changes at every rest.
 constexpr int64_t kThorough = 16;
 
 }  // namespace
 
-Master::Master(Stage& stage, News news)
-    : stage_(stage), news_(std::move(news)), reader_(database_) {
+Master::Master(Stage& stage, EffectCallback news)
+    : stage_(stage), on_effect_(std::move(news)), reader_(database_) {
   Lead();
 }
 
@@ -31,11 +32,11 @@ cluster::Space Master::MakeSpace(const std::string& workspace) {
   wanted.workspace = made.ok() ? made->id : 0;
   wanted.name = "p";
   const auto project = reader_.projects().AddProject(wanted);
-  if (!made.ok() || !project.ok()) stage_.Fail("no place for experiments could be made");
+  if (!made.ok() || !project.ok()) stage_.Fail("cannot create a workspace and project");
   return {wanted.workspace, project.ok() ? project->id : 0, workspace, wanted.name};
 }
 
-// ---- lives ----
+// ---- processes ----
 
 void Master::Lead() {
   if (leader_ != nullptr) return;
@@ -52,12 +53,12 @@ void Master::Lead() {
 void Master::Crash() {
   if (leader_ == nullptr) return;
   stage_.Note("master: crash");
-  Bury(*leader_);
+  Destroy(*leader_);
 }
 
-void Master::Bury(MasterProcess& process) {
+void Master::Destroy(MasterProcess& process) {
   process.Kill();
-  if (&process == cut_off_) cut_off_ = nullptr;
+  if (&process == disconnected_) disconnected_ = nullptr;
   if (&process == older_.get()) return older_.reset();
   ++stage_.counts.crashes;
   leader_.reset();
@@ -66,22 +67,23 @@ void Master::Bury(MasterProcess& process) {
 }
 
 void Master::TakeOver() {
-  if (leader_ == nullptr || older_ != nullptr || cut_off_ != nullptr) return;
-  stage_.Note("master: cut off from the database");
-  cut_off_ = leader_.get();
-  cut_until_ = stage_.now() + stage_.Ms(0, 20'000);
+  if (leader_ == nullptr || older_ != nullptr || disconnected_ != nullptr) return;
+  stage_.Note("master: disconnected from the database");
+  disconnected_ = leader_.get();
+  disconnected_until_ = stage_.now() + stage_.Ms(0, 20'000);
   lease_until_ = stage_.now() + kLease;
-  stage_.After(kLease, [this, cut_off = cut_off_] {
-    if (cut_off_ == cut_off && leader_.get() == cut_off) leader_->LetGo();
+  stage_.After(kLease, [this, disconnected = disconnected_] {
+    if (disconnected_ == disconnected && leader_.get() == disconnected) leader_->DisconnectAgents();
   });
-  stage_.After(kLease + stage_.Ms(1, 4'000), [this, cut_off = cut_off_] { Succeed(cut_off); });
+  stage_.After(kLease + stage_.Ms(1, 4'000),
+               [this, disconnected = disconnected_] { Succeed(disconnected); });
 }
 
-void Master::Succeed(const MasterProcess* cut_off) {
-  // The other one has crashed meanwhile, or could renew, or nobody can succeed it.
-  if (cut_off_ != cut_off || leader_.get() != cut_off) return;
-  if (stage_.now() < database_back_ || stage_.now() >= cut_until_) {
-    cut_off_ = nullptr;
+void Master::Succeed(const MasterProcess* disconnected) {
+  // The master has crashed or renewed its lease in the meantime, or no other master can take over.
+  if (disconnected_ != disconnected || leader_.get() != disconnected) return;
+  if (stage_.now() < database_back_ || stage_.now() >= disconnected_until_) {
+    disconnected_ = nullptr;
     return;
   }
   stage_.Note("master: another takes over");
@@ -91,12 +93,13 @@ void Master::Succeed(const MasterProcess* cut_off) {
   ahead_ += stage_.Ms(-2'000, 2'000);
   Lead();
   stage_.After(kOlderLives, [this, older = std::weak_ptr(older_)] {
-    if (const auto process = older.lock(); process != nullptr && process == older_) Bury(*process);
+    if (const auto process = older.lock(); process != nullptr && process == older_)
+      Destroy(*process);
   });
 }
 
 void Master::LoseDatabase(absl::Duration away) {
-  stage_.Note(absl::StrCat("database: away for ", absl::FormatDuration(away)));
+  stage_.Note(absl::StrCat("database: unavailable for ", absl::FormatDuration(away)));
   ++stage_.counts.outages;
   database_back_ = std::max(database_back_, stage_.now() + away);
 }
@@ -108,54 +111,54 @@ void Master::SetClock(absl::Duration by) {
   if (leader_ != nullptr) leader_->SetClock(ahead_);
 }
 
-// ---- what reaches it ----
+// ---- requests and streams ----
 
-bool Master::Answers(const MasterProcess* process) const {
-  if (process == nullptr || process->dead() || process == older_.get()) return false;
-  return process != cut_off_ || stage_.now() < lease_until_;
+bool Master::Responds(const MasterProcess* process) const {
+  if (process == nullptr || process->killed() || process == older_.get()) return false;
+  return process != disconnected_ || stage_.now() < lease_until_;
 }
 
 void Master::Submit(const cluster::Event& event, const Reply& reply) {
-  if (!Answers(leader_.get())) return;
+  if (!Responds(leader_.get())) return;
   ++stage_.counts.events;
   leader_->Submit(event, reply);
 }
 
 void Master::Watch(const model::AllocationId& id,
                    const std::function<void(const experiment::Allocation*)>& done) {
-  if (Answers(leader_.get())) leader_->Watch(id, done);
+  if (Responds(leader_.get())) leader_->Watch(id, done);
 }
 
 void Master::Register(int64_t stream, const model::Agent& agent,
                       const std::vector<model::AllocationId>& running,
                       const std::function<void(const Down&)>& down) {
-  if (!Answers(leader_.get()) || broken_.contains(stream)) return down(Closed{});
+  if (!Responds(leader_.get()) || broken_.contains(stream)) return down(Closed{});
   streams_[stream] = leader_->weak_from_this();
   leader_->Register(stream, agent, running, down);
 }
 
-MasterProcess* Master::Of(int64_t stream) {
+MasterProcess* Master::FindProcess(int64_t stream) {
   const auto it = streams_.find(stream);
   const auto process = it == streams_.end() ? nullptr : it->second.lock();
-  return Answers(process.get()) ? process.get() : nullptr;
+  return Responds(process.get()) ? process.get() : nullptr;
 }
 
 void Master::Report(int64_t stream, const model::AgentId& agent, const agent::Report& report) {
   ++stage_.counts.events;
-  if (MasterProcess* process = Of(stream)) process->Report(stream, agent, report);
+  if (MasterProcess* process = FindProcess(stream)) process->Report(stream, agent, report);
 }
 
 void Master::NoticeBreak(int64_t stream, const model::AgentId& agent) {
   broken_.insert(stream);
-  if (MasterProcess* process = Of(stream)) process->NoticeBreak(stream, agent);
+  if (MasterProcess* process = FindProcess(stream)) process->NoticeBreak(stream, agent);
   streams_.erase(stream);
 }
 
 // ---- the database ----
 
-Fault Master::FateOfCommit(const MasterProcess& process) {
+Fault Master::ChooseCommitFault(const MasterProcess& process) {
   if (stage_.now() < database_back_) return Fault::kUnreached;
-  if (&process == cut_off_ && stage_.now() < cut_until_) return Fault::kUnreached;
+  if (&process == disconnected_ && stage_.now() < disconnected_until_) return Fault::kUnreached;
   if (stage_.calm) return Fault::kNone;
   const int64_t dice = stage_.Pick(0, 999);
   if (dice == 0) {
@@ -169,9 +172,10 @@ Fault Master::FateOfCommit(const MasterProcess& process) {
   return dice < 30 ? Fault::kUnreached : Fault::kNone;
 }
 
-void Master::OnCommitted(const MasterProcess& process, const std::vector<cluster::Change>& changes) {
+void Master::OnCommitted(const MasterProcess& process,
+                         const std::vector<cluster::Change>& changes) {
   ++stage_.counts.commits;
-  if (&process != leader_.get()) stage_.Fail("a master that was succeeded has committed");
+  if (&process != leader_.get()) stage_.Fail("a replaced master has committed");
   committed_.Apply(changes);
   unchecked_.insert(unchecked_.end(), changes.begin(), changes.end());
 }
@@ -179,7 +183,7 @@ void Master::OnCommitted(const MasterProcess& process, const std::vector<cluster
 void Master::OnEffect(const MasterProcess& process, const cluster::Effect& effect) {
   const bool older = &process == older_.get();
   stage_.Check(CheckCommitted(older ? of_older_ : committed_, effect));
-  news_(effect);
+  on_effect_(effect);
 }
 
 std::vector<model::MetricReport> Master::Metrics(model::TrialId trial) {
@@ -189,13 +193,13 @@ std::vector<model::MetricReport> Master::Metrics(model::TrialId trial) {
   return metrics.value_or(std::vector<model::MetricReport>());
 }
 
-// ---- what must hold ----
+// ---- checks ----
 
 void Master::OnStep(MasterProcess& process) {
-  if (process.dead()) return Bury(process);
+  if (process.killed()) return Destroy(process);
   if (stage_.Fault(0.0004)) {
     stage_.Note("master: crash between two steps");
-    return Bury(process);
+    return Destroy(process);
   }
   if (&process == leader_.get() && process.AtRest()) CheckRest();
 }

@@ -12,8 +12,8 @@ namespace {
 
 const cluster::Settings kSettings{.cluster_id = "sim"};
 constexpr absl::Time kStart = absl::UnixEpoch();
-// How long an agent may be away before its work counts as lost.
-constexpr absl::Duration kPatience = absl::Seconds(20);
+// How long an agent may be disconnected before its tasks are given up.
+constexpr absl::Duration kReconnectTimeout = absl::Seconds(20);
 
 }  // namespace
 
@@ -26,7 +26,7 @@ MasterProcess::MasterProcess(Stage& stage, Host& host,
       store_(&fake_),
       main_{.loop = base::FakeEventLoop(kStart), .slowest = absl::Milliseconds(2)},
       commit_{.loop = base::FakeEventLoop(kStart), .slowest = absl::Milliseconds(40)} {
-  store_.Decide([this] { return host_.FateOfCommit(*this); });
+  store_.Decide([this] { return host_.ChooseCommitFault(*this); });
   store_.OnCommitted([this](int64_t sequence, const std::vector<cluster::Change>& changes) {
     if (sequence <= last_made_) return;
     last_made_ = sequence;
@@ -36,7 +36,7 @@ MasterProcess::MasterProcess(Stage& stage, Host& host,
       kSettings, &store_, &main_.loop, engine::Sinks{this, this, this},
       [this](const absl::Status& status) {
         stage_.Note(absl::StrCat("master: ends, ", status.message()));
-        Die();
+        RequestKill();
       },
       &commit_.loop);
 }
@@ -55,7 +55,7 @@ absl::Status MasterProcess::Start() {
       },
       [this](const absl::Status&) {
         for (const auto& [id, stream] : hub_) {
-          if (stream.id == 0 && !stream.patience) StartPatience(id);
+          if (stream.id == 0 && !stream.reconnect_timer) StartReconnectTimer(id);
         }
       });
   Wake();
@@ -68,7 +68,7 @@ void MasterProcess::StopLoops() {
 }
 
 void MasterProcess::Kill() {
-  Die();
+  RequestKill();
   StopLoops();
   cluster_ = nullptr;
   for (auto& [agent, stream] : std::exchange(hub_, {})) {
@@ -109,7 +109,7 @@ void MasterProcess::Wake(Worker& worker) {
 
 void MasterProcess::CallLater(Worker& worker, absl::Duration delay) {
   stage_.After(delay, [weak = weak_from_this(), &worker] {
-    if (const auto self = weak.lock(); self != nullptr && !self->dead_) self->Turn(worker);
+    if (const auto self = weak.lock(); self != nullptr && !self->killed_) self->Turn(worker);
   });
 }
 
@@ -118,11 +118,11 @@ void MasterProcess::Turn(Worker& worker) {
   worker.called = false;
   worker.timer = absl::InfiniteFuture();
   if (worker.loop.RunOne()) host_.OnStep(*this);
-  if (!dead_) Wake();
+  if (!killed_) Wake();
 }
 
 bool MasterProcess::AtRest() const {
-  return cluster_ != nullptr && !dead_ && !main_.loop.HasPosted() && !commit_.loop.HasPosted() &&
+  return cluster_ != nullptr && !killed_ && !main_.loop.HasPosted() && !commit_.loop.HasPosted() &&
          commit_.loop.NextTimer() == absl::InfiniteFuture();
 }
 
@@ -131,7 +131,7 @@ bool MasterProcess::AtRest() const {
 void MasterProcess::Submit(const cluster::Event& event, const Reply& reply) {
   CatchUp();
   engine_->Submit(event, [this, reply](const absl::StatusOr<engine::Applied>& applied) {
-    if (reply && !dead_) reply(applied);
+    if (reply && !killed_) reply(applied);
   });
   Wake();
 }
@@ -145,7 +145,7 @@ void MasterProcess::Watch(const model::AllocationId& id,
         if (const experiment::Allocation* present = cluster.FindAllocation(id)) *seen = *present;
       },
       [this, seen, done](const absl::Status& durable) {
-        if (durable.ok() && !dead_) done(seen->has_value() ? &**seen : nullptr);
+        if (durable.ok() && !killed_) done(seen->has_value() ? &**seen : nullptr);
       });
   Wake();
 }
@@ -158,13 +158,13 @@ void MasterProcess::Register(int64_t stream, model::Agent agent,
   CatchUp();
   Stream& present = hub_[agent.id];
   if (present.id != 0) present.down(Closed{});
-  if (present.patience) main_.loop.Cancel(*present.patience);
+  if (present.reconnect_timer) main_.loop.Cancel(*present.reconnect_timer);
   present = {stream, std::move(down), std::nullopt};
   const model::AgentId id = agent.id;
   Submit(cluster::AgentRegistered{std::move(agent), std::move(running)},
          [this, id, stream](const auto& applied) {
            if (absl::IsUnavailable(applied.status())) return Refuse(stream, id);
-           if (!applied.ok()) return stage_.Fail("a registration was refused");
+           if (!applied.ok()) return stage_.Fail("a registration was rejected");
            const auto it = hub_.find(id);
            if (it != hub_.end() && it->second.id == stream) it->second.down(Registered{});
          });
@@ -178,46 +178,46 @@ void MasterProcess::Report(int64_t stream, const model::AgentId& agent,
   cluster::Event event = cluster::LocalTaskStarted{allocation, agent};
   if (const auto* exit = std::get_if<agent::TaskExit>(&report.event)) {
     event = cluster::LocalTaskExited{.allocation = allocation,
-                                     .agent = agent,
-                                     .exit_code = exit->exit_code,
-                                     .signal = exit->signal,
-                                     .message = exit->message,
-                                     .start_failed = exit->start_failed};
+                                 .agent = agent,
+                                 .exit_code = exit->exit_code,
+                                 .signal = exit->signal,
+                                 .message = exit->message,
+                                 .start_failed = exit->start_failed};
   }
   Submit(event, [this, agent, stream, sequence = report.sequence](const auto& applied) {
     if (absl::IsUnavailable(applied.status())) return Refuse(stream, agent);
-    if (!applied.ok()) return stage_.Fail("a report was refused");
+    if (!applied.ok()) return stage_.Fail("a report was rejected");
     const auto present = hub_.find(agent);
     if (present == hub_.end() || present->second.id != stream) return;
     present->second.down(agent::Event(agent::AckReports{sequence}));
   });
 }
 
-// Nothing later on this stream is acknowledged: the agent comes again with all that was not.
+// Later reports on this stream are not acknowledged, so the agent reconnects and sends them again.
 void MasterProcess::Refuse(int64_t stream, const model::AgentId& agent) {
   const auto it = hub_.find(agent);
   if (it == hub_.end() || it->second.id != stream) return;
   ++stage_.counts.refused_streams;
   it->second.down(Closed{});
-  Gone(agent);
+  OnDisconnected(agent);
 }
 
 void MasterProcess::NoticeBreak(int64_t stream, const model::AgentId& agent) {
   const auto it = hub_.find(agent);
-  if (it != hub_.end() && it->second.id == stream) Gone(agent);
+  if (it != hub_.end() && it->second.id == stream) OnDisconnected(agent);
 }
 
-void MasterProcess::Gone(const model::AgentId& agent) {
+void MasterProcess::OnDisconnected(const model::AgentId& agent) {
   CatchUp();
   hub_[agent].id = 0;
   engine_->Submit(cluster::AgentDisconnected{agent});
-  StartPatience(agent);
+  StartReconnectTimer(agent);
   Wake();
 }
 
-void MasterProcess::StartPatience(const model::AgentId& agent) {
-  hub_[agent].patience = main_.loop.PostAfter(kPatience, [this, agent] {
-    if (dead_) return;
+void MasterProcess::StartReconnectTimer(const model::AgentId& agent) {
+  hub_[agent].reconnect_timer = main_.loop.PostAfter(kReconnectTimeout, [this, agent] {
+    if (killed_) return;
     stage_.Note(absl::StrCat("master: lost ", agent.value()));
     ++stage_.counts.lost_agents;
     hub_.erase(agent);
@@ -230,26 +230,26 @@ void MasterProcess::Send(const model::AgentId& agent, const Down& message) {
   if (it != hub_.end() && it->second.id != 0) it->second.down(message);
 }
 
-void MasterProcess::LetGo() {
+void MasterProcess::DisconnectAgents() {
   for (auto& [agent, stream] : hub_) {
     if (stream.id == 0) continue;
     stream.down(Closed{});
-    Gone(agent);
+    OnDisconnected(agent);
   }
 }
 
 // ---- effects ----
 
-// False when it died before this could leave.
-bool MasterProcess::Leave(const cluster::Effect& effect) {
-  if (!dead_ && stage_.Fault(0.0003)) {
-    stage_.Note("master: dies while effects leave it");
-    Die();
+// Returns false if the process was killed before the effect was sent.
+bool MasterProcess::Emit(const cluster::Effect& effect) {
+  if (!killed_ && stage_.Fault(0.0003)) {
+    stage_.Note("master: killed while it sends effects");
+    RequestKill();
   }
-  if (dead_) return false;
-  const model::AllocationId* furthered = Furthered(effect);
-  if (furthered != nullptr && closed_.contains(*furthered)) {
-    stage_.Fail(absl::StrCat(furthered->value(), " is told to go on after its end"));
+  if (killed_) return false;
+  const model::AllocationId* continued = GetContinuedAllocation(effect);
+  if (continued != nullptr && closed_.contains(*continued)) {
+    stage_.Fail(absl::StrCat(continued->value(), " is continued after its end"));
   }
   if (const auto* close = std::get_if<cluster::CloseAllocation>(&effect)) {
     closed_.insert(close->allocation);
@@ -259,7 +259,7 @@ bool MasterProcess::Leave(const cluster::Effect& effect) {
 }
 
 void MasterProcess::Start(const cluster::StartTask& order) {
-  if (!Leave(order)) return;
+  if (!Emit(order)) return;
   agent::StartTask start;
   start.spec.allocation = agent::AllocationId(order.spec.allocation.value());
   start.spec.task_id = order.spec.task.value();
@@ -269,7 +269,7 @@ void MasterProcess::Start(const cluster::StartTask& order) {
 }
 
 void MasterProcess::Stop(const cluster::StopTask& order) {
-  if (!Leave(order)) return;
+  if (!Emit(order)) return;
   const agent::StopTask stop{agent::AllocationId(order.allocation.value()), order.grace};
   Send(order.agent, agent::Event(stop));
   if (stage_.Fault(0.05)) Send(order.agent, agent::Event(stop));

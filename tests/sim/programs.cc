@@ -20,18 +20,18 @@ bool IsRepeatable(const experiment::Experiment& experiment) {
 }
 
 void Programs::Begin(Machine& machine, const model::AllocationId& id) {
-  Watch({&machine, id, machine.LifeOf(id)});
+  Watch({&machine, id, machine.GetProcessId(id)});
 }
 
-void Programs::Hear(const cluster::Effect& effect) {
+void Programs::HandleEffect(const cluster::Effect& effect) {
   const auto* rendezvous = std::get_if<cluster::AnnounceRendezvous>(&effect);
   const auto* preemption = std::get_if<cluster::AnnouncePreemption>(&effect);
   if (rendezvous == nullptr && preemption == nullptr) return;
   const model::AllocationId& id = rendezvous ? rendezvous->allocation : preemption->allocation;
   for (const auto& machine : machines_) {
     if (!machine->Lives(id)) continue;
-    const Rank rank{machine.get(), id, machine->LifeOf(id)};
-    // A stream that breaks is made again, and shows the state of that moment.
+    const Rank rank{machine.get(), id, machine->GetProcessId(id)};
+    // A broken stream is opened again, and shows the current state.
     if (stage_.Fault(0.1)) {
       stage_.After(stage_.Ms(500, 5'000), [this, rank] { Watch(rank); });
       continue;
@@ -41,7 +41,7 @@ void Programs::Hear(const cluster::Effect& effect) {
   }
 }
 
-// Asks until it has been answered; from then on the master tells by itself.
+// Repeats the request until it gets a response; after that, the master sends updates.
 void Programs::Watch(const Rank& rank) {
   if (!rank.Lives()) return;
   auto answered = std::make_shared<bool>(false);
@@ -63,12 +63,13 @@ void Programs::OnNews(const Rank& rank, bool rendezvous, bool preempt) {
   if (!rank.Lives()) return;
   const auto row = master_.committed().allocations.find(rank.allocation);
   if (row == master_.committed().allocations.end() || row->second.local_tasks.empty()) {
-    return stage_.Fail(absl::StrCat(rank.allocation.value(), " runs but was never committed"));
+    return stage_.Fail(
+        absl::StrCat(rank.allocation.value(), " is running but was never committed"));
   }
   const bool chief = row->second.local_tasks.front().placement.agent == rank.machine->id();
   if (preempt && preempted_.insert(rank.life).second) {
     ++stage_.counts.preemptions;
-    // Before it trains there is nothing to save; some never listen.
+    // Before training there is nothing to save. Some trials ignore preemption.
     if (chief && !training_.contains(rank.life) && stage_.Chance(0.5)) Yield(rank);
   }
   if (rendezvous && training_.insert(rank.life).second) {
@@ -88,18 +89,18 @@ void Programs::Train(const Rank& rank, const experiment::Allocation& seen) {
 }
 
 void Programs::TrainStep(const Rank& rank, int64_t step) {
-  // Its last run saved all of it, and did not come to its end.
-  if (step >= StepsOf(TrialOf(rank.allocation))) return ExitAll(rank.allocation);
+  // The previous run saved a checkpoint after the last step but was ended before it exited.
+  if (step >= GetSteps(GetTrial(rank.allocation))) return ExitAll(rank.allocation);
   stage_.After(stage_.Ms(200, 6'000), [this, rank, step] {
     if (!rank.Lives() || MayFail(rank)) return;
     const int64_t next = step + 1;
     if (preempted_.contains(rank.life)) {
-      if (stage_.Chance(0.1)) return;  // deaf, until it is killed
-      // Not the step that was not validated: the next run has to do that.
+      if (stage_.Chance(0.1)) return;  // Ignores the preemption until it is killed.
+      // Does not skip the step without a validation, which the next run must report.
       return Save(rank, step, [this, rank] { Yield(rank); });
     }
-    const experiment::Trial& trial = TrialOf(rank.allocation);
-    const int64_t steps = StepsOf(trial);
+    const experiment::Trial& trial = GetTrial(rank.allocation);
+    const int64_t steps = GetSteps(trial);
     const Then go_on = [this, rank, next, steps] {
       if (next >= steps) return ExitAll(rank.allocation);
       TrainStep(rank, next);
@@ -117,29 +118,29 @@ void Programs::TrainStep(const Rank& rank, int64_t step) {
 }
 
 void Programs::Validate(const Rank& rank, int64_t step, const Then& then) {
-  const experiment::Trial& trial = TrialOf(rank.allocation);
+  const experiment::Trial& trial = GetTrial(rank.allocation);
   model::MetricReport report;
   report.trial = trial.id;
   report.group = "validation";
   report.steps_completed = step;
   report.run_id = trial.run_id;
-  report.metrics = model::Value::Object{{"loss", Loss(trial, step)}};
+  report.metrics = model::Value::Object{{"loss", ComputeLoss(trial, step)}};
   Call(rank, cluster::ValidationReported{rank.allocation, std::move(report)},
        [this, id = trial.id, rank, step, then] {
          stage_.Note(absl::StrCat(rank.allocation.value(), ": validated step ", step));
-         if (IsHeard(rank)) validated_[id].insert(step);
+         if (IsCurrent(rank)) validated_[id].insert(step);
          then();
        });
 }
 
-double Programs::Loss(const experiment::Trial& trial, int64_t step) {
-  if (!IsRepeatable(ExperimentOf(trial))) return static_cast<double>(stage_.Pick(0, 100));
+double Programs::ComputeLoss(const experiment::Trial& trial, int64_t step) {
+  if (!IsRepeatable(GetExperiment(trial))) return static_cast<double>(stage_.Pick(0, 100));
   return std::abs(trial.hparams.at("lr").AsNumber().value() - 0.3) +
          1.0 / static_cast<double>(step);
 }
 
-int64_t Programs::StepsOf(const experiment::Trial& trial) const {
-  const int64_t length = model::MaxLength(ExperimentOf(trial).config->searcher);
+int64_t Programs::GetSteps(const experiment::Trial& trial) const {
+  const int64_t length = model::MaxLength(GetExperiment(trial).config->searcher);
   return length > 0 ? length : kSteps;
 }
 
@@ -147,11 +148,11 @@ void Programs::Save(const Rank& rank, int64_t step, const Then& then) {
   cluster::CheckpointReported event;
   event.allocation = rank.allocation;
   event.checkpoint.id = model::CheckpointId(absl::StrCat("checkpoint-", stage_.NextNumber()));
-  event.checkpoint.trial = TrialOf(rank.allocation).id;
+  event.checkpoint.trial = GetTrial(rank.allocation).id;
   event.checkpoint.allocation = rank.allocation;
   event.checkpoint.steps_completed = step;
   Call(rank, event, [this, id = event.checkpoint.id, rank, then] {
-    if (IsHeard(rank)) answered_.insert(id);
+    if (IsCurrent(rank)) acknowledged_.insert(id);
     then();
   });
 }
@@ -160,14 +161,14 @@ void Programs::Yield(const Rank& rank) {
   Call(rank, cluster::PreemptionAcked{rank.allocation}, [this, rank] { ExitAll(rank.allocation); });
 }
 
-// A task that was given up is heard no more.
-bool Programs::IsHeard(const Rank& rank) const {
+// The master ignores calls of a task that was given up.
+bool Programs::IsCurrent(const Rank& rank) const {
   const auto row = master_.committed().allocations.find(rank.allocation);
   return row->second.state != model::AllocationState::kTerminated;
 }
 
 bool Programs::MayFail(const Rank& rank) {
-  if (IsRepeatable(ExperimentOf(TrialOf(rank.allocation)))) {
+  if (IsRepeatable(GetExperiment(GetTrial(rank.allocation)))) {
     if (!stage_.Fault(0.05)) return false;
     rank.machine->Exit(rank.allocation, 139, 11);
     return true;
@@ -178,7 +179,7 @@ bool Programs::MayFail(const Rank& rank) {
       rank.machine->Exit(rank.allocation, 1);
       break;
     case 3:
-      // Nobody would take the slot out of its quarantine any more.
+      // Otherwise no operator would end the quarantine of the slot.
       if (stage_.calm) return false;
       Call(rank, cluster::HardwareSuspected{rank.allocation, rank.machine->id(), "Xid 79"},
            [rank] { rank.machine->Exit(rank.allocation, 1); });
@@ -193,7 +194,7 @@ bool Programs::MayFail(const Rank& rank) {
       rank.machine->Exit(rank.allocation, 139, 11);
       break;
     case 2:
-      rank.machine->Exit(rank.allocation, 0);  // too early, and the others do not follow
+      rank.machine->Exit(rank.allocation, 0);  // too early, while the other ranks keep running
       stage_.After(stage_.Ms(10, 20'000), [this, id = rank.allocation] { ExitAll(id); });
       break;
     default: {
@@ -211,26 +212,26 @@ bool Programs::MayFail(const Rank& rank) {
 void Programs::ExitAll(const model::AllocationId& id) {
   for (const auto& machine : machines_) {
     if (!machine->Lives(id)) continue;
-    const Rank rank{machine.get(), id, machine->LifeOf(id)};
+    const Rank rank{machine.get(), id, machine->GetProcessId(id)};
     stage_.After(stage_.Ms(1, 1'000), [rank] {
       if (rank.Lives()) rank.machine->Exit(rank.allocation, 0);
     });
   }
 }
 
-// Goes on once, at the first answer; the caller may be dead by then.
+// Calls `then` once, at the first response; the caller may have ended by then.
 void Programs::Call(const Rank& rank, const cluster::Event& event, const Then& then) {
   if (!rank.Lives()) return;
   auto answered = std::make_shared<bool>(false);
   const auto reply = [this, rank, answered, then](const absl::StatusOr<engine::Applied>& outcome) {
-    if (absl::IsUnavailable(outcome.status())) return;  // it asks again
-    if (!outcome.ok()) return stage_.Fail("a trial's report was refused");
-    if (stage_.Fault(0.03)) return;  // the answer is lost
+    if (absl::IsUnavailable(outcome.status())) return;  // The call will be repeated.
+    if (!outcome.ok()) return stage_.Fail("a report of a trial was rejected");
+    if (stage_.Fault(0.03)) return;  // The response is lost.
     if (std::exchange(*answered, true) || !rank.Lives()) return;
     then();
   };
   const auto send = [this, event, reply] { master_.Submit(event, reply); };
-  const bool late = stage_.Fault(0.03);  // its repetition overtakes it, and what comes then
+  const bool late = stage_.Fault(0.03);  // The repetition and later calls overtake this call.
   stage_.counts.late_calls += late;
   stage_.After(late ? stage_.Ms(2'000, 20'000) : stage_.Ms(1, 100), send);
   if (stage_.Fault(0.03)) {
@@ -238,30 +239,30 @@ void Programs::Call(const Rank& rank, const cluster::Event& event, const Then& t
     stage_.After(stage_.Ms(1, 10'000), send);
   }
   stage_.After(absl::Seconds(2), [this, rank, event, then, answered] {
-    // From here on only the repetition goes on.
+    // Only the repetition continues from here.
     if (!std::exchange(*answered, true)) Call(rank, event, then);
   });
 }
 
-const experiment::Trial& Programs::TrialOf(const model::AllocationId& id) const {
+const experiment::Trial& Programs::GetTrial(const model::AllocationId& id) const {
   const cluster::Rows& rows = master_.committed();
   return rows.trials.at(rows.allocations.at(id).trial);
 }
 
-const experiment::Experiment& Programs::ExperimentOf(const experiment::Trial& trial) const {
+const experiment::Experiment& Programs::GetExperiment(const experiment::Trial& trial) const {
   return master_.committed().experiments.at(trial.experiment);
 }
 
-void Programs::CheckAnswered() {
-  for (const model::CheckpointId& id : answered_) {
+void Programs::CheckAcknowledged() {
+  for (const model::CheckpointId& id : acknowledged_) {
     if (master_.committed().checkpoints.contains(id)) continue;
-    stage_.Fail(absl::StrCat(id.value(), " was answered and is not in the rows"));
+    stage_.Fail(absl::StrCat(id.value(), " was acknowledged but is not in the rows"));
   }
   for (const auto& [id, trial] : master_.committed().trials) CheckMetrics(trial);
 }
 
 void Programs::CheckMetrics(const experiment::Trial& trial) {
-  const bool repeatable = IsRepeatable(ExperimentOf(trial));
+  const bool repeatable = IsRepeatable(GetExperiment(trial));
   std::set<int64_t> steps;
   for (const model::MetricReport& report : master_.Metrics(trial.id)) {
     const int64_t step = report.steps_completed;
@@ -269,15 +270,15 @@ void Programs::CheckMetrics(const experiment::Trial& trial) {
       stage_.Fail(absl::StrCat("the validation of trial ", trial.id.value(), " after ", step,
                                " steps ", what));
     };
-    if (!steps.insert(step).second) broken("is there twice");
+    if (!steps.insert(step).second) broken("is stored twice");
     if (repeatable && step != static_cast<int64_t>(steps.size())) broken("comes after a gap");
     const std::optional<double> loss = report.metrics.Find("loss")->AsNumber();
-    if (repeatable && loss != Loss(trial, step)) broken("is not what was reported");
+    if (repeatable && loss != ComputeLoss(trial, step)) broken("differs from the report");
   }
   for (const int64_t step : validated_[trial.id]) {
     if (steps.contains(step)) continue;
     stage_.Fail(absl::StrCat("the validation of trial ", trial.id.value(), " after ", step,
-                             " steps was answered and is not in the rows"));
+                             " steps was acknowledged but is not in the rows"));
   }
 }
 

@@ -1,7 +1,9 @@
-// What runs inside the tasks: the rank on the first node trains in steps, reports, saves, yields to
-// preemption, fails in many ways; the others wait for it and end with it.
+// The programs in the tasks. The rank on the first node trains in steps, reports, saves
+// checkpoints, reacts to preemption, and fails in various ways; the other ranks wait for it and
+// exit with it.
 //
-// Owned by World. Talks to the master as the trial API does: a call is repeated until answered.
+// Owned by World. Calls the master as the Trial API does: a call is repeated until it gets a
+// response.
 #ifndef TESTS_SIM_PROGRAMS_H_
 #define TESTS_SIM_PROGRAMS_H_
 
@@ -22,21 +24,21 @@ class Programs {
   Programs(Stage& stage, Master& master, const std::vector<std::unique_ptr<Machine>>& machines)
       : stage_(stage), master_(master), machines_(machines) {}
 
-  // A process of the allocation has begun on the machine.
+  // Called when a process of the allocation has started on the machine.
   void Begin(Machine& machine, const model::AllocationId& id);
-  // The master tells those who watch an allocation.
-  void Hear(const cluster::Effect& effect);
-  // Every answered report must be in the rows, each metric once and as it was reported.
-  void CheckAnswered();
+  // Called with the effects for trials that watch an allocation.
+  void HandleEffect(const cluster::Effect& effect);
+  // Checks that every acknowledged report is in the rows exactly once and unchanged.
+  void CheckAcknowledged();
 
  private:
   using Then = std::function<void()>;
-  // One process: dead once its machine has none of that life.
+  // A process; it has ended if its machine has no process with this ID.
   struct Rank {
     Machine* machine;
     model::AllocationId allocation;
     int64_t life;
-    bool Lives() const { return machine->LifeOf(allocation) == life; }
+    bool Lives() const { return machine->GetProcessId(allocation) == life; }
   };
 
   void Watch(const Rank& rank);
@@ -46,28 +48,29 @@ class Programs {
   void Validate(const Rank& rank, int64_t step, const Then& then);
   void Save(const Rank& rank, int64_t step, const Then& then);
   void Yield(const Rank& rank);
-  bool IsHeard(const Rank& rank) const;
+  bool IsCurrent(const Rank& rank) const;
   bool MayFail(const Rank& rank);
   void ExitAll(const model::AllocationId& id);
   void Call(const Rank& rank, const cluster::Event& event, const Then& then);
-  // What a trial of a repeatable experiment reports, whatever happens to it; else chance.
-  double Loss(const experiment::Trial& trial, int64_t step);
-  int64_t StepsOf(const experiment::Trial& trial) const;
+  // For a repeatable experiment a function of the trial and step, otherwise random.
+  double ComputeLoss(const experiment::Trial& trial, int64_t step);
+  int64_t GetSteps(const experiment::Trial& trial) const;
   void CheckMetrics(const experiment::Trial& trial);
-  const experiment::Experiment& ExperimentOf(const experiment::Trial& trial) const;
-  const experiment::Trial& TrialOf(const model::AllocationId& id) const;
+  const experiment::Experiment& GetExperiment(const experiment::Trial& trial) const;
+  const experiment::Trial& GetTrial(const model::AllocationId& id) const;
 
   Stage& stage_;
   Master& master_;
   const std::vector<std::unique_ptr<Machine>>& machines_;
-  std::set<int64_t> training_;   // by the life of the process
-  std::set<int64_t> preempted_;  // told to yield
-  std::set<model::CheckpointId> answered_;
-  std::map<model::TrialId, std::set<int64_t>> validated_;  // steps, answered
+  std::set<int64_t> training_;   // process IDs
+  std::set<int64_t> preempted_;  // process IDs of preempted ranks
+  std::set<model::CheckpointId> acknowledged_;
+  std::map<model::TrialId, std::set<int64_t>> validated_;  // acknowledged steps
 };
 
-// Its trials report the same for the same hyperparameters, and fail only with their machines: what
-// its search decides must not depend on what else happens. Known by its creator's request.
+// Whether the trials of the experiment report the same metrics for the same hyperparameters and
+// fail only if their machines fail, so that the decisions of its search must not depend on other
+// events. Such experiments are recognized by the ID of the create request.
 bool IsRepeatable(const experiment::Experiment& experiment);
 inline constexpr char kRepeatable[] = "repeatable";
 

@@ -23,8 +23,8 @@ void Searches::Next(const std::shared_ptr<Search>& search) {
     event.posted.id = absl::StrCat("post-", stage_.NextNumber());
     Choose(*search, event.posted);
     if (event.posted.operations.empty()) return Next(search);
-    // A refusal is an answer too: the experiment may be on its way to its end.
-    ask_(event, [this, search](const absl::StatusOr<engine::Applied>& applied) {
+    // A rejection is a response, too: the experiment may be ending.
+    send_request_(event, [this, search](const absl::StatusOr<engine::Applied>& applied) {
       if (!applied.ok()) {
         stage_.Note(absl::StrCat("search ", search->id.value(), ": ", applied.status().message()));
         search->resumed = false;
@@ -41,7 +41,7 @@ void Searches::Choose(Search& search, searcher::OperationsPosted& post) {
   }
   if (stage_.calm) {
     search.resumed = true;
-    // Those that are there: a post that was to create one may have been refused.
+    // Only trials that exist: a post that creates a trial may have been rejected.
     for (const auto& [id, trial] : master_.committed().trials) {
       if (trial.experiment != search.id) continue;
       post.operations.emplace_back(searcher::ResumeTrial{trial.request});

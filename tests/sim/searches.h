@@ -1,7 +1,7 @@
-// The programs that drive searches of kind `custom`: they post operations at random times until the
-// faults stop, then let every trial go on and, when all have ended, shut the search down.
+// The programs that drive searches of kind `custom`. They post operations at random times until the
+// faults stop, then resume every trial and, after all have ended, shut the search down.
 //
-// Owned by World. A post is repeated until it is answered, by `ask`.
+// Owned by World. `send_request` repeats a post until it gets a response.
 #ifndef TESTS_SIM_SEARCHES_H_
 #define TESTS_SIM_SEARCHES_H_
 
@@ -16,19 +16,20 @@ namespace det::sim {
 
 class Searches {
  public:
-  using Ask = std::function<void(const cluster::Event& request, const Master::Reply& reply)>;
-  Searches(Stage& stage, Master& master, Ask ask)
-      : stage_(stage), master_(master), ask_(std::move(ask)) {}
+  using SendRequest =
+      std::function<void(const cluster::Event& request, const Master::Reply& reply)>;
+  Searches(Stage& stage, Master& master, SendRequest send_request)
+      : stage_(stage), master_(master), send_request_(std::move(send_request)) {}
 
-  // Drives the experiment, if it is one of these.
+  // Starts to drive the experiment if its searcher is `custom`.
   void Begin(model::ExperimentId id);
 
  private:
   struct Search {
     model::ExperimentId id;
-    int64_t created = 0;  // trials asked for: "1", "2", ...
+    int64_t created = 0;  // number of trials requested: "1", "2", ...
     int64_t budget = 0;
-    bool resumed = false;  // all of them, once the faults have stopped
+    bool resumed = false;  // all trials, after the faults have stopped
   };
 
   void Next(const std::shared_ptr<Search>& search);
@@ -38,7 +39,7 @@ class Searches {
 
   Stage& stage_;
   Master& master_;
-  const Ask ask_;
+  const SendRequest send_request_;
 };
 
 }  // namespace det::sim

@@ -27,7 +27,7 @@ void Stage::Fail(const std::string& what) { Check(absl::InternalError(what)); }
 void Stage::Check(const absl::Status& status) {
   if (status.ok() || !status_.ok()) return;
   status_ = absl::InternalError(absl::StrCat("at ", Clock(), ": ", status.message()));
-  Note(absl::StrCat("BROKEN: ", status.message()));
+  Note(absl::StrCat("FAILED: ", status.message()));
 }
 
 void Stage::Note(const std::string& what) const {

@@ -1,7 +1,7 @@
-// Where one history is played: virtual time, chance from one seed, and the first thing that went
-// wrong. Everything of a simulation holds a reference to its stage.
+// The context of one history: virtual time, random numbers from one seed, and the first failure.
+// All parts of a simulation hold a reference to its stage.
 //
-// Single-threaded; nothing sleeps.
+// Single-threaded; does not sleep.
 #ifndef TESTS_SIM_STAGE_H_
 #define TESTS_SIM_STAGE_H_
 
@@ -16,36 +16,36 @@
 
 namespace det::sim {
 
-// How much happened, to see that a seed exercises what it should.
+// Numbers of events, to check that the simulation exercises what it should.
 struct Counts {
   int events = 0;
   int commits = 0;
   int crashes = 0;          // of masters
   int takeovers = 0;        // by another master
   int outages = 0;          // of the database
-  int lost_answers = 0;     // of commits that went through
+  int lost_answers = 0;     // acknowledgements of successful commits
   int refused_commits = 0;  // each ends a master
   int clocks_set = 0;       // of masters
   int broken_streams = 0;
-  int refused_streams = 0;  // by a master whose database is away
+  int refused_streams = 0;  // by a master whose database is unavailable
   int late_calls = 0;       // of trials, overtaken by others
   int repeated_calls = 0;
   int reboots = 0;  // of machines
   int agent_crashes = 0;
   int adoptions = 0;     // of tasks, by the next agent
-  int adopted_ends = 0;  // of these had ended meanwhile
+  int adopted_ends = 0;  // of tasks that had ended in the meantime
   int lost_agents = 0;
   int double_creations = 0;
   int preemptions = 0;
-  int holds = 0;      // posts that hold a trial
+  int holds = 0;      // posts that pause a trial
   int restarts = 0;   // of trials
-  int compared = 0;   // searches, with an undisturbed history
+  int compared = 0;   // searches compared with an undisturbed history
   int completed = 0;  // experiments, by their end
   int canceled = 0;
   int failed = 0;
 };
 
-// All of them, by name.
+// All counts, by name.
 struct CountField {
   const char* name;
   int Counts::*field;
@@ -54,19 +54,19 @@ inline constexpr CountField kCountFields[] = {
     {"events", &Counts::events},
     {"commits", &Counts::commits},
     {"masters crashed", &Counts::crashes},
-    {"take-overs", &Counts::takeovers},
-    {"outages of the database", &Counts::outages},
-    {"lost answers of commits", &Counts::lost_answers},
-    {"refused commits", &Counts::refused_commits},
+    {"takeovers", &Counts::takeovers},
+    {"database outages", &Counts::outages},
+    {"lost commit acknowledgements", &Counts::lost_answers},
+    {"rejected commits", &Counts::refused_commits},
     {"clocks set", &Counts::clocks_set},
     {"broken streams", &Counts::broken_streams},
-    {"refused streams", &Counts::refused_streams},
+    {"rejected streams", &Counts::refused_streams},
     {"late calls", &Counts::late_calls},
     {"repeated calls", &Counts::repeated_calls},
     {"reboots", &Counts::reboots},
     {"agents crashed", &Counts::agent_crashes},
-    {"tasks taken up", &Counts::adoptions},
-    {"tasks taken up after their end", &Counts::adopted_ends},
+    {"reattached tasks", &Counts::adoptions},
+    {"tasks reattached after their end", &Counts::adopted_ends},
     {"lost agents", &Counts::lost_agents},
     {"double creations", &Counts::double_creations},
     {"preemptions", &Counts::preemptions},
@@ -84,25 +84,25 @@ class Stage {
 
   absl::Time now() const { return now_; }
   void After(absl::Duration delay, std::function<void()> act);
-  // Lets the next thing happen; false when nothing is left or something went wrong.
+  // Runs the next action. Returns false if none is left or a check failed.
   bool Step();
 
   bool Chance(double probability) { return rng_.Uniform01() < probability; }
-  // Never the same twice.
+  // A unique number.
   int64_t NextNumber() { return ++last_number_; }
-  // Something that only happens until the faults stop.
+  // As Chance(), but false after the faults have stopped.
   bool Fault(double probability) { return Chance(probability) && !calm; }
   int64_t Pick(int64_t lo, int64_t hi) { return rng_.UniformInt(lo, hi); }
   absl::Duration Ms(int64_t lo, int64_t hi) { return absl::Milliseconds(Pick(lo, hi)); }
 
-  // The first failure counts.
+  // Records the failure; only the first one is kept.
   void Fail(const std::string& what);
   void Check(const absl::Status& status);
   const absl::Status& status() const { return status_; }
-  // A line of the history, printed when it was asked for.
+  // Prints a line of the history if `verbose` is set.
   void Note(const std::string& what) const;
 
-  // The same for the same seed, and for no other: a digest of when everything happened.
+  // A digest of the times of all actions, which identifies the history of a seed.
   uint64_t Digest() const { return digest_; }
 
   bool calm = false;

@@ -11,7 +11,7 @@
 namespace det::sim {
 namespace {
 
-// Faults and users stop then; all work must end by kEnd.
+// Faults and user actions stop at this time; all work must end by kEnd.
 constexpr absl::Duration kTroubled = absl::Minutes(3);
 constexpr absl::Duration kEnd = absl::Hours(3);
 
@@ -21,10 +21,10 @@ World::World(uint64_t seed, Kind kind, bool verbose)
     : seed_(seed),
       kind_(kind),
       stage_(seed, verbose),
-      master_(stage_, [this](const cluster::Effect& effect) { programs_.Hear(effect); }),
+      master_(stage_, [this](const cluster::Effect& effect) { programs_.HandleEffect(effect); }),
       programs_(stage_, master_, machines_),
       searches_(stage_, master_, [this](const cluster::Event& request, const Master::Reply& reply) {
-        Ask(request, reply);
+        SendRequest(request, reply);
       }) {
   for (const char* name : {"vision", "speech"}) spaces_[name] = master_.MakeSpace(name);
 }
@@ -35,8 +35,8 @@ absl::Status World::Run() {
   while (stage_.Step()) {
     if (stage_.calm && AllEnded()) break;
     if (stage_.now() > end) {
-      NoteWhatLives();
-      stage_.Fail("work does not end");
+      NotePendingWork();
+      stage_.Fail("work has not ended in time");
     }
   }
   CheckEnd();
@@ -45,7 +45,7 @@ absl::Status World::Run() {
 
 void World::PlanRepeatable() {
   if (seed_ % 3 != 0) return;
-  ++wanted_;
+  ++requested_experiments_;
   stage_.After(stage_.Ms(0, 30'000),
                [this] { Create(MakeRepeatableConfig(seed_), absl::StrCat(kRepeatable, "-0")); });
 }
@@ -56,18 +56,18 @@ void World::Plan() {
   PlanRepeatable();
   if (kind_ == Kind::kUndisturbed) return;
   const auto others = static_cast<size_t>(stage_.Pick(1, 6));
-  wanted_ += others;
+  requested_experiments_ += others;
   for (size_t i = 0; i < others; ++i) {
     stage_.After(stage_.Ms(0, 60'000),
                  [this, i] { Create(MakeConfig(stage_), absl::StrCat("request-", i)); });
   }
   const int64_t wishes = stage_.Pick(0, 25);
   for (int64_t i = 0; i < wishes; ++i) {
-    stage_.After(stage_.Ms(0, 180'000), [this] { Meddle(); });
+    stage_.After(stage_.Ms(0, 180'000), [this] { ActAsUser(); });
   }
   const int64_t troubles = stage_.Pick(0, 30);
   for (int64_t i = 0; i < troubles; ++i) {
-    stage_.After(stage_.Ms(0, 170'000), [this] { Trouble(); });
+    stage_.After(stage_.Ms(0, 170'000), [this] { InjectFault(); });
   }
   stage_.After(kTroubled, [this] { CalmDown(); });
 }
@@ -77,7 +77,7 @@ void World::PlanMachines() {
   size_t slots = 0;
   for (int64_t i = 0; i < count; ++i) {
     int mine = static_cast<int>(stage_.Pick(1, 4));
-    // The largest gang fits once all is free.
+    // The largest gang must fit into the empty cluster.
     if (i == count - 1 && slots + mine < 4) mine = static_cast<int>(4 - slots);
     slots += mine;
     machines_.push_back(std::make_unique<Machine>(
@@ -89,22 +89,22 @@ void World::PlanMachines() {
 
 // ---- users ----
 
-// A request is repeated until it is answered.
-void World::Ask(const cluster::Event& request, const Master::Reply& reply) {
+// Repeats the request until it gets a response.
+void World::SendRequest(const cluster::Event& request, const Master::Reply& reply) {
   auto answered = std::make_shared<bool>(false);
   master_.Submit(request, [this, answered, reply](const absl::StatusOr<engine::Applied>& outcome) {
-    // It is asked again when it cannot be taken.
+    // UNAVAILABLE is not a response; the request is repeated.
     if (absl::IsUnavailable(outcome.status())) return;
     if (stage_.Fault(0.05) || std::exchange(*answered, true)) return;
     reply(outcome);
   });
   stage_.After(absl::Seconds(2), [this, answered, request, reply] {
-    if (!std::exchange(*answered, true)) Ask(request, reply);
+    if (!std::exchange(*answered, true)) SendRequest(request, reply);
   });
 }
 
-// What those who run the cluster do to it.
-cluster::Event World::Govern() {
+// A random action of an operator.
+cluster::Event World::ActAsOperator() {
   const auto machine = [&] {
     return machines_[stage_.Pick(0, static_cast<int64_t>(machines_.size()) - 1)]->id();
   };
@@ -153,10 +153,10 @@ cluster::Event World::Govern() {
   }
 }
 
-// Takes back what keeps work from its end.
-void World::Ungovern() {
+// Undoes operator actions that prevent work from ending.
+void World::UndoOperatorActions() {
   const auto wish = [this](const cluster::Event& event) {
-    Ask(event, [](const absl::StatusOr<engine::Applied>&) {});
+    SendRequest(event, [](const absl::StatusOr<engine::Applied>&) {});
   };
   for (const auto& machine : machines_) {
     wish(cluster::SetMaintenance{machine->id(), {}});
@@ -168,7 +168,7 @@ void World::Ungovern() {
   for (const char* workspace : {"vision", "speech"}) {
     wish(cluster::DeleteQuota{model::Quota::Scope::kWorkspace, workspace});
   }
-  for (size_t i = 1; i <= wanted_ + 1; ++i) {
+  for (size_t i = 1; i <= requested_experiments_ + 1; ++i) {
     wish(cluster::UpdateQueue{
         {{.job = model::JobId(absl::StrCat("exp-", i)), .resource_pool = "default"}}});
   }
@@ -185,12 +185,12 @@ void World::Create(const std::shared_ptr<const model::ExperimentConfig>& config,
   event.context_hash = "hash";
   event.request_id = request;
   event.activate = kind_ == Kind::kUndisturbed || stage_.Chance(0.8);
-  Ask(event, [this, config, request](const absl::StatusOr<engine::Applied>& outcome) {
-    // Too large for the machines that have come so far.
+  SendRequest(event, [this, config, request](const absl::StatusOr<engine::Applied>& outcome) {
+    // Too large for the machines that have registered so far.
     if (absl::IsInvalidArgument(outcome.status()) && !created_.contains(request)) {
       return stage_.After(absl::Seconds(5), [this, config, request] { Create(config, request); });
     }
-    if (!outcome.ok() || !outcome->created) return stage_.Fail("a creation was refused");
+    if (!outcome.ok() || !outcome->created) return stage_.Fail("a create request was rejected");
     if (created_.emplace(request, *outcome->created).second) {
       searches_.Begin(*outcome->created);
     }
@@ -203,7 +203,7 @@ bool World::MayEnd(model::ExperimentId id) const {
   return row != master_.committed().experiments.end() && !IsRepeatable(row->second);
 }
 
-void World::Meddle() {
+void World::ActAsUser() {
   const model::ExperimentId id(static_cast<int32_t>(stage_.Pick(1, 7)));
   const model::TrialId trial(static_cast<int32_t>(stage_.Pick(1, 12)));
   const auto row = master_.committed().trials.find(trial);
@@ -212,13 +212,13 @@ void World::Meddle() {
     switch (stage_.Pick(0, 29)) {
       case 0:
         if (MayEnd(id)) return cluster::CancelExperiment{id};
-        return Govern();
+        return ActAsOperator();
       case 1:
         if (MayEnd(id)) return cluster::KillExperiment{id};
-        return Govern();
+        return ActAsOperator();
       case 2:
         if (ends_trial) return cluster::KillTrial{trial};
-        return Govern();
+        return ActAsOperator();
       case 3:
       case 4:
       case 5:
@@ -234,20 +234,20 @@ void World::Meddle() {
       case 14:
         return cluster::PauseExperiment{id};
       default:
-        return Govern();
+        return ActAsOperator();
     }
   };
   const cluster::Event event = wish();
   const std::string kind =
       event.Visit<std::string>([](const auto& asked) { return std::string(typeid(asked).name()); });
   stage_.Note(absl::StrCat("user: ", kind, " on experiment ", id.value()));
-  // A refusal is an answer too.
-  Ask(event, [](const absl::StatusOr<engine::Applied>&) {});
+  // A rejection is a response, too.
+  SendRequest(event, [](const absl::StatusOr<engine::Applied>&) {});
 }
 
 // ---- faults ----
 
-void World::Trouble() {
+void World::InjectFault() {
   Machine& machine = *machines_[stage_.Pick(0, static_cast<int64_t>(machines_.size()) - 1)];
   const absl::Duration away =
       stage_.Chance(0.3) ? stage_.Ms(20'000, 60'000) : stage_.Ms(100, 9'000);
@@ -266,7 +266,7 @@ void World::Trouble() {
     case 5:
       return machine.Reboot(away);
     case 6:
-      return machine.Part(away);
+      return machine.Disconnect(away);
     case 7:
       return machine.CrashAgent(away);
     default:
@@ -277,12 +277,12 @@ void World::Trouble() {
 void World::CalmDown() {
   stage_.Note("all faults stop");
   stage_.calm = true;
-  // Machines and master come back by themselves; those who paused something go on with it.
-  stage_.After(absl::Minutes(2), [this] { Ungovern(); });
-  for (int32_t id = 1; id <= static_cast<int32_t>(wanted_) + 1; ++id) {
+  // Machines and master return by themselves; users activate what they paused.
+  stage_.After(absl::Minutes(2), [this] { UndoOperatorActions(); });
+  for (int32_t id = 1; id <= static_cast<int32_t>(requested_experiments_) + 1; ++id) {
     stage_.After(absl::Minutes(2), [this, id] {
-      Ask(cluster::ActivateExperiment{model::ExperimentId(id)},
-          [](const absl::StatusOr<engine::Applied>&) {});
+      SendRequest(cluster::ActivateExperiment{model::ExperimentId(id)},
+                  [](const absl::StatusOr<engine::Applied>&) {});
     });
   }
 }
@@ -290,7 +290,7 @@ void World::CalmDown() {
 // ---- the end ----
 
 bool World::AllEnded() const {
-  if (created_.size() < wanted_ || !master_.AtRest()) return false;
+  if (created_.size() < requested_experiments_ || !master_.AtRest()) return false;
   for (const auto& [id, experiment] : master_.committed().experiments) {
     if (!model::IsTerminal(experiment.state)) return false;
   }
@@ -302,19 +302,20 @@ bool World::AllEnded() const {
 
 void World::CheckEnd() {
   if (!stage_.status().ok()) return;
-  if (!AllEnded()) return stage_.Fail("nothing happens any more, and work has not ended");
+  if (!AllEnded()) return stage_.Fail("no action is left, but work has not ended");
   master_.CheckAll();
-  programs_.CheckAnswered();
+  programs_.CheckAcknowledged();
   const cluster::Rows& rows = master_.committed();
   stage_.Check(sim::CheckEnd(rows));
   for (const auto& [request, id] : created_) {
     const auto row = rows.experiments.find(id);
     if (row == rows.experiments.end() || row->second.request_id != request) {
-      stage_.Fail(absl::StrCat("a user was told of experiment ", id.value(), ", which is lost"));
+      stage_.Fail(absl::StrCat("experiment ", id.value(), " was acknowledged but is lost"));
     }
   }
-  // A repeated request is known by its id as long as its experiment lives.
-  stage_.counts.double_creations += static_cast<int>(rows.experiments.size() - wanted_);
+  // A repeated request is recognized by its ID as long as its experiment exists.
+  stage_.counts.double_creations +=
+      static_cast<int>(rows.experiments.size() - requested_experiments_);
   for (const auto& [id, trial] : rows.trials) stage_.counts.restarts += trial.restarts;
   for (const auto& [id, experiment] : rows.experiments) {
     stage_.counts.completed += experiment.state == model::ExperimentState::kCompleted;
@@ -323,11 +324,11 @@ void World::CheckEnd() {
   }
 }
 
-void World::NoteWhatLives() const {
+void World::NotePendingWork() const {
   const cluster::Rows& rows = master_.committed();
-  stage_.Note(absl::StrCat(created_.size(), " of ", wanted_,
+  stage_.Note(absl::StrCat(created_.size(), " of ", requested_experiments_,
                            " experiments are created; the master ",
-                           master_.AtRest() ? "rests" : "does not rest"));
+                           master_.AtRest() ? "is at rest" : "is not at rest"));
   for (const auto& [id, e] : rows.experiments) {
     stage_.Note(absl::StrCat("experiment ", id.value(), " (", e.config->searcher.name,
                              "): ", std::string(model::ToString(e.state))));

@@ -1,9 +1,9 @@
-// A whole cluster in virtual time: a master that commits in groups and crashes, agents whose
-// streams break and whose machines fail, programs that train, fail and are preempted, and users who
-// change their minds. One seed is one history. After a while the faults stop, everybody comes
-// back, and all work must end.
+// A whole cluster in virtual time: masters that commit in groups and crash, agents whose streams
+// break and whose machines fail, programs that train, fail and are preempted, and users who create
+// and change experiments. Each seed gives one history. After a while the faults stop, all
+// components return, and all work must end.
 //
-// Single-threaded; nothing sleeps.
+// Single-threaded; does not sleep.
 #ifndef TESTS_SIM_WORLD_H_
 #define TESTS_SIM_WORLD_H_
 
@@ -27,15 +27,15 @@ class World {
  public:
   enum class Kind {
     kTroubled,
-    kUndisturbed,  // the repeatable experiments of the same seed alone, without any fault
+    kUndisturbed,  // only the repeatable experiments of the seed, without faults
   };
   explicit World(uint64_t seed, Kind kind = Kind::kTroubled, bool verbose = false);
 
-  // Until all work has ended. INTERNAL with the invariant that broke and when.
+  // Runs until all work has ended. Returns INTERNAL with the violated invariant and the time.
   absl::Status Run();
   const Counts& counts() const { return stage_.counts; }
   uint64_t digest() const { return stage_.Digest(); }
-  // What the search of the seed's repeatable experiment has decided; empty: it has none.
+  // The decisions of the search of the repeatable experiment; empty if the seed has none.
   std::string decisions() const;
 
  private:
@@ -44,18 +44,18 @@ class World {
   void PlanMachines();
   void Create(const std::shared_ptr<const model::ExperimentConfig>& config,
               const std::string& request);
-  void Ask(const cluster::Event& request, const Master::Reply& reply);
-  void Meddle();
-  // Whether an end of it that somebody asks for may be compared with nothing.
+  void SendRequest(const cluster::Event& request, const Master::Reply& reply);
+  void ActAsUser();
+  // Whether a user may end the experiment, which is not allowed if its search will be compared.
   bool MayEnd(model::ExperimentId id) const;
-  cluster::Event Govern();
-  void Ungovern();
-  void Trouble();
+  cluster::Event ActAsOperator();
+  void UndoOperatorActions();
+  void InjectFault();
   void CalmDown();
   bool AllEnded() const;
   void CheckEnd();
-  // What is not over, for who looks at a history that does not end.
-  void NoteWhatLives() const;
+  // Prints the work that has not ended, to debug a history that does not end.
+  void NotePendingWork() const;
 
   const uint64_t seed_;
   const Kind kind_;
@@ -64,9 +64,9 @@ class World {
   std::vector<std::unique_ptr<Machine>> machines_;
   Programs programs_;
   Searches searches_;
-  size_t wanted_ = 0;                                   // experiments that users ask for
-  std::map<std::string, cluster::Space> spaces_;        // by the workspace's name
-  std::map<std::string, model::ExperimentId> created_;  // request -> what the user was told
+  size_t requested_experiments_ = 0;                    // number of experiments that users create
+  std::map<std::string, cluster::Space> spaces_;        // by workspace name
+  std::map<std::string, model::ExperimentId> created_;  // request ID -> experiment in the response
 };
 
 }  // namespace det::sim

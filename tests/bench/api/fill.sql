@@ -1,7 +1,7 @@
--- 10,000 experiments of 10 trials in ten projects, each trial with 40 reports of training and 10 of
--- validation, of 4 values each: 20 million values. Experiment 1, which a master made, is the pattern.
--- What the triggers would write row by row is written at once, by the same functions.
--- Models, their versions and webhooks besides.
+-- Inserts 10,000 experiments with 10 trials each in ten projects, each trial with 40 training
+-- reports and 10 validation reports of 4 values: 20 million values. Experiment 1, which a master
+-- created, is the template. The rows that triggers would write one by one are written in bulk with
+-- the same functions. Also inserts models, their versions, and webhooks.
 
 SET work_mem = '1GB';
 ALTER TABLE metrics DISABLE TRIGGER add_summaries;
@@ -22,7 +22,7 @@ INSERT INTO experiments (id, name, job, owner, request_id, config, original_conf
     jsonb_build_array('label ' || n % 7, 'label ' || n % 11)
   FROM generate_series(2, 10001) n, experiments e WHERE e.id = 1;
 
--- Of experiment n: 100000 + 10 n up to 9 more.
+-- Trial IDs of experiment n: 100000 + 10 n to 100000 + 10 n + 9.
 INSERT INTO trials (id, experiment, request, task, seed, hparams, state, reason, restarts, run_id,
     steps_completed, progress, runner_state, best_metric, latest_metric, best_steps, created_at, ended_at,
     project, latest_checkpoint)
@@ -53,7 +53,7 @@ INSERT INTO task_logs (task, allocation, agent, sequence, time, rank, level, std
     'stdout', 'task', 'batch ' || i || ': loss 0.123456 accuracy 0.9123'
   FROM trials t, generate_series(1, 10) i WHERE t.experiment > 1;
 
--- As they come: step by step, not trial by trial.
+-- In the order in which they would arrive: by step, not by trial.
 INSERT INTO metrics (trial, group_name, steps, run_id, time, metrics)
   SELECT t.id, 'training', 100 * s, 0, t.created_at + s * interval '1 minute',
     json_build_object('loss', 1.0 / s + (t.id % 89) / 100.0, 'accuracy', 1 - 1.0 / (s + 1 + t.id % 7),
@@ -78,7 +78,7 @@ INSERT INTO run_values (trial, key, project, number, text)
   FROM run_metadata d JOIN trials t ON t.id = d.trial
   CROSS JOIN LATERAL leaves('metadata', d.metadata) l;
 
--- 50 models of 20 versions, and a webhook of each workspace.
+-- 50 models with 20 versions each, and one webhook per workspace.
 INSERT INTO models (name, workspace, owner, created_at, updated_at, last_number, labels)
   SELECT 'model ' || n, 2 + n % 5, 1, now(), now(), 20, jsonb_build_array('label ' || n % 7)
   FROM generate_series(1, 50) n;

@@ -1,5 +1,5 @@
-// The same call by REST and by gRPC, in turns, over a kept connection each. Prints both medians in
-// ms.
+// Measures the same call with REST and with gRPC, alternating, each over one persistent connection.
+// Prints both medians in ms.
 //
 // Usage: gateway_bench PORT TOKEN TRIAL
 #include <netinet/in.h>
@@ -39,7 +39,7 @@ int Connect(int port) {
   return fd;
 }
 
-// Reads one answer, which says its length.
+// Reads one response with Content-Length.
 void AskByRest(int fd, const std::string& request) {
   if (::send(fd, request.data(), request.size(), 0) < 0) std::exit(1);
   std::string text;

@@ -1,12 +1,12 @@
-// Sends requests as many users do at once, each over a connection of its own, and prints how long
-// the answers took, by name. One thread a user, which waits for its answer: the load is what the
-// users ask for, not what the program can do.
+// Simulates concurrent users, each with a thread and a connection, and prints the latencies of the
+// responses by request name. Each user waits for a response before the next request, so the load
+// depends on the users and not on the speed of this program.
 //
 // Usage: load PORT TOKENS REQUESTS SECONDS PAUSE_MS
-//   TOKENS    a file; a user for each line
-//   REQUESTS  a file; lines of name, verb, path and body with tabs in between. A user sends them
-//   one
-//             after the other, pauses, and begins again
+//   TOKENS    a file with the token of one user per line
+//   REQUESTS  a file with lines of name, method, path and body, separated by tabs. A user sends
+//   them one after
+//             the other, pauses, and starts again.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -45,14 +45,14 @@ using ByName = std::map<std::string, Figures>;
   std::exit(2);
 }
 
-// A connection that is kept, with what was read too much.
+// A persistent connection, with data that was read beyond the last response.
 class Connection {
  public:
   explicit Connection(int port) : port_(port) {}
   ~Connection() { Close(); }
 
-  // The status; 0: the connection broke. `size`: bytes of the answer's body. A master may end a
-  // connection between two calls, after a stream: that is no answer yet.
+  // Returns the HTTP status, or 0 if the connection broke. `size`: size of the body in bytes. A
+  // master may close a connection between two calls, after a stream; the call is then repeated.
   int Send(const std::string& request, std::string* text, size_t* size) {
     const bool kept = socket_ >= 0;
     const int status = Try(request, text, size);
@@ -172,7 +172,7 @@ ByName BeUser(int port, const std::string& token, const std::vector<Request>& re
   std::string body;
   while (Clock::now() < until) {
     for (size_t i = 0; i < requests.size() && Clock::now() < until; ++i) {
-      // Users do not go in step.
+      // Users start at different times.
       const Request& request = requests[(i + first) % requests.size()];
       const std::string text = request.verb + " " + request.path +
                                " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + token +
@@ -199,7 +199,7 @@ double Quantile(const std::vector<double>& sorted, double part) {
                          static_cast<size_t>(part * static_cast<double>(sorted.size())))];
 }
 
-// A line for each name: count, failures, p50, p95 and the longest in ms, mean bytes.
+// One line per name: count, failures, p50, p95 and maximum in ms, mean size in bytes.
 void Print(ByName& all, double seconds) {
   size_t total = 0;
   for (auto& [name, figure] : all) {

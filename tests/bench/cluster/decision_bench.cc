@@ -1,5 +1,5 @@
-// What a search of 10,000 trials costs the cluster: one decision, its rows, a restart. Prints one
-// line per figure with its bound; exit code 1 if one is missed. Decisions are what is measured:
+// Measures the cost of a search with 10,000 trials: one decision, its rows, a restart. Prints one
+// line per measurement with its target; the exit code is 1 if one is missed. A decision is
 // `Cluster::Apply` of a validation or of the end of a trial, without commit and effects.
 #include <algorithm>
 #include <cstdio>
@@ -52,8 +52,8 @@ struct Times {
   }
 };
 
-// A cluster with one agent whose trials report at each length that the search wants, or at the
-// end, and then end.
+// A cluster with one agent whose trials report at each length that the search requests, or at the
+// end, and then exit.
 class Play {
  public:
   explicit Play(const std::string& method) {
@@ -67,7 +67,7 @@ class Play {
     Apply(CreateExperiment{.config = MakeConfig(method)});
   }
 
-  // Until nearly all trials are there, so that what is left to look at is large.
+  // Runs until nearly all trials exist, so that the state is large.
   void Run() {
     while (rows.trials.size() + kSlots < kTrials && Live()) {
       Apply(ScheduleTick{});
@@ -90,7 +90,7 @@ class Play {
     return ids;
   }
 
-  // The trial trains up to its next report; one that was told to end does.
+  // Trains up to the next report, or exits if the trial was stopped.
   void Step(const model::AllocationId& id) {
     const experiment::Allocation* a = cluster.FindAllocation(id);
     if (a == nullptr) return;

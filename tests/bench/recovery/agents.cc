@@ -1,7 +1,7 @@
-// Simulated agents: each keeps a stream to the master, with the tasks that it says it runs, and
-// dials again when the stream ends. Until stdin ends.
+// Simulated agents. Each keeps a stream to the master, registers its running tasks, and reconnects
+// when the stream ends. Runs until the end of stdin.
 //
-// Usage: agents HOST:PORT TOKEN_FILE < what `fill` printed, then whatever keeps stdin open
+// Usage: agents HOST:PORT TOKEN_FILE < output of `fill`, followed by an input that keeps stdin open
 #include <cstdio>
 #include <iostream>
 #include <memory>
@@ -47,14 +47,16 @@ void Live(const std::string& target, const std::string& token, const wire::Agent
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 200);
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a connection each, as machines have
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL,
+                   1);  // A connection per agent, as with real machines.
   const auto channel =
       grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
   const auto stub = wire::AgentHub::NewStub(channel);
   while (true) {
     grpc::ClientContext context;
     context.AddMetadata("authorization", absl::StrCat("Bearer ", token));
-    // A connection comes about only while somebody waits for it: calls that fail at once never do.
+    // gRPC connects only while a call waits for the connection; calls that fail immediately never
+    // connect.
     context.set_wait_for_ready(true);
     const auto stream = stub->Connect(&context);
     stream->Write(hello);

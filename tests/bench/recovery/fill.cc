@@ -1,6 +1,6 @@
-// Fills the database of a master that does not run: trials that run on simulated agents, brought
-// there by the real engine, and trials that are over. Prints who runs what, for `agents`: a line
-// per agent, its id and its allocations.
+// Fills the database of a stopped master with trials that run on simulated agents, created by the
+// real engine, and with ended trials. Prints one line per agent for `agents`: its ID and its
+// allocations.
 //
 // Usage: fill DATA_DIR RUNNING FINISHED
 #include <condition_variable>
@@ -25,8 +25,8 @@
 namespace det::engine {
 namespace {
 
-constexpr int kSlots = 8;     // of an agent
-constexpr int kTrials = 100;  // of an experiment
+constexpr int kSlots = 8;     // per agent
+constexpr int kTrials = 100;  // per experiment
 constexpr char kDirectory[] = "/checkpoints";
 
 std::shared_ptr<model::ExperimentConfig> MakeConfig(const std::string& name, int trials) {
@@ -45,7 +45,7 @@ std::shared_ptr<model::ExperimentConfig> MakeConfig(const std::string& name, int
   return config;
 }
 
-// ---- what is over ----
+// ---- ended experiments ----
 
 experiment::Trial MakeFinished(int id, int experiment, absl::Time end) {
   experiment::Trial trial;
@@ -112,9 +112,9 @@ void AddFinished(store::Store& store, model::UserId owner, int trials) {
   }
 }
 
-// ---- what runs ----
+// ---- running experiments ----
 
-// All agents in one: a task that is to start runs. On the engine's loop.
+// Simulates all agents: reports every started task as running. Called on the loop of the engine.
 class Agents final : public AgentSink {
  public:
   void SetEngine(Engine* engine) { engine_ = engine; }

@@ -1,7 +1,7 @@
-"""Training while the master is away: batches per second before, during and after, in one run.
+"""Measures batches per second before, during and after a master outage in one run.
 
-A real master, agent and Trial (tests/chaos), which writes each batch into a file that is counted
-here; the batches pause as if for a GPU, so that other programs on the machine count little.
+It uses a real master, agent and Trial (tests/chaos), which records each batch in a file. The
+batches sleep to simulate a GPU, so that other load on the machine has little influence.
 """
 
 import os
@@ -45,14 +45,14 @@ class Training:
         return len(self.ledger.read_bytes().splitlines()) if self.ledger.exists() else 0
 
     def speed(self, seconds: float) -> float:
-        """Batches per second of the next so many seconds."""
+        """Batches per second during the next `seconds`."""
         first, began = self.batches(), time.monotonic()
         time.sleep(seconds)
         last, ended = self.batches(), time.monotonic()
         return (last - first) / (ended - began)
 
     def reported(self) -> set[int]:
-        """Batches up to which training metrics are in the database."""
+        """The last batch whose training metrics are in the database."""
         trials = self.cluster.get(f"experiments/{self.experiment}/trials")[0]["trials"]
         path = f"trials/metrics/trial_metrics?trial_ids={trials[0]['id']}&group=training"
         return {

@@ -1,10 +1,10 @@
-// How many gangs the whole master places in a second: the real engine and a real PostgreSQL, with
-// agents that only answer. A queue of experiments of many trials is worked off; an agent that is
-// told to start a task says at once that it runs and that it has ended, so that its slots are free
-// for the next. Prints one line per figure with its bound; exit code 1 if one is missed.
+// Measures how many gangs per second the engine places with a real PostgreSQL and simulated agents.
+// The agents report the start and the end of a task immediately, so that its slots are free for the
+// next one of a long queue. Prints one line per measurement with its target; the exit code is 1 if
+// one is missed.
 //
-// A placement counts when its command is sent: after its rows are durable. The delay is from the
-// decision (the time of the pass that gave the slots) to that moment.
+// A placement counts when its command is sent, which is after its rows are durable. The delay is
+// the time from the decision (the time of the scheduling pass) to that moment.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -33,11 +33,11 @@ namespace {
 constexpr int kAgents = 1000;
 constexpr int kSlots = 8;
 constexpr int kExperiments = 40;
-constexpr int kTrials = 1000;  // of each
+constexpr int kTrials = 1000;  // per experiment
 constexpr double kLeastRate = 2000;
 constexpr double kMostDelayMs = 50;
 
-// Sizes as they come: most are small. Of whole experiments.
+// Sizes per experiment, mostly small.
 constexpr int kSizes[] = {1, 1, 2, 1, 4, 1, 8, 1, 2, 16};
 
 std::shared_ptr<model::ExperimentConfig> MakeConfig(int index) {
@@ -63,14 +63,14 @@ model::Agent MakeAgent(int index) {
   return agent;
 }
 
-// All agents in one. Called on the engine's loop; answers on the same.
+// Simulates all agents. Called on the loop of the engine, and reports on the same loop.
 class Agents final : public AgentSink {
  public:
   void SetEngine(Engine* engine) { engine_ = engine; }
 
   void Start(const cluster::StartTask& order) override {
     const absl::Time sent = absl::Now();
-    // The engine tells when it was decided; only then the task goes on, and its row away.
+    // Records the time of the decision before the task continues and its row is removed.
     engine_->Query(
         [this, id = order.spec.allocation, sent](const cluster::Cluster& cluster) {
           const experiment::Allocation* allocation = cluster.FindAllocation(id);
@@ -86,7 +86,7 @@ class Agents final : public AgentSink {
     engine_->Submit(cluster::LocalTaskExited{.allocation = order.allocation, .agent = order.agent});
   }
 
-  // Blocks until so many gangs were placed.
+  // Blocks until `count` gangs have been placed.
   void Await(size_t placements) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return sent_.size() >= placements; });
@@ -101,7 +101,7 @@ class Agents final : public AgentSink {
   }
 
  private:
-  // Once for each gang, however many agents it is on.
+  // Once per gang, regardless of the number of its agents.
   void Note(const model::AllocationId& id, absl::Time decided, absl::Time sent) {
     std::lock_guard lock(mutex_);
     if (!seen_.insert(id).second) return;
@@ -133,7 +133,7 @@ double Quantile(std::vector<double> values, double q) {
   return *at;
 }
 
-// The middle four fifths: neither the start, when all is empty, nor the last few.
+// The middle four fifths, without the start in an empty cluster and the last gangs.
 double SustainedRate(std::vector<absl::Time> sent) {
   std::sort(sent.begin(), sent.end());
   const size_t begin = sent.size() / 10, end = sent.size() - sent.size() / 10 - 1;
@@ -149,7 +149,7 @@ bool Report(const char* what, double value, const char* unit, bool good, double 
 int Run() {
   auto dir = base::TempDir::Create("bench");
   DET_CHECK_OK(dir);
-  // As root, the server runs as another user, who has to get in.
+  // When run as root, the server runs as another user, which needs access.
   DET_CHECK(::chmod(dir->path().c_str(), 0755) == 0);
   auto postgres = store::EmbeddedPostgres::Start({.data_dir = dir->path()});
   DET_CHECK_OK(postgres);
@@ -169,7 +169,7 @@ int Run() {
   for (int i = 0; i < kExperiments; ++i) {
     engine.Submit(cluster::CreateExperiment{.config = MakeConfig(i), .owner = owner->id});
   }
-  // Last, so that the whole queue is there when the first slot is.
+  // Last, so that the queue is complete when the first slots become available.
   for (int i = 0; i < kAgents; ++i) engine.Submit(cluster::AgentRegistered{MakeAgent(i), {}});
   agents.Await(static_cast<size_t>(kExperiments) * kTrials);
 

@@ -1,5 +1,6 @@
-// What one pass of the scheduler costs on an empty and on a full cluster. Prints each figure with
-// its bound; exit code 1 if one is missed. Arguments: the cases to measure; none: all.
+// Measures the cost of a scheduling pass on an empty and on a full cluster. Prints each measurement
+// with its target; the exit code is 1 if one is missed. Arguments: the cases to measure (default:
+// all).
 #include <time.h>
 
 #include <algorithm>
@@ -47,7 +48,7 @@ void Print(const std::string& what, double ms, double bound) {
   std::printf("\n");
 }
 
-// Of this thread, which computes and waits for nothing: others on the machine do not count.
+// CPU time of this thread, which never waits, so that other load on the machine does not count.
 double CpuMilliseconds() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -70,7 +71,8 @@ double Median(std::vector<double> times) {
   return times[times.size() / 2];
 }
 
-// Half of one slot, others up to 64 slots, some on one node; jobs of twenty gangs of one shape.
+// Jobs with twenty gangs of the same shape: half with one slot, others up to 64 slots, some on one
+// node.
 Snapshot MakeSnapshot(const Case& c, int nodes, int gangs) {
   base::Rng rng(7);
   Snapshot snapshot;
@@ -137,7 +139,7 @@ void CarryOut(const Plan& plan, absl::Time now, Gangs& gangs, Scheduler& schedul
   }
 }
 
-// One running gang ends; a pass; what it starts runs.
+// Ends one running gang, runs a pass, and applies what it starts.
 std::vector<double> EndOneByOne(const Plan& first, absl::Time now, Gangs& gangs,
                                 Scheduler& scheduler) {
   std::vector<double> times;
@@ -151,8 +153,8 @@ std::vector<double> EndOneByOne(const Plan& first, absl::Time now, Gangs& gangs,
   return times;
 }
 
-// More important ones, of a workspace that holds nothing, come all at once, among what has run for
-// long enough to be asked to go.
+// More important gangs, of a workspace that holds no slots, arrive at once when the running gangs
+// are old enough to be preempted.
 void Surprise(const Snapshot& snapshot, Gangs& gangs, Scheduler& scheduler) {
   for (int i = 0; i < 100; ++i) {
     Job job;
@@ -171,8 +173,8 @@ void Surprise(const Snapshot& snapshot, Gangs& gangs, Scheduler& scheduler) {
   }
   Plan plan;
   const double ms = Milliseconds([&] { plan = scheduler.Pass(snapshot.now + absl::Minutes(20)); });
-  Print(absl::StrCat("100 urgent gangs of 8 slots arrive: ", plan.preempt.size(), " asked away"),
-        ms, 0);
+  Print(absl::StrCat("100 urgent gangs of 8 slots arrive: ", plan.preempt.size(), " preempted"), ms,
+        0);
 }
 
 double Measure(const Case& c, const Size& size) {
@@ -193,8 +195,8 @@ double Measure(const Case& c, const Size& size) {
   const Plan first = scheduler.Pass(snapshot.now);
   Print(absl::StrCat("Schedule(snapshot), reasons included: ", first.assign.size(), " start"),
         Least(whole), size.full_ms);
-  Print("Pass of a Scheduler that was told everything", Least(passes), size.full_ms);
-  Print("telling it what starts",
+  Print("Pass of a Scheduler with all gangs added", Least(passes), size.full_ms);
+  Print("updating it with the started gangs",
         Milliseconds([&] { CarryOut(first, snapshot.now, gangs, scheduler); }), 0);
   const double incremental = Median(EndOneByOne(first, snapshot.now, gangs, scheduler));
   Print("Pass after one gang ended, median of 200", incremental, size.incremental_ms);
@@ -213,7 +215,7 @@ int main(int argc, char** argv) {
     }
     Measure(c, {1'000, 10'000, 5, 0.2});
     Measure(c, {10'000, 100'000, 50, 2});
-    // The same gangs on a tenth of the cluster: what a waiting gang costs, whatever it waits for.
+    // The same gangs on a tenth of the cluster, to measure the cost per waiting gang.
     const double small = Measure(c, {1'000, 100'000, 0, 0});
     const double large = Measure(c, {10'000, 100'000, 0, 0});
     std::printf("  100,000 gangs: a pass on 10 times the agents costs %.2f times as much\n\n",

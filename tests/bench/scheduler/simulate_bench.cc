@@ -1,9 +1,9 @@
-// What the scheduler makes of a heavy-tailed trace at 90 % offered load, in virtual time:
-// utilisation against the offline bound, waits against strict order, and the waits of priority 1
-// with preemption. Prints one line per figure with its bound; exit code 1 if one is missed.
+// Simulates a heavy-tailed trace at 90 % offered load in virtual time: utilization relative to the
+// offline bound, waits relative to strict order, and waits of priority 1 with preemption. Prints
+// one line per measurement with its target; the exit code is 1 if one is missed.
 //   simulate_bench [JOBS [SEED [HOLD...]]]
-// Without: 40,000 jobs on 1000 agents of 8 slots, seed 1. With some HOLD (30s, 5m), only the waits
-// and the utilisation with each of them as `hold_after`, under both orders.
+// Default: 40,000 jobs on 1000 agents with 8 slots, seed 1. With HOLD values (30s, 5m), prints only
+// the waits and the utilization for each of them as `hold_after`, under both policies.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -48,12 +48,12 @@ bool ShowUtilisation(const Workload& workload, const Options& options, const Sim
   const Figures f = MakeFigures(workload, options, s);
   std::printf("  offered %.3f over %s; busy %.4f, bound %.4f\n", f.offered_load,
               absl::FormatDuration(f.window).c_str(), f.in_window.reached, f.in_window.bound);
-  return Show("utilisation while jobs arrive, of the offline bound", f.in_window.GetRatioToBound(),
-              "", ">", 0.97);
+  return Show("utilization while jobs arrive, of the offline bound", f.in_window.GetRatioToBound(), "", ">",
+              0.97);
 }
 
-// The gang that waits longest, as a multiple of what it waits under strict order. Waits below the
-// floor are taken for it: a factor between seconds says nothing.
+// The largest ratio of the wait of a gang to its wait under strict order. Waits below the floor
+// count as the floor, because ratios of a few seconds are meaningless.
 bool ShowWorst(const Workload& workload, const Simulation& ours, const Simulation& strict,
                absl::Duration floor) {
   double worst = 0;
@@ -110,7 +110,7 @@ bool CompareHolds(const Workload& workload, const std::vector<absl::Duration>& h
 int Main(int argc, char** argv) {
   TraceOptions trace;
   trace.jobs = 40'000;
-  // Shorter than the window of three days: else much of what is offered cannot be done in it.
+  // Much shorter than the window of three days, so that most of the offered work can be done in it.
   trace.max_length = absl::Hours(24);
   if (argc > 1) DET_CHECK(absl::SimpleAtoi(argv[1], &trace.jobs));
   if (argc > 2) DET_CHECK(absl::SimpleAtoi(argv[2], &trace.seed));

@@ -82,8 +82,8 @@ size_t Choice(const Hparams& h, const std::string& name, const std::vector<std::
   return 0;
 }
 
-// A net's: each optimizer has a learning rate of its own, each activation a depth, each depth a
-// dropout.
+// Resembles a neural network: each optimizer has its own optimal learning rate, each activation a
+// depth, each depth a dropout.
 double Mixed(const Hparams& h) {
   constexpr double kOptimizer[] = {0.4, 0.2, 0.1, 0.0}, kExponent[] = {-1.0, -1.5, -3.5, -3.0};
   constexpr double kActivation[] = {0.15, 0.3, 0.0}, kLayers[] = {5, 3, 6};

@@ -1,4 +1,4 @@
-// Functions to minimise, with their spaces. Values are regrets: 0 is the best there is.
+// Functions to minimize, with their search spaces. Values are regrets: 0 is the optimum.
 #ifndef TESTS_BENCH_SEARCH_FUNCTIONS_H_
 #define TESTS_BENCH_SEARCH_FUNCTIONS_H_
 
@@ -16,7 +16,8 @@ struct Function {
   double (*regret)(const model::Hparams&);
 };
 
-// Branin, Hartmann-6, Ackley-10, Rastrigin-5 and one of mixed kinds; optuna_peer.py has the same.
+// Branin, Hartmann-6, Ackley-10, Rastrigin-5 and a mixed function; optuna_peer.py has the same
+// ones.
 std::vector<Function> Functions();
 
 }  // namespace det::bench

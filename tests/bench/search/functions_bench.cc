@@ -1,9 +1,9 @@
-// What our samplers find on the functions of functions.h, and what a decision costs.
+// Measures the regret of the samplers on the functions of functions.h, and the cost of a decision.
 //
 // Usage: functions_bench [--seeds N] [--evaluations N] [--samplers A,B] [--functions A,B]
-//            a line `function sampler seed regret` per search
+//            prints a line `function sampler seed regret` per search
 //        functions_bench --cost
-//            a line per sampler: a decision and a snapshot with 10,000 trials
+//            prints a line per sampler: a decision and a snapshot with 10,000 trials
 #include <time.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ std::unique_ptr<Sampler> Make(const std::string& name) {
   return *std::move(sampler);
 }
 
-// One trial after the other; the regret of the best.
+// Runs the trials sequentially; returns the regret of the best one.
 double Search(const Function& function, const std::string& name, uint64_t seed, int evaluations) {
   const std::unique_ptr<Sampler> sampler = Make(name);
   const base::Rng rng(seed);
@@ -50,7 +50,7 @@ double Search(const Function& function, const std::string& name, uint64_t seed, 
   return best;
 }
 
-// Of this thread, which computes and waits for nothing: others on the machine do not count.
+// CPU time of this thread, which never waits, so that other load on the machine does not count.
 double CpuSeconds() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);

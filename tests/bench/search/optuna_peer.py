@@ -1,8 +1,9 @@
 #!/usr/bin/python3
-"""Optuna's samplers on the functions of functions.h. Prints a line `function sampler seed regret`.
+"""Runs the samplers of Optuna on the functions of functions.h. Prints lines `function sampler seed
+regret`.
 
 Usage: tests/bench/search/optuna_peer.py [--seeds N] [--evaluations N] [--functions A,B]
-Needs Debian's python3-optuna, installed by hand: nothing else in the project uses it.
+Requires Debian's python3-optuna, which is not in tools/packages.txt.
 """
 import argparse
 import math

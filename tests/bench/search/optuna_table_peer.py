@@ -1,13 +1,13 @@
 #!/usr/bin/python3
-"""Optuna's samplers and pruners on the recorded curves: what they find in so many units of training.
+"""Runs the samplers and pruners of Optuna on the recorded curves with a budget of training units.
 
 Usage: tests/bench/search/optuna_table_peer.py CURVES.csv [--seeds N] [--budgets A,B] [--peers A,B]
-           a line `budget peer seed loss` per budget of a search, the least loss that it has seen
+           prints a line `budget peer seed loss` per budget of a search: the lowest loss found
        tests/bench/search/optuna_table_peer.py CURVES.csv --check FILE
-           compares with what `table_bench CURVES.csv --samples N` wrote to FILE
-One trial after the other, as Optuna does by itself. A trial validates at the rungs, of which the
-last is its full length, and is charged for the units up to where it ends.
-Needs Debian's python3-optuna, installed by hand: nothing else in the project uses it.
+           compares with the output of `table_bench CURVES.csv --samples N` in FILE
+Trials run sequentially, which is the default of Optuna. A trial validates at the rungs, of which
+the last is its full length, and uses budget for the units until it ends. Requires Debian's
+python3-optuna, which is not in tools/packages.txt.
 """
 import argparse
 import csv
@@ -34,7 +34,7 @@ def hyperband():
 
 
 def multivariate(seed):
-    # Without groups it would draw `momentum`, which only some trials have, apart from the rest.
+    # Without groups, `momentum`, which only some trials have, would be sampled independently.
     return TPESampler(seed=seed, multivariate=True, group=True)
 
 
@@ -52,7 +52,7 @@ PEERS = {
 
 
 class Curves:
-    """The nearest recorded configuration answers; the distance of recorded_curves.h."""
+    """Uses the nearest recorded configuration, with the distance of recorded_curves.h."""
 
     def __init__(self, path):
         with open(path, newline="", encoding="utf-8") as file:
@@ -72,7 +72,7 @@ class Curves:
 
     @staticmethod
     def _scale(column):
-        """(whether by logarithm, least, span); None for what is compared by equality."""
+        """(whether logarithmic, minimum, span); None for values that are compared for equality."""
         try:
             numbers = [float(text) for text in column if text]
         except ValueError:
@@ -124,9 +124,9 @@ def suggest(trial):
 
 
 def search(curves, peer, seed, budgets):
-    """For each budget the least loss that was seen within it."""
+    """The lowest loss found within each budget."""
     sampler, pruner = PEERS[peer]
-    # Hyperband's brackets go by the study's name.
+    # Hyperband assigns brackets by the name of the study.
     study = optuna.create_study(sampler=sampler(seed=seed), pruner=pruner(),
                                 study_name=f"{peer} {seed}")
     units, best = 0, dict.fromkeys(budgets, math.inf)
@@ -155,7 +155,7 @@ def search(curves, peer, seed, budgets):
 
 
 def check(curves, path):
-    """Whether both answer alike; a line is `{"point": {..}, "losses": {"64": 0.5, ..}}`."""
+    """Compares both objectives; a line is `{"point": {..}, "losses": {"64": 0.5, ..}}`."""
     samples = differ = 0
     with open(path, encoding="utf-8") as file:
         for line in file:
@@ -165,7 +165,7 @@ def check(curves, path):
             for length, loss in sample["losses"].items():
                 mine = losses[int(length)]
                 differ += mine != loss if loss is not None else math.isfinite(mine)
-    print(f"{samples} samples, {differ} answers differ")
+    print(f"{samples} samples, {differ} results differ")
     return 0 if samples and not differ else 1
 
 

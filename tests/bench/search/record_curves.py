@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""Records the learning curves of the Fashion-MNIST net, for searches to be replayed against.
+"""Records learning curves of the Fashion-MNIST network, on which searches can be simulated.
 
-Draws configurations of the space below, trains each of them for 8 epochs on 2048 images with one
-thread, validates on 512 others every 256 images, and writes a row per validation. Run again, it
-goes on after the last configuration that is complete. The table in data/ was made by
+Draws configurations from the search space below, trains each of them for 8 epochs on 2048 images with one thread,
+validates on 512 other images every 256 images, and writes a row per validation. Another run continues after the
+last complete configuration. The table in data/ was created with
 
     ./record_curves.py --configurations 256 --out data/fashion_mnist_curves.csv
 """
@@ -34,14 +34,14 @@ HPARAMS = [
 
 
 def read_idx(name: str, header: int, count: int) -> torch.Tensor:
-    """`count` bytes behind the header of a gzipped IDX file."""
+    """`count` bytes after the header of a gzip-compressed IDX file."""
     with gzip.open(IMAGES / name) as file:
         file.seek(header)
         return torch.frombuffer(bytearray(file.read(count)), dtype=torch.uint8)
 
 
 def read_part(part: str, records: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Images (records, 1, 28, 28) of mean 0 and deviation 1, and their kinds."""
+    """Images (records, 1, 28, 28) with mean 0 and standard deviation 1, and their labels."""
     pixels = read_idx(f"{part}-images-idx3-ubyte.gz", 16, records * 28 * 28)
     kinds = read_idx(f"{part}-labels-idx1-ubyte.gz", 8, records)
     images = (pixels.view(records, 1, 28, 28).float() - 72.94) / 90.02
@@ -49,7 +49,7 @@ def read_part(part: str, records: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def draw(number: int) -> dict[str, object]:
-    """Configuration `number`; momentum is there with sgd alone."""
+    """Configuration `number`; only those with sgd have momentum."""
     dice = random.Random(number)
     hparams: dict[str, object] = {
         "batch_size": dice.choice([16, 32, 64, 128]),
@@ -66,7 +66,7 @@ def draw(number: int) -> dict[str, object]:
 
 
 def make_net(width: int, dropout: float) -> nn.Module:
-    """The net of examples/fashion_mnist, with dropout before its last layer."""
+    """The network of examples/fashion_mnist, with dropout before the last layer."""
     return nn.Sequential(
         nn.Conv2d(1, width, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
         nn.Conv2d(width, width, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
@@ -85,7 +85,7 @@ def make_optimizer(net: nn.Module, hparams: dict[str, object]) -> torch.optim.Op
 
 
 def train(hparams: dict[str, object], seed: int, train_set, validation_set):
-    """Yields (unit, loss, accuracy) of each validation; a loss that is not finite stays so."""
+    """Yields (unit, loss, accuracy) of each validation; a non-finite loss is not changed."""
     torch.manual_seed(seed)
     net = make_net(hparams["width"], hparams["dropout"])
     optimizer = make_optimizer(net, hparams)
@@ -109,7 +109,7 @@ def train(hparams: dict[str, object], seed: int, train_set, validation_set):
 
 
 def complete_configurations(path: pathlib.Path) -> int:
-    """How many are recorded in full; what follows them is cut off."""
+    """The number of complete configurations; truncates the rest of the file."""
     if not path.exists():
         return 0
     lines = path.read_text().splitlines(keepends=True)

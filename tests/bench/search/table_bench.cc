@@ -1,15 +1,15 @@
-// Searches on the recorded learning curves of Fashion-MNIST (data/), at full speed: how many units
-// of training each method needs to come as far as random search does with as many trials, each in
-// full.
+// Runs searches on the recorded learning curves of Fashion-MNIST (data/): how many units of
+// training each method needs to reach the result of random search with the same number of trials,
+// each trained in full.
 //
 // Usage: table_bench CURVES.csv [--seeds N]
-//            a table; exit code 1 where a ratio is above the one that is asked for
+//            prints a table; the exit code is 1 if a ratio misses its target
 //        table_bench CURVES.csv --losses BUDGET,BUDGET [--seeds N]
-//            a line `budget method seed loss` per search: the least that it has seen
+//            prints a line `budget method seed loss` per search: the lowest loss found
 //        table_bench CURVES.csv --samples N
-//            a line of JSON per random point: it, and its losses at the rungs
+//            prints a JSON line per random point: the point, and its losses at the rungs
 //        table_bench --speed
-//            10,000 trials of adaptive_asha
+//            runs 10,000 trials of adaptive_asha
 // after: bazel build //tests/bench/search:table_bench
 #include <algorithm>
 #include <cmath>
@@ -40,13 +40,13 @@ namespace {
 using searcher::LearningCurve;
 using searcher::Simulation;
 
-constexpr int64_t kUnits = 64;  // of a trial in full
+constexpr int64_t kUnits = 64;  // per fully trained trial
 constexpr int64_t kTrials = 256;
 constexpr int64_t kFewTrials = 64;
 constexpr int64_t kAtOnce = 8;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-// The space that record_curves.py draws from.
+// The search space of record_curves.py.
 model::SearchSpace Space() {
   using model::CategoricalHparam;
   using model::DoubleHparam;
@@ -80,8 +80,8 @@ constexpr Method kMethods[] = {
     {"hyperband", "hyperband", "random"},
 };
 
-// Rungs at 1, 4, 16 and 64 units; adaptive_asha has brackets that begin at the first three, as its
-// defaults are.
+// Rungs at 1, 4, 16 and 64 units; adaptive_asha has brackets that start at the first three, by
+// default.
 model::ExperimentConfig Config(const Method& method, int64_t trials, int64_t at_once, int seed) {
   model::ExperimentConfig config;
   config.hyperparameters = Space();
@@ -103,7 +103,7 @@ Simulation Run(const model::ExperimentConfig& config, const LearningCurve& curve
   return *std::move(simulation);
 }
 
-// Units spent until the best value was as good as `target`.
+// Units spent until the best value reached `target`.
 double UnitsTo(const Simulation& simulation, double target) {
   for (const searcher::BestSoFar& best : simulation.best) {
     if (best.metric <= target) return static_cast<double>(best.units);
@@ -111,7 +111,7 @@ double UnitsTo(const Simulation& simulation, double target) {
   return kNever;
 }
 
-// The least that was seen within so many units.
+// The lowest loss found within `units`.
 double BestWithin(const Simulation& simulation, int64_t units) {
   double best = kNever;
   for (const searcher::BestSoFar& so_far : simulation.best) {
@@ -135,21 +135,21 @@ double RandomBest(const LearningCurve& curve, int64_t trials, int seeds) {
   return Median(best);
 }
 
-// True where `units` are at most `bound` of `others`. What is never reached is no ratio.
+// Whether `units` are at most `bound` times `others`. False if the target was not reached.
 bool Judge(const char* what, double units, double others, double bound) {
   const double ratio = units / others;
   if (units == kNever) {
-    std::printf("%-58s not reached (asked for: at most %.2f)  MISSED\n", what, bound);
+    std::printf("%-58s not reached (target: at most %.2f)  MISSED\n", what, bound);
     return false;
   }
-  std::printf("%-58s %.3f (asked for: at most %.2f)%s\n", what, ratio, bound,
+  std::printf("%-58s %.3f (target: at most %.2f)%s\n", what, ratio, bound,
               ratio <= bound ? "" : "  MISSED");
   return ratio <= bound;
 }
 
 struct Medians {
   double to_target = 0;
-  double to_few = 0;  // to the best of random with fewer trials
+  double to_few = 0;  // to the best result of random with fewer trials
 };
 
 Medians Compare(const LearningCurve& curve, const Method& method, double target, double few,
@@ -183,11 +183,12 @@ int CompareOnTable(const LearningCurve& curve, int seeds) {
   const Medians& asha = medians["asha"];
   const Medians& with_tpe = medians["asha+tpe"];
   const Medians& adaptive = medians["adaptive_asha"];
-  std::printf("to the best of random with as many trials (%lld):\n",
+  std::printf("to the best result of random with the same number of trials (%lld):\n",
               static_cast<long long>(kTrials));
   bool good = Judge("adaptive_asha, of random's units", adaptive.to_target, kTrials * kUnits, 0.1);
   good = Judge("asha with tpe, of asha", with_tpe.to_target, asha.to_target, 0.7) && good;
-  std::printf("for information, to its best with %lld:\n", static_cast<long long>(kFewTrials));
+  std::printf("for information, to its best result with %lld:\n",
+              static_cast<long long>(kFewTrials));
   Judge("adaptive_asha, of random's units", adaptive.to_few, kFewTrials * kUnits, 0.1);
   Judge("asha with tpe, of asha", with_tpe.to_few, asha.to_few, 0.7);
   return good ? 0 : 1;
@@ -195,7 +196,7 @@ int CompareOnTable(const LearningCurve& curve, int seeds) {
 
 // ---- losses within a budget ----
 
-// As many trials as are planned to take the budget, one after the other.
+// Runs as many trials as the budget allows, sequentially.
 int64_t TrialsFor(const Method& method, int64_t budget) {
   int64_t trials = 1;
   for (int64_t step = budget; step > 0; step /= 2) {
@@ -247,7 +248,7 @@ int Speed() {
     return std::vector<double>{rate + 1.0 / static_cast<double>(length)};
   });
   const double seconds = absl::ToDoubleSeconds(absl::Now() - began);
-  std::printf("adaptive_asha: %zu trials simulated in %.3f s (asked for: under 2 s)%s\n",
+  std::printf("adaptive_asha: %zu trials simulated in %.3f s (target: under 2 s)%s\n",
               simulation.trials.size(), seconds, seconds < 2 ? "" : "  MISSED");
   return seconds < 2 ? 0 : 1;
 }

@@ -1,5 +1,6 @@
-// How fast the store takes log lines, metrics and commits, as ratios to a bare COPY of the same
-// lines into a table with the same indexes, in the same run. Prints one line per figure.
+// Measures the rate at which the store writes log lines, metrics and commits, relative to a plain
+// COPY of the same lines into a table with the same indexes in the same run. Prints one line per
+// measurement.
 #include <sys/stat.h>
 
 #include <cstdio>
@@ -44,7 +45,7 @@ std::vector<model::LogLine> MakeLines(int caller, int first, int count) {
   return lines;
 }
 
-// Rows per second of `work`, which handles `rows`.
+// Rows per second of `work`, which writes `rows`.
 template <class Work>
 double Rate(int rows, const Work& work) {
   const absl::Time start = absl::Now();
@@ -85,7 +86,7 @@ double RateOfOneCaller(Store& store) {
   });
 }
 
-// Small writes of many callers at once: what group commit is for.
+// Small concurrent writes, the use case of group commit.
 double RateOfManyCallers(Store& store) {
   constexpr int kSmall = 20;
   return Rate(kRows, [&] {
@@ -131,24 +132,24 @@ double RateOfCommits(Store& store) {
 void Run() {
   auto dir = base::TempDir::Create("bench");
   DET_CHECK_OK(dir);
-  // As root, the server runs as another user, who has to get in.
+  // When run as root, the server runs as another user, which needs access.
   DET_CHECK(::chmod(dir->path().c_str(), 0755) == 0);
   const absl::Time start = absl::Now();
   auto postgres = EmbeddedPostgres::Start({.data_dir = dir->path()});
   DET_CHECK_OK(postgres);
   auto store = OpenPostgresStore((*postgres)->connection_string());
   DET_CHECK_OK(store);
-  std::printf("embedded start on a new directory: %.2f s\n",
+  std::printf("embedded start with a new directory: %.2f s\n",
               absl::ToDoubleSeconds(absl::Now() - start));
   const double copy = RateOfCopy((*postgres)->connection_string());
   const auto print = [copy](const char* name, double rate) {
     std::printf("%s: %.0f rows/s, %.2f of COPY\n", name, rate, rate / copy);
   };
-  print("bare COPY of log lines", copy);
+  print("plain COPY of log lines", copy);
   print("log lines, one caller", RateOfOneCaller(**store));
   print("log lines, 8 callers of 20 lines", RateOfManyCallers(**store));
   print("metrics, one caller", RateOfMetrics(**store));
-  std::printf("commits of one change, one after the other: %.0f per s\n", RateOfCommits(**store));
+  std::printf("sequential commits of one change: %.0f per s\n", RateOfCommits(**store));
   store->reset();
   const absl::Time stop = absl::Now();
   postgres->reset();

@@ -1,7 +1,7 @@
-// What a checkpoint of 500 MB costs the training that goes on beside it: how long training stands
-// still for it, and how fast it is until the checkpoint is complete, against how fast it is
-// without. One slot, off the cluster, with one thread as the launcher gives a slot of a CPU. Prints
-// the figures with their targets; exits with 1 when one is missed.
+// Measures the cost of saving a checkpoint of 500 MB during training: the stall, and the training
+// speed until the checkpoint is complete relative to the speed without a save. Uses one slot
+// without a cluster, with one thread as the launcher sets for a CPU slot. Prints the measurements
+// with their targets; exits with 1 if one is missed.
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kFloats = 125'000'000;
 constexpr int64_t kPeriod =
-    5'000;  // batches from save to save; longer than a save takes on a slow disk
+    5'000;  // batches between saves; longer than a save takes on a slow disk
 constexpr int64_t kSaves = 3;
 constexpr char kStore[] = "checkpoints";
 
@@ -35,7 +35,7 @@ double Median(std::vector<double> values) {
   return values.empty() ? 0 : values[values.size() / 2];
 }
 
-// Complete checkpoints; what is half written has another name.
+// Complete checkpoints; incomplete ones have a different name.
 int64_t CountSaved() {
   int64_t count = 0;
   std::error_code ignored;
@@ -46,7 +46,7 @@ int64_t CountSaved() {
 }
 
 struct Figures {
-  std::vector<double> calm;  // seconds of a batch while nothing is saved
+  std::vector<double> calm;  // seconds per batch without a save
   std::vector<double> with_stall;
   double saving_seconds = 0;
   int64_t saving_batches = 0;
@@ -91,7 +91,7 @@ class HeavyTrial : public det::Trial {
     return det::TensorDataset({torch::rand({count, 512})});
   }
 
-  // At the start of a batch, behind the save that was due after `steps` of them.
+  // Called at the start of a batch, after the save that was due after `steps` batches.
   void Tick(int64_t steps) {
     const double now = Now();
     const double took = now - last_;
@@ -124,8 +124,8 @@ bool Print(const char* name, double value, const char* target, bool reached) {
 }  // namespace
 
 int main(int, char** started_as) {
-  // The library of linear algebra reads it when it is loaded; its threads would compete with the
-  // one that saves.
+  // OpenBLAS reads this variable when it is loaded; its threads would compete with the saving
+  // thread.
   if (std::getenv("OMP_NUM_THREADS") == nullptr) {
     ::setenv("OMP_NUM_THREADS", "1", 1);
     ::execv("/proc/self/exe", started_as);

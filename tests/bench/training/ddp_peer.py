@@ -1,7 +1,8 @@
-"""The example's net in Python's DistributedDataParallel over Gloo, timed like training_bench.cc.
+"""Trains the network of the example with DistributedDataParallel over Gloo, measured like
+training_bench.cc.
 
-Started by `run` beside this, with $RANK, $WORLD_SIZE and a file for rendezvous; one process alone
-trains without DistributedDataParallel. Arguments: samples per slot and width of the net.
+Started by `run` with $RANK, $WORLD_SIZE and a file for the rendezvous. A single process trains without
+DistributedDataParallel. Arguments: samples per slot and width of the network.
 """
 
 import gzip
@@ -38,7 +39,7 @@ class Net(nn.Module):
 
 
 class Window:
-    """Counts the batches that lie whole inside of the window."""
+    """Counts the batches that are entirely within the interval."""
 
     def __init__(self, samples):
         self.samples = samples

@@ -1,11 +1,12 @@
-// What it is worth that gradients are averaged while the backward pass still computes them: steps
-// of a net of 80 MB on two ranks, with buckets as they are and with all in one, which waits for the
-// end of the pass. In turns, in one run; prints medians, their ratio and its target, and exits with
-// 1 when it is missed.
+// Measures the benefit of averaging gradients during the backward pass: steps of a network with 80
+// MB of parameters on two ranks, with the default buckets and with a single bucket, which is
+// averaged after the pass. Both alternate in one run. Prints medians, their ratio and its target,
+// and exits with 1 if it is missed.
 //
-// Each rank is a process of one thread. The network is Gloo's over this machine, slowed to so many
-// bytes a second (--gigabytes-per-second, 1): without, two ranks on two cores have no core left
-// that could send beside the pass, and nothing to wait for.
+// Each rank is a process with one thread. Gloo communicates over the loopback interface, throttled
+// to
+// --gigabytes-per-second (1): otherwise two ranks on two cores would have no core left for
+// communication during the pass, and no latency to hide.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,11 +33,11 @@ using Clock = std::chrono::steady_clock;
 using det::Communicator;
 using det::DType;
 
-constexpr int64_t kWidth = 2048;  // 16 MB a layer
+constexpr int64_t kWidth = 2048;  // 16 MB per layer
 constexpr int64_t kLayers = 5;
 constexpr int64_t kRecords = 32;
 constexpr int kRounds = 12;
-constexpr int kSteps = 3;  // of each way in a round
+constexpr int kSteps = 3;  // per variant and round
 
 class SlowNetwork final : public Communicator {
  public:
@@ -69,7 +70,7 @@ class SlowNetwork final : public Communicator {
   }
 
  private:
-  // Two ranks send each byte once and receive it once, both ways at a time.
+  // Two ranks send and receive each byte once, in both directions at the same time.
   template <class Operation>
   void Last(size_t bytes, const Operation& operation) const {
     const Clock::time_point began = Clock::now();
@@ -91,7 +92,7 @@ torch::nn::Sequential MakeNet() {
   return net;
 }
 
-// One way to average: seconds of a step, in turns with the other.
+// One variant: seconds per step, alternating with the other variant.
 class Way {
  public:
   Way(Communicator& communicator, const det::trial::BucketLimits& limits)
@@ -160,7 +161,7 @@ int RunRank(int rank, const std::string& dir, double bytes_per_second) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // Before the library of linear algebra is used, which has threads of its own.
+  // Before OpenBLAS is used, which would start threads.
   ::setenv("OMP_NUM_THREADS", "1", 1);
   double gigabytes = 1;
   if (argc == 3 && std::string_view(argv[1]) == "--gigabytes-per-second") {

@@ -1,7 +1,7 @@
-"""What det.pytorch costs; run_python starts it, in a folder of its own.
+"""Measures the overhead of det.pytorch; started by run_python in a temporary directory.
 
 Usage: python_bench.py overhead ROUNDS [BATCH WIDTH PRECISION] | start | stall MEGABYTES
-BATCH: records on each slot; PRECISION: of the configuration's optimizations.mixed_precision.
+BATCH: records per slot; PRECISION: optimizations.mixed_precision of the configuration.
 """
 
 import os
@@ -18,26 +18,25 @@ sys.path[:0] = [str(ROOT / "trial_api/python"), str(ROOT / "examples/fashion_mni
 
 from det import pytorch  # noqa: E402
 
-BLOCK = 20  # Batches in turn.
-ROUND = 100  # Batches of a ratio; one report of ours is among them.
+BLOCK = 20  # Batches before switching to the other variant.
+ROUND = 100  # Batches per ratio, including one metric report.
 
 
 AUTOCAST = {"O0": None, "float16": torch.float16, "bfloat16": torch.bfloat16}
 
 
 def now():
-    """Seconds that have passed, and those that this process has computed; a GPU has done by then what
-    it was told."""
+    """Wall-clock and CPU seconds, after a GPU has finished its queued work."""
     if torch.cuda.is_initialized():
         torch.cuda.synchronize()
     return torch.tensor([time.perf_counter(), time.process_time()], dtype=torch.float64)
 
 
 class HandWritten:
-    """The same net and schedule in a plain loop over DistributedDataParallel."""
+    """The same network and schedule in a plain loop with DistributedDataParallel."""
 
     def __init__(self, model_def, context, kind):
-        """kind: of mixed precision; None without."""
+        """kind: the kind of mixed precision, or None."""
         self.batch_size = context.get_per_slot_batch_size()
         self.rank, self.size = context.distributed.rank, context.distributed.size
         self.device, self.kind = context.device, kind
@@ -53,7 +52,7 @@ class HandWritten:
         self.images, self.kinds = None, None
 
     def train(self, batches):
-        """What so many cost."""
+        """The cost of `count` batches."""
         began = now()
         order = torch.randperm(len(self.images))
         step = self.batch_size * self.size
@@ -78,7 +77,7 @@ class HandWritten:
 
 
 def overhead(rounds, batch=64, width=32, precision="O0"):
-    """Both in turns in one process, so that what disturbs one disturbs the other."""
+    """Alternates both variants in one process, so that other load affects both equally."""
     import model_def
 
     class InTurns(model_def.FashionMnistTrial):
@@ -98,7 +97,7 @@ def overhead(rounds, batch=64, width=32, precision="O0"):
                 if self.began is not None:
                     self.ours = self.ours + now() - self.began
                 self.others = self.others + self.other.train(BLOCK)
-                if batch_idx % ROUND == 0 and batch_idx > ROUND:  # The first round warms up.
+                if batch_idx % ROUND == 0 and batch_idx > ROUND:  # The first round is a warm-up.
                     self.ratios.append((self.others / self.ours).tolist())
                     self.milliseconds.append(1000 / ROUND * self.ours[0].item())
                 if batch_idx % ROUND == 0:
@@ -123,7 +122,7 @@ def overhead(rounds, batch=64, width=32, precision="O0"):
 
 
 class Line(pytorch.PyTorchTrial):
-    """Data in memory. parameters: also of a net that is saved and not trained."""
+    """Data in memory. parameters: number of additional parameters that are saved but not trained."""
 
     parameters = 0
 
@@ -152,7 +151,7 @@ class Line(pytorch.PyTorchTrial):
 
 
 def start():
-    """Ends at the first batch."""
+    """Exits at the first batch."""
 
     class First(Line):
         def train_batch(self, batch, epoch_idx, batch_idx):
@@ -163,15 +162,15 @@ def start():
 
 
 def stall(megabytes):
-    """How much longer the steps with a save take than those without, the first and the later: what
-    passes, and what the training thread computes."""
+    """The additional time of steps with a save, for the first and the later ones: wall-clock time,
+    and CPU time of the training thread."""
 
     class Watched(Line):
         parameters = megabytes * 250000
         times = []
 
         def train_batch(self, batch, epoch_idx, batch_idx):
-            time.sleep(0.02)  # What a GPU would compute meanwhile.
+            time.sleep(0.02)  # Simulates computation on a GPU.
             self.times.append((time.perf_counter(), time.thread_time()))
             return super().train_batch(batch, epoch_idx, batch_idx)
 

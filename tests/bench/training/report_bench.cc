@@ -1,5 +1,6 @@
-// What a report of training metrics costs the training thread while the master is away: encoded and
-// written to the outbox. Prints the figure with its target; exits with 1 when it is missed.
+// Measures the cost of a report of training metrics for the training thread while the master is
+// unavailable: encoding it and writing it to the outbox. Prints the result with its target; exits
+// with 1 if it is missed.
 #include <time.h>
 
 #include <chrono>
@@ -9,7 +10,7 @@
 #include "base/file.h"
 #include "trial_api/cpp/core/report_queue.h"
 
-// Of this thread.
+// CPU time of this thread.
 double CpuMicroseconds() {
   timespec time = {};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -22,7 +23,7 @@ int main() {
   const auto dir = det::base::TempDir::Create("report_bench");
   if (!dir.ok()) return 1;
   det::core::TrialClient::Options client;
-  client.masters = {"127.0.0.1:1"};  // nobody
+  client.masters = {"127.0.0.1:1"};  // No server listens there.
   client.allocation_id = "1.1.0";
   det::core::ReportQueue::Options options;
   options.outbox.dir = dir->path() + "/outbox";
@@ -46,7 +47,7 @@ int main() {
   const double each = (CpuMicroseconds() - cpu) / kReports;
   std::printf("report of 8 metrics, us on the training thread  %6.2f  < 20  %s\n", each,
               each < 20 ? "ok" : "MISSED");
-  std::printf("by the wall clock, with whatever else ran       %6.2f\n", wall);
+  std::printf("wall-clock time, including other load           %6.2f\n", wall);
   queue.Forget();
   return each < 20 ? 0 : 1;
 }

@@ -1,8 +1,8 @@
-// One process of the training benchmarks: the example's trial, timed under the controller or in a
-// bare libtorch loop. Started by `run` beside this, which waits for "ready" from every process and
-// then says in the file $BENCH_WINDOW from when to when to count, in seconds since 1970. Prints
-// samples per second of this process in that window, then trains on until it is killed: a peer that
-// is a batch behind still needs it.
+// One process of the training benchmarks: trains the trial of the example with the controller or in
+// a plain libtorch loop. `run` starts the processes, waits for "ready" from each, and writes the
+// measured interval in seconds since 1970 to the file $BENCH_WINDOW. The process prints its samples
+// per second in that interval, and trains until it is killed, because a peer that is a batch behind
+// still needs it.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -25,14 +25,14 @@ double Now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-// When a GPU has done what it was told, which is behind what it is told.
+// Waits until the GPU has finished the queued work.
 double NowComputed() {
   if (torch::cuda::is_available()) torch::cuda::synchronize();
   return Now();
 }
 
-// Two runs that share nothing but the pace: with $BENCH_PACE, a named pipe of ours and one of the
-// other run, each waits for the other at every batch, as ranks do, yet exchanges nothing.
+// Synchronizes two independent runs: with $BENCH_PACE, a named pipe of this run and one of the
+// other, each waits for the other at every batch, as ranks do, but exchanges no data.
 class Pace {
  public:
   Pace() {
@@ -52,7 +52,7 @@ class Pace {
   std::vector<int> pipes_;
 };
 
-// Counts the batches that lie whole inside of the window.
+// Counts the batches that are entirely within the interval.
 class Window {
  public:
   explicit Window(int64_t samples_per_batch) : samples_(samples_per_batch) {
@@ -61,7 +61,7 @@ class Window {
     path_ = path;
   }
 
-  // At the start of every batch.
+  // Called at the start of every batch.
   void Tick() {
     pace_.Await();
     const double now = Now();
@@ -127,7 +127,7 @@ class TimedTrial : public FashionMnistTrial {
 
 constexpr int64_t kTrainRecords = 60000;
 
-// What somebody would write who knows only libtorch: the same net, batches and optimizer.
+// A training loop with libtorch only: the same network, batches and optimizer.
 void RunBare(int64_t batch_size, int64_t width) {
   std::vector<int64_t> all(kTrainRecords);
   std::iota(all.begin(), all.end(), int64_t{0});

@@ -1,4 +1,4 @@
-// Chromium, signed in as the administrator of the cluster that URL and PASSWORD name: how each measurement begins.
+// Starts Chromium, signed in as administrator of the cluster at URL with PASSWORD, for each measurement.
 import { createRequire } from "node:module";
 
 const require = createRequire(`${process.env.WEBUI}/package.json`);
@@ -11,7 +11,7 @@ export async function openBrowser(prepare = () => undefined) {
     executablePath: "/usr/bin/chromium",
     args: [
       ...["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
-      // Playwright wants to know which line asked for what: all script would be parsed once more for that.
+      // Prevents Playwright from parsing all scripts again to map calls to source lines.
       "--js-flags=--no-enable-lazy-source-positions",
     ],
   });

@@ -1,5 +1,6 @@
--- Beside what tests/bench/api/fill.sql made: an experiment of 500 trials with 1,000 validations each, and
--- one whose trial has reported :points times. What triggers would write row by row is written at once.
+-- Adds to the data of tests/bench/api/fill.sql an experiment of 500 trials with 1,000 validations
+-- each, and one whose trial has :points reports. The rows that triggers would write one by one are
+-- written in bulk.
 
 BEGIN;
 ALTER TABLE metrics DISABLE TRIGGER add_summaries;

@@ -1,4 +1,4 @@
-// Measures a log of a million lines in Chromium. Prints the figures by name, as JSON; `run_log` starts it.
+// Measures a log with a million lines in Chromium. Prints the results by name as JSON; started by `run_log`.
 import { openBrowser, url } from "./browser.mjs";
 
 const { TRIAL: trial } = process.env;
@@ -6,7 +6,7 @@ const figures = {};
 
 const { browser, context } = await openBrowser();
 const page = await context.newPage();
-page.setDefaultTimeout(60_000); // a bound against hanging
+page.setDefaultTimeout(60_000); // detects hangs
 const log = page.getByRole("log");
 
 /**
@@ -44,7 +44,7 @@ async function between(act, pattern) {
   return at - (await page.evaluate(() => window.actedAt));
 }
 
-/** The longest time between two frames while `act` goes on, and how many showed no line. */
+/** The longest time between two frames while `act` is running, and the number of frames without a line. */
 async function framesOf(act) {
   await page.evaluate(() => {
     window.seen = { longest: 0, frames: 0, blank: 0, last: performance.now() };
@@ -76,10 +76,10 @@ async function wheel(by, times) {
   }
 }
 
-// Opened at its end, from the address to the last lines.
+// Opens the log at its end: from navigation to the last lines.
 figures.opened = await opened(`${url}/trials/${trial}/logs`, "tick \\d+");
 
-// What is printed meanwhile: the line says when it was.
+// New lines, which contain the time when they were printed.
 figures.followed = await page.evaluate(async () => {
   const lags = [];
   const newest = () => {
@@ -100,7 +100,7 @@ figures.blank = (100 * upwards.blank) / upwards.frames;
 
 const press = (name) => () => page.getByRole("button", { name, exact: true }).click();
 figures.start = await between(press("Start"), "line 0 of many$");
-await page.waitForTimeout(200); // the log is at rest before it is scrolled
+await page.waitForTimeout(200); // Waits until the log is idle before scrolling.
 const downwards = await framesOf(() => wheel(1500, 300));
 figures.frame = Math.max(figures.frame, downwards.longest);
 figures.blank = Math.max(figures.blank, (100 * downwards.blank) / downwards.frames);

@@ -1,9 +1,9 @@
-// Measures the dashboard of a real master in Chromium. Prints the figures by name, as JSON; `run` starts it.
+// Measures the dashboard of a real master in Chromium. Prints the results by name as JSON; started by `run`.
 import { readFileSync } from "node:fs";
 import { openBrowser, url } from "./browser.mjs";
 
 const { LIVE: live, TOLD: told } = process.env;
-const patience = 60_000; // ms: a bound against hanging
+const timeout = 60_000; // ms; detects hangs
 const figures = {};
 
 const { browser, context } = await openBrowser(() => {
@@ -18,7 +18,7 @@ const { browser, context } = await openBrowser(() => {
 
 async function open(path) {
   const page = await context.newPage();
-  page.setDefaultTimeout(patience);
+  page.setDefaultTimeout(timeout);
   await page.goto(url + path);
   return page;
 }
@@ -53,7 +53,7 @@ const drawn = (page, least, after) =>
     )
     .then((handle) => handle.jsonValue());
 
-/** The longest time between two frames while `act` goes on. */
+/** The longest time between two frames while `act` is running. */
 async function longestFrame(page, act) {
   await page.evaluate(() => {
     window.frames_ = [];
@@ -120,7 +120,7 @@ async function longTrial() {
 /** From `act` until the table shows something else than before. */
 async function untilChanged(page, act) {
   await page.evaluate(() => {
-    // Not by a text that is evaluated, which the page's policy forbids.
+    // Not as a string to evaluate, which the Content-Security-Policy of the page forbids.
     window.firstRows = () =>
       [...document.querySelectorAll('[role="row"][aria-rowindex]')]
         .slice(0, 3)
@@ -199,7 +199,7 @@ async function reported() {
           const value = document.body.innerText.match(/best ([\d,.]+)/)?.[1]?.replace(",", "");
           if (value && !times.has(value)) times.set(value, Date.now());
           if (times.size <= wanted) requestAnimationFrame(look);
-          else resolve([...times].slice(1)); // the first was there before
+          else resolve([...times].slice(1)); // the first one existed before
         };
         look();
       }),
@@ -219,7 +219,7 @@ async function reported() {
 function within(measured) {
   let timer;
   const limit = new Promise((_, fail) => {
-    timer = setTimeout(() => fail(new Error("takes too long")), patience);
+    timer = setTimeout(() => fail(new Error("takes too long")), timeout);
   });
   return Promise.race([measured, limit]).finally(() => clearTimeout(timer));
 }

@@ -1,12 +1,12 @@
-// What a page that is left open asks the master for, as Chromium sends it: prints it as JSON. `run` starts it.
-// PATHS: the pages' addresses, as a list in JSON; SECONDS: for how long each is watched once it is open.
+// Records the requests that open pages send from Chromium, and prints them as JSON; started by `run`.
+// PATHS: JSON list of the paths of the pages; SECONDS: how long each open page is recorded.
 import { openBrowser, url } from "./browser.mjs";
 
 const seconds = Number(process.env.SECONDS);
-const settled = 8_000; // ms until what a page reads when it is opened has been read
+const settled = 8_000; // ms until the initial reads of a page are complete
 
 const { browser, context } = await openBrowser(() => {
-  // What a worker asks for is not seen from here; without one the page asks for the same.
+  // Requests of workers are not visible here; without a worker, the page sends the same ones.
   delete window.SharedWorker;
 });
 

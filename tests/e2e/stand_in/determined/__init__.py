@@ -1,7 +1,7 @@
-"""A stand-in for the library that existing programs use in their tasks: our own, for tests.
+"""A replacement for the `determined` library in tests.
 
-It reads the files and the variables which that library reads, from the places that it knows, and
-makes the calls that were recorded of it, in their order. Nothing here trains anything.
+It reads the same files and variables as that library, and makes the recorded calls in the same
+order, but does not train anything.
 """
 from determined import core  # noqa: F401
 from determined.info import InvalidHP, get_cluster_info  # noqa: F401

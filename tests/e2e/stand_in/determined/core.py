@@ -1,4 +1,4 @@
-"""The calls of a script with the Core API."""
+"""The calls of a script that uses the Core API."""
 import contextlib
 import json
 import os
@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 
 from determined.info import ClusterInfo, InvalidHP
 
-# Where the original writes a trial's checkpoints on shared_fs, whatever the host's path.
+# The directory to which the library writes checkpoints with shared_fs, regardless of the host path.
 SHARED_FS = "/determined_shared_fs"
 
 

@@ -1,11 +1,11 @@
-"""What a task is told, and how it speaks to the master."""
+"""The information about a task, and its connection to the master."""
 import json
 import os
 import urllib.error
 import urllib.request
 
 FOLDER = "/run/determined/info"
-# Of the original's constructor: with another member it fails.
+# The parameters of the original constructor, which fails with other members.
 TRIAL = {"trial_id", "experiment_id", "trial_seed", "hparams", "config", "steps_completed",
          "trial_run_id", "debug"}
 
@@ -50,7 +50,8 @@ class ClusterInfo:
                 assert self.trial[name] == json.loads(os.environ[variable]), name
 
     def call(self, verb, path, body=None):
-        """As the original: no content type, the allocation's token, 404 for what is not there."""
+        """Sends a request as the library does: without a content type, with the token of the
+        allocation."""
         headers = {"Grpc-Metadata-x-allocation-token": f"Bearer {self.session_token}"}
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.master_url + path, data, headers, method=verb)

@@ -1,1 +1,1 @@
-"""What runs in a task besides the user's program."""
+"""The programs that run in a task in addition to the program of the user."""

@@ -1,4 +1,4 @@
-"""`module:Class` of the context directory: made and run."""
+"""Creates and runs the `module:Class` in the context directory."""
 import importlib
 import os
 import sys

@@ -1,4 +1,4 @@
-"""The calls that are made before the user's program starts."""
+"""The calls before the program of the user starts."""
 import base64
 import io
 import os

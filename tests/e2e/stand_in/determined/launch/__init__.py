@@ -1,1 +1,1 @@
-"""How the processes of a task are started."""
+"""Launchers for the processes of a task."""

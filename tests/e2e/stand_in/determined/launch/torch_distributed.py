@@ -1,4 +1,4 @@
-"""One process per slot of this node; all of them meet on one port of the first node."""
+"""Starts one process per slot of this node; all processes connect to a port of the first node."""
 import os
 import subprocess
 import sys

@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -B
-"""What existing clients may ask beside what was recorded of them: many runs at once, files of a
-context, fields of a log, many experiments of a project, what is read of one (README.md)."""
+"""Tests requests that existing clients can send but that were not recorded: actions on many runs, files
+of a context directory, fields of a log, actions on many experiments of a project (README.md)."""
 import base64
 import os
 import sys
@@ -17,7 +17,7 @@ NODES = {"files": "list", "files[].name": "str", "files[].path": "str", "files[]
 COUNTS = {kind: "int" for kind in ("commands", "notebooks", "shells", "tensorboards")}
 
 
-class BesideTest(harness.ClusterTestCase):
+class AdditionalRequestsTest(harness.ClusterTestCase):
     def setUp(self):
         with open(self.home.data + "/admin.token", encoding="utf-8") as f:
             token = f.read().strip()
@@ -30,14 +30,14 @@ class BesideTest(harness.ClusterTestCase):
         return answer.json()
 
     def act(self, action, **body):
-        """What each run was answered, by its id."""
+        """Performs the action; returns the error of each run, by ID."""
         if "sourceProjectId" not in body:
             body = {"projectId": 1, **body}
         results = self.ask("POST", "runs/" + action, {"filter": None, **body}, RESULTS)["results"]
         return {each["id"]: each["error"] for each in results}
 
-    def test_runs_and_what_is_read_of_them(self):
-        config = harness.job(entrypoint="echo said; sleep 600")
+    def test_reads_files_and_logs_and_acts_on_runs(self):
+        config = harness.job(entrypoint="echo started; sleep 600")
         experiment = self.home.create(config, self.home.context({"src/model.py": "code"}))
         run = self.home.first_trial(experiment)["id"]
 
@@ -56,7 +56,7 @@ class BesideTest(harness.ClusterTestCase):
             answer = self.admin.send("GET", f"/api/v1/trials/{run}/logs/fields?follow=false")
             self.assertEqual(200, answer.status, answer.text)
             return [each for result in answer.results() for each in result["sources"]]
-        harness.eventually(lambda: "task" in sources(), "a line of the task")
+        harness.eventually(lambda: "task" in sources(), "a log line of the task")
 
         self.assertEqual({run: ""}, self.act("pause", runIds=[run]))
         self.assertEqual({run: ""}, self.act("resume", runIds=[run]))
@@ -71,7 +71,7 @@ class BesideTest(harness.ClusterTestCase):
         for action in ("archive", "unarchive", "delete"):
             self.assertEqual({run: ""}, self.act(action, runIds=[run], projectId=project), action)
 
-    def test_a_filter_names_runs_of_its_project(self):
+    def test_filter_selects_runs_of_its_project(self):
         experiment = self.home.create(harness.job(entrypoint="sleep 600"))
         run = self.home.first_trial(experiment)["id"]
         chosen = ('{"filterGroup":{"kind":"group","conjunction":"and","children":[{"kind":"field",'
@@ -80,7 +80,7 @@ class BesideTest(harness.ClusterTestCase):
         alone = self.admin.send("POST", "/api/v1/runs/kill", {"runIds": [], "filter": chosen})
         self.assertEqual(400, alone.status, alone.text)
 
-    def test_experiments_of_a_project(self):
+    def test_acts_on_experiments_of_a_project(self):
         experiment = self.home.create(harness.job(entrypoint="sleep 600"))
         trial = self.home.first_trial(experiment)["id"]
 
@@ -108,7 +108,7 @@ class BesideTest(harness.ClusterTestCase):
             self.assertEqual({experiment: ""}, act(action, project=project), action)
         self.assertEqual({experiment: ""}, act("delete", "DELETE", project=project))
 
-    def test_what_is_changed_now_and_then(self):
+    def test_renames_template_and_changes_log_level(self):
         template = {"name": "old", "config": {"max_restarts": 1}}
         self.ask("POST", "templates/old", template)
         renamed = self.ask("PATCH", "template/rename", {"oldName": "old", "newName": "new"},

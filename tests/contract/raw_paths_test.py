@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -B
-"""What existing clients ask outside of /api/v1, over HTTP: files of checkpoints and contexts, what
-retention would delete, tasks, lines of log; and what they read of /info and the master (README.md)."""
+"""Tests HTTP requests of existing clients outside of /api/v1: files of checkpoints and context
+directories, previews of retention, tasks, log lines, /info and the master (README.md)."""
 import http.client
 import io
 import json
@@ -16,19 +16,19 @@ import harness  # noqa: E402
 import replay  # noqa: E402
 
 OLDER, NEWER = (f"{n}000000a-0000-4000-8000-000000000001" for n in (1, 2))
-NOBODY = "3000000a-0000-4000-8000-000000000001"
+UNKNOWN = "3000000a-0000-4000-8000-000000000001"
 INFO = {name: "str" for name in ("version", "cluster_id", "master_id", "cluster_name")}
 MASTER = {"version": "str", "masterId": "str", "clusterId": "str", "clusterName": "str",
           "hasCustomLogo": "bool", "strictJobQueueControl": "bool", "branding": "str",
           "externalLoginUri": "str", "externalLogoutUri": "str", "featureSwitches": "list",
           "product": "Product", "rbacEnabled": "bool", "ssoProviders": "list",
           "telemetryEnabled": "bool", "userManagementEnabled": "bool"}
-GONE = {"metric_name": "str", "checkpoints": "list", "checkpoints[].uuid": "str",
+DELETED = {"metric_name": "str", "checkpoints": "list", "checkpoints[].uuid": "str",
         "checkpoints[].trial_id": "int", "checkpoints[].state": "str", "checkpoints[].end_time": "str",
         "checkpoints[].resources": "map", "checkpoints[].step": "map",
         "checkpoints[].step.total_batches": "int"}
 
-# Saves two checkpoints, tells its environment, then runs until it may end.
+# Saves two checkpoints, writes its environment to a file, then runs until the file `end` exists.
 PROGRAM = r"""
 import json, os, sys, time, urllib.request
 folder, *uuids = sys.argv[1:]
@@ -51,7 +51,7 @@ while not os.path.exists(f"{folder}/end"):
 """
 
 
-class RawTest(harness.ClusterTestCase):
+class RawPathsTest(harness.ClusterTestCase):
     def setUp(self):
         with open(self.home.data + "/admin.token", encoding="utf-8") as f:
             token = f.read().strip()
@@ -75,11 +75,11 @@ class RawTest(harness.ClusterTestCase):
         finally:
             connection.close()
 
-    def test_who_this_is(self):
+    def test_describes_the_cluster(self):
         self.ask("/info", INFO, replay.Client(self.home.port, {}))
         self.ask("/api/v1/master", MASTER)
 
-    def test_files_and_tasks(self):
+    def test_serves_files_and_tasks(self):
         storage = os.path.join(self.home.folder, "kept")
         os.makedirs(storage)
         config = harness.job(entrypoint=["python3", "program.py", storage, OLDER, NEWER],
@@ -109,7 +109,7 @@ class RawTest(harness.ClusterTestCase):
         self.assertEqual((200, "application/zip"), (status, kind), content[:300])
         with zipfile.ZipFile(io.BytesIO(content)) as file:
             self.assertEqual(b"weights" * 300_000, file.read("model/state.pt"))
-        self.assertEqual(404, self.download("/checkpoints/" + NOBODY)[0])
+        self.assertEqual(404, self.download("/checkpoints/" + UNKNOWN)[0])
         os.rename(f"{storage}/{NEWER}", f"{storage}/away")
         status, _, content = self.download("/checkpoints/" + NEWER)
         self.assertEqual(400, status)
@@ -127,12 +127,12 @@ class RawTest(harness.ClusterTestCase):
 
     def check_preview(self, experiment):
         path = f"/experiments/{experiment}/preview_gc?save_experiment_best=0&save_trial_best=0"
-        gone = self.ask(path + "&save_trial_latest=1", GONE)["checkpoints"]
-        self.assertEqual([OLDER], [each["uuid"] for each in gone])
+        deleted = self.ask(path + "&save_trial_latest=1", DELETED)["checkpoints"]
+        self.assertEqual([OLDER], [each["uuid"] for each in deleted])
 
     def check_logs(self, env):
         line = {"task_id": env["DET_TASK_ID"], "allocation_id": env["DET_ALLOCATION_ID"],
-                "source": "task", "log": "by the old way\n", "level": "INFO"}
+                "source": "task", "log": "by the old path\n", "level": "INFO"}
         refused = self.admin.send("POST", "/task-logs", [line])
         self.assertEqual(403, refused.status, refused.text)
         token = {"Grpc-Metadata-x-allocation-token": "Bearer " + env["DET_SESSION_TOKEN"]}
@@ -141,7 +141,7 @@ class RawTest(harness.ClusterTestCase):
         shipped = task.send("POST", "/task-logs", [line])
         self.assertEqual(200, shipped.status, shipped.text)
         log = self.admin.send("GET", f"/api/v1/tasks/{env['DET_TASK_ID']}/logs").text
-        self.assertIn("by the old way", log)
+        self.assertIn("by the old path", log)
         self.assertEqual(400, task.send("POST", "/task-logs", line).status)
 
 

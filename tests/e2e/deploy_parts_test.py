@@ -1,11 +1,11 @@
 #!/usr/bin/env -S python3 -B
-"""`det deploy local` in parts: master-up, agent-up, agent-down, master-down."""
+"""Tests the parts of `det deploy local`: master-up, agent-up, agent-down, master-down."""
 import os
 
 import harness
 
 
-class PartsTest(harness.unittest.TestCase):
+class DeployPartsTest(harness.unittest.TestCase):
     def setUp(self):
         self.home = harness.Home()
         self.addCleanup(lambda: self.assertEqual([], self.home.close()))
@@ -20,17 +20,17 @@ class PartsTest(harness.unittest.TestCase):
         return [m["name"] for m in self.home.members()]
 
     def wait_for_agents(self, *names):
-        """Until these are connected, and no others."""
+        """Waits until exactly these agents are connected."""
         def look():
             lines = self.home.det("agent", "list", "--csv").stdout.splitlines()[1:]
             return {line.split(",")[0] for line in lines if ",connected," in line} == set(names)
         harness.eventually(look, f"agents {names}")
 
-    def test_a_cluster_grows_and_shrinks_by_its_parts(self):
+    def test_starts_and_stops_parts_of_a_cluster(self):
         self.assertIn("0 agents", self.master_up().stdout)
         self.assertEqual(["master"], self.names())
         self.assertIn("agent-0", self.local("agent-up").stdout)
-        # As existing scripts say it.
+        # The form that existing scripts use.
         self.assertIn("second", self.local("agent-up", "localhost", "--agent-name", "second").stdout)
         self.wait_for_agents("agent-0", "second")
         job = self.home.create(harness.TRUE_JOB)
@@ -45,11 +45,11 @@ class PartsTest(harness.unittest.TestCase):
         self.assertEqual([], harness.processes_below(self.home.data))
         self.assertIn("no master runs", self.local("master-down").stdout)
 
-    def test_what_runs_goes_on_while_the_master_is_down(self):
+    def test_tasks_continue_while_the_master_is_down(self):
         self.master_up()
         self.local("agent-up")
         flag = os.path.join(self.home.folder, "go")
-        waits = f"while [ ! -e {flag} ]; do sleep 0.05; done; echo went on"
+        waits = f"while [ ! -e {flag} ]; do sleep 0.05; done; echo continued"
         job = self.home.create(harness.job(entrypoint=["sh", "-c", waits]))
         trial = self.home.first_trial(job)["id"]
         tasks = harness.eventually(
@@ -64,17 +64,17 @@ class PartsTest(harness.unittest.TestCase):
         self.assertIn("master", self.master_up().stdout)
         ended = self.home.finish(job)
         self.assertEqual("STATE_COMPLETED", ended["state"])
-        self.assertEqual(1, self.home.trial_log(trial).count("went on"))
+        self.assertEqual(1, self.home.trial_log(trial).count("continued"))
 
-    def test_what_cannot_be_says_what_to_do(self):
+    def test_errors_say_what_to_do(self):
         for command in ("master-down", "agent-down --all"):
             self.assertIn("runs in", self.local(*command.split()).stdout)
         self.assertIn("det deploy local master-up", self.local("agent-up", code=1).stderr)
         self.assertIn("--agent-name AGENT, or --all", self.local("agent-down", code=2).stderr)
         self.master_up()
         self.local("agent-up")
-        said = self.local("agent-down", "--agent-name", "second", code=1).stderr
-        self.assertIn("there are: agent-0", said)
+        output = self.local("agent-down", "--agent-name", "second", code=1).stderr
+        self.assertIn("there are: agent-0", output)
         self.assertIn("letters, digits", self.local("agent-up", "--agent-name", "a/b", code=1).stderr)
         self.assertIn("have --slots 1", self.local("agent-up", "--slots", 3, code=1).stderr)
 

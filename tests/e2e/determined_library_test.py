@@ -1,14 +1,14 @@
 #!/usr/bin/env -S python3 -B
-"""Programs that use the existing library for tasks: its place in the task, its variables, its calls.
-The library is a stand-in of our own (stand_in/), which does what was recorded of it."""
+"""Tests programs that use the existing `determined` library: its directories, variables and calls.
+The library is a replacement for tests (stand_in/) that makes the recorded calls."""
 import os
 import unittest
 
-os.environ["PYTHONPATH"] = os.path.join(os.getcwd(), "tests/e2e/stand_in")  # The agents hand it on.
+os.environ["PYTHONPATH"] = os.path.join(os.getcwd(), "tests/e2e/stand_in")  # The agents pass it to tasks.
 import harness  # noqa: E402
 from harness import job  # noqa: E402
 
-# Counts to three; saves and tells after each step. Asked to go, it goes.
+# Counts to three; saves a checkpoint and reports after each step. Exits when preempted.
 COUNT = """
 import os, sys
 import determined as det
@@ -33,7 +33,7 @@ with core.init() as context:
     print("hparams", hparams["lr"], len(hparams["words"]), flush=True)
 """
 
-# Each rank brings its number to rank 0, which tells the sum.
+# Each rank sends its number to rank 0, which reports the sum.
 MEET = """
 import os, socket, time
 from determined import core
@@ -76,7 +76,7 @@ with det.core.init() as context:
 
 
 @unittest.skipUnless(os.geteuid() == 0, "mounts of a task's own need root")
-class LibraryTest(harness.ClusterTestCase):
+class DeterminedLibraryTest(harness.ClusterTestCase):
     agents, slots = 2, 1
 
     def run_job(self, files, *arguments, **changes):
@@ -86,12 +86,12 @@ class LibraryTest(harness.ClusterTestCase):
         trial = self.home.first_trial(experiment)
         return described, trial, self.home.trial_log(trial["id"])
 
-    def test_a_script_after_the_container_s_preparations(self):
+    def test_runs_a_script_after_prep_container(self):
         described, trial, log = self.run_job(
             {"count.py": COUNT, "startup-hook.sh": "export PREPARED=yes\n"},
             entrypoint="echo prepared=$PREPARED; python3 -m determined.exec.prep_container && "
                        "python3 count.py",
-            hyperparameters={"lr": 0.1, "words": ["long"] * 50_000})  # Too long for a variable.
+            hyperparameters={"lr": 0.1, "words": ["long"] * 50_000})  # Too long for an environment variable.
         self.assert_state(described, "COMPLETED")
         self.assertEqual(0, trial["restarts"], log)
         for line in ("prepared=yes", "begins at 0 with nothing", "hparams 0.1 50000"):
@@ -105,7 +105,7 @@ class LibraryTest(harness.ClusterTestCase):
                     f"{storage['host_path']}/{checkpoint['uuid']}/state"), storage)
         self.assertEqual([], os.listdir("/determined_shared_fs"))
 
-    def test_preempted_it_goes_on_from_its_checkpoint(self):
+    def test_resumes_from_checkpoint_after_preemption(self):
         experiment = self.home.create(
             job(entrypoint="python3 count.py wait",
                 hyperparameters={"lr": 0.1, "words": []}), self.home.context({"count.py": COUNT}))
@@ -117,7 +117,7 @@ class LibraryTest(harness.ClusterTestCase):
         self.assert_state(self.home.finish(experiment), "COMPLETED")
         self.assertIn("begins at 2 with state 2", self.home.trial_log(trial))
 
-    def test_two_slots_of_two_agents_meet(self):
+    def test_rendezvous_of_two_agents(self):
         described, _, log = self.run_job(
             {"meet.py": MEET}, resources={"slots_per_trial": 2},
             entrypoint="python3 -m determined.launch.torch_distributed python3 meet.py")
@@ -126,14 +126,14 @@ class LibraryTest(harness.ClusterTestCase):
         for agent in ("agent-0", "agent-1"):
             self.assertIn(f"agent {agent}", log)
 
-    def test_a_class_is_run_by_the_library_s_launcher(self):
+    def test_runs_a_class_with_the_launcher_of_the_library(self):
         described, _, log = self.run_job(
             {"model_def.py": CLASS}, entrypoint="model_def:Net",
             searcher={"name": "single", "metric": "loss", "max_length": {"batches": 1}})
         self.assert_state(described, "COMPLETED")
         self.assertIn("a class of model_def", log)
 
-    def test_invalid_hyperparameters_are_not_tried_again(self):
+    def test_does_not_retry_invalid_hyperparameters(self):
         _, trial, log = self.run_job({"invalid.py": INVALID}, entrypoint="python3 invalid.py")
         self.assertEqual(0, trial["restarts"], log)
         self.assertEqual(1, len(trial["runs"]), log)

@@ -1,0 +1,5 @@
+#!/bin/sh
+# Bazel starts this script through a link into the source tree; the tree around the real file is checked.
+set -eu
+here=$(dirname "$(readlink -f "$0")")
+python3 -B "$here/references.py" "$here/../.."
