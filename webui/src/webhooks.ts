@@ -7,15 +7,15 @@ export function wordsOf({ triggerType, condition }: Message["Trigger"]): string 
   const of = (condition ?? {}) as Record<string, string | number | undefined>;
   switch (triggerType) {
     case "TRIGGER_TYPE_EXPERIMENT_STATE_CHANGE":
-      return `an experiment becomes ${of["state"] ?? "?"}`;
+      return `experiment state is ${of["state"] ?? "?"}`;
     case "TRIGGER_TYPE_METRIC_THRESHOLD_EXCEEDED":
       return `${of["group"] ?? "validation"} ${of["metric"] ?? "?"} ${of["op"] ?? ">"} ${of["value"] ?? "?"}`;
     case "TRIGGER_TYPE_TASK_LOG":
-      return `a log line matches ${of["regex"] ?? "?"}`;
+      return `log line matches ${of["regex"] ?? "?"}`;
     case "TRIGGER_TYPE_CUSTOM":
-      return "a program says so";
+      return "custom event";
     default:
-      return "something this page does not know";
+      return "unknown trigger";
   }
 }
 

@@ -11,5 +11,5 @@ export const listIn = (text: string | undefined) => (text === undefined ? undefi
 
 /** "1 trial", "2 trials". */
 export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 }

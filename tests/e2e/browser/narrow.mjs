@@ -1,5 +1,5 @@
-// Every page, and every dialog that has an address, on a telephone and on a large screen. On the first it
-// fits 390 pixels: what is wider scrolls in a box of its own, never the page.
+// Every page and every dialog that has an address, on a phone and on a large screen. On a phone each
+// fits 390 pixels: wider content scrolls in a box of its own, never the page.
 import assert from "node:assert/strict";
 import { inBrowser, inspect, signIn, url } from "./browser.mjs";
 import { pagesOf } from "./pages.mjs";
@@ -9,7 +9,7 @@ const NARROW = { width: 390, height: 844 };
 const WIDE = { width: 1280, height: 800 };
 const long = "a-name-that-is-longer-than-a-telephone-is-wide-and-has-no-place-to-break";
 
-/** What is wider than the screen, of what the page or its content would scroll to. */
+/** The elements that are wider than the screen and do not scroll in a box of their own. */
 const tooWide = () => {
   const boxes = [document.documentElement, document.querySelector("main")].filter(Boolean);
   const open = document.querySelector("dialog[open]");
@@ -22,7 +22,7 @@ const tooWide = () => {
   };
   const isOutside = (each) => {
     const { left, right, width, height } = each.getBoundingClientRect();
-    // What only a screen reader is told is a pixel wide.
+    // Text for screen readers only is one pixel wide.
     return width > 1 && height > 1 && (left < -1 || right > innerWidth + 1);
   };
   const outside = [...document.querySelectorAll("body *")]
@@ -60,7 +60,7 @@ await inBrowser(
     await page.getByRole("button", { name: "Sign in" }).waitFor();
     await fits("sign-in");
     await signIn(page, "admin", process.env.PASSWORD);
-    await page.getByRole("navigation", { name: "Places" }).waitFor();
+    await page.getByRole("navigation", { name: "Main navigation" }).waitFor();
 
     const { workspace } = await call("POST", "/api/v1/workspaces", {
       name: long,
@@ -148,10 +148,10 @@ await inBrowser(
     await page.getByRole("table", { name: "Audit" }).getByRole("row").first().waitFor();
     const tab = page.getByRole("navigation", { name: "Administration" }).getByText("Audit");
     const { x, width } = await tab.boundingBox();
-    assert.ok(x >= 0 && x + width <= 390, `the tab one is in is out of sight, at ${x}`);
+    assert.ok(x >= 0 && x + width <= 390, `the current tab is out of sight, at ${x}`);
 
-    // From page to page by the rail, and by the palette.
-    const places = page.getByRole("navigation", { name: "Places" });
+    // Navigate by the rail and by the palette.
+    const places = page.getByRole("navigation", { name: "Main navigation" });
     await places.getByRole("link", { name: "Cluster" }).click();
     await page.getByRole("heading", { name: "agent-0" }).waitFor();
     await page.getByRole("button", { name: /^Go to/ }).click();

@@ -1,4 +1,4 @@
-// Workspaces, projects and models: made, changed, and told of by the audit.
+// Workspaces, projects and models: create and change them, and find the audit records.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { inBrowser, inspect, signIn, url } from "./browser.mjs";
@@ -28,7 +28,7 @@ await inBrowser(async (page) => {
   await page.getByRole("row", { name: /determined Viewer/ }).waitFor();
   await inspect(page, "workspace-members");
   await page.getByRole("link", { name: "Pools and quota" }).click();
-  const limits = { "Slots at once": "8", "Slot-hours a month": "100" };
+  const limits = { "Max slots": "8", "Slot-hours per month": "100" };
   await ask("Set quota", "", limits, "Save");
   await page.getByText("0 of 100").waitFor();
   await inspect(page, "workspace-pools");
@@ -53,7 +53,7 @@ await inBrowser(async (page) => {
   await page.getByText(`det checkpoint download ${process.env.CHECKPOINT}`).waitFor();
   await page.getByRole("link", { name: /^trial \d+/ }).waitFor();
   await inspect(page, "model-version");
-  // Its checkpoint as one archive, which others can read, too.
+  // The checkpoint downloads as one archive that tar can read.
   const uuid = process.env.CHECKPOINT;
   const archive = await download(button("Download"));
   assert.equal(archive.name, `${uuid}.tar`);
@@ -63,7 +63,7 @@ await inBrowser(async (page) => {
   await page.getByText("1 model", { exact: true }).waitFor();
   await inspect(page, "models");
 
-  // The palette knows both by a few letters.
+  // The palette finds both by a few letters.
   const goTo = async (letters, option) => {
     await page.keyboard.press("Control+k");
     await page.getByRole("combobox", { name: /^Page, experiment/ }).fill(letters);
@@ -87,7 +87,7 @@ await inBrowser(async (page) => {
   await inspect(page, "workspaces-narrow");
   await page.setViewportSize({ width: 1280, height: 800 });
 
-  // Who may less is offered less.
+  // A user with fewer permissions sees fewer actions.
   await page.locator("summary", { hasText: "Signed in as admin" }).click();
   await button("Sign out").click();
   await signIn(page, "determined", process.env.PASSWORD);

@@ -44,7 +44,7 @@ export async function readArchive(
     const file = await readFile(uuid, path, signal, (bytes) => onBytes?.(before + bytes));
     if (file.size !== size) {
       throw new Error(
-        `Checkpoint ${uuid}: ${path} has ${size} bytes, but ${file.size} came. Try again.`,
+        `Checkpoint ${uuid}: received ${file.size} of ${size} bytes of ${path}. Try again.`,
       );
     }
     parts.push(file, tarPadding(size));

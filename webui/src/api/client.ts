@@ -42,7 +42,7 @@ export async function request(input: Request): Promise<Response> {
     response = await fetch(input);
   } catch (error) {
     if (input.signal.aborted) throw error;
-    throw new ApiError("the master does not answer; is it running?", 0, "", "");
+    throw new ApiError("cannot reach the master; check that it is running", 0, "", "");
   }
   if (!response.ok) throw await errorOf(response);
   return response;
@@ -74,6 +74,6 @@ api.use(readJson);
 /** The answer's message. */
 export async function dataOf<T>(call: Promise<{ data?: T }>): Promise<T> {
   const { data } = await call;
-  if (data === undefined) throw new ApiError("the master answered with nothing", 0, "", "");
+  if (data === undefined) throw new ApiError("the master returned an empty response", 0, "", "");
   return data;
 }

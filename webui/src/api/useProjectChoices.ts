@@ -40,5 +40,5 @@ export function useProjectChoices(except?: number): ProjectChoices | undefined {
 
 const wordsFor = (workspaces: number) =>
   workspaces === 0
-    ? "There is no workspace that is not archived in which you are an Editor. Unarchive one, or ask an administrator for the role."
-    : "There is no other project in the workspaces in which you are an Editor. Make one, or unarchive one.";
+    ? "You cannot edit any workspace that is not archived. Unarchive one or ask an administrator for the Editor role."
+    : "There is no other project in the workspaces that you can edit. Create or unarchive one.";

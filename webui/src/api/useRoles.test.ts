@@ -25,7 +25,7 @@ test("who may not is told where the role is needed", () => {
   const roles7 = rolesOf({ roles, assignments: [{ roleId: 5, scopeWorkspaceIds: [7] }] });
   expect(refusalOf(roles7, "Editor", { workspaceId: 7 })).toBe(false);
   expect(refusalOf(roles7, "Editor", { workspaceId: 8, workspaceName: "vision" })).toMatch(
-    /^Needs the role Editor in workspace vision;/,
+    /^Requires the Editor role in workspace vision;/,
   );
   expect(refusalOf(roles7, "Editor")).toBe(false);
   expect(refusalOf(roles7, "WorkspaceAdmin")).toMatch(/in a workspace; ask/);

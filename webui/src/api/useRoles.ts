@@ -23,13 +23,10 @@ interface Place {
 /** Why the caller may not, in words for a button; false: they may. Without a place: in any workspace. */
 export function refusalOf({ may, mayAnywhere }: Roles, role: RoleName, place?: Place) {
   if (place === undefined)
-    return (
-      !mayAnywhere(role) &&
-      `Needs the role ${role} in a workspace; ask an administrator of the cluster`
-    );
+    return !mayAnywhere(role) && `Requires the ${role} role in a workspace; ask a cluster admin`;
   return (
     !may(role, place.workspaceId) &&
-    `Needs the role ${role} in workspace ${place.workspaceName ?? ""}; ask one of its administrators`
+    `Requires the ${role} role in workspace ${place.workspaceName ?? ""}; ask a workspace admin`
   );
 }
 

@@ -35,7 +35,7 @@ export function HeatMap({ across, down, values, metric, smallerIsBetter }: Props
     >
       <table className={styles.map}>
         <caption>
-          Best {metric} by {across.name} (across) and {down.name} (down)
+          Best {metric} by {across.name} (x axis) and {down.name} (y axis)
         </caption>
         <thead>
           <tr>

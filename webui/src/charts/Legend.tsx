@@ -41,10 +41,10 @@ export function Legend({ series, hidden, focus, onHide, height }: Props) {
           />
           <div className={styles.actions}>
             <button type="button" className="plain" onClick={only}>
-              Only these
+              Show only these
             </button>
             <button type="button" className="plain" onClick={() => onHide(new Set())}>
-              All
+              Show all
             </button>
           </div>
         </>

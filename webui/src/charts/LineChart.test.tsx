@@ -59,9 +59,9 @@ it("shows what its view says, and tells what is changed", async () => {
   const { rerender } = render(chart());
   rerender(chart({ view: { ...PLAIN_VIEW, zoom } }));
   expect(plot.setZoom).toHaveBeenLastCalledWith(zoom);
-  await userEvent.click(screen.getByRole("button", { name: "Show all" }));
+  await userEvent.click(screen.getByRole("button", { name: "Reset zoom" }));
   expect(onView).toHaveBeenLastCalledWith({ zoom: undefined });
-  await userEvent.click(screen.getByLabelText("log"));
+  await userEvent.click(screen.getByLabelText("Log scale"));
   expect(onView).toHaveBeenLastCalledWith({ isLog: true });
   optionsOf().onZoom([1, 2]);
   expect(onView).toHaveBeenLastCalledWith({ zoom: [1, 2] });
@@ -69,7 +69,7 @@ it("shows what its view says, and tells what is changed", async () => {
 
 it("smooths while the slider moves, and tells where it was left", () => {
   render(chart());
-  const slider = screen.getByLabelText("smooth");
+  const slider = screen.getByLabelText("Smoothing");
   fireEvent.change(slider, { target: { value: "0.5" } });
   const curves = plot.setCurves.mock.lastCall?.[0] as { raw?: unknown }[];
   expect(curves[0]?.raw).toBe(loss.y);
@@ -114,7 +114,7 @@ it("says in a live region where the keys have led to", async () => {
 it("says why there is no CSV, and can be asked again", async () => {
   const readCsv = vi.fn().mockRejectedValue(new Error("the master is away"));
   render(chart({ readCsv }));
-  await userEvent.click(screen.getByRole("button", { name: "CSV of loss" }));
+  await userEvent.click(screen.getByRole("button", { name: "Export loss as CSV" }));
   expect(await screen.findByRole("alert")).toHaveTextContent("the master is away");
-  expect(screen.getByRole("button", { name: "CSV of loss" })).toBeEnabled();
+  expect(screen.getByRole("button", { name: "Export loss as CSV" })).toBeEnabled();
 });

@@ -17,7 +17,7 @@ const KEYS: Record<string, (plot: Plot) => void> = {
 
 /** The same in words, for those who hear the page. */
 export const KEYS_SAID =
-  "Left and right move to the next point, up and down to other curves; plus and minus zoom, 0 shows all, shift with left or right moves what is shown.";
+  "Left and right arrows move to the next point, up and down arrows to other curves; plus and minus zoom, 0 resets the zoom, Shift with left or right pans.";
 
 interface Pressed {
   key: string;

@@ -23,7 +23,7 @@ export async function toPng({ title, canvas, curves }: Picture): Promise<Blob> {
   image.width = canvas.width + 2 * EDGE * ratio;
   image.height = (EDGE + TITLE + height + heightOfLegend(legend) + EDGE) * ratio;
   const context = image.getContext("2d");
-  if (!context) throw new Error("the browser draws no picture");
+  if (!context) throw new Error("cannot export the chart: the browser provides no canvas");
   context.scale(ratio, ratio);
   context.fillStyle = colourOf("--page");
   context.fillRect(0, 0, image.width, image.height);
@@ -35,7 +35,8 @@ export async function toPng({ title, canvas, curves }: Picture): Promise<Blob> {
   for (const entry of legend) drawEntry(context, entry);
   return new Promise((done, fail) =>
     image.toBlob(
-      (blob) => (blob ? done(blob) : fail(new Error("the picture is too large"))),
+      (blob) =>
+        blob ? done(blob) : fail(new Error("cannot export the chart: the image is too large")),
       "image/png",
     ),
   );

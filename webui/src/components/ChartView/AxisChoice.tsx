@@ -13,7 +13,7 @@ export function AxisChoice({ axis }: { axis: XAxis }) {
   const [params, setParams] = useSearchParams();
   return (
     <label>
-      x is{" "}
+      X axis:{" "}
       <select value={axis} onChange={(event) => setParams(writeAxis(params, event.target.value))}>
         {X_AXES.map((each) => (
           <option key={each}>{each}</option>

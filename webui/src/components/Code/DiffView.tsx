@@ -1,5 +1,6 @@
 import { useMemo } from "react";
 import { diffLines } from "diff";
+import { counted } from "@/words";
 import styles from "./Code.module.css";
 
 interface Props {
@@ -49,7 +50,7 @@ function near(lines: readonly DiffLine[], around: number): DiffLine[] {
     if (isNear[at]) continue;
     const next = isNear.indexOf(true, at);
     const count = (next < 0 ? lines.length : next) - at;
-    out.push({ mark: "…", text: `${count} ${count === 1 ? "line" : "lines"} alike` });
+    out.push({ mark: "…", text: counted(count, "unchanged line") });
     at += count - 1;
   }
   return out;
@@ -59,13 +60,13 @@ function near(lines: readonly DiffLine[], around: number): DiffLine[] {
 export function DiffView({ before, after, around }: Props) {
   const all = useMemo(() => linesOf(before, after), [before, after]);
   if (all === undefined) {
-    return <p>The two differ in too much to be shown here: compare them after a download.</p>;
+    return <p>Too many differences to display. Download both to compare them.</p>;
   }
   const changes = all.filter((line) => line.mark !== " ").length;
-  if (changes === 0) return <p>No difference.</p>;
+  if (changes === 0) return <p>No differences.</p>;
   const lines = around === undefined ? all : near(all, around);
   return (
-    <pre className={styles.code} tabIndex={0} aria-label={`${changes} lines differ`}>
+    <pre className={styles.code} tabIndex={0} aria-label={counted(changes, "changed line")}>
       {lines.slice(0, MOST_LINES).map((line, i) => (
         <span key={i} className={STYLES[line.mark]}>
           {`${line.mark} ${line.text}\n`}

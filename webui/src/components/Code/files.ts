@@ -34,8 +34,8 @@ export function textOf(file: TarFile | undefined): string | undefined {
 
 /** How a file differs, by its bytes: it need be no text. */
 export function changeMark(mine: TarFile | undefined, theirs: TarFile | undefined): string {
-  if (!mine) return "(only there)";
-  if (!theirs) return "(only here)";
+  if (!mine) return "(only in the other experiment)";
+  if (!theirs) return "(only in this experiment)";
   return isSame(mine, theirs) ? "" : "(differs)";
 }
 

@@ -14,8 +14,8 @@ it("finds the files that are not the same, and says which are new and which are 
   const after = [file("a.py", "y"), file("b.py", "x"), file("new.py", "x")];
   expect(differingFiles(before, after).map(({ path, mark }) => `${path} ${mark}`)).toEqual([
     "a.py (differs)",
-    "new.py (new)",
-    "old.py (gone)",
+    "new.py (added)",
+    "old.py (removed)",
   ]);
 });
 
@@ -36,10 +36,10 @@ it("shows how configurations differ line by line, and reads nothing before it is
   const second = { id: 2, config: { name: "b", searcher: { metric: "loss" } } as never };
   show(<Against first={first} second={second} isOpen={false} />);
   expect(asked).toEqual([]);
-  await userEvent.click(screen.getByText("Experiment 2 against 1"));
-  const text = (await screen.findByLabelText("2 lines differ")).textContent;
+  await userEvent.click(screen.getByText("Experiment 2 compared with 1"));
+  const text = (await screen.findByLabelText("2 changed lines")).textContent;
   expect(text).toContain("- name: a\n+ name: b\n");
-  expect(await screen.findByText("No difference.")).toBeVisible();
+  expect(await screen.findByText("No differences.")).toBeVisible();
   expect(asked.sort()).toEqual([
     "/api/v1/experiments/1/model_def",
     "/api/v1/experiments/2/model_def",
@@ -54,7 +54,7 @@ it("shows the hyperparameters that differ; with the others these stand out", asy
   show(<HyperparameterTable trials={trials} />);
   expect(screen.getByText("lr")).toBeVisible();
   expect(screen.queryByText("act")).toBeNull();
-  await userEvent.click(screen.getByLabelText("also those that are alike"));
+  await userEvent.click(screen.getByLabelText("Show identical"));
   expect(screen.getByText("act").closest("tr")?.textContent).not.toContain("≠");
   expect(screen.getByText("lr").closest("tr")?.textContent).toContain("≠");
 });

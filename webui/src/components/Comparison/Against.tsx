@@ -22,7 +22,7 @@ interface Props {
 export function Against({ first, second, isOpen }: Props) {
   const [isShown, setShown] = useState(isOpen);
   const [a, b] = [first.id ?? 0, second.id ?? 0];
-  const title = `Experiment ${b} against ${a}`;
+  const title = `Experiment ${b} compared with ${a}`;
   return (
     <details
       className={styles.against}
@@ -37,7 +37,7 @@ export function Against({ first, second, isOpen }: Props) {
           <h3>Configuration</h3>
           <DiffView before={toYaml(first.config)} after={toYaml(second.config)} around={AROUND} />
           <h3>
-            Code <Link to={`${paths.experiment(b, "code")}?against=${a}`}>all files</Link>
+            Code <Link to={`${paths.experiment(b, "code")}?against=${a}`}>All files</Link>
           </h3>
           <Files first={a} second={b} />
         </div>
@@ -51,9 +51,9 @@ function Files({ first, second }: { first: number; second: number }) {
   const after = useFiles(second);
   const error = before.error ?? after.error;
   if (error) return <ErrorPanel error={error} />;
-  if (!before.data || !after.data) return <p>Reading the files…</p>;
+  if (!before.data || !after.data) return <p>Loading files…</p>;
   const differing = differingFiles(before.data, after.data);
-  if (differing.length === 0) return <p>No difference.</p>;
+  if (differing.length === 0) return <p>No differences.</p>;
   return differing.map(({ path, mark, old, now }) => (
     <details key={path} open={differing.length <= MOST_OPEN}>
       <summary>
@@ -62,7 +62,7 @@ function Files({ first, second }: { first: number; second: number }) {
       {isText(old) && isText(now) ? (
         <DiffView before={textOf(old) ?? ""} after={textOf(now) ?? ""} around={AROUND} />
       ) : (
-        <p>Not a text.</p>
+        <p>Binary file.</p>
       )}
     </details>
   ));
@@ -84,6 +84,6 @@ export function differingFiles(before: readonly TarFile[], after: readonly TarFi
 }
 
 function markOf(now: TarFile | undefined, old: TarFile | undefined): string {
-  if (!old) return "(new)";
-  return now ? changeMark(now, old) : "(gone)";
+  if (!old) return "(added)";
+  return now ? changeMark(now, old) : "(removed)";
 }

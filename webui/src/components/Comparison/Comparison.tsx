@@ -124,7 +124,7 @@ function Curves({ ids, trials, metric, axis }: CurvesProps) {
       hasLegend={ids.length > 4}
       {...{ view, onView }}
       {...(axis === "time" && { formatX: seconds })}
-      {...(axis === "epochs" && points.length > 0 && { none: "No epochs were reported." })}
+      {...(axis === "epochs" && points.length > 0 && { none: "No epochs reported." })}
       readCsv={(signal) => readMetricCsv(ids, metric, signal)}
     />
   );

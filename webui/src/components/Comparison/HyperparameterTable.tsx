@@ -15,11 +15,11 @@ export function HyperparameterTable({ trials }: { trials: readonly Message["Tria
   return (
     <section aria-label="Hyperparameters">
       <div className={styles.titled}>
-        <h2>Hyperparameters that differ</h2>
-        <ParamCheck name="alike" label="also those that are alike" />
+        <h2>Differing hyperparameters</h2>
+        <ParamCheck name="alike" label="Show identical" />
       </div>
       {rows.length === 0 ? (
-        <p>None.</p>
+        <p>No differences.</p>
       ) : (
         <div className={styles.scroll} tabIndex={0} role="group" aria-label="Hyperparameters">
           <table>
@@ -27,7 +27,7 @@ export function HyperparameterTable({ trials }: { trials: readonly Message["Tria
               <tr>
                 <th>Name</th>
                 {trials.map(({ id = 0 }) => (
-                  <th key={id}>trial {id}</th>
+                  <th key={id}>Trial {id}</th>
                 ))}
               </tr>
             </thead>
@@ -36,7 +36,7 @@ export function HyperparameterTable({ trials }: { trials: readonly Message["Tria
                 <tr key={path} className={differs && all === "yes" ? styles.differs : ""}>
                   <td>
                     <code>{path}</code>
-                    {differs && all === "yes" && <span title="They differ"> ≠</span>}
+                    {differs && all === "yes" && <span title="Values differ"> ≠</span>}
                   </td>
                   {values.map((value, i) => (
                     <td key={i}>{shown(value)}</td>

@@ -12,7 +12,7 @@ interface Props {
 export function CopyText({ text, label }: Props) {
   const [said, setSaid] = useState("");
   const copy = async () => {
-    setSaid((await copyText(text)) ? "copied" : "could not be copied");
+    setSaid((await copyText(text)) ? "Copied" : "Copy failed");
   };
   return (
     <button

@@ -20,7 +20,7 @@ export function Frame() {
   return (
     <div className={styles.frame}>
       <a href="#content" className={styles.skip}>
-        To the content
+        Skip to content
       </a>
       <Rail foot={<Pulse live={stream.live} />} />
       <header className={styles.bar}>

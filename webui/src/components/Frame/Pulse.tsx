@@ -8,12 +8,15 @@ export function Pulse({ live }: { live: boolean }) {
   if (!overview) return null;
   const { slots = 0, slotsInUse = 0, jobsWaiting = 0 } = overview;
   return (
-    <div className={styles.pulse} title={live ? "Live" : "The master is not heard; trying again"}>
+    <div
+      className={styles.pulse}
+      title={live ? "Connected" : "Connection to the master lost; retrying"}
+    >
       <Meter label="Slots in use" value={slotsInUse} all={slots} />
       <span>
         {slotsInUse} / {slots} slots
       </span>
-      <span className={styles.label}>{live ? `${jobsWaiting} waiting` : "not connected"}</span>
+      <span className={styles.label}>{live ? `${jobsWaiting} queued` : "not connected"}</span>
     </div>
   );
 }

@@ -8,10 +8,10 @@ import styles from "./Frame.module.css";
 export function Rail({ foot }: { foot?: ReactNode }) {
   return (
     <div className={styles.rail}>
-      <NavLink to={paths.home} className={styles.logo} aria-label="Resolute, home">
+      <NavLink to={paths.home} className={styles.logo} aria-label="Resolute home">
         <span aria-hidden>◆</span>
       </NavLink>
-      <nav aria-label="Places">
+      <nav aria-label="Main navigation">
         {places.map(({ to, label, mark }) => (
           <NavLink key={to} to={to} end={to === "/"} title={label} className={styles.place}>
             <span aria-hidden>{mark}</span>

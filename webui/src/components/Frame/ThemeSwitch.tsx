@@ -28,8 +28,8 @@ export function ThemeSwitch() {
       type="button"
       className="plain"
       onClick={change}
-      title={`Theme: ${theme}; change to ${next}`}
-      aria-label={`Theme: ${theme}; change to ${next}`}
+      title={`Theme: ${theme}. Switch to ${next}`}
+      aria-label={`Theme: ${theme}. Switch to ${next}`}
     >
       <span aria-hidden>{marks[theme]}</span>
     </button>

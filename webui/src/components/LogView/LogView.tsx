@@ -93,7 +93,7 @@ export function LogView({ trialId, follow }: Props) {
     const from = marked ? edgeOfErrors(lines, marked, isBack) : here;
     setSaid("");
     const found = await log.findError(from, isBack);
-    if (found === undefined) setSaid(`no error ${isBack ? "before" : "after"} this`);
+    if (found === undefined) setSaid(`No ${isBack ? "earlier" : "later"} errors`);
     else mark(found);
   };
   const go = (move: () => Promise<void>, isEnd: boolean) => {
@@ -114,7 +114,7 @@ export function LogView({ trialId, follow }: Props) {
         onFilters={(next) => setParams(writeFilters(params, next), { replace: true })}
       />
       <Moves
-        {...{ trialId, follow, marked, search, said: log.isReading ? "reading…" : said }}
+        {...{ trialId, follow, marked, search, said: log.isReading ? "Loading…" : said }}
         isFollowing={isFollowing}
         onStart={() => go(log.toStart, false)}
         onEnd={() => go(log.toEnd, true)}
@@ -127,9 +127,7 @@ export function LogView({ trialId, follow }: Props) {
       {log.error && <ErrorPanel error={log.error} />}
       {lines.length === 0 && log.hasEnd && (
         <EmptyState command={`det trial logs -f ${trialId}`}>
-          {hasAny(filters)
-            ? "No line fits. Show all lines to see others."
-            : "No line was written yet."}
+          {hasAny(filters) ? "No lines match the filter." : "No log lines yet."}
         </EmptyState>
       )}
       <div

@@ -23,15 +23,15 @@ interface Props {
 export function Moves(props: Props) {
   const { trialId, follow, isFollowing, marked, said, onStart, onEnd, onError } = props;
   return (
-    <div className={styles.moves} role="toolbar" aria-label="Go to">
+    <div className={styles.moves} role="toolbar" aria-label="Log navigation">
       <button type="button" onClick={onStart}>
         Start
       </button>
       <button type="button" onClick={onEnd}>
-        {follow ? "End, follow" : "End"}
+        {follow ? "End (follow)" : "End"}
       </button>
       <button type="button" onClick={() => onError(true)}>
-        Last error
+        Previous error
       </button>
       <button type="button" onClick={() => onError(false)}>
         Next error
@@ -43,9 +43,9 @@ export function Moves(props: Props) {
       )}
       {marked && (
         <>
-          <CopyText key={marked} text={addressOf(marked, props.search)} label="link to the line" />
+          <CopyText key={marked} text={addressOf(marked, props.search)} label="Link to this line" />
           <button type="button" className="plain" onClick={props.onUnmark}>
-            Unmark
+            Clear selection
           </button>
         </>
       )}
@@ -57,7 +57,7 @@ export function Moves(props: Props) {
         Download
       </a>
       <span role="status" className={styles.said}>
-        {said || (isFollowing ? "following" : "")}
+        {said || (isFollowing ? "Following" : "")}
       </span>
     </div>
   );

@@ -41,7 +41,7 @@ export function Palette() {
   return (
     <>
       <button type="button" className={styles.button} onClick={open}>
-        Go to … <kbd>Ctrl K</kbd>
+        Go to… <kbd>Ctrl K</kbd>
       </button>
       <dialog ref={dialog} className={styles.dialog} aria-label="Go to" closedby="any">
         <input
@@ -50,7 +50,7 @@ export function Palette() {
           aria-expanded
           aria-controls={list}
           aria-activedescendant={entries.length > 0 ? `${list}-${chosen}` : undefined}
-          placeholder="Page, experiment by name or number, workspace, model"
+          placeholder="Page, experiment name or ID, workspace, model"
           value={query}
           onChange={(event) => {
             setQuery(event.target.value);
@@ -58,7 +58,7 @@ export function Palette() {
           }}
           onKeyDown={press}
         />
-        <ul id={list} role="listbox" aria-label="What fits">
+        <ul id={list} role="listbox" aria-label="Results">
           {entries.map(({ to, label, hint }, i) => (
             <li
               key={to}
@@ -73,7 +73,7 @@ export function Palette() {
             </li>
           ))}
         </ul>
-        {entries.length === 0 && <p className={styles.none}>Nothing fits.</p>}
+        {entries.length === 0 && <p className={styles.none}>No results.</p>}
       </dialog>
     </>
   );

@@ -47,7 +47,7 @@ export function entriesFor(
   const found = [...parts, ...loose];
   const number = /^\d+$/.test(wanted) ? paths.experiment(Number(wanted)) : "";
   if (number && !found.some(({ to }) => to === number)) {
-    found.unshift({ to: number, label: `Experiment ${wanted}`, hint: "by its number" });
+    found.unshift({ to: number, label: `Experiment ${wanted}`, hint: "by ID" });
   }
   return found.slice(0, 12);
 }

@@ -23,11 +23,11 @@ interface Props {
 }
 
 // What one begins with where there is none: it says nothing yet.
-const EXAMPLE = `# invariant_config:            # laid over every experiment
+const EXAMPLE = `# invariant_config:            # overrides the configuration of every experiment
 #   resources: {resource_pool: shared}
 # constraints:
-#   resources: {max_slots: 8}  # that one experiment holds at once
-#   priority_limit: 40         # no smaller number, which would go first
+#   resources: {max_slots: 8}  # per experiment
+#   priority_limit: 40         # lowest number allowed; lower numbers run first
 `;
 
 /** What those who create experiments may not decide for themselves: shown, and changed by who may. */
@@ -63,7 +63,7 @@ function Editor({ scope, of, mayChange, kept }: Props & { kept: string }) {
     }
     await renew();
   };
-  const isSame = text === begin && "Nothing has changed";
+  const isSame = text === begin && "No changes";
   return (
     <Section
       title="Policies for experiments"
@@ -73,12 +73,12 @@ function Editor({ scope, of, mayChange, kept }: Props & { kept: string }) {
             actions={[
               {
                 ...{ label: "Save", isPrimary: true, run: save },
-                refused: (syntax.length > 0 && "The text is no YAML") || isSame,
+                refused: (syntax.length > 0 && "Invalid YAML") || isSame,
               },
               { label: "Revert", run: () => setText(begin), refused: isSame },
               kept !== "" && {
                 label: "Delete",
-                confirm: `Delete the policies of ${of}? Experiments that are created from now on are not bound by them.`,
+                confirm: `Delete the policies of ${of}? They no longer apply to new experiments.`,
                 run: () => removePolicies(scope).then(renew),
               },
             ]}
@@ -87,14 +87,13 @@ function Editor({ scope, of, mayChange, kept }: Props & { kept: string }) {
       }
     >
       <p>
-        What those who create experiments in {of} may not decide for themselves. The cluster&apos;s
-        policies go before those of a workspace.
+        Settings enforced on every experiment in {of}. Cluster policies override workspace policies.
       </p>
       {kept === "" && !mayChange ? (
-        <p>There are none.</p>
+        <p>No policies.</p>
       ) : (
         <YamlEditor
-          label={`Policies of ${of}, in YAML`}
+          label={`Policies of ${of} (YAML)`}
           text={text}
           onText={setText}
           isReadOnly={!mayChange}

@@ -25,12 +25,12 @@ const isOf =
 /** What a trigger asks for, by its kind. */
 export const FIELDS: readonly Field[] = [
   {
-    ...{ name: "trigger", label: "Told when", type: "choice", value: STATE },
+    ...{ name: "trigger", label: "Trigger", type: "choice", value: STATE },
     options: [
-      [STATE, "an experiment enters a state"],
-      [METRIC, "a metric goes beyond a value"],
-      [LOG, "a line of a log matches"],
-      [CUSTOM, "a program says so"],
+      [STATE, "Experiment state change"],
+      [METRIC, "Metric threshold"],
+      [LOG, "Log line match"],
+      [CUSTOM, "Custom event"],
     ],
   },
   {
@@ -39,11 +39,11 @@ export const FIELDS: readonly Field[] = [
   },
   { name: "metric", label: "Metric", required: true, when: isOf(METRIC) },
   {
-    ...{ name: "group", label: "Of the group", value: "validation", when: isOf(METRIC) },
-    hint: "validation, training, or one of your own",
+    ...{ name: "group", label: "Metric group", value: "validation", when: isOf(METRIC) },
+    hint: "validation, training or a custom group",
   },
   {
-    ...{ name: "op", label: "Is", type: "choice", value: ">", when: isOf(METRIC) },
+    ...{ name: "op", label: "Comparison", type: "choice", value: ">", when: isOf(METRIC) },
     options: [">", ">=", "<", "<="].map((op) => [op, op] as const),
   },
   {
@@ -52,7 +52,7 @@ export const FIELDS: readonly Field[] = [
   },
   {
     ...{ name: "regex", label: "Regular expression", required: true, when: isOf(LOG) },
-    hint: "RE2; a part of the line matches it",
+    hint: "RE2 syntax; matches any part of the line",
   },
 ];
 
@@ -83,7 +83,7 @@ export function triggerOf({ values }: Draft): Trigger {
 }
 
 const ENTERS: Record<string, string> = {
-  ACTIVE: "is made, activated or continued",
+  ACTIVE: "is created, activated or continued",
   PAUSED: "is paused",
   COMPLETED: "is completed",
   CANCELED: "is canceled or killed",
@@ -95,16 +95,16 @@ export function explain({ triggerType, condition }: Trigger): string {
   const { state = "", regex = "" } = (condition ?? {}) as Record<string, string>;
   switch (triggerType) {
     case STATE:
-      return `Tells each time that an experiment ${ENTERS[state.replace("STATE_", "")] ?? `enters ${state}`}.`;
+      return `Sent each time an experiment ${ENTERS[state.replace("STATE_", "")] ?? `enters ${state}`}.`;
     case METRIC:
-      return "Tells once of each trial, when it first reports a value beyond this one.";
+      return "Sent once per trial, when it first reports a value past the threshold.";
     case LOG:
       return regex
-        ? "Tells once of each trial, with the first line of its log that matches."
-        : "Tells once of each trial, with the first line of its log that matches. Say what it is to match.";
+        ? "Sent once per trial, for its first log line that matches."
+        : "Sent once per trial, for its first log line that matches. Enter a regular expression.";
     case CUSTOM:
-      return "Tells when a task calls core_context.alert(), or a program POSTs to /api/v1/webhooks/custom.";
+      return "Sent when a task calls core_context.alert() or a program POSTs to /api/v1/webhooks/custom.";
     default:
-      return "This page does not know the trigger.";
+      return "Unknown trigger type.";
   }
 }

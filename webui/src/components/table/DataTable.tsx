@@ -100,7 +100,7 @@ export function DataTable<Row>(props: Props<Row>) {
         <div className={`${styles.box} ${styles.pinned}`} role="columnheader">
           <input
             type="checkbox"
-            aria-label="Select the rows that are shown"
+            aria-label="Select visible rows"
             checked={areAll}
             onChange={() => onSelect(new Set(areAll ? [] : [...selected, ...seen().map(idOf)]))}
           />

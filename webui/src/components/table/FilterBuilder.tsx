@@ -54,12 +54,12 @@ export function FilterBuilder(props: GroupProps) {
     const condition = emptyCondition();
     add({ ...emptyGroup(conjunction === "and" ? "or" : "and"), children: [condition] });
   };
-  const which = conjunction === "and" ? "All of these hold" : "One of these holds";
+  const which = conjunction === "and" ? "All conditions match" : "Any condition matches";
   return (
     <fieldset ref={place} tabIndex={-1} className={styles.group} aria-label={which}>
       <div className={styles.line}>
         <select
-          aria-label="Which must hold"
+          aria-label="Match"
           value={conjunction}
           onChange={({ target }) =>
             onChange({ ...group, conjunction: target.value === "or" ? "or" : "and" })
@@ -99,7 +99,9 @@ export function FilterBuilder(props: GroupProps) {
         <button
           type="button"
           disabled={depth >= MOST_DEEP}
-          title={depth >= MOST_DEEP ? `Groups lie ${MOST_DEEP} deep at most` : undefined}
+          title={
+            depth >= MOST_DEEP ? `Groups can be nested up to ${MOST_DEEP} levels deep` : undefined
+          }
           onClick={addGroup}
         >
           Add group

@@ -53,7 +53,7 @@ export function Head({ column, width, className, style, sort, onSort, onMove, on
       <button
         type="button"
         className={styles.sort}
-        title={`${column.name}: sort; shift: add to the sort; drag: move`}
+        title={`${column.name}: click to sort, Shift-click to add to the sort, drag to move`}
         draggable
         onDragStart={(event) => event.dataTransfer.setData("text/column", column.name)}
         onClick={(event) => onSort(event.shiftKey)}

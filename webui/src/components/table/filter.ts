@@ -137,10 +137,13 @@ class Parser {
     if (!token || token.kind === "mark") throw this.wrong("expected a column");
     const found = columnsNamed(token.text, this.columns);
     const [first, second] = found;
-    if (!first) throw new FilterError(`there is no column "${token.text}"`, token.at);
+    if (!first) throw new FilterError(`unknown column "${token.text}"`, token.at);
     if (second) {
       const names = found.slice(0, 4).map((each) => each.column);
-      throw new FilterError(`"${token.text}" may be ${names.join(" or ")}: write it out`, token.at);
+      throw new FilterError(
+        `"${token.text}" is ambiguous: did you mean ${names.join(" or ")}?`,
+        token.at,
+      );
     }
     this.next++;
     return first;
@@ -158,7 +161,7 @@ class Parser {
       if (this.take("empty")) return isNot ? "notEmpty" : "isEmpty";
       return isNot ? "!=" : "=";
     }
-    throw this.wrong("expected is, =, <, >, contains, …");
+    throw this.wrong("expected an operator: is, =, <, >, contains, …");
   }
 
   private value(column: FilterColumn, operator: Operator): string | number {
@@ -169,12 +172,18 @@ class Parser {
     if (column.type === "COLUMN_TYPE_NUMBER" && !isText) {
       const number = Number(token.text);
       if (token.text.trim() === "" || !Number.isFinite(number)) {
-        throw new FilterError(`${column.column} is a number, "${token.text}" is not`, token.at);
+        throw new FilterError(
+          `${column.column} is numeric, but "${token.text}" is not a number`,
+          token.at,
+        );
       }
       return number;
     }
     if (column.type === "COLUMN_TYPE_DATE" && Number.isNaN(Date.parse(token.text))) {
-      throw new FilterError(`"${token.text}" is not a date such as 2026-01-31`, token.at);
+      throw new FilterError(
+        `"${token.text}" is not a date; use a format such as 2026-01-31`,
+        token.at,
+      );
     }
     return token.text;
   }

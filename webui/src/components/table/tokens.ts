@@ -20,7 +20,7 @@ export function tokenize(sentence: string): Token[] {
     const found = PART.exec(sentence);
     if (!found) {
       const at = end + (sentence.slice(end).length - sentence.slice(end).trimStart().length);
-      throw new FilterError(`cannot read ${sentence.slice(at, at + 10)}`, at);
+      throw new FilterError(`unexpected ${sentence.slice(at, at + 10)}`, at);
     }
     end = PART.lastIndex;
     const [whole, double, single, mark, word] = found;

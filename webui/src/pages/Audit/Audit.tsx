@@ -1,5 +1,6 @@
 import { useCallback } from "react";
 import { Link, useSearchParams } from "react-router";
+import { ApiError } from "@/api/client";
 import { useRoles } from "@/api/useRoles";
 import { Actions } from "@/components/Actions/Actions";
 import { CopyText } from "@/components/CopyText/CopyText";
@@ -17,28 +18,28 @@ import { useAudit, type AuditFilter, type AuditRecord } from "./useAudit";
 import { pageOf, shortMethod } from "./words";
 
 const columns: ListColumn<AuditRecord>[] = [
-  { ...{ head: "When", least: 112, share: 0.8 }, cell: ({ at }) => <Time at={at} /> },
+  { ...{ head: "Time", least: 112, share: 0.8 }, cell: ({ at }) => <Time at={at} /> },
   {
-    ...{ head: "Who", least: 120 },
+    ...{ head: "User", least: 120 },
     cell: ({ caller, userId }) =>
-      userId ? <Link to={paths.user(userId)}>{caller}</Link> : caller || "nobody",
+      userId ? <Link to={paths.user(userId)}>{caller}</Link> : caller || "anonymous",
   },
   {
-    ...{ head: "Did", share: 2.2, least: 240 },
+    ...{ head: "Action", share: 2.2, least: 240 },
     cell: ({ method }) => <code title={method}>{shortMethod(method)}</code>,
   },
   {
-    ...{ head: "To", share: 1.6, least: 160 },
+    ...{ head: "Target", share: 1.6, least: 160 },
     cell: ({ target }) => {
       const page = pageOf(target);
       return page ? <Link to={page}>{target}</Link> : <span title={target}>{target || "–"}</span>;
     },
   },
   {
-    ...{ head: "Ended with", least: 160 },
+    ...{ head: "Result", least: 160 },
     cell: ({ code }) => (code === "OK" ? "OK" : <span className={styles.refused}>✕ {code}</span>),
   },
-  { head: "From", cell: ({ peer }) => peer },
+  { head: "Address", cell: ({ peer }) => peer },
   {
     ...{ head: "Request", least: 128 },
     cell: ({ requestId = "" }) => <CopyText text={requestId} label={requestId.slice(0, 8)} />,
@@ -65,14 +66,14 @@ export default function Audit() {
   return (
     <Page
       title="Audit"
-      error={data ? undefined : error}
+      error={data ? undefined : explained(error)}
       {...(may("ClusterAdmin") && { onRetry: () => void refetch() })}
       head={
         <>
           <Count>
-            {rows && `${counted(rows.length, "record")}${hasNextPage ? " so far" : ""}`}
+            {rows && `${counted(rows.length, "record")}${hasNextPage ? " loaded" : ""}`}
           </Count>
-          <Actions actions={[{ label: "Read again", run: () => refetch() }]} />
+          <Actions actions={[{ label: "Refresh", run: () => refetch() }]} />
         </>
       }
     >
@@ -86,9 +87,16 @@ export default function Audit() {
         onEnd={onEnd}
       >
         <EmptyState command="det master audit">
-          No record fits the filter. Each call that changes something leaves one.
+          No records match the filter. Every call that changes something is recorded.
         </EmptyState>
       </ListTable>
     </Page>
   );
+}
+
+/** The error of the read; a refusal names the role in the user's words. */
+function explained(error: Error | null): Error | null {
+  if (!(error instanceof ApiError) || error.status !== 403) return error;
+  const { status, reason, requestId } = error;
+  return new ApiError("Only cluster admins can see the audit log.", status, reason, requestId);
 }

@@ -17,7 +17,7 @@ interface Props {
 function Actions({ what, agentId, slotId, isIn, isUsed }: Props) {
   const { mutate, isPending, error } = useTakeOut(agentId, slotId);
   const stop = () =>
-    (!isUsed || confirm(`Disable ${what}? What runs on it is stopped and queued again.`)) &&
+    (!isUsed || confirm(`Disable ${what}? Its running trials are stopped and queued again.`)) &&
     mutate("disable");
   const verbs: [label: string, act: () => void][] = isIn
     ? [
@@ -26,7 +26,7 @@ function Actions({ what, agentId, slotId, isIn, isUsed }: Props) {
       ]
     : [["Enable", () => mutate("enable")]];
   return (
-    <div className={styles.actions} role="toolbar" aria-label={`Actions on ${what}`}>
+    <div className={styles.actions} role="toolbar" aria-label={`Actions for ${what}`}>
       {verbs.map(([label, act]) => (
         <button key={label} type="button" className="plain" disabled={isPending} onClick={act}>
           {label}

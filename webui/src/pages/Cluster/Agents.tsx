@@ -21,7 +21,7 @@ type Agent = Message["Agent"];
 type Slot = Message["Slot"];
 
 const marks: Record<Exclude<Kind, "used">, string> = {
-  ...{ free: "", draining: "◔", disabled: "✕", quarantined: "!", away: "–" },
+  ...{ free: "", draining: "◔", disabled: "✕", quarantined: "!", disconnected: "–" },
 };
 
 interface Shown {
@@ -74,7 +74,7 @@ function factsOf(agent: Agent): string {
   const now = Date.now();
   const next = agent.maintenance?.find(({ end }) => Date.parse(end ?? "") > now);
   const state = !agent.connected
-    ? "away"
+    ? "disconnected"
     : agent.draining
       ? "draining"
       : agent.enabled
@@ -121,7 +121,7 @@ function AgentCard({ agent, ...shown }: { agent: Agent } & Shown) {
         <p className={styles.chosen}>
           {holder && holder.experimentId > 0 && (
             <Link to={paths.trial(holder.trialId)}>
-              Trial {holder.trialId} of {holder.experimentId} {holder.name}
+              Trial {holder.trialId} of experiment {holder.experimentId} {holder.name}
             </Link>
           )}{" "}
           {describe(agent, slot, holdersOf(slot, shown.jobs))}
@@ -138,7 +138,7 @@ export function Agents({ agents, ...shown }: { agents: readonly Agent[] } & Show
   if (agents.length === 0) {
     return (
       <EmptyState command="resolute-agent --master http://this-master:8080 --token-file agent.token">
-        No agent has ever been connected.
+        No agents have connected yet.
       </EmptyState>
     );
   }

@@ -93,7 +93,7 @@ test("each slot says what it does, and whose it is", () => {
     "slot 1, A100: free",
     "slot 2, A100: disabled: too hot",
     "slot 3, A100: quarantined: failed 3 tasks",
-    "slot 4, A100: experiment 7 (bert), trial 9, by ann; takes nothing after it",
+    "slot 4, A100: experiment 7 (bert), trial 9, by ann; accepts no more work",
     "slot 5, A100: experiment 7 (bert), trial 9, by ann; experiment 8, trial 11",
   ]);
   expect(screen.getByText("3 / 6")).toBeVisible();
@@ -102,7 +102,7 @@ test("each slot says what it does, and whose it is", () => {
 test("an agent that is away says so", () => {
   const memory = "64000000000";
   showAgents([agent({ id: "n", connected: false, resourcePools: ["gpu"], memory, slots: {} })]);
-  expect(screen.getByText("gpu · 64 GB · away")).toBeVisible();
+  expect(screen.getByText("gpu · 64 GB · disconnected")).toBeVisible();
   expect(screen.queryByRole("button", { name: /Drain/ })).toBeNull();
 });
 
@@ -138,7 +138,7 @@ test("who waits says for what", () => {
 /** What the caller may is known. */
 const mayMove = () =>
   vi.waitFor(() =>
-    expect(screen.getByRole("button", { name: /^Move 2/ })).toHaveAttribute(
+    expect(screen.getByRole("button", { name: /^Move 2.*arrow keys/ })).toHaveAttribute(
       "aria-disabled",
       "false",
     ),
@@ -150,13 +150,16 @@ test("others' jobs are moved by an Editor of their workspace, also without a mou
   const theirs = job("1", { workspaceId: 8, workspace: "speech" });
   const sent = show(<Queue jobs={[theirs, mine]} pools={pools} />, "/", undefined, [7]);
   await mayMove();
-  const refused = screen.getByRole("button", { name: "Down 1 n1" });
-  expect(refused).toHaveAttribute("title", expect.stringMatching(/Editor in workspace speech/));
+  const refused = screen.getByRole("button", { name: "Move 1 n1 down" });
+  expect(refused).toHaveAttribute(
+    "title",
+    expect.stringMatching(/Editor role in workspace speech/),
+  );
   await userEvent.click(refused);
-  await userEvent.click(screen.getByRole("button", { name: "Down 2 n2" }));
+  await userEvent.click(screen.getByRole("button", { name: "Move 2 n2 down" }));
   expect(sent).toEqual([]);
-  await userEvent.click(screen.getByRole("button", { name: "Up 2 n2" }));
-  expect(await screen.findByText("2 n2 has another place now.")).toBeInTheDocument();
+  await userEvent.click(screen.getByRole("button", { name: "Move 2 n2 up" }));
+  expect(await screen.findByText("Moved 2 n2.")).toBeInTheDocument();
   expect(sent).toEqual(['/api/v1/job-queues {"updates":[{"jobId":"exp-2","aheadOf":"exp-1"}]}']);
 });
 
@@ -173,15 +176,17 @@ test("the queue is put in another order by mouse and by keyboard, where its poli
   const pools = [{ name: "gpu", schedulerType: "SCHEDULER_TYPE_PRIORITY" as const }];
   const list = [job("1"), job("2"), job("3", { resourcePool: "fair" })];
   const sent = show(<Queue jobs={list} pools={pools} />);
-  expect(screen.getAllByRole("button", { name: /^Move/ })).toHaveLength(2);
+  expect(screen.getAllByRole("button", { name: /^Move.*arrow keys/ })).toHaveLength(2);
   await mayMove();
-  screen.getByRole("button", { name: /^Move 2/ }).focus();
+  screen.getByRole("button", { name: /^Move 2.*arrow keys/ }).focus();
   await userEvent.keyboard("{ArrowUp}");
   await vi.waitFor(() =>
     expect(sent).toEqual(['/api/v1/job-queues {"updates":[{"jobId":"exp-2","aheadOf":"exp-1"}]}']),
   );
   const dataTransfer = { setData: vi.fn(), getData: () => "exp-1", effectAllowed: "" };
-  fireEvent.dragStart(screen.getByRole("button", { name: /^Move 1/ }), { dataTransfer });
+  fireEvent.dragStart(screen.getByRole("button", { name: /^Move 1.*arrow keys/ }), {
+    dataTransfer,
+  });
   fireEvent.drop(screen.getByRole("row", { name: /2 n2/ }), { dataTransfer });
   await vi.waitFor(() =>
     expect(sent[1]).toBe('/api/v1/job-queues {"updates":[{"jobId":"exp-1","behindOf":"exp-2"}]}'),
@@ -195,15 +200,15 @@ test("what is refused comes with the number of its request", async () => {
   const pools = [{ name: "gpu", schedulerType: "SCHEDULER_TYPE_PRIORITY" as const }];
   show(<Queue jobs={[job("1"), job("2")]} pools={pools} />, "/", refuse);
   await mayMove();
-  await userEvent.click(screen.getByRole("button", { name: "Up 2 n2" }));
+  await userEvent.click(screen.getByRole("button", { name: "Move 2 n2 up" }));
   expect(await screen.findByText("the database is away")).toBeVisible();
-  expect(screen.getByText("request r-1")).toBeVisible();
+  expect(screen.getByText("Request ID r-1")).toBeVisible();
   cleanup();
   const agents = [agent({ id: "n", slots: {} })];
   show(<Agents agents={agents} jobs={jobs} colourBy="experiment" mayChange />, "/", refuse);
   await userEvent.click(screen.getByRole("button", { name: "Drain n" }));
   expect(await screen.findByText("the database is away")).toBeVisible();
-  expect(screen.getByText("request r-1")).toBeVisible();
+  expect(screen.getByText("Request ID r-1")).toBeVisible();
 });
 
 test("a move also asks again why the one that is looked at waits", async () => {
@@ -218,7 +223,7 @@ test("a move also asks again why the one that is looked at waits", async () => {
   expect(await screen.findByText(/is behind 1/)).toBeVisible();
   reason = "waits for 7";
   await mayMove();
-  screen.getByRole("button", { name: /^Move 2/ }).focus();
+  screen.getByRole("button", { name: /^Move 2.*arrow keys/ }).focus();
   await userEvent.keyboard("{ArrowUp}");
   expect(await screen.findByText(/waits for 7/)).toBeVisible();
   expect(sent.filter((what) => what === explain)).toHaveLength(2);
@@ -251,9 +256,9 @@ test("what there was is drawn beside what was used, and both are kept as a file"
   ];
   const series = utilisationOf(used, there, 0, 60 * 60_000, 60_000);
   expect(series.map(({ label, rank }) => [label, rank])).toEqual([
-    ["cpu: all slots", 8],
+    ["cpu: capacity", 8],
     ["gpu", 1],
-    ["gpu: all slots", 9],
+    ["gpu: capacity", 9],
   ]);
   expect(series[2]?.x).toEqual([-60, -60, -60, -20, -20, 0]);
   expect(series[2]?.y).toEqual([0, 0, 8, 8, 0, 0]);
@@ -278,5 +283,5 @@ test("an empty cluster says what to do", () => {
   showAgents([]);
   expect(screen.getByText(/No agent/)).toBeVisible();
   show(<Queue jobs={[]} pools={[]} />);
-  expect(screen.getByText(/Nothing runs/)).toBeVisible();
+  expect(screen.getByText(/No jobs are running/)).toBeVisible();
 });

@@ -26,7 +26,7 @@ export default function Cluster() {
     <div className={styles.cluster}>
       <h1 className="visually-hidden">Cluster</h1>
       <Tabs
-        label="Parts of the cluster's page"
+        label="Cluster sections"
         tabs={TABS}
         to={(name) => `${paths.cluster}${name && `/${name}`}`}
       />

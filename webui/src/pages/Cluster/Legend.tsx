@@ -18,7 +18,7 @@ export function Legend({ shares, colourBy }: { shares: readonly Share[]; colourB
   return (
     <div className={styles.tools}>
       <label>
-        Coloured by{" "}
+        Color by{" "}
         <select value={colourBy} onChange={(event) => choose(event.target.value)}>
           <option>experiment</option>
           <option>user</option>

@@ -24,7 +24,7 @@ export function Mover({ job, refused, isFirst, isLast, onMove, onDrag }: Props) 
     <button
       type="button"
       className="plain"
-      aria-label={`${by < 0 ? "Up" : "Down"} ${name}`}
+      aria-label={`Move ${name} ${by < 0 ? "up" : "down"}`}
       aria-disabled={Boolean(refused) || isAtEnd}
       title={refused || undefined}
       onClick={() => !refused && !isAtEnd && onMove(by)}
@@ -40,8 +40,8 @@ export function Mover({ job, refused, isFirst, isLast, onMove, onDrag }: Props) 
         className={`plain ${styles.handle}`}
         draggable={!refused}
         aria-disabled={Boolean(refused)}
-        aria-label={`Move ${name}: arrow keys up and down`}
-        title={refused || "Drag, or press the arrow keys"}
+        aria-label={`Move ${name}: use the up and down arrow keys`}
+        title={refused || "Drag or use the arrow keys"}
         onDragStart={(event) => {
           event.dataTransfer.effectAllowed = "move";
           event.dataTransfer.setData("text/plain", job.jobId ?? "");

@@ -19,14 +19,18 @@ function rulesOf(pool: Pool): string {
     pool.preemption && "preempts",
     pool.backfill && "backfills",
     pool.sharedDevices && "shares devices",
-    pool.workspaces?.length && `for ${pool.workspaces.join(", ")}`,
+    pool.workspaces?.length && `bound to ${pool.workspaces.join(", ")}`,
   ]
     .filter(Boolean)
     .join(", ");
 }
 
 const defaultOf = (pool: Pool) =>
-  pool.defaultComputePool ? " (default)" : pool.defaultAuxPool ? " (default without slots)" : "";
+  pool.defaultComputePool
+    ? " (default)"
+    : pool.defaultAuxPool
+      ? " (default for zero-slot tasks)"
+      : "";
 
 /** What each pool has, by which policy it serves, and how long its queue is. */
 export function Pools({ pools }: { pools: readonly Pool[] }) {
@@ -40,7 +44,7 @@ export function Pools({ pools }: { pools: readonly Pool[] }) {
             <th className="number">Agents</th>
             <th>Device</th>
             <th className="number">Running</th>
-            <th className="number">Waiting</th>
+            <th className="number">Queued</th>
             <th>Policy</th>
           </tr>
         </thead>

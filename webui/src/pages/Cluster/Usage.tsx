@@ -26,7 +26,7 @@ export function Usage() {
   return (
     <>
       <div className={styles.tools}>
-        <div role="group" aria-label="Span" className={styles.spans}>
+        <div role="group" aria-label="Time range" className={styles.spans}>
           {SPANS.map(({ name }) => (
             <button
               key={name}
@@ -41,17 +41,17 @@ export function Usage() {
         {data && (
           <>
             <a href={csvOf("allocations-csv", data)} download={`allocations-${span.name}.csv`}>
-              CSV of allocations
+              Allocations (CSV)
             </a>
             <a href={csvOf("aggregated", data)} download={`usage-by-day-${span.name}.csv`}>
-              CSV by day
+              Daily usage (CSV)
             </a>
           </>
         )}
       </div>
       {data?.entries.length === 0 && (
         <EmptyState command="det experiment create const.yaml .">
-          Nothing has held a slot in the last {span.name}.
+          No slots were used in the last {span.name}.
         </EmptyState>
       )}
       {data && data.entries.length > 0 && (
@@ -114,7 +114,7 @@ function Table({ title, head, rows, span }: TableProps) {
         <button
           type="button"
           className="plain"
-          aria-label={`CSV ${title.toLowerCase()}`}
+          aria-label={`Export usage ${title.toLowerCase()} as CSV`}
           onClick={download}
         >
           CSV

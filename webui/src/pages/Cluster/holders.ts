@@ -16,7 +16,7 @@ export interface Holder {
 }
 
 /** What a slot is doing. */
-export type Kind = "used" | "free" | "draining" | "disabled" | "quarantined" | "away";
+export type Kind = "used" | "free" | "draining" | "disabled" | "quarantined" | "disconnected";
 
 /** What slots are coloured by. */
 export type ColourBy = "experiment" | "user";
@@ -42,7 +42,7 @@ export function holdersOf(slot: Slot, jobs: ReadonlyMap<string, Job>): Holder[] 
 /** What the slot is doing; what holds it goes before what will become of it. */
 export function kindOf(agent: Agent, slot: Slot): Kind {
   if (slot.container?.id) return "used";
-  if (!agent.connected) return "away";
+  if (!agent.connected) return "disconnected";
   if (slot.quarantined) return "quarantined";
   if (slot.draining || agent.draining) return "draining";
   return agent.enabled && slot.enabled ? "free" : "disabled";
@@ -67,7 +67,7 @@ export function describe(agent: Agent, slot: Slot, holders: readonly Holder[]): 
       ? allocationId
       : `experiment ${experimentId}${name && ` (${name})`}, trial ${trialId}${username && `, by ${username}`}`,
   );
-  return `${what}: ${who.join("; ")}${isClosing(agent, slot) ? "; takes nothing after it" : ""}`;
+  return `${what}: ${who.join("; ")}${isClosing(agent, slot) ? "; accepts no more work" : ""}`;
 }
 
 /** One line of the legend: who, and how many slots. */
@@ -90,7 +90,7 @@ export function sharesOf(
       const rank = rankOf(holder, by);
       const label =
         by === "user"
-          ? holder.username || "others"
+          ? holder.username || "other users"
           : `${holder.experimentId} ${holder.name}`.trim() || holder.allocationId;
       const share = shares.get(rank) ?? {
         ...{ rank, label, slots: 0 },

@@ -106,7 +106,7 @@ export function utilisationOf(
       ...(all
         ? [
             {
-              ...{ id: `${pool} capacity`, label: `${label}: all slots` },
+              ...{ id: `${pool} capacity`, label: `${label}: capacity` },
               ...{ rank: (rank % DASHED) + DASHED, ...curveOf(all, to, unit) },
             },
           ]

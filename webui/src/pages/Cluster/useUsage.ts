@@ -13,9 +13,9 @@ export interface Span {
 }
 
 export const SPANS: readonly [Span, ...Span[]] = [
-  { name: "day", length: 24 * HOUR, unit: HOUR, unitName: "hours from now" },
-  { name: "week", length: 7 * 24 * HOUR, unit: 24 * HOUR, unitName: "days from now" },
-  { name: "month", length: 30 * 24 * HOUR, unit: 24 * HOUR, unitName: "days from now" },
+  { name: "day", length: 24 * HOUR, unit: HOUR, unitName: "hours relative to now" },
+  { name: "week", length: 7 * 24 * HOUR, unit: 24 * HOUR, unitName: "days relative to now" },
+  { name: "month", length: 30 * 24 * HOUR, unit: 24 * HOUR, unitName: "days relative to now" },
 ];
 
 interface Times {

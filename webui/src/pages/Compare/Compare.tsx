@@ -17,7 +17,7 @@ export default function Compare() {
       <TrialsForm key={text} ids={ids} />
       {ids.length === 0 ? (
         <EmptyState command="det experiment list-trials 1">
-          Say which trials, by their numbers, or select rows under Experiments.
+          Enter trial IDs, or select rows on the Experiments page.
         </EmptyState>
       ) : (
         <Comparison ids={ids} />

@@ -46,7 +46,7 @@ export function Actions({ experiment }: { experiment: Experiment }) {
           ...verbs.map((verb) => ({
             ...{ label: LABELS[verb], refused, run: () => mutateAsync(verb) },
             ...(verb === "kill" && {
-              confirm: `Kill experiment ${id}? Its trials end at once, without a last checkpoint.`,
+              confirm: `Kill experiment ${id}? Its trials stop immediately, without a final checkpoint.`,
             }),
           })),
           hasEnded &&
@@ -83,7 +83,7 @@ function Start({ experiment, refused }: { experiment: Experiment; refused: strin
   const ways = [
     ["Fork", paths.experiment(id, "fork")],
     ...((experiment.numTrials ?? 0) > 0
-      ? [["Search from this", paths.startFrom(id, "search")]]
+      ? [["New search from best trial", paths.startFrom(id, "search")]]
       : []),
   ] as const;
   if (refused) {
@@ -103,6 +103,6 @@ const placeOf = ({ workspaceId = 0, workspaceName = "" }: Experiment) => ({
 });
 
 const lossOf = ({ id = 0, numTrials = 0, checkpointSize }: Experiment) =>
-  `Delete experiment ${id}? Its ${counted(numTrials, "trial")}, logs and ` +
-  `${formatBytes(Number(checkpointSize ?? 0))} of checkpoints are lost. ` +
-  "It is refused while a version of a model holds one of the checkpoints.";
+  `Delete experiment ${id}? This deletes its ${counted(numTrials, "trial")}, logs and ` +
+  `${formatBytes(Number(checkpointSize ?? 0))} of checkpoints. ` +
+  "An experiment with a checkpoint in a registered model cannot be deleted.";

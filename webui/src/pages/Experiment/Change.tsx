@@ -30,7 +30,7 @@ export function resourcesOf(values: Values): Resources | undefined {
 export function Edit({ experiment, onClose }: Props) {
   const id = experiment.id ?? 0;
   const client = useQueryClient();
-  const stays = "Empty: it stays as it is";
+  const stays = "Empty: unchanged";
   const changeTo = async (_: Values, changed: Values) => {
     const resources = resourcesOf(changed);
     await api.PATCH("/api/v1/experiments/{experiment_id}", {
@@ -54,13 +54,13 @@ export function Edit({ experiment, onClose }: Props) {
         { name: "description", label: "Description", value: experiment.description },
         {
           ...{ name: "labels", label: "Labels", value: experiment.labels?.join(", ") },
-          hint: "With commas between them",
+          hint: "Comma-separated",
         },
         { name: "priority", label: "Priority", type: "number", hint: `1 to 99. ${stays}` },
         { name: "weight", label: "Weight", type: "number", hint: stays },
         {
-          ...{ name: "slots", label: "Slots at once", type: "number" },
-          hint: `That its trials hold together. ${stays}`,
+          ...{ name: "slots", label: "Max slots", type: "number" },
+          hint: `Total across running trials. ${stays}`,
         },
       ]}
       onSubmit={changeTo}
@@ -83,8 +83,14 @@ export function Move({ experiment, onClose }: Props) {
       onClose={onClose}
       fields={[
         {
-          ...{ name: "project", label: "To project", type: "choice", required: true, options },
-          ...{ value: options[0]?.[0], hint: "Those in which you are an Editor" },
+          ...{
+            name: "project",
+            label: "Destination project",
+            type: "choice",
+            required: true,
+            options,
+          },
+          ...{ value: options[0]?.[0], hint: "Projects that you can edit" },
         },
       ]}
       onSubmit={async ({ project }) => {

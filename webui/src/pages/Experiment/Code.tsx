@@ -23,7 +23,7 @@ export function Code({ experiment }: { experiment: Experiment }) {
   if (files.length === 0) {
     return (
       <EmptyState command="det experiment create const.yaml .">
-        It was submitted without files.
+        The experiment has no files.
       </EmptyState>
     );
   }
@@ -75,7 +75,7 @@ function FileView({ path, file, theirs }: FileProps) {
   const text = textOf(file);
   const isText = (each: TarFile | undefined) => !each || textOf(each) !== undefined;
   if (theirs !== null && !(isText(file) && isText(theirs)))
-    return <p>Not a text {changeMark(file, theirs) || "(no difference)"}.</p>;
+    return <p>Binary file {changeMark(file, theirs) || "(no differences)"}.</p>;
   if (theirs !== null) return <DiffView before={textOf(theirs) ?? ""} after={text ?? ""} />;
   return (
     <div className={styles.stack}>
@@ -89,7 +89,7 @@ function FileView({ path, file, theirs }: FileProps) {
           Download
         </button>
       </div>
-      {text === undefined ? <p>Not a text.</p> : <CodeView text={text} label={path} />}
+      {text === undefined ? <p>Binary file.</p> : <CodeView text={text} label={path} />}
     </div>
   );
 }

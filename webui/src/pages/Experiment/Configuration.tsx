@@ -10,7 +10,7 @@ import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { Against } from "./Against";
 import styles from "./Experiment.module.css";
 
-/** The configuration as submitted or with all defaults, or against another experiment's. */
+/** The configuration as submitted or Show defaults, or against another experiment's. */
 export function Configuration({ experiment }: { experiment: Experiment }) {
   const [params, setParams] = useSearchParams();
   const other = Number(params.get("against") ?? 0) || undefined;
@@ -37,7 +37,7 @@ export function Configuration({ experiment }: { experiment: Experiment }) {
               checked={isFull}
               onChange={() => setParams(isFull ? {} : { show: "full" }, { replace: true })}
             />{" "}
-            with all defaults
+            Show defaults
           </label>
         )}
         <Against />

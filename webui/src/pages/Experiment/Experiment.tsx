@@ -46,7 +46,7 @@ export default function Experiment() {
     { label: `${id} ${experiment?.name ?? ""}` },
   ]);
   if (error) return <ErrorPanel error={error} onRetry={() => void refetch()} />;
-  if (!experiment) return <p>Reading experiment {text}…</p>;
+  if (!experiment) return <p>Loading experiment {text}…</p>;
   const [, , Content] = TABS.find(([name]) => name === tab) ?? [
     "",
     "",
@@ -56,7 +56,7 @@ export default function Experiment() {
     <div className={styles.page}>
       <StatusLine experiment={experiment} />
       <Tabs
-        label="Parts of the experiment"
+        label="Experiment sections"
         tabs={TABS.map(([name, label]) => ({
           name,
           label,

@@ -33,11 +33,11 @@ export function Fork({ experiment }: { experiment: Experiment }) {
   const trialId = purpose === "fork" ? undefined : Number(params.get("trial") ?? 0) || best;
   const { data: origin, error } = useOrigin(trialId);
   if (error) return <ErrorPanel error={error} />;
-  if (trialId !== undefined && !origin) return <p>Reading trial {trialId}…</p>;
+  if (trialId !== undefined && !origin) return <p>Loading trial {trialId}…</p>;
   const what: Record<Purpose, string> = {
-    fork: `Fork of experiment ${experiment.id ?? 0}: its files, with this configuration`,
-    search: `A search around the hyperparameters of trial ${trialId ?? ""}: correct the ranges, and how many trials`,
-    continue: `A new experiment that goes on from the checkpoint of trial ${trialId ?? ""}: say how long`,
+    fork: `Fork experiment ${experiment.id ?? 0}: same code, edited configuration`,
+    search: `New search around trial ${trialId ?? ""}. Review the ranges and number of trials.`,
+    continue: `Continue training from the checkpoint of trial ${trialId ?? ""}. Review the length.`,
   };
   return (
     <Editor
@@ -93,7 +93,7 @@ function Editor({ parentId, title, proposed }: EditorProps) {
       <h2>{title}</h2>
       <textarea
         className={styles.editor}
-        aria-label="Configuration, in YAML"
+        aria-label="Configuration (YAML)"
         aria-invalid={problem !== null}
         aria-describedby="fork-problems"
         spellCheck={false}
@@ -103,7 +103,7 @@ function Editor({ parentId, title, proposed }: EditorProps) {
       <div id="fork-problems" role="status">
         {problem && <pre className={styles.problems}>{problem.message}</pre>}
         <RequestId error={problem} />
-        {isChecked && !problem && "The configuration is good."}
+        {isChecked && !problem && "Configuration is valid."}
         {check.data?.configWarnings?.map((warning) => (
           <p key={warning}>{warning}</p>
         ))}

@@ -8,6 +8,7 @@ import { ParallelCoordinates, type Axis } from "@/charts/ParallelCoordinates";
 import { ScatterChart } from "@/charts/ScatterChart";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
+import { counted } from "@/words";
 import styles from "./Experiment.module.css";
 import { hparamNames, hparamOf } from "./Trials";
 
@@ -52,14 +53,14 @@ export function Hyperparameters({ experiment }: { experiment: Experiment }) {
       <EmptyState command="det experiment create adaptive.yaml .">
         {runs.length === 0
           ? `No trial has reported ${metric} yet.`
-          : "All trials have the same hyperparameters; a search varies them."}
+          : "All trials have the same hyperparameters."}
       </EmptyState>
     );
   }
   return (
     <div className={styles.stack}>
       <h2>
-        {runs.length} trials by {metric}; drag along an axis to keep some
+        {counted(runs.length, "trial")} by {metric}. Drag on an axis to filter.
       </h2>
       <ParallelCoordinates
         axes={[...axes, { name: metric, values }]}
@@ -74,7 +75,7 @@ export function Hyperparameters({ experiment }: { experiment: Experiment }) {
           smallerIsBetter={isSmallerBetter(experiment)}
         />
       )}
-      <h2>{metric} by each</h2>
+      <h2>{metric} by hyperparameter</h2>
       <div className={styles.choices}>
         {axes.map((axis) => (
           <ScatterChart
@@ -111,10 +112,10 @@ function Pair({ axes, ...rest }: PairProps) {
   const across = find("across", 0);
   const down = find("down", across === axes[1] ? 0 : 1);
   if (!across || !down) return null;
-  const choice = (label: string, axis: Axis) => (
+  const choice = (label: string, param: string, axis: Axis) => (
     <label>
       {label}{" "}
-      <select value={axis.name} onChange={(e) => choose(label, e.target.value)}>
+      <select value={axis.name} onChange={(e) => choose(param, e.target.value)}>
         {axes.map(({ name }) => (
           <option key={name}>{name}</option>
         ))}
@@ -124,9 +125,9 @@ function Pair({ axes, ...rest }: PairProps) {
   return (
     <>
       <div className={styles.choices}>
-        <h2>Two together</h2>
-        {choice("across", across)}
-        {choice("down", down)}
+        <h2>Interaction</h2>
+        {choice("X axis", "across", across)}
+        {choice("Y axis", "down", down)}
       </div>
       <HeatMap across={across} down={down} {...rest} />
     </>

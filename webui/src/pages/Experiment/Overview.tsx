@@ -36,9 +36,7 @@ export function Overview({ experiment }: { experiment: Experiment }) {
         <Curves experiment={experiment} metrics={metrics} metric={metric} />
       ) : (
         !isLoading && (
-          <EmptyState command={`det experiment logs -f ${id}`}>
-            No trial has reported a metric yet.
-          </EmptyState>
+          <EmptyState command={`det experiment logs -f ${id}`}>No metrics reported yet.</EmptyState>
         )
       )}
       <Facts facts={factsOf(experiment)} />
@@ -67,7 +65,7 @@ function Curves({ experiment, metrics, metric }: CurvesProps) {
       </div>
       {(experiment.numTrials ?? 0) > MOST_CURVES && (
         <p>
-          The {MOST_CURVES} best of {experiment.numTrials} trials are drawn.
+          Showing the {MOST_CURVES} best of {experiment.numTrials} trials.
         </p>
       )}
       <LineChart
@@ -77,7 +75,7 @@ function Curves({ experiment, metrics, metric }: CurvesProps) {
         height={360}
         {...{ view, onView }}
         {...(axis === "time" && { formatX: seconds })}
-        {...(axis === "epochs" && areSome && { none: "No epochs were reported." })}
+        {...(axis === "epochs" && areSome && { none: "No epochs reported." })}
         {...(isSearched &&
           experiment.bestTrialSearcherMetric !== undefined && {
             best: numberOf(experiment.bestTrialSearcherMetric),
@@ -119,7 +117,7 @@ function factsOf(e: Experiment): [string, ReactNode][] {
     ["Description", e.description],
     ["Labels", e.labels?.join(", ")],
     ["Started", <Time key="start" at={e.startTime} />],
-    ["Took", duration(e.duration ?? 0)],
+    ["Duration", duration(e.duration ?? 0)],
     ["Owner", e.displayName || e.username],
     ["Project", `${e.workspaceName ?? ""} / ${e.projectName ?? ""}`],
     ["Searcher", `${e.searcherType ?? ""} on ${e.searcherMetric ?? ""}`],

@@ -13,8 +13,8 @@ type Arrival = NonNullable<Rung["arrivals"]>[number];
 const MOST = 12;
 
 const OUTCOMES: Record<NonNullable<Arrival["outcome"]>, readonly [mark: string, word: string]> = {
-  OUTCOME_CONTINUED: ["▲", "went on"],
-  OUTCOME_WAITING: ["●", "waits"],
+  OUTCOME_CONTINUED: ["▲", "promoted"],
+  OUTCOME_WAITING: ["●", "waiting"],
   OUTCOME_STOPPED: ["■", "stopped"],
   OUTCOME_DONE: ["✓", "done"],
   OUTCOME_FAILED: ["✕", "failed"],
@@ -31,10 +31,10 @@ export function Rungs({ search }: { search: Message["Search"] }) {
   const marks = Object.values(OUTCOMES).filter(([mark]) => mark !== "");
   return (
     <section aria-labelledby="rungs" className={styles.stack}>
-      <h2 id="rungs">Rung by rung</h2>
+      <h2 id="rungs">Promotions by rung</h2>
       <p className={styles.reason}>
-        {marks.map((both) => both.join(" ")).join(", ")}; the value is the{" "}
-        {search.objectives?.[0]?.metric} there.
+        {marks.map((both) => both.join(" ")).join(" ")}; values are {search.objectives?.[0]?.metric}{" "}
+        at that rung.
       </p>
       {brackets.map((bracket, i) => (
         <ScrollBox key={i} label={`Bracket ${i + 1}`}>
@@ -67,12 +67,12 @@ function BracketTable({ title, isAlone, unit, bracket, most }: BracketProps) {
       <thead>
         <tr>
           <th className="number">{unit}</th>
-          <th className="number">Came</th>
-          <th className="number">Went on</th>
+          <th className="number">Entered</th>
+          <th className="number">Promoted</th>
           <th className="number">Stopped or waiting</th>
           <th className="number">Best</th>
-          <th>Went on, or done</th>
-          <th>The best first</th>
+          <th>Promoted or done</th>
+          <th>Trials, best first</th>
         </tr>
       </thead>
       <tbody>
@@ -119,7 +119,7 @@ function RungRow({ rung, isLast, most }: { rung: Rung; isLast: boolean; most: nu
             <Arrivals arrivals={arrivals.slice(MOST)} />
           </details>
         )}
-        {unnamed > 0 && <span className={styles.reason}>{unnamed} of which are not known</span>}
+        {unnamed > 0 && <span className={styles.reason}>{unnamed} unknown</span>}
       </td>
     </tr>
   );

@@ -34,9 +34,9 @@ it("shows who came to which rung of a bracket, and what became of each, with lin
   show({ name: "adaptive_asha", unit: "epochs", objectives, brackets: [{ rungs }] });
   const table = within(await screen.findByRole("group", { name: "Bracket 1" }));
   expect(
-    table.getByRole("row", { name: /^4 3 1 2 2 .*8 2 went on.*7 3 stopped.*9 \S* ?failed/ }),
+    table.getByRole("row", { name: /^4 3 1 2 2 .*8 2 promoted.*7 3 stopped.*9 \S* ?failed/ }),
   ).toBeVisible();
-  expect(table.getByRole("row", { name: /^16 2 – – 1 .*8 1 done 1 of which/ })).toBeVisible();
+  expect(table.getByRole("row", { name: /^16 2 – – 1 .*8 1 done 1 unknown/ })).toBeVisible();
   expect(table.getByRole("link", { name: "7" })).toHaveAttribute("href", "/trials/7");
 });
 
@@ -46,7 +46,7 @@ it("shows the front of several objectives", async () => {
     ...{ name: "random", unit: "batches", front: front as never },
     objectives: [...objectives, { metric: "accuracy", smallerIsBetter: false }],
   });
-  const table = within(await screen.findByRole("group", { name: "Front" }));
+  const table = within(await screen.findByRole("group", { name: "Pareto front" }));
   expect(table.getByRole("row", { name: "8 16 1 0.5 lr 0.1" })).toBeVisible();
   expect(table.getByRole("columnheader", { name: "accuracy ↑" })).toBeVisible();
 });

@@ -30,7 +30,7 @@ export function Search({ experiment }: { experiment: Experiment }) {
       {(search.front?.length ?? 0) > 0 && <Front search={search} />}
       {brackets.length === 0 && (
         <EmptyState command="det preview-search adaptive.yaml">
-          The method {search.name} stops no trial early: it has no rungs.
+          Search method {search.name} does not stop trials early, so it has no rungs.
         </EmptyState>
       )}
       {brackets.length > 0 && <Rungs search={search} />}
@@ -41,9 +41,9 @@ export function Search({ experiment }: { experiment: Experiment }) {
 /** Of a search with several objectives: the validations that no other one beats in all of them. */
 function Front({ search }: { search: Message["Search"] }) {
   return (
-    <ScrollBox label="Front">
+    <ScrollBox label="Pareto front">
       <table>
-        <caption className={styles.caption}>Front: beaten by none in every objective</caption>
+        <caption className={styles.caption}>Pareto front</caption>
         <thead>
           <tr>
             <th>Trial</th>

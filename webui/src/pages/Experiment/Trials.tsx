@@ -22,7 +22,7 @@ const COLUMNS: TableColumn[] = [
   { name: "searcherMetricsVal", head: "Searcher metric", isNumber: true, width: 140 },
   { name: "checkpointCount", head: "Checkpoints", isNumber: true, width: 110 },
   { name: "startTime", head: "Started", isNumber: false, width: 120 },
-  { name: "duration", head: "Took", isNumber: true, width: 100 },
+  { name: "duration", head: "Duration", isNumber: true, width: 100 },
 ];
 
 /** The trials of the experiment, with their hyperparameters, sorted in the master. */

@@ -55,7 +55,7 @@ describe("a context directory", () => {
     const file = (...content: number[]) => ({ path: "a", content: Uint8Array.from(content) });
     expect(changeMark(file(0, 1), file(0, 1))).toBe("");
     expect(changeMark(file(0, 1), file(0, 2))).toBe("(differs)");
-    expect(changeMark(file(0), undefined)).toBe("(only here)");
+    expect(changeMark(file(0), undefined)).toBe("(only in this experiment)");
   });
 
   it("may be followed by zeros when it is packed", () => {
@@ -127,10 +127,10 @@ it("asks before notes that somebody else wrote meanwhile are replaced", async ()
   );
   await userEvent.click(screen.getByRole("button", { name: "Edit" }));
   act(() => change("hers"));
-  await userEvent.type(screen.getByLabelText("Notes, in Markdown"), "!");
+  await userEvent.type(screen.getByLabelText("Notes (Markdown)"), "!");
   const asked = vi.spyOn(window, "confirm").mockReturnValueOnce(false).mockReturnValue(true);
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
-  expect(asked.mock.calls[0]?.[0]).toMatch(/^Somebody else has changed the notes/);
+  expect(asked.mock.calls[0]?.[0]).toMatch(/^Someone else changed the notes/);
   expect(page.bodyOf(patch)).toBeUndefined();
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
   await vi.waitFor(() => expect(page.bodyOf(patch)).toEqual({ notes: "mine!" }));
@@ -144,13 +144,13 @@ describe("Fork", () => {
   it("says what the master finds wrong, and does not start", async () => {
     show({ [post]: new Error("searcher: missing") });
     expect(await screen.findByText("searcher: missing")).toBeInTheDocument();
-    expect(screen.getByText("request r-1")).toBeInTheDocument();
+    expect(screen.getByText("Request ID r-1")).toBeInTheDocument();
     expect(screen.getByRole("button", { name: "Start" })).toBeDisabled();
   });
 
   it("starts what is good and goes there", async () => {
     const { router } = show({ [post]: { experiment: { id: 8 } } });
-    expect(await screen.findByText("The configuration is good.")).toBeInTheDocument();
+    expect(await screen.findByText("Configuration is valid.")).toBeInTheDocument();
     await vi.waitFor(() => expect(screen.getByRole("button", { name: "Start" })).toBeEnabled());
     await userEvent.click(screen.getByRole("button", { name: "Start" }));
     await vi.waitFor(() => expect(router.state.location.pathname).toBe("/experiments/8"));
@@ -158,9 +158,9 @@ describe("Fork", () => {
 
   it("starts nothing for one who may have no experiment anywhere", async () => {
     show({ ...viewer, [post]: { experiment: { id: 8 } } });
-    expect(await screen.findByText("The configuration is good.")).toBeInTheDocument();
+    expect(await screen.findByText("Configuration is valid.")).toBeInTheDocument();
     const start = screen.getByRole("button", { name: "Start" });
     expect(start).toBeDisabled();
-    expect(start.title).toMatch(/^Needs the role Editor in a workspace/);
+    expect(start.title).toMatch(/^Requires the Editor role in a workspace/);
   });
 });

@@ -6,7 +6,7 @@ import { RequestId } from "@/components/ErrorPanel/RequestId";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
 import { counted } from "@/words";
 import { ACTIONS, doAll, moveTo, type Action, type Outcome, type Target } from "./bulk";
-import type { Kind, Row } from "./rows";
+import { nounOf, type Kind, type Row } from "./rows";
 import { ROWS_KEY } from "./useRows";
 import styles from "./Experiments.module.css";
 
@@ -62,7 +62,7 @@ export function BulkBar(props: Props) {
       setSaid(undefined);
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      setSaid({ done: [], words: `They could not be selected: ${why}`, error });
+      setSaid({ done: [], words: `Cannot select all rows: ${why}`, error });
     }
     setBusy(false);
   };
@@ -78,7 +78,7 @@ export function BulkBar(props: Props) {
       {areSome && <strong>{ids.length.toLocaleString("en")} selected</strong>}
       {areSome && ids.length < found && (
         <button type="button" disabled={isBusy} onClick={() => void selectAll()}>
-          Select all {found.toLocaleString("en")} that match
+          Select all {found.toLocaleString("en")} matching rows
         </button>
       )}
       {areSome &&
@@ -113,7 +113,7 @@ export function BulkBar(props: Props) {
       )}
       {trials.length > 0 && (
         <button type="button" onClick={() => onCompare(trials)}>
-          Compare {trials.length} {trials.length === 1 ? "trial" : "trials"}
+          Compare {counted(trials.length, "trial")}
         </button>
       )}
       <button type="button" className="plain" onClick={clear}>
@@ -145,8 +145,6 @@ function targetsOf(
   return ids.map((id) => ({ id, project: moved.get(id) ?? projects.get(id) ?? 0 }));
 }
 
-const nounOf = (kind: Kind) => (kind === "runs" ? "run" : "experiment");
-
 interface MoveProps {
   kind: Kind;
   count: number;
@@ -167,8 +165,14 @@ function Move({ kind, count, onMove, onClose }: MoveProps) {
       onClose={onClose}
       fields={[
         {
-          ...{ name: "project", label: "To project", type: "choice", required: true, options },
-          ...{ value: options[0]?.[0], hint: "Those in which you are an Editor" },
+          ...{
+            name: "project",
+            label: "Destination project",
+            type: "choice",
+            required: true,
+            options,
+          },
+          ...{ value: options[0]?.[0], hint: "Projects that you can edit" },
         },
       ]}
       onSubmit={({ project }) => onMove(moveTo(kind, Number(project)))}

@@ -23,7 +23,7 @@ export function Conditions({ sentence, onSentence, columns, valuesOf }: Props) {
       <div className={`${styles.pickerBody} ${styles.conditions}`}>
         {problem && (
           <p role="status" className={styles.error}>
-            The sentence cannot be read: {problem}. What is added here takes its place.
+            Invalid filter ({problem}). Conditions added here replace it.
           </p>
         )}
         <FilterBuilder group={draft} onChange={change} {...{ columns, valuesOf }} />

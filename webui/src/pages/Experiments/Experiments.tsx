@@ -7,6 +7,7 @@ import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { DataTable } from "@/components/table/DataTable";
 import { FilterError } from "@/components/table/filter";
 import { readView, writeView, type TableView } from "@/components/table/view";
+import { counted } from "@/words";
 import { BulkBar } from "./BulkBar";
 import { cellOf, tableColumn } from "./cells";
 import { ColumnPicker } from "./ColumnPicker";
@@ -16,7 +17,7 @@ import styles from "./Experiments.module.css";
 import { FilterBar } from "./FilterBar";
 import { likelyValues } from "./likely";
 import { ProjectChip } from "./ProjectChip";
-import { rowsBetween, valueOf, type Kind, type Row } from "./rows";
+import { nounOf, rowsBetween, valueOf, type Kind, type Row } from "./rows";
 import { SavedViews } from "./SavedViews";
 import { baseView, searchOf } from "./search";
 import { useColumns, useEnds, type Ends } from "./useColumns";
@@ -132,7 +133,7 @@ export default function Experiments() {
     <div className={styles.page}>
       <div className={styles.tools}>
         <h1 className="visually-hidden">Experiments</h1>
-        <div role="group" aria-label="Rows are" className={styles.kinds}>
+        <div role="group" aria-label="Row type" className={styles.kinds}>
           {(["experiments", "runs"] as const).map((each) => (
             <button
               key={each}
@@ -140,7 +141,7 @@ export default function Experiments() {
               aria-pressed={kind === each}
               onClick={() => switchTo(each)}
             >
-              {each === "runs" ? "Runs" : "Experiments"}
+              {each === "runs" ? "Trials" : "Experiments"}
             </button>
           ))}
         </div>
@@ -163,12 +164,12 @@ export default function Experiments() {
             checked={view.showArchived}
             onChange={(event) => setView({ ...view, showArchived: event.target.checked })}
           />{" "}
-          archived
+          Show archived
         </label>
         <ColumnPicker columns={columns} view={view} onView={setView} />
         <SavedViews query={params.toString()} />
         <span className={styles.count} role="status">
-          {isLoading || !search ? "" : `${total.toLocaleString("en")} ${kind}`}
+          {isLoading || !search ? "" : counted(total, nounOf(kind))}
         </span>
       </div>
       {(error ?? columnsError) && <ErrorPanel error={error ?? columnsError} onRetry={retry} />}
@@ -177,7 +178,7 @@ export default function Experiments() {
       ) : (
         <DataTable<Row>
           key={listing}
-          label={kind === "runs" ? "Runs" : "Experiments"}
+          label={kind === "runs" ? "Trials" : "Experiments"}
           columns={shown.map(tableColumn)}
           count={isLoading ? 20 : total}
           rowAt={rowAt}

@@ -96,8 +96,8 @@ const runs = (verb: RunVerb) =>
   ofRuns((runIds) => dataOf(api.POST(`/api/v1/runs/${verb}`, { body: { runIds } })));
 
 const CHECKPOINTS =
-  "logs, metrics and checkpoints are lost. Those of which a version of a model holds a checkpoint are refused.";
-const KILL_LOSS = "end at once, without a last checkpoint.";
+  "logs, metrics and checkpoints are deleted. Rows with a checkpoint in a registered model are skipped.";
+const KILL_LOSS = "stop immediately, without a final checkpoint.";
 
 /** What can be done with rows of a kind, but for moving them. */
 export const ACTIONS: Record<Kind, Action[]> = {
@@ -107,7 +107,7 @@ export const ACTIONS: Record<Kind, Action[]> = {
     {
       label: "Cancel",
       done: "canceled",
-      loss: "Trials end after a last checkpoint, and what they have not done yet is not done.",
+      loss: "Trials stop after a final checkpoint. Remaining work is dropped.",
       send: experiments("cancel"),
     },
     {

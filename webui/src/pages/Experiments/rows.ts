@@ -3,6 +3,9 @@ import type { Message } from "@/api/types";
 /** What the table lists: experiments, or the runs (trials) of all of them. */
 export type Kind = "experiments" | "runs";
 
+/** What a row is called on the page: the API calls a trial a run. */
+export const nounOf = (kind: Kind) => (kind === "runs" ? "trial" : "experiment");
+
 /** A row of either kind; `run` of an experiment is its best, where the answer of a search of runs has it. */
 export interface Row {
   kind: Kind;

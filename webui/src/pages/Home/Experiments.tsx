@@ -67,13 +67,13 @@ export function Experiments({ title, experiments, ended = false, children }: Pro
           <table className={styles.list}>
             <thead>
               <tr>
-                <th className="number">Id</th>
+                <th className="number">ID</th>
                 <th>Name</th>
                 <th>State</th>
                 <th className="number">Trials</th>
                 <th>User</th>
                 <th>{ended ? "Ended" : "Started"}</th>
-                <th className="number">{ended ? "Took" : "Progress"}</th>
+                <th className="number">{ended ? "Duration" : "Progress"}</th>
               </tr>
             </thead>
             <tbody>

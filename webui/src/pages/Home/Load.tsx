@@ -19,7 +19,7 @@ export function Load({ overview }: { overview: Overview }) {
       <dl className={styles.figures}>
         <Figure value={`${slotsInUse} / ${slots}`}>slots in use</Figure>
         <Figure value={jobsRunning}>jobs running</Figure>
-        <Figure value={jobsWaiting}>jobs waiting</Figure>
+        <Figure value={jobsWaiting}>jobs queued</Figure>
         <Figure value={agents}>{agents === 1 ? "agent" : "agents"}</Figure>
       </dl>
       <ul className={styles.pools}>

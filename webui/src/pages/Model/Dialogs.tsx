@@ -26,11 +26,11 @@ export function Register({ model: { name = "" }, onClose }: Props) {
         {
           ...{ name: "checkpoint", label: "Checkpoint", required: true },
           value: params.get("checkpoint") ?? "",
-          hint: "Its UUID, as the trial's checkpoints or det checkpoint list show it",
+          hint: "Checkpoint UUID; see the trial's Checkpoints tab or det checkpoint list",
         },
         { name: "name", label: "Name" },
         { name: "comment", label: "Comment" },
-        { name: "labels", label: "Labels", hint: "With commas between them" },
+        { name: "labels", label: "Labels", hint: "Comma-separated" },
         { name: "notes", label: "Notes", type: "lines", hint: "Markdown" },
       ]}
       onSubmit={async ({ checkpoint = "", name: versionName = "", labels, comment, notes }) => {
@@ -54,10 +54,10 @@ function metadataOf(text: string): Record<string, never> {
   try {
     read = JSON.parse(text.trim() || "{}");
   } catch (error) {
-    throw new Error(`The metadata are no JSON: ${(error as Error).message}`);
+    throw new Error(`Metadata is not valid JSON: ${(error as Error).message}`);
   }
   if (typeof read !== "object" || read === null || Array.isArray(read)) {
-    throw new Error('The metadata must be an object, such as {"owner": "bob"}.');
+    throw new Error('Metadata must be a JSON object, for example {"owner": "bob"}.');
   }
   return read as Record<string, never>;
 }
@@ -76,12 +76,12 @@ export function Edit({ model, onClose }: Props) {
         { name: "description", label: "Description", value: model.description },
         {
           ...{ name: "labels", label: "Labels", value: model.labels?.join(", ") },
-          hint: "With commas between them",
+          hint: "Comma-separated",
         },
         {
           ...{ name: "metadata", label: "Metadata", type: "lines" },
           value: JSON.stringify(model.metadata ?? {}, null, 2),
-          hint: "An object in JSON; what is no longer in it is removed",
+          hint: "JSON object; keys that you leave out are removed",
         },
         { name: "notes", label: "Notes", type: "lines", value: model.notes, hint: "Markdown" },
       ]}
@@ -116,9 +116,15 @@ export function Move({ model, workspaces, onClose }: Props & { workspaces: Works
       onClose={onClose}
       fields={[
         {
-          ...{ name: "workspace", label: "To workspace", type: "choice", required: true, options },
+          ...{
+            name: "workspace",
+            label: "Destination workspace",
+            type: "choice",
+            required: true,
+            options,
+          },
           value: options[0]?.[0],
-          hint: "Those in which you are an Editor",
+          hint: "Workspaces that you can edit",
         },
       ]}
       onSubmit={async ({ workspace }) => {

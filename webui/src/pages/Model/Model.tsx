@@ -61,7 +61,7 @@ function Shown({ model, versions }: { model: Message["Model"]; versions: Version
         <CopyText text={uuid} label={uuid.slice(0, 8)} />
       ),
     },
-    { head: "By", cell: ({ username }) => username, sortBy: ({ username }) => username },
+    { head: "User", cell: ({ username }) => username, sortBy: ({ username }) => username },
     {
       head: "Registered",
       cell: ({ creationTime }) => <Time at={creationTime} />,
@@ -90,8 +90,8 @@ function Shown({ model, versions }: { model: Message["Model"]; versions: Version
           ],
           ["Owner", model.username],
           ["Created", <Time key="" at={model.creationTime} />],
-          ["Changed", <Time key="" at={model.lastUpdatedTime} />],
-          ["Number", id],
+          ["Last modified", <Time key="" at={model.lastUpdatedTime} />],
+          ["ID", id],
           ...Object.entries(model.metadata ?? {}).map(([key, value]): [string, string] => [
             key,
             typeof value === "string" ? value : JSON.stringify(value),
@@ -112,7 +112,7 @@ function Shown({ model, versions }: { model: Message["Model"]; versions: Version
           isShort
         >
           <EmptyState command={`det model register-version ${name} CHECKPOINT_UUID`}>
-            No versions yet. Register a checkpoint here, or where a trial shows its checkpoints.
+            No versions yet. Register a checkpoint here or on a trial&apos;s Checkpoints tab.
           </EmptyState>
         </ListTable>
       </Section>
@@ -160,7 +160,7 @@ function ModelActions({
             },
         {
           label: "Delete",
-          confirm: `Delete the model ${name} and its ${counted(numVersions, "version")}? Their checkpoints stay, but nothing holds them any longer.`,
+          confirm: `Delete the model ${name} and its ${counted(numVersions, "version")}? Their checkpoints are kept, but garbage collection may then delete them.`,
           run: async () => {
             await api.DELETE("/api/v1/models/{model_name}", params);
             await navigate(paths.models);

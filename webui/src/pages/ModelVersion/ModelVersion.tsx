@@ -72,7 +72,7 @@ function Shown({ version: of }: { version: Version }) {
                 {
                   label: "Delete",
                   refused,
-                  confirm: `Delete version ${version} of ${name}? Its number is not given again; its checkpoint stays until it is deleted itself.`,
+                  confirm: `Delete version ${version} of ${name}? The version number is not reused. The checkpoint is kept until it is deleted itself.`,
                   run: async () => {
                     await api.DELETE("/api/v1/models/{model_name}/versions/{model_version_num}", {
                       params,
@@ -93,7 +93,7 @@ function Shown({ version: of }: { version: Version }) {
           ["Name", of.name],
           ["Registered by", of.username],
           ["Registered", <Time key="" at={of.creationTime} />],
-          ["Changed", <Time key="" at={of.lastUpdatedTime} />],
+          ["Last modified", <Time key="" at={of.lastUpdatedTime} />],
         ]}
       />
       <Section title="Checkpoint">
@@ -120,7 +120,7 @@ function Shown({ version: of }: { version: Version }) {
               ),
             ],
             ["Metric", formatNumber(searcherMetric)],
-            ["Lies in", <code key="">{checkpoint.storagePath}</code>],
+            ["Location", <code key="">{checkpoint.storagePath}</code>],
           ]}
         />
         <div>
@@ -154,7 +154,7 @@ function Shown({ version: of }: { version: Version }) {
             { name: "comment", label: "Comment", value: of.comment },
             {
               ...{ name: "labels", label: "Labels", value: of.labels?.join(", ") },
-              hint: "With commas between them",
+              hint: "Comma-separated",
             },
             { name: "notes", label: "Notes", type: "lines", value: of.notes, hint: "Markdown" },
           ]}

@@ -22,7 +22,7 @@ test("models are listed and searched; archived ones when one asks for them", asy
     "/models/classifier",
   );
   expect(screen.queryByRole("link", { name: "old" })).toBeNull();
-  await userEvent.click(screen.getByLabelText("archived"));
+  await userEvent.click(screen.getByLabelText("Show archived"));
   expect(screen.getByRole("link", { name: "old" })).toBeInTheDocument();
   await userEvent.type(screen.getByLabelText("Search models"), "goo");
   expect(screen.getByText("1 model")).toBeInTheDocument();
@@ -54,7 +54,7 @@ test("a refusal stays in the dialog, with the request's id", async () => {
   await userEvent.type(await screen.findByLabelText("Name"), "net");
   await userEvent.click(screen.getByRole("button", { name: "Create" }));
   expect(await screen.findByText("model net exists already")).toBeInTheDocument();
-  expect(screen.getByText("request r-1")).toBeInTheDocument();
+  expect(screen.getByText("Request ID r-1")).toBeInTheDocument();
 });
 
 test("who may not make one is told why", async () => {

@@ -17,7 +17,7 @@ import { counted, listOf } from "@/words";
 
 type Model = Message["Model"];
 
-const RIGHT = "Needs the role Editor in a workspace; ask one of its administrators";
+const RIGHT = "Requires the Editor role in a workspace; ask a workspace admin";
 
 /** Names for what was trained: the model registry. */
 export default function Models() {
@@ -58,7 +58,7 @@ export default function Models() {
     },
     { head: "Owner", cell: ({ username }) => username, sortBy: ({ username }) => username },
     {
-      head: "Changed",
+      head: "Last modified",
       cell: ({ archived: isArchived, lastUpdatedTime }) => (
         <>
           <Time at={lastUpdatedTime} />
@@ -76,7 +76,7 @@ export default function Models() {
       head={
         <>
           <SearchBox label="Search models" />
-          <ParamCheck name="archived" label="archived" />
+          <ParamCheck name="archived" label="Show archived" />
           <Count>{shown && counted(shown.length, "model")}</Count>
           <Actions
             actions={[
@@ -94,8 +94,8 @@ export default function Models() {
       <ListTable<Model> label="Models" columns={columns} rows={shown} idOf={({ id = 0 }) => id}>
         <EmptyState {...(!query && { command: 'det model create NAME --description "…"' })}>
           {query
-            ? "No model fits the search."
-            : "No models yet. A model is a name for what was trained; each of its versions is a checkpoint."}
+            ? "No models match the search."
+            : "No models yet. A registered model is a named list of checkpoints with versions."}
         </EmptyState>
       </ListTable>
       {dialog === "create" && mayAnywhere("Editor") && workspaces && (
@@ -125,7 +125,7 @@ function Create({
       fields={[
         { name: "name", label: "Name", required: true, hint: "Unique among all models" },
         { name: "description", label: "Description" },
-        { name: "labels", label: "Labels", hint: "With commas between them" },
+        { name: "labels", label: "Labels", hint: "Comma-separated" },
         {
           ...{ name: "workspace", label: "Workspace", type: "choice", options },
           value: options[0]?.[0],

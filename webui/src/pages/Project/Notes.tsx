@@ -15,8 +15,8 @@ function placeOf(seen: Note, notes: readonly Note[]): number {
   const place = notes.findIndex((each) => textOf(each) === textOf(seen));
   if (place >= 0) return place;
   throw new Error(
-    `Somebody else has changed or deleted the note ${seen.name ?? ""} meanwhile; nothing was saved. ` +
-      "Keep a copy of what you wrote, and begin again from the note as it is now.",
+    `Someone else changed or deleted the note ${seen.name ?? ""} while you were editing; nothing was saved. ` +
+      "Copy your text, reopen the note and edit it again.",
   );
 }
 
@@ -58,11 +58,7 @@ export function Notes({ project, mayEdit }: { project: Message["Project"]; mayEd
           )
         }
       >
-        {notes.length === 0 && (
-          <EmptyState>
-            No notes yet. What is tried here, and why, can be written down as Markdown.
-          </EmptyState>
-        )}
+        {notes.length === 0 && <EmptyState>No notes yet. Notes support Markdown.</EmptyState>}
       </Section>
       {notes.map(({ name = "", contents = "" }, i) => (
         <Section

@@ -63,7 +63,7 @@ export default function Project() {
             </Link>,
           ],
           [
-            "Runs",
+            "Trials",
             <Link key="" to={`${paths.experimentsOf(id)}&of=runs`}>
               {numRuns}
             </Link>,
@@ -88,7 +88,7 @@ function ProjectActions({ project, onDialog }: { project: Of; onDialog: (name: s
   const navigate = useNavigate();
   const params = { params: { path: { id } } };
   const renew = () => client.invalidateQueries({ queryKey: ["workspaces"] });
-  const refused = immutable && "It is always there and cannot be changed";
+  const refused = immutable && "Built-in project; it cannot be changed";
   return (
     <Actions
       actions={[
@@ -105,7 +105,7 @@ function ProjectActions({ project, onDialog }: { project: Of; onDialog: (name: s
             },
         {
           ...{ label: "Delete", refused },
-          confirm: `Delete the project ${name} with its notes? Its experiments must be moved or deleted first.`,
+          confirm: `Delete the project ${name} and its notes? Its experiments must be moved or deleted first.`,
           run: async () => {
             await api.DELETE("/api/v1/projects/{id}", params);
             await navigate(paths.workspace(workspaceId));
@@ -130,7 +130,7 @@ function Edit({ project, onClose }: { project: Of; onClose: () => void }) {
         { name: "description", label: "Description", value: project.description },
         {
           ...{ name: "key", label: "Key", value: project.key, pattern: "[A-Za-z0-9]{1,5}" },
-          ...{ required: true, hint: "At most five letters and digits" },
+          ...{ required: true, hint: "Up to five letters and digits" },
         },
       ]}
       onSubmit={async (_, { name, description, key }) => {
@@ -167,8 +167,14 @@ function Move({
       onClose={onClose}
       fields={[
         {
-          ...{ name: "workspace", label: "To workspace", type: "choice", required: true, options },
-          ...{ value: options[0]?.[0], hint: "Those of which you are a WorkspaceAdmin" },
+          ...{
+            name: "workspace",
+            label: "Destination workspace",
+            type: "choice",
+            required: true,
+            options,
+          },
+          ...{ value: options[0]?.[0], hint: "Workspaces that you administer" },
         },
       ]}
       onSubmit={async ({ workspace }) => {

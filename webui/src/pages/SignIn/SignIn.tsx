@@ -52,7 +52,7 @@ export default function SignIn() {
           Resolute
         </h1>
         <label>
-          User
+          Username
           <input name="username" autoComplete="username" autoCapitalize="none" required autoFocus />
         </label>
         <label>
@@ -64,8 +64,7 @@ export default function SignIn() {
           Sign in
         </button>
         <p className={styles.hint}>
-          The first start of a cluster prints the passwords of its users. An administrator sets one
-          by <code>det user change-password</code>.
+          Forgot your password? Ask an administrator to run <code>det user change-password</code>.
         </p>
       </form>
     </main>

@@ -20,19 +20,23 @@ export function Move({ template, onClose, renew }: Props) {
     .filter(({ id, archived }) => id !== workspaceId && !archived && may("Editor", id))
     .map(({ id, name: words = "" }) => [String(id), words] as const);
   const problem =
-    options.length === 0
-      ? new Error("There is no other workspace in which you are an Editor.")
-      : undefined;
+    options.length === 0 ? new Error("You cannot edit any other workspace.") : undefined;
   return (
     <FormDialog
-      title={`Move the template ${name}`}
+      title={`Move template ${name}`}
       verb="Move"
       problem={problem}
       onClose={onClose}
       fields={[
         {
-          ...{ name: "workspace", label: "To workspace", type: "choice", required: true, options },
-          ...{ value: options[0]?.[0], hint: "Its Editors change it from then on" },
+          ...{
+            name: "workspace",
+            label: "Destination workspace",
+            type: "choice",
+            required: true,
+            options,
+          },
+          ...{ value: options[0]?.[0], hint: "Its Editors can change the template" },
         },
       ]}
       onSubmit={async ({ workspace }) => {

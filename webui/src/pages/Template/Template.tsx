@@ -87,18 +87,17 @@ function Editor({ template }: { template: Of }) {
             actions={[
               {
                 ...{ label: "Save", isPrimary: true, run: save },
-                refused:
-                  (syntax.length > 0 && "The text is no YAML") || (isSame && "Nothing has changed"),
+                refused: (syntax.length > 0 && "Invalid YAML") || (isSame && "No changes"),
               },
               {
                 label: "Revert",
                 run: () => setText(kept),
-                refused: isSame && "Nothing has changed",
+                refused: isSame && "No changes",
               },
               { label: "Move", run: () => setDialog("move") },
               {
                 ...{ label: "Delete", run: remove },
-                confirm: `Delete the template ${name}? Experiments that were made with it stay as they are.`,
+                confirm: `Delete the template ${name}? Experiments created with it do not change.`,
               },
             ]}
           />
@@ -116,12 +115,12 @@ function Editor({ template }: { template: Of }) {
         ]}
       />
       <YamlEditor
-        label="Template, in YAML"
+        label="Template (YAML)"
         text={text}
         onText={setText}
         isReadOnly={!mayEdit}
         problems={problems}
-        good={isChecked && "The template is good."}
+        good={isChecked && "Template is valid."}
       />
       {check.error && <ErrorPanel error={check.error} />}
       {dialog === "move" && mayEdit && (

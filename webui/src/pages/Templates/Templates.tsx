@@ -28,7 +28,7 @@ const columnsWith = (workspaces: Workspace[] | undefined): ListColumn<Template>[
     sortBy: ({ workspaceId }) => workspaceName(workspaces, workspaceId),
   },
   {
-    ...{ head: "Says something of", share: 3, least: 240 },
+    ...{ head: "Sets", share: 3, least: 240 },
     cell: ({ config }) => Object.keys(config ?? {}).join(", ") || "nothing yet",
   },
 ];
@@ -62,8 +62,7 @@ export default function Templates() {
             actions={[
               {
                 ...{ label: "New template", isPrimary: true, run: () => setDialog("create") },
-                refused:
-                  !mayAnywhere("Editor") && "Needs the role Editor; ask an administrator for it",
+                refused: !mayAnywhere("Editor") && "Requires the Editor role; ask an administrator",
               },
             ]}
           />
@@ -78,8 +77,8 @@ export default function Templates() {
       >
         <EmptyState {...(!query && { command: "det template create NAME template.yaml" })}>
           {query
-            ? "No template fits the search."
-            : "No templates yet. An experiment stands on one by det experiment create --template NAME."}
+            ? "No templates match the search."
+            : "No templates yet. Use one with det experiment create --template NAME."}
         </EmptyState>
       </ListTable>
       {dialog === "create" && mayAnywhere("Editor") && workspaces && (
@@ -90,11 +89,11 @@ export default function Templates() {
           fields={[
             {
               ...{ name: "name", label: "Name", required: true, pattern: "[\\w.\\-]{1,128}" },
-              hint: "Letters, digits, -, _ and .; its text comes next",
+              hint: "Letters, digits, -, _ and .",
             },
             {
               ...{ name: "workspace", label: "Workspace", type: "choice", options: places },
-              ...{ value: places[0]?.[0], hint: "Its Editors change it" },
+              ...{ value: places[0]?.[0], hint: "Workspace editors can change it" },
             },
           ]}
           onSubmit={async ({ name = "", workspace }) => {
@@ -102,7 +101,7 @@ export default function Templates() {
               params: { path: { template_name: name } },
               body: {
                 ...{ name, workspaceId: Number(workspace) },
-                yaml: "# What experiments share, as in their own configuration.\n",
+                yaml: "# Configuration fields that experiments share.\n",
               },
             });
             await client.invalidateQueries({ queryKey: ["templates"] });

@@ -19,7 +19,7 @@ export function Describe({ token, onClose, renew }: Props) {
       fields={[
         {
           ...{ name: "description", label: "Description", required: true, value: description },
-          hint: "What uses it",
+          hint: "What the token is for",
         },
       ]}
       onSubmit={async (values) => {

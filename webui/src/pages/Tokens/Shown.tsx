@@ -4,11 +4,11 @@ import styles from "./Shown.module.css";
 /** A token that was just made. The master keeps no copy of it. */
 export function Shown({ token, onClose }: { token: string; onClose: () => void }) {
   return (
-    <div className={styles.made} role="status" aria-label="The new token">
-      <p>Copy the token now: it is shown this once, and nobody can read it again.</p>
+    <div className={styles.made} role="status" aria-label="New token">
+      <p>Copy the token now. It is not shown again.</p>
       <CopyText text={token} />
       <p>
-        A program sends it as <code>Authorization: Bearer …</code>; <code>det</code> takes it by{" "}
+        Send it as <code>Authorization: Bearer …</code>, or sign in with{" "}
         <code>det token login</code>.
       </p>
       <button type="button" onClick={onClose}>

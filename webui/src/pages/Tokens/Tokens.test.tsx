@@ -38,7 +38,7 @@ test("one's own are listed, those of all when an administrator asks", async () =
   await screen.findByText("nightly");
   const queries = () => page.calls.filter(({ what }) => what === "GET /api/v1/tokens");
   expect(queries()[0]?.query).toContain("username=ann");
-  await userEvent.click(screen.getByLabelText("of all users"));
+  await userEvent.click(screen.getByLabelText("Show all users"));
   await screen.findByRole("columnheader", { name: "User" });
   await vi.waitFor(() => expect(queries()[1]?.query).not.toContain("username"));
 });

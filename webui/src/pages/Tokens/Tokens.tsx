@@ -65,7 +65,7 @@ export default function Tokens() {
   };
   const columns: ListColumn<Token>[] = [
     {
-      ...{ head: "Number", least: 80, share: 0.5 },
+      ...{ head: "ID", least: 80, share: 0.5 },
       cell: ({ id }) => <CopyText text={String(id)} />,
       sortBy: ({ id }) => id,
     },
@@ -77,7 +77,7 @@ export default function Tokens() {
     ...(isAll
       ? [{ head: "User", cell: ({ userId }: Token) => nameOf(userId) } as ListColumn<Token>]
       : []),
-    { head: "May", cell: ({ role }) => role || "what its user may" },
+    { head: "Permissions", cell: ({ role }) => (role ? `up to ${role}` : "same as its user") },
     { head: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
     { head: "Last used", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
     {
@@ -89,7 +89,7 @@ export default function Tokens() {
       head: "State",
       cell: (token) => {
         const standing = standingOf(token, now);
-        const what = token.description || `number ${token.id ?? 0}`;
+        const what = token.description || String(token.id ?? 0);
         if (standing !== "valid" || !mayAnywhere("Editor")) return standing;
         const edit = () => setDialog(`edit-${token.id ?? 0}`);
         return (
@@ -99,7 +99,7 @@ export default function Tokens() {
               { label: "Edit", run: edit },
               {
                 label: "Revoke",
-                confirm: `Revoke the token ${what}? What uses it is refused from now on.`,
+                confirm: `Revoke the token ${what}? Programs that use it lose access immediately.`,
                 run: () => revoke(token),
               },
             ]}
@@ -115,15 +115,14 @@ export default function Tokens() {
       onRetry={() => void read.refetch()}
       head={
         <>
-          <ParamCheck name="old" label="revoked and expired" />
-          {may("ClusterAdmin") && <ParamCheck name="all" label="of all users" />}
+          <ParamCheck name="old" label="Show revoked and expired" />
+          {may("ClusterAdmin") && <ParamCheck name="all" label="Show all users" />}
           <Count>{rows && counted(rows.length, "token")}</Count>
           <Actions
             actions={[
               {
                 ...{ label: "New token", isPrimary: true, run: () => setDialog("create") },
-                refused:
-                  !mayAnywhere("Editor") && "Needs the role Editor; ask an administrator for it",
+                refused: !mayAnywhere("Editor") && "Requires the Editor role; ask an administrator",
               },
             ]}
           />
@@ -138,7 +137,7 @@ export default function Tokens() {
         idOf={({ id = 0 }) => id}
       >
         <EmptyState command='det token create --description "…"'>
-          No access tokens. A program signs in with one, without your password.
+          No access tokens. Programs use them to sign in without your password.
         </EmptyState>
       </ListTable>
       {edited && mayAnywhere("Editor") && (

@@ -12,6 +12,7 @@ import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { State } from "@/components/State/State";
 import { Time } from "@/components/Time/Time";
+import { counted } from "@/words";
 import styles from "./Trial.module.css";
 import { useCheckpoints } from "./useTrial";
 
@@ -24,7 +25,7 @@ export function Checkpoints({ trial }: { trial: Message["Trial"] }) {
   if (checkpoints?.length === 0) {
     return (
       <EmptyState command={`det trial describe ${trial.id ?? 0}`}>
-        The trial has saved no checkpoint.
+        No checkpoints saved yet.
       </EmptyState>
     );
   }
@@ -62,7 +63,7 @@ function One({ checkpoint }: { checkpoint: Checkpoint }) {
         <span>{formatBytes(Number(checkpoint.size ?? 0))}</span>
         <Time at={checkpoint.reportTime} />
         {checkpoint.training?.searcherMetric !== undefined && (
-          <span>metric {formatNumber(checkpoint.training.searcherMetric)}</span>
+          <span>searcher metric {formatNumber(checkpoint.training.searcherMetric)}</span>
         )}
         {isThere && (
           <Download
@@ -79,7 +80,7 @@ function One({ checkpoint }: { checkpoint: Checkpoint }) {
       {download.error && <ErrorPanel error={download.error} />}
       <details>
         <summary>
-          {files.length} files in <code>{checkpoint.storagePath}</code>
+          {counted(files.length, "file")} in <code>{checkpoint.storagePath}</code>
         </summary>
         <ul className={styles.files}>
           {files.map(([path, bytes]) => (
@@ -130,7 +131,8 @@ function Register({ uuid }: { uuid: string }) {
         Register
       </button>
       <span role="status">
-        {register.data && `version ${register.data.modelVersion?.version ?? ""} of ${model}`}
+        {register.data &&
+          `Registered version ${register.data.modelVersion?.version ?? ""} of ${model}`}
       </span>
       {register.error && <ErrorPanel error={register.error} />}
     </form>

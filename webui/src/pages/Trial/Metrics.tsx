@@ -57,8 +57,8 @@ function Charts({ trial, isSystem }: Props) {
     return (
       <EmptyState {...(!isSystem && { command: `det trial logs -f ${id}` })}>
         {isSystem
-          ? "No system metric was reported: core.profiler.on() in the training script begins it."
-          : "No metric yet."}
+          ? "No system metrics reported. Call core.profiler.on() in the training script to collect them."
+          : "No metrics reported yet."}
       </EmptyState>
     );
   }
@@ -75,7 +75,7 @@ function Charts({ trial, isSystem }: Props) {
       {!isSystem && <AxisChoice axis={axis} />}
       {training && (
         <section aria-labelledby="group-throughput">
-          <h2 id="group-throughput">throughput</h2>
+          <h2 id="group-throughput">Throughput</h2>
           <div className={styles.charts}>
             <MetricChart
               trial={trial}
@@ -161,7 +161,7 @@ function MetricChart({ trial, metric, axis, checkpoints, isThroughput = false }:
       xLabel={axis}
       syncKey="trial"
       {...{ view, onView, readCsv }}
-      {...(axis === "epochs" && points?.length && { none: "No epochs were reported." })}
+      {...(axis === "epochs" && points?.length && { none: "No epochs reported." })}
       {...(axis === "time" && { formatX: seconds })}
     />
   );

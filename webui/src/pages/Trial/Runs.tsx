@@ -3,6 +3,7 @@ import { CopyText } from "@/components/CopyText/CopyText";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ScrollBox } from "@/components/Page/ScrollBox";
 import { Lasted, Time } from "@/components/Time/Time";
+import { counted } from "@/words";
 import styles from "./Trial.module.css";
 
 type Run = NonNullable<Message["Trial"]["runs"]>[number];
@@ -13,7 +14,7 @@ export function Runs({ trial }: { trial: Message["Trial"] }) {
   if (runs.length === 0) {
     return (
       <EmptyState command="det job list">
-        It has not run yet; the queue says what it waits for.
+        The trial has not started yet. The queue shows what it is waiting for.
       </EmptyState>
     );
   }
@@ -21,19 +22,19 @@ export function Runs({ trial }: { trial: Message["Trial"] }) {
     <div className={styles.stack}>
       <Timeline trial={trial} runs={runs} />
       <p className={styles.reason}>
-        ✕ failed, ✓ ended, ● runs; in between it waited. <Time at={trial.startTime} /> to{" "}
+        ✕ failed, ✓ ended, ● running; queued in between. <Time at={trial.startTime} /> to{" "}
         {trial.endTime ? <Time at={trial.endTime} /> : "now"}.
       </p>
-      <ScrollBox label="Runs">
+      <ScrollBox label="Attempts">
         <table>
           <thead>
             <tr>
-              <th className="number">Run</th>
+              <th className="number">Attempt</th>
               <th>Started</th>
-              <th>Took</th>
+              <th>Duration</th>
               <th className="number">Slots</th>
               <th>Agents</th>
-              <th>Ended with</th>
+              <th>Exit reason</th>
               <th>Allocation</th>
             </tr>
           </thead>
@@ -67,7 +68,7 @@ const isBad = (run: Run) =>
   run.exitCode !== undefined && run.exitCode !== 0 && run.exitReason !== "STOPPED";
 
 function endOf(run: Run): string {
-  if (!run.endTime) return "runs";
+  if (!run.endTime) return "running";
   const reason = run.exitReason ?? "";
   const words = /^[A-Z_]+$/.test(reason) ? reason.toLowerCase().replaceAll("_", " ") : reason;
   const isSaid = run.exitCode === undefined || /exit code|signal/.test(reason);
@@ -83,7 +84,7 @@ function Timeline({ trial, runs }: { trial: Message["Trial"]; runs: readonly Run
     <div
       className={styles.timeline}
       role="img"
-      aria-label={`${runs.length} runs over time; between them it waited`}
+      aria-label={`${counted(runs.length, "attempt")} over time; queued in between`}
     >
       {runs.map((run) => {
         const left = share(run.startTime);
@@ -91,7 +92,7 @@ function Timeline({ trial, runs }: { trial: Message["Trial"]; runs: readonly Run
         return (
           <span
             key={run.allocationId}
-            title={`run ${run.runId ?? 0}: ${endOf(run)}`}
+            title={`attempt ${run.runId ?? 0}: ${endOf(run)}`}
             className={isBad(run) ? styles.failedRun : run.endTime ? styles.run : styles.nowRun}
             style={{ left: `${left}%`, width: `${width}%` }}
           >

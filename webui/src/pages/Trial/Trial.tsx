@@ -14,6 +14,7 @@ import { ScrollBox } from "@/components/Page/ScrollBox";
 import { State } from "@/components/State/State";
 import { Tabs } from "@/components/Tabs/Tabs";
 import { paths } from "@/paths";
+import { counted } from "@/words";
 import { Checkpoints } from "./Checkpoints";
 import { Metrics, System } from "./Metrics";
 import { Runs } from "./Runs";
@@ -31,7 +32,7 @@ const TABS: [tab: string, label: string, Content: React.ComponentType<{ trial: O
     ({ trial }) => <LogView trialId={trial.id ?? 0} follow={!isTerminal(trial.state)} />,
   ],
   ["hyperparameters", "Hyperparameters", Hyperparameters],
-  ["runs", "Runs", Runs],
+  ["runs", "Attempts", Runs],
   ["system", "System", System],
 ];
 
@@ -40,7 +41,7 @@ export default function Trial() {
   const { id: text = "", tab = "" } = useParams();
   const { data: trial, error, refetch } = useTrial(Number(text));
   if (error) return <ErrorPanel error={error} onRetry={() => void refetch()} />;
-  if (!trial) return <p>Reading trial {text}…</p>;
+  if (!trial) return <p>Loading trial {text}…</p>;
   return <Known trial={trial} tab={tab} />;
 }
 
@@ -58,7 +59,7 @@ function Known({ trial, tab }: { trial: Of; tab: string }) {
     <div className={styles.page}>
       <StatusLine trial={trial} experiment={experiment} />
       <Tabs
-        label="Parts of the trial"
+        label="Trial sections"
         tabs={TABS.map(([name, label]) => ({
           name,
           label,
@@ -92,7 +93,7 @@ function StatusLine({ trial, experiment }: { trial: Of; experiment: Experiment |
           best {searcherMetric} {formatNumber(trial.searcherMetricValue)}
         </span>
       )}
-      <span>{trial.restarts ?? 0} restarts</span>
+      <span>{counted(trial.restarts ?? 0, "restart")}</span>
       {trial.stateReason && <span className={styles.reason}>{trial.stateReason}</span>}
       <span className={styles.actions}>
         {!isTerminal(trial.state) && (
@@ -102,7 +103,7 @@ function StatusLine({ trial, experiment }: { trial: Of; experiment: Experiment |
               {
                 ...{ label: "Kill", run: kill },
                 refused: refusalOf(roles, "Editor", { workspaceId, workspaceName }),
-                confirm: `Kill trial ${id}? It ends at once, without a last checkpoint.`,
+                confirm: `Kill trial ${id}? It stops immediately, without a final checkpoint.`,
               },
             ]}
           />
@@ -113,7 +114,7 @@ function StatusLine({ trial, experiment }: { trial: Of; experiment: Experiment |
               <Link to={paths.startFrom(trial.experimentId ?? 0, "continue", id)}>Continue</Link>
             )}
             <Link to={paths.startFrom(trial.experimentId ?? 0, "search", id)}>
-              Search from this
+              New search from this trial
             </Link>
           </>
         )}

@@ -45,7 +45,7 @@ it("marks checkpoints on every axis, where their batches are", () => {
 it.each([
   ["batches", undefined, [20]],
   ["time", undefined, [60]],
-  ["epochs", "No epochs were reported.", []],
+  ["epochs", "No epochs reported.", []],
 ])("gives a chart over %s its checkpoints, or says what there is not", async (x, none, marks) => {
   const checkpoint = like<Message["Checkpoint"]>(golden.answer.checkpoints[0], {
     metadata: { steps_completed: 20 } as never,
@@ -119,7 +119,7 @@ it("tells why each run ended", () => {
   ];
   render(<Runs trial={{ runs }} />);
   expect(screen.getByText("failed (exit code 7)")).toBeInTheDocument();
-  expect(screen.getByText("runs")).toBeInTheDocument();
+  expect(screen.getByText("running")).toBeInTheDocument();
 });
 
 const uuid = "0b5d1d1a-0000-4000-8000-000000000001";
@@ -144,7 +144,7 @@ it("shows a checkpoint's files, and registers it as a model's version", async ()
   expect(screen.queryByText("dir/")).not.toBeInTheDocument();
   await userEvent.type(await screen.findByRole("textbox"), "bert");
   await userEvent.click(screen.getByRole("button", { name: "Register" }));
-  expect(await screen.findByText("version 3 of bert")).toBeInTheDocument();
+  expect(await screen.findByText("Registered version 3 of bert")).toBeInTheDocument();
   expect(page.bodyOf("POST /api/v1/models/bert/versions")).toEqual({ checkpointUuid: uuid });
 });
 
@@ -196,7 +196,7 @@ it("puts a checkpoint together as one archive, and tells how far it is", async (
   expect(archive.size).toBe(512 * (1 + 1 + 2 + 2 + 2));
   expect(told).toEqual([2, 3]);
   const short = readArchive(uuid, { "z.pt": "5" }, signal);
-  await expect(short).rejects.toThrow("z.pt has 5 bytes, but 1 came");
+  await expect(short).rejects.toThrow("received 1 of 5 bytes of z.pt");
 });
 
 it("stops a download when one leaves", async () => {

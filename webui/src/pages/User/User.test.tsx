@@ -46,11 +46,11 @@ test("a password is typed twice the same, or not sent", async () => {
     [patch]: {},
   });
   await userEvent.type(await screen.findByLabelText("New password"), "Secret123");
-  await userEvent.type(screen.getByLabelText("The same again"), "Secret12");
+  await userEvent.type(screen.getByLabelText("Confirm password"), "Secret12");
   await userEvent.click(screen.getByRole("button", { name: "Change" }));
-  expect(await screen.findByText(/not the same/)).toBeInTheDocument();
+  expect(await screen.findByText(/do not match/)).toBeInTheDocument();
   expect(page.bodyOf(patch)).toBeUndefined();
-  await userEvent.type(screen.getByLabelText("The same again"), "3");
+  await userEvent.type(screen.getByLabelText("Confirm password"), "3");
   await userEvent.click(screen.getByRole("button", { name: "Change" }));
   await vi.waitFor(() => expect(page.bodyOf(patch)).toEqual({ password: "Secret123" }));
 });
@@ -66,7 +66,7 @@ test("of others one sees no roles and changes nothing", async () => {
     ...answersOf(2),
     ...viewer,
   });
-  await screen.findByText(/Roles of others/);
+  await screen.findByText(/roles of other users/);
   expect(screen.getAllByRole("button").map(({ title }) => title)).toEqual(["Copy 2"]);
   expect(page.calls.some(({ what }) => what.includes("by-user"))).toBe(false);
 });
@@ -77,7 +77,7 @@ test("the name that was changed alone is sent", async () => {
     ...answersOf(2, { displayName: "Bob", username: "bob" }),
     [patch]: {},
   });
-  await userEvent.type(await screen.findByLabelText("User"), "by");
+  await userEvent.type(await screen.findByLabelText("Username"), "by");
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
   await vi.waitFor(() => expect(page.bodyOf(patch)).toEqual({ username: "bobby" }));
 });

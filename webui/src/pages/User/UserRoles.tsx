@@ -58,7 +58,7 @@ export function UserRoles({ user: { id = 0, username = "", admin } }: { user: Us
   const columns: ListColumn<Held>[] = [
     { head: "Role", cell: ({ role }) => role, sortBy: ({ role }) => role },
     {
-      head: "Where",
+      head: "Scope",
       cell: ({ workspaceId }) =>
         workspaceId ? (
           <Link to={paths.workspace(workspaceId, "members")}>
@@ -75,7 +75,7 @@ export function UserRoles({ user: { id = 0, username = "", admin } }: { user: Us
       cell: (held) =>
         // That one is `admin`, of the user itself.
         held.role === "ClusterAdmin" && admin ? (
-          "by the button above"
+          "–"
         ) : (
           <Actions
             isInline
@@ -83,7 +83,7 @@ export function UserRoles({ user: { id = 0, username = "", admin } }: { user: Us
               { label: "Change role", run: () => setDialog(changeOf(held)) },
               {
                 label: "Remove",
-                confirm: `Take the role ${held.role} from ${username}?`,
+                confirm: `Remove the role ${held.role} from ${username}?`,
                 run: () => takeRole({ userId: id, ...held }).then(renew),
               },
             ]}
@@ -103,7 +103,7 @@ export function UserRoles({ user: { id = 0, username = "", admin } }: { user: Us
       head={
         mayChange && (
           <Actions
-            actions={[{ label: "Give role", isPrimary: true, run: () => setDialog("role") }]}
+            actions={[{ label: "Assign role", isPrimary: true, run: () => setDialog("role") }]}
           />
         )
       }
@@ -119,7 +119,7 @@ export function UserRoles({ user: { id = 0, username = "", admin } }: { user: Us
           isShort
         >
           <EmptyState command={`det rbac assign-role Editor -u ${username} -w WORKSPACE`}>
-            No roles: {username} may sign in, and sees nothing.
+            No roles. {username} can sign in but cannot see anything.
           </EmptyState>
         </ListTable>
       )}
@@ -144,16 +144,16 @@ export function UserRoles({ user: { id = 0, username = "", admin } }: { user: Us
       )}
       {dialog === "role" && mayChange && (
         <FormDialog
-          title={`New role of ${username}`}
-          verb="Give"
+          title={`Assign a role to ${username}`}
+          verb="Assign"
           onClose={() => setDialog("")}
           fields={[
             {
               ...{ name: "role", label: "Role", type: "choice", value: "Editor" },
               options: ROLES.map((role) => [role, role] as const),
-              hint: "ClusterAdmin is for the cluster alone",
+              hint: "ClusterAdmin can only be assigned for the cluster",
             },
-            { name: "workspace", label: "In", type: "choice", options: places },
+            { name: "workspace", label: "Scope", type: "choice", options: places },
           ]}
           onSubmit={async ({ role = "", workspace }) => {
             const workspaceId = Number(workspace) || undefined;

@@ -18,7 +18,7 @@ const WHAT: Partial<Record<Message["TriggerType"], string>> = {
   TRIGGER_TYPE_EXPERIMENT_STATE_CHANGE: "state",
   TRIGGER_TYPE_METRIC_THRESHOLD_EXCEEDED: "metric",
   TRIGGER_TYPE_TASK_LOG: "log line",
-  TRIGGER_TYPE_CUSTOM: "program",
+  TRIGGER_TYPE_CUSTOM: "custom",
 };
 
 /** The experiment that a delivery tells of, if it does. */
@@ -30,7 +30,7 @@ export function experimentOf({ eventData }: Delivery): { id: number; name: strin
 const columns: ListColumn<Delivery>[] = [
   { head: "State", cell: ({ state }) => <State state={state} />, sortBy: ({ state }) => state },
   {
-    head: "Of",
+    head: "Experiment",
     cell: (delivery) => {
       const experiment = experimentOf(delivery);
       return experiment ? (
@@ -47,7 +47,7 @@ const columns: ListColumn<Delivery>[] = [
     cell: ({ triggerType = "TRIGGER_TYPE_UNSPECIFIED" }) => WHAT[triggerType] ?? "–",
   },
   {
-    head: "Raised",
+    head: "Event time",
     cell: ({ raisedAt }) => <Time at={raisedAt} />,
     sortBy: ({ raisedAt }) => raisedAt,
   },
@@ -57,7 +57,7 @@ const columns: ListColumn<Delivery>[] = [
     sortBy: ({ attempts = 0 }) => attempts,
   },
   {
-    ...{ head: "Next or ended", least: 120 },
+    ...{ head: "Next or end", least: 120 },
     cell: ({ nextAt, endedAt }) => <Time at={endedAt ?? nextAt} />,
   },
   {
@@ -65,7 +65,7 @@ const columns: ListColumn<Delivery>[] = [
     cell: ({ error }) => (error ? <span title={error}>{error}</span> : "–"),
   },
   {
-    ...{ head: "Event", least: 128 },
+    ...{ head: "Event ID", least: 128 },
     cell: ({ eventId = "" }) => <CopyText text={eventId} label={eventId.slice(0, 8)} />,
   },
 ];
@@ -85,7 +85,7 @@ export function Deliveries({ id }: { id: number }) {
   return (
     <Section
       title="Deliveries"
-      head={<Actions actions={[{ label: "Read again", run: () => read.refetch() }]} />}
+      head={<Actions actions={[{ label: "Refresh", run: () => read.refetch() }]} />}
     >
       {read.error ? (
         <ErrorPanel error={read.error} onRetry={() => void read.refetch()} />
@@ -97,9 +97,7 @@ export function Deliveries({ id }: { id: number }) {
           idOf={({ id: each = "" }) => each}
           isShort
         >
-          <EmptyState>
-            It was told nothing yet, or only longer than a week ago. Test sends something to try it.
-          </EmptyState>
+          <EmptyState>No deliveries in the last 7 days. Use Test to send one.</EmptyState>
         </ListTable>
       )}
     </Section>

@@ -36,7 +36,7 @@ export function Edit({ webhook, name, onClose }: Props) {
         { name: "name", label: "Name", required: true, value: webhook.name },
         {
           ...{ name: "url", label: "URL", type: "url", required: true, value: webhook.url },
-          hint: "What it has not been told yet goes to the new one",
+          hint: "Pending deliveries go to the new URL",
         },
       ]}
       more={<TriggerList drafts={drafts} onChange={setDrafts} />}

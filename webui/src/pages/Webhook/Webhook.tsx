@@ -56,13 +56,13 @@ function Shown({ webhook, name }: { webhook: Of; name: string }) {
                 run: async () => {
                   setSaid("");
                   await api.POST("/api/v1/webhooks/{id}/test", params);
-                  setSaid(`${hostOf(url)} has received the test.`);
+                  setSaid(`Test event delivered to ${hostOf(url)}.`);
                 },
               },
               { label: "Edit", run: () => setDialog("edit") },
               {
                 label: "Delete",
-                confirm: `Delete the webhook ${name}? What it was not told yet is never sent.`,
+                confirm: `Delete the webhook ${name}? Pending deliveries are dropped.`,
                 run: async () => {
                   await api.DELETE("/api/v1/webhooks/{id}", params);
                   await navigate(paths.webhooks);
@@ -80,7 +80,7 @@ function Shown({ webhook, name }: { webhook: Of; name: string }) {
         facts={[
           ["URL", <CopyText key="" text={url} />],
           [
-            "Of",
+            "Workspace",
             workspaceId ? (
               <Link to={paths.workspace(workspaceId)}>
                 {workspaceName(workspaces, workspaceId)}
@@ -90,15 +90,17 @@ function Shown({ webhook, name }: { webhook: Of; name: string }) {
             ),
           ],
           [
-            "Hears",
+            "Applies to",
             mode === "WEBHOOK_MODE_SPECIFIC"
-              ? `experiments whose configuration names it: integrations.webhooks.webhook_id: [${id}]`
-              : "all experiments there",
+              ? `experiments that set integrations.webhooks.webhook_id: [${id}]`
+              : workspaceId
+                ? "all experiments in this workspace"
+                : "all experiments",
           ],
-          ["Form", webhookType === "WEBHOOK_TYPE_SLACK" ? "Slack message" : "JSON, signed"],
+          ["Format", webhookType === "WEBHOOK_TYPE_SLACK" ? "Slack message" : "signed JSON"],
         ]}
       />
-      <Section title="Is told when">
+      <Section title="Triggers">
         <ul className={styles.triggers}>
           {triggers?.map((trigger) => (
             <li key={trigger.id}>

@@ -33,12 +33,12 @@ export function Create({
         { name: "name", label: "Name", required: true },
         {
           ...{ name: "url", label: "URL", type: "url", required: true },
-          hint: "http or https; addresses inside the cluster's network are refused unless the master's configuration allows them",
+          hint: "http or https; the master configuration must allow addresses inside the cluster's network",
         },
         {
-          ...{ name: "form", label: "Form", type: "choice", value: "WEBHOOK_TYPE_DEFAULT" },
+          ...{ name: "form", label: "Format", type: "choice", value: "WEBHOOK_TYPE_DEFAULT" },
           options: [
-            ["WEBHOOK_TYPE_DEFAULT", "JSON, signed"],
+            ["WEBHOOK_TYPE_DEFAULT", "Signed JSON"],
             ["WEBHOOK_TYPE_SLACK", "Slack message"],
           ],
         },
@@ -47,10 +47,10 @@ export function Create({
           value: options[0]?.[0],
         },
         {
-          ...{ name: "mode", label: "Hears of", type: "choice", value: "WEBHOOK_MODE_WORKSPACE" },
+          ...{ name: "mode", label: "Applies to", type: "choice", value: "WEBHOOK_MODE_WORKSPACE" },
           options: [
-            ["WEBHOOK_MODE_WORKSPACE", "all experiments there"],
-            ["WEBHOOK_MODE_SPECIFIC", "those whose configuration names it"],
+            ["WEBHOOK_MODE_WORKSPACE", "all experiments in the workspace"],
+            ["WEBHOOK_MODE_SPECIFIC", "experiments that name it in their configuration"],
           ],
         },
       ]}

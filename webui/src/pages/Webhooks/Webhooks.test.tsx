@@ -14,12 +14,12 @@ const post = "POST /api/v1/webhooks";
 test("what a trigger waits for is said in words", () => {
   const of = (kind: string, condition: object) =>
     wordsOf({ triggerType: `TRIGGER_TYPE_${kind}`, condition } as never);
-  expect(of("EXPERIMENT_STATE_CHANGE", { state: "ERROR" })).toBe("an experiment becomes ERROR");
+  expect(of("EXPERIMENT_STATE_CHANGE", { state: "ERROR" })).toBe("experiment state is ERROR");
   expect(of("METRIC_THRESHOLD_EXCEEDED", { metric: "loss", op: "<", value: 1 })).toBe(
     "validation loss < 1",
   );
-  expect(of("TASK_LOG", { regex: "out of memory" })).toBe("a log line matches out of memory");
-  expect(of("CUSTOM", {})).toBe("a program says so");
+  expect(of("TASK_LOG", { regex: "out of memory" })).toBe("log line matches out of memory");
+  expect(of("CUSTOM", {})).toBe("custom event");
 });
 
 test("a list shows where a URL leads, and not what may be secret in it", async () => {
@@ -40,10 +40,10 @@ test("conditions are those of the triggers that were chosen, of which there may 
   await userEvent.type(await screen.findByLabelText("Name"), "best");
   await userEvent.type(screen.getByLabelText("URL"), "https://example.org/best");
   expect(screen.getByLabelText("State")).toBeInTheDocument();
-  await userEvent.selectOptions(screen.getByLabelText("Told when"), "a metric goes beyond a value");
+  await userEvent.selectOptions(screen.getByLabelText("Trigger"), "Metric threshold");
   expect(screen.queryByLabelText("State")).toBeNull();
   await userEvent.type(screen.getByLabelText("Metric"), "loss");
-  await userEvent.selectOptions(screen.getByLabelText("Is"), "<");
+  await userEvent.selectOptions(screen.getByLabelText("Comparison"), "<");
   await userEvent.type(screen.getByLabelText("Value"), "0.1");
   await userEvent.click(screen.getByRole("button", { name: "Add trigger" }));
   const second = within(screen.getByRole("group", { name: "Trigger 2" }));

@@ -36,23 +36,23 @@ export default function Webhooks() {
     },
     { head: "Host", cell: ({ url }) => hostOf(url), sortBy: ({ url }) => hostOf(url) },
     {
-      ...{ head: "Is told when", share: 2, least: 200 },
-      cell: ({ triggers }) => triggers?.map(wordsOf).join("; ") || "never",
+      ...{ head: "Triggers", share: 2, least: 200 },
+      cell: ({ triggers }) => triggers?.map(wordsOf).join("; ") || "none",
     },
-    { head: "Of", cell: placeOf, sortBy: placeOf },
+    { head: "Workspace", cell: placeOf, sortBy: placeOf },
     {
-      head: "Hears",
+      head: "Applies to",
       cell: ({ mode }) =>
-        mode === "WEBHOOK_MODE_SPECIFIC" ? "those that name it" : "all experiments",
+        mode === "WEBHOOK_MODE_SPECIFIC" ? "experiments that name it" : "all experiments",
     },
     {
-      ...{ head: "Form", least: 80, share: 0.5 },
+      ...{ head: "Format", least: 80, share: 0.5 },
       cell: ({ webhookType }) => (webhookType === "WEBHOOK_TYPE_SLACK" ? "Slack" : "JSON"),
     },
   ];
   const refused =
     !mayAnywhere("WorkspaceAdmin") &&
-    "Needs the role WorkspaceAdmin in a workspace; ask one of its administrators";
+    "Requires the WorkspaceAdmin role in a workspace; ask a workspace admin";
   return (
     <Page
       title="Webhooks"
@@ -80,8 +80,8 @@ export default function Webhooks() {
           })}
         >
           {query
-            ? "No webhook fits the search."
-            : "No webhooks yet. One tells a chat or a program when an experiment ends, reports or fails."}
+            ? "No webhooks match the search."
+            : "No webhooks yet. A webhook notifies a chat or a program when an experiment ends, fails or reports a metric."}
         </EmptyState>
       </ListTable>
       {dialog === "create" && !refused && workspaces && (

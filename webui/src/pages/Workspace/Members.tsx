@@ -85,7 +85,7 @@ export function Members({ workspace: { id = 0, name = "" } }: { workspace: Works
             { label: "Change role", run: () => setDialog(changeOf(member)) },
             {
               label: "Remove",
-              confirm: `Take the role ${member.role} in ${name} from ${member.username}?`,
+              confirm: `Remove the role ${member.role} in ${name} from ${member.username}?`,
               run: () => takeRole({ ...member, workspaceId: id }).then(renew),
             },
           ]}
@@ -104,7 +104,7 @@ export function Members({ workspace: { id = 0, name = "" } }: { workspace: Works
         )
       }
     >
-      <p>Roles for the cluster, which are not listed here, hold in every workspace.</p>
+      <p>Cluster roles apply in every workspace and are not listed here.</p>
       {read.error ? (
         <ErrorPanel error={read.error} onRetry={() => void read.refetch()} />
       ) : (
@@ -116,7 +116,7 @@ export function Members({ workspace: { id = 0, name = "" } }: { workspace: Works
           isShort
         >
           <EmptyState command={`det rbac assign-role Editor -u USER -w '${name}'`}>
-            Nobody has a role in this workspace alone.
+            No members. Users with cluster roles still have access.
           </EmptyState>
         </ListTable>
       )}
@@ -131,9 +131,9 @@ export function Members({ workspace: { id = 0, name = "" } }: { workspace: Works
 }
 
 const MAY: Record<RoleName, string> = {
-  Viewer: "reads",
-  Editor: "and creates and changes experiments and models",
-  WorkspaceAdmin: "and changes the workspace, its projects and members",
+  Viewer: "can read",
+  Editor: "can also create and change experiments and models",
+  WorkspaceAdmin: "can also change the workspace, its projects and members",
   ClusterAdmin: "",
 };
 

@@ -15,7 +15,7 @@ import { ListTable } from "@/components/table/ListTable";
 
 type Quota = Message["Quota"];
 
-const ADMIN = "Needs the role ClusterAdmin; ask an administrator of the cluster";
+const ADMIN = "Requires the ClusterAdmin role; ask a cluster admin";
 
 /** Which pools the workspace may use, and how much of them. */
 export function Pools({ workspace }: { workspace: Workspace }) {
@@ -67,7 +67,7 @@ export function Pools({ workspace }: { workspace: Workspace }) {
               { label: "Set quota", run: () => setDialog("quota"), refused },
               quota && {
                 ...{ label: "Remove quota", refused },
-                confirm: `Remove the quota of ${name}? It may then use all slots of its pools.`,
+                confirm: `Remove the quota of ${name}? The workspace can then use all slots of its pools.`,
                 run: async () => {
                   const path = { scope: "workspace", name };
                   await api.DELETE("/api/v1/quotas/{scope}/{name}", { params: { path } });
@@ -83,7 +83,7 @@ export function Pools({ workspace }: { workspace: Workspace }) {
         ) : (
           read.data && (
             <EmptyState command={`det quota set workspace '${name}' --max-slots 8`}>
-              No quota: the workspace may use all slots of its pools.
+              No quota. The workspace can use all slots of its pools.
             </EmptyState>
           )
         )}
@@ -92,7 +92,7 @@ export function Pools({ workspace }: { workspace: Workspace }) {
         title="Pools"
         head={<Actions actions={[{ label: "Bind pool", run: () => setDialog("pool"), refused }]} />}
       >
-        <p>Those that its members may use: the ones bound to it, and those bound to none.</p>
+        <p>Pools that members can use: pools bound to this workspace and pools without bindings.</p>
         <ListTable
           label={`Pools of ${name}`}
           rows={pools}
@@ -114,7 +114,7 @@ export function Pools({ workspace }: { workspace: Workspace }) {
                     actions={[
                       {
                         label: "Unbind",
-                        confirm: `Unbind ${pool} from ${name}? A pool bound to no workspace is open to all.`,
+                        confirm: `Unbind ${pool} from ${name}? A pool without bindings is available to all workspaces.`,
                         run: () => unbind(pool),
                       },
                     ]}
@@ -126,7 +126,7 @@ export function Pools({ workspace }: { workspace: Workspace }) {
           ]}
         >
           <EmptyState command={`det resource-pool bindings add POOL '${name}'`}>
-            No pool that this workspace may use.
+            This workspace cannot use any pool.
           </EmptyState>
         </ListTable>
       </Section>
@@ -142,7 +142,7 @@ export function Pools({ workspace }: { workspace: Workspace }) {
             {
               ...{ name: "pool", label: "Pool", type: "choice", value: others[0] },
               options: others.map((each) => [each, each] as const),
-              hint: "Others may then use it only where it is bound to them as well",
+              hint: "Other workspaces can then use it only if it is also bound to them",
             },
           ]}
           onSubmit={async ({ pool = "" }) => {
@@ -162,7 +162,7 @@ function QuotaFacts({ quota }: { quota: Quota }) {
   const { maxSlots, slotHours, slotsUsed = 0, slotHoursUsed = 0 } = quota;
   const used = (value: number, most: number | undefined, what: string) => (
     <>
-      {formatNumber(value)} of {most === undefined ? "any number" : formatNumber(most)}
+      {formatNumber(value)} {most === undefined ? "(no limit)" : `of ${formatNumber(most)}`}
       {most !== undefined && <Meter label={what} value={value} all={most} />}
     </>
   );
@@ -195,12 +195,12 @@ function SetQuota({
       onClose={onClose}
       fields={[
         {
-          ...{ name: "slots", label: "Slots at once", type: "number" },
-          ...{ value: text(quota?.maxSlots), hint: "Empty: any number" },
+          ...{ name: "slots", label: "Max slots", type: "number" },
+          ...{ value: text(quota?.maxSlots), hint: "Empty: no limit" },
         },
         {
-          ...{ name: "hours", label: "Slot-hours a month", type: "number" },
-          ...{ value: text(quota?.slotHours), hint: "Empty: any number" },
+          ...{ name: "hours", label: "Slot-hours per month", type: "number" },
+          ...{ value: text(quota?.slotHours), hint: "Empty: no limit" },
         },
       ]}
       onSubmit={async ({ slots, hours }) => {

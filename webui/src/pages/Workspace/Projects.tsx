@@ -67,14 +67,14 @@ export function Projects({ workspace }: { workspace: Workspace }) {
   });
   const shown = read.data?.filter((each) => archived === "yes" || !each.archived);
   const refused =
-    (!may("WorkspaceAdmin", id) && `Needs the role WorkspaceAdmin in ${name}`) ||
+    (!may("WorkspaceAdmin", id) && `Requires the WorkspaceAdmin role in ${name}`) ||
     (workspace.archived && "The workspace is archived; unarchive it first");
   return (
     <Section
       title="Projects"
       head={
         <>
-          <ParamCheck name="archived" label="archived" />
+          <ParamCheck name="archived" label="Show archived" />
           <Actions
             actions={[
               {
@@ -97,7 +97,7 @@ export function Projects({ workspace }: { workspace: Workspace }) {
           isShort
         >
           <EmptyState command={`det project create '${name}' NAME`}>
-            No projects yet. A project holds experiments that belong together.
+            No projects yet. A project groups related experiments.
           </EmptyState>
         </ListTable>
       )}
@@ -118,7 +118,7 @@ function Create({ id, onClose }: { id: number; onClose: () => void }) {
         { name: "description", label: "Description" },
         {
           ...{ name: "key", label: "Key", pattern: "[A-Za-z0-9]{0,5}" },
-          hint: "At most five letters and digits, in front of its runs' numbers; made from the name if empty",
+          hint: "Up to five letters and digits; prefix of the project's trial IDs. Empty: derived from the name",
         },
       ]}
       onSubmit={async ({ name = "", description = "", key = "" }) => {

@@ -86,7 +86,7 @@ test("a role is taken once that is confirmed", async () => {
 test("its own quota is shown, and the pools that it may use", async () => {
   show("/pools");
   expect(await screen.findByText(/25 of 100/)).toBeVisible();
-  expect(screen.getByText(/0 of any number/)).toBeVisible();
+  expect(screen.getByText(/0 \(no limit\)/)).toBeVisible();
   expect(screen.getByText("gpu")).toBeVisible();
   expect(screen.queryByText("other")).toBeNull();
 });
@@ -94,7 +94,7 @@ test("its own quota is shown, and the pools that it may use", async () => {
 test("a reader may pin it, and is told why not more", async () => {
   show("", viewer);
   const button = await screen.findByRole("button", { name: "New project" });
-  expect(button.title).toContain("WorkspaceAdmin in vision");
+  expect(button.title).toContain("WorkspaceAdmin role in vision");
   expect(screen.getByRole("button", { name: "Pin" })).toBeEnabled();
   expect(screen.queryByRole("button", { name: "Delete" })).toBeNull();
 });
@@ -134,12 +134,12 @@ test("its policies are shown, and saved once they are right", async () => {
   const put = `PUT ${policies}`;
   const refused = new Error("constraints.x: unknown\nconstraints.y: unknown");
   const page = show("/policies", { [`GET ${policies}`]: { configPolicies }, [put]: refused });
-  const editor = await screen.findByLabelText("Policies of vision, in YAML");
+  const editor = await screen.findByLabelText("Policies of vision (YAML)");
   expect(editor).toHaveValue("constraints:\n  priority_limit: 40\n");
   const save = screen.getByRole("button", { name: "Save" });
   expect(save).toHaveAttribute("aria-disabled", "true");
   await userEvent.type(editor, "a: {{");
-  expect(save).toHaveAttribute("title", "The text is no YAML");
+  expect(save).toHaveAttribute("title", "Invalid YAML");
   await userEvent.clear(editor);
   await userEvent.type(editor, "x: 1");
   await userEvent.click(save);
@@ -166,6 +166,6 @@ test("policies are for its administrators to change, and are deleted once that i
 
 test("a reader sees the policies, and that there are none", async () => {
   show("/policies", { ...viewer, [`GET ${policies}`]: { configPolicies: {} } });
-  expect(await screen.findByText("There are none.")).toBeVisible();
+  expect(await screen.findByText("No policies.")).toBeVisible();
   expect(screen.queryByRole("button", { name: "Save" })).toBeNull();
 });

@@ -55,7 +55,7 @@ export default function Workspace() {
       }
     >
       <Tabs
-        label="Parts of the workspace"
+        label="Workspace sections"
         tabs={TABS.map(([each, label]) => ({
           ...{ name: each, label },
           count: each === "" ? workspace.numProjects : undefined,
@@ -83,7 +83,7 @@ function WorkspaceActions({ workspace, onEdit }: { workspace: Of; onEdit: () => 
   const params = { params: { path: { id } } };
   const renew = () => client.invalidateQueries({ queryKey: ["workspaces"] });
   const mayChange = may("WorkspaceAdmin", id);
-  const refused = immutable && "It is always there and cannot be changed";
+  const refused = immutable && "Built-in workspace; it cannot be changed";
   return (
     <Actions
       actions={[
@@ -105,12 +105,12 @@ function WorkspaceActions({ workspace, onEdit }: { workspace: Of; onEdit: () => 
               }
             : {
                 ...{ label: "Archive", refused },
-                confirm: `Archive ${name}? Nothing can be submitted to it until it is unarchived.`,
+                confirm: `Archive ${name}? Experiments cannot be submitted to it until it is unarchived.`,
                 run: () => api.POST("/api/v1/workspaces/{id}/archive", params).then(renew),
               }),
         mayChange && {
           ...{ label: "Delete", refused },
-          confirm: `Delete the workspace ${name} with ${counted(numProjects, "project")}? Experiments and models in it must be moved or deleted first.`,
+          confirm: `Delete the workspace ${name} and its ${counted(numProjects, "project")}? Its experiments and models must be moved or deleted first.`,
           run: async () => {
             await api.DELETE("/api/v1/workspaces/{id}", params);
             await navigate(paths.workspaces);
@@ -133,11 +133,15 @@ function Edit({ workspace, onClose }: { workspace: Of; onClose: () => void }) {
         { name: "name", label: "Name", required: true, value: workspace.name },
         {
           ...{ name: "pool", label: "Default pool", value: workspace.defaultComputePool },
-          hint: "Of experiments that name none",
+          hint: "For experiments that do not set resources.resource_pool",
         },
         {
-          ...{ name: "aux", label: "Default pool without slots", value: workspace.defaultAuxPool },
-          hint: "Of tasks that ask for no slots",
+          ...{
+            name: "aux",
+            label: "Default pool for zero-slot tasks",
+            value: workspace.defaultAuxPool,
+          },
+          hint: "For tasks that request no slots",
         },
       ]}
       onSubmit={async (_, { name, pool, aux }) => {

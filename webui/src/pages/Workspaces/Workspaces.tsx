@@ -56,15 +56,14 @@ export default function Workspaces() {
       head={
         <>
           <SearchBox label="Search workspaces" />
-          <ParamCheck name="archived" label="archived" />
+          <ParamCheck name="archived" label="Show archived" />
           <Count>{shown && counted(shown.length, "workspace")}</Count>
           <Actions
             actions={[
               {
                 ...{ label: "New workspace", isPrimary: true },
                 run: () => setDialog("create"),
-                refused:
-                  !mayAnywhere("Editor") && "Needs the role Editor; ask an administrator for it",
+                refused: !mayAnywhere("Editor") && "Requires the Editor role; ask an administrator",
               },
             ]}
           />
@@ -79,8 +78,8 @@ export default function Workspaces() {
       >
         <EmptyState {...(!query && { command: "det workspace create NAME" })}>
           {query
-            ? "No workspace fits the search."
-            : "You have a role in no workspace. Create one, or ask an administrator for a role."}
+            ? "No workspaces match the search."
+            : "You are not a member of any workspace. Create one or ask an administrator for a role."}
         </EmptyState>
       </ListTable>
       {dialog === "create" && mayAnywhere("Editor") && <Create onClose={() => setDialog("")} />}
@@ -97,7 +96,11 @@ function Create({ onClose }: { onClose: () => void }) {
       onClose={onClose}
       fields={[
         { name: "name", label: "Name", required: true },
-        { name: "pool", label: "Default pool", hint: "Of experiments that name none" },
+        {
+          name: "pool",
+          label: "Default pool",
+          hint: "For experiments that do not set resources.resource_pool",
+        },
       ]}
       onSubmit={async ({ name = "", pool = "" }) => {
         const { workspace } = await dataOf(
