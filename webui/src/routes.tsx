@@ -11,15 +11,10 @@ import { readTrialAhead } from "@/api/trialQueries";
 import { session } from "@/api/session";
 import { Administration } from "@/components/Frame/Administration";
 import { Frame } from "@/components/Frame/Frame";
+import type { PageHandle } from "@/components/Frame/useCrumbs";
 import { RouteError } from "@/components/ErrorPanel/RouteError";
 import { readLogAhead } from "@/components/LogView/ahead";
 import { paths } from "./paths";
-
-/** `handle` of a page's route. */
-export interface PageHandle {
-  /** Its name in the breadcrumb, where the page says nothing better by useTitle. */
-  title: string;
-}
 
 type PageModule = { default: React.ComponentType };
 

@@ -1,7 +1,6 @@
 import { Fragment, useEffect } from "react";
 import { Link, useMatches } from "react-router";
-import type { PageHandle } from "@/routes";
-import type { Crumb } from "./useCrumbs";
+import type { Crumb, PageHandle } from "./useCrumbs";
 import styles from "./Frame.module.css";
 
 /** Where am I: what the page says, or the name of its route. */

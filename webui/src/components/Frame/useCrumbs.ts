@@ -7,6 +7,12 @@ export interface Crumb {
   to?: string;
 }
 
+/** The `handle` of a page's route. */
+export interface PageHandle {
+  /** The page's name in the breadcrumb unless it sets crumbs with useCrumbs. */
+  title: string;
+}
+
 export interface FrameContext {
   setCrumbs: (crumbs: Crumb[]) => void;
 }

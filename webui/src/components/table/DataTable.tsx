@@ -2,16 +2,7 @@ import { useEffect, useLayoutEffect, useRef, type ReactNode } from "react";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import styles from "./DataTable.module.css";
 import { Head } from "./Head";
-import { moveColumn, toggleSort, type TableView } from "./view";
-
-/** A column as the table shows it. */
-export interface TableColumn {
-  name: string;
-  head: string;
-  isNumber: boolean;
-  /** Pixels, unless the view says otherwise. */
-  width: number;
-}
+import { moveColumn, toggleSort, type TableColumn, type TableView } from "./view";
 
 /** What a cell shows, and the share (0 to 1) of the colour scale that it is coloured by, if it is. */
 export interface Cell {

@@ -1,7 +1,6 @@
 import { useRef, type CSSProperties } from "react";
 import styles from "./DataTable.module.css";
-import type { TableColumn } from "./DataTable";
-import type { Sort } from "./view";
+import type { Sort, TableColumn } from "./view";
 
 interface Props {
   column: TableColumn;

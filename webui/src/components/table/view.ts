@@ -18,6 +18,15 @@ export interface TableView {
   isCompact: boolean;
 }
 
+/** A column as the table shows it. */
+export interface TableColumn {
+  name: string;
+  head: string;
+  isNumber: boolean;
+  /** Pixels, unless the view says otherwise. */
+  width: number;
+}
+
 export interface Sort {
   column: string;
   isDescending: boolean;

@@ -7,9 +7,9 @@ import { decimalsOf, formatFixed, numberOf } from "@/charts/format";
 import { duration } from "@/format";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { State } from "@/components/State/State";
-import { DataTable, type Cell, type TableColumn } from "@/components/table/DataTable";
+import { DataTable, type Cell } from "@/components/table/DataTable";
 import { Time } from "@/components/Time/Time";
-import { readView, writeView, type TableView } from "@/components/table/view";
+import { readView, writeView, type TableColumn, type TableView } from "@/components/table/view";
 import { paths } from "@/paths";
 import styles from "./Experiment.module.css";
 
