@@ -31,7 +31,7 @@ export default ts.config(
   },
   { files: ["src/api/client.ts"], rules: { "no-restricted-syntax": "off" } },
   {
-    files: ["**/*.{js,mjs}", "public/*.js"],
+    files: ["**/*.{js,cjs,mjs}"],
     languageOptions: { globals: { ...globals.node, ...globals.browser } },
   },
   prettier,
