@@ -59,8 +59,11 @@ await inBrowser(async (page, watch) => {
 
   await tabs.getByRole("link", { name: "Webhooks" }).click();
   const hook = {
-    ...{ Name: "best", URL: "http://127.0.0.1:9/hook?key=secret" },
-    ...{ Trigger: "Metric threshold", Metric: "accuracy", Value: "0.95" },
+    Name: "best",
+    URL: "http://127.0.0.1:9/hook?key=secret",
+    Trigger: "Metric threshold",
+    Metric: "accuracy",
+    Value: "0.95",
   };
   await ask("New webhook", "webhook-new", hook, "Create");
   await page.getByText("validation accuracy > 0.95").waitFor();
@@ -84,8 +87,12 @@ await inBrowser(async (page, watch) => {
 
   await tabs.getByRole("link", { name: "Audit" }).click();
   await expectAudited([
-    ...["UserService.PostUser", "TokenService.PostAccessToken", "TokenService.PatchAccessToken"],
-    ...["TemplateService.PutTemplate", "WebhookService.PostWebhook", "WebhookService.TestWebhook"],
+    "UserService.PostUser",
+    "TokenService.PostAccessToken",
+    "TokenService.PatchAccessToken",
+    "TemplateService.PutTemplate",
+    "WebhookService.PostWebhook",
+    "WebhookService.TestWebhook",
   ]);
   assert.match(page.url(), /method=WebhookService.TestWebhook/);
   await button("Clear filters").click();

@@ -66,42 +66,32 @@ await inBrowser(
       name: long,
     });
     const { project } = await call("POST", `/api/v1/workspaces/${workspace.id}/projects`, {
-      ...{
-        workspaceId: workspace.id,
-        name: long,
-        description: `${long} ${long}`,
-      },
+      workspaceId: workspace.id,
+      name: long,
+      description: `${long} ${long}`,
     });
     const { user } = await call("POST", "/api/v1/users", {
-      ...{
-        user: { username: long.slice(0, 60), active: true },
-        password: "Secret456",
-      },
+      user: { username: long.slice(0, 60), active: true },
+      password: "Secret456",
     });
     const { model } = await call("POST", "/api/v1/models", {
       name: long,
       workspaceId: 1,
     });
     await call("POST", `/api/v1/models/${encodeURIComponent(model.name)}/versions`, {
-      ...{
-        modelName: model.name,
-        checkpointUuid: process.env.CHECKPOINT,
-        comment: long,
-      },
+      modelName: model.name,
+      checkpointUuid: process.env.CHECKPOINT,
+      comment: long,
     });
     await call("PUT", `/api/v1/templates/${long}`, {
       template: { name: long, config: { max_restarts: 1 }, workspaceId: 1 },
     });
     const { webhook } = await call("POST", "/api/v1/webhooks", {
-      ...{
-        name: long,
-        url: `https://example.org/${long}/${long}`,
-        workspaceId: 1,
-      },
-      ...{
-        webhookType: "WEBHOOK_TYPE_DEFAULT",
-        mode: "WEBHOOK_MODE_WORKSPACE",
-      },
+      name: long,
+      url: `https://example.org/${long}/${long}`,
+      workspaceId: 1,
+      webhookType: "WEBHOOK_TYPE_DEFAULT",
+      mode: "WEBHOOK_MODE_WORKSPACE",
       triggers: [
         {
           triggerType: "TRIGGER_TYPE_EXPERIMENT_STATE_CHANGE",
@@ -114,7 +104,12 @@ await inBrowser(
     const [trial] = trials.map(({ id }) => id);
 
     const known = {
-      ...{ experiment, trial, workspace: workspace.id, project: project.id, user, long },
+      experiment,
+      trial,
+      workspace: workspace.id,
+      project: project.id,
+      user,
+      long,
       webhook: webhook.id,
     };
     for (const { path, there, name } of pagesOf(page, known)) {

@@ -71,6 +71,8 @@ export function pagesOf(page, { experiment, trial, workspace, project, user, web
     ["/admin/audit", table("Audit")],
     ["/nowhere", head("Page not found")],
   ].map(([path, there, name = path.slice(1).replaceAll(/[^a-z0-9]+/g, "-")]) => ({
-    ...{ path, there, name },
+    path,
+    there,
+    name,
   }));
 }

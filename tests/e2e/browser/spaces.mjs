@@ -77,8 +77,11 @@ await inBrowser(async (page) => {
 
   await page.goto(`${url}/admin/audit`);
   await expectAudited([
-    ...["WorkspaceService.PostWorkspace", "ProjectService.PostProject", "RoleService.AssignRoles"],
-    ...["ResourcePoolService.PutQuota", "ModelService.PostModelVersion"],
+    "WorkspaceService.PostWorkspace",
+    "ProjectService.PostProject",
+    "RoleService.AssignRoles",
+    "ResourcePoolService.PutQuota",
+    "ModelService.PostModelVersion",
   ]);
 
   await page.setViewportSize({ width: 390, height: 800 });

@@ -18,7 +18,8 @@ export async function readFile(
   for await (const { chunk } of messagesOf<{ chunk: string }>(address, signal)) {
     const part = new Blob([Uint8Array.from(atob(chunk), (letter) => letter.charCodeAt(0))]);
     parts.push(part);
-    onBytes?.((bytes += part.size));
+    bytes += part.size;
+    onBytes?.(bytes);
   }
   return new Blob(parts);
 }

@@ -43,7 +43,10 @@ it("writes every report that has the metric, of as many trials as there are", as
 it("writes how fast a trial was between all of its reports, but not across a start", async () => {
   const at = (second: number) => new Date(second * 1000).toISOString();
   const report = (totalBatches: number, second: number, metrics: object = { loss: 1 }) => ({
-    ...{ trialId: 7, totalBatches, endTime: at(second), metrics },
+    trialId: 7,
+    totalBatches,
+    endTime: at(second),
+    metrics,
   });
   const messages = [
     [report(10, 10), report(20, 12), report(25, 13, { other: 1 })],

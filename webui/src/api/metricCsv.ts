@@ -53,7 +53,8 @@ export async function readThroughputCsv(
 }
 
 function speedBetween(before: Report, now: Report, starts: readonly number[]) {
-  const [from, to] = [Date.parse(before.endTime ?? ""), Date.parse(now.endTime ?? "")];
+  const from = Date.parse(before.endTime ?? "");
+  const to = Date.parse(now.endTime ?? "");
   const batches = (now.totalBatches ?? 0) - (before.totalBatches ?? 0);
   const isAcross = starts.some((start) => from < start && start <= to);
   return !isAcross && batches > 0 && to > from ? (batches * 1000) / (to - from) : undefined;

@@ -8,7 +8,10 @@ import { createRenewal } from "./useRenewal";
 
 const METRIC = { group: "validation", name: "loss" };
 const point = (trialId: number, batches: number, loss: unknown): ReportedPoint => ({
-  ...{ trialId, batches, group: "validation", values: { loss } },
+  trialId,
+  batches,
+  group: "validation",
+  values: { loss },
 });
 const shown = (series: readonly Series[]) =>
   series.map(({ id, x, y }) => [id, Array.from(x, (at, i) => [at, y[i]])] as const);
@@ -111,7 +114,8 @@ it("misses no point and shows none twice, whatever is read, told and lost in whi
     const observer = new QueryObserver(client, { ...query, structuralSharing: false });
     const stop = observer.subscribe(() => undefined);
     const renewal = createRenewal(client, liveQueries(1), 0);
-    let [place, isOpen] = [0, true];
+    let place = 0;
+    let isOpen = true;
     const settle = () => new Promise((resolve) => setTimeout(resolve, 0));
     const begin = () => {
       isOpen = true;

@@ -29,7 +29,8 @@ class PointLog {
       const data = await read();
       return add(data, this.kept.slice(from));
     } finally {
-      if (--this.readers === 0) this.kept = [];
+      this.readers--;
+      if (this.readers === 0) this.kept = [];
     }
   }
 }

@@ -4,8 +4,12 @@ import { addToTrials, seriesOf } from "./trialPoints";
 const metric = { group: "validation", name: "loss" };
 const at = (second: number) => `2026-01-01T00:00:0${second}Z`;
 const told = (trialId: number, batches: number, loss: number) => ({
-  ...{ trialId, batches, time: at(batches), epoch: batches / 2 },
-  ...{ group: "validation", values: { loss, other: 1 } },
+  trialId,
+  batches,
+  time: at(batches),
+  epoch: batches / 2,
+  group: "validation",
+  values: { loss, other: 1 },
 });
 
 it("adds what is reported to the trials that it is of, and lets others join where that is wanted", () => {

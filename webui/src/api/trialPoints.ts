@@ -53,7 +53,9 @@ export function seriesOf(
   rankOf: (trialId: number, place: number) => number,
 ): Series[] {
   const all = trials.map(({ trialId, points }, place) => ({
-    ...{ id: String(trialId), label: `trial ${trialId}`, rank: rankOf(trialId, place) },
+    id: String(trialId),
+    label: `trial ${trialId}`,
+    rank: rankOf(trialId, place),
     ...columnsOf(inOrder(points, axis), metric, axis),
   }));
   return all.filter(({ x }) => x.length > 0);

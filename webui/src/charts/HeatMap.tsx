@@ -18,10 +18,12 @@ interface Props {
 /** The best value for each pair of choices, strongest where it is best; it is a table, so that it can be read, too. */
 export function HeatMap({ across, down, values, metric, smallerIsBetter }: Props) {
   const isDark = useIsDark();
-  const [columns, rows] = [binsOf(across), binsOf(down)];
+  const columns = binsOf(across);
+  const rows = binsOf(down);
   const cells = cellsOf(columns, rows, values, smallerIsBetter);
   const all = cells.flat().flatMap((cell) => (cell ? [cell.best] : []));
-  const [least, greatest] = [Math.min(...all), Math.max(...all)];
+  const least = Math.min(...all);
+  const greatest = Math.max(...all);
   const goodness = (value: number) => {
     const share = greatest > least ? (value - least) / (greatest - least) : 1;
     return smallerIsBetter ? 1 - share : share;

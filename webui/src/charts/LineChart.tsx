@@ -87,7 +87,10 @@ export function LineChart(props: Props) {
   return (
     <figure className={styles.chart}>
       <ChartHead
-        {...{ title, view, weight, onView }}
+        title={title}
+        view={view}
+        weight={weight}
+        onView={onView}
         onWeight={smoothBy}
         onPng={() => void savePng()}
         onSvg={() => saveAs("svg", new Blob([toSvg(picture)], { type: "image/svg+xml" }))}
@@ -149,7 +152,11 @@ function usePlot(
     const element = place.current;
     if (!element) return;
     const made = createPlot(element, {
-      ...{ width: Math.max(200, element.clientWidth), height, isLog, xLabel, formatX },
+      width: Math.max(200, element.clientWidth),
+      height,
+      isLog,
+      xLabel,
+      formatX,
       ...(syncKey !== undefined && { syncKey }),
       onNear: (...near) => current.current.onNear(...near),
       onZoom: (zoom) => current.current.onZoom(zoom),

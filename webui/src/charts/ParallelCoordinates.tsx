@@ -90,7 +90,8 @@ export function ParallelCoordinates({ axes, colourBy, smallerIsBetter }: Props) 
     canvas.current.height = HEIGHT * devicePixelRatio;
     context.scale(devicePixelRatio, devicePixelRatio);
     const finite = colourBy.filter(Number.isFinite);
-    const [least, greatest] = [Math.min(...finite), Math.max(...finite)];
+    const least = Math.min(...finite);
+    const greatest = Math.max(...finite);
     const goodness = (value: number) => {
       const share = greatest > least ? (value - least) / (greatest - least) : 1;
       return smallerIsBetter ? 1 - share : share;

@@ -14,7 +14,10 @@ import { rounded } from "./view";
 import { niceTicks, numberScale } from "./ticks";
 
 const series = (id: string, y: number[], rank = 0): Series => ({
-  ...{ id, label: id, rank, y },
+  id,
+  label: id,
+  rank,
+  y,
   x: y.map((_, i) => i),
 });
 
@@ -22,7 +25,9 @@ describe("a curve", () => {
   const drawn = (y: number[], width: number, from = 0, to = y.length - 1) => {
     const points: [number, number][] = [];
     const plane: Plane = {
-      ...{ from, to, toY: (v) => v },
+      from,
+      to,
+      toY: (v) => v,
       toX: (x) => ((x - from) / (to - from)) * width,
     };
     const add = (x: number, v: number) => void points.push([x, v]);
@@ -244,7 +249,11 @@ describe("a picture", () => {
     expect(svg).toContain(">trial 1<");
     const formatX = (x: number) => `x${x}`;
     const zoomed = toSvg({
-      ...{ title: "", curves: many(2), xLabel: "time", isLog: false, formatX },
+      title: "",
+      curves: many(2),
+      xLabel: "time",
+      isLog: false,
+      formatX,
       zoom: [0.5, 1],
     });
     expect(zoomed).toContain(">x0.5<");

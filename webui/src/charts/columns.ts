@@ -62,7 +62,9 @@ export function drawCurve(
     else pen.moveTo(at, value);
     isDown = true;
     now = at;
-    least = greatest = last = value;
+    least = value;
+    greatest = value;
+    last = value;
   }
   if (isDown) finish();
 }

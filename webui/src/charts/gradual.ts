@@ -16,7 +16,8 @@ export interface GradualPainter {
 // Curves painted in one frame. It begins with few enough that a frame is seldom late where Chromium paints
 // without a GPU, and learns from how late frames were.
 const AT_ONCE = { first: 40, least: 20, most: 200 };
-const [IN_TIME, LATE] = [20, 25]; // ms from one frame to the next
+const IN_TIME = 20;
+const LATE = 25; // ms from one frame to the next
 
 /** How many to paint next, if so many took so long. */
 function nextCount(count: number, took: number): number {
@@ -68,8 +69,10 @@ export function createGradualPainter(
 export function drawPicture(context: CanvasRenderingContext2D, picture: Picture, now: Area): void {
   const { toX, toY } = planeOf(now);
   const { image, area: then } = picture;
-  const [left, right] = [toX(then.x[0]), toX(then.x[1])];
-  const [bottom, top] = [toY(then.y[0]), toY(then.y[1])];
+  const left = toX(then.x[0]);
+  const right = toX(then.x[1]);
+  const bottom = toY(then.y[0]);
+  const top = toY(then.y[1]);
   context.save();
   context.beginPath();
   context.rect(now.left, now.top, now.width, now.height);

@@ -31,7 +31,8 @@ export function binsOf({ values, isLog = false }: Axis): Bins {
   const least = by(Math.min(...numbers));
   const size = (by(Math.max(...numbers)) - least) / MOST;
   const names = Array.from({ length: MOST }, (_, i) => {
-    const [from, to] = [back(least + i * size), back(least + (i + 1) * size)];
+    const from = back(least + i * size);
+    const to = back(least + (i + 1) * size);
     return `${formatNumber(Number(from.toPrecision(2)))} – ${formatNumber(Number(to.toPrecision(2)))}`;
   });
   const of = values.map((value) =>

@@ -7,10 +7,16 @@ export function mergePlaces(old: ArrayLike<number>, added: readonly number[]): n
   let next = 0;
   for (let i = 0; i < old.length; i++) {
     const at = old[i] ?? NaN;
-    while (next < added.length && (added[next] ?? NaN) < at) places.push(-1 - next++);
+    while (next < added.length && (added[next] ?? NaN) < at) {
+      places.push(-1 - next);
+      next++;
+    }
     if (added[next] !== at) places.push(i);
   }
-  while (next < added.length) places.push(-1 - next++);
+  while (next < added.length) {
+    places.push(-1 - next);
+    next++;
+  }
   return places;
 }
 
@@ -23,7 +29,8 @@ export function thinned(values: ArrayLike<number>, most: number): number[] {
   for (let stretch = 0; stretch < stretches; stretch++) {
     const begin = 1 + Math.floor((inner * stretch) / stretches);
     const end = 1 + Math.floor((inner * (stretch + 1)) / stretches);
-    let [least, greatest] = [begin, begin];
+    let least = begin;
+    let greatest = begin;
     for (let i = begin; i < end; i++) {
       const value = values[i] ?? NaN;
       if (value < (values[least] ?? NaN) || Number.isNaN(values[least])) least = i;

@@ -169,7 +169,8 @@ function paintRestarts(
   const places = new Set(curves.flatMap(({ series }) => series.restarts ?? []));
   if (places.size === 0) return;
   const colour = colourOf("--failed");
-  context.strokeStyle = context.fillStyle = colour;
+  context.strokeStyle = colour;
+  context.fillStyle = colour;
   context.lineWidth = ratio;
   context.setLineDash([3 * ratio, 3 * ratio]);
   for (const at of places) {

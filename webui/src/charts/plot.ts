@@ -48,7 +48,10 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
   let placed: { left: number; top: number } | undefined; // the crosshair, by a key
 
   const areaOf = (u: uPlot): Area => ({
-    ...{ left: u.bbox.left, top: u.bbox.top, width: u.bbox.width, height: u.bbox.height },
+    left: u.bbox.left,
+    top: u.bbox.top,
+    width: u.bbox.width,
+    height: u.bbox.height,
     x: [u.scales["x"]?.min ?? 0, u.scales["x"]?.max ?? 1],
     y: [u.scales["y"]?.min ?? 0, u.scales["y"]?.max ?? 1],
     isLog: options.isLog,
@@ -197,7 +200,8 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
       placeAgain();
     },
     leave() {
-      crosshair = placed = undefined;
+      crosshair = undefined;
+      placed = undefined;
       plot.setCursor({ left: -10, top: -10 }, false);
       options.onNear([]);
     },

@@ -17,7 +17,8 @@ const FONT = "system-ui, sans-serif";
 /** The plot as it is shown, as a picture that stands for itself: on the page's ground, with its title and the names of its curves. */
 export async function toPng({ title, canvas, curves }: Picture): Promise<Blob> {
   const ratio = devicePixelRatio;
-  const [width, height] = [canvas.width / ratio, canvas.height / ratio];
+  const width = canvas.width / ratio;
+  const height = canvas.height / ratio;
   const legend = legendOf(curves, width);
   const image = document.createElement("canvas");
   image.width = canvas.width + 2 * EDGE * ratio;

@@ -69,7 +69,8 @@ export function throughputOf(
 ) {
   const { x } = columnsOf(points, "", axis);
   const y = Float64Array.from(x, (_, i) => {
-    const [before, now] = [points[i - 1], points[i]];
+    const before = points[i - 1];
+    const now = points[i];
     const batches = (now?.batches ?? 0) - (before?.batches ?? 0);
     const seconds = (Date.parse(now?.time ?? "") - Date.parse(before?.time ?? "")) / 1000;
     return before && !breaks.includes(i) && batches > 0 && seconds > 0 ? batches / seconds : NaN;
@@ -92,7 +93,8 @@ export function marksOf(
   places.sort((a, b) => a.batches - b.batches);
   return batches.flatMap((wanted) => {
     const next = places.findIndex((place) => place.batches >= wanted);
-    const [after, before] = [places[next], places[next - 1]];
+    const after = places[next];
+    const before = places[next - 1];
     if (after?.batches === wanted) return [after.at];
     if (!after || !before) return [];
     const share = (wanted - before.batches) / (after.batches - before.batches);

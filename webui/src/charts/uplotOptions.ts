@@ -40,7 +40,8 @@ export function uplotOptions(
   const isCrosshair = (type: string) => type === "mousemove" || type === "mouseleave";
   const sync: uPlot.Cursor.Sync | undefined = options.syncKey
     ? {
-        ...{ key: options.syncKey, scales: ["x", null] },
+        key: options.syncKey,
+        scales: ["x", null],
         filters: { pub: isCrosshair, sub: isCrosshair },
       }
     : undefined;

@@ -21,7 +21,8 @@ interface Props {
 /** How the configuration and the files of one experiment differ from those of the first that is compared. */
 export function Against({ first, second, isOpen }: Props) {
   const [isShown, setShown] = useState(isOpen);
-  const [a, b] = [first.id ?? 0, second.id ?? 0];
+  const a = first.id ?? 0;
+  const b = second.id ?? 0;
   const title = `Experiment ${b} compared with ${a}`;
   return (
     <details

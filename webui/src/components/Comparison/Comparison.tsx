@@ -15,7 +15,7 @@ import { State } from "../State/State";
 import { paths } from "@/paths";
 import styles from "./Comparison.module.css";
 import { HyperparameterTable } from "./HyperparameterTable";
-import { isTerminal } from "../LogView/filters";
+import { isTerminal } from "@/api/states";
 import { useCurves, useLive, useNames, useTrials } from "./useCompared";
 
 // It brings what finds differences of texts.
@@ -76,7 +76,13 @@ export function Comparison({ ids }: { ids: readonly number[] }) {
       {metrics.length > 0 && <AxisChoice axis={axis} />}
       <div className={styles.charts}>
         {metrics.map((metric) => (
-          <Curves key={`${metric.group}.${metric.name}`} {...{ ids, trials, metric, axis }} />
+          <Curves
+            key={`${metric.group}.${metric.name}`}
+            ids={ids}
+            trials={trials}
+            metric={metric}
+            axis={axis}
+          />
         ))}
       </div>
       <HyperparameterTable trials={trials} />
@@ -122,7 +128,8 @@ function Curves({ ids, trials, metric, axis }: CurvesProps) {
       xLabel={axis}
       syncKey="compare"
       hasLegend={ids.length > 4}
-      {...{ view, onView }}
+      view={view}
+      onView={onView}
       {...(axis === "time" && { formatX: seconds })}
       {...(axis === "epochs" && points.length > 0 && { none: "No epochs reported." })}
       readCsv={(signal) => readMetricCsv(ids, metric, signal)}

@@ -7,7 +7,7 @@ import type { Metric } from "@/api/trialQueries";
 import type { Experiment, Message } from "@/api/types";
 import { useNews } from "@/api/useNews";
 import { useRenewal } from "@/api/useRenewal";
-import { isTerminal } from "../LogView/filters";
+import { isTerminal } from "@/api/states";
 
 type Trial = Message["Trial"];
 
@@ -80,7 +80,8 @@ export function useCurves(trials: readonly Trial[], metric: Metric) {
           const params = { query };
           const answer = await dataOf(api.GET("/api/v1/trials/time-series", { params, signal }));
           return (answer.trials ?? []).map(({ trial, metrics }) => ({
-            ...{ trialId: trial?.id ?? 0, points: metrics?.[0]?.data ?? [] },
+            trialId: trial?.id ?? 0,
+            points: metrics?.[0]?.data ?? [],
           }));
         },
       }),

@@ -20,7 +20,8 @@ export function Download({ label, name, size, read }: Props) {
   const [bytes, setBytes] = useState(0);
   const download = useMutation({
     mutationFn: async () => {
-      const { signal } = (aborter.current = new AbortController());
+      aborter.current = new AbortController();
+      const { signal } = aborter.current;
       setBytes(0);
       try {
         save(name, await read(signal, setBytes));

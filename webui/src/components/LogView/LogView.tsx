@@ -114,7 +114,11 @@ export function LogView({ trialId, follow }: Props) {
         onFilters={(next) => setParams(writeFilters(params, next), { replace: true })}
       />
       <Moves
-        {...{ trialId, follow, marked, search, said: log.isReading ? "Loading…" : said }}
+        trialId={trialId}
+        follow={follow}
+        marked={marked}
+        search={search}
+        said={log.isReading ? "Loading…" : said}
         isFollowing={isFollowing}
         onStart={() => go(log.toStart, false)}
         onEnd={() => go(log.toEnd, true)}

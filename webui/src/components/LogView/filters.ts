@@ -29,7 +29,12 @@ export function readFilters(params: URLSearchParams): LogFilters {
 
 /** Filters that leave nothing out. */
 export const NONE: LogFilters = {
-  ...{ level: "", rank: "", text: "", isPattern: false, since: "", until: "" },
+  level: "",
+  rank: "",
+  text: "",
+  isPattern: false,
+  since: "",
+  until: "",
 };
 
 /** Whether they may leave a line out. */
@@ -78,9 +83,4 @@ export function logPath(trialId: number, filters: LogFilters, place: Place): str
     follow: place.follow,
   });
   return `/api/v1/trials/${trialId}/logs?${query}`;
-}
-
-/** Whether an experiment or a trial in this state will write no more. */
-export function isTerminal(state: string | undefined): boolean {
-  return /^STATE_(COMPLETED|CANCELED|ERROR|DELETED|DELETING|DELETE_FAILED)$/.test(state ?? "");
 }

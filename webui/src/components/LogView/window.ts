@@ -50,7 +50,8 @@ export function isError(line: LogLine | undefined): boolean {
 /** The place of a line, or of the next one that is shown; -1 if that is not among these. */
 export function placeOf({ lines, hasStart, hasEnd }: LogWindow, id: string): number {
   const wanted = Number(id);
-  const [first, last] = [lines[0], lines[lines.length - 1]];
+  const first = lines[0];
+  const last = lines[lines.length - 1];
   if (!hasStart && idOf(first) > wanted) return -1;
   if (idOf(last) < wanted) return hasEnd ? lines.length - 1 : -1;
   return lines.findIndex((line) => idOf(line) >= wanted);

@@ -12,8 +12,13 @@ const labels = (query: string) => entriesFor(query, overview).map(({ label }) =>
 
 test("what fits is found by its parts, its letters and its number", () => {
   expect(labels("")).toEqual([
-    ...["Home", "Experiments", "Cluster", "Models", "Workspaces"],
-    ...["42 mnist-asha", "41 bert"],
+    "Home",
+    "Experiments",
+    "Cluster",
+    "Models",
+    "Workspaces",
+    "42 mnist-asha",
+    "41 bert",
   ]);
   expect(labels("asha")).toEqual(["42 mnist-asha"]);
   expect(labels("clstr")).toEqual(["Cluster"]);

@@ -41,7 +41,7 @@ export function Policies({ scope, of, mayChange }: Props) {
   const isNone = Object.keys(read.data).length === 0;
   const kept = isNone ? "" : stringify(read.data);
   // What somebody else has changed takes the place of what was read.
-  return <Editor key={kept} {...{ scope, of, mayChange, kept }} />;
+  return <Editor key={kept} scope={scope} of={of} mayChange={mayChange} kept={kept} />;
 }
 
 function Editor({ scope, of, mayChange, kept }: Props & { kept: string }) {
@@ -72,7 +72,9 @@ function Editor({ scope, of, mayChange, kept }: Props & { kept: string }) {
           <Actions
             actions={[
               {
-                ...{ label: "Save", isPrimary: true, run: save },
+                label: "Save",
+                isPrimary: true,
+                run: save,
                 refused: (syntax.length > 0 && "Invalid YAML") || isSame,
               },
               { label: "Revert", run: () => setText(begin), refused: isSame },

@@ -25,7 +25,10 @@ const isOf =
 /** What a trigger asks for, by its kind. */
 export const FIELDS: readonly Field[] = [
   {
-    ...{ name: "trigger", label: "Trigger", type: "choice", value: STATE },
+    name: "trigger",
+    label: "Trigger",
+    type: "choice",
+    value: STATE,
     options: [
       [STATE, "Experiment state change"],
       [METRIC, "Metric threshold"],
@@ -34,24 +37,41 @@ export const FIELDS: readonly Field[] = [
     ],
   },
   {
-    ...{ name: "state", label: "State", type: "choice", value: "COMPLETED", when: isOf(STATE) },
+    name: "state",
+    label: "State",
+    type: "choice",
+    value: "COMPLETED",
+    when: isOf(STATE),
     options: STATES.map((state) => [state, state] as const),
   },
   { name: "metric", label: "Metric", required: true, when: isOf(METRIC) },
   {
-    ...{ name: "group", label: "Metric group", value: "validation", when: isOf(METRIC) },
+    name: "group",
+    label: "Metric group",
+    value: "validation",
+    when: isOf(METRIC),
     hint: "validation, training or a custom group",
   },
   {
-    ...{ name: "op", label: "Comparison", type: "choice", value: ">", when: isOf(METRIC) },
+    name: "op",
+    label: "Comparison",
+    type: "choice",
+    value: ">",
+    when: isOf(METRIC),
     options: [">", ">=", "<", "<="].map((op) => [op, op] as const),
   },
   {
-    ...{ name: "value", label: "Value", required: true, when: isOf(METRIC) },
+    name: "value",
+    label: "Value",
+    required: true,
+    when: isOf(METRIC),
     pattern: "[\\-+0-9.eE]+",
   },
   {
-    ...{ name: "regex", label: "Regular expression", required: true, when: isOf(LOG) },
+    name: "regex",
+    label: "Regular expression",
+    required: true,
+    when: isOf(LOG),
     hint: "RE2 syntax; matches any part of the line",
   },
 ];

@@ -151,7 +151,8 @@ export function DataTable<Row>(props: Props<Row>) {
                     role="cell"
                     className={`${styles.cell} ${column.isNumber ? styles.number : ""} ${pin(i)}`}
                     style={{
-                      ...{ width: widths[i], ...stays(i) },
+                      width: widths[i],
+                      ...stays(i),
                       ...(cell?.background && { background: cell.background, color: cell.colour }),
                     }}
                   >

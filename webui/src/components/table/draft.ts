@@ -51,11 +51,18 @@ export const hasValue = (operator: Operator) => !EMPTINESS.includes(operator);
 let ids = 0;
 
 export const emptyGroup = (conjunction: "and" | "or" = "and"): DraftGroup => ({
-  ...{ kind: "group", id: ++ids, conjunction, children: [] },
+  kind: "group",
+  id: ++ids,
+  conjunction,
+  children: [],
 });
 
 export const emptyCondition = (): DraftCondition => ({
-  ...{ kind: "condition", id: ++ids, column: "", operator: "=", value: "" },
+  kind: "condition",
+  id: ++ids,
+  column: "",
+  operator: "=",
+  value: "",
 });
 
 /** A filter as something to be changed. */

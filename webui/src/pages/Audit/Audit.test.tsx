@@ -12,8 +12,13 @@ import { pageOf, shortMethod } from "./words";
 const list = "GET /api/v1/master/audit";
 const record = (id: number, more: Message["AuditRecord"] = {}) =>
   like<Message["AuditRecord"]>(audit.answer.records[0], {
-    ...{ id: String(id), caller: "ann", userId: 1, code: "OK", requestId: `r-${id}` },
-    ...{ method: "det.api.v1.UserService.PostUser", target: "username bob" },
+    id: String(id),
+    caller: "ann",
+    userId: 1,
+    code: "OK",
+    requestId: `r-${id}`,
+    method: "det.api.v1.UserService.PostUser",
+    target: "username bob",
     ...more,
   });
 

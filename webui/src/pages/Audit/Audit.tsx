@@ -18,30 +18,37 @@ import { useAudit, type AuditFilter, type AuditRecord } from "./useAudit";
 import { pageOf, shortMethod } from "./words";
 
 const columns: ListColumn<AuditRecord>[] = [
-  { ...{ head: "Time", least: 112, share: 0.8 }, cell: ({ at }) => <Time at={at} /> },
+  { head: "Time", least: 112, share: 0.8, cell: ({ at }) => <Time at={at} /> },
   {
-    ...{ head: "User", least: 120 },
+    head: "User",
+    least: 120,
     cell: ({ caller, userId }) =>
       userId ? <Link to={paths.user(userId)}>{caller}</Link> : caller || "anonymous",
   },
   {
-    ...{ head: "Action", share: 2.2, least: 240 },
+    head: "Action",
+    share: 2.2,
+    least: 240,
     cell: ({ method }) => <code title={method}>{shortMethod(method)}</code>,
   },
   {
-    ...{ head: "Target", share: 1.6, least: 160 },
+    head: "Target",
+    share: 1.6,
+    least: 160,
     cell: ({ target }) => {
       const page = pageOf(target);
       return page ? <Link to={page}>{target}</Link> : <span title={target}>{target || "–"}</span>;
     },
   },
   {
-    ...{ head: "Result", least: 160 },
+    head: "Result",
+    least: 160,
     cell: ({ code }) => (code === "OK" ? "OK" : <span className={styles.refused}>✕ {code}</span>),
   },
   { head: "Address", cell: ({ peer }) => peer },
   {
-    ...{ head: "Request", least: 128 },
+    head: "Request",
+    least: 128,
     cell: ({ requestId = "" }) => <CopyText text={requestId} label={requestId.slice(0, 8)} />,
   },
 ];

@@ -21,7 +21,11 @@ type Agent = Message["Agent"];
 type Slot = Message["Slot"];
 
 const marks: Record<Exclude<Kind, "used">, string> = {
-  ...{ free: "", draining: "◔", disabled: "✕", quarantined: "!", disconnected: "–" },
+  free: "",
+  draining: "◔",
+  disabled: "✕",
+  quarantined: "!",
+  disconnected: "–",
 };
 
 interface Shown {

@@ -20,16 +20,26 @@ const [machine] = machines.answer.agents;
 const busy = machine?.slots[0];
 const slot = (id: string, more: Message["Slot"] = {}) =>
   like<Message["Slot"]>(busy, {
-    ...{ id, device: like<Message["Device"]>(busy?.device, { brand: "A100" }) },
-    ...{ container: undefined, containers: [], ...more },
+    id,
+    device: like<Message["Device"]>(busy?.device, { brand: "A100" }),
+    container: undefined,
+    containers: [],
+    ...more,
   });
 const agent = (more: Message["Agent"]) =>
   like<Message["Agent"]>(machine, { resourcePools: [], ...more });
 const [runs, waits] = queue.answer.jobs;
 const job = (id: string, more: Job = {}) =>
   like<Job>(runs, {
-    ...{ jobId: `exp-${id}`, entityId: id, name: `n${id}`, username: "ann", userId: 2 },
-    ...{ requestedSlots: 8, allocatedSlots: 0, resourcePool: "gpu", priority: 42 },
+    jobId: `exp-${id}`,
+    entityId: id,
+    name: `n${id}`,
+    username: "ann",
+    userId: 2,
+    requestedSlots: 8,
+    allocatedSlots: 0,
+    resourcePool: "gpu",
+    priority: 42,
     ...more,
   });
 const jobs = new Map([["7", job("7", { name: "bert" })]]);
@@ -48,7 +58,9 @@ function show(
     roles: [like<Message["Role"]>(clusterAdmin, { roleId: 1, name: "ClusterAdmin" })],
     assignments: [
       like<Message["RoleAssignmentSummary"]>(anywhere, {
-        ...{ roleId: 1, scopeCluster: !workspaces, scopeWorkspaceIds: workspaces ?? [] },
+        roleId: 1,
+        scopeCluster: !workspaces,
+        scopeWorkspaceIds: workspaces ?? [],
       }),
     ],
   };

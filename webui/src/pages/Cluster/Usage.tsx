@@ -62,7 +62,8 @@ export function Usage() {
             xLabel={span.unitName}
             formatX={formatNumber}
             height={220}
-            {...{ view, onView }}
+            view={view}
+            onView={onView}
             readCsv={() => {
               const text = utilisationCsv(data.entries, data.capacity, data.from, data.to);
               return Promise.resolve(new Blob([text], { type: "text/csv" }));

@@ -93,7 +93,9 @@ export function sharesOf(
           ? holder.username || "other users"
           : `${holder.experimentId} ${holder.name}`.trim() || holder.allocationId;
       const share = shares.get(rank) ?? {
-        ...{ rank, label, slots: 0 },
+        rank,
+        label,
+        slots: 0,
         experimentId: by === "experiment" ? holder.experimentId : 0,
       };
       share.slots++;

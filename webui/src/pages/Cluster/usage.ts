@@ -60,7 +60,10 @@ function stepsOf(entries: readonly Held[], from: number, to: number): Map<string
     const sums = list
       .sort((a, b) => a[0] - b[0])
       .filter(([at]) => at < to)
-      .map(([at, by]): [number, number] => [at, (now += by)]);
+      .map(([at, by]): [number, number] => {
+        now += by;
+        return [at, now];
+      });
     steps.set(pool, [[from, 0], ...sums]);
   }
   return steps;
@@ -100,14 +103,17 @@ export function utilisationOf(
   const there = stepsOf(capacity, from, to);
   return poolsOf(used, there).flatMap((pool, rank) => {
     const label = pool || "no pool";
-    const [use, all] = [used.get(pool), there.get(pool)];
+    const use = used.get(pool);
+    const all = there.get(pool);
     return [
       ...(use ? [{ id: pool, label, rank: rank % DASHED, ...curveOf(use, to, unit) }] : []),
       ...(all
         ? [
             {
-              ...{ id: `${pool} capacity`, label: `${label}: capacity` },
-              ...{ rank: (rank % DASHED) + DASHED, ...curveOf(all, to, unit) },
+              id: `${pool} capacity`,
+              label: `${label}: capacity`,
+              rank: (rank % DASHED) + DASHED,
+              ...curveOf(all, to, unit),
             },
           ]
         : []),

@@ -47,7 +47,8 @@ export function useAllocations(span: Span) {
 
 /** The address of a span as a CSV file. */
 export function csvOf(what: "allocations-csv" | "aggregated", { from, to }: Times): string {
-  const [begin, end] = [new Date(from).toISOString(), new Date(to).toISOString()];
+  const begin = new Date(from).toISOString();
+  const end = new Date(to).toISOString();
   const query =
     what === "aggregated"
       ? queryOf({

@@ -9,7 +9,11 @@ import { showPage, viewer } from "@/testing/pages";
 import { Actions } from "./Actions";
 
 const experiment = like<Experiment>(golden.answer.experiment, {
-  ...{ id: 1, workspaceId: 7, projectId: 3, numTrials: 2, checkpointSize: "2000000" },
+  id: 1,
+  workspaceId: 7,
+  projectId: 3,
+  numTrials: 2,
+  checkpointSize: "2000000",
 });
 const project = (id: number, name: string) =>
   like<Message["Project"]>(projects.answer.projects[0], { id, name, archived: false });

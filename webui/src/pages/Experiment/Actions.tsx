@@ -12,8 +12,12 @@ import styles from "./Experiment.module.css";
 import { useVerb, type Verb } from "./useExperiment";
 
 const LABELS: Record<Verb, string> = {
-  ...{ pause: "Pause", activate: "Activate", cancel: "Cancel", kill: "Kill" },
-  ...{ archive: "Archive", unarchive: "Unarchive" },
+  pause: "Pause",
+  activate: "Activate",
+  cancel: "Cancel",
+  kill: "Kill",
+  archive: "Archive",
+  unarchive: "Unarchive",
 };
 
 /** What can be done to an experiment in a state (without "STATE_"). */
@@ -44,14 +48,17 @@ export function Actions({ experiment }: { experiment: Experiment }) {
         isInline
         actions={[
           ...verbs.map((verb) => ({
-            ...{ label: LABELS[verb], refused, run: () => mutateAsync(verb) },
+            label: LABELS[verb],
+            refused,
+            run: () => mutateAsync(verb),
             ...(verb === "kill" && {
               confirm: `Kill experiment ${id}? Its trials stop immediately, without a final checkpoint.`,
             }),
           })),
           hasEnded &&
             !experiment.archived && {
-              ...{ label: "Continue", refused },
+              label: "Continue",
+              refused,
               run: async () => {
                 await api.POST("/api/v1/experiments/continue", { body: { id } });
                 await navigate(0);
@@ -60,7 +67,9 @@ export function Actions({ experiment }: { experiment: Experiment }) {
           { label: "Edit", refused, run: () => setDialog("edit") },
           { label: "Move", refused, run: () => setDialog("move") },
           (hasEnded || state === "DELETE_FAILED") && {
-            ...{ label: "Delete", refused, confirm: lossOf(experiment) },
+            label: "Delete",
+            refused,
+            confirm: lossOf(experiment),
             run: async () => {
               await api.DELETE("/api/v1/experiments/{experiment_id}", {
                 params: { path: { experiment_id: id } },

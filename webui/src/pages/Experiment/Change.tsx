@@ -53,13 +53,17 @@ export function Edit({ experiment, onClose }: Props) {
         { name: "name", label: "Name", required: true, value: experiment.name },
         { name: "description", label: "Description", value: experiment.description },
         {
-          ...{ name: "labels", label: "Labels", value: experiment.labels?.join(", ") },
+          name: "labels",
+          label: "Labels",
+          value: experiment.labels?.join(", "),
           hint: "Comma-separated",
         },
         { name: "priority", label: "Priority", type: "number", hint: `1 to 99. ${stays}` },
         { name: "weight", label: "Weight", type: "number", hint: stays },
         {
-          ...{ name: "slots", label: "Max slots", type: "number" },
+          name: "slots",
+          label: "Max slots",
+          type: "number",
           hint: `Total across running trials. ${stays}`,
         },
       ]}
@@ -83,14 +87,13 @@ export function Move({ experiment, onClose }: Props) {
       onClose={onClose}
       fields={[
         {
-          ...{
-            name: "project",
-            label: "Destination project",
-            type: "choice",
-            required: true,
-            options,
-          },
-          ...{ value: options[0]?.[0], hint: "Projects that you can edit" },
+          name: "project",
+          label: "Destination project",
+          type: "choice",
+          required: true,
+          options,
+          value: options[0]?.[0],
+          hint: "Projects that you can edit",
         },
       ]}
       onSubmit={async ({ project }) => {

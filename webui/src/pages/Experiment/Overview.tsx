@@ -73,7 +73,8 @@ function Curves({ experiment, metrics, metric }: CurvesProps) {
         series={series}
         xLabel={axis}
         height={360}
-        {...{ view, onView }}
+        view={view}
+        onView={onView}
         {...(axis === "time" && { formatX: seconds })}
         {...(axis === "epochs" && areSome && { none: "No epochs reported." })}
         {...(isSearched &&

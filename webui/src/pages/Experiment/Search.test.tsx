@@ -17,7 +17,10 @@ function show(search: Message["Search"]) {
 const objectives = [{ metric: "loss", smallerIsBetter: true }];
 const rungs: NonNullable<Message["Search"]["brackets"]>[number]["rungs"] = [
   {
-    ...{ length: 4, reported: "3", continued: "1", best: 2 },
+    length: 4,
+    reported: "3",
+    continued: "1",
+    best: 2,
     arrivals: [
       { trialId: 8, metric: 2, outcome: "OUTCOME_CONTINUED" },
       { trialId: 7, metric: 3, outcome: "OUTCOME_STOPPED" },
@@ -25,7 +28,10 @@ const rungs: NonNullable<Message["Search"]["brackets"]>[number]["rungs"] = [
     ],
   },
   {
-    ...{ length: 16, reported: "2", continued: "0", best: 1 },
+    length: 16,
+    reported: "2",
+    continued: "0",
+    best: 1,
     arrivals: [{ trialId: 8, metric: 1, outcome: "OUTCOME_DONE" }],
   },
 ];
@@ -43,7 +49,9 @@ it("shows who came to which rung of a bracket, and what became of each, with lin
 it("shows the front of several objectives", async () => {
   const front = [{ trialId: 8, stepsCompleted: 16, metrics: [1, 0.5], hparams: { lr: 0.1 } }];
   show({
-    ...{ name: "random", unit: "batches", front: front as never },
+    name: "random",
+    unit: "batches",
+    front: front as never,
     objectives: [...objectives, { metric: "accuracy", smallerIsBetter: false }],
   });
   const table = within(await screen.findByRole("group", { name: "Pareto front" }));

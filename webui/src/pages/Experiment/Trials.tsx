@@ -35,7 +35,12 @@ export function Trials({ experiment }: { experiment: Experiment }) {
     ...names.map((name) => ({ name: `hp.${name}`, head: name, isNumber: true, width: 120 })),
   ];
   const base: TableView = {
-    ...{ filter: "", text: "", pinned: 1, widths: {}, heat: [], showArchived: true },
+    filter: "",
+    text: "",
+    pinned: 1,
+    widths: {},
+    heat: [],
+    showArchived: true,
     isCompact: false,
     columns: columns.map((column) => column.name),
     sort: [{ column: "id", isDescending: false }],

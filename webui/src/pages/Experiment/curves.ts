@@ -45,14 +45,16 @@ export function addToCurves(
     return added ? grown(each, added) : each;
   });
   for (const [id, added] of [...reported].slice(0, Math.max(0, MOST_CURVES - next.length))) {
-    const [x, y] = [new Float64Array(), new Float64Array()];
+    const x = new Float64Array();
+    const y = new Float64Array();
     next.push(grown({ id: String(id), label: `trial ${id}`, x, y, rank: next.length }, added));
   }
   return next;
 }
 
 function grown(series: Series, added: ReadonlyMap<number, number>): Series {
-  const [newX, newY] = [[...added.keys()], [...added.values()]];
+  const newX = [...added.keys()];
+  const newY = [...added.values()];
   let places = mergePlaces(series.x, newX);
   const yOf = (place: number) => (place < 0 ? newY[-1 - place] : series.y[place]) ?? NaN;
   if (places.length > 2 * MOST_POINTS) {

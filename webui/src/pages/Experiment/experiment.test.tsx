@@ -81,10 +81,12 @@ it("makes curves of sampled trials, with gaps where a value is no number", () =>
   expect(hparamsText({ lr: 0.123456, opt: "sgd" })).toBe('lr 0.123456, opt "sgd"');
   const metrics = [
     like<{ group: string; name: string }>(names.answer.metricNames[0], {
-      ...{ group: "training", name: "loss" },
+      group: "training",
+      name: "loss",
     }),
     like<{ group: string; name: string }>(names.answer.metricNames[0], {
-      ...{ group: "validation", name: "error" },
+      group: "validation",
+      name: "error",
     }),
   ];
   expect(firstMetric(metrics, "loss")).toEqual(metrics[1]);

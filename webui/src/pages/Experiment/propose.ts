@@ -112,7 +112,8 @@ function narrowed(range: Range, value: unknown): unknown {
   if (typeof value !== "number" || minval === undefined || maxval === undefined) return range;
   const at = type === "log" ? Math.log(value) / Math.log(base) : value;
   const reach = (maxval - minval) / 6;
-  const [from, to] = [Math.max(minval, at - reach), Math.min(maxval, at + reach)];
+  const from = Math.max(minval, at - reach);
+  const to = Math.min(maxval, at + reach);
   const ends: [number, number] =
     type === "int" ? [Math.floor(from), Math.ceil(to)] : [short(from), short(to)];
   return { ...range, minval: ends[0], maxval: ends[1] };

@@ -8,7 +8,7 @@ import { metricNamesQuery, type Metric } from "@/api/trialQueries";
 import { useNews } from "@/api/useNews";
 import { useRenewal } from "@/api/useRenewal";
 import type { Series } from "@/charts/series";
-import { isTerminal } from "@/components/LogView/filters";
+import { isTerminal } from "@/api/states";
 import { addToCurves, MOST_CURVES, MOST_POINTS, toSeries } from "./curves";
 import type { Origin } from "./propose";
 
@@ -103,13 +103,16 @@ export function useTimedCurves(
           : known,
       read: async (signal) => {
         const query = queryOf({
-          ...{ metricName: metric?.name, group: metric?.group },
-          ...{ maxTrials: MOST_CURVES, maxDatapoints: most },
+          metricName: metric?.name,
+          group: metric?.group,
+          maxTrials: MOST_CURVES,
+          maxDatapoints: most,
         });
         const path = `/api/v1/experiments/${id}/metrics-stream/trials-sample?${query}`;
         const [sample] = await readLines<Message["TrialsSampleResponse"]>(path, signal);
         return (sample?.trials ?? []).map(({ trialId = 0, data = [] }) => ({
-          ...{ trialId, points: data },
+          trialId,
+          points: data,
         }));
       },
     }),

@@ -9,7 +9,9 @@ import { BulkBar } from "./BulkBar";
 import type { Kind, Row } from "./rows";
 
 const row = (id: number, projectId: number): Row => ({
-  ...{ kind: "experiments", id, experiment: { id, projectId } },
+  kind: "experiments",
+  id,
+  experiment: { id, projectId },
 });
 
 interface Shown {
@@ -27,7 +29,11 @@ const show = (
   showPage(
     () => (
       <BulkBar
-        {...{ selected: new Set(rows.map(({ id }) => id)), rows, kind, found, onAll }}
+        selected={new Set(rows.map(({ id }) => id))}
+        rows={rows}
+        kind={kind}
+        found={found}
+        onAll={onAll}
         onClear={() => undefined}
         onGone={onGone}
         onCompare={() => undefined}
@@ -73,7 +79,9 @@ it("deletes all that may be, after it has said what is lost, and tells what was 
 
 it("moves all to one project", async () => {
   const project = like<Message["Project"]>(projects.answer.projects[0], {
-    ...{ id: 4, name: "trees", archived: false },
+    id: 4,
+    name: "trees",
+    archived: false,
   });
   const page = show({
     "GET /api/v1/workspaces/7/projects": { projects: [project] },
@@ -84,13 +92,16 @@ it("moves all to one project", async () => {
   await userEvent.click(screen.getAllByRole("button", { name: "Move" }).at(-1) as HTMLElement);
   expect(await screen.findByText("2 moved")).toBeVisible();
   expect(page.bodyOf("POST /api/v1/projects/3/experiments/move")).toEqual({
-    ...{ experimentIds: [1, 2], destinationProjectId: 4 },
+    experimentIds: [1, 2],
+    destinationProjectId: 4,
   });
 });
 
 it("finds what was moved in its new project", async () => {
   const project = like<Message["Project"]>(projects.answer.projects[0], {
-    ...{ id: 4, name: "trees", archived: false },
+    id: 4,
+    name: "trees",
+    archived: false,
   });
   const page = show({
     "GET /api/v1/workspaces/7/projects": { projects: [project] },
@@ -185,7 +196,9 @@ it("does it with runs in one call, and tells what was refused of which", async (
 
 it("moves runs to a project, and says when the call itself was refused", async () => {
   const project = like<Message["Project"]>(projects.answer.projects[0], {
-    ...{ id: 4, name: "trees", archived: false },
+    id: 4,
+    name: "trees",
+    archived: false,
   });
   const page = show(
     {

@@ -165,14 +165,13 @@ function Move({ kind, count, onMove, onClose }: MoveProps) {
       onClose={onClose}
       fields={[
         {
-          ...{
-            name: "project",
-            label: "Destination project",
-            type: "choice",
-            required: true,
-            options,
-          },
-          ...{ value: options[0]?.[0], hint: "Projects that you can edit" },
+          name: "project",
+          label: "Destination project",
+          type: "choice",
+          required: true,
+          options,
+          value: options[0]?.[0],
+          hint: "Projects that you can edit",
         },
       ]}
       onSubmit={({ project }) => onMove(moveTo(kind, Number(project)))}

@@ -26,7 +26,7 @@ export function Conditions({ sentence, onSentence, columns, valuesOf }: Props) {
             Invalid filter ({problem}). Conditions added here replace it.
           </p>
         )}
-        <FilterBuilder group={draft} onChange={change} {...{ columns, valuesOf }} />
+        <FilterBuilder group={draft} onChange={change} columns={columns} valuesOf={valuesOf} />
       </div>
     </details>
   );

@@ -65,7 +65,9 @@ export default function Experiments() {
   const shown = view.columns.map(
     (name) =>
       columns.find((column) => column.column === name) ?? {
-        ...{ column: name, displayName: "", location: "LOCATION_TYPE_UNSPECIFIED" as const },
+        column: name,
+        displayName: "",
+        location: "LOCATION_TYPE_UNSPECIFIED" as const,
         type: "COLUMN_TYPE_UNSPECIFIED" as const,
       },
   );
@@ -174,7 +176,7 @@ export default function Experiments() {
       </div>
       {(error ?? columnsError) && <ErrorPanel error={error ?? columnsError} onRetry={retry} />}
       {!isLoading && total === 0 && !error ? (
-        <Empty {...{ kind, view, projectId }} isSearched={search !== undefined} />
+        <Empty kind={kind} view={view} projectId={projectId} isSearched={search !== undefined} />
       ) : (
         <DataTable<Row>
           key={listing}

@@ -11,8 +11,16 @@ import { valueOf, type Row, type Value } from "./rows";
 import type { Column } from "./useColumns";
 
 const WIDTHS: Record<string, number> = {
-  ...{ id: 72, name: 240, experimentName: 240, description: 280, progress: 90, numTrials: 80 },
-  ...{ state: 130, startTime: 140, endTime: 140, tags: 160 },
+  id: 72,
+  name: 240,
+  experimentName: 240,
+  description: 280,
+  progress: 90,
+  numTrials: 80,
+  state: 130,
+  startTime: 140,
+  endTime: 140,
+  tags: 160,
 };
 
 /** How a column is shown by the table. */

@@ -21,7 +21,8 @@ export function pagesNear(
 ): number[] {
   const last = Math.floor(Math.max(0, total - 1) / size);
   const within = (row: number) => Math.min(last, Math.floor(Math.max(0, row) / size));
-  const [first, end] = [within(from), within(Math.max(from, to - 1))];
+  const first = within(from);
+  const end = within(Math.max(from, to - 1));
   const pages: number[] = [];
   for (let page = first; page <= end; page++) pages.push(page);
   const { below, above } = BEYOND[direction];

@@ -34,7 +34,8 @@ describe("a row", () => {
 
   it("shows what was chosen exactly, and what was measured shortly", () => {
     const chosen: Row = {
-      ...{ kind: "runs", id: 1 },
+      kind: "runs",
+      id: 1,
       run: { hyperparameters: { lr: 0.000123456 }, searcherMetricValue: "Infinity" } as never,
     };
     render(<>{cellOf(chosen, "hp.lr", undefined, false).content}</>);

@@ -26,7 +26,13 @@ export function baseView(kind: Kind): TableView {
           "user",
         ];
   return {
-    ...{ filter: "", text: "", columns, pinned: 2, widths: {}, heat: [], showArchived: false },
+    filter: "",
+    text: "",
+    columns,
+    pinned: 2,
+    widths: {},
+    heat: [],
+    showArchived: false,
     isCompact: false,
     sort: [{ column: "id", isDescending: true }],
   };

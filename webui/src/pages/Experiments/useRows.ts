@@ -97,7 +97,10 @@ export async function readAll({ kind, projectId, filter }: Search): Promise<Map<
   for (let offset = 0, total = 1; offset < total; offset += PORTION) {
     // In an order that does not change while they are read.
     const body = {
-      ...{ filter, sort: "id=asc", offset, limit: PORTION },
+      filter,
+      sort: "id=asc",
+      offset,
+      limit: PORTION,
       ...(projectId && { projectId }),
     };
     const page = await (kind === "runs" ? readRuns(body) : readExperimentsAlone(body));
@@ -158,7 +161,10 @@ export function useRows(search: Search | undefined, needsRuns: boolean, from: nu
     (each) => each.error,
   );
   return {
-    ...{ total, rowAt, error: failed[0]?.error ?? null, isLoading: first.isLoading },
+    total,
+    rowAt,
+    error: failed[0]?.error ?? null,
+    isLoading: first.isLoading,
     refetch: () => failed.forEach((each) => void each.refetch()),
   };
 }

@@ -12,23 +12,40 @@ const [pool] = golden.answer.pools;
 const [job] = golden.answer.running;
 const [done] = golden.answer.ended;
 const overview = like<Overview>(golden.answer, {
-  ...{ agents: 2, slots: 16, slotsInUse: 12, jobsRunning: 1, jobsWaiting: 3 },
+  agents: 2,
+  slots: 16,
+  slotsInUse: 12,
+  jobsRunning: 1,
+  jobsWaiting: 3,
   pools: [
     like<Message["ResourcePool"]>(pool, { name: "default", slotsAvailable: 16, slotsUsed: 12 }),
   ],
   running: [
     like<Experiment>(job, {
-      ...{ id: 42, name: "mine", state: "STATE_RUNNING", progress: 0.62 },
-      ...{ userId: 1, username: "ann", stateReason: "" },
+      id: 42,
+      name: "mine",
+      state: "STATE_RUNNING",
+      progress: 0.62,
+      userId: 1,
+      username: "ann",
+      stateReason: "",
     }),
     like<Experiment>(job, {
-      ...{ id: 41, name: "hers", state: "STATE_QUEUED", userId: 2, username: "eve" },
+      id: 41,
+      name: "hers",
+      state: "STATE_QUEUED",
+      userId: 2,
+      username: "eve",
       stateReason: "full",
     }),
   ],
   ended: [
     like<Experiment>(done, {
-      ...{ id: 40, name: "old", state: "STATE_ERROR", userId: 2, username: "eve" },
+      id: 40,
+      name: "old",
+      state: "STATE_ERROR",
+      userId: 2,
+      username: "eve",
     }),
   ],
 });

@@ -1,7 +1,7 @@
 import { useEffect } from "react";
 import { useQuery } from "@tanstack/react-query";
 import { api, dataOf } from "@/api/client";
-import type { Experiment } from "@/api/types";
+import type { Experiment, ExperimentState } from "@/api/types";
 import type { Overview } from "@/api/useOverview";
 import { useRenewal } from "@/api/useRenewal";
 
@@ -9,9 +9,12 @@ import { useRenewal } from "@/api/useRenewal";
 const NAMED = 50;
 const RENEWAL = 5000; // ms
 
-const STATES = [
-  ...(["STATE_ACTIVE", "STATE_PAUSED", "STATE_STOPPING_COMPLETED"] as const),
-  ...(["STATE_STOPPING_CANCELED", "STATE_STOPPING_ERROR"] as const),
+const STATES: ExperimentState[] = [
+  "STATE_ACTIVE",
+  "STATE_PAUSED",
+  "STATE_STOPPING_COMPLETED",
+  "STATE_STOPPING_CANCELED",
+  "STATE_STOPPING_ERROR",
 ];
 
 /**
@@ -27,8 +30,11 @@ export function useMine(overview: Overview | undefined, userId: number | undefin
     enabled: mayLack && userId !== undefined,
     queryFn: async ({ signal }): Promise<Experiment[]> => {
       const query = {
-        ...{ userIds: [userId ?? 0], states: STATES, limit: NAMED },
-        ...({ sortBy: "SORT_BY_ID", orderBy: "ORDER_BY_DESC" } as const),
+        userIds: [userId ?? 0],
+        states: STATES,
+        limit: NAMED,
+        sortBy: "SORT_BY_ID" as const,
+        orderBy: "ORDER_BY_DESC" as const,
       };
       const call = api.GET("/api/v1/experiments", { params: { query }, signal });
       return (await dataOf(call)).experiments ?? [];

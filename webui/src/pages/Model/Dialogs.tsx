@@ -24,7 +24,9 @@ export function Register({ model: { name = "" }, onClose }: Props) {
       onClose={onClose}
       fields={[
         {
-          ...{ name: "checkpoint", label: "Checkpoint", required: true },
+          name: "checkpoint",
+          label: "Checkpoint",
+          required: true,
           value: params.get("checkpoint") ?? "",
           hint: "Checkpoint UUID; see the trial's Checkpoints tab or det checkpoint list",
         },
@@ -38,7 +40,9 @@ export function Register({ model: { name = "" }, onClose }: Props) {
           params: { path: { model_name: name } },
           body: {
             checkpointUuid: checkpoint.trim(),
-            ...{ name: versionName, comment: comment ?? "", notes: notes ?? "" },
+            name: versionName,
+            comment: comment ?? "",
+            notes: notes ?? "",
             labels: listOf(labels),
           },
         });
@@ -75,11 +79,15 @@ export function Edit({ model, onClose }: Props) {
         { name: "name", label: "Name", required: true, value: model.name },
         { name: "description", label: "Description", value: model.description },
         {
-          ...{ name: "labels", label: "Labels", value: model.labels?.join(", ") },
+          name: "labels",
+          label: "Labels",
+          value: model.labels?.join(", "),
           hint: "Comma-separated",
         },
         {
-          ...{ name: "metadata", label: "Metadata", type: "lines" },
+          name: "metadata",
+          label: "Metadata",
+          type: "lines",
           value: JSON.stringify(model.metadata ?? {}, null, 2),
           hint: "JSON object; keys that you leave out are removed",
         },
@@ -90,7 +98,10 @@ export function Edit({ model, onClose }: Props) {
           api.PATCH("/api/v1/models/{model_name}", {
             params: { path },
             body: {
-              ...{ name: name?.trim(), description, notes, labels: listIn(labels) },
+              name: name?.trim(),
+              description,
+              notes,
+              labels: listIn(labels),
               metadata: metadata === undefined ? undefined : metadataOf(metadata),
             },
           }),
@@ -116,13 +127,11 @@ export function Move({ model, workspaces, onClose }: Props & { workspaces: Works
       onClose={onClose}
       fields={[
         {
-          ...{
-            name: "workspace",
-            label: "Destination workspace",
-            type: "choice",
-            required: true,
-            options,
-          },
+          name: "workspace",
+          label: "Destination workspace",
+          type: "choice",
+          required: true,
+          options,
           value: options[0]?.[0],
           hint: "Workspaces that you can edit",
         },

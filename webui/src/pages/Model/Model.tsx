@@ -41,7 +41,9 @@ function Shown({ model, versions }: { model: Message["Model"]; versions: Version
   const mayEdit = may("Editor", workspaceId);
   const columns: ListColumn<Version>[] = [
     {
-      ...{ head: "Version", least: 88, share: 0.5 },
+      head: "Version",
+      least: 88,
+      share: 0.5,
       cell: ({ version = 0 }) => <Link to={paths.modelVersion(name, version)}>{version}</Link>,
       sortBy: ({ version }) => version,
     },

@@ -153,7 +153,9 @@ function Shown({ version: of }: { version: Version }) {
             { name: "name", label: "Name", value: of.name },
             { name: "comment", label: "Comment", value: of.comment },
             {
-              ...{ name: "labels", label: "Labels", value: of.labels?.join(", ") },
+              name: "labels",
+              label: "Labels",
+              value: of.labels?.join(", "),
               hint: "Comma-separated",
             },
             { name: "notes", label: "Notes", type: "lines", value: of.notes, hint: "Markdown" },

@@ -10,7 +10,11 @@ import Models from "./Models";
 const models = [
   like<Message["Model"]>(golden.answer.models[0], { workspaceId: 7 }),
   like<Message["Model"]>(golden.answer.models[0], {
-    ...{ id: 2, name: "old", workspaceId: 7, labels: [], archived: true },
+    id: 2,
+    name: "old",
+    workspaceId: 7,
+    labels: [],
+    archived: true,
   }),
 ];
 const answers = { "GET /api/v1/models": { models } };
@@ -42,7 +46,10 @@ test("a new one is made where its maker is an Editor, and shown", async () => {
   await userEvent.click(screen.getByRole("button", { name: "Create" }));
   await vi.waitFor(() => expect(page.router.state.location.pathname).toBe("/models/net"));
   expect(page.bodyOf("POST /api/v1/models")).toEqual({
-    ...{ name: "net", description: "", workspaceId: 7, labels: ["a", "b"] },
+    name: "net",
+    description: "",
+    workspaceId: 7,
+    labels: ["a", "b"],
   });
 });
 

@@ -47,7 +47,10 @@ export default function Models() {
     { head: "Description", share: 2, cell: (model) => model.description },
     { head: "Labels", share: 1, cell: ({ labels }) => <Labels labels={labels} /> },
     {
-      ...{ head: "Versions", isNumber: true, share: 0.5, least: 80 },
+      head: "Versions",
+      isNumber: true,
+      share: 0.5,
+      least: 80,
       cell: ({ numVersions = 0 }) => numVersions,
       sortBy: ({ numVersions = 0 }) => numVersions,
     },
@@ -127,7 +130,10 @@ function Create({
         { name: "description", label: "Description" },
         { name: "labels", label: "Labels", hint: "Comma-separated" },
         {
-          ...{ name: "workspace", label: "Workspace", type: "choice", options },
+          name: "workspace",
+          label: "Workspace",
+          type: "choice",
+          options,
           value: options[0]?.[0],
         },
       ]}
@@ -135,7 +141,9 @@ function Create({
         const { model } = await dataOf(
           api.POST("/api/v1/models", {
             body: {
-              ...{ name: name.trim(), description, workspaceId: Number(workspace) },
+              name: name.trim(),
+              description,
+              workspaceId: Number(workspace),
               labels: listOf(labels),
             },
           }),

@@ -70,7 +70,8 @@ export function Notes({ project, mayEdit }: { project: Message["Project"]; mayEd
                 actions={[
                   { label: "Edit", run: () => setDialog(`note-${i}`), refused },
                   {
-                    ...{ label: "Delete", refused },
+                    label: "Delete",
+                    refused,
                     confirm: `Delete the note ${name}?`,
                     run: () => change((now) => replaced(now, placeOf({ name, contents }, now), [])),
                   },

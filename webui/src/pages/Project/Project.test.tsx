@@ -12,7 +12,12 @@ const notes = [
   { name: "Done", contents: "all" },
 ];
 const project = like<Message["Project"]>(golden.answer.project, {
-  ...{ id: 3, name: "nets", description: "", workspaceId: 7, workspaceName: "vision", notes },
+  id: 3,
+  name: "nets",
+  description: "",
+  workspaceId: 7,
+  workspaceName: "vision",
+  notes,
 });
 const show = (at: string, more = {}) =>
   showPage(Project, "/projects/:id", `/projects/3${at}`, {

@@ -96,15 +96,18 @@ function ProjectActions({ project, onDialog }: { project: Of; onDialog: (name: s
         { label: "Move", run: () => onDialog("move"), refused },
         archived
           ? {
-              ...{ label: "Unarchive", refused },
+              label: "Unarchive",
+              refused,
               run: () => api.POST("/api/v1/projects/{id}/unarchive", params).then(renew),
             }
           : {
-              ...{ label: "Archive", refused },
+              label: "Archive",
+              refused,
               run: () => api.POST("/api/v1/projects/{id}/archive", params).then(renew),
             },
         {
-          ...{ label: "Delete", refused },
+          label: "Delete",
+          refused,
           confirm: `Delete the project ${name} and its notes? Its experiments must be moved or deleted first.`,
           run: async () => {
             await api.DELETE("/api/v1/projects/{id}", params);
@@ -129,8 +132,12 @@ function Edit({ project, onClose }: { project: Of; onClose: () => void }) {
         { name: "name", label: "Name", required: true, value: project.name },
         { name: "description", label: "Description", value: project.description },
         {
-          ...{ name: "key", label: "Key", value: project.key, pattern: "[A-Za-z0-9]{1,5}" },
-          ...{ required: true, hint: "Up to five letters and digits" },
+          name: "key",
+          label: "Key",
+          value: project.key,
+          pattern: "[A-Za-z0-9]{1,5}",
+          required: true,
+          hint: "Up to five letters and digits",
         },
       ]}
       onSubmit={async (_, { name, description, key }) => {
@@ -167,14 +174,13 @@ function Move({
       onClose={onClose}
       fields={[
         {
-          ...{
-            name: "workspace",
-            label: "Destination workspace",
-            type: "choice",
-            required: true,
-            options,
-          },
-          ...{ value: options[0]?.[0], hint: "Workspaces that you administer" },
+          name: "workspace",
+          label: "Destination workspace",
+          type: "choice",
+          required: true,
+          options,
+          value: options[0]?.[0],
+          hint: "Workspaces that you administer",
         },
       ]}
       onSubmit={async ({ workspace }) => {

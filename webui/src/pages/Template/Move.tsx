@@ -29,14 +29,13 @@ export function Move({ template, onClose, renew }: Props) {
       onClose={onClose}
       fields={[
         {
-          ...{
-            name: "workspace",
-            label: "Destination workspace",
-            type: "choice",
-            required: true,
-            options,
-          },
-          ...{ value: options[0]?.[0], hint: "Its Editors can change the template" },
+          name: "workspace",
+          label: "Destination workspace",
+          type: "choice",
+          required: true,
+          options,
+          value: options[0]?.[0],
+          hint: "Its Editors can change the template",
         },
       ]}
       onSubmit={async ({ workspace }) => {

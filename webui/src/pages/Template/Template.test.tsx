@@ -65,7 +65,9 @@ test("a reader reads it", async () => {
 
 test("it says whose it is, and is given to another workspace with the text that it has by now", async () => {
   const vision = like<Message["Workspace"]>(workspaces.answer.workspaces[0], {
-    ...{ id: 7, name: "vision", archived: false },
+    id: 7,
+    name: "vision",
+    archived: false,
   });
   const ofYaml = (yaml: string) => ({
     template: like<Message["Template"]>(golden.answer.template, { yaml, workspaceId: 7 }),

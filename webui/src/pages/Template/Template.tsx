@@ -56,7 +56,8 @@ function Editor({ template }: { template: Of }) {
   const check = useQuery({
     queryKey: ["template-check", name, settled],
     enabled: mayEdit && syntaxProblems(settled).length === 0,
-    ...{ retry: false, gcTime: 0 },
+    retry: false,
+    gcTime: 0,
     queryFn: ({ signal }) => masterProblems(name, settled, signal),
   });
   const isChecked = settled === text && check.data !== undefined;
@@ -86,7 +87,9 @@ function Editor({ template }: { template: Of }) {
           <Actions
             actions={[
               {
-                ...{ label: "Save", isPrimary: true, run: save },
+                label: "Save",
+                isPrimary: true,
+                run: save,
                 refused: (syntax.length > 0 && "Invalid YAML") || (isSame && "No changes"),
               },
               {
@@ -96,7 +99,8 @@ function Editor({ template }: { template: Of }) {
               },
               { label: "Move", run: () => setDialog("move") },
               {
-                ...{ label: "Delete", run: remove },
+                label: "Delete",
+                run: remove,
                 confirm: `Delete the template ${name}? Experiments created with it do not change.`,
               },
             ]}

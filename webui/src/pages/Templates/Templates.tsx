@@ -18,7 +18,8 @@ type Template = Message["Template"];
 
 const columnsWith = (workspaces: Workspace[] | undefined): ListColumn<Template>[] => [
   {
-    ...{ head: "Name", least: 160 },
+    head: "Name",
+    least: 160,
     cell: ({ name = "" }) => <Link to={paths.template(name)}>{name}</Link>,
     sortBy: ({ name }) => name,
   },
@@ -28,7 +29,9 @@ const columnsWith = (workspaces: Workspace[] | undefined): ListColumn<Template>[
     sortBy: ({ workspaceId }) => workspaceName(workspaces, workspaceId),
   },
   {
-    ...{ head: "Sets", share: 3, least: 240 },
+    head: "Sets",
+    share: 3,
+    least: 240,
     cell: ({ config }) => Object.keys(config ?? {}).join(", ") || "nothing yet",
   },
 ];
@@ -61,7 +64,9 @@ export default function Templates() {
           <Actions
             actions={[
               {
-                ...{ label: "New template", isPrimary: true, run: () => setDialog("create") },
+                label: "New template",
+                isPrimary: true,
+                run: () => setDialog("create"),
                 refused: !mayAnywhere("Editor") && "Requires the Editor role; ask an administrator",
               },
             ]}
@@ -88,19 +93,27 @@ export default function Templates() {
           onClose={() => setDialog("")}
           fields={[
             {
-              ...{ name: "name", label: "Name", required: true, pattern: "[\\w.\\-]{1,128}" },
+              name: "name",
+              label: "Name",
+              required: true,
+              pattern: "[\\w.\\-]{1,128}",
               hint: "Letters, digits, -, _ and .",
             },
             {
-              ...{ name: "workspace", label: "Workspace", type: "choice", options: places },
-              ...{ value: places[0]?.[0], hint: "Workspace editors can change it" },
+              name: "workspace",
+              label: "Workspace",
+              type: "choice",
+              options: places,
+              value: places[0]?.[0],
+              hint: "Workspace editors can change it",
             },
           ]}
           onSubmit={async ({ name = "", workspace }) => {
             await api.POST("/api/v1/templates/{template_name}", {
               params: { path: { template_name: name } },
               body: {
-                ...{ name, workspaceId: Number(workspace) },
+                name,
+                workspaceId: Number(workspace),
                 yaml: "# Configuration fields that experiments share.\n",
               },
             });

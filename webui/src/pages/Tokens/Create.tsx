@@ -30,11 +30,16 @@ export function Create({ onMade, onClose }: Props) {
           hint: "What the token is for",
         },
         {
-          ...{ name: "lifespan", label: "Expires", type: "choice", value: "720h" },
+          name: "lifespan",
+          label: "Expires",
+          type: "choice",
+          value: "720h",
           options: LIFESPANS,
         },
         {
-          ...{ name: "role", label: "Permissions", type: "choice" },
+          name: "role",
+          label: "Permissions",
+          type: "choice",
           options: [["", "same as mine"], ...ROLES.map((role) => [role, `up to ${role}`] as const)],
         },
       ]}

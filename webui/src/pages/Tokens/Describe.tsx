@@ -18,7 +18,10 @@ export function Describe({ token, onClose, renew }: Props) {
       onClose={onClose}
       fields={[
         {
-          ...{ name: "description", label: "Description", required: true, value: description },
+          name: "description",
+          label: "Description",
+          required: true,
+          value: description,
           hint: "What the token is for",
         },
       ]}

@@ -10,7 +10,8 @@ import Tokens, { standingOf } from "./Tokens";
 
 const tokenInfo = [
   like<Message["TokenInfo"]>(golden.answer.tokenInfo[0], {
-    ...{ id: 4, expiry: new Date(Date.now() + 86_400_000).toISOString() },
+    id: 4,
+    expiry: new Date(Date.now() + 86_400_000).toISOString(),
   }),
 ];
 const answers = {
@@ -26,7 +27,9 @@ test("a token is shown once, and kept neither in the address nor on the page", a
   await userEvent.click(screen.getByRole("button", { name: "Create" }));
   expect(await screen.findByText("s3cret")).toBeInTheDocument();
   expect(page.bodyOf("POST /api/v1/tokens")).toEqual({
-    ...{ description: "ci", lifespan: "720h", role: "" },
+    description: "ci",
+    lifespan: "720h",
+    role: "",
   });
   await vi.waitFor(() => expect(page.router.state.location.search).toBe(""));
   await userEvent.click(screen.getByRole("button", { name: "Done" }));

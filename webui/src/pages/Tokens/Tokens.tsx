@@ -43,8 +43,9 @@ export default function Tokens() {
     enabled: me !== undefined,
     queryFn: async ({ signal }) => {
       const query = {
-        ...{ showInactive: old === "yes", sortBy: "SORT_BY_CREATED_AT" as const },
-        ...{ orderBy: "ORDER_BY_DESC" as const },
+        showInactive: old === "yes",
+        sortBy: "SORT_BY_CREATED_AT" as const,
+        orderBy: "ORDER_BY_DESC" as const,
         ...(!isAll && { username: me?.username ?? "" }),
       };
       const call = api.GET("/api/v1/tokens", { params: { query }, signal });
@@ -65,12 +66,16 @@ export default function Tokens() {
   };
   const columns: ListColumn<Token>[] = [
     {
-      ...{ head: "ID", least: 80, share: 0.5 },
+      head: "ID",
+      least: 80,
+      share: 0.5,
       cell: ({ id }) => <CopyText text={String(id)} />,
       sortBy: ({ id }) => id,
     },
     {
-      ...{ head: "Description", share: 2, least: 160 },
+      head: "Description",
+      share: 2,
+      least: 160,
       cell: ({ description }) => description || "–",
       sortBy: ({ description }) => description,
     },
@@ -121,7 +126,9 @@ export default function Tokens() {
           <Actions
             actions={[
               {
-                ...{ label: "New token", isPrimary: true, run: () => setDialog("create") },
+                label: "New token",
+                isPrimary: true,
+                run: () => setDialog("create"),
                 refused: !mayAnywhere("Editor") && "Requires the Editor role; ask an administrator",
               },
             ]}

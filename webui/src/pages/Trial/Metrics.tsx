@@ -160,7 +160,9 @@ function MetricChart({ trial, metric, axis, checkpoints, isThroughput = false }:
       series={series}
       xLabel={axis}
       syncKey="trial"
-      {...{ view, onView, readCsv }}
+      view={view}
+      onView={onView}
+      readCsv={readCsv}
       {...(axis === "epochs" && points?.length && { none: "No epochs reported." })}
       {...(axis === "time" && { formatX: seconds })}
     />

@@ -8,7 +8,7 @@ import { Actions } from "@/components/Actions/Actions";
 import { CopyText } from "@/components/CopyText/CopyText";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { useCrumbs } from "@/components/Frame/useCrumbs";
-import { isTerminal } from "@/components/LogView/filters";
+import { isTerminal } from "@/api/states";
 import { LogView } from "@/components/LogView/LogView";
 import { ScrollBox } from "@/components/Page/ScrollBox";
 import { State } from "@/components/State/State";
@@ -101,7 +101,8 @@ function StatusLine({ trial, experiment }: { trial: Of; experiment: Experiment |
             isInline
             actions={[
               {
-                ...{ label: "Kill", run: kill },
+                label: "Kill",
+                run: kill,
                 refused: refusalOf(roles, "Editor", { workspaceId, workspaceName }),
                 confirm: `Kill trial ${id}? It stops immediately, without a final checkpoint.`,
               },

@@ -34,7 +34,10 @@ it("puts points on the axis that is asked for", () => {
 it("marks checkpoints on every axis, where their batches are", () => {
   const at = (second: number) => `2026-01-01T00:00:${second}Z`;
   const points = [10, 20, 30].map((batches, i) => ({
-    ...{ batches, epoch: batches / 20, time: at(10 + i * i * 4), values: {} },
+    batches,
+    epoch: batches / 20,
+    time: at(10 + i * i * 4),
+    values: {},
   }));
   expect(marksOf(points, [20, 25, 40, 5], "batches")).toEqual([20, 25, 40, 5]);
   expect(marksOf(points, [20, 25, 40, 5], "epochs")).toEqual([1, 1.25]);
@@ -109,12 +112,20 @@ it("tells why each run ended", () => {
     like<Message["TrialRun"]>(answered.answer.trial.runs[0], values);
   const runs = [
     run({
-      ...{ exitReason: "FAILED", exitCode: 7, agentIds: ["a"] },
-      ...{ startTime: "2026-01-01T00:00:00Z", endTime: "2026-01-01T00:00:30Z" },
+      exitReason: "FAILED",
+      exitCode: 7,
+      agentIds: ["a"],
+      startTime: "2026-01-01T00:00:00Z",
+      endTime: "2026-01-01T00:00:30Z",
     }),
     run({
-      ...{ runId: 1, allocationId: "1.1.1", agentIds: ["b"], startTime: "2026-01-01T00:01:00Z" },
-      ...{ endTime: undefined, exitReason: undefined, exitCode: undefined },
+      runId: 1,
+      allocationId: "1.1.1",
+      agentIds: ["b"],
+      startTime: "2026-01-01T00:01:00Z",
+      endTime: undefined,
+      exitReason: undefined,
+      exitCode: undefined,
     }),
   ];
   render(<Runs trial={{ runs }} />);

@@ -6,7 +6,7 @@ import { liveQuery } from "@/api/reported";
 import { addToPoints } from "@/api/trialPoints";
 import { useNews } from "@/api/useNews";
 import { useStreamed } from "@/api/useStream";
-import { isTerminal } from "@/components/LogView/filters";
+import { isTerminal } from "@/api/states";
 import type { Point } from "@/charts/points";
 
 /** A trial, kept up to date by the page's stream. */

@@ -16,7 +16,8 @@ const holds = (name: string, scope: Message["RoleAssignment"]) =>
     role: like<Message["Role"]>(editor?.role, { name }),
     userRoleAssignments: [
       like<Message["UserRoleAssignment"]>(given, {
-        ...{ userId: 2, roleAssignment: { ...given?.roleAssignment, ...scope } },
+        userId: 2,
+        roleAssignment: { ...given?.roleAssignment, ...scope },
       }),
     ],
   });
@@ -87,7 +88,8 @@ test("a role is exchanged for another: the new one first", async () => {
   const remove = "POST /api/v1/roles/remove-assignments";
   const page = showPage(User, "/admin/users/:id", "/admin/users/2", {
     ...answersOf(2),
-    ...{ [add]: {}, [remove]: {} },
+    [add]: {},
+    [remove]: {},
   });
   const row = await screen.findByRole("row", { name: /Editor vision/ });
   await userEvent.click(await within(row).findByRole("button", { name: "Change role" }));

@@ -91,7 +91,8 @@ function UserActions({ user, isMine }: { user: Of; isMine: boolean }) {
           isAdmin &&
             (active
               ? {
-                  ...{ label: "Deactivate", refused },
+                  label: "Deactivate",
+                  refused,
                   confirm: `Deactivate ${username}? All their sessions end and they cannot sign in. Their experiments and models are kept.`,
                   run: () => change({ active: false }),
                 }

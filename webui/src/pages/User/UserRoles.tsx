@@ -130,7 +130,10 @@ export function UserRoles({ user: { id = 0, username = "", admin } }: { user: Us
           onClose={() => setDialog("")}
           fields={[
             {
-              ...{ name: "role", label: "Role", type: "choice", value: changed.role },
+              name: "role",
+              label: "Role",
+              type: "choice",
+              value: changed.role,
               options: ROLES.filter((role) => !changed.workspaceId || role !== "ClusterAdmin").map(
                 (role) => [role, role] as const,
               ),
@@ -149,7 +152,10 @@ export function UserRoles({ user: { id = 0, username = "", admin } }: { user: Us
           onClose={() => setDialog("")}
           fields={[
             {
-              ...{ name: "role", label: "Role", type: "choice", value: "Editor" },
+              name: "role",
+              label: "Role",
+              type: "choice",
+              value: "Editor",
               options: ROLES.map((role) => [role, role] as const),
               hint: "ClusterAdmin can only be assigned for the cluster",
             },

@@ -17,7 +17,9 @@ import { counted } from "@/words";
 
 const columns: ListColumn<User>[] = [
   {
-    ...{ head: "Username", share: 2, least: 160 },
+    head: "Username",
+    share: 2,
+    least: 160,
     cell: ({ id = 0, username, active }) => (
       <>
         <Link to={paths.user(id)}>{username}</Link>{" "}
@@ -27,7 +29,8 @@ const columns: ListColumn<User>[] = [
     sortBy: ({ username }) => username,
   },
   {
-    ...{ head: "Display name", share: 2 },
+    head: "Display name",
+    share: 2,
     cell: ({ displayName }) => displayName || "–",
     sortBy: ({ displayName }) => displayName,
   },
@@ -112,8 +115,10 @@ function Create({ onClose }: { onClose: () => void }) {
           api.POST("/api/v1/users", {
             body: {
               user: {
-                ...{ username: username.trim(), displayName: displayName.trim() },
-                ...{ active: true, admin: admin === "yes" },
+                username: username.trim(),
+                displayName: displayName.trim(),
+                active: true,
+                admin: admin === "yes",
               },
               password,
             },

@@ -43,7 +43,9 @@ const columns: ListColumn<Delivery>[] = [
     },
   },
   {
-    ...{ head: "Trigger", least: 80, share: 0.6 },
+    head: "Trigger",
+    least: 80,
+    share: 0.6,
     cell: ({ triggerType = "TRIGGER_TYPE_UNSPECIFIED" }) => WHAT[triggerType] ?? "–",
   },
   {
@@ -52,20 +54,27 @@ const columns: ListColumn<Delivery>[] = [
     sortBy: ({ raisedAt }) => raisedAt,
   },
   {
-    ...{ head: "Attempts", isNumber: true, least: 80, share: 0.5 },
+    head: "Attempts",
+    isNumber: true,
+    least: 80,
+    share: 0.5,
     cell: ({ attempts = 0 }) => attempts,
     sortBy: ({ attempts = 0 }) => attempts,
   },
   {
-    ...{ head: "Next or end", least: 120 },
+    head: "Next or end",
+    least: 120,
     cell: ({ nextAt, endedAt }) => <Time at={endedAt ?? nextAt} />,
   },
   {
-    ...{ head: "Error", share: 2, least: 160 },
+    head: "Error",
+    share: 2,
+    least: 160,
     cell: ({ error }) => (error ? <span title={error}>{error}</span> : "–"),
   },
   {
-    ...{ head: "Event ID", least: 128 },
+    head: "Event ID",
+    least: 128,
     cell: ({ eventId = "" }) => <CopyText text={eventId} label={eventId.slice(0, 8)} />,
   },
 ];

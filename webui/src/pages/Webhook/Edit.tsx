@@ -35,7 +35,11 @@ export function Edit({ webhook, name, onClose }: Props) {
       fields={[
         { name: "name", label: "Name", required: true, value: webhook.name },
         {
-          ...{ name: "url", label: "URL", type: "url", required: true, value: webhook.url },
+          name: "url",
+          label: "URL",
+          type: "url",
+          required: true,
+          value: webhook.url,
           hint: "Pending deliveries go to the new URL",
         },
       ]}

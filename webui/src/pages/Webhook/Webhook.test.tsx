@@ -10,7 +10,11 @@ import Webhook from "./Webhook";
 const webhook = like<Message["Webhook"]>(golden.answer.webhook, { id: 2, workspaceId: 7 });
 const deliveries = [
   {
-    ...{ id: "9", eventId: "e-9", state: "STATE_FAILED", attempts: 12, error: "status 500" },
+    id: "9",
+    eventId: "e-9",
+    state: "STATE_FAILED",
+    attempts: 12,
+    error: "status 500",
     eventData: { experiment: { id: 4, name: "mnist" } },
   },
   { id: "8", eventId: "e-8", state: "STATE_DELIVERED", attempts: 1 },
@@ -47,11 +51,13 @@ test("triggers are edited, added and taken away, and each says what it does", as
   const trigger = golden.answer.webhook.triggers[0];
   const triggers = [
     like<Message["Trigger"]>(trigger, {
-      ...{ id: 1, triggerType: "TRIGGER_TYPE_EXPERIMENT_STATE_CHANGE" },
+      id: 1,
+      triggerType: "TRIGGER_TYPE_EXPERIMENT_STATE_CHANGE",
       condition: { state: "ERROR" } as never,
     }),
     like<Message["Trigger"]>(trigger, {
-      ...{ id: 2, triggerType: "TRIGGER_TYPE_TASK_LOG" },
+      id: 2,
+      triggerType: "TRIGGER_TYPE_TASK_LOG",
       condition: { regex: "out of memory" } as never,
     }),
   ];

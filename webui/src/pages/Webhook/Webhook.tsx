@@ -52,7 +52,8 @@ function Shown({ webhook, name }: { webhook: Of; name: string }) {
           <Actions
             actions={[
               {
-                ...{ label: "Test", isPrimary: true },
+                label: "Test",
+                isPrimary: true,
                 run: async () => {
                   setSaid("");
                   await api.POST("/api/v1/webhooks/{id}/test", params);

@@ -32,22 +32,34 @@ export function Create({
       fields={[
         { name: "name", label: "Name", required: true },
         {
-          ...{ name: "url", label: "URL", type: "url", required: true },
+          name: "url",
+          label: "URL",
+          type: "url",
+          required: true,
           hint: "http or https; the master configuration must allow addresses inside the cluster's network",
         },
         {
-          ...{ name: "form", label: "Format", type: "choice", value: "WEBHOOK_TYPE_DEFAULT" },
+          name: "form",
+          label: "Format",
+          type: "choice",
+          value: "WEBHOOK_TYPE_DEFAULT",
           options: [
             ["WEBHOOK_TYPE_DEFAULT", "Signed JSON"],
             ["WEBHOOK_TYPE_SLACK", "Slack message"],
           ],
         },
         {
-          ...{ name: "workspace", label: "Workspace", type: "choice", options },
+          name: "workspace",
+          label: "Workspace",
+          type: "choice",
+          options,
           value: options[0]?.[0],
         },
         {
-          ...{ name: "mode", label: "Applies to", type: "choice", value: "WEBHOOK_MODE_WORKSPACE" },
+          name: "mode",
+          label: "Applies to",
+          type: "choice",
+          value: "WEBHOOK_MODE_WORKSPACE",
           options: [
             ["WEBHOOK_MODE_WORKSPACE", "all experiments in the workspace"],
             ["WEBHOOK_MODE_SPECIFIC", "experiments that name it in their configuration"],
@@ -59,7 +71,8 @@ export function Create({
         const { webhook } = await dataOf(
           api.POST("/api/v1/webhooks", {
             body: {
-              ...{ name: (values["name"] ?? "").trim(), url: (values["url"] ?? "").trim() },
+              name: (values["name"] ?? "").trim(),
+              url: (values["url"] ?? "").trim(),
               webhookType: values["form"] as Message["WebhookType"],
               mode: values["mode"] as Message["WebhookMode"],
               workspaceId: Number(values["workspace"]),

@@ -51,7 +51,9 @@ test("conditions are those of the triggers that were chosen, of which there may 
   await userEvent.click(screen.getByRole("button", { name: "Create" }));
   await vi.waitFor(() => expect(page.router.state.location.pathname).toBe("/admin/webhooks/2"));
   expect(page.bodyOf(post)).toMatchObject({
-    ...{ name: "best", url: "https://example.org/best", workspaceId: 7 },
+    name: "best",
+    url: "https://example.org/best",
+    workspaceId: 7,
     triggers: [
       {
         triggerType: "TRIGGER_TYPE_METRIC_THRESHOLD_EXCEEDED",

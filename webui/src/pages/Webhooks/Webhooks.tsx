@@ -30,13 +30,16 @@ export default function Webhooks() {
     workspaceId ? workspaceName(workspaces, workspaceId) : "all workspaces";
   const columns: ListColumn<Webhook>[] = [
     {
-      ...{ head: "Name", least: 140 },
+      head: "Name",
+      least: 140,
       cell: ({ id = 0, name }) => <Link to={paths.webhook(id)}>{name || `webhook ${id}`}</Link>,
       sortBy: ({ name }) => name,
     },
     { head: "Host", cell: ({ url }) => hostOf(url), sortBy: ({ url }) => hostOf(url) },
     {
-      ...{ head: "Triggers", share: 2, least: 200 },
+      head: "Triggers",
+      share: 2,
+      least: 200,
       cell: ({ triggers }) => triggers?.map(wordsOf).join("; ") || "none",
     },
     { head: "Workspace", cell: placeOf, sortBy: placeOf },
@@ -46,7 +49,9 @@ export default function Webhooks() {
         mode === "WEBHOOK_MODE_SPECIFIC" ? "experiments that name it" : "all experiments",
     },
     {
-      ...{ head: "Format", least: 80, share: 0.5 },
+      head: "Format",
+      least: 80,
+      share: 0.5,
       cell: ({ webhookType }) => (webhookType === "WEBHOOK_TYPE_SLACK" ? "Slack" : "JSON"),
     },
   ];
@@ -65,7 +70,9 @@ export default function Webhooks() {
           <Actions
             actions={[
               {
-                ...{ label: "New webhook", isPrimary: true, refused },
+                label: "New webhook",
+                isPrimary: true,
+                refused,
                 run: () => setDialog("create"),
               },
             ]}

@@ -155,7 +155,10 @@ function Change({ id, name, member, onClose }: ChangeProps) {
       onClose={onClose}
       fields={[
         {
-          ...{ name: "role", label: "Role", type: "choice", value: member.role },
+          name: "role",
+          label: "Role",
+          type: "choice",
+          value: member.role,
           options: CHOICES,
         },
       ]}
@@ -181,11 +184,17 @@ function Add({ id, name, onClose }: { id: number; name: string; onClose: () => v
       onClose={onClose}
       fields={[
         {
-          ...{ name: "user", label: "User", type: "choice", options },
+          name: "user",
+          label: "User",
+          type: "choice",
+          options,
           value: options[0]?.[0],
         },
         {
-          ...{ name: "role", label: "Role", type: "choice", value: "Editor" },
+          name: "role",
+          label: "Role",
+          type: "choice",
+          value: "Editor",
           options: CHOICES,
         },
       ]}

@@ -66,7 +66,8 @@ export function Pools({ workspace }: { workspace: Workspace }) {
             actions={[
               { label: "Set quota", run: () => setDialog("quota"), refused },
               quota && {
-                ...{ label: "Remove quota", refused },
+                label: "Remove quota",
+                refused,
                 confirm: `Remove the quota of ${name}? The workspace can then use all slots of its pools.`,
                 run: async () => {
                   const path = { scope: "workspace", name };
@@ -100,13 +101,15 @@ export function Pools({ workspace }: { workspace: Workspace }) {
           isShort
           columns={[
             { head: "Pool", cell: (pool) => pool.name, sortBy: (pool) => pool.name },
-            { ...{ head: "Description", share: 2 }, cell: (pool) => pool.description },
+            { head: "Description", share: 2, cell: (pool) => pool.description },
             {
-              ...{ head: "Slots in use", isNumber: true },
+              head: "Slots in use",
+              isNumber: true,
               cell: (pool) => `${pool.slotsUsed ?? 0} / ${pool.slotsAvailable ?? 0}`,
             },
             {
-              ...{ head: "Bound to", least: 180 },
+              head: "Bound to",
+              least: 180,
               cell: ({ name: pool = "", workspaces = [] }) =>
                 workspaces.includes(name) && !refused ? (
                   <Actions
@@ -140,7 +143,10 @@ export function Pools({ workspace }: { workspace: Workspace }) {
           onClose={close}
           fields={[
             {
-              ...{ name: "pool", label: "Pool", type: "choice", value: others[0] },
+              name: "pool",
+              label: "Pool",
+              type: "choice",
+              value: others[0],
               options: others.map((each) => [each, each] as const),
               hint: "Other workspaces can then use it only if it is also bound to them",
             },
@@ -195,19 +201,26 @@ function SetQuota({
       onClose={onClose}
       fields={[
         {
-          ...{ name: "slots", label: "Max slots", type: "number" },
-          ...{ value: text(quota?.maxSlots), hint: "Empty: no limit" },
+          name: "slots",
+          label: "Max slots",
+          type: "number",
+          value: text(quota?.maxSlots),
+          hint: "Empty: no limit",
         },
         {
-          ...{ name: "hours", label: "Slot-hours per month", type: "number" },
-          ...{ value: text(quota?.slotHours), hint: "Empty: no limit" },
+          name: "hours",
+          label: "Slot-hours per month",
+          type: "number",
+          value: text(quota?.slotHours),
+          hint: "Empty: no limit",
         },
       ]}
       onSubmit={async ({ slots, hours }) => {
         await api.PUT("/api/v1/quotas", {
           body: {
             quota: {
-              ...{ scope: "workspace", name },
+              scope: "workspace",
+              name,
               ...(slots && { maxSlots: Number(slots) }),
               ...(hours && { slotHours: Number(hours) }),
             },

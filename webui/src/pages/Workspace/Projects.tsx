@@ -19,7 +19,9 @@ type Project = Message["Project"];
 
 const columns: ListColumn<Project>[] = [
   {
-    ...{ head: "Name", share: 2, least: 160 },
+    head: "Name",
+    share: 2,
+    least: 160,
     cell: ({ id = 0, name, archived }) => (
       <>
         <Link to={paths.project(id)}>{name}</Link> <Labels labels={archived ? ["archived"] : []} />
@@ -27,17 +29,20 @@ const columns: ListColumn<Project>[] = [
     ),
     sortBy: ({ name }) => name,
   },
-  { ...{ head: "Key", share: 0.5, least: 72 }, cell: ({ key }) => <code>{key}</code> },
-  { ...{ head: "Description", share: 2 }, cell: ({ description }) => description },
+  { head: "Key", share: 0.5, least: 72, cell: ({ key }) => <code>{key}</code> },
+  { head: "Description", share: 2, cell: ({ description }) => description },
   {
-    ...{ head: "Experiments", isNumber: true },
+    head: "Experiments",
+    isNumber: true,
     cell: ({ id = 0, numExperiments = 0 }) => (
       <Link to={paths.experimentsOf(id)}>{numExperiments}</Link>
     ),
     sortBy: ({ numExperiments = 0 }) => numExperiments,
   },
   {
-    ...{ head: "Active", isNumber: true, least: 80 },
+    head: "Active",
+    isNumber: true,
+    least: 80,
     cell: ({ numActiveExperiments = 0 }) => numActiveExperiments,
     sortBy: ({ numActiveExperiments = 0 }) => numActiveExperiments,
   },
@@ -78,7 +83,9 @@ export function Projects({ workspace }: { workspace: Workspace }) {
           <Actions
             actions={[
               {
-                ...{ label: "New project", isPrimary: true, refused },
+                label: "New project",
+                isPrimary: true,
+                refused,
                 run: () => setDialog("project"),
               },
             ]}
@@ -117,7 +124,9 @@ function Create({ id, onClose }: { id: number; onClose: () => void }) {
         { name: "name", label: "Name", required: true },
         { name: "description", label: "Description" },
         {
-          ...{ name: "key", label: "Key", pattern: "[A-Za-z0-9]{0,5}" },
+          name: "key",
+          label: "Key",
+          pattern: "[A-Za-z0-9]{0,5}",
           hint: "Up to five letters and digits; prefix of the project's trial IDs. Empty: derived from the name",
         },
       ]}

@@ -41,7 +41,7 @@ const answers = {
   },
   "GET /api/v1/roles/workspace/7": members,
   "GET /api/v1/workspaces/7/available-resource-pools": like<object>(usable.answer, {
-    ...{ resourcePools: ["gpu"] },
+    resourcePools: ["gpu"],
   }),
   "GET /api/v1/resource-pools": {
     resourcePools: [pool("gpu", ["vision"]), pool("other", [])],
@@ -50,7 +50,10 @@ const answers = {
     quotas: [
       like<Message["Quota"]>(quota, { scope: "user", maxSlots: 1 }),
       like<Message["Quota"]>(quota, {
-        ...{ slotHours: 100, slotHoursUsed: 25, slotsUsed: 0, maxSlots: undefined },
+        slotHours: 100,
+        slotHoursUsed: 25,
+        slotsUsed: 0,
+        maxSlots: undefined,
       }),
     ],
   },

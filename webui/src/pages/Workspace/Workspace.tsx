@@ -57,7 +57,8 @@ export default function Workspace() {
       <Tabs
         label="Workspace sections"
         tabs={TABS.map(([each, label]) => ({
-          ...{ name: each, label },
+          name: each,
+          label,
           count: each === "" ? workspace.numProjects : undefined,
         }))}
         to={(each) => paths.workspace(id, each)}
@@ -100,16 +101,19 @@ function WorkspaceActions({ workspace, onEdit }: { workspace: Of; onEdit: () => 
         mayChange &&
           (archived
             ? {
-                ...{ label: "Unarchive", refused },
+                label: "Unarchive",
+                refused,
                 run: () => api.POST("/api/v1/workspaces/{id}/unarchive", params).then(renew),
               }
             : {
-                ...{ label: "Archive", refused },
+                label: "Archive",
+                refused,
                 confirm: `Archive ${name}? Experiments cannot be submitted to it until it is unarchived.`,
                 run: () => api.POST("/api/v1/workspaces/{id}/archive", params).then(renew),
               }),
         mayChange && {
-          ...{ label: "Delete", refused },
+          label: "Delete",
+          refused,
           confirm: `Delete the workspace ${name} and its ${counted(numProjects, "project")}? Its experiments and models must be moved or deleted first.`,
           run: async () => {
             await api.DELETE("/api/v1/workspaces/{id}", params);
@@ -132,15 +136,15 @@ function Edit({ workspace, onClose }: { workspace: Of; onClose: () => void }) {
       fields={[
         { name: "name", label: "Name", required: true, value: workspace.name },
         {
-          ...{ name: "pool", label: "Default pool", value: workspace.defaultComputePool },
+          name: "pool",
+          label: "Default pool",
+          value: workspace.defaultComputePool,
           hint: "For experiments that do not set resources.resource_pool",
         },
         {
-          ...{
-            name: "aux",
-            label: "Default pool for zero-slot tasks",
-            value: workspace.defaultAuxPool,
-          },
+          name: "aux",
+          label: "Default pool for zero-slot tasks",
+          value: workspace.defaultAuxPool,
           hint: "For tasks that request no slots",
         },
       ]}
@@ -150,7 +154,8 @@ function Edit({ workspace, onClose }: { workspace: Of; onClose: () => void }) {
           body: {
             // Its own name is no new one: a workspace that a quota names is not renamed.
             ...(name?.trim() !== workspace.name && { name: name?.trim() }),
-            ...{ defaultComputePool: pool?.trim(), defaultAuxPool: aux?.trim() },
+            defaultComputePool: pool?.trim(),
+            defaultAuxPool: aux?.trim(),
           },
         });
         await client.invalidateQueries({ queryKey: ["workspaces"] });

@@ -15,7 +15,9 @@ import { counted } from "@/words";
 
 const columns: ListColumn<Workspace>[] = [
   {
-    ...{ head: "Name", share: 3, least: 180 },
+    head: "Name",
+    share: 3,
+    least: 180,
     cell: ({ id = 0, name, archived, pinned }) => (
       <>
         <Link to={paths.workspace(id)}>{name}</Link>{" "}
@@ -25,12 +27,15 @@ const columns: ListColumn<Workspace>[] = [
     sortBy: ({ name }) => name,
   },
   {
-    ...{ head: "Projects", isNumber: true, least: 88 },
+    head: "Projects",
+    isNumber: true,
+    least: 88,
     cell: ({ numProjects = 0 }) => numProjects,
     sortBy: ({ numProjects = 0 }) => numProjects,
   },
   {
-    ...{ head: "Experiments", isNumber: true },
+    head: "Experiments",
+    isNumber: true,
     cell: ({ numExperiments = 0 }) => numExperiments,
     sortBy: ({ numExperiments = 0 }) => numExperiments,
   },
@@ -61,7 +66,8 @@ export default function Workspaces() {
           <Actions
             actions={[
               {
-                ...{ label: "New workspace", isPrimary: true },
+                label: "New workspace",
+                isPrimary: true,
                 run: () => setDialog("create"),
                 refused: !mayAnywhere("Editor") && "Requires the Editor role; ask an administrator",
               },
