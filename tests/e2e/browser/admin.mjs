@@ -1,10 +1,10 @@
 // Users, access tokens, templates and webhooks: create and change them, and find the audit records.
 import assert from "node:assert/strict";
 import { inBrowser, inspect, signIn, url } from "./browser.mjs";
-import { handsOn } from "./hands.mjs";
+import { helpersFor } from "./helpers.mjs";
 
 await inBrowser(async (page, watch) => {
-  const { button, ask, send, agree, expectAudited } = handsOn(page);
+  const { button, ask, send, agree, expectAudited } = helpersFor(page);
   await page.goto(url);
   await signIn(page, "admin", process.env.PASSWORD);
   await page.getByRole("link", { name: "Admin" }).click();

@@ -1,13 +1,13 @@
 // Bulk actions: select experiments, move them to another project, delete them, report refusals.
 import assert from "node:assert/strict";
 import { inBrowser, inspect, signIn, url } from "./browser.mjs";
-import { handsOn } from "./hands.mjs";
+import { helpersFor } from "./helpers.mjs";
 
 const [one, two, three, running] = JSON.parse(process.env.EXPERIMENTS);
 const project = process.env.PROJECT;
 
 await inBrowser(async (page, watch) => {
-  const { field, send, agree } = handsOn(page);
+  const { field, send, agree } = helpersFor(page);
   const box = (id) => page.getByRole("checkbox", { name: `Select ${id}`, exact: true });
   const bar = page.getByRole("toolbar", { name: "Selected rows" });
   const press = (name) => bar.getByRole("button", { name, exact: true }).click();

@@ -1,4 +1,4 @@
-// Every page and every dialog that has an address. Add a line for a new one: narrow.mjs then checks it
+// Every page and every dialog that has an address. Add a line for a new one: layout.mjs then checks it
 // with axe, light and dark, wide and narrow, and keeps screenshots.
 
 /**

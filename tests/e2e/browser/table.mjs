@@ -2,14 +2,14 @@
 // and resized; rows selected without being loaded; all of it saved as a view.
 import assert from "node:assert/strict";
 import { inBrowser, inspect, signIn, url } from "./browser.mjs";
-import { handsOn } from "./hands.mjs";
+import { helpersFor } from "./helpers.mjs";
 
 const name = process.env.NAME;
 const count = Number(process.env.COUNT);
 const METRIC = "validation.loss.last";
 
 await inBrowser(async (page) => {
-  const { button, agree } = handsOn(page);
+  const { button, agree } = helpersFor(page);
   const table = page.getByRole("table", { name: "Trials" });
   const found = (rows) =>
     page.getByText(`${rows} ${rows === 1 ? "trial" : "trials"}`, { exact: true }).waitFor();

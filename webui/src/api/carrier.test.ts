@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { createCarrier, type Carrier, type StreamEvent } from "./carrier";
-import { throughPort, type FromWorker, type ToWorker } from "./sharedCarrier";
+import { createPortCarrier, type WorkerEvent, type WorkerRequest } from "./sharedCarrier";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -125,13 +125,15 @@ it("holds no connection that nobody follows", async () => {
 });
 
 it("passes streams through a port, and does without it when there is nobody at the other end", () => {
-  const told: ToWorker[] = [];
-  const port = { postMessage: (message: ToWorker) => told.push(message) } as unknown as MessagePort;
-  const hear = (data: FromWorker) => {
+  const told: WorkerRequest[] = [];
+  const port = {
+    postMessage: (message: WorkerRequest) => told.push(message),
+  } as unknown as MessagePort;
+  const hear = (data: WorkerEvent) => {
     port.onmessage?.call(port, new MessageEvent("message", { data }));
   };
   let fail: () => void = vi.fn();
-  const carrier = throughPort(port, (onFailure) => (fail = onFailure));
+  const carrier = createPortCarrier(port, (onFailure) => (fail = onFailure));
   const a = follow(carrier, "/api/v1/a");
   const b = follow(carrier, "/api/v1/b");
   const [first, second] = told as { open: string; path: string }[];

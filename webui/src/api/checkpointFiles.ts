@@ -1,5 +1,5 @@
 import { tarEnd, tarHeader, tarPadding } from "@/tar";
-import { messagesOf } from "./lines";
+import { streamMessages } from "./messages";
 
 /** Told how many bytes have come so far. */
 export type OnBytes = (bytes: number) => void;
@@ -15,7 +15,7 @@ export async function readFile(
   const address = `/api/v1/checkpoints/${uuid}/files/${name}`;
   const parts: Blob[] = [];
   let bytes = 0;
-  for await (const { chunk } of messagesOf<{ chunk: string }>(address, signal)) {
+  for await (const { chunk } of streamMessages<{ chunk: string }>(address, signal)) {
     const part = new Blob([Uint8Array.from(atob(chunk), (letter) => letter.charCodeAt(0))]);
     parts.push(part);
     bytes += part.size;

@@ -22,7 +22,7 @@ export class ApiError extends Error {
  */
 const session = { "X-Det-Session": "cookie" };
 
-async function errorOf(response: Response): Promise<ApiError> {
+async function toApiError(response: Response): Promise<ApiError> {
   const requestId = response.headers.get("X-Request-Id") ?? "";
   const text = await response.text();
   try {
@@ -44,7 +44,7 @@ export async function request(input: Request): Promise<Response> {
     if (input.signal.aborted) throw error;
     throw new ApiError("cannot reach the master; check that it is running", 0, "", "");
   }
-  if (!response.ok) throw await errorOf(response);
+  if (!response.ok) throw await toApiError(response);
   return response;
 }
 
@@ -59,7 +59,7 @@ const readJson: Middleware = {
 /**
  * The API, typed by its own description:
  *
- *     const { experiment } = await dataOf(
+ *     const { experiment } = await unwrap(
  *       api.GET("/api/v1/experiments/{experimentId}", {
  *         params: { path: { experimentId: 7 } },
  *         signal,
@@ -72,7 +72,7 @@ export const api = createClient<paths>({ baseUrl: location.origin, fetch: reques
 api.use(readJson);
 
 /** The answer's message. */
-export async function dataOf<T>(call: Promise<{ data?: T }>): Promise<T> {
+export async function unwrap<T>(call: Promise<{ data?: T }>): Promise<T> {
   const { data } = await call;
   if (data === undefined) throw new ApiError("the master returned an empty response", 0, "", "");
   return data;

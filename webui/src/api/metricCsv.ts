@@ -1,12 +1,12 @@
-import { csvOf } from "@/charts/export";
-import { messagesOf, queryOf } from "./lines";
+import { formatCsv } from "@/charts/export";
+import { streamMessages, buildQuery } from "./messages";
 import type { Metric } from "./trialQueries";
 import type { Message } from "./types";
 
 type Report = NonNullable<Message["GetMetricsResponse"]["metrics"]>[number];
 
 // More would be a longer address than servers take.
-const AT_ONCE = 100; // trials
+const MAX_PER_CALL = 100; // trials
 
 /** All that trials have reported of a metric, no point left out, as CSV: a line a report. */
 export async function readMetricCsv(
@@ -14,12 +14,15 @@ export async function readMetricCsv(
   { group, name }: Metric,
   signal: AbortSignal,
 ): Promise<Blob> {
-  const parts = [csvOf([["trial", "batches", "epoch", "time", name]])];
-  for (let i = 0; i < trials.length; i += AT_ONCE) {
-    const query = queryOf({ trialIds: trials.slice(i, i + AT_ONCE), group });
+  const parts = [formatCsv([["trial", "batches", "epoch", "time", name]])];
+  for (let i = 0; i < trials.length; i += MAX_PER_CALL) {
+    const query = buildQuery({ trialIds: trials.slice(i, i + MAX_PER_CALL), group });
     const path = `/api/v1/trials/metrics/trial_metrics?${query}`;
-    for await (const { metrics = [] } of messagesOf<Message["GetMetricsResponse"]>(path, signal)) {
-      parts.push(csvOf(metrics.flatMap((report) => lineOf(report, name))));
+    for await (const { metrics = [] } of streamMessages<Message["GetMetricsResponse"]>(
+      path,
+      signal,
+    )) {
+      parts.push(formatCsv(metrics.flatMap((report) => toCsvLine(report, name))));
     }
   }
   return new Blob(parts, { type: "text/csv" });
@@ -35,11 +38,14 @@ export async function readThroughputCsv(
   starts: readonly number[],
   signal: AbortSignal,
 ): Promise<Blob> {
-  const parts = [csvOf([["trial", "batches", "time", "batches / s"]])];
-  const query = queryOf({ trialIds: [trial], group });
+  const parts = [formatCsv([["trial", "batches", "time", "batches / s"]])];
+  const query = buildQuery({ trialIds: [trial], group });
   const path = `/api/v1/trials/metrics/trial_metrics?${query}`;
   let before: Report | undefined;
-  for await (const { metrics = [] } of messagesOf<Message["GetMetricsResponse"]>(path, signal)) {
+  for await (const { metrics = [] } of streamMessages<Message["GetMetricsResponse"]>(
+    path,
+    signal,
+  )) {
     const lines: Cell[][] = [];
     for (const report of metrics.filter(({ metrics: values = {} }) => name in values)) {
       const speed = before && speedBetween(before, report, starts);
@@ -47,7 +53,7 @@ export async function readThroughputCsv(
       if (speed !== undefined) lines.push([trial, totalBatches, endTime, speed]);
       before = report;
     }
-    parts.push(csvOf(lines));
+    parts.push(formatCsv(lines));
   }
   return new Blob(parts, { type: "text/csv" });
 }
@@ -62,7 +68,7 @@ function speedBetween(before: Report, now: Report, starts: readonly number[]) {
 
 type Cell = string | number;
 
-function lineOf({ trialId = 0, totalBatches = 0, endTime = "", metrics }: Report, name: string) {
+function toCsvLine({ trialId = 0, totalBatches = 0, endTime = "", metrics }: Report, name: string) {
   const values = (metrics ?? {}) as Record<string, Cell | undefined>;
   const value = values[name];
   const epoch = values["epoch"] ?? values["epochs"] ?? "";

@@ -1,4 +1,4 @@
-import { api, dataOf } from "./client";
+import { api, unwrap } from "./client";
 
 /** Whose policies for configurations: a workspace's; without one the cluster's. */
 export interface PolicyScope {
@@ -11,16 +11,18 @@ const workload_type = "EXPERIMENT";
 /** The key of the policies' query. */
 export const policiesKey = ({ workspaceId = 0 }: PolicyScope) => ["config-policies", workspaceId];
 
-const placeOf = (workspace_id: number) => ({ params: { path: { workspace_id, workload_type } } });
+const toPathParams = (workspace_id: number) => ({
+  params: { path: { workspace_id, workload_type } },
+});
 const everywhere = { params: { path: { workload_type } } };
 const IN_WORKSPACE = "/api/v1/config-policies/workspaces/{workspace_id}/{workload_type}";
 const GLOBAL = "/api/v1/config-policies/global/{workload_type}";
 
 /** What is said of experiments; an object without members: nothing. */
 export async function readPolicies({ workspaceId }: PolicyScope, signal: AbortSignal) {
-  const { configPolicies } = await dataOf(
+  const { configPolicies } = await unwrap(
     workspaceId
-      ? api.GET(IN_WORKSPACE, { ...placeOf(workspaceId), signal })
+      ? api.GET(IN_WORKSPACE, { ...toPathParams(workspaceId), signal })
       : api.GET(GLOBAL, { ...everywhere, signal }),
   );
   return configPolicies ?? {};
@@ -30,12 +32,12 @@ export async function readPolicies({ workspaceId }: PolicyScope, signal: AbortSi
 export function savePolicies({ workspaceId }: PolicyScope, configPolicies: string) {
   const body = { configPolicies };
   return workspaceId
-    ? api.PUT(IN_WORKSPACE, { ...placeOf(workspaceId), body })
+    ? api.PUT(IN_WORKSPACE, { ...toPathParams(workspaceId), body })
     : api.PUT(GLOBAL, { ...everywhere, body });
 }
 
 export function removePolicies({ workspaceId }: PolicyScope) {
   return workspaceId
-    ? api.DELETE(IN_WORKSPACE, placeOf(workspaceId))
+    ? api.DELETE(IN_WORKSPACE, toPathParams(workspaceId))
     : api.DELETE(GLOBAL, everywhere);
 }

@@ -1,16 +1,16 @@
 import { randomId } from "@/randomId";
-import { createCarrier, type Carrier, type Say, type StreamEvent } from "./carrier";
+import { createCarrier, type Carrier, type OnEvent, type StreamEvent } from "./carrier";
 
 /** What a window tells the worker: `leave` when it goes. */
-export type ToWorker = { open: string; path: string } | { close: string } | { leave: true };
-export interface FromWorker {
+export type WorkerRequest = { open: string; path: string } | { close: string } | { leave: true };
+export interface WorkerEvent {
   key: string;
   event: StreamEvent;
 }
 
 /** The carrier of this window's streams: the worker that all windows share, or its own where a browser has none. */
-export const carry: Carrier = (path, say) =>
-  (carrier ??= createShared() ?? createCarrier(1))(path, say);
+export const openStream: Carrier = (path, onEvent) =>
+  (carrier ??= createShared() ?? createCarrier(1))(path, onEvent);
 
 let carrier: Carrier | undefined;
 
@@ -20,22 +20,25 @@ function createShared(): Carrier | undefined {
     type: "module",
     name: "streams",
   });
-  return throughPort(worker.port, (fail) => worker.addEventListener("error", fail));
+  return createPortCarrier(worker.port, (fail) => worker.addEventListener("error", fail));
 }
 
 /** A carrier at the other end of a port. `onFailure` is given what is to be called when there is none. */
-export function throughPort(port: MessagePort, onFailure: (fail: () => void) => void): Carrier {
-  const open = new Map<string, Say>();
-  const tell = (message: ToWorker) => port.postMessage(message);
+export function createPortCarrier(
+  port: MessagePort,
+  onFailure: (fail: () => void) => void,
+): Carrier {
+  const open = new Map<string, OnEvent>();
+  const tell = (message: WorkerRequest) => port.postMessage(message);
   const again = () => {
     const all = [...open.values()];
     open.clear();
-    all.forEach((say) => say({ kind: "again" }));
+    all.forEach((onEvent) => onEvent({ kind: "again" }));
   };
-  port.onmessage = ({ data: { key, event } }: MessageEvent<FromWorker>) => {
-    const say = open.get(key);
+  port.onmessage = ({ data: { key, event } }: MessageEvent<WorkerEvent>) => {
+    const onEvent = open.get(key);
     if (event.kind !== "live" && event.kind !== "message") open.delete(key);
-    say?.(event);
+    onEvent?.(event);
   };
   onFailure(() => {
     carrier = createCarrier(1);
@@ -45,9 +48,9 @@ export function throughPort(port: MessagePort, onFailure: (fail: () => void) => 
   addEventListener("pagehide", () => tell({ leave: true }));
   // It may come back as it was.
   addEventListener("pageshow", ({ persisted }) => persisted && again());
-  return (path, say) => {
+  return (path, onEvent) => {
     const key = randomId();
-    open.set(key, say);
+    open.set(key, onEvent);
     tell({ open: key, path });
     return () => {
       if (open.delete(key)) tell({ close: key });

@@ -1,25 +1,25 @@
-import { mergePlaces, thinned } from "@/charts/merge";
-import { columnsOf, inOrder, type Point, type XAxis } from "@/charts/points";
+import { mergeOrder, downsample } from "@/charts/merge";
+import { toColumns, sortByAxis, type Point, type XAxis } from "@/charts/points";
 import type { Series } from "@/charts/series";
-import { valuesOf, type ReportedPoint } from "./reported";
+import { collectValues, type ReportedPoint } from "./liveQueries";
 import type { Metric } from "./trialQueries";
 
-/** What a trial has reported of one metric: thinned out, but with time and epoch, for any x. */
+/** What a trial has reported of one metric: downsample out, but with time and epoch, for any x. */
 export interface TrialPoints {
   trialId: number;
   points: Point[];
 }
 
-/** The points with what the trial has reported of the metric since; of more than twice `most`, `most` stay. */
+/** The points with what the trial has reported of the metric since; of more than twice `maxPoints`, `maxPoints` stay. */
 export function addToPoints(
   points: Point[],
   reported: readonly ReportedPoint[],
   trialId: number,
   metric: Metric,
-  most: number,
+  maxPoints: number,
 ): Point[] {
-  const added = pointsIn(reported, metric).get(trialId);
-  return added ? grown(points, added, metric, most) : points;
+  const added = selectPoints(reported, metric).get(trialId);
+  return added ? mergePoints(points, added, metric, maxPoints) : points;
 }
 
 /**
@@ -29,15 +29,15 @@ export function addToTrials(
   trials: TrialPoints[],
   reported: readonly ReportedPoint[],
   metric: Metric,
-  most: number,
+  maxPoints: number,
   mayJoin: (trialId: number, count: number) => boolean,
 ): TrialPoints[] {
-  const added = pointsIn(reported, metric);
+  const added = selectPoints(reported, metric);
   if (added.size === 0) return trials;
   const next = trials.map((each) => {
     const own = added.get(each.trialId);
     added.delete(each.trialId);
-    return own ? { ...each, points: grown(each.points, own, metric, most) } : each;
+    return own ? { ...each, points: mergePoints(each.points, own, metric, maxPoints) } : each;
   });
   for (const [trialId, own] of added) {
     if (mayJoin(trialId, next.length)) next.push({ trialId, points: [...own.values()] });
@@ -46,7 +46,7 @@ export function addToTrials(
 }
 
 /** The curves of trials over an axis, each of the rank that `rankOf` says; who has no place on the axis has none. */
-export function seriesOf(
+export function buildSeries(
   trials: readonly TrialPoints[],
   metric: string,
   axis: XAxis,
@@ -56,24 +56,29 @@ export function seriesOf(
     id: String(trialId),
     label: `trial ${trialId}`,
     rank: rankOf(trialId, place),
-    ...columnsOf(inOrder(points, axis), metric, axis),
+    ...toColumns(sortByAxis(points, axis), metric, axis),
   }));
   return all.filter(({ x }) => x.length > 0);
 }
 
-const pointsIn = (reported: readonly ReportedPoint[], metric: Metric) =>
-  valuesOf<Point>(reported, metric, ({ values, ...point }) => ({
+const selectPoints = (reported: readonly ReportedPoint[], metric: Metric) =>
+  collectValues<Point>(reported, metric, ({ values, ...point }) => ({
     ...point,
     values: { [metric.name]: values?.[metric.name] },
   }));
 
-function grown(points: Point[], added: ReadonlyMap<number, Point>, metric: Metric, most: number) {
+function mergePoints(
+  points: Point[],
+  added: ReadonlyMap<number, Point>,
+  metric: Metric,
+  maxPoints: number,
+) {
   const fresh = [...added.values()];
   const old = points.map(({ batches = 0 }) => batches);
-  const next = mergePlaces(old, [...added.keys()]).flatMap(
+  const next = mergeOrder(old, [...added.keys()]).flatMap(
     (place) => (place < 0 ? fresh[-1 - place] : points[place]) ?? [],
   );
-  if (next.length <= 2 * most) return next;
-  const { y } = columnsOf(next, metric.name, "batches");
-  return thinned(y, most).flatMap((i) => next[i] ?? []);
+  if (next.length <= 2 * maxPoints) return next;
+  const { y } = toColumns(next, metric.name, "batches");
+  return downsample(y, maxPoints).flatMap((i) => next[i] ?? []);
 }

@@ -1,7 +1,7 @@
 import { queryOptions, type QueryClient } from "@tanstack/react-query";
-import { api, dataOf } from "./client";
-import { readLines } from "./lines";
-import { addNames, liveQuery } from "./reported";
+import { api, unwrap } from "./client";
+import { readMessages } from "./messages";
+import { addNames, liveQuery } from "./liveQueries";
 import type { Message } from "./types";
 
 /** A metric by its group and name. */
@@ -18,7 +18,7 @@ export const trialQuery = (id: number) =>
     queryKey: ["trial", id],
     staleTime: FRESH,
     queryFn: async ({ signal }) => {
-      const { trial } = await dataOf(
+      const { trial } = await unwrap(
         api.GET("/api/v1/trials/{trial_id}", { params: { path: { trial_id: id } }, signal }),
       );
       return trial ?? {};
@@ -33,7 +33,7 @@ export const metricNamesQuery = (experimentId: number) =>
       add: addNames,
       read: async (signal) => {
         const path = `/api/v1/experiments/metrics-stream/metric-names?ids=${experimentId}`;
-        const [names] = await readLines<Message["ExpMetricNamesResponse"]>(path, signal);
+        const [names] = await readMessages<Message["ExpMetricNamesResponse"]>(path, signal);
         return (names?.metricNames ?? []).map(({ group = "", name = "" }): Metric => ({
           group,
           name,
@@ -47,7 +47,7 @@ export const metricNamesQuery = (experimentId: number) =>
  * Asks for what the page of a trial shows first, at a tab of its metrics their names, too. What fails is asked for
  * again by the page, which says so.
  */
-export async function readTrialAhead(client: QueryClient, id: number, tab = ""): Promise<void> {
+export async function prefetchTrial(client: QueryClient, id: number, tab = ""): Promise<void> {
   try {
     const { experimentId } = await client.query(trialQuery(id));
     const hasMetrics = tab === "" || tab === "system";

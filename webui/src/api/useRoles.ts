@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { api, dataOf } from "./client";
+import { api, unwrap } from "./client";
 import type { Message } from "./types";
 
 /** From the least; each may what the one before it may. */
@@ -15,13 +15,13 @@ export interface Roles {
 }
 
 /** A workspace as the things in it name it. */
-interface Place {
+interface WorkspaceRef {
   workspaceId?: number;
   workspaceName?: string;
 }
 
 /** Why the caller may not, in words for a button; false: they may. Without a place: in any workspace. */
-export function refusalOf({ may, mayAnywhere }: Roles, role: RoleName, place?: Place) {
+export function explainRefusal({ may, mayAnywhere }: Roles, role: RoleName, place?: WorkspaceRef) {
   if (place === undefined)
     return !mayAnywhere(role) && `Requires the ${role} role in a workspace; ask a cluster admin`;
   return (
@@ -31,7 +31,10 @@ export function refusalOf({ may, mayAnywhere }: Roles, role: RoleName, place?: P
 }
 
 /** What the answer about the caller's permissions says. */
-export function rolesOf({ roles, assignments }: Message["GetPermissionsSummaryResponse"]): Roles {
+export function parseRoles({
+  roles,
+  assignments,
+}: Message["GetPermissionsSummaryResponse"]): Roles {
   const held = (assignments ?? []).map(({ roleId, scopeCluster, scopeWorkspaceIds }) => ({
     rank: ROLES.indexOf(roles?.find((each) => each.roleId === roleId)?.name as RoleName),
     scopeCluster,
@@ -54,8 +57,8 @@ const nothing: Roles = { may: () => false, mayAnywhere: () => false };
 export function useRoles(): Roles {
   const { data } = useQuery({
     queryKey: ["roles"],
-    queryFn: ({ signal }) => dataOf(api.GET("/api/v1/permissions/summary", { signal })),
-    select: rolesOf,
+    queryFn: ({ signal }) => unwrap(api.GET("/api/v1/permissions/summary", { signal })),
+    select: parseRoles,
     staleTime: Infinity,
   });
   return data ?? nothing;

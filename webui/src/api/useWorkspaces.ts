@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { api, dataOf } from "./client";
+import { api, unwrap } from "./client";
 import type { Message } from "./types";
 
 export type Workspace = Message["Workspace"];
@@ -10,7 +10,7 @@ export function useWorkspaces(enabled = true) {
     queryKey: ["workspaces"],
     enabled,
     queryFn: async ({ signal }) =>
-      (await dataOf(api.GET("/api/v1/workspaces", { signal }))).workspaces ?? [],
+      (await unwrap(api.GET("/api/v1/workspaces", { signal }))).workspaces ?? [],
   });
 }
 

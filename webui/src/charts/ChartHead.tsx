@@ -7,7 +7,7 @@ interface Props {
   view: ChartView;
   /** How smooth while the slider is moved, and where it is left. */
   weight: number;
-  onWeight: (weight: number, isLeft: boolean) => void;
+  onWeight: (weight: number, isDone: boolean) => void;
   onView: (change: Partial<ChartView>) => void;
   onPng: () => void;
   onSvg: () => void;

@@ -1,6 +1,6 @@
 import { viridis, wantsDarkText } from "./colours";
 import { formatNumber } from "./format";
-import { binsOf, cellsOf } from "./heat";
+import { toBins, toCells } from "./heat";
 import styles from "./HeatMap.module.css";
 import type { Axis } from "./ParallelCoordinates";
 import { useIsDark } from "./theme";
@@ -18,9 +18,9 @@ interface Props {
 /** The best value for each pair of choices, strongest where it is best; it is a table, so that it can be read, too. */
 export function HeatMap({ across, down, values, metric, smallerIsBetter }: Props) {
   const isDark = useIsDark();
-  const columns = binsOf(across);
-  const rows = binsOf(down);
-  const cells = cellsOf(columns, rows, values, smallerIsBetter);
+  const columns = toBins(across);
+  const rows = toBins(down);
+  const cells = toCells(columns, rows, values, smallerIsBetter);
   const all = cells.flat().flatMap((cell) => (cell ? [cell.best] : []));
   const least = Math.min(...all);
   const greatest = Math.max(...all);

@@ -13,7 +13,7 @@ interface Props {
 }
 
 // More is no list that anybody reads: the search finds the others.
-const MOST = 100;
+const MAX_SHOWN = 100;
 
 /** The series of a chart as a list that is searched; a click hides or shows one. */
 export function Legend({ series, hidden, focus, onHide, height }: Props) {
@@ -50,7 +50,7 @@ export function Legend({ series, hidden, focus, onHide, height }: Props) {
         </>
       )}
       <ul className={styles.list}>
-        {found.slice(0, MOST).map((each) => (
+        {found.slice(0, MAX_SHOWN).map((each) => (
           <li key={each.id} className={each.id === focus ? styles.focus : undefined}>
             <button
               type="button"
@@ -62,7 +62,7 @@ export function Legend({ series, hidden, focus, onHide, height }: Props) {
             </button>
           </li>
         ))}
-        {found.length > MOST && <li>and {found.length - MOST} more</li>}
+        {found.length > MAX_SHOWN && <li>and {found.length - MAX_SHOWN} more</li>}
       </ul>
     </div>
   );

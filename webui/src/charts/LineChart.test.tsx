@@ -45,7 +45,7 @@ const chart = (more: { view?: ChartView; best?: number; readCsv?: () => Promise<
     {...more}
   />
 );
-const optionsOf = () => vi.mocked(createPlot).mock.lastCall?.[1] as PlotOptions;
+const getQueryOptions = () => vi.mocked(createPlot).mock.lastCall?.[1] as PlotOptions;
 
 it("keeps its plot, and with it the zoom, when the best value changes", () => {
   const { rerender } = render(chart({ best: 2 }));
@@ -63,7 +63,7 @@ it("shows what its view says, and tells what is changed", async () => {
   expect(onView).toHaveBeenLastCalledWith({ zoom: undefined });
   await userEvent.click(screen.getByLabelText("Log scale"));
   expect(onView).toHaveBeenLastCalledWith({ isLog: true });
-  optionsOf().onZoom([1, 2]);
+  getQueryOptions().onZoom([1, 2]);
   expect(onView).toHaveBeenLastCalledWith({ zoom: [1, 2] });
 });
 
@@ -97,7 +97,7 @@ it("is read by keys, and says the values", () => {
 
   const near = [{ curve: { series: loss, y: loss.y }, x: 2, y: 0.25, distance: 0 }];
   const status = screen.getByRole("status");
-  optionsOf().onNear(near, { left: 1, top: 1 });
+  getQueryOptions().onNear(near, { left: 1, top: 1 });
   expect(status).toHaveTextContent("");
   fireEvent.focus(place);
 });
@@ -105,7 +105,7 @@ it("is read by keys, and says the values", () => {
 it("says in a live region where the keys have led to", async () => {
   render(chart());
   const near = [{ curve: { series: loss, y: loss.y }, x: 2, y: 0.25, distance: 0 }];
-  optionsOf().onNear(near, { left: 1, top: 1 }, true);
+  getQueryOptions().onNear(near, { left: 1, top: 1 }, true);
   await vi.waitFor(() =>
     expect(screen.getByRole("status")).toHaveTextContent("batches 2: trial 7 0.25"),
   );

@@ -1,13 +1,13 @@
 import "uplot/dist/uPlot.min.css";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
 import { ChartHead } from "./ChartHead";
-import { save, toCsv } from "./export";
+import { save, seriesToCsv } from "./export";
 import { formatNumber } from "./format";
-import { KEYS_SAID, pressKey } from "./keys";
+import { KEYS_HELP, handleKey } from "./keys";
 import { Legend } from "./Legend";
 import styles from "./LineChart.module.css";
 import type { Near } from "./nearest";
-import { curvesOf } from "./paint";
+import { toCurves } from "./paint";
 import { createPlot, type Plot } from "./plot";
 import { toPng } from "./png";
 import type { Series } from "./series";
@@ -53,7 +53,7 @@ export function LineChart(props: Props) {
   useEffect(() => setDraft((now) => (now === view.weight ? undefined : now)), [view.weight]);
   const weight = draft ?? view.weight;
   const [near, setNear] = useState<{ near: Near[]; at: At; isByKey: boolean }>();
-  const curves = useMemo(() => curvesOf(series, hidden, weight), [series, hidden, weight]);
+  const curves = useMemo(() => toCurves(series, hidden, weight), [series, hidden, weight]);
   const { place, plot } = usePlot({ isLog, xLabel, formatX, height }, syncKey, {
     onNear: (found, at, isByKey = false) =>
       setNear(at && found.length > 0 ? { near: found, at, isByKey } : undefined),
@@ -69,17 +69,17 @@ export function LineChart(props: Props) {
   useEffect(() => plot.current?.setBest(best), [plot, best]);
   useEffect(() => plot.current?.setZoom(zoom), [plot, zoom]);
 
-  const smoothBy = (next: number, isLeft: boolean) => {
+  const smoothBy = (next: number, isDone: boolean) => {
     const isNew = next !== view.weight;
-    setDraft(isLeft && !isNew ? undefined : next);
-    if (isLeft && isNew) onView({ weight: next });
+    setDraft(isDone && !isNew ? undefined : next);
+    if (isDone && isNew) onView({ weight: next });
   };
   const press = (event: KeyboardEvent) => {
-    if (plot.current && pressKey(plot.current, event)) event.preventDefault();
+    if (plot.current && handleKey(plot.current, event)) event.preventDefault();
   };
   const picture = { title, curves, xLabel, formatX, isLog, ...(zoom && { zoom }) };
   const saveAs = (ending: string, content: Blob) => save(`${title}.${ending}`, content);
-  const drawn = () => new Blob([toCsv(series, xLabel, title)], { type: "text/csv" });
+  const drawn = () => new Blob([seriesToCsv(series, xLabel, title)], { type: "text/csv" });
   const savePng = async () => {
     const canvas = plot.current?.canvas();
     if (canvas) saveAs("png", await toPng({ title, canvas, curves }));
@@ -106,7 +106,7 @@ export function LineChart(props: Props) {
           style={{ minHeight: height }}
           tabIndex={0}
           role="application"
-          aria-label={`Chart of ${title} by ${xLabel}. ${KEYS_SAID}`}
+          aria-label={`Chart of ${title} by ${xLabel}. ${KEYS_HELP}`}
           onKeyDown={press}
           onBlur={() => near?.isByKey && plot.current?.leave()}
         >
@@ -123,14 +123,14 @@ export function LineChart(props: Props) {
         )}
       </div>
       <p className="visually-hidden" role="status">
-        {near?.isByKey && wordsOf(near.near, xLabel, formatX)}
+        {near?.isByKey && announce(near.near, xLabel, formatX)}
       </p>
       {series.length === 0 && <p className={styles.hint}>{none}</p>}
     </figure>
   );
 }
 
-function wordsOf(near: readonly Near[], xLabel: string, formatX: (x: number) => string): string {
+function announce(near: readonly Near[], xLabel: string, formatX: (x: number) => string): string {
   const values = near.map(({ curve, y }) => `${curve.series.label} ${formatNumber(y)}`);
   return `${xLabel} ${formatX(near[0]?.x ?? NaN)}: ${values.join(", ")}`;
 }

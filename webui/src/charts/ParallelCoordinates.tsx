@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "react";
 import { viridis } from "./colours";
 import { formatNumber } from "./format";
 import styles from "./ParallelCoordinates.module.css";
-import { colourOf, useIsDark } from "./theme";
+import { resolveColour, useIsDark } from "./theme";
 import { numberScale } from "./ticks";
 
 /** An axis: its values, one for each line; texts stand for themselves, undefined has no place. */
@@ -29,16 +29,16 @@ interface Placed {
 const HEIGHT = 360;
 const EDGE = { top: 28, bottom: 16, side: 60 };
 // Axes come no nearer to each other, so that what is written on them can be read: then they scroll.
-const APART = 110;
+const MIN_SPACING = 110;
 const LETTER = 6.5;
 const GAP = 10;
 const SCROLL_BAR = 16;
 
 /** As much of a text as there is room for beside its axis. */
-export function fitting(text: string, room: number): string {
-  const most = Math.max(3, Math.floor(room / LETTER));
-  return text.length > most
-    ? `${text.slice(0, Math.ceil(most / 2) - 1)}…${text.slice(-Math.floor(most / 2))}`
+export function truncateMiddle(text: string, room: number): string {
+  const max = Math.max(3, Math.floor(room / LETTER));
+  return text.length > max
+    ? `${text.slice(0, Math.ceil(max / 2) - 1)}…${text.slice(-Math.floor(max / 2))}`
     : text;
 }
 
@@ -67,7 +67,7 @@ export function ParallelCoordinates({ axes, colourBy, smallerIsBetter }: Props) 
   const holder = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [room, setRoom] = useState(800);
-  const width = Math.max(room, 2 * EDGE.side + (axes.length - 1) * APART);
+  const width = Math.max(room, 2 * EDGE.side + (axes.length - 1) * MIN_SPACING);
   const [brushes, setBrushes] = useState<Record<string, [number, number]>>({});
   const isDark = useIsDark();
   const placed = axes.map(place);
@@ -112,7 +112,7 @@ export function ParallelCoordinates({ axes, colourBy, smallerIsBetter }: Props) 
       const value = colourBy[line] ?? NaN;
       context.strokeStyle = Number.isFinite(value)
         ? viridis(goodness(value), isDark)
-        : colourOf("--faint");
+        : resolveColour("--faint");
       context.beginPath();
       shares.forEach((share, i) => {
         if (Number.isFinite(share)) context.lineTo(xOf(i), yOf(share));
@@ -162,7 +162,7 @@ export function ParallelCoordinates({ axes, colourBy, smallerIsBetter }: Props) 
             <g key={name} transform={`translate(${xOf(i)} 0)`} fill="var(--secondary)">
               <line y1={EDGE.top} y2={HEIGHT - EDGE.bottom} stroke="var(--strong-line)" />
               <text y={14} textAnchor="middle" fontWeight={600} fill="var(--text)">
-                {fitting(name, apart - GAP)}
+                {truncateMiddle(name, apart - GAP)}
                 <title>{name}</title>
               </text>
               {ticks.map(({ at, text }) => (
@@ -174,7 +174,7 @@ export function ParallelCoordinates({ axes, colourBy, smallerIsBetter }: Props) 
                   stroke="var(--page)"
                   strokeWidth={3}
                 >
-                  {fitting(text, i + 1 < placed.length ? apart - GAP : EDGE.side - GAP)}
+                  {truncateMiddle(text, i + 1 < placed.length ? apart - GAP : EDGE.side - GAP)}
                   <title>{text}</title>
                 </text>
               ))}

@@ -21,7 +21,7 @@ export interface Stroke {
 }
 
 /** How the series of a rank (from 0) is drawn: eight colours, then the same dashed, then anew. */
-export function strokeOf(rank: number): Stroke {
+export function getStroke(rank: number): Stroke {
   const place = ORDER[rank % ORDER.length] as (typeof ORDER)[number];
   const isDashed = Math.floor(rank / ORDER.length) % 2 === 1;
   return { colour: SERIES[place], dash: isDashed ? [5, 3] : [] };

@@ -2,13 +2,13 @@ import { drawCurve, type Plane } from "./columns";
 import type { Series } from "./series";
 
 /** A table as CSV (RFC 4180). */
-export function csvOf(lines: readonly (readonly (string | number)[])[]): string {
+export function formatCsv(lines: readonly (readonly (string | number)[])[]): string {
   const cell = (value: string | number) => (typeof value === "number" ? value : quote(value));
   return lines.map((line) => line.map(cell).join(",") + "\r\n").join("");
 }
 
 /** The points of all series as CSV (RFC 4180), a line a point: series, x, y. */
-export function toCsv(series: readonly Series[], xName: string, yName: string): string {
+export function seriesToCsv(series: readonly Series[], xName: string, yName: string): string {
   const lines = [["series", xName, yName].map(quote).join(",")];
   for (const each of series) {
     for (let i = 0; i < each.x.length; i++) {

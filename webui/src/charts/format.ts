@@ -1,7 +1,7 @@
 import { duration } from "@/format";
 
 /** A number of the API: where its type says number it may be the text "NaN" or "Infinity", for which JSON has no number. */
-export function numberOf(said: number | string | undefined): number {
+export function toNumber(said: number | string | undefined): number {
   return Number(said ?? NaN);
 }
 
@@ -9,7 +9,7 @@ export function numberOf(said: number | string | undefined): number {
  * A number as short as it can be said: four significant digits, powers of ten where it is far from 1. Of
  * what was measured alone: what someone chose is shown as it is.
  *
- * @param said may be a text, as of numberOf.
+ * @param said may be a text, as of toNumber.
  */
 export function formatNumber(said: number | string | undefined | null): string {
   if (said === undefined || said === null) return "–";
@@ -34,8 +34,8 @@ export function formatFixed(value: number, decimals: number): string {
   return Math.abs(Number(text) - value) > size / 20 ? formatNumber(value) : text;
 }
 
-/** The decimals (0 to 6) of a column: as many as its numbers have, and four digits of the greatest at most. */
-export function decimalsOf(values: readonly number[]): number {
+/** The decimals (0 to 6) of a column: as many as its numbers have, and four digits of the greatest at max. */
+export function countDecimals(values: readonly number[]): number {
   let needed = 0;
   let greatest = 0;
   for (const value of values) {

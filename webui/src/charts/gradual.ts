@@ -1,4 +1,4 @@
-import { paintCurves, paintMarks, planeOf, type Area, type Curve } from "./paint";
+import { paintCurves, paintMarks, toPlane, type Area, type Curve } from "./paint";
 
 /** The curves of an area as they were painted, on a canvas of their own. */
 export interface Picture {
@@ -15,14 +15,14 @@ export interface GradualPainter {
 
 // Curves painted in one frame. It begins with few enough that a frame is seldom late where Chromium paints
 // without a GPU, and learns from how late frames were.
-const AT_ONCE = { first: 40, least: 20, most: 200 };
+const BATCH = { first: 40, least: 20, max: 200 };
 const IN_TIME = 20;
 const LATE = 25; // ms from one frame to the next
 
 /** How many to paint next, if so many took so long. */
 function nextCount(count: number, took: number): number {
-  if (took < IN_TIME) return Math.min(AT_ONCE.most, Math.round(count * 1.5));
-  return took > LATE ? Math.max(AT_ONCE.least, Math.round(count / 2)) : count;
+  if (took < IN_TIME) return Math.min(BATCH.max, Math.round(count * 1.5));
+  return took > LATE ? Math.max(BATCH.least, Math.round(count / 2)) : count;
 }
 
 /**
@@ -33,7 +33,7 @@ export function createGradualPainter(
   onProgress: (picture: Picture, isWhole: boolean) => void,
 ): GradualPainter {
   let frame = 0;
-  let count = AT_ONCE.first;
+  let count = BATCH.first;
 
   const stop = () => cancelAnimationFrame(frame);
   const begin = (curves: readonly Curve[], area: Area, ratio: number) => {
@@ -67,7 +67,7 @@ export function createGradualPainter(
 
 /** Draws a picture where its x values are now; its height is stretched to the area's. */
 export function drawPicture(context: CanvasRenderingContext2D, picture: Picture, now: Area): void {
-  const { toX, toY } = planeOf(now);
+  const { toX, toY } = toPlane(now);
   const { image, area: then } = picture;
   const left = toX(then.x[0]);
   const right = toX(then.x[1]);

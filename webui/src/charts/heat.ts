@@ -7,13 +7,13 @@ export interface Bins {
   names: string[];
 }
 
-const MOST = 8;
+const MAX_BINS = 8;
 
 /** Texts and few distinct numbers stand for themselves, others are put into equal parts of the axis. */
-export function binsOf({ values, isLog = false }: Axis): Bins {
+export function toBins({ values, isLog = false }: Axis): Bins {
   const known = values.filter((value) => value !== undefined);
   const distinct = [...new Set(known)];
-  if (known.some((value) => typeof value === "string") || distinct.length <= MOST) {
+  if (known.some((value) => typeof value === "string") || distinct.length <= MAX_BINS) {
     const names = distinct
       .sort((a, b) =>
         typeof a === "number" && typeof b === "number" ? a - b : String(a) < String(b) ? -1 : 1,
@@ -29,14 +29,14 @@ export function binsOf({ values, isLog = false }: Axis): Bins {
   const by = isLog && numbers.every((value) => value > 0) ? Math.log10 : Number;
   const back = by === Math.log10 ? (at: number) => 10 ** at : Number;
   const least = by(Math.min(...numbers));
-  const size = (by(Math.max(...numbers)) - least) / MOST;
-  const names = Array.from({ length: MOST }, (_, i) => {
+  const size = (by(Math.max(...numbers)) - least) / MAX_BINS;
+  const names = Array.from({ length: MAX_BINS }, (_, i) => {
     const from = back(least + i * size);
     const to = back(least + (i + 1) * size);
     return `${formatNumber(Number(from.toPrecision(2)))} – ${formatNumber(Number(to.toPrecision(2)))}`;
   });
   const of = values.map((value) =>
-    typeof value === "number" ? Math.min(MOST - 1, Math.floor((by(value) - least) / size)) : -1,
+    typeof value === "number" ? Math.min(MAX_BINS - 1, Math.floor((by(value) - least) / size)) : -1,
   );
   return { of, names };
 }
@@ -48,7 +48,7 @@ export interface Cell {
 }
 
 /** The cells of a heat map by rows (of `down`) and columns (of `across`); undefined: no value fell there. */
-export function cellsOf(
+export function toCells(
   across: Bins,
   down: Bins,
   values: readonly number[],

@@ -16,7 +16,7 @@ const KEYS: Record<string, (plot: Plot) => void> = {
 };
 
 /** The same in words, for those who hear the page. */
-export const KEYS_SAID =
+export const KEYS_HELP =
   "Left and right arrows move to the next point, up and down arrows to other curves; plus and minus zoom, 0 resets the zoom, Shift with left or right pans.";
 
 interface Pressed {
@@ -28,7 +28,7 @@ interface Pressed {
 }
 
 /** Does what the key means. Returns whether it means anything. */
-export function pressKey(plot: Plot, { key, shiftKey, ctrlKey, metaKey, altKey }: Pressed) {
+export function handleKey(plot: Plot, { key, shiftKey, ctrlKey, metaKey, altKey }: Pressed) {
   const isArrow = key.startsWith("Arrow");
   const act = KEYS[shiftKey && isArrow ? `Shift+${key}` : key];
   if (!act || ctrlKey || metaKey || altKey) return false;

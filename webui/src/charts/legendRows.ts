@@ -13,14 +13,14 @@ export interface LegendEntry {
 export const LEGEND = { row: 18, swatch: 18, gap: 6 } as const;
 
 // More names are no legend but a list.
-const MOST = 60;
+const MAX_SHOWN = 60;
 // Wider than the letters of a small sans-serif are on the whole: no name runs into the next.
 const LETTER = 7;
 
 /** The names of the curves in columns of one width. Of a single one there is none: the title says it. */
-export function legendOf(curves: readonly Curve[], width: number): LegendEntry[] {
+export function layoutLegend(curves: readonly Curve[], width: number): LegendEntry[] {
   if (curves.length < 2) return [];
-  const shown = curves.slice(0, MOST).map(({ series }) => series);
+  const shown = curves.slice(0, MAX_SHOWN).map(({ series }) => series);
   const longest = Math.max(...shown.map(({ label }) => label.length));
   const wide = LEGEND.swatch + 2 * LEGEND.gap + LETTER * longest;
   const columns = Math.max(1, Math.floor(width / wide));
@@ -35,5 +35,5 @@ export function legendOf(curves: readonly Curve[], width: number): LegendEntry[]
 }
 
 /** Pixels that the entries need. */
-export const heightOfLegend = (entries: readonly LegendEntry[]) =>
+export const computeLegendHeight = (entries: readonly LegendEntry[]) =>
   entries.length > 0 ? (entries.at(-1)?.top ?? 0) + LEGEND.row : 0;

@@ -2,7 +2,7 @@
  * How new places (ascending, each once) come among old ones (ascending): for each place of the outcome the
  * index of an old one, or -1 - i for the new one of index i. A new one replaces an old one that is equal.
  */
-export function mergePlaces(old: ArrayLike<number>, added: readonly number[]): number[] {
+export function mergeOrder(old: ArrayLike<number>, added: readonly number[]): number[] {
   const places: number[] = [];
   let next = 0;
   for (let i = 0; i < old.length; i++) {
@@ -20,11 +20,11 @@ export function mergePlaces(old: ArrayLike<number>, added: readonly number[]): n
   return places;
 }
 
-/** The indices of at most about `most` of the values: the first, the last, and of each of equal stretches in between the least and the greatest, as the master thins curves out. */
-export function thinned(values: ArrayLike<number>, most: number): number[] {
-  if (values.length <= most) return Array.from(values, (_, i) => i);
+/** The indices of at max about `max` of the values: the first, the last, and of each of equal stretches in between the least and the greatest, as the master thins curves out. */
+export function downsample(values: ArrayLike<number>, max: number): number[] {
+  if (values.length <= max) return Array.from(values, (_, i) => i);
   const inner = values.length - 2;
-  const stretches = Math.max(1, Math.floor((most - 2) / 2));
+  const stretches = Math.max(1, Math.floor((max - 2) / 2));
   const kept = [0];
   for (let stretch = 0; stretch < stretches; stretch++) {
     const begin = 1 + Math.floor((inner * stretch) / stretches);

@@ -12,12 +12,12 @@ export interface Near {
   distance: number;
 }
 
-/** The `most` curves that lie nearest above or below a place, each at its point nearest to it; nearest first. */
+/** The `max` curves that lie nearest above or below a place, each at its point nearest to it; nearest first. */
 export function nearestCurves(
   curves: readonly Curve[],
   plane: Plane,
   at: { x: number; top: number },
-  most = 10,
+  max = 10,
 ): Near[] {
   const near: Near[] = [];
   for (const curve of curves) {
@@ -28,7 +28,7 @@ export function nearestCurves(
     const distance = Math.abs(plane.toY(y) - at.top);
     if (Number.isFinite(distance)) near.push({ curve, x: x[i] ?? NaN, y, distance });
   }
-  return near.sort((a, b) => a.distance - b.distance).slice(0, most);
+  return near.sort((a, b) => a.distance - b.distance).slice(0, max);
 }
 
 /**

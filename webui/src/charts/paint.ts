@@ -1,8 +1,8 @@
-import { strokeOf } from "./colours";
+import { getStroke } from "./colours";
 import { drawCurve, type Plane } from "./columns";
 import { smooth } from "./smooth";
 import { extent, lowerBound, type Series } from "./series";
-import { colourOf } from "./theme";
+import { resolveColour } from "./theme";
 
 /** What is drawn of a series: the values, and what lies faint behind them. */
 export interface Curve {
@@ -13,7 +13,7 @@ export interface Curve {
 }
 
 /** The curves of series that are not hidden. */
-export function curvesOf(
+export function toCurves(
   series: readonly Series[],
   hidden: ReadonlySet<string>,
   weight: number,
@@ -39,7 +39,7 @@ export interface Area {
 }
 
 /** Values to pixels. Of a logarithmic axis what is not positive is nowhere (not-a-number). */
-export function planeOf(area: Area): Plane {
+export function toPlane(area: Area): Plane {
   const [from, to] = area.x;
   const height = (value: number) => (area.isLog ? Math.log10(value > 0 ? value : NaN) : value);
   const least = height(area.y[0]);
@@ -57,7 +57,7 @@ export function planeOf(area: Area): Plane {
 }
 
 // With so many curves thin whole ones are told apart better than dashed ones, and drawn many times faster.
-const CROWD = 60;
+const MANY_CURVES = 60;
 
 /** Draws all curves, with their marks; `ratio` is the canvas' pixels for one of the page's. */
 export function paint(
@@ -78,14 +78,14 @@ export function paintCurves(
   ratio: number,
   all: number,
 ): void {
-  const plane = planeOf(area);
-  const areMany = all > CROWD;
+  const plane = toPlane(area);
+  const areMany = all > MANY_CURVES;
   const width = areMany ? 1 : 1.5 * ratio;
   within(context, area, () => {
     context.lineJoin = areMany ? "bevel" : "round";
     for (const { series, y, raw } of curves) {
-      const { colour, dash } = strokeOf(series.rank);
-      context.strokeStyle = colourOf(colour);
+      const { colour, dash } = getStroke(series.rank);
+      context.strokeStyle = resolveColour(colour);
       context.setLineDash(areMany ? [] : dash.map((length) => length * ratio));
       if (raw) {
         context.globalAlpha = 0.25;
@@ -104,7 +104,7 @@ export function paintMarks(
   area: Area,
   ratio: number,
 ): void {
-  const plane = planeOf(area);
+  const plane = toPlane(area);
   within(context, area, () => {
     paintRestarts(context, curves, area, plane, ratio);
     paintCheckpoints(context, curves, area, plane, ratio);
@@ -146,7 +146,7 @@ function paintCheckpoints(
   const size = 4 * ratio;
   for (const { series } of curves) {
     if (!series.checkpoints) continue;
-    context.fillStyle = colourOf(strokeOf(series.rank).colour);
+    context.fillStyle = resolveColour(getStroke(series.rank).colour);
     for (const length of series.checkpoints) {
       const x = plane.toX(length);
       context.beginPath();
@@ -168,7 +168,7 @@ function paintRestarts(
 ) {
   const places = new Set(curves.flatMap(({ series }) => series.restarts ?? []));
   if (places.size === 0) return;
-  const colour = colourOf("--failed");
+  const colour = resolveColour("--failed");
   context.strokeStyle = colour;
   context.fillStyle = colour;
   context.lineWidth = ratio;
@@ -189,7 +189,7 @@ function paintRestarts(
 }
 
 /** The least and greatest value that is shown between two x, with a little room; [0, 1] of nothing. */
-export function heightOf(
+export function computeYRange(
   curves: readonly Curve[],
   from: number,
   to: number,
@@ -215,7 +215,7 @@ export function heightOf(
 }
 
 /** The x values from the first to the last of all curves; [0, 1] of nothing. */
-export function widthOf(curves: readonly Curve[]): [number, number] {
+export function computeXRange(curves: readonly Curve[]): [number, number] {
   const [from, to] = extent(curves.map(({ series }) => series.x)) ?? [0, 1];
   return from < to ? [from, to] : [from - 0.5, to + 0.5];
 }

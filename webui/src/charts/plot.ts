@@ -1,8 +1,8 @@
 import uPlot from "uplot";
 import { createGradualPainter, drawPicture, type Picture } from "./gradual";
 import { nearestCurves, nextPlace } from "./nearest";
-import { heightOf, paint, planeOf, widthOf, type Area, type Curve } from "./paint";
-import { colourOf } from "./theme";
+import { computeYRange, paint, toPlane, computeXRange, type Area, type Curve } from "./paint";
+import { resolveColour } from "./theme";
 import { uplotOptions, type PlotOptions } from "./uplotOptions";
 import { isSameRange, rounded, type Range } from "./view";
 
@@ -81,7 +81,7 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
 
   // Width and height together: each for itself would draw all curves once more.
   const show = (range: Range) => {
-    const [least, greatest] = heightOf(curves, range[0], range[1], options.isLog);
+    const [least, greatest] = computeYRange(curves, range[0], range[1], options.isLog);
     plot.batch(() => {
       plot.setScale("x", { min: range[0], max: range[1] });
       plot.setScale("y", { min: least, max: greatest });
@@ -102,7 +102,7 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
   const nearTo = (u: uPlot, left: number, top: number) => {
     const area = areaOf(u);
     const at = { x: u.posToVal(left, "x"), top: area.top + top * devicePixelRatio };
-    return nearestCurves(curves, planeOf(area), at);
+    return nearestCurves(curves, toPlane(area), at);
   };
   const follow = (u: uPlot) => {
     const { left, top, event } = u.cursor;
@@ -153,7 +153,7 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
   return {
     setCurves(next) {
       curves = next;
-      full = widthOf(next);
+      full = computeXRange(next);
       wanted = undefined;
       plot.setData([full, [null, null]], false);
       show(isMoving ? shown() : (zoom ?? full));
@@ -228,10 +228,10 @@ function isSame(a: Area, b: Area): boolean {
 }
 
 function drawBest(context: CanvasRenderingContext2D, area: Area, best: number) {
-  const y = planeOf(area).toY(best);
+  const y = toPlane(area).toY(best);
   if (!(y >= area.top && y <= area.top + area.height)) return;
   context.save();
-  context.strokeStyle = colourOf("--faint");
+  context.strokeStyle = resolveColour("--faint");
   context.setLineDash([2, 4]);
   context.beginPath();
   context.moveTo(area.left, y);

@@ -11,7 +11,7 @@ export type XAxis = "batches" | "epochs" | "time";
 export const X_AXES: readonly XAxis[] = ["batches", "epochs", "time"];
 
 /** The columns of one metric's curve. Time is in seconds from the first point; without epochs, there are none. */
-export function columnsOf(points: readonly Point[], metric: string, axis: XAxis) {
+export function toColumns(points: readonly Point[], metric: string, axis: XAxis) {
   const first = Date.parse(points[0]?.time ?? "");
   const x = Float64Array.from(points, (point) => {
     if (axis === "batches") return point.batches ?? 0;
@@ -26,7 +26,7 @@ export function columnsOf(points: readonly Point[], metric: string, axis: XAxis)
 }
 
 /** The points in the order of the axis: a machine counts its reports anew with each run, time goes on. */
-export function inOrder(points: readonly Point[], axis: XAxis): readonly Point[] {
+export function sortByAxis(points: readonly Point[], axis: XAxis): readonly Point[] {
   if (axis !== "time") return points;
   return points
     .map((point) => ({ point, at: Date.parse(point.time ?? "") }))
@@ -35,12 +35,12 @@ export function inOrder(points: readonly Point[], axis: XAxis): readonly Point[]
 }
 
 /** The first point at or after each time (milliseconds) on the axis; times after which there is none are left out. */
-export function placesOf(
+export function findPositions(
   points: readonly Point[],
   times: readonly number[],
   axis: XAxis,
 ): { at: number; index: number }[] {
-  const { x } = columnsOf(points, "", axis);
+  const { x } = toColumns(points, "", axis);
   return times.flatMap((time) => {
     const index = points.findIndex((point) => Date.parse(point.time ?? "") >= time);
     return index < 0 || index >= x.length ? [] : { at: x[index] ?? 0, index };
@@ -62,12 +62,12 @@ export function withGaps(
 }
 
 /** Batches a second between neighbouring points, on the axis: how fast training was. Not across the indices in `breaks`. */
-export function throughputOf(
+export function computeThroughput(
   points: readonly Point[],
   axis: XAxis,
   breaks: readonly number[] = [],
 ) {
-  const { x } = columnsOf(points, "", axis);
+  const { x } = toColumns(points, "", axis);
   const y = Float64Array.from(x, (_, i) => {
     const before = points[i - 1];
     const now = points[i];
@@ -80,15 +80,15 @@ export function throughputOf(
 
 /**
  * Where on the axis so many batches were done: at the point that says so, or between its neighbours, as
- * points are thinned out. Before the first and after the last point nothing is known.
+ * points are downsample out. Before the first and after the last point nothing is known.
  */
-export function marksOf(
+export function toAxisPositions(
   points: readonly Point[],
   batches: readonly number[],
   axis: XAxis,
 ): readonly number[] {
   if (axis === "batches") return batches;
-  const { x } = columnsOf(points, "", axis);
+  const { x } = toColumns(points, "", axis);
   const places = Array.from(x, (at, i) => ({ at, batches: points[i]?.batches ?? 0 }));
   places.sort((a, b) => a.batches - b.batches);
   return batches.flatMap((wanted) => {

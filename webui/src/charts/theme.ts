@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from "react";
 
 /** The value of one of the page's colours (tokens.css), as a canvas takes it: "--line" or "var(--line)". */
-export function colourOf(name: string): string {
+export function resolveColour(name: string): string {
   const token = /^(?:var\()?(--[\w-]+)\)?$/.exec(name)?.[1];
   if (!token) return name;
   return getComputedStyle(document.documentElement).getPropertyValue(token).trim() || "#888888";

@@ -1,8 +1,8 @@
-/** At most about `most` round values from `least` to `greatest`, ascending: 1, 2 or 5 times a power of ten apart. */
-export function niceTicks(least: number, greatest: number, most = 6): number[] {
+/** At max about `max` round values from `least` to `greatest`, ascending: 1, 2 or 5 times a power of ten apart. */
+export function niceTicks(least: number, greatest: number, max = 6): number[] {
   if (!Number.isFinite(least) || !Number.isFinite(greatest)) return [];
   if (least === greatest) return [least];
-  const rough = (greatest - least) / Math.max(1, most - 1);
+  const rough = (greatest - least) / Math.max(1, max - 1);
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * ([1, 2, 5, 10].find((factor) => factor * power >= rough * 0.999) ?? 10);
   const ticks: number[] = [];

@@ -1,7 +1,7 @@
 import type uPlot from "uplot";
 import { formatNumber } from "./format";
 import type { Near } from "./nearest";
-import { colourOf } from "./theme";
+import { resolveColour } from "./theme";
 import type { Range } from "./view";
 
 /** What a plot shows besides its curves. */
@@ -32,9 +32,9 @@ export function uplotOptions(
   hooks: uPlot.Hooks.Arrays,
 ): uPlot.Options {
   const axis = {
-    stroke: () => colourOf("--secondary"),
+    stroke: () => resolveColour("--secondary"),
     font: "12px system-ui, sans-serif",
-    ticks: { stroke: () => colourOf("--line"), size: 4 },
+    ticks: { stroke: () => resolveColour("--line"), size: 4 },
   };
   // What is zoomed into comes to the others from who shows them all.
   const isCrosshair = (type: string) => type === "mousemove" || type === "mouseleave";
@@ -76,7 +76,7 @@ export function uplotOptions(
       },
       {
         ...axis,
-        grid: { stroke: () => colourOf("--line"), width: 1 },
+        grid: { stroke: () => resolveColour("--line"), width: 1 },
         size: 58,
         // Of a logarithmic axis only powers of ten are written.
         values: (_, ticks) =>

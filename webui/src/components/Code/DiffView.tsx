@@ -1,6 +1,6 @@
 import { useMemo } from "react";
 import { diffLines } from "diff";
-import { counted } from "@/words";
+import { counted } from "@/text";
 import styles from "./Code.module.css";
 
 interface Props {
@@ -24,12 +24,12 @@ const STYLES = {
 };
 
 // A browser stutters at longer texts, and looking for the shortest difference of two takes as long as both.
-const MOST_LINES = 5000;
-const MOST_MS = 2000;
+const MAX_LINES = 5000;
+const MAX_MS = 2000;
 
 /** Undefined: finding it takes too long. */
-function linesOf(before: string, after: string): DiffLine[] | undefined {
-  return diffLines(before, after, { timeout: MOST_MS })?.flatMap(({ value, added, removed }) =>
+function toLines(before: string, after: string): DiffLine[] | undefined {
+  return diffLines(before, after, { timeout: MAX_MS })?.flatMap(({ value, added, removed }) =>
     value
       .replace(/\n$/, "")
       .split("\n")
@@ -58,7 +58,7 @@ function near(lines: readonly DiffLine[], around: number): DiffLine[] {
 
 /** Two texts line by line: what is gone, what is new, by mark and colour. */
 export function DiffView({ before, after, around }: Props) {
-  const all = useMemo(() => linesOf(before, after), [before, after]);
+  const all = useMemo(() => toLines(before, after), [before, after]);
   if (all === undefined) {
     return <p>Too many differences to display. Download both to compare them.</p>;
   }
@@ -67,12 +67,12 @@ export function DiffView({ before, after, around }: Props) {
   const lines = around === undefined ? all : near(all, around);
   return (
     <pre className={styles.code} tabIndex={0} aria-label={counted(changes, "changed line")}>
-      {lines.slice(0, MOST_LINES).map((line, i) => (
+      {lines.slice(0, MAX_LINES).map((line, i) => (
         <span key={i} className={STYLES[line.mark]}>
           {`${line.mark} ${line.text}\n`}
         </span>
       ))}
-      {lines.length > MOST_LINES && `… and ${lines.length - MOST_LINES} more lines`}
+      {lines.length > MAX_LINES && `… and ${lines.length - MAX_LINES} more lines`}
     </pre>
   );
 }

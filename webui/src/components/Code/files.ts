@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { ungzip } from "pako";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import { readTar, type TarFile } from "@/tar";
 
 /** The files that an experiment was submitted with; of none, nothing is read. */
@@ -10,7 +10,7 @@ export function useFiles(id: number | undefined) {
     enabled: id !== undefined,
     staleTime: Infinity,
     queryFn: async ({ signal }) => {
-      const { b64Tgz } = await dataOf(
+      const { b64Tgz } = await unwrap(
         api.GET("/api/v1/experiments/{experiment_id}/model_def", {
           params: { path: { experiment_id: id ?? 0 } },
           signal,
@@ -27,13 +27,13 @@ export function unpack(base64: string): TarFile[] {
 }
 
 /** A file as text; undefined for one that is none (it holds a zero byte near its begin). */
-export function textOf(file: TarFile | undefined): string | undefined {
+export function readText(file: TarFile | undefined): string | undefined {
   if (!file || file.content.subarray(0, 8000).includes(0)) return undefined;
   return new TextDecoder().decode(file.content);
 }
 
 /** How a file differs, by its bytes: it need be no text. */
-export function changeMark(mine: TarFile | undefined, theirs: TarFile | undefined): string {
+export function describeChange(mine: TarFile | undefined, theirs: TarFile | undefined): string {
   if (!mine) return "(only in the other experiment)";
   if (!theirs) return "(only in this experiment)";
   return isSame(mine, theirs) ? "" : "(differs)";

@@ -1,7 +1,7 @@
 import { lazy, Suspense, useMemo } from "react";
 import { Link } from "react-router";
 import { readMetricCsv } from "@/api/metricCsv";
-import { seriesOf } from "@/api/trialPoints";
+import { buildSeries } from "@/api/trialPoints";
 import type { Metric } from "@/api/trialQueries";
 import type { Message } from "@/api/types";
 import { formatNumber, seconds } from "@/charts/format";
@@ -16,10 +16,12 @@ import { paths } from "@/paths";
 import styles from "./Comparison.module.css";
 import { HyperparameterTable } from "./HyperparameterTable";
 import { isTerminal } from "@/api/states";
-import { useCurves, useLive, useNames, useTrials } from "./useCompared";
+import { useCurves, useLiveUpdates, useNames, useTrials } from "./useComparison";
 
 // It brings what finds differences of texts.
-const Against = lazy(() => import("./Against").then((part) => ({ default: part.Against })));
+const ExperimentDiff = lazy(() =>
+  import("./ExperimentDiff").then((part) => ({ default: part.ExperimentDiff })),
+);
 
 /** Trials side by side: their curves, and where hyperparameters, configurations and code differ. */
 export function Comparison({ ids }: { ids: readonly number[] }) {
@@ -71,7 +73,7 @@ export function Comparison({ ids }: { ids: readonly number[] }) {
       )}
       {[...experiments].map(
         ([id, experiment]) =>
-          experiment && !isTerminal(experiment.state) && <Live key={id} experimentId={id} />,
+          experiment && !isTerminal(experiment.state) && <LiveUpdates key={id} experimentId={id} />,
       )}
       {metrics.length > 0 && <AxisChoice axis={axis} />}
       <div className={styles.charts}>
@@ -88,7 +90,7 @@ export function Comparison({ ids }: { ids: readonly number[] }) {
       <HyperparameterTable trials={trials} />
       <Suspense>
         {known.slice(1).map((experiment, i) => (
-          <Against
+          <ExperimentDiff
             key={experiment.id}
             first={known[0] ?? {}}
             second={experiment}
@@ -101,8 +103,8 @@ export function Comparison({ ids }: { ids: readonly number[] }) {
 }
 
 /** Follows an experiment that goes on; there is nothing to see of that itself. */
-function Live({ experimentId }: { experimentId: number }) {
-  useLive(experimentId);
+function LiveUpdates({ experimentId }: { experimentId: number }) {
+  useLiveUpdates(experimentId);
   return null;
 }
 
@@ -117,7 +119,7 @@ function Curves({ ids, trials, metric, axis }: CurvesProps) {
   const { points, error } = useCurves(trials, metric);
   const { view, onView } = useChartView(`${metric.group}.${metric.name}`);
   const series = useMemo(
-    () => seriesOf(points, metric.name, axis, (id) => ids.indexOf(id)),
+    () => buildSeries(points, metric.name, axis, (id) => ids.indexOf(id)),
     [points, metric.name, axis, ids],
   );
   if (error) return <ErrorPanel error={error} />;

@@ -1,15 +1,15 @@
 import type { Message } from "@/api/types";
-import { ParamCheck } from "../Page/Narrow";
+import { ParamCheck } from "../Page/Filters";
 import { useParam } from "../Page/useParam";
 import styles from "./Comparison.module.css";
-import { comparedLeaves } from "./differences";
+import { compareLeaves } from "./differences";
 
 const shown = (value: unknown) => (value === undefined ? "–" : JSON.stringify(value));
 
 /** The hyperparameters in which trials differ; on request the others as well, among which these stand out. */
 export function HyperparameterTable({ trials }: { trials: readonly Message["Trial"][] }) {
   const [all] = useParam("alike");
-  const leaves = comparedLeaves(trials.map((trial) => trial.hparams));
+  const leaves = compareLeaves(trials.map((trial) => trial.hparams));
   const rows = leaves.filter(({ differs }) => differs || all === "yes");
   if (trials.length < 2) return null;
   return (

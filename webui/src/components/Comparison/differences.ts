@@ -5,21 +5,21 @@ export interface Difference {
 }
 
 /** The leaves of an object by their paths; lists are leaves. */
-export function leavesOf(value: unknown, path = ""): Map<string, unknown> {
+export function flattenLeaves(value: unknown, path = ""): Map<string, unknown> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     return new Map(path ? [[path, value]] : []);
   }
   const leaves = new Map<string, unknown>();
   for (const [name, inside] of Object.entries(value)) {
-    for (const [at, leaf] of leavesOf(inside, path ? `${path}.${name}` : name))
+    for (const [at, leaf] of flattenLeaves(inside, path ? `${path}.${name}` : name))
       leaves.set(at, leaf);
   }
   return leaves;
 }
 
 /** All that objects have, by path, and whether they differ there. */
-export function comparedLeaves(objects: readonly unknown[]): (Difference & { differs: boolean })[] {
-  const leaves = objects.map((object) => leavesOf(object));
+export function compareLeaves(objects: readonly unknown[]): (Difference & { differs: boolean })[] {
+  const leaves = objects.map((object) => flattenLeaves(object));
   const paths = [...new Set(leaves.flatMap((each) => [...each.keys()]))].sort();
   return paths.map((path) => {
     const values = leaves.map((each) => each.get(path));
@@ -29,8 +29,8 @@ export function comparedLeaves(objects: readonly unknown[]): (Difference & { dif
 }
 
 /** Where objects differ, by path. */
-export function differencesOf(objects: readonly unknown[]): Difference[] {
-  return comparedLeaves(objects)
+export function findDifferences(objects: readonly unknown[]): Difference[] {
+  return compareLeaves(objects)
     .filter(({ differs }) => differs)
     .map(({ path, values }) => ({ path, values }));
 }

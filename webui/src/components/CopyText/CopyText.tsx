@@ -10,9 +10,9 @@ interface Props {
 
 /** An id or a command that one click copies. */
 export function CopyText({ text, label }: Props) {
-  const [said, setSaid] = useState("");
+  const [status, setStatus] = useState("");
   const copy = async () => {
-    setSaid((await copyText(text)) ? "Copied" : "Copy failed");
+    setStatus((await copyText(text)) ? "Copied" : "Copy failed");
   };
   return (
     <button
@@ -20,11 +20,11 @@ export function CopyText({ text, label }: Props) {
       className={styles.copy}
       title={`Copy ${text}`}
       onClick={() => void copy()}
-      onBlur={() => setSaid("")}
+      onBlur={() => setStatus("")}
     >
       <code>{label ?? text}</code>
       <span className={styles.mark} aria-live="polite">
-        {said || <span aria-hidden>⧉</span>}
+        {status || <span aria-hidden>⧉</span>}
       </span>
     </button>
   );

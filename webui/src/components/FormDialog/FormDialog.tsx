@@ -25,7 +25,7 @@ interface Props {
   onClose: () => void;
 }
 
-const changedOf = (values: Values, began: Values): Values =>
+const getChanged = (values: Values, began: Values): Values =>
   Object.fromEntries(Object.entries(values).filter(([name, value]) => value !== began[name]));
 
 /** Asks for a few things and sends them. It is open as long as it is shown. */
@@ -40,7 +40,7 @@ export function FormDialog(props: Props) {
   const [values, setValues] = useState(began);
   const navigate = useNavigate();
   const send = useMutation({
-    mutationFn: (now: Values) => onSubmit(now, changedOf(now, began)),
+    mutationFn: (now: Values) => onSubmit(now, getChanged(now, began)),
     onSuccess: (next) => {
       // In place of the dialog's own address: Back leads to where it was opened.
       if (typeof next === "string") void navigate(next, { replace: true });

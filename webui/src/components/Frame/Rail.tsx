@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { NavLink } from "react-router";
 import { paths } from "@/paths";
-import { places } from "./places";
+import { navItems } from "./navItems";
 import styles from "./Frame.module.css";
 
 /** The way to each place; `foot` stays at its lower end. */
@@ -12,7 +12,7 @@ export function Rail({ foot }: { foot?: ReactNode }) {
         <span aria-hidden>◆</span>
       </NavLink>
       <nav aria-label="Main navigation">
-        {places.map(({ to, label, mark }) => (
+        {navItems.map(({ to, label, mark }) => (
           <NavLink key={to} to={to} end={to === "/"} title={label} className={styles.place}>
             <span aria-hidden>{mark}</span>
             <span className={styles.label}>{label}</span>

@@ -7,14 +7,21 @@ interface Props {
   line: LogLine;
   previous: LogLine | undefined;
   top: number;
-  isMarked: boolean;
+  isSelected: boolean;
   /** What else the page's address says: a line is drawn anew when it changes. */
   search: string;
-  onMark: (id: string) => void;
+  onSelect: (id: string) => void;
 }
 
 /** A line of a log; its time leads to it: the address names the line then. */
-export const Line = memo(function Line({ line, previous, top, isMarked, search, onMark }: Props) {
+export const Line = memo(function Line({
+  line,
+  previous,
+  top,
+  isSelected,
+  search,
+  onSelect,
+}: Props) {
   const time = isoLocal(line.timestamp);
   const date = time.slice(0, 10);
   // Where the date is another than the line's before.
@@ -24,20 +31,20 @@ export const Line = memo(function Line({ line, previous, top, isMarked, search, 
   const { id = "" } = line;
   return (
     <div
-      className={`${styles.line} ${kind} ${isMarked ? styles.marked : ""}`}
+      className={`${styles.line} ${kind} ${isSelected ? styles.selected : ""}`}
       style={{ transform: `translateY(${top}px)` }}
-      aria-current={isMarked || undefined}
+      aria-current={isSelected || undefined}
     >
       <a
         // Its own address, for a click with the other button; a thousand stops would keep the keyboard here.
-        href={addressOf(id, search)}
+        href={toLineUrl(id, search)}
         tabIndex={-1}
         className={styles.time}
         title={`${time}: link to this line`}
         onClick={(event) => {
           if (event.ctrlKey || event.metaKey || event.shiftKey) return;
           event.preventDefault();
-          onMark(id);
+          onSelect(id);
         }}
       >
         {day + time.slice(11, 23)}
@@ -49,7 +56,7 @@ export const Line = memo(function Line({ line, previous, top, isMarked, search, 
 });
 
 /** This page, with a line in its address. */
-export function addressOf(line: string, search: string): string {
+export function toLineUrl(line: string, search: string): string {
   const params = new URLSearchParams(search);
   params.set("line", line);
   return `${location.origin}${location.pathname}?${params.toString()}`;

@@ -82,8 +82,8 @@ it("says times by the clock here, and the date where it is another", async () =>
 
 it("opens at the line that the address names, and reads what is around it", async () => {
   const { asked, log } = show(manyLines(3000), "/?line=1500");
-  const marked = await screen.findByText("line 1500");
-  expect(marked.parentElement).toHaveAttribute("aria-current", "true");
+  const selected = await screen.findByText("line 1500");
+  expect(selected.parentElement).toHaveAttribute("aria-current", "true");
   expect(asked.some((query) => query.get("beforeId") === "1500")).toBe(true);
   expect(asked.some((query) => query.get("orderBy") && !query.has("beforeId"))).toBe(false);
   // In the middle of 600 pixels, behind 500 lines of 20.

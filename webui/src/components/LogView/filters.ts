@@ -1,4 +1,4 @@
-import { queryOf } from "@/api/lines";
+import { buildQuery } from "@/api/messages";
 
 export const LEVELS = ["TRACE", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] as const;
 
@@ -28,7 +28,7 @@ export function readFilters(params: URLSearchParams): LogFilters {
 }
 
 /** Filters that leave nothing out. */
-export const NONE: LogFilters = {
+export const NO_FILTERS: LogFilters = {
   level: "",
   rank: "",
   text: "",
@@ -38,7 +38,7 @@ export const NONE: LogFilters = {
 };
 
 /** Whether they may leave a line out. */
-export function hasAny({ level, rank, text, since, until }: LogFilters): boolean {
+export function hasFilters({ level, rank, text, since, until }: LogFilters): boolean {
   return [level, rank, text, since, until].some(Boolean);
 }
 
@@ -54,7 +54,7 @@ export function writeFilters(params: URLSearchParams, filters: LogFilters): URLS
 }
 
 /** Where in the log to read: what lies before or after a line, how many, whether to wait for more. */
-export interface Place {
+export interface LogRange {
   afterId?: string;
   beforeId?: string;
   limit?: number;
@@ -65,11 +65,11 @@ export interface Place {
 }
 
 /** The address of a trial's log. */
-export function logPath(trialId: number, filters: LogFilters, place: Place): string {
+export function logPath(trialId: number, filters: LogFilters, place: LogRange): string {
   const from = place.isError ? LEVELS.indexOf("ERROR") : LEVELS.indexOf(filters.level as "INFO");
   const time = (text: string) =>
     text && !Number.isNaN(Date.parse(text)) ? new Date(text).toISOString() : undefined;
-  const query = queryOf({
+  const query = buildQuery({
     levels: from > 0 ? LEVELS.slice(from).map((level) => `LOG_LEVEL_${level}`) : undefined,
     rankIds: filters.rank || undefined,
     searchText: filters.text,

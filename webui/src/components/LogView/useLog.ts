@@ -1,9 +1,9 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { useQueryClient } from "@tanstack/react-query";
-import { readLines } from "@/api/lines";
+import { readMessages } from "@/api/messages";
 import { watch } from "@/api/stream";
-import { END, placesAround, PORTION, portionQuery } from "./ahead";
-import { logPath, type LogFilters, type Place } from "./filters";
+import { END, rangesAround, PORTION, portionQuery } from "./prefetch";
+import { logPath, type LogFilters, type LogRange } from "./filters";
 import { append, EMPTY, prepend, type LogLine, type LogWindow } from "./window";
 
 // How often lines that come are shown: more often is only flicker.
@@ -38,17 +38,17 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean, at
   const client = useQueryClient();
 
   const read = useCallback(
-    async (place: Place): Promise<LogLine[]> => {
+    async (place: LogRange): Promise<LogLine[]> => {
       const signal = aborter.current?.signal ?? new AbortController().signal;
       const asked = JSON.parse(name) as LogFilters;
-      const lines = await readLines<LogLine>(logPath(trialId, asked, place), signal);
+      const lines = await readMessages<LogLine>(logPath(trialId, asked, place), signal);
       return place.isDescending ? lines.reverse() : lines;
     },
     [trialId, name],
   );
   // As `read`; what was read ahead is not read again.
   const readFirst = useCallback(
-    async (place: Place): Promise<LogLine[]> => {
+    async (place: LogRange): Promise<LogLine[]> => {
       const signal = aborter.current?.signal;
       const asked = JSON.parse(name) as LogFilters;
       const lines = await client.query(portionQuery(trialId, asked, place));
@@ -100,7 +100,7 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean, at
   const toLine = useCallback(
     (id: string, how = read) =>
       move(async () => {
-        const [before = [], after = []] = await Promise.all(placesAround(id).map(how));
+        const [before = [], after = []] = await Promise.all(rangesAround(id).map(how));
         const lines = [...before, ...after];
         setShown({ lines, hasStart: before.length < PORTION, hasEnd: after.length < PORTION });
       }, true),

@@ -1,9 +1,9 @@
 import { useCallback, useId, useRef, useState } from "react";
 import { useNavigate } from "react-router";
 import { useOverview } from "@/api/useOverview";
-import { usePlaces } from "../Frame/usePlaces";
-import { entriesFor } from "./entries";
-import { usePaletteThings } from "./usePaletteThings";
+import { useNavItems } from "../Frame/useNavItems";
+import { findEntries } from "./entries";
+import { usePaletteEntries } from "./usePaletteEntries";
 import { useShortcuts } from "./useShortcuts";
 import styles from "./Palette.module.css";
 
@@ -16,8 +16,8 @@ export function Palette() {
   const navigate = useNavigate();
   const list = useId();
   const [wasOpened, setWasOpened] = useState(false);
-  const things = usePaletteThings(wasOpened);
-  const entries = entriesFor(query, overview, usePlaces(), things);
+  const extraEntries = usePaletteEntries(wasOpened);
+  const entries = findEntries(query, overview, useNavItems(), extraEntries);
   const open = useCallback(() => {
     setQuery("");
     setChosen(0);

@@ -1,5 +1,5 @@
 import { useCallback, useRef } from "react";
-import { usePlaces } from "../Frame/usePlaces";
+import { useNavItems } from "../Frame/useNavItems";
 import { useKey } from "./useShortcuts";
 import styles from "./Palette.module.css";
 
@@ -34,7 +34,7 @@ function Keys({ rows }: { rows: [string[], string][] }) {
 /** What the keys do, opened by `?`. */
 export function Shortcuts() {
   const dialog = useRef<HTMLDialogElement>(null);
-  const places = usePlaces();
+  const navItems = useNavItems();
   useKey(
     "?",
     useCallback(() => {
@@ -47,7 +47,7 @@ export function Shortcuts() {
         <h2>General</h2>
         <Keys rows={everywhere} />
         <h2>Go to</h2>
-        <Keys rows={places.map(({ key, label }) => [["g", key], label])} />
+        <Keys rows={navItems.map(({ key, label }) => [["g", key], label])} />
         <h2>Tables</h2>
         <Keys rows={inTables} />
         <form method="dialog">

@@ -1,5 +1,5 @@
 import type { Overview } from "@/api/useOverview";
-import { places, type Place } from "../Frame/places";
+import { navItems, type NavItem } from "../Frame/navItems";
 import { paths } from "@/paths";
 
 /** A line of the palette: a place to go to. */
@@ -20,14 +20,14 @@ function isSubsequence(query: string, text: string): boolean {
 }
 
 /**
- * What fits `query`, best first: pages, known experiments, other `things` once something is asked for,
+ * What fits `query`, best first: pages, known experiments, other `extraEntries` once something is asked for,
  * and any experiment by its number.
  */
-export function entriesFor(
+export function findEntries(
   query: string,
   overview: Overview | undefined,
-  pages: readonly Place[] = places,
-  things: readonly Entry[] = [],
+  pages: readonly NavItem[] = navItems,
+  extraEntries: readonly Entry[] = [],
 ): Entry[] {
   const wanted = query.trim().toLowerCase();
   const { running = [], ended = [] } = overview ?? {};
@@ -38,7 +38,7 @@ export function entriesFor(
       label: `${id} ${name}`,
       hint: "experiment",
     })),
-    ...(wanted === "" ? [] : things),
+    ...(wanted === "" ? [] : extraEntries),
   ];
   const parts = all.filter(({ label }) => label.toLowerCase().includes(wanted));
   const loose = all.filter(

@@ -52,7 +52,7 @@ function Editor({ scope, of, mayChange, kept }: Props & { kept: string }) {
   const [refused, setRefused] = useState({ text: "", problems: [] as string[] });
   const syntax = syntaxProblems(text);
   const problems = syntax.length > 0 ? syntax : refused.text === text ? refused.problems : [];
-  const renew = () => client.invalidateQueries({ queryKey: policiesKey(scope) });
+  const refresh = () => client.invalidateQueries({ queryKey: policiesKey(scope) });
   const save = async () => {
     try {
       await savePolicies(scope, text);
@@ -61,7 +61,7 @@ function Editor({ scope, of, mayChange, kept }: Props & { kept: string }) {
       setRefused({ text, problems: error.message.split("\n") });
       return;
     }
-    await renew();
+    await refresh();
   };
   const isSame = text === begin && "No changes";
   return (
@@ -81,7 +81,7 @@ function Editor({ scope, of, mayChange, kept }: Props & { kept: string }) {
               kept !== "" && {
                 label: "Delete",
                 confirm: `Delete the policies of ${of}? They no longer apply to new experiments.`,
-                run: () => removePolicies(scope).then(renew),
+                run: () => removePolicies(scope).then(refresh),
               },
             ]}
           />

@@ -27,7 +27,7 @@ const kinds: Record<string, Kind> = {
 };
 
 /** "STATE_STOPPING_KILLED" is "Stopping (killed)". */
-function wordsOf(name: string): string {
+function toWords(name: string): string {
   const words = name.toLowerCase().split("_");
   const [first = "", ...rest] = words;
   const capital = first.charAt(0).toUpperCase() + first.slice(1);
@@ -44,7 +44,7 @@ export function State({ state }: { state: string | undefined }) {
       <span aria-hidden className={styles[kind]}>
         {marks[kind]}
       </span>
-      {wordsOf(name)}
+      {toWords(name)}
     </span>
   );
 }

@@ -1,6 +1,6 @@
 import { NavLink } from "react-router";
 import styles from "./Tabs.module.css";
-import { useInSight } from "./useInSight";
+import { useScrollIntoView } from "./useScrollIntoView";
 
 export interface Tab {
   /** In the address; the first tab's is empty. */
@@ -19,7 +19,7 @@ export function Tabs({
   tabs: Tab[];
   to: (name: string) => string;
 }) {
-  const row = useInSight<HTMLElement>();
+  const row = useScrollIntoView<HTMLElement>();
   return (
     <nav ref={row} className={styles.tabs} aria-label={label}>
       {tabs.map((tab) => (

@@ -24,14 +24,14 @@ export function Time({ at }: { at: string | null | undefined }) {
   );
 }
 
-interface LastedProps {
+interface DurationProps {
   from: string | null | undefined;
   /** Without: until now. */
   to?: string | null | undefined;
 }
 
 /** How long something took, or has taken so far. */
-export function Lasted({ from, to }: LastedProps) {
+export function Duration({ from, to }: DurationProps) {
   const now = useNow();
   if (!from) return <>–</>;
   return <>{duration(((to ? Date.parse(to) : now) - Date.parse(from)) / 1000)}</>;

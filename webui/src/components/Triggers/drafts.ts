@@ -79,7 +79,7 @@ export const FIELDS: readonly Field[] = [
 let lastKey = 0;
 
 /** A trigger to begin with: with the values of one that there is, or as they stand by themselves. */
-export function draftOf({ triggerType, condition }: Trigger = {}): Draft {
+export function toDraft({ triggerType, condition }: Trigger = {}): Draft {
   const said: Record<string, string | number | undefined> = { trigger: triggerType, ...condition };
   const values = Object.fromEntries(
     FIELDS.map(({ name, value = "" }) => [name, String(said[name] ?? value)]),
@@ -89,7 +89,7 @@ export function draftOf({ triggerType, condition }: Trigger = {}): Draft {
 }
 
 /** The trigger as the API takes it; docs/webhooks.md has the conditions. */
-export function triggerOf({ values }: Draft): Trigger {
+export function toTrigger({ values }: Draft): Trigger {
   const { trigger, state = "", metric = "", op = "", value, group = "", regex = "" } = values;
   const conditions: Record<string, object> = {
     [STATE]: { state },

@@ -19,8 +19,8 @@ interface Props<Row> {
   count: number;
   /** A row by its place from 0; undefined: not here yet. */
   rowAt: (index: number) => Row | undefined;
-  idOf: (row: Row) => number;
-  cellOf: (row: Row, column: string) => Cell;
+  getId: (row: Row) => number;
+  renderCell: (row: Row, column: string) => Cell;
   /** The rows that are shown now, the last one excluded. */
   onRange: (from: number, to: number) => void;
   view: TableView;
@@ -36,7 +36,8 @@ const BOX = 36;
 
 /** A table of any length of which only the visible rows exist. Its head and its first columns stay. */
 export function DataTable<Row>(props: Props<Row>) {
-  const { columns, count, rowAt, idOf, cellOf, onRange, view, onView, selected, onSelect } = props;
+  const { columns, count, rowAt, getId, renderCell, onRange, view, onView, selected, onSelect } =
+    props;
   const place = useRef<HTMLDivElement>(null);
   const { isCompact } = view;
   const height = isCompact ? COMPACT_ROW : ROW;
@@ -76,7 +77,7 @@ export function DataTable<Row>(props: Props<Row>) {
       .map(({ index }) => rowAt(index))
       .filter((row) => row !== undefined);
   };
-  const areAll = seen().length > 0 && seen().every((row) => selected.has(idOf(row)));
+  const areAll = seen().length > 0 && seen().every((row) => selected.has(getId(row)));
 
   return (
     <div
@@ -93,7 +94,7 @@ export function DataTable<Row>(props: Props<Row>) {
             type="checkbox"
             aria-label="Select visible rows"
             checked={areAll}
-            onChange={() => onSelect(new Set(areAll ? [] : [...selected, ...seen().map(idOf)]))}
+            onChange={() => onSelect(new Set(areAll ? [] : [...selected, ...seen().map(getId)]))}
           />
         </div>
         {columns.map((column, i) => (
@@ -123,7 +124,7 @@ export function DataTable<Row>(props: Props<Row>) {
       >
         {shown.map(({ index, start }) => {
           const row = rowAt(index);
-          const isSelected = row !== undefined && selected.has(idOf(row));
+          const isSelected = row !== undefined && selected.has(getId(row));
           return (
             <div
               key={index}
@@ -137,14 +138,14 @@ export function DataTable<Row>(props: Props<Row>) {
                 {row && (
                   <input
                     type="checkbox"
-                    aria-label={`Select ${idOf(row)}`}
+                    aria-label={`Select ${getId(row)}`}
                     checked={isSelected}
-                    onChange={() => toggle(idOf(row))}
+                    onChange={() => toggle(getId(row))}
                   />
                 )}
               </div>
               {columns.map((column, i) => {
-                const cell = row && cellOf(row, column.name);
+                const cell = row && renderCell(row, column.name);
                 return (
                   <div
                     key={column.name}

@@ -2,10 +2,10 @@ import { useState } from "react";
 import { render, screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, it } from "vitest";
-import { draftOf, emptyGroup, filterOf } from "./draft";
+import { toDraft, emptyGroup, toFilter } from "./draft";
 import { parseFilter, type FilterColumn } from "./filter";
 import { FilterBuilder } from "./FilterBuilder";
-import { sentenceOf } from "./sentence";
+import { toSentence } from "./sentence";
 
 const COLUMNS: FilterColumn[] = [
   { column: "state", type: "COLUMN_TYPE_TEXT", displayName: "State" },
@@ -18,7 +18,7 @@ const COLUMNS: FilterColumn[] = [
 /** A builder that begins with a sentence; what it says is read off the page. */
 function Whole({ begin }: { begin: string }) {
   const [draft, setDraft] = useState(() =>
-    begin ? draftOf(parseFilter(begin, COLUMNS)) : emptyGroup(),
+    begin ? toDraft(parseFilter(begin, COLUMNS)) : emptyGroup(),
   );
   return (
     <>
@@ -26,9 +26,9 @@ function Whole({ begin }: { begin: string }) {
         group={draft}
         onChange={setDraft}
         columns={COLUMNS}
-        valuesOf={(column) => (column === "state" ? ["running", "paused"] : [])}
+        suggestValues={(column) => (column === "state" ? ["running", "paused"] : [])}
       />
-      <output>{sentenceOf(filterOf(draft, COLUMNS))}</output>
+      <output>{toSentence(toFilter(draft, COLUMNS))}</output>
     </>
   );
 }

@@ -1,13 +1,13 @@
 import { useEffect, useId, useRef, useState } from "react";
 import {
-  columnOf,
+  findColumn,
   emptyCondition,
   emptyGroup,
-  fieldOf,
+  toField,
   hasValue,
-  MOST_DEEP,
+  MAX_DEPTH,
   OPERATORS,
-  suggested,
+  suggestColumns,
   withColumn,
   type DraftCondition,
   type DraftGroup,
@@ -15,15 +15,15 @@ import {
 } from "./draft";
 import type { FilterColumn, Operator } from "./filter";
 import styles from "./FilterBuilder.module.css";
-import { wordsOf } from "./sentence";
+import { operatorToText } from "./sentence";
 
-interface Known {
+interface Suggestions {
   columns: readonly FilterColumn[];
   /** Values that a column is likely to be asked for. */
-  valuesOf: (column: string) => readonly string[];
+  suggestValues: (column: string) => readonly string[];
 }
 
-interface GroupProps extends Known {
+interface GroupProps extends Suggestions {
   group: DraftGroup;
   onChange: (group: DraftGroup) => void;
   /** Not of the outermost one. */
@@ -98,9 +98,9 @@ export function FilterBuilder(props: GroupProps) {
         </button>
         <button
           type="button"
-          disabled={depth >= MOST_DEEP}
+          disabled={depth >= MAX_DEPTH}
           title={
-            depth >= MOST_DEEP ? `Groups can be nested up to ${MOST_DEEP} levels deep` : undefined
+            depth >= MAX_DEPTH ? `Groups can be nested up to ${MAX_DEPTH} levels deep` : undefined
           }
           onClick={addGroup}
         >
@@ -119,25 +119,32 @@ function Remove({ what, onRemove }: { what: string; onRemove: () => void }) {
   );
 }
 
-interface ConditionProps extends Known {
+interface ConditionProps extends Suggestions {
   condition: DraftCondition;
   isNew: boolean;
   onChange: (condition: DraftCondition) => void;
   onRemove: () => void;
 }
 
-function Condition({ condition, isNew, columns, valuesOf, onChange, onRemove }: ConditionProps) {
+function Condition({
+  condition,
+  isNew,
+  columns,
+  suggestValues,
+  onChange,
+  onRemove,
+}: ConditionProps) {
   const { operator, value } = condition;
-  const column = columnOf(condition.column, columns);
+  const column = findColumn(condition.column, columns);
   const type = column?.type ?? "COLUMN_TYPE_UNSPECIFIED";
-  const isWrong = column !== undefined && value !== "" && !fieldOf(condition, columns);
+  const isWrong = column !== undefined && value !== "" && !toField(condition, columns);
   const what = column ? column.displayName || column.column : "condition";
   return (
     <div className={styles.line} role="group" aria-label={what}>
-      <Typed
+      <SuggestInput
         label="Column"
         text={condition.column}
-        suggestionsFor={(typed) => suggested(typed, columns).map((each) => each.column)}
+        suggestionsFor={(typed) => suggestColumns(typed, columns).map((each) => each.column)}
         isWrong={condition.column !== "" && !column}
         isFocused={isNew}
         onText={(typed) => onChange(withColumn(condition, typed, columns))}
@@ -149,16 +156,16 @@ function Condition({ condition, isNew, columns, valuesOf, onChange, onRemove }: 
       >
         {OPERATORS[type].map((each) => (
           <option key={each} value={each}>
-            {wordsOf(each, type)}
+            {operatorToText(each, type)}
           </option>
         ))}
       </select>
       {hasValue(operator) && (
-        <Typed
+        <SuggestInput
           label="Value"
           text={value}
           isDate={type === "COLUMN_TYPE_DATE"}
-          suggestionsFor={() => (column ? valuesOf(column.column) : [])}
+          suggestionsFor={() => (column ? suggestValues(column.column) : [])}
           isWrong={isWrong}
           onText={(typed) => onChange({ ...condition, value: typed })}
         />
@@ -168,7 +175,7 @@ function Condition({ condition, isNew, columns, valuesOf, onChange, onRemove }: 
   );
 }
 
-interface TypedProps {
+interface SuggestInputProps {
   label: string;
   text: string;
   suggestionsFor: (typed: string) => readonly string[];
@@ -179,7 +186,7 @@ interface TypedProps {
   onText: (text: string) => void;
 }
 
-function Typed(props: TypedProps) {
+function SuggestInput(props: SuggestInputProps) {
   const { label, text, suggestionsFor, isWrong, isFocused = false, isDate = false, onText } = props;
   const id = useId();
   const [typed, setTyped] = useState(text);

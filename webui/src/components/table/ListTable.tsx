@@ -9,8 +9,8 @@ export interface ListColumn<Row> {
   cell: (row: Row) => ReactNode;
   /** Its share of the width (1 without). */
   share?: number;
-  /** Pixels that it has at least (112 without). */
-  least?: number;
+  /** Pixels that it has at minWidth (112 without). */
+  minWidth?: number;
   isNumber?: boolean;
   /** What it is sorted by when its head is clicked; without it is not. */
   sortBy?: (row: Row) => string | number | boolean | undefined;
@@ -21,7 +21,7 @@ interface Props<Row> {
   label: string;
   columns: readonly ListColumn<Row>[];
   rows: readonly Row[] | undefined;
-  idOf: (row: Row) => string | number;
+  getId: (row: Row) => string | number;
   /** The last row is seen: more may be read. */
   onEnd?: () => void;
   /** One of several on a page, which scrolls; else the list does. */
@@ -55,7 +55,7 @@ export function sortRows<Row>(
  * names (`sort=Name`, `sort=-Name`). Undefined rows are not here yet.
  */
 export function ListTable<Row>(props: Props<Row>) {
-  const { label, columns, rows, idOf, onEnd, isShort = false, children } = props;
+  const { label, columns, rows, getId, onEnd, isShort = false, children } = props;
   const place = useRef<HTMLDivElement>(null);
   const [sort, setSort] = useParam("sort");
   const by = columns.find(({ head }) => head === sort.replace(/^-/, ""));
@@ -81,12 +81,12 @@ export function ListTable<Row>(props: Props<Row>) {
     return <div className={styles.skeleton} role="status" aria-label="Loading" />;
   if (rows.length === 0) return children;
 
-  const least = columns.reduce((sum, column) => sum + (column.least ?? 112), 0);
+  const minWidth = columns.reduce((sum, column) => sum + (column.minWidth ?? 112), 0);
   const grid = {
     gridTemplateColumns: columns
-      .map((column) => `minmax(${column.least ?? 112}px, ${column.share ?? 1}fr)`)
+      .map((column) => `minmax(${column.minWidth ?? 112}px, ${column.share ?? 1}fr)`)
       .join(" "),
-    minWidth: least,
+    minWidth,
     width: "100%",
   };
   const align = (column: ListColumn<Row>) =>
@@ -131,14 +131,14 @@ export function ListTable<Row>(props: Props<Row>) {
       <div
         role="rowgroup"
         className={styles.body}
-        style={{ height: lines.getTotalSize(), minWidth: least }}
+        style={{ height: lines.getTotalSize(), minWidth }}
       >
         {shown.map(({ index, start }) => {
           const row = sorted[index];
           if (row === undefined) return null;
           return (
             <div
-              key={idOf(row)}
+              key={getId(row)}
               role="row"
               aria-rowindex={index + 2}
               className={styles.row}

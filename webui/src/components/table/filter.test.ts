@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { columnsNamed, filterText, parseFilter, type FilterColumn } from "./filter";
+import { findColumns, filterText, parseFilter, type FilterColumn } from "./filter";
 
 const COLUMNS: FilterColumn[] = [
   { column: "state", type: "COLUMN_TYPE_TEXT", displayName: "State" },
@@ -97,9 +97,9 @@ describe("parseFilter", () => {
   });
 });
 
-describe("columnsNamed", () => {
+describe("findColumns", () => {
   it("goes from the exact name to the end of one", () => {
-    const names = (name: string) => columnsNamed(name, COLUMNS).map((c) => c.column);
+    const names = (name: string) => findColumns(name, COLUMNS).map((c) => c.column);
     expect(names("accuracy")).toEqual(["validation.accuracy.last"]);
     expect(names("loss.min")).toEqual(["validation.loss.min"]);
     expect(names("start time")).toEqual(["startTime"]);

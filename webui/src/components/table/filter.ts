@@ -66,7 +66,7 @@ export function filterText(group: FilterGroup, showArchived: boolean): string {
 }
 
 /** The columns that a name may mean; the exact one alone if there is one. */
-export function columnsNamed<C extends FilterColumn>(name: string, columns: readonly C[]): C[] {
+export function findColumns<C extends FilterColumn>(name: string, columns: readonly C[]): C[] {
   const wanted = name.toLowerCase();
   const named = (matches: (column: C) => boolean) => columns.filter(matches);
   const tests: ((column: C) => boolean)[] = [
@@ -167,7 +167,7 @@ class Parser {
   private column(): FilterColumn {
     const token = this.tokens[this.next];
     if (!token || token.kind === "mark") throw this.wrong("expected a column");
-    const found = columnsNamed(token.text, this.columns);
+    const found = findColumns(token.text, this.columns);
     const [first, second] = found;
     if (!first) throw new FilterError(`unknown column "${token.text}"`, token.at);
     if (second) {

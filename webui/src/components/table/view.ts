@@ -35,7 +35,7 @@ export interface Sort {
 /** Reads a view out of an address; what it does not say is the default's. */
 export function readView(params: URLSearchParams, base: TableView): TableView {
   const list = (name: string, other: string[]) =>
-    params.get(name)?.split(",").filter(Boolean).map(decoded) ?? other;
+    params.get(name)?.split(",").filter(Boolean).map(decodeSafely) ?? other;
   const pinned = Number(params.get("pin") ?? base.pinned);
   return {
     filter: params.get("filter") ?? base.filter,
@@ -114,7 +114,7 @@ function readSort(text: string): Sort[] {
 }
 
 // An address is typed by people as well: a stray % is one.
-function decoded(text: string): string {
+function decodeSafely(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -128,7 +128,7 @@ function readWidths(text: string | null, other: Record<string, number>): Record<
   for (const part of text.split(",")) {
     const [name, width] = part.split(":");
     const pixels = Number(width);
-    if (name && pixels >= 40 && pixels <= 2000) widths[decoded(name)] = pixels;
+    if (name && pixels >= 40 && pixels <= 2000) widths[decodeSafely(name)] = pixels;
   }
   return widths;
 }

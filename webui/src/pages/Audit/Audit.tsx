@@ -6,49 +6,49 @@ import { Actions } from "@/components/Actions/Actions";
 import { CopyText } from "@/components/CopyText/CopyText";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
-import { Count } from "@/components/Page/Narrow";
+import { Count } from "@/components/Page/Filters";
 import { Page } from "@/components/Page/Page";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 import { Time } from "@/components/Time/Time";
 import { paths } from "@/paths";
-import { counted } from "@/words";
+import { counted } from "@/text";
 import styles from "./Audit.module.css";
 import { Filter } from "./Filter";
 import { useAudit, type AuditFilter, type AuditRecord } from "./useAudit";
-import { pageOf, shortMethod } from "./words";
+import { getTargetPath, shortMethod } from "./format";
 
 const columns: ListColumn<AuditRecord>[] = [
-  { head: "Time", least: 112, share: 0.8, cell: ({ at }) => <Time at={at} /> },
+  { head: "Time", minWidth: 112, share: 0.8, cell: ({ at }) => <Time at={at} /> },
   {
     head: "User",
-    least: 120,
+    minWidth: 120,
     cell: ({ caller, userId }) =>
       userId ? <Link to={paths.user(userId)}>{caller}</Link> : caller || "anonymous",
   },
   {
     head: "Action",
     share: 2.2,
-    least: 240,
+    minWidth: 240,
     cell: ({ method }) => <code title={method}>{shortMethod(method)}</code>,
   },
   {
     head: "Target",
     share: 1.6,
-    least: 160,
+    minWidth: 160,
     cell: ({ target }) => {
-      const page = pageOf(target);
+      const page = getTargetPath(target);
       return page ? <Link to={page}>{target}</Link> : <span title={target}>{target || "–"}</span>;
     },
   },
   {
     head: "Result",
-    least: 160,
+    minWidth: 160,
     cell: ({ code }) => (code === "OK" ? "OK" : <span className={styles.refused}>✕ {code}</span>),
   },
   { head: "Address", cell: ({ peer }) => peer },
   {
     head: "Request",
-    least: 128,
+    minWidth: 128,
     cell: ({ requestId = "" }) => <CopyText text={requestId} label={requestId.slice(0, 8)} />,
   },
 ];
@@ -73,7 +73,7 @@ export default function Audit() {
   return (
     <Page
       title="Audit"
-      error={data ? undefined : explained(error)}
+      error={data ? undefined : explainForbidden(error)}
       {...(may("ClusterAdmin") && { onRetry: () => void refetch() })}
       head={
         <>
@@ -90,7 +90,7 @@ export default function Audit() {
         label="Audit records"
         columns={columns}
         rows={rows}
-        idOf={({ id = "" }) => id}
+        getId={({ id = "" }) => id}
         onEnd={onEnd}
       >
         <EmptyState command="det master audit">
@@ -102,7 +102,7 @@ export default function Audit() {
 }
 
 /** The error of the read; a refusal names the role in the user's words. */
-function explained(error: Error | null): Error | null {
+function explainForbidden(error: Error | null): Error | null {
   if (!(error instanceof ApiError) || error.status !== 403) return error;
   const { status, reason, requestId } = error;
   return new ApiError("Only cluster admins can see the audit log.", status, reason, requestId);

@@ -1,7 +1,7 @@
 import type { Message } from "@/api/types";
 import { RequestId } from "@/components/ErrorPanel/RequestId";
 import styles from "./Cluster.module.css";
-import { useTakeOut } from "./useCluster";
+import { useAgentAction } from "./useCluster";
 
 type Agent = Message["Agent"];
 
@@ -15,7 +15,7 @@ interface Props {
 }
 
 function Actions({ what, agentId, slotId, isIn, isUsed }: Props) {
-  const { mutate, isPending, error } = useTakeOut(agentId, slotId);
+  const { mutate, isPending, error } = useAgentAction(agentId, slotId);
   const stop = () =>
     (!isUsed || confirm(`Disable ${what}? Its running trials are stopped and queued again.`)) &&
     mutate("disable");

@@ -11,10 +11,10 @@ import queue from "@goldens/queue.json";
 import type { Job, Message } from "@/api/types";
 import { like } from "@/testing/goldens";
 import { Agents } from "./Agents";
-import { sharesOf } from "./holders";
+import { countSlots } from "./slotHolders";
 import { moveBy, moveTo } from "./order";
 import { Queue } from "./Queue";
-import { usedBy, usedCsv, utilisationCsv, utilisationOf } from "./usage";
+import { sumSlotHours, usedCsv, utilizationCsv, computeUtilization } from "./usage";
 
 const [machine] = machines.answer.agents;
 const busy = machine?.slots[0];
@@ -132,10 +132,10 @@ test("who may takes agents and slots out of use", async () => {
 test("the legend counts slots", () => {
   const held = { container: { id: "7.9.1" } };
   const agents = [agent({ id: "n", slots: { "0": slot("0", held), "1": slot("1", held) } })];
-  expect(sharesOf(agents, jobs, "experiment")).toEqual([
+  expect(countSlots(agents, jobs, "experiment")).toEqual([
     { rank: 7, label: "7 bert", experimentId: 7, slots: 2 },
   ]);
-  expect(sharesOf(agents, jobs, "user")).toMatchObject([{ rank: 2, label: "ann", slots: 2 }]);
+  expect(countSlots(agents, jobs, "user")).toMatchObject([{ rank: 2, label: "ann", slots: 2 }]);
 });
 
 test("who waits says for what", () => {
@@ -248,11 +248,11 @@ test("usage is summed, and drawn as steps", () => {
     { ...common, startTime: at(-30), endTime: at(30) },
     { ...common, username: "bob", slots: 4, startTime: at(20) },
   ];
-  expect(usedBy(entries, "username")).toEqual([
+  expect(sumSlotHours(entries, "username")).toEqual([
     { name: "bob", slotHours: 2 },
     { name: "ann", slotHours: 1 },
   ]);
-  const [series] = utilisationOf(entries, [], 0, 60 * 60_000, 60_000);
+  const [series] = computeUtilization(entries, [], 0, 60 * 60_000, 60_000);
   expect(series?.x).toEqual([-60, -60, -60, -40, -40, -30, -30, 0]);
   expect(series?.y).toEqual([0, 0, 2, 2, 6, 6, 4, 4]);
 });
@@ -266,7 +266,7 @@ test("what there was is drawn beside what was used, and both are kept as a file"
     offered({ resourcePool: "gpu", slots: 8, startTime: at(-5), endTime: at(40) }),
     offered({ resourcePool: "cpu", slots: 1, startTime: at(20), endTime: undefined }),
   ];
-  const series = utilisationOf(used, there, 0, 60 * 60_000, 60_000);
+  const series = computeUtilization(used, there, 0, 60 * 60_000, 60_000);
   expect(series.map(({ label, rank }) => [label, rank])).toEqual([
     ["cpu: capacity", 8],
     ["gpu", 1],
@@ -274,7 +274,7 @@ test("what there was is drawn beside what was used, and both are kept as a file"
   ]);
   expect(series[2]?.x).toEqual([-60, -60, -60, -20, -20, 0]);
   expect(series[2]?.y).toEqual([0, 0, 8, 8, 0, 0]);
-  expect(utilisationCsv(used, there, 0, 60 * 60_000).split("\r\n")).toEqual([
+  expect(utilizationCsv(used, there, 0, 60 * 60_000).split("\r\n")).toEqual([
     "pool,time,slots in use,all slots",
     "cpu,1970-01-01T00:00:00.000Z,0,0",
     "cpu,1970-01-01T00:20:00.000Z,0,1",

@@ -7,7 +7,7 @@ import { Tabs } from "@/components/Tabs/Tabs";
 import { paths } from "@/paths";
 import { Agents } from "./Agents";
 import styles from "./Cluster.module.css";
-import { sharesOf, type ColourBy } from "./holders";
+import { countSlots, type ColourBy } from "./slotHolders";
 import { Legend } from "./Legend";
 import { Pools } from "./Pools";
 import { Queue } from "./Queue";
@@ -60,7 +60,7 @@ function Now() {
         {agents.data && (
           <>
             {list.length > 0 && (
-              <Legend shares={sharesOf(list, jobs, colourBy)} colourBy={colourBy} />
+              <Legend shares={countSlots(list, jobs, colourBy)} colourBy={colourBy} />
             )}
             <Agents agents={list} jobs={jobs} colourBy={colourBy} mayChange={me?.admin ?? false} />
           </>

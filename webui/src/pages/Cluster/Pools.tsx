@@ -5,17 +5,17 @@ import styles from "./Cluster.module.css";
 type Pool = Message["ResourcePool"];
 
 /** "SCHEDULER_TYPE_FAIR_SHARE" is "fair share". */
-export function policyOf(pool: Pool): string {
+export function formatPolicy(pool: Pool): string {
   return (pool.schedulerType ?? "")
     .replace("SCHEDULER_TYPE_", "")
     .toLowerCase()
     .replaceAll("_", " ");
 }
 
-function rulesOf(pool: Pool): string {
+function formatRules(pool: Pool): string {
   const fitting = pool.schedulerFittingPolicy === "FITTING_POLICY_WORST" ? "spreads" : "packs";
   return [
-    `${policyOf(pool)}, ${fitting}`,
+    `${formatPolicy(pool)}, ${fitting}`,
     pool.preemption && "preempts",
     pool.backfill && "backfills",
     pool.sharedDevices && "shares devices",
@@ -25,7 +25,7 @@ function rulesOf(pool: Pool): string {
     .join(", ");
 }
 
-const defaultOf = (pool: Pool) =>
+const formatDefault = (pool: Pool) =>
   pool.defaultComputePool
     ? " (default)"
     : pool.defaultAuxPool
@@ -53,7 +53,7 @@ export function Pools({ pools }: { pools: readonly Pool[] }) {
             <tr key={pool.name}>
               <td title={pool.description}>
                 {pool.name}
-                <span className={styles.note}>{defaultOf(pool)}</span>
+                <span className={styles.note}>{formatDefault(pool)}</span>
               </td>
               <td>
                 <div className={styles.load}>
@@ -71,7 +71,7 @@ export function Pools({ pools }: { pools: readonly Pool[] }) {
               <td>{pool.accelerator || "–"}</td>
               <td className="number">{pool.stats?.scheduledCount ?? 0}</td>
               <td className="number">{pool.stats?.queuedCount ?? 0}</td>
-              <td>{rulesOf(pool)}</td>
+              <td>{formatRules(pool)}</td>
             </tr>
           ))}
         </tbody>

@@ -3,13 +3,13 @@ import { Link, useSearchParams } from "react-router";
 import type { Job, Message } from "@/api/types";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
-import { refusalOf, useRoles } from "@/api/useRoles";
+import { explainRefusal, useRoles } from "@/api/useRoles";
 import { State } from "@/components/State/State";
 import { Time } from "@/components/Time/Time";
 import { paths } from "@/paths";
 import styles from "./Cluster.module.css";
 import { Explanation } from "./Explanation";
-import { Mover } from "./Mover";
+import { QueueHandle } from "./QueueHandle";
 import { arePeers, hasOrder, moveBy, moveTo, type Move } from "./order";
 import { useMove } from "./useCluster";
 
@@ -144,9 +144,9 @@ export function Queue({ jobs, pools }: Props) {
                     onOpen={() => toggle(id)}
                     handle={
                       canMove(job) && (
-                        <Mover
+                        <QueueHandle
                           job={job}
-                          refused={refusalOf(roles, "Editor", {
+                          refused={explainRefusal(roles, "Editor", {
                             ...(job.workspaceId && { workspaceId: job.workspaceId }),
                             ...(job.workspace && { workspaceName: job.workspace }),
                           })}

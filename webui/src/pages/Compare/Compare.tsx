@@ -1,7 +1,7 @@
 import { useMemo } from "react";
 import { useSearchParams } from "react-router";
 import { Comparison } from "@/components/Comparison/Comparison";
-import { idsIn } from "@/components/Comparison/ids";
+import { parseIds } from "@/components/Comparison/ids";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import styles from "./Compare.module.css";
 import { TrialsForm } from "./TrialsForm";
@@ -10,7 +10,7 @@ import { TrialsForm } from "./TrialsForm";
 export default function Compare() {
   const [params] = useSearchParams();
   const text = params.get("trials") ?? "";
-  const ids = useMemo(() => idsIn(text), [text]);
+  const ids = useMemo(() => parseIds(text), [text]);
   return (
     <div className={styles.page}>
       <h1 className="visually-hidden">Compare trials</h1>

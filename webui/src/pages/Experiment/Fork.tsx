@@ -1,16 +1,16 @@
 import { useEffect, useState } from "react";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearchParams } from "react-router";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import type { Experiment } from "@/api/types";
-import { refusalOf, useRoles } from "@/api/useRoles";
+import { explainRefusal, useRoles } from "@/api/useRoles";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { RequestId } from "@/components/ErrorPanel/RequestId";
 import { paths } from "@/paths";
 import { randomId } from "@/randomId";
 import styles from "./Experiment.module.css";
 import { propose, type Purpose } from "./propose";
-import { useOrigin } from "./useExperiment";
+import { useOriginTrial } from "./useExperiment";
 
 // After the last key, so that not every one is a call.
 const PAUSE = 300;
@@ -31,7 +31,7 @@ export function Fork({ experiment }: { experiment: Experiment }) {
   const purpose: Purpose = said === "search" || said === "continue" ? said : "fork";
   const best = experiment.bestTrialId || experiment.trialIds?.[0];
   const trialId = purpose === "fork" ? undefined : Number(params.get("trial") ?? 0) || best;
-  const { data: origin, error } = useOrigin(trialId);
+  const { data: origin, error } = useOriginTrial(trialId);
   if (error) return <ErrorPanel error={error} />;
   if (trialId !== undefined && !origin) return <p>Loading trial {trialId}…</p>;
   const what: Record<Purpose, string> = {
@@ -65,7 +65,7 @@ function Editor({ parentId, title, proposed }: EditorProps) {
     retry: false,
     gcTime: 0,
     queryFn: ({ signal }) =>
-      dataOf(
+      unwrap(
         api.POST("/api/v1/experiments", {
           body: { config: settled, parentId, validateOnly: true },
           signal,
@@ -74,12 +74,12 @@ function Editor({ parentId, title, proposed }: EditorProps) {
   });
   const create = useMutation({
     mutationFn: (requestId: string) =>
-      dataOf(
+      unwrap(
         api.POST("/api/v1/experiments", { body: { config, parentId, activate: true, requestId } }),
       ),
     onSuccess: ({ experiment: made }) => void navigate(paths.experiment(made?.id ?? 0)),
   });
-  const refused = refusalOf(useRoles(), "Editor");
+  const refused = explainRefusal(useRoles(), "Editor");
   // The same text never makes two experiments, however often the button is pressed.
   const [requestId, setRequestId] = useState(randomId);
   const edit = (text: string) => {

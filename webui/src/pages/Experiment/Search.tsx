@@ -5,7 +5,7 @@ import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { ScrollBox } from "@/components/Page/ScrollBox";
 import { paths } from "@/paths";
-import { hparamsText } from "./curves";
+import { formatHparams } from "./curves";
 import styles from "./Experiment.module.css";
 import { Rungs } from "./Rungs";
 import { useSearch } from "./useExperiment";
@@ -24,10 +24,10 @@ export function Search({ experiment }: { experiment: Experiment }) {
         <p>
           Best: {formatNumber(search.bestMetric)} by{" "}
           <Link to={paths.trial(search.bestTrialId)}>trial {search.bestTrialId}</Link> (
-          {hparamsText(search.bestHparams)})
+          {formatHparams(search.bestHparams)})
         </p>
       ) : null}
-      {(search.front?.length ?? 0) > 0 && <Front search={search} />}
+      {(search.front?.length ?? 0) > 0 && <ParetoFront search={search} />}
       {brackets.length === 0 && (
         <EmptyState command="det preview-search adaptive.yaml">
           Search method {search.name} does not stop trials early, so it has no rungs.
@@ -39,7 +39,7 @@ export function Search({ experiment }: { experiment: Experiment }) {
 }
 
 /** Of a search with several objectives: the validations that no other one beats in all of them. */
-function Front({ search }: { search: Message["Search"] }) {
+function ParetoFront({ search }: { search: Message["Search"] }) {
   return (
     <ScrollBox label="Pareto front">
       <table>
@@ -68,7 +68,7 @@ function Front({ search }: { search: Message["Search"] }) {
                   {formatNumber(value)}
                 </td>
               ))}
-              <td>{hparamsText(hparams)}</td>
+              <td>{formatHparams(hparams)}</td>
             </tr>
           ))}
         </tbody>

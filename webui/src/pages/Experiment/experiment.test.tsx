@@ -6,16 +6,16 @@ import { describe, expect, it, vi } from "vitest";
 import names from "@goldens/metricNames.json";
 import sample from "@goldens/sample.json";
 import trials from "@goldens/trials.json";
-import { changeMark, textOf, unpack } from "@/components/Code/files";
+import { describeChange, readText, unpack } from "@/components/Code/files";
 import { readTar } from "@/tar";
 import { like } from "@/testing/goldens";
 import { showPage, viewer, type Answers } from "@/testing/pages";
-import { verbsFor } from "./Actions";
-import { firstMetric, hparamsText, toSeries } from "./curves";
+import { getVerbs } from "./Actions";
+import { firstMetric, formatHparams, toSeries } from "./curves";
 import { Fork } from "./Fork";
 import { Notes } from "./Notes";
 import { Overview } from "./Overview";
-import { hparamNames, hparamOf } from "./Trials";
+import { getHparamNames, getHparam } from "./Trials";
 
 // Drawn by a canvas, which there is none of here.
 vi.mock("@/charts/LineChart", () => ({ LineChart: () => null }));
@@ -48,14 +48,14 @@ describe("a context directory", () => {
   it("is read to its files", () => {
     const files = readTar(archive);
     expect(files.map((file) => file.path)).toEqual([long, "data.bin", "train.py"]);
-    expect(files.map(textOf)).toEqual(["deep", undefined, "print(1)\n"]);
+    expect(files.map(readText)).toEqual(["deep", undefined, "print(1)\n"]);
   });
 
   it("says which files differ, also of those that are no text", () => {
     const file = (...content: number[]) => ({ path: "a", content: Uint8Array.from(content) });
-    expect(changeMark(file(0, 1), file(0, 1))).toBe("");
-    expect(changeMark(file(0, 1), file(0, 2))).toBe("(differs)");
-    expect(changeMark(file(0), undefined)).toBe("(only in this experiment)");
+    expect(describeChange(file(0, 1), file(0, 1))).toBe("");
+    expect(describeChange(file(0, 1), file(0, 2))).toBe("(differs)");
+    expect(describeChange(file(0), undefined)).toBe("(only in this experiment)");
   });
 
   it("may be followed by zeros when it is packed", () => {
@@ -65,11 +65,11 @@ describe("a context directory", () => {
 });
 
 it("offers what a state allows", () => {
-  expect(verbsFor("RUNNING", false)).toEqual(["pause", "cancel", "kill"]);
-  expect(verbsFor("PAUSED", false)).toEqual(["activate", "cancel", "kill"]);
-  expect(verbsFor("STOPPING_CANCELED", false)).toEqual(["kill"]);
-  expect(verbsFor("COMPLETED", true)).toEqual(["unarchive"]);
-  expect(verbsFor("DELETING", false)).toEqual([]);
+  expect(getVerbs("RUNNING", false)).toEqual(["pause", "cancel", "kill"]);
+  expect(getVerbs("PAUSED", false)).toEqual(["activate", "cancel", "kill"]);
+  expect(getVerbs("STOPPING_CANCELED", false)).toEqual(["kill"]);
+  expect(getVerbs("COMPLETED", true)).toEqual(["unarchive"]);
+  expect(getVerbs("DELETING", false)).toEqual([]);
 });
 
 it("makes curves of sampled trials, with gaps where a value is no number", () => {
@@ -78,7 +78,7 @@ it("makes curves of sampled trials, with gaps where a value is no number", () =>
   const [series] = toSeries([like(trial, { trialId: 7, columns })]);
   expect(series).toMatchObject({ id: "7", label: "trial 7", rank: 0 });
   expect([...(series ? Array.from(series.y) : [])]).toEqual([2, NaN]);
-  expect(hparamsText({ lr: 0.123456, opt: "sgd" })).toBe('lr 0.123456, opt "sgd"');
+  expect(formatHparams({ lr: 0.123456, opt: "sgd" })).toBe('lr 0.123456, opt "sgd"');
   const metrics = [
     like<{ group: string; name: string }>(names.answer.metricNames[0], {
       group: "training",
@@ -96,10 +96,10 @@ it("knows hyperparameters by their paths", () => {
   const config = {
     hyperparameters: { lr: { type: "log" }, net: { depth: { type: "int" }, act: "relu" } },
   };
-  expect(hparamNames({ config: config as never })).toEqual(["lr", "net.act", "net.depth"]);
-  expect(hparamOf({ net: { depth: 3 } }, "net.depth")).toBe(3);
-  expect(hparamOf(trials.answer.trials[0]?.hparams, "lr")).toBe(0.125);
-  expect(hparamOf({ net: { depth: 3 } }, "net.width")).toBeUndefined();
+  expect(getHparamNames({ config: config as never })).toEqual(["lr", "net.act", "net.depth"]);
+  expect(getHparam({ net: { depth: 3 } }, "net.depth")).toBe(3);
+  expect(getHparam(trials.answer.trials[0]?.hparams, "lr")).toBe(0.125);
+  expect(getHparam({ net: { depth: 3 } }, "net.width")).toBeUndefined();
 });
 
 it.each([

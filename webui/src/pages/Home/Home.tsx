@@ -3,7 +3,7 @@ import { useOverview } from "@/api/useOverview";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { Experiments } from "./Experiments";
-import { Load } from "./Load";
+import { ClusterLoad } from "./ClusterLoad";
 import styles from "./Home.module.css";
 import { useMine } from "./useMine";
 
@@ -18,7 +18,7 @@ export default function Home() {
   return (
     <div className={styles.home}>
       <h1 className="visually-hidden">Home</h1>
-      <Load overview={overview} />
+      <ClusterLoad overview={overview} />
       {agents === 0 && (
         <EmptyState command="resolute-agent --master http://this-master:8080 --token-file agent.token">
           No agents are connected. Submitted jobs stay queued until one connects.

@@ -1,12 +1,12 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useSearchParams } from "react-router";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import type { Message } from "@/api/types";
 import { useRoles } from "@/api/useRoles";
 import type { Workspace } from "@/api/useWorkspaces";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
 import { paths } from "@/paths";
-import { listIn, listOf } from "@/words";
+import { parseOptionalList, parseList } from "@/text";
 
 interface Props {
   model: Message["Model"];
@@ -43,7 +43,7 @@ export function Register({ model: { name = "" }, onClose }: Props) {
             name: versionName,
             comment: comment ?? "",
             notes: notes ?? "",
-            labels: listOf(labels),
+            labels: parseList(labels),
           },
         });
         await client.invalidateQueries({ queryKey: ["models"] });
@@ -94,14 +94,14 @@ export function Edit({ model, onClose }: Props) {
         { name: "notes", label: "Notes", type: "lines", value: model.notes, hint: "Markdown" },
       ]}
       onSubmit={async (_, { name, description, labels, metadata, notes }) => {
-        const { model: now } = await dataOf(
+        const { model: now } = await unwrap(
           api.PATCH("/api/v1/models/{model_name}", {
             params: { path },
             body: {
               name: name?.trim(),
               description,
               notes,
-              labels: listIn(labels),
+              labels: parseOptionalList(labels),
               metadata: metadata === undefined ? undefined : metadataOf(metadata),
             },
           }),

@@ -14,7 +14,7 @@ import { useDialog } from "@/components/Page/useParam";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 import { Time } from "@/components/Time/Time";
 import { paths } from "@/paths";
-import { counted } from "@/words";
+import { counted } from "@/text";
 import { Edit, Move, Register } from "./Dialogs";
 import { useModel } from "./useModel";
 
@@ -29,10 +29,10 @@ export default function Model() {
   useCrumbs([{ label: "Models", to: paths.models }, { label: read.data?.model.name ?? name }]);
   if (!read.data)
     return <Page title={name} error={read.error} onRetry={() => void read.refetch()} />;
-  return <Shown {...read.data} />;
+  return <ModelDetails {...read.data} />;
 }
 
-function Shown({ model, versions }: { model: Message["Model"]; versions: Version[] }) {
+function ModelDetails({ model, versions }: { model: Message["Model"]; versions: Version[] }) {
   const { name = "", id = 0, workspaceId = 0, archived: isArchived = false } = model;
   const { may } = useRoles();
   const { data: workspaces } = useWorkspaces();
@@ -42,7 +42,7 @@ function Shown({ model, versions }: { model: Message["Model"]; versions: Version
   const columns: ListColumn<Version>[] = [
     {
       head: "Version",
-      least: 88,
+      minWidth: 88,
       share: 0.5,
       cell: ({ version = 0 }) => <Link to={paths.modelVersion(name, version)}>{version}</Link>,
       sortBy: ({ version }) => version,
@@ -110,7 +110,7 @@ function Shown({ model, versions }: { model: Message["Model"]; versions: Version
           label={`Versions of ${name}`}
           columns={columns}
           rows={versions}
-          idOf={({ version = 0 }) => version}
+          getId={({ version = 0 }) => version}
           isShort
         >
           <EmptyState command={`det model register-version ${name} CHECKPOINT_UUID`}>
@@ -138,7 +138,7 @@ function ModelActions({
   const navigate = useNavigate();
   const { name = "", numVersions = 0, archived: isArchived } = model;
   const params = { params: { path: { model_name: name } } };
-  const renew = () => client.invalidateQueries({ queryKey: ["models"] });
+  const refresh = () => client.invalidateQueries({ queryKey: ["models"] });
   const refused = isArchived && ARCHIVED;
   return (
     <Actions
@@ -154,11 +154,11 @@ function ModelActions({
         isArchived
           ? {
               label: "Unarchive",
-              run: () => api.POST("/api/v1/models/{model_name}/unarchive", params).then(renew),
+              run: () => api.POST("/api/v1/models/{model_name}/unarchive", params).then(refresh),
             }
           : {
               label: "Archive",
-              run: () => api.POST("/api/v1/models/{model_name}/archive", params).then(renew),
+              run: () => api.POST("/api/v1/models/{model_name}/archive", params).then(refresh),
             },
         {
           label: "Delete",
@@ -167,7 +167,7 @@ function ModelActions({
             await api.DELETE("/api/v1/models/{model_name}", params);
             await navigate(paths.models);
             client.removeQueries({ queryKey: ["models", name] });
-            await renew();
+            await refresh();
           },
         },
       ]}

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useParams } from "react-router";
 import { readArchive } from "@/api/checkpointFiles";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import type { Message } from "@/api/types";
 import { useRoles } from "@/api/useRoles";
 import { formatBytes, formatNumber } from "@/charts/format";
@@ -16,7 +16,7 @@ import { useDialog } from "@/components/Page/useParam";
 import { State } from "@/components/State/State";
 import { Time } from "@/components/Time/Time";
 import { paths } from "@/paths";
-import { listIn } from "@/words";
+import { parseOptionalList } from "@/text";
 
 type Version = Message["ModelVersion"];
 
@@ -27,7 +27,7 @@ export default function ModelVersion() {
     queryKey: ["models", name, "versions", text],
     queryFn: async ({ signal }) => {
       const path = { model_name: name, model_version_num: Number(text) };
-      const { modelVersion = {} } = await dataOf(
+      const { modelVersion = {} } = await unwrap(
         api.GET("/api/v1/models/{model_name}/versions/{model_version_num}", {
           params: { path },
           signal,
@@ -44,10 +44,10 @@ export default function ModelVersion() {
   ]);
   if (!read.data)
     return <Page title={title} error={read.error} onRetry={() => void read.refetch()} />;
-  return <Shown version={read.data} />;
+  return <VersionDetails version={read.data} />;
 }
 
-function Shown({ version: of }: { version: Version }) {
+function VersionDetails({ version: of }: { version: Version }) {
   const { model, checkpoint = {}, version = 0 } = of;
   const client = useQueryClient();
   const navigate = useNavigate();
@@ -55,7 +55,7 @@ function Shown({ version: of }: { version: Version }) {
   const [dialog, setDialog] = useDialog();
   const name = model?.name ?? "";
   const params = { path: { model_name: name, model_version_num: version } };
-  const renew = () => client.invalidateQueries({ queryKey: ["models"] });
+  const refresh = () => client.invalidateQueries({ queryKey: ["models"] });
   const { trialId = 0, experimentId = 0, searcherMetric } = checkpoint.training ?? {};
   const uuid = checkpoint.uuid ?? "";
   const refused = model?.archived && "The model is archived; unarchive it first";
@@ -78,7 +78,7 @@ function Shown({ version: of }: { version: Version }) {
                       params,
                     });
                     await navigate(paths.model(name));
-                    await renew();
+                    await refresh();
                   },
                 },
               ]}
@@ -163,9 +163,9 @@ function Shown({ version: of }: { version: Version }) {
           onSubmit={async (_, { name: versionName, comment, labels, notes }) => {
             await api.PATCH("/api/v1/models/{model_name}/versions/{model_version_num}", {
               params,
-              body: { name: versionName, comment, notes, labels: listIn(labels) },
+              body: { name: versionName, comment, notes, labels: parseOptionalList(labels) },
             });
-            await renew();
+            await refresh();
           }}
         />
       )}

@@ -1,19 +1,19 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "react-router";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import type { Message } from "@/api/types";
 import { useRoles } from "@/api/useRoles";
 import { useWorkspaces, workspaceName } from "@/api/useWorkspaces";
 import { Actions } from "@/components/Actions/Actions";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
-import { Count, hasText, ParamCheck, SearchBox } from "@/components/Page/Narrow";
+import { Count, hasText, ParamCheck, SearchBox } from "@/components/Page/Filters";
 import { Labels, Page } from "@/components/Page/Page";
 import { useDialog, useParam } from "@/components/Page/useParam";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 import { Time } from "@/components/Time/Time";
 import { paths } from "@/paths";
-import { counted, listOf } from "@/words";
+import { counted, parseList } from "@/text";
 
 type Model = Message["Model"];
 
@@ -29,7 +29,7 @@ export default function Models() {
   const models = useQuery({
     queryKey: ["models"],
     queryFn: async ({ signal }) =>
-      (await dataOf(api.GET("/api/v1/models", { signal }))).models ?? [],
+      (await unwrap(api.GET("/api/v1/models", { signal }))).models ?? [],
   });
   const shown = models.data?.filter(
     (model) =>
@@ -40,7 +40,7 @@ export default function Models() {
     {
       head: "Name",
       share: 2,
-      least: 160,
+      minWidth: 160,
       cell: ({ name = "" }) => <Link to={paths.model(name)}>{name}</Link>,
       sortBy: ({ name }) => name,
     },
@@ -50,7 +50,7 @@ export default function Models() {
       head: "Versions",
       isNumber: true,
       share: 0.5,
-      least: 80,
+      minWidth: 80,
       cell: ({ numVersions = 0 }) => numVersions,
       sortBy: ({ numVersions = 0 }) => numVersions,
     },
@@ -94,7 +94,7 @@ export default function Models() {
         </>
       }
     >
-      <ListTable<Model> label="Models" columns={columns} rows={shown} idOf={({ id = 0 }) => id}>
+      <ListTable<Model> label="Models" columns={columns} rows={shown} getId={({ id = 0 }) => id}>
         <EmptyState {...(!query && { command: 'det model create NAME --description "…"' })}>
           {query
             ? "No models match the search."
@@ -138,13 +138,13 @@ function Create({
         },
       ]}
       onSubmit={async ({ name = "", description = "", labels, workspace }) => {
-        const { model } = await dataOf(
+        const { model } = await unwrap(
           api.POST("/api/v1/models", {
             body: {
               name: name.trim(),
               description,
               workspaceId: Number(workspace),
-              labels: listOf(labels),
+              labels: parseList(labels),
             },
           }),
         );

@@ -2,7 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useParams } from "react-router";
 import { api } from "@/api/client";
 import type { Message } from "@/api/types";
-import { projectKey, useProject } from "@/api/useProject";
+import { projectQueryKey, useProject } from "@/api/useProject";
 import { useRoles } from "@/api/useRoles";
 import { useWorkspaces, workspaceName, type Workspace } from "@/api/useWorkspaces";
 import { Actions } from "@/components/Actions/Actions";
@@ -14,7 +14,7 @@ import { Time } from "@/components/Time/Time";
 import { paths } from "@/paths";
 import { Notes } from "./Notes";
 
-type Of = Message["Project"];
+type ProjectData = Message["Project"];
 
 /** One project: what it holds, and what people wrote about it. */
 export default function Project() {
@@ -82,12 +82,18 @@ export default function Project() {
   );
 }
 
-function ProjectActions({ project, onDialog }: { project: Of; onDialog: (name: string) => void }) {
+function ProjectActions({
+  project,
+  onDialog,
+}: {
+  project: ProjectData;
+  onDialog: (name: string) => void;
+}) {
   const { id = 0, name = "", workspaceId = 0, archived, immutable } = project;
   const client = useQueryClient();
   const navigate = useNavigate();
   const params = { params: { path: { id } } };
-  const renew = () => client.invalidateQueries({ queryKey: ["workspaces"] });
+  const refresh = () => client.invalidateQueries({ queryKey: ["workspaces"] });
   const refused = immutable && "Built-in project; it cannot be changed";
   return (
     <Actions
@@ -98,12 +104,12 @@ function ProjectActions({ project, onDialog }: { project: Of; onDialog: (name: s
           ? {
               label: "Unarchive",
               refused,
-              run: () => api.POST("/api/v1/projects/{id}/unarchive", params).then(renew),
+              run: () => api.POST("/api/v1/projects/{id}/unarchive", params).then(refresh),
             }
           : {
               label: "Archive",
               refused,
-              run: () => api.POST("/api/v1/projects/{id}/archive", params).then(renew),
+              run: () => api.POST("/api/v1/projects/{id}/archive", params).then(refresh),
             },
         {
           label: "Delete",
@@ -112,8 +118,8 @@ function ProjectActions({ project, onDialog }: { project: Of; onDialog: (name: s
           run: async () => {
             await api.DELETE("/api/v1/projects/{id}", params);
             await navigate(paths.workspace(workspaceId));
-            client.removeQueries({ queryKey: projectKey(id) });
-            await renew();
+            client.removeQueries({ queryKey: projectQueryKey(id) });
+            await refresh();
           },
         },
       ]}
@@ -121,7 +127,7 @@ function ProjectActions({ project, onDialog }: { project: Of; onDialog: (name: s
   );
 }
 
-function Edit({ project, onClose }: { project: Of; onClose: () => void }) {
+function Edit({ project, onClose }: { project: ProjectData; onClose: () => void }) {
   const client = useQueryClient();
   return (
     <FormDialog
@@ -156,7 +162,7 @@ function Move({
   workspaces,
   onClose,
 }: {
-  project: Of;
+  project: ProjectData;
   workspaces: Workspace[];
   onClose: () => void;
 }) {

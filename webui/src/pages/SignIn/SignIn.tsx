@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { useNavigate, useSearchParams } from "react-router";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import { session } from "@/api/session";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import styles from "./SignIn.module.css";
@@ -20,7 +20,7 @@ function useSignIn(next: string) {
   const client = useQueryClient();
   const navigate = useNavigate();
   return useMutation({
-    mutationFn: (body: Credentials) => dataOf(api.POST("/api/v1/auth/login", { body })),
+    mutationFn: (body: Credentials) => unwrap(api.POST("/api/v1/auth/login", { body })),
     onSuccess: () => {
       session.begin();
       client.clear();

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useParams } from "react-router";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import type { Message } from "@/api/types";
 import { useRoles } from "@/api/useRoles";
 import { useWorkspaces, workspaceName } from "@/api/useWorkspaces";
@@ -16,7 +16,7 @@ import { paths } from "@/paths";
 import { Move } from "./Move";
 import { masterProblems } from "./problems";
 
-type Of = Message["Template"];
+type TemplateData = Message["Template"];
 
 // After the last key, so that not every one is a call.
 const PAUSE = 300;
@@ -30,7 +30,7 @@ export default function Template() {
     queryFn: async ({ signal }) => {
       const path = { template_name: name };
       const call = api.GET("/api/v1/templates/{template_name}", { params: { path }, signal });
-      return (await dataOf(call)).template ?? {};
+      return (await unwrap(call)).template ?? {};
     },
   });
   if (!read.data)
@@ -38,7 +38,7 @@ export default function Template() {
   return <Editor key={name} template={{ ...read.data, name }} />;
 }
 
-function Editor({ template }: { template: Of }) {
+function Editor({ template }: { template: TemplateData }) {
   const { name = "", yaml: kept = "", workspaceId = 0 } = template;
   const client = useQueryClient();
   const navigate = useNavigate();
@@ -63,19 +63,19 @@ function Editor({ template }: { template: Of }) {
   const isChecked = settled === text && check.data !== undefined;
   const problems = syntax.length > 0 ? syntax : settled === text ? (check.data ?? []) : [];
   const path = { template_name: name };
-  const renew = () => client.invalidateQueries({ queryKey: ["templates"] });
+  const refresh = () => client.invalidateQueries({ queryKey: ["templates"] });
   const save = async () => {
     await api.PUT("/api/v1/templates/{template_name}", {
       params: { path },
       body: { name, yaml: text },
     });
-    await renew();
+    await refresh();
   };
   const remove = async () => {
     await api.DELETE("/api/v1/templates/{template_name}", { params: { path } });
     await navigate(paths.templates);
     client.removeQueries({ queryKey: ["templates", name] });
-    await renew();
+    await refresh();
   };
   const isSame = text === kept;
   return (
@@ -128,7 +128,7 @@ function Editor({ template }: { template: Of }) {
       />
       {check.error && <ErrorPanel error={check.error} />}
       {dialog === "move" && mayEdit && (
-        <Move template={template} onClose={() => setDialog("")} renew={renew} />
+        <Move template={template} onClose={() => setDialog("")} refresh={refresh} />
       )}
     </Page>
   );

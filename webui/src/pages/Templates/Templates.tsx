@@ -1,25 +1,25 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "react-router";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import type { Message } from "@/api/types";
 import { useRoles } from "@/api/useRoles";
 import { useWorkspaces, workspaceName, type Workspace } from "@/api/useWorkspaces";
 import { Actions } from "@/components/Actions/Actions";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
-import { Count, hasText, SearchBox } from "@/components/Page/Narrow";
+import { Count, hasText, SearchBox } from "@/components/Page/Filters";
 import { Page } from "@/components/Page/Page";
 import { useDialog, useParam } from "@/components/Page/useParam";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 import { paths } from "@/paths";
-import { counted } from "@/words";
+import { counted } from "@/text";
 
 type Template = Message["Template"];
 
 const columnsWith = (workspaces: Workspace[] | undefined): ListColumn<Template>[] => [
   {
     head: "Name",
-    least: 160,
+    minWidth: 160,
     cell: ({ name = "" }) => <Link to={paths.template(name)}>{name}</Link>,
     sortBy: ({ name }) => name,
   },
@@ -31,7 +31,7 @@ const columnsWith = (workspaces: Workspace[] | undefined): ListColumn<Template>[
   {
     head: "Sets",
     share: 3,
-    least: 240,
+    minWidth: 240,
     cell: ({ config }) => Object.keys(config ?? {}).join(", ") || "nothing yet",
   },
 ];
@@ -46,7 +46,7 @@ export default function Templates() {
   const read = useQuery({
     queryKey: ["templates"],
     queryFn: async ({ signal }) =>
-      (await dataOf(api.GET("/api/v1/templates", { signal }))).templates ?? [],
+      (await unwrap(api.GET("/api/v1/templates", { signal }))).templates ?? [],
   });
   const places = (workspaces ?? [])
     .filter(({ id, archived }) => !archived && may("Editor", id))
@@ -78,7 +78,7 @@ export default function Templates() {
         label="Templates"
         columns={columnsWith(workspaces)}
         rows={shown}
-        idOf={({ name = "" }) => name}
+        getId={({ name = "" }) => name}
       >
         <EmptyState {...(!query && { command: "det template create NAME template.yaml" })}>
           {query

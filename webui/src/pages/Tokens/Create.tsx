@@ -1,4 +1,4 @@
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import { ROLES } from "@/api/useRoles";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
 
@@ -44,7 +44,7 @@ export function Create({ onMade, onClose }: Props) {
         },
       ]}
       onSubmit={async ({ description = "", lifespan = "", role = "" }) => {
-        const { token = "" } = await dataOf(
+        const { token = "" } = await unwrap(
           api.POST("/api/v1/tokens", { body: { description, lifespan, role } }),
         );
         await onMade(token);

@@ -6,7 +6,7 @@ import users from "@goldens/users.json";
 import type { Message, User } from "@/api/types";
 import { like } from "@/testing/goldens";
 import { showPage } from "@/testing/pages";
-import Tokens, { standingOf } from "./Tokens";
+import Tokens, { getTokenStatus } from "./Tokens";
 
 const tokenInfo = [
   like<Message["TokenInfo"]>(golden.answer.tokenInfo[0], {
@@ -57,10 +57,10 @@ test("revoking is asked for and sent", async () => {
 
 test("what a token opens", () => {
   const now = Date.parse("2026-01-02T00:00:00Z");
-  expect(standingOf({ expiry: "2026-01-01T00:00:00Z" }, now)).toBe("expired");
-  expect(standingOf({ expiry: "2026-01-03T00:00:00Z" }, now)).toBe("valid");
-  expect(standingOf({}, now)).toBe("valid");
-  expect(standingOf({ revoked: true }, now)).toBe("revoked");
+  expect(getTokenStatus({ expiry: "2026-01-01T00:00:00Z" }, now)).toBe("expired");
+  expect(getTokenStatus({ expiry: "2026-01-03T00:00:00Z" }, now)).toBe("valid");
+  expect(getTokenStatus({}, now)).toBe("valid");
+  expect(getTokenStatus({ revoked: true }, now)).toBe("revoked");
 });
 
 test("a token is described anew", async () => {

@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import type { Message } from "@/api/types";
 import { useMe } from "@/api/useMe";
 import { useRoles } from "@/api/useRoles";
@@ -8,20 +8,20 @@ import { useUsers } from "@/api/useUsers";
 import { Actions } from "@/components/Actions/Actions";
 import { CopyText } from "@/components/CopyText/CopyText";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
-import { Count, ParamCheck } from "@/components/Page/Narrow";
+import { Count, ParamCheck } from "@/components/Page/Filters";
 import { Page } from "@/components/Page/Page";
 import { useDialog, useParam } from "@/components/Page/useParam";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 import { Time } from "@/components/Time/Time";
-import { counted } from "@/words";
+import { counted } from "@/text";
 import { Create } from "./Create";
-import { Describe } from "./Describe";
-import { Shown } from "./Shown";
+import { EditToken } from "./EditToken";
+import { NewToken } from "./NewToken";
 
 export type Token = Message["TokenInfo"];
 
 /** Whether it still opens anything, and why not. */
-export function standingOf({ revoked, expiry }: Token, now: number): string {
+export function getTokenStatus({ revoked, expiry }: Token, now: number): string {
   if (revoked) return "revoked";
   return expiry && Date.parse(expiry) <= now ? "expired" : "valid";
 }
@@ -49,7 +49,7 @@ export default function Tokens() {
         ...(!isAll && { username: me?.username ?? "" }),
       };
       const call = api.GET("/api/v1/tokens", { params: { query }, signal });
-      return (await dataOf(call)).tokenInfo ?? [];
+      return (await unwrap(call)).tokenInfo ?? [];
     },
   });
   const rows = read.data?.filter(({ tokenType }) => tokenType !== "TOKEN_TYPE_USER_SESSION");
@@ -67,7 +67,7 @@ export default function Tokens() {
   const columns: ListColumn<Token>[] = [
     {
       head: "ID",
-      least: 80,
+      minWidth: 80,
       share: 0.5,
       cell: ({ id }) => <CopyText text={String(id)} />,
       sortBy: ({ id }) => id,
@@ -75,7 +75,7 @@ export default function Tokens() {
     {
       head: "Description",
       share: 2,
-      least: 160,
+      minWidth: 160,
       cell: ({ description }) => description || "–",
       sortBy: ({ description }) => description,
     },
@@ -93,9 +93,9 @@ export default function Tokens() {
     {
       head: "State",
       cell: (token) => {
-        const standing = standingOf(token, now);
+        const status = getTokenStatus(token, now);
         const what = token.description || String(token.id ?? 0);
-        if (standing !== "valid" || !mayAnywhere("Editor")) return standing;
+        if (status !== "valid" || !mayAnywhere("Editor")) return status;
         const edit = () => setDialog(`edit-${token.id ?? 0}`);
         return (
           <Actions
@@ -136,22 +136,22 @@ export default function Tokens() {
         </>
       }
     >
-      {made && <Shown token={made} onClose={() => setMade(undefined)} />}
+      {made && <NewToken token={made} onClose={() => setMade(undefined)} />}
       <ListTable<Token>
         label="Access tokens"
         columns={columns}
         rows={rows}
-        idOf={({ id = 0 }) => id}
+        getId={({ id = 0 }) => id}
       >
         <EmptyState command='det token create --description "…"'>
           No access tokens. Programs use them to sign in without your password.
         </EmptyState>
       </ListTable>
       {edited && mayAnywhere("Editor") && (
-        <Describe
+        <EditToken
           token={edited}
           onClose={() => setDialog("")}
-          renew={() => client.invalidateQueries({ queryKey: ["tokens"] })}
+          refresh={() => client.invalidateQueries({ queryKey: ["tokens"] })}
         />
       )}
       {dialog === "create" && mayAnywhere("Editor") && (

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState, type SyntheticEvent } from "react";
 import { useMutation } from "@tanstack/react-query";
 import { readArchive, readFile } from "@/api/checkpointFiles";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import type { Message } from "@/api/types";
 import { useRoles } from "@/api/useRoles";
 import { save } from "@/charts/export";
@@ -12,7 +12,7 @@ import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { State } from "@/components/State/State";
 import { Time } from "@/components/Time/Time";
-import { counted } from "@/words";
+import { counted } from "@/text";
 import styles from "./Trial.module.css";
 import { useCheckpoints } from "./useTrial";
 
@@ -32,13 +32,13 @@ export function Checkpoints({ trial }: { trial: Message["Trial"] }) {
   return (
     <div className={styles.stack}>
       {checkpoints?.map((checkpoint) => (
-        <One key={checkpoint.uuid} checkpoint={checkpoint} />
+        <CheckpointCard key={checkpoint.uuid} checkpoint={checkpoint} />
       ))}
     </div>
   );
 }
 
-function One({ checkpoint }: { checkpoint: Checkpoint }) {
+function CheckpointCard({ checkpoint }: { checkpoint: Checkpoint }) {
   const uuid = checkpoint.uuid ?? "";
   const files = Object.entries(checkpoint.resources ?? {}).filter(([path]) => !path.endsWith("/"));
   const length = (checkpoint.metadata as { steps_completed?: number } | undefined)?.steps_completed;
@@ -110,7 +110,7 @@ function Register({ uuid }: { uuid: string }) {
   const [model, setModel] = useState("");
   const register = useMutation({
     mutationFn: (name: string) =>
-      dataOf(
+      unwrap(
         api.POST("/api/v1/models/{model_name}/versions", {
           params: { path: { model_name: name } },
           body: { checkpointUuid: uuid },

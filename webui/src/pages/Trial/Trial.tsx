@@ -2,7 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Link, useParams } from "react-router";
 import { api } from "@/api/client";
 import type { Experiment, Message } from "@/api/types";
-import { refusalOf, useRoles } from "@/api/useRoles";
+import { explainRefusal, useRoles } from "@/api/useRoles";
 import { formatNumber } from "@/charts/format";
 import { Actions } from "@/components/Actions/Actions";
 import { CopyText } from "@/components/CopyText/CopyText";
@@ -14,16 +14,16 @@ import { ScrollBox } from "@/components/Page/ScrollBox";
 import { State } from "@/components/State/State";
 import { Tabs } from "@/components/Tabs/Tabs";
 import { paths } from "@/paths";
-import { counted } from "@/words";
+import { counted } from "@/text";
 import { Checkpoints } from "./Checkpoints";
 import { Metrics, System } from "./Metrics";
-import { Runs } from "./Runs";
+import { Attempts } from "./Attempts";
 import styles from "./Trial.module.css";
 import { useTrial, useTrialNews } from "./useTrial";
 
-type Of = Message["Trial"];
+type TrialData = Message["Trial"];
 
-const TABS: [tab: string, label: string, Content: React.ComponentType<{ trial: Of }>][] = [
+const TABS: [tab: string, label: string, Content: React.ComponentType<{ trial: TrialData }>][] = [
   ["", "Metrics", Metrics],
   ["checkpoints", "Checkpoints", Checkpoints],
   [
@@ -32,7 +32,7 @@ const TABS: [tab: string, label: string, Content: React.ComponentType<{ trial: O
     ({ trial }) => <LogView trialId={trial.id ?? 0} follow={!isTerminal(trial.state)} />,
   ],
   ["hyperparameters", "Hyperparameters", Hyperparameters],
-  ["runs", "Attempts", Runs],
+  ["runs", "Attempts", Attempts],
   ["system", "System", System],
 ];
 
@@ -42,10 +42,10 @@ export default function Trial() {
   const { data: trial, error, refetch } = useTrial(Number(text));
   if (error) return <ErrorPanel error={error} onRetry={() => void refetch()} />;
   if (!trial) return <p>Loading trial {text}…</p>;
-  return <Known trial={trial} tab={tab} />;
+  return <LoadedTrial trial={trial} tab={tab} />;
 }
 
-function Known({ trial, tab }: { trial: Of; tab: string }) {
+function LoadedTrial({ trial, tab }: { trial: TrialData; tab: string }) {
   const id = trial.id ?? 0;
   const experimentId = trial.experimentId ?? 0;
   const experiment = useTrialNews(id, experimentId);
@@ -74,7 +74,13 @@ function Known({ trial, tab }: { trial: Of; tab: string }) {
   );
 }
 
-function StatusLine({ trial, experiment }: { trial: Of; experiment: Experiment | undefined }) {
+function StatusLine({
+  trial,
+  experiment,
+}: {
+  trial: TrialData;
+  experiment: Experiment | undefined;
+}) {
   const id = trial.id ?? 0;
   const client = useQueryClient();
   const roles = useRoles();
@@ -103,7 +109,7 @@ function StatusLine({ trial, experiment }: { trial: Of; experiment: Experiment |
               {
                 label: "Kill",
                 run: kill,
-                refused: refusalOf(roles, "Editor", { workspaceId, workspaceName }),
+                refused: explainRefusal(roles, "Editor", { workspaceId, workspaceName }),
                 confirm: `Kill trial ${id}? It stops immediately, without a final checkpoint.`,
               },
             ]}
@@ -125,7 +131,7 @@ function StatusLine({ trial, experiment }: { trial: Of; experiment: Experiment |
   );
 }
 
-function Hyperparameters({ trial }: { trial: Of }) {
+function Hyperparameters({ trial }: { trial: TrialData }) {
   const rows = flatten(trial.hparams, "");
   return (
     <ScrollBox label="Hyperparameters">

@@ -7,7 +7,7 @@ import type { Message } from "@/api/types";
 import { like } from "@/testing/goldens";
 import { showPage, viewer } from "@/testing/pages";
 import User from "./User";
-import { heldOf } from "./UserRoles";
+import { parseHeldRoles } from "./UserRoles";
 
 const [editor] = held.answer.roles;
 const [given] = editor?.userRoleAssignments ?? [];
@@ -34,7 +34,7 @@ const answersOf = (id: number, more = {}) => ({
 });
 
 test("a role is for the cluster where it names no workspace", () => {
-  expect(heldOf({ roles })).toEqual([
+  expect(parseHeldRoles({ roles })).toEqual([
     { role: "ClusterAdmin", workspaceId: undefined },
     { role: "Editor", workspaceId: 7 },
   ]);

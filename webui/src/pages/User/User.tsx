@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useParams } from "react-router";
-import { api, dataOf } from "@/api/client";
-import type { Message, User as Of } from "@/api/types";
+import { api, unwrap } from "@/api/client";
+import type { Message, User as UserData } from "@/api/types";
 import { useMe } from "@/api/useMe";
 import { useRoles } from "@/api/useRoles";
 import { Actions } from "@/components/Actions/Actions";
@@ -25,7 +25,7 @@ export default function User() {
     queryFn: async ({ signal }) => {
       const path = { user_id: id };
       const call = api.GET("/api/v1/users/{user_id}", { params: { path }, signal });
-      return (await dataOf(call)).user ?? {};
+      return (await unwrap(call)).user ?? {};
     },
   });
   const user = read.data;
@@ -65,7 +65,7 @@ export default function User() {
   );
 }
 
-function UserActions({ user, isMine }: { user: Of; isMine: boolean }) {
+function UserActions({ user, isMine }: { user: UserData; isMine: boolean }) {
   const { id = 0, username = "", active, admin, remote } = user;
   const client = useQueryClient();
   const { may } = useRoles();

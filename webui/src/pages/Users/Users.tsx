@@ -1,25 +1,25 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { Link } from "react-router";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import type { User } from "@/api/types";
 import { useRoles } from "@/api/useRoles";
 import { useUsers } from "@/api/useUsers";
 import { Actions } from "@/components/Actions/Actions";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
-import { Count, hasText, ParamCheck, SearchBox } from "@/components/Page/Narrow";
+import { Count, hasText, ParamCheck, SearchBox } from "@/components/Page/Filters";
 import { Labels, Page } from "@/components/Page/Page";
 import { useDialog, useParam } from "@/components/Page/useParam";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 import { Time } from "@/components/Time/Time";
 import { paths } from "@/paths";
-import { counted } from "@/words";
+import { counted } from "@/text";
 
 const columns: ListColumn<User>[] = [
   {
     head: "Username",
     share: 2,
-    least: 160,
+    minWidth: 160,
     cell: ({ id = 0, username, active }) => (
       <>
         <Link to={paths.user(id)}>{username}</Link>{" "}
@@ -85,7 +85,7 @@ export default function Users() {
         </>
       }
     >
-      <ListTable<User> label="Users" columns={columns} rows={shown} idOf={({ id = 0 }) => id}>
+      <ListTable<User> label="Users" columns={columns} rows={shown} getId={({ id = 0 }) => id}>
         <EmptyState>
           {query
             ? "No users match the search."
@@ -111,7 +111,7 @@ function Create({ onClose }: { onClose: () => void }) {
         { name: "admin", label: "Cluster admin", type: "check" },
       ]}
       onSubmit={async ({ username = "", displayName = "", password = "", admin }) => {
-        const { user } = await dataOf(
+        const { user } = await unwrap(
           api.POST("/api/v1/users", {
             body: {
               user: {

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "react-router";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import type { Message } from "@/api/types";
 import { Actions } from "@/components/Actions/Actions";
 import { CopyText } from "@/components/CopyText/CopyText";
@@ -22,7 +22,7 @@ const WHAT: Partial<Record<Message["TriggerType"], string>> = {
 };
 
 /** The experiment that a delivery tells of, if it does. */
-export function experimentOf({ eventData }: Delivery): { id: number; name: string } | undefined {
+export function getExperiment({ eventData }: Delivery): { id: number; name: string } | undefined {
   const { experiment } = (eventData ?? {}) as { experiment?: { id?: number; name?: string } };
   return experiment?.id ? { id: experiment.id, name: experiment.name ?? "" } : undefined;
 }
@@ -32,7 +32,7 @@ const columns: ListColumn<Delivery>[] = [
   {
     head: "Experiment",
     cell: (delivery) => {
-      const experiment = experimentOf(delivery);
+      const experiment = getExperiment(delivery);
       return experiment ? (
         <Link to={paths.experiment(experiment.id)}>
           {experiment.id} {experiment.name}
@@ -44,7 +44,7 @@ const columns: ListColumn<Delivery>[] = [
   },
   {
     head: "Trigger",
-    least: 80,
+    minWidth: 80,
     share: 0.6,
     cell: ({ triggerType = "TRIGGER_TYPE_UNSPECIFIED" }) => WHAT[triggerType] ?? "–",
   },
@@ -56,25 +56,25 @@ const columns: ListColumn<Delivery>[] = [
   {
     head: "Attempts",
     isNumber: true,
-    least: 80,
+    minWidth: 80,
     share: 0.5,
     cell: ({ attempts = 0 }) => attempts,
     sortBy: ({ attempts = 0 }) => attempts,
   },
   {
     head: "Next or end",
-    least: 120,
+    minWidth: 120,
     cell: ({ nextAt, endedAt }) => <Time at={endedAt ?? nextAt} />,
   },
   {
     head: "Error",
     share: 2,
-    least: 160,
+    minWidth: 160,
     cell: ({ error }) => (error ? <span title={error}>{error}</span> : "–"),
   },
   {
     head: "Event ID",
-    least: 128,
+    minWidth: 128,
     cell: ({ eventId = "" }) => <CopyText text={eventId} label={eventId.slice(0, 8)} />,
   },
 ];
@@ -88,7 +88,7 @@ export function Deliveries({ id }: { id: number }) {
         params: { path: { id } },
         signal,
       });
-      return (await dataOf(call)).deliveries ?? [];
+      return (await unwrap(call)).deliveries ?? [];
     },
   });
   return (
@@ -103,7 +103,7 @@ export function Deliveries({ id }: { id: number }) {
           label="Deliveries"
           columns={columns}
           rows={read.data}
-          idOf={({ id: each = "" }) => each}
+          getId={({ id: each = "" }) => each}
           isShort
         >
           <EmptyState>No deliveries in the last 7 days. Use Test to send one.</EmptyState>

@@ -1,11 +1,11 @@
 import { useState } from "react";
 import { useQueryClient } from "@tanstack/react-query";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import type { Message } from "@/api/types";
 import { useRoles } from "@/api/useRoles";
 import type { Workspace } from "@/api/useWorkspaces";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
-import { draftOf, triggerOf } from "@/components/Triggers/drafts";
+import { toDraft, toTrigger } from "@/components/Triggers/drafts";
 import { TriggerList } from "@/components/Triggers/TriggerList";
 import { paths } from "@/paths";
 
@@ -19,7 +19,7 @@ export function Create({
 }) {
   const client = useQueryClient();
   const { may } = useRoles();
-  const [drafts, setDrafts] = useState(() => [draftOf()]);
+  const [drafts, setDrafts] = useState(() => [toDraft()]);
   const options = workspaces
     .filter(({ id }) => may("WorkspaceAdmin", id))
     .map(({ id, name = "" }) => [String(id), name] as const);
@@ -68,7 +68,7 @@ export function Create({
       ]}
       more={<TriggerList drafts={drafts} onChange={setDrafts} />}
       onSubmit={async (values) => {
-        const { webhook } = await dataOf(
+        const { webhook } = await unwrap(
           api.POST("/api/v1/webhooks", {
             body: {
               name: (values["name"] ?? "").trim(),
@@ -76,7 +76,7 @@ export function Create({
               webhookType: values["form"] as Message["WebhookType"],
               mode: values["mode"] as Message["WebhookMode"],
               workspaceId: Number(values["workspace"]),
-              triggers: drafts.map(triggerOf),
+              triggers: drafts.map(toTrigger),
             },
           }),
         );

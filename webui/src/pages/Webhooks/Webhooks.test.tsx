@@ -5,7 +5,7 @@ import golden from "@goldens/webhooks.json";
 import type { Message } from "@/api/types";
 import { like } from "@/testing/goldens";
 import { showPage } from "@/testing/pages";
-import { hostOf, wordsOf } from "@/webhooks";
+import { getHost, describeTrigger } from "@/triggers";
 import Webhooks from "./Webhooks";
 
 const list = "GET /api/v1/webhooks";
@@ -13,7 +13,7 @@ const post = "POST /api/v1/webhooks";
 
 test("what a trigger waits for is said in words", () => {
   const of = (kind: string, condition: object) =>
-    wordsOf({ triggerType: `TRIGGER_TYPE_${kind}`, condition } as never);
+    describeTrigger({ triggerType: `TRIGGER_TYPE_${kind}`, condition } as never);
   expect(of("EXPERIMENT_STATE_CHANGE", { state: "ERROR" })).toBe("experiment state is ERROR");
   expect(of("METRIC_THRESHOLD_EXCEEDED", { metric: "loss", op: "<", value: 1 })).toBe(
     "validation loss < 1",
@@ -29,7 +29,7 @@ test("a list shows where a URL leads, and not what may be secret in it", async (
   });
   expect(await screen.findByText("ci.example.org")).toBeVisible();
   expect(document.body.innerHTML).not.toContain("secret");
-  expect(hostOf("nonsense")).toBe("nonsense");
+  expect(getHost("nonsense")).toBe("nonsense");
 });
 
 test("conditions are those of the triggers that were chosen, of which there may be several", async () => {

@@ -1,17 +1,17 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "react-router";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import { useRoles } from "@/api/useRoles";
 import { useWorkspaces, workspaceName } from "@/api/useWorkspaces";
 import { Actions } from "@/components/Actions/Actions";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
-import { Count, hasText, SearchBox } from "@/components/Page/Narrow";
+import { Count, hasText, SearchBox } from "@/components/Page/Filters";
 import { Page } from "@/components/Page/Page";
 import { useDialog, useParam } from "@/components/Page/useParam";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 import { paths } from "@/paths";
-import { hostOf, wordsOf, type Webhook } from "@/webhooks";
-import { counted } from "@/words";
+import { getHost, describeTrigger, type Webhook } from "@/triggers";
+import { counted } from "@/text";
 import { Create } from "./Create";
 
 /** URLs that are told when something happens to an experiment. */
@@ -23,26 +23,26 @@ export default function Webhooks() {
   const read = useQuery({
     queryKey: ["webhooks"],
     queryFn: async ({ signal }) =>
-      (await dataOf(api.GET("/api/v1/webhooks", { signal }))).webhooks ?? [],
+      (await unwrap(api.GET("/api/v1/webhooks", { signal }))).webhooks ?? [],
   });
-  const shown = read.data?.filter(({ name, url }) => hasText(query, name, hostOf(url)));
-  const placeOf = ({ workspaceId }: Webhook) =>
+  const shown = read.data?.filter(({ name, url }) => hasText(query, name, getHost(url)));
+  const getWorkspaceName = ({ workspaceId }: Webhook) =>
     workspaceId ? workspaceName(workspaces, workspaceId) : "all workspaces";
   const columns: ListColumn<Webhook>[] = [
     {
       head: "Name",
-      least: 140,
+      minWidth: 140,
       cell: ({ id = 0, name }) => <Link to={paths.webhook(id)}>{name || `webhook ${id}`}</Link>,
       sortBy: ({ name }) => name,
     },
-    { head: "Host", cell: ({ url }) => hostOf(url), sortBy: ({ url }) => hostOf(url) },
+    { head: "Host", cell: ({ url }) => getHost(url), sortBy: ({ url }) => getHost(url) },
     {
       head: "Triggers",
       share: 2,
-      least: 200,
-      cell: ({ triggers }) => triggers?.map(wordsOf).join("; ") || "none",
+      minWidth: 200,
+      cell: ({ triggers }) => triggers?.map(describeTrigger).join("; ") || "none",
     },
-    { head: "Workspace", cell: placeOf, sortBy: placeOf },
+    { head: "Workspace", cell: getWorkspaceName, sortBy: getWorkspaceName },
     {
       head: "Applies to",
       cell: ({ mode }) =>
@@ -50,7 +50,7 @@ export default function Webhooks() {
     },
     {
       head: "Format",
-      least: 80,
+      minWidth: 80,
       share: 0.5,
       cell: ({ webhookType }) => (webhookType === "WEBHOOK_TYPE_SLACK" ? "Slack" : "JSON"),
     },
@@ -80,7 +80,12 @@ export default function Webhooks() {
         </>
       }
     >
-      <ListTable<Webhook> label="Webhooks" columns={columns} rows={shown} idOf={({ id = 0 }) => id}>
+      <ListTable<Webhook>
+        label="Webhooks"
+        columns={columns}
+        rows={shown}
+        getId={({ id = 0 }) => id}
+      >
         <EmptyState
           {...(!query && {
             command: "det webhook create NAME https://example.org/hook --state COMPLETED",

@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import type { Message } from "@/api/types";
 import { useRoles } from "@/api/useRoles";
 import type { Workspace } from "@/api/useWorkspaces";
@@ -29,14 +29,14 @@ export function Pools({ workspace }: { workspace: Workspace }) {
     queryFn: async ({ signal }) => {
       const path = { workspace_id: id };
       const [bound, all, quotas] = await Promise.all([
-        dataOf(
+        unwrap(
           api.GET("/api/v1/workspaces/{workspace_id}/available-resource-pools", {
             params: { path },
             signal,
           }),
         ),
-        dataOf(api.GET("/api/v1/resource-pools", { signal })),
-        dataOf(api.GET("/api/v1/quotas", { signal })),
+        unwrap(api.GET("/api/v1/resource-pools", { signal })),
+        unwrap(api.GET("/api/v1/quotas", { signal })),
       ]);
       const names = bound.resourcePools ?? [];
       return {
@@ -46,7 +46,7 @@ export function Pools({ workspace }: { workspace: Workspace }) {
       };
     },
   });
-  const renew = () => client.invalidateQueries({ queryKey: ["workspaces", id, "pools"] });
+  const refresh = () => client.invalidateQueries({ queryKey: ["workspaces", id, "pools"] });
   if (read.error) return <ErrorPanel error={read.error} onRetry={() => void read.refetch()} />;
   const refused = !may("ClusterAdmin") && ADMIN;
   const { quota, pools, others = [] } = read.data ?? {};
@@ -55,7 +55,7 @@ export function Pools({ workspace }: { workspace: Workspace }) {
       params: { path: { resource_pool_name: pool } },
       body: { workspaceIds: [id] },
     });
-    await renew();
+    await refresh();
   };
   return (
     <>
@@ -72,7 +72,7 @@ export function Pools({ workspace }: { workspace: Workspace }) {
                 run: async () => {
                   const path = { scope: "workspace", name };
                   await api.DELETE("/api/v1/quotas/{scope}/{name}", { params: { path } });
-                  await renew();
+                  await refresh();
                 },
               },
             ]}
@@ -97,7 +97,7 @@ export function Pools({ workspace }: { workspace: Workspace }) {
         <ListTable
           label={`Pools of ${name}`}
           rows={pools}
-          idOf={(pool) => pool.name ?? ""}
+          getId={(pool) => pool.name ?? ""}
           isShort
           columns={[
             { head: "Pool", cell: (pool) => pool.name, sortBy: (pool) => pool.name },
@@ -109,7 +109,7 @@ export function Pools({ workspace }: { workspace: Workspace }) {
             },
             {
               head: "Bound to",
-              least: 180,
+              minWidth: 180,
               cell: ({ name: pool = "", workspaces = [] }) =>
                 workspaces.includes(name) && !refused ? (
                   <Actions
@@ -134,7 +134,7 @@ export function Pools({ workspace }: { workspace: Workspace }) {
         </ListTable>
       </Section>
       {dialog === "quota" && !refused && (
-        <SetQuota name={name} quota={quota} onDone={renew} onClose={close} />
+        <SetQuota name={name} quota={quota} onDone={refresh} onClose={close} />
       )}
       {dialog === "pool" && !refused && read.data && (
         <FormDialog
@@ -156,7 +156,7 @@ export function Pools({ workspace }: { workspace: Workspace }) {
               params: { path: { resource_pool_name: pool } },
               body: { workspaceIds: [id] },
             });
-            await renew();
+            await refresh();
           }}
         />
       )}
@@ -166,10 +166,10 @@ export function Pools({ workspace }: { workspace: Workspace }) {
 
 function QuotaFacts({ quota }: { quota: Quota }) {
   const { maxSlots, slotHours, slotsUsed = 0, slotHoursUsed = 0 } = quota;
-  const used = (value: number, most: number | undefined, what: string) => (
+  const used = (value: number, max: number | undefined, what: string) => (
     <>
-      {formatNumber(value)} {most === undefined ? "(no limit)" : `of ${formatNumber(most)}`}
-      {most !== undefined && <Meter label={what} value={value} all={most} />}
+      {formatNumber(value)} {max === undefined ? "(no limit)" : `of ${formatNumber(max)}`}
+      {max !== undefined && <Meter label={what} value={value} all={max} />}
     </>
   );
   return (

@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "react-router";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import type { Message } from "@/api/types";
 import { useRoles } from "@/api/useRoles";
 import type { Workspace } from "@/api/useWorkspaces";
@@ -8,7 +8,7 @@ import { Actions } from "@/components/Actions/Actions";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
-import { ParamCheck } from "@/components/Page/Narrow";
+import { ParamCheck } from "@/components/Page/Filters";
 import { Labels, Section } from "@/components/Page/Page";
 import { useDialog, useParam } from "@/components/Page/useParam";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
@@ -21,7 +21,7 @@ const columns: ListColumn<Project>[] = [
   {
     head: "Name",
     share: 2,
-    least: 160,
+    minWidth: 160,
     cell: ({ id = 0, name, archived }) => (
       <>
         <Link to={paths.project(id)}>{name}</Link> <Labels labels={archived ? ["archived"] : []} />
@@ -29,7 +29,7 @@ const columns: ListColumn<Project>[] = [
     ),
     sortBy: ({ name }) => name,
   },
-  { head: "Key", share: 0.5, least: 72, cell: ({ key }) => <code>{key}</code> },
+  { head: "Key", share: 0.5, minWidth: 72, cell: ({ key }) => <code>{key}</code> },
   { head: "Description", share: 2, cell: ({ description }) => description },
   {
     head: "Experiments",
@@ -42,7 +42,7 @@ const columns: ListColumn<Project>[] = [
   {
     head: "Active",
     isNumber: true,
-    least: 80,
+    minWidth: 80,
     cell: ({ numActiveExperiments = 0 }) => numActiveExperiments,
     sortBy: ({ numActiveExperiments = 0 }) => numActiveExperiments,
   },
@@ -67,7 +67,7 @@ export function Projects({ workspace }: { workspace: Workspace }) {
         params: { path: { workspace_id: id } },
         signal,
       });
-      return (await dataOf(call)).projects ?? [];
+      return (await unwrap(call)).projects ?? [];
     },
   });
   const shown = read.data?.filter((each) => archived === "yes" || !each.archived);
@@ -100,7 +100,7 @@ export function Projects({ workspace }: { workspace: Workspace }) {
           label={`Projects of ${name}`}
           columns={columns}
           rows={shown}
-          idOf={(each) => each.id ?? 0}
+          getId={(each) => each.id ?? 0}
           isShort
         >
           <EmptyState command={`det project create '${name}' NAME`}>
@@ -131,7 +131,7 @@ function Create({ id, onClose }: { id: number; onClose: () => void }) {
         },
       ]}
       onSubmit={async ({ name = "", description = "", key = "" }) => {
-        const { project } = await dataOf(
+        const { project } = await unwrap(
           api.POST("/api/v1/workspaces/{workspace_id}/projects", {
             params: { path: { workspace_id: id } },
             body: { name: name.trim(), description, key },

@@ -10,7 +10,7 @@ import usable from "@goldens/workspacePools.json";
 import type { Message, User } from "@/api/types";
 import { like } from "@/testing/goldens";
 import { showPage, viewer } from "@/testing/pages";
-import { membersOf } from "./Members";
+import { parseMembers } from "./Members";
 import Workspace from "./Workspace";
 
 const [user] = given.answer.usersAssignedDirectly;
@@ -68,7 +68,7 @@ test("its projects lead to their experiments", async () => {
 });
 
 test("members are named with their roles", () => {
-  expect(membersOf(members)).toEqual([
+  expect(parseMembers(members)).toEqual([
     { userId: 1, username: "Ann (ann)", role: "WorkspaceAdmin" },
     { userId: 2, username: "bob", role: "Editor" },
   ]);

@@ -1,8 +1,8 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useParams } from "react-router";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import { useRoles } from "@/api/useRoles";
-import type { Workspace as Of } from "@/api/useWorkspaces";
+import type { Workspace as WorkspaceData } from "@/api/useWorkspaces";
 import { Actions } from "@/components/Actions/Actions";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
 import { useCrumbs } from "@/components/Frame/useCrumbs";
@@ -11,12 +11,16 @@ import { useDialog } from "@/components/Page/useParam";
 import { Policies } from "@/components/Policies/Policies";
 import { Tabs } from "@/components/Tabs/Tabs";
 import { paths } from "@/paths";
-import { counted } from "@/words";
+import { counted } from "@/text";
 import { Members } from "./Members";
 import { Pools } from "./Pools";
 import { Projects } from "./Projects";
 
-const TABS: [name: string, label: string, Content: React.ComponentType<{ workspace: Of }>][] = [
+const TABS: [
+  name: string,
+  label: string,
+  Content: React.ComponentType<{ workspace: WorkspaceData }>,
+][] = [
   ["", "Projects", Projects],
   ["members", "Members", Members],
   ["pools", "Pools and quota", Pools],
@@ -31,7 +35,7 @@ export default function Workspace() {
     queryFn: async ({ signal }) => {
       const path = { id: Number(text) };
       const call = api.GET("/api/v1/workspaces/{id}", { params: { path }, signal });
-      return (await dataOf(call)).workspace ?? {};
+      return (await unwrap(call)).workspace ?? {};
     },
   });
   const name = read.data?.name ?? `Workspace ${text}`;
@@ -71,18 +75,18 @@ export default function Workspace() {
   );
 }
 
-function OwnPolicies({ workspace: { id = 0, name = "" } }: { workspace: Of }) {
+function OwnPolicies({ workspace: { id = 0, name = "" } }: { workspace: WorkspaceData }) {
   const { may } = useRoles();
   return <Policies scope={{ workspaceId: id }} of={name} mayChange={may("WorkspaceAdmin", id)} />;
 }
 
-function WorkspaceActions({ workspace, onEdit }: { workspace: Of; onEdit: () => void }) {
+function WorkspaceActions({ workspace, onEdit }: { workspace: WorkspaceData; onEdit: () => void }) {
   const { id = 0, name = "", archived, pinned, immutable, numProjects = 0 } = workspace;
   const client = useQueryClient();
   const navigate = useNavigate();
   const { may } = useRoles();
   const params = { params: { path: { id } } };
-  const renew = () => client.invalidateQueries({ queryKey: ["workspaces"] });
+  const refresh = () => client.invalidateQueries({ queryKey: ["workspaces"] });
   const mayChange = may("WorkspaceAdmin", id);
   const refused = immutable && "Built-in workspace; it cannot be changed";
   return (
@@ -91,11 +95,11 @@ function WorkspaceActions({ workspace, onEdit }: { workspace: Of; onEdit: () => 
         pinned
           ? {
               label: "Unpin",
-              run: () => api.POST("/api/v1/workspaces/{id}/unpin", params).then(renew),
+              run: () => api.POST("/api/v1/workspaces/{id}/unpin", params).then(refresh),
             }
           : {
               label: "Pin",
-              run: () => api.POST("/api/v1/workspaces/{id}/pin", params).then(renew),
+              run: () => api.POST("/api/v1/workspaces/{id}/pin", params).then(refresh),
             },
         mayChange && { label: "Edit", run: onEdit, refused },
         mayChange &&
@@ -103,13 +107,13 @@ function WorkspaceActions({ workspace, onEdit }: { workspace: Of; onEdit: () => 
             ? {
                 label: "Unarchive",
                 refused,
-                run: () => api.POST("/api/v1/workspaces/{id}/unarchive", params).then(renew),
+                run: () => api.POST("/api/v1/workspaces/{id}/unarchive", params).then(refresh),
               }
             : {
                 label: "Archive",
                 refused,
                 confirm: `Archive ${name}? Experiments cannot be submitted to it until it is unarchived.`,
-                run: () => api.POST("/api/v1/workspaces/{id}/archive", params).then(renew),
+                run: () => api.POST("/api/v1/workspaces/{id}/archive", params).then(refresh),
               }),
         mayChange && {
           label: "Delete",
@@ -118,7 +122,7 @@ function WorkspaceActions({ workspace, onEdit }: { workspace: Of; onEdit: () => 
           run: async () => {
             await api.DELETE("/api/v1/workspaces/{id}", params);
             await navigate(paths.workspaces);
-            await renew();
+            await refresh();
           },
         },
       ]}
@@ -126,7 +130,7 @@ function WorkspaceActions({ workspace, onEdit }: { workspace: Of; onEdit: () => 
   );
 }
 
-function Edit({ workspace, onClose }: { workspace: Of; onClose: () => void }) {
+function Edit({ workspace, onClose }: { workspace: WorkspaceData; onClose: () => void }) {
   const client = useQueryClient();
   return (
     <FormDialog

@@ -1,23 +1,23 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { Link } from "react-router";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import { useRoles } from "@/api/useRoles";
 import { useWorkspaces, type Workspace } from "@/api/useWorkspaces";
 import { Actions } from "@/components/Actions/Actions";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
-import { Count, hasText, ParamCheck, SearchBox } from "@/components/Page/Narrow";
+import { Count, hasText, ParamCheck, SearchBox } from "@/components/Page/Filters";
 import { Labels, Page } from "@/components/Page/Page";
 import { useDialog, useParam } from "@/components/Page/useParam";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 import { paths } from "@/paths";
-import { counted } from "@/words";
+import { counted } from "@/text";
 
 const columns: ListColumn<Workspace>[] = [
   {
     head: "Name",
     share: 3,
-    least: 180,
+    minWidth: 180,
     cell: ({ id = 0, name, archived, pinned }) => (
       <>
         <Link to={paths.workspace(id)}>{name}</Link>{" "}
@@ -29,7 +29,7 @@ const columns: ListColumn<Workspace>[] = [
   {
     head: "Projects",
     isNumber: true,
-    least: 88,
+    minWidth: 88,
     cell: ({ numProjects = 0 }) => numProjects,
     sortBy: ({ numProjects = 0 }) => numProjects,
   },
@@ -80,7 +80,7 @@ export default function Workspaces() {
         label="Workspaces"
         columns={columns}
         rows={shown}
-        idOf={({ id = 0 }) => id}
+        getId={({ id = 0 }) => id}
       >
         <EmptyState {...(!query && { command: "det workspace create NAME" })}>
           {query
@@ -109,7 +109,7 @@ function Create({ onClose }: { onClose: () => void }) {
         },
       ]}
       onSubmit={async ({ name = "", pool = "" }) => {
-        const { workspace } = await dataOf(
+        const { workspace } = await unwrap(
           api.POST("/api/v1/workspaces", {
             body: { name: name.trim(), defaultComputePool: pool.trim() },
           }),
