@@ -1,27 +1,29 @@
 import { ApiError, request } from "./client";
 import { toLines } from "./messages";
 
-/** What becomes of a stream that a carrier was asked for. After anything but "live" and "message" it is over. */
+/** An event of a requested stream. Any event other than "live" and "message" is the last one. */
 export type StreamEvent =
   | { kind: "live" }
-  /** `text`: as JSON, the message is its `result`. */
+  /** `text` is JSON; the message is its field `result`. */
   | { kind: "message"; text: string }
-  /** There is no more. */
+  /** The master ended the stream. */
   | { kind: "end" }
   | { kind: "refused"; message: string; status: number; reason: string; requestId: string }
-  /** The connection was. */
+  /** The connection was lost. */
   | { kind: "lost" }
-  /** To be asked for once more, at once: it moves to another connection. */
+  /** The stream moves to another connection; the caller must request it again at once. */
   | { kind: "again" };
 export type OnEvent = (event: StreamEvent) => void;
 
-/** Opens the stream at an address ("/api/v1/overview?follow=true"); what it returns closes it. */
+/**
+ * Opens the stream at a path ("/api/v1/overview?follow=true"); returns a function that closes it.
+ */
 export type Carrier = (path: string, onEvent: OnEvent) => () => void;
 
 interface StreamRequest {
   path: string;
   onEvent: OnEvent;
-  /** Those of its connection that are open still, with itself. */
+  /** The open streams of the same connection, including this one. */
   siblings: Set<StreamRequest>;
   close: () => void;
   hasMessages: boolean;
@@ -33,10 +35,10 @@ interface Connection {
 }
 
 /**
- * A carrier that holds `maxConnections` connections at maxConnections, however many streams it carries: a browser has six to a
- * host, for all of its windows.
+ * Creates a carrier that uses at most `maxConnections` connections for any number of streams. A browser opens
+ * at most six connections to a host for all of its windows.
  *
- * @param later calls back once what is asked for together has been asked for.
+ * @param later calls back when all streams that are requested together have been requested.
  */
 export function createCarrier(
   maxConnections: number,
@@ -130,7 +132,7 @@ function refusal({ message, status, reason, requestId }: ApiError): StreamEvent 
   return { kind: "refused", message, status, reason, requestId };
 }
 
-/** Of a stream that has a connection alone. */
+/** Parses a line of a connection that carries one stream. */
 function parseEvent(line: string): StreamEvent | undefined {
   if (!line.startsWith("data: ")) return undefined;
   const text = line.slice("data: ".length);
@@ -139,7 +141,10 @@ function parseEvent(line: string): StreamEvent | undefined {
 
 const JOINED = /^data: \{"stream":(\d+),/;
 
-/** Of one of several: {"stream": 1, "result": …}, {"stream": 1, "end": true}, {"stream": 1, "status": 404, "error": …}. */
+/**
+ * Parses a line of a connection that carries several streams: {"stream": 1, "result": …},
+ * {"stream": 1, "end": true}, {"stream": 1, "status": 404, "error": …}.
+ */
 function parseMultiplexedEvent(
   line: string,
   all: readonly StreamRequest[],
@@ -150,7 +155,8 @@ function parseMultiplexedEvent(
   const text = `{${line.slice(found[0].length)}`;
   if (text.startsWith('{"result"')) return [stream, { kind: "message", text }];
   if (text.startsWith('{"end"')) return [stream, { kind: "end" }];
-  // One that was good is asked for again: it may be that something else ended it.
+  // A stream that has delivered messages is requested again: something other than a refusal may
+  // have ended it.
   if (stream.hasMessages) return [stream, { kind: "lost" }];
   const { status, error } = JSON.parse(text) as {
     status: number;

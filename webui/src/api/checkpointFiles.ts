@@ -1,10 +1,10 @@
 import { tarEnd, tarHeader, tarPadding } from "@/tar";
 import { streamMessages } from "./messages";
 
-/** Told how many bytes have come so far. */
+/** Receives the number of bytes read so far. */
 export type OnBytes = (bytes: number) => void;
 
-/** The bytes of a checkpoint's file, which may be larger than what the page may hold: the browser keeps them. */
+/** Reads a checkpoint's file into a Blob, which the browser stores outside the page's memory. */
 export async function readFile(
   uuid: string,
   path: string,
@@ -25,10 +25,10 @@ export async function readFile(
 }
 
 /**
- * All files of a checkpoint as one tar archive, in a folder that is named as the checkpoint. `resources`
- * are its paths and their sizes, as the API says them.
+ * Reads all files of a checkpoint as one tar archive with a folder named after the checkpoint. `resources`
+ * maps paths to sizes, as in the API.
  *
- * @throws Error for a file that did not come whole.
+ * @throws Error if a file is incomplete.
  */
 export async function readArchive(
   uuid: string,

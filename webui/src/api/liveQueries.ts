@@ -1,6 +1,6 @@
 import type { QueryClient, QueryFilters, QueryKey } from "@tanstack/react-query";
 
-/** What a trial has reported, as the stream of its experiment tells it. */
+/** A report of a trial, as sent by its experiment's stream. */
 export interface ReportedPoint {
   trialId?: number;
   group?: string;
@@ -10,10 +10,13 @@ export interface ReportedPoint {
   epoch?: number;
 }
 
-/** Puts what was reported into data; returns the same where nothing of it belongs there. */
+/** Adds points to data; returns the same data if none of the points belongs there. */
 export type Add<T> = (data: T, points: readonly ReportedPoint[]) => T;
 
-/** What is told while somebody reads, of one experiment: an answer under way may be older than it. */
+/**
+ * Buffers the points of an experiment that arrive during a read: the response may be older than
+ * they are.
+ */
 class PointLog {
   private readers = 0;
   private kept: ReportedPoint[] = [];
@@ -46,8 +49,8 @@ function getPointLog(client: QueryClient, experimentId: number): PointLog {
 }
 
 /**
- * A query of what an experiment's trials have reported: it is read once, and what is reported from then on is
- * added to it. Each point may be told more than once, so `add` puts it where it belongs, in place of another.
+ * A query of an experiment's reported metrics. It is read once; later points are added to it. A point may
+ * arrive more than once, so `add` must replace a point at the same position.
  */
 export function liveQuery<T>(
   experimentId: number,
@@ -68,12 +71,12 @@ export function liveQuery<T>(
 const getLiveMeta = (meta: Record<string, unknown> | undefined) =>
   meta?.["reported"] as { experimentId: number; add: Add<unknown> } | undefined;
 
-/** The queries that what is reported is added to. */
+/** Matches the queries that reported points are added to. */
 export const liveQueryFilter = (experimentId: number): QueryFilters => ({
   predicate: ({ meta }) => getLiveMeta(meta)?.experimentId === experimentId,
 });
 
-/** Adds what was told to all that shows it. */
+/** Adds points to all live queries of the experiment. */
 export function applyReported(
   client: QueryClient,
   experimentId: number,
@@ -88,7 +91,10 @@ export function applyReported(
   }
 }
 
-/** The numbers of a metric that were reported of a trial, by batches (ascending, each once: the last told counts). */
+/**
+ * Collects a metric's values by trial and batches (ascending). Of several reports at the same
+ * batches the last one counts.
+ */
 export function collectValues<T>(
   points: readonly ReportedPoint[],
   { group, name }: { group: string; name: string },
@@ -107,7 +113,7 @@ export function collectValues<T>(
   return trials;
 }
 
-/** The names of metrics, with those that were reported for the first time. */
+/** Adds the names of metrics that were reported for the first time. */
 export const addNames: Add<{ group: string; name: string }[]> = (names, points) => {
   const known = new Set(names.map(({ group, name }) => `${group}.${name}`));
   const fresh = points.flatMap(({ group = "", values = {} }) =>

@@ -2,11 +2,11 @@ import { ApiError, request } from "./client";
 
 type Line<T> = { result: T } | { error: { reason: string; error: string } };
 
-/** The lines of a body as they come. */
+/** Yields the lines of a body as they arrive. */
 export async function* toLines(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
-  // A line may come in a thousand pieces: they are looked at once, and put together at its end.
+  // A line may arrive in many chunks: collect them and join once at its end.
   let pieces: string[] = [];
   try {
     for (;;) {
@@ -23,16 +23,15 @@ export async function* toLines(body: ReadableStream<Uint8Array>): AsyncGenerator
     const last = pieces.join("");
     if (last) yield last;
   } finally {
-    // One who reads no further holds no connection; a body that has failed has none.
+    // Releases the connection if the caller stops reading; fails if the body has failed already.
     reader.cancel().catch(() => undefined);
   }
 }
 
 /**
- * The messages of a stream of the API that ends by itself, as they come: none is kept. `path` is its
- * address with its query.
+ * Yields the messages of a stream that the master ends. `path` includes the query.
  *
- * @throws ApiError, also for one that comes after some messages.
+ * @throws ApiError, also after some messages.
  */
 export async function* streamMessages<T>(path: string, signal: AbortSignal): AsyncGenerator<T> {
   const headers = { Accept: "application/x-ndjson" };
@@ -49,14 +48,17 @@ export async function* streamMessages<T>(path: string, signal: AbortSignal): Asy
   }
 }
 
-/** All of streamMessages. */
+/** Reads all messages of a stream. */
 export async function readMessages<T>(path: string, signal: AbortSignal): Promise<T[]> {
   const messages: T[] = [];
   for await (const message of streamMessages<T>(path, signal)) messages.push(message);
   return messages;
 }
 
-/** A query of an address: what is undefined or empty is left out, of a list each is said. */
+/**
+ * Builds a query string. Undefined and empty fields are left out; each element of a list becomes a
+ * parameter.
+ */
 export function buildQuery(
   fields: Record<string, string | number | boolean | readonly (string | number)[] | undefined>,
 ): string {

@@ -5,10 +5,10 @@ import type { Message } from "./types";
 
 type Report = NonNullable<Message["GetMetricsResponse"]["metrics"]>[number];
 
-// More would be a longer address than servers take.
+// More trials would exceed the length of a URL that servers accept.
 const MAX_PER_CALL = 100; // trials
 
-/** All that trials have reported of a metric, no point left out, as CSV: a line a report. */
+/** Reads all reports of a metric as CSV, one line per report, without downsampling. */
 export async function readMetricCsv(
   trials: readonly number[],
   { group, name }: Metric,
@@ -29,8 +29,8 @@ export async function readMetricCsv(
 }
 
 /**
- * How fast a trial trained, between each report of the metric and the one before it, as CSV. Not across
- * `starts` (milliseconds): when it was started anew.
+ * Reads the throughput between consecutive reports of a metric as CSV. Intervals that contain one of `starts`
+ * (milliseconds), the start of an attempt, are left out.
  */
 export async function readThroughputCsv(
   trial: number,

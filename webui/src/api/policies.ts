@@ -1,14 +1,14 @@
 import { api, unwrap } from "./client";
 
-/** Whose policies for configurations: a workspace's; without one the cluster's. */
+/** The scope of config policies: a workspace, or the cluster if there is none. */
 export interface PolicyScope {
   workspaceId?: number;
 }
 
-// This cluster runs no other workloads.
+// The only workload type with policies.
 const workload_type = "EXPERIMENT";
 
-/** The key of the policies' query. */
+/** The query key of the policies. */
 export const policiesKey = ({ workspaceId = 0 }: PolicyScope) => ["config-policies", workspaceId];
 
 const toPathParams = (workspace_id: number) => ({
@@ -18,7 +18,7 @@ const everywhere = { params: { path: { workload_type } } };
 const IN_WORKSPACE = "/api/v1/config-policies/workspaces/{workspace_id}/{workload_type}";
 const GLOBAL = "/api/v1/config-policies/global/{workload_type}";
 
-/** What is said of experiments; an object without members: nothing. */
+/** Reads the policies for experiments; an empty object if there are none. */
 export async function readPolicies({ workspaceId }: PolicyScope, signal: AbortSignal) {
   const { configPolicies } = await unwrap(
     workspaceId
@@ -28,7 +28,10 @@ export async function readPolicies({ workspaceId }: PolicyScope, signal: AbortSi
   return configPolicies ?? {};
 }
 
-/** Puts a text, YAML or JSON, in the place of what is there; the master refuses it with all that is wrong. */
+/**
+ * Replaces the policies by a YAML or JSON text. The master refuses an invalid text and lists all
+ * problems.
+ */
 export function savePolicies({ workspaceId }: PolicyScope, configPolicies: string) {
   const body = { configPolicies };
   return workspaceId

@@ -1,6 +1,6 @@
 import { api } from "./client";
 
-/** A role that a user holds; without a workspace: for the cluster. */
+/** A role of a user in a workspace, or in the cluster if there is no workspace. */
 export interface AssignedRole {
   userId: number;
   role: string;
@@ -18,10 +18,10 @@ export const assignRole = (held: AssignedRole) =>
 export const removeRole = (held: AssignedRole) =>
   api.POST("/api/v1/roles/remove-assignments", { body: toRequestBody(held) });
 
-/** Another role in its place; the same one again changes nothing. */
+/** Replaces a role by another one; does nothing if they are equal. */
 export async function replaceRole(held: AssignedRole, role: string | undefined) {
   if (role === undefined || role === held.role) return;
-  // The new one first: nobody is without any if the second call fails.
+  // Assign first: the user keeps a role if the second call fails.
   await assignRole({ ...held, role });
   await removeRole(held);
 }

@@ -1,14 +1,17 @@
 import { randomId } from "@/randomId";
 import { createCarrier, type Carrier, type OnEvent, type StreamEvent } from "./carrier";
 
-/** What a window tells the worker: `leave` when it goes. */
+/** A request of a window to the worker; `leave` when the window closes. */
 export type WorkerRequest = { open: string; path: string } | { close: string } | { leave: true };
 export interface WorkerEvent {
   key: string;
   event: StreamEvent;
 }
 
-/** The carrier of this window's streams: the worker that all windows share, or its own where a browser has none. */
+/**
+ * Opens a stream through the worker that all windows share, or through this window's own carrier if
+ * the browser has no SharedWorker.
+ */
 export const openStream: Carrier = (path, onEvent) =>
   (carrier ??= createShared() ?? createCarrier(1))(path, onEvent);
 
@@ -23,7 +26,10 @@ function createShared(): Carrier | undefined {
   return createPortCarrier(worker.port, (fail) => worker.addEventListener("error", fail));
 }
 
-/** A carrier at the other end of a port. `onFailure` is given what is to be called when there is none. */
+/**
+ * Creates a carrier that uses a worker's port. `onFailure` registers a callback for a worker that
+ * cannot start.
+ */
 export function createPortCarrier(
   port: MessagePort,
   onFailure: (fail: () => void) => void,
@@ -44,9 +50,9 @@ export function createPortCarrier(
     carrier = createCarrier(1);
     again();
   });
-  // A window that goes without a word is missed by nobody: its streams would go on for nobody.
+  // The worker does not notice a closed window: without this message its streams would stay open.
   addEventListener("pagehide", () => tell({ leave: true }));
-  // It may come back as it was.
+  // The browser may restore the page from its back/forward cache.
   addEventListener("pageshow", ({ persisted }) => persisted && again());
   return (path, onEvent) => {
     const key = randomId();

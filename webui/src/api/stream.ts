@@ -3,21 +3,25 @@ import { openStream } from "./sharedCarrier";
 
 const minPause = 500; // ms
 const maxPause = 15_000; // ms
-const maxHidden = 3_000; // ms that a page which is not visible keeps its connection
+const maxHidden = 3_000; // ms that a hidden page keeps its connection
 
-/** What becomes of a stream; all are called from the event loop, in order. */
+/** Callbacks of a stream, called from the event loop, in order. */
 export interface Watcher<T> {
-  /** Each message of the stream. After a lost connection the stream begins anew. */
+  /**
+   * Called for each message. After a lost connection the stream starts again from the beginning.
+   */
   onMessage: (message: T) => void;
-  /** True once a connection is good, false when it is lost: it is then tried again by itself. */
+  /**
+   * Called with true when connected, with false when the connection is lost; it is then retried.
+   */
   onLive?: (live: boolean) => void;
-  /** A refusal that a repetition would not mend (4xx): the stream is over. */
+  /** Called for a refusal that a retry would not change (4xx): the stream has ended. */
   onError?: (error: ApiError) => void;
-  /** Called when the master ended the stream because there is no more. */
+  /** Called when the master ended the stream. */
   onEnd?: () => void;
 }
 
-/** Reads a stream until it is over, the connection is lost, or it is to be asked for again. */
+/** Reads a stream until it ends, the connection is lost, or it must be requested again. */
 function readOnce<T>(path: string, signal: AbortSignal, watcher: Watcher<T>) {
   return new Promise<"end" | "lost" | "again">((resolve, reject) => {
     const close = openStream(path, (event) => {
@@ -45,10 +49,10 @@ function pause(ms: number, signal: AbortSignal) {
   });
 }
 
-/** Whether a repetition would get the same answer; too many requests (429) will be fewer. */
+/** Whether a retry would get the same response; rate limiting (429) is temporary. */
 const isFinal = ({ status }: ApiError) => status >= 400 && status < 500 && status !== 429;
 
-/** Resolves when the page is visible, at once if it is. */
+/** Resolves when the page is visible; immediately if it is. */
 function visible(signal: AbortSignal) {
   return new Promise<void>((resolve) => {
     if (!document.hidden) {
@@ -61,7 +65,7 @@ function visible(signal: AbortSignal) {
   });
 }
 
-/** Aborts when `signal` does, or once the page has not been visible for a while. */
+/** Aborts when `signal` does, or when the page has been hidden for a while. */
 function whileVisible(signal: AbortSignal): AbortController {
   const aborter = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -77,11 +81,10 @@ function whileVisible(signal: AbortSignal): AbortController {
 }
 
 /**
- * Follows a server stream of the API, and follows it again when the connection is lost, ever more
- * patiently. `path` is an address of the API with its query: "/api/v1/experiments/7/watch", or what says
- * it for each connection, where one goes on after what the last one brought. A stream
- * that the master ends is not asked for again. While the page is not visible there is no connection.
- * Ends when `signal` is aborted.
+ * Follows a server stream of the API and reconnects with exponential backoff. `path` is an API path with its
+ * query, or a function that returns it for each connection, which can resume after the last message. A stream
+ * that the master ends is not requested again. There is no connection while the page is hidden. Ends when
+ * `signal` is aborted.
  */
 export async function watch<T>(
   path: string | (() => string),

@@ -1,5 +1,4 @@
-// A worker that all windows of a browser share: it carries their streams, so that they hold two
-// connections however many windows there are.
+// A SharedWorker that carries the streams of all windows over two connections.
 import { createCarrier } from "./carrier";
 import type { WorkerEvent, WorkerRequest } from "./sharedCarrier";
 

@@ -4,13 +4,16 @@ import type { Series } from "@/charts/series";
 import { collectValues, type ReportedPoint } from "./liveQueries";
 import type { Metric } from "./trialQueries";
 
-/** What a trial has reported of one metric: downsample out, but with time and epoch, for any x. */
+/** A trial's reports of one metric: downsampled, with time and epoch for any x axis. */
 export interface TrialPoints {
   trialId: number;
   points: Point[];
 }
 
-/** The points with what the trial has reported of the metric since; of more than twice `maxPoints`, `maxPoints` stay. */
+/**
+ * Adds a trial's new reports of the metric to its points. More than twice `maxPoints` are
+ * downsampled to `maxPoints`.
+ */
 export function addToPoints(
   points: Point[],
   reported: readonly ReportedPoint[],
@@ -22,9 +25,7 @@ export function addToPoints(
   return added ? mergePoints(points, added, metric, maxPoints) : points;
 }
 
-/**
- * The same of several trials. Who has reported nothing before joins them if `mayJoin` says so.
- */
+/** Does the same for several trials. A trial without earlier reports is added if `mayJoin` returns true. */
 export function addToTrials(
   trials: TrialPoints[],
   reported: readonly ReportedPoint[],
@@ -45,7 +46,10 @@ export function addToTrials(
   return next;
 }
 
-/** The curves of trials over an axis, each of the rank that `rankOf` says; who has no place on the axis has none. */
+/**
+ * The curves of trials over an axis, with the rank that `rankOf` returns. Trials without positions on the
+ * axis are left out.
+ */
 export function buildSeries(
   trials: readonly TrialPoints[],
   metric: string,

@@ -10,7 +10,7 @@ export interface Metric {
   name: string;
 }
 
-// What was read ahead is not read again by the page that it was read for.
+// The page reuses what was prefetched for it.
 const FRESH = 5000; // ms
 
 export const trialQuery = (id: number) =>
@@ -25,7 +25,7 @@ export const trialQuery = (id: number) =>
     },
   });
 
-/** What the trials of an experiment report: for its page, and those of its trials. */
+/** The names of an experiment's metrics, for its page and those of its trials. */
 export const metricNamesQuery = (experimentId: number) =>
   queryOptions({
     ...liveQuery<Metric[]>(experimentId, {
@@ -44,8 +44,8 @@ export const metricNamesQuery = (experimentId: number) =>
   });
 
 /**
- * Asks for what the page of a trial shows first, at a tab of its metrics their names, too. What fails is asked for
- * again by the page, which says so.
+ * Prefetches what a trial's page shows first; for metric tabs also the metric names. The page repeats failed
+ * requests and shows their errors.
  */
 export async function prefetchTrial(client: QueryClient, id: number, tab = ""): Promise<void> {
   try {
@@ -53,6 +53,6 @@ export async function prefetchTrial(client: QueryClient, id: number, tab = ""): 
     const hasMetrics = tab === "" || tab === "system";
     if (experimentId && hasMetrics) await client.query(metricNamesQuery(experimentId));
   } catch {
-    // Told by the page.
+    // The page shows the error.
   }
 }

@@ -6,24 +6,23 @@ import type { Experiment, Message } from "./types";
 import { createRefresher } from "./useRefresh";
 import { useMessages, type StreamState } from "./useStream";
 
-/** What the stream of an experiment says. */
+/** A message of an experiment's stream. */
 export interface ExperimentUpdate {
   experiment?: Experiment;
   trial?: Message["Trial"];
   points?: ReportedPoint[];
-  /** Where to go on after a lost connection. */
+  /** The position to resume from after a lost connection. */
   position?: string;
-  /** Not all that was reported is told: it is to be read again. */
+  /** Some reports were left out of the stream: they must be read again. */
   missed?: boolean;
 }
 
-// Where more is reported than is told, every page reads again: not more often than this.
+// When the stream leaves out reports, every page reads them again: at most this often.
 const PAUSE = 5000; // ms
 
 /**
- * Follows an experiment, and a trial of it: what is reported goes to the live queries, the rest to `onUpdate`,
- * which says whether the reported is to be read again where that was missed. After a lost connection it goes on
- * where it was.
+ * Follows an experiment and optionally one of its trials. Reported points go to the live queries, the rest to
+ * `onUpdate`, which returns whether left-out reports must be read again. Resumes after a lost connection.
  */
 export function useExperimentStream(
   experimentId: number,
@@ -35,7 +34,8 @@ export function useExperimentStream(
   if (place.current.experimentId !== experimentId) place.current = { experimentId, position: "" };
   const [atOnce, later] = useMemo(() => {
     const what = liveQueryFilter(experimentId);
-    // A read that was under way when the stream began may be older than it: then once more.
+    // A read that started before the stream may be older than its first message: read again at
+    // once.
     return [0, PAUSE * (0.5 + Math.random())].map((pause) => createRefresher(client, what, pause));
   }, [client, experimentId]);
   useEffect(

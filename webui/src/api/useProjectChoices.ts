@@ -3,15 +3,15 @@ import { api, unwrap } from "./client";
 import { useRoles } from "./useRoles";
 import { useWorkspaces } from "./useWorkspaces";
 
-/** Projects to choose from, or why there are none. */
+/** Projects to choose from, or the reason why there are none. */
 export interface ProjectChoices {
   options: (readonly [string, string])[];
   problem?: unknown;
 }
 
 /**
- * The projects that the caller may move experiments to, as choices of a form: those in which they are an
- * Editor, but for the one of the number `except`. Undefined until all are known.
+ * The projects to which the caller may move experiments, as options of a form: those that the caller can
+ * edit, except the project with ID `except`. Undefined until all are known.
  */
 export function useProjectChoices(except?: number): ProjectChoices | undefined {
   const { may } = useRoles();

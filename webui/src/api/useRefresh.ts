@@ -1,23 +1,23 @@
 import { useEffect, useMemo } from "react";
 import { useQueryClient, type QueryClient, type QueryFilters } from "@tanstack/react-query";
 
-/** ExperimentUpdate are told to `news`; `stop` forgets those that wait. */
+/** `news` schedules a refresh; `stop` cancels a scheduled one. */
 export interface Refresher {
   news: () => void;
   stop: () => void;
 }
 
-/** Reads what hangs on news again, `pause` ms after the first of them at the earliest. */
+/** Refetches the queries at the earliest `pause` ms after the first news. */
 export function createRefresher(client: QueryClient, what: QueryFilters, pause: number): Refresher {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isReading = false;
   let hasMore = false;
   const read = async () => {
     timer = undefined;
-    // What is read already may have been asked for before the news.
+    // A fetch in progress may have started before the news.
     hasMore = client.isFetching(what) > 0;
     isReading = true;
-    // An answer that takes longer than the news are apart is waited for: else none would ever come.
+    // Do not cancel a fetch in progress: with frequent news no fetch would ever finish.
     await client.invalidateQueries(what, { cancelRefetch: false });
     isReading = false;
     if (hasMore) news();
@@ -34,7 +34,10 @@ export function createRefresher(client: QueryClient, what: QueryFilters, pause: 
   return { news, stop };
 }
 
-/** A function to tell of news, with which the queries are read again: every `pause` ms at most, and always after the last. */
+/**
+ * Returns a function that schedules a refetch of the queries: at most every `pause` ms, and always
+ * after the last call.
+ */
 export function useRefresh(what: QueryFilters, pause: number): () => void {
   const client = useQueryClient();
   const name = JSON.stringify(what);

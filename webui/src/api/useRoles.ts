@@ -2,25 +2,31 @@ import { useQuery } from "@tanstack/react-query";
 import { api, unwrap } from "./client";
 import type { Message } from "./types";
 
-/** From the least; each may what the one before it may. */
+/** In ascending order; each role includes the permissions of those before it. */
 export const ROLES = ["Viewer", "Editor", "WorkspaceAdmin", "ClusterAdmin"] as const;
 export type RoleName = (typeof ROLES)[number];
 
-/** What the caller may, by docs/api.md. The master decides; a page asks to offer no more. */
+/**
+ * The caller's permissions (docs/api.md). The master decides; pages only avoid offering what it
+ * would refuse.
+ */
 export interface Roles {
-  /** In a workspace; without one: for the cluster. */
+  /** Whether the caller has the role in a workspace, or in the cluster if no workspace is given. */
   may: (role: RoleName, workspaceId?: number) => boolean;
-  /** In some workspace or other. */
+  /** Whether the caller has the role in any workspace. */
   mayAnywhere: (role: RoleName) => boolean;
 }
 
-/** A workspace as the things in it name it. */
+/** A workspace as objects in it refer to it. */
 interface WorkspaceRef {
   workspaceId?: number;
   workspaceName?: string;
 }
 
-/** Why the caller may not, in words for a button; false: they may. Without a place: in any workspace. */
+/**
+ * Why the caller lacks a role, as a button's tooltip; false if the caller has it. Without a
+ * workspace: in any workspace.
+ */
 export function explainRefusal({ may, mayAnywhere }: Roles, role: RoleName, place?: WorkspaceRef) {
   if (place === undefined)
     return !mayAnywhere(role) && `Requires the ${role} role in a workspace; ask a cluster admin`;
@@ -30,7 +36,7 @@ export function explainRefusal({ may, mayAnywhere }: Roles, role: RoleName, plac
   );
 }
 
-/** What the answer about the caller's permissions says. */
+/** Converts the response about the caller's permissions. */
 export function parseRoles({
   roles,
   assignments,
@@ -53,7 +59,7 @@ export function parseRoles({
 
 const nothing: Roles = { may: () => false, mayAnywhere: () => false };
 
-/** The caller's roles; nothing is allowed until they are known. Read again under the key ["roles"]. */
+/** The caller's roles; nothing is allowed until they are loaded. Invalidate the key ["roles"] to refetch. */
 export function useRoles(): Roles {
   const { data } = useQuery({
     queryKey: ["roles"],

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { api, unwrap } from "./client";
 
-/** All users, those that were deactivated too. Read again under the key ["users"]. */
+/** All users, including deactivated ones. Invalidate the key ["users"] to refetch. */
 export function useUsers() {
   return useQuery({
     queryKey: ["users"],

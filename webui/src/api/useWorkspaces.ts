@@ -4,7 +4,10 @@ import type { Message } from "./types";
 
 export type Workspace = Message["Workspace"];
 
-/** All workspaces that the caller sees; undefined until they are known. Read again under the key ["workspaces"]. */
+/**
+ * All workspaces that the caller can see; undefined until loaded. Invalidate the key ["workspaces"] to
+ * refetch.
+ */
 export function useWorkspaces(enabled = true) {
   return useQuery({
     queryKey: ["workspaces"],
@@ -14,7 +17,7 @@ export function useWorkspaces(enabled = true) {
   });
 }
 
-/** The name of a workspace; its number until that is known. */
+/** The name of a workspace; its ID until the name is known. */
 export function workspaceName(workspaces: Workspace[] | undefined, id: number | undefined): string {
   return workspaces?.find((each) => each.id === id)?.name ?? (id ? String(id) : "");
 }
