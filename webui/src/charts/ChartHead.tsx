@@ -5,7 +5,7 @@ import type { ChartView } from "./view";
 interface Props {
   title: string;
   view: ChartView;
-  /** How smooth while the slider is moved, and where it is left. */
+  /** The smoothing weight while the slider moves and when it is released. */
   weight: number;
   onWeight: (weight: number, isDone: boolean) => void;
   onView: (change: Partial<ChartView>) => void;
@@ -15,7 +15,7 @@ interface Props {
   onCsv: (signal: AbortSignal) => Promise<void>;
 }
 
-/** A chart's name, how its curves are shown, and what can be taken away of it. */
+/** The title, view controls and exports of a chart. */
 export function ChartHead(props: Props) {
   const { title, view, weight, onWeight, onView, onPng, onSvg } = props;
   return (
@@ -57,7 +57,7 @@ export function ChartHead(props: Props) {
   );
 }
 
-/** Shows what was clicked before the address has it, and what the address says as soon as it changes. */
+/** Shows a click at once; follows the address as soon as it changes. */
 function LogBox({ isLog, onLog }: { isLog: boolean; onLog: (isLog: boolean) => void }) {
   const [shown, setShown] = useState(isLog);
   useEffect(() => setShown(isLog), [isLog]);

@@ -8,14 +8,17 @@ import { useIsDark } from "./theme";
 interface Props {
   across: Axis;
   down: Axis;
-  /** What colours a cell, one for each value of the axes. */
+  /** The values that colour the cells, one for each row of the axes' values. */
   values: readonly number[];
-  /** What the values are: "loss". */
+  /** The name of the values: "loss". */
   metric: string;
   smallerIsBetter: boolean;
 }
 
-/** The best value for each pair of choices, strongest where it is best; it is a table, so that it can be read, too. */
+/**
+ * The best value for each pair of hyperparameter values, coloured by rank. It is a table, so that screen
+ * readers can read it.
+ */
 export function HeatMap({ across, down, values, metric, smallerIsBetter }: Props) {
   const isDark = useIsDark();
   const columns = toBins(across);

@@ -6,16 +6,16 @@ import { Swatch } from "./Swatch";
 interface Props {
   series: readonly Series[];
   hidden: ReadonlySet<string>;
-  /** The series that lies nearest to the pointer. */
+  /** The series nearest to the pointer. */
   focus?: string | undefined;
   onHide: (hidden: ReadonlySet<string>) => void;
   height: number;
 }
 
-// More is no list that anybody reads: the search finds the others.
+// The search finds the others.
 const MAX_SHOWN = 100;
 
-/** The series of a chart as a list that is searched; a click hides or shows one. */
+/** The series of a chart as a searchable list; a click hides or shows a series. */
 export function Legend({ series, hidden, focus, onHide, height }: Props) {
   const [text, setText] = useState("");
   const found = series.filter((each) => each.label.toLowerCase().includes(text.toLowerCase()));

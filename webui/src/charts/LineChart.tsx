@@ -18,37 +18,39 @@ import type { PlotOptions } from "./uplotOptions";
 import type { ChartView } from "./view";
 
 interface Props {
-  /** What is drawn: the metric's name, and its unit if it has one. */
+  /** The metric's name, with its unit if it has one. */
   title: string;
   series: readonly Series[];
-  /** What x is: "batches". */
+  /** The name of the x axis: "batches". */
   xLabel: string;
   formatX?: (x: number) => string;
-  /** How the curves are shown, and what changes that. */
+  /** The view of the chart and the callback that changes it. */
   view: ChartView;
   onView: (change: Partial<ChartView>) => void;
   /** Charts of a page with one key share the crosshair. */
   syncKey?: string;
-  /** A value that is worth a dotted line. */
+  /** Drawn as a dotted horizontal line. */
   best?: number;
-  /** Pixels of the plot without head and legend. */
+  /** Height of the plot in pixels, without head and legend. */
   height?: number;
-  /** Without: the series are named elsewhere on the page. */
+  /** False if the series are named elsewhere on the page. */
   hasLegend?: boolean;
-  /** Said where there is no curve. */
+  /** Shown if there is no curve. */
   none?: string;
-  /** Reads all points as CSV; without: what is drawn has them all. */
+  /** Reads all points as CSV; by default the drawn points are exported. */
   readCsv?: (signal: AbortSignal) => Promise<Blob>;
 }
 
 type At = { left: number; top: number };
 
-/** Curves over a common x: drag zooms, a double click resets, shift and drag moves; keys do the same (keys.ts). */
+/**
+ * Curves over a common x axis. Drag zooms, double-click resets, Shift-drag pans; keys do the same (keys.ts).
+ */
 export function LineChart(props: Props) {
   const { title, series, xLabel, formatX = formatNumber, syncKey, best, height = 220 } = props;
   const { none = "No values yet.", view, onView } = props;
   const { isLog, hidden, zoom } = view;
-  // Of the slider while it is moved; then the view has it.
+  // The slider's value while it moves; afterwards the view has it.
   const [draft, setDraft] = useState<number>();
   useEffect(() => setDraft((now) => (now === view.weight ? undefined : now)), [view.weight]);
   const weight = draft ?? view.weight;
@@ -58,7 +60,7 @@ export function LineChart(props: Props) {
     onNear: (found, at, isByKey = false) =>
       setNear(at && found.length > 0 ? { near: found, at, isByKey } : undefined),
     onZoom: (next) => onView({ zoom: next }),
-    // A new plot would forget what is zoomed into.
+    // A new plot starts without zoom, curves and best value.
     onMade: (made) => {
       made.setZoom(zoom);
       made.setBest(best);
@@ -137,7 +139,7 @@ function announce(near: readonly Near[], xLabel: string, formatX: (x: number) =>
 
 type Handlers = Pick<PlotOptions, "onNear" | "onZoom"> & { onMade: (plot: Plot) => void };
 
-/** A plot that fills an element, made anew where its axes or colours change. */
+/** A plot that fills an element; created again when its axes or colours change. */
 function usePlot(
   { isLog, xLabel, formatX, height }: Omit<PlotOptions, "width" | "syncKey" | keyof Handlers>,
   syncKey: string | undefined,

@@ -5,7 +5,7 @@ import styles from "./ParallelCoordinates.module.css";
 import { resolveColour, useIsDark } from "./theme";
 import { numberScale } from "./ticks";
 
-/** An axis: its values, one for each line; texts stand for themselves, undefined has no place. */
+/** An axis and its values, one per line. Strings are categories; undefined has no position. */
 export interface Axis {
   name: string;
   values: readonly (number | string | undefined)[];
@@ -14,9 +14,9 @@ export interface Axis {
 
 interface Props {
   axes: readonly Axis[];
-  /** The value that colours each line: the metric's. */
+  /** The metric value that colours each line. */
   colourBy: readonly number[];
-  /** True: the least value is the best, drawn strongest. */
+  /** Whether the smallest value is the best and is drawn strongest. */
   smallerIsBetter: boolean;
 }
 
@@ -28,13 +28,13 @@ interface Placed {
 
 const HEIGHT = 360;
 const EDGE = { top: 28, bottom: 16, side: 60 };
-// Axes come no nearer to each other, so that what is written on them can be read: then they scroll.
+// The minimum distance of axes that keeps their labels readable; beyond it the chart scrolls.
 const MIN_SPACING = 110;
 const LETTER = 6.5;
 const GAP = 10;
 const SCROLL_BAR = 16;
 
-/** As much of a text as there is room for beside its axis. */
+/** Shortens a text in the middle to fit the room beside its axis. */
 export function truncateMiddle(text: string, room: number): string {
   const max = Math.max(3, Math.floor(room / LETTER));
   return text.length > max
@@ -62,7 +62,10 @@ function place({ name, values, isLog }: Axis): Placed {
   return { name, share, ticks: names.map((text) => ({ at: at(text), text })) };
 }
 
-/** A line for each choice of hyperparameters across their axes, coloured by what came of it. Dragging along an axis keeps only the lines that cross there; a click on it frees it. */
+/**
+ * One line per trial across the hyperparameter axes, coloured by the metric. Dragging on an axis keeps only
+ * the lines that cross it there; a click resets the axis.
+ */
 export function ParallelCoordinates({ axes, colourBy, smallerIsBetter }: Props) {
   const holder = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -96,7 +99,7 @@ export function ParallelCoordinates({ axes, colourBy, smallerIsBetter }: Props) 
       const share = greatest > least ? (value - least) / (greatest - least) : 1;
       return smallerIsBetter ? 1 - share : share;
     };
-    // The best last, so that they lie above the others.
+    // Draw the best last, on top of the others.
     const order = colourBy
       .map((_, i) => i)
       .sort((a, b) => goodness(colourBy[a] ?? NaN) - goodness(colourBy[b] ?? NaN));

@@ -1,7 +1,7 @@
 import { getStroke } from "./colours";
 import styles from "./LineChart.module.css";
 
-/** A short piece of the line that the series of this rank is drawn with. */
+/** A sample of the line of a series with this rank. */
 export function Swatch({ rank }: { rank: number }) {
   const { colour, dash } = getStroke(rank);
   return (

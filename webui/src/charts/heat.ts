@@ -1,7 +1,7 @@
 import type { Axis } from "./ParallelCoordinates";
 import { formatNumber } from "./format";
 
-/** Values of an axis in bins: which one each belongs to (-1: it has no place), and their names in order. */
+/** The bins of an axis: the bin of each value (-1 for none) and the bins' names in order. */
 export interface Bins {
   of: number[];
   names: string[];
@@ -9,7 +9,7 @@ export interface Bins {
 
 const MAX_BINS = 8;
 
-/** Texts and few distinct numbers stand for themselves, others are put into equal parts of the axis. */
+/** Strings and few distinct numbers get a bin each; more numbers are put into equal intervals. */
 export function toBins({ values, isLog = false }: Axis): Bins {
   const known = values.filter((value) => value !== undefined);
   const distinct = [...new Set(known)];
@@ -41,13 +41,13 @@ export function toBins({ values, isLog = false }: Axis): Bins {
   return { of, names };
 }
 
-/** A cell: the best of its values, and how many there are. */
+/** The best of a cell's values and their number. */
 export interface Cell {
   best: number;
   count: number;
 }
 
-/** The cells of a heat map by rows (of `down`) and columns (of `across`); undefined: no value fell there. */
+/** The cells of a heat map by rows (`down`) and columns (`across`); undefined if a cell has no value. */
 export function toCells(
   across: Bins,
   down: Bins,

@@ -1,6 +1,6 @@
 /**
- * How new places (ascending, each once) come among old ones (ascending): for each place of the outcome the
- * index of an old one, or -1 - i for the new one of index i. A new one replaces an old one that is equal.
+ * Merges sorted new positions into sorted old ones: returns for each position of the result the index of an
+ * old one, or -1 - i for the new one with index i. A new position replaces an equal old one.
  */
 export function mergeOrder(old: ArrayLike<number>, added: readonly number[]): number[] {
   const places: number[] = [];
@@ -20,7 +20,10 @@ export function mergeOrder(old: ArrayLike<number>, added: readonly number[]): nu
   return places;
 }
 
-/** The indices of at max about `max` of the values: the first, the last, and of each of equal stretches in between the least and the greatest, as the master thins curves out. */
+/**
+ * Downsamples values to about `max`: returns the indices of the first, the last, and the smallest and largest
+ * of each of equal sections between them, as the master does.
+ */
 export function downsample(values: ArrayLike<number>, max: number): number[] {
   if (values.length <= max) return Array.from(values, (_, i) => i);
   const inner = values.length - 2;

@@ -8,11 +8,11 @@ export interface Near {
   curve: Curve;
   x: number;
   y: number;
-  /** Pixels from the pointer, up or down. */
+  /** Vertical distance from the pointer in pixels. */
   distance: number;
 }
 
-/** The `max` curves that lie nearest above or below a place, each at its point nearest to it; nearest first. */
+/** The `max` curves nearest above or below a position, each at its nearest point; nearest first. */
 export function nearestCurves(
   curves: readonly Curve[],
   plane: Plane,
@@ -32,8 +32,8 @@ export function nearestCurves(
 }
 
 /**
- * The next x to the left (-1) or right (1) of `from` at which a curve has a point, at least a pixel further of
- * `width` ones; of no place, the last or first one that is shown. Undefined: there is none.
+ * The next x to the left (-1) or right (1) of `from` at which a curve has a point, at least one of `width`
+ * pixels away; without `from`, the last or first visible one. Undefined if there is none.
  */
 export function nextPlace(
   curves: readonly Curve[],

@@ -4,11 +4,11 @@ import { smooth } from "./smooth";
 import { extent, lowerBound, type Series } from "./series";
 import { resolveColour } from "./theme";
 
-/** What is drawn of a series: the values, and what lies faint behind them. */
+/** The drawn values of a series, and the raw values behind them. */
 export interface Curve {
   series: Series;
   y: ArrayLike<number>;
-  /** The values as they were reported, where `y` is smoothed. */
+  /** The reported values, if `y` is smoothed. */
   raw?: ArrayLike<number>;
 }
 
@@ -27,7 +27,7 @@ export function toCurves(
     );
 }
 
-/** The part of a canvas that curves are drawn in, in its own pixels, and the values at its edges. */
+/** The part of a canvas in which curves are drawn, in canvas pixels, and the values at its edges. */
 export interface Area {
   left: number;
   top: number;
@@ -38,7 +38,7 @@ export interface Area {
   isLog: boolean;
 }
 
-/** Values to pixels. Of a logarithmic axis what is not positive is nowhere (not-a-number). */
+/** Maps values to pixels. On a logarithmic axis values that are not positive map to NaN. */
 export function toPlane(area: Area): Plane {
   const [from, to] = area.x;
   const height = (value: number) => (area.isLog ? Math.log10(value > 0 ? value : NaN) : value);
@@ -56,10 +56,10 @@ export function toPlane(area: Area): Plane {
   };
 }
 
-// With so many curves thin whole ones are told apart better than dashed ones, and drawn many times faster.
+// With more curves, thin solid lines are easier to distinguish than dashed ones and much faster to draw.
 const MANY_CURVES = 60;
 
-/** Draws all curves, with their marks; `ratio` is the canvas' pixels for one of the page's. */
+/** Draws all curves and their marks; `ratio` is the number of canvas pixels per CSS pixel. */
 export function paint(
   context: CanvasRenderingContext2D,
   curves: readonly Curve[],
@@ -70,7 +70,7 @@ export function paint(
   paintMarks(context, curves, area, ratio);
 }
 
-/** Draws some curves of `all`, whose number decides how each looks. */
+/** Draws some of `all` curves; the total number decides the style. */
 export function paintCurves(
   context: CanvasRenderingContext2D,
   curves: readonly Curve[],
@@ -97,7 +97,7 @@ export function paintCurves(
   });
 }
 
-/** Draws what is marked on curves: where they were started anew, and their checkpoints. */
+/** Draws the marks of curves: restarts and checkpoints. */
 export function paintMarks(
   context: CanvasRenderingContext2D,
   curves: readonly Curve[],
@@ -158,7 +158,7 @@ function paintCheckpoints(
   }
 }
 
-/** A dashed line across the plot, with a mark above, where a curve was started anew. */
+/** A dashed line across the plot with a mark at the top for each restart. */
 function paintRestarts(
   context: CanvasRenderingContext2D,
   curves: readonly Curve[],
@@ -188,7 +188,7 @@ function paintRestarts(
   context.setLineDash([]);
 }
 
-/** The least and greatest value that is shown between two x, with a little room; [0, 1] of nothing. */
+/** The range of the values between two x, with a margin; [0, 1] without values. */
 export function computeYRange(
   curves: readonly Curve[],
   from: number,
@@ -214,7 +214,7 @@ export function computeYRange(
   return [least - room, greatest + room];
 }
 
-/** The x values from the first to the last of all curves; [0, 1] of nothing. */
+/** The x range of all curves; [0, 1] without curves. */
 export function computeXRange(curves: readonly Curve[]): [number, number] {
   const [from, to] = extent(curves.map(({ series }) => series.x)) ?? [0, 1];
   return from < to ? [from, to] : [from - 0.5, to + 0.5];

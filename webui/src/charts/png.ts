@@ -5,7 +5,7 @@ import { resolveColour } from "./theme";
 
 interface Picture {
   title: string;
-  /** The plot as it is on the page. */
+  /** The canvas of the plot. */
   canvas: HTMLCanvasElement;
   curves: readonly Curve[];
 }
@@ -14,7 +14,7 @@ const EDGE = 12;
 const TITLE = 28;
 const FONT = "system-ui, sans-serif";
 
-/** The plot as it is shown, as a picture that stands for itself: on the page's ground, with its title and the names of its curves. */
+/** Exports the plot as a PNG with background, title and legend. */
 export async function toPng({ title, canvas, curves }: Picture): Promise<Blob> {
   const ratio = devicePixelRatio;
   const width = canvas.width / ratio;

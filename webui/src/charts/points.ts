@@ -1,4 +1,4 @@
-/** Values that were reported together, as the API says them. */
+/** A metric report of the API. */
 export interface Point {
   batches?: number;
   epoch?: number;
@@ -6,11 +6,14 @@ export interface Point {
   values?: object;
 }
 
-/** What a chart's x is. */
+/** The x axis of a chart. */
 export type XAxis = "batches" | "epochs" | "time";
 export const X_AXES: readonly XAxis[] = ["batches", "epochs", "time"];
 
-/** The columns of one metric's curve. Time is in seconds from the first point; without epochs, there are none. */
+/**
+ * The columns of a metric's curve. Time is in seconds since the first point. Without reported epochs the
+ * columns are empty.
+ */
 export function toColumns(points: readonly Point[], metric: string, axis: XAxis) {
   const first = Date.parse(points[0]?.time ?? "");
   const x = Float64Array.from(points, (point) => {
@@ -25,7 +28,9 @@ export function toColumns(points: readonly Point[], metric: string, axis: XAxis)
   return x.every(Number.isFinite) ? { x, y } : { x: new Float64Array(), y: new Float64Array() };
 }
 
-/** The points in the order of the axis: a machine counts its reports anew with each run, time goes on. */
+/**
+ * Sorts points by the axis: a system metric's report number restarts with each attempt, but time does not.
+ */
 export function sortByAxis(points: readonly Point[], axis: XAxis): readonly Point[] {
   if (axis !== "time") return points;
   return points
@@ -34,7 +39,9 @@ export function sortByAxis(points: readonly Point[], axis: XAxis): readonly Poin
     .map(({ point }) => point);
 }
 
-/** The first point at or after each time (milliseconds) on the axis; times after which there is none are left out. */
+/**
+ * The first point at or after each time (milliseconds) on the axis; times without a later point are left out.
+ */
 export function findPositions(
   points: readonly Point[],
   times: readonly number[],
@@ -47,7 +54,7 @@ export function findPositions(
   });
 }
 
-/** The columns with a gap before each of the indices (ascending, above 0). */
+/** Inserts a gap before each of the indices (ascending, above 0). */
 export function withGaps(
   { x, y }: { x: Float64Array; y: Float64Array },
   indices: readonly number[],
@@ -61,7 +68,7 @@ export function withGaps(
   return { x: Float64Array.from(out.x), y: Float64Array.from(out.y) };
 }
 
-/** Batches a second between neighbouring points, on the axis: how fast training was. Not across the indices in `breaks`. */
+/** Batches per second between consecutive points, except across the indices in `breaks`. */
 export function computeThroughput(
   points: readonly Point[],
   axis: XAxis,
@@ -79,8 +86,8 @@ export function computeThroughput(
 }
 
 /**
- * Where on the axis so many batches were done: at the point that says so, or between its neighbours, as
- * points are downsample out. Before the first and after the last point nothing is known.
+ * The position on the axis at which a number of batches was reached, interpolated between downsampled points.
+ * Positions outside the points are unknown and left out.
  */
 export function toAxisPositions(
   points: readonly Point[],

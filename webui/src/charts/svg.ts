@@ -13,7 +13,7 @@ interface Picture {
   xLabel: string;
   formatX?: (x: number) => string;
   isLog: boolean;
-  /** What is shown; without: all. */
+  /** The visible range; all if undefined. */
   zoom?: Range;
 }
 
@@ -24,7 +24,7 @@ const escape = (text: string) => text.replace(/[&<>"]/g, (mark) => `&#${mark.cha
 const textAt = (at: string, words: string, anchor = "start") =>
   `<text ${at} text-anchor="${anchor}">${escape(words)}</text>`;
 
-/** A chart as an SVG file of its own, in the colours of the page. */
+/** Exports a chart as an SVG file in the page's colours. */
 export function toSvg(picture: Picture): string {
   const { title, curves, isLog } = picture;
   const x = picture.zoom ?? computeXRange(curves);

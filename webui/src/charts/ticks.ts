@@ -1,4 +1,7 @@
-/** At max about `max` round values from `least` to `greatest`, ascending: 1, 2 or 5 times a power of ten apart. */
+/**
+ * About `max` round values from `least` to `greatest`, ascending: multiples of 1, 2 or 5 times a power of
+ * ten.
+ */
 export function niceTicks(least: number, greatest: number, max = 6): number[] {
   if (!Number.isFinite(least) || !Number.isFinite(greatest)) return [];
   if (least === greatest) return [least];
@@ -12,13 +15,13 @@ export function niceTicks(least: number, greatest: number, max = 6): number[] {
   return ticks;
 }
 
-/** An axis: where on it (0 to 1) a value lies, and what to write beside it. */
+/** A scale: maps a value to a position from 0 to 1 and has ticks. */
 export interface Scale {
   share: (value: number) => number;
   ticks: number[];
 }
 
-/** The axis of numbers from `least` to `greatest`; by their logarithms if asked for and all are positive. */
+/** A scale from `least` to `greatest`; logarithmic if requested and all values are positive. */
 export function numberScale(least: number, greatest: number, isLog: boolean): Scale {
   if (isLog && least > 0) {
     const from = Math.log10(least);

@@ -1,13 +1,10 @@
 import { PLAIN_VIEW, type ChartView, type Range } from "@/charts/view";
 
-/*
- * How charts are shown, as the address of their page says it: `log` and `smooth` of each chart by its name,
- * `zoom` and the series that are left out (`hide`) of all of them.
- */
+/* The views of a page's charts in its address: `log` and `smooth` per chart name, `zoom` and hidden series (`hide`) for all charts. */
 
 const encodeNames = (names: Iterable<string>) => [...names].map(encodeURIComponent).join(",");
 
-// An address is typed by people as well: a stray % is one.
+// Users edit addresses: accept a stray %.
 function decodeSafely(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -34,7 +31,7 @@ function parseZoom(text: string | null): Range | undefined {
   return isRange ? [Number(from), Number(to)] : undefined;
 }
 
-/** How the chart of this name is shown. */
+/** The view of a chart by its name. */
 export function readChart(params: URLSearchParams, chart: string): ChartView {
   const zoom = parseZoom(params.get("zoom"));
   return {
@@ -45,7 +42,7 @@ export function readChart(params: URLSearchParams, chart: string): ChartView {
   };
 }
 
-/** The address with what is changed of this chart; what is as usual is left out. */
+/** The address with a changed view of this chart; default values are left out. */
 export function writeChart(
   params: URLSearchParams,
   chart: string,
@@ -69,7 +66,7 @@ export function writeChart(
   return next;
 }
 
-/** The address with another x, on which what was zoomed into would be somewhere else. */
+/** The address with another x axis, without the zoom, which would not apply to it. */
 export function writeAxis(params: URLSearchParams, axis: string): URLSearchParams {
   const next = new URLSearchParams(params);
   next.set("x", axis);

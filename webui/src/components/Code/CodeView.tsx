@@ -1,9 +1,9 @@
 import styles from "./Code.module.css";
 
-// A browser stutters at longer ones; the whole file is a download away.
+// Browsers become slow with more lines; the download has the whole file.
 const MAX_LINES = 5000;
 
-/** A text with the numbers of its lines. */
+/** A text with line numbers. */
 export function CodeView({ text, label }: { text: string; label: string }) {
   const lines = text.replace(/\n$/, "").split("\n");
   return (

@@ -6,12 +6,12 @@ import styles from "./Code.module.css";
 interface Props {
   before: string;
   after: string;
-  /** So many lines around each change are shown; without: all. */
+  /** The number of context lines around each change; all lines if undefined. */
   around?: number;
 }
 
 interface DiffLine {
-  /** "…": lines that are left out, as the text says. */
+  /** "…" marks skipped lines; the text counts them. */
   mark: "+" | "-" | " " | "…";
   text: string;
 }
@@ -23,11 +23,11 @@ const STYLES = {
   "…": styles.skipped,
 };
 
-// A browser stutters at longer texts, and looking for the shortest difference of two takes as long as both.
+// Browsers become slow with more lines, and finding the shortest difference can take long.
 const MAX_LINES = 5000;
 const MAX_MS = 2000;
 
-/** Undefined: finding it takes too long. */
+/** Returns undefined if the diff takes too long. */
 function toLines(before: string, after: string): DiffLine[] | undefined {
   return diffLines(before, after, { timeout: MAX_MS })?.flatMap(({ value, added, removed }) =>
     value
@@ -37,7 +37,7 @@ function toLines(before: string, after: string): DiffLine[] | undefined {
   );
 }
 
-/** The lines near changes; of the others, how many they are. */
+/** Keeps the lines near changes and replaces the others by their number. */
 function near(lines: readonly DiffLine[], around: number): DiffLine[] {
   const isNear = lines.map(() => false);
   lines.forEach(({ mark }, at) => {
@@ -56,7 +56,7 @@ function near(lines: readonly DiffLine[], around: number): DiffLine[] {
   return out;
 }
 
-/** Two texts line by line: what is gone, what is new, by mark and colour. */
+/** A line diff of two texts. */
 export function DiffView({ before, after, around }: Props) {
   const all = useMemo(() => toLines(before, after), [before, after]);
   if (all === undefined) {

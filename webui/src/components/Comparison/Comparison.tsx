@@ -18,12 +18,12 @@ import { HyperparameterTable } from "./HyperparameterTable";
 import { isTerminal } from "@/api/states";
 import { useCurves, useLiveUpdates, useNames, useTrials } from "./useComparison";
 
-// It brings what finds differences of texts.
+// Loaded on demand: it brings the diff library.
 const ExperimentDiff = lazy(() =>
   import("./ExperimentDiff").then((part) => ({ default: part.ExperimentDiff })),
 );
 
-/** Trials side by side: their curves, and where hyperparameters, configurations and code differ. */
+/** Compares trials: curves, hyperparameters, configurations and code. */
 export function Comparison({ ids }: { ids: readonly number[] }) {
   const { trials, experiments, error } = useTrials(ids);
   const { data: metrics = [] } = useNames([...experiments.keys()]);
@@ -102,7 +102,7 @@ export function Comparison({ ids }: { ids: readonly number[] }) {
   );
 }
 
-/** Follows an experiment that goes on; there is nothing to see of that itself. */
+/** Follows a running experiment; renders nothing. */
 function LiveUpdates({ experimentId }: { experimentId: number }) {
   useLiveUpdates(experimentId);
   return null;

@@ -14,11 +14,11 @@ const AROUND = 3; // lines
 interface Props {
   first: Experiment;
   second: Experiment;
-  /** Opened at once; of the others nothing is read before. */
+  /** Whether it is open initially; a closed one reads nothing. */
   isOpen: boolean;
 }
 
-/** How the configuration and the files of one experiment differ from those of the first that is compared. */
+/** The differences in configuration and files between an experiment and the first compared one. */
 export function ExperimentDiff({ first, second, isOpen }: Props) {
   const [isShown, setShown] = useState(isOpen);
   const a = first.id ?? 0;
@@ -69,12 +69,12 @@ function Files({ first, second }: { first: number; second: number }) {
   ));
 }
 
-// Of more, one chooses.
+// With more files, all are collapsed initially.
 const MAX_OPEN = 5;
 
 const isText = (file: TarFile | undefined) => !file || readText(file) !== undefined;
 
-/** Files that are not the same, by path; "only here" is the second. */
+/** The files that differ, by path. */
 export function differingFiles(before: readonly TarFile[], after: readonly TarFile[]) {
   const find = (list: readonly TarFile[], path: string) => list.find((file) => file.path === path);
   const names = [...new Set([...before, ...after].map((file) => file.path))].sort();

@@ -6,7 +6,10 @@ import { compareLeaves } from "./differences";
 
 const shown = (value: unknown) => (value === undefined ? "–" : JSON.stringify(value));
 
-/** The hyperparameters in which trials differ; on request the others as well, among which these stand out. */
+/**
+ * The hyperparameters in which trials differ; optionally also the identical ones, with the differing ones
+ * highlighted.
+ */
 export function HyperparameterTable({ trials }: { trials: readonly Message["Trial"][] }) {
   const [all] = useParam("alike");
   const leaves = compareLeaves(trials.map((trial) => trial.hparams));

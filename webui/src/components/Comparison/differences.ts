@@ -1,10 +1,10 @@
-/** A path in some objects, and what each of them has there (undefined: nothing). */
+/** A path and the value of each object at it (undefined if missing). */
 export interface Difference {
   path: string;
   values: unknown[];
 }
 
-/** The leaves of an object by their paths; lists are leaves. */
+/** The leaves of an object by path; lists are leaves. */
 export function flattenLeaves(value: unknown, path = ""): Map<string, unknown> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     return new Map(path ? [[path, value]] : []);
@@ -17,7 +17,7 @@ export function flattenLeaves(value: unknown, path = ""): Map<string, unknown> {
   return leaves;
 }
 
-/** All that objects have, by path, and whether they differ there. */
+/** All paths of the objects, and whether the values differ. */
 export function compareLeaves(objects: readonly unknown[]): (Difference & { differs: boolean })[] {
   const leaves = objects.map((object) => flattenLeaves(object));
   const paths = [...new Set(leaves.flatMap((each) => [...each.keys()]))].sort();
@@ -28,7 +28,7 @@ export function compareLeaves(objects: readonly unknown[]): (Difference & { diff
   });
 }
 
-/** Where objects differ, by path. */
+/** The paths at which objects differ. */
 export function findDifferences(objects: readonly unknown[]): Difference[] {
   return compareLeaves(objects)
     .filter(({ differs }) => differs)

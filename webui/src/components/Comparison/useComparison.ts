@@ -41,7 +41,7 @@ export function useTrials(ids: readonly number[]) {
   return { trials: known, experiments: byId, error };
 }
 
-// What is looked at first comes first.
+// Validation first, then training.
 const getGroupOrder = (group: string) =>
   group === "validation" ? 0 : group === "training" ? 1 : 2;
 
@@ -63,7 +63,9 @@ export function useNames(experimentIds: readonly number[]) {
 
 const MAX_POINTS = 1000;
 
-/** One metric of all of them, downsample out by the master so that peaks stay, and what is reported since (useLiveUpdates). */
+/**
+ * One metric of all trials, downsampled by the master with peaks kept, plus later reports (useLiveUpdates).
+ */
 export function useCurves(trials: readonly Trial[], metric: Metric) {
   const byExperiment = new Map<number, number[]>();
   for (const { id = 0, experimentId = 0 } of trials) {
@@ -92,7 +94,7 @@ export function useCurves(trials: readonly Trial[], metric: Metric) {
   });
 }
 
-// Of this module, so that the outcome is the same while the answers are.
+// At module level: the combined result then stays identical while the responses do.
 const together = (
   answers: readonly { data: TrialPoints[] | undefined; error: Error | null }[],
 ) => ({
@@ -100,7 +102,7 @@ const together = (
   error: answers.find(({ error }) => error)?.error ?? null,
 });
 
-/** Follows an experiment of which trials are compared: what they report comes to the curves, how they are to the table. */
+/** Follows an experiment of compared trials: updates their curves and the table. */
 export function useLiveUpdates(experimentId: number) {
   const client = useQueryClient();
   const refresh = useRefresh({ queryKey: ["compare", "trial"] }, 2000);

@@ -4,11 +4,11 @@ import styles from "./CopyText.module.css";
 
 interface Props {
   text: string;
-  /** What is shown in its place; the text itself without it. */
+  /** Shown instead of the text. */
   label?: string;
 }
 
-/** An id or a command that one click copies. */
+/** An ID or a command with a copy button. */
 export function CopyText({ text, label }: Props) {
   const [status, setStatus] = useState("");
   const copy = async () => {

@@ -5,7 +5,7 @@ import styles from "./Frame.module.css";
 import { adminNavItems } from "./navItems";
 import { useNavItems } from "./useNavItems";
 
-/** Around the pages of the administration: the way from one to the other. */
+/** The layout of the administration pages, with their tabs. */
 export function Administration() {
   const allowed = useNavItems();
   const context = useOutletContext();

@@ -2,7 +2,7 @@ import { useOverview } from "@/api/useOverview";
 import { Meter } from "../Meter/Meter";
 import styles from "./Frame.module.css";
 
-/** The cluster's pulse: slots in use and jobs that wait. Faint while the master is not heard. */
+/** Slots in use and queued jobs; dimmed while the master is unreachable. */
 export function Pulse({ live }: { live: boolean }) {
   const overview = useOverview();
   if (!overview) return null;

@@ -4,7 +4,7 @@ import { paths } from "@/paths";
 import { navItems } from "./navItems";
 import styles from "./Frame.module.css";
 
-/** The way to each place; `foot` stays at its lower end. */
+/** The main navigation; `foot` stays at its lower end. */
 export function Rail({ foot }: { foot?: ReactNode }) {
   return (
     <div className={styles.rail}>

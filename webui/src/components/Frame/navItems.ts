@@ -1,16 +1,16 @@
 import type { RoleName } from "@/api/useRoles";
 import { paths } from "@/paths";
 
-/** A page that the rail and the palette lead to. */
+/** A page in the navigation and the palette. */
 export interface NavItem {
   to: string;
   label: string;
   mark: string;
-  /** After `g`, the key that goes there. */
+  /** The key that opens the page after `g`. */
   key: string;
 }
 
-/** In the rail's order. A page that belongs here adds its line. */
+/** In the rail's order. */
 export const navItems: NavItem[] = [
   { to: paths.home, label: "Home", mark: "⌂", key: "h" },
   { to: paths.experiments, label: "Experiments", mark: "≡", key: "e" },
@@ -19,9 +19,9 @@ export const navItems: NavItem[] = [
   { to: paths.workspaces, label: "Workspaces", mark: "❏", key: "w" },
 ];
 
-/** A page of the administration, which the rail has one line for. */
+/** An administration page; the rail has one entry for all of them. */
 export interface AdminNavItem extends NavItem {
-  /** Who has it nowhere is not led there. */
+  /** The role that a user needs in some workspace to see the page. */
   role?: RoleName;
 }
 

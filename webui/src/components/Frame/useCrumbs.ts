@@ -1,7 +1,7 @@
 import { useEffect } from "react";
 import { useOutletContext } from "react-router";
 
-/** A part of "where am I"; the last one has no address. */
+/** A part of the breadcrumb; the last one has no address. */
 export interface Crumb {
   label: string;
   to?: string;
@@ -17,7 +17,7 @@ export interface FrameContext {
   setCrumbs: (crumbs: Crumb[]) => void;
 }
 
-/** Says where the page is, in the breadcrumb and in the window's title. */
+/** Sets the breadcrumb and the window title of the page. */
 export function useCrumbs(crumbs: Crumb[]) {
   const { setCrumbs } = useOutletContext<FrameContext>();
   const text = JSON.stringify(crumbs);

@@ -1,7 +1,7 @@
 import { useRoles } from "@/api/useRoles";
 import { adminNavItems, navItems, type NavItem } from "./navItems";
 
-/** Where the caller may go. */
+/** The pages that the caller can open. */
 export function useNavItems(): NavItem[] {
   const { mayAnywhere } = useRoles();
   return [

@@ -7,7 +7,7 @@ interface Props {
   onFilters: (filters: LogFilters) => void;
 }
 
-/** What of a log is shown; it acts on Enter, choices at once. */
+/** The filters of a log; text fields apply on Enter, choices at once. */
 export function FilterForm({ filters, onFilters }: Props) {
   const [draft, setDraft] = useState(filters);
   const name = JSON.stringify(filters);

@@ -8,12 +8,12 @@ interface Props {
   previous: LogLine | undefined;
   top: number;
   isSelected: boolean;
-  /** What else the page's address says: a line is drawn anew when it changes. */
+  /** The page's query, part of the line's link. */
   search: string;
   onSelect: (id: string) => void;
 }
 
-/** A line of a log; its time leads to it: the address names the line then. */
+/** A log line. Its time is a link to the line. */
 export const Line = memo(function Line({
   line,
   previous,
@@ -24,7 +24,7 @@ export const Line = memo(function Line({
 }: Props) {
   const time = isoLocal(line.timestamp);
   const date = time.slice(0, 10);
-  // Where the date is another than the line's before.
+  // Show the date only where it differs from the previous line's.
   const day = date === isoLocal(previous?.timestamp).slice(0, 10) ? "" : `${date} `;
   const isWarning = line.level === "LOG_LEVEL_WARNING";
   const kind = isError(line) ? styles.error : isWarning ? styles.warning : "";
@@ -36,7 +36,7 @@ export const Line = memo(function Line({
       aria-current={isSelected || undefined}
     >
       <a
-        // Its own address, for a click with the other button; a thousand stops would keep the keyboard here.
+        // A real link for the context menu; not a tab stop, as there are thousands.
         href={toLineUrl(id, search)}
         tabIndex={-1}
         className={styles.time}
@@ -55,7 +55,7 @@ export const Line = memo(function Line({
   );
 });
 
-/** This page, with a line in its address. */
+/** The address of this page with a selected line. */
 export function toLineUrl(line: string, search: string): string {
   const params = new URLSearchParams(search);
   params.set("line", line);

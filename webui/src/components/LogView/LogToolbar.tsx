@@ -6,20 +6,20 @@ interface Props {
   trialId: number;
   follow: boolean;
   isFollowing: boolean;
-  /** The line that the address names, or "". */
+  /** The ID of the selected line, or "". */
   selected: string;
-  /** The page's address after its "?". */
+  /** The page's query. */
   search: string;
   status: string;
   onStart: () => void;
   onEnd: () => void;
   onError: (isBack: boolean) => void;
   onDeselect: () => void;
-  /** Where some lines are left out: shows all. */
+  /** Removes the filters; undefined if there are none. */
   onAll?: () => void;
 }
 
-/** Where one may go in a log: its ends, its errors; and what can be done with the line one looks at. */
+/** Jumps to the ends and the errors of a log; actions on the selected line. */
 export function LogToolbar(props: Props) {
   const { trialId, follow, isFollowing, selected, status, onStart, onEnd, onError } = props;
   return (

@@ -14,7 +14,7 @@ import { findErrorEdge, findLine } from "./window";
 
 interface Props {
   trialId: number;
-  /** Whether more may come. */
+  /** Whether more lines may arrive. */
   follow: boolean;
 }
 
@@ -22,8 +22,8 @@ const ROW = 20;
 const NEAR = 40;
 
 /**
- * The log of a trial, of any length: a window of it is kept, the rest is read as one scrolls. The address
- * says which lines, and which of them one looks at (`line`).
+ * The log of a trial, of any length: a window of it is kept and the rest is read on scrolling. The address
+ * keeps the filters and the selected line (`line`).
  */
 export function LogView({ trialId, follow }: Props) {
   const [params, setParams] = useSearchParams();
@@ -43,13 +43,13 @@ export function LogView({ trialId, follow }: Props) {
     initialRect: { width: 800, height: 600 },
   });
 
-  // The line that an address asks for is brought into sight once. Else what one reads stays where it is when
-  // lines come before it, and the end stays the end.
+  // Scroll the selected line into view once. Otherwise keep the visible lines in place when lines are added
+  // before them, and stay at the end.
   const top = useRef<{ id: string; offset: number }>(undefined);
   const seen = useRef("");
   useLayoutEffect(() => {
     const element = place.current;
-    // Other filters begin with no lines.
+    // Changed filters start without lines.
     if (!selected || lines.length === 0) seen.current = "";
     if (!element || lines.length === 0) return;
     const markedAt = selected && seen.current !== selected ? findLine(log, selected) : -1;
@@ -62,7 +62,7 @@ export function LogView({ trialId, follow }: Props) {
       const kept = lines.findIndex((line) => line.id === top.current?.id);
       if (kept >= 0) element.scrollTop = kept * ROW + (top.current?.offset ?? 0);
     }
-    // `log` is another one each time.
+    // `log` is a new object on every render.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [lines, selected, isAtEnd, log.hasEnd, log.hasStart]);
 
@@ -89,7 +89,7 @@ export function LogView({ trialId, follow }: Props) {
   const goToError = async (isBack: boolean) => {
     const [first, last] = inSight();
     const here = lines[isBack ? Math.min(last, lines.length - 1) : first]?.id ?? "0";
-    // The lines of one traceback are one error, unless there are errors alone.
+    // Consecutive error lines count as one error, unless only errors are shown.
     const from = selected ? findErrorEdge(lines, selected, isBack) : here;
     setStatus("");
     const found = await log.findError(from, isBack);

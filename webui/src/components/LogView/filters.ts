@@ -2,19 +2,19 @@ import { buildQuery } from "@/api/messages";
 
 export const LEVELS = ["TRACE", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] as const;
 
-/** Which lines are shown; what is empty asks nothing. */
+/** The filters of a log; empty fields do not filter. */
 export interface LogFilters {
-  /** The least level, one of LEVELS. */
+  /** The lowest level, one of LEVELS. */
   level: string;
   rank: string;
   text: string;
   isPattern: boolean;
-  /** Times of the API (or of a datetime-local field), the ends of what is shown. */
+  /** Start and end of the shown time range, as in the API or a datetime-local field. */
   since: string;
   until: string;
 }
 
-/** Reads filters out of an address. */
+/** Reads filters from an address. */
 export function readFilters(params: URLSearchParams): LogFilters {
   const level = params.get("level") ?? "";
   return {
@@ -27,7 +27,7 @@ export function readFilters(params: URLSearchParams): LogFilters {
   };
 }
 
-/** Filters that leave nothing out. */
+/** Filters that show all lines. */
 export const NO_FILTERS: LogFilters = {
   level: "",
   rank: "",
@@ -37,12 +37,12 @@ export const NO_FILTERS: LogFilters = {
   until: "",
 };
 
-/** Whether they may leave a line out. */
+/** Whether any filter is set. */
 export function hasFilters({ level, rank, text, since, until }: LogFilters): boolean {
   return [level, rank, text, since, until].some(Boolean);
 }
 
-/** Writes filters into an address; the rest of it stays. */
+/** Writes filters into an address and keeps its other parameters. */
 export function writeFilters(params: URLSearchParams, filters: LogFilters): URLSearchParams {
   const next = new URLSearchParams(params);
   const { isPattern, ...texts } = filters;
@@ -53,7 +53,7 @@ export function writeFilters(params: URLSearchParams, filters: LogFilters): URLS
   return next;
 }
 
-/** Where in the log to read: what lies before or after a line, how many, whether to wait for more. */
+/** A range of the log to read. */
 export interface LogRange {
   afterId?: string;
   beforeId?: string;
@@ -64,7 +64,7 @@ export interface LogRange {
   isError?: boolean;
 }
 
-/** The address of a trial's log. */
+/** The API path of a trial's log. */
 export function logPath(trialId: number, filters: LogFilters, place: LogRange): string {
   const from = place.isError ? LEVELS.indexOf("ERROR") : LEVELS.indexOf(filters.level as "INFO");
   const time = (text: string) =>

@@ -3,13 +3,13 @@ import { readMessages } from "@/api/messages";
 import { logPath, readFilters, type LogFilters, type LogRange } from "./filters";
 import type { LogLine } from "./window";
 
-/** So many lines are read at a time. */
+/** The number of lines per read. */
 export const PORTION = 500;
 
-// What was read ahead is taken by the page that it was read for, or forgotten; lines that came since follow.
+// Prefetched lines are used by their page or dropped; newer lines follow by the stream.
 const FRESH = 5000; // ms
 
-/** A portion of a log, as the master says it: the newest first where that was asked for. */
+/** A portion of a log, newest first if requested. */
 export function portionQuery(trialId: number, filters: LogFilters, place: LogRange) {
   const path = logPath(trialId, filters, place);
   return queryOptions({
@@ -20,16 +20,19 @@ export function portionQuery(trialId: number, filters: LogFilters, place: LogRan
   });
 }
 
-/** The end of a log. */
+/** The range at the end of a log. */
 export const END: LogRange = { limit: PORTION, isDescending: true };
 
-/** What lies before a line, and the line with what lies after it. It may be one that the filters leave out. */
+/** The ranges before a line and from that line on. Filters may hide the line itself. */
 export const rangesAround = (id: string): [LogRange, LogRange] => [
   { beforeId: id, limit: PORTION, isDescending: true },
   { afterId: String(Number(id) - 1), limit: PORTION },
 ];
 
-/** Asks for what a log at this address shows first. What fails is asked for again by the page, which says so. */
+/**
+ * Prefetches what the log at this address shows first. The page repeats failed requests and shows their
+ * errors.
+ */
 export function prefetchLog(client: QueryClient, trialId: number, params: URLSearchParams) {
   const line = params.get("line");
   for (const place of line ? rangesAround(line) : [END]) {

@@ -2,21 +2,21 @@ import type { Message } from "@/api/types";
 
 export type LogLine = Message["TrialLogsResponse"];
 
-/** The lines that are in memory, in order, and whether the log's ends are among them. */
+/** The lines in memory, in order, and whether they include the log's start and end. */
 export interface LogWindow {
   lines: readonly LogLine[];
   hasStart: boolean;
   hasEnd: boolean;
 }
 
-/** So many lines are kept; what lies far from where one looks is read again when it is looked at. */
+/** The maximum number of lines in memory; others are read again when needed. */
 export const MAX_LINES = 5000;
 
 export const EMPTY: LogWindow = { lines: [], hasStart: false, hasEnd: false };
 
 const getId = (line: LogLine | undefined) => Number(line?.id ?? 0);
 
-/** Older lines, in order, before what is there; lines at the other end go if there are too many. */
+/** Adds older lines at the start; drops lines at the end if there are too many. */
 export function prepend(now: LogWindow, older: readonly LogLine[], isAll: boolean): LogWindow {
   const first = getId(now.lines[0]);
   const fresh = now.lines.length > 0 ? older.filter((line) => getId(line) < first) : older;
@@ -29,7 +29,7 @@ export function prepend(now: LogWindow, older: readonly LogLine[], isAll: boolea
   };
 }
 
-/** Newer lines, in order, after what is there; a line that is there already is not added again. */
+/** Adds newer lines at the end, without duplicates; drops lines at the start if there are too many. */
 export function append(now: LogWindow, newer: readonly LogLine[], isAll: boolean): LogWindow {
   const last = getId(now.lines[now.lines.length - 1]);
   const fresh = newer.filter((line) => getId(line) > last);
@@ -42,12 +42,12 @@ export function append(now: LogWindow, newer: readonly LogLine[], isAll: boolean
   };
 }
 
-/** Whether a line tells of an error. */
+/** Whether a line has an error level. */
 export function isError(line: LogLine | undefined): boolean {
   return line?.level === "LOG_LEVEL_ERROR" || line?.level === "LOG_LEVEL_CRITICAL";
 }
 
-/** The place of a line, or of the next one that is shown; -1 if that is not among these. */
+/** The index of a line, or of the next visible one; -1 if it is outside the window. */
 export function findLine({ lines, hasStart, hasEnd }: LogWindow, id: string): number {
   const wanted = Number(id);
   const first = lines[0];
@@ -58,8 +58,8 @@ export function findLine({ lines, hasStart, hasEnd }: LogWindow, id: string): nu
 }
 
 /**
- * The first (`isBack`) or last line of the error that a line belongs to: those of one traceback follow each
- * other. Where errors alone are shown each is one by itself.
+ * The ID of the first (`isBack`) or last line of the error that a line belongs to. Consecutive error lines
+ * are one error; if only errors are shown, each line is one.
  */
 export function findErrorEdge(lines: readonly LogLine[], id: string, isBack: boolean): string {
   const at = lines.findIndex((line) => line.id === id);

@@ -1,7 +1,7 @@
 import styles from "./Page.module.css";
 import { useParam } from "./useParam";
 
-/** A text that rows must contain; the address keeps it. */
+/** A text filter for rows; the address keeps it. */
 export function SearchBox({ label }: { label: string }) {
   const [text, setText] = useParam("q");
   return (
@@ -16,7 +16,7 @@ export function SearchBox({ label }: { label: string }) {
   );
 }
 
-/** Whether something is shown that is not by itself; the address keeps it. */
+/** A checkbox whose state the address keeps. */
 export function ParamCheck({ name, label }: { name: string; label: string }) {
   const [text, setText] = useParam(name);
   return (
@@ -31,7 +31,7 @@ export function ParamCheck({ name, label }: { name: string; label: string }) {
   );
 }
 
-/** How many there are. */
+/** The number of rows. */
 export function Count({ children }: { children: React.ReactNode }) {
   return (
     <span className={styles.count} role="status">
@@ -40,7 +40,7 @@ export function Count({ children }: { children: React.ReactNode }) {
   );
 }
 
-/** Whether one of the texts contains another, in any case. */
+/** Whether one of the texts contains another, ignoring case. */
 export function hasText(wanted: string, ...texts: (string | undefined)[]): boolean {
   return texts.some((text) => text?.toLowerCase().includes(wanted.trim().toLowerCase()));
 }

@@ -7,7 +7,7 @@ import { usePaletteEntries } from "./usePaletteEntries";
 import { useShortcuts } from "./useShortcuts";
 import styles from "./Palette.module.css";
 
-/** Goes anywhere by a few letters. The button says which keys open it. */
+/** The palette: opens a page, experiment, workspace or model by a few letters. */
 export function Palette() {
   const dialog = useRef<HTMLDialogElement>(null);
   const [query, setQuery] = useState("");

@@ -31,7 +31,7 @@ function Keys({ rows }: { rows: [string[], string][] }) {
   );
 }
 
-/** What the keys do, opened by `?`. */
+/** The list of keyboard shortcuts, opened with `?`. */
 export function Shortcuts() {
   const dialog = useRef<HTMLDialogElement>(null);
   const navItems = useNavItems();

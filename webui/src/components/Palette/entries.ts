@@ -2,11 +2,11 @@ import type { Overview } from "@/api/useOverview";
 import { navItems, type NavItem } from "../Frame/navItems";
 import { paths } from "@/paths";
 
-/** A line of the palette: a place to go to. */
+/** An entry of the palette. */
 export interface Entry {
   to: string;
   label: string;
-  /** What kind of thing it is, or its state. */
+  /** The kind of the target. */
   hint: string;
 }
 
@@ -20,8 +20,8 @@ function isSubsequence(query: string, text: string): boolean {
 }
 
 /**
- * What fits `query`, best first: pages, known experiments, other `extraEntries` once something is asked for,
- * and any experiment by its number.
+ * Finds the entries that match `query`, best first: pages, known experiments, with a query also
+ * `extraEntries`, and any experiment by ID.
  */
 export function findEntries(
   query: string,

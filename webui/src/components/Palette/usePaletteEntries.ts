@@ -4,7 +4,7 @@ import { useWorkspaces } from "@/api/useWorkspaces";
 import { paths } from "@/paths";
 import type { Entry } from "./entries";
 
-/** Models and workspaces, as lines of the palette; asked for when it is first opened. */
+/** Models and workspaces as entries of the palette; read when it is first opened. */
 export function usePaletteEntries(wanted: boolean): Entry[] {
   const models = useQuery({
     queryKey: ["models"],

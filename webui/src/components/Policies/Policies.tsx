@@ -22,7 +22,7 @@ interface Props {
   mayChange: boolean;
 }
 
-// What one begins with where there is none: it says nothing yet.
+// The initial text if there are no policies: only comments.
 const EXAMPLE = `# invariant_config:            # overrides the configuration of every experiment
 #   resources: {resource_pool: shared}
 # constraints:
@@ -30,7 +30,7 @@ const EXAMPLE = `# invariant_config:            # overrides the configuration of
 #   priority_limit: 40         # lowest number allowed; lower numbers run first
 `;
 
-/** What those who create experiments may not decide for themselves: shown, and changed by who may. */
+/** The config policies of a scope, with an editor for those who may change them. */
 export function Policies({ scope, of, mayChange }: Props) {
   const read = useQuery({
     queryKey: policiesKey(scope),
@@ -40,7 +40,7 @@ export function Policies({ scope, of, mayChange }: Props) {
   if (!read.data) return null;
   const isNone = Object.keys(read.data).length === 0;
   const kept = isNone ? "" : stringify(read.data);
-  // What somebody else has changed takes the place of what was read.
+  // Changes by other users replace the text.
   return <Editor key={kept} scope={scope} of={of} mayChange={mayChange} kept={kept} />;
 }
 
@@ -48,7 +48,7 @@ function Editor({ scope, of, mayChange, kept }: Props & { kept: string }) {
   const client = useQueryClient();
   const begin = kept || (mayChange ? EXAMPLE : "");
   const [text, setText] = useState(begin);
-  // Of the text that was refused: another one may be right.
+  // The problems of the refused text; they do not apply to another text.
   const [refused, setRefused] = useState({ text: "", problems: [] as string[] });
   const syntax = syntaxProblems(text);
   const problems = syntax.length > 0 ? syntax : refused.text === text ? refused.problems : [];

@@ -1,15 +1,15 @@
 import { useEffect, useRef, type RefObject } from "react";
 
-/** For a row of links that scrolls sideways: the one that leads to where one is, is brought in sight. */
+/** Scrolls the current link of a horizontally scrolling row into view. */
 export function useScrollIntoView<E extends HTMLElement>(): RefObject<E | null> {
   const row = useRef<E>(null);
   const shown = useRef<HTMLElement>(null);
-  // After every render: links come when it is known what one may do.
+  // After every render: links appear once the permissions are loaded.
   useEffect(() => {
     const link = row.current?.querySelector<HTMLElement>('[aria-current="page"]') ?? null;
     if (!row.current || !link || link === shown.current) return;
     shown.current = link;
-    // Not scrollIntoView, which would move what is around the row, too.
+    // scrollIntoView would also scroll the containers of the row.
     const { offsetLeft, clientWidth } = row.current;
     const from = link.offsetLeft - offsetLeft;
     const to = from + link.offsetWidth;

@@ -2,7 +2,7 @@ import { FieldInput } from "../FormDialog/FieldInput";
 import { toDraft, explain, FIELDS, toTrigger, type Draft } from "./drafts";
 import styles from "./Triggers.module.css";
 
-/** As many as the API takes of one webhook. */
+/** The maximum number of triggers of a webhook in the API. */
 const MAX_TRIGGERS = 100;
 
 interface Props {
@@ -10,7 +10,7 @@ interface Props {
   onChange: (drafts: Draft[]) => void;
 }
 
-/** The triggers of a webhook, of any kind and number: each says what it does while one types. */
+/** A form for the triggers of a webhook, with an explanation of each. */
 export function TriggerList({ drafts, onChange }: Props) {
   return (
     <div className={styles.list}>

@@ -3,9 +3,9 @@ import type { Field, Values } from "../FormDialog/FieldInput";
 
 type Trigger = Message["Trigger"];
 
-/** A trigger as one types it: its fields by name. */
+/** A trigger in the form: field values by name. */
 export interface Draft {
-  /** Tells it from the others while one types. */
+  /** Identifies the draft in a list. */
   key: number;
   values: Values;
 }
@@ -22,7 +22,7 @@ const isOf =
   ({ trigger }: Values) =>
     trigger === kind;
 
-/** What a trigger asks for, by its kind. */
+/** The fields of a trigger, by kind. */
 export const FIELDS: readonly Field[] = [
   {
     name: "trigger",
@@ -78,7 +78,7 @@ export const FIELDS: readonly Field[] = [
 
 let lastKey = 0;
 
-/** A trigger to begin with: with the values of one that there is, or as they stand by themselves. */
+/** A draft with the values of a trigger, or with default values. */
 export function toDraft({ triggerType, condition }: Trigger = {}): Draft {
   const said: Record<string, string | number | undefined> = { trigger: triggerType, ...condition };
   const values = Object.fromEntries(
@@ -88,7 +88,7 @@ export function toDraft({ triggerType, condition }: Trigger = {}): Draft {
   return { key: ++lastKey, values };
 }
 
-/** The trigger as the API takes it; docs/webhooks.md has the conditions. */
+/** Converts a draft to an API trigger; see docs/webhooks.md for the conditions. */
 export function toTrigger({ values }: Draft): Trigger {
   const { trigger, state = "", metric = "", op = "", value, group = "", regex = "" } = values;
   const conditions: Record<string, object> = {
@@ -110,7 +110,7 @@ const ENTERS: Record<string, string> = {
   ERROR: "fails",
 };
 
-/** How often, and when, a trigger tells. */
+/** Explains when a trigger sends an event. */
 export function explain({ triggerType, condition }: Trigger): string {
   const { state = "", regex = "" } = (condition ?? {}) as Record<string, string>;
   switch (triggerType) {

@@ -4,7 +4,7 @@ import styles from "./DataTable.module.css";
 import { Head } from "./Head";
 import { moveColumn, toggleSort, type TableColumn, type TableView } from "./view";
 
-/** What a cell shows, and the share (0 to 1) of the colour scale that it is coloured by, if it is. */
+/** A cell's content and, if it is coloured by value, its colours. */
 export interface Cell {
   content: ReactNode;
   background?: string | undefined;
@@ -12,16 +12,16 @@ export interface Cell {
 }
 
 interface Props<Row> {
-  /** What the table lists, for those who hear it. */
+  /** The table's name for screen readers. */
   label: string;
   columns: readonly TableColumn[];
-  /** Rows there are in all; of them only those near the visible ones are asked for. */
+  /** The total number of rows; only those near the visible ones are requested. */
   count: number;
-  /** A row by its place from 0; undefined: not here yet. */
+  /** A row by index from 0; undefined while it is loading. */
   rowAt: (index: number) => Row | undefined;
   getId: (row: Row) => number;
   renderCell: (row: Row, column: string) => Cell;
-  /** The rows that are shown now, the last one excluded. */
+  /** Reports the visible rows, excluding `to`. */
   onRange: (from: number, to: number) => void;
   view: TableView;
   onView: (view: TableView) => void;
@@ -29,12 +29,12 @@ interface Props<Row> {
   onSelect: (selected: ReadonlySet<number>) => void;
 }
 
-// As the tokens --row and --compact-row say.
+// The same as the tokens --row and --compact-row.
 const ROW = 32;
 const COMPACT_ROW = 28;
 const BOX = 36;
 
-/** A table of any length of which only the visible rows exist. Its head and its first columns stay. */
+/** A virtualized table of any length with a fixed head and pinned columns. */
 export function DataTable<Row>(props: Props<Row>) {
   const { columns, count, rowAt, getId, renderCell, onRange, view, onView, selected, onSelect } =
     props;
@@ -68,7 +68,7 @@ export function DataTable<Row>(props: Props<Row>) {
     if (!next.delete(id)) next.add(id);
     onSelect(next);
   };
-  // Those that are seen: neither the spare ones around them nor those that only the head leaves no room.
+  // The visible rows, without overscan rows and rows behind the head.
   const seen = () => {
     const top = lines.scrollOffset ?? 0;
     const bottom = top + (lines.scrollRect?.height ?? 0) - height;

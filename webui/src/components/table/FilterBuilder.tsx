@@ -19,26 +19,26 @@ import { operatorToText } from "./sentence";
 
 interface Suggestions {
   columns: readonly FilterColumn[];
-  /** Values that a column is likely to be asked for. */
+  /** Suggests values for a column. */
   suggestValues: (column: string) => readonly string[];
 }
 
 interface GroupProps extends Suggestions {
   group: DraftGroup;
   onChange: (group: DraftGroup) => void;
-  /** Not of the outermost one. */
+  /** Undefined for the outermost group. */
   onRemove?: () => void;
   depth?: number;
-  /** It was just added: one goes on with its first condition. */
+  /** The group was just added: focus its first condition. */
   isNew?: boolean;
 }
 
-/** Conditions in nested groups, put together by mouse or by keys. What is not complete yet asks nothing. */
+/** A filter editor with nested groups of conditions. Incomplete conditions do not filter. */
 export function FilterBuilder(props: GroupProps) {
   const { group, onChange, onRemove, depth = 1, isNew = false, ...known } = props;
   const { children, conjunction } = group;
   const place = useRef<HTMLFieldSetElement>(null);
-  // What was added is what one goes on with; where something was removed, its group.
+  // Focus an added node; after a removal, focus the group.
   const [added, setAdded] = useState(isNew ? children[0]?.id : undefined);
   const change = (at: number, next: DraftNode) =>
     onChange({ ...group, children: children.map((child, i) => (i === at ? next : child)) });
@@ -182,7 +182,7 @@ interface SuggestInputProps {
   isWrong: boolean;
   isFocused?: boolean;
   isDate?: boolean;
-  /** On Enter, when it is left, and when a suggestion is taken. */
+  /** Called on Enter, on blur, and when a suggestion is chosen. */
   onText: (text: string) => void;
 }
 

@@ -8,18 +8,20 @@ import {
   type Operator,
 } from "./filter";
 
-/** A condition while it is put together: its column and its value are what was typed. */
+/** A condition in the editor: column and value as typed. */
 export interface DraftCondition {
   kind: "condition";
   id: number;
   column: string;
   operator: Operator;
   value: string;
-  /** What it was made from: as long as it says the same, it is that, whatever could not be typed here. */
+  /**
+   * The parsed condition; kept unchanged until the user edits it, even if the editor could not express it.
+   */
   parsed?: FilterField;
 }
 
-/** Conditions and groups that all must hold (and), or one of them (or). */
+/** A group whose children must all match (and) or any of them (or). */
 export interface DraftGroup {
   kind: "group";
   id: number;
@@ -33,7 +35,7 @@ const EXACT: readonly Operator[] = ["=", "!="];
 const PARTS: readonly Operator[] = ["contains", "notContains"];
 const EMPTINESS: readonly Operator[] = ["isEmpty", "notEmpty"];
 
-/** What can be asked of a column, by its type (docs/api.md); what is asked max comes first. */
+/** The operators of a column type (docs/api.md), most common first. */
 export const OPERATORS: Record<ColumnType, readonly Operator[]> = {
   COLUMN_TYPE_TEXT: [...EXACT, ...PARTS, ...EMPTINESS],
   COLUMN_TYPE_NUMBER: [...ORDERED, ...EXACT, ...EMPTINESS],
@@ -42,10 +44,10 @@ export const OPERATORS: Record<ColumnType, readonly Operator[]> = {
   COLUMN_TYPE_UNSPECIFIED: [...EXACT, ...ORDERED, ...PARTS, ...EMPTINESS],
 };
 
-/** How deep groups may lie: the API takes 16, of which the table's search is one. */
+/** The maximum nesting of groups: the API allows 16, and the table's search uses one. */
 export const MAX_DEPTH = 15;
 
-/** Whether a value goes with it. */
+/** Whether the operator takes a value. */
 export const hasValue = (operator: Operator) => !EMPTINESS.includes(operator);
 
 let ids = 0;
@@ -65,7 +67,7 @@ export const emptyCondition = (): DraftCondition => ({
   value: "",
 });
 
-/** A filter as something to be changed. */
+/** Converts a filter to a draft. */
 export function toDraft(group: FilterGroup): DraftGroup {
   const { conjunction, children } = group;
   return { ...emptyGroup(conjunction), children: children.map(toDraftNode) };
@@ -80,13 +82,13 @@ function toDraftNode(node: FilterNode): DraftNode {
   return { ...emptyCondition(), column: columnName, operator, value, parsed: node };
 }
 
-/** The one column that is meant by what was typed, if it is one. */
+/** The column that a name refers to; undefined if there is none or more than one. */
 export function findColumn(typed: string, columns: readonly FilterColumn[]) {
   const found = findColumns(typed, columns);
   return found.length === 1 ? found[0] : undefined;
 }
 
-/** Columns that what was typed may become, the first of them. */
+/** The first columns that contain the text. */
 export function suggestColumns(typed: string, columns: readonly FilterColumn[], max = 50) {
   const text = typed.toLowerCase();
   const fits = ({ column, displayName }: FilterColumn) =>
@@ -94,7 +96,7 @@ export function suggestColumns(typed: string, columns: readonly FilterColumn[], 
   return columns.filter(fits).slice(0, max);
 }
 
-/** With another column its operator stays if it fits; else the column's first one is taken. */
+/** Changes the column; keeps the operator if the new column has it. */
 export function withColumn(
   condition: DraftCondition,
   typed: string,
@@ -107,7 +109,7 @@ export function withColumn(
   return { ...condition, column: column.column, operator: operator ?? "=" };
 }
 
-/** The condition as the API takes it; undefined: it is not complete, or not right yet. */
+/** Converts a condition to an API filter; undefined if it is incomplete or invalid. */
 export function toField(
   { column: typed, operator, value, parsed }: DraftCondition,
   columns: readonly FilterColumn[],
@@ -126,7 +128,7 @@ export function toField(
   return { ...field, value: text };
 }
 
-/** What of it is complete, as a filter. */
+/** Converts the complete conditions to a filter. */
 export function toFilter(group: DraftGroup, columns: readonly FilterColumn[]): FilterGroup {
   const children = group.children.flatMap((child): FilterNode[] => {
     if (child.kind === "condition") return [toField(child, columns)].filter((f) => f !== undefined);

@@ -1,4 +1,4 @@
-/** Type of a column, as the API names it. */
+/** The type of a column in the API. */
 export type ColumnType =
   | "COLUMN_TYPE_TEXT"
   | "COLUMN_TYPE_NUMBER"
@@ -6,14 +6,14 @@ export type ColumnType =
   | "COLUMN_TYPE_ARRAY"
   | "COLUMN_TYPE_UNSPECIFIED";
 
-/** A column that can be asked for. */
+/** A column that can be filtered. */
 export interface FilterColumn {
   column: string;
   type: ColumnType;
   displayName: string;
 }
 
-/** One condition of the API's filter. */
+/** A condition of the API's filter. */
 export interface FilterField {
   kind: "field";
   columnName: string;
@@ -22,7 +22,7 @@ export interface FilterField {
   value: string | number | null;
 }
 
-/** Conditions that all (and) or of which one (or) must hold. */
+/** A group of conditions that must all match (and) or any of them (or). */
 export interface FilterGroup {
   kind: "group";
   conjunction: "and" | "or";
@@ -33,7 +33,7 @@ export type FilterNode = FilterField | FilterGroup;
 export type Operator =
   "=" | "!=" | "<" | "<=" | ">" | ">=" | "contains" | "notContains" | "isEmpty" | "notEmpty";
 
-/** A sentence that is none, and where in it (index of the first wrong character). */
+/** A syntax error and its position (index of the first wrong character). */
 export class FilterError extends Error {
   constructor(
     message: string,
@@ -44,12 +44,11 @@ export class FilterError extends Error {
 }
 
 /**
- * Reads a filter as people type it: `state is running and (lr < 0.01 or name contains "a b")`.
- * `and` binds closer than `or`. Operators: is, is not, =, !=, <, <=, >, >=, contains, does not contain,
- * is empty, is not empty. A column is called by its name (`hp.lr`), by what its head says, or by the end of
- * its name where only one has it (`lr`).
+ * Parses a filter: `state is running and (lr < 0.01 or name contains "a b")`. `and` binds stronger than `or`.
+ * Operators: is, is not, =, !=, <, <=, >, >=, contains, does not contain, is empty, is not empty. A column is
+ * given by its name (`hp.lr`), its display name, or an unambiguous suffix of its name (`lr`).
  *
- * @throws FilterError with what is wrong and where.
+ * @throws FilterError with the problem and its position.
  */
 export function parseFilter(sentence: string, columns: readonly FilterColumn[]): FilterGroup {
   const parser = new Parser(tokenize(sentence), columns, sentence.length);
@@ -60,12 +59,12 @@ export function parseFilter(sentence: string, columns: readonly FilterColumn[]):
     : { kind: "group", conjunction: "and", children: node ? [node] : [] };
 }
 
-/** The text that the API takes as `filter`. */
+/** The value of the API's `filter`. */
 export function filterText(group: FilterGroup, showArchived: boolean): string {
   return JSON.stringify({ showArchived, filterGroup: group });
 }
 
-/** The columns that a name may mean; the exact one alone if there is one. */
+/** The columns that a name may refer to; only the exact match if there is one. */
 export function findColumns<C extends FilterColumn>(name: string, columns: readonly C[]): C[] {
   const wanted = name.toLowerCase();
   const named = (matches: (column: C) => boolean) => columns.filter(matches);
@@ -74,7 +73,7 @@ export function findColumns<C extends FilterColumn>(name: string, columns: reado
     (c) => c.column.toLowerCase() === wanted,
     (c) => c.displayName.toLowerCase() === wanted,
     (c) => c.column.toLowerCase().endsWith("." + wanted),
-    // Of a metric the last value is meant.
+    // A metric's name refers to its last value.
     (c) => c.column.toLowerCase().endsWith("." + wanted + ".last"),
   ];
   for (const test of tests) {
@@ -84,7 +83,7 @@ export function findColumns<C extends FilterColumn>(name: string, columns: reado
   return [];
 }
 
-/** A word, a quoted text (without its quotes), or a mark of the filter's language, and where it begins. */
+/** A token of the filter language: a word, a quoted text (without quotes) or a symbol, and its position. */
 interface Token {
   kind: "word" | "quoted" | "mark";
   text: string;
@@ -220,7 +219,7 @@ class Parser {
     return token.text;
   }
 
-  /** Whether the next token is this word or mark; then it is read. */
+  /** Consumes the next token if it is this word or symbol. */
   private take(word: string): boolean {
     const token = this.tokens[this.next];
     if (!token || token.kind === "quoted" || token.text.toLowerCase() !== word) return false;

@@ -1,6 +1,6 @@
 import type { FilterField, FilterNode, Operator } from "./filter";
 
-/** A filter as people type it: parseFilter of it is the same filter. */
+/** Formats a filter as text; parseFilter returns the same filter. */
 export function toSentence(node: FilterNode): string {
   if (node.kind === "field") return toCondition(node);
   return node.children
@@ -20,7 +20,7 @@ const WORDS: Partial<Record<Operator, string>> = {
   notEmpty: "is not empty",
 };
 
-/** An operator as the language says it: of numbers and dates by its sign, of texts by a word. */
+/** The text of an operator: symbols for numbers and dates, words for text. */
 export function operatorToText(operator: Operator, type: FilterField["type"]): string {
   const isText = type !== "COLUMN_TYPE_NUMBER" && type !== "COLUMN_TYPE_DATE";
   if (isText && operator === "=") return "is";
@@ -33,7 +33,7 @@ function toCondition({ columnName, type, operator, value }: FilterField): string
   return value === null ? words : `${words} ${quoted(String(value))}`;
 }
 
-// Words of the language would be read as such.
+// Quote reserved words.
 const RESERVED = /^(and|or|not|is|empty|does|contains?)$/i;
 
 function quoted(text: string): string {
