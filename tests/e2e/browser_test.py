@@ -149,12 +149,12 @@ class BrowserTest(DashboardTestCase):
     def test_admin(self):
         self.run_script("admin.mjs")
 
-    def test_spaces(self):
+    def test_workspaces(self):
         saves = harness.job(name="saves", entrypoint=["python3", "saves.py"])
         made = self.home.create(saves, self.home.context({"saves.py": SAVES}))
         self.home.finish(made)
         [checkpoint] = self.home.json("checkpoint", "list", made)["checkpoints"]
-        self.run_script("spaces.mjs", CHECKPOINT=checkpoint["uuid"])
+        self.run_script("workspaces.mjs", CHECKPOINT=checkpoint["uuid"])
 
 
 class ManyTest(DashboardTestCase):
@@ -191,7 +191,7 @@ class ManyTest(DashboardTestCase):
 class NarrowTest(DashboardTestCase):
     """With a cluster of its own: it fills one with long names."""
 
-    def test_narrow(self):
+    def test_page_layout(self):
         saves = harness.job(name="saves", entrypoint=["python3", "saves.py"])
         saved = self.home.create(saves, self.home.context({"saves.py": SAVES}))
         self.home.finish(saved)
@@ -205,7 +205,7 @@ class NarrowTest(DashboardTestCase):
         made = self.home.create(learns, context)
         try:
             self.home.first_trial(made)
-            self.run_script("narrow.mjs", EXPERIMENT=str(made), CHECKPOINT=checkpoint["uuid"])
+            self.run_script("layout.mjs", EXPERIMENT=str(made), CHECKPOINT=checkpoint["uuid"])
         finally:
             self.home.det("experiment", "kill", made, code=None)
 

@@ -7,19 +7,14 @@ import {
   type Params,
   type RouteObject,
 } from "react-router";
-import { readTrialAhead } from "@/api/trialQueries";
+import { prefetchTrial } from "@/api/trialQueries";
 import { session } from "@/api/session";
 import { Administration } from "@/components/Frame/Administration";
 import { Frame } from "@/components/Frame/Frame";
+import type { PageHandle } from "@/components/Frame/useCrumbs";
 import { RouteError } from "@/components/ErrorPanel/RouteError";
-import { readLogAhead } from "@/components/LogView/ahead";
+import { prefetchLog } from "@/components/LogView/prefetch";
 import { paths } from "./paths";
-
-/** `handle` of a page's route. */
-export interface PageHandle {
-  /** Its name in the breadcrumb, where the page says nothing better by useTitle. */
-  title: string;
-}
 
 type PageModule = { default: React.ComponentType };
 
@@ -76,8 +71,8 @@ const routesWith = (client: QueryClient): RouteObject[] => [
         () => import("./pages/Trial/Trial"),
         ({ id, tab }, { searchParams }) => {
           if (!session.isOpen()) return;
-          void readTrialAhead(client, Number(id), tab);
-          if (tab === "logs") readLogAhead(client, Number(id), searchParams);
+          void prefetchTrial(client, Number(id), tab);
+          if (tab === "logs") prefetchLog(client, Number(id), searchParams);
         },
       ),
       page("/compare", "Compare", () => import("./pages/Compare/Compare")),

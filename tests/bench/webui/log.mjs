@@ -108,7 +108,7 @@ figures.blank = Math.max(figures.blank, (100 * downwards.blank) / downwards.fram
 figures.error = await between(press("Next error"), "ERROR: no loss$");
 figures.link = await opened(page.url(), "ERROR: no loss$");
 
-await page.getByLabel("regular expression").check();
+await page.getByLabel("Regular expression").check();
 await page.getByRole("searchbox").fill("line 7654[0-9]{2} ");
 figures.search = await between(() => page.keyboard.press("Enter"), "line 765400 of many$");
 

@@ -1,22 +1,22 @@
-// What is done with an experiment while it goes on, and with its log: paused, activated, taken as the start of a
-// search and of another that goes on; lines of it that are left out.
+// Actions on a running experiment and its log: pause, activate, cancel, continue, start a search from its
+// best trial; filter the log.
 import assert from "node:assert/strict";
 import { inBrowser, inspect, signIn, url } from "./browser.mjs";
-import { handsOn } from "./hands.mjs";
+import { helpersFor } from "./helpers.mjs";
 
 const { EXPERIMENT: experiment, PASSWORD: password } = process.env;
 
 await inBrowser(async (page) => {
-  const { button } = handsOn(page);
+  const { button } = helpersFor(page);
   await page.goto(`${url}/experiments/${experiment}`);
   await signIn(page, "admin", password);
   await page.getByText("Running").first().waitFor();
 
-  // A log by what its lines contain: the address keeps it.
+  // Filter the log by text; the address keeps the filter.
   await page.goto(`${url}/experiments/${experiment}/logs`);
   const line = page.getByText(/^step \d+ of many/);
   await line.first().waitFor();
-  const text = page.getByRole("searchbox", { name: "Text" });
+  const text = page.getByRole("searchbox", { name: "Search text" });
   await text.fill("step 3 of");
   await text.press("Enter");
   await page.waitForURL(/step/);
@@ -33,16 +33,16 @@ await inBrowser(async (page) => {
   await button("Activate").click();
   await page.getByText("Running").first().waitFor();
 
-  // It ends, and goes on.
+  // Cancel and continue.
   await button("Cancel").click();
   await page.getByText(/Canceled$/).waitFor(); // the state; the log's own line is in capitals
   await button("Continue").click();
   await page.getByText("Running").first().waitFor();
 
-  await page.getByRole("link", { name: "Search from this" }).click();
-  const editor = page.getByLabel("Configuration, in YAML");
+  await page.getByRole("link", { name: "New search from best trial" }).click();
+  const editor = page.getByLabel("Configuration (YAML)");
   await page.waitForURL(/for=search/);
   assert.match(await editor.inputValue(), /searcher"?:/);
-  await page.getByText("The configuration is good.").waitFor();
+  await page.getByText("Configuration is valid.").waitFor();
   await inspect(page, "search-from");
 });

@@ -1,16 +1,21 @@
-// Users, access tokens, templates, webhooks: made, changed, and told of by the audit.
+// Users, access tokens, templates and webhooks: create and change them, and find the audit records.
 import assert from "node:assert/strict";
 import { inBrowser, inspect, signIn, url } from "./browser.mjs";
-import { handsOn } from "./hands.mjs";
+import { helpersFor } from "./helpers.mjs";
 
 await inBrowser(async (page, watch) => {
-  const { button, ask, send, agree, expectAudited } = handsOn(page);
+  const { button, ask, send, agree, expectAudited } = helpersFor(page);
   await page.goto(url);
   await signIn(page, "admin", process.env.PASSWORD);
   await page.getByRole("link", { name: "Admin" }).click();
   await page.getByRole("table", { name: "Users" }).getByRole("link", { name: "admin" }).waitFor();
   await inspect(page, "users");
-  await ask("New user", "", { User: "ann", Name: "Ann", Password: "Secret456" }, "Create");
+  await ask(
+    "New user",
+    "",
+    { Username: "ann", "Display name": "Ann", Password: "Secret456" },
+    "Create",
+  );
   await page.getByRole("row", { name: /Editor Uncategorized/ }).waitFor();
   await inspect(page, "user");
   agree();
@@ -20,7 +25,7 @@ await inBrowser(async (page, watch) => {
   const tabs = page.getByRole("navigation", { name: "Administration" });
   await tabs.getByRole("link", { name: "Access tokens" }).click();
   await ask("New token", "token-new", { Description: "nightly" }, "Create");
-  const made = page.getByRole("status", { name: "The new token" });
+  const made = page.getByRole("status", { name: "New token" });
   const token = await made.locator("code").first().innerText();
   const asks = () => fetch(`${url}/api/v1/me`, { headers: { Authorization: `Bearer ${token}` } });
   assert.equal((await asks()).status, 200);
@@ -33,18 +38,18 @@ await inBrowser(async (page, watch) => {
     .getByRole("button", { name: "Revoke" })
     .click();
   await page.getByRole("row", { name: /nightly/ }).waitFor({ state: "detached" });
-  assert.equal((await asks()).status, 401, "a revoked token is taken");
-  assert.ok(!(await page.content()).includes(token), "the token is still there");
+  assert.equal((await asks()).status, 401, "a revoked token is accepted");
+  assert.ok(!(await page.content()).includes(token), "the page still contains the token");
 
-  watch.expected.push(/400/); // what is typed is checked, also when it is wrong
+  watch.expected.push(/400/); // the editor validates invalid text, too
   await tabs.getByRole("link", { name: "Templates" }).click();
   await ask("New template", "", { Name: "small" }, "Create");
-  const editor = page.getByLabel("Template, in YAML");
+  const editor = page.getByLabel("Template (YAML)");
   await editor.fill("resources:\n  slots_per_trial: two\n");
   await page.getByText(/slots_per_trial: expected/).waitFor();
   await inspect(page, "template-bad");
   await editor.fill("resources:\n  slots_per_trial: 2\nmax_restarts: 1\n");
-  await page.getByText("The template is good.").waitFor();
+  await page.getByText("Template is valid.").waitFor();
   await button("Save").click();
   await button("Save").and(page.locator('[aria-disabled="true"]')).waitFor();
   await inspect(page, "template");
@@ -54,50 +59,57 @@ await inBrowser(async (page, watch) => {
 
   await tabs.getByRole("link", { name: "Webhooks" }).click();
   const hook = {
-    ...{ Name: "best", URL: "http://127.0.0.1:9/hook?key=secret" },
-    ...{ "Told when": "a metric goes beyond a value", Metric: "accuracy", Value: "0.95" },
+    Name: "best",
+    URL: "http://127.0.0.1:9/hook?key=secret",
+    Trigger: "Metric threshold",
+    Metric: "accuracy",
+    Value: "0.95",
   };
   await ask("New webhook", "webhook-new", hook, "Create");
   await page.getByText("validation accuracy > 0.95").waitFor();
   await button("Edit").click();
   await button("Add trigger").click();
   const second = page.getByRole("group", { name: "Trigger 2" });
-  await second.getByLabel("Told when").selectOption("a line of a log matches");
+  await second.getByLabel("Trigger").selectOption("Log line match");
   await second.getByLabel("Regular expression").fill("out of memory");
   await inspect(page, "webhook-edit");
   await send("Save");
-  await page.getByText("a log line matches out of memory").waitFor();
-  await button("Test").click(); // it leads into the cluster's own network
+  await page.getByText("log line matches out of memory").waitFor();
+  await button("Test").click(); // the URL is inside the cluster's network
   const refusal = page.getByRole("alert");
   await refusal.waitFor();
-  assert.match(await refusal.innerText(), /127\.0\.0\.1[^]*request [0-9a-f-]{36}/);
+  assert.match(await refusal.innerText(), /127\.0\.0\.1[^]*Request ID [0-9a-f-]{36}/);
   await inspect(page, "webhook");
   await tabs.getByRole("link", { name: "Webhooks" }).click();
   await page.getByRole("link", { name: "best" }).waitFor();
-  assert.ok(!(await page.content()).includes("key=secret"), "a list shows what may be secret");
+  assert.ok(!(await page.content()).includes("key=secret"), "the list shows a secret");
   await inspect(page, "webhooks");
 
   await tabs.getByRole("link", { name: "Audit" }).click();
   await expectAudited([
-    ...["UserService.PostUser", "TokenService.PostAccessToken", "TokenService.PatchAccessToken"],
-    ...["TemplateService.PutTemplate", "WebhookService.PostWebhook", "WebhookService.TestWebhook"],
+    "UserService.PostUser",
+    "TokenService.PostAccessToken",
+    "TokenService.PatchAccessToken",
+    "TemplateService.PutTemplate",
+    "WebhookService.PostWebhook",
+    "WebhookService.TestWebhook",
   ]);
   assert.match(page.url(), /method=WebhookService.TestWebhook/);
-  await button("Show all").click();
+  await button("Clear filters").click();
   await page.getByRole("row", { name: /PostUser/ }).waitFor();
   await inspect(page, "audit");
   await page.setViewportSize({ width: 390, height: 800 });
   await inspect(page, "audit-narrow");
   await page.setViewportSize({ width: 1280, height: 800 });
 
-  // Who may less is offered less.
+  // A user with fewer permissions sees fewer actions.
   await page.locator("summary", { hasText: "Signed in as admin" }).click();
   await button("Sign out").click();
   await signIn(page, "determined", process.env.PASSWORD);
   await page.locator("summary", { hasText: "Signed in as determined" }).waitFor();
   await page.goto(`${url}/admin/users`);
   await page.getByRole("table", { name: "Users" }).getByRole("link", { name: "admin" }).waitFor();
-  await tabs.getByRole("link", { name: "Webhooks" }).waitFor(); // what may be done is known
+  await tabs.getByRole("link", { name: "Webhooks" }).waitFor(); // the permissions are loaded
   assert.equal(await button("New user").count(), 0);
   assert.equal(await tabs.getByRole("link", { name: "Audit" }).count(), 0);
 });

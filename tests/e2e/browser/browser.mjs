@@ -88,10 +88,10 @@ export async function inspect(page, name) {
   await page.emulateMedia({ colorScheme: null });
 }
 
-/** As a person does: once the page that asks is there. The one before may have a field "User", too. */
+/** As a person does: once the page that asks is there. The page before may have a field "Username", too. */
 export async function signIn(page, username, password) {
   await page.getByRole("button", { name: "Sign in" }).waitFor();
-  await page.getByLabel("User").fill(username);
+  await page.getByLabel("Username").fill(username);
   await page.getByLabel("Password").fill(password);
   await page.getByRole("button", { name: "Sign in" }).click();
 }

@@ -1,13 +1,13 @@
-// Many experiments at once: selected, moved to another project, deleted; what was refused is told.
+// Bulk actions: select experiments, move them to another project, delete them, report refusals.
 import assert from "node:assert/strict";
 import { inBrowser, inspect, signIn, url } from "./browser.mjs";
-import { handsOn } from "./hands.mjs";
+import { helpersFor } from "./helpers.mjs";
 
 const [one, two, three, running] = JSON.parse(process.env.EXPERIMENTS);
 const project = process.env.PROJECT;
 
 await inBrowser(async (page, watch) => {
-  const { field, send, agree } = handsOn(page);
+  const { field, send, agree } = helpersFor(page);
   const box = (id) => page.getByRole("checkbox", { name: `Select ${id}`, exact: true });
   const bar = page.getByRole("toolbar", { name: "Selected rows" });
   const press = (name) => bar.getByRole("button", { name, exact: true }).click();
@@ -20,28 +20,28 @@ await inBrowser(async (page, watch) => {
   await inspect(page, "bulk");
   await press("Move");
   await page.getByRole("heading", { name: "Move 2 experiments" }).waitFor();
-  await field("To project").selectOption({ label: "Uncategorized / attic" });
+  await field("Destination project").selectOption({ label: "Uncategorized / attic" });
   await inspect(page, "bulk-move");
   await send("Move");
   await status(/^2 moved$/);
 
-  // They are there, and the third is not.
+  // The project lists the two moved experiments and not the third.
   await page.goto(`${url}/experiments?project=${project}`);
   await page.getByText("2 experiments").waitFor();
   await box(one).waitFor();
   await box(two).waitFor();
 
-  // One that runs is not deleted; the other is, once what is lost was agreed to.
+  // After the confirmation the ended experiment is deleted; the running one is refused.
   watch.expected.push(/4\d\d/);
   await page.goto(`${url}/experiments`);
   for (const id of [three, running]) await box(id).check();
   const [question] = await Promise.all([agree(), press("Delete")]);
-  assert.match(question, /^Delete 2 experiments\? .*checkpoints are lost/);
+  assert.match(question, /^Delete 2 experiments\? .*checkpoints are deleted/);
   await status(new RegExp(`^1 deleted; 1 refused: .*${running}`));
   await box(three).waitFor({ state: "detached" });
   await box(running).waitFor();
 
-  // What one does not agree to is not done.
+  // Dismissing the confirmation deletes nothing.
   await page.goto(`${url}/experiments?project=${project}`);
   await box(one).check();
   await Promise.all([

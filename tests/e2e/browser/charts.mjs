@@ -1,20 +1,20 @@
-// Charts: how they are shown is in the address, keys move and zoom them, and what they show is kept as files.
+// Charts: the address keeps the view, keys move and zoom, and the data can be exported as files.
 import assert from "node:assert/strict";
 import { inBrowser, inspect, signIn, url } from "./browser.mjs";
-import { handsOn } from "./hands.mjs";
+import { helpersFor } from "./helpers.mjs";
 
 const { EXPERIMENT: experiment, PASSWORD: password } = process.env;
 
 await inBrowser(async (page) => {
-  const { csv, download } = handsOn(page);
+  const { csv, download } = helpersFor(page);
   await page.goto(`${url}/experiments/${experiment}`);
   await signIn(page, "admin", password);
   const chart = page.getByRole("application");
   await chart.locator("canvas").waitFor();
-  const all = page.getByRole("button", { name: "Show all" });
+  const all = page.getByRole("button", { name: "Reset zoom" });
   const isAt = (pattern) => page.waitForURL((address) => pattern.test(address.search));
 
-  // What is dragged over is zoomed into; Back undoes it, step by step.
+  // Dragging zooms in; Back undoes each step.
   const over = chart.locator(".u-over");
   const { x, y } = await over.boundingBox();
   await page.mouse.move(x + 100, y + 50);
@@ -22,29 +22,29 @@ await inBrowser(async (page) => {
   await page.mouse.move(x + 300, y + 50, { steps: 4 });
   await page.mouse.up();
   await isAt(/zoom=[\d.]+\.\.[\d.]+/);
-  await page.getByLabel("log").check();
+  await page.getByLabel("Log scale").check();
   await isAt(/log=validation.loss/);
   const address = page.url();
   await page.goBack();
-  await page.getByRole("checkbox", { name: "log", checked: false }).waitFor();
+  await page.getByRole("checkbox", { name: "Log scale", checked: false }).waitFor();
   await all.waitFor();
   await page.goBack();
   await all.waitFor({ state: "detached" });
-  // Whoever is given the address sees the same.
+  // The address reproduces the view.
   await page.goto(address);
-  await page.getByRole("checkbox", { name: "log", checked: true }).waitFor();
+  await page.getByRole("checkbox", { name: "Log scale", checked: true }).waitFor();
   await all.waitFor();
   await over.dblclick();
   await isAt(/^(?!.*zoom)/);
   await all.waitFor({ state: "detached" });
-  const slider = page.getByLabel("smooth");
+  const slider = page.getByLabel("Smoothing");
   await slider.focus();
   for (let i = 0; i < 3; i++) await page.keyboard.press("ArrowRight");
   await isAt(/smooth=validation.loss%3A0.03/);
 
-  // By keys alone; a live region says where one is. The loss at step n is 1 + 1/n.
+  // Keyboard only; a live region announces the position. The loss at step n is 1 + 1/n.
   const said = page.getByRole("figure").getByRole("status");
-  await page.mouse.move(0, 0); // A mouse that rests on a chart is told of where it is whenever that is drawn.
+  await page.mouse.move(0, 0); // A mouse that rests on a chart gets an event on every draw.
   await page.goto(`${url}/experiments/${experiment}`);
   await chart.locator("canvas").waitFor();
   await chart.focus();
@@ -62,23 +62,23 @@ await inBrowser(async (page) => {
   await inspect(page, "chart");
 
   const points = await csv(
-    page.getByRole("button", { name: "CSV of validation loss" }),
+    page.getByRole("button", { name: "Export validation loss as CSV" }),
     "trial,batches,epoch,time,loss",
   );
   assert.match(points.lines[0], /^\d+,1,0.1,\d{4}-[^,]+Z,2$/);
-  const png = await download(page.getByRole("button", { name: "PNG of validation loss" }));
+  const png = await download(page.getByRole("button", { name: "Export validation loss as PNG" }));
   assert.equal(png.bytes.toString("latin1", 1, 4), "PNG");
-  const svg = await download(page.getByRole("button", { name: "SVG of validation loss" }));
+  const svg = await download(page.getByRole("button", { name: "Export validation loss as SVG" }));
   assert.match(svg.bytes.toString(), /^<svg .*<rect/s);
 
-  // By epochs and by time, on the page of the experiment and of two trials compared.
-  await page.getByLabel("x is").selectOption("epochs");
+  // Epochs as x axis on the experiment's page, time on the comparison of two trials.
+  await page.getByLabel("X axis").selectOption("epochs");
   await page.getByRole("application", { name: /by epochs/ }).waitFor();
   const [first, second] = process.env.TRIALS.split(",");
   await page.goto(`${url}/compare?trials=${first},${second}&x=time`);
   const compared = page.getByRole("application", { name: /^Chart of validation loss by time/ });
   await compared.locator("canvas").waitFor();
-  // It grows while it is looked at: the newest point is later than the one that was.
+  // The curve grows: the newest point becomes later.
   const newest = async () => {
     await compared.focus();
     await page.keyboard.press("Escape");

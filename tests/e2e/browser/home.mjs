@@ -1,4 +1,4 @@
-// Home: what there is, and what comes while one looks.
+// Home: the lists, and live updates of them.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { inBrowser, inspect, signIn, url } from "./browser.mjs";
@@ -22,8 +22,8 @@ await inBrowser(async (page, watch) => {
   await page.evaluate(() => (window.stayed = true));
   const id = create();
   await mine.getByRole("row", { name: new RegExp(`${id} .*Queued`) }).waitFor();
-  await page.getByText("1 waiting").waitFor();
-  assert.equal(await page.evaluate(() => window.stayed), true, "the page was loaded again");
+  await page.getByText("1 queued").waitFor();
+  assert.equal(await page.evaluate(() => window.stayed), true, "the page was reloaded");
   await inspect(page, "home");
 
   await page.keyboard.press("Control+k");
@@ -45,7 +45,7 @@ await inBrowser(async (page, watch) => {
   await mine.waitFor();
   await page.keyboard.press("?");
   const keys = page.getByRole("dialog", { name: "Keyboard shortcuts" });
-  await keys.getByText("Go anywhere by a few letters").waitFor();
+  await keys.getByText("Search pages, experiments, workspaces and models").waitFor();
   await inspect(page, "shortcuts");
   await page.keyboard.press("Escape");
   await keys.waitFor({ state: "hidden" });

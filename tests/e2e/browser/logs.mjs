@@ -1,12 +1,12 @@
-// A log that has ended: its lines by rank, level, time and regular expression, and from error to error.
+// The log of an ended trial: filters by rank, level, time and regular expression.
 import assert from "node:assert/strict";
 import { inBrowser, inspect, signIn, url } from "./browser.mjs";
-import { handsOn } from "./hands.mjs";
+import { helpersFor } from "./helpers.mjs";
 
 const { TRIAL: trial, PASSWORD: password } = process.env;
 
 await inBrowser(async (page) => {
-  const { button } = handsOn(page);
+  const { button } = helpersFor(page);
   const log = page.getByRole("log");
   const has = (text) => log.getByText(text).first().waitFor();
   const hasNot = (text) => log.getByText(text).first().waitFor({ state: "detached" });
@@ -29,7 +29,7 @@ await inBrowser(async (page) => {
   await hasNot("calm of 0");
   await has("calm of 1");
   await inspect(page, "log-rank");
-  // The address says it, to whomever it is given.
+  // The address keeps the filter.
   await page.reload();
   await has("calm of 1");
   assert.equal(await log.getByText("calm of 0").count(), 0);
@@ -49,7 +49,7 @@ await inBrowser(async (page) => {
   await to.fill("2001-01-01T00:00:01");
   await to.press("Enter");
   await isAt(/until=2001/);
-  await page.getByText(/^No line fits/).waitFor();
+  await page.getByText(/^No lines match/).waitFor();
   await showAll();
   const from = page.getByLabel("From", { exact: true });
   await from.fill("2001-01-01T00:00:01");
@@ -57,7 +57,7 @@ await inBrowser(async (page) => {
   await isAt(/since=2001/);
   await has("calm of 0");
 
-  await page.getByLabel("regular expression").check();
+  await page.getByLabel("Regular expression").check();
   const pattern = page.getByRole("searchbox", { name: "Regular expression" });
   await pattern.fill("(warm|broken) of [1-3]");
   await pattern.press("Enter");

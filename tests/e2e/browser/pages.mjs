@@ -1,9 +1,9 @@
-// Every page and every dialog that has an address: a new one gets a line here, and is then looked at by
-// axe, light and dark, wide and narrow (narrow.mjs), and kept as a picture.
+// Every page and every dialog that has an address. Add a line for a new one: layout.mjs then checks it
+// with axe, light and dark, wide and narrow, and keeps screenshots.
 
 /**
- * The pages' addresses, with what is there once each has been read (of `page`, in Playwright's words), and
- * a name for its picture where the address is none.
+ * The pages' addresses, each with a locator on `page` for an element that is there once the page is loaded,
+ * and a name for its screenshot where the address does not give one.
  */
 export function pagesOf(page, { experiment, trial, workspace, project, user, webhook, long }) {
   const text = (words) => page.getByText(words);
@@ -11,7 +11,7 @@ export function pagesOf(page, { experiment, trial, workspace, project, user, web
   const table = (name) => page.getByRole("table", { name }).getByRole("row");
   const dialog = page.getByRole("dialog").getByRole("heading");
   const of = `/experiments/${experiment}`;
-  const parts = page.getByRole("navigation", { name: /^Parts/ });
+  const sections = page.getByRole("navigation", { name: /sections$/ });
   const model = `/models/${long}`;
   const curves = page.getByRole("figure").locator("canvas");
   return [
@@ -19,28 +19,28 @@ export function pagesOf(page, { experiment, trial, workspace, project, user, web
     ["/cluster", head("agent-0")],
     ["/cluster/usage", page.getByRole("region", { name: "By user" })],
     ["/experiments", table("Experiments")],
-    ["/experiments?of=runs&rows=compact", table("Runs"), "runs"],
+    ["/experiments?of=runs&rows=compact", table("Trials"), "runs"],
 
     [of, curves, "experiment"],
     [`${of}?do=edit`, dialog, "experiment-edit"],
     [`${of}?do=move`, dialog, "experiment-move"],
     [`${of}/trials`, table("Trials"), "experiment-trials"],
-    [`${of}/hyperparameters`, text(/drag along an axis/), "experiment-hyperparameters"],
-    [`${of}/search`, head("Rung by rung"), "experiment-search"],
+    [`${of}/hyperparameters`, text(/Drag on an axis/), "experiment-hyperparameters"],
+    [`${of}/search`, head("Promotions by rung"), "experiment-search"],
     [`${of}/code`, text("learns.py"), "experiment-code"],
-    [`${of}/configuration`, text("with all defaults"), "experiment-configuration"],
+    [`${of}/configuration`, text("Show defaults"), "experiment-configuration"],
     [`${of}/notes`, text("No notes yet."), "experiment-notes"],
     [`${of}/logs`, text(/^step \d+ of many/), "experiment-logs"],
-    [`${of}/fork`, text("The configuration is good."), "experiment-fork"],
+    [`${of}/fork`, text("Configuration is valid."), "experiment-fork"],
 
     [`/trials/${trial}`, curves, "trial"],
     ...["checkpoints", "hyperparameters", "runs", "system"].map((tab) => [
       `/trials/${trial}/${tab}`,
-      parts,
+      sections,
       `trial-${tab}`,
     ]),
     [`/trials/${trial}/logs`, text(/^step \d+ of many/), "trial-logs"],
-    [`/compare?trials=${trial},1`, text(/^Experiment \d+ against \d+/), "compare"],
+    [`/compare?trials=${trial},1`, text(/^Experiment \d+ compared with \d+/), "compare"],
 
     ["/models", table("Models")],
     ["/models?do=create", dialog],
@@ -62,15 +62,17 @@ export function pagesOf(page, { experiment, trial, workspace, project, user, web
     ["/admin/tokens?do=create", dialog],
     ["/admin/templates", table("Templates")],
     ["/admin/templates?do=create", dialog],
-    [`/admin/templates/${long}`, text("The template is good."), "template"],
-    ["/admin/policies", page.getByLabel("Policies of the cluster, in YAML")],
+    [`/admin/templates/${long}`, text("Template is valid."), "template"],
+    ["/admin/policies", page.getByLabel("Policies of the cluster (YAML)")],
     ["/admin/webhooks", table("Webhooks")],
     ["/admin/webhooks?do=create", dialog],
     [`/admin/webhooks/${webhook}`, head(long), "webhook"],
     [`/admin/webhooks/${webhook}?do=edit`, dialog, "webhook-edit"],
     ["/admin/audit", table("Audit")],
-    ["/nowhere", head("There is no page here")],
+    ["/nowhere", head("Page not found")],
   ].map(([path, there, name = path.slice(1).replaceAll(/[^a-z0-9]+/g, "-")]) => ({
-    ...{ path, there, name },
+    path,
+    there,
+    name,
   }));
 }

@@ -1,17 +1,18 @@
-// The table of experiments and runs: conditions put together by mouse and by keys, columns coloured, pinned, moved
-// and resized, rows selected without being seen, and all of it kept as a view.
+// The table of experiments and trials: conditions built by mouse and by keys; columns coloured, pinned, moved
+// and resized; rows selected without being loaded; all of it saved as a view.
 import assert from "node:assert/strict";
 import { inBrowser, inspect, signIn, url } from "./browser.mjs";
-import { handsOn } from "./hands.mjs";
+import { helpersFor } from "./helpers.mjs";
 
 const name = process.env.NAME;
 const count = Number(process.env.COUNT);
 const METRIC = "validation.loss.last";
 
 await inBrowser(async (page) => {
-  const { button, agree } = handsOn(page);
-  const table = page.getByRole("table", { name: "Runs" });
-  const found = (rows) => page.getByText(`${rows} runs`, { exact: true }).waitFor();
+  const { button, agree } = helpersFor(page);
+  const table = page.getByRole("table", { name: "Trials" });
+  const found = (rows) =>
+    page.getByText(`${rows} ${rows === 1 ? "trial" : "trials"}`, { exact: true }).waitFor();
   const open = (what) => page.locator("summary", { hasText: what });
   const says = (pattern) =>
     page.waitForURL((address) => pattern.test(decodeURIComponent(address.search)));
@@ -19,10 +20,10 @@ await inBrowser(async (page) => {
   await page.goto(`${url}/experiments?of=runs`);
   await signIn(page, "admin", process.env.PASSWORD);
   await table.getByRole("link", { name }).first().waitFor();
-  const all = Number((await page.getByText(/^\d+ runs$/).innerText()).split(" ")[0]);
+  const all = Number((await page.getByText(/^\d+ trials$/).innerText()).split(" ")[0]);
   assert.ok(all > count);
 
-  // Conditions: a field and a value by keys, an operator by choice, a group of others that need not hold.
+  // Conditions: type a field and a value, choose an operator, add a group of alternatives.
   await open("Conditions").click();
   await button("Add condition").click();
   await page.keyboard.type("experimentName");
@@ -33,7 +34,7 @@ await inBrowser(async (page) => {
   await button("Add group").click();
   await page.keyboard.type("hp.x");
   await page.keyboard.press("Enter");
-  const group = page.getByRole("group", { name: "One of these holds" });
+  const group = page.getByRole("group", { name: "Any condition matches" });
   await group.getByLabel("Operator").selectOption(">=");
   await group.getByLabel("Value", { exact: true }).fill("1");
   await group.getByLabel("Value", { exact: true }).press("Enter");
@@ -51,28 +52,28 @@ await inBrowser(async (page) => {
     [whole],
   );
   await inspect(page, "conditions");
-  // Typed, it is the same conditions; the address has it.
+  // The same filter as typed text gives the same conditions.
   await sentence.fill(`experimentName = ${name}`);
   await sentence.press("Enter");
   await found(count);
-  await page.getByRole("group", { name: "One of these holds" }).waitFor({ state: "detached" });
+  await page.getByRole("group", { name: "Any condition matches" }).waitFor({ state: "detached" });
   assert.equal(await value().inputValue(), name);
   await open("Conditions").click();
 
-  // Columns: a metric's, coloured by its values, as one of those that stay.
+  // Columns: add a metric, colour it by its values, pin it.
   await open("Columns").click();
   await page.getByLabel("Search columns").fill(METRIC);
-  // The address has it first, then the box.
+  // The address changes before the checkbox does.
   await page.getByRole("checkbox", { name: METRIC }).click();
   await says(/columns=.*validation.loss.last/);
   const shown = page.locator("li", { hasText: METRIC });
-  await shown.getByRole("button", { name: "colour" }).click();
+  await shown.getByRole("button", { name: "color" }).click();
   await says(/heat=validation.loss.last/);
   for (let place = 6; place > 2; place--)
     await shown.getByRole("button", { name: `Move ${METRIC} left` }).click();
   await shown.getByRole("button", { name: "pin" }).click();
   await says(/pin=3/);
-  await page.getByLabel("compact rows").click();
+  await page.getByLabel("Compact rows").click();
   await open("Columns").click();
   const cells = table.locator('[role="row"][aria-rowindex="2"] [role="cell"]');
   const cell = cells.nth(3);
@@ -87,7 +88,7 @@ await inBrowser(async (page) => {
   assert.equal(await cells.nth(0).evaluate((it) => it.parentElement.offsetHeight), 28);
   await inspect(page, "heat-map");
 
-  // A column's edge by keys and by dragging, a head dragged to another place.
+  // Resize a column by keys and by dragging; move another by dragging its head.
   const head = (words) => table.getByRole("columnheader", { name: words });
   const edge = page.getByRole("separator", { name: /Width of Searcher Metric Value/i });
   const width = async () => Number(await edge.getAttribute("aria-valuenow"));
@@ -121,7 +122,7 @@ await inBrowser(async (page) => {
     .dragTo(head(/^State/));
   await says(/columns=.*startTime,state/);
 
-  // Sorted by two.
+  // Sort by two columns.
   await head(/^State/)
     .getByRole("button")
     .click();
@@ -130,7 +131,7 @@ await inBrowser(async (page) => {
     .click({ modifiers: ["Shift"] });
   await says(/sort=state=asc,startTime=asc/);
 
-  // All of it is a view with a name.
+  // Save all of it as a named view.
   const kept = new URL(page.url()).search;
   await open("Views").click();
   await page.getByLabel("Name of this view").fill("coloured");
@@ -142,17 +143,17 @@ await inBrowser(async (page) => {
   await page.getByRole("link", { name: "coloured" }).click();
   await found(count);
   assert.equal(new URL(page.url()).search, kept);
-  await Promise.all([agree(), button("Forget coloured").click()]);
+  await Promise.all([agree(), button("Delete view coloured").click()]);
   await page.getByRole("link", { name: "coloured" }).waitFor({ state: "detached" });
   await open("Views").click();
 
-  // All that match, of which one was ticked.
+  // Select one row, then all matching rows.
   await table
     .getByRole("checkbox", { name: /^Select \d+$/ })
     .first()
     .check();
   const bar = page.getByRole("toolbar", { name: "Selected rows" });
-  await bar.getByRole("button", { name: `Select all ${count} that match` }).click();
+  await bar.getByRole("button", { name: `Select all ${count} matching rows` }).click();
   await bar.getByText(`${count} selected`).waitFor();
   const [question] = await Promise.all([
     page.waitForEvent("dialog").then(async (asked) => {
@@ -161,5 +162,5 @@ await inBrowser(async (page) => {
     }),
     bar.getByRole("button", { name: "Kill" }).click(),
   ]);
-  assert.match(question, new RegExp(`^Kill ${count} runs\\?`));
+  assert.match(question, new RegExp(`^Kill ${count} trials\\?`));
 });

@@ -1,5 +1,5 @@
-// Many windows of one browser, each with an experiment's page and a log that goes on: a browser has six
-// connections to a host, and no window waits for another.
+// Many windows of one browser, each with a page of a running experiment and its log: a browser opens six
+// connections to a host, but no window waits for another.
 import assert from "node:assert/strict";
 import { inBrowser, signIn, url } from "./browser.mjs";
 
@@ -16,7 +16,7 @@ await inBrowser(async (page) => {
     await each.goto(`${url}/experiments/${experiment}/logs`);
     await each.getByText("Running").first().waitFor();
   }
-  // What anybody asks for now finds a connection.
+  // Every window still finds a connection for a request.
   for (const each of windows) {
     const answer = await each.evaluate(async () => (await fetch("/api/v1/me")).status);
     assert.equal(answer, 200);

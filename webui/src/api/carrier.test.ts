@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { createCarrier, type Carrier, type StreamEvent } from "./carrier";
-import { throughPort, type FromWorker, type ToWorker } from "./sharedCarrier";
+import { createPortCarrier, type WorkerEvent, type WorkerRequest } from "./sharedCarrier";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -43,7 +43,8 @@ const settle = () => vi.advanceTimersByTimeAsync(1);
 it("carries what is asked for together over one connection, and tells whose each message is", async () => {
   const connections = master();
   const carrier = createCarrier(2);
-  const [a, b] = [follow(carrier, "/api/v1/a?x=1"), follow(carrier, "/api/v1/b")];
+  const a = follow(carrier, "/api/v1/a?x=1");
+  const b = follow(carrier, "/api/v1/b");
   await settle();
   expect(connections.map(({ of }) => of)).toEqual([["/api/v1/a?x=1", "/api/v1/b"]]);
   connections[0]?.say('{"stream":1,"result":{"stream":0,"n":1}}');
@@ -63,7 +64,8 @@ it("carries what is asked for together over one connection, and tells whose each
 it("refuses one without the others", async () => {
   const connections = master();
   const carrier = createCarrier(2);
-  const [a, b] = [follow(carrier, "/api/v1/a"), follow(carrier, "/api/v1/b")];
+  const a = follow(carrier, "/api/v1/a");
+  const b = follow(carrier, "/api/v1/b");
   await settle();
   connections[0]?.say(
     '{"stream":0,"status":404,"error":{"code":5,"error":"no a","reason":"NotFound"}}',
@@ -82,7 +84,8 @@ it("refuses one without the others", async () => {
 it("moves all streams to one connection rather than hold more than it may", async () => {
   const connections = master();
   const carrier = createCarrier(2);
-  const [a, b] = [follow(carrier, "/api/v1/a"), undefined];
+  const a = follow(carrier, "/api/v1/a");
+  const b = undefined;
   await settle();
   const other = follow(carrier, "/api/v1/b");
   await settle();
@@ -108,7 +111,8 @@ it("moves all streams to one connection rather than hold more than it may", asyn
 it("holds no connection that nobody follows", async () => {
   const connections = master();
   const carrier = createCarrier(2);
-  const [a, b] = [follow(carrier, "/api/v1/a"), follow(carrier, "/api/v1/b")];
+  const a = follow(carrier, "/api/v1/a");
+  const b = follow(carrier, "/api/v1/b");
   follow(carrier, "/api/v1/c").close();
   await settle();
   expect(connections[0]?.of).toEqual(["/api/v1/a", "/api/v1/b"]);
@@ -121,14 +125,17 @@ it("holds no connection that nobody follows", async () => {
 });
 
 it("passes streams through a port, and does without it when there is nobody at the other end", () => {
-  const told: ToWorker[] = [];
-  const port = { postMessage: (message: ToWorker) => told.push(message) } as unknown as MessagePort;
-  const hear = (data: FromWorker) => {
+  const told: WorkerRequest[] = [];
+  const port = {
+    postMessage: (message: WorkerRequest) => told.push(message),
+  } as unknown as MessagePort;
+  const hear = (data: WorkerEvent) => {
     port.onmessage?.call(port, new MessageEvent("message", { data }));
   };
   let fail: () => void = vi.fn();
-  const carrier = throughPort(port, (onFailure) => (fail = onFailure));
-  const [a, b] = [follow(carrier, "/api/v1/a"), follow(carrier, "/api/v1/b")];
+  const carrier = createPortCarrier(port, (onFailure) => (fail = onFailure));
+  const a = follow(carrier, "/api/v1/a");
+  const b = follow(carrier, "/api/v1/b");
   const [first, second] = told as { open: string; path: string }[];
   expect([first?.path, second?.path]).toEqual(["/api/v1/a", "/api/v1/b"]);
   hear({ key: first?.open ?? "", event: { kind: "message", text: "1" } });

@@ -1,69 +1,71 @@
 import { ApiError, request } from "./client";
-import { linesOf } from "./lines";
+import { toLines } from "./messages";
 
-/** What becomes of a stream that a carrier was asked for. After anything but "live" and "message" it is over. */
+/** An event of a requested stream. Any event other than "live" and "message" is the last one. */
 export type StreamEvent =
   | { kind: "live" }
-  /** `text`: as JSON, the message is its `result`. */
+  /** `text` is JSON; the message is its field `result`. */
   | { kind: "message"; text: string }
-  /** There is no more. */
+  /** The master ended the stream. */
   | { kind: "end" }
   | { kind: "refused"; message: string; status: number; reason: string; requestId: string }
-  /** The connection was. */
+  /** The connection was lost. */
   | { kind: "lost" }
-  /** To be asked for once more, at once: it moves to another connection. */
+  /** The stream moves to another connection; the caller must request it again at once. */
   | { kind: "again" };
-export type Say = (event: StreamEvent) => void;
+export type OnEvent = (event: StreamEvent) => void;
 
-/** Opens the stream at an address ("/api/v1/overview?follow=true"); what it returns closes it. */
-export type Carrier = (path: string, say: Say) => () => void;
+/**
+ * Opens the stream at a path ("/api/v1/overview?follow=true"); returns a function that closes it.
+ */
+export type Carrier = (path: string, onEvent: OnEvent) => () => void;
 
-interface Wanted {
+interface StreamRequest {
   path: string;
-  say: Say;
-  /** Those of its connection that are open still, with itself. */
-  beside: Set<Wanted>;
+  onEvent: OnEvent;
+  /** The open streams of the same connection, including this one. */
+  siblings: Set<StreamRequest>;
   close: () => void;
   hasMessages: boolean;
 }
 
 interface Connection {
-  streams: Set<Wanted>;
+  streams: Set<StreamRequest>;
   aborter: AbortController;
 }
 
 /**
- * A carrier that holds `most` connections at most, however many streams it carries: a browser has six to a
- * host, for all of its windows.
+ * Creates a carrier that uses at most `maxConnections` connections for any number of streams. A browser opens
+ * at most six connections to a host for all of its windows.
  *
- * @param later calls back once what is asked for together has been asked for.
+ * @param later calls back when all streams that are requested together have been requested.
  */
 export function createCarrier(
-  most: number,
+  maxConnections: number,
   later: (start: () => void) => void = queueMicrotask,
 ): Carrier {
   const connections = new Set<Connection>();
-  let waiting = new Set<Wanted>();
-  let isGathering = false;
+  let waiting = new Set<StreamRequest>();
+  let isStartScheduled = false;
 
-  const over = (stream: Wanted, event: StreamEvent) => {
-    if (stream.beside.delete(stream)) stream.say(event);
+  const over = (stream: StreamRequest, event: StreamEvent) => {
+    if (stream.siblings.delete(stream)) stream.onEvent(event);
   };
 
-  const gather = () => {
-    if (isGathering) return;
-    isGathering = true;
+  const scheduleStart = () => {
+    if (isStartScheduled) return;
+    isStartScheduled = true;
     later(start);
   };
   const start = () => {
-    isGathering = false;
+    isStartScheduled = false;
     if (waiting.size === 0) return;
-    if (connections.size >= most) {
+    if (connections.size >= maxConnections) {
       const moved = [...connections].flatMap(({ streams }) => [...streams]);
       for (const { aborter } of connections) aborter.abort();
       connections.clear();
       for (const stream of moved) over(stream, { kind: "again" });
-      gather();
+      scheduleStart();
       return;
     }
     const connection = { streams: waiting, aborter: new AbortController() };
@@ -82,15 +84,17 @@ export function createCarrier(
     try {
       const response = await open(all, signal);
       const [alone] = all.length === 1 ? all : [];
-      alone?.say({ kind: "live" });
-      for await (const line of response.body ? linesOf(response.body) : []) {
-        const [stream, event] = alone ? [alone, eventOf(line)] : joinedEventOf(line, all);
+      alone?.onEvent({ kind: "live" });
+      for await (const line of response.body ? toLines(response.body) : []) {
+        const [stream, event] = alone
+          ? [alone, parseEvent(line)]
+          : parseMultiplexedEvent(line, all);
         if (!stream || !event || !streams.has(stream)) continue;
         if (event.kind !== "message") over(stream, event);
         else {
-          if (!alone && !stream.hasMessages) stream.say({ kind: "live" });
+          if (!alone && !stream.hasMessages) stream.onEvent({ kind: "live" });
           stream.hasMessages = true;
-          stream.say(event);
+          stream.onEvent(event);
         }
       }
       endAll({ kind: alone ? "end" : "lost" });
@@ -99,23 +103,23 @@ export function createCarrier(
     }
   };
 
-  return (path, say) => {
-    const stream: Wanted = {
+  return (path, onEvent) => {
+    const stream: StreamRequest = {
       path,
-      say,
-      beside: waiting,
+      onEvent,
+      siblings: waiting,
       close: () => undefined,
       hasMessages: false,
     };
     waiting.add(stream);
-    gather();
+    scheduleStart();
     return () => {
-      if (stream.beside.delete(stream)) stream.close();
+      if (stream.siblings.delete(stream)) stream.close();
     };
   };
 }
 
-function open(streams: readonly Wanted[], signal: AbortSignal): Promise<Response> {
+function open(streams: readonly StreamRequest[], signal: AbortSignal): Promise<Response> {
   const query = new URLSearchParams(streams.map(({ path }) => ["of", path]));
   const [first] = streams;
   const path = first && streams.length === 1 ? first.path : `/api/v1/streams?${query.toString()}`;
@@ -128,8 +132,8 @@ function refusal({ message, status, reason, requestId }: ApiError): StreamEvent 
   return { kind: "refused", message, status, reason, requestId };
 }
 
-/** Of a stream that has a connection alone. */
-function eventOf(line: string): StreamEvent | undefined {
+/** Parses a line of a connection that carries one stream. */
+function parseEvent(line: string): StreamEvent | undefined {
   if (!line.startsWith("data: ")) return undefined;
   const text = line.slice("data: ".length);
   return text.startsWith('{"error"') ? { kind: "lost" } : { kind: "message", text };
@@ -137,15 +141,22 @@ function eventOf(line: string): StreamEvent | undefined {
 
 const JOINED = /^data: \{"stream":(\d+),/;
 
-/** Of one of several: {"stream": 1, "result": …}, {"stream": 1, "end": true}, {"stream": 1, "status": 404, "error": …}. */
-function joinedEventOf(line: string, all: readonly Wanted[]): [Wanted?, StreamEvent?] {
+/**
+ * Parses a line of a connection that carries several streams: {"stream": 1, "result": …},
+ * {"stream": 1, "end": true}, {"stream": 1, "status": 404, "error": …}.
+ */
+function parseMultiplexedEvent(
+  line: string,
+  all: readonly StreamRequest[],
+): [StreamRequest?, StreamEvent?] {
   const found = JOINED.exec(line);
   const stream = all[Number(found?.[1])];
   if (!found || !stream) return [];
   const text = `{${line.slice(found[0].length)}`;
   if (text.startsWith('{"result"')) return [stream, { kind: "message", text }];
   if (text.startsWith('{"end"')) return [stream, { kind: "end" }];
-  // One that was good is asked for again: it may be that something else ended it.
+  // A stream that has delivered messages is requested again: something other than a refusal may
+  // have ended it.
   if (stream.hasMessages) return [stream, { kind: "lost" }];
   const { status, error } = JSON.parse(text) as {
     status: number;

@@ -1,10 +1,10 @@
 import { tarEnd, tarHeader, tarPadding } from "@/tar";
-import { messagesOf } from "./lines";
+import { streamMessages } from "./messages";
 
-/** Told how many bytes have come so far. */
+/** Receives the number of bytes read so far. */
 export type OnBytes = (bytes: number) => void;
 
-/** The bytes of a checkpoint's file, which may be larger than what the page may hold: the browser keeps them. */
+/** Reads a checkpoint's file into a Blob, which the browser stores outside the page's memory. */
 export async function readFile(
   uuid: string,
   path: string,
@@ -15,19 +15,20 @@ export async function readFile(
   const address = `/api/v1/checkpoints/${uuid}/files/${name}`;
   const parts: Blob[] = [];
   let bytes = 0;
-  for await (const { chunk } of messagesOf<{ chunk: string }>(address, signal)) {
+  for await (const { chunk } of streamMessages<{ chunk: string }>(address, signal)) {
     const part = new Blob([Uint8Array.from(atob(chunk), (letter) => letter.charCodeAt(0))]);
     parts.push(part);
-    onBytes?.((bytes += part.size));
+    bytes += part.size;
+    onBytes?.(bytes);
   }
   return new Blob(parts);
 }
 
 /**
- * All files of a checkpoint as one tar archive, in a folder that is named as the checkpoint. `resources`
- * are its paths and their sizes, as the API says them.
+ * Reads all files of a checkpoint as one tar archive with a folder named after the checkpoint. `resources`
+ * maps paths to sizes, as in the API.
  *
- * @throws Error for a file that did not come whole.
+ * @throws Error if a file is incomplete.
  */
 export async function readArchive(
   uuid: string,
@@ -44,7 +45,7 @@ export async function readArchive(
     const file = await readFile(uuid, path, signal, (bytes) => onBytes?.(before + bytes));
     if (file.size !== size) {
       throw new Error(
-        `Checkpoint ${uuid}: ${path} has ${size} bytes, but ${file.size} came. Try again.`,
+        `Checkpoint ${uuid}: received ${file.size} of ${size} bytes of ${path}. Try again.`,
       );
     }
     parts.push(file, tarPadding(size));

@@ -1,12 +1,12 @@
 import { expect, test, vi } from "vitest";
-import { api, dataOf } from "./client";
+import { api, unwrap } from "./client";
 
 const answer = (body: string, init?: ResponseInit) =>
   vi.stubGlobal(
     "fetch",
     vi.fn(() => Promise.resolve(new Response(body, init))),
   );
-const me = () => dataOf(api.GET("/api/v1/me"));
+const me = () => unwrap(api.GET("/api/v1/me"));
 
 test("an answer is its message", async () => {
   answer('{"user":{"id":1,"username":"ann"}}');

@@ -1,14 +1,16 @@
 import createClient, { type Middleware } from "openapi-fetch";
 import type { paths } from "./generated/schema";
 
-/** A refusal by the master, or its silence (`status` 0), with what is needed to ask about it. */
+/** A refusal by the master, or no response (`status` 0). */
 export class ApiError extends Error {
   constructor(
     message: string,
     readonly status: number,
-    /** The canonical name: "NotFound"; empty where the answer was no error of the API. */
+    /**
+     * The canonical gRPC code name, such as "NotFound"; empty if the response is not an API error.
+     */
     readonly reason: string,
-    /** Finds the call in the master's log; empty if nothing answered. */
+    /** Identifies the call in the master's log; empty if there was no response. */
     readonly requestId: string,
   ) {
     super(message);
@@ -17,12 +19,12 @@ export class ApiError extends Error {
 }
 
 /**
- * Says that the session's cookie stands for this call: without this header the master takes a
- * cookie for reading only, so that no other page can make this browser change anything.
+ * Without this header the master accepts the session cookie for reads only, which prevents cross-site request
+ * forgery.
  */
 const session = { "X-Det-Session": "cookie" };
 
-async function errorOf(response: Response): Promise<ApiError> {
+async function toApiError(response: Response): Promise<ApiError> {
   const requestId = response.headers.get("X-Request-Id") ?? "";
   const text = await response.text();
   try {
@@ -34,7 +36,7 @@ async function errorOf(response: Response): Promise<ApiError> {
   }
 }
 
-/** The only fetch of the dashboard. Throws ApiError; an abort passes as it is. */
+/** The only use of fetch in the dashboard. Throws ApiError; an abort error passes unchanged. */
 export async function request(input: Request): Promise<Response> {
   for (const [name, value] of Object.entries(session)) input.headers.set(name, value);
   let response: Response;
@@ -42,13 +44,13 @@ export async function request(input: Request): Promise<Response> {
     response = await fetch(input);
   } catch (error) {
     if (input.signal.aborted) throw error;
-    throw new ApiError("the master does not answer; is it running?", 0, "", "");
+    throw new ApiError("cannot reach the master; check that it is running", 0, "", "");
   }
-  if (!response.ok) throw await errorOf(response);
+  if (!response.ok) throw await toApiError(response);
   return response;
 }
 
-// Numbers of 64 bits are texts in the API's JSON; pages that need one as a number say Number().
+// 64-bit numbers are strings in the API's JSON; convert them with Number() where needed.
 const readJson: Middleware = {
   onRequest: ({ request: made }) => {
     made.headers.set("Accept", "application/json");
@@ -59,7 +61,7 @@ const readJson: Middleware = {
 /**
  * The API, typed by its own description:
  *
- *     const { experiment } = await dataOf(
+ *     const { experiment } = await unwrap(
  *       api.GET("/api/v1/experiments/{experimentId}", {
  *         params: { path: { experimentId: 7 } },
  *         signal,
@@ -71,9 +73,9 @@ const readJson: Middleware = {
 export const api = createClient<paths>({ baseUrl: location.origin, fetch: request });
 api.use(readJson);
 
-/** The answer's message. */
-export async function dataOf<T>(call: Promise<{ data?: T }>): Promise<T> {
+/** Returns the message of a response. */
+export async function unwrap<T>(call: Promise<{ data?: T }>): Promise<T> {
   const { data } = await call;
-  if (data === undefined) throw new ApiError("the master answered with nothing", 0, "", "");
+  if (data === undefined) throw new ApiError("the master returned an empty response", 0, "", "");
   return data;
 }

@@ -2,7 +2,7 @@ import { expect, it, vi } from "vitest";
 import { readMetricCsv, readThroughputCsv } from "./metricCsv";
 
 /** jsdom's Blob has no text(). */
-const textOf = (blob: Blob) =>
+const readText = (blob: Blob) =>
   new Promise((done) => {
     const reader = new FileReader();
     reader.onload = () => done(reader.result);
@@ -27,7 +27,7 @@ it("writes every report that has the metric, of as many trials as there are", as
   const ids = Array.from({ length: 101 }, (_, i) => i + 1);
   const { signal } = new AbortController();
   const csv = await readMetricCsv(ids, { group: "training", name: "loss" }, signal);
-  expect(await textOf(csv)).toBe(
+  expect(await readText(csv)).toBe(
     [
       "trial,batches,epoch,time,loss",
       "1,10,2,2026-01-01T00:00:00Z,0.5",
@@ -43,7 +43,10 @@ it("writes every report that has the metric, of as many trials as there are", as
 it("writes how fast a trial was between all of its reports, but not across a start", async () => {
   const at = (second: number) => new Date(second * 1000).toISOString();
   const report = (totalBatches: number, second: number, metrics: object = { loss: 1 }) => ({
-    ...{ trialId: 7, totalBatches, endTime: at(second), metrics },
+    trialId: 7,
+    totalBatches,
+    endTime: at(second),
+    metrics,
   });
   const messages = [
     [report(10, 10), report(20, 12), report(25, 13, { other: 1 })],
@@ -56,7 +59,7 @@ it("writes how fast a trial was between all of its reports, but not across a sta
   const { signal } = new AbortController();
   const metric = { group: "training", name: "loss" };
   const csv = await readThroughputCsv(7, metric, [20_000], signal);
-  expect(await textOf(csv)).toBe(
+  expect(await readText(csv)).toBe(
     [
       "trial,batches,time,batches / s",
       "7,20,1970-01-01T00:00:12.000Z,5",

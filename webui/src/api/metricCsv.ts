@@ -1,33 +1,36 @@
-import { csvOf } from "@/charts/export";
-import { messagesOf, queryOf } from "./lines";
+import { formatCsv } from "@/charts/export";
+import { streamMessages, buildQuery } from "./messages";
 import type { Metric } from "./trialQueries";
 import type { Message } from "./types";
 
 type Report = NonNullable<Message["GetMetricsResponse"]["metrics"]>[number];
 
-// More would be a longer address than servers take.
-const AT_ONCE = 100; // trials
+// More trials would exceed the length of a URL that servers accept.
+const MAX_PER_CALL = 100; // trials
 
-/** All that trials have reported of a metric, no point left out, as CSV: a line a report. */
+/** Reads all reports of a metric as CSV, one line per report, without downsampling. */
 export async function readMetricCsv(
   trials: readonly number[],
   { group, name }: Metric,
   signal: AbortSignal,
 ): Promise<Blob> {
-  const parts = [csvOf([["trial", "batches", "epoch", "time", name]])];
-  for (let i = 0; i < trials.length; i += AT_ONCE) {
-    const query = queryOf({ trialIds: trials.slice(i, i + AT_ONCE), group });
+  const parts = [formatCsv([["trial", "batches", "epoch", "time", name]])];
+  for (let i = 0; i < trials.length; i += MAX_PER_CALL) {
+    const query = buildQuery({ trialIds: trials.slice(i, i + MAX_PER_CALL), group });
     const path = `/api/v1/trials/metrics/trial_metrics?${query}`;
-    for await (const { metrics = [] } of messagesOf<Message["GetMetricsResponse"]>(path, signal)) {
-      parts.push(csvOf(metrics.flatMap((report) => lineOf(report, name))));
+    for await (const { metrics = [] } of streamMessages<Message["GetMetricsResponse"]>(
+      path,
+      signal,
+    )) {
+      parts.push(formatCsv(metrics.flatMap((report) => toCsvLine(report, name))));
     }
   }
   return new Blob(parts, { type: "text/csv" });
 }
 
 /**
- * How fast a trial trained, between each report of the metric and the one before it, as CSV. Not across
- * `starts` (milliseconds): when it was started anew.
+ * Reads the throughput between consecutive reports of a metric as CSV. Intervals that contain one of `starts`
+ * (milliseconds), the start of an attempt, are left out.
  */
 export async function readThroughputCsv(
   trial: number,
@@ -35,11 +38,14 @@ export async function readThroughputCsv(
   starts: readonly number[],
   signal: AbortSignal,
 ): Promise<Blob> {
-  const parts = [csvOf([["trial", "batches", "time", "batches / s"]])];
-  const query = queryOf({ trialIds: [trial], group });
+  const parts = [formatCsv([["trial", "batches", "time", "batches / s"]])];
+  const query = buildQuery({ trialIds: [trial], group });
   const path = `/api/v1/trials/metrics/trial_metrics?${query}`;
   let before: Report | undefined;
-  for await (const { metrics = [] } of messagesOf<Message["GetMetricsResponse"]>(path, signal)) {
+  for await (const { metrics = [] } of streamMessages<Message["GetMetricsResponse"]>(
+    path,
+    signal,
+  )) {
     const lines: Cell[][] = [];
     for (const report of metrics.filter(({ metrics: values = {} }) => name in values)) {
       const speed = before && speedBetween(before, report, starts);
@@ -47,13 +53,14 @@ export async function readThroughputCsv(
       if (speed !== undefined) lines.push([trial, totalBatches, endTime, speed]);
       before = report;
     }
-    parts.push(csvOf(lines));
+    parts.push(formatCsv(lines));
   }
   return new Blob(parts, { type: "text/csv" });
 }
 
 function speedBetween(before: Report, now: Report, starts: readonly number[]) {
-  const [from, to] = [Date.parse(before.endTime ?? ""), Date.parse(now.endTime ?? "")];
+  const from = Date.parse(before.endTime ?? "");
+  const to = Date.parse(now.endTime ?? "");
   const batches = (now.totalBatches ?? 0) - (before.totalBatches ?? 0);
   const isAcross = starts.some((start) => from < start && start <= to);
   return !isAcross && batches > 0 && to > from ? (batches * 1000) / (to - from) : undefined;
@@ -61,7 +68,7 @@ function speedBetween(before: Report, now: Report, starts: readonly number[]) {
 
 type Cell = string | number;
 
-function lineOf({ trialId = 0, totalBatches = 0, endTime = "", metrics }: Report, name: string) {
+function toCsvLine({ trialId = 0, totalBatches = 0, endTime = "", metrics }: Report, name: string) {
   const values = (metrics ?? {}) as Record<string, Cell | undefined>;
   const value = values[name];
   const epoch = values["epoch"] ?? values["epochs"] ?? "";

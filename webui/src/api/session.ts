@@ -1,8 +1,8 @@
 const key = "signedIn";
 
 /**
- * Whether this browser has signed in and not out since: to show the sign-in page without asking the
- * master first. The session itself is a cookie that script cannot see, and may be over all the same.
+ * Remembers whether this browser is signed in, so that the sign-in page appears without a request. The
+ * session itself is a cookie that scripts cannot read; it may have expired.
  */
 export const session = {
   isOpen: () => localStorage.getItem(key) !== null,

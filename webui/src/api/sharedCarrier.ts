@@ -1,16 +1,19 @@
 import { randomId } from "@/randomId";
-import { createCarrier, type Carrier, type Say, type StreamEvent } from "./carrier";
+import { createCarrier, type Carrier, type OnEvent, type StreamEvent } from "./carrier";
 
-/** What a window tells the worker: `leave` when it goes. */
-export type ToWorker = { open: string; path: string } | { close: string } | { leave: true };
-export interface FromWorker {
+/** A request of a window to the worker; `leave` when the window closes. */
+export type WorkerRequest = { open: string; path: string } | { close: string } | { leave: true };
+export interface WorkerEvent {
   key: string;
   event: StreamEvent;
 }
 
-/** The carrier of this window's streams: the worker that all windows share, or its own where a browser has none. */
-export const carry: Carrier = (path, say) =>
-  (carrier ??= createShared() ?? createCarrier(1))(path, say);
+/**
+ * Opens a stream through the worker that all windows share, or through this window's own carrier if
+ * the browser has no SharedWorker.
+ */
+export const openStream: Carrier = (path, onEvent) =>
+  (carrier ??= createShared() ?? createCarrier(1))(path, onEvent);
 
 let carrier: Carrier | undefined;
 
@@ -20,34 +23,40 @@ function createShared(): Carrier | undefined {
     type: "module",
     name: "streams",
   });
-  return throughPort(worker.port, (fail) => worker.addEventListener("error", fail));
+  return createPortCarrier(worker.port, (fail) => worker.addEventListener("error", fail));
 }
 
-/** A carrier at the other end of a port. `onFailure` is given what is to be called when there is none. */
-export function throughPort(port: MessagePort, onFailure: (fail: () => void) => void): Carrier {
-  const open = new Map<string, Say>();
-  const tell = (message: ToWorker) => port.postMessage(message);
+/**
+ * Creates a carrier that uses a worker's port. `onFailure` registers a callback for a worker that
+ * cannot start.
+ */
+export function createPortCarrier(
+  port: MessagePort,
+  onFailure: (fail: () => void) => void,
+): Carrier {
+  const open = new Map<string, OnEvent>();
+  const tell = (message: WorkerRequest) => port.postMessage(message);
   const again = () => {
     const all = [...open.values()];
     open.clear();
-    all.forEach((say) => say({ kind: "again" }));
+    all.forEach((onEvent) => onEvent({ kind: "again" }));
   };
-  port.onmessage = ({ data: { key, event } }: MessageEvent<FromWorker>) => {
-    const say = open.get(key);
+  port.onmessage = ({ data: { key, event } }: MessageEvent<WorkerEvent>) => {
+    const onEvent = open.get(key);
     if (event.kind !== "live" && event.kind !== "message") open.delete(key);
-    say?.(event);
+    onEvent?.(event);
   };
   onFailure(() => {
     carrier = createCarrier(1);
     again();
   });
-  // A window that goes without a word is missed by nobody: its streams would go on for nobody.
+  // The worker does not notice a closed window: without this message its streams would stay open.
   addEventListener("pagehide", () => tell({ leave: true }));
-  // It may come back as it was.
+  // The browser may restore the page from its back/forward cache.
   addEventListener("pageshow", ({ persisted }) => persisted && again());
-  return (path, say) => {
+  return (path, onEvent) => {
     const key = randomId();
-    open.set(key, say);
+    open.set(key, onEvent);
     tell({ open: key, path });
     return () => {
       if (open.delete(key)) tell({ close: key });

@@ -1,26 +1,30 @@
 import { ApiError } from "./client";
-import { carry } from "./sharedCarrier";
+import { openStream } from "./sharedCarrier";
 
-const firstPause = 500; // ms
-const longestPause = 15_000; // ms
-const longestUnseen = 3_000; // ms that a page which is not seen keeps its connection
+const minPause = 500; // ms
+const maxPause = 15_000; // ms
+const maxHidden = 3_000; // ms that a hidden page keeps its connection
 
-/** What becomes of a stream; all are called from the event loop, in order. */
+/** Callbacks of a stream, called from the event loop, in order. */
 export interface Watcher<T> {
-  /** Each message of the stream. After a lost connection the stream begins anew. */
+  /**
+   * Called for each message. After a lost connection the stream starts again from the beginning.
+   */
   onMessage: (message: T) => void;
-  /** True once a connection is good, false when it is lost: it is then tried again by itself. */
+  /**
+   * Called with true when connected, with false when the connection is lost; it is then retried.
+   */
   onLive?: (live: boolean) => void;
-  /** A refusal that a repetition would not mend (4xx): the stream is over. */
+  /** Called for a refusal that a retry would not change (4xx): the stream has ended. */
   onError?: (error: ApiError) => void;
-  /** Called when the master ended the stream because there is no more. */
+  /** Called when the master ended the stream. */
   onEnd?: () => void;
 }
 
-/** Reads a stream until it is over, the connection is lost, or it is to be asked for again. */
+/** Reads a stream until it ends, the connection is lost, or it must be requested again. */
 function readOnce<T>(path: string, signal: AbortSignal, watcher: Watcher<T>) {
   return new Promise<"end" | "lost" | "again">((resolve, reject) => {
-    const close = carry(path, (event) => {
+    const close = openStream(path, (event) => {
       if (event.kind === "live") watcher.onLive?.(true);
       else if (event.kind === "message") {
         watcher.onMessage((JSON.parse(event.text) as { result: T }).result);
@@ -45,11 +49,11 @@ function pause(ms: number, signal: AbortSignal) {
   });
 }
 
-/** Whether a repetition would get the same answer; too many requests (429) will be fewer. */
+/** Whether a retry would get the same response; rate limiting (429) is temporary. */
 const isFinal = ({ status }: ApiError) => status >= 400 && status < 500 && status !== 429;
 
-/** Resolves when the page is seen, at once if it is. */
-function seen(signal: AbortSignal) {
+/** Resolves when the page is visible; immediately if it is. */
+function visible(signal: AbortSignal) {
   return new Promise<void>((resolve) => {
     if (!document.hidden) {
       resolve();
@@ -61,13 +65,13 @@ function seen(signal: AbortSignal) {
   });
 }
 
-/** Aborts when `signal` does, or once the page has not been seen for a while. */
-function whileSeen(signal: AbortSignal): AbortController {
+/** Aborts when `signal` does, or when the page has been hidden for a while. */
+function whileVisible(signal: AbortSignal): AbortController {
   const aborter = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
   const look = () => {
     clearTimeout(timer);
-    if (document.hidden) timer = setTimeout(() => aborter.abort(), longestUnseen);
+    if (document.hidden) timer = setTimeout(() => aborter.abort(), maxHidden);
   };
   const both = AbortSignal.any([signal, aborter.signal]);
   document.addEventListener("visibilitychange", look, { signal: both });
@@ -77,11 +81,10 @@ function whileSeen(signal: AbortSignal): AbortController {
 }
 
 /**
- * Follows a server stream of the API, and follows it again when the connection is lost, ever more
- * patiently. `path` is an address of the API with its query: "/api/v1/experiments/7/watch", or what says
- * it for each connection, where one goes on after what the last one brought. A stream
- * that the master ends is not asked for again. While the page is not seen there is no connection.
- * Ends when `signal` is aborted.
+ * Follows a server stream of the API and reconnects with exponential backoff. `path` is an API path with its
+ * query, or a function that returns it for each connection, which can resume after the last message. A stream
+ * that the master ends is not requested again. There is no connection while the page is hidden. Ends when
+ * `signal` is aborted.
  */
 export async function watch<T>(
   path: string | (() => string),
@@ -89,12 +92,12 @@ export async function watch<T>(
   watcher: Watcher<T>,
 ): Promise<void> {
   const over = () => signal.aborted;
-  let wait = firstPause;
+  let wait = minPause;
   while (!over()) {
-    await seen(signal);
+    await visible(signal);
     if (over()) return;
-    const connection = whileSeen(signal);
-    const unseen = () => connection.signal.aborted;
+    const connection = whileVisible(signal);
+    const isHidden = () => connection.signal.aborted;
     const began = Date.now();
     try {
       const now = typeof path === "string" ? path : path();
@@ -106,7 +109,7 @@ export async function watch<T>(
       }
     } catch (error) {
       if (over()) return;
-      if (unseen()) continue;
+      if (isHidden()) continue;
       if (error instanceof ApiError && isFinal(error)) {
         watcher.onError?.(error);
         return;
@@ -115,8 +118,8 @@ export async function watch<T>(
       connection.abort();
     }
     watcher.onLive?.(false);
-    if (Date.now() - began > longestPause) wait = firstPause;
+    if (Date.now() - began > maxPause) wait = minPause;
     await pause(wait * (0.5 + Math.random()), signal);
-    wait = Math.min(2 * wait, longestPause);
+    wait = Math.min(2 * wait, maxPause);
   }
 }

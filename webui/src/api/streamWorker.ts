@@ -1,7 +1,6 @@
-// A worker that all windows of a browser share: it carries their streams, so that they hold two
-// connections however many windows there are.
+// A SharedWorker that carries the streams of all windows over two connections.
 import { createCarrier } from "./carrier";
-import type { FromWorker, ToWorker } from "./sharedCarrier";
+import type { WorkerEvent, WorkerRequest } from "./sharedCarrier";
 
 const TOGETHER = 10; // ms
 const carrier = createCarrier(2, (start) => setTimeout(start, TOGETHER));
@@ -12,11 +11,11 @@ function serve(port: MessagePort) {
     closers.get(key)?.();
     closers.delete(key);
   };
-  port.onmessage = ({ data }: MessageEvent<ToWorker>) => {
+  port.onmessage = ({ data }: MessageEvent<WorkerRequest>) => {
     if ("open" in data) {
       const { open: key, path } = data;
-      const say = (event: FromWorker["event"]) => port.postMessage({ key, event });
-      closers.set(key, carrier(path, say));
+      const onEvent = (event: WorkerEvent["event"]) => port.postMessage({ key, event });
+      closers.set(key, carrier(path, onEvent));
     } else if ("close" in data) close(data.close);
     else [...closers.keys()].forEach(close);
   };

@@ -1,11 +1,15 @@
 import { expect, it } from "vitest";
-import { addToTrials, seriesOf } from "./trialPoints";
+import { addToTrials, buildSeries } from "./trialPoints";
 
 const metric = { group: "validation", name: "loss" };
 const at = (second: number) => `2026-01-01T00:00:0${second}Z`;
 const told = (trialId: number, batches: number, loss: number) => ({
-  ...{ trialId, batches, time: at(batches), epoch: batches / 2 },
-  ...{ group: "validation", values: { loss, other: 1 } },
+  trialId,
+  batches,
+  time: at(batches),
+  epoch: batches / 2,
+  group: "validation",
+  values: { loss, other: 1 },
 });
 
 it("adds what is reported to the trials that it is of, and lets others join where that is wanted", () => {
@@ -22,7 +26,7 @@ it("draws trials over the axis that is asked for, without those that have no pla
   const trials = addToTrials([], [told(4, 1, 3), told(4, 3, 2)], metric, 100, () => true);
   trials.push({ trialId: 5, points: [{ batches: 1, time: at(1), values: { loss: 1 } }] });
   const drawn = (axis: "epochs" | "time") =>
-    seriesOf(trials, "loss", axis, (id) => id).map(({ id, x, rank }) => [
+    buildSeries(trials, "loss", axis, (id) => id).map(({ id, x, rank }) => [
       id,
       [...Array.from(x)],
       rank,

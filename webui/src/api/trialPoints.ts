@@ -1,43 +1,44 @@
-import { mergePlaces, thinned } from "@/charts/merge";
-import { columnsOf, inOrder, type Point, type XAxis } from "@/charts/points";
+import { mergeOrder, downsample } from "@/charts/merge";
+import { toColumns, sortByAxis, type Point, type XAxis } from "@/charts/points";
 import type { Series } from "@/charts/series";
-import { valuesOf, type ReportedPoint } from "./reported";
+import { collectValues, type ReportedPoint } from "./liveQueries";
 import type { Metric } from "./trialQueries";
 
-/** What a trial has reported of one metric: thinned out, but with time and epoch, for any x. */
+/** A trial's reports of one metric: downsampled, with time and epoch for any x axis. */
 export interface TrialPoints {
   trialId: number;
   points: Point[];
 }
 
-/** The points with what the trial has reported of the metric since; of more than twice `most`, `most` stay. */
+/**
+ * Adds a trial's new reports of the metric to its points. More than twice `maxPoints` are
+ * downsampled to `maxPoints`.
+ */
 export function addToPoints(
   points: Point[],
   reported: readonly ReportedPoint[],
   trialId: number,
   metric: Metric,
-  most: number,
+  maxPoints: number,
 ): Point[] {
-  const added = pointsIn(reported, metric).get(trialId);
-  return added ? grown(points, added, metric, most) : points;
+  const added = selectPoints(reported, metric).get(trialId);
+  return added ? mergePoints(points, added, metric, maxPoints) : points;
 }
 
-/**
- * The same of several trials. Who has reported nothing before joins them if `mayJoin` says so.
- */
+/** Does the same for several trials. A trial without earlier reports is added if `mayJoin` returns true. */
 export function addToTrials(
   trials: TrialPoints[],
   reported: readonly ReportedPoint[],
   metric: Metric,
-  most: number,
+  maxPoints: number,
   mayJoin: (trialId: number, count: number) => boolean,
 ): TrialPoints[] {
-  const added = pointsIn(reported, metric);
+  const added = selectPoints(reported, metric);
   if (added.size === 0) return trials;
   const next = trials.map((each) => {
     const own = added.get(each.trialId);
     added.delete(each.trialId);
-    return own ? { ...each, points: grown(each.points, own, metric, most) } : each;
+    return own ? { ...each, points: mergePoints(each.points, own, metric, maxPoints) } : each;
   });
   for (const [trialId, own] of added) {
     if (mayJoin(trialId, next.length)) next.push({ trialId, points: [...own.values()] });
@@ -45,33 +46,43 @@ export function addToTrials(
   return next;
 }
 
-/** The curves of trials over an axis, each of the rank that `rankOf` says; who has no place on the axis has none. */
-export function seriesOf(
+/**
+ * The curves of trials over an axis, with the rank that `rankOf` returns. Trials without positions on the
+ * axis are left out.
+ */
+export function buildSeries(
   trials: readonly TrialPoints[],
   metric: string,
   axis: XAxis,
   rankOf: (trialId: number, place: number) => number,
 ): Series[] {
   const all = trials.map(({ trialId, points }, place) => ({
-    ...{ id: String(trialId), label: `trial ${trialId}`, rank: rankOf(trialId, place) },
-    ...columnsOf(inOrder(points, axis), metric, axis),
+    id: String(trialId),
+    label: `trial ${trialId}`,
+    rank: rankOf(trialId, place),
+    ...toColumns(sortByAxis(points, axis), metric, axis),
   }));
   return all.filter(({ x }) => x.length > 0);
 }
 
-const pointsIn = (reported: readonly ReportedPoint[], metric: Metric) =>
-  valuesOf<Point>(reported, metric, ({ values, ...point }) => ({
+const selectPoints = (reported: readonly ReportedPoint[], metric: Metric) =>
+  collectValues<Point>(reported, metric, ({ values, ...point }) => ({
     ...point,
     values: { [metric.name]: values?.[metric.name] },
   }));
 
-function grown(points: Point[], added: ReadonlyMap<number, Point>, metric: Metric, most: number) {
+function mergePoints(
+  points: Point[],
+  added: ReadonlyMap<number, Point>,
+  metric: Metric,
+  maxPoints: number,
+) {
   const fresh = [...added.values()];
   const old = points.map(({ batches = 0 }) => batches);
-  const next = mergePlaces(old, [...added.keys()]).flatMap(
+  const next = mergeOrder(old, [...added.keys()]).flatMap(
     (place) => (place < 0 ? fresh[-1 - place] : points[place]) ?? [],
   );
-  if (next.length <= 2 * most) return next;
-  const { y } = columnsOf(next, metric.name, "batches");
-  return thinned(y, most).flatMap((i) => next[i] ?? []);
+  if (next.length <= 2 * maxPoints) return next;
+  const { y } = toColumns(next, metric.name, "batches");
+  return downsample(y, maxPoints).flatMap((i) => next[i] ?? []);
 }

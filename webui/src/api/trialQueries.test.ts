@@ -1,6 +1,6 @@
 import { QueryClient } from "@tanstack/react-query";
 import { expect, it, vi } from "vitest";
-import { metricNamesQuery, readTrialAhead, trialQuery } from "./trialQueries";
+import { metricNamesQuery, prefetchTrial, trialQuery } from "./trialQueries";
 
 const stub = (answers: Record<string, Response>) => {
   const asked: string[] = [];
@@ -20,7 +20,7 @@ it("reads a trial and the names of its metrics once, for the page that comes", a
     [names]: Response.json({ result: { metricNames } }),
   });
   const client = new QueryClient();
-  await readTrialAhead(client, 5);
+  await prefetchTrial(client, 5);
   expect(asked).toEqual(["/api/v1/trials/5", `${names}?ids=2`]);
   expect(await client.query(trialQuery(5))).toMatchObject({ experimentId: 2 });
   expect(await client.query(metricNamesQuery(2))).toEqual(metricNames);
@@ -31,12 +31,12 @@ it("reads no names of metrics for a tab that shows none", async () => {
   const asked = stub({
     "/api/v1/trials/5": Response.json({ trial: { id: 5, experimentId: 2 } }),
   });
-  await readTrialAhead(new QueryClient(), 5, "logs");
+  await prefetchTrial(new QueryClient(), 5, "logs");
   expect(asked).toEqual(["/api/v1/trials/5"]);
 });
 
 it("leaves it to the page to say that there is no such trial", async () => {
   const asked = stub({});
-  await readTrialAhead(new QueryClient({ defaultOptions: { queries: { retry: false } } }), 5);
+  await prefetchTrial(new QueryClient({ defaultOptions: { queries: { retry: false } } }), 5);
   expect(asked).toEqual(["/api/v1/trials/5"]);
 });

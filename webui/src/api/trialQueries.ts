@@ -1,7 +1,7 @@
 import { queryOptions, type QueryClient } from "@tanstack/react-query";
-import { api, dataOf } from "./client";
-import { readLines } from "./lines";
-import { addNames, liveQuery } from "./reported";
+import { api, unwrap } from "./client";
+import { readMessages } from "./messages";
+import { addNames, liveQuery } from "./liveQueries";
 import type { Message } from "./types";
 
 /** A metric by its group and name. */
@@ -10,7 +10,7 @@ export interface Metric {
   name: string;
 }
 
-// What was read ahead is not read again by the page that it was read for.
+// The page reuses what was prefetched for it.
 const FRESH = 5000; // ms
 
 export const trialQuery = (id: number) =>
@@ -18,14 +18,14 @@ export const trialQuery = (id: number) =>
     queryKey: ["trial", id],
     staleTime: FRESH,
     queryFn: async ({ signal }) => {
-      const { trial } = await dataOf(
+      const { trial } = await unwrap(
         api.GET("/api/v1/trials/{trial_id}", { params: { path: { trial_id: id } }, signal }),
       );
       return trial ?? {};
     },
   });
 
-/** What the trials of an experiment report: for its page, and those of its trials. */
+/** The names of an experiment's metrics, for its page and those of its trials. */
 export const metricNamesQuery = (experimentId: number) =>
   queryOptions({
     ...liveQuery<Metric[]>(experimentId, {
@@ -33,7 +33,7 @@ export const metricNamesQuery = (experimentId: number) =>
       add: addNames,
       read: async (signal) => {
         const path = `/api/v1/experiments/metrics-stream/metric-names?ids=${experimentId}`;
-        const [names] = await readLines<Message["ExpMetricNamesResponse"]>(path, signal);
+        const [names] = await readMessages<Message["ExpMetricNamesResponse"]>(path, signal);
         return (names?.metricNames ?? []).map(({ group = "", name = "" }): Metric => ({
           group,
           name,
@@ -44,15 +44,15 @@ export const metricNamesQuery = (experimentId: number) =>
   });
 
 /**
- * Asks for what the page of a trial shows first, at a tab of its metrics their names, too. What fails is asked for
- * again by the page, which says so.
+ * Prefetches what a trial's page shows first; for metric tabs also the metric names. The page repeats failed
+ * requests and shows their errors.
  */
-export async function readTrialAhead(client: QueryClient, id: number, tab = ""): Promise<void> {
+export async function prefetchTrial(client: QueryClient, id: number, tab = ""): Promise<void> {
   try {
     const { experimentId } = await client.query(trialQuery(id));
     const hasMetrics = tab === "" || tab === "system";
     if (experimentId && hasMetrics) await client.query(metricNamesQuery(experimentId));
   } catch {
-    // Told by the page.
+    // The page shows the error.
   }
 }

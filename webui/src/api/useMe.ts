@@ -1,12 +1,15 @@
 import { useQuery } from "@tanstack/react-query";
-import { api, dataOf } from "./client";
+import { api, unwrap } from "./client";
 import type { User } from "./types";
 
-/** Who is signed in; undefined until that is known. Nobody: the sign-in page comes up (main.tsx). */
+/**
+ * The signed-in user; undefined until known. If nobody is signed in, main.tsx shows the sign-in
+ * page.
+ */
 export function useMe(): User | undefined {
   const query = useQuery({
     queryKey: ["me"],
-    queryFn: ({ signal }) => dataOf(api.GET("/api/v1/me", { signal })),
+    queryFn: ({ signal }) => unwrap(api.GET("/api/v1/me", { signal })),
     staleTime: Infinity,
   });
   return query.data?.user;

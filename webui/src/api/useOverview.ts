@@ -5,12 +5,12 @@ export type Overview = Message["GetOverviewResponse"];
 
 const key = ["overview"];
 
-/** Follows the cluster's load and what runs; by Frame alone, once for all that is shown. */
+/** Follows the cluster's load and running experiments. Only Frame calls it. */
 export function useOverviewStream(): StreamState {
   return useStream("/api/v1/overview?follow=true", key);
 }
 
-/** The newest of it; undefined before there is one. */
+/** The latest overview; undefined before the first. */
 export function useOverview(): Overview | undefined {
   return useStreamed<Overview>(key);
 }

@@ -1,21 +1,21 @@
 import { useQuery } from "@tanstack/react-query";
-import { api, dataOf } from "./client";
+import { api, unwrap } from "./client";
 import type { Message } from "./types";
 
-/** Where a project is kept, to be read again when it was changed. */
-export const projectKey = (id: number) => ["workspaces", "project", id] as const;
+/** The query key of a project. */
+export const projectQueryKey = (id: number) => ["workspaces", "project", id] as const;
 
-/** A project as it is now, past what was read before. */
+/** Reads a project, bypassing the cache. */
 export async function readProject(id: number, signal?: AbortSignal): Promise<Message["Project"]> {
   const params = { path: { id } };
   const call = api.GET("/api/v1/projects/{id}", { params, ...(signal && { signal }) });
-  return (await dataOf(call)).project ?? {};
+  return (await unwrap(call)).project ?? {};
 }
 
-/** A project by its number; without one nothing is read. */
+/** A project by its ID; reads nothing without one. */
 export function useProject(id: number | undefined) {
   return useQuery({
-    queryKey: projectKey(id ?? 0),
+    queryKey: projectQueryKey(id ?? 0),
     enabled: id !== undefined,
     queryFn: ({ signal }) => readProject(id ?? 0, signal),
   });

@@ -1,17 +1,17 @@
 import { useQueries } from "@tanstack/react-query";
-import { api, dataOf } from "./client";
+import { api, unwrap } from "./client";
 import { useRoles } from "./useRoles";
 import { useWorkspaces } from "./useWorkspaces";
 
-/** Projects to choose from, or why there are none. */
+/** Projects to choose from, or the reason why there are none. */
 export interface ProjectChoices {
   options: (readonly [string, string])[];
   problem?: unknown;
 }
 
 /**
- * The projects that the caller may move experiments to, as choices of a form: those in which they are an
- * Editor, but for the one of the number `except`. Undefined until all are known.
+ * The projects to which the caller may move experiments, as options of a form: those that the caller can
+ * edit, except the project with ID `except`. Undefined until all are known.
  */
 export function useProjectChoices(except?: number): ProjectChoices | undefined {
   const { may } = useRoles();
@@ -23,7 +23,7 @@ export function useProjectChoices(except?: number): ProjectChoices | undefined {
       queryFn: async ({ signal }: { signal: AbortSignal }) => {
         const params = { path: { workspace_id: id } };
         const call = api.GET("/api/v1/workspaces/{workspace_id}/projects", { params, signal });
-        return (await dataOf(call)).projects ?? [];
+        return (await unwrap(call)).projects ?? [];
       },
     })),
   });
@@ -35,10 +35,10 @@ export function useProjectChoices(except?: number): ProjectChoices | undefined {
       .filter(({ id, archived }) => id !== except && !archived)
       .map(({ id = 0, name = "" }) => [String(id), `${open[i]?.name ?? ""} / ${name}`] as const),
   );
-  return options.length > 0 ? { options } : { options, problem: wordsFor(open.length) };
+  return options.length > 0 ? { options } : { options, problem: explainNoProjects(open.length) };
 }
 
-const wordsFor = (workspaces: number) =>
+const explainNoProjects = (workspaces: number) =>
   workspaces === 0
-    ? "There is no workspace that is not archived in which you are an Editor. Unarchive one, or ask an administrator for the role."
-    : "There is no other project in the workspaces in which you are an Editor. Make one, or unarchive one.";
+    ? "You cannot edit any workspace that is not archived. Unarchive one or ask an administrator for the Editor role."
+    : "There is no other project in the workspaces that you can edit. Create or unarchive one.";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { refusalOf, rolesOf } from "./useRoles";
+import { explainRefusal, parseRoles } from "./useRoles";
 
 const roles = [
   { roleId: 1, name: "ClusterAdmin" },
@@ -9,7 +9,7 @@ const roles = [
 ];
 
 test("a role in a workspace holds there alone, with those below it", () => {
-  const { may, mayAnywhere } = rolesOf({
+  const { may, mayAnywhere } = parseRoles({
     roles,
     assignments: [{ roleId: 2, scopeWorkspaceIds: [7] }],
   });
@@ -22,23 +22,23 @@ test("a role in a workspace holds there alone, with those below it", () => {
 });
 
 test("who may not is told where the role is needed", () => {
-  const roles7 = rolesOf({ roles, assignments: [{ roleId: 5, scopeWorkspaceIds: [7] }] });
-  expect(refusalOf(roles7, "Editor", { workspaceId: 7 })).toBe(false);
-  expect(refusalOf(roles7, "Editor", { workspaceId: 8, workspaceName: "vision" })).toMatch(
-    /^Needs the role Editor in workspace vision;/,
+  const roles7 = parseRoles({ roles, assignments: [{ roleId: 5, scopeWorkspaceIds: [7] }] });
+  expect(explainRefusal(roles7, "Editor", { workspaceId: 7 })).toBe(false);
+  expect(explainRefusal(roles7, "Editor", { workspaceId: 8, workspaceName: "vision" })).toMatch(
+    /^Requires the Editor role in workspace vision;/,
   );
-  expect(refusalOf(roles7, "Editor")).toBe(false);
-  expect(refusalOf(roles7, "WorkspaceAdmin")).toMatch(/in a workspace; ask/);
+  expect(explainRefusal(roles7, "Editor")).toBe(false);
+  expect(explainRefusal(roles7, "WorkspaceAdmin")).toMatch(/in a workspace; ask/);
 });
 
 test("a role for the cluster holds everywhere", () => {
-  const { may } = rolesOf({ roles, assignments: [{ roleId: 5, scopeCluster: true }] });
+  const { may } = parseRoles({ roles, assignments: [{ roleId: 5, scopeCluster: true }] });
   expect(may("Editor", 8)).toBe(true);
   expect(may("Editor")).toBe(true);
   expect(may("WorkspaceAdmin", 8)).toBe(false);
 });
 
 test("a role that this page does not know is none", () => {
-  const { mayAnywhere } = rolesOf({ roles, assignments: [{ roleId: 9, scopeCluster: true }] });
+  const { mayAnywhere } = parseRoles({ roles, assignments: [{ roleId: 9, scopeCluster: true }] });
   expect(mayAnywhere("Viewer")).toBe(false);
 });

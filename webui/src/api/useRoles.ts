@@ -1,40 +1,46 @@
 import { useQuery } from "@tanstack/react-query";
-import { api, dataOf } from "./client";
+import { api, unwrap } from "./client";
 import type { Message } from "./types";
 
-/** From the least; each may what the one before it may. */
+/** In ascending order; each role includes the permissions of those before it. */
 export const ROLES = ["Viewer", "Editor", "WorkspaceAdmin", "ClusterAdmin"] as const;
 export type RoleName = (typeof ROLES)[number];
 
-/** What the caller may, by docs/api.md. The master decides; a page asks to offer no more. */
+/**
+ * The caller's permissions (docs/api.md). The master decides; pages only avoid offering what it
+ * would refuse.
+ */
 export interface Roles {
-  /** In a workspace; without one: for the cluster. */
+  /** Whether the caller has the role in a workspace, or in the cluster if no workspace is given. */
   may: (role: RoleName, workspaceId?: number) => boolean;
-  /** In some workspace or other. */
+  /** Whether the caller has the role in any workspace. */
   mayAnywhere: (role: RoleName) => boolean;
 }
 
-/** A workspace as the things in it name it. */
-interface Place {
+/** A workspace as objects in it refer to it. */
+interface WorkspaceRef {
   workspaceId?: number;
   workspaceName?: string;
 }
 
-/** Why the caller may not, in words for a button; false: they may. Without a place: in any workspace. */
-export function refusalOf({ may, mayAnywhere }: Roles, role: RoleName, place?: Place) {
+/**
+ * Why the caller lacks a role, as a button's tooltip; false if the caller has it. Without a
+ * workspace: in any workspace.
+ */
+export function explainRefusal({ may, mayAnywhere }: Roles, role: RoleName, place?: WorkspaceRef) {
   if (place === undefined)
-    return (
-      !mayAnywhere(role) &&
-      `Needs the role ${role} in a workspace; ask an administrator of the cluster`
-    );
+    return !mayAnywhere(role) && `Requires the ${role} role in a workspace; ask a cluster admin`;
   return (
     !may(role, place.workspaceId) &&
-    `Needs the role ${role} in workspace ${place.workspaceName ?? ""}; ask one of its administrators`
+    `Requires the ${role} role in workspace ${place.workspaceName ?? ""}; ask a workspace admin`
   );
 }
 
-/** What the answer about the caller's permissions says. */
-export function rolesOf({ roles, assignments }: Message["GetPermissionsSummaryResponse"]): Roles {
+/** Converts the response about the caller's permissions. */
+export function parseRoles({
+  roles,
+  assignments,
+}: Message["GetPermissionsSummaryResponse"]): Roles {
   const held = (assignments ?? []).map(({ roleId, scopeCluster, scopeWorkspaceIds }) => ({
     rank: ROLES.indexOf(roles?.find((each) => each.roleId === roleId)?.name as RoleName),
     scopeCluster,
@@ -53,12 +59,12 @@ export function rolesOf({ roles, assignments }: Message["GetPermissionsSummaryRe
 
 const nothing: Roles = { may: () => false, mayAnywhere: () => false };
 
-/** The caller's roles; nothing is allowed until they are known. Read again under the key ["roles"]. */
+/** The caller's roles; nothing is allowed until they are loaded. Invalidate the key ["roles"] to refetch. */
 export function useRoles(): Roles {
   const { data } = useQuery({
     queryKey: ["roles"],
-    queryFn: ({ signal }) => dataOf(api.GET("/api/v1/permissions/summary", { signal })),
-    select: rolesOf,
+    queryFn: ({ signal }) => unwrap(api.GET("/api/v1/permissions/summary", { signal })),
+    select: parseRoles,
     staleTime: Infinity,
   });
   return data ?? nothing;

@@ -3,16 +3,16 @@ import { skipToken, useQuery, useQueryClient, type QueryKey } from "@tanstack/re
 import type { ApiError } from "./client";
 import { watch } from "./stream";
 
-/** A page's stream: whether it is connected now, and why it is over, if it was refused. */
+/** The state of a page's stream: whether it is connected, and its refusal if there was one. */
 export interface StreamState {
   live: boolean;
   error: ApiError | null;
 }
 
 /**
- * Follows the stream at `path` while the component is shown.
+ * Follows the stream at `path` while the component is mounted.
  *
- * @param after what the next connection is to go on after (`after` of the query), if anything.
+ * @param after returns the position after which the next connection resumes (`after` in the query), if any.
  */
 export function useMessages<T>(
   path: string,
@@ -32,12 +32,12 @@ export function useMessages<T>(
       return text ? `${path}&after=${encodeURIComponent(text)}` : path;
     };
     void watch<T>(now, aborter.signal, {
-      // What is left of a stream that is over belongs to another address.
+      // Late messages of an aborted stream belong to another path.
       onMessage: (message) => aborter.signal.aborted || current.current(message),
       onLive: (live) => setState({ live, error: null }),
       onError: (error) => {
         setState({ live: false, error });
-        // Asking who is signed in brings the sign-in page up.
+        // Refetching the user opens the sign-in page.
         if (error.status === 401) void client.invalidateQueries({ queryKey: ["me"] });
       },
     });
@@ -46,13 +46,16 @@ export function useMessages<T>(
   return state;
 }
 
-/** As useMessages; the newest message is kept in the query cache: components read it by `useStreamed(key)`. */
+/**
+ * Same as useMessages, but stores the latest message in the query cache: components read it with
+ * `useStreamed(key)`.
+ */
 export function useStream<T>(path: string, key: QueryKey): StreamState {
   const client = useQueryClient();
   return useMessages<T>(path, (message) => client.setQueryData(key, message));
 }
 
-/** The newest message that a page's useStream left under `key`; undefined before the first. */
+/** The latest message that useStream stored under `key`; undefined before the first. */
 export function useStreamed<T>(key: QueryKey): T | undefined {
   return useQuery<T>({ queryKey: key, queryFn: skipToken, staleTime: Infinity }).data;
 }

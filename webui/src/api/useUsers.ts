@@ -1,10 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
-import { api, dataOf } from "./client";
+import { api, unwrap } from "./client";
 
-/** All users, those that were deactivated too. Read again under the key ["users"]. */
+/** All users, including deactivated ones. Invalidate the key ["users"] to refetch. */
 export function useUsers() {
   return useQuery({
     queryKey: ["users"],
-    queryFn: async ({ signal }) => (await dataOf(api.GET("/api/v1/users", { signal }))).users ?? [],
+    queryFn: async ({ signal }) => (await unwrap(api.GET("/api/v1/users", { signal }))).users ?? [],
   });
 }

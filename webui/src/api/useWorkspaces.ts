@@ -1,20 +1,23 @@
 import { useQuery } from "@tanstack/react-query";
-import { api, dataOf } from "./client";
+import { api, unwrap } from "./client";
 import type { Message } from "./types";
 
 export type Workspace = Message["Workspace"];
 
-/** All workspaces that the caller sees; undefined until they are known. Read again under the key ["workspaces"]. */
+/**
+ * All workspaces that the caller can see; undefined until loaded. Invalidate the key ["workspaces"] to
+ * refetch.
+ */
 export function useWorkspaces(enabled = true) {
   return useQuery({
     queryKey: ["workspaces"],
     enabled,
     queryFn: async ({ signal }) =>
-      (await dataOf(api.GET("/api/v1/workspaces", { signal }))).workspaces ?? [],
+      (await unwrap(api.GET("/api/v1/workspaces", { signal }))).workspaces ?? [],
   });
 }
 
-/** The name of a workspace; its number until that is known. */
+/** The name of a workspace; its ID until the name is known. */
 export function workspaceName(workspaces: Workspace[] | undefined, id: number | undefined): string {
   return workspaces?.find((each) => each.id === id)?.name ?? (id ? String(id) : "");
 }

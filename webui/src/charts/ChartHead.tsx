@@ -5,9 +5,9 @@ import type { ChartView } from "./view";
 interface Props {
   title: string;
   view: ChartView;
-  /** How smooth while the slider is moved, and where it is left. */
+  /** The smoothing weight while the slider moves and when it is released. */
   weight: number;
-  onWeight: (weight: number, isLeft: boolean) => void;
+  onWeight: (weight: number, isDone: boolean) => void;
   onView: (change: Partial<ChartView>) => void;
   onPng: () => void;
   onSvg: () => void;
@@ -15,7 +15,7 @@ interface Props {
   onCsv: (signal: AbortSignal) => Promise<void>;
 }
 
-/** A chart's name, how its curves are shown, and what can be taken away of it. */
+/** The title, view controls and exports of a chart. */
 export function ChartHead(props: Props) {
   const { title, view, weight, onWeight, onView, onPng, onSvg } = props;
   return (
@@ -25,15 +25,15 @@ export function ChartHead(props: Props) {
         <button
           type="button"
           className="plain"
-          title="A double click on the chart does the same"
+          title="Reset the zoom; double-clicking the chart does the same"
           onClick={() => onView({ zoom: undefined })}
         >
-          Show all
+          Reset zoom
         </button>
       )}
       <LogBox isLog={view.isLog} onLog={(isLog) => onView({ isLog })} />
       <label className={styles.option}>
-        smooth{" "}
+        Smoothing{" "}
         <input
           type="range"
           min={0}
@@ -46,10 +46,10 @@ export function ChartHead(props: Props) {
           onBlur={() => onWeight(weight, true)}
         />
       </label>
-      <button type="button" className="plain" aria-label={`PNG of ${title}`} onClick={onPng}>
+      <button type="button" className="plain" aria-label={`Export ${title} as PNG`} onClick={onPng}>
         PNG
       </button>
-      <button type="button" className="plain" aria-label={`SVG of ${title}`} onClick={onSvg}>
+      <button type="button" className="plain" aria-label={`Export ${title} as SVG`} onClick={onSvg}>
         SVG
       </button>
       <CsvButton title={title} onCsv={props.onCsv} />
@@ -57,7 +57,7 @@ export function ChartHead(props: Props) {
   );
 }
 
-/** Shows what was clicked before the address has it, and what the address says as soon as it changes. */
+/** Shows a click at once; follows the address as soon as it changes. */
 function LogBox({ isLog, onLog }: { isLog: boolean; onLog: (isLog: boolean) => void }) {
   const [shown, setShown] = useState(isLog);
   useEffect(() => setShown(isLog), [isLog]);
@@ -71,7 +71,7 @@ function LogBox({ isLog, onLog }: { isLog: boolean; onLog: (isLog: boolean) => v
           onLog(target.checked);
         }}
       />{" "}
-      log
+      Log scale
     </label>
   );
 }
@@ -87,7 +87,8 @@ function CsvButton({ title, onCsv }: Pick<Props, "title" | "onCsv">) {
     try {
       await onCsv(aborter.signal);
     } catch (error) {
-      if (!aborter.signal.aborted) setProblem(error instanceof Error ? error.message : "no CSV");
+      if (!aborter.signal.aborted)
+        setProblem(error instanceof Error ? error.message : "CSV export failed");
     }
     setReading(undefined);
   };
@@ -96,7 +97,7 @@ function CsvButton({ title, onCsv }: Pick<Props, "title" | "onCsv">) {
       <button
         type="button"
         className="plain"
-        aria-label={reading ? `Cancel the CSV of ${title}` : `CSV of ${title}`}
+        aria-label={reading ? `Cancel CSV export of ${title}` : `Export ${title} as CSV`}
         onClick={() => (reading ? reading.abort() : void read())}
       >
         {reading ? "Cancel CSV" : "CSV"}

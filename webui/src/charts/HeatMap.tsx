@@ -1,6 +1,6 @@
 import { viridis, wantsDarkText } from "./colours";
 import { formatNumber } from "./format";
-import { binsOf, cellsOf } from "./heat";
+import { toBins, toCells } from "./heat";
 import styles from "./HeatMap.module.css";
 import type { Axis } from "./ParallelCoordinates";
 import { useIsDark } from "./theme";
@@ -8,20 +8,25 @@ import { useIsDark } from "./theme";
 interface Props {
   across: Axis;
   down: Axis;
-  /** What colours a cell, one for each value of the axes. */
+  /** The values that colour the cells, one for each row of the axes' values. */
   values: readonly number[];
-  /** What the values are: "loss". */
+  /** The name of the values: "loss". */
   metric: string;
   smallerIsBetter: boolean;
 }
 
-/** The best value for each pair of choices, strongest where it is best; it is a table, so that it can be read, too. */
+/**
+ * The best value for each pair of hyperparameter values, coloured by rank. It is a table, so that screen
+ * readers can read it.
+ */
 export function HeatMap({ across, down, values, metric, smallerIsBetter }: Props) {
   const isDark = useIsDark();
-  const [columns, rows] = [binsOf(across), binsOf(down)];
-  const cells = cellsOf(columns, rows, values, smallerIsBetter);
+  const columns = toBins(across);
+  const rows = toBins(down);
+  const cells = toCells(columns, rows, values, smallerIsBetter);
   const all = cells.flat().flatMap((cell) => (cell ? [cell.best] : []));
-  const [least, greatest] = [Math.min(...all), Math.max(...all)];
+  const least = Math.min(...all);
+  const greatest = Math.max(...all);
   const goodness = (value: number) => {
     const share = greatest > least ? (value - least) / (greatest - least) : 1;
     return smallerIsBetter ? 1 - share : share;
@@ -35,7 +40,7 @@ export function HeatMap({ across, down, values, metric, smallerIsBetter }: Props
     >
       <table className={styles.map}>
         <caption>
-          Best {metric} by {across.name} (across) and {down.name} (down)
+          Best {metric} by {across.name} (x axis) and {down.name} (y axis)
         </caption>
         <thead>
           <tr>

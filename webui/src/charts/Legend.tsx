@@ -6,16 +6,16 @@ import { Swatch } from "./Swatch";
 interface Props {
   series: readonly Series[];
   hidden: ReadonlySet<string>;
-  /** The series that lies nearest to the pointer. */
+  /** The series nearest to the pointer. */
   focus?: string | undefined;
   onHide: (hidden: ReadonlySet<string>) => void;
   height: number;
 }
 
-// More is no list that anybody reads: the search finds the others.
-const MOST = 100;
+// The search finds the others.
+const MAX_SHOWN = 100;
 
-/** The series of a chart as a list that is searched; a click hides or shows one. */
+/** The series of a chart as a searchable list; a click hides or shows a series. */
 export function Legend({ series, hidden, focus, onHide, height }: Props) {
   const [text, setText] = useState("");
   const found = series.filter((each) => each.label.toLowerCase().includes(text.toLowerCase()));
@@ -41,16 +41,16 @@ export function Legend({ series, hidden, focus, onHide, height }: Props) {
           />
           <div className={styles.actions}>
             <button type="button" className="plain" onClick={only}>
-              Only these
+              Show only these
             </button>
             <button type="button" className="plain" onClick={() => onHide(new Set())}>
-              All
+              Show all
             </button>
           </div>
         </>
       )}
       <ul className={styles.list}>
-        {found.slice(0, MOST).map((each) => (
+        {found.slice(0, MAX_SHOWN).map((each) => (
           <li key={each.id} className={each.id === focus ? styles.focus : undefined}>
             <button
               type="button"
@@ -62,7 +62,7 @@ export function Legend({ series, hidden, focus, onHide, height }: Props) {
             </button>
           </li>
         ))}
-        {found.length > MOST && <li>and {found.length - MOST} more</li>}
+        {found.length > MAX_SHOWN && <li>and {found.length - MAX_SHOWN} more</li>}
       </ul>
     </div>
   );

@@ -45,7 +45,7 @@ const chart = (more: { view?: ChartView; best?: number; readCsv?: () => Promise<
     {...more}
   />
 );
-const optionsOf = () => vi.mocked(createPlot).mock.lastCall?.[1] as PlotOptions;
+const getQueryOptions = () => vi.mocked(createPlot).mock.lastCall?.[1] as PlotOptions;
 
 it("keeps its plot, and with it the zoom, when the best value changes", () => {
   const { rerender } = render(chart({ best: 2 }));
@@ -59,17 +59,17 @@ it("shows what its view says, and tells what is changed", async () => {
   const { rerender } = render(chart());
   rerender(chart({ view: { ...PLAIN_VIEW, zoom } }));
   expect(plot.setZoom).toHaveBeenLastCalledWith(zoom);
-  await userEvent.click(screen.getByRole("button", { name: "Show all" }));
+  await userEvent.click(screen.getByRole("button", { name: "Reset zoom" }));
   expect(onView).toHaveBeenLastCalledWith({ zoom: undefined });
-  await userEvent.click(screen.getByLabelText("log"));
+  await userEvent.click(screen.getByLabelText("Log scale"));
   expect(onView).toHaveBeenLastCalledWith({ isLog: true });
-  optionsOf().onZoom([1, 2]);
+  getQueryOptions().onZoom([1, 2]);
   expect(onView).toHaveBeenLastCalledWith({ zoom: [1, 2] });
 });
 
 it("smooths while the slider moves, and tells where it was left", () => {
   render(chart());
-  const slider = screen.getByLabelText("smooth");
+  const slider = screen.getByLabelText("Smoothing");
   fireEvent.change(slider, { target: { value: "0.5" } });
   const curves = plot.setCurves.mock.lastCall?.[0] as { raw?: unknown }[];
   expect(curves[0]?.raw).toBe(loss.y);
@@ -97,7 +97,7 @@ it("is read by keys, and says the values", () => {
 
   const near = [{ curve: { series: loss, y: loss.y }, x: 2, y: 0.25, distance: 0 }];
   const status = screen.getByRole("status");
-  optionsOf().onNear(near, { left: 1, top: 1 });
+  getQueryOptions().onNear(near, { left: 1, top: 1 });
   expect(status).toHaveTextContent("");
   fireEvent.focus(place);
 });
@@ -105,7 +105,7 @@ it("is read by keys, and says the values", () => {
 it("says in a live region where the keys have led to", async () => {
   render(chart());
   const near = [{ curve: { series: loss, y: loss.y }, x: 2, y: 0.25, distance: 0 }];
-  optionsOf().onNear(near, { left: 1, top: 1 }, true);
+  getQueryOptions().onNear(near, { left: 1, top: 1 }, true);
   await vi.waitFor(() =>
     expect(screen.getByRole("status")).toHaveTextContent("batches 2: trial 7 0.25"),
   );
@@ -114,7 +114,7 @@ it("says in a live region where the keys have led to", async () => {
 it("says why there is no CSV, and can be asked again", async () => {
   const readCsv = vi.fn().mockRejectedValue(new Error("the master is away"));
   render(chart({ readCsv }));
-  await userEvent.click(screen.getByRole("button", { name: "CSV of loss" }));
+  await userEvent.click(screen.getByRole("button", { name: "Export loss as CSV" }));
   expect(await screen.findByRole("alert")).toHaveTextContent("the master is away");
-  expect(screen.getByRole("button", { name: "CSV of loss" })).toBeEnabled();
+  expect(screen.getByRole("button", { name: "Export loss as CSV" })).toBeEnabled();
 });

@@ -1,13 +1,13 @@
 import "uplot/dist/uPlot.min.css";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
 import { ChartHead } from "./ChartHead";
-import { save, toCsv } from "./export";
+import { save, seriesToCsv } from "./export";
 import { formatNumber } from "./format";
-import { KEYS_SAID, pressKey } from "./keys";
+import { KEYS_HELP, handleKey } from "./keys";
 import { Legend } from "./Legend";
 import styles from "./LineChart.module.css";
 import type { Near } from "./nearest";
-import { curvesOf } from "./paint";
+import { toCurves } from "./paint";
 import { createPlot, type Plot } from "./plot";
 import { toPng } from "./png";
 import type { Series } from "./series";
@@ -18,47 +18,49 @@ import type { PlotOptions } from "./uplotOptions";
 import type { ChartView } from "./view";
 
 interface Props {
-  /** What is drawn: the metric's name, and its unit if it has one. */
+  /** The metric's name, with its unit if it has one. */
   title: string;
   series: readonly Series[];
-  /** What x is: "batches". */
+  /** The name of the x axis: "batches". */
   xLabel: string;
   formatX?: (x: number) => string;
-  /** How the curves are shown, and what changes that. */
+  /** The view of the chart and the callback that changes it. */
   view: ChartView;
   onView: (change: Partial<ChartView>) => void;
   /** Charts of a page with one key share the crosshair. */
   syncKey?: string;
-  /** A value that is worth a dotted line. */
+  /** Drawn as a dotted horizontal line. */
   best?: number;
-  /** Pixels of the plot without head and legend. */
+  /** Height of the plot in pixels, without head and legend. */
   height?: number;
-  /** Without: the series are named elsewhere on the page. */
+  /** False if the series are named elsewhere on the page. */
   hasLegend?: boolean;
-  /** Said where there is no curve. */
+  /** Shown if there is no curve. */
   none?: string;
-  /** Reads all points as CSV; without: what is drawn has them all. */
+  /** Reads all points as CSV; by default the drawn points are exported. */
   readCsv?: (signal: AbortSignal) => Promise<Blob>;
 }
 
 type At = { left: number; top: number };
 
-/** Curves over a common x: drag zooms, a double click resets, shift and drag moves; keys do the same (keys.ts). */
+/**
+ * Curves over a common x axis. Drag zooms, double-click resets, Shift-drag pans; keys do the same (keys.ts).
+ */
 export function LineChart(props: Props) {
   const { title, series, xLabel, formatX = formatNumber, syncKey, best, height = 220 } = props;
   const { none = "No values yet.", view, onView } = props;
   const { isLog, hidden, zoom } = view;
-  // Of the slider while it is moved; then the view has it.
+  // The slider's value while it moves; afterwards the view has it.
   const [draft, setDraft] = useState<number>();
   useEffect(() => setDraft((now) => (now === view.weight ? undefined : now)), [view.weight]);
   const weight = draft ?? view.weight;
   const [near, setNear] = useState<{ near: Near[]; at: At; isByKey: boolean }>();
-  const curves = useMemo(() => curvesOf(series, hidden, weight), [series, hidden, weight]);
+  const curves = useMemo(() => toCurves(series, hidden, weight), [series, hidden, weight]);
   const { place, plot } = usePlot({ isLog, xLabel, formatX, height }, syncKey, {
     onNear: (found, at, isByKey = false) =>
       setNear(at && found.length > 0 ? { near: found, at, isByKey } : undefined),
     onZoom: (next) => onView({ zoom: next }),
-    // A new plot would forget what is zoomed into.
+    // A new plot starts without zoom, curves and best value.
     onMade: (made) => {
       made.setZoom(zoom);
       made.setBest(best);
@@ -69,17 +71,17 @@ export function LineChart(props: Props) {
   useEffect(() => plot.current?.setBest(best), [plot, best]);
   useEffect(() => plot.current?.setZoom(zoom), [plot, zoom]);
 
-  const smoothBy = (next: number, isLeft: boolean) => {
+  const smoothBy = (next: number, isDone: boolean) => {
     const isNew = next !== view.weight;
-    setDraft(isLeft && !isNew ? undefined : next);
-    if (isLeft && isNew) onView({ weight: next });
+    setDraft(isDone && !isNew ? undefined : next);
+    if (isDone && isNew) onView({ weight: next });
   };
   const press = (event: KeyboardEvent) => {
-    if (plot.current && pressKey(plot.current, event)) event.preventDefault();
+    if (plot.current && handleKey(plot.current, event)) event.preventDefault();
   };
   const picture = { title, curves, xLabel, formatX, isLog, ...(zoom && { zoom }) };
   const saveAs = (ending: string, content: Blob) => save(`${title}.${ending}`, content);
-  const drawn = () => new Blob([toCsv(series, xLabel, title)], { type: "text/csv" });
+  const drawn = () => new Blob([seriesToCsv(series, xLabel, title)], { type: "text/csv" });
   const savePng = async () => {
     const canvas = plot.current?.canvas();
     if (canvas) saveAs("png", await toPng({ title, canvas, curves }));
@@ -87,7 +89,10 @@ export function LineChart(props: Props) {
   return (
     <figure className={styles.chart}>
       <ChartHead
-        {...{ title, view, weight, onView }}
+        title={title}
+        view={view}
+        weight={weight}
+        onView={onView}
         onWeight={smoothBy}
         onPng={() => void savePng()}
         onSvg={() => saveAs("svg", new Blob([toSvg(picture)], { type: "image/svg+xml" }))}
@@ -103,7 +108,7 @@ export function LineChart(props: Props) {
           style={{ minHeight: height }}
           tabIndex={0}
           role="application"
-          aria-label={`Chart of ${title} by ${xLabel}. ${KEYS_SAID}`}
+          aria-label={`Chart of ${title} by ${xLabel}. ${KEYS_HELP}`}
           onKeyDown={press}
           onBlur={() => near?.isByKey && plot.current?.leave()}
         >
@@ -120,21 +125,21 @@ export function LineChart(props: Props) {
         )}
       </div>
       <p className="visually-hidden" role="status">
-        {near?.isByKey && wordsOf(near.near, xLabel, formatX)}
+        {near?.isByKey && announce(near.near, xLabel, formatX)}
       </p>
       {series.length === 0 && <p className={styles.hint}>{none}</p>}
     </figure>
   );
 }
 
-function wordsOf(near: readonly Near[], xLabel: string, formatX: (x: number) => string): string {
+function announce(near: readonly Near[], xLabel: string, formatX: (x: number) => string): string {
   const values = near.map(({ curve, y }) => `${curve.series.label} ${formatNumber(y)}`);
   return `${xLabel} ${formatX(near[0]?.x ?? NaN)}: ${values.join(", ")}`;
 }
 
 type Handlers = Pick<PlotOptions, "onNear" | "onZoom"> & { onMade: (plot: Plot) => void };
 
-/** A plot that fills an element, made anew where its axes or colours change. */
+/** A plot that fills an element; created again when its axes or colours change. */
 function usePlot(
   { isLog, xLabel, formatX, height }: Omit<PlotOptions, "width" | "syncKey" | keyof Handlers>,
   syncKey: string | undefined,
@@ -149,7 +154,11 @@ function usePlot(
     const element = place.current;
     if (!element) return;
     const made = createPlot(element, {
-      ...{ width: Math.max(200, element.clientWidth), height, isLog, xLabel, formatX },
+      width: Math.max(200, element.clientWidth),
+      height,
+      isLog,
+      xLabel,
+      formatX,
       ...(syncKey !== undefined && { syncKey }),
       onNear: (...near) => current.current.onNear(...near),
       onZoom: (zoom) => current.current.onZoom(zoom),

@@ -2,10 +2,10 @@ import { useEffect, useRef, useState } from "react";
 import { viridis } from "./colours";
 import { formatNumber } from "./format";
 import styles from "./ParallelCoordinates.module.css";
-import { colourOf, useIsDark } from "./theme";
+import { resolveColour, useIsDark } from "./theme";
 import { numberScale } from "./ticks";
 
-/** An axis: its values, one for each line; texts stand for themselves, undefined has no place. */
+/** An axis and its values, one per line. Strings are categories; undefined has no position. */
 export interface Axis {
   name: string;
   values: readonly (number | string | undefined)[];
@@ -14,9 +14,9 @@ export interface Axis {
 
 interface Props {
   axes: readonly Axis[];
-  /** The value that colours each line: the metric's. */
+  /** The metric value that colours each line. */
   colourBy: readonly number[];
-  /** True: the least value is the best, drawn strongest. */
+  /** Whether the smallest value is the best and is drawn strongest. */
   smallerIsBetter: boolean;
 }
 
@@ -28,17 +28,17 @@ interface Placed {
 
 const HEIGHT = 360;
 const EDGE = { top: 28, bottom: 16, side: 60 };
-// Axes come no nearer to each other, so that what is written on them can be read: then they scroll.
-const APART = 110;
+// The minimum distance of axes that keeps their labels readable; beyond it the chart scrolls.
+const MIN_SPACING = 110;
 const LETTER = 6.5;
 const GAP = 10;
 const SCROLL_BAR = 16;
 
-/** As much of a text as there is room for beside its axis. */
-export function fitting(text: string, room: number): string {
-  const most = Math.max(3, Math.floor(room / LETTER));
-  return text.length > most
-    ? `${text.slice(0, Math.ceil(most / 2) - 1)}…${text.slice(-Math.floor(most / 2))}`
+/** Shortens a text in the middle to fit the room beside its axis. */
+export function truncateMiddle(text: string, room: number): string {
+  const max = Math.max(3, Math.floor(room / LETTER));
+  return text.length > max
+    ? `${text.slice(0, Math.ceil(max / 2) - 1)}…${text.slice(-Math.floor(max / 2))}`
     : text;
 }
 
@@ -62,12 +62,15 @@ function place({ name, values, isLog }: Axis): Placed {
   return { name, share, ticks: names.map((text) => ({ at: at(text), text })) };
 }
 
-/** A line for each choice of hyperparameters across their axes, coloured by what came of it. Dragging along an axis keeps only the lines that cross there; a click on it frees it. */
+/**
+ * One line per trial across the hyperparameter axes, coloured by the metric. Dragging on an axis keeps only
+ * the lines that cross it there; a click resets the axis.
+ */
 export function ParallelCoordinates({ axes, colourBy, smallerIsBetter }: Props) {
   const holder = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [room, setRoom] = useState(800);
-  const width = Math.max(room, 2 * EDGE.side + (axes.length - 1) * APART);
+  const width = Math.max(room, 2 * EDGE.side + (axes.length - 1) * MIN_SPACING);
   const [brushes, setBrushes] = useState<Record<string, [number, number]>>({});
   const isDark = useIsDark();
   const placed = axes.map(place);
@@ -90,12 +93,13 @@ export function ParallelCoordinates({ axes, colourBy, smallerIsBetter }: Props) 
     canvas.current.height = HEIGHT * devicePixelRatio;
     context.scale(devicePixelRatio, devicePixelRatio);
     const finite = colourBy.filter(Number.isFinite);
-    const [least, greatest] = [Math.min(...finite), Math.max(...finite)];
+    const least = Math.min(...finite);
+    const greatest = Math.max(...finite);
     const goodness = (value: number) => {
       const share = greatest > least ? (value - least) / (greatest - least) : 1;
       return smallerIsBetter ? 1 - share : share;
     };
-    // The best last, so that they lie above the others.
+    // Draw the best last, on top of the others.
     const order = colourBy
       .map((_, i) => i)
       .sort((a, b) => goodness(colourBy[a] ?? NaN) - goodness(colourBy[b] ?? NaN));
@@ -111,7 +115,7 @@ export function ParallelCoordinates({ axes, colourBy, smallerIsBetter }: Props) 
       const value = colourBy[line] ?? NaN;
       context.strokeStyle = Number.isFinite(value)
         ? viridis(goodness(value), isDark)
-        : colourOf("--faint");
+        : resolveColour("--faint");
       context.beginPath();
       shares.forEach((share, i) => {
         if (Number.isFinite(share)) context.lineTo(xOf(i), yOf(share));
@@ -161,7 +165,7 @@ export function ParallelCoordinates({ axes, colourBy, smallerIsBetter }: Props) 
             <g key={name} transform={`translate(${xOf(i)} 0)`} fill="var(--secondary)">
               <line y1={EDGE.top} y2={HEIGHT - EDGE.bottom} stroke="var(--strong-line)" />
               <text y={14} textAnchor="middle" fontWeight={600} fill="var(--text)">
-                {fitting(name, apart - GAP)}
+                {truncateMiddle(name, apart - GAP)}
                 <title>{name}</title>
               </text>
               {ticks.map(({ at, text }) => (
@@ -173,7 +177,7 @@ export function ParallelCoordinates({ axes, colourBy, smallerIsBetter }: Props) 
                   stroke="var(--page)"
                   strokeWidth={3}
                 >
-                  {fitting(text, i + 1 < placed.length ? apart - GAP : EDGE.side - GAP)}
+                  {truncateMiddle(text, i + 1 < placed.length ? apart - GAP : EDGE.side - GAP)}
                   <title>{text}</title>
                 </text>
               ))}

@@ -11,7 +11,7 @@ interface Props {
 
 const SIZE = { width: 280, height: 200, left: 48, bottom: 32, top: 24, right: 10 };
 
-/** A point for each pair of values; texts on x have a place each. */
+/** One point per pair of values. Strings on the x axis are categories. */
 export function ScatterChart({ title, x, y, labels, isLog = false }: Props) {
   const isText = x.some((value) => typeof value === "string");
   const names = [...new Set(x.filter((value) => value !== undefined).map(String))].sort();

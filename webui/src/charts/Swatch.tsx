@@ -1,9 +1,9 @@
-import { strokeOf } from "./colours";
+import { getStroke } from "./colours";
 import styles from "./LineChart.module.css";
 
-/** A short piece of the line that the series of this rank is drawn with. */
+/** A sample of the line of a series with this rank. */
 export function Swatch({ rank }: { rank: number }) {
-  const { colour, dash } = strokeOf(rank);
+  const { colour, dash } = getStroke(rank);
   return (
     <svg className={styles.swatch} width={16} height={8} aria-hidden>
       <line

@@ -5,7 +5,7 @@ import { Swatch } from "./Swatch";
 
 interface Props {
   near: readonly Near[];
-  /** The pointer, in pixels of the plot. */
+  /** The pointer's position in pixels of the plot. */
   at: { left: number; top: number };
   xLabel: string;
   formatX: (x: number) => string;

@@ -1,20 +1,23 @@
 import { describe, expect, it } from "vitest";
-import { strokeOf, viridis, wantsDarkText } from "./colours";
+import { getStroke, viridis, wantsDarkText } from "./colours";
 import { drawCurve, type Plane } from "./columns";
-import { toCsv, toSvgPath } from "./export";
-import { decimalsOf, formatBytes, formatFixed, formatNumber } from "./format";
-import { heightOfLegend, legendOf } from "./legendRows";
+import { seriesToCsv, toSvgPath } from "./export";
+import { countDecimals, formatBytes, formatFixed, formatNumber } from "./format";
+import { computeLegendHeight, layoutLegend } from "./legendRows";
 import { nearestCurves, nextPlace } from "./nearest";
-import { curvesOf, heightOf, planeOf, widthOf } from "./paint";
+import { toCurves, computeYRange, toPlane, computeXRange } from "./paint";
 import { lowerBound, nearestIndex, type Series } from "./series";
-import { fitting } from "./ParallelCoordinates";
+import { truncateMiddle } from "./ParallelCoordinates";
 import { smooth } from "./smooth";
 import { toSvg } from "./svg";
 import { rounded } from "./view";
 import { niceTicks, numberScale } from "./ticks";
 
 const series = (id: string, y: number[], rank = 0): Series => ({
-  ...{ id, label: id, rank, y },
+  id,
+  label: id,
+  rank,
+  y,
   x: y.map((_, i) => i),
 });
 
@@ -22,7 +25,9 @@ describe("a curve", () => {
   const drawn = (y: number[], width: number, from = 0, to = y.length - 1) => {
     const points: [number, number][] = [];
     const plane: Plane = {
-      ...{ from, to, toY: (v) => v },
+      from,
+      to,
+      toY: (v) => v,
       toX: (x) => ((x - from) / (to - from)) * width,
     };
     const add = (x: number, v: number) => void points.push([x, v]);
@@ -76,23 +81,23 @@ it("smooths without a pull towards zero at the start, and keeps gaps", () => {
 });
 
 describe("what is shown", () => {
-  const curves = curvesOf([series("a", [1, 5, 2]), series("b", [10, 20, 30], 1)], new Set(), 0);
+  const curves = toCurves([series("a", [1, 5, 2]), series("b", [10, 20, 30], 1)], new Set(), 0);
 
   it("spans all curves", () => {
-    expect(widthOf(curves)).toEqual([0, 2]);
-    const [least, greatest] = heightOf(curves, 0, 2, false);
+    expect(computeXRange(curves)).toEqual([0, 2]);
+    const [least, greatest] = computeYRange(curves, 0, 2, false);
     expect(least).toBeLessThan(1);
     expect(greatest).toBeGreaterThan(30);
-    expect(heightOf(curves, 0, 0.5, false)[1]).toBeLessThan(11);
-    expect(heightOf([], 0, 1, true)).toEqual([0.1, 1]);
+    expect(computeYRange(curves, 0, 0.5, false)[1]).toBeLessThan(11);
+    expect(computeYRange([], 0, 1, true)).toEqual([0.1, 1]);
   });
 
   it("leaves out what is hidden", () => {
-    expect(curvesOf([series("a", [1])], new Set(["a"]), 0)).toEqual([]);
+    expect(toCurves([series("a", [1])], new Set(["a"]), 0)).toEqual([]);
   });
 
   it("has no place for what is not positive on a logarithmic axis", () => {
-    const plane = planeOf({
+    const plane = toPlane({
       left: 0,
       top: 0,
       width: 10,
@@ -106,7 +111,7 @@ describe("what is shown", () => {
   });
 
   it("is told by the nearest first", () => {
-    const plane = planeOf({
+    const plane = toPlane({
       left: 0,
       top: 0,
       width: 10,
@@ -124,10 +129,10 @@ describe("what is shown", () => {
 });
 
 it("draws each rank as it is told", () => {
-  const first = Array.from({ length: 16 }, (_, rank) => JSON.stringify(strokeOf(rank)));
+  const first = Array.from({ length: 16 }, (_, rank) => JSON.stringify(getStroke(rank)));
   expect(new Set(first).size).toBe(16);
-  expect(strokeOf(8).dash).not.toEqual([]);
-  expect(strokeOf(16)).toEqual(strokeOf(0));
+  expect(getStroke(8).dash).not.toEqual([]);
+  expect(getStroke(16)).toEqual(getStroke(0));
 });
 
 it("colours shares by viridis, the greatest strongest on either page", () => {
@@ -169,14 +174,14 @@ it("says numbers shortly", () => {
     [NaN, "NaN"],
   ];
   for (const [value, said] of cases) expect(formatNumber(value)).toBe(said);
-  expect(decimalsOf([1, 0.25, 3])).toBe(2);
+  expect(countDecimals([1, 0.25, 3])).toBe(2);
   expect(formatFixed(3, 2)).toBe("3.00");
   expect(formatFixed(0.00001, 2)).toBe("1e-5");
   // Four digits of the greatest, and of the others as much as that leaves.
-  expect(decimalsOf([0.032666, 0.5])).toBe(4);
-  expect(decimalsOf([0.032666, NaN])).toBe(5);
-  expect(decimalsOf([1234.5, 0.25])).toBe(0);
-  expect(decimalsOf([0, 12])).toBe(0);
+  expect(countDecimals([0.032666, 0.5])).toBe(4);
+  expect(countDecimals([0.032666, NaN])).toBe(5);
+  expect(countDecimals([1234.5, 0.25])).toBe(0);
+  expect(countDecimals([0, 12])).toBe(0);
   expect(formatFixed(0.032666, 4)).toBe("0.0327");
   expect(formatFixed(0.25, 0)).toBe("0.25");
 });
@@ -191,11 +196,11 @@ it("says bytes with their unit", () => {
 });
 
 it("writes CSV that no spreadsheet takes for a formula", () => {
-  expect(toCsv([series('=a,"b"', [1])], "x", "y")).toBe('series,x,y\r\n"\'=a,""b""",0,1\r\n');
+  expect(seriesToCsv([series('=a,"b"', [1])], "x", "y")).toBe('series,x,y\r\n"\'=a,""b""",0,1\r\n');
 });
 
 it("finds the next point of any curve, a pixel further at least", () => {
-  const curves = curvesOf([series("a", [1, 5, 2]), series("b", [1, 2, 3, 4], 1)], new Set(), 0);
+  const curves = toCurves([series("a", [1, 5, 2]), series("b", [1, 2, 3, 4], 1)], new Set(), 0);
   const next = (from: number | undefined, direction: number, width = 100) =>
     nextPlace(curves, [0, 3], from, direction, width);
   expect([next(undefined, 1), next(undefined, -1)]).toEqual([0, 3]);
@@ -214,15 +219,15 @@ it("says a range in no more digits than can be seen", () => {
 
 describe("a picture", () => {
   const many = (count: number) =>
-    curvesOf(
+    toCurves(
       Array.from({ length: count }, (_, i) => series(`trial ${i}`, [1, 2], i)),
       new Set(),
       0,
     );
 
   it("names its curves in columns, and says how many it leaves out", () => {
-    expect(legendOf(many(1), 500)).toEqual([]);
-    const legend = legendOf(many(5), 250);
+    expect(layoutLegend(many(1), 500)).toEqual([]);
+    const legend = layoutLegend(many(5), 250);
     expect(legend.map(({ left, top }) => [left, top])).toEqual([
       [0, 0],
       [79, 0],
@@ -230,8 +235,8 @@ describe("a picture", () => {
       [0, 18],
       [79, 18],
     ]);
-    expect(heightOfLegend(legend)).toBe(36);
-    expect(legendOf(many(100), 250).at(-1)).toMatchObject({ label: "and 40 more" });
+    expect(computeLegendHeight(legend)).toBe(36);
+    expect(layoutLegend(many(100), 250).at(-1)).toMatchObject({ label: "and 40 more" });
   });
 
   it("stands for itself: its ground, its title, its curves' names, and what is zoomed into", () => {
@@ -244,7 +249,11 @@ describe("a picture", () => {
     expect(svg).toContain(">trial 1<");
     const formatX = (x: number) => `x${x}`;
     const zoomed = toSvg({
-      ...{ title: "", curves: many(2), xLabel: "time", isLog: false, formatX },
+      title: "",
+      curves: many(2),
+      xLabel: "time",
+      isLog: false,
+      formatX,
       zoom: [0.5, 1],
     });
     expect(zoomed).toContain(">x0.5<");
@@ -253,8 +262,8 @@ describe("a picture", () => {
 });
 
 it("shortens what has no room beside its axis, and keeps both ends", () => {
-  expect(fitting("lr", 100)).toBe("lr");
-  const short = fitting("optimizer.param_groups.0.learning_rate", 100);
+  expect(truncateMiddle("lr", 100)).toBe("lr");
+  const short = truncateMiddle("optimizer.param_groups.0.learning_rate", 100);
   expect(short).toMatch(/^optimiz….*_rate$/);
   expect(short.length).toBeLessThanOrEqual(15);
 });

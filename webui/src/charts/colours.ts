@@ -1,4 +1,6 @@
-/** The eight of Okabe and Ito; the black one is the text's colour, so that it shows on dark pages. */
+/**
+ * The eight colours of Okabe and Ito; black is replaced by the text colour, which is visible on dark pages.
+ */
 const SERIES = [
   "var(--text)",
   "#e69f00",
@@ -10,24 +12,24 @@ const SERIES = [
   "#cc79a7",
 ] as const;
 
-// Of the eight, the blue first: a chart of one curve is calm.
+// Blue first: most charts have one curve.
 const ORDER = [5, 6, 3, 7, 1, 2, 4, 0] as const;
 
 export interface Stroke {
   /** A CSS colour; may be a custom property of the page. */
   colour: string;
-  /** Lengths of dash and gap in pixels; empty: a whole line. */
+  /** Lengths of dash and gap in pixels; empty for a solid line. */
   dash: readonly number[];
 }
 
-/** How the series of a rank (from 0) is drawn: eight colours, then the same dashed, then anew. */
-export function strokeOf(rank: number): Stroke {
+/** The stroke of the series with a rank (from 0): eight colours, then the same dashed, then again. */
+export function getStroke(rank: number): Stroke {
   const place = ORDER[rank % ORDER.length] as (typeof ORDER)[number];
   const isDashed = Math.floor(rank / ORDER.length) % 2 === 1;
   return { colour: SERIES[place], dash: isDashed ? [5, 3] : [] };
 }
 
-// Viridis at nine even places; in between linear, which the eye cannot tell from the whole table.
+// Viridis at nine equidistant points with linear interpolation, which looks like the full table.
 const VIRIDIS: readonly (readonly [number, number, number])[] = [
   [68, 1, 84],
   [71, 44, 122],
@@ -41,16 +43,16 @@ const VIRIDIS: readonly (readonly [number, number, number])[] = [
 ];
 
 /**
- * The colour of a share (0 to 1, what lies outside counts as the end) on the viridis scale.
+ * The viridis colour of a value between 0 and 1 (clamped).
  *
- * @param isDark mirrors it, so that the greatest value stands out on a dark page as it does on a light one.
+ * @param isDark mirrors the scale, so that the largest value stands out on a dark page, too.
  */
 export function viridis(share: number, isDark = false): string {
   const [red, green, blue] = viridisRgb(share, isDark);
   return `rgb(${red} ${green} ${blue})`;
 }
 
-/** Whether black (true) or white text is read better on viridis(share). */
+/** Whether black (true) or white text is more readable on viridis(share). */
 export function wantsDarkText(share: number, isDark = false): boolean {
   const [red, green, blue] = viridisRgb(share, isDark).map((part) => {
     const c = part / 255;
@@ -61,7 +63,7 @@ export function wantsDarkText(share: number, isDark = false): boolean {
 
 function viridisRgb(share: number, isDark: boolean): [number, number, number] {
   const within = Math.min(1, Math.max(0, Number.isFinite(share) ? share : 0));
-  // Light pages: the greatest is the darkest.
+  // On light pages the largest value is the darkest.
   const at = (isDark ? within : 1 - within) * (VIRIDIS.length - 1);
   const low = Math.min(VIRIDIS.length - 2, Math.floor(at));
   const from = VIRIDIS[low] ?? [0, 0, 0];

@@ -1,15 +1,15 @@
 import { lowerBound } from "./series";
 
-/** Where a curve is drawn: screen pixels as a function of values. */
+/** The mapping from values to screen pixels. */
 export interface Plane {
   toX: (x: number) => number;
   toY: (y: number) => number;
-  /** The x values that are shown. */
+  /** The visible range of x. */
   from: number;
   to: number;
 }
 
-/** What a polyline is drawn with: a canvas' Path2D, or a text of SVG. */
+/** The target of a polyline: a canvas Path2D or an SVG path. */
 export interface Pen {
   moveTo(x: number, y: number): void;
   lineTo(x: number, y: number): void;
@@ -18,9 +18,9 @@ export interface Pen {
 const COLUMN = 0.5; // pixels that points are merged over
 
 /**
- * Draws the part of a curve that is shown, with the neighbours just outside. Points that fall on one
- * column of pixels become its first, least, greatest and last, so that every peak stays visible and
- * the cost depends on the width and not on the points.
+ * Draws the visible part of a curve and its neighbouring points. Points in the same pixel column are reduced
+ * to the first, smallest, largest and last, so that peaks stay visible and the cost depends on the width, not
+ * on the number of points.
  */
 export function drawCurve(
   pen: Pen,
@@ -62,7 +62,9 @@ export function drawCurve(
     else pen.moveTo(at, value);
     isDown = true;
     now = at;
-    least = greatest = last = value;
+    least = value;
+    greatest = value;
+    last = value;
   }
   if (isDown) finish();
 }

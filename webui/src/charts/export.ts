@@ -2,13 +2,13 @@ import { drawCurve, type Plane } from "./columns";
 import type { Series } from "./series";
 
 /** A table as CSV (RFC 4180). */
-export function csvOf(lines: readonly (readonly (string | number)[])[]): string {
+export function formatCsv(lines: readonly (readonly (string | number)[])[]): string {
   const cell = (value: string | number) => (typeof value === "number" ? value : quote(value));
   return lines.map((line) => line.map(cell).join(",") + "\r\n").join("");
 }
 
-/** The points of all series as CSV (RFC 4180), a line a point: series, x, y. */
-export function toCsv(series: readonly Series[], xName: string, yName: string): string {
+/** The points of all series as CSV (RFC 4180), one line per point: series, x, y. */
+export function seriesToCsv(series: readonly Series[], xName: string, yName: string): string {
   const lines = [["series", xName, yName].map(quote).join(",")];
   for (const each of series) {
     for (let i = 0; i < each.x.length; i++) {
@@ -19,12 +19,12 @@ export function toCsv(series: readonly Series[], xName: string, yName: string): 
 }
 
 function quote(text: string): string {
-  // A leading = or @ would be a formula to a spreadsheet.
+  // Spreadsheets evaluate a leading = or @ as a formula.
   const safe = /^[=@+\-\t]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** A curve as the `d` of an SVG path, by the same drawing as on the screen. */
+/** A curve as the `d` attribute of an SVG path, drawn as on the screen. */
 export function toSvgPath(x: ArrayLike<number>, y: ArrayLike<number>, plane: Plane): string {
   const parts: string[] = [];
   const number = (value: number) => Number(value.toFixed(2));
@@ -40,7 +40,7 @@ export function toSvgPath(x: ArrayLike<number>, y: ArrayLike<number>, plane: Pla
   return parts.join("");
 }
 
-/** Hands a file to the browser, as if it had been downloaded. */
+/** Saves a file as a browser download. */
 export function save(name: string, content: Blob): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(content);

@@ -1,15 +1,13 @@
 import { duration } from "@/format";
 
-/** A number of the API: where its type says number it may be the text "NaN" or "Infinity", for which JSON has no number. */
-export function numberOf(said: number | string | undefined): number {
+/** Converts a number of the API, which sends NaN and infinities as the strings "NaN" and "Infinity". */
+export function toNumber(said: number | string | undefined): number {
   return Number(said ?? NaN);
 }
 
 /**
- * A number as short as it can be said: four significant digits, powers of ten where it is far from 1. Of
- * what was measured alone: what someone chose is shown as it is.
- *
- * @param said may be a text, as of numberOf.
+ * Formats a measured number with four significant digits; very large and small ones with an exponent. Chosen
+ * values, such as hyperparameters, are shown unchanged.
  */
 export function formatNumber(said: number | string | undefined | null): string {
   if (said === undefined || said === null) return "–";
@@ -26,7 +24,7 @@ export function formatNumber(said: number | string | undefined | null): string {
   return String(Number(value.toPrecision(4)));
 }
 
-/** A number with the same count of decimals as its column, unless they would say too little of it. */
+/** Formats a number with the decimals of its column, unless that loses too much precision. */
 export function formatFixed(value: number, decimals: number): string {
   const size = Math.abs(value);
   if (!Number.isFinite(value) || size >= 1e7) return formatNumber(value);
@@ -34,8 +32,11 @@ export function formatFixed(value: number, decimals: number): string {
   return Math.abs(Number(text) - value) > size / 20 ? formatNumber(value) : text;
 }
 
-/** The decimals (0 to 6) of a column: as many as its numbers have, and four digits of the greatest at most. */
-export function decimalsOf(values: readonly number[]): number {
+/**
+ * The number of decimals (0 to 6) of a column: as many as its numbers have, and at most four digits of the
+ * largest.
+ */
+export function countDecimals(values: readonly number[]): number {
   let needed = 0;
   let greatest = 0;
   for (const value of values) {
@@ -49,12 +50,12 @@ export function decimalsOf(values: readonly number[]): number {
   return Math.min(needed, 6, Math.max(0, 3 - Math.floor(Math.log10(greatest))));
 }
 
-/** Seconds from a start: "2.5 s", "4 min 10 s". */
+/** Formats seconds since a start: "2.5 s", "4 min 10 s". */
 export function seconds(value: number): string {
   return Math.abs(value) < 60 ? `${formatNumber(value)} s` : duration(value);
 }
 
-/** Bytes with a unit: "14 GB" (powers of 1,000). */
+/** Formats bytes with a unit: "14 GB" (powers of 1,000). */
 export function formatBytes(bytes: number): string {
   const units = ["B", "kB", "MB", "GB", "TB", "PB"];
   let value = bytes;

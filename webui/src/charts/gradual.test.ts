@@ -3,8 +3,13 @@ import { createGradualPainter, drawPicture, type Picture } from "./gradual";
 import type { Area, Curve } from "./paint";
 
 const area: Area = {
-  ...{ left: 50, top: 10, width: 400, height: 200 },
-  ...{ x: [0, 100] as const, y: [0, 1] as const, isLog: false },
+  left: 50,
+  top: 10,
+  width: 400,
+  height: 200,
+  x: [0, 100] as const,
+  y: [0, 1] as const,
+  isLog: false,
 };
 const curves = (count: number): Curve[] =>
   Array.from({ length: count }, (_, rank) => {

@@ -1,43 +1,44 @@
-import { paintCurves, paintMarks, planeOf, type Area, type Curve } from "./paint";
+import { paintCurves, paintMarks, toPlane, type Area, type Curve } from "./paint";
 
-/** The curves of an area as they were painted, on a canvas of their own. */
+/** The painted curves of an area on a canvas of their own. */
 export interface Picture {
   image: HTMLCanvasElement;
   area: Area;
 }
 
-/** Paints many curves over several frames, so that none of them is late. */
+/** Paints many curves over several frames, so that no frame is late. */
 export interface GradualPainter {
-  /** Begins a picture anew; one that was under way is given up. */
+  /** Starts a new picture; cancels one in progress. */
   begin: (curves: readonly Curve[], area: Area, ratio: number) => void;
   stop: () => void;
 }
 
-// Curves painted in one frame. It begins with few enough that a frame is seldom late where Chromium paints
-// without a GPU, and learns from how late frames were.
-const AT_ONCE = { first: 40, least: 20, most: 200 };
-const [IN_TIME, LATE] = [20, 25]; // ms from one frame to the next
+// The number of curves per frame. The initial number avoids late frames in Chromium without a GPU; it adapts
+// to the measured frame times.
+const BATCH = { first: 40, least: 20, max: 200 };
+const IN_TIME = 20;
+const LATE = 25; // ms from one frame to the next
 
-/** How many to paint next, if so many took so long. */
+/** The next number of curves, given the current number and its frame time. */
 function nextCount(count: number, took: number): number {
-  if (took < IN_TIME) return Math.min(AT_ONCE.most, Math.round(count * 1.5));
-  return took > LATE ? Math.max(AT_ONCE.least, Math.round(count / 2)) : count;
+  if (took < IN_TIME) return Math.min(BATCH.max, Math.round(count * 1.5));
+  return took > LATE ? Math.max(BATCH.least, Math.round(count / 2)) : count;
 }
 
 /**
- * `onProgress` is called in each frame with what is painted by then; more is painted into the same picture
- * until `isWhole`.
+ * `onProgress` is called in each frame with the curves painted so far; painting continues into the same
+ * picture until `isWhole`.
  */
 export function createGradualPainter(
   onProgress: (picture: Picture, isWhole: boolean) => void,
 ): GradualPainter {
   let frame = 0;
-  let count = AT_ONCE.first;
+  let count = BATCH.first;
 
   const stop = () => cancelAnimationFrame(frame);
   const begin = (curves: readonly Curve[], area: Area, ratio: number) => {
     stop();
-    // A canvas of nothing cannot be drawn.
+    // An empty canvas cannot be drawn.
     if (!(area.width > 0 && area.height > 0)) return;
     const image = document.createElement("canvas");
     image.width = area.width;
@@ -58,18 +59,20 @@ export function createGradualPainter(
       else frame = requestAnimationFrame(step);
       onProgress({ image, area }, isWhole);
     };
-    // Not at once: a width is often followed by a height.
+    // Wait for the next frame: a new width is often followed by a new height.
     frame = requestAnimationFrame(step);
   };
   return { begin, stop };
 }
 
-/** Draws a picture where its x values are now; its height is stretched to the area's. */
+/** Draws a picture at the current position of its x values, with its height stretched to the area's. */
 export function drawPicture(context: CanvasRenderingContext2D, picture: Picture, now: Area): void {
-  const { toX, toY } = planeOf(now);
+  const { toX, toY } = toPlane(now);
   const { image, area: then } = picture;
-  const [left, right] = [toX(then.x[0]), toX(then.x[1])];
-  const [bottom, top] = [toY(then.y[0]), toY(then.y[1])];
+  const left = toX(then.x[0]);
+  const right = toX(then.x[1]);
+  const bottom = toY(then.y[0]);
+  const top = toY(then.y[1]);
   context.save();
   context.beginPath();
   context.rect(now.left, now.top, now.width, now.height);

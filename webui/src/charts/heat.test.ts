@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
-import { binsOf, cellsOf } from "./heat";
+import { toBins, toCells } from "./heat";
 
 it("gives texts and few numbers a place each, in their order", () => {
-  expect(binsOf({ name: "act", values: ["tanh", undefined, "relu"] })).toEqual({
+  expect(toBins({ name: "act", values: ["tanh", undefined, "relu"] })).toEqual({
     of: [1, -1, 0],
     names: ["relu", "tanh"],
   });
-  expect(binsOf({ name: "depth", values: [16, 2, 16] })).toEqual({
+  expect(toBins({ name: "depth", values: [16, 2, 16] })).toEqual({
     of: [1, 0, 1],
     names: ["2", "16"],
   });
@@ -14,7 +14,7 @@ it("gives texts and few numbers a place each, in their order", () => {
 
 it("puts many numbers into equal parts, of a logarithmic axis by their logarithms", () => {
   const values = Array.from({ length: 17 }, (_, i) => 10 ** (i / 2 - 8));
-  const { of, names } = binsOf({ name: "lr", values, isLog: true });
+  const { of, names } = toBins({ name: "lr", values, isLog: true });
   expect(names).toHaveLength(8);
   expect(names[0]).toBe("1e-8 – 1e-7");
   expect(of.slice(0, 3)).toEqual([0, 0, 1]);
@@ -24,9 +24,9 @@ it("puts many numbers into equal parts, of a logarithmic axis by their logarithm
 it("shows the best of each pair, and how many there are", () => {
   const across = { of: [0, 0, 1, -1], names: ["a", "b"] };
   const down = { of: [0, 0, 1, 1], names: ["x", "y"] };
-  expect(cellsOf(across, down, [3, 2, NaN, 1], true)).toEqual([
+  expect(toCells(across, down, [3, 2, NaN, 1], true)).toEqual([
     [{ best: 2, count: 2 }, undefined],
     [undefined, undefined],
   ]);
-  expect(cellsOf(across, down, [3, 2, 4, 1], false)[0]?.[0]?.best).toBe(3);
+  expect(toCells(across, down, [3, 2, 4, 1], false)[0]?.[0]?.best).toBe(3);
 });

@@ -1,19 +1,19 @@
 import type { Axis } from "./ParallelCoordinates";
 import { formatNumber } from "./format";
 
-/** Values of an axis in bins: which one each belongs to (-1: it has no place), and their names in order. */
+/** The bins of an axis: the bin of each value (-1 for none) and the bins' names in order. */
 export interface Bins {
   of: number[];
   names: string[];
 }
 
-const MOST = 8;
+const MAX_BINS = 8;
 
-/** Texts and few distinct numbers stand for themselves, others are put into equal parts of the axis. */
-export function binsOf({ values, isLog = false }: Axis): Bins {
+/** Strings and few distinct numbers get a bin each; more numbers are put into equal intervals. */
+export function toBins({ values, isLog = false }: Axis): Bins {
   const known = values.filter((value) => value !== undefined);
   const distinct = [...new Set(known)];
-  if (known.some((value) => typeof value === "string") || distinct.length <= MOST) {
+  if (known.some((value) => typeof value === "string") || distinct.length <= MAX_BINS) {
     const names = distinct
       .sort((a, b) =>
         typeof a === "number" && typeof b === "number" ? a - b : String(a) < String(b) ? -1 : 1,
@@ -29,25 +29,26 @@ export function binsOf({ values, isLog = false }: Axis): Bins {
   const by = isLog && numbers.every((value) => value > 0) ? Math.log10 : Number;
   const back = by === Math.log10 ? (at: number) => 10 ** at : Number;
   const least = by(Math.min(...numbers));
-  const size = (by(Math.max(...numbers)) - least) / MOST;
-  const names = Array.from({ length: MOST }, (_, i) => {
-    const [from, to] = [back(least + i * size), back(least + (i + 1) * size)];
+  const size = (by(Math.max(...numbers)) - least) / MAX_BINS;
+  const names = Array.from({ length: MAX_BINS }, (_, i) => {
+    const from = back(least + i * size);
+    const to = back(least + (i + 1) * size);
     return `${formatNumber(Number(from.toPrecision(2)))} – ${formatNumber(Number(to.toPrecision(2)))}`;
   });
   const of = values.map((value) =>
-    typeof value === "number" ? Math.min(MOST - 1, Math.floor((by(value) - least) / size)) : -1,
+    typeof value === "number" ? Math.min(MAX_BINS - 1, Math.floor((by(value) - least) / size)) : -1,
   );
   return { of, names };
 }
 
-/** A cell: the best of its values, and how many there are. */
+/** The best of a cell's values and their number. */
 export interface Cell {
   best: number;
   count: number;
 }
 
-/** The cells of a heat map by rows (of `down`) and columns (of `across`); undefined: no value fell there. */
-export function cellsOf(
+/** The cells of a heat map by rows (`down`) and columns (`across`); undefined if a cell has no value. */
+export function toCells(
   across: Bins,
   down: Bins,
   values: readonly number[],

@@ -1,6 +1,6 @@
 import type { Plot } from "./plot";
 
-/** What a key does with a chart. */
+/** The action of each key. */
 const KEYS: Record<string, (plot: Plot) => void> = {
   ArrowLeft: (plot) => plot.step(-1),
   ArrowRight: (plot) => plot.step(1),
@@ -15,9 +15,9 @@ const KEYS: Record<string, (plot: Plot) => void> = {
   Escape: (plot) => plot.leave(),
 };
 
-/** The same in words, for those who hear the page. */
-export const KEYS_SAID =
-  "Left and right move to the next point, up and down to other curves; plus and minus zoom, 0 shows all, shift with left or right moves what is shown.";
+/** The keys' description for screen readers. */
+export const KEYS_HELP =
+  "Left and right arrows move to the next point, up and down arrows to other curves; plus and minus zoom, 0 resets the zoom, Shift with left or right pans.";
 
 interface Pressed {
   key: string;
@@ -27,8 +27,8 @@ interface Pressed {
   altKey: boolean;
 }
 
-/** Does what the key means. Returns whether it means anything. */
-export function pressKey(plot: Plot, { key, shiftKey, ctrlKey, metaKey, altKey }: Pressed) {
+/** Performs the action of a key. Returns whether the key has one. */
+export function handleKey(plot: Plot, { key, shiftKey, ctrlKey, metaKey, altKey }: Pressed) {
   const isArrow = key.startsWith("Arrow");
   const act = KEYS[shiftKey && isArrow ? `Shift+${key}` : key];
   if (!act || ctrlKey || metaKey || altKey) return false;

@@ -1,26 +1,26 @@
 import type { Curve } from "./paint";
 
-/** Where a curve's name is written in a picture: the left end of the piece of its line. */
+/** The position of a curve's name in an exported picture. */
 export interface LegendEntry {
   left: number;
   top: number;
   label: string;
-  /** Of its series; none: what is said of those that are left out. */
+  /** The rank of the series; undefined for the line that counts omitted names. */
   rank?: number;
 }
 
-/** The height of a line of the legend, and the length of the piece of line before a name. */
+/** Row height, and length of the line sample before a name, in pixels. */
 export const LEGEND = { row: 18, swatch: 18, gap: 6 } as const;
 
-// More names are no legend but a list.
-const MOST = 60;
-// Wider than the letters of a small sans-serif are on the whole: no name runs into the next.
+// The number of names that a picture lists.
+const MAX_SHOWN = 60;
+// An upper bound of the average letter width, so that names do not overlap.
 const LETTER = 7;
 
-/** The names of the curves in columns of one width. Of a single one there is none: the title says it. */
-export function legendOf(curves: readonly Curve[], width: number): LegendEntry[] {
+/** The names of the curves in columns of equal width. A single curve has no legend: the title names it. */
+export function layoutLegend(curves: readonly Curve[], width: number): LegendEntry[] {
   if (curves.length < 2) return [];
-  const shown = curves.slice(0, MOST).map(({ series }) => series);
+  const shown = curves.slice(0, MAX_SHOWN).map(({ series }) => series);
   const longest = Math.max(...shown.map(({ label }) => label.length));
   const wide = LEGEND.swatch + 2 * LEGEND.gap + LETTER * longest;
   const columns = Math.max(1, Math.floor(width / wide));
@@ -34,6 +34,6 @@ export function legendOf(curves: readonly Curve[], width: number): LegendEntry[]
   return entries;
 }
 
-/** Pixels that the entries need. */
-export const heightOfLegend = (entries: readonly LegendEntry[]) =>
+/** The height of the entries in pixels. */
+export const computeLegendHeight = (entries: readonly LegendEntry[]) =>
   entries.length > 0 ? (entries.at(-1)?.top ?? 0) + LEGEND.row : 0;

@@ -8,16 +8,16 @@ export interface Near {
   curve: Curve;
   x: number;
   y: number;
-  /** Pixels from the pointer, up or down. */
+  /** Vertical distance from the pointer in pixels. */
   distance: number;
 }
 
-/** The `most` curves that lie nearest above or below a place, each at its point nearest to it; nearest first. */
+/** The `max` curves nearest above or below a position, each at its nearest point; nearest first. */
 export function nearestCurves(
   curves: readonly Curve[],
   plane: Plane,
   at: { x: number; top: number },
-  most = 10,
+  max = 10,
 ): Near[] {
   const near: Near[] = [];
   for (const curve of curves) {
@@ -28,12 +28,12 @@ export function nearestCurves(
     const distance = Math.abs(plane.toY(y) - at.top);
     if (Number.isFinite(distance)) near.push({ curve, x: x[i] ?? NaN, y, distance });
   }
-  return near.sort((a, b) => a.distance - b.distance).slice(0, most);
+  return near.sort((a, b) => a.distance - b.distance).slice(0, max);
 }
 
 /**
- * The next x to the left (-1) or right (1) of `from` at which a curve has a point, at least a pixel further of
- * `width` ones; of no place, the last or first one that is shown. Undefined: there is none.
+ * The next x to the left (-1) or right (1) of `from` at which a curve has a point, at least one of `width`
+ * pixels away; without `from`, the last or first visible one. Undefined if there is none.
  */
 export function nextPlace(
   curves: readonly Curve[],

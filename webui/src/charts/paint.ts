@@ -1,19 +1,19 @@
-import { strokeOf } from "./colours";
+import { getStroke } from "./colours";
 import { drawCurve, type Plane } from "./columns";
 import { smooth } from "./smooth";
 import { extent, lowerBound, type Series } from "./series";
-import { colourOf } from "./theme";
+import { resolveColour } from "./theme";
 
-/** What is drawn of a series: the values, and what lies faint behind them. */
+/** The drawn values of a series, and the raw values behind them. */
 export interface Curve {
   series: Series;
   y: ArrayLike<number>;
-  /** The values as they were reported, where `y` is smoothed. */
+  /** The reported values, if `y` is smoothed. */
   raw?: ArrayLike<number>;
 }
 
 /** The curves of series that are not hidden. */
-export function curvesOf(
+export function toCurves(
   series: readonly Series[],
   hidden: ReadonlySet<string>,
   weight: number,
@@ -27,7 +27,7 @@ export function curvesOf(
     );
 }
 
-/** The part of a canvas that curves are drawn in, in its own pixels, and the values at its edges. */
+/** The part of a canvas in which curves are drawn, in canvas pixels, and the values at its edges. */
 export interface Area {
   left: number;
   top: number;
@@ -38,8 +38,8 @@ export interface Area {
   isLog: boolean;
 }
 
-/** Values to pixels. Of a logarithmic axis what is not positive is nowhere (not-a-number). */
-export function planeOf(area: Area): Plane {
+/** Maps values to pixels. On a logarithmic axis values that are not positive map to NaN. */
+export function toPlane(area: Area): Plane {
   const [from, to] = area.x;
   const height = (value: number) => (area.isLog ? Math.log10(value > 0 ? value : NaN) : value);
   const least = height(area.y[0]);
@@ -56,10 +56,10 @@ export function planeOf(area: Area): Plane {
   };
 }
 
-// With so many curves thin whole ones are told apart better than dashed ones, and drawn many times faster.
-const CROWD = 60;
+// With more curves, thin solid lines are easier to distinguish than dashed ones and much faster to draw.
+const MANY_CURVES = 60;
 
-/** Draws all curves, with their marks; `ratio` is the canvas' pixels for one of the page's. */
+/** Draws all curves and their marks; `ratio` is the number of canvas pixels per CSS pixel. */
 export function paint(
   context: CanvasRenderingContext2D,
   curves: readonly Curve[],
@@ -70,7 +70,7 @@ export function paint(
   paintMarks(context, curves, area, ratio);
 }
 
-/** Draws some curves of `all`, whose number decides how each looks. */
+/** Draws some of `all` curves; the total number decides the style. */
 export function paintCurves(
   context: CanvasRenderingContext2D,
   curves: readonly Curve[],
@@ -78,14 +78,14 @@ export function paintCurves(
   ratio: number,
   all: number,
 ): void {
-  const plane = planeOf(area);
-  const areMany = all > CROWD;
+  const plane = toPlane(area);
+  const areMany = all > MANY_CURVES;
   const width = areMany ? 1 : 1.5 * ratio;
   within(context, area, () => {
     context.lineJoin = areMany ? "bevel" : "round";
     for (const { series, y, raw } of curves) {
-      const { colour, dash } = strokeOf(series.rank);
-      context.strokeStyle = colourOf(colour);
+      const { colour, dash } = getStroke(series.rank);
+      context.strokeStyle = resolveColour(colour);
       context.setLineDash(areMany ? [] : dash.map((length) => length * ratio));
       if (raw) {
         context.globalAlpha = 0.25;
@@ -97,14 +97,14 @@ export function paintCurves(
   });
 }
 
-/** Draws what is marked on curves: where they were started anew, and their checkpoints. */
+/** Draws the marks of curves: restarts and checkpoints. */
 export function paintMarks(
   context: CanvasRenderingContext2D,
   curves: readonly Curve[],
   area: Area,
   ratio: number,
 ): void {
-  const plane = planeOf(area);
+  const plane = toPlane(area);
   within(context, area, () => {
     paintRestarts(context, curves, area, plane, ratio);
     paintCheckpoints(context, curves, area, plane, ratio);
@@ -146,7 +146,7 @@ function paintCheckpoints(
   const size = 4 * ratio;
   for (const { series } of curves) {
     if (!series.checkpoints) continue;
-    context.fillStyle = colourOf(strokeOf(series.rank).colour);
+    context.fillStyle = resolveColour(getStroke(series.rank).colour);
     for (const length of series.checkpoints) {
       const x = plane.toX(length);
       context.beginPath();
@@ -158,7 +158,7 @@ function paintCheckpoints(
   }
 }
 
-/** A dashed line across the plot, with a mark above, where a curve was started anew. */
+/** A dashed line across the plot with a mark at the top for each restart. */
 function paintRestarts(
   context: CanvasRenderingContext2D,
   curves: readonly Curve[],
@@ -168,8 +168,9 @@ function paintRestarts(
 ) {
   const places = new Set(curves.flatMap(({ series }) => series.restarts ?? []));
   if (places.size === 0) return;
-  const colour = colourOf("--failed");
-  context.strokeStyle = context.fillStyle = colour;
+  const colour = resolveColour("--failed");
+  context.strokeStyle = colour;
+  context.fillStyle = colour;
   context.lineWidth = ratio;
   context.setLineDash([3 * ratio, 3 * ratio]);
   for (const at of places) {
@@ -187,8 +188,8 @@ function paintRestarts(
   context.setLineDash([]);
 }
 
-/** The least and greatest value that is shown between two x, with a little room; [0, 1] of nothing. */
-export function heightOf(
+/** The range of the values between two x, with a margin; [0, 1] without values. */
+export function computeYRange(
   curves: readonly Curve[],
   from: number,
   to: number,
@@ -213,8 +214,8 @@ export function heightOf(
   return [least - room, greatest + room];
 }
 
-/** The x values from the first to the last of all curves; [0, 1] of nothing. */
-export function widthOf(curves: readonly Curve[]): [number, number] {
+/** The x range of all curves; [0, 1] without curves. */
+export function computeXRange(curves: readonly Curve[]): [number, number] {
   const [from, to] = extent(curves.map(({ series }) => series.x)) ?? [0, 1];
   return from < to ? [from, to] : [from - 0.5, to + 0.5];
 }

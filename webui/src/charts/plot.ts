@@ -1,61 +1,64 @@
 import uPlot from "uplot";
 import { createGradualPainter, drawPicture, type Picture } from "./gradual";
 import { nearestCurves, nextPlace } from "./nearest";
-import { heightOf, paint, planeOf, widthOf, type Area, type Curve } from "./paint";
-import { colourOf } from "./theme";
+import { computeYRange, paint, toPlane, computeXRange, type Area, type Curve } from "./paint";
+import { resolveColour } from "./theme";
 import { uplotOptions, type PlotOptions } from "./uplotOptions";
 import { isSameRange, rounded, type Range } from "./view";
 
-/** A plot on the page; `destroy` when it goes. */
+/** A plot on the page. Call `destroy` when it is removed. */
 export interface Plot {
   setCurves: (curves: readonly Curve[]) => void;
-  /** A value that is worth a dotted line. */
+  /** Sets the value of the dotted line. */
   setBest: (best: number | undefined) => void;
   setZoom: (zoom: Range | undefined) => void;
   setSize: (width: number, height: number) => void;
-  /** Moves the crosshair to the next point to the left (-1) or right (1), or up or down by some pixels. */
+  /** Moves the crosshair to the next point to the left (-1) or right (1), or vertically by some pixels. */
   step: (across: number, up?: number) => void;
-  /** Shows a part of what is shown, around the crosshair; above 1: more than it. */
+  /** Zooms around the crosshair; a factor above 1 zooms out. */
   zoomBy: (factor: number) => void;
-  /** Moves what is shown by a share of its width. */
+  /** Pans by a fraction of the visible width. */
   panBy: (share: number) => void;
-  /** Shows all. */
+  /** Resets the zoom. */
   reset: () => void;
-  /** Takes the crosshair away. */
+  /** Removes the crosshair. */
   leave: () => void;
-  /** The canvas, with all that is drawn now. */
+  /** The canvas with the current drawing. */
   canvas: () => HTMLCanvasElement;
   destroy: () => void;
 }
 
-// So many curves are painted over several frames; until they are, a picture of them as they were is shown
-// where it belongs now.
+// From this number on, curves are painted over several frames; meanwhile the previous picture is shown at its
+// new position.
 const MANY = 50;
 
-// How far a key moves the crosshair up or down.
+// Pixels that a key moves the crosshair vertically.
 const KEY_PIXELS = 12;
 
-/** Draws curves into `element` by uPlot: its axes, crosshair and zoom, and our own fast painting. */
+/** Creates a plot in `element`: uPlot's axes, crosshair and zoom, and our own fast painting. */
 export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
   let curves: readonly Curve[] = [];
   let best: number | undefined;
   let full: [number, number] = [0, 1];
   let picture: Picture | undefined;
-  let wanted: Area | undefined; // of which there is a picture, or will be
+  let wanted: Area | undefined; // the area of the current or next picture
   let isMoving = false;
   let zoom: Range | undefined;
   let crosshair: { x: number; top: number } | undefined;
-  let placed: { left: number; top: number } | undefined; // the crosshair, by a key
+  let placed: { left: number; top: number } | undefined; // the crosshair's position if a key placed it
 
   const areaOf = (u: uPlot): Area => ({
-    ...{ left: u.bbox.left, top: u.bbox.top, width: u.bbox.width, height: u.bbox.height },
+    left: u.bbox.left,
+    top: u.bbox.top,
+    width: u.bbox.width,
+    height: u.bbox.height,
     x: [u.scales["x"]?.min ?? 0, u.scales["x"]?.max ?? 1],
     y: [u.scales["y"]?.min ?? 0, u.scales["y"]?.max ?? 1],
     isLog: options.isLog,
   });
 
   const painter = createGradualPainter((painted, isWhole) => {
-    // What is painted by and by takes no place of a whole one, however old.
+    // A partial picture does not replace a complete one, however old.
     if (!isWhole && picture) return;
     if (isWhole) {
       picture = painted;
@@ -76,9 +79,9 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
     painter.begin(curves, area, devicePixelRatio);
   };
 
-  // Width and height together: each for itself would draw all curves once more.
+  // Set both scales in one batch: each change redraws all curves.
   const show = (range: Range) => {
-    const [least, greatest] = heightOf(curves, range[0], range[1], options.isLog);
+    const [least, greatest] = computeYRange(curves, range[0], range[1], options.isLog);
     plot.batch(() => {
       plot.setScale("x", { min: range[0], max: range[1] });
       plot.setScale("y", { min: least, max: greatest });
@@ -99,11 +102,11 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
   const nearTo = (u: uPlot, left: number, top: number) => {
     const area = areaOf(u);
     const at = { x: u.posToVal(left, "x"), top: area.top + top * devicePixelRatio };
-    return nearestCurves(curves, planeOf(area), at);
+    return nearestCurves(curves, toPlane(area), at);
   };
   const follow = (u: uPlot) => {
     const { left, top, event } = u.cursor;
-    // Of where it is uPlot tells after each change of the curves as well.
+    // uPlot also reports the cursor after each change of the curves.
     if (placed && left === placed.left && top === placed.top) return;
     placed = undefined;
     if (left === undefined || top === undefined || left < 0 || !event) {
@@ -113,14 +116,14 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
     crosshair = { x: u.posToVal(left, "x"), top };
     options.onNear(nearTo(u, left, top), { left, top });
   };
-  // What uPlot is told by script moves the crosshair of the page's other charts as well.
+  // A scripted cursor also moves the crosshair of the page's other charts.
   const place = (x: number, top: number) => {
     crosshair = { x, top };
     placed = { left: plot.valToPos(x, "x"), top };
     plot.setCursor(placed, false);
     options.onNear(nearTo(plot, placed.left, top), placed, true);
   };
-  // Where curves or what is shown of them have changed around it.
+  // The curves or the visible range around the crosshair have changed.
   const placeAgain = () => crosshair && place(crosshair.x, crosshair.top);
 
   const plot = new uPlot(
@@ -150,7 +153,7 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
   return {
     setCurves(next) {
       curves = next;
-      full = widthOf(next);
+      full = computeXRange(next);
       wanted = undefined;
       plot.setData([full, [null, null]], false);
       show(isMoving ? shown() : (zoom ?? full));
@@ -173,7 +176,7 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
       const top = (crosshair?.top ?? plot.over.clientHeight / 2) - up * KEY_PIXELS;
       const within = Math.min(plot.over.clientHeight, Math.max(0, top));
       const last = crosshair && Math.min(to, Math.max(from, crosshair.x));
-      // The first key shows where the curves end: what is newest.
+      // The first key press shows the newest points.
       const first = across < 0 ? to : from;
       const next = across === 0 ? last : nextPlace(curves, [from, to], last, across, width);
       place(next ?? last ?? first, within);
@@ -197,7 +200,8 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
       placeAgain();
     },
     leave() {
-      crosshair = placed = undefined;
+      crosshair = undefined;
+      placed = undefined;
       plot.setCursor({ left: -10, top: -10 }, false);
       options.onNear([]);
     },
@@ -224,10 +228,10 @@ function isSame(a: Area, b: Area): boolean {
 }
 
 function drawBest(context: CanvasRenderingContext2D, area: Area, best: number) {
-  const y = planeOf(area).toY(best);
+  const y = toPlane(area).toY(best);
   if (!(y >= area.top && y <= area.top + area.height)) return;
   context.save();
-  context.strokeStyle = colourOf("--faint");
+  context.strokeStyle = resolveColour("--faint");
   context.setLineDash([2, 4]);
   context.beginPath();
   context.moveTo(area.left, y);
@@ -236,7 +240,7 @@ function drawBest(context: CanvasRenderingContext2D, area: Area, best: number) {
   context.restore();
 }
 
-/** Shift and drag moves what is shown. Returns what ends it. */
+/** Pans on Shift-drag. Returns a function that removes the listener. */
 function panning(plot: uPlot, onMove: (isMoving: boolean) => void): () => void {
   const begin = (down: MouseEvent) => {
     if (!down.shiftKey || down.button !== 0) return;

@@ -1,11 +1,11 @@
-import { strokeOf } from "./colours";
-import { heightOfLegend, LEGEND, legendOf, type LegendEntry } from "./legendRows";
+import { getStroke } from "./colours";
+import { computeLegendHeight, LEGEND, layoutLegend, type LegendEntry } from "./legendRows";
 import type { Curve } from "./paint";
-import { colourOf } from "./theme";
+import { resolveColour } from "./theme";
 
 interface Picture {
   title: string;
-  /** The plot as it is on the page. */
+  /** The canvas of the plot. */
   canvas: HTMLCanvasElement;
   curves: readonly Curve[];
 }
@@ -14,20 +14,21 @@ const EDGE = 12;
 const TITLE = 28;
 const FONT = "system-ui, sans-serif";
 
-/** The plot as it is shown, as a picture that stands for itself: on the page's ground, with its title and the names of its curves. */
+/** Exports the plot as a PNG with background, title and legend. */
 export async function toPng({ title, canvas, curves }: Picture): Promise<Blob> {
   const ratio = devicePixelRatio;
-  const [width, height] = [canvas.width / ratio, canvas.height / ratio];
-  const legend = legendOf(curves, width);
+  const width = canvas.width / ratio;
+  const height = canvas.height / ratio;
+  const legend = layoutLegend(curves, width);
   const image = document.createElement("canvas");
   image.width = canvas.width + 2 * EDGE * ratio;
-  image.height = (EDGE + TITLE + height + heightOfLegend(legend) + EDGE) * ratio;
+  image.height = (EDGE + TITLE + height + computeLegendHeight(legend) + EDGE) * ratio;
   const context = image.getContext("2d");
-  if (!context) throw new Error("the browser draws no picture");
+  if (!context) throw new Error("cannot export the chart: the browser provides no canvas");
   context.scale(ratio, ratio);
-  context.fillStyle = colourOf("--page");
+  context.fillStyle = resolveColour("--page");
   context.fillRect(0, 0, image.width, image.height);
-  context.fillStyle = colourOf("--text");
+  context.fillStyle = resolveColour("--text");
   context.font = `600 14px ${FONT}`;
   context.fillText(title, EDGE, EDGE + 14);
   context.drawImage(canvas, EDGE, EDGE + TITLE, width, height);
@@ -35,7 +36,8 @@ export async function toPng({ title, canvas, curves }: Picture): Promise<Blob> {
   for (const entry of legend) drawEntry(context, entry);
   return new Promise((done, fail) =>
     image.toBlob(
-      (blob) => (blob ? done(blob) : fail(new Error("the picture is too large"))),
+      (blob) =>
+        blob ? done(blob) : fail(new Error("cannot export the chart: the image is too large")),
       "image/png",
     ),
   );
@@ -44,8 +46,8 @@ export async function toPng({ title, canvas, curves }: Picture): Promise<Blob> {
 function drawEntry(context: CanvasRenderingContext2D, { left, top, label, rank }: LegendEntry) {
   const middle = top + LEGEND.row / 2;
   if (rank !== undefined) {
-    const { colour, dash } = strokeOf(rank);
-    context.strokeStyle = colourOf(colour);
+    const { colour, dash } = getStroke(rank);
+    context.strokeStyle = resolveColour(colour);
     context.lineWidth = 2;
     context.setLineDash([...dash]);
     context.beginPath();
@@ -53,7 +55,7 @@ function drawEntry(context: CanvasRenderingContext2D, { left, top, label, rank }
     context.lineTo(left + LEGEND.swatch, middle);
     context.stroke();
   }
-  context.fillStyle = colourOf("--secondary");
+  context.fillStyle = resolveColour("--secondary");
   context.font = `12px ${FONT}`;
   context.fillText(label, left + LEGEND.swatch + LEGEND.gap, middle + 4);
 }

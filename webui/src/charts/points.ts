@@ -1,4 +1,4 @@
-/** Values that were reported together, as the API says them. */
+/** A metric report of the API. */
 export interface Point {
   batches?: number;
   epoch?: number;
@@ -6,12 +6,15 @@ export interface Point {
   values?: object;
 }
 
-/** What a chart's x is. */
+/** The x axis of a chart. */
 export type XAxis = "batches" | "epochs" | "time";
 export const X_AXES: readonly XAxis[] = ["batches", "epochs", "time"];
 
-/** The columns of one metric's curve. Time is in seconds from the first point; without epochs, there are none. */
-export function columnsOf(points: readonly Point[], metric: string, axis: XAxis) {
+/**
+ * The columns of a metric's curve. Time is in seconds since the first point. Without reported epochs the
+ * columns are empty.
+ */
+export function toColumns(points: readonly Point[], metric: string, axis: XAxis) {
   const first = Date.parse(points[0]?.time ?? "");
   const x = Float64Array.from(points, (point) => {
     if (axis === "batches") return point.batches ?? 0;
@@ -25,8 +28,10 @@ export function columnsOf(points: readonly Point[], metric: string, axis: XAxis)
   return x.every(Number.isFinite) ? { x, y } : { x: new Float64Array(), y: new Float64Array() };
 }
 
-/** The points in the order of the axis: a machine counts its reports anew with each run, time goes on. */
-export function inOrder(points: readonly Point[], axis: XAxis): readonly Point[] {
+/**
+ * Sorts points by the axis: a system metric's report number restarts with each attempt, but time does not.
+ */
+export function sortByAxis(points: readonly Point[], axis: XAxis): readonly Point[] {
   if (axis !== "time") return points;
   return points
     .map((point) => ({ point, at: Date.parse(point.time ?? "") }))
@@ -34,20 +39,22 @@ export function inOrder(points: readonly Point[], axis: XAxis): readonly Point[]
     .map(({ point }) => point);
 }
 
-/** The first point at or after each time (milliseconds) on the axis; times after which there is none are left out. */
-export function placesOf(
+/**
+ * The first point at or after each time (milliseconds) on the axis; times without a later point are left out.
+ */
+export function findPositions(
   points: readonly Point[],
   times: readonly number[],
   axis: XAxis,
 ): { at: number; index: number }[] {
-  const { x } = columnsOf(points, "", axis);
+  const { x } = toColumns(points, "", axis);
   return times.flatMap((time) => {
     const index = points.findIndex((point) => Date.parse(point.time ?? "") >= time);
     return index < 0 || index >= x.length ? [] : { at: x[index] ?? 0, index };
   });
 }
 
-/** The columns with a gap before each of the indices (ascending, above 0). */
+/** Inserts a gap before each of the indices (ascending, above 0). */
 export function withGaps(
   { x, y }: { x: Float64Array; y: Float64Array },
   indices: readonly number[],
@@ -61,15 +68,16 @@ export function withGaps(
   return { x: Float64Array.from(out.x), y: Float64Array.from(out.y) };
 }
 
-/** Batches a second between neighbouring points, on the axis: how fast training was. Not across the indices in `breaks`. */
-export function throughputOf(
+/** Batches per second between consecutive points, except across the indices in `breaks`. */
+export function computeThroughput(
   points: readonly Point[],
   axis: XAxis,
   breaks: readonly number[] = [],
 ) {
-  const { x } = columnsOf(points, "", axis);
+  const { x } = toColumns(points, "", axis);
   const y = Float64Array.from(x, (_, i) => {
-    const [before, now] = [points[i - 1], points[i]];
+    const before = points[i - 1];
+    const now = points[i];
     const batches = (now?.batches ?? 0) - (before?.batches ?? 0);
     const seconds = (Date.parse(now?.time ?? "") - Date.parse(before?.time ?? "")) / 1000;
     return before && !breaks.includes(i) && batches > 0 && seconds > 0 ? batches / seconds : NaN;
@@ -78,21 +86,22 @@ export function throughputOf(
 }
 
 /**
- * Where on the axis so many batches were done: at the point that says so, or between its neighbours, as
- * points are thinned out. Before the first and after the last point nothing is known.
+ * The position on the axis at which a number of batches was reached, interpolated between downsampled points.
+ * Positions outside the points are unknown and left out.
  */
-export function marksOf(
+export function toAxisPositions(
   points: readonly Point[],
   batches: readonly number[],
   axis: XAxis,
 ): readonly number[] {
   if (axis === "batches") return batches;
-  const { x } = columnsOf(points, "", axis);
+  const { x } = toColumns(points, "", axis);
   const places = Array.from(x, (at, i) => ({ at, batches: points[i]?.batches ?? 0 }));
   places.sort((a, b) => a.batches - b.batches);
   return batches.flatMap((wanted) => {
     const next = places.findIndex((place) => place.batches >= wanted);
-    const [after, before] = [places[next], places[next - 1]];
+    const after = places[next];
+    const before = places[next - 1];
     if (after?.batches === wanted) return [after.at];
     if (!after || !before) return [];
     const share = (wanted - before.batches) / (after.batches - before.batches);

@@ -1,19 +1,19 @@
 /** One curve: `x` ascending, `y` as long; a `y` that is not a number is a gap. */
 export interface Series {
-  /** Stable over the charts of a page: it decides the colour. */
+  /** Stable across the charts of a page; decides the colour. */
   id: string;
   label: string;
   x: ArrayLike<number>;
   y: ArrayLike<number>;
-  /** Place in the page's order of series, from 0; colours follow it. */
+  /** Index in the page's order of series, from 0; decides the colour. */
   rank: number;
-  /** Lengths at which a checkpoint was saved: ticks on the x axis. */
+  /** Positions of checkpoints: ticks on the x axis. */
   checkpoints?: readonly number[];
-  /** Where it was started anew: lines across the plot. */
+  /** Positions of restarts: vertical lines. */
   restarts?: readonly number[];
 }
 
-/** The index of the element of ascending `x` that lies nearest to `at`; -1 of none. */
+/** The index of the element of ascending `x` nearest to `at`; -1 if `x` is empty. */
 export function nearestIndex(x: ArrayLike<number>, at: number): number {
   let low = 0;
   let high = x.length - 1;
@@ -26,7 +26,7 @@ export function nearestIndex(x: ArrayLike<number>, at: number): number {
   return at - (x[low] ?? 0) <= (x[high] ?? 0) - at ? low : high;
 }
 
-/** The first index of ascending `x` whose element is not below `at`; `x.length` if none is. */
+/** The first index of ascending `x` whose element is not below `at`; `x.length` if there is none. */
 export function lowerBound(x: ArrayLike<number>, at: number): number {
   let low = 0;
   let high = x.length;
@@ -38,7 +38,7 @@ export function lowerBound(x: ArrayLike<number>, at: number): number {
   return low;
 }
 
-/** The least and greatest finite value, over all given; undefined where there is none. */
+/** The smallest and largest accepted value of all columns; undefined if there is none. */
 export function extent(
   columns: readonly ArrayLike<number>[],
   accept: (value: number) => boolean = Number.isFinite,

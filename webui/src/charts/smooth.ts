@@ -1,7 +1,7 @@
 /**
- * Exponential moving average, corrected for its start.
+ * Exponential moving average with bias correction. Gaps stay gaps.
  *
- * @param weight 0 (as it is) to below 1 (very smooth): how much of the past each value keeps. Gaps stay gaps.
+ * @param weight from 0 (unchanged) to below 1 (very smooth): the weight of the past.
  */
 export function smooth(y: ArrayLike<number>, weight: number): Float64Array {
   const out = new Float64Array(y.length);

@@ -1,13 +1,13 @@
 import { useSyncExternalStore } from "react";
 
-/** The value of one of the page's colours (tokens.css), as a canvas takes it: "--line" or "var(--line)". */
-export function colourOf(name: string): string {
+/** Resolves a colour token (tokens.css) for a canvas: "--line" or "var(--line)". */
+export function resolveColour(name: string): string {
   const token = /^(?:var\()?(--[\w-]+)\)?$/.exec(name)?.[1];
   if (!token) return name;
   return getComputedStyle(document.documentElement).getPropertyValue(token).trim() || "#888888";
 }
 
-/** Whether the page is dark now; the component is drawn again when that changes. */
+/** Whether the page is dark; the component is rendered again when that changes. */
 export function useIsDark(): boolean {
   return useSyncExternalStore(subscribe, isDark);
 }

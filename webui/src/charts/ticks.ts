@@ -1,8 +1,11 @@
-/** At most about `most` round values from `least` to `greatest`, ascending: 1, 2 or 5 times a power of ten apart. */
-export function niceTicks(least: number, greatest: number, most = 6): number[] {
+/**
+ * About `max` round values from `least` to `greatest`, ascending: multiples of 1, 2 or 5 times a power of
+ * ten.
+ */
+export function niceTicks(least: number, greatest: number, max = 6): number[] {
   if (!Number.isFinite(least) || !Number.isFinite(greatest)) return [];
   if (least === greatest) return [least];
-  const rough = (greatest - least) / Math.max(1, most - 1);
+  const rough = (greatest - least) / Math.max(1, max - 1);
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * ([1, 2, 5, 10].find((factor) => factor * power >= rough * 0.999) ?? 10);
   const ticks: number[] = [];
@@ -12,13 +15,13 @@ export function niceTicks(least: number, greatest: number, most = 6): number[] {
   return ticks;
 }
 
-/** An axis: where on it (0 to 1) a value lies, and what to write beside it. */
+/** A scale: maps a value to a position from 0 to 1 and has ticks. */
 export interface Scale {
   share: (value: number) => number;
   ticks: number[];
 }
 
-/** The axis of numbers from `least` to `greatest`; by their logarithms if asked for and all are positive. */
+/** A scale from `least` to `greatest`; logarithmic if requested and all values are positive. */
 export function numberScale(least: number, greatest: number, isLog: boolean): Scale {
   if (isLog && least > 0) {
     const from = Math.log10(least);

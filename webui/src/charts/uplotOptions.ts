@@ -1,46 +1,50 @@
 import type uPlot from "uplot";
 import { formatNumber } from "./format";
 import type { Near } from "./nearest";
-import { colourOf } from "./theme";
+import { resolveColour } from "./theme";
 import type { Range } from "./view";
 
-/** What a plot shows besides its curves. */
+/** The options of a plot. */
 export interface PlotOptions {
   width: number;
   height: number;
   isLog: boolean;
-  /** Charts with the same key share their crosshair and the x values that are shown. */
+  /** Charts with the same key share the crosshair. */
   syncKey?: string;
   xLabel: string;
   formatX: (x: number) => string;
-  /** The curves near the crosshair, and where that is in pixels of the plot; nothing: it has left. */
+  /**
+   * Called with the curves near the crosshair and its position in pixels; with an empty list when the
+   * crosshair leaves.
+   */
   onNear: (near: Near[], at?: { left: number; top: number }, isByKey?: boolean) => void;
-  /** Someone has zoomed into this, or out of all; the plot shows it already. */
+  /** Called when the user zooms; the plot already shows the new range. */
   onZoom: (zoom: Range | undefined) => void;
 }
 
-// uPlot names these by an enumeration that has no values when it runs.
+// uPlot declares these in a const enum without runtime values.
 // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment -- as above
 const LINEAR: uPlot.Scale.Distr.Linear = 1;
 // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment -- as above
 const LOGARITHMIC: uPlot.Scale.Distr.Logarithmic = 3;
 
-/** uPlot's axes, crosshair and drag, without a curve. `reset`: what a double click does. */
+/** uPlot's options for axes, crosshair and drag, without curves. `reset` handles a double click. */
 export function uplotOptions(
   options: PlotOptions,
   reset: () => void,
   hooks: uPlot.Hooks.Arrays,
 ): uPlot.Options {
   const axis = {
-    stroke: () => colourOf("--secondary"),
+    stroke: () => resolveColour("--secondary"),
     font: "12px system-ui, sans-serif",
-    ticks: { stroke: () => colourOf("--line"), size: 4 },
+    ticks: { stroke: () => resolveColour("--line"), size: 4 },
   };
-  // What is zoomed into comes to the others from who shows them all.
+  // The page synchronizes the zoom of its charts; uPlot only syncs the crosshair.
   const isCrosshair = (type: string) => type === "mousemove" || type === "mouseleave";
   const sync: uPlot.Cursor.Sync | undefined = options.syncKey
     ? {
-        ...{ key: options.syncKey, scales: ["x", null] },
+        key: options.syncKey,
+        scales: ["x", null],
         filters: { pub: isCrosshair, sub: isCrosshair },
       }
     : undefined;
@@ -75,9 +79,9 @@ export function uplotOptions(
       },
       {
         ...axis,
-        grid: { stroke: () => colourOf("--line"), width: 1 },
+        grid: { stroke: () => resolveColour("--line"), width: 1 },
         size: 58,
-        // Of a logarithmic axis only powers of ten are written.
+        // uPlot passes null for ticks of a logarithmic axis that are not powers of ten.
         values: (_, ticks) =>
           ticks.map((tick: number | null) => (tick == null ? "" : formatNumber(tick))),
       },

@@ -83,7 +83,9 @@ export const viewer: Answers = {
     roles: [like<Message["Role"]>(role, { roleId: 4, name: "Viewer" })],
     assignments: [
       like<Message["RoleAssignmentSummary"]>(assignment, {
-        ...{ roleId: 4, scopeWorkspaceIds: [7], scopeCluster: false },
+        roleId: 4,
+        scopeWorkspaceIds: [7],
+        scopeCluster: false,
       }),
     ],
   },

@@ -2,28 +2,28 @@ import { useMutation } from "@tanstack/react-query";
 import { ErrorPanel } from "../ErrorPanel/ErrorPanel";
 import styles from "./Actions.module.css";
 
-/** Something that can be done to a thing. */
+/** An action on an object. */
 export interface Action {
   label: string;
-  /** Does it, or asks for more. What it throws is shown. */
+  /** Performs the action or opens a dialog. A thrown error is shown. */
   run: () => unknown;
-  /** Asked before; says what will be lost. */
+  /** Confirmation that names what will be lost. */
   confirm?: string;
-  /** Why it cannot be done (now): the button stays and says so. */
+  /** Why the action is disabled; shown as the button's tooltip. */
   refused?: string | false | undefined;
   isPrimary?: boolean;
 }
 
 interface Props {
   actions: readonly (Action | false | undefined)[];
-  /** In a row of a table: no push to the right. */
+  /** Inside a table row: not pushed to the right. */
   isInline?: boolean;
 }
 
-/** Buttons, and what was refused. */
+/** Buttons for actions, and the error of the last one. */
 export function Actions({ actions, isInline = false }: Props) {
   const act = useMutation({
-    // A run that throws at once has failed, too.
+    // An exception from a synchronous run is an error, too.
     mutationFn: (action: Action) => Promise.resolve().then(action.run),
   });
   const press = (action: Action) => {

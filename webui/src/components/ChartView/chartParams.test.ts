@@ -15,7 +15,10 @@ it("reads of a chart what was written of it, and nothing of another", () => {
 
 it("leaves out what is as usual", () => {
   const written = writeChart(params("log=a,b&smooth=a:0.5&zoom=1..2&hide=3"), "a", {
-    ...{ isLog: false, weight: 0, hidden: new Set<string>(), zoom: undefined },
+    isLog: false,
+    weight: 0,
+    hidden: new Set<string>(),
+    zoom: undefined,
   });
   expect(written.toString()).toBe("log=b");
 });

@@ -3,7 +3,7 @@ import { useSearchParams } from "react-router";
 import type { ChartView } from "@/charts/view";
 import { readChart, writeChart } from "./chartParams";
 
-/** How a chart of the page is shown, kept in the address: Back undoes what changed it. `chart` is its name in there. */
+/** The view of a chart, kept in the address under the name `chart`; the browser's Back undoes a change. */
 export function useChartView(chart: string) {
   const [params, setParams] = useSearchParams();
   const text = params.toString();

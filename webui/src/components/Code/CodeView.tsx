@@ -1,14 +1,14 @@
 import styles from "./Code.module.css";
 
-// A browser stutters at longer ones; the whole file is a download away.
-const MOST_LINES = 5000;
+// Browsers become slow with more lines; the download has the whole file.
+const MAX_LINES = 5000;
 
-/** A text with the numbers of its lines. */
+/** A text with line numbers. */
 export function CodeView({ text, label }: { text: string; label: string }) {
   const lines = text.replace(/\n$/, "").split("\n");
   return (
     <pre className={styles.code} tabIndex={0} aria-label={label}>
-      {lines.slice(0, MOST_LINES).map((line, i) => (
+      {lines.slice(0, MAX_LINES).map((line, i) => (
         <span key={i} className={styles.line}>
           <span className={styles.count} aria-hidden>
             {i + 1}
@@ -16,7 +16,7 @@ export function CodeView({ text, label }: { text: string; label: string }) {
           {line + "\n"}
         </span>
       ))}
-      {lines.length > MOST_LINES && `… and ${lines.length - MOST_LINES} more lines`}
+      {lines.length > MAX_LINES && `… and ${lines.length - MAX_LINES} more lines`}
     </pre>
   );
 }

@@ -4,13 +4,13 @@ import { DiffView } from "./DiffView";
 
 it("shows what is gone and what is new", () => {
   render(<DiffView before={"a\nb\n"} after={"a\nc\n"} />);
-  const text = screen.getByLabelText("2 lines differ").textContent;
+  const text = screen.getByLabelText("2 changed lines").textContent;
   expect(text).toBe("  a\n- b\n+ c\n");
 });
 
 it("says so where nothing differs", () => {
   render(<DiffView before="a" after="a" />);
-  expect(screen.getByText("No difference.")).toBeInTheDocument();
+  expect(screen.getByText("No differences.")).toBeInTheDocument();
 });
 
 it("shows the first lines of long texts, and how many are left out", () => {
@@ -24,14 +24,14 @@ it("shows the lines around changes alone, and how many are left out", () => {
   const after = lines.map((line, i) => (i === 5 || i === 19 ? `new ${i}` : line));
   const text = (list: string[]) => list.join("\n") + "\n";
   render(<DiffView before={text(lines)} after={text(after)} around={1} />);
-  expect(screen.getByLabelText("4 lines differ").textContent).toBe(
+  expect(screen.getByLabelText("4 changed lines").textContent).toBe(
     [
-      "… 4 lines alike",
+      "… 4 unchanged lines",
       "  line 4",
       "- line 5",
       "+ new 5",
       "  line 6",
-      "… 11 lines alike",
+      "… 11 unchanged lines",
       "  line 18",
       "- line 19",
       "+ new 19",

@@ -1,16 +1,17 @@
 import { useMemo } from "react";
 import { diffLines } from "diff";
+import { counted } from "@/text";
 import styles from "./Code.module.css";
 
 interface Props {
   before: string;
   after: string;
-  /** So many lines around each change are shown; without: all. */
+  /** The number of context lines around each change; all lines if undefined. */
   around?: number;
 }
 
 interface DiffLine {
-  /** "…": lines that are left out, as the text says. */
+  /** "…" marks skipped lines; the text counts them. */
   mark: "+" | "-" | " " | "…";
   text: string;
 }
@@ -22,13 +23,13 @@ const STYLES = {
   "…": styles.skipped,
 };
 
-// A browser stutters at longer texts, and looking for the shortest difference of two takes as long as both.
-const MOST_LINES = 5000;
-const MOST_MS = 2000;
+// Browsers become slow with more lines, and finding the shortest difference can take long.
+const MAX_LINES = 5000;
+const MAX_MS = 2000;
 
-/** Undefined: finding it takes too long. */
-function linesOf(before: string, after: string): DiffLine[] | undefined {
-  return diffLines(before, after, { timeout: MOST_MS })?.flatMap(({ value, added, removed }) =>
+/** Returns undefined if the diff takes too long. */
+function toLines(before: string, after: string): DiffLine[] | undefined {
+  return diffLines(before, after, { timeout: MAX_MS })?.flatMap(({ value, added, removed }) =>
     value
       .replace(/\n$/, "")
       .split("\n")
@@ -36,7 +37,7 @@ function linesOf(before: string, after: string): DiffLine[] | undefined {
   );
 }
 
-/** The lines near changes; of the others, how many they are. */
+/** Keeps the lines near changes and replaces the others by their number. */
 function near(lines: readonly DiffLine[], around: number): DiffLine[] {
   const isNear = lines.map(() => false);
   lines.forEach(({ mark }, at) => {
@@ -49,29 +50,29 @@ function near(lines: readonly DiffLine[], around: number): DiffLine[] {
     if (isNear[at]) continue;
     const next = isNear.indexOf(true, at);
     const count = (next < 0 ? lines.length : next) - at;
-    out.push({ mark: "…", text: `${count} ${count === 1 ? "line" : "lines"} alike` });
+    out.push({ mark: "…", text: counted(count, "unchanged line") });
     at += count - 1;
   }
   return out;
 }
 
-/** Two texts line by line: what is gone, what is new, by mark and colour. */
+/** A line diff of two texts. */
 export function DiffView({ before, after, around }: Props) {
-  const all = useMemo(() => linesOf(before, after), [before, after]);
+  const all = useMemo(() => toLines(before, after), [before, after]);
   if (all === undefined) {
-    return <p>The two differ in too much to be shown here: compare them after a download.</p>;
+    return <p>Too many differences to display. Download both to compare them.</p>;
   }
   const changes = all.filter((line) => line.mark !== " ").length;
-  if (changes === 0) return <p>No difference.</p>;
+  if (changes === 0) return <p>No differences.</p>;
   const lines = around === undefined ? all : near(all, around);
   return (
-    <pre className={styles.code} tabIndex={0} aria-label={`${changes} lines differ`}>
-      {lines.slice(0, MOST_LINES).map((line, i) => (
+    <pre className={styles.code} tabIndex={0} aria-label={counted(changes, "changed line")}>
+      {lines.slice(0, MAX_LINES).map((line, i) => (
         <span key={i} className={STYLES[line.mark]}>
           {`${line.mark} ${line.text}\n`}
         </span>
       ))}
-      {lines.length > MOST_LINES && `… and ${lines.length - MOST_LINES} more lines`}
+      {lines.length > MAX_LINES && `… and ${lines.length - MAX_LINES} more lines`}
     </pre>
   );
 }

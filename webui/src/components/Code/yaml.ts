@@ -1,4 +1,4 @@
 import { stringify } from "yaml";
 
-/** A configuration as text, in the order of its names, so that two of them can be compared line by line. */
+/** A configuration as YAML with sorted keys, so that two can be compared line by line. */
 export const toYaml = (config: unknown) => stringify(config ?? {}, { sortMapEntries: true });

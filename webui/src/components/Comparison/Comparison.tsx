@@ -1,7 +1,7 @@
 import { lazy, Suspense, useMemo } from "react";
 import { Link } from "react-router";
 import { readMetricCsv } from "@/api/metricCsv";
-import { seriesOf } from "@/api/trialPoints";
+import { buildSeries } from "@/api/trialPoints";
 import type { Metric } from "@/api/trialQueries";
 import type { Message } from "@/api/types";
 import { formatNumber, seconds } from "@/charts/format";
@@ -15,13 +15,15 @@ import { State } from "../State/State";
 import { paths } from "@/paths";
 import styles from "./Comparison.module.css";
 import { HyperparameterTable } from "./HyperparameterTable";
-import { isTerminal } from "../LogView/filters";
-import { useCurves, useLive, useNames, useTrials } from "./useCompared";
+import { isTerminal } from "@/api/states";
+import { useCurves, useLiveUpdates, useNames, useTrials } from "./useComparison";
 
-// It brings what finds differences of texts.
-const Against = lazy(() => import("./Against").then((part) => ({ default: part.Against })));
+// Loaded on demand: it brings the diff library.
+const ExperimentDiff = lazy(() =>
+  import("./ExperimentDiff").then((part) => ({ default: part.ExperimentDiff })),
+);
 
-/** Trials side by side: their curves, and where hyperparameters, configurations and code differ. */
+/** Compares trials: curves, hyperparameters, configurations and code. */
 export function Comparison({ ids }: { ids: readonly number[] }) {
   const { trials, experiments, error } = useTrials(ids);
   const { data: metrics = [] } = useNames([...experiments.keys()]);
@@ -71,18 +73,24 @@ export function Comparison({ ids }: { ids: readonly number[] }) {
       )}
       {[...experiments].map(
         ([id, experiment]) =>
-          experiment && !isTerminal(experiment.state) && <Live key={id} experimentId={id} />,
+          experiment && !isTerminal(experiment.state) && <LiveUpdates key={id} experimentId={id} />,
       )}
       {metrics.length > 0 && <AxisChoice axis={axis} />}
       <div className={styles.charts}>
         {metrics.map((metric) => (
-          <Curves key={`${metric.group}.${metric.name}`} {...{ ids, trials, metric, axis }} />
+          <Curves
+            key={`${metric.group}.${metric.name}`}
+            ids={ids}
+            trials={trials}
+            metric={metric}
+            axis={axis}
+          />
         ))}
       </div>
       <HyperparameterTable trials={trials} />
       <Suspense>
         {known.slice(1).map((experiment, i) => (
-          <Against
+          <ExperimentDiff
             key={experiment.id}
             first={known[0] ?? {}}
             second={experiment}
@@ -94,9 +102,9 @@ export function Comparison({ ids }: { ids: readonly number[] }) {
   );
 }
 
-/** Follows an experiment that goes on; there is nothing to see of that itself. */
-function Live({ experimentId }: { experimentId: number }) {
-  useLive(experimentId);
+/** Follows a running experiment; renders nothing. */
+function LiveUpdates({ experimentId }: { experimentId: number }) {
+  useLiveUpdates(experimentId);
   return null;
 }
 
@@ -111,7 +119,7 @@ function Curves({ ids, trials, metric, axis }: CurvesProps) {
   const { points, error } = useCurves(trials, metric);
   const { view, onView } = useChartView(`${metric.group}.${metric.name}`);
   const series = useMemo(
-    () => seriesOf(points, metric.name, axis, (id) => ids.indexOf(id)),
+    () => buildSeries(points, metric.name, axis, (id) => ids.indexOf(id)),
     [points, metric.name, axis, ids],
   );
   if (error) return <ErrorPanel error={error} />;
@@ -122,9 +130,10 @@ function Curves({ ids, trials, metric, axis }: CurvesProps) {
       xLabel={axis}
       syncKey="compare"
       hasLegend={ids.length > 4}
-      {...{ view, onView }}
+      view={view}
+      onView={onView}
       {...(axis === "time" && { formatX: seconds })}
-      {...(axis === "epochs" && points.length > 0 && { none: "No epochs were reported." })}
+      {...(axis === "epochs" && points.length > 0 && { none: "No epochs reported." })}
       readCsv={(signal) => readMetricCsv(ids, metric, signal)}
     />
   );

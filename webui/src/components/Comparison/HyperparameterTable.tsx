@@ -1,25 +1,28 @@
 import type { Message } from "@/api/types";
-import { ParamCheck } from "../Page/Narrow";
+import { ParamCheck } from "../Page/Filters";
 import { useParam } from "../Page/useParam";
 import styles from "./Comparison.module.css";
-import { comparedLeaves } from "./differences";
+import { compareLeaves } from "./differences";
 
 const shown = (value: unknown) => (value === undefined ? "–" : JSON.stringify(value));
 
-/** The hyperparameters in which trials differ; on request the others as well, among which these stand out. */
+/**
+ * The hyperparameters in which trials differ; optionally also the identical ones, with the differing ones
+ * highlighted.
+ */
 export function HyperparameterTable({ trials }: { trials: readonly Message["Trial"][] }) {
   const [all] = useParam("alike");
-  const leaves = comparedLeaves(trials.map((trial) => trial.hparams));
+  const leaves = compareLeaves(trials.map((trial) => trial.hparams));
   const rows = leaves.filter(({ differs }) => differs || all === "yes");
   if (trials.length < 2) return null;
   return (
     <section aria-label="Hyperparameters">
       <div className={styles.titled}>
-        <h2>Hyperparameters that differ</h2>
-        <ParamCheck name="alike" label="also those that are alike" />
+        <h2>Differing hyperparameters</h2>
+        <ParamCheck name="alike" label="Show identical" />
       </div>
       {rows.length === 0 ? (
-        <p>None.</p>
+        <p>No differences.</p>
       ) : (
         <div className={styles.scroll} tabIndex={0} role="group" aria-label="Hyperparameters">
           <table>
@@ -27,7 +30,7 @@ export function HyperparameterTable({ trials }: { trials: readonly Message["Tria
               <tr>
                 <th>Name</th>
                 {trials.map(({ id = 0 }) => (
-                  <th key={id}>trial {id}</th>
+                  <th key={id}>Trial {id}</th>
                 ))}
               </tr>
             </thead>
@@ -36,7 +39,7 @@ export function HyperparameterTable({ trials }: { trials: readonly Message["Tria
                 <tr key={path} className={differs && all === "yes" ? styles.differs : ""}>
                   <td>
                     <code>{path}</code>
-                    {differs && all === "yes" && <span title="They differ"> ≠</span>}
+                    {differs && all === "yes" && <span title="Values differ"> ≠</span>}
                   </td>
                   {values.map((value, i) => (
                     <td key={i}>{shown(value)}</td>

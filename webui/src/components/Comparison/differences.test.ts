@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { comparedLeaves, differencesOf, leavesOf } from "./differences";
+import { compareLeaves, findDifferences, flattenLeaves } from "./differences";
 
 it("finds the leaves of nested objects", () => {
-  expect([...leavesOf({ a: { b: 1, "c.d": [1, 2] }, e: null })]).toEqual([
+  expect([...flattenLeaves({ a: { b: 1, "c.d": [1, 2] }, e: null })]).toEqual([
     ["a.b", 1],
     ["a.c.d", [1, 2]],
     ["e", null],
@@ -11,7 +11,7 @@ it("finds the leaves of nested objects", () => {
 
 it("tells where objects differ, and who has nothing there", () => {
   expect(
-    differencesOf([
+    findDifferences([
       { lr: 0.1, x: [1], same: "s" },
       { lr: 0.2, x: [1], same: "s", more: true },
     ]),
@@ -19,12 +19,12 @@ it("tells where objects differ, and who has nothing there", () => {
     { path: "lr", values: [0.1, 0.2] },
     { path: "more", values: [undefined, true] },
   ]);
-  expect(differencesOf([])).toEqual([]);
+  expect(findDifferences([])).toEqual([]);
 });
 
 it("marks what differs among all that there is", () => {
   expect(
-    comparedLeaves([
+    compareLeaves([
       { lr: 0.1, same: "s" },
       { lr: 0.2, same: "s" },
     ]),

@@ -14,7 +14,7 @@ it("copies also where the browser has no clipboard: without TLS", async () => {
   const button = screen.getByRole("button");
   button.focus();
   fireEvent.click(button);
-  expect(await screen.findByText("copied")).toBeInTheDocument();
+  expect(await screen.findByText("Copied")).toBeInTheDocument();
   expect(copied).toBe("det experiment list");
   expect(button).toHaveFocus();
 });

@@ -4,15 +4,15 @@ import styles from "./CopyText.module.css";
 
 interface Props {
   text: string;
-  /** What is shown in its place; the text itself without it. */
+  /** Shown instead of the text. */
   label?: string;
 }
 
-/** An id or a command that one click copies. */
+/** An ID or a command with a copy button. */
 export function CopyText({ text, label }: Props) {
-  const [said, setSaid] = useState("");
+  const [status, setStatus] = useState("");
   const copy = async () => {
-    setSaid((await copyText(text)) ? "copied" : "could not be copied");
+    setStatus((await copyText(text)) ? "Copied" : "Copy failed");
   };
   return (
     <button
@@ -20,11 +20,11 @@ export function CopyText({ text, label }: Props) {
       className={styles.copy}
       title={`Copy ${text}`}
       onClick={() => void copy()}
-      onBlur={() => setSaid("")}
+      onBlur={() => setStatus("")}
     >
       <code>{label ?? text}</code>
       <span className={styles.mark} aria-live="polite">
-        {said || <span aria-hidden>⧉</span>}
+        {status || <span aria-hidden>⧉</span>}
       </span>
     </button>
   );

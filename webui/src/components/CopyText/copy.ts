@@ -1,7 +1,10 @@
-/** Copies a text; false if the browser refuses. Its clipboard exists behind TLS and on localhost alone. */
+/**
+ * Copies a text; returns false if the browser refuses. The clipboard API exists only with TLS and on
+ * localhost.
+ */
 export async function copyText(text: string): Promise<boolean> {
   try {
-    // Undefined elsewhere, whatever its type says.
+    // The clipboard is undefined without TLS, although its type does not say so.
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
@@ -9,7 +12,7 @@ export async function copyText(text: string): Promise<boolean> {
   }
 }
 
-/** As by selecting it and Ctrl C; what had the focus has it again. */
+/** Copies by selecting the text, and restores the focus. */
 function copySelected(text: string): boolean {
   const focused = document.activeElement;
   const field = document.createElement("textarea");

@@ -6,26 +6,29 @@ import { ErrorPanel } from "../ErrorPanel/ErrorPanel";
 
 interface Props {
   label: string;
-  /** What the file will be called. */
+  /** The file name. */
   name: string;
-  /** How many bytes will come. */
+  /** The expected size in bytes. */
   size: number;
-  /** Reads it, and tells how many bytes have come. */
+  /** Reads the content and reports the number of bytes read. */
   read: (signal: AbortSignal, onBytes: (bytes: number) => void) => Promise<Blob>;
 }
 
-/** A button that reads a large file, tells how far it is, and hands it to the browser. It ends with its page. */
+/**
+ * A button that reads a large file, shows the progress, and saves it. Leaving the page cancels the download.
+ */
 export function Download({ label, name, size, read }: Props) {
   const aborter = useRef<AbortController>(undefined);
   const [bytes, setBytes] = useState(0);
   const download = useMutation({
     mutationFn: async () => {
-      const { signal } = (aborter.current = new AbortController());
+      aborter.current = new AbortController();
+      const { signal } = aborter.current;
       setBytes(0);
       try {
         save(name, await read(signal, setBytes));
       } catch (error) {
-        // What one cancels has not failed.
+        // A cancelled download is not an error.
         if (!signal.aborted) throw error;
       }
     },

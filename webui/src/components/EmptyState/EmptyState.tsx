@@ -3,13 +3,13 @@ import { CopyText } from "../CopyText/CopyText";
 import styles from "./EmptyState.module.css";
 
 interface Props {
-  /** One sentence: what would be here. */
+  /** One sentence on what is missing. */
   children: ReactNode;
-  /** The command that fills it, ready to copy. */
+  /** A command that adds the first item, ready to copy. */
   command?: string;
 }
 
-/** Stands where a list or a chart has nothing to show, and says what to do next. */
+/** Shown instead of an empty list or chart. */
 export function EmptyState({ children, command }: Props) {
   return (
     <div className={styles.empty}>

@@ -3,11 +3,11 @@ import { RequestId } from "./RequestId";
 
 interface Props {
   error: unknown;
-  /** Shown as a button where a repetition may help. */
+  /** Adds a button to try again. */
   onRetry?: () => void;
 }
 
-/** What happened, in the master's own words, with the request's id to ask about it. */
+/** An error message and its request ID. */
 export function ErrorPanel({ error, onRetry }: Props) {
   const message = error instanceof Error ? error.message : String(error);
   return (

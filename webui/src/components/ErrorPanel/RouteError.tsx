@@ -1,7 +1,7 @@
 import { useRouteError } from "react-router";
 import { ErrorPanel } from "./ErrorPanel";
 
-/** In place of a page that could not be loaded or shown. */
+/** Shown instead of a page that failed to load or render. */
 export function RouteError() {
   return <ErrorPanel error={useRouteError()} onRetry={() => location.reload()} />;
 }

@@ -1,24 +1,24 @@
 import { useId, type HTMLInputTypeAttribute } from "react";
 import styles from "./FormDialog.module.css";
 
-/** What was typed, by the fields' names; of a checkbox "yes" or "". */
+/** Field values by name; "yes" or "" for a checkbox. */
 export type Values = Record<string, string>;
 
-/** Something that a dialog asks for. */
+/** A field of a dialog. */
 export interface Field {
   name: string;
   label: string;
-  /** "text" without. */
+  /** Default: "text". */
   type?: HTMLInputTypeAttribute | "lines" | "choice" | "check";
-  /** What it starts with. */
+  /** The initial value. */
   value?: string | undefined;
   required?: boolean;
   hint?: string;
-  /** Of a choice. */
+  /** The options of a choice. */
   options?: readonly (readonly [value: string, label: string])[];
-  /** Asked for only then. */
+  /** Shows the field only if this returns true. */
   when?: (values: Values) => boolean;
-  /** A regular expression that all of it fits. */
+  /** A regular expression that the whole value must match. */
   pattern?: string;
 }
 
@@ -28,7 +28,7 @@ interface Props {
   onChange: (value: string) => void;
 }
 
-/** A field with its label and its hint. */
+/** An input with label and hint. */
 export function FieldInput({ field, value, onChange }: Props) {
   const id = useId();
   const { label, type = "text", required = false, hint, pattern } = field;

@@ -7,42 +7,42 @@ import styles from "./FormDialog.module.css";
 
 interface Props {
   title: string;
-  /** The verb on its button. */
+  /** The label of the submit button. */
   verb: string;
   fields: Field[];
-  /** Above the fields. */
+  /** Content above the fields. */
   children?: ReactNode;
-  /** Below the fields: what is asked for and is no single field; its values are the caller's. */
+  /** Content below the fields whose values the caller keeps. */
   more?: ReactNode;
-  /** Why there is nothing to choose: said in place of what could be sent. */
+  /** Why the form cannot be submitted. */
   problem?: unknown;
   /**
-   * Sends it; what it throws is shown, and the dialog stays. A text that it gives is the address to go to.
-   * `changed` has those values alone that are others than the dialog began with: who sends no more than
-   * them does not undo what somebody else changed meanwhile.
+   * Submits the form. An error is shown and the dialog stays open; a returned string is the address to go to.
+   * `changed` contains only the values that differ from the initial ones: sending only these does not
+   * overwrite concurrent changes of other users.
    */
   onSubmit: (values: Values, changed: Values) => Promise<unknown>;
   onClose: () => void;
 }
 
-const changedOf = (values: Values, began: Values): Values =>
+const getChanged = (values: Values, began: Values): Values =>
   Object.fromEntries(Object.entries(values).filter(([name, value]) => value !== began[name]));
 
-/** Asks for a few things and sends them. It is open as long as it is shown. */
+/** A modal form, open while mounted. */
 export function FormDialog(props: Props) {
   const { title, verb, fields, children, more, problem, onSubmit, onClose } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
-  // Not what the fields say now: that may be news which the person has not seen.
+  // Keep the initial values: `fields` may change with updates that the user has not seen.
   const [began] = useState<Values>(() =>
     Object.fromEntries(fields.map(({ name, value }) => [name, value ?? ""])),
   );
   const [values, setValues] = useState(began);
   const navigate = useNavigate();
   const send = useMutation({
-    mutationFn: (now: Values) => onSubmit(now, changedOf(now, began)),
+    mutationFn: (now: Values) => onSubmit(now, getChanged(now, began)),
     onSuccess: (next) => {
-      // In place of the dialog's own address: Back leads to where it was opened.
+      // Replace the dialog's address: Back leads to where it was opened.
       if (typeof next === "string") void navigate(next, { replace: true });
       else onClose();
     },

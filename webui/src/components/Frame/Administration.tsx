@@ -1,20 +1,20 @@
 import { NavLink, Outlet, useOutletContext } from "react-router";
 import tabs from "../Tabs/Tabs.module.css";
-import { useInSight } from "../Tabs/useInSight";
+import { useScrollIntoView } from "../Tabs/useScrollIntoView";
 import styles from "./Frame.module.css";
-import { adminPlaces } from "./places";
-import { usePlaces } from "./usePlaces";
+import { adminNavItems } from "./navItems";
+import { useNavItems } from "./useNavItems";
 
-/** Around the pages of the administration: the way from one to the other. */
+/** The layout of the administration pages, with their tabs. */
 export function Administration() {
-  const allowed = usePlaces();
+  const allowed = useNavItems();
   const context = useOutletContext();
-  const row = useInSight<HTMLElement>();
+  const row = useScrollIntoView<HTMLElement>();
   return (
     <div className={styles.administration}>
       <nav ref={row} className={tabs.tabs} aria-label="Administration">
-        {adminPlaces
-          .filter((place) => allowed.includes(place))
+        {adminNavItems
+          .filter((item) => allowed.includes(item))
           .map(({ to, label }) => (
             <NavLink key={to} to={to}>
               {label}

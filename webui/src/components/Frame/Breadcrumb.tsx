@@ -1,10 +1,9 @@
 import { Fragment, useEffect } from "react";
 import { Link, useMatches } from "react-router";
-import type { PageHandle } from "@/routes";
-import type { Crumb } from "./useCrumbs";
+import type { Crumb, PageHandle } from "./useCrumbs";
 import styles from "./Frame.module.css";
 
-/** Where am I: what the page says, or the name of its route. */
+/** The breadcrumb: the crumbs that the page sets, or the title of its route. */
 export function Breadcrumb({ crumbs }: { crumbs: Crumb[] }) {
   const handle = useMatches().at(-1)?.handle as PageHandle | undefined;
   const shown = crumbs.length > 0 ? crumbs : [{ label: handle?.title ?? "" }];

@@ -12,7 +12,7 @@ import { UserMenu } from "./UserMenu";
 import type { Crumb, FrameContext } from "./useCrumbs";
 import styles from "./Frame.module.css";
 
-/** What is around every page: the rail, where one is, the theme, the user. */
+/** The frame of every page: rail, breadcrumb, theme, user menu. */
 export function Frame() {
   const [crumbs, setCrumbs] = useState<Crumb[]>([]);
   const stream = useOverviewStream();
@@ -20,7 +20,7 @@ export function Frame() {
   return (
     <div className={styles.frame}>
       <a href="#content" className={styles.skip}>
-        To the content
+        Skip to content
       </a>
       <Rail foot={<Pulse live={stream.live} />} />
       <header className={styles.bar}>

@@ -2,18 +2,21 @@ import { useOverview } from "@/api/useOverview";
 import { Meter } from "../Meter/Meter";
 import styles from "./Frame.module.css";
 
-/** The cluster's pulse: slots in use and jobs that wait. Faint while the master is not heard. */
+/** Slots in use and queued jobs; dimmed while the master is unreachable. */
 export function Pulse({ live }: { live: boolean }) {
   const overview = useOverview();
   if (!overview) return null;
   const { slots = 0, slotsInUse = 0, jobsWaiting = 0 } = overview;
   return (
-    <div className={styles.pulse} title={live ? "Live" : "The master is not heard; trying again"}>
+    <div
+      className={styles.pulse}
+      title={live ? "Connected" : "Connection to the master lost; retrying"}
+    >
       <Meter label="Slots in use" value={slotsInUse} all={slots} />
       <span>
         {slotsInUse} / {slots} slots
       </span>
-      <span className={styles.label}>{live ? `${jobsWaiting} waiting` : "not connected"}</span>
+      <span className={styles.label}>{live ? `${jobsWaiting} queued` : "not connected"}</span>
     </div>
   );
 }

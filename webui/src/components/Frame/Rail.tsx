@@ -1,18 +1,18 @@
 import type { ReactNode } from "react";
 import { NavLink } from "react-router";
 import { paths } from "@/paths";
-import { places } from "./places";
+import { navItems } from "./navItems";
 import styles from "./Frame.module.css";
 
-/** The way to each place; `foot` stays at its lower end. */
+/** The main navigation; `foot` stays at its lower end. */
 export function Rail({ foot }: { foot?: ReactNode }) {
   return (
     <div className={styles.rail}>
-      <NavLink to={paths.home} className={styles.logo} aria-label="Resolute, home">
+      <NavLink to={paths.home} className={styles.logo} aria-label="Resolute home">
         <span aria-hidden>◆</span>
       </NavLink>
-      <nav aria-label="Places">
-        {places.map(({ to, label, mark }) => (
+      <nav aria-label="Main navigation">
+        {navItems.map(({ to, label, mark }) => (
           <NavLink key={to} to={to} end={to === "/"} title={label} className={styles.place}>
             <span aria-hidden>{mark}</span>
             <span className={styles.label}>{label}</span>

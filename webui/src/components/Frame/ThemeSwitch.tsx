@@ -9,7 +9,7 @@ function read(): Theme {
   return themes.find((theme) => theme === kept) ?? "system";
 }
 
-/** Goes from the system's theme to light to dark; kept in this browser (public/theme.js reads it). */
+/** Cycles through the system, light and dark themes; stored in this browser (public/theme.js reads it). */
 export function ThemeSwitch() {
   const [theme, setTheme] = useState(read);
   const next = themes[(themes.indexOf(theme) + 1) % themes.length] ?? "system";
@@ -28,8 +28,8 @@ export function ThemeSwitch() {
       type="button"
       className="plain"
       onClick={change}
-      title={`Theme: ${theme}; change to ${next}`}
-      aria-label={`Theme: ${theme}; change to ${next}`}
+      title={`Theme: ${theme}. Switch to ${next}`}
+      aria-label={`Theme: ${theme}. Switch to ${next}`}
     >
       <span aria-hidden>{marks[theme]}</span>
     </button>

@@ -6,13 +6,13 @@ import { useMe } from "@/api/useMe";
 import { paths } from "@/paths";
 import styles from "./Frame.module.css";
 
-/** Who is signed in, and the way out. */
+/** The signed-in user, and sign-out. */
 export function UserMenu() {
   const me = useMe();
   const client = useQueryClient();
   const navigate = useNavigate();
   const signOut = async () => {
-    // A session that is over already is out all the same.
+    // An expired session is signed out already.
     await api.POST("/api/v1/auth/logout").catch(() => undefined);
     session.end();
     await navigate(paths.signIn("/"));

@@ -7,7 +7,7 @@ interface Props {
   onFilters: (filters: LogFilters) => void;
 }
 
-/** What of a log is shown; it acts on Enter, choices at once. */
+/** The filters of a log; text fields apply on Enter, choices at once. */
 export function FilterForm({ filters, onFilters }: Props) {
   const [draft, setDraft] = useState(filters);
   const name = JSON.stringify(filters);
@@ -25,7 +25,7 @@ export function FilterForm({ filters, onFilters }: Props) {
           value={filters.level}
           onChange={(e) => onFilters({ ...draft, level: e.target.value })}
         >
-          <option value="">all</option>
+          <option value="">All</option>
           {LEVELS.slice(1).map((level) => (
             <option key={level} value={level}>
               {level.toLowerCase()} and above
@@ -64,8 +64,8 @@ export function FilterForm({ filters, onFilters }: Props) {
       <input
         type="search"
         className={styles.text}
-        placeholder={draft.isPattern ? "Regular expression" : "Text"}
-        aria-label={draft.isPattern ? "Regular expression" : "Text"}
+        placeholder={draft.isPattern ? "Regular expression" : "Search text"}
+        aria-label={draft.isPattern ? "Regular expression" : "Search text"}
         value={draft.text}
         onChange={(e) => change({ text: e.target.value })}
       />
@@ -75,7 +75,7 @@ export function FilterForm({ filters, onFilters }: Props) {
           checked={draft.isPattern}
           onChange={(e) => change({ isPattern: e.target.checked })}
         />{" "}
-        regular expression
+        Regular expression
       </label>
       <button type="submit">Filter</button>
     </form>

@@ -7,37 +7,44 @@ interface Props {
   line: LogLine;
   previous: LogLine | undefined;
   top: number;
-  isMarked: boolean;
-  /** What else the page's address says: a line is drawn anew when it changes. */
+  isSelected: boolean;
+  /** The page's query, part of the line's link. */
   search: string;
-  onMark: (id: string) => void;
+  onSelect: (id: string) => void;
 }
 
-/** A line of a log; its time leads to it: the address names the line then. */
-export const Line = memo(function Line({ line, previous, top, isMarked, search, onMark }: Props) {
+/** A log line. Its time is a link to the line. */
+export const Line = memo(function Line({
+  line,
+  previous,
+  top,
+  isSelected,
+  search,
+  onSelect,
+}: Props) {
   const time = isoLocal(line.timestamp);
   const date = time.slice(0, 10);
-  // Where the date is another than the line's before.
+  // Show the date only where it differs from the previous line's.
   const day = date === isoLocal(previous?.timestamp).slice(0, 10) ? "" : `${date} `;
   const isWarning = line.level === "LOG_LEVEL_WARNING";
   const kind = isError(line) ? styles.error : isWarning ? styles.warning : "";
   const { id = "" } = line;
   return (
     <div
-      className={`${styles.line} ${kind} ${isMarked ? styles.marked : ""}`}
+      className={`${styles.line} ${kind} ${isSelected ? styles.selected : ""}`}
       style={{ transform: `translateY(${top}px)` }}
-      aria-current={isMarked || undefined}
+      aria-current={isSelected || undefined}
     >
       <a
-        // Its own address, for a click with the other button; a thousand stops would keep the keyboard here.
-        href={addressOf(id, search)}
+        // A real link for the context menu; not a tab stop, as there are thousands.
+        href={toLineUrl(id, search)}
         tabIndex={-1}
         className={styles.time}
         title={`${time}: link to this line`}
         onClick={(event) => {
           if (event.ctrlKey || event.metaKey || event.shiftKey) return;
           event.preventDefault();
-          onMark(id);
+          onSelect(id);
         }}
       >
         {day + time.slice(11, 23)}
@@ -48,8 +55,8 @@ export const Line = memo(function Line({ line, previous, top, isMarked, search, 
   );
 });
 
-/** This page, with a line in its address. */
-export function addressOf(line: string, search: string): string {
+/** The address of this page with a selected line. */
+export function toLineUrl(line: string, search: string): string {
   const params = new URLSearchParams(search);
   params.set("line", line);
   return `${location.origin}${location.pathname}?${params.toString()}`;

@@ -82,8 +82,8 @@ it("says times by the clock here, and the date where it is another", async () =>
 
 it("opens at the line that the address names, and reads what is around it", async () => {
   const { asked, log } = show(manyLines(3000), "/?line=1500");
-  const marked = await screen.findByText("line 1500");
-  expect(marked.parentElement).toHaveAttribute("aria-current", "true");
+  const selected = await screen.findByText("line 1500");
+  expect(selected.parentElement).toHaveAttribute("aria-current", "true");
   expect(asked.some((query) => query.get("beforeId") === "1500")).toBe(true);
   expect(asked.some((query) => query.get("orderBy") && !query.has("beforeId"))).toBe(false);
   // In the middle of 600 pixels, behind 500 lines of 20.
@@ -94,14 +94,14 @@ it("names the line in the address whose time is clicked, and forgets it", async 
   const { line } = show([{ id: "7", log: "a", timestamp: "2026-01-31T14:59:59.000Z" }]);
   await userEvent.click(await screen.findByText("2026-01-31 23:59:59.000"));
   expect(line()).toBe("7");
-  await userEvent.click(screen.getByRole("button", { name: "Unmark" }));
+  await userEvent.click(screen.getByRole("button", { name: "Clear selection" }));
   expect(line()).toBeNull();
 });
 
 it("goes from error to error, of which a traceback is one, and says when there is none", async () => {
   const { line } = show(manyLines(2000, [100, 900, 901, 902, 1500]), "/?line=1");
   const next = await screen.findByRole("button", { name: "Next error" });
-  const back = screen.getByRole("button", { name: "Last error" });
+  const back = screen.getByRole("button", { name: "Previous error" });
   const press = async (button: HTMLElement, to: string) => {
     await userEvent.click(button);
     await waitFor(() => expect(line()).toBe(to));
@@ -111,7 +111,7 @@ it("goes from error to error, of which a traceback is one, and says when there i
   await press(next, "900");
   await press(next, "1500");
   await userEvent.click(next);
-  expect(await screen.findByText("no error after this")).toBeInTheDocument();
+  expect(await screen.findByText("No later errors")).toBeInTheDocument();
   await press(back, "902");
   await press(back, "100");
 });

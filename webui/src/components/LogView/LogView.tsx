@@ -5,16 +5,16 @@ import { ErrorPanel } from "../ErrorPanel/ErrorPanel";
 import { EmptyState } from "../EmptyState/EmptyState";
 import { useParam } from "../Page/useParam";
 import { FilterForm } from "./FilterForm";
-import { hasAny, NONE, readFilters, writeFilters } from "./filters";
+import { hasFilters, NO_FILTERS, readFilters, writeFilters } from "./filters";
 import { Line } from "./Line";
 import styles from "./LogView.module.css";
-import { Moves } from "./Moves";
+import { LogToolbar } from "./LogToolbar";
 import { useLog } from "./useLog";
-import { edgeOfErrors, placeOf } from "./window";
+import { findErrorEdge, findLine } from "./window";
 
 interface Props {
   trialId: number;
-  /** Whether more may come. */
+  /** Whether more lines may arrive. */
   follow: boolean;
 }
 
@@ -22,19 +22,19 @@ const ROW = 20;
 const NEAR = 40;
 
 /**
- * The log of a trial, of any length: a window of it is kept, the rest is read as one scrolls. The address
- * says which lines, and which of them one looks at (`line`).
+ * The log of a trial, of any length: a window of it is kept and the rest is read on scrolling. The address
+ * keeps the filters and the selected line (`line`).
  */
 export function LogView({ trialId, follow }: Props) {
   const [params, setParams] = useSearchParams();
   const filters = readFilters(params);
   const search = params.toString();
-  const [marked, setMarked] = useParam("line");
-  const log = useLog(trialId, filters, follow, marked || undefined);
+  const [selected, setSelected] = useParam("line");
+  const log = useLog(trialId, filters, follow, selected || undefined);
   const { lines } = log;
   const place = useRef<HTMLDivElement>(null);
-  const [isAtEnd, setAtEnd] = useState(!marked);
-  const [said, setSaid] = useState("");
+  const [isAtEnd, setAtEnd] = useState(!selected);
+  const [status, setStatus] = useState("");
   const rows = useVirtualizer({
     count: lines.length,
     getScrollElement: () => place.current,
@@ -43,28 +43,28 @@ export function LogView({ trialId, follow }: Props) {
     initialRect: { width: 800, height: 600 },
   });
 
-  // The line that an address asks for is brought into sight once. Else what one reads stays where it is when
-  // lines come before it, and the end stays the end.
+  // Scroll the selected line into view once. Otherwise keep the visible lines in place when lines are added
+  // before them, and stay at the end.
   const top = useRef<{ id: string; offset: number }>(undefined);
   const seen = useRef("");
   useLayoutEffect(() => {
     const element = place.current;
-    // Other filters begin with no lines.
-    if (!marked || lines.length === 0) seen.current = "";
+    // Changed filters start without lines.
+    if (!selected || lines.length === 0) seen.current = "";
     if (!element || lines.length === 0) return;
-    const markedAt = marked && seen.current !== marked ? placeOf(log, marked) : -1;
+    const markedAt = selected && seen.current !== selected ? findLine(log, selected) : -1;
     if (markedAt >= 0) {
       element.scrollTop = Math.max(0, markedAt * ROW - element.clientHeight / 2);
-      seen.current = marked;
+      seen.current = selected;
     } else if (isAtEnd && log.hasEnd) {
       element.scrollTop = element.scrollHeight;
     } else {
       const kept = lines.findIndex((line) => line.id === top.current?.id);
       if (kept >= 0) element.scrollTop = kept * ROW + (top.current?.offset ?? 0);
     }
-    // `log` is another one each time.
+    // `log` is a new object on every render.
     // eslint-disable-next-line react-hooks/exhaustive-deps
-  }, [lines, marked, isAtEnd, log.hasEnd, log.hasStart]);
+  }, [lines, selected, isAtEnd, log.hasEnd, log.hasStart]);
 
   const inSight = () => {
     const { scrollTop = 0, clientHeight = 0 } = place.current ?? {};
@@ -82,23 +82,23 @@ export function LogView({ trialId, follow }: Props) {
   const mark = useCallback(
     (id: string) => {
       setAtEnd(false);
-      setMarked(id);
+      setSelected(id);
     },
-    [setMarked],
+    [setSelected],
   );
   const goToError = async (isBack: boolean) => {
     const [first, last] = inSight();
     const here = lines[isBack ? Math.min(last, lines.length - 1) : first]?.id ?? "0";
-    // The lines of one traceback are one error, unless there are errors alone.
-    const from = marked ? edgeOfErrors(lines, marked, isBack) : here;
-    setSaid("");
+    // Consecutive error lines count as one error, unless only errors are shown.
+    const from = selected ? findErrorEdge(lines, selected, isBack) : here;
+    setStatus("");
     const found = await log.findError(from, isBack);
-    if (found === undefined) setSaid(`no error ${isBack ? "before" : "after"} this`);
+    if (found === undefined) setStatus(`No ${isBack ? "earlier" : "later"} errors`);
     else mark(found);
   };
   const go = (move: () => Promise<void>, isEnd: boolean) => {
-    setMarked("");
-    setSaid("");
+    setSelected("");
+    setStatus("");
     top.current = undefined;
     setAtEnd(isEnd);
     void move().then(() => {
@@ -113,23 +113,25 @@ export function LogView({ trialId, follow }: Props) {
         filters={filters}
         onFilters={(next) => setParams(writeFilters(params, next), { replace: true })}
       />
-      <Moves
-        {...{ trialId, follow, marked, search, said: log.isReading ? "reading…" : said }}
+      <LogToolbar
+        trialId={trialId}
+        follow={follow}
+        selected={selected}
+        search={search}
+        status={log.isReading ? "Loading…" : status}
         isFollowing={isFollowing}
         onStart={() => go(log.toStart, false)}
         onEnd={() => go(log.toEnd, true)}
         onError={(isBack) => void goToError(isBack)}
-        onUnmark={() => setMarked("")}
-        {...(hasAny(filters) && {
-          onAll: () => setParams(writeFilters(params, NONE), { replace: true }),
+        onDeselect={() => setSelected("")}
+        {...(hasFilters(filters) && {
+          onAll: () => setParams(writeFilters(params, NO_FILTERS), { replace: true }),
         })}
       />
       {log.error && <ErrorPanel error={log.error} />}
       {lines.length === 0 && log.hasEnd && (
         <EmptyState command={`det trial logs -f ${trialId}`}>
-          {hasAny(filters)
-            ? "No line fits. Show all lines to see others."
-            : "No line was written yet."}
+          {hasFilters(filters) ? "No lines match the filter." : "No log lines yet."}
         </EmptyState>
       )}
       <div
@@ -151,9 +153,9 @@ export function LogView({ trialId, follow }: Props) {
                   line={line}
                   previous={lines[index - 1]}
                   top={start}
-                  isMarked={line.id === marked}
+                  isSelected={line.id === selected}
                   search={search}
-                  onMark={mark}
+                  onSelect={mark}
                 />
               )
             );

@@ -1,20 +1,20 @@
-import { queryOf } from "@/api/lines";
+import { buildQuery } from "@/api/messages";
 
 export const LEVELS = ["TRACE", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] as const;
 
-/** Which lines are shown; what is empty asks nothing. */
+/** The filters of a log; empty fields do not filter. */
 export interface LogFilters {
-  /** The least level, one of LEVELS. */
+  /** The lowest level, one of LEVELS. */
   level: string;
   rank: string;
   text: string;
   isPattern: boolean;
-  /** Times of the API (or of a datetime-local field), the ends of what is shown. */
+  /** Start and end of the shown time range, as in the API or a datetime-local field. */
   since: string;
   until: string;
 }
 
-/** Reads filters out of an address. */
+/** Reads filters from an address. */
 export function readFilters(params: URLSearchParams): LogFilters {
   const level = params.get("level") ?? "";
   return {
@@ -27,17 +27,22 @@ export function readFilters(params: URLSearchParams): LogFilters {
   };
 }
 
-/** Filters that leave nothing out. */
-export const NONE: LogFilters = {
-  ...{ level: "", rank: "", text: "", isPattern: false, since: "", until: "" },
+/** Filters that show all lines. */
+export const NO_FILTERS: LogFilters = {
+  level: "",
+  rank: "",
+  text: "",
+  isPattern: false,
+  since: "",
+  until: "",
 };
 
-/** Whether they may leave a line out. */
-export function hasAny({ level, rank, text, since, until }: LogFilters): boolean {
+/** Whether any filter is set. */
+export function hasFilters({ level, rank, text, since, until }: LogFilters): boolean {
   return [level, rank, text, since, until].some(Boolean);
 }
 
-/** Writes filters into an address; the rest of it stays. */
+/** Writes filters into an address and keeps its other parameters. */
 export function writeFilters(params: URLSearchParams, filters: LogFilters): URLSearchParams {
   const next = new URLSearchParams(params);
   const { isPattern, ...texts } = filters;
@@ -48,8 +53,8 @@ export function writeFilters(params: URLSearchParams, filters: LogFilters): URLS
   return next;
 }
 
-/** Where in the log to read: what lies before or after a line, how many, whether to wait for more. */
-export interface Place {
+/** A range of the log to read. */
+export interface LogRange {
   afterId?: string;
   beforeId?: string;
   limit?: number;
@@ -59,12 +64,12 @@ export interface Place {
   isError?: boolean;
 }
 
-/** The address of a trial's log. */
-export function logPath(trialId: number, filters: LogFilters, place: Place): string {
+/** The API path of a trial's log. */
+export function logPath(trialId: number, filters: LogFilters, place: LogRange): string {
   const from = place.isError ? LEVELS.indexOf("ERROR") : LEVELS.indexOf(filters.level as "INFO");
   const time = (text: string) =>
     text && !Number.isNaN(Date.parse(text)) ? new Date(text).toISOString() : undefined;
-  const query = queryOf({
+  const query = buildQuery({
     levels: from > 0 ? LEVELS.slice(from).map((level) => `LOG_LEVEL_${level}`) : undefined,
     rankIds: filters.rank || undefined,
     searchText: filters.text,
@@ -78,9 +83,4 @@ export function logPath(trialId: number, filters: LogFilters, place: Place): str
     follow: place.follow,
   });
   return `/api/v1/trials/${trialId}/logs?${query}`;
-}
-
-/** Whether an experiment or a trial in this state will write no more. */
-export function isTerminal(state: string | undefined): boolean {
-  return /^STATE_(COMPLETED|CANCELED|ERROR|DELETED|DELETING|DELETE_FAILED)$/.test(state ?? "");
 }

@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { renderHook, waitFor } from "@testing-library/react";
 import { expect, it, vi } from "vitest";
-import { readLogAhead } from "./ahead";
+import { prefetchLog } from "./prefetch";
 import { readFilters } from "./filters";
 import { useLog } from "./useLog";
 
@@ -58,7 +58,7 @@ it.each(["", "line=7", "level=ERROR&line=7"])(
     });
     const client = new QueryClient();
     const params = new URLSearchParams(at);
-    readLogAhead(client, 5, params);
+    prefetchLog(client, 5, params);
     const ahead = asked.length;
     expect(ahead).toBe(params.has("line") ? 2 : 1);
     const line = params.get("line") ?? undefined;
@@ -74,7 +74,7 @@ it("says what was refused, ahead or not", async () => {
   const refusal = { error: { reason: "NotFound", error: "no trial 5" } };
   vi.stubGlobal("fetch", () => Promise.resolve(Response.json(refusal, { status: 404 })));
   const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
-  readLogAhead(client, 5, new URLSearchParams());
+  prefetchLog(client, 5, new URLSearchParams());
   const { result } = renderHook(() => useLog(5, readFilters(new URLSearchParams()), false), {
     wrapper: within(client),
   });

@@ -1,31 +1,31 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { useQueryClient } from "@tanstack/react-query";
-import { readLines } from "@/api/lines";
+import { readMessages } from "@/api/messages";
 import { watch } from "@/api/stream";
-import { END, placesAround, PORTION, portionQuery } from "./ahead";
-import { logPath, type LogFilters, type Place } from "./filters";
+import { END, rangesAround, PORTION, portionQuery } from "./prefetch";
+import { logPath, type LogFilters, type LogRange } from "./filters";
 import { append, EMPTY, prepend, type LogLine, type LogWindow } from "./window";
 
-// How often lines that come are shown: more often is only flicker.
+// ms between updates with new lines
 const FRAME = 100;
 
-/** A window of a trial's log, how it is moved, and what was refused. */
+/** A window of a trial's log, with functions to move it. */
 export interface Log extends LogWindow {
   error: Error | null;
-  /** Lines are being looked for: a pattern in a long log takes seconds. */
+  /** Whether lines are being read: a regular expression in a long log takes seconds. */
   isReading: boolean;
   readOlder: () => Promise<void>;
   readNewer: () => Promise<void>;
   toStart: () => Promise<void>;
   toEnd: () => Promise<void>;
-  /** The next or last error seen from a line, by its id; undefined if there is none. */
+  /** The ID of the next or previous error from a line; undefined if there is none. */
   findError: (fromId: string, isBack: boolean) => Promise<string | undefined>;
 }
 
 /**
- * The lines of a trial near where one looks; those that come, where one looks at the end.
+ * The lines of a trial's log near a position; at the end also new lines.
  *
- * @param at the line that one looks at; without one, the end.
+ * @param at the ID of the selected line; the end if undefined.
  */
 export function useLog(trialId: number, filters: LogFilters, follow: boolean, at?: string): Log {
   const [shown, setShown] = useState<LogWindow>(EMPTY);
@@ -38,17 +38,17 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean, at
   const client = useQueryClient();
 
   const read = useCallback(
-    async (place: Place): Promise<LogLine[]> => {
+    async (place: LogRange): Promise<LogLine[]> => {
       const signal = aborter.current?.signal ?? new AbortController().signal;
       const asked = JSON.parse(name) as LogFilters;
-      const lines = await readLines<LogLine>(logPath(trialId, asked, place), signal);
+      const lines = await readMessages<LogLine>(logPath(trialId, asked, place), signal);
       return place.isDescending ? lines.reverse() : lines;
     },
     [trialId, name],
   );
-  // As `read`; what was read ahead is not read again.
+  // Same as `read`, but uses prefetched lines.
   const readFirst = useCallback(
-    async (place: Place): Promise<LogLine[]> => {
+    async (place: LogRange): Promise<LogLine[]> => {
       const signal = aborter.current?.signal;
       const asked = JSON.parse(name) as LogFilters;
       const lines = await client.query(portionQuery(trialId, asked, place));
@@ -57,7 +57,7 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean, at
     },
     [client, trialId, name],
   );
-  // One move at a time, but that one which goes elsewhere does not wait; a move that was overtaken is nobody's.
+  // One move at a time; a jump cancels a move in progress, whose result is dropped.
   const move = useCallback(async (act: () => Promise<void>, isJump = false) => {
     if (isBusy.current && !isJump) return;
     if (isJump) {
@@ -100,7 +100,7 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean, at
   const toLine = useCallback(
     (id: string, how = read) =>
       move(async () => {
-        const [before = [], after = []] = await Promise.all(placesAround(id).map(how));
+        const [before = [], after = []] = await Promise.all(rangesAround(id).map(how));
         const lines = [...before, ...after];
         setShown({ lines, hasStart: before.length < PORTION, hasEnd: after.length < PORTION });
       }, true),
@@ -127,7 +127,7 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean, at
   const lastId = shown.lines[shown.lines.length - 1]?.id;
   const current = useRef(lastId);
   current.current = lastId;
-  // The last lines come after the state of the trial says that it ended: the master ends the stream then.
+  // The last lines arrive after the trial has reached its final state; the master then ends the stream.
   const follows = shown.hasEnd && (follow || !isOver);
   useEffect(() => {
     if (!follows) return;
@@ -140,7 +140,7 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean, at
       waiting = [];
       setShown((now) => (now.hasEnd ? append(now, lines, true) : now));
     };
-    // A connection goes on where the last one ended: a log may be long.
+    // A new connection resumes after the last line: a log may be long.
     let newest = current.current;
     const path = () => {
       const place = { follow: true, ...(newest !== undefined && { afterId: newest }) };

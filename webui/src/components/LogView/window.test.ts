@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { logPath, readFilters, writeFilters } from "./filters";
-import { append, edgeOfErrors, EMPTY, MOST, placeOf, prepend, type LogLine } from "./window";
+import { append, findErrorEdge, EMPTY, MAX_LINES, findLine, prepend, type LogLine } from "./window";
 
 const lines = (from: number, to: number): LogLine[] =>
   Array.from({ length: to - from }, (_, i) => ({ id: String(from + i), log: `${from + i}` }));
@@ -15,13 +15,13 @@ describe("the window of a log", () => {
   });
 
   it("stays bounded, and knows which end it has lost", () => {
-    const full = append(EMPTY, lines(1, MOST + 1), true);
-    const late = append({ ...full, hasStart: true }, lines(MOST + 1, MOST + 11), false);
-    expect(late.lines).toHaveLength(MOST);
+    const full = append(EMPTY, lines(1, MAX_LINES + 1), true);
+    const late = append({ ...full, hasStart: true }, lines(MAX_LINES + 1, MAX_LINES + 11), false);
+    expect(late.lines).toHaveLength(MAX_LINES);
     expect(ids(late.lines)[0]).toBe(11);
     expect(late).toMatchObject({ hasStart: false, hasEnd: true });
     const early = prepend(late, lines(1, 11), true);
-    expect(ids(early.lines)[MOST - 1]).toBe(MOST);
+    expect(ids(early.lines)[MAX_LINES - 1]).toBe(MAX_LINES);
     expect(early).toMatchObject({ hasStart: true, hasEnd: false });
   });
 });
@@ -29,20 +29,20 @@ describe("the window of a log", () => {
 describe("places in a log", () => {
   it("has the line, or the next that is shown, if it spans it", () => {
     const some = append(EMPTY, lines(10, 20), false);
-    expect(placeOf(some, "12")).toBe(2);
-    expect(placeOf(some, "5")).toBe(-1);
-    expect(placeOf({ ...some, hasStart: true }, "5")).toBe(0);
-    expect(placeOf(some, "25")).toBe(-1);
-    expect(placeOf({ ...some, hasEnd: true }, "25")).toBe(9);
+    expect(findLine(some, "12")).toBe(2);
+    expect(findLine(some, "5")).toBe(-1);
+    expect(findLine({ ...some, hasStart: true }, "5")).toBe(0);
+    expect(findLine(some, "25")).toBe(-1);
+    expect(findLine({ ...some, hasEnd: true }, "25")).toBe(9);
   });
 
   it("takes errors that follow each other for one", () => {
     const level = "LOG_LEVEL_ERROR" as const;
     const some = lines(1, 9).map((line, i) => (i > 2 && i < 6 ? { ...line, level } : line));
-    expect(edgeOfErrors(some, "5", false)).toBe("6");
-    expect(edgeOfErrors(some, "5", true)).toBe("4");
-    expect(edgeOfErrors(some, "8", false)).toBe("8");
-    expect(edgeOfErrors(some.slice(3, 6), "5", false)).toBe("5");
+    expect(findErrorEdge(some, "5", false)).toBe("6");
+    expect(findErrorEdge(some, "5", true)).toBe("4");
+    expect(findErrorEdge(some, "8", false)).toBe("8");
+    expect(findErrorEdge(some.slice(3, 6), "5", false)).toBe("5");
   });
 });
 

@@ -2,65 +2,66 @@ import type { Message } from "@/api/types";
 
 export type LogLine = Message["TrialLogsResponse"];
 
-/** The lines that are in memory, in order, and whether the log's ends are among them. */
+/** The lines in memory, in order, and whether they include the log's start and end. */
 export interface LogWindow {
   lines: readonly LogLine[];
   hasStart: boolean;
   hasEnd: boolean;
 }
 
-/** So many lines are kept; what lies far from where one looks is read again when it is looked at. */
-export const MOST = 5000;
+/** The maximum number of lines in memory; others are read again when needed. */
+export const MAX_LINES = 5000;
 
 export const EMPTY: LogWindow = { lines: [], hasStart: false, hasEnd: false };
 
-const idOf = (line: LogLine | undefined) => Number(line?.id ?? 0);
+const getId = (line: LogLine | undefined) => Number(line?.id ?? 0);
 
-/** Older lines, in order, before what is there; lines at the other end go if there are too many. */
+/** Adds older lines at the start; drops lines at the end if there are too many. */
 export function prepend(now: LogWindow, older: readonly LogLine[], isAll: boolean): LogWindow {
-  const first = idOf(now.lines[0]);
-  const fresh = now.lines.length > 0 ? older.filter((line) => idOf(line) < first) : older;
+  const first = getId(now.lines[0]);
+  const fresh = now.lines.length > 0 ? older.filter((line) => getId(line) < first) : older;
   const lines = [...fresh, ...now.lines];
-  const isTooLong = lines.length > MOST;
+  const isTooLong = lines.length > MAX_LINES;
   return {
-    lines: isTooLong ? lines.slice(0, MOST) : lines,
+    lines: isTooLong ? lines.slice(0, MAX_LINES) : lines,
     hasStart: now.hasStart || isAll,
     hasEnd: now.hasEnd && !isTooLong,
   };
 }
 
-/** Newer lines, in order, after what is there; a line that is there already is not added again. */
+/** Adds newer lines at the end, without duplicates; drops lines at the start if there are too many. */
 export function append(now: LogWindow, newer: readonly LogLine[], isAll: boolean): LogWindow {
-  const last = idOf(now.lines[now.lines.length - 1]);
-  const fresh = newer.filter((line) => idOf(line) > last);
+  const last = getId(now.lines[now.lines.length - 1]);
+  const fresh = newer.filter((line) => getId(line) > last);
   const lines = [...now.lines, ...fresh];
-  const isTooLong = lines.length > MOST;
+  const isTooLong = lines.length > MAX_LINES;
   return {
-    lines: isTooLong ? lines.slice(-MOST) : lines,
+    lines: isTooLong ? lines.slice(-MAX_LINES) : lines,
     hasStart: now.hasStart && !isTooLong,
     hasEnd: now.hasEnd || isAll,
   };
 }
 
-/** Whether a line tells of an error. */
+/** Whether a line has an error level. */
 export function isError(line: LogLine | undefined): boolean {
   return line?.level === "LOG_LEVEL_ERROR" || line?.level === "LOG_LEVEL_CRITICAL";
 }
 
-/** The place of a line, or of the next one that is shown; -1 if that is not among these. */
-export function placeOf({ lines, hasStart, hasEnd }: LogWindow, id: string): number {
+/** The index of a line, or of the next visible one; -1 if it is outside the window. */
+export function findLine({ lines, hasStart, hasEnd }: LogWindow, id: string): number {
   const wanted = Number(id);
-  const [first, last] = [lines[0], lines[lines.length - 1]];
-  if (!hasStart && idOf(first) > wanted) return -1;
-  if (idOf(last) < wanted) return hasEnd ? lines.length - 1 : -1;
-  return lines.findIndex((line) => idOf(line) >= wanted);
+  const first = lines[0];
+  const last = lines[lines.length - 1];
+  if (!hasStart && getId(first) > wanted) return -1;
+  if (getId(last) < wanted) return hasEnd ? lines.length - 1 : -1;
+  return lines.findIndex((line) => getId(line) >= wanted);
 }
 
 /**
- * The first (`isBack`) or last line of the error that a line belongs to: those of one traceback follow each
- * other. Where errors alone are shown each is one by itself.
+ * The ID of the first (`isBack`) or last line of the error that a line belongs to. Consecutive error lines
+ * are one error; if only errors are shown, each line is one.
  */
-export function edgeOfErrors(lines: readonly LogLine[], id: string, isBack: boolean): string {
+export function findErrorEdge(lines: readonly LogLine[], id: string, isBack: boolean): string {
   const at = lines.findIndex((line) => line.id === id);
   if (at < 0 || lines.every(isError)) return id;
   let edge = at;

@@ -1,7 +1,7 @@
 import DOMPurify from "dompurify";
 import { marked } from "marked";
 
-/** Markdown as HTML that cannot do anything: no script, no style, nothing from another host. */
+/** Converts Markdown to safe HTML: no scripts, no styles, nothing from another host. */
 export function toHtml(markdown: string): string {
   return DOMPurify.sanitize(marked.parse(markdown, { async: false }), {
     USE_PROFILES: { html: true },

@@ -1,14 +1,14 @@
 import styles from "./Meter.module.css";
 
 interface Props {
-  /** What is measured: "Slots in use". */
+  /** The name of the quantity: "Slots in use". */
   label: string;
   value: number;
-  /** All of it; 0: there is none. */
+  /** The maximum; 0 if there is none. */
   all: number;
 }
 
-/** How much of something: a bar that says its numbers to those who cannot see it. */
+/** A bar with accessible numbers. */
 export function Meter({ label, value, all }: Props) {
   const share = all > 0 ? Math.min(1, Math.max(0, value / all)) : 0;
   return (

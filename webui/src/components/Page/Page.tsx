@@ -5,17 +5,17 @@ import styles from "./Page.module.css";
 
 interface Props {
   title: string;
-  /** The number or the name by which the API and `det` know it: a click copies it. */
+  /** The ID or name in the API and `det`, with a copy button. */
   id?: string | number | undefined;
-  /** Behind the title: what narrows the page, what can be done. */
+  /** Content after the title: filters and actions. */
   head?: ReactNode;
-  /** Why there is nothing to show. */
+  /** The error that is shown instead of the content. */
   error?: unknown;
   onRetry?: () => void;
   children?: ReactNode;
 }
 
-/** A page of a list or of one thing: its title, what can be done, and what there is. */
+/** A page of a list or an object: title, actions, content. */
 export function Page({ title, id, head, error, onRetry, children }: Props) {
   return (
     <div className={styles.page}>
@@ -29,7 +29,7 @@ export function Page({ title, id, head, error, onRetry, children }: Props) {
   );
 }
 
-/** A part of a page, under a heading. */
+/** A section of a page. */
 export function Section({
   title,
   head,
@@ -50,7 +50,7 @@ export function Section({
   );
 }
 
-/** What is known of a thing, by its name. */
+/** Properties of an object, by name. */
 export function Facts({ facts }: { facts: [name: string, value: ReactNode][] }) {
   return (
     <dl className={styles.facts}>
@@ -64,7 +64,7 @@ export function Facts({ facts }: { facts: [name: string, value: ReactNode][] }) 
   );
 }
 
-/** The labels that people gave to a thing. */
+/** The labels of an object. */
 export function Labels({ labels }: { labels: readonly string[] | undefined }) {
   return labels?.map((label) => (
     <span key={label} className={styles.label}>

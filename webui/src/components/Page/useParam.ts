@@ -2,9 +2,9 @@ import { useCallback } from "react";
 import { useSearchParams } from "react-router";
 
 /**
- * A part of what the page shows, kept in its address; "" where that does not say it.
+ * A query parameter of the page's address; "" if it is missing.
  *
- * @param isStep Back undoes it.
+ * @param isStep creates a history entry, so that Back undoes the change.
  */
 export function useParam(
   name: string,
@@ -27,5 +27,5 @@ export function useParam(
   return [params.get(name) ?? "", set];
 }
 
-/** Which dialog is open. */
+/** The name of the open dialog. */
 export const useDialog = () => useParam("do", true);

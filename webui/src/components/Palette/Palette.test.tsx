@@ -3,17 +3,22 @@ import { render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { createMemoryRouter, RouterProvider } from "react-router";
 import { expect, test, vi } from "vitest";
-import { entriesFor } from "./entries";
+import { findEntries } from "./entries";
 import { Palette } from "./Palette";
 import { Shortcuts } from "./Shortcuts";
 
 const overview = { running: [{ id: 42, name: "mnist-asha" }], ended: [{ id: 41, name: "bert" }] };
-const labels = (query: string) => entriesFor(query, overview).map(({ label }) => label);
+const labels = (query: string) => findEntries(query, overview).map(({ label }) => label);
 
 test("what fits is found by its parts, its letters and its number", () => {
   expect(labels("")).toEqual([
-    ...["Home", "Experiments", "Cluster", "Models", "Workspaces"],
-    ...["42 mnist-asha", "41 bert"],
+    "Home",
+    "Experiments",
+    "Cluster",
+    "Models",
+    "Workspaces",
+    "42 mnist-asha",
+    "41 bert",
   ]);
   expect(labels("asha")).toEqual(["42 mnist-asha"]);
   expect(labels("clstr")).toEqual(["Cluster"]);
@@ -23,12 +28,12 @@ test("what fits is found by its parts, its letters and its number", () => {
 });
 
 test("workspaces and models are found once something is asked for", () => {
-  const things = [
+  const extraEntries = [
     { to: "/workspaces/3", label: "Vision", hint: "workspace" },
     { to: "/models/vit", label: "vit", hint: "model" },
   ];
   const found = (query: string) =>
-    entriesFor(query, overview, [], things).map(({ label }) => label);
+    findEntries(query, overview, [], extraEntries).map(({ label }) => label);
   expect(found("vi")).toEqual(["Vision", "vit"]);
   expect(found("")).toEqual(["42 mnist-asha", "41 bert"]);
 });

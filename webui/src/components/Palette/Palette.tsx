@@ -1,13 +1,13 @@
 import { useCallback, useId, useRef, useState } from "react";
 import { useNavigate } from "react-router";
 import { useOverview } from "@/api/useOverview";
-import { usePlaces } from "../Frame/usePlaces";
-import { entriesFor } from "./entries";
-import { usePaletteThings } from "./usePaletteThings";
+import { useNavItems } from "../Frame/useNavItems";
+import { findEntries } from "./entries";
+import { usePaletteEntries } from "./usePaletteEntries";
 import { useShortcuts } from "./useShortcuts";
 import styles from "./Palette.module.css";
 
-/** Goes anywhere by a few letters. The button says which keys open it. */
+/** The palette: opens a page, experiment, workspace or model by a few letters. */
 export function Palette() {
   const dialog = useRef<HTMLDialogElement>(null);
   const [query, setQuery] = useState("");
@@ -16,8 +16,8 @@ export function Palette() {
   const navigate = useNavigate();
   const list = useId();
   const [wasOpened, setWasOpened] = useState(false);
-  const things = usePaletteThings(wasOpened);
-  const entries = entriesFor(query, overview, usePlaces(), things);
+  const extraEntries = usePaletteEntries(wasOpened);
+  const entries = findEntries(query, overview, useNavItems(), extraEntries);
   const open = useCallback(() => {
     setQuery("");
     setChosen(0);
@@ -41,7 +41,7 @@ export function Palette() {
   return (
     <>
       <button type="button" className={styles.button} onClick={open}>
-        Go to … <kbd>Ctrl K</kbd>
+        Go to… <kbd>Ctrl K</kbd>
       </button>
       <dialog ref={dialog} className={styles.dialog} aria-label="Go to" closedby="any">
         <input
@@ -50,7 +50,7 @@ export function Palette() {
           aria-expanded
           aria-controls={list}
           aria-activedescendant={entries.length > 0 ? `${list}-${chosen}` : undefined}
-          placeholder="Page, experiment by name or number, workspace, model"
+          placeholder="Page, experiment name or ID, workspace, model"
           value={query}
           onChange={(event) => {
             setQuery(event.target.value);
@@ -58,7 +58,7 @@ export function Palette() {
           }}
           onKeyDown={press}
         />
-        <ul id={list} role="listbox" aria-label="What fits">
+        <ul id={list} role="listbox" aria-label="Results">
           {entries.map(({ to, label, hint }, i) => (
             <li
               key={to}
@@ -73,7 +73,7 @@ export function Palette() {
             </li>
           ))}
         </ul>
-        {entries.length === 0 && <p className={styles.none}>Nothing fits.</p>}
+        {entries.length === 0 && <p className={styles.none}>No results.</p>}
       </dialog>
     </>
   );

@@ -1,17 +1,17 @@
 import { useCallback, useRef } from "react";
-import { usePlaces } from "../Frame/usePlaces";
+import { useNavItems } from "../Frame/useNavItems";
 import { useKey } from "./useShortcuts";
 import styles from "./Palette.module.css";
 
 const everywhere: [string[], string][] = [
-  [["Ctrl K", "⌘ K", "/"], "Go anywhere by a few letters"],
-  [["?"], "This overview"],
-  [["Esc"], "Close what is open"],
+  [["Ctrl K", "⌘ K", "/"], "Search pages, experiments, workspaces and models"],
+  [["?"], "Show keyboard shortcuts"],
+  [["Esc"], "Close the open dialog"],
 ];
 
 const inTables: [string[], string][] = [
-  [["←", "→"], "On the edge of a column: its width"],
-  [["↑", "↓"], "On the handle of a job in the queue: its place"],
+  [["←", "→"], "Resize the column whose edge has the focus"],
+  [["↑", "↓"], "Move the queued job whose handle has the focus"],
 ];
 
 function Keys({ rows }: { rows: [string[], string][] }) {
@@ -31,10 +31,10 @@ function Keys({ rows }: { rows: [string[], string][] }) {
   );
 }
 
-/** What the keys do, opened by `?`. */
+/** The list of keyboard shortcuts, opened with `?`. */
 export function Shortcuts() {
   const dialog = useRef<HTMLDialogElement>(null);
-  const places = usePlaces();
+  const navItems = useNavItems();
   useKey(
     "?",
     useCallback(() => {
@@ -44,11 +44,11 @@ export function Shortcuts() {
   return (
     <dialog ref={dialog} className={styles.dialog} aria-label="Keyboard shortcuts" closedby="any">
       <div className={styles.overview}>
-        <h2>Everywhere</h2>
+        <h2>General</h2>
         <Keys rows={everywhere} />
         <h2>Go to</h2>
-        <Keys rows={places.map(({ key, label }) => [["g", key], label])} />
-        <h2>In tables</h2>
+        <Keys rows={navItems.map(({ key, label }) => [["g", key], label])} />
+        <h2>Tables</h2>
         <Keys rows={inTables} />
         <form method="dialog">
           <button>Close</button>

@@ -1,12 +1,12 @@
 import type { Overview } from "@/api/useOverview";
-import { places, type Place } from "../Frame/places";
+import { navItems, type NavItem } from "../Frame/navItems";
 import { paths } from "@/paths";
 
-/** A line of the palette: a place to go to. */
+/** An entry of the palette. */
 export interface Entry {
   to: string;
   label: string;
-  /** What kind of thing it is, or its state. */
+  /** The kind of the target. */
   hint: string;
 }
 
@@ -20,14 +20,14 @@ function isSubsequence(query: string, text: string): boolean {
 }
 
 /**
- * What fits `query`, best first: pages, known experiments, other `things` once something is asked for,
- * and any experiment by its number.
+ * Finds the entries that match `query`, best first: pages, known experiments, with a query also
+ * `extraEntries`, and any experiment by ID.
  */
-export function entriesFor(
+export function findEntries(
   query: string,
   overview: Overview | undefined,
-  pages: readonly Place[] = places,
-  things: readonly Entry[] = [],
+  pages: readonly NavItem[] = navItems,
+  extraEntries: readonly Entry[] = [],
 ): Entry[] {
   const wanted = query.trim().toLowerCase();
   const { running = [], ended = [] } = overview ?? {};
@@ -38,7 +38,7 @@ export function entriesFor(
       label: `${id} ${name}`,
       hint: "experiment",
     })),
-    ...(wanted === "" ? [] : things),
+    ...(wanted === "" ? [] : extraEntries),
   ];
   const parts = all.filter(({ label }) => label.toLowerCase().includes(wanted));
   const loose = all.filter(
@@ -47,7 +47,7 @@ export function entriesFor(
   const found = [...parts, ...loose];
   const number = /^\d+$/.test(wanted) ? paths.experiment(Number(wanted)) : "";
   if (number && !found.some(({ to }) => to === number)) {
-    found.unshift({ to: number, label: `Experiment ${wanted}`, hint: "by its number" });
+    found.unshift({ to: number, label: `Experiment ${wanted}`, hint: "by ID" });
   }
   return found.slice(0, 12);
 }

@@ -1,13 +1,13 @@
 import { useEffect } from "react";
 import { useNavigate } from "react-router";
-import { adminPlaces, places } from "../Frame/places";
+import { adminNavItems, navItems } from "../Frame/navItems";
 
-const patience = 1000; // ms between `g` and the key of a place
+const SEQUENCE_TIMEOUT = 1000; // ms between `g` and the key of a place
 
 const isTyping = (target: EventTarget | null) =>
   target instanceof HTMLElement && target.closest("input, textarea, select, [contenteditable]");
 
-/** Calls `act` for the key, but not while one types, nor with a modifier. */
+/** Calls `act` when the key is pressed without modifiers and outside text fields. */
 export function useKey(key: string, act: () => void) {
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
@@ -21,7 +21,7 @@ export function useKey(key: string, act: () => void) {
   }, [key, act]);
 }
 
-/** Ctrl K or ⌘K opens the palette, and so does `/`; `g` and a key go to a place. */
+/** Ctrl K, ⌘K and `/` open the palette; `g` and a key open a page. */
 export function useShortcuts(open: () => void) {
   const navigate = useNavigate();
   useEffect(() => {
@@ -34,8 +34,8 @@ export function useShortcuts(open: () => void) {
         return;
       }
       if (ctrlKey || metaKey || altKey || isTyping(event.target)) return;
-      const all = [...places, ...adminPlaces];
-      const place = timeStamp - went < patience && all.find((each) => each.key === key);
+      const all = [...navItems, ...adminNavItems];
+      const place = timeStamp - went < SEQUENCE_TIMEOUT && all.find((each) => each.key === key);
       went = key === "g" ? timeStamp : -Infinity;
       if (place) void navigate(place.to);
       if (key !== "/") return;

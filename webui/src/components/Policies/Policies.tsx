@@ -22,15 +22,15 @@ interface Props {
   mayChange: boolean;
 }
 
-// What one begins with where there is none: it says nothing yet.
-const EXAMPLE = `# invariant_config:            # laid over every experiment
+// The initial text if there are no policies: only comments.
+const EXAMPLE = `# invariant_config:            # overrides the configuration of every experiment
 #   resources: {resource_pool: shared}
 # constraints:
-#   resources: {max_slots: 8}  # that one experiment holds at once
-#   priority_limit: 40         # no smaller number, which would go first
+#   resources: {max_slots: 8}  # per experiment
+#   priority_limit: 40         # lowest number allowed; lower numbers run first
 `;
 
-/** What those who create experiments may not decide for themselves: shown, and changed by who may. */
+/** The config policies of a scope, with an editor for those who may change them. */
 export function Policies({ scope, of, mayChange }: Props) {
   const read = useQuery({
     queryKey: policiesKey(scope),
@@ -40,19 +40,19 @@ export function Policies({ scope, of, mayChange }: Props) {
   if (!read.data) return null;
   const isNone = Object.keys(read.data).length === 0;
   const kept = isNone ? "" : stringify(read.data);
-  // What somebody else has changed takes the place of what was read.
-  return <Editor key={kept} {...{ scope, of, mayChange, kept }} />;
+  // Changes by other users replace the text.
+  return <Editor key={kept} scope={scope} of={of} mayChange={mayChange} kept={kept} />;
 }
 
 function Editor({ scope, of, mayChange, kept }: Props & { kept: string }) {
   const client = useQueryClient();
   const begin = kept || (mayChange ? EXAMPLE : "");
   const [text, setText] = useState(begin);
-  // Of the text that was refused: another one may be right.
+  // The problems of the refused text; they do not apply to another text.
   const [refused, setRefused] = useState({ text: "", problems: [] as string[] });
   const syntax = syntaxProblems(text);
   const problems = syntax.length > 0 ? syntax : refused.text === text ? refused.problems : [];
-  const renew = () => client.invalidateQueries({ queryKey: policiesKey(scope) });
+  const refresh = () => client.invalidateQueries({ queryKey: policiesKey(scope) });
   const save = async () => {
     try {
       await savePolicies(scope, text);
@@ -61,9 +61,9 @@ function Editor({ scope, of, mayChange, kept }: Props & { kept: string }) {
       setRefused({ text, problems: error.message.split("\n") });
       return;
     }
-    await renew();
+    await refresh();
   };
-  const isSame = text === begin && "Nothing has changed";
+  const isSame = text === begin && "No changes";
   return (
     <Section
       title="Policies for experiments"
@@ -72,14 +72,16 @@ function Editor({ scope, of, mayChange, kept }: Props & { kept: string }) {
           <Actions
             actions={[
               {
-                ...{ label: "Save", isPrimary: true, run: save },
-                refused: (syntax.length > 0 && "The text is no YAML") || isSame,
+                label: "Save",
+                isPrimary: true,
+                run: save,
+                refused: (syntax.length > 0 && "Invalid YAML") || isSame,
               },
               { label: "Revert", run: () => setText(begin), refused: isSame },
               kept !== "" && {
                 label: "Delete",
-                confirm: `Delete the policies of ${of}? Experiments that are created from now on are not bound by them.`,
-                run: () => removePolicies(scope).then(renew),
+                confirm: `Delete the policies of ${of}? They no longer apply to new experiments.`,
+                run: () => removePolicies(scope).then(refresh),
               },
             ]}
           />
@@ -87,14 +89,13 @@ function Editor({ scope, of, mayChange, kept }: Props & { kept: string }) {
       }
     >
       <p>
-        What those who create experiments in {of} may not decide for themselves. The cluster&apos;s
-        policies go before those of a workspace.
+        Settings enforced on every experiment in {of}. Cluster policies override workspace policies.
       </p>
       {kept === "" && !mayChange ? (
-        <p>There are none.</p>
+        <p>No policies.</p>
       ) : (
         <YamlEditor
-          label={`Policies of ${of}, in YAML`}
+          label={`Policies of ${of} (YAML)`}
           text={text}
           onText={setText}
           isReadOnly={!mayChange}

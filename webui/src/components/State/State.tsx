@@ -26,8 +26,8 @@ const kinds: Record<string, Kind> = {
   FAILED: "failed",
 };
 
-/** "STATE_STOPPING_KILLED" is "Stopping (killed)". */
-function wordsOf(name: string): string {
+/** "STATE_STOPPING_KILLED" becomes "Stopping (killed)". */
+function toWords(name: string): string {
   const words = name.toLowerCase().split("_");
   const [first = "", ...rest] = words;
   const capital = first.charAt(0).toUpperCase() + first.slice(1);
@@ -35,7 +35,7 @@ function wordsOf(name: string): string {
   return first === "stopping" ? `${capital} (${rest.join(" ")})` : [capital, ...rest].join(" ");
 }
 
-/** The state of an experiment, trial or checkpoint as the API names it: by mark, word and colour. */
+/** The state of an experiment, trial, checkpoint or delivery: symbol, word and colour. */
 export function State({ state }: { state: string | undefined }) {
   const name = (state ?? "").replace(/^(TRIAL_)?STATE_/, "") || "UNSPECIFIED";
   const kind = kinds[name] ?? "stopped";
@@ -44,7 +44,7 @@ export function State({ state }: { state: string | undefined }) {
       <span aria-hidden className={styles[kind]}>
         {marks[kind]}
       </span>
-      {wordsOf(name)}
+      {toWords(name)}
     </span>
   );
 }

@@ -1,15 +1,15 @@
 import { NavLink } from "react-router";
 import styles from "./Tabs.module.css";
-import { useInSight } from "./useInSight";
+import { useScrollIntoView } from "./useScrollIntoView";
 
 export interface Tab {
-  /** In the address; the first tab's is empty. */
+  /** The last part of the address; empty for the first tab. */
   name: string;
   label: string;
   count?: number | undefined;
 }
 
-/** The parts of a page, each with an address of its own. `label`: what they are parts of. */
+/** The tabs of a page, each with its own address. `label` names them for screen readers. */
 export function Tabs({
   label,
   tabs,
@@ -19,7 +19,7 @@ export function Tabs({
   tabs: Tab[];
   to: (name: string) => string;
 }) {
-  const row = useInSight<HTMLElement>();
+  const row = useScrollIntoView<HTMLElement>();
   return (
     <nav ref={row} className={styles.tabs} aria-label={label}>
       {tabs.map((tab) => (

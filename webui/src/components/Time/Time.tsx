@@ -3,7 +3,7 @@ import { duration, isoLocal, relative } from "@/format";
 
 const tick = 10_000; // ms
 
-/** Now, in milliseconds, again and again while the component is shown. */
+/** The current time in milliseconds, updated regularly. */
 function useNow(): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {
@@ -13,7 +13,7 @@ function useNow(): number {
   return now;
 }
 
-/** When something was, as the API says it: "4 min ago", and exactly on hover. */
+/** A time of the API: "4 min ago", with the exact time as tooltip. */
 export function Time({ at }: { at: string | null | undefined }) {
   const now = useNow();
   if (!at) return <>–</>;
@@ -24,14 +24,14 @@ export function Time({ at }: { at: string | null | undefined }) {
   );
 }
 
-interface LastedProps {
+interface DurationProps {
   from: string | null | undefined;
-  /** Without: until now. */
+  /** Default: now. */
   to?: string | null | undefined;
 }
 
-/** How long something took, or has taken so far. */
-export function Lasted({ from, to }: LastedProps) {
+/** The duration between two times. */
+export function Duration({ from, to }: DurationProps) {
   const now = useNow();
   if (!from) return <>–</>;
   return <>{duration(((to ? Date.parse(to) : now) - Date.parse(from)) / 1000)}</>;

@@ -1,16 +1,16 @@
 import { FieldInput } from "../FormDialog/FieldInput";
-import { draftOf, explain, FIELDS, triggerOf, type Draft } from "./drafts";
+import { toDraft, explain, FIELDS, toTrigger, type Draft } from "./drafts";
 import styles from "./Triggers.module.css";
 
-/** As many as the API takes of one webhook. */
-const MOST = 100;
+/** The maximum number of triggers of a webhook in the API. */
+const MAX_TRIGGERS = 100;
 
 interface Props {
   drafts: readonly Draft[];
   onChange: (drafts: Draft[]) => void;
 }
 
-/** The triggers of a webhook, of any kind and number: each says what it does while one types. */
+/** A form for the triggers of a webhook, with an explanation of each. */
 export function TriggerList({ drafts, onChange }: Props) {
   return (
     <div className={styles.list}>
@@ -28,7 +28,7 @@ export function TriggerList({ drafts, onChange }: Props) {
               }}
             />
           ))}
-          <p className={styles.says}>{explain(triggerOf(draft))}</p>
+          <p className={styles.says}>{explain(toTrigger(draft))}</p>
           {drafts.length > 1 && (
             <button
               type="button"
@@ -43,8 +43,8 @@ export function TriggerList({ drafts, onChange }: Props) {
       <button
         type="button"
         className={styles.add}
-        disabled={drafts.length >= MOST}
-        onClick={() => onChange([...drafts, draftOf()])}
+        disabled={drafts.length >= MAX_TRIGGERS}
+        onClick={() => onChange([...drafts, toDraft()])}
       >
         Add trigger
       </button>

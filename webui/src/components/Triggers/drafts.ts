@@ -3,9 +3,9 @@ import type { Field, Values } from "../FormDialog/FieldInput";
 
 type Trigger = Message["Trigger"];
 
-/** A trigger as one types it: its fields by name. */
+/** A trigger in the form: field values by name. */
 export interface Draft {
-  /** Tells it from the others while one types. */
+  /** Identifies the draft in a list. */
   key: number;
   values: Values;
 }
@@ -22,44 +22,64 @@ const isOf =
   ({ trigger }: Values) =>
     trigger === kind;
 
-/** What a trigger asks for, by its kind. */
+/** The fields of a trigger, by kind. */
 export const FIELDS: readonly Field[] = [
   {
-    ...{ name: "trigger", label: "Told when", type: "choice", value: STATE },
+    name: "trigger",
+    label: "Trigger",
+    type: "choice",
+    value: STATE,
     options: [
-      [STATE, "an experiment enters a state"],
-      [METRIC, "a metric goes beyond a value"],
-      [LOG, "a line of a log matches"],
-      [CUSTOM, "a program says so"],
+      [STATE, "Experiment state change"],
+      [METRIC, "Metric threshold"],
+      [LOG, "Log line match"],
+      [CUSTOM, "Custom event"],
     ],
   },
   {
-    ...{ name: "state", label: "State", type: "choice", value: "COMPLETED", when: isOf(STATE) },
+    name: "state",
+    label: "State",
+    type: "choice",
+    value: "COMPLETED",
+    when: isOf(STATE),
     options: STATES.map((state) => [state, state] as const),
   },
   { name: "metric", label: "Metric", required: true, when: isOf(METRIC) },
   {
-    ...{ name: "group", label: "Of the group", value: "validation", when: isOf(METRIC) },
-    hint: "validation, training, or one of your own",
+    name: "group",
+    label: "Metric group",
+    value: "validation",
+    when: isOf(METRIC),
+    hint: "validation, training or a custom group",
   },
   {
-    ...{ name: "op", label: "Is", type: "choice", value: ">", when: isOf(METRIC) },
+    name: "op",
+    label: "Comparison",
+    type: "choice",
+    value: ">",
+    when: isOf(METRIC),
     options: [">", ">=", "<", "<="].map((op) => [op, op] as const),
   },
   {
-    ...{ name: "value", label: "Value", required: true, when: isOf(METRIC) },
+    name: "value",
+    label: "Value",
+    required: true,
+    when: isOf(METRIC),
     pattern: "[\\-+0-9.eE]+",
   },
   {
-    ...{ name: "regex", label: "Regular expression", required: true, when: isOf(LOG) },
-    hint: "RE2; a part of the line matches it",
+    name: "regex",
+    label: "Regular expression",
+    required: true,
+    when: isOf(LOG),
+    hint: "RE2 syntax; matches any part of the line",
   },
 ];
 
 let lastKey = 0;
 
-/** A trigger to begin with: with the values of one that there is, or as they stand by themselves. */
-export function draftOf({ triggerType, condition }: Trigger = {}): Draft {
+/** A draft with the values of a trigger, or with default values. */
+export function toDraft({ triggerType, condition }: Trigger = {}): Draft {
   const said: Record<string, string | number | undefined> = { trigger: triggerType, ...condition };
   const values = Object.fromEntries(
     FIELDS.map(({ name, value = "" }) => [name, String(said[name] ?? value)]),
@@ -68,8 +88,8 @@ export function draftOf({ triggerType, condition }: Trigger = {}): Draft {
   return { key: ++lastKey, values };
 }
 
-/** The trigger as the API takes it; docs/webhooks.md has the conditions. */
-export function triggerOf({ values }: Draft): Trigger {
+/** Converts a draft to an API trigger; see docs/webhooks.md for the conditions. */
+export function toTrigger({ values }: Draft): Trigger {
   const { trigger, state = "", metric = "", op = "", value, group = "", regex = "" } = values;
   const conditions: Record<string, object> = {
     [STATE]: { state },
@@ -83,28 +103,28 @@ export function triggerOf({ values }: Draft): Trigger {
 }
 
 const ENTERS: Record<string, string> = {
-  ACTIVE: "is made, activated or continued",
+  ACTIVE: "is created, activated or continued",
   PAUSED: "is paused",
   COMPLETED: "is completed",
   CANCELED: "is canceled or killed",
   ERROR: "fails",
 };
 
-/** How often, and when, a trigger tells. */
+/** Explains when a trigger sends an event. */
 export function explain({ triggerType, condition }: Trigger): string {
   const { state = "", regex = "" } = (condition ?? {}) as Record<string, string>;
   switch (triggerType) {
     case STATE:
-      return `Tells each time that an experiment ${ENTERS[state.replace("STATE_", "")] ?? `enters ${state}`}.`;
+      return `Sent each time an experiment ${ENTERS[state.replace("STATE_", "")] ?? `enters ${state}`}.`;
     case METRIC:
-      return "Tells once of each trial, when it first reports a value beyond this one.";
+      return "Sent once per trial, when it first reports a value past the threshold.";
     case LOG:
       return regex
-        ? "Tells once of each trial, with the first line of its log that matches."
-        : "Tells once of each trial, with the first line of its log that matches. Say what it is to match.";
+        ? "Sent once per trial, for its first log line that matches."
+        : "Sent once per trial, for its first log line that matches. Enter a regular expression.";
     case CUSTOM:
-      return "Tells when a task calls core_context.alert(), or a program POSTs to /api/v1/webhooks/custom.";
+      return "Sent when a task calls core_context.alert() or a program POSTs to /api/v1/webhooks/custom.";
     default:
-      return "This page does not know the trigger.";
+      return "Unknown trigger type.";
   }
 }

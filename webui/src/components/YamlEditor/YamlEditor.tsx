@@ -2,18 +2,18 @@ import { useId } from "react";
 import styles from "./YamlEditor.module.css";
 
 interface Props {
-  /** What the text is: "Template, in YAML". */
+  /** The name of the text: "Template (YAML)". */
   label: string;
   text: string;
   onText: (text: string) => void;
   isReadOnly: boolean;
-  /** What is wrong with it, a line each. */
+  /** Problems, one per line. */
   problems: readonly string[];
-  /** Said where nothing is wrong. */
+  /** Shown if there are no problems. */
   good?: string | false | undefined;
 }
 
-/** A text in YAML, and what is wrong with it. */
+/** A YAML editor with its problems. */
 export function YamlEditor({ label, text, onText, isReadOnly, problems, good }: Props) {
   const id = useId();
   return (

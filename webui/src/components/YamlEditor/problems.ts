@@ -1,6 +1,6 @@
 import { parseDocument } from "yaml";
 
-/** What cannot be read as YAML, a line each; none: it can. */
+/** The YAML syntax errors of a text, one per line; empty if it is valid. */
 export function syntaxProblems(text: string): string[] {
   return parseDocument(text).errors.map(({ message, linePos }) => {
     const line = linePos?.[0].line;

@@ -2,18 +2,9 @@ import { useEffect, useLayoutEffect, useRef, type ReactNode } from "react";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import styles from "./DataTable.module.css";
 import { Head } from "./Head";
-import { moveColumn, toggleSort, type TableView } from "./view";
+import { moveColumn, toggleSort, type TableColumn, type TableView } from "./view";
 
-/** A column as the table shows it. */
-export interface TableColumn {
-  name: string;
-  head: string;
-  isNumber: boolean;
-  /** Pixels, unless the view says otherwise. */
-  width: number;
-}
-
-/** What a cell shows, and the share (0 to 1) of the colour scale that it is coloured by, if it is. */
+/** A cell's content and, if it is coloured by value, its colours. */
 export interface Cell {
   content: ReactNode;
   background?: string | undefined;
@@ -21,16 +12,16 @@ export interface Cell {
 }
 
 interface Props<Row> {
-  /** What the table lists, for those who hear it. */
+  /** The table's name for screen readers. */
   label: string;
   columns: readonly TableColumn[];
-  /** Rows there are in all; of them only those near the visible ones are asked for. */
+  /** The total number of rows; only those near the visible ones are requested. */
   count: number;
-  /** A row by its place from 0; undefined: not here yet. */
+  /** A row by index from 0; undefined while it is loading. */
   rowAt: (index: number) => Row | undefined;
-  idOf: (row: Row) => number;
-  cellOf: (row: Row, column: string) => Cell;
-  /** The rows that are shown now, the last one excluded. */
+  getId: (row: Row) => number;
+  renderCell: (row: Row, column: string) => Cell;
+  /** Reports the visible rows, excluding `to`. */
   onRange: (from: number, to: number) => void;
   view: TableView;
   onView: (view: TableView) => void;
@@ -38,14 +29,15 @@ interface Props<Row> {
   onSelect: (selected: ReadonlySet<number>) => void;
 }
 
-// As the tokens --row and --compact-row say.
+// The same as the tokens --row and --compact-row.
 const ROW = 32;
 const COMPACT_ROW = 28;
 const BOX = 36;
 
-/** A table of any length of which only the visible rows exist. Its head and its first columns stay. */
+/** A virtualized table of any length with a fixed head and pinned columns. */
 export function DataTable<Row>(props: Props<Row>) {
-  const { columns, count, rowAt, idOf, cellOf, onRange, view, onView, selected, onSelect } = props;
+  const { columns, count, rowAt, getId, renderCell, onRange, view, onView, selected, onSelect } =
+    props;
   const place = useRef<HTMLDivElement>(null);
   const { isCompact } = view;
   const height = isCompact ? COMPACT_ROW : ROW;
@@ -76,7 +68,7 @@ export function DataTable<Row>(props: Props<Row>) {
     if (!next.delete(id)) next.add(id);
     onSelect(next);
   };
-  // Those that are seen: neither the spare ones around them nor those that only the head leaves no room.
+  // The visible rows, without overscan rows and rows behind the head.
   const seen = () => {
     const top = lines.scrollOffset ?? 0;
     const bottom = top + (lines.scrollRect?.height ?? 0) - height;
@@ -85,7 +77,7 @@ export function DataTable<Row>(props: Props<Row>) {
       .map(({ index }) => rowAt(index))
       .filter((row) => row !== undefined);
   };
-  const areAll = seen().length > 0 && seen().every((row) => selected.has(idOf(row)));
+  const areAll = seen().length > 0 && seen().every((row) => selected.has(getId(row)));
 
   return (
     <div
@@ -100,9 +92,9 @@ export function DataTable<Row>(props: Props<Row>) {
         <div className={`${styles.box} ${styles.pinned}`} role="columnheader">
           <input
             type="checkbox"
-            aria-label="Select the rows that are shown"
+            aria-label="Select visible rows"
             checked={areAll}
-            onChange={() => onSelect(new Set(areAll ? [] : [...selected, ...seen().map(idOf)]))}
+            onChange={() => onSelect(new Set(areAll ? [] : [...selected, ...seen().map(getId)]))}
           />
         </div>
         {columns.map((column, i) => (
@@ -132,7 +124,7 @@ export function DataTable<Row>(props: Props<Row>) {
       >
         {shown.map(({ index, start }) => {
           const row = rowAt(index);
-          const isSelected = row !== undefined && selected.has(idOf(row));
+          const isSelected = row !== undefined && selected.has(getId(row));
           return (
             <div
               key={index}
@@ -146,21 +138,22 @@ export function DataTable<Row>(props: Props<Row>) {
                 {row && (
                   <input
                     type="checkbox"
-                    aria-label={`Select ${idOf(row)}`}
+                    aria-label={`Select ${getId(row)}`}
                     checked={isSelected}
-                    onChange={() => toggle(idOf(row))}
+                    onChange={() => toggle(getId(row))}
                   />
                 )}
               </div>
               {columns.map((column, i) => {
-                const cell = row && cellOf(row, column.name);
+                const cell = row && renderCell(row, column.name);
                 return (
                   <div
                     key={column.name}
                     role="cell"
                     className={`${styles.cell} ${column.isNumber ? styles.number : ""} ${pin(i)}`}
                     style={{
-                      ...{ width: widths[i], ...stays(i) },
+                      width: widths[i],
+                      ...stays(i),
                       ...(cell?.background && { background: cell.background, color: cell.colour }),
                     }}
                   >

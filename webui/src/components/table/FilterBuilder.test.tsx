@@ -2,10 +2,10 @@ import { useState } from "react";
 import { render, screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, it } from "vitest";
-import { draftOf, emptyGroup, filterOf } from "./draft";
+import { toDraft, emptyGroup, toFilter } from "./draft";
 import { parseFilter, type FilterColumn } from "./filter";
 import { FilterBuilder } from "./FilterBuilder";
-import { sentenceOf } from "./sentence";
+import { toSentence } from "./sentence";
 
 const COLUMNS: FilterColumn[] = [
   { column: "state", type: "COLUMN_TYPE_TEXT", displayName: "State" },
@@ -18,7 +18,7 @@ const COLUMNS: FilterColumn[] = [
 /** A builder that begins with a sentence; what it says is read off the page. */
 function Whole({ begin }: { begin: string }) {
   const [draft, setDraft] = useState(() =>
-    begin ? draftOf(parseFilter(begin, COLUMNS)) : emptyGroup(),
+    begin ? toDraft(parseFilter(begin, COLUMNS)) : emptyGroup(),
   );
   return (
     <>
@@ -26,9 +26,9 @@ function Whole({ begin }: { begin: string }) {
         group={draft}
         onChange={setDraft}
         columns={COLUMNS}
-        valuesOf={(column) => (column === "state" ? ["running", "paused"] : [])}
+        suggestValues={(column) => (column === "state" ? ["running", "paused"] : [])}
       />
-      <output>{sentenceOf(filterOf(draft, COLUMNS))}</output>
+      <output>{toSentence(toFilter(draft, COLUMNS))}</output>
     </>
   );
 }
@@ -54,7 +54,7 @@ it("is put together by keys alone: conditions, and groups in groups", async () =
 
   screen.getByRole("button", { name: "Add group" }).focus();
   await userEvent.keyboard("{Enter}");
-  const group = inside("One of these holds");
+  const group = inside("Any condition matches");
   expect(group.getByLabelText("Column")).toHaveFocus();
   await userEvent.keyboard("state{Enter}");
   await userEvent.type(group.getByLabelText("Value"), "running{Enter}");
@@ -120,7 +120,7 @@ it("takes away a condition, a group and all that is in it, and says which must h
   show("lr > 1 and (state is running or (tags contains a and lr < 9))");
   await userEvent.click(inside("Tags").getByRole("button", { name: "Remove Tags" }));
   expect(said()).toBe("hp.lr > 1 and (state is running or hp.lr < 9)");
-  await userEvent.selectOptions(screen.getAllByLabelText("Which must hold")[0] as Element, "or");
+  await userEvent.selectOptions(screen.getAllByLabelText("Match")[0] as Element, "or");
   expect(said()).toBe("hp.lr > 1 or (state is running or hp.lr < 9)");
   await userEvent.click(screen.getAllByRole("button", { name: "Remove group" })[0] as Element);
   expect(said()).toBe("hp.lr > 1");

@@ -1,13 +1,13 @@
 import { useEffect, useId, useRef, useState } from "react";
 import {
-  columnOf,
+  findColumn,
   emptyCondition,
   emptyGroup,
-  fieldOf,
+  toField,
   hasValue,
-  MOST_DEEP,
+  MAX_DEPTH,
   OPERATORS,
-  suggested,
+  suggestColumns,
   withColumn,
   type DraftCondition,
   type DraftGroup,
@@ -15,30 +15,30 @@ import {
 } from "./draft";
 import type { FilterColumn, Operator } from "./filter";
 import styles from "./FilterBuilder.module.css";
-import { wordsOf } from "./sentence";
+import { operatorToText } from "./sentence";
 
-interface Known {
+interface Suggestions {
   columns: readonly FilterColumn[];
-  /** Values that a column is likely to be asked for. */
-  valuesOf: (column: string) => readonly string[];
+  /** Suggests values for a column. */
+  suggestValues: (column: string) => readonly string[];
 }
 
-interface GroupProps extends Known {
+interface GroupProps extends Suggestions {
   group: DraftGroup;
   onChange: (group: DraftGroup) => void;
-  /** Not of the outermost one. */
+  /** Undefined for the outermost group. */
   onRemove?: () => void;
   depth?: number;
-  /** It was just added: one goes on with its first condition. */
+  /** The group was just added: focus its first condition. */
   isNew?: boolean;
 }
 
-/** Conditions in nested groups, put together by mouse or by keys. What is not complete yet asks nothing. */
+/** A filter editor with nested groups of conditions. Incomplete conditions do not filter. */
 export function FilterBuilder(props: GroupProps) {
   const { group, onChange, onRemove, depth = 1, isNew = false, ...known } = props;
   const { children, conjunction } = group;
   const place = useRef<HTMLFieldSetElement>(null);
-  // What was added is what one goes on with; where something was removed, its group.
+  // Focus an added node; after a removal, focus the group.
   const [added, setAdded] = useState(isNew ? children[0]?.id : undefined);
   const change = (at: number, next: DraftNode) =>
     onChange({ ...group, children: children.map((child, i) => (i === at ? next : child)) });
@@ -54,12 +54,12 @@ export function FilterBuilder(props: GroupProps) {
     const condition = emptyCondition();
     add({ ...emptyGroup(conjunction === "and" ? "or" : "and"), children: [condition] });
   };
-  const which = conjunction === "and" ? "All of these hold" : "One of these holds";
+  const which = conjunction === "and" ? "All conditions match" : "Any condition matches";
   return (
     <fieldset ref={place} tabIndex={-1} className={styles.group} aria-label={which}>
       <div className={styles.line}>
         <select
-          aria-label="Which must hold"
+          aria-label="Match"
           value={conjunction}
           onChange={({ target }) =>
             onChange({ ...group, conjunction: target.value === "or" ? "or" : "and" })
@@ -98,8 +98,10 @@ export function FilterBuilder(props: GroupProps) {
         </button>
         <button
           type="button"
-          disabled={depth >= MOST_DEEP}
-          title={depth >= MOST_DEEP ? `Groups lie ${MOST_DEEP} deep at most` : undefined}
+          disabled={depth >= MAX_DEPTH}
+          title={
+            depth >= MAX_DEPTH ? `Groups can be nested up to ${MAX_DEPTH} levels deep` : undefined
+          }
           onClick={addGroup}
         >
           Add group
@@ -117,25 +119,32 @@ function Remove({ what, onRemove }: { what: string; onRemove: () => void }) {
   );
 }
 
-interface ConditionProps extends Known {
+interface ConditionProps extends Suggestions {
   condition: DraftCondition;
   isNew: boolean;
   onChange: (condition: DraftCondition) => void;
   onRemove: () => void;
 }
 
-function Condition({ condition, isNew, columns, valuesOf, onChange, onRemove }: ConditionProps) {
+function Condition({
+  condition,
+  isNew,
+  columns,
+  suggestValues,
+  onChange,
+  onRemove,
+}: ConditionProps) {
   const { operator, value } = condition;
-  const column = columnOf(condition.column, columns);
+  const column = findColumn(condition.column, columns);
   const type = column?.type ?? "COLUMN_TYPE_UNSPECIFIED";
-  const isWrong = column !== undefined && value !== "" && !fieldOf(condition, columns);
+  const isWrong = column !== undefined && value !== "" && !toField(condition, columns);
   const what = column ? column.displayName || column.column : "condition";
   return (
     <div className={styles.line} role="group" aria-label={what}>
-      <Typed
+      <SuggestInput
         label="Column"
         text={condition.column}
-        suggestionsFor={(typed) => suggested(typed, columns).map((each) => each.column)}
+        suggestionsFor={(typed) => suggestColumns(typed, columns).map((each) => each.column)}
         isWrong={condition.column !== "" && !column}
         isFocused={isNew}
         onText={(typed) => onChange(withColumn(condition, typed, columns))}
@@ -147,16 +156,16 @@ function Condition({ condition, isNew, columns, valuesOf, onChange, onRemove }: 
       >
         {OPERATORS[type].map((each) => (
           <option key={each} value={each}>
-            {wordsOf(each, type)}
+            {operatorToText(each, type)}
           </option>
         ))}
       </select>
       {hasValue(operator) && (
-        <Typed
+        <SuggestInput
           label="Value"
           text={value}
           isDate={type === "COLUMN_TYPE_DATE"}
-          suggestionsFor={() => (column ? valuesOf(column.column) : [])}
+          suggestionsFor={() => (column ? suggestValues(column.column) : [])}
           isWrong={isWrong}
           onText={(typed) => onChange({ ...condition, value: typed })}
         />
@@ -166,18 +175,18 @@ function Condition({ condition, isNew, columns, valuesOf, onChange, onRemove }: 
   );
 }
 
-interface TypedProps {
+interface SuggestInputProps {
   label: string;
   text: string;
   suggestionsFor: (typed: string) => readonly string[];
   isWrong: boolean;
   isFocused?: boolean;
   isDate?: boolean;
-  /** On Enter, when it is left, and when a suggestion is taken. */
+  /** Called on Enter, on blur, and when a suggestion is chosen. */
   onText: (text: string) => void;
 }
 
-function Typed(props: TypedProps) {
+function SuggestInput(props: SuggestInputProps) {
   const { label, text, suggestionsFor, isWrong, isFocused = false, isDate = false, onText } = props;
   const id = useId();
   const [typed, setTyped] = useState(text);

@@ -1,7 +1,6 @@
 import { useRef, type CSSProperties } from "react";
 import styles from "./DataTable.module.css";
-import type { TableColumn } from "./DataTable";
-import type { Sort } from "./view";
+import type { Sort, TableColumn } from "./view";
 
 interface Props {
   column: TableColumn;
@@ -9,16 +8,16 @@ interface Props {
   className: string;
   style: CSSProperties;
   sort: readonly Sort[];
-  /** Clicked; with shift: besides what it is sorted by already. */
+  /** Called on a click; `isAdded` with Shift: sort by this column after the existing ones. */
   onSort: (isAdded: boolean) => void;
-  /** Another column was dropped here. */
+  /** Called when another column is dropped here. */
   onMove: (name: string) => void;
   onResize: (width: number) => void;
 }
 
 const STEP = 16;
 
-/** The head of a column: a click sorts, dragging moves it, its edge resizes it (also by arrow keys). */
+/** The head of a column: click sorts, drag moves, the edge resizes (also with the arrow keys). */
 export function Head({ column, width, className, style, sort, onSort, onMove, onResize }: Props) {
   const place = useRef<HTMLDivElement>(null);
   const order = sort.findIndex((by) => by.column === column.name);
@@ -53,7 +52,7 @@ export function Head({ column, width, className, style, sort, onSort, onMove, on
       <button
         type="button"
         className={styles.sort}
-        title={`${column.name}: sort; shift: add to the sort; drag: move`}
+        title={`${column.name}: click to sort, Shift-click to add to the sort, drag to move`}
         draggable
         onDragStart={(event) => event.dataTransfer.setData("text/column", column.name)}
         onClick={(event) => onSort(event.shiftKey)}

@@ -23,7 +23,7 @@ function show(shown: Row[] | undefined, onEnd?: () => void) {
       label="Things"
       columns={columns}
       rows={shown}
-      idOf={({ name }) => name}
+      getId={({ name }) => name}
       {...(onEnd && { onEnd })}
     >
       <p>No things yet.</p>

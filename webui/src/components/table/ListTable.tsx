@@ -7,26 +7,26 @@ import styles from "./ListTable.module.css";
 export interface ListColumn<Row> {
   head: string;
   cell: (row: Row) => ReactNode;
-  /** Its share of the width (1 without). */
+  /** The column's share of the width; default 1. */
   share?: number;
-  /** Pixels that it has at least (112 without). */
-  least?: number;
+  /** The minimum width in pixels; default 112. */
+  minWidth?: number;
   isNumber?: boolean;
-  /** What it is sorted by when its head is clicked; without it is not. */
+  /** The sort key; a column without one cannot be sorted. */
   sortBy?: (row: Row) => string | number | boolean | undefined;
 }
 
 interface Props<Row> {
-  /** What it lists, for those who hear it. */
+  /** The list's name for screen readers. */
   label: string;
   columns: readonly ListColumn<Row>[];
   rows: readonly Row[] | undefined;
-  idOf: (row: Row) => string | number;
-  /** The last row is seen: more may be read. */
+  getId: (row: Row) => string | number;
+  /** Called when the last row is visible: more may be read. */
   onEnd?: () => void;
-  /** One of several on a page, which scrolls; else the list does. */
+  /** The page scrolls instead of the list, for several lists on a page. */
   isShort?: boolean;
-  /** In place of a list without rows. */
+  /** Shown instead of an empty list. */
   children?: ReactNode;
 }
 
@@ -34,7 +34,7 @@ const ROW = 36;
 
 const collator = new Intl.Collator("en", { numeric: true });
 
-/** Sorts by a column; what has no value comes last, in either order. */
+/** Sorts rows by a column; rows without a value come last in either order. */
 export function sortRows<Row>(
   rows: readonly Row[],
   { sortBy }: ListColumn<Row>,
@@ -51,11 +51,11 @@ export function sortRows<Row>(
 }
 
 /**
- * A list of any length of which only the visible rows exist, sorted by the column that the address
- * names (`sort=Name`, `sort=-Name`). Undefined rows are not here yet.
+ * A virtualized list of any length, sorted by the column in the address (`sort=Name`, `sort=-Name`).
+ * Undefined rows are loading.
  */
 export function ListTable<Row>(props: Props<Row>) {
-  const { label, columns, rows, idOf, onEnd, isShort = false, children } = props;
+  const { label, columns, rows, getId, onEnd, isShort = false, children } = props;
   const place = useRef<HTMLDivElement>(null);
   const [sort, setSort] = useParam("sort");
   const by = columns.find(({ head }) => head === sort.replace(/^-/, ""));
@@ -81,12 +81,12 @@ export function ListTable<Row>(props: Props<Row>) {
     return <div className={styles.skeleton} role="status" aria-label="Loading" />;
   if (rows.length === 0) return children;
 
-  const least = columns.reduce((sum, column) => sum + (column.least ?? 112), 0);
+  const minWidth = columns.reduce((sum, column) => sum + (column.minWidth ?? 112), 0);
   const grid = {
     gridTemplateColumns: columns
-      .map((column) => `minmax(${column.least ?? 112}px, ${column.share ?? 1}fr)`)
+      .map((column) => `minmax(${column.minWidth ?? 112}px, ${column.share ?? 1}fr)`)
       .join(" "),
-    minWidth: least,
+    minWidth,
     width: "100%",
   };
   const align = (column: ListColumn<Row>) =>
@@ -131,14 +131,14 @@ export function ListTable<Row>(props: Props<Row>) {
       <div
         role="rowgroup"
         className={styles.body}
-        style={{ height: lines.getTotalSize(), minWidth: least }}
+        style={{ height: lines.getTotalSize(), minWidth }}
       >
         {shown.map(({ index, start }) => {
           const row = sorted[index];
           if (row === undefined) return null;
           return (
             <div
-              key={idOf(row)}
+              key={getId(row)}
               role="row"
               aria-rowindex={index + 2}
               className={styles.row}

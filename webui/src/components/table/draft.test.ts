@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { draftOf, emptyCondition, filterOf, type DraftCondition } from "./draft";
+import { toDraft, emptyCondition, toFilter, type DraftCondition } from "./draft";
 import { parseFilter, type FilterColumn } from "./filter";
 
 const COLUMNS: FilterColumn[] = [
@@ -9,23 +9,23 @@ const COLUMNS: FilterColumn[] = [
 
 it("keeps conditions as they were typed, though they could not be put together here", () => {
   const filter = parseFilter('name is "" and name contains " a " and lr < 1', COLUMNS);
-  const draft = draftOf(filter);
-  expect(filterOf(draft, COLUMNS)).toEqual(filter);
+  const draft = toDraft(filter);
+  expect(toFilter(draft, COLUMNS)).toEqual(filter);
   // Nor is one lost while another is changed.
   const [empty, spaced, last] = draft.children as DraftCondition[];
   const children = [empty, spaced, { ...(last as DraftCondition), value: "2" }] as DraftCondition[];
-  expect(filterOf({ ...draft, children }, COLUMNS).children).toEqual([
+  expect(toFilter({ ...draft, children }, COLUMNS).children).toEqual([
     ...filter.children.slice(0, 2),
     { ...filter.children[2], value: 2 },
   ]);
 });
 
 it("takes a condition that was changed as it is now, or not at all while it has no value", () => {
-  const draft = draftOf(parseFilter("name is a", COLUMNS));
+  const draft = toDraft(parseFilter("name is a", COLUMNS));
   const [condition] = draft.children as [DraftCondition];
   const withValue = (value: string) =>
-    filterOf({ ...draft, children: [{ ...condition, value }] }, COLUMNS).children;
+    toFilter({ ...draft, children: [{ ...condition, value }] }, COLUMNS).children;
   expect(withValue(" b ")).toMatchObject([{ columnName: "name", value: "b" }]);
   expect(withValue("")).toEqual([]);
-  expect(filterOf({ ...draft, children: [emptyCondition()] }, COLUMNS).children).toEqual([]);
+  expect(toFilter({ ...draft, children: [emptyCondition()] }, COLUMNS).children).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import {
-  columnsNamed,
+  findColumns,
   type ColumnType,
   type FilterColumn,
   type FilterField,
@@ -8,18 +8,20 @@ import {
   type Operator,
 } from "./filter";
 
-/** A condition while it is put together: its column and its value are what was typed. */
+/** A condition in the editor: column and value as typed. */
 export interface DraftCondition {
   kind: "condition";
   id: number;
   column: string;
   operator: Operator;
   value: string;
-  /** What it was made from: as long as it says the same, it is that, whatever could not be typed here. */
+  /**
+   * The parsed condition; kept unchanged until the user edits it, even if the editor could not express it.
+   */
   parsed?: FilterField;
 }
 
-/** Conditions and groups that all must hold (and), or one of them (or). */
+/** A group whose children must all match (and) or any of them (or). */
 export interface DraftGroup {
   kind: "group";
   id: number;
@@ -33,7 +35,7 @@ const EXACT: readonly Operator[] = ["=", "!="];
 const PARTS: readonly Operator[] = ["contains", "notContains"];
 const EMPTINESS: readonly Operator[] = ["isEmpty", "notEmpty"];
 
-/** What can be asked of a column, by its type (docs/api.md); what is asked most comes first. */
+/** The operators of a column type (docs/api.md), most common first. */
 export const OPERATORS: Record<ColumnType, readonly Operator[]> = {
   COLUMN_TYPE_TEXT: [...EXACT, ...PARTS, ...EMPTINESS],
   COLUMN_TYPE_NUMBER: [...ORDERED, ...EXACT, ...EMPTINESS],
@@ -42,72 +44,79 @@ export const OPERATORS: Record<ColumnType, readonly Operator[]> = {
   COLUMN_TYPE_UNSPECIFIED: [...EXACT, ...ORDERED, ...PARTS, ...EMPTINESS],
 };
 
-/** How deep groups may lie: the API takes 16, of which the table's search is one. */
-export const MOST_DEEP = 15;
+/** The maximum nesting of groups: the API allows 16, and the table's search uses one. */
+export const MAX_DEPTH = 15;
 
-/** Whether a value goes with it. */
+/** Whether the operator takes a value. */
 export const hasValue = (operator: Operator) => !EMPTINESS.includes(operator);
 
 let ids = 0;
 
 export const emptyGroup = (conjunction: "and" | "or" = "and"): DraftGroup => ({
-  ...{ kind: "group", id: ++ids, conjunction, children: [] },
+  kind: "group",
+  id: ++ids,
+  conjunction,
+  children: [],
 });
 
 export const emptyCondition = (): DraftCondition => ({
-  ...{ kind: "condition", id: ++ids, column: "", operator: "=", value: "" },
+  kind: "condition",
+  id: ++ids,
+  column: "",
+  operator: "=",
+  value: "",
 });
 
-/** A filter as something to be changed. */
-export function draftOf(group: FilterGroup): DraftGroup {
+/** Converts a filter to a draft. */
+export function toDraft(group: FilterGroup): DraftGroup {
   const { conjunction, children } = group;
-  return { ...emptyGroup(conjunction), children: children.map(draftOfNode) };
+  return { ...emptyGroup(conjunction), children: children.map(toDraftNode) };
 }
 
-const valueSaid = ({ value }: FilterField) => (value === null ? "" : String(value));
+const formatValue = ({ value }: FilterField) => (value === null ? "" : String(value));
 
-function draftOfNode(node: FilterNode): DraftNode {
-  if (node.kind === "group") return draftOf(node);
+function toDraftNode(node: FilterNode): DraftNode {
+  if (node.kind === "group") return toDraft(node);
   const { columnName, operator } = node;
-  const value = valueSaid(node);
+  const value = formatValue(node);
   return { ...emptyCondition(), column: columnName, operator, value, parsed: node };
 }
 
-/** The one column that is meant by what was typed, if it is one. */
-export function columnOf(typed: string, columns: readonly FilterColumn[]) {
-  const found = columnsNamed(typed, columns);
+/** The column that a name refers to; undefined if there is none or more than one. */
+export function findColumn(typed: string, columns: readonly FilterColumn[]) {
+  const found = findColumns(typed, columns);
   return found.length === 1 ? found[0] : undefined;
 }
 
-/** Columns that what was typed may become, the first of them. */
-export function suggested(typed: string, columns: readonly FilterColumn[], most = 50) {
+/** The first columns that contain the text. */
+export function suggestColumns(typed: string, columns: readonly FilterColumn[], max = 50) {
   const text = typed.toLowerCase();
   const fits = ({ column, displayName }: FilterColumn) =>
     column.toLowerCase().includes(text) || displayName.toLowerCase().includes(text);
-  return columns.filter(fits).slice(0, most);
+  return columns.filter(fits).slice(0, max);
 }
 
-/** With another column its operator stays if it fits; else the column's first one is taken. */
+/** Changes the column; keeps the operator if the new column has it. */
 export function withColumn(
   condition: DraftCondition,
   typed: string,
   columns: readonly FilterColumn[],
 ): DraftCondition {
-  const column = columnOf(typed, columns);
+  const column = findColumn(typed, columns);
   if (!column) return { ...condition, column: typed };
   const fitting = OPERATORS[column.type];
   const operator = fitting.includes(condition.operator) ? condition.operator : fitting[0];
   return { ...condition, column: column.column, operator: operator ?? "=" };
 }
 
-/** The condition as the API takes it; undefined: it is not complete, or not right yet. */
-export function fieldOf(
+/** Converts a condition to an API filter; undefined if it is incomplete or invalid. */
+export function toField(
   { column: typed, operator, value, parsed }: DraftCondition,
   columns: readonly FilterColumn[],
 ): FilterField | undefined {
   const isAsParsed = parsed?.columnName === typed && parsed.operator === operator;
-  if (isAsParsed && valueSaid(parsed) === value) return parsed;
-  const column = columnOf(typed, columns);
+  if (isAsParsed && formatValue(parsed) === value) return parsed;
+  const column = findColumn(typed, columns);
   if (!column) return undefined;
   const field = { kind: "field" as const, columnName: column.column, type: column.type, operator };
   if (!hasValue(operator)) return { ...field, value: null };
@@ -119,11 +128,11 @@ export function fieldOf(
   return { ...field, value: text };
 }
 
-/** What of it is complete, as a filter. */
-export function filterOf(group: DraftGroup, columns: readonly FilterColumn[]): FilterGroup {
+/** Converts the complete conditions to a filter. */
+export function toFilter(group: DraftGroup, columns: readonly FilterColumn[]): FilterGroup {
   const children = group.children.flatMap((child): FilterNode[] => {
-    if (child.kind === "condition") return [fieldOf(child, columns)].filter((f) => f !== undefined);
-    const inside = filterOf(child, columns);
+    if (child.kind === "condition") return [toField(child, columns)].filter((f) => f !== undefined);
+    const inside = toFilter(child, columns);
     return inside.children.length > 0 ? [inside] : [];
   });
   return { kind: "group", conjunction: group.conjunction, children };

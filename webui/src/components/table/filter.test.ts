@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { columnsNamed, filterText, parseFilter, type FilterColumn } from "./filter";
+import { findColumns, filterText, parseFilter, type FilterColumn } from "./filter";
 
 const COLUMNS: FilterColumn[] = [
   { column: "state", type: "COLUMN_TYPE_TEXT", displayName: "State" },
@@ -77,25 +77,29 @@ describe("parseFilter", () => {
   });
 
   it.each([
-    ["colour = 1", 'there is no column "colour"', 0],
-    ["lr < abc", 'hp.lr is a number, "abc" is not', 5],
-    ["startTime > soon", '"soon" is not a date such as 2026-01-31', 12],
+    ["colour = 1", 'unknown column "colour"', 0],
+    ["lr < abc", 'hp.lr is numeric, but "abc" is not a number', 5],
+    ["startTime > soon", '"soon" is not a date; use a format such as 2026-01-31', 12],
     ["state is", "expected a value", 8],
-    ["lr < Infinity", 'hp.lr is a number, "Infinity" is not', 5],
+    ["lr < Infinity", 'hp.lr is numeric, but "Infinity" is not a number', 5],
     ["(state is x", 'expected ")"', 11],
     ["state is x lr < 1", 'expected "and" or "or" before lr', 11],
-    ["state ! x", "cannot read ! x", 6],
-    ['name = "open', 'cannot read "open', 7],
-    ["loss < 1", '"loss" may be training.loss.last or validation.loss.last: write it out', 0],
-    ["state x", "expected is, =, <, >, contains, …", 6],
+    ["state ! x", "unexpected ! x", 6],
+    ['name = "open', 'unexpected "open', 7],
+    [
+      "loss < 1",
+      '"loss" is ambiguous: did you mean training.loss.last or validation.loss.last?',
+      0,
+    ],
+    ["state x", "expected an operator: is, =, <, >, contains, …", 6],
   ])("says what is wrong with %s", (sentence, message, at) => {
     expect(() => parse(sentence)).toThrowError(expect.objectContaining({ message, at }) as Error);
   });
 });
 
-describe("columnsNamed", () => {
+describe("findColumns", () => {
   it("goes from the exact name to the end of one", () => {
-    const names = (name: string) => columnsNamed(name, COLUMNS).map((c) => c.column);
+    const names = (name: string) => findColumns(name, COLUMNS).map((c) => c.column);
     expect(names("accuracy")).toEqual(["validation.accuracy.last"]);
     expect(names("loss.min")).toEqual(["validation.loss.min"]);
     expect(names("start time")).toEqual(["startTime"]);

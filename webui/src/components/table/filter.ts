@@ -1,6 +1,4 @@
-import { tokenize, type Token } from "./tokens";
-
-/** Type of a column, as the API names it. */
+/** The type of a column in the API. */
 export type ColumnType =
   | "COLUMN_TYPE_TEXT"
   | "COLUMN_TYPE_NUMBER"
@@ -8,14 +6,14 @@ export type ColumnType =
   | "COLUMN_TYPE_ARRAY"
   | "COLUMN_TYPE_UNSPECIFIED";
 
-/** A column that can be asked for. */
+/** A column that can be filtered. */
 export interface FilterColumn {
   column: string;
   type: ColumnType;
   displayName: string;
 }
 
-/** One condition of the API's filter. */
+/** A condition of the API's filter. */
 export interface FilterField {
   kind: "field";
   columnName: string;
@@ -24,7 +22,7 @@ export interface FilterField {
   value: string | number | null;
 }
 
-/** Conditions that all (and) or of which one (or) must hold. */
+/** A group of conditions that must all match (and) or any of them (or). */
 export interface FilterGroup {
   kind: "group";
   conjunction: "and" | "or";
@@ -35,7 +33,7 @@ export type FilterNode = FilterField | FilterGroup;
 export type Operator =
   "=" | "!=" | "<" | "<=" | ">" | ">=" | "contains" | "notContains" | "isEmpty" | "notEmpty";
 
-/** A sentence that is none, and where in it (index of the first wrong character). */
+/** A syntax error and its position (index of the first wrong character). */
 export class FilterError extends Error {
   constructor(
     message: string,
@@ -46,12 +44,11 @@ export class FilterError extends Error {
 }
 
 /**
- * Reads a filter as people type it: `state is running and (lr < 0.01 or name contains "a b")`.
- * `and` binds closer than `or`. Operators: is, is not, =, !=, <, <=, >, >=, contains, does not contain,
- * is empty, is not empty. A column is called by its name (`hp.lr`), by what its head says, or by the end of
- * its name where only one has it (`lr`).
+ * Parses a filter: `state is running and (lr < 0.01 or name contains "a b")`. `and` binds stronger than `or`.
+ * Operators: is, is not, =, !=, <, <=, >, >=, contains, does not contain, is empty, is not empty. A column is
+ * given by its name (`hp.lr`), its display name, or an unambiguous suffix of its name (`lr`).
  *
- * @throws FilterError with what is wrong and where.
+ * @throws FilterError with the problem and its position.
  */
 export function parseFilter(sentence: string, columns: readonly FilterColumn[]): FilterGroup {
   const parser = new Parser(tokenize(sentence), columns, sentence.length);
@@ -62,13 +59,13 @@ export function parseFilter(sentence: string, columns: readonly FilterColumn[]):
     : { kind: "group", conjunction: "and", children: node ? [node] : [] };
 }
 
-/** The text that the API takes as `filter`. */
+/** The value of the API's `filter`. */
 export function filterText(group: FilterGroup, showArchived: boolean): string {
   return JSON.stringify({ showArchived, filterGroup: group });
 }
 
-/** The columns that a name may mean; the exact one alone if there is one. */
-export function columnsNamed<C extends FilterColumn>(name: string, columns: readonly C[]): C[] {
+/** The columns that a name may refer to; only the exact match if there is one. */
+export function findColumns<C extends FilterColumn>(name: string, columns: readonly C[]): C[] {
   const wanted = name.toLowerCase();
   const named = (matches: (column: C) => boolean) => columns.filter(matches);
   const tests: ((column: C) => boolean)[] = [
@@ -76,7 +73,7 @@ export function columnsNamed<C extends FilterColumn>(name: string, columns: read
     (c) => c.column.toLowerCase() === wanted,
     (c) => c.displayName.toLowerCase() === wanted,
     (c) => c.column.toLowerCase().endsWith("." + wanted),
-    // Of a metric the last value is meant.
+    // A metric's name refers to its last value.
     (c) => c.column.toLowerCase().endsWith("." + wanted + ".last"),
   ];
   for (const test of tests) {
@@ -84,6 +81,40 @@ export function columnsNamed<C extends FilterColumn>(name: string, columns: read
     if (found.length > 0) return found;
   }
   return [];
+}
+
+/** A token of the filter language: a word, a quoted text (without quotes) or a symbol, and its position. */
+interface Token {
+  kind: "word" | "quoted" | "mark";
+  text: string;
+  at: number;
+}
+
+const PART =
+  /\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|(<=|>=|!=|=|<|>|\(|\))|([^\s"'<>=!()]+))/y;
+
+/** @throws FilterError for a quote without its end or a stray "!". */
+function tokenize(sentence: string): Token[] {
+  const tokens: Token[] = [];
+  PART.lastIndex = 0;
+  let end = 0;
+  while (end < sentence.trimEnd().length) {
+    PART.lastIndex = end;
+    const found = PART.exec(sentence);
+    if (!found) {
+      const at = end + (sentence.slice(end).length - sentence.slice(end).trimStart().length);
+      throw new FilterError(`unexpected ${sentence.slice(at, at + 10)}`, at);
+    }
+    end = PART.lastIndex;
+    const [whole, double, single, mark, word] = found;
+    const at = found.index + (whole.length - whole.trimStart().length);
+    const quoted = double ?? single;
+    if (quoted !== undefined) {
+      tokens.push({ kind: "quoted", text: quoted.replace(/\\(.)/g, "$1"), at });
+    } else if (mark !== undefined) tokens.push({ kind: "mark", text: mark, at });
+    else tokens.push({ kind: "word", text: word ?? "", at });
+  }
+  return tokens;
 }
 
 const COMPARISONS = ["=", "!=", "<", "<=", ">", ">="] as const;
@@ -135,12 +166,15 @@ class Parser {
   private column(): FilterColumn {
     const token = this.tokens[this.next];
     if (!token || token.kind === "mark") throw this.wrong("expected a column");
-    const found = columnsNamed(token.text, this.columns);
+    const found = findColumns(token.text, this.columns);
     const [first, second] = found;
-    if (!first) throw new FilterError(`there is no column "${token.text}"`, token.at);
+    if (!first) throw new FilterError(`unknown column "${token.text}"`, token.at);
     if (second) {
       const names = found.slice(0, 4).map((each) => each.column);
-      throw new FilterError(`"${token.text}" may be ${names.join(" or ")}: write it out`, token.at);
+      throw new FilterError(
+        `"${token.text}" is ambiguous: did you mean ${names.join(" or ")}?`,
+        token.at,
+      );
     }
     this.next++;
     return first;
@@ -158,7 +192,7 @@ class Parser {
       if (this.take("empty")) return isNot ? "notEmpty" : "isEmpty";
       return isNot ? "!=" : "=";
     }
-    throw this.wrong("expected is, =, <, >, contains, …");
+    throw this.wrong("expected an operator: is, =, <, >, contains, …");
   }
 
   private value(column: FilterColumn, operator: Operator): string | number {
@@ -169,17 +203,23 @@ class Parser {
     if (column.type === "COLUMN_TYPE_NUMBER" && !isText) {
       const number = Number(token.text);
       if (token.text.trim() === "" || !Number.isFinite(number)) {
-        throw new FilterError(`${column.column} is a number, "${token.text}" is not`, token.at);
+        throw new FilterError(
+          `${column.column} is numeric, but "${token.text}" is not a number`,
+          token.at,
+        );
       }
       return number;
     }
     if (column.type === "COLUMN_TYPE_DATE" && Number.isNaN(Date.parse(token.text))) {
-      throw new FilterError(`"${token.text}" is not a date such as 2026-01-31`, token.at);
+      throw new FilterError(
+        `"${token.text}" is not a date; use a format such as 2026-01-31`,
+        token.at,
+      );
     }
     return token.text;
   }
 
-  /** Whether the next token is this word or mark; then it is read. */
+  /** Consumes the next token if it is this word or symbol. */
   private take(word: string): boolean {
     const token = this.tokens[this.next];
     if (!token || token.kind === "quoted" || token.text.toLowerCase() !== word) return false;

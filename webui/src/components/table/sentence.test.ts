@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { parseFilter, type FilterColumn } from "./filter";
-import { sentenceOf } from "./sentence";
+import { toSentence } from "./sentence";
 
 const COLUMNS: FilterColumn[] = [
   { column: "state", type: "COLUMN_TYPE_TEXT", displayName: "State" },
@@ -30,6 +30,6 @@ it.each([
   ["(lr = 1) and ((lr = 2))", "hp.lr = 1 and hp.lr = 2"],
 ])("says %s as what it reads again", (typed, said) => {
   const filter = parse(typed);
-  expect(sentenceOf(filter)).toBe(said);
+  expect(toSentence(filter)).toBe(said);
   expect(parse(said)).toEqual(filter);
 });

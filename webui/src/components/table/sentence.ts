@@ -1,13 +1,13 @@
 import type { FilterField, FilterNode, Operator } from "./filter";
 
-/** A filter as people type it: parseFilter of it is the same filter. */
-export function sentenceOf(node: FilterNode): string {
-  if (node.kind === "field") return conditionOf(node);
+/** Formats a filter as text; parseFilter returns the same filter. */
+export function toSentence(node: FilterNode): string {
+  if (node.kind === "field") return toCondition(node);
   return node.children
     .map((child) =>
       child.kind === "group" && child.children.length > 1
-        ? `(${sentenceOf(child)})`
-        : sentenceOf(child),
+        ? `(${toSentence(child)})`
+        : toSentence(child),
     )
     .filter(Boolean)
     .join(` ${node.conjunction} `);
@@ -20,20 +20,20 @@ const WORDS: Partial<Record<Operator, string>> = {
   notEmpty: "is not empty",
 };
 
-/** An operator as the language says it: of numbers and dates by its sign, of texts by a word. */
-export function wordsOf(operator: Operator, type: FilterField["type"]): string {
+/** The text of an operator: symbols for numbers and dates, words for text. */
+export function operatorToText(operator: Operator, type: FilterField["type"]): string {
   const isText = type !== "COLUMN_TYPE_NUMBER" && type !== "COLUMN_TYPE_DATE";
   if (isText && operator === "=") return "is";
   if (isText && operator === "!=") return "is not";
   return WORDS[operator] ?? operator;
 }
 
-function conditionOf({ columnName, type, operator, value }: FilterField): string {
-  const words = `${quoted(columnName)} ${wordsOf(operator, type)}`;
+function toCondition({ columnName, type, operator, value }: FilterField): string {
+  const words = `${quoted(columnName)} ${operatorToText(operator, type)}`;
   return value === null ? words : `${words} ${quoted(String(value))}`;
 }
 
-// Words of the language would be read as such.
+// Quote reserved words.
 const RESERVED = /^(and|or|not|is|empty|does|contains?)$/i;
 
 function quoted(text: string): string {

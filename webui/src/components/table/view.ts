@@ -1,21 +1,30 @@
-/** What a table shows, as its address says it. Everything has a default; defaults are left out of the address. */
+/** The view of a table, kept in the address without default values. */
 export interface TableView {
-  /** The filter, as typed. */
+  /** The filter as typed. */
   filter: string;
-  /** A text that names, descriptions or labels contain. */
+  /** A text that a name, description or label must contain. */
   text: string;
-  /** Columns by name, from left to right. */
+  /** Column names from left to right. */
   columns: string[];
-  /** How many of them, from the left, stay while the others scroll. */
+  /** The number of pinned columns from the left. */
   pinned: number;
-  /** Pixels, of those that were resized. */
+  /** Widths in pixels of resized columns. */
   widths: Record<string, number>;
   sort: Sort[];
-  /** Columns coloured by their values. */
+  /** Columns coloured by value. */
   heat: string[];
   showArchived: boolean;
-  /** Rows are lower: more of them are seen. */
+  /** Whether rows are lower. */
   isCompact: boolean;
+}
+
+/** A column of a table. */
+export interface TableColumn {
+  name: string;
+  head: string;
+  isNumber: boolean;
+  /** Default width in pixels. */
+  width: number;
 }
 
 export interface Sort {
@@ -23,10 +32,10 @@ export interface Sort {
   isDescending: boolean;
 }
 
-/** Reads a view out of an address; what it does not say is the default's. */
+/** Reads a view from an address; missing parameters have the defaults of `base`. */
 export function readView(params: URLSearchParams, base: TableView): TableView {
   const list = (name: string, other: string[]) =>
-    params.get(name)?.split(",").filter(Boolean).map(decoded) ?? other;
+    params.get(name)?.split(",").filter(Boolean).map(decodeSafely) ?? other;
   const pinned = Number(params.get("pin") ?? base.pinned);
   return {
     filter: params.get("filter") ?? base.filter,
@@ -41,7 +50,7 @@ export function readView(params: URLSearchParams, base: TableView): TableView {
   };
 }
 
-/** Writes a view into an address' parameters, and leaves those that are none of a view as they are. */
+/** Writes a view into an address and keeps its other parameters. */
 export function writeView(
   params: URLSearchParams,
   view: TableView,
@@ -69,15 +78,15 @@ export function writeView(
   return next;
 }
 
-/** The text that the API takes as `sort`: "hp.lr=asc,id=desc". */
+/** The value of the API's `sort`: "hp.lr=asc,id=desc". */
 export function sortText(sort: readonly Sort[]): string {
   return sort.map((by) => `${by.column}=${by.isDescending ? "desc" : "asc"}`).join(",");
 }
 
 /**
- * What a click on a column's head does: ascending, descending, not at all.
+ * The sort after a click on a column's head: ascending, descending, unsorted.
  *
- * @param isAdded keeps the other columns that are sorted by (shift-click).
+ * @param isAdded keeps the other sort columns (Shift-click).
  */
 export function toggleSort(sort: readonly Sort[], column: string, isAdded: boolean): Sort[] {
   const now = sort.find((by) => by.column === column);
@@ -88,7 +97,7 @@ export function toggleSort(sort: readonly Sort[], column: string, isAdded: boole
   return isAdded ? sort.map((by) => (by.column === column ? next : by)) : [next];
 }
 
-/** Moves a column to the place of another. */
+/** Moves a column to the position of another. */
 export function moveColumn(columns: readonly string[], column: string, to: string): string[] {
   const target = columns.indexOf(to);
   if (target < 0 || column === to) return [...columns];
@@ -104,8 +113,8 @@ function readSort(text: string): Sort[] {
     .map(([column, order]) => ({ column: column ?? "", isDescending: order === "desc" }));
 }
 
-// An address is typed by people as well: a stray % is one.
-function decoded(text: string): string {
+// Users edit addresses: accept a stray %.
+function decodeSafely(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -119,7 +128,7 @@ function readWidths(text: string | null, other: Record<string, number>): Record<
   for (const part of text.split(",")) {
     const [name, width] = part.split(":");
     const pixels = Number(width);
-    if (name && pixels >= 40 && pixels <= 2000) widths[decoded(name)] = pixels;
+    if (name && pixels >= 40 && pixels <= 2000) widths[decodeSafely(name)] = pixels;
   }
   return widths;
 }

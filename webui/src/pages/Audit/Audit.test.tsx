@@ -6,23 +6,28 @@ import type { Message } from "@/api/types";
 import { like } from "@/testing/goldens";
 import { showPage } from "@/testing/pages";
 import Audit from "./Audit";
-import { timeOf } from "./useAudit";
-import { pageOf, shortMethod } from "./words";
+import { toIsoTime } from "./useAudit";
+import { getTargetPath, shortMethod } from "./format";
 
 const list = "GET /api/v1/master/audit";
 const record = (id: number, more: Message["AuditRecord"] = {}) =>
   like<Message["AuditRecord"]>(audit.answer.records[0], {
-    ...{ id: String(id), caller: "ann", userId: 1, code: "OK", requestId: `r-${id}` },
-    ...{ method: "det.api.v1.UserService.PostUser", target: "username bob" },
+    id: String(id),
+    caller: "ann",
+    userId: 1,
+    code: "OK",
+    requestId: `r-${id}`,
+    method: "det.api.v1.UserService.PostUser",
+    target: "username bob",
     ...more,
   });
 
 test("what was named leads to its page, where it has one", () => {
-  expect(pageOf("experiment 7")).toBe("/experiments/7");
-  expect(pageOf("model classifier")).toBe("/models/classifier");
-  expect(pageOf("workspace vision")).toBeUndefined();
-  expect(pageOf("name vision")).toBeUndefined();
-  expect(pageOf(undefined)).toBeUndefined();
+  expect(getTargetPath("experiment 7")).toBe("/experiments/7");
+  expect(getTargetPath("model classifier")).toBe("/models/classifier");
+  expect(getTargetPath("workspace vision")).toBeUndefined();
+  expect(getTargetPath("name vision")).toBeUndefined();
+  expect(getTargetPath(undefined)).toBeUndefined();
   expect(shortMethod("det.api.v1.UserService.PostUser")).toBe("UserService.PostUser");
 });
 
@@ -61,7 +66,7 @@ test("a call that was refused is told apart", async () => {
 });
 
 test("times are of this computer's clock", () => {
-  expect(timeOf("2026-01-02T03:04")).toBe(new Date(2026, 0, 2, 3, 4).toISOString());
-  expect(timeOf("")).toBeUndefined();
-  expect(timeOf("soon")).toBeUndefined();
+  expect(toIsoTime("2026-01-02T03:04")).toBe(new Date(2026, 0, 2, 3, 4).toISOString());
+  expect(toIsoTime("")).toBeUndefined();
+  expect(toIsoTime("soon")).toBeUndefined();
 });

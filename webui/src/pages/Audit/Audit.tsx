@@ -1,46 +1,54 @@
 import { useCallback } from "react";
 import { Link, useSearchParams } from "react-router";
+import { ApiError } from "@/api/client";
 import { useRoles } from "@/api/useRoles";
 import { Actions } from "@/components/Actions/Actions";
 import { CopyText } from "@/components/CopyText/CopyText";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
-import { Count } from "@/components/Page/Narrow";
+import { Count } from "@/components/Page/Filters";
 import { Page } from "@/components/Page/Page";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 import { Time } from "@/components/Time/Time";
 import { paths } from "@/paths";
-import { counted } from "@/words";
+import { counted } from "@/text";
 import styles from "./Audit.module.css";
 import { Filter } from "./Filter";
 import { useAudit, type AuditFilter, type AuditRecord } from "./useAudit";
-import { pageOf, shortMethod } from "./words";
+import { getTargetPath, shortMethod } from "./format";
 
 const columns: ListColumn<AuditRecord>[] = [
-  { ...{ head: "When", least: 112, share: 0.8 }, cell: ({ at }) => <Time at={at} /> },
+  { head: "Time", minWidth: 112, share: 0.8, cell: ({ at }) => <Time at={at} /> },
   {
-    ...{ head: "Who", least: 120 },
+    head: "User",
+    minWidth: 120,
     cell: ({ caller, userId }) =>
-      userId ? <Link to={paths.user(userId)}>{caller}</Link> : caller || "nobody",
+      userId ? <Link to={paths.user(userId)}>{caller}</Link> : caller || "anonymous",
   },
   {
-    ...{ head: "Did", share: 2.2, least: 240 },
+    head: "Action",
+    share: 2.2,
+    minWidth: 240,
     cell: ({ method }) => <code title={method}>{shortMethod(method)}</code>,
   },
   {
-    ...{ head: "To", share: 1.6, least: 160 },
+    head: "Target",
+    share: 1.6,
+    minWidth: 160,
     cell: ({ target }) => {
-      const page = pageOf(target);
+      const page = getTargetPath(target);
       return page ? <Link to={page}>{target}</Link> : <span title={target}>{target || "–"}</span>;
     },
   },
   {
-    ...{ head: "Ended with", least: 160 },
+    head: "Result",
+    minWidth: 160,
     cell: ({ code }) => (code === "OK" ? "OK" : <span className={styles.refused}>✕ {code}</span>),
   },
-  { head: "From", cell: ({ peer }) => peer },
+  { head: "Address", cell: ({ peer }) => peer },
   {
-    ...{ head: "Request", least: 128 },
+    head: "Request",
+    minWidth: 128,
     cell: ({ requestId = "" }) => <CopyText text={requestId} label={requestId.slice(0, 8)} />,
   },
 ];
@@ -65,14 +73,14 @@ export default function Audit() {
   return (
     <Page
       title="Audit"
-      error={data ? undefined : error}
+      error={data ? undefined : explainForbidden(error)}
       {...(may("ClusterAdmin") && { onRetry: () => void refetch() })}
       head={
         <>
           <Count>
-            {rows && `${counted(rows.length, "record")}${hasNextPage ? " so far" : ""}`}
+            {rows && `${counted(rows.length, "record")}${hasNextPage ? " loaded" : ""}`}
           </Count>
-          <Actions actions={[{ label: "Read again", run: () => refetch() }]} />
+          <Actions actions={[{ label: "Refresh", run: () => refetch() }]} />
         </>
       }
     >
@@ -82,13 +90,20 @@ export default function Audit() {
         label="Audit records"
         columns={columns}
         rows={rows}
-        idOf={({ id = "" }) => id}
+        getId={({ id = "" }) => id}
         onEnd={onEnd}
       >
         <EmptyState command="det master audit">
-          No record fits the filter. Each call that changes something leaves one.
+          No records match the filter. Every call that changes something is recorded.
         </EmptyState>
       </ListTable>
     </Page>
   );
+}
+
+/** The error of the read; a refusal names the role in the user's words. */
+function explainForbidden(error: Error | null): Error | null {
+  if (!(error instanceof ApiError) || error.status !== 403) return error;
+  const { status, reason, requestId } = error;
+  return new ApiError("Only cluster admins can see the audit log.", status, reason, requestId);
 }

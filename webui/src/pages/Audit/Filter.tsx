@@ -37,7 +37,7 @@ export function Filter({ filter }: { filter: AuditFilter }) {
         From <input type="datetime-local" {...input("since")} />
       </label>
       <label>
-        Until <input type="datetime-local" {...input("until")} />
+        To <input type="datetime-local" {...input("until")} />
       </label>
       <div className={styles.buttons}>
         <button type="submit">Filter</button>
@@ -49,7 +49,7 @@ export function Filter({ filter }: { filter: AuditFilter }) {
               apply(none);
             }}
           >
-            Show all
+            Clear filters
           </button>
         )}
       </div>

@@ -1,5 +1,5 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import type { Message } from "@/api/types";
 
 export type AuditRecord = Message["AuditRecord"];
@@ -15,7 +15,7 @@ export interface AuditFilter {
 const PAGE = 200;
 
 /** A time by this computer's clock as the API takes it; undefined of none. */
-export function timeOf(local: string): string | undefined {
+export function toIsoTime(local: string): string | undefined {
   const time = new Date(local);
   return local && !Number.isNaN(time.getTime()) ? time.toISOString() : undefined;
 }
@@ -27,8 +27,8 @@ export function useAudit(filter: AuditFilter) {
     initialPageParam: "",
     queryFn: ({ pageParam, signal }) => {
       const { username, method } = filter;
-      const since = timeOf(filter.since);
-      const until = timeOf(filter.until);
+      const since = toIsoTime(filter.since);
+      const until = toIsoTime(filter.until);
       const query = {
         limit: PAGE,
         ...(username && { username }),
@@ -37,7 +37,7 @@ export function useAudit(filter: AuditFilter) {
         ...(until && { until }),
         ...(pageParam && { beforeId: pageParam }),
       };
-      return dataOf(api.GET("/api/v1/master/audit", { params: { query }, signal }));
+      return unwrap(api.GET("/api/v1/master/audit", { params: { query }, signal }));
     },
     getNextPageParam: ({ nextBeforeId }) =>
       nextBeforeId && nextBeforeId !== "0" ? nextBeforeId : undefined,

@@ -1,7 +1,7 @@
 import type { Message } from "@/api/types";
 import { RequestId } from "@/components/ErrorPanel/RequestId";
 import styles from "./Cluster.module.css";
-import { useTakeOut } from "./useCluster";
+import { useAgentAction } from "./useCluster";
 
 type Agent = Message["Agent"];
 
@@ -15,9 +15,9 @@ interface Props {
 }
 
 function Actions({ what, agentId, slotId, isIn, isUsed }: Props) {
-  const { mutate, isPending, error } = useTakeOut(agentId, slotId);
+  const { mutate, isPending, error } = useAgentAction(agentId, slotId);
   const stop = () =>
-    (!isUsed || confirm(`Disable ${what}? What runs on it is stopped and queued again.`)) &&
+    (!isUsed || confirm(`Disable ${what}? Its running trials are stopped and queued again.`)) &&
     mutate("disable");
   const verbs: [label: string, act: () => void][] = isIn
     ? [
@@ -26,7 +26,7 @@ function Actions({ what, agentId, slotId, isIn, isUsed }: Props) {
       ]
     : [["Enable", () => mutate("enable")]];
   return (
-    <div className={styles.actions} role="toolbar" aria-label={`Actions on ${what}`}>
+    <div className={styles.actions} role="toolbar" aria-label={`Actions for ${what}`}>
       {verbs.map(([label, act]) => (
         <button key={label} type="button" className="plain" disabled={isPending} onClick={act}>
           {label}

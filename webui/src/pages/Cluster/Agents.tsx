@@ -2,26 +2,30 @@ import { useState } from "react";
 import { Link } from "react-router";
 import type { Job, Message } from "@/api/types";
 import { formatBytes } from "@/charts/format";
-import { strokeOf } from "@/charts/colours";
+import { getStroke } from "@/charts/colours";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { paths } from "@/paths";
 import { AgentActions, SlotActions } from "./AgentActions";
 import styles from "./Cluster.module.css";
 import {
   describe,
-  holdersOf,
+  getHolders,
   isClosing,
-  kindOf,
-  rankOf,
+  getSlotState,
+  getRank,
   type ColourBy,
   type Kind,
-} from "./holders";
+} from "./slotHolders";
 
 type Agent = Message["Agent"];
 type Slot = Message["Slot"];
 
 const marks: Record<Exclude<Kind, "used">, string> = {
-  ...{ free: "", draining: "◔", disabled: "✕", quarantined: "!", away: "–" },
+  free: "",
+  draining: "◔",
+  disabled: "✕",
+  quarantined: "!",
+  disconnected: "–",
 };
 
 interface Shown {
@@ -39,11 +43,11 @@ interface CellProps extends Shown {
 }
 
 function SlotCell({ agent, slot, jobs, colourBy, isChosen, onChoose }: CellProps) {
-  const holders = holdersOf(slot, jobs);
+  const holders = getHolders(slot, jobs);
   const [first, ...others] = holders;
-  const kind = kindOf(agent, slot);
+  const kind = getSlotState(agent, slot);
   const words = describe(agent, slot, holders);
-  const { colour, dash } = strokeOf(first ? rankOf(first, colourBy) : 0);
+  const { colour, dash } = getStroke(first ? getRank(first, colourBy) : 0);
   const text =
     colourBy === "user" ? (first?.username.slice(0, 3) ?? "") : String(first?.experimentId ?? "");
   const used = first && {
@@ -70,11 +74,11 @@ function SlotCell({ agent, slot, jobs, colourBy, isChosen, onChoose }: CellProps
   );
 }
 
-function factsOf(agent: Agent): string {
+function getFacts(agent: Agent): string {
   const now = Date.now();
   const next = agent.maintenance?.find(({ end }) => Date.parse(end ?? "") > now);
   const state = !agent.connected
-    ? "away"
+    ? "disconnected"
     : agent.draining
       ? "draining"
       : agent.enabled
@@ -93,14 +97,14 @@ function factsOf(agent: Agent): string {
 function AgentCard({ agent, ...shown }: { agent: Agent } & Shown) {
   const [chosen, setChosen] = useState<string>();
   const slots = Object.values(agent.slots ?? {});
-  const used = slots.filter((slot) => kindOf(agent, slot) === "used").length;
+  const used = slots.filter((slot) => getSlotState(agent, slot) === "used").length;
   const slot = slots.find(({ id }) => id === chosen);
-  const [holder] = slot ? holdersOf(slot, shown.jobs) : [];
+  const [holder] = slot ? getHolders(slot, shown.jobs) : [];
   return (
     <li className={styles.agent}>
       <div className={styles.agentHead}>
         <h3>{agent.id}</h3>
-        <span>{factsOf(agent)}</span>
+        <span>{getFacts(agent)}</span>
         <span className="number">
           {used} / {slots.length}
         </span>
@@ -121,10 +125,10 @@ function AgentCard({ agent, ...shown }: { agent: Agent } & Shown) {
         <p className={styles.chosen}>
           {holder && holder.experimentId > 0 && (
             <Link to={paths.trial(holder.trialId)}>
-              Trial {holder.trialId} of {holder.experimentId} {holder.name}
+              Trial {holder.trialId} of experiment {holder.experimentId} {holder.name}
             </Link>
           )}{" "}
-          {describe(agent, slot, holdersOf(slot, shown.jobs))}
+          {describe(agent, slot, getHolders(slot, shown.jobs))}
         </p>
       )}
       {shown.mayChange &&
@@ -138,7 +142,7 @@ export function Agents({ agents, ...shown }: { agents: readonly Agent[] } & Show
   if (agents.length === 0) {
     return (
       <EmptyState command="resolute-agent --master http://this-master:8080 --token-file agent.token">
-        No agent has ever been connected.
+        No agents have connected yet.
       </EmptyState>
     );
   }

@@ -11,25 +11,35 @@ import queue from "@goldens/queue.json";
 import type { Job, Message } from "@/api/types";
 import { like } from "@/testing/goldens";
 import { Agents } from "./Agents";
-import { sharesOf } from "./holders";
+import { countSlots } from "./slotHolders";
 import { moveBy, moveTo } from "./order";
 import { Queue } from "./Queue";
-import { usedBy, usedCsv, utilisationCsv, utilisationOf } from "./usage";
+import { sumSlotHours, usedCsv, utilizationCsv, computeUtilization } from "./usage";
 
 const [machine] = machines.answer.agents;
 const busy = machine?.slots[0];
 const slot = (id: string, more: Message["Slot"] = {}) =>
   like<Message["Slot"]>(busy, {
-    ...{ id, device: like<Message["Device"]>(busy?.device, { brand: "A100" }) },
-    ...{ container: undefined, containers: [], ...more },
+    id,
+    device: like<Message["Device"]>(busy?.device, { brand: "A100" }),
+    container: undefined,
+    containers: [],
+    ...more,
   });
 const agent = (more: Message["Agent"]) =>
   like<Message["Agent"]>(machine, { resourcePools: [], ...more });
 const [runs, waits] = queue.answer.jobs;
 const job = (id: string, more: Job = {}) =>
   like<Job>(runs, {
-    ...{ jobId: `exp-${id}`, entityId: id, name: `n${id}`, username: "ann", userId: 2 },
-    ...{ requestedSlots: 8, allocatedSlots: 0, resourcePool: "gpu", priority: 42 },
+    jobId: `exp-${id}`,
+    entityId: id,
+    name: `n${id}`,
+    username: "ann",
+    userId: 2,
+    requestedSlots: 8,
+    allocatedSlots: 0,
+    resourcePool: "gpu",
+    priority: 42,
     ...more,
   });
 const jobs = new Map([["7", job("7", { name: "bert" })]]);
@@ -48,7 +58,9 @@ function show(
     roles: [like<Message["Role"]>(clusterAdmin, { roleId: 1, name: "ClusterAdmin" })],
     assignments: [
       like<Message["RoleAssignmentSummary"]>(anywhere, {
-        ...{ roleId: 1, scopeCluster: !workspaces, scopeWorkspaceIds: workspaces ?? [] },
+        roleId: 1,
+        scopeCluster: !workspaces,
+        scopeWorkspaceIds: workspaces ?? [],
       }),
     ],
   };
@@ -93,7 +105,7 @@ test("each slot says what it does, and whose it is", () => {
     "slot 1, A100: free",
     "slot 2, A100: disabled: too hot",
     "slot 3, A100: quarantined: failed 3 tasks",
-    "slot 4, A100: experiment 7 (bert), trial 9, by ann; takes nothing after it",
+    "slot 4, A100: experiment 7 (bert), trial 9, by ann; accepts no more work",
     "slot 5, A100: experiment 7 (bert), trial 9, by ann; experiment 8, trial 11",
   ]);
   expect(screen.getByText("3 / 6")).toBeVisible();
@@ -102,7 +114,7 @@ test("each slot says what it does, and whose it is", () => {
 test("an agent that is away says so", () => {
   const memory = "64000000000";
   showAgents([agent({ id: "n", connected: false, resourcePools: ["gpu"], memory, slots: {} })]);
-  expect(screen.getByText("gpu · 64 GB · away")).toBeVisible();
+  expect(screen.getByText("gpu · 64 GB · disconnected")).toBeVisible();
   expect(screen.queryByRole("button", { name: /Drain/ })).toBeNull();
 });
 
@@ -120,10 +132,10 @@ test("who may takes agents and slots out of use", async () => {
 test("the legend counts slots", () => {
   const held = { container: { id: "7.9.1" } };
   const agents = [agent({ id: "n", slots: { "0": slot("0", held), "1": slot("1", held) } })];
-  expect(sharesOf(agents, jobs, "experiment")).toEqual([
+  expect(countSlots(agents, jobs, "experiment")).toEqual([
     { rank: 7, label: "7 bert", experimentId: 7, slots: 2 },
   ]);
-  expect(sharesOf(agents, jobs, "user")).toMatchObject([{ rank: 2, label: "ann", slots: 2 }]);
+  expect(countSlots(agents, jobs, "user")).toMatchObject([{ rank: 2, label: "ann", slots: 2 }]);
 });
 
 test("who waits says for what", () => {
@@ -138,7 +150,7 @@ test("who waits says for what", () => {
 /** What the caller may is known. */
 const mayMove = () =>
   vi.waitFor(() =>
-    expect(screen.getByRole("button", { name: /^Move 2/ })).toHaveAttribute(
+    expect(screen.getByRole("button", { name: /^Move 2.*arrow keys/ })).toHaveAttribute(
       "aria-disabled",
       "false",
     ),
@@ -150,13 +162,16 @@ test("others' jobs are moved by an Editor of their workspace, also without a mou
   const theirs = job("1", { workspaceId: 8, workspace: "speech" });
   const sent = show(<Queue jobs={[theirs, mine]} pools={pools} />, "/", undefined, [7]);
   await mayMove();
-  const refused = screen.getByRole("button", { name: "Down 1 n1" });
-  expect(refused).toHaveAttribute("title", expect.stringMatching(/Editor in workspace speech/));
+  const refused = screen.getByRole("button", { name: "Move 1 n1 down" });
+  expect(refused).toHaveAttribute(
+    "title",
+    expect.stringMatching(/Editor role in workspace speech/),
+  );
   await userEvent.click(refused);
-  await userEvent.click(screen.getByRole("button", { name: "Down 2 n2" }));
+  await userEvent.click(screen.getByRole("button", { name: "Move 2 n2 down" }));
   expect(sent).toEqual([]);
-  await userEvent.click(screen.getByRole("button", { name: "Up 2 n2" }));
-  expect(await screen.findByText("2 n2 has another place now.")).toBeInTheDocument();
+  await userEvent.click(screen.getByRole("button", { name: "Move 2 n2 up" }));
+  expect(await screen.findByText("Moved 2 n2.")).toBeInTheDocument();
   expect(sent).toEqual(['/api/v1/job-queues {"updates":[{"jobId":"exp-2","aheadOf":"exp-1"}]}']);
 });
 
@@ -173,15 +188,17 @@ test("the queue is put in another order by mouse and by keyboard, where its poli
   const pools = [{ name: "gpu", schedulerType: "SCHEDULER_TYPE_PRIORITY" as const }];
   const list = [job("1"), job("2"), job("3", { resourcePool: "fair" })];
   const sent = show(<Queue jobs={list} pools={pools} />);
-  expect(screen.getAllByRole("button", { name: /^Move/ })).toHaveLength(2);
+  expect(screen.getAllByRole("button", { name: /^Move.*arrow keys/ })).toHaveLength(2);
   await mayMove();
-  screen.getByRole("button", { name: /^Move 2/ }).focus();
+  screen.getByRole("button", { name: /^Move 2.*arrow keys/ }).focus();
   await userEvent.keyboard("{ArrowUp}");
   await vi.waitFor(() =>
     expect(sent).toEqual(['/api/v1/job-queues {"updates":[{"jobId":"exp-2","aheadOf":"exp-1"}]}']),
   );
   const dataTransfer = { setData: vi.fn(), getData: () => "exp-1", effectAllowed: "" };
-  fireEvent.dragStart(screen.getByRole("button", { name: /^Move 1/ }), { dataTransfer });
+  fireEvent.dragStart(screen.getByRole("button", { name: /^Move 1.*arrow keys/ }), {
+    dataTransfer,
+  });
   fireEvent.drop(screen.getByRole("row", { name: /2 n2/ }), { dataTransfer });
   await vi.waitFor(() =>
     expect(sent[1]).toBe('/api/v1/job-queues {"updates":[{"jobId":"exp-1","behindOf":"exp-2"}]}'),
@@ -195,15 +212,15 @@ test("what is refused comes with the number of its request", async () => {
   const pools = [{ name: "gpu", schedulerType: "SCHEDULER_TYPE_PRIORITY" as const }];
   show(<Queue jobs={[job("1"), job("2")]} pools={pools} />, "/", refuse);
   await mayMove();
-  await userEvent.click(screen.getByRole("button", { name: "Up 2 n2" }));
+  await userEvent.click(screen.getByRole("button", { name: "Move 2 n2 up" }));
   expect(await screen.findByText("the database is away")).toBeVisible();
-  expect(screen.getByText("request r-1")).toBeVisible();
+  expect(screen.getByText("Request ID r-1")).toBeVisible();
   cleanup();
   const agents = [agent({ id: "n", slots: {} })];
   show(<Agents agents={agents} jobs={jobs} colourBy="experiment" mayChange />, "/", refuse);
   await userEvent.click(screen.getByRole("button", { name: "Drain n" }));
   expect(await screen.findByText("the database is away")).toBeVisible();
-  expect(screen.getByText("request r-1")).toBeVisible();
+  expect(screen.getByText("Request ID r-1")).toBeVisible();
 });
 
 test("a move also asks again why the one that is looked at waits", async () => {
@@ -218,7 +235,7 @@ test("a move also asks again why the one that is looked at waits", async () => {
   expect(await screen.findByText(/is behind 1/)).toBeVisible();
   reason = "waits for 7";
   await mayMove();
-  screen.getByRole("button", { name: /^Move 2/ }).focus();
+  screen.getByRole("button", { name: /^Move 2.*arrow keys/ }).focus();
   await userEvent.keyboard("{ArrowUp}");
   expect(await screen.findByText(/waits for 7/)).toBeVisible();
   expect(sent.filter((what) => what === explain)).toHaveLength(2);
@@ -231,11 +248,11 @@ test("usage is summed, and drawn as steps", () => {
     { ...common, startTime: at(-30), endTime: at(30) },
     { ...common, username: "bob", slots: 4, startTime: at(20) },
   ];
-  expect(usedBy(entries, "username")).toEqual([
+  expect(sumSlotHours(entries, "username")).toEqual([
     { name: "bob", slotHours: 2 },
     { name: "ann", slotHours: 1 },
   ]);
-  const [series] = utilisationOf(entries, [], 0, 60 * 60_000, 60_000);
+  const [series] = computeUtilization(entries, [], 0, 60 * 60_000, 60_000);
   expect(series?.x).toEqual([-60, -60, -60, -40, -40, -30, -30, 0]);
   expect(series?.y).toEqual([0, 0, 2, 2, 6, 6, 4, 4]);
 });
@@ -249,15 +266,15 @@ test("what there was is drawn beside what was used, and both are kept as a file"
     offered({ resourcePool: "gpu", slots: 8, startTime: at(-5), endTime: at(40) }),
     offered({ resourcePool: "cpu", slots: 1, startTime: at(20), endTime: undefined }),
   ];
-  const series = utilisationOf(used, there, 0, 60 * 60_000, 60_000);
+  const series = computeUtilization(used, there, 0, 60 * 60_000, 60_000);
   expect(series.map(({ label, rank }) => [label, rank])).toEqual([
-    ["cpu: all slots", 8],
+    ["cpu: capacity", 8],
     ["gpu", 1],
-    ["gpu: all slots", 9],
+    ["gpu: capacity", 9],
   ]);
   expect(series[2]?.x).toEqual([-60, -60, -60, -20, -20, 0]);
   expect(series[2]?.y).toEqual([0, 0, 8, 8, 0, 0]);
-  expect(utilisationCsv(used, there, 0, 60 * 60_000).split("\r\n")).toEqual([
+  expect(utilizationCsv(used, there, 0, 60 * 60_000).split("\r\n")).toEqual([
     "pool,time,slots in use,all slots",
     "cpu,1970-01-01T00:00:00.000Z,0,0",
     "cpu,1970-01-01T00:20:00.000Z,0,1",
@@ -278,5 +295,5 @@ test("an empty cluster says what to do", () => {
   showAgents([]);
   expect(screen.getByText(/No agent/)).toBeVisible();
   show(<Queue jobs={[]} pools={[]} />);
-  expect(screen.getByText(/Nothing runs/)).toBeVisible();
+  expect(screen.getByText(/No jobs are running/)).toBeVisible();
 });

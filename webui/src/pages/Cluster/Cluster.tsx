@@ -7,7 +7,7 @@ import { Tabs } from "@/components/Tabs/Tabs";
 import { paths } from "@/paths";
 import { Agents } from "./Agents";
 import styles from "./Cluster.module.css";
-import { sharesOf, type ColourBy } from "./holders";
+import { countSlots, type ColourBy } from "./slotHolders";
 import { Legend } from "./Legend";
 import { Pools } from "./Pools";
 import { Queue } from "./Queue";
@@ -26,7 +26,7 @@ export default function Cluster() {
     <div className={styles.cluster}>
       <h1 className="visually-hidden">Cluster</h1>
       <Tabs
-        label="Parts of the cluster's page"
+        label="Cluster sections"
         tabs={TABS}
         to={(name) => `${paths.cluster}${name && `/${name}`}`}
       />
@@ -60,7 +60,7 @@ function Now() {
         {agents.data && (
           <>
             {list.length > 0 && (
-              <Legend shares={sharesOf(list, jobs, colourBy)} colourBy={colourBy} />
+              <Legend shares={countSlots(list, jobs, colourBy)} colourBy={colourBy} />
             )}
             <Agents agents={list} jobs={jobs} colourBy={colourBy} mayChange={me?.admin ?? false} />
           </>

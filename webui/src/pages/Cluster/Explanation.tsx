@@ -11,18 +11,18 @@ export function Explanation({ jobId }: { jobId: string }) {
       <td />
       <td colSpan={8} className={styles.explanation}>
         {error && <ErrorPanel error={error} />}
-        {data?.waiting?.length === 0 && "Nothing of it waits any more."}
+        {data?.waiting?.length === 0 && "No trial of this job is waiting anymore."}
         <ul>
           {data?.waiting?.map((each) => (
             <li key={each.allocationId}>
               <strong>Trial {each.trialId}</strong> {each.reason}.
-              {(each.waitsFor?.length ?? 0) > 0 && <> It waits for {each.waitsFor?.join(", ")}.</>}{" "}
+              {(each.waitsFor?.length ?? 0) > 0 && <> Waiting for {each.waitsFor?.join(", ")}.</>}{" "}
               {each.estimatedStart ? (
                 <>
-                  It may start <Time at={each.estimatedStart} />, {each.estimateBasis}.
+                  Estimated start: <Time at={each.estimatedStart} />, {each.estimateBasis}.
                 </>
               ) : (
-                "When it may start cannot be told: what runs says no max_run_time."
+                "No estimate: running jobs have no max_run_time."
               )}
             </li>
           ))}

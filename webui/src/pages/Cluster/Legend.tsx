@@ -2,10 +2,10 @@ import { Link, useSearchParams } from "react-router";
 import { Swatch } from "@/charts/Swatch";
 import { paths } from "@/paths";
 import styles from "./Cluster.module.css";
-import type { ColourBy, Share } from "./holders";
+import type { ColourBy, Share } from "./slotHolders";
 
 // More colours are not told apart; the cells say their numbers.
-const MOST = 16;
+const MAX_SHOWN = 16;
 
 /** Who the colours of slots stand for, and by what they are coloured; the address keeps it. */
 export function Legend({ shares, colourBy }: { shares: readonly Share[]; colourBy: ColourBy }) {
@@ -18,21 +18,21 @@ export function Legend({ shares, colourBy }: { shares: readonly Share[]; colourB
   return (
     <div className={styles.tools}>
       <label>
-        Coloured by{" "}
+        Color by{" "}
         <select value={colourBy} onChange={(event) => choose(event.target.value)}>
           <option>experiment</option>
           <option>user</option>
         </select>
       </label>
       <ul className={styles.legend}>
-        {shares.slice(0, MOST).map(({ rank, label, experimentId, slots }) => (
+        {shares.slice(0, MAX_SHOWN).map(({ rank, label, experimentId, slots }) => (
           <li key={rank}>
             <Swatch rank={rank} />{" "}
             {experimentId > 0 ? <Link to={paths.experiment(experimentId)}>{label}</Link> : label}{" "}
             <span className={styles.note}>{slots}</span>
           </li>
         ))}
-        {shares.length > MOST && <li>and {shares.length - MOST} more</li>}
+        {shares.length > MAX_SHOWN && <li>and {shares.length - MAX_SHOWN} more</li>}
       </ul>
     </div>
   );

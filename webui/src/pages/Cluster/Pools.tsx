@@ -5,28 +5,32 @@ import styles from "./Cluster.module.css";
 type Pool = Message["ResourcePool"];
 
 /** "SCHEDULER_TYPE_FAIR_SHARE" is "fair share". */
-export function policyOf(pool: Pool): string {
+export function formatPolicy(pool: Pool): string {
   return (pool.schedulerType ?? "")
     .replace("SCHEDULER_TYPE_", "")
     .toLowerCase()
     .replaceAll("_", " ");
 }
 
-function rulesOf(pool: Pool): string {
+function formatRules(pool: Pool): string {
   const fitting = pool.schedulerFittingPolicy === "FITTING_POLICY_WORST" ? "spreads" : "packs";
   return [
-    `${policyOf(pool)}, ${fitting}`,
+    `${formatPolicy(pool)}, ${fitting}`,
     pool.preemption && "preempts",
     pool.backfill && "backfills",
     pool.sharedDevices && "shares devices",
-    pool.workspaces?.length && `for ${pool.workspaces.join(", ")}`,
+    pool.workspaces?.length && `bound to ${pool.workspaces.join(", ")}`,
   ]
     .filter(Boolean)
     .join(", ");
 }
 
-const defaultOf = (pool: Pool) =>
-  pool.defaultComputePool ? " (default)" : pool.defaultAuxPool ? " (default without slots)" : "";
+const formatDefault = (pool: Pool) =>
+  pool.defaultComputePool
+    ? " (default)"
+    : pool.defaultAuxPool
+      ? " (default for zero-slot tasks)"
+      : "";
 
 /** What each pool has, by which policy it serves, and how long its queue is. */
 export function Pools({ pools }: { pools: readonly Pool[] }) {
@@ -40,7 +44,7 @@ export function Pools({ pools }: { pools: readonly Pool[] }) {
             <th className="number">Agents</th>
             <th>Device</th>
             <th className="number">Running</th>
-            <th className="number">Waiting</th>
+            <th className="number">Queued</th>
             <th>Policy</th>
           </tr>
         </thead>
@@ -49,7 +53,7 @@ export function Pools({ pools }: { pools: readonly Pool[] }) {
             <tr key={pool.name}>
               <td title={pool.description}>
                 {pool.name}
-                <span className={styles.note}>{defaultOf(pool)}</span>
+                <span className={styles.note}>{formatDefault(pool)}</span>
               </td>
               <td>
                 <div className={styles.load}>
@@ -67,7 +71,7 @@ export function Pools({ pools }: { pools: readonly Pool[] }) {
               <td>{pool.accelerator || "–"}</td>
               <td className="number">{pool.stats?.scheduledCount ?? 0}</td>
               <td className="number">{pool.stats?.queuedCount ?? 0}</td>
-              <td>{rulesOf(pool)}</td>
+              <td>{formatRules(pool)}</td>
             </tr>
           ))}
         </tbody>

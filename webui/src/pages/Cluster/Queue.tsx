@@ -3,13 +3,13 @@ import { Link, useSearchParams } from "react-router";
 import type { Job, Message } from "@/api/types";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
-import { refusalOf, useRoles } from "@/api/useRoles";
+import { explainRefusal, useRoles } from "@/api/useRoles";
 import { State } from "@/components/State/State";
 import { Time } from "@/components/Time/Time";
 import { paths } from "@/paths";
 import styles from "./Cluster.module.css";
 import { Explanation } from "./Explanation";
-import { Mover } from "./Mover";
+import { QueueHandle } from "./QueueHandle";
 import { arePeers, hasOrder, moveBy, moveTo, type Move } from "./order";
 import { useMove } from "./useCluster";
 
@@ -34,7 +34,7 @@ function Cells({ job, place, handle, isOpen, onOpen }: RowProps) {
         {job.reason && <span className={styles.reason}>{job.reason}</span>}
         {waits && (
           <button type="button" className="plain" aria-expanded={isOpen} onClick={onOpen}>
-            {isOpen ? "Less" : "Why, and until when?"}
+            {isOpen ? "Hide" : "Why?"}
           </button>
         )}
       </td>
@@ -76,7 +76,7 @@ export function Queue({ jobs, pools }: Props) {
   if (jobs.length === 0) {
     return (
       <EmptyState command="det experiment create const.yaml .">
-        Nothing runs and nothing waits.
+        No jobs are running or queued.
       </EmptyState>
     );
   }
@@ -85,7 +85,7 @@ export function Queue({ jobs, pools }: Props) {
     setSaid("");
     if (!move) return;
     const { entityId = "", name = "" } = jobs.find(({ jobId }) => jobId === move.jobId) ?? {};
-    mutate(move, { onSuccess: () => setSaid(`${entityId} ${name} has another place now.`) });
+    mutate(move, { onSuccess: () => setSaid(`Moved ${entityId} ${name}.`) });
   };
   const toggle = (id: string) => {
     const next = new URLSearchParams(params);
@@ -144,9 +144,9 @@ export function Queue({ jobs, pools }: Props) {
                     onOpen={() => toggle(id)}
                     handle={
                       canMove(job) && (
-                        <Mover
+                        <QueueHandle
                           job={job}
-                          refused={refusalOf(roles, "Editor", {
+                          refused={explainRefusal(roles, "Editor", {
                             ...(job.workspaceId && { workspaceId: job.workspaceId }),
                             ...(job.workspace && { workspaceName: job.workspace }),
                           })}

@@ -9,8 +9,8 @@ import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { Meter } from "@/components/Meter/Meter";
 import { ScrollBox } from "@/components/Page/ScrollBox";
 import styles from "./Cluster.module.css";
-import { usedBy, usedCsv, utilisationCsv, utilisationOf, type Used } from "./usage";
-import { csvOf, SPANS, useAllocations } from "./useUsage";
+import { sumSlotHours, usedCsv, utilizationCsv, computeUtilization, type Used } from "./usage";
+import { csvPath, SPANS, useAllocations } from "./useUsage";
 
 /** Who has used how much of the cluster, and how full it was. */
 export function Usage() {
@@ -19,14 +19,15 @@ export function Usage() {
   const { data, error } = useAllocations(span);
   const { view, onView } = useChartView("slots");
   const series = useMemo(
-    () => (data ? utilisationOf(data.entries, data.capacity, data.from, data.to, span.unit) : []),
+    () =>
+      data ? computeUtilization(data.entries, data.capacity, data.from, data.to, span.unit) : [],
     [data, span],
   );
   if (error) return <ErrorPanel error={error} />;
   return (
     <>
       <div className={styles.tools}>
-        <div role="group" aria-label="Span" className={styles.spans}>
+        <div role="group" aria-label="Time range" className={styles.spans}>
           {SPANS.map(({ name }) => (
             <button
               key={name}
@@ -40,18 +41,18 @@ export function Usage() {
         </div>
         {data && (
           <>
-            <a href={csvOf("allocations-csv", data)} download={`allocations-${span.name}.csv`}>
-              CSV of allocations
+            <a href={csvPath("allocations-csv", data)} download={`allocations-${span.name}.csv`}>
+              Allocations (CSV)
             </a>
-            <a href={csvOf("aggregated", data)} download={`usage-by-day-${span.name}.csv`}>
-              CSV by day
+            <a href={csvPath("aggregated", data)} download={`usage-by-day-${span.name}.csv`}>
+              Daily usage (CSV)
             </a>
           </>
         )}
       </div>
       {data?.entries.length === 0 && (
         <EmptyState command="det experiment create const.yaml .">
-          Nothing has held a slot in the last {span.name}.
+          No slots were used in the last {span.name}.
         </EmptyState>
       )}
       {data && data.entries.length > 0 && (
@@ -62,9 +63,10 @@ export function Usage() {
             xLabel={span.unitName}
             formatX={formatNumber}
             height={220}
-            {...{ view, onView }}
+            view={view}
+            onView={onView}
             readCsv={() => {
-              const text = utilisationCsv(data.entries, data.capacity, data.from, data.to);
+              const text = utilizationCsv(data.entries, data.capacity, data.from, data.to);
               return Promise.resolve(new Blob([text], { type: "text/csv" }));
             }}
           />
@@ -73,19 +75,19 @@ export function Usage() {
               span={span.name}
               title="By user"
               head="User"
-              rows={usedBy(data.entries, "username")}
+              rows={sumSlotHours(data.entries, "username")}
             />
             <Table
               span={span.name}
               title="By workspace"
               head="Workspace"
-              rows={usedBy(data.entries, "workspaceName")}
+              rows={sumSlotHours(data.entries, "workspaceName")}
             />
             <Table
               span={span.name}
               title="By pool"
               head="Pool"
-              rows={usedBy(data.entries, "resourcePool")}
+              rows={sumSlotHours(data.entries, "resourcePool")}
             />
           </div>
         </>
@@ -114,7 +116,7 @@ function Table({ title, head, rows, span }: TableProps) {
         <button
           type="button"
           className="plain"
-          aria-label={`CSV ${title.toLowerCase()}`}
+          aria-label={`Export usage ${title.toLowerCase()} as CSV`}
           onClick={download}
         >
           CSV

@@ -16,7 +16,8 @@ export const arePeers = (a: Job, b: Job) =>
 export function moveTo(jobs: readonly Job[], id: string, targetId: string): Move | undefined {
   const from = jobs.findIndex((job) => job.jobId === id);
   const to = jobs.findIndex((job) => job.jobId === targetId);
-  const [job, target] = [jobs[from], jobs[to]];
+  const job = jobs[from];
+  const target = jobs[to];
   if (!job || !target || from === to || !arePeers(job, target)) return undefined;
   return from < to ? { jobId: id, behindOf: targetId } : { jobId: id, aheadOf: targetId };
 }

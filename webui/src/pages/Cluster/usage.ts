@@ -1,5 +1,5 @@
 import type { Message } from "@/api/types";
-import { csvOf } from "@/charts/export";
+import { formatCsv } from "@/charts/export";
 import type { Series } from "@/charts/series";
 
 type Entry = Message["ResourceAllocationRawEntry"];
@@ -10,8 +10,8 @@ export interface Used {
   slotHours: number;
 }
 
-/** Slot-hours by a field of the entries, the most first. */
-export function usedBy(
+/** Slot-hours by a field of the entries, the max first. */
+export function sumSlotHours(
   entries: readonly Entry[],
   field: "username" | "workspaceName" | "resourcePool",
 ): Used[] {
@@ -29,7 +29,7 @@ export function usedBy(
 /** What a table of usage shows, as CSV. */
 export function usedCsv(head: string, rows: readonly Used[]): string {
   const lines = rows.map(({ name, slotHours }) => [name, Number(slotHours.toFixed(4))] as const);
-  return csvOf([[head, "Slot-hours"], ...lines]);
+  return formatCsv([[head, "Slot-hours"], ...lines]);
 }
 
 /** Slots that something had of a pool, for a while; without an end: still. */
@@ -44,7 +44,7 @@ export interface Held {
 type Steps = [at: number, slots: number][];
 
 /** The slots of each pool over time: at `from` (milliseconds), and after each change until `to`. */
-function stepsOf(entries: readonly Held[], from: number, to: number): Map<string, Steps> {
+function toSteps(entries: readonly Held[], from: number, to: number): Map<string, Steps> {
   const changes = new Map<string, Steps>();
   for (const { resourcePool = "", slots = 0, startTime, endTime } of entries) {
     const begin = Math.max(from, Date.parse(startTime ?? ""));
@@ -60,14 +60,17 @@ function stepsOf(entries: readonly Held[], from: number, to: number): Map<string
     const sums = list
       .sort((a, b) => a[0] - b[0])
       .filter(([at]) => at < to)
-      .map(([at, by]): [number, number] => [at, (now += by)]);
+      .map(([at, by]): [number, number] => {
+        now += by;
+        return [at, now];
+      });
     steps.set(pool, [[from, 0], ...sums]);
   }
   return steps;
 }
 
 /** Steps as a curve, with x in `unit`s (milliseconds) before `to`, so that now is 0. */
-function curveOf(steps: Steps, to: number, unit: number) {
+function toCurve(steps: Steps, to: number, unit: number) {
   const x: number[] = [];
   const y: number[] = [];
   steps.forEach(([at, slots], i) => {
@@ -89,25 +92,28 @@ const DASHED = 8;
  * Slots in use over time and slots that there were, two curves for each pool, between `from` and `to`
  * (milliseconds).
  */
-export function utilisationOf(
+export function computeUtilization(
   entries: readonly Held[],
   capacity: readonly Held[],
   from: number,
   to: number,
   unit: number,
 ): Series[] {
-  const used = stepsOf(entries, from, to);
-  const there = stepsOf(capacity, from, to);
-  return poolsOf(used, there).flatMap((pool, rank) => {
+  const used = toSteps(entries, from, to);
+  const there = toSteps(capacity, from, to);
+  return listPools(used, there).flatMap((pool, rank) => {
     const label = pool || "no pool";
-    const [use, all] = [used.get(pool), there.get(pool)];
+    const use = used.get(pool);
+    const all = there.get(pool);
     return [
-      ...(use ? [{ id: pool, label, rank: rank % DASHED, ...curveOf(use, to, unit) }] : []),
+      ...(use ? [{ id: pool, label, rank: rank % DASHED, ...toCurve(use, to, unit) }] : []),
       ...(all
         ? [
             {
-              ...{ id: `${pool} capacity`, label: `${label}: all slots` },
-              ...{ rank: (rank % DASHED) + DASHED, ...curveOf(all, to, unit) },
+              id: `${pool} capacity`,
+              label: `${label}: capacity`,
+              rank: (rank % DASHED) + DASHED,
+              ...toCurve(all, to, unit),
             },
           ]
         : []),
@@ -115,7 +121,7 @@ export function utilisationOf(
   });
 }
 
-const poolsOf = (...each: Map<string, Steps>[]) =>
+const listPools = (...each: Map<string, Steps>[]) =>
   [...new Set(each.flatMap((steps) => [...steps.keys()]))].sort();
 
 /** Both at each time at which one of them changes. */
@@ -134,18 +140,18 @@ function together(used: Steps, there: Steps): [at: number, use: number, all: num
 }
 
 /** Each change of the use and of what there was, as CSV. */
-export function utilisationCsv(
+export function utilizationCsv(
   entries: readonly Held[],
   capacity: readonly Held[],
   from: number,
   to: number,
 ): string {
-  const used = stepsOf(entries, from, to);
-  const there = stepsOf(capacity, from, to);
-  const lines = poolsOf(used, there).flatMap((pool) =>
+  const used = toSteps(entries, from, to);
+  const there = toSteps(capacity, from, to);
+  const lines = listPools(used, there).flatMap((pool) =>
     together(used.get(pool) ?? [], there.get(pool) ?? []).map(
       ([time, use, all]) => [pool, new Date(time).toISOString(), use, all] as const,
     ),
   );
-  return csvOf([["pool", "time", "slots in use", "all slots"], ...lines]);
+  return formatCsv([["pool", "time", "slots in use", "all slots"], ...lines]);
 }

@@ -6,7 +6,7 @@ import {
   useQuery,
   useQueryClient,
 } from "@tanstack/react-query";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import { useOverview } from "@/api/useOverview";
 import type { Move } from "./order";
 
@@ -24,7 +24,7 @@ export function useAgents() {
       pools,
       running?.map(({ id, state }) => `${id ?? ""}${state ?? ""}`),
     ],
-    queryFn: ({ signal }) => dataOf(api.GET("/api/v1/agents", { signal })),
+    queryFn: ({ signal }) => unwrap(api.GET("/api/v1/agents", { signal })),
     enabled: overview !== undefined,
     gcTime: 0,
     ...load,
@@ -51,7 +51,7 @@ export function useQueues(limit: number) {
     queries: names.map((resourcePool) => ({
       queryKey: ["cluster", "queue", resourcePool],
       queryFn: ({ signal }: { signal: AbortSignal }) =>
-        dataOf(
+        unwrap(
           api.GET("/api/v1/job-queues", { params: { query: { resourcePool, limit } }, signal }),
         ),
       staleTime: Infinity,
@@ -80,7 +80,7 @@ export function useExplanation(jobId: string) {
   return useQuery({
     queryKey: ["cluster", "explain", jobId, pools, jobsRunning, jobsWaiting],
     queryFn: ({ signal }) =>
-      dataOf(
+      unwrap(
         api.GET("/api/v1/job-queues/{job_id}/explain", {
           params: { path: { job_id: jobId } },
           signal,
@@ -106,7 +106,7 @@ export function useMove() {
 }
 
 /** Takes an agent, or one of its slots, out of use or back: drained ones let end what runs. */
-export function useTakeOut(agentId: string, slotId?: string) {
+export function useAgentAction(agentId: string, slotId?: string) {
   const client = useQueryClient();
   return useMutation({
     mutationFn: async (verb: "enable" | "disable" | "drain") => {

@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { api, dataOf } from "@/api/client";
-import { queryOf } from "@/api/lines";
+import { api, unwrap } from "@/api/client";
+import { buildQuery } from "@/api/messages";
 
 const HOUR = 3_600_000; // ms
 
@@ -13,9 +13,9 @@ export interface Span {
 }
 
 export const SPANS: readonly [Span, ...Span[]] = [
-  { name: "day", length: 24 * HOUR, unit: HOUR, unitName: "hours from now" },
-  { name: "week", length: 7 * 24 * HOUR, unit: 24 * HOUR, unitName: "days from now" },
-  { name: "month", length: 30 * 24 * HOUR, unit: 24 * HOUR, unitName: "days from now" },
+  { name: "day", length: 24 * HOUR, unit: HOUR, unitName: "hours relative to now" },
+  { name: "week", length: 7 * 24 * HOUR, unit: 24 * HOUR, unitName: "days relative to now" },
+  { name: "month", length: 30 * 24 * HOUR, unit: 24 * HOUR, unitName: "days relative to now" },
 ];
 
 interface Times {
@@ -37,8 +37,8 @@ export function useAllocations(span: Span) {
         timestampBefore: new Date(to).toISOString(),
       };
       const [{ resourceEntries = [] }, { entries: capacity = [] }] = await Promise.all([
-        dataOf(api.GET("/api/v1/resources/allocation/raw", { params: { query }, signal })),
-        dataOf(api.GET("/api/v1/resources/capacity", { params: { query }, signal })),
+        unwrap(api.GET("/api/v1/resources/allocation/raw", { params: { query }, signal })),
+        unwrap(api.GET("/api/v1/resources/capacity", { params: { query }, signal })),
       ]);
       return { entries: resourceEntries, capacity, from, to };
     },
@@ -46,15 +46,16 @@ export function useAllocations(span: Span) {
 }
 
 /** The address of a span as a CSV file. */
-export function csvOf(what: "allocations-csv" | "aggregated", { from, to }: Times): string {
-  const [begin, end] = [new Date(from).toISOString(), new Date(to).toISOString()];
+export function csvPath(what: "allocations-csv" | "aggregated", { from, to }: Times): string {
+  const begin = new Date(from).toISOString();
+  const end = new Date(to).toISOString();
   const query =
     what === "aggregated"
-      ? queryOf({
+      ? buildQuery({
           start_date: begin.slice(0, 10),
           end_date: end.slice(0, 10),
           period: "RESOURCE_ALLOCATION_AGGREGATION_PERIOD_DAILY",
         })
-      : queryOf({ timestamp_after: begin, timestamp_before: end });
+      : buildQuery({ timestamp_after: begin, timestamp_before: end });
   return `/resources/allocation/${what}?${query}`;
 }

@@ -1,6 +1,6 @@
 import { useState, type SyntheticEvent } from "react";
 import { useNavigate } from "react-router";
-import { idsIn } from "@/components/Comparison/ids";
+import { parseIds } from "@/components/Comparison/ids";
 import { paths } from "@/paths";
 import styles from "./Compare.module.css";
 
@@ -10,7 +10,7 @@ export function TrialsForm({ ids }: { ids: readonly number[] }) {
   const navigate = useNavigate();
   const apply = (event: SyntheticEvent) => {
     event.preventDefault();
-    void navigate(paths.compare(idsIn(text)));
+    void navigate(paths.compare(parseIds(text)));
   };
   return (
     <form className={styles.form} onSubmit={apply}>

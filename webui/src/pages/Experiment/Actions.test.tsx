@@ -9,7 +9,11 @@ import { showPage, viewer } from "@/testing/pages";
 import { Actions } from "./Actions";
 
 const experiment = like<Experiment>(golden.answer.experiment, {
-  ...{ id: 1, workspaceId: 7, projectId: 3, numTrials: 2, checkpointSize: "2000000" },
+  id: 1,
+  workspaceId: 7,
+  projectId: 3,
+  numTrials: 2,
+  checkpointSize: "2000000",
 });
 const project = (id: number, name: string) =>
   like<Message["Project"]>(projects.answer.projects[0], { id, name, archived: false });
@@ -35,7 +39,7 @@ it("sends what was changed alone, so that others' changes of the rest stay", asy
 it("moves to another project in which one may", async () => {
   const post = "POST /api/v1/experiments/1/move";
   const page = show("/?do=move", { [post]: {} });
-  const choice = await screen.findByLabelText("To project");
+  const choice = await screen.findByLabelText("Destination project");
   expect(choice).toHaveTextContent("vision / trees");
   expect(choice).not.toHaveTextContent("nets");
   await userEvent.click(screen.getAllByRole("button", { name: "Move" }).at(-1) as HTMLElement);
@@ -55,9 +59,11 @@ it("says what is lost before it deletes, and goes to the list then", async () =>
   const asked = vi.spyOn(window, "confirm").mockReturnValue(true);
   const page = show("/", { "DELETE /api/v1/experiments/1": {} });
   await userEvent.click(await screen.findByRole("button", { name: "Delete" }));
-  expect(asked.mock.calls[0]?.[0]).toMatch(/2 trials, logs and 2 MB of checkpoints are lost/);
+  expect(asked.mock.calls[0]?.[0]).toMatch(
+    /This deletes its 2 trials, logs and 2 MB of checkpoints/,
+  );
   // The master deletes none of which a model's version holds a checkpoint.
-  expect(asked.mock.calls[0]?.[0]).toMatch(/refused while a version of a model holds/);
+  expect(asked.mock.calls[0]?.[0]).toMatch(/checkpoint in a registered model cannot be deleted/);
   await vi.waitFor(() => expect(page.router.state.location.pathname).toBe("/experiments"));
 });
 
@@ -79,7 +85,7 @@ it.each(["STATE_RUNNING", "STATE_COMPLETED"] as const)(
     const asked = vi.spyOn(window, "confirm").mockReturnValue(true);
     for (const button of buttons) {
       expect(button).toHaveAttribute("aria-disabled", "true");
-      expect(button.title).toMatch(/^Needs the role Editor in (workspace vision|a workspace);/);
+      expect(button.title).toMatch(/^Requires the Editor role in (workspace vision|a workspace);/);
       await userEvent.click(button);
     }
     expect(screen.queryByRole("link")).toBeNull();

@@ -1,23 +1,27 @@
 import { Link, useNavigate } from "react-router";
 import { api } from "@/api/client";
 import type { Experiment } from "@/api/types";
-import { refusalOf, useRoles } from "@/api/useRoles";
+import { explainRefusal, useRoles } from "@/api/useRoles";
 import { formatBytes } from "@/charts/format";
 import { Actions as Buttons } from "@/components/Actions/Actions";
 import { useDialog } from "@/components/Page/useParam";
 import { paths } from "@/paths";
-import { counted } from "@/words";
-import { Edit, Move } from "./Change";
+import { counted } from "@/text";
+import { Edit, Move } from "./Dialogs";
 import styles from "./Experiment.module.css";
-import { useVerb, type Verb } from "./useExperiment";
+import { useExperimentAction, type Verb } from "./useExperiment";
 
 const LABELS: Record<Verb, string> = {
-  ...{ pause: "Pause", activate: "Activate", cancel: "Cancel", kill: "Kill" },
-  ...{ archive: "Archive", unarchive: "Unarchive" },
+  pause: "Pause",
+  activate: "Activate",
+  cancel: "Cancel",
+  kill: "Kill",
+  archive: "Archive",
+  unarchive: "Unarchive",
 };
 
 /** What can be done to an experiment in a state (without "STATE_"). */
-export function verbsFor(state: string, isArchived: boolean): Verb[] {
+export function getVerbs(state: string, isArchived: boolean): Verb[] {
   if (["COMPLETED", "CANCELED", "ERROR"].includes(state))
     return [isArchived ? "unarchive" : "archive"];
   if (state === "PAUSED") return ["activate", "cancel", "kill"];
@@ -30,12 +34,12 @@ export function verbsFor(state: string, isArchived: boolean): Verb[] {
 export function Actions({ experiment }: { experiment: Experiment }) {
   const id = experiment.id ?? 0;
   const state = (experiment.state ?? "").replace("STATE_", "");
-  const verbs = verbsFor(state, experiment.archived ?? false);
+  const verbs = getVerbs(state, experiment.archived ?? false);
   const hasEnded = verbs.includes("archive") || verbs.includes("unarchive");
-  const { mutateAsync } = useVerb(id);
+  const { mutateAsync } = useExperimentAction(id);
   const navigate = useNavigate();
   const roles = useRoles();
-  const refused = refusalOf(roles, "Editor", placeOf(experiment));
+  const refused = explainRefusal(roles, "Editor", toWorkspaceRef(experiment));
   const [dialog, setDialog] = useDialog();
   const close = () => setDialog("");
   return (
@@ -44,14 +48,17 @@ export function Actions({ experiment }: { experiment: Experiment }) {
         isInline
         actions={[
           ...verbs.map((verb) => ({
-            ...{ label: LABELS[verb], refused, run: () => mutateAsync(verb) },
+            label: LABELS[verb],
+            refused,
+            run: () => mutateAsync(verb),
             ...(verb === "kill" && {
-              confirm: `Kill experiment ${id}? Its trials end at once, without a last checkpoint.`,
+              confirm: `Kill experiment ${id}? Its trials stop immediately, without a final checkpoint.`,
             }),
           })),
           hasEnded &&
             !experiment.archived && {
-              ...{ label: "Continue", refused },
+              label: "Continue",
+              refused,
               run: async () => {
                 await api.POST("/api/v1/experiments/continue", { body: { id } });
                 await navigate(0);
@@ -60,7 +67,9 @@ export function Actions({ experiment }: { experiment: Experiment }) {
           { label: "Edit", refused, run: () => setDialog("edit") },
           { label: "Move", refused, run: () => setDialog("move") },
           (hasEnded || state === "DELETE_FAILED") && {
-            ...{ label: "Delete", refused, confirm: lossOf(experiment) },
+            label: "Delete",
+            refused,
+            confirm: describeDeletion(experiment),
             run: async () => {
               await api.DELETE("/api/v1/experiments/{experiment_id}", {
                 params: { path: { experiment_id: id } },
@@ -70,7 +79,7 @@ export function Actions({ experiment }: { experiment: Experiment }) {
           },
         ]}
       />
-      <Start experiment={experiment} refused={refusalOf(roles, "Editor")} />
+      <NewExperimentLinks experiment={experiment} refused={explainRefusal(roles, "Editor")} />
       {!refused && dialog === "edit" && <Edit experiment={experiment} onClose={close} />}
       {!refused && dialog === "move" && <Move experiment={experiment} onClose={close} />}
     </div>
@@ -78,12 +87,18 @@ export function Actions({ experiment }: { experiment: Experiment }) {
 }
 
 /** What leads to a new experiment, wherever one may have it. */
-function Start({ experiment, refused }: { experiment: Experiment; refused: string | false }) {
+function NewExperimentLinks({
+  experiment,
+  refused,
+}: {
+  experiment: Experiment;
+  refused: string | false;
+}) {
   const id = experiment.id ?? 0;
   const ways = [
     ["Fork", paths.experiment(id, "fork")],
     ...((experiment.numTrials ?? 0) > 0
-      ? [["Search from this", paths.startFrom(id, "search")]]
+      ? [["New search from best trial", paths.startFrom(id, "search")]]
       : []),
   ] as const;
   if (refused) {
@@ -97,12 +112,12 @@ function Start({ experiment, refused }: { experiment: Experiment; refused: strin
   ));
 }
 
-const placeOf = ({ workspaceId = 0, workspaceName = "" }: Experiment) => ({
+const toWorkspaceRef = ({ workspaceId = 0, workspaceName = "" }: Experiment) => ({
   workspaceId,
   workspaceName,
 });
 
-const lossOf = ({ id = 0, numTrials = 0, checkpointSize }: Experiment) =>
-  `Delete experiment ${id}? Its ${counted(numTrials, "trial")}, logs and ` +
-  `${formatBytes(Number(checkpointSize ?? 0))} of checkpoints are lost. ` +
-  "It is refused while a version of a model holds one of the checkpoints.";
+const describeDeletion = ({ id = 0, numTrials = 0, checkpointSize }: Experiment) =>
+  `Delete experiment ${id}? This deletes its ${counted(numTrials, "trial")}, logs and ` +
+  `${formatBytes(Number(checkpointSize ?? 0))} of checkpoints. ` +
+  "An experiment with a checkpoint in a registered model cannot be deleted.";

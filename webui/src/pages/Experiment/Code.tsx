@@ -4,10 +4,10 @@ import { save } from "@/charts/export";
 import { formatBytes } from "@/charts/format";
 import { CodeView } from "@/components/Code/CodeView";
 import { DiffView } from "@/components/Code/DiffView";
-import { changeMark, textOf, useFiles } from "@/components/Code/files";
+import { describeChange, readText, useFiles } from "@/components/Code/files";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
-import { Against } from "./Against";
+import { CompareForm } from "./CompareForm";
 import styles from "./Experiment.module.css";
 import type { TarFile } from "@/tar";
 
@@ -23,7 +23,7 @@ export function Code({ experiment }: { experiment: Experiment }) {
   if (files.length === 0) {
     return (
       <EmptyState command="det experiment create const.yaml .">
-        It was submitted without files.
+        The experiment has no files.
       </EmptyState>
     );
   }
@@ -39,7 +39,7 @@ export function Code({ experiment }: { experiment: Experiment }) {
   return (
     <div className={styles.split}>
       <div className={styles.stack}>
-        <Against />
+        <CompareForm />
         <ul className={styles.files}>
           {names.map((name) => (
             <li key={name}>
@@ -47,7 +47,7 @@ export function Code({ experiment }: { experiment: Experiment }) {
                 {name}{" "}
                 {other !== undefined &&
                   theirs.data &&
-                  changeMark(find2(files, name), find2(theirs.data, name))}
+                  describeChange(findFile(files, name), findFile(theirs.data, name))}
               </button>
             </li>
           ))}
@@ -62,7 +62,8 @@ export function Code({ experiment }: { experiment: Experiment }) {
   );
 }
 
-const find2 = (list: readonly TarFile[], name: string) => list.find((file) => file.path === name);
+const findFile = (list: readonly TarFile[], name: string) =>
+  list.find((file) => file.path === name);
 
 interface FileProps {
   path: string;
@@ -72,11 +73,11 @@ interface FileProps {
 }
 
 function FileView({ path, file, theirs }: FileProps) {
-  const text = textOf(file);
-  const isText = (each: TarFile | undefined) => !each || textOf(each) !== undefined;
+  const text = readText(file);
+  const isText = (each: TarFile | undefined) => !each || readText(each) !== undefined;
   if (theirs !== null && !(isText(file) && isText(theirs)))
-    return <p>Not a text {changeMark(file, theirs) || "(no difference)"}.</p>;
-  if (theirs !== null) return <DiffView before={textOf(theirs) ?? ""} after={text ?? ""} />;
+    return <p>Binary file {describeChange(file, theirs) || "(no differences)"}.</p>;
+  if (theirs !== null) return <DiffView before={readText(theirs) ?? ""} after={text ?? ""} />;
   return (
     <div className={styles.stack}>
       <div className={styles.choices}>
@@ -89,7 +90,7 @@ function FileView({ path, file, theirs }: FileProps) {
           Download
         </button>
       </div>
-      {text === undefined ? <p>Not a text.</p> : <CodeView text={text} label={path} />}
+      {text === undefined ? <p>Binary file.</p> : <CodeView text={text} label={path} />}
     </div>
   );
 }

@@ -1,16 +1,16 @@
 import { useQuery } from "@tanstack/react-query";
 import { useSearchParams } from "react-router";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import type { Experiment } from "@/api/types";
 import { save } from "@/charts/export";
 import { CodeView } from "@/components/Code/CodeView";
 import { DiffView } from "@/components/Code/DiffView";
 import { toYaml } from "@/components/Code/yaml";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
-import { Against } from "./Against";
+import { CompareForm } from "./CompareForm";
 import styles from "./Experiment.module.css";
 
-/** The configuration as submitted or with all defaults, or against another experiment's. */
+/** The configuration as submitted or Show defaults, or against another experiment's. */
 export function Configuration({ experiment }: { experiment: Experiment }) {
   const [params, setParams] = useSearchParams();
   const other = Number(params.get("against") ?? 0) || undefined;
@@ -19,7 +19,7 @@ export function Configuration({ experiment }: { experiment: Experiment }) {
     queryKey: ["experiment", other],
     enabled: other !== undefined,
     queryFn: ({ signal }) =>
-      dataOf(
+      unwrap(
         api.GET("/api/v1/experiments/{experiment_id}", {
           params: { path: { experiment_id: other ?? 0 } },
           signal,
@@ -37,10 +37,10 @@ export function Configuration({ experiment }: { experiment: Experiment }) {
               checked={isFull}
               onChange={() => setParams(isFull ? {} : { show: "full" }, { replace: true })}
             />{" "}
-            with all defaults
+            Show defaults
           </label>
         )}
-        <Against />
+        <CompareForm />
         <button
           type="button"
           onClick={() => save(`experiment-${experiment.id ?? 0}.yaml`, new Blob([text]))}

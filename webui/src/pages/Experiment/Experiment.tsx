@@ -1,6 +1,6 @@
 import { lazy, Suspense } from "react";
 import { Link, useParams } from "react-router";
-import type { Experiment as Of } from "@/api/types";
+import type { Experiment as ExperimentData } from "@/api/types";
 import { formatNumber } from "@/charts/format";
 import { CopyText } from "@/components/CopyText/CopyText";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
@@ -25,7 +25,11 @@ const Configuration = lazy(() =>
 const Fork = lazy(() => import("./Fork").then((tab) => ({ default: tab.Fork })));
 const Notes = lazy(() => import("./Notes").then((tab) => ({ default: tab.Notes })));
 
-const TABS: [tab: string, label: string, Content: React.ComponentType<{ experiment: Of }>][] = [
+const TABS: [
+  tab: string,
+  label: string,
+  Content: React.ComponentType<{ experiment: ExperimentData }>,
+][] = [
   ["", "Overview", Overview],
   ["trials", "Trials", Trials],
   ["hyperparameters", "Hyperparameters", Hyperparameters],
@@ -46,7 +50,7 @@ export default function Experiment() {
     { label: `${id} ${experiment?.name ?? ""}` },
   ]);
   if (error) return <ErrorPanel error={error} onRetry={() => void refetch()} />;
-  if (!experiment) return <p>Reading experiment {text}…</p>;
+  if (!experiment) return <p>Loading experiment {text}…</p>;
   const [, , Content] = TABS.find(([name]) => name === tab) ?? [
     "",
     "",
@@ -56,7 +60,7 @@ export default function Experiment() {
     <div className={styles.page}>
       <StatusLine experiment={experiment} />
       <Tabs
-        label="Parts of the experiment"
+        label="Experiment sections"
         tabs={TABS.map(([name, label]) => ({
           name,
           label,
@@ -73,7 +77,7 @@ export default function Experiment() {
   );
 }
 
-function StatusLine({ experiment: e }: { experiment: Of }) {
+function StatusLine({ experiment: e }: { experiment: ExperimentData }) {
   const percent = Math.floor((e.progress ?? 0) * 100);
   return (
     <header className={styles.status}>

@@ -1,16 +1,16 @@
 import { useEffect, useState } from "react";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearchParams } from "react-router";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import type { Experiment } from "@/api/types";
-import { refusalOf, useRoles } from "@/api/useRoles";
+import { explainRefusal, useRoles } from "@/api/useRoles";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { RequestId } from "@/components/ErrorPanel/RequestId";
 import { paths } from "@/paths";
 import { randomId } from "@/randomId";
 import styles from "./Experiment.module.css";
 import { propose, type Purpose } from "./propose";
-import { useOrigin } from "./useExperiment";
+import { useOriginTrial } from "./useExperiment";
 
 // After the last key, so that not every one is a call.
 const PAUSE = 300;
@@ -31,13 +31,13 @@ export function Fork({ experiment }: { experiment: Experiment }) {
   const purpose: Purpose = said === "search" || said === "continue" ? said : "fork";
   const best = experiment.bestTrialId || experiment.trialIds?.[0];
   const trialId = purpose === "fork" ? undefined : Number(params.get("trial") ?? 0) || best;
-  const { data: origin, error } = useOrigin(trialId);
+  const { data: origin, error } = useOriginTrial(trialId);
   if (error) return <ErrorPanel error={error} />;
-  if (trialId !== undefined && !origin) return <p>Reading trial {trialId}…</p>;
+  if (trialId !== undefined && !origin) return <p>Loading trial {trialId}…</p>;
   const what: Record<Purpose, string> = {
-    fork: `Fork of experiment ${experiment.id ?? 0}: its files, with this configuration`,
-    search: `A search around the hyperparameters of trial ${trialId ?? ""}: correct the ranges, and how many trials`,
-    continue: `A new experiment that goes on from the checkpoint of trial ${trialId ?? ""}: say how long`,
+    fork: `Fork experiment ${experiment.id ?? 0}: same code, edited configuration`,
+    search: `New search around trial ${trialId ?? ""}. Review the ranges and number of trials.`,
+    continue: `Continue training from the checkpoint of trial ${trialId ?? ""}. Review the length.`,
   };
   return (
     <Editor
@@ -65,7 +65,7 @@ function Editor({ parentId, title, proposed }: EditorProps) {
     retry: false,
     gcTime: 0,
     queryFn: ({ signal }) =>
-      dataOf(
+      unwrap(
         api.POST("/api/v1/experiments", {
           body: { config: settled, parentId, validateOnly: true },
           signal,
@@ -74,12 +74,12 @@ function Editor({ parentId, title, proposed }: EditorProps) {
   });
   const create = useMutation({
     mutationFn: (requestId: string) =>
-      dataOf(
+      unwrap(
         api.POST("/api/v1/experiments", { body: { config, parentId, activate: true, requestId } }),
       ),
     onSuccess: ({ experiment: made }) => void navigate(paths.experiment(made?.id ?? 0)),
   });
-  const refused = refusalOf(useRoles(), "Editor");
+  const refused = explainRefusal(useRoles(), "Editor");
   // The same text never makes two experiments, however often the button is pressed.
   const [requestId, setRequestId] = useState(randomId);
   const edit = (text: string) => {
@@ -93,7 +93,7 @@ function Editor({ parentId, title, proposed }: EditorProps) {
       <h2>{title}</h2>
       <textarea
         className={styles.editor}
-        aria-label="Configuration, in YAML"
+        aria-label="Configuration (YAML)"
         aria-invalid={problem !== null}
         aria-describedby="fork-problems"
         spellCheck={false}
@@ -103,7 +103,7 @@ function Editor({ parentId, title, proposed }: EditorProps) {
       <div id="fork-problems" role="status">
         {problem && <pre className={styles.problems}>{problem.message}</pre>}
         <RequestId error={problem} />
-        {isChecked && !problem && "The configuration is good."}
+        {isChecked && !problem && "Configuration is valid."}
         {check.data?.configWarnings?.map((warning) => (
           <p key={warning}>{warning}</p>
         ))}

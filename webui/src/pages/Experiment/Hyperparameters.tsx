@@ -1,18 +1,19 @@
 import { useQuery } from "@tanstack/react-query";
 import { useSearchParams } from "react-router";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import type { Experiment } from "@/api/types";
-import { numberOf } from "@/charts/format";
+import { toNumber } from "@/charts/format";
 import { HeatMap } from "@/charts/HeatMap";
 import { ParallelCoordinates, type Axis } from "@/charts/ParallelCoordinates";
 import { ScatterChart } from "@/charts/ScatterChart";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
+import { counted } from "@/text";
 import styles from "./Experiment.module.css";
-import { hparamNames, hparamOf } from "./Trials";
+import { getHparamNames, getHparam } from "./Trials";
 
 // As many lines as can be told apart at all.
-const MOST = 1000;
+const MAX_SHOWN = 1000;
 
 /** What the searcher's metric became by what was chosen. */
 export function Hyperparameters({ experiment }: { experiment: Experiment }) {
@@ -33,18 +34,18 @@ export function Hyperparameters({ experiment }: { experiment: Experiment }) {
         filterGroup: { kind: "group", conjunction: "and", children },
       });
       const order = isSmallerBetter(experiment) ? "asc" : "desc";
-      const body = { filter, limit: MOST, sort: `searcherMetricsVal=${order}` };
-      return (await dataOf(api.POST("/api/v1/runs", { body, signal }))).runs ?? [];
+      const body = { filter, limit: MAX_SHOWN, sort: `searcherMetricsVal=${order}` };
+      return (await unwrap(api.POST("/api/v1/runs", { body, signal }))).runs ?? [];
     },
   });
   if (error) return <ErrorPanel error={error} />;
   const metric = experiment.searcherMetric ?? "metric";
-  const values = runs.map((run) => numberOf(run.searcherMetricValue));
-  const axes = hparamNames(experiment)
+  const values = runs.map((run) => toNumber(run.searcherMetricValue));
+  const axes = getHparamNames(experiment)
     .map((name) => ({
       name,
-      values: runs.map((run) => hparamOf(run.hyperparameters, name)),
-      isLog: typeOf(experiment, name) === "log",
+      values: runs.map((run) => getHparam(run.hyperparameters, name)),
+      isLog: getHparamType(experiment, name) === "log",
     }))
     .filter((axis) => new Set(axis.values).size > 1);
   if (!isLoading && (runs.length === 0 || axes.length === 0)) {
@@ -52,14 +53,14 @@ export function Hyperparameters({ experiment }: { experiment: Experiment }) {
       <EmptyState command="det experiment create adaptive.yaml .">
         {runs.length === 0
           ? `No trial has reported ${metric} yet.`
-          : "All trials have the same hyperparameters; a search varies them."}
+          : "All trials have the same hyperparameters."}
       </EmptyState>
     );
   }
   return (
     <div className={styles.stack}>
       <h2>
-        {runs.length} trials by {metric}; drag along an axis to keep some
+        {counted(runs.length, "trial")} by {metric}. Drag on an axis to filter.
       </h2>
       <ParallelCoordinates
         axes={[...axes, { name: metric, values }]}
@@ -67,14 +68,14 @@ export function Hyperparameters({ experiment }: { experiment: Experiment }) {
         smallerIsBetter={isSmallerBetter(experiment)}
       />
       {axes.length > 1 && (
-        <Pair
+        <Interaction
           axes={axes}
           values={values}
           metric={metric}
           smallerIsBetter={isSmallerBetter(experiment)}
         />
       )}
-      <h2>{metric} by each</h2>
+      <h2>{metric} by hyperparameter</h2>
       <div className={styles.choices}>
         {axes.map((axis) => (
           <ScatterChart
@@ -91,7 +92,7 @@ export function Hyperparameters({ experiment }: { experiment: Experiment }) {
   );
 }
 
-interface PairProps {
+interface InteractionProps {
   axes: readonly Axis[];
   values: readonly number[];
   metric: string;
@@ -99,7 +100,7 @@ interface PairProps {
 }
 
 /** The heat map of two hyperparameters; the address keeps which. */
-function Pair({ axes, ...rest }: PairProps) {
+function Interaction({ axes, ...rest }: InteractionProps) {
   const [params, setParams] = useSearchParams();
   const choose = (name: string, value: string) => {
     const next = new URLSearchParams(params);
@@ -111,10 +112,10 @@ function Pair({ axes, ...rest }: PairProps) {
   const across = find("across", 0);
   const down = find("down", across === axes[1] ? 0 : 1);
   if (!across || !down) return null;
-  const choice = (label: string, axis: Axis) => (
+  const choice = (label: string, param: string, axis: Axis) => (
     <label>
       {label}{" "}
-      <select value={axis.name} onChange={(e) => choose(label, e.target.value)}>
+      <select value={axis.name} onChange={(e) => choose(param, e.target.value)}>
         {axes.map(({ name }) => (
           <option key={name}>{name}</option>
         ))}
@@ -124,9 +125,9 @@ function Pair({ axes, ...rest }: PairProps) {
   return (
     <>
       <div className={styles.choices}>
-        <h2>Two together</h2>
-        {choice("across", across)}
-        {choice("down", down)}
+        <h2>Interaction</h2>
+        {choice("X axis", "across", across)}
+        {choice("Y axis", "down", down)}
       </div>
       <HeatMap across={across} down={down} {...rest} />
     </>
@@ -138,7 +139,7 @@ function isSmallerBetter(experiment: Experiment): boolean {
   return config?.searcher?.smaller_is_better ?? true;
 }
 
-function typeOf(experiment: Experiment, path: string): unknown {
+function getHparamType(experiment: Experiment, path: string): unknown {
   let value: unknown = (experiment.config as { hyperparameters?: unknown } | undefined)
     ?.hyperparameters;
   for (const name of path.split("."))

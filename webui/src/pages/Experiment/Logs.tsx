@@ -2,7 +2,7 @@ import { useSearchParams } from "react-router";
 import type { Experiment } from "@/api/types";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { LogView } from "@/components/LogView/LogView";
-import { isTerminal } from "@/components/LogView/filters";
+import { isTerminal } from "@/api/states";
 import styles from "./Experiment.module.css";
 import { TrialPicker } from "./TrialPicker";
 
@@ -22,7 +22,8 @@ export function Logs({ experiment }: { experiment: Experiment }) {
     <div className={`${styles.stack} ${styles.full}`}>
       {ids.length > 1 && (
         <TrialPicker
-          {...{ ids, chosen }}
+          ids={ids}
+          chosen={chosen}
           onChoose={(id) => {
             const next = new URLSearchParams(params);
             next.set("trial", String(id));

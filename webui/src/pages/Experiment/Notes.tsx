@@ -2,7 +2,7 @@ import { useMemo, useState } from "react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { api } from "@/api/client";
 import type { Experiment } from "@/api/types";
-import { refusalOf, useRoles } from "@/api/useRoles";
+import { explainRefusal, useRoles } from "@/api/useRoles";
 import { Actions } from "@/components/Actions/Actions";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
@@ -10,7 +10,7 @@ import { toHtml } from "@/components/Markdown/toHtml";
 import styles from "./Experiment.module.css";
 
 const OTHERS =
-  "Somebody else has changed the notes since you began. Replace their text, which is lost, by yours?";
+  "Someone else changed the notes while you were editing. Overwrite their changes with yours?";
 
 /** What people wrote about the experiment, in Markdown. */
 export function Notes({ experiment }: { experiment: Experiment }) {
@@ -21,7 +21,7 @@ export function Notes({ experiment }: { experiment: Experiment }) {
   const [draft, setDraft] = useState<string>();
   const [began, setBegan] = useState("");
   const { workspaceId = 0, workspaceName = "" } = experiment;
-  const refused = refusalOf(useRoles(), "Editor", { workspaceId, workspaceName });
+  const refused = explainRefusal(useRoles(), "Editor", { workspaceId, workspaceName });
   const keep = useMutation({
     mutationFn: (notes: string) =>
       api.PATCH("/api/v1/experiments/{experiment_id}", {
@@ -51,7 +51,7 @@ export function Notes({ experiment }: { experiment: Experiment }) {
         <>
           <textarea
             className={styles.editor}
-            aria-label="Notes, in Markdown"
+            aria-label="Notes (Markdown)"
             value={draft}
             onChange={(event) => setDraft(event.target.value)}
           />
@@ -73,7 +73,7 @@ export function Notes({ experiment }: { experiment: Experiment }) {
       {html ? (
         <div className={styles.prose} dangerouslySetInnerHTML={{ __html: html }} />
       ) : (
-        <EmptyState command={`det experiment set notes ${id} "…"`}>No notes yet.</EmptyState>
+        <EmptyState>No notes yet. Notes support Markdown.</EmptyState>
       )}
     </div>
   );

@@ -2,9 +2,9 @@ import { useMemo, type ReactNode } from "react";
 import { Link, useSearchParams } from "react-router";
 import type { Experiment } from "@/api/types";
 import { readMetricCsv } from "@/api/metricCsv";
-import { seriesOf, type TrialPoints } from "@/api/trialPoints";
+import { buildSeries, type TrialPoints } from "@/api/trialPoints";
 import type { Metric } from "@/api/trialQueries";
-import { formatBytes, numberOf, seconds } from "@/charts/format";
+import { formatBytes, toNumber, seconds } from "@/charts/format";
 import { duration } from "@/format";
 import { LineChart } from "@/charts/LineChart";
 import type { XAxis } from "@/charts/points";
@@ -16,7 +16,7 @@ import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { Facts } from "@/components/Page/Page";
 import { Time } from "@/components/Time/Time";
 import { paths } from "@/paths";
-import { coloured, firstMetric, MOST_CURVES } from "./curves";
+import { coloured, firstMetric, MAX_CURVES } from "./curves";
 import styles from "./Experiment.module.css";
 import { MetricChoice } from "./MetricChoice";
 import { useCurves, useMetricNames, useTimedCurves } from "./useExperiment";
@@ -36,12 +36,10 @@ export function Overview({ experiment }: { experiment: Experiment }) {
         <Curves experiment={experiment} metrics={metrics} metric={metric} />
       ) : (
         !isLoading && (
-          <EmptyState command={`det experiment logs -f ${id}`}>
-            No trial has reported a metric yet.
-          </EmptyState>
+          <EmptyState command={`det experiment logs -f ${id}`}>No metrics reported yet.</EmptyState>
         )
       )}
-      <Facts facts={factsOf(experiment)} />
+      <Facts facts={getFacts(experiment)} />
     </div>
   );
 }
@@ -55,7 +53,7 @@ interface CurvesProps {
 function Curves({ experiment, metrics, metric }: CurvesProps) {
   const axis = useAxis();
   const { view, onView } = useChartView(`${metric.group}.${metric.name}`);
-  const { series, areSome, error } = useSeries(experiment, metric, axis);
+  const { series, hasPoints, error } = useSeries(experiment, metric, axis);
   const isSearched = metric.group === "validation" && metric.name === experiment.searcherMetric;
   const trials = series.map((each) => Number(each.id));
   return (
@@ -65,9 +63,9 @@ function Curves({ experiment, metrics, metric }: CurvesProps) {
         <MetricChoice metrics={metrics} metric={metric} />
         <AxisChoice axis={axis} />
       </div>
-      {(experiment.numTrials ?? 0) > MOST_CURVES && (
+      {(experiment.numTrials ?? 0) > MAX_CURVES && (
         <p>
-          The {MOST_CURVES} best of {experiment.numTrials} trials are drawn.
+          Showing the {MAX_CURVES} best of {experiment.numTrials} trials.
         </p>
       )}
       <LineChart
@@ -75,12 +73,13 @@ function Curves({ experiment, metrics, metric }: CurvesProps) {
         series={series}
         xLabel={axis}
         height={360}
-        {...{ view, onView }}
+        view={view}
+        onView={onView}
         {...(axis === "time" && { formatX: seconds })}
-        {...(axis === "epochs" && areSome && { none: "No epochs were reported." })}
+        {...(axis === "epochs" && hasPoints && { none: "No epochs reported." })}
         {...(isSearched &&
           experiment.bestTrialSearcherMetric !== undefined && {
-            best: numberOf(experiment.bestTrialSearcherMetric),
+            best: toNumber(experiment.bestTrialSearcherMetric),
           })}
         readCsv={(signal) => readMetricCsv(trials, metric, signal)}
       />
@@ -100,11 +99,11 @@ function useSeries(experiment: Experiment, metric: Metric, axis: XAxis) {
   const { data: curves = NONE } = plain;
   const { data: points = NO_POINTS } = timed;
   const series = useMemo(() => {
-    const all = isPlain ? curves : seriesOf(points, metric.name, axis, (_, place) => place);
+    const all = isPlain ? curves : buildSeries(points, metric.name, axis, (_, place) => place);
     return coloured(all, trialIds.split(",").map(Number));
   }, [isPlain, curves, points, metric.name, axis, trialIds]);
-  const areSome = points.length > 0;
-  return { series, areSome, error: isPlain ? plain.error : timed.error };
+  const hasPoints = points.length > 0;
+  return { series, hasPoints, error: isPlain ? plain.error : timed.error };
 }
 
 const forkedFrom = (id: number): [string, ReactNode] => [
@@ -114,12 +113,12 @@ const forkedFrom = (id: number): [string, ReactNode] => [
   </Link>,
 ];
 
-function factsOf(e: Experiment): [string, ReactNode][] {
+function getFacts(e: Experiment): [string, ReactNode][] {
   return [
     ["Description", e.description],
     ["Labels", e.labels?.join(", ")],
     ["Started", <Time key="start" at={e.startTime} />],
-    ["Took", duration(e.duration ?? 0)],
+    ["Duration", duration(e.duration ?? 0)],
     ["Owner", e.displayName || e.username],
     ["Project", `${e.workspaceName ?? ""} / ${e.projectName ?? ""}`],
     ["Searcher", `${e.searcherType ?? ""} on ${e.searcherMetric ?? ""}`],

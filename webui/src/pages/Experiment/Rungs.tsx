@@ -10,11 +10,11 @@ type Rung = NonNullable<Bracket["rungs"]>[number];
 type Arrival = NonNullable<Rung["arrivals"]>[number];
 
 // As many as are looked at; the others are folded away.
-const MOST = 12;
+const MAX_SHOWN = 12;
 
 const OUTCOMES: Record<NonNullable<Arrival["outcome"]>, readonly [mark: string, word: string]> = {
-  OUTCOME_CONTINUED: ["▲", "went on"],
-  OUTCOME_WAITING: ["●", "waits"],
+  OUTCOME_CONTINUED: ["▲", "promoted"],
+  OUTCOME_WAITING: ["●", "waiting"],
   OUTCOME_STOPPED: ["■", "stopped"],
   OUTCOME_DONE: ["✓", "done"],
   OUTCOME_FAILED: ["✕", "failed"],
@@ -24,17 +24,17 @@ const OUTCOMES: Record<NonNullable<Arrival["outcome"]>, readonly [mark: string, 
 /** Bracket by bracket and rung by rung: how many trials came, who they were, and what became of each. */
 export function Rungs({ search }: { search: Message["Search"] }) {
   const { unit = "", brackets = [] } = search;
-  const most = Math.max(
+  const max = Math.max(
     1,
     ...brackets.flatMap((b) => (b.rungs ?? []).map((rung) => Number(rung.reported))),
   );
   const marks = Object.values(OUTCOMES).filter(([mark]) => mark !== "");
   return (
     <section aria-labelledby="rungs" className={styles.stack}>
-      <h2 id="rungs">Rung by rung</h2>
+      <h2 id="rungs">Promotions by rung</h2>
       <p className={styles.reason}>
-        {marks.map((both) => both.join(" ")).join(", ")}; the value is the{" "}
-        {search.objectives?.[0]?.metric} there.
+        {marks.map((both) => both.join(" ")).join(" ")}; values are {search.objectives?.[0]?.metric}{" "}
+        at that rung.
       </p>
       {brackets.map((bracket, i) => (
         <ScrollBox key={i} label={`Bracket ${i + 1}`}>
@@ -43,7 +43,7 @@ export function Rungs({ search }: { search: Message["Search"] }) {
             isAlone={brackets.length === 1}
             unit={unit}
             bracket={bracket}
-            most={most}
+            max={max}
           />
         </ScrollBox>
       ))}
@@ -57,22 +57,22 @@ interface BracketProps {
   unit: string;
   bracket: Bracket;
   /** Trials that came to the fullest rung of all brackets: a bar of full width. */
-  most: number;
+  max: number;
 }
 
-function BracketTable({ title, isAlone, unit, bracket, most }: BracketProps) {
+function BracketTable({ title, isAlone, unit, bracket, max }: BracketProps) {
   return (
     <table>
       <caption className={isAlone ? "visually-hidden" : styles.caption}>{title}</caption>
       <thead>
         <tr>
           <th className="number">{unit}</th>
-          <th className="number">Came</th>
-          <th className="number">Went on</th>
+          <th className="number">Entered</th>
+          <th className="number">Promoted</th>
           <th className="number">Stopped or waiting</th>
           <th className="number">Best</th>
-          <th>Went on, or done</th>
-          <th>The best first</th>
+          <th>Promoted or done</th>
+          <th>Trials, best first</th>
         </tr>
       </thead>
       <tbody>
@@ -81,7 +81,7 @@ function BracketTable({ title, isAlone, unit, bracket, most }: BracketProps) {
             key={`${place} ${rung.length ?? 0}`}
             rung={rung}
             isLast={place === rungs.length - 1}
-            most={most}
+            max={max}
           />
         ))}
       </tbody>
@@ -89,7 +89,7 @@ function BracketTable({ title, isAlone, unit, bracket, most }: BracketProps) {
   );
 }
 
-function RungRow({ rung, isLast, most }: { rung: Rung; isLast: boolean; most: number }) {
+function RungRow({ rung, isLast, max }: { rung: Rung; isLast: boolean; max: number }) {
   const came = Number(rung.reported);
   // At the last rung a trial is done, not stopped.
   const on = isLast ? came : Number(rung.continued);
@@ -104,22 +104,22 @@ function RungRow({ rung, isLast, most }: { rung: Rung; isLast: boolean; most: nu
       <td className="number">{formatNumber(rung.best)}</td>
       <td>
         <span className={styles.bars} aria-hidden>
-          <span className={styles.bar} style={{ width: `${(on / most) * 100}%` }} />
+          <span className={styles.bar} style={{ width: `${(on / max) * 100}%` }} />
           <span
             className={`${styles.bar} ${styles.barRest}`}
-            style={{ width: `${((came - on) / most) * 100}%` }}
+            style={{ width: `${((came - on) / max) * 100}%` }}
           />
         </span>
       </td>
       <td>
-        <Arrivals arrivals={arrivals.slice(0, MOST)} />
-        {arrivals.length > MOST && (
+        <Arrivals arrivals={arrivals.slice(0, MAX_SHOWN)} />
+        {arrivals.length > MAX_SHOWN && (
           <details>
-            <summary>and {arrivals.length - MOST} more</summary>
-            <Arrivals arrivals={arrivals.slice(MOST)} />
+            <summary>and {arrivals.length - MAX_SHOWN} more</summary>
+            <Arrivals arrivals={arrivals.slice(MAX_SHOWN)} />
           </details>
         )}
-        {unnamed > 0 && <span className={styles.reason}>{unnamed} of which are not known</span>}
+        {unnamed > 0 && <span className={styles.reason}>{unnamed} unknown</span>}
       </td>
     </tr>
   );

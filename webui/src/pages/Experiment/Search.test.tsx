@@ -17,7 +17,10 @@ function show(search: Message["Search"]) {
 const objectives = [{ metric: "loss", smallerIsBetter: true }];
 const rungs: NonNullable<Message["Search"]["brackets"]>[number]["rungs"] = [
   {
-    ...{ length: 4, reported: "3", continued: "1", best: 2 },
+    length: 4,
+    reported: "3",
+    continued: "1",
+    best: 2,
     arrivals: [
       { trialId: 8, metric: 2, outcome: "OUTCOME_CONTINUED" },
       { trialId: 7, metric: 3, outcome: "OUTCOME_STOPPED" },
@@ -25,7 +28,10 @@ const rungs: NonNullable<Message["Search"]["brackets"]>[number]["rungs"] = [
     ],
   },
   {
-    ...{ length: 16, reported: "2", continued: "0", best: 1 },
+    length: 16,
+    reported: "2",
+    continued: "0",
+    best: 1,
     arrivals: [{ trialId: 8, metric: 1, outcome: "OUTCOME_DONE" }],
   },
 ];
@@ -34,19 +40,21 @@ it("shows who came to which rung of a bracket, and what became of each, with lin
   show({ name: "adaptive_asha", unit: "epochs", objectives, brackets: [{ rungs }] });
   const table = within(await screen.findByRole("group", { name: "Bracket 1" }));
   expect(
-    table.getByRole("row", { name: /^4 3 1 2 2 .*8 2 went on.*7 3 stopped.*9 \S* ?failed/ }),
+    table.getByRole("row", { name: /^4 3 1 2 2 .*8 2 promoted.*7 3 stopped.*9 \S* ?failed/ }),
   ).toBeVisible();
-  expect(table.getByRole("row", { name: /^16 2 – – 1 .*8 1 done 1 of which/ })).toBeVisible();
+  expect(table.getByRole("row", { name: /^16 2 – – 1 .*8 1 done 1 unknown/ })).toBeVisible();
   expect(table.getByRole("link", { name: "7" })).toHaveAttribute("href", "/trials/7");
 });
 
 it("shows the front of several objectives", async () => {
   const front = [{ trialId: 8, stepsCompleted: 16, metrics: [1, 0.5], hparams: { lr: 0.1 } }];
   show({
-    ...{ name: "random", unit: "batches", front: front as never },
+    name: "random",
+    unit: "batches",
+    front: front as never,
     objectives: [...objectives, { metric: "accuracy", smallerIsBetter: false }],
   });
-  const table = within(await screen.findByRole("group", { name: "Front" }));
+  const table = within(await screen.findByRole("group", { name: "Pareto front" }));
   expect(table.getByRole("row", { name: "8 16 1 0.5 lr 0.1" })).toBeVisible();
   expect(table.getByRole("columnheader", { name: "accuracy ↑" })).toBeVisible();
 });

@@ -5,7 +5,7 @@ import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { ScrollBox } from "@/components/Page/ScrollBox";
 import { paths } from "@/paths";
-import { hparamsText } from "./curves";
+import { formatHparams } from "./curves";
 import styles from "./Experiment.module.css";
 import { Rungs } from "./Rungs";
 import { useSearch } from "./useExperiment";
@@ -24,13 +24,13 @@ export function Search({ experiment }: { experiment: Experiment }) {
         <p>
           Best: {formatNumber(search.bestMetric)} by{" "}
           <Link to={paths.trial(search.bestTrialId)}>trial {search.bestTrialId}</Link> (
-          {hparamsText(search.bestHparams)})
+          {formatHparams(search.bestHparams)})
         </p>
       ) : null}
-      {(search.front?.length ?? 0) > 0 && <Front search={search} />}
+      {(search.front?.length ?? 0) > 0 && <ParetoFront search={search} />}
       {brackets.length === 0 && (
         <EmptyState command="det preview-search adaptive.yaml">
-          The method {search.name} stops no trial early: it has no rungs.
+          Search method {search.name} does not stop trials early, so it has no rungs.
         </EmptyState>
       )}
       {brackets.length > 0 && <Rungs search={search} />}
@@ -39,11 +39,11 @@ export function Search({ experiment }: { experiment: Experiment }) {
 }
 
 /** Of a search with several objectives: the validations that no other one beats in all of them. */
-function Front({ search }: { search: Message["Search"] }) {
+function ParetoFront({ search }: { search: Message["Search"] }) {
   return (
-    <ScrollBox label="Front">
+    <ScrollBox label="Pareto front">
       <table>
-        <caption className={styles.caption}>Front: beaten by none in every objective</caption>
+        <caption className={styles.caption}>Pareto front</caption>
         <thead>
           <tr>
             <th>Trial</th>
@@ -68,7 +68,7 @@ function Front({ search }: { search: Message["Search"] }) {
                   {formatNumber(value)}
                 </td>
               ))}
-              <td>{hparamsText(hparams)}</td>
+              <td>{formatHparams(hparams)}</td>
             </tr>
           ))}
         </tbody>

@@ -17,7 +17,7 @@ it("takes a trial by its number, and goes to the next", async () => {
   const field = screen.getByLabelText("Trial");
   await userEvent.clear(field);
   await userEvent.type(field, "5{Enter}");
-  expect(screen.getByRole("status")).toHaveTextContent("no such trial");
+  expect(screen.getByRole("status")).toHaveTextContent("No such trial");
   await userEvent.clear(field);
   await userEvent.type(field, "4{Enter}");
   expect(onChoose.mock.calls).toEqual([[9], [4]]);

@@ -51,9 +51,9 @@ export function TrialPicker({ ids, chosen, onChoose }: Props) {
         ))}
       </datalist>{" "}
       {step("Previous", ids[place - 1])} {step("Next", ids[place + 1])}{" "}
-      <Link to={paths.trial(chosen)}>Open the trial</Link>{" "}
+      <Link to={paths.trial(chosen)}>Open trial</Link>{" "}
       <span id="trial-wrong" role="status">
-        {isKnown ? `${place + 1} of ${ids.length}` : "The experiment has no such trial."}
+        {isKnown ? `${place + 1} of ${ids.length}` : "No such trial in this experiment."}
       </span>
     </form>
   );

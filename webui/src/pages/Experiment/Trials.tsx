@@ -1,15 +1,15 @@
 import { useCallback, useMemo, useState } from "react";
 import { keepPreviousData, useQueries, useQuery } from "@tanstack/react-query";
 import { Link, useSearchParams } from "react-router";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import type { Experiment, Message } from "@/api/types";
-import { decimalsOf, formatFixed, numberOf } from "@/charts/format";
+import { countDecimals, formatFixed, toNumber } from "@/charts/format";
 import { duration } from "@/format";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { State } from "@/components/State/State";
-import { DataTable, type Cell, type TableColumn } from "@/components/table/DataTable";
+import { DataTable, type Cell } from "@/components/table/DataTable";
 import { Time } from "@/components/Time/Time";
-import { readView, writeView, type TableView } from "@/components/table/view";
+import { readView, writeView, type TableColumn, type TableView } from "@/components/table/view";
 import { paths } from "@/paths";
 import styles from "./Experiment.module.css";
 
@@ -22,20 +22,25 @@ const COLUMNS: TableColumn[] = [
   { name: "searcherMetricsVal", head: "Searcher metric", isNumber: true, width: 140 },
   { name: "checkpointCount", head: "Checkpoints", isNumber: true, width: 110 },
   { name: "startTime", head: "Started", isNumber: false, width: 120 },
-  { name: "duration", head: "Took", isNumber: true, width: 100 },
+  { name: "duration", head: "Duration", isNumber: true, width: 100 },
 ];
 
 /** The trials of the experiment, with their hyperparameters, sorted in the master. */
 export function Trials({ experiment }: { experiment: Experiment }) {
   const id = experiment.id ?? 0;
   const [params, setParams] = useSearchParams();
-  const names = hparamNames(experiment);
+  const names = getHparamNames(experiment);
   const columns = [
     ...COLUMNS,
     ...names.map((name) => ({ name: `hp.${name}`, head: name, isNumber: true, width: 120 })),
   ];
   const base: TableView = {
-    ...{ filter: "", text: "", pinned: 1, widths: {}, heat: [], showArchived: true },
+    filter: "",
+    text: "",
+    pinned: 1,
+    widths: {},
+    heat: [],
+    showArchived: true,
     isCompact: false,
     columns: columns.map((column) => column.name),
     sort: [{ column: "id", isDescending: false }],
@@ -47,9 +52,9 @@ export function Trials({ experiment }: { experiment: Experiment }) {
   const sort = view.sort.map((by) => `${by.column}=${by.isDescending ? "desc" : "asc"}`).join(",");
   const { total, rowAt, error } = useTrials(id, sort, from, to);
   const values = Array.from({ length: to - from }, (_, i) =>
-    numberOf(rowAt(from + i)?.searcherMetricValue),
+    toNumber(rowAt(from + i)?.searcherMetricValue),
   );
-  const decimals = decimalsOf(values);
+  const decimals = countDecimals(values);
   return (
     <div className={`${styles.stack} ${styles.full}`}>
       {error && <ErrorPanel error={error} />}
@@ -63,8 +68,8 @@ export function Trials({ experiment }: { experiment: Experiment }) {
         columns={view.columns.flatMap((name) => columns.filter((column) => column.name === name))}
         count={total}
         rowAt={rowAt}
-        idOf={(run) => run.id ?? 0}
-        cellOf={(run, column) => cellOf(run, column, decimals)}
+        getId={(run) => run.id ?? 0}
+        renderCell={(run, column) => renderCell(run, column, decimals)}
         onRange={onRange}
         view={view}
         onView={(next) => setParams(writeView(params, next, base), { replace: true })}
@@ -76,7 +81,7 @@ export function Trials({ experiment }: { experiment: Experiment }) {
 }
 
 /** The paths of hyperparameters in a configuration; those that hold others are not ones themselves. */
-export function hparamNames(experiment: Experiment): string[] {
+export function getHparamNames(experiment: Experiment): string[] {
   const names: string[] = [];
   const walk = (value: unknown, path: string) => {
     if (typeof value !== "object" || value === null || "type" in value || Array.isArray(value)) {
@@ -92,7 +97,7 @@ export function hparamNames(experiment: Experiment): string[] {
 }
 
 /** A hyperparameter by its path in what a trial was given. */
-export function hparamOf(hparams: unknown, path: string): string | number | undefined {
+export function getHparam(hparams: unknown, path: string): string | number | undefined {
   let value: unknown = hparams;
   for (const name of path.split("."))
     value = (value as Record<string, unknown> | undefined)?.[name];
@@ -101,10 +106,10 @@ export function hparamOf(hparams: unknown, path: string): string | number | unde
 }
 
 function formatMetric({ searcherMetricValue: value }: Run, decimals: number): string {
-  return value === undefined ? "–" : formatFixed(numberOf(value), decimals);
+  return value === undefined ? "–" : formatFixed(toNumber(value), decimals);
 }
 
-function cellOf(run: Run, column: string, decimals: number): Cell {
+function renderCell(run: Run, column: string, decimals: number): Cell {
   const id = run.id ?? 0;
   if (column === "id") return { content: <Link to={paths.trial(id)}>{id}</Link> };
   if (column === "state") return { content: <State state={run.state} /> };
@@ -112,7 +117,7 @@ function cellOf(run: Run, column: string, decimals: number): Cell {
   if (column === "startTime") return { content: <Time at={run.startTime} /> };
   if (column === "duration") return { content: duration(run.duration ?? 0) };
   if (column === "checkpointCount") return { content: run.checkpointCount };
-  return { content: hparamOf(run.hyperparameters, column.slice("hp.".length)) ?? "–" };
+  return { content: getHparam(run.hyperparameters, column.slice("hp.".length)) ?? "–" };
 }
 
 function useTrials(id: number, sort: string, from: number, to: number) {
@@ -123,23 +128,23 @@ function useTrials(id: number, sort: string, from: number, to: number) {
       filterGroup: { kind: "group", conjunction: "and", children },
     });
   }, [id]);
-  const optionsOf = (page: number) => ({
+  const getQueryOptions = (page: number) => ({
     queryKey: ["experiment-parts", id, "trials", sort, page],
     gcTime: 30_000,
     queryFn: ({ signal }: { signal: AbortSignal }) =>
-      dataOf(
+      unwrap(
         api.POST("/api/v1/runs", {
           body: { filter, sort, offset: page * PAGE, limit: PAGE },
           signal,
         }),
       ),
   });
-  const first = useQuery({ ...optionsOf(0), placeholderData: keepPreviousData });
+  const first = useQuery({ ...getQueryOptions(0), placeholderData: keepPreviousData });
   const total = first.data?.pagination?.total ?? 0;
   const last = Math.floor(Math.max(0, Math.min(to, total) - 1) / PAGE);
   const pages: number[] = [];
   for (let page = Math.max(1, Math.floor(from / PAGE)); page <= last; page++) pages.push(page);
-  const others = useQueries({ queries: pages.map(optionsOf) });
+  const others = useQueries({ queries: pages.map(getQueryOptions) });
   const rowAt = (index: number): Run | undefined => {
     const page = Math.floor(index / PAGE);
     return (page === 0 ? first.data : others[pages.indexOf(page)]?.data)?.runs?.[index % PAGE];

@@ -1,21 +1,21 @@
-import { valuesOf, type ReportedPoint } from "@/api/reported";
+import { collectValues, type ReportedPoint } from "@/api/liveQueries";
 import type { Message } from "@/api/types";
-import { mergePlaces, thinned } from "@/charts/merge";
+import { mergeOrder, downsample } from "@/charts/merge";
 import type { Series } from "@/charts/series";
 
 type Trial = NonNullable<Message["TrialsSampleResponse"]["trials"]>[number];
 
 /** A trial's choice in a line: "lr 0.1, x 3". */
-export function hparamsText(hparams: Record<string, unknown> | undefined): string {
+export function formatHparams(hparams: Record<string, unknown> | undefined): string {
   return Object.entries(hparams ?? {})
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, value]) => `${name} ${JSON.stringify(value)}`)
     .join(", ");
 }
 
-/** So many trials have a curve, of so many points; one that grows while it is looked at has twice as many at most. */
-export const MOST_CURVES = 500;
-export const MOST_POINTS = 1000;
+/** So many trials have a curve, of so many points; one that grows while it is looked at has twice as many at max. */
+export const MAX_CURVES = 500;
+export const MAX_POINTS = 1000;
 
 /** The sampled trials, asked for as columns, as curves over batches. */
 export function toSeries(trials: readonly Trial[]): Series[] {
@@ -34,7 +34,7 @@ export function addToCurves(
   points: readonly ReportedPoint[],
   metric: { group: string; name: string },
 ): Series[] {
-  const reported = valuesOf(points, metric, ({ values }) => {
+  const reported = collectValues(points, metric, ({ values }) => {
     const value = values?.[metric.name];
     return typeof value === "number" ? value : NaN;
   });
@@ -42,21 +42,23 @@ export function addToCurves(
   const next = series.map((each) => {
     const added = reported.get(Number(each.id));
     reported.delete(Number(each.id));
-    return added ? grown(each, added) : each;
+    return added ? mergeCurve(each, added) : each;
   });
-  for (const [id, added] of [...reported].slice(0, Math.max(0, MOST_CURVES - next.length))) {
-    const [x, y] = [new Float64Array(), new Float64Array()];
-    next.push(grown({ id: String(id), label: `trial ${id}`, x, y, rank: next.length }, added));
+  for (const [id, added] of [...reported].slice(0, Math.max(0, MAX_CURVES - next.length))) {
+    const x = new Float64Array();
+    const y = new Float64Array();
+    next.push(mergeCurve({ id: String(id), label: `trial ${id}`, x, y, rank: next.length }, added));
   }
   return next;
 }
 
-function grown(series: Series, added: ReadonlyMap<number, number>): Series {
-  const [newX, newY] = [[...added.keys()], [...added.values()]];
-  let places = mergePlaces(series.x, newX);
+function mergeCurve(series: Series, added: ReadonlyMap<number, number>): Series {
+  const newX = [...added.keys()];
+  const newY = [...added.values()];
+  let places = mergeOrder(series.x, newX);
   const yOf = (place: number) => (place < 0 ? newY[-1 - place] : series.y[place]) ?? NaN;
-  if (places.length > 2 * MOST_POINTS) {
-    places = thinned(places.map(yOf), MOST_POINTS).map((i) => places[i] ?? 0);
+  if (places.length > 2 * MAX_POINTS) {
+    places = downsample(places.map(yOf), MAX_POINTS).map((i) => places[i] ?? 0);
   }
   const x = Float64Array.from(places, (p) => (p < 0 ? newX[-1 - p] : series.x[p]) ?? NaN);
   return { ...series, x, y: Float64Array.from(places, yOf) };

@@ -6,16 +6,16 @@ import { describe, expect, it, vi } from "vitest";
 import names from "@goldens/metricNames.json";
 import sample from "@goldens/sample.json";
 import trials from "@goldens/trials.json";
-import { changeMark, textOf, unpack } from "@/components/Code/files";
+import { describeChange, readText, unpack } from "@/components/Code/files";
 import { readTar } from "@/tar";
 import { like } from "@/testing/goldens";
 import { showPage, viewer, type Answers } from "@/testing/pages";
-import { verbsFor } from "./Actions";
-import { firstMetric, hparamsText, toSeries } from "./curves";
+import { getVerbs } from "./Actions";
+import { firstMetric, formatHparams, toSeries } from "./curves";
 import { Fork } from "./Fork";
 import { Notes } from "./Notes";
 import { Overview } from "./Overview";
-import { hparamNames, hparamOf } from "./Trials";
+import { getHparamNames, getHparam } from "./Trials";
 
 // Drawn by a canvas, which there is none of here.
 vi.mock("@/charts/LineChart", () => ({ LineChart: () => null }));
@@ -48,14 +48,14 @@ describe("a context directory", () => {
   it("is read to its files", () => {
     const files = readTar(archive);
     expect(files.map((file) => file.path)).toEqual([long, "data.bin", "train.py"]);
-    expect(files.map(textOf)).toEqual(["deep", undefined, "print(1)\n"]);
+    expect(files.map(readText)).toEqual(["deep", undefined, "print(1)\n"]);
   });
 
   it("says which files differ, also of those that are no text", () => {
     const file = (...content: number[]) => ({ path: "a", content: Uint8Array.from(content) });
-    expect(changeMark(file(0, 1), file(0, 1))).toBe("");
-    expect(changeMark(file(0, 1), file(0, 2))).toBe("(differs)");
-    expect(changeMark(file(0), undefined)).toBe("(only here)");
+    expect(describeChange(file(0, 1), file(0, 1))).toBe("");
+    expect(describeChange(file(0, 1), file(0, 2))).toBe("(differs)");
+    expect(describeChange(file(0), undefined)).toBe("(only in this experiment)");
   });
 
   it("may be followed by zeros when it is packed", () => {
@@ -65,11 +65,11 @@ describe("a context directory", () => {
 });
 
 it("offers what a state allows", () => {
-  expect(verbsFor("RUNNING", false)).toEqual(["pause", "cancel", "kill"]);
-  expect(verbsFor("PAUSED", false)).toEqual(["activate", "cancel", "kill"]);
-  expect(verbsFor("STOPPING_CANCELED", false)).toEqual(["kill"]);
-  expect(verbsFor("COMPLETED", true)).toEqual(["unarchive"]);
-  expect(verbsFor("DELETING", false)).toEqual([]);
+  expect(getVerbs("RUNNING", false)).toEqual(["pause", "cancel", "kill"]);
+  expect(getVerbs("PAUSED", false)).toEqual(["activate", "cancel", "kill"]);
+  expect(getVerbs("STOPPING_CANCELED", false)).toEqual(["kill"]);
+  expect(getVerbs("COMPLETED", true)).toEqual(["unarchive"]);
+  expect(getVerbs("DELETING", false)).toEqual([]);
 });
 
 it("makes curves of sampled trials, with gaps where a value is no number", () => {
@@ -78,13 +78,15 @@ it("makes curves of sampled trials, with gaps where a value is no number", () =>
   const [series] = toSeries([like(trial, { trialId: 7, columns })]);
   expect(series).toMatchObject({ id: "7", label: "trial 7", rank: 0 });
   expect([...(series ? Array.from(series.y) : [])]).toEqual([2, NaN]);
-  expect(hparamsText({ lr: 0.123456, opt: "sgd" })).toBe('lr 0.123456, opt "sgd"');
+  expect(formatHparams({ lr: 0.123456, opt: "sgd" })).toBe('lr 0.123456, opt "sgd"');
   const metrics = [
     like<{ group: string; name: string }>(names.answer.metricNames[0], {
-      ...{ group: "training", name: "loss" },
+      group: "training",
+      name: "loss",
     }),
     like<{ group: string; name: string }>(names.answer.metricNames[0], {
-      ...{ group: "validation", name: "error" },
+      group: "validation",
+      name: "error",
     }),
   ];
   expect(firstMetric(metrics, "loss")).toEqual(metrics[1]);
@@ -94,10 +96,10 @@ it("knows hyperparameters by their paths", () => {
   const config = {
     hyperparameters: { lr: { type: "log" }, net: { depth: { type: "int" }, act: "relu" } },
   };
-  expect(hparamNames({ config: config as never })).toEqual(["lr", "net.act", "net.depth"]);
-  expect(hparamOf({ net: { depth: 3 } }, "net.depth")).toBe(3);
-  expect(hparamOf(trials.answer.trials[0]?.hparams, "lr")).toBe(0.125);
-  expect(hparamOf({ net: { depth: 3 } }, "net.width")).toBeUndefined();
+  expect(getHparamNames({ config: config as never })).toEqual(["lr", "net.act", "net.depth"]);
+  expect(getHparam({ net: { depth: 3 } }, "net.depth")).toBe(3);
+  expect(getHparam(trials.answer.trials[0]?.hparams, "lr")).toBe(0.125);
+  expect(getHparam({ net: { depth: 3 } }, "net.width")).toBeUndefined();
 });
 
 it.each([
@@ -127,10 +129,10 @@ it("asks before notes that somebody else wrote meanwhile are replaced", async ()
   );
   await userEvent.click(screen.getByRole("button", { name: "Edit" }));
   act(() => change("hers"));
-  await userEvent.type(screen.getByLabelText("Notes, in Markdown"), "!");
+  await userEvent.type(screen.getByLabelText("Notes (Markdown)"), "!");
   const asked = vi.spyOn(window, "confirm").mockReturnValueOnce(false).mockReturnValue(true);
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
-  expect(asked.mock.calls[0]?.[0]).toMatch(/^Somebody else has changed the notes/);
+  expect(asked.mock.calls[0]?.[0]).toMatch(/^Someone else changed the notes/);
   expect(page.bodyOf(patch)).toBeUndefined();
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
   await vi.waitFor(() => expect(page.bodyOf(patch)).toEqual({ notes: "mine!" }));
@@ -144,13 +146,13 @@ describe("Fork", () => {
   it("says what the master finds wrong, and does not start", async () => {
     show({ [post]: new Error("searcher: missing") });
     expect(await screen.findByText("searcher: missing")).toBeInTheDocument();
-    expect(screen.getByText("request r-1")).toBeInTheDocument();
+    expect(screen.getByText("Request ID r-1")).toBeInTheDocument();
     expect(screen.getByRole("button", { name: "Start" })).toBeDisabled();
   });
 
   it("starts what is good and goes there", async () => {
     const { router } = show({ [post]: { experiment: { id: 8 } } });
-    expect(await screen.findByText("The configuration is good.")).toBeInTheDocument();
+    expect(await screen.findByText("Configuration is valid.")).toBeInTheDocument();
     await vi.waitFor(() => expect(screen.getByRole("button", { name: "Start" })).toBeEnabled());
     await userEvent.click(screen.getByRole("button", { name: "Start" }));
     await vi.waitFor(() => expect(router.state.location.pathname).toBe("/experiments/8"));
@@ -158,9 +160,9 @@ describe("Fork", () => {
 
   it("starts nothing for one who may have no experiment anywhere", async () => {
     show({ ...viewer, [post]: { experiment: { id: 8 } } });
-    expect(await screen.findByText("The configuration is good.")).toBeInTheDocument();
+    expect(await screen.findByText("Configuration is valid.")).toBeInTheDocument();
     const start = screen.getByRole("button", { name: "Start" });
     expect(start).toBeDisabled();
-    expect(start.title).toMatch(/^Needs the role Editor in a workspace/);
+    expect(start.title).toMatch(/^Requires the Editor role in a workspace/);
   });
 });

@@ -26,15 +26,15 @@ export function propose(config: string, purpose: Purpose, origin: Origin | undef
   const name = document.get("name");
   if (typeof name === "string" && purpose === "search") document.set("name", `${name} search`);
   if (purpose === "search") searchAround(document, origin);
-  else goOn(document, origin);
+  else continueFrom(document, origin);
   return document.toString();
 }
 
-function goOn(document: Document, { trialId, hparams }: Origin) {
+function continueFrom(document: Document, { trialId, hparams }: Origin) {
   document.set("hyperparameters", Object.fromEntries(sorted(hparams)));
-  const searcher = searcherOf(document);
+  const searcher = getSearcher(document);
   document.set("searcher", {
-    ...kept(searcher, LENGTHS),
+    ...pickFields(searcher, LENGTHS),
     name: "single",
     source_trial_id: trialId,
   });
@@ -44,8 +44,8 @@ function goOn(document: Document, { trialId, hparams }: Origin) {
 const LENGTHS = ["metric", "smaller_is_better", "max_length", "time_metric", "max_time"];
 
 function searchAround(document: Document, { hparams, length }: Origin) {
-  const searcher = searcherOf(document);
-  const known = kept(searcher, LENGTHS);
+  const searcher = getSearcher(document);
+  const known = pickFields(searcher, LENGTHS);
   const hasLength = "max_length" in known || "max_time" in known;
   document.set("searcher", {
     name: "adaptive_asha",
@@ -60,11 +60,11 @@ function searchAround(document: Document, { hparams, length }: Origin) {
   document.set("hyperparameters", around(hparams, said ?? {}, isSearched));
 }
 
-function searcherOf(document: Document): Record<string, unknown> {
+function getSearcher(document: Document): Record<string, unknown> {
   return (document.toJS() as { searcher?: Record<string, unknown> }).searcher ?? {};
 }
 
-const kept = (searcher: Record<string, unknown>, names: readonly string[]) =>
+const pickFields = (searcher: Record<string, unknown>, names: readonly string[]) =>
   Object.fromEntries(Object.entries(searcher).filter(([name]) => names.includes(name)));
 
 // The API's objects come in any order.
@@ -91,7 +91,7 @@ function around(
       const before = said[name];
       if (isRecord(value) && !isRange(before))
         return [name, around(value, isRecord(before) ? before : {}, isSearched)];
-      if (isRange(before)) return [name, narrowed(before as Range, value)];
+      if (isRange(before)) return [name, narrowRange(before as Range, value)];
       return [name, isSearched ? value : rangeAround(value)];
     }),
   );
@@ -107,12 +107,13 @@ interface Range {
 const short = (value: number) => Number(value.toPrecision(4));
 
 /** A third of the range that it was chosen from, around the value; of categories all. */
-function narrowed(range: Range, value: unknown): unknown {
+function narrowRange(range: Range, value: unknown): unknown {
   const { type, minval, maxval, base = 10 } = range;
   if (typeof value !== "number" || minval === undefined || maxval === undefined) return range;
   const at = type === "log" ? Math.log(value) / Math.log(base) : value;
   const reach = (maxval - minval) / 6;
-  const [from, to] = [Math.max(minval, at - reach), Math.min(maxval, at + reach)];
+  const from = Math.max(minval, at - reach);
+  const to = Math.min(maxval, at + reach);
   const ends: [number, number] =
     type === "int" ? [Math.floor(from), Math.ceil(to)] : [short(from), short(to)];
   return { ...range, minval: ends[0], maxval: ends[1] };

@@ -1,15 +1,15 @@
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { api, dataOf } from "@/api/client";
-import { readLines, queryOf } from "@/api/lines";
+import { api, unwrap } from "@/api/client";
+import { readMessages, buildQuery } from "@/api/messages";
 import type { Message } from "@/api/types";
-import { liveQuery } from "@/api/reported";
+import { liveQuery } from "@/api/liveQueries";
 import { addToTrials, type TrialPoints } from "@/api/trialPoints";
 import { metricNamesQuery, type Metric } from "@/api/trialQueries";
-import { useNews } from "@/api/useNews";
-import { useRenewal } from "@/api/useRenewal";
+import { useExperimentStream } from "@/api/useExperimentStream";
+import { useRefresh } from "@/api/useRefresh";
 import type { Series } from "@/charts/series";
-import { isTerminal } from "@/components/LogView/filters";
-import { addToCurves, MOST_CURVES, MOST_POINTS, toSeries } from "./curves";
+import { isTerminal } from "@/api/states";
+import { addToCurves, MAX_CURVES, MAX_POINTS, toSeries } from "./curves";
 import type { Origin } from "./propose";
 
 type Experiment = Message["Experiment"];
@@ -20,7 +20,7 @@ export function useExperiment(id: number) {
   const read = useQuery({
     queryKey: ["experiment", id],
     queryFn: ({ signal }) =>
-      dataOf(
+      unwrap(
         api.GET("/api/v1/experiments/{experiment_id}", {
           params: { path: { experiment_id: id } },
           signal,
@@ -28,10 +28,10 @@ export function useExperiment(id: number) {
       ),
   });
   // What is no curve is read again now and then: many pages may be open.
-  const renewParts = useRenewal({ queryKey: ["experiment-parts", id] }, 4000);
+  const refreshParts = useRefresh({ queryKey: ["experiment-parts", id] }, 4000);
   const own = { queryKey: ["experiment", id], exact: true };
-  const renew = useRenewal(own, 1000);
-  const { live } = useNews(id, undefined, ({ experiment }) => {
+  const refresh = useRefresh(own, 1000);
+  const { live } = useExperimentStream(id, undefined, ({ experiment }) => {
     if (!experiment) return true;
     const known = client.getQueryData<typeof read.data>(own.queryKey)?.experiment;
     // What had ended when it was read brings no news.
@@ -42,8 +42,8 @@ export function useExperiment(id: number) {
     // One copy alone: a second one would hide what is read after it, as the notes that were saved.
     client.setQueryData<typeof read.data>(own.queryKey, (old) => old && { ...old, experiment });
     // A read that is under way may bring what was before this message.
-    if (client.isFetching(own) > 0) renew();
-    if (isNews) renewParts();
+    if (client.isFetching(own) > 0) refresh();
+    if (isNews) refreshParts();
     return isNews;
   });
   const experiment: Experiment | undefined = read.data?.experiment;
@@ -56,26 +56,26 @@ const hasJustEnded = ({ endTime }: Experiment) => Date.now() - Date.parse(endTim
 /** The metrics that the experiment's trials report. */
 export const useMetricNames = (id: number) => useQuery(metricNamesQuery(id));
 
-/** The curves of a metric of the best trials (MOST_CURVES at most), thinned out so that peaks stay. As columns: half a million points are too many to be objects for long. */
-export function useCurves(id: number, metric: Metric | undefined, isAsked: boolean) {
+/** The curves of a metric of the best trials (MAX_CURVES at max), downsample out so that peaks stay. As columns: half a million points are too many to be objects for long. */
+export function useCurves(id: number, metric: Metric | undefined, isEnabled: boolean) {
   return useQuery({
     ...liveQuery<Series[]>(id, {
       queryKey: ["experiment-live", id, "curves", metric],
       add: (series, points) => (metric ? addToCurves(series, points, metric) : series),
       read: async (signal) => {
-        const query = queryOf({
+        const query = buildQuery({
           metricName: metric?.name,
           group: metric?.group,
-          maxTrials: MOST_CURVES,
-          maxDatapoints: MOST_POINTS,
+          maxTrials: MAX_CURVES,
+          maxDatapoints: MAX_POINTS,
           asColumns: true,
         });
         const path = `/api/v1/experiments/${id}/metrics-stream/trials-sample?${query}`;
-        const [sample] = await readLines<Message["TrialsSampleResponse"]>(path, signal);
+        const [sample] = await readMessages<Message["TrialsSampleResponse"]>(path, signal);
         return toSeries(sample?.trials ?? []);
       },
     }),
-    enabled: isAsked && metric !== undefined,
+    enabled: isEnabled && metric !== undefined,
     placeholderData: keepPreviousData,
     // What was there is compared by nothing: that would cost more than drawing it.
     structuralSharing: false,
@@ -89,31 +89,32 @@ const ALL_POINTS = 100_000;
 export function useTimedCurves(
   experiment: Experiment,
   metric: Metric | undefined,
-  isAsked: boolean,
+  isEnabled: boolean,
 ) {
   const id = experiment.id ?? 0;
-  const trials = Math.min(MOST_CURVES, Math.max(1, experiment.numTrials ?? 1));
-  const most = Math.min(MOST_POINTS, Math.floor(ALL_POINTS / trials));
+  const trials = Math.min(MAX_CURVES, Math.max(1, experiment.numTrials ?? 1));
+  const max = Math.min(MAX_POINTS, Math.floor(ALL_POINTS / trials));
   return useQuery({
     ...liveQuery<TrialPoints[]>(id, {
       queryKey: ["experiment-live", id, "timed-curves", metric],
       add: (known, points) =>
-        metric
-          ? addToTrials(known, points, metric, most, (_, count) => count < MOST_CURVES)
-          : known,
+        metric ? addToTrials(known, points, metric, max, (_, count) => count < MAX_CURVES) : known,
       read: async (signal) => {
-        const query = queryOf({
-          ...{ metricName: metric?.name, group: metric?.group },
-          ...{ maxTrials: MOST_CURVES, maxDatapoints: most },
+        const query = buildQuery({
+          metricName: metric?.name,
+          group: metric?.group,
+          maxTrials: MAX_CURVES,
+          maxDatapoints: max,
         });
         const path = `/api/v1/experiments/${id}/metrics-stream/trials-sample?${query}`;
-        const [sample] = await readLines<Message["TrialsSampleResponse"]>(path, signal);
+        const [sample] = await readMessages<Message["TrialsSampleResponse"]>(path, signal);
         return (sample?.trials ?? []).map(({ trialId = 0, data = [] }) => ({
-          ...{ trialId, points: data },
+          trialId,
+          points: data,
         }));
       },
     }),
-    enabled: isAsked && metric !== undefined,
+    enabled: isEnabled && metric !== undefined,
     placeholderData: keepPreviousData,
     structuralSharing: false,
   });
@@ -124,7 +125,7 @@ export function useSearch(id: number) {
   return useQuery({
     queryKey: ["experiment-parts", id, "search"],
     queryFn: ({ signal }) =>
-      dataOf(
+      unwrap(
         api.GET("/api/v1/experiments/{experiment_id}/search", {
           params: { path: { experiment_id: id } },
           signal,
@@ -134,13 +135,13 @@ export function useSearch(id: number) {
 }
 
 /** The trial that a new experiment starts from. */
-export function useOrigin(trialId: number | undefined) {
+export function useOriginTrial(trialId: number | undefined) {
   return useQuery({
     queryKey: ["experiment-origin", trialId],
     enabled: trialId !== undefined,
     queryFn: async ({ signal }): Promise<Origin> => {
       const params = { path: { trial_id: trialId ?? 0 } };
-      const { trial } = await dataOf(api.GET("/api/v1/trials/{trial_id}", { params, signal }));
+      const { trial } = await unwrap(api.GET("/api/v1/trials/{trial_id}", { params, signal }));
       return {
         trialId: trialId ?? 0,
         hparams: trial?.hparams ?? {},
@@ -153,7 +154,7 @@ export function useOrigin(trialId: number | undefined) {
 export type Verb = "pause" | "activate" | "cancel" | "kill" | "archive" | "unarchive";
 
 /** Does something to the experiment; its stream shows what became of it. */
-export function useVerb(id: number) {
+export function useExperimentAction(id: number) {
   const client = useQueryClient();
   return useMutation({
     mutationFn: (verb: Verb) =>

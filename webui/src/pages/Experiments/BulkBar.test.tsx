@@ -9,7 +9,9 @@ import { BulkBar } from "./BulkBar";
 import type { Kind, Row } from "./rows";
 
 const row = (id: number, projectId: number): Row => ({
-  ...{ kind: "experiments", id, experiment: { id, projectId } },
+  kind: "experiments",
+  id,
+  experiment: { id, projectId },
 });
 
 interface Shown {
@@ -27,7 +29,11 @@ const show = (
   showPage(
     () => (
       <BulkBar
-        {...{ selected: new Set(rows.map(({ id }) => id)), rows, kind, found, onAll }}
+        selected={new Set(rows.map(({ id }) => id))}
+        rows={rows}
+        kind={kind}
+        found={found}
+        onAll={onAll}
         onClear={() => undefined}
         onGone={onGone}
         onCompare={() => undefined}
@@ -51,7 +57,7 @@ it("offers a viewer none of it, and says why", async () => {
   );
   for (const name of ["Pause", "Kill", "Delete", "Move"]) {
     expect(screen.getByRole("button", { name })).toBeDisabled();
-    expect(screen.getByRole("button", { name }).title).toMatch(/^Needs the role Editor/);
+    expect(screen.getByRole("button", { name }).title).toMatch(/^Requires the Editor role/);
   }
 });
 
@@ -64,7 +70,7 @@ it("deletes all that may be, after it has said what is lost, and tells what was 
   expect(await screen.findByText("1 deleted; 1 refused: it runs")).toBeVisible();
   expect(asked.mock.calls[0]?.[0]).toMatch(/^Delete 2 experiments\? Their trials/);
   // The master deletes none of which a model's version holds a checkpoint.
-  expect(asked.mock.calls[0]?.[0]).toMatch(/holds a checkpoint are refused\.$/);
+  expect(asked.mock.calls[0]?.[0]).toMatch(/checkpoint in a registered model are skipped\.$/);
   expect(onGone).toHaveBeenCalledWith([1]);
   expect(page.bodyOf("DELETE /api/v1/projects/3/experiments/delete")).toEqual({
     experimentIds: [1, 2],
@@ -73,24 +79,29 @@ it("deletes all that may be, after it has said what is lost, and tells what was 
 
 it("moves all to one project", async () => {
   const project = like<Message["Project"]>(projects.answer.projects[0], {
-    ...{ id: 4, name: "trees", archived: false },
+    id: 4,
+    name: "trees",
+    archived: false,
   });
   const page = show({
     "GET /api/v1/workspaces/7/projects": { projects: [project] },
     "POST /api/v1/projects/3/experiments/move": {},
   });
   await press("Move");
-  expect(await screen.findByLabelText("To project")).toHaveTextContent("vision / trees");
+  expect(await screen.findByLabelText("Destination project")).toHaveTextContent("vision / trees");
   await userEvent.click(screen.getAllByRole("button", { name: "Move" }).at(-1) as HTMLElement);
   expect(await screen.findByText("2 moved")).toBeVisible();
   expect(page.bodyOf("POST /api/v1/projects/3/experiments/move")).toEqual({
-    ...{ experimentIds: [1, 2], destinationProjectId: 4 },
+    experimentIds: [1, 2],
+    destinationProjectId: 4,
   });
 });
 
 it("finds what was moved in its new project", async () => {
   const project = like<Message["Project"]>(projects.answer.projects[0], {
-    ...{ id: 4, name: "trees", archived: false },
+    id: 4,
+    name: "trees",
+    archived: false,
   });
   const page = show({
     "GET /api/v1/workspaces/7/projects": { projects: [project] },
@@ -99,7 +110,7 @@ it("finds what was moved in its new project", async () => {
     "POST /api/v1/projects/4/experiments/pause": {},
   });
   await press("Move");
-  await screen.findByLabelText("To project");
+  await screen.findByLabelText("Destination project");
   await userEvent.click(screen.getAllByRole("button", { name: "Move" }).at(-1) as HTMLElement);
   expect(await screen.findByText(/^1 moved; 1 refused/)).toBeVisible();
   await press("Pause");
@@ -122,8 +133,8 @@ it("asks each project for its own, a thousand at a time, and says how many they 
   );
   await press("Pause");
   expect(await screen.findByText("1200 paused; 1 refused: the database is away")).toBeVisible();
-  expect(screen.getByText("request r-1")).toBeVisible();
-  expect(asked).toHaveBeenCalledWith("Pause 1201 experiments?");
+  expect(screen.getByText("Request ID r-1")).toBeVisible();
+  expect(asked).toHaveBeenCalledWith("Pause 1,201 experiments?");
   const sizes = page.calls
     .filter(({ what }) => what.endsWith("/pause"))
     .map(({ what, body }) => [
@@ -148,9 +159,9 @@ it("asks nothing before what is done to few and can be undone", async () => {
 it("selects all that match where more do, and says why it could not", async () => {
   const onAll = vi.fn(() => Promise.reject(new Error("the master is away")));
   show({}, vi.fn(), "experiments", { found: 1234, onAll });
-  await userEvent.click(screen.getByRole("button", { name: "Select all 1,234 that match" }));
+  await userEvent.click(screen.getByRole("button", { name: "Select all 1,234 matching rows" }));
   expect(onAll).toHaveBeenCalledOnce();
-  expect(await screen.findByText(/could not be selected: the master is away/)).toBeVisible();
+  expect(await screen.findByText(/Cannot select all rows: the master is away/)).toBeVisible();
 });
 
 it("says why nothing can be moved, in place of doing nothing", async () => {
@@ -163,7 +174,9 @@ it("says why nothing can be moved, in place of doing nothing", async () => {
 it("says that no workspace is open to move to", async () => {
   show({ "GET /api/v1/workspaces": { workspaces: [] } });
   await press("Move");
-  expect(await screen.findByText(/^There is no workspace that is not archived/)).toBeVisible();
+  expect(
+    await screen.findByText(/^You cannot edit any workspace that is not archived/),
+  ).toBeVisible();
 });
 
 it("does it with runs in one call, and tells what was refused of which", async () => {
@@ -176,14 +189,16 @@ it("does it with runs in one call, and tells what was refused of which", async (
   const page = show({ "POST /api/v1/runs/delete": { results } }, onGone, "runs");
   await press("Delete");
   expect(await screen.findByText(/^1 deleted; 1 refused: run 2 belongs to a search/)).toBeVisible();
-  expect(asked.mock.calls[0]?.[0]).toMatch(/^Delete 2 runs\? Their logs/);
+  expect(asked.mock.calls[0]?.[0]).toMatch(/^Delete 2 trials\? Their logs/);
   expect(page.bodyOf("POST /api/v1/runs/delete")).toEqual({ runIds: [1, 2] });
   expect(onGone).toHaveBeenCalledWith([1]);
 });
 
 it("moves runs to a project, and says when the call itself was refused", async () => {
   const project = like<Message["Project"]>(projects.answer.projects[0], {
-    ...{ id: 4, name: "trees", archived: false },
+    id: 4,
+    name: "trees",
+    archived: false,
   });
   const page = show(
     {
@@ -194,7 +209,7 @@ it("moves runs to a project, and says when the call itself was refused", async (
     "runs",
   );
   await press("Move");
-  await screen.findByLabelText("To project");
+  await screen.findByLabelText("Destination project");
   await userEvent.click(screen.getAllByRole("button", { name: "Move" }).at(-1) as HTMLElement);
   expect(await screen.findByText(/^0 moved; 2 refused: the project is archived/)).toBeVisible();
   const body = { runIds: [1, 2], destinationProjectId: 4 };

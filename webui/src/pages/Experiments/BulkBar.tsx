@@ -1,12 +1,12 @@
 import { useRef, useState } from "react";
 import { useQueryClient } from "@tanstack/react-query";
 import { useProjectChoices } from "@/api/useProjectChoices";
-import { refusalOf, useRoles } from "@/api/useRoles";
+import { explainRefusal, useRoles } from "@/api/useRoles";
 import { RequestId } from "@/components/ErrorPanel/RequestId";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
-import { counted } from "@/words";
-import { ACTIONS, doAll, moveTo, type Action, type Outcome, type Target } from "./bulk";
-import type { Kind, Row } from "./rows";
+import { counted } from "@/text";
+import { ACTIONS, runAction, moveTo, type Action, type Outcome, type Target } from "./bulk";
+import { nounOf, type Kind, type Row } from "./rows";
 import { ROWS_KEY } from "./useRows";
 import styles from "./Experiments.module.css";
 
@@ -39,15 +39,15 @@ export function BulkBar(props: Props) {
   // Rows are read again a while later; from a project's table they are gone.
   const moved = useRef(new Map<number, number>());
   // Of those of which one may not, the master says so.
-  const refused = refusalOf(useRoles(), "Editor");
+  const refused = explainRefusal(useRoles(), "Editor");
   const isOff = isBusy || Boolean(refused);
   const act = async (action: Action) => {
     const what = counted(ids.length, nounOf(kind));
-    const isAsked = action.loss !== undefined || ids.length > MANY;
+    const isEnabled = action.loss !== undefined || ids.length > MANY;
     const question = [`${action.label} ${what}?`, action.loss].filter(Boolean).join(" ");
-    if (isAsked && !confirm(question)) return;
+    if (isEnabled && !confirm(question)) return;
     setBusy(true);
-    const outcome = await doAll(targetsOf(ids, rows, moved.current), action);
+    const outcome = await runAction(toTargets(ids, rows, moved.current), action);
     for (const id of action.destination ? outcome.done : [])
       moved.current.set(id, action.destination ?? 0);
     setSaid(outcome);
@@ -62,7 +62,7 @@ export function BulkBar(props: Props) {
       setSaid(undefined);
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      setSaid({ done: [], words: `They could not be selected: ${why}`, error });
+      setSaid({ done: [], words: `Cannot select all rows: ${why}`, error });
     }
     setBusy(false);
   };
@@ -71,17 +71,17 @@ export function BulkBar(props: Props) {
     setSaid(undefined);
     onClear();
   };
-  const areSome = ids.length > 0;
-  if (!areSome && !said) return null;
+  const hasPoints = ids.length > 0;
+  if (!hasPoints && !said) return null;
   return (
     <div className={styles.bulk} role="toolbar" aria-label="Selected rows">
-      {areSome && <strong>{ids.length.toLocaleString("en")} selected</strong>}
-      {areSome && ids.length < found && (
+      {hasPoints && <strong>{ids.length.toLocaleString("en")} selected</strong>}
+      {hasPoints && ids.length < found && (
         <button type="button" disabled={isBusy} onClick={() => void selectAll()}>
-          Select all {found.toLocaleString("en")} that match
+          Select all {found.toLocaleString("en")} matching rows
         </button>
       )}
-      {areSome &&
+      {hasPoints &&
         ACTIONS[kind].map((action) => (
           <button
             key={action.label}
@@ -93,7 +93,7 @@ export function BulkBar(props: Props) {
             {action.label}
           </button>
         ))}
-      {areSome && (
+      {hasPoints && (
         <button
           type="button"
           disabled={isOff}
@@ -113,7 +113,7 @@ export function BulkBar(props: Props) {
       )}
       {trials.length > 0 && (
         <button type="button" onClick={() => onCompare(trials)}>
-          Compare {trials.length} {trials.length === 1 ? "trial" : "trials"}
+          Compare {counted(trials.length, "trial")}
         </button>
       )}
       <button type="button" className="plain" onClick={clear}>
@@ -136,7 +136,7 @@ export function BulkBar(props: Props) {
 const MANY = 50;
 
 /** moved: the projects of those that were moved from here. */
-function targetsOf(
+function toTargets(
   ids: readonly number[],
   rows: readonly Row[],
   moved: ReadonlyMap<number, number>,
@@ -144,8 +144,6 @@ function targetsOf(
   const projects = new Map(rows.map(({ id, experiment }) => [id, experiment?.projectId ?? 0]));
   return ids.map((id) => ({ id, project: moved.get(id) ?? projects.get(id) ?? 0 }));
 }
-
-const nounOf = (kind: Kind) => (kind === "runs" ? "run" : "experiment");
 
 interface MoveProps {
   kind: Kind;
@@ -167,8 +165,13 @@ function Move({ kind, count, onMove, onClose }: MoveProps) {
       onClose={onClose}
       fields={[
         {
-          ...{ name: "project", label: "To project", type: "choice", required: true, options },
-          ...{ value: options[0]?.[0], hint: "Those in which you are an Editor" },
+          name: "project",
+          label: "Destination project",
+          type: "choice",
+          required: true,
+          options,
+          value: options[0]?.[0],
+          hint: "Projects that you can edit",
         },
       ]}
       onSubmit={({ project }) => onMove(moveTo(kind, Number(project)))}

@@ -51,7 +51,7 @@ export function ColumnPicker({ columns, view, onView }: Props) {
             checked={view.isCompact}
             onChange={(event) => onView({ ...view, isCompact: event.target.checked })}
           />{" "}
-          compact rows
+          Compact rows
         </label>
         <h2>Shown</h2>
         <ol className={styles.shown}>
@@ -78,8 +78,8 @@ export function ColumnPicker({ columns, view, onView }: Props) {
                 aria-pressed={i < view.pinned}
                 title={
                   i < view.pinned
-                    ? "Columns up to here stay; click: only those before"
-                    : "Let the columns up to here stay"
+                    ? "Unpin this column and those after it"
+                    : "Pin the columns up to this one"
                 }
                 onClick={() => onView({ ...view, pinned: i < view.pinned ? i : i + 1 })}
               >
@@ -92,7 +92,7 @@ export function ColumnPicker({ columns, view, onView }: Props) {
                   aria-pressed={view.heat.includes(name)}
                   onClick={() => toggleHeat(name)}
                 >
-                  {view.heat.includes(name) ? "coloured" : "colour"}
+                  {view.heat.includes(name) ? "colored" : "color"}
                 </button>
               )}
             </li>

@@ -1,13 +1,13 @@
 import { useMemo } from "react";
 import { Link } from "react-router";
 import { Comparison } from "@/components/Comparison/Comparison";
-import { idsIn } from "@/components/Comparison/ids";
+import { parseIds } from "@/components/Comparison/ids";
 import { paths } from "@/paths";
 import styles from "./Experiments.module.css";
 
 /** The trials that the address names, compared beside the table. */
 export function CompareDrawer({ trials, onClose }: { trials: string; onClose: () => void }) {
-  const ids = useMemo(() => idsIn(trials), [trials]);
+  const ids = useMemo(() => parseIds(trials), [trials]);
   return (
     <aside
       className={styles.drawer}

@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from "react";
-import { draftOf, emptyGroup, filterOf, type DraftGroup } from "@/components/table/draft";
+import { toDraft, emptyGroup, toFilter, type DraftGroup } from "@/components/table/draft";
 import { FilterError, parseFilter, type FilterColumn } from "@/components/table/filter";
 import { FilterBuilder } from "@/components/table/FilterBuilder";
-import { sentenceOf } from "@/components/table/sentence";
+import { toSentence } from "@/components/table/sentence";
 import styles from "./Experiments.module.css";
 
 interface Props {
@@ -10,34 +10,42 @@ interface Props {
   sentence: string;
   onSentence: (sentence: string) => void;
   columns: readonly FilterColumn[];
-  valuesOf: (column: string) => readonly string[];
+  suggestValues: (column: string) => readonly string[];
 }
 
 /** The filter as conditions to choose, beside the sentence that it is. */
-export function Conditions({ sentence, onSentence, columns, valuesOf }: Props) {
+export function Conditions({ sentence, onSentence, columns, suggestValues }: Props) {
   const { draft, problem, change } = useDraft(sentence, onSentence, columns);
-  const count = countOf(draft);
+  const count = countConditions(draft);
   return (
     <details className={styles.picker}>
       <summary>Conditions{count > 0 && ` ${count}`}</summary>
       <div className={`${styles.pickerBody} ${styles.conditions}`}>
         {problem && (
           <p role="status" className={styles.error}>
-            The sentence cannot be read: {problem}. What is added here takes its place.
+            Invalid filter ({problem}). Conditions added here replace it.
           </p>
         )}
-        <FilterBuilder group={draft} onChange={change} {...{ columns, valuesOf }} />
+        <FilterBuilder
+          group={draft}
+          onChange={change}
+          columns={columns}
+          suggestValues={suggestValues}
+        />
       </div>
     </details>
   );
 }
 
-const countOf = (group: DraftGroup): number =>
-  group.children.reduce((sum, child) => sum + (child.kind === "group" ? countOf(child) : 1), 0);
+const countConditions = (group: DraftGroup): number =>
+  group.children.reduce(
+    (sum, child) => sum + (child.kind === "group" ? countConditions(child) : 1),
+    0,
+  );
 
 function read(sentence: string, columns: readonly FilterColumn[]) {
   try {
-    return { draft: draftOf(parseFilter(sentence, columns)), problem: "" };
+    return { draft: toDraft(parseFilter(sentence, columns)), problem: "" };
   } catch (error) {
     if (!(error instanceof FilterError)) throw error;
     return { draft: emptyGroup(), problem: error.message };
@@ -68,7 +76,7 @@ function useDraft(
     if (isNews || !next.problem) setState(next);
   }, [sentence, columns, problem]);
   const change = (draft: DraftGroup) => {
-    const next = sentenceOf(filterOf(draft, columns));
+    const next = toSentence(toFilter(draft, columns));
     // What cannot be read stays until there is something in its place.
     setState({ draft, problem: next ? "" : problem });
     if (next === (sent.current.at(-1) ?? sentence) || (problem && !next)) return;

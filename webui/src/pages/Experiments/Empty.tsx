@@ -1,6 +1,6 @@
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import type { TableView } from "@/components/table/view";
-import type { Kind } from "./rows";
+import { nounOf, type Kind } from "./rows";
 
 interface Props {
   kind: Kind;
@@ -12,16 +12,15 @@ interface Props {
 
 /** In place of a table without rows: no more than was asked is denied. */
 export function Empty({ kind, view, projectId, isSearched }: Props) {
-  if (!isSearched)
-    return <EmptyState>{`The ${kind} are shown once the filter can be read.`}</EmptyState>;
+  if (!isSearched) return <EmptyState>{`Correct the filter to see ${nounOf(kind)}s.`}</EmptyState>;
   const where = projectId ? " in this project" : "";
   if (view.filter || view.text)
-    return <EmptyState>{`No ${kind}${where} fit the filter.`}</EmptyState>;
-  const which = view.showArchived ? "" : " that are not archived";
+    return <EmptyState>{`No ${nounOf(kind)}s${where} match the filter.`}</EmptyState>;
+  const which = view.showArchived ? "" : "unarchived ";
   const of = projectId ? ` --project-id ${projectId}` : "";
   return (
     <EmptyState command={`det experiment create${of} const.yaml .`}>
-      {`No ${kind}${where}${which} yet.`}
+      {`No ${which}${nounOf(kind)}s${where} yet.`}
     </EmptyState>
   );
 }

@@ -1,25 +1,26 @@
 import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useSearchParams } from "react-router";
 import { useOverview } from "@/api/useOverview";
-import { useRenewal } from "@/api/useRenewal";
+import { useRefresh } from "@/api/useRefresh";
 import { useIsDark } from "@/charts/theme";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { DataTable } from "@/components/table/DataTable";
 import { FilterError } from "@/components/table/filter";
 import { readView, writeView, type TableView } from "@/components/table/view";
+import { counted } from "@/text";
 import { BulkBar } from "./BulkBar";
-import { cellOf, tableColumn } from "./cells";
+import { renderCell, tableColumn } from "./cells";
 import { ColumnPicker } from "./ColumnPicker";
 import { Conditions } from "./Conditions";
 import { Empty } from "./Empty";
 import styles from "./Experiments.module.css";
 import { FilterBar } from "./FilterBar";
-import { likelyValues } from "./likely";
+import { suggestColumnValues } from "./suggestedValues";
 import { ProjectChip } from "./ProjectChip";
-import { rowsBetween, valueOf, type Kind, type Row } from "./rows";
+import { nounOf, rowsBetween, getValue, type Kind, type Row } from "./rows";
 import { SavedViews } from "./SavedViews";
-import { baseView, searchOf } from "./search";
-import { useColumns, useEnds, type Ends } from "./useColumns";
+import { baseView, toSearch } from "./search";
+import { useColumns, useMetricRanges, type MetricRange } from "./useColumns";
 import { useDecimals } from "./useDecimals";
 import { readAll, ROWS_KEY, useRows, type Search } from "./useRows";
 
@@ -52,7 +53,7 @@ export default function Experiments() {
   const { data: known, error: columnsError, refetch: refetchColumns } = useColumns(kind, projectId);
   const columns = useMemo(() => known ?? [], [known]);
   const found = useMemo(
-    () => searchOf(view, kind, projectId, columns),
+    () => toSearch(view, kind, projectId, columns),
     [view, kind, projectId, columns],
   );
   const wrong = found instanceof FilterError && known ? found : undefined;
@@ -64,7 +65,9 @@ export default function Experiments() {
   const shown = view.columns.map(
     (name) =>
       columns.find((column) => column.column === name) ?? {
-        ...{ column: name, displayName: "", location: "LOCATION_TYPE_UNSPECIFIED" as const },
+        column: name,
+        displayName: "",
+        location: "LOCATION_TYPE_UNSPECIFIED" as const,
         type: "COLUMN_TYPE_UNSPECIFIED" as const,
       },
   );
@@ -73,19 +76,19 @@ export default function Experiments() {
   const { total, rowAt, error, refetch } = rows;
   const isLoading = search ? rows.isLoading : !wrong && !columnsError;
   const overview = useOverview();
-  const renew = useRenewal({ queryKey: ROWS_KEY }, RENEWAL);
+  const refresh = useRefresh({ queryKey: ROWS_KEY }, RENEWAL);
   useEffect(() => {
-    if (overview) renew();
-  }, [overview, renew]);
+    if (overview) refresh();
+  }, [overview, refresh]);
 
   const here = rowsBetween(rowAt, from, to);
   const decimals = useDecimals(view.columns, here, listing);
   const isHot = view.heat.length > 0;
-  const { data: ends, isLoading: areEndsComing } = useEnds(projectId, isHot);
-  const rangeOf = (name: string): Ends | undefined => {
+  const { data: ends, isLoading: areRangesLoading } = useMetricRanges(projectId, isHot);
+  const rangeOf = (name: string): MetricRange | undefined => {
     const known = ends?.get(name.replace(/\.(last|min|max|mean)$/, ""));
-    if (known || areEndsComing) return known;
-    const values = here.map((row) => Number(valueOf(row, name)));
+    if (known || areRangesLoading) return known;
+    const values = here.map((row) => Number(getValue(row, name)));
     const finite = values.filter(Number.isFinite);
     return finite.length > 0 ? [Math.min(...finite), Math.max(...finite)] : undefined;
   };
@@ -132,7 +135,7 @@ export default function Experiments() {
     <div className={styles.page}>
       <div className={styles.tools}>
         <h1 className="visually-hidden">Experiments</h1>
-        <div role="group" aria-label="Rows are" className={styles.kinds}>
+        <div role="group" aria-label="Row type" className={styles.kinds}>
           {(["experiments", "runs"] as const).map((each) => (
             <button
               key={each}
@@ -140,7 +143,7 @@ export default function Experiments() {
               aria-pressed={kind === each}
               onClick={() => switchTo(each)}
             >
-              {each === "runs" ? "Runs" : "Experiments"}
+              {each === "runs" ? "Trials" : "Experiments"}
             </button>
           ))}
         </div>
@@ -155,7 +158,7 @@ export default function Experiments() {
           sentence={view.filter}
           onSentence={(filter) => setView({ ...view, filter })}
           columns={columns}
-          valuesOf={(column) => likelyValues(column, here)}
+          suggestValues={(column) => suggestColumnValues(column, here)}
         />
         <label className={styles.check}>
           <input
@@ -163,26 +166,28 @@ export default function Experiments() {
             checked={view.showArchived}
             onChange={(event) => setView({ ...view, showArchived: event.target.checked })}
           />{" "}
-          archived
+          Show archived
         </label>
         <ColumnPicker columns={columns} view={view} onView={setView} />
         <SavedViews query={params.toString()} />
         <span className={styles.count} role="status">
-          {isLoading || !search ? "" : `${total.toLocaleString("en")} ${kind}`}
+          {isLoading || !search ? "" : counted(total, nounOf(kind))}
         </span>
       </div>
       {(error ?? columnsError) && <ErrorPanel error={error ?? columnsError} onRetry={retry} />}
       {!isLoading && total === 0 && !error ? (
-        <Empty {...{ kind, view, projectId }} isSearched={search !== undefined} />
+        <Empty kind={kind} view={view} projectId={projectId} isSearched={search !== undefined} />
       ) : (
         <DataTable<Row>
           key={listing}
-          label={kind === "runs" ? "Runs" : "Experiments"}
+          label={kind === "runs" ? "Trials" : "Experiments"}
           columns={shown.map(tableColumn)}
           count={isLoading ? 20 : total}
           rowAt={rowAt}
-          idOf={(row) => row.id}
-          cellOf={(row, name) => cellOf(row, name, ranges.get(name), isDark, decimals.get(name))}
+          getId={(row) => row.id}
+          renderCell={(row, name) =>
+            renderCell(row, name, ranges.get(name), isDark, decimals.get(name))
+          }
           onRange={onRange}
           view={view}
           onView={setView}

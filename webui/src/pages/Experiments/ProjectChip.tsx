@@ -10,12 +10,12 @@ export function ProjectChip({ id, onClear }: { id: number; onClear: () => void }
   const name = data?.name ?? String(id);
   return (
     <span className={styles.chip}>
-      project <Link to={paths.project(id)}>{name}</Link>
+      Project <Link to={paths.project(id)}>{name}</Link>
       <button
         type="button"
         className="plain"
-        aria-label={`Leave the project ${name}`}
-        title="Show those of all projects"
+        aria-label={`Clear project filter ${name}`}
+        title="Show all projects"
         onClick={onClear}
       >
         ×

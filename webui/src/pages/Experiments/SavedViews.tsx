@@ -17,7 +17,7 @@ export function SavedViews({ query }: { query: string }) {
     });
   };
   const forget = (gone: string) => {
-    if (confirm(`Forget the view ${gone}?`))
+    if (confirm(`Delete the view ${gone}?`))
       change((now) => now.filter((each) => each.name !== gone));
   };
   return (
@@ -30,7 +30,7 @@ export function SavedViews({ query }: { query: string }) {
             <button
               type="button"
               className="plain"
-              aria-label={`Forget ${view.name}`}
+              aria-label={`Delete view ${view.name}`}
               onClick={() => forget(view.name)}
             >
               ✕

@@ -1,4 +1,4 @@
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import type { Kind } from "./rows";
 
 /** With which it was done, and why not with others. */
@@ -37,16 +37,16 @@ interface Answer {
 }
 
 // The master takes no more in one call.
-const MOST_AT_ONCE = 1000;
+const MAX_PER_CALL = 1000;
 
 /** One call after the other, of which each names what it did not do; all of one that fails were refused. */
-async function inCalls(
+async function sendInBatches(
   ids: readonly number[],
   call: (ids: number[]) => Promise<Answer>,
   refused: Refusals,
 ) {
-  for (let i = 0; i < ids.length; i += MOST_AT_ONCE) {
-    const some = ids.slice(i, i + MOST_AT_ONCE);
+  for (let i = 0; i < ids.length; i += MAX_PER_CALL) {
+    const some = ids.slice(i, i + MAX_PER_CALL);
     try {
       for (const { id = 0, error } of (await call(some)).results ?? [])
         if (error) refused.set(id, new Error(error));
@@ -57,32 +57,33 @@ async function inCalls(
 }
 
 /** The calls for experiments are of one project each. */
-const ofExperiments =
+const forExperiments =
   (call: (project: number, ids: number[]) => Promise<Answer>) =>
   async (targets: readonly Target[]) => {
     const refused: Refusals = new Map();
     for (const project of new Set(targets.map((target) => target.project))) {
       const ids = targets.filter((target) => target.project === project).map(({ id }) => id);
-      await inCalls(ids, (some) => call(project, some), refused);
+      await sendInBatches(ids, (some) => call(project, some), refused);
     }
     return refused;
   };
 
-const ofRuns = (call: (ids: number[]) => Promise<Answer>) => async (targets: readonly Target[]) => {
-  const refused: Refusals = new Map();
-  await inCalls(
-    targets.map(({ id }) => id),
-    call,
-    refused,
-  );
-  return refused;
-};
+const forRuns =
+  (call: (ids: number[]) => Promise<Answer>) => async (targets: readonly Target[]) => {
+    const refused: Refusals = new Map();
+    await sendInBatches(
+      targets.map(({ id }) => id),
+      call,
+      refused,
+    );
+    return refused;
+  };
 
 type Verb = "pause" | "activate" | "cancel" | "kill" | "archive" | "unarchive";
 
 const experiments = (verb: Verb) =>
-  ofExperiments((project_id, experimentIds) =>
-    dataOf(
+  forExperiments((project_id, experimentIds) =>
+    unwrap(
       api.POST(`/api/v1/projects/{project_id}/experiments/${verb}`, {
         params: { path: { project_id } },
         body: { experimentIds },
@@ -93,11 +94,11 @@ const experiments = (verb: Verb) =>
 type RunVerb = "pause" | "resume" | "kill" | "archive" | "unarchive" | "delete";
 
 const runs = (verb: RunVerb) =>
-  ofRuns((runIds) => dataOf(api.POST(`/api/v1/runs/${verb}`, { body: { runIds } })));
+  forRuns((runIds) => unwrap(api.POST(`/api/v1/runs/${verb}`, { body: { runIds } })));
 
 const CHECKPOINTS =
-  "logs, metrics and checkpoints are lost. Those of which a version of a model holds a checkpoint are refused.";
-const KILL_LOSS = "end at once, without a last checkpoint.";
+  "logs, metrics and checkpoints are deleted. Rows with a checkpoint in a registered model are skipped.";
+const KILL_LOSS = "stop immediately, without a final checkpoint.";
 
 /** What can be done with rows of a kind, but for moving them. */
 export const ACTIONS: Record<Kind, Action[]> = {
@@ -107,7 +108,7 @@ export const ACTIONS: Record<Kind, Action[]> = {
     {
       label: "Cancel",
       done: "canceled",
-      loss: "Trials end after a last checkpoint, and what they have not done yet is not done.",
+      loss: "Trials stop after a final checkpoint. Remaining work is dropped.",
       send: experiments("cancel"),
     },
     {
@@ -123,8 +124,8 @@ export const ACTIONS: Record<Kind, Action[]> = {
       done: "deleted",
       loss: `Their trials, ${CHECKPOINTS}`,
       isEnd: true,
-      send: ofExperiments((project_id, experimentIds) =>
-        dataOf(
+      send: forExperiments((project_id, experimentIds) =>
+        unwrap(
           api.DELETE("/api/v1/projects/{project_id}/experiments/delete", {
             params: { path: { project_id } },
             body: { experimentIds },
@@ -153,11 +154,11 @@ export const ACTIONS: Record<Kind, Action[]> = {
 export function moveTo(kind: Kind, destinationProjectId: number): Action {
   const send =
     kind === "runs"
-      ? ofRuns((runIds) =>
-          dataOf(api.POST("/api/v1/runs/move", { body: { runIds, destinationProjectId } })),
+      ? forRuns((runIds) =>
+          unwrap(api.POST("/api/v1/runs/move", { body: { runIds, destinationProjectId } })),
         )
-      : ofExperiments((project_id, experimentIds) =>
-          dataOf(
+      : forExperiments((project_id, experimentIds) =>
+          unwrap(
             api.POST("/api/v1/projects/{project_id}/experiments/move", {
               params: { path: { project_id } },
               body: { experimentIds, destinationProjectId },
@@ -168,7 +169,7 @@ export function moveTo(kind: Kind, destinationProjectId: number): Action {
 }
 
 /** Does it with all of them, and tells with how many, and what was refused first. */
-export async function doAll(targets: readonly Target[], action: Action): Promise<Outcome> {
+export async function runAction(targets: readonly Target[], action: Action): Promise<Outcome> {
   const refused = await action.send(targets);
   const done = targets.map(({ id }) => id).filter((id) => !refused.has(id));
   const words = `${done.length} ${action.done}`;

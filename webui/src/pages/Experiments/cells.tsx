@@ -3,15 +3,24 @@ import { viridis, wantsDarkText } from "@/charts/colours";
 import { formatBytes, formatFixed, formatNumber } from "@/charts/format";
 import { duration } from "@/format";
 import { State } from "@/components/State/State";
-import type { Cell, TableColumn } from "@/components/table/DataTable";
+import type { Cell } from "@/components/table/DataTable";
+import type { TableColumn } from "@/components/table/view";
 import { Time } from "@/components/Time/Time";
 import { paths } from "@/paths";
-import { valueOf, type Row, type Value } from "./rows";
+import { getValue, type Row, type Value } from "./rows";
 import type { Column } from "./useColumns";
 
 const WIDTHS: Record<string, number> = {
-  ...{ id: 72, name: 240, experimentName: 240, description: 280, progress: 90, numTrials: 80 },
-  ...{ state: 130, startTime: 140, endTime: 140, tags: 160 },
+  id: 72,
+  name: 240,
+  experimentName: 240,
+  description: 280,
+  progress: 90,
+  numTrials: 80,
+  state: 130,
+  startTime: 140,
+  endTime: 140,
+  tags: 160,
 };
 
 /** How a column is shown by the table. */
@@ -26,22 +35,22 @@ export function tableColumn(column: Column): TableColumn {
 }
 
 /** What a row shows in a column; coloured by its place between the column's ends if that is asked for; `decimals` of a metric. */
-export function cellOf(
+export function renderCell(
   row: Row,
   column: string,
   range: readonly [number, number] | undefined,
   isDark: boolean,
   decimals?: number,
 ): Cell {
-  const value = valueOf(row, column);
-  const content = contentOf(row, column, value, decimals);
+  const value = getValue(row, column);
+  const content = renderContent(row, column, value, decimals);
   if (!range || typeof value !== "number") return { content };
   const share = range[1] > range[0] ? (value - range[0]) / (range[1] - range[0]) : 0.5;
   const colour = wantsDarkText(share, isDark) ? "#000000" : "#ffffff";
   return { content, background: viridis(share, isDark), colour };
 }
 
-function contentOf(
+function renderContent(
   row: Row,
   column: string,
   value: Value,
@@ -49,7 +58,7 @@ function contentOf(
 ): Cell["content"] {
   if (column === "state") return <State state={value as string | undefined} />;
   if (value === undefined || value === "") return <span aria-label="none">–</span>;
-  const to = addressOf(row, column);
+  const to = getPagePath(row, column);
   if (to) return <Link to={to}>{String(value)}</Link>;
   if (column === "startTime" || column === "endTime") return <Time at={String(value)} />;
   if (column === "duration") return duration(Number(value));
@@ -71,7 +80,7 @@ export function isMetric(column: string): boolean {
   );
 }
 
-function addressOf(row: Row, column: string): string | undefined {
+function getPagePath(row: Row, column: string): string | undefined {
   if (row.kind === "experiments") {
     return column === "id" || column === "name" ? paths.experiment(row.id) : undefined;
   }

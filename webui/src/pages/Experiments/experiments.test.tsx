@@ -85,9 +85,7 @@ describe("the page", () => {
     show("/experiments");
     await screen.findByRole("link", { name: "mnist-random" });
     await userEvent.type(screen.getByRole("combobox", { name: "Filter" }), "colour is red{Enter}");
-    expect(
-      await screen.findByText('there is no column "colour" (character 1)'),
-    ).toBeInTheDocument();
+    expect(await screen.findByText('unknown column "colour" (character 1)')).toBeInTheDocument();
     expect(screen.getByRole("link", { name: "mnist-random" })).toBeInTheDocument();
     const bodies = asked.filter(({ path }) => path.endsWith("/experiments-search"));
     expect(bodies).toHaveLength(1);
@@ -95,9 +93,7 @@ describe("the page", () => {
 
   it("asks for no rows by a filter that it cannot read", async () => {
     show("/experiments?filter=colour+is+red");
-    expect(
-      await screen.findByText("The experiments are shown once the filter can be read."),
-    ).toBeInTheDocument();
+    expect(await screen.findByText("Correct the filter to see experiments.")).toBeInTheDocument();
     expect(asked.map(({ path }) => path)).not.toContain("/api/v1/experiments-search");
   });
 
@@ -120,7 +116,7 @@ describe("the page", () => {
     const many = Array.from({ length: 100 }, (_, i) => ({ experiment: { id: i + 1, name: "a" } }));
     show("/experiments", { experiments: many, pagination: { total: 1000 } });
     await screen.findByRole("checkbox", { name: "Select 1" });
-    await userEvent.click(screen.getByRole("checkbox", { name: "Select the rows that are shown" }));
+    await userEvent.click(screen.getByRole("checkbox", { name: "Select visible rows" }));
     // 600 pixels, of which the head takes 32; the last one is seen in part.
     expect(screen.getByText("18 selected")).toBeInTheDocument();
     const confirm = vi.fn().mockReturnValue(false);
@@ -138,9 +134,9 @@ describe("the page", () => {
     const many = Array.from({ length: 100 }, (_, i) => ({ experiment: { id: i + 1, name: "a" } }));
     show("/experiments", { experiments: many, pagination: { total: 100 } });
     await userEvent.click(await screen.findByRole("checkbox", { name: "Select 3" }));
-    await userEvent.click(screen.getByRole("button", { name: "Select all 100 that match" }));
+    await userEvent.click(screen.getByRole("button", { name: "Select all 100 matching rows" }));
     expect(await screen.findByText("100 selected")).toBeInTheDocument();
-    expect(screen.queryByRole("button", { name: /that match/ })).toBeNull();
+    expect(screen.queryByRole("button", { name: /matching rows/ })).toBeNull();
     const search = asked.at(-1)?.body ?? "{}";
     expect(JSON.parse(search)).toMatchObject({ sort: "id=asc", offset: 0, limit: 500 });
     const confirm = vi.fn().mockReturnValue(true);
@@ -179,14 +175,14 @@ describe("the page", () => {
     const router = show("/experiments?filter=colour+is+red");
     await userEvent.click(await screen.findByText("Conditions"));
     expect(
-      await screen.findByText(/cannot be read: there is no column "colour"/),
+      await screen.findByText(/Invalid filter \(unknown column "colour"\)/),
     ).toBeInTheDocument();
     await userEvent.click(screen.getByRole("button", { name: "Add condition" }));
     expect(router.state.location.search).toContain("colour");
     await userEvent.type(screen.getByLabelText("Column"), "state");
     await userEvent.type(screen.getByLabelText("Value"), "error");
     await vi.waitFor(() => expect(router.state.location.search).toBe("?filter=state+is+error"));
-    expect(screen.queryByText(/cannot be read/)).toBeNull();
+    expect(screen.queryByText(/Invalid filter/)).toBeNull();
   });
 
   it("has lower rows where they are to be compact", async () => {
@@ -194,9 +190,9 @@ describe("the page", () => {
     const router = show("/experiments", { experiments: many, pagination: { total: 100 } });
     await screen.findByRole("checkbox", { name: "Select 1" });
     await userEvent.click(screen.getByText("Columns"));
-    await userEvent.click(screen.getByLabelText("compact rows"));
+    await userEvent.click(screen.getByLabelText("Compact rows"));
     await vi.waitFor(() => expect(router.state.location.search).toBe("?rows=compact"));
-    await userEvent.click(screen.getByRole("checkbox", { name: "Select the rows that are shown" }));
+    await userEvent.click(screen.getByRole("checkbox", { name: "Select visible rows" }));
     // 600 pixels, of which the head takes 28; the last one is seen in part.
     expect(await screen.findByText("21 selected")).toBeInTheDocument();
   });
@@ -234,10 +230,12 @@ describe("the page", () => {
       "href",
       "/projects/1",
     );
-    expect(await screen.findByText(/^No experiments in this project/)).toBeInTheDocument();
-    await userEvent.click(screen.getByRole("button", { name: "Runs" }));
+    expect(
+      await screen.findByText(/^No unarchived experiments in this project/),
+    ).toBeInTheDocument();
+    await userEvent.click(screen.getByRole("button", { name: "Trials" }));
     expect(router.state.location.search).toBe("?of=runs&project=1");
-    await userEvent.click(await screen.findByRole("button", { name: "Leave the project nets" }));
+    await userEvent.click(await screen.findByRole("button", { name: "Clear project filter nets" }));
     expect(router.state.location.search).toBe("?of=runs");
     expect(screen.queryByRole("link", { name: "nets" })).not.toBeInTheDocument();
   });

@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import { FilterError } from "@/components/table/filter";
 import experiments from "@goldens/experiments.json";
 import runs from "@goldens/runs.json";
-import { cellOf } from "./cells";
-import { valueOf, type Row } from "./rows";
-import { baseView, searchOf } from "./search";
+import { renderCell } from "./cells";
+import { getValue, type Row } from "./rows";
+import { baseView, toSearch } from "./search";
 
 // What a master answered, word for word.
 const run = runs.answer.runs[0] as never;
@@ -29,23 +29,24 @@ describe("a row", () => {
     ["system.cpu_util.max", 87.48533516156348],
     ["metadata.data.version", "v2"],
   ])("of an experiment says its %s", (column, value) => {
-    expect(valueOf(row, column)).toEqual(value);
+    expect(getValue(row, column)).toEqual(value);
   });
 
   it("shows what was chosen exactly, and what was measured shortly", () => {
     const chosen: Row = {
-      ...{ kind: "runs", id: 1 },
+      kind: "runs",
+      id: 1,
       run: { hyperparameters: { lr: 0.000123456 }, searcherMetricValue: "Infinity" } as never,
     };
-    render(<>{cellOf(chosen, "hp.lr", undefined, false).content}</>);
+    render(<>{renderCell(chosen, "hp.lr", undefined, false).content}</>);
     expect(screen.getByText("0.000123456")).toBeInTheDocument();
-    expect(cellOf(chosen, "searcherMetricsVal", undefined, false).content).toBe("∞");
+    expect(renderCell(chosen, "searcherMetricsVal", undefined, false).content).toBe("∞");
   });
 
   it("of a run says its own and its experiment's", () => {
     const own: Row = { kind: "runs", id: 11, run };
     expect(
-      ["id", "experimentId", "experimentName", "state"].map((name) => valueOf(own, name)),
+      ["id", "experimentId", "experimentName", "state"].map((name) => getValue(own, name)),
     ).toEqual([11, 1, "mnist-random", "STATE_COMPLETED"]);
   });
 });
@@ -53,7 +54,7 @@ describe("a row", () => {
 it("asks for what is typed, and tells what cannot be read", () => {
   const view = { ...baseView("experiments"), filter: "lr < 1", text: "mnist" };
   const columns = [{ column: "hp.lr", type: "COLUMN_TYPE_NUMBER" as const, displayName: "" }];
-  const search = searchOf(view, "experiments", undefined, columns);
+  const search = toSearch(view, "experiments", undefined, columns);
   if (search instanceof FilterError) throw search;
   expect(search.sort).toBe("id=desc");
   expect(JSON.parse(search.filter)).toMatchObject({
@@ -62,7 +63,7 @@ it("asks for what is typed, and tells what cannot be read", () => {
       children: [{ children: [{ columnName: "hp.lr" }] }, { conjunction: "or" }],
     },
   });
-  expect(searchOf({ ...view, filter: "lr <" }, "experiments", undefined, columns)).toBeInstanceOf(
+  expect(toSearch({ ...view, filter: "lr <" }, "experiments", undefined, columns)).toBeInstanceOf(
     FilterError,
   );
 });

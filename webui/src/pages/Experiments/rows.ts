@@ -3,6 +3,9 @@ import type { Message } from "@/api/types";
 /** What the table lists: experiments, or the runs (trials) of all of them. */
 export type Kind = "experiments" | "runs";
 
+/** What a row is called on the page: the API calls a trial a run. */
+export const nounOf = (kind: Kind) => (kind === "runs" ? "trial" : "experiment");
+
 /** A row of either kind; `run` of an experiment is its best, where the answer of a search of runs has it. */
 export interface Row {
   kind: Kind;
@@ -20,7 +23,7 @@ const GROUPS: Record<string, string> = {
 };
 
 /** What a row says in a column of the API's list of columns; undefined: nothing. */
-export function valueOf(row: Row, column: string): Value {
+export function getValue(row: Row, column: string): Value {
   if (column.startsWith("hp.")) {
     return leaf(row.run?.hyperparameters ?? row.bestTrial?.hparams, column.slice("hp.".length));
   }
@@ -32,7 +35,7 @@ export function valueOf(row: Row, column: string): Value {
     const groups = row.run?.summaryMetrics as Summaries | undefined;
     return groups?.[GROUPS[group] ?? group]?.[name]?.[statistic];
   }
-  return row.kind === "runs" ? ofRun(row, column) : ofExperiment(row, column);
+  return row.kind === "runs" ? getRunValue(row, column) : getExperimentValue(row, column);
 }
 
 /** The rows of a window that are here already. */
@@ -72,7 +75,7 @@ function shown(value: unknown): Value {
   return JSON.stringify(value);
 }
 
-function ofExperiment({ experiment, bestTrial }: Row, column: string): Value {
+function getExperimentValue({ experiment, bestTrial }: Row, column: string): Value {
   if (!experiment) return undefined;
   switch (column) {
     case "tags":
@@ -90,7 +93,7 @@ function ofExperiment({ experiment, bestTrial }: Row, column: string): Value {
   }
 }
 
-function ofRun({ run }: Row, column: string): Value {
+function getRunValue({ run }: Row, column: string): Value {
   if (!run) return undefined;
   const of: Record<string, Value> = {
     tags: run.labels,

@@ -46,7 +46,7 @@ it("keeps what another browser has saved meanwhile", async () => {
   await vi.waitFor(() => expect(saved).toEqual([["mine", "other", "new"]]));
   const confirm = vi.fn().mockReturnValue(false);
   vi.stubGlobal("confirm", confirm);
-  await userEvent.click(screen.getByLabelText("Forget mine"));
+  await userEvent.click(screen.getByLabelText("Delete view mine"));
   expect(confirm).toHaveBeenCalledOnce();
   expect(saved).toHaveLength(1);
 });
@@ -61,5 +61,5 @@ it("says what was refused, and the number of the request", async () => {
   );
   await userEvent.type(screen.getByLabelText("Name of this view"), "new{Enter}");
   expect(await screen.findByText("the database is away")).toBeInTheDocument();
-  expect(screen.getByText("request r-1")).toBeInTheDocument();
+  expect(screen.getByText("Request ID r-1")).toBeInTheDocument();
 });

@@ -26,14 +26,20 @@ export function baseView(kind: Kind): TableView {
           "user",
         ];
   return {
-    ...{ filter: "", text: "", columns, pinned: 2, widths: {}, heat: [], showArchived: false },
+    filter: "",
+    text: "",
+    columns,
+    pinned: 2,
+    widths: {},
+    heat: [],
+    showArchived: false,
     isCompact: false,
     sort: [{ column: "id", isDescending: true }],
   };
 }
 
 /** What a view asks of the API, or what is wrong with its filter. */
-export function searchOf(
+export function toSearch(
   view: TableView,
   kind: Kind,
   projectId: number | undefined,
@@ -43,7 +49,7 @@ export function searchOf(
     const group = parseFilter(view.filter, columns);
     const children: FilterNode[] = [
       ...(group.children.length > 0 ? [group] : []),
-      ...textIn(view.text, kind),
+      ...toTextFilter(view.text, kind),
     ];
     const filter = filterText({ kind: "group", conjunction: "and", children }, view.showArchived);
     return { kind, projectId, filter, sort: sortText(view.sort) };
@@ -54,7 +60,7 @@ export function searchOf(
 }
 
 // A name, a description or a label contains the text.
-function textIn(text: string, kind: Kind): FilterNode[] {
+function toTextFilter(text: string, kind: Kind): FilterNode[] {
   if (!text.trim()) return [];
   const names =
     kind === "runs"

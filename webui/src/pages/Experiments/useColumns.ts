@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
-import { api, dataOf } from "@/api/client";
-import { numberOf } from "@/charts/format";
+import { api, unwrap } from "@/api/client";
+import { toNumber } from "@/charts/format";
 import type { Message } from "@/api/types";
 import type { FilterColumn } from "@/components/table/filter";
 import type { Kind } from "./rows";
@@ -11,22 +11,22 @@ export interface Column extends FilterColumn {
 }
 
 async function projectIds(signal: AbortSignal): Promise<number[]> {
-  const { projects = [] } = await dataOf(
+  const { projects = [] } = await unwrap(
     api.GET("/api/v1/workspaces/{workspace_id}/projects", {
       params: { path: { workspace_id: 0 } },
       signal,
     }),
   );
-  return projects.slice(0, MOST_PROJECTS).map((project) => project.id ?? 0);
+  return projects.slice(0, MAX_PROJECTS).map((project) => project.id ?? 0);
 }
 
 // Of more, the columns of the rest are found by choosing a project.
-const MOST_PROJECTS = 20;
+const MAX_PROJECTS = 20;
 
 async function readColumns(kind: Kind, id: number, signal: AbortSignal): Promise<Column[]> {
   const tableType = kind === "runs" ? "TABLE_TYPE_RUN" : "TABLE_TYPE_EXPERIMENT";
   const params = { path: { id }, query: { tableType } } as const;
-  const { columns = [] } = await dataOf(
+  const { columns = [] } = await unwrap(
     api.GET("/api/v1/projects/{id}/columns", { params, signal }),
   );
   return columns.map((column): Column => ({
@@ -53,23 +53,23 @@ export function useColumns(kind: Kind, projectId: number | undefined) {
   });
 }
 
-/** The least and the greatest value of a metric. */
-export type Ends = readonly [number, number];
+/** The minWidth and the greatest value of a metric. */
+export type MetricRange = readonly [number, number];
 
 /**
  * The ends of the metrics' values, by "group.name". They cost the master a look at all trials, which rows
  * would wait for: they are asked for once something is coloured by them.
  */
-export function useEnds(projectId: number | undefined, isWanted: boolean) {
+export function useMetricRanges(projectId: number | undefined, isWanted: boolean) {
   return useQuery({
     queryKey: ["experiments", "ends", projectId],
     enabled: isWanted,
     staleTime: 60_000,
     queryFn: async ({ signal }) => {
       const ids = projectId ? [projectId] : await projectIds(signal);
-      const ends = new Map<string, Ends>();
+      const ends = new Map<string, MetricRange>();
       for (const id of ids) {
-        const { ranges = [] } = await dataOf(
+        const { ranges = [] } = await unwrap(
           api.GET("/api/v1/projects/{id}/experiments/metric-ranges", {
             params: { path: { id } },
             signal,
@@ -77,7 +77,7 @@ export function useEnds(projectId: number | undefined, isWanted: boolean) {
         );
         for (const { metricsName = "", min = 0, max = 0 } of ranges) {
           const [low, high] = ends.get(metricsName) ?? [Infinity, -Infinity];
-          ends.set(metricsName, [Math.min(low, numberOf(min)), Math.max(high, numberOf(max))]);
+          ends.set(metricsName, [Math.min(low, toNumber(min)), Math.max(high, toNumber(max))]);
         }
       }
       return ends;

@@ -1,7 +1,7 @@
 import { useRef } from "react";
-import { decimalsOf, numberOf } from "@/charts/format";
+import { countDecimals, toNumber } from "@/charts/format";
 import { isMetric } from "./cells";
-import { valueOf, type Row } from "./rows";
+import { getValue, type Row } from "./rows";
 
 /**
  * The decimals of each column of metrics, by the rows that are here. They do not become fewer while one
@@ -12,8 +12,8 @@ export function useDecimals(columns: readonly string[], rows: readonly Row[], li
   if (known.current.listing !== listing) known.current = { listing, decimals: new Map() };
   const { decimals } = known.current;
   for (const column of columns.filter(isMetric)) {
-    const values = rows.map((row) => numberOf(valueOf(row, column) as number | undefined));
-    decimals.set(column, Math.max(decimals.get(column) ?? 0, decimalsOf(values)));
+    const values = rows.map((row) => toNumber(getValue(row, column) as number | undefined));
+    decimals.set(column, Math.max(decimals.get(column) ?? 0, countDecimals(values)));
   }
   return decimals;
 }

@@ -22,8 +22,8 @@ function show(held: number[] = [], broken: number[] = []) {
       const error = { reason: "Unavailable", error: `no page ${page}` };
       return Response.json({ error }, { status: 503 });
     }
-    const idOf = (place: number) => (body.sort === "id=desc" ? 1000 - place : place);
-    const rows = Array.from({ length: 100 }, (_, i) => ({ ...run, id: idOf(body.offset + i) }));
+    const getId = (place: number) => (body.sort === "id=desc" ? 1000 - place : place);
+    const rows = Array.from({ length: 100 }, (_, i) => ({ ...run, id: getId(body.offset + i) }));
     return Response.json({ runs: rows, pagination: { total: 1000 } });
   });
   const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });

@@ -6,8 +6,8 @@ import {
   useQuery,
   type QueryFunctionContext,
 } from "@tanstack/react-query";
-import { api, dataOf } from "@/api/client";
-import { pagesNear, type Direction } from "./pagesNear";
+import { api, unwrap } from "@/api/client";
+import { nearbyPages, type Direction } from "./nearbyPages";
 import type { Kind, Row } from "./rows";
 
 /** A search as the API takes it. */
@@ -26,11 +26,11 @@ interface Page {
 /** What the keys of all rows begin with. */
 export const ROWS_KEY = ["experiments", "rows"] as const;
 
-// As many as a filter has conditions at most, so that the best runs of a page are found by one.
+// As many as a filter has conditions at max, so that the best runs of a page are found by one.
 export const PAGE = 100;
 
 async function readExperimentsAlone(body: object, signal?: AbortSignal): Promise<Page> {
-  const { experiments = [], pagination } = await dataOf(
+  const { experiments = [], pagination } = await unwrap(
     api.POST("/api/v1/experiments-search", { body, ...(signal && { signal }) }),
   );
   const rows = experiments.map(({ experiment, bestTrial }): Row => {
@@ -62,14 +62,14 @@ async function readRunsById(ids: number[], signal: AbortSignal) {
   const children = ids.map((value) => ({ kind: "field", columnName: "id", operator: "=", value }));
   const filterGroup = { kind: "group", conjunction: "or", children };
   const filter = JSON.stringify({ showArchived: true, filterGroup });
-  const { runs = [] } = await dataOf(
+  const { runs = [] } = await unwrap(
     api.POST("/api/v1/runs", { body: { filter, limit: ids.length }, signal }),
   );
   return runs;
 }
 
 async function readRuns(body: object, signal?: AbortSignal): Promise<Page> {
-  const { runs = [], pagination } = await dataOf(
+  const { runs = [], pagination } = await unwrap(
     api.POST("/api/v1/runs", { body, ...(signal && { signal }) }),
   );
   const rows = runs.map((run): Row => ({ kind: "runs", id: run.id ?? 0, run }));
@@ -97,7 +97,10 @@ export async function readAll({ kind, projectId, filter }: Search): Promise<Map<
   for (let offset = 0, total = 1; offset < total; offset += PORTION) {
     // In an order that does not change while they are read.
     const body = {
-      ...{ filter, sort: "id=asc", offset, limit: PORTION },
+      filter,
+      sort: "id=asc",
+      offset,
+      limit: PORTION,
       ...(projectId && { projectId }),
     };
     const page = await (kind === "runs" ? readRuns(body) : readExperimentsAlone(body));
@@ -117,7 +120,7 @@ export async function readAll({ kind, projectId, filter }: Search): Promise<Map<
  */
 export function useRows(search: Search | undefined, needsRuns: boolean, from: number, to: number) {
   const { kind, projectId } = search ?? {};
-  const optionsOf = useCallback(
+  const getQueryOptions = useCallback(
     (page: number, isShown: boolean) =>
       queryOptions<Page>({
         queryKey: [...ROWS_KEY, kind, projectId, search, needsRuns, page],
@@ -135,16 +138,16 @@ export function useRows(search: Search | undefined, needsRuns: boolean, from: nu
   // that was of other things: its rows would be taken for these.
   const first = useQuery({
     // It is read again wherever one is: the number of rows is shown.
-    ...optionsOf(0, true),
+    ...getQueryOptions(0, true),
     placeholderData: (last, query) =>
       query?.queryKey[2] === kind && query?.queryKey[3] === projectId ? last : undefined,
   });
   const total = first.data?.total ?? 0;
-  const pages = pagesNear(from, to, total, PAGE, useDirection(from)).filter((page) => page > 0);
+  const pages = nearbyPages(from, to, total, PAGE, useDirection(from)).filter((page) => page > 0);
   const isIn = (page: number) => page * PAGE < to && (page + 1) * PAGE > from;
   // Who is observed no longer is aborted: that is how requests for what was scrolled past end.
-  const others = useQueries({ queries: pages.map((page) => optionsOf(page, isIn(page))) });
-  const known = useKnown(`${kind ?? ""} ${projectId ?? ""}`);
+  const others = useQueries({ queries: pages.map((page) => getQueryOptions(page, isIn(page))) });
+  const known = usePageCache(`${kind ?? ""} ${projectId ?? ""}`);
   useEffect(() => {
     others.forEach(({ data }, i) => data && known.keep(pages[i] ?? 0, data.rows));
   });
@@ -158,7 +161,10 @@ export function useRows(search: Search | undefined, needsRuns: boolean, from: nu
     (each) => each.error,
   );
   return {
-    ...{ total, rowAt, error: failed[0]?.error ?? null, isLoading: first.isLoading },
+    total,
+    rowAt,
+    error: failed[0]?.error ?? null,
+    isLoading: first.isLoading,
     refetch: () => failed.forEach((each) => void each.refetch()),
   };
 }
@@ -174,7 +180,7 @@ function useDirection(from: number): Direction {
 const KEPT = 50;
 
 /** The rows of pages as they were last, those of one `listing` alone. */
-function useKnown(listing: string) {
+function usePageCache(listing: string) {
   const known = useRef({ listing, pages: new Map<number, Row[]>() });
   if (known.current.listing !== listing) known.current = { listing, pages: new Map() };
   const { pages } = known.current;

@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 
 /** A view with a name: the query of its address. */
 export interface SavedView {
@@ -12,7 +12,7 @@ const STORAGE_PATH = "experiments";
 const queryKey = ["experiments", "views"];
 
 async function readViews(signal?: AbortSignal): Promise<SavedView[]> {
-  const { settings = [] } = await dataOf(
+  const { settings = [] } = await unwrap(
     api.GET("/api/v1/users/setting", { ...(signal && { signal }) }),
   );
   const kept = settings.find((each) => each.key === KEY && each.storagePath === STORAGE_PATH);

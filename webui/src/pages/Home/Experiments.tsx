@@ -3,7 +3,7 @@ import { Link } from "react-router";
 import type { Experiment } from "@/api/types";
 import { Meter } from "@/components/Meter/Meter";
 import { State } from "@/components/State/State";
-import { Lasted, Time } from "@/components/Time/Time";
+import { Duration, Time } from "@/components/Time/Time";
 import { percent } from "@/format";
 import { paths } from "@/paths";
 import styles from "./Home.module.css";
@@ -42,7 +42,7 @@ function Row({ experiment, ended }: { experiment: Experiment; ended: boolean }) 
       </td>
       <td className="number">
         {ended ? (
-          <Lasted from={startTime} to={endTime} />
+          <Duration from={startTime} to={endTime} />
         ) : (
           <span className={styles.progress}>
             <Meter label={`Progress of experiment ${id}`} value={progress ?? 0} all={1} />
@@ -67,13 +67,13 @@ export function Experiments({ title, experiments, ended = false, children }: Pro
           <table className={styles.list}>
             <thead>
               <tr>
-                <th className="number">Id</th>
+                <th className="number">ID</th>
                 <th>Name</th>
                 <th>State</th>
                 <th className="number">Trials</th>
                 <th>User</th>
                 <th>{ended ? "Ended" : "Started"}</th>
-                <th className="number">{ended ? "Took" : "Progress"}</th>
+                <th className="number">{ended ? "Duration" : "Progress"}</th>
               </tr>
             </thead>
             <tbody>

@@ -12,23 +12,40 @@ const [pool] = golden.answer.pools;
 const [job] = golden.answer.running;
 const [done] = golden.answer.ended;
 const overview = like<Overview>(golden.answer, {
-  ...{ agents: 2, slots: 16, slotsInUse: 12, jobsRunning: 1, jobsWaiting: 3 },
+  agents: 2,
+  slots: 16,
+  slotsInUse: 12,
+  jobsRunning: 1,
+  jobsWaiting: 3,
   pools: [
     like<Message["ResourcePool"]>(pool, { name: "default", slotsAvailable: 16, slotsUsed: 12 }),
   ],
   running: [
     like<Experiment>(job, {
-      ...{ id: 42, name: "mine", state: "STATE_RUNNING", progress: 0.62 },
-      ...{ userId: 1, username: "ann", stateReason: "" },
+      id: 42,
+      name: "mine",
+      state: "STATE_RUNNING",
+      progress: 0.62,
+      userId: 1,
+      username: "ann",
+      stateReason: "",
     }),
     like<Experiment>(job, {
-      ...{ id: 41, name: "hers", state: "STATE_QUEUED", userId: 2, username: "eve" },
+      id: 41,
+      name: "hers",
+      state: "STATE_QUEUED",
+      userId: 2,
+      username: "eve",
       stateReason: "full",
     }),
   ],
   ended: [
     like<Experiment>(done, {
-      ...{ id: 40, name: "old", state: "STATE_ERROR", userId: 2, username: "eve" },
+      id: 40,
+      name: "old",
+      state: "STATE_ERROR",
+      userId: 2,
+      username: "eve",
     }),
   ],
 });
@@ -55,7 +72,7 @@ test("each experiment stands where its user looks for it", () => {
     "/experiments/42",
   );
   expect(section("My experiments").getByText("62 %")).toBeVisible();
-  expect(section("Of others").getByText("full")).toBeVisible();
+  expect(section("Other users' experiments").getByText("full")).toBeVisible();
   expect(section("Recently ended").getByText("Error")).toBeVisible();
 });
 
@@ -69,7 +86,7 @@ test("one's own are asked for where others' leave no room for them", async () =>
     return Promise.resolve(Response.json({ experiments: [overview.running?.[0]] }));
   });
   show({ ...overview, running: many });
-  expect(screen.queryByText("Nothing of yours runs or waits.")).toBeNull();
+  expect(screen.queryByText("You have no running or queued experiments.")).toBeNull();
   expect(await screen.findByRole("link", { name: "mine" })).toBeVisible();
   expect(asked[0]).toMatch(/userIds=1&states=STATE_ACTIVE&states=STATE_PAUSED/);
 });
@@ -81,12 +98,12 @@ test("the load says its numbers", () => {
     "aria-valuenow",
     "12",
   );
-  expect(load.getByText("jobs waiting").previousSibling).toHaveTextContent("3");
+  expect(load.getByText("jobs queued").previousSibling).toHaveTextContent("3");
 });
 
 test("an empty cluster says what to do", () => {
   show({});
-  expect(screen.getByText(/No agent is connected/)).toBeVisible();
+  expect(screen.getByText(/No agents are connected/)).toBeVisible();
   expect(screen.getByText("det experiment create const.yaml .")).toBeVisible();
 });
 

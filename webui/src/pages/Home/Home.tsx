@@ -3,7 +3,7 @@ import { useOverview } from "@/api/useOverview";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { Experiments } from "./Experiments";
-import { Load } from "./Load";
+import { ClusterLoad } from "./ClusterLoad";
 import styles from "./Home.module.css";
 import { useMine } from "./useMine";
 
@@ -18,21 +18,21 @@ export default function Home() {
   return (
     <div className={styles.home}>
       <h1 className="visually-hidden">Home</h1>
-      <Load overview={overview} />
+      <ClusterLoad overview={overview} />
       {agents === 0 && (
         <EmptyState command="resolute-agent --master http://this-master:8080 --token-file agent.token">
-          No agent is connected: what is submitted waits until one is.
+          No agents are connected. Submitted jobs stay queued until one connects.
         </EmptyState>
       )}
       <Experiments title="My experiments" experiments={mine ?? []}>
         {error && <ErrorPanel error={error} />}
         {mine && (
           <EmptyState command="det experiment create const.yaml .">
-            Nothing of yours runs or waits.
+            You have no running or queued experiments.
           </EmptyState>
         )}
       </Experiments>
-      {others.length > 0 && <Experiments title="Of others" experiments={others} />}
+      {others.length > 0 && <Experiments title="Other users' experiments" experiments={others} />}
       {ended.length > 0 && <Experiments title="Recently ended" experiments={ended} ended />}
     </div>
   );

@@ -1,17 +1,20 @@
 import { useEffect } from "react";
 import { useQuery } from "@tanstack/react-query";
-import { api, dataOf } from "@/api/client";
-import type { Experiment } from "@/api/types";
+import { api, unwrap } from "@/api/client";
+import type { Experiment, ExperimentState } from "@/api/types";
 import type { Overview } from "@/api/useOverview";
-import { useRenewal } from "@/api/useRenewal";
+import { useRefresh } from "@/api/useRefresh";
 
 // The overview names no more, the newest of all users (master/api/cluster/overview_board.cc).
 const NAMED = 50;
 const RENEWAL = 5000; // ms
 
-const STATES = [
-  ...(["STATE_ACTIVE", "STATE_PAUSED", "STATE_STOPPING_COMPLETED"] as const),
-  ...(["STATE_STOPPING_CANCELED", "STATE_STOPPING_ERROR"] as const),
+const STATES: ExperimentState[] = [
+  "STATE_ACTIVE",
+  "STATE_PAUSED",
+  "STATE_STOPPING_COMPLETED",
+  "STATE_STOPPING_CANCELED",
+  "STATE_STOPPING_ERROR",
 ];
 
 /**
@@ -20,24 +23,27 @@ const STATES = [
  */
 export function useMine(overview: Overview | undefined, userId: number | undefined) {
   const { running = [] } = overview ?? {};
-  const mayLack = running.length >= NAMED;
+  const isIncomplete = running.length >= NAMED;
   const queryKey = ["home", "mine", userId];
   const { data, error } = useQuery({
     queryKey,
-    enabled: mayLack && userId !== undefined,
+    enabled: isIncomplete && userId !== undefined,
     queryFn: async ({ signal }): Promise<Experiment[]> => {
       const query = {
-        ...{ userIds: [userId ?? 0], states: STATES, limit: NAMED },
-        ...({ sortBy: "SORT_BY_ID", orderBy: "ORDER_BY_DESC" } as const),
+        userIds: [userId ?? 0],
+        states: STATES,
+        limit: NAMED,
+        sortBy: "SORT_BY_ID" as const,
+        orderBy: "ORDER_BY_DESC" as const,
       };
       const call = api.GET("/api/v1/experiments", { params: { query }, signal });
-      return (await dataOf(call)).experiments ?? [];
+      return (await unwrap(call)).experiments ?? [];
     },
   });
-  const renew = useRenewal({ queryKey }, RENEWAL);
+  const refresh = useRefresh({ queryKey }, RENEWAL);
   useEffect(() => {
-    if (mayLack) renew();
-  }, [mayLack, overview, renew]);
+    if (isIncomplete) refresh();
+  }, [isIncomplete, overview, refresh]);
   const named = running.filter((each) => each.userId === userId);
-  return mayLack ? { mine: data, error } : { mine: named, error: null };
+  return isIncomplete ? { mine: data, error } : { mine: named, error: null };
 }

@@ -1,12 +1,12 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useSearchParams } from "react-router";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import type { Message } from "@/api/types";
 import { useRoles } from "@/api/useRoles";
 import type { Workspace } from "@/api/useWorkspaces";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
 import { paths } from "@/paths";
-import { listIn, listOf } from "@/words";
+import { parseOptionalList, parseList } from "@/text";
 
 interface Props {
   model: Message["Model"];
@@ -24,13 +24,15 @@ export function Register({ model: { name = "" }, onClose }: Props) {
       onClose={onClose}
       fields={[
         {
-          ...{ name: "checkpoint", label: "Checkpoint", required: true },
+          name: "checkpoint",
+          label: "Checkpoint",
+          required: true,
           value: params.get("checkpoint") ?? "",
-          hint: "Its UUID, as the trial's checkpoints or det checkpoint list show it",
+          hint: "Checkpoint UUID; see the trial's Checkpoints tab or det checkpoint list",
         },
         { name: "name", label: "Name" },
         { name: "comment", label: "Comment" },
-        { name: "labels", label: "Labels", hint: "With commas between them" },
+        { name: "labels", label: "Labels", hint: "Comma-separated" },
         { name: "notes", label: "Notes", type: "lines", hint: "Markdown" },
       ]}
       onSubmit={async ({ checkpoint = "", name: versionName = "", labels, comment, notes }) => {
@@ -38,8 +40,10 @@ export function Register({ model: { name = "" }, onClose }: Props) {
           params: { path: { model_name: name } },
           body: {
             checkpointUuid: checkpoint.trim(),
-            ...{ name: versionName, comment: comment ?? "", notes: notes ?? "" },
-            labels: listOf(labels),
+            name: versionName,
+            comment: comment ?? "",
+            notes: notes ?? "",
+            labels: parseList(labels),
           },
         });
         await client.invalidateQueries({ queryKey: ["models"] });
@@ -54,10 +58,10 @@ function metadataOf(text: string): Record<string, never> {
   try {
     read = JSON.parse(text.trim() || "{}");
   } catch (error) {
-    throw new Error(`The metadata are no JSON: ${(error as Error).message}`);
+    throw new Error(`Metadata is not valid JSON: ${(error as Error).message}`);
   }
   if (typeof read !== "object" || read === null || Array.isArray(read)) {
-    throw new Error('The metadata must be an object, such as {"owner": "bob"}.');
+    throw new Error('Metadata must be a JSON object, for example {"owner": "bob"}.');
   }
   return read as Record<string, never>;
 }
@@ -75,22 +79,29 @@ export function Edit({ model, onClose }: Props) {
         { name: "name", label: "Name", required: true, value: model.name },
         { name: "description", label: "Description", value: model.description },
         {
-          ...{ name: "labels", label: "Labels", value: model.labels?.join(", ") },
-          hint: "With commas between them",
+          name: "labels",
+          label: "Labels",
+          value: model.labels?.join(", "),
+          hint: "Comma-separated",
         },
         {
-          ...{ name: "metadata", label: "Metadata", type: "lines" },
+          name: "metadata",
+          label: "Metadata",
+          type: "lines",
           value: JSON.stringify(model.metadata ?? {}, null, 2),
-          hint: "An object in JSON; what is no longer in it is removed",
+          hint: "JSON object; keys that you leave out are removed",
         },
         { name: "notes", label: "Notes", type: "lines", value: model.notes, hint: "Markdown" },
       ]}
       onSubmit={async (_, { name, description, labels, metadata, notes }) => {
-        const { model: now } = await dataOf(
+        const { model: now } = await unwrap(
           api.PATCH("/api/v1/models/{model_name}", {
             params: { path },
             body: {
-              ...{ name: name?.trim(), description, notes, labels: listIn(labels) },
+              name: name?.trim(),
+              description,
+              notes,
+              labels: parseOptionalList(labels),
               metadata: metadata === undefined ? undefined : metadataOf(metadata),
             },
           }),
@@ -116,9 +127,13 @@ export function Move({ model, workspaces, onClose }: Props & { workspaces: Works
       onClose={onClose}
       fields={[
         {
-          ...{ name: "workspace", label: "To workspace", type: "choice", required: true, options },
+          name: "workspace",
+          label: "Destination workspace",
+          type: "choice",
+          required: true,
+          options,
           value: options[0]?.[0],
-          hint: "Those in which you are an Editor",
+          hint: "Workspaces that you can edit",
         },
       ]}
       onSubmit={async ({ workspace }) => {

@@ -62,11 +62,11 @@ test("metadata are edited as JSON, and sent only if they are an object", async (
   await userEvent.clear(field);
   await userEvent.type(field, "[[1]");
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
-  expect(await screen.findByText(/must be an object/)).toBeInTheDocument();
+  expect(await screen.findByText(/must be a JSON object/)).toBeInTheDocument();
   await userEvent.clear(field);
   await userEvent.type(field, "{{");
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
-  expect(await screen.findByText(/are no JSON/)).toBeInTheDocument();
+  expect(await screen.findByText(/is not valid JSON/)).toBeInTheDocument();
   expect(page.bodyOf(patch)).toBeUndefined();
   await userEvent.type(field, '"team": 7}');
   await userEvent.click(screen.getByRole("button", { name: "Save" }));

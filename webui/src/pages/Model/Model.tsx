@@ -14,7 +14,7 @@ import { useDialog } from "@/components/Page/useParam";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 import { Time } from "@/components/Time/Time";
 import { paths } from "@/paths";
-import { counted } from "@/words";
+import { counted } from "@/text";
 import { Edit, Move, Register } from "./Dialogs";
 import { useModel } from "./useModel";
 
@@ -29,10 +29,10 @@ export default function Model() {
   useCrumbs([{ label: "Models", to: paths.models }, { label: read.data?.model.name ?? name }]);
   if (!read.data)
     return <Page title={name} error={read.error} onRetry={() => void read.refetch()} />;
-  return <Shown {...read.data} />;
+  return <ModelDetails {...read.data} />;
 }
 
-function Shown({ model, versions }: { model: Message["Model"]; versions: Version[] }) {
+function ModelDetails({ model, versions }: { model: Message["Model"]; versions: Version[] }) {
   const { name = "", id = 0, workspaceId = 0, archived: isArchived = false } = model;
   const { may } = useRoles();
   const { data: workspaces } = useWorkspaces();
@@ -41,7 +41,9 @@ function Shown({ model, versions }: { model: Message["Model"]; versions: Version
   const mayEdit = may("Editor", workspaceId);
   const columns: ListColumn<Version>[] = [
     {
-      ...{ head: "Version", least: 88, share: 0.5 },
+      head: "Version",
+      minWidth: 88,
+      share: 0.5,
       cell: ({ version = 0 }) => <Link to={paths.modelVersion(name, version)}>{version}</Link>,
       sortBy: ({ version }) => version,
     },
@@ -61,7 +63,7 @@ function Shown({ model, versions }: { model: Message["Model"]; versions: Version
         <CopyText text={uuid} label={uuid.slice(0, 8)} />
       ),
     },
-    { head: "By", cell: ({ username }) => username, sortBy: ({ username }) => username },
+    { head: "User", cell: ({ username }) => username, sortBy: ({ username }) => username },
     {
       head: "Registered",
       cell: ({ creationTime }) => <Time at={creationTime} />,
@@ -90,8 +92,8 @@ function Shown({ model, versions }: { model: Message["Model"]; versions: Version
           ],
           ["Owner", model.username],
           ["Created", <Time key="" at={model.creationTime} />],
-          ["Changed", <Time key="" at={model.lastUpdatedTime} />],
-          ["Number", id],
+          ["Last modified", <Time key="" at={model.lastUpdatedTime} />],
+          ["ID", id],
           ...Object.entries(model.metadata ?? {}).map(([key, value]): [string, string] => [
             key,
             typeof value === "string" ? value : JSON.stringify(value),
@@ -108,11 +110,11 @@ function Shown({ model, versions }: { model: Message["Model"]; versions: Version
           label={`Versions of ${name}`}
           columns={columns}
           rows={versions}
-          idOf={({ version = 0 }) => version}
+          getId={({ version = 0 }) => version}
           isShort
         >
           <EmptyState command={`det model register-version ${name} CHECKPOINT_UUID`}>
-            No versions yet. Register a checkpoint here, or where a trial shows its checkpoints.
+            No versions yet. Register a checkpoint here or on a trial&apos;s Checkpoints tab.
           </EmptyState>
         </ListTable>
       </Section>
@@ -136,7 +138,7 @@ function ModelActions({
   const navigate = useNavigate();
   const { name = "", numVersions = 0, archived: isArchived } = model;
   const params = { params: { path: { model_name: name } } };
-  const renew = () => client.invalidateQueries({ queryKey: ["models"] });
+  const refresh = () => client.invalidateQueries({ queryKey: ["models"] });
   const refused = isArchived && ARCHIVED;
   return (
     <Actions
@@ -152,20 +154,20 @@ function ModelActions({
         isArchived
           ? {
               label: "Unarchive",
-              run: () => api.POST("/api/v1/models/{model_name}/unarchive", params).then(renew),
+              run: () => api.POST("/api/v1/models/{model_name}/unarchive", params).then(refresh),
             }
           : {
               label: "Archive",
-              run: () => api.POST("/api/v1/models/{model_name}/archive", params).then(renew),
+              run: () => api.POST("/api/v1/models/{model_name}/archive", params).then(refresh),
             },
         {
           label: "Delete",
-          confirm: `Delete the model ${name} and its ${counted(numVersions, "version")}? Their checkpoints stay, but nothing holds them any longer.`,
+          confirm: `Delete the model ${name} and its ${counted(numVersions, "version")}? Their checkpoints are kept, but garbage collection may then delete them.`,
           run: async () => {
             await api.DELETE("/api/v1/models/{model_name}", params);
             await navigate(paths.models);
             client.removeQueries({ queryKey: ["models", name] });
-            await renew();
+            await refresh();
           },
         },
       ]}

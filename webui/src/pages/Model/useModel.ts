@@ -1,12 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 
 /** A model by its name or its number, with its versions, the newest first. */
 export function useModel(name: string) {
   return useQuery({
     queryKey: ["models", name],
     queryFn: async ({ signal }) => {
-      const { model, modelVersions = [] } = await dataOf(
+      const { model, modelVersions = [] } = await unwrap(
         api.GET("/api/v1/models/{model_name}/versions", {
           params: {
             path: { model_name: name },

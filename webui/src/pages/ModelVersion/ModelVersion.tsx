@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useParams } from "react-router";
 import { readArchive } from "@/api/checkpointFiles";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import type { Message } from "@/api/types";
 import { useRoles } from "@/api/useRoles";
 import { formatBytes, formatNumber } from "@/charts/format";
@@ -16,7 +16,7 @@ import { useDialog } from "@/components/Page/useParam";
 import { State } from "@/components/State/State";
 import { Time } from "@/components/Time/Time";
 import { paths } from "@/paths";
-import { listIn } from "@/words";
+import { parseOptionalList } from "@/text";
 
 type Version = Message["ModelVersion"];
 
@@ -27,7 +27,7 @@ export default function ModelVersion() {
     queryKey: ["models", name, "versions", text],
     queryFn: async ({ signal }) => {
       const path = { model_name: name, model_version_num: Number(text) };
-      const { modelVersion = {} } = await dataOf(
+      const { modelVersion = {} } = await unwrap(
         api.GET("/api/v1/models/{model_name}/versions/{model_version_num}", {
           params: { path },
           signal,
@@ -44,10 +44,10 @@ export default function ModelVersion() {
   ]);
   if (!read.data)
     return <Page title={title} error={read.error} onRetry={() => void read.refetch()} />;
-  return <Shown version={read.data} />;
+  return <VersionDetails version={read.data} />;
 }
 
-function Shown({ version: of }: { version: Version }) {
+function VersionDetails({ version: of }: { version: Version }) {
   const { model, checkpoint = {}, version = 0 } = of;
   const client = useQueryClient();
   const navigate = useNavigate();
@@ -55,7 +55,7 @@ function Shown({ version: of }: { version: Version }) {
   const [dialog, setDialog] = useDialog();
   const name = model?.name ?? "";
   const params = { path: { model_name: name, model_version_num: version } };
-  const renew = () => client.invalidateQueries({ queryKey: ["models"] });
+  const refresh = () => client.invalidateQueries({ queryKey: ["models"] });
   const { trialId = 0, experimentId = 0, searcherMetric } = checkpoint.training ?? {};
   const uuid = checkpoint.uuid ?? "";
   const refused = model?.archived && "The model is archived; unarchive it first";
@@ -72,13 +72,13 @@ function Shown({ version: of }: { version: Version }) {
                 {
                   label: "Delete",
                   refused,
-                  confirm: `Delete version ${version} of ${name}? Its number is not given again; its checkpoint stays until it is deleted itself.`,
+                  confirm: `Delete version ${version} of ${name}? The version number is not reused. The checkpoint is kept until it is deleted itself.`,
                   run: async () => {
                     await api.DELETE("/api/v1/models/{model_name}/versions/{model_version_num}", {
                       params,
                     });
                     await navigate(paths.model(name));
-                    await renew();
+                    await refresh();
                   },
                 },
               ]}
@@ -93,7 +93,7 @@ function Shown({ version: of }: { version: Version }) {
           ["Name", of.name],
           ["Registered by", of.username],
           ["Registered", <Time key="" at={of.creationTime} />],
-          ["Changed", <Time key="" at={of.lastUpdatedTime} />],
+          ["Last modified", <Time key="" at={of.lastUpdatedTime} />],
         ]}
       />
       <Section title="Checkpoint">
@@ -120,7 +120,7 @@ function Shown({ version: of }: { version: Version }) {
               ),
             ],
             ["Metric", formatNumber(searcherMetric)],
-            ["Lies in", <code key="">{checkpoint.storagePath}</code>],
+            ["Location", <code key="">{checkpoint.storagePath}</code>],
           ]}
         />
         <div>
@@ -153,17 +153,19 @@ function Shown({ version: of }: { version: Version }) {
             { name: "name", label: "Name", value: of.name },
             { name: "comment", label: "Comment", value: of.comment },
             {
-              ...{ name: "labels", label: "Labels", value: of.labels?.join(", ") },
-              hint: "With commas between them",
+              name: "labels",
+              label: "Labels",
+              value: of.labels?.join(", "),
+              hint: "Comma-separated",
             },
             { name: "notes", label: "Notes", type: "lines", value: of.notes, hint: "Markdown" },
           ]}
           onSubmit={async (_, { name: versionName, comment, labels, notes }) => {
             await api.PATCH("/api/v1/models/{model_name}/versions/{model_version_num}", {
               params,
-              body: { name: versionName, comment, notes, labels: listIn(labels) },
+              body: { name: versionName, comment, notes, labels: parseOptionalList(labels) },
             });
-            await renew();
+            await refresh();
           }}
         />
       )}

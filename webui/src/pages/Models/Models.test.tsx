@@ -10,7 +10,11 @@ import Models from "./Models";
 const models = [
   like<Message["Model"]>(golden.answer.models[0], { workspaceId: 7 }),
   like<Message["Model"]>(golden.answer.models[0], {
-    ...{ id: 2, name: "old", workspaceId: 7, labels: [], archived: true },
+    id: 2,
+    name: "old",
+    workspaceId: 7,
+    labels: [],
+    archived: true,
   }),
 ];
 const answers = { "GET /api/v1/models": { models } };
@@ -22,7 +26,7 @@ test("models are listed and searched; archived ones when one asks for them", asy
     "/models/classifier",
   );
   expect(screen.queryByRole("link", { name: "old" })).toBeNull();
-  await userEvent.click(screen.getByLabelText("archived"));
+  await userEvent.click(screen.getByLabelText("Show archived"));
   expect(screen.getByRole("link", { name: "old" })).toBeInTheDocument();
   await userEvent.type(screen.getByLabelText("Search models"), "goo");
   expect(screen.getByText("1 model")).toBeInTheDocument();
@@ -42,7 +46,10 @@ test("a new one is made where its maker is an Editor, and shown", async () => {
   await userEvent.click(screen.getByRole("button", { name: "Create" }));
   await vi.waitFor(() => expect(page.router.state.location.pathname).toBe("/models/net"));
   expect(page.bodyOf("POST /api/v1/models")).toEqual({
-    ...{ name: "net", description: "", workspaceId: 7, labels: ["a", "b"] },
+    name: "net",
+    description: "",
+    workspaceId: 7,
+    labels: ["a", "b"],
   });
 });
 
@@ -54,7 +61,7 @@ test("a refusal stays in the dialog, with the request's id", async () => {
   await userEvent.type(await screen.findByLabelText("Name"), "net");
   await userEvent.click(screen.getByRole("button", { name: "Create" }));
   expect(await screen.findByText("model net exists already")).toBeInTheDocument();
-  expect(screen.getByText("request r-1")).toBeInTheDocument();
+  expect(screen.getByText("Request ID r-1")).toBeInTheDocument();
 });
 
 test("who may not make one is told why", async () => {

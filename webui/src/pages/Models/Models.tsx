@@ -1,23 +1,23 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "react-router";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import type { Message } from "@/api/types";
 import { useRoles } from "@/api/useRoles";
 import { useWorkspaces, workspaceName } from "@/api/useWorkspaces";
 import { Actions } from "@/components/Actions/Actions";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
-import { Count, hasText, ParamCheck, SearchBox } from "@/components/Page/Narrow";
+import { Count, hasText, ParamCheck, SearchBox } from "@/components/Page/Filters";
 import { Labels, Page } from "@/components/Page/Page";
 import { useDialog, useParam } from "@/components/Page/useParam";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 import { Time } from "@/components/Time/Time";
 import { paths } from "@/paths";
-import { counted, listOf } from "@/words";
+import { counted, parseList } from "@/text";
 
 type Model = Message["Model"];
 
-const RIGHT = "Needs the role Editor in a workspace; ask one of its administrators";
+const RIGHT = "Requires the Editor role in a workspace; ask a workspace admin";
 
 /** Names for what was trained: the model registry. */
 export default function Models() {
@@ -29,7 +29,7 @@ export default function Models() {
   const models = useQuery({
     queryKey: ["models"],
     queryFn: async ({ signal }) =>
-      (await dataOf(api.GET("/api/v1/models", { signal }))).models ?? [],
+      (await unwrap(api.GET("/api/v1/models", { signal }))).models ?? [],
   });
   const shown = models.data?.filter(
     (model) =>
@@ -40,14 +40,17 @@ export default function Models() {
     {
       head: "Name",
       share: 2,
-      least: 160,
+      minWidth: 160,
       cell: ({ name = "" }) => <Link to={paths.model(name)}>{name}</Link>,
       sortBy: ({ name }) => name,
     },
     { head: "Description", share: 2, cell: (model) => model.description },
     { head: "Labels", share: 1, cell: ({ labels }) => <Labels labels={labels} /> },
     {
-      ...{ head: "Versions", isNumber: true, share: 0.5, least: 80 },
+      head: "Versions",
+      isNumber: true,
+      share: 0.5,
+      minWidth: 80,
       cell: ({ numVersions = 0 }) => numVersions,
       sortBy: ({ numVersions = 0 }) => numVersions,
     },
@@ -58,7 +61,7 @@ export default function Models() {
     },
     { head: "Owner", cell: ({ username }) => username, sortBy: ({ username }) => username },
     {
-      head: "Changed",
+      head: "Last modified",
       cell: ({ archived: isArchived, lastUpdatedTime }) => (
         <>
           <Time at={lastUpdatedTime} />
@@ -76,7 +79,7 @@ export default function Models() {
       head={
         <>
           <SearchBox label="Search models" />
-          <ParamCheck name="archived" label="archived" />
+          <ParamCheck name="archived" label="Show archived" />
           <Count>{shown && counted(shown.length, "model")}</Count>
           <Actions
             actions={[
@@ -91,11 +94,11 @@ export default function Models() {
         </>
       }
     >
-      <ListTable<Model> label="Models" columns={columns} rows={shown} idOf={({ id = 0 }) => id}>
+      <ListTable<Model> label="Models" columns={columns} rows={shown} getId={({ id = 0 }) => id}>
         <EmptyState {...(!query && { command: 'det model create NAME --description "…"' })}>
           {query
-            ? "No model fits the search."
-            : "No models yet. A model is a name for what was trained; each of its versions is a checkpoint."}
+            ? "No models match the search."
+            : "No models yet. A registered model is a named list of checkpoints with versions."}
         </EmptyState>
       </ListTable>
       {dialog === "create" && mayAnywhere("Editor") && workspaces && (
@@ -125,18 +128,23 @@ function Create({
       fields={[
         { name: "name", label: "Name", required: true, hint: "Unique among all models" },
         { name: "description", label: "Description" },
-        { name: "labels", label: "Labels", hint: "With commas between them" },
+        { name: "labels", label: "Labels", hint: "Comma-separated" },
         {
-          ...{ name: "workspace", label: "Workspace", type: "choice", options },
+          name: "workspace",
+          label: "Workspace",
+          type: "choice",
+          options,
           value: options[0]?.[0],
         },
       ]}
       onSubmit={async ({ name = "", description = "", labels, workspace }) => {
-        const { model } = await dataOf(
+        const { model } = await unwrap(
           api.POST("/api/v1/models", {
             body: {
-              ...{ name: name.trim(), description, workspaceId: Number(workspace) },
-              labels: listOf(labels),
+              name: name.trim(),
+              description,
+              workspaceId: Number(workspace),
+              labels: parseList(labels),
             },
           }),
         );

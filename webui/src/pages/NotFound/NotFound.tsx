@@ -5,10 +5,10 @@ export default function NotFound() {
   const { pathname } = useLocation();
   return (
     <>
-      <h1>There is no page here</h1>
+      <h1>Page not found</h1>
       <p>
-        <code>{pathname}</code> is no address of this dashboard.{" "}
-        <Link to={paths.home}>Go home</Link>
+        The dashboard has no page at <code>{pathname}</code>.{" "}
+        <Link to={paths.home}>Go to Home</Link>
       </p>
     </>
   );

@@ -1,13 +1,13 @@
 import { useRoles } from "@/api/useRoles";
 import { Page } from "@/components/Page/Page";
-import { Policies as Of } from "@/components/Policies/Policies";
+import { Policies as PoliciesEditor } from "@/components/Policies/Policies";
 
 /** The cluster's policies for configurations. */
 export default function Policies() {
   const { may } = useRoles();
   return (
     <Page title="Policies">
-      <Of scope={{}} of="the cluster" mayChange={may("ClusterAdmin")} />
+      <PoliciesEditor scope={{}} of="the cluster" mayChange={may("ClusterAdmin")} />
     </Page>
   );
 }

@@ -23,8 +23,11 @@ export function NoteForm({ note, onSave, onClose }: Props) {
       fields={[
         { name: "name", label: "Title", required: true, value: opened?.name },
         {
-          ...{ name: "contents", label: "Text", type: "lines" },
-          ...{ value: opened?.contents, hint: "Markdown" },
+          name: "contents",
+          label: "Text",
+          type: "lines",
+          value: opened?.contents,
+          hint: "Markdown",
         },
       ]}
       onSubmit={({ name = "", contents = "" }) => onSave(opened, { name, contents })}

@@ -1,7 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { api } from "@/api/client";
 import type { Message } from "@/api/types";
-import { projectKey, readProject } from "@/api/useProject";
+import { projectQueryKey, readProject } from "@/api/useProject";
 import { Actions } from "@/components/Actions/Actions";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { Markdown } from "@/components/Markdown/Markdown";
@@ -10,13 +10,13 @@ import { useDialog } from "@/components/Page/useParam";
 import { NoteForm, type Note } from "./NoteForm";
 
 /** Where the note that was seen is among those of now: others' may have come or gone before it. */
-function placeOf(seen: Note, notes: readonly Note[]): number {
-  const textOf = ({ name = "", contents = "" }: Note) => JSON.stringify([name, contents]);
-  const place = notes.findIndex((each) => textOf(each) === textOf(seen));
+function findNote(seen: Note, notes: readonly Note[]): number {
+  const readText = ({ name = "", contents = "" }: Note) => JSON.stringify([name, contents]);
+  const place = notes.findIndex((each) => readText(each) === readText(seen));
   if (place >= 0) return place;
   throw new Error(
-    `Somebody else has changed or deleted the note ${seen.name ?? ""} meanwhile; nothing was saved. ` +
-      "Keep a copy of what you wrote, and begin again from the note as it is now.",
+    `Someone else changed or deleted the note ${seen.name ?? ""} while you were editing; nothing was saved. ` +
+      "Copy your text, reopen the note and edit it again.",
   );
 }
 
@@ -43,11 +43,11 @@ export function Notes({ project, mayEdit }: { project: Message["Project"]; mayEd
         body: { notes: to(now) },
       });
     } finally {
-      await client.invalidateQueries({ queryKey: projectKey(id) });
+      await client.invalidateQueries({ queryKey: projectQueryKey(id) });
     }
   };
   const save = (opened: Note | undefined, next: Note) =>
-    change((now) => (opened ? replaced(now, placeOf(opened, now), [next]) : [...now, next]));
+    change((now) => (opened ? replaced(now, findNote(opened, now), [next]) : [...now, next]));
   return (
     <>
       <Section
@@ -58,11 +58,7 @@ export function Notes({ project, mayEdit }: { project: Message["Project"]; mayEd
           )
         }
       >
-        {notes.length === 0 && (
-          <EmptyState>
-            No notes yet. What is tried here, and why, can be written down as Markdown.
-          </EmptyState>
-        )}
+        {notes.length === 0 && <EmptyState>No notes yet. Notes support Markdown.</EmptyState>}
       </Section>
       {notes.map(({ name = "", contents = "" }, i) => (
         <Section
@@ -74,9 +70,11 @@ export function Notes({ project, mayEdit }: { project: Message["Project"]; mayEd
                 actions={[
                   { label: "Edit", run: () => setDialog(`note-${i}`), refused },
                   {
-                    ...{ label: "Delete", refused },
+                    label: "Delete",
+                    refused,
                     confirm: `Delete the note ${name}?`,
-                    run: () => change((now) => replaced(now, placeOf({ name, contents }, now), [])),
+                    run: () =>
+                      change((now) => replaced(now, findNote({ name, contents }, now), [])),
                   },
                 ]}
               />

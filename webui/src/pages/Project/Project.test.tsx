@@ -12,7 +12,12 @@ const notes = [
   { name: "Done", contents: "all" },
 ];
 const project = like<Message["Project"]>(golden.answer.project, {
-  ...{ id: 3, name: "nets", description: "", workspaceId: 7, workspaceName: "vision", notes },
+  id: 3,
+  name: "nets",
+  description: "",
+  workspaceId: 7,
+  workspaceName: "vision",
+  notes,
 });
 const show = (at: string, more = {}) =>
   showPage(Project, "/projects/:id", `/projects/3${at}`, {
@@ -42,9 +47,7 @@ test("a note goes to where the others' are by now, and over none that another ha
   now([{ name: "Done", contents: "more" }]);
   await userEvent.type(text, "!");
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
-  expect(
-    await screen.findByText(/Somebody else has changed or deleted the note Done/),
-  ).toBeVisible();
+  expect(await screen.findByText(/Someone else changed or deleted the note Done/)).toBeVisible();
   expect(page.bodyOf(put)).toBeUndefined();
   const other = { name: "Other", contents: "" };
   now([other, ...notes]);
@@ -68,5 +71,5 @@ test("the one that is always there says so", async () => {
   show("", { "GET /api/v1/projects/3": { project: { ...project, immutable: true } } });
   const button = await screen.findByRole("button", { name: "Move" });
   expect(button).toHaveAttribute("aria-disabled", "true");
-  expect(button.title).toContain("always there");
+  expect(button.title).toContain("Built-in project");
 });

@@ -2,7 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useParams } from "react-router";
 import { api } from "@/api/client";
 import type { Message } from "@/api/types";
-import { projectKey, useProject } from "@/api/useProject";
+import { projectQueryKey, useProject } from "@/api/useProject";
 import { useRoles } from "@/api/useRoles";
 import { useWorkspaces, workspaceName, type Workspace } from "@/api/useWorkspaces";
 import { Actions } from "@/components/Actions/Actions";
@@ -14,7 +14,7 @@ import { Time } from "@/components/Time/Time";
 import { paths } from "@/paths";
 import { Notes } from "./Notes";
 
-type Of = Message["Project"];
+type ProjectData = Message["Project"];
 
 /** One project: what it holds, and what people wrote about it. */
 export default function Project() {
@@ -63,7 +63,7 @@ export default function Project() {
             </Link>,
           ],
           [
-            "Runs",
+            "Trials",
             <Link key="" to={`${paths.experimentsOf(id)}&of=runs`}>
               {numRuns}
             </Link>,
@@ -82,13 +82,19 @@ export default function Project() {
   );
 }
 
-function ProjectActions({ project, onDialog }: { project: Of; onDialog: (name: string) => void }) {
+function ProjectActions({
+  project,
+  onDialog,
+}: {
+  project: ProjectData;
+  onDialog: (name: string) => void;
+}) {
   const { id = 0, name = "", workspaceId = 0, archived, immutable } = project;
   const client = useQueryClient();
   const navigate = useNavigate();
   const params = { params: { path: { id } } };
-  const renew = () => client.invalidateQueries({ queryKey: ["workspaces"] });
-  const refused = immutable && "It is always there and cannot be changed";
+  const refresh = () => client.invalidateQueries({ queryKey: ["workspaces"] });
+  const refused = immutable && "Built-in project; it cannot be changed";
   return (
     <Actions
       actions={[
@@ -96,21 +102,24 @@ function ProjectActions({ project, onDialog }: { project: Of; onDialog: (name: s
         { label: "Move", run: () => onDialog("move"), refused },
         archived
           ? {
-              ...{ label: "Unarchive", refused },
-              run: () => api.POST("/api/v1/projects/{id}/unarchive", params).then(renew),
+              label: "Unarchive",
+              refused,
+              run: () => api.POST("/api/v1/projects/{id}/unarchive", params).then(refresh),
             }
           : {
-              ...{ label: "Archive", refused },
-              run: () => api.POST("/api/v1/projects/{id}/archive", params).then(renew),
+              label: "Archive",
+              refused,
+              run: () => api.POST("/api/v1/projects/{id}/archive", params).then(refresh),
             },
         {
-          ...{ label: "Delete", refused },
-          confirm: `Delete the project ${name} with its notes? Its experiments must be moved or deleted first.`,
+          label: "Delete",
+          refused,
+          confirm: `Delete the project ${name} and its notes? Its experiments must be moved or deleted first.`,
           run: async () => {
             await api.DELETE("/api/v1/projects/{id}", params);
             await navigate(paths.workspace(workspaceId));
-            client.removeQueries({ queryKey: projectKey(id) });
-            await renew();
+            client.removeQueries({ queryKey: projectQueryKey(id) });
+            await refresh();
           },
         },
       ]}
@@ -118,7 +127,7 @@ function ProjectActions({ project, onDialog }: { project: Of; onDialog: (name: s
   );
 }
 
-function Edit({ project, onClose }: { project: Of; onClose: () => void }) {
+function Edit({ project, onClose }: { project: ProjectData; onClose: () => void }) {
   const client = useQueryClient();
   return (
     <FormDialog
@@ -129,8 +138,12 @@ function Edit({ project, onClose }: { project: Of; onClose: () => void }) {
         { name: "name", label: "Name", required: true, value: project.name },
         { name: "description", label: "Description", value: project.description },
         {
-          ...{ name: "key", label: "Key", value: project.key, pattern: "[A-Za-z0-9]{1,5}" },
-          ...{ required: true, hint: "At most five letters and digits" },
+          name: "key",
+          label: "Key",
+          value: project.key,
+          pattern: "[A-Za-z0-9]{1,5}",
+          required: true,
+          hint: "Up to five letters and digits",
         },
       ]}
       onSubmit={async (_, { name, description, key }) => {
@@ -149,7 +162,7 @@ function Move({
   workspaces,
   onClose,
 }: {
-  project: Of;
+  project: ProjectData;
   workspaces: Workspace[];
   onClose: () => void;
 }) {
@@ -167,8 +180,13 @@ function Move({
       onClose={onClose}
       fields={[
         {
-          ...{ name: "workspace", label: "To workspace", type: "choice", required: true, options },
-          ...{ value: options[0]?.[0], hint: "Those of which you are a WorkspaceAdmin" },
+          name: "workspace",
+          label: "Destination workspace",
+          type: "choice",
+          required: true,
+          options,
+          value: options[0]?.[0],
+          hint: "Workspaces that you administer",
         },
       ]}
       onSubmit={async ({ workspace }) => {

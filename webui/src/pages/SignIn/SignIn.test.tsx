@@ -25,7 +25,7 @@ async function signIn(next: string, answer: Response) {
       <RouterProvider router={router} />
     </QueryClientProvider>,
   );
-  await userEvent.type(screen.getByLabelText("User"), "ann");
+  await userEvent.type(screen.getByLabelText("Username"), "ann");
   await userEvent.type(screen.getByLabelText("Password"), "Secret123");
   await userEvent.click(screen.getByRole("button", { name: "Sign in" }));
   return { fetch, router };
@@ -53,6 +53,6 @@ test("a refusal is shown as the master says it", async () => {
   const error = { code: 7, reason: "PermissionDenied", error: "wrong user or password" };
   await signIn("/", Response.json({ error }, { status: 403, headers: { "X-Request-Id": "r-1" } }));
   expect(await screen.findByRole("alert")).toHaveTextContent("wrong user or password");
-  expect(screen.getByText("request r-1")).toBeVisible();
+  expect(screen.getByText("Request ID r-1")).toBeVisible();
   expect(session.isOpen()).toBe(false);
 });

@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { useNavigate, useSearchParams } from "react-router";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import { session } from "@/api/session";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import styles from "./SignIn.module.css";
@@ -20,7 +20,7 @@ function useSignIn(next: string) {
   const client = useQueryClient();
   const navigate = useNavigate();
   return useMutation({
-    mutationFn: (body: Credentials) => dataOf(api.POST("/api/v1/auth/login", { body })),
+    mutationFn: (body: Credentials) => unwrap(api.POST("/api/v1/auth/login", { body })),
     onSuccess: () => {
       session.begin();
       client.clear();
@@ -52,7 +52,7 @@ export default function SignIn() {
           Resolute
         </h1>
         <label>
-          User
+          Username
           <input name="username" autoComplete="username" autoCapitalize="none" required autoFocus />
         </label>
         <label>
@@ -64,8 +64,7 @@ export default function SignIn() {
           Sign in
         </button>
         <p className={styles.hint}>
-          The first start of a cluster prints the passwords of its users. An administrator sets one
-          by <code>det user change-password</code>.
+          Forgot your password? Ask an administrator to run <code>det user change-password</code>.
         </p>
       </form>
     </main>

@@ -1,4 +1,4 @@
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import type { Message } from "@/api/types";
 import { useRoles } from "@/api/useRoles";
 import { useWorkspaces } from "@/api/useWorkspaces";
@@ -7,11 +7,11 @@ import { FormDialog } from "@/components/FormDialog/FormDialog";
 interface Props {
   template: Message["Template"];
   onClose: () => void;
-  renew: () => Promise<unknown>;
+  refresh: () => Promise<unknown>;
 }
 
 /** Asks for the workspace whose Editors are to change the template. */
-export function Move({ template, onClose, renew }: Props) {
+export function Move({ template, onClose, refresh }: Props) {
   const { name = "", workspaceId } = template;
   const { may } = useRoles();
   const { data: workspaces } = useWorkspaces();
@@ -20,31 +20,34 @@ export function Move({ template, onClose, renew }: Props) {
     .filter(({ id, archived }) => id !== workspaceId && !archived && may("Editor", id))
     .map(({ id, name: words = "" }) => [String(id), words] as const);
   const problem =
-    options.length === 0
-      ? new Error("There is no other workspace in which you are an Editor.")
-      : undefined;
+    options.length === 0 ? new Error("You cannot edit any other workspace.") : undefined;
   return (
     <FormDialog
-      title={`Move the template ${name}`}
+      title={`Move template ${name}`}
       verb="Move"
       problem={problem}
       onClose={onClose}
       fields={[
         {
-          ...{ name: "workspace", label: "To workspace", type: "choice", required: true, options },
-          ...{ value: options[0]?.[0], hint: "Its Editors change it from then on" },
+          name: "workspace",
+          label: "Destination workspace",
+          type: "choice",
+          required: true,
+          options,
+          value: options[0]?.[0],
+          hint: "Its Editors can change the template",
         },
       ]}
       onSubmit={async ({ workspace }) => {
         const params = { path: { template_name: name } };
         // As it is by now, not as this page has it: somebody may have changed it meanwhile.
-        const read = await dataOf(api.GET("/api/v1/templates/{template_name}", { params }));
+        const read = await unwrap(api.GET("/api/v1/templates/{template_name}", { params }));
         const yaml = read.template?.yaml ?? "";
         await api.PUT("/api/v1/templates/{template_name}", {
           params,
           body: { name, yaml, workspaceId: Number(workspace) },
         });
-        await renew();
+        await refresh();
       }}
     />
   );

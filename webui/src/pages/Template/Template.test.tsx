@@ -31,14 +31,14 @@ test("the master's word on what is typed is shown", async () => {
   const said = 'template small:1: max_restarts: expected an integer >= 0, found "x"';
   show({ [put]: new Error(said) });
   expect(await screen.findByText(said)).toBeVisible();
-  expect(screen.getByLabelText("Template, in YAML")).toHaveAttribute("aria-invalid", "true");
+  expect(screen.getByLabelText("Template (YAML)")).toHaveAttribute("aria-invalid", "true");
 });
 
 test("what is good is saved as it was typed", async () => {
   const page = show();
   const saved = () => page.calls.filter(({ what, query }) => what === put && query === "");
-  const editor = await screen.findByLabelText("Template, in YAML");
-  await screen.findByText("The template is good.");
+  const editor = await screen.findByLabelText("Template (YAML)");
+  await screen.findByText("Template is valid.");
   await userEvent.type(editor, "# why");
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
   await vi.waitFor(() =>
@@ -50,7 +50,7 @@ test("what is good is saved as it was typed", async () => {
 
 test("what is no YAML is not saved", async () => {
   const page = show();
-  await userEvent.type(await screen.findByLabelText("Template, in YAML"), "b: {{");
+  await userEvent.type(await screen.findByLabelText("Template (YAML)"), "b: {{");
   const save = screen.getByRole("button", { name: "Save" });
   expect(save).toHaveAttribute("aria-disabled", "true");
   await userEvent.click(save);
@@ -59,13 +59,15 @@ test("what is no YAML is not saved", async () => {
 
 test("a reader reads it", async () => {
   show(viewer);
-  expect(await screen.findByLabelText("Template, in YAML")).toHaveAttribute("readonly");
+  expect(await screen.findByLabelText("Template (YAML)")).toHaveAttribute("readonly");
   expect(screen.queryByRole("button", { name: "Save" })).toBeNull();
 });
 
 test("it says whose it is, and is given to another workspace with the text that it has by now", async () => {
   const vision = like<Message["Workspace"]>(workspaces.answer.workspaces[0], {
-    ...{ id: 7, name: "vision", archived: false },
+    id: 7,
+    name: "vision",
+    archived: false,
   });
   const ofYaml = (yaml: string) => ({
     template: like<Message["Template"]>(golden.answer.template, { yaml, workspaceId: 7 }),
@@ -84,7 +86,7 @@ test("it says whose it is, and is given to another workspace with the text that 
   );
   answers[read] = ofYaml("max_restarts: 2\n"); // By somebody else, meanwhile.
   await userEvent.click(screen.getByRole("button", { name: "Move" }));
-  expect(await screen.findByLabelText("To workspace")).toHaveTextContent(/^speech$/);
+  expect(await screen.findByLabelText("Destination workspace")).toHaveTextContent(/^speech$/);
   await userEvent.click(screen.getAllByRole("button", { name: "Move" }).at(-1) as HTMLElement);
   const saved = () => page.calls.filter(({ what, query }) => what === put && query === "");
   await vi.waitFor(() =>

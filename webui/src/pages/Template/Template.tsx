@@ -1,7 +1,7 @@
 import { useEffect, useState } from "react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useParams } from "react-router";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import type { Message } from "@/api/types";
 import { useRoles } from "@/api/useRoles";
 import { useWorkspaces, workspaceName } from "@/api/useWorkspaces";
@@ -16,7 +16,7 @@ import { paths } from "@/paths";
 import { Move } from "./Move";
 import { masterProblems } from "./problems";
 
-type Of = Message["Template"];
+type TemplateData = Message["Template"];
 
 // After the last key, so that not every one is a call.
 const PAUSE = 300;
@@ -30,7 +30,7 @@ export default function Template() {
     queryFn: async ({ signal }) => {
       const path = { template_name: name };
       const call = api.GET("/api/v1/templates/{template_name}", { params: { path }, signal });
-      return (await dataOf(call)).template ?? {};
+      return (await unwrap(call)).template ?? {};
     },
   });
   if (!read.data)
@@ -38,7 +38,7 @@ export default function Template() {
   return <Editor key={name} template={{ ...read.data, name }} />;
 }
 
-function Editor({ template }: { template: Of }) {
+function Editor({ template }: { template: TemplateData }) {
   const { name = "", yaml: kept = "", workspaceId = 0 } = template;
   const client = useQueryClient();
   const navigate = useNavigate();
@@ -56,25 +56,26 @@ function Editor({ template }: { template: Of }) {
   const check = useQuery({
     queryKey: ["template-check", name, settled],
     enabled: mayEdit && syntaxProblems(settled).length === 0,
-    ...{ retry: false, gcTime: 0 },
+    retry: false,
+    gcTime: 0,
     queryFn: ({ signal }) => masterProblems(name, settled, signal),
   });
   const isChecked = settled === text && check.data !== undefined;
   const problems = syntax.length > 0 ? syntax : settled === text ? (check.data ?? []) : [];
   const path = { template_name: name };
-  const renew = () => client.invalidateQueries({ queryKey: ["templates"] });
+  const refresh = () => client.invalidateQueries({ queryKey: ["templates"] });
   const save = async () => {
     await api.PUT("/api/v1/templates/{template_name}", {
       params: { path },
       body: { name, yaml: text },
     });
-    await renew();
+    await refresh();
   };
   const remove = async () => {
     await api.DELETE("/api/v1/templates/{template_name}", { params: { path } });
     await navigate(paths.templates);
     client.removeQueries({ queryKey: ["templates", name] });
-    await renew();
+    await refresh();
   };
   const isSame = text === kept;
   return (
@@ -86,19 +87,21 @@ function Editor({ template }: { template: Of }) {
           <Actions
             actions={[
               {
-                ...{ label: "Save", isPrimary: true, run: save },
-                refused:
-                  (syntax.length > 0 && "The text is no YAML") || (isSame && "Nothing has changed"),
+                label: "Save",
+                isPrimary: true,
+                run: save,
+                refused: (syntax.length > 0 && "Invalid YAML") || (isSame && "No changes"),
               },
               {
                 label: "Revert",
                 run: () => setText(kept),
-                refused: isSame && "Nothing has changed",
+                refused: isSame && "No changes",
               },
               { label: "Move", run: () => setDialog("move") },
               {
-                ...{ label: "Delete", run: remove },
-                confirm: `Delete the template ${name}? Experiments that were made with it stay as they are.`,
+                label: "Delete",
+                run: remove,
+                confirm: `Delete the template ${name}? Experiments created with it do not change.`,
               },
             ]}
           />
@@ -116,16 +119,16 @@ function Editor({ template }: { template: Of }) {
         ]}
       />
       <YamlEditor
-        label="Template, in YAML"
+        label="Template (YAML)"
         text={text}
         onText={setText}
         isReadOnly={!mayEdit}
         problems={problems}
-        good={isChecked && "The template is good."}
+        good={isChecked && "Template is valid."}
       />
       {check.error && <ErrorPanel error={check.error} />}
       {dialog === "move" && mayEdit && (
-        <Move template={template} onClose={() => setDialog("")} renew={renew} />
+        <Move template={template} onClose={() => setDialog("")} refresh={refresh} />
       )}
     </Page>
   );

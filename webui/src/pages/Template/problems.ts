@@ -1,4 +1,4 @@
-import { api, ApiError, dataOf } from "@/api/client";
+import { api, ApiError, unwrap } from "@/api/client";
 
 /**
  * What the master finds wrong in a template's text, a line each, without keeping it. Empty where the
@@ -12,7 +12,7 @@ export async function masterProblems(
   try {
     const params = { path: { template_name: name }, query: { validateOnly: true } };
     const body = { name, yaml: text };
-    await dataOf(api.PUT("/api/v1/templates/{template_name}", { params, body, signal }));
+    await unwrap(api.PUT("/api/v1/templates/{template_name}", { params, body, signal }));
     return [];
   } catch (error) {
     if (error instanceof ApiError && error.status === 403) return [];

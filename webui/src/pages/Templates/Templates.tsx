@@ -1,24 +1,25 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "react-router";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import type { Message } from "@/api/types";
 import { useRoles } from "@/api/useRoles";
 import { useWorkspaces, workspaceName, type Workspace } from "@/api/useWorkspaces";
 import { Actions } from "@/components/Actions/Actions";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
-import { Count, hasText, SearchBox } from "@/components/Page/Narrow";
+import { Count, hasText, SearchBox } from "@/components/Page/Filters";
 import { Page } from "@/components/Page/Page";
 import { useDialog, useParam } from "@/components/Page/useParam";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 import { paths } from "@/paths";
-import { counted } from "@/words";
+import { counted } from "@/text";
 
 type Template = Message["Template"];
 
 const columnsWith = (workspaces: Workspace[] | undefined): ListColumn<Template>[] => [
   {
-    ...{ head: "Name", least: 160 },
+    head: "Name",
+    minWidth: 160,
     cell: ({ name = "" }) => <Link to={paths.template(name)}>{name}</Link>,
     sortBy: ({ name }) => name,
   },
@@ -28,7 +29,9 @@ const columnsWith = (workspaces: Workspace[] | undefined): ListColumn<Template>[
     sortBy: ({ workspaceId }) => workspaceName(workspaces, workspaceId),
   },
   {
-    ...{ head: "Says something of", share: 3, least: 240 },
+    head: "Sets",
+    share: 3,
+    minWidth: 240,
     cell: ({ config }) => Object.keys(config ?? {}).join(", ") || "nothing yet",
   },
 ];
@@ -43,7 +46,7 @@ export default function Templates() {
   const read = useQuery({
     queryKey: ["templates"],
     queryFn: async ({ signal }) =>
-      (await dataOf(api.GET("/api/v1/templates", { signal }))).templates ?? [],
+      (await unwrap(api.GET("/api/v1/templates", { signal }))).templates ?? [],
   });
   const places = (workspaces ?? [])
     .filter(({ id, archived }) => !archived && may("Editor", id))
@@ -61,9 +64,10 @@ export default function Templates() {
           <Actions
             actions={[
               {
-                ...{ label: "New template", isPrimary: true, run: () => setDialog("create") },
-                refused:
-                  !mayAnywhere("Editor") && "Needs the role Editor; ask an administrator for it",
+                label: "New template",
+                isPrimary: true,
+                run: () => setDialog("create"),
+                refused: !mayAnywhere("Editor") && "Requires the Editor role; ask an administrator",
               },
             ]}
           />
@@ -74,12 +78,12 @@ export default function Templates() {
         label="Templates"
         columns={columnsWith(workspaces)}
         rows={shown}
-        idOf={({ name = "" }) => name}
+        getId={({ name = "" }) => name}
       >
         <EmptyState {...(!query && { command: "det template create NAME template.yaml" })}>
           {query
-            ? "No template fits the search."
-            : "No templates yet. An experiment stands on one by det experiment create --template NAME."}
+            ? "No templates match the search."
+            : "No templates yet. Use one with det experiment create --template NAME."}
         </EmptyState>
       </ListTable>
       {dialog === "create" && mayAnywhere("Editor") && workspaces && (
@@ -89,20 +93,28 @@ export default function Templates() {
           onClose={() => setDialog("")}
           fields={[
             {
-              ...{ name: "name", label: "Name", required: true, pattern: "[\\w.\\-]{1,128}" },
-              hint: "Letters, digits, -, _ and .; its text comes next",
+              name: "name",
+              label: "Name",
+              required: true,
+              pattern: "[\\w.\\-]{1,128}",
+              hint: "Letters, digits, -, _ and .",
             },
             {
-              ...{ name: "workspace", label: "Workspace", type: "choice", options: places },
-              ...{ value: places[0]?.[0], hint: "Its Editors change it" },
+              name: "workspace",
+              label: "Workspace",
+              type: "choice",
+              options: places,
+              value: places[0]?.[0],
+              hint: "Workspace editors can change it",
             },
           ]}
           onSubmit={async ({ name = "", workspace }) => {
             await api.POST("/api/v1/templates/{template_name}", {
               params: { path: { template_name: name } },
               body: {
-                ...{ name, workspaceId: Number(workspace) },
-                yaml: "# What experiments share, as in their own configuration.\n",
+                name,
+                workspaceId: Number(workspace),
+                yaml: "# Configuration fields that experiments share.\n",
               },
             });
             await client.invalidateQueries({ queryKey: ["templates"] });

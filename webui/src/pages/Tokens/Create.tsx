@@ -1,4 +1,4 @@
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import { ROLES } from "@/api/useRoles";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
 
@@ -8,11 +8,11 @@ interface Props {
 }
 
 const LIFESPANS = [
-  ["168h", "7 days"],
-  ["720h", "30 days"],
-  ["2160h", "90 days"],
-  ["8760h", "a year"],
-  ["-1", "for ever"],
+  ["168h", "in 7 days"],
+  ["720h", "in 30 days"],
+  ["2160h", "in 90 days"],
+  ["8760h", "in 1 year"],
+  ["-1", "never"],
 ] as const;
 
 /** A new token of the caller. */
@@ -23,21 +23,28 @@ export function Create({ onMade, onClose }: Props) {
       verb="Create"
       onClose={onClose}
       fields={[
-        { name: "description", label: "Description", required: true, hint: "What will use it" },
         {
-          ...{ name: "lifespan", label: "Good for", type: "choice", value: "720h" },
+          name: "description",
+          label: "Description",
+          required: true,
+          hint: "What the token is for",
+        },
+        {
+          name: "lifespan",
+          label: "Expires",
+          type: "choice",
+          value: "720h",
           options: LIFESPANS,
         },
         {
-          ...{ name: "role", label: "May", type: "choice" },
-          options: [
-            ["", "what I may"],
-            ...ROLES.map((role) => [role, `no more than ${role}`] as const),
-          ],
+          name: "role",
+          label: "Permissions",
+          type: "choice",
+          options: [["", "same as mine"], ...ROLES.map((role) => [role, `up to ${role}`] as const)],
         },
       ]}
       onSubmit={async ({ description = "", lifespan = "", role = "" }) => {
-        const { token = "" } = await dataOf(
+        const { token = "" } = await unwrap(
           api.POST("/api/v1/tokens", { body: { description, lifespan, role } }),
         );
         await onMade(token);

@@ -6,11 +6,12 @@ import users from "@goldens/users.json";
 import type { Message, User } from "@/api/types";
 import { like } from "@/testing/goldens";
 import { showPage } from "@/testing/pages";
-import Tokens, { standingOf } from "./Tokens";
+import Tokens, { getTokenStatus } from "./Tokens";
 
 const tokenInfo = [
   like<Message["TokenInfo"]>(golden.answer.tokenInfo[0], {
-    ...{ id: 4, expiry: new Date(Date.now() + 86_400_000).toISOString() },
+    id: 4,
+    expiry: new Date(Date.now() + 86_400_000).toISOString(),
   }),
 ];
 const answers = {
@@ -26,7 +27,9 @@ test("a token is shown once, and kept neither in the address nor on the page", a
   await userEvent.click(screen.getByRole("button", { name: "Create" }));
   expect(await screen.findByText("s3cret")).toBeInTheDocument();
   expect(page.bodyOf("POST /api/v1/tokens")).toEqual({
-    ...{ description: "ci", lifespan: "720h", role: "" },
+    description: "ci",
+    lifespan: "720h",
+    role: "",
   });
   await vi.waitFor(() => expect(page.router.state.location.search).toBe(""));
   await userEvent.click(screen.getByRole("button", { name: "Done" }));
@@ -38,7 +41,7 @@ test("one's own are listed, those of all when an administrator asks", async () =
   await screen.findByText("nightly");
   const queries = () => page.calls.filter(({ what }) => what === "GET /api/v1/tokens");
   expect(queries()[0]?.query).toContain("username=ann");
-  await userEvent.click(screen.getByLabelText("of all users"));
+  await userEvent.click(screen.getByLabelText("Show all users"));
   await screen.findByRole("columnheader", { name: "User" });
   await vi.waitFor(() => expect(queries()[1]?.query).not.toContain("username"));
 });
@@ -54,10 +57,10 @@ test("revoking is asked for and sent", async () => {
 
 test("what a token opens", () => {
   const now = Date.parse("2026-01-02T00:00:00Z");
-  expect(standingOf({ expiry: "2026-01-01T00:00:00Z" }, now)).toBe("expired");
-  expect(standingOf({ expiry: "2026-01-03T00:00:00Z" }, now)).toBe("valid");
-  expect(standingOf({}, now)).toBe("valid");
-  expect(standingOf({ revoked: true }, now)).toBe("revoked");
+  expect(getTokenStatus({ expiry: "2026-01-01T00:00:00Z" }, now)).toBe("expired");
+  expect(getTokenStatus({ expiry: "2026-01-03T00:00:00Z" }, now)).toBe("valid");
+  expect(getTokenStatus({}, now)).toBe("valid");
+  expect(getTokenStatus({ revoked: true }, now)).toBe("revoked");
 });
 
 test("a token is described anew", async () => {

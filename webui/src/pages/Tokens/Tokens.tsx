@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import type { Message } from "@/api/types";
 import { useMe } from "@/api/useMe";
 import { useRoles } from "@/api/useRoles";
@@ -8,20 +8,20 @@ import { useUsers } from "@/api/useUsers";
 import { Actions } from "@/components/Actions/Actions";
 import { CopyText } from "@/components/CopyText/CopyText";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
-import { Count, ParamCheck } from "@/components/Page/Narrow";
+import { Count, ParamCheck } from "@/components/Page/Filters";
 import { Page } from "@/components/Page/Page";
 import { useDialog, useParam } from "@/components/Page/useParam";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 import { Time } from "@/components/Time/Time";
-import { counted } from "@/words";
+import { counted } from "@/text";
 import { Create } from "./Create";
-import { Describe } from "./Describe";
-import { Shown } from "./Shown";
+import { EditToken } from "./EditToken";
+import { NewToken } from "./NewToken";
 
 export type Token = Message["TokenInfo"];
 
 /** Whether it still opens anything, and why not. */
-export function standingOf({ revoked, expiry }: Token, now: number): string {
+export function getTokenStatus({ revoked, expiry }: Token, now: number): string {
   if (revoked) return "revoked";
   return expiry && Date.parse(expiry) <= now ? "expired" : "valid";
 }
@@ -43,12 +43,13 @@ export default function Tokens() {
     enabled: me !== undefined,
     queryFn: async ({ signal }) => {
       const query = {
-        ...{ showInactive: old === "yes", sortBy: "SORT_BY_CREATED_AT" as const },
-        ...{ orderBy: "ORDER_BY_DESC" as const },
+        showInactive: old === "yes",
+        sortBy: "SORT_BY_CREATED_AT" as const,
+        orderBy: "ORDER_BY_DESC" as const,
         ...(!isAll && { username: me?.username ?? "" }),
       };
       const call = api.GET("/api/v1/tokens", { params: { query }, signal });
-      return (await dataOf(call)).tokenInfo ?? [];
+      return (await unwrap(call)).tokenInfo ?? [];
     },
   });
   const rows = read.data?.filter(({ tokenType }) => tokenType !== "TOKEN_TYPE_USER_SESSION");
@@ -65,19 +66,23 @@ export default function Tokens() {
   };
   const columns: ListColumn<Token>[] = [
     {
-      ...{ head: "Number", least: 80, share: 0.5 },
+      head: "ID",
+      minWidth: 80,
+      share: 0.5,
       cell: ({ id }) => <CopyText text={String(id)} />,
       sortBy: ({ id }) => id,
     },
     {
-      ...{ head: "Description", share: 2, least: 160 },
+      head: "Description",
+      share: 2,
+      minWidth: 160,
       cell: ({ description }) => description || "–",
       sortBy: ({ description }) => description,
     },
     ...(isAll
       ? [{ head: "User", cell: ({ userId }: Token) => nameOf(userId) } as ListColumn<Token>]
       : []),
-    { head: "May", cell: ({ role }) => role || "what its user may" },
+    { head: "Permissions", cell: ({ role }) => (role ? `up to ${role}` : "same as its user") },
     { head: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
     { head: "Last used", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
     {
@@ -88,9 +93,9 @@ export default function Tokens() {
     {
       head: "State",
       cell: (token) => {
-        const standing = standingOf(token, now);
-        const what = token.description || `number ${token.id ?? 0}`;
-        if (standing !== "valid" || !mayAnywhere("Editor")) return standing;
+        const status = getTokenStatus(token, now);
+        const what = token.description || String(token.id ?? 0);
+        if (status !== "valid" || !mayAnywhere("Editor")) return status;
         const edit = () => setDialog(`edit-${token.id ?? 0}`);
         return (
           <Actions
@@ -99,7 +104,7 @@ export default function Tokens() {
               { label: "Edit", run: edit },
               {
                 label: "Revoke",
-                confirm: `Revoke the token ${what}? What uses it is refused from now on.`,
+                confirm: `Revoke the token ${what}? Programs that use it lose access immediately.`,
                 run: () => revoke(token),
               },
             ]}
@@ -115,37 +120,38 @@ export default function Tokens() {
       onRetry={() => void read.refetch()}
       head={
         <>
-          <ParamCheck name="old" label="revoked and expired" />
-          {may("ClusterAdmin") && <ParamCheck name="all" label="of all users" />}
+          <ParamCheck name="old" label="Show revoked and expired" />
+          {may("ClusterAdmin") && <ParamCheck name="all" label="Show all users" />}
           <Count>{rows && counted(rows.length, "token")}</Count>
           <Actions
             actions={[
               {
-                ...{ label: "New token", isPrimary: true, run: () => setDialog("create") },
-                refused:
-                  !mayAnywhere("Editor") && "Needs the role Editor; ask an administrator for it",
+                label: "New token",
+                isPrimary: true,
+                run: () => setDialog("create"),
+                refused: !mayAnywhere("Editor") && "Requires the Editor role; ask an administrator",
               },
             ]}
           />
         </>
       }
     >
-      {made && <Shown token={made} onClose={() => setMade(undefined)} />}
+      {made && <NewToken token={made} onClose={() => setMade(undefined)} />}
       <ListTable<Token>
         label="Access tokens"
         columns={columns}
         rows={rows}
-        idOf={({ id = 0 }) => id}
+        getId={({ id = 0 }) => id}
       >
         <EmptyState command='det token create --description "…"'>
-          No access tokens. A program signs in with one, without your password.
+          No access tokens. Programs use them to sign in without your password.
         </EmptyState>
       </ListTable>
       {edited && mayAnywhere("Editor") && (
-        <Describe
+        <EditToken
           token={edited}
           onClose={() => setDialog("")}
-          renew={() => client.invalidateQueries({ queryKey: ["tokens"] })}
+          refresh={() => client.invalidateQueries({ queryKey: ["tokens"] })}
         />
       )}
       {dialog === "create" && mayAnywhere("Editor") && (

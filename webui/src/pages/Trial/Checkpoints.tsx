@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState, type SyntheticEvent } from "react";
 import { useMutation } from "@tanstack/react-query";
 import { readArchive, readFile } from "@/api/checkpointFiles";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import type { Message } from "@/api/types";
 import { useRoles } from "@/api/useRoles";
 import { save } from "@/charts/export";
@@ -12,6 +12,7 @@ import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { State } from "@/components/State/State";
 import { Time } from "@/components/Time/Time";
+import { counted } from "@/text";
 import styles from "./Trial.module.css";
 import { useCheckpoints } from "./useTrial";
 
@@ -24,20 +25,20 @@ export function Checkpoints({ trial }: { trial: Message["Trial"] }) {
   if (checkpoints?.length === 0) {
     return (
       <EmptyState command={`det trial describe ${trial.id ?? 0}`}>
-        The trial has saved no checkpoint.
+        No checkpoints saved yet.
       </EmptyState>
     );
   }
   return (
     <div className={styles.stack}>
       {checkpoints?.map((checkpoint) => (
-        <One key={checkpoint.uuid} checkpoint={checkpoint} />
+        <CheckpointCard key={checkpoint.uuid} checkpoint={checkpoint} />
       ))}
     </div>
   );
 }
 
-function One({ checkpoint }: { checkpoint: Checkpoint }) {
+function CheckpointCard({ checkpoint }: { checkpoint: Checkpoint }) {
   const uuid = checkpoint.uuid ?? "";
   const files = Object.entries(checkpoint.resources ?? {}).filter(([path]) => !path.endsWith("/"));
   const length = (checkpoint.metadata as { steps_completed?: number } | undefined)?.steps_completed;
@@ -62,7 +63,7 @@ function One({ checkpoint }: { checkpoint: Checkpoint }) {
         <span>{formatBytes(Number(checkpoint.size ?? 0))}</span>
         <Time at={checkpoint.reportTime} />
         {checkpoint.training?.searcherMetric !== undefined && (
-          <span>metric {formatNumber(checkpoint.training.searcherMetric)}</span>
+          <span>searcher metric {formatNumber(checkpoint.training.searcherMetric)}</span>
         )}
         {isThere && (
           <Download
@@ -79,7 +80,7 @@ function One({ checkpoint }: { checkpoint: Checkpoint }) {
       {download.error && <ErrorPanel error={download.error} />}
       <details>
         <summary>
-          {files.length} files in <code>{checkpoint.storagePath}</code>
+          {counted(files.length, "file")} in <code>{checkpoint.storagePath}</code>
         </summary>
         <ul className={styles.files}>
           {files.map(([path, bytes]) => (
@@ -109,7 +110,7 @@ function Register({ uuid }: { uuid: string }) {
   const [model, setModel] = useState("");
   const register = useMutation({
     mutationFn: (name: string) =>
-      dataOf(
+      unwrap(
         api.POST("/api/v1/models/{model_name}/versions", {
           params: { path: { model_name: name } },
           body: { checkpointUuid: uuid },
@@ -130,7 +131,8 @@ function Register({ uuid }: { uuid: string }) {
         Register
       </button>
       <span role="status">
-        {register.data && `version ${register.data.modelVersion?.version ?? ""} of ${model}`}
+        {register.data &&
+          `Registered version ${register.data.modelVersion?.version ?? ""} of ${model}`}
       </span>
       {register.error && <ErrorPanel error={register.error} />}
     </form>

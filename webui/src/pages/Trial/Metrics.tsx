@@ -3,11 +3,11 @@ import { readMetricCsv, readThroughputCsv } from "@/api/metricCsv";
 import type { Message } from "@/api/types";
 import { LineChart } from "@/charts/LineChart";
 import {
-  columnsOf,
-  inOrder,
-  marksOf,
-  placesOf,
-  throughputOf,
+  toColumns,
+  sortByAxis,
+  toAxisPositions,
+  findPositions,
+  computeThroughput,
   withGaps,
   X_AXES,
   type Point,
@@ -20,7 +20,7 @@ import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { seconds } from "@/charts/format";
 import styles from "./Trial.module.css";
-import { metricsIn, unitOf } from "./system";
+import { selectMetrics, getUnit } from "./system";
 import type { Metric } from "@/api/trialQueries";
 import { useCheckpoints, useMetricNames, usePoints } from "./useTrial";
 
@@ -51,19 +51,19 @@ function Charts({ trial, isSystem }: Props) {
   const axis = useAxis(isSystem ? ONLY_TIME : X_AXES);
   if (error) return <ErrorPanel error={error} />;
   if (!names) return null;
-  const metrics = metricsIn(names, isSystem);
+  const metrics = selectMetrics(names, isSystem);
   const training = isSystem ? names.find(({ group }) => group === "training") : undefined;
   if (metrics.length === 0 && !training) {
     return (
       <EmptyState {...(!isSystem && { command: `det trial logs -f ${id}` })}>
         {isSystem
-          ? "No system metric was reported: core.profiler.on() in the training script begins it."
-          : "No metric yet."}
+          ? "No system metrics reported. Call core.profiler.on() in the training script to collect them."
+          : "No metrics reported yet."}
       </EmptyState>
     );
   }
   const groups = [...new Set(metrics.map((metric) => metric.group))].sort(
-    (a, b) => placeOf(a) - placeOf(b) || a.localeCompare(b),
+    (a, b) => getGroupOrder(a) - getGroupOrder(b) || a.localeCompare(b),
   );
   const lengths = checkpoints
     .map((checkpoint) =>
@@ -75,7 +75,7 @@ function Charts({ trial, isSystem }: Props) {
       {!isSystem && <AxisChoice axis={axis} />}
       {training && (
         <section aria-labelledby="group-throughput">
-          <h2 id="group-throughput">throughput</h2>
+          <h2 id="group-throughput">Throughput</h2>
           <div className={styles.charts}>
             <MetricChart
               trial={trial}
@@ -109,7 +109,8 @@ function Charts({ trial, isSystem }: Props) {
   );
 }
 
-const placeOf = (group: string) => (group === "training" ? 0 : group === "validation" ? 1 : 2);
+const getGroupOrder = (group: string) =>
+  group === "training" ? 0 : group === "validation" ? 1 : 2;
 
 interface ChartProps {
   trial: Trial;
@@ -122,36 +123,36 @@ interface ChartProps {
 }
 
 // When the trial was started anew, in milliseconds, as a text so that it is the same while they are.
-const restartsOf = (trial: Trial) =>
+const getRestarts = (trial: Trial) =>
   (trial.runs ?? [])
     .slice(1)
     .map(({ startTime }) => Date.parse(startTime ?? ""))
     .join();
 
-const numbersOf = (text: string) => (text === "" ? [] : text.split(",").map(Number));
+const parseNumbers = (text: string) => (text === "" ? [] : text.split(",").map(Number));
 
 function MetricChart({ trial, metric, axis, checkpoints, isThroughput = false }: ChartProps) {
   const { data: points, error } = usePoints(trial.id ?? 0, trial.experimentId ?? 0, metric);
   const lengths = checkpoints.join();
-  const starts = restartsOf(trial);
-  const title = isThroughput ? "batches / s" : `${metric.name}${unitOf(metric)}`;
+  const starts = getRestarts(trial);
+  const title = isThroughput ? "batches / s" : `${metric.name}${getUnit(metric)}`;
   const chart = isThroughput ? "throughput" : `${metric.group}.${metric.name}`;
   const { view, onView } = useChartView(chart);
   const series = useMemo(
     () =>
-      seriesOf(
+      buildSeries(
         points ?? [],
         metric.name,
         axis,
-        numbersOf(lengths),
-        numbersOf(starts),
+        parseNumbers(lengths),
+        parseNumbers(starts),
         isThroughput,
       ),
     [points, metric.name, axis, lengths, starts, isThroughput],
   );
   const readCsv = (signal: AbortSignal) =>
     isThroughput
-      ? readThroughputCsv(trial.id ?? 0, metric, numbersOf(starts), signal)
+      ? readThroughputCsv(trial.id ?? 0, metric, parseNumbers(starts), signal)
       : readMetricCsv([trial.id ?? 0], metric, signal);
   if (error) return <ErrorPanel error={error} />;
   return (
@@ -160,14 +161,16 @@ function MetricChart({ trial, metric, axis, checkpoints, isThroughput = false }:
       series={series}
       xLabel={axis}
       syncKey="trial"
-      {...{ view, onView, readCsv }}
-      {...(axis === "epochs" && points?.length && { none: "No epochs were reported." })}
+      view={view}
+      onView={onView}
+      readCsv={readCsv}
+      {...(axis === "epochs" && points?.length && { none: "No epochs reported." })}
       {...(axis === "time" && { formatX: seconds })}
     />
   );
 }
 
-function seriesOf(
+function buildSeries(
   points: readonly Point[],
   name: string,
   axis: XAxis,
@@ -175,15 +178,15 @@ function seriesOf(
   starts: readonly number[],
   isThroughput: boolean,
 ): Series[] {
-  const ordered = inOrder(points, axis);
-  const places = placesOf(ordered, starts, axis);
+  const ordered = sortByAxis(points, axis);
+  const places = findPositions(ordered, starts, axis);
   const breaks = places.map(({ index }) => index);
   const columns = isThroughput
-    ? throughputOf(ordered, axis, breaks)
-    : columnsOf(ordered, name, axis);
+    ? computeThroughput(ordered, axis, breaks)
+    : toColumns(ordered, name, axis);
   if (columns.x.length === 0) return [];
   const drawn = withGaps(columns, breaks);
   const restarts = places.map(({ at }) => at);
-  const marks = marksOf(ordered, checkpoints, axis);
+  const marks = toAxisPositions(ordered, checkpoints, axis);
   return [{ id: name, label: name, rank: 0, ...drawn, checkpoints: marks, restarts }];
 }

@@ -2,27 +2,28 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Link, useParams } from "react-router";
 import { api } from "@/api/client";
 import type { Experiment, Message } from "@/api/types";
-import { refusalOf, useRoles } from "@/api/useRoles";
+import { explainRefusal, useRoles } from "@/api/useRoles";
 import { formatNumber } from "@/charts/format";
 import { Actions } from "@/components/Actions/Actions";
 import { CopyText } from "@/components/CopyText/CopyText";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { useCrumbs } from "@/components/Frame/useCrumbs";
-import { isTerminal } from "@/components/LogView/filters";
+import { isTerminal } from "@/api/states";
 import { LogView } from "@/components/LogView/LogView";
 import { ScrollBox } from "@/components/Page/ScrollBox";
 import { State } from "@/components/State/State";
 import { Tabs } from "@/components/Tabs/Tabs";
 import { paths } from "@/paths";
+import { counted } from "@/text";
 import { Checkpoints } from "./Checkpoints";
 import { Metrics, System } from "./Metrics";
-import { Runs } from "./Runs";
+import { Attempts } from "./Attempts";
 import styles from "./Trial.module.css";
 import { useTrial, useTrialNews } from "./useTrial";
 
-type Of = Message["Trial"];
+type TrialData = Message["Trial"];
 
-const TABS: [tab: string, label: string, Content: React.ComponentType<{ trial: Of }>][] = [
+const TABS: [tab: string, label: string, Content: React.ComponentType<{ trial: TrialData }>][] = [
   ["", "Metrics", Metrics],
   ["checkpoints", "Checkpoints", Checkpoints],
   [
@@ -31,7 +32,7 @@ const TABS: [tab: string, label: string, Content: React.ComponentType<{ trial: O
     ({ trial }) => <LogView trialId={trial.id ?? 0} follow={!isTerminal(trial.state)} />,
   ],
   ["hyperparameters", "Hyperparameters", Hyperparameters],
-  ["runs", "Runs", Runs],
+  ["runs", "Attempts", Attempts],
   ["system", "System", System],
 ];
 
@@ -40,11 +41,11 @@ export default function Trial() {
   const { id: text = "", tab = "" } = useParams();
   const { data: trial, error, refetch } = useTrial(Number(text));
   if (error) return <ErrorPanel error={error} onRetry={() => void refetch()} />;
-  if (!trial) return <p>Reading trial {text}…</p>;
-  return <Known trial={trial} tab={tab} />;
+  if (!trial) return <p>Loading trial {text}…</p>;
+  return <LoadedTrial trial={trial} tab={tab} />;
 }
 
-function Known({ trial, tab }: { trial: Of; tab: string }) {
+function LoadedTrial({ trial, tab }: { trial: TrialData; tab: string }) {
   const id = trial.id ?? 0;
   const experimentId = trial.experimentId ?? 0;
   const experiment = useTrialNews(id, experimentId);
@@ -58,7 +59,7 @@ function Known({ trial, tab }: { trial: Of; tab: string }) {
     <div className={styles.page}>
       <StatusLine trial={trial} experiment={experiment} />
       <Tabs
-        label="Parts of the trial"
+        label="Trial sections"
         tabs={TABS.map(([name, label]) => ({
           name,
           label,
@@ -73,7 +74,13 @@ function Known({ trial, tab }: { trial: Of; tab: string }) {
   );
 }
 
-function StatusLine({ trial, experiment }: { trial: Of; experiment: Experiment | undefined }) {
+function StatusLine({
+  trial,
+  experiment,
+}: {
+  trial: TrialData;
+  experiment: Experiment | undefined;
+}) {
   const id = trial.id ?? 0;
   const client = useQueryClient();
   const roles = useRoles();
@@ -92,7 +99,7 @@ function StatusLine({ trial, experiment }: { trial: Of; experiment: Experiment |
           best {searcherMetric} {formatNumber(trial.searcherMetricValue)}
         </span>
       )}
-      <span>{trial.restarts ?? 0} restarts</span>
+      <span>{counted(trial.restarts ?? 0, "restart")}</span>
       {trial.stateReason && <span className={styles.reason}>{trial.stateReason}</span>}
       <span className={styles.actions}>
         {!isTerminal(trial.state) && (
@@ -100,9 +107,10 @@ function StatusLine({ trial, experiment }: { trial: Of; experiment: Experiment |
             isInline
             actions={[
               {
-                ...{ label: "Kill", run: kill },
-                refused: refusalOf(roles, "Editor", { workspaceId, workspaceName }),
-                confirm: `Kill trial ${id}? It ends at once, without a last checkpoint.`,
+                label: "Kill",
+                run: kill,
+                refused: explainRefusal(roles, "Editor", { workspaceId, workspaceName }),
+                confirm: `Kill trial ${id}? It stops immediately, without a final checkpoint.`,
               },
             ]}
           />
@@ -113,7 +121,7 @@ function StatusLine({ trial, experiment }: { trial: Of; experiment: Experiment |
               <Link to={paths.startFrom(trial.experimentId ?? 0, "continue", id)}>Continue</Link>
             )}
             <Link to={paths.startFrom(trial.experimentId ?? 0, "search", id)}>
-              Search from this
+              New search from this trial
             </Link>
           </>
         )}
@@ -123,7 +131,7 @@ function StatusLine({ trial, experiment }: { trial: Of; experiment: Experiment |
   );
 }
 
-function Hyperparameters({ trial }: { trial: Of }) {
+function Hyperparameters({ trial }: { trial: TrialData }) {
   const rows = flatten(trial.hparams, "");
   return (
     <ScrollBox label="Hyperparameters">

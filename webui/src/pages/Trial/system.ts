@@ -4,7 +4,7 @@ import type { Metric } from "@/api/trialQueries";
 const isSystem = ({ group }: Metric) => /^(system|cpu|gpu|memory|disk|net|profil)/i.test(group);
 
 /** The metrics of the machine, or those of the training. */
-export const metricsIn = (metrics: readonly Metric[], ofMachine: boolean) =>
+export const selectMetrics = (metrics: readonly Metric[], ofMachine: boolean) =>
   metrics.filter((metric) => isSystem(metric) === ofMachine);
 
 // As the profiler of the Python package reports them.
@@ -17,7 +17,7 @@ const UNITS: [name: RegExp, unit: string][] = [
 ];
 
 /** The unit of what is known to have one, to be written behind a name: " (%)". */
-export function unitOf(metric: Metric): string {
+export function getUnit(metric: Metric): string {
   const unit = isSystem(metric) ? UNITS.find(([name]) => name.test(metric.name))?.[1] : undefined;
   return unit ? ` (${unit})` : "";
 }

@@ -10,11 +10,18 @@ import type { Message } from "@/api/types";
 import { LineChart } from "@/charts/LineChart";
 import { like } from "@/testing/goldens";
 import { showPage, viewer, type Answers } from "@/testing/pages";
-import { columnsOf, inOrder, marksOf, placesOf, throughputOf, withGaps } from "@/charts/points";
+import {
+  toColumns,
+  sortByAxis,
+  toAxisPositions,
+  findPositions,
+  computeThroughput,
+  withGaps,
+} from "@/charts/points";
 import { Checkpoints } from "./Checkpoints";
 import { Metrics } from "./Metrics";
-import { Runs } from "./Runs";
-import { metricsIn, unitOf } from "./system";
+import { Attempts } from "./Attempts";
+import { selectMetrics, getUnit } from "./system";
 
 // Drawn by a canvas, which there is none of here.
 vi.mock("@/charts/LineChart", () => ({ LineChart: vi.fn(() => null) }));
@@ -24,28 +31,31 @@ it("puts points on the axis that is asked for", () => {
     { batches: 10, epoch: 0.5, time: "2026-01-01T00:00:00Z", values: { loss: 2 } },
     { batches: 20, epoch: 1, time: "2026-01-01T00:01:00Z", values: { loss: "inf" } },
   ];
-  expect([...columnsOf(points, "loss", "batches").x]).toEqual([10, 20]);
-  expect([...columnsOf(points, "loss", "epochs").x]).toEqual([0.5, 1]);
-  expect([...columnsOf(points, "loss", "time").x]).toEqual([0, 60]);
-  expect([...columnsOf(points, "loss", "time").y]).toEqual([2, NaN]);
-  expect(columnsOf([{ batches: 1, values: { loss: 1 } }], "loss", "epochs").x).toHaveLength(0);
+  expect([...toColumns(points, "loss", "batches").x]).toEqual([10, 20]);
+  expect([...toColumns(points, "loss", "epochs").x]).toEqual([0.5, 1]);
+  expect([...toColumns(points, "loss", "time").x]).toEqual([0, 60]);
+  expect([...toColumns(points, "loss", "time").y]).toEqual([2, NaN]);
+  expect(toColumns([{ batches: 1, values: { loss: 1 } }], "loss", "epochs").x).toHaveLength(0);
 });
 
 it("marks checkpoints on every axis, where their batches are", () => {
   const at = (second: number) => `2026-01-01T00:00:${second}Z`;
   const points = [10, 20, 30].map((batches, i) => ({
-    ...{ batches, epoch: batches / 20, time: at(10 + i * i * 4), values: {} },
+    batches,
+    epoch: batches / 20,
+    time: at(10 + i * i * 4),
+    values: {},
   }));
-  expect(marksOf(points, [20, 25, 40, 5], "batches")).toEqual([20, 25, 40, 5]);
-  expect(marksOf(points, [20, 25, 40, 5], "epochs")).toEqual([1, 1.25]);
-  expect(marksOf(points, [20, 25, 40, 5], "time")).toEqual([4, 10]);
-  expect(marksOf([{ batches: 10 }], [10], "epochs")).toEqual([]);
+  expect(toAxisPositions(points, [20, 25, 40, 5], "batches")).toEqual([20, 25, 40, 5]);
+  expect(toAxisPositions(points, [20, 25, 40, 5], "epochs")).toEqual([1, 1.25]);
+  expect(toAxisPositions(points, [20, 25, 40, 5], "time")).toEqual([4, 10]);
+  expect(toAxisPositions([{ batches: 10 }], [10], "epochs")).toEqual([]);
 });
 
 it.each([
   ["batches", undefined, [20]],
   ["time", undefined, [60]],
-  ["epochs", "No epochs were reported.", []],
+  ["epochs", "No epochs reported.", []],
 ])("gives a chart over %s its checkpoints, or says what there is not", async (x, none, marks) => {
   const checkpoint = like<Message["Checkpoint"]>(golden.answer.checkpoints[0], {
     metadata: { steps_completed: 20 } as never,
@@ -77,20 +87,20 @@ it.each([
 it("finds where a trial was started anew, and leaves a gap there", () => {
   const at = (second: number) => `2026-01-01T00:00:0${second}Z`;
   const points = [10, 20, 30].map((batches, i) => ({ batches, time: at(2 * i), values: { l: i } }));
-  const places = placesOf(points, [Date.parse(at(3)), Date.parse(at(9))], "batches");
+  const places = findPositions(points, [Date.parse(at(3)), Date.parse(at(9))], "batches");
   expect(places).toEqual([{ at: 30, index: 2 }]);
-  const gapped = withGaps(columnsOf(points, "l", "batches"), [2]);
+  const gapped = withGaps(toColumns(points, "l", "batches"), [2]);
   expect([...gapped.x]).toEqual([10, 20, 25, 30]);
   expect([...gapped.y]).toEqual([0, 1, NaN, 2]);
-  expect([...throughputOf(points, "time").y]).toEqual([NaN, 5, 5]);
-  expect([...throughputOf(points, "time", [2]).y]).toEqual([NaN, 5, NaN]);
+  expect([...computeThroughput(points, "time").y]).toEqual([NaN, 5, 5]);
+  expect([...computeThroughput(points, "time", [2]).y]).toEqual([NaN, 5, NaN]);
   const counted = [
     { batches: 1, time: at(1) },
     { batches: 1, time: at(5) },
     { batches: 2, time: at(2) },
   ];
-  expect(inOrder(counted, "time").map(({ time }) => time)).toEqual([at(1), at(2), at(5)]);
-  expect(inOrder(counted, "batches")).toBe(counted);
+  expect(sortByAxis(counted, "time").map(({ time }) => time)).toEqual([at(1), at(2), at(5)]);
+  expect(sortByAxis(counted, "batches")).toBe(counted);
 });
 
 it("tells the machine's metrics from the training's", () => {
@@ -100,8 +110,8 @@ it("tells the machine's metrics from the training's", () => {
     { group: "training", name: "loss" },
     { group: "inference", name: "gpu_util" },
   ];
-  expect(metricsIn(metrics, true).map(unitOf)).toEqual([" (%)", " (bytes / s)"]);
-  expect(metricsIn(metrics, false).map(unitOf)).toEqual(["", ""]);
+  expect(selectMetrics(metrics, true).map(getUnit)).toEqual([" (%)", " (bytes / s)"]);
+  expect(selectMetrics(metrics, false).map(getUnit)).toEqual(["", ""]);
 });
 
 it("tells why each run ended", () => {
@@ -109,17 +119,25 @@ it("tells why each run ended", () => {
     like<Message["TrialRun"]>(answered.answer.trial.runs[0], values);
   const runs = [
     run({
-      ...{ exitReason: "FAILED", exitCode: 7, agentIds: ["a"] },
-      ...{ startTime: "2026-01-01T00:00:00Z", endTime: "2026-01-01T00:00:30Z" },
+      exitReason: "FAILED",
+      exitCode: 7,
+      agentIds: ["a"],
+      startTime: "2026-01-01T00:00:00Z",
+      endTime: "2026-01-01T00:00:30Z",
     }),
     run({
-      ...{ runId: 1, allocationId: "1.1.1", agentIds: ["b"], startTime: "2026-01-01T00:01:00Z" },
-      ...{ endTime: undefined, exitReason: undefined, exitCode: undefined },
+      runId: 1,
+      allocationId: "1.1.1",
+      agentIds: ["b"],
+      startTime: "2026-01-01T00:01:00Z",
+      endTime: undefined,
+      exitReason: undefined,
+      exitCode: undefined,
     }),
   ];
-  render(<Runs trial={{ runs }} />);
+  render(<Attempts trial={{ runs }} />);
   expect(screen.getByText("failed (exit code 7)")).toBeInTheDocument();
-  expect(screen.getByText("runs")).toBeInTheDocument();
+  expect(screen.getByText("running")).toBeInTheDocument();
 });
 
 const uuid = "0b5d1d1a-0000-4000-8000-000000000001";
@@ -144,7 +162,7 @@ it("shows a checkpoint's files, and registers it as a model's version", async ()
   expect(screen.queryByText("dir/")).not.toBeInTheDocument();
   await userEvent.type(await screen.findByRole("textbox"), "bert");
   await userEvent.click(screen.getByRole("button", { name: "Register" }));
-  expect(await screen.findByText("version 3 of bert")).toBeInTheDocument();
+  expect(await screen.findByText("Registered version 3 of bert")).toBeInTheDocument();
   expect(page.bodyOf("POST /api/v1/models/bert/versions")).toEqual({ checkpointUuid: uuid });
 });
 
@@ -196,7 +214,7 @@ it("puts a checkpoint together as one archive, and tells how far it is", async (
   expect(archive.size).toBe(512 * (1 + 1 + 2 + 2 + 2));
   expect(told).toEqual([2, 3]);
   const short = readArchive(uuid, { "z.pt": "5" }, signal);
-  await expect(short).rejects.toThrow("z.pt has 5 bytes, but 1 came");
+  await expect(short).rejects.toThrow("received 1 of 5 bytes of z.pt");
 });
 
 it("stops a download when one leaves", async () => {

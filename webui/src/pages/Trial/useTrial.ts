@@ -1,12 +1,12 @@
 import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import { metricNamesQuery, trialQuery, type Metric } from "@/api/trialQueries";
 import type { Experiment } from "@/api/types";
-import { liveQuery } from "@/api/reported";
+import { liveQuery } from "@/api/liveQueries";
 import { addToPoints } from "@/api/trialPoints";
-import { useNews } from "@/api/useNews";
+import { useExperimentStream } from "@/api/useExperimentStream";
 import { useStreamed } from "@/api/useStream";
-import { isTerminal } from "@/components/LogView/filters";
+import { isTerminal } from "@/api/states";
 import type { Point } from "@/charts/points";
 
 /** A trial, kept up to date by the page's stream. */
@@ -17,7 +17,7 @@ export function useTrialNews(trialId: number, experimentId: number): Experiment 
   const client = useQueryClient();
   const key = ["experiment-now", experimentId];
   const own = trialQuery(trialId).queryKey;
-  useNews(experimentId, trialId, ({ experiment, trial }) => {
+  useExperimentStream(experimentId, trialId, ({ experiment, trial }) => {
     if (experiment) client.setQueryData(key, { experiment });
     const before = client.getQueryData(own);
     if (trial) {
@@ -36,19 +36,19 @@ export function useTrialNews(trialId: number, experimentId: number): Experiment 
 /** What the trials of the experiment report. */
 export const useMetricNames = (experimentId: number) => useQuery(metricNamesQuery(experimentId));
 
-const MOST_POINTS = 2000;
+const MAX_POINTS = 2000;
 
-/** One metric's points, thinned out by the master so that its peaks stay. */
+/** One metric's points, downsample out by the master so that its peaks stay. */
 export function usePoints(trialId: number, experimentId: number, { group, name }: Metric) {
   return useQuery({
     ...liveQuery<Point[]>(experimentId, {
       queryKey: ["trial-live", trialId, "points", group, name],
       add: (points, reported) =>
-        addToPoints(points, reported, trialId, { group, name }, MOST_POINTS),
+        addToPoints(points, reported, trialId, { group, name }, MAX_POINTS),
       read: async (signal) => {
         const metricIds = [`${group}.${name}`];
-        const query = { trialIds: [trialId], metricIds, maxDatapoints: MOST_POINTS };
-        const { trials = [] } = await dataOf(
+        const query = { trialIds: [trialId], metricIds, maxDatapoints: MAX_POINTS };
+        const { trials = [] } = await unwrap(
           api.GET("/api/v1/trials/time-series", { params: { query }, signal }),
         );
         return trials[0]?.metrics?.[0]?.data ?? [];
@@ -65,7 +65,7 @@ export function useCheckpoints(trialId: number) {
     queryKey: ["trial", trialId, "checkpoints"],
     queryFn: async ({ signal }) => {
       const params = { path: { id: trialId }, query: { orderBy: "ORDER_BY_DESC" as const } };
-      const answer = await dataOf(api.GET("/api/v1/trials/{id}/checkpoints", { params, signal }));
+      const answer = await unwrap(api.GET("/api/v1/trials/{id}/checkpoints", { params, signal }));
       return answer.checkpoints ?? [];
     },
   });

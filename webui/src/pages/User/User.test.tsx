@@ -7,7 +7,7 @@ import type { Message } from "@/api/types";
 import { like } from "@/testing/goldens";
 import { showPage, viewer } from "@/testing/pages";
 import User from "./User";
-import { heldOf } from "./UserRoles";
+import { parseHeldRoles } from "./UserRoles";
 
 const [editor] = held.answer.roles;
 const [given] = editor?.userRoleAssignments ?? [];
@@ -16,7 +16,8 @@ const holds = (name: string, scope: Message["RoleAssignment"]) =>
     role: like<Message["Role"]>(editor?.role, { name }),
     userRoleAssignments: [
       like<Message["UserRoleAssignment"]>(given, {
-        ...{ userId: 2, roleAssignment: { ...given?.roleAssignment, ...scope } },
+        userId: 2,
+        roleAssignment: { ...given?.roleAssignment, ...scope },
       }),
     ],
   });
@@ -33,7 +34,7 @@ const answersOf = (id: number, more = {}) => ({
 });
 
 test("a role is for the cluster where it names no workspace", () => {
-  expect(heldOf({ roles })).toEqual([
+  expect(parseHeldRoles({ roles })).toEqual([
     { role: "ClusterAdmin", workspaceId: undefined },
     { role: "Editor", workspaceId: 7 },
   ]);
@@ -46,11 +47,11 @@ test("a password is typed twice the same, or not sent", async () => {
     [patch]: {},
   });
   await userEvent.type(await screen.findByLabelText("New password"), "Secret123");
-  await userEvent.type(screen.getByLabelText("The same again"), "Secret12");
+  await userEvent.type(screen.getByLabelText("Confirm password"), "Secret12");
   await userEvent.click(screen.getByRole("button", { name: "Change" }));
-  expect(await screen.findByText(/not the same/)).toBeInTheDocument();
+  expect(await screen.findByText(/do not match/)).toBeInTheDocument();
   expect(page.bodyOf(patch)).toBeUndefined();
-  await userEvent.type(screen.getByLabelText("The same again"), "3");
+  await userEvent.type(screen.getByLabelText("Confirm password"), "3");
   await userEvent.click(screen.getByRole("button", { name: "Change" }));
   await vi.waitFor(() => expect(page.bodyOf(patch)).toEqual({ password: "Secret123" }));
 });
@@ -66,7 +67,7 @@ test("of others one sees no roles and changes nothing", async () => {
     ...answersOf(2),
     ...viewer,
   });
-  await screen.findByText(/Roles of others/);
+  await screen.findByText(/roles of other users/);
   expect(screen.getAllByRole("button").map(({ title }) => title)).toEqual(["Copy 2"]);
   expect(page.calls.some(({ what }) => what.includes("by-user"))).toBe(false);
 });
@@ -77,7 +78,7 @@ test("the name that was changed alone is sent", async () => {
     ...answersOf(2, { displayName: "Bob", username: "bob" }),
     [patch]: {},
   });
-  await userEvent.type(await screen.findByLabelText("User"), "by");
+  await userEvent.type(await screen.findByLabelText("Username"), "by");
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
   await vi.waitFor(() => expect(page.bodyOf(patch)).toEqual({ username: "bobby" }));
 });
@@ -87,7 +88,8 @@ test("a role is exchanged for another: the new one first", async () => {
   const remove = "POST /api/v1/roles/remove-assignments";
   const page = showPage(User, "/admin/users/:id", "/admin/users/2", {
     ...answersOf(2),
-    ...{ [add]: {}, [remove]: {} },
+    [add]: {},
+    [remove]: {},
   });
   const row = await screen.findByRole("row", { name: /Editor vision/ });
   await userEvent.click(await within(row).findByRole("button", { name: "Change role" }));

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useParams } from "react-router";
-import { api, dataOf } from "@/api/client";
-import type { Message, User as Of } from "@/api/types";
+import { api, unwrap } from "@/api/client";
+import type { Message, User as UserData } from "@/api/types";
 import { useMe } from "@/api/useMe";
 import { useRoles } from "@/api/useRoles";
 import { Actions } from "@/components/Actions/Actions";
@@ -25,7 +25,7 @@ export default function User() {
     queryFn: async ({ signal }) => {
       const path = { user_id: id };
       const call = api.GET("/api/v1/users/{user_id}", { params: { path }, signal });
-      return (await dataOf(call)).user ?? {};
+      return (await unwrap(call)).user ?? {};
     },
   });
   const user = read.data;
@@ -47,25 +47,25 @@ export default function User() {
     >
       <Facts
         facts={[
-          ["Name", user.displayName],
-          ["Administrator of the cluster", user.admin ? "yes" : "no"],
-          ["Signs in", user.remote ? "elsewhere" : "here, by a password"],
+          ["Display name", user.displayName],
+          ["Cluster admin", user.admin ? "yes" : "no"],
+          ["Sign-in", user.remote ? "external" : "password"],
           ["Last seen", <Time key="" at={user.lastAuthAt} />],
-          ["Changed", <Time key="" at={user.modifiedAt} />],
+          ["Last modified", <Time key="" at={user.modifiedAt} />],
           ["Tasks run as", user.agentUserGroup?.agentUser],
-          ["Number", id],
+          ["ID", id],
         ]}
       />
       {isKnown ? (
         <UserRoles user={user} />
       ) : (
-        <p>Roles of others are shown to administrators of the cluster.</p>
+        <p>Only cluster admins can see the roles of other users.</p>
       )}
     </Page>
   );
 }
 
-function UserActions({ user, isMine }: { user: Of; isMine: boolean }) {
+function UserActions({ user, isMine }: { user: UserData; isMine: boolean }) {
   const { id = 0, username = "", active, admin, remote } = user;
   const client = useQueryClient();
   const { may } = useRoles();
@@ -86,22 +86,23 @@ function UserActions({ user, isMine }: { user: Of; isMine: boolean }) {
           {
             label: "Change password",
             run: () => setDialog("password"),
-            refused: remote && "The user signs in elsewhere and has no password here",
+            refused: remote && "The user signs in externally and has no password here",
           },
           isAdmin &&
             (active
               ? {
-                  ...{ label: "Deactivate", refused },
-                  confirm: `Deactivate ${username}? They are signed out and cannot sign in; what they made stays.`,
+                  label: "Deactivate",
+                  refused,
+                  confirm: `Deactivate ${username}? All their sessions end and they cannot sign in. Their experiments and models are kept.`,
                   run: () => change({ active: false }),
                 }
               : { label: "Activate", run: () => change({ active: true }) }),
           isAdmin && {
-            label: admin ? "Take administration" : "Make administrator",
+            label: admin ? "Remove admin" : "Make admin",
             refused,
             confirm: admin
-              ? `Take the administration of the cluster from ${username}?`
-              : `Make ${username} an administrator, who may do everything in the cluster?`,
+              ? `Remove the cluster admin role from ${username}?`
+              : `Make ${username} a cluster admin with full access to the cluster?`,
             run: () => change({ admin: !admin }),
           },
         ]}
@@ -112,9 +113,9 @@ function UserActions({ user, isMine }: { user: Of; isMine: boolean }) {
           verb="Save"
           onClose={close}
           fields={[
-            { name: "displayName", label: "Name", value: user.displayName },
+            { name: "displayName", label: "Display name", value: user.displayName },
             ...(isAdmin
-              ? [{ name: "username", label: "User", value: username, required: true }]
+              ? [{ name: "username", label: "Username", value: username, required: true }]
               : []),
           ]}
           onSubmit={(_, { displayName, username: next }) =>
@@ -124,19 +125,22 @@ function UserActions({ user, isMine }: { user: Of; isMine: boolean }) {
       )}
       {dialog === "password" && (
         <FormDialog
-          title={`New password of ${username}`}
+          title={`Change password of ${username}`}
           verb="Change"
           onClose={close}
           fields={[
             { name: "password", label: "New password", type: "password", required: true },
-            { name: "again", label: "The same again", type: "password", required: true },
+            { name: "again", label: "Confirm password", type: "password", required: true },
           ]}
           onSubmit={({ password = "", again }) => {
-            if (password !== again) throw new Error("The two are not the same; type them again.");
+            if (password !== again) throw new Error("The passwords do not match.");
             return change({ password });
           }}
         >
-          <p>It ends all sign-ins of the user. Access tokens go on until they are revoked.</p>
+          <p>
+            Changing the password ends all sessions of the user. Access tokens stay valid until they
+            are revoked.
+          </p>
         </FormDialog>
       )}
     </>

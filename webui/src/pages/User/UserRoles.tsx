@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "react-router";
-import { api, dataOf } from "@/api/client";
-import { exchangeRole, giveRole, takeRole } from "@/api/heldRoles";
+import { api, unwrap } from "@/api/client";
+import { replaceRole, assignRole, removeRole } from "@/api/roleAssignments";
 import type { Message, User } from "@/api/types";
 import { ROLES, useRoles } from "@/api/useRoles";
 import { useWorkspaces, workspaceName } from "@/api/useWorkspaces";
@@ -21,7 +21,7 @@ export interface Held {
 }
 
 /** What the answer says, a line each. */
-export function heldOf({ roles = [] }: Message["GetRolesAssignedToUserResponse"]): Held[] {
+export function parseHeldRoles({ roles = [] }: Message["GetRolesAssignedToUserResponse"]): Held[] {
   return roles.flatMap(({ role, userRoleAssignments = [] }) =>
     userRoleAssignments.map(({ roleAssignment }) => ({
       role: role?.name ?? "",
@@ -31,7 +31,7 @@ export function heldOf({ roles = [] }: Message["GetRolesAssignedToUserResponse"]
 }
 
 /** The dialog in which a role is exchanged for another. */
-const changeOf = ({ role, workspaceId = 0 }: Held) => `role-${role}-${workspaceId}`;
+const toDialogName = ({ role, workspaceId = 0 }: Held) => `role-${role}-${workspaceId}`;
 
 /** What a user may, and where. */
 export function UserRoles({ user: { id = 0, username = "", admin } }: { user: User }) {
@@ -43,22 +43,22 @@ export function UserRoles({ user: { id = 0, username = "", admin } }: { user: Us
   const read = useQuery({
     queryKey: ["users", id, "roles"],
     queryFn: ({ signal }) =>
-      dataOf(
+      unwrap(
         api.GET("/api/v1/roles/search/by-user/{user_id}", {
           params: { path: { user_id: id } },
           signal,
         }),
       ),
-    select: heldOf,
+    select: parseHeldRoles,
   });
-  const renew = async () => {
+  const refresh = async () => {
     await client.invalidateQueries({ queryKey: ["users", id] });
     await client.invalidateQueries({ queryKey: ["roles"] });
   };
   const columns: ListColumn<Held>[] = [
     { head: "Role", cell: ({ role }) => role, sortBy: ({ role }) => role },
     {
-      head: "Where",
+      head: "Scope",
       cell: ({ workspaceId }) =>
         workspaceId ? (
           <Link to={paths.workspace(workspaceId, "members")}>
@@ -75,23 +75,23 @@ export function UserRoles({ user: { id = 0, username = "", admin } }: { user: Us
       cell: (held) =>
         // That one is `admin`, of the user itself.
         held.role === "ClusterAdmin" && admin ? (
-          "by the button above"
+          "–"
         ) : (
           <Actions
             isInline
             actions={[
-              { label: "Change role", run: () => setDialog(changeOf(held)) },
+              { label: "Change role", run: () => setDialog(toDialogName(held)) },
               {
                 label: "Remove",
-                confirm: `Take the role ${held.role} from ${username}?`,
-                run: () => takeRole({ userId: id, ...held }).then(renew),
+                confirm: `Remove the role ${held.role} from ${username}?`,
+                run: () => removeRole({ userId: id, ...held }).then(refresh),
               },
             ]}
           />
         ),
     });
-  const changed = read.data?.find((held) => changeOf(held) === dialog);
-  const placeOf = ({ workspaceId }: Held) =>
+  const changed = read.data?.find((held) => toDialogName(held) === dialog);
+  const getScopeName = ({ workspaceId }: Held) =>
     workspaceId ? workspaceName(workspaces, workspaceId) : "the cluster";
   const places = [
     ["", "the cluster"] as const,
@@ -103,7 +103,7 @@ export function UserRoles({ user: { id = 0, username = "", admin } }: { user: Us
       head={
         mayChange && (
           <Actions
-            actions={[{ label: "Give role", isPrimary: true, run: () => setDialog("role") }]}
+            actions={[{ label: "Assign role", isPrimary: true, run: () => setDialog("role") }]}
           />
         )
       }
@@ -115,50 +115,56 @@ export function UserRoles({ user: { id = 0, username = "", admin } }: { user: Us
           label={`Roles of ${username}`}
           columns={columns}
           rows={read.data}
-          idOf={({ role, workspaceId = 0 }) => `${role} ${workspaceId}`}
+          getId={({ role, workspaceId = 0 }) => `${role} ${workspaceId}`}
           isShort
         >
           <EmptyState command={`det rbac assign-role Editor -u ${username} -w WORKSPACE`}>
-            No roles: {username} may sign in, and sees nothing.
+            No roles. {username} can sign in but cannot see anything.
           </EmptyState>
         </ListTable>
       )}
       {changed && mayChange && (
         <FormDialog
-          title={`Role of ${username} in ${placeOf(changed)}`}
+          title={`Role of ${username} in ${getScopeName(changed)}`}
           verb="Change"
           onClose={() => setDialog("")}
           fields={[
             {
-              ...{ name: "role", label: "Role", type: "choice", value: changed.role },
+              name: "role",
+              label: "Role",
+              type: "choice",
+              value: changed.role,
               options: ROLES.filter((role) => !changed.workspaceId || role !== "ClusterAdmin").map(
                 (role) => [role, role] as const,
               ),
             },
           ]}
           onSubmit={async (_, { role }) => {
-            await exchangeRole({ userId: id, ...changed }, role);
-            await renew();
+            await replaceRole({ userId: id, ...changed }, role);
+            await refresh();
           }}
         />
       )}
       {dialog === "role" && mayChange && (
         <FormDialog
-          title={`New role of ${username}`}
-          verb="Give"
+          title={`Assign a role to ${username}`}
+          verb="Assign"
           onClose={() => setDialog("")}
           fields={[
             {
-              ...{ name: "role", label: "Role", type: "choice", value: "Editor" },
+              name: "role",
+              label: "Role",
+              type: "choice",
+              value: "Editor",
               options: ROLES.map((role) => [role, role] as const),
-              hint: "ClusterAdmin is for the cluster alone",
+              hint: "ClusterAdmin can only be assigned for the cluster",
             },
-            { name: "workspace", label: "In", type: "choice", options: places },
+            { name: "workspace", label: "Scope", type: "choice", options: places },
           ]}
           onSubmit={async ({ role = "", workspace }) => {
             const workspaceId = Number(workspace) || undefined;
-            await giveRole({ userId: id, role, workspaceId });
-            await renew();
+            await assignRole({ userId: id, role, workspaceId });
+            await refresh();
           }}
         />
       )}

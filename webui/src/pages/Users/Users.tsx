@@ -1,23 +1,25 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { Link } from "react-router";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import type { User } from "@/api/types";
 import { useRoles } from "@/api/useRoles";
 import { useUsers } from "@/api/useUsers";
 import { Actions } from "@/components/Actions/Actions";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
-import { Count, hasText, ParamCheck, SearchBox } from "@/components/Page/Narrow";
+import { Count, hasText, ParamCheck, SearchBox } from "@/components/Page/Filters";
 import { Labels, Page } from "@/components/Page/Page";
 import { useDialog, useParam } from "@/components/Page/useParam";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 import { Time } from "@/components/Time/Time";
 import { paths } from "@/paths";
-import { counted } from "@/words";
+import { counted } from "@/text";
 
 const columns: ListColumn<User>[] = [
   {
-    ...{ head: "User", share: 2, least: 160 },
+    head: "Username",
+    share: 2,
+    minWidth: 160,
     cell: ({ id = 0, username, active }) => (
       <>
         <Link to={paths.user(id)}>{username}</Link>{" "}
@@ -27,19 +29,20 @@ const columns: ListColumn<User>[] = [
     sortBy: ({ username }) => username,
   },
   {
-    ...{ head: "Name", share: 2 },
+    head: "Display name",
+    share: 2,
     cell: ({ displayName }) => displayName || "–",
     sortBy: ({ displayName }) => displayName,
   },
   {
-    head: "Administrator",
+    head: "Cluster admin",
     cell: ({ admin }) => (admin ? "yes" : "no"),
     sortBy: ({ admin }) => (admin ? "yes" : "no"),
   },
   {
-    head: "Signs in",
-    cell: ({ remote }) => (remote ? "elsewhere" : "here"),
-    sortBy: ({ remote }) => (remote ? "elsewhere" : "here"),
+    head: "Sign-in",
+    cell: ({ remote }) => (remote ? "external" : "password"),
+    sortBy: ({ remote }) => (remote ? "external" : "password"),
   },
   {
     head: "Last seen",
@@ -47,7 +50,7 @@ const columns: ListColumn<User>[] = [
     sortBy: ({ lastAuthAt }) => lastAuthAt,
   },
   {
-    head: "Changed",
+    head: "Last modified",
     cell: ({ modifiedAt }) => <Time at={modifiedAt} />,
     sortBy: ({ modifiedAt }) => modifiedAt,
   },
@@ -72,7 +75,7 @@ export default function Users() {
       head={
         <>
           <SearchBox label="Search users" />
-          <ParamCheck name="inactive" label="deactivated" />
+          <ParamCheck name="inactive" label="Show deactivated" />
           <Count>{shown && counted(shown.length, "user")}</Count>
           {may("ClusterAdmin") && (
             <Actions
@@ -82,9 +85,11 @@ export default function Users() {
         </>
       }
     >
-      <ListTable<User> label="Users" columns={columns} rows={shown} idOf={({ id = 0 }) => id}>
+      <ListTable<User> label="Users" columns={columns} rows={shown} getId={({ id = 0 }) => id}>
         <EmptyState>
-          {query ? "No user fits the search." : "All users are deactivated; tick the box above."}
+          {query
+            ? "No users match the search."
+            : "All users are deactivated. Select Show deactivated to see them."}
         </EmptyState>
       </ListTable>
       {dialog === "create" && may("ClusterAdmin") && <Create onClose={() => setDialog("")} />}
@@ -100,18 +105,20 @@ function Create({ onClose }: { onClose: () => void }) {
       verb="Create"
       onClose={onClose}
       fields={[
-        { name: "username", label: "User", required: true, hint: "The name to sign in with" },
-        { name: "displayName", label: "Name", hint: "As others see it" },
+        { name: "username", label: "Username", required: true, hint: "Used to sign in" },
+        { name: "displayName", label: "Display name", hint: "Shown to other users" },
         { name: "password", label: "Password", type: "password", required: true },
-        { name: "admin", label: "Administrator of the cluster", type: "check" },
+        { name: "admin", label: "Cluster admin", type: "check" },
       ]}
       onSubmit={async ({ username = "", displayName = "", password = "", admin }) => {
-        const { user } = await dataOf(
+        const { user } = await unwrap(
           api.POST("/api/v1/users", {
             body: {
               user: {
-                ...{ username: username.trim(), displayName: displayName.trim() },
-                ...{ active: true, admin: admin === "yes" },
+                username: username.trim(),
+                displayName: displayName.trim(),
+                active: true,
+                admin: admin === "yes",
               },
               password,
             },

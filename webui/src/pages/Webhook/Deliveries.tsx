@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "react-router";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import type { Message } from "@/api/types";
 import { Actions } from "@/components/Actions/Actions";
 import { CopyText } from "@/components/CopyText/CopyText";
@@ -18,11 +18,11 @@ const WHAT: Partial<Record<Message["TriggerType"], string>> = {
   TRIGGER_TYPE_EXPERIMENT_STATE_CHANGE: "state",
   TRIGGER_TYPE_METRIC_THRESHOLD_EXCEEDED: "metric",
   TRIGGER_TYPE_TASK_LOG: "log line",
-  TRIGGER_TYPE_CUSTOM: "program",
+  TRIGGER_TYPE_CUSTOM: "custom",
 };
 
 /** The experiment that a delivery tells of, if it does. */
-export function experimentOf({ eventData }: Delivery): { id: number; name: string } | undefined {
+export function getExperiment({ eventData }: Delivery): { id: number; name: string } | undefined {
   const { experiment } = (eventData ?? {}) as { experiment?: { id?: number; name?: string } };
   return experiment?.id ? { id: experiment.id, name: experiment.name ?? "" } : undefined;
 }
@@ -30,9 +30,9 @@ export function experimentOf({ eventData }: Delivery): { id: number; name: strin
 const columns: ListColumn<Delivery>[] = [
   { head: "State", cell: ({ state }) => <State state={state} />, sortBy: ({ state }) => state },
   {
-    head: "Of",
+    head: "Experiment",
     cell: (delivery) => {
-      const experiment = experimentOf(delivery);
+      const experiment = getExperiment(delivery);
       return experiment ? (
         <Link to={paths.experiment(experiment.id)}>
           {experiment.id} {experiment.name}
@@ -43,29 +43,38 @@ const columns: ListColumn<Delivery>[] = [
     },
   },
   {
-    ...{ head: "Trigger", least: 80, share: 0.6 },
+    head: "Trigger",
+    minWidth: 80,
+    share: 0.6,
     cell: ({ triggerType = "TRIGGER_TYPE_UNSPECIFIED" }) => WHAT[triggerType] ?? "–",
   },
   {
-    head: "Raised",
+    head: "Event time",
     cell: ({ raisedAt }) => <Time at={raisedAt} />,
     sortBy: ({ raisedAt }) => raisedAt,
   },
   {
-    ...{ head: "Attempts", isNumber: true, least: 80, share: 0.5 },
+    head: "Attempts",
+    isNumber: true,
+    minWidth: 80,
+    share: 0.5,
     cell: ({ attempts = 0 }) => attempts,
     sortBy: ({ attempts = 0 }) => attempts,
   },
   {
-    ...{ head: "Next or ended", least: 120 },
+    head: "Next or end",
+    minWidth: 120,
     cell: ({ nextAt, endedAt }) => <Time at={endedAt ?? nextAt} />,
   },
   {
-    ...{ head: "Error", share: 2, least: 160 },
+    head: "Error",
+    share: 2,
+    minWidth: 160,
     cell: ({ error }) => (error ? <span title={error}>{error}</span> : "–"),
   },
   {
-    ...{ head: "Event", least: 128 },
+    head: "Event ID",
+    minWidth: 128,
     cell: ({ eventId = "" }) => <CopyText text={eventId} label={eventId.slice(0, 8)} />,
   },
 ];
@@ -79,13 +88,13 @@ export function Deliveries({ id }: { id: number }) {
         params: { path: { id } },
         signal,
       });
-      return (await dataOf(call)).deliveries ?? [];
+      return (await unwrap(call)).deliveries ?? [];
     },
   });
   return (
     <Section
       title="Deliveries"
-      head={<Actions actions={[{ label: "Read again", run: () => read.refetch() }]} />}
+      head={<Actions actions={[{ label: "Refresh", run: () => read.refetch() }]} />}
     >
       {read.error ? (
         <ErrorPanel error={read.error} onRetry={() => void read.refetch()} />
@@ -94,12 +103,10 @@ export function Deliveries({ id }: { id: number }) {
           label="Deliveries"
           columns={columns}
           rows={read.data}
-          idOf={({ id: each = "" }) => each}
+          getId={({ id: each = "" }) => each}
           isShort
         >
-          <EmptyState>
-            It was told nothing yet, or only longer than a week ago. Test sends something to try it.
-          </EmptyState>
+          <EmptyState>No deliveries in the last 7 days. Use Test to send one.</EmptyState>
         </ListTable>
       )}
     </Section>

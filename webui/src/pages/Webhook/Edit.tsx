@@ -2,9 +2,9 @@ import { useState } from "react";
 import { useQueryClient } from "@tanstack/react-query";
 import { api } from "@/api/client";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
-import { draftOf, triggerOf } from "@/components/Triggers/drafts";
+import { toDraft, toTrigger } from "@/components/Triggers/drafts";
 import { TriggerList } from "@/components/Triggers/TriggerList";
-import type { Webhook } from "@/webhooks";
+import type { Webhook } from "@/triggers";
 
 interface Props {
   webhook: Webhook;
@@ -15,14 +15,14 @@ interface Props {
 /** Asks for another name or URL, and for the triggers from now on. */
 export function Edit({ webhook, name, onClose }: Props) {
   const client = useQueryClient();
-  const [drafts, setDrafts] = useState(() => (webhook.triggers ?? [{}]).map(draftOf));
+  const [drafts, setDrafts] = useState(() => (webhook.triggers ?? [{}]).map(toDraft));
   const changeTo = async (next: string, url: string) => {
     await api.PATCH("/api/v1/webhooks/{id}", {
       params: { path: { id: webhook.id ?? 0 } },
       body: {
         url,
         ...(next !== webhook.name && { name: next }),
-        triggers: drafts.map(triggerOf),
+        triggers: drafts.map(toTrigger),
       },
     });
     await client.invalidateQueries({ queryKey: ["webhooks"] });
@@ -35,8 +35,12 @@ export function Edit({ webhook, name, onClose }: Props) {
       fields={[
         { name: "name", label: "Name", required: true, value: webhook.name },
         {
-          ...{ name: "url", label: "URL", type: "url", required: true, value: webhook.url },
-          hint: "What it has not been told yet goes to the new one",
+          name: "url",
+          label: "URL",
+          type: "url",
+          required: true,
+          value: webhook.url,
+          hint: "Pending deliveries go to the new URL",
         },
       ]}
       more={<TriggerList drafts={drafts} onChange={setDrafts} />}

@@ -10,7 +10,11 @@ import Webhook from "./Webhook";
 const webhook = like<Message["Webhook"]>(golden.answer.webhook, { id: 2, workspaceId: 7 });
 const deliveries = [
   {
-    ...{ id: "9", eventId: "e-9", state: "STATE_FAILED", attempts: 12, error: "status 500" },
+    id: "9",
+    eventId: "e-9",
+    state: "STATE_FAILED",
+    attempts: 12,
+    error: "status 500",
     eventData: { experiment: { id: 4, name: "mnist" } },
   },
   { id: "8", eventId: "e-8", state: "STATE_DELIVERED", attempts: 1 },
@@ -33,25 +37,27 @@ test("a test says that it was received, or why not", async () => {
   const answers = { [test]: {} as object | Error };
   show(answers);
   await userEvent.click(await screen.findByRole("button", { name: "Test" }));
-  expect(await screen.findByText("ci.example.org has received the test.")).toBeVisible();
+  expect(await screen.findByText("Test event delivered to ci.example.org.")).toBeVisible();
 });
 
 test("a test that was refused says why", async () => {
   show({ "POST /api/v1/webhooks/2/test": new Error("it answered 500") });
   await userEvent.click(await screen.findByRole("button", { name: "Test" }));
   expect(await screen.findByText("it answered 500")).toBeVisible();
-  expect(screen.getByText("request r-1")).toBeVisible();
+  expect(screen.getByText("Request ID r-1")).toBeVisible();
 });
 
 test("triggers are edited, added and taken away, and each says what it does", async () => {
   const trigger = golden.answer.webhook.triggers[0];
   const triggers = [
     like<Message["Trigger"]>(trigger, {
-      ...{ id: 1, triggerType: "TRIGGER_TYPE_EXPERIMENT_STATE_CHANGE" },
+      id: 1,
+      triggerType: "TRIGGER_TYPE_EXPERIMENT_STATE_CHANGE",
       condition: { state: "ERROR" } as never,
     }),
     like<Message["Trigger"]>(trigger, {
-      ...{ id: 2, triggerType: "TRIGGER_TYPE_TASK_LOG" },
+      id: 2,
+      triggerType: "TRIGGER_TYPE_TASK_LOG",
       condition: { regex: "out of memory" } as never,
     }),
   ];
@@ -60,7 +66,7 @@ test("triggers are edited, added and taken away, and each says what it does", as
     "GET /api/v1/webhooks/2": { webhook: { ...webhook, triggers } },
     [patch]: {},
   });
-  expect(await screen.findByText(/each time that an experiment fails/)).toBeVisible();
+  expect(await screen.findByText(/each time an experiment fails/)).toBeVisible();
   await userEvent.click(await screen.findByRole("button", { name: "Edit" }));
   await screen.findByRole("dialog", { name: /Edit/ });
   const group = (name: string) => within(screen.getByRole("group", { name }));
@@ -68,8 +74,8 @@ test("triggers are edited, added and taken away, and each says what it does", as
   expect(group("Trigger 2").getByLabelText("Regular expression")).toHaveValue("out of memory");
   await userEvent.click(screen.getByRole("button", { name: "Remove trigger 1" }));
   await userEvent.click(screen.getByRole("button", { name: "Add trigger" }));
-  const kinds = group("Trigger 2").getByLabelText("Told when");
-  await userEvent.selectOptions(kinds, "a program says so");
+  const kinds = group("Trigger 2").getByLabelText("Trigger");
+  await userEvent.selectOptions(kinds, "Custom event");
   expect(group("Trigger 2").getByText(/core_context.alert/)).toBeVisible();
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
   await vi.waitFor(() =>

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useParams } from "react-router";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import { useRoles } from "@/api/useRoles";
 import { useWorkspaces, workspaceName } from "@/api/useWorkspaces";
 import { Actions } from "@/components/Actions/Actions";
@@ -10,7 +10,7 @@ import { useCrumbs } from "@/components/Frame/useCrumbs";
 import { Facts, Page, Section } from "@/components/Page/Page";
 import { useDialog } from "@/components/Page/useParam";
 import { paths } from "@/paths";
-import { hostOf, wordsOf, type Webhook as Of } from "@/webhooks";
+import { getHost, describeTrigger, type Webhook as WebhookData } from "@/triggers";
 import { explain } from "@/components/Triggers/drafts";
 import { Deliveries } from "./Deliveries";
 import { Edit } from "./Edit";
@@ -23,17 +23,17 @@ export default function Webhook() {
     queryKey: ["webhooks", id],
     queryFn: async ({ signal }) => {
       const call = api.GET("/api/v1/webhooks/{id}", { params: { path: { id } }, signal });
-      return (await dataOf(call)).webhook ?? {};
+      return (await unwrap(call)).webhook ?? {};
     },
   });
   const name = read.data?.name || `Webhook ${id}`;
   useCrumbs([{ label: "Webhooks", to: paths.webhooks }, { label: name }]);
   if (!read.data)
     return <Page title={name} error={read.error} onRetry={() => void read.refetch()} />;
-  return <Shown webhook={read.data} name={name} />;
+  return <WebhookDetails webhook={read.data} name={name} />;
 }
 
-function Shown({ webhook, name }: { webhook: Of; name: string }) {
+function WebhookDetails({ webhook, name }: { webhook: WebhookData; name: string }) {
   const { id = 0, url = "", workspaceId = 0, mode, webhookType, triggers } = webhook;
   const client = useQueryClient();
   const navigate = useNavigate();
@@ -52,17 +52,18 @@ function Shown({ webhook, name }: { webhook: Of; name: string }) {
           <Actions
             actions={[
               {
-                ...{ label: "Test", isPrimary: true },
+                label: "Test",
+                isPrimary: true,
                 run: async () => {
                   setSaid("");
                   await api.POST("/api/v1/webhooks/{id}/test", params);
-                  setSaid(`${hostOf(url)} has received the test.`);
+                  setSaid(`Test event delivered to ${getHost(url)}.`);
                 },
               },
               { label: "Edit", run: () => setDialog("edit") },
               {
                 label: "Delete",
-                confirm: `Delete the webhook ${name}? What it was not told yet is never sent.`,
+                confirm: `Delete the webhook ${name}? Pending deliveries are dropped.`,
                 run: async () => {
                   await api.DELETE("/api/v1/webhooks/{id}", params);
                   await navigate(paths.webhooks);
@@ -80,7 +81,7 @@ function Shown({ webhook, name }: { webhook: Of; name: string }) {
         facts={[
           ["URL", <CopyText key="" text={url} />],
           [
-            "Of",
+            "Workspace",
             workspaceId ? (
               <Link to={paths.workspace(workspaceId)}>
                 {workspaceName(workspaces, workspaceId)}
@@ -90,19 +91,21 @@ function Shown({ webhook, name }: { webhook: Of; name: string }) {
             ),
           ],
           [
-            "Hears",
+            "Applies to",
             mode === "WEBHOOK_MODE_SPECIFIC"
-              ? `experiments whose configuration names it: integrations.webhooks.webhook_id: [${id}]`
-              : "all experiments there",
+              ? `experiments that set integrations.webhooks.webhook_id: [${id}]`
+              : workspaceId
+                ? "all experiments in this workspace"
+                : "all experiments",
           ],
-          ["Form", webhookType === "WEBHOOK_TYPE_SLACK" ? "Slack message" : "JSON, signed"],
+          ["Format", webhookType === "WEBHOOK_TYPE_SLACK" ? "Slack message" : "signed JSON"],
         ]}
       />
-      <Section title="Is told when">
+      <Section title="Triggers">
         <ul className={styles.triggers}>
           {triggers?.map((trigger) => (
             <li key={trigger.id}>
-              {wordsOf(trigger)} <span className={styles.says}>{explain(trigger)}</span>
+              {describeTrigger(trigger)} <span className={styles.says}>{explain(trigger)}</span>
             </li>
           ))}
         </ul>

@@ -1,11 +1,11 @@
 import { useState } from "react";
 import { useQueryClient } from "@tanstack/react-query";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import type { Message } from "@/api/types";
 import { useRoles } from "@/api/useRoles";
 import type { Workspace } from "@/api/useWorkspaces";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
-import { draftOf, triggerOf } from "@/components/Triggers/drafts";
+import { toDraft, toTrigger } from "@/components/Triggers/drafts";
 import { TriggerList } from "@/components/Triggers/TriggerList";
 import { paths } from "@/paths";
 
@@ -19,7 +19,7 @@ export function Create({
 }) {
   const client = useQueryClient();
   const { may } = useRoles();
-  const [drafts, setDrafts] = useState(() => [draftOf()]);
+  const [drafts, setDrafts] = useState(() => [toDraft()]);
   const options = workspaces
     .filter(({ id }) => may("WorkspaceAdmin", id))
     .map(({ id, name = "" }) => [String(id), name] as const);
@@ -32,38 +32,51 @@ export function Create({
       fields={[
         { name: "name", label: "Name", required: true },
         {
-          ...{ name: "url", label: "URL", type: "url", required: true },
-          hint: "http or https; addresses inside the cluster's network are refused unless the master's configuration allows them",
+          name: "url",
+          label: "URL",
+          type: "url",
+          required: true,
+          hint: "http or https; the master configuration must allow addresses inside the cluster's network",
         },
         {
-          ...{ name: "form", label: "Form", type: "choice", value: "WEBHOOK_TYPE_DEFAULT" },
+          name: "form",
+          label: "Format",
+          type: "choice",
+          value: "WEBHOOK_TYPE_DEFAULT",
           options: [
-            ["WEBHOOK_TYPE_DEFAULT", "JSON, signed"],
+            ["WEBHOOK_TYPE_DEFAULT", "Signed JSON"],
             ["WEBHOOK_TYPE_SLACK", "Slack message"],
           ],
         },
         {
-          ...{ name: "workspace", label: "Workspace", type: "choice", options },
+          name: "workspace",
+          label: "Workspace",
+          type: "choice",
+          options,
           value: options[0]?.[0],
         },
         {
-          ...{ name: "mode", label: "Hears of", type: "choice", value: "WEBHOOK_MODE_WORKSPACE" },
+          name: "mode",
+          label: "Applies to",
+          type: "choice",
+          value: "WEBHOOK_MODE_WORKSPACE",
           options: [
-            ["WEBHOOK_MODE_WORKSPACE", "all experiments there"],
-            ["WEBHOOK_MODE_SPECIFIC", "those whose configuration names it"],
+            ["WEBHOOK_MODE_WORKSPACE", "all experiments in the workspace"],
+            ["WEBHOOK_MODE_SPECIFIC", "experiments that name it in their configuration"],
           ],
         },
       ]}
       more={<TriggerList drafts={drafts} onChange={setDrafts} />}
       onSubmit={async (values) => {
-        const { webhook } = await dataOf(
+        const { webhook } = await unwrap(
           api.POST("/api/v1/webhooks", {
             body: {
-              ...{ name: (values["name"] ?? "").trim(), url: (values["url"] ?? "").trim() },
+              name: (values["name"] ?? "").trim(),
+              url: (values["url"] ?? "").trim(),
               webhookType: values["form"] as Message["WebhookType"],
               mode: values["mode"] as Message["WebhookMode"],
               workspaceId: Number(values["workspace"]),
-              triggers: drafts.map(triggerOf),
+              triggers: drafts.map(toTrigger),
             },
           }),
         );

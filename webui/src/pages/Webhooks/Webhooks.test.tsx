@@ -5,7 +5,7 @@ import golden from "@goldens/webhooks.json";
 import type { Message } from "@/api/types";
 import { like } from "@/testing/goldens";
 import { showPage } from "@/testing/pages";
-import { hostOf, wordsOf } from "@/webhooks";
+import { getHost, describeTrigger } from "@/triggers";
 import Webhooks from "./Webhooks";
 
 const list = "GET /api/v1/webhooks";
@@ -13,13 +13,13 @@ const post = "POST /api/v1/webhooks";
 
 test("what a trigger waits for is said in words", () => {
   const of = (kind: string, condition: object) =>
-    wordsOf({ triggerType: `TRIGGER_TYPE_${kind}`, condition } as never);
-  expect(of("EXPERIMENT_STATE_CHANGE", { state: "ERROR" })).toBe("an experiment becomes ERROR");
+    describeTrigger({ triggerType: `TRIGGER_TYPE_${kind}`, condition } as never);
+  expect(of("EXPERIMENT_STATE_CHANGE", { state: "ERROR" })).toBe("experiment state is ERROR");
   expect(of("METRIC_THRESHOLD_EXCEEDED", { metric: "loss", op: "<", value: 1 })).toBe(
     "validation loss < 1",
   );
-  expect(of("TASK_LOG", { regex: "out of memory" })).toBe("a log line matches out of memory");
-  expect(of("CUSTOM", {})).toBe("a program says so");
+  expect(of("TASK_LOG", { regex: "out of memory" })).toBe("log line matches out of memory");
+  expect(of("CUSTOM", {})).toBe("custom event");
 });
 
 test("a list shows where a URL leads, and not what may be secret in it", async () => {
@@ -29,7 +29,7 @@ test("a list shows where a URL leads, and not what may be secret in it", async (
   });
   expect(await screen.findByText("ci.example.org")).toBeVisible();
   expect(document.body.innerHTML).not.toContain("secret");
-  expect(hostOf("nonsense")).toBe("nonsense");
+  expect(getHost("nonsense")).toBe("nonsense");
 });
 
 test("conditions are those of the triggers that were chosen, of which there may be several", async () => {
@@ -40,10 +40,10 @@ test("conditions are those of the triggers that were chosen, of which there may 
   await userEvent.type(await screen.findByLabelText("Name"), "best");
   await userEvent.type(screen.getByLabelText("URL"), "https://example.org/best");
   expect(screen.getByLabelText("State")).toBeInTheDocument();
-  await userEvent.selectOptions(screen.getByLabelText("Told when"), "a metric goes beyond a value");
+  await userEvent.selectOptions(screen.getByLabelText("Trigger"), "Metric threshold");
   expect(screen.queryByLabelText("State")).toBeNull();
   await userEvent.type(screen.getByLabelText("Metric"), "loss");
-  await userEvent.selectOptions(screen.getByLabelText("Is"), "<");
+  await userEvent.selectOptions(screen.getByLabelText("Comparison"), "<");
   await userEvent.type(screen.getByLabelText("Value"), "0.1");
   await userEvent.click(screen.getByRole("button", { name: "Add trigger" }));
   const second = within(screen.getByRole("group", { name: "Trigger 2" }));
@@ -51,7 +51,9 @@ test("conditions are those of the triggers that were chosen, of which there may 
   await userEvent.click(screen.getByRole("button", { name: "Create" }));
   await vi.waitFor(() => expect(page.router.state.location.pathname).toBe("/admin/webhooks/2"));
   expect(page.bodyOf(post)).toMatchObject({
-    ...{ name: "best", url: "https://example.org/best", workspaceId: 7 },
+    name: "best",
+    url: "https://example.org/best",
+    workspaceId: 7,
     triggers: [
       {
         triggerType: "TRIGGER_TYPE_METRIC_THRESHOLD_EXCEEDED",

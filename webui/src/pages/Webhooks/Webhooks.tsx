@@ -1,17 +1,17 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "react-router";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import { useRoles } from "@/api/useRoles";
 import { useWorkspaces, workspaceName } from "@/api/useWorkspaces";
 import { Actions } from "@/components/Actions/Actions";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
-import { Count, hasText, SearchBox } from "@/components/Page/Narrow";
+import { Count, hasText, SearchBox } from "@/components/Page/Filters";
 import { Page } from "@/components/Page/Page";
 import { useDialog, useParam } from "@/components/Page/useParam";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 import { paths } from "@/paths";
-import { hostOf, wordsOf, type Webhook } from "@/webhooks";
-import { counted } from "@/words";
+import { getHost, describeTrigger, type Webhook } from "@/triggers";
+import { counted } from "@/text";
 import { Create } from "./Create";
 
 /** URLs that are told when something happens to an experiment. */
@@ -23,36 +23,41 @@ export default function Webhooks() {
   const read = useQuery({
     queryKey: ["webhooks"],
     queryFn: async ({ signal }) =>
-      (await dataOf(api.GET("/api/v1/webhooks", { signal }))).webhooks ?? [],
+      (await unwrap(api.GET("/api/v1/webhooks", { signal }))).webhooks ?? [],
   });
-  const shown = read.data?.filter(({ name, url }) => hasText(query, name, hostOf(url)));
-  const placeOf = ({ workspaceId }: Webhook) =>
+  const shown = read.data?.filter(({ name, url }) => hasText(query, name, getHost(url)));
+  const getWorkspaceName = ({ workspaceId }: Webhook) =>
     workspaceId ? workspaceName(workspaces, workspaceId) : "all workspaces";
   const columns: ListColumn<Webhook>[] = [
     {
-      ...{ head: "Name", least: 140 },
+      head: "Name",
+      minWidth: 140,
       cell: ({ id = 0, name }) => <Link to={paths.webhook(id)}>{name || `webhook ${id}`}</Link>,
       sortBy: ({ name }) => name,
     },
-    { head: "Host", cell: ({ url }) => hostOf(url), sortBy: ({ url }) => hostOf(url) },
+    { head: "Host", cell: ({ url }) => getHost(url), sortBy: ({ url }) => getHost(url) },
     {
-      ...{ head: "Is told when", share: 2, least: 200 },
-      cell: ({ triggers }) => triggers?.map(wordsOf).join("; ") || "never",
+      head: "Triggers",
+      share: 2,
+      minWidth: 200,
+      cell: ({ triggers }) => triggers?.map(describeTrigger).join("; ") || "none",
     },
-    { head: "Of", cell: placeOf, sortBy: placeOf },
+    { head: "Workspace", cell: getWorkspaceName, sortBy: getWorkspaceName },
     {
-      head: "Hears",
+      head: "Applies to",
       cell: ({ mode }) =>
-        mode === "WEBHOOK_MODE_SPECIFIC" ? "those that name it" : "all experiments",
+        mode === "WEBHOOK_MODE_SPECIFIC" ? "experiments that name it" : "all experiments",
     },
     {
-      ...{ head: "Form", least: 80, share: 0.5 },
+      head: "Format",
+      minWidth: 80,
+      share: 0.5,
       cell: ({ webhookType }) => (webhookType === "WEBHOOK_TYPE_SLACK" ? "Slack" : "JSON"),
     },
   ];
   const refused =
     !mayAnywhere("WorkspaceAdmin") &&
-    "Needs the role WorkspaceAdmin in a workspace; ask one of its administrators";
+    "Requires the WorkspaceAdmin role in a workspace; ask a workspace admin";
   return (
     <Page
       title="Webhooks"
@@ -65,7 +70,9 @@ export default function Webhooks() {
           <Actions
             actions={[
               {
-                ...{ label: "New webhook", isPrimary: true, refused },
+                label: "New webhook",
+                isPrimary: true,
+                refused,
                 run: () => setDialog("create"),
               },
             ]}
@@ -73,15 +80,20 @@ export default function Webhooks() {
         </>
       }
     >
-      <ListTable<Webhook> label="Webhooks" columns={columns} rows={shown} idOf={({ id = 0 }) => id}>
+      <ListTable<Webhook>
+        label="Webhooks"
+        columns={columns}
+        rows={shown}
+        getId={({ id = 0 }) => id}
+      >
         <EmptyState
           {...(!query && {
             command: "det webhook create NAME https://example.org/hook --state COMPLETED",
           })}
         >
           {query
-            ? "No webhook fits the search."
-            : "No webhooks yet. One tells a chat or a program when an experiment ends, reports or fails."}
+            ? "No webhooks match the search."
+            : "No webhooks yet. A webhook notifies a chat or a program when an experiment ends, fails or reports a metric."}
         </EmptyState>
       </ListTable>
       {dialog === "create" && !refused && workspaces && (

@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { api, dataOf } from "@/api/client";
-import { exchangeRole, giveRole, takeRole } from "@/api/heldRoles";
+import { api, unwrap } from "@/api/client";
+import { replaceRole, assignRole, removeRole } from "@/api/roleAssignments";
 import { ROLES, useRoles, type RoleName } from "@/api/useRoles";
 import { useUsers } from "@/api/useUsers";
 import type { Workspace } from "@/api/useWorkspaces";
@@ -21,7 +21,7 @@ export interface Member {
 }
 
 /** Who has which role there, by name. */
-export function membersOf(
+export function parseMembers(
   answer: Message["GetGroupsAndUsersAssignedToWorkspaceResponse"],
 ): Member[] {
   const names = new Map(
@@ -42,10 +42,10 @@ export function membersOf(
 }
 
 /** The dialog in which a role is exchanged for another. */
-const changeOf = ({ userId, role }: Member) => `role-${role}-${userId}`;
+const toDialogName = ({ userId, role }: Member) => `role-${role}-${userId}`;
 
 /** What was read of the workspace's members, and of anyone's roles, is read again. */
-function useRenew(workspaceId: number) {
+function useRefreshMembers(workspaceId: number) {
   const client = useQueryClient();
   return async () => {
     await client.invalidateQueries({ queryKey: membersKey(workspaceId) });
@@ -56,20 +56,20 @@ const membersKey = (workspaceId: number) => ["workspaces", workspaceId, "members
 
 /** Who may do what in the workspace. */
 export function Members({ workspace: { id = 0, name = "" } }: { workspace: Workspace }) {
-  const renew = useRenew(id);
+  const refresh = useRefreshMembers(id);
   const { may } = useRoles();
   const [dialog, setDialog] = useDialog();
   const mayChange = may("WorkspaceAdmin", id);
   const read = useQuery({
     queryKey: membersKey(id),
     queryFn: ({ signal }) =>
-      dataOf(
+      unwrap(
         api.GET("/api/v1/roles/workspace/{workspace_id}", {
           params: { path: { workspace_id: id } },
           signal,
         }),
       ),
-    select: membersOf,
+    select: parseMembers,
   });
   const columns: ListColumn<Member>[] = [
     { head: "User", cell: ({ username }) => username, sortBy: ({ username }) => username },
@@ -82,17 +82,17 @@ export function Members({ workspace: { id = 0, name = "" } }: { workspace: Works
         <Actions
           isInline
           actions={[
-            { label: "Change role", run: () => setDialog(changeOf(member)) },
+            { label: "Change role", run: () => setDialog(toDialogName(member)) },
             {
               label: "Remove",
-              confirm: `Take the role ${member.role} in ${name} from ${member.username}?`,
-              run: () => takeRole({ ...member, workspaceId: id }).then(renew),
+              confirm: `Remove the role ${member.role} in ${name} from ${member.username}?`,
+              run: () => removeRole({ ...member, workspaceId: id }).then(refresh),
             },
           ]}
         />
       ),
     });
-  const changed = read.data?.find((member) => changeOf(member) === dialog);
+  const changed = read.data?.find((member) => toDialogName(member) === dialog);
   return (
     <Section
       title="Members"
@@ -104,7 +104,7 @@ export function Members({ workspace: { id = 0, name = "" } }: { workspace: Works
         )
       }
     >
-      <p>Roles for the cluster, which are not listed here, hold in every workspace.</p>
+      <p>Cluster roles apply in every workspace and are not listed here.</p>
       {read.error ? (
         <ErrorPanel error={read.error} onRetry={() => void read.refetch()} />
       ) : (
@@ -112,11 +112,11 @@ export function Members({ workspace: { id = 0, name = "" } }: { workspace: Works
           label={`Members of ${name}`}
           columns={columns}
           rows={read.data}
-          idOf={({ userId, role }) => `${userId} ${role}`}
+          getId={({ userId, role }) => `${userId} ${role}`}
           isShort
         >
           <EmptyState command={`det rbac assign-role Editor -u USER -w '${name}'`}>
-            Nobody has a role in this workspace alone.
+            No members. Users with cluster roles still have access.
           </EmptyState>
         </ListTable>
       )}
@@ -131,9 +131,9 @@ export function Members({ workspace: { id = 0, name = "" } }: { workspace: Works
 }
 
 const MAY: Record<RoleName, string> = {
-  Viewer: "reads",
-  Editor: "and creates and changes experiments and models",
-  WorkspaceAdmin: "and changes the workspace, its projects and members",
+  Viewer: "can read",
+  Editor: "can also create and change experiments and models",
+  WorkspaceAdmin: "can also change the workspace, its projects and members",
   ClusterAdmin: "",
 };
 
@@ -147,7 +147,7 @@ interface ChangeProps {
 }
 
 function Change({ id, name, member, onClose }: ChangeProps) {
-  const renew = useRenew(id);
+  const refresh = useRefreshMembers(id);
   return (
     <FormDialog
       title={`Role of ${member.username} in ${name}`}
@@ -155,20 +155,23 @@ function Change({ id, name, member, onClose }: ChangeProps) {
       onClose={onClose}
       fields={[
         {
-          ...{ name: "role", label: "Role", type: "choice", value: member.role },
+          name: "role",
+          label: "Role",
+          type: "choice",
+          value: member.role,
           options: CHOICES,
         },
       ]}
       onSubmit={async (_, { role }) => {
-        await exchangeRole({ ...member, workspaceId: id }, role);
-        await renew();
+        await replaceRole({ ...member, workspaceId: id }, role);
+        await refresh();
       }}
     />
   );
 }
 
 function Add({ id, name, onClose }: { id: number; name: string; onClose: () => void }) {
-  const renew = useRenew(id);
+  const refresh = useRefreshMembers(id);
   const { data: users } = useUsers();
   if (!users) return null;
   const options = users
@@ -181,17 +184,23 @@ function Add({ id, name, onClose }: { id: number; name: string; onClose: () => v
       onClose={onClose}
       fields={[
         {
-          ...{ name: "user", label: "User", type: "choice", options },
+          name: "user",
+          label: "User",
+          type: "choice",
+          options,
           value: options[0]?.[0],
         },
         {
-          ...{ name: "role", label: "Role", type: "choice", value: "Editor" },
+          name: "role",
+          label: "Role",
+          type: "choice",
+          value: "Editor",
           options: CHOICES,
         },
       ]}
       onSubmit={async ({ user, role = "" }) => {
-        await giveRole({ userId: Number(user), role, workspaceId: id });
-        await renew();
+        await assignRole({ userId: Number(user), role, workspaceId: id });
+        await refresh();
       }}
     />
   );

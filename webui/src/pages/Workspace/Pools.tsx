@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import type { Message } from "@/api/types";
 import { useRoles } from "@/api/useRoles";
 import type { Workspace } from "@/api/useWorkspaces";
@@ -15,7 +15,7 @@ import { ListTable } from "@/components/table/ListTable";
 
 type Quota = Message["Quota"];
 
-const ADMIN = "Needs the role ClusterAdmin; ask an administrator of the cluster";
+const ADMIN = "Requires the ClusterAdmin role; ask a cluster admin";
 
 /** Which pools the workspace may use, and how much of them. */
 export function Pools({ workspace }: { workspace: Workspace }) {
@@ -29,14 +29,14 @@ export function Pools({ workspace }: { workspace: Workspace }) {
     queryFn: async ({ signal }) => {
       const path = { workspace_id: id };
       const [bound, all, quotas] = await Promise.all([
-        dataOf(
+        unwrap(
           api.GET("/api/v1/workspaces/{workspace_id}/available-resource-pools", {
             params: { path },
             signal,
           }),
         ),
-        dataOf(api.GET("/api/v1/resource-pools", { signal })),
-        dataOf(api.GET("/api/v1/quotas", { signal })),
+        unwrap(api.GET("/api/v1/resource-pools", { signal })),
+        unwrap(api.GET("/api/v1/quotas", { signal })),
       ]);
       const names = bound.resourcePools ?? [];
       return {
@@ -46,7 +46,7 @@ export function Pools({ workspace }: { workspace: Workspace }) {
       };
     },
   });
-  const renew = () => client.invalidateQueries({ queryKey: ["workspaces", id, "pools"] });
+  const refresh = () => client.invalidateQueries({ queryKey: ["workspaces", id, "pools"] });
   if (read.error) return <ErrorPanel error={read.error} onRetry={() => void read.refetch()} />;
   const refused = !may("ClusterAdmin") && ADMIN;
   const { quota, pools, others = [] } = read.data ?? {};
@@ -55,7 +55,7 @@ export function Pools({ workspace }: { workspace: Workspace }) {
       params: { path: { resource_pool_name: pool } },
       body: { workspaceIds: [id] },
     });
-    await renew();
+    await refresh();
   };
   return (
     <>
@@ -66,12 +66,13 @@ export function Pools({ workspace }: { workspace: Workspace }) {
             actions={[
               { label: "Set quota", run: () => setDialog("quota"), refused },
               quota && {
-                ...{ label: "Remove quota", refused },
-                confirm: `Remove the quota of ${name}? It may then use all slots of its pools.`,
+                label: "Remove quota",
+                refused,
+                confirm: `Remove the quota of ${name}? The workspace can then use all slots of its pools.`,
                 run: async () => {
                   const path = { scope: "workspace", name };
                   await api.DELETE("/api/v1/quotas/{scope}/{name}", { params: { path } });
-                  await renew();
+                  await refresh();
                 },
               },
             ]}
@@ -83,7 +84,7 @@ export function Pools({ workspace }: { workspace: Workspace }) {
         ) : (
           read.data && (
             <EmptyState command={`det quota set workspace '${name}' --max-slots 8`}>
-              No quota: the workspace may use all slots of its pools.
+              No quota. The workspace can use all slots of its pools.
             </EmptyState>
           )
         )}
@@ -92,21 +93,23 @@ export function Pools({ workspace }: { workspace: Workspace }) {
         title="Pools"
         head={<Actions actions={[{ label: "Bind pool", run: () => setDialog("pool"), refused }]} />}
       >
-        <p>Those that its members may use: the ones bound to it, and those bound to none.</p>
+        <p>Pools that members can use: pools bound to this workspace and pools without bindings.</p>
         <ListTable
           label={`Pools of ${name}`}
           rows={pools}
-          idOf={(pool) => pool.name ?? ""}
+          getId={(pool) => pool.name ?? ""}
           isShort
           columns={[
             { head: "Pool", cell: (pool) => pool.name, sortBy: (pool) => pool.name },
-            { ...{ head: "Description", share: 2 }, cell: (pool) => pool.description },
+            { head: "Description", share: 2, cell: (pool) => pool.description },
             {
-              ...{ head: "Slots in use", isNumber: true },
+              head: "Slots in use",
+              isNumber: true,
               cell: (pool) => `${pool.slotsUsed ?? 0} / ${pool.slotsAvailable ?? 0}`,
             },
             {
-              ...{ head: "Bound to", least: 180 },
+              head: "Bound to",
+              minWidth: 180,
               cell: ({ name: pool = "", workspaces = [] }) =>
                 workspaces.includes(name) && !refused ? (
                   <Actions
@@ -114,7 +117,7 @@ export function Pools({ workspace }: { workspace: Workspace }) {
                     actions={[
                       {
                         label: "Unbind",
-                        confirm: `Unbind ${pool} from ${name}? A pool bound to no workspace is open to all.`,
+                        confirm: `Unbind ${pool} from ${name}? A pool without bindings is available to all workspaces.`,
                         run: () => unbind(pool),
                       },
                     ]}
@@ -126,12 +129,12 @@ export function Pools({ workspace }: { workspace: Workspace }) {
           ]}
         >
           <EmptyState command={`det resource-pool bindings add POOL '${name}'`}>
-            No pool that this workspace may use.
+            This workspace cannot use any pool.
           </EmptyState>
         </ListTable>
       </Section>
       {dialog === "quota" && !refused && (
-        <SetQuota name={name} quota={quota} onDone={renew} onClose={close} />
+        <SetQuota name={name} quota={quota} onDone={refresh} onClose={close} />
       )}
       {dialog === "pool" && !refused && read.data && (
         <FormDialog
@@ -140,9 +143,12 @@ export function Pools({ workspace }: { workspace: Workspace }) {
           onClose={close}
           fields={[
             {
-              ...{ name: "pool", label: "Pool", type: "choice", value: others[0] },
+              name: "pool",
+              label: "Pool",
+              type: "choice",
+              value: others[0],
               options: others.map((each) => [each, each] as const),
-              hint: "Others may then use it only where it is bound to them as well",
+              hint: "Other workspaces can then use it only if it is also bound to them",
             },
           ]}
           onSubmit={async ({ pool = "" }) => {
@@ -150,7 +156,7 @@ export function Pools({ workspace }: { workspace: Workspace }) {
               params: { path: { resource_pool_name: pool } },
               body: { workspaceIds: [id] },
             });
-            await renew();
+            await refresh();
           }}
         />
       )}
@@ -160,10 +166,10 @@ export function Pools({ workspace }: { workspace: Workspace }) {
 
 function QuotaFacts({ quota }: { quota: Quota }) {
   const { maxSlots, slotHours, slotsUsed = 0, slotHoursUsed = 0 } = quota;
-  const used = (value: number, most: number | undefined, what: string) => (
+  const used = (value: number, max: number | undefined, what: string) => (
     <>
-      {formatNumber(value)} of {most === undefined ? "any number" : formatNumber(most)}
-      {most !== undefined && <Meter label={what} value={value} all={most} />}
+      {formatNumber(value)} {max === undefined ? "(no limit)" : `of ${formatNumber(max)}`}
+      {max !== undefined && <Meter label={what} value={value} all={max} />}
     </>
   );
   return (
@@ -195,19 +201,26 @@ function SetQuota({
       onClose={onClose}
       fields={[
         {
-          ...{ name: "slots", label: "Slots at once", type: "number" },
-          ...{ value: text(quota?.maxSlots), hint: "Empty: any number" },
+          name: "slots",
+          label: "Max slots",
+          type: "number",
+          value: text(quota?.maxSlots),
+          hint: "Empty: no limit",
         },
         {
-          ...{ name: "hours", label: "Slot-hours a month", type: "number" },
-          ...{ value: text(quota?.slotHours), hint: "Empty: any number" },
+          name: "hours",
+          label: "Slot-hours per month",
+          type: "number",
+          value: text(quota?.slotHours),
+          hint: "Empty: no limit",
         },
       ]}
       onSubmit={async ({ slots, hours }) => {
         await api.PUT("/api/v1/quotas", {
           body: {
             quota: {
-              ...{ scope: "workspace", name },
+              scope: "workspace",
+              name,
               ...(slots && { maxSlots: Number(slots) }),
               ...(hours && { slotHours: Number(hours) }),
             },

@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "react-router";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import type { Message } from "@/api/types";
 import { useRoles } from "@/api/useRoles";
 import type { Workspace } from "@/api/useWorkspaces";
@@ -8,7 +8,7 @@ import { Actions } from "@/components/Actions/Actions";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
-import { ParamCheck } from "@/components/Page/Narrow";
+import { ParamCheck } from "@/components/Page/Filters";
 import { Labels, Section } from "@/components/Page/Page";
 import { useDialog, useParam } from "@/components/Page/useParam";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
@@ -19,7 +19,9 @@ type Project = Message["Project"];
 
 const columns: ListColumn<Project>[] = [
   {
-    ...{ head: "Name", share: 2, least: 160 },
+    head: "Name",
+    share: 2,
+    minWidth: 160,
     cell: ({ id = 0, name, archived }) => (
       <>
         <Link to={paths.project(id)}>{name}</Link> <Labels labels={archived ? ["archived"] : []} />
@@ -27,17 +29,20 @@ const columns: ListColumn<Project>[] = [
     ),
     sortBy: ({ name }) => name,
   },
-  { ...{ head: "Key", share: 0.5, least: 72 }, cell: ({ key }) => <code>{key}</code> },
-  { ...{ head: "Description", share: 2 }, cell: ({ description }) => description },
+  { head: "Key", share: 0.5, minWidth: 72, cell: ({ key }) => <code>{key}</code> },
+  { head: "Description", share: 2, cell: ({ description }) => description },
   {
-    ...{ head: "Experiments", isNumber: true },
+    head: "Experiments",
+    isNumber: true,
     cell: ({ id = 0, numExperiments = 0 }) => (
       <Link to={paths.experimentsOf(id)}>{numExperiments}</Link>
     ),
     sortBy: ({ numExperiments = 0 }) => numExperiments,
   },
   {
-    ...{ head: "Active", isNumber: true, least: 80 },
+    head: "Active",
+    isNumber: true,
+    minWidth: 80,
     cell: ({ numActiveExperiments = 0 }) => numActiveExperiments,
     sortBy: ({ numActiveExperiments = 0 }) => numActiveExperiments,
   },
@@ -62,23 +67,25 @@ export function Projects({ workspace }: { workspace: Workspace }) {
         params: { path: { workspace_id: id } },
         signal,
       });
-      return (await dataOf(call)).projects ?? [];
+      return (await unwrap(call)).projects ?? [];
     },
   });
   const shown = read.data?.filter((each) => archived === "yes" || !each.archived);
   const refused =
-    (!may("WorkspaceAdmin", id) && `Needs the role WorkspaceAdmin in ${name}`) ||
+    (!may("WorkspaceAdmin", id) && `Requires the WorkspaceAdmin role in ${name}`) ||
     (workspace.archived && "The workspace is archived; unarchive it first");
   return (
     <Section
       title="Projects"
       head={
         <>
-          <ParamCheck name="archived" label="archived" />
+          <ParamCheck name="archived" label="Show archived" />
           <Actions
             actions={[
               {
-                ...{ label: "New project", isPrimary: true, refused },
+                label: "New project",
+                isPrimary: true,
+                refused,
                 run: () => setDialog("project"),
               },
             ]}
@@ -93,11 +100,11 @@ export function Projects({ workspace }: { workspace: Workspace }) {
           label={`Projects of ${name}`}
           columns={columns}
           rows={shown}
-          idOf={(each) => each.id ?? 0}
+          getId={(each) => each.id ?? 0}
           isShort
         >
           <EmptyState command={`det project create '${name}' NAME`}>
-            No projects yet. A project holds experiments that belong together.
+            No projects yet. A project groups related experiments.
           </EmptyState>
         </ListTable>
       )}
@@ -117,12 +124,14 @@ function Create({ id, onClose }: { id: number; onClose: () => void }) {
         { name: "name", label: "Name", required: true },
         { name: "description", label: "Description" },
         {
-          ...{ name: "key", label: "Key", pattern: "[A-Za-z0-9]{0,5}" },
-          hint: "At most five letters and digits, in front of its runs' numbers; made from the name if empty",
+          name: "key",
+          label: "Key",
+          pattern: "[A-Za-z0-9]{0,5}",
+          hint: "Up to five letters and digits; prefix of the project's trial IDs. Empty: derived from the name",
         },
       ]}
       onSubmit={async ({ name = "", description = "", key = "" }) => {
-        const { project } = await dataOf(
+        const { project } = await unwrap(
           api.POST("/api/v1/workspaces/{workspace_id}/projects", {
             params: { path: { workspace_id: id } },
             body: { name: name.trim(), description, key },

@@ -10,7 +10,7 @@ import usable from "@goldens/workspacePools.json";
 import type { Message, User } from "@/api/types";
 import { like } from "@/testing/goldens";
 import { showPage, viewer } from "@/testing/pages";
-import { membersOf } from "./Members";
+import { parseMembers } from "./Members";
 import Workspace from "./Workspace";
 
 const [user] = given.answer.usersAssignedDirectly;
@@ -41,7 +41,7 @@ const answers = {
   },
   "GET /api/v1/roles/workspace/7": members,
   "GET /api/v1/workspaces/7/available-resource-pools": like<object>(usable.answer, {
-    ...{ resourcePools: ["gpu"] },
+    resourcePools: ["gpu"],
   }),
   "GET /api/v1/resource-pools": {
     resourcePools: [pool("gpu", ["vision"]), pool("other", [])],
@@ -50,7 +50,10 @@ const answers = {
     quotas: [
       like<Message["Quota"]>(quota, { scope: "user", maxSlots: 1 }),
       like<Message["Quota"]>(quota, {
-        ...{ slotHours: 100, slotHoursUsed: 25, slotsUsed: 0, maxSlots: undefined },
+        slotHours: 100,
+        slotHoursUsed: 25,
+        slotsUsed: 0,
+        maxSlots: undefined,
       }),
     ],
   },
@@ -65,7 +68,7 @@ test("its projects lead to their experiments", async () => {
 });
 
 test("members are named with their roles", () => {
-  expect(membersOf(members)).toEqual([
+  expect(parseMembers(members)).toEqual([
     { userId: 1, username: "Ann (ann)", role: "WorkspaceAdmin" },
     { userId: 2, username: "bob", role: "Editor" },
   ]);
@@ -86,7 +89,7 @@ test("a role is taken once that is confirmed", async () => {
 test("its own quota is shown, and the pools that it may use", async () => {
   show("/pools");
   expect(await screen.findByText(/25 of 100/)).toBeVisible();
-  expect(screen.getByText(/0 of any number/)).toBeVisible();
+  expect(screen.getByText(/0 \(no limit\)/)).toBeVisible();
   expect(screen.getByText("gpu")).toBeVisible();
   expect(screen.queryByText("other")).toBeNull();
 });
@@ -94,7 +97,7 @@ test("its own quota is shown, and the pools that it may use", async () => {
 test("a reader may pin it, and is told why not more", async () => {
   show("", viewer);
   const button = await screen.findByRole("button", { name: "New project" });
-  expect(button.title).toContain("WorkspaceAdmin in vision");
+  expect(button.title).toContain("WorkspaceAdmin role in vision");
   expect(screen.getByRole("button", { name: "Pin" })).toBeEnabled();
   expect(screen.queryByRole("button", { name: "Delete" })).toBeNull();
 });
@@ -134,12 +137,12 @@ test("its policies are shown, and saved once they are right", async () => {
   const put = `PUT ${policies}`;
   const refused = new Error("constraints.x: unknown\nconstraints.y: unknown");
   const page = show("/policies", { [`GET ${policies}`]: { configPolicies }, [put]: refused });
-  const editor = await screen.findByLabelText("Policies of vision, in YAML");
+  const editor = await screen.findByLabelText("Policies of vision (YAML)");
   expect(editor).toHaveValue("constraints:\n  priority_limit: 40\n");
   const save = screen.getByRole("button", { name: "Save" });
   expect(save).toHaveAttribute("aria-disabled", "true");
   await userEvent.type(editor, "a: {{");
-  expect(save).toHaveAttribute("title", "The text is no YAML");
+  expect(save).toHaveAttribute("title", "Invalid YAML");
   await userEvent.clear(editor);
   await userEvent.type(editor, "x: 1");
   await userEvent.click(save);
@@ -166,6 +169,6 @@ test("policies are for its administrators to change, and are deleted once that i
 
 test("a reader sees the policies, and that there are none", async () => {
   show("/policies", { ...viewer, [`GET ${policies}`]: { configPolicies: {} } });
-  expect(await screen.findByText("There are none.")).toBeVisible();
+  expect(await screen.findByText("No policies.")).toBeVisible();
   expect(screen.queryByRole("button", { name: "Save" })).toBeNull();
 });

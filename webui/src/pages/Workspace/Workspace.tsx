@@ -1,8 +1,8 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useParams } from "react-router";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import { useRoles } from "@/api/useRoles";
-import type { Workspace as Of } from "@/api/useWorkspaces";
+import type { Workspace as WorkspaceData } from "@/api/useWorkspaces";
 import { Actions } from "@/components/Actions/Actions";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
 import { useCrumbs } from "@/components/Frame/useCrumbs";
@@ -11,12 +11,16 @@ import { useDialog } from "@/components/Page/useParam";
 import { Policies } from "@/components/Policies/Policies";
 import { Tabs } from "@/components/Tabs/Tabs";
 import { paths } from "@/paths";
-import { counted } from "@/words";
+import { counted } from "@/text";
 import { Members } from "./Members";
 import { Pools } from "./Pools";
 import { Projects } from "./Projects";
 
-const TABS: [name: string, label: string, Content: React.ComponentType<{ workspace: Of }>][] = [
+const TABS: [
+  name: string,
+  label: string,
+  Content: React.ComponentType<{ workspace: WorkspaceData }>,
+][] = [
   ["", "Projects", Projects],
   ["members", "Members", Members],
   ["pools", "Pools and quota", Pools],
@@ -31,7 +35,7 @@ export default function Workspace() {
     queryFn: async ({ signal }) => {
       const path = { id: Number(text) };
       const call = api.GET("/api/v1/workspaces/{id}", { params: { path }, signal });
-      return (await dataOf(call)).workspace ?? {};
+      return (await unwrap(call)).workspace ?? {};
     },
   });
   const name = read.data?.name ?? `Workspace ${text}`;
@@ -55,9 +59,10 @@ export default function Workspace() {
       }
     >
       <Tabs
-        label="Parts of the workspace"
+        label="Workspace sections"
         tabs={TABS.map(([each, label]) => ({
-          ...{ name: each, label },
+          name: each,
+          label,
           count: each === "" ? workspace.numProjects : undefined,
         }))}
         to={(each) => paths.workspace(id, each)}
@@ -70,51 +75,54 @@ export default function Workspace() {
   );
 }
 
-function OwnPolicies({ workspace: { id = 0, name = "" } }: { workspace: Of }) {
+function OwnPolicies({ workspace: { id = 0, name = "" } }: { workspace: WorkspaceData }) {
   const { may } = useRoles();
   return <Policies scope={{ workspaceId: id }} of={name} mayChange={may("WorkspaceAdmin", id)} />;
 }
 
-function WorkspaceActions({ workspace, onEdit }: { workspace: Of; onEdit: () => void }) {
+function WorkspaceActions({ workspace, onEdit }: { workspace: WorkspaceData; onEdit: () => void }) {
   const { id = 0, name = "", archived, pinned, immutable, numProjects = 0 } = workspace;
   const client = useQueryClient();
   const navigate = useNavigate();
   const { may } = useRoles();
   const params = { params: { path: { id } } };
-  const renew = () => client.invalidateQueries({ queryKey: ["workspaces"] });
+  const refresh = () => client.invalidateQueries({ queryKey: ["workspaces"] });
   const mayChange = may("WorkspaceAdmin", id);
-  const refused = immutable && "It is always there and cannot be changed";
+  const refused = immutable && "Built-in workspace; it cannot be changed";
   return (
     <Actions
       actions={[
         pinned
           ? {
               label: "Unpin",
-              run: () => api.POST("/api/v1/workspaces/{id}/unpin", params).then(renew),
+              run: () => api.POST("/api/v1/workspaces/{id}/unpin", params).then(refresh),
             }
           : {
               label: "Pin",
-              run: () => api.POST("/api/v1/workspaces/{id}/pin", params).then(renew),
+              run: () => api.POST("/api/v1/workspaces/{id}/pin", params).then(refresh),
             },
         mayChange && { label: "Edit", run: onEdit, refused },
         mayChange &&
           (archived
             ? {
-                ...{ label: "Unarchive", refused },
-                run: () => api.POST("/api/v1/workspaces/{id}/unarchive", params).then(renew),
+                label: "Unarchive",
+                refused,
+                run: () => api.POST("/api/v1/workspaces/{id}/unarchive", params).then(refresh),
               }
             : {
-                ...{ label: "Archive", refused },
-                confirm: `Archive ${name}? Nothing can be submitted to it until it is unarchived.`,
-                run: () => api.POST("/api/v1/workspaces/{id}/archive", params).then(renew),
+                label: "Archive",
+                refused,
+                confirm: `Archive ${name}? Experiments cannot be submitted to it until it is unarchived.`,
+                run: () => api.POST("/api/v1/workspaces/{id}/archive", params).then(refresh),
               }),
         mayChange && {
-          ...{ label: "Delete", refused },
-          confirm: `Delete the workspace ${name} with ${counted(numProjects, "project")}? Experiments and models in it must be moved or deleted first.`,
+          label: "Delete",
+          refused,
+          confirm: `Delete the workspace ${name} and its ${counted(numProjects, "project")}? Its experiments and models must be moved or deleted first.`,
           run: async () => {
             await api.DELETE("/api/v1/workspaces/{id}", params);
             await navigate(paths.workspaces);
-            await renew();
+            await refresh();
           },
         },
       ]}
@@ -122,7 +130,7 @@ function WorkspaceActions({ workspace, onEdit }: { workspace: Of; onEdit: () => 
   );
 }
 
-function Edit({ workspace, onClose }: { workspace: Of; onClose: () => void }) {
+function Edit({ workspace, onClose }: { workspace: WorkspaceData; onClose: () => void }) {
   const client = useQueryClient();
   return (
     <FormDialog
@@ -132,12 +140,16 @@ function Edit({ workspace, onClose }: { workspace: Of; onClose: () => void }) {
       fields={[
         { name: "name", label: "Name", required: true, value: workspace.name },
         {
-          ...{ name: "pool", label: "Default pool", value: workspace.defaultComputePool },
-          hint: "Of experiments that name none",
+          name: "pool",
+          label: "Default pool",
+          value: workspace.defaultComputePool,
+          hint: "For experiments that do not set resources.resource_pool",
         },
         {
-          ...{ name: "aux", label: "Default pool without slots", value: workspace.defaultAuxPool },
-          hint: "Of tasks that ask for no slots",
+          name: "aux",
+          label: "Default pool for zero-slot tasks",
+          value: workspace.defaultAuxPool,
+          hint: "For tasks that request no slots",
         },
       ]}
       onSubmit={async (_, { name, pool, aux }) => {
@@ -146,7 +158,8 @@ function Edit({ workspace, onClose }: { workspace: Of; onClose: () => void }) {
           body: {
             // Its own name is no new one: a workspace that a quota names is not renamed.
             ...(name?.trim() !== workspace.name && { name: name?.trim() }),
-            ...{ defaultComputePool: pool?.trim(), defaultAuxPool: aux?.trim() },
+            defaultComputePool: pool?.trim(),
+            defaultAuxPool: aux?.trim(),
           },
         });
         await client.invalidateQueries({ queryKey: ["workspaces"] });

@@ -20,7 +20,7 @@ test("pinned ones come first, archived ones when one asks for them", async () =>
   await screen.findByRole("link", { name: "vision" });
   const names = () => screen.getAllByRole("link").map((link) => link.textContent);
   expect(names()).toEqual(["vision", "Uncategorized"]);
-  await userEvent.click(screen.getByLabelText("archived"));
+  await userEvent.click(screen.getByLabelText("Show archived"));
   expect(names()).toEqual(["vision", "Uncategorized", "old"]);
 });
 

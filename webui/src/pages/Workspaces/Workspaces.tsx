@@ -1,21 +1,23 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { Link } from "react-router";
-import { api, dataOf } from "@/api/client";
+import { api, unwrap } from "@/api/client";
 import { useRoles } from "@/api/useRoles";
 import { useWorkspaces, type Workspace } from "@/api/useWorkspaces";
 import { Actions } from "@/components/Actions/Actions";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
-import { Count, hasText, ParamCheck, SearchBox } from "@/components/Page/Narrow";
+import { Count, hasText, ParamCheck, SearchBox } from "@/components/Page/Filters";
 import { Labels, Page } from "@/components/Page/Page";
 import { useDialog, useParam } from "@/components/Page/useParam";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 import { paths } from "@/paths";
-import { counted } from "@/words";
+import { counted } from "@/text";
 
 const columns: ListColumn<Workspace>[] = [
   {
-    ...{ head: "Name", share: 3, least: 180 },
+    head: "Name",
+    share: 3,
+    minWidth: 180,
     cell: ({ id = 0, name, archived, pinned }) => (
       <>
         <Link to={paths.workspace(id)}>{name}</Link>{" "}
@@ -25,12 +27,15 @@ const columns: ListColumn<Workspace>[] = [
     sortBy: ({ name }) => name,
   },
   {
-    ...{ head: "Projects", isNumber: true, least: 88 },
+    head: "Projects",
+    isNumber: true,
+    minWidth: 88,
     cell: ({ numProjects = 0 }) => numProjects,
     sortBy: ({ numProjects = 0 }) => numProjects,
   },
   {
-    ...{ head: "Experiments", isNumber: true },
+    head: "Experiments",
+    isNumber: true,
     cell: ({ numExperiments = 0 }) => numExperiments,
     sortBy: ({ numExperiments = 0 }) => numExperiments,
   },
@@ -56,15 +61,15 @@ export default function Workspaces() {
       head={
         <>
           <SearchBox label="Search workspaces" />
-          <ParamCheck name="archived" label="archived" />
+          <ParamCheck name="archived" label="Show archived" />
           <Count>{shown && counted(shown.length, "workspace")}</Count>
           <Actions
             actions={[
               {
-                ...{ label: "New workspace", isPrimary: true },
+                label: "New workspace",
+                isPrimary: true,
                 run: () => setDialog("create"),
-                refused:
-                  !mayAnywhere("Editor") && "Needs the role Editor; ask an administrator for it",
+                refused: !mayAnywhere("Editor") && "Requires the Editor role; ask an administrator",
               },
             ]}
           />
@@ -75,12 +80,12 @@ export default function Workspaces() {
         label="Workspaces"
         columns={columns}
         rows={shown}
-        idOf={({ id = 0 }) => id}
+        getId={({ id = 0 }) => id}
       >
         <EmptyState {...(!query && { command: "det workspace create NAME" })}>
           {query
-            ? "No workspace fits the search."
-            : "You have a role in no workspace. Create one, or ask an administrator for a role."}
+            ? "No workspaces match the search."
+            : "You are not a member of any workspace. Create one or ask an administrator for a role."}
         </EmptyState>
       </ListTable>
       {dialog === "create" && mayAnywhere("Editor") && <Create onClose={() => setDialog("")} />}
@@ -97,10 +102,14 @@ function Create({ onClose }: { onClose: () => void }) {
       onClose={onClose}
       fields={[
         { name: "name", label: "Name", required: true },
-        { name: "pool", label: "Default pool", hint: "Of experiments that name none" },
+        {
+          name: "pool",
+          label: "Default pool",
+          hint: "For experiments that do not set resources.resource_pool",
+        },
       ]}
       onSubmit={async ({ name = "", pool = "" }) => {
-        const { workspace } = await dataOf(
+        const { workspace } = await unwrap(
           api.POST("/api/v1/workspaces", {
             body: { name: name.trim(), defaultComputePool: pool.trim() },
           }),

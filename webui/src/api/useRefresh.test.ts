@@ -1,0 +1,52 @@
+import { QueryClient, QueryObserver } from "@tanstack/react-query";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { createRefresher } from "./useRefresh";
+
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => vi.useRealTimers());
+
+const later = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** What is shown of a query that takes so long, and says how often it was asked. */
+function follow(ms: number) {
+  const client = new QueryClient();
+  let asked = 0;
+  const queryFn = async () => {
+    const mine = ++asked;
+    await later(ms);
+    return mine;
+  };
+  const seen: unknown[] = [];
+  const observer = new QueryObserver(client, { queryKey: ["k"], queryFn });
+  observer.subscribe(({ data }) => data !== seen.at(-1) && seen.push(data));
+  return { client, seen, asked: () => asked };
+}
+
+it("answers come, however fast the news are", async () => {
+  const { client, seen } = follow(150);
+  await vi.advanceTimersByTimeAsync(200);
+  const renewal = createRefresher(client, { queryKey: ["k"] }, 100);
+  for (let i = 0; i < 20; i++) {
+    renewal.news();
+    await vi.advanceTimersByTimeAsync(50);
+  }
+  expect(seen).toEqual([1, 2, 3, 4, 5]);
+});
+
+it("what was asked before the news is asked again", async () => {
+  const { client, seen } = follow(500);
+  const renewal = createRefresher(client, { queryKey: ["k"] }, 100);
+  renewal.news();
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(seen).toEqual([1, 2]);
+});
+
+it("news that wait are forgotten when it stops", async () => {
+  const { client, asked } = follow(10);
+  const renewal = createRefresher(client, { queryKey: ["k"] }, 100);
+  await vi.advanceTimersByTimeAsync(50);
+  renewal.news();
+  renewal.stop();
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(asked()).toBe(1);
+});

@@ -1,0 +1,46 @@
+import styles from "./Page.module.css";
+import { useParam } from "./useParam";
+
+/** A text filter for rows; the address keeps it. */
+export function SearchBox({ label }: { label: string }) {
+  const [text, setText] = useParam("q");
+  return (
+    <input
+      type="search"
+      className={styles.search}
+      aria-label={label}
+      placeholder={label}
+      value={text}
+      onChange={(event) => setText(event.target.value)}
+    />
+  );
+}
+
+/** A checkbox whose state the address keeps. */
+export function ParamCheck({ name, label }: { name: string; label: string }) {
+  const [text, setText] = useParam(name);
+  return (
+    <label className={styles.check}>
+      <input
+        type="checkbox"
+        checked={text === "yes"}
+        onChange={(event) => setText(event.target.checked ? "yes" : "")}
+      />{" "}
+      {label}
+    </label>
+  );
+}
+
+/** The number of rows. */
+export function Count({ children }: { children: React.ReactNode }) {
+  return (
+    <span className={styles.count} role="status">
+      {children}
+    </span>
+  );
+}
+
+/** Whether one of the texts contains another, ignoring case. */
+export function hasText(wanted: string, ...texts: (string | undefined)[]): boolean {
+  return texts.some((text) => text?.toLowerCase().includes(wanted.trim().toLowerCase()));
+}

@@ -1,0 +1,108 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { api } from "@/api/client";
+import type { Experiment, Message } from "@/api/types";
+import { useProjectChoices } from "@/api/useProjectChoices";
+import { FormDialog } from "@/components/FormDialog/FormDialog";
+import type { Values } from "@/components/FormDialog/FieldInput";
+import { parseOptionalList } from "@/text";
+
+interface Props {
+  experiment: Experiment;
+  onClose: () => void;
+}
+
+type Resources = Message["PatchExperiment.PatchResources"];
+
+/** What was typed of the place in the queue; empty fields stay as they are. */
+export function resourcesOf(values: Values): Resources | undefined {
+  const typed = [
+    ["priority", "priority"],
+    ["weight", "weight"],
+    ["maxSlots", "slots"],
+  ] as const;
+  const said = typed.flatMap(([field, name]) =>
+    values[name] ? [[field, Number(values[name])] as const] : [],
+  );
+  return said.length > 0 ? Object.fromEntries(said) : undefined;
+}
+
+/** Asks for what the experiment is called, and for its place in the queue. */
+export function Edit({ experiment, onClose }: Props) {
+  const id = experiment.id ?? 0;
+  const client = useQueryClient();
+  const stays = "Empty: unchanged";
+  const changeTo = async (_: Values, changed: Values) => {
+    const resources = resourcesOf(changed);
+    await api.PATCH("/api/v1/experiments/{experiment_id}", {
+      params: { path: { experiment_id: id } },
+      body: {
+        name: changed["name"]?.trim(),
+        description: changed["description"],
+        labels: parseOptionalList(changed["labels"]) as never,
+        ...(resources && { resources }),
+      },
+    });
+    await client.invalidateQueries({ queryKey: ["experiment", id] });
+  };
+  return (
+    <FormDialog
+      title={`Edit experiment ${id}`}
+      verb="Save"
+      onClose={onClose}
+      fields={[
+        { name: "name", label: "Name", required: true, value: experiment.name },
+        { name: "description", label: "Description", value: experiment.description },
+        {
+          name: "labels",
+          label: "Labels",
+          value: experiment.labels?.join(", "),
+          hint: "Comma-separated",
+        },
+        { name: "priority", label: "Priority", type: "number", hint: `1 to 99. ${stays}` },
+        { name: "weight", label: "Weight", type: "number", hint: stays },
+        {
+          name: "slots",
+          label: "Max slots",
+          type: "number",
+          hint: `Total across running trials. ${stays}`,
+        },
+      ]}
+      onSubmit={changeTo}
+    />
+  );
+}
+
+/** Asks for another project; also while it runs. */
+export function Move({ experiment, onClose }: Props) {
+  const id = experiment.id ?? 0;
+  const client = useQueryClient();
+  const choices = useProjectChoices(experiment.projectId);
+  if (!choices) return null;
+  const { options, problem } = choices;
+  return (
+    <FormDialog
+      title={`Move experiment ${id}`}
+      problem={problem}
+      verb="Move"
+      onClose={onClose}
+      fields={[
+        {
+          name: "project",
+          label: "Destination project",
+          type: "choice",
+          required: true,
+          options,
+          value: options[0]?.[0],
+          hint: "Projects that you can edit",
+        },
+      ]}
+      onSubmit={async ({ project }) => {
+        await api.POST("/api/v1/experiments/{experiment_id}/move", {
+          params: { path: { experiment_id: id } },
+          body: { destinationProjectId: Number(project) },
+        });
+        await client.invalidateQueries({ queryKey: ["experiment", id] });
+      }}
+    />
+  );
+}

@@ -1,0 +1,33 @@
+/** Where what is shown has moved last. */
+export type Direction = "none" | "up" | "down";
+
+/** Pages read beyond those that are shown: who has not scrolled may never do. */
+const BEYOND: Record<Direction, { below: number; above: number }> = {
+  none: { below: 1, above: 0 },
+  down: { below: 3, above: 1 },
+  up: { below: 1, above: 3 },
+};
+
+/**
+ * The pages to have while the rows `from` to `to` (excluded) of `total` are shown: those of the rows
+ * first, then those that come next in the direction of scrolling, the nearest first, then one behind.
+ */
+export function nearbyPages(
+  from: number,
+  to: number,
+  total: number,
+  size: number,
+  direction: Direction,
+): number[] {
+  const last = Math.floor(Math.max(0, total - 1) / size);
+  const within = (row: number) => Math.min(last, Math.floor(Math.max(0, row) / size));
+  const first = within(from);
+  const end = within(Math.max(from, to - 1));
+  const pages: number[] = [];
+  for (let page = first; page <= end; page++) pages.push(page);
+  const { below, above } = BEYOND[direction];
+  const under = Array.from({ length: below }, (_, i) => end + 1 + i);
+  const over = Array.from({ length: above }, (_, i) => first - 1 - i);
+  pages.push(...(direction === "up" ? [...over, ...under] : [...under, ...over]));
+  return pages.filter((page) => page >= 0 && page <= last);
+}

@@ -1,0 +1,105 @@
+import type { Message } from "@/api/types";
+import { CopyText } from "@/components/CopyText/CopyText";
+import { EmptyState } from "@/components/EmptyState/EmptyState";
+import { ScrollBox } from "@/components/Page/ScrollBox";
+import { Duration, Time } from "@/components/Time/Time";
+import { counted } from "@/text";
+import styles from "./Trial.module.css";
+
+type Run = NonNullable<Message["Trial"]["runs"]>[number];
+
+/** Each time that the trial's processes were started, where, and why they ended: on one line of time, and as a table. */
+export function Attempts({ trial }: { trial: Message["Trial"] }) {
+  const runs = trial.runs ?? [];
+  if (runs.length === 0) {
+    return (
+      <EmptyState command="det job list">
+        The trial has not started yet. The queue shows what it is waiting for.
+      </EmptyState>
+    );
+  }
+  return (
+    <div className={styles.stack}>
+      <Timeline trial={trial} runs={runs} />
+      <p className={styles.reason}>
+        ✕ failed, ✓ ended, ● running; queued in between. <Time at={trial.startTime} /> to{" "}
+        {trial.endTime ? <Time at={trial.endTime} /> : "now"}.
+      </p>
+      <ScrollBox label="Attempts">
+        <table>
+          <thead>
+            <tr>
+              <th className="number">Attempt</th>
+              <th>Started</th>
+              <th>Duration</th>
+              <th className="number">Slots</th>
+              <th>Agents</th>
+              <th>Exit reason</th>
+              <th>Allocation</th>
+            </tr>
+          </thead>
+          <tbody>
+            {runs.map((run) => (
+              <tr key={run.allocationId}>
+                <td className="number">{run.runId}</td>
+                <td>
+                  <Time at={run.startTime} />
+                </td>
+                <td>
+                  <Duration from={run.startTime} to={run.endTime} />
+                </td>
+                <td className="number">{run.slots}</td>
+                <td>{run.agentIds?.join(", ")}</td>
+                <td className={isFailed(run) ? styles.bad : undefined}>{formatExit(run)}</td>
+                <td>
+                  <CopyText text={run.allocationId ?? ""} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </ScrollBox>
+    </div>
+  );
+}
+
+// Who was told to stop ends by a signal; that is no failure.
+const isFailed = (run: Run) =>
+  run.exitCode !== undefined && run.exitCode !== 0 && run.exitReason !== "STOPPED";
+
+function formatExit(run: Run): string {
+  if (!run.endTime) return "running";
+  const reason = run.exitReason ?? "";
+  const words = /^[A-Z_]+$/.test(reason) ? reason.toLowerCase().replaceAll("_", " ") : reason;
+  const isSaid = run.exitCode === undefined || /exit code|signal/.test(reason);
+  return isSaid ? words : `${words} (exit code ${run.exitCode})`;
+}
+
+function Timeline({ trial, runs }: { trial: Message["Trial"]; runs: readonly Run[] }) {
+  const from = Date.parse(trial.startTime ?? "");
+  const to = trial.endTime ? Date.parse(trial.endTime) : Date.now();
+  const share = (time: string | undefined) =>
+    (((time ? Date.parse(time) : to) - from) / Math.max(1, to - from)) * 100;
+  return (
+    <div
+      className={styles.timeline}
+      role="img"
+      aria-label={`${counted(runs.length, "attempt")} over time; queued in between`}
+    >
+      {runs.map((run) => {
+        const left = share(run.startTime);
+        const width = Math.max(0.3, share(run.endTime) - left);
+        return (
+          <span
+            key={run.allocationId}
+            title={`attempt ${run.runId ?? 0}: ${formatExit(run)}`}
+            className={isFailed(run) ? styles.failedRun : run.endTime ? styles.run : styles.nowRun}
+            style={{ left: `${left}%`, width: `${width}%` }}
+          >
+            {isFailed(run) ? "✕" : run.endTime ? "✓" : "●"} {run.runId}
+          </span>
+        );
+      })}
+    </div>
+  );
+}
