@@ -4,7 +4,6 @@ import contextlib
 from unittest import mock
 
 import torch
-
 from det import core
 from det.core._preempt import PreemptContext
 from det.pytorch import experimental
@@ -85,7 +84,10 @@ def work(storage, *, records=20, preempt_after=None, cls=Sums, **arguments):
             yield path, uuid
         uuids.append(uuid)
 
-    with preempted_after(preempt_after), mock.patch.object(core.CheckpointContext, "store_path", note):
+    with (
+        preempted_after(preempt_after),
+        mock.patch.object(core.CheckpointContext, "store_path", note),
+    ):
         experimental.torch_batch_process(
             cls, Numbers(records), checkpoint_storage=storage, **{"batch_size": 3, **arguments}
         )

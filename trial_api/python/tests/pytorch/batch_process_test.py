@@ -26,8 +26,10 @@ class OneRankTest(unittest.TestCase):
         self.assertEqual(list(range(20)), records_of(batches))
         self.assertEqual(list(range(7)), [number for number, _ in batches])
         self.assertEqual(["store", "store", "store", "finish"], events)
-        self.assertEqual([[0], [1]], [records for _, records in work(
-            self.storage, records=2, batch_size=None)[0]])
+        self.assertEqual(
+            [[0], [1]],
+            [records for _, records in work(self.storage, records=2, batch_size=None)[0]],
+        )
 
     def test_a_preempted_run_goes_on_behind_its_last_batch(self):
         first, events, uuid = work(self.storage, preempt_after=2)
@@ -76,24 +78,35 @@ class OneRankTest(unittest.TestCase):
                     (path / f"batch_{batch_idx}").write_text(str(len(batch)))
 
             def on_finish(self):
-                [uuid] = [name for name in os.listdir(self.context._core.checkpoint._storage.base)
-                          if len(name) == 36]
+                [uuid] = [
+                    name
+                    for name in os.listdir(self.context._core.checkpoint._storage.base)
+                    if len(name) == 36
+                ]
                 noted.update(self.context._core.checkpoint.get_metadata(uuid))
 
         work(self.storage, records=5, cls=Makes)
-        self.assertEqual({"batch_0": "3", "batch_1": "2"}, {
-            path.name: path.read_text() for path in pathlib.Path(self.storage, "inference").iterdir()})
-        self.assertEqual(([{"checkpoint": "u"}], 5, 2), (
-            noted["sources"], noted["records"], noted["steps_completed"]))
+        self.assertEqual(
+            {"batch_0": "3", "batch_1": "2"},
+            {
+                path.name: path.read_text()
+                for path in pathlib.Path(self.storage, "inference").iterdir()
+            },
+        )
+        self.assertEqual(
+            ([{"checkpoint": "u"}], 5, 2),
+            (noted["sources"], noted["records"], noted["steps_completed"]),
+        )
 
     def test_arguments_that_make_no_sense(self):
         class Stream(IterableDataset):
             pass
 
         for dataset, options, words in (
-                (Stream(), {}, "with a length"),
-                (Numbers(3), {"batch_size": 0}, "batch_size is 0"),
-                (Numbers(3), {"dataloader_kwargs": {"shuffle": True}}, "shuffle, which")):
+            (Stream(), {}, "with a length"),
+            (Numbers(3), {"batch_size": 0}, "batch_size is 0"),
+            (Numbers(3), {"dataloader_kwargs": {"shuffle": True}}, "shuffle, which"),
+        ):
             with self.assertRaisesRegex(ValueError, words):
                 experimental.torch_batch_process(Sums, dataset, **{"batch_size": 3, **options})
 

@@ -3,9 +3,8 @@
 import unittest
 
 import torch
-
-from det.pytorch import _optimizations
-from det.pytorch._compression import ErrorFeedback, dequantize, quantize
+from det.pytorch.distributed import optimizations
+from det.pytorch.strategies.error_feedback import ErrorFeedback, dequantize, quantize
 
 
 class Bucket:
@@ -46,7 +45,7 @@ class CompressionTest(unittest.TestCase):
             if step % 2:  # As torch arranges them anew.
                 buckets = [(0, 6, parameters[:1]), (6, 10, parameters[1:])]
             for begin, end, held in buckets:
-                levels, scale = feedback.round(Bucket(gradients[begin:end], held))
+                levels, scale = feedback.quantize_bucket(Bucket(gradients[begin:end], held))
                 sent[begin:end] += dequantize(levels, scale)
                 greatest = max(greatest, float(scale))
         self.assertLessEqual(float((sent - wanted).abs().max()), 0.51 * greatest)
@@ -54,23 +53,25 @@ class CompressionTest(unittest.TestCase):
     def test_what_was_left_out_follows_the_scale_of_the_loss(self):
         feedback, parameter = ErrorFeedback(), torch.nn.Parameter(torch.zeros(2))
         feedback.rescale(8.0)
-        feedback.round(Bucket(torch.tensor([127.0, 0.25]), [parameter]))
+        feedback.quantize_bucket(Bucket(torch.tensor([127.0, 0.25]), [parameter]))
         feedback.rescale(16.0)
         self.assertEqual(feedback.save(torch.nn.ParameterList([parameter]))[0].tolist(), [0.0, 0.5])
 
     def test_a_step_that_is_skipped_leaves_nothing(self):
         feedback, parameter = ErrorFeedback(), torch.nn.Parameter(torch.zeros(2))
-        feedback.round(Bucket(torch.tensor([float("inf"), 1.0]), [parameter]))
-        levels, scale = feedback.round(Bucket(torch.tensor([127.0, 1.0]), [parameter]))
+        feedback.quantize_bucket(Bucket(torch.tensor([float("inf"), 1.0]), [parameter]))
+        levels, scale = feedback.quantize_bucket(Bucket(torch.tensor([127.0, 1.0]), [parameter]))
         self.assertEqual(dequantize(levels, scale).tolist(), [127.0, 1.0])
 
 
 class OptimizationsTest(unittest.TestCase):
     def read(self, **told):
-        return _optimizations.read({"optimizations": told})
+        return optimizations.parse_optimizations({"optimizations": told})
 
     def test_defaults_and_values(self):
-        self.assertEqual(_optimizations.read({}), self.read(gradient_compression=False))
+        self.assertEqual(
+            optimizations.parse_optimizations({}), self.read(gradient_compression=False)
+        )
         self.assertEqual(self.read(gradient_compression=True).compression, "float16")
         self.assertEqual(self.read(aggregation_frequency=4).aggregation_frequency, 4)
         self.assertFalse(self.read(average_aggregated_gradients=False).average_aggregated_gradients)

@@ -4,14 +4,13 @@ import random
 import unittest
 
 import torch
-from torch.utils.data import DataLoader as TorchDataLoader
-from torch.utils.data import Dataset, IterableDataset, TensorDataset
-
 from det import pytorch as dp
 from det.pytorch import samplers
-from det.pytorch._data import adapt_loader
-from det.pytorch._shares import Share
-from det.pytorch._sharding import ShardedData
+from det.pytorch.data.batch_shard import BatchShard
+from det.pytorch.data.data_loader import adapt_loader
+from det.pytorch.data.sharded_loader import ShardedDataLoader
+from torch.utils.data import DataLoader as TorchDataLoader
+from torch.utils.data import Dataset, IterableDataset, TensorDataset
 
 
 class Numbers(Dataset):
@@ -58,7 +57,7 @@ class CoinSampler:
 
 
 def shard(loader, rank=0, size=1, training=True, seed=3):
-    return ShardedData(loader, share=Share(rank, 1, size), seed=seed, training=training)
+    return ShardedDataLoader(loader, shard=BatchShard(rank, 1, size), seed=seed, training=training)
 
 
 def read(loader, epoch=0, first=0, **options):
@@ -152,8 +151,12 @@ class ShardingTest(unittest.TestCase):
     def test_a_stream_is_divided(self):
         for workers in (0, 2):
             parts = [
-                [b.tolist() for b in shard(dp.DataLoader(Stream(11), 2, num_workers=workers),
-                                           rank=rank, size=2).read(0, 1)]
+                [
+                    b.tolist()
+                    for b in shard(
+                        dp.DataLoader(Stream(11), 2, num_workers=workers), rank=rank, size=2
+                    ).read(0, 1)
+                ]
                 for rank in range(2)
             ]
             self.assertEqual(parts, [[[4, 5], [8]], [[6, 7], [9]]])
@@ -205,7 +208,7 @@ class AdaptTest(unittest.TestCase):
             self.assertEqual((len(loader), loader.shuffle), (4, True))
         named = self.adapt({"x": torch.ones(20, 3), "y": numpy.ones(20)})
         self.assertEqual(next(iter(shard(named).read(0)))["x"].shape, (5, 3))
-        with self.assertRaisesRegex(ValueError, "of 3, 4 records"):
+        with self.assertRaisesRegex(ValueError, "have 3, 4 records"):
             self.adapt((torch.ones(3), torch.ones(4)))
 
     def test_torchs_loader(self):

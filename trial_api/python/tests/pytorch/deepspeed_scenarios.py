@@ -25,8 +25,12 @@ def engines(_storage=None):
 def engines_resumed(_storage=None):
     first = train(Halves, max_length=dp.Batch(10), preempt_at=4)
     return _of(
-        train(Halves, max_length=dp.Batch(10), storage=first.storage,
-              latest_checkpoint=first.last_uuid)
+        train(
+            Halves,
+            max_length=dp.Batch(10),
+            storage=first.storage,
+            latest_checkpoint=first.last_uuid,
+        )
     )
 
 

@@ -6,7 +6,6 @@ import tempfile
 import unittest
 
 import torch
-
 from det import CheckpointError
 from det import pytorch as dp
 from det.pytorch import deepspeed
@@ -52,7 +51,10 @@ class DeepSpeedTest(Case):
         whole = run(NetTrial, max_length=dp.Batch(6), reporting_period=dp.Batch(6))
         trained = train(EngineTrial, reporting_period=dp.Batch(6))
         for group, name in (("training", "loss"), ("validation", "error")):
-            [(_, expected)], [(steps, found)] = whole.train.of(group, name), trained.train.of(group, name)
+            [(_, expected)], [(steps, found)] = (
+                whole.train.of(group, name),
+                trained.train.of(group, name),
+            )
             self.assertEqual(6, steps)
             self.assertAlmostEqual(expected, found, places=5)
         [(_, batches)] = trained.train.of("validation", "batches")
@@ -67,8 +69,12 @@ class DeepSpeedTest(Case):
         whole = train(NoisyTrial, max_length=dp.Batch(11))
         first = train(NoisyTrial, max_length=dp.Batch(11), preempt_at=8)
         self.assertEqual((8, True), (first.steps, first.preempt.acknowledged))
-        second = train(NoisyTrial, max_length=dp.Batch(11), storage=first.storage,
-                       latest_checkpoint=first.last_uuid)
+        second = train(
+            NoisyTrial,
+            max_length=dp.Batch(11),
+            storage=first.storage,
+            latest_checkpoint=first.last_uuid,
+        )
         for name, weights in whole.weights.items():
             self.assertTrue(torch.equal(weights, second.weights[name]), name)
         self.assertEqual(whole.train.of("training", "loss"), second.train.of("training", "loss"))
@@ -76,9 +82,15 @@ class DeepSpeedTest(Case):
     def test_files_of_a_checkpoint(self):
         trained = train(EngineTrial)
         names = files_of(trained)
-        for name in ("latest", "load_data.json", "model0/model_states.pt",
-                     "model0/optim_states_0.pt", "rank_0.safetensors", "state.json",
-                     "training.safetensors"):
+        for name in (
+            "latest",
+            "load_data.json",
+            "model0/model_states.pt",
+            "model0/optim_states_0.pt",
+            "rank_0.safetensors",
+            "state.json",
+            "training.safetensors",
+        ):
             self.assertIn(name, names)
         folder = os.path.join(trained.storage, trained.last_uuid)
         with open(f"{folder}/load_data.json", encoding="utf-8") as file:
@@ -88,8 +100,13 @@ class DeepSpeedTest(Case):
 
     def test_a_warm_start_counts_from_0_at_its_own_rate(self):
         first = train(NoisyTrial, max_length=dp.Batch(4), trial_id=1)
-        second = train(NoisyTrial, max_length=dp.Batch(1), trial_id=2, storage=first.storage,
-                       latest_checkpoint=first.last_uuid)
+        second = train(
+            NoisyTrial,
+            max_length=dp.Batch(1),
+            trial_id=2,
+            storage=first.storage,
+            latest_checkpoint=first.last_uuid,
+        )
         self.assertEqual(1, second.steps)
         self.assertEqual(1, second.trial.net.schedule.last_epoch)
 
@@ -116,8 +133,14 @@ class DeepSpeedTest(Case):
 
         first = train(EngineTrial, reporting_period=dp.Batch(2), callbacks={"counts": Counts()})
         counts = Counts()
-        train(EngineTrial, reporting_period=dp.Batch(2), callbacks={"counts": counts},
-              storage=first.storage, latest_checkpoint=first.last_uuid, max_length=dp.Batch(10))
+        train(
+            EngineTrial,
+            reporting_period=dp.Batch(2),
+            callbacks={"counts": counts},
+            storage=first.storage,
+            latest_checkpoint=first.last_uuid,
+            max_length=dp.Batch(10),
+        )
         self.assertEqual(5, counts.reports)
 
     def test_what_does_not_fit_is_said(self):
@@ -131,8 +154,10 @@ class DeepSpeedTest(Case):
         class Large(EngineTrial):
             sizes = (4, 30)
 
-        for cls, kind, words in ((Without, RuntimeError, "wrap_model_engine"),
-                                 (Large, ValueError, "too short for one step")):
+        for cls, kind, words in (
+            (Without, RuntimeError, "wrap_model_engine"),
+            (Large, ValueError, "too small for one step"),
+        ):
             with self.assertRaisesRegex(kind, words):
                 train(cls)
         Without.__init__ = EngineTrial.__init__
@@ -155,8 +180,9 @@ class DeepSpeedTest(Case):
             def get_data_parallel_world_size(self):
                 return 5
 
-        self.assertEqual(deepspeed.ModelParallelUnit(4, 5, False, False),
-                         deepspeed.make_deepspeed_mpu(Middle()))
+        self.assertEqual(
+            deepspeed.ModelParallelUnit(4, 5, False, False), deepspeed.make_deepspeed_mpu(Middle())
+        )
 
 
 class ConfigTest(unittest.TestCase):
@@ -164,10 +190,14 @@ class ConfigTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             with open(f"{folder}/ds.json", "w", encoding="utf-8") as file:
                 json.dump({"a": 1, "zero": {"stage": 1, "offload": True}}, file)
-            hparams = {"deepspeed_config": "ds.json", "overwrite_deepspeed_args": {
-                "zero": {"stage": 2}, "b": [1]}}
-            self.assertEqual({"a": 1, "b": [1], "zero": {"stage": 2, "offload": True}},
-                             deepspeed.get_ds_config_from_hparams(hparams, folder))
+            hparams = {
+                "deepspeed_config": "ds.json",
+                "overwrite_deepspeed_args": {"zero": {"stage": 2}, "b": [1]},
+            }
+            self.assertEqual(
+                {"a": 1, "b": [1], "zero": {"stage": 2, "offload": True}},
+                deepspeed.get_ds_config_from_hparams(hparams, folder),
+            )
         with self.assertRaisesRegex(ValueError, "deepspeed_config is missing"):
             deepspeed.get_ds_config_from_hparams({})
 
@@ -182,13 +212,18 @@ class TwoRanksTest(Case):
         one = train(EngineTrial, max_length=dp.Batch(10), reporting_period=dp.Batch(5))
         for told in self.told["engines"]:
             for name, weights in told["weights"].items():
-                torch.testing.assert_close(torch.tensor(weights), one.weights[name],
-                                           rtol=1e-4, atol=1e-6)
-        reports = [(group, steps, metrics["loss" if group == "training" else "error"])
-                   for group, steps, metrics in one.train.reports]
+                torch.testing.assert_close(
+                    torch.tensor(weights), one.weights[name], rtol=1e-4, atol=1e-6
+                )
+        reports = [
+            (group, steps, metrics["loss" if group == "training" else "error"])
+            for group, steps, metrics in one.train.reports
+        ]
         for (group, steps, value), told in zip(reports, self.told["engines"][0]["reports"]):
             self.assertEqual([group, steps], told[:2])
-            self.assertAlmostEqual(value, told[2]["loss" if group == "training" else "error"], places=5)
+            self.assertAlmostEqual(
+                value, told[2]["loss" if group == "training" else "error"], places=5
+            )
 
     def test_each_rank_writes_its_part_and_finds_it_again(self):
         whole, resumed = self.told["engines"], self.told["engines_resumed"]

@@ -8,12 +8,11 @@ import unittest
 from unittest import mock
 
 import torch
+from det import pytorch as dp
+from det.pytorch.strategies import in_process, replica_rng
+from replica_scenarios import SLOTS
 from torch import nn
 from torch.utils.checkpoint import checkpoint
-
-from det import pytorch as dp
-from det.pytorch import _draws, _replicas
-from replica_scenarios import SLOTS
 from trials import NetTrial, run
 
 
@@ -80,7 +79,7 @@ class RunsTest(unittest.TestCase):
             self.assertTrue(torch.allclose(tensor, weights[name], atol=1e-5), name)
 
     def test_a_lazy_module_is_told_what_to_do(self):
-        with self.assertRaisesRegex(RuntimeError, "lazy module .*: make one before wrap_model"):
+        with self.assertRaisesRegex(RuntimeError, "lazy module .*: run one before wrap_model"):
             self.train(LazyTrial, 2)
 
     def test_repeated_and_resumed_to_the_last_bit(self):
@@ -91,7 +90,7 @@ class RunsTest(unittest.TestCase):
                 # Amid an epoch, whose last batch is a smaller one.
                 first = self.train(trial, slots, storage=storage, preempt_at=11)
                 self.assertEqual(11, first.steps)
-                more = dict(storage=storage, latest_checkpoint=first.last_uuid)
+                more = {"storage": storage, "latest_checkpoint": first.last_uuid}
                 resumed = self.train(trial, slots, **more).weights
                 for name, weights in whole.items():
                     self.assertTrue(torch.equal(weights, again[name]), name)
@@ -110,7 +109,7 @@ class Calls(nn.Module):
 
 
 def replicas(net, slots=4):
-    return _replicas.wrap(net, torch.device("cpu"), slots)
+    return in_process.replicate(net, torch.device("cpu"), slots)
 
 
 DRAWS = {
@@ -184,7 +183,7 @@ class DrawsTest(unittest.TestCase):
         for reentrant in (True, False):
             for draw in (ones, lambda x: torch.rand(x.shape) * x):
                 x = torch.ones(8, 50, requires_grad=True)
-                again = lambda x: checkpoint(draw, x, use_reentrant=reentrant)  # noqa: E731, B023
+                again = lambda x: checkpoint(draw, x, use_reentrant=reentrant)  # noqa: E731
                 out = replicas(Calls(again))(x)
                 out.sum().backward()
                 self.assertTrue(torch.equal(out, x.grad))  # The factors, both times.
@@ -193,26 +192,26 @@ class DrawsTest(unittest.TestCase):
         seen = []
 
         def note(x):
-            seen.append(getattr(_draws._here, "replica", None) is not None)
+            seen.append(getattr(replica_rng._thread, "replica", None) is not None)
             return x
 
         net = replicas(Calls(note), 2)
         before = torch.get_rng_state()
-        for _ in range(_draws._TRIED + 1):
+        for _ in range(replica_rng._MAX_PASSES_WITHOUT_DRAW + 1):
             net(torch.zeros(4, 2))
         self.assertTrue(torch.equal(before, torch.get_rng_state()))
-        self.assertEqual([True] * 2 * _draws._TRIED + [False] * 2, seen)
+        self.assertEqual([True] * 2 * replica_rng._MAX_PASSES_WITHOUT_DRAW + [False] * 2, seen)
 
     def test_who_draws_late_is_told_once_and_looked_at_from_then_on(self):
         net = nn.Dropout(0.0)
         model = replicas(net, 2)
-        for _ in range(_draws._TRIED + 1):
+        for _ in range(replica_rng._MAX_PASSES_WITHOUT_DRAW + 1):
             model(torch.ones(4, 2))
         net.p = 0.5
         with contextlib.redirect_stderr(io.StringIO()) as said:
             for _ in range(3):
                 model(torch.ones(4, 2))
-        self.assertEqual(1, said.getvalue().count("does not repeat"))
+        self.assertEqual(1, said.getvalue().count("is not repeatable"))
         before = torch.get_rng_state()
         first = model(torch.ones(4, 50))
         torch.set_rng_state(before)

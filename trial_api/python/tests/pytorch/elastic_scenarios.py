@@ -1,12 +1,12 @@
 """Training that is saved on some number of ranks, amid two steps and two reports, and goes on on another;
-see scenarios.py."""
+see scenarios.py.
+"""
 
 import json
 import os
 from unittest import mock
 
 import torch
-
 from det import pytorch as dp
 from strategy_scenarios import SparseTrial
 from trials import NetTrial, run
@@ -107,7 +107,7 @@ def gone_on(storage, uuids):
         for name, uuid in uuids.items()
     }
     # Of a run that rounds, too, one more checkpoint amid two steps.
-    options = dict(max_length=dp.Batch(12), checkpoint_period=dp.Batch(10))
+    options = {"max_length": dp.Batch(12), "checkpoint_period": dp.Batch(10)}
     again = go("bytes", storage, latest_checkpoint=uuids["bytes"], **options)
     return {**told, "again": again.uuids[0]}
 
@@ -119,10 +119,10 @@ def all_gone_on(storage):
     }
 
 
-def whole(name="net", max_length=dp.Batch(8)):
+def whole(name="net", batches=8):
     """On one rank, without a stop and without rounding."""
-    options = dict(batch_size=24, frequency=4, reporting_period=dp.Batch(8))
-    return of(run(CASES[name][0], max_length=max_length, **options))
+    options = {"batch_size": 24, "frequency": 4, "reporting_period": dp.Batch(8)}
+    return of(run(CASES[name][0], max_length=dp.Batch(batches), **options))
 
 
 SCENARIOS = {function.__name__: function for function in (saved, all_gone_on)}

@@ -1,5 +1,6 @@
 """A trial that goes on on more or fewer ranks than saved it, against one that was not stopped: the ranks
-that are no more leave nothing behind, and those that are new bring nothing."""
+that are no more leave nothing behind, and those that are new bring nothing.
+"""
 
 import json
 import os
@@ -7,9 +8,8 @@ import tempfile
 import unittest
 from unittest import mock
 
-import torch
-
 import elastic_scenarios
+import torch
 from det import pytorch as dp
 from ranks_test import on_ranks
 
@@ -79,10 +79,14 @@ class ElasticTest(unittest.TestCase):
         self.assert_as_uninterrupted("bytes")
 
     def test_what_rounding_left_out_where_it_goes_on(self):
-        whole = elastic_scenarios.whole("bytes", dp.Batch(12))
+        whole = elastic_scenarios.whole("bytes", batches=12)
         for sizes, ranks in self.cases("again"):
             with self.subTest(sizes):
-                options = dict(latest_checkpoint=ranks[0], max_length=dp.Batch(12), rounds=False)
+                options = {
+                    "latest_checkpoint": ranks[0],
+                    "max_length": dp.Batch(12),
+                    "rounds": False,
+                }
                 ended = elastic_scenarios.of(elastic_scenarios.go("bytes", self.storage, **options))
                 self.assert_weights(whole["weights"], ended["weights"])
 

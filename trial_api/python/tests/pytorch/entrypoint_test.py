@@ -57,7 +57,9 @@ class EntrypointTest(unittest.TestCase):
             context._core.train = train
             return cls(context)
 
-        with mock.patch("det.pytorch._trainer.get_cluster_info", lambda: self.told(**changes)):
+        with mock.patch(
+            "det.pytorch.trainer.trainer.get_cluster_info", lambda: self.told(**changes)
+        ):
             kind.run_trial_class(make)
         return train
 
@@ -111,7 +113,7 @@ class EntrypointTest(unittest.TestCase):
 
     def test_a_search_that_counts_in_something_else_is_no_end(self):
         searcher = {"metric": "error", "max_time": 2, "time_metric": "hours"}
-        with self.assertRaisesRegex(ValueError, "how long to train is not said: .* time_metric"):
+        with self.assertRaisesRegex(ValueError, "max_length is unknown: .* time_metric"):
             self.run_class(NetTrial, searcher=searcher)
 
     def test_a_field_that_is_wrong_is_named(self):

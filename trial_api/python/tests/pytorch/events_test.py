@@ -11,6 +11,7 @@ from unittest import mock
 from det import CheckpointError
 from det import pytorch as dp
 from det.core import _storage
+from det.pytorch.trainer import tensorboard_logger
 from event_files import points
 from fake_master import as_task, fake_master
 from trials import NetTrial, RecordingTrain, run
@@ -65,8 +66,8 @@ class OffClusterTest(Case):
             get_tensorboard_path=lambda: self.folder, first_untrained_step=lambda: None
         )
         for chief in (False, True):
-            context._ranks.is_chief = chief
-            events = dp._events.Events(context)
+            context._process_group.is_chief = chief
+            events = tensorboard_logger.TensorBoardLogger(context)
             events.add("training", 1, {"loss": 1, "notes": ["no number"]})
             events.close()
             self.assertEqual(int(chief), len(self.files()))
@@ -81,11 +82,13 @@ class OffClusterTest(Case):
             with mock.patch("det.tensorboard.EventWriter.__init__", side_effect=full):
                 self.assertEqual(train.reports, self.train().reports)
         self.assertEqual(20, train.of("training", "loss")[-1][0])
-        self.assertEqual(2, said.getvalue().count("WARNING: metrics are not written for TensorBoard"))
+        self.assertEqual(
+            2, said.getvalue().count("WARNING: metrics are not written for TensorBoard")
+        )
         self.assertIn("No space left", said.getvalue())
 
     def test_after_a_failure_another_file_goes_on(self):
-        flush, calls = dp._events.EventWriter.flush, []
+        flush, calls = tensorboard_logger.EventWriter.flush, []
 
         def fails_once(writer):
             calls.append(writer)
@@ -121,7 +124,8 @@ class ClusterTest(Case):
             def build_callbacks(_):
                 callback = dp.PyTorchCallback()
                 callback.on_checkpoint_upload_end = lambda uuid: before.append(
-                    {step for path in self.files(self.stored) for _, step, _ in points(path)})
+                    {step for path in self.files(self.stored) for _, step, _ in points(path)}
+                )
                 return {"looks": callback}
 
         self.train(Trial)
@@ -129,7 +133,9 @@ class ClusterTest(Case):
         self.assertLessEqual({5, 10}, first)  # Training goes on beside the save.
         self.assertEqual({5, 10, 15, 20}, last)
         [path] = self.files(self.stored)
-        self.assertEqual([5, 10, 15, 20], [s for tag, s, _ in points(path) if tag == "training/loss"])
+        self.assertEqual(
+            [5, 10, 15, 20], [s for tag, s, _ in points(path) if tag == "training/loss"]
+        )
 
     def test_a_storage_that_refuses_them_costs_no_training(self):
         said = pathlib.Path(self.folder, "said")
@@ -137,7 +143,9 @@ class ClusterTest(Case):
             with mock.patch.object(_storage.FolderStorage, "copy_beside", side_effect=error):
                 with said.open("a") as file, contextlib.redirect_stderr(file):
                     self.train()
-        self.assertIn("WARNING: event files were not stored: it answered 503", said.read_text())
+        self.assertIn(
+            "WARNING: TensorBoard files were not stored: it answered 503", said.read_text()
+        )
         self.assertEqual(20, max(steps for _, _, steps in self.master.reports()))
         self.assertFalse(os.path.exists(os.path.join(self.folder, self.stored)))
 

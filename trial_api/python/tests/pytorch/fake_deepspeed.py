@@ -5,16 +5,16 @@ import pathlib
 
 import torch
 import torch.distributed as dist
-from torch import nn
-
 from det import pytorch as dp
 from det.pytorch import deepspeed
+from torch import nn
 from trials import Preempts, RecordingTrain, Run, _NotesUuids, new_storage, records
 
 
 class Engine(nn.Module):
     """What deepspeed.initialize() gives: counts micro-batches, averages gradients over the ranks, and
-    writes a checkpoint as DeepSpeed does, each rank its part of the optimizer."""
+    writes a checkpoint as DeepSpeed does, each rank its part of the optimizer.
+    """
 
     def __init__(self, module, optimizer, micro, accumulation, schedule=None):
         super().__init__()
@@ -136,7 +136,9 @@ class EngineTrial(deepspeed.DeepSpeedTrial):
 
     def build_training_data_loader(self):
         dataset = torch.utils.data.TensorDataset(*records(100))
-        return dp.DataLoader(dataset, self.context.get_train_micro_batch_size_per_gpu(), shuffle=True)
+        return dp.DataLoader(
+            dataset, self.context.get_train_micro_batch_size_per_gpu(), shuffle=True
+        )
 
     def build_validation_data_loader(self):
         dataset = torch.utils.data.TensorDataset(*records(37, seed=8))
@@ -168,8 +170,9 @@ class PipelineTrial(EngineTrial):
         return {"error": self.net.eval_batch(dataloader_iter)}
 
 
-def train(cls, *, storage=None, preempt_at=None, callbacks=None, trial_id=None, config=None,
-          **arguments):
+def train(
+    cls, *, storage=None, preempt_at=None, callbacks=None, trial_id=None, config=None, **arguments
+):
     """As trials.run()."""
     storage = storage or new_storage()
     notes = _NotesUuids()
@@ -188,7 +191,7 @@ def train(cls, *, storage=None, preempt_at=None, callbacks=None, trial_id=None, 
         trial.build_callbacks = lambda: {**(callbacks or {}), "notes": notes}
         arguments.setdefault("max_length", dp.Batch(6))
         deepspeed.Trainer(trial, context).fit(**arguments)
-        uuids = context._ranks.broadcast(notes.uuids)
+        uuids = context._process_group.broadcast(notes.uuids)
         context.models.append(trial.net.module)  # For Run, which looks there.
         return Run(trial, recorded, preempt, storage, uuids)
 

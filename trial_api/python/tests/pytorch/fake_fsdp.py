@@ -1,5 +1,6 @@
 """What stands in for torch.distributed.fsdp where there is none that works: a wrapper that averages
-gradients and keeps all on each rank, but asks to be used as the real one does, and records it."""
+gradients and keeps all on each rank, but asks to be used as the real one does, and records it.
+"""
 
 import contextlib
 import enum

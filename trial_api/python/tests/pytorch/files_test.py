@@ -8,11 +8,11 @@ import tempfile
 import unittest
 
 import torch
-
 from det import pytorch as dp
-from det.pytorch import _metrics, _rank_state, _safetensors, _tree
-from det.pytorch._snapshot import Snapshot, read_model, read_tree
-from det.pytorch._units import unit_from_config
+from det.pytorch.metrics import accumulators
+from det.pytorch.state import rank_state, safetensors, tree_codec
+from det.pytorch.state.snapshot import Snapshot, read_model, read_tree
+from det.pytorch.trial.train_units import parse_train_unit
 
 
 class FileTest(unittest.TestCase):
@@ -30,8 +30,8 @@ class FileTest(unittest.TestCase):
         tensors["across"] = torch.arange(12.0).view(3, 4).t()
         tensors["single"] = torch.tensor(math.nan)
         tensors["empty"] = torch.empty(0, 3)
-        _safetensors.write(self.path, tensors, {"a": "b"})
-        read, metadata = _safetensors.read(self.path)
+        safetensors.write_safetensors(self.path, tensors, {"a": "b"})
+        read, metadata = safetensors.read_with_metadata(self.path)
         self.assertEqual(set(read), set(dp.read_safetensors(self.path)))
         self.assertEqual(metadata, {"a": "b"})
         self.assertEqual(set(read), set(tensors))
@@ -40,7 +40,7 @@ class FileTest(unittest.TestCase):
             self.assertTrue(torch.equal(read[name], tensor) or name == "single")
 
     def test_the_format(self):
-        _safetensors.write(self.path, {"t": torch.tensor([1, 2], dtype=torch.uint8)}, {})
+        safetensors.write_safetensors(self.path, {"t": torch.tensor([1, 2], dtype=torch.uint8)}, {})
         data = self.path.read_bytes()
         length = int.from_bytes(data[:8], "little")
         self.assertEqual((8 + length) % 8, 0)
@@ -49,12 +49,12 @@ class FileTest(unittest.TestCase):
         self.assertEqual(data[8 + length :], b"\1\2")
 
     def test_what_is_damaged_is_refused(self):
-        _safetensors.write(self.path, {"t": torch.ones(100)}, {})
+        safetensors.write_safetensors(self.path, {"t": torch.ones(100)}, {})
         data = self.path.read_bytes()
         for damaged in (b"", b"abc", data[:-1], b"\xff" * 64, data[:9] + b"\0" + data[10:]):
             self.path.write_bytes(damaged)
-            with self.assertRaisesRegex(_safetensors.DamagedFile, "x.safetensors"):
-                _safetensors.read(self.path)
+            with self.assertRaisesRegex(safetensors.DamagedFileError, "x.safetensors"):
+                safetensors.read_with_metadata(self.path)
 
     def test_a_header_that_makes_no_sense_is_refused(self):
         entry = {"dtype": "U8", "shape": [2], "data_offsets": [0, 2]}
@@ -74,8 +74,8 @@ class FileTest(unittest.TestCase):
             text = json.dumps(header).encode()
             self.path.write_bytes(len(text).to_bytes(8, "little") + text + b"\1\2")
             with self.subTest(header=header):
-                with self.assertRaisesRegex(_safetensors.DamagedFile, "x.safetensors"):
-                    _safetensors.read(self.path)
+                with self.assertRaisesRegex(safetensors.DamagedFileError, "x.safetensors"):
+                    safetensors.read_with_metadata(self.path)
 
     def test_trees(self):
         value = {
@@ -87,12 +87,12 @@ class FileTest(unittest.TestCase):
             "of torch": [torch.float16, torch.Size([1]), torch.device("cpu")],
             "$": "dollar",
         }
-        node, tensors = _tree.split(value, "root")
-        back = _tree.decode(json.loads(json.dumps(node)), tensors)
+        node, tensors = tree_codec.encode_tree(value, "root")
+        back = tree_codec.decode_tree(json.loads(json.dumps(node)), tensors)
         self.assertTrue(torch.equal(back[5].pop("a"), value[5].pop("a")))
         self.assertEqual(back, value)
         self.assertEqual([type(v) for v in back.values()], [type(v) for v in value.values()])
-        self.assertEqual(_tree.split({"f": len, "n": 1}, "root")[0], {"n": 1})
+        self.assertEqual(tree_codec.encode_tree({"f": len, "n": 1}, "root")[0], {"n": 1})
 
     def test_each_tensor_of_a_tree_has_a_name_of_its_own(self):
         import numpy
@@ -107,9 +107,9 @@ class FileTest(unittest.TestCase):
             {1: tensor(), "1": tensor(), "key": numpy.array([next(numbers)])},
             {(tensor(),): tensor(), "key": [tensor()]},
         ]
-        node, tensors = _tree.split(value, "root")
+        node, tensors = tree_codec.encode_tree(value, "root")
         self.assertEqual(len(tensors), next(numbers))
-        back = _tree.decode(json.loads(json.dumps(node)), tensors)
+        back = tree_codec.decode_tree(json.loads(json.dumps(node)), tensors)
         self.assertEqual(back[0]["a.b"].item(), 0)
         self.assertEqual([part.item() for part in back[1].values()], [2, 3, 4])
 
@@ -134,8 +134,8 @@ class SparseTest(unittest.TestCase):
     def test_sparse_tensors_are_as_they_were(self):
         twice = torch.sparse_coo_tensor([[2, 0, 2]], [1.0, 2.0, 3.0], (4,))
         for given in (twice, twice.coalesce()):
-            tree, tensors = _tree.split({"a": given}, "t")
-            told = _tree.decode(json.loads(json.dumps(tree)), tensors)["a"]
+            tree, tensors = tree_codec.encode_tree({"a": given}, "t")
+            told = tree_codec.decode_tree(json.loads(json.dumps(tree)), tensors)["a"]
             self.assertEqual(given.is_coalesced(), told.is_coalesced())
             self.assertTrue(torch.equal(given._values(), told._values()))
             self.assertTrue(torch.equal(given.to_dense(), told.to_dense()))
@@ -148,10 +148,10 @@ class GradientsTest(unittest.TestCase):
         first.bias.grad = None
 
         def give(gradients):
-            by_name = _rank_state._by_name(second, gradients)
-            _rank_state._set_gradients(second, by_name, set())
+            by_name = rank_state._by_name(second, gradients)
+            rank_state._set_gradients(second, by_name, set())
 
-        give(_rank_state._gradients(first))
+        give(rank_state._get_gradients(first))
         self.assertTrue(torch.equal(second.weight.grad, torch.ones(1, 3)))
         give([None, torch.ones(1)])
         self.assertIsNone(second.weight.grad)
@@ -170,17 +170,17 @@ class UnitTest(unittest.TestCase):
             ({"batches": 0}, None),
             (None, None),
         ):
-            self.assertEqual(unit_from_config(value, "f", 64), unit)
+            self.assertEqual(parse_train_unit(value, "f", 64), unit)
         for value in ("3", {"minutes": 1}, {"epochs": -1}, {"epochs": 1, "batches": 2}, True):
             with self.assertRaisesRegex(ValueError, "^f is "):
-                unit_from_config(value, "f", 64)
+                parse_train_unit(value, "f", 64)
 
     def test_epochs_of_so_many_records(self):
-        self.assertEqual(unit_from_config({"epochs": 3}, "f", 64, 1000), dp.Batch(45))
-        self.assertEqual(unit_from_config({"epochs": 3}, "f", 64, 10), dp.Batch(3))
-        self.assertEqual(unit_from_config({"batches": 3}, "f", None, 1000), dp.Batch(3))
+        self.assertEqual(parse_train_unit({"epochs": 3}, "f", 64, 1000), dp.Batch(45))
+        self.assertEqual(parse_train_unit({"epochs": 3}, "f", 64, 10), dp.Batch(3))
+        self.assertEqual(parse_train_unit({"batches": 3}, "f", None, 1000), dp.Batch(3))
         with self.assertRaisesRegex(ValueError, "records_per_epoch is 1000: .* global_batch_size"):
-            unit_from_config({"epochs": 3}, "f", None, 1000)
+            parse_train_unit({"epochs": 3}, "f", None, 1000)
 
     def test_nonsense_is_refused(self):
         for value in (0, -1):
@@ -195,7 +195,7 @@ class MetricsTest(unittest.TestCase):
     def test_plain_values(self):
         batches = [{"a": torch.tensor(1.5), "b": torch.tensor([1, 2]), "c": "x"}, {"a": 2}]
         self.assertEqual(
-            _metrics.to_plain_all(batches), [{"a": 1.5, "b": [1, 2], "c": "x"}, {"a": 2}]
+            accumulators.to_python_all(batches), [{"a": 1.5, "b": [1, 2], "c": "x"}, {"a": 2}]
         )
         with self.assertRaisesRegex(TypeError, "train_batch.. returned a NoneType"):
-            _metrics.detach(None, "train_batch")
+            accumulators.detach_metrics(None, "train_batch")

@@ -2,11 +2,10 @@
 
 from unittest import mock
 
-import torch
-
 import fake_fsdp
+import torch
 from det import pytorch as dp
-from det.pytorch import _fsdp
+from det.pytorch.strategies import factory
 from strategy_scenarios import AdamTrial
 from trials import run
 
@@ -41,7 +40,7 @@ class TwoModels(GroupsTrial):
 
 def fifty(cls=GroupsTrial, **options):
     fake_fsdp.calls.clear()
-    with mock.patch.object(_fsdp, "load", lambda device: fake_fsdp):
+    with mock.patch.object(factory, "import_fsdp", lambda device: fake_fsdp):
         result = run(cls, max_length=dp.Batch(50), validation_period=dp.Batch(25), **options)
     return {
         "weights": {
@@ -60,14 +59,14 @@ def fsdp(storage):
     told["full"] = fifty(FullTrial, optimizations=FSDP)
     first = fifty(storage=storage + "/fsdp", preempt_at=20, optimizations=FSDP)
     told["first"] = first
-    last = dict(storage=storage + "/fsdp", latest_checkpoint=first["uuid"])
+    last = {"storage": storage + "/fsdp", "latest_checkpoint": first["uuid"]}
     told["resumed"] = fifty(optimizations=FSDP, **last)
     told["ended_by_allreduce"] = fifty(**last)
     other = fifty(storage=storage + "/other", preempt_at=20)
-    last = dict(storage=storage + "/other", latest_checkpoint=other["uuid"])
+    last = {"storage": storage + "/other", "latest_checkpoint": other["uuid"]}
     told["of_allreduce"] = fifty(optimizations=FSDP, **last)
     # In the middle of what is aggregated, its gradients are lost; it goes on.
-    options = dict(storage=storage + "/middle", frequency=2, optimizations=FSDP)
+    options = {"storage": storage + "/middle", "frequency": 2, "optimizations": FSDP}
     first = fifty(preempt_at=7, **options)
     told["middle"] = fifty(latest_checkpoint=first["uuid"], **options)
     try:
@@ -82,7 +81,7 @@ def fsdp(storage):
 
 
 def fsdp_without_older_names(storage):
-    options = dict(storage=storage + "/newest", optimizations=FSDP)
+    options = {"storage": storage + "/newest", "optimizations": FSDP}
     newest = fake_fsdp.WithoutOlderNames
     with mock.patch.object(fake_fsdp, "FullyShardedDataParallel", newest):
         first = fifty(preempt_at=20, **options)

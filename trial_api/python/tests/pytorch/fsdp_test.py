@@ -7,11 +7,10 @@ import types
 import unittest
 from unittest import mock
 
-import torch
-
 import fsdp_scenarios
+import torch
 from det import pytorch as dp
-from det.pytorch import _fsdp, _strategy
+from det.pytorch.strategies import base, fsdp
 from ranks_test import on_two_ranks
 
 
@@ -35,7 +34,9 @@ class FsdpTest(unittest.TestCase):
     def test_two_ranks_learn_what_one_learns(self):
         for rank in self.ranks:
             self.assert_close(rank["whole"]["weights"], self.one["weights"])
-            for (steps, error), (wanted, expected) in zip(rank["whole"]["errors"], self.one["errors"]):
+            for (steps, error), (wanted, expected) in zip(
+                rank["whole"]["errors"], self.one["errors"]
+            ):
                 self.assertEqual(steps, wanted)
                 self.assertAlmostEqual(error, expected, delta=1e-4 * abs(expected))
 
@@ -52,7 +53,9 @@ class FsdpTest(unittest.TestCase):
 
     def test_the_whole_is_gathered_on_the_chief_and_loaded_everywhere(self):
         for rank in self.ranks:
-            self.assertIn(["state_dict_type", "FULL_STATE_DICT", True, True], rank["first"]["calls"])
+            self.assertIn(
+                ["state_dict_type", "FULL_STATE_DICT", True, True], rank["first"]["calls"]
+            )
             self.assertIn(["full_optim_state_dict"], rank["first"]["calls"])
             loads = rank["resumed"]["calls"][1:3]
             wanted = ["state_dict_type", "FULL_STATE_DICT", True, False]
@@ -90,12 +93,16 @@ class FsdpTest(unittest.TestCase):
 class LoadTest(unittest.TestCase):
     def test_what_is_missing_is_said(self):
         with mock.patch.object(torch, "__version__", "1.13.0a0"):
-            with self.assertRaisesRegex(ValueError, "CPU slots and torch 1.13.0a0: choose another"):
-                _fsdp.load(torch.device("cpu"))
+            with self.assertRaisesRegex(
+                ValueError, "CPU cores and torch is 1.13.0a0: choose another"
+            ):
+                fsdp.import_fsdp(torch.device("cpu"))
         with mock.patch.dict(sys.modules, {"torch.distributed.fsdp.wrap": None}):
             with mock.patch.object(torch, "__version__", "2.10.1"):
-                with self.assertRaisesRegex(ValueError, "is not in this torch 2.10.1 .*choose another"):
-                    _fsdp.load(torch.device("cpu"))
+                with self.assertRaisesRegex(
+                    ValueError, "is not available in torch 2.10.1 .*choose another"
+                ):
+                    fsdp.import_fsdp(torch.device("cpu"))
 
     def test_numbers_and_names(self):
         told = {
@@ -103,12 +110,14 @@ class LoadTest(unittest.TestCase):
             "param_groups": [{"lr": 1, "params": ["c"]}, {"lr": 2, "params": ["b", "a"]}],
         }
         groups = [["c"], ["b", "a"]]
-        whole = _fsdp.numbered(told, groups)
+        whole = fsdp.index_optimizer_state(told, groups)
         self.assertEqual(whole["state"], {0: {"step": 3}, 2: {"step": 1}})
         self.assertEqual([group["params"] for group in whole["param_groups"]], [[0], [1, 2]])
-        self.assertEqual(_fsdp.named(whole, groups), told)
-        with self.assertRaisesRegex(ValueError, r"groups of \[2, 1\] parameters, and there are"):
-            _fsdp.named(whole, [["c", "b"], ["a"]])
+        self.assertEqual(fsdp.name_optimizer_state(whole, groups), told)
+        with self.assertRaisesRegex(
+            ValueError, r"groups of \[2, 1\] parameters, and the checkpoint has"
+        ):
+            fsdp.name_optimizer_state(whole, [["c", "b"], ["a"]])
 
 
 class ClippingTest(unittest.TestCase):
@@ -116,8 +125,8 @@ class ClippingTest(unittest.TestCase):
         weights = [torch.nn.Parameter(torch.zeros(2)), torch.nn.Parameter(torch.zeros(1))]
         weights[0].grad = torch.tensor([3.0, 0.0])
         others = types.SimpleNamespace(sum=lambda own: own + 16.0)
-        strategy = _strategy.InParts(None, others)
-        given = list(strategy.for_clipping(torch.optim.SGD(weights, 0.1)))
+        strategy = base.ShardedStrategy(None, others)
+        given = list(strategy.parameters_for_clipping(torch.optim.SGD(weights, 0.1)))
         self.assertEqual([id(p) for p in given[:2]], [id(p) for p in weights])
         norm = torch.nn.utils.clip_grad_norm_(given, 1.0)
         self.assertAlmostEqual(norm.item(), 5.0, places=5)

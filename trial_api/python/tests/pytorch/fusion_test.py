@@ -3,7 +3,7 @@
 import tempfile
 import unittest
 
-from det.pytorch import _optimizations
+from det.pytorch.distributed import optimizations
 from ranks_test import on_two_ranks
 
 
@@ -31,17 +31,19 @@ class FusionTest(unittest.TestCase):
 
     def test_what_was_found_is_said_once(self):
         [said] = self.left["tuned"]["said"]
-        self.assertIn("16 MB of gradients travel together (median seconds of a batch by", said)
-        self.assertIn("1: 4.000000, 4: 3.000000, 16: 1.000000, 64: 2.000000", said)
+        self.assertIn("the bucket size is 16 MB (median seconds of a batch by", said)
+        self.assertIn("1 MB: 4.000000, 4 MB: 3.000000, 16 MB: 1.000000, 64 MB: 2.000000", said)
         self.assertEqual(self.right["tuned"]["said"], [])
 
     def test_scales_that_belong_to_buckets_are_refused(self):
         told = {"auto_tune_tensor_fusion": True, "gradient_compression": "int8"}
-        with self.assertRaisesRegex(ValueError, "int8 .* leave one of them out"):
-            _optimizations.read({"optimizations": told})
+        with self.assertRaisesRegex(ValueError, "int8 .* remove one of them"):
+            optimizations.parse_optimizations({"optimizations": told})
         told = {"auto_tune_tensor_fusion": True, "strategy": "async"}
-        with self.assertRaisesRegex(ValueError, "auto_tune_tensor_fusion goes with .* allreduce"):
-            _optimizations.read({"optimizations": told})
+        with self.assertRaisesRegex(
+            ValueError, "auto_tune_tensor_fusion requires strategy allreduce"
+        ):
+            optimizations.parse_optimizations({"optimizations": told})
 
 
 if __name__ == "__main__":

@@ -5,13 +5,12 @@ import tempfile
 import unittest
 from unittest import mock
 
+import scenarios
 import torch
 import torch.distributed as dist
-from torch import nn
-
-import scenarios
 from det import pytorch as dp
 from ranks_test import on_ranks
+from torch import nn
 from trials import NetTrial, run
 
 

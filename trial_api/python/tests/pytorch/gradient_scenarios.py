@@ -5,10 +5,10 @@ import io
 from unittest import mock
 
 import torch
-
 from det import core
 from det import pytorch as dp
-from det.pytorch import _fusion, _hierarchy
+from det.pytorch.strategies import hierarchical_allreduce
+from det.pytorch.trainer import fit_loop
 from strategy_scenarios import ClippedTrial, WideTrial, promised, resumed_strategies
 from trials import NetTrial, run
 
@@ -17,9 +17,7 @@ MEGABYTE = 1 << 20
 
 def fifty(cls=NetTrial, distributed=None, **optimizations):
     """The weights after 50 batches."""
-    result = run(
-        cls, max_length=dp.Batch(50), optimizations=optimizations, distributed=distributed
-    )
+    result = run(cls, max_length=dp.Batch(50), optimizations=optimizations, distributed=distributed)
     return {name: tensor.tolist() for name, tensor in result.weights.items()}
 
 
@@ -56,13 +54,13 @@ class NotesSizes(NetTrial):
 
 
 def _tuned(costs, **optimizations):
-    real = _fusion.FusionTuning
+    real = fit_loop.BucketSizeTuner
 
     def tuning(models, ranks):
         return real(models, ranks, Clock(models, costs))
 
     options = dict(optimizations, auto_tune_tensor_fusion=True)
-    with mock.patch.object(_fusion, "FusionTuning", tuning):
+    with mock.patch.object(fit_loop, "BucketSizeTuner", tuning):
         with contextlib.redirect_stdout(io.StringIO()) as said:
             result = run(NotesSizes, max_length=dp.Batch(50), optimizations=options)
     lines = [line for line in said.getvalue().splitlines() if "tensor_fusion" in line]
@@ -105,15 +103,15 @@ def counted():
             told.setdefault(name, set()).add(torch.distributed.get_world_size(options["group"]))
             return real(tensor, *arguments, **options)
 
-        return mock.patch.object(_hierarchy.dist, name, count)
+        return mock.patch.object(hierarchical_allreduce.dist, name, count)
 
-    real = _hierarchy.Nodes.sum
+    real = hierarchical_allreduce.NodeGroups.sum
 
     def sum_(nodes, numbers):
         with wrap("reduce"), wrap("all_reduce"), wrap("broadcast"):
             real(nodes, numbers)
 
-    with mock.patch.object(_hierarchy.Nodes, "sum", sum_):
+    with mock.patch.object(hierarchical_allreduce.NodeGroups, "sum", sum_):
         yield told
 
 

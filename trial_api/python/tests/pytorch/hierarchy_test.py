@@ -6,10 +6,10 @@ import types
 import unittest
 from unittest import mock
 
-import torch
-
 import gradient_scenarios
-from det.pytorch import _hierarchy, _optimizations
+import torch
+from det.pytorch.distributed import optimizations
+from det.pytorch.strategies import hierarchical_allreduce
 from ranks_test import on_ranks
 from strategy_scenarios import ClippedTrial, promised
 
@@ -76,20 +76,22 @@ class HierarchyTest(unittest.TestCase):
 class FindTest(unittest.TestCase):
     def test_what_does_not_go_together_is_said(self):
         for told, words in (
-            ({"gradient_compression": "int8"}, "a scale of each slot's own: choose float16"),
-            ({"strategy": "local_sgd"}, "hierarchical_allreduce goes with .* allreduce"),
+            ({"gradient_compression": "int8"}, "a different scale on each slot: choose float16"),
+            ({"strategy": "local_sgd"}, "hierarchical_allreduce requires strategy allreduce"),
         ):
             with self.assertRaisesRegex(ValueError, words):
                 told = {**told, "hierarchical_allreduce": True}
-                _optimizations.read({"optimizations": told})
+                optimizations.parse_optimizations({"optimizations": told})
 
     def test_it_has_to_know_the_nodes(self):
-        told = _optimizations.Optimizations(hierarchical_allreduce=True)
-        self.assertIsNone(_hierarchy.find_nodes(types.SimpleNamespace(size=1), told))
+        told = optimizations.Optimizations(hierarchical_allreduce=True)
+        self.assertIsNone(
+            hierarchical_allreduce.create_node_groups(types.SimpleNamespace(size=1), told)
+        )
         with mock.patch.dict(os.environ):
             os.environ.pop("GROUP_RANK", None)
             with self.assertRaisesRegex(ValueError, "GROUP_RANK is None: start this program"):
-                _hierarchy.find_nodes(types.SimpleNamespace(size=2), told)
+                hierarchical_allreduce.create_node_groups(types.SimpleNamespace(size=2), told)
 
 
 if __name__ == "__main__":

@@ -6,11 +6,10 @@ import tempfile
 import unittest
 from unittest import mock
 
-import torch
-
 import det
+import torch
 from det import pytorch as dp
-from det.pytorch import _legacy
+from det.pytorch.state import determined_format
 from trials import NetTrial, run
 
 
@@ -66,7 +65,7 @@ class LoadTest(unittest.TestCase):
         safe = []
         for version in versions:
             with mock.patch("torch.__version__", version):
-                safe.append(_legacy._weights_only_is_safe())
+                safe.append(determined_format._is_weights_only_safe())
         self.assertEqual(safe, [False, False, True, True, True])
 
     def test_pickle_needs_leave(self):

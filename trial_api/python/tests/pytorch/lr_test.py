@@ -4,7 +4,6 @@ import math
 import unittest
 
 import torch
-
 from det.pytorch import lr
 
 

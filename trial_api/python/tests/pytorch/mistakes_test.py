@@ -7,7 +7,6 @@ import types
 import unittest
 
 import torch
-
 from det import pytorch as dp
 from trials import NetTrial, run
 
@@ -23,22 +22,24 @@ class ErrorsTest(unittest.TestCase):
     def test_lengths_and_periods_have_a_unit(self):
         for name, value, words in (
             ("max_length", 5, r"max_length is 5: .* for example Batch\(5\)"),
-            ("max_length", {"epochs": 1}, r"max_length is {'epochs': 1}: give .* Epoch"),
-            ("validation_period", "epochs", "validation_period is 'epochs': give"),
-            ("checkpoint_period", 1.5, "checkpoint_period is 1.5: give"),
-            ("reporting_period", True, "reporting_period is True: give"),
+            ("max_length", {"epochs": 1}, r"max_length is {'epochs': 1}: must be .* Epoch"),
+            ("validation_period", "epochs", "validation_period is 'epochs': must be"),
+            ("checkpoint_period", 1.5, "checkpoint_period is 1.5: must be"),
+            ("reporting_period", True, "reporting_period is True: must be"),
         ):
             with self.assertRaisesRegex(TypeError, words):
                 run(NetTrial, **{name: value})
 
     def test_configurations_and_hyperparameters_are_dictionaries(self):
         for name in ("exp_conf", "hparams"):
-            with self.assertRaisesRegex(TypeError, f"{name} is 'const.yaml': give a dictionary"):
+            with self.assertRaisesRegex(TypeError, f"{name} is 'const.yaml': must be a dictionary"):
                 with dp.init(**{name: "const.yaml"}):
                     pass
 
     def test_unknown_optimizations(self):
-        with self.assertRaisesRegex(ValueError, "no optimizations.agregation_frequency; .* aggreg"):
+        with self.assertRaisesRegex(
+            ValueError, "unknown field optimizations.agregation_frequency; .* aggreg"
+        ):
             run(NetTrial, optimizations={"agregation_frequency": 2})
 
     def test_callbacks_have_names(self):
@@ -60,7 +61,7 @@ class ErrorsTest(unittest.TestCase):
             run(Other)
 
     def test_data_sets_have_records_by_number(self):
-        with self.assertRaisesRegex(TypeError, "DataLoader of a generator: give a data set with"):
+        with self.assertRaisesRegex(TypeError, "data set of type generator: it must have"):
             dp.DataLoader((number for number in range(8)), 4)
 
     def test_what_is_wrapped_and_what_is_a_loss(self):
@@ -80,7 +81,7 @@ class ErrorsTest(unittest.TestCase):
 
         for trial, error, words in (
             (Twice, ValueError, r"wrap_model\(\) was called twice with the same model"),
-            (Schedules, TypeError, r"0.1 is no schedule of learning rates: it has no step\(\)"),
+            (Schedules, TypeError, r"0.1 is not a learning-rate scheduler: it has no step\(\)"),
             (Loses, TypeError, r"the loss is [0-9.]+: backward\(\) takes a tensor"),
         ):
             with self.assertRaisesRegex(error, words):
@@ -92,13 +93,13 @@ class ErrorsTest(unittest.TestCase):
                 self.context.backward(self.loss(batch))
                 self.context.step_optimizer(self.sgd, clip_grads=1.0)
 
-        with self.assertRaisesRegex(TypeError, "clip_grads is 1.0: give a function"):
+        with self.assertRaisesRegex(TypeError, "clip_grads is 1.0: must be a function"):
             run(Clips)
 
     def test_validation_is_reduced_by_what_is_known_said_before_training(self):
         for given, words in (
-            ({"error": max}, "gives <built-in function max> for error: .*wrap_reducer"),
-            ("AVG", "gives 'AVG' for all metrics: give a det.pytorch.Reducer"),
+            ({"error": max}, "returned <built-in function max> for error: .*wrap_reducer"),
+            ("AVG", "returned 'AVG' for all metrics: return a det.pytorch.Reducer"),
         ):
 
             class Reduces(NetTrial):
@@ -106,7 +107,7 @@ class ErrorsTest(unittest.TestCase):
                     raise AssertionError("it trains")
 
                 def evaluation_reducer(self):
-                    return given  # noqa: B023
+                    return given
 
             with self.assertRaisesRegex(TypeError, words):
                 run(Reduces)
@@ -182,8 +183,10 @@ class WarningsTest(unittest.TestCase):
                 raise AssertionError("it was called")
 
         said = said_by(NetTrial, callbacks={"mine": Typing()})
-        self.assertEqual(1, said.count("nothing calls on_train_epoch_end() of the callback 'mine'"))
-        self.assertIn("there is on_training_epoch_end()", said)
+        self.assertEqual(
+            1, said.count("on_train_epoch_end() of the callback 'mine' is never called")
+        )
+        self.assertIn("did you mean on_training_epoch_end()?", said)
 
     def test_metrics_that_are_not_reported_once_each(self):
         class Several(NetTrial):
@@ -199,18 +202,18 @@ class WarningsTest(unittest.TestCase):
 
         said = said_by(Several, reporting_period=dp.Batch(1), validation_period=dp.Batch(1))
         for words in (
-            'metric "each row\'s" of train_batch() is no single number, and is not reported',
-            'metric "rows\' names" of evaluate_batch() is no single number, and is not reported',
-            "metric 'eror' of evaluation_reducer() is none of evaluate_batch()",
+            'metric "each row\'s" of train_batch() is not a single number, and is not reported',
+            'metric "rows\' names" of evaluate_batch() is not a single number, and is not reported',
+            "metric 'eror' of evaluation_reducer() is not returned by evaluate_batch()",
         ):
             self.assertEqual(1, said.count(words), words)
 
     def test_a_run_that_has_nothing_left_to_train(self):
         first = run(NetTrial, max_length=dp.Batch(4))
         with contextlib.redirect_stdout(io.StringIO()) as said:
-            options = dict(storage=first.storage, latest_checkpoint=first.last_uuid)
+            options = {"storage": first.storage, "latest_checkpoint": first.last_uuid}
             run(NetTrial, max_length=dp.Batch(3), **options)
-        self.assertIn("nothing is left to train: Batch(3) is reached", said.getvalue())
+        self.assertIn("training is already finished: Batch(3) is reached", said.getvalue())
 
 
 class OlderCodeTest(unittest.TestCase):

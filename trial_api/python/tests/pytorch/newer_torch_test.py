@@ -11,11 +11,11 @@ from unittest import mock
 import numpy
 import torch
 import torch.distributed as dist
-
 from det._errors import CheckpointError
-from det.pytorch import _arrangement, _compression, _legacy, _replicas, _strategy
-from det.pytorch._experimental import PyTorchExperimentalContext
-from det.pytorch._optimizations import Optimizations
+from det.pytorch.distributed.optimizations import Optimizations
+from det.pytorch.state import determined_format
+from det.pytorch.strategies import bucket_order, gradient_compression, in_process, zero
+from det.pytorch.trial.experimental_context import PyTorchExperimentalContext
 
 
 class RefusingModel:
@@ -39,7 +39,8 @@ class NewAdamW(torch.optim.Adam):
 
 class SafeGlobals:
     """As torch.serialization.safe_globals; takes_names: as from 2.7 on, a function with a name to be
-    known by."""
+    known by.
+    """
 
     allowed = {}
 
@@ -96,7 +97,7 @@ class NewerTorchTest(unittest.TestCase):
                     )
                     newer = mock.patch.object(torch, "__version__", "2.7.0")
                     with safe, newer, mock.patch.object(torch, "load", safe_load):
-                        told = _legacy.read(path.parent)
+                        told = determined_format.read_determined_checkpoint(path.parent)
                     self.assertEqual({"weight": 2.5}, told["models_state_dict"][0])
 
     def test_a_checkpoint_that_runs_code_is_refused(self):
@@ -107,12 +108,12 @@ class NewerTorchTest(unittest.TestCase):
             newer = mock.patch.object(torch, "__version__", "2.7.0")
             with safe, newer, mock.patch.object(torch, "load", safe_load):
                 with self.assertRaisesRegex(CheckpointError, "DET_TRUST_PICKLE=1 if you trust it"):
-                    _legacy.read(pathlib.Path(folder))
+                    determined_format.read_determined_checkpoint(pathlib.Path(folder))
 
-    def test_a_gloo_that_adds_bfloat16(self):
+    def test_a_gloo_that_can_add_bfloat16(self):
         model = RefusingModel()
-        with mock.patch.object(_compression, "_adds_bfloat16", lambda device: True):
-            _compression.compress(model, "bfloat16", torch.device("cpu"))
+        with mock.patch.object(gradient_compression, "_can_add_bfloat16", lambda device: True):
+            gradient_compression.compress_gradients(model, "bfloat16", torch.device("cpu"))
         future = torch.futures.Future()
         gradients = torch.tensor([1.0, 2.0])
         bucket = types.SimpleNamespace(buffer=lambda: gradients)
@@ -131,9 +132,9 @@ class NewerTorchTest(unittest.TestCase):
         ranks = types.SimpleNamespace(size=2)
         net = torch.nn.Linear(3, 2)
         made = NewAdamW(net.parameters(), lr=0.5)
-        with mock.patch("torch.distributed.optim.ZeroRedundancyOptimizer") as zero:
-            _strategy.shard(made, ranks, Optimizations(shard_optimizer=True))
-        [groups], told = zero.call_args
+        with mock.patch("torch.distributed.optim.ZeroRedundancyOptimizer") as optimizer_class:
+            zero.shard_optimizer(made, ranks, Optimizations(shard_optimizer=True))
+        [groups], told = optimizer_class.call_args
         self.assertIs(NewAdamW, told.pop("optimizer_class"))
         self.assertEqual({"lr": 0.5, "weight_decay": 1e-2, "foreach": None}, told)
         again = NewAdamW(groups, **told).param_groups[0]
@@ -145,7 +146,7 @@ class NewerTorchTest(unittest.TestCase):
                 super().__init__(params, **options)
 
         made = Any(torch.nn.Linear(1, 1).parameters(), lr=0.5)
-        self.assertEqual(made.defaults, _strategy._arguments(made))
+        self.assertEqual(made.defaults, zero._constructor_arguments(made))
 
     def test_a_scaler_by_the_name_of_all_devices(self):
         asked = []
@@ -168,9 +169,9 @@ class NewerTorchTest(unittest.TestCase):
             torch, "get_autocast_dtype", lambda _: torch.bfloat16, create=True
         )
         with mock.patch.object(torch, "is_autocast_enabled", enabled), dtype:
-            modes = _replicas._Modes()
+            modes = in_process._ThreadModes()
         self.assertEqual([("cpu",)], asked)
-        self.assertEqual((True, torch.bfloat16), (modes._autocast, modes._type))
+        self.assertEqual((True, torch.bfloat16), (modes._autocast, modes._dtype))
 
     def test_buckets_that_nobody_may_arrange(self):
         model = types.SimpleNamespace(
@@ -180,7 +181,7 @@ class NewerTorchTest(unittest.TestCase):
             parameters_to_ignore=(),
             find_unused_parameters=False,
         )
-        self.assertFalse(_arrangement.arrange(model, ["weight", "bias"]))
+        self.assertFalse(bucket_order.rebuild_buckets(model, ["weight", "bias"]))
 
 
 if __name__ == "__main__":

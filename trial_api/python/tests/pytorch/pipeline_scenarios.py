@@ -1,10 +1,9 @@
 """What the stages of a pipeline do together; see scenarios.py."""
 
 import torch
-from torch import nn
-
 from det import pytorch as dp
 from strategy_scenarios import ClippedTrial
+from torch import nn
 from trials import NetTrial, NoisyTrial, run
 
 PIPELINE = {"strategy": "pipeline", "pipeline_micro_batches": 3}
@@ -23,13 +22,14 @@ def stage_of(result):
 
 
 def fifty(cls=NetTrial, **options):
-    periods = dict(validation_period=dp.Batch(25), reporting_period=dp.Batch(10))
+    periods = {"validation_period": dp.Batch(25), "reporting_period": dp.Batch(10)}
     return stage_of(run(cls, **{"max_length": dp.Batch(50), **periods, **options}))
 
 
 class DeepTrial(NetTrial):
     """Parameters in groups of different rates, with Adam; clipped by norm. No records are left that
-    three slots would not divide."""
+    three slots would not divide.
+    """
 
     training_records = 90
 
@@ -96,24 +96,24 @@ def deep(**options):
 
 def deep_pipelines(storage):
     told = {"deep": deep(optimizations=PIPELINE)}
-    first = dict(storage=storage + "/deep", preempt_at=20)
+    first = {"storage": storage + "/deep", "preempt_at": 20}
     told["preempted"] = deep(optimizations=PIPELINE, **first)
-    last = dict(storage=storage + "/deep", latest_checkpoint=told["preempted"]["uuid"])
+    last = {"storage": storage + "/deep", "latest_checkpoint": told["preempted"]["uuid"]}
     told["resumed"] = deep(optimizations=PIPELINE, **last)
     # Saved in parts, ended whole by all ranks, and the other way round.
     told["ended_whole"] = deep(**last)
     whole = deep(storage=storage + "/whole", preempt_at=20)
-    last = dict(storage=storage + "/whole", latest_checkpoint=whole["uuid"])
+    last = {"storage": storage + "/whole", "latest_checkpoint": whole["uuid"]}
     told["ended_in_parts"] = deep(optimizations=PIPELINE, **last)
     return told
 
 
 def noisy_pipelines(storage):
     """An uninterrupted run and one that was stopped, in the middle of what is aggregated."""
-    options = dict(frequency=2, batch_size=8, optimizations=PIPELINE)
+    options = {"frequency": 2, "batch_size": 8, "optimizations": PIPELINE}
     whole = fifty(DrawsTrial, **options)
     first = fifty(DrawsTrial, storage=storage + "/noisy", preempt_at=8, **options)
-    last = dict(storage=storage + "/noisy", latest_checkpoint=first["uuid"])
+    last = {"storage": storage + "/noisy", "latest_checkpoint": first["uuid"]}
     return {"whole": whole, "first": first, "resumed": fifty(DrawsTrial, **last, **options)}
 
 

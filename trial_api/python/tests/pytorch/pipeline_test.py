@@ -4,14 +4,13 @@ import os
 import tempfile
 import unittest
 
-import torch
-from torch import nn
-
 import pipeline_scenarios
+import torch
 from det import pytorch as dp
-from det.pytorch import _pipeline, _stages
+from det.pytorch.strategies import pipeline, pipeline_stage
 from ranks_test import on_ranks, on_two_ranks
 from strategy_scenarios import ClippedTrial
+from torch import nn
 
 
 class Case(unittest.TestCase):
@@ -46,7 +45,9 @@ class TwoStagesTest(Case):
         names = ["pipelines", "noisy_pipelines", "refused_pipelines"]
         with tempfile.TemporaryDirectory() as folder:
             told = on_two_ranks(names, folder)
-        cls.told = {name: [rank[name] for rank in told["pipelines"]] for name in told["pipelines"][0]}
+        cls.told = {
+            name: [rank[name] for rank in told["pipelines"]] for name in told["pipelines"][0]
+        }
         cls.noisy, cls.refused = told["noisy_pipelines"], told["refused_pipelines"]
 
     def test_they_learn_what_one_slot_learns(self):
@@ -68,7 +69,9 @@ class TwoStagesTest(Case):
         self.assert_close(self.whole(self.told["aggregated"]), one["weights"])
 
     def test_mixed_precision(self):
-        losses = [m["loss"] for group, _, m in self.told["half"][0]["reports"] if group == "training"]
+        losses = [
+            m["loss"] for group, _, m in self.told["half"][0]["reports"] if group == "training"
+        ]
         self.assertLess(losses[-1], 0.7 * losses[0])
         self.assertNotEqual(self.told["half"][0]["weights"], self.told["net"][0]["weights"])
 
@@ -87,10 +90,16 @@ class TwoStagesTest(Case):
     def test_what_cannot_be_cut_is_said(self):
         for rank in self.refused:
             for name, words in (
-                ("no_sequential", "wrap_model.. was given a Wide: write the model as a Sequential"),
-                ("too_few", "on 2 slots .* and 1 of its modules have parameters that train"),
-                ("shared", "parameter weight is shared by modules .* other stages"),
-                ("unwrapped", "parameter of another slot's stage .*parameters.. of what wrap_model"),
+                ("no_sequential", "wrap_model.. got a Wide: write the model as a Sequential"),
+                (
+                    "too_few",
+                    "on 2 slots .* and 1 of its modules have parameters that require gradients",
+                ),
+                ("shared", "parameter weight is shared by modules of different stages"),
+                (
+                    "unwrapped",
+                    "parameter of another slot's stage .*parameters.. of what wrap_model",
+                ),
                 ("scaler", "pipeline needs a scaler that all slots share"),
             ):
                 self.assertRegex(rank[name], words)
@@ -135,7 +144,7 @@ class ThreeStagesTest(Case):
 class CutTest(unittest.TestCase):
     def cut(self, sizes, stages):
         modules = [nn.Linear(size, 1, bias=False) if size else nn.Tanh() for size in sizes]
-        return [list(stage) for stage in _pipeline.cut(modules, stages)]
+        return [list(stage) for stage in pipeline_stage.partition_modules(modules, stages)]
 
     def test_stages_are_balanced(self):
         self.assertEqual(self.cut([4, 4, 4, 4], 2), [[0, 1], [2, 3]])
@@ -145,7 +154,9 @@ class CutTest(unittest.TestCase):
 
     def test_each_has_something_to_train(self):
         self.assertEqual(self.cut([0, 0, 1, 0, 100], 2), [[0, 1, 2], [3, 4]])
-        with self.assertRaisesRegex(ValueError, "2 of its modules have parameters that train"):
+        with self.assertRaisesRegex(
+            ValueError, "2 of its modules have parameters that require gradients"
+        ):
             self.cut([4, 0, 4], 3)
 
 
@@ -162,14 +173,18 @@ class OptimizerStateTest(unittest.TestCase):
 
         left = state([1, 2, 3], [(0.1, [0, 1]), (0.2, [2])])
         right = state([4, None], [(0.1, [0]), (0.2, [1])])
-        whole = _stages.merge([left, right])
+        whole = pipeline.merge_stage_states([left, right])
         self.assertEqual([group["params"] for group in whole["param_groups"]], [[0, 1, 2], [3, 4]])
-        self.assertEqual({i: s["step"] for i, s in whole["state"].items()}, {0: 1, 1: 2, 2: 4, 3: 3})
+        self.assertEqual(
+            {i: s["step"] for i, s in whole["state"].items()}, {0: 1, 1: 2, 2: 4, 3: 3}
+        )
         counts = [[2, 1], [1, 1]]
         for rank, part in enumerate((left, right)):
-            self.assertEqual(_stages.part_of(whole, counts, rank), part)
-        with self.assertRaisesRegex(ValueError, r"groups of \[3, 1\] parameters, and there are"):
-            _stages.part_of(whole, [[2, 1], [1, 0]], 0)
+            self.assertEqual(pipeline.extract_stage_state(whole, counts, rank), part)
+        with self.assertRaisesRegex(
+            ValueError, r"groups of \[3, 1\] parameters, and the checkpoint has"
+        ):
+            pipeline.extract_stage_state(whole, [[2, 1], [1, 0]], 0)
 
 
 if __name__ == "__main__":

@@ -4,17 +4,18 @@ import unittest
 import warnings
 
 import torch
-
 from det import pytorch as dp
-from det.pytorch import _optimizations
-from det.pytorch._experimental import PyTorchExperimentalContext
+from det.pytorch.distributed import optimizations
+from det.pytorch.trial.experimental_context import PyTorchExperimentalContext
 from trials import NetTrial, run
 
 GPU, CPU = torch.device("cuda"), torch.device("cpu")
 
 
 def told(precision, **more):
-    return _optimizations.read({"optimizations": {"mixed_precision": precision, **more}})
+    return optimizations.parse_optimizations(
+        {"optimizations": {"mixed_precision": precision, **more}}
+    )
 
 
 def watched():
@@ -45,12 +46,10 @@ class TrainTest(unittest.TestCase):
                 self.assertLess(result.train.of("validation", "error")[-1][1], 1)
 
     def test_a_resumed_run_is_the_uninterrupted_one(self):
-        options = dict(max_length=dp.Batch(20), optimizations={"mixed_precision": "bfloat16"})
+        options = {"max_length": dp.Batch(20), "optimizations": {"mixed_precision": "bfloat16"}}
         whole = run(NetTrial, **options)
         first = run(NetTrial, preempt_at=7, **options)
-        second = run(
-            NetTrial, storage=first.storage, latest_checkpoint=first.last_uuid, **options
-        )
+        second = run(NetTrial, storage=first.storage, latest_checkpoint=first.last_uuid, **options)
         self.assertEqual(first.steps, 7)
         for name, tensor in whole.weights.items():
             self.assertTrue(torch.equal(tensor, second.weights[name]), name)
@@ -75,7 +74,7 @@ class TrainTest(unittest.TestCase):
                 self.context.step_optimizer(self.sgd, scaler=object())
 
         for cls, name in ((Amp, "use_amp"), (Scaler, "wrap_scaler"), (Steps, "a scaler")):
-            words = f"mixed_precision .* is O1, and the Trial calls .*{name}.*: leave out the call"
+            words = f"mixed_precision .* is O1, and the Trial calls .*{name}.*: remove the call"
             with self.assertRaisesRegex(RuntimeError, words):
                 run(cls, optimizations={"mixed_precision": "O1"})
 
@@ -89,8 +88,8 @@ class ReadTest(unittest.TestCase):
             ("float16", torch.float16, torch.float16),
             ("bfloat16", torch.bfloat16, torch.bfloat16),
         ):
-            self.assertEqual(on_gpu, told(precision).computes_in(GPU))
-            self.assertEqual(on_cpu, told(precision).computes_in(CPU))
+            self.assertEqual(on_gpu, told(precision).autocast_dtype(GPU))
+            self.assertEqual(on_cpu, told(precision).autocast_dtype(CPU))
 
     def test_loss_is_scaled_for_float16_on_gpus_alone(self):
         with warnings.catch_warnings():  # There is no GPU here.
@@ -101,7 +100,7 @@ class ReadTest(unittest.TestCase):
         self.assertIsNone(PyTorchExperimentalContext(CPU, told("O1")).scaler)
 
     def test_what_slots_cannot_do_is_said(self):
-        with self.assertRaisesRegex(ValueError, "mixed_precision is 'half': give one of O0, "):
+        with self.assertRaisesRegex(ValueError, "mixed_precision is 'half': must be one of O0, "):
             told("half")
         told("O1", strategy="parameter_server").check(CPU)
         with self.assertRaisesRegex(ValueError, "parameter_server: choose bfloat16"):

@@ -8,9 +8,8 @@ import tempfile
 import threading
 import unittest
 
-import torch
-
 import scenarios
+import torch
 from det._ports import free_ports
 
 PATIENCE = 300  # Seconds: a bound against hanging.
@@ -161,7 +160,7 @@ class TwoRanksTest(unittest.TestCase):
         self.assertIsNone(one["said"])
         for two in self.two["unused"]:
             self.assert_close(two["weights"], one["weights"])
-            self.assertIn("no gradient of heads.1.weight, heads.1.bias, and slots", two["said"])
+            self.assertIn("no gradient of heads.1.weight, heads.1.bias, and the slots", two["said"])
 
     def test_a_model_whose_buckets_nobody_arranges_resumes(self):
         left, right = self.two["other_buckets"]

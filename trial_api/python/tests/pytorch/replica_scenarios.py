@@ -4,7 +4,6 @@ import os
 from unittest import mock
 
 import torch
-
 from det import pytorch as dp
 from strategy_scenarios import ClippedTrial
 from trials import NetTrial, run

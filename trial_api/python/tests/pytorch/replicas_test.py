@@ -7,14 +7,14 @@ import threading
 import unittest
 from unittest import mock
 
-import torch
-from torch import nn
-
 import replica_scenarios
 import strategy_scenarios
-from det.pytorch import _replicas, load_trial_from_checkpoint_path
+import torch
 from det import pytorch as dp
+from det.pytorch import load_trial_from_checkpoint_path
+from det.pytorch.strategies import in_process
 from ranks_test import on_two_ranks
+from torch import nn
 from trials import NetTrial, run
 
 SLOTS = replica_scenarios.SLOTS
@@ -106,7 +106,7 @@ class OneNodeTest(Case):
         whole = replica_scenarios.fifty()
         first = replica_scenarios.fifty(slots=[2], preempt_at=20)
         self.assertEqual(first["steps"], 20)
-        options = dict(storage=first["storage"], latest_checkpoint=first["uuid"])
+        options = {"storage": first["storage"], "latest_checkpoint": first["uuid"]}
         for more in ({}, {"slots": [4]}):
             second = replica_scenarios.fifty(**more, **options)
             self.assert_close(second["weights"], whole["weights"])
@@ -118,7 +118,9 @@ class OneNodeTest(Case):
     def test_a_process_for_each_slot_is_refused(self):
         for known in ("[2, 2]", "[0]", "two"):
             with mock.patch.dict(os.environ, {SLOTS: known}):
-                with self.assertRaisesRegex(ValueError, "one process a node, .* start the program"):
+                with self.assertRaisesRegex(
+                    ValueError, "one process for each node, .* start the program"
+                ):
                     run(NetTrial, optimizations={"strategy": "in_process"})
         with mock.patch.dict(os.environ):
             os.environ.pop(SLOTS, None)  # Off the cluster, a machine without GPUs.
@@ -139,7 +141,7 @@ class TwoNodesTest(Case):
         for rank in self.two:
             for name in ("even", "uneven"):
                 self.assert_close(rank[name]["weights"], one["weights"])
-        for (*told, metrics), (*wanted, expected) in zip(
+        for (*_told, metrics), (*_wanted, expected) in zip(
             self.two[0]["uneven"]["reports"], one["reports"]
         ):
             for name, value in expected.items():
@@ -148,12 +150,12 @@ class TwoNodesTest(Case):
     def test_what_nodes_cannot_do_is_refused(self):
         for rank in self.two:
             self.assertIn("weighted and cannot be compressed", rank["compressed"])
-            self.assertIn("there are 2, and $DET_SLOTS_OF_RANKS is None", rank["untold"])
+            self.assertIn("there are 2 processes, and $DET_SLOTS_OF_RANKS is None", rank["untold"])
 
 
 class ReplicasTest(unittest.TestCase):
     def test_buffers_are_the_first_replica_s(self):
-        net = _replicas.wrap(nn.BatchNorm1d(3), torch.device("cpu"), 2)
+        net = in_process.replicate(nn.BatchNorm1d(3), torch.device("cpu"), 2)
         first, second = torch.randn(4, 3), 5 + torch.randn(4, 3)
         alone = nn.BatchNorm1d(3)
         alone(first)
@@ -167,7 +169,7 @@ class ReplicasTest(unittest.TestCase):
                 out = batch["x"] * weights
                 return {"out": out, "loss": out.mean(), "rest": [out[:, 0], None]}
 
-        net = _replicas.wrap(Net(), torch.device("cpu"), 3)
+        net = in_process.replicate(Net(), torch.device("cpu"), 3)
         x, weights = torch.arange(8.0).reshape(4, 2), torch.tensor([[1.0, 2.0]])
         told, wanted = net({"x": x}, weights=weights), Net()({"x": x}, weights=weights)
         torch.testing.assert_close(told["out"], wanted["out"])
@@ -181,12 +183,16 @@ class ReplicasTest(unittest.TestCase):
             def forward(self, first, second=None):
                 raise AssertionError("a replica computed")
 
-        net = _replicas.wrap(Net(), torch.device("cpu"), 2)
+        net = in_process.replicate(Net(), torch.device("cpu"), 2)
         x, weights = torch.zeros(4, 2), torch.zeros(10)
         for given, more, words in (
             ((x, weights), {}, r"4 rows \(argument 0\) and of 10 \(argument 1\): .*tensor\[None\]"),
             ((weights, x), {}, r"10 rows \(argument 0\) and of 4 \(argument 1\)"),
-            (([x, {"w": weights}],), {}, r"4 rows \(argument 0\[0\]\).*10 \(argument 0\[1\]\['w'\]\)"),
+            (
+                ([x, {"w": weights}],),
+                {},
+                r"4 rows \(argument 0\[0\]\).*10 \(argument 0\[1\]\['w'\]\)",
+            ),
             ((x,), {"second": weights}, r"10 \(argument second\)"),
         ):
             with self.assertRaisesRegex(ValueError, words):
@@ -197,18 +203,20 @@ class ReplicasTest(unittest.TestCase):
             def __init__(self):
                 self.nodes = torch.zeros(4, 2)
 
-        net = _replicas.wrap(nn.Identity(), torch.device("cpu"), 2)
-        with self.assertRaisesRegex(TypeError, r"argument 0\[1\] .* Graph, .* tuples, lists and dict"):
+        net = in_process.replicate(nn.Identity(), torch.device("cpu"), 2)
+        with self.assertRaisesRegex(
+            TypeError, r"argument 0\[1\] .* Graph, .* tuples, lists and dict"
+        ):
             net([torch.zeros(4), Graph()])
         told = net([torch.zeros(4), None, "text", 3])  # What has none goes to all.
         self.assertEqual([None, "text", 3], told[1:])
 
     def test_a_loss_counts_by_its_records(self):
-        parts = _replicas.split(((torch.arange(5.0),), {}), 2)
-        weights = _replicas.rows(parts)
+        parts = in_process.split_batch(((torch.arange(5.0),), {}), 2)
+        weights = in_process.count_records(parts)
         self.assertEqual([2, 3], weights)
         means = [part[0][0].mean() for part in parts]
-        self.assertAlmostEqual(2.0, _replicas.join(means, weights).item(), places=6)
+        self.assertAlmostEqual(2.0, in_process.join_outputs(means, weights).item(), places=6)
 
     def test_what_cannot_be_joined_is_said(self):
         class Counts(nn.Module):
@@ -219,9 +227,9 @@ class ReplicasTest(unittest.TestCase):
             def forward(self, x):
                 return x[0].item()
 
-        for net, words in ((Counts(), "single whole number"), (Differs(), "gave a float that")):
+        for net, words in ((Counts(), "single integer"), (Differs(), "returned a float that")):
             with self.assertRaisesRegex(TypeError, words):
-                _replicas.wrap(net, torch.device("cpu"), 2)(torch.arange(4.0))
+                in_process.replicate(net, torch.device("cpu"), 2)(torch.arange(4.0))
 
 
 if __name__ == "__main__":

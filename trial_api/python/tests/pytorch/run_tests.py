@@ -1,5 +1,6 @@
 #!/usr/bin/python3 -B
 """Runs all *_test.py beside this file with Debian's torch, and reports each case to Bazel."""
+
 import os
 import sys
 
@@ -8,11 +9,15 @@ PACKAGE = os.path.join(os.getcwd(), "trial_api/python/package")
 if not os.path.isdir(PACKAGE):  # Started by hand from the root of the source tree.
     PACKAGE = os.path.join(os.getcwd(), "trial_api/python")
 os.environ["PYTHONPATH"] = PACKAGE  # Of the ranks, too.
-sys.path[:0] = [HERE, PACKAGE, os.path.join(os.getcwd(), "trial_api/python/tests"),
-                os.path.join(os.getcwd(), "tests/e2e")]
+sys.path[:0] = [
+    HERE,
+    PACKAGE,
+    os.path.join(os.getcwd(), "trial_api/python/tests"),
+    os.path.join(os.getcwd(), "tests/e2e"),
+]
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("DET_SLOT_TYPE", "cpu")  # Also where there is a GPU: gpu_test asks for it.
-import harness  # noqa: E402
+import harness
 
 
 def load_tests(loader, _tests, _pattern):

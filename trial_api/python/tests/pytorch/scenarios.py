@@ -8,10 +8,6 @@ import json
 import os
 import sys
 
-import torch
-from torch.utils.data import IterableDataset
-
-from det import pytorch as dp
 import batch_process_scenarios
 import deepspeed_scenarios
 import elastic_scenarios
@@ -20,6 +16,9 @@ import gradient_scenarios
 import pipeline_scenarios
 import replica_scenarios
 import strategy_scenarios
+import torch
+from det import pytorch as dp
+from torch.utils.data import IterableDataset
 from trials import NetTrial, NoisyTrial, Run, records, run
 
 
@@ -33,7 +32,7 @@ def of(result: Run):
 
 
 def fifty_steps(_storage=None):
-    periods = dict(validation_period=dp.Epoch(2), reporting_period=dp.Batch(10))
+    periods = {"validation_period": dp.Epoch(2), "reporting_period": dp.Batch(10)}
     return of(run(NetTrial, max_length=dp.Batch(50), **periods))
 
 
@@ -110,12 +109,12 @@ def saved_by_one(storage):
 def elastic(storage):
     with open(storage + "/uuid", encoding="utf-8") as file:
         uuid = file.read()
-    options = dict(storage=storage + "/elastic", latest_checkpoint=uuid)
+    options = {"storage": storage + "/elastic", "latest_checkpoint": uuid}
     return of(run(NetTrial, max_length=dp.Batch(20), **options))
 
 
 def ended_by_one(storage, uuid):
-    options = dict(storage=storage + "/elastic", latest_checkpoint=uuid)
+    options = {"storage": storage + "/elastic", "latest_checkpoint": uuid}
     return of(run(NetTrial, max_length=dp.Batch(30), **options))
 
 
@@ -223,7 +222,8 @@ def aggregated_as_one():
 
 class TwoPasses(NetTrial):
     """One loss of two forward passes of a net that keeps running means, as nets that tell real records
-    from made ones have it."""
+    from made ones have it.
+    """
 
     def __init__(self, context):
         self.context = context
@@ -278,7 +278,12 @@ def unused(_storage=None):
 class FindsTrial(NetTrial):
     def __init__(self, context):
         self.context = context
-        layers = [torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Dropout(0), torch.nn.Linear(8, 1)]
+        layers = [
+            torch.nn.Linear(4, 8),
+            torch.nn.Tanh(),
+            torch.nn.Dropout(0),
+            torch.nn.Linear(8, 1),
+        ]
         net = torch.nn.Sequential(*layers)
         self.net = context.wrap_model(net, find_unused_parameters=True)
         self.sgd = context.wrap_optimizer(self.optimizer(self.net.parameters()))
@@ -294,12 +299,16 @@ class StaticTrial(UnusedTrial):
 
 def other_buckets(storage):
     """Resumed with a model whose buckets nobody arranges: one that may have unused parameters, and one
-    that is static."""
-    length = dict(max_length=dp.Batch(8))
+    that is static.
+    """
+    length = {"max_length": dp.Batch(8)}
     told = {"whole": of(run(NetTrial, **length))["weights"]}
-    for name, first, second in (("finds", NetTrial, FindsTrial), ("static", StaticTrial, StaticTrial)):
+    for name, first, second in (
+        ("finds", NetTrial, FindsTrial),
+        ("static", StaticTrial, StaticTrial),
+    ):
         begun = run(first, preempt_at=3, storage=os.path.join(storage, name), **length)
-        more = dict(storage=begun.storage, latest_checkpoint=begun.last_uuid)
+        more = {"storage": begun.storage, "latest_checkpoint": begun.last_uuid}
         told[name] = of(run(second, **more, **length))["weights"]
     return told
 
@@ -371,7 +380,7 @@ def main():
     told = {name: known[name](storage) for name in names}
     with open(output, "w", encoding="utf-8") as file:
         json.dump(told, file)
-# Its threads must not outlive the interpreter: what they let go of would be Python's.
+    # Its threads must not outlive the interpreter: what they let go of would be Python's.
     gc.collect()
     torch.distributed.destroy_process_group()
 

@@ -5,11 +5,12 @@ import tempfile
 import types
 import unittest
 
-import torch
-
 import strategy_scenarios
+import torch
 from det import pytorch as dp
-from det.pytorch import _optimizations, _parts, _snapshot, _strategy
+from det.pytorch.distributed import optimizations
+from det.pytorch.state import optimizer_partition, snapshot
+from det.pytorch.strategies import zero
 from ranks_test import on_two_ranks
 from trials import NetTrial, run
 
@@ -65,7 +66,9 @@ class StrategiesTest(unittest.TestCase):
             self.assertLess(told["losses"][-1], 1.5 * self.left["allreduce"]["losses"][-1], name)
 
     def test_averaging_beside_training_repeats_exactly(self):
-        self.assertEqual(self.left["async"], dict(self.left["async_again"], uuid=self.left["async"]["uuid"]))
+        self.assertEqual(
+            self.left["async"], dict(self.left["async_again"], uuid=self.left["async"]["uuid"])
+        )
 
     def test_the_chief_alone_has_the_state_of_a_parameter_server(self):
         self.assertEqual(4, self.left["parameter_server"]["state"])
@@ -76,7 +79,9 @@ class StrategiesTest(unittest.TestCase):
         for name, (first, last) in left.items():
             self.assertEqual(last["weights"], right[name][1]["weights"], name)
             for weight in ("left.weight", "right.weight"):
-                moved = torch.tensor(last["weights"][weight]) - torch.tensor(first["weights"][weight])
+                moved = torch.tensor(last["weights"][weight]) - torch.tensor(
+                    first["weights"][weight]
+                )
                 self.assertGreater(moved.abs().min().item(), 1e-4, f"{name}: {weight}")
 
     def test_one_rank_goes_on_from_what_two_saved_in_parts(self):
@@ -92,7 +97,7 @@ class StrategiesTest(unittest.TestCase):
             with self.subTest(name):
                 folder = pathlib.Path(self.folder.name, f"elastic-{name}", told["uuid"])
                 parts = [
-                    set(_snapshot.read_tree(path)["state"])
+                    set(snapshot.read_tree(path)["state"])
                     for path in sorted(folder.glob("optimizer_*"))
                 ]
                 self.assertEqual({0, 1, 2, 3}, set().union(*parts))
@@ -104,8 +109,8 @@ class StrategiesTest(unittest.TestCase):
                     self.assertEqual(2, len(parts))
 
     def test_the_chief_who_has_the_weights_too_writes_less_of_it(self):
-        self.assertEqual([0, 1, 0, 1], _parts.balanced([5, 5, 5, 5], 2))
-        self.assertEqual([1, 1, 0, 1], _parts.balanced([5, 5, 5, 5], 2, 10))
+        self.assertEqual([0, 1, 0, 1], optimizer_partition.assign_balanced([5, 5, 5, 5], 2))
+        self.assertEqual([1, 1, 0, 1], optimizer_partition.assign_balanced([5, 5, 5, 5], 2, 10))
 
 
 class ZeroRedundancyOptimizer(torch.optim.SGD):
@@ -121,11 +126,13 @@ class WrapTest(unittest.TestCase):
     def test_one_whose_ranks_step_together_goes_with_allreduce(self):
         optimizer = ZeroRedundancyOptimizer([torch.nn.Parameter(torch.zeros(1))], lr=0.1)
         two = types.SimpleNamespace(size=2)
-        told = _optimizations.Optimizations(shard_optimizer=True)
-        self.assertIs(optimizer, _strategy.shard(optimizer, two, told))
-        told = _optimizations.Optimizations(strategy="parameter_server")
-        with self.assertRaisesRegex(ValueError, "goes with .* allreduce, not parameter_server"):
-            _strategy.shard(optimizer, two, told)
+        told = optimizations.Optimizations(shard_optimizer=True)
+        self.assertIs(optimizer, zero.shard_optimizer(optimizer, two, told))
+        told = optimizations.Optimizations(strategy="parameter_server")
+        with self.assertRaisesRegex(
+            ValueError, "requires .* allreduce, and strategy is parameter_server"
+        ):
+            zero.shard_optimizer(optimizer, two, told)
 
     def test_what_is_stepped_is_what_wrapping_gave(self):
         with self.assertRaisesRegex(ValueError, "what wrap_optimizer.. returned"):
@@ -134,19 +141,19 @@ class WrapTest(unittest.TestCase):
 
 class ReadTest(unittest.TestCase):
     def read(self, **told):
-        return _optimizations.read({"optimizations": told})
+        return optimizations.parse_optimizations({"optimizations": told})
 
     def test_what_does_not_go_together_is_said(self):
         for told, words in (
-            ({"strategy": "ring"}, "optimizations.strategy is 'ring': give one of allreduce, "),
+            ({"strategy": "ring"}, "optimizations.strategy is 'ring': must be one of allreduce, "),
             ({"local_sgd_steps": 0}, "optimizations.local_sgd_steps is 0"),
             (
                 {"strategy": "async", "gradient_compression": "int8"},
-                "optimizations.gradient_compression goes with the strategy allreduce, not async",
+                "optimizations.gradient_compression requires strategy allreduce, and strategy is async",
             ),
             (
                 {"strategy": "local_sgd", "shard_optimizer": True},
-                "optimizations.shard_optimizer goes with the strategy allreduce, not local_sgd",
+                "optimizations.shard_optimizer requires strategy allreduce, and strategy is local_sgd",
             ),
         ):
             with self.assertRaisesRegex(ValueError, words):

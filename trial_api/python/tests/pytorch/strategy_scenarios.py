@@ -3,7 +3,6 @@
 import hashlib
 
 import torch
-
 from det import pytorch as dp
 from trials import NetTrial, NoisyTrial, records, run
 
@@ -19,7 +18,7 @@ def _of(result):
 
 
 def _fifty(cls=NetTrial, **optimizations):
-    periods = dict(validation_period=dp.Batch(25), reporting_period=dp.Batch(10))
+    periods = {"validation_period": dp.Batch(25), "reporting_period": dp.Batch(10)}
     return run(cls, max_length=dp.Batch(50), optimizations=optimizations, **periods)
 
 
@@ -60,7 +59,7 @@ def heads(_storage=None):
     """By name, after one batch and after some: what ranks differ in."""
     told = {}
     for name in ("parameter_server", "local_sgd", "async"):
-        options = dict(optimizations={"strategy": name, "local_sgd_steps": 2})
+        options = {"optimizations": {"strategy": name, "local_sgd_steps": 2}}
         told[name] = [
             _of(run(HeadsTrial, max_length=dp.Batch(length), **options)) for length in (1, 7)
         ]
@@ -166,7 +165,11 @@ class SparseTrial(NetTrial):
 
     def __init__(self, context):
         self.context = context
-        layers = [torch.nn.Embedding(10, 4, sparse=True), torch.nn.Flatten(), torch.nn.Linear(16, 1)]
+        layers = [
+            torch.nn.Embedding(10, 4, sparse=True),
+            torch.nn.Flatten(),
+            torch.nn.Linear(16, 1),
+        ]
         self.net = context.wrap_model(torch.nn.Sequential(*layers))
         self.sgd = context.wrap_optimizer(torch.optim.SGD(self.net.parameters(), 0.05))
 
@@ -193,11 +196,12 @@ RESUMED = {
 
 def resumed_strategies(storage, cases=RESUMED, distributed=lambda: None):
     """Stopped in the middle and gone on, against one run. Two batches a step: a stop that comes a
-    batch late lies between two steps."""
+    batch late lies between two steps.
+    """
     told = {}
     for name, (trial, optimizations) in cases.items():
         folder = f"{storage}/{name}"
-        options = dict(max_length=dp.Batch(20), frequency=2, batch_size=24)
+        options = {"max_length": dp.Batch(20), "frequency": 2, "batch_size": 24}
         options.update(optimizations=optimizations)
         whole = run(trial, distributed=distributed(), **options)
         options.update(storage=folder)
@@ -250,7 +254,7 @@ def saved_by_two(storage):
     """For one rank to go on from."""
     told = {}
     for name, (trial, optimizations) in SAVED.items():
-        options = dict(storage=f"{storage}/elastic-{name}", max_length=dp.Batch(30))
+        options = {"storage": f"{storage}/elastic-{name}", "max_length": dp.Batch(30)}
         result = run(trial, preempt_at=10, optimizations=optimizations, **options)
         told[name] = _of(result)
         told[name]["shown"] = getattr(result.trial, "shown", Shown()).states
@@ -258,7 +262,7 @@ def saved_by_two(storage):
 
 
 def ended_by_one(storage, name, uuid):
-    options = dict(storage=f"{storage}/elastic-{name}", latest_checkpoint=uuid)
+    options = {"storage": f"{storage}/elastic-{name}", "latest_checkpoint": uuid}
     return _of(run(AdamTrial, max_length=dp.Batch(30), **options))
 
 

@@ -8,9 +8,8 @@ import os
 import pathlib
 import unittest
 
-import torch
-
 import det
+import torch
 from det import core
 from det import pytorch as dp
 from trials import NetTrial, NoisyTrial, RecordingTrain, run
@@ -23,12 +22,12 @@ class ResumeTest(unittest.TestCase):
 
     def test_resumed_equals_uninterrupted_to_the_last_bit(self):
         # In mid-epoch, between two reports and between the two batches of one step.
-        options = dict(
-            max_length=dp.Batch(30),
-            reporting_period=dp.Batch(5),
-            validation_period=dp.Epoch(1),
-            frequency=2,
-        )
+        options = {
+            "max_length": dp.Batch(30),
+            "reporting_period": dp.Batch(5),
+            "validation_period": dp.Epoch(1),
+            "frequency": 2,
+        }
         whole = run(NoisyTrial, **options)
         first = run(NoisyTrial, preempt_at=9, **options)
         self.assertEqual(first.steps, 9)
@@ -41,7 +40,7 @@ class ResumeTest(unittest.TestCase):
         self.assertEqual(whole.train.reports, first.train.reports + second.train.reports)
 
     def test_preempted_at_an_epochs_end_resumes_with_the_work_that_was_due(self):
-        options = dict(max_length=dp.Epoch(3), validation_period=dp.Epoch(1))
+        options = {"max_length": dp.Epoch(3), "validation_period": dp.Epoch(1)}
         whole = run(NoisyTrial, **options)
         first = run(NoisyTrial, preempt_at=7, **options)
         self.assertEqual(first.train.of("validation", "error"), [])
@@ -84,7 +83,7 @@ class ResumeTest(unittest.TestCase):
                 context.wrap_model(torch.nn.Linear(1, 1))
 
         first = run(NetTrial)
-        with self.assertRaisesRegex(det.CheckpointError, "has 1 models, this trial wraps 2"):
+        with self.assertRaisesRegex(det.CheckpointError, "has 1 models, and this trial wraps 2"):
             run(Other, storage=first.storage, latest_checkpoint=first.last_uuid)
 
     def test_another_batch_size_goes_on_at_the_same_record(self):
@@ -228,8 +227,9 @@ class ScheduleTest(unittest.TestCase):
 
     def test_test_mode_does_everything_once(self):
         result = run(NetTrial, test_mode=True)
-        self.assertEqual([(g, s) for g, s, _ in result.train.reports],
-                         [("training", 1), ("validation", 1)])
+        self.assertEqual(
+            [(g, s) for g, s, _ in result.train.reports], [("training", 1), ("validation", 1)]
+        )
         self.assertEqual(len(result.uuids), 1)
 
     def test_no_length_is_an_error(self):
@@ -274,6 +274,7 @@ class ComputationTest(unittest.TestCase):
             (mode.STEP_EVERY_OPTIMIZER_STEP, 1, 10),
             (mode.MANUAL_STEP, 1, 0),
         ):
+
             class Scheduled(NetTrial):
                 def __init__(self, context):
                     super().__init__(context)
@@ -292,11 +293,9 @@ class ComputationTest(unittest.TestCase):
                 mode = dp.LRScheduler.StepMode.STEP_EVERY_OPTIMIZER_STEP
                 self.schedule = context.wrap_lr_scheduler(schedule, mode, 3)
 
-        options = dict(max_length=dp.Batch(21))
+        options = {"max_length": dp.Batch(21)}
         first = run(Scheduled, preempt_at=4, **options)
-        second = run(
-            Scheduled, storage=first.storage, latest_checkpoint=first.last_uuid, **options
-        )
+        second = run(Scheduled, storage=first.storage, latest_checkpoint=first.last_uuid, **options)
         self.assertEqual(second.trial.schedule.last_epoch, 7)
 
     def test_mixed_precision_needs_one_call(self):
@@ -394,7 +393,7 @@ class EvaluationTest(unittest.TestCase):
 
         def seen(cls):
             """Stopped amid two reports, twice."""
-            arguments, told = dict(max_length=dp.Batch(12), reporting_period=dp.Batch(6)), []
+            arguments, told = {"max_length": dp.Batch(12), "reporting_period": dp.Batch(6)}, []
             first = run(cls, preempt_at=2, **arguments)
             arguments.update(storage=first.storage)
             second = run(cls, preempt_at=4, latest_checkpoint=first.last_uuid, **arguments)
@@ -407,7 +406,7 @@ class EvaluationTest(unittest.TestCase):
         with contextlib.redirect_stderr(io.StringIO()) as said:
             self.assertEqual([steps for steps, _ in seen(Odd)], [6, 12])
         self.assertIn("reducers", said.getvalue())
-        self.assertIn("a run that goes on from here misses it", said.getvalue())
+        self.assertIn("a run that resumes from this checkpoint reports without it", said.getvalue())
 
     def test_the_full_data_set_at_once(self):
         class Full(NetTrial):

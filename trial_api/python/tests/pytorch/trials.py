@@ -7,16 +7,16 @@ import random
 import tempfile
 
 import torch
-from torch import nn
-
 from det import core
 from det import pytorch as dp
-from det.pytorch import _parallel
+from det.pytorch.strategies import data_parallel
+from torch import nn
 
 
 class RecordingTrain(core.TrainContext):
     """Keeps what is reported. best: what the master says of each validation. tensorboard: where event
-    files go."""
+    files go.
+    """
 
     def __init__(self, best=True, on_validation=None, tensorboard=None):
         self._tensorboard = tensorboard
@@ -132,7 +132,7 @@ class Run:
         self.preempt = preempt
         self.storage = storage
         self.uuids = uuids
-        model = _parallel.unwrap(trial.context.models[0])
+        model = data_parallel.unwrap_model(trial.context.models[0])
         tensors = {**dict(model.named_parameters()), **dict(model.named_buffers())}
         self.weights = {name: tensor.detach().clone() for name, tensor in tensors.items()}
 
@@ -179,7 +179,8 @@ def run(
     **arguments,
 ):
     """Trains by a Trainer. distributed: of its ranks. preempt_at: after so many batches the chief hears
-    of a preemption."""
+    of a preemption.
+    """
     storage = storage or new_storage()
     notes = _NotesUuids()
     with dp.init(
@@ -204,5 +205,5 @@ def run(
             prepare(trial)
         arguments.setdefault("max_length", dp.Batch(20))
         dp.Trainer(trial, context).fit(**arguments)
-        uuids = context._ranks.broadcast(notes.uuids)
+        uuids = context._process_group.broadcast(notes.uuids)
         return Run(trial, train, preempt, storage, uuids)
