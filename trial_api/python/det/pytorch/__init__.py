@@ -1,7 +1,7 @@
 """Trains a PyTorchTrial on one or many slots; see README.md beside this file.
 
-The names in `__all__` and in the modules lr, samplers, deepspeed and experimental are the public API. The
-other subpackages are internal.
+The names in `__all__` and in the modules lr, samplers, deepspeed and experimental are the public
+API. The other subpackages are internal.
 """
 
 from det.pytorch import lr, samplers

@@ -8,10 +8,10 @@ Example:
     >>> scheduler = lr.schedule(optimizer, factor, max_steps=20000)
     >>> context.wrap_lr_scheduler(scheduler, LRScheduler.StepMode.STEP_EVERY_OPTIMIZER_STEP)
 
-A factor is a function (steps, max_steps) -> float: what the optimizer's initial learning rate is multiplied
-with in the step after `steps` of `max_steps` steps. Functions of your own are possible. The only state is
-the number of steps, so a resumed run has the learning rates of the uninterrupted one, on any number of
-slots.
+A factor is a function (steps, max_steps) -> float: what the optimizer's initial learning rate is
+multiplied with in the step after `steps` of `max_steps` steps. Functions of your own are possible.
+The only state is the number of steps, so a resumed run has the learning rates of the uninterrupted
+one, on any number of slots.
 """
 
 from __future__ import annotations

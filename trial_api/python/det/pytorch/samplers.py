@@ -1,7 +1,8 @@
 """Samplers for data loaders of your own. det.pytorch.DataLoader does the same by itself.
 
-Each wraps a sampler or a batch sampler: an iterable of indices, or of lists of indices, with a length if
-the wrapper's length is needed. All are deterministic: their order follows from their arguments.
+Each wraps a sampler or a batch sampler: an iterable of indices, or of lists of indices, with a
+length if the wrapper's length is needed. All are deterministic: their order follows from their
+arguments.
 """
 
 from __future__ import annotations

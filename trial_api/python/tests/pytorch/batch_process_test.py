@@ -21,7 +21,7 @@ class OneRankTest(unittest.TestCase):
         self.storage = new_storage()
         Sums.fails_at = None
 
-    def test_every_record_once_in_order(self):
+    def test_processes_every_record_once_in_order(self):
         batches, events, _ = work(self.storage, checkpoint_interval=3)
         self.assertEqual(list(range(20)), records_of(batches))
         self.assertEqual(list(range(7)), [number for number, _ in batches])
@@ -31,7 +31,7 @@ class OneRankTest(unittest.TestCase):
             [records for _, records in work(self.storage, records=2, batch_size=None)[0]],
         )
 
-    def test_a_preempted_run_goes_on_behind_its_last_batch(self):
+    def test_resumes_after_the_last_batch_when_preempted(self):
         first, events, uuid = work(self.storage, preempt_after=2)
         self.assertEqual((3, ["store"]), (len(first), events))
         second, events, _ = work(self.storage, latest_checkpoint=uuid)
@@ -39,7 +39,7 @@ class OneRankTest(unittest.TestCase):
         self.assertEqual(3, second[0][0])
         self.assertEqual("finish", events[-1])
 
-    def test_a_failed_run_goes_on_from_what_was_stored(self):
+    def test_resumes_from_stored_progress_after_a_failure(self):
         Sums.fails_at = 4
         kept = []
 
@@ -55,16 +55,16 @@ class OneRankTest(unittest.TestCase):
         batches, _, _ = work(self.storage, latest_checkpoint=uuid)
         self.assertEqual(9, records_of(batches)[0])
 
-    def test_asked_to_go_with_the_last_batch_it_finishes(self):
+    def test_finishes_when_preempted_at_the_last_batch(self):
         _, events, _ = work(self.storage, preempt_after=6)
         self.assertEqual("finish", events[-1])
 
-    def test_at_most_so_many_batches_of_all_runs(self):
+    def test_max_batches_counts_batches_of_all_runs(self):
         first, _, uuid = work(self.storage, max_batches=2)
         second, _, _ = work(self.storage, max_batches=3, latest_checkpoint=uuid)
         self.assertEqual([0, 1, 2], [number for number, _ in first + second])
 
-    def test_what_is_used_is_noted_and_what_is_made_is_kept(self):
+    def test_records_sources_and_stores_uploaded_files(self):
         noted = {}
 
         class Makes(Sums):
@@ -98,7 +98,7 @@ class OneRankTest(unittest.TestCase):
             (noted["sources"], noted["records"], noted["steps_completed"]),
         )
 
-    def test_arguments_that_make_no_sense(self):
+    def test_rejects_invalid_arguments(self):
         class Stream(IterableDataset):
             pass
 
@@ -112,7 +112,7 @@ class OneRankTest(unittest.TestCase):
 
 
 class TwoRanksTest(unittest.TestCase):
-    def test_two_ranks_divide_the_records_and_one_goes_on(self):
+    def test_two_ranks_divide_the_records_and_one_rank_resumes(self):
         storage = tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR"))
         told = on_two_ranks(["processed"], storage)["processed"]
         of_ranks = [rank["whole"][0] for rank in told]

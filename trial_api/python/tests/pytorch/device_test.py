@@ -1,4 +1,4 @@
-"""Which device a slot is."""
+"""Selection of the device."""
 
 import os
 import sys
@@ -22,7 +22,7 @@ class DeviceTest(unittest.TestCase):
             os.environ.update(env)
             return device.choose_device()
 
-    def test_the_gpu_of_the_local_rank_unless_slots_are_cores(self):
+    def test_chooses_gpu_of_local_rank_unless_slots_are_cores(self):
         for slots in (None, "cuda", "rocm"):
             device = self.told(True, DET_SLOT_TYPE=slots, LOCAL_RANK="2")
             self.assertEqual(torch.device("cuda", 2), device)
@@ -30,7 +30,7 @@ class DeviceTest(unittest.TestCase):
         self.assertEqual("cpu", self.told(False, DET_SLOT_TYPE="cpu").type)
         self.assertEqual("cpu", self.told(False).type)  # Off the cluster.
 
-    def test_a_slot_whose_gpu_torch_does_not_see_is_an_error(self):
+    def test_rejects_gpu_slot_when_torch_sees_no_gpu(self):
         for slots in ("cuda", "rocm"):
             with self.assertRaisesRegex(
                 RuntimeError, f"DET_SLOT_TYPE is {slots}.*torch .* without .*install"
@@ -60,7 +60,7 @@ class DeviceTest(unittest.TestCase):
         vars(modules["torch_xla.core.xla_model"]).update(model)
         return mock.patch.dict(sys.modules, modules)
 
-    def test_a_tpu_through_torch_xla(self):
+    def test_uses_tpu_through_torch_xla(self):
         marked = []
         tpu = torch.device("xla", 1)
         with self.with_torch_xla(xla_device=lambda: tpu, mark_step=lambda: marked.append(1)):
@@ -75,7 +75,7 @@ class DeviceTest(unittest.TestCase):
         self.assertEqual(("xla",), joined.call_args[0])
         self.assertEqual("xla://", joined.call_args[1]["init_method"])
 
-    def test_a_tpu_by_the_names_of_torch_xla_2_4_and_later(self):
+    def test_uses_tpu_with_function_names_of_torch_xla_2_4(self):
         marked = []
         tpu = torch.device("xla", 1)
         with self.with_torch_xla():
@@ -85,7 +85,7 @@ class DeviceTest(unittest.TestCase):
             xla.mark_step(tpu)
         self.assertEqual([1], marked)
 
-    def test_a_tpu_that_is_not_there_is_an_error(self):
+    def test_rejects_tpu_slot_when_there_is_no_tpu(self):
         with mock.patch.dict(sys.modules, {"torch_xla": None}):
             with self.assertRaisesRegex(RuntimeError, "are TPUs .* torch_xla, .*install"):
                 self.told(DET_SLOT_TYPE="tpu")

@@ -1,5 +1,6 @@
-"""A trial that goes on on more or fewer ranks than saved it, against one that was not stopped: the ranks
-that are no more leave nothing behind, and those that are new bring nothing.
+"""A trial that resumes on more or fewer ranks equals an uninterrupted one.
+
+Nothing of the ranks that are gone is lost, and new ranks add nothing.
 """
 
 import json
@@ -34,7 +35,7 @@ class ElasticTest(unittest.TestCase):
         return on_ranks(size, [name], cls.storage)[name]
 
     def cases(self, name):
-        """By the numbers of ranks that saved and that went on, what each rank told of it."""
+        """Yields the results of each rank, by the numbers of ranks that saved and that resumed."""
         for size, ranks in self.told.items():
             for saved_by in ranks[0]:
                 yield f"{saved_by} to {size}", [rank[saved_by][name] for rank in ranks]
@@ -60,25 +61,25 @@ class ElasticTest(unittest.TestCase):
                 self.assertEqual(expected["seen"], metrics["seen"])
                 self.assertAlmostEqual(expected["loss"], metrics["loss"], delta=1e-5)
 
-    def test_gradients_and_metrics(self):
+    def test_resumes_gradients_and_metrics_on_other_numbers_of_ranks(self):
         self.assert_as_uninterrupted("net")
 
-    def test_gradients_that_a_server_adds(self):
+    def test_resumes_gradients_of_a_parameter_server(self):
         self.assert_as_uninterrupted("server")
 
-    def test_sparse_gradients(self):
+    def test_resumes_sparse_gradients(self):
         self.assert_as_uninterrupted("sparse")
 
-    def test_of_nodes_with_several_slots(self):
+    def test_resumes_from_nodes_with_several_slots(self):
         self.assert_as_uninterrupted("nodes")
 
-    def test_of_stages_and_into_stages(self):
+    def test_resumes_from_stages_and_into_stages(self):
         self.assert_as_uninterrupted("pipeline")
 
-    def test_what_rounding_left_out_where_nothing_is_rounded_any_more(self):
+    def test_adds_rounding_errors_to_gradients_when_nothing_is_rounded(self):
         self.assert_as_uninterrupted("bytes")
 
-    def test_what_rounding_left_out_where_it_goes_on(self):
+    def test_resumes_rounding_errors(self):
         whole = elastic_scenarios.whole("bytes", batches=12)
         for sizes, ranks in self.cases("again"):
             with self.subTest(sizes):

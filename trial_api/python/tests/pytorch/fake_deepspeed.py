@@ -1,4 +1,4 @@
-"""A stand-in for DeepSpeed's engines, and Trials that train them."""
+"""A stand-in for DeepSpeed's engines, and Trials with them."""
 
 import os
 import pathlib
@@ -12,8 +12,10 @@ from trials import Preempts, RecordingTrain, Run, _NotesUuids, new_storage, reco
 
 
 class Engine(nn.Module):
-    """What deepspeed.initialize() gives: counts micro-batches, averages gradients over the ranks, and
-    writes a checkpoint as DeepSpeed does, each rank its part of the optimizer.
+    """An engine as deepspeed.initialize() returns it.
+
+    It counts micro-batches, averages gradients over the ranks, and writes a checkpoint as DeepSpeed
+    does, in which each rank has its part of the optimizer.
     """
 
     def __init__(self, module, optimizer, micro, accumulation, schedule=None):
@@ -58,7 +60,7 @@ class Engine(nn.Module):
             schedule = self.schedule and self.schedule.state_dict()
             state = {"module": self.module.state_dict(), "steps": self.micro_steps}
             torch.save({**state, "schedule": schedule}, folder / "model_states.pt")
-        assert folder.is_dir()  # Else DeepSpeed waits for it.
+        assert folder.is_dir()  # DeepSpeed would wait for it otherwise.
         torch.save(self.optimizer.state_dict(), folder / f"optim_states_{self.rank}.pt")
 
     def load_checkpoint(self, load_dir, tag, load_lr_scheduler_states=True):
@@ -75,7 +77,7 @@ class Engine(nn.Module):
 
 
 class Grid:
-    """Of a pipeline of one stage."""
+    """The grid of a pipeline of one stage."""
 
     def get_pipe_parallel_rank(self):
         return 0
@@ -91,7 +93,7 @@ class Grid:
 
 
 class PipelineEngine(Engine):
-    """Reads the micro-batches of a step itself."""
+    """An engine that reads the micro-batches of a step itself."""
 
     grid = Grid()
 
@@ -116,7 +118,7 @@ class PipelineEngine(Engine):
 
 
 class EngineTrial(deepspeed.DeepSpeedTrial):
-    """As trials.NetTrial. Class attributes say what is particular."""
+    """trials.NetTrial with an engine. Subclasses override class attributes."""
 
     engine, dropout, sizes, wraps = Engine, 0.0, (4, 4), True
 
@@ -173,7 +175,7 @@ class PipelineTrial(EngineTrial):
 def train(
     cls, *, storage=None, preempt_at=None, callbacks=None, trial_id=None, config=None, **arguments
 ):
-    """As trials.run()."""
+    """Trains with a Trainer; see trials.run()."""
     storage = storage or new_storage()
     notes = _NotesUuids()
     with deepspeed.init(
@@ -192,7 +194,7 @@ def train(
         arguments.setdefault("max_length", dp.Batch(6))
         deepspeed.Trainer(trial, context).fit(**arguments)
         uuids = context._process_group.broadcast(notes.uuids)
-        context.models.append(trial.net.module)  # For Run, which looks there.
+        context.models.append(trial.net.module)  # Run reads the weights there.
         return Run(trial, recorded, preempt, storage, uuids)
 
 

@@ -1,4 +1,4 @@
-"""What two ranks do by a stand-in for torch's FullyShardedDataParallel; see scenarios.py."""
+"""Scenarios for two ranks with a stand-in for FullyShardedDataParallel; see scenarios.py."""
 
 from unittest import mock
 
@@ -13,9 +13,9 @@ FSDP = {"strategy": "fsdp"}
 
 
 class GroupsTrial(AdamTrial):
-    """Two groups, in another order than the net's."""
+    """A Trial with two parameter groups, in another order than the model's."""
 
-    validation_records = 33  # One is left for two ranks.
+    validation_records = 33  # Not a multiple of two.
 
     @staticmethod
     def optimizer(parameters):
@@ -65,7 +65,7 @@ def fsdp(storage):
     other = fifty(storage=storage + "/other", preempt_at=20)
     last = {"storage": storage + "/other", "latest_checkpoint": other["uuid"]}
     told["of_allreduce"] = fifty(optimizations=FSDP, **last)
-    # In the middle of what is aggregated, its gradients are lost; it goes on.
+    # Between two aggregated batches gradients are lost, and training continues.
     options = {"storage": storage + "/middle", "frequency": 2, "optimizations": FSDP}
     first = fifty(preempt_at=7, **options)
     told["middle"] = fifty(latest_checkpoint=first["uuid"], **options)

@@ -1,4 +1,4 @@
-"""What is asked of torch's FullyShardedDataParallel, which no test machine can run: fake_fsdp.py."""
+"""The strategy fsdp, with a stand-in for torch's FullyShardedDataParallel: fake_fsdp.py."""
 
 import os
 import sys
@@ -45,13 +45,13 @@ class FsdpTest(unittest.TestCase):
         for (_, error), (_, expected) in zip(self.ranks[0]["full"]["errors"], one["errors"]):
             self.assertAlmostEqual(error, expected, delta=1e-4 * abs(expected))
 
-    def test_it_is_wrapped_by_size_with_the_trial_s_own_parameters(self):
+    def test_wraps_by_size_with_original_parameters(self):
         for rank in self.ranks:
             self.assertEqual(
                 rank["whole"]["calls"][0], ["wrap", {"min_num_params": 1000000}, None, True]
             )
 
-    def test_the_whole_is_gathered_on_the_chief_and_loaded_everywhere(self):
+    def test_gathers_full_state_on_chief_and_loads_it_on_all_ranks(self):
         for rank in self.ranks:
             self.assertIn(
                 ["state_dict_type", "FULL_STATE_DICT", True, True], rank["first"]["calls"]
@@ -61,13 +61,13 @@ class FsdpTest(unittest.TestCase):
             wanted = ["state_dict_type", "FULL_STATE_DICT", True, False]
             self.assertEqual(loads, [wanted, ["shard_full_optim_state_dict"]])
 
-    def test_a_torch_without_the_names_that_later_ones_warn_of(self):
+    def test_supports_torch_without_deprecated_names(self):
         for rank in self.newest:
             self.assertIn(["optim_state_dict"], rank["first"]["calls"])
             self.assertIn(["optim_state_dict_to_load"], rank["resumed"]["calls"])
             self.assert_close(rank["resumed"]["weights"], self.one["weights"])
 
-    def test_checkpoints_are_for_every_strategy(self):
+    def test_loads_checkpoints_of_other_strategies(self):
         for rank in self.ranks:
             for name in ("resumed", "ended_by_allreduce", "of_allreduce"):
                 self.assert_close(rank[name]["weights"], self.one["weights"])
@@ -80,18 +80,18 @@ class FsdpTest(unittest.TestCase):
         )
         self.assertEqual(set(loaded.net.state_dict()), set(self.one["weights"]))
 
-    def test_an_optimizer_of_two_models_is_refused(self):
+    def test_rejects_an_optimizer_of_two_models(self):
         for rank in self.ranks:
             self.assertIn("no wrapped model, or of several", rank["two_models"])
 
-    def test_where_torch_cannot_it_is_said_before_training(self):
+    def test_rejects_unsupported_torch_before_training(self):
         if torch.__version__.startswith("1."):
             for rank in self.ranks:
                 self.assertRegex(rank["here"], "needs GPUs, or torch 2.1 .*shard_optimizer")
 
 
 class LoadTest(unittest.TestCase):
-    def test_what_is_missing_is_said(self):
+    def test_reports_missing_support(self):
         with mock.patch.object(torch, "__version__", "1.13.0a0"):
             with self.assertRaisesRegex(
                 ValueError, "CPU cores and torch is 1.13.0a0: choose another"
@@ -104,7 +104,7 @@ class LoadTest(unittest.TestCase):
                 ):
                     fsdp.import_fsdp(torch.device("cpu"))
 
-    def test_numbers_and_names(self):
+    def test_converts_between_indices_and_names(self):
         told = {
             "state": {"a": {"step": 1}, "c": {"step": 3}},
             "param_groups": [{"lr": 1, "params": ["c"]}, {"lr": 2, "params": ["b", "a"]}],
@@ -121,7 +121,7 @@ class LoadTest(unittest.TestCase):
 
 
 class ClippingTest(unittest.TestCase):
-    def test_one_parameter_stands_for_the_other_ranks_gradients(self):
+    def test_clips_with_one_parameter_for_the_gradients_of_other_ranks(self):
         weights = [torch.nn.Parameter(torch.zeros(2)), torch.nn.Parameter(torch.zeros(1))]
         weights[0].grad = torch.tensor([3.0, 0.0])
         others = types.SimpleNamespace(sum=lambda own: own + 16.0)

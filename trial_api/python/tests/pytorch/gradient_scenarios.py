@@ -1,4 +1,4 @@
-"""How gradients travel between several ranks: what the ranks do together; see scenarios.py."""
+"""Scenarios of the exchange of gradients between several ranks; see scenarios.py."""
 
 import contextlib
 import io
@@ -16,13 +16,13 @@ MEGABYTE = 1 << 20
 
 
 def fifty(cls=NetTrial, distributed=None, **optimizations):
-    """The weights after 50 batches."""
+    """Returns the weights after 50 batches."""
     result = run(cls, max_length=dp.Batch(50), optimizations=optimizations, distributed=distributed)
     return {name: tensor.tolist() for name, tensor in result.weights.items()}
 
 
 class Clock:
-    """On which a batch takes as long as its bucket size costs."""
+    """A clock on which the time of a batch depends on the bucket size only."""
 
     def __init__(self, models, costs):
         self.models, self.costs, self.seconds = models, costs, 0
@@ -33,7 +33,7 @@ class Clock:
 
 
 class NotesSizes(NetTrial):
-    """Also counts what a hook of its own sees."""
+    """A Trial that records bucket sizes, and counts calls of its hooks."""
 
     def __init__(self, context):
         super().__init__(context)
@@ -74,7 +74,7 @@ def _tuned(costs, **optimizations):
 
 
 def fusion(_storage=None):
-    """The ranks' clocks disagree about what is best."""
+    """The clocks of the ranks prefer different sizes."""
     chief = not torch.distributed.get_rank()
     costs = {1: 4, 4: 3, 16: 1, 64: 2} if chief else {1: 1, 4: 2, 16: 3, 64: 4}
     return {
@@ -86,14 +86,14 @@ def fusion(_storage=None):
 
 
 def on_this_machine():
-    """Ranks that listen on the loopback alone, whatever nodes they are told to be on."""
+    """Returns a context on the loopback interface, regardless of the simulated nodes."""
     group = torch.distributed
     return core.DistributedContext(rank=group.get_rank(), size=group.get_world_size())
 
 
 @contextlib.contextmanager
 def counted():
-    """What this rank exchanges inside: the groups' sizes, by operation."""
+    """Yields the sizes of the groups of this rank's collectives, by operation."""
     told = {}
 
     def wrap(name):
@@ -116,7 +116,7 @@ def counted():
 
 
 def hierarchical(_storage=None):
-    """By name: weights, and what was exchanged how."""
+    """Returns the weights and the collectives of each case."""
     told = {}
     for name, options in (
         ("plain", {}),
@@ -140,7 +140,7 @@ def promised_hierarchical(_storage=None):
 
 
 class TwoModels(NetTrial):
-    """Whose gradients come out of one backward pass."""
+    """A Trial with two models and one backward pass."""
 
     def __init__(self, context):
         self.context = context

@@ -1,4 +1,4 @@
-"""Rates over training, against their formulas: those of lr_schedule_test.cc."""
+"""Learning rates against their formulas, which are those of lr_schedule_test.cc."""
 
 import math
 import unittest
@@ -16,7 +16,7 @@ class LrTest(unittest.TestCase):
         for got, want in zip(rates(factor, len(wanted), max_steps), wanted):
             self.assertAlmostEqual(got, want, places=12)
 
-    def test_each_follows_its_formula(self):
+    def test_schedules_follow_their_formulas(self):
         self.expect(lr.constant(), [1, 1, 1])
         self.expect(lr.polynomial(), [1, 0.75, 0.5, 0.25, 0, 0])
         self.expect(lr.polynomial(2, 0.2), [1, 0.65, 0.4, 0.25, 0.2, 0.2])
@@ -29,12 +29,12 @@ class LrTest(unittest.TestCase):
         self.assertEqual(lr.linear_scaling(4096, 256), 16)
         self.assertEqual(lr.square_root_scaling(4096, 256), 4)
 
-    def test_what_follows_a_warmup_counts_from_there(self):
+    def test_schedule_after_warmup_counts_from_its_end(self):
         self.expect(lr.warmup(2, lr.polynomial()), [0.5, 1, 1, 0.5, 0])
         self.expect(lr.warmup(4, start=0.2), [0.4, 0.6, 0.8, 1, 1])
-        self.expect(lr.warmup(4, lr.cosine()), [0.25, 0.5, 0.75, 1, 0])  # Nothing is left.
+        self.expect(lr.warmup(4, lr.cosine()), [0.25, 0.5, 0.75, 1, 0])  # Nothing remains after the warmup.
 
-    def test_a_schedule_goes_on_where_it_was(self):
+    def test_schedule_resumes_at_its_position(self):
         def make():
             optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.1)
             return optimizer, lr.schedule(optimizer, lr.warmup(3, lr.cosine()), 10)
@@ -58,7 +58,7 @@ class LrTest(unittest.TestCase):
         self.assertEqual(after, seen[4:])
         self.assertAlmostEqual(seen[0], 0.1 / 3)
 
-    def test_what_makes_no_sense_is_named(self):
+    def test_rejects_invalid_arguments_by_name(self):
         for make, said in (
             (lambda: lr.warmup(0), "lr.warmup(): steps is 0: must be at least 1"),
             (lambda: lr.stairs(5, -1), "lr.stairs(): gamma is -1: must be above 0"),

@@ -1,4 +1,4 @@
-"""What torch has otherwise since the one that the tests have: stand-ins of its newer forms."""
+"""Support for newer versions of torch, with stand-ins for what differs."""
 
 import pathlib
 import pickle
@@ -76,7 +76,7 @@ def safe_load(path, map_location, weights_only):
 
 
 class NewerTorchTest(unittest.TestCase):
-    def test_a_checkpoint_with_the_state_of_numpy_s_generator_needs_no_trust(self):
+    def test_loads_checkpoint_with_numpy_random_state_without_trust(self):
         state = {
             "models_state_dict": [{"module.weight": numpy.float64(2.5)}],
             "rng_state": {"np_rng_state": numpy.random.get_state()},
@@ -85,7 +85,7 @@ class NewerTorchTest(unittest.TestCase):
         for takes_names in (True, False):
             for older in (True, False) if takes_names else (None,):
                 data = written
-                if older is not None:  # As the other numpy would have written it.
+                if older is not None:  # As the other version of NumPy writes it.
                     names = (b"numpy._core", b"numpy.core")
                     data = written.replace(*(names if older else names[::-1]))
                 with tempfile.TemporaryDirectory() as folder:
@@ -100,7 +100,7 @@ class NewerTorchTest(unittest.TestCase):
                         told = determined_format.read_determined_checkpoint(path.parent)
                     self.assertEqual({"weight": 2.5}, told["models_state_dict"][0])
 
-    def test_a_checkpoint_that_runs_code_is_refused(self):
+    def test_rejects_checkpoint_that_runs_code(self):
         SafeGlobals.takes_names = True
         with tempfile.TemporaryDirectory() as folder:
             pathlib.Path(folder, "state_dict.pth").write_bytes(pickle.dumps(print))
@@ -110,7 +110,7 @@ class NewerTorchTest(unittest.TestCase):
                 with self.assertRaisesRegex(CheckpointError, "DET_TRUST_PICKLE=1 if you trust it"):
                     determined_format.read_determined_checkpoint(pathlib.Path(folder))
 
-    def test_a_gloo_that_can_add_bfloat16(self):
+    def test_uses_gloo_that_can_add_bfloat16(self):
         model = RefusingModel()
         with mock.patch.object(gradient_compression, "_can_add_bfloat16", lambda device: True):
             gradient_compression.compress_gradients(model, "bfloat16", torch.device("cpu"))
@@ -119,7 +119,7 @@ class NewerTorchTest(unittest.TestCase):
         bucket = types.SimpleNamespace(buffer=lambda: gradients)
 
         def all_reduce(tensor, group=None, async_op=False):
-            future.set_result([tensor * 2])  # Two ranks have the same.
+            future.set_result([tensor * 2])  # Two ranks have equal gradients.
             return types.SimpleNamespace(get_future=lambda: future)
 
         group = types.SimpleNamespace(size=lambda: 2)
@@ -128,7 +128,7 @@ class NewerTorchTest(unittest.TestCase):
                 told = model.hook(None, bucket).wait()
         self.assertEqual([1.0, 2.0], told.tolist())
 
-    def test_an_optimizer_whose_defaults_are_not_all_arguments(self):
+    def test_shards_optimizer_whose_defaults_are_not_all_arguments(self):
         ranks = types.SimpleNamespace(size=2)
         net = torch.nn.Linear(3, 2)
         made = NewAdamW(net.parameters(), lr=0.5)
@@ -140,7 +140,7 @@ class NewerTorchTest(unittest.TestCase):
         again = NewAdamW(groups, **told).param_groups[0]
         self.assertEqual(made.param_groups[0], again)
 
-    def test_an_optimizer_that_takes_anything(self):
+    def test_shards_optimizer_that_accepts_any_argument(self):
         class Any(torch.optim.SGD):
             def __init__(self, params, **options):
                 super().__init__(params, **options)
@@ -148,7 +148,7 @@ class NewerTorchTest(unittest.TestCase):
         made = Any(torch.nn.Linear(1, 1).parameters(), lr=0.5)
         self.assertEqual(made.defaults, zero._constructor_arguments(made))
 
-    def test_a_scaler_by_the_name_of_all_devices(self):
+    def test_creates_scaler_with_the_name_for_all_devices(self):
         asked = []
         told = Optimizations(mixed_precision="float16")
         with mock.patch.object(torch.amp, "GradScaler", asked.append, create=True):
@@ -158,7 +158,7 @@ class NewerTorchTest(unittest.TestCase):
         self.assertEqual(["cuda"], asked)
         self.assertEqual([], said)
 
-    def test_autocast_by_the_names_of_all_devices(self):
+    def test_reads_autocast_with_the_names_for_all_devices(self):
         asked = []
 
         def enabled(*device):
@@ -173,7 +173,7 @@ class NewerTorchTest(unittest.TestCase):
         self.assertEqual([("cpu",)], asked)
         self.assertEqual((True, torch.bfloat16), (modes._autocast, modes._dtype))
 
-    def test_buckets_that_nobody_may_arrange(self):
+    def test_leaves_buckets_alone_when_torch_has_no_api_for_them(self):
         model = types.SimpleNamespace(
             module=torch.nn.Linear(2, 1),
             reducer=object(),

@@ -1,4 +1,4 @@
-"""What the stages of a pipeline do together; see scenarios.py."""
+"""Scenarios for the stages of a pipeline; see scenarios.py."""
 
 import torch
 from det import pytorch as dp
@@ -10,7 +10,7 @@ PIPELINE = {"strategy": "pipeline", "pipeline_micro_batches": 3}
 
 
 def stage_of(result):
-    """All of what a stage has, and what was reported."""
+    """Returns the weights of a stage, and what was reported."""
     return {
         "weights": {name: tensor.tolist() for name, tensor in result.weights.items()},
         "reports": result.train.reports,
@@ -27,8 +27,9 @@ def fifty(cls=NetTrial, **options):
 
 
 class DeepTrial(NetTrial):
-    """Parameters in groups of different rates, with Adam; clipped by norm. No records are left that
-    three slots would not divide.
+    """A Trial with parameter groups of different learning rates, Adam, and clipping by norm.
+
+    The number of records is a multiple of three slots.
     """
 
     training_records = 90
@@ -48,7 +49,7 @@ class DeepTrial(NetTrial):
 
 
 class CountingTrial(NetTrial):
-    """What each batch has, and reducers see."""
+    """A Trial that records batches and what reducers get."""
 
     def __init__(self, context):
         super().__init__(context)
@@ -72,11 +73,11 @@ class FullTrial(NetTrial):
 
 
 class DrawsTrial(NoisyTrial):
-    """Dropout within a stage, and noise that is drawn outside of it."""
+    """A Trial with dropout within a stage, and noise that is drawn outside of it."""
 
 
 def pipelines(_storage=None):
-    """By name, on each rank."""
+    """Returns the results of each case on this rank."""
     told = {"net": fifty(optimizations=PIPELINE)}
     told["clipped"] = fifty(ClippedTrial, optimizations=PIPELINE)
     one_at_once = {"strategy": "pipeline", "pipeline_micro_batches": 1}
@@ -100,7 +101,7 @@ def deep_pipelines(storage):
     told["preempted"] = deep(optimizations=PIPELINE, **first)
     last = {"storage": storage + "/deep", "latest_checkpoint": told["preempted"]["uuid"]}
     told["resumed"] = deep(optimizations=PIPELINE, **last)
-    # Saved in parts, ended whole by all ranks, and the other way round.
+    # Saved with stages and resumed without, and the other way round.
     told["ended_whole"] = deep(**last)
     whole = deep(storage=storage + "/whole", preempt_at=20)
     last = {"storage": storage + "/whole", "latest_checkpoint": whole["uuid"]}
@@ -109,7 +110,7 @@ def deep_pipelines(storage):
 
 
 def noisy_pipelines(storage):
-    """An uninterrupted run and one that was stopped, in the middle of what is aggregated."""
+    """Runs without a stop, and with one between two aggregated batches."""
     options = {"frequency": 2, "batch_size": 8, "optimizations": PIPELINE}
     whole = fifty(DrawsTrial, **options)
     first = fifty(DrawsTrial, storage=storage + "/noisy", preempt_at=8, **options)
@@ -118,7 +119,7 @@ def noisy_pipelines(storage):
 
 
 class InPlaceTrial(NetTrial):
-    """Its second stage begins in place."""
+    """A Trial whose second stage begins with an in-place operation."""
 
     def __init__(self, context):
         self.context = context
@@ -156,7 +157,7 @@ def _trial(make, parameters=None):
 
 
 def refused_pipelines(_storage=None):
-    """What is said, by what is wrong."""
+    """Returns the error messages by mistake."""
     shared = nn.Linear(4, 4)
     layers = lambda: nn.Sequential(nn.Linear(4, 8), nn.Linear(8, 1))  # noqa: E731
     cases = {

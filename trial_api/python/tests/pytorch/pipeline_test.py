@@ -1,4 +1,4 @@
-"""A Sequential cut into stages: what two and three ranks learn is what one learns."""
+"""The strategy pipeline: two and three ranks learn what one learns."""
 
 import os
 import tempfile
@@ -50,44 +50,44 @@ class TwoStagesTest(Case):
         }
         cls.noisy, cls.refused = told["noisy_pipelines"], told["refused_pipelines"]
 
-    def test_they_learn_what_one_slot_learns(self):
+    def test_stages_learn_what_one_slot_learns(self):
         one = pipeline_scenarios.fifty()
         for name in ("net", "one_at_once"):
             self.assert_close(self.whole(self.told[name]), one["weights"])
             self.assert_same_reports(self.told[name], one)
 
-    def test_clipping_by_norm_sees_all_stages(self):
+    def test_clips_by_the_norm_of_all_stages(self):
         one = pipeline_scenarios.fifty(ClippedTrial)
         self.assert_close(self.whole(self.told["clipped"]), one["weights"])
 
-    def test_a_stage_that_begins_in_place(self):
+    def test_supports_a_stage_that_begins_in_place(self):
         one = pipeline_scenarios.fifty(pipeline_scenarios.InPlaceTrial)
         self.assert_close(self.whole(self.told["in_place"]), one["weights"])
 
-    def test_aggregated_batches(self):
+    def test_supports_aggregated_batches(self):
         one = pipeline_scenarios.fifty(frequency=2, batch_size=8)
         self.assert_close(self.whole(self.told["aggregated"]), one["weights"])
 
-    def test_mixed_precision(self):
+    def test_supports_mixed_precision(self):
         losses = [
             m["loss"] for group, _, m in self.told["half"][0]["reports"] if group == "training"
         ]
         self.assertLess(losses[-1], 0.7 * losses[0])
         self.assertNotEqual(self.told["half"][0]["weights"], self.told["net"][0]["weights"])
 
-    def test_each_record_counts_once(self):
+    def test_counts_each_record_once(self):
         one = pipeline_scenarios.fifty(pipeline_scenarios.CountingTrial, max_length=dp.Batch(10))
         self.assert_same_reports(self.told["counted"], one)
         one = pipeline_scenarios.fifty(pipeline_scenarios.FullTrial, max_length=dp.Batch(3))
         self.assert_same_reports(self.told["full"], one)
 
-    def test_a_resumed_run_is_the_uninterrupted_one(self):
+    def test_resumed_run_equals_uninterrupted_run(self):
         for rank in self.noisy:
             self.assertIn(rank["first"]["steps"], (8, 9))
             self.assertTrue(rank["whole"]["weights"])
             self.assertEqual(rank["whole"]["weights"], rank["resumed"]["weights"])
 
-    def test_what_cannot_be_cut_is_said(self):
+    def test_rejects_models_that_cannot_be_divided(self):
         for rank in self.refused:
             for name, words in (
                 ("no_sequential", "wrap_model.. got a Wide: write the model as a Sequential"),
@@ -115,21 +115,21 @@ class ThreeStagesTest(Case):
         cls.told = {name: [rank[name] for rank in ranks] for name in ranks[0]}
         cls.one = pipeline_scenarios.deep()
 
-    def test_they_learn_what_one_slot_learns(self):
+    def test_stages_learn_what_one_slot_learns(self):
         self.assert_close(self.whole(self.told["deep"]), self.one["weights"])
         self.assert_same_reports(self.told["deep"], self.one)
         states = [rank["state"] for rank in self.told["deep"]]
         self.assertEqual(sum(states), self.one["state"])
         self.assertTrue(all(states))
 
-    def test_they_stop_together_and_go_on(self):
+    def test_stages_stop_together_and_resume(self):
         steps = {rank["steps"] for rank in self.told["preempted"]}
         self.assertEqual(len(steps), 1)
         self.assertLessEqual(steps, {20, 21})
         self.assertTrue(self.told["preempted"][0]["acknowledged"])
         self.assert_close(self.whole(self.told["resumed"]), self.one["weights"])
 
-    def test_a_checkpoint_is_the_whole_for_every_strategy(self):
+    def test_checkpoint_loads_with_every_strategy(self):
         for rank in self.told["ended_whole"]:
             self.assert_close(rank["weights"], self.one["weights"])
         self.assert_close(self.whole(self.told["ended_in_parts"]), self.one["weights"])
@@ -146,13 +146,13 @@ class CutTest(unittest.TestCase):
         modules = [nn.Linear(size, 1, bias=False) if size else nn.Tanh() for size in sizes]
         return [list(stage) for stage in pipeline_stage.partition_modules(modules, stages)]
 
-    def test_stages_are_balanced(self):
+    def test_balances_stages(self):
         self.assertEqual(self.cut([4, 4, 4, 4], 2), [[0, 1], [2, 3]])
         self.assertEqual(self.cut([1, 1, 1, 9], 2), [[0, 1, 2], [3]])
         self.assertEqual(self.cut([9, 1, 1, 1], 3), [[0], [1], [2, 3]])
         self.assertEqual(self.cut([5, 0, 5, 0], 2), [[0], [1, 2, 3]])
 
-    def test_each_has_something_to_train(self):
+    def test_each_stage_has_parameters_that_require_gradients(self):
         self.assertEqual(self.cut([0, 0, 1, 0, 100], 2), [[0, 1, 2], [3, 4]])
         with self.assertRaisesRegex(
             ValueError, "2 of its modules have parameters that require gradients"
@@ -161,7 +161,7 @@ class CutTest(unittest.TestCase):
 
 
 class OptimizerStateTest(unittest.TestCase):
-    def test_parts_make_the_whole_and_again_parts(self):
+    def test_merges_and_extracts_stage_states(self):
         def state(numbers, groups):
             return {
                 "state": {i: {"step": n} for i, n in enumerate(numbers) if n},

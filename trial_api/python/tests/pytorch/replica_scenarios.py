@@ -1,4 +1,4 @@
-"""What nodes with one process each do together; see scenarios.py."""
+"""Scenarios for nodes with one process each; see scenarios.py."""
 
 import os
 from unittest import mock
@@ -13,7 +13,7 @@ __all__ = ["ClippedTrial", "SLOTS", "fifty", "replicas"]
 
 
 def fifty(cls=NetTrial, slots=None, mixed_precision="O0", **options):
-    """50 batches; slots: of the ranks, for in_process."""
+    """Trains 50 batches. `slots` has the number of slots of each rank, for in_process."""
     options = {"max_length": dp.Batch(50), "reporting_period": dp.Batch(10), **options}
     strategy = "in_process" if slots else "allreduce"
     told = {"strategy": strategy, "mixed_precision": mixed_precision}
@@ -30,13 +30,13 @@ def fifty(cls=NetTrial, slots=None, mixed_precision="O0", **options):
 
 
 class WholeBatches(NetTrial):
-    """No records are left that some number of slots would not divide."""
+    """A Trial whose number of records is a multiple of all numbers of slots."""
 
     training_records = 96
 
 
 class Recurrent(torch.nn.Module):
-    """Whose weights are used several times in a batch."""
+    """A Trial whose weights are used several times in a batch."""
 
     def __init__(self):
         super().__init__()

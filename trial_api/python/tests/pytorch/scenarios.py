@@ -1,4 +1,4 @@
-"""What two ranks do together; as a program, one rank of them. Each function gives JSON.
+"""Scenarios for two ranks. The program runs them as one rank; each function returns JSON.
 
 Usage: scenarios.py STORAGE OUTPUT NAME...
 """
@@ -37,7 +37,7 @@ def fifty_steps(_storage=None):
 
 
 def compressed(_storage=None):
-    """Weights by format."""
+    """Returns the weights by compression format."""
     told = {}
     for form in ("float16", "int8", "bfloat16"):
         options = {"gradient_compression": form, "tensor_fusion_threshold": 1}
@@ -60,7 +60,7 @@ def stream(_storage=None):
 
 
 class _Batches:
-    """So many, which nobody knows before."""
+    """A data set of so many records without a length."""
 
     def __init__(self, count):
         self.count = count
@@ -70,7 +70,7 @@ class _Batches:
 
 
 class OwnBatches(NetTrial):
-    """Of each rank's own, and not equally many."""
+    """Batches that differ between the ranks, also in number."""
 
     known = True
 
@@ -123,7 +123,7 @@ def elastic_whole():
 
 
 class DrawingTrial(NoisyTrial):
-    """Notes its losses and a number drawn at the end."""
+    """A Trial that records its losses and a random number at the end."""
 
     def __init__(self, context):
         super().__init__(context)
@@ -221,9 +221,7 @@ def aggregated_as_one():
 
 
 class TwoPasses(NetTrial):
-    """One loss of two forward passes of a net that keeps running means, as nets that tell real records
-    from made ones have it.
-    """
+    """A Trial with one loss of two forward passes of a model with running means, as in a GAN."""
 
     def __init__(self, context):
         self.context = context
@@ -240,7 +238,7 @@ def two_passes(_storage):
 
 
 class Heads(torch.nn.Module):
-    """Uses one of two, in turn."""
+    """A Trial that uses its two heads in turn."""
 
     def __init__(self, turns):
         super().__init__()
@@ -266,7 +264,7 @@ class UnusedTrial(HeadsTrial):
 
 
 def unused(_storage=None):
-    """Of what batches do not use: what the second kind of trial says, and weights of the first."""
+    """Returns the weights and the error for parameters that a batch does not use."""
     try:
         run(UnusedTrial, max_length=dp.Batch(2))
         said = None
@@ -290,7 +288,7 @@ class FindsTrial(NetTrial):
 
 
 class StaticTrial(UnusedTrial):
-    """Tells torch that each pass is as the first; it has a head that none uses."""
+    """A Trial with a static graph, and a head that is never used."""
 
     def __init__(self, context):
         super().__init__(context)
@@ -298,9 +296,7 @@ class StaticTrial(UnusedTrial):
 
 
 def other_buckets(storage):
-    """Resumed with a model whose buckets nobody arranges: one that may have unused parameters, and one
-    that is static.
-    """
+    """Resumes models whose buckets cannot be rebuilt: with unused parameters, and a static graph."""
     length = {"max_length": dp.Batch(8)}
     told = {"whole": of(run(NetTrial, **length))["weights"]}
     for name, first, second in (
@@ -314,7 +310,7 @@ def other_buckets(storage):
 
 
 class PartFirst(NetTrial):
-    """Its first batch goes through a part of the model, too, in a pass of its own."""
+    """A Trial whose first batch also has a forward pass of a part of the model."""
 
     def train_batch(self, batch, epoch_idx, batch_idx):
         if batch_idx == 0:
@@ -380,7 +376,7 @@ def main():
     told = {name: known[name](storage) for name in names}
     with open(output, "w", encoding="utf-8") as file:
         json.dump(told, file)
-    # Its threads must not outlive the interpreter: what they let go of would be Python's.
+    # Its threads must not outlive the interpreter, because they release Python objects.
     gc.collect()
     torch.distributed.destroy_process_group()
 

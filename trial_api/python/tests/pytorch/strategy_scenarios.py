@@ -1,4 +1,4 @@
-"""What two ranks do together by each strategy; see scenarios.py."""
+"""Scenarios for two ranks with each strategy; see scenarios.py."""
 
 import hashlib
 
@@ -36,7 +36,7 @@ class ClippedTrial(NetTrial):
 
 
 class HeadsTrial(NetTrial):
-    """Each rank uses a head of its own, and keeps a mean of what it saw, which no gradient moves."""
+    """A Trial with a different head on each rank, and a moving average without gradient."""
 
     def __init__(self, context):
         self.context = context
@@ -56,7 +56,7 @@ class HeadsTrial(NetTrial):
 
 
 def heads(_storage=None):
-    """By name, after one batch and after some: what ranks differ in."""
+    """Returns how the ranks differ in each case, after one batch and after several."""
     told = {}
     for name in ("parameter_server", "local_sgd", "async"):
         options = {"optimizations": {"strategy": name, "local_sgd_steps": 2}}
@@ -67,7 +67,7 @@ def heads(_storage=None):
 
 
 def strategies(_storage=None):
-    """By name, of the same 50 batches."""
+    """Returns the results of the same 50 batches in each case."""
     return {
         "allreduce": _of(_fifty()),
         "every_step": _of(_fifty(strategy="local_sgd", local_sgd_steps=1)),
@@ -84,7 +84,7 @@ def strategies(_storage=None):
 
 
 class PromisedTrial(AdamTrial):
-    """Whose gradients are clipped, and whose batches, in their order, make up larger ones."""
+    """A Trial with clipping, whose batches in order make up larger ones."""
 
     training_records = 96
 
@@ -100,7 +100,7 @@ class PromisedTrial(AdamTrial):
         return {"loss": loss}
 
 
-# Those that promise to be one rank with the same global batch.
+# The strategies whose result is that of one rank with the same global batch.
 PROMISED = {
     "allreduce": {},
     "sharded": {"shard_optimizer": True},
@@ -110,7 +110,7 @@ PROMISED = {
 
 
 def promised(_storage=None, cases=PROMISED, distributed=lambda: None):
-    """By name: the weights after 50 steps, each of a batch or of two that are aggregated."""
+    """Returns the weights after 50 steps of one batch, or of two that are aggregated, in each case."""
     return {
         name: {
             frequency: _of(
@@ -130,7 +130,7 @@ def promised(_storage=None, cases=PROMISED, distributed=lambda: None):
 
 
 class Wide(torch.nn.Module):
-    """Whose gradients fill several buckets, and whose layers are in another order than they compute."""
+    """A Trial with several buckets, whose layers are not in the order of computation."""
 
     def __init__(self):
         super().__init__()
@@ -149,7 +149,7 @@ class WideTrial(NetTrial):
 
 
 class RemovingTrial(WideTrial):
-    """Clears gradients so that they are gone."""
+    """A Trial that sets gradients to None."""
 
     def train_batch(self, batch, epoch_idx, batch_idx):
         loss = self.loss(batch)
@@ -161,7 +161,7 @@ class RemovingTrial(WideTrial):
 
 
 class SparseTrial(NetTrial):
-    """Whose first gradient is of the rows that a batch uses."""
+    """A Trial whose first gradient is sparse: the rows that a batch uses."""
 
     def __init__(self, context):
         self.context = context
@@ -178,7 +178,7 @@ class SparseTrial(NetTrial):
         return torch.mean((self.net(rows) - batch[1]) ** 2)
 
 
-# Three steps of the optimizer between two averages: a stop behind the fourth lies between two.
+# Three optimizer steps between two averages, so a stop after the fourth is between two averages.
 RESUMED = {
     "allreduce": (NoisyTrial, {}),
     "wide": (WideTrial, {}),
@@ -195,8 +195,9 @@ RESUMED = {
 
 
 def resumed_strategies(storage, cases=RESUMED, distributed=lambda: None):
-    """Stopped in the middle and gone on, against one run. Two batches a step: a stop that comes a
-    batch late lies between two steps.
+    """Stops and resumes each case, and runs it without a stop.
+
+    A step has two batches, so a stop that is one batch late is between two steps.
     """
     told = {}
     for name, (trial, optimizations) in cases.items():
@@ -218,7 +219,7 @@ def resumed_strategies(storage, cases=RESUMED, distributed=lambda: None):
 
 
 def _digest(result):
-    """Of every bit of the weights."""
+    """Returns a hash of all weights."""
     return {
         name: hashlib.sha256(tensor.numpy().tobytes()).hexdigest()
         for name, tensor in result.weights.items()
@@ -226,7 +227,7 @@ def _digest(result):
 
 
 class ShownTrial(AdamTrial):
-    """Whose callback is shown what is saved, and counts the state of it."""
+    """A Trial with a callback that counts the state that is saved."""
 
     def build_callbacks(self):
         self.shown = Shown()
@@ -251,7 +252,7 @@ SAVED = {
 
 
 def saved_by_two(storage):
-    """For one rank to go on from."""
+    """Saves checkpoints from which one rank resumes."""
     told = {}
     for name, (trial, optimizations) in SAVED.items():
         options = {"storage": f"{storage}/elastic-{name}", "max_length": dp.Batch(30)}

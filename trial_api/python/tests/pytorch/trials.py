@@ -1,4 +1,4 @@
-"""Trials that tests train, and what stands in for the master."""
+"""Trials for tests, and a stand-in for the master."""
 
 import itertools
 import os
@@ -14,8 +14,12 @@ from torch import nn
 
 
 class RecordingTrain(core.TrainContext):
-    """Keeps what is reported. best: what the master says of each validation. tensorboard: where event
-    files go.
+    """Records what is reported.
+
+    Args:
+        best: Whether each validation is the best so far.
+        on_validation: Called with the steps of each validation.
+        tensorboard: The folder for event files.
     """
 
     def __init__(self, best=True, on_validation=None, tensorboard=None):
@@ -46,14 +50,14 @@ class RecordingTrain(core.TrainContext):
 
 
 class Preempts:
-    """Asks to go once `wanted()`."""
+    """Requests preemption once `is_requested()` is true."""
 
-    def __init__(self, wanted):
-        self.wanted = wanted
+    def __init__(self, is_requested):
+        self.is_requested = is_requested
         self.acknowledged = False
 
     def should_preempt(self, auto_ack=True):
-        return self.wanted()
+        return self.is_requested()
 
     def acknowledge_preemption_signal(self):
         self.acknowledged = True
@@ -69,7 +73,7 @@ def records(count, seed=7):
 
 
 class NetTrial(dp.PyTorchTrial):
-    """A small net. Class attributes say what is particular."""
+    """A small model. Subclasses override class attributes."""
 
     training_records, validation_records = 100, 37
     dropout = 0.0
@@ -103,7 +107,7 @@ class NetTrial(dp.PyTorchTrial):
 
 
 class NoisyTrial(NetTrial):
-    """Draws from every random generator, and has a schedule of its learning rate."""
+    """A Trial that draws from every random generator, and has a learning-rate scheduler."""
 
     dropout = 0.3
     optimizer = staticmethod(lambda p: torch.optim.Adam(p, 0.01))
@@ -124,7 +128,7 @@ class NoisyTrial(NetTrial):
 
 
 class Run:
-    """What one fit() left."""
+    """The result of one fit()."""
 
     def __init__(self, trial, train, preempt, storage, uuids):
         self.trial = trial
@@ -157,7 +161,7 @@ _numbers = itertools.count()
 
 
 def new_storage():
-    """A folder that is not there yet, the same on all ranks."""
+    """Returns a folder that does not exist yet, the same on all ranks."""
     if "STORAGE_OF_RANKS" in os.environ:
         return os.path.join(os.environ["STORAGE_OF_RANKS"], f"run-{next(_numbers)}")
     return os.path.join(tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR")), "c")
@@ -178,8 +182,12 @@ def run(
     distributed=None,
     **arguments,
 ):
-    """Trains by a Trainer. distributed: of its ranks. preempt_at: after so many batches the chief hears
-    of a preemption.
+    """Trains with a Trainer.
+
+    Args:
+        preempt_at: The number of batches after which the chief is preempted.
+        distributed: The ranks.
+        **arguments: Those of fit().
     """
     storage = storage or new_storage()
     notes = _NotesUuids()

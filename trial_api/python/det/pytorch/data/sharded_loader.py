@@ -232,7 +232,8 @@ class _Fetcher:
 class _IterableShard(IterableDataset[Any]):
     """This rank's parts of the batches of a data set that every rank reads completely.
 
-    The random numbers of the data set follow from the seed and the epoch, so all ranks read the same.
+    The random numbers of the data set follow from the seed and the epoch, so all ranks read the
+    same.
     """
 
     def __init__(

@@ -28,9 +28,9 @@ _DEEPSPEED_FIELDS = {
 class DeepSpeedTrialContext(PyTorchTrialContext):
     """What a DeepSpeedTrial knows of its experiment, and its engines.
 
-    det.pytorch.deepspeed.init() creates it. A Trial passes its engines to wrap_model_engine() in its
-    constructor. DeepSpeed's configuration determines how they are trained. The methods for models,
-    optimizers and schedulers of PyTorchTrialContext raise RuntimeError.
+    det.pytorch.deepspeed.init() creates it. A Trial passes its engines to wrap_model_engine() in
+    its constructor. DeepSpeed's configuration determines how they are trained. The methods for
+    models, optimizers and schedulers of PyTorchTrialContext raise RuntimeError.
 
     Attributes:
         engines: What wrap_model_engine() returned, in order.

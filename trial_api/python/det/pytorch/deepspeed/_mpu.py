@@ -13,8 +13,8 @@ class ModelParallelUnit:
     Attributes:
         data_parallel_rank: The index of the model replica, from 0.
         data_parallel_world_size: The number of model replicas.
-        should_report_metrics: Whether what train_batch() and evaluate_batch() return on this rank is
-            reported.
+        should_report_metrics: Whether what train_batch() and evaluate_batch() return on this rank
+            is reported.
         should_build_data_loader: Whether this rank reads data.
     """
 

@@ -19,7 +19,8 @@ class DeepSpeedTrial(abc.ABC):
     """Models that DeepSpeed trains, their data, and how they are trained.
 
     The same class trains on one slot and on many. The constructor creates engines with
-    deepspeed.initialize(), and passes them to context.wrap_model_engine(). README.md has an example.
+    deepspeed.initialize(), and passes them to context.wrap_model_engine(). README.md has an
+    example.
     """
 
     @abc.abstractmethod
@@ -35,8 +36,8 @@ class DeepSpeedTrial(abc.ABC):
         """Returns the training data. Called once on ranks that read data.
 
         Returns:
-            What PyTorchTrial.build_training_data_loader() may return. The loader's batch size is that
-            of a micro-batch: context.get_train_micro_batch_size_per_gpu().
+            What PyTorchTrial.build_training_data_loader() may return. The loader's batch size is
+            that of a micro-batch: context.get_train_micro_batch_size_per_gpu().
         """
 
     @abc.abstractmethod

@@ -20,7 +20,8 @@ STRATEGIES = (
     "in_process",
 )
 PRECISIONS = ("O0", "O1", "O2", "O3", "float16", "bfloat16")
-# All fields of the section. The master warns about those that nothing reads when it gets the config.
+# All fields of the section. The master warns about those that nothing reads when it gets the
+# config.
 _NAMES = (
     "aggregation_frequency",
     "auto_tune_tensor_fusion",
@@ -48,7 +49,8 @@ class Optimizations:
         aggregation_frequency: The number of batches whose gradients make one optimizer step.
         average_aggregated_gradients: Whether their gradients are averaged; otherwise summed.
         compression: One of COMPRESSION_FORMATS, in which gradients are sent.
-        tensor_fusion_threshold: The bucket size in MB. 64, the config's default, leaves it to torch.
+        tensor_fusion_threshold: The bucket size in MB. 64, the config's default, leaves it to
+            torch.
         strategy: One of STRATEGIES.
         local_sgd_steps: The number of optimizer steps between two averages.
         shard_optimizer: Whether each rank keeps a part of the optimizer state (ZeRO stage 1).

@@ -1,11 +1,12 @@
 """An all-gather of one small number per rank through memory that the ranks of one node share.
 
 StopAgreement runs it once for each batch. It is not an all-reduce of torch.distributed because that
-costs a small network several hundredths of its training time: each all-reduce wakes up a thread of the
-backend and sends messages, whereas a store and a load in shared memory take less than a microsecond.
-`tests/bench/training/run_python` measures the difference (the loop against a hand-written
-DistributedDataParallel loop). A TCPStore or FileStore of torch needs a round trip or a file lock for
-each value, so it is slower still. Ranks on several nodes use an asynchronous all-reduce.
+costs a small network several hundredths of its training time: each all-reduce wakes up a thread of
+the backend and sends messages, whereas a store and a load in shared memory take less than a
+microsecond. `tests/bench/training/run_python` measures the difference (the loop against a
+hand-written DistributedDataParallel loop). A TCPStore or FileStore of torch needs a round trip or a
+file lock for each value, so it is slower still. Ranks on several nodes use an asynchronous
+all-reduce.
 """
 
 from __future__ import annotations

@@ -36,15 +36,15 @@ def torch_batch_process(
     """Passes each record to process_batch() of one rank, in batches. Collective.
 
     A launcher starts one process for each rank, and every rank calls it. A preempted run ends after
-    the present batch, and the next run continues after it, on any number of slots. After a failure, the
-    next run continues from the progress that was stored last.
+    the present batch, and the next run continues after it, on any number of slots. After a failure,
+    the next run continues from the progress that was stored last.
 
     Args:
         batch_processor_cls: The class that processes batches.
         dataset: A data set with a length and `__getitem__`.
         batch_size: The number of records of a batch on each rank. None: 1.
-        max_batches: The maximum number of batches of each rank, including those of earlier runs. None:
-            no limit.
+        max_batches: The maximum number of batches of each rank, including those of earlier runs.
+            None: no limit.
         checkpoint_interval: The number of batches after which progress is stored.
         dataloader_kwargs: Arguments of torch's DataLoader, except batch_size, shuffle, sampler,
             batch_sampler and drop_last.

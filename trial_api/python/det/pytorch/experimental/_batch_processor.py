@@ -77,9 +77,9 @@ class TorchBatchProcessorContext:
     def upload_path(self) -> Iterator[pathlib.Path]:
         """Stores the files of a folder beside the checkpoints, for a with-statement.
 
-        They are stored in `<cluster>/inference/experiment/<id>/trial/<id>` of the checkpoint storage,
-        and off the cluster in `inference`. A file of the same name is replaced, so use a different name
-        on each rank and for each batch.
+        They are stored in `<cluster>/inference/experiment/<id>/trial/<id>` of the checkpoint
+        storage, and off the cluster in `inference`. A file of the same name is replaced, so use a
+        different name on each rank and for each batch.
 
         Yields:
             An empty folder, whose files are stored at the end of the block.
@@ -138,7 +138,8 @@ class TorchBatchProcessor(abc.ABC):
         Args:
             batch: What the DataLoader's collate_fn returned, on the host, with at most batch_size
                 records.
-            batch_idx: The index of this rank's batch, from 0. A run that resumes continues to count.
+            batch_idx: The index of this rank's batch, from 0. A run that resumes continues to
+                count.
         """
 
     def on_checkpoint_start(self) -> None:  # noqa: B027

@@ -81,8 +81,8 @@ def _warn_once(names: Iterable[str], reported: Collection[str], why: str) -> Non
 class TrainingMetrics:
     """The metrics of the batches since the last training report.
 
-    They are those of this rank and, in a run that resumed, of the ranks that it replaces. A batch is
-    weighted with the fraction of its records that the rank had.
+    They are those of this rank and, in a run that resumed, of the ranks that it replaces. A batch
+    is weighted with the fraction of its records that the rank had.
 
     Attributes:
         batches: The metrics of each batch by name; tensors may be on the device.
@@ -204,7 +204,8 @@ def _reduce(reducer: Reducer, values: list[tuple[float, int]]) -> float:
         return max(numbers)
     if reducer is Reducer.MIN:
         return min(numbers)
-    # fsum is exact, so the result does not depend on the division among ranks. It raises for infinities.
+    # fsum is exact, so the result does not depend on the division among ranks. It raises for
+    # infinities.
     if any(math.isinf(number) for number in numbers):
         return sum(v * n for v, n in values) / sum(n for _, n in values)
     return math.fsum(v * n for v, n in values) / sum(n for _, n in values)

@@ -61,8 +61,8 @@ def _list_numpy_globals() -> list[list[Any]]:
     """Returns what creates NumPy arrays and scalars, which these files have for its random state.
 
     Returns:
-        Two alternatives for safe_globals(): with the module names of every version of NumPy, and for
-        a torch that does not accept names, with the objects only.
+        Two alternatives for safe_globals(): with the module names of every version of NumPy, and
+        for a torch that does not accept names, with the objects only.
     """
     try:
         import numpy

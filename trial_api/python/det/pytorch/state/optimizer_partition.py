@@ -1,7 +1,7 @@
 """Divides the optimizer state among the ranks for a checkpoint.
 
-Each rank writes about as much as any other; the chief also writes the weights. All ranks have all of the
-state, or each has its part of a ZeroRedundancyOptimizer's.
+Each rank writes about as much as any other; the chief also writes the weights. All ranks have all
+of the state, or each has its part of a ZeroRedundancyOptimizer's.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """What a rank alone has, in its file of a checkpoint, and how the ranks of a later run take it over.
 
-Rank q of the earlier run belongs to rank q % n of n. A rank that takes over several adds up what they
-have, so that the sum over the ranks is unchanged. Gradients, which are averaged, are weighted with the
-parts of the global batch then and now. A rank that is new starts as if it had seen nothing yet.
+Rank q of the earlier run belongs to rank q % n of n. A rank that takes over several adds up what
+they have, so that the sum over the ranks is unchanged. Gradients, which are averaged, are weighted
+with the parts of the global batch then and now. A rank that is new starts as if it had seen nothing
+yet.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Files of tensors in the safetensors format: the header's length (8 bytes), a JSON header, data.
 
-The safetensors library reads the files, too. Numbers have the byte order of this machine; the format
-requires little-endian.
+The safetensors library reads the files, too. Numbers have the byte order of this machine; the
+format requires little-endian.
 """
 
 from __future__ import annotations

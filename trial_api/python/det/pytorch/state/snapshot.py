@@ -1,7 +1,7 @@
 """A copy of a rank's state in host memory, and its files.
 
-The memory is kept from one checkpoint to the next, and allocated before the first: a copy into pages that
-the kernel has not provided yet takes several times as long.
+The memory is kept from one checkpoint to the next, and allocated before the first: a copy into
+pages that the kernel has not provided yet takes several times as long.
 """
 
 from __future__ import annotations

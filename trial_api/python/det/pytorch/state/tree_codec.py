@@ -1,7 +1,7 @@
 """Converts what state_dict() functions return to JSON and tensors, and back.
 
-JSON lacks tuples, NaN, numbers as keys and more: {"$": kind, ...} stands for them. Decoding creates only
-the kinds that are listed here, so a file cannot execute code.
+JSON lacks tuples, NaN, numbers as keys and more: {"$": kind, ...} stands for them. Decoding creates
+only the kinds that are listed here, so a file cannot execute code.
 """
 
 from __future__ import annotations

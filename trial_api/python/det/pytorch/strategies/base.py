@@ -1,8 +1,8 @@
 """The interface of a strategy: how the ranks of a trial keep one model.
 
-All methods are collective, and are called on the training thread. Between two calls of synchronize()
-the models of the ranks may differ. After it they have the same weights, buffers and optimizer state,
-so any of them is the content of a checkpoint.
+All methods are collective, and are called on the training thread. Between two calls of
+synchronize() the models of the ranks may differ. After it they have the same weights, buffers and
+optimizer state, so any of them is the content of a checkpoint.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ class Strategy:
     """The default: gradients are averaged during the backward pass (allreduce), or there is one rank.
 
     Attributes:
-        is_sharded: Whether each rank has only a part of the weights. Then all ranks compute together.
+        is_sharded: Whether each rank has only a part of the weights. Then all ranks compute
+            together.
         saves_gradients: Whether checkpoints contain the gradients of an incomplete optimizer step.
         partitions_optimizer_state: Whether each rank writes a part of the optimizer state.
     """

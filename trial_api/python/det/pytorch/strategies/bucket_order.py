@@ -1,10 +1,10 @@
 """Which gradients share a bucket of DistributedDataParallel in a run that resumed.
 
-torch rearranges the buckets of a model after the first backward pass with communication, in the order
-in which the gradients arrived. If three ranks or more add them, the order of the sum depends on a
-gradient's place in its bucket, and so do the last bits. With compression `int8`, a bucket has one scale.
-So a checkpoint contains that order, and a run that resumes makes a backward pass of zeros in it before
-its first step.
+torch rearranges the buckets of a model after the first backward pass with communication, in the
+order in which the gradients arrived. If three ranks or more add them, the order of the sum depends
+on a gradient's place in its bucket, and so do the last bits. With compression `int8`, a bucket has
+one scale. So a checkpoint contains that order, and a run that resumes makes a backward pass of
+zeros in it before its first step.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ class GradientOrderRecorder:
         if not _is_rebuildable(model):
             return
         for name, parameter in _get_exchanged_parameters(model).items():
-            # The node that accumulates the gradient in the parameter, where torch's hook is as well.
+            # The node that accumulates the gradient in the parameter, where torch's hook is as
+            # well.
             view: Any = parameter.expand_as(parameter)
             accumulator = view.grad_fn.next_functions[0][0]
             self._hooks.append(accumulator.register_hook(self._make_hook(name)))
@@ -84,8 +85,8 @@ def rebuild_buckets(model: Any, order: list[str]) -> bool:
         order: The names of its parameters.
 
     Returns:
-        False if nothing was done, because the order is not of this model or torch has no such API. The
-        last bits of sums may differ then.
+        False if nothing was done, because the order is not of this model or torch has no such API.
+        The last bits of sums may differ then.
     """
     parameters = _get_exchanged_parameters(model)
     if set(order) != set(parameters) or not _is_rebuildable(model):

@@ -1,7 +1,7 @@
 """Communication hooks of DistributedDataParallel.
 
-torch compares the annotations of a hook with its classes, and refuses strings. So this module does not
-import annotations from __future__.
+torch compares the annotations of a hook with its classes, and refuses strings. So this module does
+not import annotations from __future__.
 """
 
 from typing import TYPE_CHECKING, Any

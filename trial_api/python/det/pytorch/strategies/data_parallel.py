@@ -18,8 +18,8 @@ from det.pytorch.strategies.gradient_compression import compress_gradients
 from det.pytorch.strategies.hierarchical_allreduce import HierarchicalAllreduce, NodeGroups
 from det.pytorch.strategies.in_process import replicate, unwrap_replicas
 
-# What a wrapper keeps when it is built anew: the mode, and the hooks and attributes that others have
-# set. The set depends on the version of torch.
+# What a wrapper keeps when it is built anew: the mode, and the hooks and attributes that others
+# have set. The set depends on the version of torch.
 _KEPT_ATTRIBUTES = {"_hook", *vars(torch.nn.Module())} - {"_parameters", "_buffers", "_modules"}
 
 
@@ -117,8 +117,8 @@ def wrap_data_parallel(
         find_unused_parameters: Whether a batch may use only some of the parameters.
 
     Returns:
-        The model with the chief's weights. With strategies allreduce and in_process its gradients are
-        averaged over the ranks. With one rank and one slot, the model itself.
+        The model with the chief's weights. With strategies allreduce and in_process its gradients
+        are averaged over the ranks. With one rank and one slot, the model itself.
     """
     model = replicate(model.to(device), device, shard.slots)
     if process_group.size == 1:
@@ -193,8 +193,8 @@ def train_batch_scope(
 
     Args:
         models: The wrapped models.
-        average_gradients: Whether gradients are averaged over the ranks; otherwise they accumulate on
-            each rank.
+        average_gradients: Whether gradients are averaged over the ranks; otherwise they accumulate
+            on each rank.
     """
     stack = contextlib.ExitStack()
     for model in models:

@@ -70,8 +70,8 @@ def quantize(numbers: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Quantizes numbers to 8 bits.
 
     Returns:
-        The levels (int8, the shape of `numbers`) and the scale (float32, shape [1]). The numbers are
-        about the levels times the scale. NaN or infinity among the numbers becomes the scale.
+        The levels (int8, the shape of `numbers`) and the scale (float32, shape [1]). The numbers
+        are about the levels times the scale. NaN or infinity among the numbers becomes the scale.
     """
     tiny = torch.finfo(torch.float32).tiny
     scale = (numbers.abs().max().float() / _MAX_LEVEL).clamp(min=tiny).reshape(1)

@@ -1,7 +1,7 @@
 """`optimizations.hierarchical_allreduce`: one rank of each node communicates with other nodes.
 
-Gradients are summed within each node, then among the first ranks of the nodes, and the sum is broadcast
-within each node.
+Gradients are summed within each node, then among the first ranks of the nodes, and the sum is
+broadcast within each node.
 """
 
 from __future__ import annotations

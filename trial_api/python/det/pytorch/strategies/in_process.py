@@ -1,7 +1,7 @@
 """The strategy in_process: one process computes on all slots of its node.
 
-The records of a batch are divided among replicas of the model, one for each slot, and the outputs are
-concatenated. Autograd adds the gradients of the replicas.
+The records of a batch are divided among replicas of the model, one for each slot, and the outputs
+are concatenated. Autograd adds the gradients of the replicas.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class GpuDataParallel(_DataParallel):
 class ThreadDataParallel(torch.nn.Module):
     """Replicas on threads, which torch runs in parallel; with the attributes of the model within.
 
-    The replicas share the parameters. Buffers, such as running means, are those that the first replica
-    leaves, as they are the chief's among ranks. Each replica has its own random numbers.
+    The replicas share the parameters. Buffers, such as running means, are those that the first
+    replica leaves, as they are the chief's among ranks. Each replica has its own random numbers.
     """
 
     def __init__(self, module: torch.nn.Module, slots: int) -> None:
@@ -145,8 +145,8 @@ _Arguments = tuple[Sequence[Any], Mapping[str, Any]]  # args and kwargs of forwa
 def split_batch(arguments: _Arguments, parts: int) -> list[Any]:
     """Divides the arguments of forward() by records, as ranks would read them.
 
-    Each tensor has one row for each record. A tensor with a single row, or without dimensions, goes to
-    all parts. Parts without records are left out.
+    Each tensor has one row for each record. A tensor with a single row, or without dimensions, goes
+    to all parts. Parts without records are left out.
 
     Args:
         arguments: The positional and the keyword arguments.
@@ -244,7 +244,8 @@ def _make_like(value: Any, items: list[Any]) -> Any:
 def join_outputs(outputs: list[Any], weights: list[int]) -> Any:
     """Joins the outputs of the replicas to that of one model.
 
-    Tensors are concatenated; for single numbers, such as losses, the mean over all records is taken.
+    Tensors are concatenated; for single numbers, such as losses, the mean over all records is
+    taken.
 
     Args:
         outputs: The output of each replica.

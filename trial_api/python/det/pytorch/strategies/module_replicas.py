@@ -53,8 +53,8 @@ def fan_out(tensor: torch.Tensor, count: int) -> Sequence[torch.Tensor]:
 def replicate_module(module: torch.nn.Module, count: int) -> Iterator[list[torch.nn.Module]]:
     """Yields replicas of a module for one forward pass.
 
-    The first is the module itself. The others have copies of the buffers, and attributes that they set
-    are lost.
+    The first is the module itself. The others have copies of the buffers, and attributes that they
+    set are lost.
     """
     parameters = {id(parameter): parameter for parameter in module.parameters()}
     fans = {known: fan_out(parameter, count) for known, parameter in parameters.items()}

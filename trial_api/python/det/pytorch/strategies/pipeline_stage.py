@@ -1,8 +1,9 @@
 """A torch.nn.Sequential that is divided into stages, one on each rank.
 
-All ranks get the same batch. It passes through the stages in micro-batches, so several stages compute
-at once. The last stage sends its output to all ranks, so all compute the same loss. The gradient of the
-last stage's output is used there, and each stage sends the gradient of its input to the stage before.
+All ranks get the same batch. It passes through the stages in micro-batches, so several stages
+compute at once. The last stage sends its output to all ranks, so all compute the same loss. The
+gradient of the last stage's output is used there, and each stage sends the gradient of its input to
+the stage before.
 
 Huang et al., "GPipe: efficient training of giant neural networks using pipeline parallelism", 2019.
 """

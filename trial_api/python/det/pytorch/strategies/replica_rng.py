@@ -1,8 +1,9 @@
 """Random numbers for replicas of a model on threads of one process.
 
-The order in which threads draw from torch's one generator would be arbitrary. So each replica has its own
-generator in each forward pass. Its seed is drawn from torch's generator when any of the replicas first
-draws: the same in a run that repeats or resumes, and nothing is drawn if no replica draws.
+The order in which threads draw from torch's one generator would be arbitrary. So each replica has
+its own generator in each forward pass. Its seed is drawn from torch's generator when any of the
+replicas first draws: the same in a run that repeats or resumes, and nothing is drawn if no replica
+draws.
 """
 
 from __future__ import annotations
@@ -178,8 +179,8 @@ _patched = False
 def patch_torch_rng_functions() -> None:
     """Makes get_rng_state(), set_rng_state() and manual_seed() use the replica's generator, once.
 
-    torch.utils.checkpoint recomputes a part of a forward pass in the backward pass, and draws what the
-    replica drew.
+    torch.utils.checkpoint recomputes a part of a forward pass in the backward pass, and draws what
+    the replica drew.
     """
     global _patched
     if _patched:

@@ -24,8 +24,8 @@ def shard_optimizer(
         A ZeroRedundancyOptimizer of the same class and options, or the optimizer itself.
 
     Raises:
-        ValueError: If the optimizer is a ZeroRedundancyOptimizer, whose ranks step together, and the
-            strategy lets each rank step alone.
+        ValueError: If the optimizer is a ZeroRedundancyOptimizer, whose ranks step together, and
+            the strategy lets each rank step alone.
     """
     if is_zero_optimizer(optimizer) and optimizations.strategy != "allreduce":
         raise ValueError(
@@ -47,8 +47,8 @@ def shard_optimizer(
 def _constructor_arguments(optimizer: torch.optim.Optimizer) -> dict[str, Any]:
     """Returns the defaults that the constructor of the optimizer's class accepts.
 
-    The parameter groups contain all options. AdamW of torch 2.7 has defaults that it sets itself and
-    does not accept as arguments.
+    The parameter groups contain all options. AdamW of torch 2.7 has defaults that it sets itself
+    and does not accept as arguments.
     """
     known = inspect.signature(type(optimizer).__init__).parameters
     if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in known.values()):

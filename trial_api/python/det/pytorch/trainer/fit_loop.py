@@ -1,8 +1,8 @@
 """The training loop of one rank: train, report, validate, save, stop.
 
 What is due is a function of how far training is, and is done before the next batch. The state in a
-checkpoint says what was done. So a resumed run continues as the run that saved it would have. All ranks
-take the same decisions.
+checkpoint says what was done. So a resumed run continues as the run that saved it would have. All
+ranks take the same decisions.
 """
 
 from __future__ import annotations
@@ -184,8 +184,8 @@ class FitLoop:
             progress.batch = progress.records = 0
 
     def _build_data(self) -> None:
-        # A Trial that draws random numbers here, for example to split its data, draws the same ones on
-        # all ranks and in all runs.
+        # A Trial that draws random numbers here, for example to split its data, draws the same ones
+        # on all ranks and in all runs.
         seed_all(derive_seed(self._context.get_trial_seed()))
         training_data = self._shard(
             self._trial.build_training_data_loader(), "build_training_data_loader", True
@@ -357,8 +357,8 @@ class FitLoop:
         steps = progress.steps_completed
         if schedule.is_report_due(progress) and progress.reported_at != steps:
             self._report()
-        # The checkpoint is complete before the search gets the validation: it may copy the trial, or
-        # pause it here.
+        # The checkpoint is complete before the search gets the validation: it may copy the trial,
+        # or pause it here.
         if schedule.is_rung(progress) and not schedule.is_finished(progress):
             self._save()
             self._saver.finish()

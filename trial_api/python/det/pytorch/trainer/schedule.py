@@ -1,6 +1,7 @@
 """What is due after how many batches.
 
-It is a function of how far training is, so a resumed run does what the uninterrupted one would have done.
+It is a function of how far training is, so a resumed run does what the uninterrupted one would have
+done.
 """
 
 from __future__ import annotations

@@ -193,8 +193,8 @@ class Trainer:
             max_length: How long to train. None: on the cluster `searcher.max_length` of the config,
                 or `searcher.max_time` if its time_metric is batches, records or epochs.
             reporting_period: How often to report training metrics. Batch(100) by default.
-            checkpoint_policy: Which checkpoints to save after a validation: "best", "all" or "none".
-                Off the cluster "best" is the same as "all".
+            checkpoint_policy: Which checkpoints to save after a validation: "best", "all" or
+                "none". Off the cluster "best" is the same as "all".
             latest_checkpoint: The UUID of the checkpoint to start from; on the cluster
                 det.get_cluster_info().latest_checkpoint, to resume after a restart. From another
                 trial's checkpoint only weights and optimizer state are loaded. Off the cluster, a
@@ -205,8 +205,8 @@ class Trainer:
             profiling_enabled: Whether to call configure_profiler().
 
         Raises:
-            TypeError: If a period is not a Batch or Epoch, or the Trial's methods return objects of a
-                wrong type.
+            TypeError: If a period is not a Batch or Epoch, or the Trial's methods return objects of
+                a wrong type.
             ValueError: If an argument is invalid, max_length is unknown, or the data is too small.
             RuntimeError: If the Trial wrapped no model, or the training data ended early.
             CheckpointError: If the checkpoint does not fit, or one could not be saved.

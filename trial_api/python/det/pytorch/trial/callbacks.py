@@ -12,8 +12,8 @@ from typing import Any
 class PyTorchCallback:
     """The base class of callbacks. Override the methods that you need.
 
-    A Trial returns callbacks by name from build_callbacks(). Unless the method says otherwise, it is
-    called on the training thread of every rank, in the order of the names.
+    A Trial returns callbacks by name from build_callbacks(). Unless the method says otherwise, it
+    is called on the training thread of every rank, in the order of the names.
 
     Example:
         >>> class LearningRateLogger(PyTorchCallback):
@@ -58,8 +58,8 @@ class PyTorchCallback:
 
         Args:
             avg_metrics: The means over the batches of all ranks since the last report.
-            batch_metrics: The metrics of each batch of this rank since the last report. In a run that
-                resumed on fewer ranks, also those of the ranks that it replaces.
+            batch_metrics: The metrics of each batch of this rank since the last report. In a run
+                that resumed on fewer ranks, also those of the ranks that it replaces.
         """
 
     def on_validation_start(self) -> None:

@@ -259,11 +259,12 @@ class PyTorchTrialContext:
         Args:
             model: The model. It is moved to the slot's device in place.
             find_unused_parameters: Whether a batch may use only some of its parameters. On several
-                slots the autograd graph of each forward pass is searched for those, which takes time.
+                slots the autograd graph of each forward pass is searched for those, which takes
+                time.
 
         Returns:
-            The model to compute with. It has the chief's initial weights, its gradients are averaged
-            over the slots, and checkpoints contain its state_dict().
+            The model to compute with. It has the chief's initial weights, its gradients are
+            averaged over the slots, and checkpoints contain its state_dict().
 
         Raises:
             TypeError: If it is not a torch.nn.Module.
@@ -311,8 +312,8 @@ class PyTorchTrialContext:
 
         Raises:
             TypeError: If it is not a torch.optim.Optimizer.
-            ValueError: If the strategy does not support it, or backward_passes_per_step is less than
-                1.
+            ValueError: If the strategy does not support it, or backward_passes_per_step is less
+                than 1.
         """
         if not isinstance(optimizer, torch.optim.Optimizer):
             kind = type(optimizer).__name__
@@ -485,9 +486,9 @@ class PyTorchTrialContext:
 
         Args:
             optimizer: What wrap_optimizer() returned.
-            clip_grads: Called with the parameters before the step, to clip their gradients. If slots
-                have parts of the weights, one more parameter represents the others' gradients, so
-                that the 2-norm is that of the complete model.
+            clip_grads: Called with the parameters before the step, to clip their gradients. If
+                slots have parts of the weights, one more parameter represents the others'
+                gradients, so that the 2-norm is that of the complete model.
             auto_zero_grads: Whether gradients are set to zero after the step.
             scaler: What wrap_scaler() returned. The Trial calls its update().
             grad_scaler: Another name of scaler.
@@ -591,7 +592,8 @@ class PyTorchTrialContext:
 
         Args:
             *args: Arguments of torch.profiler.profile.
-            **kwargs: Keyword arguments of torch.profiler.profile. By default, traces are written to TensorBoard's folder.
+            **kwargs: Keyword arguments of torch.profiler.profile. By default, traces are written to
+                TensorBoard's folder.
         """
         profiler: Any = torch.profiler  # Not fully annotated.
         kwargs.setdefault(

@@ -52,8 +52,8 @@ class PyTorchExperimentalContext:
     def use_amp(self) -> None:
         """Enables automatic mixed precision.
 
-        train_batch() and evaluate_batch() run under torch.autocast: in float16 with loss scaling on a
-        GPU, in bfloat16 on a CPU. No further calls are needed.
+        train_batch() and evaluate_batch() run under torch.autocast: in float16 with loss scaling on
+        a GPU, in bfloat16 on a CPU. No further calls are needed.
 
         Raises:
             RuntimeError: If optimizations.mixed_precision of the config is set.

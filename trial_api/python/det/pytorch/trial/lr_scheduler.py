@@ -17,8 +17,8 @@ class LRScheduler:
     class StepMode(enum.Enum):
         """When the scheduler is stepped.
 
-        STEP_EVERY_EPOCH, STEP_EVERY_BATCH and STEP_EVERY_OPTIMIZER_STEP step it after each of those.
-        With MANUAL_STEP the Trial calls step().
+        STEP_EVERY_EPOCH, STEP_EVERY_BATCH and STEP_EVERY_OPTIMIZER_STEP step it after each of
+        those. With MANUAL_STEP the Trial calls step().
         """
 
         STEP_EVERY_EPOCH = 1

@@ -17,8 +17,8 @@ class PyTorchTrial(abc.ABC):
     """A model, its data, and how it is trained. The same class trains on one slot and on many.
 
     Wrap models and optimizers in the constructor, and override one of evaluate_batch() and
-    evaluate_full_dataset(). An exception in any method fails the trial; det.InvalidHP ends it without
-    a restart.
+    evaluate_full_dataset(). An exception in any method fails the trial; det.InvalidHP ends it
+    without a restart.
 
     Example:
         >>> class MyTrial(PyTorchTrial):
@@ -80,15 +80,15 @@ class PyTorchTrial(abc.ABC):
         It computes a loss, and calls context.backward() and context.step_optimizer().
 
         Args:
-            batch: What the data loader's collate_fn returned, with its tensors on the slot's device.
-                Its tensors have as many rows as this rank has records of the global batch, at most
-                the per-slot batch size.
+            batch: What the data loader's collate_fn returned, with its tensors on the slot's
+                device. Its tensors have as many rows as this rank has records of the global batch,
+                at most the per-slot batch size.
             epoch_idx: The index of the epoch, from 0.
             batch_idx: The index of the batch, from 0, counted over all epochs.
 
         Returns:
-            Metrics by name (numbers, or tensors of one element and any dtype, on any device), or the
-            loss alone. Means over batches and ranks are reported.
+            Metrics by name (numbers, or tensors of one element and any dtype, on any device), or
+            the loss alone. Means over batches and ranks are reported.
         """
 
     def evaluate_batch(self, batch: Any, batch_idx: int = 0) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Event files for TensorBoard, which a Trial gets without asking."""
+"""Event files for TensorBoard, on the cluster and off it."""
 
 import contextlib
 import io
@@ -40,7 +40,7 @@ class OffClusterTest(Case):
         run(cls, train=train, **{**ARGUMENTS, **options})
         return train
 
-    def test_all_points_are_there(self):
+    def test_writes_all_points(self):
         train = self.train()
         [path] = self.files()
         told = points(path)
@@ -52,7 +52,7 @@ class OffClusterTest(Case):
                 self.assertAlmostEqual(value, other, places=5)
         self.assertEqual({"training/loss", "validation/error"}, {tag for tag, _, _ in told})
 
-    def test_who_wants_none_gets_none(self):
+    def test_writes_nothing_when_disabled(self):
         class Trial(NetTrial):
             def __init__(self, context):
                 super().__init__(context)
@@ -61,7 +61,7 @@ class OffClusterTest(Case):
         self.train(Trial)
         self.assertEqual([], self.files())
 
-    def test_the_chief_alone_writes(self):
+    def test_only_the_chief_writes(self):
         context = mock.Mock(
             get_tensorboard_path=lambda: self.folder, first_untrained_step=lambda: None
         )
@@ -73,7 +73,7 @@ class OffClusterTest(Case):
             self.assertEqual(int(chief), len(self.files()))
         self.assertEqual([("training/loss", 1, 1.0)], points(self.files()[0]))
 
-    def test_a_disk_that_refuses_costs_no_training(self):
+    def test_training_continues_when_the_disk_is_full(self):
         said = io.StringIO()
         full = OSError(28, "No space left on device")
         with contextlib.redirect_stderr(said):
@@ -87,12 +87,12 @@ class OffClusterTest(Case):
         )
         self.assertIn("No space left", said.getvalue())
 
-    def test_after_a_failure_another_file_goes_on(self):
+    def test_starts_another_file_after_a_failure(self):
         flush, calls = tensorboard_logger.EventWriter.flush, []
 
         def fails_once(writer):
             calls.append(writer)
-            if len(calls) == 2:  # The first is of the file's beginning.
+            if len(calls) == 2:  # The first writes the file header.
                 raise OSError(28, "No space left on device")
             flush(writer)
 
@@ -117,7 +117,7 @@ class ClusterTest(Case):
         with dp.init(hparams={"global_batch_size": 16}, exp_conf={}) as context:
             dp.Trainer(cls(context), context).fit(**ARGUMENTS, checkpoint_period=dp.Batch(10))
 
-    def test_files_lie_beside_the_checkpoints_with_each_and_at_the_end(self):
+    def test_stores_files_beside_each_checkpoint_and_at_the_end(self):
         before = []
 
         class Trial(NetTrial):
@@ -130,14 +130,14 @@ class ClusterTest(Case):
 
         self.train(Trial)
         first, last = before
-        self.assertLessEqual({5, 10}, first)  # Training goes on beside the save.
+        self.assertLessEqual({5, 10}, first)  # Training continues during the save.
         self.assertEqual({5, 10, 15, 20}, last)
         [path] = self.files(self.stored)
         self.assertEqual(
             [5, 10, 15, 20], [s for tag, s, _ in points(path) if tag == "training/loss"]
         )
 
-    def test_a_storage_that_refuses_them_costs_no_training(self):
+    def test_training_continues_when_the_storage_fails(self):
         said = pathlib.Path(self.folder, "said")
         for error in (CheckpointError("it answered 503"), OSError(28, "No space left")):
             with mock.patch.object(_storage.FolderStorage, "copy_beside", side_effect=error):

@@ -1,4 +1,4 @@
-"""The names that scripts know are there: of the Core API, PyTorch, Keras, the SDK and the launchers."""
+"""The public names exist: those of the Core API, PyTorch, Keras, the SDK and the launchers."""
 
 import importlib
 import unittest
@@ -101,7 +101,7 @@ def found(path):
 
 
 class NamesTest(unittest.TestCase):
-    def test_each_is_there_under_both_names_of_the_package(self):
+    def test_public_names_exist_in_det_and_determined(self):
         for path, names in NAMES.items():
             for package in ("det", "determined"):
                 with self.subTest(path=path, package=package):

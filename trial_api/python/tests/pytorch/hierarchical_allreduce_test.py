@@ -1,4 +1,4 @@
-"""Gradients that are summed within nodes first: four ranks, told to be on two nodes."""
+"""Hierarchical all-reduce of four ranks on two simulated nodes."""
 
 import os
 import tempfile
@@ -37,34 +37,34 @@ class HierarchyTest(unittest.TestCase):
             self.assert_close(rank["in_half"]["weights"], one, 0.02, 0.02)
             self.assertNotEqual(rank["in_half"]["weights"], rank["sums"]["weights"])
 
-    def test_clipped_aggregated_and_sharded_too(self):
+    def test_supports_clipping_aggregation_and_sharding(self):
         one = promised(cases={"one": {}})["one"][1]
         for rank in self.told["promised_hierarchical"]:
             for told in rank.values():
                 for frequency in ("1", "2"):
                     self.assert_close(told[frequency], one)
 
-    def test_two_models_in_one_backward_pass(self):
+    def test_supports_two_models_in_one_backward_pass(self):
         one = gradient_scenarios.fifty(gradient_scenarios.TwoModels)
         for rank in self.told["two_models"]:
             self.assert_close(rank, one)
 
-    def test_resumed_equals_uninterrupted_to_the_last_bit(self):
+    def test_resumed_run_equals_uninterrupted_run_to_the_last_bit(self):
         for rank in self.told["resumed_hierarchical"]:
             self.assertEqual(rank["plain"]["whole"], rank["plain"]["resumed"])
 
-    def test_clipping_sees_the_sum(self):
+    def test_clips_the_summed_gradients(self):
         one = gradient_scenarios.fifty(ClippedTrial)
         for rank in self.told["clipped"]:
             self.assert_close(rank, one)
 
-    def test_the_ranks_end_as_one_net(self):
+    def test_ranks_end_with_equal_models(self):
         first, *others = self.told["hierarchical"]
         for rank in others:
             for name, told in rank.items():
                 self.assertEqual(told["weights"], first[name]["weights"], name)
 
-    def test_the_first_of_each_node_alone_speaks_with_others(self):
+    def test_only_first_rank_of_each_node_communicates_with_other_nodes(self):
         for number, rank in enumerate(self.told["hierarchical"]):
             within = {"reduce": [2], "broadcast": [2]}
             among = {"all_reduce": [2]} if number in (0, 2) else {}
@@ -74,7 +74,7 @@ class HierarchyTest(unittest.TestCase):
 
 
 class FindTest(unittest.TestCase):
-    def test_what_does_not_go_together_is_said(self):
+    def test_rejects_incompatible_options(self):
         for told, words in (
             ({"gradient_compression": "int8"}, "a different scale on each slot: choose float16"),
             ({"strategy": "local_sgd"}, "hierarchical_allreduce requires strategy allreduce"),
@@ -83,7 +83,7 @@ class FindTest(unittest.TestCase):
                 told = {**told, "hierarchical_allreduce": True}
                 optimizations.parse_optimizations({"optimizations": told})
 
-    def test_it_has_to_know_the_nodes(self):
+    def test_requires_group_rank(self):
         told = optimizations.Optimizations(hierarchical_allreduce=True)
         self.assertIsNone(
             hierarchical_allreduce.create_node_groups(types.SimpleNamespace(size=1), told)

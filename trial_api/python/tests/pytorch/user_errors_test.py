@@ -1,4 +1,4 @@
-"""What a script gets wrong is said: what, where, and what there is in its place."""
+"""Errors and warnings for mistakes of scripts, and support for older scripts."""
 
 import contextlib
 import io
@@ -19,7 +19,7 @@ def said_by(trial, **options):
 
 
 class ErrorsTest(unittest.TestCase):
-    def test_lengths_and_periods_have_a_unit(self):
+    def test_rejects_lengths_and_periods_without_unit(self):
         for name, value, words in (
             ("max_length", 5, r"max_length is 5: .* for example Batch\(5\)"),
             ("max_length", {"epochs": 1}, r"max_length is {'epochs': 1}: must be .* Epoch"),
@@ -30,19 +30,19 @@ class ErrorsTest(unittest.TestCase):
             with self.assertRaisesRegex(TypeError, words):
                 run(NetTrial, **{name: value})
 
-    def test_configurations_and_hyperparameters_are_dictionaries(self):
+    def test_rejects_configs_that_are_not_dictionaries(self):
         for name in ("exp_conf", "hparams"):
             with self.assertRaisesRegex(TypeError, f"{name} is 'const.yaml': must be a dictionary"):
                 with dp.init(**{name: "const.yaml"}):
                     pass
 
-    def test_unknown_optimizations(self):
+    def test_rejects_unknown_optimizations(self):
         with self.assertRaisesRegex(
             ValueError, "unknown field optimizations.agregation_frequency; .* aggreg"
         ):
             run(NetTrial, optimizations={"agregation_frequency": 2})
 
-    def test_callbacks_have_names(self):
+    def test_rejects_callbacks_without_names(self):
         class Listed(NetTrial):
             def build_callbacks(self):
                 return [dp.PyTorchCallback()]
@@ -51,7 +51,7 @@ class ErrorsTest(unittest.TestCase):
             with dp.init(hparams={"global_batch_size": 4}, exp_conf={}) as context:
                 dp.Trainer(Listed(context), context).fit(max_length=dp.Batch(1))
 
-    def test_an_optimizer_is_wrapped_before_it_steps(self):
+    def test_rejects_step_of_an_optimizer_that_is_not_wrapped(self):
         class Other(NetTrial):
             def __init__(self, context):
                 super().__init__(context)
@@ -60,11 +60,11 @@ class ErrorsTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, r"takes what wrap_optimizer\(\) returned"):
             run(Other)
 
-    def test_data_sets_have_records_by_number(self):
+    def test_rejects_dataset_without_random_access(self):
         with self.assertRaisesRegex(TypeError, "data set of type generator: it must have"):
             dp.DataLoader((number for number in range(8)), 4)
 
-    def test_what_is_wrapped_and_what_is_a_loss(self):
+    def test_rejects_invalid_models_schedulers_and_losses(self):
         class Twice(NetTrial):
             def __init__(self, context):
                 super().__init__(context)
@@ -87,7 +87,7 @@ class ErrorsTest(unittest.TestCase):
             with self.assertRaisesRegex(error, words):
                 run(trial)
 
-    def test_clipping_is_a_function(self):
+    def test_rejects_clip_grads_that_is_not_callable(self):
         class Clips(NetTrial):
             def train_batch(self, batch, epoch_idx, batch_idx):
                 self.context.backward(self.loss(batch))
@@ -96,7 +96,7 @@ class ErrorsTest(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "clip_grads is 1.0: must be a function"):
             run(Clips)
 
-    def test_validation_is_reduced_by_what_is_known_said_before_training(self):
+    def test_rejects_invalid_reducers_before_training(self):
         for given, words in (
             ({"error": max}, "returned <built-in function max> for error: .*wrap_reducer"),
             ("AVG", "returned 'AVG' for all metrics: return a det.pytorch.Reducer"),
@@ -130,7 +130,7 @@ class Count(dp.MetricReducer):
 class AsBeforeTest(unittest.TestCase):
     """What looks odd, and works."""
 
-    def test_reducers_that_the_data_tells_of(self):
+    def test_reducers_may_depend_on_the_validation_data(self):
         class Late(NetTrial):
             def build_validation_data_loader(self):
                 self.names = ["error"]
@@ -141,7 +141,7 @@ class AsBeforeTest(unittest.TestCase):
 
         self.assertEqual(1, len(run(Late, max_length=dp.Batch(2)).train.of("validation", "error")))
 
-    def test_a_reducer_is_full_until_its_validation_has_ended(self):
+    def test_reducer_keeps_values_until_on_validation_end(self):
         seen = []
 
         class Counts(NetTrial):
@@ -165,7 +165,7 @@ class AsBeforeTest(unittest.TestCase):
         run(Counts, max_length=dp.Batch(2))
         self.assertEqual([Counts.validation_records], seen)
 
-    def test_a_callback_may_add_files_that_are_named_as_those_of_ranks(self):
+    def test_callback_may_add_files_with_names_like_those_of_ranks(self):
         class Adds(dp.PyTorchCallback):
             def on_checkpoint_write_end(self, checkpoint_dir):
                 (pathlib.Path(checkpoint_dir) / "rank_embeddings.safetensors").write_text("mine")
@@ -177,7 +177,7 @@ class AsBeforeTest(unittest.TestCase):
 
 
 class WarningsTest(unittest.TestCase):
-    def test_a_callback_that_nothing_calls(self):
+    def test_warns_about_callback_method_that_is_never_called(self):
         class Typing(dp.PyTorchCallback):
             def on_train_epoch_end(self, epoch_idx):
                 raise AssertionError("it was called")
@@ -188,7 +188,7 @@ class WarningsTest(unittest.TestCase):
         )
         self.assertIn("did you mean on_training_epoch_end()?", said)
 
-    def test_metrics_that_are_not_reported_once_each(self):
+    def test_warns_once_about_each_metric_that_is_not_reported(self):
         class Several(NetTrial):
             def train_batch(self, batch, epoch_idx, batch_idx):
                 super().train_batch(batch, epoch_idx, batch_idx)
@@ -208,7 +208,7 @@ class WarningsTest(unittest.TestCase):
         ):
             self.assertEqual(1, said.count(words), words)
 
-    def test_a_run_that_has_nothing_left_to_train(self):
+    def test_logs_when_training_is_already_finished(self):
         first = run(NetTrial, max_length=dp.Batch(4))
         with contextlib.redirect_stdout(io.StringIO()) as said:
             options = {"storage": first.storage, "latest_checkpoint": first.last_uuid}
@@ -217,7 +217,7 @@ class WarningsTest(unittest.TestCase):
 
 
 class OlderCodeTest(unittest.TestCase):
-    def test_an_epoch_s_start_without_its_number(self):
+    def test_supports_on_training_epoch_start_without_argument(self):
         class Older(dp.PyTorchCallback):
             seen = 0
 
@@ -228,7 +228,7 @@ class OlderCodeTest(unittest.TestCase):
         run(NetTrial, max_length=dp.Epoch(2), callbacks={"older": older})
         self.assertEqual(2, older.seen)
 
-    def test_aggregation_as_the_configuration_says(self):
+    def test_applies_aggregation_frequency_of_the_config(self):
         def steps(**options):
             trial = run(NetTrial, max_length=dp.Batch(8), **options).trial
             return trial.context._optimizer_steps[id(trial.sgd)]
@@ -239,7 +239,7 @@ class OlderCodeTest(unittest.TestCase):
 
 
 class SharedReducerTest(unittest.TestCase):
-    def test_what_validation_saw_is_not_training_s(self):
+    def test_separates_training_and_validation_values_of_a_reducer(self):
         class Counting(NetTrial):
             def __init__(self, context):
                 super().__init__(context)

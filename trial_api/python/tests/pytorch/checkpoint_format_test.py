@@ -1,4 +1,4 @@
-"""The files of a checkpoint, units and metrics."""
+"""The file formats of a checkpoint, units of length, and metrics."""
 
 import collections
 import json
@@ -22,7 +22,7 @@ class FileTest(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
         self.path = self.folder / "x.safetensors"
 
-    def test_tensors_come_back_as_they_were(self):
+    def test_reads_the_tensors_that_were_written(self):
         tensors = {
             str(dtype): torch.arange(7).to(dtype)
             for dtype in (torch.float64, torch.bfloat16, torch.float16, torch.int8, torch.bool)
@@ -39,7 +39,7 @@ class FileTest(unittest.TestCase):
             self.assertEqual((read[name].dtype, read[name].shape), (tensor.dtype, tensor.shape))
             self.assertTrue(torch.equal(read[name], tensor) or name == "single")
 
-    def test_the_format(self):
+    def test_writes_the_safetensors_format(self):
         safetensors.write_safetensors(self.path, {"t": torch.tensor([1, 2], dtype=torch.uint8)}, {})
         data = self.path.read_bytes()
         length = int.from_bytes(data[:8], "little")
@@ -48,7 +48,7 @@ class FileTest(unittest.TestCase):
         self.assertEqual(json.loads(data[8 : 8 + length]), header)
         self.assertEqual(data[8 + length :], b"\1\2")
 
-    def test_what_is_damaged_is_refused(self):
+    def test_rejects_damaged_files(self):
         safetensors.write_safetensors(self.path, {"t": torch.ones(100)}, {})
         data = self.path.read_bytes()
         for damaged in (b"", b"abc", data[:-1], b"\xff" * 64, data[:9] + b"\0" + data[10:]):
@@ -56,7 +56,7 @@ class FileTest(unittest.TestCase):
             with self.assertRaisesRegex(safetensors.DamagedFileError, "x.safetensors"):
                 safetensors.read_with_metadata(self.path)
 
-    def test_a_header_that_makes_no_sense_is_refused(self):
+    def test_rejects_invalid_headers(self):
         entry = {"dtype": "U8", "shape": [2], "data_offsets": [0, 2]}
         for header in (
             {"t": 1},
@@ -77,7 +77,7 @@ class FileTest(unittest.TestCase):
                 with self.assertRaisesRegex(safetensors.DamagedFileError, "x.safetensors"):
                     safetensors.read_with_metadata(self.path)
 
-    def test_trees(self):
+    def test_decodes_encoded_trees(self):
         value = {
             "plain": [1, 2.5, "x", None, True],
             "far": [math.inf, (1, 2), {3}, b"bytes", 1j],
@@ -94,7 +94,7 @@ class FileTest(unittest.TestCase):
         self.assertEqual([type(v) for v in back.values()], [type(v) for v in value.values()])
         self.assertEqual(tree_codec.encode_tree({"f": len, "n": 1}, "root")[0], {"n": 1})
 
-    def test_each_tensor_of_a_tree_has_a_name_of_its_own(self):
+    def test_names_each_tensor_of_a_tree_uniquely(self):
         import numpy
 
         numbers = iter(range(100))
@@ -113,7 +113,7 @@ class FileTest(unittest.TestCase):
         self.assertEqual(back[0]["a.b"].item(), 0)
         self.assertEqual([part.item() for part in back[1].values()], [2, 3, 4])
 
-    def test_a_snapshot_keeps_what_was(self):
+    def test_snapshot_keeps_copied_values(self):
         shared = torch.ones(3)
         snapshot = Snapshot()
         snapshot.begin()
@@ -131,7 +131,7 @@ class FileTest(unittest.TestCase):
 
 
 class SparseTest(unittest.TestCase):
-    def test_sparse_tensors_are_as_they_were(self):
+    def test_decodes_sparse_tensors_unchanged(self):
         twice = torch.sparse_coo_tensor([[2, 0, 2]], [1.0, 2.0, 3.0], (4,))
         for given in (twice, twice.coalesce()):
             tree, tensors = tree_codec.encode_tree({"a": given}, "t")
@@ -142,7 +142,7 @@ class SparseTest(unittest.TestCase):
 
 
 class GradientsTest(unittest.TestCase):
-    def test_by_name_and_as_older_checkpoints_have_them(self):
+    def test_restores_gradients_by_name_and_by_order(self):
         first, second = (torch.nn.Linear(3, 1) for _ in range(2))
         first(torch.ones(3)).backward()
         first.bias.grad = None
@@ -156,13 +156,13 @@ class GradientsTest(unittest.TestCase):
         give([None, torch.ones(1)])
         self.assertIsNone(second.weight.grad)
         self.assertEqual(second.bias.grad.item(), 1)
-        # Of a checkpoint whose ranks had other parts of the net.
+        # From a checkpoint whose ranks had other parts of the model.
         give({"other.weight": torch.ones(5)})
         self.assertIsNone(second.bias.grad)
 
 
 class UnitTest(unittest.TestCase):
-    def test_from_configurations(self):
+    def test_parses_lengths_of_a_config(self):
         for value, unit in (
             (100, dp.Batch(100)),
             ({"epochs": 3}, dp.Epoch(3)),
@@ -175,14 +175,14 @@ class UnitTest(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "^f is "):
                 parse_train_unit(value, "f", 64)
 
-    def test_epochs_of_so_many_records(self):
+    def test_converts_epochs_with_records_per_epoch(self):
         self.assertEqual(parse_train_unit({"epochs": 3}, "f", 64, 1000), dp.Batch(45))
         self.assertEqual(parse_train_unit({"epochs": 3}, "f", 64, 10), dp.Batch(3))
         self.assertEqual(parse_train_unit({"batches": 3}, "f", None, 1000), dp.Batch(3))
         with self.assertRaisesRegex(ValueError, "records_per_epoch is 1000: .* global_batch_size"):
             parse_train_unit({"epochs": 3}, "f", None, 1000)
 
-    def test_nonsense_is_refused(self):
+    def test_rejects_invalid_lengths(self):
         for value in (0, -1):
             with self.assertRaises(ValueError):
                 dp.Batch(value)
@@ -192,7 +192,7 @@ class UnitTest(unittest.TestCase):
 
 
 class MetricsTest(unittest.TestCase):
-    def test_plain_values(self):
+    def test_converts_metrics_to_python_values(self):
         batches = [{"a": torch.tensor(1.5), "b": torch.tensor([1, 2]), "c": "x"}, {"a": 2}]
         self.assertEqual(
             accumulators.to_python_all(batches), [{"a": 1.5, "b": [1, 2], "c": "x"}, {"a": 2}]

@@ -1,4 +1,4 @@
-"""How gradients are rounded, and what a configuration may say of it."""
+"""Quantization of gradients, and the configuration of compression."""
 
 import unittest
 
@@ -22,19 +22,19 @@ class CompressionTest(unittest.TestCase):
     def setUp(self):
         torch.manual_seed(1)
 
-    def test_a_byte_is_wrong_by_half_a_level_at_most(self):
+    def test_quantization_error_is_at_most_half_a_level(self):
         numbers = torch.randn(1000)
         levels, scale = quantize(numbers)
         self.assertEqual(levels.dtype, torch.int8)
         error = (dequantize(levels, scale) - numbers).abs().max()
         self.assertLessEqual(float(error), 0.501 * float(numbers.abs().max()) / 127)
 
-    def test_zeros_stay_and_what_is_no_number_is_seen(self):
+    def test_quantizes_zeros_exactly_and_propagates_nan(self):
         self.assertTrue(torch.equal(dequantize(*quantize(torch.zeros(3))), torch.zeros(3)))
         for bad in (float("nan"), float("inf")):
             self.assertFalse(dequantize(*quantize(torch.tensor([bad, 1.0]))).isfinite().all())
 
-    def test_what_was_left_out_is_sent_later_also_in_other_buckets(self):
+    def test_adds_rounding_errors_later_also_in_other_buckets(self):
         parameters = [torch.nn.Parameter(torch.zeros(3, 2)), torch.nn.Parameter(torch.zeros(4))]
         feedback, sent, wanted = ErrorFeedback(), torch.zeros(10), torch.zeros(10)
         greatest = 0.0
@@ -42,7 +42,7 @@ class CompressionTest(unittest.TestCase):
             gradients = torch.randn(10) * torch.logspace(-5, 0, 10)
             wanted += gradients
             buckets = [(0, 10, parameters)]
-            if step % 2:  # As torch arranges them anew.
+            if step % 2:  # torch rearranges the buckets.
                 buckets = [(0, 6, parameters[:1]), (6, 10, parameters[1:])]
             for begin, end, held in buckets:
                 levels, scale = feedback.quantize_bucket(Bucket(gradients[begin:end], held))
@@ -50,14 +50,14 @@ class CompressionTest(unittest.TestCase):
                 greatest = max(greatest, float(scale))
         self.assertLessEqual(float((sent - wanted).abs().max()), 0.51 * greatest)
 
-    def test_what_was_left_out_follows_the_scale_of_the_loss(self):
+    def test_rescales_rounding_errors_with_the_loss_scale(self):
         feedback, parameter = ErrorFeedback(), torch.nn.Parameter(torch.zeros(2))
         feedback.rescale(8.0)
         feedback.quantize_bucket(Bucket(torch.tensor([127.0, 0.25]), [parameter]))
         feedback.rescale(16.0)
         self.assertEqual(feedback.save(torch.nn.ParameterList([parameter]))[0].tolist(), [0.0, 0.5])
 
-    def test_a_step_that_is_skipped_leaves_nothing(self):
+    def test_skipped_step_leaves_no_rounding_error(self):
         feedback, parameter = ErrorFeedback(), torch.nn.Parameter(torch.zeros(2))
         feedback.quantize_bucket(Bucket(torch.tensor([float("inf"), 1.0]), [parameter]))
         levels, scale = feedback.quantize_bucket(Bucket(torch.tensor([127.0, 1.0]), [parameter]))
@@ -68,7 +68,7 @@ class OptimizationsTest(unittest.TestCase):
     def read(self, **told):
         return optimizations.parse_optimizations({"optimizations": told})
 
-    def test_defaults_and_values(self):
+    def test_parses_defaults_and_values(self):
         self.assertEqual(
             optimizations.parse_optimizations({}), self.read(gradient_compression=False)
         )
@@ -76,7 +76,7 @@ class OptimizationsTest(unittest.TestCase):
         self.assertEqual(self.read(aggregation_frequency=4).aggregation_frequency, 4)
         self.assertFalse(self.read(average_aggregated_gradients=False).average_aggregated_gradients)
 
-    def test_what_makes_no_sense_is_named(self):
+    def test_rejects_invalid_values_by_name(self):
         for name, value in (
             ("strategy", "ring"),
             ("gradient_compression", "int4"),

@@ -1,4 +1,4 @@
-"""One process that computes on several slots."""
+"""The strategy in_process: one process computes on several slots."""
 
 import collections
 import os
@@ -40,7 +40,7 @@ class OneNodeTest(Case):
             for name, value in expected.items():
                 self.assertAlmostEqual(metrics[name], value, delta=1e-4 * abs(value), msg=name)
 
-    def test_clipping_and_mixed_precision(self):
+    def test_supports_clipping_and_mixed_precision(self):
         clipped = replica_scenarios.fifty(replica_scenarios.ClippedTrial)
         four = replica_scenarios.fifty(replica_scenarios.ClippedTrial, slots=[4])
         self.assert_close(four["weights"], clipped["weights"])
@@ -54,14 +54,14 @@ class OneNodeTest(Case):
         replica_scenarios.fifty(Watched, slots=[2], mixed_precision="bfloat16")
         self.assertEqual(kinds, {torch.bfloat16})
 
-    def test_clipped_and_aggregated_they_learn_what_one_learns(self):
+    def test_four_slots_clip_and_aggregate_as_one(self):
         with mock.patch.dict(os.environ, {SLOTS: "[3]"}):
             told = strategy_scenarios.promised(cases={"three": {"strategy": "in_process"}})["three"]
         one = strategy_scenarios.promised(cases={"one": {}})["one"][1]
         for frequency in (1, 2):
             self.assert_close(told[frequency], one)
 
-    def test_a_resumed_run_is_the_uninterrupted_one_to_the_last_bit(self):
+    def test_resumed_run_equals_uninterrupted_run_to_the_last_bit(self):
         with mock.patch.dict(os.environ, {SLOTS: "[3]"}), tempfile.TemporaryDirectory() as folder:
             told = strategy_scenarios.resumed_strategies(
                 folder,
@@ -75,12 +75,12 @@ class OneNodeTest(Case):
                 self.assertGreater(each["trained"], 0)
                 self.assertEqual(each["whole"], each["resumed"])
 
-    def test_recurrent_ones_learn_what_one_learns(self):
+    def test_recurrent_models_learn_what_one_slot_learns(self):
         cls = replica_scenarios.RecurrentTrial
         one, four = replica_scenarios.fifty(cls), replica_scenarios.fifty(cls, slots=[4])
         self.assert_close(four["weights"], one["weights"])
 
-    def test_each_replica_has_a_slot_s_part(self):
+    def test_each_replica_computes_the_part_of_a_slot(self):
         seen = collections.Counter()
 
         class Notes(nn.Linear):
@@ -99,10 +99,10 @@ class OneNodeTest(Case):
         self.assertEqual(told["sizes"], (4, 16))
         self.assertEqual(told["steps"], 7)
         trained = {key: count for key, count in seen.items() if key[0]}
-        # Six whole batches, and one of the four records that are left.
+        # Six complete batches, and one of the remaining four records.
         self.assertEqual(trained, {(True, 4, "det-replica"): 24, (True, 1, "det-replica"): 4})
 
-    def test_it_stops_and_others_go_on(self):
+    def test_other_numbers_of_slots_resume(self):
         whole = replica_scenarios.fifty()
         first = replica_scenarios.fifty(slots=[2], preempt_at=20)
         self.assertEqual(first["steps"], 20)
@@ -115,7 +115,7 @@ class OneNodeTest(Case):
             loaded = load_trial_from_checkpoint_path(folder, NetTrial)
         self.assertIs(type(loaded.net), nn.Sequential)
 
-    def test_a_process_for_each_slot_is_refused(self):
+    def test_rejects_a_process_for_each_slot(self):
         for known in ("[2, 2]", "[0]", "two"):
             with mock.patch.dict(os.environ, {SLOTS: known}):
                 with self.assertRaisesRegex(
@@ -136,7 +136,7 @@ class TwoNodesTest(Case):
         with tempfile.TemporaryDirectory() as folder:
             cls.two = on_two_ranks(["replicas"], folder)["replicas"]
 
-    def test_nodes_of_any_number_of_slots_learn_what_one_slot_learns(self):
+    def test_nodes_with_different_numbers_of_slots_learn_what_one_slot_learns(self):
         one = replica_scenarios.fifty(replica_scenarios.WholeBatches, batch_size=24)
         for rank in self.two:
             for name in ("even", "uneven"):
@@ -147,14 +147,14 @@ class TwoNodesTest(Case):
             for name, value in expected.items():
                 self.assertAlmostEqual(metrics[name], value, delta=1e-4 * abs(value), msg=name)
 
-    def test_what_nodes_cannot_do_is_refused(self):
+    def test_rejects_unsupported_options_on_several_nodes(self):
         for rank in self.two:
             self.assertIn("weighted and cannot be compressed", rank["compressed"])
             self.assertIn("there are 2 processes, and $DET_SLOTS_OF_RANKS is None", rank["untold"])
 
 
 class ReplicasTest(unittest.TestCase):
-    def test_buffers_are_the_first_replica_s(self):
+    def test_keeps_buffers_of_the_first_replica(self):
         net = in_process.replicate(nn.BatchNorm1d(3), torch.device("cpu"), 2)
         first, second = torch.randn(4, 3), 5 + torch.randn(4, 3)
         alone = nn.BatchNorm1d(3)
@@ -163,7 +163,7 @@ class ReplicasTest(unittest.TestCase):
         torch.testing.assert_close(net.running_mean, alone.running_mean)
         self.assertEqual(1, net.num_batches_tracked.item())
 
-    def test_one_row_goes_to_all_and_outputs_are_joined(self):
+    def test_sends_a_single_row_to_all_replicas_and_joins_outputs(self):
         class Net(nn.Module):
             def forward(self, batch, weights=None):
                 out = batch["x"] * weights
@@ -178,7 +178,7 @@ class ReplicasTest(unittest.TestCase):
         self.assertEqual(told["loss"].dim(), 0)
         torch.testing.assert_close(net({"x": x[:1]}, weights=weights)["out"], x[:1] * weights)
 
-    def test_what_has_no_row_per_record_is_refused_whatever_comes_first(self):
+    def test_rejects_tensors_without_one_row_for_each_record(self):
         class Net(nn.Module):
             def forward(self, first, second=None):
                 raise AssertionError("a replica computed")
@@ -198,7 +198,7 @@ class ReplicasTest(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, words):
                 net(*given, **more)
 
-    def test_tensors_within_an_object_are_refused(self):
+    def test_rejects_tensors_within_objects(self):
         class Graph:
             def __init__(self):
                 self.nodes = torch.zeros(4, 2)
@@ -208,17 +208,17 @@ class ReplicasTest(unittest.TestCase):
             TypeError, r"argument 0\[1\] .* Graph, .* tuples, lists and dict"
         ):
             net([torch.zeros(4), Graph()])
-        told = net([torch.zeros(4), None, "text", 3])  # What has none goes to all.
+        told = net([torch.zeros(4), None, "text", 3])  # Values without tensors go to all replicas.
         self.assertEqual([None, "text", 3], told[1:])
 
-    def test_a_loss_counts_by_its_records(self):
+    def test_weights_a_loss_with_its_records(self):
         parts = in_process.split_batch(((torch.arange(5.0),), {}), 2)
         weights = in_process.count_records(parts)
         self.assertEqual([2, 3], weights)
         means = [part[0][0].mean() for part in parts]
         self.assertAlmostEqual(2.0, in_process.join_outputs(means, weights).item(), places=6)
 
-    def test_what_cannot_be_joined_is_said(self):
+    def test_rejects_outputs_that_cannot_be_joined(self):
         class Counts(nn.Module):
             def forward(self, x):
                 return x.long().sum()

@@ -1,4 +1,4 @@
-"""Bucket sizes that are found by trying, on two ranks, by a clock of the test's."""
+"""Measurement of the bucket size on two ranks, with a fake clock."""
 
 import tempfile
 import unittest
@@ -13,29 +13,29 @@ class FusionTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             cls.left, cls.right = on_two_ranks(["fusion"], folder)["fusion"]
 
-    def test_each_is_tried_equally_long_and_the_chief_s_best_is_kept_by_all(self):
+    def test_tries_each_size_equally_long_and_keeps_the_best_of_the_chief(self):
         wanted = [1] * 8 + [4] * 8 + [16] * 8 + [64] * 8 + [16] * 18
         for rank in (self.left, self.right):
             self.assertEqual(rank["tuned"]["sizes"], wanted)
             self.assertEqual(rank["tuned_in_half"]["sizes"], wanted)
 
-    def test_the_mathematics_are_unchanged(self):
+    def test_result_is_unchanged(self):
         for rank in (self.left, self.right):
             for tuned, plain in (("tuned", "plain"), ("tuned_in_half", "in_half")):
                 self.assertEqual(rank[tuned]["weights"], rank[plain]["weights"], tuned)
         self.assertNotEqual(self.left["plain"]["weights"], self.left["in_half"]["weights"])
 
-    def test_what_hangs_on_the_model_stays(self):
+    def test_hooks_of_the_model_stay(self):
         self.assertEqual(self.left["tuned"]["seen"], [50, 50])
         self.assertEqual(self.left["tuned"]["modes"], [True])
 
-    def test_what_was_found_is_said_once(self):
+    def test_logs_the_result_once(self):
         [said] = self.left["tuned"]["said"]
         self.assertIn("the bucket size is 16 MB (median seconds of a batch by", said)
         self.assertIn("1 MB: 4.000000, 4 MB: 3.000000, 16 MB: 1.000000, 64 MB: 2.000000", said)
         self.assertEqual(self.right["tuned"]["said"], [])
 
-    def test_scales_that_belong_to_buckets_are_refused(self):
+    def test_rejects_int8_compression(self):
         told = {"auto_tune_tensor_fusion": True, "gradient_compression": "int8"}
         with self.assertRaisesRegex(ValueError, "int8 .* remove one of them"):
             optimizations.parse_optimizations({"optimizations": told})

@@ -1,4 +1,4 @@
-"""What the replicas of one process draw, and in which order their gradients are added: a run repeats."""
+"""Replicas of one process: their random numbers, and the order in which gradients are added."""
 
 import contextlib
 import io
@@ -72,22 +72,22 @@ class RunsTest(unittest.TestCase):
         with mock.patch.dict(os.environ, {SLOTS: f"[{slots}]"}):
             return run(trial, validation_period=dp.Batch(5), **options)
 
-    def test_parameters_may_be_changed_in_place(self):
+    def test_allows_in_place_changes_of_parameters(self):
         weights = self.train(ClampedTrial, 2).weights
         with_one = self.train(ClampedTrial, 1).weights
         for name, tensor in with_one.items():
             self.assertTrue(torch.allclose(tensor, weights[name], atol=1e-5), name)
 
-    def test_a_lazy_module_is_told_what_to_do(self):
+    def test_rejects_lazy_module_without_parameters(self):
         with self.assertRaisesRegex(RuntimeError, "lazy module .*: run one before wrap_model"):
             self.train(LazyTrial, 2)
 
-    def test_repeated_and_resumed_to_the_last_bit(self):
+    def test_repeats_and_resumes_to_the_last_bit(self):
         for trial, slots in ((DeepTrial, 2), (DeepTrial, 4), (SteadyTrial, 4)):
             with self.subTest(trial, slots=slots), tempfile.TemporaryDirectory() as storage:
                 whole = self.train(trial, slots).weights
                 again = self.train(trial, slots).weights
-                # Amid an epoch, whose last batch is a smaller one.
+                # Inside an epoch, whose last batch is smaller.
                 first = self.train(trial, slots, storage=storage, preempt_at=11)
                 self.assertEqual(11, first.steps)
                 more = {"storage": storage, "latest_checkpoint": first.last_uuid}
@@ -137,7 +137,7 @@ def _seeded(x):
 
 
 class DrawsTest(unittest.TestCase):
-    def test_each_draws_its_own_and_the_same_from_the_same_state(self):
+    def test_each_replica_draws_its_own_repeatable_numbers(self):
         x = torch.arange(1.0, 41.0).repeat(8, 1)
         for name, draw in DRAWS.items():
             with self.subTest(name):
@@ -155,7 +155,7 @@ class DrawsTest(unittest.TestCase):
                 for other in parts[1:]:
                     self.assertFalse(torch.equal(parts[0], other))
 
-    def test_a_seed_set_within_is_the_replica_s(self):
+    def test_manual_seed_within_forward_seeds_the_replica(self):
         def fixed(x):
             with torch.random.fork_rng():
                 torch.manual_seed(7)
@@ -165,7 +165,7 @@ class DrawsTest(unittest.TestCase):
         self.assertTrue(torch.equal(first, second))
         self.assertTrue(torch.equal(first, torch.rand(2, 3, generator=_generator(7))))
 
-    def test_a_generator_of_the_model_s_own_is_left_alone(self):
+    def test_leaves_generators_of_the_model_alone(self):
         told = []
 
         def own(x):
@@ -176,7 +176,7 @@ class DrawsTest(unittest.TestCase):
         for numbers in told:
             self.assertTrue(torch.equal(numbers, torch.rand(2, generator=_generator(5))))
 
-    def test_a_part_computed_again_in_the_backward_pass_draws_the_same(self):
+    def test_recomputation_in_the_backward_pass_draws_the_same(self):
         def ones(x):
             return nn.functional.dropout(torch.ones_like(x), 0.5) * x
 
@@ -186,9 +186,9 @@ class DrawsTest(unittest.TestCase):
                 again = lambda x: checkpoint(draw, x, use_reentrant=reentrant)  # noqa: E731
                 out = replicas(Calls(again))(x)
                 out.sum().backward()
-                self.assertTrue(torch.equal(out, x.grad))  # The factors, both times.
+                self.assertTrue(torch.equal(out, x.grad))  # The dropout factors, in both passes.
 
-    def test_nothing_is_drawn_for_a_model_that_draws_nothing_and_soon_not_looked_at(self):
+    def test_stops_intercepting_a_model_that_draws_nothing(self):
         seen = []
 
         def note(x):
@@ -202,7 +202,7 @@ class DrawsTest(unittest.TestCase):
         self.assertTrue(torch.equal(before, torch.get_rng_state()))
         self.assertEqual([True] * 2 * replica_rng._MAX_PASSES_WITHOUT_DRAW + [False] * 2, seen)
 
-    def test_who_draws_late_is_told_once_and_looked_at_from_then_on(self):
+    def test_warns_once_and_intercepts_when_a_model_draws_late(self):
         net = nn.Dropout(0.0)
         model = replicas(net, 2)
         for _ in range(replica_rng._MAX_PASSES_WITHOUT_DRAW + 1):
@@ -217,7 +217,7 @@ class DrawsTest(unittest.TestCase):
         torch.set_rng_state(before)
         self.assertTrue(torch.equal(first, model(torch.ones(4, 50))))
 
-    def test_within_another_model(self):
+    def test_supports_replicas_within_replicas(self):
         inner = replicas(nn.Dropout(0.5), 2)
         outer = replicas(Calls(lambda x: inner(x) + nn.functional.dropout(x, 0.5)), 2)
         torch.manual_seed(3)
@@ -251,7 +251,7 @@ class Tied(nn.Module):
 
 
 class CopiesTest(unittest.TestCase):
-    def test_recurrent_and_tied_weights(self):
+    def test_replicates_recurrent_and_tied_weights(self):
         for net in (Recurrent(), Tied()):
             x = torch.randn(9, 3, 6)
             parameters = list(net.parameters())
@@ -263,7 +263,7 @@ class CopiesTest(unittest.TestCase):
                 self.assertIs(before, behind)
                 torch.testing.assert_close(behind.grad, gradient)
 
-    def test_the_model_has_its_parameters_again_where_it_fails(self):
+    def test_restores_parameters_after_an_error(self):
         def fail(x):
             raise ValueError("no")
 
@@ -273,7 +273,7 @@ class CopiesTest(unittest.TestCase):
         self.assertTrue(all(isinstance(p, nn.Parameter) for p in net.parameters()))
         self.assertTrue(all(isinstance(p, nn.Parameter) for p in net[0]._flat_weights))
 
-    def test_one_row_for_all_has_the_gradient_of_all(self):
+    def test_sums_gradients_of_a_row_for_all_replicas(self):
         x, row = torch.randn(8, 3), torch.ones(1, 3, requires_grad=True)
 
         class Net(nn.Module):
@@ -283,7 +283,7 @@ class CopiesTest(unittest.TestCase):
         replicas(Net())(x, row).sum().backward()
         torch.testing.assert_close(row.grad, x.sum(0, keepdim=True))
 
-    def test_a_gradient_of_a_gradient(self):
+    def test_supports_second_derivatives(self):
         net = nn.Linear(3, 1)
         x = torch.randn(8, 3)
 
