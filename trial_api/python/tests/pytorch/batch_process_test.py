@@ -114,16 +114,16 @@ class OneRankTest(unittest.TestCase):
 class TwoRanksTest(unittest.TestCase):
     def test_two_ranks_divide_the_records_and_one_rank_resumes(self):
         storage = tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR"))
-        told = on_two_ranks(["processed"], storage)["processed"]
-        of_ranks = [rank["whole"][0] for rank in told]
+        results = on_two_ranks(["processed"], storage)["processed"]
+        of_ranks = [rank["whole"][0] for rank in results]
         self.assertEqual([[0, [0, 1, 2]], [0, [3, 4, 5]]], [batches[0] for batches in of_ranks])
         self.assertEqual(list(range(20)), sorted(sum(map(records_of, of_ranks), [])))
-        for rank in told:
+        for rank in results:
             self.assertEqual("finish", rank["whole"][1][-1])
             self.assertEqual(["store"], rank["stopped"][1])
-        stopped = sorted(sum((records_of(rank["stopped"][0]) for rank in told), []))
+        stopped = sorted(sum((records_of(rank["stopped"][0]) for rank in results), []))
         self.assertEqual(list(range(18)), stopped)
-        rest, _, _ = work(storage + "/processed", latest_checkpoint=told[0]["stopped"][2])
+        rest, _, _ = work(storage + "/processed", latest_checkpoint=results[0]["stopped"][2])
         self.assertEqual([18, 19], records_of(rest))
 
 

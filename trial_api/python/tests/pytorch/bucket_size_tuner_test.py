@@ -14,10 +14,10 @@ class FusionTest(unittest.TestCase):
             cls.left, cls.right = on_two_ranks(["fusion"], folder)["fusion"]
 
     def test_tries_each_size_equally_long_and_keeps_the_best_of_the_chief(self):
-        wanted = [1] * 8 + [4] * 8 + [16] * 8 + [64] * 8 + [16] * 18
+        expected = [1] * 8 + [4] * 8 + [16] * 8 + [64] * 8 + [16] * 18
         for rank in (self.left, self.right):
-            self.assertEqual(rank["tuned"]["sizes"], wanted)
-            self.assertEqual(rank["tuned_in_half"]["sizes"], wanted)
+            self.assertEqual(rank["tuned"]["sizes"], expected)
+            self.assertEqual(rank["tuned_in_half"]["sizes"], expected)
 
     def test_result_is_unchanged(self):
         for rank in (self.left, self.right):
@@ -30,20 +30,20 @@ class FusionTest(unittest.TestCase):
         self.assertEqual(self.left["tuned"]["modes"], [True])
 
     def test_logs_the_result_once(self):
-        [said] = self.left["tuned"]["said"]
-        self.assertIn("the bucket size is 16 MB (median seconds of a batch by", said)
-        self.assertIn("1 MB: 4.000000, 4 MB: 3.000000, 16 MB: 1.000000, 64 MB: 2.000000", said)
-        self.assertEqual(self.right["tuned"]["said"], [])
+        [output] = self.left["tuned"]["message"]
+        self.assertIn("the bucket size is 16 MB (median seconds of a batch by", output)
+        self.assertIn("1 MB: 4.000000, 4 MB: 3.000000, 16 MB: 1.000000, 64 MB: 2.000000", output)
+        self.assertEqual(self.right["tuned"]["message"], [])
 
     def test_rejects_int8_compression(self):
-        told = {"auto_tune_tensor_fusion": True, "gradient_compression": "int8"}
+        options = {"auto_tune_tensor_fusion": True, "gradient_compression": "int8"}
         with self.assertRaisesRegex(ValueError, "int8 .* remove one of them"):
-            optimizations.parse_optimizations({"optimizations": told})
-        told = {"auto_tune_tensor_fusion": True, "strategy": "async"}
+            optimizations.parse_optimizations({"optimizations": options})
+        options = {"auto_tune_tensor_fusion": True, "strategy": "async"}
         with self.assertRaisesRegex(
             ValueError, "auto_tune_tensor_fusion requires strategy allreduce"
         ):
-            optimizations.parse_optimizations({"optimizations": told})
+            optimizations.parse_optimizations({"optimizations": options})
 
 
 if __name__ == "__main__":

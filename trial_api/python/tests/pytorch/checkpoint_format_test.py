@@ -135,10 +135,10 @@ class SparseTest(unittest.TestCase):
         twice = torch.sparse_coo_tensor([[2, 0, 2]], [1.0, 2.0, 3.0], (4,))
         for given in (twice, twice.coalesce()):
             tree, tensors = tree_codec.encode_tree({"a": given}, "t")
-            told = tree_codec.decode_tree(json.loads(json.dumps(tree)), tensors)["a"]
-            self.assertEqual(given.is_coalesced(), told.is_coalesced())
-            self.assertTrue(torch.equal(given._values(), told._values()))
-            self.assertTrue(torch.equal(given.to_dense(), told.to_dense()))
+            results = tree_codec.decode_tree(json.loads(json.dumps(tree)), tensors)["a"]
+            self.assertEqual(given.is_coalesced(), results.is_coalesced())
+            self.assertTrue(torch.equal(given._values(), results._values()))
+            self.assertTrue(torch.equal(given.to_dense(), results.to_dense()))
 
 
 class GradientsTest(unittest.TestCase):

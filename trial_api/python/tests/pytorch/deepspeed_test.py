@@ -27,8 +27,8 @@ class ByHand(EngineTrial):
 
     def train_batch(self, dataloader_iter, epoch_idx, batch_idx):
         for _ in range(self.sizes[1]):
-            told = super().train_batch(dataloader_iter, epoch_idx, batch_idx)
-        return told
+            results = super().train_batch(dataloader_iter, epoch_idx, batch_idx)
+        return results
 
 
 class Case(unittest.TestCase):
@@ -206,12 +206,12 @@ class TwoRanksTest(Case):
     @classmethod
     def setUpClass(cls):
         cls.storage = tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR"))
-        cls.told = on_two_ranks(["engines", "engines_resumed"], cls.storage)
+        cls.results = on_two_ranks(["engines", "engines_resumed"], cls.storage)
 
     def test_two_ranks_learn_what_one_learns(self):
         one = train(EngineTrial, max_length=dp.Batch(10), reporting_period=dp.Batch(5))
-        for told in self.told["engines"]:
-            for name, weights in told["weights"].items():
+        for results in self.results["engines"]:
+            for name, weights in results["weights"].items():
                 torch.testing.assert_close(
                     torch.tensor(weights), one.weights[name], rtol=1e-4, atol=1e-6
                 )
@@ -219,14 +219,14 @@ class TwoRanksTest(Case):
             (group, steps, metrics["loss" if group == "training" else "error"])
             for group, steps, metrics in one.train.reports
         ]
-        for (group, steps, value), told in zip(reports, self.told["engines"][0]["reports"]):
-            self.assertEqual([group, steps], told[:2])
+        for (group, steps, value), results in zip(reports, self.results["engines"][0]["reports"]):
+            self.assertEqual([group, steps], results[:2])
             self.assertAlmostEqual(
-                value, told[2]["loss" if group == "training" else "error"], places=5
+                value, results[2]["loss" if group == "training" else "error"], places=5
             )
 
     def test_each_rank_saves_and_loads_its_part(self):
-        whole, resumed = self.told["engines"], self.told["engines_resumed"]
+        whole, resumed = self.results["engines"], self.results["engines_resumed"]
         for rank in range(2):
             self.assertEqual(whole[rank]["weights"], resumed[rank]["weights"])
             self.assertEqual(10, resumed[rank]["steps"])

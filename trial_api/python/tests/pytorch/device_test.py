@@ -12,7 +12,7 @@ from det.pytorch.distributed import device, process_group, xla
 
 
 class DeviceTest(unittest.TestCase):
-    def told(self, gpus=False, version=None, **variables):
+    def choose(self, gpus=False, version=None, **variables):
         env = {name: value for name, value in variables.items() if value is not None}
         cuda = mock.patch.multiple(torch.cuda, is_available=lambda: gpus, set_device=lambda _: None)
         known = {"DET_SLOT_TYPE", "LOCAL_RANK", "CUDA_VISIBLE_DEVICES"}
@@ -24,22 +24,22 @@ class DeviceTest(unittest.TestCase):
 
     def test_chooses_gpu_of_local_rank_unless_slots_are_cores(self):
         for slots in (None, "cuda", "rocm"):
-            device = self.told(True, DET_SLOT_TYPE=slots, LOCAL_RANK="2")
+            device = self.choose(True, DET_SLOT_TYPE=slots, LOCAL_RANK="2")
             self.assertEqual(torch.device("cuda", 2), device)
-        self.assertEqual("cpu", self.told(True, DET_SLOT_TYPE="cpu").type)
-        self.assertEqual("cpu", self.told(False, DET_SLOT_TYPE="cpu").type)
-        self.assertEqual("cpu", self.told(False).type)  # Off the cluster.
+        self.assertEqual("cpu", self.choose(True, DET_SLOT_TYPE="cpu").type)
+        self.assertEqual("cpu", self.choose(False, DET_SLOT_TYPE="cpu").type)
+        self.assertEqual("cpu", self.choose(False).type)  # Off the cluster.
 
     def test_rejects_gpu_slot_when_torch_sees_no_gpu(self):
         for slots in ("cuda", "rocm"):
             with self.assertRaisesRegex(
                 RuntimeError, f"DET_SLOT_TYPE is {slots}.*torch .* without .*install"
             ):
-                self.told(False, DET_SLOT_TYPE=slots)
+                self.choose(False, DET_SLOT_TYPE=slots)
         with self.assertRaisesRegex(
             RuntimeError, "DET_SLOT_TYPE is cuda.*CUDA 12.1.*GPU-7.*driver"
         ):
-            self.told(False, "12.1", DET_SLOT_TYPE="cuda", CUDA_VISIBLE_DEVICES="GPU-7")
+            self.choose(False, "12.1", DET_SLOT_TYPE="cuda", CUDA_VISIBLE_DEVICES="GPU-7")
         with mock.patch.dict(os.environ, DET_SLOT_TYPE="cuda"):
             with mock.patch.object(torch.cuda, "is_available", lambda: False):
                 with self.assertRaisesRegex(RuntimeError, "sees none"), init(hparams={}):
@@ -64,7 +64,7 @@ class DeviceTest(unittest.TestCase):
         marked = []
         tpu = torch.device("xla", 1)
         with self.with_torch_xla(xla_device=lambda: tpu, mark_step=lambda: marked.append(1)):
-            self.assertEqual(tpu, self.told(True, DET_SLOT_TYPE="tpu"))
+            self.assertEqual(tpu, self.choose(True, DET_SLOT_TYPE="tpu"))
             xla.mark_step(torch.device("cpu"))
             self.assertEqual([], marked)
             xla.mark_step(tpu)
@@ -81,17 +81,17 @@ class DeviceTest(unittest.TestCase):
         with self.with_torch_xla():
             package = sys.modules["torch_xla"]
             package.device, package.sync = lambda: tpu, lambda: marked.append(1)
-            self.assertEqual(tpu, self.told(True, DET_SLOT_TYPE="tpu"))
+            self.assertEqual(tpu, self.choose(True, DET_SLOT_TYPE="tpu"))
             xla.mark_step(tpu)
         self.assertEqual([1], marked)
 
     def test_rejects_tpu_slot_when_there_is_no_tpu(self):
         with mock.patch.dict(sys.modules, {"torch_xla": None}):
             with self.assertRaisesRegex(RuntimeError, "are TPUs .* torch_xla, .*install"):
-                self.told(DET_SLOT_TYPE="tpu")
+                self.choose(DET_SLOT_TYPE="tpu")
         with self.with_torch_xla(xla_device=mock.Mock(side_effect=RuntimeError("no chip"))):
             with self.assertRaisesRegex(RuntimeError, "finds none .no chip.: check PJRT_DEVICE"):
-                self.told(DET_SLOT_TYPE="tpu")
+                self.choose(DET_SLOT_TYPE="tpu")
 
 
 if __name__ == "__main__":

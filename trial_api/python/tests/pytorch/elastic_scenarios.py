@@ -71,12 +71,12 @@ def ranks():
 
 def go(name, storage, rounds=True, **options):
     """Trains to the eighth batch, with which the second step and a report end."""
-    trial, told = CASES[name]
+    trial, results = CASES[name]
     slots = NODES.get(ranks()) if name == "nodes" else None
     if slots:
-        told = {"strategy": "in_process"}
+        results = {"strategy": "in_process"}
     elif name == "pipeline" and ranks() == 2:
-        told = {"strategy": "pipeline"}
+        results = {"strategy": "pipeline"}
     options = {"max_length": dp.Batch(8), "storage": f"{storage}/{name}", **options}
     with mock.patch.dict(os.environ, {SLOTS: slots} if slots else {}):
         return run(
@@ -84,7 +84,7 @@ def go(name, storage, rounds=True, **options):
             batch_size=24,
             frequency=4,
             reporting_period=dp.Batch(8),
-            optimizations=told if rounds else {},
+            optimizations=results if rounds else {},
             **options,
         )
 
@@ -101,22 +101,23 @@ def saved(storage):
     return {name: go(name, storage, checkpoint_period=dp.Batch(6)).uuids[0] for name in CASES}
 
 
-def gone_on(storage, uuids):
+def resumed_case(storage, uuids):
     """Trains from there to the next step."""
-    told = {
+    results = {
         name: of(go(name, storage, latest_checkpoint=uuid, rounds=name != "bytes"))
         for name, uuid in uuids.items()
     }
     # One more checkpoint between two steps, also of a run that rounds.
     options = {"max_length": dp.Batch(12), "checkpoint_period": dp.Batch(10)}
     again = go("bytes", storage, latest_checkpoint=uuids["bytes"], **options)
-    return {**told, "again": again.uuids[0]}
+    return {**results, "again": again.uuids[0]}
 
 
-def all_gone_on(storage):
+def all_resumed_cases(storage):
     """Resumes from the checkpoints in $SAVED_BY, by the number of ranks that saved them."""
     return {
-        size: gone_on(storage, uuids) for size, uuids in json.loads(os.environ["SAVED_BY"]).items()
+        size: resumed_case(storage, uuids)
+        for size, uuids in json.loads(os.environ["SAVED_BY"]).items()
     }
 
 
@@ -126,4 +127,4 @@ def whole(name="net", batches=8):
     return of(run(CASES[name][0], max_length=dp.Batch(batches), **options))
 
 
-SCENARIOS = {function.__name__: function for function in (saved, all_gone_on)}
+SCENARIOS = {function.__name__: function for function in (saved, all_resumed_cases)}

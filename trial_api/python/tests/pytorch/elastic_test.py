@@ -25,18 +25,18 @@ class ElasticTest(unittest.TestCase):
         cls.storage = folder.name
         saved = {size: cls.on(size, "saved")[0] for size in SIZES}
         with mock.patch.dict(os.environ, SAVED_BY=json.dumps(saved)):
-            cls.told = {size: cls.on(size, "all_gone_on") for size in SIZES}
+            cls.outcomes = {size: cls.on(size, "all_resumed_cases") for size in SIZES}
 
     @classmethod
     def on(cls, size, name):
         if size == 1:
-            told = elastic_scenarios.SCENARIOS[name](cls.storage)
-            return [json.loads(json.dumps(told))]
+            outcomes = elastic_scenarios.SCENARIOS[name](cls.storage)
+            return [json.loads(json.dumps(outcomes))]
         return on_ranks(size, [name], cls.storage)[name]
 
     def cases(self, name):
         """Yields the results of each rank, by the numbers of ranks that saved and that resumed."""
-        for size, ranks in self.told.items():
+        for size, ranks in self.outcomes.items():
             for saved_by in ranks[0]:
                 yield f"{saved_by} to {size}", [rank[saved_by][name] for rank in ranks]
 
@@ -49,7 +49,7 @@ class ElasticTest(unittest.TestCase):
 
     def assert_as_uninterrupted(self, name):
         whole = json.loads(json.dumps(elastic_scenarios.whole(name)))
-        [[*wanted, expected]] = whole["reports"]
+        [[*reference, expected]] = whole["reports"]
         for sizes, ranks in self.cases(name):
             with self.subTest(sizes):
                 for rank in ranks:
@@ -57,7 +57,7 @@ class ElasticTest(unittest.TestCase):
                 known = {weight for rank in ranks for weight in rank["weights"]}
                 self.assertEqual(set(whole["weights"]), known)
                 [[*where, metrics]] = ranks[0]["reports"]
-                self.assertEqual(wanted, where)
+                self.assertEqual(reference, where)
                 self.assertEqual(expected["seen"], metrics["seen"])
                 self.assertAlmostEqual(expected["loss"], metrics["loss"], delta=1e-5)
 

@@ -25,7 +25,7 @@ CONFIG = {
 
 
 class EntrypointTest(unittest.TestCase):
-    def told(self, **changes):
+    def make_info(self, **changes):
         trial = det.TrialInfo(
             trial_id=7,
             experiment_id=3,
@@ -58,7 +58,7 @@ class EntrypointTest(unittest.TestCase):
             return cls(context)
 
         with mock.patch(
-            "det.pytorch.trainer.trainer.get_cluster_info", lambda: self.told(**changes)
+            "det.pytorch.trainer.trainer.get_cluster_info", lambda: self.make_info(**changes)
         ):
             kind.run_trial_class(make)
         return train

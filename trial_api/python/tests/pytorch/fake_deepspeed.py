@@ -8,7 +8,7 @@ import torch.distributed as dist
 from det import pytorch as dp
 from det.pytorch import deepspeed
 from torch import nn
-from trials import Preempts, RecordingTrain, Run, _NotesUuids, new_storage, records
+from trials import Preempts, RecordingCallback, RecordingTrain, Run, new_storage, records
 
 
 class Engine(nn.Module):
@@ -177,7 +177,7 @@ def train(
 ):
     """Trains with a Trainer; see trials.run()."""
     storage = storage or new_storage()
-    notes = _NotesUuids()
+    notes = RecordingCallback()
     with deepspeed.init(
         hparams={},
         exp_conf={"reproducibility": {"experiment_seed": 5}, **(config or {})},

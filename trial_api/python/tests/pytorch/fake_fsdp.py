@@ -86,9 +86,9 @@ class _Wrapper(torch.nn.Module):
         dist.barrier()
         if dist.get_rank():
             return {}
-        names, told = cls._names(model, optim), optim.state_dict()
-        groups = [dict(g, params=[names[i] for i in g["params"]]) for g in told["param_groups"]]
-        return {"state": {names[i]: s for i, s in told["state"].items()}, "param_groups": groups}
+        names, results = cls._names(model, optim), optim.state_dict()
+        groups = [dict(g, params=[names[i] for i in g["params"]]) for g in results["param_groups"]]
+        return {"state": {names[i]: s for i, s in results["state"].items()}, "param_groups": groups}
 
     @classmethod
     def _part(cls, full, model, optim):

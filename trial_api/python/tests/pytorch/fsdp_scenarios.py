@@ -55,29 +55,29 @@ def fifty(cls=GroupsTrial, **options):
 
 
 def fsdp(storage):
-    told = {"whole": fifty(optimizations=FSDP)}
-    told["full"] = fifty(FullTrial, optimizations=FSDP)
+    results = {"whole": fifty(optimizations=FSDP)}
+    results["full"] = fifty(FullTrial, optimizations=FSDP)
     first = fifty(storage=storage + "/fsdp", preempt_at=20, optimizations=FSDP)
-    told["first"] = first
+    results["first"] = first
     last = {"storage": storage + "/fsdp", "latest_checkpoint": first["uuid"]}
-    told["resumed"] = fifty(optimizations=FSDP, **last)
-    told["ended_by_allreduce"] = fifty(**last)
+    results["resumed"] = fifty(optimizations=FSDP, **last)
+    results["ended_by_allreduce"] = fifty(**last)
     other = fifty(storage=storage + "/other", preempt_at=20)
     last = {"storage": storage + "/other", "latest_checkpoint": other["uuid"]}
-    told["of_allreduce"] = fifty(optimizations=FSDP, **last)
+    results["of_allreduce"] = fifty(optimizations=FSDP, **last)
     # Between two aggregated batches gradients are lost, and training continues.
     options = {"storage": storage + "/middle", "frequency": 2, "optimizations": FSDP}
     first = fifty(preempt_at=7, **options)
-    told["middle"] = fifty(latest_checkpoint=first["uuid"], **options)
+    results["middle"] = fifty(latest_checkpoint=first["uuid"], **options)
     try:
         fifty(TwoModels, optimizations=FSDP)
     except ValueError as error:
-        told["two_models"] = str(error)
+        results["two_models"] = str(error)
     try:
         run(GroupsTrial, optimizations=FSDP)
     except ValueError as error:
-        told["here"] = str(error)
-    return told
+        results["here"] = str(error)
+    return results
 
 
 def fsdp_without_older_names(storage):

@@ -20,8 +20,8 @@ class FsdpTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.folder = folder.name
-        told = on_two_ranks(["fsdp", "fsdp_without_older_names"], cls.folder)
-        cls.ranks, cls.newest = told["fsdp"], told["fsdp_without_older_names"]
+        results = on_two_ranks(["fsdp", "fsdp_without_older_names"], cls.folder)
+        cls.ranks, cls.newest = results["fsdp"], results["fsdp_without_older_names"]
         cls.one = fsdp_scenarios.fifty()
 
     def assert_close(self, weights, other):
@@ -34,10 +34,10 @@ class FsdpTest(unittest.TestCase):
     def test_two_ranks_learn_what_one_learns(self):
         for rank in self.ranks:
             self.assert_close(rank["whole"]["weights"], self.one["weights"])
-            for (steps, error), (wanted, expected) in zip(
+            for (steps, error), (reference, expected) in zip(
                 rank["whole"]["errors"], self.one["errors"]
             ):
-                self.assertEqual(steps, wanted)
+                self.assertEqual(steps, reference)
                 self.assertAlmostEqual(error, expected, delta=1e-4 * abs(expected))
 
     def test_all_ranks_make_every_forward_pass(self):
@@ -58,8 +58,8 @@ class FsdpTest(unittest.TestCase):
             )
             self.assertIn(["full_optim_state_dict"], rank["first"]["calls"])
             loads = rank["resumed"]["calls"][1:3]
-            wanted = ["state_dict_type", "FULL_STATE_DICT", True, False]
-            self.assertEqual(loads, [wanted, ["shard_full_optim_state_dict"]])
+            reference = ["state_dict_type", "FULL_STATE_DICT", True, False]
+            self.assertEqual(loads, [reference, ["shard_full_optim_state_dict"]])
 
     def test_supports_torch_without_deprecated_names(self):
         for rank in self.newest:
@@ -105,15 +105,15 @@ class LoadTest(unittest.TestCase):
                     fsdp.import_fsdp(torch.device("cpu"))
 
     def test_converts_between_indices_and_names(self):
-        told = {
+        results = {
             "state": {"a": {"step": 1}, "c": {"step": 3}},
             "param_groups": [{"lr": 1, "params": ["c"]}, {"lr": 2, "params": ["b", "a"]}],
         }
         groups = [["c"], ["b", "a"]]
-        whole = fsdp.index_optimizer_state(told, groups)
+        whole = fsdp.index_optimizer_state(results, groups)
         self.assertEqual(whole["state"], {0: {"step": 3}, 2: {"step": 1}})
         self.assertEqual([group["params"] for group in whole["param_groups"]], [[0], [1, 2]])
-        self.assertEqual(fsdp.name_optimizer_state(whole, groups), told)
+        self.assertEqual(fsdp.name_optimizer_state(whole, groups), results)
         with self.assertRaisesRegex(
             ValueError, r"groups of \[2, 1\] parameters, and the checkpoint has"
         ):

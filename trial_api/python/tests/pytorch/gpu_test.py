@@ -48,8 +48,8 @@ class GpuTest(unittest.TestCase):
             self.error = result.train.of("validation", "error")[-1][1]
         return result
 
-    def assertLearned(self, wanted, within):
-        self.assertLess(abs(self.error - wanted), within * wanted)
+    def assertLearned(self, reference, within):
+        self.assertLess(abs(self.error - reference), within * reference)
 
     def test_gpu_learns_what_a_cpu_learns(self):
         self.train("cpu")

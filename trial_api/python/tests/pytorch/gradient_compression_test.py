@@ -36,11 +36,11 @@ class CompressionTest(unittest.TestCase):
 
     def test_adds_rounding_errors_later_also_in_other_buckets(self):
         parameters = [torch.nn.Parameter(torch.zeros(3, 2)), torch.nn.Parameter(torch.zeros(4))]
-        feedback, sent, wanted = ErrorFeedback(), torch.zeros(10), torch.zeros(10)
+        feedback, sent, expected = ErrorFeedback(), torch.zeros(10), torch.zeros(10)
         greatest = 0.0
         for step in range(100):
             gradients = torch.randn(10) * torch.logspace(-5, 0, 10)
-            wanted += gradients
+            expected += gradients
             buckets = [(0, 10, parameters)]
             if step % 2:  # torch rearranges the buckets.
                 buckets = [(0, 6, parameters[:1]), (6, 10, parameters[1:])]
@@ -48,7 +48,7 @@ class CompressionTest(unittest.TestCase):
                 levels, scale = feedback.quantize_bucket(Bucket(gradients[begin:end], held))
                 sent[begin:end] += dequantize(levels, scale)
                 greatest = max(greatest, float(scale))
-        self.assertLessEqual(float((sent - wanted).abs().max()), 0.51 * greatest)
+        self.assertLessEqual(float((sent - expected).abs().max()), 0.51 * greatest)
 
     def test_rescales_rounding_errors_with_the_loss_scale(self):
         feedback, parameter = ErrorFeedback(), torch.nn.Parameter(torch.zeros(2))
@@ -65,8 +65,8 @@ class CompressionTest(unittest.TestCase):
 
 
 class OptimizationsTest(unittest.TestCase):
-    def read(self, **told):
-        return optimizations.parse_optimizations({"optimizations": told})
+    def read(self, **options):
+        return optimizations.parse_optimizations({"optimizations": options})
 
     def test_parses_defaults_and_values(self):
         self.assertEqual(

@@ -61,15 +61,15 @@ def _tuned(costs, **optimizations):
 
     options = dict(optimizations, auto_tune_tensor_fusion=True)
     with mock.patch.object(fit_loop, "BucketSizeTuner", tuning):
-        with contextlib.redirect_stdout(io.StringIO()) as said:
+        with contextlib.redirect_stdout(io.StringIO()) as output:
             result = run(NotesSizes, max_length=dp.Batch(50), optimizations=options)
-    lines = [line for line in said.getvalue().splitlines() if "tensor_fusion" in line]
+    lines = [line for line in output.getvalue().splitlines() if "tensor_fusion" in line]
     return {
         "weights": {name: tensor.tolist() for name, tensor in result.weights.items()},
         "sizes": result.trial.sizes,
         "seen": [result.trial.seen, result.trial.seen_back],
         "modes": list(result.trial.modes),
-        "said": lines,
+        "message": lines,
     }
 
 
@@ -94,13 +94,13 @@ def on_this_machine():
 @contextlib.contextmanager
 def counted():
     """Yields the sizes of the groups of this rank's collectives, by operation."""
-    told = {}
+    results = {}
 
     def wrap(name):
         real = getattr(torch.distributed, name)
 
         def count(tensor, *arguments, **options):
-            told.setdefault(name, set()).add(torch.distributed.get_world_size(options["group"]))
+            results.setdefault(name, set()).add(torch.distributed.get_world_size(options["group"]))
             return real(tensor, *arguments, **options)
 
         return mock.patch.object(hierarchical_allreduce.dist, name, count)
@@ -112,12 +112,12 @@ def counted():
             real(nodes, numbers)
 
     with mock.patch.object(hierarchical_allreduce.NodeGroups, "sum", sum_):
-        yield told
+        yield results
 
 
 def hierarchical(_storage=None):
     """Returns the weights and the collectives of each case."""
-    told = {}
+    results = {}
     for name, options in (
         ("plain", {}),
         ("sums", {"hierarchical_allreduce": True}),
@@ -126,11 +126,11 @@ def hierarchical(_storage=None):
     ):
         with counted() as exchanged:
             weights = fifty(distributed=on_this_machine(), **options)
-        told[name] = {
+        results[name] = {
             "weights": weights,
             "exchanged": {name: sorted(sizes) for name, sizes in exchanged.items()},
         }
-    return told
+    return results
 
 
 def promised_hierarchical(_storage=None):

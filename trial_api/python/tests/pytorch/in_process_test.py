@@ -34,8 +34,8 @@ class OneNodeTest(Case):
         one = replica_scenarios.fifty()
         four = replica_scenarios.fifty(slots=[4])
         self.assert_close(four["weights"], one["weights"])
-        for (*told, metrics), (*wanted, expected) in zip(four["reports"], one["reports"]):
-            self.assertEqual(told, wanted)
+        for (*results, metrics), (*reference, expected) in zip(four["reports"], one["reports"]):
+            self.assertEqual(results, reference)
             self.assertEqual(set(metrics), set(expected))
             for name, value in expected.items():
                 self.assertAlmostEqual(metrics[name], value, delta=1e-4 * abs(value), msg=name)
@@ -56,21 +56,23 @@ class OneNodeTest(Case):
 
     def test_four_slots_clip_and_aggregate_as_one(self):
         with mock.patch.dict(os.environ, {SLOTS: "[3]"}):
-            told = strategy_scenarios.promised(cases={"three": {"strategy": "in_process"}})["three"]
+            results = strategy_scenarios.promised(cases={"three": {"strategy": "in_process"}})[
+                "three"
+            ]
         one = strategy_scenarios.promised(cases={"one": {}})["one"][1]
         for frequency in (1, 2):
-            self.assert_close(told[frequency], one)
+            self.assert_close(results[frequency], one)
 
     def test_resumed_run_equals_uninterrupted_run_to_the_last_bit(self):
         with mock.patch.dict(os.environ, {SLOTS: "[3]"}), tempfile.TemporaryDirectory() as folder:
-            told = strategy_scenarios.resumed_strategies(
+            results = strategy_scenarios.resumed_strategies(
                 folder,
                 {
                     trial.__name__: (trial, {"strategy": "in_process"})
                     for trial in (strategy_scenarios.WideTrial, replica_scenarios.RecurrentTrial)
                 },
             )
-        for name, each in told.items():
+        for name, each in results.items():
             with self.subTest(name):
                 self.assertGreater(each["trained"], 0)
                 self.assertEqual(each["whole"], each["resumed"])
@@ -95,9 +97,9 @@ class OneNodeTest(Case):
                 self.sgd = context.wrap_optimizer(self.optimizer(self.net.parameters()))
                 self.sizes = context.get_per_slot_batch_size(), context.get_global_batch_size()
 
-        told = replica_scenarios.fifty(Trial, slots=[4], max_length=dp.Epoch(1))
-        self.assertEqual(told["sizes"], (4, 16))
-        self.assertEqual(told["steps"], 7)
+        results = replica_scenarios.fifty(Trial, slots=[4], max_length=dp.Epoch(1))
+        self.assertEqual(results["sizes"], (4, 16))
+        self.assertEqual(results["steps"], 7)
         trained = {key: count for key, count in seen.items() if key[0]}
         # Six complete batches, and one of the remaining four records.
         self.assertEqual(trained, {(True, 4, "det-replica"): 24, (True, 1, "det-replica"): 4})
@@ -171,11 +173,11 @@ class ReplicasTest(unittest.TestCase):
 
         net = in_process.replicate(Net(), torch.device("cpu"), 3)
         x, weights = torch.arange(8.0).reshape(4, 2), torch.tensor([[1.0, 2.0]])
-        told, wanted = net({"x": x}, weights=weights), Net()({"x": x}, weights=weights)
-        torch.testing.assert_close(told["out"], wanted["out"])
-        torch.testing.assert_close(told["rest"][0], wanted["rest"][0])
-        self.assertIsNone(told["rest"][1])
-        self.assertEqual(told["loss"].dim(), 0)
+        results, reference = net({"x": x}, weights=weights), Net()({"x": x}, weights=weights)
+        torch.testing.assert_close(results["out"], reference["out"])
+        torch.testing.assert_close(results["rest"][0], reference["rest"][0])
+        self.assertIsNone(results["rest"][1])
+        self.assertEqual(results["loss"].dim(), 0)
         torch.testing.assert_close(net({"x": x[:1]}, weights=weights)["out"], x[:1] * weights)
 
     def test_rejects_tensors_without_one_row_for_each_record(self):
@@ -208,8 +210,10 @@ class ReplicasTest(unittest.TestCase):
             TypeError, r"argument 0\[1\] .* Graph, .* tuples, lists and dict"
         ):
             net([torch.zeros(4), Graph()])
-        told = net([torch.zeros(4), None, "text", 3])  # Values without tensors go to all replicas.
-        self.assertEqual([None, "text", 3], told[1:])
+        results = net(
+            [torch.zeros(4), None, "text", 3]
+        )  # Values without tensors go to all replicas.
+        self.assertEqual([None, "text", 3], results[1:])
 
     def test_weights_a_loss_with_its_records(self):
         parts = in_process.split_batch(((torch.arange(5.0),), {}), 2)

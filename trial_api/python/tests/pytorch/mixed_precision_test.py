@@ -12,7 +12,7 @@ from trials import NetTrial, run
 GPU, CPU = torch.device("cuda"), torch.device("cpu")
 
 
-def told(precision, **more):
+def parse(precision, **more):
     return optimizations.parse_optimizations(
         {"optimizations": {"mixed_precision": precision, **more}}
     )
@@ -88,23 +88,23 @@ class ReadTest(unittest.TestCase):
             ("float16", torch.float16, torch.float16),
             ("bfloat16", torch.bfloat16, torch.bfloat16),
         ):
-            self.assertEqual(on_gpu, told(precision).autocast_dtype(GPU))
-            self.assertEqual(on_cpu, told(precision).autocast_dtype(CPU))
+            self.assertEqual(on_gpu, parse(precision).autocast_dtype(GPU))
+            self.assertEqual(on_cpu, parse(precision).autocast_dtype(CPU))
 
     def test_scales_loss_only_for_float16_on_gpus(self):
         with warnings.catch_warnings():  # There is no GPU here.
             warnings.simplefilter("ignore")
-            scaler = PyTorchExperimentalContext(GPU, told("O1")).scaler
+            scaler = PyTorchExperimentalContext(GPU, parse("O1")).scaler
         self.assertIsInstance(scaler, getattr(torch.amp, "GradScaler", torch.cuda.amp.GradScaler))
-        self.assertIsNone(PyTorchExperimentalContext(GPU, told("bfloat16")).scaler)
-        self.assertIsNone(PyTorchExperimentalContext(CPU, told("O1")).scaler)
+        self.assertIsNone(PyTorchExperimentalContext(GPU, parse("bfloat16")).scaler)
+        self.assertIsNone(PyTorchExperimentalContext(CPU, parse("O1")).scaler)
 
     def test_rejects_unsupported_precision(self):
         with self.assertRaisesRegex(ValueError, "mixed_precision is 'half': must be one of O0, "):
-            told("half")
-        told("O1", strategy="parameter_server").check(CPU)
+            parse("half")
+        parse("O1", strategy="parameter_server").check(CPU)
         with self.assertRaisesRegex(ValueError, "parameter_server does not .*: choose bfloat16"):
-            told("O1", strategy="parameter_server").check(GPU)
+            parse("O1", strategy="parameter_server").check(GPU)
 
 
 if __name__ == "__main__":

@@ -97,8 +97,8 @@ class NewerTorchTest(unittest.TestCase):
                     )
                     newer = mock.patch.object(torch, "__version__", "2.7.0")
                     with safe, newer, mock.patch.object(torch, "load", safe_load):
-                        told = determined_format.read_determined_checkpoint(path.parent)
-                    self.assertEqual({"weight": 2.5}, told["models_state_dict"][0])
+                        results = determined_format.read_determined_checkpoint(path.parent)
+                    self.assertEqual({"weight": 2.5}, results["models_state_dict"][0])
 
     def test_rejects_checkpoint_that_runs_code(self):
         SafeGlobals.takes_names = True
@@ -125,8 +125,8 @@ class NewerTorchTest(unittest.TestCase):
         group = types.SimpleNamespace(size=lambda: 2)
         with mock.patch.object(dist, "all_reduce", all_reduce):
             with mock.patch.object(dist.group, "WORLD", group):
-                told = model.hook(None, bucket).wait()
-        self.assertEqual([1.0, 2.0], told.tolist())
+                results = model.hook(None, bucket).wait()
+        self.assertEqual([1.0, 2.0], results.tolist())
 
     def test_shards_optimizer_whose_defaults_are_not_all_arguments(self):
         ranks = types.SimpleNamespace(size=2)
@@ -134,10 +134,10 @@ class NewerTorchTest(unittest.TestCase):
         made = NewAdamW(net.parameters(), lr=0.5)
         with mock.patch("torch.distributed.optim.ZeroRedundancyOptimizer") as optimizer_class:
             zero.shard_optimizer(made, ranks, Optimizations(shard_optimizer=True))
-        [groups], told = optimizer_class.call_args
-        self.assertIs(NewAdamW, told.pop("optimizer_class"))
-        self.assertEqual({"lr": 0.5, "weight_decay": 1e-2, "foreach": None}, told)
-        again = NewAdamW(groups, **told).param_groups[0]
+        [groups], options = optimizer_class.call_args
+        self.assertIs(NewAdamW, options.pop("optimizer_class"))
+        self.assertEqual({"lr": 0.5, "weight_decay": 1e-2, "foreach": None}, options)
+        again = NewAdamW(groups, **options).param_groups[0]
         self.assertEqual(made.param_groups[0], again)
 
     def test_shards_optimizer_that_accepts_any_argument(self):
@@ -150,13 +150,13 @@ class NewerTorchTest(unittest.TestCase):
 
     def test_creates_scaler_with_the_name_for_all_devices(self):
         asked = []
-        told = Optimizations(mixed_precision="float16")
+        options = Optimizations(mixed_precision="float16")
         with mock.patch.object(torch.amp, "GradScaler", asked.append, create=True):
-            with warnings.catch_warnings(record=True) as said:
+            with warnings.catch_warnings(record=True) as output:
                 warnings.simplefilter("always")
-                PyTorchExperimentalContext(torch.device("cuda"), told)
+                PyTorchExperimentalContext(torch.device("cuda"), options)
         self.assertEqual(["cuda"], asked)
-        self.assertEqual([], said)
+        self.assertEqual([], output)
 
     def test_reads_autocast_with_the_names_for_all_devices(self):
         asked = []

@@ -78,17 +78,17 @@ class DrawsTrial(NoisyTrial):
 
 def pipelines(_storage=None):
     """Returns the results of each case on this rank."""
-    told = {"net": fifty(optimizations=PIPELINE)}
-    told["clipped"] = fifty(ClippedTrial, optimizations=PIPELINE)
+    outcomes = {"net": fifty(optimizations=PIPELINE)}
+    outcomes["clipped"] = fifty(ClippedTrial, optimizations=PIPELINE)
     one_at_once = {"strategy": "pipeline", "pipeline_micro_batches": 1}
-    told["one_at_once"] = fifty(optimizations=one_at_once)
-    told["aggregated"] = fifty(frequency=2, batch_size=8, optimizations=PIPELINE)
-    told["full"] = fifty(FullTrial, max_length=dp.Batch(3), optimizations=PIPELINE)
-    told["counted"] = fifty(CountingTrial, max_length=dp.Batch(10), optimizations=PIPELINE)
-    told["in_place"] = fifty(InPlaceTrial, optimizations=PIPELINE)
+    outcomes["one_at_once"] = fifty(optimizations=one_at_once)
+    outcomes["aggregated"] = fifty(frequency=2, batch_size=8, optimizations=PIPELINE)
+    outcomes["full"] = fifty(FullTrial, max_length=dp.Batch(3), optimizations=PIPELINE)
+    outcomes["counted"] = fifty(CountingTrial, max_length=dp.Batch(10), optimizations=PIPELINE)
+    outcomes["in_place"] = fifty(InPlaceTrial, optimizations=PIPELINE)
     half = dict(PIPELINE, mixed_precision="bfloat16")
-    told["half"] = fifty(optimizations=half)
-    return told
+    outcomes["half"] = fifty(optimizations=half)
+    return outcomes
 
 
 def deep(**options):
@@ -96,17 +96,17 @@ def deep(**options):
 
 
 def deep_pipelines(storage):
-    told = {"deep": deep(optimizations=PIPELINE)}
+    outcomes = {"deep": deep(optimizations=PIPELINE)}
     first = {"storage": storage + "/deep", "preempt_at": 20}
-    told["preempted"] = deep(optimizations=PIPELINE, **first)
-    last = {"storage": storage + "/deep", "latest_checkpoint": told["preempted"]["uuid"]}
-    told["resumed"] = deep(optimizations=PIPELINE, **last)
+    outcomes["preempted"] = deep(optimizations=PIPELINE, **first)
+    last = {"storage": storage + "/deep", "latest_checkpoint": outcomes["preempted"]["uuid"]}
+    outcomes["resumed"] = deep(optimizations=PIPELINE, **last)
     # Saved with stages and resumed without, and the other way round.
-    told["ended_whole"] = deep(**last)
+    outcomes["ended_whole"] = deep(**last)
     whole = deep(storage=storage + "/whole", preempt_at=20)
     last = {"storage": storage + "/whole", "latest_checkpoint": whole["uuid"]}
-    told["ended_in_parts"] = deep(optimizations=PIPELINE, **last)
-    return told
+    outcomes["ended_in_parts"] = deep(optimizations=PIPELINE, **last)
+    return outcomes
 
 
 def noisy_pipelines(storage):
@@ -167,13 +167,13 @@ def refused_pipelines(_storage=None):
         "unwrapped": _trial(layers, "unwrapped"),
         "scaler": _trial(layers, "scaler"),
     }
-    told = {}
+    outcomes = {}
     for name, cls in cases.items():
         try:
             run(cls, optimizations=PIPELINE)
         except (ValueError, RuntimeError) as error:
-            told[name] = str(error)
-    return told
+            outcomes[name] = str(error)
+    return outcomes
 
 
 SCENARIOS = {

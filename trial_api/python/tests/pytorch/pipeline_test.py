@@ -32,8 +32,8 @@ class Case(unittest.TestCase):
 
     def assert_same_reports(self, ranks, one):
         for rank in ranks:
-            for (*told, metrics), (*wanted, expected) in zip(rank["reports"], one["reports"]):
-                self.assertEqual(told, wanted)
+            for (*results, metrics), (*reference, expected) in zip(rank["reports"], one["reports"]):
+                self.assertEqual(results, reference)
                 self.assertEqual(set(metrics), set(expected))
                 for name, value in expected.items():
                     self.assertAlmostEqual(metrics[name], value, delta=1e-4 * abs(value), msg=name)
@@ -44,42 +44,42 @@ class TwoStagesTest(Case):
     def setUpClass(cls):
         names = ["pipelines", "noisy_pipelines", "refused_pipelines"]
         with tempfile.TemporaryDirectory() as folder:
-            told = on_two_ranks(names, folder)
-        cls.told = {
-            name: [rank[name] for rank in told["pipelines"]] for name in told["pipelines"][0]
+            results = on_two_ranks(names, folder)
+        cls.results = {
+            name: [rank[name] for rank in results["pipelines"]] for name in results["pipelines"][0]
         }
-        cls.noisy, cls.refused = told["noisy_pipelines"], told["refused_pipelines"]
+        cls.noisy, cls.refused = results["noisy_pipelines"], results["refused_pipelines"]
 
     def test_stages_learn_what_one_slot_learns(self):
         one = pipeline_scenarios.fifty()
         for name in ("net", "one_at_once"):
-            self.assert_close(self.whole(self.told[name]), one["weights"])
-            self.assert_same_reports(self.told[name], one)
+            self.assert_close(self.whole(self.results[name]), one["weights"])
+            self.assert_same_reports(self.results[name], one)
 
     def test_clips_by_the_norm_of_all_stages(self):
         one = pipeline_scenarios.fifty(ClippedTrial)
-        self.assert_close(self.whole(self.told["clipped"]), one["weights"])
+        self.assert_close(self.whole(self.results["clipped"]), one["weights"])
 
     def test_supports_a_stage_that_begins_in_place(self):
         one = pipeline_scenarios.fifty(pipeline_scenarios.InPlaceTrial)
-        self.assert_close(self.whole(self.told["in_place"]), one["weights"])
+        self.assert_close(self.whole(self.results["in_place"]), one["weights"])
 
     def test_supports_aggregated_batches(self):
         one = pipeline_scenarios.fifty(frequency=2, batch_size=8)
-        self.assert_close(self.whole(self.told["aggregated"]), one["weights"])
+        self.assert_close(self.whole(self.results["aggregated"]), one["weights"])
 
     def test_supports_mixed_precision(self):
         losses = [
-            m["loss"] for group, _, m in self.told["half"][0]["reports"] if group == "training"
+            m["loss"] for group, _, m in self.results["half"][0]["reports"] if group == "training"
         ]
         self.assertLess(losses[-1], 0.7 * losses[0])
-        self.assertNotEqual(self.told["half"][0]["weights"], self.told["net"][0]["weights"])
+        self.assertNotEqual(self.results["half"][0]["weights"], self.results["net"][0]["weights"])
 
     def test_counts_each_record_once(self):
         one = pipeline_scenarios.fifty(pipeline_scenarios.CountingTrial, max_length=dp.Batch(10))
-        self.assert_same_reports(self.told["counted"], one)
+        self.assert_same_reports(self.results["counted"], one)
         one = pipeline_scenarios.fifty(pipeline_scenarios.FullTrial, max_length=dp.Batch(3))
-        self.assert_same_reports(self.told["full"], one)
+        self.assert_same_reports(self.results["full"], one)
 
     def test_resumed_run_equals_uninterrupted_run(self):
         for rank in self.noisy:
@@ -112,28 +112,28 @@ class ThreeStagesTest(Case):
         cls.addClassCleanup(folder.cleanup)
         cls.folder = folder.name
         ranks = on_ranks(3, ["deep_pipelines"], cls.folder)["deep_pipelines"]
-        cls.told = {name: [rank[name] for rank in ranks] for name in ranks[0]}
+        cls.results = {name: [rank[name] for rank in ranks] for name in ranks[0]}
         cls.one = pipeline_scenarios.deep()
 
     def test_stages_learn_what_one_slot_learns(self):
-        self.assert_close(self.whole(self.told["deep"]), self.one["weights"])
-        self.assert_same_reports(self.told["deep"], self.one)
-        states = [rank["state"] for rank in self.told["deep"]]
+        self.assert_close(self.whole(self.results["deep"]), self.one["weights"])
+        self.assert_same_reports(self.results["deep"], self.one)
+        states = [rank["state"] for rank in self.results["deep"]]
         self.assertEqual(sum(states), self.one["state"])
         self.assertTrue(all(states))
 
     def test_stages_stop_together_and_resume(self):
-        steps = {rank["steps"] for rank in self.told["preempted"]}
+        steps = {rank["steps"] for rank in self.results["preempted"]}
         self.assertEqual(len(steps), 1)
         self.assertLessEqual(steps, {20, 21})
-        self.assertTrue(self.told["preempted"][0]["acknowledged"])
-        self.assert_close(self.whole(self.told["resumed"]), self.one["weights"])
+        self.assertTrue(self.results["preempted"][0]["acknowledged"])
+        self.assert_close(self.whole(self.results["resumed"]), self.one["weights"])
 
     def test_checkpoint_loads_with_every_strategy(self):
-        for rank in self.told["ended_whole"]:
+        for rank in self.results["ended_whole"]:
             self.assert_close(rank["weights"], self.one["weights"])
-        self.assert_close(self.whole(self.told["ended_in_parts"]), self.one["weights"])
-        uuid = self.told["preempted"][0]["uuid"]
+        self.assert_close(self.whole(self.results["ended_in_parts"]), self.one["weights"])
+        uuid = self.results["preempted"][0]["uuid"]
         one = pipeline_scenarios.deep(storage=self.folder + "/deep", latest_checkpoint=uuid)
         self.assert_close(one["weights"], self.one["weights"])
         folder = os.path.join(self.folder, "deep", uuid)

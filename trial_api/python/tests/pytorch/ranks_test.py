@@ -12,7 +12,7 @@ import scenarios
 import torch
 from det._ports import free_ports
 
-PATIENCE = 300  # Seconds.
+TIMEOUT = 300  # Seconds.
 
 
 def on_two_ranks(names, storage):
@@ -21,7 +21,7 @@ def on_two_ranks(names, storage):
 
 
 def on_ranks(size, names, storage, nodes=1):
-    """As on_two_ranks(), of so many ranks, which are told to be on so many nodes."""
+    """As on_two_ranks(), of so many ranks, which are results to be on so many nodes."""
     here = size // nodes
     ports = free_ports(2)
     program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "scenarios.py")
@@ -38,11 +38,11 @@ def on_ranks(size, names, storage, nodes=1):
     codes = ends_of(ranks)
     if any(codes):
         raise AssertionError(f"ranks ended with {codes} (above)")
-    told = []
+    results = []
     for path in outputs:
         with open(path, encoding="utf-8") as file:
-            told.append(json.load(file))
-    return {name: [rank[name] for rank in told] for name in names}
+            results.append(json.load(file))
+    return {name: [rank[name] for rank in results] for name in names}
 
 
 def ends_of(ranks):
@@ -57,7 +57,7 @@ def ends_of(ranks):
         threading.Thread(target=watch, args=(number,), daemon=True).start()
     try:
         for _ in ranks:
-            if not wait.acquire(timeout=PATIENCE):
+            if not wait.acquire(timeout=TIMEOUT):
                 raise AssertionError(f"ranks hang; ended have {codes}")
             if any(codes):
                 break
@@ -89,17 +89,17 @@ class TwoRanksTest(unittest.TestCase):
             self.assert_close(two["weights"], one["weights"])
         reports, expected = self.two["fifty_steps"][0]["reports"], one["reports"]
         self.assertEqual([r[:2] for r in reports], [list(r[:2]) for r in expected])
-        for (*_, metrics), (*_, wanted) in zip(reports, expected):
-            for name, value in wanted.items():
+        for (*_, metrics), (*_, reference) in zip(reports, expected):
+            for name, value in reference.items():
                 self.assertAlmostEqual(metrics[name], value, delta=1e-4 * abs(value))
 
     def test_compressed_gradients_lead_to_nearly_equal_weights(self):
         one = scenarios.fifty_steps()["weights"]
         left, right = self.two["compressed"]
-        for form, told in left.items():
-            self.assertEqual(told["weights"], right[form]["weights"])
-            self.assertNotEqual(told["weights"], self.two["fifty_steps"][0]["weights"])
-            for name, numbers in told["weights"].items():
+        for form, results in left.items():
+            self.assertEqual(results["weights"], right[form]["weights"])
+            self.assertNotEqual(results["weights"], self.two["fifty_steps"][0]["weights"])
+            for name, numbers in results["weights"].items():
                 torch.testing.assert_close(
                     torch.tensor(numbers), torch.tensor(one[name]), rtol=0.02, atol=0.02
                 )
@@ -142,8 +142,8 @@ class TwoRanksTest(unittest.TestCase):
         self.assertEqual(metrics, {"training": 100, "validation": 37, "full": 37})
 
     def test_rejects_ranks_with_different_numbers_of_batches(self):
-        for said in self.two["uneven"]:
-            self.assertIn("5 batches an epoch on rank 0 and 7 on rank 1", said)
+        for message in self.two["uneven"]:
+            self.assertIn("5 batches an epoch on rank 0 and 7 on rank 1", message)
 
     def test_epoch_of_unknown_length_ends_with_the_first_rank_without_data(self):
         left, right = self.two["uneven_and_unknown"]
@@ -157,10 +157,12 @@ class TwoRanksTest(unittest.TestCase):
 
     def test_handles_parameters_that_a_batch_does_not_use(self):
         one = scenarios.unused()
-        self.assertIsNone(one["said"])
+        self.assertIsNone(one["message"])
         for two in self.two["unused"]:
             self.assert_close(two["weights"], one["weights"])
-            self.assertIn("no gradient of heads.1.weight, heads.1.bias, and the slots", two["said"])
+            self.assertIn(
+                "no gradient of heads.1.weight, heads.1.bias, and the slots", two["message"]
+            )
 
     def test_resumes_a_model_whose_buckets_cannot_be_rebuilt(self):
         left, right = self.two["other_buckets"]

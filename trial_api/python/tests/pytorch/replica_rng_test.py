@@ -67,8 +67,13 @@ class LazyTrial(ClampedTrial):
 
 class RunsTest(unittest.TestCase):
     def train(self, trial, slots, **options):
-        told = {"strategy": "in_process"}
-        options = {"batch_size": 12, "max_length": dp.Batch(24), "optimizations": told, **options}
+        results = {"strategy": "in_process"}
+        options = {
+            "batch_size": 12,
+            "max_length": dp.Batch(24),
+            "optimizations": results,
+            **options,
+        }
         with mock.patch.dict(os.environ, {SLOTS: f"[{slots}]"}):
             return run(trial, validation_period=dp.Batch(5), **options)
 
@@ -166,14 +171,14 @@ class DrawsTest(unittest.TestCase):
         self.assertTrue(torch.equal(first, torch.rand(2, 3, generator=_generator(7))))
 
     def test_leaves_generators_of_the_model_alone(self):
-        told = []
+        results = []
 
         def own(x):
-            told.append(torch.rand(2, generator=_generator(5)))
+            results.append(torch.rand(2, generator=_generator(5)))
             return x
 
         replicas(Calls(own), 2)(torch.zeros(4, 3))
-        for numbers in told:
+        for numbers in results:
             self.assertTrue(torch.equal(numbers, torch.rand(2, generator=_generator(5))))
 
     def test_recomputation_in_the_backward_pass_draws_the_same(self):
@@ -208,10 +213,10 @@ class DrawsTest(unittest.TestCase):
         for _ in range(replica_rng._MAX_PASSES_WITHOUT_DRAW + 1):
             model(torch.ones(4, 2))
         net.p = 0.5
-        with contextlib.redirect_stderr(io.StringIO()) as said:
+        with contextlib.redirect_stderr(io.StringIO()) as output:
             for _ in range(3):
                 model(torch.ones(4, 2))
-        self.assertEqual(1, said.getvalue().count("is not repeatable"))
+        self.assertEqual(1, output.getvalue().count("is not repeatable"))
         before = torch.get_rng_state()
         first = model(torch.ones(4, 50))
         torch.set_rng_state(before)
@@ -256,10 +261,10 @@ class CopiesTest(unittest.TestCase):
             x = torch.randn(9, 3, 6)
             parameters = list(net.parameters())
             net(x).sum().backward()
-            wanted = [parameter.grad.clone() for parameter in parameters]
+            expected = [parameter.grad.clone() for parameter in parameters]
             net.zero_grad()
             replicas(net)(x).sum().backward()
-            for before, behind, gradient in zip(parameters, net.parameters(), wanted):
+            for before, behind, gradient in zip(parameters, net.parameters(), expected):
                 self.assertIs(before, behind)
                 torch.testing.assert_close(behind.grad, gradient)
 

@@ -11,11 +11,11 @@ class ResumeTest(unittest.TestCase):
     def assert_resumed(self, ranks, but_for_bits=()):
         for rank in ranks:
             self.assertEqual(set(strategy_scenarios.RESUMED), set(rank))
-            for name, told in rank.items():
+            for name, results in rank.items():
                 with self.subTest(name):
-                    self.assertGreater(told["trained"], 0)
+                    self.assertGreater(results["trained"], 0)
                     if name not in but_for_bits:
-                        self.assertEqual(told["whole"], told["resumed"])
+                        self.assertEqual(results["whole"], results["resumed"])
 
     def on(self, size):
         with tempfile.TemporaryDirectory() as folder:
@@ -26,9 +26,9 @@ class ResumeTest(unittest.TestCase):
             self.assert_resumed([strategy_scenarios.resumed_strategies(folder)])
 
     def test_two_ranks_resume_to_the_last_bit(self):
-        told = self.on(2)
-        self.assert_resumed(told)
-        self.assertEqual(0, told[1]["parameter_server"]["state"])
+        results = self.on(2)
+        self.assert_resumed(results)
+        self.assertEqual(0, results[1]["parameter_server"]["state"])
 
     def test_three_ranks_resume_to_the_last_bit(self):
         # The order in which torch adds sparse gradients cannot be controlled.

@@ -38,11 +38,11 @@ def fifty_steps(_storage=None):
 
 def compressed(_storage=None):
     """Returns the weights by compression format."""
-    told = {}
+    results = {}
     for form in ("float16", "int8", "bfloat16"):
         options = {"gradient_compression": form, "tensor_fusion_threshold": 1}
-        told[form] = of(run(NetTrial, max_length=dp.Batch(50), optimizations=options))
-    return told
+        results[form] = of(run(NetTrial, max_length=dp.Batch(50), optimizations=options))
+    return results
 
 
 class _Stream(IterableDataset):
@@ -267,10 +267,10 @@ def unused(_storage=None):
     """Returns the weights and the error for parameters that a batch does not use."""
     try:
         run(UnusedTrial, max_length=dp.Batch(2))
-        said = None
+        message = None
     except RuntimeError as error:
-        said = str(error)
-    return {**of(run(HeadsTrial, max_length=dp.Batch(10), batch_size=20)), "said": said}
+        message = str(error)
+    return {**of(run(HeadsTrial, max_length=dp.Batch(10), batch_size=20)), "message": message}
 
 
 class FindsTrial(NetTrial):
@@ -298,15 +298,15 @@ class StaticTrial(UnusedTrial):
 def other_buckets(storage):
     """Resumes models whose buckets cannot be rebuilt: with unused parameters, and a static graph."""
     length = {"max_length": dp.Batch(8)}
-    told = {"whole": of(run(NetTrial, **length))["weights"]}
+    results = {"whole": of(run(NetTrial, **length))["weights"]}
     for name, first, second in (
         ("finds", NetTrial, FindsTrial),
         ("static", StaticTrial, StaticTrial),
     ):
         begun = run(first, preempt_at=3, storage=os.path.join(storage, name), **length)
         more = {"storage": begun.storage, "latest_checkpoint": begun.last_uuid}
-        told[name] = of(run(second, **more, **length))["weights"]
-    return told
+        results[name] = of(run(second, **more, **length))["weights"]
+    return results
 
 
 class PartFirst(NetTrial):
@@ -373,9 +373,9 @@ def main():
         batch_process_scenarios,
     ):
         known.update(others.SCENARIOS)
-    told = {name: known[name](storage) for name in names}
+    results = {name: known[name](storage) for name in names}
     with open(output, "w", encoding="utf-8") as file:
-        json.dump(told, file)
+        json.dump(results, file)
     # Its threads must not outlive the interpreter, because they release Python objects.
     gc.collect()
     torch.distributed.destroy_process_group()

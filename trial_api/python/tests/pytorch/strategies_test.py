@@ -21,11 +21,11 @@ class StrategiesTest(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.folder.cleanup)
         names = ["strategies", "saved_by_two", "heads", "promised"]
-        told = on_two_ranks(names, cls.folder.name)
-        cls.left, cls.right = told["strategies"]
-        cls.heads = told["heads"]
-        cls.promised = told["promised"]
-        cls.saved = told["saved_by_two"]
+        results = on_two_ranks(names, cls.folder.name)
+        cls.left, cls.right = results["strategies"]
+        cls.heads = results["heads"]
+        cls.promised = results["promised"]
+        cls.saved = results["saved_by_two"]
 
     def assert_close(self, weights, other):
         self.assertEqual(set(weights), set(other))
@@ -35,8 +35,8 @@ class StrategiesTest(unittest.TestCase):
             )
 
     def test_ranks_end_with_equal_models(self):
-        for name, told in self.left.items():
-            self.assertEqual(told["weights"], self.right[name]["weights"], name)
+        for name, results in self.left.items():
+            self.assertEqual(results["weights"], self.right[name]["weights"], name)
 
     def test_exact_strategies_equal_allreduce(self):
         for name, same in (
@@ -53,17 +53,17 @@ class StrategiesTest(unittest.TestCase):
         self.assert_close(one[2], one[1])
         for rank in self.promised:
             self.assertEqual(set(strategy_scenarios.PROMISED), set(rank))
-            for name, told in rank.items():
+            for name, results in rank.items():
                 for frequency in ("1", "2"):
                     with self.subTest(name, frequency=frequency):
-                        self.assert_close(told[frequency], one[1])
+                        self.assert_close(results[frequency], one[1])
 
     def test_inexact_strategies_learn(self):
         for name in ("local_sgd", "async", "bfloat16"):
-            told = self.left[name]
-            self.assertNotEqual(told["weights"], self.left["allreduce"]["weights"])
-            self.assertLess(told["losses"][-1], 0.7 * told["losses"][0], name)
-            self.assertLess(told["losses"][-1], 1.5 * self.left["allreduce"]["losses"][-1], name)
+            results = self.left[name]
+            self.assertNotEqual(results["weights"], self.left["allreduce"]["weights"])
+            self.assertLess(results["losses"][-1], 0.7 * results["losses"][0], name)
+            self.assertLess(results["losses"][-1], 1.5 * self.left["allreduce"]["losses"][-1], name)
 
     def test_asynchronous_averaging_is_repeatable(self):
         self.assertEqual(
@@ -88,14 +88,14 @@ class StrategiesTest(unittest.TestCase):
         whole = strategy_scenarios.adam_whole()["weights"]
         for name in sorted(set(self.saved[0]) - {"local_sgd"}):  # Its result differs.
             with self.subTest(name):
-                told = self.saved[0][name]
-                one = strategy_scenarios.ended_by_one(self.folder.name, name, told["uuid"])
+                results = self.saved[0][name]
+                one = strategy_scenarios.ended_by_one(self.folder.name, name, results["uuid"])
                 self.assert_close(one["weights"], whole)
 
     def test_each_rank_writes_its_part_of_the_optimizer_state(self):
-        for name, told in self.saved[0].items():
+        for name, results in self.saved[0].items():
             with self.subTest(name):
-                folder = pathlib.Path(self.folder.name, f"elastic-{name}", told["uuid"])
+                folder = pathlib.Path(self.folder.name, f"elastic-{name}", results["uuid"])
                 parts = [
                     set(snapshot.read_tree(path)["state"])
                     for path in sorted(folder.glob("optimizer_*"))
@@ -103,7 +103,7 @@ class StrategiesTest(unittest.TestCase):
                 self.assertEqual({0, 1, 2, 3}, set().union(*parts))
                 self.assertEqual(4, sum(map(len, parts)))
                 if name.startswith("shown"):
-                    self.assertEqual(([4], 1), (told["shown"], len(parts)))
+                    self.assertEqual(([4], 1), (results["shown"], len(parts)))
                 else:
                     self.assertTrue(all(parts))
                     self.assertEqual(2, len(parts))
@@ -126,13 +126,13 @@ class WrapTest(unittest.TestCase):
     def test_zero_optimizer_requires_allreduce(self):
         optimizer = ZeroRedundancyOptimizer([torch.nn.Parameter(torch.zeros(1))], lr=0.1)
         two = types.SimpleNamespace(size=2)
-        told = optimizations.Optimizations(shard_optimizer=True)
-        self.assertIs(optimizer, zero.shard_optimizer(optimizer, two, told))
-        told = optimizations.Optimizations(strategy="parameter_server")
+        options = optimizations.Optimizations(shard_optimizer=True)
+        self.assertIs(optimizer, zero.shard_optimizer(optimizer, two, options))
+        options = optimizations.Optimizations(strategy="parameter_server")
         with self.assertRaisesRegex(
             ValueError, "requires .* allreduce, and strategy is parameter_server"
         ):
-            zero.shard_optimizer(optimizer, two, told)
+            zero.shard_optimizer(optimizer, two, options)
 
     def test_rejects_step_of_the_optimizer_that_was_replaced(self):
         with self.assertRaisesRegex(ValueError, "what wrap_optimizer.. returned"):
@@ -140,11 +140,11 @@ class WrapTest(unittest.TestCase):
 
 
 class ReadTest(unittest.TestCase):
-    def read(self, **told):
-        return optimizations.parse_optimizations({"optimizations": told})
+    def read(self, **options):
+        return optimizations.parse_optimizations({"optimizations": options})
 
     def test_rejects_invalid_and_incompatible_options(self):
-        for told, words in (
+        for options, words in (
             ({"strategy": "ring"}, "optimizations.strategy is 'ring': must be one of allreduce, "),
             ({"local_sgd_steps": 0}, "optimizations.local_sgd_steps is 0"),
             (
@@ -157,7 +157,7 @@ class ReadTest(unittest.TestCase):
             ),
         ):
             with self.assertRaisesRegex(ValueError, words):
-                self.read(**told)
+                self.read(**options)
         self.assertEqual("allreduce", self.read(strategy=None).strategy)
 
 

@@ -57,13 +57,13 @@ class HeadsTrial(NetTrial):
 
 def heads(_storage=None):
     """Returns how the ranks differ in each case, after one batch and after several."""
-    told = {}
+    outcomes = {}
     for name in ("parameter_server", "local_sgd", "async"):
         options = {"optimizations": {"strategy": name, "local_sgd_steps": 2}}
-        told[name] = [
+        outcomes[name] = [
             _of(run(HeadsTrial, max_length=dp.Batch(length), **options)) for length in (1, 7)
         ]
-    return told
+    return outcomes
 
 
 def strategies(_storage=None):
@@ -199,7 +199,7 @@ def resumed_strategies(storage, cases=RESUMED, distributed=lambda: None):
 
     A step has two batches, so a stop that is one batch late is between two steps.
     """
-    told = {}
+    outcomes = {}
     for name, (trial, optimizations) in cases.items():
         folder = f"{storage}/{name}"
         options = {"max_length": dp.Batch(20), "frequency": 2, "batch_size": 24}
@@ -209,13 +209,13 @@ def resumed_strategies(storage, cases=RESUMED, distributed=lambda: None):
         first = run(trial, distributed=distributed(), preempt_at=8, **options)
         options.update(latest_checkpoint=first.last_uuid)
         second = run(trial, distributed=distributed(), **options)
-        told[name] = {
+        outcomes[name] = {
             "whole": _digest(whole),
             "resumed": _digest(second),
             "state": _of(second)["state"],
             "trained": whole.steps - first.steps,
         }
-    return told
+    return outcomes
 
 
 def _digest(result):
@@ -253,13 +253,13 @@ SAVED = {
 
 def saved_by_two(storage):
     """Saves checkpoints from which one rank resumes."""
-    told = {}
+    outcomes = {}
     for name, (trial, optimizations) in SAVED.items():
         options = {"storage": f"{storage}/elastic-{name}", "max_length": dp.Batch(30)}
         result = run(trial, preempt_at=10, optimizations=optimizations, **options)
-        told[name] = _of(result)
-        told[name]["shown"] = getattr(result.trial, "shown", Shown()).states
-    return told
+        outcomes[name] = _of(result)
+        outcomes[name]["shown"] = getattr(result.trial, "shown", Shown()).states
+    return outcomes
 
 
 def ended_by_one(storage, name, uuid):

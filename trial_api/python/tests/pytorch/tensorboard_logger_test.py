@@ -43,14 +43,14 @@ class OffClusterTest(Case):
     def test_writes_all_points(self):
         train = self.train()
         [path] = self.files()
-        told = points(path)
+        results = points(path)
         for group, name in (("training", "loss"), ("validation", "error")):
-            wanted = train.of(group, name)
-            found = [(step, value) for tag, step, value in told if tag == f"{group}/{name}"]
-            self.assertEqual([step for step, _ in wanted], [step for step, _ in found])
-            for (_, value), (_, other) in zip(wanted, found):
+            expected = train.of(group, name)
+            found = [(step, value) for tag, step, value in results if tag == f"{group}/{name}"]
+            self.assertEqual([step for step, _ in expected], [step for step, _ in found])
+            for (_, value), (_, other) in zip(expected, found):
                 self.assertAlmostEqual(value, other, places=5)
-        self.assertEqual({"training/loss", "validation/error"}, {tag for tag, _, _ in told})
+        self.assertEqual({"training/loss", "validation/error"}, {tag for tag, _, _ in results})
 
     def test_writes_nothing_when_disabled(self):
         class Trial(NetTrial):
@@ -74,18 +74,18 @@ class OffClusterTest(Case):
         self.assertEqual([("training/loss", 1, 1.0)], points(self.files()[0]))
 
     def test_training_continues_when_the_disk_is_full(self):
-        said = io.StringIO()
+        output = io.StringIO()
         full = OSError(28, "No space left on device")
-        with contextlib.redirect_stderr(said):
+        with contextlib.redirect_stderr(output):
             with mock.patch("det.tensorboard.EventWriter.flush", side_effect=full):
                 train = self.train()
             with mock.patch("det.tensorboard.EventWriter.__init__", side_effect=full):
                 self.assertEqual(train.reports, self.train().reports)
         self.assertEqual(20, train.of("training", "loss")[-1][0])
         self.assertEqual(
-            2, said.getvalue().count("WARNING: metrics are not written for TensorBoard")
+            2, output.getvalue().count("WARNING: metrics are not written for TensorBoard")
         )
-        self.assertIn("No space left", said.getvalue())
+        self.assertIn("No space left", output.getvalue())
 
     def test_starts_another_file_after_a_failure(self):
         flush, calls = tensorboard_logger.EventWriter.flush, []
@@ -138,13 +138,13 @@ class ClusterTest(Case):
         )
 
     def test_training_continues_when_the_storage_fails(self):
-        said = pathlib.Path(self.folder, "said")
+        output = pathlib.Path(self.folder, "message")
         for error in (CheckpointError("it answered 503"), OSError(28, "No space left")):
             with mock.patch.object(_storage.FolderStorage, "copy_beside", side_effect=error):
-                with said.open("a") as file, contextlib.redirect_stderr(file):
+                with output.open("a") as file, contextlib.redirect_stderr(file):
                     self.train()
         self.assertIn(
-            "WARNING: TensorBoard files were not stored: it answered 503", said.read_text()
+            "WARNING: TensorBoard files were not stored: it answered 503", output.read_text()
         )
         self.assertEqual(20, max(steps for _, _, steps in self.master.reports()))
         self.assertFalse(os.path.exists(os.path.join(self.folder, self.stored)))

@@ -6,6 +6,7 @@ import io
 import math
 import os
 import pathlib
+import tempfile
 import unittest
 
 import det
@@ -203,13 +204,11 @@ class ScheduleTest(unittest.TestCase):
             folder = pathlib.Path(storage)
             complete[steps] = len(list(folder.glob("*/manifest.json"))) if folder.exists() else 0
 
-        import tempfile
-
         storage = tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR")) + "/c"
         rungs = dp.Batch({5})
-        original = dp.Trainer._rungs
-        dp.Trainer._rungs = lambda self: rungs
-        self.addCleanup(setattr, dp.Trainer, "_rungs", original)
+        original = dp.Trainer._get_rungs
+        dp.Trainer._get_rungs = lambda self: rungs
+        self.addCleanup(setattr, dp.Trainer, "_get_rungs", original)
         run(NetTrial, train=RecordingTrain(on_validation=look), storage=storage)
         self.assertEqual(complete[5], 1)
 
@@ -332,7 +331,7 @@ class ComputationTest(unittest.TestCase):
 
         exits = []
         train = RecordingTrain()
-        train.report_early_exit = lambda *told: exits.append(told)
+        train.report_early_exit = lambda *results: exits.append(results)
         with self.assertRaises(SystemExit) as raised:
             run(Invalid, train=train)
         self.assertEqual(raised.exception.code or 0, 0)
@@ -393,20 +392,22 @@ class EvaluationTest(unittest.TestCase):
 
         def seen(cls):
             """Stopped amid two reports, twice."""
-            arguments, told = {"max_length": dp.Batch(12), "reporting_period": dp.Batch(6)}, []
+            arguments, results = {"max_length": dp.Batch(12), "reporting_period": dp.Batch(6)}, []
             first = run(cls, preempt_at=2, **arguments)
             arguments.update(storage=first.storage)
             second = run(cls, preempt_at=4, latest_checkpoint=first.last_uuid, **arguments)
             third = run(cls, latest_checkpoint=second.last_uuid, **arguments)
             for one in (first, second, third):
-                told += one.train.of("training", "seen")
-            return told
+                results += one.train.of("training", "seen")
+            return results
 
         self.assertEqual(seen(Counted), [(6, 96), (12, 84)])
-        with contextlib.redirect_stderr(io.StringIO()) as said:
+        with contextlib.redirect_stderr(io.StringIO()) as output:
             self.assertEqual([steps for steps, _ in seen(Odd)], [6, 12])
-        self.assertIn("reducers", said.getvalue())
-        self.assertIn("a run that resumes from this checkpoint reports without it", said.getvalue())
+        self.assertIn("reducers", output.getvalue())
+        self.assertIn(
+            "a run that resumes from this checkpoint reports without it", output.getvalue()
+        )
 
     def test_evaluates_the_full_dataset(self):
         class Full(NetTrial):

@@ -149,7 +149,7 @@ class Run:
         return self.trial.context.current_train_batch()
 
 
-class _NotesUuids(dp.PyTorchCallback):
+class RecordingCallback(dp.PyTorchCallback):
     def __init__(self):
         self.uuids = []
 
@@ -190,7 +190,7 @@ def run(
         **arguments: Those of fit().
     """
     storage = storage or new_storage()
-    notes = _NotesUuids()
+    notes = RecordingCallback()
     with dp.init(
         hparams={"global_batch_size": batch_size},
         exp_conf={"reproducibility": {"experiment_seed": 5}, "optimizations": optimizations},

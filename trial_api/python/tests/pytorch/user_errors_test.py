@@ -11,11 +11,11 @@ from det import pytorch as dp
 from trials import NetTrial, run
 
 
-def said_by(trial, **options):
+def stderr_of(trial, **options):
     """What a short run writes to stderr."""
-    with contextlib.redirect_stderr(io.StringIO()) as said:
+    with contextlib.redirect_stderr(io.StringIO()) as output:
         run(trial, max_length=dp.Batch(2), **options)
-    return said.getvalue()
+    return output.getvalue()
 
 
 class ErrorsTest(unittest.TestCase):
@@ -182,11 +182,11 @@ class WarningsTest(unittest.TestCase):
             def on_train_epoch_end(self, epoch_idx):
                 raise AssertionError("it was called")
 
-        said = said_by(NetTrial, callbacks={"mine": Typing()})
+        output = stderr_of(NetTrial, callbacks={"mine": Typing()})
         self.assertEqual(
-            1, said.count("on_train_epoch_end() of the callback 'mine' is never called")
+            1, output.count("on_train_epoch_end() of the callback 'mine' is never called")
         )
-        self.assertIn("did you mean on_training_epoch_end()?", said)
+        self.assertIn("did you mean on_training_epoch_end()?", output)
 
     def test_warns_once_about_each_metric_that_is_not_reported(self):
         class Several(NetTrial):
@@ -200,20 +200,20 @@ class WarningsTest(unittest.TestCase):
             def evaluation_reducer(self):
                 return {"eror": dp.Reducer.MAX}
 
-        said = said_by(Several, reporting_period=dp.Batch(1), validation_period=dp.Batch(1))
+        output = stderr_of(Several, reporting_period=dp.Batch(1), validation_period=dp.Batch(1))
         for words in (
             'metric "each row\'s" of train_batch() is not a single number, and is not reported',
             'metric "rows\' names" of evaluate_batch() is not a single number, and is not reported',
             "metric 'eror' of evaluation_reducer() is not returned by evaluate_batch()",
         ):
-            self.assertEqual(1, said.count(words), words)
+            self.assertEqual(1, output.count(words), words)
 
     def test_logs_when_training_is_already_finished(self):
         first = run(NetTrial, max_length=dp.Batch(4))
-        with contextlib.redirect_stdout(io.StringIO()) as said:
+        with contextlib.redirect_stdout(io.StringIO()) as output:
             options = {"storage": first.storage, "latest_checkpoint": first.last_uuid}
             run(NetTrial, max_length=dp.Batch(3), **options)
-        self.assertIn("training is already finished: Batch(3) is reached", said.getvalue())
+        self.assertIn("training is already finished: Batch(3) is reached", output.getvalue())
 
 
 class OlderCodeTest(unittest.TestCase):
@@ -233,9 +233,9 @@ class OlderCodeTest(unittest.TestCase):
             trial = run(NetTrial, max_length=dp.Batch(8), **options).trial
             return trial.context._optimizer_steps[id(trial.sgd)]
 
-        told = {"aggregation_frequency": 4}
-        self.assertEqual(2, steps(optimizations=told, frequency=None))
-        self.assertEqual(4, steps(optimizations=told, frequency=2))
+        results = {"aggregation_frequency": 4}
+        self.assertEqual(2, steps(optimizations=results, frequency=None))
+        self.assertEqual(4, steps(optimizations=results, frequency=2))
 
 
 class SharedReducerTest(unittest.TestCase):
