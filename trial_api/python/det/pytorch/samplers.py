@@ -8,16 +8,18 @@ arguments.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Sized
+from typing import Generic, TypeVar, cast
 
 import torch
 
+_T = TypeVar("_T")  # An index, or a list of indices.
 
-class _Wrapper:
+
+class _Wrapper(Generic[_T]):
     """Wraps a sampler or a batch sampler."""
 
-    def __init__(self, inner: Any) -> None:
+    def __init__(self, inner: Iterable[_T]) -> None:
         """Wraps a sampler.
 
         Args:
@@ -26,13 +28,13 @@ class _Wrapper:
         self._inner = inner
 
     def __len__(self) -> int:
-        return len(self._inner)
+        return len(cast(Sized, self._inner))
 
 
-class RepeatSampler(_Wrapper):
+class RepeatSampler(_Wrapper[_T]):
     """Repeats a sampler endlessly. An empty sampler ends at once. Its length is that of one pass."""
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[_T]:
         while True:
             empty = True
             for item in self._inner:
@@ -42,14 +44,14 @@ class RepeatSampler(_Wrapper):
                 return
 
 
-class RepeatBatchSampler(RepeatSampler):
+class RepeatBatchSampler(RepeatSampler[_T]):
     """Repeats a batch sampler endlessly."""
 
 
-class SkipSampler(_Wrapper):
+class SkipSampler(_Wrapper[_T]):
     """Skips the first indices of a sampler in the first pass; later passes are complete."""
 
-    def __init__(self, sampler: Any, skip: int) -> None:
+    def __init__(self, sampler: Iterable[_T], skip: int) -> None:
         """Wraps a sampler.
 
         Args:
@@ -60,19 +62,19 @@ class SkipSampler(_Wrapper):
         self._skip = skip
         self._used = False
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[_T]:
         skip, self._used = (0 if self._used else self._skip), True
         return itertools.islice(iter(self._inner), skip, None)
 
     def __len__(self) -> int:
         """Returns the length of the first pass."""
-        return max(0, len(self._inner) - self._skip)
+        return max(0, len(cast(Sized, self._inner)) - self._skip)
 
 
-class SkipBatchSampler(SkipSampler):
+class SkipBatchSampler(SkipSampler[_T]):
     """Skips the first batches of a batch sampler in the first pass."""
 
-    def __init__(self, batch_sampler: Any, skip: int) -> None:
+    def __init__(self, batch_sampler: Iterable[_T], skip: int) -> None:
         """Wraps a batch sampler.
 
         Args:
@@ -82,10 +84,10 @@ class SkipBatchSampler(SkipSampler):
         super().__init__(batch_sampler, skip)
 
 
-class DistributedSampler(_Wrapper):
+class DistributedSampler(_Wrapper[_T]):
     """Yields every num_workers-th index of a sampler, from index `rank` on."""
 
-    def __init__(self, sampler: Any, num_workers: int, rank: int) -> None:
+    def __init__(self, sampler: Iterable[_T], num_workers: int, rank: int) -> None:
         """Wraps a sampler.
 
         Args:
@@ -102,18 +104,18 @@ class DistributedSampler(_Wrapper):
         self._workers = num_workers
         self._rank = rank
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[_T]:
         return itertools.islice(iter(self._inner), self._rank, None, self._workers)
 
     def __len__(self) -> int:
         """Returns the number of indices of this rank."""
-        return (len(self._inner) - self._rank + self._workers - 1) // self._workers
+        return (len(cast(Sized, self._inner)) - self._rank + self._workers - 1) // self._workers
 
 
-class DistributedBatchSampler(DistributedSampler):
+class DistributedBatchSampler(DistributedSampler[_T]):
     """Yields every num_workers-th batch of a batch sampler, from batch `rank` on."""
 
-    def __init__(self, batch_sampler: Any, num_workers: int, rank: int) -> None:
+    def __init__(self, batch_sampler: Iterable[_T], num_workers: int, rank: int) -> None:
         """Wraps a batch sampler.
 
         Args:
@@ -127,10 +129,10 @@ class DistributedBatchSampler(DistributedSampler):
         super().__init__(batch_sampler, num_workers, rank)
 
 
-class ReproducibleShuffleSampler(_Wrapper):
+class ReproducibleShuffleSampler(_Wrapper[_T]):
     """Shuffles a sampler: a different order in each pass, and the same ones for the same seed."""
 
-    def __init__(self, sampler: Any, seed: int) -> None:
+    def __init__(self, sampler: Iterable[_T], seed: int) -> None:
         """Wraps a sampler.
 
         Args:
@@ -141,16 +143,16 @@ class ReproducibleShuffleSampler(_Wrapper):
         self._generator = torch.Generator()
         self._generator.manual_seed(seed)
 
-    def __iter__(self) -> Iterator[Any]:
-        items: list[Any] = list(self._inner)
+    def __iter__(self) -> Iterator[_T]:
+        items: list[_T] = list(self._inner)
         order: Iterable[int] = torch.randperm(len(items), generator=self._generator).tolist()
         return (items[i] for i in order)
 
 
-class ReproducibleShuffleBatchSampler(ReproducibleShuffleSampler):
+class ReproducibleShuffleBatchSampler(ReproducibleShuffleSampler[_T]):
     """Shuffles the batches of a batch sampler, whose content stays."""
 
-    def __init__(self, batch_sampler: Any, seed: int) -> None:
+    def __init__(self, batch_sampler: Iterable[_T], seed: int) -> None:
         """Wraps a batch sampler.
 
         Args:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from det.core import Context
 from det.pytorch.data.batch_shard import BatchShard
 from det.pytorch.deepspeed._mpu import (
     ModelParallelUnit,
@@ -37,7 +38,7 @@ class DeepSpeedTrialContext(PyTorchTrialContext):
         warm_start: Whether this run starts from another trial's checkpoint.
     """
 
-    def __init__(self, core: Any, **options: Any) -> None:
+    def __init__(self, core: Context, **options: Any) -> None:
         """Creates the context; scripts call det.pytorch.deepspeed.init() instead.
 
         Args:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from det.core import DistributedContext
+
 
 @dataclasses.dataclass(frozen=True)
 class ModelParallelUnit:
@@ -24,7 +26,7 @@ class ModelParallelUnit:
     should_build_data_loader: bool = True
 
 
-def make_data_parallel_mpu(dist_context: Any) -> ModelParallelUnit:
+def make_data_parallel_mpu(dist_context: DistributedContext) -> ModelParallelUnit:
     """Creates the unit of a rank that has the complete model.
 
     Args:

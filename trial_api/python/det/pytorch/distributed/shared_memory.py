@@ -1,12 +1,18 @@
 """An all-gather of one small number per rank through memory that the ranks of one node share.
 
-StopAgreement runs it once for each batch. It is not an all-reduce of torch.distributed because that
-costs a small network several hundredths of its training time: each all-reduce wakes up a thread of
-the backend and sends messages, whereas a store and a load in shared memory take less than a
-microsecond. `tests/bench/training/run_python` measures the difference (the loop against a
-hand-written DistributedDataParallel loop). A TCPStore or FileStore of torch needs a round trip or a
-file lock for each value, so it is slower still. Ranks on several nodes use an asynchronous
-all-reduce.
+StopAgreement runs it once for each batch, so its cost counts for small networks. One step of two
+linear layers on two ranks took this CPU time (two runs on a loaded machine, torch 1.13, Gloo):
+
+| exchange | CPU time of a step |
+|---|---|
+| none | 0.73 ms, 0.96 ms |
+| this module | 0.92 ms, 1.04 ms |
+| asynchronous all-reduce of two int32 | 1.15 ms, 1.30 ms |
+| set() and get() of torch's TCPStore | 1.30 ms, 1.31 ms |
+
+An all-reduce wakes up a thread of the backend and sends messages. This module only stores and loads
+a word. `tests/bench/training/run_python` measures the training loop with it against a hand-written
+one. Ranks on several nodes use an asynchronous all-reduce.
 """
 
 from __future__ import annotations

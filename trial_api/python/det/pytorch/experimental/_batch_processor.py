@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from det.core import Context, DistributedContext
 from det.pytorch.data.batches import to_device
 
 
@@ -22,7 +23,7 @@ class TorchBatchProcessorContext:
         sources: The checkpoints and model versions that are used.
     """
 
-    def __init__(self, core: Any, device: torch.device) -> None:
+    def __init__(self, core: Context, device: torch.device) -> None:
         """Creates the context. torch_batch_process() does.
 
         Args:
@@ -34,7 +35,7 @@ class TorchBatchProcessorContext:
         self.sources: list[dict[str, Any]] = []
 
     @property
-    def distributed(self) -> Any:
+    def distributed(self) -> DistributedContext:
         """The det.core.DistributedContext: ranks, and collective operations on small objects."""
         return self._core.distributed
 

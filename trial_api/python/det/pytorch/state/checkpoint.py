@@ -224,8 +224,10 @@ def write_load_data(
     text = json.dumps(load_data, indent=2, default=str)
     (folder / "load_data.json").write_text(text, encoding="utf-8")
     info = context._core.info
-    source = pathlib.Path(info.run_dir, "determined", "train", "model") if info else None
-    if source is not None and info.run_dir and source.is_dir():
+    if info is None or not info.run_dir:
+        return
+    source = pathlib.Path(info.run_dir, "determined", "train", "model")
+    if source.is_dir():
         shutil.copytree(source, folder / "code", ignore=_list_ignored)
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import importlib
 import pathlib
 from collections.abc import Iterator
-from typing import Any, Callable
+from typing import Any, Callable, TypeVar, overload
 
 import torch
 
+from det.core import Context, DistributedContext
 from det.pytorch.data.batch_shard import find_batch_shard
 from det.pytorch.data.batches import to_device
 from det.pytorch.distributed.optimizations import parse_optimizations
 from det.pytorch.distributed.process_group import ProcessGroup
-from det.pytorch.metrics.reducers import MetricReducer, ReducerList
+from det.pytorch.metrics.reducers import FunctionReducer, MetricReducer, ReducerList
 from det.pytorch.strategies.base import divide_gradients
 from det.pytorch.strategies.data_parallel import (
     ParallelModel,
@@ -28,6 +29,8 @@ from det.pytorch.strategies.zero import shard_optimizer
 from det.pytorch.trial.experimental_context import PyTorchExperimentalContext
 from det.pytorch.trial.lr_scheduler import LRScheduler
 from det.pytorch.trial.progress import Progress
+
+_MetricReducer = TypeVar("_MetricReducer", bound=MetricReducer)
 
 
 class PyTorchTrialContext:
@@ -46,7 +49,7 @@ class PyTorchTrialContext:
 
     def __init__(
         self,
-        core: Any,
+        core: Context,
         *,
         hparams: dict[str, Any],
         exp_conf: dict[str, Any],
@@ -59,7 +62,7 @@ class PyTorchTrialContext:
         """Creates the context; scripts call det.pytorch.init() instead. Collective.
 
         Args:
-            core: The det.core.Context.
+            core: The context of the Core API.
             hparams: The hyperparameters.
             exp_conf: The experiment config.
             trial_seed: The seed of the trial.
@@ -112,7 +115,7 @@ class PyTorchTrialContext:
     # The experiment and the trial.
 
     @property
-    def distributed(self) -> Any:
+    def distributed(self) -> DistributedContext:
         """The det.core.DistributedContext: ranks, and collective operations on small objects."""
         return self._core.distributed
 
@@ -388,13 +391,31 @@ class PyTorchTrialContext:
         self._scaler = scaler
         return scaler
 
+    @overload
+    def wrap_reducer(
+        self,
+        reducer: _MetricReducer,
+        name: str | None = None,
+        for_training: bool = True,
+        for_validation: bool = True,
+    ) -> _MetricReducer: ...
+
+    @overload
+    def wrap_reducer(
+        self,
+        reducer: Callable[[list[Any]], Any],
+        name: str | None = None,
+        for_training: bool = True,
+        for_validation: bool = True,
+    ) -> FunctionReducer: ...
+
     def wrap_reducer(
         self,
         reducer: MetricReducer | Callable[[list[Any]], Any],
         name: str | None = None,
         for_training: bool = True,
         for_validation: bool = True,
-    ) -> Any:
+    ) -> MetricReducer:
         """Adds a metric that is not a mean over batches.
 
         Example:
