@@ -19,7 +19,7 @@ from det.pytorch.trial.experimental_context import PyTorchExperimentalContext
 
 
 class RefusingModel:
-    """As torch 2.x's DistributedDataParallel is where gradients do not travel by NCCL."""
+    """Refuses hooks as DistributedDataParallel of torch 2.x does with other backends than NCCL."""
 
     def register_comm_hook(self, state, hook):
         if hook.__name__ in ("bf16_compress_hook", "bf16_compress_wrapper_hook"):
@@ -28,7 +28,7 @@ class RefusingModel:
 
 
 class NewAdamW(torch.optim.Adam):
-    """As torch 2.7 has it: its defaults have what its constructor does not take."""
+    """AdamW of torch 2.7, whose defaults have what its constructor does not accept."""
 
     def __init__(self, params, lr=1e-3, weight_decay=1e-2, *, foreach=None):
         super().__init__(params, lr, weight_decay=weight_decay, foreach=foreach)
@@ -38,8 +38,9 @@ class NewAdamW(torch.optim.Adam):
 
 
 class SafeGlobals:
-    """As torch.serialization.safe_globals; takes_names: as from 2.7 on, a function with a name to be
-    known by.
+    """torch.serialization.safe_globals.
+
+    With takes_names, as from torch 2.7 on, an object may have a name.
     """
 
     allowed = {}
@@ -69,7 +70,7 @@ class _Reader(pickle.Unpickler):
 
 
 def safe_load(path, map_location, weights_only):
-    """As torch.load() of a file without tensors."""
+    """torch.load() of a file without tensors."""
     assert weights_only
     with open(path, "rb") as file:
         return _Reader(file).load()

@@ -16,12 +16,12 @@ TIMEOUT = 300  # Seconds.
 
 
 def on_two_ranks(names, storage):
-    """What each scenario gave on each rank: {name: [of rank 0, of rank 1]}."""
+    """Returns what each scenario returned on each rank: {name: [of rank 0, of rank 1]}."""
     return on_ranks(2, names, storage)
 
 
 def on_ranks(size, names, storage, nodes=1):
-    """As on_two_ranks(), of so many ranks, which are results to be on so many nodes."""
+    """Runs scenarios on `size` ranks, which are divided among simulated nodes; see on_two_ranks()."""
     here = size // nodes
     ports = free_ports(2)
     program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "scenarios.py")

@@ -114,7 +114,7 @@ class StrategiesTest(unittest.TestCase):
 
 
 class ZeroRedundancyOptimizer(torch.optim.SGD):
-    """By its name alone; the real one needs other ranks."""
+    """It is recognized by its name; the real one needs other ranks."""
 
 
 class StepsAnother(NetTrial):

@@ -12,7 +12,7 @@ from trials import NetTrial, run
 
 
 def stderr_of(trial, **options):
-    """What a short run writes to stderr."""
+    """Returns what a short run writes to stderr."""
     with contextlib.redirect_stderr(io.StringIO()) as output:
         run(trial, max_length=dp.Batch(2), **options)
     return output.getvalue()
@@ -128,7 +128,7 @@ class Count(dp.MetricReducer):
 
 
 class AsBeforeTest(unittest.TestCase):
-    """What looks odd, and works."""
+    """Unusual code that is supported."""
 
     def test_reducers_may_depend_on_the_validation_data(self):
         class Late(NetTrial):
