@@ -172,7 +172,7 @@ class SchemaTest(unittest.TestCase):
             self.assertTrue(self.is_valid(yaml.safe_load(file)))
 
     def test_python_package_has_the_same_optimizations(self):
-        path = "trial_api/python/package/det/pytorch/_optimizations.py"
+        path = "trial_api/python/package/det/pytorch/distributed/optimizations.py"
         with open(path, encoding="utf-8") as file:
             names = ast.parse(file.read())
         [known] = [one.value for one in names.body if isinstance(one, ast.Assign)

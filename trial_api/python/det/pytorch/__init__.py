@@ -1,17 +1,22 @@
-"""Training of a PyTorchTrial; see README.md beside this."""
+"""Trains a PyTorchTrial on one or many slots; see README.md beside this file.
+
+The names in `__all__` and in the modules lr, samplers, deepspeed and experimental are the public
+API. The other subpackages are internal.
+"""
 
 from det.pytorch import lr, samplers
-from det.pytorch._callback import PyTorchCallback
-from det.pytorch._context import PyTorchTrialContext
-from det.pytorch._data import DataLoader, TorchData, data_length, to_device
-from det.pytorch._experimental import PyTorchExperimentalContext
-from det.pytorch._load import load_trial_from_checkpoint_path
-from det.pytorch._lr_scheduler import LRScheduler
-from det.pytorch._reducers import MetricReducer, Reducer
-from det.pytorch._safetensors import read_safetensors
-from det.pytorch._trainer import Trainer, init, run_trial_class
-from det.pytorch._trial import PyTorchTrial
-from det.pytorch._units import Batch, Epoch, TrainUnit
+from det.pytorch.data.batches import data_length, to_device
+from det.pytorch.data.data_loader import DataLoader, TorchData
+from det.pytorch.metrics.reducers import MetricReducer, Reducer
+from det.pytorch.state.load import load_trial_from_checkpoint_path
+from det.pytorch.state.safetensors import read_safetensors
+from det.pytorch.trainer.trainer import Trainer, init, run_trial_class
+from det.pytorch.trial.callbacks import PyTorchCallback
+from det.pytorch.trial.context import PyTorchTrialContext
+from det.pytorch.trial.experimental_context import PyTorchExperimentalContext
+from det.pytorch.trial.lr_scheduler import LRScheduler
+from det.pytorch.trial.train_units import Batch, Epoch, TrainUnit
+from det.pytorch.trial.trial import PyTorchTrial
 
 __all__ = [
     "Batch",

@@ -1,17 +1,16 @@
-"""A data set that is worked through; as a scenario, by two ranks."""
+"""Batch processing of a data set, also as a scenario for two ranks."""
 
 import contextlib
 from unittest import mock
 
 import torch
-
 from det import core
 from det.core._preempt import PreemptContext
 from det.pytorch import experimental
 
 
 class Sums(experimental.TorchBatchProcessor):
-    """Notes which records it is given; class attributes are what all its runs of a process saw."""
+    """Records which records it gets. Class attributes accumulate over all runs of a process."""
 
     batches, events, fails_at = [], [], None
 
@@ -45,7 +44,7 @@ class Numbers(torch.utils.data.Dataset):
 
 
 class Asks:
-    """The chief hears after so many batches that it is to go."""
+    """Preempts the chief after so many batches."""
 
     def __init__(self, batches):
         self.left = batches
@@ -74,7 +73,7 @@ def preempted_after(batches):
 
 
 def work(storage, *, records=20, preempt_after=None, cls=Sums, **arguments):
-    """(batches of this rank, its events, uuid of the newest progress)."""
+    """Returns the batches of this rank, its events, and the UUID of the latest progress."""
     cls.batches, cls.events = [], []
     uuids = []
     store = core.CheckpointContext.store_path
@@ -85,7 +84,10 @@ def work(storage, *, records=20, preempt_after=None, cls=Sums, **arguments):
             yield path, uuid
         uuids.append(uuid)
 
-    with preempted_after(preempt_after), mock.patch.object(core.CheckpointContext, "store_path", note):
+    with (
+        preempted_after(preempt_after),
+        mock.patch.object(core.CheckpointContext, "store_path", note),
+    ):
         experimental.torch_batch_process(
             cls, Numbers(records), checkpoint_storage=storage, **{"batch_size": 3, **arguments}
         )
@@ -93,7 +95,7 @@ def work(storage, *, records=20, preempt_after=None, cls=Sums, **arguments):
 
 
 def processed(storage):
-    """20 records on two ranks: all; then stopped after two batches."""
+    """Processes 20 records on two ranks: all of them, and then until a stop after two batches."""
     return {
         "whole": work(storage + "/processed"),
         "stopped": work(storage + "/processed", preempt_after=2),

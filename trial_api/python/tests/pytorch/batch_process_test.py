@@ -21,15 +21,17 @@ class OneRankTest(unittest.TestCase):
         self.storage = new_storage()
         Sums.fails_at = None
 
-    def test_every_record_once_in_order(self):
+    def test_processes_every_record_once_in_order(self):
         batches, events, _ = work(self.storage, checkpoint_interval=3)
         self.assertEqual(list(range(20)), records_of(batches))
         self.assertEqual(list(range(7)), [number for number, _ in batches])
         self.assertEqual(["store", "store", "store", "finish"], events)
-        self.assertEqual([[0], [1]], [records for _, records in work(
-            self.storage, records=2, batch_size=None)[0]])
+        self.assertEqual(
+            [[0], [1]],
+            [records for _, records in work(self.storage, records=2, batch_size=None)[0]],
+        )
 
-    def test_a_preempted_run_goes_on_behind_its_last_batch(self):
+    def test_resumes_after_the_last_batch_when_preempted(self):
         first, events, uuid = work(self.storage, preempt_after=2)
         self.assertEqual((3, ["store"]), (len(first), events))
         second, events, _ = work(self.storage, latest_checkpoint=uuid)
@@ -37,7 +39,7 @@ class OneRankTest(unittest.TestCase):
         self.assertEqual(3, second[0][0])
         self.assertEqual("finish", events[-1])
 
-    def test_a_failed_run_goes_on_from_what_was_stored(self):
+    def test_resumes_from_stored_progress_after_a_failure(self):
         Sums.fails_at = 4
         kept = []
 
@@ -53,16 +55,16 @@ class OneRankTest(unittest.TestCase):
         batches, _, _ = work(self.storage, latest_checkpoint=uuid)
         self.assertEqual(9, records_of(batches)[0])
 
-    def test_asked_to_go_with_the_last_batch_it_finishes(self):
+    def test_finishes_when_preempted_at_the_last_batch(self):
         _, events, _ = work(self.storage, preempt_after=6)
         self.assertEqual("finish", events[-1])
 
-    def test_at_most_so_many_batches_of_all_runs(self):
+    def test_max_batches_counts_batches_of_all_runs(self):
         first, _, uuid = work(self.storage, max_batches=2)
         second, _, _ = work(self.storage, max_batches=3, latest_checkpoint=uuid)
         self.assertEqual([0, 1, 2], [number for number, _ in first + second])
 
-    def test_what_is_used_is_noted_and_what_is_made_is_kept(self):
+    def test_records_sources_and_stores_uploaded_files(self):
         noted = {}
 
         class Makes(Sums):
@@ -76,41 +78,52 @@ class OneRankTest(unittest.TestCase):
                     (path / f"batch_{batch_idx}").write_text(str(len(batch)))
 
             def on_finish(self):
-                [uuid] = [name for name in os.listdir(self.context._core.checkpoint._storage.base)
-                          if len(name) == 36]
+                [uuid] = [
+                    name
+                    for name in os.listdir(self.context._core.checkpoint._storage.base)
+                    if len(name) == 36
+                ]
                 noted.update(self.context._core.checkpoint.get_metadata(uuid))
 
         work(self.storage, records=5, cls=Makes)
-        self.assertEqual({"batch_0": "3", "batch_1": "2"}, {
-            path.name: path.read_text() for path in pathlib.Path(self.storage, "inference").iterdir()})
-        self.assertEqual(([{"checkpoint": "u"}], 5, 2), (
-            noted["sources"], noted["records"], noted["steps_completed"]))
+        self.assertEqual(
+            {"batch_0": "3", "batch_1": "2"},
+            {
+                path.name: path.read_text()
+                for path in pathlib.Path(self.storage, "inference").iterdir()
+            },
+        )
+        self.assertEqual(
+            ([{"checkpoint": "u"}], 5, 2),
+            (noted["sources"], noted["records"], noted["steps_completed"]),
+        )
 
-    def test_arguments_that_make_no_sense(self):
+    def test_rejects_invalid_arguments(self):
         class Stream(IterableDataset):
             pass
 
         for dataset, options, words in (
-                (Stream(), {}, "with a length"),
-                (Numbers(3), {"batch_size": 0}, "batch_size is 0"),
-                (Numbers(3), {"dataloader_kwargs": {"shuffle": True}}, "shuffle, which")):
+            (Stream(), {}, "with a length"),
+            (Numbers(3), {"batch_size": 0}, "batch_size is 0"),
+            (Numbers(3), {"dataloader_kwargs": {"shuffle": True}}, "shuffle, which"),
+        ):
             with self.assertRaisesRegex(ValueError, words):
                 experimental.torch_batch_process(Sums, dataset, **{"batch_size": 3, **options})
 
 
 class TwoRanksTest(unittest.TestCase):
-    def test_two_ranks_divide_the_records_and_one_goes_on(self):
+    def test_two_ranks_divide_the_records_and_one_rank_resumes(self):
         storage = tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR"))
-        told = on_two_ranks(["processed"], storage)["processed"]
-        of_ranks = [rank["whole"][0] for rank in told]
+        results = on_two_ranks(["processed"], storage)["processed"]
+        of_ranks = [rank["whole"][0] for rank in results]
         self.assertEqual([[0, [0, 1, 2]], [0, [3, 4, 5]]], [batches[0] for batches in of_ranks])
         self.assertEqual(list(range(20)), sorted(sum(map(records_of, of_ranks), [])))
-        for rank in told:
+        for rank in results:
             self.assertEqual("finish", rank["whole"][1][-1])
             self.assertEqual(["store"], rank["stopped"][1])
-        stopped = sorted(sum((records_of(rank["stopped"][0]) for rank in told), []))
+        stopped = sorted(sum((records_of(rank["stopped"][0]) for rank in results), []))
         self.assertEqual(list(range(18)), stopped)
-        rest, _, _ = work(storage + "/processed", latest_checkpoint=told[0]["stopped"][2])
+        rest, _, _ = work(storage + "/processed", latest_checkpoint=results[0]["stopped"][2])
         self.assertEqual([18, 19], records_of(rest))
 
 

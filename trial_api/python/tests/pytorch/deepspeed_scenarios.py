@@ -1,11 +1,11 @@
-"""What two ranks with DeepSpeed's engines do."""
+"""Scenarios for two ranks with DeepSpeed's engines; see scenarios.py."""
 
 from det import pytorch as dp
 from fake_deepspeed import EngineTrial, train
 
 
 class Halves(EngineTrial):
-    """Steps of 16 records, as on one rank."""
+    """A Trial with steps of 16 records, as on one rank."""
 
     sizes = (4, 2)
 
@@ -25,8 +25,12 @@ def engines(_storage=None):
 def engines_resumed(_storage=None):
     first = train(Halves, max_length=dp.Batch(10), preempt_at=4)
     return _of(
-        train(Halves, max_length=dp.Batch(10), storage=first.storage,
-              latest_checkpoint=first.last_uuid)
+        train(
+            Halves,
+            max_length=dp.Batch(10),
+            storage=first.storage,
+            latest_checkpoint=first.last_uuid,
+        )
     )
 
 

@@ -6,7 +6,6 @@ import tempfile
 import unittest
 
 import torch
-
 from det import CheckpointError
 from det import pytorch as dp
 from det.pytorch import deepspeed
@@ -28,8 +27,8 @@ class ByHand(EngineTrial):
 
     def train_batch(self, dataloader_iter, epoch_idx, batch_idx):
         for _ in range(self.sizes[1]):
-            told = super().train_batch(dataloader_iter, epoch_idx, batch_idx)
-        return told
+            results = super().train_batch(dataloader_iter, epoch_idx, batch_idx)
+        return results
 
 
 class Case(unittest.TestCase):
@@ -39,7 +38,7 @@ class Case(unittest.TestCase):
 
 
 class DeepSpeedTest(Case):
-    def test_a_step_of_micro_batches_is_one_of_a_batch(self):
+    def test_step_of_micro_batches_equals_step_of_one_batch(self):
         whole = run(NetTrial, max_length=dp.Batch(6))
         for cls in (EngineTrial, ByHand, PipelineTrial):
             trained = train(cls, reporting_period=dp.Batch(2))
@@ -48,37 +47,50 @@ class DeepSpeedTest(Case):
             calls = {EngineTrial: 24, ByHand: 24, PipelineTrial: 6}[cls]
             self.assertEqual(calls, len(trained.trial.calls))
 
-    def test_metrics_are_means(self):
+    def test_reports_means_of_micro_batches(self):
         whole = run(NetTrial, max_length=dp.Batch(6), reporting_period=dp.Batch(6))
         trained = train(EngineTrial, reporting_period=dp.Batch(6))
         for group, name in (("training", "loss"), ("validation", "error")):
-            [(_, expected)], [(steps, found)] = whole.train.of(group, name), trained.train.of(group, name)
+            [(_, expected)], [(steps, found)] = (
+                whole.train.of(group, name),
+                trained.train.of(group, name),
+            )
             self.assertEqual(6, steps)
             self.assertAlmostEqual(expected, found, places=5)
         [(_, batches)] = trained.train.of("validation", "batches")
         [(_, counted)] = trained.train.of("validation", "records")
         self.assertEqual((6, 96), (batches, counted))
 
-    def test_an_epoch_is_as_many_steps_as_the_data_fills(self):
+    def test_epoch_has_as_many_steps_as_the_data_fills(self):
         trained = train(EngineTrial, max_length=dp.Epoch(2))
         self.assertEqual((12, [(0, 5), (1, 6)]), (trained.steps, trained.trial.calls[23:25]))
 
-    def test_a_resumed_run_is_the_uninterrupted_one(self):
+    def test_resumed_run_equals_uninterrupted_run(self):
         whole = train(NoisyTrial, max_length=dp.Batch(11))
         first = train(NoisyTrial, max_length=dp.Batch(11), preempt_at=8)
         self.assertEqual((8, True), (first.steps, first.preempt.acknowledged))
-        second = train(NoisyTrial, max_length=dp.Batch(11), storage=first.storage,
-                       latest_checkpoint=first.last_uuid)
+        second = train(
+            NoisyTrial,
+            max_length=dp.Batch(11),
+            storage=first.storage,
+            latest_checkpoint=first.last_uuid,
+        )
         for name, weights in whole.weights.items():
             self.assertTrue(torch.equal(weights, second.weights[name]), name)
         self.assertEqual(whole.train.of("training", "loss"), second.train.of("training", "loss"))
 
-    def test_files_of_a_checkpoint(self):
+    def test_checkpoint_has_expected_files(self):
         trained = train(EngineTrial)
         names = files_of(trained)
-        for name in ("latest", "load_data.json", "model0/model_states.pt",
-                     "model0/optim_states_0.pt", "rank_0.safetensors", "state.json",
-                     "training.safetensors"):
+        for name in (
+            "latest",
+            "load_data.json",
+            "model0/model_states.pt",
+            "model0/optim_states_0.pt",
+            "rank_0.safetensors",
+            "state.json",
+            "training.safetensors",
+        ):
             self.assertIn(name, names)
         folder = os.path.join(trained.storage, trained.last_uuid)
         with open(f"{folder}/load_data.json", encoding="utf-8") as file:
@@ -86,21 +98,26 @@ class DeepSpeedTest(Case):
         with self.assertRaisesRegex(CheckpointError, "load_checkpoint"):
             dp.load_trial_from_checkpoint_path(folder)
 
-    def test_a_warm_start_counts_from_0_at_its_own_rate(self):
+    def test_warm_start_counts_from_zero_with_its_own_learning_rate(self):
         first = train(NoisyTrial, max_length=dp.Batch(4), trial_id=1)
-        second = train(NoisyTrial, max_length=dp.Batch(1), trial_id=2, storage=first.storage,
-                       latest_checkpoint=first.last_uuid)
+        second = train(
+            NoisyTrial,
+            max_length=dp.Batch(1),
+            trial_id=2,
+            storage=first.storage,
+            latest_checkpoint=first.last_uuid,
+        )
         self.assertEqual(1, second.steps)
         self.assertEqual(1, second.trial.net.schedule.last_epoch)
 
-    def test_one_that_another_engine_wrote_is_refused(self):
+    def test_rejects_checkpoint_of_another_engine(self):
         first = train(EngineTrial)
         os.remove(os.path.join(first.storage, first.last_uuid, "manifest.json"))
         os.remove(os.path.join(first.storage, first.last_uuid, "model0/optim_states_0.pt"))
         with self.assertRaises(CheckpointError):
             train(EngineTrial, storage=first.storage, latest_checkpoint=first.last_uuid)
 
-    def test_callbacks_are_saved(self):
+    def test_saves_callback_state(self):
         class Counts(dp.PyTorchCallback):
             def __init__(self):
                 self.reports = 0
@@ -116,11 +133,17 @@ class DeepSpeedTest(Case):
 
         first = train(EngineTrial, reporting_period=dp.Batch(2), callbacks={"counts": Counts()})
         counts = Counts()
-        train(EngineTrial, reporting_period=dp.Batch(2), callbacks={"counts": counts},
-              storage=first.storage, latest_checkpoint=first.last_uuid, max_length=dp.Batch(10))
+        train(
+            EngineTrial,
+            reporting_period=dp.Batch(2),
+            callbacks={"counts": counts},
+            storage=first.storage,
+            latest_checkpoint=first.last_uuid,
+            max_length=dp.Batch(10),
+        )
         self.assertEqual(5, counts.reports)
 
-    def test_what_does_not_fit_is_said(self):
+    def test_rejects_unsupported_calls_and_sizes(self):
         class Without(EngineTrial):
             wraps = False
 
@@ -131,8 +154,10 @@ class DeepSpeedTest(Case):
         class Large(EngineTrial):
             sizes = (4, 30)
 
-        for cls, kind, words in ((Without, RuntimeError, "wrap_model_engine"),
-                                 (Large, ValueError, "too short for one step")):
+        for cls, kind, words in (
+            (Without, RuntimeError, "wrap_model_engine"),
+            (Large, ValueError, "too small for one step"),
+        ):
             with self.assertRaisesRegex(kind, words):
                 train(cls)
         Without.__init__ = EngineTrial.__init__
@@ -141,7 +166,7 @@ class DeepSpeedTest(Case):
         with self.assertRaisesRegex(ValueError, "optimizations.strategy.*ZeRO"):
             train(EngineTrial, config={"optimizations": {"strategy": "local_sgd"}})
 
-    def test_a_stage_that_is_neither_first_nor_last_reads_and_reports_nothing(self):
+    def test_middle_stage_reads_and_reports_nothing(self):
         class Middle:
             def get_pipe_parallel_rank(self):
                 return 1
@@ -155,19 +180,24 @@ class DeepSpeedTest(Case):
             def get_data_parallel_world_size(self):
                 return 5
 
-        self.assertEqual(deepspeed.ModelParallelUnit(4, 5, False, False),
-                         deepspeed.make_deepspeed_mpu(Middle()))
+        self.assertEqual(
+            deepspeed.ModelParallelUnit(4, 5, False, False), deepspeed.make_deepspeed_mpu(Middle())
+        )
 
 
 class ConfigTest(unittest.TestCase):
-    def test_hyperparameters_go_before_the_file(self):
+    def test_hyperparameters_override_the_file(self):
         with tempfile.TemporaryDirectory() as folder:
             with open(f"{folder}/ds.json", "w", encoding="utf-8") as file:
                 json.dump({"a": 1, "zero": {"stage": 1, "offload": True}}, file)
-            hparams = {"deepspeed_config": "ds.json", "overwrite_deepspeed_args": {
-                "zero": {"stage": 2}, "b": [1]}}
-            self.assertEqual({"a": 1, "b": [1], "zero": {"stage": 2, "offload": True}},
-                             deepspeed.get_ds_config_from_hparams(hparams, folder))
+            hparams = {
+                "deepspeed_config": "ds.json",
+                "overwrite_deepspeed_args": {"zero": {"stage": 2}, "b": [1]},
+            }
+            self.assertEqual(
+                {"a": 1, "b": [1], "zero": {"stage": 2, "offload": True}},
+                deepspeed.get_ds_config_from_hparams(hparams, folder),
+            )
         with self.assertRaisesRegex(ValueError, "deepspeed_config is missing"):
             deepspeed.get_ds_config_from_hparams({})
 
@@ -176,22 +206,27 @@ class TwoRanksTest(Case):
     @classmethod
     def setUpClass(cls):
         cls.storage = tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR"))
-        cls.told = on_two_ranks(["engines", "engines_resumed"], cls.storage)
+        cls.results = on_two_ranks(["engines", "engines_resumed"], cls.storage)
 
-    def test_two_ranks_are_one(self):
+    def test_two_ranks_learn_what_one_learns(self):
         one = train(EngineTrial, max_length=dp.Batch(10), reporting_period=dp.Batch(5))
-        for told in self.told["engines"]:
-            for name, weights in told["weights"].items():
-                torch.testing.assert_close(torch.tensor(weights), one.weights[name],
-                                           rtol=1e-4, atol=1e-6)
-        reports = [(group, steps, metrics["loss" if group == "training" else "error"])
-                   for group, steps, metrics in one.train.reports]
-        for (group, steps, value), told in zip(reports, self.told["engines"][0]["reports"]):
-            self.assertEqual([group, steps], told[:2])
-            self.assertAlmostEqual(value, told[2]["loss" if group == "training" else "error"], places=5)
+        for results in self.results["engines"]:
+            for name, weights in results["weights"].items():
+                torch.testing.assert_close(
+                    torch.tensor(weights), one.weights[name], rtol=1e-4, atol=1e-6
+                )
+        reports = [
+            (group, steps, metrics["loss" if group == "training" else "error"])
+            for group, steps, metrics in one.train.reports
+        ]
+        for (group, steps, value), results in zip(reports, self.results["engines"][0]["reports"]):
+            self.assertEqual([group, steps], results[:2])
+            self.assertAlmostEqual(
+                value, results[2]["loss" if group == "training" else "error"], places=5
+            )
 
-    def test_each_rank_writes_its_part_and_finds_it_again(self):
-        whole, resumed = self.told["engines"], self.told["engines_resumed"]
+    def test_each_rank_saves_and_loads_its_part(self):
+        whole, resumed = self.results["engines"], self.results["engines_resumed"]
         for rank in range(2):
             self.assertEqual(whole[rank]["weights"], resumed[rank]["weights"])
             self.assertEqual(10, resumed[rank]["steps"])

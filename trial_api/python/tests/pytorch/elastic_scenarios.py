@@ -1,12 +1,13 @@
-"""Training that is saved on some number of ranks, amid two steps and two reports, and goes on on another;
-see scenarios.py."""
+"""Training that is saved between two steps and two reports, and resumes on another number of ranks.
+
+See scenarios.py.
+"""
 
 import json
 import os
 from unittest import mock
 
 import torch
-
 from det import pytorch as dp
 from strategy_scenarios import SparseTrial
 from trials import NetTrial, run
@@ -15,9 +16,9 @@ SLOTS = "DET_SLOTS_OF_RANKS"
 
 
 class CountingTrial(NetTrial):
-    """Reports a mean, and what it saw of every record."""
+    """Reports a mean, and a reducer of every record."""
 
-    training_records = 96  # No records are left that some number of ranks would not divide.
+    training_records = 96  # A multiple of all numbers of ranks.
 
     def __init__(self, context):
         super().__init__(context)
@@ -30,7 +31,7 @@ class CountingTrial(NetTrial):
 
 
 class LinearTrial(CountingTrial):
-    """Whose gradients do not depend on its weights, and are of any size."""
+    """A Trial whose gradients do not depend on its weights, and have any size."""
 
     def __init__(self, context):
         self.context = context
@@ -43,7 +44,7 @@ class LinearTrial(CountingTrial):
 
 
 class SparseCountingTrial(CountingTrial):
-    """Whose first gradient is of the rows that a batch uses."""
+    """A Trial whose first gradient is sparse: the rows that a batch uses."""
 
     def __init__(self, context):
         SparseTrial.__init__(self, context)
@@ -60,7 +61,7 @@ CASES = {
     "sparse": (SparseCountingTrial, {}),
     "bytes": (LinearTrial, {"gradient_compression": "int8"}),
 }
-# Slots of nodes, by how many nodes there are.
+# The slots of each node, by the number of nodes.
 NODES = {1: "[4]", 2: "[1, 3]", 3: "[1, 1, 2]"}
 
 
@@ -69,13 +70,13 @@ def ranks():
 
 
 def go(name, storage, rounds=True, **options):
-    """To the eighth batch, whose step is the second, and a report."""
-    trial, told = CASES[name]
+    """Trains to the eighth batch, with which the second step and a report end."""
+    trial, results = CASES[name]
     slots = NODES.get(ranks()) if name == "nodes" else None
     if slots:
-        told = {"strategy": "in_process"}
+        results = {"strategy": "in_process"}
     elif name == "pipeline" and ranks() == 2:
-        told = {"strategy": "pipeline"}
+        results = {"strategy": "pipeline"}
     options = {"max_length": dp.Batch(8), "storage": f"{storage}/{name}", **options}
     with mock.patch.dict(os.environ, {SLOTS: slots} if slots else {}):
         return run(
@@ -83,7 +84,7 @@ def go(name, storage, rounds=True, **options):
             batch_size=24,
             frequency=4,
             reporting_period=dp.Batch(8),
-            optimizations=told if rounds else {},
+            optimizations=results if rounds else {},
             **options,
         )
 
@@ -96,33 +97,34 @@ def of(result):
 
 
 def saved(storage):
-    """The uuid of each case's checkpoint amid two steps."""
+    """Returns the UUID of each case's checkpoint between two steps."""
     return {name: go(name, storage, checkpoint_period=dp.Batch(6)).uuids[0] for name in CASES}
 
 
-def gone_on(storage, uuids):
-    """From there to the next step."""
-    told = {
+def resumed_case(storage, uuids):
+    """Trains from there to the next step."""
+    results = {
         name: of(go(name, storage, latest_checkpoint=uuid, rounds=name != "bytes"))
         for name, uuid in uuids.items()
     }
-    # Of a run that rounds, too, one more checkpoint amid two steps.
-    options = dict(max_length=dp.Batch(12), checkpoint_period=dp.Batch(10))
+    # One more checkpoint between two steps, also of a run that rounds.
+    options = {"max_length": dp.Batch(12), "checkpoint_period": dp.Batch(10)}
     again = go("bytes", storage, latest_checkpoint=uuids["bytes"], **options)
-    return {**told, "again": again.uuids[0]}
+    return {**results, "again": again.uuids[0]}
 
 
-def all_gone_on(storage):
-    """By the number of ranks that saved: what $SAVED_BY has of them."""
+def all_resumed_cases(storage):
+    """Resumes from the checkpoints in $SAVED_BY, by the number of ranks that saved them."""
     return {
-        size: gone_on(storage, uuids) for size, uuids in json.loads(os.environ["SAVED_BY"]).items()
+        size: resumed_case(storage, uuids)
+        for size, uuids in json.loads(os.environ["SAVED_BY"]).items()
     }
 
 
-def whole(name="net", max_length=dp.Batch(8)):
-    """On one rank, without a stop and without rounding."""
-    options = dict(batch_size=24, frequency=4, reporting_period=dp.Batch(8))
-    return of(run(CASES[name][0], max_length=max_length, **options))
+def whole(name="net", batches=8):
+    """Trains on one rank, without a stop and without rounding."""
+    options = {"batch_size": 24, "frequency": 4, "reporting_period": dp.Batch(8)}
+    return of(run(CASES[name][0], max_length=dp.Batch(batches), **options))
 
 
-SCENARIOS = {function.__name__: function for function in (saved, all_gone_on)}
+SCENARIOS = {function.__name__: function for function in (saved, all_resumed_cases)}

@@ -1,5 +1,7 @@
-"""A trial that goes on on more or fewer ranks than saved it, against one that was not stopped: the ranks
-that are no more leave nothing behind, and those that are new bring nothing."""
+"""A trial that resumes on more or fewer ranks equals an uninterrupted one.
+
+Nothing of the ranks that are gone is lost, and new ranks add nothing.
+"""
 
 import json
 import os
@@ -7,9 +9,8 @@ import tempfile
 import unittest
 from unittest import mock
 
-import torch
-
 import elastic_scenarios
+import torch
 from det import pytorch as dp
 from ranks_test import on_ranks
 
@@ -24,18 +25,18 @@ class ElasticTest(unittest.TestCase):
         cls.storage = folder.name
         saved = {size: cls.on(size, "saved")[0] for size in SIZES}
         with mock.patch.dict(os.environ, SAVED_BY=json.dumps(saved)):
-            cls.told = {size: cls.on(size, "all_gone_on") for size in SIZES}
+            cls.outcomes = {size: cls.on(size, "all_resumed_cases") for size in SIZES}
 
     @classmethod
     def on(cls, size, name):
         if size == 1:
-            told = elastic_scenarios.SCENARIOS[name](cls.storage)
-            return [json.loads(json.dumps(told))]
+            outcomes = elastic_scenarios.SCENARIOS[name](cls.storage)
+            return [json.loads(json.dumps(outcomes))]
         return on_ranks(size, [name], cls.storage)[name]
 
     def cases(self, name):
-        """By the numbers of ranks that saved and that went on, what each rank told of it."""
-        for size, ranks in self.told.items():
+        """Yields the results of each rank, by the numbers of ranks that saved and that resumed."""
+        for size, ranks in self.outcomes.items():
             for saved_by in ranks[0]:
                 yield f"{saved_by} to {size}", [rank[saved_by][name] for rank in ranks]
 
@@ -48,7 +49,7 @@ class ElasticTest(unittest.TestCase):
 
     def assert_as_uninterrupted(self, name):
         whole = json.loads(json.dumps(elastic_scenarios.whole(name)))
-        [[*wanted, expected]] = whole["reports"]
+        [[*reference, expected]] = whole["reports"]
         for sizes, ranks in self.cases(name):
             with self.subTest(sizes):
                 for rank in ranks:
@@ -56,33 +57,37 @@ class ElasticTest(unittest.TestCase):
                 known = {weight for rank in ranks for weight in rank["weights"]}
                 self.assertEqual(set(whole["weights"]), known)
                 [[*where, metrics]] = ranks[0]["reports"]
-                self.assertEqual(wanted, where)
+                self.assertEqual(reference, where)
                 self.assertEqual(expected["seen"], metrics["seen"])
                 self.assertAlmostEqual(expected["loss"], metrics["loss"], delta=1e-5)
 
-    def test_gradients_and_metrics(self):
+    def test_resumes_gradients_and_metrics_on_other_numbers_of_ranks(self):
         self.assert_as_uninterrupted("net")
 
-    def test_gradients_that_a_server_adds(self):
+    def test_resumes_gradients_of_a_parameter_server(self):
         self.assert_as_uninterrupted("server")
 
-    def test_sparse_gradients(self):
+    def test_resumes_sparse_gradients(self):
         self.assert_as_uninterrupted("sparse")
 
-    def test_of_nodes_with_several_slots(self):
+    def test_resumes_from_nodes_with_several_slots(self):
         self.assert_as_uninterrupted("nodes")
 
-    def test_of_stages_and_into_stages(self):
+    def test_resumes_from_stages_and_into_stages(self):
         self.assert_as_uninterrupted("pipeline")
 
-    def test_what_rounding_left_out_where_nothing_is_rounded_any_more(self):
+    def test_adds_rounding_errors_to_gradients_when_nothing_is_rounded(self):
         self.assert_as_uninterrupted("bytes")
 
-    def test_what_rounding_left_out_where_it_goes_on(self):
-        whole = elastic_scenarios.whole("bytes", dp.Batch(12))
+    def test_resumes_rounding_errors(self):
+        whole = elastic_scenarios.whole("bytes", batches=12)
         for sizes, ranks in self.cases("again"):
             with self.subTest(sizes):
-                options = dict(latest_checkpoint=ranks[0], max_length=dp.Batch(12), rounds=False)
+                options = {
+                    "latest_checkpoint": ranks[0],
+                    "max_length": dp.Batch(12),
+                    "rounds": False,
+                }
                 ended = elastic_scenarios.of(elastic_scenarios.go("bytes", self.storage, **options))
                 self.assert_weights(whole["weights"], ended["weights"])
 

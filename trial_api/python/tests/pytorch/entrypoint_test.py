@@ -1,4 +1,4 @@
-"""A class named in a configuration: everything is as the configuration says."""
+"""An entrypoint module:Class, which trains as the experiment config says."""
 
 import json
 import os
@@ -25,7 +25,7 @@ CONFIG = {
 
 
 class EntrypointTest(unittest.TestCase):
-    def told(self, **changes):
+    def make_info(self, **changes):
         trial = det.TrialInfo(
             trial_id=7,
             experiment_id=3,
@@ -50,18 +50,20 @@ class EntrypointTest(unittest.TestCase):
     def run_class(self, cls, kind=dp, **changes):
         folder = tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR"))
         self.addCleanup(os.chdir, os.getcwd())
-        os.chdir(folder)  # Where checkpoints go.
+        os.chdir(folder)  # The folder of the checkpoints.
         train = RecordingTrain()
 
         def make(context):
             context._core.train = train
             return cls(context)
 
-        with mock.patch("det.pytorch._trainer.get_cluster_info", lambda: self.told(**changes)):
+        with mock.patch(
+            "det.pytorch.trainer.trainer.get_cluster_info", lambda: self.make_info(**changes)
+        ):
             kind.run_trial_class(make)
         return train
 
-    def test_it_obeys_the_configuration(self):
+    def test_applies_the_config(self):
         seen = []
 
         class Watched(NetTrial):
@@ -72,7 +74,7 @@ class EntrypointTest(unittest.TestCase):
         train = self.run_class(Watched)
         self.assertEqual(seen[:7], [(16, False), (16, True)] * 3 + [(4, False)])
         validated = [steps for steps, _ in train.of("validation", "error")]
-        self.assertEqual(validated, [0, 7, 10, 20, 21])  # 7: what the search wants to hear.
+        self.assertEqual(validated, [0, 7, 10, 20, 21])  # 7 is a rung of the search.
         trained = {steps for steps, _ in train.of("training", "loss")}
         self.assertEqual(trained, {4, 7, 8, 10, 12, 16, 20, 21})
         steps = []
@@ -81,43 +83,43 @@ class EntrypointTest(unittest.TestCase):
                 steps.append(json.load(file)["steps_completed"])
         self.assertEqual(sorted(steps), [5, 7, 10, 15, 20, 21])
 
-    def test_a_deepspeed_trial_obeys_it_too(self):
+    def test_applies_the_config_to_a_deepspeed_trial(self):
         train = self.run_class(EngineTrial, kind=deepspeed, optimizations={})
-        # Three epochs of six steps; records are those of steps, and 1 is a rung.
+        # Three epochs of six steps, in records; 1 is a rung.
         self.assertEqual([s for s, _ in train.of("validation", "error")], [0, 6, 10, 18])
         self.assertEqual({s for s, _ in train.of("training", "loss")}, {4, 6, 8, 10, 12, 16, 18})
 
-    def test_without_a_period_it_validates_after_each_epoch(self):
+    def test_validates_after_each_epoch_without_a_period(self):
         train = self.run_class(NetTrial, min_validation_period=None)
         self.assertEqual([steps for steps, _ in train.of("validation", "error")], [0, 7, 14, 21])
 
-    def test_epochs_are_as_long_as_the_configuration_says(self):
+    def test_applies_records_per_epoch(self):
         searcher = {**CONFIG["searcher"], "max_length": {"epochs": 5}}
         train = self.run_class(
             NetTrial, records_per_epoch=40, searcher=searcher, min_validation_period=None
         )
-        # Two batches of 16 each, though the data has seven; 2: a rung at one epoch.
+        # An epoch has two batches of 16, and the data has seven; 2 is a rung after one epoch.
         validated = [steps for steps, _ in train.of("validation", "error")]
         self.assertEqual(validated, [0, 2, 4, 6, 8, 10])
         epochs = [epochs for _, epochs in train.of("validation", "epochs")]
         self.assertEqual(epochs, [0, 1, 2, 3, 4, 5])
 
-    def test_a_search_that_counts_in_a_metric_of_its_own_ends_it(self):
+    def test_applies_max_time_of_the_searcher(self):
         for unit, time, ends in (("batches", 9, 9), ("records", 32, 2), ("epochs", 2, 14)):
             with self.subTest(unit=unit):
                 searcher = {"metric": "error", "max_time": time, "time_metric": unit}
                 train = self.run_class(NetTrial, searcher=searcher)
                 self.assertEqual(train.of("validation", "error")[-1][0], ends)
 
-    def test_a_search_that_counts_in_something_else_is_no_end(self):
+    def test_requires_a_length_when_time_metric_is_another_metric(self):
         searcher = {"metric": "error", "max_time": 2, "time_metric": "hours"}
-        with self.assertRaisesRegex(ValueError, "how long to train is not said: .* time_metric"):
+        with self.assertRaisesRegex(ValueError, "max_length is unknown: .* time_metric"):
             self.run_class(NetTrial, searcher=searcher)
 
-    def test_a_field_that_is_wrong_is_named(self):
+    def test_rejects_an_invalid_field_by_name(self):
         with self.assertRaisesRegex(ValueError, "searcher.max_length is 'long'"):
             self.run_class(NetTrial, searcher={"max_length": "long"})
 
-    def test_off_the_cluster_it_says_what_to_do(self):
+    def test_rejects_entrypoint_off_the_cluster(self):
         with self.assertRaisesRegex(RuntimeError, "det.pytorch.init"):
             dp.run_trial_class(NetTrial)

@@ -1,20 +1,22 @@
-"""A stand-in for DeepSpeed's engines, and Trials that train them."""
+"""A stand-in for DeepSpeed's engines, and Trials with them."""
 
 import os
 import pathlib
 
 import torch
 import torch.distributed as dist
-from torch import nn
-
 from det import pytorch as dp
 from det.pytorch import deepspeed
-from trials import Preempts, RecordingTrain, Run, _NotesUuids, new_storage, records
+from torch import nn
+from trials import Preempts, RecordingCallback, RecordingTrain, Run, new_storage, records
 
 
 class Engine(nn.Module):
-    """What deepspeed.initialize() gives: counts micro-batches, averages gradients over the ranks, and
-    writes a checkpoint as DeepSpeed does, each rank its part of the optimizer."""
+    """An engine as deepspeed.initialize() returns it.
+
+    It counts micro-batches, averages gradients over the ranks, and writes a checkpoint as DeepSpeed
+    does, in which each rank has its part of the optimizer.
+    """
 
     def __init__(self, module, optimizer, micro, accumulation, schedule=None):
         super().__init__()
@@ -58,7 +60,7 @@ class Engine(nn.Module):
             schedule = self.schedule and self.schedule.state_dict()
             state = {"module": self.module.state_dict(), "steps": self.micro_steps}
             torch.save({**state, "schedule": schedule}, folder / "model_states.pt")
-        assert folder.is_dir()  # Else DeepSpeed waits for it.
+        assert folder.is_dir()  # DeepSpeed would wait for it otherwise.
         torch.save(self.optimizer.state_dict(), folder / f"optim_states_{self.rank}.pt")
 
     def load_checkpoint(self, load_dir, tag, load_lr_scheduler_states=True):
@@ -75,7 +77,7 @@ class Engine(nn.Module):
 
 
 class Grid:
-    """Of a pipeline of one stage."""
+    """The grid of a pipeline of one stage."""
 
     def get_pipe_parallel_rank(self):
         return 0
@@ -91,7 +93,7 @@ class Grid:
 
 
 class PipelineEngine(Engine):
-    """Reads the micro-batches of a step itself."""
+    """An engine that reads the micro-batches of a step itself."""
 
     grid = Grid()
 
@@ -116,7 +118,7 @@ class PipelineEngine(Engine):
 
 
 class EngineTrial(deepspeed.DeepSpeedTrial):
-    """As trials.NetTrial. Class attributes say what is particular."""
+    """trials.NetTrial with an engine. Subclasses override class attributes."""
 
     engine, dropout, sizes, wraps = Engine, 0.0, (4, 4), True
 
@@ -136,7 +138,9 @@ class EngineTrial(deepspeed.DeepSpeedTrial):
 
     def build_training_data_loader(self):
         dataset = torch.utils.data.TensorDataset(*records(100))
-        return dp.DataLoader(dataset, self.context.get_train_micro_batch_size_per_gpu(), shuffle=True)
+        return dp.DataLoader(
+            dataset, self.context.get_train_micro_batch_size_per_gpu(), shuffle=True
+        )
 
     def build_validation_data_loader(self):
         dataset = torch.utils.data.TensorDataset(*records(37, seed=8))
@@ -168,11 +172,12 @@ class PipelineTrial(EngineTrial):
         return {"error": self.net.eval_batch(dataloader_iter)}
 
 
-def train(cls, *, storage=None, preempt_at=None, callbacks=None, trial_id=None, config=None,
-          **arguments):
-    """As trials.run()."""
+def train(
+    cls, *, storage=None, preempt_at=None, callbacks=None, trial_id=None, config=None, **arguments
+):
+    """Trains with a Trainer; see trials.run()."""
     storage = storage or new_storage()
-    notes = _NotesUuids()
+    notes = RecordingCallback()
     with deepspeed.init(
         hparams={},
         exp_conf={"reproducibility": {"experiment_seed": 5}, **(config or {})},
@@ -188,8 +193,8 @@ def train(cls, *, storage=None, preempt_at=None, callbacks=None, trial_id=None, 
         trial.build_callbacks = lambda: {**(callbacks or {}), "notes": notes}
         arguments.setdefault("max_length", dp.Batch(6))
         deepspeed.Trainer(trial, context).fit(**arguments)
-        uuids = context._ranks.broadcast(notes.uuids)
-        context.models.append(trial.net.module)  # For Run, which looks there.
+        uuids = context._process_group.broadcast(notes.uuids)
+        context.models.append(trial.net.module)  # Run reads the weights there.
         return Run(trial, recorded, preempt, storage, uuids)
 
 

@@ -1,5 +1,8 @@
-"""What stands in for torch.distributed.fsdp where there is none that works: a wrapper that averages
-gradients and keeps all on each rank, but asks to be used as the real one does, and records it."""
+"""A stand-in for torch.distributed.fsdp.
+
+Its wrapper averages gradients and keeps everything on each rank, but has the interface of the real one, and
+records its calls.
+"""
 
 import contextlib
 import enum
@@ -31,7 +34,7 @@ def size_based_auto_wrap_policy(module, recurse, nonwrapped_numel, min_num_param
 
 
 class _Wrapper(torch.nn.Module):
-    """What all of torch 2.x have."""
+    """The interface that all versions of torch 2.x have."""
 
     def __init__(self, module, auto_wrap_policy=None, device_id=None, use_orig_params=False):
         super().__init__()
@@ -48,7 +51,7 @@ class _Wrapper(torch.nn.Module):
         return gradient / dist.get_world_size()
 
     def forward(self, *inputs):
-        dist.barrier()  # A rank that makes no pass keeps the others waiting, as in the real one.
+        dist.barrier()  # A rank without a forward pass makes the others wait, as in the real one.
         return self._fsdp_wrapped_module(*inputs)
 
     @staticmethod
@@ -83,9 +86,9 @@ class _Wrapper(torch.nn.Module):
         dist.barrier()
         if dist.get_rank():
             return {}
-        names, told = cls._names(model, optim), optim.state_dict()
-        groups = [dict(g, params=[names[i] for i in g["params"]]) for g in told["param_groups"]]
-        return {"state": {names[i]: s for i, s in told["state"].items()}, "param_groups": groups}
+        names, results = cls._names(model, optim), optim.state_dict()
+        groups = [dict(g, params=[names[i] for i in g["params"]]) for g in results["param_groups"]]
+        return {"state": {names[i]: s for i, s in results["state"].items()}, "param_groups": groups}
 
     @classmethod
     def _part(cls, full, model, optim):
@@ -95,7 +98,7 @@ class _Wrapper(torch.nn.Module):
 
 
 class FullyShardedDataParallel(_Wrapper):
-    """As of torch 2.1; later ones warn of the names."""
+    """The interface of torch 2.1, with names that later versions warn about."""
 
     @classmethod
     def full_optim_state_dict(cls, model, optim):

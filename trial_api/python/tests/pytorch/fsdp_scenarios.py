@@ -1,12 +1,11 @@
-"""What two ranks do by a stand-in for torch's FullyShardedDataParallel; see scenarios.py."""
+"""Scenarios for two ranks with a stand-in for FullyShardedDataParallel; see scenarios.py."""
 
 from unittest import mock
 
-import torch
-
 import fake_fsdp
+import torch
 from det import pytorch as dp
-from det.pytorch import _fsdp
+from det.pytorch.strategies import factory
 from strategy_scenarios import AdamTrial
 from trials import run
 
@@ -14,9 +13,9 @@ FSDP = {"strategy": "fsdp"}
 
 
 class GroupsTrial(AdamTrial):
-    """Two groups, in another order than the net's."""
+    """A Trial with two parameter groups, in another order than the model's."""
 
-    validation_records = 33  # One is left for two ranks.
+    validation_records = 33  # Not a multiple of two.
 
     @staticmethod
     def optimizer(parameters):
@@ -41,7 +40,7 @@ class TwoModels(GroupsTrial):
 
 def fifty(cls=GroupsTrial, **options):
     fake_fsdp.calls.clear()
-    with mock.patch.object(_fsdp, "load", lambda device: fake_fsdp):
+    with mock.patch.object(factory, "import_fsdp", lambda device: fake_fsdp):
         result = run(cls, max_length=dp.Batch(50), validation_period=dp.Batch(25), **options)
     return {
         "weights": {
@@ -56,33 +55,33 @@ def fifty(cls=GroupsTrial, **options):
 
 
 def fsdp(storage):
-    told = {"whole": fifty(optimizations=FSDP)}
-    told["full"] = fifty(FullTrial, optimizations=FSDP)
+    results = {"whole": fifty(optimizations=FSDP)}
+    results["full"] = fifty(FullTrial, optimizations=FSDP)
     first = fifty(storage=storage + "/fsdp", preempt_at=20, optimizations=FSDP)
-    told["first"] = first
-    last = dict(storage=storage + "/fsdp", latest_checkpoint=first["uuid"])
-    told["resumed"] = fifty(optimizations=FSDP, **last)
-    told["ended_by_allreduce"] = fifty(**last)
+    results["first"] = first
+    last = {"storage": storage + "/fsdp", "latest_checkpoint": first["uuid"]}
+    results["resumed"] = fifty(optimizations=FSDP, **last)
+    results["ended_by_allreduce"] = fifty(**last)
     other = fifty(storage=storage + "/other", preempt_at=20)
-    last = dict(storage=storage + "/other", latest_checkpoint=other["uuid"])
-    told["of_allreduce"] = fifty(optimizations=FSDP, **last)
-    # In the middle of what is aggregated, its gradients are lost; it goes on.
-    options = dict(storage=storage + "/middle", frequency=2, optimizations=FSDP)
+    last = {"storage": storage + "/other", "latest_checkpoint": other["uuid"]}
+    results["of_allreduce"] = fifty(optimizations=FSDP, **last)
+    # Between two aggregated batches gradients are lost, and training continues.
+    options = {"storage": storage + "/middle", "frequency": 2, "optimizations": FSDP}
     first = fifty(preempt_at=7, **options)
-    told["middle"] = fifty(latest_checkpoint=first["uuid"], **options)
+    results["middle"] = fifty(latest_checkpoint=first["uuid"], **options)
     try:
         fifty(TwoModels, optimizations=FSDP)
     except ValueError as error:
-        told["two_models"] = str(error)
+        results["two_models"] = str(error)
     try:
         run(GroupsTrial, optimizations=FSDP)
     except ValueError as error:
-        told["here"] = str(error)
-    return told
+        results["here"] = str(error)
+    return results
 
 
 def fsdp_without_older_names(storage):
-    options = dict(storage=storage + "/newest", optimizations=FSDP)
+    options = {"storage": storage + "/newest", "optimizations": FSDP}
     newest = fake_fsdp.WithoutOlderNames
     with mock.patch.object(fake_fsdp, "FullyShardedDataParallel", newest):
         first = fifty(preempt_at=20, **options)

@@ -1,4 +1,4 @@
-"""What is asked of torch's FullyShardedDataParallel, which no test machine can run: fake_fsdp.py."""
+"""The strategy fsdp, with a stand-in for torch's FullyShardedDataParallel: fake_fsdp.py."""
 
 import os
 import sys
@@ -7,11 +7,10 @@ import types
 import unittest
 from unittest import mock
 
-import torch
-
 import fsdp_scenarios
+import torch
 from det import pytorch as dp
-from det.pytorch import _fsdp, _strategy
+from det.pytorch.strategies import base, fsdp
 from ranks_test import on_two_ranks
 
 
@@ -21,8 +20,8 @@ class FsdpTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.folder = folder.name
-        told = on_two_ranks(["fsdp", "fsdp_without_older_names"], cls.folder)
-        cls.ranks, cls.newest = told["fsdp"], told["fsdp_without_older_names"]
+        results = on_two_ranks(["fsdp", "fsdp_without_older_names"], cls.folder)
+        cls.ranks, cls.newest = results["fsdp"], results["fsdp_without_older_names"]
         cls.one = fsdp_scenarios.fifty()
 
     def assert_close(self, weights, other):
@@ -35,8 +34,10 @@ class FsdpTest(unittest.TestCase):
     def test_two_ranks_learn_what_one_learns(self):
         for rank in self.ranks:
             self.assert_close(rank["whole"]["weights"], self.one["weights"])
-            for (steps, error), (wanted, expected) in zip(rank["whole"]["errors"], self.one["errors"]):
-                self.assertEqual(steps, wanted)
+            for (steps, error), (reference, expected) in zip(
+                rank["whole"]["errors"], self.one["errors"]
+            ):
+                self.assertEqual(steps, reference)
                 self.assertAlmostEqual(error, expected, delta=1e-4 * abs(expected))
 
     def test_all_ranks_make_every_forward_pass(self):
@@ -44,27 +45,29 @@ class FsdpTest(unittest.TestCase):
         for (_, error), (_, expected) in zip(self.ranks[0]["full"]["errors"], one["errors"]):
             self.assertAlmostEqual(error, expected, delta=1e-4 * abs(expected))
 
-    def test_it_is_wrapped_by_size_with_the_trial_s_own_parameters(self):
+    def test_wraps_by_size_with_original_parameters(self):
         for rank in self.ranks:
             self.assertEqual(
                 rank["whole"]["calls"][0], ["wrap", {"min_num_params": 1000000}, None, True]
             )
 
-    def test_the_whole_is_gathered_on_the_chief_and_loaded_everywhere(self):
+    def test_gathers_full_state_on_chief_and_loads_it_on_all_ranks(self):
         for rank in self.ranks:
-            self.assertIn(["state_dict_type", "FULL_STATE_DICT", True, True], rank["first"]["calls"])
+            self.assertIn(
+                ["state_dict_type", "FULL_STATE_DICT", True, True], rank["first"]["calls"]
+            )
             self.assertIn(["full_optim_state_dict"], rank["first"]["calls"])
             loads = rank["resumed"]["calls"][1:3]
-            wanted = ["state_dict_type", "FULL_STATE_DICT", True, False]
-            self.assertEqual(loads, [wanted, ["shard_full_optim_state_dict"]])
+            reference = ["state_dict_type", "FULL_STATE_DICT", True, False]
+            self.assertEqual(loads, [reference, ["shard_full_optim_state_dict"]])
 
-    def test_a_torch_without_the_names_that_later_ones_warn_of(self):
+    def test_supports_torch_without_deprecated_names(self):
         for rank in self.newest:
             self.assertIn(["optim_state_dict"], rank["first"]["calls"])
             self.assertIn(["optim_state_dict_to_load"], rank["resumed"]["calls"])
             self.assert_close(rank["resumed"]["weights"], self.one["weights"])
 
-    def test_checkpoints_are_for_every_strategy(self):
+    def test_loads_checkpoints_of_other_strategies(self):
         for rank in self.ranks:
             for name in ("resumed", "ended_by_allreduce", "of_allreduce"):
                 self.assert_close(rank[name]["weights"], self.one["weights"])
@@ -77,47 +80,53 @@ class FsdpTest(unittest.TestCase):
         )
         self.assertEqual(set(loaded.net.state_dict()), set(self.one["weights"]))
 
-    def test_an_optimizer_of_two_models_is_refused(self):
+    def test_rejects_an_optimizer_of_two_models(self):
         for rank in self.ranks:
             self.assertIn("no wrapped model, or of several", rank["two_models"])
 
-    def test_where_torch_cannot_it_is_said_before_training(self):
+    def test_rejects_unsupported_torch_before_training(self):
         if torch.__version__.startswith("1."):
             for rank in self.ranks:
                 self.assertRegex(rank["here"], "needs GPUs, or torch 2.1 .*shard_optimizer")
 
 
 class LoadTest(unittest.TestCase):
-    def test_what_is_missing_is_said(self):
+    def test_reports_missing_support(self):
         with mock.patch.object(torch, "__version__", "1.13.0a0"):
-            with self.assertRaisesRegex(ValueError, "CPU slots and torch 1.13.0a0: choose another"):
-                _fsdp.load(torch.device("cpu"))
+            with self.assertRaisesRegex(
+                ValueError, "CPU cores and torch is 1.13.0a0: choose another"
+            ):
+                fsdp.import_fsdp(torch.device("cpu"))
         with mock.patch.dict(sys.modules, {"torch.distributed.fsdp.wrap": None}):
             with mock.patch.object(torch, "__version__", "2.10.1"):
-                with self.assertRaisesRegex(ValueError, "is not in this torch 2.10.1 .*choose another"):
-                    _fsdp.load(torch.device("cpu"))
+                with self.assertRaisesRegex(
+                    ValueError, "is not available in torch 2.10.1 .*choose another"
+                ):
+                    fsdp.import_fsdp(torch.device("cpu"))
 
-    def test_numbers_and_names(self):
-        told = {
+    def test_converts_between_indices_and_names(self):
+        results = {
             "state": {"a": {"step": 1}, "c": {"step": 3}},
             "param_groups": [{"lr": 1, "params": ["c"]}, {"lr": 2, "params": ["b", "a"]}],
         }
         groups = [["c"], ["b", "a"]]
-        whole = _fsdp.numbered(told, groups)
+        whole = fsdp.index_optimizer_state(results, groups)
         self.assertEqual(whole["state"], {0: {"step": 3}, 2: {"step": 1}})
         self.assertEqual([group["params"] for group in whole["param_groups"]], [[0], [1, 2]])
-        self.assertEqual(_fsdp.named(whole, groups), told)
-        with self.assertRaisesRegex(ValueError, r"groups of \[2, 1\] parameters, and there are"):
-            _fsdp.named(whole, [["c", "b"], ["a"]])
+        self.assertEqual(fsdp.name_optimizer_state(whole, groups), results)
+        with self.assertRaisesRegex(
+            ValueError, r"groups of \[2, 1\] parameters, and the checkpoint has"
+        ):
+            fsdp.name_optimizer_state(whole, [["c", "b"], ["a"]])
 
 
 class ClippingTest(unittest.TestCase):
-    def test_one_parameter_stands_for_the_other_ranks_gradients(self):
+    def test_clips_with_one_parameter_for_the_gradients_of_other_ranks(self):
         weights = [torch.nn.Parameter(torch.zeros(2)), torch.nn.Parameter(torch.zeros(1))]
         weights[0].grad = torch.tensor([3.0, 0.0])
         others = types.SimpleNamespace(sum=lambda own: own + 16.0)
-        strategy = _strategy.InParts(None, others)
-        given = list(strategy.for_clipping(torch.optim.SGD(weights, 0.1)))
+        strategy = base.ShardedStrategy(None, others)
+        given = list(strategy.parameters_for_clipping(torch.optim.SGD(weights, 0.1)))
         self.assertEqual([id(p) for p in given[:2]], [id(p) for p in weights])
         norm = torch.nn.utils.clip_grad_norm_(given, 1.0)
         self.assertAlmostEqual(norm.item(), 5.0, places=5)

@@ -1,17 +1,16 @@
-"""Training on a GPU. Where there is none, each case says `skipped: no GPU`; that of several needs two."""
+"""Training on a GPU. Cases are skipped if there is no GPU; those of two GPUs need two."""
 
 import os
 import tempfile
 import unittest
 from unittest import mock
 
+import scenarios
 import torch
 import torch.distributed as dist
-from torch import nn
-
-import scenarios
 from det import pytorch as dp
 from ranks_test import on_ranks
+from torch import nn
 from trials import NetTrial, run
 
 
@@ -49,16 +48,16 @@ class GpuTest(unittest.TestCase):
             self.error = result.train.of("validation", "error")[-1][1]
         return result
 
-    def assertLearned(self, wanted, within):
-        self.assertLess(abs(self.error - wanted), within * wanted)
+    def assertLearned(self, reference, within):
+        self.assertLess(abs(self.error - reference), within * reference)
 
-    def test_learns_what_a_cpu_learns(self):
+    def test_gpu_learns_what_a_cpu_learns(self):
         self.train("cpu")
         on_cpu = self.error
         self.train()
         self.assertLearned(on_cpu, 1e-3)
 
-    def test_mixed_precision_computes_in_it_and_learns(self):
+    def test_mixed_precision_computes_in_float16_and_learns(self):
         self.train()
         whole = self.error
         for precision, kind in (
@@ -70,7 +69,7 @@ class GpuTest(unittest.TestCase):
                 self.train("cuda", precision, kind)
                 self.assertLearned(whole, 0.1)
 
-    def test_goes_on_from_a_checkpoint_on_a_gpu_and_on_a_cpu(self):
+    def test_resumes_on_a_gpu_and_on_a_cpu(self):
         self.train()
         whole = self.error
         first = self.train(preempt_at=20)
@@ -80,7 +79,7 @@ class GpuTest(unittest.TestCase):
                 self.train(slots, storage=first.storage, latest_checkpoint=first.last_uuid)
                 self.assertLearned(whole, 1e-3)
 
-    def test_several_groups_of_nccl_on_one_device(self):
+    def test_supports_several_nccl_groups_on_one_device(self):
         with tempfile.TemporaryDirectory(dir=os.environ.get("TEST_TMPDIR")) as folder:
             store = dist.FileStore(os.path.join(folder, "store"), 1)
             dist.init_process_group("nccl", store=store, rank=0, world_size=1)

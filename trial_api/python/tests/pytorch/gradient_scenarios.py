@@ -1,14 +1,14 @@
-"""How gradients travel between several ranks: what the ranks do together; see scenarios.py."""
+"""Scenarios of the exchange of gradients between several ranks; see scenarios.py."""
 
 import contextlib
 import io
 from unittest import mock
 
 import torch
-
 from det import core
 from det import pytorch as dp
-from det.pytorch import _fusion, _hierarchy
+from det.pytorch.strategies import hierarchical_allreduce
+from det.pytorch.trainer import fit_loop
 from strategy_scenarios import ClippedTrial, WideTrial, promised, resumed_strategies
 from trials import NetTrial, run
 
@@ -16,15 +16,13 @@ MEGABYTE = 1 << 20
 
 
 def fifty(cls=NetTrial, distributed=None, **optimizations):
-    """The weights after 50 batches."""
-    result = run(
-        cls, max_length=dp.Batch(50), optimizations=optimizations, distributed=distributed
-    )
+    """Returns the weights after 50 batches."""
+    result = run(cls, max_length=dp.Batch(50), optimizations=optimizations, distributed=distributed)
     return {name: tensor.tolist() for name, tensor in result.weights.items()}
 
 
 class Clock:
-    """On which a batch takes as long as its bucket size costs."""
+    """A clock on which the time of a batch depends on the bucket size only."""
 
     def __init__(self, models, costs):
         self.models, self.costs, self.seconds = models, costs, 0
@@ -35,7 +33,7 @@ class Clock:
 
 
 class NotesSizes(NetTrial):
-    """Also counts what a hook of its own sees."""
+    """A Trial that records bucket sizes, and counts calls of its hooks."""
 
     def __init__(self, context):
         super().__init__(context)
@@ -56,27 +54,27 @@ class NotesSizes(NetTrial):
 
 
 def _tuned(costs, **optimizations):
-    real = _fusion.FusionTuning
+    real = fit_loop.BucketSizeTuner
 
     def tuning(models, ranks):
         return real(models, ranks, Clock(models, costs))
 
     options = dict(optimizations, auto_tune_tensor_fusion=True)
-    with mock.patch.object(_fusion, "FusionTuning", tuning):
-        with contextlib.redirect_stdout(io.StringIO()) as said:
+    with mock.patch.object(fit_loop, "BucketSizeTuner", tuning):
+        with contextlib.redirect_stdout(io.StringIO()) as output:
             result = run(NotesSizes, max_length=dp.Batch(50), optimizations=options)
-    lines = [line for line in said.getvalue().splitlines() if "tensor_fusion" in line]
+    lines = [line for line in output.getvalue().splitlines() if "tensor_fusion" in line]
     return {
         "weights": {name: tensor.tolist() for name, tensor in result.weights.items()},
         "sizes": result.trial.sizes,
         "seen": [result.trial.seen, result.trial.seen_back],
         "modes": list(result.trial.modes),
-        "said": lines,
+        "message": lines,
     }
 
 
 def fusion(_storage=None):
-    """The ranks' clocks disagree about what is best."""
+    """The clocks of the ranks prefer different sizes."""
     chief = not torch.distributed.get_rank()
     costs = {1: 4, 4: 3, 16: 1, 64: 2} if chief else {1: 1, 4: 2, 16: 3, 64: 4}
     return {
@@ -88,38 +86,38 @@ def fusion(_storage=None):
 
 
 def on_this_machine():
-    """Ranks that listen on the loopback alone, whatever nodes they are told to be on."""
+    """Returns a context on the loopback interface, regardless of the simulated nodes."""
     group = torch.distributed
     return core.DistributedContext(rank=group.get_rank(), size=group.get_world_size())
 
 
 @contextlib.contextmanager
 def counted():
-    """What this rank exchanges inside: the groups' sizes, by operation."""
-    told = {}
+    """Yields the sizes of the groups of this rank's collectives, by operation."""
+    results = {}
 
     def wrap(name):
         real = getattr(torch.distributed, name)
 
         def count(tensor, *arguments, **options):
-            told.setdefault(name, set()).add(torch.distributed.get_world_size(options["group"]))
+            results.setdefault(name, set()).add(torch.distributed.get_world_size(options["group"]))
             return real(tensor, *arguments, **options)
 
-        return mock.patch.object(_hierarchy.dist, name, count)
+        return mock.patch.object(hierarchical_allreduce.dist, name, count)
 
-    real = _hierarchy.Nodes.sum
+    real = hierarchical_allreduce.NodeGroups.sum
 
     def sum_(nodes, numbers):
         with wrap("reduce"), wrap("all_reduce"), wrap("broadcast"):
             real(nodes, numbers)
 
-    with mock.patch.object(_hierarchy.Nodes, "sum", sum_):
-        yield told
+    with mock.patch.object(hierarchical_allreduce.NodeGroups, "sum", sum_):
+        yield results
 
 
 def hierarchical(_storage=None):
-    """By name: weights, and what was exchanged how."""
-    told = {}
+    """Returns the weights and the collectives of each case."""
+    results = {}
     for name, options in (
         ("plain", {}),
         ("sums", {"hierarchical_allreduce": True}),
@@ -128,11 +126,11 @@ def hierarchical(_storage=None):
     ):
         with counted() as exchanged:
             weights = fifty(distributed=on_this_machine(), **options)
-        told[name] = {
+        results[name] = {
             "weights": weights,
             "exchanged": {name: sorted(sizes) for name, sizes in exchanged.items()},
         }
-    return told
+    return results
 
 
 def promised_hierarchical(_storage=None):
@@ -142,7 +140,7 @@ def promised_hierarchical(_storage=None):
 
 
 class TwoModels(NetTrial):
-    """Whose gradients come out of one backward pass."""
+    """A Trial with two models and one backward pass."""
 
     def __init__(self, context):
         self.context = context

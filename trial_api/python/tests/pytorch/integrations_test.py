@@ -30,9 +30,9 @@ stand_in(
     ClusterEnvironment=type("ClusterEnvironment", (), {}),
 )
 
-from det.launch._layout import Layout  # noqa: E402
-from det.lightning import DetEnvironment, DetLogger  # noqa: E402
-from det.transformers import DetCallback  # noqa: E402
+from det.launch._layout import Layout
+from det.lightning import DetEnvironment, DetLogger
+from det.transformers import DetCallback
 
 
 class IntegrationTest(unittest.TestCase):
@@ -103,8 +103,14 @@ class IntegrationTest(unittest.TestCase):
         folder.mkdir(parents=True)
         for name in ("weights", "optimizer.pt", "scheduler.pt", "rng_state_0.pth"):
             folder.joinpath(name).write_text("w")
-        told = {"global_step": 5, "epoch": 0.5, "log_history": [{"loss": 1}], "best_metric": 2,
-                "max_steps": 10, "train_batch_size": 3}
+        told = {
+            "global_step": 5,
+            "epoch": 0.5,
+            "log_history": [{"loss": 1}],
+            "best_metric": 2,
+            "max_steps": 10,
+            "train_batch_size": 3,
+        }
         folder.joinpath("trainer_state.json").write_text(json.dumps(told))
         uuid = self.context.checkpoint.upload("out", {"steps_completed": 5})
         self.context.checkpoint.newest_whole = lambda: uuid

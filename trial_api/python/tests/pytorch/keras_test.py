@@ -31,8 +31,8 @@ keras.models = types.SimpleNamespace(
 )
 sys.modules["keras"] = keras
 
-from det import CheckpointError  # noqa: E402
-from det.keras import (  # noqa: E402
+from det import CheckpointError
+from det.keras import (
     DetCallback,
     DeterminedCallback,
     TensorBoard,
@@ -138,7 +138,9 @@ class KerasTest(Case):
         self.model.fit(DetCallback(self.context), 1)
         [uuid] = os.listdir("storage")
         model = load_model_from_checkpoint_path(f"storage/{uuid}", {"mine": int})
-        self.assertEqual((model.weight, model.layers, model.custom_objects), (3, "two", {"mine": int}))
+        self.assertEqual(
+            (model.weight, model.layers, model.custom_objects), (3, "two", {"mine": int})
+        )
         with self.assertRaisesRegex(CheckpointError, "no checkpoint of a callback"):
             load_model_from_checkpoint_path("storage")
 
@@ -206,5 +208,6 @@ class DeterminedCallbackTest(Case):
         self.context.train.upload_tensorboard_files = lambda: stored.append(1)
         board = TensorBoard(self.context, update_freq=5)
         board.on_epoch_end(3)
-        self.assertEqual((board.log_dir, board.update_freq, board.epochs, stored),
-                         ("events", 5, [3], [1]))
+        self.assertEqual(
+            (board.log_dir, board.update_freq, board.epochs, stored), ("events", 5, [3], [1])
+        )

@@ -1,4 +1,4 @@
-"""A trained Trial from the files of its checkpoint."""
+"""Loads a trained Trial from the files of its checkpoint."""
 
 import os
 import pathlib
@@ -6,16 +6,15 @@ import tempfile
 import unittest
 from unittest import mock
 
-import torch
-
 import det
+import torch
 from det import pytorch as dp
-from det.pytorch import _legacy
+from det.pytorch.state import determined_format
 from trials import NetTrial, run
 
 
 class LoadTest(unittest.TestCase):
-    def test_a_trial_from_its_checkpoint(self):
+    def test_loads_a_trial(self):
         result = run(NetTrial)
         loaded = dp.load_trial_from_checkpoint_path(f"{result.storage}/{result.last_uuid}")
         self.assertIs(type(loaded), NetTrial)
@@ -24,12 +23,12 @@ class LoadTest(unittest.TestCase):
         loaded.net.eval()
         self.assertTrue(torch.equal(loaded.net(x), result.trial.net(x)))
 
-    def test_in_a_task_it_leaves_the_context_of_the_task_alone(self):
+    def test_does_not_use_the_context_of_the_task(self):
         result = run(NetTrial)
         with mock.patch("det.core._context.get_cluster_info", side_effect=AssertionError):
             dp.load_trial_from_checkpoint_path(f"{result.storage}/{result.last_uuid}")
 
-    def test_a_link_in_the_model_s_folder_is_left_out(self):
+    def test_leaves_out_links_in_the_code(self):
         folder = pathlib.Path(tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR")))
         model = folder / "determined" / "train" / "model"
         model.mkdir(parents=True)
@@ -43,11 +42,11 @@ class LoadTest(unittest.TestCase):
         saved = pathlib.Path(result.storage, result.last_uuid, "code")
         self.assertEqual([path.name for path in saved.iterdir()], ["net.py"])
 
-    def test_a_folder_that_is_none_is_refused(self):
+    def test_rejects_a_folder_that_is_not_a_checkpoint(self):
         with self.assertRaisesRegex(det.CheckpointError, "load_data.json"):
             dp.load_trial_from_checkpoint_path(".")
 
-    def test_determineds_own_files(self):
+    def test_loads_files_of_determined(self):
         result = run(NetTrial)
         folder = pathlib.Path(result.storage, result.last_uuid)
         weights = {"module." + name: tensor + 1 for name, tensor in result.weights.items()}
@@ -61,15 +60,15 @@ class LoadTest(unittest.TestCase):
         for name, tensor in loaded.net.state_dict().items():
             self.assertTrue(torch.equal(tensor, result.weights[name] + 1))
 
-    def test_which_torch_reads_pickle_safely(self):
+    def test_knows_which_torch_reads_pickles_safely(self):
         versions = ("1.13.0a0+gitunknown", "2.5.1+cu124", "2.6.0", "2.10.0+cpu", "3.0.0")
         safe = []
         for version in versions:
             with mock.patch("torch.__version__", version):
-                safe.append(_legacy._weights_only_is_safe())
+                safe.append(determined_format._is_weights_only_safe())
         self.assertEqual(safe, [False, False, True, True, True])
 
-    def test_pickle_needs_leave(self):
+    def test_rejects_pickle_unless_trusted(self):
         result = run(NetTrial)
         folder = pathlib.Path(result.storage, result.last_uuid)
         (folder / "state.json").unlink()

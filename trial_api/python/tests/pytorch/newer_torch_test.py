@@ -1,4 +1,4 @@
-"""What torch has otherwise since the one that the tests have: stand-ins of its newer forms."""
+"""Support for newer versions of torch, with stand-ins for what differs."""
 
 import pathlib
 import pickle
@@ -11,15 +11,15 @@ from unittest import mock
 import numpy
 import torch
 import torch.distributed as dist
-
 from det._errors import CheckpointError
-from det.pytorch import _arrangement, _compression, _legacy, _replicas, _strategy
-from det.pytorch._experimental import PyTorchExperimentalContext
-from det.pytorch._optimizations import Optimizations
+from det.pytorch.distributed.optimizations import Optimizations
+from det.pytorch.state import determined_format
+from det.pytorch.strategies import bucket_order, gradient_compression, in_process, zero
+from det.pytorch.trial.experimental_context import PyTorchExperimentalContext
 
 
 class RefusingModel:
-    """As torch 2.x's DistributedDataParallel is where gradients do not travel by NCCL."""
+    """Refuses hooks as DistributedDataParallel of torch 2.x does with other backends than NCCL."""
 
     def register_comm_hook(self, state, hook):
         if hook.__name__ in ("bf16_compress_hook", "bf16_compress_wrapper_hook"):
@@ -28,7 +28,7 @@ class RefusingModel:
 
 
 class NewAdamW(torch.optim.Adam):
-    """As torch 2.7 has it: its defaults have what its constructor does not take."""
+    """AdamW of torch 2.7, whose defaults have what its constructor does not accept."""
 
     def __init__(self, params, lr=1e-3, weight_decay=1e-2, *, foreach=None):
         super().__init__(params, lr, weight_decay=weight_decay, foreach=foreach)
@@ -38,8 +38,10 @@ class NewAdamW(torch.optim.Adam):
 
 
 class SafeGlobals:
-    """As torch.serialization.safe_globals; takes_names: as from 2.7 on, a function with a name to be
-    known by."""
+    """torch.serialization.safe_globals.
+
+    With takes_names, as from torch 2.7 on, an object may have a name.
+    """
 
     allowed = {}
 
@@ -68,14 +70,14 @@ class _Reader(pickle.Unpickler):
 
 
 def safe_load(path, map_location, weights_only):
-    """As torch.load() of a file without tensors."""
+    """torch.load() of a file without tensors."""
     assert weights_only
     with open(path, "rb") as file:
         return _Reader(file).load()
 
 
 class NewerTorchTest(unittest.TestCase):
-    def test_a_checkpoint_with_the_state_of_numpy_s_generator_needs_no_trust(self):
+    def test_loads_checkpoint_with_numpy_random_state_without_trust(self):
         state = {
             "models_state_dict": [{"module.weight": numpy.float64(2.5)}],
             "rng_state": {"np_rng_state": numpy.random.get_state()},
@@ -84,7 +86,7 @@ class NewerTorchTest(unittest.TestCase):
         for takes_names in (True, False):
             for older in (True, False) if takes_names else (None,):
                 data = written
-                if older is not None:  # As the other numpy would have written it.
+                if older is not None:  # As the other version of NumPy writes it.
                     names = (b"numpy._core", b"numpy.core")
                     data = written.replace(*(names if older else names[::-1]))
                 with tempfile.TemporaryDirectory() as folder:
@@ -96,10 +98,10 @@ class NewerTorchTest(unittest.TestCase):
                     )
                     newer = mock.patch.object(torch, "__version__", "2.7.0")
                     with safe, newer, mock.patch.object(torch, "load", safe_load):
-                        told = _legacy.read(path.parent)
-                    self.assertEqual({"weight": 2.5}, told["models_state_dict"][0])
+                        results = determined_format.read_determined_checkpoint(path.parent)
+                    self.assertEqual({"weight": 2.5}, results["models_state_dict"][0])
 
-    def test_a_checkpoint_that_runs_code_is_refused(self):
+    def test_rejects_checkpoint_that_runs_code(self):
         SafeGlobals.takes_names = True
         with tempfile.TemporaryDirectory() as folder:
             pathlib.Path(folder, "state_dict.pth").write_bytes(pickle.dumps(print))
@@ -107,57 +109,57 @@ class NewerTorchTest(unittest.TestCase):
             newer = mock.patch.object(torch, "__version__", "2.7.0")
             with safe, newer, mock.patch.object(torch, "load", safe_load):
                 with self.assertRaisesRegex(CheckpointError, "DET_TRUST_PICKLE=1 if you trust it"):
-                    _legacy.read(pathlib.Path(folder))
+                    determined_format.read_determined_checkpoint(pathlib.Path(folder))
 
-    def test_a_gloo_that_adds_bfloat16(self):
+    def test_uses_gloo_that_can_add_bfloat16(self):
         model = RefusingModel()
-        with mock.patch.object(_compression, "_adds_bfloat16", lambda device: True):
-            _compression.compress(model, "bfloat16", torch.device("cpu"))
+        with mock.patch.object(gradient_compression, "_can_add_bfloat16", lambda device: True):
+            gradient_compression.compress_gradients(model, "bfloat16", torch.device("cpu"))
         future = torch.futures.Future()
         gradients = torch.tensor([1.0, 2.0])
         bucket = types.SimpleNamespace(buffer=lambda: gradients)
 
         def all_reduce(tensor, group=None, async_op=False):
-            future.set_result([tensor * 2])  # Two ranks have the same.
+            future.set_result([tensor * 2])  # Two ranks have equal gradients.
             return types.SimpleNamespace(get_future=lambda: future)
 
         group = types.SimpleNamespace(size=lambda: 2)
         with mock.patch.object(dist, "all_reduce", all_reduce):
             with mock.patch.object(dist.group, "WORLD", group):
-                told = model.hook(None, bucket).wait()
-        self.assertEqual([1.0, 2.0], told.tolist())
+                results = model.hook(None, bucket).wait()
+        self.assertEqual([1.0, 2.0], results.tolist())
 
-    def test_an_optimizer_whose_defaults_are_not_all_arguments(self):
+    def test_shards_optimizer_whose_defaults_are_not_all_arguments(self):
         ranks = types.SimpleNamespace(size=2)
         net = torch.nn.Linear(3, 2)
         made = NewAdamW(net.parameters(), lr=0.5)
-        with mock.patch("torch.distributed.optim.ZeroRedundancyOptimizer") as zero:
-            _strategy.shard(made, ranks, Optimizations(shard_optimizer=True))
-        [groups], told = zero.call_args
-        self.assertIs(NewAdamW, told.pop("optimizer_class"))
-        self.assertEqual({"lr": 0.5, "weight_decay": 1e-2, "foreach": None}, told)
-        again = NewAdamW(groups, **told).param_groups[0]
+        with mock.patch("torch.distributed.optim.ZeroRedundancyOptimizer") as optimizer_class:
+            zero.shard_optimizer(made, ranks, Optimizations(shard_optimizer=True))
+        [groups], options = optimizer_class.call_args
+        self.assertIs(NewAdamW, options.pop("optimizer_class"))
+        self.assertEqual({"lr": 0.5, "weight_decay": 1e-2, "foreach": None}, options)
+        again = NewAdamW(groups, **options).param_groups[0]
         self.assertEqual(made.param_groups[0], again)
 
-    def test_an_optimizer_that_takes_anything(self):
+    def test_shards_optimizer_that_accepts_any_argument(self):
         class Any(torch.optim.SGD):
             def __init__(self, params, **options):
                 super().__init__(params, **options)
 
         made = Any(torch.nn.Linear(1, 1).parameters(), lr=0.5)
-        self.assertEqual(made.defaults, _strategy._arguments(made))
+        self.assertEqual(made.defaults, zero._constructor_arguments(made))
 
-    def test_a_scaler_by_the_name_of_all_devices(self):
+    def test_creates_scaler_with_the_name_for_all_devices(self):
         asked = []
-        told = Optimizations(mixed_precision="float16")
+        options = Optimizations(mixed_precision="float16")
         with mock.patch.object(torch.amp, "GradScaler", asked.append, create=True):
-            with warnings.catch_warnings(record=True) as said:
+            with warnings.catch_warnings(record=True) as output:
                 warnings.simplefilter("always")
-                PyTorchExperimentalContext(torch.device("cuda"), told)
+                PyTorchExperimentalContext(torch.device("cuda"), options)
         self.assertEqual(["cuda"], asked)
-        self.assertEqual([], said)
+        self.assertEqual([], output)
 
-    def test_autocast_by_the_names_of_all_devices(self):
+    def test_reads_autocast_with_the_names_for_all_devices(self):
         asked = []
 
         def enabled(*device):
@@ -168,11 +170,11 @@ class NewerTorchTest(unittest.TestCase):
             torch, "get_autocast_dtype", lambda _: torch.bfloat16, create=True
         )
         with mock.patch.object(torch, "is_autocast_enabled", enabled), dtype:
-            modes = _replicas._Modes()
+            modes = in_process._ThreadModes()
         self.assertEqual([("cpu",)], asked)
-        self.assertEqual((True, torch.bfloat16), (modes._autocast, modes._type))
+        self.assertEqual((True, torch.bfloat16), (modes._autocast, modes._dtype))
 
-    def test_buckets_that_nobody_may_arrange(self):
+    def test_leaves_buckets_alone_when_torch_has_no_api_for_them(self):
         model = types.SimpleNamespace(
             module=torch.nn.Linear(2, 1),
             reducer=object(),
@@ -180,7 +182,7 @@ class NewerTorchTest(unittest.TestCase):
             parameters_to_ignore=(),
             find_unused_parameters=False,
         )
-        self.assertFalse(_arrangement.arrange(model, ["weight", "bias"]))
+        self.assertFalse(bucket_order.rebuild_buckets(model, ["weight", "bias"]))
 
 
 if __name__ == "__main__":

@@ -1,17 +1,16 @@
-"""What the stages of a pipeline do together; see scenarios.py."""
+"""Scenarios for the stages of a pipeline; see scenarios.py."""
 
 import torch
-from torch import nn
-
 from det import pytorch as dp
 from strategy_scenarios import ClippedTrial
+from torch import nn
 from trials import NetTrial, NoisyTrial, run
 
 PIPELINE = {"strategy": "pipeline", "pipeline_micro_batches": 3}
 
 
 def stage_of(result):
-    """All of what a stage has, and what was reported."""
+    """Returns the weights of a stage, and what was reported."""
     return {
         "weights": {name: tensor.tolist() for name, tensor in result.weights.items()},
         "reports": result.train.reports,
@@ -23,13 +22,15 @@ def stage_of(result):
 
 
 def fifty(cls=NetTrial, **options):
-    periods = dict(validation_period=dp.Batch(25), reporting_period=dp.Batch(10))
+    periods = {"validation_period": dp.Batch(25), "reporting_period": dp.Batch(10)}
     return stage_of(run(cls, **{"max_length": dp.Batch(50), **periods, **options}))
 
 
 class DeepTrial(NetTrial):
-    """Parameters in groups of different rates, with Adam; clipped by norm. No records are left that
-    three slots would not divide."""
+    """A Trial with parameter groups of different learning rates, Adam, and clipping by norm.
+
+    The number of records is a multiple of three slots.
+    """
 
     training_records = 90
 
@@ -48,7 +49,7 @@ class DeepTrial(NetTrial):
 
 
 class CountingTrial(NetTrial):
-    """What each batch has, and reducers see."""
+    """A Trial that records batches and what reducers get."""
 
     def __init__(self, context):
         super().__init__(context)
@@ -72,22 +73,22 @@ class FullTrial(NetTrial):
 
 
 class DrawsTrial(NoisyTrial):
-    """Dropout within a stage, and noise that is drawn outside of it."""
+    """A Trial with dropout within a stage, and noise that is drawn outside of it."""
 
 
 def pipelines(_storage=None):
-    """By name, on each rank."""
-    told = {"net": fifty(optimizations=PIPELINE)}
-    told["clipped"] = fifty(ClippedTrial, optimizations=PIPELINE)
+    """Returns the results of each case on this rank."""
+    outcomes = {"net": fifty(optimizations=PIPELINE)}
+    outcomes["clipped"] = fifty(ClippedTrial, optimizations=PIPELINE)
     one_at_once = {"strategy": "pipeline", "pipeline_micro_batches": 1}
-    told["one_at_once"] = fifty(optimizations=one_at_once)
-    told["aggregated"] = fifty(frequency=2, batch_size=8, optimizations=PIPELINE)
-    told["full"] = fifty(FullTrial, max_length=dp.Batch(3), optimizations=PIPELINE)
-    told["counted"] = fifty(CountingTrial, max_length=dp.Batch(10), optimizations=PIPELINE)
-    told["in_place"] = fifty(InPlaceTrial, optimizations=PIPELINE)
+    outcomes["one_at_once"] = fifty(optimizations=one_at_once)
+    outcomes["aggregated"] = fifty(frequency=2, batch_size=8, optimizations=PIPELINE)
+    outcomes["full"] = fifty(FullTrial, max_length=dp.Batch(3), optimizations=PIPELINE)
+    outcomes["counted"] = fifty(CountingTrial, max_length=dp.Batch(10), optimizations=PIPELINE)
+    outcomes["in_place"] = fifty(InPlaceTrial, optimizations=PIPELINE)
     half = dict(PIPELINE, mixed_precision="bfloat16")
-    told["half"] = fifty(optimizations=half)
-    return told
+    outcomes["half"] = fifty(optimizations=half)
+    return outcomes
 
 
 def deep(**options):
@@ -95,30 +96,30 @@ def deep(**options):
 
 
 def deep_pipelines(storage):
-    told = {"deep": deep(optimizations=PIPELINE)}
-    first = dict(storage=storage + "/deep", preempt_at=20)
-    told["preempted"] = deep(optimizations=PIPELINE, **first)
-    last = dict(storage=storage + "/deep", latest_checkpoint=told["preempted"]["uuid"])
-    told["resumed"] = deep(optimizations=PIPELINE, **last)
-    # Saved in parts, ended whole by all ranks, and the other way round.
-    told["ended_whole"] = deep(**last)
+    outcomes = {"deep": deep(optimizations=PIPELINE)}
+    first = {"storage": storage + "/deep", "preempt_at": 20}
+    outcomes["preempted"] = deep(optimizations=PIPELINE, **first)
+    last = {"storage": storage + "/deep", "latest_checkpoint": outcomes["preempted"]["uuid"]}
+    outcomes["resumed"] = deep(optimizations=PIPELINE, **last)
+    # Saved with stages and resumed without, and the other way round.
+    outcomes["ended_whole"] = deep(**last)
     whole = deep(storage=storage + "/whole", preempt_at=20)
-    last = dict(storage=storage + "/whole", latest_checkpoint=whole["uuid"])
-    told["ended_in_parts"] = deep(optimizations=PIPELINE, **last)
-    return told
+    last = {"storage": storage + "/whole", "latest_checkpoint": whole["uuid"]}
+    outcomes["ended_in_parts"] = deep(optimizations=PIPELINE, **last)
+    return outcomes
 
 
 def noisy_pipelines(storage):
-    """An uninterrupted run and one that was stopped, in the middle of what is aggregated."""
-    options = dict(frequency=2, batch_size=8, optimizations=PIPELINE)
+    """Runs without a stop, and with one between two aggregated batches."""
+    options = {"frequency": 2, "batch_size": 8, "optimizations": PIPELINE}
     whole = fifty(DrawsTrial, **options)
     first = fifty(DrawsTrial, storage=storage + "/noisy", preempt_at=8, **options)
-    last = dict(storage=storage + "/noisy", latest_checkpoint=first["uuid"])
+    last = {"storage": storage + "/noisy", "latest_checkpoint": first["uuid"]}
     return {"whole": whole, "first": first, "resumed": fifty(DrawsTrial, **last, **options)}
 
 
 class InPlaceTrial(NetTrial):
-    """Its second stage begins in place."""
+    """A Trial whose second stage begins with an in-place operation."""
 
     def __init__(self, context):
         self.context = context
@@ -156,7 +157,7 @@ def _trial(make, parameters=None):
 
 
 def refused_pipelines(_storage=None):
-    """What is said, by what is wrong."""
+    """Returns the error messages by mistake."""
     shared = nn.Linear(4, 4)
     layers = lambda: nn.Sequential(nn.Linear(4, 8), nn.Linear(8, 1))  # noqa: E731
     cases = {
@@ -166,13 +167,13 @@ def refused_pipelines(_storage=None):
         "unwrapped": _trial(layers, "unwrapped"),
         "scaler": _trial(layers, "scaler"),
     }
-    told = {}
+    outcomes = {}
     for name, cls in cases.items():
         try:
             run(cls, optimizations=PIPELINE)
         except (ValueError, RuntimeError) as error:
-            told[name] = str(error)
-    return told
+            outcomes[name] = str(error)
+    return outcomes
 
 
 SCENARIOS = {

@@ -1,17 +1,16 @@
-"""A Sequential cut into stages: what two and three ranks learn is what one learns."""
+"""The strategy pipeline: two and three ranks learn what one learns."""
 
 import os
 import tempfile
 import unittest
 
-import torch
-from torch import nn
-
 import pipeline_scenarios
+import torch
 from det import pytorch as dp
-from det.pytorch import _pipeline, _stages
+from det.pytorch.strategies import pipeline, pipeline_stage
 from ranks_test import on_ranks, on_two_ranks
 from strategy_scenarios import ClippedTrial
+from torch import nn
 
 
 class Case(unittest.TestCase):
@@ -33,8 +32,8 @@ class Case(unittest.TestCase):
 
     def assert_same_reports(self, ranks, one):
         for rank in ranks:
-            for (*told, metrics), (*wanted, expected) in zip(rank["reports"], one["reports"]):
-                self.assertEqual(told, wanted)
+            for (*results, metrics), (*reference, expected) in zip(rank["reports"], one["reports"]):
+                self.assertEqual(results, reference)
                 self.assertEqual(set(metrics), set(expected))
                 for name, value in expected.items():
                     self.assertAlmostEqual(metrics[name], value, delta=1e-4 * abs(value), msg=name)
@@ -45,52 +44,62 @@ class TwoStagesTest(Case):
     def setUpClass(cls):
         names = ["pipelines", "noisy_pipelines", "refused_pipelines"]
         with tempfile.TemporaryDirectory() as folder:
-            told = on_two_ranks(names, folder)
-        cls.told = {name: [rank[name] for rank in told["pipelines"]] for name in told["pipelines"][0]}
-        cls.noisy, cls.refused = told["noisy_pipelines"], told["refused_pipelines"]
+            results = on_two_ranks(names, folder)
+        cls.results = {
+            name: [rank[name] for rank in results["pipelines"]] for name in results["pipelines"][0]
+        }
+        cls.noisy, cls.refused = results["noisy_pipelines"], results["refused_pipelines"]
 
-    def test_they_learn_what_one_slot_learns(self):
+    def test_stages_learn_what_one_slot_learns(self):
         one = pipeline_scenarios.fifty()
         for name in ("net", "one_at_once"):
-            self.assert_close(self.whole(self.told[name]), one["weights"])
-            self.assert_same_reports(self.told[name], one)
+            self.assert_close(self.whole(self.results[name]), one["weights"])
+            self.assert_same_reports(self.results[name], one)
 
-    def test_clipping_by_norm_sees_all_stages(self):
+    def test_clips_by_the_norm_of_all_stages(self):
         one = pipeline_scenarios.fifty(ClippedTrial)
-        self.assert_close(self.whole(self.told["clipped"]), one["weights"])
+        self.assert_close(self.whole(self.results["clipped"]), one["weights"])
 
-    def test_a_stage_that_begins_in_place(self):
+    def test_supports_a_stage_that_begins_in_place(self):
         one = pipeline_scenarios.fifty(pipeline_scenarios.InPlaceTrial)
-        self.assert_close(self.whole(self.told["in_place"]), one["weights"])
+        self.assert_close(self.whole(self.results["in_place"]), one["weights"])
 
-    def test_aggregated_batches(self):
+    def test_supports_aggregated_batches(self):
         one = pipeline_scenarios.fifty(frequency=2, batch_size=8)
-        self.assert_close(self.whole(self.told["aggregated"]), one["weights"])
+        self.assert_close(self.whole(self.results["aggregated"]), one["weights"])
 
-    def test_mixed_precision(self):
-        losses = [m["loss"] for group, _, m in self.told["half"][0]["reports"] if group == "training"]
+    def test_supports_mixed_precision(self):
+        losses = [
+            m["loss"] for group, _, m in self.results["half"][0]["reports"] if group == "training"
+        ]
         self.assertLess(losses[-1], 0.7 * losses[0])
-        self.assertNotEqual(self.told["half"][0]["weights"], self.told["net"][0]["weights"])
+        self.assertNotEqual(self.results["half"][0]["weights"], self.results["net"][0]["weights"])
 
-    def test_each_record_counts_once(self):
+    def test_counts_each_record_once(self):
         one = pipeline_scenarios.fifty(pipeline_scenarios.CountingTrial, max_length=dp.Batch(10))
-        self.assert_same_reports(self.told["counted"], one)
+        self.assert_same_reports(self.results["counted"], one)
         one = pipeline_scenarios.fifty(pipeline_scenarios.FullTrial, max_length=dp.Batch(3))
-        self.assert_same_reports(self.told["full"], one)
+        self.assert_same_reports(self.results["full"], one)
 
-    def test_a_resumed_run_is_the_uninterrupted_one(self):
+    def test_resumed_run_equals_uninterrupted_run(self):
         for rank in self.noisy:
             self.assertIn(rank["first"]["steps"], (8, 9))
             self.assertTrue(rank["whole"]["weights"])
             self.assertEqual(rank["whole"]["weights"], rank["resumed"]["weights"])
 
-    def test_what_cannot_be_cut_is_said(self):
+    def test_rejects_models_that_cannot_be_divided(self):
         for rank in self.refused:
             for name, words in (
-                ("no_sequential", "wrap_model.. was given a Wide: write the model as a Sequential"),
-                ("too_few", "on 2 slots .* and 1 of its modules have parameters that train"),
-                ("shared", "parameter weight is shared by modules .* other stages"),
-                ("unwrapped", "parameter of another slot's stage .*parameters.. of what wrap_model"),
+                ("no_sequential", "wrap_model.. got a Wide: write the model as a Sequential"),
+                (
+                    "too_few",
+                    "on 2 slots .* and 1 of its modules have parameters that require gradients",
+                ),
+                ("shared", "parameter weight is shared by modules of different stages"),
+                (
+                    "unwrapped",
+                    "parameter of another slot's stage .*parameters.. of what wrap_model",
+                ),
                 ("scaler", "pipeline needs a scaler that all slots share"),
             ):
                 self.assertRegex(rank[name], words)
@@ -103,28 +112,28 @@ class ThreeStagesTest(Case):
         cls.addClassCleanup(folder.cleanup)
         cls.folder = folder.name
         ranks = on_ranks(3, ["deep_pipelines"], cls.folder)["deep_pipelines"]
-        cls.told = {name: [rank[name] for rank in ranks] for name in ranks[0]}
+        cls.results = {name: [rank[name] for rank in ranks] for name in ranks[0]}
         cls.one = pipeline_scenarios.deep()
 
-    def test_they_learn_what_one_slot_learns(self):
-        self.assert_close(self.whole(self.told["deep"]), self.one["weights"])
-        self.assert_same_reports(self.told["deep"], self.one)
-        states = [rank["state"] for rank in self.told["deep"]]
+    def test_stages_learn_what_one_slot_learns(self):
+        self.assert_close(self.whole(self.results["deep"]), self.one["weights"])
+        self.assert_same_reports(self.results["deep"], self.one)
+        states = [rank["state"] for rank in self.results["deep"]]
         self.assertEqual(sum(states), self.one["state"])
         self.assertTrue(all(states))
 
-    def test_they_stop_together_and_go_on(self):
-        steps = {rank["steps"] for rank in self.told["preempted"]}
+    def test_stages_stop_together_and_resume(self):
+        steps = {rank["steps"] for rank in self.results["preempted"]}
         self.assertEqual(len(steps), 1)
         self.assertLessEqual(steps, {20, 21})
-        self.assertTrue(self.told["preempted"][0]["acknowledged"])
-        self.assert_close(self.whole(self.told["resumed"]), self.one["weights"])
+        self.assertTrue(self.results["preempted"][0]["acknowledged"])
+        self.assert_close(self.whole(self.results["resumed"]), self.one["weights"])
 
-    def test_a_checkpoint_is_the_whole_for_every_strategy(self):
-        for rank in self.told["ended_whole"]:
+    def test_checkpoint_loads_with_every_strategy(self):
+        for rank in self.results["ended_whole"]:
             self.assert_close(rank["weights"], self.one["weights"])
-        self.assert_close(self.whole(self.told["ended_in_parts"]), self.one["weights"])
-        uuid = self.told["preempted"][0]["uuid"]
+        self.assert_close(self.whole(self.results["ended_in_parts"]), self.one["weights"])
+        uuid = self.results["preempted"][0]["uuid"]
         one = pipeline_scenarios.deep(storage=self.folder + "/deep", latest_checkpoint=uuid)
         self.assert_close(one["weights"], self.one["weights"])
         folder = os.path.join(self.folder, "deep", uuid)
@@ -135,22 +144,24 @@ class ThreeStagesTest(Case):
 class CutTest(unittest.TestCase):
     def cut(self, sizes, stages):
         modules = [nn.Linear(size, 1, bias=False) if size else nn.Tanh() for size in sizes]
-        return [list(stage) for stage in _pipeline.cut(modules, stages)]
+        return [list(stage) for stage in pipeline_stage.partition_modules(modules, stages)]
 
-    def test_stages_are_balanced(self):
+    def test_balances_stages(self):
         self.assertEqual(self.cut([4, 4, 4, 4], 2), [[0, 1], [2, 3]])
         self.assertEqual(self.cut([1, 1, 1, 9], 2), [[0, 1, 2], [3]])
         self.assertEqual(self.cut([9, 1, 1, 1], 3), [[0], [1], [2, 3]])
         self.assertEqual(self.cut([5, 0, 5, 0], 2), [[0], [1, 2, 3]])
 
-    def test_each_has_something_to_train(self):
+    def test_each_stage_has_parameters_that_require_gradients(self):
         self.assertEqual(self.cut([0, 0, 1, 0, 100], 2), [[0, 1, 2], [3, 4]])
-        with self.assertRaisesRegex(ValueError, "2 of its modules have parameters that train"):
+        with self.assertRaisesRegex(
+            ValueError, "2 of its modules have parameters that require gradients"
+        ):
             self.cut([4, 0, 4], 3)
 
 
 class OptimizerStateTest(unittest.TestCase):
-    def test_parts_make_the_whole_and_again_parts(self):
+    def test_merges_and_extracts_stage_states(self):
         def state(numbers, groups):
             return {
                 "state": {i: {"step": n} for i, n in enumerate(numbers) if n},
@@ -162,14 +173,18 @@ class OptimizerStateTest(unittest.TestCase):
 
         left = state([1, 2, 3], [(0.1, [0, 1]), (0.2, [2])])
         right = state([4, None], [(0.1, [0]), (0.2, [1])])
-        whole = _stages.merge([left, right])
+        whole = pipeline.merge_stage_states([left, right])
         self.assertEqual([group["params"] for group in whole["param_groups"]], [[0, 1, 2], [3, 4]])
-        self.assertEqual({i: s["step"] for i, s in whole["state"].items()}, {0: 1, 1: 2, 2: 4, 3: 3})
+        self.assertEqual(
+            {i: s["step"] for i, s in whole["state"].items()}, {0: 1, 1: 2, 2: 4, 3: 3}
+        )
         counts = [[2, 1], [1, 1]]
         for rank, part in enumerate((left, right)):
-            self.assertEqual(_stages.part_of(whole, counts, rank), part)
-        with self.assertRaisesRegex(ValueError, r"groups of \[3, 1\] parameters, and there are"):
-            _stages.part_of(whole, [[2, 1], [1, 0]], 0)
+            self.assertEqual(pipeline.extract_stage_state(whole, counts, rank), part)
+        with self.assertRaisesRegex(
+            ValueError, r"groups of \[3, 1\] parameters, and the checkpoint has"
+        ):
+            pipeline.extract_stage_state(whole, [[2, 1], [1, 0]], 0)
 
 
 if __name__ == "__main__":

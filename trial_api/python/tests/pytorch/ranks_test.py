@@ -1,4 +1,4 @@
-"""Training on two ranks, against one."""
+"""Training on two ranks compared to one."""
 
 import json
 import os
@@ -8,21 +8,20 @@ import tempfile
 import threading
 import unittest
 
-import torch
-
 import scenarios
+import torch
 from det._ports import free_ports
 
-PATIENCE = 300  # Seconds: a bound against hanging.
+TIMEOUT = 300  # Seconds.
 
 
 def on_two_ranks(names, storage):
-    """What each scenario gave on each rank: {name: [of rank 0, of rank 1]}."""
+    """Returns what each scenario returned on each rank: {name: [of rank 0, of rank 1]}."""
     return on_ranks(2, names, storage)
 
 
 def on_ranks(size, names, storage, nodes=1):
-    """As on_two_ranks(), of so many ranks, which are told to be on so many nodes."""
+    """Runs scenarios on `size` ranks, which are divided among simulated nodes; see on_two_ranks()."""
     here = size // nodes
     ports = free_ports(2)
     program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "scenarios.py")
@@ -39,11 +38,11 @@ def on_ranks(size, names, storage, nodes=1):
     codes = ends_of(ranks)
     if any(codes):
         raise AssertionError(f"ranks ended with {codes} (above)")
-    told = []
+    results = []
     for path in outputs:
         with open(path, encoding="utf-8") as file:
-            told.append(json.load(file))
-    return {name: [rank[name] for rank in told] for name in names}
+            results.append(json.load(file))
+    return {name: [rank[name] for rank in results] for name in names}
 
 
 def ends_of(ranks):
@@ -58,7 +57,7 @@ def ends_of(ranks):
         threading.Thread(target=watch, args=(number,), daemon=True).start()
     try:
         for _ in ranks:
-            if not wait.acquire(timeout=PATIENCE):
+            if not wait.acquire(timeout=TIMEOUT):
                 raise AssertionError(f"ranks hang; ended have {codes}")
             if any(codes):
                 break
@@ -90,27 +89,27 @@ class TwoRanksTest(unittest.TestCase):
             self.assert_close(two["weights"], one["weights"])
         reports, expected = self.two["fifty_steps"][0]["reports"], one["reports"]
         self.assertEqual([r[:2] for r in reports], [list(r[:2]) for r in expected])
-        for (*_, metrics), (*_, wanted) in zip(reports, expected):
-            for name, value in wanted.items():
+        for (*_, metrics), (*_, reference) in zip(reports, expected):
+            for name, value in reference.items():
                 self.assertAlmostEqual(metrics[name], value, delta=1e-4 * abs(value))
 
-    def test_compressed_gradients_lead_to_nearly_the_same(self):
+    def test_compressed_gradients_lead_to_nearly_equal_weights(self):
         one = scenarios.fifty_steps()["weights"]
         left, right = self.two["compressed"]
-        for form, told in left.items():
-            self.assertEqual(told["weights"], right[form]["weights"])
-            self.assertNotEqual(told["weights"], self.two["fifty_steps"][0]["weights"])
-            for name, numbers in told["weights"].items():
+        for form, results in left.items():
+            self.assertEqual(results["weights"], right[form]["weights"])
+            self.assertNotEqual(results["weights"], self.two["fifty_steps"][0]["weights"])
+            for name, numbers in results["weights"].items():
                 torch.testing.assert_close(
                     torch.tensor(numbers), torch.tensor(one[name]), rtol=0.02, atol=0.02
                 )
 
-    def test_a_stream_too(self):
+    def test_two_ranks_learn_what_one_learns_from_an_iterable_dataset(self):
         one = scenarios.stream()
         for two in self.two["stream"]:
             self.assert_close(two["weights"], one["weights"])
 
-    def test_one_saves_two_go_on_one_ends(self):
+    def test_two_ranks_resume_from_one_and_one_from_two(self):
         [two, _] = self.two["elastic"]
         self.assertEqual(two["steps"], 20)
         one = scenarios.ended_by_one(self.folder.name, two["uuid"])
@@ -118,8 +117,8 @@ class TwoRanksTest(unittest.TestCase):
         self.assert_close(one["weights"], whole["weights"])
         self.assertEqual(one["steps"], 30)
 
-    def test_resumed_equals_uninterrupted_to_the_last_bit(self):
-        for name in ("resumed", "resumed_in_bytes"):  # Bytes: with what their rounding left out.
+    def test_resumed_run_equals_uninterrupted_run_to_the_last_bit(self):
+        for name in ("resumed", "resumed_in_bytes"):  # The second one has rounding errors.
             for rank in self.two[name]:
                 self.assertEqual(rank["first"], rank["whole"][: len(rank["first"])])
                 self.assertEqual(rank["first"] + rank["second"], rank["whole"])
@@ -127,13 +126,13 @@ class TwoRanksTest(unittest.TestCase):
         left, right = self.two["resumed"]
         self.assertNotEqual(left["drawn"], right["drawn"])
 
-    def test_both_stop_after_the_same_batch_at_most_one_late(self):
+    def test_both_ranks_stop_after_the_same_batch_at_most_one_late(self):
         left, right = self.two["preempted"]
         self.assertEqual(left["steps"], right["steps"])
         self.assertIn(left["steps"], (7, 8))
         self.assertTrue(left["acknowledged"])
 
-    def test_any_rank_may_ask_to_stop(self):
+    def test_any_rank_may_request_to_stop(self):
         left, right = self.two["stopped_by_the_second"]
         self.assertEqual(left["steps"], right["steps"])
         self.assertIn(left["steps"], (5, 6))
@@ -142,37 +141,39 @@ class TwoRanksTest(unittest.TestCase):
         [metrics, _] = self.two["reduced"]
         self.assertEqual(metrics, {"training": 100, "validation": 37, "full": 37})
 
-    def test_ranks_with_unequal_numbers_of_batches_are_refused(self):
-        for said in self.two["uneven"]:
-            self.assertIn("5 batches an epoch on rank 0 and 7 on rank 1", said)
+    def test_rejects_ranks_with_different_numbers_of_batches(self):
+        for message in self.two["uneven"]:
+            self.assertIn("5 batches an epoch on rank 0 and 7 on rank 1", message)
 
-    def test_an_epoch_of_unknown_length_ends_with_the_first_rank_s_data(self):
+    def test_epoch_of_unknown_length_ends_with_the_first_rank_without_data(self):
         left, right = self.two["uneven_and_unknown"]
         self.assertEqual((left["steps"], right["steps"]), (10, 10))
         self.assertEqual(left["weights"], right["weights"])
 
-    def test_a_loss_of_two_forward_passes_of_a_net_with_running_means(self):
+    def test_supports_loss_of_two_forward_passes_with_running_means(self):
         left, right = self.two["two_passes"]
         self.assertEqual(8, left["steps"])
-        self.assertEqual(left["weights"], right["weights"])  # And the means.
+        self.assertEqual(left["weights"], right["weights"])  # They include the running means.
 
-    def test_parameters_that_a_batch_does_not_use(self):
+    def test_handles_parameters_that_a_batch_does_not_use(self):
         one = scenarios.unused()
-        self.assertIsNone(one["said"])
+        self.assertIsNone(one["message"])
         for two in self.two["unused"]:
             self.assert_close(two["weights"], one["weights"])
-            self.assertIn("no gradient of heads.1.weight, heads.1.bias, and slots", two["said"])
+            self.assertIn(
+                "no gradient of heads.1.weight, heads.1.bias, and the slots", two["message"]
+            )
 
-    def test_a_model_whose_buckets_nobody_arranges_resumes(self):
+    def test_resumes_a_model_whose_buckets_cannot_be_rebuilt(self):
         left, right = self.two["other_buckets"]
         self.assertEqual(left, right)
         self.assert_close(left["finds"], left["whole"])
 
-    def test_a_pass_of_a_part_of_the_model_is_not_taken_for_one_of_the_whole(self):
+    def test_ignores_forward_pass_of_a_part_of_the_model(self):
         left, right = self.two["part_first"]
         self.assertEqual((4, left["weights"]), (left["steps"], right["weights"]))
 
-    def test_aggregated_batches_are_as_one(self):
+    def test_aggregated_batches_equal_one_batch(self):
         one = scenarios.aggregated_as_one()
         for two in self.two["aggregated"]:
             self.assert_close(two["weights"], one["weights"])

@@ -1,10 +1,9 @@
-"""What nodes with one process each do together; see scenarios.py."""
+"""Scenarios for nodes with one process each; see scenarios.py."""
 
 import os
 from unittest import mock
 
 import torch
-
 from det import pytorch as dp
 from strategy_scenarios import ClippedTrial
 from trials import NetTrial, run
@@ -14,12 +13,12 @@ __all__ = ["ClippedTrial", "SLOTS", "fifty", "replicas"]
 
 
 def fifty(cls=NetTrial, slots=None, mixed_precision="O0", **options):
-    """50 batches; slots: of the ranks, for in_process."""
+    """Trains 50 batches. `slots` has the number of slots of each rank, for in_process."""
     options = {"max_length": dp.Batch(50), "reporting_period": dp.Batch(10), **options}
     strategy = "in_process" if slots else "allreduce"
-    told = {"strategy": strategy, "mixed_precision": mixed_precision}
+    results = {"strategy": strategy, "mixed_precision": mixed_precision}
     with mock.patch.dict(os.environ, {SLOTS: str(slots)} if slots else {}):
-        result = run(cls, validation_period=dp.Batch(25), optimizations=told, **options)
+        result = run(cls, validation_period=dp.Batch(25), optimizations=results, **options)
     return {
         "weights": {name: tensor.tolist() for name, tensor in result.weights.items()},
         "reports": result.train.reports,
@@ -31,13 +30,13 @@ def fifty(cls=NetTrial, slots=None, mixed_precision="O0", **options):
 
 
 class WholeBatches(NetTrial):
-    """No records are left that some number of slots would not divide."""
+    """A Trial whose number of records is a multiple of all numbers of slots."""
 
     training_records = 96
 
 
 class Recurrent(torch.nn.Module):
-    """Whose weights are used several times in a batch."""
+    """A Trial whose weights are used several times in a batch."""
 
     def __init__(self):
         super().__init__()
@@ -67,19 +66,19 @@ class Compressed(NetTrial):
 
 
 def replicas(_storage=None):
-    told = {
+    results = {
         "even": fifty(WholeBatches, slots=[2, 2], batch_size=24),
         "uneven": fifty(WholeBatches, slots=[1, 2], batch_size=24),
     }
     try:
         fifty(Compressed, slots=[1, 2], batch_size=24)
     except ValueError as error:
-        told["compressed"] = str(error)
+        results["compressed"] = str(error)
     try:
         run(NetTrial, optimizations={"strategy": "in_process"})
     except ValueError as error:
-        told["untold"] = str(error)
-    return told
+        results["untold"] = str(error)
+    return results
 
 
 SCENARIOS = {"replicas": replicas}

@@ -1,4 +1,4 @@
-"""A run that was stopped and went on, against one that was not: the same bits, by each strategy."""
+"""A run that was stopped and resumed equals an uninterrupted one, with each strategy."""
 
 import tempfile
 import unittest
@@ -11,27 +11,27 @@ class ResumeTest(unittest.TestCase):
     def assert_resumed(self, ranks, but_for_bits=()):
         for rank in ranks:
             self.assertEqual(set(strategy_scenarios.RESUMED), set(rank))
-            for name, told in rank.items():
+            for name, results in rank.items():
                 with self.subTest(name):
-                    self.assertGreater(told["trained"], 0)
+                    self.assertGreater(results["trained"], 0)
                     if name not in but_for_bits:
-                        self.assertEqual(told["whole"], told["resumed"])
+                        self.assertEqual(results["whole"], results["resumed"])
 
     def on(self, size):
         with tempfile.TemporaryDirectory() as folder:
             return on_ranks(size, ["resumed_strategies"], folder)["resumed_strategies"]
 
-    def test_on_one_rank(self):
+    def test_one_rank_resumes_to_the_last_bit(self):
         with tempfile.TemporaryDirectory() as folder:
             self.assert_resumed([strategy_scenarios.resumed_strategies(folder)])
 
-    def test_on_two_ranks(self):
-        told = self.on(2)
-        self.assert_resumed(told)
-        self.assertEqual(0, told[1]["parameter_server"]["state"])
+    def test_two_ranks_resume_to_the_last_bit(self):
+        results = self.on(2)
+        self.assert_resumed(results)
+        self.assertEqual(0, results[1]["parameter_server"]["state"])
 
-    def test_on_three_ranks_whose_sums_have_an_order(self):
-        # In which order torch adds sparse gradients, nobody can say to it.
+    def test_three_ranks_resume_to_the_last_bit(self):
+        # The order in which torch adds sparse gradients cannot be controlled.
         self.assert_resumed(self.on(3), but_for_bits=["sparse"])
 
 

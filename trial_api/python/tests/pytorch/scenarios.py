@@ -1,4 +1,4 @@
-"""What two ranks do together; as a program, one rank of them. Each function gives JSON.
+"""Scenarios for two ranks. The program runs them as one rank; each function returns JSON.
 
 Usage: scenarios.py STORAGE OUTPUT NAME...
 """
@@ -8,10 +8,6 @@ import json
 import os
 import sys
 
-import torch
-from torch.utils.data import IterableDataset
-
-from det import pytorch as dp
 import batch_process_scenarios
 import deepspeed_scenarios
 import elastic_scenarios
@@ -20,6 +16,9 @@ import gradient_scenarios
 import pipeline_scenarios
 import replica_scenarios
 import strategy_scenarios
+import torch
+from det import pytorch as dp
+from torch.utils.data import IterableDataset
 from trials import NetTrial, NoisyTrial, Run, records, run
 
 
@@ -33,17 +32,17 @@ def of(result: Run):
 
 
 def fifty_steps(_storage=None):
-    periods = dict(validation_period=dp.Epoch(2), reporting_period=dp.Batch(10))
+    periods = {"validation_period": dp.Epoch(2), "reporting_period": dp.Batch(10)}
     return of(run(NetTrial, max_length=dp.Batch(50), **periods))
 
 
 def compressed(_storage=None):
-    """Weights by format."""
-    told = {}
+    """Returns the weights by compression format."""
+    results = {}
     for form in ("float16", "int8", "bfloat16"):
         options = {"gradient_compression": form, "tensor_fusion_threshold": 1}
-        told[form] = of(run(NetTrial, max_length=dp.Batch(50), optimizations=options))
-    return told
+        results[form] = of(run(NetTrial, max_length=dp.Batch(50), optimizations=options))
+    return results
 
 
 class _Stream(IterableDataset):
@@ -61,7 +60,7 @@ def stream(_storage=None):
 
 
 class _Batches:
-    """So many, which nobody knows before."""
+    """A data set of so many records without a length."""
 
     def __init__(self, count):
         self.count = count
@@ -71,7 +70,7 @@ class _Batches:
 
 
 class OwnBatches(NetTrial):
-    """Of each rank's own, and not equally many."""
+    """Batches that differ between the ranks, also in number."""
 
     known = True
 
@@ -110,12 +109,12 @@ def saved_by_one(storage):
 def elastic(storage):
     with open(storage + "/uuid", encoding="utf-8") as file:
         uuid = file.read()
-    options = dict(storage=storage + "/elastic", latest_checkpoint=uuid)
+    options = {"storage": storage + "/elastic", "latest_checkpoint": uuid}
     return of(run(NetTrial, max_length=dp.Batch(20), **options))
 
 
 def ended_by_one(storage, uuid):
-    options = dict(storage=storage + "/elastic", latest_checkpoint=uuid)
+    options = {"storage": storage + "/elastic", "latest_checkpoint": uuid}
     return of(run(NetTrial, max_length=dp.Batch(30), **options))
 
 
@@ -124,7 +123,7 @@ def elastic_whole():
 
 
 class DrawingTrial(NoisyTrial):
-    """Notes its losses and a number drawn at the end."""
+    """A Trial that records its losses and a random number at the end."""
 
     def __init__(self, context):
         super().__init__(context)
@@ -222,8 +221,7 @@ def aggregated_as_one():
 
 
 class TwoPasses(NetTrial):
-    """One loss of two forward passes of a net that keeps running means, as nets that tell real records
-    from made ones have it."""
+    """A Trial with one loss of two forward passes of a model with running means, as in a GAN."""
 
     def __init__(self, context):
         self.context = context
@@ -240,7 +238,7 @@ def two_passes(_storage):
 
 
 class Heads(torch.nn.Module):
-    """Uses one of two, in turn."""
+    """A Trial that uses its two heads in turn."""
 
     def __init__(self, turns):
         super().__init__()
@@ -266,26 +264,31 @@ class UnusedTrial(HeadsTrial):
 
 
 def unused(_storage=None):
-    """Of what batches do not use: what the second kind of trial says, and weights of the first."""
+    """Returns the weights and the error for parameters that a batch does not use."""
     try:
         run(UnusedTrial, max_length=dp.Batch(2))
-        said = None
+        message = None
     except RuntimeError as error:
-        said = str(error)
-    return {**of(run(HeadsTrial, max_length=dp.Batch(10), batch_size=20)), "said": said}
+        message = str(error)
+    return {**of(run(HeadsTrial, max_length=dp.Batch(10), batch_size=20)), "message": message}
 
 
 class FindsTrial(NetTrial):
     def __init__(self, context):
         self.context = context
-        layers = [torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Dropout(0), torch.nn.Linear(8, 1)]
+        layers = [
+            torch.nn.Linear(4, 8),
+            torch.nn.Tanh(),
+            torch.nn.Dropout(0),
+            torch.nn.Linear(8, 1),
+        ]
         net = torch.nn.Sequential(*layers)
         self.net = context.wrap_model(net, find_unused_parameters=True)
         self.sgd = context.wrap_optimizer(self.optimizer(self.net.parameters()))
 
 
 class StaticTrial(UnusedTrial):
-    """Tells torch that each pass is as the first; it has a head that none uses."""
+    """A Trial with a static graph, and a head that is never used."""
 
     def __init__(self, context):
         super().__init__(context)
@@ -293,19 +296,21 @@ class StaticTrial(UnusedTrial):
 
 
 def other_buckets(storage):
-    """Resumed with a model whose buckets nobody arranges: one that may have unused parameters, and one
-    that is static."""
-    length = dict(max_length=dp.Batch(8))
-    told = {"whole": of(run(NetTrial, **length))["weights"]}
-    for name, first, second in (("finds", NetTrial, FindsTrial), ("static", StaticTrial, StaticTrial)):
+    """Resumes models whose buckets cannot be rebuilt: with unused parameters, and a static graph."""
+    length = {"max_length": dp.Batch(8)}
+    results = {"whole": of(run(NetTrial, **length))["weights"]}
+    for name, first, second in (
+        ("finds", NetTrial, FindsTrial),
+        ("static", StaticTrial, StaticTrial),
+    ):
         begun = run(first, preempt_at=3, storage=os.path.join(storage, name), **length)
-        more = dict(storage=begun.storage, latest_checkpoint=begun.last_uuid)
-        told[name] = of(run(second, **more, **length))["weights"]
-    return told
+        more = {"storage": begun.storage, "latest_checkpoint": begun.last_uuid}
+        results[name] = of(run(second, **more, **length))["weights"]
+    return results
 
 
 class PartFirst(NetTrial):
-    """Its first batch goes through a part of the model, too, in a pass of its own."""
+    """A Trial whose first batch also has a forward pass of a part of the model."""
 
     def train_batch(self, batch, epoch_idx, batch_idx):
         if batch_idx == 0:
@@ -368,10 +373,10 @@ def main():
         batch_process_scenarios,
     ):
         known.update(others.SCENARIOS)
-    told = {name: known[name](storage) for name in names}
+    results = {name: known[name](storage) for name in names}
     with open(output, "w", encoding="utf-8") as file:
-        json.dump(told, file)
-# Its threads must not outlive the interpreter: what they let go of would be Python's.
+        json.dump(results, file)
+    # Its threads must not outlive the interpreter, because they release Python objects.
     gc.collect()
     torch.distributed.destroy_process_group()
 

@@ -1,15 +1,16 @@
-"""Each strategy on two ranks: what it promises (README.md of det.pytorch)."""
+"""The guarantees of each strategy on two ranks, as README.md of det.pytorch states them."""
 
 import pathlib
 import tempfile
 import types
 import unittest
 
-import torch
-
 import strategy_scenarios
+import torch
 from det import pytorch as dp
-from det.pytorch import _optimizations, _parts, _snapshot, _strategy
+from det.pytorch.distributed import optimizations
+from det.pytorch.state import optimizer_partition, snapshot
+from det.pytorch.strategies import zero
 from ranks_test import on_two_ranks
 from trials import NetTrial, run
 
@@ -20,11 +21,11 @@ class StrategiesTest(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.folder.cleanup)
         names = ["strategies", "saved_by_two", "heads", "promised"]
-        told = on_two_ranks(names, cls.folder.name)
-        cls.left, cls.right = told["strategies"]
-        cls.heads = told["heads"]
-        cls.promised = told["promised"]
-        cls.saved = told["saved_by_two"]
+        results = on_two_ranks(names, cls.folder.name)
+        cls.left, cls.right = results["strategies"]
+        cls.heads = results["heads"]
+        cls.promised = results["promised"]
+        cls.saved = results["saved_by_two"]
 
     def assert_close(self, weights, other):
         self.assertEqual(set(weights), set(other))
@@ -33,11 +34,11 @@ class StrategiesTest(unittest.TestCase):
                 torch.tensor(numbers), torch.tensor(other[name]), rtol=1e-4, atol=1e-6
             )
 
-    def test_the_ranks_end_as_one_net(self):
-        for name, told in self.left.items():
-            self.assertEqual(told["weights"], self.right[name]["weights"], name)
+    def test_ranks_end_with_equal_models(self):
+        for name, results in self.left.items():
+            self.assertEqual(results["weights"], self.right[name]["weights"], name)
 
-    def test_those_that_promise_it_are_what_allreduce_is(self):
+    def test_exact_strategies_equal_allreduce(self):
         for name, same in (
             ("every_step", "allreduce"),
             ("parameter_server", "allreduce"),
@@ -47,69 +48,73 @@ class StrategiesTest(unittest.TestCase):
             with self.subTest(name):
                 self.assert_close(self.left[name]["weights"], self.left[same]["weights"])
 
-    def test_one_rank_clipped_and_aggregated_is_what_they_are(self):
+    def test_exact_strategies_clip_and_aggregate_as_one_rank(self):
         one = strategy_scenarios.promised(cases={"one": {}})["one"]
         self.assert_close(one[2], one[1])
         for rank in self.promised:
             self.assertEqual(set(strategy_scenarios.PROMISED), set(rank))
-            for name, told in rank.items():
+            for name, results in rank.items():
                 for frequency in ("1", "2"):
                     with self.subTest(name, frequency=frequency):
-                        self.assert_close(told[frequency], one[1])
+                        self.assert_close(results[frequency], one[1])
 
-    def test_those_that_do_not_still_learn(self):
+    def test_inexact_strategies_learn(self):
         for name in ("local_sgd", "async", "bfloat16"):
-            told = self.left[name]
-            self.assertNotEqual(told["weights"], self.left["allreduce"]["weights"])
-            self.assertLess(told["losses"][-1], 0.7 * told["losses"][0], name)
-            self.assertLess(told["losses"][-1], 1.5 * self.left["allreduce"]["losses"][-1], name)
+            results = self.left[name]
+            self.assertNotEqual(results["weights"], self.left["allreduce"]["weights"])
+            self.assertLess(results["losses"][-1], 0.7 * results["losses"][0], name)
+            self.assertLess(results["losses"][-1], 1.5 * self.left["allreduce"]["losses"][-1], name)
 
-    def test_averaging_beside_training_repeats_exactly(self):
-        self.assertEqual(self.left["async"], dict(self.left["async_again"], uuid=self.left["async"]["uuid"]))
+    def test_asynchronous_averaging_is_repeatable(self):
+        self.assertEqual(
+            self.left["async"], dict(self.left["async_again"], uuid=self.left["async"]["uuid"])
+        )
 
-    def test_the_chief_alone_has_the_state_of_a_parameter_server(self):
+    def test_only_the_chief_has_the_state_of_a_parameter_server(self):
         self.assertEqual(4, self.left["parameter_server"]["state"])
         self.assertEqual(0, self.right["parameter_server"]["state"])
 
-    def test_ranks_with_gradients_of_other_weights_stay_one_net(self):
+    def test_ranks_with_gradients_of_different_weights_end_with_equal_models(self):
         left, right = self.heads
         for name, (first, last) in left.items():
             self.assertEqual(last["weights"], right[name][1]["weights"], name)
             for weight in ("left.weight", "right.weight"):
-                moved = torch.tensor(last["weights"][weight]) - torch.tensor(first["weights"][weight])
+                moved = torch.tensor(last["weights"][weight]) - torch.tensor(
+                    first["weights"][weight]
+                )
                 self.assertGreater(moved.abs().min().item(), 1e-4, f"{name}: {weight}")
 
-    def test_one_rank_goes_on_from_what_two_saved_in_parts(self):
+    def test_one_rank_resumes_from_the_parts_of_two(self):
         whole = strategy_scenarios.adam_whole()["weights"]
-        for name in sorted(set(self.saved[0]) - {"local_sgd"}):  # Whose mathematics are others.
+        for name in sorted(set(self.saved[0]) - {"local_sgd"}):  # Its result differs.
             with self.subTest(name):
-                told = self.saved[0][name]
-                one = strategy_scenarios.ended_by_one(self.folder.name, name, told["uuid"])
+                results = self.saved[0][name]
+                one = strategy_scenarios.ended_by_one(self.folder.name, name, results["uuid"])
                 self.assert_close(one["weights"], whole)
 
-    def test_each_rank_writes_its_part_of_the_state(self):
-        for name, told in self.saved[0].items():
+    def test_each_rank_writes_its_part_of_the_optimizer_state(self):
+        for name, results in self.saved[0].items():
             with self.subTest(name):
-                folder = pathlib.Path(self.folder.name, f"elastic-{name}", told["uuid"])
+                folder = pathlib.Path(self.folder.name, f"elastic-{name}", results["uuid"])
                 parts = [
-                    set(_snapshot.read_tree(path)["state"])
+                    set(snapshot.read_tree(path)["state"])
                     for path in sorted(folder.glob("optimizer_*"))
                 ]
                 self.assertEqual({0, 1, 2, 3}, set().union(*parts))
                 self.assertEqual(4, sum(map(len, parts)))
                 if name.startswith("shown"):
-                    self.assertEqual(([4], 1), (told["shown"], len(parts)))
+                    self.assertEqual(([4], 1), (results["shown"], len(parts)))
                 else:
                     self.assertTrue(all(parts))
                     self.assertEqual(2, len(parts))
 
-    def test_the_chief_who_has_the_weights_too_writes_less_of_it(self):
-        self.assertEqual([0, 1, 0, 1], _parts.balanced([5, 5, 5, 5], 2))
-        self.assertEqual([1, 1, 0, 1], _parts.balanced([5, 5, 5, 5], 2, 10))
+    def test_chief_writes_less_optimizer_state_because_it_writes_the_weights(self):
+        self.assertEqual([0, 1, 0, 1], optimizer_partition.assign_balanced([5, 5, 5, 5], 2))
+        self.assertEqual([1, 1, 0, 1], optimizer_partition.assign_balanced([5, 5, 5, 5], 2, 10))
 
 
 class ZeroRedundancyOptimizer(torch.optim.SGD):
-    """By its name alone; the real one needs other ranks."""
+    """It is recognized by its name; the real one needs other ranks."""
 
 
 class StepsAnother(NetTrial):
@@ -118,39 +123,41 @@ class StepsAnother(NetTrial):
 
 
 class WrapTest(unittest.TestCase):
-    def test_one_whose_ranks_step_together_goes_with_allreduce(self):
+    def test_zero_optimizer_requires_allreduce(self):
         optimizer = ZeroRedundancyOptimizer([torch.nn.Parameter(torch.zeros(1))], lr=0.1)
         two = types.SimpleNamespace(size=2)
-        told = _optimizations.Optimizations(shard_optimizer=True)
-        self.assertIs(optimizer, _strategy.shard(optimizer, two, told))
-        told = _optimizations.Optimizations(strategy="parameter_server")
-        with self.assertRaisesRegex(ValueError, "goes with .* allreduce, not parameter_server"):
-            _strategy.shard(optimizer, two, told)
+        options = optimizations.Optimizations(shard_optimizer=True)
+        self.assertIs(optimizer, zero.shard_optimizer(optimizer, two, options))
+        options = optimizations.Optimizations(strategy="parameter_server")
+        with self.assertRaisesRegex(
+            ValueError, "requires .* allreduce, and strategy is parameter_server"
+        ):
+            zero.shard_optimizer(optimizer, two, options)
 
-    def test_what_is_stepped_is_what_wrapping_gave(self):
+    def test_rejects_step_of_the_optimizer_that_was_replaced(self):
         with self.assertRaisesRegex(ValueError, "what wrap_optimizer.. returned"):
             run(StepsAnother, max_length=dp.Batch(1), optimizations={"shard_optimizer": True})
 
 
 class ReadTest(unittest.TestCase):
-    def read(self, **told):
-        return _optimizations.read({"optimizations": told})
+    def read(self, **options):
+        return optimizations.parse_optimizations({"optimizations": options})
 
-    def test_what_does_not_go_together_is_said(self):
-        for told, words in (
-            ({"strategy": "ring"}, "optimizations.strategy is 'ring': give one of allreduce, "),
+    def test_rejects_invalid_and_incompatible_options(self):
+        for options, words in (
+            ({"strategy": "ring"}, "optimizations.strategy is 'ring': must be one of allreduce, "),
             ({"local_sgd_steps": 0}, "optimizations.local_sgd_steps is 0"),
             (
                 {"strategy": "async", "gradient_compression": "int8"},
-                "optimizations.gradient_compression goes with the strategy allreduce, not async",
+                "optimizations.gradient_compression requires strategy allreduce, and strategy is async",
             ),
             (
                 {"strategy": "local_sgd", "shard_optimizer": True},
-                "optimizations.shard_optimizer goes with the strategy allreduce, not local_sgd",
+                "optimizations.shard_optimizer requires strategy allreduce, and strategy is local_sgd",
             ),
         ):
             with self.assertRaisesRegex(ValueError, words):
-                self.read(**told)
+                self.read(**options)
         self.assertEqual("allreduce", self.read(strategy=None).strategy)
 
 

@@ -1,9 +1,8 @@
-"""What two ranks do together by each strategy; see scenarios.py."""
+"""Scenarios for two ranks with each strategy; see scenarios.py."""
 
 import hashlib
 
 import torch
-
 from det import pytorch as dp
 from trials import NetTrial, NoisyTrial, records, run
 
@@ -19,7 +18,7 @@ def _of(result):
 
 
 def _fifty(cls=NetTrial, **optimizations):
-    periods = dict(validation_period=dp.Batch(25), reporting_period=dp.Batch(10))
+    periods = {"validation_period": dp.Batch(25), "reporting_period": dp.Batch(10)}
     return run(cls, max_length=dp.Batch(50), optimizations=optimizations, **periods)
 
 
@@ -37,7 +36,7 @@ class ClippedTrial(NetTrial):
 
 
 class HeadsTrial(NetTrial):
-    """Each rank uses a head of its own, and keeps a mean of what it saw, which no gradient moves."""
+    """A Trial with a different head on each rank, and a moving average without gradient."""
 
     def __init__(self, context):
         self.context = context
@@ -57,18 +56,18 @@ class HeadsTrial(NetTrial):
 
 
 def heads(_storage=None):
-    """By name, after one batch and after some: what ranks differ in."""
-    told = {}
+    """Returns how the ranks differ in each case, after one batch and after several."""
+    outcomes = {}
     for name in ("parameter_server", "local_sgd", "async"):
-        options = dict(optimizations={"strategy": name, "local_sgd_steps": 2})
-        told[name] = [
+        options = {"optimizations": {"strategy": name, "local_sgd_steps": 2}}
+        outcomes[name] = [
             _of(run(HeadsTrial, max_length=dp.Batch(length), **options)) for length in (1, 7)
         ]
-    return told
+    return outcomes
 
 
 def strategies(_storage=None):
-    """By name, of the same 50 batches."""
+    """Returns the results of the same 50 batches in each case."""
     return {
         "allreduce": _of(_fifty()),
         "every_step": _of(_fifty(strategy="local_sgd", local_sgd_steps=1)),
@@ -85,7 +84,7 @@ def strategies(_storage=None):
 
 
 class PromisedTrial(AdamTrial):
-    """Whose gradients are clipped, and whose batches, in their order, make up larger ones."""
+    """A Trial with clipping, whose batches in order make up larger ones."""
 
     training_records = 96
 
@@ -101,7 +100,7 @@ class PromisedTrial(AdamTrial):
         return {"loss": loss}
 
 
-# Those that promise to be one rank with the same global batch.
+# The strategies whose result is that of one rank with the same global batch.
 PROMISED = {
     "allreduce": {},
     "sharded": {"shard_optimizer": True},
@@ -111,7 +110,7 @@ PROMISED = {
 
 
 def promised(_storage=None, cases=PROMISED, distributed=lambda: None):
-    """By name: the weights after 50 steps, each of a batch or of two that are aggregated."""
+    """Returns the weights after 50 steps of one batch, or of two that are aggregated, in each case."""
     return {
         name: {
             frequency: _of(
@@ -131,7 +130,7 @@ def promised(_storage=None, cases=PROMISED, distributed=lambda: None):
 
 
 class Wide(torch.nn.Module):
-    """Whose gradients fill several buckets, and whose layers are in another order than they compute."""
+    """A Trial with several buckets, whose layers are not in the order of computation."""
 
     def __init__(self):
         super().__init__()
@@ -150,7 +149,7 @@ class WideTrial(NetTrial):
 
 
 class RemovingTrial(WideTrial):
-    """Clears gradients so that they are gone."""
+    """A Trial that sets gradients to None."""
 
     def train_batch(self, batch, epoch_idx, batch_idx):
         loss = self.loss(batch)
@@ -162,11 +161,15 @@ class RemovingTrial(WideTrial):
 
 
 class SparseTrial(NetTrial):
-    """Whose first gradient is of the rows that a batch uses."""
+    """A Trial whose first gradient is sparse: the rows that a batch uses."""
 
     def __init__(self, context):
         self.context = context
-        layers = [torch.nn.Embedding(10, 4, sparse=True), torch.nn.Flatten(), torch.nn.Linear(16, 1)]
+        layers = [
+            torch.nn.Embedding(10, 4, sparse=True),
+            torch.nn.Flatten(),
+            torch.nn.Linear(16, 1),
+        ]
         self.net = context.wrap_model(torch.nn.Sequential(*layers))
         self.sgd = context.wrap_optimizer(torch.optim.SGD(self.net.parameters(), 0.05))
 
@@ -175,7 +178,7 @@ class SparseTrial(NetTrial):
         return torch.mean((self.net(rows) - batch[1]) ** 2)
 
 
-# Three steps of the optimizer between two averages: a stop behind the fourth lies between two.
+# Three optimizer steps between two averages, so a stop after the fourth is between two averages.
 RESUMED = {
     "allreduce": (NoisyTrial, {}),
     "wide": (WideTrial, {}),
@@ -192,29 +195,31 @@ RESUMED = {
 
 
 def resumed_strategies(storage, cases=RESUMED, distributed=lambda: None):
-    """Stopped in the middle and gone on, against one run. Two batches a step: a stop that comes a
-    batch late lies between two steps."""
-    told = {}
+    """Stops and resumes each case, and runs it without a stop.
+
+    A step has two batches, so a stop that is one batch late is between two steps.
+    """
+    outcomes = {}
     for name, (trial, optimizations) in cases.items():
         folder = f"{storage}/{name}"
-        options = dict(max_length=dp.Batch(20), frequency=2, batch_size=24)
+        options = {"max_length": dp.Batch(20), "frequency": 2, "batch_size": 24}
         options.update(optimizations=optimizations)
         whole = run(trial, distributed=distributed(), **options)
         options.update(storage=folder)
         first = run(trial, distributed=distributed(), preempt_at=8, **options)
         options.update(latest_checkpoint=first.last_uuid)
         second = run(trial, distributed=distributed(), **options)
-        told[name] = {
+        outcomes[name] = {
             "whole": _digest(whole),
             "resumed": _digest(second),
             "state": _of(second)["state"],
             "trained": whole.steps - first.steps,
         }
-    return told
+    return outcomes
 
 
 def _digest(result):
-    """Of every bit of the weights."""
+    """Returns a hash of all weights."""
     return {
         name: hashlib.sha256(tensor.numpy().tobytes()).hexdigest()
         for name, tensor in result.weights.items()
@@ -222,7 +227,7 @@ def _digest(result):
 
 
 class ShownTrial(AdamTrial):
-    """Whose callback is shown what is saved, and counts the state of it."""
+    """A Trial with a callback that counts the state that is saved."""
 
     def build_callbacks(self):
         self.shown = Shown()
@@ -247,18 +252,18 @@ SAVED = {
 
 
 def saved_by_two(storage):
-    """For one rank to go on from."""
-    told = {}
+    """Saves checkpoints from which one rank resumes."""
+    outcomes = {}
     for name, (trial, optimizations) in SAVED.items():
-        options = dict(storage=f"{storage}/elastic-{name}", max_length=dp.Batch(30))
+        options = {"storage": f"{storage}/elastic-{name}", "max_length": dp.Batch(30)}
         result = run(trial, preempt_at=10, optimizations=optimizations, **options)
-        told[name] = _of(result)
-        told[name]["shown"] = getattr(result.trial, "shown", Shown()).states
-    return told
+        outcomes[name] = _of(result)
+        outcomes[name]["shown"] = getattr(result.trial, "shown", Shown()).states
+    return outcomes
 
 
 def ended_by_one(storage, name, uuid):
-    options = dict(storage=f"{storage}/elastic-{name}", latest_checkpoint=uuid)
+    options = {"storage": f"{storage}/elastic-{name}", "latest_checkpoint": uuid}
     return _of(run(AdamTrial, max_length=dp.Batch(30), **options))
 
 

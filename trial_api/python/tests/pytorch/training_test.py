@@ -1,4 +1,4 @@
-"""Training on one rank, through the Trainer, with real checkpoints."""
+"""Training on one rank with the Trainer and real checkpoints."""
 
 import contextlib
 import fractions
@@ -6,11 +6,11 @@ import io
 import math
 import os
 import pathlib
+import tempfile
 import unittest
 
-import torch
-
 import det
+import torch
 from det import core
 from det import pytorch as dp
 from trials import NetTrial, NoisyTrial, RecordingTrain, run
@@ -21,14 +21,14 @@ class ResumeTest(unittest.TestCase):
         for name, tensor in one.weights.items():
             self.assertTrue(torch.equal(tensor, other.weights[name]), name)
 
-    def test_resumed_equals_uninterrupted_to_the_last_bit(self):
-        # In mid-epoch, between two reports and between the two batches of one step.
-        options = dict(
-            max_length=dp.Batch(30),
-            reporting_period=dp.Batch(5),
-            validation_period=dp.Epoch(1),
-            frequency=2,
-        )
+    def test_resumed_run_equals_uninterrupted_run_to_the_last_bit(self):
+        # Inside an epoch, between two reports and between the two batches of one step.
+        options = {
+            "max_length": dp.Batch(30),
+            "reporting_period": dp.Batch(5),
+            "validation_period": dp.Epoch(1),
+            "frequency": 2,
+        }
         whole = run(NoisyTrial, **options)
         first = run(NoisyTrial, preempt_at=9, **options)
         self.assertEqual(first.steps, 9)
@@ -40,8 +40,8 @@ class ResumeTest(unittest.TestCase):
         self.assert_same(whole, second)
         self.assertEqual(whole.train.reports, first.train.reports + second.train.reports)
 
-    def test_preempted_at_an_epochs_end_resumes_with_the_work_that_was_due(self):
-        options = dict(max_length=dp.Epoch(3), validation_period=dp.Epoch(1))
+    def test_does_due_work_when_resumed_after_preemption_at_the_end_of_an_epoch(self):
+        options = {"max_length": dp.Epoch(3), "validation_period": dp.Epoch(1)}
         whole = run(NoisyTrial, **options)
         first = run(NoisyTrial, preempt_at=7, **options)
         self.assertEqual(first.train.of("validation", "error"), [])
@@ -51,12 +51,12 @@ class ResumeTest(unittest.TestCase):
         self.assert_same(whole, second)
         self.assertEqual(whole.train.reports, first.train.reports + second.train.reports)
 
-    def test_a_preemption_in_the_last_batch_finishes_instead(self):
+    def test_finishes_when_preempted_in_the_last_batch(self):
         result = run(NetTrial, preempt_at=20)
         self.assertFalse(result.preempt.acknowledged)
         self.assertEqual(len(result.train.of("validation", "error")), 1)
 
-    def test_another_trials_checkpoint_gives_weights_and_counts_from_0(self):
+    def test_warm_start_loads_weights_and_counts_from_zero(self):
         first = run(NetTrial, trial_id=1)
         seen = []
 
@@ -77,17 +77,17 @@ class ResumeTest(unittest.TestCase):
         self.assertEqual(seen, [(0, first.last_uuid)])
         self.assert_same(first, warm)  # With its own learning rate, which is 0.
 
-    def test_a_checkpoint_of_another_net_is_refused(self):
+    def test_rejects_checkpoint_of_another_model(self):
         class Other(NetTrial):
             def __init__(self, context):
                 super().__init__(context)
                 context.wrap_model(torch.nn.Linear(1, 1))
 
         first = run(NetTrial)
-        with self.assertRaisesRegex(det.CheckpointError, "has 1 models, this trial wraps 2"):
+        with self.assertRaisesRegex(det.CheckpointError, "has 1 models, and this trial wraps 2"):
             run(Other, storage=first.storage, latest_checkpoint=first.last_uuid)
 
-    def test_another_batch_size_goes_on_at_the_same_record(self):
+    def test_resumes_at_the_same_record_with_another_batch_size(self):
         first = run(NetTrial, preempt_at=4)  # 64 records of 100.
         second = run(
             NetTrial,
@@ -120,7 +120,7 @@ class _Recorder(dp.PyTorchCallback):
 
 
 class CallbackTest(unittest.TestCase):
-    def test_they_are_called_in_order(self):
+    def test_calls_callbacks_in_order(self):
         recorder = _Recorder()
         run(NetTrial, batch_size=50, max_length=dp.Epoch(1), callbacks={"recorder": recorder})
         self.assertEqual(
@@ -131,7 +131,7 @@ class CallbackTest(unittest.TestCase):
             trial_shutdown""".split(),
         )
 
-    def test_their_state_is_saved(self):
+    def test_saves_callback_state(self):
         class Counter(dp.PyTorchCallback):
             count = 0
 
@@ -156,7 +156,7 @@ class CallbackTest(unittest.TestCase):
         )
         self.assertEqual(counter.count, 25)
 
-    def test_state_that_is_no_data_is_refused_by_its_place(self):
+    def test_rejects_callback_state_that_cannot_be_saved_by_its_place(self):
         class Bad(dp.PyTorchCallback):
             def state_dict(self):
                 return {"thing": object()}
@@ -164,7 +164,7 @@ class CallbackTest(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, r"training\.callbacks\.bad\.thing is a builtins"):
             run(NetTrial, callbacks={"bad": Bad()})
 
-    def test_what_fails_beside_training_ends_it(self):
+    def test_failed_save_ends_training(self):
         class Full(dp.PyTorchCallback):
             def on_checkpoint_write_end(self, checkpoint_dir):
                 raise OSError(28, "No space left on device")
@@ -174,7 +174,7 @@ class CallbackTest(unittest.TestCase):
 
 
 class ScheduleTest(unittest.TestCase):
-    def test_the_policy_says_which_validations_are_saved(self):
+    def test_checkpoint_policy_selects_which_validations_are_saved(self):
         for policy, best, saved in (("all", False, 4), ("best", False, 1), ("none", True, 1)):
             with self.subTest(policy=policy, best=best):
                 result = run(
@@ -185,7 +185,7 @@ class ScheduleTest(unittest.TestCase):
                 )
                 self.assertEqual(len(result.uuids), saved)
 
-    def test_containers_are_moments(self):
+    def test_does_work_at_the_counts_of_a_container(self):
         result = run(
             NetTrial,
             validation_period=dp.Batch([3, 11]),
@@ -197,24 +197,22 @@ class ScheduleTest(unittest.TestCase):
         self.assertEqual(steps, [0, 3, 11, 20])
         self.assertEqual(len(result.uuids), 2)  # After an epoch, and at the end.
 
-    def test_a_rung_is_saved_before_the_search_hears_of_it(self):
+    def test_saves_a_rung_before_reporting_it(self):
         complete = {}
 
         def look(steps):
             folder = pathlib.Path(storage)
             complete[steps] = len(list(folder.glob("*/manifest.json"))) if folder.exists() else 0
 
-        import tempfile
-
         storage = tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR")) + "/c"
         rungs = dp.Batch({5})
-        original = dp.Trainer._rungs
-        dp.Trainer._rungs = lambda self: rungs
-        self.addCleanup(setattr, dp.Trainer, "_rungs", original)
+        original = dp.Trainer._get_rungs
+        dp.Trainer._get_rungs = lambda self: rungs
+        self.addCleanup(setattr, dp.Trainer, "_get_rungs", original)
         run(NetTrial, train=RecordingTrain(on_validation=look), storage=storage)
         self.assertEqual(complete[5], 1)
 
-    def test_a_stop_that_the_trial_asks_for_is_an_end(self):
+    def test_finishes_when_the_trial_requests_to_stop(self):
         class Enough(NetTrial):
             def train_batch(self, batch, epoch_idx, batch_idx):
                 self.context.set_stop_requested(batch_idx == 6)
@@ -226,19 +224,20 @@ class ScheduleTest(unittest.TestCase):
         self.assertEqual(len(result.uuids), 1)
         self.assertFalse(result.preempt.acknowledged)
 
-    def test_test_mode_does_everything_once(self):
+    def test_test_mode_runs_everything_once(self):
         result = run(NetTrial, test_mode=True)
-        self.assertEqual([(g, s) for g, s, _ in result.train.reports],
-                         [("training", 1), ("validation", 1)])
+        self.assertEqual(
+            [(g, s) for g, s, _ in result.train.reports], [("training", 1), ("validation", 1)]
+        )
         self.assertEqual(len(result.uuids), 1)
 
-    def test_no_length_is_an_error(self):
+    def test_rejects_fit_without_length(self):
         with self.assertRaisesRegex(ValueError, "max_length"):
             run(NetTrial, max_length=None)
 
 
 class ComputationTest(unittest.TestCase):
-    def test_aggregated_batches_are_as_one(self):
+    def test_aggregated_batches_equal_one_batch(self):
         class Plain(NetTrial):
             def build_training_data_loader(self):
                 loader = super().build_training_data_loader()
@@ -249,7 +248,7 @@ class ComputationTest(unittest.TestCase):
         for name, tensor in whole.weights.items():
             torch.testing.assert_close(parts.weights[name], tensor)
 
-    def test_gradients_are_clipped(self):
+    def test_clips_gradients(self):
         class Clipped(NetTrial):
             def train_batch(self, batch, epoch_idx, batch_idx):
                 loss = self.loss(batch) * 1e6
@@ -264,7 +263,7 @@ class ComputationTest(unittest.TestCase):
         for name, tensor in before.weights.items():
             torch.testing.assert_close(after.weights[name], tensor)
 
-    def test_schedules_step_when_they_are_due(self):
+    def test_steps_lr_schedulers_when_due(self):
         mode = dp.LRScheduler.StepMode
         # 7 batches an epoch; 20 batches, 10 steps.
         for step_mode, frequency, expected in (
@@ -274,6 +273,7 @@ class ComputationTest(unittest.TestCase):
             (mode.STEP_EVERY_OPTIMIZER_STEP, 1, 10),
             (mode.MANUAL_STEP, 1, 0),
         ):
+
             class Scheduled(NetTrial):
                 def __init__(self, context):
                     super().__init__(context)
@@ -284,7 +284,7 @@ class ComputationTest(unittest.TestCase):
                 result = run(Scheduled, frequency=2)
                 self.assertEqual(result.trial.schedule.last_epoch, expected)
 
-    def test_a_resumed_schedule_goes_on_counting_steps(self):
+    def test_resumed_lr_scheduler_continues_to_count_steps(self):
         class Scheduled(NetTrial):
             def __init__(self, context):
                 super().__init__(context)
@@ -292,14 +292,12 @@ class ComputationTest(unittest.TestCase):
                 mode = dp.LRScheduler.StepMode.STEP_EVERY_OPTIMIZER_STEP
                 self.schedule = context.wrap_lr_scheduler(schedule, mode, 3)
 
-        options = dict(max_length=dp.Batch(21))
+        options = {"max_length": dp.Batch(21)}
         first = run(Scheduled, preempt_at=4, **options)
-        second = run(
-            Scheduled, storage=first.storage, latest_checkpoint=first.last_uuid, **options
-        )
+        second = run(Scheduled, storage=first.storage, latest_checkpoint=first.last_uuid, **options)
         self.assertEqual(second.trial.schedule.last_epoch, 7)
 
-    def test_mixed_precision_needs_one_call(self):
+    def test_use_amp_enables_mixed_precision(self):
         kinds = set()
 
         class Mixed(NetTrial):
@@ -316,7 +314,7 @@ class ComputationTest(unittest.TestCase):
         losses = result.train.of("validation", "error")
         self.assertLess(losses[-1][1], 1)
 
-    def test_nan_is_reported_and_ends_nothing(self):
+    def test_reports_nan_and_continues(self):
         class Nan(NetTrial):
             def loss(self, batch):
                 return super().loss(batch) * math.nan
@@ -326,14 +324,14 @@ class ComputationTest(unittest.TestCase):
         self.assertTrue(math.isnan(result.train.of("training", "loss")[-1][1]))
         self.assertTrue(math.isnan(result.train.of("validation", "error")[-1][1]))
 
-    def test_invalid_hyperparameters_end_the_process_with_0(self):
+    def test_invalid_hp_exits_with_zero(self):
         class Invalid(NetTrial):
             def train_batch(self, batch, epoch_idx, batch_idx):
                 raise det.InvalidHP("no")
 
         exits = []
         train = RecordingTrain()
-        train.report_early_exit = lambda *told: exits.append(told)
+        train.report_early_exit = lambda *results: exits.append(results)
         with self.assertRaises(SystemExit) as raised:
             run(Invalid, train=train)
         self.assertEqual(raised.exception.code or 0, 0)
@@ -341,7 +339,7 @@ class ComputationTest(unittest.TestCase):
 
 
 class EvaluationTest(unittest.TestCase):
-    def test_reducers(self):
+    def test_reduces_validation_metrics(self):
         class Reduced(NetTrial):
             def __init__(self, context):
                 super().__init__(context)
@@ -354,7 +352,7 @@ class EvaluationTest(unittest.TestCase):
                 self.seen.update(len(batch[0]))
                 return super().train_batch(batch, epoch_idx, batch_idx)
 
-            def evaluate_batch(self, batch):  # Of older code: without an index.
+            def evaluate_batch(self, batch):  # Older scripts have no index.
                 self.seen.update(len(batch[0]))
                 self.named.update(7)
                 size = float(len(batch[0]))
@@ -373,7 +371,7 @@ class EvaluationTest(unittest.TestCase):
 
         self.assertAlmostEqual(metrics["mean"], records(37, seed=8)[1].mean().item(), places=6)
 
-    def test_what_training_s_reducers_have_goes_on_in_the_next_run(self):
+    def test_training_reducers_continue_in_the_next_run(self):
         class Counted(NetTrial):
             def __init__(self, context):
                 super().__init__(context)
@@ -394,22 +392,24 @@ class EvaluationTest(unittest.TestCase):
 
         def seen(cls):
             """Stopped amid two reports, twice."""
-            arguments, told = dict(max_length=dp.Batch(12), reporting_period=dp.Batch(6)), []
+            arguments, results = {"max_length": dp.Batch(12), "reporting_period": dp.Batch(6)}, []
             first = run(cls, preempt_at=2, **arguments)
             arguments.update(storage=first.storage)
             second = run(cls, preempt_at=4, latest_checkpoint=first.last_uuid, **arguments)
             third = run(cls, latest_checkpoint=second.last_uuid, **arguments)
             for one in (first, second, third):
-                told += one.train.of("training", "seen")
-            return told
+                results += one.train.of("training", "seen")
+            return results
 
         self.assertEqual(seen(Counted), [(6, 96), (12, 84)])
-        with contextlib.redirect_stderr(io.StringIO()) as said:
+        with contextlib.redirect_stderr(io.StringIO()) as output:
             self.assertEqual([steps for steps, _ in seen(Odd)], [6, 12])
-        self.assertIn("reducers", said.getvalue())
-        self.assertIn("a run that goes on from here misses it", said.getvalue())
+        self.assertIn("reducers", output.getvalue())
+        self.assertIn(
+            "a run that resumes from this checkpoint reports without it", output.getvalue()
+        )
 
-    def test_the_full_data_set_at_once(self):
+    def test_evaluates_the_full_dataset(self):
         class Full(NetTrial):
             evaluate_batch = dp.PyTorchTrial.evaluate_batch
 
@@ -420,7 +420,7 @@ class EvaluationTest(unittest.TestCase):
         result = run(Full)
         self.assertEqual(result.train.of("validation", "batches_seen"), [(20, 5)])
 
-    def test_one_of_the_two_ways_must_be_there(self):
+    def test_requires_one_evaluation_method(self):
         class Neither(NetTrial):
             evaluate_batch = dp.PyTorchTrial.evaluate_batch
 

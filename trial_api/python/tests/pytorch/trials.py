@@ -1,4 +1,4 @@
-"""Trials that tests train, and what stands in for the master."""
+"""Trials for tests, and a stand-in for the master."""
 
 import itertools
 import os
@@ -7,16 +7,20 @@ import random
 import tempfile
 
 import torch
-from torch import nn
-
 from det import core
 from det import pytorch as dp
-from det.pytorch import _parallel
+from det.pytorch.strategies import data_parallel
+from torch import nn
 
 
 class RecordingTrain(core.TrainContext):
-    """Keeps what is reported. best: what the master says of each validation. tensorboard: where event
-    files go."""
+    """Records what is reported.
+
+    Args:
+        best: Whether each validation is the best so far.
+        on_validation: Called with the steps of each validation.
+        tensorboard: The folder for event files.
+    """
 
     def __init__(self, best=True, on_validation=None, tensorboard=None):
         self._tensorboard = tensorboard
@@ -46,14 +50,14 @@ class RecordingTrain(core.TrainContext):
 
 
 class Preempts:
-    """Asks to go once `wanted()`."""
+    """Requests preemption once `is_requested()` is true."""
 
-    def __init__(self, wanted):
-        self.wanted = wanted
+    def __init__(self, is_requested):
+        self.is_requested = is_requested
         self.acknowledged = False
 
     def should_preempt(self, auto_ack=True):
-        return self.wanted()
+        return self.is_requested()
 
     def acknowledge_preemption_signal(self):
         self.acknowledged = True
@@ -69,7 +73,7 @@ def records(count, seed=7):
 
 
 class NetTrial(dp.PyTorchTrial):
-    """A small net. Class attributes say what is particular."""
+    """A small model. Subclasses override class attributes."""
 
     training_records, validation_records = 100, 37
     dropout = 0.0
@@ -103,7 +107,7 @@ class NetTrial(dp.PyTorchTrial):
 
 
 class NoisyTrial(NetTrial):
-    """Draws from every random generator, and has a schedule of its learning rate."""
+    """A Trial that draws from every random generator, and has a learning-rate scheduler."""
 
     dropout = 0.3
     optimizer = staticmethod(lambda p: torch.optim.Adam(p, 0.01))
@@ -124,7 +128,7 @@ class NoisyTrial(NetTrial):
 
 
 class Run:
-    """What one fit() left."""
+    """The result of one fit()."""
 
     def __init__(self, trial, train, preempt, storage, uuids):
         self.trial = trial
@@ -132,7 +136,7 @@ class Run:
         self.preempt = preempt
         self.storage = storage
         self.uuids = uuids
-        model = _parallel.unwrap(trial.context.models[0])
+        model = data_parallel.unwrap_model(trial.context.models[0])
         tensors = {**dict(model.named_parameters()), **dict(model.named_buffers())}
         self.weights = {name: tensor.detach().clone() for name, tensor in tensors.items()}
 
@@ -145,7 +149,7 @@ class Run:
         return self.trial.context.current_train_batch()
 
 
-class _NotesUuids(dp.PyTorchCallback):
+class RecordingCallback(dp.PyTorchCallback):
     def __init__(self):
         self.uuids = []
 
@@ -157,7 +161,7 @@ _numbers = itertools.count()
 
 
 def new_storage():
-    """A folder that is not there yet, the same on all ranks."""
+    """Returns a folder that does not exist yet, the same on all ranks."""
     if "STORAGE_OF_RANKS" in os.environ:
         return os.path.join(os.environ["STORAGE_OF_RANKS"], f"run-{next(_numbers)}")
     return os.path.join(tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR")), "c")
@@ -178,10 +182,15 @@ def run(
     distributed=None,
     **arguments,
 ):
-    """Trains by a Trainer. distributed: of its ranks. preempt_at: after so many batches the chief hears
-    of a preemption."""
+    """Trains with a Trainer.
+
+    Args:
+        preempt_at: The number of batches after which the chief is preempted.
+        distributed: The ranks.
+        **arguments: Those of fit().
+    """
     storage = storage or new_storage()
-    notes = _NotesUuids()
+    notes = RecordingCallback()
     with dp.init(
         hparams={"global_batch_size": batch_size},
         exp_conf={"reproducibility": {"experiment_seed": 5}, "optimizations": optimizations},
@@ -204,5 +213,5 @@ def run(
             prepare(trial)
         arguments.setdefault("max_length", dp.Batch(20))
         dp.Trainer(trial, context).fit(**arguments)
-        uuids = context._ranks.broadcast(notes.uuids)
+        uuids = context._process_group.broadcast(notes.uuids)
         return Run(trial, train, preempt, storage, uuids)

@@ -1,4 +1,4 @@
-"""Training of a DeepSpeedTrial, whose engines are DeepSpeed's; see README.md beside this."""
+"""Trains a DeepSpeedTrial, whose engines are DeepSpeed's; see README.md beside this file."""
 
 from det.pytorch.deepspeed._config import get_ds_config_from_hparams, overwrite_deepspeed_config
 from det.pytorch.deepspeed._context import DeepSpeedTrialContext

@@ -1,21 +1,22 @@
-"""What a DeepSpeedTrial knows of its experiment, and which engines it trains."""
+"""DeepSpeedTrialContext: what a DeepSpeedTrial calls."""
 
 from __future__ import annotations
 
-from typing import Any, List, NoReturn, Optional
+from typing import Any, NoReturn
 
-from det.pytorch import _optimizations
-from det.pytorch._context import PyTorchTrialContext
-from det.pytorch._shares import Share
+from det.core import Context
+from det.pytorch.data.batch_shard import BatchShard
 from det.pytorch.deepspeed._mpu import (
     ModelParallelUnit,
     make_data_parallel_mpu,
     make_deepspeed_mpu,
 )
+from det.pytorch.distributed.optimizations import Optimizations
+from det.pytorch.trial.context import PyTorchTrialContext
 
-# What DeepSpeed's own configuration says of the same.
-_THEIRS = {
-    "strategy": "which ZeRO stage, or a PipelineModule",
+# The equivalent of each field of `optimizations` in DeepSpeed's configuration.
+_DEEPSPEED_FIELDS = {
+    "strategy": "the ZeRO stage, or a PipelineModule",
     "aggregation_frequency": "gradient_accumulation_steps",
     "compression": "communication_data_type",
     "shard_optimizer": "zero_optimization",
@@ -26,113 +27,187 @@ _THEIRS = {
 
 
 class DeepSpeedTrialContext(PyTorchTrialContext):
-    """Made by det.pytorch.deepspeed.init(). A Trial gives its engines to wrap_model_engine() in its
-    constructor; what they train, and how, is DeepSpeed's configuration's affair.
+    """What a DeepSpeedTrial knows of its experiment, and its engines.
 
-    Raises:
-        ValueError: `optimizations` of the experiment's configuration say it, too.
+    det.pytorch.deepspeed.init() creates it. A Trial passes its engines to wrap_model_engine() in
+    its constructor. DeepSpeed's configuration determines how they are trained. The methods for
+    models, optimizers and schedulers of PyTorchTrialContext raise RuntimeError.
+
+    Attributes:
+        engines: What wrap_model_engine() returned, in order.
+        warm_start: Whether this run starts from another trial's checkpoint.
     """
 
-    def __init__(self, core: Any, **options: Any) -> None:
+    def __init__(self, core: Context, **options: Any) -> None:
+        """Creates the context; scripts call det.pytorch.deepspeed.init() instead.
+
+        Args:
+            core: The det.core.Context.
+            **options: Further arguments of PyTorchTrialContext.
+
+        Raises:
+            ValueError: If `optimizations` of the experiment config sets what DeepSpeed's
+                configuration determines.
+        """
         super().__init__(core, **options)
-        _check(self._optimizations)
-        self.engines: List[Any] = []
+        _check_not_set(self._optimizations)
+        self.engines: list[Any] = []
         self.warm_start = False
-        self._mpu: Optional[ModelParallelUnit] = None
-        self._accumulates = True
-        self._pipelines = False
+        self._mpu: ModelParallelUnit | None = None
+        self._auto_grad_accumulation = True
+        self._has_pipeline = False
 
     def wrap_model_engine(self, model: Any) -> Any:
-        """An engine of deepspeed.initialize(), which is saved in checkpoints."""
+        """Adds an engine to the checkpoints.
+
+        Args:
+            model: The engine that deepspeed.initialize() returned.
+
+        Returns:
+            The engine.
+        """
         self.engines.append(model)
         grid = getattr(model, "grid", None)
         if grid is not None and hasattr(model, "is_last_stage"):  # A PipelineEngine.
-            self._pipelines = True
+            self._has_pipeline = True
             if self._mpu is None:
                 self.set_mpu(make_deepspeed_mpu(grid))
         return model
 
     def set_mpu(self, mpu: ModelParallelUnit) -> None:
-        """Which part this rank has; without a call each has the whole model, or its stage of a
-        pipeline."""
+        """Sets which part of the data and of the model this rank has.
+
+        Without a call each rank has the complete model, or its stage of a pipeline.
+
+        Args:
+            mpu: This rank's part.
+        """
         self._mpu = mpu
-        self._share = Share(mpu.data_parallel_rank, 1, mpu.data_parallel_world_size)
+        self._batch_shard = BatchShard(mpu.data_parallel_rank, 1, mpu.data_parallel_world_size)
 
     @property
     def mpu(self) -> ModelParallelUnit:
+        """Which part of the data and of the model this rank has."""
         return self._mpu or make_data_parallel_mpu(self.distributed)
 
     @property
     def use_pipeline_parallel(self) -> bool:
-        return self._pipelines
+        """Whether an engine is a pipeline's."""
+        return self._has_pipeline
 
     def disable_auto_grad_accumulation(self) -> None:
-        """train_batch() is called once for a step, and reads its micro-batches itself."""
-        self._accumulates = False
+        """Makes train_batch() be called once for a step, and read all micro-batches itself."""
+        self._auto_grad_accumulation = False
 
     @property
     def calls_per_step(self) -> int:
-        """Of train_batch()."""
-        once = self._pipelines or not self._accumulates
+        """How often train_batch() is called for a step."""
+        once = self._has_pipeline or not self._auto_grad_accumulation
         return 1 if once else self.get_num_micro_batches_per_slot()
 
     def get_train_micro_batch_size_per_gpu(self) -> int:
-        """Records that a rank computes at once. Raises RuntimeError before there is an engine."""
-        return int(self._engine().train_micro_batch_size_per_gpu())
+        """Returns the number of records of a micro-batch.
+
+        Raises:
+            RuntimeError: If no engine is wrapped yet.
+        """
+        return int(self._get_engine().train_micro_batch_size_per_gpu())
 
     def get_num_micro_batches_per_slot(self) -> int:
-        """Of one step. Raises RuntimeError before there is an engine."""
-        return int(self._engine().gradient_accumulation_steps())
+        """Returns the number of micro-batches of a step on each rank that reads data.
 
-    def _engine(self) -> Any:
+        Raises:
+            RuntimeError: If no engine is wrapped yet.
+        """
+        return int(self._get_engine().gradient_accumulation_steps())
+
+    def _get_engine(self) -> Any:
         if not self.engines:
             raise RuntimeError("no engine is wrapped: call context.wrap_model_engine() first")
         return self.engines[0]
 
     def get_global_batch_size(self) -> int:
-        """Records of one step on all slots together."""
+        """Returns the number of records of a step on all slots together.
+
+        Before an engine is wrapped it is the hyperparameter global_batch_size.
+        """
         if not self.engines:
             return super().get_global_batch_size()
         micro = self.get_train_micro_batch_size_per_gpu() * self.get_num_micro_batches_per_slot()
         return micro * self.mpu.data_parallel_world_size
 
     def get_per_slot_batch_size(self) -> int:
-        """Of a data loader: those of a micro-batch."""
+        """Returns the batch size of a data loader: the number of records of a micro-batch.
+
+        Raises:
+            RuntimeError: If no engine is wrapped yet.
+        """
         return self.get_train_micro_batch_size_per_gpu()
 
-    # What is an engine's.
+    # These belong to engines.
 
     def wrap_model(self, *args: Any, **kwargs: Any) -> NoReturn:
-        _refuse("wrap_model")
+        """Not supported.
+
+        Raises:
+            RuntimeError: Always. Call wrap_model_engine() instead.
+        """
+        _raise_unsupported("wrap_model")
 
     def wrap_optimizer(self, *args: Any, **kwargs: Any) -> NoReturn:
-        _refuse("wrap_optimizer")
+        """Not supported.
+
+        Raises:
+            RuntimeError: Always. Pass the optimizer to deepspeed.initialize().
+        """
+        _raise_unsupported("wrap_optimizer")
 
     def wrap_lr_scheduler(self, *args: Any, **kwargs: Any) -> NoReturn:
-        _refuse("wrap_lr_scheduler")
+        """Not supported.
+
+        Raises:
+            RuntimeError: Always. Pass the scheduler to deepspeed.initialize().
+        """
+        _raise_unsupported("wrap_lr_scheduler")
 
     def wrap_scaler(self, scaler: Any) -> NoReturn:
-        _refuse("wrap_scaler")
+        """Not supported.
+
+        Raises:
+            RuntimeError: Always. Engines scale the loss.
+        """
+        _raise_unsupported("wrap_scaler")
 
     def backward(self, *args: Any, **kwargs: Any) -> NoReturn:
-        _refuse("backward")
+        """Not supported.
+
+        Raises:
+            RuntimeError: Always. Call the engine's backward().
+        """
+        _raise_unsupported("backward")
 
     def step_optimizer(self, *args: Any, **kwargs: Any) -> NoReturn:
-        _refuse("step_optimizer")
+        """Not supported.
+
+        Raises:
+            RuntimeError: Always. Call the engine's step().
+        """
+        _raise_unsupported("step_optimizer")
 
 
-def _refuse(name: str) -> NoReturn:
+def _raise_unsupported(name: str) -> NoReturn:
     raise RuntimeError(
-        f"a DeepSpeedTrial does not call context.{name}(): models, optimizers and schedules belong to "
-        "the engine that deepspeed.initialize() gives; give that to context.wrap_model_engine()"
+        f"a DeepSpeedTrial must not call context.{name}(): models, optimizers and schedulers belong to "
+        "the engine that deepspeed.initialize() returns; pass it to context.wrap_model_engine()"
     )
 
 
-def _check(told: _optimizations.Optimizations) -> None:
-    usual = _optimizations.Optimizations()
-    for name, theirs in _THEIRS.items():
-        if getattr(told, name) != getattr(usual, name):
+def _check_not_set(optimizations: Optimizations) -> None:
+    default = Optimizations()
+    for name, equivalent in _DEEPSPEED_FIELDS.items():
+        value = getattr(optimizations, name)
+        if value != getattr(default, name):
             raise ValueError(
-                f"optimizations.{name} is {getattr(told, name)!r}, and a DeepSpeedTrial is told so by "
-                f"DeepSpeed's configuration: leave it out there, and see {theirs} here"
+                f"optimizations.{name} is {value!r}, and DeepSpeed's configuration determines it for a "
+                f"DeepSpeedTrial: remove the field, and use {equivalent} of DeepSpeed's configuration"
             )

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterator
+from collections.abc import Iterator
+from typing import Any
 
-from det.pytorch import _data
+from det.pytorch.data.batches import data_length
 
 _END: Any = object()
 
 
 class MicroBatches(Iterator[Any]):
-    """At most `count` of what `source` gives. records: of those that were read."""
+    """Iterates over the next micro-batches of a source.
+
+    Attributes:
+        records: The number of records of those that were read.
+    """
 
     def __init__(self, source: Iterator[Any], count: int) -> None:
+        """Creates the iterator.
+
+        Args:
+            source: The micro-batches of an epoch.
+            count: The maximum number of micro-batches to read.
+        """
         self._source, self._left = source, count
         self.records = 0
 
@@ -21,17 +32,17 @@ class MicroBatches(Iterator[Any]):
         if batch is _END:
             raise StopIteration
         self._left -= 1
-        self.records += _records(batch)
+        self.records += _count_records(batch)
         return batch
 
     def skip(self) -> None:
-        """Those that nobody has read, so that the next step begins where it should."""
+        """Skips what was not read, so that the next step begins at its first micro-batch."""
         while self._left and next(self._source, _END) is not _END:
             self._left -= 1
 
 
-def _records(batch: Any) -> int:
+def _count_records(batch: Any) -> int:
     try:
-        return _data.data_length(batch)
+        return data_length(batch)
     except TypeError:
-        return 1  # Of a Trial's own shape: such batches count alike.
+        return 1  # All batches without tensors have the same weight.

@@ -1,17 +1,23 @@
-"""Which part of the data and of the model a rank has."""
+"""ModelParallelUnit: which part of the data and of the model a rank has."""
 
 from __future__ import annotations
 
 import dataclasses
 from typing import Any
 
+from det.core import DistributedContext
+
 
 @dataclasses.dataclass(frozen=True)
 class ModelParallelUnit:
-    """One rank. Ranks of the same data_parallel_rank have parts of one model, and of one batch.
+    """One rank. Ranks of the same data_parallel_rank have parts of one model and of one batch.
 
-    should_report_metrics: whether what train_batch() and evaluate_batch() give on this rank counts.
-    should_build_data_loader: whether it reads data.
+    Attributes:
+        data_parallel_rank: The index of the model replica, from 0.
+        data_parallel_world_size: The number of model replicas.
+        should_report_metrics: Whether what train_batch() and evaluate_batch() return on this rank
+            is reported.
+        should_build_data_loader: Whether this rank reads data.
     """
 
     data_parallel_rank: int
@@ -20,14 +26,23 @@ class ModelParallelUnit:
     should_build_data_loader: bool = True
 
 
-def make_data_parallel_mpu(dist_context: Any) -> ModelParallelUnit:
-    """Each rank has the whole model. dist_context: context.distributed."""
+def make_data_parallel_mpu(dist_context: DistributedContext) -> ModelParallelUnit:
+    """Creates the unit of a rank that has the complete model.
+
+    Args:
+        dist_context: A det.core.DistributedContext: context.distributed.
+    """
     return ModelParallelUnit(dist_context.rank, dist_context.size)
 
 
 def make_deepspeed_mpu(mpu: Any) -> ModelParallelUnit:
-    """Of a pipeline's grid, an engine's `mpu` or `grid`: its first and last stages read data, the last
-    one has the loss."""
+    """Creates the unit of a rank that has a stage of a pipeline.
+
+    The first and the last stage read data, and the last one reports metrics.
+
+    Args:
+        mpu: The grid of the pipeline: the engine's `mpu` or `grid`.
+    """
     stage, stages = mpu.get_pipe_parallel_rank(), mpu.get_pipe_parallel_world_size()
     return ModelParallelUnit(
         data_parallel_rank=mpu.get_data_parallel_rank(),

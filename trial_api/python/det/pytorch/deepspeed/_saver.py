@@ -1,37 +1,39 @@
-"""Checkpoints of a DeepSpeedTrial: DeepSpeed's own files, and beside them what the training is."""
+"""Checkpoints of a DeepSpeedTrial: DeepSpeed's own files, and the state of the training loop."""
 
 from __future__ import annotations
 
-from typing import Any, Dict, Optional
+from typing import Any
 
 import torch
 
-from det.pytorch import _rank_state, _state
-from det.pytorch._callback import Callbacks
-from det.pytorch._metrics import Unreported
-from det.pytorch._schedule import Progress
-from det.pytorch._snapshot import Snapshot
 from det.pytorch.deepspeed._context import DeepSpeedTrialContext
+from det.pytorch.metrics.accumulators import TrainingMetrics
+from det.pytorch.state.checkpoint import write_load_data
+from det.pytorch.state.rank_state import collect_reports, rank_file_name
+from det.pytorch.state.snapshot import Snapshot
+from det.pytorch.trial.callbacks import CallbackList
+from det.pytorch.trial.progress import Progress
 
 
 class DeepSpeedSaver:
-    """Of one run, on the training thread: engines save while nobody trains. Collective."""
+    """Saves on the training thread, because engines cannot save while they train. Collective."""
 
-    def __init__(self, context: DeepSpeedTrialContext, trial: Any, callbacks: Callbacks) -> None:
+    def __init__(self, context: DeepSpeedTrialContext, trial: Any, callbacks: CallbackList) -> None:
         self._context, self._trial, self._callbacks = context, trial, callbacks
 
     def prepare(self) -> None:
-        """Nothing is copied, so nothing is reserved."""
+        """Does nothing: no memory for a copy is needed."""
 
     def save(
         self,
         progress: Progress,
-        metrics: Unreported,
-        kept: Dict[str, Any],
+        metrics: TrainingMetrics,
+        local_state: dict[str, Any],
         code_version: str,
     ) -> None:
+        """Saves and stores a checkpoint; see det.pytorch.trainer.checkpoint_saver.Saver."""
         context = self._context
-        chief = context._ranks.is_chief
+        process_group = context._process_group
         metadata = {
             "steps_completed": progress.steps_completed,
             "framework": f"torch-{torch.__version__}",
@@ -40,10 +42,10 @@ class DeepSpeedSaver:
         }
         snapshot = Snapshot()
         snapshot.begin()
-        own = _rank_state.reports(context, metrics)
-        snapshot.take_tree(_rank_state.file_of(context._ranks.rank), own)
-        if chief:
-            rest: Dict[str, Any] = {"callbacks": self._callbacks.state_dict()}
+        own = collect_reports(context, metrics)
+        snapshot.take_tree(rank_file_name(process_group.rank), own)
+        if process_group.is_chief:
+            rest: dict[str, Any] = {"callbacks": self._callbacks.state_dict()}
             self._callbacks.call("on_checkpoint_save_start", rest)
             snapshot.take_tree("training.safetensors", rest)
             snapshot.take_text("state.json", progress.to_json() + "\n")
@@ -51,15 +53,16 @@ class DeepSpeedSaver:
         with context._core.checkpoint.store_path(metadata, shard=True) as (path, uuid):
             self._trial.save(context, path)
             snapshot.write(path)
-            if chief:
-                _state.write_origin(path, context, self._trial, "DeepSpeedTrial")
+            if process_group.is_chief:
+                write_load_data(path, context, self._trial, "DeepSpeedTrial")
                 self._callbacks.call("on_checkpoint_write_end", str(path))
                 self._callbacks.call("on_checkpoint_end", str(path))
-        if chief:
+        if process_group.is_chief:
             self._callbacks.call("on_checkpoint_upload_end", uuid)
 
     def poll(self) -> None:
-        """Nothing is under way."""
+        """Does nothing: save() has stored the checkpoint."""
 
-    def finish(self) -> Optional[str]:
+    def finish(self) -> str | None:
+        """Returns None: save() has stored the checkpoint."""
         return None

@@ -1,80 +1,125 @@
-"""What a user subclasses."""
+"""DeepSpeedTrial: what a user implements."""
 
 from __future__ import annotations
 
 import abc
 import pathlib
-from typing import TYPE_CHECKING, Any, Dict, Iterator, Optional, Union
+from collections.abc import Iterator
+from typing import Any
 
 import torch
 
 from det._errors import CheckpointError
-from det.pytorch._callback import PyTorchCallback
-from det.pytorch._reducers import Reducer
-
-if TYPE_CHECKING:
-    from det.pytorch.deepspeed._context import DeepSpeedTrialContext
+from det.pytorch.deepspeed._context import DeepSpeedTrialContext
+from det.pytorch.metrics.reducers import Reducer
+from det.pytorch.trial.callbacks import PyTorchCallback
 
 
 class DeepSpeedTrial(abc.ABC):
-    """Models that DeepSpeed trains, their data, and how they learn. The same class trains on one slot and
-    on many. Engines are made, and given to context.wrap_model_engine(), in the constructor."""
+    """Models that DeepSpeed trains, their data, and how they are trained.
+
+    The same class trains on one slot and on many. The constructor creates engines with
+    deepspeed.initialize(), and passes them to context.wrap_model_engine(). README.md has an
+    example.
+    """
 
     @abc.abstractmethod
-    def __init__(self, context: DeepSpeedTrialContext) -> None: ...
+    def __init__(self, context: DeepSpeedTrialContext) -> None:
+        """Creates engines, and wraps them with the context.
+
+        Args:
+            context: The trial's context.
+        """
 
     @abc.abstractmethod
     def build_training_data_loader(self) -> Any:
-        """As a PyTorchTrial's; its batch_size is context.get_train_micro_batch_size_per_gpu(). On ranks
-        that read data."""
+        """Returns the training data. Called once on ranks that read data.
+
+        Returns:
+            What PyTorchTrial.build_training_data_loader() may return. The loader's batch size is
+            that of a micro-batch: context.get_train_micro_batch_size_per_gpu().
+        """
 
     @abc.abstractmethod
     def build_validation_data_loader(self) -> Any:
-        """As build_training_data_loader()."""
+        """Returns the validation data; see build_training_data_loader()."""
 
     @abc.abstractmethod
     def train_batch(
-        self, dataloader_iter: Optional[Iterator[Any]], epoch_idx: int, batch_idx: int
-    ) -> Union[torch.Tensor, Dict[str, Any]]:
-        """Trains on the next micro-batch: forward, backward and step of the engine. It is called for each
-        of a step's, once for a pipeline's engine, or without automatic accumulation, which read them all.
+        self, dataloader_iter: Iterator[Any] | None, epoch_idx: int, batch_idx: int
+    ) -> torch.Tensor | dict[str, Any]:
+        """Trains on the next micro-batch: forward, backward and step of the engine.
+
+        It is called for each micro-batch of a step. With a pipeline's engine, or after
+        disable_auto_grad_accumulation(), it is called once for a step and reads all micro-batches.
 
         Args:
-            dataloader_iter: the micro-batches of this step; None on a rank that reads no data.
-            epoch_idx: from 0.
-            batch_idx: steps before this one.
+            dataloader_iter: The micro-batches of this step, on the host, each with at most
+                train_micro_batch_size_per_gpu records. None on a rank that reads no data.
+            epoch_idx: The index of the epoch, from 0.
+            batch_idx: The number of steps before this one, over all epochs.
 
         Returns:
-            metrics by name, or the loss.
+            Metrics by name (numbers, or tensors of one element), or the loss alone. Means over
+            micro-batches, steps and ranks are reported.
         """
 
     @abc.abstractmethod
     def evaluate_batch(
-        self, dataloader_iter: Optional[Iterator[Any]], batch_idx: int
-    ) -> Dict[str, Any]:
-        """Metrics of the next micro-batch; a pipeline's engine reads as many as train. Every rank calls it
-        equally often."""
+        self, dataloader_iter: Iterator[Any] | None, batch_idx: int
+    ) -> dict[str, Any]:
+        """Evaluates the next micro-batch, in evaluation mode and without gradients.
 
-    def evaluation_reducer(self) -> Union[Reducer, Dict[str, Reducer]]:
-        """How the metrics of evaluate_batch() become one: for all, or by name."""
+        A pipeline's engine reads as many micro-batches as in training. Every rank calls it equally
+        often.
+
+        Args:
+            dataloader_iter: The micro-batches; None on a rank that reads no data.
+            batch_idx: The index of the call in this validation, from 0.
+
+        Returns:
+            Metrics by name: numbers, or tensors of one element.
+        """
+
+    def evaluation_reducer(self) -> Reducer | dict[str, Reducer]:
+        """Returns how the metrics of evaluate_batch() are reduced over micro-batches and ranks.
+
+        Returns:
+            One Reducer for all metrics, or a dict by name; metrics that are missing get
+            Reducer.AVG.
+        """
         return Reducer.AVG
 
-    def build_callbacks(self) -> Dict[str, PyTorchCallback]:
+    def build_callbacks(self) -> dict[str, PyTorchCallback]:
+        """Returns callbacks by name. Called once on every rank."""
         return {}
 
     def save(self, context: DeepSpeedTrialContext, path: pathlib.Path) -> None:
-        """Every rank puts what it has of the engines into a folder of its own; what is there of all ranks
-        is one checkpoint."""
+        """Saves what this rank has of the engines. Called on every rank, while training waits.
+
+        Args:
+            context: The trial's context.
+            path: This rank's folder. The folders of all ranks together are the checkpoint.
+        """
         for number, engine in enumerate(context.engines):
             tag = f"model{number}"
-            # DeepSpeed has the first rank of a node make the folder, and the others wait for it.
+            # In DeepSpeed the first rank of a node creates the folder, and the others wait for it.
             (path / tag).mkdir(parents=True, exist_ok=True)
             engine.save_checkpoint(str(path), tag=tag)
 
     def load(self, context: DeepSpeedTrialContext, path: pathlib.Path) -> None:
-        """What save() wrote on all ranks."""
+        """Loads what save() saved on all ranks.
+
+        Args:
+            context: The trial's context. If its warm_start is true, the checkpoint is another
+                trial's, and schedules are not loaded.
+            path: The folder with the checkpoint.
+
+        Raises:
+            CheckpointError: If an engine cannot load it.
+        """
         for number, engine in enumerate(context.engines):
-            own = {"load_lr_scheduler_states": False} if context.warm_start else {}
-            found, _ = engine.load_checkpoint(str(path), tag=f"model{number}", **own)
+            options = {"load_lr_scheduler_states": False} if context.warm_start else {}
+            found, _ = engine.load_checkpoint(str(path), tag=f"model{number}", **options)
             if found is None:
                 raise CheckpointError(f"{path} has no model{number} that this engine can load")

@@ -1,4 +1,4 @@
-"""What may still change: batch inference on all slots, by torch_batch_process()."""
+"""APIs that may change: batch inference on all slots with torch_batch_process()."""
 
 from det.pytorch.experimental._batch_process import torch_batch_process
 from det.pytorch.experimental._batch_processor import (

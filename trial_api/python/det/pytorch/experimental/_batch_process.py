@@ -1,168 +1,185 @@
-"""Batch inference: a data set is worked through once, on all slots, and goes on where it was stopped."""
+"""torch_batch_process(): processes a data set once, on all slots, and resumes where it was stopped."""
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterator, List, Optional, Tuple, Type
+from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch.utils.data import DataLoader, Dataset, IterableDataset
 
 from det import core
-from det.pytorch import _ranks
+from det.pytorch.distributed.device import choose_device
+from det.pytorch.distributed.process_group import init_process_group
 from det.pytorch.experimental._batch_processor import (
     TorchBatchProcessor,
     TorchBatchProcessorContext,
 )
 
-_OURS = ("batch_size", "shuffle", "sampler", "batch_sampler", "drop_last")
-_NONE: Any = object()
+# Arguments of torch's DataLoader that torch_batch_process() determines.
+_RESERVED_ARGUMENTS = ("batch_size", "shuffle", "sampler", "batch_sampler", "drop_last")
+_NO_BATCH: Any = object()
 
 
 def torch_batch_process(
-    batch_processor_cls: Type[TorchBatchProcessor],
+    batch_processor_cls: type[TorchBatchProcessor],
     dataset: Dataset[Any],
-    batch_size: Optional[int] = None,
-    max_batches: Optional[int] = None,
+    batch_size: int | None = None,
+    max_batches: int | None = None,
     checkpoint_interval: int = 5,
-    dataloader_kwargs: Optional[Dict[str, Any]] = None,
-    distributed_context: Optional[core.DistributedContext] = None,
+    dataloader_kwargs: dict[str, Any] | None = None,
+    distributed_context: core.DistributedContext | None = None,
     *,
     checkpoint_storage: Any = None,
-    latest_checkpoint: Optional[str] = None,
+    latest_checkpoint: str | None = None,
 ) -> None:
-    """Gives every record to one rank's process_batch(), in batches. Collective: a launcher started the
-    ranks. A preempted run ends after the batch under way, and the next one goes on behind it, on any
-    number of slots; after a failure, behind the last progress that was stored.
+    """Passes each record to process_batch() of one rank, in batches. Collective.
+
+    A launcher starts one process for each rank, and every rank calls it. A preempted run ends after
+    the present batch, and the next run continues after it, on any number of slots. After a failure,
+    the next run continues from the progress that was stored last.
 
     Args:
-        dataset: with a length; records are taken by their numbers.
-        batch_size: of each rank; None: 1.
-        max_batches: of each rank, those of earlier runs with it; None: to the end of the data.
-        checkpoint_interval: progress is stored after so many batches.
-        dataloader_kwargs: of torch's DataLoader, besides what says which records come.
-        distributed_context: the ranks; None: those of the launcher's environment, else one.
-        checkpoint_storage: off the cluster, a folder; None: ./checkpoints.
-        latest_checkpoint: off the cluster, the uuid of the progress to go on from.
+        batch_processor_cls: The class that processes batches.
+        dataset: A data set with a length and `__getitem__`.
+        batch_size: The number of records of a batch on each rank. None: 1.
+        max_batches: The maximum number of batches of each rank, including those of earlier runs.
+            None: no limit.
+        checkpoint_interval: The number of batches after which progress is stored.
+        dataloader_kwargs: Arguments of torch's DataLoader, except batch_size, shuffle, sampler,
+            batch_sampler and drop_last.
+        distributed_context: The ranks. None: those of the launcher's environment, or one rank.
+        checkpoint_storage: Off the cluster, the folder of the checkpoints. None: ./checkpoints.
+        latest_checkpoint: Off the cluster, the UUID of the progress to continue from.
 
     Raises:
-        ValueError: arguments that make no sense.
+        ValueError: If an argument is invalid.
+        RuntimeError: If the slots are GPUs or TPUs, and torch sees none.
     """
     batch_size = 1 if batch_size is None else batch_size
-    _check(dataset, batch_size, checkpoint_interval, dataloader_kwargs or {})
-    device = _ranks.choose_device()
-    joined = _ranks.join(device)
+    _check_arguments(dataset, batch_size, checkpoint_interval, dataloader_kwargs or {})
+    device = choose_device()
+    initialized = init_process_group(device)
     try:
         with core.init(
             distributed=distributed_context, checkpoint_storage=checkpoint_storage
         ) as context:
             latest = context.checkpoint.newest_whole() if context.info else latest_checkpoint
-            work = _Work(context, len(dataset), batch_size, max_batches)  # type: ignore[arg-type]
-            work.go_on(latest)
-            of_rank = TorchBatchProcessorContext(context, device)
+            sized: Any = dataset
+            work = _Work(context, len(sized), batch_size, max_batches)
+            work.resume(latest)
+            processor_context = TorchBatchProcessorContext(context, device)
             with torch.no_grad():
-                processor = batch_processor_cls(of_rank)
+                processor = batch_processor_cls(processor_context)
                 batches = work.read(dataset, dataloader_kwargs or {})
-                if work.run(processor, batches, checkpoint_interval, of_rank.sources):
+                if work.run(processor, batches, checkpoint_interval, processor_context.sources):
                     processor.on_finish()
     finally:
-        if joined:
+        if initialized:
             torch.distributed.destroy_process_group()
 
 
-def _check(dataset: Any, batch_size: int, interval: int, options: Dict[str, Any]) -> None:
+def _check_arguments(dataset: Any, batch_size: int, interval: int, options: dict[str, Any]) -> None:
     if isinstance(dataset, IterableDataset) or not hasattr(dataset, "__len__"):
-        raise ValueError(
-            "torch_batch_process() takes a data set with a length and records by number"
-        )
+        raise ValueError("torch_batch_process() needs a data set with a length and __getitem__")
     if batch_size < 1 or interval < 1:
         raise ValueError(
-            f"batch_size is {batch_size} and checkpoint_interval {interval}: at least 1 each"
+            f"batch_size is {batch_size} and checkpoint_interval {interval}: both must be at least 1"
         )
-    for name in _OURS:
+    for name in _RESERVED_ARGUMENTS:
         if name in options:
-            raise ValueError(f"dataloader_kwargs has {name}, which torch_batch_process() decides")
+            raise ValueError(
+                f"dataloader_kwargs has {name}, which torch_batch_process() determines: remove it"
+            )
 
 
 class _Work:
-    """Which records were worked on. A step is a batch of each rank: rank r has the r-th of as many
-    stretches of `batch_size` records behind `_done`."""
+    """Which records are processed.
+
+    A step is one batch of each rank: rank r gets the r-th of as many ranges of `batch_size` records
+    after those that are done.
+    """
 
     def __init__(
-        self, context: core.Context, records: int, batch_size: int, max_batches: Optional[int]
+        self, context: core.Context, records: int, batch_size: int, max_batches: int | None
     ) -> None:
-        self._context, self._ranks = context, context.distributed
+        self._context, self._distributed = context, context.distributed
         self._batch_size, self._records = batch_size, records
-        self._per_step = batch_size * self._ranks.size
+        self._records_per_step = batch_size * self._distributed.size
         self._max_batches = max_batches
-        self._done = 0  # Records.
-        self._steps = 0
+        self._records_done = 0
+        self._steps_done = 0
 
-    def go_on(self, uuid: Optional[str]) -> None:
-        """From the progress of an earlier run."""
+    def resume(self, uuid: str | None) -> None:
+        """Continues from the progress that an earlier run stored."""
         if uuid is not None:
-            told = self._context.checkpoint.get_metadata(uuid)
-            self._done, self._steps = int(told["records"]), int(told["steps_completed"])
+            metadata = self._context.checkpoint.get_metadata(uuid)
+            self._records_done = int(metadata["records"])
+            self._steps_done = int(metadata["steps_completed"])
 
-    def _steps_left(self) -> int:
-        left = -(-max(0, self._records - self._done) // self._per_step)
+    def _count_steps_left(self) -> int:
+        left = -(-max(0, self._records - self._records_done) // self._records_per_step)
         if self._max_batches is None:
             return left
-        return min(left, max(0, self._max_batches - self._steps))
+        return min(left, max(0, self._max_batches - self._steps_done))
 
-    def read(self, dataset: Any, options: Dict[str, Any]) -> Iterator[Tuple[int, Any]]:
-        """The steps that are left, and this rank's batch of each, _NONE where it has none."""
-        first_step, left = self._steps, self._steps_left()
-        stretches: List[range] = []
+    def read(self, dataset: Any, options: dict[str, Any]) -> Iterator[tuple[int, Any]]:
+        """Yields the steps that are left with this rank's batch, or _NO_BATCH if it has none."""
+        first_step, left = self._steps_done, self._count_steps_left()
+        ranges: list[range] = []
         for step in range(left):
-            first = self._done + step * self._per_step + self._ranks.rank * self._batch_size
-            stretch = range(first, min(first + self._batch_size, self._records))
-            if stretch:
-                stretches.append(stretch)
-        loader = iter(DataLoader(dataset, batch_sampler=stretches, **options))
+            begin = self._records_done + step * self._records_per_step
+            begin += self._distributed.rank * self._batch_size
+            indices = range(begin, min(begin + self._batch_size, self._records))
+            if indices:
+                ranges.append(indices)
+        batch_sampler: Any = ranges
+        loader = iter(DataLoader(dataset, batch_sampler=batch_sampler, **options))
         for step in range(first_step, first_step + left):
-            yield step, next(loader, _NONE)
+            yield step, next(loader, _NO_BATCH)
 
     def run(
         self,
         processor: TorchBatchProcessor,
-        batches: Iterator[Tuple[int, Any]],
+        batches: Iterator[tuple[int, Any]],
         interval: int,
-        sources: List[Dict[str, Any]],
+        sources: list[dict[str, Any]],
     ) -> bool:
-        """Whether it came to the end."""
-        stored = self._steps
+        """Processes batches. Returns whether all are processed."""
+        stored = self._steps_done
         for step, batch in batches:
-            if batch is not _NONE:
+            if batch is not _NO_BATCH:
                 processor.process_batch(batch=batch, batch_idx=step)
-            self._steps = step + 1
-            self._done = min(self._done + self._per_step, self._records)
+            self._steps_done = step + 1
+            self._records_done = min(self._records_done + self._records_per_step, self._records)
             stop = self._context.preempt.should_preempt(auto_ack=False)
-            if stop or self._steps % interval == 0:
+            if stop or self._steps_done % interval == 0:
                 self._store(processor, sources)
-                stored = self._steps
-            if stop and self._steps_left():
-                if self._ranks.is_chief:
+                stored = self._steps_done
+            if stop and self._count_steps_left():
+                if self._distributed.is_chief:
                     self._context.preempt.acknowledge_preemption_signal()
                 return False
-        if stored != self._steps:
+        if stored != self._steps_done:
             self._store(processor, sources)
         return True
 
-    def _store(self, processor: TorchBatchProcessor, sources: List[Dict[str, Any]]) -> None:
+    def _store(self, processor: TorchBatchProcessor, sources: list[dict[str, Any]]) -> None:
         processor.on_checkpoint_start()
-        told = self._ranks.gather(sources)  # By now, what each rank has to keep is safe.
-        if told is None:
+        # After gather() all ranks have stored their results.
+        gathered = self._distributed.gather(sources)
+        if gathered is None:
             return
-        used: List[Dict[str, Any]] = []
-        for source in (source for of_rank in told for source in of_rank):
+        used: list[dict[str, Any]] = []
+        for source in (source for sources_of_rank in gathered for source in sources_of_rank):
             if source not in used:
                 used.append(source)
         metadata = {
-            "steps_completed": self._steps,
-            "records": self._done,
+            "steps_completed": self._steps_done,
+            "records": self._records_done,
             "sources": used,
             "format": "batch-process",
         }
         with self._context.checkpoint.store_path(metadata):
             pass
-        self._context.train.report_progress(self._done / max(self._records, 1))
+        self._context.train.report_progress(self._records_done / max(self._records, 1))

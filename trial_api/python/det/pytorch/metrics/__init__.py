@@ -1,0 +1,1 @@
+"""Metrics of batches, and their reduction over batches and ranks."""

@@ -1,0 +1,211 @@
+"""Accumulates the metrics of batches, and reduces them over batches and ranks."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+import torch
+
+from det.pytorch.data.batch_shard import BatchShard
+from det.pytorch.distributed.process_group import ProcessGroup
+from det.pytorch.metrics.reducers import Reducer
+
+
+def detach_metrics(metrics: Any, what: str) -> dict[str, Any]:
+    """Converts what a Trial returned for a batch to detached metrics.
+
+    Tensors stay on their device, because reading them would wait for it.
+
+    Args:
+        metrics: A dict of metrics by name, or the loss.
+        what: The name of the method that returned them, for errors.
+
+    Raises:
+        TypeError: If it is neither.
+    """
+    if isinstance(metrics, torch.Tensor):
+        return {"loss": metrics.detach()}
+    if not isinstance(metrics, dict):
+        raise TypeError(
+            f"{what}() returned a {type(metrics).__name__}: return a dict of metrics by name"
+            + (", or the loss" if what == "train_batch" else "")
+        )
+    return {
+        str(name): value.detach() if isinstance(value, torch.Tensor) else value
+        for name, value in metrics.items()
+    }
+
+
+def to_python(value: Any) -> Any:
+    """Converts a tensor or array of one element to a number, and of several to lists."""
+    if isinstance(value, torch.Tensor):
+        return value.item() if value.numel() == 1 else value.tolist()
+    if hasattr(value, "item") and getattr(value, "size", 1) == 1:  # NumPy's.
+        return value.item()
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return value
+
+
+def to_python_all(batches: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Converts the metrics of batches with to_python(), with one transfer from a GPU per metric."""
+    columns: dict[str, list[Any]] = {}
+    for name in dict.fromkeys(name for batch in batches for name in batch):
+        values = [batch[name] for batch in batches if name in batch]
+        single = all(isinstance(v, torch.Tensor) and v.numel() == 1 for v in values)
+        same = single and len({(v.dtype, v.device) for v in values}) == 1
+        plain = torch.stack([v.reshape(()) for v in values]).tolist() if same else None
+        columns[name] = plain if plain is not None else [to_python(v) for v in values]
+    rows = {name: iter(column) for name, column in columns.items()}
+    return [{name: next(rows[name]) for name in batch} for batch in batches]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float))
+
+
+_warned: set[tuple[str, str]] = set()
+
+
+def _warn_once(names: Iterable[str], reported: Collection[str], why: str) -> None:
+    """Warns about the names that are not reported, once per process for each name and reason."""
+    for name in dict.fromkeys(names):
+        if name not in reported and (name, why) not in _warned:
+            _warned.add((name, why))
+            print(f"WARNING: metric {name!r} {why}", file=sys.stderr, flush=True)
+
+
+class TrainingMetrics:
+    """The metrics of the batches since the last training report.
+
+    They are those of this rank and, in a run that resumed, of the ranks that it replaces. A batch
+    is weighted with the fraction of its records that the rank had.
+
+    Attributes:
+        batches: The metrics of each batch by name; tensors may be on the device.
+    """
+
+    def __init__(self, shard: BatchShard) -> None:
+        """Creates an empty accumulator.
+
+        Args:
+            shard: This rank's part of each global batch.
+        """
+        self._shard = shard
+        self.batches: list[dict[str, Any]] = []
+        self._shards: list[tuple[int, int]] = []  # For each batch: slots of the rank, slots of all.
+
+    def add(self, metrics: dict[str, Any]) -> None:
+        """Adds the metrics of a batch."""
+        self.batches.append(metrics)
+        self._shards.append((self._shard.slots, self._shard.total))
+
+    def save(self) -> dict[str, Any]:
+        """Returns the state for a checkpoint."""
+        self.batches = to_python_all(self.batches)
+        return {"metrics": self.batches, "shares": [list(shard) for shard in self._shards]}
+
+    def carry_over(self, saved: dict[str, Any], shard: tuple[int, int]) -> None:
+        """Adds what save() returned on a rank of an earlier run.
+
+        Args:
+            saved: The state.
+            shard: The slots of that rank and of all ranks, for checkpoints without `shares`.
+        """
+        self.batches.extend(saved["metrics"])
+        shards = saved.get("shares") or [shard] * len(saved["metrics"])
+        self._shards.extend((slots, total) for slots, total in shards)
+
+    def means(self, process_group: ProcessGroup) -> dict[str, float]:
+        """Returns the means over all batches and ranks, on every rank. Collective.
+
+        Values that are not numbers are left out, with a warning.
+        """
+        self.batches = to_python_all(self.batches)
+        sums: dict[str, tuple[float, float]] = {}
+        for batch, (slots, total) in zip(self.batches, self._shards):
+            # An integer, except for batches of an earlier run on another number of slots.
+            weight = slots * self._shard.total / total
+            for name, value in batch.items():
+                if _is_number(value):
+                    added, count = sums.get(name, (0.0, 0.0))
+                    sums[name] = (added + value * weight, count + weight)
+        if process_group.is_chief:
+            names = (name for batch in self.batches for name in batch)
+            _warn_once(names, sums, "of train_batch() is not a single number, and is not reported")
+        gathered = process_group.allgather(sums)
+        means: dict[str, float] = {}
+        for name in dict.fromkeys(name for rank in gathered for name in rank):
+            known = [rank[name] for rank in gathered if name in rank]
+            means[name] = math.fsum(t for t, _ in known) / math.fsum(c for _, c in known)
+        return means
+
+
+class EvaluationMetrics:
+    """The metrics of a validation's batches on this rank.
+
+    Attributes:
+        outputs: What evaluate_batch() returned for each batch, detached.
+    """
+
+    def __init__(self, reducer: Reducer | dict[str, Reducer]) -> None:
+        self._reducer = reducer
+        self.outputs: list[dict[str, Any]] = []
+        self._records: list[int] = []
+
+    def add(self, metrics: dict[str, Any], records: int) -> None:
+        """Adds the metrics of a batch of so many records."""
+        self.outputs.append(metrics)
+        self._records.append(records)
+
+    def _get_reducer(self, name: str) -> Reducer:
+        if isinstance(self._reducer, Mapping):
+            return self._reducer.get(name, Reducer.AVG)
+        return self._reducer
+
+    def reduce(self, process_group: ProcessGroup) -> dict[str, float]:
+        """Reduces over all batches and ranks. Collective.
+
+        Returns:
+            The metrics that are numbers on the chief, and an empty dict on the other ranks.
+        """
+        plain = [
+            {name: value for name, value in output.items() if _is_number(value)}
+            for output in to_python_all(self.outputs)
+        ]
+        gathered = process_group.gather(list(zip(plain, self._records)))
+        everything = [one for rank in gathered or [] for one in rank]
+        metrics: dict[str, float] = {}
+        for name in dict.fromkeys(name for output, _ in everything for name in output):
+            values = [(output[name], records) for output, records in everything if name in output]
+            metrics[name] = _reduce(self._get_reducer(name), values)
+        if process_group.is_chief:
+            names = (name for output in self.outputs for name in output)
+            _warn_once(
+                names, metrics, "of evaluate_batch() is not a single number, and is not reported"
+            )
+            reduced = self._reducer if isinstance(self._reducer, dict) and everything else {}
+            _warn_once(
+                reduced, metrics, "of evaluation_reducer() is not returned by evaluate_batch()"
+            )
+        return metrics
+
+
+def _reduce(reducer: Reducer, values: list[tuple[float, int]]) -> float:
+    numbers = [value for value, _ in values]
+    if reducer is Reducer.SUM:
+        return math.fsum(numbers)
+    if any(math.isnan(number) for number in numbers):
+        return math.nan
+    if reducer is Reducer.MAX:
+        return max(numbers)
+    if reducer is Reducer.MIN:
+        return min(numbers)
+    # fsum is exact, so the result does not depend on the division among ranks. It raises for
+    # infinities.
+    if any(math.isinf(number) for number in numbers):
+        return sum(v * n for v, n in values) / sum(n for _, n in values)
+    return math.fsum(v * n for v, n in values) / sum(n for _, n in values)

@@ -1,0 +1,1 @@
+"""The content and the file formats of checkpoints."""

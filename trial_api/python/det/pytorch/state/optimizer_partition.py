@@ -1,0 +1,89 @@
+"""Divides the optimizer state among the ranks for a checkpoint.
+
+Each rank writes about as much as any other; the chief also writes the weights. All ranks have all
+of the state, or each has its part of a ZeroRedundancyOptimizer's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from det.pytorch.strategies.base import get_parameters
+from det.pytorch.strategies.zero import is_zero_optimizer
+from det.pytorch.trial.callbacks import CallbackList
+from det.pytorch.trial.context import PyTorchTrialContext
+
+# An optimizer has about as many numbers of state for each weight as Adam has.
+_STATE_PER_WEIGHT = 2
+
+
+def partitions_optimizer_state(context: PyTorchTrialContext, callbacks: CallbackList) -> bool:
+    """Returns whether each rank writes a part; the same on all ranks.
+
+    The chief writes everything if a callback may change what is saved.
+    """
+    return (
+        context._process_group.size > 1
+        and context._strategy.partitions_optimizer_state
+        and not callbacks.implements("on_checkpoint_save_start")
+    )
+
+
+def collect_partition(context: PyTorchTrialContext) -> list[dict[str, Any]]:
+    """Returns the state_dict() of each optimizer with the part of `state` that this rank writes.
+
+    On other ranks than the chief it contains nothing else.
+    """
+    return [_collect(context, optimizer) for optimizer in context.optimizers]
+
+
+def merge_partition(state_dict: dict[str, Any], part: dict[str, Any]) -> None:
+    """Adds the part of another rank to a state_dict()."""
+    state_dict["state"].update(part["state"])
+
+
+def _collect(context: PyTorchTrialContext, optimizer: torch.optim.Optimizer) -> dict[str, Any]:
+    process_group = context._process_group
+    parameters = list(get_parameters(optimizer))
+    state_dict: dict[str, Any]
+    if is_zero_optimizer(optimizer):
+        # Its own state_dict() would need the state of all ranks.
+        state_dict = dict(torch.optim.Optimizer.state_dict(optimizer))
+        indices = {parameter: index for index, parameter in enumerate(parameters)}
+        zero_optimizer: Any = optimizer
+        held = zero_optimizer.optim.state
+        state = {indices[parameter]: value for parameter, value in held.items()}
+    else:
+        state_dict = dict(optimizer.state_dict())
+        weights = sum(p.numel() for model in context.models for p in model.parameters())
+        writers = assign_balanced(
+            [parameter.numel() for parameter in parameters],
+            process_group.size,
+            weights // _STATE_PER_WEIGHT,
+        )
+        by_index = dict(enumerate(writers))
+        # The chief writes what belongs to no parameter.
+        own = process_group.rank
+        state = {k: v for k, v in state_dict["state"].items() if by_index.get(k, 0) == own}
+    return {**state_dict, "state": state} if process_group.is_chief else {"state": state}
+
+
+def assign_balanced(sizes: list[int], ranks: int, chief_load: int = 0) -> list[int]:
+    """Assigns items to ranks, so that all have about the same load.
+
+    Args:
+        sizes: The size of each item.
+        ranks: The number of ranks.
+        chief_load: What rank 0 has besides, in the same unit.
+
+    Returns:
+        The rank of each item.
+    """
+    load = [chief_load] + [0] * (ranks - 1)
+    owners = [0] * len(sizes)
+    for index in sorted(range(len(sizes)), key=lambda index: -sizes[index]):
+        owners[index] = load.index(min(load))
+        load[owners[index]] += sizes[index]
+    return owners

@@ -1,0 +1,1 @@
+"""How a trial trains on several slots: `optimizations.strategy` of the experiment config."""

@@ -1,0 +1,85 @@
+"""Quantization of gradients to 8 bits, and the rounding errors that it leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+
+_MAX_LEVEL = 127  # Of a signed byte, on each side of 0.
+
+
+class ErrorFeedback:
+    """The rounding errors of this rank's gradients, which are added to the next gradients.
+
+    An error is at most half a level, that is the greatest number of its bucket / 254. Checkpoints
+    contain the errors of each rank.
+    """
+
+    def __init__(self) -> None:
+        self._errors: dict[torch.Tensor, torch.Tensor] = {}  # By parameter.
+        self._scale: float | None = None
+
+    def rescale(self, scale: float) -> None:
+        """Adapts the errors to the loss scale of the next batch."""
+        if self._scale is not None and self._scale != scale:
+            self._errors = {p: one.mul(scale / self._scale) for p, one in self._errors.items()}
+        self._scale = scale
+
+    def quantize_bucket(self, bucket: Any) -> tuple[torch.Tensor, torch.Tensor]:
+        """Adds the errors to the gradients of a bucket, quantizes those, and keeps the new errors.
+
+        Args:
+            bucket: A torch.distributed.GradBucket.
+
+        Returns:
+            What quantize() returns for the bucket.
+        """
+        gradients, parameters = bucket.buffer(), bucket.parameters()
+        sizes = [parameter.numel() for parameter in parameters]
+        parts = gradients.split(sizes)
+        for parameter, part in zip(parameters, parts):
+            if parameter in self._errors:  # By identity, as tensors are hashed.
+                part.add_(self._errors[parameter])
+        levels, scale = quantize(gradients)
+        errors = gradients - dequantize(levels, scale).to(gradients.dtype)
+        # A loss scaler skips a step with infinite gradients, which therefore leaves no error.
+        errors = torch.nan_to_num(errors, nan=0.0, posinf=0.0, neginf=0.0)
+        for parameter, part in zip(parameters, errors.split(sizes)):
+            self._errors[parameter] = part
+        return levels, scale
+
+    def save(self, model: torch.nn.Module) -> list[torch.Tensor | None]:
+        """Returns the error of each parameter of the model, flattened; None: no error."""
+        return [self._errors.get(parameter) for parameter in model.parameters()]
+
+    def add(
+        self, model: torch.nn.Module, errors: Iterable[torch.Tensor | None], weight: float
+    ) -> None:
+        """Adds what save() returned in an earlier run, multiplied with a weight."""
+        for parameter, part in zip(model.parameters(), errors):
+            if part is None:
+                continue
+            part = (part if weight == 1 else part.mul(weight)).to(parameter.device)
+            known = self._errors.get(parameter)
+            self._errors[parameter] = part if known is None else known + part
+
+
+def quantize(numbers: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Quantizes numbers to 8 bits.
+
+    Returns:
+        The levels (int8, the shape of `numbers`) and the scale (float32, shape [1]). The numbers
+        are about the levels times the scale. NaN or infinity among the numbers becomes the scale.
+    """
+    tiny = torch.finfo(torch.float32).tiny
+    scale = (numbers.abs().max().float() / _MAX_LEVEL).clamp(min=tiny).reshape(1)
+    levels = torch.nan_to_num(numbers.float() / scale, nan=0.0).round()
+    return levels.clamp(-_MAX_LEVEL, _MAX_LEVEL).to(torch.int8), scale
+
+
+def dequantize(levels: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+    """Reverses quantize(), as float32."""
+    numbers: torch.Tensor = levels.float().mul(scale)
+    return numbers

@@ -1,0 +1,285 @@
+"""The strategy in_process: one process computes on all slots of its node.
+
+The records of a batch are divided among replicas of the model, one for each slot, and the outputs
+are concatenated. Autograd adds the gradients of the replicas.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import (
+    Any,
+    Callable,
+)
+
+import torch
+
+from det.pytorch.strategies.module_replicas import fan_out, replicate_module
+from det.pytorch.strategies.replica_rng import ReplicaRng
+
+_DataParallel: Any = torch.nn.DataParallel  # It is generic for type checkers in some versions.
+
+
+class GpuDataParallel(_DataParallel):
+    """torch's DataParallel on the first GPUs, with the attributes of the model within."""
+
+    def scatter(self, inputs: Any, kwargs: Any, device_ids: Any) -> Any:
+        """Divides the arguments of forward() among the GPUs."""
+        parts = split_batch((inputs, kwargs), len(device_ids))
+
+        def mover(index: int) -> Callable[[torch.Tensor], torch.Tensor]:
+            return lambda tensor: tensor.to(f"cuda:{index}", non_blocking=True)
+
+        moved = [_map_tensors(part, mover(index)) for part, index in zip(parts, device_ids)]
+        self._records = count_records(parts)
+        return tuple(part[0] for part in moved), tuple(part[1] for part in moved)
+
+    def gather(self, outputs: Any, output_device: Any) -> Any:
+        """Joins the outputs of the replicas."""
+        device = torch.device("cuda", output_device)
+        moved = [_map_tensors(output, lambda tensor: tensor.to(device)) for output in outputs]
+        return join_outputs(moved, self._records)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            return getattr(super().__getattr__("module"), name)
+
+
+class ThreadDataParallel(torch.nn.Module):
+    """Replicas on threads, which torch runs in parallel; with the attributes of the model within.
+
+    The replicas share the parameters. Buffers, such as running means, are those that the first
+    replica leaves, as they are the chief's among ranks. Each replica has its own random numbers.
+    """
+
+    def __init__(self, module: torch.nn.Module, slots: int) -> None:
+        super().__init__()
+        self.module = module
+        self._slots = slots
+        self._rng = ReplicaRng()
+        self._threads = concurrent.futures.ThreadPoolExecutor(
+            slots, "det-replica", initializer=lambda: torch.set_num_threads(1)
+        )
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        """Computes the replicas, and joins their outputs."""
+        parts = split_batch((inputs, kwargs), self._slots)
+        modes, forward_pass = _ThreadModes(), self._rng.forward_pass(self.training)
+        with replicate_module(self.module, len(parts)) as replicas, forward_pass as replica_scope:
+            pending = [
+                self._threads.submit(modes.call, replica_scope(number), replica, *part)
+                for number, (replica, part) in enumerate(zip(replicas, parts))
+            ]
+            concurrent.futures.wait(pending)
+        return join_outputs([future.result() for future in pending], count_records(parts))
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            return getattr(super().__getattr__("module"), name)
+
+
+class _ThreadModes:
+    """The modes of autograd and autocast of the calling thread, which torch keeps for each thread."""
+
+    def __init__(self) -> None:
+        self._grad = torch.is_grad_enabled()
+        self._inference = torch.is_inference_mode_enabled()
+        torch_: Any = torch  # The functions differ between versions.
+        if hasattr(torch, "get_autocast_dtype"):  # torch 2.4, which warns about the older names.
+            self._autocast = torch_.is_autocast_enabled("cpu")
+            self._dtype = torch_.get_autocast_dtype("cpu")
+        else:
+            self._autocast = torch_.is_autocast_cpu_enabled()
+            self._dtype = torch_.get_autocast_cpu_dtype()
+
+    def call(
+        self,
+        replica_scope: AbstractContextManager[Any],
+        model: torch.nn.Module,
+        inputs: Any,
+        kwargs: Any,
+    ) -> Any:
+        """Computes a replica on another thread with these modes."""
+        with torch.inference_mode(self._inference), torch.set_grad_enabled(self._grad):
+            torch_: Any = torch  # Not all versions export autocast to type checkers.
+            autocast = torch_.autocast("cpu", dtype=self._dtype, enabled=self._autocast)
+            with autocast, replica_scope:
+                return model(*inputs, **kwargs)
+
+
+_WRAPPERS = (GpuDataParallel, ThreadDataParallel)
+
+
+def replicate(model: torch.nn.Module, device: torch.device, slots: int) -> torch.nn.Module:
+    """Returns the model on so many slots of this process.
+
+    Raises:
+        ValueError: If there are fewer GPUs.
+    """
+    if slots == 1:
+        return model
+    if device.type != "cuda":
+        return ThreadDataParallel(model, slots)
+    if slots > torch.cuda.device_count():
+        raise ValueError(
+            f"this process has {slots} slots and sees {torch.cuda.device_count()} GPUs"
+        )
+    return GpuDataParallel(model, device_ids=list(range(slots)))
+
+
+def unwrap_replicas(model: torch.nn.Module) -> torch.nn.Module:
+    """Returns the model that replicate() got."""
+    inner: torch.nn.Module = model.module if isinstance(model, _WRAPPERS) else model
+    return inner
+
+
+_Arguments = tuple[Sequence[Any], Mapping[str, Any]]  # args and kwargs of forward().
+
+
+def split_batch(arguments: _Arguments, parts: int) -> list[Any]:
+    """Divides the arguments of forward() by records, as ranks would read them.
+
+    Each tensor has one row for each record. A tensor with a single row, or without dimensions, goes
+    to all parts. Parts without records are left out.
+
+    Args:
+        arguments: The positional and the keyword arguments.
+        parts: The maximum number of parts.
+
+    Raises:
+        ValueError: If tensors have different numbers of rows.
+        TypeError: If an argument is an object with tensors as attributes.
+    """
+    count = _count_rows(arguments)
+    if not count:
+        return [arguments]
+    bounds = sorted({count * i // parts for i in range(parts + 1)})
+    fanned_out: dict[int, Sequence[torch.Tensor]] = {}  # Tensors for all parts, by id.
+
+    def cut(number: int) -> Callable[[torch.Tensor], torch.Tensor]:
+        def take(tensor: torch.Tensor) -> torch.Tensor:
+            if _rows(tensor) != 1:
+                rows: torch.Tensor = tensor[bounds[number] : bounds[number + 1]]
+                return rows
+            if id(tensor) not in fanned_out:
+                fanned_out[id(tensor)] = fan_out(tensor, len(bounds) - 1)
+            return fanned_out[id(tensor)][number]
+
+        return take
+
+    return [_map_tensors(arguments, cut(number)) for number in range(len(bounds) - 1)]
+
+
+def count_records(parts: Sequence[_Arguments]) -> list[int]:
+    """Returns the number of records of each part that split_batch() returned."""
+    return [_count_rows(part) for part in parts]
+
+
+def _count_rows(arguments: _Arguments) -> int:
+    """Returns the common number of rows of the tensors; 1 if no tensor has several."""
+    inputs, kwargs = arguments
+    named: list[tuple[int | str, Any]] = [*enumerate(inputs), *kwargs.items()]
+    found = [one for name, given in named for one in _find_tensors(given, f"argument {name}")]
+    several = [(where, _rows(tensor)) for where, tensor in found if _rows(tensor) != 1]
+    if not several:
+        return 1
+    place, count = several[0]
+    for where, other in several:
+        if other != count:
+            raise ValueError(
+                f"forward() got tensors of {count} rows ({place}) and of {other} ({where}): with "
+                "optimizations.strategy in_process each tensor has one row for each record. For a "
+                "tensor that has no records pass tensor[None], whose one row goes to all replicas, or "
+                "store it in the model with register_buffer()"
+            )
+    return count
+
+
+def _rows(tensor: torch.Tensor) -> int:
+    return len(tensor) if tensor.dim() else 1
+
+
+def _find_tensors(value: Any, where: str) -> Iterator[tuple[str, torch.Tensor]]:
+    """Yields all tensors within, each with its place."""
+    if isinstance(value, torch.Tensor):
+        yield where, value
+    elif isinstance(value, Mapping):
+        for name, one in value.items():
+            yield from _find_tensors(one, f"{where}[{name!r}]")
+    elif isinstance(value, (list, tuple)):
+        for index, one in enumerate(value):
+            yield from _find_tensors(one, f"{where}[{index}]")
+    elif any(isinstance(one, torch.Tensor) for one in getattr(value, "__dict__", {}).values()):
+        raise TypeError(
+            f"{where} of forward() is a {type(value).__name__}, whose tensors optimizations.strategy "
+            "in_process cannot divide: pass tensors, or tuples, lists and dictionaries of them"
+        )
+
+
+def _map_tensors(value: Any, function: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+    """Replaces the tensors within containers."""
+    if isinstance(value, torch.Tensor):
+        return function(value)
+    if isinstance(value, Mapping):
+        return _make_like(
+            value, [(name, _map_tensors(one, function)) for name, one in value.items()]
+        )
+    if isinstance(value, (list, tuple)):
+        return _make_like(value, [_map_tensors(one, function) for one in value])
+    return value
+
+
+def _make_like(value: Any, items: list[Any]) -> Any:
+    """Returns a container of the type of `value`."""
+    kind: Any = type(value)
+    return kind(*items) if hasattr(value, "_fields") else kind(items)
+
+
+def join_outputs(outputs: list[Any], weights: list[int]) -> Any:
+    """Joins the outputs of the replicas to that of one model.
+
+    Tensors are concatenated; for single numbers, such as losses, the mean over all records is
+    taken.
+
+    Args:
+        outputs: The output of each replica.
+        weights: The number of records of each.
+
+    Raises:
+        TypeError: If the outputs cannot be joined.
+    """
+    first = outputs[0]
+    if len(outputs) == 1:
+        return first
+    if isinstance(first, torch.Tensor):
+        return _join_tensors(outputs, weights)
+    if isinstance(first, Mapping):
+        items = [(name, join_outputs([one[name] for one in outputs], weights)) for name in first]
+        return _make_like(first, items)
+    if isinstance(first, (list, tuple)):
+        return _make_like(first, [join_outputs(list(ones), weights) for ones in zip(*outputs)])
+    if all(one == first for one in outputs[1:]):
+        return first
+    raise TypeError(
+        f"forward() returned a {type(first).__name__} that differs between the replicas of "
+        "optimizations.strategy in_process: return tensors with one row for each record"
+    )
+
+
+def _join_tensors(tensors: list[torch.Tensor], weights: list[int]) -> torch.Tensor:
+    if tensors[0].dim():
+        return torch.cat(tensors)
+    if not tensors[0].is_floating_point():
+        raise TypeError(
+            "forward() returned a single integer, which replicas of optimizations.strategy "
+            "in_process cannot average: return tensors with one row for each record"
+        )
+    parts = [tensor.mul(weight / sum(weights)) for tensor, weight in zip(tensors, weights)]
+    mean: torch.Tensor = torch.stack(parts).sum()
+    return mean

@@ -1,0 +1,1 @@
+"""The training loop: Trainer, schedule, validation and checkpointing."""

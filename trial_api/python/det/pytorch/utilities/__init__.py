@@ -1,0 +1,1 @@
+"""Random generators and memory allocation of the process."""
