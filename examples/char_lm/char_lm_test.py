@@ -1,6 +1,8 @@
 #!/usr/bin/env -S python3 -B
 """The two programs off the cluster, on text that the test writes: what is learned, what a resumed run
-goes on with, and what is handed from one to the other."""
+goes on with, and what is handed from one to the other.
+"""
+
 import os
 import random
 import re
@@ -9,7 +11,9 @@ import sys
 import tempfile
 import unittest
 
-WORDS = "a an the of file files option options print prints show shows name names line lines".split()
+WORDS = (
+    "a an the of file files option options print prints show shows name names line lines".split()
+)
 PATIENCE = 600
 
 
@@ -35,19 +39,37 @@ class CharLmTest(unittest.TestCase):
             text = file.read().replace("path: /usr/share", f"path: {self.texts}\n  min_bytes: 1000")
         with open(changed, "w", encoding="utf-8") as file:
             file.write(text + "min_checkpoint_period: {batches: 6}\n")
-        command = ["./" + name, "--config", changed, "--checkpoint-dir",
-                   os.path.join(self.home.name, "checkpoints"), *arguments]
-        ended = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                               timeout=PATIENCE, check=False)
+        command = [
+            "./" + name,
+            "--config",
+            changed,
+            "--checkpoint-dir",
+            os.path.join(self.home.name, "checkpoints"),
+            *arguments,
+        ]
+        ended = subprocess.run(
+            command,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=PATIENCE,
+            check=False,
+        )
         self.assertEqual(code, ended.returncode, ended.stdout)
         return ended.stdout
 
     def learn(self, *arguments):
-        small = ("hidden=32", "sequence_length=16", "global_batch_size=16",
-                 "reference_batch_size=16", "warmup_batches=2")
+        small = (
+            "hidden=32",
+            "sequence_length=16",
+            "global_batch_size=16",
+            "reference_batch_size=16",
+            "warmup_batches=2",
+        )
         options = [word for one in small for word in ("--hparam", one)]
-        return self.run_program("char_lm", "const.yaml", *options, "--max-length", "12 batches",
-                                *arguments)
+        return self.run_program(
+            "char_lm", "const.yaml", *options, "--max-length", "12 batches", *arguments
+        )
 
     def test_a_resumed_run_goes_on_as_the_uninterrupted_one(self):
         whole = self.learn()
@@ -64,9 +86,19 @@ class CharLmTest(unittest.TestCase):
         folder = os.path.join(self.home.name, "checkpoints", uuid)
         for features in ("net", "bytes"):
             said = self.run_program(
-                "sentiment", "sentiment.yaml", "--hparam", f"language_model={folder}", "--hparam",
-                "hidden=32", "--hparam", f"features={features}", "--hparam", "learning_rate=0.05",
-                "--max-length", "20 epochs")
+                "sentiment",
+                "sentiment.yaml",
+                "--hparam",
+                f"language_model={folder}",
+                "--hparam",
+                "hidden=32",
+                "--hparam",
+                f"features={features}",
+                "--hparam",
+                "learning_rate=0.05",
+                "--max-length",
+                "20 epochs",
+            )
             accuracy = float(re.findall(r"accuracy=([0-9.]+)", said)[-1])
             self.assertGreater(accuracy, 0.6, said)  # A guess has 0.5.
 

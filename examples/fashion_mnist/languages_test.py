@@ -4,6 +4,7 @@
 Each global batch is all of the training, so that the order of the records, which each language shuffles
 in its own way, does not matter.
 """
+
 import glob
 import json
 import os
@@ -72,24 +73,41 @@ class LanguagesTest(unittest.TestCase):
         """The lines that tell metrics, as {(kind, steps): {name: value}}."""
         paths = os.pathsep.join([PACKAGE, os.path.join(HERE, "python")])
         environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
-        ended = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                               timeout=PATIENCE, check=False, cwd=self.home, env=environment)
+        ended = subprocess.run(
+            command,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=PATIENCE,
+            check=False,
+            cwd=self.home,
+            env=environment,
+        )
         self.assertEqual(0, ended.returncode, ended.stdout)
         told = {}
-        for kind, steps, text in re.findall(r"^(training|validation) steps=(\d+) (.*)$",
-                                            ended.stdout, re.MULTILINE):
-            pairs = json.loads(text) if text.startswith("{") else dict(re.findall(r"(\S+)=(\S+)", text))
+        for kind, steps, text in re.findall(
+            r"^(training|validation) steps=(\d+) (.*)$", ended.stdout, re.MULTILINE
+        ):
+            pairs = (
+                json.loads(text) if text.startswith("{") else dict(re.findall(r"(\S+)=(\S+)", text))
+            )
             told[kind, int(steps)] = {name: float(value) for name, value in pairs.items()}
         return told
 
     def in_cpp(self, folder, *arguments):
-        return self.run_program(os.path.join(HERE, "fashion_mnist"), "--config", self.config,
-                                "--checkpoint-dir", os.path.join(self.home, folder), *arguments)
+        return self.run_program(
+            os.path.join(HERE, "fashion_mnist"),
+            "--config",
+            self.config,
+            "--checkpoint-dir",
+            os.path.join(self.home, folder),
+            *arguments,
+        )
 
     def test_the_same_weights_learn_the_same(self):
         # One step that changes nothing leaves the weights that the seed gives.
         self.in_cpp("begin", "--hparam", "learning_rate=0.0", "--max-length", "1 batches")
-        weights, = glob.glob(os.path.join(self.home, "begin/*/model_0.pt"))
+        (weights,) = glob.glob(os.path.join(self.home, "begin/*/model_0.pt"))
         cpp = self.in_cpp("cpp")
         python = self.run_program(sys.executable, "-B", "-c", TRAIN, self.config, weights)
 
@@ -99,10 +117,13 @@ class LanguagesTest(unittest.TestCase):
         self.assertEqual(expected, set(python))
         for report in sorted(expected):
             told = f"{report}: {cpp[report]} in C++, {python[report]} in Python"
-            self.assertAlmostEqual(cpp[report]["loss"], python[report]["loss"], delta=0.001, msg=told)
+            self.assertAlmostEqual(
+                cpp[report]["loss"], python[report]["loss"], delta=0.001, msg=told
+            )
             if report[0] == "validation":  # 1 of 500 records, where two kinds are as likely.
-                self.assertAlmostEqual(cpp[report]["accuracy"], python[report]["accuracy"],
-                                       delta=0.0021, msg=told)
+                self.assertAlmostEqual(
+                    cpp[report]["accuracy"], python[report]["accuracy"], delta=0.0021, msg=told
+                )
         first, last = cpp["training", 1]["loss"], cpp["training", BATCHES]["loss"]
         self.assertLess(last, 0.75 * first, "it has not learned")
 

@@ -1,17 +1,17 @@
 """A folder with BERT as Hugging Face writes it: config.json, vocab.txt, model.safetensors or
-pytorch_model.bin, and tokenizer_config.json where there is one."""
+pytorch_model.bin, and tokenizer_config.json where there is one.
+"""
 
 import json
 import pathlib
 import pickle
 import re
 import unicodedata
-from typing import Any, Dict, List
+from typing import Any
 
 import net
 import squad
 import torch
-
 from det import pytorch
 
 LONGEST_WORD = 100  # Longer ones are unknown, as to BERT's own tokenizer.
@@ -64,14 +64,14 @@ def shape(folder: pathlib.Path) -> net.Shape:
         raise ValueError(f"{folder / 'config.json'} lacks {missing}") from None
 
 
-def _read(path: pathlib.Path) -> Dict[str, Any]:
+def _read(path: pathlib.Path) -> dict[str, Any]:
     try:
         return dict(json.loads(path.read_text(encoding="utf-8")))
     except ValueError as error:
         raise ValueError(f"{path} is no JSON object: {error}") from None
 
 
-def weights(folder: pathlib.Path) -> Dict[str, torch.Tensor]:
+def weights(folder: pathlib.Path) -> dict[str, torch.Tensor]:
     """By the names of net.Net; without "span." where the file has an encoder alone."""
     path = next((folder / name for name in _WEIGHTS if (folder / name).exists()), None)
     if path is None:
@@ -85,7 +85,7 @@ def weights(folder: pathlib.Path) -> Dict[str, torch.Tensor]:
             raise ValueError(f"{path} is no whole file of torch.save(): {error}") from None
     named = {_plain(name): tensor.float() for name, tensor in found.items()}
     named = {n: t for n, t in named.items() if not n.startswith(_OTHER_TASKS)}
-    told: Dict[str, torch.Tensor] = {}
+    told: dict[str, torch.Tensor] = {}
     for name, tensor in named.items():
         query = _QUERY.fullmatch(name)
         if query:  # The three in one, as torch has them.
@@ -127,15 +127,15 @@ class WordPieces:
         words = path.read_text(encoding="utf-8").rstrip("\n").split("\n")
         self.vocabulary = squad.Vocabulary(words)
         self._known = set(words)
-        told: Dict[str, Any] = {}
+        told: dict[str, Any] = {}
         if (folder / "tokenizer_config.json").exists():
             told = _read(folder / "tokenizer_config.json")
         self._lower = told.get("do_lower_case", True)
 
-    def split(self, text: str) -> List[squad.Word]:
+    def split(self, text: str) -> list[squad.Word]:
         return [piece for word in self._words(text) for piece in self._pieces(word)]
 
-    def _words(self, text: str) -> List[squad.Word]:
+    def _words(self, text: str) -> list[squad.Word]:
         words, start = [], 0
         for end, letter in enumerate(text + " "):
             alone = _stands_alone(letter)
@@ -158,7 +158,7 @@ class WordPieces:
             if unicodedata.category(letter) not in (*marks, "Cc", "Cf") and letter != "\ufffd"
         )
 
-    def _pieces(self, word: squad.Word) -> List[squad.Word]:
+    def _pieces(self, word: squad.Word) -> list[squad.Word]:
         """The word itself, which the vocabulary does not know, where no pieces make it up."""
         pieces, begin, size = [], 0, len(word.text)
         alike = size == word.end - word.start  # Each letter lies where it lies in the text.

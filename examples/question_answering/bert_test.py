@@ -1,5 +1,6 @@
 #!/usr/bin/env -S python3 -B
 """A BERT as Hugging Face writes it is the net that its paper says, and reads text as its own does."""
+
 import contextlib
 import io
 import json
@@ -13,17 +14,23 @@ import unittest
 
 HERE = os.path.dirname(os.path.abspath(sys.argv[0]))
 sys.path[:0] = [HERE, os.path.join(HERE, "../../trial_api/python/package")]
-import torch  # noqa: E402
-from torch.nn import functional as F  # noqa: E402
-
-import bert  # noqa: E402
-import model_def  # noqa: E402
-import net  # noqa: E402
-import squad  # noqa: E402
-from det import pytorch  # noqa: E402
+import bert
+import model_def
+import net
+import squad
+import torch
+from det import pytorch
+from torch.nn import functional as F
 
 WIDTH, HEADS, LAYERS, INNER, POSITIONS, EPSILON = 12, 3, 2, 20, 64, 1e-12
-MARKS = ["[PAD]", "[unused0]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]  # [PAD] is 0, others lie anywhere.
+MARKS = [
+    "[PAD]",
+    "[unused0]",
+    "[UNK]",
+    "[CLS]",
+    "[SEP]",
+    "[MASK]",
+]  # [PAD] is 0, others lie anywhere.
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 PIECES = ["want", "##want", "##ed", "wa", "un", "runn", "##ing", ",", "low", "lowest", "中", "$"]
 WORDS = [*MARKS, *PIECES, "?", ".", "-", *LETTERS, *("##" + letter for letter in LETTERS)]
@@ -84,13 +91,16 @@ def scores(told, numbers, types):
     for layer in range(LAYERS):
         part, size = f"bert.encoder.layer.{layer}.", WIDTH // HEADS
         query, key, value = (
-            linear(x, f"{part}attention.self.{name}").split(size, 1) for name in ("query", "key", "value")
+            linear(x, f"{part}attention.self.{name}").split(size, 1)
+            for name in ("query", "key", "value")
         )
         heads = [
             torch.softmax(q @ k.T / math.sqrt(size), 1) @ v for q, k, v in zip(query, key, value)
         ]
-        x = norm(x + linear(torch.cat(heads, 1), part + "attention.output.dense"),
-                 part + "attention.output.LayerNorm")
+        x = norm(
+            x + linear(torch.cat(heads, 1), part + "attention.output.dense"),
+            part + "attention.output.LayerNorm",
+        )
         inner = F.gelu(linear(x, part + "intermediate.dense"))
         x = norm(x + linear(inner, part + "output.dense"), part + "output.LayerNorm")
     return linear(x, "qa_outputs")
@@ -100,8 +110,11 @@ def write_safetensors(path, told):
     entries, data = {"__metadata__": {"format": "pt"}}, b""
     for name, tensor in told.items():
         added = tensor.contiguous().numpy().tobytes()
-        entries[name] = {"dtype": "F32", "shape": list(tensor.shape),
-                         "data_offsets": [len(data), len(data) + len(added)]}
+        entries[name] = {
+            "dtype": "F32",
+            "shape": list(tensor.shape),
+            "data_offsets": [len(data), len(data) + len(added)],
+        }
         data += added
     header = json.dumps(entries).encode()
     header += b" " * (-len(header) % 8)
@@ -150,9 +163,11 @@ class WeightsTest(Case):
 
     def test_an_encoder_alone_and_older_names(self):
         told = tensors()
-        older = {"embeddings.position_ids": torch.arange(POSITIONS)[None],
-                 "pooler.dense.weight": torch.zeros(WIDTH, WIDTH),
-                 "cls.predictions.bias": torch.zeros(len(WORDS))}
+        older = {
+            "embeddings.position_ids": torch.arange(POSITIONS)[None],
+            "pooler.dense.weight": torch.zeros(WIDTH, WIDTH),
+            "cls.predictions.bias": torch.zeros(len(WORDS)),
+        }
         for name, tensor in told.items():
             if name.startswith("bert."):
                 name = name[5:].replace("LayerNorm.weight", "LayerNorm.gamma")
@@ -185,8 +200,11 @@ class WeightsTest(Case):
         self.write("config.json", {**CONFIG, "intermediate_size": 24})
         with self.assertRaisesRegex(ValueError, f"the weights in {self.folder} do not fit: "):
             self.model()
-        for field, value in (("model_type", "roberta"), ("hidden_act", "swish"),
-                             ("position_embedding_type", "relative_key")):
+        for field, value in (
+            ("model_type", "roberta"),
+            ("hidden_act", "swish"),
+            ("position_embedding_type", "relative_key"),
+        ):
             self.write("config.json", {**CONFIG, field: value})
             with self.assertRaisesRegex(ValueError, f"config.json is of model_type .*{value}"):
                 self.model()
@@ -203,9 +221,12 @@ class WordPiecesTest(Case):
         return [piece.text for piece in bert.WordPieces(self.folder).split(text)]
 
     def test_the_longest_pieces_first_in_lower_case_without_accents(self):
-        self.assertEqual(["un", "##want", "##ed", ",", "runn", "##ing"],
-                         self.pieces("UNwantéd,running"))
-        self.assertEqual(["lowest", "$", "5", "中", "中", "-"], self.pieces("Lowest\n$5 中中\u200b-"))
+        self.assertEqual(
+            ["un", "##want", "##ed", ",", "runn", "##ing"], self.pieces("UNwantéd,running")
+        )
+        self.assertEqual(
+            ["lowest", "$", "5", "中", "中", "-"], self.pieces("Lowest\n$5 中中\u200b-")
+        )
 
     def test_a_word_that_no_pieces_make_up_is_unknown(self):
         vocabulary = bert.WordPieces(self.folder).vocabulary
@@ -227,7 +248,7 @@ class WordPiecesTest(Case):
         told = {"context": context, "qas": [{"id": "1", "question": "?", "answers": answers}]}
         self.write("data.json", {"data": [{"paragraphs": [told]}]})
         split = bert.WordPieces(self.folder).split
-        example, = squad.read(self.folder / "data.json", split)
+        (example,) = squad.read(self.folder / "data.json", split)
         words = [word.text for word in example.words[example.first : example.last + 1]]
         self.assertEqual(["want", "##ed", "5"], words)
         before = len(example.question) + 2
@@ -249,13 +270,26 @@ class TrialTest(Case):
         os.chdir(self.folder)  # For its checkpoints.
 
     def training(self, **more):
-        hparams = {"global_batch_size": 8, "learning_rate": 0.01, "epochs": 50, "layers": 9,
-                   "width": 7, "heads": 5, "longest_record": 64, "longest_answer": 8,
-                   "weights": str(self.folder), **more}
+        hparams = {
+            "global_batch_size": 8,
+            "learning_rate": 0.01,
+            "epochs": 50,
+            "layers": 9,
+            "width": 7,
+            "heads": 5,
+            "longest_record": 64,
+            "longest_answer": 8,
+            "weights": str(self.folder),
+            **more,
+        }
         data = self.folder / "data"
         data.mkdir(exist_ok=True)
-        few = {"context": "un want $5, low", "qas": [
-            {"id": "1", "question": "want $?", "answers": [{"text": "$5", "answer_start": 8}]}]}
+        few = {
+            "context": "un want $5, low",
+            "qas": [
+                {"id": "1", "question": "want $?", "answers": [{"text": "$5", "answer_start": 8}]}
+            ],
+        }
         for name in ("train.json", "validation.json"):
             text = json.dumps({"data": [{"paragraphs": [few] * 16}]})
             (data / name).write_text(text, encoding="utf-8")

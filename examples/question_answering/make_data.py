@@ -11,7 +11,7 @@ import json
 import os
 import random
 import sys
-from typing import Any, Dict, List
+from typing import Any
 
 NAMES = "Ada Boris Clara Deniz Elif Farid Greta Hugo Ines Jonas Kira Liam Mina Nils Olga".split()
 FACTS = {
@@ -30,7 +30,7 @@ FACTS = {
 }
 
 
-def example(number: str, draw: random.Random) -> Dict[str, Any]:
+def example(number: str, draw: random.Random) -> dict[str, Any]:
     """One paragraph: two facts of each of two people in any order, and one question."""
     told = []
     for name in draw.sample(NAMES, 2):
@@ -48,7 +48,7 @@ def example(number: str, draw: random.Random) -> Dict[str, Any]:
 
 def write(path: str, count: int, seed: int) -> None:
     draw = random.Random(seed)
-    paragraphs: List[Dict[str, Any]] = [example(f"{seed}-{i}", draw) for i in range(count)]
+    paragraphs: list[dict[str, Any]] = [example(f"{seed}-{i}", draw) for i in range(count)]
     data = {"version": "1.1", "data": [{"title": "People", "paragraphs": paragraphs}]}
     with open(path, "w", encoding="utf-8") as file:
         json.dump(data, file, separators=(",", ":"))

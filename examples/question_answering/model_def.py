@@ -3,16 +3,15 @@
 import argparse
 import pathlib
 import pickle
-from typing import Any, Dict, List, NamedTuple, Tuple
+from typing import Any, NamedTuple
 
 import bert
 import net
 import squad
 import torch
 import torch.nn.functional as F
-from torch import nn
-
 from det import pytorch
+from torch import nn
 
 FOLDER = pathlib.Path(__file__).parent
 WEIGHTS, VOCABULARY = "weights.pt", "vocabulary.txt"  # The files of a folder of weights.
@@ -20,7 +19,7 @@ TRAINING = "train.json"
 WARM_UP = 100  # Batches.
 
 
-def best_spans(first: torch.Tensor, last: torch.Tensor, longest: int) -> List[Tuple[int, int]]:
+def best_spans(first: torch.Tensor, last: torch.Tensor, longest: int) -> list[tuple[int, int]]:
     """(first, last) word of each record's best span of at most `longest` words."""
     words = first.shape[1]
     allowed = torch.ones(words, words, dtype=torch.bool, device=first.device)
@@ -31,7 +30,7 @@ def best_spans(first: torch.Tensor, last: torch.Tensor, longest: int) -> List[Tu
 
 
 def records(
-    examples: List[squad.Example], vocabulary: squad.Vocabulary, longest: int
+    examples: list[squad.Example], vocabulary: squad.Vocabulary, longest: int
 ) -> torch.utils.data.TensorDataset:
     """Of each example (numbers, segments, [first, last] of the answer, its index)."""
     rows, segments, answers = [], [], []
@@ -63,7 +62,7 @@ class Start(NamedTuple):
     shape: net.Shape
     vocabulary: squad.Vocabulary
     split: squad.Split
-    weights: Dict[str, torch.Tensor]  # Empty: all begin afresh.
+    weights: dict[str, torch.Tensor]  # Empty: all begin afresh.
 
 
 def start(context: pytorch.PyTorchTrialContext, data: pathlib.Path) -> Start:
@@ -104,14 +103,14 @@ def load_vocabulary(folder: pathlib.Path) -> squad.Vocabulary:
     return squad.Vocabulary((folder / VOCABULARY).read_text(encoding="utf-8").splitlines())
 
 
-def load_weights(path: pathlib.Path) -> Dict[str, torch.Tensor]:
+def load_weights(path: pathlib.Path) -> dict[str, torch.Tensor]:
     try:
         return dict(torch.load(path, map_location="cpu", weights_only=True))
     except pickle.UnpicklingError:
         raise ValueError(f"{path} is no state dict that torch.save() wrote") from None
 
 
-def take(model: nn.Module, weights: Dict[str, torch.Tensor], folder: str) -> None:
+def take(model: nn.Module, weights: dict[str, torch.Tensor], folder: str) -> None:
     """Of the encoder, and of the heads where there are any."""
     try:
         told = model.load_state_dict(weights, strict=False)
@@ -140,15 +139,15 @@ class SquadScores(pytorch.MetricReducer):
         self.reset()
 
     def reset(self) -> None:
-        self._scores: List[Tuple[float, float]] = []
+        self._scores: list[tuple[float, float]] = []
 
-    def add(self, predicted: str, answers: List[str]) -> None:
+    def add(self, predicted: str, answers: list[str]) -> None:
         self._scores.append(squad.score(predicted, answers))
 
-    def per_slot_reduce(self) -> List[Tuple[float, float]]:
+    def per_slot_reduce(self) -> list[tuple[float, float]]:
         return self._scores
 
-    def cross_slot_reduce(self, per_slot_metrics: List[Any]) -> Dict[str, float]:
+    def cross_slot_reduce(self, per_slot_metrics: list[Any]) -> dict[str, float]:
         scores = [score for rank in per_slot_metrics for score in rank]
         f1, exact = (100 * sum(kind) / len(scores) for kind in zip(*scores))
         return {"f1": f1, "exact_match": exact}
@@ -204,7 +203,7 @@ class QuestionAnsweringTrial(pytorch.PyTorchTrial):
         self.context.step_optimizer(self.adam)
         return loss
 
-    def evaluate_batch(self, batch: Any, batch_idx: int = 0) -> Dict[str, Any]:
+    def evaluate_batch(self, batch: Any, batch_idx: int = 0) -> dict[str, Any]:
         numbers, segments, answers, indices = batch
         first, last = self.net(numbers, segments)
         spans = best_spans(first, last, self.context.get_hparam("longest_answer"))

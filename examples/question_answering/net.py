@@ -1,6 +1,6 @@
 """A small encoder in the manner of BERT, and the scores of each word as an end of the answer."""
 
-from typing import NamedTuple, Tuple
+from typing import NamedTuple
 
 import squad
 import torch
@@ -77,7 +77,7 @@ class Net(nn.Module):
 
     def forward(
         self, numbers: torch.Tensor, segments: torch.Tensor
-    ) -> Tuple[torch.Tensor, torch.Tensor]:
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         of_context = (segments != squad.QUESTION) & (numbers != self.separator)
         scores = self.span(self.encoder(numbers, segments))
         first, last = scores.masked_fill(~of_context[:, :, None], -1e9).unbind(2)

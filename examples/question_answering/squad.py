@@ -5,7 +5,8 @@ import json
 import pathlib
 import re
 import string
-from typing import Any, Callable, Dict, List, NamedTuple, Sequence, Tuple
+from collections.abc import Sequence
+from typing import Any, Callable, NamedTuple
 
 MARKS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
 QUESTION, TEXT, REPEATED = range(3)  # What a word is of: its segment.
@@ -25,29 +26,29 @@ class Word(NamedTuple):
 class Example(NamedTuple):
     """One question. `first` and `last`: the words of the context that are its first answer."""
 
-    question: List[Word]
+    question: list[Word]
     context: str
-    words: List[Word]  # Of the context.
-    answers: List[str]
+    words: list[Word]  # Of the context.
+    answers: list[str]
     first: int
     last: int
 
 
-def split(text: str) -> List[Word]:
+def split(text: str) -> list[Word]:
     return [Word(m.group().lower(), *m.span()) for m in _WORD.finditer(text)]
 
 
-Split = Callable[[str], List[Word]]  # Of a text, or of a question.
+Split = Callable[[str], list[Word]]  # Of a text, or of a question.
 
 
-def read(path: pathlib.Path, split: Split = split) -> List[Example]:
+def read(path: pathlib.Path, split: Split = split) -> list[Example]:
     """All questions of a file, in order. ValueError: an answer that is not where the file says."""
     articles = json.loads(path.read_text(encoding="utf-8"))["data"]
     paragraphs = [paragraph for article in articles for paragraph in article["paragraphs"]]
     return [_example(p["context"], qa, split) for p in paragraphs for qa in p["qas"]]
 
 
-def _example(context: str, qa: Dict[str, Any], split: Split) -> Example:
+def _example(context: str, qa: dict[str, Any], split: Split) -> Example:
     answers = [answer["text"] for answer in qa["answers"]]
     if not answers:
         raise ValueError(f"question {qa['id']} has no answer: SQuAD 1.1 has one for each")
@@ -63,7 +64,7 @@ def _example(context: str, qa: Dict[str, Any], split: Split) -> Example:
     return Example(split(qa["question"]), context, words, answers, inside[0], inside[-1])
 
 
-def segments(example: Example) -> List[int]:
+def segments(example: Example) -> list[int]:
     """Of each word of the context: TEXT, or REPEATED where the question says it, too.
 
     A small net is long in finding out by itself that two words are the same, and learns the
@@ -75,7 +76,8 @@ def segments(example: Example) -> List[int]:
 
 def text_of(example: Example, begin: int, end: int) -> str:
     """The part of the context from one word of the record to another. A record is a mark, the
-    question, a mark, the context."""
+    question, a mark, the context.
+    """
     before = len(example.question) + 2
     return example.context[example.words[begin - before].start : example.words[end - before].end]
 
@@ -99,24 +101,24 @@ class Vocabulary:
         seen = {word.text for e in examples for word in e.question + e.words}
         return Vocabulary(MARKS + sorted(seen))
 
-    def numbers(self, words: Sequence[Word]) -> List[int]:
+    def numbers(self, words: Sequence[Word]) -> list[int]:
         return [self._number.get(word.text, self.unknown) for word in words]
 
 
-def normal(answer: str) -> List[str]:
+def normal(answer: str) -> list[str]:
     """The words that count: lower case, without punctuation and articles."""
     letters = "".join(c for c in answer.lower() if c not in string.punctuation)
     return _ARTICLE.sub(" ", letters).split()
 
 
-def score(predicted: str, answers: Sequence[str]) -> Tuple[float, float]:
+def score(predicted: str, answers: Sequence[str]) -> tuple[float, float]:
     """(F1, exact match) of the best of the answers, each in [0, 1]."""
     given = normal(predicted)
     pairs = [(_f1(given, normal(a)), float(given == normal(a))) for a in answers]
     return max(f1 for f1, _ in pairs), max(exact for _, exact in pairs)
 
 
-def _f1(predicted: List[str], answer: List[str]) -> float:
+def _f1(predicted: list[str], answer: list[str]) -> float:
     common = sum((collections.Counter(predicted) & collections.Counter(answer)).values())
     if not predicted or not answer:
         return float(predicted == answer)

@@ -1,5 +1,6 @@
 #!/usr/bin/env -S python3 -B
 """The scores are those of SQuAD's definition; examples keep what their files say."""
+
 import json
 import os
 import pathlib
@@ -8,7 +9,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import squad  # noqa: E402
+import squad
 
 
 def read(context, text, start):
@@ -56,8 +57,9 @@ class ReadTest(unittest.TestCase):
 class SegmentsTest(unittest.TestCase):
     def test_words_of_the_text_that_the_question_says_are_marked(self):
         # The question is "Who?".
-        self.assertEqual([squad.TEXT, squad.REPEATED, squad.TEXT],
-                         squad.segments(read("Ann WHO.", "Ann", 0)))
+        self.assertEqual(
+            [squad.TEXT, squad.REPEATED, squad.TEXT], squad.segments(read("Ann WHO.", "Ann", 0))
+        )
 
 
 class VocabularyTest(unittest.TestCase):

@@ -1,6 +1,8 @@
 #!/usr/bin/python3 -B
 """Plays each scenario of this folder with each program that it is for; two at a time. From the root
-of the tree; names of cases as arguments."""
+of the tree; names of cases as arguments.
+"""
+
 import concurrent.futures
 import contextlib
 import glob
@@ -15,12 +17,16 @@ PACKAGE = os.path.join(os.getcwd(), "trial_api/python/package")
 if not os.path.isdir(PACKAGE):  # Started by hand from the root of the source tree.
     PACKAGE = os.path.join(os.getcwd(), "trial_api/python")
 os.environ.update(PYTHONPATH=PACKAGE, PYTHONDONTWRITEBYTECODE="1")  # Of the programs, too.
-sys.path[:0] = [HERE, PACKAGE, os.path.join(os.getcwd(), "trial_api/python/tests"),
-                os.path.join(os.getcwd(), "tests/e2e")]
-import harness  # noqa: E402
-from grpc_front import GrpcFront  # noqa: E402
-import scenario  # noqa: E402
-from scripted_master import ScriptedMaster  # noqa: E402
+sys.path[:0] = [
+    HERE,
+    PACKAGE,
+    os.path.join(os.getcwd(), "trial_api/python/tests"),
+    os.path.join(os.getcwd(), "tests/e2e"),
+]
+import harness
+import scenario
+from grpc_front import GrpcFront
+from scripted_master import ScriptedMaster
 
 LAUNCH = [sys.executable, "-B", "-m", "det.launch.torch_distributed"]
 BUILT = os.getcwd()
@@ -30,8 +36,13 @@ DESCRIPTORS = os.path.join(BUILT, "proto/trial.pb")
 PROGRAMS = {
     "core": [*LAUNCH, "core_program.py"],
     "pytorch": [*LAUNCH, "--", "--trial", "pytorch_program:SumTrial"],
-    "cpp": [os.path.join(BUILT, "trial_api/cpp/sdk/bin/resolute-launch"),
-            "--source", "sum_trial.cc", "--class", "SumTrial"],
+    "cpp": [
+        os.path.join(BUILT, "trial_api/cpp/sdk/bin/resolute-launch"),
+        "--source",
+        "sum_trial.cc",
+        "--class",
+        "SumTrial",
+    ],
 }
 
 
@@ -62,8 +73,14 @@ class Conformance(unittest.TestCase):
                 # A case leaves unsent reports in a cache of its own; what is compiled is for all.
                 os.mkdir(os.path.join(folder, "cache"))
                 os.symlink(self.compiled, os.path.join(folder, "cache", "trials"))
-            scenario.play(self, self.told, master, (PROGRAMS[self.program], surroundings),
-                          os.path.join(HERE, "programs"), folder)
+            scenario.play(
+                self,
+                self.told,
+                master,
+                (PROGRAMS[self.program], surroundings),
+                os.path.join(HERE, "programs"),
+                folder,
+            )
 
 
 class AtOnce(unittest.TestSuite):
@@ -83,8 +100,10 @@ class AtOnce(unittest.TestSuite):
                     result.addSuccess(case)
                 result.stopTest(case)
 
-        with tempfile.TemporaryDirectory() as Conformance.compiled, \
-                concurrent.futures.ThreadPoolExecutor(2) as threads:
+        with (
+            tempfile.TemporaryDirectory() as Conformance.compiled,
+            concurrent.futures.ThreadPoolExecutor(2) as threads,
+        ):
             list(threads.map(one, self))
         return result
 

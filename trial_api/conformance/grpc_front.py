@@ -1,11 +1,11 @@
 """A scripted master as a trial in C++ meets it: its calls over gRPC, in front of the same one."""
+
 import concurrent.futures
 import threading
 
 import grpc
-from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
-
 from fake_master import SERVICE, TOKEN
+from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
 
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
 _THREADS = 32  # A call that waits holds one.
@@ -13,7 +13,8 @@ _THREADS = 32  # A call that waits holds one.
 
 class GrpcFront:
     """descriptors: file with the FileDescriptorSet of trial.proto. What the master answers by HTTP
-    becomes the status of its code; no answer, UNAVAILABLE."""
+    becomes the status of its code; no answer, UNAVAILABLE.
+    """
 
     def __init__(self, master, descriptors):
         self.master = master
@@ -23,7 +24,8 @@ class GrpcFront:
         self._server = grpc.server(self._threads, options=[("grpc.so_reuseport", 0)])
         handlers = {method.name: self._handler(method) for method in self._service.methods}
         self._server.add_generic_rpc_handlers(
-            [grpc.method_handlers_generic_handler(self._service.full_name, handlers)])
+            [grpc.method_handlers_generic_handler(self._service.full_name, handlers)]
+        )
         port = self._server.add_insecure_port("127.0.0.1:0")
         self.url = f"http://127.0.0.1:{port}"
         self._server.start()
@@ -36,8 +38,10 @@ class GrpcFront:
         self._threads.shutdown()
 
     def _handler(self, method):
-        ask, tell = (message_factory.MessageFactory(self._service.file.pool).GetPrototype(kind)
-                     for kind in (method.input_type, method.output_type))
+        ask, tell = (
+            message_factory.MessageFactory(self._service.file.pool).GetPrototype(kind)
+            for kind in (method.input_type, method.output_type)
+        )
 
         def body_of(request):
             return json_format.MessageToDict(request, including_default_value_fields=True)
@@ -58,8 +62,10 @@ class GrpcFront:
             self._check_token(context)
             return map(message_of, self._updates(context))
 
-        coding = {"request_deserializer": ask.FromString,
-                  "response_serializer": tell.SerializeToString}
+        coding = {
+            "request_deserializer": ask.FromString,
+            "response_serializer": tell.SerializeToString,
+        }
         if method.name == "WatchAllocation":
             return grpc.unary_stream_rpc_method_handler(stream, **coding)
         return grpc.unary_unary_rpc_method_handler(once, **coding)
@@ -91,7 +97,8 @@ class GrpcFront:
             parts[request.rank] = request.data
             self._changed.notify_all()
             self._changed.wait_for(
-                lambda: len(parts) == request.num_peers or not context.is_active())
+                lambda: len(parts) == request.num_peers or not context.is_active()
+            )
         return [parts[rank] for rank in sorted(parts)]
 
 

@@ -1,18 +1,30 @@
 """One scenario: run after run of a trial, and what was to be seen of each."""
+
 import json
 import os
 import re
 
 import yaml
-
 from fake_master import CLUSTER
 from harness import free_port
 from task import BATCH_SIZE, PERIOD, environment, start_and_wait
 
 _SCENARIO = {"about", "programs", "runs"}
 _RUN = {"ranks", "environment", "incidents", "master", "sees"}
-_SEES = {"exit", "acknowledged", "metrics", "checkpoints", "values", "says", "never_says",
-         "first_error", "early_exit", "repeated", "leftover", "unregistered"}
+_SEES = {
+    "exit",
+    "acknowledged",
+    "metrics",
+    "checkpoints",
+    "values",
+    "says",
+    "never_says",
+    "first_error",
+    "early_exit",
+    "repeated",
+    "leftover",
+    "unregistered",
+}
 
 
 def load(path):
@@ -37,7 +49,10 @@ def play(test, told, master, program, cwd, folder):
     for number, run in enumerate(told["runs"]):
         before = dict(master.checkpoints)
         master.begin(number, run.get("master", []), run.get("ranks", 1))
-        env = {**environment(master, folder, number, run, [free_port(), free_port()]), **surroundings}
+        env = {
+            **environment(master, folder, number, run, [free_port(), free_port()]),
+            **surroundings,
+        }
         code = start_and_wait(command, master, env, cwd)
         try:
             check(test, run["sees"], master, code, before)
@@ -61,7 +76,9 @@ def check(test, sees, master, code, before):
         check_order(test, master.heard)
     test.assertEqual(len(saved), len(master.checkpoints) - len(before), "new checkpoints")
     for words in sees.get("says", []):
-        test.assertTrue(any(re.search(words, line) for line in log), f"the log does not say {words}")
+        test.assertTrue(
+            any(re.search(words, line) for line in log), f"the log does not say {words}"
+        )
     for words in sees.get("never_says", []):
         test.assertFalse(any(re.search(words, line) for line in log), f"the log says {words}")
     if "first_error" in sees:
@@ -112,7 +129,8 @@ def check_order(test, heard):
 
 def check_storage(test, master, folder, unregistered):
     """A checkpoint is complete, or it is invisible. The master knows each, but those of so many
-    steps of which it is still to hear."""
+    steps of which it is still to hear.
+    """
     names = os.listdir(folder) if os.path.isdir(folder) else []
     found = {}
     for name in names:

@@ -1,4 +1,5 @@
 """A master that does what a scenario says once it has heard what the scenario names."""
+
 import json
 
 from fake_master import SERVICE, FakeMaster
@@ -91,7 +92,7 @@ class ScriptedMaster(FakeMaster):
             return super().answer(method, path, body)
         if body.get("allocationId") != f"3.7.{self.run}":
             return 403, {"error": {"code": 7, "error": "another run's token"}}
-        return self._report(path[len(SERVICE):], body)
+        return self._report(path[len(SERVICE) :], body)
 
     def _report(self, call, body):
         with self.changed:
@@ -116,8 +117,11 @@ def lines_of(call, body, run):
     if call == "ReportMetrics":
         for report in body["reports"]:
             group, steps = report["group"], report["stepsCompleted"]
-            metrics = " ".join(f"{name}={value}" for name, value in sorted(report["metrics"].items())
-                               if name not in ("batches", "epochs", "records"))
+            metrics = " ".join(
+                f"{name}={value}"
+                for name, value in sorted(report["metrics"].items())
+                if name not in ("batches", "epochs", "records")
+            )
             kind = "metrics" if body["trialRunId"] == run else "leftover"
             yield f"{kind} {group} {steps} {metrics}", (body["trialRunId"], group, steps)
     elif call == "ReportCheckpoint":

@@ -1,5 +1,6 @@
 """Builds the Debian package python3-det: `python3 debian_package.py FOLDER`. Needs dpkg-deb, which
-Debian has."""
+Debian has.
+"""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ import pathlib
 import runpy
 import sys
 import zipfile
-from typing import Any, Dict, Optional
+from typing import Any
 
 _NAME = "resolute"
 _PACKAGES = ("det", "determined")
@@ -29,7 +29,7 @@ def version() -> str:
     return str(runpy.run_path(str(_root() / "det" / "_version.py"))["__version__"])
 
 
-def _metadata() -> Dict[str, str]:
+def _metadata() -> dict[str, str]:
     return {
         "METADATA": f"Metadata-Version: 2.1\nName: {_NAME}\nVersion: {version()}\n"
         "Summary: Resolute's package for training scripts\nRequires-Python: >=3.9\n",
@@ -39,13 +39,13 @@ def _metadata() -> Dict[str, str]:
     }
 
 
-def sources() -> Dict[pathlib.Path, str]:
+def sources() -> dict[pathlib.Path, str]:
     """What is installed: files, and their places below a folder of modules."""
     found = sorted(path for name in _PACKAGES for path in (_root() / name).rglob("*.py"))
     return {path: path.relative_to(_root()).as_posix() for path in found}
 
 
-def _write(wheel: str, files: Dict[str, bytes]) -> None:
+def _write(wheel: str, files: dict[str, bytes]) -> None:
     info = f"{_NAME}-{version()}.dist-info"
     files.update({f"{info}/{name}": text.encode() for name, text in _metadata().items()})
     record = ""
@@ -62,7 +62,7 @@ def _write(wheel: str, files: Dict[str, bytes]) -> None:
 
 
 def build_wheel(
-    wheel_directory: str, config_settings: Any = None, metadata_directory: Optional[str] = None
+    wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None
 ) -> str:
     """Writes the wheel into the folder; its name."""
     name = f"{_NAME}-{version()}-py3-none-any.whl"
@@ -72,7 +72,7 @@ def build_wheel(
 
 
 def build_editable(
-    wheel_directory: str, config_settings: Any = None, metadata_directory: Optional[str] = None
+    wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None
 ) -> str:
     """A wheel that points here (pip install -e)."""
     name = f"{_NAME}-{version()}-py3-none-any.whl"

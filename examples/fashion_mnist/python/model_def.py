@@ -2,13 +2,12 @@
 
 import gzip
 import pathlib
-from typing import Any, Dict
+from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import nn
-
 from det import pytorch
+from torch import nn
 
 PIXELS = 28
 PATH = "/usr/share/datasets/fashion-mnist"
@@ -86,7 +85,7 @@ class FashionMnistTrial(pytorch.PyTorchTrial):
         self.context.step_optimizer(self.adam)
         return loss
 
-    def evaluate_batch(self, batch: Any, batch_idx: int = 0) -> Dict[str, Any]:
+    def evaluate_batch(self, batch: Any, batch_idx: int = 0) -> dict[str, Any]:
         images, kinds = batch
         scores = self.net(images)
         right = scores.argmax(1).eq(kinds)

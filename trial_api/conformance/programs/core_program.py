@@ -8,7 +8,8 @@ from incidents import Incidents
 
 class Program:
     """What is due is a function of the steps, and is done before the next batch; the state of a
-    checkpoint says what was done."""
+    checkpoint says what was done.
+    """
 
     def __init__(self, context):
         self.context = context
@@ -87,7 +88,8 @@ class Program:
             self.incidents.reach("save", steps)
 
         self.pending = self.context.checkpoint.start_save(
-            {"steps_completed": steps}, write, shard=True)
+            {"steps_completed": steps}, write, shard=True
+        )
         self.saved_at = steps
 
     def finish_save(self):

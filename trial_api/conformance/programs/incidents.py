@@ -1,5 +1,6 @@
 """What happens to a program on its way, as the hyperparameter `incidents` says: a list of
-{phase, steps, act, rank}. See ../README.md."""
+{phase, steps, act, rank}. See ../README.md.
+"""
 
 import math
 import os
@@ -13,7 +14,8 @@ PHASES = ("begin", "batch", "validate", "save", "end")
 
 class Incidents:
     """context: of the Core API. wanted() says whether the trial was asked to go; called by a rank
-    that holds."""
+    that holds.
+    """
 
     def __init__(self, hparams, context, wanted):
         self._list = hparams.get("incidents") or []
@@ -22,9 +24,13 @@ class Incidents:
 
     def _of(self, phase, steps):
         assert phase in PHASES, phase
-        return [one["act"] for one in self._list
-                if one["phase"] == phase and one.get("steps", steps) == steps
-                and one.get("rank", self._rank) == self._rank]
+        return [
+            one["act"]
+            for one in self._list
+            if one["phase"] == phase
+            and one.get("steps", steps) == steps
+            and one.get("rank", self._rank) == self._rank
+        ]
 
     def reach(self, phase, steps):
         """The program is at that place now."""

@@ -1,7 +1,6 @@
 """Adds up records, as a PyTorchTrial: the weight is the sum over the size of a batch."""
 
 import torch
-
 from det import pytorch as dp
 from incidents import Incidents
 

@@ -3,7 +3,8 @@
 
 class InvalidHP(Exception):
     """Raise it where hyperparameters make no sense together: the trial ends, is not started again,
-    and the search goes on with others."""
+    and the search goes on with others.
+    """
 
 
 class CheckpointError(Exception):
@@ -12,7 +13,8 @@ class CheckpointError(Exception):
 
 class StorageUnreachable(CheckpointError):
     """The storage of checkpoints could not be asked, or not written to: what lies there may be
-    whole."""
+    whole.
+    """
 
 
 class MasterError(Exception):

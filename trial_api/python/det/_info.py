@@ -6,7 +6,9 @@ import dataclasses
 import json
 import os
 import pathlib
-from typing import Any, Dict, List, Optional
+from typing import Any
+
+from det._master import Master, patience_of_task
 
 
 @dataclasses.dataclass
@@ -22,15 +24,15 @@ class TrialInfo:
     experiment_id: int
     trial_run_id: int
     trial_seed: int
-    hparams: Dict[str, Any]
-    config: Dict[str, Any]
+    hparams: dict[str, Any]
+    config: dict[str, Any]
     steps_completed: int = 0
     warm_start: bool = False
-    validate_at: List[int] = dataclasses.field(default_factory=list)
+    validate_at: list[int] = dataclasses.field(default_factory=list)
     checkpoint_dir: str = ""
 
     @property
-    def _config(self) -> Dict[str, Any]:
+    def _config(self) -> dict[str, Any]:
         return self.config
 
 
@@ -38,8 +40,8 @@ class TrialInfo:
 class Rendezvous:
     """The nodes of an allocation, in the order of their ranks, and which of them this one is."""
 
-    addresses: List[str]
-    slots: List[int]
+    addresses: list[str]
+    slots: list[int]
     rank: int
 
 
@@ -50,28 +52,28 @@ class ClusterInfo:
     master_url: str
     cluster_id: str
     agent_id: str
-    slot_ids: List[int]
+    slot_ids: list[int]
     task_id: str
     allocation_id: str
     session_token: str
     task_type: str
-    latest_checkpoint: Optional[str]
-    trial: Optional[TrialInfo]
-    gpu_uuids: List[str]
-    master_cert_file: Optional[str] = None
-    master_cert_name: Optional[str] = None
-    masters: List[str] = dataclasses.field(default_factory=list)
+    latest_checkpoint: str | None
+    trial: TrialInfo | None
+    gpu_uuids: list[str]
+    master_cert_file: str | None = None
+    master_cert_name: str | None = None
+    masters: list[str] = dataclasses.field(default_factory=list)
     run_dir: str = ""
     cache_dir: str = ""
 
     @property
-    def user_data(self) -> Dict[str, Any]:
+    def user_data(self) -> dict[str, Any]:
         """`data` of the configuration."""
         data = self.trial.config.get("data") if self.trial else None
         return dict(data or {})
 
     @property
-    def container_addrs(self) -> List[str]:
+    def container_addrs(self) -> list[str]:
         return self.rendezvous().addresses
 
     @property
@@ -79,16 +81,14 @@ class ClusterInfo:
         return self.rendezvous().rank
 
     @property
-    def container_slot_counts(self) -> List[int]:
+    def container_slot_counts(self) -> list[int]:
         return self.rendezvous().slots
 
     def rendezvous(self) -> Rendezvous:
         """Asks the master, once, and waits until all nodes of the allocation have started."""
         known = os.environ.get("DET_RENDEZVOUS")  # Of the launcher, for its ranks.
         if known is None:
-            from det._master import Master  # Most processes need none of it.
-
-            with Master.of_task(self) as master:
+            with connect_to_master(self) as master:
                 known = json.dumps(master.rendezvous())
             os.environ["DET_RENDEZVOUS"] = known
         told = json.loads(known)
@@ -99,10 +99,24 @@ class ClusterInfo:
         )
 
 
-_info: Optional[ClusterInfo] = None
+def connect_to_master(info: ClusterInfo) -> Master:
+    """Returns a connection of its own to the master, with the token of the task."""
+    return Master(
+        [info.master_url] + [url for url in info.masters if url != info.master_url],
+        {"Authorization": f"Bearer {info.session_token}"},
+        info.master_cert_file,
+        info.master_cert_name,
+        patience_of_task(),
+        task=True,
+        allocation=info.allocation_id,
+        resources=os.environ.get("DET_RESOURCES_ID", info.agent_id),
+    )
 
 
-def get_cluster_info() -> Optional[ClusterInfo]:
+_info: ClusterInfo | None = None
+
+
+def get_cluster_info() -> ClusterInfo | None:
     """What this process is told; None off the cluster."""
     global _info
     if _info is None and os.environ.get("DET_MASTER") and os.environ.get("DET_ALLOCATION_ID"):
@@ -137,7 +151,7 @@ def _read() -> ClusterInfo:
 def _read_trial() -> TrialInfo:
     """From the file that the agent wrote: a configuration may be too long for a variable."""
     path = pathlib.Path(os.environ.get("DET_RUN_DIR", "/run/determined"), "info", "trial.json")
-    told: Dict[str, Any] = {}
+    told: dict[str, Any] = {}
     if path.exists():
         told = json.loads(path.read_text(encoding="utf-8"))
     env = os.environ

@@ -13,12 +13,10 @@ import sys
 import threading
 import time
 import urllib.parse
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Tuple
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from det._errors import MasterError, RunIsOver
-
-if TYPE_CHECKING:
-    from det._info import ClusterInfo
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0  # Seconds between tries.
 SILENCE = 5.0  # Seconds: an outage that is worth a line.
@@ -51,16 +49,20 @@ class Master:
         cert_name: their name in it, where it is not that of the address.
         patience: seconds after which a call to a master that is away fails; None: never.
         task: whether a refusal of the token means that this run has been given up (RunIsOver).
+        allocation: the id of the task's allocation, for rendezvous().
+        resources: the id of the part of the allocation that this node has, for rendezvous().
     """
 
     def __init__(
         self,
-        urls: List[str],
+        urls: list[str],
         headers: Mapping[str, str],
-        cert_file: Optional[str] = None,
-        cert_name: Optional[str] = None,
-        patience: Optional[float] = None,
+        cert_file: str | None = None,
+        cert_name: str | None = None,
+        patience: float | None = None,
         task: bool = False,
+        allocation: str = "",
+        resources: str = "",
     ) -> None:
         if not urls:
             raise ValueError("no address of a master; set DET_MASTER to its URL")
@@ -69,8 +71,9 @@ class Master:
         self._cert_file, self._cert_name = cert_file, cert_name or ""
         self.patience = patience
         self._task = task
+        self._allocation, self._resources = allocation, resources
         self._present = 0
-        self._connection: Optional[http.client.HTTPConnection] = None
+        self._connection: http.client.HTTPConnection | None = None
         self._lock = threading.Lock()
         self._said = False
         self.away = False  # The last try found nobody.
@@ -86,25 +89,9 @@ class Master:
             self._cert_name,
             self.patience,
             self._task,
+            self._allocation,
+            self._resources,
         )
-
-    @classmethod
-    def of_task(cls, info: ClusterInfo) -> Master:
-        """As the task's environment says."""
-        master = cls(
-            [info.master_url] + [url for url in info.masters if url != info.master_url],
-            {"Authorization": f"Bearer {info.session_token}"},
-            info.master_cert_file,
-            info.master_cert_name,
-            _patience_of_task(),
-            task=True,
-        )
-        master._allocation = info.allocation_id
-        master._resources = os.environ.get("DET_RESOURCES_ID", info.agent_id)
-        return master
-
-    _allocation = ""
-    _resources = ""
 
     def __enter__(self) -> Master:
         return self
@@ -123,13 +110,13 @@ class Master:
             except OSError:
                 pass
 
-    def get(self, path: str, timeout: float = 60.0) -> Dict[str, Any]:
+    def get(self, path: str, timeout: float = 60.0) -> dict[str, Any]:
         return self.call("GET", path, timeout=timeout)
 
-    def post(self, path: str, body: Any = None, timeout: float = 60.0) -> Dict[str, Any]:
+    def post(self, path: str, body: Any = None, timeout: float = 60.0) -> dict[str, Any]:
         return self.call("POST", path, {} if body is None else body, timeout)
 
-    def rendezvous(self) -> Dict[str, Any]:
+    def rendezvous(self) -> dict[str, Any]:
         """Waits until all nodes of the task's allocation have started."""
         path = f"/api/v1/allocations/{self._allocation}/resources/{self._resources}/rendezvous"
         return dict(self.get(path, timeout=900.0)["rendezvousInfo"])
@@ -140,10 +127,11 @@ class Master:
         path: str,
         body: Any = None,
         timeout: float = 60.0,
-        headers: Optional[Mapping[str, str]] = None,
-    ) -> Dict[str, Any]:
+        headers: Mapping[str, str] | None = None,
+    ) -> dict[str, Any]:
         """The answer, an object. `body`: JSON to be, or its bytes. Tries again while nobody
-        answers; raises MasterError for what is refused."""
+        answers; raises MasterError for what is refused.
+        """
         data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
         sent = dict(self._headers, **(headers or {}))
         if data is not None:
@@ -160,7 +148,7 @@ class Master:
             where = f"{method} {path.partition('?')[0]}"
             raise MasterError(f"{self._address()} answered {where} with no JSON object") from error
 
-    def lines(self, path: str, timeout: float = 600.0) -> Iterator[Dict[str, Any]]:
+    def lines(self, path: str, timeout: float = 600.0) -> Iterator[dict[str, Any]]:
         """What a stream answers, one object a line."""
         with self._lock:
             connection = self._open(timeout)
@@ -182,9 +170,9 @@ class Master:
                 self._drop()
 
     def _try_until_answered(
-        self, method: str, path: str, data: Optional[bytes], headers: Dict[str, str], timeout: float
-    ) -> Tuple[int, bytes]:
-        away_since: Optional[float] = None
+        self, method: str, path: str, data: bytes | None, headers: dict[str, str], timeout: float
+    ) -> tuple[int, bytes]:
+        away_since: float | None = None
         pause = FIRST_PAUSE
         while True:
             start = time.monotonic()
@@ -218,8 +206,8 @@ class Master:
             pause = self._next(pause)
 
     def _try(
-        self, method: str, path: str, data: Optional[bytes], headers: Dict[str, str], timeout: float
-    ) -> Tuple[int, bytes]:
+        self, method: str, path: str, data: bytes | None, headers: dict[str, str], timeout: float
+    ) -> tuple[int, bytes]:
         connection = self._open(timeout)
         connection.request(method, self._base() + path, body=data, headers=headers)
         answer = connection.getresponse()
@@ -307,7 +295,7 @@ def _words(text: bytes) -> str:
         return text.decode(errors="replace").strip()[:500] or "no reason was given"
 
 
-def _patience_of_task() -> Optional[int]:
+def patience_of_task() -> int | None:
     """Whole seconds, as Trials in C++ read the same variable; absent or below 0: no limit."""
     told = os.environ.get("DET_MASTER_PATIENCE")
     if told is None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import random
 import socket
-from typing import List
 
 _LOWEST = 10240
 _USUAL = 32768
 _TRIES = 1000
 
 
-def free_ports(count: int) -> List[int]:
+def free_ports(count: int) -> list[int]:
     """So many that follow each other and that nobody has on any address now.
 
     Below those that the system gives out of itself: importing torch takes seconds, in which one of

@@ -1,7 +1,7 @@
 """Writes event files that TensorBoard reads: scalars and texts, without TensorBoard itself.
 
-    with EventWriter(context.train.get_tensorboard_path()) as writer:
-        writer.add_scalar("loss", 0.5, step)
+with EventWriter(context.train.get_tensorboard_path()) as writer:
+    writer.add_scalar("loss", 0.5, step)
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import socket
 import struct
 import threading
 import time
-from typing import Any, List, Optional, Union
+from typing import Any
 
 _POLYNOMIAL = 0x82F63B78  # Of CRC-32C (Castagnoli), reflected.
 _MASK = 0xA282EAD8
@@ -21,7 +21,7 @@ _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5  # Wire types of protobuf.
 _FLUSH_SECONDS = 30.0
 
 
-def _make_table() -> List[int]:
+def _make_table() -> list[int]:
     table = []
     for value in range(256):
         for _ in range(8):
@@ -50,10 +50,7 @@ def record(data: bytes) -> bytes:
     """A frame: length and its checksum, bytes and theirs."""
     length = struct.pack("<Q", len(data))
     return (
-        length
-        + struct.pack("<I", masked_crc(length))
-        + data
-        + struct.pack("<I", masked_crc(data))
+        length + struct.pack("<I", masked_crc(length)) + data + struct.pack("<I", masked_crc(data))
     )
 
 
@@ -64,9 +61,7 @@ class EventWriter:
     counts no more.
     """
 
-    def __init__(
-        self, folder: Union[str, "os.PathLike[str]"], purge_step: Optional[int] = None
-    ) -> None:
+    def __init__(self, folder: str | os.PathLike[str], purge_step: int | None = None) -> None:
         path = pathlib.Path(folder)
         path.mkdir(parents=True, exist_ok=True)
         name = f"events.out.tfevents.{int(time.time())}.{socket.gethostname()}.{os.getpid()}"

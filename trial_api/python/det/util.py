@@ -7,13 +7,14 @@ import importlib
 import os
 import pathlib
 import sys
-from typing import Any, Callable, Iterator, Union
+from collections.abc import Iterator
+from typing import Any, Callable
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
 @contextlib.contextmanager
-def import_from_path(path: Union[str, "os.PathLike[str]"]) -> Iterator[None]:
+def import_from_path(path: str | os.PathLike[str]) -> Iterator[None]:
     """In the block modules are found in this folder first, those of the folder's own names there
     alone; behind it they are imported no more, and modules that had their names are there again. So
     the code of a checkpoint may have modules of the names that this program has.
@@ -46,14 +47,14 @@ def is_overridden(full_method: Callable[..., Any], parent_class: type) -> bool:
     return getattr(full_method, "__func__", full_method) is not inherited
 
 
-def force_create_symlink(src: Union[str, pathlib.Path], dst: Union[str, pathlib.Path]) -> None:
-    """dst leads to src from now on; a link or a file that was there is replaced."""
+def force_create_symlink(src: str | pathlib.Path, dst: str | pathlib.Path) -> None:
+    """Dst leads to src from now on; a link or a file that was there is replaced."""
     aside = f"{dst}.{os.getpid()}"
     os.symlink(src, aside)
     os.replace(aside, dst)
 
 
-def sizeof_fmt(val: Union[int, float]) -> str:
+def sizeof_fmt(val: int | float) -> str:
     """Bytes in words: "1.5 MiB"."""
     amount, unit = float(val), _UNITS[0]
     for unit in _UNITS:

@@ -1,5 +1,6 @@
 """`det` under the name that existing scripts import: `determined.core` is `det.core`, the very same
-module, so that a class of it is the same class under both names."""
+module, so that a class of it is the same class under both names.
+"""
 
 import importlib
 import importlib.abc
@@ -7,10 +8,11 @@ import importlib.machinery
 import importlib.util
 import sys
 import types
-from typing import Any, Optional, Sequence
+from collections.abc import Sequence
+from typing import Any, Optional
 
 import det
-from det import *  # noqa: F401,F403
+from det import *  # noqa: F403
 from det import __version__  # noqa: F401
 
 _OURS, _THEIRS = "det", __name__

@@ -11,6 +11,7 @@ import unittest
 from unittest import mock
 
 from det._errors import MasterError, RunIsOver
+from det._info import connect_to_master
 from det._master import Master
 from fake_master import fake_master, refusal
 
@@ -64,12 +65,12 @@ class MasterTest(unittest.TestCase):
         info.master_cert_name = None
         for told, patience in (("0", 0), (" 60 ", 60), ("-1", None)):
             with mock.patch.dict(os.environ, {"DET_MASTER_PATIENCE": told}):
-                with Master.of_task(info) as master:
+                with connect_to_master(info) as master:
                     self.assertEqual(patience, master.patience)
         for told in ("0.5", "", "soon", "1_0"):
             with mock.patch.dict(os.environ, {"DET_MASTER_PATIENCE": told}):
                 with self.assertRaisesRegex(ValueError, "DET_MASTER_PATIENCE is .* whole seconds"):
-                    Master.of_task(info)
+                    connect_to_master(info)
 
     def test_refusals_are_told_in_the_master_s_words(self):
         self.master.answers["/x"] = refusal(404, 5, "there is no x")

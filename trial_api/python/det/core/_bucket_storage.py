@@ -7,6 +7,7 @@ Files on their way lie below `scratch`, on the local disk, and go with this proc
 from __future__ import annotations
 
 import concurrent.futures
+import functools
 import hashlib
 import json
 import pathlib
@@ -15,7 +16,8 @@ import tempfile
 import threading
 import uuid as uuids
 import weakref
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Any, Callable, TypeVar
 
 from det._errors import CheckpointError, StorageUnreachable
 from det.core._buckets import open_bucket, prefix_of
@@ -47,13 +49,14 @@ _Item = TypeVar("_Item")
 
 class BucketStorage(Storage):
     """config: a configuration's checkpoint_storage. scratch: a folder of this task alone; None: one
-    of the system's."""
+    of the system's.
+    """
 
     def __init__(
         self,
         config: Mapping[str, Any],
         owner: str = "",
-        scratch: Optional[pathlib.Path] = None,
+        scratch: pathlib.Path | None = None,
     ) -> None:
         self.owner = owner
         self._bucket: Bucket = open_bucket(config)
@@ -61,10 +64,10 @@ class BucketStorage(Storage):
         bucket = config.get("bucket") or config.get("container")
         self.place = f"{config['type']}://{bucket}/{self._prefix.rstrip('/')}"
         self._given = scratch
-        self._made: Optional[pathlib.Path] = None
-        self._sent: Dict[str, Tuple[int, int]] = {}  # Beside the checkpoints.
+        self._made: pathlib.Path | None = None
+        self._sent: dict[str, tuple[int, int]] = {}  # Beside the checkpoints.
         self._lock = threading.Lock()
-        self._opened: Dict[str, pathlib.Path] = {}  # Guarded by _lock.
+        self._opened: dict[str, pathlib.Path] = {}  # Guarded by _lock.
 
     def begin(self, uuid: str, rank: int) -> pathlib.Path:
         if rank == 0 and self.owner:
@@ -77,14 +80,14 @@ class BucketStorage(Storage):
         folder = self._rank_folder(uuid, rank)
         files: Files = list(or_error(lambda: describe(folder)))
 
-        def send(file: Dict[str, Any]) -> None:
+        def send(file: dict[str, Any]) -> None:
             self._bucket.put_file(self._key(uuid, file["path"]), folder / file["path"])
 
         or_error(lambda: _for_each(files, send))
         shutil.rmtree(folder, ignore_errors=True)
         return files
 
-    def publish(self, uuid: str, by_rank: List[Files], metadata: Mapping[str, Any]) -> Files:
+    def publish(self, uuid: str, by_rank: list[Files], metadata: Mapping[str, Any]) -> Files:
         refuse_conflicts(by_rank)
         files = list({file["path"]: file for listed in by_rank for file in listed}.values())
 
@@ -133,7 +136,7 @@ class BucketStorage(Storage):
         except CheckpointError:
             pass
 
-    def saved(self, max_steps: int) -> List[str]:
+    def saved(self, max_steps: int) -> list[str]:
         found = []
         try:
             for uuid in self._entries():
@@ -147,10 +150,10 @@ class BucketStorage(Storage):
             pass
         return [uuid for _, uuid in sorted(found, reverse=True)]
 
-    def metadata(self, uuid: str) -> Dict[str, Any]:
+    def metadata(self, uuid: str) -> dict[str, Any]:
         return shown_metadata(self._metadata(uuid))
 
-    def _metadata(self, uuid: str) -> Dict[str, Any]:
+    def _metadata(self, uuid: str) -> dict[str, Any]:
         _check_uuid(uuid)
         try:
             metadata = _json(self._bucket.get(self._key(uuid, METADATA)))
@@ -161,7 +164,7 @@ class BucketStorage(Storage):
             ) from None
         return metadata
 
-    def open(self, uuid: str, selector: Optional[Selector] = None) -> pathlib.Path:
+    def open(self, uuid: str, selector: Selector | None = None) -> pathlib.Path:
         with self._lock:
             if selector is not None and uuid not in self._opened:
                 folder = self._scratch() / f"some-{uuids.uuid4()}"
@@ -189,11 +192,9 @@ class BucketStorage(Storage):
                 self._bucket.put_file(key, path)
                 self._sent[key] = (stat.st_size, stat.st_mtime_ns)
 
-    def _fetch(
-        self, uuid: str, folder: pathlib.Path, selector: Optional[Selector] = None
-    ) -> None:
+    def _fetch(self, uuid: str, folder: pathlib.Path, selector: Selector | None = None) -> None:
         _check_uuid(uuid)
-        listed: Optional[Files] = None
+        listed: Files | None = None
         try:
             manifest = _json(self._bucket.get(self._key(uuid, MANIFEST)))
             listed = [dict(file) for file in manifest["files"]]
@@ -240,7 +241,7 @@ class BucketStorage(Storage):
                 self._made = pathlib.Path(tempfile.mkdtemp(prefix="det-checkpoints-"))
             else:
                 self._made = self._given / str(uuids.uuid4())
-                or_error(lambda: self._made and self._made.mkdir(parents=True))
+                or_error(functools.partial(self._made.mkdir, parents=True))
             weakref.finalize(self, shutil.rmtree, str(self._made), ignore_errors=True)
         return self._made
 
@@ -253,12 +254,14 @@ class BucketStorage(Storage):
     def _entry(self, uuid: str) -> str:
         return f"{self._prefix}owners/{self.owner}/{uuid}"
 
-    def _entries(self) -> List[str]:
+    def _entries(self) -> list[str]:
         """The checkpoints that this owner has begun."""
         if not self.owner:
             return []
         folder = self._entry("")
-        return [key[len(folder) :] for key in self._bucket.list(folder) if is_uuid(key[len(folder) :])]
+        return [
+            key[len(folder) :] for key in self._bucket.list(folder) if is_uuid(key[len(folder) :])
+        ]
 
     def _is_whole(self, uuid: str) -> bool:
         try:
@@ -267,7 +270,7 @@ class BucketStorage(Storage):
             return False
         return True
 
-    def _steps(self, key: str) -> Optional[int]:
+    def _steps(self, key: str) -> int | None:
         try:
             steps = _json(self._bucket.get(key)).get(_STEPS)
         except NoObject:
@@ -275,7 +278,7 @@ class BucketStorage(Storage):
         return steps if isinstance(steps, int) else None
 
 
-def _for_each(items: List[_Item], work: Callable[[_Item], None]) -> None:
+def _for_each(items: list[_Item], work: Callable[[_Item], None]) -> None:
     """Several at once; raises what the first raised that failed."""
     with concurrent.futures.ThreadPoolExecutor(_AT_ONCE) as pool:
         pending = [pool.submit(work, item) for item in items]
@@ -288,7 +291,7 @@ def _for_each(items: List[_Item], work: Callable[[_Item], None]) -> None:
             raise
 
 
-def _json(text: bytes) -> Dict[str, Any]:
+def _json(text: bytes) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except ValueError:

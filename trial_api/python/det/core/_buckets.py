@@ -6,11 +6,13 @@ docs/checkpoint-storage.md says how each is addressed and signed.
 from __future__ import annotations
 
 import base64
+import builtins
 import datetime
 import os
 import re
 import urllib.parse
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple
+from collections.abc import Iterator, Mapping
+from typing import Any, Callable
 
 from det._errors import CheckpointError
 from det.core import _credentials
@@ -43,7 +45,7 @@ class S3Bucket(Bucket):
             f"bucket {name}",
             "/" + quote(name, "/"),
         )
-        self._given: Optional[S3Keys] = None
+        self._given: S3Keys | None = None
         if config.get("access_key"):
             self._given = S3Keys(str(config["access_key"]), str(config.get("secret_key") or ""))
         self._lent = _credentials.Lent(_credentials.ask_s3)
@@ -54,7 +56,7 @@ class S3Bucket(Bucket):
         call.body = content
         self._ask(f"write {key}", call)
 
-    def list(self, prefix: str) -> List[str]:
+    def list(self, prefix: str) -> builtins.list[str]:
         query = [("list-type", "2"), ("prefix", prefix)]
         return self._pages(prefix, query, ("continuation-token", "Key", "NextContinuationToken"))
 
@@ -82,7 +84,8 @@ class S3Bucket(Bucket):
 
     def _complete(self, key: str, call: Call, size: int) -> None:
         """S3 may find out that it cannot put the parts together once it has begun to answer: good is
-        only what says so."""
+        only what says so.
+        """
         for left in reversed(range(_COMPLETIONS)):
             answer = self._send(call)
             if answer.ok and b"<CompleteMultipartUploadResult" in answer.body:
@@ -152,7 +155,7 @@ class AzureBucket(Bucket):
         call.body = content
         self._ask(f"write {key}", call)
 
-    def list(self, prefix: str) -> List[str]:
+    def list(self, prefix: str) -> builtins.list[str]:
         query = [("restype", "container"), ("comp", "list"), ("prefix", prefix)]
         return self._pages(prefix, query, ("marker", "Name", "NextMarker"))
 
@@ -182,9 +185,10 @@ class AzureBucket(Bucket):
         self._lent.forget()
 
 
-def azure_account(config: Mapping[str, Any]) -> Tuple[str, str, Optional[bytes], str]:
+def azure_account(config: Mapping[str, Any]) -> tuple[str, str, bytes | None, str]:
     """The Blob service's URL, the account, its key (None without one) and a shared access signature
-    (empty without one)."""
+    (empty without one).
+    """
     text = str(config.get("connection_string") or "")
     if text:
         parts = dict(part.partition("=")[::2] for part in text.split(";") if part.strip())
@@ -215,7 +219,7 @@ def azure_account(config: Mapping[str, Any]) -> Tuple[str, str, Optional[bytes],
         ) from None
 
 
-_KINDS: Dict[str, Callable[[Mapping[str, Any]], Bucket]] = {
+_KINDS: dict[str, Callable[[Mapping[str, Any]], Bucket]] = {
     "s3": S3Bucket,
     "gcs": GoogleBucket,
     "azure": AzureBucket,

@@ -1,5 +1,6 @@
 """Saving and finding checkpoints. A checkpoint is complete or invisible: written aside, synced,
-renamed, then registered. A master that is away hears of it later."""
+renamed, then registered. A master that is away hears of it later.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ import shutil
 import tempfile
 import threading
 import uuid as uuids
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple, Union
+from collections.abc import Iterator, Mapping
+from typing import Any, Callable, Union
 
 from det._errors import CheckpointError, StorageUnreachable
 from det.core import _storage
@@ -24,7 +26,8 @@ Selector = Callable[[str], bool]
 
 class DownloadMode(enum.Enum):
     """LocalWorkersShareDownload: collective on each node, whose first rank does it for all of it.
-    NoSharedDownload: each caller for itself."""
+    NoSharedDownload: each caller for itself.
+    """
 
     LocalWorkersShareDownload = "LOCAL_WORKERS_SHARE_DOWNLOAD"
     NoSharedDownload = "NO_SHARED_DOWNLOAD"
@@ -36,7 +39,7 @@ class PendingCheckpoint:
     def __init__(self, uuid: str) -> None:
         self.uuid = uuid
         self._done = threading.Event()
-        self._error: Optional[BaseException] = None
+        self._error: BaseException | None = None
 
     def done(self) -> bool:
         return self._done.is_set()
@@ -62,30 +65,32 @@ class CheckpointContext:
         distributed: DistributedContext,
         storage: _storage.Storage,
         registry: Registry,
-        latest: Optional[str] = None,
-        latest_steps: Optional[int] = None,
+        latest: str | None = None,
+        latest_steps: int | None = None,
     ) -> None:
         """latest: what this run starts from. latest_steps: how far the trial was at it; what it
-        saved before then may take its place. None: nothing may."""
+        saved before then may take its place. None: nothing may.
+        """
         self._distributed = distributed
         self._storage = storage
         self._registry = registry
         self._latest, self._latest_steps = latest, latest_steps
-        self._channel: Optional[DistributedContext] = None  # Of the saving thread.
-        self._pending: Optional[PendingCheckpoint] = None
+        self._channel: DistributedContext | None = None  # Of the saving thread.
+        self._pending: PendingCheckpoint | None = None
         if distributed.is_chief:
             storage.remove_leftovers()
 
     def upload(
         self,
-        ckpt_dir: Optional[Path],
-        metadata: Optional[Mapping[str, Any]] = None,
+        ckpt_dir: Path | None,
+        metadata: Mapping[str, Any] | None = None,
         *,
         shard: bool = False,
-        selector: Optional[Selector] = None,
+        selector: Selector | None = None,
     ) -> str:
         """Copies the folder's files for which selector(path below it) holds. The uuid. With shard a
-        rank without files gives None."""
+        rank without files gives None.
+        """
 
         def copy(to: pathlib.Path) -> None:
             if ckpt_dir is not None:
@@ -97,8 +102,8 @@ class CheckpointContext:
 
     @contextlib.contextmanager
     def store_path(
-        self, metadata: Optional[Mapping[str, Any]] = None, *, shard: bool = False
-    ) -> Iterator[Tuple[pathlib.Path, str]]:
+        self, metadata: Mapping[str, Any] | None = None, *, shard: bool = False
+    ) -> Iterator[tuple[pathlib.Path, str]]:
         """Gives a folder to write into and the uuid; complete when the block has ended."""
         self.wait()
         saving = self._begin(metadata, shard, self._distributed)
@@ -112,13 +117,14 @@ class CheckpointContext:
 
     def start_save(
         self,
-        metadata: Optional[Mapping[str, Any]],
+        metadata: Mapping[str, Any] | None,
         write: Callable[[pathlib.Path], None],
         *,
         shard: bool = False,
     ) -> PendingCheckpoint:
         """Begins a checkpoint and returns; write(folder) is called on another thread, so it owns
-        what it writes. One at a time: waits for the one before."""
+        what it writes. One at a time: waits for the one before.
+        """
         self.wait()
         if shard and self._channel is None:
             self._channel = self._distributed.fork()
@@ -142,10 +148,11 @@ class CheckpointContext:
         if pending is not None:
             pending.result()
 
-    def newest_whole(self) -> Optional[str]:
+    def newest_whole(self) -> str | None:
         """The checkpoint to go on from, each of its files compared: the one that this run starts
         from, or where it is damaged the newest whole one that the trial saved before. None on a
-        fresh start. Collective. Raises CheckpointError where none is whole."""
+        fresh start. Collective. Raises CheckpointError where none is whole.
+        """
         if self._latest is None:
             return None
         latest: str = self._latest
@@ -153,7 +160,7 @@ class CheckpointContext:
         return str(_told(ranks.is_chief, ranks.broadcast, lambda: self._find_whole(latest)))
 
     def _find_whole(self, latest: str) -> str:
-        damage: Dict[str, str] = {}
+        damage: dict[str, str] = {}
         earlier = [] if self._latest_steps is None else self._storage.saved(self._latest_steps)
         for uuid in [latest] + [uuid for uuid in earlier if uuid != latest]:
             try:
@@ -175,7 +182,7 @@ class CheckpointContext:
         ckpt_dir: Path,
         download_mode: DownloadMode = DownloadMode.LocalWorkersShareDownload,
         *,
-        selector: Optional[Selector] = None,
+        selector: Selector | None = None,
     ) -> None:
         """Copies a checkpoint's files, compared with what was saved, into the folder."""
         self._shared(
@@ -191,10 +198,11 @@ class CheckpointContext:
         storage_id: str,
         download_mode: DownloadMode = DownloadMode.LocalWorkersShareDownload,
         *,
-        selector: Optional[Selector] = None,
+        selector: Selector | None = None,
     ) -> Iterator[pathlib.Path]:
         """A folder with a checkpoint's files, of which selector(path below it) holds, compared with
-        what was saved; to be read only, and in the block."""
+        what was saved; to be read only, and in the block.
+        """
         path = self._shared(download_mode, lambda: self._storage.open(storage_id, selector))
         if selector is None:
             yield path
@@ -204,7 +212,7 @@ class CheckpointContext:
             copy_files(path.absolute(), chosen, selector, os.symlink)
             yield chosen
 
-    def get_metadata(self, storage_id: str) -> Dict[str, Any]:
+    def get_metadata(self, storage_id: str) -> dict[str, Any]:
         """What it was saved with."""
         return self._storage.metadata(storage_id)
 
@@ -214,7 +222,8 @@ class CheckpointContext:
 
     def delete(self, storage_id: str) -> None:
         """All of its files. Refused, with a CheckpointError, while something holds it: a version of
-        a model, or who is to go on from it."""
+        a model, or who is to go on from it.
+        """
         self._storage.require(storage_id)
         # First the word of who knows all that hold it. Should this process die behind it, the
         # master removes the files.
@@ -235,7 +244,7 @@ class CheckpointContext:
         return _told(ranks.is_local_chief, ranks.broadcast_local, step)
 
     def _begin(
-        self, metadata: Optional[Mapping[str, Any]], shard: bool, ranks: DistributedContext
+        self, metadata: Mapping[str, Any] | None, shard: bool, ranks: DistributedContext
     ) -> _Saving:
         if not shard and not self._distributed.is_chief:
             raise RuntimeError(
@@ -250,10 +259,11 @@ class CheckpointContext:
 
 def _told(does: bool, broadcast: Callable[[Any], Any], step: Callable[[], Any]) -> Any:
     """What step() gave on the rank that does it, on all of them. What it raised is raised there,
-    and on the others, which would wait for ever, as a CheckpointError."""
+    and on the others, which would wait for ever, as a CheckpointError.
+    """
     value: Any = None
-    failure: Optional[Exception] = None
-    words: Optional[str] = None
+    failure: Exception | None = None
+    words: str | None = None
     if does:
         try:
             value = step()
@@ -277,7 +287,7 @@ class _Saving:
         storage: _storage.Storage,
         ranks: DistributedContext,
         registry: Registry,
-        metadata: Dict[str, Any],
+        metadata: dict[str, Any],
         trial: DistributedContext,
     ) -> None:
         self._storage, self._ranks, self._registry = storage, ranks, registry
@@ -312,9 +322,9 @@ class _Saving:
             raise
         self._agree(None, files)
 
-    def _agree(self, problem: Optional[str], files: _storage.Files) -> None:
+    def _agree(self, problem: str | None, files: _storage.Files) -> None:
         told = self._ranks.gather((problem, files, self._metadata))
-        outcome: Optional[str] = None
+        outcome: str | None = None
         if told is not None:
             try:
                 self._publish(told)
@@ -325,7 +335,7 @@ class _Saving:
         if outcome is not None:
             raise CheckpointError(outcome)
 
-    def _publish(self, told: List[Tuple[Optional[str], _storage.Files, Dict[str, Any]]]) -> None:
+    def _publish(self, told: list[tuple[str | None, _storage.Files, dict[str, Any]]]) -> None:
         problems = [problem for problem, _, _ in told if problem]
         if problems:
             raise CheckpointError("the checkpoint was not saved: " + "; ".join(problems))
@@ -335,9 +345,9 @@ class _Saving:
         self._registry.saved(self.uuid, metadata, files)
 
 
-def merge_metadata(by_rank: List[Dict[str, Any]]) -> Dict[str, Any]:
+def merge_metadata(by_rank: list[dict[str, Any]]) -> dict[str, Any]:
     """Raises CheckpointError where two ranks say different things under one name."""
-    merged: Dict[str, Any] = {}
+    merged: dict[str, Any] = {}
     for rank, metadata in enumerate(by_rank):
         for name, value in metadata.items():
             if merged.setdefault(name, value) != value:
@@ -351,7 +361,7 @@ def merge_metadata(by_rank: List[Dict[str, Any]]) -> Dict[str, Any]:
 def copy_files(
     source: pathlib.Path,
     target: pathlib.Path,
-    selector: Optional[Selector],
+    selector: Selector | None,
     copy: Callable[[Path, Path], Any] = shutil.copyfile,
 ) -> None:
     """Those for which selector(path below source) holds."""

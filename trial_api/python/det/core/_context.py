@@ -10,10 +10,11 @@ import pathlib
 import signal
 import sys
 import traceback
-from typing import Any, List, Mapping, Optional, Union
+from collections.abc import Mapping
+from typing import Any
 
 from det._errors import CheckpointError, InvalidHP, RunIsOver
-from det._info import ClusterInfo, get_cluster_info
+from det._info import ClusterInfo, connect_to_master, get_cluster_info
 from det._master import Master
 from det.core._bucket_storage import BucketStorage
 from det.core._buckets import is_bucket
@@ -52,15 +53,15 @@ class Context:
 
     def __init__(
         self,
-        info: Optional[ClusterInfo],
+        info: ClusterInfo | None,
         distributed: DistributedContext,
         train: TrainContext,
         searcher: SearcherContext,
         preempt: PreemptContext,
         checkpoint: CheckpointContext,
         tensorboard_mode: TensorboardMode = TensorboardMode.AUTO,
-        master: Optional[Master] = None,
-        queue: Optional[ReportQueue] = None,
+        master: Master | None = None,
+        queue: ReportQueue | None = None,
     ) -> None:
         self.info = info
         self.distributed = distributed
@@ -76,12 +77,13 @@ class Context:
 
     def alert(
         self,
-        title: Optional[str] = None,
-        description: Optional[str] = None,
+        title: str | None = None,
+        description: str | None = None,
         level: Any = "info",
     ) -> None:
         """Tells the webhooks with a trigger of type CUSTOM. level: "debug", "info", "warning",
-        "error", "critical", or an enumeration's member of such a name."""
+        "error", "critical", or an enumeration's member of such a name.
+        """
         name = str(getattr(level, "name", level)).upper().replace("LOG_LEVEL_", "")
         if name not in _LEVELS:
             levels = ", ".join(known.lower() for known in _LEVELS)
@@ -165,8 +167,8 @@ class Context:
 
 def init(
     *,
-    distributed: Optional[DistributedContext] = None,
-    checkpoint_storage: Optional[Union[str, Mapping[str, Any]]] = None,
+    distributed: DistributedContext | None = None,
+    checkpoint_storage: str | Mapping[str, Any] | None = None,
     preempt_mode: PreemptMode = PreemptMode.WorkersAskChief,
     tensorboard_mode: TensorboardMode = TensorboardMode.AUTO,
 ) -> Context:
@@ -205,7 +207,7 @@ def init(
     return context
 
 
-def _ranks(info: Optional[ClusterInfo]) -> DistributedContext:
+def _ranks(info: ClusterInfo | None) -> DistributedContext:
     if os.environ.get("RANK") and os.environ.get("LOCAL_WORLD_SIZE"):
         return DistributedContext.from_torch_distributed()
     if info is not None and len(info.slot_ids) > 1:
@@ -216,7 +218,7 @@ def _ranks(info: Optional[ClusterInfo]) -> DistributedContext:
     return DistributedContext.single()
 
 
-def storage_folder(config: Union[str, Mapping[str, Any]]) -> pathlib.Path:
+def storage_folder(config: str | Mapping[str, Any]) -> pathlib.Path:
     """Of a folder's path or a configuration's checkpoint_storage."""
     if isinstance(config, str):
         return pathlib.Path(config)
@@ -231,19 +233,20 @@ def storage_folder(config: Union[str, Mapping[str, Any]]) -> pathlib.Path:
 
 
 def make_storage(
-    config: Union[str, Mapping[str, Any]], owner: str = "", scratch: Optional[pathlib.Path] = None
+    config: str | Mapping[str, Any], owner: str = "", scratch: pathlib.Path | None = None
 ) -> Storage:
     """Of a folder's path or a configuration's checkpoint_storage. scratch: where files of a bucket
-    are on their way; None: a folder of the system's."""
+    are on their way; None: a folder of the system's.
+    """
     if not isinstance(config, str) and is_bucket(config):
         return BucketStorage(config, owner, scratch)
     return FolderStorage(storage_folder(config), owner)
 
 
 def off_cluster(
-    info: Optional[ClusterInfo],
+    info: ClusterInfo | None,
     distributed: DistributedContext,
-    checkpoint_storage: Optional[Union[str, Mapping[str, Any]]],
+    checkpoint_storage: str | Mapping[str, Any] | None,
     preempt_mode: PreemptMode,
     tensorboard_mode: TensorboardMode,
 ) -> Context:
@@ -264,13 +267,13 @@ def off_cluster(
 def _on_cluster(
     info: ClusterInfo,
     distributed: DistributedContext,
-    checkpoint_storage: Optional[Union[str, Mapping[str, Any]]],
+    checkpoint_storage: str | Mapping[str, Any] | None,
     preempt_mode: PreemptMode,
     tensorboard_mode: TensorboardMode,
 ) -> Context:
     trial = info.trial
     assert trial is not None
-    master = Master.of_task(info)
+    master = connect_to_master(info)
     owner = owner_of_trial(info)
     storage = make_storage(
         checkpoint_storage or trial.checkpoint_dir or trial.config["checkpoint_storage"],
@@ -297,7 +300,9 @@ def _on_cluster(
             queue.forget()
         _end(why)
 
-    watch = PreemptionWatch(Master.of_task(info), info.allocation_id, on_over) if watches else None
+    watch = (
+        PreemptionWatch(connect_to_master(info), info.allocation_id, on_over) if watches else None
+    )
     return Context(
         info,
         distributed,
@@ -329,10 +334,11 @@ def _queue(info: ClusterInfo) -> ReportQueue:
 
 def _end(why: RunIsOver) -> None:
     """Of a run that the master has given up. Not by sys.exit(): other threads are in the middle of
-    things."""
+    things.
+    """
     sys.stdout.flush()
     print(f"ERROR: {why}; this process ends", file=sys.stderr, flush=True)
     os._exit(1)
 
 
-__all__: List[str] = ["Context", "TensorboardMode", "init", "storage_folder"]
+__all__: list[str] = ["Context", "TensorboardMode", "init", "storage_folder"]

@@ -17,7 +17,7 @@ import tempfile
 import threading
 import time
 import urllib.parse
-from typing import Any, Callable, Dict, Optional, Tuple
+from typing import Any, Callable
 
 from det._errors import CheckpointError
 from det.core._http import Answer, NoAnswer, send
@@ -44,7 +44,7 @@ _NO_AZURE = (
 class Lent:
     """Something that `ask` gives for a while: (what, when it ends by time.time()). Any thread."""
 
-    def __init__(self, ask: Callable[[], Tuple[Any, float]]) -> None:
+    def __init__(self, ask: Callable[[], tuple[Any, float]]) -> None:
         self._ask = ask
         self._lock = threading.Lock()
         self._what: Any = None
@@ -66,7 +66,7 @@ def s3_region() -> str:
     return os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1"
 
 
-def ask_s3() -> Tuple[S3Keys, float]:
+def ask_s3() -> tuple[S3Keys, float]:
     env = os.environ
     if env.get("AWS_ACCESS_KEY_ID"):
         return (
@@ -86,7 +86,7 @@ def ask_s3() -> Tuple[S3Keys, float]:
     return lent
 
 
-def _s3_of_file() -> Optional[S3Keys]:
+def _s3_of_file() -> S3Keys | None:
     path = os.environ.get("AWS_SHARED_CREDENTIALS_FILE") or os.path.expanduser("~/.aws/credentials")
     parser = configparser.RawConfigParser()
     try:
@@ -103,7 +103,7 @@ def _s3_of_file() -> Optional[S3Keys]:
     )
 
 
-def _s3_of_container() -> Optional[Tuple[S3Keys, float]]:
+def _s3_of_container() -> tuple[S3Keys, float] | None:
     relative = os.environ.get("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI")
     url = os.environ.get("AWS_CONTAINER_CREDENTIALS_FULL_URI")
     if relative:
@@ -114,7 +114,7 @@ def _s3_of_container() -> Optional[Tuple[S3Keys, float]]:
     return _s3_of(_ask(url, {"Authorization": proof} if proof else {}))
 
 
-def _s3_of_machine() -> Optional[Tuple[S3Keys, float]]:
+def _s3_of_machine() -> tuple[S3Keys, float] | None:
     if os.environ.get("AWS_EC2_METADATA_DISABLED", "").lower() == "true":
         return None
     base = os.environ.get("AWS_EC2_METADATA_SERVICE_ENDPOINT") or "http://169.254.169.254"
@@ -131,7 +131,7 @@ def _s3_of_machine() -> Optional[Tuple[S3Keys, float]]:
     return _s3_of(_ask(roles + names.body.decode().split("\n")[0].strip(), proof))
 
 
-def _s3_of(answer: Optional[Answer]) -> Optional[Tuple[S3Keys, float]]:
+def _s3_of(answer: Answer | None) -> tuple[S3Keys, float] | None:
     told = _json(answer) if answer is not None and answer.ok else {}
     if not told.get("AccessKeyId"):
         return None
@@ -143,7 +143,7 @@ def _s3_of(answer: Optional[Answer]) -> Optional[Tuple[S3Keys, float]]:
     return keys, end.replace(tzinfo=datetime.timezone.utc).timestamp()
 
 
-def ask_google() -> Tuple[str, float]:
+def ask_google() -> tuple[str, float]:
     """A token; an empty one where an emulator asks for none."""
     named = os.environ.get("GOOGLE_APPLICATION_CREDENTIALS")
     path = pathlib.Path(
@@ -164,7 +164,7 @@ def ask_google() -> Tuple[str, float]:
     return _token_of("this machine's account", answer)
 
 
-def _google_of_file(path: pathlib.Path) -> Tuple[str, float]:
+def _google_of_file(path: pathlib.Path) -> tuple[str, float]:
     try:
         account = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -181,7 +181,10 @@ def _google_of_file(path: pathlib.Path) -> Tuple[str, float]:
     elif kind == "authorized_user":
         form = {"grant_type": "refresh_token"}
         form.update(
-            {name: account.get(name, "") for name in ("client_id", "client_secret", "refresh_token")}
+            {
+                name: account.get(name, "")
+                for name in ("client_id", "client_secret", "refresh_token")
+            }
         )
     else:
         raise CheckpointError(
@@ -191,7 +194,7 @@ def _google_of_file(path: pathlib.Path) -> Tuple[str, float]:
     return _token_of(uri, send("POST", uri, headers, urllib.parse.urlencode(form).encode()))
 
 
-def _assertion(account: Dict[str, Any], uri: str) -> str:
+def _assertion(account: dict[str, Any], uri: str) -> str:
     """RFC 7523. The standard library signs with no RSA key; the program openssl does."""
     now = int(time.time())
     claims = {
@@ -224,16 +227,18 @@ def _assertion(account: Dict[str, Any], uri: str) -> str:
     return f"{text}.{_base64url(signed.stdout)}"
 
 
-def ask_azure() -> Tuple[str, float]:
+def ask_azure() -> tuple[str, float]:
     base = os.environ.get("AZURE_POD_IDENTITY_AUTHORITY_HOST") or "http://169.254.169.254"
     query = [("api-version", "2018-02-01"), ("resource", "https://storage.azure.com/")]
-    answer = _ask(f"{base}/metadata/identity/oauth2/token?{query_text(query)}", {"Metadata": "true"})
+    answer = _ask(
+        f"{base}/metadata/identity/oauth2/token?{query_text(query)}", {"Metadata": "true"}
+    )
     if answer is None:
         raise CheckpointError(_NO_AZURE)
     return _token_of("this machine's identity", answer)
 
 
-def _token_of(who: str, answer: Answer) -> Tuple[str, float]:
+def _token_of(who: str, answer: Answer) -> tuple[str, float]:
     _check_passing(who, answer)
     told = _json(answer)
     if not answer.ok or not told.get("access_token"):
@@ -247,7 +252,7 @@ def _token_of(who: str, answer: Answer) -> Tuple[str, float]:
     return str(told["access_token"]), time.time() + seconds
 
 
-def _ask(url: str, headers: Dict[str, str], method: str = "GET") -> Optional[Answer]:
+def _ask(url: str, headers: dict[str, str], method: str = "GET") -> Answer | None:
     """None: there is no such service here."""
     try:
         answer = send(method, url, headers, local=True, timeout=_SOON)
@@ -263,7 +268,7 @@ def _check_passing(who: str, answer: Answer) -> None:
         raise NoAnswer(f"{who} answered {answer.status}")
 
 
-def _json(answer: Answer) -> Dict[str, Any]:
+def _json(answer: Answer) -> dict[str, Any]:
     try:
         told = json.loads(answer.body)
     except ValueError:

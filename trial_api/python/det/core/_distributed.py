@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, List, Optional
+from typing import Any
 
 from det.core import _star
 
@@ -15,11 +15,11 @@ _TIMEOUT = 600.0  # Seconds that ranks wait for each other to start.
 class _Group:
     """Some ranks around the first of them. Collective; one thread at a time."""
 
-    def __init__(self, rank: int, peers: List[_star.Peer]) -> None:
+    def __init__(self, rank: int, peers: list[_star.Peer]) -> None:
         self.rank = rank
         self.peers = peers  # Of the chief: all others in order; of another rank: the chief.
 
-    def gather(self, value: Any) -> Optional[List[Any]]:
+    def gather(self, value: Any) -> list[Any] | None:
         if self.rank != 0:
             self.peers[0].send(_star.pack(value))
             return None
@@ -59,12 +59,12 @@ class DistributedContext:
         *,
         rank: int,
         size: int,
-        local_rank: Optional[int] = None,
-        local_size: Optional[int] = None,
-        cross_rank: Optional[int] = None,
-        cross_size: Optional[int] = None,
-        chief_ip: Optional[str] = None,
-        port: Optional[int] = None,
+        local_rank: int | None = None,
+        local_size: int | None = None,
+        cross_rank: int | None = None,
+        cross_size: int | None = None,
+        chief_ip: str | None = None,
+        port: int | None = None,
     ) -> None:
         self.rank = rank
         self.size = size
@@ -112,7 +112,8 @@ class DistributedContext:
 
     def _connect_local(self) -> _Group:
         """The ranks of a node, around the first of them. Ports are told over the connections that
-        there are already, so that they are free ones."""
+        there are already, so that they are free ones.
+        """
         if self.cross_size == 1:
             return self._all
         first = self.local_rank == 0
@@ -166,18 +167,18 @@ class DistributedContext:
     def is_local_chief(self) -> bool:
         return self.local_rank == 0
 
-    def gather(self, stuff: Any) -> Optional[List[Any]]:
+    def gather(self, stuff: Any) -> list[Any] | None:
         """What each rank gives, in the order of ranks, on rank 0; None on the others."""
         return self._all.gather(stuff)
 
-    def gather_local(self, stuff: Any) -> Optional[List[Any]]:
+    def gather_local(self, stuff: Any) -> list[Any] | None:
         return self._local.gather(stuff)
 
-    def allgather(self, stuff: Any) -> List[Any]:
+    def allgather(self, stuff: Any) -> list[Any]:
         """What each rank gives, in the order of ranks, on every rank."""
         return list(self._all.broadcast(self._all.gather(stuff)))
 
-    def allgather_local(self, stuff: Any) -> List[Any]:
+    def allgather_local(self, stuff: Any) -> list[Any]:
         return list(self._local.broadcast(self._local.gather(stuff)))
 
     def broadcast(self, stuff: Any) -> Any:
@@ -197,7 +198,7 @@ class DistributedContext:
         return cls(rank=0, size=1)
 
     @classmethod
-    def from_torch_distributed(cls, chief_ip: Optional[str] = None) -> DistributedContext:
+    def from_torch_distributed(cls, chief_ip: str | None = None) -> DistributedContext:
         """Of a process that torch's launcher, or ours, has started. Reads the environment."""
         size, local_size = _env_int("WORLD_SIZE"), _env_int("LOCAL_WORLD_SIZE")
         rank = _env_int("RANK")
@@ -212,12 +213,12 @@ class DistributedContext:
         )
 
     @classmethod
-    def from_deepspeed(cls, chief_ip: Optional[str] = None) -> DistributedContext:
+    def from_deepspeed(cls, chief_ip: str | None = None) -> DistributedContext:
         """Of a process that DeepSpeed's launcher, or ours, has started: torch's variables."""
         return cls.from_torch_distributed(chief_ip)
 
     @classmethod
-    def from_horovod(cls, hvd: Any = None, chief_ip: Optional[str] = None) -> DistributedContext:
+    def from_horovod(cls, hvd: Any = None, chief_ip: str | None = None) -> DistributedContext:
         """Of Horovod's module after hvd.init(), or without it of the launcher's environment."""
 
         def read(name: str) -> int:
@@ -234,7 +235,7 @@ class DistributedContext:
         )
 
     @classmethod
-    def from_tf_config(cls, chief_ip: Optional[str] = None) -> DistributedContext:
+    def from_tf_config(cls, chief_ip: str | None = None) -> DistributedContext:
         """Of $TF_CONFIG, one worker a node; without it one rank."""
         told = json.loads(os.environ.get("TF_CONFIG") or "{}")
         workers = (told.get("cluster") or {}).get("worker") or []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import urllib.error
 import urllib.request
-from typing import Any, Dict, Optional
+from typing import Any
 
 _TIMEOUT = 60.0  # Seconds without a byte.
 _SLOWEST = 256 << 10  # Bytes a second: a body's time is measured as a whole.
@@ -14,7 +14,7 @@ _SLOWEST = 256 << 10  # Bytes a second: a body's time is measured as a whole.
 @dataclasses.dataclass
 class Answer:
     status: int
-    headers: Dict[str, str]  # Names in small letters.
+    headers: dict[str, str]  # Names in small letters.
     body: bytes
 
     @property
@@ -43,8 +43,8 @@ _ANY_WAY = urllib.request.build_opener(_KeepRedirects)
 def send(
     method: str,
     url: str,
-    headers: Optional[Dict[str, str]] = None,
-    body: Optional[bytes] = None,
+    headers: dict[str, str] | None = None,
+    body: bytes | None = None,
     local: bool = False,
     timeout: float = _TIMEOUT,
 ) -> Answer:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 
 def _plain(value: Any) -> Any:
@@ -32,7 +33,8 @@ _fast: Any = _make_fast and _make_fast(
 
 def encode(value: Mapping[str, Any]) -> str:
     """JSON text; not-a-number and the infinities as the strings that the master knows for them.
-    Raises TypeError for what is no JSON value."""
+    Raises TypeError for what is no JSON value.
+    """
     try:
         return "".join(_fast(value, 0)) if _fast else _ENCODER.encode(value)
     except ValueError:

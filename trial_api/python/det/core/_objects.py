@@ -6,12 +6,14 @@ docs/checkpoint-storage.md has the rules; base/objects is the same in C++.
 from __future__ import annotations
 
 import abc
+import builtins
 import datetime
 import html
 import pathlib
 import re
 import time
-from typing import BinaryIO, Iterator, List, Optional, Tuple
+from collections.abc import Iterator
+from typing import BinaryIO
 
 from det._errors import CheckpointError, StorageUnreachable
 from det.core._http import Answer, NoAnswer, send
@@ -31,7 +33,8 @@ class NoObject(CheckpointError):
 
 class Bucket(abc.ABC):
     """All calls block; any thread. What fails for the moment is tried several times. Raises
-    CheckpointError naming the bucket, the object and what the server said, never a secret."""
+    CheckpointError naming the bucket, the object and what the server said, never a secret.
+    """
 
     def __init__(self, address: str, name: str, path: str) -> None:
         """address: scheme, host and port. path: of the bucket, percent-encoded."""
@@ -46,13 +49,13 @@ class Bucket(abc.ABC):
     def _put_parts(self, key: str, parts: Iterator[bytes], size: int) -> None: ...
 
     @abc.abstractmethod
-    def list(self, prefix: str) -> List[str]:
+    def list(self, prefix: str) -> builtins.list[str]:
         """The keys that begin so, in order."""
 
     @abc.abstractmethod
     def _sign(self, call: Call, host: str, now: datetime.datetime) -> None: ...
 
-    def _renew(self) -> None:
+    def _renew(self) -> None:  # noqa: B027
         """The server no longer takes what was given; other credentials may be there by now."""
 
     def put_file(self, key: str, path: pathlib.Path) -> None:
@@ -99,17 +102,20 @@ class Bucket(abc.ABC):
         except NoObject:
             pass
 
-    def _call(self, method: str, key: str, query: Optional[List[Tuple[str, str]]] = None) -> Call:
+    def _call(
+        self, method: str, key: str, query: builtins.list[tuple[str, str]] | None = None
+    ) -> Call:
         return Call(method, self._path + (f"/{quote(key, '/')}" if key else ""), query or [])
 
     def _pages(
-        self, prefix: str, query: List[Tuple[str, str]], names: Tuple[str, str, str]
-    ) -> List[str]:
+        self, prefix: str, query: builtins.list[tuple[str, str]], names: tuple[str, str, str]
+    ) -> builtins.list[str]:
         """names: of the parameter that asks for a further page, and of the elements with a key and
-        with what to ask for."""
+        with what to ask for.
+        """
         after, key, following = names
-        keys: List[str] = []
-        more: List[Tuple[str, str]] = []
+        keys: list[str] = []
+        more: list[tuple[str, str]] = []
         while True:
             answer = self._ask(f"list {prefix}", self._call("GET", "", query + more))
             keys += xml_values(answer.body, key)
@@ -181,7 +187,7 @@ def _parts(file: BinaryIO, size: int) -> Iterator[bytes]:
         yield part
 
 
-def xml_values(xml: bytes, name: str) -> List[str]:
+def xml_values(xml: bytes, name: str) -> list[str]:
     found = re.findall(f"<{name}>([^<]*)</{name}>", xml.decode(errors="replace"))
     return [html.unescape(each) for each in found]
 

@@ -16,7 +16,6 @@ import os
 import shutil
 import struct
 import sys
-from typing import Deque, List, Optional, Set, Tuple
 
 from det.core import _segment
 
@@ -25,7 +24,7 @@ _DISK_REFUSES = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS}
 
 
 # A lock belongs to all copies of a process together: one that outlives it would keep it.
-_locks: Set[int] = set()
+_locks: set[int] = set()
 
 
 def _let_go() -> None:
@@ -67,16 +66,16 @@ class Outbox:
         )
         # Of the thread that adds: the segment that is added to, the one before it, sums so far of
         # records on disk and their bytes.
-        self._segment: Optional[_segment.Segment] = None
-        self._previous: Optional[_segment.Segment] = None
+        self._segment: _segment.Segment | None = None
+        self._previous: _segment.Segment | None = None
         self._added, self._bytes = 0, 0
         # Of the thread that takes: the same sums of what it removed; the records that it has read,
         # and where each ends; where it reads on.
         self._removed, self._bytes_removed = 0, 0
-        self._ahead: Deque[Tuple[bytes, Tuple[int, int]]] = collections.deque()
+        self._ahead: collections.deque[tuple[bytes, tuple[int, int]]] = collections.deque()
         self._place = (1, 0)
         # Records that the disk did not take; until they are removed, all that come go behind them.
-        self._memory: Deque[bytes] = collections.deque()
+        self._memory: collections.deque[bytes] = collections.deque()
         self._oldest, self._newest = 1, 0  # Segments on disk.
         self._sent = 0  # All before this segment is sent.
         self._complained = False
@@ -104,14 +103,14 @@ class Outbox:
         self._memory.append(record)
         return True
 
-    def front(self, count: int, size: int) -> List[bytes]:
+    def front(self, count: int, size: int) -> list[bytes]:
         """The first records: one if there is any, at most `count`, about `size` bytes."""
         in_memory = len(self._memory)  # First: while there are any, none comes to the disk.
         self._read_ahead(count)
         waiting = [record for record, _ in self._ahead]
         if in_memory and self._added - self._removed == len(self._ahead):
             waiting += [self._memory[i] for i in range(min(count, in_memory))]
-        found: List[bytes] = []
+        found: list[bytes] = []
         for record in waiting[:count]:
             if found and size < len(record):
                 break
@@ -121,9 +120,10 @@ class Outbox:
 
     def remove_front(self, count: int) -> None:
         """They are sent. REQUIRES that there are as many. Where the disk does not take that, the
-        next run sends some once more, which the master drops."""
+        next run sends some once more, which the master drops.
+        """
         self._read_ahead(count)
-        place: Optional[Tuple[int, int]] = None
+        place: tuple[int, int] | None = None
         for _ in range(count):
             if not self._ahead:
                 self._memory.popleft()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import sys
 import threading
-from typing import Callable, Optional
+from typing import Callable
 
 from det._errors import MasterError, RunIsOver
 from det._master import FIRST_PAUSE, LONGEST_PAUSE, Master
@@ -18,7 +18,8 @@ _LAST_WAIT = 1.0
 
 class PreemptMode(enum.Enum):
     """Who may ask, and whom. WorkersAskChief: collective, all ranks get one answer. ChiefOnly: the
-    chief asks and tells the others itself. WorkersAskMaster: each rank for itself."""
+    chief asks and tells the others itself. WorkersAskMaster: each rank for itself.
+    """
 
     WorkersAskChief = "WORKERS_ASK_CHIEF"
     ChiefOnly = "CHIEF_ONLY"
@@ -32,7 +33,7 @@ class PreemptionWatch:
         self,
         master: Master,
         allocation_id: str,
-        on_over: Optional[Callable[[RunIsOver], None]] = None,
+        on_over: Callable[[RunIsOver], None] | None = None,
     ) -> None:
         self.requested = False
         self._master, self._allocation = master, allocation_id
@@ -78,8 +79,8 @@ class PreemptContext:
         self,
         distributed: DistributedContext,
         mode: PreemptMode = PreemptMode.WorkersAskChief,
-        watch: Optional[PreemptionWatch] = None,
-        master: Optional[Master] = None,
+        watch: PreemptionWatch | None = None,
+        master: Master | None = None,
     ) -> None:
         self._distributed, self._mode = distributed, mode
         self._watch, self._master = watch, master
@@ -87,7 +88,8 @@ class PreemptContext:
 
     def should_preempt(self, auto_ack: bool = True) -> bool:
         """True: save a checkpoint and exit with 0. Asks nobody: costs nothing after each batch (of
-        several ranks one small exchange). auto_ack: True is told to the master as seen."""
+        several ranks one small exchange). auto_ack: True is told to the master as seen.
+        """
         if self._mode is PreemptMode.ChiefOnly and not self._distributed.is_chief:
             raise RuntimeError("preempt_mode ChiefOnly: only rank 0 calls should_preempt()")
         requested = self._watch is not None and self._watch.requested

@@ -7,13 +7,12 @@ import shutil
 import subprocess
 import threading
 import time
-from typing import Dict, List, Optional, Tuple
 
 from det._errors import MasterError
 from det.core._train import TrainContext
 
 _SECTOR = 512
-Sample = Dict[str, Dict[str, float]]  # group -> metric -> value
+Sample = dict[str, dict[str, float]]  # group -> metric -> value
 
 
 class ProfilerContext:
@@ -23,7 +22,7 @@ class ProfilerContext:
         self._train = train
         self._enabled = enabled
         self._stop = threading.Event()
-        self._thread: Optional[threading.Thread] = None
+        self._thread: threading.Thread | None = None
 
     def on(self, sampling_interval: float = 1, samples_per_report: int = 10) -> None:
         """sampling_interval: seconds, at least 0.1; a report is the mean of so many samples."""
@@ -49,7 +48,7 @@ class ProfilerContext:
     def _run(self, interval: float, count: int) -> None:
         machine, number = Machine(), 0
         while True:
-            samples: List[Sample] = []
+            samples: list[Sample] = []
             while len(samples) < count:
                 if self._stop.wait(interval):
                     return
@@ -91,8 +90,8 @@ class Machine:
             sample["gpu"] = self._gpus()
         return sample
 
-    def _counters(self) -> Tuple[float, Dict[str, float]]:
-        told: Dict[str, float] = {}
+    def _counters(self) -> tuple[float, dict[str, float]]:
+        told: dict[str, float] = {}
         for line in _lines("/proc/stat")[:1]:
             ticks = [int(field) for field in line.split()[1:9]]
             told["cpu_total"], told["cpu_idle"] = sum(ticks), ticks[3] + ticks[4]
@@ -109,7 +108,7 @@ class Machine:
                 told["net_sent"] = told.get("net_sent", 0) + int(numbers[8])
         return time.monotonic(), told
 
-    def _gpus(self) -> Dict[str, float]:
+    def _gpus(self) -> dict[str, float]:
         assert self._nvidia is not None
         query = "--query-gpu=uuid,utilization.gpu,memory.free"
         out = subprocess.run(
@@ -126,7 +125,7 @@ class Machine:
         return told
 
 
-def mean(samples: List[Sample]) -> Sample:
+def mean(samples: list[Sample]) -> Sample:
     """Of each metric over the samples that have it."""
     result: Sample = {}
     for group in {group for sample in samples for group in sample}:
@@ -144,7 +143,7 @@ def _free_memory() -> float:
     return 0
 
 
-def _lines(path: str) -> List[str]:
+def _lines(path: str) -> list[str]:
     try:
         with open(path, encoding="utf-8") as file:
             return file.read().splitlines()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from typing import Any, Dict, Mapping, Optional
+from collections.abc import Mapping
+from typing import Any
 
 from det._errors import CheckpointError
 from det._master import Master
@@ -35,7 +36,7 @@ class Registry:
 class ClusterRegistry(Registry):
     """Through the queue of reports, so that a checkpoint comes after the metrics before it."""
 
-    def __init__(self, base: str, master: Master, queue: Optional[ReportQueue]) -> None:
+    def __init__(self, base: str, master: Master, queue: ReportQueue | None) -> None:
         super().__init__(base)
         self._master, self._queue = master, queue
 
@@ -70,7 +71,7 @@ class ClusterRegistry(Registry):
                 "from it"
             )
 
-    def _add(self, report: Dict[str, Any]) -> None:
+    def _add(self, report: dict[str, Any]) -> None:
         if self._queue is not None:
             told = {**report, "reportTime": time_text(time.time_ns())}
             self._queue.add(CHECKPOINT, _json.encode(told).encode())

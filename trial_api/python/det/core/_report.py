@@ -5,7 +5,8 @@ from __future__ import annotations
 import datetime
 import marshal
 import time
-from typing import Any, Dict, List, Mapping, Optional
+from collections.abc import Mapping
+from typing import Any
 
 from det.core import _json
 
@@ -17,10 +18,11 @@ def pack(
     group: str,
     steps_completed: int,
     metrics: Mapping[str, Any],
-    batch_metrics: Optional[List[Mapping[str, Any]]] = None,
+    batch_metrics: list[Mapping[str, Any]] | None = None,
 ) -> bytes:
     """Of now. Plain numbers become JSON later, by unpack(): here that would be half of what a
-    report costs the training thread. Raises TypeError for what is no JSON value."""
+    report costs the training thread. Raises TypeError for what is no JSON value.
+    """
     nanoseconds = time.time_ns()
     if not batch_metrics and type(metrics) is dict and type(steps_completed) is int:
         for name, value in metrics.items():
@@ -41,9 +43,9 @@ def _text(
     steps_completed: int,
     nanoseconds: int,
     metrics: Mapping[str, Any],
-    batch_metrics: Optional[List[Mapping[str, Any]]] = None,
+    batch_metrics: list[Mapping[str, Any]] | None = None,
 ) -> str:
-    report: Dict[str, Any] = {
+    report: dict[str, Any] = {
         "group": group,
         "stepsCompleted": steps_completed,
         "reportTime": time_text(nanoseconds),

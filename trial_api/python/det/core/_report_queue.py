@@ -7,10 +7,10 @@ import os
 import sys
 import threading
 import time
-from typing import Any, Callable, List, Optional, Tuple
+from typing import Any, Callable
 
 from det._errors import MasterError, RunIsOver
-from det._info import ClusterInfo
+from det._info import ClusterInfo, connect_to_master
 from det._master import Master
 from det.core import _report
 from det.core._outbox import Outbox
@@ -50,7 +50,7 @@ class ReportQueue:
         folder: str,
         run: int,
         limit: int = 64 << 20,
-        on_over: Optional[Callable[[RunIsOver], None]] = None,
+        on_over: Callable[[RunIsOver], None] | None = None,
         last_try: float = _LAST_TRY,
     ) -> None:
         self._master = master
@@ -61,14 +61,14 @@ class ReportQueue:
         self._adding = threading.Lock()
         self._changed = threading.Condition()
         self._wake = threading.Event()
-        self._progress: Optional[float] = None
+        self._progress: float | None = None
         self._added = len(self._outbox)  # The number of the newest record.
         self._sent = 0
-        self._best: Tuple[int, bool] = (0, True)  # The master's word: of which record, what.
+        self._best: tuple[int, bool] = (0, True)  # The master's word: of which record, what.
         self._busy = True  # With what earlier runs have left.
         self._urgent = False
         self._stopping = False
-        self._failure: Optional[MasterError] = None
+        self._failure: MasterError | None = None
         self._thread = threading.Thread(target=self._send_all, name="det-reports", daemon=True)
         self._thread.start()
 
@@ -97,7 +97,8 @@ class ReportQueue:
 
     def best(self, number: int) -> bool:
         """Whether that validation is the best that the experiment has seen; True where the master
-        does not say so in time."""
+        does not say so in time.
+        """
         with self._changed:
             self._changed.wait_for(
                 lambda: self._sent >= number or self._failure or self._master.away, _WORD
@@ -110,7 +111,7 @@ class ReportQueue:
             self._progress = progress
         self._wake.set()
 
-    def flush(self, timeout: Optional[float] = None) -> bool:
+    def flush(self, timeout: float | None = None) -> bool:
         """Waits until the master has everything; False when the time is over."""
         with self._changed:
             self._urgent = True
@@ -124,7 +125,8 @@ class ReportQueue:
 
     def close(self, wait: bool) -> None:
         """With wait: until the master has everything. Else tries briefly; what is left is for the
-        trial's next run on this node."""
+        trial's next run on this node.
+        """
         try:
             self.flush(None if wait else self._last_try)
         finally:
@@ -194,7 +196,7 @@ class ReportQueue:
             self._changed.notify_all()
         return bool(records)
 
-    def _send(self, records: List[bytes], run: int) -> Tuple[int, bool]:
+    def _send(self, records: list[bytes], run: int) -> tuple[int, bool]:
         """Sends the first ones; how many, and the master's word to the last of them."""
         if records[0][:1] == CHECKPOINT:
             self._post("ReportCheckpoint", json.loads(records[0][1:]))
@@ -209,7 +211,7 @@ class ReportQueue:
         answer = self._master.post(SERVICE + "ReportMetrics", self._batch(records[:count], run))
         return count, bool(answer.get("bestSoFar", False))
 
-    def _batch(self, records: List[bytes], run: int) -> bytes:
+    def _batch(self, records: list[bytes], run: int) -> bytes:
         head = json.dumps(
             {"allocationId": self._allocation, "trialId": self._trial, "trialRunId": run}
         ).encode()
@@ -267,12 +269,12 @@ def folder_of_trial(info: ClusterInfo) -> str:
 
 
 def queue_of_run(
-    info: ClusterInfo, on_over: Optional[Callable[[RunIsOver], None]] = None
+    info: ClusterInfo, on_over: Callable[[RunIsOver], None] | None = None
 ) -> ReportQueue:
     """Of the task that this process belongs to. Raises BlockingIOError when another has it."""
     assert info.trial is not None
     return ReportQueue(
-        Master.of_task(info),
+        connect_to_master(info),
         info.allocation_id,
         info.trial.trial_id,
         folder_of_trial(info),
@@ -285,7 +287,8 @@ def queue_of_run(
 def send_unsent(info: ClusterInfo) -> None:
     """What this run's processes have reported, but not sent before they ended, one that was killed
     while the master was away among them. Waits for the master as long as the user is patient; what
-    cannot be sent stays for the trial's next run on this node, with a warning."""
+    cannot be sent stays for the trial's next run on this node, with a warning.
+    """
     if info.trial is None:
         return
     if not os.path.isdir(os.path.join(folder_of_trial(info), str(info.trial.trial_run_id))):
@@ -303,7 +306,8 @@ def send_unsent(info: ClusterInfo) -> None:
 
 def _when_free(info: ClusterInfo) -> ReportQueue:
     """A process that was killed may take a while to be gone. Raises BlockingIOError when another has
-    it for longer."""
+    it for longer.
+    """
     until = time.monotonic() + _END_OF_OTHERS
     while True:
         try:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from typing import Any, Iterator, List, Mapping, Optional
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from det.core._distributed import DistributedContext
 from det.core._train import TrainContext
@@ -42,13 +43,14 @@ class SearcherOperation:
 class SearcherContext:
     """`operations()` is one of the length of `searcher.max_length`, off the cluster of one epoch.
     `validate_at`: lengths at which the search compares trials; a validation at exactly these loses
-    nothing."""
+    nothing.
+    """
 
     def __init__(
         self,
         config: Mapping[str, Any],
         distributed: DistributedContext,
-        validate_at: List[int],
+        validate_at: list[int],
         train: TrainContext,
     ) -> None:
         self._searcher = dict(config.get("searcher") or {})
@@ -57,7 +59,7 @@ class SearcherContext:
         self.validate_at = validate_at
 
     @property
-    def max_length(self) -> Optional[Mapping[str, int]]:
+    def max_length(self) -> Mapping[str, int] | None:
         length = self._searcher.get("max_length")
         return {"batches": length} if isinstance(length, int) else length
 
@@ -83,6 +85,6 @@ class SearcherContext:
         unit, count = next(iter(length.items()))
         return iter([SearcherOperation(int(count), unit, ranks.is_chief, self._train)])
 
-    def get_configured_units(self) -> Optional[str]:
+    def get_configured_units(self) -> str | None:
         length = self.max_length
         return next(iter(length)) if length else None

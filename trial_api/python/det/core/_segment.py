@@ -7,7 +7,7 @@ import mmap
 import os
 import struct
 import zlib
-from typing import Iterator, Optional, Tuple
+from collections.abc import Iterator
 
 _FRAME = struct.Struct("<II")
 OVERHEAD = _FRAME.size  # Bytes of a record beside its own.
@@ -38,7 +38,8 @@ class Segment:
 
     def put(self, record: bytes) -> bool:
         """Of at least one byte. False where it has no room. Raises OSError where the disk takes
-        none."""
+        none.
+        """
         start, end = self.end, self.end + OVERHEAD + len(record)
         if end > self.room:
             return False
@@ -66,7 +67,7 @@ def path_of(folder: str, number: int) -> str:
     return os.path.join(folder, f"segment.{number}")
 
 
-def read(folder: str, number: int, offset: int) -> Iterator[Tuple[bytes, int]]:
+def read(folder: str, number: int, offset: int) -> Iterator[tuple[bytes, int]]:
     """The records from there on, and where each ends. Of a segment that is not there none."""
     try:
         with open(path_of(folder, number), "rb") as file:
@@ -82,7 +83,7 @@ def read(folder: str, number: int, offset: int) -> Iterator[Tuple[bytes, int]]:
         yield record, offset
 
 
-def _map(file: int, size: int) -> Optional[mmap.mmap]:
+def _map(file: int, size: int) -> mmap.mmap | None:
     """The file, grown to `size`; None where its file system has no mapped files."""
     try:
         os.posix_fallocate(file, 0, size)  # Else a full disk would end the process, by SIGBUS.

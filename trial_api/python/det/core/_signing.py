@@ -11,7 +11,6 @@ import datetime
 import hashlib
 import hmac
 import urllib.parse
-from typing import Dict, List, Optional, Tuple
 
 AZURE_VERSION = "2021-08-06"
 _PLAIN = "-_.~"
@@ -23,8 +22,8 @@ class Call:
 
     method: str
     path: str
-    query: List[Tuple[str, str]] = dataclasses.field(default_factory=list)
-    headers: Dict[str, str] = dataclasses.field(default_factory=dict)
+    query: list[tuple[str, str]] = dataclasses.field(default_factory=list)
+    headers: dict[str, str] = dataclasses.field(default_factory=dict)
     body: bytes = b""
 
 
@@ -42,13 +41,11 @@ def quote(text: str, also: str = "") -> str:
     return urllib.parse.quote(text, safe=_PLAIN + also)
 
 
-def query_text(query: List[Tuple[str, str]]) -> str:
+def query_text(query: list[tuple[str, str]]) -> str:
     return "&".join(f"{quote(name)}={quote(value)}" for name, value in query)
 
 
-def sign_s3(
-    call: Call, host: str, keys: S3Keys, region: str, now: datetime.datetime
-) -> None:
+def sign_s3(call: Call, host: str, keys: S3Keys, region: str, now: datetime.datetime) -> None:
     """Adds the headers that prove who makes this call to `host`. `now`: in UTC.
 
     docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html
@@ -78,7 +75,7 @@ def sign_s3(
     )
 
 
-def sign_azure(call: Call, account: str, key: Optional[bytes], now: datetime.datetime) -> None:
+def sign_azure(call: Call, account: str, key: bytes | None, now: datetime.datetime) -> None:
     """Adds x-ms-date, x-ms-version and, with a key, the signature. `now`: in UTC.
 
     learn.microsoft.com/rest/api/storageservices/authorize-with-shared-key
@@ -86,8 +83,7 @@ def sign_azure(call: Call, account: str, key: Optional[bytes], now: datetime.dat
     days = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
     months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
     call.headers["x-ms-date"] = (
-        f"{days[now.weekday()]}, {now.day:02} {months[now.month - 1]} {now.year} "
-        f"{now:%H:%M:%S} GMT"
+        f"{days[now.weekday()]}, {now.day:02} {months[now.month - 1]} {now.year} {now:%H:%M:%S} GMT"
     )
     call.headers["x-ms-version"] = AZURE_VERSION
     if key is None:

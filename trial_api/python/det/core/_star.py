@@ -15,7 +15,7 @@ import secrets
 import socket
 import struct
 import time
-from typing import Any, Dict, List, Tuple
+from typing import Any
 
 _HANDSHAKE_SECONDS = 30.0
 _CHALLENGE_BYTES = 32
@@ -67,9 +67,9 @@ class Chief:
         self._server = socket.create_server((host, port), backlog=1024)
         self.port: int = self._server.getsockname()[1]
 
-    def accept(self, size: int, key: bytes, timeout: float) -> List[Peer]:
+    def accept(self, size: int, key: bytes, timeout: float) -> list[Peer]:
         """Waits for ranks 1 to size - 1; in this order. Whoever cannot prove itself is let go."""
-        peers: Dict[int, Peer] = {}
+        peers: dict[int, Peer] = {}
         deadline = time.monotonic() + timeout
         while len(peers) < size - 1:
             self._server.settimeout(max(deadline - time.monotonic(), 0.001))
@@ -93,9 +93,10 @@ class Chief:
         self._server.close()
 
 
-def join(address: Tuple[str, int], rank: int, key: bytes, timeout: float) -> Peer:
+def join(address: tuple[str, int], rank: int, key: bytes, timeout: float) -> Peer:
     """Connects to the chief, which may not listen yet, or still on behalf of a context that it is about
-    to close."""
+    to close.
+    """
     deadline = time.monotonic() + timeout
     while True:
         try:
@@ -122,7 +123,8 @@ def join(address: Tuple[str, int], rank: int, key: bytes, timeout: float) -> Pee
 
 def admit(connection: socket.socket, key: bytes) -> Peer:
     """The other end of what join() has opened. Raises OSError or ValueError for one that cannot prove
-    itself."""
+    itself.
+    """
     return Peer(connection, _admit(connection, key))
 
 
@@ -163,9 +165,7 @@ def _receive_challenge(connection: socket.socket) -> bytes:
 def _introduce(connection: socket.socket, rank: int, key: bytes, challenge: bytes) -> None:
     mine = secrets.token_bytes(_CHALLENGE_BYTES)
     connection.sendall(struct.pack("!I", rank) + mine + _proof(key, b"rank", challenge, rank))
-    if not hmac.compare_digest(
-        _receive_exactly(connection, 32), _proof(key, b"chief", mine, rank)
-    ):
+    if not hmac.compare_digest(_receive_exactly(connection, 32), _proof(key, b"chief", mine, rank)):
         raise ValueError("wrong proof")
     connection.settimeout(None)
 

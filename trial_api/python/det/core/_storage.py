@@ -14,13 +14,14 @@ import os
 import pathlib
 import shutil
 import uuid as uuids
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple
+from collections.abc import Iterator, Mapping
+from typing import Any, Callable, Optional
 
 from det._errors import CheckpointError
 
 METADATA, MANIFEST = "metadata.json", "manifest.json"
 _HAS_MANIFEST = "has_manifest"  # In metadata.json, of ours: one whose manifest is gone is damaged.
-Files = List[Dict[str, Any]]  # path, size, sha256
+Files = list[dict[str, Any]]  # path, size, sha256
 # Where a file of a folder goes, both below it; None: nowhere.
 Place = Callable[[pathlib.Path], Optional[pathlib.Path]]
 
@@ -36,7 +37,8 @@ def as_it_is(path: pathlib.Path) -> pathlib.Path:
 class Storage(abc.ABC):
     """`owner`, of letters, digits, '_' and '-', marks what is half written, and stands in the
     manifest of what is whole; no two runs that live at the same time may share it. Raises
-    CheckpointError."""
+    CheckpointError.
+    """
 
     owner: str
     place: str  # For people.
@@ -50,9 +52,10 @@ class Storage(abc.ABC):
         """What this rank has written, now durable."""
 
     @abc.abstractmethod
-    def publish(self, uuid: str, by_rank: List[Files], metadata: Mapping[str, Any]) -> Files:
+    def publish(self, uuid: str, by_rank: list[Files], metadata: Mapping[str, Any]) -> Files:
         """Merges the ranks' files and makes the checkpoint visible. All of its files. Two ranks may
-        have the same file if it is the same."""
+        have the same file if it is the same.
+        """
 
     @abc.abstractmethod
     def remove(self, uuid: str) -> None:
@@ -67,23 +70,26 @@ class Storage(abc.ABC):
         """What an earlier run with the same owner has left half written."""
 
     @abc.abstractmethod
-    def saved(self, max_steps: int) -> List[str]:
+    def saved(self, max_steps: int) -> list[str]:
         """The checkpoints that this owner has published, of at most so many steps_completed, newest
-        first. Says nothing of their files."""
+        first. Says nothing of their files.
+        """
 
     @abc.abstractmethod
-    def metadata(self, uuid: str) -> Dict[str, Any]:
+    def metadata(self, uuid: str) -> dict[str, Any]:
         """What it was saved with."""
 
     @abc.abstractmethod
-    def open(self, uuid: str, selector: Optional[Selector] = None) -> pathlib.Path:
+    def open(self, uuid: str, selector: Selector | None = None) -> pathlib.Path:
         """A folder with the files, at least those of which selector(path below it) holds, each
-        compared with the manifest. One without a manifest, of another library, is taken as it is."""
+        compared with the manifest. One without a manifest, of another library, is taken as it is.
+        """
 
     @abc.abstractmethod
     def copy_beside(self, source: pathlib.Path, name: str, place: Place = as_it_is) -> None:
         """Files of a folder that have changed, beside the checkpoints, below `name`, where `place`
-        says."""
+        says.
+        """
 
 
 class FolderStorage(Storage):
@@ -102,7 +108,7 @@ class FolderStorage(Storage):
         root = self._aside(uuid) / f"rank-{rank}"
         return list(or_error(lambda: describe(root)))
 
-    def publish(self, uuid: str, by_rank: List[Files], metadata: Mapping[str, Any]) -> Files:
+    def publish(self, uuid: str, by_rank: list[Files], metadata: Mapping[str, Any]) -> Files:
         refuse_conflicts(by_rank)
         return list(or_error(lambda: self._publish(uuid, by_rank, metadata)))
 
@@ -119,7 +125,7 @@ class FolderStorage(Storage):
                 if path.name.startswith(self._prefix) and is_uuid(path.name[len(self._prefix) :]):
                     shutil.rmtree(path, ignore_errors=True)
 
-    def saved(self, max_steps: int) -> List[str]:
+    def saved(self, max_steps: int) -> list[str]:
         found = []
         for path in self.base.iterdir() if self.owner and self.base.is_dir() else ():
             if is_uuid(path.name) and _json(path / MANIFEST).get("owner") == self.owner:
@@ -128,13 +134,13 @@ class FolderStorage(Storage):
                     found.append((steps, path.name))
         return [name for _, name in sorted(found, reverse=True)]
 
-    def metadata(self, uuid: str) -> Dict[str, Any]:
+    def metadata(self, uuid: str) -> dict[str, Any]:
         path = self._folder(uuid) / METADATA
         if not path.exists():
             raise CheckpointError(f"checkpoint {uuid} is not complete: {path} is missing")
         return shown_metadata(_json(path))
 
-    def open(self, uuid: str, selector: Optional[Selector] = None) -> pathlib.Path:
+    def open(self, uuid: str, selector: Selector | None = None) -> pathlib.Path:
         folder = self._folder(uuid)
         try:
             if not (folder / MANIFEST).exists():
@@ -169,10 +175,10 @@ class FolderStorage(Storage):
             raise CheckpointError(f"there is no checkpoint {uuid} in {self.base}")
         return folder
 
-    def _publish(self, uuid: str, by_rank: List[Files], metadata: Mapping[str, Any]) -> Files:
+    def _publish(self, uuid: str, by_rank: list[Files], metadata: Mapping[str, Any]) -> Files:
         merged = self._aside(uuid) / "merged"
         merged.mkdir(parents=True)
-        files: Dict[str, Dict[str, Any]] = {}
+        files: dict[str, dict[str, Any]] = {}
         for rank, listed in enumerate(by_rank):
             for file in listed:
                 if file["path"] in files:
@@ -205,7 +211,7 @@ def manifest_text(owner: str, files: Files) -> bytes:
     return (json.dumps({"owner": owner, "files": files}, indent=1) + "\n").encode()
 
 
-def shown_metadata(metadata: Mapping[str, Any]) -> Dict[str, Any]:
+def shown_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in metadata.items() if name != _HAS_MANIFEST}
 
 
@@ -217,7 +223,7 @@ def refuse_lost_manifest(uuid: str, metadata: Mapping[str, Any]) -> None:
         )
 
 
-def placed(source: pathlib.Path, place: Place) -> Iterator[Tuple[pathlib.Path, pathlib.Path]]:
+def placed(source: pathlib.Path, place: Place) -> Iterator[tuple[pathlib.Path, pathlib.Path]]:
     """The files of a folder, if there is one, and where each goes."""
     for path in source.rglob("*") if source.is_dir() else ():
         to = place(path.relative_to(source)) if path.is_file() else None
@@ -240,9 +246,9 @@ def _same(one: pathlib.Path, other: pathlib.Path) -> bool:
     return a.st_size == b.st_size and int(a.st_mtime) <= int(b.st_mtime)
 
 
-def refuse_conflicts(by_rank: List[Files]) -> None:
+def refuse_conflicts(by_rank: list[Files]) -> None:
     """Raises CheckpointError where two ranks have different files of one name."""
-    known: Dict[str, Any] = {METADATA: None, MANIFEST: None}
+    known: dict[str, Any] = {METADATA: None, MANIFEST: None}
     for rank, listed in enumerate(by_rank):
         for file in listed:
             if known.setdefault(file["path"], file["sha256"]) != file["sha256"]:
@@ -264,7 +270,7 @@ def describe(root: pathlib.Path) -> Files:
     return files
 
 
-def describe_file(root: pathlib.Path, path: pathlib.Path) -> Dict[str, Any]:
+def describe_file(root: pathlib.Path, path: pathlib.Path) -> dict[str, Any]:
     return {
         "path": path.relative_to(root).as_posix(),
         "size": path.stat().st_size,
@@ -297,7 +303,7 @@ def is_uuid(text: str) -> bool:
         return False
 
 
-def _json(path: pathlib.Path) -> Dict[str, Any]:
+def _json(path: pathlib.Path) -> dict[str, Any]:
     """An object; an empty one when there is none."""
     try:
         told = json.loads(path.read_text(encoding="utf-8"))
@@ -306,7 +312,7 @@ def _json(path: pathlib.Path) -> Dict[str, Any]:
     return told if isinstance(told, dict) else {}
 
 
-def verify(uuid: str, folder: pathlib.Path, file: Dict[str, Any]) -> None:
+def verify(uuid: str, folder: pathlib.Path, file: dict[str, Any]) -> None:
     path = folder / file["path"]
     where = f"checkpoint {uuid}: file {path}"
     if not path.is_file():

@@ -6,7 +6,8 @@ import enum
 import pathlib
 import sys
 import threading
-from typing import Any, Callable, Dict, List, Mapping, Optional
+from collections.abc import Mapping
+from typing import Any, Callable
 
 from det._errors import MasterError
 from det._info import TrialInfo
@@ -41,10 +42,11 @@ class TrainContext:
         steps_completed: int,
         metrics: Mapping[str, Any],
         *,
-        batch_metrics: Optional[List[Mapping[str, Any]]] = None,
+        batch_metrics: list[Mapping[str, Any]] | None = None,
     ) -> None:
         """Of a group of any name without '.'. One report per steps_completed: the master keeps the
-        first, so what belongs together is reported together."""
+        first, so what belongs together is reported together.
+        """
         _check(group, steps_completed, metrics)
         self._report(group, steps_completed, metrics, batch_metrics)
 
@@ -52,7 +54,7 @@ class TrainContext:
         self,
         steps_completed: int,
         metrics: Mapping[str, Any],
-        batch_metrics: Optional[List[Mapping[str, Any]]] = None,
+        batch_metrics: list[Mapping[str, Any]] | None = None,
     ) -> None:
         self.report_metrics("training", steps_completed, metrics, batch_metrics=batch_metrics)
 
@@ -60,7 +62,8 @@ class TrainContext:
         self, steps_completed: int, metrics: Mapping[str, Any], *, ask_best: bool = False
     ) -> bool:
         """With ask_best waits up to a second for the master's word on whether this is the best
-        validation of the experiment; True where it does not say, and without ask_best."""
+        validation of the experiment; True where it does not say, and without ask_best.
+        """
         _check("validation", steps_completed, metrics)
         return self._report("validation", steps_completed, metrics, None, ask_best)
 
@@ -69,7 +72,7 @@ class TrainContext:
         group: str,
         steps_completed: int,
         metrics: Mapping[str, Any],
-        batch_metrics: Optional[List[Mapping[str, Any]]],
+        batch_metrics: list[Mapping[str, Any]] | None,
         ask_best: bool = False,
     ) -> bool:
         raise NotImplementedError
@@ -86,15 +89,15 @@ class TrainContext:
         """A word for people: "training", "validating"."""
         raise NotImplementedError
 
-    def get_experiment_best_validation(self) -> Optional[float]:
+    def get_experiment_best_validation(self) -> float | None:
         """The best of the searcher's metric in the experiment; None before the first."""
         raise NotImplementedError
 
-    def get_metadata(self) -> Optional[Dict[str, Any]]:
+    def get_metadata(self) -> dict[str, Any] | None:
         """What was said of this run by set_metadata."""
         raise NotImplementedError
 
-    def set_metadata(self, metadata: Dict[str, Any]) -> None:
+    def set_metadata(self, metadata: dict[str, Any]) -> None:
         """Replaces it: any JSON of at most 64 KiB."""
         raise NotImplementedError
 
@@ -103,7 +106,7 @@ class TrainContext:
         raise NotImplementedError
 
     def upload_tensorboard_files(
-        self, selector: Optional[Selector] = None, mangler: Optional[Mangler] = None
+        self, selector: Selector | None = None, mangler: Mangler | None = None
     ) -> None:
         """Copies event files that have changed beside the checkpoints: those for which
         selector(path) holds, as mangler(path, rank). Both paths are relative to the folder of
@@ -121,14 +124,15 @@ class TrainContext:
 
 class ClusterTrain(TrainContext):
     """The twin on the cluster. `queue`: None on ranks other than the chief. `upload`: brings what has
-    changed in the folder of event files beside the checkpoints, to the place that is said."""
+    changed in the folder of event files beside the checkpoints, to the place that is said.
+    """
 
     def __init__(
         self,
         trial: TrialInfo,
         allocation_id: str,
         master: Master,
-        queue: Optional[ReportQueue],
+        queue: ReportQueue | None,
         tensorboard: pathlib.Path,
         rank: int,
         upload: Callable[[pathlib.Path, _storage.Place], None],
@@ -138,23 +142,21 @@ class ClusterTrain(TrainContext):
         self._tensorboard, self._rank, self._upload = tensorboard, rank, upload
         self._uploading = threading.Lock()  # Also beside training.
         self._status = ""
-        self._last: Dict[str, int] = {}  # Group -> steps of its newest report.
+        self._last: dict[str, int] = {}  # Group -> steps of its newest report.
 
     def _report(
         self,
         group: str,
         steps_completed: int,
         metrics: Mapping[str, Any],
-        batch_metrics: Optional[List[Mapping[str, Any]]],
+        batch_metrics: list[Mapping[str, Any]] | None,
         ask_best: bool = False,
     ) -> bool:
         if self._queue is None:
             return True
         self._warn_of_repetition(group, steps_completed)
         kind = VALIDATION if group == "validation" else METRICS
-        number = self._queue.add(
-            kind, _report.pack(group, steps_completed, metrics, batch_metrics)
-        )
+        number = self._queue.add(kind, _report.pack(group, steps_completed, metrics, batch_metrics))
         return self._queue.best(number) if ask_best else True
 
     def _warn_of_repetition(self, group: str, steps_completed: int) -> None:
@@ -195,7 +197,7 @@ class ClusterTrain(TrainContext):
             except MasterError as error:
                 print(f"WARNING: {error}", file=sys.stderr)
 
-    def get_experiment_best_validation(self) -> Optional[float]:
+    def get_experiment_best_validation(self) -> float | None:
         if self._queue:
             self._queue.flush()
         try:
@@ -209,10 +211,10 @@ class ClusterTrain(TrainContext):
             raise
         return float(best["metric"])
 
-    def get_metadata(self) -> Optional[Dict[str, Any]]:
+    def get_metadata(self) -> dict[str, Any] | None:
         return self._master.get(f"/api/v1/runs/{self._trial.trial_id}/metadata").get("metadata")
 
-    def set_metadata(self, metadata: Dict[str, Any]) -> None:
+    def set_metadata(self, metadata: dict[str, Any]) -> None:
         self._master.post(
             f"/api/v1/runs/{self._trial.trial_id}/metadata",
             {"runId": self._trial.trial_id, "metadata": metadata},
@@ -223,9 +225,9 @@ class ClusterTrain(TrainContext):
         return self._tensorboard
 
     def upload_tensorboard_files(
-        self, selector: Optional[Selector] = None, mangler: Optional[Mangler] = None
+        self, selector: Selector | None = None, mangler: Mangler | None = None
     ) -> None:
-        def place(path: pathlib.Path) -> Optional[pathlib.Path]:
+        def place(path: pathlib.Path) -> pathlib.Path | None:
             if selector is not None and not selector(path):
                 return None
             return path if mangler is None else _inside(pathlib.Path(mangler(path, self._rank)))
@@ -244,14 +246,14 @@ class PrintedTrain(TrainContext):
     def __init__(self, chief: bool, rank: int) -> None:
         self._chief = chief
         self._tensorboard = pathlib.Path("tensorboard", f"rank-{rank}")
-        self._metadata: Dict[str, Any] = {}
+        self._metadata: dict[str, Any] = {}
 
     def _report(
         self,
         group: str,
         steps_completed: int,
         metrics: Mapping[str, Any],
-        batch_metrics: Optional[List[Mapping[str, Any]]],
+        batch_metrics: list[Mapping[str, Any]] | None,
         ask_best: bool = False,
     ) -> bool:
         if self._chief:
@@ -268,13 +270,13 @@ class PrintedTrain(TrainContext):
     def set_status(self, status: str) -> None:
         pass
 
-    def get_experiment_best_validation(self) -> Optional[float]:
+    def get_experiment_best_validation(self) -> float | None:
         return None
 
-    def get_metadata(self) -> Optional[Dict[str, Any]]:
+    def get_metadata(self) -> dict[str, Any] | None:
         return self._metadata
 
-    def set_metadata(self, metadata: Dict[str, Any]) -> None:
+    def set_metadata(self, metadata: dict[str, Any]) -> None:
         self._metadata = dict(metadata)
 
     def get_tensorboard_path(self) -> pathlib.Path:
@@ -282,7 +284,7 @@ class PrintedTrain(TrainContext):
         return self._tensorboard
 
     def upload_tensorboard_files(
-        self, selector: Optional[Selector] = None, mangler: Optional[Mangler] = None
+        self, selector: Selector | None = None, mangler: Mangler | None = None
     ) -> None:
         pass
 

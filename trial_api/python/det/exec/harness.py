@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from typing import Any, List
+from typing import Any
 
 
 def load_class(named: str) -> Any:
@@ -33,7 +33,7 @@ def load_class(named: str) -> Any:
     return found
 
 
-def main(arguments: List[str]) -> int:
+def main(arguments: list[str]) -> int:
     if len(arguments) != 1:
         print("usage: python3 -m det.exec.harness module:Class", file=sys.stderr)
         return 2

@@ -10,7 +10,8 @@ import os
 import pathlib
 import shutil
 import urllib.parse
-from typing import Any, Callable, Collection, Dict, Iterable, List, Mapping, Optional, Union
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Callable
 
 from det._errors import CheckpointError
 from det.core._buckets import is_bucket, open_bucket, prefix_of
@@ -40,19 +41,19 @@ class DownloadMode(enum.Enum):
 class Checkpoint:
     """One checkpoint, as it was when it was asked for."""
 
-    def __init__(self, session: Session, told: Dict[str, Any]) -> None:
+    def __init__(self, session: Session, told: dict[str, Any]) -> None:
         self._session = session
         self.uuid = str(told["uuid"])
         self.state = CheckpointState(
             str(told.get("state") or "STATE_UNSPECIFIED").replace("STATE_", "", 1)
         )
-        self.metadata: Dict[str, Any] = told.get("metadata") or {}
+        self.metadata: dict[str, Any] = told.get("metadata") or {}
         self.resources = {name: int(size) for name, size in (told.get("resources") or {}).items()}
         self.report_time = str(told.get("reportTime") or "")
         self.storage_path = str(told.get("storagePath") or "")
-        self.training: Dict[str, Any] = told.get("training") or {}
+        self.training: dict[str, Any] = told.get("training") or {}
 
-    def value(self, metric: Optional[str]) -> Optional[float]:
+    def value(self, metric: str | None) -> float | None:
         """Of a validation metric at this checkpoint, or of the searcher's; None without it."""
         if metric is None:
             found: Any = self.training.get("searcherMetric")
@@ -63,13 +64,14 @@ class Checkpoint:
 
     def download(
         self,
-        path: Optional[Union[str, "os.PathLike[str]"]] = None,
-        mode: Union[str, DownloadMode] = DownloadMode.AUTO,
+        path: str | os.PathLike[str] | None = None,
+        mode: str | DownloadMode = DownloadMode.AUTO,
     ) -> str:
         """Into the folder, `checkpoints/<uuid>` without one; its path. mode: "direct" from the
         storage, a bucket with the credentials that this machine has; "master" through the master;
         "auto": direct where the storage is a folder that is mounted. Files are compared with what was
-        saved. Raises ValueError for another mode."""
+        saved. Raises ValueError for another mode.
+        """
         mode = DownloadMode(mode)
         for name in self.resources:
             _check_inside(name)
@@ -125,9 +127,10 @@ class Checkpoint:
         told = self._session.delete("/api/v1/checkpoints", {"checkpointUuids": [self.uuid]})
         self._check_held(told)
 
-    def remove_files(self, globs: List[str]) -> None:
+    def remove_files(self, globs: list[str]) -> None:
         """Those that a pattern of globs names; "**" all. What is left can be downloaded, but nobody
-        starts from it. Refused as delete() is."""
+        starts from it. Refused as delete() is.
+        """
         body = {"checkpointUuids": [self.uuid], "checkpointGlobs": globs}
         self._check_held(self._session.post("/api/v1/checkpoints/rm", body))
 
@@ -140,18 +143,18 @@ class Checkpoint:
         gone = set(keys)
         self._set_metadata({k: v for k, v in self.metadata.items() if k not in gone})
 
-    def get_metrics(self, group: Optional[str] = None) -> List[Dict[str, Any]]:
+    def get_metrics(self, group: str | None = None) -> list[dict[str, Any]]:
         """The reports that belong to this checkpoint: of its trial at its steps."""
         path = f"/api/v1/checkpoints/{self.uuid}/metrics"
         told = self._session.get(path, metricGroup=group)
         return [dict(report) for report in told.get("metrics") or []]
 
-    def _set_metadata(self, metadata: Dict[str, Any]) -> None:
+    def _set_metadata(self, metadata: dict[str, Any]) -> None:
         body = {"checkpoint": {"uuid": self.uuid, "metadata": metadata}}
         told = self._session.post(f"/api/v1/checkpoints/{self.uuid}/metadata", body)
         self.metadata = (told.get("checkpoint") or {}).get("metadata") or metadata
 
-    def _check_held(self, told: Dict[str, Any]) -> None:
+    def _check_held(self, told: dict[str, Any]) -> None:
         kept = told.get("kept")
         if kept:
             raise CheckpointError(f"checkpoint {self.uuid} is held by {kept[0].get('holder')}")
@@ -168,7 +171,7 @@ def _check_inside(name: str) -> None:
 
 
 def best_of(
-    checkpoints: List[Checkpoint], metric: Optional[str], smaller_is_better: bool
+    checkpoints: list[Checkpoint], metric: str | None, smaller_is_better: bool
 ) -> Checkpoint:
     """Raises ValueError where none has the metric."""
     valued = [(c.value(metric), c) for c in checkpoints]
@@ -180,11 +183,11 @@ def best_of(
 
 
 class ModelVersion:
-    def __init__(self, session: Session, told: Dict[str, Any]) -> None:
+    def __init__(self, session: Session, told: dict[str, Any]) -> None:
         self._session = session
         self.model_version = int(told["version"])
         self.name = str(told.get("name") or "")
-        self.metadata: Dict[str, Any] = told.get("metadata") or {}
+        self.metadata: dict[str, Any] = told.get("metadata") or {}
         self.model_id = int((told.get("model") or {}).get("id") or 0)
         self.checkpoint = Checkpoint(session, told["checkpoint"])
 
@@ -211,25 +214,25 @@ class ModelVersion:
 class Model:
     """A model of the registry."""
 
-    def __init__(self, session: Session, told: Dict[str, Any]) -> None:
+    def __init__(self, session: Session, told: dict[str, Any]) -> None:
         self._session = session
         self.model_id = int(told["id"])
         self.name = str(told["name"])
         self.description = str(told.get("description") or "")
-        self.metadata: Dict[str, Any] = told.get("metadata") or {}
-        self.labels: List[str] = told.get("labels") or []
+        self.metadata: dict[str, Any] = told.get("metadata") or {}
+        self.labels: list[str] = told.get("labels") or []
         self.archived = bool(told.get("archived"))
         self._path = f"/api/v1/models/{self.model_id}"
 
     def register_version(
-        self, checkpoint_uuid: str, name: str = "", metadata: Optional[Dict[str, Any]] = None
+        self, checkpoint_uuid: str, name: str = "", metadata: dict[str, Any] | None = None
     ) -> ModelVersion:
         """The next version; its checkpoint is held from then on."""
         body = {"checkpointUuid": checkpoint_uuid, "name": name, "metadata": metadata or {}}
         told = self._session.post(f"{self._path}/versions", body)
         return ModelVersion(self._session, told["modelVersion"])
 
-    def get_version(self, version: int = -1) -> Optional[ModelVersion]:
+    def get_version(self, version: int = -1) -> ModelVersion | None:
         """-1: the newest; None without one."""
         if version == -1:
             versions = self.list_versions()
@@ -237,7 +240,7 @@ class Model:
         told = self._session.get(f"{self._path}/versions/{version}")
         return ModelVersion(self._session, told["modelVersion"])
 
-    def list_versions(self) -> List[ModelVersion]:
+    def list_versions(self) -> list[ModelVersion]:
         """From the first to the newest."""
         found = self._session.pages(f"{self._path}/versions", "modelVersions")
         return sorted(
@@ -274,7 +277,7 @@ class Model:
     def move_to_workspace(self, workspace_id: int) -> None:
         self._session.post(f"{self._path}/move", {"destinationWorkspaceId": workspace_id})
 
-    def _set_metadata(self, metadata: Dict[str, Any]) -> None:
+    def _set_metadata(self, metadata: dict[str, Any]) -> None:
         self._patch(metadata=metadata)
         self.metadata = metadata
 

@@ -7,7 +7,8 @@ import fnmatch
 import os
 import pathlib
 import stat
-from typing import Any, Dict, Iterable, List, Sequence, Union
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 LIMIT = 95 << 20  # Bytes.
 _ALWAYS = [".git", "__pycache__", "*.pyc", ".ipynb_checkpoints", ".DS_Store", "*.egg-info"]
@@ -15,11 +16,12 @@ _FILE, _LINK, _FOLDER = 48, 50, 53  # Types as in a tar header.
 
 
 def read_context(
-    model_dir: Union[str, "os.PathLike[str]"],
-    includes: Iterable[Union[str, "os.PathLike[str]"]] = (),
-) -> List[Dict[str, Any]]:
+    model_dir: str | os.PathLike[str],
+    includes: Iterable[str | os.PathLike[str]] = (),
+) -> list[dict[str, Any]]:
     """All files below but what .detignore leaves out, and besides, by their names, the files and
-    folders of `includes`. Raises ValueError naming what does not fit."""
+    folders of `includes`. Raises ValueError naming what does not fit.
+    """
     root = pathlib.Path(model_dir)
     if not root.is_dir():
         raise ValueError(f"{root} is no directory")
@@ -38,7 +40,7 @@ def read_context(
     return files
 
 
-def _rules(root: pathlib.Path) -> List[str]:
+def _rules(root: pathlib.Path) -> list[str]:
     path = root / ".detignore"
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     return _ALWAYS + [line.strip() for line in lines if line.strip() and line[0] != "#"]
@@ -59,8 +61,8 @@ def ignored(path: str, folder: bool, rules: Sequence[str]) -> bool:
     return result
 
 
-def _read(top: pathlib.Path, root: pathlib.Path, rules: Sequence[str]) -> List[Dict[str, Any]]:
-    files: List[Dict[str, Any]] = []
+def _read(top: pathlib.Path, root: pathlib.Path, rules: Sequence[str]) -> list[dict[str, Any]]:
+    files: list[dict[str, Any]] = []
     for folder, folders, names in os.walk(top):
         below = pathlib.Path(folder)
         kept = [
@@ -76,7 +78,7 @@ def _read(top: pathlib.Path, root: pathlib.Path, rules: Sequence[str]) -> List[D
     return files
 
 
-def _entry(path: pathlib.Path, root: pathlib.Path) -> Dict[str, Any]:
+def _entry(path: pathlib.Path, root: pathlib.Path) -> dict[str, Any]:
     status = path.lstat()
     if stat.S_ISLNK(status.st_mode):
         kind, content = _LINK, os.readlink(path).encode()

@@ -7,7 +7,8 @@ import os
 import pathlib
 import urllib.parse
 import uuid
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Union
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Union
 
 from det.experimental import _user, _workspace
 from det.experimental._checkpoint import Checkpoint, Model
@@ -33,30 +34,31 @@ class Determined:
 
     def __init__(
         self,
-        master: Optional[str] = None,
-        user: Optional[str] = None,
-        password: Optional[str] = None,
-        cert_path: Optional[str] = None,
-        cert_name: Optional[str] = None,
+        master: str | None = None,
+        user: str | None = None,
+        password: str | None = None,
+        cert_path: str | None = None,
+        cert_name: str | None = None,
     ) -> None:
         self._session: Session = connect(master, user, password, cert_path, cert_name)
 
     def create_experiment(
         self,
-        config: Union[str, pathlib.Path, Mapping[str, Any]],
-        model_dir: Optional[Path] = None,
+        config: str | pathlib.Path | Mapping[str, Any],
+        model_dir: Path | None = None,
         includes: Iterable[Path] = (),
-        parent_id: Optional[int] = None,
-        project_id: Optional[int] = None,
-        template: Optional[str] = None,
+        parent_id: int | None = None,
+        project_id: int | None = None,
+        template: str | None = None,
     ) -> Experiment:
         """Creates and starts one. config: a mapping, or the path of a YAML file. Raises ValueError
-        for a directory that does not fit, MasterError for what the master refuses."""
+        for a directory that does not fit, MasterError for what the master refuses.
+        """
         if isinstance(config, Mapping):
             text, name = json.dumps(config), ""  # JSON is YAML.
         else:
             text, name = pathlib.Path(config).read_text(encoding="utf-8"), str(config)
-        body: Dict[str, Any] = {
+        body: dict[str, Any] = {
             "config": text,
             "configPath": name,
             "activate": True,
@@ -76,7 +78,8 @@ class Determined:
         self, sort_by: Any = None, order_by: Any = None, **filters: Any
     ) -> Iterator[Experiment]:
         """sort_by: an ExperimentSortBy. filters: those of GetExperiments, such as name="mnist",
-        archived=False, project_id=3 or states=[ExperimentState.PAUSED]."""
+        archived=False, project_id=3 or states=[ExperimentState.PAUSED].
+        """
         if "states" in filters:
             filters["states"] = [
                 f"STATE_{one.value}" if isinstance(one, ExperimentState) else one
@@ -97,11 +100,11 @@ class Determined:
         self,
         name: str,
         description: str = "",
-        metadata: Optional[Dict[str, Any]] = None,
-        labels: Optional[List[str]] = None,
-        workspace_name: Optional[str] = None,
+        metadata: dict[str, Any] | None = None,
+        labels: list[str] | None = None,
+        workspace_name: str | None = None,
     ) -> Model:
-        body: Dict[str, Any] = {
+        body: dict[str, Any] = {
             "name": name,
             "description": description,
             "metadata": metadata or {},
@@ -111,12 +114,12 @@ class Determined:
             body["workspaceName"] = workspace_name
         return Model(self._session, self._session.post("/api/v1/models", body)["model"])
 
-    def get_model(self, identifier: Union[str, int]) -> Model:
+    def get_model(self, identifier: str | int) -> Model:
         """By name or number."""
         quoted = urllib.parse.quote(str(identifier), safe="")
         return Model(self._session, self._session.get(f"/api/v1/models/{quoted}")["model"])
 
-    def get_models(self, sort_by: Any = None, order_by: Any = None, **filters: Any) -> List[Model]:
+    def get_models(self, sort_by: Any = None, order_by: Any = None, **filters: Any) -> list[Model]:
         """sort_by: a ModelSortBy. filters: those of GetModels, such as workspace_names=["vision"]."""
         by = {"sortBy": sort_by, "orderBy": order_by}
         found = self._session.pages("/api/v1/models", "models", **by, **filters)
@@ -124,12 +127,12 @@ class Determined:
 
     list_models = get_models
 
-    def get_model_labels(self) -> List[str]:
+    def get_model_labels(self) -> list[str]:
         """All that models have."""
         return list(self._session.get("/api/v1/model/labels").get("labels") or [])
 
     def stream_trials_metrics(
-        self, trial_ids: List[int], group: Optional[str] = None
+        self, trial_ids: list[int], group: str | None = None
     ) -> Iterator[TrialMetrics]:
         """All reports of some trials, or those of a group."""
         return iter_metrics(self._session, trial_ids, group)
@@ -140,11 +143,11 @@ class Determined:
         told = self._session.post("/api/v1/workspaces", {"name": name})
         return Workspace(self._session, told["workspace"])
 
-    def get_workspace(self, identifier: Union[str, int]) -> Workspace:
+    def get_workspace(self, identifier: str | int) -> Workspace:
         """By name or number."""
         return _workspace.get_workspace(self._session, identifier)
 
-    def list_workspaces(self, **filters: Any) -> List[Workspace]:
+    def list_workspaces(self, **filters: Any) -> list[Workspace]:
         return _workspace.list_workspaces(self._session, **filters)
 
     def delete_workspace(self, name: str) -> None:
@@ -154,12 +157,12 @@ class Determined:
         told = self._session.get(f"/api/v1/projects/{project_id}")
         return Project(self._session, told["project"])
 
-    def list_resource_pools(self) -> List[ResourcePool]:
+    def list_resource_pools(self) -> list[ResourcePool]:
         found = self._session.pages("/api/v1/resource-pools", "resourcePools")
         return [ResourcePool(self._session, str(told["name"])) for told in found]
 
     def create_user(
-        self, username: str, admin: bool, password: Optional[str] = None, remote: bool = False
+        self, username: str, admin: bool, password: str | None = None, remote: bool = False
     ) -> User:
         """remote: who signs in elsewhere, and has no password here."""
         return _user.create_user(self._session, username, admin, password, remote)
@@ -170,7 +173,7 @@ class Determined:
     def get_user_by_name(self, user_name: str) -> User:
         return _user.get_user_by_name(self._session, user_name)
 
-    def list_users(self, active: Optional[bool] = None) -> List[User]:
+    def list_users(self, active: bool | None = None) -> list[User]:
         """active: only these, or only the others."""
         return _user.list_users(self._session, active)
 

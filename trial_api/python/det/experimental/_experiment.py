@@ -9,7 +9,8 @@ import itertools
 import json
 import pathlib
 import time
-from typing import Any, Collection, Dict, Iterator, List, Optional
+from collections.abc import Collection, Iterator
+from typing import Any
 
 from det._errors import MasterError
 from det.experimental._checkpoint import Checkpoint, best_of
@@ -59,25 +60,25 @@ class TrialMetrics:
     group: str
     steps_completed: int
     end_time: str
-    metrics: Dict[str, Any]
+    metrics: dict[str, Any]
 
 
 class Trial:
     """One trial; what it is at the time of reload()."""
 
-    def __init__(self, session: Session, told: Dict[str, Any]) -> None:
+    def __init__(self, session: Session, told: dict[str, Any]) -> None:
         self._session = session
         self.id = int(told["id"])
         self._take(told)
 
-    def _take(self, told: Dict[str, Any]) -> None:
+    def _take(self, told: dict[str, Any]) -> None:
         self.experiment_id = int(told.get("experimentId") or 0)
         self.state = TrialState.of(told.get("state") or "STATE_UNSPECIFIED")
-        self.hparams: Dict[str, Any] = told.get("hparams") or {}
+        self.hparams: dict[str, Any] = told.get("hparams") or {}
         self.restarts = int(told.get("restarts") or 0)
 
     @property
-    def summary_metrics(self) -> Dict[str, Any]:
+    def summary_metrics(self) -> dict[str, Any]:
         """Of what it has reported by now: by group and name the count, sum, min, max, last and such."""
         own = {"kind": "field", "columnName": "id", "operator": "=", "value": self.id}
         group = {"kind": "group", "conjunction": "and", "children": [own]}
@@ -102,23 +103,24 @@ class Trial:
 
     logs = iter_logs
 
-    def iter_metrics(self, group: Optional[str] = None) -> Iterator[TrialMetrics]:
+    def iter_metrics(self, group: str | None = None) -> Iterator[TrialMetrics]:
         """All reports, or those of a group, in their order."""
         yield from iter_metrics(self._session, [self.id], group)
 
-    def list_metrics(self, group: Optional[str] = None) -> List[TrialMetrics]:
+    def list_metrics(self, group: str | None = None) -> list[TrialMetrics]:
         return list(self.iter_metrics(group))
 
     def list_checkpoints(
-        self, sort_by: Any = None, order_by: Any = None, max_results: Optional[int] = None
-    ) -> List[Checkpoint]:
+        self, sort_by: Any = None, order_by: Any = None, max_results: int | None = None
+    ) -> list[Checkpoint]:
         """The complete ones; without sort_by (a CheckpointSortBy, or a validation metric's name)
-        oldest first."""
+        oldest first.
+        """
         path = f"/api/v1/trials/{self.id}/checkpoints"
         return _checkpoints(self._session, path, sort_by, order_by, max_results)
 
     def top_checkpoint(
-        self, sort_by: Optional[str] = None, smaller_is_better: Optional[bool] = None
+        self, sort_by: str | None = None, smaller_is_better: bool | None = None
     ) -> Checkpoint:
         """The best by a validation metric, or the searcher's. Raises ValueError without one."""
         smaller = smaller_is_better
@@ -133,18 +135,18 @@ class Trial:
 class Experiment:
     """One experiment; what it is at the time of reload()."""
 
-    def __init__(self, session: Session, told: Dict[str, Any]) -> None:
+    def __init__(self, session: Session, told: dict[str, Any]) -> None:
         self._session = session
         self.id = int(told["id"])
         self._take(told)
 
-    def _take(self, told: Dict[str, Any]) -> None:
+    def _take(self, told: dict[str, Any]) -> None:
         self.name = str(told.get("name") or "")
         self.description = str(told.get("description") or "")
-        self.labels: List[str] = told.get("labels") or []
+        self.labels: list[str] = told.get("labels") or []
         self.notes = str(told.get("notes") or "")
         self.archived = bool(told.get("archived"))
-        self.config: Dict[str, Any] = told.get("config") or {}
+        self.config: dict[str, Any] = told.get("config") or {}
         self.state = ExperimentState.of(told.get("state") or "STATE_UNSPECIFIED")
         self.state_reason = str(told.get("stateReason") or "")
         self.progress = float(told.get("progress") or 0)
@@ -185,7 +187,7 @@ class Experiment:
                 raise ValueError(f"experiment {self.id} is {self.state.value} and has no trial")
             time.sleep(interval)
 
-    def list_trials(self, sort_by: Any = None, order_by: Any = None) -> List[Trial]:
+    def list_trials(self, sort_by: Any = None, order_by: Any = None) -> list[Trial]:
         """sort_by: a TrialSortBy; order_by: an OrderBy."""
         path = f"/api/v1/experiments/{self.id}/trials"
         found = self._session.pages(path, "trials", sortBy=sort_by, orderBy=order_by)
@@ -194,24 +196,26 @@ class Experiment:
     get_trials = list_trials
 
     def list_checkpoints(
-        self, sort_by: Any = None, order_by: Any = None, max_results: Optional[int] = None
-    ) -> List[Checkpoint]:
+        self, sort_by: Any = None, order_by: Any = None, max_results: int | None = None
+    ) -> list[Checkpoint]:
         """The complete ones of all trials; sort_by: a CheckpointSortBy, or a validation metric's
-        name."""
+        name.
+        """
         path = f"/api/v1/experiments/{self.id}/checkpoints"
         return _checkpoints(self._session, path, sort_by, order_by, max_results)
 
     def top_checkpoint(
-        self, sort_by: Optional[str] = None, smaller_is_better: Optional[bool] = None
+        self, sort_by: str | None = None, smaller_is_better: bool | None = None
     ) -> Checkpoint:
         """The best by a validation metric, or the searcher's. Raises ValueError without one."""
         return self.top_n_checkpoints(1, sort_by, smaller_is_better)[0]
 
     def top_n_checkpoints(
-        self, limit: int, sort_by: Optional[str] = None, smaller_is_better: Optional[bool] = None
-    ) -> List[Checkpoint]:
+        self, limit: int, sort_by: str | None = None, smaller_is_better: bool | None = None
+    ) -> list[Checkpoint]:
         smaller = self.smaller_is_better if smaller_is_better is None else smaller_is_better
-        left, found = self.list_checkpoints(), []
+        left = self.list_checkpoints()
+        found: list[Checkpoint] = []
         while len(found) < limit and (left or not found):
             best = best_of(left, sort_by, smaller)
             found.append(best)
@@ -260,7 +264,7 @@ class Experiment:
     def remove_label(self, label: str) -> None:
         self.set_labels([known for known in self.labels if known != label])
 
-    def download_code(self, output_dir: Optional[str] = None) -> str:
+    def download_code(self, output_dir: str | None = None) -> str:
         """The files that it was created with, as a .tgz in that folder, or here; its path."""
         told = self._session.get(f"/api/v1/experiments/{self.id}/model_def")
         path = pathlib.Path(output_dir or ".", f"experiment_{self.id}_model_def.tgz")
@@ -292,7 +296,7 @@ def get_experiment(session: Session, experiment_id: int) -> Experiment:
 
 
 def iter_metrics(
-    session: Session, trial_ids: List[int], group: Optional[str]
+    session: Session, trial_ids: list[int], group: str | None
 ) -> Iterator[TrialMetrics]:
     for told in session.lines(
         "/api/v1/trials/metrics/trial_metrics", trialIds=trial_ids, group=group
@@ -309,8 +313,8 @@ def iter_metrics(
 
 
 def _checkpoints(
-    session: Session, path: str, sort_by: Any, order_by: Any, most: Optional[int]
-) -> List[Checkpoint]:
+    session: Session, path: str, sort_by: Any, order_by: Any, most: int | None
+) -> list[Checkpoint]:
     found = session.pages(path, "checkpoints", **of_checkpoints(sort_by, order_by))
     complete = (told for told in found if told.get("state") == "STATE_COMPLETED")
     return [Checkpoint(session, told) for told in itertools.islice(complete, most)]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from typing import Any, Collection, Dict, List
+from collections.abc import Collection
+from typing import Any
 
 
 class OrderBy(enum.Enum):
@@ -58,16 +59,17 @@ class ModelSortBy(enum.Enum):
 ExperimentOrderBy = TrialOrderBy = CheckpointOrderBy = ModelOrderBy = OrderBy
 
 
-def in_order(labels: Collection[str]) -> List[str]:
+def in_order(labels: Collection[str]) -> list[str]:
     """As they are given; those of a set by the alphabet. Raises TypeError for a single one."""
     if isinstance(labels, str):
         raise TypeError(f"labels is {labels!r}: give a list or a set of labels")
     return list(labels) if isinstance(labels, (list, tuple)) else sorted(labels)
 
 
-def of_checkpoints(sort_by: Any, order_by: Any) -> Dict[str, Any]:
+def of_checkpoints(sort_by: Any, order_by: Any) -> dict[str, Any]:
     """The query for a list of checkpoints. sort_by: a CheckpointSortBy, or the name of a metric of
-    validations."""
+    validations.
+    """
     if not isinstance(sort_by, (str, CheckpointSortBy, type(None))):
         raise TypeError(f"sort_by is {sort_by!r}: give a CheckpointSortBy, or a metric's name")
     by = "sortByMetric" if isinstance(sort_by, str) else "sortByAttr"

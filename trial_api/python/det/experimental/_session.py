@@ -8,7 +8,8 @@ import os
 import pathlib
 import urllib.parse
 import uuid
-from typing import Any, Dict, Iterator, List, Optional
+from collections.abc import Iterator
+from typing import Any
 
 from det._errors import MasterError
 from det._master import Master
@@ -23,24 +24,24 @@ class Session:
     def __init__(self, master: Master) -> None:
         self._master = master
 
-    def get(self, path: str, **query: Any) -> Dict[str, Any]:
+    def get(self, path: str, **query: Any) -> dict[str, Any]:
         return self._master.get(path + _query(query))
 
-    def post(self, path: str, body: Any = None) -> Dict[str, Any]:
+    def post(self, path: str, body: Any = None) -> dict[str, Any]:
         # A repetition, after an answer that was lost, makes nothing twice.
         key = {"Idempotency-Key": str(uuid.uuid4())}
         return self._master.call("POST", path, {} if body is None else body, headers=key)
 
-    def patch(self, path: str, body: Any) -> Dict[str, Any]:
+    def patch(self, path: str, body: Any) -> dict[str, Any]:
         return self._master.call("PATCH", path, body)
 
-    def put(self, path: str, body: Any) -> Dict[str, Any]:
+    def put(self, path: str, body: Any) -> dict[str, Any]:
         return self._master.call("PUT", path, body)
 
-    def delete(self, path: str, body: Any = None) -> Dict[str, Any]:
+    def delete(self, path: str, body: Any = None) -> dict[str, Any]:
         return self._master.call("DELETE", path, body)
 
-    def lines(self, path: str, **query: Any) -> Iterator[Dict[str, Any]]:
+    def lines(self, path: str, **query: Any) -> Iterator[dict[str, Any]]:
         """Of a stream. A connection is of one call, so it is one of its own."""
         with self._master.another() as master:
             yield from master.lines(path + _query(query))
@@ -50,7 +51,7 @@ class Session:
         offset = 0
         while True:
             told = self.get(path, offset=offset, limit=_PAGE, **query)
-            found: List[Any] = told.get(name) or []
+            found: list[Any] = told.get(name) or []
             yield from found
             offset += len(found)
             if not found or offset >= int((told.get("pagination") or {}).get("total", offset)):
@@ -58,15 +59,16 @@ class Session:
 
 
 def connect(
-    master: Optional[str] = None,
-    user: Optional[str] = None,
-    password: Optional[str] = None,
-    cert_path: Optional[str] = None,
-    cert_name: Optional[str] = None,
+    master: str | None = None,
+    user: str | None = None,
+    password: str | None = None,
+    cert_path: str | None = None,
+    cert_name: str | None = None,
 ) -> Session:
     """What is left out is of the environment: DET_MASTER, DET_USER, DET_PASS, DET_USER_TOKEN, and
     DET_MASTER_CERT_FILE; without a password, of who is signed in by `det user login`. Raises
-    MasterError."""
+    MasterError.
+    """
     url = canonical_url(master or os.environ.get("DET_MASTER") or "http://localhost:8080")
     cert = cert_path or os.environ.get("DET_MASTER_CERT_FILE")
     name = cert_name or os.environ.get("DET_MASTER_CERT_NAME")
@@ -93,7 +95,7 @@ def canonical_url(url: str) -> str:
     return f"{parts.scheme}://{parts.hostname}:{port}{parts.path.rstrip('/')}"
 
 
-def cached_token(url: str, user: Optional[str]) -> Optional[str]:
+def cached_token(url: str, user: str | None) -> str | None:
     """Of the file that the command line keeps; the active user's where none is named."""
     folder = os.environ.get("DET_DEBUG_CONFIG_PATH")
     if not folder:
@@ -108,7 +110,7 @@ def cached_token(url: str, user: Optional[str]) -> Optional[str]:
     return str(token) if token else None
 
 
-def _query(query: Dict[str, Any]) -> str:
+def _query(query: dict[str, Any]) -> str:
     given = {name: value for name, value in query.items() if value is not None}
     for name, value in given.items():
         if isinstance(value, bool):

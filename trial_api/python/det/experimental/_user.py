@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 import urllib.parse
-from typing import Any, Dict, List, Optional
+from typing import Any
 
 from det.experimental._session import Session
 
 
 class User:
     """Who may log in; what is known of them at the time of reload(). What others than administrators
-    may change is their own display name and password."""
+    may change is their own display name and password.
+    """
 
-    def __init__(self, session: Session, told: Dict[str, Any]) -> None:
+    def __init__(self, session: Session, told: dict[str, Any]) -> None:
         self._session = session
         self.user_id = int(told["id"])
         self._take(told)
 
-    def _take(self, told: Dict[str, Any]) -> None:
+    def _take(self, told: dict[str, Any]) -> None:
         self.username = str(told.get("username") or "")
         self.admin = bool(told.get("admin"))
         self.active = bool(told.get("active"))
         self.remote = bool(told.get("remote"))
         self.display_name = str(told.get("displayName") or "")
-        agent: Dict[str, Any] = told.get("agentUserGroup") or {}
-        self.agent_uid: Optional[int] = agent.get("agentUid")
-        self.agent_gid: Optional[int] = agent.get("agentGid")
-        self.agent_user: Optional[str] = agent.get("agentUser")
-        self.agent_group: Optional[str] = agent.get("agentGroup")
+        agent: dict[str, Any] = told.get("agentUserGroup") or {}
+        self.agent_uid: int | None = agent.get("agentUid")
+        self.agent_gid: int | None = agent.get("agentGid")
+        self.agent_user: str | None = agent.get("agentUser")
+        self.agent_group: str | None = agent.get("agentGroup")
 
     def reload(self) -> User:
         self._take(self._session.get(f"/api/v1/users/{self.user_id}")["user"])
@@ -50,10 +51,10 @@ class User:
 
     def link_with_agent(
         self,
-        agent_gid: Optional[int] = None,
-        agent_uid: Optional[int] = None,
-        agent_group: Optional[str] = None,
-        agent_user: Optional[str] = None,
+        agent_gid: int | None = None,
+        agent_uid: int | None = None,
+        agent_group: str | None = None,
+        agent_user: str | None = None,
     ) -> None:
         """As whom their tasks run on the nodes."""
         told = {
@@ -73,10 +74,10 @@ class User:
 
 
 def create_user(
-    session: Session, username: str, admin: bool, password: Optional[str], remote: bool
+    session: Session, username: str, admin: bool, password: str | None, remote: bool
 ) -> User:
     user = {"username": username, "admin": admin, "active": True, "remote": remote}
-    body: Dict[str, Any] = {"user": user}
+    body: dict[str, Any] = {"user": user}
     if password is not None:
         body["password"] = password
     return User(session, session.post("/api/v1/users", body)["user"])
@@ -91,7 +92,7 @@ def get_user_by_name(session: Session, username: str) -> User:
     return User(session, session.get(f"/api/v1/users/{quoted}/by-username")["user"])
 
 
-def list_users(session: Session, active: Optional[bool]) -> List[User]:
+def list_users(session: Session, active: bool | None) -> list[User]:
     found = session.pages("/api/v1/users", "users", active=active)
     return [User(session, told) for told in found]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import urllib.parse
-from typing import Any, Dict, List, Optional, Union
+from typing import Any
 
 from det._errors import MasterError
 from det.experimental._session import Session
@@ -12,12 +12,12 @@ from det.experimental._session import Session
 class Project:
     """Experiments that belong together; what it is at the time of reload()."""
 
-    def __init__(self, session: Session, told: Dict[str, Any]) -> None:
+    def __init__(self, session: Session, told: dict[str, Any]) -> None:
         self._session = session
         self.id = int(told["id"])
         self._take(told)
 
-    def _take(self, told: Dict[str, Any]) -> None:
+    def _take(self, told: dict[str, Any]) -> None:
         self.name = str(told.get("name") or "")
         self.description = str(told.get("description") or "")
         self.workspace_id = int(told.get("workspaceId") or 0)
@@ -26,7 +26,7 @@ class Project:
         self.n_experiments = int(told.get("numExperiments") or 0)
         self.n_active_experiments = int(told.get("numActiveExperiments") or 0)
         self.key = str(told.get("key") or "")
-        self.notes: List[Dict[str, str]] = [dict(note) for note in told.get("notes") or []]
+        self.notes: list[dict[str, str]] = [dict(note) for note in told.get("notes") or []]
 
     @property
     def _path(self) -> str:
@@ -75,7 +75,7 @@ class Project:
     def clear_notes(self) -> None:
         self._put_notes([])
 
-    def _put_notes(self, notes: List[Dict[str, str]]) -> None:
+    def _put_notes(self, notes: list[dict[str, str]]) -> None:
         told = self._session.put(f"{self._path}/notes", {"notes": notes})
         self.notes = [dict(note) for note in told.get("notes") or []]
 
@@ -86,19 +86,19 @@ class Project:
 class Workspace:
     """Who works together; what it is at the time of reload()."""
 
-    def __init__(self, session: Session, told: Dict[str, Any]) -> None:
+    def __init__(self, session: Session, told: dict[str, Any]) -> None:
         self._session = session
         self.id = int(told["id"])
         self._take(told)
 
-    def _take(self, told: Dict[str, Any]) -> None:
+    def _take(self, told: dict[str, Any]) -> None:
         self.name = str(told.get("name") or "")
         self.archived = bool(told.get("archived"))
         self.username = str(told.get("username") or "")
         self.n_projects = int(told.get("numProjects") or 0)
         self.n_experiments = int(told.get("numExperiments") or 0)
-        self.default_compute_pool: Optional[str] = told.get("defaultComputePool") or None
-        self.default_aux_pool: Optional[str] = told.get("defaultAuxPool") or None
+        self.default_compute_pool: str | None = told.get("defaultComputePool") or None
+        self.default_aux_pool: str | None = told.get("defaultAuxPool") or None
 
     @property
     def _path(self) -> str:
@@ -116,7 +116,7 @@ class Workspace:
         named = {"defaultComputePool": default_compute_pool, "defaultAuxPool": default_aux_pool}
         self._patch({field: name for field, name in named.items() if name})
 
-    def _patch(self, changes: Dict[str, Any]) -> None:
+    def _patch(self, changes: dict[str, Any]) -> None:
         self._take(self._session.patch(self._path, changes)["workspace"])
 
     def archive(self) -> None:
@@ -133,13 +133,13 @@ class Workspace:
         self._session.delete(self._path)
 
     def create_project(
-        self, name: str, description: Optional[str] = None, key: Optional[str] = None
+        self, name: str, description: str | None = None, key: str | None = None
     ) -> Project:
         body = {"name": name, "description": description or "", "key": key or ""}
         told = self._session.post(f"{self._path}/projects", {**body, "workspaceId": self.id})
         return Project(self._session, told["project"])
 
-    def list_projects(self) -> List[Project]:
+    def list_projects(self) -> list[Project]:
         found = self._session.pages(f"{self._path}/projects", "projects")
         return [Project(self._session, told) for told in found]
 
@@ -154,7 +154,7 @@ class Workspace:
     def delete_project(self, name: str) -> None:
         self.get_project(name).delete()
 
-    def list_pools(self) -> List[ResourcePool]:
+    def list_pools(self) -> list[ResourcePool]:
         """Those that its members may use."""
         found = self._session.pages(f"{self._path}/available-resource-pools", "resourcePools")
         return [ResourcePool(self._session, str(name)) for name in found]
@@ -175,16 +175,16 @@ class ResourcePool:
         quoted = urllib.parse.quote(self.name, safe="")
         return f"/api/v1/resource-pools/{quoted}/workspace-bindings"
 
-    def add_bindings(self, workspace_names: List[str]) -> None:
+    def add_bindings(self, workspace_names: list[str]) -> None:
         self._session.post(self._path, {"workspaceNames": workspace_names})
 
-    def remove_bindings(self, workspace_names: List[str]) -> None:
+    def remove_bindings(self, workspace_names: list[str]) -> None:
         self._session.delete(self._path, {"workspaceNames": workspace_names})
 
-    def replace_bindings(self, workspace_names: List[str]) -> None:
+    def replace_bindings(self, workspace_names: list[str]) -> None:
         self._session.put(self._path, {"workspaceNames": workspace_names})
 
-    def list_workspaces(self) -> List[Workspace]:
+    def list_workspaces(self) -> list[Workspace]:
         """Those that it is bound to."""
         found = self._session.pages(self._path, "workspaceIds")
         return [get_workspace(self._session, int(number)) for number in found]
@@ -193,13 +193,13 @@ class ResourcePool:
         return f"ResourcePool(name={self.name!r})"
 
 
-def list_workspaces(session: Session, **filters: Any) -> List[Workspace]:
+def list_workspaces(session: Session, **filters: Any) -> list[Workspace]:
     """filters: those of GetWorkspaces, such as archived=False."""
     found = session.pages("/api/v1/workspaces", "workspaces", **filters)
     return [Workspace(session, told) for told in found]
 
 
-def get_workspace(session: Session, identifier: Union[str, int]) -> Workspace:
+def get_workspace(session: Session, identifier: str | int) -> Workspace:
     """By name or number. Raises MasterError, of status 404, where there is none."""
     if isinstance(identifier, int):
         return Workspace(session, session.get(f"/api/v1/workspaces/{identifier}")["workspace"])

@@ -10,7 +10,8 @@ print(experiment.top_checkpoint().download())
 from __future__ import annotations
 
 import pathlib
-from typing import Any, Iterable, Iterator, List, Mapping, Optional, Union
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from det.experimental._checkpoint import (
     Checkpoint,
@@ -95,18 +96,19 @@ __all__ = [
 ]
 
 
-_determined: Optional[Determined] = None
+_determined: Determined | None = None
 
 
 def login(
-    master: Optional[str] = None,
-    user: Optional[str] = None,
-    password: Optional[str] = None,
-    cert_path: Optional[str] = None,
-    cert_name: Optional[str] = None,
+    master: str | None = None,
+    user: str | None = None,
+    password: str | None = None,
+    cert_path: str | None = None,
+    cert_name: str | None = None,
 ) -> None:
     """Whom the functions below speak for. What is left out is of the environment (DET_MASTER,
-    DET_USER, DET_PASS, DET_USER_TOKEN, DET_MASTER_CERT_FILE) or of who is signed in by `det`."""
+    DET_USER, DET_PASS, DET_USER_TOKEN, DET_MASTER_CERT_FILE) or of who is signed in by `det`.
+    """
     global _determined
     _determined = Determined(master, user, password, cert_path, cert_name)
 
@@ -119,12 +121,12 @@ def _default() -> Determined:
 
 
 def create_experiment(
-    config: Union[str, pathlib.Path, Mapping[str, Any]],
-    model_dir: Optional[Path] = None,
+    config: str | pathlib.Path | Mapping[str, Any],
+    model_dir: Path | None = None,
     includes: Iterable[Path] = (),
-    parent_id: Optional[int] = None,
-    project_id: Optional[int] = None,
-    template: Optional[str] = None,
+    parent_id: int | None = None,
+    project_id: int | None = None,
+    template: str | None = None,
 ) -> Experiment:
     """See Determined.create_experiment; so for all below."""
     return _default().create_experiment(
@@ -154,24 +156,22 @@ def create_model(name: str, description: str = "", **options: Any) -> Model:
     return _default().create_model(name, description, **options)
 
 
-def get_model(identifier: Union[str, int]) -> Model:
+def get_model(identifier: str | int) -> Model:
     return _default().get_model(identifier)
 
 
-def get_models(sort_by: Any = None, order_by: Any = None, **filters: Any) -> List[Model]:
+def get_models(sort_by: Any = None, order_by: Any = None, **filters: Any) -> list[Model]:
     return _default().get_models(sort_by, order_by, **filters)
 
 
 list_models = get_models
 
 
-def get_model_labels() -> List[str]:
+def get_model_labels() -> list[str]:
     return _default().get_model_labels()
 
 
-def stream_trials_metrics(
-    trial_ids: List[int], group: Optional[str] = None
-) -> Iterator[TrialMetrics]:
+def stream_trials_metrics(trial_ids: list[int], group: str | None = None) -> Iterator[TrialMetrics]:
     return _default().stream_trials_metrics(trial_ids, group)
 
 
@@ -182,11 +182,11 @@ def create_workspace(name: str) -> Workspace:
     return _default().create_workspace(name)
 
 
-def get_workspace(name: Union[str, int]) -> Workspace:
+def get_workspace(name: str | int) -> Workspace:
     return _default().get_workspace(name)
 
 
-def list_workspaces(**filters: Any) -> List[Workspace]:
+def list_workspaces(**filters: Any) -> list[Workspace]:
     return _default().list_workspaces(**filters)
 
 
@@ -198,12 +198,12 @@ def get_project(project_id: int) -> Project:
     return _default().get_project(project_id)
 
 
-def list_resource_pools() -> List[ResourcePool]:
+def list_resource_pools() -> list[ResourcePool]:
     return _default().list_resource_pools()
 
 
 def create_user(
-    username: str, admin: bool, password: Optional[str] = None, remote: bool = False
+    username: str, admin: bool, password: str | None = None, remote: bool = False
 ) -> User:
     return _default().create_user(username, admin, password, remote)
 
@@ -216,7 +216,7 @@ def get_user_by_name(user_name: str) -> User:
     return _default().get_user_by_name(user_name)
 
 
-def list_users(active: Optional[bool] = None) -> List[User]:
+def list_users(active: bool | None = None) -> list[User]:
     return _default().list_users(active)
 
 

@@ -14,7 +14,8 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import sys
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Union
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from det import core
 from det._info import get_cluster_info
@@ -34,37 +35,38 @@ _MEMBERS = (
 @dataclasses.dataclass
 class DefaultConfig:
     """What an experiment is where no configuration says. Off the cluster checkpoint_storage counts; the
-    rest is for a cluster that keeps experiments which run elsewhere."""
+    rest is for a cluster that keeps experiments which run elsewhere.
+    """
 
-    name: Optional[str] = None
-    hparams: Optional[Dict[str, Any]] = None
-    data: Optional[Dict[str, Any]] = None
-    description: Optional[str] = None
-    labels: Optional[List[str]] = None
-    checkpoint_storage: Optional[Union[str, Dict[str, Any]]] = None
-    searcher: Optional[Dict[str, Any]] = None
+    name: str | None = None
+    hparams: dict[str, Any] | None = None
+    data: dict[str, Any] | None = None
+    description: str | None = None
+    labels: list[str] | None = None
+    checkpoint_storage: str | dict[str, Any] | None = None
+    searcher: dict[str, Any] | None = None
 
 
 @dataclasses.dataclass
 class UnmanagedConfig:
     """As which experiment and trial a run elsewhere would be kept."""
 
-    workspace: Optional[str] = None
-    project: Optional[str] = None
-    external_experiment_id: Optional[str] = None
-    external_trial_id: Optional[str] = None
+    workspace: str | None = None
+    project: str | None = None
+    external_experiment_id: str | None = None
+    external_trial_id: str | None = None
 
 
-_context: Optional[core.Context] = None
+_context: core.Context | None = None
 
 
 def init(
     *,
-    defaults: Optional[DefaultConfig] = None,
-    unmanaged: Optional[UnmanagedConfig] = None,
+    defaults: DefaultConfig | None = None,
+    unmanaged: UnmanagedConfig | None = None,
     client: Any = None,
-    distributed: Optional[core.DistributedContext] = None,
-    checkpoint_storage: Optional[Union[str, Mapping[str, Any]]] = None,
+    distributed: core.DistributedContext | None = None,
+    checkpoint_storage: str | Mapping[str, Any] | None = None,
     preempt_mode: core.PreemptMode = core.PreemptMode.WorkersAskChief,
     tensorboard_mode: core.TensorboardMode = core.TensorboardMode.AUTO,
 ) -> None:
@@ -93,7 +95,7 @@ def init(
     )
 
 
-def _say_where(unmanaged: Optional[UnmanagedConfig]) -> None:
+def _say_where(unmanaged: UnmanagedConfig | None) -> None:
     wanted = unmanaged.external_experiment_id if unmanaged else None
     print(
         f"WARNING: experiment {wanted or 'of core_v2.init()'} runs outside of the cluster, which does "
@@ -117,7 +119,8 @@ def init_context(**arguments: Any) -> Iterator[core.Context]:
 
 def close() -> None:
     """Waits until all that was reported is kept; the exit of the process does so, too. Nothing where no
-    context is open."""
+    context is open.
+    """
     context = _context
     _forget()
     if context is not None:

@@ -8,14 +8,15 @@ from __future__ import annotations
 import json
 import pathlib
 import tempfile
-from typing import Any, Dict, Mapping, Optional, Union
+from collections.abc import Mapping
+from typing import Any
 
 from det._errors import CheckpointError
 
 try:
-    import keras  # type: ignore[import]
+    import keras
 except ImportError:
-    from tensorflow import keras  # type: ignore[import]
+    from tensorflow import keras
 
 _VALIDATION = "val_"
 _WEIGHTS, _POSITION, _MODEL = "model.weights.h5", "position.json", "model.json"
@@ -39,7 +40,7 @@ class DetCallback(keras.callbacks.Callback):  # type: ignore[misc]
         self,
         core_context: Any,
         checkpoint_epochs: int = 1,
-        user_data: Optional[Dict[str, Any]] = None,
+        user_data: dict[str, Any] | None = None,
     ) -> None:
         super().__init__()
         if core_context.distributed.size > 1:
@@ -58,39 +59,40 @@ class DetCallback(keras.callbacks.Callback):  # type: ignore[misc]
             self._steps = self._saved_at = int(told["steps"])
             self.initial_epoch = self._epochs = int(told["epochs"])
 
-    def _latest(self) -> Optional[str]:
+    def _latest(self) -> str | None:
         """The checkpoint to start from."""
-        newest: Optional[str] = self._core.checkpoint.newest_whole()
+        newest: str | None = self._core.checkpoint.newest_whole()
         return newest
 
-    def _continues(self, told: Dict[str, Any]) -> bool:
+    def _continues(self, told: dict[str, Any]) -> bool:
         """Whether training goes on where that checkpoint was, whose position this is."""
         info = self._core.info
         return info is None or info.trial is None or not info.trial.warm_start
 
-    def _position(self) -> Dict[str, Any]:
+    def _position(self) -> dict[str, Any]:
         return {"epochs": self._epochs, "steps": self._steps}
 
-    def _restored(self, latest: Optional[str]) -> Optional[pathlib.Path]:
+    def _restored(self, latest: str | None) -> pathlib.Path | None:
         if latest is None:
             return None
         folder = pathlib.Path(tempfile.mkdtemp(prefix=".restored-", dir="."))
         self._core.checkpoint.download(latest, str(folder))
         return folder
 
-    def on_train_begin(self, logs: Optional[Mapping[str, Any]] = None) -> None:
+    def on_train_begin(self, logs: Mapping[str, Any] | None = None) -> None:
         if self._folder is not None:
             self.model.load_weights(str(self._folder / _WEIGHTS))
 
-    def on_train_batch_end(self, batch: int, logs: Optional[Mapping[str, Any]] = None) -> None:
+    def on_train_batch_end(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:
         self._steps += 1
         if self._core.preempt.should_preempt():
             self.model.stop_training = True
             self._cut = batch + 1 != (self.params or {}).get("steps")
 
-    def on_epoch_end(self, epoch: int, logs: Optional[Mapping[str, Any]] = None) -> None:
+    def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
         """Names that begin with "val_" are validation's metrics, the others training's. An epoch
-        that preemption cut short is neither reported nor saved: it is trained again."""
+        that preemption cut short is neither reported nor saved: it is trained again.
+        """
         if self._cut:
             return
         self._epochs = epoch + 1
@@ -105,11 +107,11 @@ class DetCallback(keras.callbacks.Callback):  # type: ignore[misc]
         if self._period and self._epochs % self._period == 0:
             self._save()
 
-    def _report(self, group: str, metrics: Dict[str, float]) -> None:
+    def _report(self, group: str, metrics: dict[str, float]) -> None:
         """What an epoch has logged."""
         self._core.train.report_metrics(group, self._steps, {**metrics, "epochs": self._epochs})
 
-    def on_train_end(self, logs: Optional[Mapping[str, Any]] = None) -> None:
+    def on_train_end(self, logs: Mapping[str, Any] | None = None) -> None:
         if not self._cut:
             self._save()
 
@@ -126,11 +128,11 @@ class DetCallback(keras.callbacks.Callback):  # type: ignore[misc]
                 path.joinpath(_MODEL).write_text(model, encoding="utf-8")
 
 
-def _numbers(logs: Optional[Mapping[str, Any]]) -> Dict[str, float]:
+def _numbers(logs: Mapping[str, Any] | None) -> dict[str, float]:
     return {name: float(value) for name, value in (logs or {}).items()}
 
 
-def _described(model: Any) -> Optional[str]:
+def _described(model: Any) -> str | None:
     """Its layers as JSON; None of a model that is a class of the script's own."""
     try:
         return str(model.to_json())
@@ -139,7 +141,7 @@ def _described(model: Any) -> Optional[str]:
 
 
 def load_model_from_checkpoint_path(
-    path: Union[str, pathlib.Path], custom_objects: Optional[Dict[str, Any]] = None
+    path: str | pathlib.Path, custom_objects: dict[str, Any] | None = None
 ) -> Any:
     """The model of a checkpoint, with its weights; compile() it to train it further.
 

@@ -1,7 +1,8 @@
 """Launchers whose engine starts the ranks by a program of its own: on the first node, which reaches the
 others by a shell (_shell.py) that their launchers serve. What the program starts is this module again,
 with --rank in front of the command: it gives the rank the names that all launchers set, runs the command,
-puts its rank in front of its lines, and says what it died of."""
+puts its rank in front of its lines, and says what it died of.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ import pathlib
 import shutil
 import sys
 import tempfile
-from typing import Dict, Iterator, List, Optional, Tuple
+from collections.abc import Iterator
 
 from det._errors import MasterError
 from det.launch import _shell, _supervisor
@@ -34,17 +35,18 @@ class Engine:
 
     name: str
     program: str
-    options: List[str]
-    options_of_root: List[str]
+    options: list[str]
+    options_of_root: list[str]
     hosts: str
-    variables: Dict[str, str]
-    shell: Dict[str, str] = dataclasses.field(default_factory=dict)
-    without: Optional[str] = None
+    variables: dict[str, str]
+    shell: dict[str, str] = dataclasses.field(default_factory=dict)
+    without: str | None = None
 
 
-def main(engine: Engine, arguments: List[str]) -> int:
+def main(engine: Engine, arguments: list[str]) -> int:
     """The exit code of the program, which ends all ranks when one fails; of another node's launcher 0,
-    once the first one's has ended."""
+    once the first one's has ended.
+    """
     if arguments[:1] == ["--rank"]:
         return run_rank(engine, arguments[1:])
     options, rest = split(engine, arguments)
@@ -67,11 +69,11 @@ def main(engine: Engine, arguments: List[str]) -> int:
     return finish(outcome)
 
 
-def split(engine: Engine, arguments: List[str]) -> Tuple[List[str], List[str]]:
+def split(engine: Engine, arguments: list[str]) -> tuple[list[str], list[str]]:
     """Options of the engine, which stand in front of "--", and what is the launcher's."""
     at = arguments.index("--") if "--" in arguments else int(arguments[:1] == [engine.without])
-    options: List[str] = []
-    own: List[str] = []
+    options: list[str] = []
+    own: list[str] = []
     words = iter(arguments[:at])
     for word in words:
         name, given, _ = word.partition("=")
@@ -82,11 +84,11 @@ def split(engine: Engine, arguments: List[str]) -> Tuple[List[str], List[str]]:
     return options, own + arguments[at:]
 
 
-def of_rank(engine: Engine) -> List[str]:
+def of_rank(engine: Engine) -> list[str]:
     return [sys.executable, "-m", f"det.launch.{engine.name}", "--rank"]
 
 
-def environment(layout: Layout) -> Dict[str, str]:
+def environment(layout: Layout) -> dict[str, str]:
     """Of the engine's processes on this node."""
     return {
         **os.environ,
@@ -96,7 +98,7 @@ def environment(layout: Layout) -> Dict[str, str]:
     }
 
 
-def command_line(engine: Engine, layout: Layout, options: List[str]) -> List[str]:
+def command_line(engine: Engine, layout: Layout, options: list[str]) -> list[str]:
     """Raises ValueError for what it cannot do."""
     program = shutil.which(engine.program)
     if program is None:
@@ -110,7 +112,7 @@ def command_line(engine: Engine, layout: Layout, options: List[str]) -> List[str
 
 
 def _start(
-    engine: Engine, layout: Layout, program: List[str], env: Dict[str, str]
+    engine: Engine, layout: Layout, program: list[str], env: dict[str, str]
 ) -> _supervisor.Outcome:
     with _nodes(layout.addresses[1:]) as nodes, _shell_of(engine, env) as found:
         rank = _supervisor.Rank(None, program, {**env, **(found if nodes else {})})
@@ -119,9 +121,9 @@ def _start(
 
 
 @contextlib.contextmanager
-def _nodes(addresses: List[str]) -> Iterator[List[_shell.Node]]:
+def _nodes(addresses: list[str]) -> Iterator[list[_shell.Node]]:
     """The others; they end behind the block."""
-    nodes: List[_shell.Node] = []
+    nodes: list[_shell.Node] = []
     try:
         for address in addresses:
             nodes.append(_shell.Node(address))
@@ -132,7 +134,7 @@ def _nodes(addresses: List[str]) -> Iterator[List[_shell.Node]]:
 
 
 @contextlib.contextmanager
-def _shell_of(engine: Engine, env: Dict[str, str]) -> Iterator[Dict[str, str]]:
+def _shell_of(engine: Engine, env: dict[str, str]) -> Iterator[dict[str, str]]:
     """Variables by which the engine finds the shell."""
     with tempfile.TemporaryDirectory(prefix="det-shell-") as folder:
         ssh = pathlib.Path(folder, "ssh")
@@ -142,7 +144,7 @@ def _shell_of(engine: Engine, env: Dict[str, str]) -> Iterator[Dict[str, str]]:
         yield found or {"PATH": f"{folder}:{env.get('PATH', os.defpath)}"}
 
 
-def rank_environment(engine: Engine, env: Dict[str, str]) -> Dict[str, str]:
+def rank_environment(engine: Engine, env: dict[str, str]) -> dict[str, str]:
     """Of a process that the engine has started. Raises ValueError where it has not."""
     told = dict(env)
     told.update(json.loads(told.pop(_shell.OWN, "{}")))
@@ -158,7 +160,7 @@ def rank_environment(engine: Engine, env: Dict[str, str]) -> Dict[str, str]:
     return told
 
 
-def run_rank(engine: Engine, command: List[str]) -> int:
+def run_rank(engine: Engine, command: list[str]) -> int:
     """The command's exit code, 128 + its signal."""
     env = rank_environment(engine, dict(os.environ))
     outcome = _supervisor.run([_supervisor.Rank(int(env["RANK"]), command, env)])

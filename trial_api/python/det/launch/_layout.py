@@ -6,7 +6,6 @@ import dataclasses
 import json
 import os
 import secrets
-from typing import Dict, List, Optional
 
 from det._info import ClusterInfo, get_cluster_info
 from det._ports import free_ports
@@ -19,14 +18,14 @@ _LOOPBACK = "127.0.0.1"
 class Layout:
     """Nodes in the order of their ranks, slots of each, and which of them this one is."""
 
-    addresses: List[str]
-    slots: List[int]
+    addresses: list[str]
+    slots: list[int]
     node: int
     local: bool = False  # Off the cluster.
     one_process: bool = False  # A node's slots belong to one rank.
 
     @property
-    def processes(self) -> List[int]:
+    def processes(self) -> list[int]:
         """Of each node."""
         return [1] * len(self.slots) if self.one_process else self.slots
 
@@ -38,7 +37,7 @@ class Layout:
     def first_rank(self) -> int:
         return sum(self.processes[: self.node])
 
-    def environment(self, local_rank: int) -> Dict[str, str]:
+    def environment(self, local_rank: int) -> dict[str, str]:
         """Of one rank, under the names that libraries know; besides that of the launcher."""
         local_size = self.processes[self.node]
         numbers = {
@@ -66,9 +65,10 @@ class Layout:
         return env
 
 
-def find_layout(slots: Optional[int] = None, one_process: bool = False) -> Layout:
+def find_layout(slots: int | None = None, one_process: bool = False) -> Layout:
     """On the cluster as the master says; waits until all nodes have started. Off it this machine
-    alone, with so many ranks (1). one_process: whatever the configuration says."""
+    alone, with so many ranks (1). one_process: whatever the configuration says.
+    """
     info = get_cluster_info()
     if info is None:
         return Layout([_LOOPBACK], [slots or 1], 0, local=True, one_process=one_process)
@@ -85,7 +85,7 @@ def find_layout(slots: Optional[int] = None, one_process: bool = False) -> Layou
     return Layout(told.addresses, counts, told.rank, one_process=one_process)
 
 
-def common_environment(layout: Layout) -> Dict[str, str]:
+def common_environment(layout: Layout) -> dict[str, str]:
     """Of all ranks."""
     env = {"PYTHONUNBUFFERED": "1"}
     if layout.local:
@@ -109,7 +109,7 @@ def _is_one_node(info: ClusterInfo) -> bool:
     return int(wanted) <= max(len(info.slot_ids), 1)
 
 
-def _strategy(info: ClusterInfo) -> Optional[str]:
+def _strategy(info: ClusterInfo) -> str | None:
     config = info.trial.config if info.trial else {}
-    strategy: Optional[str] = (config.get("optimizations") or {}).get("strategy")
+    strategy: str | None = (config.get("optimizations") or {}).get("strategy")
     return strategy

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Callable, Dict, List, Optional, Tuple
+from typing import Callable
 
 from det._errors import MasterError
-from det._info import get_cluster_info
-from det._master import Master
+from det._info import connect_to_master, get_cluster_info
 from det.core._report_queue import send_unsent
 from det.launch import _supervisor
 from det.launch._layout import Layout, common_environment, find_layout
@@ -16,12 +15,12 @@ from det.launch._layout import Layout, common_environment, find_layout
 _LAST_PATIENCE = 30.0  # Seconds: the trial ends anyway, it need not wait for a master that is away.
 SLOTS = ("--slots", "--nproc_per_node", "--nproc-per-node")
 _TAKE_OVERRIDES = ("torch_distributed", "deepspeed")  # As scripts know them.
-Extra = Callable[[Layout, int], Dict[str, str]]
+Extra = Callable[[Layout, int], dict[str, str]]
 
 
-def parse(name: str, arguments: List[str]) -> Tuple[Optional[int], List[str]]:
+def parse(name: str, arguments: list[str]) -> tuple[int | None, list[str]]:
     """The number of ranks, where it is given, and the command. Exits with 2 on wrong usage."""
-    slots: Optional[int] = None
+    slots: int | None = None
     rest = _without_overrides(arguments) if name in _TAKE_OVERRIDES else list(arguments)
     while rest and rest[0].startswith("-") and rest[0] not in ("--", "--trial"):
         option, equals, value = rest.pop(0).partition("=")
@@ -39,13 +38,13 @@ def parse(name: str, arguments: List[str]) -> Tuple[Optional[int], List[str]]:
     return slots, command_of(rest)
 
 
-def _without_overrides(arguments: List[str]) -> List[str]:
+def _without_overrides(arguments: list[str]) -> list[str]:
     """What stands before `--` and is no option of ours was meant for the library's own launcher."""
     if "--" not in arguments:
         return list(arguments)
     end = arguments.index("--")
-    own: List[str] = []
-    others: List[str] = []
+    own: list[str] = []
+    others: list[str] = []
     for i, word in enumerate(arguments[:end]):
         of_ours = word.partition("=")[0] in SLOTS or (i > 0 and arguments[i - 1] in SLOTS)
         (own if of_ours else others).append(word)
@@ -53,11 +52,15 @@ def _without_overrides(arguments: List[str]) -> List[str]:
         return list(arguments)  # What runs, and its own arguments.
     if others:
         words = " ".join(others)
-        print(f"WARNING: {words}: no such launcher is used here; left out", file=sys.stderr, flush=True)
+        print(
+            f"WARNING: {words}: no such launcher is used here; left out",
+            file=sys.stderr,
+            flush=True,
+        )
     return own + arguments[end:]
 
 
-def command_of(words: List[str]) -> List[str]:
+def command_of(words: list[str]) -> list[str]:
     """A script is run by this Python, a class by the harness, else it is a command."""
     if words[0] == "--trial":
         if len(words) != 2:
@@ -68,10 +71,11 @@ def command_of(words: List[str]) -> List[str]:
     return words
 
 
-def launch(name: str, arguments: List[str], extra: Extra, *, one_process: bool = False) -> int:
+def launch(name: str, arguments: list[str], extra: Extra, *, one_process: bool = False) -> int:
     """Runs a command once per slot of this node (once, with one_process or where the configuration says
     in_process), each with its rank and what `extra` adds. The exit code: 0, or that of the first rank
-    that failed (128 + its signal)."""
+    that failed (128 + its signal).
+    """
     slots, command = parse(name, arguments)
     try:
         layout = find_layout(slots, one_process)
@@ -93,7 +97,7 @@ def finish(outcome: _supervisor.Outcome) -> int:
     return outcome.code
 
 
-def ranks_of(layout: Layout, command: List[str], extra: Extra) -> List[_supervisor.Rank]:
+def ranks_of(layout: Layout, command: list[str], extra: Extra) -> list[_supervisor.Rank]:
     common = {**os.environ, **common_environment(layout)}
     return [
         _supervisor.Rank(
@@ -110,7 +114,7 @@ def tell_failure(message: str) -> None:
     info = get_cluster_info()
     if info is None:
         return
-    with Master.of_task(info) as master:
+    with connect_to_master(info) as master:
         if master.patience is None or master.patience > _LAST_PATIENCE:
             master.patience = _LAST_PATIENCE
         try:

@@ -15,7 +15,8 @@ import socket
 import subprocess
 import sys
 import threading
-from typing import IO, Any, Dict, List, Mapping, Optional, Tuple
+from collections.abc import Mapping
+from typing import IO, Any
 
 from det.core import _star
 from det.launch._supervisor import GRACE, Outcome
@@ -40,7 +41,8 @@ def port() -> int:
 
 class Node:
     """Another node, of which the first one's launcher sees whether it is still there. Raises
-    ConnectionError where it does not come."""
+    ConnectionError where it does not come.
+    """
 
     def __init__(self, address: str) -> None:
         self._address = address
@@ -62,7 +64,7 @@ class Node:
         self._peer.close()
 
 
-def _join(address: str, wish: Dict[str, Any]) -> _star.Peer:
+def _join(address: str, wish: dict[str, Any]) -> _star.Peer:
     try:
         peer = _star.join((address, port()), 0, _star.secret(), _PATIENCE)
         peer.send(json.dumps(wish).encode())
@@ -75,7 +77,7 @@ def _join(address: str, wish: Dict[str, Any]) -> _star.Peer:
     return peer
 
 
-def ask(arguments: List[str]) -> int:
+def ask(arguments: list[str]) -> int:
     """Runs a command there; its exit code, 255 where that is not known."""
     host, command = _parse(arguments)
     try:
@@ -93,7 +95,7 @@ def ask(arguments: List[str]) -> int:
         return _GONE
 
 
-def _parse(arguments: List[str]) -> Tuple[str, str]:
+def _parse(arguments: list[str]) -> tuple[str, str]:
     words = list(arguments)
     while words and words[0].startswith("-"):
         option = words.pop(0)
@@ -109,7 +111,8 @@ def _parse(arguments: List[str]) -> Tuple[str, str]:
 
 def serve(env: Mapping[str, str]) -> Outcome:
     """On a node that is not the first: runs what the first one asks for until its launcher says that all
-    is over; then what still runs is killed. env: of what is run."""
+    is over; then what still runs is killed. env: of what is run.
+    """
     own = {name: value for name, value in env.items() if name.startswith(_OF_NODE)}
     served = _Served({**env, OWN: json.dumps(own)})
     before = signal.signal(signal.SIGTERM, served.stop)
@@ -125,16 +128,16 @@ def serve(env: Mapping[str, str]) -> Outcome:
 class _Served:
     """accept() and what it starts run on threads of their own."""
 
-    def __init__(self, env: Dict[str, str]) -> None:
+    def __init__(self, env: dict[str, str]) -> None:
         self._env = env
         self._key = _star.secret()
         self._lock = threading.RLock()  # A signal may come while it is held.
-        self._running: List[subprocess.Popen[bytes]] = []
+        self._running: list[subprocess.Popen[bytes]] = []
         # None: the first node's launcher watches.
-        self._events: queue.SimpleQueue[Optional[Outcome]] = queue.SimpleQueue()
+        self._events: queue.SimpleQueue[Outcome | None] = queue.SimpleQueue()
 
     def wait(self) -> Outcome:
-        patience: Optional[float] = _PATIENCE
+        patience: float | None = _PATIENCE
         while True:
             try:
                 outcome = self._events.get(timeout=patience)
@@ -161,7 +164,7 @@ class _Served:
                 pass
             _signal(process, signal.SIGKILL)
 
-    def _alive(self) -> List[subprocess.Popen[bytes]]:
+    def _alive(self) -> list[subprocess.Popen[bytes]]:
         with self._lock:
             return list(self._running)
 

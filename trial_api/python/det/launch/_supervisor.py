@@ -16,7 +16,8 @@ import signal
 import subprocess
 import sys
 import time
-from typing import IO, Any, Dict, List, Optional, Protocol, Sequence
+from collections.abc import Sequence
+from typing import IO, Any, Protocol
 
 GRACE = 2.0  # Seconds between SIGTERM and SIGKILL.
 _CAUSE = 5.0  # Seconds for the end of a rank that another has lost.
@@ -37,11 +38,12 @@ _RANK_FAILED = re.compile(rb"ERROR: (rank \d+ failed: .*)")
 @dataclasses.dataclass
 class Rank:
     """One process to be: its number, command, and all of its environment. Without a number it is a
-    program that starts ranks, whose lines are passed on as they are."""
+    program that starts ranks, whose lines are passed on as they are.
+    """
 
-    rank: Optional[int]
-    command: List[str]
-    env: Dict[str, str]
+    rank: int | None
+    command: list[str]
+    env: dict[str, str]
 
 
 @dataclasses.dataclass
@@ -55,17 +57,18 @@ class Outcome:
 class _Pipe:
     """Copies lines of one rank to one of our outputs."""
 
-    def __init__(self, source: IO[bytes], target: IO[bytes], rank: Optional[int]) -> None:
+    def __init__(self, source: IO[bytes], target: IO[bytes], rank: int | None) -> None:
         self.source, self._target = source, target
         self._prefix = b"" if rank is None else f"[rank={rank}] ".encode()
         self._rest = b""
         self.last = b""  # The last line that says something.
-        self.failed: List[bytes] = []  # What ranks that a program has started died of.
+        self.failed: list[bytes] = []  # What ranks that a program has started died of.
         os.set_blocking(source.fileno(), False)
 
     def copy(self) -> bool:
         """A block of what there is, so that no rank's output keeps us from the others; False at
-        its end."""
+        its end.
+        """
         return self._copy(1)
 
     def _copy(self, blocks: int) -> bool:
@@ -150,10 +153,10 @@ class Watched(Protocol):
         """What is said then."""
 
 
-def run(ranks: List[Rank], grace: float = GRACE, watched: Sequence[Watched] = ()) -> Outcome:
+def run(ranks: list[Rank], grace: float = GRACE, watched: Sequence[Watched] = ()) -> Outcome:
     """Returns when all have ended. Raises OSError when one cannot be started; none is left then."""
-    running: List[_Running] = []
-    stopped: List[int] = []
+    running: list[_Running] = []
+    stopped: list[int] = []
 
     def stop(number: int, _: Any) -> None:
         stopped.append(number)
@@ -180,13 +183,13 @@ def run(ranks: List[Rank], grace: float = GRACE, watched: Sequence[Watched] = ()
 class _Failure:
     """Which rank is named, and what becomes of the others."""
 
-    def __init__(self, running: List[_Running], grace: float) -> None:
+    def __init__(self, running: list[_Running], grace: float) -> None:
         self._running, self._grace = running, grace
-        self._next: Optional[signal.Signals] = None  # What the others get at the deadline.
+        self._next: signal.Signals | None = None  # What the others get at the deadline.
         self._deadline = 0.0
         self.outcome = Outcome()
 
-    def left(self) -> Optional[float]:
+    def left(self) -> float | None:
         """Seconds until something is to be done; None: nothing is."""
         return None if self._next is None else max(self._deadline - time.monotonic(), 0)
 
@@ -227,7 +230,7 @@ class _Failure:
 
 
 def _watch(
-    running: List[_Running], grace: float, stopped: List[int], watched: Sequence[Watched]
+    running: list[_Running], grace: float, stopped: list[int], watched: Sequence[Watched]
 ) -> Outcome:
     """stopped: gets the signal that we pass on, when it comes."""
     failure = _Failure(running, grace)

@@ -6,13 +6,12 @@ python3 -m det.launch.command ./train --epochs 3
 from __future__ import annotations
 
 import sys
-from typing import Dict
 
 from det.launch._layout import Layout
 from det.launch._run import launch
 
 
-def extra(layout: Layout, local_rank: int) -> Dict[str, str]:
+def extra(layout: Layout, local_rank: int) -> dict[str, str]:
     """Nothing besides what all launchers set."""
     return {}
 

@@ -7,13 +7,12 @@ python3 -m det.launch.deepspeed train.py --deepspeed ...
 from __future__ import annotations
 
 import sys
-from typing import Dict
 
 from det.launch._layout import Layout
 from det.launch._run import launch
 
 
-def extra(layout: Layout, local_rank: int) -> Dict[str, str]:
+def extra(layout: Layout, local_rank: int) -> dict[str, str]:
     """Besides what all launchers set: RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT."""
     return {
         "USE_DEEPSPEED": "1",

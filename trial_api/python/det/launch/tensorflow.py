@@ -9,13 +9,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import Dict
 
 from det.launch._layout import Layout
 from det.launch._run import launch
 
 
-def extra(layout: Layout, local_rank: int) -> Dict[str, str]:
+def extra(layout: Layout, local_rank: int) -> dict[str, str]:
     """TF_CONFIG, with several nodes."""
     if len(layout.slots) == 1:
         return {}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import List, Mapping
+from collections.abc import Mapping
 
 from det.launch import _supervisor
 from det.launch._run import command_of
@@ -18,7 +18,7 @@ from det.launch._run import command_of
 _HERE = "--no-redirect-stdio"  # Of existing scripts; lines stay here in any case.
 
 
-def main(arguments: List[str]) -> int:
+def main(arguments: list[str]) -> int:
     """The command's exit code (128 + its signal), 2 for wrong usage, 1 where it cannot be started."""
     words = [word for word in arguments[:1] if word != _HERE] + arguments[1:]
     if not words:

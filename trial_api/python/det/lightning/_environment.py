@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 
 try:
-    from lightning.pytorch.plugins.environments import ClusterEnvironment  # type: ignore[import]
+    from lightning.pytorch.plugins.environments import ClusterEnvironment
 except ImportError:
-    from pytorch_lightning.plugins.environments import ClusterEnvironment  # type: ignore[import]
+    from pytorch_lightning.plugins.environments import ClusterEnvironment
 
 _OF_LAUNCHER = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "GROUP_RANK", "MASTER_ADDR", "MASTER_PORT")
 
 
 class DetEnvironment(ClusterEnvironment):  # type: ignore[misc]
     """For `plugins=` of a Trainer, in a script that det.launch.torch_distributed has started: a
-    process per slot is there already, and Lightning is to start none."""
+    process per slot is there already, and Lightning is to start none.
+    """
 
     def __init__(self) -> None:
         super().__init__()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping, Optional
+from collections.abc import Mapping
+from typing import Any
 
 try:
-    from lightning.pytorch.loggers import Logger  # type: ignore[import]
+    from lightning.pytorch.loggers import Logger
 except ImportError:
-    from pytorch_lightning.loggers import Logger  # type: ignore[import]
+    from pytorch_lightning.loggers import Logger
 
 _VALIDATION = ("val", "test")
 
@@ -37,11 +38,11 @@ class DetLogger(Logger):  # type: ignore[misc]
     def log_hyperparams(self, params: Any, *args: Any, **kwargs: Any) -> None:
         """Nothing: the master knows them."""
 
-    def log_metrics(self, metrics: Mapping[str, float], step: Optional[int] = None) -> None:
+    def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
         """On the chief; the others' are dropped."""
         if self._core.distributed.rank != 0:
             return
-        by_group: Dict[str, Dict[str, float]] = {}
+        by_group: dict[str, dict[str, float]] = {}
         for name, value in metrics.items():
             group = "validation" if name.startswith(_VALIDATION) else "training"
             by_group.setdefault(group, {})[name] = value

@@ -8,16 +8,16 @@ from __future__ import annotations
 import json
 import pathlib
 import tempfile
-from typing import Any, Dict, List, Optional
+from typing import Any
 
-import transformers  # type: ignore[import]
+import transformers
 
 _EVALUATION = "eval_"
 # Of the summary at the end of train(), which is no report of training.
 _SUMMARY = "train_runtime"
 # Files of a checkpoint that are of its training, and what a Trainer's state says at its beginning.
 _NO_WEIGHTS = ("optimizer.*", "scheduler.pt", "scaler.pt", "rng_state*.pth")
-_AT_FIRST: Dict[str, Any] = {
+_AT_FIRST: dict[str, Any] = {
     "global_step": 0,
     "epoch": 0.0,
     "log_history": [],
@@ -49,15 +49,15 @@ class DetCallback(transformers.TrainerCallback):  # type: ignore[misc]
         self,
         core_context: Any,
         args: Any,
-        filter_metrics: Optional[List[str]] = None,
-        user_data: Optional[Dict[str, Any]] = None,
+        filter_metrics: list[str] | None = None,
+        user_data: dict[str, Any] | None = None,
     ) -> None:
         super().__init__()
         self.core_context = core_context
         self._filter = set(filter_metrics) if filter_metrics else None
         self._user_data = dict(user_data or {})
         self._preempted = False
-        self._reported: Dict[str, int] = {}  # Steps of the last report, by group.
+        self._reported: dict[str, int] = {}  # Steps of the last report, by group.
         self._saved_at = -1
         self.load_last_checkpoint(args)
 
@@ -83,7 +83,7 @@ class DetCallback(transformers.TrainerCallback):  # type: ignore[misc]
         args: Any,
         state: Any,
         control: Any,
-        logs: Optional[Dict[str, Any]] = None,
+        logs: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
         """Evaluation's metrics are validation's, the others training's."""
@@ -100,7 +100,7 @@ class DetCallback(transformers.TrainerCallback):  # type: ignore[misc]
         if state.max_steps > 0:
             self.core_context.train.report_progress(min(1.0, steps / state.max_steps))
 
-    def _report(self, group: str, steps: int, metrics: Dict[str, Any], state: Any) -> None:
+    def _report(self, group: str, steps: int, metrics: dict[str, Any], state: Any) -> None:
         numbers = {
             name: value
             for name, value in metrics.items()
