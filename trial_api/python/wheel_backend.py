@@ -17,6 +17,9 @@ from typing import Any
 
 _NAME = "resolute"
 _PACKAGES = ("det", "determined")
+# The libraries of each kind of checkpoint storage; the same as in pyproject.toml, which Python 3.9
+# has no reader for.
+EXTRAS = {"s3": "s3fs>=2024.10.0", "gcs": "gcsfs>=2024.10.0", "azure": "adlfs>=2024.12.0"}
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # The same files are the same wheel.
 
 
@@ -32,7 +35,11 @@ def version() -> str:
 def _metadata() -> dict[str, str]:
     return {
         "METADATA": f"Metadata-Version: 2.1\nName: {_NAME}\nVersion: {version()}\n"
-        "Summary: Resolute's package for training scripts\nRequires-Python: >=3.9\n",
+        "Summary: Resolute's package for training scripts\nRequires-Python: >=3.9\n"
+        + "".join(
+            f'Provides-Extra: {extra}\nRequires-Dist: {library}; extra == "{extra}"\n'
+            for extra, library in EXTRAS.items()
+        ),
         "WHEEL": "Wheel-Version: 1.0\nGenerator: wheel_backend\nRoot-Is-Purelib: true\n"
         "Tag: py3-none-any\n",
         "top_level.txt": "".join(f"{name}\n" for name in _PACKAGES),

@@ -7,8 +7,9 @@ is killed (--forever). Keeps objects
 in memory, lists three a page, and takes nothing that is not signed as the services' documentation
 says; the checks are written from that, and share nothing with the clients.
 
-S3 and Google: /BUCKET/KEY, told apart by the Authorization header. Azure: /account/CONTAINER/BLOB, by
-the header x-ms-version. `bucket` and `container` exist. --fail N: every Nth request is answered 503.
+S3, and Google's interface of the same form: /BUCKET/KEY, told apart by the Authorization header.
+Google's JSON interface: /storage/v1/b/BUCKET/o/KEY. Azure: /account/CONTAINER/BLOB, by the header
+x-ms-version. `bucket` and `container` exist. --fail N: every Nth request is answered 503.
 --region R: where S3's bucket lies; a signature for another is answered 301 with x-amz-bucket-region.
 Whoever asks for /count gets the number of objects, for /parts that of uploads under way.
 """
@@ -107,7 +108,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
                     raise Refused(503, "SlowDown", "come again")
                 status, headers, body = self.answer()
             except Refused as refused:
-                status, headers = refused.status, refused.headers
+                status = refused.status
+                headers = {"Content-Type": "application/xml", "x-ms-error-code": refused.code,
+                           **refused.headers}
                 body = (f"<?xml version=\"1.0\"?><Error><Code>{refused.code}</Code><Message>"
                         f"{escape(refused.words)}</Message></Error>").encode()
         self.send_response(status)
@@ -127,9 +130,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return 200, {}, str(len(self.state.parts)).encode()
         for prefix, lend in LENDERS.items():
             if self.where.startswith(prefix):
-                return 200, {}, lend(self)
+                return 200, {"Content-Type": "application/json"}, lend(self)
         if "x-ms-version" in self.given:
             return self.azure()
+        if self.where.startswith(GOOGLE_PATHS):
+            return self.google()
         return self.s3()
 
     # S3, and Google's interface of the same form.
@@ -178,10 +183,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def s3_list(self, bucket):
         keys, more = self.page(bucket, self.asked.get("continuation-token", ""))
-        body = "".join(f"<Contents><Key>{escape(key)}</Key></Contents>" for key in keys)
+        body = "".join(
+            f"<Contents><Key>{escape(key)}</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified>"
+            f"<ETag>&quot;e&quot;</ETag><Size>{len(self.state.objects[bucket, key])}</Size></Contents>"
+            for key in keys)
         if more:
-            body += f"<NextContinuationToken>{escape(more)}</NextContinuationToken>"
-        return 200, {}, f"<ListBucketResult>{body}</ListBucketResult>".encode()
+            body += (f"<NextContinuationToken>{escape(more)}</NextContinuationToken>"
+                     "<IsTruncated>true</IsTruncated>")
+        return 200, {"Content-Type": "application/xml"}, f"<ListBucketResult>{body}</ListBucketResult>".encode()
 
     def s3_parts(self, place):
         if "uploads" in self.asked:
@@ -213,6 +222,68 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if place[1].endswith("answer-lost"):
             raise Refused(500, "InternalError")
         return 200, {}, b"<CompleteMultipartUploadResult></CompleteMultipartUploadResult>"
+
+    # Google's JSON interface: cloud.google.com/storage/docs/json_api
+
+    def google(self):
+        proof = "Bearer " + GOOGLE_TOKEN if GOOGLE_TOKEN else ""
+        if self.given.get("authorization", "") != proof:
+            raise Refused(401, "AuthenticationRequired", "wrong token")
+        match = re.fullmatch(r"(?:/upload)?(?:/download)?/storage/v1/b/([^/]+)/o(?:/(.+))?", self.where)
+        bucket, key = (urllib.parse.unquote(part or "") for part in match.groups())
+        if bucket != "bucket":
+            raise Refused(404, "NoSuchBucket", "The specified bucket does not exist.")
+        if self.command == "POST":
+            return self.google_upload(bucket)
+        if "upload_id" in self.asked:
+            return self.google_cancel()
+        if not key:
+            keys, more = self.page(bucket, self.asked.get("pageToken", ""))
+            found = {"kind": "storage#objects", "items": [self.google_resource((bucket, key)) for key in keys]}
+            return self.json({**found, "nextPageToken": more} if more else found)
+        if self.command == "GET" and self.asked.get("alt") != "media":
+            if (bucket, key) not in self.state.objects:
+                raise Refused(404, "notFound", "No such object")
+            return self.json(self.google_resource((bucket, key)))
+        status, headers, body = self.one((bucket, key), "NotFound")
+        return (204 if self.command == "DELETE" else status), headers, body
+
+    def google_upload(self, bucket):
+        kind = self.asked.get("uploadType")
+        if kind == "multipart":
+            boundary = re.search(r'boundary="?([^";]+)', self.given["content-type"])[1].encode()
+            _, described, rest = self.body.split(b"--" + boundary + b"\n", 2)
+            name = json.loads(described.partition(b"\n\n")[2])["name"]
+            content = rest.partition(b"\n\n")[2]
+            self.state.objects[bucket, name] = content[:content.rindex(b"\n--" + boundary)]
+            return self.json(self.google_resource((bucket, name)))
+        if "upload_id" not in self.asked:
+            upload = f"upload-{self.state.requests}"
+            self.state.parts[upload] = {"name": json.loads(self.body)["name"], 0: b""}
+            where = f"http://{self.given['host']}{self.where}?uploadType=resumable&upload_id={upload}"
+            return 200, {"Location": where}, b""
+        upload = self.state.parts[self.asked["upload_id"]]
+        first, last, size = map(int, re.fullmatch(
+            r"bytes (\d+)-(\d+)/(\d+)", self.given["content-range"]).groups())
+        if first != len(upload[0]) or last - first + 1 != len(self.body):
+            raise Refused(400, "badRequest", "Invalid content range")
+        upload[0] += self.body
+        if last + 1 < size:
+            return 308, {"Range": f"bytes=0-{last}"}, b""
+        del self.state.parts[self.asked["upload_id"]]
+        self.state.objects[bucket, upload["name"]] = upload[0]
+        return self.json(self.google_resource((bucket, upload["name"])))
+
+    def google_cancel(self):
+        self.state.parts.pop(self.asked["upload_id"], None)
+        return 499, {}, b""
+
+    def google_resource(self, place):
+        return {"kind": "storage#object", "bucket": place[0], "name": place[1],
+                "size": str(len(self.state.objects[place]))}
+
+    def json(self, value):
+        return 200, {"Content-Type": "application/json"}, json.dumps(value).encode()
 
     # Azure.
 
@@ -250,8 +321,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.asked.get("comp") != "list" or self.asked.get("restype") != "container":
             raise Refused(400, "InvalidQueryParameterValue")
         keys, more = self.page(container, self.asked.get("marker", ""))
-        body = "".join(f"<Blob><Name>{escape(key)}</Name></Blob>" for key in keys)
-        return 200, {}, (f"<EnumerationResults><Blobs>{body}</Blobs><NextMarker>{escape(more)}"
+        body = "".join(
+            f"<Blob><Name>{escape(key)}</Name><Properties><Content-Length>"
+            f"{len(self.state.objects[container, key])}</Content-Length><BlobType>BlockBlob</BlobType>"
+            "</Properties></Blob>" for key in keys)
+        return 200, {"Content-Type": "application/xml"}, (f"<EnumerationResults ContainerName=\"{container}\"><Blobs>{body}</Blobs><NextMarker>{escape(more)}"
                          "</NextMarker></EnumerationResults>").encode()
 
     # Both.
@@ -274,16 +348,18 @@ class Handler(http.server.BaseHTTPRequestHandler):
             raise Refused(404, absent, "The specified key does not exist.")
         if self.command == "DELETE":
             del objects[place]
-            return 204, {}, b""
+            return 202 if "x-ms-version" in self.given else 204, {}, b""
         content = objects[place]
-        asked = re.fullmatch(r"bytes=(\d+)-(\d*)", self.given.get("range", ""))
+        asked = re.fullmatch(r"bytes=(\d+)-(\d*)", self.given.get("x-ms-range") or self.given.get("range", ""))
         if not asked:
             return 200, {}, content
         first = int(asked[1])
         if first >= len(content):
             raise Refused(416, "InvalidRange")
         last = int(asked[2]) if asked[2] else len(content) - 1
-        return 206, {}, content[first:last + 1]
+        last = min(last, len(content) - 1)
+        headers = {"Content-Range": f"bytes {first}-{last}/{len(content)}"}
+        return 206, headers, content[first:last + 1]
 
     # Who lends keys and tokens.
 
@@ -309,7 +385,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def lend_azure(self):
         if self.given.get("metadata") != "true" or \
-                self.asked.get("resource") != "https://storage.azure.com/":
+                self.asked.get("resource", "").rstrip("/") != "https://storage.azure.com":
             raise Refused(400, "BadRequest")
         return json.dumps({"access_token": AZURE_TOKEN, "expires_in": "3599"}).encode()
 
@@ -326,6 +402,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return json.dumps({"access_token": GOOGLE_TOKEN, "expires_in": 3599}).encode()
 
 
+GOOGLE_PATHS = ("/storage/v1/", "/upload/storage/v1/", "/download/storage/v1/")
 LENDERS = {
     "/latest/api/token": Handler.lend_metadata_token,
     "/latest/meta-data/iam/security-credentials/": Handler.lend_role,

@@ -40,8 +40,12 @@ class CheckpointTest(unittest.TestCase):
         self.told = Told()
 
     def context(self, ranks=None, **options):
-        return CheckpointContext(ranks or DistributedContext.single(), FolderStorage(self.base, "o"),
-                                 self.told, **options)
+        return CheckpointContext(
+            ranks or DistributedContext.single(),
+            FolderStorage(self.base, "o"),
+            self.told,
+            **options,
+        )
 
     def save(self, steps, text="state", context=None):
         with (context or self.context()).store_path({"steps_completed": steps}) as (path, uuid):
@@ -131,8 +135,14 @@ class CheckpointTest(unittest.TestCase):
     def test_what_cannot_be_read_is_damaged(self):
         first, second = (self.save(steps) for steps in (1, 2))
         whole = (self.base / second / "manifest.json").read_text()
-        for broken in ("{", "[]", '{"files": 1}', '{"files": [1]}', '{"files": [{"path": 1}]}',
-                       '{"files": [{"path": "sub/state"}]}'):
+        for broken in (
+            "{",
+            "[]",
+            '{"files": 1}',
+            '{"files": [1]}',
+            '{"files": [{"path": 1}]}',
+            '{"files": [{"path": "sub/state"}]}',
+        ):
             (self.base / second / "manifest.json").write_text(broken)
             with self.subTest(broken), self.assertRaisesRegex(CheckpointError, "manifest.json is"):
                 with self.context().restore_path(second):
@@ -170,8 +180,10 @@ class CheckpointTest(unittest.TestCase):
 
         uuids = set(run_ranks(body, 3))
         self.assertEqual(1, len(uuids))
-        self.assertEqual({"rank0", "rank1", "rank2", "same", "metadata.json", "manifest.json"},
-                         set(os.listdir(self.base / uuids.pop())))
+        self.assertEqual(
+            {"rank0", "rank1", "rank2", "same", "metadata.json", "manifest.json"},
+            set(os.listdir(self.base / uuids.pop())),
+        )
         self.assertEqual(1, len(self.told.saved_ones))
 
     def test_files_that_conflict_fail_on_every_rank(self):
@@ -292,8 +304,7 @@ class CheckpointTest(unittest.TestCase):
         FolderStorage(self.base, "o").begin("12345678-1234-1234-1234-123456789abc", 0)
         FolderStorage(self.base, "other").begin("12345678-1234-1234-1234-123456789abc", 0)
         self.context()
-        self.assertEqual([".tmp-other-12345678-1234-1234-1234-123456789abc"],
-                         os.listdir(self.base))
+        self.assertEqual([".tmp-other-12345678-1234-1234-1234-123456789abc"], os.listdir(self.base))
 
     def test_one_of_another_library_is_taken_as_it_is(self):
         uuid = "12345678-1234-1234-1234-123456789abc"

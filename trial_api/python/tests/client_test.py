@@ -12,7 +12,7 @@ from det.experimental._context_dir import ignored, read_context
 from det.experimental._session import canonical_url
 from fake_master import fake_master
 
-EMPTY = {name: "" for name in ("DET_MASTER", "DET_USER", "DET_USER_TOKEN")}
+EMPTY = dict.fromkeys(("DET_MASTER", "DET_USER", "DET_USER_TOKEN"), "")
 
 
 class ContextDirTest(unittest.TestCase):
@@ -29,22 +29,43 @@ class ContextDirTest(unittest.TestCase):
         return full
 
     def test_what_is_sent(self):
-        for path in ("m/train.py", "m/sub/a.csv", "m/sub/b.csv", "m/__pycache__/x.pyc", "m/.git/y",
-                     "m/data/big", "m/keep.csv", "extra/lib.py"):
+        for path in (
+            "m/train.py",
+            "m/sub/a.csv",
+            "m/sub/b.csv",
+            "m/__pycache__/x.pyc",
+            "m/.git/y",
+            "m/data/big",
+            "m/keep.csv",
+            "extra/lib.py",
+        ):
             self.write(path)
         os.symlink("train.py", os.path.join(self.folder, "m/link"))
         self.write("m/.detignore", "# rules\n*.csv\n!keep.csv\n/data\n")
         sent = read_context(f"{self.folder}/m", [f"{self.folder}/extra"])
-        self.assertEqual({".detignore": 48, "train.py": 48, "sub": 53, "keep.csv": 48, "link": 50,
-                          "extra": 53, "extra/lib.py": 48},
-                         {file["path"]: file["type"] for file in sent})
+        self.assertEqual(
+            {
+                ".detignore": 48,
+                "train.py": 48,
+                "sub": 53,
+                "keep.csv": 48,
+                "link": 50,
+                "extra": 53,
+                "extra/lib.py": 48,
+            },
+            {file["path"]: file["type"] for file in sent},
+        )
         link = [file for file in sent if file["path"] == "link"][0]
         self.assertEqual(b"train.py", base64.b64decode(link["content"]))
 
     def test_rules(self):
         for rule, path, expected in (
-                ("*.csv", "a/b.csv", True), ("/b.csv", "a/b.csv", False), ("a/", "a", False),
-                ("a/*.csv", "a/b.csv", True), ("**/b", "x/y/b", True)):
+            ("*.csv", "a/b.csv", True),
+            ("/b.csv", "a/b.csv", False),
+            ("a/", "a", False),
+            ("a/*.csv", "a/b.csv", True),
+            ("**/b", "x/y/b", True),
+        ):
             self.assertEqual(expected, ignored(path, False, [rule]), (rule, path))
 
     def test_what_does_not_fit(self):
@@ -75,12 +96,18 @@ class ClientTest(unittest.TestCase):
         with self.assertRaisesRegex(MasterError, "nobody is signed in"):
             client.Determined(self.master.url)
         self.signed_in().get_models()
-        self.assertEqual([{"username": "ann", "password": "secret"}],
-                         self.master.bodies("/api/v1/auth/login"))
+        self.assertEqual(
+            [{"username": "ann", "password": "secret"}], self.master.bodies("/api/v1/auth/login")
+        )
         self.assertIn("Bearer t", self.master.tokens)
         with open(f"{self.folder}/auth.json", "w", encoding="utf-8") as file:
-            json.dump({"version": 2, "masters": {self.master.url: {
-                "active_user": "bob", "tokens": {"bob": "kept"}}}}, file)
+            json.dump(
+                {
+                    "version": 2,
+                    "masters": {self.master.url: {"active_user": "bob", "tokens": {"bob": "kept"}}},
+                },
+                file,
+            )
         client.Determined(self.master.url).get_models()
         self.assertIn("Bearer kept", self.master.tokens)
         with mock.patch.dict(os.environ, DET_USER_TOKEN="given"):
@@ -102,15 +129,27 @@ class ClientTest(unittest.TestCase):
 
     def test_the_best_checkpoint(self):
         def checkpoint(uuid, metric, accuracy, state="STATE_COMPLETED"):
-            return {"uuid": uuid, "state": state, "training": {
-                "searcherMetric": metric, "validationMetrics": {"avgMetrics": {"acc": accuracy}}}}
+            return {
+                "uuid": uuid,
+                "state": state,
+                "training": {
+                    "searcherMetric": metric,
+                    "validationMetrics": {"avgMetrics": {"acc": accuracy}},
+                },
+            }
 
         self.master.answers["/api/v1/experiments/3"] = {
-            "experiment": {"id": 3}, "config": {"searcher": {"smaller_is_better": True}}}
-        self.master.answers["/api/v1/experiments/3/checkpoints"] = {"checkpoints": [
-            checkpoint("a", 0.3, 0.5), checkpoint("b", 0.2, 0.4),
-            checkpoint("c", 0.1, 0.9, "STATE_DELETED"),
-            {"uuid": "d", "state": "STATE_COMPLETED"}]}
+            "experiment": {"id": 3},
+            "config": {"searcher": {"smaller_is_better": True}},
+        }
+        self.master.answers["/api/v1/experiments/3/checkpoints"] = {
+            "checkpoints": [
+                checkpoint("a", 0.3, 0.5),
+                checkpoint("b", 0.2, 0.4),
+                checkpoint("c", 0.1, 0.9, "STATE_DELETED"),
+                {"uuid": "d", "state": "STATE_COMPLETED"},
+            ]
+        }
         experiment = self.signed_in().get_experiment(3)
         self.assertEqual("b", experiment.top_checkpoint().uuid)
         self.assertEqual("a", experiment.top_checkpoint("acc", smaller_is_better=False).uuid)
@@ -120,15 +159,22 @@ class ClientTest(unittest.TestCase):
 
     def test_a_download_is_compared_with_what_was_saved(self):
         files = {"state": b"good"}
-        manifest = {"files": [{"path": "state", "size": 4,
-                               "sha256": hashlib.sha256(b"good").hexdigest()}]}
+        manifest = {
+            "files": [{"path": "state", "size": 4, "sha256": hashlib.sha256(b"good").hexdigest()}]
+        }
         files["manifest.json"] = json.dumps(manifest).encode()
-        self.master.answers["/api/v1/checkpoints/u"] = {"checkpoint": {
-            "uuid": "u", "state": "STATE_COMPLETED", "resources": {name: "1" for name in files}}}
+        self.master.answers["/api/v1/checkpoints/u"] = {
+            "checkpoint": {
+                "uuid": "u",
+                "state": "STATE_COMPLETED",
+                "resources": dict.fromkeys(files, "1"),
+            }
+        }
         for name in files:
-            self.master.answers[f"/api/v1/checkpoints/u/files/{name}"] = (
-                lambda *_, name=name: (200, json.dumps({"result": {
-                    "chunk": base64.b64encode(files[name]).decode()}}).encode()))
+            self.master.answers[f"/api/v1/checkpoints/u/files/{name}"] = lambda *_, name=name: (
+                200,
+                json.dumps({"result": {"chunk": base64.b64encode(files[name]).decode()}}).encode(),
+            )
         checkpoint = self.signed_in().get_checkpoint("u")
         path = checkpoint.download(f"{self.folder}/down")
         with open(f"{path}/state", "rb") as file:
@@ -138,11 +184,18 @@ class ClientTest(unittest.TestCase):
             checkpoint.download(f"{self.folder}/again")
         # Of what was removed there is nothing to compare; of a whole checkpoint nothing is missing.
         for state, left in (("PARTIALLY_DELETED", True), ("COMPLETED", False)):
-            self.master.answers["/api/v1/checkpoints/u"] = {"checkpoint": {
-                "uuid": "u", "state": "STATE_" + state, "resources": {"manifest.json": "1"}}}
+            self.master.answers["/api/v1/checkpoints/u"] = {
+                "checkpoint": {
+                    "uuid": "u",
+                    "state": "STATE_" + state,
+                    "resources": {"manifest.json": "1"},
+                }
+            }
             rest = self.signed_in().get_checkpoint("u")
             if left:
-                self.assertEqual(["manifest.json"], os.listdir(rest.download(self.folder + "/rest")))
+                self.assertEqual(
+                    ["manifest.json"], os.listdir(rest.download(self.folder + "/rest"))
+                )
             else:
                 with self.assertRaisesRegex(CheckpointError, "state is not what was saved"):
                     rest.download(self.folder + "/whole")
@@ -150,8 +203,13 @@ class ClientTest(unittest.TestCase):
     def test_a_file_that_would_lie_elsewhere_is_refused(self):
         self.master.answers["/api/v1/checkpoints/u/files/a"] = lambda *_: (200, b"{}")
         for name in ("../x", "/tmp/x", "a/../../x", ".."):
-            self.master.answers["/api/v1/checkpoints/u"] = {"checkpoint": {
-                "uuid": "u", "state": "STATE_COMPLETED", "resources": {"a": "1", name: "1"}}}
+            self.master.answers["/api/v1/checkpoints/u"] = {
+                "checkpoint": {
+                    "uuid": "u",
+                    "state": "STATE_COMPLETED",
+                    "resources": {"a": "1", name: "1"},
+                }
+            }
             with self.assertRaisesRegex(CheckpointError, "outside"):
                 self.signed_in().get_checkpoint("u").download(f"{self.folder}/down")
         self.assertFalse(os.path.exists(f"{self.folder}/down"))
@@ -177,28 +235,40 @@ class ClientTest(unittest.TestCase):
         self.assertEqual({"b": 3, "c": 4}, checkpoint.metadata)
         self.assertEqual(
             [{"a": 1, "b": 3, "c": 4}, {"b": 3, "c": 4}],
-            [body["checkpoint"]["metadata"] for body in self.master.bodies(f"{path}/metadata")])
+            [body["checkpoint"]["metadata"] for body in self.master.bodies(f"{path}/metadata")],
+        )
         self.assertEqual([{"group": "validation"}], checkpoint.get_metrics())
         checkpoint.remove_files(["*.pt"])
-        self.assertEqual([{"checkpointUuids": ["u"], "checkpointGlobs": ["*.pt"]}],
-                         self.master.bodies("/api/v1/checkpoints/rm"))
+        self.assertEqual(
+            [{"checkpointUuids": ["u"], "checkpointGlobs": ["*.pt"]}],
+            self.master.bodies("/api/v1/checkpoints/rm"),
+        )
         self.master.answers["/api/v1/checkpoints/rm"] = {"kept": [{"holder": "model m"}]}
         with self.assertRaisesRegex(CheckpointError, "held by model m"):
             checkpoint.remove_files(["**"])
 
     def test_what_is_said_of_a_model(self):
-        self.master.answers["/api/v1/models/m"] = {"model": {"id": 5, "name": "m",
-                                                             "metadata": {"a": 1}}}
+        self.master.answers["/api/v1/models/m"] = {
+            "model": {"id": 5, "name": "m", "metadata": {"a": 1}}
+        }
         model = self.signed_in().get_model("m")
         model.set_name("n")
         model.set_labels(["x"])
         model.add_metadata({"b": 2})
         model.remove_metadata(["a"])
-        self.assertEqual([{"name": "n"}, {"labels": ["x"]}, {"metadata": {"a": 1, "b": 2}},
-                          {"metadata": {"b": 2}}], self.master.bodies("/api/v1/models/5"))
+        self.assertEqual(
+            [
+                {"name": "n"},
+                {"labels": ["x"]},
+                {"metadata": {"a": 1, "b": 2}},
+                {"metadata": {"b": 2}},
+            ],
+            self.master.bodies("/api/v1/models/5"),
+        )
         model.move_to_workspace(3)
-        self.assertEqual([{"destinationWorkspaceId": 3}],
-                         self.master.bodies("/api/v1/models/5/move"))
+        self.assertEqual(
+            [{"destinationWorkspaceId": 3}], self.master.bodies("/api/v1/models/5/move")
+        )
         told = {"version": 2, "model": {"id": 5}, "checkpoint": {"uuid": "u"}}
         self.master.answers["/api/v1/models/5/versions"] = {"modelVersion": told}
         version = model.register_version("u")
@@ -207,17 +277,23 @@ class ClientTest(unittest.TestCase):
     def test_workspaces_and_their_projects(self):
         answers, path = self.master.answers, "/api/v1/workspaces/5"
         told = {"id": 5, "name": "vision", "defaultComputePool": "gpus"}
-        answers["/api/v1/workspaces"] = lambda method, _: (200, (
-            {"workspace": told} if method == "POST" else {"workspaces": [told]}))
+        answers["/api/v1/workspaces"] = lambda method, _: (
+            200,
+            ({"workspace": told} if method == "POST" else {"workspaces": [told]}),
+        )
         answers[path] = lambda _, body: (200, {"workspace": {**told, **(body or {})}})
         project = {"id": 8, "name": "cats", "workspaceId": 5}
-        answers[f"{path}/projects"] = lambda method, _: (200, (
-            {"project": project} if method == "POST" else {"projects": [project]}))
+        answers[f"{path}/projects"] = lambda method, _: (
+            200,
+            ({"project": project} if method == "POST" else {"projects": [project]}),
+        )
         determined = self.signed_in()
         self.assertEqual(5, determined.create_workspace("vision").id)
         workspace = determined.get_workspace("vision")
-        self.assertEqual(("vision", "gpus", None), (
-            workspace.name, workspace.default_compute_pool, workspace.default_aux_pool))
+        self.assertEqual(
+            ("vision", "gpus", None),
+            (workspace.name, workspace.default_compute_pool, workspace.default_aux_pool),
+        )
         workspace.set_default_pools(default_aux_pool="cpus")
         self.assertEqual({"defaultAuxPool": "cpus"}, self.master.bodies(path)[-1])
         self.assertEqual("cpus", workspace.default_aux_pool)
@@ -229,8 +305,11 @@ class ClientTest(unittest.TestCase):
         workspace.delete_project("cats")
         determined.delete_workspace("vision")
         called = [(method, called) for method, called, _ in self.master.calls]
-        for call in (("POST", f"{path}/archive"), ("DELETE", "/api/v1/projects/8"),
-                     ("DELETE", path)):
+        for call in (
+            ("POST", f"{path}/archive"),
+            ("DELETE", "/api/v1/projects/8"),
+            ("DELETE", path),
+        ):
             self.assertIn(call, called)
         answers["/api/v1/workspaces"] = {"workspaces": []}
         with self.assertRaisesRegex(MasterError, "no workspace 'none'"):
@@ -241,7 +320,9 @@ class ClientTest(unittest.TestCase):
         notes = [{"name": "a", "contents": "1"}, {"name": "b", "contents": "2"}]
         self.master.answers[path] = {"project": {"id": 8, "notes": notes}}
         self.master.answers[f"{path}/notes"] = lambda method, body: (
-            200, body if method == "PUT" else {"notes": notes + [body]})
+            200,
+            body if method == "PUT" else {"notes": notes + [body]},
+        )
         project = self.signed_in().get_project(8)
         project.add_note("c", "3")
         self.assertEqual(["a", "b", "c"], [note["name"] for note in project.notes])
@@ -258,7 +339,8 @@ class ClientTest(unittest.TestCase):
         self.master.answers[path] = {"workspaceIds": [5]}
         self.master.answers["/api/v1/workspaces/5"] = {"workspace": {"id": 5, "name": "w"}}
         self.master.answers["/api/v1/workspaces/5/available-resource-pools"] = {
-            "resourcePools": ["a b"]}
+            "resourcePools": ["a b"]
+        }
         [pool] = self.signed_in().list_resource_pools()
         [workspace] = pool.list_workspaces()
         self.assertEqual(("w", "a b"), (workspace.name, workspace.list_pools()[0].name))
@@ -266,31 +348,43 @@ class ClientTest(unittest.TestCase):
             change(["w"])
         self.assertEqual(
             [(method, {"workspaceNames": ["w"]}) for method in ("POST", "DELETE", "PUT")],
-            [(method, body) for method, called, body in self.master.calls
-             if called == path and body])
+            [
+                (method, body)
+                for method, called, body in self.master.calls
+                if called == path and body
+            ],
+        )
 
     def test_users(self):
         path, told = "/api/v1/users/4", {"id": 4, "username": "bob", "active": True}
         answers = self.master.answers
-        answers["/api/v1/users"] = lambda method, body: (200, (
-            {"user": {"id": 4, **body["user"]}} if method == "POST" else {"users": [told]}))
+        answers["/api/v1/users"] = lambda method, body: (
+            200,
+            ({"user": {"id": 4, **body["user"]}} if method == "POST" else {"users": [told]}),
+        )
         answers[path] = lambda _, body: (200, {"user": {**told, **(body or {})}})
         answers["/api/v1/users/bob/by-username"] = answers["/api/v1/me"] = {"user": told}
         determined = self.signed_in()
         self.assertTrue(determined.create_user("bob", admin=True, password="p").admin)
         self.assertEqual("p", self.master.bodies("/api/v1/users")[-1]["password"])
-        self.assertEqual(["bob"] * 3, [
-            determined.get_user_by_name("bob").username, determined.list_users()[0].username,
-            determined.get_session_username()])
+        self.assertEqual(
+            ["bob"] * 3,
+            [
+                determined.get_user_by_name("bob").username,
+                determined.list_users()[0].username,
+                determined.get_session_username(),
+            ],
+        )
         user = determined.get_user_by_id(4)
         user.deactivate()
         self.assertFalse(user.active)
         user.change_display_name("Bob")
         user.link_with_agent(agent_uid=7)
         self.assertEqual((7, None), (user.agent_uid, user.agent_gid))
-        self.assertEqual([{"active": False}, {"displayName": "Bob"},
-                          {"agentUserGroup": {"agentUid": 7}}],
-                         [body for body in self.master.bodies(path) if body])
+        self.assertEqual(
+            [{"active": False}, {"displayName": "Bob"}, {"agentUserGroup": {"agentUid": 7}}],
+            [body for body in self.master.bodies(path) if body],
+        )
 
     def test_lists_are_asked_for_in_an_order(self):
         paths = []
@@ -303,18 +397,30 @@ class ClientTest(unittest.TestCase):
         for method in ("do_GET", "do_POST"):
             setattr(self.master.server.RequestHandlerClass, method, note)
         self.master.answers["/api/v1/experiments/3"] = {"experiment": {"id": 3}}
-        self.master.answers["/api/v1/experiments/3/checkpoints"] = {"checkpoints": [
-            {"uuid": name, "state": "STATE_COMPLETED"} for name in "ab"]}
+        self.master.answers["/api/v1/experiments/3/checkpoints"] = {
+            "checkpoints": [{"uuid": name, "state": "STATE_COMPLETED"} for name in "ab"]
+        }
         determined = self.signed_in()
         experiment = determined.get_experiment(3)
-        self.assertEqual(["a"], [c.uuid for c in experiment.list_checkpoints(
-            client.CheckpointSortBy.SEARCHER_METRIC, client.OrderBy.DESC, max_results=1)])
+        self.assertEqual(
+            ["a"],
+            [
+                c.uuid
+                for c in experiment.list_checkpoints(
+                    client.CheckpointSortBy.SEARCHER_METRIC, client.OrderBy.DESC, max_results=1
+                )
+            ],
+        )
         experiment.list_checkpoints("f1")
         experiment.list_trials(client.TrialSortBy.ID)
         list(determined.list_experiments(states=[client.ExperimentState.PAUSED]))
         asked = " ".join(paths)
-        for words in ("sortByAttr=SORT_BY_SEARCHER_METRIC&orderBy=ORDER_BY_DESC", "sortByMetric=f1",
-                      "trials?offset=0&limit=500&sortBy=SORT_BY_ID", "states=STATE_PAUSED"):
+        for words in (
+            "sortByAttr=SORT_BY_SEARCHER_METRIC&orderBy=ORDER_BY_DESC",
+            "sortByMetric=f1",
+            "trials?offset=0&limit=500&sortBy=SORT_BY_ID",
+            "states=STATE_PAUSED",
+        ):
             self.assertIn(words, asked)
 
     def test_labels_are_several_in_an_order(self):
@@ -323,8 +429,9 @@ class ClientTest(unittest.TestCase):
         experiment = self.signed_in().get_experiment(3)
         experiment.set_labels({"b", "a"})
         experiment.set_labels(["b", "a"])
-        self.assertEqual([["a", "b"], ["b", "a"]],
-                         [body["labels"] for body in self.master.bodies(path) if body])
+        self.assertEqual(
+            [["a", "b"], ["b", "a"]], [body["labels"] for body in self.master.bodies(path) if body]
+        )
         with self.assertRaisesRegex(TypeError, "labels is 'ab': give a list or a set"):
             experiment.set_labels("ab")
         with self.assertRaisesRegex(TypeError, "sort_by is 5: give a CheckpointSortBy"):
@@ -348,10 +455,13 @@ class ClientTest(unittest.TestCase):
         experiment.add_label("b")
         experiment.add_label("a")
         experiment.remove_label("a")
-        self.assertEqual([["a", "b"], []],
-                         [body["labels"] for body in self.master.bodies(path) if body])
+        self.assertEqual(
+            [["a", "b"], []], [body["labels"] for body in self.master.bodies(path) if body]
+        )
         with open(experiment.download_code(self.folder), "rb") as file:
             self.assertEqual(b"tgz", file.read())
         experiment.delete_tensorboard_files()
-        self.assertIn(("DELETE", f"{path}/tensorboard-files"),
-                      [(method, called) for method, called, _ in self.master.calls])
+        self.assertIn(
+            ("DELETE", f"{path}/tensorboard-files"),
+            [(method, called) for method, called, _ in self.master.calls],
+        )

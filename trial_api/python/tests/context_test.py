@@ -32,17 +32,23 @@ class ClusterTest(unittest.TestCase):
         self.addCleanup(told.__exit__, None, None, None)
 
     def reported(self):
-        return [report for body in self.master.bodies(SERVICE + "ReportMetrics")
-                for report in body["reports"]]
+        return [
+            report
+            for body in self.master.bodies(SERVICE + "ReportMetrics")
+            for report in body["reports"]
+        ]
 
     def test_the_task_is_known(self):
         self.assertEqual(0.1, self.info.trial.hparams["lr"])
         self.assertEqual({"path": "d"}, self.info.user_data)
-        self.assertEqual((7, 3, 1), (self.info.trial.trial_id, self.info.trial.experiment_id,
-                                     self.info.trial.trial_run_id))
+        self.assertEqual(
+            (7, 3, 1),
+            (self.info.trial.trial_id, self.info.trial.experiment_id, self.info.trial.trial_run_id),
+        )
         self.assertIsNone(self.info.latest_checkpoint)
         self.master.answers["/api/v1/allocations/3.7.1/resources/agent-0/rendezvous"] = {
-            "rendezvousInfo": {"addresses": ["10.0.0.1"], "rank": 0, "slots": [1]}}
+            "rendezvousInfo": {"addresses": ["10.0.0.1"], "rank": 0, "slots": [1]}
+        }
         self.assertEqual(["10.0.0.1"], self.info.container_addrs)
         self.assertEqual([1], self.info.container_slot_counts)
         os.environ.pop("DET_RENDEZVOUS")
@@ -50,8 +56,18 @@ class ClusterTest(unittest.TestCase):
     def test_the_file_of_the_agent_goes_before_the_variables(self):
         os.makedirs(f"{self.folder}/info")
         with open(f"{self.folder}/info/trial.json", "w", encoding="utf-8") as file:
-            json.dump({"trial_id": 7, "experiment_id": 3, "trial_run_id": 1, "trial_seed": 5,
-                       "hparams": {"lr": 0.2}, "config": {}, "validate_at": [4]}, file)
+            json.dump(
+                {
+                    "trial_id": 7,
+                    "experiment_id": 3,
+                    "trial_run_id": 1,
+                    "trial_seed": 5,
+                    "hparams": {"lr": 0.2},
+                    "config": {},
+                    "validate_at": [4],
+                },
+                file,
+            )
         with as_task(self.master, self.folder) as info:
             self.assertEqual(0.2, info.trial.hparams["lr"])
             self.assertEqual([4], info.trial.validate_at)
@@ -60,7 +76,8 @@ class ClusterTest(unittest.TestCase):
         with det.core.init() as context:
             self.assertIs(self.info, context.info)
             context.train.report_training_metrics(
-                1, {"loss": math.nan, "big": math.inf, "n": 1}, batch_metrics=[{"loss": 2.0}])
+                1, {"loss": math.nan, "big": math.inf, "n": 1}, batch_metrics=[{"loss": 2.0}]
+            )
             context.train.report_validation_metrics(1, {"loss": -math.inf})
             context.train.report_metrics("mine", 2, {"words": ["a"]})
             context.train.report_progress(0.5)
@@ -71,14 +88,22 @@ class ClusterTest(unittest.TestCase):
         first, second, third = self.reported()
         self.assertEqual({"loss": "NaN", "big": "Infinity", "n": 1}, first["metrics"])
         self.assertEqual([{"loss": 2.0}], first["batchMetrics"])
-        self.assertEqual(("validation", {"loss": "-Infinity"}),
-                         (second["group"], second["metrics"]))
+        self.assertEqual(
+            ("validation", {"loss": "-Infinity"}), (second["group"], second["metrics"])
+        )
         self.assertEqual(("mine", 2), (third["group"], third["stepsCompleted"]))
         [alert] = self.master.bodies("/api/v1/webhooks/custom")
-        self.assertEqual({"data": {"title": "t", "description": "d", "level": "LOG_LEVEL_WARNING"},
-                          "experimentId": 3, "trialId": 7}, alert)
-        self.assertEqual([{"state": "training"}],
-                         self.master.bodies("/api/v1/trials/7/runner/metadata"))
+        self.assertEqual(
+            {
+                "data": {"title": "t", "description": "d", "level": "LOG_LEVEL_WARNING"},
+                "experimentId": 3,
+                "trialId": 7,
+            },
+            alert,
+        )
+        self.assertEqual(
+            [{"state": "training"}], self.master.bodies("/api/v1/trials/7/runner/metadata")
+        )
 
     def test_numbers_of_other_libraries_are_numbers(self):
         class Scalar:
@@ -123,7 +148,9 @@ class ClusterTest(unittest.TestCase):
                 context.train.report_validation_metrics(1, 0.5)
             with self.assertRaisesRegex(TypeError, r"metrics\.sub\.b: a value of type object"):
                 context.train.report_training_metrics(1, {"a": 1, "sub": {"b": object()}})
-            with self.assertRaisesRegex(TypeError, "is 'INVALID_HP': give one of .*EarlyExitReason"):
+            with self.assertRaisesRegex(
+                TypeError, "is 'INVALID_HP': give one of .*EarlyExitReason"
+            ):
                 context.train.report_early_exit("INVALID_HP")
             with self.assertRaisesRegex(ValueError, "alert is 'bad': give one of trace, debug"):
                 context.alert("t", level="bad")
@@ -145,11 +172,15 @@ class ClusterTest(unittest.TestCase):
         paths = [path.rpartition("/")[2] for _, path, _ in self.master.calls]
         self.assertLess(paths.index("ReportMetrics"), paths.index("ReportCheckpoint"))
         [checkpoint] = self.master.bodies(SERVICE + "ReportCheckpoint")
-        self.assertEqual((uuid, 1, {"steps_completed": 1}),
-                         (checkpoint["uuid"], checkpoint["stepsCompleted"], checkpoint["metadata"]))
+        self.assertEqual(
+            (uuid, 1, {"steps_completed": 1}),
+            (checkpoint["uuid"], checkpoint["stepsCompleted"], checkpoint["metadata"]),
+        )
         self.assertEqual({"state", "metadata.json", "manifest.json"}, set(checkpoint["resources"]))
-        self.assertEqual([{"checkpoints": [{"uuid": uuid, "resources": {"resources": {}}}]}] * 2,
-                         self.master.bodies("/api/v1/checkpoints"))
+        self.assertEqual(
+            [{"checkpoints": [{"uuid": uuid, "resources": {"resources": {}}}]}] * 2,
+            self.master.bodies("/api/v1/checkpoints"),
+        )
 
     def test_the_best_validation(self):
         self.master.answers[BEST] = refusal(404, 5, "no validation yet")
@@ -160,8 +191,9 @@ class ClusterTest(unittest.TestCase):
             self.assertEqual(0.25, context.train.get_experiment_best_validation())
         paths = [path for _, path, _ in self.master.calls]
         # What was reported before it counts.
-        self.assertLess(paths.index(SERVICE + "ReportMetrics"),
-                        len(paths) - 1 - paths[::-1].index(BEST))
+        self.assertLess(
+            paths.index(SERVICE + "ReportMetrics"), len(paths) - 1 - paths[::-1].index(BEST)
+        )
 
     def test_metadata_of_the_run(self):
         self.master.answers["/api/v1/runs/7/metadata"] = {"metadata": {"a": 1}}
@@ -174,13 +206,16 @@ class ClusterTest(unittest.TestCase):
             with det.core.init():
                 raise det.InvalidHP("no such rate")
         self.assertEqual(0, ended.exception.code)
-        self.assertEqual([{"allocationId": "3.7.1", "reason": "INVALID_HP",
-                           "message": "no such rate"}],
-                         self.master.bodies(SERVICE + "ReportEarlyExit"))
+        self.assertEqual(
+            [{"allocationId": "3.7.1", "reason": "INVALID_HP", "message": "no such rate"}],
+            self.master.bodies(SERVICE + "ReportEarlyExit"),
+        )
         with self.assertRaises(SystemExit), det.core.init():
             raise det.InvalidHP
-        self.assertEqual("invalid hyperparameters",
-                         self.master.bodies(SERVICE + "ReportEarlyExit")[-1]["message"])
+        self.assertEqual(
+            "invalid hyperparameters",
+            self.master.bodies(SERVICE + "ReportEarlyExit")[-1]["message"],
+        )
 
     def test_another_error_goes_on_its_way(self):
         with self.assertRaisesRegex(KeyError, "mine"):
@@ -224,13 +259,19 @@ class ClusterTest(unittest.TestCase):
         thread.join(30)
 
     def test_a_context_that_nobody_closes_is_closed_at_the_exit(self):
-        script = ("import det; context = det.core.init(); "
-                  "context.train.report_training_metrics(1, {'loss': 1})")
+        script = (
+            "import det; context = det.core.init(); "
+            "context.train.report_training_metrics(1, {'loss': 1})"
+        )
         subprocess.run([sys.executable, "-B", "-c", script], check=True, timeout=60)
         self.assertEqual([(1, "training", 1)], self.master.reports())
         self.master.answers[SERVICE + "ReportMetrics"] = refusal(400, 3, "steps are negative")
-        ended = subprocess.run([sys.executable, "-B", "-c", script], timeout=60,
-                               stderr=subprocess.PIPE, encoding="utf-8")
+        ended = subprocess.run(
+            [sys.executable, "-B", "-c", script],
+            timeout=60,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+        )
         self.assertEqual(1, ended.returncode)
         self.assertIn("steps are negative", ended.stderr)
 
@@ -252,8 +293,9 @@ class ClusterTest(unittest.TestCase):
     def test_event_files_go_beside_the_checkpoints(self):
         with det.core.init() as context:
             (context.train.get_tensorboard_path() / "events").write_text("e")
-        self.assertTrue(os.path.exists(
-            f"{self.folder}/checkpoints/c/tensorboard/experiment/3/trial/7/events"))
+        self.assertTrue(
+            os.path.exists(f"{self.folder}/checkpoints/c/tensorboard/experiment/3/trial/7/events")
+        )
 
     def test_event_files_that_cannot_be_stored_fail_no_trial(self):
         os.makedirs(f"{self.folder}/checkpoints")
@@ -286,9 +328,12 @@ class WrittenTest(unittest.TestCase):
         for metrics in (plain, {**plain, "f": True, "g": None, "h": {"i": [1, 2.5]}}):
             for batches in (None, [{"a": 1.0}]):
                 told = json.loads(_report.unpack(_report.pack("training", 7, metrics, batches)))
-                wanted = {"group": "training", "stepsCompleted": 7,
-                          "metrics": json.loads(_json.encode(metrics)),
-                          "reportTime": told["reportTime"]}
+                wanted = {
+                    "group": "training",
+                    "stepsCompleted": 7,
+                    "metrics": json.loads(_json.encode(metrics)),
+                    "reportTime": told["reportTime"],
+                }
                 self.assertEqual({**wanted, **({"batchMetrics": batches} if batches else {})}, told)
 
     def test_what_is_no_metric_is_refused_at_once(self):
@@ -311,8 +356,10 @@ class ProfilerTest(unittest.TestCase):
         self.assertGreater(sample["memory"]["memory_free"], 0)
 
     def test_a_report_is_the_mean_of_its_samples(self):
-        self.assertEqual({"cpu": {"a": 2.0}, "gpu": {"b": 5.0}},
-                         mean([{"cpu": {"a": 1.0}}, {"cpu": {"a": 3.0}, "gpu": {"b": 5.0}}]))
+        self.assertEqual(
+            {"cpu": {"a": 2.0}, "gpu": {"b": 5.0}},
+            mean([{"cpu": {"a": 1.0}}, {"cpu": {"a": 3.0}, "gpu": {"b": 5.0}}]),
+        )
 
     def test_wrong_intervals(self):
         profiler = ProfilerContext(None, enabled=True)
@@ -325,8 +372,9 @@ class OffClusterTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             with det.core.init(checkpoint_storage=folder) as context:
                 context.train.report_training_metrics(1, {"loss": math.nan})
-                self.assertTrue(context.train.report_validation_metrics(1, {"loss": 1},
-                                                                        ask_best=True))
+                self.assertTrue(
+                    context.train.report_validation_metrics(1, {"loss": 1}, ask_best=True)
+                )
                 self.assertIsNone(context.train.get_experiment_best_validation())
                 self.assertFalse(context.preempt.should_preempt())
                 with context.checkpoint.store_path({"steps_completed": 1}) as (_, uuid):

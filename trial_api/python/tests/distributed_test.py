@@ -6,8 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from unittest import mock
 
 from det._ports import free_ports
-from det.core import DistributedContext
-from det.core import _star
+from det.core import DistributedContext, _star
 
 
 def run_ranks(body, size, per_node=None):
@@ -16,8 +15,14 @@ def run_ranks(body, size, per_node=None):
 
     def run(rank):
         context = DistributedContext(
-            rank=rank, size=size, local_rank=rank % per_node, local_size=per_node,
-            cross_rank=rank // per_node, cross_size=size // per_node, port=port)
+            rank=rank,
+            size=size,
+            local_rank=rank % per_node,
+            local_size=per_node,
+            cross_rank=rank // per_node,
+            cross_size=size // per_node,
+            port=port,
+        )
         try:
             return body(context)
         finally:
@@ -30,8 +35,11 @@ def run_ranks(body, size, per_node=None):
 class DistributedTest(unittest.TestCase):
     def test_ranks_exchange_objects(self):
         def body(context):
-            return (context.gather({"rank": context.rank}), context.allgather(context.rank),
-                    context.broadcast(f"of {context.rank}"))
+            return (
+                context.gather({"rank": context.rank}),
+                context.allgather(context.rank),
+                context.broadcast(f"of {context.rank}"),
+            )
 
         results = run_ranks(body, 3)
         gathered = [{"rank": 0}, {"rank": 1}, {"rank": 2}]
@@ -41,11 +49,16 @@ class DistributedTest(unittest.TestCase):
 
     def test_each_node_is_a_group_of_its_own(self):
         def body(context):
-            return (context.gather_local(context.rank), context.allgather_local(context.rank),
-                    context.broadcast_local(context.rank))
+            return (
+                context.gather_local(context.rank),
+                context.allgather_local(context.rank),
+                context.broadcast_local(context.rank),
+            )
 
-        self.assertEqual([([0, 1], [0, 1], 0), (None, [0, 1], 0), ([2, 3], [2, 3], 2),
-                          (None, [2, 3], 2)], run_ranks(body, 4, per_node=2))
+        self.assertEqual(
+            [([0, 1], [0, 1], 0), (None, [0, 1], 0), ([2, 3], [2, 3], 2), (None, [2, 3], 2)],
+            run_ranks(body, 4, per_node=2),
+        )
 
     def test_a_fork_is_for_another_thread(self):
         def body(context):
@@ -95,8 +108,10 @@ class DistributedTest(unittest.TestCase):
             return connection
 
         connected = socket.create_connection
-        with mock.patch.object(_star.socket, "create_connection", connect), \
-                ThreadPoolExecutor(1) as pool:
+        with (
+            mock.patch.object(_star.socket, "create_connection", connect),
+            ThreadPoolExecutor(1) as pool,
+        ):
             joined = pool.submit(_star.join, ("127.0.0.1", port), 1, b"key", 30.0)
             met.wait()
             old.close()  # With that connection in its queue.
@@ -114,6 +129,7 @@ class DistributedTest(unittest.TestCase):
 
     def test_the_user_s_own_secret_is_made_once(self):
         import tempfile
+
         with tempfile.TemporaryDirectory() as home, mock.patch.dict(os.environ, HOME=home):
             for name in ("DET_RANK_KEY", "DET_SESSION_TOKEN"):
                 os.environ.pop(name, None)
@@ -124,13 +140,21 @@ class DistributedTest(unittest.TestCase):
             self.assertEqual(0o600, os.stat(path).st_mode & 0o777)
 
     def test_of_the_environments_of_launchers(self):
-        torch = dict(RANK="0", WORLD_SIZE="1", LOCAL_RANK="0", LOCAL_WORLD_SIZE="1")
+        torch = {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "1"}
         with mock.patch.dict(os.environ, torch):
             self.assertEqual(1, DistributedContext.from_torch_distributed().size)
             self.assertEqual(1, DistributedContext.from_deepspeed().size)
-        horovod = {f"HOROVOD_{name}": value for name, value in dict(
-            RANK="0", SIZE="1", LOCAL_RANK="0", LOCAL_SIZE="1", CROSS_RANK="0",
-            CROSS_SIZE="1").items()}
+        horovod = {
+            f"HOROVOD_{name}": value
+            for name, value in {
+                "RANK": "0",
+                "SIZE": "1",
+                "LOCAL_RANK": "0",
+                "LOCAL_SIZE": "1",
+                "CROSS_RANK": "0",
+                "CROSS_SIZE": "1",
+            }.items()
+        }
         with mock.patch.dict(os.environ, horovod):
             self.assertEqual(0, DistributedContext.from_horovod().rank)
         with mock.patch.dict(os.environ, TF_CONFIG=""):

@@ -1,5 +1,7 @@
 """Launchers whose engine starts the ranks, on two nodes that are addresses of this machine. The engine
-is a stand-in: it starts what it is told where it is told, by the shell that it is told."""
+is a stand-in: it starts what it is told where it is told, by the shell that it is told.
+"""
+
 import contextlib
 import json
 import os
@@ -17,7 +19,7 @@ from fake_master import SERVICE, fake_master, task_environment
 
 ADDRESSES = ["127.0.0.1", "127.0.0.2"]
 # As mpirun and horovodrun do: ranks on the first node are processes, those on others go by the shell.
-ENGINE = '''
+ENGINE = """
     import os, shlex, subprocess, sys
     words = sys.argv[1:]
     hosts = words.index(HOSTS)
@@ -47,16 +49,23 @@ ENGINE = '''
     if code:
         print("-" * 30, file=sys.stderr, flush=True)
     sys.exit(code)
-    '''
+    """
 KINDS = {
-    "mpi": ("mpirun", '"--host"', ["OMPI_COMM_WORLD_" + name for name in (
-        "RANK", "SIZE", "LOCAL_RANK", "LOCAL_SIZE")],
-        'lambda env: [env["OMPI_MCA_plm_rsh_agent"]]', "lambda env: {}"),
+    "mpi": (
+        "mpirun",
+        '"--host"',
+        ["OMPI_COMM_WORLD_" + name for name in ("RANK", "SIZE", "LOCAL_RANK", "LOCAL_SIZE")],
+        'lambda env: [env["OMPI_MCA_plm_rsh_agent"]]',
+        "lambda env: {}",
+    ),
     # It sends the variables of its own node along.
-    "horovod": ("horovodrun", '"-H"', ["HOROVOD_" + name for name in (
-        "RANK", "SIZE", "LOCAL_RANK", "LOCAL_SIZE")],
+    "horovod": (
+        "horovodrun",
+        '"-H"',
+        ["HOROVOD_" + name for name in ("RANK", "SIZE", "LOCAL_RANK", "LOCAL_SIZE")],
         'lambda env: ["ssh", "-o", "StrictHostKeyChecking=no", "-p", "22"]',
-        'lambda env: {"DET_AGENT_ID": env["DET_AGENT_ID"]}'),
+        'lambda env: {"DET_AGENT_ID": env["DET_AGENT_ID"]}',
+    ),
 }
 
 
@@ -70,7 +79,8 @@ class EngineTest(unittest.TestCase):
         self.addCleanup(context.__exit__, None, None, None)
         for node in range(2):
             self.master.answers[f"/api/v1/allocations/3.7.1/resources/node-{node}/rendezvous"] = {
-                "rendezvousInfo": {"addresses": ADDRESSES, "rank": node, "slots": [2, 1]}}
+                "rendezvousInfo": {"addresses": ADDRESSES, "rank": node, "slots": [2, 1]}
+            }
         self.ports = free_ports(3)
 
     def write(self, name, text, mode=0o600):
@@ -82,18 +92,33 @@ class EngineTest(unittest.TestCase):
     def start(self, kind, node, script):
         """The launcher of a node, as its agent starts it."""
         program, hosts, variables, shell, sent = KINDS[kind]
-        stub = (f"#!{sys.executable} -B\nHOSTS, VARIABLES = {hosts}, {variables}\n"
-                f"SHELL, SENT = {shell}, {sent}\n")
+        stub = (
+            f"#!{sys.executable} -B\nHOSTS, VARIABLES = {hosts}, {variables}\n"
+            f"SHELL, SENT = {shell}, {sent}\n"
+        )
         self.write(program, stub + textwrap.dedent(ENGINE), 0o700)
-        env = {**os.environ, **task_environment(
-            self.master, self.folder, DET_AGENT_ID=f"node-{node}", DET_RESOURCES_ID=f"node-{node}",
-            DET_SLOT_IDS=json.dumps(list(range(2 - node))), C10D_PORT=str(self.ports[0]),
-            INTER_TRAIN_PROCESS_COMM_PORT_1=str(self.ports[1]), DTRAIN_SSH_PORT=str(self.ports[2]),
-            DET_EXPERIMENT_CONFIG=json.dumps({"resources": {"slots_per_trial": 3}}))}
+        env = {
+            **os.environ,
+            **task_environment(
+                self.master,
+                self.folder,
+                DET_AGENT_ID=f"node-{node}",
+                DET_RESOURCES_ID=f"node-{node}",
+                DET_SLOT_IDS=json.dumps(list(range(2 - node))),
+                C10D_PORT=str(self.ports[0]),
+                INTER_TRAIN_PROCESS_COMM_PORT_1=str(self.ports[1]),
+                DTRAIN_SSH_PORT=str(self.ports[2]),
+                DET_EXPERIMENT_CONFIG=json.dumps({"resources": {"slots_per_trial": 3}}),
+            ),
+        }
         env["PATH"] = f"{self.folder}:{env['PATH']}"
         launcher = subprocess.Popen(
-            [sys.executable, "-B", "-m", f"det.launch.{kind}", "--", script], env=env,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
+            [sys.executable, "-B", "-m", f"det.launch.{kind}", "--", script],
+            env=env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+        )
         self.addCleanup(self.end, launcher)
         return launcher
 
@@ -116,7 +141,9 @@ class EngineTest(unittest.TestCase):
         return [(launcher.returncode, *words) for launcher, words in zip(launchers, said)]
 
     def test_ranks_on_two_nodes_find_their_places_and_meet(self):
-        script = self.write("train.py", """
+        script = self.write(
+            "train.py",
+            """
             import os
             import det
             names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK",
@@ -125,25 +152,32 @@ class EngineTest(unittest.TestCase):
             told = ranks.gather([os.environ[name] for name in names])
             for place in told or ():
                 print(" ".join(place), flush=True)
-            """)
+            """,
+        )
         for kind in KINDS:
             (code, out, errors), other = self.run_on_both(kind, script)
             self.assertEqual((0, 0), (code, other[0]), errors + other[2])
             port = self.ports[0]
             self.assertEqual(
-                [f"[rank=0] 0 3 0 2 0 2 127.0.0.1 {port} node-0",
-                 f"[rank=0] 1 3 1 2 0 2 127.0.0.1 {port} node-0",
-                 f"[rank=0] 2 3 0 1 1 2 127.0.0.1 {port} node-1"],
-                [line for line in out.splitlines() if line != "engine ends"])
+                [
+                    f"[rank=0] 0 3 0 2 0 2 127.0.0.1 {port} node-0",
+                    f"[rank=0] 1 3 1 2 0 2 127.0.0.1 {port} node-0",
+                    f"[rank=0] 2 3 0 1 1 2 127.0.0.1 {port} node-1",
+                ],
+                [line for line in out.splitlines() if line != "engine ends"],
+            )
 
     def test_a_dead_rank_ends_all_with_its_own_error(self):
         for dead in range(3):
-            script = self.write("train.py", f"""
+            script = self.write(
+                "train.py",
+                f"""
                 import os, signal, sys
                 if os.environ["RANK"] == "{dead}":
                     sys.exit("no wine")
                 signal.pause()
-                """)
+                """,
+            )
             (code, _, errors), other = self.run_on_both("mpi", script)
             self.assertEqual((1, 0), (code, other[0]), errors + other[2])
             lines = errors.splitlines()
@@ -154,15 +188,21 @@ class EngineTest(unittest.TestCase):
 
     def test_a_node_that_goes_ends_the_others(self):
         pids = os.path.join(self.folder, "pids")
-        script = self.write("train.py", f"""
+        script = self.write(
+            "train.py",
+            f"""
             import os, signal
             with open({pids!r}, "a") as file:
                 file.write(str(os.getpid()) + "\\n")
             print("ready", os.environ["RANK"], flush=True)
             signal.pause()
-            """)
+            """,
+        )
         self.addCleanup(self.kill, pids)  # What a node's agent does, when its launcher is gone.
-        for goes, words in ((0, "the first node's launcher has gone"), (1, "node 127.0.0.2 has gone")):
+        for goes, words in (
+            (0, "the first node's launcher has gone"),
+            (1, "node 127.0.0.2 has gone"),
+        ):
             launchers = [self.start("mpi", node, script) for node in range(2)]
             for _ in range(3):
                 self.assertIn("ready", launchers[0].stdout.readline())
@@ -174,17 +214,32 @@ class EngineTest(unittest.TestCase):
 
     def test_on_one_slot_horovod_is_not_needed(self):
         told = subprocess.run(
-            [sys.executable, "-B", "-m", "det.launch.horovod", "--autohorovod", "--", "printenv", "RANK"],
-            encoding="utf-8", timeout=60, stdout=subprocess.PIPE, check=True)
+            [
+                sys.executable,
+                "-B",
+                "-m",
+                "det.launch.horovod",
+                "--autohorovod",
+                "--",
+                "printenv",
+                "RANK",
+            ],
+            encoding="utf-8",
+            timeout=60,
+            stdout=subprocess.PIPE,
+            check=True,
+        )
         self.assertEqual("[rank=0] 0\n", told.stdout)
 
 
 class ShellTest(unittest.TestCase):
     def test_what_ssh_is_told(self):
         for words, host, command in (
-                (["h", "true"], "h", "true"), (["-x", "me@h", "a", "b"], "h", "a b"),
-                (["-o", "A=b", "-p", "22", "-T", "h", "cd x; y"], "h", "cd x; y"),
-                (["-p22", "h", "y"], "h", "y")):
+            (["h", "true"], "h", "true"),
+            (["-x", "me@h", "a", "b"], "h", "a b"),
+            (["-o", "A=b", "-p", "22", "-T", "h", "cd x; y"], "h", "cd x; y"),
+            (["-p22", "h", "y"], "h", "y"),
+        ):
             self.assertEqual((host, command), _shell._parse(words))
         with self.assertRaises(SystemExit):
             _shell._parse(["h"])

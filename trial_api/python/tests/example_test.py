@@ -1,4 +1,5 @@
 """examples/bring_your_own_script."""
+
 import importlib.util
 import json
 import os
@@ -31,9 +32,16 @@ class ExampleTest(unittest.TestCase):
         """What was reported, as paths and bodies."""
         os.makedirs(f"{self.folder}/info", exist_ok=True)
         latest = info.pop("latest", None)
-        told = {"trial_id": 7, "experiment_id": 3, "trial_run_id": 1, "trial_seed": 5,
-                "hparams": {"learning_rate": 0.2, "batches": 50},
-                "checkpoint_dir": f"{self.folder}/checkpoints", "config": {}, **info}
+        told = {
+            "trial_id": 7,
+            "experiment_id": 3,
+            "trial_run_id": 1,
+            "trial_seed": 5,
+            "hparams": {"learning_rate": 0.2, "batches": 50},
+            "checkpoint_dir": f"{self.folder}/checkpoints",
+            "config": {},
+            **info,
+        }
         with open(f"{self.folder}/info/trial.json", "w", encoding="utf-8") as file:
             json.dump(told, file)
         before = len(self.master.calls)
@@ -46,8 +54,9 @@ class ExampleTest(unittest.TestCase):
         told = [path for path, _ in self.train() if path in ("ReportMetrics", "ReportCheckpoint")]
         self.assertEqual("ReportCheckpoint", told[-1])
         reports = self.master.reports()
-        self.assertEqual([10, 20, 30, 40, 50],
-                         [s for _, group, s in reports if group == "training"])
+        self.assertEqual(
+            [10, 20, 30, 40, 50], [s for _, group, s in reports if group == "training"]
+        )
         self.assertEqual([50], [s for _, group, s in reports if group == "validation"])
 
     def test_a_restart_goes_on_and_a_warm_start_counts_from_0(self):

@@ -1,4 +1,5 @@
 """Scripts of the shape that exist, under the names that they import: on the cluster and off it."""
+
 import contextlib
 import io
 import logging
@@ -73,14 +74,19 @@ class Case(unittest.TestCase):
 
     def run_python(self, *arguments):
         return subprocess.run(
-            [sys.executable, "-B", *arguments], encoding="utf-8", timeout=60, cwd=self.folder,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            [sys.executable, "-B", *arguments],
+            encoding="utf-8",
+            timeout=60,
+            cwd=self.folder,
+            capture_output=True,
+        )
 
     def run_script(self, slots):
         path = pathlib.Path(self.folder, "train.py")
         path.write_text(textwrap.dedent(SCRIPT))
-        told = self.run_python("-m", "determined.launch.torch_distributed", "--slots", str(slots),
-                               str(path))
+        told = self.run_python(
+            "-m", "determined.launch.torch_distributed", "--slots", str(slots), str(path)
+        )
         self.assertEqual(0, told.returncode, told.stderr)
         return told
 
@@ -95,8 +101,10 @@ class ScriptTest(Case):
     def test_on_the_cluster_it_trains_as_configured_and_goes_on(self):
         master = self.master()
         self.run_script(1)
-        self.assertEqual([(1, "training", step) for step in range(1, 11)] + [(1, "validation", 10)],
-                         master.reports())
+        self.assertEqual(
+            [(1, "training", step) for step in range(1, 11)] + [(1, "validation", 10)],
+            master.reports(),
+        )
         progress = master.bodies(SERVICE + "ReportProgress")[-1]["progress"]
         self.assertEqual(1.0, progress)
         [saved] = master.bodies(SERVICE + "ReportCheckpoint")
@@ -105,7 +113,9 @@ class ScriptTest(Case):
     def test_one_that_the_master_refuses_says_so(self):
         master = self.master()
         master.answers[SERVICE + "ReportMetrics"] = lambda *_: (
-            400, {"error": {"code": 3, "error": "no such trial"}})
+            400,
+            {"error": {"code": 3, "error": "no such trial"}},
+        )
         path = pathlib.Path(self.folder, "train.py")
         path.write_text(textwrap.dedent(SCRIPT))
         told = self.run_python("-m", "determined.launch.torch_distributed", str(path))
@@ -131,15 +141,25 @@ class NamesTest(unittest.TestCase):
         told = io.StringIO()
         handler = logging.StreamHandler(told)
         handler.setFormatter(logging.Formatter(det.LOG_FORMAT))
-        handler.handle(logging.makeLogRecord(
-            {"name": "mine", "msg": "careful", "levelname": "WARNING"}))
+        handler.handle(
+            logging.makeLogRecord({"name": "mine", "msg": "careful", "levelname": "WARNING"})
+        )
         self.assertEqual("WARNING: mine: careful\n", told.getvalue())
 
     def test_nothing_of_the_sdk_is_loaded_with_the_package(self):
         told = subprocess.run(
-            [sys.executable, "-B", "-c", "import sys, determined; "
-             "print([name for name in sys.modules if 'experimental' in name])"],
-            encoding="utf-8", timeout=60, stdout=subprocess.PIPE, check=True)
+            [
+                sys.executable,
+                "-B",
+                "-c",
+                "import sys, determined; "
+                "print([name for name in sys.modules if 'experimental' in name])",
+            ],
+            encoding="utf-8",
+            timeout=60,
+            stdout=subprocess.PIPE,
+            check=True,
+        )
         self.assertEqual("[]\n", told.stdout)
 
 
@@ -182,8 +202,9 @@ class SearcherTest(unittest.TestCase):
                 [operation] = context.searcher.operations()
                 operation.report_progress(1)
                 operation.report_completed()
-                self.assertEqual((1, "epochs", True),
-                                 (operation.length, operation.unit, operation.completed))
+                self.assertEqual(
+                    (1, "epochs", True), (operation.length, operation.unit, operation.completed)
+                )
                 self.assertEqual("epochs", context.searcher.get_configured_units())
 
     def test_on_the_cluster_a_length_that_is_not_configured_is_an_error(self):
@@ -199,8 +220,10 @@ class WrapRankTest(Case):
     def test_lines_have_the_rank_in_front_and_the_end_is_passed_on(self):
         code = "import sys; print('one\\ntwo'); print('three', file=sys.stderr); sys.exit(5)"
         told = self.wrap("3", sys.executable, "-c", code)
-        self.assertEqual((5, "[rank=3] one\n[rank=3] two\n", "[rank=3] three\n"),
-                         (told.returncode, told.stdout, told.stderr))
+        self.assertEqual(
+            (5, "[rank=3] one\n[rank=3] two\n", "[rank=3] three\n"),
+            (told.returncode, told.stdout, told.stderr),
+        )
 
     def test_a_variable_may_say_the_rank(self):
         env = {"SECOND": "7"}
@@ -209,9 +232,12 @@ class WrapRankTest(Case):
         self.assertEqual("[rank=7] hello\n", told.stdout, told.stderr)
 
     def test_wrong_usage(self):
-        for words, problem in (((), "usage:"), (("3",), "nothing to run"),
-                               (("ABSENT", "echo"), "no rank"),
-                               (("0", "/no/such/program"), "No such file")):
+        for words, problem in (
+            ((), "usage:"),
+            (("3",), "nothing to run"),
+            (("ABSENT", "echo"), "no rank"),
+            (("0", "/no/such/program"), "No such file"),
+        ):
             told = self.wrap(*words)
             self.assertNotEqual(0, told.returncode)
             self.assertIn(problem, told.stderr)
@@ -226,8 +252,10 @@ class FilesTest(Case):
                 (path / "sub" / "state").write_text("mine")
                 (path / "big").write_text("x")
             with context.checkpoint.restore_path(uuid, selector=lambda p: "state" in p) as path:
-                self.assertEqual(["sub", "sub/state"], sorted(
-                    found.relative_to(path).as_posix() for found in path.rglob("*")))
+                self.assertEqual(
+                    ["sub", "sub/state"],
+                    sorted(found.relative_to(path).as_posix() for found in path.rglob("*")),
+                )
                 self.assertEqual("mine", (path / "sub" / "state").read_text())
             self.assertFalse(path.exists())
             with context.checkpoint.restore_path(uuid) as path:
@@ -246,13 +274,17 @@ class FilesTest(Case):
             (folder / "events.out.tfevents.1").write_text("e")
             context.train.upload_tensorboard_files(
                 lambda path: not path.match("*tfevents*"),
-                lambda path, rank: path.with_name(f"{path.stem}#{rank}{path.suffix}"))
+                lambda path, rank: path.with_name(f"{path.stem}#{rank}{path.suffix}"),
+            )
             self.assertEqual({"trace/a#0.json"}, self.uploaded())
             with self.assertRaisesRegex(ValueError, "mangler"):
                 context.train.upload_tensorboard_files(
-                    mangler=lambda path, _: pathlib.Path("..", path))
+                    mangler=lambda path, _: pathlib.Path("..", path)
+                )
             context.train.upload_tensorboard_files()
-        self.assertEqual({"trace/a#0.json", "trace/a.json", "events.out.tfevents.1"}, self.uploaded())
+        self.assertEqual(
+            {"trace/a#0.json", "trace/a.json", "events.out.tfevents.1"}, self.uploaded()
+        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 """A master over HTTP, in this process: records calls, answers what a test says."""
+
 import gzip
 import http.server
 import json
@@ -20,7 +21,8 @@ class _Server(http.server.ThreadingHTTPServer):
 class FakeMaster:
     """answers: path without its query -> object, or function of (method, body) -> (status, object);
     status 0: no answer, the connection breaks.
-    calls: (method, path, body) in their order."""
+    calls: (method, path, body) in their order.
+    """
 
     def __init__(self):
         self.calls, self.answers = [], {}
@@ -51,8 +53,11 @@ class FakeMaster:
 
     def reports(self):
         """(run, group, steps) of each report of metrics that was taken."""
-        return [(body["trialRunId"], report["group"], report["stepsCompleted"])
-                for body in self.bodies(SERVICE + "ReportMetrics") for report in body["reports"]]
+        return [
+            (body["trialRunId"], report["group"], report["stepsCompleted"])
+            for body in self.bodies(SERVICE + "ReportMetrics")
+            for report in body["reports"]
+        ]
 
     def answer(self, method, path, body):
         if self.away:
@@ -66,7 +71,7 @@ class FakeMaster:
         known = self.answers.get(path, {})
         return known(method, body) if callable(known) else (200, known)
 
-    def _handler(fake):  # noqa: N805
+    def _handler(fake):
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
@@ -112,17 +117,33 @@ def fake_master():
 
 def task_environment(fake, folder, **changes):
     """As an agent sets it, with everything below the folder."""
-    config = {"searcher": {"metric": "loss", "max_length": {"batches": 10}},
-              "resources": {"slots_per_trial": 1}, "data": {"path": "d"},
-              "checkpoint_storage": {"type": "shared_fs", "host_path": f"{folder}/checkpoints"}}
+    config = {
+        "searcher": {"metric": "loss", "max_length": {"batches": 10}},
+        "resources": {"slots_per_trial": 1},
+        "data": {"path": "d"},
+        "checkpoint_storage": {"type": "shared_fs", "host_path": f"{folder}/checkpoints"},
+    }
     env = {
-        "DET_MASTER": fake.url, "DET_MASTERS": fake.url, "DET_CLUSTER_ID": CLUSTER,
-        "DET_AGENT_ID": "agent-0", "DET_TASK_ID": "3.7", "DET_ALLOCATION_ID": "3.7.1",
-        "DET_SESSION_TOKEN": TOKEN, "DET_SLOT_IDS": "[0]", "DET_TASK_TYPE": "TRIAL",
-        "DET_RESOURCES_ID": "agent-0", "DET_RUN_DIR": folder, "DET_CACHE_DIR": f"{folder}/cache",
-        "DET_TRIAL_ID": "7", "DET_EXPERIMENT_ID": "3", "DET_TRIAL_RUN_ID": "1",
-        "DET_TRIAL_SEED": "5", "DET_HPARAMS": '{"lr": 0.1}',
-        "DET_EXPERIMENT_CONFIG": json.dumps(config), **changes}
+        "DET_MASTER": fake.url,
+        "DET_MASTERS": fake.url,
+        "DET_CLUSTER_ID": CLUSTER,
+        "DET_AGENT_ID": "agent-0",
+        "DET_TASK_ID": "3.7",
+        "DET_ALLOCATION_ID": "3.7.1",
+        "DET_SESSION_TOKEN": TOKEN,
+        "DET_SLOT_IDS": "[0]",
+        "DET_TASK_TYPE": "TRIAL",
+        "DET_RESOURCES_ID": "agent-0",
+        "DET_RUN_DIR": folder,
+        "DET_CACHE_DIR": f"{folder}/cache",
+        "DET_TRIAL_ID": "7",
+        "DET_EXPERIMENT_ID": "3",
+        "DET_TRIAL_RUN_ID": "1",
+        "DET_TRIAL_SEED": "5",
+        "DET_HPARAMS": '{"lr": 0.1}',
+        "DET_EXPERIMENT_CONFIG": json.dumps(config),
+        **changes,
+    }
     return {name: value for name, value in env.items() if value is not None}
 
 

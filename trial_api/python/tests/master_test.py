@@ -145,8 +145,9 @@ class MasterTest(unittest.TestCase):
             hour = [0]
             said, told = io.StringIO(), []
             with mock.patch("det._master.time.monotonic", lambda: hour[0]):
-                with Master([self.master.url], {}, patience=60) as master, contextlib.redirect_stderr(
-                    said
+                with (
+                    Master([self.master.url], {}, patience=60) as master,
+                    contextlib.redirect_stderr(said),
                 ):
 
                     def ask():
@@ -178,10 +179,27 @@ class MasterTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             cert, key = os.path.join(folder, "cert.pem"), os.path.join(folder, "key.pem")
             subprocess.run(
-                ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1",
-                 "-keyout", key, "-out", cert, "-subj", "/CN=resolute",
-                 "-addext", "subjectAltName=DNS:resolute"],
-                check=True, stderr=subprocess.DEVNULL)
+                [
+                    "openssl",
+                    "req",
+                    "-x509",
+                    "-newkey",
+                    "rsa:2048",
+                    "-nodes",
+                    "-days",
+                    "1",
+                    "-keyout",
+                    key,
+                    "-out",
+                    cert,
+                    "-subj",
+                    "/CN=resolute",
+                    "-addext",
+                    "subjectAltName=DNS:resolute",
+                ],
+                check=True,
+                stderr=subprocess.DEVNULL,
+            )
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(cert, key)
             server = self.master.server
@@ -190,7 +208,7 @@ class MasterTest(unittest.TestCase):
             self.master.answers["/x"] = {"a": 1}
             with Master([url], {}, cert, "resolute", patience=0) as master:
                 self.assertEqual({"a": 1}, master.get("/x"))
-            for wrong in (dict(cert_file=cert), dict(cert_name="resolute")):
+            for wrong in ({"cert_file": cert}, {"cert_name": "resolute"}):
                 with Master([url], {}, patience=0, **wrong) as master:
                     with self.assertRaisesRegex(MasterError, "(?i)certificate"):
                         master.get("/x")

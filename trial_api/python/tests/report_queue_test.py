@@ -27,8 +27,9 @@ class ReportQueueTest(unittest.TestCase):
         self.addCleanup(context.__exit__, None, None, None)
 
     def queue(self, run=1, **options):
-        return ReportQueue(Master([self.master.url], {}, task=True), "3.7.1", 7, self.folder, run,
-                           **options)
+        return ReportQueue(
+            Master([self.master.url], {}, task=True), "3.7.1", 7, self.folder, run, **options
+        )
 
     def test_reports_come_once_each_in_order_and_in_batches(self):
         queue = self.queue()
@@ -45,10 +46,14 @@ class ReportQueueTest(unittest.TestCase):
         queue.add(CHECKPOINT, b'{"uuid": "u"}')
         queue.add(METRICS, report(2))
         queue.close(wait=True)
-        self.assertEqual(["ReportMetrics", "ReportCheckpoint", "ReportMetrics"],
-                         [path.rpartition("/")[2] for _, path, _ in self.master.calls])
-        self.assertEqual([{"allocationId": "3.7.1", "trialId": 7, "uuid": "u"}],
-                         self.master.bodies(SERVICE + "ReportCheckpoint"))
+        self.assertEqual(
+            ["ReportMetrics", "ReportCheckpoint", "ReportMetrics"],
+            [path.rpartition("/")[2] for _, path, _ in self.master.calls],
+        )
+        self.assertEqual(
+            [{"allocationId": "3.7.1", "trialId": 7, "uuid": "u"}],
+            self.master.bodies(SERVICE + "ReportCheckpoint"),
+        )
 
     def test_a_master_that_is_away_gets_them_later(self):
         self.master.away = True
@@ -70,7 +75,9 @@ class ReportQueueTest(unittest.TestCase):
 
     def test_what_the_master_says_of_a_validation(self):
         self.master.answers[SERVICE + "ReportMetrics"] = lambda _, body: (
-            200, {"bestSoFar": body["reports"][-1]["stepsCompleted"] == 1})
+            200,
+            {"bestSoFar": body["reports"][-1]["stepsCompleted"] == 1},
+        )
         queue = self.queue()
         self.assertTrue(queue.best(queue.add(VALIDATION, report(1, "validation"))))
         self.assertFalse(queue.best(queue.add(VALIDATION, report(2, "validation"))))
@@ -84,8 +91,9 @@ class ReportQueueTest(unittest.TestCase):
         queue = self.queue()
         queue.add(METRICS, report(3))
         queue.close(wait=True)
-        self.assertEqual([(0, "training", 1), (0, "training", 2), (1, "training", 3)],
-                         self.master.reports())
+        self.assertEqual(
+            [(0, "training", 1), (0, "training", 2), (1, "training", 3)], self.master.reports()
+        )
 
     def test_what_was_not_sent_stays_for_the_next_run(self):
         self.master.away = True

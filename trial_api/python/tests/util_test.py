@@ -1,4 +1,5 @@
 """det.util, and the Core API as a module's functions."""
+
 import contextlib
 import io
 import os
@@ -30,7 +31,7 @@ class UtilTest(unittest.TestCase):
         import_of = {}
         for name in ("one", "two"):
             with det.import_from_path(self.code(name, repr(name))):
-                import of_a_model  # noqa: E402
+                import of_a_model
 
                 import_of[name] = of_a_model.value
         self.assertEqual({"one": "one", "two": "two"}, import_of)
@@ -64,8 +65,9 @@ class UtilTest(unittest.TestCase):
 
         self.assertTrue(util.is_overridden(Below().mine, Above))
         self.assertFalse(util.is_overridden(Above().mine, Above))
-        self.assertEqual(["0.0 B", "1.5 KiB", "3.0 GiB"],
-                         [util.sizeof_fmt(size) for size in (0, 1536, 3 << 30)])
+        self.assertEqual(
+            ["0.0 B", "1.5 KiB", "3.0 GiB"], [util.sizeof_fmt(size) for size in (0, 1536, 3 << 30)]
+        )
         link = self.folder / "link"
         for target in ("a", "b"):
             util.force_create_symlink(self.folder / target, link)
@@ -84,7 +86,8 @@ class CoreV2Test(unittest.TestCase):
         with contextlib.redirect_stderr(said), contextlib.redirect_stdout(told):
             core_v2.init(
                 defaults=core_v2.DefaultConfig(name="n", checkpoint_storage=self.folder),
-                unmanaged=core_v2.UnmanagedConfig(external_experiment_id="mine"))
+                unmanaged=core_v2.UnmanagedConfig(external_experiment_id="mine"),
+            )
             core_v2.train.report_training_metrics(steps_completed=1, metrics={"loss": 1.0})
             with core_v2.checkpoint.store_path({"steps_completed": 1}) as (path, uuid):
                 (path / "state").write_text("s")
@@ -98,8 +101,11 @@ class CoreV2Test(unittest.TestCase):
             core_v2.absent
 
     def test_in_a_task_it_is_the_trial_s_context(self):
-        with fake_master() as master, as_task(master, self.folder), mock.patch.object(
-                core_v2, "_say_where") as said:
+        with (
+            fake_master() as master,
+            as_task(master, self.folder),
+            mock.patch.object(core_v2, "_say_where") as said,
+        ):
             with core_v2.init_context() as context:
                 self.assertIs(context.train, core_v2.train)
                 core_v2.train.report_validation_metrics(steps_completed=3, metrics={"loss": 1.0})

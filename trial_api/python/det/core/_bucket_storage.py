@@ -20,8 +20,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Callable, TypeVar
 
 from det._errors import CheckpointError, StorageUnreachable
-from det.core._buckets import open_bucket, prefix_of
-from det.core._objects import Bucket, NoObject
+from det.core._object_store import ObjectNotFound, get_prefix, open_object_store
 from det.core._storage import (
     MANIFEST,
     METADATA,
@@ -59,8 +58,8 @@ class BucketStorage(Storage):
         scratch: pathlib.Path | None = None,
     ) -> None:
         self.owner = owner
-        self._bucket: Bucket = open_bucket(config)
-        self._prefix = prefix_of(config)
+        self._store = open_object_store(config)
+        self._prefix = get_prefix(config)
         bucket = config.get("bucket") or config.get("container")
         self.place = f"{config['type']}://{bucket}/{self._prefix.rstrip('/')}"
         self._given = scratch
@@ -71,7 +70,7 @@ class BucketStorage(Storage):
 
     def begin(self, uuid: str, rank: int) -> pathlib.Path:
         if rank == 0 and self.owner:
-            self._bucket.put(self._entry(uuid), b"")
+            self._store.put(self._entry(uuid), b"")
         folder = self._rank_folder(uuid, rank)
         or_error(lambda: folder.mkdir(parents=True))
         return folder
@@ -81,7 +80,7 @@ class BucketStorage(Storage):
         files: Files = list(or_error(lambda: describe(folder)))
 
         def send(file: dict[str, Any]) -> None:
-            self._bucket.put_file(self._key(uuid, file["path"]), folder / file["path"])
+            self._store.put_file(self._key(uuid, file["path"]), folder / file["path"])
 
         or_error(lambda: _for_each(files, send))
         shutil.rmtree(folder, ignore_errors=True)
@@ -92,7 +91,7 @@ class BucketStorage(Storage):
         files = list({file["path"]: file for listed in by_rank for file in listed}.values())
 
         def write(name: str, content: bytes) -> None:
-            self._bucket.put(self._key(uuid, name), content)
+            self._store.put(self._key(uuid, name), content)
             digest = hashlib.sha256(content).hexdigest()
             files.append({"path": name, "size": len(content), "sha256": digest})
 
@@ -102,7 +101,7 @@ class BucketStorage(Storage):
         if self.owner and isinstance(metadata.get(_STEPS), int):
             try:
                 entry = json.dumps({_STEPS: metadata[_STEPS]}).encode()
-                self._bucket.put(self._entry(uuid), entry)
+                self._store.put(self._entry(uuid), entry)
             except CheckpointError:
                 pass
         return files
@@ -117,15 +116,15 @@ class BucketStorage(Storage):
 
     def _remove(self, uuid: str) -> None:
         """The manifest first, so that no half checkpoint looks whole."""
-        self._bucket.remove(self._key(uuid, MANIFEST))
-        for key in self._bucket.list(self._key(uuid, "")):
-            self._bucket.remove(key)
+        self._store.remove(self._key(uuid, MANIFEST))
+        for key in self._store.list(self._key(uuid, "")):
+            self._store.remove(key)
         if self.owner:
-            self._bucket.remove(self._entry(uuid))
+            self._store.remove(self._entry(uuid))
 
     def require(self, uuid: str) -> None:
         _check_uuid(uuid)
-        if not self._bucket.list(self._key(uuid, "")):
+        if not self._store.list(self._key(uuid, "")):
             raise CheckpointError(f"there is no checkpoint {uuid} in {self.place}")
 
     def remove_leftovers(self) -> None:
@@ -156,8 +155,8 @@ class BucketStorage(Storage):
     def _metadata(self, uuid: str) -> dict[str, Any]:
         _check_uuid(uuid)
         try:
-            metadata = _json(self._bucket.get(self._key(uuid, METADATA)))
-        except NoObject:
+            metadata = _json(self._store.get(self._key(uuid, METADATA)))
+        except ObjectNotFound:
             self.require(uuid)
             raise CheckpointError(
                 f"checkpoint {uuid} is not complete: {METADATA} is missing in {self.place}"
@@ -189,20 +188,20 @@ class BucketStorage(Storage):
             stat = path.stat()
             key = f"{self._prefix}{name}/{to.as_posix()}"
             if self._sent.get(key) != (stat.st_size, stat.st_mtime_ns):
-                self._bucket.put_file(key, path)
+                self._store.put_file(key, path)
                 self._sent[key] = (stat.st_size, stat.st_mtime_ns)
 
     def _fetch(self, uuid: str, folder: pathlib.Path, selector: Selector | None = None) -> None:
         _check_uuid(uuid)
         listed: Files | None = None
         try:
-            manifest = _json(self._bucket.get(self._key(uuid, MANIFEST)))
+            manifest = _json(self._store.get(self._key(uuid, MANIFEST)))
             listed = [dict(file) for file in manifest["files"]]
             names = [str(file["path"]) for file in listed]
-        except NoObject:
+        except ObjectNotFound:
             refuse_lost_manifest(uuid, self._metadata(uuid))
             start = len(self._key(uuid, ""))
-            names = [key[start:] for key in self._bucket.list(self._key(uuid, ""))]
+            names = [key[start:] for key in self._store.list(self._key(uuid, ""))]
         except (KeyError, TypeError, ValueError):
             raise CheckpointError(
                 f"{self._key(uuid, MANIFEST)} is damaged; use another checkpoint"
@@ -223,17 +222,17 @@ class BucketStorage(Storage):
             )
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         try:
-            self._bucket.get_file(self._key(uuid, name), folder / name)
-        except NoObject:
-            (folder / name).unlink()  # Damage, which verify() names.
+            self._store.get_file(self._key(uuid, name), folder / name)
+        except ObjectNotFound:
+            (folder / name).unlink(missing_ok=True)  # Damage, which verify() names.
 
     def _add_own(self, uuid: str, folder: pathlib.Path, names: Iterable[str]) -> None:
         """What a folder has besides the files that the manifest names."""
         if MANIFEST not in names:
             try:
-                self._bucket.get_file(self._key(uuid, MANIFEST), folder / MANIFEST)
-            except NoObject:
-                (folder / MANIFEST).unlink()
+                self._store.get_file(self._key(uuid, MANIFEST), folder / MANIFEST)
+            except ObjectNotFound:
+                (folder / MANIFEST).unlink(missing_ok=True)
 
     def _scratch(self) -> pathlib.Path:
         if self._made is None:
@@ -260,20 +259,16 @@ class BucketStorage(Storage):
             return []
         folder = self._entry("")
         return [
-            key[len(folder) :] for key in self._bucket.list(folder) if is_uuid(key[len(folder) :])
+            key[len(folder) :] for key in self._store.list(folder) if is_uuid(key[len(folder) :])
         ]
 
     def _is_whole(self, uuid: str) -> bool:
-        try:
-            self._bucket.read(self._key(uuid, MANIFEST), 0, 1)
-        except NoObject:
-            return False
-        return True
+        return self._store.exists(self._key(uuid, MANIFEST))
 
     def _steps(self, key: str) -> int | None:
         try:
-            steps = _json(self._bucket.get(key)).get(_STEPS)
-        except NoObject:
+            steps = _json(self._store.get(key)).get(_STEPS)
+        except ObjectNotFound:
             return None
         return steps if isinstance(steps, int) else None
 

@@ -17,9 +17,9 @@ from det._errors import CheckpointError, InvalidHP, RunIsOver
 from det._info import ClusterInfo, connect_to_master, get_cluster_info
 from det._master import Master
 from det.core._bucket_storage import BucketStorage
-from det.core._buckets import is_bucket
 from det.core._checkpoint import CheckpointContext
 from det.core._distributed import DistributedContext
+from det.core._object_store import is_object_store
 from det.core._preempt import PreemptContext, PreemptionWatch, PreemptMode
 from det.core._profiler import ProfilerContext
 from det.core._registry import ClusterRegistry, Registry
@@ -238,7 +238,7 @@ def make_storage(
     """Of a folder's path or a configuration's checkpoint_storage. scratch: where files of a bucket
     are on their way; None: a folder of the system's.
     """
-    if not isinstance(config, str) and is_bucket(config):
+    if not isinstance(config, str) and is_object_store(config):
         return BucketStorage(config, owner, scratch)
     return FolderStorage(storage_folder(config), owner)
 

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Callable
 
 from det._errors import CheckpointError
-from det.core._buckets import is_bucket, open_bucket, prefix_of
+from det.core._object_store import get_prefix, is_object_store, open_object_store
 from det.experimental._order import in_order
 from det.experimental._session import Session
 
@@ -93,12 +93,12 @@ class Checkpoint:
 
     def _from_storage(self) -> Callable[[str, pathlib.Path], None]:
         config = (self.training.get("experimentConfig") or {}).get("checkpoint_storage") or {}
-        if not is_bucket(config):
+        if not is_object_store(config):
             return self._copy
         # The API shows no secrets: this machine's own are taken.
-        bucket = open_bucket({k: v for k, v in config.items() if v != _MASKED})
-        folder = prefix_of(config) + self.uuid
-        return lambda name, to: bucket.get_file(f"{folder}/{name}", to)
+        store = open_object_store({k: v for k, v in config.items() if v != _MASKED})
+        folder = get_prefix(config) + self.uuid
+        return lambda name, to: store.get_file(f"{folder}/{name}", to)
 
     def _copy(self, name: str, to: pathlib.Path) -> None:
         shutil.copyfile(pathlib.Path(self.storage_path, name), to)
