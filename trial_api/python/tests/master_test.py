@@ -45,14 +45,14 @@ class MasterTest(unittest.TestCase):
             told, now = iter(outcomes), [100.0]
 
             def try_(*_):
-                seconds, outcome = next(told)  # noqa: B023
-                now[0] += seconds  # noqa: B023
+                seconds, outcome = next(told)
+                now[0] += seconds
                 if isinstance(outcome, OSError):
                     raise outcome
                 return outcome
 
             master = Master(["http://127.0.0.1:1"], {})
-            clock = mock.patch("det._master.time.monotonic", lambda: now[0])  # noqa: B023
+            clock = mock.patch("det._master.time.monotonic", lambda: now[0])
             with mock.patch.object(master, "_closing") as closing, clock:
                 closing.is_set.return_value = False
                 with mock.patch.object(master, "_try", try_):
