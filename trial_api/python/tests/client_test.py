@@ -28,7 +28,7 @@ class ContextDirTest(unittest.TestCase):
             file.write(text)
         return full
 
-    def test_what_is_sent(self):
+    def test_reads_files_folders_and_links(self):
         for path in (
             "m/train.py",
             "m/sub/a.csv",
@@ -58,7 +58,7 @@ class ContextDirTest(unittest.TestCase):
         link = [file for file in sent if file["path"] == "link"][0]
         self.assertEqual(b"train.py", base64.b64decode(link["content"]))
 
-    def test_rules(self):
+    def test_applies_the_rules_of_detignore(self):
         for rule, path, expected in (
             ("*.csv", "a/b.csv", True),
             ("/b.csv", "a/b.csv", False),
@@ -68,11 +68,11 @@ class ContextDirTest(unittest.TestCase):
         ):
             self.assertEqual(expected, ignored(path, False, [rule]), (rule, path))
 
-    def test_what_does_not_fit(self):
-        with self.assertRaisesRegex(ValueError, "nothing is no directory"):
+    def test_refuses_invalid_directories(self):
+        with self.assertRaisesRegex(ValueError, "nothing is not a directory"):
             read_context(f"{self.folder}/nothing")
         self.write("m/a")
-        with self.assertRaisesRegex(ValueError, "is in .*m already"):
+        with self.assertRaisesRegex(ValueError, "already exists in .*m"):
             read_context(f"{self.folder}/m", [self.write("a")])
 
 
@@ -92,8 +92,8 @@ class ClientTest(unittest.TestCase):
     def signed_in(self):
         return client.Determined(self.master.url, "ann", "secret")
 
-    def test_who_one_is(self):
-        with self.assertRaisesRegex(MasterError, "nobody is signed in"):
+    def test_login_uses_password_token_or_stored_token(self):
+        with self.assertRaisesRegex(MasterError, "not logged in at"):
             client.Determined(self.master.url)
         self.signed_in().get_models()
         self.assertEqual(
@@ -114,12 +114,12 @@ class ClientTest(unittest.TestCase):
             client.Determined(self.master.url).get_models()
         self.assertIn("Bearer given", self.master.tokens)
 
-    def test_addresses_as_the_command_line_writes_them(self):
+    def test_urls_are_canonical_as_in_the_command_line(self):
         self.assertEqual("http://m:8080", canonical_url("m"))
         self.assertEqual("http://m:80", canonical_url("http://m/"))
         self.assertEqual("https://m:443", canonical_url("https://m"))
 
-    def test_lists_are_read_page_by_page(self):
+    def test_reads_lists_page_by_page(self):
         def page(_method, _body):
             seen = len(self.master.bodies("/api/v1/models"))
             return 200, {"models": [{"id": seen, "name": f"m{seen}"}], "pagination": {"total": 3}}
@@ -127,7 +127,7 @@ class ClientTest(unittest.TestCase):
         self.master.answers["/api/v1/models"] = page
         self.assertEqual(["m1", "m2", "m3"], [m.name for m in self.signed_in().get_models()])
 
-    def test_the_best_checkpoint(self):
+    def test_top_checkpoint_is_the_best(self):
         def checkpoint(uuid, metric, accuracy, state="STATE_COMPLETED"):
             return {
                 "uuid": uuid,
@@ -157,7 +157,7 @@ class ClientTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "no checkpoint has f1"):
             experiment.top_checkpoint("f1")
 
-    def test_a_download_is_compared_with_what_was_saved(self):
+    def test_download_detects_damaged_files(self):
         files = {"state": b"good"}
         manifest = {
             "files": [{"path": "state", "size": 4, "sha256": hashlib.sha256(b"good").hexdigest()}]
@@ -180,7 +180,7 @@ class ClientTest(unittest.TestCase):
         with open(f"{path}/state", "rb") as file:
             self.assertEqual(b"good", file.read())
         files["state"] = b"bad!"
-        with self.assertRaisesRegex(CheckpointError, "state is not what was saved"):
+        with self.assertRaisesRegex(CheckpointError, "state is damaged"):
             checkpoint.download(f"{self.folder}/again")
         # Of what was removed there is nothing to compare; of a whole checkpoint nothing is missing.
         for state, left in (("PARTIALLY_DELETED", True), ("COMPLETED", False)):
@@ -197,10 +197,10 @@ class ClientTest(unittest.TestCase):
                     ["manifest.json"], os.listdir(rest.download(self.folder + "/rest"))
                 )
             else:
-                with self.assertRaisesRegex(CheckpointError, "state is not what was saved"):
+                with self.assertRaisesRegex(CheckpointError, "state is damaged"):
                     rest.download(self.folder + "/whole")
 
-    def test_a_file_that_would_lie_elsewhere_is_refused(self):
+    def test_download_refuses_files_outside_the_directory(self):
         self.master.answers["/api/v1/checkpoints/u/files/a"] = lambda *_: (200, b"{}")
         for name in ("../x", "/tmp/x", "a/../../x", ".."):
             self.master.answers["/api/v1/checkpoints/u"] = {
@@ -214,7 +214,7 @@ class ClientTest(unittest.TestCase):
                 self.signed_in().get_checkpoint("u").download(f"{self.folder}/down")
         self.assertFalse(os.path.exists(f"{self.folder}/down"))
 
-    def test_an_experiment_is_made_once_whatever_is_lost(self):
+    def test_creates_one_experiment_when_the_answer_is_lost(self):
         self.master.answers["/api/v1/experiments"] = {"experiment": {"id": 3}}
         self.master.answers["/api/v1/experiments/3"] = {"experiment": {"id": 3, "name": "n"}}
         determined = self.signed_in()
@@ -224,7 +224,7 @@ class ClientTest(unittest.TestCase):
         self.assertEqual(first["requestId"], second["requestId"])
         self.assertEqual({"name": "n"}, json.loads(first["config"]))
 
-    def test_metadata_of_a_checkpoint_and_its_files(self):
+    def test_changes_metadata_and_files_of_a_checkpoint(self):
         path = "/api/v1/checkpoints/u"
         self.master.answers[path] = {"checkpoint": {"uuid": "u", "metadata": {"a": 1, "b": 2}}}
         self.master.answers[f"{path}/metadata"] = lambda _, body: (200, body)
@@ -244,10 +244,10 @@ class ClientTest(unittest.TestCase):
             self.master.bodies("/api/v1/checkpoints/rm"),
         )
         self.master.answers["/api/v1/checkpoints/rm"] = {"kept": [{"holder": "model m"}]}
-        with self.assertRaisesRegex(CheckpointError, "held by model m"):
+        with self.assertRaisesRegex(CheckpointError, "in use by model m"):
             checkpoint.remove_files(["**"])
 
-    def test_what_is_said_of_a_model(self):
+    def test_changes_fields_of_a_model(self):
         self.master.answers["/api/v1/models/m"] = {
             "model": {"id": 5, "name": "m", "metadata": {"a": 1}}
         }
@@ -274,7 +274,7 @@ class ClientTest(unittest.TestCase):
         version = model.register_version("u")
         self.assertEqual("ModelVersion(model_id=5, model_version=2)", repr(version))
 
-    def test_workspaces_and_their_projects(self):
+    def test_manages_workspaces_and_projects(self):
         answers, path = self.master.answers, "/api/v1/workspaces/5"
         told = {"id": 5, "name": "vision", "defaultComputePool": "gpus"}
         answers["/api/v1/workspaces"] = lambda method, _: (
@@ -312,10 +312,10 @@ class ClientTest(unittest.TestCase):
         ):
             self.assertIn(call, called)
         answers["/api/v1/workspaces"] = {"workspaces": []}
-        with self.assertRaisesRegex(MasterError, "no workspace 'none'"):
+        with self.assertRaisesRegex(MasterError, "workspace 'none' does not exist"):
             determined.get_workspace("none")
 
-    def test_notes_of_a_project(self):
+    def test_returns_notes_of_a_project(self):
         path = "/api/v1/projects/8"
         notes = [{"name": "a", "contents": "1"}, {"name": "b", "contents": "2"}]
         self.master.answers[path] = {"project": {"id": 8, "notes": notes}}
@@ -333,7 +333,7 @@ class ClientTest(unittest.TestCase):
         project.clear_notes()
         self.assertEqual([], project.notes)
 
-    def test_pools_and_whom_they_are_for(self):
+    def test_binds_pools_to_workspaces(self):
         path = "/api/v1/resource-pools/a%20b/workspace-bindings"
         self.master.answers["/api/v1/resource-pools"] = {"resourcePools": [{"name": "a b"}]}
         self.master.answers[path] = {"workspaceIds": [5]}
@@ -355,7 +355,7 @@ class ClientTest(unittest.TestCase):
             ],
         )
 
-    def test_users(self):
+    def test_manages_users(self):
         path, told = "/api/v1/users/4", {"id": 4, "username": "bob", "active": True}
         answers = self.master.answers
         answers["/api/v1/users"] = lambda method, body: (
@@ -386,7 +386,7 @@ class ClientTest(unittest.TestCase):
             [body for body in self.master.bodies(path) if body],
         )
 
-    def test_lists_are_asked_for_in_an_order(self):
+    def test_passes_sort_keys_to_the_master(self):
         paths = []
         handle = self.master.server.RequestHandlerClass.handle_any
 
@@ -423,7 +423,7 @@ class ClientTest(unittest.TestCase):
         ):
             self.assertIn(words, asked)
 
-    def test_labels_are_several_in_an_order(self):
+    def test_labels_keep_their_order(self):
         path = "/api/v1/experiments/3"
         self.master.answers[path] = {"experiment": {"id": 3}}
         experiment = self.signed_in().get_experiment(3)
@@ -432,12 +432,12 @@ class ClientTest(unittest.TestCase):
         self.assertEqual(
             [["a", "b"], ["b", "a"]], [body["labels"] for body in self.master.bodies(path) if body]
         )
-        with self.assertRaisesRegex(TypeError, "labels is 'ab': give a list or a set"):
+        with self.assertRaisesRegex(TypeError, "labels is 'ab'; expected a list or a set"):
             experiment.set_labels("ab")
-        with self.assertRaisesRegex(TypeError, "sort_by is 5: give a CheckpointSortBy"):
+        with self.assertRaisesRegex(TypeError, "sort_by is 5; expected a CheckpointSortBy"):
             experiment.list_checkpoints(sort_by=5)
 
-    def test_the_summary_of_a_trial_s_metrics(self):
+    def test_returns_summary_metrics_of_a_trial(self):
         self.master.answers["/api/v1/trials/7"] = {"trial": {"id": 7, "experimentId": 3}}
         told = {"validation_metrics": {"loss": {"count": 2, "last": 0.5}}}
         self.master.answers["/api/v1/runs"] = {"runs": [{"id": 7, "summaryMetrics": told}]}
@@ -447,7 +447,7 @@ class ClientTest(unittest.TestCase):
         [own] = json.loads(body["filter"])["filterGroup"]["children"]
         self.assertEqual(("id", "=", 7), (own["columnName"], own["operator"], own["value"]))
 
-    def test_labels_and_code_of_an_experiment(self):
+    def test_changes_labels_and_downloads_code_of_an_experiment(self):
         path = "/api/v1/experiments/3"
         self.master.answers[path] = {"experiment": {"id": 3, "labels": ["a"]}}
         self.master.answers[f"{path}/model_def"] = {"b64Tgz": base64.b64encode(b"tgz").decode()}

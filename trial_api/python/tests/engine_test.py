@@ -140,7 +140,7 @@ class EngineTest(unittest.TestCase):
         said = [launcher.communicate(timeout=60) for launcher in launchers]
         return [(launcher.returncode, *words) for launcher, words in zip(launchers, said)]
 
-    def test_ranks_on_two_nodes_find_their_places_and_meet(self):
+    def test_ranks_on_two_nodes_connect(self):
         script = self.write(
             "train.py",
             """
@@ -167,7 +167,7 @@ class EngineTest(unittest.TestCase):
                 [line for line in out.splitlines() if line != "engine ends"],
             )
 
-    def test_a_dead_rank_ends_all_with_its_own_error(self):
+    def test_failed_rank_ends_all_and_is_reported(self):
         for dead in range(3):
             script = self.write(
                 "train.py",
@@ -186,7 +186,7 @@ class EngineTest(unittest.TestCase):
             [told] = self.master.bodies(SERVICE + "ReportEarlyExit")[-1:]
             self.assertEqual(f"rank {dead} failed: exit code 1: no wine", told["message"])
 
-    def test_a_node_that_goes_ends_the_others(self):
+    def test_lost_node_ends_the_others(self):
         pids = os.path.join(self.folder, "pids")
         script = self.write(
             "train.py",
@@ -212,7 +212,7 @@ class EngineTest(unittest.TestCase):
             self.assertIn(f"ERROR: {words}", errors)
             self.end(launchers[goes])
 
-    def test_on_one_slot_horovod_is_not_needed(self):
+    def test_autohorovod_needs_no_horovod_when_there_is_one_slot(self):
         told = subprocess.run(
             [
                 sys.executable,
@@ -233,7 +233,7 @@ class EngineTest(unittest.TestCase):
 
 
 class ShellTest(unittest.TestCase):
-    def test_what_ssh_is_told(self):
+    def test_parses_arguments_of_ssh(self):
         for words, host, command in (
             (["h", "true"], "h", "true"),
             (["-x", "me@h", "a", "b"], "h", "a b"),

@@ -50,7 +50,7 @@ class ExampleTest(unittest.TestCase):
                 load().main(context)
         return [(path.rpartition("/")[2], body) for _, path, body in self.master.calls[before:]]
 
-    def test_the_last_checkpoint_comes_after_what_would_not_be_repeated(self):
+    def test_last_checkpoint_follows_the_last_report(self):
         told = [path for path, _ in self.train() if path in ("ReportMetrics", "ReportCheckpoint")]
         self.assertEqual("ReportCheckpoint", told[-1])
         reports = self.master.reports()
@@ -59,7 +59,7 @@ class ExampleTest(unittest.TestCase):
         )
         self.assertEqual([50], [s for _, group, s in reports if group == "validation"])
 
-    def test_a_restart_goes_on_and_a_warm_start_counts_from_0(self):
+    def test_restart_resumes_and_warm_start_starts_from_0(self):
         self.train()
         checkpoints = self.master.bodies(SERVICE + "ReportCheckpoint")
         first = next(c["uuid"] for c in checkpoints if c["stepsCompleted"] == 25)

@@ -92,13 +92,13 @@ class Case(unittest.TestCase):
 
 
 class ScriptTest(Case):
-    def test_off_the_cluster_it_trains_one_unit(self):
+    def test_trains_one_unit_off_the_cluster(self):
         told = self.run_script(2)
         self.assertIn("[rank=0] training steps=1 ", told.stdout)
         self.assertNotIn("steps=2", told.stdout)
         self.assertIn("[rank=1] INFO: root: done", told.stderr)
 
-    def test_on_the_cluster_it_trains_as_configured_and_goes_on(self):
+    def test_trains_as_configured_and_resumes_on_the_cluster(self):
         master = self.master()
         self.run_script(1)
         self.assertEqual(
@@ -110,7 +110,7 @@ class ScriptTest(Case):
         [saved] = master.bodies(SERVICE + "ReportCheckpoint")
         self.assertEqual(10, saved["stepsCompleted"])
 
-    def test_one_that_the_master_refuses_says_so(self):
+    def test_error_names_what_the_master_refused(self):
         master = self.master()
         master.answers[SERVICE + "ReportMetrics"] = lambda *_: (
             400,
@@ -124,7 +124,7 @@ class ScriptTest(Case):
 
 
 class NamesTest(unittest.TestCase):
-    def test_both_names_are_the_same(self):
+    def test_both_names_are_the_same_module(self):
         import det as ours
         import determined.errors
         import determined.experimental.client
@@ -137,7 +137,7 @@ class NamesTest(unittest.TestCase):
         self.assertIs(client.Determined, Determined)
         self.assertIs(ours.core.SearcherMode, det.core.SearcherMode)
 
-    def test_lines_have_their_level_in_front(self):
+    def test_log_format_starts_with_the_level(self):
         told = io.StringIO()
         handler = logging.StreamHandler(told)
         handler.setFormatter(logging.Formatter(det.LOG_FORMAT))
@@ -146,7 +146,7 @@ class NamesTest(unittest.TestCase):
         )
         self.assertEqual("WARNING: mine: careful\n", told.getvalue())
 
-    def test_nothing_of_the_sdk_is_loaded_with_the_package(self):
+    def test_import_does_not_load_the_sdk(self):
         told = subprocess.run(
             [
                 sys.executable,
@@ -178,14 +178,14 @@ class SearcherTest(unittest.TestCase):
         config = {"searcher": {"max_length": {"epochs": 4} if length is None else length}}
         return SearcherContext(config, ranks, [], train), train
 
-    def test_progress_is_of_the_length(self):
+    def test_progress_is_relative_to_the_length(self):
         searcher, train = self.searcher()
         [operation] = searcher.operations(SearcherMode.ChiefOnly)
         for length in (0, 1, 4, 5):
             operation.report_progress(length)
         self.assertEqual([0, 0.25, 1, 1], train.told)
 
-    def test_who_may_ask(self):
+    def test_only_the_chief_asks_when_mode_is_chief_only(self):
         searcher, _ = self.searcher(rank=1)
         with self.assertRaisesRegex(RuntimeError, "ChiefOnly.*rank 1"):
             searcher.operations(searcher_mode=SearcherMode.ChiefOnly)
@@ -196,7 +196,7 @@ class SearcherTest(unittest.TestCase):
         with self.assertRaises(ValueError):
             searcher.operations("chief")
 
-    def test_off_the_cluster_there_is_one_of_length_1(self):
+    def test_operation_has_length_1_off_the_cluster(self):
         with tempfile.TemporaryDirectory() as folder:
             with det.core.init(checkpoint_storage=folder) as context:
                 [operation] = context.searcher.operations()
@@ -207,7 +207,7 @@ class SearcherTest(unittest.TestCase):
                 )
                 self.assertEqual("epochs", context.searcher.get_configured_units())
 
-    def test_on_the_cluster_a_length_that_is_not_configured_is_an_error(self):
+    def test_raises_when_no_length_is_configured(self):
         searcher, _ = self.searcher(length={})
         with self.assertRaisesRegex(RuntimeError, "max_length"):
             searcher.operations()
@@ -217,7 +217,7 @@ class WrapRankTest(Case):
     def wrap(self, *words):
         return self.run_python("-m", "determined.launch.wrap_rank", *words)
 
-    def test_lines_have_the_rank_in_front_and_the_end_is_passed_on(self):
+    def test_prefixes_lines_and_returns_the_exit_code(self):
         code = "import sys; print('one\\ntwo'); print('three', file=sys.stderr); sys.exit(5)"
         told = self.wrap("3", sys.executable, "-c", code)
         self.assertEqual(
@@ -225,17 +225,17 @@ class WrapRankTest(Case):
             (told.returncode, told.stdout, told.stderr),
         )
 
-    def test_a_variable_may_say_the_rank(self):
+    def test_reads_the_rank_from_a_variable(self):
         env = {"SECOND": "7"}
         with mock.patch.dict(os.environ, env):
             told = self.wrap("FIRST,SECOND", "--", "echo", "hello")
         self.assertEqual("[rank=7] hello\n", told.stdout, told.stderr)
 
-    def test_wrong_usage(self):
+    def test_refuses_invalid_usage(self):
         for words, problem in (
             ((), "usage:"),
-            (("3",), "nothing to run"),
-            (("ABSENT", "echo"), "no rank"),
+            (("3",), "no command to run"),
+            (("ABSENT", "echo"), "not a valid rank"),
             (("0", "/no/such/program"), "No such file"),
         ):
             told = self.wrap(*words)
@@ -245,7 +245,7 @@ class WrapRankTest(Case):
 
 
 class FilesTest(Case):
-    def test_only_the_files_that_are_asked_for_are_given(self):
+    def test_provides_only_the_selected_files(self):
         with det.core.init(checkpoint_storage=self.folder) as context:
             with context.checkpoint.store_path({"steps_completed": 1}) as (path, uuid):
                 (path / "sub").mkdir()
@@ -265,7 +265,7 @@ class FilesTest(Case):
         top = pathlib.Path(self.folder, "checkpoints/c/tensorboard/experiment/3/trial/7")
         return {path.relative_to(top).as_posix() for path in top.rglob("*") if path.is_file()}
 
-    def test_event_files_are_chosen_and_named(self):
+    def test_selects_and_renames_event_files(self):
         self.master()
         with det.core.init(tensorboard_mode=det.core.TensorboardMode.MANUAL) as context:
             folder = context.train.get_tensorboard_path()

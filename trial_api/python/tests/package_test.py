@@ -18,7 +18,7 @@ OLDEST = (3, 9)
 
 
 class DebianPackageTest(unittest.TestCase):
-    def test_what_it_installs_is_imported_by_both_names(self):
+    def test_package_imports_under_both_names(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, debian_package.build(folder))
             told = subprocess.run(
@@ -67,7 +67,7 @@ class WheelTest(unittest.TestCase):
 
 
 class OldestPythonTest(unittest.TestCase):
-    def test_no_file_has_syntax_that_came_later(self):
+    def test_files_have_no_newer_syntax(self):
         files = [path for name in ("det", "determined") for path in (ROOT / name).rglob("*.py")]
         self.assertTrue(files)
         for path in files:

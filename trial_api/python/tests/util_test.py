@@ -27,7 +27,7 @@ class UtilTest(unittest.TestCase):
         (folder / "of_a_model.py").write_text(f"value = {value}\n")
         return folder
 
-    def test_modules_of_one_name_lie_in_two_folders(self):
+    def test_imports_modules_of_one_name_from_two_folders(self):
         import_of = {}
         for name in ("one", "two"):
             with det.import_from_path(self.code(name, repr(name))):
@@ -38,7 +38,7 @@ class UtilTest(unittest.TestCase):
         self.assertNotIn("of_a_model", sys.modules)
         self.assertFalse([path for path in sys.path if str(self.folder) in path])
 
-    def test_one_that_was_there_is_there_again(self):
+    def test_restores_hidden_modules(self):
         with det.import_from_path(self.code("one", 1)):
             import of_a_model as first
         sys.modules["of_a_model"] = first
@@ -50,11 +50,11 @@ class UtilTest(unittest.TestCase):
                 self.assertEqual(2, of_a_model.value)
                 raise KeyError
         self.assertIs(first, sys.modules["of_a_model"])
-        with self.assertRaisesRegex(ValueError, "no folder"):
+        with self.assertRaisesRegex(ValueError, "not a directory"):
             with det.import_from_path(self.folder / "absent"):
                 pass
 
-    def test_small_things(self):
+    def test_small_functions(self):
         class Above:
             def mine(self):
                 pass
@@ -81,7 +81,7 @@ class CoreV2Test(unittest.TestCase):
         self.folder = temporary.name
         self.addCleanup(core_v2.close)
 
-    def test_elsewhere_metrics_are_printed_and_the_cluster_s_silence_is_said(self):
+    def test_prints_metrics_and_warns_off_the_cluster(self):
         said, told = io.StringIO(), io.StringIO()
         with contextlib.redirect_stderr(said), contextlib.redirect_stdout(told):
             core_v2.init(
@@ -92,7 +92,7 @@ class CoreV2Test(unittest.TestCase):
             with core_v2.checkpoint.store_path({"steps_completed": 1}) as (path, uuid):
                 (path / "state").write_text("s")
             core_v2.close()
-        self.assertIn("WARNING: experiment mine runs outside of the cluster", said.getvalue())
+        self.assertIn("WARNING: experiment mine runs outside the cluster", said.getvalue())
         self.assertIn("training steps=1 ", told.getvalue())
         self.assertTrue(os.path.exists(f"{self.folder}/{uuid}/state"))
         with self.assertRaisesRegex(RuntimeError, "core_v2.init"):
@@ -100,11 +100,11 @@ class CoreV2Test(unittest.TestCase):
         with self.assertRaises(AttributeError):
             core_v2.absent
 
-    def test_in_a_task_it_is_the_trial_s_context(self):
+    def test_uses_the_context_of_the_trial_in_a_task(self):
         with (
             fake_master() as master,
             as_task(master, self.folder),
-            mock.patch.object(core_v2, "_say_where") as said,
+            mock.patch.object(core_v2, "_warn_unmanaged") as said,
         ):
             with core_v2.init_context() as context:
                 self.assertIs(context.train, core_v2.train)

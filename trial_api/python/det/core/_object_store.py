@@ -189,9 +189,7 @@ class S3Store(ObjectStore):
 
         def connect() -> Any:
             client: dict[str, Any] = {}
-            if os.environ.get(
-                "AWS_REGION"
-            ):  # botocore reads AWS_DEFAULT_REGION and the profile alone.
+            if os.environ.get("AWS_REGION"):  # botocore does not read it.
                 client["region_name"] = os.environ["AWS_REGION"]
             fs = s3fs.S3FileSystem(
                 key=config.get("access_key") or None,
@@ -201,7 +199,7 @@ class S3Store(ObjectStore):
                 config_kwargs={
                     "s3": {"addressing_style": "path", "payload_signing_enabled": True},
                     "retries": {"total_max_attempts": _MAX_ATTEMPTS, "mode": "standard"},
-                    # Servers of others know no checksums in trailers; the manifest has SHA-256.
+                    # Other servers may not support checksums in trailers; the manifest has SHA-256.
                     "request_checksum_calculation": "when_required",
                     "response_checksum_validation": "when_required",
                 },
@@ -209,7 +207,9 @@ class S3Store(ObjectStore):
                 use_listings_cache=False,
                 skip_instance_cache=True,
             )
-            fs.retries = 2  # Of s3fs, on top of botocore's: for connections that break in a body.
+            fs.retries = (
+                2  # In addition to botocore's retries: for connections that break in a body.
+            )
             return fs
 
         super().__init__(str(config["bucket"]), address or "Amazon S3", connect)
@@ -298,7 +298,7 @@ class AzureStore(ObjectStore):
             except ValueError as error:
                 raise CheckpointError(f"checkpoint_storage: {error}") from None
             fs.service_client = (
-                client  # adlfs makes one without a path in its URL, and without options.
+                client  # The client of adlfs takes no options and no URL with a path.
             )
             return fs
 

@@ -1,4 +1,4 @@
-"""The names that scripts for Keras know: DeterminedCallback and TensorBoard."""
+"""DeterminedCallback and TensorBoard, which existing scripts for Keras use."""
 
 from __future__ import annotations
 
@@ -14,16 +14,20 @@ except ImportError:
 
 
 class DeterminedCallback(DetCallback):
-    """A DetCallback that is told where to start, and counts epochs itself: a run that goes on needs
-    no initial_epoch, and fit() ends when all runs together have trained its epochs.
+    """A DetCallback that gets the checkpoint as an argument and counts epochs itself.
+
+    A resumed run needs no initial_epoch: fit() ends when all runs together have trained its epochs.
 
     Args:
-        core_context: of det.core.init().
-        checkpoint: uuid of the one whose weights the model gets; None: its own.
-        continue_id: of what is trained, get_cluster_info().trial.trial_id say. Where the
-            checkpoint was saved under the same, training goes on; else it counts from 0.
+        core_context: The context of det.core.init().
+        checkpoint: The UUID of the checkpoint whose weights the model gets; None: none.
+        continue_id: Identifies the training, for example get_cluster_info().trial.trial_id. If the
+            checkpoint was saved with the same ID, training continues, else it starts from 0.
         train_metrics_report_period: "epoch", or a number of batches.
-        checkpoint_epochs: saved after so many epochs, and at the end; 0: at the end only.
+        checkpoint_epochs: The number of epochs between checkpoints; 0: save only at the end.
+
+    Raises:
+        ValueError: An argument is invalid, or the trial has several ranks.
     """
 
     def __init__(
@@ -36,32 +40,37 @@ class DeterminedCallback(DetCallback):
     ) -> None:
         period = train_metrics_report_period
         if period != "epoch" and (not isinstance(period, int) or period < 1):
-            raise ValueError(f'train_metrics_report_period is {period!r}: "epoch", or batches')
+            raise ValueError(
+                f'train_metrics_report_period is {period!r}; expected "epoch" or a number of batches'
+            )
         self._checkpoint, self._continue_id = checkpoint, continue_id
         self._every = None if isinstance(period, str) else period
-        self._skipped: int | None = None  # Epochs of earlier runs, that fit() does not count.
+        self._skipped: int | None = None  # Epochs of earlier runs, which fit() does not count.
         super().__init__(core_context, checkpoint_epochs)
 
-    def _latest(self) -> str | None:
+    def _find_checkpoint(self) -> str | None:
         return self._checkpoint
 
-    def _continues(self, told: dict[str, Any]) -> bool:
-        return bool(told.get("continue_id") == self._continue_id)
+    def _continues(self, position: dict[str, Any]) -> bool:
+        return bool(position.get("continue_id") == self._continue_id)
 
     def _position(self) -> dict[str, Any]:
         return {**super()._position(), "continue_id": self._continue_id}
 
     def on_train_begin(self, logs: Mapping[str, Any] | None = None) -> None:
+        """Loads the weights of the checkpoint, and stops at once if all epochs are trained."""
         super().on_train_begin(logs)
         self._skipped = None
-        self._cut = self._is_finished()  # Keras trains one batch before it looks.
-        self.model.stop_training = self._cut
+        self._interrupted = self._is_finished()  # Keras trains one batch before it checks.
+        self.model.stop_training = self._interrupted
 
     def on_epoch_begin(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
+        """Finds out how many epochs of earlier runs fit() does not count."""
         if self._skipped is None:
             self._skipped = self.initial_epoch - epoch
 
     def on_train_batch_end(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:
+        """Reports metrics if they are due, and stops if the trial is preempted or completed."""
         if self._is_finished():
             self.model.stop_training = True
             return
@@ -70,6 +79,9 @@ class DeterminedCallback(DetCallback):
             self._core.train.report_metrics("training", self._steps, _numbers(logs))
 
     def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
+        """Reports the metrics of an epoch, saves a checkpoint if one is due, and stops if all are
+        trained.
+        """
         super().on_epoch_end(epoch + (self._skipped or 0), logs)
         if self._is_finished():
             self.model.stop_training = True
@@ -83,8 +95,13 @@ class DeterminedCallback(DetCallback):
 
 
 class TensorBoard(keras.callbacks.TensorBoard):  # type: ignore[misc]
-    """Keras' own, whose files lie where the trial's are: they are stored after each epoch. Other
-    arguments are Keras'.
+    """Keras' TensorBoard callback, with the event files of the trial; they are stored after each
+    epoch.
+
+    Args:
+        core_context: The context of det.core.init().
+        *args: Arguments of Keras' callback.
+        **kwargs: Arguments of Keras' callback; log_dir is replaced.
     """
 
     def __init__(self, core_context: Any, *args: Any, **kwargs: Any) -> None:
@@ -93,5 +110,6 @@ class TensorBoard(keras.callbacks.TensorBoard):  # type: ignore[misc]
         super().__init__(*args, **kwargs)
 
     def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
+        """Stores the event files."""
         super().on_epoch_end(epoch, logs)
         self._core.train.upload_tensorboard_files()

@@ -1,4 +1,4 @@
-"""Any command, once per slot: DET_RANK, DET_SIZE and the like say which one a process is.
+"""Runs any command once per slot. DET_RANK, DET_SIZE and others identify each process.
 
 python3 -m det.launch.command ./train --epochs 3
 """
@@ -12,7 +12,7 @@ from det.launch._run import launch
 
 
 def extra(layout: Layout, local_rank: int) -> dict[str, str]:
-    """Nothing besides what all launchers set."""
+    """Returns no variables: all launchers set enough."""
     return {}
 
 

@@ -1,4 +1,4 @@
-"""One process per slot, with what torch.distributed reads from the environment.
+"""Starts one process per slot, with the environment that torch.distributed reads.
 
 python3 -m det.launch.torch_distributed train.py ARGUMENT...
 """
@@ -12,7 +12,7 @@ from det.launch._run import launch
 
 
 def extra(layout: Layout, local_rank: int) -> dict[str, str]:
-    """Besides what all launchers set: RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT."""
+    """Returns the variables of torch's launcher in addition to those that all launchers set."""
     return {
         "USE_TORCH_DISTRIBUTED": "True",
         "ROLE_RANK": str(layout.first_rank + local_rank),

@@ -267,7 +267,7 @@ class ObjectStoreTest(unittest.TestCase):
                 store.put("key", b"x")
                 self.assertEqual(b"x", store.get("key"))
 
-    def test_google_accounts(self):
+    def test_google_credentials_come_from_a_file(self):
         server = self.serve()
         robot = service_account(server.url)
         user = {
@@ -311,7 +311,7 @@ class ObjectStoreTest(unittest.TestCase):
             with mock.patch.object(object_server, "GOOGLE_TOKEN", ""):
                 open_object_store(server.config("gcs")).put("key", b"x")
 
-    def test_azure_credentials(self):
+    def test_azure_credentials_come_from_configuration_or_environment(self):
         server = self.serve()
         key = base64.b64encode(object_server.AZURE_KEY).decode()
         plain = {"type": "azure", "container": "container", "account_url": server.url + "/account"}

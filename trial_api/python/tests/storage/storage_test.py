@@ -95,7 +95,7 @@ class StorageTest(unittest.TestCase):
         ]
         return storage.publish(uuid, parts, {"steps_completed": steps})
 
-    def test_what_is_selected_alone_is_fetched(self):
+    def test_fetches_only_the_selected_files(self):
         with self.places() as places:
             for place in places:
                 uuid = UUIDS[0]
@@ -108,7 +108,7 @@ class StorageTest(unittest.TestCase):
                 storage.open(uuid)
                 self.assertTrue((storage.open(uuid, lambda name: False) / "b.bin").exists())
 
-    def test_what_is_published_is_opened(self):
+    def test_opens_what_was_published(self):
         with self.places() as places:
             for place in places:
                 storage, uuid = place.make(), UUIDS[0]
@@ -142,7 +142,7 @@ class StorageTest(unittest.TestCase):
                 with self.assertRaisesRegex(CheckpointError, "there is no checkpoint"):
                     place.make().require(uuid)
 
-    def test_different_files_of_one_name_are_refused(self):
+    def test_refuses_different_files_with_one_name(self):
         with self.places() as places:
             for place in places:
                 storage = place.make()
@@ -156,7 +156,7 @@ class StorageTest(unittest.TestCase):
                 with self.assertRaises(CheckpointError):
                     place.make().open(UUIDS[1])
 
-    def test_damage_is_found(self):
+    def test_detects_damage(self):
         with self.places() as places:
             for place in places:
                 storage = place.make()
@@ -182,7 +182,7 @@ class StorageTest(unittest.TestCase):
                 with self.assertRaisesRegex(CheckpointError, "no UUID"):
                     place.make().open("../other")
 
-    def test_what_another_library_saved_is_taken_as_it_is(self):
+    def test_opens_checkpoints_of_another_library(self):
         with self.places() as places:
             for place in places:
                 self.save(place.make(), UUIDS[0], 1)
@@ -194,7 +194,7 @@ class StorageTest(unittest.TestCase):
                 )
                 self.assertEqual({"steps_completed": 7}, storage.metadata(UUIDS[0]))
 
-    def test_leftovers_of_the_same_owner_go(self):
+    def test_removes_leftovers_of_the_same_owner(self):
         with self.places() as places:
             for place in places:
                 mine, another = place.make(), place.make("another")
@@ -208,7 +208,7 @@ class StorageTest(unittest.TestCase):
                 another.publish(UUIDS[2], [half], {})
                 place.make().open(UUIDS[2])
 
-    def test_saved_are_ones_own_newest_first(self):
+    def test_saved_lists_own_checkpoints_newest_first(self):
         with self.places() as places:
             for place in places:
                 mine = place.make()
@@ -220,7 +220,7 @@ class StorageTest(unittest.TestCase):
                 self.assertEqual([UUIDS[1], UUIDS[2], UUIDS[0]], place.make().saved(9))
                 self.assertEqual([], place.make("").saved(9))
 
-    def test_files_beside_the_checkpoints_are_sent_when_they_change(self):
+    def test_copies_changed_files_beside_the_checkpoints(self):
         with self.places() as places, self.folder() as source:
             events = pathlib.Path(source, "deep", "events")
             events.parent.mkdir()
@@ -235,7 +235,7 @@ class StorageTest(unittest.TestCase):
                 self.assertEqual(1, len(place.things()))
                 self.assertIn("tensorboard/7/deep/events", str(place.things()[0]))
 
-    def test_an_end_in_the_middle_of_publishing_loses_nothing(self):
+    def test_loses_nothing_when_publishing_is_interrupted(self):
         with self.folder() as folder:
             place = self.bucket(folder, "s3")
             self.save(place.make(), UUIDS[0], 5)
@@ -244,7 +244,7 @@ class StorageTest(unittest.TestCase):
             self.assertEqual([UUIDS[0]], place.make().saved(9))
             place.make().open(UUIDS[0])
 
-    def test_nothing_is_left_on_the_local_disk(self):
+    def test_leaves_nothing_on_the_local_disk(self):
         with self.folder() as folder:
             place = self.bucket(folder, "s3")
             storage = place.make()
@@ -269,7 +269,7 @@ class StorageTest(unittest.TestCase):
             names = ["manifest.json", "metadata.json", "part-0", "part-1"]
             self.assertEqual([names, names], run_ranks(save, 2))
 
-    def test_a_configuration_names_it(self):
+    def test_make_storage_opens_what_is_configured(self):
         with self.folder() as folder, mock.patch.dict(os.environ, {"TMPDIR": folder}):
             server = Server()
             self.addCleanup(server.close)
@@ -283,7 +283,7 @@ class StorageTest(unittest.TestCase):
             ]
             self.assertEqual(1, json.loads(metadata)["steps_completed"])
         self.assertIsInstance(make_storage("a/folder"), FolderStorage)
-        with self.assertRaisesRegex(ValueError, "'ftp' is not known here"):
+        with self.assertRaisesRegex(ValueError, "unknown checkpoint_storage type 'ftp'"):
             make_storage({"type": "ftp"})
 
 
