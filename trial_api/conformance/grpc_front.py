@@ -1,4 +1,4 @@
-"""A scripted master as a trial in C++ meets it: its calls over gRPC, in front of the same one."""
+"""A gRPC server in front of the scripted master, for trials in C++."""
 
 import concurrent.futures
 import threading
@@ -8,12 +8,15 @@ from fake_master import SERVICE, TOKEN
 from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
 
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
-_THREADS = 32  # A call that waits holds one.
+_THREADS = 32  # A waiting call occupies a thread.
 
 
 class GrpcFront:
-    """descriptors: file with the FileDescriptorSet of trial.proto. What the master answers by HTTP
-    becomes the status of its code; no answer, UNAVAILABLE.
+    """Translates gRPC calls to calls of the master, and its HTTP statuses to gRPC codes.
+
+    Args:
+        master: The master. If it does not answer, the call fails with UNAVAILABLE.
+        descriptors: A file with the FileDescriptorSet of trial.proto.
     """
 
     def __init__(self, master, descriptors):
@@ -31,7 +34,7 @@ class GrpcFront:
         self._server.start()
 
     def close(self):
-        """Calls that wait are given up."""
+        """Cancels waiting calls."""
         self._server.stop(None).wait()
         with self._changed:
             self._changed.notify_all()
@@ -71,12 +74,12 @@ class GrpcFront:
         return grpc.unary_unary_rpc_method_handler(once, **coding)
 
     def _check_token(self, context):
-        told = dict(context.invocation_metadata()).get("authorization")
-        if told != f"Bearer {TOKEN}":
-            context.abort(grpc.StatusCode.UNAUTHENTICATED, f"not the token of this run: {told}")
+        token = dict(context.invocation_metadata()).get("authorization")
+        if token != f"Bearer {TOKEN}":
+            context.abort(grpc.StatusCode.UNAUTHENTICATED, f"not the token of this run: {token}")
 
     def _updates(self, context):
-        """Of the run: its rendezvous at once; that it is asked to go, once it is."""
+        """Yields the rendezvous of the run at once, and the preemption when it is requested."""
         node = {"agentId": "agent-0", "address": "127.0.0.1", "slots": self.master.slots}
         yield {"rendezvous": {"nodes": [node]}}
         changed = self.master.changed

@@ -1,4 +1,4 @@
-"""Starts a program as an agent starts a task, and passes on to the master what it writes."""
+"""Starts a program as an agent starts a task, and forwards its output to the scripted master."""
 
 import json
 import os
@@ -9,10 +9,10 @@ import threading
 from fake_master import task_environment
 
 BATCHES, PERIOD, BATCH_SIZE = 8, 4, 4
-PATIENCE = 300  # Seconds: a bound against hanging, not an expectation.
+TIMEOUT = 300  # Seconds; only protects against hanging.
 
 
-def config_of(folder, ranks):
+def make_config(folder, ranks):
     return {
         "searcher": {"name": "single", "metric": "sum", "max_length": {"batches": BATCHES}},
         "min_validation_period": {"batches": PERIOD},
@@ -26,13 +26,15 @@ def config_of(folder, ranks):
 
 
 def environment(master, folder, number, run, ports):
-    """Of run `number` of the trial, which goes on from the newest checkpoint that was registered."""
+    """Returns the environment of a run of the trial, which resumes from the latest registered
+    checkpoint.
+    """
     ranks = run.get("ranks", 1)
     latest = max(master.checkpoints, key=master.checkpoints.get, default=None)
     steps = master.checkpoints.get(latest, 0)
-    config = config_of(folder, ranks)
+    config = make_config(folder, ranks)
     hparams = {"global_batch_size": BATCH_SIZE, "incidents": run.get("incidents", [])}
-    told = {
+    data = {
         "experiment_id": 3,
         "trial_id": 7,
         "trial_run_id": number,
@@ -50,7 +52,7 @@ def environment(master, folder, number, run, ports):
     run_dir = os.path.join(folder, f"run-{number}")
     os.makedirs(os.path.join(run_dir, "info"))
     with open(os.path.join(run_dir, "info", "trial.json"), "w", encoding="utf-8") as file:
-        json.dump(told, file)
+        json.dump(data, file)
     return task_environment(
         master,
         folder,
@@ -71,7 +73,7 @@ def environment(master, folder, number, run, ports):
 
 
 def start_and_wait(command, master, env, cwd):
-    """Its exit code."""
+    """Runs a command; returns its exit code."""
     process = subprocess.Popen(
         command,
         env={**os.environ, **env},
@@ -82,12 +84,12 @@ def start_and_wait(command, master, env, cwd):
         stderr=subprocess.STDOUT,
         start_new_session=True,
     )
-    bound = threading.Timer(PATIENCE, lambda: os.killpg(process.pid, 9))
+    bound = threading.Timer(TIMEOUT, lambda: os.killpg(process.pid, 9))
     bound.start()
     try:
         with process.stdout:
             for line in process.stdout:
-                # A trigger is the program's own word; which rank's it is, is for the reader.
+                # Rules match lines of the program without the rank.
                 master.hear(
                     "log " + re.sub(r"^\[rank=\d+\] (?=holding |settling )", "", line.rstrip("\n"))
                 )

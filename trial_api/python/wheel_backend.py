@@ -1,7 +1,7 @@
 """Builds the wheel, for pip (PEP 517) and for Bazel: `python3 wheel_backend.py FOLDER`.
 
-The packages are pure Python, so a wheel is a zip of them. Needing no build tool, pip needs no
-network to get one.
+The packages are pure Python, so a wheel is a zip file of them. pip needs no network, because this
+needs no build tool.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _PACKAGES = ("det", "determined")
 # The libraries of each kind of checkpoint storage; the same as in pyproject.toml, which Python 3.9
 # has no reader for.
 EXTRAS = {"s3": "s3fs>=2024.10.0", "gcs": "gcsfs>=2024.10.0", "azure": "adlfs>=2024.12.0"}
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # The same files are the same wheel.
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # A fixed time makes builds reproducible.
 
 
 def _root() -> pathlib.Path:
@@ -28,7 +28,7 @@ def _root() -> pathlib.Path:
 
 
 def version() -> str:
-    """Of the packages."""
+    """Returns the version of the packages."""
     return str(runpy.run_path(str(_root() / "det" / "_version.py"))["__version__"])
 
 
@@ -47,7 +47,7 @@ def _metadata() -> dict[str, str]:
 
 
 def sources() -> dict[pathlib.Path, str]:
-    """What is installed: files, and their places below a folder of modules."""
+    """Returns the files to install, with their paths below the directory of modules."""
     found = sorted(path for name in _PACKAGES for path in (_root() / name).rglob("*.py"))
     return {path: path.relative_to(_root()).as_posix() for path in found}
 
@@ -71,7 +71,7 @@ def _write(wheel: str, files: dict[str, bytes]) -> None:
 def build_wheel(
     wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None
 ) -> str:
-    """Writes the wheel into the folder; its name."""
+    """Writes the wheel into a directory; returns its name."""
     name = f"{_NAME}-{version()}-py3-none-any.whl"
     files = {place: path.read_bytes() for path, place in sources().items()}
     _write(os.path.join(wheel_directory, name), files)
@@ -81,7 +81,7 @@ def build_wheel(
 def build_editable(
     wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None
 ) -> str:
-    """A wheel that points here (pip install -e)."""
+    """Writes a wheel that points to this directory (pip install -e); returns its name."""
     name = f"{_NAME}-{version()}-py3-none-any.whl"
     pointer = {f"{_NAME}.pth": f"{_root()}\n".encode()}
     _write(os.path.join(wheel_directory, name), pointer)

@@ -1,6 +1,4 @@
-"""HTTP and JSON with the master, over one connection that stays open and is opened again if it
-breaks.
-"""
+"""HTTP and JSON with the master, over one connection that is reopened if it breaks."""
 
 from __future__ import annotations
 

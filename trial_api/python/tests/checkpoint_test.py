@@ -110,7 +110,7 @@ class CheckpointTest(unittest.TestCase):
         (self.base / uuid / "sub" / "state").unlink()
         with self.assertRaisesRegex(CheckpointError, "missing"):
             self.context().download(uuid, self.base.parent / "target")
-        with self.assertRaisesRegex(CheckpointError, "no UUID"):
+        with self.assertRaisesRegex(CheckpointError, "not the UUID"):
             self.context().get_metadata("../x")
 
     def test_falls_back_to_the_newest_undamaged_checkpoint(self):

@@ -182,7 +182,7 @@ class ClientTest(unittest.TestCase):
         files["state"] = b"bad!"
         with self.assertRaisesRegex(CheckpointError, "state is damaged"):
             checkpoint.download(f"{self.folder}/again")
-        # Of what was removed there is nothing to compare; of a whole checkpoint nothing is missing.
+        # In what was removed there is nothing to compare; of a whole checkpoint nothing is missing.
         for state, left in (("PARTIALLY_DELETED", True), ("COMPLETED", False)):
             self.master.answers["/api/v1/checkpoints/u"] = {
                 "checkpoint": {

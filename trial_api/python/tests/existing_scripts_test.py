@@ -65,7 +65,7 @@ class Case(unittest.TestCase):
         self.folder = temporary.name
 
     def master(self, **changes):
-        """As a task of it."""
+        """Runs as a task of the master."""
         stack = contextlib.ExitStack()
         self.addCleanup(stack.close)
         fake = stack.enter_context(fake_master())

@@ -1,4 +1,6 @@
-"""A master over HTTP, in this process: records calls, answers what a test says."""
+"""A master over HTTP in the process of the test: records calls and returns what the test
+configures.
+"""
 
 import gzip
 import http.server
@@ -8,27 +10,30 @@ from contextlib import contextmanager
 from unittest import mock
 
 SERVICE = "/det.trial.v1.TrialRuntime/"
-TOKEN, CLUSTER = "secret", "c"  # Of a task.
+TOKEN, CLUSTER = "secret", "c"  # A task has these.
 
 
 class _Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request, client_address):
-        """Clients that have closed their end: tests do so at any time."""
+        """Ignores clients that close the connection, which tests do at any time."""
 
 
 class FakeMaster:
-    """answers: path without its query -> object, or function of (method, body) -> (status, object);
-    status 0: no answer, the connection breaks.
-    calls: (method, path, body) in their order.
+    """The master.
+
+    Attributes:
+        answers: The answer of each path (without its query): an object, or a function that returns
+            (status, object), given (method, body). With status 0 the connection breaks.
+        calls: The calls so far: (method, path, body).
     """
 
     def __init__(self):
         self.calls, self.answers = [], {}
         self.changed = threading.Condition()
-        self.drop_answers = 0  # So many calls are taken, and then the connection breaks.
-        self.away = False  # 503 to all.
+        self.drop_answers = 0  # For this many calls the connection breaks instead of an answer.
+        self.away = False  # Whether every answer is 503.
         self.preempt = threading.Event()
         self.tokens = set()
         self.server = _Server(("127.0.0.1", 0), self._handler())
@@ -43,7 +48,7 @@ class FakeMaster:
         self.thread.join()
 
     def bodies(self, path):
-        """Of the calls of a path, so far."""
+        """Returns the bodies of the calls of a path."""
         return [body for _, called, body in self.calls if called == path]
 
     def wait_for(self, condition, what):
@@ -52,7 +57,7 @@ class FakeMaster:
                 raise AssertionError(f"did not happen: {what}; calls: {self.calls}")
 
     def reports(self):
-        """(run, group, steps) of each report of metrics that was taken."""
+        """Returns (run, group, steps) of each metric report."""
         return [
             (body["trialRunId"], report["group"], report["stepsCompleted"])
             for body in self.bodies(SERVICE + "ReportMetrics")
@@ -116,7 +121,7 @@ def fake_master():
 
 
 def task_environment(fake, folder, **changes):
-    """As an agent sets it, with everything below the folder."""
+    """Returns the environment that an agent would set, with all files below the folder."""
     config = {
         "searcher": {"metric": "loss", "max_length": {"batches": 10}},
         "resources": {"slots_per_trial": 1},
@@ -149,7 +154,7 @@ def task_environment(fake, folder, **changes):
 
 @contextmanager
 def as_task(fake, folder, **changes):
-    """This process is told so, too."""
+    """Sets the environment of a task in this process."""
     from det import _info
 
     with mock.patch.dict("os.environ", task_environment(fake, folder, **changes)):

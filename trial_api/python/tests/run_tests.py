@@ -6,7 +6,7 @@ import sys
 
 PACKAGE = os.path.join(os.getcwd(), "trial_api/python")
 TESTS = os.path.join(PACKAGE, "tests")
-os.environ["PYTHONPATH"] = PACKAGE  # Of the processes that tests start, too.
+os.environ["PYTHONPATH"] = PACKAGE  # Processes that tests start need it too.
 sys.path[:0] = [TESTS, PACKAGE, os.path.join(os.getcwd(), "tests/e2e")]
 import harness
 

@@ -1,7 +1,7 @@
-"""Checkpoints in a bucket: docs/checkpoint-storage.md has the rules; trial_api/cpp/storage writes and
-reads the same.
+"""Checkpoints in a bucket. docs/checkpoint-storage.md has the rules.
 
-Files on their way lie below `scratch`, on the local disk, and go with this process.
+The C++ Trial API reads and writes the same. Files on their way to or from the bucket are in a
+directory on the local disk, which is removed with this process.
 """
 
 from __future__ import annotations
@@ -41,14 +41,18 @@ from det.core._storage import (
     verify,
 )
 
-_AT_ONCE = 4  # Files on their way.
+_PARALLEL_FILES = 4
 _STEPS = "steps_completed"
 _Item = TypeVar("_Item")
 
 
 class BucketStorage(Storage):
-    """config: a configuration's checkpoint_storage. scratch: a folder of this task alone; None: one
-    of the system's.
+    """Checkpoints in a bucket.
+
+    Args:
+        config: The checkpoint_storage of a configuration.
+        owner: The run that saves; see Storage.
+        scratch: A directory for the use of this task only; None: a temporary directory.
     """
 
     def __init__(
@@ -64,7 +68,9 @@ class BucketStorage(Storage):
         self.place = f"{config['type']}://{bucket}/{self._prefix.rstrip('/')}"
         self._given = scratch
         self._made: pathlib.Path | None = None
-        self._sent: dict[str, tuple[int, int]] = {}  # Beside the checkpoints.
+        self._sent: dict[
+            str, tuple[int, int]
+        ] = {}  # Size and time of files beside the checkpoints.
         self._lock = threading.Lock()
         self._opened: dict[str, pathlib.Path] = {}  # Guarded by _lock.
 
@@ -97,7 +103,7 @@ class BucketStorage(Storage):
 
         write(METADATA, metadata_text(metadata))
         write(MANIFEST, manifest_text(self.owner, list(files)))
-        # It is there now; who looks for it and finds the entry still empty reads its metadata.
+        # The checkpoint is visible now. A reader that finds the entry empty reads the metadata.
         if self.owner and isinstance(metadata.get(_STEPS), int):
             try:
                 entry = json.dumps({_STEPS: metadata[_STEPS]}).encode()
@@ -115,7 +121,7 @@ class BucketStorage(Storage):
             pass
 
     def _remove(self, uuid: str) -> None:
-        """The manifest first, so that no half checkpoint looks whole."""
+        """Removes the manifest first, so that an incomplete checkpoint never looks complete."""
         self._store.remove(self._key(uuid, MANIFEST))
         for key in self._store.list(self._key(uuid, "")):
             self._store.remove(key)
@@ -175,9 +181,9 @@ class BucketStorage(Storage):
                     self._fetch(uuid, folder)
                 except BaseException as error:
                     shutil.rmtree(folder, ignore_errors=True)
-                    if isinstance(error, OSError):  # The local disk's.
+                    if isinstance(error, OSError):  # An error of the local disk.
                         raise StorageUnreachable(
-                            f"{error}; check the space and the permissions there"
+                            f"{error}; check the free space and the permissions"
                         ) from None
                     raise
                 self._opened[uuid] = folder
@@ -212,22 +218,22 @@ class BucketStorage(Storage):
         for file in listed or ():
             if file["path"] in names:
                 verify(uuid, folder, file)
-        self._add_own(uuid, folder, names)
+        self._add_manifest(uuid, folder, names)
 
     def _fetch_file(self, uuid: str, folder: pathlib.Path, name: str) -> None:
         parts = pathlib.PurePosixPath(name)
         if parts.is_absolute() or ".." in parts.parts or not parts.parts:
             raise CheckpointError(
-                f"checkpoint {uuid}: file {name} would lie outside of it; use another checkpoint"
+                f"checkpoint {uuid}: file {name} is outside the checkpoint; use another checkpoint"
             )
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         try:
             self._store.get_file(self._key(uuid, name), folder / name)
         except ObjectNotFound:
-            (folder / name).unlink(missing_ok=True)  # Damage, which verify() names.
+            (folder / name).unlink(missing_ok=True)  # verify() reports the damage.
 
-    def _add_own(self, uuid: str, folder: pathlib.Path, names: Iterable[str]) -> None:
-        """What a folder has besides the files that the manifest names."""
+    def _add_manifest(self, uuid: str, folder: pathlib.Path, names: Iterable[str]) -> None:
+        """Adds the manifest, which the manifest does not list."""
         if MANIFEST not in names:
             try:
                 self._store.get_file(self._key(uuid, MANIFEST), folder / MANIFEST)
@@ -254,7 +260,7 @@ class BucketStorage(Storage):
         return f"{self._prefix}owners/{self.owner}/{uuid}"
 
     def _entries(self) -> list[str]:
-        """The checkpoints that this owner has begun."""
+        """Returns the checkpoints that this owner has started."""
         if not self.owner:
             return []
         folder = self._entry("")
@@ -274,8 +280,8 @@ class BucketStorage(Storage):
 
 
 def _for_each(items: list[_Item], work: Callable[[_Item], None]) -> None:
-    """Several at once; raises what the first raised that failed."""
-    with concurrent.futures.ThreadPoolExecutor(_AT_ONCE) as pool:
+    """Runs several calls in parallel; raises the first exception."""
+    with concurrent.futures.ThreadPoolExecutor(_PARALLEL_FILES) as pool:
         pending = [pool.submit(work, item) for item in items]
         try:
             for each in pending:
@@ -296,4 +302,4 @@ def _json(text: bytes) -> dict[str, Any]:
 
 def _check_uuid(uuid: str) -> None:
     if not is_uuid(uuid):
-        raise CheckpointError(f"{uuid!r} is no UUID of a checkpoint")
+        raise CheckpointError(f"{uuid!r} is not the UUID of a checkpoint")

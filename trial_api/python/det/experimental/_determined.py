@@ -101,7 +101,7 @@ class Determined:
         """Returns an experiment by its ID.
 
         Raises:
-            MasterError: There is none (status 404).
+            MasterError: It does not exist (status 404).
         """
         return _get_experiment(self._session, experiment_id)
 
@@ -129,7 +129,7 @@ class Determined:
         """Returns a trial by its ID.
 
         Raises:
-            MasterError: There is none (status 404).
+            MasterError: It does not exist (status 404).
         """
         return Trial(self._session, {"id": trial_id}).reload()
 
@@ -137,7 +137,7 @@ class Determined:
         """Returns a checkpoint by its UUID.
 
         Raises:
-            MasterError: There is none (status 404).
+            MasterError: It does not exist (status 404).
         """
         data = self._session.get(f"/api/v1/checkpoints/{uuid}")
         return Checkpoint(self._session, data["checkpoint"])
@@ -176,7 +176,7 @@ class Determined:
         """Returns a model by its name or ID.
 
         Raises:
-            MasterError: There is none (status 404).
+            MasterError: It does not exist (status 404).
         """
         quoted = urllib.parse.quote(str(identifier), safe="")
         return Model(self._session, self._session.get(f"/api/v1/models/{quoted}")["model"])
@@ -221,7 +221,7 @@ class Determined:
         """Returns a workspace by its name or ID.
 
         Raises:
-            MasterError: There is none (status 404).
+            MasterError: It does not exist (status 404).
         """
         return _workspace.get_workspace(self._session, identifier)
 

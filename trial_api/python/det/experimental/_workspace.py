@@ -160,7 +160,7 @@ class Workspace:
         """Returns a project by its name.
 
         Raises:
-            MasterError: There is none (status 404).
+            MasterError: It does not exist (status 404).
         """
         for project in self.list_projects():
             if project.name == project_name:
@@ -224,7 +224,7 @@ def get_workspace(session: Session, identifier: str | int) -> Workspace:
     """Returns a workspace by its name or ID.
 
     Raises:
-        MasterError: There is none (status 404).
+        MasterError: It does not exist (status 404).
     """
     if isinstance(identifier, int):
         return Workspace(session, session.get(f"/api/v1/workspaces/{identifier}")["workspace"])

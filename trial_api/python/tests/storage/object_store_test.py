@@ -19,7 +19,7 @@ from det.errors import StorageUnreachable
 KINDS = ("s3", "gcs", "azure")
 SAS = "sv=2021&sig=azure-sas%2F%2B%3D"
 VARIABLES = ("AWS_", "GOOGLE_", "AZURE_", "GCE_", "STORAGE_")
-_keys = {}  # Of the service account.
+_keys = {}  # The keys of the service account, created once.
 
 # The libraries wait before they try again: here only a hundredth of that.
 _sleep = asyncio.sleep

@@ -150,7 +150,7 @@ class StorageTest(unittest.TestCase):
                 storage.publish(UUIDS[0], same, {})
                 parts = [self.write(storage, UUIDS[1], rank, "a", str(rank)) for rank in range(2)]
                 with self.assertRaisesRegex(
-                    CheckpointError, "'a' of rank 1 has a name that is taken"
+                    CheckpointError, "'a' of rank 1 has the name of another file"
                 ):
                     storage.publish(UUIDS[1], parts, {})
                 with self.assertRaises(CheckpointError):
@@ -179,7 +179,7 @@ class StorageTest(unittest.TestCase):
                         CheckpointError, words + ".*use another checkpoint"
                     ):
                         place.make().open(uuid)
-                with self.assertRaisesRegex(CheckpointError, "no UUID"):
+                with self.assertRaisesRegex(CheckpointError, "not the UUID"):
                     place.make().open("../other")
 
     def test_opens_checkpoints_of_another_library(self):
