@@ -1,7 +1,8 @@
 #!/usr/bin/env -S python3 -B
-"""Writes sentiment.tsv: short sentences on things, half of which praise and half of which blame. Each is
-a subject, what it did, and how that was; the same parts are put together otherwise in training and in
-validation.
+"""Writes sentiment.tsv: short sentences about things, half of them positive and half negative.
+
+Each consists of a subject, a verb phrase and a closing sentence. Training and validation combine
+the same parts in different ways.
 """
 
 import random
@@ -92,7 +93,7 @@ TRAINING, VALIDATION = 600, 200
 
 
 def sentences(praises):
-    """All of one kind."""
+    """Returns all sentences of one kind."""
     verbs, ends = (PRAISE, PRAISE_ENDS) if praises else (BLAME, BLAME_ENDS)
     return [
         f"{subject.capitalize()} {verb}. {end}"

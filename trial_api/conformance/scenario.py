@@ -123,8 +123,9 @@ def expand(listed):
 
 
 def check_metrics(test, expected, values, heard):
-    """Checks that reports are in order, without repetition, and cover exactly the records trained
-    so far.
+    """Checks the order and the values of reports.
+
+    Each is made once, and covers exactly the records trained so far.
     """
     test.assertEqual(expected, [" ".join(line.split(" ")[:2]) for line in heard], "metrics")
     for line in heard:

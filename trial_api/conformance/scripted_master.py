@@ -116,8 +116,9 @@ class ScriptedMaster(FakeMaster):
 
 
 def describe_events(call, body, run):
-    """Yields (event, key) of a call; a repeated report has the same key, and None is never a
-    repetition.
+    """Yields (event, key) of a call.
+
+    A repeated report has the same key. The key None is never a repetition.
     """
     if call == "ReportMetrics":
         for report in body["reports"]:

@@ -26,8 +26,9 @@ def make_config(folder, ranks):
 
 
 def environment(master, folder, number, run, ports):
-    """Returns the environment of a run of the trial, which resumes from the latest registered
-    checkpoint.
+    """Returns the environment of a run of the trial.
+
+    The run resumes from the latest registered checkpoint.
     """
     ranks = run.get("ranks", 1)
     latest = max(master.checkpoints, key=master.checkpoints.get, default=None)

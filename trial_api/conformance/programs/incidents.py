@@ -1,7 +1,6 @@
-"""What happens to a program, as the hyperparameter `incidents` says: a list of {phase, steps, act,
-rank}.
+"""What happens to a program, as the hyperparameter `incidents` says.
 
-See ../README.md.
+It is a list of {phase, steps, act, rank}. See ../README.md.
 """
 
 import math

@@ -17,8 +17,9 @@ class SumTrial(dp.PyTorchTrial):
         self.incidents.reach("begin", 0)
 
     def is_preempted(self):
-        """Returns whether the trial is preempted. Only the chief knows; other ranks meet it in
-        collective calls.
+        """Returns whether the trial is preempted.
+
+        Only the chief knows; other ranks meet it in collective calls.
         """
         ranks = self.context.distributed
         return ranks.rank != 0 or self.context._core.preempt.should_preempt(auto_ack=False)

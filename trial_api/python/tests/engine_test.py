@@ -1,5 +1,7 @@
-"""Launchers whose engine starts the ranks, on two nodes that are addresses of this machine. The engine
-is a stand-in: it starts what it is told where it is told, by the shell that it is told.
+"""Launchers whose engine starts the ranks, on two nodes that are addresses of this machine.
+
+The engine is a fake: it starts the command of its arguments through the remote shell that its
+environment names.
 """
 
 import contextlib

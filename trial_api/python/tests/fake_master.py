@@ -1,5 +1,6 @@
-"""A master over HTTP in the process of the test: records calls and returns what the test
-configures.
+"""A master over HTTP in the process of the test.
+
+It records calls and returns what the test configures.
 """
 
 import gzip

@@ -77,8 +77,10 @@ class OldestPythonTest(unittest.TestCase):
 
 
 def later(node):
-    """What feature_version does not see: a match, groups of exceptions, and what functions of the
-    library take since 3.10.
+    """Finds syntax and arguments that are newer than Python 3.9.
+
+    feature_version does not reject match statements, exception groups, and newer arguments of
+    functions.
     """
     if type(node).__name__ in ("Match", "TryStar", "TypeAlias"):
         return True

@@ -311,8 +311,9 @@ class CheckpointContext:
         return self._storage.metadata(storage_id)
 
     def store_beside(self, folder: Path, name: str) -> None:
-        """Copies the files of a directory beside the checkpoints, below `name`. Each rank calls for
-        itself.
+        """Copies the files of a directory beside the checkpoints, below `name`.
+
+        Each rank calls for itself.
         """
         self._storage.copy_beside(pathlib.Path(folder), name)
 

@@ -95,8 +95,9 @@ class Context:
         description: str | None = None,
         level: Any = "info",
     ) -> None:
-        """Sends an event to the webhooks that have a trigger of type CUSTOM. Off the cluster it is
-        printed.
+        """Sends an event to the webhooks that have a trigger of type CUSTOM.
+
+        Off the cluster it is printed.
 
         Args:
             title: The title.
@@ -181,8 +182,9 @@ class Context:
                 self.distributed.close()
 
     def _upload_event_files(self) -> None:
-        """Uploads the event files; failing would only repeat a trial that has finished its
-        training.
+        """Uploads the event files; only warns if that fails.
+
+        The training is complete, and a restart of the trial would not help.
         """
         try:
             self.train.upload_tensorboard_files()

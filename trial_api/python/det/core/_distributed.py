@@ -141,6 +141,7 @@ class DistributedContext:
 
     def fork(self) -> DistributedContext:
         """Returns a context of the same ranks with its own connections, for another thread.
+
         Collective.
         """
         if self.size == 1:

@@ -25,8 +25,9 @@ class ProfilerContext:
         self._thread: threading.Thread | None = None
 
     def on(self, sampling_interval: float = 1, samples_per_report: int = 10) -> None:
-        """Starts to sample. Does nothing if it has started, on other ranks than the chief, and off
-        the cluster.
+        """Starts to sample.
+
+        Does nothing if it has started, on other ranks than the chief, and off the cluster.
 
         Args:
             sampling_interval: The seconds between samples, at least 0.1.

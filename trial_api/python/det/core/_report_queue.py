@@ -28,10 +28,10 @@ _JOIN_TIMEOUT = 5.0  # Seconds; a thread that is connecting does not notice that
 
 
 class ReportQueue:
-    """Sends reports on a thread of its own; first those that earlier runs of the trial have left,
-    as those runs.
+    """Sends reports to the master on a thread of its own.
 
-    Any thread may call. Calls raise MasterError after the master has refused a report.
+    Reports that earlier runs of the trial have left are sent first, as those runs. Any thread may
+    call. Calls raise MasterError after the master has refused a report.
 
     Args:
         master: A connection for the use of this queue only.
@@ -78,8 +78,9 @@ class ReportQueue:
         self._thread.start()
 
     def add(self, kind: bytes, report: bytes) -> int:
-        """Adds a report and returns its number as soon as it is on disk. Waits if the outbox is
-        full.
+        """Adds a report and returns its number as soon as it is on disk.
+
+        Waits if the outbox is full.
         """
         record = kind + report
         with (
@@ -105,8 +106,9 @@ class ReportQueue:
             self._changed.wait(_FULL_PAUSE)
 
     def best(self, number: int) -> bool:
-        """Returns whether a validation is the best of the experiment; True if the master does not
-        answer in time.
+        """Returns whether a validation is the best of the experiment.
+
+        True if the master does not answer in time.
         """
         with self._changed:
             self._changed.wait_for(
@@ -305,11 +307,10 @@ def open_queue(
 
 
 def send_unsent(info: ClusterInfo) -> None:
-    """Sends the reports that the processes of this run did not send before they exited or were
-    killed.
+    """Sends the reports that the processes of this run have left.
 
-    Waits for the master up to its retry timeout. What cannot be sent is left for the next run of
-    the trial on this node, with a warning.
+    They exited or were killed before they could send them. Waits for the master up to its retry
+    timeout. What cannot be sent is left for the next run of the trial on this node, with a warning.
     """
     if info.trial is None:
         return

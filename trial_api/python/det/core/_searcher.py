@@ -11,8 +11,9 @@ from det.core._train import TrainContext
 
 
 class SearcherMode(enum.Enum):
-    """Which ranks call SearcherContext.operations(). WorkersAskChief: every rank. ChiefOnly: rank
-    0.
+    """Which ranks call SearcherContext.operations().
+
+    WorkersAskChief: every rank. ChiefOnly: rank 0.
     """
 
     WorkersAskChief = "WORKERS_ASK_CHIEF"
@@ -80,8 +81,9 @@ class SearcherContext:
     def operations(
         self, searcher_mode: SearcherMode = SearcherMode.WorkersAskChief, auto_ack: bool = True
     ) -> Iterator[SearcherOperation]:
-        """Returns an iterator over one operation. All ranks know its length and do not wait for
-        each other.
+        """Returns an iterator over one operation.
+
+        All ranks know its length and do not wait for each other.
 
         Args:
             searcher_mode: Which ranks call.

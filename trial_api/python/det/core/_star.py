@@ -118,8 +118,9 @@ class Chief:
 
 
 def join(address: tuple[str, int], rank: int, key: bytes, timeout: float) -> Peer:
-    """Connects to rank 0, which may not listen yet, or may still listen for a context that is
-    closing.
+    """Connects to rank 0.
+
+    It may not listen yet, or may still listen for a context that is closing.
 
     Raises:
         ConnectionError: Rank 0 cannot be reached, or does not know the secret.
@@ -215,8 +216,9 @@ def _receive_exactly(connection: socket.socket, size: int) -> bytes:
 
 
 def get_secret() -> bytes:
-    """Returns what only the ranks of a trial know: a secret of the launcher, of the task, or of the
-    user.
+    """Returns a secret that only the ranks of a trial know.
+
+    It is that of the launcher, of the task, or of the user.
     """
     value = os.environ.get("DET_RANK_KEY") or os.environ.get("DET_SESSION_TOKEN")
     return value.encode() if value else _get_user_secret()

@@ -29,8 +29,9 @@ class EarlyExitReason(enum.Enum):
 
 
 class TrainContext:
-    """Reports metrics and progress to the master. Reports of other ranks than the chief are
-    ignored.
+    """Reports metrics and progress to the master.
+
+    Reports of other ranks than the chief are ignored.
 
     A report returns as soon as it is on the disk of this machine. Metrics are numbers by name (also
     of numpy and torch, NaN and infinity included), strings, or lists and dicts of them.
@@ -107,8 +108,9 @@ class TrainContext:
         raise NotImplementedError
 
     def report_early_exit(self, reason: EarlyExitReason, message: str = "") -> None:
-        """Reports that the trial is about to exit and that a restart would be useless. Any rank may
-        call.
+        """Reports that the trial is about to exit and that a restart would be useless.
+
+        Any rank may call.
 
         Args:
             reason: The reason.

@@ -161,8 +161,9 @@ class Checkpoint:
         self._check_held(data)
 
     def remove_files(self, globs: list[str]) -> None:
-        """Deletes the files that match a pattern; "**" matches all. No trial can start from the
-        rest.
+        """Deletes the files that match a pattern; "**" matches all.
+
+        No trial can start from the rest.
 
         Args:
             globs: The patterns.
@@ -279,8 +280,9 @@ class Model:
     def register_version(
         self, checkpoint_uuid: str, name: str = "", metadata: dict[str, Any] | None = None
     ) -> ModelVersion:
-        """Registers a checkpoint as the next version; it cannot be deleted while the version
-        exists.
+        """Registers a checkpoint as the next version.
+
+        The checkpoint cannot be deleted while the version exists.
 
         Args:
             checkpoint_uuid: The UUID of the checkpoint.

@@ -1,6 +1,4 @@
-"""The connection of a user to a master: its address, the token, and the file in which `det` stores
-it.
-"""
+"""The connection of a user to a master: address, token, and the file in which `det` stores it."""
 
 from __future__ import annotations
 

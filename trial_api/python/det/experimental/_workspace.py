@@ -138,8 +138,9 @@ class Workspace:
         self.archived = False
 
     def delete(self) -> None:
-        """Deletes the workspace with everything in it. Refused while one of its experiments is
-        running.
+        """Deletes the workspace with everything in it.
+
+        Refused while one of its experiments is running.
         """
         self._session.delete(self._path)
 

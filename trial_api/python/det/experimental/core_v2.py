@@ -36,8 +36,9 @@ _MEMBERS = (
 
 @dataclasses.dataclass
 class DefaultConfig:
-    """The configuration of an experiment that runs off the cluster. Only checkpoint_storage is
-    used.
+    """The configuration of an experiment that runs off the cluster.
+
+    Only checkpoint_storage is used.
 
     Attributes:
         name: The name of the experiment.
@@ -140,8 +141,9 @@ def init_context(**arguments: Any) -> Iterator[core.Context]:
 
 
 def close() -> None:
-    """Waits until the master has every report, and closes the context. The exit of the process does
-    that too.
+    """Waits until the master has every report, and closes the context.
+
+    The exit of the process does that too.
 
     Does nothing if no context is open.
     """

@@ -79,8 +79,9 @@ class DeterminedCallback(DetCallback):
             self._core.train.report_metrics("training", self._steps, _numbers(logs))
 
     def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
-        """Reports the metrics of an epoch, saves a checkpoint if one is due, and stops if all are
-        trained.
+        """Reports the metrics of an epoch and saves a checkpoint if one is due.
+
+        Stops if all epochs are trained.
         """
         super().on_epoch_end(epoch + (self._skipped or 0), logs)
         if self._is_finished():
@@ -95,8 +96,9 @@ class DeterminedCallback(DetCallback):
 
 
 class TensorBoard(keras.callbacks.TensorBoard):  # type: ignore[misc]
-    """Keras' TensorBoard callback, with the event files of the trial; they are stored after each
-    epoch.
+    """Keras' TensorBoard callback, with the event files of the trial.
+
+    They are stored after each epoch.
 
     Args:
         core_context: The context of det.core.init().

@@ -83,8 +83,9 @@ def main(engine: Engine, arguments: list[str]) -> int:
 
 
 def split(engine: Engine, arguments: list[str]) -> tuple[list[str], list[str]]:
-    """Splits the arguments into options of the engine, which precede "--", and the launcher's
-    arguments.
+    """Splits the arguments into options of the engine and the launcher's arguments.
+
+    Options of the engine precede "--".
     """
     at = arguments.index("--") if "--" in arguments else int(arguments[:1] == [engine.without])
     options: list[str] = []

@@ -212,8 +212,9 @@ class _Failure:
         return None if self._next is None else max(self._deadline - time.monotonic(), 0)
 
     def add(self, one: _Running, code: int, stopped: bool) -> None:
-        """Records a rank that failed. If `stopped`, the others are saving: the agent limits their
-        time.
+        """Records a rank that failed.
+
+        If `stopped`, the others are saving: the agent limits their time.
         """
         first = not self.outcome.failure
         if not first and self._next != signal.SIGTERM:

@@ -1,5 +1,4 @@
-"""Reports the metrics of a Hugging Face Trainer, stores its checkpoints, and stops it when
-preempted.
+"""Reports metrics and stores checkpoints of a Hugging Face Trainer, and stops it when preempted.
 
 Needs the package transformers, which the training script uses.
 """
@@ -147,8 +146,9 @@ class DetCallback(transformers.TrainerCallback):  # type: ignore[misc]
 
 
 def _keep_weights(folder: pathlib.Path) -> None:
-    """Removes everything but the weights from another trial's checkpoint, so that training starts
-    from 0.
+    """Removes everything but the weights from another trial's checkpoint.
+
+    Training then starts from 0, with a new optimizer.
     """
     for pattern in _NO_WEIGHTS:
         for path in folder.glob(pattern):
