@@ -15,7 +15,7 @@ from det.core._storage import FolderStorage
 from distributed_test import run_ranks
 
 
-class Told(Registry):
+class FakeRegistry(Registry):
     def __init__(self):
         self.saved_ones, self.damaged_ones, self.deleted_ones = [], [], []
         self.refusal = None
@@ -37,13 +37,13 @@ class CheckpointTest(unittest.TestCase):
         temporary = tempfile.TemporaryDirectory()
         self.addCleanup(temporary.cleanup)
         self.base = pathlib.Path(temporary.name, "checkpoints")
-        self.told = Told()
+        self.registry = FakeRegistry()
 
     def context(self, ranks=None, **options):
         return CheckpointContext(
             ranks or DistributedContext.single(),
             FolderStorage(self.base, "o"),
-            self.told,
+            self.registry,
             **options,
         )
 
@@ -59,7 +59,7 @@ class CheckpointTest(unittest.TestCase):
     def test_saves_files_with_checksums(self):
         uuid = self.save(3)
         names = {"sub/state", "metadata.json", "manifest.json"}
-        self.assertEqual([(uuid, {"steps_completed": 3}, names)], self.told.saved_ones)
+        self.assertEqual([(uuid, {"steps_completed": 3}, names)], self.registry.saved_ones)
         manifest = json.loads((self.base / uuid / "manifest.json").read_text())
         self.assertEqual("o", manifest["owner"])
         self.assertEqual(["sub/state", "metadata.json"], [f["path"] for f in manifest["files"]])
@@ -74,15 +74,15 @@ class CheckpointTest(unittest.TestCase):
                 (path / "half").write_text("")
                 1 // 0
         self.assertEqual([], os.listdir(self.base))
-        self.assertEqual([], self.told.saved_ones)
+        self.assertEqual([], self.registry.saved_ones)
 
     def test_leaves_nothing_when_the_disk_is_full(self):
         full = OSError(errno.ENOSPC, "no space left")
         with mock.patch("os.fsync", side_effect=full):
-            with self.assertRaisesRegex(CheckpointError, "no space left.*; check the space"):
+            with self.assertRaisesRegex(CheckpointError, "no space left.*; check the free space"):
                 self.save(1)
         self.assertEqual([], os.listdir(self.base))
-        self.assertEqual([], self.told.saved_ones)
+        self.assertEqual([], self.registry.saved_ones)
 
     def test_refuses_metadata_without_steps_completed(self):
         with self.assertRaisesRegex(ValueError, "steps_completed of the metadata is None"):
@@ -118,7 +118,7 @@ class CheckpointTest(unittest.TestCase):
         self.damage(third)
         self.damage(second)
         self.assertEqual(first, self.context(latest=third, latest_steps=3).newest_whole())
-        self.assertEqual([(third, first, 1), (second, first, 1)], self.told.damaged_ones)
+        self.assertEqual([(third, first, 1), (second, first, 1)], self.registry.damaged_ones)
         with self.assertRaisesRegex(CheckpointError, "damaged"):
             self.context(latest=third).newest_whole()  # Another trial's: nothing may replace it.
         self.assertIsNone(self.context().newest_whole())
@@ -130,7 +130,7 @@ class CheckpointTest(unittest.TestCase):
         with mock.patch.object(context._storage, "open", side_effect=away):
             with self.assertRaisesRegex(StorageUnreachable, "503"):
                 context.newest_whole()
-        self.assertEqual([], self.told.damaged_ones)
+        self.assertEqual([], self.registry.damaged_ones)
 
     def test_treats_unreadable_files_as_damaged(self):
         first, second = (self.save(steps) for steps in (1, 2))
@@ -184,7 +184,7 @@ class CheckpointTest(unittest.TestCase):
             {"rank0", "rank1", "rank2", "same", "metadata.json", "manifest.json"},
             set(os.listdir(self.base / uuids.pop())),
         )
-        self.assertEqual(1, len(self.told.saved_ones))
+        self.assertEqual(1, len(self.registry.saved_ones))
 
     def test_fails_on_every_rank_when_files_conflict(self):
         def body(ranks):
@@ -206,7 +206,7 @@ class CheckpointTest(unittest.TestCase):
 
         run_ranks(body, 2)
         self.assertEqual([], os.listdir(self.base))
-        self.assertEqual([], self.told.saved_ones)
+        self.assertEqual([], self.registry.saved_ones)
 
     def test_saves_while_training_continues(self):
         go = threading.Event()
@@ -235,7 +235,7 @@ class CheckpointTest(unittest.TestCase):
         with self.assertRaises(ZeroDivisionError):
             context.start_save({"steps_completed": 2}, lambda path: None)
         context.close()
-        self.assertEqual([], self.told.saved_ones)
+        self.assertEqual([], self.registry.saved_ones)
 
     def test_refuses_other_ranks_when_not_sharded(self):
         def body(ranks):
@@ -273,15 +273,15 @@ class CheckpointTest(unittest.TestCase):
 
     def test_deletes_files_when_the_master_agrees(self):
         uuid, context = self.save(1), self.context()
-        self.told.refusal = RuntimeError("held by experiment 4")
+        self.registry.refusal = RuntimeError("held by experiment 4")
         with self.assertRaisesRegex(RuntimeError, "held"):
             context.delete(uuid)
         with context.restore_path(uuid):
             pass
-        self.told.refusal = None
+        self.registry.refusal = None
         context.delete(uuid)
         self.assertEqual([], os.listdir(self.base))
-        self.assertEqual([uuid], self.told.deleted_ones)
+        self.assertEqual([uuid], self.registry.deleted_ones)
         with self.assertRaisesRegex(CheckpointError, "there is no checkpoint"):
             context.delete(uuid)
 
@@ -293,7 +293,7 @@ class CheckpointTest(unittest.TestCase):
             seen.extend(os.listdir(self.base))
             raise KeyboardInterrupt
 
-        with mock.patch.object(self.told, "deleted", die):
+        with mock.patch.object(self.registry, "deleted", die):
             with self.assertRaises(KeyboardInterrupt):
                 context.delete(uuid)
         self.assertEqual([uuid], seen)

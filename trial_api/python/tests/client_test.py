@@ -182,7 +182,7 @@ class ClientTest(unittest.TestCase):
         files["state"] = b"bad!"
         with self.assertRaisesRegex(CheckpointError, "state is damaged"):
             checkpoint.download(f"{self.folder}/again")
-        # In what was removed there is nothing to compare; of a whole checkpoint nothing is missing.
+        # Removed files are not compared, but a complete checkpoint must have all files.
         for state, left in (("PARTIALLY_DELETED", True), ("COMPLETED", False)):
             self.master.answers["/api/v1/checkpoints/u"] = {
                 "checkpoint": {
@@ -269,19 +269,19 @@ class ClientTest(unittest.TestCase):
         self.assertEqual(
             [{"destinationWorkspaceId": 3}], self.master.bodies("/api/v1/models/5/move")
         )
-        told = {"version": 2, "model": {"id": 5}, "checkpoint": {"uuid": "u"}}
-        self.master.answers["/api/v1/models/5/versions"] = {"modelVersion": told}
+        data = {"version": 2, "model": {"id": 5}, "checkpoint": {"uuid": "u"}}
+        self.master.answers["/api/v1/models/5/versions"] = {"modelVersion": data}
         version = model.register_version("u")
         self.assertEqual("ModelVersion(model_id=5, model_version=2)", repr(version))
 
     def test_manages_workspaces_and_projects(self):
         answers, path = self.master.answers, "/api/v1/workspaces/5"
-        told = {"id": 5, "name": "vision", "defaultComputePool": "gpus"}
+        data = {"id": 5, "name": "vision", "defaultComputePool": "gpus"}
         answers["/api/v1/workspaces"] = lambda method, _: (
             200,
-            ({"workspace": told} if method == "POST" else {"workspaces": [told]}),
+            ({"workspace": data} if method == "POST" else {"workspaces": [data]}),
         )
-        answers[path] = lambda _, body: (200, {"workspace": {**told, **(body or {})}})
+        answers[path] = lambda _, body: (200, {"workspace": {**data, **(body or {})}})
         project = {"id": 8, "name": "cats", "workspaceId": 5}
         answers[f"{path}/projects"] = lambda method, _: (
             200,
@@ -356,14 +356,14 @@ class ClientTest(unittest.TestCase):
         )
 
     def test_manages_users(self):
-        path, told = "/api/v1/users/4", {"id": 4, "username": "bob", "active": True}
+        path, data = "/api/v1/users/4", {"id": 4, "username": "bob", "active": True}
         answers = self.master.answers
         answers["/api/v1/users"] = lambda method, body: (
             200,
-            ({"user": {"id": 4, **body["user"]}} if method == "POST" else {"users": [told]}),
+            ({"user": {"id": 4, **body["user"]}} if method == "POST" else {"users": [data]}),
         )
-        answers[path] = lambda _, body: (200, {"user": {**told, **(body or {})}})
-        answers["/api/v1/users/bob/by-username"] = answers["/api/v1/me"] = {"user": told}
+        answers[path] = lambda _, body: (200, {"user": {**data, **(body or {})}})
+        answers["/api/v1/users/bob/by-username"] = answers["/api/v1/me"] = {"user": data}
         determined = self.signed_in()
         self.assertTrue(determined.create_user("bob", admin=True, password="p").admin)
         self.assertEqual("p", self.master.bodies("/api/v1/users")[-1]["password"])
@@ -439,10 +439,10 @@ class ClientTest(unittest.TestCase):
 
     def test_returns_summary_metrics_of_a_trial(self):
         self.master.answers["/api/v1/trials/7"] = {"trial": {"id": 7, "experimentId": 3}}
-        told = {"validation_metrics": {"loss": {"count": 2, "last": 0.5}}}
-        self.master.answers["/api/v1/runs"] = {"runs": [{"id": 7, "summaryMetrics": told}]}
+        data = {"validation_metrics": {"loss": {"count": 2, "last": 0.5}}}
+        self.master.answers["/api/v1/runs"] = {"runs": [{"id": 7, "summaryMetrics": data}]}
         trial = self.signed_in().get_trial(7)
-        self.assertEqual(told, trial.summary_metrics)
+        self.assertEqual(data, trial.summary_metrics)
         [body] = self.master.bodies("/api/v1/runs")
         [own] = json.loads(body["filter"])["filterGroup"]["children"]
         self.assertEqual(("id", "=", 7), (own["columnName"], own["operator"], own["value"]))

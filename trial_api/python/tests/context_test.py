@@ -27,9 +27,9 @@ class ClusterTest(unittest.TestCase):
         context = fake_master()
         self.master = context.__enter__()
         self.addCleanup(context.__exit__, None, None, None)
-        told = as_task(self.master, self.folder)
-        self.info = told.__enter__()
-        self.addCleanup(told.__exit__, None, None, None)
+        report = as_task(self.master, self.folder)
+        self.info = report.__enter__()
+        self.addCleanup(report.__exit__, None, None, None)
 
     def reported(self):
         return [
@@ -124,12 +124,12 @@ class ClusterTest(unittest.TestCase):
         self.assertEqual([{"s": "NaN", "a": [1.0, 2.0]}], [r["metrics"] for r in self.reported()])
 
     def test_warns_when_the_same_steps_are_reported_twice(self):
-        with det.core.init() as context, redirect_stderr(io.StringIO()) as said:
+        with det.core.init() as context, redirect_stderr(io.StringIO()) as printed:
             context.train.report_training_metrics(1, {"a": 1})
             context.train.report_validation_metrics(1, {"a": 1})
-            self.assertEqual("", said.getvalue())
+            self.assertEqual("", printed.getvalue())
             context.train.report_training_metrics(1, {"b": 1})
-        self.assertIn("training metrics are reported again at 1 steps", said.getvalue())
+        self.assertIn("training metrics are reported again at 1 steps", printed.getvalue())
 
     def test_refuses_invalid_reports(self):
         with det.core.init() as context:
@@ -190,7 +190,7 @@ class ClusterTest(unittest.TestCase):
             context.train.report_validation_metrics(1, {"loss": 0.25})
             self.assertEqual(0.25, context.train.get_experiment_best_validation())
         paths = [path for _, path, _ in self.master.calls]
-        # What was reported before it counts.
+        # Earlier reports count.
         self.assertLess(
             paths.index(SERVICE + "ReportMetrics"), len(paths) - 1 - paths[::-1].index(BEST)
         )
@@ -301,12 +301,12 @@ class ClusterTest(unittest.TestCase):
         os.makedirs(f"{self.folder}/checkpoints")
         with open(f"{self.folder}/checkpoints/c", "w", encoding="utf-8"):
             pass  # In the place of the folder.
-        with det.core.init() as context, redirect_stderr(io.StringIO()) as said:
+        with det.core.init() as context, redirect_stderr(io.StringIO()) as printed:
             (context.train.get_tensorboard_path() / "events").write_text("e")
             with self.assertRaises(OSError):
                 context.train.upload_tensorboard_files()
             context.close()
-        self.assertIn("WARNING: cannot store event files: ", said.getvalue())
+        self.assertIn("WARNING: cannot store event files: ", printed.getvalue())
 
     def test_refuses_an_unknown_storage(self):
         with self.assertRaisesRegex(ValueError, "unknown checkpoint_storage type 'ftp'"):
@@ -315,26 +315,28 @@ class ClusterTest(unittest.TestCase):
 
 class WrittenTest(unittest.TestCase):
     def test_report_times_have_microseconds(self):
-        for nanoseconds, wanted in (
+        for nanoseconds, expected in (
             (1_700_000_000_000_001_999, "2023-11-14T22:13:20.000001+00:00"),
             (1_700_000_000_999_999_000, "2023-11-14T22:13:20.999999+00:00"),
             (1_700_000_001_000_000_000, "2023-11-14T22:13:21.000000+00:00"),
             (1_699_999_999_500_000_000, "2023-11-14T22:13:19.500000+00:00"),
         ):
-            self.assertEqual(wanted, _report.format_time(nanoseconds))
+            self.assertEqual(expected, _report.format_time(nanoseconds))
 
     def test_packed_report_becomes_the_same_json(self):
         plain = {"a": 0.1, "b": 10**30, "c": "\u20ac\ud800", "d": math.nan, "e": -math.inf}
         for metrics in (plain, {**plain, "f": True, "g": None, "h": {"i": [1, 2.5]}}):
             for batches in (None, [{"a": 1.0}]):
-                told = json.loads(_report.unpack(_report.pack("training", 7, metrics, batches)))
-                wanted = {
+                report = json.loads(_report.unpack(_report.pack("training", 7, metrics, batches)))
+                expected = {
                     "group": "training",
                     "stepsCompleted": 7,
                     "metrics": json.loads(_json.encode(metrics)),
-                    "reportTime": told["reportTime"],
+                    "reportTime": report["reportTime"],
                 }
-                self.assertEqual({**wanted, **({"batchMetrics": batches} if batches else {})}, told)
+                self.assertEqual(
+                    {**expected, **({"batchMetrics": batches} if batches else {})}, report
+                )
 
     def test_refuses_values_that_are_not_json(self):
         for metrics in ({"a": object()}, {("a", 1): 1.0}, {"a": {1, 2}}):

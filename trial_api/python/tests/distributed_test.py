@@ -10,7 +10,7 @@ from det.core import DistributedContext, _star
 
 
 def run_ranks(body, size, per_node=None):
-    """body(context) on a thread per rank; the results in the order of ranks."""
+    """Runs body(context) on a thread for each rank; returns the results in the order of ranks."""
     (port,), per_node = free_ports(1), per_node or size
 
     def run(rank):

@@ -20,7 +20,7 @@ from det.launch import _shell
 from fake_master import SERVICE, fake_master, task_environment
 
 ADDRESSES = ["127.0.0.1", "127.0.0.2"]
-# As mpirun and horovodrun do: ranks on the first node are processes, those on others go by the shell.
+# mpirun and horovodrun do the same: ranks on the first node are processes, those on others go by the shell.
 ENGINE = """
     import os, shlex, subprocess, sys
     words = sys.argv[1:]
@@ -30,12 +30,12 @@ ENGINE = """
     ranks, rank = [], 0
     for number, (address, count) in enumerate(nodes):
         for local in range(int(count)):
-            told = dict(zip(VARIABLES, map(str, (rank, 3, local, count))))
+            variables = dict(zip(VARIABLES, map(str, (rank, 3, local, count))))
             rank += 1
             if number == 0:
-                ranks.append(subprocess.Popen(words[hosts + 2:], env={**os.environ, **told}))
+                ranks.append(subprocess.Popen(words[hosts + 2:], env={**os.environ, **variables}))
                 continue
-            sent = {**told, **SENT(os.environ)}
+            sent = {**variables, **SENT(os.environ)}
             words_there = ["env", *(f"{name}={value}" for name, value in sent.items())]
             line = shlex.join(words_there + words[hosts + 2:])
             ranks.append(subprocess.Popen([*SHELL(os.environ), address, line]))
@@ -60,7 +60,7 @@ KINDS = {
         'lambda env: [env["OMPI_MCA_plm_rsh_agent"]]',
         "lambda env: {}",
     ),
-    # It sends the variables of its own node along.
+    # It sends the variables of its own node.
     "horovod": (
         "horovodrun",
         '"-H"',
@@ -92,7 +92,7 @@ class EngineTest(unittest.TestCase):
         return str(path)
 
     def start(self, kind, node, script):
-        """The launcher of a node, as its agent starts it."""
+        """Starts the launcher of a node in the way an agent does."""
         program, hosts, variables, shell, sent = KINDS[kind]
         stub = (
             f"#!{sys.executable} -B\nHOSTS, VARIABLES = {hosts}, {variables}\n"
@@ -137,10 +137,10 @@ class EngineTest(unittest.TestCase):
             launcher.communicate()
 
     def run_on_both(self, kind, script):
-        """(exit code, output, errors) of both launchers."""
+        """Returns (exit code, output, errors) of both launchers."""
         launchers = [self.start(kind, node, script) for node in range(2)]
-        said = [launcher.communicate(timeout=60) for launcher in launchers]
-        return [(launcher.returncode, *words) for launcher, words in zip(launchers, said)]
+        printed = [launcher.communicate(timeout=60) for launcher in launchers]
+        return [(launcher.returncode, *words) for launcher, words in zip(launchers, printed)]
 
     def test_ranks_on_two_nodes_connect(self):
         script = self.write(
@@ -151,8 +151,8 @@ class EngineTest(unittest.TestCase):
             names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK",
                      "GROUP_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "DET_AGENT_ID")
             ranks = det.core.DistributedContext.from_torch_distributed()
-            told = ranks.gather([os.environ[name] for name in names])
-            for place in told or ():
+            variables = ranks.gather([os.environ[name] for name in names])
+            for place in variables or ():
                 print(" ".join(place), flush=True)
             """,
         )
@@ -185,8 +185,8 @@ class EngineTest(unittest.TestCase):
             lines = errors.splitlines()
             self.assertEqual(f"[rank={dead}] no wine", lines[0])
             self.assertEqual(f"ERROR: rank {dead} failed: exit code 1: no wine", lines[-1])
-            [told] = self.master.bodies(SERVICE + "ReportEarlyExit")[-1:]
-            self.assertEqual(f"rank {dead} failed: exit code 1: no wine", told["message"])
+            [variables] = self.master.bodies(SERVICE + "ReportEarlyExit")[-1:]
+            self.assertEqual(f"rank {dead} failed: exit code 1: no wine", variables["message"])
 
     def test_lost_node_ends_the_others(self):
         pids = os.path.join(self.folder, "pids")
@@ -200,7 +200,9 @@ class EngineTest(unittest.TestCase):
             signal.pause()
             """,
         )
-        self.addCleanup(self.kill, pids)  # What a node's agent does, when its launcher is gone.
+        self.addCleanup(
+            self.kill, pids
+        )  # The agent of a node does that when its launcher has exited.
         for goes, words in (
             (0, "the first node's launcher has gone"),
             (1, "node 127.0.0.2 has gone"),
@@ -215,7 +217,7 @@ class EngineTest(unittest.TestCase):
             self.end(launchers[goes])
 
     def test_autohorovod_needs_no_horovod_when_there_is_one_slot(self):
-        told = subprocess.run(
+        variables = subprocess.run(
             [
                 sys.executable,
                 "-B",
@@ -231,7 +233,7 @@ class EngineTest(unittest.TestCase):
             stdout=subprocess.PIPE,
             check=True,
         )
-        self.assertEqual("[rank=0] 0\n", told.stdout)
+        self.assertEqual("[rank=0] 0\n", variables.stdout)
 
 
 class ShellTest(unittest.TestCase):

@@ -29,10 +29,10 @@ class ExampleTest(unittest.TestCase):
         self.addCleanup(context.__exit__, None, None, None)
 
     def train(self, **info):
-        """What was reported, as paths and bodies."""
+        """Returns the reports as (path, body)."""
         os.makedirs(f"{self.folder}/info", exist_ok=True)
         latest = info.pop("latest", None)
-        told = {
+        data = {
             "trial_id": 7,
             "experiment_id": 3,
             "trial_run_id": 1,
@@ -43,7 +43,7 @@ class ExampleTest(unittest.TestCase):
             **info,
         }
         with open(f"{self.folder}/info/trial.json", "w", encoding="utf-8") as file:
-            json.dump(told, file)
+            json.dump(data, file)
         before = len(self.master.calls)
         with as_task(self.master, self.folder, DET_LATEST_CHECKPOINT=latest):
             with det.core.init() as context:
@@ -51,8 +51,8 @@ class ExampleTest(unittest.TestCase):
         return [(path.rpartition("/")[2], body) for _, path, body in self.master.calls[before:]]
 
     def test_last_checkpoint_follows_the_last_report(self):
-        told = [path for path, _ in self.train() if path in ("ReportMetrics", "ReportCheckpoint")]
-        self.assertEqual("ReportCheckpoint", told[-1])
+        data = [path for path, _ in self.train() if path in ("ReportMetrics", "ReportCheckpoint")]
+        self.assertEqual("ReportCheckpoint", data[-1])
         reports = self.master.reports()
         self.assertEqual(
             [10, 20, 30, 40, 50], [s for _, group, s in reports if group == "training"]

@@ -84,19 +84,19 @@ class Case(unittest.TestCase):
     def run_script(self, slots):
         path = pathlib.Path(self.folder, "train.py")
         path.write_text(textwrap.dedent(SCRIPT))
-        told = self.run_python(
+        result = self.run_python(
             "-m", "determined.launch.torch_distributed", "--slots", str(slots), str(path)
         )
-        self.assertEqual(0, told.returncode, told.stderr)
-        return told
+        self.assertEqual(0, result.returncode, result.stderr)
+        return result
 
 
 class ScriptTest(Case):
     def test_trains_one_unit_off_the_cluster(self):
-        told = self.run_script(2)
-        self.assertIn("[rank=0] training steps=1 ", told.stdout)
-        self.assertNotIn("steps=2", told.stdout)
-        self.assertIn("[rank=1] INFO: root: done", told.stderr)
+        result = self.run_script(2)
+        self.assertIn("[rank=0] training steps=1 ", result.stdout)
+        self.assertNotIn("steps=2", result.stdout)
+        self.assertIn("[rank=1] INFO: root: done", result.stderr)
 
     def test_trains_as_configured_and_resumes_on_the_cluster(self):
         master = self.master()
@@ -118,9 +118,9 @@ class ScriptTest(Case):
         )
         path = pathlib.Path(self.folder, "train.py")
         path.write_text(textwrap.dedent(SCRIPT))
-        told = self.run_python("-m", "determined.launch.torch_distributed", str(path))
-        self.assertEqual(1, told.returncode)
-        self.assertIn("ERROR: root: the master refused: ", told.stderr)
+        result = self.run_python("-m", "determined.launch.torch_distributed", str(path))
+        self.assertEqual(1, result.returncode)
+        self.assertIn("ERROR: root: the master refused: ", result.stderr)
 
 
 class NamesTest(unittest.TestCase):
@@ -138,16 +138,16 @@ class NamesTest(unittest.TestCase):
         self.assertIs(ours.core.SearcherMode, det.core.SearcherMode)
 
     def test_log_format_starts_with_the_level(self):
-        told = io.StringIO()
-        handler = logging.StreamHandler(told)
+        result = io.StringIO()
+        handler = logging.StreamHandler(result)
         handler.setFormatter(logging.Formatter(det.LOG_FORMAT))
         handler.handle(
             logging.makeLogRecord({"name": "mine", "msg": "careful", "levelname": "WARNING"})
         )
-        self.assertEqual("WARNING: mine: careful\n", told.getvalue())
+        self.assertEqual("WARNING: mine: careful\n", result.getvalue())
 
     def test_import_does_not_load_the_sdk(self):
-        told = subprocess.run(
+        result = subprocess.run(
             [
                 sys.executable,
                 "-B",
@@ -160,15 +160,15 @@ class NamesTest(unittest.TestCase):
             stdout=subprocess.PIPE,
             check=True,
         )
-        self.assertEqual("[]\n", told.stdout)
+        self.assertEqual("[]\n", result.stdout)
 
 
 class Progress(TrainContext):
     def __init__(self):
-        self.told = []
+        self.result = []
 
     def report_progress(self, progress):
-        self.told.append(progress)
+        self.result.append(progress)
 
 
 class SearcherTest(unittest.TestCase):
@@ -183,7 +183,7 @@ class SearcherTest(unittest.TestCase):
         [operation] = searcher.operations(SearcherMode.ChiefOnly)
         for length in (0, 1, 4, 5):
             operation.report_progress(length)
-        self.assertEqual([0, 0.25, 1, 1], train.told)
+        self.assertEqual([0, 0.25, 1, 1], train.result)
 
     def test_only_the_chief_asks_when_mode_is_chief_only(self):
         searcher, _ = self.searcher(rank=1)
@@ -219,17 +219,17 @@ class WrapRankTest(Case):
 
     def test_prefixes_lines_and_returns_the_exit_code(self):
         code = "import sys; print('one\\ntwo'); print('three', file=sys.stderr); sys.exit(5)"
-        told = self.wrap("3", sys.executable, "-c", code)
+        result = self.wrap("3", sys.executable, "-c", code)
         self.assertEqual(
             (5, "[rank=3] one\n[rank=3] two\n", "[rank=3] three\n"),
-            (told.returncode, told.stdout, told.stderr),
+            (result.returncode, result.stdout, result.stderr),
         )
 
     def test_reads_the_rank_from_a_variable(self):
         env = {"SECOND": "7"}
         with mock.patch.dict(os.environ, env):
-            told = self.wrap("FIRST,SECOND", "--", "echo", "hello")
-        self.assertEqual("[rank=7] hello\n", told.stdout, told.stderr)
+            result = self.wrap("FIRST,SECOND", "--", "echo", "hello")
+        self.assertEqual("[rank=7] hello\n", result.stdout, result.stderr)
 
     def test_refuses_invalid_usage(self):
         for words, problem in (
@@ -238,10 +238,10 @@ class WrapRankTest(Case):
             (("ABSENT", "echo"), "not a valid rank"),
             (("0", "/no/such/program"), "No such file"),
         ):
-            told = self.wrap(*words)
-            self.assertNotEqual(0, told.returncode)
-            self.assertIn(problem, told.stderr)
-            self.assertNotIn("Traceback", told.stderr)
+            result = self.wrap(*words)
+            self.assertNotEqual(0, result.returncode)
+            self.assertIn(problem, result.stderr)
+            self.assertNotIn("Traceback", result.stderr)
 
 
 class FilesTest(Case):

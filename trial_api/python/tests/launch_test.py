@@ -252,18 +252,18 @@ class LaunchTest(unittest.TestCase):
         with fake_master() as master:
             result = self.launch(script, env=task_environment(master, self.folder))
             self.assertEqual(1, result.returncode, result.stderr)
-            [told] = master.bodies(SERVICE + "ReportEarlyExit")
+            [result] = master.bodies(SERVICE + "ReportEarlyExit")
         self.assertEqual(
             {
                 "allocationId": "3.7.1",
                 "reason": "FAILED",
                 "message": "rank 0 failed: exit code 1: no data",
             },
-            told,
+            result,
         )
 
     def test_sends_unsent_reports_of_a_killed_rank(self):
-        """It reports while the master is away; the master is back when it is gone."""
+        """A rank reports while the master is away; the master returns after the rank was killed."""
         script = self.script(
             "import os, signal\n"
             "from det.core._report_queue import METRICS, get_trial_folder\n"
@@ -412,8 +412,8 @@ class LaunchTest(unittest.TestCase):
         with mock.patch("shutil.which", return_value=None):
             with self.assertRaisesRegex(ValueError, "horovodrun is not on the PATH"):
                 _engine.command_line(horovod.ENGINE, one, [])
-        told = {name: str(i) for i, name in enumerate(mpi.ENGINE.variables.values())}
-        env = _engine.rank_environment(mpi.ENGINE, told)
+        result = {name: str(i) for i, name in enumerate(mpi.ENGINE.variables.values())}
+        env = _engine.rank_environment(mpi.ENGINE, result)
         self.assertEqual(["0", "1", "2", "3"], [env[name] for name in NAMES[:4]])
         with self.assertRaisesRegex(ValueError, "mpirun has not started"):
             _engine.rank_environment(mpi.ENGINE, {})
@@ -474,12 +474,12 @@ class PackageTest(unittest.TestCase):
                     line.split(",")[0] for line in archive.read(record[0]).decode().splitlines()
                 }
                 self.assertEqual(set(archive.namelist()), listed)
-            told = subprocess.run(
+            result = subprocess.run(
                 [sys.executable, "-c", "import determined.core; print(determined.__version__)"],
                 env={**os.environ, "PYTHONPATH": wheel},
                 encoding="utf-8",
                 check=True,
                 stdout=subprocess.PIPE,
             ).stdout
-            self.assertIn(told.strip(), os.path.basename(wheel))
+            self.assertIn(result.strip(), os.path.basename(wheel))
         self.assertEqual([], [t for t in threading.enumerate() if t.name.startswith("det-")])

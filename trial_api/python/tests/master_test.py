@@ -42,10 +42,10 @@ class MasterTest(unittest.TestCase):
             ([(30, OSError("gone")), (0, answer)], False),
             ([(0, OSError("gone")), (6, OSError("gone")), (0, answer)], True),
         ):
-            told, now = iter(outcomes), [100.0]
+            result, now = iter(outcomes), [100.0]
 
             def send(*_):
-                seconds, outcome = next(told)
+                seconds, outcome = next(result)
                 now[0] += seconds
                 if isinstance(outcome, OSError):
                     raise outcome
@@ -56,19 +56,19 @@ class MasterTest(unittest.TestCase):
             with mock.patch.object(master, "_closing") as closing, clock:
                 closing.is_set.return_value = False
                 with mock.patch.object(master, "_send", send):
-                    with contextlib.redirect_stderr(io.StringIO()) as said:
+                    with contextlib.redirect_stderr(io.StringIO()) as printed:
                         master.get("/poll")
-            self.assertEqual(outage, "does not answer: gone" in said.getvalue())
+            self.assertEqual(outage, "does not answer: gone" in printed.getvalue())
 
     def test_retry_timeout_of_a_task_is_in_whole_seconds(self):
         info = mock.Mock(master_url=self.master.url, masters=[], master_cert_file=None)
         info.master_cert_name = None
-        for told, patience in (("0", 0), (" 60 ", 60), ("-1", None)):
-            with mock.patch.dict(os.environ, {"DET_MASTER_PATIENCE": told}):
+        for result, patience in (("0", 0), (" 60 ", 60), ("-1", None)):
+            with mock.patch.dict(os.environ, {"DET_MASTER_PATIENCE": result}):
                 with connect_to_master(info) as master:
                     self.assertEqual(patience, master.retry_timeout)
-        for told in ("0.5", "", "soon", "1_0"):
-            with mock.patch.dict(os.environ, {"DET_MASTER_PATIENCE": told}):
+        for result in ("0.5", "", "soon", "1_0"):
+            with mock.patch.dict(os.environ, {"DET_MASTER_PATIENCE": result}):
                 with self.assertRaisesRegex(ValueError, "DET_MASTER_PATIENCE is .* whole seconds"):
                     connect_to_master(info)
 
@@ -76,12 +76,12 @@ class MasterTest(unittest.TestCase):
         self.master.answers["/x"] = refusal(404, 5, "there is no x")
         self.master.answers["/over"] = refusal(400, 9, "the allocation has ended")
         with Master([self.master.url], {}) as master:
-            with self.assertRaisesRegex(MasterError, "GET /x was refused: there is no x") as told:
+            with self.assertRaisesRegex(MasterError, "GET /x was refused: there is no x") as result:
                 master.get("/x?a=1")
-            self.assertEqual(404, told.exception.status)
-            with self.assertRaises(MasterError) as told:
+            self.assertEqual(404, result.exception.status)
+            with self.assertRaises(MasterError) as result:
                 master.get("/over")
-            self.assertNotIsInstance(told.exception, RunIsOver)
+            self.assertNotIsInstance(result.exception, RunIsOver)
         with Master([self.master.url], {}, task=True) as master:
             with self.assertRaises(RunIsOver):
                 master.get("/over")
@@ -143,18 +143,18 @@ class MasterTest(unittest.TestCase):
 
             self.master.answers["/slow"] = slowly
             hour = [0]
-            said, told = io.StringIO(), []
+            printed, result = io.StringIO(), []
             with mock.patch("det._master.time.monotonic", lambda: hour[0]):
                 with (
                     Master([self.master.url], {}, retry_timeout=60) as master,
-                    contextlib.redirect_stderr(said),
+                    contextlib.redirect_stderr(printed),
                 ):
 
                     def ask():
                         try:
-                            told.append(master.get("/slow"))
+                            result.append(master.get("/slow"))
                         except MasterError as error:
-                            told.append(str(error))
+                            result.append(str(error))
 
                     asking = threading.Thread(target=ask)
                     asking.start()
@@ -167,8 +167,8 @@ class MasterTest(unittest.TestCase):
                     go_on.set()
             self.assertFalse(asking.is_alive())
             closed = "this connection to the master is closed"
-            self.assertEqual([closed if ends == "closed" else {}], told)
-            self.assertEqual("", said.getvalue())
+            self.assertEqual([closed if ends == "closed" else {}], result)
+            self.assertEqual("", printed.getvalue())
 
     def test_refuses_invalid_urls(self):
         for url in ("ftp://x", "http://"):

@@ -21,14 +21,14 @@ class DebianPackageTest(unittest.TestCase):
     def test_package_imports_under_both_names(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, debian_package.build(folder))
-            told = subprocess.run(
+            result = subprocess.run(
                 ["dpkg-deb", "--field", path, "Package", "Version"],
                 check=True,
                 stdout=subprocess.PIPE,
                 encoding="utf-8",
             ).stdout
             self.assertEqual(
-                ["Package: python3-det", f"Version: {det.__version__}"], told.splitlines()
+                ["Package: python3-det", f"Version: {det.__version__}"], result.splitlines()
             )
             root = os.path.join(folder, "root")
             subprocess.run(["dpkg-deb", "-x", path, root], check=True)
@@ -37,7 +37,7 @@ class DebianPackageTest(unittest.TestCase):
                 "import det.core, determined.core, determined.experimental.client as c; "
                 "assert det.core is determined.core; print(det.__file__)"
             )
-            told = subprocess.run(
+            result = subprocess.run(
                 [sys.executable, "-B", "-c", code],
                 check=True,
                 cwd=folder,
@@ -45,7 +45,7 @@ class DebianPackageTest(unittest.TestCase):
                 stdout=subprocess.PIPE,
                 encoding="utf-8",
             ).stdout
-            self.assertTrue(told.startswith(modules), told)
+            self.assertTrue(result.startswith(modules), result)
 
 
 class WheelTest(unittest.TestCase):

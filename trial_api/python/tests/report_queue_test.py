@@ -70,7 +70,7 @@ class ReportQueueTest(unittest.TestCase):
         queue = self.queue()
         queue.add(METRICS, report(1))
         queue.close(wait=True)
-        # The master drops what it has; see ReportMetrics in trial.proto.
+        # The master ignores reports that it already has; see ReportMetrics in trial.proto.
         self.assertEqual([(1, "training", 1)] * 2, self.master.reports())
 
     def test_best_returns_the_masters_answer(self):
@@ -154,12 +154,12 @@ class ReportQueueTest(unittest.TestCase):
 
     def test_calls_on_over_when_the_run_is_over(self):
         self.master.answers[SERVICE + "ReportMetrics"] = refusal(400, 9, "allocation has ended")
-        told = []
+        result = []
         heard = threading.Event()
-        queue = self.queue(on_over=lambda why: (told.append(why), heard.set()))
+        queue = self.queue(on_over=lambda why: (result.append(why), heard.set()))
         queue.add(METRICS, report(1))
         self.assertTrue(heard.wait(30))
-        self.assertIsInstance(told[0], RunIsOver)
+        self.assertIsInstance(result[0], RunIsOver)
         self.assertEqual([], os.listdir(self.folder))
         with self.assertRaises(RunIsOver):
             queue.close(wait=True)

@@ -40,7 +40,7 @@ class TensorboardTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             with EventWriter(folder) as writer:
                 writer.add_scalars({"a": 1e300, "b": -1e300, "c": math.nan, "d": 2}, 1)
-            told = points(writer.path)
-        self.assertEqual([("a", 1, math.inf), ("b", 1, -math.inf)], told[:2])
-        self.assertTrue(math.isnan(told[2][2]))
-        self.assertEqual(("d", 1, 2.0), told[3])
+            result = points(writer.path)
+        self.assertEqual([("a", 1, math.inf), ("b", 1, -math.inf)], result[:2])
+        self.assertTrue(math.isnan(result[2][2]))
+        self.assertEqual(("d", 1, 2.0), result[3])

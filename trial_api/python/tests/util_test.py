@@ -82,8 +82,8 @@ class CoreV2Test(unittest.TestCase):
         self.addCleanup(core_v2.close)
 
     def test_prints_metrics_and_warns_off_the_cluster(self):
-        said, told = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(told):
+        printed, result = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stderr(printed), contextlib.redirect_stdout(result):
             core_v2.init(
                 defaults=core_v2.DefaultConfig(name="n", checkpoint_storage=self.folder),
                 unmanaged=core_v2.UnmanagedConfig(external_experiment_id="mine"),
@@ -92,8 +92,8 @@ class CoreV2Test(unittest.TestCase):
             with core_v2.checkpoint.store_path({"steps_completed": 1}) as (path, uuid):
                 (path / "state").write_text("s")
             core_v2.close()
-        self.assertIn("WARNING: experiment mine runs outside the cluster", said.getvalue())
-        self.assertIn("training steps=1 ", told.getvalue())
+        self.assertIn("WARNING: experiment mine runs outside the cluster", printed.getvalue())
+        self.assertIn("training steps=1 ", result.getvalue())
         self.assertTrue(os.path.exists(f"{self.folder}/{uuid}/state"))
         with self.assertRaisesRegex(RuntimeError, "core_v2.init"):
             core_v2.train
@@ -104,7 +104,7 @@ class CoreV2Test(unittest.TestCase):
         with (
             fake_master() as master,
             as_task(master, self.folder),
-            mock.patch.object(core_v2, "_warn_unmanaged") as said,
+            mock.patch.object(core_v2, "_warn_unmanaged") as printed,
         ):
             with core_v2.init_context() as context:
                 self.assertIs(context.train, core_v2.train)
@@ -112,7 +112,7 @@ class CoreV2Test(unittest.TestCase):
                 with self.assertRaisesRegex(RuntimeError, "called before"):
                     core_v2.init()
             self.assertEqual([(1, "validation", 3)], master.reports())
-        said.assert_not_called()
+        printed.assert_not_called()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What every storage must do: a folder, and each kind of bucket."""
+"""Tests of every checkpoint storage: a directory, and each kind of bucket."""
 
 import contextlib
 import json
@@ -60,7 +60,7 @@ class InBucket:
 class StorageTest(unittest.TestCase):
     @contextlib.contextmanager
     def places(self):
-        """Each of them, empty."""
+        """Provides each kind of storage, empty."""
         with self.folder() as folder:
             yield [Folder(folder)] + [self.bucket(folder, kind) for kind in ("s3", "gcs", "azure")]
 
